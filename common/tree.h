@@ -1,0 +1,63 @@
+/*
+ * tree.h - what the processes of one traced tree and its writer share: a private directory and a control page.
+ *
+ * The directory (mode 0700, by default /dev/shm/libtrace-<uid>-<id>, named to children by LIBTRACE_TREE) holds
+ *   control          struct tree_control, mapped shared by every process and the writer
+ *   <pid>-<tick>.spool   one per process (spool.h); appears by rename when its header is complete
+ * The writer holds flock(LOCK_EX) on `control` while it lives: a process that gets that lock knows there is none, and starts
+ * one that inherits the locked descriptor (as descriptor 3). A clean end removes the directory.
+ */
+#ifndef COMMON_TREE_H
+#define COMMON_TREE_H
+
+#include <stdint.h>
+
+#define TREE_MAGIC 0x31656572546c7254ull
+#define TREE_VERSION 1u
+#define TREE_CONTROL_BYTES 16384u
+#define TREE_DIAGNOSTICS 32u
+#define TREE_WRITER_LOCK_FD 3 /* the locked control descriptor in a new writer */
+
+enum writer_state {
+	WRITER_NONE = 0,
+	WRITER_RUNNING = 1,
+	WRITER_FAILED = 2,   /* the report could not be made: writer_error says why; spools stay for `trace recover` */
+	WRITER_FINISHED = 3  /* the report is complete and closed */
+};
+
+enum sink_state { SINK_OK = 0, SINK_STALLED = 1 /* the report cannot be written now: producers drop instead of waiting */ };
+
+struct tree_diagnostic {
+	uint64_t mono_ns;
+	uint32_t pid;
+	uint32_t ready; /* stored last */
+	char text[240];
+};
+
+struct tree_control {
+	uint64_t magic; /* stored last */
+	uint32_t version, root_pid;
+	uint64_t created_mono_ns, created_realtime_ns;
+	char boot_id[40];  /* /proc/sys/kernel/random/boot_id: ticks and monotonic times hold within one boot */
+	char output[4096]; /* absolute path of the report, patterns expanded */
+	uint32_t overwrite; /* 1 = may replace an existing file */
+	uint32_t compress;  /* 0 none, 1 zstd */
+	uint64_t flush_interval_ns; /* data waits no longer than this for its block */
+	uint64_t delay_ns, duration_ns; /* 0 = from the start, to the end; the writer works `gate` */
+
+	/* Shared state; atomics. */
+	uint32_t gate;         /* 1 = calls are being recorded; every wrapper reads it */
+	uint32_t writer_state; /* enum writer_state */
+	int32_t writer_pid;
+	uint32_t sink_state; /* enum sink_state */
+	uint32_t wake;       /* futex: changed by a producer that wants the writer's attention */
+	uint32_t sleeping;   /* 1 = the writer is in a long sleep on `wake`; producers call futex only then */
+	uint32_t exit_requests; /* processes that wait for spool_header.drained; the writer drains at once */
+	uint32_t spools;        /* spools ever made: a changed number makes the writer look into the directory */
+	uint32_t diagnostic_count; /* ever; entries beyond TREE_DIAGNOSTICS are only counted */
+	char writer_error[240];
+	struct tree_diagnostic diagnostics[TREE_DIAGNOSTICS];
+};
+_Static_assert(sizeof(struct tree_control) <= TREE_CONTROL_BYTES, "the control page must fit its place");
+
+#endif
