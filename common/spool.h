@@ -107,8 +107,6 @@ struct thread_start {
 	uint32_t pad;
 };
 
-};
-
 enum child_how { CHILD_FORK = 1, CHILD_VFORK, CHILD_SPAWN, CHILD_EXEC, CHILD_SYSTEM, CHILD_POPEN, CHILD_CLONE };
 
 /* Whether a program about to be executed can be traced; names in schema/events.def (VERDICT rows). */
