@@ -1,0 +1,211 @@
+#define _GNU_SOURCE
+#include "common/sys.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+bool (*sys_override)(long number, const long argument[6], long *ret_result);
+
+static long raw_call(long number, long a, long b, long c, long d, long e, long f)
+{
+#if defined(__x86_64__)
+	long result;
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory", "cc");
+	return x0;
+#else
+#error "no system call sequence for this architecture"
+#endif
+}
+
+long sys_call(long number, long a, long b, long c, long d, long e, long f)
+{
+	if (__builtin_expect(sys_override != NULL, 0)) {
+		const long argument[6] = {a, b, c, d, e, f};
+		long result;
+		if (sys_override(number, argument, &result))
+			return result;
+	}
+	return raw_call(number, a, b, c, d, e, f);
+}
+
+int sys_openat(int dir, const char *path, int flags, unsigned mode)
+{
+	return (int)SYS4(SYS_openat, dir, path, flags | O_CLOEXEC, mode);
+}
+
+int sys_close(int fd)
+{
+	return (int)SYS1(SYS_close, fd);
+}
+
+int sys_mkdir(const char *path, unsigned mode)
+{
+	return (int)SYS3(SYS_mkdirat, AT_FDCWD, path, mode);
+}
+
+int sys_rename(const char *from, const char *to)
+{
+	return (int)SYS4(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
+}
+
+int sys_unlink(const char *path)
+{
+	return (int)SYS3(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
+int sys_rmdir(const char *path)
+{
+	return (int)SYS3(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR);
+}
+
+long sys_readlink(const char *path, char *buffer, size_t bytes)
+{
+	return SYS4(SYS_readlinkat, AT_FDCWD, path, buffer, bytes);
+}
+
+long sys_read(int fd, void *buffer, size_t bytes)
+{
+	return SYS3(SYS_read, fd, buffer, bytes);
+}
+
+long sys_pread(int fd, void *buffer, size_t bytes, uint64_t offset)
+{
+	return SYS4(SYS_pread64, fd, buffer, bytes, offset);
+}
+
+long sys_write(int fd, const void *buffer, size_t bytes)
+{
+	return SYS3(SYS_write, fd, buffer, bytes);
+}
+
+int sys_ftruncate(int fd, uint64_t bytes)
+{
+	return (int)SYS2(SYS_ftruncate, fd, bytes);
+}
+
+int sys_fallocate(int fd, int mode, uint64_t offset, uint64_t bytes)
+{
+	return (int)SYS4(SYS_fallocate, fd, mode, offset, bytes);
+}
+
+int sys_flock(int fd, int operation)
+{
+	return (int)SYS2(SYS_flock, fd, operation);
+}
+
+void *sys_mmap(void *address, size_t bytes, int protection, int flags, int fd, uint64_t offset, int *ret_error)
+{
+	long result = sys_call(SYS_mmap, (long)address, (long)bytes, protection, flags, fd, (long)offset);
+	if (result < 0 && result > -4096) {
+		if (ret_error)
+			*ret_error = (int)result;
+		return NULL;
+	}
+	return (void *)result;
+}
+
+int sys_munmap(void *address, size_t bytes)
+{
+	return (int)SYS2(SYS_munmap, address, bytes);
+}
+
+int sys_madvise(void *address, size_t bytes, int advice)
+{
+	return (int)SYS3(SYS_madvise, address, bytes, advice);
+}
+
+int sys_getpid(void)
+{
+	return (int)SYS0(SYS_getpid);
+}
+
+int sys_getppid(void)
+{
+	return (int)SYS0(SYS_getppid);
+}
+
+int sys_gettid(void)
+{
+	return (int)SYS0(SYS_gettid);
+}
+
+int sys_kill(int pid, int signal)
+{
+	return (int)SYS2(SYS_kill, pid, signal);
+}
+
+int sys_getuid(void)
+{
+	return (int)SYS0(SYS_getuid);
+}
+
+int sys_geteuid(void)
+{
+	return (int)SYS0(SYS_geteuid);
+}
+
+uint64_t sys_file_limit(void)
+{
+	struct rlimit limit;
+	if (SYS4(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) < 0)
+		return UINT64_MAX;
+	return limit.rlim_cur;
+}
+
+int sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
+{
+	struct timespec timeout = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
+	return (int)SYS4(SYS_futex, word, FUTEX_WAIT, value, timeout_ns ? &timeout : NULL);
+}
+
+int sys_futex_wake(uint32_t *word, int count)
+{
+	return (int)SYS3(SYS_futex, word, FUTEX_WAKE, count);
+}
+
+void sys_sleep_ns(uint64_t ns)
+{
+	struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+	SYS2(SYS_nanosleep, &time, NULL);
+}
+
+uint64_t sys_clock_ns(int clock_id)
+{
+	struct timespec time = {0, 0};
+	SYS2(SYS_clock_gettime, clock_id, &time);
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+long sys_read_file(const char *path, char *buffer, size_t bytes)
+{
+	int fd = sys_openat(AT_FDCWD, path, O_RDONLY, 0);
+	if (fd < 0)
+		return fd;
+	long length = 0, got;
+	while ((size_t)length < bytes - 1 && (got = sys_read(fd, buffer + length, bytes - 1 - (size_t)length)) > 0)
+		length += got;
+	sys_close(fd);
+	buffer[length] = 0;
+	return length;
+}

@@ -1,0 +1,67 @@
+/*
+ * sys.h - the system calls we make ourselves, inside somebody else's process.
+ *
+ * Raw: no libc function, no errno, nothing that another library could interpose. Every call goes through sys_call(), so a test can
+ * replace it (sys_override) and let the n-th one fail. All functions: any thread, async-signal-safe, allocate nothing;
+ * they return the kernel's result, which is a negative errno on failure.
+ */
+#ifndef COMMON_SYS_H
+#define COMMON_SYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+/* Set by tests before use only. Returns true when it handled the call and stored what it returns in *ret_result. */
+extern bool (*sys_override)(long number, const long argument[6], long *ret_result);
+
+/* Makes the system call `number`. May block if that call does. */
+long sys_call(long number, long a, long b, long c, long d, long e, long f);
+
+#define SYS0(n) sys_call(n, 0, 0, 0, 0, 0, 0)
+#define SYS1(n, a) sys_call(n, (long)(a), 0, 0, 0, 0, 0)
+#define SYS2(n, a, b) sys_call(n, (long)(a), (long)(b), 0, 0, 0, 0)
+#define SYS3(n, a, b, c) sys_call(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define SYS4(n, a, b, c, d) sys_call(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+
+/* Paths are absolute or relative to `dir` (AT_FDCWD). Descriptors are always made O_CLOEXEC. */
+int sys_openat(int dir, const char *path, int flags, unsigned mode);
+int sys_close(int fd);
+int sys_mkdir(const char *path, unsigned mode);
+int sys_rename(const char *from, const char *to);
+int sys_unlink(const char *path);
+int sys_rmdir(const char *path);
+long sys_readlink(const char *path, char *buffer, size_t bytes);
+long sys_read(int fd, void *buffer, size_t bytes);
+long sys_pread(int fd, void *buffer, size_t bytes, uint64_t offset);
+long sys_write(int fd, const void *buffer, size_t bytes);
+int sys_ftruncate(int fd, uint64_t bytes);
+int sys_fallocate(int fd, int mode, uint64_t offset, uint64_t bytes);
+int sys_flock(int fd, int operation);
+
+/* NULL on failure; *ret_error then holds the negative errno (ret_error may be NULL). */
+void *sys_mmap(void *address, size_t bytes, int protection, int flags, int fd, uint64_t offset, int *ret_error);
+int sys_munmap(void *address, size_t bytes);
+int sys_madvise(void *address, size_t bytes, int advice);
+
+int sys_getpid(void);
+int sys_getppid(void);
+int sys_gettid(void);
+int sys_kill(int pid, int signal);
+int sys_getuid(void);
+int sys_geteuid(void);
+/* Bytes a file may grow to (RLIMIT_FSIZE); UINT64_MAX without a limit. */
+uint64_t sys_file_limit(void);
+
+/* Waits while *word == value, at most timeout_ns (0 = for ever). Shared between processes. */
+int sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns);
+int sys_futex_wake(uint32_t *word, int count);
+void sys_sleep_ns(uint64_t ns);
+uint64_t sys_clock_ns(int clock_id);
+
+/* Reads a whole small file, at most bytes - 1, and terminates it. Returns its length or a negative errno. */
+long sys_read_file(const char *path, char *buffer, size_t bytes);
+
+#endif
