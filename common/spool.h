@@ -71,8 +71,8 @@ struct clock_point {
 };
 
 /*
- * Word 1 of every record: duration_ticks << 16 | flags << 12 | kind. Kinds below FN_MAX are row numbers of schema/libc.def
- * (an OS runtime call); the others are enum record_kind, and there the upper 48 bits are the length in bytes of a payload
+ * Word 1 of every record: duration_ticks << 16 | flags << 12 | kind. Kinds from 1 to FN_MAX - 1 are row numbers of
+ * schema/libc.def, counted from 1 (an OS runtime call; 0 is no function); the others are enum record_kind, and there the upper 48 bits are the length in bytes of a payload
  * that follows in as many further slots as it needs.
  */
 #define RECORD_KIND_MASK 0xfffu
@@ -150,7 +150,7 @@ struct lane {
 	uint32_t tid;
 	uint32_t pid;
 	uint32_t flushing; /* 1 + fn while its sum is being turned into a REC_SUMMARY: if that record is the last one published, the sum is in it */
-	struct open_call open; /* kind 0 = none; its tick is stored last */
+	struct open_call open; /* kind 0 = none */
 	uint32_t chunk_count;  /* chunks owned; chunk numbers below it were fresh, later ones reuse number - chunk_count */
 	uint32_t open_depth;   /* calls interrupted by a handler that calls: saved in open_stack */
 	struct open_call open_stack[OPEN_CALLS];

@@ -1,0 +1,44 @@
+/*
+ * clock.h - the tick counter that events are stamped with.
+ *
+ * The invariant TSC where the kernel itself trusts it, else nanoseconds of CLOCK_MONOTONIC. Ticks become nanoseconds outside the
+ * process, by clock points. Any thread, async-signal-safe, no system call (the vdso serves CLOCK_MONOTONIC).
+ */
+#ifndef COMMON_CLOCK_H
+#define COMMON_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#include "common/spool.h"
+
+/* True once clock_init() found the TSC usable; read-only afterwards. */
+extern uint32_t clock_is_tsc __attribute__((visibility("hidden")));
+
+/* Chooses the counter. Returns its kind. Before anything is stamped only. */
+enum clock_kind clock_init(void);
+
+/* Reads counter and CLOCK_MONOTONIC together: the best of a few tries. */
+void clock_point_take(struct clock_point *ret_point);
+
+static inline uint64_t clock_monotonic_ns(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* rdtsc without a fence: 8 ns, and calls worth recording last longer than it can be reordered by. */
+static inline uint64_t clock_ticks(void)
+{
+#if defined(__x86_64__)
+	if (__builtin_expect(clock_is_tsc, 1)) {
+		uint32_t low, high;
+		__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+		return (uint64_t)high << 32 | low;
+	}
+#endif
+	return clock_monotonic_ns();
+}
+
+#endif
