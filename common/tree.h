@@ -10,6 +10,7 @@
 #ifndef COMMON_TREE_H
 #define COMMON_TREE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TREE_MAGIC 0x31656572546c7254ull
@@ -59,5 +60,33 @@ struct tree_control {
 	struct tree_diagnostic diagnostics[TREE_DIAGNOSTICS];
 };
 _Static_assert(sizeof(struct tree_control) <= TREE_CONTROL_BYTES, "the control page must fit its place");
+
+/* What the maker of a tree decides. Strings are copied. */
+struct tree_options {
+	const char *base;   /* folder for the tree's directory; NULL = /dev/shm */
+	const char *output; /* absolute path of the report, patterns expanded */
+	bool overwrite, compress;
+	uint64_t flush_interval_ns, delay_ns, duration_ns;
+	uint32_t root_pid;
+};
+
+/*
+ * Makes the directory and control page of a new tree and takes the writer's lock. Returns the mapped page, or NULL with a negative
+ * errno in *ret_error. `ret_dir` (TREE_PATH_BYTES) receives the directory; *ret_lock_fd the locked descriptor (O_CLOEXEC), which a writer inherits
+ * as TREE_WRITER_LOCK_FD. Any thread; raw system calls only; allocates nothing.
+ */
+struct tree_control *tree_create(const struct tree_options *options, char *ret_dir, int *ret_lock_fd, int *ret_error);
+
+/* Maps the control page of an existing tree. Refuses (-EPERM) a directory that is not ours alone. */
+struct tree_control *tree_open(const char *dir, int *ret_error);
+
+/* Takes the writer's lock. Returns its descriptor, or -EWOULDBLOCK while a writer lives, or another negative errno. */
+int tree_lock(const char *dir);
+
+/* Adds a line to the diagnostics. Any thread or process of the tree. */
+void tree_note(struct tree_control *control, uint32_t pid, const char *text);
+
+#define TREE_PATH_BYTES 512u
+#define TREE_DEFAULT_BASE "/dev/shm"
 
 #endif

@@ -1,0 +1,101 @@
+/*
+ * text.h - the few string helpers that code inside a traced process needs: no libc, so nothing that another library interposes.
+ * All functions: any thread, async-signal-safe.
+ */
+#ifndef COMMON_TEXT_H
+#define COMMON_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static inline size_t text_length(const char *s)
+{
+	size_t n = 0;
+	while (s[n])
+		n++;
+	return n;
+}
+
+static inline bool text_equal(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+/* Is `prefix` the beginning of `s`? */
+static inline bool text_begins(const char *s, const char *prefix)
+{
+	while (*prefix && *s == *prefix)
+		s++, prefix++;
+	return !*prefix;
+}
+
+/* Position of `part` in `s`, or NULL. */
+static inline const char *text_find(const char *s, const char *part)
+{
+	for (; *s; s++)
+		if (text_begins(s, part))
+			return s;
+	return *part ? NULL : s;
+}
+
+static inline void bytes_copy(void *to, const void *from, size_t count)
+{
+	unsigned char *t = to;
+	const unsigned char *f = from;
+#if defined(__x86_64__)
+	__asm__ volatile("rep movsb" : "+D"(t), "+S"(f), "+c"(count) : : "memory");
+#else
+	while (count--)
+		*t++ = *f++;
+#endif
+}
+
+/*
+ * Appends to a fixed buffer: `at` is the length so far, and the new length is returned; what does not fit is cut. The result is always
+ * terminated while bytes > 0.
+ */
+static inline size_t text_append(char *buffer, size_t bytes, size_t at, const char *s)
+{
+	while (*s && at + 1 < bytes)
+		buffer[at++] = *s++;
+	if (bytes)
+		buffer[at < bytes ? at : bytes - 1] = 0;
+	return at;
+}
+
+static inline size_t text_append_number(char *buffer, size_t bytes, size_t at, uint64_t number, unsigned base)
+{
+	char digits[24];
+	size_t n = sizeof(digits);
+	digits[--n] = 0;
+	do
+		digits[--n] = "0123456789abcdef"[number % base];
+	while (number /= base);
+	return text_append(buffer, bytes, at, digits + n);
+}
+
+/* Unsigned decimal number that is the whole of `s`. Returns false, and leaves *ret_number, on anything else. */
+static inline bool text_to_number(const char *s, uint64_t *ret_number)
+{
+	uint64_t number = 0;
+	if (!*s)
+		return false;
+	for (; *s; s++) {
+		if (*s < '0' || *s > '9' || number > (UINT64_MAX - 9) / 10)
+			return false;
+		number = number * 10 + (uint64_t)(*s - '0');
+	}
+	*ret_number = number;
+	return true;
+}
+
+/* "1", "true", "yes", "on" */
+static inline bool text_is_true(const char *s)
+{
+	return text_equal(s, "1") || text_equal(s, "true") || text_equal(s, "yes") || text_equal(s, "on");
+}
+
+#endif

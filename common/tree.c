@@ -1,0 +1,165 @@
+#define _GNU_SOURCE
+#include "common/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "common/sys.h"
+#include "common/text.h"
+
+static size_t control_path(const char *dir, char *ret_path, size_t bytes)
+{
+	return text_append(ret_path, bytes, text_append(ret_path, bytes, 0, dir), "/control");
+}
+
+/* <base>/libtrace-<uid>-<id>, with an id that no other tree has. */
+static int directory_make(const char *base, char *ret_dir)
+{
+	uint64_t id = sys_clock_ns(CLOCK_MONOTONIC) ^ (uint64_t)sys_getpid() << 40;
+	for (int try = 0; try < 100; try++, id++) {
+		size_t at = text_append(ret_dir, TREE_PATH_BYTES, 0, base ? base : TREE_DEFAULT_BASE);
+		at = text_append(ret_dir, TREE_PATH_BYTES, at, "/libtrace-");
+		at = text_append_number(ret_dir, TREE_PATH_BYTES, at, (uint64_t)sys_geteuid(), 10);
+		at = text_append(ret_dir, TREE_PATH_BYTES, at, "-");
+		at = text_append_number(ret_dir, TREE_PATH_BYTES, at, id, 16);
+		if (at + 64 > TREE_PATH_BYTES)
+			return -ENAMETOOLONG;
+		int error = sys_mkdir(ret_dir, 0700);
+		if (error != -EEXIST)
+			return error;
+	}
+	return -EEXIST;
+}
+
+static void control_fill(struct tree_control *control, const struct tree_options *options)
+{
+	control->version = TREE_VERSION;
+	control->root_pid = options->root_pid;
+	control->created_mono_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	control->created_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
+	long length = sys_read_file("/proc/sys/kernel/random/boot_id", control->boot_id, sizeof(control->boot_id));
+	if (length > 0 && control->boot_id[length - 1] == '\n')
+		control->boot_id[length - 1] = 0;
+	text_append(control->output, sizeof(control->output), 0, options->output);
+	control->overwrite = options->overwrite;
+	control->compress = options->compress;
+	control->flush_interval_ns = options->flush_interval_ns;
+	control->delay_ns = options->delay_ns;
+	control->duration_ns = options->duration_ns;
+	control->gate = options->delay_ns == 0;
+	__atomic_store_n(&control->magic, TREE_MAGIC, __ATOMIC_RELEASE);
+}
+
+static struct tree_control *control_map(int fd, int *ret_error)
+{
+	return sys_mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0, ret_error);
+}
+
+static struct tree_control *control_create(const char *path, int *ret_fd, int *ret_error)
+{
+	int fd = sys_openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	*ret_error = fd;
+	if (fd < 0)
+		return NULL;
+	if (TREE_CONTROL_BYTES > sys_file_limit())
+		*ret_error = -EFBIG;
+	else
+		*ret_error = sys_fallocate(fd, 0, 0, TREE_CONTROL_BYTES);
+	if (*ret_error == -EOPNOTSUPP)
+		*ret_error = sys_ftruncate(fd, TREE_CONTROL_BYTES);
+	if (*ret_error == 0)
+		*ret_error = sys_flock(fd, LOCK_EX | LOCK_NB);
+	struct tree_control *control = *ret_error ? NULL : control_map(fd, ret_error);
+	if (!control) {
+		sys_close(fd);
+		sys_unlink(path);
+		return NULL;
+	}
+	*ret_fd = fd;
+	return control;
+}
+
+struct tree_control *tree_create(const struct tree_options *options, char *ret_dir, int *ret_lock_fd, int *ret_error)
+{
+	char path[TREE_PATH_BYTES + 16];
+	*ret_error = directory_make(options->base, ret_dir);
+	if (*ret_error < 0)
+		return NULL;
+	control_path(ret_dir, path, sizeof(path));
+	struct tree_control *control = control_create(path, ret_lock_fd, ret_error);
+	if (!control) {
+		sys_rmdir(ret_dir);
+		return NULL;
+	}
+	control_fill(control, options);
+	return control;
+}
+
+/* Ours alone: a real directory, our user's, closed to everybody else. */
+static int directory_check(const char *dir)
+{
+	struct stat status;
+	long error = SYS4(SYS_newfstatat, AT_FDCWD, dir, &status, AT_SYMLINK_NOFOLLOW);
+	if (error < 0)
+		return (int)error;
+	if (!S_ISDIR(status.st_mode) || (status.st_mode & 077) || status.st_uid != (uid_t)sys_geteuid())
+		return -EPERM;
+	return 0;
+}
+
+struct tree_control *tree_open(const char *dir, int *ret_error)
+{
+	char path[TREE_PATH_BYTES + 16];
+	if (text_length(dir) + 64 > TREE_PATH_BYTES) {
+		*ret_error = -ENAMETOOLONG;
+		return NULL;
+	}
+	*ret_error = directory_check(dir);
+	if (*ret_error < 0)
+		return NULL;
+	control_path(dir, path, sizeof(path));
+	int fd = sys_openat(AT_FDCWD, path, O_RDWR | O_NOFOLLOW, 0);
+	struct stat status;
+	*ret_error = fd < 0 ? fd : (int)SYS2(SYS_fstat, fd, &status);
+	if (*ret_error == 0 && (uint64_t)status.st_size < TREE_CONTROL_BYTES)
+		*ret_error = -EINVAL;
+	struct tree_control *control = *ret_error ? NULL : control_map(fd, ret_error);
+	if (fd >= 0)
+		sys_close(fd);
+	if (control && (__atomic_load_n(&control->magic, __ATOMIC_ACQUIRE) != TREE_MAGIC || control->version != TREE_VERSION)) {
+		sys_munmap(control, TREE_CONTROL_BYTES);
+		*ret_error = -EINVAL;
+		return NULL;
+	}
+	return control;
+}
+
+int tree_lock(const char *dir)
+{
+	char path[TREE_PATH_BYTES + 16];
+	control_path(dir, path, sizeof(path));
+	int fd = sys_openat(AT_FDCWD, path, O_RDWR | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return fd;
+	int error = sys_flock(fd, LOCK_EX | LOCK_NB);
+	if (error < 0) {
+		sys_close(fd);
+		return error;
+	}
+	return fd;
+}
+
+void tree_note(struct tree_control *control, uint32_t pid, const char *text)
+{
+	uint32_t index = __atomic_fetch_add(&control->diagnostic_count, 1, __ATOMIC_RELAXED);
+	if (index >= TREE_DIAGNOSTICS)
+		return;
+	struct tree_diagnostic *d = &control->diagnostics[index];
+	d->mono_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	d->pid = pid;
+	text_append(d->text, sizeof(d->text), 0, text);
+	__atomic_store_n(&d->ready, 1, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,121 @@
+#include "tracer/config.h"
+
+#include <stddef.h>
+
+#include "common/text.h"
+
+const char *config_lookup(char **envp, const char *name)
+{
+	size_t length = text_length(name);
+	for (; envp && *envp; envp++)
+		if (text_begins(*envp, name) && (*envp)[length] == '=')
+			return *envp + length + 1;
+	return NULL;
+}
+
+/* One option: its name without LIBTRACE_, kind, unit and place. */
+enum kind { KIND_BOOL, KIND_NUMBER, KIND_TEXT, KIND_WORD /* true where the value is `word` */, KIND_LIST /* true where it names `word` */ };
+
+struct option {
+	const char *name;
+	enum kind kind;
+	uint64_t unit;
+	const char *word;
+	size_t offset;
+};
+
+#define AT(field) offsetof(struct config, field)
+
+static const struct option options[] = {
+	{"LIBTRACE_TRACE", KIND_LIST, 0, "osrt", AT(osrt)},
+	{"LIBTRACE_FORCE_OVERWRITE", KIND_BOOL, 0, NULL, AT(overwrite)},
+	{"LIBTRACE_FOLLOW", KIND_BOOL, 0, NULL, AT(follow)},
+	{"LIBTRACE_HELPER", KIND_BOOL, 0, NULL, AT(writer)},
+	{"LIBTRACE_OSRT_LOCKS", KIND_WORD, 0, "all", AT(all_locks)},
+	{"LIBTRACE_OSRT_FILE_ACCESS", KIND_BOOL, 0, NULL, AT(file_access)},
+	{"LIBTRACE_COMPRESS", KIND_WORD, 0, "zstd", AT(compress)},
+	{"LIBTRACE_OSRT_THRESHOLD", KIND_NUMBER, 1, NULL, AT(threshold_ns)},
+	{"LIBTRACE_MEMORY", KIND_NUMBER, 1u << 20, NULL, AT(memory_bytes)},
+	{"LIBTRACE_DELAY", KIND_NUMBER, 1000000000u, NULL, AT(delay_ns)},
+	{"LIBTRACE_DURATION", KIND_NUMBER, 1000000000u, NULL, AT(duration_ns)},
+	{"LIBTRACE_FLUSH_INTERVAL", KIND_NUMBER, 1000000u, NULL, AT(flush_interval_ns)},
+	{"LIBTRACE_EXIT_WAIT", KIND_NUMBER, 1000000u, NULL, AT(exit_wait_ns)},
+	{"LIBTRACE_OUTPUT", KIND_TEXT, 0, NULL, AT(output)},
+	{"LIBTRACE_TREE", KIND_TEXT, 0, NULL, AT(tree)},
+	{"LIBTRACE_SPOOL_DIR", KIND_TEXT, 0, NULL, AT(spool_dir)},
+};
+
+/* Is `word` an element of the comma-separated list? */
+static bool list_names(const char *list, const char *word)
+{
+	size_t length = text_length(word);
+	for (const char *s = list; *s;) {
+		if (text_begins(s, word) && (s[length] == ',' || !s[length]))
+			return true;
+		while (*s && *s != ',')
+			s++;
+		if (*s)
+			s++;
+	}
+	return false;
+}
+
+/* Seconds may have a fraction: "0.5". */
+static bool parse_number(const char *value, uint64_t unit, uint64_t *ret_number)
+{
+	uint64_t number = 0, fraction = 0, scale = 1;
+	const char *s = value;
+	for (; *s >= '0' && *s <= '9'; s++) {
+		if (number > UINT64_MAX / 16)
+			return false;
+		number = number * 10 + (uint64_t)(*s - '0');
+	}
+	if (s == value || (unit > 1 && number > UINT64_MAX / unit))
+		return false;
+	if (*s == '.' && unit > 1)
+		for (s++; *s >= '0' && *s <= '9' && scale < 1000000000u; s++, scale *= 10)
+			fraction = fraction * 10 + (uint64_t)(*s - '0');
+	if (*s)
+		return false;
+	*ret_number = number * unit + fraction * unit / scale;
+	return true;
+}
+
+static bool option_apply(struct config *c, const struct option *o, const char *value)
+{
+	char *place = (char *)c + o->offset;
+	switch (o->kind) {
+	case KIND_BOOL:
+		*(bool *)place = text_is_true(value);
+		return text_is_true(value) || text_equal(value, "0") || text_equal(value, "false") || text_equal(value, "no") ||
+		       text_equal(value, "off") || !*value;
+	case KIND_WORD:
+		*(bool *)place = text_equal(value, o->word);
+		return true;
+	case KIND_LIST:
+		*(bool *)place = list_names(value, o->word);
+		return true;
+	case KIND_NUMBER:
+		return parse_number(value, o->unit, (uint64_t *)(void *)place);
+	case KIND_TEXT:
+		*(const char **)(void *)place = *value ? value : NULL;
+		return true;
+	}
+	return false;
+}
+
+void config_read(struct config *c, char **envp)
+{
+	*c = (struct config){.osrt = true,
+			     .follow = true,
+			     .writer = true,
+			     .threshold_ns = 1000,
+			     .memory_bytes = 64u << 20,
+			     .flush_interval_ns = 1000000000u,
+			     .exit_wait_ns = 2000000000u};
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		const char *value = config_lookup(envp, options[i].name);
+		if (value && !option_apply(c, &options[i], value) && !c->bad)
+			c->bad = options[i].name;
+	}
+}

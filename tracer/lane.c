@@ -1,0 +1,228 @@
+#define _GNU_SOURCE
+#include "tracer/lane.h"
+
+#include <sys/mman.h>
+
+#include "common/clock.h"
+#include "common/sys.h"
+#include "common/text.h"
+#include "tracer/session.h"
+#include "tracer/spool_file.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define WAIT_SLICE_NS 50000u     /* between two looks whether the writer has made room */
+#define WAIT_MAX_NS 200000000u   /* a program is held up no longer than this, once */
+#define WAIT_AGAIN_TICKS (UINT64_C(1) << 31) /* and then not again for about a second */
+
+/* Tells the writer that a chunk is full; a system call only when it sleeps. */
+static void wake_writer(void)
+{
+	struct tree_control *control = session.control;
+	__atomic_add_fetch(&control->wake, 1, __ATOMIC_RELEASE);
+	if (__atomic_load_n(&control->sleeping, __ATOMIC_ACQUIRE))
+		sys_futex_wake(&control->wake, 1);
+}
+
+/* A fresh clock point for `trace recover`, which cannot take one of its own at the time. */
+static void refresh_clock_point(void)
+{
+	struct spool_header *spool = session.spool;
+	uint64_t sequence = __atomic_load_n(&spool->last_sequence, __ATOMIC_RELAXED);
+	if (sequence & 1 || !__atomic_compare_exchange_n(&spool->last_sequence, &sequence, sequence + 1, false,
+							 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	clock_point_take(&spool->last);
+	__atomic_store_n(&spool->last_sequence, sequence + 2, __ATOMIC_RELEASE);
+}
+
+static uint64_t position_of(const struct thread *t)
+{
+	return t->chunk_end ? (uint64_t)(uintptr_t)t->cur + t->bias : t->lane->head;
+}
+
+/* Takes the chunk for number `n` into use if its turn has come or a fresh one can be had. */
+static bool chunk_ready(struct lane *lane, uint64_t n)
+{
+	uint64_t tail = __atomic_load_n(&lane->tail, __ATOMIC_ACQUIRE);
+	if (lane->chunk_count && n >= lane->chunk_count && tail >= (n - lane->chunk_count + 1) * CHUNK_BYTES) {
+		lane->chunk[n % LANE_CHUNKS_MAX] = lane->chunk[(n - lane->chunk_count) % LANE_CHUNKS_MAX];
+		return true;
+	}
+	if (lane->chunk_count == LANE_CHUNKS_MAX)
+		return false;
+	void *place;
+	uint64_t offset = spool_file_take(CHUNK_BYTES, &place);
+	if (!offset)
+		return false;
+	/* All pages at once costs 4 us; one by one they would put a 0.5 us step into every 128th event. */
+	if (n)
+		sys_madvise(place, CHUNK_BYTES, MADV_POPULATE_WRITE);
+	lane->chunk[n % LANE_CHUNKS_MAX] = offset;
+	lane->chunk_count++;
+	return true;
+}
+
+static bool writer_helps(void)
+{
+	struct tree_control *control = session.control;
+	return __atomic_load_n(&control->writer_state, __ATOMIC_ACQUIRE) == WRITER_RUNNING &&
+	       __atomic_load_n(&control->sink_state, __ATOMIC_ACQUIRE) == SINK_OK && sys_kill(control->writer_pid, 0) != -3 /* ESRCH */;
+}
+
+static bool chunk_wait(struct thread *t, uint64_t n)
+{
+	if (clock_ticks() < t->next_wait_tick)
+		return false;
+	uint64_t waited = 0;
+	for (; waited < WAIT_MAX_NS && writer_helps(); waited += WAIT_SLICE_NS) {
+		wake_writer();
+		sys_sleep_ns(WAIT_SLICE_NS);
+		if (chunk_ready(t->lane, n))
+			return true;
+	}
+	t->next_wait_tick = clock_ticks() + WAIT_AGAIN_TICKS;
+	return false;
+}
+
+/* The next chunk becomes current. */
+static bool chunk_next(struct thread *t)
+{
+	struct lane *lane = t->lane;
+	uint64_t begin = clock_ticks();
+	uint64_t position = position_of(t);
+	uint64_t n = position / CHUNK_BYTES;
+	if (position % CHUNK_BYTES == 0) { /* else a thread takes over a lane in the middle of a chunk */
+		wake_writer();
+		if (!chunk_ready(lane, n) && !chunk_wait(t, n))
+			return false;
+	}
+	char *start = spool_file_at(lane->chunk[n % LANE_CHUNKS_MAX]);
+	t->cur = (struct record *)(void *)(start + position % CHUNK_BYTES);
+	t->chunk_end = (struct record *)(void *)(start + CHUNK_BYTES);
+	t->bias = n * CHUNK_BYTES - (uint64_t)(uintptr_t)start;
+	t->end = t->chunk_end;
+	refresh_clock_point();
+	__atomic_add_fetch(&session.spool->tracer_ticks, clock_ticks() - begin, __ATOMIC_RELAXED);
+	return true;
+}
+
+static void count_drop(struct thread *t)
+{
+	struct lane *lane = t->lane;
+	enum drop_reason reason = __atomic_load_n(&session.control->sink_state, __ATOMIC_RELAXED) == SINK_STALLED ? DROP_SINK_STALLED
+														   : DROP_RING_FULL;
+	uint64_t now = clock_ticks();
+	if (!lane->gap_count)
+		lane->gap_first_tick = now;
+	lane->gap_last_tick = now;
+	lane->gap_reason = reason;
+	lane->gap_count++;
+	lane->dropped[reason]++;
+}
+
+static bool chunk_has(const struct thread *t, unsigned slots)
+{
+	return t->chunk_end && t->cur + slots <= t->chunk_end;
+}
+
+/* Room in one chunk; the rest of a chunk that is too short is filled up. */
+static bool room_make(struct thread *t, unsigned slots)
+{
+	while (!chunk_has(t, slots)) {
+		if (t->chunk_end && t->cur < t->chunk_end) {
+			unsigned left = (unsigned)(t->chunk_end - t->cur);
+			*t->cur = (struct record){.tick = 1, .word = REC_PAD};
+			lane_publish(t, left);
+		}
+		if (!chunk_next(t))
+			return false;
+	}
+	return true;
+}
+
+static void gap_close(struct thread *t)
+{
+	struct lane *lane = t->lane;
+	*t->cur = (struct record){lane->gap_last_tick, REC_GAP, lane->gap_reason << 48 | lane->gap_count, lane->gap_first_tick};
+	lane->gap_count = 0;
+	lane_publish(t, 1);
+}
+
+/* Records that handlers had to leave aside. Moved one by one: what is published is no longer counted in nested_count. */
+static bool nested_move(struct thread *t)
+{
+	struct lane *lane = t->lane;
+	while (lane->nested_count) {
+		if (!room_make(t, 1))
+			return false;
+		*t->cur = lane->nested[--lane->nested_count];
+		lane_publish(t, 1);
+	}
+	return true;
+}
+
+struct record *lane_room(struct thread *t, unsigned slots)
+{
+	t->end = t->chunk_end;
+	if ((t->lane->nested_count && !nested_move(t)) || !room_make(t, slots)) {
+		count_drop(t);
+		return NULL;
+	}
+	if (t->lane->gap_count) {
+		gap_close(t);
+		if (!room_make(t, slots)) {
+			count_drop(t);
+			return NULL;
+		}
+	}
+	return t->cur;
+}
+
+bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64_t b, const void *payload, uint64_t bytes)
+{
+	if (bytes > LANE_PAYLOAD_MAX)
+		bytes = LANE_PAYLOAD_MAX;
+	unsigned slots = 1 + (unsigned)((bytes + RECORD_BYTES - 1) / RECORD_BYTES);
+	struct record *r = lane_room(t, slots);
+	if (!r)
+		return false;
+	*r = (struct record){tick, bytes << RECORD_LENGTH_SHIFT | kind, a, b};
+	if (bytes)
+		bytes_copy(r + 1, payload, bytes);
+	lane_publish(t, slots);
+	return true;
+}
+
+void lane_put_nested(struct thread *t, const struct record *record)
+{
+	struct lane *lane = t->lane;
+	if (t->busy > 2 || lane->nested_count >= NESTED_RECORDS) {
+		lane->dropped[DROP_NESTED]++;
+		return;
+	}
+	lane->nested[lane->nested_count] = *record;
+	lane->nested[lane->nested_count].word |= (uint64_t)RECORD_NESTED << RECORD_FLAGS_SHIFT;
+	lane->nested_count++;
+	t->end = t->cur; /* the next event comes by lane_room() */
+}
+
+void lane_flush_sums(struct thread *t)
+{
+	struct lane *lane = t->lane;
+	for (unsigned fn = 0; fn < FN_MAX; fn++) {
+		struct fn_sum *sum = &lane->sums[fn];
+		struct fn_sum taken = *sum;
+		if (!taken.count)
+			continue;
+		lane->flushing = fn + 1;
+		if (lane_put(t, clock_ticks(), REC_SUMMARY, (uint64_t)fn << 48 | taken.count, taken.ticks, NULL, 0)) {
+			/* Not cleared: a signal handler may have added to it since. */
+			__atomic_sub_fetch(&sum->count, taken.count, __ATOMIC_RELAXED);
+			__atomic_sub_fetch(&sum->ticks, taken.ticks, __ATOMIC_RELAXED);
+		}
+		lane->flushing = 0;
+	}
+}

@@ -1,0 +1,126 @@
+/*
+ * osrt.h - calls of OS runtime functions become records: the hot path.
+ *
+ * A wrapper calls osrt_begin(), the real function, osrt_end(). Nothing in between belongs to the tracer, so handlers, callbacks, cancellation,
+ * exceptions and longjmp pass through freely; a call left that way is found out by the next one of the thread and recorded
+ * as abandoned. osrt_begin() and osrt_end() make no system call, take no lock, allocate nothing and leave errno alone; only their
+ * slow paths (first call of a thread, end of a chunk, interrupted call) go further, and they restore nothing because they
+ * use raw system calls.
+ */
+#ifndef TRACER_OSRT_H
+#define TRACER_OSRT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/clock.h"
+#include "tracer/lane.h"
+#include "tracer/session.h"
+#include "tracer/thread.h"
+
+/* Ticks a call must last to be recorded, by function; UINT64_MAX = only counted. Set by osrt_start(). */
+extern uint64_t osrt_threshold[FN_MAX] __attribute__((visibility("hidden")));
+
+/* A call in progress. `t` is NULL when it is not traced. */
+struct call {
+	struct thread *t;
+	uint64_t tick;
+};
+
+/* Sets the thresholds from the session's options and the measured tick rate. Before any event. */
+void osrt_start(void);
+
+/* Slow paths. */
+void osrt_interrupted(struct thread *t, uint64_t sp);                /* a call begins while another is open */
+void osrt_resume(struct thread *t);                                  /* a call ends that had interrupted another */
+void osrt_put_slow(struct thread *t, const struct record *record);   /* no room, or the tracer was interrupted */
+void osrt_abandon_open(struct thread *t, uint64_t sp);               /* records open calls whose frames lie below sp (0 = all) */
+
+static inline uint64_t osrt_stack_pointer(void)
+{
+	uint64_t sp;
+#if defined(__x86_64__)
+	__asm__ volatile("mov %%rsp, %0" : "=r"(sp));
+#else
+	__asm__ volatile("mov %0, sp" : "=r"(sp));
+#endif
+	return sp;
+}
+
+static inline __attribute__((always_inline)) bool osrt_begin(struct call *call, unsigned fn)
+{
+	if (__builtin_expect(!*session_gate, 0))
+		return false;
+	struct thread *t = &thread_self;
+	struct lane *lane = t->lane;
+	if (__builtin_expect(!lane, 0)) {
+		lane = thread_attach(t);
+		if (!lane)
+			return false;
+	}
+	uint64_t sp = osrt_stack_pointer();
+	if (__builtin_expect(lane->open.kind != 0, 0))
+		osrt_interrupted(t, sp);
+	lane->open.sp = sp;
+	lane->open.kind = fn;
+	call->t = t;
+	call->tick = clock_ticks();
+	lane->open.tick = call->tick;
+	return true;
+}
+
+/* One more call of `fn` that is not recorded. One instruction each: a signal handler may do the same in between. */
+static inline void osrt_count(struct lane *lane, unsigned fn, uint64_t ticks)
+{
+	struct fn_sum *sum = &lane->sums[fn];
+#if defined(__x86_64__)
+	__asm__ volatile("incq %0" : "+m"(sum->count));
+	__asm__ volatile("addq %1, %0" : "+m"(sum->ticks) : "r"(ticks));
+#else
+	__atomic_fetch_add(&sum->count, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&sum->ticks, ticks, __ATOMIC_RELAXED);
+#endif
+}
+
+/* `a` and `b` as in struct record. */
+static inline __attribute__((always_inline)) void osrt_put(struct thread *t, uint64_t tick, uint64_t word, uint64_t a, uint64_t b)
+{
+	thread_enter(t);
+	struct record *r = t->cur;
+	if (__builtin_expect(t->busy != 1 || r >= t->end, 0)) {
+		struct record record = {tick, word, a, b};
+		thread_leave(t);
+		osrt_put_slow(t, &record);
+		return;
+	}
+	r->tick = tick;
+	r->word = word;
+	r->a = a;
+	r->b = b;
+	lane_publish(t, 1);
+	thread_leave(t);
+}
+
+static inline __attribute__((always_inline)) void osrt_end(const struct call *call, unsigned fn, uint64_t a, uint64_t b)
+{
+	uint64_t ticks = clock_ticks() - call->tick;
+	struct thread *t = call->t;
+	struct lane *lane = t->lane;
+	if (__builtin_expect(!lane, 0))
+		return; /* the thread ended, or was forked, in the call */
+	lane->open.kind = 0;
+	if (__builtin_expect(lane->open_depth != 0, 0))
+		osrt_resume(t);
+	if (ticks < osrt_threshold[fn])
+		osrt_count(lane, fn, ticks);
+	else
+		osrt_put(t, call->tick, ticks << RECORD_LENGTH_SHIFT | fn, a, b);
+}
+
+/* errno << 48 | object, as struct record wants it. */
+static inline uint64_t osrt_object(uint64_t object, int error)
+{
+	return (object & 0xffffffffffffull) | (uint64_t)(uint16_t)error << 48;
+}
+
+#endif

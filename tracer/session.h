@@ -1,0 +1,65 @@
+/*
+ * session.h - tracing in this process: options, spool, tree, start and end.
+ *
+ * States: SESSION_NEW -> SESSION_ON -> SESSION_OFF (switched off for good, the reason is in the report) or, in a forked child, SESSION_FORKED -> SESSION_ON
+ * at its first call. The gate (a word of the tree's control page) is what wrappers look at.
+ */
+#ifndef TRACER_SESSION_H
+#define TRACER_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/spool.h"
+#include "common/tree.h"
+#include "tracer/config.h"
+
+enum session_state { SESSION_NEW = 0, SESSION_ON, SESSION_FORKED, SESSION_OFF };
+
+struct session {
+	uint32_t state; /* enum session_state */
+	uint32_t pid;
+	struct spool_header *spool; /* NULL before the first event of a forked child */
+	struct tree_control *control;
+	struct config config;
+	char tree[512];       /* directory of the tree */
+	char spool_path[560]; /* for growth */
+	char home[512];       /* folder of this library and the writer */
+	char exe[1024];       /* for a forked child's spool */
+	int argc;
+	char **argv;
+	bool is_root; /* this process made the tree */
+	bool no_growth; /* a system call filter is in force: make no call the program would not make */
+};
+
+extern struct session session __attribute__((visibility("hidden")));
+
+/* What wrappers read: 0 = forward only. Points at a constant 0 until tracing is on. */
+extern const uint32_t *session_gate __attribute__((visibility("hidden")));
+
+/* Starts tracing in a process that has just been executed. Before main; never fails: it is off then. */
+void session_start(int argc, char **argv, char **envp);
+
+/* In a forked child, first thing: nothing of the parent's may be touched. Async-signal-safe. */
+void session_child(void);
+
+/* In a forked child, at its first event. False = off. */
+bool session_child_start(void);
+
+/* The process is about to end (exit, _exit, quick_exit): notes the status, and in the tree's first process waits, bounded, for the writer. */
+void session_end(int status);
+
+/* About to be replaced by exec, and back when exec failed. */
+void session_exec(void);
+void session_exec_failed(void);
+
+/* Switches tracing off in this process and says why in the spool and the tree. */
+void session_off(const char *reason);
+
+/* Leaves a line in the tree's diagnostics. */
+void session_note(const char *text);
+
+/* Events that reached no lane. */
+void session_count_drop(enum drop_reason reason);
+
+#endif

@@ -1,0 +1,150 @@
+#define _GNU_SOURCE
+#include "tracer/spool_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "common/sys.h"
+#include "common/text.h"
+#include "tracer/session.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define SEGMENTS_MAX 1024u /* 1 GiB of spool: LIBTRACE_MEMORY is capped there */
+
+static char *first;                  /* the first SPOOL_FIRST_BYTES */
+static char *segments[SEGMENTS_MAX]; /* SPOOL_SEGMENT_BYTES each */
+static uint32_t lock; /* held for a few instructions, or one growth; its holder is `busy`, so no handler of its thread wants it */
+
+static void lock_take(void)
+{
+	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
+		SYS0(SYS_sched_yield);
+}
+
+static void lock_give(void)
+{
+	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
+/* Reserves and maps [offset, offset + bytes) of the file. A growth past RLIMIT_FSIZE would raise SIGXFSZ in the program: not tried. */
+static char *segment_map(int fd, uint64_t offset, uint64_t bytes, int *ret_error)
+{
+	if (offset + bytes > sys_file_limit()) {
+		*ret_error = -EFBIG;
+		return NULL;
+	}
+	int error = sys_fallocate(fd, 0, offset, bytes);
+	bool sparse = error == -EOPNOTSUPP || error == -ENOSYS;
+	if (sparse)
+		error = sys_ftruncate(fd, offset + bytes);
+	if (error < 0) {
+		*ret_error = error;
+		return NULL;
+	}
+	char *map = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset, ret_error);
+	if (map && sparse && (error = sys_madvise(map, bytes, MADV_POPULATE_WRITE)) < 0) {
+		sys_munmap(map, bytes);
+		*ret_error = error;
+		return NULL;
+	}
+	return map;
+}
+
+static void temporary_name(const char *path, char *ret_name, size_t bytes)
+{
+	text_append(ret_name, bytes, text_append(ret_name, bytes, 0, path), ".new");
+}
+
+struct spool_header *spool_file_create(const char *path, int *ret_error)
+{
+	char name[600];
+	temporary_name(path, name, sizeof(name));
+	int fd = sys_openat(AT_FDCWD, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	if (fd < 0) {
+		*ret_error = fd;
+		return NULL;
+	}
+	first = segment_map(fd, 0, SPOOL_FIRST_BYTES, ret_error);
+	sys_close(fd);
+	if (!first)
+		sys_unlink(name);
+	struct spool_header *header = (struct spool_header *)(void *)first;
+	if (header) {
+		header->size_bytes = SPOOL_FIRST_BYTES;
+		header->next_offset = SPOOL_HEADER_BYTES;
+	}
+	return header;
+}
+
+int spool_file_publish(const char *path)
+{
+	char name[600];
+	temporary_name(path, name, sizeof(name));
+	return sys_rename(name, path);
+}
+
+void *spool_file_at(uint64_t offset)
+{
+	if (offset < SPOOL_FIRST_BYTES)
+		return first + offset;
+	offset -= SPOOL_FIRST_BYTES;
+	return segments[offset / SPOOL_SEGMENT_BYTES] + offset % SPOOL_SEGMENT_BYTES;
+}
+
+static bool grow(struct spool_header *header)
+{
+	uint64_t index = (header->size_bytes - SPOOL_FIRST_BYTES) / SPOOL_SEGMENT_BYTES;
+	if (session.no_growth || index >= SEGMENTS_MAX || header->size_bytes + SPOOL_SEGMENT_BYTES > header->limit_bytes)
+		return false;
+	int fd = sys_openat(AT_FDCWD, session.spool_path, O_RDWR | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return false;
+	int error;
+	segments[index] = segment_map(fd, header->size_bytes, SPOOL_SEGMENT_BYTES, &error);
+	sys_close(fd);
+	if (!segments[index])
+		return false;
+	__atomic_store_n(&header->size_bytes, header->size_bytes + SPOOL_SEGMENT_BYTES, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* End of the segment that holds `offset`. */
+static uint64_t segment_end(uint64_t offset)
+{
+	if (offset < SPOOL_FIRST_BYTES)
+		return SPOOL_FIRST_BYTES;
+	return offset + SPOOL_SEGMENT_BYTES - (offset - SPOOL_FIRST_BYTES) % SPOOL_SEGMENT_BYTES;
+}
+
+uint64_t spool_file_take(uint64_t bytes, void **ret_place)
+{
+	struct spool_header *header = session.spool;
+	lock_take();
+	uint64_t offset = header->next_offset;
+	if (offset + bytes > segment_end(offset))
+		offset = segment_end(offset);
+	if (offset + bytes > header->size_bytes && !grow(header)) {
+		lock_give();
+		return 0;
+	}
+	__atomic_store_n(&header->next_offset, offset + bytes, __ATOMIC_RELEASE);
+	lock_give();
+	*ret_place = spool_file_at(offset);
+	return offset;
+}
+
+void spool_file_forget(void)
+{
+	if (first)
+		sys_munmap(first, SPOOL_FIRST_BYTES);
+	for (uint32_t i = 0; i < SEGMENTS_MAX && segments[i]; i++) {
+		sys_munmap(segments[i], SPOOL_SEGMENT_BYTES);
+		segments[i] = NULL;
+	}
+	first = NULL;
+	lock = 0;
+}

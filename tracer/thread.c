@@ -1,0 +1,180 @@
+#define _GNU_SOURCE
+#include "tracer/thread.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include "common/clock.h"
+#include "common/sys.h"
+#include "common/text.h"
+#include "tracer/lane.h"
+#include "tracer/osrt.h"
+#include "tracer/session.h"
+#include "tracer/spool_file.h"
+
+__thread struct thread thread_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+static pthread_key_t end_key;
+static bool end_key_usable;
+
+/* glibc keeps the values of the first keys inside the thread; later ones are allocated when first set, which a hook must never do. */
+#define KEYS_WITHOUT_ALLOCATION 32
+
+/* Runs with the destructors of other keys, which may call traced functions: put off to the last round. */
+static void end_hook(void *value)
+{
+	struct thread *t = &thread_self;
+	(void)value;
+	if (++t->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(end_key, t) == 0)
+		return;
+	thread_detach(t);
+	t->gone = 1;
+}
+
+void thread_init(void)
+{
+	end_key_usable = pthread_key_create(&end_key, end_hook) == 0 && end_key < KEYS_WITHOUT_ALLOCATION;
+}
+
+void thread_forget(struct thread *t)
+{
+	uint32_t parent_tid = t->tid;
+	*t = (struct thread){.parent_tid = parent_tid};
+}
+
+/* A free lane, or NULL. */
+static struct lane *lane_lease(void)
+{
+	struct spool_header *spool = session.spool;
+	uint32_t count = __atomic_load_n(&spool->lane_count, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t offset = __atomic_load_n(&spool->lane_offset[i], __ATOMIC_ACQUIRE);
+		if (!offset)
+			continue; /* its maker is between counting and storing */
+		struct lane *lane = spool_file_at(offset);
+		uint32_t free = LANE_FREE;
+		if (__atomic_load_n(&lane->state, __ATOMIC_RELAXED) == LANE_FREE &&
+		    __atomic_compare_exchange_n(&lane->state, &free, LANE_LEASED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return lane;
+	}
+	return NULL;
+}
+
+static struct lane *lane_make(void)
+{
+	struct spool_header *spool = session.spool;
+	if (__atomic_load_n(&spool->lane_count, __ATOMIC_RELAXED) >= SPOOL_LANES_MAX)
+		return NULL;
+	void *place;
+	uint64_t offset = spool_file_take(LANE_BYTES, &place);
+	if (!offset)
+		return NULL;
+	struct lane *lane = place;
+	lane->state = LANE_LEASED;
+	uint32_t index = __atomic_fetch_add(&spool->lane_count, 1, __ATOMIC_ACQ_REL);
+	if (index >= SPOOL_LANES_MAX) {
+		__atomic_store_n(&spool->lane_count, SPOOL_LANES_MAX, __ATOMIC_RELEASE);
+		return NULL;
+	}
+	__atomic_store_n(&spool->lane_offset[index], offset, __ATOMIC_RELEASE);
+	return lane;
+}
+
+static void put_start(struct thread *t, uint32_t pid, uint32_t tid, uint32_t flags)
+{
+	struct thread_start start = {.parent_tid = t->parent_tid, .parent_pid = session.pid, .flags = flags};
+	SYS2(SYS_prctl, PR_GET_NAME, start.name);
+	lane_put(t, clock_ticks(), REC_THREAD_START, tid, pid, &start, sizeof(start));
+}
+
+static uint32_t start_flags(const struct thread *t)
+{
+	uint32_t flags = 0;
+	if (t->tid == session.pid)
+		flags |= session.spool->forked ? THREAD_FORKED : THREAD_MAIN;
+	else if (!t->parent_tid)
+		flags |= THREAD_FOUND;
+	return flags;
+}
+
+static struct lane *attach(struct thread *t)
+{
+	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) == SESSION_FORKED && !session_child_start())
+		return NULL;
+	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != SESSION_ON)
+		return NULL;
+	struct lane *lane = lane_lease();
+	if (!lane)
+		lane = lane_make();
+	if (!lane) {
+		session_count_drop(DROP_NO_LANE);
+		return NULL;
+	}
+	t->tid = (uint32_t)sys_gettid();
+	lane->tid = t->tid;
+	lane->pid = session.pid;
+	lane->open.kind = 0;
+	lane->open_depth = 0;
+	t->cur = t->end = t->chunk_end = NULL;
+	t->lane = lane;
+	put_start(t, session.pid, t->tid, start_flags(t));
+	if (end_key_usable)
+		pthread_setspecific(end_key, t);
+	return lane;
+}
+
+struct lane *thread_attach(struct thread *t)
+{
+	if (t->gone || t->busy) {
+		if (session.spool)
+			session_count_drop(t->gone ? DROP_LATE : DROP_NESTED);
+		return NULL;
+	}
+	thread_enter(t);
+	struct lane *lane = attach(t);
+	thread_leave(t);
+	return lane;
+}
+
+void thread_detach(struct thread *t)
+{
+	struct lane *lane = t->lane;
+	if (!lane)
+		return;
+	osrt_abandon_open(t, 0);
+	thread_enter(t);
+	lane_flush_sums(t);
+	lane_put(t, clock_ticks(), REC_THREAD_END, t->tid, session.pid, NULL, 0);
+	t->lane = NULL;
+	t->cur = t->end = t->chunk_end = NULL;
+	__atomic_store_n(&lane->state, LANE_FREE, __ATOMIC_RELEASE);
+	thread_leave(t);
+}
+
+void thread_renamed(struct thread *t, const char *name)
+{
+	uint64_t words[2] = {0, 0};
+	text_append((char *)words, sizeof(words), 0, name);
+	if (!t->lane && !thread_attach(t))
+		return;
+	thread_enter(t);
+	lane_put(t, clock_ticks(), REC_THREAD_NAME, words[0], words[1], NULL, 0);
+	thread_leave(t);
+}
+
+void thread_vfork_child(struct thread *t)
+{
+	t->vfork_pid = (uint32_t)sys_getpid();
+	thread_enter(t);
+	put_start(t, t->vfork_pid, t->vfork_pid, THREAD_VFORK_CHILD);
+	thread_leave(t);
+}
+
+void thread_vfork_parent(struct thread *t)
+{
+	t->vfork_pid = 0;
+	thread_enter(t);
+	put_start(t, session.pid, t->tid, THREAD_RESUMED);
+	thread_leave(t);
+}
