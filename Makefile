@@ -1,0 +1,276 @@
+# Builds and checks everything; `make help` lists what can be made. One file, no recursion; files are found by wildcard, so a new
+# source, test program or test script needs no line here.
+#
+# Two flavours of objects: `lib` goes into the application (position independent, hidden, no sanitizer ever), `prog` into our own
+# programs and the unit tests. Archives hold a folder each, so a program takes only the files it uses.
+
+VERSION := 0.1.0
+
+O ?= build
+PREFIX ?= /usr/local
+SAN ?=
+V ?=
+JOBS ?= 1
+TESTS ?=
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+ifeq ($(origin AR),default)
+AR := ar
+endif
+ifeq ($(origin CXX),default)
+CXX := $(if $(findstring clang,$(CC)),clang++,g++)
+endif
+CFLAGS ?= -O2 -g
+
+comma := ,
+SAN_TAG := $(if $(SAN),-$(subst $(comma),-,$(SAN)))
+CONFIG := $(notdir $(firstword $(CC)))$(SAN_TAG)
+# Programs, libraries and tests of a sanitizer build lie apart from the plain ones.
+P := $(O)$(if $(SAN),/san$(SAN_TAG))
+OBJ := $(O)/obj/$(CONFIG)
+GEN := $(O)/gen
+LIBDIR := $(P)/lib/libtrace
+
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(O)/%,%,$@)';)
+
+# ---- what can be built here ----
+
+all:
+
+CLEANING := $(filter clean help uninstall format,$(MAKECMDGOALS))
+ifeq ($(CLEANING),)
+include $(O)/config.mk
+endif
+
+# Made again when the compiler changes, or configure itself.
+$(shell mkdir -p $(O); echo '$(CC)' | cmp -s - $(O)/.cc || echo '$(CC)' >$(O)/.cc)
+$(O)/config.mk: scripts/configure $(O)/.cc $(wildcard $(O)/cuda/include/cuda.h)
+	$(Q)CC='$(CC)' scripts/configure $(O) >$@.tmp && mv $@.tmp $@
+
+# ---- flags ----
+
+INCLUDES := -I. -I$(GEN) -Iinclude
+WARNINGS := -Wall -Wextra -Werror
+COMMON_FLAGS = -std=gnu11 $(WARNINGS) $(INCLUDES) -DLIBTRACE_VERSION='"$(VERSION)"' -MMD -MP
+# The compiler may not turn loops of ours into calls of memcpy or memset: the application, or a tool in it, may have its own.
+NO_LIBCALLS = $(if $(filter clang,$(CC_KIND)),-fno-builtin-memcpy -fno-builtin-memset -fno-builtin-strlen,-fno-tree-loop-distribute-patterns)
+LIB_FLAGS = $(CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE \
+	-fasynchronous-unwind-tables $(NO_LIBCALLS) $(COMMON_FLAGS) $(CUDA_CFLAGS)
+SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+PROG_FLAGS = $(CFLAGS) $(SAN_FLAGS) -fvisibility=hidden -pthread $(COMMON_FLAGS) $(PROTOBUFC_CFLAGS) $(ZSTD_CFLAGS) $(CUDA_CFLAGS)
+PROG_LINK = $(CFLAGS) $(SAN_FLAGS) -pthread $(LDFLAGS)
+# The sanitizers cannot be linked statically.
+STATIC := $(if $(SAN),,-static)
+FORMAT_LIBS = -l:libprotobuf-c.a -l:libzstd.a
+
+# A file that changes only when its text does: what depends on it is made again after a change of flags.
+FLAGS_TEXT = $(CC) | $(LIB_FLAGS) | $(PROG_FLAGS) | $(PROG_LINK) | $(LDFLAGS)
+stamp = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' >$@
+$(OBJ)/.flags: FORCE
+	$(call stamp,$(FLAGS_TEXT))
+$(P)/.config: FORCE
+	$(call stamp,$(CONFIG) $(FLAGS_TEXT))
+FORCE:
+
+# ---- sources ----
+
+COMMON_SRC := $(wildcard common/*.c common/schema/*.c)
+TRACER_SRC := $(wildcard tracer/*.c unwind/*.c)
+INJECT_SRC := $(wildcard inject/*.c inject/*.S)
+WRITER_SRC := $(filter-out writer/main.c,$(wildcard writer/*.c))
+READER_SRC := $(filter-out reader/cli/main.c,$(wildcard reader/*.c reader/cli/*.c reader/export/*.c))
+
+objects = $(patsubst %,$(OBJ)/$(1)/%.o,$(basename $(2)))
+PB := $(OBJ)/prog/gen/report.pb-c.o
+A := $(OBJ)/prog
+
+COMMON_A := $(A)/common.a
+TRACER_A := $(A)/tracer.a
+WRITER_A := $(A)/writer.a
+READER_A := $(A)/reader.a
+
+# ---- generated code ----
+
+$(GEN)/report.pb-c.c: common/schema/report.proto
+	$(call say,PROTOC)mkdir -p $(@D) && protoc-c --proto_path=common/schema --c_out=$(@D) $<
+$(GEN)/report.pb-c.h: $(GEN)/report.pb-c.c ;
+
+# The exported names: from the table of interposed functions.
+$(GEN)/libtrace.map: $(wildcard scripts/gen-libc-map common/schema/libc.def) Makefile
+	$(call say,MAP)mkdir -p $(@D); if [ -x scripts/gen-libc-map ] && [ -f common/schema/libc.def ]; then \
+		scripts/gen-libc-map common/schema/libc.def >$@; \
+	else printf '{ global: libtrace_*; InitializeInjection*; local: *; };\n' >$@; fi
+
+# ---- objects and archives ----
+
+$(OBJ)/lib/%.o: %.c $(OBJ)/.flags | $(GEN)/report.pb-c.h
+	$(call say,CC)mkdir -p $(@D) && $(CC) $(LIB_FLAGS) -c -o $@ $<
+$(OBJ)/lib/%.o: %.S $(OBJ)/.flags
+	$(call say,AS)mkdir -p $(@D) && $(CC) $(LIB_FLAGS) -c -o $@ $<
+$(OBJ)/prog/%.o: %.c $(OBJ)/.flags | $(GEN)/report.pb-c.h
+	$(call say,CC)mkdir -p $(@D) && $(CC) $(PROG_FLAGS) -c -o $@ $<
+$(PB): $(GEN)/report.pb-c.c $(OBJ)/.flags
+	$(call say,CC)mkdir -p $(@D) && $(CC) $(PROG_FLAGS) -c -o $@ $<
+
+# Thin archives keep paths, so two folders may have files of one name. `q` after removal: a deleted source leaves no member behind.
+archive = $(call say,AR)mkdir -p $(@D) && rm -f $@ && $(if $(filter %.o,$^),$(AR) qcsT $@ $(filter %.o,$^),$(AR) qcs $@)
+
+$(COMMON_A): $(call objects,prog,$(COMMON_SRC)) $(PB)
+	$(archive)
+$(TRACER_A): $(call objects,prog,$(TRACER_SRC))
+	$(archive)
+$(WRITER_A): $(call objects,prog,$(WRITER_SRC))
+	$(archive)
+$(READER_A): $(call objects,prog,$(READER_SRC))
+	$(archive)
+$(OBJ)/lib/common.a: $(call objects,lib,$(COMMON_SRC))
+	$(archive)
+
+-include $(shell find $(O)/obj/$(CONFIG) -name '*.d' 2>/dev/null)
+
+# ---- products ----
+
+PRODUCTS := $(if $(INJECT_SRC),$(LIBDIR)/libtrace.so) \
+	$(if $(wildcard writer/main.c),$(LIBDIR)/libtrace-writer) \
+	$(if $(wildcard reader/cli/main.c),$(P)/bin/trace)
+all: $(PRODUCTS) companions ## build library, writer and command (default)
+.PHONY: all companions
+
+# Bound at start (-z now), so that no hook ever enters the lazy resolver; never unloaded, since threads may be inside.
+$(LIBDIR)/libtrace.so: $(call objects,lib,$(INJECT_SRC) $(TRACER_SRC)) $(OBJ)/lib/common.a $(GEN)/libtrace.map $(P)/.config
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(CFLAGS) -shared -o $@ $(filter %.o,$^) $(filter %.a,$^) -Wl,-soname,libtrace.so \
+		-Wl,-z,defs,-z,nodelete,-z,now,-z,relro -Wl,--exclude-libs,ALL -Wl,--version-script,$(GEN)/libtrace.map \
+		-Wl,-Map,$(OBJ)/lib/libtrace.link-map $(LDFLAGS)
+
+$(LIBDIR)/libtrace-writer: $(OBJ)/prog/writer/main.o $(WRITER_A) $(COMMON_A) $(P)/.config
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) $(STATIC) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS)
+
+$(P)/bin/trace: $(OBJ)/prog/reader/cli/main.o $(READER_A) $(COMMON_A) $(P)/.config
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) -lm
+
+# Private copies of the unwinder and what it needs: the folder can be carried to a machine without them.
+COMPANIONS = $(if $(LIBUNWIND_FILE),$(LIBDIR)/libunwind.so.8) $(if $(LIBLZMA_FILE),$(LIBDIR)/liblzma.so.5)
+ifeq ($(CLEANING),)
+companions: $(COMPANIONS)
+$(LIBDIR)/libunwind.so.8: $(LIBUNWIND_FILE)
+	$(call say,COPY)mkdir -p $(@D) && cp -L $< $@
+$(LIBDIR)/liblzma.so.5: $(LIBLZMA_FILE)
+	$(call say,COPY)mkdir -p $(@D) && cp -L $< $@
+endif
+
+# ---- unit tests: one program per file ----
+
+UNIT := $(patsubst tests/unit/%.c,$(P)/tests/unit/%,$(wildcard tests/unit/test_*.c tests/unit/libc_def_check.c))
+unit_named = $(filter $(patsubst %,$(P)/tests/unit/test_%,$(1)),$(UNIT))
+MAKE_REPORT := $(patsubst %.c,$(OBJ)/prog/%.o,$(wildcard tests/unit/make_report.c))
+$(call unit_named,writer_% all_%): $(WRITER_A)
+$(call unit_named,reader_% all_%): $(READER_A) $(MAKE_REPORT)
+$(call unit_named,tracer_% unwind_% all_%): $(TRACER_A)
+$(UNIT): $(P)/tests/unit/%: $(OBJ)/prog/tests/unit/%.o $(COMMON_A) $(P)/.config
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o,$^) \
+		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) -lm -ldl
+
+# ---- programs that are traced, and benchmarks: one program per file, lib*.c a shared object ----
+# The first lines of a file may say `// LINK: flags`, `// CFLAGS: flags` and `// CC: compiler` (left out where that is not installed).
+
+APP_FILES := $(wildcard tests/apps/*.c tests/apps/*.cpp tests/bench/*.c tests/bench/*.cpp)
+app_output = $(patsubst %,$(P)/%$(2),$(basename $(1)))
+APP_LIB_FILES := $(foreach file,$(APP_FILES),$(if $(filter lib%,$(notdir $(file))),$(file)))
+APP_LIBS := $(call app_output,$(APP_LIB_FILES),.so)
+APPS := $(call app_output,$(filter-out $(APP_LIB_FILES),$(APP_FILES)))
+
+line = $$(sed -n '1,5s|^// $(1): *||p' $<)
+app = $(call say,$(1))mkdir -p $(@D); cc="$(call line,CC)"; \
+	if [ -n "$$cc" ] && ! command -v $${cc%% *} >/dev/null; then echo "  SKIP    $<: no $$cc"; exit 0; fi; \
+	$${cc:-$(2)} -O1 -g -pthread -Wall -I. -Iinclude -Itests/apps -MMD -MP -MF $@.d $(call line,CFLAGS) $(3) -o $@ $< \
+		-L$(@D) -Wl,-rpath,'$$ORIGIN' $(call line,LINK)
+$(P)/tests/%.so: tests/%.c
+	$(call app,CC,$(CC),-fPIC -shared)
+$(P)/tests/%.so: tests/%.cpp
+	$(call app,CXX,$(CXX),-fPIC -shared)
+$(APPS): $(P)/.config | $(APP_LIBS)
+$(P)/tests/%: tests/%.c
+	$(call app,CC,$(CC),)
+$(P)/tests/%: tests/%.cpp
+	$(call app,CXX,$(CXX),)
+-include $(wildcard $(P)/tests/apps/*.d $(P)/tests/bench/*.d)
+
+apps: $(APPS) $(APP_LIBS) ## build the programs the tests trace
+.PHONY: apps
+
+# ---- running tests ----
+
+SCRIPT_FILES := $(wildcard $(foreach folder,e2e fault golden,tests/$(folder)/*.sh tests/$(folder)/*.py))
+SCRIPT_TESTS := $(foreach file,$(SCRIPT_FILES),$(if $(filter lib% _%,$(notdir $(file))),,$(file)))
+TORTURE_TESTS := $(SCRIPT_TESTS) $(wildcard tests/torture/*.sh tests/torture/*.py)
+# TESTS='words' runs only the tests whose path has one of the words in it.
+chosen = $(if $(TESTS),$(foreach file,$(1),$(if $(strip $(foreach word,$(TESTS),$(findstring $(word),$(file)))),$(file))),$(1))
+SHARED_DIR := $(realpath ../shared)
+ENV = BUILD='$(abspath $(P))' SRC='$(CURDIR)' SHARED='$(SHARED_DIR)' CC='$(CC)' SAN='$(SAN)' JOBS='$(JOBS)' LOGS='$(abspath $(P))/test-logs'
+
+check: all apps $(UNIT) ## unit + e2e + lint; ends with the line "N passed, N failed, N skipped"
+	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT) $(SCRIPT_TESTS) scripts/lint)
+unit: $(UNIT) ## unit tests only
+	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT))
+e2e: all apps ## traced programs, fault and golden tests
+	$(Q)$(ENV) scripts/tap-run $(call chosen,$(SCRIPT_TESTS))
+lint: all ## the checks of scripts/check-*
+	$(Q)$(ENV) scripts/tap-run scripts/lint
+torture: all apps ## the long version of the e2e tests (TORTURE=1)
+	$(Q)$(ENV) TORTURE=1 scripts/tap-run $(call chosen,$(TORTURE_TESTS))
+bench: all apps ## speed and size against the limits of docs/performance.md
+	$(Q)$(ENV) tests/bench/run
+golden-update: all ## rewrite tests/golden from what the exporters print now
+	$(Q)$(ENV) GOLDEN_UPDATE=1 scripts/tap-run $(wildcard tests/golden/*.sh tests/golden/*.py)
+.PHONY: check unit e2e lint torture bench golden-update
+
+# ---- fuzzing: tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME, by clang's libFuzzer ----
+
+FUZZ_SECONDS ?= 60
+FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_FLAGS = -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(COMMON_FLAGS)
+$(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(READER_SRC) $(COMMON_SRC) $(GEN)/report.pb-c.c
+	$(call say,FUZZ)mkdir -p $(@D) && clang $(FUZZ_FLAGS) -o $@ $(filter %.c,$^) $(FORMAT_LIBS) -lm
+fuzz: $(FUZZERS:%=$(O)/fuzz/fuzz_%) ## run every fuzzer FUZZ_SECONDS (60); a crash leaves its input in build/fuzz
+	$(Q)for name in $(FUZZERS); do mkdir -p $(O)/fuzz/found/$$name tests/fuzz/corpus/$$name; \
+		$(O)/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -timeout=10 -artifact_prefix=$(O)/fuzz/ -print_final_stats=1 \
+			$(O)/fuzz/found/$$name tests/fuzz/corpus/$$name || exit 1; done
+.PHONY: fuzz
+
+# ---- install ----
+
+D = $(DESTDIR)$(PREFIX)
+install: all ## PREFIX= DESTDIR=; command, library folder, header, pkg-config file, man page, completion
+	$(Q)install -d $(D)/bin $(D)/lib/libtrace $(D)/lib/pkgconfig $(D)/include $(D)/share/man/man1 $(D)/share/bash-completion/completions
+	$(Q)for file in $(wildcard $(P)/bin/trace scripts/libtrace-run); do install -m 755 $$file $(D)/bin/; done
+	$(Q)install -m 755 $(wildcard $(LIBDIR)/*) $(D)/lib/libtrace/
+	$(Q)for file in $(wildcard include/libtrace.h); do install -m 644 $$file $(D)/include/; done
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' include/libtrace.pc.in >$(D)/lib/pkgconfig/libtrace.pc
+	$(Q)made() { shift; $(P)/bin/trace help "$$@" >$(O)/help.tmp 2>/dev/null && [ -s $(O)/help.tmp ]; }; \
+		made man --man && install -m 644 $(O)/help.tmp $(D)/share/man/man1/trace.1; \
+		made completion --completion bash && install -m 644 $(O)/help.tmp $(D)/share/bash-completion/completions/trace; rm -f $(O)/help.tmp
+	@echo "installed in $(D)"
+uninstall: ## takes away what install put there
+	$(Q)rm -f $(D)/bin/trace $(D)/bin/libtrace-run $(D)/include/libtrace.h $(D)/lib/pkgconfig/libtrace.pc \
+		$(D)/share/man/man1/trace.1 $(D)/share/bash-completion/completions/trace
+	$(Q)rm -rf $(D)/lib/libtrace
+.PHONY: install uninstall
+
+# ---- the rest ----
+
+format: ## clang-format over all C files
+	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
+clean: ## removes what was built; fetched CUDA headers stay
+	$(Q)rm -rf $(O)/obj $(O)/gen $(O)/lib $(O)/bin $(O)/tests $(O)/san-* $(O)/fuzz $(O)/test-logs $(O)/config.mk $(O)/.cc $(O)/.config
+help: ## this list
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+	@echo
+	@echo "  O=build  CC=gcc|clang  CFLAGS='-O2 -g'  SAN=address,undefined|thread  V=1  JOBS=2  TESTS='words in paths'"
+.PHONY: format clean help FORCE
