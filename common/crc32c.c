@@ -1,0 +1,48 @@
+#include "common/crc32c.h"
+
+#define POLYNOMIAL 0x82f63b78u
+
+/* 16 entries, two look-ups a byte: made on the stack at each call, so that there is no shared state to race on. */
+uint32_t crc32c_portable(uint32_t crc, const void *data, size_t bytes)
+{
+	const uint8_t *p = data;
+	uint32_t table[16];
+	for (uint32_t i = 0; i < 16; i++) {
+		uint32_t nibble = i;
+		for (int bit = 0; bit < 4; bit++)
+			nibble = nibble >> 1 ^ (POLYNOMIAL & -(nibble & 1));
+		table[i] = nibble;
+	}
+	crc = ~crc;
+	while (bytes--) {
+		crc ^= *p++;
+		crc = crc >> 4 ^ table[crc & 15];
+		crc = crc >> 4 ^ table[crc & 15];
+	}
+	return ~crc;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) static uint32_t crc32c_sse42(uint32_t crc, const void *data, size_t bytes)
+{
+	const uint8_t *p = data;
+	uint64_t state = (uint32_t)~crc;
+	for (; bytes >= 8; bytes -= 8, p += 8) {
+		uint64_t word;
+		__builtin_memcpy(&word, p, 8);
+		state = __builtin_ia32_crc32di(state, word);
+	}
+	while (bytes--)
+		state = __builtin_ia32_crc32qi((uint32_t)state, *p++);
+	return ~(uint32_t)state;
+}
+#endif
+
+uint32_t crc32c(uint32_t crc, const void *data, size_t bytes)
+{
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("sse4.2"))
+		return crc32c_sse42(crc, data, bytes);
+#endif
+	return crc32c_portable(crc, data, bytes);
+}

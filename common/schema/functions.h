@@ -1,0 +1,24 @@
+/*
+ * functions.h - names and identity of the interposed functions, the rows of libc.def in order.
+ *
+ * Used in the traced process and in the writer; constant data, no libc call: any thread, async-signal-safe.
+ */
+#ifndef COMMON_SCHEMA_FUNCTIONS_H
+#define COMMON_SCHEMA_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Number of rows. */
+uint32_t fn_count(void);
+
+/* The name under which row `fn` is reported (its alias), or NULL beyond the table. */
+const char *fn_name(uint32_t fn);
+
+/* A lock that is reported when contended: its record carries the holder's tid in the upper half of `a`. */
+bool fn_is_lock(uint32_t fn);
+
+/* Of all rows in order: spools of another table have another one. */
+uint64_t fn_hash(void);
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * varint.h - protobuf's base-128 numbers, written and read in place.
+ *
+ * Inline, no allocation, no state: any thread. Writers need VARINT_MAX bytes of room; readers never look at or past `end`.
+ */
+#ifndef COMMON_VARINT_H
+#define COMMON_VARINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define VARINT_MAX 10u
+
+enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
+
+static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
+{
+	while (value >= 0x80) {
+		*p++ = (uint8_t)(value | 0x80);
+		value >>= 7;
+	}
+	*p++ = (uint8_t)value;
+	return p;
+}
+
+static inline uint64_t zigzag_encode(int64_t value)
+{
+	return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
+}
+
+static inline int64_t zigzag_decode(uint64_t value)
+{
+	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
+}
+
+/* Returns the position behind the number, or NULL when it is cut off or longer than VARINT_MAX. */
+static inline const uint8_t *varint_get(const uint8_t *p, const uint8_t *end, uint64_t *ret_value)
+{
+	uint64_t value = 0;
+	for (unsigned shift = 0; p < end && shift < 70; shift += 7) {
+		value |= (uint64_t)(*p & 0x7f) << shift;
+		if (!(*p++ & 0x80)) {
+			*ret_value = value;
+			return p;
+		}
+	}
+	return NULL;
+}
+
+/* Bytes that varint_put() writes. */
+static inline size_t varint_bytes(uint64_t value)
+{
+	return (size_t)(9 * (64 - __builtin_clzll(value | 1)) + 64) / 64;
+}
+
+/* Field number and wire type in front of a field. */
+static inline uint8_t *varint_put_tag(uint8_t *p, uint32_t field, enum wire_type type)
+{
+	return varint_put(p, (uint64_t)field << 3 | type);
+}
+
+#endif
