@@ -8,6 +8,7 @@
 #define FNV(name, version, group, rule, alias, ...) #alias,
 #define HAND(ret, name, version, group, rule, alias, ...) #alias,
 static const char *const names[] = {
+	"(none)", /* rows count from 1 */
 #include "common/schema/libc.def"
 };
 #undef FN
@@ -19,6 +20,7 @@ static const char *const names[] = {
 #define FNV(name, version, group, rule, alias, ...) IS_LOCK(rule),
 #define HAND(ret, name, version, group, rule, alias, ...) IS_LOCK(rule),
 static const bool locks[] = {
+	false,
 #include "common/schema/libc.def"
 };
 

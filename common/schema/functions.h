@@ -1,5 +1,5 @@
 /*
- * functions.h - names and identity of the interposed functions, the rows of libc.def in order.
+ * functions.h - names and identity of the interposed functions, the rows of libc.def in order, numbered from 1.
  *
  * Used in the traced process and in the writer; constant data, no libc call: any thread, async-signal-safe.
  */
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Number of rows. */
+/* Number of rows, the unused row 0 included. */
 uint32_t fn_count(void);
 
 /* The name under which row `fn` is reported (its alias), or NULL beyond the table. */
