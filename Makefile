@@ -213,7 +213,7 @@ TORTURE_TESTS := $(SCRIPT_TESTS) $(wildcard tests/torture/*.sh tests/torture/*.p
 # TESTS='words' runs only the tests whose path has one of the words in it.
 chosen = $(if $(TESTS),$(foreach file,$(1),$(if $(strip $(foreach word,$(TESTS),$(findstring $(word),$(file)))),$(file))),$(1))
 SHARED_DIR := $(realpath ../shared)
-ENV = BUILD='$(abspath $(P))' SRC='$(CURDIR)' SHARED='$(SHARED_DIR)' CC='$(CC)' SAN='$(SAN)' JOBS='$(JOBS)' LOGS='$(abspath $(P))/test-logs'
+ENV = PATH="$$PATH:/usr/sbin:/sbin" BUILD='$(abspath $(P))' SRC='$(CURDIR)' SHARED='$(SHARED_DIR)' CC='$(CC)' SAN='$(SAN)' JOBS='$(JOBS)' LOGS='$(abspath $(P))/test-logs' OBJ='$(OBJ)' GEN='$(GEN)'
 
 check: all apps $(UNIT) ## unit + e2e + lint; ends with the line "N passed, N failed, N skipped"
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT) $(SCRIPT_TESTS) scripts/lint)
