@@ -221,7 +221,7 @@ unit: $(UNIT) ## unit tests only
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT))
 e2e: all apps ## traced programs, fault and golden tests
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(SCRIPT_TESTS))
-lint: all ## the checks of scripts/check-*
+lint: all $(UNIT) ## the checks of scripts/check-*
 	$(Q)$(ENV) scripts/tap-run scripts/lint
 torture: all apps ## the long version of the e2e tests (TORTURE=1)
 	$(Q)$(ENV) TORTURE=1 scripts/tap-run $(call chosen,$(TORTURE_TESTS))
