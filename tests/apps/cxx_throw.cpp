@@ -1,6 +1,6 @@
+// CFLAGS: -fnon-call-exceptions
 /*
  * cxx_throw - C++ exceptions that pass through wrapped calls.
- * build: -fnon-call-exceptions
  *
  * Promise: exceptions travel as untraced: thrown by a signal handler out of read, nanosleep and pthread_cond_wait, through qsort, out of a thread's
  * start function's callee, and by std::call_once, std::async; destructors on the way run; thread cancellation runs them, too.

@@ -1,6 +1,6 @@
+// CFLAGS: -fno-builtin
 /*
  * own_malloc - a program that brings its own malloc, with a lock of its own and a background thread made under that lock.
- * build: -fno-builtin
  *
  * Promise: no hook allocates, so that an allocator which calls wrapped functions (mutex, mmap, pthread_create, write) under its lock never meets
  * itself again; a nested call would deadlock and be seen as a hang.

@@ -1,0 +1,80 @@
+/*
+ * memory_limit - lives under a small RLIMIT_AS, and under mlockall(MCL_FUTURE) with a small RLIMIT_MEMLOCK.
+ *
+ * Promise: what the tracer maps is little, and when it gets nothing more it counts what it cannot record; the program's own
+ * allocations, threads and forks work within limits that leave it room.
+ *
+ *     memory_limit as|lock
+ */
+#include "app.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#define CALLS 20000
+static int zero_fd;
+
+static void work(void)
+{
+	char byte;
+	for (int i = 0; i < CALLS; i++)
+		require(pread(zero_fd, &byte, 1, 0) == 1, "pread");
+}
+
+static void *thread_main(void *unused)
+{
+	work();
+	return unused;
+}
+
+static size_t mapped_bytes(void)
+{
+	unsigned long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+	if (!f || fscanf(f, "%lu", &pages) != 1)
+		pages = 1u << 20;
+	fclose(f);
+	return pages * 4096;
+}
+
+static void threads_and_fork(void)
+{
+	pthread_attr_t attributes;
+	pthread_t thread[4];
+	int status = 0;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 65536);
+	work();
+	for (int i = 0; i < 4; i++)
+		require(!pthread_create(&thread[i], &attributes, thread_main, NULL), "pthread_create");
+	for (int i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+	check(1, "four threads");
+	pid_t pid = fork();
+	if (!pid) {
+		work();
+		_exit(5);
+	}
+	check(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 5, "a fork");
+}
+
+int main(int argc, char **argv)
+{
+	zero_fd = open("/dev/zero", O_RDONLY);
+	if (argc > 1 && !strcmp(argv[1], "lock")) {
+		check(!mlockall(MCL_CURRENT | MCL_FUTURE), "mlockall");
+	} else {
+		size_t room = mapped_bytes() + (12u << 20);
+		struct rlimit limit = {room, room};
+		check(!setrlimit(RLIMIT_AS, &limit), "setrlimit");
+	}
+	threads_and_fork();
+	void *p = malloc(4u << 20);
+	check(p != NULL, "the program's own 4 MiB");
+	free(p);
+	say("expect-at-most %d pread", CALLS * 6);
+	return app_result();
+}
