@@ -4,8 +4,69 @@
 #include <signal.h>
 
 #include "common/sys.h"
+#include "common/text.h"
 
 uint64_t osrt_threshold[FN_MAX];
+
+/* ---- thresholds ---- */
+
+enum rule { OVER, CONTENDED, ALWAYS, QUIET };
+enum group { LOCK, WAIT, SLEEP, EVENT, SIGNAL, PROCESS, THREAD, OPEN, IO, SYNC, STDIO, NET, IPC, MEMORY, ADMIN };
+
+struct row {
+	uint8_t rule, group;
+};
+
+static const struct row rows[] = {
+	{QUIET, ADMIN}, /* no function has the number 0 */
+#define FN(ret, name, version, group, rule, ...) {rule, group},
+#define FNV(name, version, group, rule, ...) {rule, group},
+#define HAND(ret, name, version, group, rule, ...) {rule, group},
+#include "common/schema/libc.def"
+};
+
+/* Ticks of `ns`, from the time since the spool was made: some hundred microseconds, good for a threshold to a part in a thousand. */
+static uint64_t ticks_of(uint64_t ns)
+{
+	struct clock_point now;
+	const struct clock_point *first = &session.spool->first;
+	clock_point_take(&now);
+	if (!clock_is_tsc || now.mono_ns <= first->mono_ns)
+		return ns;
+	return (uint64_t)((double)ns * (double)(now.tick - first->tick) / (double)(now.mono_ns - first->mono_ns));
+}
+
+static bool touches_files(enum group group)
+{
+	return group == OPEN || group == IO || group == SYNC || group == STDIO;
+}
+
+void osrt_start(void)
+{
+	uint64_t threshold = ticks_of(session.config.threshold_ns);
+	for (unsigned fn = 0; fn < sizeof(rows) / sizeof(rows[0]); fn++) {
+		enum rule rule = rows[fn].rule;
+		osrt_threshold[fn] = rule == ALWAYS || rule == CONTENDED ? 0 : threshold;
+		if (rule == QUIET && !session.config.all_locks)
+			osrt_threshold[fn] = UINT64_MAX;
+		if (rule == CONTENDED && session.config.all_locks)
+			osrt_threshold[fn] = threshold;
+		if (session.config.file_access && touches_files(rows[fn].group))
+			osrt_threshold[fn] = 0;
+	}
+}
+
+void osrt_put_path(const struct call *call, int64_t result, const char *path, uint64_t flags, uint64_t mode)
+{
+	struct thread *t = call->t;
+	if (!path || !t->lane || t->busy)
+		return;
+	thread_enter(t);
+	lane_put(t, call->tick, REC_PATH, (uint64_t)result, flags << 32 | (uint32_t)mode, path, text_length(path));
+	thread_leave(t);
+}
+
+/* ---- calls left or interrupted ---- */
 
 static bool on_signal_stack(void)
 {

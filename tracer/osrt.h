@@ -30,6 +30,9 @@ struct call {
 /* Sets the thresholds from the session's options and the measured tick rate. Before any event. */
 void osrt_start(void);
 
+/* File access option: the path of the call just recorded. */
+void osrt_put_path(const struct call *call, int64_t result, const char *path, uint64_t flags, uint64_t mode);
+
 /* Slow paths. */
 void osrt_interrupted(struct thread *t, uint64_t sp);                /* a call begins while another is open */
 void osrt_resume(struct thread *t);                                  /* a call ends that had interrupted another */

@@ -1,0 +1,162 @@
+#define _GNU_SOURCE
+#include "common/pattern.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/utsname.h>
+
+#include "common/sys.h"
+#include "common/text.h"
+
+#define NUMBER_MAX 100000u
+
+/* An expansion in progress. */
+struct output {
+	char *path;
+	size_t bytes, at;
+	bool numbered; /* %n was seen */
+	const char *reason;
+};
+
+static void put(struct output *o, const char *s)
+{
+	o->at = text_append(o->path, o->bytes, o->at, s);
+	if (o->at + 1 >= o->bytes)
+		o->reason = "the name is too long";
+}
+
+/* A value from outside: one component, or part of one. */
+static void put_value(struct output *o, const char *value, const char *missing)
+{
+	if (!value)
+		o->reason = missing;
+	else if (text_find(value, "/") || text_equal(value, "..") || text_equal(value, "."))
+		o->reason = "a value would leave the directory of the pattern";
+	else
+		put(o, value);
+}
+
+static const char *put_variable(struct output *o, const char *s, const struct pattern_values *values)
+{
+	char name[128];
+	size_t length = 0;
+	if (*s != '{') {
+		o->reason = "%q is not followed by {NAME}";
+		return s;
+	}
+	for (s++; *s && *s != '}' && length + 1 < sizeof(name); s++)
+		name[length++] = *s;
+	name[length] = 0;
+	if (*s != '}' || !length) {
+		o->reason = "%q{ has no name or no closing brace";
+		return s;
+	}
+	put_value(o, values->lookup ? values->lookup(name) : NULL, "the variable of %q{} is not set");
+	return s + 1;
+}
+
+static void put_number(struct output *o, uint64_t number)
+{
+	o->at = text_append_number(o->path, o->bytes, o->at, number, 10);
+}
+
+static void put_host(struct output *o)
+{
+	struct utsname name;
+	put_value(o, SYS1(SYS_uname, &name) == 0 ? name.nodename : NULL, "the host has no name");
+}
+
+static void put_executable(struct output *o, const char *path)
+{
+	const char *base = path ? path : "";
+	for (const char *s = base; *s; s++)
+		if (*s == '/')
+			base = s + 1;
+	put_value(o, *base ? base : NULL, "the program has no name");
+}
+
+static void expand(struct output *o, const char *pattern, const struct pattern_values *values, uint64_t number)
+{
+	for (const char *s = pattern; *s && !o->reason;) {
+		if (*s != '%') {
+			char one[2] = {*s++, 0};
+			put(o, one);
+			continue;
+		}
+		switch (*++s) {
+		case 'p':
+			put_number(o, values->pid);
+			break;
+		case 'h':
+			put_host(o);
+			break;
+		case 'e':
+			put_executable(o, values->executable);
+			break;
+		case 'n':
+			o->numbered = true;
+			put_number(o, number);
+			break;
+		case '%':
+			put(o, "%");
+			break;
+		case 'q':
+			s = put_variable(o, s + 1, values) - 1;
+			break;
+		default:
+			o->reason = "unknown letter after %; known are %p %h %e %n %q{NAME} %%";
+		}
+		s++;
+	}
+}
+
+static void put_directory(struct output *o, const char *pattern)
+{
+	if (pattern[0] == '/')
+		return;
+	if (SYS2(SYS_getcwd, o->path, o->bytes) <= 0) {
+		o->reason = "the current directory has no path";
+		return;
+	}
+	o->at = text_length(o->path);
+	put(o, "/");
+}
+
+static void put_suffix(struct output *o)
+{
+	bool has_suffix = false;
+	for (size_t i = 0; i < o->at; i++)
+		has_suffix = o->path[i] == '/' ? false : has_suffix || (o->path[i] == '.' && i && o->path[i - 1] != '/');
+	if (o->at && o->path[o->at - 1] == '/')
+		o->reason = "the pattern names a directory";
+	else if (!has_suffix)
+		put(o, ".rep");
+}
+
+static bool exists(const char *path)
+{
+	return SYS3(SYS_faccessat, AT_FDCWD, path, 0) == 0;
+}
+
+int pattern_expand(const char *pattern, const struct pattern_values *values, char *ret_path, size_t bytes, const char **ret_reason)
+{
+	if (!pattern)
+		pattern = PATTERN_DEFAULT;
+	for (uint64_t number = 1; number <= NUMBER_MAX; number++) {
+		struct output o = {.path = ret_path, .bytes = bytes};
+		put_directory(&o, pattern);
+		if (!o.reason)
+			expand(&o, pattern, values, number);
+		if (!o.reason)
+			put_suffix(&o);
+		if (o.reason) {
+			*ret_reason = o.reason;
+			return -EINVAL;
+		}
+		if (!o.numbered || !exists(ret_path))
+			return 0;
+	}
+	*ret_reason = "every number of %n is taken";
+	return -EEXIST;
+}

@@ -1,0 +1,130 @@
+/*
+ * fn.h - makes everything from a row of common/schema/libc.def: id, real function, wrapper.
+ *
+ * A wrapper is osrt_begin(), the real function, osrt_end() and nothing else. Real functions are members of `real`; those of generated
+ * rows start at boot functions, which resolve all of them and go on, so a wrapper works even before our constructor and never has to
+ * ask. Hand-written wrappers call REAL(name), which asks.
+ */
+#ifndef INJECT_FN_H
+#define INJECT_FN_H
+
+#ifndef _GNU_SOURCE
+#error "define _GNU_SOURCE first"
+#endif
+
+#include <aio.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mqueue.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <pty.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/acct.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/io.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/msg.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/random.h>
+#include <sys/reboot.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/sendfile.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/swap.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "common/schema/args.h"
+#include "tracer/osrt.h"
+
+typedef void *(*libtrace_start_fn)(void *);
+typedef int (*libtrace_clone_fn)(void *);
+typedef int libtrace_fd_pair[2];
+
+/*
+ * Opens the definition of an interposed function. It has a C name of its own and the exported one as assembler name: headers
+ * may have inline bodies, macros or attributes (nonnull, noreturn) for the plain name.
+ */
+#define WRAPPER(ret, name, params) \
+	ret wrap_##name params __asm__(#name) __attribute__((visibility("default"))); \
+	ret wrap_##name params
+
+/* Ids: row numbers, from 1. */
+enum fn_id {
+	FN_none,
+#define FN(ret, name, ...) FN_##name,
+#define FNV(name, ...) FN_##name,
+#define HAND(ret, name, ...) FN_##name,
+#include "common/schema/libc.def"
+	FN_COUNT
+};
+_Static_assert(FN_COUNT <= FN_MAX, "spool.h has no room for so many functions");
+
+/* The functions behind us in the search order: libc's, or another interposer's. */
+struct real {
+#define FN(ret, name, version, group, rule, alias, ...) ret(*fn_##name) PARAMS(__VA_ARGS__);
+#define FNV(name, version, group, rule, alias, ...) void(*fn_##name) PARAMS(__VA_ARGS__);
+#define HAND(ret, name, version, group, rule, alias, ...) ret(*fn_##name) PARAMS(__VA_ARGS__);
+#include "common/schema/libc.def"
+};
+extern struct real real __attribute__((visibility("hidden")));
+
+/* Resolves every member. Any thread, any number of times; takes the loader's lock, so it runs in the constructor unless a wrapper is called earlier. */
+void real_resolve(void);
+
+#define REAL(name) (*(__builtin_expect(!real.fn_##name, 0) ? (real_resolve(), real.fn_##name) : real.fn_##name))
+
+/* A result that says "look at errno": -1, or NULL of a pointer. Never where the function returns its error, or leaves errno alone at end of file. */
+static inline bool fn_failed(int64_t result, bool is_pointer)
+{
+	return result == -1 || (is_pointer && !result);
+}
+#define FN_FAILED(result) fn_failed((int64_t)(intptr_t)(result), __builtin_classify_type(result) == 5 /* a pointer */)
+#define FN_ERRNO(result) (__builtin_expect(FN_FAILED(result), 0) ? errno : 0)
+#define FN_ERROR_LOCK(result) 0
+#define FN_ERROR_WAIT(result) 0
+#define FN_ERROR_THREAD(result) 0
+#define FN_ERROR_STDIO(result) 0
+#define FN_ERROR_SLEEP FN_ERRNO
+#define FN_ERROR_EVENT FN_ERRNO
+#define FN_ERROR_SIGNAL FN_ERRNO
+#define FN_ERROR_PROCESS FN_ERRNO
+#define FN_ERROR_OPEN FN_ERRNO
+#define FN_ERROR_IO FN_ERRNO
+#define FN_ERROR_SYNC FN_ERRNO
+#define FN_ERROR_NET FN_ERRNO
+#define FN_ERROR_IPC FN_ERRNO
+#define FN_ERROR_MEMORY FN_ERRNO
+#define FN_ERROR_ADMIN FN_ERRNO
+
+/* Functions that only have to be counted are not timed: the pair to a free lock costs a nanosecond. */
+#define FN_QUIET_QUIET 1
+#define FN_QUIET_OVER 0
+#define FN_QUIET_ALWAYS 0
+#define FN_QUIET_CONTENDED 0
+
+#define FN_BITS(value) ((uint64_t)(uintptr_t)(value))
+
+#endif

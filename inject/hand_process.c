@@ -1,0 +1,248 @@
+/*
+ * hand_process.c - functions that make processes or end this one. vfork and syscall have their entries in entry.S.
+ */
+#define _GNU_SOURCE
+#include "inject/fn.h"
+
+#include <stdarg.h>
+#include <syslog.h>
+
+#include "tracer/child.h"
+
+/* ---- fork: the child's side is done by the atfork handler (preload.c), before other handlers run ---- */
+
+static void end_fork(const struct call *call, unsigned fn, pid_t pid, enum child_how how)
+{
+	if (pid == 0)
+		return;
+	osrt_end(call, fn, FN_BITS(pid), osrt_object(FN_BITS(pid > 0 ? pid : 0), FN_ERRNO(pid)));
+	if (pid > 0)
+		child_record((unsigned long)pid, how, VERDICT_TRACED, NULL);
+}
+
+WRAPPER(pid_t, fork, (void))
+{
+	struct call call;
+	if (!osrt_begin(&call, FN_fork))
+		return REAL(fork)();
+	pid_t pid = REAL(fork)();
+	end_fork(&call, FN_fork, pid, CHILD_FORK);
+	return pid;
+}
+
+/* Runs no atfork handlers. */
+WRAPPER(pid_t, _Fork, (void))
+{
+	struct call call;
+	if (!osrt_begin(&call, FN__Fork))
+		call.t = NULL;
+	pid_t pid = REAL(_Fork)();
+	if (pid == 0)
+		session_child();
+	else if (call.t)
+		end_fork(&call, FN__Fork, pid, CHILD_FORK);
+	return pid;
+}
+
+WRAPPER(pid_t, forkpty, (int *t_fd, char *t_name, const struct termios *t_termios, const struct winsize *t_window))
+{
+	struct call call;
+	if (!osrt_begin(&call, FN_forkpty))
+		return REAL(forkpty)(t_fd, t_name, t_termios, t_window);
+	pid_t pid = REAL(forkpty)(t_fd, t_name, t_termios, t_window);
+	end_fork(&call, FN_forkpty, pid, CHILD_FORK);
+	return pid;
+}
+
+/* The parent ends inside (by _exit, unseen); what returns is the child. */
+WRAPPER(int, daemon, (int t_keep_directory, int t_keep_output))
+{
+	struct call call;
+	if (!osrt_begin(&call, FN_daemon))
+		return REAL(daemon)(t_keep_directory, t_keep_output);
+	child_record(0, CHILD_FORK, VERDICT_TRACED, NULL);
+	int result = REAL(daemon)(t_keep_directory, t_keep_output);
+	if (result < 0)
+		osrt_end(&call, FN_daemon, FN_BITS(result), osrt_object(0, FN_ERRNO(result)));
+	return result;
+}
+
+/* A clone that shares no memory is a fork with a function. */
+struct clone_start {
+	libtrace_clone_fn function;
+	void *argument;
+};
+
+static int clone_child(void *argument)
+{
+	struct clone_start start = *(struct clone_start *)argument;
+	session_child();
+	return start.function(start.argument);
+}
+
+WRAPPER(int, clone, (libtrace_clone_fn t_function, void *t_stack, int t_flags, void *t_argument, ...))
+{
+	va_list list;
+	va_start(list, t_argument);
+	void *more[3];
+	for (int i = 0; i < 3; i++)
+		more[i] = va_arg(list, void *);
+	va_end(list);
+	struct clone_start start = {t_function, t_argument};
+	bool shares = t_flags & CLONE_VM;
+	struct call call = {NULL, 0};
+	bool begun = osrt_begin(&call, FN_clone);
+	int pid = REAL(clone)(shares ? t_function : clone_child, t_stack, t_flags, shares ? t_argument : (void *)&start, more[0], more[1],
+			      more[2]);
+	if (begun) {
+		osrt_end(&call, FN_clone, FN_BITS(pid), osrt_object(0, FN_ERRNO(pid)));
+		if (pid > 0 && !(t_flags & CLONE_THREAD))
+			child_record((unsigned long)pid, CHILD_CLONE, VERDICT_TRACED, NULL);
+	}
+	return pid;
+}
+
+/* ---- shells: started inside libc, with the environment as it is ---- */
+
+WRAPPER(int, system, (const char *t_command))
+{
+	struct call call;
+	if (!osrt_begin(&call, FN_system))
+		return REAL(system)(t_command);
+	if (t_command)
+		child_record(0, CHILD_SYSTEM, VERDICT_TRACED, "/bin/sh");
+	int result = REAL(system)(t_command);
+	osrt_end(&call, FN_system, FN_BITS(result), osrt_object(0, FN_ERRNO(result)));
+	return result;
+}
+
+WRAPPER(FILE *, popen, (const char *t_command, const char *t_mode))
+{
+	struct call call;
+	if (!osrt_begin(&call, FN_popen))
+		return REAL(popen)(t_command, t_mode);
+	child_record(0, CHILD_POPEN, VERDICT_TRACED, "/bin/sh");
+	FILE *result = REAL(popen)(t_command, t_mode);
+	osrt_end(&call, FN_popen, FN_BITS(result), osrt_object(FN_BITS(result), FN_ERRNO(result)));
+	return result;
+}
+
+/* ---- ends: nothing returns ---- */
+
+WRAPPER(void, _exit, (int t_status))
+{
+	session_end(t_status);
+	REAL(_exit)(t_status);
+	__builtin_unreachable();
+}
+
+WRAPPER(void, _Exit, (int t_status))
+{
+	session_end(t_status);
+	REAL(_Exit)(t_status);
+	__builtin_unreachable();
+}
+
+WRAPPER(void, quick_exit, (int t_status))
+{
+	session_end(t_status);
+	REAL(quick_exit)(t_status);
+	__builtin_unreachable();
+}
+
+/* ---- vfork: entry.S calls these around the system call ---- */
+
+/* In the child, on the parent's memory: what it calls is recorded under its own pid. */
+__attribute__((visibility("hidden"))) void vfork_child(void)
+{
+	struct thread *t = &thread_self;
+	if (*session_gate && t->lane)
+		thread_vfork_child(t);
+}
+
+/* Back in the parent, when the child has gone its own way. */
+__attribute__((visibility("hidden"))) void vfork_parent(long pid)
+{
+	struct thread *t = &thread_self;
+	if (t->vfork_pid)
+		thread_vfork_parent(t);
+	if (!*session_gate || (!t->lane && !thread_attach(t)))
+		return;
+	osrt_put(t, clock_ticks(), FN_vfork, FN_BITS(pid > 0 ? pid : -1), osrt_object(FN_BITS(pid > 0 ? pid : 0), pid > 0 ? 0 : (int)-pid));
+	if (pid > 0)
+		child_record((unsigned long)pid, CHILD_VFORK, VERDICT_TRACED, NULL);
+}
+
+/* ---- raw system calls and process control ---- */
+
+/* entry.S sends the ones here that return once and share nothing. */
+__attribute__((visibility("hidden"))) long syscall_traced(long number, long a, long b, long c, long d, long e, long f)
+{
+	struct call call;
+	if (number == SYS_exit_group)
+		session_end((int)a);
+	if (number == SYS_seccomp)
+		session.no_growth = true;
+	if (!osrt_begin(&call, FN_syscall))
+		return REAL(syscall)(number, a, b, c, d, e, f);
+	long result = REAL(syscall)(number, a, b, c, d, e, f);
+	osrt_end(&call, FN_syscall, FN_BITS(result), osrt_object((uint64_t)number, FN_ERRNO(result)));
+	return result;
+}
+
+/* A raw fork through syscall(): the child must not write into its parent's lanes. */
+__attribute__((visibility("hidden"))) long syscall_forked(long result)
+{
+	if (result == 0)
+		session_child();
+	return result;
+}
+
+WRAPPER(int, prctl, (int t_option, ...))
+{
+	struct call call;
+	va_list list;
+	unsigned long word[4];
+	va_start(list, t_option);
+	for (int i = 0; i < 4; i++)
+		word[i] = va_arg(list, unsigned long);
+	va_end(list);
+	if (t_option == PR_SET_SECCOMP)
+		session.no_growth = true; /* a filter may kill for calls the program does not make */
+	if (!osrt_begin(&call, FN_prctl))
+		return REAL(prctl)(t_option, word[0], word[1], word[2], word[3]);
+	int result = REAL(prctl)(t_option, word[0], word[1], word[2], word[3]);
+	osrt_end(&call, FN_prctl, FN_BITS(result), osrt_object((unsigned)t_option, FN_ERRNO(result)));
+	if (t_option == PR_SET_NAME && result == 0)
+		thread_renamed(&thread_self, (const char *)word[0]);
+	return result;
+}
+
+WRAPPER(int, arch_prctl, (int t_option, unsigned long t_address))
+{
+	struct call call;
+	if (t_option == 0x1002 /* ARCH_SET_FS: another thread's data from here on */)
+		return REAL(arch_prctl)(t_option, t_address);
+	if (!osrt_begin(&call, FN_arch_prctl))
+		return REAL(arch_prctl)(t_option, t_address);
+	int result = REAL(arch_prctl)(t_option, t_address);
+	osrt_end(&call, FN_arch_prctl, FN_BITS(result), osrt_object((unsigned)t_option, FN_ERRNO(result)));
+	return result;
+}
+
+WRAPPER(long, ptrace, (enum __ptrace_request t_request, ...))
+{
+	struct call call;
+	va_list list;
+	va_start(list, t_request);
+	pid_t pid = va_arg(list, pid_t);
+	void *address = va_arg(list, void *);
+	void *data = va_arg(list, void *);
+	va_end(list);
+	if (!osrt_begin(&call, FN_ptrace))
+		return REAL(ptrace)(t_request, pid, address, data);
+	int before = errno;
+	long result = REAL(ptrace)(t_request, pid, address, data);
+	osrt_end(&call, FN_ptrace, FN_BITS(result), osrt_object(FN_BITS(pid), result == -1 && errno != before ? errno : 0));
+	return result;
+}

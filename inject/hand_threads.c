@@ -1,0 +1,109 @@
+/*
+ * hand_threads.c - threads begin: a trampoline tells the new thread who made it and records its begin before its first call.
+ *
+ * The trampoline's argument comes from a static pool, because an allocator may create threads while it holds its own lock. When the
+ * pool is empty the thread starts without one, and is noticed at its first call.
+ */
+#define _GNU_SOURCE
+#include "inject/fn.h"
+
+#define STARTS_MAX 1024u
+
+struct start {
+	libtrace_start_fn function;
+	thrd_start_t c11_function;
+	void *argument;
+	uint32_t parent_tid;
+	uint32_t taken;
+};
+
+static struct start starts[STARTS_MAX];
+static uint32_t start_hint;
+
+static struct start *start_take(void)
+{
+	uint32_t hint = __atomic_fetch_add(&start_hint, 1, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < STARTS_MAX; i++) {
+		struct start *start = &starts[(hint + i) % STARTS_MAX];
+		if (!__atomic_load_n(&start->taken, __ATOMIC_RELAXED) && !__atomic_exchange_n(&start->taken, 1, __ATOMIC_ACQUIRE))
+			return start;
+	}
+	return NULL;
+}
+
+static void start_give(struct start *start)
+{
+	__atomic_store_n(&start->taken, 0, __ATOMIC_RELEASE);
+}
+
+/* In the new thread: its state, and a copy of what it was to run. */
+static struct start thread_begin(void *argument)
+{
+	struct start start = *(struct start *)argument;
+	start_give(argument);
+	thread_self.parent_tid = start.parent_tid;
+	if (*session_gate)
+		thread_attach(&thread_self);
+	return start;
+}
+
+static void *run_thread(void *argument)
+{
+	struct start start = thread_begin(argument);
+	return start.function(start.argument);
+}
+
+static int run_c11_thread(void *argument)
+{
+	struct start start = thread_begin(argument);
+	return start.c11_function(start.argument);
+}
+
+WRAPPER(int, pthread_create, (pthread_t *t_thread, const pthread_attr_t *t_attributes, libtrace_start_fn t_function, void *t_argument))
+{
+	struct call call;
+	struct start *start;
+	if (!osrt_begin(&call, FN_pthread_create))
+		return REAL(pthread_create)(t_thread, t_attributes, t_function, t_argument);
+	start = start_take();
+	if (start) {
+		start->function = t_function;
+		start->argument = t_argument;
+		start->parent_tid = call.t->tid;
+	}
+	int result = REAL(pthread_create)(t_thread, t_attributes, start ? run_thread : t_function, start ? start : t_argument);
+	if (start && result)
+		start_give(start);
+	osrt_end(&call, FN_pthread_create, FN_BITS(result), osrt_object(result ? 0 : (uint64_t)*t_thread, 0));
+	return result;
+}
+
+WRAPPER(int, thrd_create, (thrd_t *t_thread, thrd_start_t t_function, void *t_argument))
+{
+	struct call call;
+	struct start *start;
+	if (!osrt_begin(&call, FN_thrd_create))
+		return REAL(thrd_create)(t_thread, t_function, t_argument);
+	start = start_take();
+	if (start) {
+		start->c11_function = t_function;
+		start->argument = t_argument;
+		start->parent_tid = call.t->tid;
+	}
+	int result = REAL(thrd_create)(t_thread, start ? run_c11_thread : t_function, start ? start : t_argument);
+	if (start && result != thrd_success)
+		start_give(start);
+	osrt_end(&call, FN_thrd_create, FN_BITS(result), osrt_object(result == thrd_success ? (uint64_t)*t_thread : 0, 0));
+	return result;
+}
+
+/* Another thread's new name is read when that thread next tells its own; its number is not known here. */
+WRAPPER(int, pthread_setname_np, (pthread_t t_thread, const char *t_name))
+{
+	int result = REAL(pthread_setname_np)(t_thread, t_name);
+	if (*session_gate && (thread_self.lane || thread_attach(&thread_self)))
+		osrt_count(thread_self.lane, FN_pthread_setname_np, 0);
+	if (result == 0 && *session_gate && pthread_equal(t_thread, pthread_self()))
+		thread_renamed(&thread_self, t_name);
+	return result;
+}

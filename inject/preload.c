@@ -1,0 +1,39 @@
+/*
+ * preload.c - where the dynamic loader lets us in, and what must be registered once.
+ */
+#define _GNU_SOURCE
+#include "inject/fn.h"
+
+/* What the other folders need of libc, given by the edge: their objects call nothing that we interpose. */
+int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
+
+/* entry.S jumps there. */
+__attribute__((visibility("hidden"))) long (*syscall_real)(long, ...);
+
+static void child_after_fork(void)
+{
+	session_child();
+}
+
+/* exit(): first registered, so it runs after the program's own handlers. Events of later destructors still reach the spool. */
+static void at_exit(int status, void *unused)
+{
+	(void)unused;
+	session_end(status);
+}
+
+__attribute__((constructor(101))) static void preload_start(int argc, char **argv, char **envp)
+{
+	int error = errno;
+	real_resolve();
+	launch_clone = real.fn_clone;
+	syscall_real = real.fn_syscall;
+	thread_init();
+	session_start(argc, argv, envp);
+	if (session.state == SESSION_ON) {
+		pthread_atfork(NULL, NULL, child_after_fork);
+		on_exit(at_exit, NULL);
+		thread_attach(&thread_self);
+	}
+	errno = error;
+}

@@ -1,0 +1,190 @@
+#define _GNU_SOURCE
+#include "tracer/child.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "common/clock.h"
+#include "common/sys.h"
+#include "common/text.h"
+#include "tracer/config.h"
+#include "tracer/lane.h"
+#include "tracer/session.h"
+
+#define SCRIPT_DEPTH_MAX 5 /* as the kernel's */
+#define HEAD_BYTES 2048    /* ELF header, program headers and most interpreter names lie in there */
+
+extern char **environ;
+
+static bool is_privileged(int fd)
+{
+	struct stat status;
+	char capability[8];
+	if (SYS2(SYS_fstat, fd, &status) < 0)
+		return false;
+	uint32_t uid = (uint32_t)sys_geteuid(), gid = (uint32_t)SYS0(SYS_getegid);
+	if ((status.st_mode & S_ISUID && status.st_uid != uid) || (status.st_mode & S_ISGID && status.st_gid != gid))
+		return true;
+	long caps = SYS4(SYS_fgetxattr, fd, "security.capability", capability, sizeof(capability));
+	return uid != 0 && (caps > 0 || caps == -ERANGE);
+}
+
+/* The loader named by PT_INTERP decides which C library it is. */
+static enum child_verdict examine_elf(int fd, const char *head, size_t length)
+{
+	const Elf64_Ehdr *elf = (const void *)head;
+	if (length < sizeof(*elf) || head[EI_CLASS] != ELFCLASS64)
+		return VERDICT_OTHER_ARCH;
+#if defined(__x86_64__)
+	if (elf->e_machine != EM_X86_64)
+		return VERDICT_OTHER_ARCH;
+#endif
+	for (unsigned i = 0; i < elf->e_phnum; i++) {
+		const Elf64_Phdr *segment = (const void *)(head + elf->e_phoff + (uint64_t)i * sizeof(*segment));
+		if (elf->e_phoff > length || (uint64_t)(i + 1) * sizeof(*segment) > length - elf->e_phoff)
+			return VERDICT_UNREADABLE;
+		if (segment->p_type != PT_INTERP)
+			continue;
+		char loader[256];
+		long got = sys_pread(fd, loader, sizeof(loader) - 1, segment->p_offset);
+		loader[got > 0 ? got : 0] = 0;
+		if (text_find(loader, "ld-musl"))
+			return VERDICT_MUSL;
+		return is_privileged(fd) ? VERDICT_SETUID : VERDICT_TRACED;
+	}
+	return VERDICT_STATIC;
+}
+
+/* "#! /bin/sh -e": the name alone. */
+static bool script_interpreter(char *head)
+{
+	char *name = head + 2;
+	while (*name == ' ' || *name == '\t')
+		name++;
+	char *end = name;
+	while (*end && *end != ' ' && *end != '\t' && *end != '\n')
+		end++;
+	*end = 0;
+	for (char *to = head;; to++, name++) {
+		*to = *name;
+		if (!*name)
+			return to != head;
+	}
+}
+
+static enum child_verdict examine_file(const char *path)
+{
+	_Alignas(16) char head[HEAD_BYTES + 1];
+	for (int depth = 0; depth < SCRIPT_DEPTH_MAX; depth++) {
+		int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+		if (fd < 0)
+			return fd == -ENOENT || fd == -ENOTDIR ? VERDICT_MISSING : VERDICT_UNREADABLE;
+		long length = sys_pread(fd, head, HEAD_BYTES, 0);
+		enum child_verdict verdict = VERDICT_UNREADABLE;
+		head[length > 0 ? length : 0] = 0;
+		bool script = length > 2 && head[0] == '#' && head[1] == '!';
+		if (length > EI_NIDENT && text_begins(head, ELFMAG))
+			verdict = examine_elf(fd, head, (size_t)length);
+		sys_close(fd);
+		if (!script)
+			return verdict;
+		if (!script_interpreter(head))
+			return VERDICT_UNREADABLE;
+		path = head;
+	}
+	return VERDICT_UNREADABLE;
+}
+
+enum child_verdict child_examine(const char *path, char *const *envp)
+{
+	if (!session.config.follow)
+		return VERDICT_BY_OPTION;
+	enum child_verdict verdict = path ? examine_file(path) : VERDICT_UNREADABLE;
+	if (verdict != VERDICT_TRACED)
+		return verdict;
+	const char *preload = config_lookup((char **)(uintptr_t)envp, "LD_PRELOAD");
+	return preload && text_find(preload, "libtrace.so") ? VERDICT_TRACED : VERDICT_PRELOAD_LOST;
+}
+
+bool child_needs_clean_environment(enum child_verdict verdict)
+{
+	return verdict == VERDICT_MUSL || verdict == VERDICT_OTHER_ARCH || verdict == VERDICT_BY_OPTION;
+}
+
+size_t child_environment_count(char *const *envp)
+{
+	size_t count = 1;
+	while (envp && envp[count - 1])
+		count++;
+	return count;
+}
+
+/* Copies the elements of a preload list (separated by blanks or colons) that are not this library. */
+static void preload_without_us(const char *list, char *buffer, size_t bytes)
+{
+	size_t at = text_append(buffer, bytes, 0, "LD_PRELOAD="), first = at;
+	while (*list) {
+		size_t length = 0;
+		while (list[length] && list[length] != ':' && list[length] != ' ')
+			length++;
+		const char *found = text_find(list, "libtrace.so");
+		bool ours = found && found < list + length;
+		if (length && !ours && at + length + 2 < bytes) {
+			if (at > first)
+				buffer[at++] = ':';
+			bytes_copy(buffer + at, list, length);
+			at += length;
+			buffer[at] = 0;
+		}
+		list += length + (list[length] != 0);
+	}
+}
+
+char *const *child_environment_clean(char *const *envp, char **ret_envp, char *buffer, size_t bytes)
+{
+	size_t to = 0;
+	for (size_t i = 0; envp && envp[i]; i++) {
+		ret_envp[to] = envp[i];
+		if (text_begins(envp[i], "LD_PRELOAD=")) {
+			preload_without_us(envp[i] + sizeof("LD_PRELOAD=") - 1, buffer, bytes);
+			if (text_equal(buffer, "LD_PRELOAD="))
+				continue;
+			ret_envp[to] = buffer;
+		}
+		to++;
+	}
+	ret_envp[to] = NULL;
+	return ret_envp;
+}
+
+const char *child_find_in_path(const char *file, char *buffer, size_t bytes)
+{
+	if (!file || text_find(file, "/"))
+		return file;
+	const char *path = config_lookup(environ, "PATH");
+	for (const char *s = path ? path : "/bin:/usr/bin"; *s;) {
+		size_t at = 0;
+		for (; *s && *s != ':'; s++)
+			if (at + 1 < bytes)
+				buffer[at++] = *s;
+		at = text_append(buffer, bytes, at, "/");
+		text_append(buffer, bytes, at, file);
+		if (SYS3(SYS_faccessat, AT_FDCWD, buffer, 1 /* X_OK */) == 0)
+			return buffer;
+		s += *s == ':';
+	}
+	return file;
+}
+
+void child_record(unsigned long pid, enum child_how how, enum child_verdict verdict, const char *path)
+{
+	struct thread *t = &thread_self;
+	if (!*session_gate || (!t->lane && !thread_attach(t)))
+		return;
+	thread_enter(t);
+	lane_put(t, clock_ticks(), how == CHILD_EXEC ? REC_EXEC : REC_CHILD, pid, (uint64_t)how << 32 | verdict, path,
+		 path ? text_length(path) : 0);
+	thread_leave(t);
+}

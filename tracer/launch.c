@@ -1,0 +1,71 @@
+#define _GNU_SOURCE
+#include "tracer/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/wait.h>
+
+#include "common/sys.h"
+#include "common/tree.h"
+
+/* glibc's clone(); the one libc function used here, because a child on a stack of its own cannot be made in C. */
+extern int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
+
+struct launch {
+	const char *const *argv;
+	int lock_fd;
+	volatile int error; /* of the grandchild; memory is shared until it executes */
+};
+
+static _Alignas(16) char stacks[2][16384];
+
+static void exit_raw(int status)
+{
+	for (;;)
+		SYS1(SYS_exit_group, status);
+}
+
+/* The writer-to-be. Signals are blocked since before the clone and opened only in the new program. */
+static int run_writer(void *argument)
+{
+	struct launch *launch = argument;
+	static const char *const no_environment[] = {NULL};
+	uint64_t no_signals = 0;
+	SYS0(SYS_setsid);
+	if (launch->lock_fd == TREE_WRITER_LOCK_FD)
+		SYS3(SYS_fcntl, launch->lock_fd, F_SETFD, 0);
+	else
+		SYS3(SYS_dup3, launch->lock_fd, TREE_WRITER_LOCK_FD, 0);
+	SYS3(SYS_close_range, TREE_WRITER_LOCK_FD + 1, ~0u, 0);
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, NULL, sizeof(no_signals));
+	launch->error = (int)SYS3(SYS_execve, launch->argv[0], launch->argv, no_environment);
+	exit_raw(127);
+	return 0;
+}
+
+static int run_middle(void *argument)
+{
+	int pid = launch_clone(run_writer, stacks[1] + sizeof(stacks[1]), CLONE_VM | CLONE_VFORK, argument);
+	if (pid < 0)
+		((struct launch *)argument)->error = -EAGAIN;
+	exit_raw(0);
+	return 0;
+}
+
+int launch_writer(const char *program, const char *tree, int lock_fd)
+{
+	const char *argv[] = {program, "--tree", tree, NULL};
+	struct launch launch = {argv, lock_fd, 0};
+	uint64_t all_signals = ~UINT64_C(0), old_signals;
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all_signals, &old_signals, sizeof(all_signals));
+	/* No exit signal: the program's wait() does not see this child, only __WCLONE does. */
+	int pid = launch_clone(run_middle, stacks[0] + sizeof(stacks[0]), CLONE_VM | CLONE_VFORK, &launch);
+	if (pid > 0)
+		while (SYS4(SYS_wait4, pid, NULL, __WCLONE, NULL) == -EINTR)
+			;
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &old_signals, NULL, sizeof(old_signals));
+	return pid < 0 ? -EAGAIN : launch.error;
+}

@@ -1,0 +1,376 @@
+#define _GNU_SOURCE
+#include "tracer/session.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "common/clock.h"
+#include "common/pattern.h"
+#include "common/schema/functions.h"
+#include "common/sys.h"
+#include "common/text.h"
+#include "tracer/launch.h"
+#include "tracer/osrt.h"
+#include "tracer/spool_file.h"
+
+struct session session;
+
+static const uint32_t gate_closed;
+const uint32_t *session_gate = &gate_closed;
+
+extern char **environ;
+
+void session_note(const char *text)
+{
+	if (session.control)
+		tree_note(session.control, session.pid, text);
+}
+
+void session_off(const char *reason)
+{
+	__atomic_store_n(&session_gate, &gate_closed, __ATOMIC_RELEASE);
+	__atomic_store_n(&session.state, SESSION_OFF, __ATOMIC_RELEASE);
+	session_note(reason);
+	if (!session.spool)
+		return;
+	text_append(session.spool->off_reason, sizeof(session.spool->off_reason), 0, reason);
+	__atomic_store_n(&session.spool->state, SPOOL_OFF, __ATOMIC_RELEASE);
+}
+
+void session_count_drop(enum drop_reason reason)
+{
+	if (session.spool)
+		__atomic_add_fetch(&session.spool->dropped[reason], 1, __ATOMIC_RELAXED);
+}
+
+/* ---- where things are ---- */
+
+/* `path` made absolute by the current directory. Returns its length, 0 when it does not fit or there is none. */
+static size_t make_absolute(const char *path, char *ret_path, size_t bytes)
+{
+	size_t at = 0;
+	if (path[0] != '/') {
+		if (SYS2(SYS_getcwd, ret_path, bytes) <= 0)
+			return 0;
+		at = text_append(ret_path, bytes, text_length(ret_path), "/");
+	}
+	at = text_append(ret_path, bytes, at, path);
+	return at + 1 < bytes ? at : 0;
+}
+
+/* The folder this library was loaded from: the writer lies beside it. */
+static bool find_home(void)
+{
+	Dl_info info;
+	if (!dladdr((void *)&session, &info) || !info.dli_fname)
+		return false;
+	size_t length = make_absolute(info.dli_fname, session.home, sizeof(session.home));
+	while (length && session.home[length - 1] != '/')
+		length--;
+	session.home[length ? length - 1 : 0] = 0;
+	return length > 1;
+}
+
+/* ---- the tree ---- */
+
+static void start_writer(int lock_fd)
+{
+	char program[sizeof(session.home) + 32];
+	text_append(program, sizeof(program), text_append(program, sizeof(program), 0, session.home), "/libtrace-writer");
+	int error = launch_writer(program, session.tree, lock_fd);
+	if (error < 0)
+		session_note("the writer could not be started: events wait in the spool for 'trace recover'");
+}
+
+/* Joins the tree named by the environment. Starts a new writer where the old one has died. */
+static bool tree_join(void)
+{
+	int error;
+	session.control = tree_open(session.config.tree, &error);
+	if (!session.control)
+		return false;
+	if (__atomic_load_n(&session.control->writer_state, __ATOMIC_ACQUIRE) == WRITER_FINISHED) {
+		sys_munmap(session.control, TREE_CONTROL_BYTES);
+		session.control = NULL;
+		return false;
+	}
+	text_append(session.tree, sizeof(session.tree), 0, session.config.tree);
+	return true;
+}
+
+static const char *lookup_environment(const char *name)
+{
+	return config_lookup(environ, name);
+}
+
+/* Names the tree to our children. The new environment array lives as long as the process; glibc's setenv copies it when it must. */
+static void environment_add(const char *tree)
+{
+	static char variable[sizeof("LIBTRACE_TREE=") + TREE_PATH_BYTES];
+	size_t count = 0;
+	text_append(variable, sizeof(variable), text_append(variable, sizeof(variable), 0, "LIBTRACE_TREE="), tree);
+	for (size_t i = 0; environ && environ[i]; i++) {
+		if (text_begins(environ[i], "LIBTRACE_TREE=")) {
+			environ[i] = variable;
+			return;
+		}
+		count++;
+	}
+	char **copy = sys_mmap(NULL, (count + 2) * sizeof(char *), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, NULL);
+	if (!copy)
+		return;
+	for (size_t i = 0; i < count; i++)
+		copy[i] = environ[i];
+	copy[count] = variable;
+	environ = copy;
+}
+
+static bool tree_begin(void)
+{
+	char output[4096];
+	const char *why = NULL;
+	struct pattern_values values = {.pid = session.pid, .executable = session.exe, .lookup = lookup_environment};
+	if (pattern_expand(session.config.output, &values, output, sizeof(output), &why) < 0)
+		return false;
+	struct tree_options options = {.base = session.config.spool_dir,
+				       .output = output,
+				       .overwrite = session.config.overwrite,
+				       .compress = session.config.compress,
+				       .flush_interval_ns = session.config.flush_interval_ns,
+				       .delay_ns = session.config.delay_ns,
+				       .duration_ns = session.config.duration_ns,
+				       .root_pid = session.pid};
+	int lock_fd, error;
+	session.control = tree_create(&options, session.tree, &lock_fd, &error);
+	if (!session.control)
+		return false;
+	environment_add(session.tree);
+	session.is_root = true;
+	if (session.config.writer)
+		start_writer(lock_fd);
+	sys_close(lock_fd);
+	return true;
+}
+
+/* One tree per process where the report's name holds its pid. */
+static bool one_report_per_process(void)
+{
+	return session.config.output && text_find(session.config.output, "%p");
+}
+
+/* A tree without a living writer gets a new one, which finds every spool of it. */
+static void check_writer(void)
+{
+	if (!session.config.writer || __atomic_load_n(&session.control->writer_state, __ATOMIC_ACQUIRE) == WRITER_FAILED)
+		return;
+	int lock_fd = tree_lock(session.tree);
+	if (lock_fd < 0)
+		return;
+	start_writer(lock_fd);
+	sys_close(lock_fd);
+}
+
+static bool tree_enter(void)
+{
+	if (!session.config.tree || one_report_per_process())
+		return tree_begin();
+	if (!tree_join())
+		return false;
+	session.is_root = session.control->root_pid == session.pid;
+	check_writer();
+	return true;
+}
+
+/* ---- the spool ---- */
+
+static uint64_t pid_namespace(void)
+{
+	char link[64];
+	long length = sys_readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
+	uint64_t number = 0;
+	for (long i = 0; i < length; i++)
+		if (link[i] >= '0' && link[i] <= '9')
+			number = number * 10 + (uint64_t)(link[i] - '0');
+	return number;
+}
+
+static void spool_fill_text(struct spool_header *spool)
+{
+	char *text = spool->text;
+	size_t at = text_append(text, SPOOL_TEXT_BYTES, 0, session.exe);
+	spool->exe_bytes = (uint32_t)at;
+	long cwd = SYS2(SYS_getcwd, text + at, SPOOL_TEXT_BYTES / 2 - at);
+	spool->cwd_bytes = cwd > 0 ? (uint32_t)cwd - 1 : 0;
+	at += spool->cwd_bytes;
+	size_t begin = at;
+	for (int i = 0; i < session.argc; i++) {
+		size_t length = text_length(session.argv[i]) + 1;
+		if (at + length > SPOOL_TEXT_BYTES) {
+			spool->argv_truncated = 1;
+			break;
+		}
+		bytes_copy(text + at, session.argv[i], length);
+		at += length;
+	}
+	spool->argv_bytes = (uint32_t)(at - begin);
+}
+
+static void spool_fill(struct spool_header *spool)
+{
+	spool->version = SPOOL_VERSION;
+	spool->fn_count = fn_count();
+	spool->fn_hash = fn_hash();
+	spool->pid = session.pid;
+	spool->ppid = (uint32_t)sys_getppid();
+	spool->state = SPOOL_RUNNING;
+	spool->pid_namespace = pid_namespace();
+	spool->clock_kind = clock_is_tsc ? CLOCK_KIND_TSC : CLOCK_KIND_MONOTONIC;
+	spool->forked = session.state == SESSION_FORKED;
+	spool->uid = (uint32_t)sys_getuid();
+	clock_point_take(&spool->first);
+	spool->last = spool->first;
+	spool->start_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
+	spool->threshold_ns = session.config.threshold_ns;
+	spool->limit_bytes = session.config.memory_bytes;
+	spool_fill_text(spool);
+	__atomic_store_n(&spool->magic, SPOOL_MAGIC, __ATOMIC_RELEASE);
+}
+
+static bool spool_begin(void)
+{
+	char *path = session.spool_path;
+	size_t bytes = sizeof(session.spool_path);
+	size_t at = text_append(path, bytes, 0, session.tree);
+	at = text_append(path, bytes, at, "/");
+	at = text_append_number(path, bytes, at, session.pid, 10);
+	at = text_append(path, bytes, at, "-");
+	at = text_append_number(path, bytes, at, clock_ticks(), 16);
+	text_append(path, bytes, at, ".spool");
+	int error;
+	struct spool_header *spool = spool_file_create(path, &error);
+	if (!spool)
+		return false;
+	spool_fill(spool);
+	session.spool = spool;
+	error = spool_file_publish(path);
+	__atomic_add_fetch(&session.control->spools, 1, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&session.control->wake, 1, __ATOMIC_RELEASE);
+	if (__atomic_load_n(&session.control->sleeping, __ATOMIC_ACQUIRE))
+		sys_futex_wake(&session.control->wake, 1);
+	return error == 0;
+}
+
+/* ---- start, fork, end ---- */
+
+static bool begin(void)
+{
+	if (!tree_enter())
+		return false;
+	if (!spool_begin()) {
+		session_note("this process is not traced: no space or no permission for its spool");
+		session.spool = NULL;
+		return false;
+	}
+	return true;
+}
+
+void session_start(int argc, char **argv, char **envp)
+{
+	/* A set-user-id program must not follow variables of its caller. The loader has refused us already, unless told otherwise. */
+	if (getauxval(AT_SECURE))
+		return;
+	config_read(&session.config, envp);
+	session.argc = argc;
+	session.argv = argv;
+	session.pid = (uint32_t)sys_getpid();
+	if (!session.config.osrt || !find_home())
+		return;
+	long length = sys_readlink("/proc/self/exe", session.exe, sizeof(session.exe) - 1);
+	session.exe[length > 0 ? length : 0] = 0;
+	clock_init();
+	uint64_t start_tick = clock_ticks();
+	if (!begin())
+		return;
+	if (session.config.bad)
+		session_note("a LIBTRACE_ variable has a value that is not understood: its default holds");
+	osrt_start();
+	session.spool->tracer_ticks = clock_ticks() - start_tick;
+	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
+	__atomic_store_n(&session_gate, &session.control->gate, __ATOMIC_RELEASE);
+}
+
+void session_child(void)
+{
+	session.pid = (uint32_t)sys_getpid();
+	session.spool = NULL;
+	session.is_root = false;
+	thread_forget(&thread_self);
+	if (session.state != SESSION_ON && session.state != SESSION_FORKED)
+		return;
+	session.state = session.config.follow ? SESSION_FORKED : SESSION_OFF;
+	if (!session.config.follow)
+		session_gate = &gate_closed;
+}
+
+bool session_child_start(void)
+{
+	spool_file_forget();
+	session.config.tree = one_report_per_process() ? NULL : session.tree;
+	if (!begin()) {
+		session_off("no spool for a forked child");
+		return false;
+	}
+	session_gate = &session.control->gate;
+	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
+	return true;
+}
+
+#define WAIT_SLICE_NS 20000000u
+
+static void wait_until_drained(void)
+{
+	struct tree_control *control = session.control;
+	struct spool_header *spool = session.spool;
+	__atomic_add_fetch(&control->exit_requests, 1, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&control->wake, 1, __ATOMIC_RELEASE);
+	sys_futex_wake(&control->wake, 1);
+	for (uint64_t waited = 0; waited < session.config.exit_wait_ns; waited += WAIT_SLICE_NS) {
+		if (__atomic_load_n(&spool->drained, __ATOMIC_ACQUIRE))
+			return;
+		uint32_t state = __atomic_load_n(&control->writer_state, __ATOMIC_ACQUIRE);
+		if (state == WRITER_FAILED || state == WRITER_FINISHED || (control->writer_pid && sys_kill(control->writer_pid, 0) == -ESRCH))
+			return;
+		sys_futex_wait(&spool->drained, 0, WAIT_SLICE_NS);
+	}
+}
+
+void session_end(int status)
+{
+	if (session.state != SESSION_ON || thread_self.vfork_pid || session.spool->state == SPOOL_EXITED)
+		return;
+	thread_enter(&thread_self);
+	session.spool->exit_status = status;
+	session.spool->end_tick = clock_ticks();
+	__atomic_store_n(&session.spool->state, SPOOL_EXITED, __ATOMIC_RELEASE);
+	if (session.is_root && session.config.writer)
+		wait_until_drained();
+	thread_leave(&thread_self);
+}
+
+void session_exec(void)
+{
+	if (session.state == SESSION_ON && !thread_self.vfork_pid) {
+		session.spool->end_tick = clock_ticks();
+		__atomic_store_n(&session.spool->state, SPOOL_EXEC, __ATOMIC_RELEASE);
+	}
+}
+
+void session_exec_failed(void)
+{
+	if (session.state == SESSION_ON && !thread_self.vfork_pid)
+		__atomic_store_n(&session.spool->state, SPOOL_RUNNING, __ATOMIC_RELEASE);
+}
