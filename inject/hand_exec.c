@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include "inject/fn.h"
 
-#include <limits.h>
 #include <stdarg.h>
 
 #include "common/text.h"
@@ -14,14 +13,14 @@
 
 extern char **environ;
 
-#define PRELOAD_BYTES 4096
+#define PRELOAD_BYTES 1024
 
 /* What a program to be executed turned out to be, and the environment it gets. */
 struct target {
 	enum child_verdict verdict;
 	const char *path;
 	char *const *envp;
-	char buffer[PATH_MAX];
+	char buffer[1024]; /* small: threads may have 16 KiB of stack */
 };
 
 static bool is_traced(void)

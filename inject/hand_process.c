@@ -165,7 +165,7 @@ __attribute__((visibility("hidden"))) void vfork_parent(long pid)
 {
 	struct thread *t = &thread_self;
 	if (t->vfork_pid)
-		thread_vfork_parent(t);
+		thread_vfork_parent(t, (uint64_t)(uintptr_t)__builtin_frame_address(0) + 32 /* the frame of vfork's caller */);
 	if (!*session_gate || (!t->lane && !thread_attach(t)))
 		return;
 	osrt_put(t, clock_ticks(), FN_vfork, FN_BITS(pid > 0 ? pid : -1), osrt_object(FN_BITS(pid > 0 ? pid : 0), pid > 0 ? 0 : (int)-pid));
@@ -182,7 +182,7 @@ __attribute__((visibility("hidden"))) long syscall_traced(long number, long a, l
 	if (number == SYS_exit_group)
 		session_end((int)a);
 	if (number == SYS_seccomp)
-		session.no_growth = true;
+		session.restricted = true;
 	if (!osrt_begin(&call, FN_syscall))
 		return REAL(syscall)(number, a, b, c, d, e, f);
 	long result = REAL(syscall)(number, a, b, c, d, e, f);
@@ -208,7 +208,7 @@ WRAPPER(int, prctl, (int t_option, ...))
 		word[i] = va_arg(list, unsigned long);
 	va_end(list);
 	if (t_option == PR_SET_SECCOMP)
-		session.no_growth = true; /* a filter may kill for calls the program does not make */
+		session.restricted = true; /* a filter may kill for calls the program does not make */
 	if (!osrt_begin(&call, FN_prctl))
 		return REAL(prctl)(t_option, word[0], word[1], word[2], word[3]);
 	int result = REAL(prctl)(t_option, word[0], word[1], word[2], word[3]);

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "tracer/lane.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 
 #include "common/clock.h"
@@ -22,7 +23,7 @@ static void wake_writer(void)
 {
 	struct tree_control *control = session.control;
 	__atomic_add_fetch(&control->wake, 1, __ATOMIC_RELEASE);
-	if (__atomic_load_n(&control->sleeping, __ATOMIC_ACQUIRE))
+	if (__atomic_load_n(&control->sleeping, __ATOMIC_ACQUIRE) && !session.restricted)
 		sys_futex_wake(&control->wake, 1);
 }
 
@@ -68,8 +69,8 @@ static bool chunk_ready(struct lane *lane, uint64_t n)
 static bool writer_helps(void)
 {
 	struct tree_control *control = session.control;
-	return __atomic_load_n(&control->writer_state, __ATOMIC_ACQUIRE) == WRITER_RUNNING &&
-	       __atomic_load_n(&control->sink_state, __ATOMIC_ACQUIRE) == SINK_OK && sys_kill(control->writer_pid, 0) != -3 /* ESRCH */;
+	return !session.restricted && __atomic_load_n(&control->writer_state, __ATOMIC_ACQUIRE) == WRITER_RUNNING &&
+	       __atomic_load_n(&control->sink_state, __ATOMIC_ACQUIRE) == SINK_OK && sys_kill(control->writer_pid, 0) != -ESRCH;
 }
 
 static bool chunk_wait(struct thread *t, uint64_t n)

@@ -71,6 +71,8 @@ void osrt_put_path(const struct call *call, int64_t result, const char *path, ui
 static bool on_signal_stack(void)
 {
 	stack_t stack;
+	if (session.restricted)
+		return true; /* not to be asked: taken as interrupted, not as abandoned */
 	return SYS2(SYS_sigaltstack, 0, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
 }
 

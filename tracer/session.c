@@ -278,12 +278,27 @@ static bool begin(void)
 	return true;
 }
 
+/* Programs may write over their environment (setproctitle), and forked children still want these. */
+static void keep_strings(void)
+{
+	struct config *c = &session.config;
+	if (c->output) {
+		text_append(session.output, sizeof(session.output), 0, c->output);
+		c->output = session.output;
+	}
+	if (c->spool_dir) {
+		text_append(session.spool_base, sizeof(session.spool_base), 0, c->spool_dir);
+		c->spool_dir = session.spool_base;
+	}
+}
+
 void session_start(int argc, char **argv, char **envp)
 {
 	/* A set-user-id program must not follow variables of its caller. The loader has refused us already, unless told otherwise. */
 	if (getauxval(AT_SECURE))
 		return;
 	config_read(&session.config, envp);
+	keep_strings();
 	session.argc = argc;
 	session.argv = argv;
 	session.pid = (uint32_t)sys_getpid();
@@ -348,29 +363,35 @@ static void wait_until_drained(void)
 	}
 }
 
+/* A vfork child runs on our memory, but its end is not ours. */
+static bool is_this_process(void)
+{
+	return session.state == SESSION_ON && !thread_self.vfork_pid && (uint32_t)sys_getpid() == session.pid;
+}
+
 void session_end(int status)
 {
-	if (session.state != SESSION_ON || thread_self.vfork_pid || session.spool->state == SPOOL_EXITED)
+	if (!is_this_process() || session.spool->state == SPOOL_EXITED)
 		return;
 	thread_enter(&thread_self);
 	session.spool->exit_status = status;
 	session.spool->end_tick = clock_ticks();
 	__atomic_store_n(&session.spool->state, SPOOL_EXITED, __ATOMIC_RELEASE);
-	if (session.is_root && session.config.writer)
+	if (session.is_root && session.config.writer && !session.restricted)
 		wait_until_drained();
 	thread_leave(&thread_self);
 }
 
 void session_exec(void)
 {
-	if (session.state == SESSION_ON && !thread_self.vfork_pid) {
-		session.spool->end_tick = clock_ticks();
-		__atomic_store_n(&session.spool->state, SPOOL_EXEC, __ATOMIC_RELEASE);
-	}
+	if (!is_this_process())
+		return;
+	session.spool->end_tick = clock_ticks();
+	__atomic_store_n(&session.spool->state, SPOOL_EXEC, __ATOMIC_RELEASE);
 }
 
 void session_exec_failed(void)
 {
-	if (session.state == SESSION_ON && !thread_self.vfork_pid)
+	if (is_this_process())
 		__atomic_store_n(&session.spool->state, SPOOL_RUNNING, __ATOMIC_RELEASE);
 }

@@ -29,7 +29,9 @@ struct session {
 	int argc;
 	char **argv;
 	bool is_root; /* this process made the tree */
-	bool no_growth; /* a system call filter is in force: make no call the program would not make */
+	bool restricted; /* a system call filter is in force: make no call the program might not be allowed */
+	char output[1024]; /* copies of what config points to: programs overwrite their environment */
+	char spool_base[256];
 };
 
 extern struct session session __attribute__((visibility("hidden")));

@@ -98,7 +98,7 @@ void *spool_file_at(uint64_t offset)
 static bool grow(struct spool_header *header)
 {
 	uint64_t index = (header->size_bytes - SPOOL_FIRST_BYTES) / SPOOL_SEGMENT_BYTES;
-	if (session.no_growth || index >= SEGMENTS_MAX || header->size_bytes + SPOOL_SEGMENT_BYTES > header->limit_bytes)
+	if (session.restricted || index >= SEGMENTS_MAX || header->size_bytes + SPOOL_SEGMENT_BYTES > header->limit_bytes)
 		return false;
 	int fd = sys_openat(AT_FDCWD, session.spool_path, O_RDWR | O_NOFOLLOW, 0);
 	if (fd < 0)

@@ -171,8 +171,9 @@ void thread_vfork_child(struct thread *t)
 	thread_leave(t);
 }
 
-void thread_vfork_parent(struct thread *t)
+void thread_vfork_parent(struct thread *t, uint64_t sp)
 {
+	osrt_abandon_open(t, sp); /* the exec that did not return to the child */
 	t->vfork_pid = 0;
 	thread_enter(t);
 	put_start(t, session.pid, t->tid, THREAD_RESUMED);

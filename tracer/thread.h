@@ -59,9 +59,11 @@ void thread_forget(struct thread *t);
 /* The thread's name has changed: records it. `name` may be longer than 15 bytes and is cut. Owning thread. */
 void thread_renamed(struct thread *t, const char *name);
 
-/* Begin and end of a vfork child's stay on this thread: its records carry its own pid. */
+/*
+ * Begin and end of a vfork child's stay on this thread: its records carry its own pid. Frames below sp were the child's.
+ */
 void thread_vfork_child(struct thread *t);
-void thread_vfork_parent(struct thread *t);
+void thread_vfork_parent(struct thread *t, uint64_t sp);
 
 /* Makes the key whose destructor ends threads. Once, before any thread attaches. */
 void thread_init(void);
