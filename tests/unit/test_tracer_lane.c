@@ -1,0 +1,251 @@
+/*
+ * The producer's side of a spool: records arrive in order across chunks and threads, a full ring drops and says so, a handler that interrupts the
+ * tracer loses nothing, and no failing system call of ours does harm.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "common/clock.h"
+#include "common/sys.h"
+#include "tap.h"
+#include "tracer/lane.h"
+#include "tracer/osrt.h"
+#include "tracer/session.h"
+#include "tracer/spool_file.h"
+
+/* preload.c gives it; here no writer is ever started. */
+int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
+
+static struct tree_control control;
+static char folder[] = "/tmp/libtrace-lane-XXXXXX";
+
+static void spool_make(uint64_t limit_bytes)
+{
+	static int number;
+	int error = 0;
+	memset(&thread_self, 0, sizeof(thread_self));
+	snprintf(session.spool_path, sizeof(session.spool_path), "%s/%d.spool", folder, number++);
+	spool_file_forget();
+	session.spool = spool_file_create(session.spool_path, &error);
+	if (!session.spool)
+		return;
+	spool_file_publish(session.spool_path);
+	session.spool->limit_bytes = limit_bytes;
+	session.control = &control;
+	session.pid = (uint32_t)sys_getpid();
+	session.state = SESSION_ON;
+	control.gate = 1;
+	session_gate = &control.gate;
+	clock_point_take(&session.spool->first);
+}
+
+static struct lane *lane_number(unsigned i)
+{
+	return spool_file_at(session.spool->lane_offset[i]);
+}
+
+static struct record *record_at(const struct lane *lane, uint64_t position)
+{
+	char *chunk = spool_file_at(lane->chunk[position / CHUNK_BYTES % LANE_CHUNKS_MAX]);
+	return (struct record *)(void *)(chunk + position % CHUNK_BYTES);
+}
+
+static void put_call(uint64_t value)
+{
+	struct call call;
+	if (osrt_begin(&call, 1))
+		osrt_end(&call, 1, value, 0);
+}
+
+/* Walks what the consumer would see. Returns how many calls, and whether their values count up from `first`. */
+static uint64_t calls_in(const struct lane *lane, uint64_t from, uint64_t first, bool *ret_in_order)
+{
+	uint64_t calls = 0;
+	*ret_in_order = true;
+	for (uint64_t at = from; at < lane->head;) {
+		const struct record *r = record_at(lane, at);
+		unsigned kind = r->word & RECORD_KIND_MASK;
+		uint64_t extra = kind >= REC_PAD ? r->word >> RECORD_LENGTH_SHIFT : 0;
+		at += RECORD_BYTES + (extra + RECORD_BYTES - 1) / RECORD_BYTES * RECORD_BYTES;
+		if (kind == REC_PAD)
+			at = (at + CHUNK_BYTES - 1) / CHUNK_BYTES * CHUNK_BYTES;
+		if (kind != 1)
+			continue;
+		*ret_in_order = *ret_in_order && r->a == first + calls;
+		calls++;
+	}
+	return calls;
+}
+
+static void records_keep_their_order(void)
+{
+	bool in_order;
+	spool_make(64u << 20);
+	osrt_threshold[1] = 0;
+	for (uint64_t i = 0; i < 10000; i++)
+		put_call(i);
+	uint64_t calls = calls_in(lane_number(0), 0, 0, &in_order);
+	check(calls == 10000 && in_order, "10000 records over several chunks: %llu found, in order", (unsigned long long)calls);
+	check(lane_number(0)->chunk_count == 5, "chunks come one by one: %u", lane_number(0)->chunk_count);
+}
+
+static void chunks_are_used_again(void)
+{
+	bool in_order = true;
+	spool_make(SPOOL_FIRST_BYTES + SPOOL_SEGMENT_BYTES);
+	osrt_threshold[1] = 0;
+	uint64_t tail = 0, sum = 0;
+	for (uint64_t i = 0; i < 200000; i++) {
+		put_call(i);
+		struct lane *lane = lane_number(0);
+		if (i % 5000)
+			continue;
+		bool ok;
+		sum += calls_in(lane, tail, sum, &ok);
+		in_order = in_order && ok;
+		tail = lane->head;
+		__atomic_store_n(&lane->tail, tail, __ATOMIC_RELEASE);
+	}
+	check(in_order && sum == 195001 && lane_number(0)->dropped[DROP_RING_FULL] == 0,
+	      "a consumer that keeps up sees every record of a bounded spool: %llu", (unsigned long long)sum);
+}
+
+static void full_ring_drops_and_tells(void)
+{
+	bool in_order;
+	spool_make(SPOOL_FIRST_BYTES);
+	osrt_threshold[1] = 0;
+	for (uint64_t i = 0; i < 3000; i++)
+		put_call(i);
+	struct lane *lane = lane_number(0);
+	uint64_t calls = calls_in(lane, 0, 0, &in_order);
+	check(in_order && calls + lane->dropped[DROP_RING_FULL] == 3000 && lane->dropped[DROP_RING_FULL] > 0,
+	      "without room the newest are dropped and counted: %llu kept, %llu dropped", (unsigned long long)calls,
+	      (unsigned long long)lane->dropped[DROP_RING_FULL]);
+	__atomic_store_n(&lane->tail, lane->head, __ATOMIC_RELEASE);
+	uint64_t before = lane->head;
+	put_call(1);
+	const struct record *gap = record_at(lane, before);
+	check((gap->word & RECORD_KIND_MASK) == REC_GAP && (gap->a & 0xffffffffffff) == lane->dropped[DROP_RING_FULL],
+	      "the first record after a gap tells how many are missing: %llu", (unsigned long long)(gap->a & 0xffffffffffff));
+}
+
+static void below_threshold_is_summed(void)
+{
+	spool_make(64u << 20);
+	osrt_threshold[1] = UINT64_MAX;
+	for (uint64_t i = 0; i < 1000; i++)
+		put_call(i);
+	check(lane_number(0)->sums[1].count == 1000, "calls below the threshold are counted: %llu",
+	      (unsigned long long)lane_number(0)->sums[1].count);
+	thread_detach(&thread_self);
+	struct lane *lane = lane_number(0);
+	const struct record *sum = record_at(lane, lane->head - 2 * RECORD_BYTES);
+	check((sum->word & RECORD_KIND_MASK) == REC_SUMMARY && (sum->a & 0xffffffffffff) == 1000 && sum->a >> 48 == 1,
+	      "the thread's end writes the sum");
+	check(lane->sums[1].count == 0 && lane->state == LANE_FREE, "and leaves the lane clean for the next thread");
+}
+
+static void handler_inside_the_tracer_loses_nothing(void)
+{
+	bool in_order;
+	spool_make(64u << 20);
+	osrt_threshold[1] = 0;
+	put_call(0);
+	thread_enter(&thread_self); /* as if a signal came between enter and leave of a record */
+	put_call(1);
+	put_call(2);
+	thread_leave(&thread_self);
+	check(lane_number(0)->nested_count == 2, "a handler's records wait aside");
+	put_call(3);
+	check(lane_number(0)->nested_count == 0 && calls_in(lane_number(0), 0, 0, &in_order) == 4,
+	      "and are moved into the lane by the next call");
+}
+
+static void *churn(void *count)
+{
+	memset(&thread_self, 0, sizeof(thread_self));
+	put_call(7);
+	__atomic_add_fetch((uint64_t *)count, 1, __ATOMIC_RELAXED);
+	thread_detach(&thread_self);
+	return NULL;
+}
+
+static void lanes_are_used_again(void)
+{
+	spool_make(64u << 20);
+	uint64_t count = 0;
+	for (int i = 0; i < 300; i++) {
+		pthread_t thread;
+		if (pthread_create(&thread, NULL, churn, &count) == 0)
+			pthread_join(thread, NULL);
+	}
+	check(count == 300 && session.spool->lane_count == 1, "300 threads one after the other need one lane: %u", session.spool->lane_count);
+}
+
+static void abandoned_calls_are_found(void)
+{
+	spool_make(64u << 20);
+	osrt_threshold[1] = 0;
+	put_call(0);
+	struct lane *lane = lane_number(0);
+	lane->open = (struct open_call){.tick = clock_ticks(), .sp = osrt_stack_pointer() - 4096, .kind = 1};
+	put_call(1);
+	const struct record *left = record_at(lane, lane->head - 2 * RECORD_BYTES);
+	check(left->word >> RECORD_FLAGS_SHIFT & RECORD_ABANDONED, "a call whose frame is gone is recorded as abandoned");
+	lane->open = (struct open_call){.tick = clock_ticks(), .sp = osrt_stack_pointer() + 4096, .kind = 1};
+	uint64_t before = lane->head;
+	put_call(2);
+	check(lane->head == before + RECORD_BYTES && lane->open.kind == 1, "a call that is only interrupted stays open");
+}
+
+/* ---- every system call of ours may fail ---- */
+
+static long fail_at, calls_made;
+
+static bool fail_nth(long number, const long argument[6], long *ret_result)
+{
+	(void)argument;
+	if (number == SYS_nanosleep || number == SYS_sched_yield || ++calls_made != fail_at)
+		return false;
+	*ret_result = -ENOSPC;
+	return true;
+}
+
+static void failing_system_calls_do_no_harm(void)
+{
+	int survived = 0;
+	sys_override = fail_nth;
+	for (fail_at = 1; fail_at <= 40; fail_at++) {
+		calls_made = 0;
+		spool_make(8u << 20);
+		if (session.spool)
+			for (uint64_t i = 0; i < 5000; i++)
+				put_call(i);
+		survived++;
+	}
+	sys_override = NULL;
+	check(survived == 40, "the n-th system call failing, for 40 n, leaves the program running");
+}
+
+int main(void)
+{
+	if (!mkdtemp(folder))
+		return 1;
+	clock_init();
+	records_keep_their_order();
+	chunks_are_used_again();
+	full_ring_drops_and_tells();
+	below_threshold_is_summed();
+	handler_inside_the_tracer_loses_nothing();
+	lanes_are_used_again();
+	abandoned_calls_are_found();
+	failing_system_calls_do_no_harm();
+	char command[128];
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	return system(command) != 0 || tap_done();
+}
