@@ -24,10 +24,13 @@ static bool cpu_says_invariant(void)
 static bool kernel_trusts_tsc(void)
 {
 	char name[32];
-	long length = sys_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", name, sizeof(name));
+	long length =
+		sys_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+			name, sizeof(name));
 	if (length < 0)
 		return cpu_says_invariant();
-	return length >= 3 && name[0] == 't' && name[1] == 's' && name[2] == 'c' && (name[3] == '\n' || !name[3]);
+	return length >= 3 && name[0] == 't' && name[1] == 's' && name[2] == 'c' &&
+		(name[3] == '\n' || !name[3]);
 }
 
 enum clock_kind clock_init(void)

@@ -1,8 +1,9 @@
 /*
  * clock.h - the tick counter that events are stamped with.
  *
- * The invariant TSC where the kernel itself trusts it, else nanoseconds of CLOCK_MONOTONIC. Ticks become nanoseconds outside the
- * process, by clock points. Any thread, async-signal-safe, no system call (the vdso serves CLOCK_MONOTONIC).
+ * The invariant TSC where the kernel itself trusts it, else nanoseconds of CLOCK_MONOTONIC. Ticks
+ * become nanoseconds outside the process, by clock points. Any thread, async-signal-safe, no system
+ * call (the vdso serves CLOCK_MONOTONIC).
  */
 #ifndef COMMON_CLOCK_H
 #define COMMON_CLOCK_H
@@ -28,7 +29,7 @@ static inline uint64_t clock_monotonic_ns(void)
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* rdtsc without a fence: 8 ns, and calls worth recording last longer than it can be reordered by. */
+/* rdtsc without a fence: 8 ns; a call worth recording lasts longer than it can be reordered by. */
 static inline uint64_t clock_ticks(void)
 {
 #if defined(__x86_64__)

@@ -37,7 +37,8 @@ static void put_value(struct output *o, const char *value, const char *missing)
 		put(o, value);
 }
 
-static const char *put_variable(struct output *o, const char *s, const struct pattern_values *values)
+static const char *put_variable(
+	struct output *o, const char *s, const struct pattern_values *values)
 {
 	char name[128];
 	size_t length = 0;
@@ -52,7 +53,8 @@ static const char *put_variable(struct output *o, const char *s, const struct pa
 		o->reason = "%q{ has no name or no closing brace";
 		return s;
 	}
-	put_value(o, values->lookup ? values->lookup(name) : NULL, "the variable of %q{} is not set");
+	put_value(
+		o, values->lookup ? values->lookup(name) : NULL, "the variable of %q{} is not set");
 	return s + 1;
 }
 
@@ -76,7 +78,8 @@ static void put_executable(struct output *o, const char *path)
 	put_value(o, *base ? base : NULL, "the program has no name");
 }
 
-static void expand(struct output *o, const char *pattern, const struct pattern_values *values, uint64_t number)
+static void expand(
+	struct output *o, const char *pattern, const struct pattern_values *values, uint64_t number)
 {
 	for (const char *s = pattern; *s && !o->reason;) {
 		if (*s != '%') {
@@ -127,7 +130,9 @@ static void put_suffix(struct output *o)
 {
 	bool has_suffix = false;
 	for (size_t i = 0; i < o->at; i++)
-		has_suffix = o->path[i] == '/' ? false : has_suffix || (o->path[i] == '.' && i && o->path[i - 1] != '/');
+		has_suffix = o->path[i] == '/'
+			? false
+			: has_suffix || (o->path[i] == '.' && i && o->path[i - 1] != '/');
 	if (o->at && o->path[o->at - 1] == '/')
 		o->reason = "the pattern names a directory";
 	else if (!has_suffix)
@@ -139,7 +144,8 @@ static bool exists(const char *path)
 	return SYS3(SYS_faccessat, AT_FDCWD, path, 0) == 0;
 }
 
-int pattern_expand(const char *pattern, const struct pattern_values *values, char *ret_path, size_t bytes, const char **ret_reason)
+int pattern_expand(const char *pattern, const struct pattern_values *values, char *ret_path,
+	size_t bytes, const char **ret_reason)
 {
 	if (!pattern)
 		pattern = PATTERN_DEFAULT;

@@ -13,17 +13,19 @@
 
 /* What the letters stand for. */
 struct pattern_values {
-	uint32_t pid;           /* %p */
-	const char *executable; /* %e: the name behind its last slash */
+	uint32_t pid;                            /* %p */
+	const char *executable;                  /* %e: the name behind its last slash */
 	const char *(*lookup)(const char *name); /* %q{NAME}: value or NULL */
 	/* %h is the host's name; %n the least number from 1 for which no such file exists. */
 };
 
 /*
- * Expands `pattern` (NULL = PATTERN_DEFAULT) to an absolute path; a name without suffix gets .rep. The value of a letter never brings in
- * a slash or becomes "..", so the file lies in the directory that the pattern names. Returns 0, or a negative errno with the
- * reason in *ret_reason (a constant).
+ * Expands `pattern` (NULL = PATTERN_DEFAULT) to an absolute path; a name without suffix gets .rep.
+ * The value of a letter never brings in a slash or becomes "..", so the file lies in the directory
+ * that the pattern names. Returns 0, or a negative errno with the reason in *ret_reason (a
+ * constant).
  */
-int pattern_expand(const char *pattern, const struct pattern_values *values, char *ret_path, size_t bytes, const char **ret_reason);
+int pattern_expand(const char *pattern, const struct pattern_values *values, char *ret_path,
+	size_t bytes, const char **ret_reason);
 
 #endif

@@ -114,9 +114,11 @@ int sys_flock(int fd, int operation)
 	return (int)SYS2(SYS_flock, fd, operation);
 }
 
-void *sys_mmap(void *address, size_t bytes, int protection, int flags, int fd, uint64_t offset, int *ret_error)
+void *sys_mmap(void *address, size_t bytes, int protection, int flags, int fd, uint64_t offset,
+	int *ret_error)
 {
-	long result = sys_call(SYS_mmap, (long)address, (long)bytes, protection, flags, fd, (long)offset);
+	long result =
+		sys_call(SYS_mmap, (long)address, (long)bytes, protection, flags, fd, (long)offset);
 	if (result < 0 && result > -4096) {
 		if (ret_error)
 			*ret_error = (int)result;
@@ -175,7 +177,8 @@ uint64_t sys_file_limit(void)
 
 int sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
 {
-	struct timespec timeout = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
+	struct timespec timeout = {
+		(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
 	return (int)SYS4(SYS_futex, word, FUTEX_WAIT, value, timeout_ns ? &timeout : NULL);
 }
 
@@ -203,7 +206,8 @@ long sys_read_file(const char *path, char *buffer, size_t bytes)
 	if (fd < 0)
 		return fd;
 	long length = 0, got;
-	while ((size_t)length < bytes - 1 && (got = sys_read(fd, buffer + length, bytes - 1 - (size_t)length)) > 0)
+	while ((size_t)length < bytes - 1 &&
+		(got = sys_read(fd, buffer + length, bytes - 1 - (size_t)length)) > 0)
 		length += got;
 	sys_close(fd);
 	buffer[length] = 0;

@@ -1,9 +1,10 @@
 /*
  * sys.h - the system calls we make ourselves, inside somebody else's process.
  *
- * Raw: no libc function, no errno, nothing that another library could interpose. Every call goes through sys_call(), so a test can
- * replace it (sys_override) and let the n-th one fail. All functions: any thread, async-signal-safe, allocate nothing;
- * they return the kernel's result, which is a negative errno on failure.
+ * Raw: no libc function, no errno, nothing that another library could interpose. Every call goes
+ * through sys_call(), so a test can replace it (sys_override) and let the n-th one fail. All
+ * functions: any thread, async-signal-safe, allocate nothing; they return the kernel's result,
+ * which is a negative errno on failure.
  */
 #ifndef COMMON_SYS_H
 #define COMMON_SYS_H
@@ -14,7 +15,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* Set by tests before use only. Returns true when it handled the call and stored what it returns in *ret_result. */
+/* Set by tests before use only. Returns true when it handled the call and stored what it returns in
+ * *ret_result. */
 extern bool (*sys_override)(long number, const long argument[6], long *ret_result);
 
 /* Makes the system call `number`. May block if that call does. */
@@ -42,7 +44,8 @@ int sys_fallocate(int fd, int mode, uint64_t offset, uint64_t bytes);
 int sys_flock(int fd, int operation);
 
 /* NULL on failure; *ret_error then holds the negative errno (ret_error may be NULL). */
-void *sys_mmap(void *address, size_t bytes, int protection, int flags, int fd, uint64_t offset, int *ret_error);
+void *sys_mmap(void *address, size_t bytes, int protection, int flags, int fd, uint64_t offset,
+	int *ret_error);
 int sys_munmap(void *address, size_t bytes);
 int sys_madvise(void *address, size_t bytes, int advice);
 
@@ -61,7 +64,8 @@ int sys_futex_wake(uint32_t *word, int count);
 void sys_sleep_ns(uint64_t ns);
 uint64_t sys_clock_ns(int clock_id);
 
-/* Reads a whole small file, at most bytes - 1, and terminates it. Returns its length or a negative errno. */
+/* Reads a whole small file, at most bytes - 1, and terminates it. Returns its length or a negative
+ * errno. */
 long sys_read_file(const char *path, char *buffer, size_t bytes);
 
 #endif

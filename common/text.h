@@ -1,6 +1,6 @@
 /*
- * text.h - the few string helpers that code inside a traced process needs: no libc, so nothing that another library interposes.
- * All functions: any thread, async-signal-safe.
+ * text.h - the few string helpers that code inside a traced process needs: no libc, so nothing that
+ * another library interposes. All functions: any thread, async-signal-safe.
  */
 #ifndef COMMON_TEXT_H
 #define COMMON_TEXT_H
@@ -54,8 +54,8 @@ static inline void bytes_copy(void *to, const void *from, size_t count)
 }
 
 /*
- * Appends to a fixed buffer: `at` is the length so far, and the new length is returned; what does not fit is cut. The result is always
- * terminated while bytes > 0.
+ * Appends to a fixed buffer: `at` is the length so far, and the new length is returned; what does
+ * not fit is cut. The result is always terminated while bytes > 0.
  */
 static inline size_t text_append(char *buffer, size_t bytes, size_t at, const char *s)
 {
@@ -66,7 +66,8 @@ static inline size_t text_append(char *buffer, size_t bytes, size_t at, const ch
 	return at;
 }
 
-static inline size_t text_append_number(char *buffer, size_t bytes, size_t at, uint64_t number, unsigned base)
+static inline size_t text_append_number(
+	char *buffer, size_t bytes, size_t at, uint64_t number, unsigned base)
 {
 	char digits[24];
 	size_t n = sizeof(digits);
@@ -77,7 +78,8 @@ static inline size_t text_append_number(char *buffer, size_t bytes, size_t at, u
 	return text_append(buffer, bytes, at, digits + n);
 }
 
-/* Unsigned decimal number that is the whole of `s`. Returns false, and leaves *ret_number, on anything else. */
+/* Unsigned decimal number that is the whole of `s`. Returns false, and leaves *ret_number, on
+ * anything else. */
 static inline bool text_to_number(const char *s, uint64_t *ret_number)
 {
 	uint64_t number = 0;
@@ -95,7 +97,8 @@ static inline bool text_to_number(const char *s, uint64_t *ret_number)
 /* "1", "true", "yes", "on" */
 static inline bool text_is_true(const char *s)
 {
-	return text_equal(s, "1") || text_equal(s, "true") || text_equal(s, "yes") || text_equal(s, "on");
+	return text_equal(s, "1") || text_equal(s, "true") || text_equal(s, "yes") ||
+		text_equal(s, "on");
 }
 
 #endif

@@ -20,7 +20,8 @@ static int directory_make(const char *base, char *ret_dir)
 {
 	uint64_t id = sys_clock_ns(CLOCK_MONOTONIC) ^ (uint64_t)sys_getpid() << 40;
 	for (int try = 0; try < 100; try++, id++) {
-		size_t at = text_append(ret_dir, TREE_PATH_BYTES, 0, base ? base : TREE_DEFAULT_BASE);
+		size_t at =
+			text_append(ret_dir, TREE_PATH_BYTES, 0, base ? base : TREE_DEFAULT_BASE);
 		at = text_append(ret_dir, TREE_PATH_BYTES, at, "/libtrace-");
 		at = text_append_number(ret_dir, TREE_PATH_BYTES, at, (uint64_t)sys_geteuid(), 10);
 		at = text_append(ret_dir, TREE_PATH_BYTES, at, "-");
@@ -40,7 +41,8 @@ static void control_fill(struct tree_control *control, const struct tree_options
 	control->root_pid = options->root_pid;
 	control->created_mono_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	control->created_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
-	long length = sys_read_file("/proc/sys/kernel/random/boot_id", control->boot_id, sizeof(control->boot_id));
+	long length = sys_read_file(
+		"/proc/sys/kernel/random/boot_id", control->boot_id, sizeof(control->boot_id));
 	if (length > 0 && control->boot_id[length - 1] == '\n')
 		control->boot_id[length - 1] = 0;
 	text_append(control->output, sizeof(control->output), 0, options->output);
@@ -55,7 +57,8 @@ static void control_fill(struct tree_control *control, const struct tree_options
 
 static struct tree_control *control_map(int fd, int *ret_error)
 {
-	return sys_mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0, ret_error);
+	return sys_mmap(
+		NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0, ret_error);
 }
 
 static struct tree_control *control_create(const char *path, int *ret_fd, int *ret_error)
@@ -82,7 +85,8 @@ static struct tree_control *control_create(const char *path, int *ret_fd, int *r
 	return control;
 }
 
-struct tree_control *tree_create(const struct tree_options *options, char *ret_dir, int *ret_lock_fd, int *ret_error)
+struct tree_control *tree_create(
+	const struct tree_options *options, char *ret_dir, int *ret_lock_fd, int *ret_error)
 {
 	char path[TREE_PATH_BYTES + 16];
 	*ret_error = directory_make(options->base, ret_dir);
@@ -105,7 +109,8 @@ static int directory_check(const char *dir)
 	long error = SYS4(SYS_newfstatat, AT_FDCWD, dir, &status, AT_SYMLINK_NOFOLLOW);
 	if (error < 0)
 		return (int)error;
-	if (!S_ISDIR(status.st_mode) || (status.st_mode & 077) || status.st_uid != (uid_t)sys_geteuid())
+	if (!S_ISDIR(status.st_mode) || (status.st_mode & 077) ||
+		status.st_uid != (uid_t)sys_geteuid())
 		return -EPERM;
 	return 0;
 }
@@ -129,7 +134,9 @@ struct tree_control *tree_open(const char *dir, int *ret_error)
 	struct tree_control *control = *ret_error ? NULL : control_map(fd, ret_error);
 	if (fd >= 0)
 		sys_close(fd);
-	if (control && (__atomic_load_n(&control->magic, __ATOMIC_ACQUIRE) != TREE_MAGIC || control->version != TREE_VERSION)) {
+	if (control &&
+		(__atomic_load_n(&control->magic, __ATOMIC_ACQUIRE) != TREE_MAGIC ||
+			control->version != TREE_VERSION)) {
 		sys_munmap(control, TREE_CONTROL_BYTES);
 		*ret_error = -EINVAL;
 		return NULL;

@@ -1,11 +1,13 @@
 /*
- * tree.h - what the processes of one traced tree and its writer share: a private directory and a control page.
+ * tree.h - what the processes of one traced tree and its writer share: a private directory and a
+ * control page.
  *
- * The directory (mode 0700, by default /dev/shm/libtrace-<uid>-<id>, named to children by LIBTRACE_TREE) holds
- *   control          struct tree_control, mapped shared by every process and the writer
- *   <pid>-<tick>.spool   one per process (spool.h); appears by rename when its header is complete
- * The writer holds flock(LOCK_EX) on `control` while it lives: a process that gets that lock knows there is none, and starts
- * one that inherits the locked descriptor (as descriptor 3). A clean end removes the directory.
+ * The directory (mode 0700, by default /dev/shm/libtrace-<uid>-<id>, named to children by
+ * LIBTRACE_TREE) holds control          struct tree_control, mapped shared by every process and the
+ * writer <pid>-<tick>.spool   one per process (spool.h); appears by rename when its header is
+ * complete The writer holds flock(LOCK_EX) on `control` while it lives: a process that gets that
+ * lock knows there is none, and starts one that inherits the locked descriptor (as descriptor 3). A
+ * clean end removes the directory.
  */
 #ifndef COMMON_TREE_H
 #define COMMON_TREE_H
@@ -22,11 +24,15 @@
 enum writer_state {
 	WRITER_NONE = 0,
 	WRITER_RUNNING = 1,
-	WRITER_FAILED = 2,   /* the report could not be made: writer_error says why; spools stay for `trace recover` */
-	WRITER_FINISHED = 3  /* the report is complete and closed */
+	WRITER_FAILED = 2,  /* the report could not be made: writer_error says why; spools stay for
+			       `trace recover` */
+	WRITER_FINISHED = 3 /* the report is complete and closed */
 };
 
-enum sink_state { SINK_OK = 0, SINK_STALLED = 1 /* the report cannot be written now: producers drop instead of waiting */ };
+enum sink_state {
+	SINK_OK = 0,
+	SINK_STALLED = 1 /* the report cannot be written now: producers drop instead of waiting */
+};
 
 struct tree_diagnostic {
 	uint64_t mono_ns;
@@ -39,12 +45,14 @@ struct tree_control {
 	uint64_t magic; /* stored last */
 	uint32_t version, root_pid;
 	uint64_t created_mono_ns, created_realtime_ns;
-	char boot_id[40];  /* /proc/sys/kernel/random/boot_id: ticks and monotonic times hold within one boot */
+	char boot_id[40];  /* /proc/sys/kernel/random/boot_id: ticks and monotonic times hold within
+			      one boot */
 	char output[4096]; /* absolute path of the report, patterns expanded */
-	uint32_t overwrite; /* 1 = may replace an existing file */
-	uint32_t compress;  /* 0 none, 1 zstd */
+	uint32_t overwrite;         /* 1 = may replace an existing file */
+	uint32_t compress;          /* 0 none, 1 zstd */
 	uint64_t flush_interval_ns; /* data waits no longer than this for its block */
-	uint64_t delay_ns, duration_ns; /* 0 = from the start, to the end; the writer works `gate` */
+	uint64_t delay_ns,
+		duration_ns; /* 0 = from the start, to the end; the writer works `gate` */
 
 	/* Shared state; atomics. */
 	uint32_t gate;         /* 1 = calls are being recorded; every wrapper reads it */
@@ -52,14 +60,18 @@ struct tree_control {
 	int32_t writer_pid;
 	uint32_t sink_state; /* enum sink_state */
 	uint32_t wake;       /* futex: changed by a producer that wants the writer's attention */
-	uint32_t sleeping;   /* 1 = the writer is in a long sleep on `wake`; producers call futex only then */
-	uint32_t exit_requests; /* processes that wait for spool_header.drained; the writer drains at once */
-	uint32_t spools;        /* spools ever made: a changed number makes the writer look into the directory */
+	uint32_t sleeping; /* 1 = the writer is in a long sleep on `wake`; producers call futex only
+			      then */
+	uint32_t exit_requests; /* processes that wait for spool_header.drained; the writer drains
+				   at once */
+	uint32_t spools;        /* spools ever made: a changed number makes the writer look into the
+				   directory */
 	uint32_t diagnostic_count; /* ever; entries beyond TREE_DIAGNOSTICS are only counted */
 	char writer_error[240];
 	struct tree_diagnostic diagnostics[TREE_DIAGNOSTICS];
 };
-_Static_assert(sizeof(struct tree_control) <= TREE_CONTROL_BYTES, "the control page must fit its place");
+_Static_assert(
+	sizeof(struct tree_control) <= TREE_CONTROL_BYTES, "the control page must fit its place");
 
 /* What the maker of a tree decides. Strings are copied. */
 struct tree_options {
@@ -71,16 +83,19 @@ struct tree_options {
 };
 
 /*
- * Makes the directory and control page of a new tree and takes the writer's lock. Returns the mapped page, or NULL with a negative
- * errno in *ret_error. `ret_dir` (TREE_PATH_BYTES) receives the directory; *ret_lock_fd the locked descriptor (O_CLOEXEC), which a writer inherits
- * as TREE_WRITER_LOCK_FD. Any thread; raw system calls only; allocates nothing.
+ * Makes the directory and control page of a new tree and takes the writer's lock. Returns the
+ * mapped page, or NULL with a negative errno in *ret_error. `ret_dir` (TREE_PATH_BYTES) receives
+ * the directory; *ret_lock_fd the locked descriptor (O_CLOEXEC), which a writer inherits as
+ * TREE_WRITER_LOCK_FD. Any thread; raw system calls only; allocates nothing.
  */
-struct tree_control *tree_create(const struct tree_options *options, char *ret_dir, int *ret_lock_fd, int *ret_error);
+struct tree_control *tree_create(
+	const struct tree_options *options, char *ret_dir, int *ret_lock_fd, int *ret_error);
 
-/* Maps the control page of an existing tree. Refuses (-EPERM) a directory that is not ours alone. */
+/* Maps the control page of an existing tree. -EPERM for a directory that is not ours alone. */
 struct tree_control *tree_open(const char *dir, int *ret_error);
 
-/* Takes the writer's lock. Returns its descriptor, or -EWOULDBLOCK while a writer lives, or another negative errno. */
+/* Takes the writer's lock. Returns its descriptor, or -EWOULDBLOCK while a writer lives, or another
+ * negative errno. */
 int tree_lock(const char *dir);
 
 /* Adds a line to the diagnostics. Any thread or process of the tree. */

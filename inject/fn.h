@@ -1,9 +1,10 @@
 /*
  * fn.h - makes everything from a row of common/schema/libc.def: id, real function, wrapper.
  *
- * A wrapper is osrt_begin(), the real function, osrt_end() and nothing else. Real functions are members of `real`; those of generated
- * rows start at boot functions, which resolve all of them and go on, so a wrapper works even before our constructor and never has to
- * ask. Hand-written wrappers call REAL(name), which asks.
+ * A wrapper is osrt_begin(), the real function, osrt_end() and nothing else. Real functions are
+ * members of `real`; those of generated rows start at boot functions, which resolve all of them and
+ * go on, so a wrapper works even before our constructor and never has to ask. Hand-written wrappers
+ * call REAL(name), which asks.
  */
 #ifndef INJECT_FN_H
 #define INJECT_FN_H
@@ -64,10 +65,11 @@ typedef int (*libtrace_clone_fn)(void *);
 typedef int libtrace_fd_pair[2];
 
 /*
- * Opens the definition of an interposed function. It has a C name of its own and the exported one as assembler name: headers
- * may have inline bodies, macros or attributes (nonnull, noreturn) for the plain name.
+ * Opens the definition of an interposed function. It has a C name of its own and the exported one
+ * as assembler name: headers may have inline bodies, macros or attributes (nonnull, noreturn) for
+ * the plain name.
  */
-#define WRAPPER(ret, name, params) \
+#define WRAPPER(ret, name, params)                                                    \
 	ret wrap_##name params __asm__(#name) __attribute__((visibility("default"))); \
 	ret wrap_##name params
 
@@ -91,17 +93,22 @@ struct real {
 };
 extern struct real real __attribute__((visibility("hidden")));
 
-/* Resolves every member. Any thread, any number of times; takes the loader's lock, so it runs in the constructor unless a wrapper is called earlier. */
+/* Resolves every member. Any thread, any number of times; takes the loader's lock, so it runs in
+ * the constructor unless a wrapper is called earlier. */
 void real_resolve(void);
 
-#define REAL(name) (*(__builtin_expect(!real.fn_##name, 0) ? (real_resolve(), real.fn_##name) : real.fn_##name))
+#define REAL(name)                                                                 \
+	(*(__builtin_expect(!real.fn_##name, 0) ? (real_resolve(), real.fn_##name) \
+						: real.fn_##name))
 
-/* A result that says "look at errno": -1, or NULL of a pointer. Never where the function returns its error, or leaves errno alone at end of file. */
+/* A result that says "look at errno": -1, or NULL of a pointer. Never where the function returns
+ * its error, or leaves errno alone at end of file. */
 static inline bool fn_failed(int64_t result, bool is_pointer)
 {
 	return result == -1 || (is_pointer && !result);
 }
-#define FN_FAILED(result) fn_failed((int64_t)(intptr_t)(result), __builtin_classify_type(result) == 5 /* a pointer */)
+#define FN_FAILED(result) \
+	fn_failed((int64_t)(intptr_t)(result), __builtin_classify_type(result) == 5 /* a pointer */)
 #define FN_ERRNO(result) (__builtin_expect(FN_FAILED(result), 0) ? errno : 0)
 #define FN_ERROR_LOCK(result) 0
 #define FN_ERROR_WAIT(result) 0
@@ -119,7 +126,8 @@ static inline bool fn_failed(int64_t result, bool is_pointer)
 #define FN_ERROR_MEMORY FN_ERRNO
 #define FN_ERROR_ADMIN FN_ERRNO
 
-/* Functions that only have to be counted are not timed: the pair to a free lock costs a nanosecond. */
+/* Functions that only have to be counted are not timed: the pair to a free lock costs a nanosecond.
+ */
 #define FN_QUIET_QUIET 1
 #define FN_QUIET_OVER 0
 #define FN_QUIET_ALWAYS 0

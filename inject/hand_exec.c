@@ -1,7 +1,9 @@
 /*
- * hand_exec.c - the program is about to be replaced, or another one started: recorded before, since nothing comes after.
+ * hand_exec.c - the program is about to be replaced, or another one started: recorded before, since
+ * nothing comes after.
  *
- * The exec family often runs in vfork children, on their parent's memory: everything here lives on the stack.
+ * The exec family often runs in vfork children, on their parent's memory: everything here lives on
+ * the stack.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
@@ -30,59 +32,59 @@ static bool is_traced(void)
 
 static void target_examine(struct target *target, const char *file, bool search, char *const *envp)
 {
-	target->path = search ? child_find_in_path(file, target->buffer, sizeof(target->buffer)) : file;
+	target->path =
+		search ? child_find_in_path(file, target->buffer, sizeof(target->buffer)) : file;
 	target->verdict = child_examine(target->path, envp);
 	target->envp = envp;
 }
 
 /*
- * Calls CALL with `envp` in scope: the caller's environment, or, where the preload would break the program, a copy without us in this frame.
+ * Calls CALL with `envp` in scope: the caller's environment, or, where the preload would break the
+ * program, a copy without us in this frame.
  */
-#define WITH_ENVIRONMENT(target, given, CALL) \
-	({ \
-		bool clean = child_needs_clean_environment((target)->verdict); \
-		char *copy[clean ? child_environment_count(given) : 1]; \
-		char preload[clean ? PRELOAD_BYTES : 1]; \
-		char *const *envp = (given); \
-		if (clean) \
+#define WITH_ENVIRONMENT(target, given, CALL)                                                  \
+	({                                                                                     \
+		bool clean = child_needs_clean_environment((target)->verdict);                 \
+		char *copy[clean ? child_environment_count(given) : 1];                        \
+		char preload[clean ? PRELOAD_BYTES : 1];                                       \
+		char *const *envp = (given);                                                   \
+		if (clean)                                                                     \
 			envp = child_environment_clean(given, copy, preload, sizeof(preload)); \
-		CALL; \
+		CALL;                                                                          \
 	})
 
 /* Around an exec call: the process's last record, and what has to be taken back when it fails. */
-#define EXEC_BODY(name, file, search, given_envp, plain_call, env_call, object) \
-	if (!is_traced()) \
-		return plain_call; \
-	struct call call; \
-	struct target target; \
-	target_examine(&target, file, search, given_envp); \
-	child_record(0, CHILD_EXEC, target.verdict, target.path); \
-	bool begun = osrt_begin(&call, FN_##name); \
-	session_exec(); \
-	int result = child_needs_clean_environment(target.verdict) ? WITH_ENVIRONMENT(&target, given_envp, env_call) : plain_call; \
-	session_exec_failed(); \
-	if (begun) \
+#define EXEC_BODY(name, file, search, given_envp, plain_call, env_call, object)          \
+	if (!is_traced())                                                                \
+		return plain_call;                                                       \
+	struct call call;                                                                \
+	struct target target;                                                            \
+	target_examine(&target, file, search, given_envp);                               \
+	child_record(0, CHILD_EXEC, target.verdict, target.path);                        \
+	bool begun = osrt_begin(&call, FN_##name);                                       \
+	session_exec();                                                                  \
+	int result = child_needs_clean_environment(target.verdict)                       \
+		? WITH_ENVIRONMENT(&target, given_envp, env_call)                        \
+		: plain_call;                                                            \
+	session_exec_failed();                                                           \
+	if (begun)                                                                       \
 		osrt_end(&call, FN_##name, FN_BITS(result), osrt_object(object, errno)); \
 	return result;
 
-WRAPPER(int, execve, (const char *t_path, char *const *t_argv, char *const *t_envp))
-{
-	EXEC_BODY(execve, t_path, false, t_envp, REAL(execve)(t_path, t_argv, t_envp), REAL(execve)(t_path, t_argv, envp), 0)
-}
+WRAPPER(int, execve, (const char *t_path, char *const *t_argv, char *const *t_envp)){
+	EXEC_BODY(execve, t_path, false, t_envp, REAL(execve)(t_path, t_argv, t_envp),
+		REAL(execve)(t_path, t_argv, envp), 0)}
 
-WRAPPER(int, execv, (const char *t_path, char *const *t_argv))
-{
-	EXEC_BODY(execv, t_path, false, environ, REAL(execv)(t_path, t_argv), REAL(execve)(t_path, t_argv, envp), 0)
-}
+WRAPPER(int, execv, (const char *t_path, char *const *t_argv)){EXEC_BODY(execv, t_path, false,
+	environ, REAL(execv)(t_path, t_argv), REAL(execve)(t_path, t_argv, envp), 0)}
 
-WRAPPER(int, execvp, (const char *t_file, char *const *t_argv))
-{
-	EXEC_BODY(execvp, t_file, true, environ, REAL(execvp)(t_file, t_argv), REAL(execvpe)(t_file, t_argv, envp), 0)
-}
+WRAPPER(int, execvp, (const char *t_file, char *const *t_argv)){EXEC_BODY(execvp, t_file, true,
+	environ, REAL(execvp)(t_file, t_argv), REAL(execvpe)(t_file, t_argv, envp), 0)}
 
 WRAPPER(int, execvpe, (const char *t_file, char *const *t_argv, char *const *t_envp))
 {
-	EXEC_BODY(execvpe, t_file, true, t_envp, REAL(execvpe)(t_file, t_argv, t_envp), REAL(execvpe)(t_file, t_argv, envp), 0)
+	EXEC_BODY(execvpe, t_file, true, t_envp, REAL(execvpe)(t_file, t_argv, t_envp),
+		REAL(execvpe)(t_file, t_argv, envp), 0)
 }
 
 /* The file behind a descriptor: looked at through /proc. */
@@ -96,10 +98,12 @@ WRAPPER(int, fexecve, (int t_fd, char *const *t_argv, char *const *t_envp))
 {
 	char path[40];
 	descriptor_path(t_fd, path, sizeof(path));
-	EXEC_BODY(fexecve, path, false, t_envp, REAL(fexecve)(t_fd, t_argv, t_envp), REAL(fexecve)(t_fd, t_argv, envp), FN_BITS(t_fd))
+	EXEC_BODY(fexecve, path, false, t_envp, REAL(fexecve)(t_fd, t_argv, t_envp),
+		REAL(fexecve)(t_fd, t_argv, envp), FN_BITS(t_fd))
 }
 
-WRAPPER(int, execveat, (int t_fd, const char *t_path, char *const *t_argv, char *const *t_envp, int t_flags))
+WRAPPER(int, execveat,
+	(int t_fd, const char *t_path, char *const *t_argv, char *const *t_envp, int t_flags))
 {
 	char path[40];
 	const char *file = t_path;
@@ -109,8 +113,9 @@ WRAPPER(int, execveat, (int t_fd, const char *t_path, char *const *t_argv, char 
 	} else if (t_path && *t_path != '/' && t_fd != AT_FDCWD) {
 		file = NULL; /* relative to a directory: not looked at */
 	}
-	EXEC_BODY(execveat, file, false, t_envp, REAL(execveat)(t_fd, t_path, t_argv, t_envp, t_flags),
-		  REAL(execveat)(t_fd, t_path, t_argv, envp, t_flags), FN_BITS(t_fd))
+	EXEC_BODY(execveat, file, false, t_envp,
+		REAL(execveat)(t_fd, t_path, t_argv, t_envp, t_flags),
+		REAL(execveat)(t_fd, t_path, t_argv, envp, t_flags), FN_BITS(t_fd))
 }
 
 /* ---- arguments as a list ---- */
@@ -127,27 +132,29 @@ static size_t count_arguments(const char *first, va_list list)
 }
 
 /* Declares t_argv, filled from the list that follows t_arg0; the list is left behind its NULL. */
-#define ARGUMENT_LIST \
-	va_list list; \
-	va_start(list, t_arg0); \
+#define ARGUMENT_LIST                                 \
+	va_list list;                                 \
+	va_start(list, t_arg0);                       \
 	size_t count = count_arguments(t_arg0, list); \
-	char *argv[count]; \
-	argv[0] = (char *)(uintptr_t)t_arg0; \
-	for (size_t i = 1; i < count; i++) \
+	char *argv[count];                            \
+	argv[0] = (char *)(uintptr_t)t_arg0;          \
+	for (size_t i = 1; i < count; i++)            \
 		argv[i] = va_arg(list, char *);
 
 WRAPPER(int, execl, (const char *t_path, const char *t_arg0, ...))
 {
 	ARGUMENT_LIST
 	va_end(list);
-	EXEC_BODY(execl, t_path, false, environ, REAL(execv)(t_path, argv), REAL(execve)(t_path, argv, envp), 0)
+	EXEC_BODY(execl, t_path, false, environ, REAL(execv)(t_path, argv),
+		REAL(execve)(t_path, argv, envp), 0)
 }
 
 WRAPPER(int, execlp, (const char *t_file, const char *t_arg0, ...))
 {
 	ARGUMENT_LIST
 	va_end(list);
-	EXEC_BODY(execlp, t_file, true, environ, REAL(execvp)(t_file, argv), REAL(execvpe)(t_file, argv, envp), 0)
+	EXEC_BODY(execlp, t_file, true, environ, REAL(execvp)(t_file, argv),
+		REAL(execvpe)(t_file, argv, envp), 0)
 }
 
 WRAPPER(int, execle, (const char *t_path, const char *t_arg0, ...))
@@ -155,30 +162,35 @@ WRAPPER(int, execle, (const char *t_path, const char *t_arg0, ...))
 	ARGUMENT_LIST
 	char *const *given = va_arg(list, char *const *);
 	va_end(list);
-	EXEC_BODY(execle, t_path, false, given, REAL(execve)(t_path, argv, given), REAL(execve)(t_path, argv, envp), 0)
+	EXEC_BODY(execle, t_path, false, given, REAL(execve)(t_path, argv, given),
+		REAL(execve)(t_path, argv, envp), 0)
 }
 
 /* ---- posix_spawn: glibc's child makes no call that we see ---- */
 
-#define SPAWN_WRAPPER(name, search) \
-	WRAPPER(int, name, (pid_t * t_pid, const char *t_path, const posix_spawn_file_actions_t *t_actions, \
-			 const posix_spawnattr_t *t_attributes, char *const *t_argv, char *const *t_envp)) \
-	{ \
-		struct call call; \
-		struct target target; \
-		pid_t pid = 0; \
-		if (!is_traced()) \
+#define SPAWN_WRAPPER(name, search)                                                                \
+	WRAPPER(int, name,                                                                         \
+		(pid_t * t_pid, const char *t_path, const posix_spawn_file_actions_t *t_actions,   \
+			const posix_spawnattr_t *t_attributes, char *const *t_argv,                \
+			char *const *t_envp))                                                      \
+	{                                                                                          \
+		struct call call;                                                                  \
+		struct target target;                                                              \
+		pid_t pid = 0;                                                                     \
+		if (!is_traced())                                                                  \
 			return REAL(name)(t_pid, t_path, t_actions, t_attributes, t_argv, t_envp); \
-		target_examine(&target, t_path, search, t_envp); \
-		if (!osrt_begin(&call, FN_##name)) \
+		target_examine(&target, t_path, search, t_envp);                                   \
+		if (!osrt_begin(&call, FN_##name))                                                 \
 			return REAL(name)(t_pid, t_path, t_actions, t_attributes, t_argv, t_envp); \
-		int result = WITH_ENVIRONMENT(&target, t_envp, REAL(name)(&pid, t_path, t_actions, t_attributes, t_argv, envp)); \
-		if (result == 0 && t_pid) \
-			*t_pid = pid; \
-		osrt_end(&call, FN_##name, FN_BITS(result), osrt_object(FN_BITS(pid), 0)); \
-		if (result == 0) \
-			child_record((unsigned long)pid, CHILD_SPAWN, target.verdict, target.path); \
-		return result; \
+		int result = WITH_ENVIRONMENT(&target, t_envp,                                     \
+			REAL(name)(&pid, t_path, t_actions, t_attributes, t_argv, envp));          \
+		if (result == 0 && t_pid)                                                          \
+			*t_pid = pid;                                                              \
+		osrt_end(&call, FN_##name, FN_BITS(result), osrt_object(FN_BITS(pid), 0));         \
+		if (result == 0)                                                                   \
+			child_record(                                                              \
+				(unsigned long)pid, CHILD_SPAWN, target.verdict, target.path);     \
+		return result;                                                                     \
 	}
 
 SPAWN_WRAPPER(posix_spawn, false)

@@ -1,5 +1,6 @@
 /*
- * hand_files.c - variadic functions with one optional argument: it is passed on as the machine word it came as.
+ * hand_files.c - variadic functions with one optional argument: it is passed on as the machine word
+ * it came as.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
@@ -11,44 +12,45 @@ static bool has_mode(int flags)
 	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-#define MODE_ARGUMENT(flags, last) \
-	mode_t t_mode = 0; \
-	if (has_mode(flags)) { \
-		va_list t_list; \
-		va_start(t_list, last); \
+#define MODE_ARGUMENT(flags, last)               \
+	mode_t t_mode = 0;                       \
+	if (has_mode(flags)) {                   \
+		va_list t_list;                  \
+		va_start(t_list, last);          \
 		t_mode = va_arg(t_list, mode_t); \
-		va_end(t_list); \
+		va_end(t_list);                  \
 	}
 
-static void end_open(const struct call *call, unsigned fn, int directory, int result, const char *path, int flags, mode_t mode)
+static void end_open(const struct call *call, unsigned fn, int directory, int result,
+	const char *path, int flags, mode_t mode)
 {
 	osrt_end(call, fn, FN_BITS(result), osrt_object(FN_BITS(directory), FN_ERRNO(result)));
 	if (__builtin_expect(session.config.file_access, 0))
 		osrt_put_path(call, result, path, (unsigned)flags, mode);
 }
 
-#define OPEN_WRAPPER(name) \
-	WRAPPER(int, name, (const char *t_path, int t_flags, ...)) \
-	{ \
-		struct call t_call; \
-		MODE_ARGUMENT(t_flags, t_flags) \
-		if (!osrt_begin(&t_call, FN_##name)) \
-			return REAL(name)(t_path, t_flags, t_mode); \
-		int t_result = REAL(name)(t_path, t_flags, t_mode); \
+#define OPEN_WRAPPER(name)                                                                 \
+	WRAPPER(int, name, (const char *t_path, int t_flags, ...))                         \
+	{                                                                                  \
+		struct call t_call;                                                        \
+		MODE_ARGUMENT(t_flags, t_flags)                                            \
+		if (!osrt_begin(&t_call, FN_##name))                                       \
+			return REAL(name)(t_path, t_flags, t_mode);                        \
+		int t_result = REAL(name)(t_path, t_flags, t_mode);                        \
 		end_open(&t_call, FN_##name, AT_FDCWD, t_result, t_path, t_flags, t_mode); \
-		return t_result; \
+		return t_result;                                                           \
 	}
 
-#define OPENAT_WRAPPER(name) \
-	WRAPPER(int, name, (int t_directory, const char *t_path, int t_flags, ...)) \
-	{ \
-		struct call t_call; \
-		MODE_ARGUMENT(t_flags, t_flags) \
-		if (!osrt_begin(&t_call, FN_##name)) \
-			return REAL(name)(t_directory, t_path, t_flags, t_mode); \
-		int t_result = REAL(name)(t_directory, t_path, t_flags, t_mode); \
+#define OPENAT_WRAPPER(name)                                                                  \
+	WRAPPER(int, name, (int t_directory, const char *t_path, int t_flags, ...))           \
+	{                                                                                     \
+		struct call t_call;                                                           \
+		MODE_ARGUMENT(t_flags, t_flags)                                               \
+		if (!osrt_begin(&t_call, FN_##name))                                          \
+			return REAL(name)(t_directory, t_path, t_flags, t_mode);              \
+		int t_result = REAL(name)(t_directory, t_path, t_flags, t_mode);              \
 		end_open(&t_call, FN_##name, t_directory, t_result, t_path, t_flags, t_mode); \
-		return t_result; \
+		return t_result;                                                              \
 	}
 
 OPEN_WRAPPER(open)
@@ -57,19 +59,20 @@ OPENAT_WRAPPER(openat)
 OPENAT_WRAPPER(openat64)
 
 /* name(FIRST, SECOND, one optional word) */
-#define WORD_WRAPPER(ret, name, OBJECT_VALUE, TYPE1, TYPE2) \
-	WRAPPER(ret, name, (TYPE1 t_first, TYPE2 t_second, ...)) \
-	{ \
-		struct call t_call; \
-		va_list t_list; \
-		va_start(t_list, t_second); \
-		void *t_word = va_arg(t_list, void *); \
-		va_end(t_list); \
-		if (!osrt_begin(&t_call, FN_##name)) \
-			return REAL(name)(t_first, t_second, t_word); \
-		ret t_result = REAL(name)(t_first, t_second, t_word); \
-		osrt_end(&t_call, FN_##name, FN_BITS(t_result), osrt_object(OBJECT_VALUE, FN_ERRNO(t_result))); \
-		return t_result; \
+#define WORD_WRAPPER(ret, name, OBJECT_VALUE, TYPE1, TYPE2)             \
+	WRAPPER(ret, name, (TYPE1 t_first, TYPE2 t_second, ...))        \
+	{                                                               \
+		struct call t_call;                                     \
+		va_list t_list;                                         \
+		va_start(t_list, t_second);                             \
+		void *t_word = va_arg(t_list, void *);                  \
+		va_end(t_list);                                         \
+		if (!osrt_begin(&t_call, FN_##name))                    \
+			return REAL(name)(t_first, t_second, t_word);   \
+		ret t_result = REAL(name)(t_first, t_second, t_word);   \
+		osrt_end(&t_call, FN_##name, FN_BITS(t_result),         \
+			osrt_object(OBJECT_VALUE, FN_ERRNO(t_result))); \
+		return t_result;                                        \
 	}
 
 WORD_WRAPPER(int, fcntl, FN_BITS(t_first), int, int)
@@ -115,6 +118,7 @@ WRAPPER(void *, mremap, (void *t_address, size_t t_old_count, size_t t_count, in
 	if (!osrt_begin(&call, FN_mremap))
 		return REAL(mremap)(t_address, t_old_count, t_count, t_flags, target);
 	void *result = REAL(mremap)(t_address, t_old_count, t_count, t_flags, target);
-	osrt_end(&call, FN_mremap, FN_BITS(result), osrt_object(FN_BITS(t_address), FN_ERRNO(result)));
+	osrt_end(&call, FN_mremap, FN_BITS(result),
+		osrt_object(FN_BITS(t_address), FN_ERRNO(result)));
 	return result;
 }

@@ -1,8 +1,10 @@
 /*
- * hand_locks.c - locks that are reported only when they are taken already: tried first, and timed only on the slow path.
+ * hand_locks.c - locks that are reported only when they are taken already: tried first, and timed
+ * only on the slow path.
  *
- * A free lock costs one attempt that succeeds, and is counted. Whoever holds a contended one is read from glibc's own record of
- * the owner, so unlocks need not be traced to name the thread that others wait for.
+ * A free lock costs one attempt that succeeds, and is counted. Whoever holds a contended one is
+ * read from glibc's own record of the owner, so unlocks need not be traced to name the thread that
+ * others wait for.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
@@ -15,36 +17,40 @@ static uint64_t with_holder(int result, uint32_t holder)
 
 static inline bool tries_first(void)
 {
-	return *session_gate && !session.config.all_locks && (thread_self.lane || thread_attach(&thread_self));
+	return *session_gate && !session.config.all_locks &&
+		(thread_self.lane || thread_attach(&thread_self));
 }
 
-/* TRY: an expression that is true when the lock was taken, or failed for good, and stored that in t_result. */
-#define LOCK_WRAPPER(name, TYPE, TRY, HOLDER) \
-	WRAPPER(int, name, (TYPE * t_lock)) \
-	{ \
-		struct call t_call; \
-		int t_result; \
-		if (tries_first() && (TRY)) { \
-			osrt_count(thread_self.lane, FN_##name, 0); \
-			return t_result; \
-		} \
-		uint32_t t_holder = (uint32_t)(HOLDER); \
-		if (!osrt_begin(&t_call, FN_##name)) \
-			return REAL(name)(t_lock); \
-		t_result = REAL(name)(t_lock); \
-		osrt_end(&t_call, FN_##name, with_holder(t_result, t_holder), osrt_object(FN_BITS(t_lock), 0)); \
-		return t_result; \
+/* TRY: an expression that is true when the lock was taken, or failed for good, and stored that in
+ * t_result. */
+#define LOCK_WRAPPER(name, TYPE, TRY, HOLDER)                                 \
+	WRAPPER(int, name, (TYPE * t_lock))                                   \
+	{                                                                     \
+		struct call t_call;                                           \
+		int t_result;                                                 \
+		if (tries_first() && (TRY)) {                                 \
+			osrt_count(thread_self.lane, FN_##name, 0);           \
+			return t_result;                                      \
+		}                                                             \
+		uint32_t t_holder = (uint32_t)(HOLDER);                       \
+		if (!osrt_begin(&t_call, FN_##name))                          \
+			return REAL(name)(t_lock);                            \
+		t_result = REAL(name)(t_lock);                                \
+		osrt_end(&t_call, FN_##name, with_holder(t_result, t_holder), \
+			osrt_object(FN_BITS(t_lock), 0));                     \
+		return t_result;                                              \
 	}
 
-LOCK_WRAPPER(pthread_mutex_lock, pthread_mutex_t, (t_result = REAL(pthread_mutex_trylock)(t_lock)) != EBUSY,
-	     t_lock->__data.__owner)
-LOCK_WRAPPER(mtx_lock, mtx_t, (t_result = REAL(mtx_trylock)(t_lock)) != thrd_busy, ((pthread_mutex_t *)t_lock)->__data.__owner)
-LOCK_WRAPPER(pthread_rwlock_rdlock, pthread_rwlock_t, (t_result = REAL(pthread_rwlock_tryrdlock)(t_lock)) != EBUSY,
-	     t_lock->__data.__cur_writer)
-LOCK_WRAPPER(pthread_rwlock_wrlock, pthread_rwlock_t, (t_result = REAL(pthread_rwlock_trywrlock)(t_lock)) != EBUSY,
-	     t_lock->__data.__cur_writer)
+LOCK_WRAPPER(pthread_mutex_lock, pthread_mutex_t,
+	(t_result = REAL(pthread_mutex_trylock)(t_lock)) != EBUSY, t_lock->__data.__owner)
+LOCK_WRAPPER(mtx_lock, mtx_t, (t_result = REAL(mtx_trylock)(t_lock)) != thrd_busy,
+	((pthread_mutex_t *)t_lock)->__data.__owner)
+LOCK_WRAPPER(pthread_rwlock_rdlock, pthread_rwlock_t,
+	(t_result = REAL(pthread_rwlock_tryrdlock)(t_lock)) != EBUSY, t_lock->__data.__cur_writer)
+LOCK_WRAPPER(pthread_rwlock_wrlock, pthread_rwlock_t,
+	(t_result = REAL(pthread_rwlock_trywrlock)(t_lock)) != EBUSY, t_lock->__data.__cur_writer)
 
-WRAPPER(int, pthread_spin_lock, (pthread_spinlock_t *t_lock))
+WRAPPER(int, pthread_spin_lock, (pthread_spinlock_t * t_lock))
 {
 	struct call call;
 	int result;
@@ -55,7 +61,8 @@ WRAPPER(int, pthread_spin_lock, (pthread_spinlock_t *t_lock))
 	if (!osrt_begin(&call, FN_pthread_spin_lock))
 		return REAL(pthread_spin_lock)(t_lock);
 	result = REAL(pthread_spin_lock)(t_lock);
-	osrt_end(&call, FN_pthread_spin_lock, with_holder(result, 0), osrt_object(FN_BITS(t_lock), 0));
+	osrt_end(&call, FN_pthread_spin_lock, with_holder(result, 0),
+		osrt_object(FN_BITS(t_lock), 0));
 	return result;
 }
 
@@ -70,7 +77,7 @@ static bool semaphore_taken(sem_t *semaphore)
 	return false;
 }
 
-WRAPPER(int, sem_wait, (sem_t *t_semaphore))
+WRAPPER(int, sem_wait, (sem_t * t_semaphore))
 {
 	struct call call;
 	if (tries_first() && semaphore_taken(t_semaphore)) {
@@ -80,6 +87,7 @@ WRAPPER(int, sem_wait, (sem_t *t_semaphore))
 	if (!osrt_begin(&call, FN_sem_wait))
 		return REAL(sem_wait)(t_semaphore);
 	int result = REAL(sem_wait)(t_semaphore);
-	osrt_end(&call, FN_sem_wait, with_holder(result, 0), osrt_object(FN_BITS(t_semaphore), FN_ERRNO(result)));
+	osrt_end(&call, FN_sem_wait, with_holder(result, 0),
+		osrt_object(FN_BITS(t_semaphore), FN_ERRNO(result)));
 	return result;
 }

@@ -1,5 +1,6 @@
 /*
- * hand_process.c - functions that make processes or end this one. vfork and syscall have their entries in entry.S.
+ * hand_process.c - functions that make processes or end this one. vfork and syscall have their
+ * entries in entry.S.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
@@ -9,7 +10,8 @@
 
 #include "tracer/child.h"
 
-/* ---- fork: the child's side is done by the atfork handler (preload.c), before other handlers run ---- */
+/* ---- fork: the child's side is done by the atfork handler (preload.c), before other handlers run
+ * ---- */
 
 static void end_fork(const struct call *call, unsigned fn, pid_t pid, enum child_how how)
 {
@@ -44,7 +46,8 @@ WRAPPER(pid_t, _Fork, (void))
 	return pid;
 }
 
-WRAPPER(pid_t, forkpty, (int *t_fd, char *t_name, const struct termios *t_termios, const struct winsize *t_window))
+WRAPPER(pid_t, forkpty,
+	(int *t_fd, char *t_name, const struct termios *t_termios, const struct winsize *t_window))
 {
 	struct call call;
 	if (!osrt_begin(&call, FN_forkpty))
@@ -80,7 +83,8 @@ static int clone_child(void *argument)
 	return start.function(start.argument);
 }
 
-WRAPPER(int, clone, (libtrace_clone_fn t_function, void *t_stack, int t_flags, void *t_argument, ...))
+WRAPPER(int, clone,
+	(libtrace_clone_fn t_function, void *t_stack, int t_flags, void *t_argument, ...))
 {
 	va_list list;
 	va_start(list, t_argument);
@@ -92,8 +96,8 @@ WRAPPER(int, clone, (libtrace_clone_fn t_function, void *t_stack, int t_flags, v
 	bool shares = t_flags & CLONE_VM;
 	struct call call = {NULL, 0};
 	bool begun = osrt_begin(&call, FN_clone);
-	int pid = REAL(clone)(shares ? t_function : clone_child, t_stack, t_flags, shares ? t_argument : (void *)&start, more[0], more[1],
-			      more[2]);
+	int pid = REAL(clone)(shares ? t_function : clone_child, t_stack, t_flags,
+		shares ? t_argument : (void *)&start, more[0], more[1], more[2]);
 	if (begun) {
 		osrt_end(&call, FN_clone, FN_BITS(pid), osrt_object(0, FN_ERRNO(pid)));
 		if (pid > 0 && !(t_flags & CLONE_THREAD))
@@ -165,10 +169,13 @@ __attribute__((visibility("hidden"))) void vfork_parent(long pid)
 {
 	struct thread *t = &thread_self;
 	if (t->vfork_pid)
-		thread_vfork_parent(t, (uint64_t)(uintptr_t)__builtin_frame_address(0) + 32 /* the frame of vfork's caller */);
+		thread_vfork_parent(t,
+			(uint64_t)(uintptr_t)__builtin_frame_address(0) +
+				32 /* the frame of vfork's caller */);
 	if (!*session_gate || (!t->lane && !thread_attach(t)))
 		return;
-	osrt_put(t, clock_ticks(), FN_vfork, FN_BITS(pid > 0 ? pid : -1), osrt_object(FN_BITS(pid > 0 ? pid : 0), pid > 0 ? 0 : (int)-pid));
+	osrt_put(t, clock_ticks(), FN_vfork, FN_BITS(pid > 0 ? pid : -1),
+		osrt_object(FN_BITS(pid > 0 ? pid : 0), pid > 0 ? 0 : (int)-pid));
 	if (pid > 0)
 		child_record((unsigned long)pid, CHILD_VFORK, VERDICT_TRACED, NULL);
 }
@@ -176,7 +183,8 @@ __attribute__((visibility("hidden"))) void vfork_parent(long pid)
 /* ---- raw system calls and process control ---- */
 
 /* entry.S sends the ones here that return once and share nothing. */
-__attribute__((visibility("hidden"))) long syscall_traced(long number, long a, long b, long c, long d, long e, long f)
+__attribute__((visibility("hidden"))) long syscall_traced(
+	long number, long a, long b, long c, long d, long e, long f)
 {
 	struct call call;
 	if (number == SYS_exit_group)
@@ -186,7 +194,8 @@ __attribute__((visibility("hidden"))) long syscall_traced(long number, long a, l
 	if (!osrt_begin(&call, FN_syscall))
 		return REAL(syscall)(number, a, b, c, d, e, f);
 	long result = REAL(syscall)(number, a, b, c, d, e, f);
-	osrt_end(&call, FN_syscall, FN_BITS(result), osrt_object((uint64_t)number, FN_ERRNO(result)));
+	osrt_end(&call, FN_syscall, FN_BITS(result),
+		osrt_object((uint64_t)number, FN_ERRNO(result)));
 	return result;
 }
 
@@ -208,11 +217,13 @@ WRAPPER(int, prctl, (int t_option, ...))
 		word[i] = va_arg(list, unsigned long);
 	va_end(list);
 	if (t_option == PR_SET_SECCOMP)
-		session.restricted = true; /* a filter may kill for calls the program does not make */
+		session.restricted =
+			true; /* a filter may kill for calls the program does not make */
 	if (!osrt_begin(&call, FN_prctl))
 		return REAL(prctl)(t_option, word[0], word[1], word[2], word[3]);
 	int result = REAL(prctl)(t_option, word[0], word[1], word[2], word[3]);
-	osrt_end(&call, FN_prctl, FN_BITS(result), osrt_object((unsigned)t_option, FN_ERRNO(result)));
+	osrt_end(&call, FN_prctl, FN_BITS(result),
+		osrt_object((unsigned)t_option, FN_ERRNO(result)));
 	if (t_option == PR_SET_NAME && result == 0)
 		thread_renamed(&thread_self, (const char *)word[0]);
 	return result;
@@ -226,7 +237,8 @@ WRAPPER(int, arch_prctl, (int t_option, unsigned long t_address))
 	if (!osrt_begin(&call, FN_arch_prctl))
 		return REAL(arch_prctl)(t_option, t_address);
 	int result = REAL(arch_prctl)(t_option, t_address);
-	osrt_end(&call, FN_arch_prctl, FN_BITS(result), osrt_object((unsigned)t_option, FN_ERRNO(result)));
+	osrt_end(&call, FN_arch_prctl, FN_BITS(result),
+		osrt_object((unsigned)t_option, FN_ERRNO(result)));
 	return result;
 }
 
@@ -243,6 +255,7 @@ WRAPPER(long, ptrace, (enum __ptrace_request t_request, ...))
 		return REAL(ptrace)(t_request, pid, address, data);
 	int before = errno;
 	long result = REAL(ptrace)(t_request, pid, address, data);
-	osrt_end(&call, FN_ptrace, FN_BITS(result), osrt_object(FN_BITS(pid), result == -1 && errno != before ? errno : 0));
+	osrt_end(&call, FN_ptrace, FN_BITS(result),
+		osrt_object(FN_BITS(pid), result == -1 && errno != before ? errno : 0));
 	return result;
 }

@@ -1,8 +1,10 @@
 /*
- * hand_threads.c - threads begin: a trampoline tells the new thread who made it and records its begin before its first call.
+ * hand_threads.c - threads begin: a trampoline tells the new thread who made it and records its
+ * begin before its first call.
  *
- * The trampoline's argument comes from a static pool, because an allocator may create threads while it holds its own lock. When the
- * pool is empty the thread starts without one, and is noticed at its first call.
+ * The trampoline's argument comes from a static pool, because an allocator may create threads while
+ * it holds its own lock. When the pool is empty the thread starts without one, and is noticed at
+ * its first call.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
@@ -25,7 +27,8 @@ static struct start *start_take(void)
 	uint32_t hint = __atomic_fetch_add(&start_hint, 1, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < STARTS_MAX; i++) {
 		struct start *start = &starts[(hint + i) % STARTS_MAX];
-		if (!__atomic_load_n(&start->taken, __ATOMIC_RELAXED) && !__atomic_exchange_n(&start->taken, 1, __ATOMIC_ACQUIRE))
+		if (!__atomic_load_n(&start->taken, __ATOMIC_RELAXED) &&
+			!__atomic_exchange_n(&start->taken, 1, __ATOMIC_ACQUIRE))
 			return start;
 	}
 	return NULL;
@@ -59,7 +62,9 @@ static int run_c11_thread(void *argument)
 	return start.c11_function(start.argument);
 }
 
-WRAPPER(int, pthread_create, (pthread_t *t_thread, const pthread_attr_t *t_attributes, libtrace_start_fn t_function, void *t_argument))
+WRAPPER(int, pthread_create,
+	(pthread_t * t_thread, const pthread_attr_t *t_attributes, libtrace_start_fn t_function,
+		void *t_argument))
 {
 	struct call call;
 	struct start *start;
@@ -71,14 +76,16 @@ WRAPPER(int, pthread_create, (pthread_t *t_thread, const pthread_attr_t *t_attri
 		start->argument = t_argument;
 		start->parent_tid = call.t->tid;
 	}
-	int result = REAL(pthread_create)(t_thread, t_attributes, start ? run_thread : t_function, start ? start : t_argument);
+	int result = REAL(pthread_create)(t_thread, t_attributes, start ? run_thread : t_function,
+		start ? start : t_argument);
 	if (start && result)
 		start_give(start);
-	osrt_end(&call, FN_pthread_create, FN_BITS(result), osrt_object(result ? 0 : (uint64_t)*t_thread, 0));
+	osrt_end(&call, FN_pthread_create, FN_BITS(result),
+		osrt_object(result ? 0 : (uint64_t)*t_thread, 0));
 	return result;
 }
 
-WRAPPER(int, thrd_create, (thrd_t *t_thread, thrd_start_t t_function, void *t_argument))
+WRAPPER(int, thrd_create, (thrd_t * t_thread, thrd_start_t t_function, void *t_argument))
 {
 	struct call call;
 	struct start *start;
@@ -90,14 +97,17 @@ WRAPPER(int, thrd_create, (thrd_t *t_thread, thrd_start_t t_function, void *t_ar
 		start->argument = t_argument;
 		start->parent_tid = call.t->tid;
 	}
-	int result = REAL(thrd_create)(t_thread, start ? run_c11_thread : t_function, start ? start : t_argument);
+	int result = REAL(thrd_create)(
+		t_thread, start ? run_c11_thread : t_function, start ? start : t_argument);
 	if (start && result != thrd_success)
 		start_give(start);
-	osrt_end(&call, FN_thrd_create, FN_BITS(result), osrt_object(result == thrd_success ? (uint64_t)*t_thread : 0, 0));
+	osrt_end(&call, FN_thrd_create, FN_BITS(result),
+		osrt_object(result == thrd_success ? (uint64_t)*t_thread : 0, 0));
 	return result;
 }
 
-/* Another thread's new name is read when that thread next tells its own; its number is not known here. */
+/* Another thread's new name is read when that thread next tells its own; its number is not known
+ * here. */
 WRAPPER(int, pthread_setname_np, (pthread_t t_thread, const char *t_name))
 {
 	int result = REAL(pthread_setname_np)(t_thread, t_name);

@@ -1,5 +1,5 @@
 /*
- * libc.c - the generated part: real functions, boot functions and wrappers of every row of libc.def.
+ * libc.c - the generated part: real functions, boot functions and wrappers of the rows of libc.def.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
@@ -9,17 +9,17 @@
 
 /* ---- boot functions: called instead of a real function that has not been looked up yet ---- */
 
-#define FN(ret, name, version, group, rule, alias, ...) \
-	static ret boot_##name PARAMS(__VA_ARGS__) \
-	{ \
-		real_resolve(); \
+#define FN(ret, name, version, group, rule, alias, ...)   \
+	static ret boot_##name PARAMS(__VA_ARGS__)        \
+	{                                                 \
+		real_resolve();                           \
 		return real.fn_##name NAMES(__VA_ARGS__); \
 	}
 #define FNV(name, version, group, rule, alias, ...) \
 	static void boot_##name PARAMS(__VA_ARGS__) \
-	{ \
-		real_resolve(); \
-		real.fn_##name NAMES(__VA_ARGS__); \
+	{                                           \
+		real_resolve();                     \
+		real.fn_##name NAMES(__VA_ARGS__);  \
 	}
 #include "common/schema/libc.def"
 
@@ -43,7 +43,8 @@ static const struct real_name real_names[] = {
 #include "common/schema/libc.def"
 };
 
-/* For functions that this libc does not have: nobody can have been linked to them, but dlsym finds ours. */
+/* For functions that this libc does not have: nobody can have been linked to them, but dlsym finds
+ * ours. */
 static long missing_function(void)
 {
 	errno = ENOSYS;
@@ -59,13 +60,15 @@ void real_resolve(void)
 			found = dlsym(RTLD_NEXT, row->name);
 		if (!found)
 			found = (void *)(uintptr_t)missing_function;
-		__atomic_store_n((void **)(void *)((char *)&real + row->offset), found, __ATOMIC_RELEASE);
+		__atomic_store_n(
+			(void **)(void *)((char *)&real + row->offset), found, __ATOMIC_RELEASE);
 	}
 }
 
 /* ---- wrappers ---- */
 
-/* A function that is only counted, in the usual case that nobody asked for locks to be timed. True = counted, go on to the real one. */
+/* A function that is only counted, in the usual case that nobody asked for locks to be timed. True
+ * = counted, go on to the real one. */
 static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned fn)
 {
 	if (!quiet || session.config.all_locks)
@@ -76,32 +79,35 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 	return true;
 }
 
-#define NOTE_PATH(call, result, ...) \
-	do { \
-		if (!__builtin_constant_p(PATH_OF(__VA_ARGS__)) && __builtin_expect(session.config.file_access, 0)) \
-			osrt_put_path(call, (int64_t)(intptr_t)(result), PATH_OF(__VA_ARGS__), FLAGS_OF(__VA_ARGS__), MODE_OF(__VA_ARGS__)); \
+#define NOTE_PATH(call, result, ...)                                                           \
+	do {                                                                                   \
+		if (!__builtin_constant_p(PATH_OF(__VA_ARGS__)) &&                             \
+			__builtin_expect(session.config.file_access, 0))                       \
+			osrt_put_path(call, (int64_t)(intptr_t)(result), PATH_OF(__VA_ARGS__), \
+				FLAGS_OF(__VA_ARGS__), MODE_OF(__VA_ARGS__));                  \
 	} while (0)
 
-#define FN(ret, name, version, group, rule, alias, ...) \
-	WRAPPER(ret, name, PARAMS(__VA_ARGS__)) \
-	{ \
-		struct call own_call; \
+#define FN(ret, name, version, group, rule, alias, ...)                                       \
+	WRAPPER(ret, name, PARAMS(__VA_ARGS__))                                               \
+	{                                                                                     \
+		struct call own_call;                                                         \
 		if (counted(FN_QUIET_##rule, FN_##name) || !osrt_begin(&own_call, FN_##name)) \
-			return real.fn_##name NAMES(__VA_ARGS__); \
-		ret own_result = real.fn_##name NAMES(__VA_ARGS__); \
-		osrt_end(&own_call, FN_##name, FN_BITS(own_result), osrt_object(OBJECT(__VA_ARGS__), FN_ERROR_##group(own_result))); \
-		NOTE_PATH(&own_call, own_result, __VA_ARGS__); \
-		return own_result; \
+			return real.fn_##name NAMES(__VA_ARGS__);                             \
+		ret own_result = real.fn_##name NAMES(__VA_ARGS__);                           \
+		osrt_end(&own_call, FN_##name, FN_BITS(own_result),                           \
+			osrt_object(OBJECT(__VA_ARGS__), FN_ERROR_##group(own_result)));      \
+		NOTE_PATH(&own_call, own_result, __VA_ARGS__);                                \
+		return own_result;                                                            \
 	}
-#define FNV(name, version, group, rule, alias, ...) \
-	WRAPPER(void, name, PARAMS(__VA_ARGS__)) \
-	{ \
-		struct call own_call; \
+#define FNV(name, version, group, rule, alias, ...)                                             \
+	WRAPPER(void, name, PARAMS(__VA_ARGS__))                                                \
+	{                                                                                       \
+		struct call own_call;                                                           \
 		if (counted(FN_QUIET_##rule, FN_##name) || !osrt_begin(&own_call, FN_##name)) { \
-			real.fn_##name NAMES(__VA_ARGS__); \
-			return; \
-		} \
-		real.fn_##name NAMES(__VA_ARGS__); \
-		osrt_end(&own_call, FN_##name, 0, osrt_object(OBJECT(__VA_ARGS__), 0)); \
+			real.fn_##name NAMES(__VA_ARGS__);                                      \
+			return;                                                                 \
+		}                                                                               \
+		real.fn_##name NAMES(__VA_ARGS__);                                              \
+		osrt_end(&own_call, FN_##name, 0, osrt_object(OBJECT(__VA_ARGS__), 0));         \
 	}
 #include "common/schema/libc.def"

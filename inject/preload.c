@@ -4,7 +4,8 @@
 #define _GNU_SOURCE
 #include "inject/fn.h"
 
-/* What the other folders need of libc, given by the edge: their objects call nothing that we interpose. */
+/* What the other folders need of libc, given by the edge: their objects call nothing that we
+ * interpose. */
 int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
 
 /* entry.S jumps there. */
@@ -15,7 +16,8 @@ static void child_after_fork(void)
 	session_child();
 }
 
-/* exit(): first registered, so it runs after the program's own handlers. Events of later destructors still reach the spool. */
+/* exit(): first registered, so it runs after the program's own handlers. Events of later
+ * destructors still reach the spool. */
 static void at_exit(int status, void *unused)
 {
 	(void)unused;

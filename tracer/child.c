@@ -25,7 +25,8 @@ static bool is_privileged(int fd)
 	if (SYS2(SYS_fstat, fd, &status) < 0)
 		return false;
 	uint32_t uid = (uint32_t)sys_geteuid(), gid = (uint32_t)SYS0(SYS_getegid);
-	if ((status.st_mode & S_ISUID && status.st_uid != uid) || (status.st_mode & S_ISGID && status.st_gid != gid))
+	if ((status.st_mode & S_ISUID && status.st_uid != uid) ||
+		(status.st_mode & S_ISGID && status.st_gid != gid))
 		return true;
 	long caps = SYS4(SYS_fgetxattr, fd, "security.capability", capability, sizeof(capability));
 	return uid != 0 && (caps > 0 || caps == -ERANGE);
@@ -42,8 +43,10 @@ static enum child_verdict examine_elf(int fd, const char *head, size_t length)
 		return VERDICT_OTHER_ARCH;
 #endif
 	for (unsigned i = 0; i < elf->e_phnum; i++) {
-		const Elf64_Phdr *segment = (const void *)(head + elf->e_phoff + (uint64_t)i * sizeof(*segment));
-		if (elf->e_phoff > length || (uint64_t)(i + 1) * sizeof(*segment) > length - elf->e_phoff)
+		const Elf64_Phdr *segment =
+			(const void *)(head + elf->e_phoff + (uint64_t)i * sizeof(*segment));
+		if (elf->e_phoff > length ||
+			(uint64_t)(i + 1) * sizeof(*segment) > length - elf->e_phoff)
 			return VERDICT_UNREADABLE;
 		if (segment->p_type != PT_INTERP)
 			continue;
@@ -80,7 +83,8 @@ static enum child_verdict examine_file(const char *path)
 	for (int depth = 0; depth < SCRIPT_DEPTH_MAX; depth++) {
 		int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 		if (fd < 0)
-			return fd == -ENOENT || fd == -ENOTDIR ? VERDICT_MISSING : VERDICT_UNREADABLE;
+			return fd == -ENOENT || fd == -ENOTDIR ? VERDICT_MISSING
+							       : VERDICT_UNREADABLE;
 		long length = sys_pread(fd, head, HEAD_BYTES, 0);
 		enum child_verdict verdict = VERDICT_UNREADABLE;
 		head[length > 0 ? length : 0] = 0;
@@ -110,7 +114,8 @@ enum child_verdict child_examine(const char *path, char *const *envp)
 
 bool child_needs_clean_environment(enum child_verdict verdict)
 {
-	return verdict == VERDICT_MUSL || verdict == VERDICT_OTHER_ARCH || verdict == VERDICT_BY_OPTION;
+	return verdict == VERDICT_MUSL || verdict == VERDICT_OTHER_ARCH ||
+		verdict == VERDICT_BY_OPTION;
 }
 
 size_t child_environment_count(char *const *envp)
@@ -121,7 +126,7 @@ size_t child_environment_count(char *const *envp)
 	return count;
 }
 
-/* Copies the elements of a preload list (separated by blanks or colons) that are not this library. */
+/* Copies the elements of a preload list (blanks or colons between) that are not this library. */
 static void preload_without_us(const char *list, char *buffer, size_t bytes)
 {
 	size_t at = text_append(buffer, bytes, 0, "LD_PRELOAD="), first = at;
@@ -178,13 +183,14 @@ const char *child_find_in_path(const char *file, char *buffer, size_t bytes)
 	return file;
 }
 
-void child_record(unsigned long pid, enum child_how how, enum child_verdict verdict, const char *path)
+void child_record(
+	unsigned long pid, enum child_how how, enum child_verdict verdict, const char *path)
 {
 	struct thread *t = &thread_self;
 	if (!*session_gate || (!t->lane && !thread_attach(t)))
 		return;
 	thread_enter(t);
-	lane_put(t, clock_ticks(), how == CHILD_EXEC ? REC_EXEC : REC_CHILD, pid, (uint64_t)how << 32 | verdict, path,
-		 path ? text_length(path) : 0);
+	lane_put(t, clock_ticks(), how == CHILD_EXEC ? REC_EXEC : REC_CHILD, pid,
+		(uint64_t)how << 32 | verdict, path, path ? text_length(path) : 0);
 	thread_leave(t);
 }

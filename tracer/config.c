@@ -14,7 +14,13 @@ const char *config_lookup(char **envp, const char *name)
 }
 
 /* One option: its name without LIBTRACE_, kind, unit and place. */
-enum kind { KIND_BOOL, KIND_NUMBER, KIND_TEXT, KIND_WORD /* true where the value is `word` */, KIND_LIST /* true where it names `word` */ };
+enum kind {
+	KIND_BOOL,
+	KIND_NUMBER,
+	KIND_TEXT,
+	KIND_WORD /* true where the value is `word` */,
+	KIND_LIST /* true where it names `word` */
+};
 
 struct option {
 	const char *name;
@@ -87,8 +93,9 @@ static bool option_apply(struct config *c, const struct option *o, const char *v
 	switch (o->kind) {
 	case KIND_BOOL:
 		*(bool *)place = text_is_true(value);
-		return text_is_true(value) || text_equal(value, "0") || text_equal(value, "false") || text_equal(value, "no") ||
-		       text_equal(value, "off") || !*value;
+		return text_is_true(value) || text_equal(value, "0") ||
+			text_equal(value, "false") || text_equal(value, "no") ||
+			text_equal(value, "off") || !*value;
 	case KIND_WORD:
 		*(bool *)place = text_equal(value, o->word);
 		return true;
@@ -107,12 +114,12 @@ static bool option_apply(struct config *c, const struct option *o, const char *v
 void config_read(struct config *c, char **envp)
 {
 	*c = (struct config){.osrt = true,
-			     .follow = true,
-			     .writer = true,
-			     .threshold_ns = 1000,
-			     .memory_bytes = 64u << 20,
-			     .flush_interval_ns = 1000000000u,
-			     .exit_wait_ns = 2000000000u};
+		.follow = true,
+		.writer = true,
+		.threshold_ns = 1000,
+		.memory_bytes = 64u << 20,
+		.flush_interval_ns = 1000000000u,
+		.exit_wait_ns = 2000000000u};
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
 		const char *value = config_lookup(envp, options[i].name);
 		if (value && !option_apply(c, &options[i], value) && !c->bad)

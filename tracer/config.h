@@ -8,23 +8,24 @@
 #include <stdint.h>
 
 struct config {
-	bool osrt;              /* LIBTRACE_TRACE names osrt */
-	bool overwrite;         /* LIBTRACE_FORCE_OVERWRITE */
-	bool follow;            /* LIBTRACE_FOLLOW: trace children too */
-	bool writer;            /* LIBTRACE_HELPER: start a writer when there is none */
-	bool all_locks;         /* LIBTRACE_OSRT_LOCKS=all: time and record locks that are free, too */
-	bool file_access;       /* LIBTRACE_OSRT_FILE_ACCESS */
-	bool compress;          /* LIBTRACE_COMPRESS=zstd */
-	uint64_t threshold_ns;  /* LIBTRACE_OSRT_THRESHOLD */
-	uint64_t memory_bytes;  /* LIBTRACE_MEMORY (MiB) */
-	uint64_t delay_ns;      /* LIBTRACE_DELAY (s) */
-	uint64_t duration_ns;   /* LIBTRACE_DURATION (s) */
+	bool osrt;        /* LIBTRACE_TRACE names osrt */
+	bool overwrite;   /* LIBTRACE_FORCE_OVERWRITE */
+	bool follow;      /* LIBTRACE_FOLLOW: trace children too */
+	bool writer;      /* LIBTRACE_HELPER: start a writer when there is none */
+	bool all_locks;   /* LIBTRACE_OSRT_LOCKS=all: time and record locks that are free, too */
+	bool file_access; /* LIBTRACE_OSRT_FILE_ACCESS */
+	bool compress;    /* LIBTRACE_COMPRESS=zstd */
+	uint64_t threshold_ns;      /* LIBTRACE_OSRT_THRESHOLD */
+	uint64_t memory_bytes;      /* LIBTRACE_MEMORY (MiB) */
+	uint64_t delay_ns;          /* LIBTRACE_DELAY (s) */
+	uint64_t duration_ns;       /* LIBTRACE_DURATION (s) */
 	uint64_t flush_interval_ns; /* LIBTRACE_FLUSH_INTERVAL (ms) */
-	uint64_t exit_wait_ns;  /* LIBTRACE_EXIT_WAIT (ms) */
-	const char *output;     /* LIBTRACE_OUTPUT; NULL = default */
-	const char *tree;       /* LIBTRACE_TREE; NULL = start one */
-	const char *spool_dir;  /* LIBTRACE_SPOOL_DIR; NULL = /dev/shm */
-	const char *bad;        /* first variable whose value is not understood: its default holds, and a diagnostic says so */
+	uint64_t exit_wait_ns;      /* LIBTRACE_EXIT_WAIT (ms) */
+	const char *output;         /* LIBTRACE_OUTPUT; NULL = default */
+	const char *tree;           /* LIBTRACE_TREE; NULL = start one */
+	const char *spool_dir;      /* LIBTRACE_SPOOL_DIR; NULL = /dev/shm */
+	const char *bad; /* first variable whose value is not understood: its default holds, and a
+			    diagnostic says so */
 };
 
 /* Fills `c` from the environment. Strings stay the environment's. */

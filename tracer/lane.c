@@ -14,8 +14,8 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define WAIT_SLICE_NS 50000u     /* between two looks whether the writer has made room */
-#define WAIT_MAX_NS 200000000u   /* a program is held up no longer than this, once */
+#define WAIT_SLICE_NS 50000u   /* between two looks whether the writer has made room */
+#define WAIT_MAX_NS 200000000u /* a program is held up no longer than this, once */
 #define WAIT_AGAIN_TICKS (UINT64_C(1) << 31) /* and then not again for about a second */
 
 /* Tells the writer that a chunk is full; a system call only when it sleeps. */
@@ -32,8 +32,9 @@ static void refresh_clock_point(void)
 {
 	struct spool_header *spool = session.spool;
 	uint64_t sequence = __atomic_load_n(&spool->last_sequence, __ATOMIC_RELAXED);
-	if (sequence & 1 || !__atomic_compare_exchange_n(&spool->last_sequence, &sequence, sequence + 1, false,
-							 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (sequence & 1 ||
+		!__atomic_compare_exchange_n(&spool->last_sequence, &sequence, sequence + 1, false,
+			__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
 	clock_point_take(&spool->last);
 	__atomic_store_n(&spool->last_sequence, sequence + 2, __ATOMIC_RELEASE);
@@ -48,8 +49,10 @@ static uint64_t position_of(const struct thread *t)
 static bool chunk_ready(struct lane *lane, uint64_t n)
 {
 	uint64_t tail = __atomic_load_n(&lane->tail, __ATOMIC_ACQUIRE);
-	if (lane->chunk_count && n >= lane->chunk_count && tail >= (n - lane->chunk_count + 1) * CHUNK_BYTES) {
-		lane->chunk[n % LANE_CHUNKS_MAX] = lane->chunk[(n - lane->chunk_count) % LANE_CHUNKS_MAX];
+	if (lane->chunk_count && n >= lane->chunk_count &&
+		tail >= (n - lane->chunk_count + 1) * CHUNK_BYTES) {
+		lane->chunk[n % LANE_CHUNKS_MAX] =
+			lane->chunk[(n - lane->chunk_count) % LANE_CHUNKS_MAX];
 		return true;
 	}
 	if (lane->chunk_count == LANE_CHUNKS_MAX)
@@ -58,7 +61,8 @@ static bool chunk_ready(struct lane *lane, uint64_t n)
 	uint64_t offset = spool_file_take(CHUNK_BYTES, &place);
 	if (!offset)
 		return false;
-	/* All pages at once costs 4 us; one by one they would put a 0.5 us step into every 128th event. */
+	/* All pages at once costs 4 us; one by one they would put a 0.5 us step into every 128th
+	 * event. */
 	if (n)
 		sys_madvise(place, CHUNK_BYTES, MADV_POPULATE_WRITE);
 	lane->chunk[n % LANE_CHUNKS_MAX] = offset;
@@ -69,8 +73,10 @@ static bool chunk_ready(struct lane *lane, uint64_t n)
 static bool writer_helps(void)
 {
 	struct tree_control *control = session.control;
-	return !session.restricted && __atomic_load_n(&control->writer_state, __ATOMIC_ACQUIRE) == WRITER_RUNNING &&
-	       __atomic_load_n(&control->sink_state, __ATOMIC_ACQUIRE) == SINK_OK && sys_kill(control->writer_pid, 0) != -ESRCH;
+	return !session.restricted &&
+		__atomic_load_n(&control->writer_state, __ATOMIC_ACQUIRE) == WRITER_RUNNING &&
+		__atomic_load_n(&control->sink_state, __ATOMIC_ACQUIRE) == SINK_OK &&
+		sys_kill(control->writer_pid, 0) != -ESRCH;
 }
 
 static bool chunk_wait(struct thread *t, uint64_t n)
@@ -95,7 +101,8 @@ static bool chunk_next(struct thread *t)
 	uint64_t begin = clock_ticks();
 	uint64_t position = position_of(t);
 	uint64_t n = position / CHUNK_BYTES;
-	if (position % CHUNK_BYTES == 0) { /* else a thread takes over a lane in the middle of a chunk */
+	if (position % CHUNK_BYTES ==
+		0) { /* else a thread takes over a lane in the middle of a chunk */
 		wake_writer();
 		if (!chunk_ready(lane, n) && !chunk_wait(t, n))
 			return false;
@@ -113,8 +120,10 @@ static bool chunk_next(struct thread *t)
 static void count_drop(struct thread *t)
 {
 	struct lane *lane = t->lane;
-	enum drop_reason reason = __atomic_load_n(&session.control->sink_state, __ATOMIC_RELAXED) == SINK_STALLED ? DROP_SINK_STALLED
-														   : DROP_RING_FULL;
+	enum drop_reason reason =
+		__atomic_load_n(&session.control->sink_state, __ATOMIC_RELAXED) == SINK_STALLED
+		? DROP_SINK_STALLED
+		: DROP_RING_FULL;
 	uint64_t now = clock_ticks();
 	if (!lane->gap_count)
 		lane->gap_first_tick = now;
@@ -147,12 +156,14 @@ static bool room_make(struct thread *t, unsigned slots)
 static void gap_close(struct thread *t)
 {
 	struct lane *lane = t->lane;
-	*t->cur = (struct record){lane->gap_last_tick, REC_GAP, lane->gap_reason << 48 | lane->gap_count, lane->gap_first_tick};
+	*t->cur = (struct record){lane->gap_last_tick, REC_GAP,
+		lane->gap_reason << 48 | lane->gap_count, lane->gap_first_tick};
 	lane->gap_count = 0;
 	lane_publish(t, 1);
 }
 
-/* Records that handlers had to leave aside. Moved one by one: what is published is no longer counted in nested_count. */
+/* Records that handlers had to leave aside. Moved one by one: what is published is no longer
+ * counted in nested_count. */
 static bool nested_move(struct thread *t)
 {
 	struct lane *lane = t->lane;
@@ -182,7 +193,8 @@ struct record *lane_room(struct thread *t, unsigned slots)
 	return t->cur;
 }
 
-bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64_t b, const void *payload, uint64_t bytes)
+bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64_t b,
+	const void *payload, uint64_t bytes)
 {
 	if (bytes > LANE_PAYLOAD_MAX)
 		bytes = LANE_PAYLOAD_MAX;
@@ -219,7 +231,8 @@ void lane_flush_sums(struct thread *t)
 		if (!taken.count)
 			continue;
 		lane->flushing = fn + 1;
-		if (lane_put(t, clock_ticks(), REC_SUMMARY, (uint64_t)fn << 48 | taken.count, taken.ticks, NULL, 0)) {
+		if (lane_put(t, clock_ticks(), REC_SUMMARY, (uint64_t)fn << 48 | taken.count,
+			    taken.ticks, NULL, 0)) {
 			/* Not cleared: a signal handler may have added to it since. */
 			__atomic_sub_fetch(&sum->count, taken.count, __ATOMIC_RELAXED);
 			__atomic_sub_fetch(&sum->ticks, taken.ticks, __ATOMIC_RELAXED);

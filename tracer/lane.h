@@ -1,8 +1,9 @@
 /*
  * lane.h - the producer's side of a lane (common/spool.h): room, records, gaps.
  *
- * The hot path (osrt.h) writes one 32-byte record while there is room and comes here otherwise. Everything here runs on the lane's
- * owning thread with thread.busy set, is async-signal-safe and allocates nothing; lane_room() may wait, bounded, for the writer.
+ * The hot path (osrt.h) writes one 32-byte record while there is room and comes here otherwise.
+ * Everything here runs on the lane's owning thread with thread.busy set, is async-signal-safe and
+ * allocates nothing; lane_room() may wait, bounded, for the writer.
  */
 #ifndef TRACER_LANE_H
 #define TRACER_LANE_H
@@ -13,8 +14,9 @@
 #include "tracer/thread.h"
 
 /*
- * Makes room for `slots` records that follow each other (1 for most). Returns where the first goes, or NULL: then the
- * event has been counted as dropped. Closes an open gap and moves nested records first.
+ * Makes room for `slots` records that follow each other (1 for most). Returns where the first goes,
+ * or NULL: then the event has been counted as dropped. Closes an open gap and moves nested records
+ * first.
  */
 struct record *lane_room(struct thread *t, unsigned slots);
 
@@ -25,8 +27,10 @@ static inline void lane_publish(struct thread *t, unsigned slots)
 	__atomic_store_n(&t->lane->head, (uint64_t)(uintptr_t)t->cur + t->bias, __ATOMIC_RELEASE);
 }
 
-/* Writes a whole record with its payload (at most LANE_PAYLOAD_MAX bytes, cut beyond). False = dropped and counted. */
-bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64_t b, const void *payload, uint64_t bytes);
+/* Writes a whole record with its payload (at most LANE_PAYLOAD_MAX bytes, cut beyond). False =
+ * dropped and counted. */
+bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64_t b,
+	const void *payload, uint64_t bytes);
 
 /* Keeps an event of a signal handler that interrupted the tracer on this thread. */
 void lane_put_nested(struct thread *t, const struct record *record);

@@ -11,7 +11,8 @@
 #include "common/sys.h"
 #include "common/tree.h"
 
-/* glibc's clone(); the one libc function used here, because a child on a stack of its own cannot be made in C. */
+/* glibc's clone(); the one libc function used here, because a child on a stack of its own cannot be
+ * made in C. */
 extern int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
 
 struct launch {
@@ -28,7 +29,7 @@ static void exit_raw(int status)
 		SYS1(SYS_exit_group, status);
 }
 
-/* The writer-to-be. Signals are blocked since before the clone and opened only in the new program. */
+/* The writer-to-be. Signals have been blocked since before the clone. */
 static int run_writer(void *argument)
 {
 	struct launch *launch = argument;
@@ -48,7 +49,8 @@ static int run_writer(void *argument)
 
 static int run_middle(void *argument)
 {
-	int pid = launch_clone(run_writer, stacks[1] + sizeof(stacks[1]), CLONE_VM | CLONE_VFORK, argument);
+	int pid = launch_clone(
+		run_writer, stacks[1] + sizeof(stacks[1]), CLONE_VM | CLONE_VFORK, argument);
 	if (pid < 0)
 		((struct launch *)argument)->error = -EAGAIN;
 	exit_raw(0);
@@ -62,7 +64,8 @@ int launch_writer(const char *program, const char *tree, int lock_fd)
 	uint64_t all_signals = ~UINT64_C(0), old_signals;
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all_signals, &old_signals, sizeof(all_signals));
 	/* No exit signal: the program's wait() does not see this child, only __WCLONE does. */
-	int pid = launch_clone(run_middle, stacks[0] + sizeof(stacks[0]), CLONE_VM | CLONE_VFORK, &launch);
+	int pid = launch_clone(
+		run_middle, stacks[0] + sizeof(stacks[0]), CLONE_VM | CLONE_VFORK, &launch);
 	if (pid > 0)
 		while (SYS4(SYS_wait4, pid, NULL, __WCLONE, NULL) == -EINTR)
 			;

@@ -11,7 +11,23 @@ uint64_t osrt_threshold[FN_MAX];
 /* ---- thresholds ---- */
 
 enum rule { OVER, CONTENDED, ALWAYS, QUIET };
-enum group { LOCK, WAIT, SLEEP, EVENT, SIGNAL, PROCESS, THREAD, OPEN, IO, SYNC, STDIO, NET, IPC, MEMORY, ADMIN };
+enum group {
+	LOCK,
+	WAIT,
+	SLEEP,
+	EVENT,
+	SIGNAL,
+	PROCESS,
+	THREAD,
+	OPEN,
+	IO,
+	SYNC,
+	STDIO,
+	NET,
+	IPC,
+	MEMORY,
+	ADMIN
+};
 
 struct row {
 	uint8_t rule, group;
@@ -25,7 +41,8 @@ static const struct row rows[] = {
 #include "common/schema/libc.def"
 };
 
-/* Ticks of `ns`, from the time since the spool was made: some hundred microseconds, good for a threshold to a part in a thousand. */
+/* Ticks of `ns`, from the time since the spool was made: some hundred microseconds, good for a
+ * threshold to a part in a thousand. */
 static uint64_t ticks_of(uint64_t ns)
 {
 	struct clock_point now;
@@ -33,7 +50,8 @@ static uint64_t ticks_of(uint64_t ns)
 	clock_point_take(&now);
 	if (!clock_is_tsc || now.mono_ns <= first->mono_ns)
 		return ns;
-	return (uint64_t)((double)ns * (double)(now.tick - first->tick) / (double)(now.mono_ns - first->mono_ns));
+	return (uint64_t)((double)ns * (double)(now.tick - first->tick) /
+		(double)(now.mono_ns - first->mono_ns));
 }
 
 static bool touches_files(enum group group)
@@ -56,13 +74,15 @@ void osrt_start(void)
 	}
 }
 
-void osrt_put_path(const struct call *call, int64_t result, const char *path, uint64_t flags, uint64_t mode)
+void osrt_put_path(
+	const struct call *call, int64_t result, const char *path, uint64_t flags, uint64_t mode)
 {
 	struct thread *t = call->t;
 	if (!path || !t->lane || t->busy)
 		return;
 	thread_enter(t);
-	lane_put(t, call->tick, REC_PATH, (uint64_t)result, flags << 32 | (uint32_t)mode, path, text_length(path));
+	lane_put(t, call->tick, REC_PATH, (uint64_t)result, flags << 32 | (uint32_t)mode, path,
+		text_length(path));
 	thread_leave(t);
 }
 
@@ -80,7 +100,9 @@ static void put_abandoned(struct thread *t, const struct open_call *open)
 {
 	uint64_t ticks = clock_ticks() - open->tick;
 	struct record record = {open->tick,
-				ticks << RECORD_LENGTH_SHIFT | (uint64_t)RECORD_ABANDONED << RECORD_FLAGS_SHIFT | open->kind, 0, 0};
+		ticks << RECORD_LENGTH_SHIFT | (uint64_t)RECORD_ABANDONED << RECORD_FLAGS_SHIFT |
+			open->kind,
+		0, 0};
 	osrt_put_slow(t, &record);
 }
 
@@ -105,8 +127,9 @@ void osrt_abandon_open(struct thread *t, uint64_t sp)
 }
 
 /*
- * A call begins while another is open. Either that one was left without returning (its frame lies below ours), or we are in a
- * signal handler or callback that runs inside it (its frame lies above ours). A handler on its own stack says nothing about frames.
+ * A call begins while another is open. Either that one was left without returning (its frame lies
+ * below ours), or we are in a signal handler or callback that runs inside it (its frame lies above
+ * ours). A handler on its own stack says nothing about frames.
  */
 void osrt_interrupted(struct thread *t, uint64_t sp)
 {

@@ -1,11 +1,12 @@
 /*
  * osrt.h - calls of OS runtime functions become records: the hot path.
  *
- * A wrapper calls osrt_begin(), the real function, osrt_end(). Nothing in between belongs to the tracer, so handlers, callbacks, cancellation,
- * exceptions and longjmp pass through freely; a call left that way is found out by the next one of the thread and recorded
- * as abandoned. osrt_begin() and osrt_end() make no system call, take no lock, allocate nothing and leave errno alone; only their
- * slow paths (first call of a thread, end of a chunk, interrupted call) go further, and they restore nothing because they
- * use raw system calls.
+ * A wrapper calls osrt_begin(), the real function, osrt_end(). Nothing in between belongs to the
+ * tracer, so handlers, callbacks, cancellation, exceptions and longjmp pass through freely; a call
+ * left that way is found out by the next one of the thread and recorded as abandoned. osrt_begin()
+ * and osrt_end() make no system call, take no lock, allocate nothing and leave errno alone; only
+ * their slow paths (first call of a thread, end of a chunk, interrupted call) go further, and they
+ * restore nothing because they use raw system calls.
  */
 #ifndef TRACER_OSRT_H
 #define TRACER_OSRT_H
@@ -18,7 +19,8 @@
 #include "tracer/session.h"
 #include "tracer/thread.h"
 
-/* Ticks a call must last to be recorded, by function; UINT64_MAX = only counted. Set by osrt_start(). */
+/* Ticks a call must last to be recorded, by function; UINT64_MAX = only counted. Set by
+ * osrt_start(). */
 extern uint64_t osrt_threshold[FN_MAX] __attribute__((visibility("hidden")));
 
 /* A call in progress. `t` is NULL when it is not traced. */
@@ -31,13 +33,16 @@ struct call {
 void osrt_start(void);
 
 /* File access option: the path of the call just recorded. */
-void osrt_put_path(const struct call *call, int64_t result, const char *path, uint64_t flags, uint64_t mode);
+void osrt_put_path(
+	const struct call *call, int64_t result, const char *path, uint64_t flags, uint64_t mode);
 
 /* Slow paths. */
-void osrt_interrupted(struct thread *t, uint64_t sp);                /* a call begins while another is open */
-void osrt_resume(struct thread *t);                                  /* a call ends that had interrupted another */
-void osrt_put_slow(struct thread *t, const struct record *record);   /* no room, or the tracer was interrupted */
-void osrt_abandon_open(struct thread *t, uint64_t sp);               /* records open calls whose frames lie below sp (0 = all) */
+void osrt_interrupted(struct thread *t, uint64_t sp); /* a call begins while another is open */
+void osrt_resume(struct thread *t);                   /* a call ends that had interrupted another */
+void osrt_put_slow(
+	struct thread *t, const struct record *record); /* no room, or the tracer was interrupted */
+void osrt_abandon_open(
+	struct thread *t, uint64_t sp); /* records open calls whose frames lie below sp (0 = all) */
 
 static inline uint64_t osrt_stack_pointer(void)
 {
@@ -72,7 +77,8 @@ static inline __attribute__((always_inline)) bool osrt_begin(struct call *call, 
 	return true;
 }
 
-/* One more call of `fn` that is not recorded. One instruction each: a signal handler may do the same in between. */
+/* One more call of `fn` that is not recorded. One instruction each: a signal handler may do the
+ * same in between. */
 static inline void osrt_count(struct lane *lane, unsigned fn, uint64_t ticks)
 {
 	struct fn_sum *sum = &lane->sums[fn];
@@ -86,7 +92,8 @@ static inline void osrt_count(struct lane *lane, unsigned fn, uint64_t ticks)
 }
 
 /* `a` and `b` as in struct record. */
-static inline __attribute__((always_inline)) void osrt_put(struct thread *t, uint64_t tick, uint64_t word, uint64_t a, uint64_t b)
+static inline __attribute__((always_inline)) void osrt_put(
+	struct thread *t, uint64_t tick, uint64_t word, uint64_t a, uint64_t b)
 {
 	thread_enter(t);
 	struct record *r = t->cur;
@@ -104,7 +111,8 @@ static inline __attribute__((always_inline)) void osrt_put(struct thread *t, uin
 	thread_leave(t);
 }
 
-static inline __attribute__((always_inline)) void osrt_end(const struct call *call, unsigned fn, uint64_t a, uint64_t b)
+static inline __attribute__((always_inline)) void osrt_end(
+	const struct call *call, unsigned fn, uint64_t a, uint64_t b)
 {
 	uint64_t ticks = clock_ticks() - call->tick;
 	struct thread *t = call->t;

@@ -49,7 +49,8 @@ void session_count_drop(enum drop_reason reason)
 
 /* ---- where things are ---- */
 
-/* `path` made absolute by the current directory. Returns its length, 0 when it does not fit or there is none. */
+/* `path` made absolute by the current directory. Returns its length, 0 when it does not fit or
+ * there is none. */
 static size_t make_absolute(const char *path, char *ret_path, size_t bytes)
 {
 	size_t at = 0;
@@ -80,10 +81,12 @@ static bool find_home(void)
 static void start_writer(int lock_fd)
 {
 	char program[sizeof(session.home) + 32];
-	text_append(program, sizeof(program), text_append(program, sizeof(program), 0, session.home), "/libtrace-writer");
+	text_append(program, sizeof(program),
+		text_append(program, sizeof(program), 0, session.home), "/libtrace-writer");
 	int error = launch_writer(program, session.tree, lock_fd);
 	if (error < 0)
-		session_note("the writer could not be started: events wait in the spool for 'trace recover'");
+		session_note("the writer could not be started: events wait in the spool for 'trace "
+			     "recover'");
 }
 
 /* Joins the tree named by the environment. Starts a new writer where the old one has died. */
@@ -107,12 +110,14 @@ static const char *lookup_environment(const char *name)
 	return config_lookup(environ, name);
 }
 
-/* Names the tree to our children. The new environment array lives as long as the process; glibc's setenv copies it when it must. */
+/* Names the tree to our children. The new environment array lives as long as the process; glibc's
+ * setenv copies it when it must. */
 static void environment_add(const char *tree)
 {
 	static char variable[sizeof("LIBTRACE_TREE=") + TREE_PATH_BYTES];
 	size_t count = 0;
-	text_append(variable, sizeof(variable), text_append(variable, sizeof(variable), 0, "LIBTRACE_TREE="), tree);
+	text_append(variable, sizeof(variable),
+		text_append(variable, sizeof(variable), 0, "LIBTRACE_TREE="), tree);
 	for (size_t i = 0; environ && environ[i]; i++) {
 		if (text_begins(environ[i], "LIBTRACE_TREE=")) {
 			environ[i] = variable;
@@ -120,7 +125,8 @@ static void environment_add(const char *tree)
 		}
 		count++;
 	}
-	char **copy = sys_mmap(NULL, (count + 2) * sizeof(char *), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, NULL);
+	char **copy = sys_mmap(NULL, (count + 2) * sizeof(char *), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, NULL);
 	if (!copy)
 		return;
 	for (size_t i = 0; i < count; i++)
@@ -133,17 +139,18 @@ static bool tree_begin(void)
 {
 	char output[4096];
 	const char *why = NULL;
-	struct pattern_values values = {.pid = session.pid, .executable = session.exe, .lookup = lookup_environment};
+	struct pattern_values values = {
+		.pid = session.pid, .executable = session.exe, .lookup = lookup_environment};
 	if (pattern_expand(session.config.output, &values, output, sizeof(output), &why) < 0)
 		return false;
 	struct tree_options options = {.base = session.config.spool_dir,
-				       .output = output,
-				       .overwrite = session.config.overwrite,
-				       .compress = session.config.compress,
-				       .flush_interval_ns = session.config.flush_interval_ns,
-				       .delay_ns = session.config.delay_ns,
-				       .duration_ns = session.config.duration_ns,
-				       .root_pid = session.pid};
+		.output = output,
+		.overwrite = session.config.overwrite,
+		.compress = session.config.compress,
+		.flush_interval_ns = session.config.flush_interval_ns,
+		.delay_ns = session.config.delay_ns,
+		.duration_ns = session.config.duration_ns,
+		.root_pid = session.pid};
 	int lock_fd, error;
 	session.control = tree_create(&options, session.tree, &lock_fd, &error);
 	if (!session.control)
@@ -165,7 +172,8 @@ static bool one_report_per_process(void)
 /* A tree without a living writer gets a new one, which finds every spool of it. */
 static void check_writer(void)
 {
-	if (!session.config.writer || __atomic_load_n(&session.control->writer_state, __ATOMIC_ACQUIRE) == WRITER_FAILED)
+	if (!session.config.writer ||
+		__atomic_load_n(&session.control->writer_state, __ATOMIC_ACQUIRE) == WRITER_FAILED)
 		return;
 	int lock_fd = tree_lock(session.tree);
 	if (lock_fd < 0)
@@ -278,7 +286,7 @@ static bool begin(void)
 	return true;
 }
 
-/* Programs may write over their environment (setproctitle), and forked children still want these. */
+/* Programs may write over their environment (setproctitle); forked children still want these. */
 static void keep_strings(void)
 {
 	struct config *c = &session.config;
@@ -294,7 +302,8 @@ static void keep_strings(void)
 
 void session_start(int argc, char **argv, char **envp)
 {
-	/* A set-user-id program must not follow variables of its caller. The loader has refused us already, unless told otherwise. */
+	/* A set-user-id program must not follow variables of its caller. The loader has refused us
+	 * already, unless told otherwise. */
 	if (getauxval(AT_SECURE))
 		return;
 	config_read(&session.config, envp);
@@ -311,7 +320,8 @@ void session_start(int argc, char **argv, char **envp)
 	if (!begin())
 		return;
 	if (session.config.bad)
-		session_note("a LIBTRACE_ variable has a value that is not understood: its default holds");
+		session_note("a LIBTRACE_ variable has a value that is not understood: its default "
+			     "holds");
 	osrt_start();
 	session.spool->tracer_ticks = clock_ticks() - start_tick;
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
@@ -357,7 +367,8 @@ static void wait_until_drained(void)
 		if (__atomic_load_n(&spool->drained, __ATOMIC_ACQUIRE))
 			return;
 		uint32_t state = __atomic_load_n(&control->writer_state, __ATOMIC_ACQUIRE);
-		if (state == WRITER_FAILED || state == WRITER_FINISHED || (control->writer_pid && sys_kill(control->writer_pid, 0) == -ESRCH))
+		if (state == WRITER_FAILED || state == WRITER_FINISHED ||
+			(control->writer_pid && sys_kill(control->writer_pid, 0) == -ESRCH))
 			return;
 		sys_futex_wait(&spool->drained, 0, WAIT_SLICE_NS);
 	}
@@ -366,7 +377,8 @@ static void wait_until_drained(void)
 /* A vfork child runs on our memory, but its end is not ours. */
 static bool is_this_process(void)
 {
-	return session.state == SESSION_ON && !thread_self.vfork_pid && (uint32_t)sys_getpid() == session.pid;
+	return session.state == SESSION_ON && !thread_self.vfork_pid &&
+		(uint32_t)sys_getpid() == session.pid;
 }
 
 void session_end(int status)

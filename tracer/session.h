@@ -1,8 +1,9 @@
 /*
  * session.h - tracing in this process: options, spool, tree, start and end.
  *
- * States: SESSION_NEW -> SESSION_ON -> SESSION_OFF (switched off for good, the reason is in the report) or, in a forked child, SESSION_FORKED -> SESSION_ON
- * at its first call. The gate (a word of the tree's control page) is what wrappers look at.
+ * States: SESSION_NEW -> SESSION_ON -> SESSION_OFF (switched off for good, the reason is in the
+ * report) or, in a forked child, SESSION_FORKED -> SESSION_ON at its first call. The gate (a word
+ * of the tree's control page) is what wrappers look at.
  */
 #ifndef TRACER_SESSION_H
 #define TRACER_SESSION_H
@@ -28,9 +29,10 @@ struct session {
 	char exe[1024];       /* for a forked child's spool */
 	int argc;
 	char **argv;
-	bool is_root; /* this process made the tree */
-	bool restricted; /* a system call filter is in force: make no call the program might not be allowed */
-	char output[1024]; /* copies of what config points to: programs overwrite their environment */
+	bool is_root;    /* this process made the tree */
+	bool restricted; /* a system call filter is in force: make no call the program might not be
+			    allowed */
+	char output[1024]; /* copies of what config points to */
 	char spool_base[256];
 };
 
@@ -39,7 +41,8 @@ extern struct session session __attribute__((visibility("hidden")));
 /* What wrappers read: 0 = forward only. Points at a constant 0 until tracing is on. */
 extern const uint32_t *session_gate __attribute__((visibility("hidden")));
 
-/* Starts tracing in a process that has just been executed. Before main; never fails: it is off then. */
+/* Starts tracing in a process that has just been executed. Before main; never fails: it is off
+ * then. */
 void session_start(int argc, char **argv, char **envp);
 
 /* In a forked child, first thing: nothing of the parent's may be touched. Async-signal-safe. */
@@ -48,7 +51,8 @@ void session_child(void);
 /* In a forked child, at its first event. False = off. */
 bool session_child_start(void);
 
-/* The process is about to end (exit, _exit, quick_exit): notes the status, and in the tree's first process waits, bounded, for the writer. */
+/* The process is about to end (exit, _exit, quick_exit): notes the status, and in the tree's first
+ * process waits, bounded, for the writer. */
 void session_end(int status);
 
 /* About to be replaced by exec, and back when exec failed. */

@@ -17,7 +17,8 @@
 
 static char *first;                  /* the first SPOOL_FIRST_BYTES */
 static char *segments[SEGMENTS_MAX]; /* SPOOL_SEGMENT_BYTES each */
-static uint32_t lock; /* held for a few instructions, or one growth; its holder is `busy`, so no handler of its thread wants it */
+static uint32_t lock; /* held for a few instructions, or one growth; its holder is `busy`, so no
+			 handler of its thread wants it */
 
 static void lock_take(void)
 {
@@ -30,7 +31,8 @@ static void lock_give(void)
 	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 }
 
-/* Reserves and maps [offset, offset + bytes) of the file. A growth past RLIMIT_FSIZE would raise SIGXFSZ in the program: not tried. */
+/* Reserves and maps [offset, offset + bytes) of the file. A growth past RLIMIT_FSIZE would raise
+ * SIGXFSZ in the program: not tried. */
 static char *segment_map(int fd, uint64_t offset, uint64_t bytes, int *ret_error)
 {
 	if (offset + bytes > sys_file_limit()) {
@@ -45,7 +47,8 @@ static char *segment_map(int fd, uint64_t offset, uint64_t bytes, int *ret_error
 		*ret_error = error;
 		return NULL;
 	}
-	char *map = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset, ret_error);
+	char *map =
+		sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset, ret_error);
 	if (map && sparse && (error = sys_madvise(map, bytes, MADV_POPULATE_WRITE)) < 0) {
 		sys_munmap(map, bytes);
 		*ret_error = error;
@@ -98,7 +101,8 @@ void *spool_file_at(uint64_t offset)
 static bool grow(struct spool_header *header)
 {
 	uint64_t index = (header->size_bytes - SPOOL_FIRST_BYTES) / SPOOL_SEGMENT_BYTES;
-	if (session.restricted || index >= SEGMENTS_MAX || header->size_bytes + SPOOL_SEGMENT_BYTES > header->limit_bytes)
+	if (session.restricted || index >= SEGMENTS_MAX ||
+		header->size_bytes + SPOOL_SEGMENT_BYTES > header->limit_bytes)
 		return false;
 	int fd = sys_openat(AT_FDCWD, session.spool_path, O_RDWR | O_NOFOLLOW, 0);
 	if (fd < 0)
@@ -108,7 +112,8 @@ static bool grow(struct spool_header *header)
 	sys_close(fd);
 	if (!segments[index])
 		return false;
-	__atomic_store_n(&header->size_bytes, header->size_bytes + SPOOL_SEGMENT_BYTES, __ATOMIC_RELEASE);
+	__atomic_store_n(
+		&header->size_bytes, header->size_bytes + SPOOL_SEGMENT_BYTES, __ATOMIC_RELEASE);
 	return true;
 }
 

@@ -18,10 +18,12 @@ __thread struct thread thread_self __attribute__((tls_model("initial-exec"), vis
 static pthread_key_t end_key;
 static bool end_key_usable;
 
-/* glibc keeps the values of the first keys inside the thread; later ones are allocated when first set, which a hook must never do. */
+/* glibc keeps the values of the first keys inside the thread; later ones are allocated when first
+ * set, which a hook must never do. */
 #define KEYS_WITHOUT_ALLOCATION 32
 
-/* Runs with the destructors of other keys, which may call traced functions: put off to the last round. */
+/* Runs with the destructors of other keys, which may call traced functions: put off to the last
+ * round. */
 static void end_hook(void *value)
 {
 	struct thread *t = &thread_self;
@@ -34,7 +36,8 @@ static void end_hook(void *value)
 
 void thread_init(void)
 {
-	end_key_usable = pthread_key_create(&end_key, end_hook) == 0 && end_key < KEYS_WITHOUT_ALLOCATION;
+	end_key_usable =
+		pthread_key_create(&end_key, end_hook) == 0 && end_key < KEYS_WITHOUT_ALLOCATION;
 }
 
 void thread_forget(struct thread *t)
@@ -55,7 +58,8 @@ static struct lane *lane_lease(void)
 		struct lane *lane = spool_file_at(offset);
 		uint32_t free = LANE_FREE;
 		if (__atomic_load_n(&lane->state, __ATOMIC_RELAXED) == LANE_FREE &&
-		    __atomic_compare_exchange_n(&lane->state, &free, LANE_LEASED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			__atomic_compare_exchange_n(&lane->state, &free, LANE_LEASED, false,
+				__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			return lane;
 	}
 	return NULL;
@@ -83,7 +87,8 @@ static struct lane *lane_make(void)
 
 static void put_start(struct thread *t, uint32_t pid, uint32_t tid, uint32_t flags)
 {
-	struct thread_start start = {.parent_tid = t->parent_tid, .parent_pid = session.pid, .flags = flags};
+	struct thread_start start = {
+		.parent_tid = t->parent_tid, .parent_pid = session.pid, .flags = flags};
 	SYS2(SYS_prctl, PR_GET_NAME, start.name);
 	lane_put(t, clock_ticks(), REC_THREAD_START, tid, pid, &start, sizeof(start));
 }
@@ -100,7 +105,8 @@ static uint32_t start_flags(const struct thread *t)
 
 static struct lane *attach(struct thread *t)
 {
-	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) == SESSION_FORKED && !session_child_start())
+	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) == SESSION_FORKED &&
+		!session_child_start())
 		return NULL;
 	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != SESSION_ON)
 		return NULL;

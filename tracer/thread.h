@@ -1,8 +1,9 @@
 /*
  * thread.h - what the tracer keeps per thread, and how a thread gets its lane.
  *
- * Life of a thread's state: zero (never seen) -> attached (lane set) -> gone (its end hook has run; nothing is recorded
- * any more). A forked child starts from zero again. The state is plain data in initial-exec TLS: it exists before and after every destructor.
+ * Life of a thread's state: zero (never seen) -> attached (lane set) -> gone (its end hook has run;
+ * nothing is recorded any more). A forked child starts from zero again. The state is plain data in
+ * initial-exec TLS: it exists before and after every destructor.
  */
 #ifndef TRACER_THREAD_H
 #define TRACER_THREAD_H
@@ -13,23 +14,28 @@
 #include "common/spool.h"
 
 struct thread {
-	struct record *cur;  /* next record */
-	struct record *end;  /* as far as may be written without asking; lowered by a nested record to bring the owner into lane_room() */
-	struct lane *lane;   /* NULL = not attached */
-	uint64_t bias;       /* position = address + bias */
-	uint32_t busy;       /* tracer code is running on this thread: a signal handler must not touch the lane */
-	uint32_t gone;       /* the end hook has run */
+	struct record *cur; /* next record */
+	struct record *end; /* as far as may be written without asking; lowered by a nested record
+			       to bring the owner into lane_room() */
+	struct lane *lane;  /* NULL = not attached */
+	uint64_t bias;      /* position = address + bias */
+	uint32_t busy; /* tracer code is running on this thread: a signal handler must not touch the
+			  lane */
+	uint32_t gone; /* the end hook has run */
 	struct record *chunk_end;
-	uint32_t end_rounds; /* times the end hook has been put off so that other destructors are still seen */
+	uint32_t end_rounds; /* times the end hook has been put off so that other destructors are
+				still seen */
 	uint32_t tid;
-	uint32_t vfork_pid;  /* this thread is a vfork child that runs in its parent's memory */
-	uint32_t parent_tid; /* who created it, handed over by the start trampoline */
+	uint32_t vfork_pid;      /* this thread is a vfork child that runs in its parent's memory */
+	uint32_t parent_tid;     /* who created it, handed over by the start trampoline */
 	uint64_t next_wait_tick; /* no wait for room before this: the last one was in vain */
 };
 
-extern __thread struct thread thread_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread struct thread thread_self
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* Keeps the compiler from moving tracer stores across a change of `busy`; the processor keeps a thread's own order. */
+/* Keeps the compiler from moving tracer stores across a change of `busy`; the processor keeps a
+ * thread's own order. */
 #define THREAD_BARRIER() __asm__ volatile("" : : : "memory")
 
 static inline void thread_enter(struct thread *t)
@@ -45,8 +51,9 @@ static inline void thread_leave(struct thread *t)
 }
 
 /*
- * Gives the calling thread a lane. Returns NULL, and counts the call as dropped, when there is none to be had, the
- * thread is gone, or tracing is off. Makes the spool first in a forked child. Owning thread; async-signal-safe; no allocation.
+ * Gives the calling thread a lane. Returns NULL, and counts the call as dropped, when there is none
+ * to be had, the thread is gone, or tracing is off. Makes the spool first in a forked child. Owning
+ * thread; async-signal-safe; no allocation.
  */
 struct lane *thread_attach(struct thread *t);
 
@@ -56,11 +63,13 @@ void thread_detach(struct thread *t);
 /* Forgets everything: the state of a thread that a fork copied. */
 void thread_forget(struct thread *t);
 
-/* The thread's name has changed: records it. `name` may be longer than 15 bytes and is cut. Owning thread. */
+/* The thread's name has changed: records it. `name` may be longer than 15 bytes and is cut. Owning
+ * thread. */
 void thread_renamed(struct thread *t, const char *name);
 
 /*
- * Begin and end of a vfork child's stay on this thread: its records carry its own pid. Frames below sp were the child's.
+ * Begin and end of a vfork child's stay on this thread: its records carry its own pid. Frames below
+ * sp were the child's.
  */
 void thread_vfork_child(struct thread *t);
 void thread_vfork_parent(struct thread *t, uint64_t sp);

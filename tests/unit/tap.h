@@ -1,5 +1,6 @@
 /*
- * tap.h - the few lines that make a C program a TAP test: check() per promise, tap_done() at the end.
+ * tap.h - the few lines that make a C program a TAP test: check() per promise, tap_done() at the
+ * end.
  */
 #ifndef TESTS_UNIT_TAP_H
 #define TESTS_UNIT_TAP_H
@@ -10,7 +11,8 @@
 
 static int tap_count, tap_failures;
 
-/* One promise. The text behind the dash is the format; what was found goes into it where that helps. */
+/* One promise. The text behind the dash is the format; what was found goes into it where that
+ * helps. */
 __attribute__((format(printf, 2, 3), unused)) static bool check(bool holds, const char *format, ...)
 {
 	va_list list;

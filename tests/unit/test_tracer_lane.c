@@ -1,6 +1,7 @@
 /*
- * The producer's side of a spool: records arrive in order across chunks and threads, a full ring drops and says so, a handler that interrupts the
- * tracer loses nothing, and no failing system call of ours does harm.
+ * The producer's side of a spool: records arrive in order across chunks and threads, a full ring
+ * drops and says so, a handler that interrupts the tracer loses nothing, and no failing system call
+ * of ours does harm.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -61,7 +62,8 @@ static void put_call(uint64_t value)
 		osrt_end(&call, 1, value, 0);
 }
 
-/* Walks what the consumer would see. Returns how many calls, and whether their values count up from `first`. */
+/* Walks what the consumer would see. Returns how many calls, and whether their values count up from
+ * `first`. */
 static uint64_t calls_in(const struct lane *lane, uint64_t from, uint64_t first, bool *ret_in_order)
 {
 	uint64_t calls = 0;
@@ -89,8 +91,10 @@ static void records_keep_their_order(void)
 	for (uint64_t i = 0; i < 10000; i++)
 		put_call(i);
 	uint64_t calls = calls_in(lane_number(0), 0, 0, &in_order);
-	check(calls == 10000 && in_order, "10000 records over several chunks: %llu found, in order", (unsigned long long)calls);
-	check(lane_number(0)->chunk_count == 5, "chunks come one by one: %u", lane_number(0)->chunk_count);
+	check(calls == 10000 && in_order, "10000 records over several chunks: %llu found, in order",
+		(unsigned long long)calls);
+	check(lane_number(0)->chunk_count == 5, "chunks come one by one: %u",
+		lane_number(0)->chunk_count);
 }
 
 static void chunks_are_used_again(void)
@@ -111,7 +115,8 @@ static void chunks_are_used_again(void)
 		__atomic_store_n(&lane->tail, tail, __ATOMIC_RELEASE);
 	}
 	check(in_order && sum == 195001 && lane_number(0)->dropped[DROP_RING_FULL] == 0,
-	      "a consumer that keeps up sees every record of a bounded spool: %llu", (unsigned long long)sum);
+		"a consumer that keeps up sees every record of a bounded spool: %llu",
+		(unsigned long long)sum);
 }
 
 static void full_ring_drops_and_tells(void)
@@ -123,15 +128,18 @@ static void full_ring_drops_and_tells(void)
 		put_call(i);
 	struct lane *lane = lane_number(0);
 	uint64_t calls = calls_in(lane, 0, 0, &in_order);
-	check(in_order && calls + lane->dropped[DROP_RING_FULL] == 3000 && lane->dropped[DROP_RING_FULL] > 0,
-	      "without room the newest are dropped and counted: %llu kept, %llu dropped", (unsigned long long)calls,
-	      (unsigned long long)lane->dropped[DROP_RING_FULL]);
+	check(in_order && calls + lane->dropped[DROP_RING_FULL] == 3000 &&
+			lane->dropped[DROP_RING_FULL] > 0,
+		"without room the newest are dropped and counted: %llu kept, %llu dropped",
+		(unsigned long long)calls, (unsigned long long)lane->dropped[DROP_RING_FULL]);
 	__atomic_store_n(&lane->tail, lane->head, __ATOMIC_RELEASE);
 	uint64_t before = lane->head;
 	put_call(1);
 	const struct record *gap = record_at(lane, before);
-	check((gap->word & RECORD_KIND_MASK) == REC_GAP && (gap->a & 0xffffffffffff) == lane->dropped[DROP_RING_FULL],
-	      "the first record after a gap tells how many are missing: %llu", (unsigned long long)(gap->a & 0xffffffffffff));
+	check((gap->word & RECORD_KIND_MASK) == REC_GAP &&
+			(gap->a & 0xffffffffffff) == lane->dropped[DROP_RING_FULL],
+		"the first record after a gap tells how many are missing: %llu",
+		(unsigned long long)(gap->a & 0xffffffffffff));
 }
 
 static void below_threshold_is_summed(void)
@@ -141,13 +149,15 @@ static void below_threshold_is_summed(void)
 	for (uint64_t i = 0; i < 1000; i++)
 		put_call(i);
 	check(lane_number(0)->sums[1].count == 1000, "calls below the threshold are counted: %llu",
-	      (unsigned long long)lane_number(0)->sums[1].count);
+		(unsigned long long)lane_number(0)->sums[1].count);
 	thread_detach(&thread_self);
 	struct lane *lane = lane_number(0);
 	const struct record *sum = record_at(lane, lane->head - 2 * RECORD_BYTES);
-	check((sum->word & RECORD_KIND_MASK) == REC_SUMMARY && (sum->a & 0xffffffffffff) == 1000 && sum->a >> 48 == 1,
-	      "the thread's end writes the sum");
-	check(lane->sums[1].count == 0 && lane->state == LANE_FREE, "and leaves the lane clean for the next thread");
+	check((sum->word & RECORD_KIND_MASK) == REC_SUMMARY && (sum->a & 0xffffffffffff) == 1000 &&
+			sum->a >> 48 == 1,
+		"the thread's end writes the sum");
+	check(lane->sums[1].count == 0 && lane->state == LANE_FREE,
+		"and leaves the lane clean for the next thread");
 }
 
 static void handler_inside_the_tracer_loses_nothing(void)
@@ -163,7 +173,7 @@ static void handler_inside_the_tracer_loses_nothing(void)
 	check(lane_number(0)->nested_count == 2, "a handler's records wait aside");
 	put_call(3);
 	check(lane_number(0)->nested_count == 0 && calls_in(lane_number(0), 0, 0, &in_order) == 4,
-	      "and are moved into the lane by the next call");
+		"and are moved into the lane by the next call");
 }
 
 static void *churn(void *count)
@@ -184,7 +194,8 @@ static void lanes_are_used_again(void)
 		if (pthread_create(&thread, NULL, churn, &count) == 0)
 			pthread_join(thread, NULL);
 	}
-	check(count == 300 && session.spool->lane_count == 1, "300 threads one after the other need one lane: %u", session.spool->lane_count);
+	check(count == 300 && session.spool->lane_count == 1,
+		"300 threads one after the other need one lane: %u", session.spool->lane_count);
 }
 
 static void abandoned_calls_are_found(void)
@@ -193,14 +204,18 @@ static void abandoned_calls_are_found(void)
 	osrt_threshold[1] = 0;
 	put_call(0);
 	struct lane *lane = lane_number(0);
-	lane->open = (struct open_call){.tick = clock_ticks(), .sp = osrt_stack_pointer() - 4096, .kind = 1};
+	lane->open = (struct open_call){
+		.tick = clock_ticks(), .sp = osrt_stack_pointer() - 4096, .kind = 1};
 	put_call(1);
 	const struct record *left = record_at(lane, lane->head - 2 * RECORD_BYTES);
-	check(left->word >> RECORD_FLAGS_SHIFT & RECORD_ABANDONED, "a call whose frame is gone is recorded as abandoned");
-	lane->open = (struct open_call){.tick = clock_ticks(), .sp = osrt_stack_pointer() + 4096, .kind = 1};
+	check(left->word >> RECORD_FLAGS_SHIFT & RECORD_ABANDONED,
+		"a call whose frame is gone is recorded as abandoned");
+	lane->open = (struct open_call){
+		.tick = clock_ticks(), .sp = osrt_stack_pointer() + 4096, .kind = 1};
 	uint64_t before = lane->head;
 	put_call(2);
-	check(lane->head == before + RECORD_BYTES && lane->open.kind == 1, "a call that is only interrupted stays open");
+	check(lane->head == before + RECORD_BYTES && lane->open.kind == 1,
+		"a call that is only interrupted stays open");
 }
 
 /* ---- every system call of ours may fail ---- */
