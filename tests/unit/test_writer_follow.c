@@ -1,0 +1,277 @@
+/* Following a live tree, ends of processes, take-over and recovery, with a producer that needs no libtrace.so. */
+#include "tests/unit/test_writer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+
+#include "writer/writer.h"
+
+#define FN_READ 40u
+#define FN_WRITE 41u
+
+static pid_t start_writer(const struct fake_tree *t)
+{
+	fflush(stdout);
+	pid_t pid = fork();
+	if (!pid) {
+		freopen("/dev/null", "w", stderr);
+		_exit(follow_tree(t->dir, -1));
+	}
+	return pid;
+}
+
+static int wait_status(pid_t pid)
+{
+	int status = 0;
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+static int recover_quietly(const char *dir, const char *output)
+{
+	fflush(stdout);
+	pid_t pid = fork();
+	if (!pid) {
+		freopen("/dev/null", "w", stdout);
+		freopen("/dev/null", "w", stderr);
+		_exit(recover_tree(dir, output));
+	}
+	return wait_status(pid);
+}
+
+static void clean(struct fake_tree *t)
+{
+	char command[400];
+	snprintf(command, sizeof(command), "rm -rf %s %s", t->dir, t->report);
+	if (system(command))
+		perror(command);
+	munmap(t->control, TREE_CONTROL_BYTES);
+}
+
+static void produce(struct fake_spool *s, struct lane *lane, uint64_t calls)
+{
+	for (uint64_t i = 0; i < calls; i++)
+		fake_call(s, lane, clock_ticks(), 1000 + i % 100, i & 1 ? FN_READ : FN_WRITE);
+}
+
+static bool is_gone(const char *path)
+{
+	return access(path, F_OK) && errno == ENOENT;
+}
+
+enum child_end { CHILD_EXITS, CHILD_IS_KILLED };
+
+/* A child that makes `calls` calls, leaves a call open and a sum, and ends. */
+static pid_t start_producer(struct fake_tree *t, uint64_t calls, enum child_end end)
+{
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid)
+		return pid;
+	struct fake_spool s;
+	fake_spool_make(&s, t, (uint32_t)getpid(), clock_init());
+	struct lane *lane = fake_lane(&s);
+	struct thread_start start = {.name = "main", .flags = THREAD_MAIN};
+	fake_put_long(&s, lane, clock_ticks(), REC_THREAD_START, (uint64_t)getpid(), (uint64_t)getpid(), &start, sizeof(start));
+	produce(&s, lane, calls);
+	lane->sums[FN_READ] = (struct fn_sum){7, 700};
+	lane->open = (struct open_call){clock_ticks(), 1, FN_READ};
+	if (end == CHILD_IS_KILLED)
+		raise(SIGKILL);
+	s.header->exit_status = 3;
+	s.header->end_tick = clock_ticks();
+	__atomic_store_n(&s.header->state, SPOOL_EXITED, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&t->control->exit_requests, 1, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&t->control->wake, 1, __ATOMIC_RELEASE);
+	for (int i = 0; i < 5000 && !__atomic_load_n(&s.header->drained, __ATOMIC_ACQUIRE); i++)
+		usleep(1000);
+	_exit(s.header->drained ? 3 : 4);
+}
+
+static struct report report;
+
+static void check_report(const struct fake_tree *t, uint64_t calls, pid_t pid, int end)
+{
+	tap(report_read(&report, t->report), "the report opens");
+	tap_equal(report.bad_blocks, 0, "every block is whole");
+	tap_equal(report.bad_sequence, 0, "blocks are numbered");
+	tap_equal((int64_t)report.rows[EVENT_OSRT_CALL], (int64_t)calls + 1, "every call is there once, and the open one");
+	tap_equal((int64_t)report.rows[EVENT_OSRT_SUMMARY], 1, "the sum is there");
+	tap_equal((int64_t)report.header_events, (int64_t)report_rows(&report), "headers count the rows");
+	tap(report_strings_sound(&report), "strings have one id and are there");
+	uint32_t process = report_process_of(&report, (uint32_t)pid);
+	const Libtrace__Receipt *receipt = report_receipt(&report, process);
+	tap(receipt != NULL, "there is a receipt");
+	if (receipt) {
+		tap_equal((int64_t)receipt->written, (int64_t)report_rows(&report), "it counts the rows");
+		tap_equal((int64_t)receipt->produced, (int64_t)receipt->written, "nothing is missing");
+		tap_equal((int64_t)receipt->unfinished, 1, "one call was open");
+		tap_equal((int64_t)receipt->summarized, 7, "seven calls are in the sum");
+		tap_equal((int64_t)receipt->impossible_times, 0, "all times can be true");
+	}
+	tap_equal(report_end_of(&report, process), end, "the end is known");
+	report_release(&report);
+}
+
+static void normal_exit_is_complete(void)
+{
+	struct fake_tree t;
+	fake_tree_make(&t);
+	pid_t writer = start_writer(&t);
+	pid_t child = start_producer(&t, 300000, CHILD_EXITS);
+	tap_equal(wait_status(child), 3, "the process is told that its data are in the report");
+	tap_equal(wait_status(writer), 0, "the writer ends with the tree");
+	tap(is_gone(t.dir), "the tree's directory is gone");
+	check_report(&t, 300000, child, LIBTRACE__PROCESS_END__END_EXIT);
+	clean(&t);
+}
+
+static void killed_process_loses_nothing(void)
+{
+	struct fake_tree t;
+	fake_tree_make(&t);
+	t.control->compress = 1;
+	pid_t writer = start_writer(&t);
+	pid_t child = start_producer(&t, 100000, CHILD_IS_KILLED);
+	wait_status(child);
+	tap_equal(wait_status(writer), 0, "the writer ends after a killed process");
+	check_report(&t, 100000, child, LIBTRACE__PROCESS_END__END_KILLED);
+	clean(&t);
+}
+
+static void killed_writer_is_succeeded(void)
+{
+	struct fake_tree t;
+	fake_tree_make(&t);
+	t.control->flush_interval_ns = 1000000;
+	pid_t child = start_producer(&t, 3000000, CHILD_IS_KILLED);
+	int kills = 0, status = 1009;
+	while (status == 1009 && kills < 200) {
+		pid_t writer = start_writer(&t);
+		if (kills < 60) {
+			usleep(3000 + (useconds_t)(kills * 700));
+			kill(writer, SIGKILL);
+		}
+		status = wait_status(writer);
+		kills++;
+	}
+	wait_status(child);
+	printf("# %d writers\n", kills);
+	tap_equal(status, 0, "the last writer ends well");
+	tap(kills > 3, "several writers took part");
+	check_report(&t, 3000000, child, LIBTRACE__PROCESS_END__END_KILLED);
+	clean(&t);
+}
+
+static void recover_finishes_the_report(void)
+{
+	struct fake_tree t;
+	fake_tree_make(&t);
+	pid_t child = start_producer(&t, 50000, CHILD_IS_KILLED);
+	wait_status(child);
+	pid_t writer = start_writer(&t);
+	usleep(1000);
+	kill(writer, SIGKILL);
+	wait_status(writer);
+	tap_equal(recover_quietly(t.dir, NULL), 0, "recover succeeds");
+	tap(is_gone(t.dir), "and removes the tree");
+	check_report(&t, 50000, child, LIBTRACE__PROCESS_END__END_KILLED);
+	clean(&t);
+}
+
+static void existing_file_is_kept(void)
+{
+	struct fake_tree t;
+	fake_tree_make(&t);
+	int fd = open(t.report, O_WRONLY | O_CREAT, 0600);
+	tap_equal(write(fd, "precious", 8), 8, "a file is in the way");
+	close(fd);
+	pid_t child = start_producer(&t, 1000, CHILD_IS_KILLED);
+	wait_status(child);
+	tap_equal(wait_status(start_writer(&t)), 1, "the writer fails");
+	tap_equal(t.control->writer_state, WRITER_FAILED, "and says so");
+	tap(strstr(t.control->writer_error, "exists") != NULL, "with the cause");
+	struct stat status;
+	tap(!stat(t.report, &status) && status.st_size == 8, "the file is untouched");
+	tap(!is_gone(t.dir), "the spools stay");
+	unlink(t.report);
+	tap_equal(recover_quietly(t.dir, NULL), 0, "recover succeeds later");
+	check_report(&t, 1000, child, LIBTRACE__PROCESS_END__END_KILLED);
+	clean(&t);
+}
+
+static void short_disk_stalls_and_recovers(void)
+{
+	struct fake_tree t;
+	fake_tree_make(&t);
+	/* A limit on the file's size is the full disk that needs no privileges. */
+	fflush(stdout);
+	pid_t child = start_producer(&t, 400000, CHILD_IS_KILLED);
+	pid_t writer = fork();
+	if (!writer) {
+		freopen("/dev/null", "w", stderr);
+		signal(SIGXFSZ, SIG_IGN);
+		struct rlimit limit = {600000, 600000};
+		setrlimit(RLIMIT_FSIZE, &limit);
+		_exit(follow_tree(t.dir, -1));
+	}
+	for (int i = 0; i < 3000 && t.control->sink_state != SINK_STALLED; i++)
+		usleep(1000);
+	tap_equal(t.control->sink_state, SINK_STALLED, "producers are told that the report cannot be written");
+	kill(child, SIGKILL);
+	wait_status(child);
+	tap_equal(wait_status(writer), 1, "the writer gives up");
+	tap(report_read(&report, t.report), "the report opens");
+	tap_equal(report.bad_blocks, 0, "every block is whole");
+	uint64_t before = report.rows[EVENT_OSRT_CALL];
+	report_release(&report);
+	tap_equal(recover_quietly(t.dir, NULL), 0, "recover succeeds when there is room again");
+	tap(report_read(&report, t.report), "the report opens");
+	tap(report.rows[EVENT_OSRT_CALL] > before, "and holds the rest");
+	const Libtrace__Receipt *receipt = report_receipt(&report, report_process_of(&report, (uint32_t)child));
+	tap(receipt && receipt->written == report_rows(&report) && receipt->produced == receipt->written, "the receipt agrees");
+	report_release(&report);
+	clean(&t);
+}
+
+static void gate_opens_and_closes(void)
+{
+	struct fake_tree t;
+	fake_tree_make(&t);
+	t.control->gate = 0;
+	t.control->delay_ns = 200000000;
+	t.control->duration_ns = 300000000;
+	fflush(stdout);
+	pid_t child = fork();
+	if (!child) {
+		struct fake_spool s;
+		fake_spool_make(&s, &t, (uint32_t)getpid(), clock_init());
+		usleep(900000);
+		_exit(0);
+	}
+	pid_t writer = start_writer(&t);
+	usleep(100000);
+	tap_equal(t.control->gate, 0, "closed before the delay is over");
+	usleep(200000);
+	tap_equal(t.control->gate, 1, "open after it");
+	usleep(400000);
+	tap_equal(t.control->gate, 0, "closed after the duration");
+	wait_status(child);
+	tap_equal(wait_status(writer), 0, "the writer ends");
+	clean(&t);
+}
+
+int main(void)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	normal_exit_is_complete();
+	killed_process_loses_nothing();
+	recover_finishes_the_report();
+	existing_file_is_kept();
+	killed_writer_is_succeeded();
+	short_disk_stalls_and_recovers();
+	gate_opens_and_closes();
+	return tap_end();
+}

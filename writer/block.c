@@ -1,0 +1,244 @@
+#include "writer/block.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "common/crc32c.h"
+
+#define BODY_SLACK_BYTES (EVENT_KINDS * BATCH_BYTES_MAX) /* what one chunk's rows can become at worst */
+#define ZSTD_LEVEL 1
+
+static int buffer_reserve(struct block_buffer *buffer, size_t bytes)
+{
+	if (buffer->bytes + bytes <= buffer->capacity)
+		return 0;
+	size_t capacity = buffer->capacity * 2;
+	if (capacity < buffer->bytes + bytes)
+		capacity = buffer->bytes + bytes + 4096;
+	uint8_t *data = realloc(buffer->data, capacity);
+	if (!data)
+		return -ENOMEM;
+	buffer->data = data;
+	buffer->capacity = capacity;
+	return 0;
+}
+
+int block_init(struct block *block, bool compress)
+{
+	memset(block, 0, sizeof(*block));
+	block->positions = calloc(BLOCK_POSITIONS_MAX, sizeof(*block->positions));
+	if (!block->positions || buffer_reserve(&block->body, BLOCK_BYTES_MAX + BODY_SLACK_BYTES))
+		return -ENOMEM;
+	if (compress) {
+		block->zstd = ZSTD_createCCtx();
+		if (!block->zstd)
+			return -ENOMEM;
+		ZSTD_CCtx_setParameter(block->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+	}
+	return 0;
+}
+
+void block_release(struct block *block)
+{
+	free(block->front.data);
+	free(block->body.data);
+	free(block->header.data);
+	free(block->packed.data);
+	free(block->positions);
+	ZSTD_freeCCtx(block->zstd);
+	memset(block, 0, sizeof(*block));
+}
+
+bool block_is_empty(const struct block *block)
+{
+	return !block->num_entries && !block->position_count;
+}
+
+bool block_is_full(const struct block *block, const struct strings *strings)
+{
+	return block->front.bytes + block->body.bytes + strings->pending_bytes >= BLOCK_BYTES_MAX ||
+	       block->position_count == BLOCK_POSITIONS_MAX;
+}
+
+void block_put_entry(struct block *block, const Libtrace__Entry *entry)
+{
+	uint32_t size = (uint32_t)libtrace__entry__get_packed_size(entry);
+	if (buffer_reserve(&block->front, sizeof(size) + size)) {
+		block->broken = true;
+		return;
+	}
+	uint8_t *p = block->front.data + block->front.bytes;
+	memcpy(p, &size, sizeof(size));
+	libtrace__entry__pack(entry, p + sizeof(size));
+	block->front.bytes += sizeof(size) + size;
+	block->num_entries++;
+}
+
+void block_put_batch(struct block *block, const struct batch *batch)
+{
+	if (!batch->count)
+		return;
+	if (buffer_reserve(&block->body, BATCH_BYTES_MAX)) {
+		block->broken = true;
+		return;
+	}
+	block->body.bytes += batch_encode(batch, block->body.data + block->body.bytes);
+	block->num_entries++;
+}
+
+void block_note_events(struct block *block, uint64_t count, uint64_t first_ns, uint64_t last_ns)
+{
+	if (!count)
+		return;
+	if (!block->num_events || first_ns < block->first_ns)
+		block->first_ns = first_ns;
+	if (last_ns > block->last_ns)
+		block->last_ns = last_ns;
+	block->num_events += count;
+}
+
+void block_put_position(struct block *block, const Libtrace__LanePosition *position)
+{
+	/* Lanes are drained one after the other: the same one again is nearly always the last. */
+	for (uint32_t i = block->position_count; i-- > 0;) {
+		Libtrace__LanePosition *other = &block->positions[i];
+		if (other->lane == position->lane && other->process == position->process) {
+			*other = *position;
+			return;
+		}
+	}
+	if (block->position_count < BLOCK_POSITIONS_MAX)
+		block->positions[block->position_count++] = *position;
+	else
+		block->broken = true;
+}
+
+static void put_strings(struct block *block, struct strings *strings)
+{
+	if (!strings->pending_count)
+		return;
+	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
+	Libtrace__Strings message = LIBTRACE__STRINGS__INIT;
+	ProtobufCBinaryData *texts = calloc(strings->pending_count, sizeof(*texts));
+	if (!texts) {
+		block->broken = true;
+		return;
+	}
+	for (uint32_t i = 0; i < strings->pending_count; i++)
+		texts[i] = (ProtobufCBinaryData){strings->lengths[i], strings->texts[i]};
+	message.n_ids = message.n_texts = strings->pending_count;
+	message.ids = strings->pending;
+	message.texts = texts;
+	entry.strings = &message;
+	block_put_entry(block, &entry);
+	free(texts);
+	strings_forget_pending(strings);
+}
+
+/* One frame over both buffers. Leaves the block as it is when that does not make it smaller. */
+static bool compress(struct block *block)
+{
+	size_t raw = block->front.bytes + block->body.bytes;
+	ZSTD_outBuffer out = {NULL, 0, 0};
+	block->packed.bytes = 0;
+	if (!block->zstd || !raw || buffer_reserve(&block->packed, ZSTD_compressBound(raw)))
+		return false;
+	out.dst = block->packed.data;
+	out.size = block->packed.capacity;
+	ZSTD_CCtx_reset(block->zstd, ZSTD_reset_session_only);
+	ZSTD_CCtx_setPledgedSrcSize(block->zstd, raw);
+	ZSTD_inBuffer front = {block->front.data, block->front.bytes, 0};
+	ZSTD_inBuffer body = {block->body.data, block->body.bytes, 0};
+	while (front.pos < front.size)
+		if (ZSTD_isError(ZSTD_compressStream2(block->zstd, &out, &front, ZSTD_e_continue)))
+			return false;
+	if (ZSTD_compressStream2(block->zstd, &out, &body, ZSTD_e_end) != 0)
+		return false;
+	block->packed.bytes = out.pos;
+	return out.pos < raw;
+}
+
+static void fill_extension(const struct block *block, const struct block_identity *identity, Libtrace__BlockExtension *x,
+			   Libtrace__LanePosition **positions)
+{
+	x->has_format_version = x->has_sequence = x->has_payload_crc32c = x->has_num_entries = 1;
+	x->format_version = BLOCK_FORMAT_VERSION;
+	x->sequence = identity->sequence;
+	x->num_entries = block->num_entries;
+	if (block->num_events) {
+		x->has_num_events = x->has_first_ns = x->has_last_ns = 1;
+		x->num_events = block->num_events;
+		x->first_ns = block->first_ns;
+		x->last_ns = block->last_ns;
+	}
+	x->has_num_dropped = block->num_dropped != 0;
+	x->num_dropped = block->num_dropped;
+	for (uint32_t i = 0; i < block->position_count; i++)
+		positions[i] = (Libtrace__LanePosition *)&block->positions[i];
+	x->n_positions = block->position_count;
+	x->positions = positions;
+	x->producer = (char *)identity->producer;
+}
+
+static int put_header(struct block *block, const Libtrace__BlockHeader *header)
+{
+	uint32_t size = (uint32_t)libtrace__block_header__get_packed_size(header);
+	block->header.bytes = 0;
+	if (buffer_reserve(&block->header, sizeof(size) + size))
+		return -ENOMEM;
+	memcpy(block->header.data, &size, sizeof(size));
+	libtrace__block_header__pack(header, block->header.data + sizeof(size));
+	block->header.bytes = sizeof(size) + size;
+	return 0;
+}
+
+static void set_parts(struct block *block, bool packed)
+{
+	block->parts[0] = (struct iovec){block->header.data, block->header.bytes};
+	block->parts[1] = packed ? (struct iovec){block->packed.data, block->packed.bytes}
+				 : (struct iovec){block->front.data, block->front.bytes};
+	block->parts[2] = packed ? (struct iovec){NULL, 0} : (struct iovec){block->body.data, block->body.bytes};
+}
+
+int block_seal(struct block *block, struct strings *strings, const struct block_identity *identity)
+{
+	Libtrace__BlockHeader header = LIBTRACE__BLOCK_HEADER__INIT;
+	Libtrace__StringTable table = LIBTRACE__STRING_TABLE__INIT;
+	Libtrace__ProcessInfo process = LIBTRACE__PROCESS_INFO__INIT;
+	Libtrace__BlockExtension x = LIBTRACE__BLOCK_EXTENSION__INIT;
+	static Libtrace__LanePosition *positions[BLOCK_POSITIONS_MAX];
+
+	put_strings(block, strings);
+	fill_extension(block, identity, &x, positions);
+	bool packed = compress(block);
+	set_parts(block, packed);
+	if (packed) {
+		x.has_compression = x.has_uncompressed_bytes = 1;
+		x.compression = LIBTRACE__COMPRESSION__COMPRESSION_ZSTD;
+		x.uncompressed_bytes = block->front.bytes + block->body.bytes;
+	}
+	for (int i = 1; i < 3; i++)
+		x.payload_crc32c = crc32c(x.payload_crc32c, block->parts[i].iov_base, block->parts[i].iov_len);
+	header.has_num_sources = header.has_num_results = header.has_payload_size = 1;
+	header.payload_size = (uint32_t)(block->parts[1].iov_len + block->parts[2].iov_len);
+	header.session_details = (Libtrace__SessionDetails *)identity->session;
+	header.string_table = &table;
+	header.process = &process;
+	process.process_id = identity->root_pid;
+	process.hostname = (char *)identity->hostname;
+	process.process_name = (char *)identity->process_name;
+	header.libtrace = &x;
+	int error = put_header(block, &header);
+	set_parts(block, packed);
+	return error;
+}
+
+void block_reset(struct block *block)
+{
+	block->front.bytes = block->body.bytes = block->header.bytes = 0;
+	block->position_count = block->num_entries = 0;
+	block->num_events = block->num_dropped = block->first_ns = block->last_ns = 0;
+	block->broken = false;
+}

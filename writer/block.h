@@ -1,0 +1,68 @@
+/*
+ * block.h - one block of the report: collects entries, then seals them under a header with checksum and sequence number.
+ *
+ * Life: block_init(), then again and again { block_put_*() ..., block_seal(), append the parts, block_reset() }. The sealed parts stay valid,
+ * and the same, until block_reset(): a block that could not be written is written again later. One thread; may allocate; does not block.
+ */
+#ifndef WRITER_BLOCK_H
+#define WRITER_BLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "report.pb-c.h"
+#include "writer/batch.h"
+#include "writer/strings.h"
+
+#define BLOCK_BYTES_MAX (1u << 20) /* raw; about 130,000 calls: enough to make header and write() nothing, little to lose or hold */
+#define BLOCK_POSITIONS_MAX 1024u  /* keeps the header under 64 KiB */
+#define BLOCK_FORMAT_VERSION 1u
+
+struct block_buffer {
+	uint8_t *data;
+	size_t bytes, capacity;
+};
+
+struct block {
+	struct block_buffer front; /* entries that are no batches: they are seen first */
+	struct block_buffer body;  /* batches */
+	struct block_buffer header, packed;
+	Libtrace__LanePosition *positions;
+	uint32_t position_count;
+	uint32_t num_entries;
+	uint64_t num_events, num_dropped, first_ns, last_ns;
+	void *zstd; /* NULL = no compression */
+	bool broken; /* memory was short: something is missing */
+	struct iovec parts[3];
+};
+
+/* What a header says of the file as a whole. */
+struct block_identity {
+	uint64_t sequence;
+	uint32_t root_pid;
+	const char *hostname, *process_name, *producer; /* the last one in block 0 only, else NULL */
+	const Libtrace__SessionDetails *session; /* block 0 only */
+};
+
+int block_init(struct block *block, bool compress);
+void block_release(struct block *block);
+bool block_is_empty(const struct block *block);
+
+/* No room for what one chunk of a spool may become. */
+bool block_is_full(const struct block *block, const struct strings *strings);
+
+void block_put_entry(struct block *block, const Libtrace__Entry *entry);
+
+/* Encodes the rows, if any. Times and counts of the header are the caller's: block_note_events(). */
+void block_put_batch(struct block *block, const struct batch *batch);
+void block_note_events(struct block *block, uint64_t count, uint64_t first_ns, uint64_t last_ns);
+
+/* Replaces what was put for the same lane before. Fields as in report.proto. */
+void block_put_position(struct block *block, const Libtrace__LanePosition *position);
+
+/* Adds the pending strings and closes the block: block->parts holds its bytes. Returns 0 or -ENOMEM. */
+int block_seal(struct block *block, struct strings *strings, const struct block_identity *identity);
+void block_reset(struct block *block);
+
+#endif

@@ -1,0 +1,408 @@
+/*
+ * drain.c - records of a lane to rows of batches, a chunk at a time.
+ *
+ * Every segment (what lies in one chunk, at most BATCH_ROWS records) ends with its batches encoded and its position noted, so a block may
+ * be sealed between any two. A record is read once: its owner may be changing it. Nothing allocates per call.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/schema/functions.h"
+#include "writer/writer.h"
+
+#define MASK_48 ((UINT64_C(1) << 48) - 1)
+#define SLOTS_PER_CHUNK (CHUNK_BYTES / RECORD_BYTES)
+_Static_assert(SLOTS_PER_CHUNK <= BATCH_ROWS, "a chunk must fit a batch");
+
+struct segment {
+	struct writer *w;
+	struct spool *spool;
+	struct lane_view *view;
+	const struct record *records; /* of the chunk */
+	uint32_t at, end;             /* slots */
+	uint32_t run;                 /* slot at which the present owner's run began */
+	uint32_t overhead;            /* slots of the run that are no events */
+	bool monotonic;
+	uint64_t least_tick, most_tick, latest_tick;
+};
+
+static struct batch *batch_for(struct segment *s, enum event_kind kind)
+{
+	return s->w->batches[kind];
+}
+
+uint64_t spool_ns(struct writer *w, const struct spool *spool, uint64_t tick)
+{
+	return spool_header(spool)->clock_kind == CLOCK_KIND_TSC ? clockfit_ns(&w->clock, tick) : tick;
+}
+
+static uint64_t segment_ns(struct segment *s, uint64_t tick)
+{
+	return s->monotonic ? tick : clockfit_ns(&s->w->clock, tick);
+}
+
+static struct tally *segment_tally(struct segment *s)
+{
+	return s->view->owner ? &s->view->guest : &s->view->own;
+}
+
+static void note_time(struct writer *w, uint64_t first_ns, uint64_t last_ns)
+{
+	if (first_ns < w->batch_first_ns)
+		w->batch_first_ns = first_ns;
+	if (last_ns > w->batch_last_ns)
+		w->batch_last_ns = last_ns;
+}
+
+/* A new row of a rare kind, its time set. */
+static struct batch *row_add(struct segment *s, enum event_kind kind, uint64_t ns, uint32_t *ret_row)
+{
+	struct batch *b = batch_for(s, kind);
+	uint32_t row = b->count++;
+	for (uint32_t i = 0; i < BATCH_COLUMNS; i++)
+		b->column[i][row] = 0;
+	b->column[0][row] = ns;
+	note_time(s->w, ns, ns);
+	*ret_row = row;
+	return b;
+}
+
+/* Encodes what the present thread has gathered. `slot` is where its run ends. */
+static void run_end(struct segment *s, uint32_t slot)
+{
+	struct writer *w = s->w;
+	struct tally *tally = segment_tally(s);
+	uint64_t rows = 0;
+	for (uint32_t kind = 1; kind < EVENT_KINDS; kind++) {
+		struct batch *b = w->batches[kind];
+		if (!b->count)
+			continue;
+		b->process = s->view->owner ? s->view->owner : s->spool->id;
+		b->tid = s->view->tid;
+		block_put_batch(&w->block, b);
+		rows += b->count;
+		b->count = 0;
+	}
+	block_note_events(&w->block, rows, w->batch_first_ns, w->batch_last_ns);
+	tally->produced += slot - s->run - s->overhead;
+	tally->written += rows;
+	w->total_events += rows;
+	w->batch_first_ns = UINT64_MAX;
+	w->batch_last_ns = 0;
+	s->run = slot;
+	s->overhead = 0;
+}
+
+static inline void call_put(struct segment *s, struct batch *b, const struct record *r, uint64_t word)
+{
+	uint32_t row = b->count, fn = (uint32_t)(word & RECORD_KIND_MASK);
+	uint64_t ticks = word >> RECORD_LENGTH_SHIFT, flags = word >> RECORD_FLAGS_SHIFT & 15, result = r->a, other = r->b;
+	uint64_t start = r->tick, duration = ticks;
+	if (!s->monotonic) {
+		duration = clockfit_duration_ns(&s->w->clock, start, ticks);
+		start = clockfit_ns(&s->w->clock, start);
+	}
+	if (__builtin_expect(r->tick < s->least_tick || r->tick + ticks > s->most_tick, 0))
+		segment_tally(s)->impossible++;
+	bool lock = fn_is_lock(fn);
+	b->column[OSRT_CALL_START][row] = start;
+	b->column[OSRT_CALL_DURATION][row] = duration;
+	b->column[OSRT_CALL_FUNCTION][row] = strings_function_id(&s->w->strings, fn);
+	b->column[OSRT_CALL_RETURN][row] = lock ? (uint64_t)(int64_t)(int32_t)result : result;
+	b->column[OSRT_CALL_ERRNO][row] = other >> 48;
+	b->column[OSRT_CALL_OBJECT][row] = other & MASK_48;
+	b->column[OSRT_CALL_HOLDER][row] = lock ? result >> 32 : 0;
+	b->column[OSRT_CALL_FLAGS][row] = flags;
+	b->count = row + 1;
+	if (r->tick + ticks > s->latest_tick)
+		s->latest_tick = r->tick + ticks;
+	note_time(s->w, start, start + duration);
+	if (__builtin_expect(flags != 0, 0)) {
+		segment_tally(s)->abandoned += (flags & RECORD_ABANDONED) != 0;
+		segment_tally(s)->unfinished += (flags & RECORD_UNFINISHED) != 0;
+	}
+}
+
+static size_t text_bytes(const char *text, size_t limit)
+{
+	return strnlen(text, limit);
+}
+
+/* Before records of a thread whose start is not known come in: the lane itself says whose it is now. */
+static void thread_guess(struct segment *s)
+{
+	struct lane *lane = lane_of(s->spool, s->view);
+	s->view->tid = lane ? __atomic_load_n(&lane->tid, __ATOMIC_RELAXED) : 0;
+}
+
+static void guest_leave(struct segment *s, uint64_t ns, bool killed)
+{
+	if (!s->view->owner)
+		return;
+	process_guest_end(s->w, s->spool, s->view, ns, killed);
+	s->view->owner = s->view->owner_pid = 0;
+	s->view->guest = (struct tally){0};
+	s->view->guest_execs = false;
+}
+
+static void put_thread_start(struct segment *s, const struct record *r, const uint8_t *payload, uint32_t bytes, uint32_t slots)
+{
+	struct thread_start start = {0};
+	uint64_t ns = segment_ns(s, r->tick);
+	uint32_t row;
+	memcpy(&start, payload, bytes < sizeof(start) ? bytes : sizeof(start));
+	run_end(s, s->at);
+	guest_leave(s, ns, false);
+	s->overhead += slots - 1;
+	s->view->tid = (uint32_t)r->a;
+	if (start.flags & THREAD_RESUMED) {
+		s->overhead++;
+		return;
+	}
+	if (start.flags & THREAD_VFORK_CHILD) {
+		s->view->owner_pid = (uint32_t)r->b;
+		s->view->owner = process_guest(s->w, s->spool, (uint32_t)r->b, ns);
+	}
+	struct batch *b = row_add(s, EVENT_THREAD_START, ns, &row);
+	b->column[THREAD_START_NAME][row] = strings_id(&s->w->strings, start.name, text_bytes(start.name, sizeof(start.name)));
+	b->column[THREAD_START_PARENT_TID][row] = start.parent_tid;
+	b->column[THREAD_START_FLAGS][row] = start.flags;
+}
+
+static void put_thread_end(struct segment *s, const struct record *r)
+{
+	uint32_t row;
+	row_add(s, EVENT_THREAD_END, segment_ns(s, r->tick), &row);
+	run_end(s, s->at + 1);
+	s->view->tid = 0;
+}
+
+static void put_thread_name(struct segment *s, const struct record *r)
+{
+	uint32_t row;
+	char name[16];
+	memcpy(name, &r->a, 8);
+	memcpy(name + 8, &r->b, 8);
+	struct batch *b = row_add(s, EVENT_THREAD_NAME, segment_ns(s, r->tick), &row);
+	b->column[THREAD_NAME_NAME][row] = strings_id(&s->w->strings, name, text_bytes(name, sizeof(name)));
+}
+
+static void summary_put(struct segment *s, uint64_t ns, uint32_t fn, uint64_t count, uint64_t total_ns)
+{
+	uint32_t row;
+	struct batch *b = row_add(s, EVENT_OSRT_SUMMARY, ns, &row);
+	b->column[OSRT_SUMMARY_FUNCTION][row] = strings_function_id(&s->w->strings, fn);
+	b->column[OSRT_SUMMARY_COUNT][row] = count;
+	b->column[OSRT_SUMMARY_TOTAL][row] = total_ns;
+	segment_tally(s)->summarized += count;
+}
+
+/* Length of time in ns of a sum of ticks, which began nowhere. */
+static uint64_t sum_ns(struct segment *s, uint64_t ticks)
+{
+	return s->monotonic ? ticks : clockfit_scale(&s->w->clock, ticks);
+}
+
+static void gap_put(struct segment *s, uint64_t reason, uint64_t count, uint64_t first_tick, uint64_t last_tick)
+{
+	uint32_t row;
+	uint64_t first_ns = segment_ns(s, first_tick), last_ns = segment_ns(s, last_tick);
+	struct batch *b = row_add(s, EVENT_GAP, first_ns, &row);
+	b->column[GAP_DURATION][row] = last_ns > first_ns ? last_ns - first_ns : 0;
+	b->column[GAP_COUNT][row] = count;
+	b->column[GAP_REASON][row] = reason;
+	s->w->block.num_dropped += count;
+	s->w->total_dropped += count;
+}
+
+/* Until its spool is seen: it may outlive everybody else before it makes one. */
+static void child_remember(struct writer *w, uint32_t pid)
+{
+	if (!pid || w->child_count == CHILDREN_KEPT)
+		return;
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd >= 0 && process_known(w, pid))
+		close(pidfd);
+	else if (pidfd >= 0)
+		w->children[w->child_count++] = (struct child){pid, pidfd};
+}
+
+static void put_child(struct segment *s, const struct record *r, bool exec, const char *path, uint32_t bytes)
+{
+	uint32_t row, verdict = (uint32_t)r->b, how = (uint32_t)(r->b >> 32);
+	uint32_t self = s->view->owner ? s->view->owner_pid : s->spool->pid;
+	uint32_t pid = exec ? self : (uint32_t)r->a;
+	uint64_t ns = segment_ns(s, r->tick);
+	size_t length = text_bytes(path, bytes);
+	struct batch *b = row_add(s, EVENT_CHILD, ns, &row);
+	b->column[CHILD_PID][row] = pid;
+	b->column[CHILD_HOW][row] = exec ? CHILD_EXEC : how;
+	b->column[CHILD_VERDICT][row] = verdict;
+	b->column[CHILD_PATH][row] = strings_id(&s->w->strings, path, length);
+	if (!exec && !verdict && (how == CHILD_FORK || how == CHILD_CLONE))
+		child_remember(s->w, pid);
+	struct last_exec *last = &s->spool->exec;
+	if (exec || (verdict && verdict != VERDICT_MISSING && pid)) {
+		char copy[sizeof(last->path)];
+		length = length < sizeof(copy) ? length : sizeof(copy) - 1;
+		memcpy(copy, path, length);
+		copy[length] = 0;
+		if (exec) {
+			last->verdict = verdict;
+			last->ns = ns;
+			memcpy(last->path, copy, sizeof(copy));
+			s->view->guest_execs = s->view->owner != 0;
+		} else {
+			process_untraced(s->w, pid, self, 0, verdict, ns, copy);
+		}
+	}
+}
+
+static void put_path(struct segment *s, const struct record *r, const char *path, uint32_t bytes)
+{
+	uint32_t row;
+	struct batch *b = row_add(s, EVENT_FILE_PATH, segment_ns(s, r->tick), &row);
+	b->column[FILE_PATH_DESCRIPTOR][row] = r->a;
+	b->column[FILE_PATH_OPEN_FLAGS][row] = r->b >> 32;
+	b->column[FILE_PATH_MODE][row] = (uint32_t)r->b;
+	b->column[FILE_PATH_PATH][row] = strings_id(&s->w->strings, path, text_bytes(path, bytes));
+}
+
+/* Any record but a call. Returns the slots it takes, 0 when it cannot be. */
+static uint32_t other_put(struct segment *s, const struct record *r, uint64_t word)
+{
+	uint64_t bytes = word >> RECORD_LENGTH_SHIFT;
+	uint32_t kind = (uint32_t)(word & RECORD_KIND_MASK), left = s->end - s->at;
+	if (kind == REC_PAD) {
+		s->overhead += left;
+		return left;
+	}
+	if (bytes > (uint64_t)(left - 1) * RECORD_BYTES)
+		return 0;
+	uint32_t slots = 1 + (uint32_t)((bytes + RECORD_BYTES - 1) / RECORD_BYTES);
+	const uint8_t *payload = (const uint8_t *)(r + 1);
+	if (kind == REC_THREAD_START) {
+		put_thread_start(s, r, payload, (uint32_t)bytes, slots);
+		return slots;
+	}
+	s->overhead += slots - 1;
+	switch (kind) {
+	case REC_THREAD_END:
+		put_thread_end(s, r);
+		return slots;
+	case REC_THREAD_NAME:
+		put_thread_name(s, r);
+		return slots;
+	case REC_SUMMARY:
+		summary_put(s, segment_ns(s, r->tick), (uint32_t)(r->a >> 48), r->a & MASK_48, sum_ns(s, r->b));
+		return slots;
+	case REC_GAP:
+		gap_put(s, r->a >> 48, r->a & MASK_48, r->b, r->tick);
+		return slots;
+	case REC_CHILD:
+	case REC_EXEC:
+		put_child(s, r, kind == REC_EXEC, (const char *)payload, (uint32_t)bytes);
+		return slots;
+	case REC_PATH:
+		put_path(s, r, (const char *)payload, (uint32_t)bytes);
+		return slots;
+	default:
+		return 0;
+	}
+}
+
+/* Returns false at a record that cannot be. */
+static bool segment_decode(struct segment *s)
+{
+	struct batch *calls = batch_for(s, EVENT_OSRT_CALL);
+	uint32_t functions = fn_count();
+	while (s->at < s->end) {
+		const struct record *r = &s->records[s->at];
+		uint64_t word = __atomic_load_n(&r->word, __ATOMIC_RELAXED);
+		if (__builtin_expect(!s->view->tid, 0) && (word & RECORD_KIND_MASK) != REC_THREAD_START)
+			thread_guess(s);
+		if (__builtin_expect((word & RECORD_KIND_MASK) < functions, 1)) {
+			call_put(s, calls, r, word);
+			s->at++;
+			continue;
+		}
+		uint32_t slots = other_put(s, r, word);
+		if (!slots)
+			return false;
+		s->at += slots;
+	}
+	return true;
+}
+
+static void segment_init(struct segment *s, struct writer *w, struct spool *spool, struct lane_view *view)
+{
+	const struct spool_header *h = spool_header(spool);
+	*s = (struct segment){.w = w, .spool = spool, .view = view};
+	s->monotonic = h->clock_kind != CLOCK_KIND_TSC;
+	s->least_tick = h->first.tick;
+	s->most_tick = w->other_boot ? UINT64_MAX : s->monotonic ? w->now.mono_ns : w->now.tick;
+	w->batch_first_ns = UINT64_MAX;
+	w->batch_last_ns = 0;
+}
+
+void lane_mark(struct writer *w, struct spool *spool, struct lane_view *view)
+{
+	Libtrace__LanePosition p = LIBTRACE__LANE_POSITION__INIT;
+	p.has_process = p.has_lane = p.has_position = p.has_tid = p.has_events = 1;
+	p.process = spool->id;
+	p.lane = view->index;
+	p.position = view->position;
+	p.tid = view->tid;
+	p.events = view->own.written;
+	p.has_owner = p.has_owner_events = view->owner != 0;
+	p.owner = view->owner;
+	p.owner_events = view->guest.written;
+	p.has_summarized = (p.summarized = view->own.summarized) != 0;
+	p.has_abandoned = (p.abandoned = view->own.abandoned) != 0;
+	p.has_impossible_times = (p.impossible_times = view->own.impossible) != 0;
+	p.has_unfinished = (p.unfinished = view->own.unfinished) != 0;
+	p.has_closed = p.closed = view->closed;
+	block_put_position(&w->block, &p);
+	view->touched = true;
+}
+
+static void lane_damage(struct spool *spool, struct lane_view *view)
+{
+	view->damaged = true;
+	spool->damaged_lanes++;
+}
+
+/* One segment: up to `head` or the end of the chunk. */
+static int segment_drain(struct writer *w, struct spool *spool, struct lane_view *view, uint64_t head)
+{
+	struct lane *lane = lane_of(spool, view);
+	uint64_t number = view->position / CHUNK_BYTES, chunk_end = (number + 1) * CHUNK_BYTES;
+	uint64_t end = head < chunk_end ? head : chunk_end;
+	uint64_t offset = lane ? __atomic_load_n(&lane->chunk[number % LANE_CHUNKS_MAX], __ATOMIC_RELAXED) : 0;
+	struct segment s;
+	segment_init(&s, w, spool, view);
+	s.records = spool_at(spool, offset, CHUNK_BYTES); /* may map the file anew: no pointer into it outlives this */
+	s.at = s.run = (uint32_t)(view->position % CHUNK_BYTES / RECORD_BYTES);
+	s.end = (uint32_t)((end - number * CHUNK_BYTES) / RECORD_BYTES);
+	bool sound = s.records && segment_decode(&s);
+	if (s.records)
+		run_end(&s, s.at);
+	if (s.latest_tick > spool->latest_tick)
+		spool->latest_tick = s.latest_tick;
+	view->position = number * CHUNK_BYTES + (uint64_t)s.at * RECORD_BYTES;
+	if (!sound)
+		lane_damage(spool, view);
+	lane_mark(w, spool, view);
+	return writer_make_room(w);
+}
+
+int lane_drain(struct writer *w, struct spool *spool, struct lane_view *view)
+{
+	int error = 0;
+	while (!error && !view->damaged && view->position < view->head)
+		error = segment_drain(w, spool, view, view->head);
+	return error;
+}

@@ -1,0 +1,203 @@
+/*
+ * finish.c - the last rows of a lane whose process has ended: what was still open, nested, summed or missing.
+ *
+ * The process may have died between two stores, so each of these may also be among the last records of the lane: those are looked
+ * at before a row is made.
+ */
+#include <string.h>
+
+#include "common/schema/functions.h"
+#include "writer/writer.h"
+
+#define MASK_48 ((UINT64_C(1) << 48) - 1)
+#define LOOK_BACK (NESTED_RECORDS + OPEN_CALLS + 4u) /* records that one interrupted step can have left behind */
+
+struct finish {
+	struct writer *w;
+	struct spool *spool;
+	struct lane_view *view;
+	const struct lane *lane;
+	uint64_t end_tick;
+	struct record recent[LOOK_BACK];
+	uint32_t recent_count;
+	uint64_t rows, dropped;
+	uint64_t first_ns, last_ns;
+};
+
+/* The slots before the position, as far as their chunk still holds them. Payloads among them are taken for records: harmless. */
+static void recent_load(struct finish *f)
+{
+	uint64_t position = f->view->position;
+	while (f->recent_count < LOOK_BACK && position >= RECORD_BYTES) {
+		position -= RECORD_BYTES;
+		uint64_t offset = f->lane->chunk[position / CHUNK_BYTES % LANE_CHUNKS_MAX];
+		const uint8_t *chunk = spool_at(f->spool, offset, CHUNK_BYTES);
+		f->lane = lane_of(f->spool, f->view); /* the file may have been mapped anew */
+		if (!chunk || !f->lane)
+			return;
+		memcpy(&f->recent[f->recent_count++], chunk + position % CHUNK_BYTES, RECORD_BYTES);
+	}
+}
+
+static bool is_recorded(const struct finish *f, uint64_t tick, uint64_t kind)
+{
+	for (uint32_t i = 0; i < f->recent_count; i++)
+		if (f->recent[i].tick == tick && (f->recent[i].word & RECORD_KIND_MASK) == kind)
+			return true;
+	return false;
+}
+
+static uint64_t finish_ns(const struct finish *f, uint64_t tick)
+{
+	return spool_ns(f->w, f->spool, tick);
+}
+
+static struct tally *finish_tally(struct finish *f)
+{
+	return f->view->owner ? &f->view->guest : &f->view->own;
+}
+
+static struct batch *row_add(struct finish *f, enum event_kind kind, uint64_t ns, uint32_t *ret_row)
+{
+	struct batch *b = f->w->batches[kind];
+	*ret_row = b->count++;
+	for (uint32_t i = 0; i < BATCH_COLUMNS; i++)
+		b->column[i][*ret_row] = 0;
+	b->column[0][*ret_row] = ns;
+	f->first_ns = ns < f->first_ns ? ns : f->first_ns;
+	f->last_ns = ns > f->last_ns ? ns : f->last_ns;
+	finish_tally(f)->produced++;
+	return b;
+}
+
+static void call_add(struct finish *f, uint64_t tick, uint64_t ticks, uint32_t fn, uint64_t flags, uint64_t a, uint64_t b48)
+{
+	uint32_t row;
+	uint64_t ns = finish_ns(f, tick), end_ns = finish_ns(f, tick + ticks);
+	bool lock = fn_is_lock(fn);
+	struct batch *b = row_add(f, EVENT_OSRT_CALL, ns, &row);
+	b->column[OSRT_CALL_DURATION][row] = end_ns > ns ? end_ns - ns : 0;
+	b->column[OSRT_CALL_FUNCTION][row] = strings_function_id(&f->w->strings, fn);
+	b->column[OSRT_CALL_RETURN][row] = lock ? (uint64_t)(int64_t)(int32_t)a : a;
+	b->column[OSRT_CALL_HOLDER][row] = lock ? a >> 32 : 0;
+	b->column[OSRT_CALL_ERRNO][row] = b48 >> 48;
+	b->column[OSRT_CALL_OBJECT][row] = b48 & MASK_48;
+	b->column[OSRT_CALL_FLAGS][row] = flags;
+	f->last_ns = end_ns > f->last_ns ? end_ns : f->last_ns;
+	finish_tally(f)->unfinished += (flags & RECORD_UNFINISHED) != 0;
+	finish_tally(f)->abandoned += (flags & RECORD_ABANDONED) != 0;
+}
+
+static void open_finish(struct finish *f, const struct open_call *shared)
+{
+	struct open_call open = *shared;
+	if (!open.kind || !open.tick || open.kind >= fn_count() || open.tick > f->end_tick || is_recorded(f, open.tick, open.kind))
+		return;
+	call_add(f, open.tick, f->end_tick - open.tick, (uint32_t)open.kind, RECORD_UNFINISHED, 0, 0);
+}
+
+static void nested_finish(struct finish *f)
+{
+	uint32_t count = f->lane->nested_count < NESTED_RECORDS ? f->lane->nested_count : NESTED_RECORDS;
+	for (uint32_t i = 0; i < count; i++) {
+		struct record r = f->lane->nested[i];
+		uint64_t kind = r.word & RECORD_KIND_MASK;
+		if (!r.tick || kind >= fn_count() || is_recorded(f, r.tick, kind))
+			continue;
+		uint64_t flags = (r.word >> RECORD_FLAGS_SHIFT & 15) | RECORD_NESTED;
+		call_add(f, r.tick, r.word >> RECORD_LENGTH_SHIFT, (uint32_t)kind, flags, r.a, r.b);
+	}
+}
+
+/* The sum that was on its way into a record may be there already. */
+static bool sum_is_recorded(const struct finish *f, uint32_t fn)
+{
+	return f->lane->flushing == fn + 1 && f->recent_count && (f->recent[0].word & RECORD_KIND_MASK) == REC_SUMMARY &&
+	       f->recent[0].a >> 48 == fn;
+}
+
+static void sums_finish(struct finish *f)
+{
+	bool monotonic = spool_header(f->spool)->clock_kind != CLOCK_KIND_TSC;
+	for (uint32_t fn = 0; fn < fn_count(); fn++) {
+		struct fn_sum sum = f->lane->sums[fn];
+		uint32_t row;
+		if (!sum.count || sum_is_recorded(f, fn))
+			continue;
+		struct batch *b = row_add(f, EVENT_OSRT_SUMMARY, finish_ns(f, f->end_tick), &row);
+		b->column[OSRT_SUMMARY_FUNCTION][row] = strings_function_id(&f->w->strings, fn);
+		b->column[OSRT_SUMMARY_COUNT][row] = sum.count;
+		b->column[OSRT_SUMMARY_TOTAL][row] = monotonic ? sum.ticks : clockfit_scale(&f->w->clock, sum.ticks);
+		finish_tally(f)->summarized += sum.count;
+	}
+}
+
+static void gap_finish(struct finish *f)
+{
+	uint64_t count = f->lane->gap_count, reason = f->lane->gap_reason;
+	uint32_t row;
+	if (!count)
+		return;
+	uint64_t first_ns = finish_ns(f, f->lane->gap_first_tick), last_ns = finish_ns(f, f->lane->gap_last_tick);
+	struct batch *b = row_add(f, EVENT_GAP, first_ns, &row);
+	b->column[GAP_DURATION][row] = last_ns > first_ns ? last_ns - first_ns : 0;
+	b->column[GAP_COUNT][row] = count;
+	b->column[GAP_REASON][row] = reason;
+	f->dropped += count;
+}
+
+/* A thread that has recorded its end but not yet given back the lane is over. */
+static bool is_leased(const struct finish *f)
+{
+	return __atomic_load_n(&f->lane->state, __ATOMIC_ACQUIRE) == LANE_LEASED &&
+	       !(f->recent_count && (f->recent[0].word & RECORD_KIND_MASK) == REC_THREAD_END && f->recent[0].a == f->lane->tid);
+}
+
+static void rows_encode(struct finish *f)
+{
+	struct writer *w = f->w;
+	for (uint32_t kind = 1; kind < EVENT_KINDS; kind++) {
+		struct batch *b = w->batches[kind];
+		if (!b->count)
+			continue;
+		b->process = f->view->owner ? f->view->owner : f->spool->id;
+		b->tid = f->view->tid;
+		block_put_batch(&w->block, b);
+		f->rows += b->count;
+		b->count = 0;
+	}
+	block_note_events(&w->block, f->rows, f->first_ns, f->last_ns);
+	finish_tally(f)->written += f->rows;
+	w->block.num_dropped += f->dropped;
+	w->total_dropped += f->dropped;
+	w->total_events += f->rows;
+}
+
+int lane_finish(struct writer *w, struct spool *spool, struct lane_view *view, uint64_t end_tick)
+{
+	static struct finish f; /* half a kilobyte of records: not on the stack of every caller */
+	f = (struct finish){.w = w, .spool = spool, .view = view, .lane = lane_of(spool, view), .end_tick = end_tick, .first_ns = UINT64_MAX};
+	if (f.lane) {
+		recent_load(&f);
+		if (!view->tid)
+			view->tid = f.lane ? f.lane->tid : 0;
+	}
+	if (f.lane && is_leased(&f)) {
+		uint32_t depth = f.lane->open_depth < OPEN_CALLS ? f.lane->open_depth : OPEN_CALLS, row;
+		for (uint32_t i = 0; i < depth; i++)
+			open_finish(&f, &f.lane->open_stack[i]);
+		open_finish(&f, &f.lane->open);
+		nested_finish(&f);
+		sums_finish(&f);
+		row_add(&f, EVENT_THREAD_END, finish_ns(&f, end_tick), &row);
+	}
+	if (f.lane)
+		gap_finish(&f);
+	rows_encode(&f);
+	if (view->owner)
+		process_guest_end(w, spool, view, finish_ns(&f, end_tick), true);
+	view->owner = 0;
+	view->closed = true;
+	lane_mark(w, spool, view);
+	return writer_make_room(w);
+}

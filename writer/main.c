@@ -1,0 +1,104 @@
+/*
+ * main.c - libtrace-writer: options, and becoming a process that nobody notices.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/tree.h"
+#include "writer/writer.h"
+
+static int usage(void)
+{
+	fputs("usage: libtrace-writer --tree DIR [--foreground]\n"
+	      "       libtrace-writer --recover DIR [-o FILE]\n",
+	      stderr);
+	return 2;
+}
+
+static void limit_raise(int resource)
+{
+	struct rlimit limit;
+	if (!getrlimit(resource, &limit)) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(resource, &limit);
+	}
+}
+
+static void signals_ignore(void)
+{
+	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXFSZ, SIGTSTP, SIGUSR1, SIGUSR2, SIGALRM};
+	sigset_t none;
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		signal(ignored[i], SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* A descriptor of the program's that we kept open would keep its pipes from ending. */
+static void descriptors_close(bool keep_output)
+{
+	int null = open("/dev/null", O_RDWR);
+	for (int fd = 0; fd < 3 && null >= 0 && !keep_output; fd++)
+		dup2(null, fd);
+	if (null > TREE_WRITER_LOCK_FD || (null >= 0 && keep_output))
+		close(null);
+	if (syscall(SYS_close_range, TREE_WRITER_LOCK_FD + 1, UINT_MAX, 0) == 0)
+		return;
+	for (int fd = TREE_WRITER_LOCK_FD + 1; fd < 65536; fd++)
+		close(fd);
+}
+
+static void detach(bool foreground)
+{
+	signals_ignore();
+	limit_raise(RLIMIT_FSIZE);
+	limit_raise(RLIMIT_NOFILE);
+	if (!foreground)
+		setsid();
+	descriptors_close(foreground);
+	fcntl(TREE_WRITER_LOCK_FD, F_SETFD, FD_CLOEXEC);
+	if (chdir("/"))
+		return; /* then a mounted directory stays busy: no reason to write no report */
+}
+
+int main(int argc, char **argv)
+{
+	const char *tree = NULL, *recover = NULL, *output = NULL;
+	char dir[PATH_MAX];
+	bool foreground = false;
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--tree") && i + 1 < argc)
+			tree = argv[++i];
+		else if (!strcmp(argv[i], "--recover") && i + 1 < argc)
+			recover = argv[++i];
+		else if (!strcmp(argv[i], "-o") && i + 1 < argc)
+			output = argv[++i];
+		else if (!strcmp(argv[i], "--foreground"))
+			foreground = true;
+		else
+			return usage();
+	}
+	if (!tree == !recover || (output && !recover))
+		return usage();
+	if (!realpath(tree ? tree : recover, dir)) {
+		fprintf(stderr, "libtrace: writer: %s: %s\n", tree ? tree : recover, strerror(errno));
+		return 1;
+	}
+	if (recover) {
+		limit_raise(RLIMIT_FSIZE);
+		signal(SIGXFSZ, SIG_IGN);
+		return recover_tree(dir, output);
+	}
+	detach(foreground);
+	return follow_tree(dir, TREE_WRITER_LOCK_FD);
+}

@@ -1,0 +1,309 @@
+/*
+ * process.c - what the report says of each process: where it came from, what it ran, how it ended, whether it was traced.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "writer/writer.h"
+
+#define ARGUMENTS_MAX 1024u
+
+const char *verdict_text(uint32_t verdict)
+{
+	switch (verdict) {
+#define VERDICT(number, id, text) \
+	case number: \
+		return text;
+#include "common/schema/events.def"
+	default:
+		return "not traced";
+	}
+}
+
+uint32_t process_known(const struct writer *w, uint32_t pid)
+{
+	for (uint32_t i = w->known_count; i-- > 0;)
+		if (w->known[i].pid == pid)
+			return w->known[i].id;
+	return 0;
+}
+
+void process_remember(struct writer *w, uint32_t pid, uint32_t id)
+{
+	if (w->known_count == w->known_capacity) {
+		uint32_t capacity = w->known_capacity ? w->known_capacity * 2 : 64;
+		struct known_process *known = realloc(w->known, capacity * sizeof(*known));
+		if (!known)
+			return;
+		w->known = known;
+		w->known_capacity = capacity;
+	}
+	w->known[w->known_count++] = (struct known_process){pid, id, false};
+}
+
+/* The latest one of the pid was replaced by another program, so the next one of the pid is its successor. */
+static void known_replaced(struct writer *w, uint32_t id)
+{
+	for (uint32_t i = w->known_count; i-- > 0;)
+		if (w->known[i].id == id)
+			w->known[i].replaced = true;
+}
+
+/* Length of the UTF-8 sequence at `p`, 0 when it is none. */
+static unsigned utf8_length(const unsigned char *p)
+{
+	unsigned length = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
+	for (unsigned i = 1; i < length; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	return length;
+}
+
+/* Fields of type string must be UTF-8, or strict readers refuse the whole entry. */
+static char *utf8_clean(char *text)
+{
+	for (unsigned char *p = (unsigned char *)text; *p;) {
+		unsigned length = utf8_length(p);
+		if (!length)
+			*p = '?';
+		p += length ? length : 1;
+	}
+	return text;
+}
+
+struct texts { /* a checked copy of spool_header.text */
+	char data[SPOOL_TEXT_BYTES + 1];
+	char *exe, *cwd;
+	ProtobufCBinaryData arguments[ARGUMENTS_MAX];
+	size_t count;
+	bool truncated;
+};
+
+/* The next `bytes` of the text as a string of its own. */
+static char *text_cut(struct texts *t, size_t *at, uint32_t bytes)
+{
+	if (!bytes || bytes > SPOOL_TEXT_BYTES - *at)
+		return NULL;
+	char *text = t->data + *at;
+	*at += bytes;
+	return memchr(text, 0, bytes) ? text : NULL;
+}
+
+static void texts_load(struct texts *t, const struct spool_header *h)
+{
+	size_t at = 0;
+	memcpy(t->data, h->text, SPOOL_TEXT_BYTES);
+	t->data[SPOOL_TEXT_BYTES] = 0;
+	t->exe = text_cut(t, &at, h->exe_bytes);
+	t->cwd = text_cut(t, &at, h->cwd_bytes);
+	size_t end = at + h->argv_bytes;
+	t->count = 0;
+	t->truncated = h->argv_truncated != 0 || end > SPOOL_TEXT_BYTES;
+	if (end > SPOOL_TEXT_BYTES)
+		end = SPOOL_TEXT_BYTES;
+	while (at < end && t->count < ARGUMENTS_MAX) {
+		size_t bytes = strnlen(t->data + at, end - at);
+		t->arguments[t->count++] = (ProtobufCBinaryData){bytes, (uint8_t *)t->data + at};
+		at += bytes + 1;
+	}
+	t->truncated |= at < end;
+}
+
+static void put_process(struct writer *w, Libtrace__Process *message)
+{
+	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
+	entry.process = message;
+	block_put_entry(&w->block, &entry);
+}
+
+/* The process that this one replaced: the same pid, ended by exec or about to be. */
+static uint32_t previous_of(struct writer *w, const struct spool *spool)
+{
+	for (uint32_t i = w->spools.count; i-- > 0;) {
+		struct spool *other = w->spools.all[i];
+		if (other != spool && other->pid == spool->pid && other->id && other->start_ns <= spool->start_ns &&
+		    spool_header(other)->pid_namespace == spool_header(spool)->pid_namespace) {
+			other->dead = true;
+			return other->id;
+		}
+	}
+	for (uint32_t i = w->known_count; i-- > 0;)
+		if (w->known[i].pid == spool->pid)
+			return w->known[i].replaced ? w->known[i].id : 0;
+	return 0;
+}
+
+static void fill_begin(struct writer *w, const struct spool *spool, Libtrace__Process *m, struct texts *texts)
+{
+	const struct spool_header *h = spool_header(spool);
+	texts_load(texts, h);
+	m->has_pid = m->has_parent_pid = m->has_start_ns = m->has_traced = m->has_uid = m->has_threshold_ns = m->has_clock_kind = 1;
+	m->pid = spool->pid;
+	m->parent_pid = spool->ppid;
+	m->start_ns = spool->start_ns;
+	m->executable = texts->exe && *texts->exe ? utf8_clean(texts->exe) : NULL;
+	m->work_directory = texts->cwd && *texts->cwd ? utf8_clean(texts->cwd) : NULL;
+	m->n_arguments = texts->count;
+	m->arguments = texts->arguments;
+	m->has_arguments_truncated = m->arguments_truncated = texts->truncated;
+	m->traced = LIBTRACE__TRACED__TRACED_YES;
+	m->has_forked = m->forked = h->forked != 0;
+	m->uid = h->uid;
+	m->threshold_ns = h->threshold_ns;
+	m->clock_kind = h->clock_kind;
+	m->previous_id = previous_of(w, spool);
+	m->has_previous_id = m->previous_id != 0;
+	m->spool = (char *)spool->name;
+}
+
+static void children_forget(struct writer *w, uint32_t pid)
+{
+	for (uint32_t i = 0; i < w->child_count;)
+		if (w->children[i].pid == pid) {
+			close(w->children[i].pidfd);
+			w->children[i] = w->children[--w->child_count];
+		} else {
+			i++;
+		}
+}
+
+void process_begin(struct writer *w, struct spool *spool)
+{
+	static struct texts texts;
+	const struct spool_header *h = spool_header(spool);
+	const struct adopted_process *adopted = adopted_find(w, spool->name);
+	spool->start_ns = h->first.mono_ns;
+	spool->announced = true;
+	children_forget(w, spool->pid);
+	if (adopted) {
+		spool->id = adopted->id;
+		spool->finished = adopted->finished;
+		process_remember(w, spool->pid, spool->id);
+		return;
+	}
+	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
+	spool->id = w->next_process_id++;
+	message.has_id = 1;
+	message.id = spool->id;
+	fill_begin(w, spool, &message, &texts);
+	put_process(w, &message);
+	process_remember(w, spool->pid, spool->id);
+	w->total_processes++;
+}
+
+static void fill_end(const struct spool *spool, Libtrace__Process *m, char *reason)
+{
+	const struct spool_header *h = spool_header(spool);
+	m->has_end = 1;
+	switch (__atomic_load_n(&h->state, __ATOMIC_ACQUIRE)) {
+	case SPOOL_EXITED:
+		m->end = LIBTRACE__PROCESS_END__END_EXIT;
+		m->has_exit_status = 1;
+		m->exit_status = h->exit_status;
+		break;
+	case SPOOL_EXEC:
+		m->end = LIBTRACE__PROCESS_END__END_EXEC;
+		break;
+	case SPOOL_OFF:
+		m->end = LIBTRACE__PROCESS_END__END_KILLED;
+		m->has_traced = 1;
+		m->traced = LIBTRACE__TRACED__TRACED_PARTLY;
+		memcpy(reason, h->off_reason, sizeof(h->off_reason));
+		m->reason = utf8_clean(reason);
+		break;
+	default:
+		m->end = LIBTRACE__PROCESS_END__END_KILLED;
+	}
+}
+
+void process_end(struct writer *w, struct spool *spool, uint64_t end_ns)
+{
+	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
+	char reason[sizeof(spool_header(spool)->off_reason) + 1] = "";
+	message.has_id = message.has_end_ns = 1;
+	message.id = spool->id;
+	message.end_ns = end_ns;
+	fill_end(spool, &message, reason);
+	put_process(w, &message);
+	if (message.end == LIBTRACE__PROCESS_END__END_EXEC)
+		known_replaced(w, spool->id);
+	if (message.end == LIBTRACE__PROCESS_END__END_EXEC && spool->exec.verdict)
+		process_untraced(w, spool->pid, spool->ppid, spool->id, spool->exec.verdict, spool->exec.ns, spool->exec.path);
+	if (spool->damaged || spool->damaged_lanes)
+		writer_note(w, spool->pid, end_ns, "spool '%s' is damaged: %llu of its %u lanes could not be read to their end", spool->name,
+			    (unsigned long long)spool->damaged_lanes, spool->lane_count);
+	clock_points_put(w, spool->id);
+	receipt_put(w, spool);
+}
+
+uint32_t process_guest(struct writer *w, const struct spool *spool, uint32_t pid, uint64_t start_ns)
+{
+	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
+	message.has_id = message.has_pid = message.has_parent_pid = message.has_start_ns = message.has_traced = message.has_forked = 1;
+	message.id = w->next_process_id++;
+	message.pid = pid;
+	message.parent_pid = spool->pid;
+	message.start_ns = start_ns;
+	message.traced = LIBTRACE__TRACED__TRACED_YES;
+	message.forked = 1;
+	put_process(w, &message);
+	process_remember(w, pid, message.id);
+	w->total_processes++;
+	return message.id;
+}
+
+/* The program that a vfork child became may have shown its spool before the child's own records were read. */
+static void successor_link(struct writer *w, uint32_t pid, uint32_t guest)
+{
+	for (uint32_t i = w->known_count; i-- > 0;) {
+		if (w->known[i].pid != pid || w->known[i].id == guest)
+			continue;
+		Libtrace__Process message = LIBTRACE__PROCESS__INIT;
+		message.has_id = message.has_previous_id = 1;
+		message.id = w->known[i].id;
+		message.previous_id = guest;
+		put_process(w, &message);
+		return;
+	}
+	known_replaced(w, guest);
+}
+
+void process_guest_end(struct writer *w, const struct spool *spool, struct lane_view *view, uint64_t end_ns, bool killed)
+{
+	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
+	message.has_id = message.has_end_ns = message.has_end = 1;
+	message.id = view->owner;
+	message.end_ns = end_ns;
+	message.end = view->guest_execs ? LIBTRACE__PROCESS_END__END_EXEC
+		      : killed		? LIBTRACE__PROCESS_END__END_KILLED
+					: LIBTRACE__PROCESS_END__END_EXIT;
+	put_process(w, &message);
+	receipt_put_guest(w, view->owner, &view->guest);
+	if (view->guest_execs && !spool->exec.verdict)
+		successor_link(w, view->owner_pid, view->owner);
+	if (view->guest_execs && spool->exec.verdict && spool->exec.verdict != VERDICT_MISSING)
+		process_untraced(w, view->owner_pid, spool->pid, view->owner, spool->exec.verdict, spool->exec.ns, spool->exec.path);
+}
+
+void process_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, uint32_t previous_id, uint32_t verdict, uint64_t ns,
+		      const char *path)
+{
+	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
+	char executable[512];
+	snprintf(executable, sizeof(executable), "%s", path);
+	message.has_id = message.has_pid = message.has_parent_pid = message.has_start_ns = message.has_traced = 1;
+	message.id = w->next_process_id++;
+	message.pid = pid;
+	message.parent_pid = parent_pid;
+	message.start_ns = ns;
+	message.has_previous_id = previous_id != 0;
+	message.previous_id = previous_id;
+	message.executable = *executable ? utf8_clean(executable) : NULL;
+	message.traced = LIBTRACE__TRACED__TRACED_NO;
+	message.reason = (char *)verdict_text(verdict);
+	put_process(w, &message);
+	process_remember(w, pid, message.id);
+	w->total_processes++;
+}

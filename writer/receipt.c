@@ -1,0 +1,118 @@
+/*
+ * receipt.c - what is known of the record keeping of a process: events stored, written, missing; clock; cost.
+ *
+ * `produced` comes from positions and slots, `written` from the rows that were encoded: two ways that must meet.
+ */
+#include <string.h>
+
+#include "writer/writer.h"
+
+static void tally_sum(struct tally *sum, const struct tally *t)
+{
+	sum->produced += t->produced;
+	sum->written += t->written;
+	sum->summarized += t->summarized;
+	sum->abandoned += t->abandoned;
+	sum->impossible += t->impossible;
+	sum->unfinished += t->unfinished;
+}
+
+static void put_receipt(struct writer *w, Libtrace__Receipt *r, const struct tally *t, uint64_t dropped)
+{
+	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
+	r->has_process = r->has_produced = r->has_written = r->has_summarized = r->has_abandoned = 1;
+	r->has_impossible_times = r->has_clock_error_ns = r->has_unfinished = 1;
+	r->produced = t->produced + dropped;
+	r->written = t->written;
+	r->summarized = t->summarized;
+	r->abandoned = t->abandoned;
+	r->impossible_times = t->impossible;
+	r->unfinished = t->unfinished;
+	entry.receipt = r;
+	block_put_entry(&w->block, &entry);
+	if (t->produced != t->written)
+		writer_note(w, 0, w->now.mono_ns, "process %u of the report: %llu events were read but %llu written", r->process,
+			    (unsigned long long)t->produced, (unsigned long long)t->written);
+}
+
+/* Drops of one reason over the process and its lanes. */
+static uint64_t drops_of(struct spool *spool, uint32_t reason)
+{
+	uint64_t count = __atomic_load_n(&spool_header(spool)->dropped[reason], __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < spool->lane_count; i++) {
+		const struct lane *lane = lane_of(spool, spool->lanes[i]);
+		if (lane)
+			count += __atomic_load_n(&lane->dropped[reason], __ATOMIC_RELAXED);
+	}
+	return count;
+}
+
+static uint64_t clock_error(struct writer *w, const struct spool *spool)
+{
+	if (spool_header(spool)->clock_kind != CLOCK_KIND_TSC)
+		return 0;
+	/* Without a second reading of that machine's clock the rate is a guess. */
+	return w->clock.count >= 2 ? w->clock.max_error_ns : UINT32_MAX;
+}
+
+void receipt_put(struct writer *w, const struct spool *spool)
+{
+	Libtrace__Receipt receipt = LIBTRACE__RECEIPT__INIT;
+	Libtrace__Drop drops[DROP_REASONS], *list[DROP_REASONS];
+	struct tally sum = {0};
+	uint64_t dropped = 0;
+	for (uint32_t i = 0; i < spool->lane_count; i++)
+		tally_sum(&sum, &spool->lanes[i]->own);
+	receipt.drops = list;
+	for (uint32_t reason = 0; reason < DROP_REASONS; reason++) {
+		uint64_t count = drops_of((struct spool *)spool, reason);
+		if (!count)
+			continue;
+		Libtrace__Drop *drop = &drops[receipt.n_drops];
+		libtrace__drop__init(drop);
+		drop->has_reason = drop->has_count = 1;
+		drop->reason = reason;
+		drop->count = count;
+		dropped += count;
+		list[receipt.n_drops++] = drop;
+	}
+	const struct spool_header *h = spool_header(spool);
+	receipt.process = spool->id;
+	receipt.has_tracer_ns = 1;
+	receipt.tracer_ns = h->clock_kind == CLOCK_KIND_TSC ? clockfit_scale(&w->clock, h->tracer_ticks) : h->tracer_ticks;
+	receipt.clock_error_ns = clock_error(w, spool);
+	put_receipt(w, &receipt, &sum, dropped);
+}
+
+void receipt_put_guest(struct writer *w, uint32_t id, const struct tally *tally)
+{
+	Libtrace__Receipt receipt = LIBTRACE__RECEIPT__INIT;
+	receipt.process = id;
+	receipt.clock_error_ns = w->clock.max_error_ns;
+	put_receipt(w, &receipt, tally, 0);
+}
+
+void clock_points_put(struct writer *w, uint32_t process)
+{
+	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
+	Libtrace__ClockPoints message = LIBTRACE__CLOCK_POINTS__INIT;
+	static uint64_t columns[3][CLOCKFIT_POINTS];
+	uint32_t step = w->clock.count / 16 + 1, n = 0; /* enough to see drift; the conversion is done already */
+	for (uint32_t i = 0; i < w->clock.count; i++) {
+		if (i % step && i + 1 != w->clock.count)
+			continue;
+		columns[0][n] = w->clock.points[i].tick;
+		columns[1][n] = w->clock.points[i].mono_ns;
+		columns[2][n++] = w->clock.points[i].error_ns;
+	}
+	if (!n)
+		return;
+	message.has_process = 1;
+	message.process = process;
+	message.n_ticks = message.n_mono_ns = message.n_error_ns = n;
+	message.ticks = columns[0];
+	message.mono_ns = columns[1];
+	message.error_ns = columns[2];
+	entry.clock = &message;
+	block_put_entry(&w->block, &entry);
+}

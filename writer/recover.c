@@ -1,0 +1,217 @@
+/*
+ * recover.c - finishes the report of a tree whose processes and writer have all died.
+ *
+ * The same code as following, without the waiting. Goes on with the report that the tree's writer began; when that is to be another file
+ * (-o), with a copy of it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/sys.h"
+#include "writer/writer.h"
+
+#define RATE_NS 20000000u /* how long to measure the rate of a counter of which nothing else is known */
+
+static int complain(const char *what, const char *why)
+{
+	fprintf(stderr, "libtrace: recover: %s: %s\n", what, why);
+	return 1;
+}
+
+static bool same_boot(const struct tree_control *c)
+{
+	char id[64] = "";
+	long length = sys_read_file("/proc/sys/kernel/random/boot_id", id, sizeof(id));
+	id[length > 0 ? strcspn(id, "\n") : 0] = 0;
+	return !strncmp(id, c->boot_id, sizeof(c->boot_id));
+}
+
+/* A tree without a control page: the oldest spool says when it began. */
+static void control_guess(struct writer *w)
+{
+	struct tree_control *c = w->control;
+	struct spools look;
+	if (spools_init(&look, w->dir))
+		return;
+	spools_discover(&look);
+	for (uint32_t i = 0; i < look.count; i++) {
+		const struct spool_header *h = spool_header(look.all[i]);
+		if (c->root_pid && h->first.mono_ns >= c->created_mono_ns)
+			continue;
+		c->root_pid = h->pid;
+		c->created_mono_ns = h->first.mono_ns;
+		c->created_realtime_ns = h->start_realtime_ns;
+	}
+	spools_release(&look);
+}
+
+/* The rate of this machine's counter serves when the spools hold one point only. */
+static void rate_measure(struct writer *w)
+{
+	struct clock_point a, b;
+	clock_point_take(&a);
+	sys_sleep_ns(RATE_NS);
+	clock_point_take(&b);
+	if (clock_is_tsc && b.tick > a.tick)
+		w->clock.fallback_slope =
+			(uint64_t)((((unsigned __int128)b.mono_ns - a.mono_ns) << CLOCKFIT_SHIFT) / (b.tick - a.tick));
+}
+
+static int file_copy(const char *from, const char *to)
+{
+	static char buffer[1 << 16];
+	int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (in < 0)
+		return errno == ENOENT ? 0 : -errno;
+	int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), error = out < 0 ? -errno : 0;
+	for (ssize_t n = 1; n > 0 && !error;) {
+		n = read(in, buffer, sizeof(buffer));
+		if (n < 0 || (n > 0 && write(out, buffer, (size_t)n) != n))
+			error = errno ? -errno : -ENOSPC;
+	}
+	close(in);
+	if (out >= 0)
+		close(out);
+	return error;
+}
+
+/* Is the file a report that this tree's writer began? Leaves nothing open. */
+static bool is_own_report(struct writer *w, const char *path)
+{
+	if (!*path || sink_open(&w->sink, path))
+		return false;
+	bool own = adopt_report(w) == 0;
+	sink_close(&w->sink);
+	return own;
+}
+
+static int report_open(struct writer *w, const char *output)
+{
+	const char *begun = w->control->output;
+	if (!output || !strcmp(output, begun))
+		return writer_open_report(w, begun, w->control->overwrite != 0);
+	if (is_own_report(w, begun)) {
+		int error = file_copy(begun, output);
+		if (error)
+			return error;
+		w->adopted_lane_count = w->adopted_process_count = w->known_count = 0;
+	}
+	return writer_open_report(w, output, false);
+}
+
+static const char *end_text(uint32_t state)
+{
+	switch (state) {
+	case SPOOL_EXITED:
+		return "exited";
+	case SPOOL_EXEC:
+		return "replaced by exec";
+	case SPOOL_OFF:
+		return "switched off";
+	default:
+		return "killed";
+	}
+}
+
+static void line_print(const struct spool *spool, uint64_t events)
+{
+	const struct spool_header *h = spool_header(spool);
+	char exe[256] = "?";
+	if (h->exe_bytes && h->exe_bytes < sizeof(exe))
+		memcpy(exe, h->text, h->exe_bytes);
+	for (char *p = exe; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	printf("%u %s: %s, %" PRIu64 " events recovered%s\n", spool->pid, exe, end_text(h->state), events,
+	       spool->damaged || spool->damaged_lanes ? ", damaged" : "");
+}
+
+static int spools_recover(struct writer *w)
+{
+	uint64_t fullest;
+	tree_look(w, &fullest);
+	for (uint32_t i = 0; i < w->spools.count; i++) {
+		struct spool *spool = w->spools.all[i];
+		uint64_t before = w->total_events;
+		spool->dead = true;
+		int error = spool->finished ? 0 : tree_end_spool(w, spool);
+		if (error)
+			return error;
+		line_print(spool, w->total_events - before);
+	}
+	return tree_end_dead(w);
+}
+
+static const struct spool *living(struct writer *w)
+{
+	for (uint32_t i = 0; i < w->spools.count; i++)
+		if (!w->spools.all[i]->dead)
+			return w->spools.all[i];
+	return NULL;
+}
+
+/* Lock, clocks, spools and report. Returns 0 or 1, having said why. */
+static int prepare(struct writer *w, const char *output)
+{
+	int missing = tree_open_control(w);
+	if (!w->control || (missing && !output))
+		return complain(w->dir, "no control page that can be read: name the report with -o");
+	if (w->control_fd >= 0 && flock(w->control_fd, LOCK_EX | LOCK_NB))
+		return complain(w->dir, "a writer is at work on it");
+	w->recovering = true;
+	w->other_boot = !missing && !same_boot(w->control);
+	spools_guard(&w->spools);
+	rate_measure(w);
+	if (missing)
+		control_guess(w);
+	int error = report_open(w, output);
+	if (error)
+		return complain(output ? output : w->control->output,
+				error == -EEXIST ? "the file exists and is not of this tree" : strerror(-error));
+	if (tree_discover(w) < 0)
+		return complain(w->dir, "cannot be read");
+	if (!living(w))
+		return 0;
+	fprintf(stderr, "libtrace: recover: %s: process %u still runs\n", w->dir, living(w)->pid);
+	return 1;
+}
+
+static int finish(struct writer *w)
+{
+	uint32_t processes = w->spools.count;
+	if (w->spools.refused)
+		writer_note(w, 0, 0, "%s", w->spools.refusal);
+	writer_collect_diagnostics(w);
+	int error = spools_recover(w);
+	if (!error)
+		error = writer_flush(w, true);
+	if (error)
+		return complain(w->report, strerror(-error));
+	sink_close(&w->sink);
+	printf("%u processes, %" PRIu64 " events, %" PRIu64 " dropped: '%s'\n", processes, w->total_events, w->total_dropped, w->report);
+	if (w->spools.refused)
+		return complain(w->dir, w->spools.refusal);
+	__atomic_store_n(&w->control->writer_state, WRITER_FINISHED, __ATOMIC_RELEASE);
+	tree_remove(w);
+	return 0;
+}
+
+int recover_tree(const char *dir, const char *output)
+{
+	static struct writer w;
+	int error = writer_init(&w, dir), status = 1;
+	if (error)
+		complain(dir, strerror(-error));
+	else if (!prepare(&w, output))
+		status = finish(&w);
+	writer_release(&w);
+	return status;
+}

@@ -1,0 +1,160 @@
+/*
+ * session.c - what block 0 says of machine and run.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "writer/writer.h"
+
+#define OPTIONS_MAX 8
+
+struct session_texts {
+	struct utsname system;
+	char os[160], processor[128], boot_id[40], command_line[4096], executable[1024], directory[1024];
+	char options[OPTIONS_MAX][4200], *option_list[OPTIONS_MAX];
+	Libtrace__SystemInfo machine;
+	Libtrace__VersionInfo version, *versions[1];
+	Libtrace__ExecutableSettings settings;
+	Libtrace__SessionDetails details;
+};
+
+static void text_clean(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || (unsigned char)*text >= 0x7f)
+			*text = '?';
+}
+
+static void processor_read(char *name, size_t bytes)
+{
+	FILE *file = fopen("/proc/cpuinfo", "re");
+	char line[256];
+	snprintf(name, bytes, "unknown");
+	while (file && fgets(line, sizeof(line), file)) {
+		char *colon = strchr(line, ':');
+		if (strncmp(line, "model name", 10) || !colon)
+			continue;
+		line[strcspn(line, "\n")] = 0;
+		snprintf(name, bytes, "%.100s", colon + 2);
+		break;
+	}
+	if (file)
+		fclose(file);
+}
+
+/* Program of the tree's first process: as its spool has it, else as /proc has it. */
+static void root_read(struct writer *w, struct session_texts *t)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%u/exe", w->control->root_pid);
+	ssize_t length = readlink(path, t->executable, sizeof(t->executable) - 1);
+	for (uint32_t i = 0; i < w->spools.count; i++) {
+		const struct spool_header *h = spool_header(w->spools.all[i]);
+		uint32_t exe = h->exe_bytes, cwd = h->cwd_bytes;
+		if (h->pid != w->control->root_pid || !exe || exe > sizeof(t->executable) || cwd > sizeof(t->directory))
+			continue;
+		memcpy(t->executable, h->text, exe);
+		length = (ssize_t)strnlen(t->executable, exe - 1);
+		memcpy(t->directory, h->text + exe, cwd);
+		t->directory[cwd ? cwd - 1 : 0] = 0;
+		break;
+	}
+	t->executable[length > 0 ? length : 0] = 0;
+	text_clean(t->executable);
+	text_clean(t->directory);
+}
+
+static void option_add(struct session_texts *t, size_t *count, const char *name, const char *value)
+{
+	snprintf(t->options[*count], sizeof(t->options[0]), "%s=%.4096s", name, value);
+	t->option_list[*count] = t->options[*count];
+	++*count;
+}
+
+static void option_add_number(struct session_texts *t, size_t *count, const char *name, uint64_t value)
+{
+	char text[24];
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	option_add(t, count, name, text);
+}
+
+static size_t options_fill(struct writer *w, struct session_texts *t)
+{
+	const struct tree_control *c = w->control;
+	size_t count = 0;
+	char output[sizeof(c->output) + 1] = "";
+	memcpy(output, c->output, sizeof(c->output));
+	text_clean(output);
+	option_add(t, &count, "output", output);
+	option_add(t, &count, "overwrite", c->overwrite ? "1" : "0");
+	option_add(t, &count, "compress", c->compress ? "zstd" : "none");
+	option_add_number(t, &count, "flush_interval_ns", c->flush_interval_ns);
+	option_add_number(t, &count, "delay_ns", c->delay_ns);
+	option_add_number(t, &count, "duration_ns", c->duration_ns);
+	return count;
+}
+
+static void details_fill(struct writer *w, struct session_texts *t)
+{
+	libtrace__system_info__init(&t->machine);
+	t->machine.os_name = t->os;
+	t->machine.build = t->system.version;
+	t->machine.processor = t->processor;
+	t->machine.architecture = t->system.machine;
+	t->machine.computer_name = t->system.nodename;
+	t->machine.has_platform = 1;
+	t->machine.platform = 2;
+	libtrace__version_info__init(&t->version);
+	t->version.provider = "libtrace";
+	t->version.version = LIBTRACE_VERSION;
+	t->versions[0] = &t->version;
+	libtrace__executable_settings__init(&t->settings);
+	t->settings.executable_path = t->executable;
+	t->settings.work_directory = *t->directory ? t->directory : NULL;
+	libtrace__session_details__init(&t->details);
+	t->details.has_creation_time_s = 1;
+	t->details.creation_time_s = w->control->created_realtime_ns / 1000000000u;
+	t->details.host_system = t->details.target_system = &t->machine;
+	t->details.n_versions = 1;
+	t->details.versions = t->versions;
+	t->details.executable = *t->executable ? &t->settings : NULL;
+	w->session_details = &t->details;
+}
+
+void session_put(struct writer *w)
+{
+	static struct session_texts t; /* stays until block 0 is written */
+	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
+	Libtrace__Session message = LIBTRACE__SESSION__INIT;
+	uname(&t.system);
+	snprintf(t.os, sizeof(t.os), "%s %s", t.system.sysname, t.system.release);
+	processor_read(t.processor, sizeof(t.processor));
+	root_read(w, &t);
+	snprintf(w->hostname, sizeof(w->hostname), "%s", t.system.nodename);
+	snprintf(w->process_name, sizeof(w->process_name), "%s", t.executable);
+	if (w->has_header)
+		return; /* a predecessor has told the rest */
+	details_fill(w, &t);
+	memcpy(t.boot_id, w->control->boot_id, sizeof(t.boot_id) - 1);
+	text_clean(t.boot_id);
+	message.boot_id = t.boot_id;
+	message.has_start_ns = message.has_start_realtime_ns = message.has_cpu_count = message.has_root_pid = 1;
+	message.start_ns = w->control->created_mono_ns;
+	message.start_realtime_ns = w->control->created_realtime_ns;
+	message.hostname = w->hostname;
+	message.kernel = t.system.release;
+	message.processor = t.processor;
+	message.cpu_count = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	message.library_version = LIBTRACE_VERSION;
+	message.root_pid = w->control->root_pid;
+	message.n_options = options_fill(w, &t);
+	message.options = t.option_list;
+	entry.session = &message;
+	block_put_entry(&w->block, &entry);
+}

@@ -1,0 +1,141 @@
+#define _GNU_SOURCE
+#include "writer/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RESERVE_STEP_BYTES (256u << 10) /* one fallocate per so much, instead of one per block */
+#define LOCK_TRIES 20                   /* a reader may hold it for a moment */
+#define LOCK_PAUSE_US 50000
+
+static int lock_take(int fd)
+{
+	for (int i = 0; flock(fd, LOCK_EX | LOCK_NB); i++) {
+		if (errno == ENOLCK || errno == EOPNOTSUPP)
+			return 0; /* a file system without locks: nobody can see that we write, nothing worse */
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		if (i == LOCK_TRIES)
+			return -EBUSY;
+		usleep(LOCK_PAUSE_US);
+	}
+	return 0;
+}
+
+/* Takes over `fd`: closes it on failure. */
+static int sink_start(struct sink *sink, int fd)
+{
+	struct stat status;
+	int error = fstat(fd, &status) ? -errno : S_ISREG(status.st_mode) ? lock_take(fd) : -EINVAL;
+	if (error) {
+		close(fd);
+		return error;
+	}
+	*sink = (struct sink){.fd = fd};
+	return 0;
+}
+
+int sink_create(struct sink *sink, const char *path, bool overwrite)
+{
+	int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (overwrite ? 0 : O_EXCL);
+	int fd = open(path, flags, 0600);
+	if (fd < 0)
+		return -errno;
+	int error = sink_start(sink, fd);
+	if (error)
+		return error;
+	if (fchmod(fd, 0600) || ftruncate(fd, 0)) {
+		error = -errno;
+		sink_close(sink);
+	}
+	return error;
+}
+
+int sink_open(struct sink *sink, const char *path)
+{
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? -errno : sink_start(sink, fd);
+}
+
+int sink_adopt_at(struct sink *sink, uint64_t end)
+{
+	if (ftruncate(sink->fd, (off_t)end))
+		return -errno;
+	sink->end = end;
+	return 0;
+}
+
+static uint64_t file_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return limit.rlim_cur;
+}
+
+/* Space for what comes and the last block behind it. A file system that cannot allocate ahead is taken as it is. */
+static int reserve_keep(struct sink *sink, uint64_t end)
+{
+	if (end > file_limit())
+		return -EFBIG;
+	if (sink->no_reserve || end <= sink->reserved)
+		return 0;
+	uint64_t from = sink->end;
+	if (!fallocate(sink->fd, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(end - from + RESERVE_STEP_BYTES))) {
+		sink->reserved = end + RESERVE_STEP_BYTES;
+		return 0;
+	}
+	if (errno == ENOSPC && !fallocate(sink->fd, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(end - from))) {
+		sink->reserved = end;
+		return 0;
+	}
+	if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO)
+		return -errno;
+	sink->no_reserve = true;
+	return 0;
+}
+
+static ssize_t write_parts(struct sink *sink, const struct iovec *parts, int count)
+{
+	ssize_t written;
+	do
+		written = pwritev(sink->fd, parts, count, (off_t)sink->end);
+	while (written < 0 && errno == EINTR);
+	return written < 0 ? -errno : written;
+}
+
+int sink_append(struct sink *sink, const struct iovec *parts, int count, bool last)
+{
+	uint64_t bytes = 0;
+	for (int i = 0; i < count; i++)
+		bytes += parts[i].iov_len;
+	int error = last ? 0 : reserve_keep(sink, sink->end + bytes + SINK_RESERVE_BYTES);
+	if (error)
+		return error;
+	ssize_t written = write_parts(sink, parts, count);
+	if (written == (ssize_t)bytes) {
+		sink->end += bytes;
+		return 0;
+	}
+	/* The torn part goes, but not the reserve: the reserve is made again when it went with it. */
+	if (written != 0 && ftruncate(sink->fd, (off_t)sink->end) == 0) {
+		sink->reserved = sink->end;
+		reserve_keep(sink, sink->end + SINK_RESERVE_BYTES);
+	}
+	return written < 0 ? (int)written : -ENOSPC;
+}
+
+void sink_close(struct sink *sink)
+{
+	if (sink->fd < 0)
+		return;
+	/* Truncating to the present size frees what lies allocated behind it. */
+	if (sink->reserved > sink->end && ftruncate(sink->fd, (off_t)sink->end))
+		sink->reserved = 0;
+	close(sink->fd);
+	sink->fd = -1;
+}

@@ -1,0 +1,291 @@
+#define _GNU_SOURCE
+#include "writer/spools.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/schema/functions.h"
+#include "common/tree.h"
+
+#define SPOOL_BYTES_MAX (UINT64_C(1) << 40) /* of address space; sparse files beyond are no spools of ours */
+
+int spools_init(struct spools *s, const char *dir)
+{
+	memset(s, 0, sizeof(*s));
+	s->dir = dir;
+	s->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (s->dir_fd < 0)
+		return -errno;
+	struct stat status;
+	s->pid_namespace = stat("/proc/self/ns/pid", &status) ? 0 : status.st_ino;
+	return 0;
+}
+
+static void spool_free(struct spool *spool)
+{
+	for (uint32_t i = 0; i < spool->lane_count; i++)
+		free(spool->lanes[i]);
+	free(spool->lanes);
+	if (spool->map)
+		munmap(spool->map, spool->map_bytes);
+	if (spool->pidfd >= 0)
+		close(spool->pidfd);
+	free(spool);
+}
+
+void spools_release(struct spools *s)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		spool_free(s->all[i]);
+	free(s->all);
+	s->all = NULL;
+	s->count = 0;
+	if (s->dir_fd >= 0)
+		close(s->dir_fd);
+	s->dir_fd = -1;
+}
+
+void spools_drop(struct spools *s, uint32_t index)
+{
+	unlinkat(s->dir_fd, s->all[index]->name, 0);
+	spool_free(s->all[index]);
+	memmove(&s->all[index], &s->all[index + 1], (--s->count - index) * sizeof(*s->all));
+}
+
+struct spool_header *spool_header(const struct spool *spool)
+{
+	return (struct spool_header *)(void *)spool->map;
+}
+
+/* Maps the file up to its present size. The old mapping stays when that fails. */
+static int spool_map(struct spools *s, struct spool *spool)
+{
+	int fd = openat(s->dir_fd, spool->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct stat status;
+	if (fd < 0)
+		return -errno;
+	int error = -EINVAL;
+	if (!fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size >= (off_t)SPOOL_HEADER_BYTES &&
+	    (uint64_t)status.st_size <= SPOOL_BYTES_MAX && (uint64_t)status.st_size > spool->map_bytes) {
+		void *map = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		error = map == MAP_FAILED ? -errno : 0;
+		if (!error) {
+			if (spool->map)
+				munmap(spool->map, spool->map_bytes);
+			spool->map = map;
+			spool->map_bytes = (uint64_t)status.st_size;
+		}
+	}
+	close(fd);
+	return error;
+}
+
+static struct spools *owner; /* for spool_at() and the SIGBUS handler: there is one writer in the process */
+
+void *spool_at(struct spool *spool, uint64_t offset, uint64_t bytes)
+{
+	if (offset % 4096 || offset < SPOOL_HEADER_BYTES || offset > SPOOL_BYTES_MAX)
+		return NULL;
+	if (offset + bytes > spool->map_bytes && (!owner || spool_map(owner, spool) || offset + bytes > spool->map_bytes))
+		return NULL;
+	return spool->map + offset;
+}
+
+static void on_sigbus(int signal, siginfo_t *info, void *context)
+{
+	uintptr_t address = (uintptr_t)info->si_addr & ~(uintptr_t)4095;
+	(void)context;
+	for (uint32_t i = 0; owner && i < owner->count; i++) {
+		struct spool *spool = owner->all[i];
+		uintptr_t begin = (uintptr_t)spool->map;
+		if (!begin || address < begin || address >= begin + spool->map_bytes)
+			continue;
+		spool->damaged = true;
+		if (mmap((void *)address, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+			return;
+	}
+	struct sigaction action = {.sa_handler = SIG_DFL};
+	sigaction(signal, &action, NULL);
+}
+
+void spools_guard(struct spools *s)
+{
+	struct sigaction action = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO};
+	owner = s;
+	sigaction(SIGBUS, &action, NULL);
+}
+
+/* 0 = a spool of ours that is ready, -EAGAIN = not ready, -EPROTO = made by another version. */
+static int header_check(const struct spool *spool)
+{
+	const struct spool_header *h = spool_header(spool);
+	if (__atomic_load_n(&h->magic, __ATOMIC_ACQUIRE) != SPOOL_MAGIC)
+		return -EAGAIN;
+	return h->version == SPOOL_VERSION && h->fn_count == fn_count() && h->fn_hash == fn_hash() ? 0 : -EPROTO;
+}
+
+static int spool_open(struct spools *s, const char *name, struct spool **ret_spool)
+{
+	struct spool *spool = calloc(1, sizeof(*spool));
+	if (!spool)
+		return -ENOMEM;
+	spool->pidfd = -1;
+	snprintf(spool->name, sizeof(spool->name), "%s", name);
+	int error = spool_map(s, spool);
+	if (!error)
+		error = header_check(spool);
+	if (error) {
+		spool_free(spool);
+		return error;
+	}
+	const struct spool_header *h = spool_header(spool);
+	spool->pid = h->pid;
+	spool->ppid = h->ppid;
+	spool->same_namespace = h->pid_namespace == s->pid_namespace;
+	if (spool->same_namespace && spool->pid)
+		spool->pidfd = (int)syscall(SYS_pidfd_open, spool->pid, 0);
+	*ret_spool = spool;
+	return 0;
+}
+
+static bool is_known(const struct spools *s, const char *name)
+{
+	for (uint32_t i = s->count; i-- > 0;)
+		if (!strcmp(s->all[i]->name, name))
+			return true;
+	return false;
+}
+
+static bool is_spool_name(const char *name)
+{
+	size_t length = strlen(name);
+	return name[0] != '.' && length > 6 && length < sizeof(((struct spool *)0)->name) && !strcmp(name + length - 6, ".spool");
+}
+
+static int spools_append(struct spools *s, struct spool *spool)
+{
+	if (s->count == s->capacity) {
+		uint32_t capacity = s->capacity ? s->capacity * 2 : 16;
+		struct spool **all = realloc(s->all, capacity * sizeof(*all));
+		if (!all)
+			return -ENOMEM;
+		s->all = all;
+		s->capacity = capacity;
+	}
+	s->all[s->count++] = spool;
+	return 0;
+}
+
+static void spool_refuse(struct spools *s, const char *name)
+{
+	s->refused++;
+	snprintf(s->refusal, sizeof(s->refusal), "spool '%s' was made by another version of the library: not read", name);
+}
+
+static int entry_take(struct spools *s, const char *name)
+{
+	struct spool *spool;
+	int error = spool_open(s, name, &spool);
+	if (error == -EPROTO)
+		spool_refuse(s, name);
+	else if (error)
+		s->unfinished_names++;
+	if (error)
+		return 0;
+	if (spools_append(s, spool)) {
+		spool_free(spool);
+		return 0;
+	}
+	return 1;
+}
+
+int spools_discover(struct spools *s)
+{
+	int fd = openat(s->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	int found = 0;
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return -errno;
+	}
+	s->unfinished_names = s->refused = 0;
+	for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+		if (entry->d_name[0] == '.' || !strcmp(entry->d_name, "control"))
+			continue;
+		if (!is_spool_name(entry->d_name))
+			s->unfinished_names++;
+		else if (!is_known(s, entry->d_name))
+			found += entry_take(s, entry->d_name);
+	}
+	closedir(dir);
+	return found;
+}
+
+static struct lane_view *lane_add(struct spool *spool)
+{
+	struct lane_view *view = calloc(1, sizeof(*view));
+	struct lane_view **lanes = realloc(spool->lanes, (spool->lane_count + 1) * sizeof(*lanes));
+	if (lanes)
+		spool->lanes = lanes;
+	if (!view || !lanes) {
+		free(view);
+		return NULL;
+	}
+	view->index = spool->lane_count;
+	spool->lanes[spool->lane_count++] = view;
+	return view;
+}
+
+void spool_find_lanes(struct spools *s, struct spool *spool)
+{
+	struct spool_header *h = spool_header(spool);
+	(void)s;
+	uint32_t count = __atomic_load_n(&h->lane_count, __ATOMIC_ACQUIRE);
+	if (count > SPOOL_LANES_MAX)
+		count = SPOOL_LANES_MAX;
+	while (spool->lane_count < count) {
+		uint64_t offset = __atomic_load_n(&h->lane_offset[spool->lane_count], __ATOMIC_ACQUIRE);
+		if (!offset && !spool->dead)
+			return; /* its maker is between counting and storing */
+		struct lane *lane = spool_at(spool, offset, LANE_BYTES);
+		struct lane_view *view = lane_add(spool);
+		if (!view)
+			return;
+		view->offset = offset;
+		view->damaged = !lane;
+		spool->damaged_lanes += offset && !lane;
+		h = spool_header(spool);
+		if (lane)
+			view->position = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED) / RECORD_BYTES * RECORD_BYTES;
+	}
+}
+
+struct lane *lane_of(struct spool *spool, const struct lane_view *view)
+{
+	return view->damaged ? NULL : spool_at(spool, view->offset, LANE_BYTES);
+}
+
+uint64_t lane_look(struct spool *spool, struct lane_view *view)
+{
+	struct lane *lane = lane_of(spool, view);
+	if (!lane)
+		return 0;
+	uint64_t head = __atomic_load_n(&lane->head, __ATOMIC_ACQUIRE);
+	if (head < view->position || head % RECORD_BYTES || head - view->position > (uint64_t)LANE_CHUNKS_MAX * CHUNK_BYTES) {
+		view->damaged = true;
+		spool->damaged_lanes++;
+		return 0;
+	}
+	view->head = head;
+	return head - view->position;
+}

@@ -1,0 +1,109 @@
+/*
+ * spools.h - the spools of a tree as the writer sees them: found, mapped, checked, watched, let go.
+ *
+ * Life of a spool: found (spools_discover) -> dead (its process has ended) -> finished (all of it is in the report) -> unlinked
+ * and freed. A spool is hostile input: its process may have scribbled over it, and may still do so. Offsets are checked against what is
+ * mapped at every use, shared words are read once, and a page that has gone from the file becomes a zero page instead of a signal.
+ * One thread.
+ */
+#ifndef WRITER_SPOOLS_H
+#define WRITER_SPOOLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/spool.h"
+
+/* Counted events of one Process of the report. */
+struct tally {
+	uint64_t produced; /* from slots and positions */
+	uint64_t written;  /* from the rows that were encoded */
+	uint64_t summarized, abandoned, impossible, unfinished;
+};
+
+struct lane_view {
+	uint32_t index;
+	uint64_t offset;   /* of struct lane */
+	uint64_t position; /* drained into the block being made */
+	uint64_t head;     /* as last looked at: before the time that its records are converted with */
+	uint32_t tid;      /* thread whose records follow; 0 = not known */
+	uint32_t owner;    /* Process.id of a vfork child that runs on this lane, 0 = the spool's own process */
+	uint32_t owner_pid;
+	struct tally own, guest; /* of the spool's process, of the present owner */
+	bool guest_execs;  /* the owner was about to exec */
+	bool touched;      /* position is ahead of the tail in the spool */
+	bool closed;       /* finished rows are in the block being made, or in the report */
+	bool damaged;
+};
+
+struct last_exec { /* the latest REC_EXEC */
+	uint32_t verdict;
+	uint64_t ns;
+	char path[512];
+};
+
+struct spool {
+	char name[64]; /* of the file */
+	uint32_t id;   /* Process.id */
+	uint32_t pid, ppid;
+	int pidfd;     /* -1 = none */
+	uint8_t *map;
+	uint64_t map_bytes;
+	uint64_t start_ns;
+	uint64_t latest_tick; /* end of the latest call seen */
+	bool dead_when_found; /* nobody saw when it died */
+	struct lane_view **lanes;
+	uint32_t lane_count;
+	bool same_namespace;
+	bool dead;          /* its process has ended, or is another program now */
+	bool announced;     /* the Process entry has gone into a block */
+	bool drained;       /* told the process so */
+	bool damaged;
+	bool finished;
+	bool damage_told;
+	uint64_t damaged_lanes;
+	uint64_t checked_ns; /* when /proc was last asked */
+	struct last_exec exec;
+};
+
+struct spools {
+	int dir_fd;
+	const char *dir;
+	struct spool **all;
+	uint32_t count, capacity;
+	uint64_t pid_namespace;
+	uint32_t unfinished_names; /* files that are no spools yet, at the last look */
+	uint32_t refused; /* files that can never be read: another table or version */
+	char refusal[160];
+};
+
+int spools_init(struct spools *s, const char *dir);
+void spools_release(struct spools *s);
+
+/* Looks into the directory. Returns the number of new spools, which are the last ones of s->all, or a negative errno. */
+int spools_discover(struct spools *s);
+
+struct spool_header *spool_header(const struct spool *spool);
+
+/* `bytes` at `offset`, mapped again if the file has grown; NULL when the file does not hold them. */
+void *spool_at(struct spool *spool, uint64_t offset, uint64_t bytes);
+
+/* Brings spool->lanes up to the lanes there are. Lanes with impossible offsets are left out for ever. */
+void spool_find_lanes(struct spools *s, struct spool *spool);
+
+/* The lane itself, or NULL. */
+struct lane *lane_of(struct spool *spool, const struct lane_view *view);
+
+/* Refreshes view->head. Returns what the lane holds beyond view->position; a head that cannot be marks the lane damaged. */
+uint64_t lane_look(struct spool *spool, struct lane_view *view);
+
+/* Has the process ended, or been replaced by another program? `now_ns` limits how often /proc is asked. */
+bool spool_is_dead(struct spools *s, struct spool *spool, uint64_t now_ns);
+
+/* Unlinks the file and frees the memory. */
+void spools_drop(struct spools *s, uint32_t index);
+
+/* Turns SIGBUS in a spool's mapping into a zero page. Once. */
+void spools_guard(struct spools *s);
+
+#endif

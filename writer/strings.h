@@ -1,0 +1,48 @@
+/*
+ * strings.h - texts of the report: one number per distinct text, told to the file in the block that first uses it.
+ *
+ * Ids count up over the whole file and are never reused. Memory is bounded: a table that has grown too large starts again
+ * empty, and a text met again then simply gets another id. One thread. strings_id() may allocate.
+ */
+#ifndef WRITER_STRINGS_H
+#define WRITER_STRINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/spool.h"
+
+struct string_slot {
+	uint64_t hash;
+	uint32_t id; /* 0 = free */
+	uint32_t bytes;
+	const char *text;
+};
+
+struct strings {
+	struct string_slot *slots;
+	uint32_t capacity, count; /* capacity is a power of two */
+	uint32_t next_id;
+	uint64_t text_bytes;
+	/* first used in the block that is being filled */
+	uint32_t *pending;  /* slot ids in order of use */
+	uint8_t **texts;
+	size_t *lengths;
+	uint32_t pending_count, pending_capacity;
+	size_t pending_bytes;
+	uint32_t functions[FN_MAX]; /* ids of function names, 0 = not used yet */
+};
+
+int strings_init(struct strings *s);
+void strings_release(struct strings *s);
+
+/* Id of a text; 0 for an empty one, and when memory is short. */
+uint32_t strings_id(struct strings *s, const char *text, size_t bytes);
+
+/* Id of the name of a row of libc.def. */
+uint32_t strings_function_id(struct strings *s, uint32_t fn);
+
+/* The pending texts have gone into a block. */
+void strings_forget_pending(struct strings *s);
+
+#endif

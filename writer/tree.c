@@ -1,0 +1,185 @@
+/*
+ * tree.c - the steps that following a live tree and recovering a dead one share: control page, discovery, passes, ends of processes.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/sys.h"
+#include "writer/writer.h"
+
+static bool control_is_sound(struct tree_control *c)
+{
+	if (__atomic_load_n(&c->magic, __ATOMIC_ACQUIRE) != TREE_MAGIC || c->version != TREE_VERSION)
+		return false;
+	c->output[sizeof(c->output) - 1] = 0;
+	c->boot_id[sizeof(c->boot_id) - 1] = 0;
+	return true;
+}
+
+int tree_open_control(struct writer *w)
+{
+	struct stat status;
+	int error = -EINVAL;
+	if (w->control_fd < 0)
+		w->control_fd = openat(w->spools.dir_fd, "control", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (w->control_fd < 0)
+		error = -errno;
+	else if (!fstat(w->control_fd, &status) && S_ISREG(status.st_mode) && status.st_size >= (off_t)TREE_CONTROL_BYTES) {
+		void *map = mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, w->control_fd, 0);
+		if (map != MAP_FAILED && control_is_sound(map)) {
+			w->control = map;
+			return 0;
+		}
+		if (map != MAP_FAILED)
+			munmap(map, TREE_CONTROL_BYTES);
+	}
+	void *own = mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	w->control = own == MAP_FAILED ? NULL : own;
+	return error;
+}
+
+/* Clock points of the process; ours are better once there are some around. */
+static void clock_points_take(struct writer *w, struct spool *spool)
+{
+	struct spool_header *h = spool_header(spool);
+	struct clock_point first = h->first, last = h->last;
+	if (h->clock_kind != CLOCK_KIND_TSC)
+		return;
+	if (first.tick && (w->recovering || !w->clock.count || first.tick < w->clock.points[0].tick))
+		clockfit_add(&w->clock, &first);
+	if (w->recovering && last.tick > first.tick && !(__atomic_load_n(&h->last_sequence, __ATOMIC_ACQUIRE) & 1))
+		clockfit_add(&w->clock, &last);
+}
+
+int tree_discover(struct writer *w)
+{
+	uint32_t before = w->spools.count;
+	w->spools_seen = __atomic_load_n(&w->control->spools, __ATOMIC_ACQUIRE);
+	int found = spools_discover(&w->spools);
+	for (uint32_t i = before; i < w->spools.count; i++) {
+		struct spool *spool = w->spools.all[i];
+		process_begin(w, spool);
+		clock_points_take(w, spool);
+		spool->dead = spool->dead_when_found = spool_is_dead(&w->spools, spool, clock_monotonic_ns());
+	}
+	return found;
+}
+
+static void lanes_find(struct writer *w, struct spool *spool)
+{
+	uint32_t before = spool->lane_count;
+	spool_find_lanes(&w->spools, spool);
+	for (uint32_t i = before; i < spool->lane_count; i++)
+		adopted_apply(w, spool, spool->lanes[i]);
+}
+
+uint64_t tree_look(struct writer *w, uint64_t *ret_fullest)
+{
+	uint64_t bytes = 0, fullest = 0;
+	for (uint32_t i = 0; i < w->spools.count; i++) {
+		struct spool *spool = w->spools.all[i];
+		lanes_find(w, spool);
+		for (uint32_t j = 0; j < spool->lane_count; j++) {
+			uint64_t available = spool->lanes[j]->closed ? 0 : lane_look(spool, spool->lanes[j]);
+			bytes += available;
+			fullest = available > fullest ? available : fullest;
+		}
+	}
+	*ret_fullest = fullest;
+	return bytes;
+}
+
+int tree_drain(struct writer *w)
+{
+	writer_take_time(w);
+	for (uint32_t i = 0; i < w->spools.count; i++) {
+		struct spool *spool = w->spools.all[i];
+		for (uint32_t j = 0; j < spool->lane_count && !spool->finished; j++) {
+			int error = spool->lanes[j]->closed ? 0 : lane_drain(w, spool, spool->lanes[j]);
+			if (error)
+				return error;
+		}
+	}
+	return 0;
+}
+
+/* The best that is known of when the process ended. */
+static uint64_t end_tick(struct writer *w, const struct spool *spool)
+{
+	const struct spool_header *h = spool_header(spool);
+	bool tsc = h->clock_kind == CLOCK_KIND_TSC;
+	uint64_t now = w->other_boot ? UINT64_MAX : tsc ? w->now.tick : w->now.mono_ns;
+	uint64_t evidence = h->first.tick > spool->latest_tick ? h->first.tick : spool->latest_tick;
+	if (h->state == SPOOL_EXITED && h->end_tick > evidence)
+		evidence = h->end_tick;
+	if (h->last.tick > evidence)
+		evidence = h->last.tick;
+	if (evidence > now)
+		evidence = now;
+	bool announced = h->state == SPOOL_EXITED || h->state == SPOOL_EXEC;
+	return announced || w->recovering || spool->dead_when_found ? evidence : now;
+}
+
+int tree_end_spool(struct writer *w, struct spool *spool)
+{
+	lanes_find(w, spool);
+	for (uint32_t i = 0; i < spool->lane_count; i++)
+		if (!spool->lanes[i]->closed)
+			lane_look(spool, spool->lanes[i]);
+	writer_take_time(w);
+	int error = 0;
+	for (uint32_t i = 0; i < spool->lane_count && !error; i++)
+		if (!spool->lanes[i]->closed)
+			error = lane_drain(w, spool, spool->lanes[i]);
+	uint64_t tick = end_tick(w, spool);
+	for (uint32_t i = 0; i < spool->lane_count && !error; i++)
+		if (!spool->lanes[i]->closed)
+			error = lane_finish(w, spool, spool->lanes[i], tick);
+	if (error)
+		return error;
+	process_end(w, spool, spool_ns(w, spool, tick));
+	spool->finished = true;
+	return writer_make_room(w);
+}
+
+static void drained_tell(struct spool *spool)
+{
+	struct spool_header *h = spool_header(spool);
+	spool->drained = true;
+	__atomic_store_n(&h->drained, 1, __ATOMIC_RELEASE);
+	sys_futex_wake(&h->drained, INT_MAX);
+}
+
+int tree_end_dead(struct writer *w)
+{
+	int error = 0;
+	for (uint32_t i = 0; i < w->spools.count && !error; i++)
+		if (w->spools.all[i]->dead && !w->spools.all[i]->finished)
+			error = tree_end_spool(w, w->spools.all[i]);
+	if (!error)
+		error = writer_flush(w, false);
+	for (uint32_t i = 0; i < w->spools.count && !error;) {
+		if (w->spools.all[i]->finished) {
+			drained_tell(w->spools.all[i]);
+			spools_drop(&w->spools, i);
+		} else {
+			i++;
+		}
+	}
+	return error;
+}
+
+void tree_remove(struct writer *w)
+{
+	struct stat ours, there;
+	unlinkat(w->spools.dir_fd, "control", 0);
+	if (!fstat(w->spools.dir_fd, &ours) && !lstat(w->dir, &there) && ours.st_ino == there.st_ino && ours.st_dev == there.st_dev)
+		rmdir(w->dir);
+}
