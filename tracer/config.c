@@ -39,6 +39,7 @@ static const struct option options[] = {
 	{"LIBTRACE_HELPER", KIND_BOOL, 0, NULL, AT(writer)},
 	{"LIBTRACE_OSRT_LOCKS", KIND_WORD, 0, "all", AT(all_locks)},
 	{"LIBTRACE_OSRT_FILE_ACCESS", KIND_BOOL, 0, NULL, AT(file_access)},
+	{"LIBTRACE_LOG", KIND_WORD, 0, "stderr", AT(log_stderr)},
 	{"LIBTRACE_COMPRESS", KIND_WORD, 0, "zstd", AT(compress)},
 	{"LIBTRACE_OSRT_THRESHOLD", KIND_NUMBER, 1, NULL, AT(threshold_ns)},
 	{"LIBTRACE_MEMORY", KIND_NUMBER, 1u << 20, NULL, AT(memory_bytes)},

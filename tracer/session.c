@@ -24,8 +24,19 @@ const uint32_t *session_gate = &gate_closed;
 
 extern char **environ;
 
+static void log_stderr(const char *text)
+{
+	char line[320];
+	size_t at = text_append(line, sizeof(line), 0, "libtrace: ");
+	at = text_append(line, sizeof(line), at, text);
+	at = text_append(line, sizeof(line), at, "\n");
+	sys_write(2, line, at);
+}
+
 void session_note(const char *text)
 {
+	if (session.config.log_stderr)
+		log_stderr(text);
 	if (session.control)
 		tree_note(session.control, session.pid, text);
 }
@@ -141,8 +152,10 @@ static bool tree_begin(void)
 	const char *why = NULL;
 	struct pattern_values values = {
 		.pid = session.pid, .executable = session.exe, .lookup = lookup_environment};
-	if (pattern_expand(session.config.output, &values, output, sizeof(output), &why) < 0)
+	if (pattern_expand(session.config.output, &values, output, sizeof(output), &why) < 0) {
+		session_note(why);
 		return false;
+	}
 	struct tree_options options = {.base = session.config.spool_dir,
 		.output = output,
 		.overwrite = session.config.overwrite,
@@ -153,8 +166,10 @@ static bool tree_begin(void)
 		.root_pid = session.pid};
 	int lock_fd, error;
 	session.control = tree_create(&options, session.tree, &lock_fd, &error);
-	if (!session.control)
+	if (!session.control) {
+		session_note("no directory for the tree: is LIBTRACE_SPOOL_DIR, or /dev/shm, writable?");
 		return false;
+	}
 	environment_add(session.tree);
 	session.is_root = true;
 	if (session.config.writer)
