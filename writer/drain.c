@@ -96,34 +96,86 @@ static void run_end(struct segment *s, uint32_t slot)
 	s->overhead = 0;
 }
 
-static inline void call_put(struct segment *s, struct batch *b, const struct record *r, uint64_t word)
+/* First use of a function in this file. */
+static uint32_t function_learn(struct writer *w, uint32_t fn)
 {
-	uint32_t row = b->count, fn = (uint32_t)(word & RECORD_KIND_MASK);
-	uint64_t ticks = word >> RECORD_LENGTH_SHIFT, flags = word >> RECORD_FLAGS_SHIFT & 15, result = r->a, other = r->b;
-	uint64_t start = r->tick, duration = ticks;
-	if (!s->monotonic) {
-		duration = clockfit_duration_ns(&s->w->clock, start, ticks);
-		start = clockfit_ns(&s->w->clock, start);
+	return w->functions[fn].string_id = strings_function_id(&w->strings, fn);
+}
+
+/* The hot loop's own copy of what would otherwise be loaded anew after every store into a column. */
+struct piece {
+	uint64_t tick, span, ns, slope;
+};
+
+static inline struct piece piece_of(const struct segment *s)
+{
+	const struct clockfit *fit = &s->w->clock;
+	return s->monotonic ? (struct piece){0, UINT64_MAX, 0, UINT64_C(1) << CLOCKFIT_SHIFT}
+			    : (struct piece){fit->tick, fit->span, fit->ns, fit->slope};
+}
+
+static inline uint64_t piece_scale(const struct piece *p, uint64_t ticks)
+{
+	return (uint64_t)((unsigned __int128)ticks * p->slope >> CLOCKFIT_SHIFT);
+}
+
+/* A call that does not lie within the piece in use. */
+static __attribute__((noinline)) void times_convert(struct segment *s, uint64_t tick, uint64_t ticks, uint64_t *ret_start,
+						    uint64_t *ret_duration)
+{
+	*ret_duration = clockfit_duration_ns(&s->w->clock, tick, ticks);
+	*ret_start = clockfit_ns(&s->w->clock, tick);
+}
+
+static void note_flags(struct segment *s, uint64_t flags)
+{
+	segment_tally(s)->abandoned += (flags & RECORD_ABANDONED) != 0;
+	segment_tally(s)->unfinished += (flags & RECORD_UNFINISHED) != 0;
+}
+
+/* Calls as far as they follow each other. */
+static void calls_put(struct segment *s, struct batch *b, uint32_t functions)
+{
+	struct writer *w = s->w;
+	struct piece piece = piece_of(s);
+	uint64_t first_ns = w->batch_first_ns, last_ns = w->batch_last_ns, latest = s->latest_tick, impossible = 0;
+	const uint64_t least = s->least_tick, most = s->most_tick;
+	const struct record *r = &s->records[s->at], *end = &s->records[s->end];
+	uint32_t row = b->count;
+	for (; r < end; r++, row++) {
+		uint64_t word = __atomic_load_n(&r->word, __ATOMIC_RELAXED), tick = r->tick, result = r->a, other = r->b;
+		uint32_t fn = (uint32_t)(word & RECORD_KIND_MASK);
+		if (fn >= functions)
+			break;
+		uint64_t ticks = word >> RECORD_LENGTH_SHIFT, flags = word >> RECORD_FLAGS_SHIFT & 15;
+		uint64_t start = piece.ns + piece_scale(&piece, tick - piece.tick), duration = piece_scale(&piece, ticks);
+		if (__builtin_expect(tick - piece.tick >= piece.span || tick - piece.tick + ticks >= piece.span, 0)) {
+			times_convert(s, tick, ticks, &start, &duration);
+			piece = piece_of(s);
+		}
+		const struct function_info *info = &w->functions[fn];
+		bool lock = info->is_lock;
+		b->column[OSRT_CALL_START][row] = start;
+		b->column[OSRT_CALL_DURATION][row] = duration;
+		b->column[OSRT_CALL_FUNCTION][row] = info->string_id ? info->string_id : function_learn(w, fn);
+		b->column[OSRT_CALL_RETURN][row] = lock ? (uint64_t)(int64_t)(int32_t)result : result;
+		b->column[OSRT_CALL_ERRNO][row] = other >> 48;
+		b->column[OSRT_CALL_OBJECT][row] = other & MASK_48;
+		b->column[OSRT_CALL_HOLDER][row] = lock ? result >> 32 : 0;
+		b->column[OSRT_CALL_FLAGS][row] = flags;
+		first_ns = start < first_ns ? start : first_ns;
+		last_ns = start + duration > last_ns ? start + duration : last_ns;
+		latest = tick + ticks > latest ? tick + ticks : latest;
+		impossible += tick < least || tick + ticks > most;
+		if (__builtin_expect(flags != 0, 0))
+			note_flags(s, flags);
 	}
-	if (__builtin_expect(r->tick < s->least_tick || r->tick + ticks > s->most_tick, 0))
-		segment_tally(s)->impossible++;
-	bool lock = fn_is_lock(fn);
-	b->column[OSRT_CALL_START][row] = start;
-	b->column[OSRT_CALL_DURATION][row] = duration;
-	b->column[OSRT_CALL_FUNCTION][row] = strings_function_id(&s->w->strings, fn);
-	b->column[OSRT_CALL_RETURN][row] = lock ? (uint64_t)(int64_t)(int32_t)result : result;
-	b->column[OSRT_CALL_ERRNO][row] = other >> 48;
-	b->column[OSRT_CALL_OBJECT][row] = other & MASK_48;
-	b->column[OSRT_CALL_HOLDER][row] = lock ? result >> 32 : 0;
-	b->column[OSRT_CALL_FLAGS][row] = flags;
-	b->count = row + 1;
-	if (r->tick + ticks > s->latest_tick)
-		s->latest_tick = r->tick + ticks;
-	note_time(s->w, start, start + duration);
-	if (__builtin_expect(flags != 0, 0)) {
-		segment_tally(s)->abandoned += (flags & RECORD_ABANDONED) != 0;
-		segment_tally(s)->unfinished += (flags & RECORD_UNFINISHED) != 0;
-	}
+	s->at = (uint32_t)(r - s->records);
+	b->count = row;
+	w->batch_first_ns = first_ns;
+	w->batch_last_ns = last_ns;
+	s->latest_tick = latest;
+	segment_tally(s)->impossible += impossible;
 }
 
 static size_t text_bytes(const char *text, size_t limit)
@@ -325,8 +377,7 @@ static bool segment_decode(struct segment *s)
 		if (__builtin_expect(!s->view->tid, 0) && (word & RECORD_KIND_MASK) != REC_THREAD_START)
 			thread_guess(s);
 		if (__builtin_expect((word & RECORD_KIND_MASK) < functions, 1)) {
-			call_put(s, calls, r, word);
-			s->at++;
+			calls_put(s, calls, functions);
 			continue;
 		}
 		uint32_t slots = other_put(s, r, word);

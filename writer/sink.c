@@ -89,7 +89,7 @@ static int reserve_keep(struct sink *sink, uint64_t end)
 		sink->reserved = end + RESERVE_STEP_BYTES;
 		return 0;
 	}
-	if (errno == ENOSPC && !fallocate(sink->fd, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(end - from))) {
+	if ((errno == ENOSPC || errno == EFBIG) && !fallocate(sink->fd, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(end - from))) {
 		sink->reserved = end;
 		return 0;
 	}

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/schema/functions.h"
 
 int writer_init(struct writer *w, const char *dir)
 {
@@ -18,6 +19,8 @@ int writer_init(struct writer *w, const char *dir)
 	w->sink.fd = w->control_fd = -1;
 	w->next_process_id = 1;
 	snprintf(w->producer, sizeof(w->producer), "libtrace %s", LIBTRACE_VERSION);
+	for (uint32_t fn = 0; fn < fn_count(); fn++)
+		w->functions[fn].is_lock = fn_is_lock(fn);
 	clockfit_init(&w->clock);
 	clock_init();
 	for (uint32_t kind = 1; kind < EVENT_KINDS; kind++) {

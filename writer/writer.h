@@ -41,6 +41,11 @@ struct child { /* forked, and its spool not seen yet */
 	int pidfd;
 };
 
+struct function_info { /* of a row of libc.def, beside each other for the hot loop */
+	uint32_t string_id; /* 0 = not used yet */
+	bool is_lock;
+};
+
 struct writer {
 	const char *dir;
 	struct tree_control *control; /* shared; a private copy with WRITER_FAILED when the tree has none */
@@ -55,6 +60,7 @@ struct writer {
 	bool recovering;        /* the processes died long ago: nobody saw when */
 	struct batch *batches[EVENT_KINDS];
 	uint64_t batch_first_ns, batch_last_ns;
+	struct function_info functions[FN_MAX];
 
 	char report[4096];
 	uint64_t next_sequence;

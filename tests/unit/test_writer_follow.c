@@ -220,6 +220,7 @@ static void short_disk_stalls_and_recovers(void)
 	for (int i = 0; i < 3000 && t.control->sink_state != SINK_STALLED; i++)
 		usleep(1000);
 	tap_equal(t.control->sink_state, SINK_STALLED, "producers are told that the report cannot be written");
+	usleep(100000); /* the producer fills its ring */
 	kill(child, SIGKILL);
 	wait_status(child);
 	tap_equal(wait_status(writer), 1, "the writer gives up");
