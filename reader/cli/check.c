@@ -1,0 +1,166 @@
+/*
+ * check.c - `trace check`: every block by the rules of docs/FORMAT.md, every column decoded, every sum compared.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "reader/cli/cli.h"
+
+struct check {
+	struct cli_report r;
+	int64_t *values;
+	const struct contents *contents;
+	/* what the events of the block at hand say, against its header */
+	uint64_t events_before, dropped, first_ns, last_ns;
+	struct {
+		bool any, has_times;
+		uint64_t offset, events, dropped, first_ns, last_ns;
+	} told;
+};
+
+static void problem(struct check *k, uint64_t offset, const char *cause)
+{
+	cli_problem(&k->r, offset, cause);
+}
+
+/* The block before is complete: compares. */
+static void block_end(struct check *k)
+{
+	if (!k->told.any)
+		return;
+	uint64_t events = k->contents->events_total - k->events_before;
+	if (events != k->told.events)
+		problem(k, k->told.offset, "number of events in a block header is wrong");
+	if (k->dropped != k->told.dropped)
+		problem(k, k->told.offset, "number of missing events in a block header is wrong");
+	if (k->first_ns != UINT64_MAX && (!k->told.has_times || k->first_ns < k->told.first_ns || k->last_ns > k->told.last_ns))
+		problem(k, k->told.offset, "event outside the times of its block header");
+	k->told.any = false;
+}
+
+static int check_block(void *user, const struct report_block *b)
+{
+	struct check *k = user;
+	const Libtrace__BlockExtension *own = b->own;
+	struct report_block copy = *b; /* counts the entries without taking them from the pass */
+	struct report_entry e;
+	const char *cause;
+	block_end(k);
+	cli_progress(&k->r, b);
+	if (!own)
+		return 0;
+	if (own->format_version > 1)
+		problem(k, b->offset, "block of a newer format version");
+	uint64_t entries = 0;
+	while (report_block_entry(&copy, &e, &cause) > 0)
+		entries++;
+	if (entries != own->num_entries)
+		problem(k, b->offset, "number of entries in a block header is wrong");
+	k->events_before = k->contents->events_total;
+	k->dropped = 0;
+	k->first_ns = UINT64_MAX;
+	k->last_ns = 0;
+	k->told.any = true;
+	k->told.offset = b->offset;
+	k->told.events = own->num_events;
+	k->told.dropped = own->num_dropped;
+	k->told.first_ns = own->first_ns;
+	k->told.last_ns = own->last_ns;
+	k->told.has_times = own->has_first_ns && own->has_last_ns;
+	return 0;
+}
+
+static bool decode(struct check *k, struct walk *walk, const struct event_batch *b, uint32_t field, int64_t *values)
+{
+	if (!event_batch_column(b, field, values))
+		return true;
+	problem(k, walk->block.offset, "rows of a column do not match the batch");
+	return false;
+}
+
+static void note_times(struct check *k, const int64_t *start, const int64_t *duration, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t first = (uint64_t)start[i], last = first + (duration ? (uint64_t)duration[i] : 0);
+		k->first_ns = first < k->first_ns ? first : k->first_ns;
+		k->last_ns = last > k->last_ns ? last : k->last_ns;
+	}
+}
+
+static int check_batch(void *user, struct walk *walk, const struct event_batch *b)
+{
+	struct check *k = user;
+	const struct schema_event *event = schema_event(b->kind);
+	int64_t *start = k->values, *other = k->values + BATCH_ROWS_MAX;
+	bool spans = b->kind == KIND_OSRT_CALL || b->kind == KIND_GAP;
+	for (uint32_t i = 0; i < b->column_count; i++)
+		if (!decode(k, walk, b, b->columns[i].field, other))
+			return 0;
+	if (!decode(k, walk, b, event->fields[0].number, start))
+		return 0;
+	if (spans && !decode(k, walk, b, event->fields[1].number, other))
+		return 0;
+	note_times(k, start, spans ? other : NULL, b->count);
+	if (b->kind == KIND_GAP && decode(k, walk, b, FIELD_GAP_COUNT, other))
+		for (uint32_t i = 0; i < b->count; i++)
+			k->dropped += (uint64_t)other[i];
+	return 0;
+}
+
+static void check_problem(void *user, uint64_t offset, const char *cause)
+{
+	struct check *k = user;
+	problem(k, offset, cause);
+}
+
+static int verdict(struct check *k, const struct contents *c)
+{
+	const struct walk_tally *t = &c->tally;
+	if (t->blocks > t->foreign_blocks && !c->session)
+		problem(k, 0, "no session entry");
+	for (size_t i = 0; i < c->processes.count; i++) {
+		const struct process *p = c->processes.rows[i];
+		uint64_t rows = 0;
+		for (uint32_t kind = 0; kind < SCHEMA_KINDS; kind++)
+			rows += p->events[kind];
+		if (p->receipt && p->receipt->has_written && p->receipt->written != rows) {
+			char text[160];
+			snprintf(text, sizeof(text), "receipt of process %u tells %" PRIu64 " events, the file has %" PRIu64, p->facts->pid,
+				 p->receipt->written, rows);
+			problem(k, 0, text);
+		}
+	}
+	if (t->torn_bytes)
+		cli_error("'%s': torn tail: the last block is cut off (%" PRIu64 " bytes) at offset %" PRIu64, k->r.path, t->torn_bytes,
+			  k->r.report.source.size - t->torn_bytes);
+	if (t->foreign_blocks == t->blocks && !k->r.problems && !t->torn_bytes)
+		printf("%s: %" PRIu64 " blocks, %" PRIu64 " results, %" PRIu64 " sources; no data of libtrace: checked for its container only\n",
+		       k->r.path, t->blocks, t->results, t->sources);
+	else
+		printf("%s: %" PRIu64 " blocks, %" PRIu64 " events: %s\n", k->r.path, t->blocks, c->events_total,
+		       k->r.problems ? "damaged" : t->torn_bytes ? "torn tail" : "sound");
+	return k->r.problems || t->torn_bytes ? STATUS_DAMAGED : STATUS_OK;
+}
+
+int command_check(const struct options *o)
+{
+	struct check k = {0};
+	struct contents c;
+	const struct contents_visitor visitor = {&k, check_block, check_batch, check_problem};
+	const char *file = option_file(o);
+	if (!file || cli_open(&k.r, file, o->value[OPT_check_no_wait]))
+		return STATUS_FAILED;
+	contents_init(&c);
+	k.contents = &c;
+	k.values = malloc(2 * BATCH_ROWS_MAX * sizeof(*k.values));
+	int error = k.values ? contents_read(&c, &k.r.report, &visitor) : -ENOMEM;
+	block_end(&k);
+	cli_progress_end(&k.r);
+	int status = error ? cli_failed(&k.r, error) : verdict(&k, &c);
+	int written = cli_finish(stdout, "standard output");
+	free(k.values);
+	contents_release(&c);
+	cli_close(&k.r);
+	return status ? status : written;
+}

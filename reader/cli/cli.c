@@ -1,0 +1,106 @@
+#define _GNU_SOURCE
+#include "reader/cli/cli.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROBLEMS_SHOWN 20u
+#define PROGRESS_BYTES (32u << 20)
+
+static void message(const char *format, va_list arguments)
+{
+	fflush(stdout);
+	fputs("trace: ", stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+}
+
+void cli_error(const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	message(format, arguments);
+	va_end(arguments);
+}
+
+void cli_note(const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	message(format, arguments);
+	va_end(arguments);
+}
+
+int cli_open(struct cli_report *r, const char *path, bool no_wait)
+{
+	const char *cause = NULL;
+	*r = (struct cli_report){.path = path, .next_shown = PROGRESS_BYTES};
+	int error = report_open(&r->report, path, no_wait ? 0 : REPORT_WAIT_NS, &cause);
+	if (error == -EBADMSG)
+		cli_error("'%s': %s at offset 0", path, cause);
+	else if (error == -ESPIPE)
+		cli_error("'%s': not a regular file", path);
+	else if (error)
+		cli_error("cannot open '%s': %s", path, strerror(-error));
+	else if (r->report.unfinished)
+		cli_note("'%s' is still being written: reading what is there", path);
+	return error ? STATUS_FAILED : STATUS_OK;
+}
+
+void cli_close(struct cli_report *r)
+{
+	report_close(&r->report);
+}
+
+void cli_problem(void *user, uint64_t offset, const char *cause)
+{
+	struct cli_report *r = user;
+	r->problems++;
+	if (r->quiet)
+		return;
+	if (r->problems <= PROBLEMS_SHOWN)
+		cli_error("'%s': %s at offset %" PRIu64, r->path, cause, offset);
+	else if (r->problems == PROBLEMS_SHOWN + 1)
+		cli_error("'%s': more problems are not shown", r->path);
+}
+
+int cli_progress(void *user, const struct report_block *block)
+{
+	struct cli_report *r = user;
+	uint64_t size = r->report.source.size;
+	if (block->offset < r->done_bytes) /* another pass */
+		r->next_shown = PROGRESS_BYTES;
+	r->done_bytes = block->offset;
+	if (block->offset < r->next_shown || size < 4ull * PROGRESS_BYTES || !isatty(STDERR_FILENO))
+		return 0;
+	r->next_shown = block->offset + PROGRESS_BYTES;
+	fprintf(stderr, "\rreading: %3.0f %%", 100.0 * (double)block->offset / (double)size);
+	return 0;
+}
+
+void cli_progress_end(const struct cli_report *r)
+{
+	if (r->report.source.size >= 4ull * PROGRESS_BYTES && isatty(STDERR_FILENO))
+		fputs("\r                \r", stderr);
+}
+
+int cli_failed(const struct cli_report *r, int error)
+{
+	cli_error("cannot read '%s': %s", r->path, strerror(-error));
+	return STATUS_FAILED;
+}
+
+int cli_finish(FILE *out, const char *name)
+{
+	bool failed = ferror(out);
+	errno = 0;
+	if (fflush(out) || failed || ferror(out)) {
+		if (errno != EPIPE)
+			cli_error("cannot write '%s': %s", name, errno ? strerror(errno) : "write error");
+		return STATUS_FAILED;
+	}
+	return STATUS_OK;
+}

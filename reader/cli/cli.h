@@ -1,0 +1,49 @@
+/*
+ * cli.h - what the commands share: messages, opening a report with its problems told, output that notices a full disk.
+ *
+ * One thread. Messages go to stderr as one line `trace: ...`.
+ */
+#ifndef READER_CLI_CLI_H
+#define READER_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "reader/cli/options.h"
+#include "reader/contents.h"
+
+enum exit_status { STATUS_OK = 0, STATUS_DAMAGED = 1, STATUS_FAILED = 2 };
+
+#define COMMAND(name, arguments, title, text) int command_##name(const struct options *o);
+#include "reader/cli/options.def"
+
+__attribute__((format(printf, 1, 2))) void cli_error(const char *format, ...);
+__attribute__((format(printf, 1, 2))) void cli_note(const char *format, ...);
+
+/* What was wrong with the report that is being read; the first few are printed, the rest counted. */
+struct cli_report {
+	struct report report;
+	const char *path;
+	uint64_t problems;
+	uint64_t done_bytes;  /* of this pass, for the progress line */
+	uint64_t next_shown;
+	bool quiet;
+};
+
+/* Opens; prints why not. 0 or STATUS_FAILED. */
+int cli_open(struct cli_report *r, const char *path, bool no_wait);
+void cli_close(struct cli_report *r);
+
+/* For contents_visitor: user is the struct cli_report. */
+void cli_problem(void *user, uint64_t offset, const char *cause);
+int cli_progress(void *user, const struct report_block *block);
+void cli_progress_end(const struct cli_report *r);
+
+/* Prints the message of a pass that ended by `error`. Returns STATUS_FAILED. */
+int cli_failed(const struct cli_report *r, int error);
+
+/* Flushes and checks. Returns 0, or STATUS_FAILED after a message (silent when the reader of a pipe has gone). */
+int cli_finish(FILE *out, const char *name);
+
+#endif

@@ -1,0 +1,183 @@
+#define _GNU_SOURCE
+#include "reader/cli/events.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/spool.h"
+#include "reader/cli/print.h"
+
+static const struct {
+	uint64_t flag;
+	const char *name;
+} flags[] = {{RECORD_ABANDONED, "abandoned"}, {RECORD_NESTED, "nested"}, {RECORD_UNFINISHED, "unfinished"}};
+
+/* "a,b", or with quotes: "a","b" */
+static void print_flags(FILE *out, uint64_t value, const char *quote)
+{
+	const char *comma = "";
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (value & flags[i].flag) {
+			fprintf(out, "%s%s%s%s", comma, quote, flags[i].name, quote);
+			comma = ",";
+		}
+}
+
+static void print_value_text(FILE *out, const struct contents *c, const struct schema_field *field, int64_t value)
+{
+	const char *name = schema_value_name(field, value);
+	struct string_ref text;
+	switch (field->kind) {
+	case FIELD_KIND_FUNCTION:
+	case FIELD_KIND_STRING:
+		text = string_table_get(&c->strings, (uint32_t)value);
+		if (field->kind == FIELD_KIND_STRING)
+			print_json(out, text.text, text.bytes);
+		else
+			print_text(out, text.text, text.bytes);
+		break;
+	case FIELD_KIND_HEX:
+		fprintf(out, "0x%llx", (unsigned long long)value);
+		break;
+	case FIELD_KIND_ERRNO:
+		name = strerrorname_np((int)value);
+		name ? fputs(name, out) : fprintf(out, "%lld", (long long)value);
+		break;
+	case FIELD_KIND_FLAGS:
+		print_flags(out, (uint64_t)value, "");
+		break;
+	case FIELD_KIND_INT:
+	case FIELD_KIND_TIME:
+		print_i64(out, value);
+		break;
+	case FIELD_KIND_UINT:
+	case FIELD_KIND_DURATION:
+		name ? (void)fprintf(out, "\"%s\"", name) : print_u64(out, (uint64_t)value);
+		break;
+	}
+}
+
+static bool is_left_out(const struct schema_field *field, int64_t value)
+{
+	bool may = field->kind == FIELD_KIND_ERRNO || field->kind == FIELD_KIND_FLAGS || !strcmp(field->column, "holder_tid");
+	return may && !value;
+}
+
+void event_print_text(FILE *out, const struct contents *c, const struct event_row *row, uint64_t origin_ns)
+{
+	print_i64(out, (int64_t)((uint64_t)row->values[0] - origin_ns));
+	putc_unlocked(' ', out);
+	print_u64(out, row->process->facts->pid);
+	putc_unlocked('/', out);
+	print_u64(out, row->tid);
+	putc_unlocked(' ', out);
+	fputs_unlocked(row->event->name, out);
+	for (uint32_t i = 1; i < row->event->field_count; i++) {
+		const struct schema_field *field = &row->event->fields[i];
+		if (is_left_out(field, row->values[i]))
+			continue;
+		putc_unlocked(' ', out);
+		fputs_unlocked(field->column, out);
+		putc_unlocked('=', out);
+		print_value_text(out, c, field, row->values[i]);
+	}
+	putc_unlocked('\n', out);
+}
+
+static void print_value_json(FILE *out, const struct contents *c, const struct schema_field *field, int64_t value)
+{
+	struct string_ref text;
+	if (field->kind == FIELD_KIND_FUNCTION) {
+		text = string_table_get(&c->strings, (uint32_t)value);
+		print_json(out, text.text, text.bytes);
+	} else if (field->kind == FIELD_KIND_HEX) {
+		fprintf(out, "\"0x%llx\"", (unsigned long long)value);
+	} else if (field->kind == FIELD_KIND_FLAGS) {
+		putc_unlocked('[', out);
+		print_flags(out, (uint64_t)value, "\"");
+		putc_unlocked(']', out);
+	} else if (field->kind == FIELD_KIND_ERRNO) {
+		print_i64(out, value);
+	} else {
+		print_value_text(out, c, field, value);
+	}
+}
+
+void event_print_json(FILE *out, const struct contents *c, const struct event_row *row, uint64_t origin_ns)
+{
+	fputs_unlocked("{\"kind\":\"", out);
+	fputs_unlocked(row->event->name, out);
+	fputs_unlocked("\",\"process\":", out);
+	print_u64(out, row->process->id);
+	fputs_unlocked(",\"pid\":", out);
+	print_u64(out, row->process->facts->pid);
+	fputs_unlocked(",\"tid\":", out);
+	print_u64(out, row->tid);
+	for (uint32_t i = 0; i < row->event->field_count; i++) {
+		const struct schema_field *field = &row->event->fields[i];
+		int64_t value = row->values[i];
+		fputs_unlocked(",\"", out);
+		fputs_unlocked(field->column, out);
+		fputs_unlocked("\":", out);
+		print_value_json(out, c, field, field->kind == FIELD_KIND_TIME ? (int64_t)((uint64_t)value - origin_ns) : value);
+	}
+	fputs_unlocked("}\n", out);
+}
+
+struct listing {
+	struct cursor cursor;
+	const struct contents_visitor *visitor;
+};
+
+static int visit_block(void *user, const struct report_block *block)
+{
+	struct listing *l = user;
+	int error = l->visitor->block ? l->visitor->block(l->visitor->user, block) : 0;
+	return error ? error : cursor_add_block(&l->cursor, block);
+}
+
+static void visit_problem(void *user, uint64_t offset, const char *cause)
+{
+	struct listing *l = user;
+	if (l->visitor->problem)
+		l->visitor->problem(l->visitor->user, offset, cause);
+}
+
+static int print_all(FILE *out, struct listing *l, struct contents *c, bool json, uint64_t origin_ns)
+{
+	struct event_row row;
+	int error;
+	cursor_start(&l->cursor);
+	while ((error = cursor_next(&l->cursor, &row)) > 0) {
+		if (json)
+			event_print_json(out, c, &row, origin_ns);
+		else
+			event_print_text(out, c, &row, origin_ns);
+		if (ferror_unlocked(out))
+			return -EPIPE;
+	}
+	return error;
+}
+
+int events_print(FILE *out, const struct report *report, const struct contents_visitor *visitor, const struct cursor_filter *filter,
+		 bool json, bool absolute)
+{
+	struct contents c;
+	struct listing l = {.visitor = visitor};
+	struct cursor_filter raw = *filter;
+	const struct contents_visitor index = {&l, visit_block, NULL, visit_problem};
+	contents_init(&c);
+	cursor_init(&l.cursor, report, &c, &raw);
+	/* The origin is known only after the pass, so all blocks are noted, and the times of the filter set behind it. */
+	l.cursor.filter.start_ns = 0;
+	l.cursor.filter.end_ns = UINT64_MAX;
+	int error = contents_read(&c, report, &index);
+	uint64_t origin = !absolute && c.session ? c.session->start_ns : 0;
+	l.cursor.filter.start_ns = raw.start_ns ? raw.start_ns + origin : 0;
+	l.cursor.filter.end_ns = raw.end_ns ? raw.end_ns + origin : UINT64_MAX;
+	if (!error)
+		error = print_all(out, &l, &c, json, origin);
+	cursor_release(&l.cursor);
+	contents_release(&c);
+	return error;
+}

@@ -1,0 +1,217 @@
+/*
+ * help.c - `trace help`: what options.def and env.def say, as help, manual page and completion.
+ */
+#include "reader/cli/help.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "reader/cli/cli.h"
+
+#define TEXT_COLUMN 32
+#define WIDTH 100
+
+struct variable {
+	const char *name, *otherwise, *meaning;
+};
+
+#define ENV(name, default, meaning) {#name, default, meaning},
+static const struct variable variables[] = {
+#include "common/env.def"
+};
+#define VARIABLES (sizeof(variables) / sizeof(variables[0]))
+
+/* Words of `text` from column `column` on, broken at WIDTH; lines after the first begin at `indent`. */
+static void wrap(FILE *out, const char *text, size_t column, size_t indent)
+{
+	while (*text) {
+		size_t word = strcspn(text, " ");
+		if (column > indent && column + 1 + word > WIDTH) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			column = indent;
+		}
+		if (column > indent) {
+			fputc(' ', out);
+			column++;
+		}
+		fwrite(text, 1, word, out);
+		column += word;
+		text += word + strspn(text + word, " ");
+	}
+	fputc('\n', out);
+}
+
+static void entry(FILE *out, const char *name, const char *text)
+{
+	int used = fprintf(out, "  %s", name);
+	if (used >= TEXT_COLUMN - 1) {
+		fputc('\n', out);
+		used = 0;
+	}
+	fprintf(out, "%*s", TEXT_COLUMN - used, "");
+	wrap(out, text, TEXT_COLUMN, TEXT_COLUMN);
+}
+
+void help_overview(FILE *out)
+{
+	fputs("usage: trace COMMAND [OPTION...] [ARGUMENT...]\n\n", out);
+	for (uint32_t i = 0; i < COMMANDS; i++)
+		entry(out, command_rows[i].name, command_rows[i].title);
+	fputs("\n'trace help COMMAND' explains a command, 'trace help env' the variables\n", out);
+}
+
+static void option_name(const struct option_row *row, char *ret_name, size_t bytes)
+{
+	char letter[8] = "    ";
+	if (row->letter)
+		snprintf(letter, sizeof(letter), "-%c, ", row->letter);
+	snprintf(ret_name, bytes, "%s--%s%s%s", letter, row->name, row->argument ? " " : "", row->argument ? row->argument : "");
+}
+
+static bool has_words(const struct option_row *row)
+{
+	return row->choices && row->choices[0] >= 'a' && row->choices[0] <= 'z';
+}
+
+void help_command(FILE *out, enum command_id command)
+{
+	const struct command_row *c = &command_rows[command];
+	char name[128], text[1024];
+	fprintf(out, "usage: trace %s [OPTION...] %s\n\n", c->name, c->arguments);
+	wrap(out, c->text, 0, 0);
+	fputc('\n', out);
+	for (uint32_t i = 0; i < OPTIONS; i++) {
+		const struct option_row *row = &option_rows[i];
+		if (row->command != command)
+			continue;
+		option_name(row, name, sizeof(name));
+		snprintf(text, sizeof(text), "%s%s%s%s%s%s", row->meaning, has_words(row) ? ": " : "", has_words(row) ? row->choices : "",
+			 row->variable ? " (" : "", row->variable ? row->variable : "", row->variable ? ")" : "");
+		entry(out, name, text);
+	}
+	entry(out, "-h, --help", "print this");
+}
+
+static void help_variables(FILE *out)
+{
+	char text[1024];
+	for (size_t i = 0; i < VARIABLES; i++) {
+		const struct variable *v = &variables[i];
+		snprintf(text, sizeof(text), "%s%s%s%s", v->meaning, *v->otherwise ? " [" : "", v->otherwise, *v->otherwise ? "]" : "");
+		entry(out, v->name, text);
+	}
+}
+
+/* Text of a manual page: a point or quote at the start of a line, and backslashes, mean something to roff. */
+static void roff(FILE *out, const char *text)
+{
+	if (*text == '.' || *text == '\'')
+		fputs("\\&", out);
+	for (; *text; text++)
+		fputs(*text == '\\' ? "\\e" : *text == '-' ? "\\-" : (const char[]){*text, 0}, out);
+	fputc('\n', out);
+}
+
+static void man_option(FILE *out, const struct option_row *row)
+{
+	fputs(".TP\n.B ", out);
+	if (row->letter)
+		fprintf(out, "\\-%c\", \"", row->letter);
+	fprintf(out, "\\-\\-");
+	for (const char *s = row->name; *s; s++)
+		fputs(*s == '-' ? "\\-" : (const char[]){*s, 0}, out);
+	fprintf(out, "%s%s\n", row->argument ? " " : "", row->argument ? row->argument : "");
+	roff(out, row->meaning);
+	if (has_words(row)) {
+		fputs("One of: ", out);
+		roff(out, row->choices);
+	}
+	if (row->variable)
+		fprintf(out, "Sets %s.\n", row->variable);
+}
+
+static void help_man(FILE *out)
+{
+	fputs(".TH TRACE 1 \"\" \"libtrace\" \"User Commands\"\n.SH NAME\ntrace \\- record what a program does and read the reports\n"
+	      ".SH SYNOPSIS\n.B trace\n.I command\n.RI [ option ...]\n.RI [ argument ...]\n.SH COMMANDS\n", out);
+	for (uint32_t i = 0; i < COMMANDS; i++) {
+		fprintf(out, ".SS trace %s ", command_rows[i].name);
+		roff(out, command_rows[i].arguments);
+		roff(out, command_rows[i].text);
+		for (uint32_t n = 0; n < OPTIONS; n++)
+			if (option_rows[n].command == i)
+				man_option(out, &option_rows[n]);
+	}
+	fputs(".SH ENVIRONMENT\n", out);
+	for (size_t i = 0; i < VARIABLES; i++) {
+		fprintf(out, ".TP\n.B %s\n", variables[i].name);
+		roff(out, variables[i].meaning);
+		if (*variables[i].otherwise) {
+			fputs("Default: ", out);
+			roff(out, variables[i].otherwise);
+		}
+	}
+	fputs(".SH EXIT STATUS\n0: done; 1: the report is damaged or incomplete; 2: wrong usage, or a file cannot be read or written. "
+	      ".BR \"trace run\" :\nthat of the program.\n", out);
+}
+
+static void completion_words(FILE *out, uint32_t command)
+{
+	fprintf(out, "\t%s) words='--help", command_rows[command].name);
+	for (uint32_t i = 0; i < OPTIONS; i++)
+		if (option_rows[i].command == command)
+			fprintf(out, " --%s", option_rows[i].name);
+	if (command == CMD_help) {
+		fputs(" env", out);
+		for (uint32_t i = 0; i < COMMANDS; i++)
+			fprintf(out, " %s", command_rows[i].name);
+	}
+	fputs("' ;;\n", out);
+}
+
+static void help_completion(FILE *out)
+{
+	fputs("# bash completion of trace; made by `trace help --completion bash`\n_trace()\n{\n"
+	      "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=\n\tCOMPREPLY=()\n"
+	      "\tif [ \"$COMP_CWORD\" = 1 ]; then\n\t\tCOMPREPLY=($(compgen -W '--help --version", out);
+	for (uint32_t i = 0; i < COMMANDS; i++)
+		fprintf(out, " %s", command_rows[i].name);
+	fputs("' -- \"$word\"))\n\t\treturn\n\tfi\n\tcase \"${COMP_WORDS[1]} $before\" in\n", out);
+	for (uint32_t i = 0; i < OPTIONS; i++) {
+		const struct option_row *row = &option_rows[i];
+		if (!has_words(row))
+			continue;
+		fprintf(out, "\t'%s --%s'", command_rows[row->command].name, row->name);
+		if (row->letter)
+			fprintf(out, "|'%s -%c'", command_rows[row->command].name, row->letter);
+		fprintf(out, ") COMPREPLY=($(compgen -W '%s' -- \"$word\")); return ;;\n", row->choices);
+	}
+	fputs("\tesac\n\tcase ${COMP_WORDS[1]} in\n", out);
+	for (uint32_t i = 0; i < COMMANDS; i++)
+		completion_words(out, i);
+	fputs("\tesac\n\tcase $word in -*|'') COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;; esac\n}\n"
+	      "complete -o default -F _trace trace\n", out);
+}
+
+int command_help(const struct options *o)
+{
+	if (o->value[OPT_help_man]) {
+		help_man(stdout);
+	} else if (o->value[OPT_help_completion]) {
+		help_completion(stdout);
+	} else if (!o->argc) {
+		help_overview(stdout);
+	} else if (!strcmp(o->argv[0], "env")) {
+		help_variables(stdout);
+	} else {
+		uint32_t i = 0;
+		while (i < COMMANDS && strcmp(command_rows[i].name, o->argv[0]))
+			i++;
+		if (i == COMMANDS) {
+			cli_error("'%s' is no command", o->argv[0]);
+			return STATUS_FAILED;
+		}
+		help_command(stdout, (enum command_id)i);
+	}
+	return cli_finish(stdout, "standard output");
+}

@@ -1,0 +1,14 @@
+/*
+ * help.h - help texts, made from options.def and common/env.def.
+ */
+#ifndef READER_CLI_HELP_H
+#define READER_CLI_HELP_H
+
+#include <stdio.h>
+
+#include "reader/cli/options.h"
+
+void help_overview(FILE *out);
+void help_command(FILE *out, enum command_id command);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * info.h - what a report says of itself, gathered; printed as text by info.c and as JSON by info_json.c.
+ */
+#ifndef READER_CLI_INFO_H
+#define READER_CLI_INFO_H
+
+#include "reader/cli/cli.h"
+
+struct info {
+	struct cli_report r;
+	struct contents c;
+	uint64_t dropped;       /* events missing, of all processes */
+	uint64_t unended;       /* traced processes without a receipt */
+	uint64_t untraced, partly;
+};
+
+/* One sentence: is anything missing? */
+void info_verdict(const struct info *i, char *ret_text, size_t bytes);
+
+/* "exit 3", "killed or crashed" ...: how a process ended. */
+void info_end_text(const struct process *p, char *ret_text, size_t bytes);
+
+/* Events in the file, of all kinds. */
+uint64_t info_events(const struct process *p);
+
+void info_print_json(FILE *out, const struct info *i);
+
+#endif

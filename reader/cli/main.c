@@ -1,0 +1,55 @@
+/*
+ * main.c - `trace`: finds the command and hands over.
+ */
+#define _GNU_SOURCE
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/cli/cli.h"
+#include "reader/cli/help.h"
+
+#ifndef LIBTRACE_VERSION
+#define LIBTRACE_VERSION "0"
+#endif
+
+static int run(enum command_id command, int argc, char **argv)
+{
+	struct options o;
+	int result = options_parse(&o, command, argc, argv);
+	if (result < 0)
+		return STATUS_FAILED;
+	if (result == 1) {
+		help_command(stdout, command);
+		return cli_finish(stdout, "standard output");
+	}
+	return command_rows[command].run(&o);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		help_overview(stderr);
+		return STATUS_FAILED;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		puts("trace " LIBTRACE_VERSION);
+		return cli_finish(stdout, "standard output");
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		help_overview(stdout);
+		return cli_finish(stdout, "standard output");
+	}
+	for (uint32_t i = 0; i < COMMANDS; i++)
+		if (!strcmp(argv[1], command_rows[i].name)) {
+			/* getopt's own messages begin with this: as ours do */
+			argv[1] = (char *)"trace";
+			/* a write to a closed pipe is an error like others; a program that we run gets the default back */
+			if (i != CMD_run)
+				signal(SIGPIPE, SIG_IGN);
+			return run((enum command_id)i, argc - 1, argv + 1);
+		}
+	cli_error("'%s' is no command; see 'trace help'", argv[1]);
+	return STATUS_FAILED;
+}

@@ -1,0 +1,139 @@
+#define _GNU_SOURCE
+#include "reader/cli/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "reader/cli/cli.h"
+
+#define COMMAND(name, arguments, title, text) {#name, arguments, title, text, command_##name},
+const struct command_row command_rows[COMMANDS] = {
+#include "reader/cli/options.def"
+};
+
+#define OPTION(command, id, short, long, argument, choices, variable, meaning) \
+	{CMD_##command, short, long, argument, choices, variable, meaning},
+const struct option_row option_rows[OPTIONS] = {
+#include "reader/cli/options.def"
+};
+
+#define HELP_VALUE (OPTIONS + 256)
+
+static bool is_number(const char *value, bool fraction)
+{
+	bool digits = false;
+	for (; *value; value++) {
+		if (*value == '.' && fraction && digits)
+			fraction = false;
+		else if (*value >= '0' && *value <= '9')
+			digits = true;
+		else
+			return false;
+	}
+	return digits;
+}
+
+static bool is_choice(const char *choices, const char *value)
+{
+	size_t length = strlen(value);
+	uint64_t number;
+	if (!choices || !strcmp(choices, "FILE"))
+		return *value || !choices;
+	if (!strcmp(choices, "NUMBER"))
+		return text_to_number(value, &number);
+	if (!strcmp(choices, "SECONDS"))
+		return is_number(value, true);
+	for (const char *at = choices; length && (at = strstr(at, value)); at++)
+		if ((at == choices || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
+			return true;
+	return false;
+}
+
+static int option_set(struct options *o, uint32_t row, const char *value)
+{
+	const struct option_row *option = &option_rows[row];
+	if (option->argument && !is_choice(option->choices, value)) {
+		bool words = option->choices && (option->choices[0] < 'A' || option->choices[0] > 'Z');
+		cli_error("'%s' is no value of --%s%s%s%s", value, option->name, words ? " (" : "", words ? option->choices : "",
+			  words ? ")" : "");
+		return -EINVAL;
+	}
+	o->value[row] = value ? value : "";
+	return 0;
+}
+
+/* Fills the tables of getopt_long; `+`: a program's own options are not ours. */
+static void tables_make(enum command_id command, struct option *ret_long, char *ret_short)
+{
+	*ret_short++ = '+';
+	*ret_short++ = 'h';
+	*ret_long++ = (struct option){"help", no_argument, NULL, HELP_VALUE};
+	for (uint32_t i = 0; i < OPTIONS; i++) {
+		const struct option_row *row = &option_rows[i];
+		if (row->command != command)
+			continue;
+		*ret_long++ = (struct option){row->name, row->argument ? required_argument : no_argument, NULL, (int)(256 + i)};
+		if (row->letter)
+			*ret_short++ = row->letter;
+		if (row->letter && row->argument)
+			*ret_short++ = ':';
+	}
+	*ret_long = (struct option){0};
+	*ret_short = 0;
+}
+
+static int row_of(enum command_id command, int result)
+{
+	if (result >= 256)
+		return result - 256;
+	for (uint32_t i = 0; i < OPTIONS; i++)
+		if (option_rows[i].command == command && option_rows[i].letter == result)
+			return (int)i;
+	return -1;
+}
+
+int options_parse(struct options *o, enum command_id command, int argc, char **argv)
+{
+	struct option longs[OPTIONS + 2];
+	char shorts[2 * OPTIONS + 8];
+	int result;
+	*o = (struct options){.command = command};
+	tables_make(command, longs, shorts);
+	/* Options may stand behind the file, too; behind a program they are the program's. */
+	char *order = command == CMD_run ? shorts : shorts + 1;
+	optind = 0;
+	while ((result = getopt_long(argc, argv, order, longs, NULL)) != -1) {
+		if (result == 'h' || result == HELP_VALUE)
+			return 1;
+		int row = row_of(command, result);
+		if (row < 0 || option_set(o, (uint32_t)row, optarg))
+			return -EINVAL;
+	}
+	o->argc = argc - optind;
+	o->argv = argv + optind;
+	return 0;
+}
+
+uint64_t option_number(const struct options *o, enum option_id id, uint64_t otherwise)
+{
+	uint64_t number = otherwise;
+	if (o->value[id])
+		text_to_number(o->value[id], &number);
+	return number;
+}
+
+bool option_is(const struct options *o, enum option_id id, const char *value)
+{
+	return o->value[id] && !strcmp(o->value[id], value);
+}
+
+const char *option_file(const struct options *o)
+{
+	if (o->argc == 1)
+		return o->argv[0];
+	cli_error("%s; see 'trace help %s'", o->argc ? "too many arguments" : "which report?", command_rows[o->command].name);
+	return NULL;
+}

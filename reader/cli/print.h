@@ -1,0 +1,30 @@
+/*
+ * print.h - texts and numbers of reports on an output stream.
+ *
+ * Bytes of a report were chosen by whoever was traced: print_text() makes control characters visible, so that a terminal is safe;
+ * print_json() gives a JSON string (bytes that are not UTF-8 as lone surrogates \udc80-\udcff, as Python's surrogateescape
+ * reads them). One thread per stream; errors stay with the stream.
+ */
+#ifndef READER_CLI_PRINT_H
+#define READER_CLI_PRINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+void print_text(FILE *out, const char *text, size_t bytes);
+void print_json(FILE *out, const char *text, size_t bytes);
+
+/* The same for a C string; NULL prints null. */
+void print_json_string(FILE *out, const char *text);
+
+void print_u64(FILE *out, uint64_t number);
+void print_i64(FILE *out, int64_t number);
+
+/* "1,234,567" */
+void print_grouped(FILE *out, uint64_t number);
+
+/* Bytes of one character of UTF-8 at `p`, 0 when there is none. */
+size_t utf8_length(const char *p, size_t bytes);
+
+#endif

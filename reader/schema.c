@@ -1,0 +1,108 @@
+#include "reader/schema.h"
+
+#include <string.h>
+
+#define FIELD(event_id, number, id, column, kind, encoding, title) {KIND_##event_id, number, column, FIELD_KIND_##kind, title},
+static const struct schema_field fields[] = {
+#include "common/schema/events.def"
+};
+#define FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+struct row {
+	uint32_t number;
+	const char *name, *title;
+};
+
+#define EVENT(number, id, name, title) {number, name, title},
+static const struct row event_rows[] = {
+#include "common/schema/events.def"
+};
+#define EVENTS (sizeof(event_rows) / sizeof(event_rows[0]))
+
+#define DROP(number, id, name, title) {number, name, title},
+static const struct row drop_rows[] = {
+#include "common/schema/events.def"
+};
+#define VERDICT(number, id, text) {number, text, #id},
+static const struct row verdict_rows[] = {
+#include "common/schema/events.def"
+};
+#define HOW(number, id, name) {number, name, #id},
+static const struct row how_rows[] = {
+#include "common/schema/events.def"
+};
+
+const struct schema_event *schema_event_at(uint32_t index)
+{
+	static struct schema_event events[EVENTS];
+	if (index >= EVENTS)
+		return NULL;
+	struct schema_event *e = &events[index];
+	if (__atomic_load_n(&e->name, __ATOMIC_ACQUIRE))
+		return e;
+	const struct schema_field *first = NULL;
+	uint32_t count = 0;
+	for (size_t i = 0; i < FIELDS; i++)
+		if (fields[i].event == event_rows[index].number) {
+			first = first ? first : &fields[i];
+			count++;
+		}
+	e->number = event_rows[index].number;
+	e->title = event_rows[index].title;
+	e->field_count = count;
+	e->fields = first;
+	__atomic_store_n(&e->name, event_rows[index].name, __ATOMIC_RELEASE);
+	return e;
+}
+
+const struct schema_event *schema_event(uint32_t number)
+{
+	for (uint32_t i = 0; i < EVENTS; i++)
+		if (event_rows[i].number == number)
+			return schema_event_at(i);
+	return NULL;
+}
+
+const struct schema_event *schema_event_named(const char *name)
+{
+	for (uint32_t i = 0; i < EVENTS; i++)
+		if (!strcmp(event_rows[i].name, name))
+			return schema_event_at(i);
+	return NULL;
+}
+
+static const char *row_name(const struct row *rows, size_t count, uint64_t number)
+{
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].number == number)
+			return rows[i].name;
+	return "?";
+}
+
+#define ROW_NAME(rows, number) row_name(rows, sizeof(rows) / sizeof((rows)[0]), number)
+
+const char *schema_drop(uint64_t number)
+{
+	return ROW_NAME(drop_rows, number);
+}
+
+const char *schema_verdict(uint64_t number)
+{
+	return ROW_NAME(verdict_rows, number);
+}
+
+const char *schema_how(uint64_t number)
+{
+	return ROW_NAME(how_rows, number);
+}
+
+const char *schema_value_name(const struct schema_field *field, int64_t value)
+{
+	if (field->event == KIND_GAP && field->number == FIELD_GAP_REASON)
+		return schema_drop((uint64_t)value);
+	if (field->event == KIND_CHILD && field->number == FIELD_CHILD_HOW)
+		return schema_how((uint64_t)value);
+	if (field->event == KIND_CHILD && field->number == FIELD_CHILD_VERDICT)
+		return schema_verdict((uint64_t)value);
+	return NULL;
+}
