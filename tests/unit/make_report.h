@@ -1,0 +1,60 @@
+/*
+ * make_report.h - builds small reports for tests, by protobuf-c and nothing of writer/.
+ *
+ * make_init(), then entries go into the block being filled until make_block_end(); make_finish() gives the bytes. Out of memory ends the
+ * test program. One thread.
+ */
+#ifndef TESTS_UNIT_MAKE_REPORT_H
+#define TESTS_UNIT_MAKE_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report.pb-c.h"
+
+struct make_report {
+	uint8_t *data; /* the file */
+	size_t bytes, capacity;
+	uint8_t *entries; /* the block at hand */
+	size_t entry_bytes, entry_capacity;
+	uint32_t entry_count;
+	uint64_t sequence, first_ns, last_ns, events, dropped;
+	uint32_t next_string;
+	bool compress;
+};
+
+/* One row of OSRT_CALL. */
+struct make_call {
+	uint64_t start, duration;
+	uint32_t function;
+	int64_t result;
+	uint64_t error, object, holder, flags;
+};
+
+void make_init(struct make_report *m, bool compress);
+void make_release(struct make_report *m);
+
+void make_entry(struct make_report *m, const Libtrace__Entry *entry);
+void make_session(struct make_report *m, uint64_t start_ns);
+
+/* Tells a text; returns its id. */
+uint32_t make_string(struct make_report *m, const char *text);
+void make_process(struct make_report *m, uint32_t id, uint32_t pid, uint32_t parent_pid, const char *executable);
+void make_process_end(struct make_report *m, uint32_t id, uint64_t end_ns, Libtrace__ProcessEnd end, int status);
+void make_receipt(struct make_report *m, uint32_t process, uint64_t written, uint64_t dropped);
+void make_diagnostic(struct make_report *m, uint32_t pid, const char *text);
+
+/* Any batch: `rows` times `fields` values, row by row; column number n is field n + 1. Chooses the encoding as events.def says. */
+void make_batch(struct make_report *m, uint32_t kind, uint32_t process, uint32_t tid, size_t rows, size_t fields, const int64_t *values);
+void make_calls(struct make_report *m, uint32_t process, uint32_t tid, size_t rows, const struct make_call *calls);
+
+void make_block_end(struct make_report *m);
+
+/* The small report that several tests share: two processes, all kinds of events, three blocks. */
+void make_sample(struct make_report *m, bool compress);
+
+/* Writes the bytes to a file; ends the program when it cannot. */
+void make_save(const struct make_report *m, const char *path);
+
+#endif
