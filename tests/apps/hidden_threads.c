@@ -1,5 +1,5 @@
 /*
- * libc_threads - threads that the C library makes by itself: SIGEV_THREAD timers, message queue notification, asynchronous input.
+ * hidden_threads - threads that the C library makes by itself: SIGEV_THREAD timers, message queue notification, asynchronous input.
  *
  * Promise: they work and their calls are traced, although pthread_create never came by.
  */

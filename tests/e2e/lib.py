@@ -1,0 +1,328 @@
+"""What the end-to-end tests share: TAP, folders that vanish, running a program with a time limit, and reading a report.
+
+Scripts get BUILD (bin/trace, lib/libtrace/libtrace.so, tests/apps/NAME), SRC and SHARED in their environment. Reports are read by the
+command alone (`trace dump --json`, `trace info --json`, `trace check`), never by code of our own.
+"""
+import atexit
+import collections
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+SRC = os.environ.get("SRC") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("BUILD") or os.path.join(SRC, "build")
+LIBRARY = os.path.join(BUILD, "lib/libtrace/libtrace.so")
+TRACE = os.path.join(BUILD, "bin/trace")
+TORTURE = bool(os.environ.get("TORTURE"))
+HANG_S = 60  # no test program takes a tenth of this
+FUNCTIONS = ("pread", "write", "sched_yield", "read")  # of counter_workload, in the order of its books
+
+
+def app(name):
+    return os.path.join(BUILD, "tests/apps", name)
+
+
+# ---- TAP ----
+
+class Tap:
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def ok(self, held, name, detail=""):
+        self.count += 1
+        self.failed += not held
+        print(f"{'ok' if held else 'not ok'} {self.count} - {name}", flush=True)
+        if not held:
+            for line in str(detail).splitlines()[:40]:
+                print(f"# {line[:400]}", flush=True)
+        return held
+
+    def skip(self, name, reason):
+        self.count += 1
+        print(f"ok {self.count} - {name} # SKIP {reason}", flush=True)
+
+    def finish(self):
+        print(f"1..{self.count}", flush=True)
+        sys.exit(1 if self.failed else 0)
+
+
+tap = Tap()
+
+
+def main(*functions):
+    """Runs the functions; an exception in one is a failure of it and stops no other. Arguments choose by name."""
+    for function in functions:
+        if len(sys.argv) > 1 and not any(word in function.__name__ for word in sys.argv[1:]):
+            continue
+        try:
+            function()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is this test's failure
+            import traceback
+            tap.ok(False, f"{function.__name__} runs to its end", f"{error!r}\n{traceback.format_exc()}")
+    tap.finish()
+
+
+# ---- folders ----
+
+def folder(parent=None):
+    """A new folder that is removed at the end."""
+    path = tempfile.mkdtemp(prefix="libtrace-test-", dir=parent)
+    owner = os.getpid()
+    atexit.register(lambda: os.getpid() == owner and shutil.rmtree(path, ignore_errors=True))
+    return path
+
+
+def spool_folder():
+    return folder("/dev/shm")
+
+
+def leftovers(spool):
+    return sorted(os.path.join(base, name) for base, dirs, files in os.walk(spool) for name in dirs + files)
+
+
+def wait_until(condition, seconds=HANG_S):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return bool(condition())
+
+
+def wait_spool_gone(spool, seconds=HANG_S):
+    """The tree's folder goes when its report is complete."""
+    return wait_until(lambda: not os.listdir(spool), seconds)
+
+
+# ---- running programs ----
+
+Result = collections.namedtuple("Result", "status out err hung note seconds")
+
+
+def clean_env(**more):
+    env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C.UTF-8", "TERM": "xterm", "HOME": "/nonexistent"}
+    env.update({name: str(value) for name, value in more.items() if value is not None})
+    return env
+
+
+def traced_env(report, spool, threshold=0, preload=(), **more):
+    """The environment of a program traced by the preload alone. preload: further libraries, "@" marks our place among them."""
+    libraries = [LIBRARY if name == "@" else name for name in preload] or [LIBRARY]
+    return clean_env(LD_PRELOAD=":".join(libraries), LIBTRACE_OUTPUT=report, LIBTRACE_SPOOL_DIR=spool, LIBTRACE_OSRT_THRESHOLD=threshold, **more)
+
+
+def state_of(pid):
+    """Where the threads of a process wait: what a hang looks like."""
+    lines = []
+    try:
+        for tid in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
+            parts = []
+            for name in ("comm", "wchan", "syscall"):
+                try:
+                    with open(f"/proc/{pid}/task/{tid}/{name}", encoding="ascii", errors="replace") as file:
+                        parts.append(file.read().strip())
+                except OSError:
+                    parts.append("?")
+            lines.append(f"pid {pid} tid {tid}: {' '.join(parts)}")
+    except OSError:
+        pass
+    return lines
+
+
+def session_members(session):
+    members = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", encoding="ascii", errors="replace") as file:
+                fields = file.read().rpartition(")")[2].split()
+            if int(fields[3]) == session:
+                members.append(int(name))
+        except (OSError, IndexError):
+            pass
+    return members
+
+
+def kill_session(session):
+    """Ends what a hung program of ours has left in its session. Returns where its threads stood."""
+    note = []
+    for pid in session_members(session):
+        note += state_of(pid)
+    for pid in session_members(session):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+    return "\n".join(note)
+
+
+def run(argv, env=None, cwd=None, limit=HANG_S, stdin=None, **popen):
+    """Runs a program in a session of its own to its end and the end of its output. A hang is killed and described."""
+    start = time.monotonic()
+    process = subprocess.Popen(argv, env=clean_env() if env is None else env, cwd=cwd, stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **popen)
+    note, hung = "", False
+    try:
+        out, err = process.communicate(stdin, timeout=limit)
+    except subprocess.TimeoutExpired:
+        hung, note = True, "still running:\n" + kill_session(process.pid)
+        try:
+            out, err = process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            out, err = b"", b"(output is held open by a process outside the session)"
+    return Result(process.returncode, out, err, hung, note, time.monotonic() - start)
+
+
+# ---- reading a report ----
+
+def trace(*arguments, limit=HANG_S, **popen):
+    return run([TRACE, *arguments], limit=limit, **popen)
+
+
+class Counts:
+    """Calls of one function by one thread: recorded one by one, summed up, and how many of the recorded were abandoned or unfinished."""
+    __slots__ = ("recorded", "summed", "abandoned", "unfinished")
+
+    def __init__(self):
+        self.recorded = self.summed = self.abandoned = self.unfinished = 0
+
+    @property
+    def all(self):
+        return self.recorded + self.summed
+
+
+class Report:
+    def __init__(self, path):
+        self.path = path
+        self._info = self._counts = self._gaps = None
+
+    def exists(self):
+        return os.path.exists(self.path)
+
+    def check(self):
+        return trace("check", self.path, limit=300)
+
+    def events(self, *arguments):
+        """The events as dictionaries, one JSON line each."""
+        result = trace("dump", "--json", *arguments, self.path, limit=300)
+        if result.status != 0:
+            raise RuntimeError(f"trace dump: {result.status} {result.err!r}")
+        return [json.loads(line) for line in result.out.splitlines()]
+
+    def info(self):
+        if self._info is None:
+            result = trace("info", "--json", self.path, limit=300)
+            if result.status != 0:
+                raise RuntimeError(f"trace info: {result.status} {result.err!r}")
+            self._info = json.loads(result.out)
+        return self._info
+
+    def processes(self):
+        return self.info()["processes"]
+
+    def receipts(self):
+        return [p["receipt"] for p in self.processes() if p.get("receipt")]
+
+    def dropped(self):
+        """Events that all receipts state as missing."""
+        return sum(drop["count"] for receipt in self.receipts() for drop in receipt.get("drops", []))
+
+    def _read(self):
+        """counts: by process, thread and function; gaps: events missing, by thread."""
+        self._counts, self._gaps = collections.defaultdict(Counts), collections.Counter()
+        for event in self.events():
+            kind = event["kind"]
+            if kind == "osrt_call":
+                entry = self._counts[event["process"], event["tid"], event["function"]]
+                flags = event.get("flags", 0)
+                entry.recorded += 1
+                entry.abandoned += "abandoned" in flags if isinstance(flags, (list, str)) else flags & 1
+                entry.unfinished += "unfinished" in flags if isinstance(flags, (list, str)) else flags >> 2 & 1
+            elif kind == "osrt_summary":
+                self._counts[event["process"], event["tid"], event["function"]].summed += event["count"]
+            elif kind == "gap":
+                self._gaps[event["tid"]] += event["count"]
+
+    @property
+    def counts(self):
+        if self._counts is None:
+            self._read()
+        return self._counts
+
+    @property
+    def gaps(self):
+        if self._gaps is None:
+            self._read()
+        return self._gaps
+
+    def total(self, function, what="all"):
+        return sum(getattr(entry, what) for (_, _, name), entry in self.counts.items() if name == function)
+
+    def of_thread(self, tid, function, processes=None):
+        return sum(entry.all for (process, thread, name), entry in self.counts.items()
+                   if thread == tid and name == function and (processes is None or process in processes))
+
+
+def program_of(process):
+    return os.path.basename(process.get("executable") or (process.get("arguments") or [""])[0])
+
+
+def receipts_agree(report):
+    """Says what is wrong with the receipts: produced = written + dropped for each process; None if nothing is."""
+    wrong = []
+    for process in report.processes():
+        receipt = process.get("receipt")
+        if not receipt:
+            if process.get("traced", "yes") not in ("no", 1):
+                wrong.append(f"pid {process.get('pid')}: no receipt")
+            continue
+        dropped = sum(drop["count"] for drop in receipt.get("drops", []))
+        if receipt["produced"] != receipt["written"] + dropped:
+            wrong.append(f"pid {process.get('pid')}: produced {receipt['produced']}, written {receipt['written']}, dropped {dropped}")
+    return "\n".join(wrong) or None
+
+
+# ---- the books of counter_workload ----
+
+class Books:
+    """What counter_workload counted: for each thread, calls begun and done of each function."""
+    SLOT = struct.Struct("=Q4Q4Q56x")
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            data = file.read()
+        self.pid, self.begun_threads = struct.unpack_from("=QQ", data)
+        self.threads = []
+        for offset in range(128, len(data) - self.SLOT.size + 1, self.SLOT.size):
+            tid, *numbers = self.SLOT.unpack_from(data, offset)
+            if tid:
+                self.threads.append((tid, numbers[:4], numbers[4:]))
+
+    def done(self):
+        return sum(sum(done) for _, _, done in self.threads)
+
+    def compare(self, report):
+        """Says where the report lies outside of done .. begun, None if nowhere. Missing events count where the report states them."""
+        wrong, known = [], {tid for tid, _, _ in self.threads}
+        ours = {p["id"] for p in report.processes() if program_of(p) == "counter_workload"}
+        stray = report.dropped() - sum(n for tid, n in report.gaps.items() if tid in known)
+        for tid, begun, done in self.threads:
+            held = [report.of_thread(tid, name, ours) for name in FUNCTIONS]
+            gap = report.gaps[tid]
+            for name, b, d, h in zip(FUNCTIONS, begun, done, held):
+                if h > b or (not gap and not stray and h < d):
+                    wrong.append(f"thread {tid}: {name}: done {d}, begun {b}, in the report {h}")
+            if sum(held) + gap + max(stray, 0) < sum(done):
+                wrong.append(f"thread {tid}: done {sum(done)}, in the report {sum(held)}, stated missing {gap}, elsewhere {stray}")
+        total = sum(report.of_thread(tid, name, ours) for tid in known for name in FUNCTIONS) + report.dropped()
+        begun = sum(sum(b) for _, b, _ in self.threads)
+        if total > begun + 100:  # the program's other calls may be among the dropped
+            wrong.append(f"in the report and dropped {total}, begun {begun}: counted twice")
+        if total < self.done():
+            wrong.append(f"in the report and dropped {total}, done {self.done()}: lost without a word")
+        return "\n".join(wrong) or None

@@ -1,0 +1,3 @@
+# needs: script stty
+# A program on a terminal sees one.
+script -qec 'test -t 0 && test -t 1 && echo both; stty size >/dev/null && echo size; exit 6' /dev/null </dev/null; echo $?

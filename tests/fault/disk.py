@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+# timeout: 600
+"""When the tracer has no room: full disks for report and spool, read-only and vanished folders, limits of every kind.
+
+The program's output and status stay as untraced, nothing of ours appears on its output; if there is a report it opens, `trace check` finds it
+sound or cut off at a block's end, and its receipt states what is missing. Small disks are tmpfs mounts: as root, or in a user
+namespace of its own (the script starts itself again there), or skipped.
+"""
+import os
+import resource
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
+from lib import Report, app, clean_env, folder, leftovers, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_until  # noqa: E402
+
+CALLS = 400000  # 12 MB of records
+IN_NAMESPACE = "LIBTRACE_TEST_NAMESPACE"
+
+
+def may_mount():
+    place = folder()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", place], stderr=subprocess.DEVNULL, check=False).returncode:
+        return False
+    subprocess.run(["umount", place], check=False)
+    return True
+
+
+def enter_namespace():
+    """In a mount namespace of our own no mount outlives us."""
+    if os.environ.get(IN_NAMESPACE):
+        return
+    for how in (["unshare", "-m"], ["unshare", "-rm"]):
+        if subprocess.run([*how, "true"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            os.environ[IN_NAMESPACE] = "1"
+            os.execvp(how[0], [*how, sys.executable, *sys.argv])
+
+
+class SmallDisk:
+    """A tmpfs of so many bytes, filled but for `left` of them."""
+
+    def __init__(self, size, left):
+        self.path = folder()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0777", "none", self.path], check=True)
+        self.ballast = os.path.join(self.path, "ballast")
+        with open(self.ballast, "wb") as file:
+            os.posix_fallocate(file.fileno(), 0, max(size - left, 4096))
+
+    def give_room(self):
+        os.unlink(self.ballast)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run(["umount", "-l", self.path], check=False)
+
+
+def unchanged(name, argv, env, **popen):
+    """Runs untraced and traced; the results must be equal. Returns whether."""
+    plain = run(argv, env=clean_env(), **popen)
+    traced = run(argv, env=env, **popen)
+    same = (plain.status, plain.out, plain.err) == (traced.status, traced.out, traced.err) and not traced.hung
+    tap.ok(same, f"{name}: the program is unchanged", f"untraced {plain.status} {plain.out[-500:]!r} {plain.err[-300:]!r}\n"
+           f"traced {traced.status} {traced.out[-500:]!r} {traced.err[-300:]!r} {traced.note}")
+    return same
+
+
+def settled(spool):
+    """The writer has finished or given up: no file of the spool changes owner any more."""
+    def quiet():
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{name}/cmdline", "rb") as file:
+                    line = file.read()
+                if line.split(b"\0")[0].endswith(b"libtrace-writer") and spool.encode() in line:
+                    return False
+            except OSError:
+                pass
+        return True
+    return wait_until(quiet)
+
+
+def stated(name, report, calls, function="pread"):
+    """What is in the report and what its receipt says is missing make up the calls."""
+    held = report.total(function)
+    tap.ok(held <= calls <= held + report.dropped(), f"{name}: the receipt states the loss",
+           f"calls {calls}, in the report {held}, stated as dropped {report.dropped()}\n{report.receipts()}")
+    tap.ok(not receipts_agree(report), f"{name}: produced = written + dropped", receipts_agree(report))
+
+
+def judge(name, path, calls, must_exist=True, whole=False):
+    """The report, if there is one, opens; whole: nothing may be missing."""
+    report = Report(path)
+    if not report.exists():
+        tap.ok(not must_exist, f"{name}: there is a report")
+        return
+    check = report.check()
+    tap.ok(check.status in ((0,) if whole else (0, 1)), f"{name}: trace check says {check.status}", check.out + check.err)
+    if os.path.getsize(path) == 0 or check.status > 1:
+        return
+    info = trace("info", path)
+    tap.ok(info.status == 0, f"{name}: the report opens", info.err)
+    if check.status == 0:
+        stated(name, report, calls)
+
+
+def workload():
+    return [app("many_calls"), str(CALLS)]
+
+
+PREADS = CALLS // 4
+
+
+def recovered(name, spool, path, calls):
+    """What waits in the spool comes back when there is room."""
+    for tree in [os.path.join(spool, n) for n in os.listdir(spool)]:
+        result = trace("recover", tree)
+        tap.ok(result.status == 0, f"{name}: trace recover", result.out + result.err)
+    judge(f"{name}, recovered", path, calls, whole=True)
+    tap.ok(not os.listdir(spool), f"{name}: nothing is left behind", leftovers(spool))
+
+
+def report_disk_full():
+    for left in (0, 8192, 300000):
+        with SmallDisk(4 << 20, left) as disk:
+            spool, name = spool_folder(), f"report's disk has {left} bytes left"
+            path = os.path.join(disk.path, "r.rep")
+            unchanged(name, workload(), traced_env(path, spool))
+            settled(spool)
+            judge(name, path, PREADS, must_exist=False)
+            disk.give_room()
+            if os.listdir(spool):
+                recovered(name, spool, path, PREADS)
+
+
+def report_disk_full_for_a_while():
+    """The disk is full when the program starts and has room again while it runs."""
+    with SmallDisk(64 << 20, 20000) as disk:
+        spool, folder_ = spool_folder(), folder()
+        path, books = os.path.join(disk.path, "r.rep"), os.path.join(folder_, "books")
+        process = subprocess.Popen([app("counter_workload"), books, "2", "return", "600"], env=traced_env(path, spool), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        try:
+            process.wait(0.3)
+        except subprocess.TimeoutExpired:
+            pass
+        disk.give_room()
+        out, _ = process.communicate(timeout=60)
+        tap.ok(process.returncode == 3 and not out, "disk full for a while: the program is unchanged", f"{process.returncode} {out!r}")
+        settled(spool)
+        from lib import Books
+        report = Report(path)
+        check = report.check()
+        wrong = None if check.status == 0 else check.out + check.err
+        tap.ok(not wrong, "disk full for a while: the report is sound in the end", wrong)
+        if not wrong:
+            wrong = Books(books).compare(report) or receipts_agree(report)
+            tap.ok(not wrong, "disk full for a while: the receipt states the loss", wrong)
+
+
+def spool_disk_full():
+    for left in (0, 40000, 150000, 1400000):
+        with SmallDisk(4 << 20, left) as disk:
+            name, place = f"spool's disk has {left} bytes left", folder()
+            path = os.path.join(place, "r.rep")
+            unchanged(name, workload(), traced_env(path, disk.path))
+            settled(disk.path)
+            judge(name, path, PREADS, must_exist=False)
+            unchanged(f"{name}, threads", [app("thread_churn")], traced_env(os.path.join(place, "t.rep"), disk.path))
+            unchanged(f"{name}, forks", [app("fork_storm")], traced_env(os.path.join(place, "f.rep"), disk.path))
+            settled(disk.path)
+            for other in ("t.rep", "f.rep"):
+                if os.path.exists(os.path.join(place, other)):
+                    tap.ok(Report(os.path.join(place, other)).check().status == 0, f"{name}: {other} is sound")
+
+
+def as_nobody(argv):
+    """Root may write everywhere: what tests permissions runs as somebody else."""
+    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *argv] if os.geteuid() == 0 else argv
+
+
+def folders_not_writable():
+    if os.geteuid() == 0 and (not shutil.which("setpriv") or os.environ.get("LIBTRACE_TEST_ROOTLESS")):
+        tap.skip("folders not writable", "setpriv is not installed")
+        return
+    readable, shut, spool = folder(), folder(), folder("/dev/shm")
+    for place, mode in ((readable, 0o755), (shut, 0o555), (spool, 0o1777)):
+        os.chmod(place, mode)
+    argv = as_nobody(workload())
+    if run(argv).status != 0:
+        tap.skip("folders not writable", "cannot run as another user here")
+        return
+    unchanged("report's folder not writable", argv, traced_env(os.path.join(shut, "r.rep"), spool))
+    settled(spool)
+    tap.ok(not os.listdir(shut), "report's folder not writable: nothing in it", os.listdir(shut))
+    unchanged("report's folder missing", argv, traced_env("/nonexistent/folder/r.rep", spool))
+    unchanged("spool's folder not writable", argv, traced_env(os.path.join(readable, "r.rep"), shut))
+    unchanged("spool's folder missing", argv, traced_env(os.path.join(readable, "r.rep"), "/nonexistent/spool"))
+    unchanged("spool's folder is a file", argv, traced_env(os.path.join(readable, "r.rep"), "/etc/passwd"))
+    unchanged("report's name is a folder", argv, traced_env(spool, spool))
+
+
+def read_only_file_system():
+    with SmallDisk(1 << 20, 1 << 19) as disk:
+        subprocess.run(["mount", "-o", "remount,ro", disk.path], check=True)
+        spool = spool_folder()
+        unchanged("report on a read-only file system", workload(), traced_env(os.path.join(disk.path, "r.rep"), spool))
+        settled(spool)
+        unchanged("spool on a read-only file system", workload(), traced_env(os.path.join(folder(), "r.rep"), disk.path))
+
+
+def limited(kind, value):
+    return lambda: resource.setrlimit(kind, (value, value))
+
+
+def process_limits():
+    for name, kind, values in (("RLIMIT_FSIZE", resource.RLIMIT_FSIZE, (0, 4096, 100000, 1 << 20, 3 << 20)), ("RLIMIT_NOFILE", resource.RLIMIT_NOFILE, (3, 4, 5, 8)),
+                               ("RLIMIT_MEMLOCK", resource.RLIMIT_MEMLOCK, (0,))):
+        for value in values:
+            place, spool = folder(), spool_folder()
+            path = os.path.join(place, "r.rep")
+            argv = [app("many_calls"), str(CALLS)] if kind != resource.RLIMIT_NOFILE or value > 3 else [app("stdio_untouched")]
+            unchanged(f"{name} {value}", argv, traced_env(path, spool), preexec_fn=limited(kind, value))
+            settled(spool)
+            if "many_calls" in argv[0]:
+                judge(f"{name} {value}", path, PREADS, must_exist=False)
+            for app_name in ("forks", "thread_churn"):
+                unchanged(f"{name} {value}, {app_name}", [app(app_name)], traced_env(path + app_name, spool), preexec_fn=limited(kind, max(value, 16)))
+            settled(spool)
+
+
+def process_number_limit():
+    """RLIMIT_NPROC lets no writer start."""
+    if os.geteuid() == 0 and not shutil.which("setpriv"):
+        tap.skip("RLIMIT_NPROC", "setpriv is not installed")
+        return
+    place, spool = folder(), spool_folder()
+    os.chmod(place, 0o777), os.chmod(spool, 0o777)
+    script = ["sh", "-c", "ulimit -u 1; exec \"$0\" \"$@\"", *workload()]
+    path = os.path.join(place, "r.rep")
+    unchanged("RLIMIT_NPROC 1", as_nobody(script), traced_env(path, spool))
+    settled(spool)
+    if os.listdir(spool):
+        tap.ok(True, "RLIMIT_NPROC 1: no writer, the spool waits")
+        recovered("RLIMIT_NPROC 1", spool, path, PREADS)
+
+
+def folders_removed_meanwhile():
+    for which in ("report", "spool"):
+        place, spool, books = folder(), spool_folder(), os.path.join(folder(), "books")
+        path = os.path.join(place, "r.rep")
+        process = subprocess.Popen([app("counter_workload"), books, "2", "return", "300"], env=traced_env(path, spool), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        wait_until(lambda p=path, b=books: os.path.exists(p) and os.path.exists(b), 10)
+        shutil.rmtree(place if which == "report" else spool, ignore_errors=True)
+        out, _ = process.communicate(timeout=60)
+        tap.ok(process.returncode == 3 and not out, f"{which}'s folder removed meanwhile: the program is unchanged", f"{process.returncode} {out!r}")
+        settled(spool)
+        os.makedirs(spool, exist_ok=True)
+        if which == "spool":
+            report = Report(path)
+            check = report.check()
+            tap.ok(check.status in (0, 1), "spool's folder removed meanwhile: the report opens", check.out + check.err)
+        unchanged("child after the folder was removed", [app("forks"), "all"], traced_env(path, spool, LIBTRACE_TREE=os.path.join(spool, "libtrace-gone")))
+
+
+if __name__ == "__main__":
+    enter_namespace()
+    mounts = (report_disk_full, report_disk_full_for_a_while, spool_disk_full, read_only_file_system)
+    if not may_mount():
+        mounts = ()
+        tap.skip("small disks", "MAY NOT MOUNT A TMPFS HERE, not even in a user namespace: full disks are not tested")
+    main(*mounts, folders_not_writable, process_limits, process_number_limit, folders_removed_meanwhile)
