@@ -246,6 +246,15 @@ static struct lane_view *lane_add(struct spool *spool)
 	return view;
 }
 
+/* Two lanes at one place would show every event twice. */
+static bool is_taken(const struct spool *spool, uint64_t offset)
+{
+	for (uint32_t i = 0; i < spool->lane_count; i++)
+		if (spool->lanes[i]->offset == offset)
+			return true;
+	return false;
+}
+
 void spool_find_lanes(struct spools *s, struct spool *spool)
 {
 	struct spool_header *h = spool_header(spool);
@@ -257,7 +266,7 @@ void spool_find_lanes(struct spools *s, struct spool *spool)
 		uint64_t offset = __atomic_load_n(&h->lane_offset[spool->lane_count], __ATOMIC_ACQUIRE);
 		if (!offset && !spool->dead)
 			return; /* its maker is between counting and storing */
-		struct lane *lane = spool_at(spool, offset, LANE_BYTES);
+		struct lane *lane = is_taken(spool, offset) ? NULL : spool_at(spool, offset, LANE_BYTES);
 		struct lane_view *view = lane_add(spool);
 		if (!view)
 			return;
@@ -275,7 +284,7 @@ struct lane *lane_of(struct spool *spool, const struct lane_view *view)
 	return view->damaged ? NULL : spool_at(spool, view->offset, LANE_BYTES);
 }
 
-uint64_t lane_look(struct spool *spool, struct lane_view *view)
+static uint64_t lane_look(struct spool *spool, struct lane_view *view)
 {
 	struct lane *lane = lane_of(spool, view);
 	if (!lane)
@@ -288,4 +297,29 @@ uint64_t lane_look(struct spool *spool, struct lane_view *view)
 	}
 	view->head = head;
 	return head - view->position;
+}
+
+/* Lanes share the file: together they cannot hold more than it does. */
+static bool is_too_much(struct spool *spool, uint64_t bytes)
+{
+	return bytes > spool->map_bytes && (!owner || spool_map(owner, spool) || bytes > spool->map_bytes);
+}
+
+uint64_t spool_look(struct spool *spool, uint64_t *fullest)
+{
+	uint64_t bytes = 0;
+	for (uint32_t i = 0; i < spool->lane_count; i++) {
+		struct lane_view *view = spool->lanes[i];
+		uint64_t available = view->closed ? 0 : lane_look(spool, view);
+		if (available && is_too_much(spool, bytes + available)) {
+			view->damaged = true;
+			view->head = view->position;
+			spool->damaged_lanes++;
+			continue;
+		}
+		bytes += available;
+		if (available > *fullest)
+			*fullest = available;
+	}
+	return bytes;
 }

@@ -94,8 +94,11 @@ void spool_find_lanes(struct spools *s, struct spool *spool);
 /* The lane itself, or NULL. */
 struct lane *lane_of(struct spool *spool, const struct lane_view *view);
 
-/* Refreshes view->head. Returns what the lane holds beyond view->position; a head that cannot be marks the lane damaged. */
-uint64_t lane_look(struct spool *spool, struct lane_view *view);
+/*
+ * Refreshes the heads of all open lanes. Returns what they hold beyond their positions and raises *fullest to the fullest one's; a head
+ * that cannot be marks its lane damaged.
+ */
+uint64_t spool_look(struct spool *spool, uint64_t *fullest);
 
 /* Has the process ended, or been replaced by another program? `now_ns` limits how often /proc is asked. */
 bool spool_is_dead(struct spools *s, struct spool *spool, uint64_t now_ns);

@@ -86,11 +86,7 @@ uint64_t tree_look(struct writer *w, uint64_t *ret_fullest)
 	for (uint32_t i = 0; i < w->spools.count; i++) {
 		struct spool *spool = w->spools.all[i];
 		lanes_find(w, spool);
-		for (uint32_t j = 0; j < spool->lane_count; j++) {
-			uint64_t available = spool->lanes[j]->closed ? 0 : lane_look(spool, spool->lanes[j]);
-			bytes += available;
-			fullest = available > fullest ? available : fullest;
-		}
+		bytes += spool_look(spool, &fullest);
 	}
 	*ret_fullest = fullest;
 	return bytes;
@@ -129,12 +125,11 @@ static uint64_t end_tick(struct writer *w, const struct spool *spool)
 
 int tree_end_spool(struct writer *w, struct spool *spool)
 {
-	lanes_find(w, spool);
-	for (uint32_t i = 0; i < spool->lane_count; i++)
-		if (!spool->lanes[i]->closed)
-			lane_look(spool, spool->lanes[i]);
-	writer_take_time(w);
+	uint64_t fullest = 0;
 	int error = 0;
+	lanes_find(w, spool);
+	spool_look(spool, &fullest);
+	writer_take_time(w);
 	for (uint32_t i = 0; i < spool->lane_count && !error; i++)
 		if (!spool->lanes[i]->closed)
 			error = lane_drain(w, spool, spool->lanes[i]);

@@ -1,0 +1,251 @@
+/* What each kind of record becomes, and that damaged spools harm nobody. */
+#include "tests/unit/test_writer.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "writer/writer.h"
+
+static struct report report;
+static uint64_t now; /* ticks of the made-up process: nanoseconds */
+
+static int recover_quietly(const struct fake_tree *t)
+{
+	int status = 0;
+	fflush(stdout);
+	pid_t pid = fork();
+	if (!pid) {
+		freopen("/dev/null", "w", stdout);
+		freopen("/dev/null", "w", stderr);
+		alarm(30);
+		_exit(recover_tree(t->dir, NULL));
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+static void clean(struct fake_tree *t)
+{
+	char command[400];
+	snprintf(command, sizeof(command), "rm -rf %s %s", t->dir, t->report);
+	if (system(command))
+		perror(command);
+	munmap(t->control, TREE_CONTROL_BYTES);
+}
+
+static uint32_t dead_pid(void)
+{
+	pid_t pid = fork();
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	return (uint32_t)pid;
+}
+
+static uint32_t lock_fn(void)
+{
+	for (uint32_t fn = 0; fn < fn_count(); fn++)
+		if (fn_is_lock(fn))
+			return fn;
+	return 0;
+}
+
+static void thread_put(struct fake_spool *s, struct lane *lane, uint32_t tid, uint32_t pid, uint32_t flags)
+{
+	struct thread_start start = {.name = "worker", .flags = flags};
+	fake_put_long(s, lane, now, REC_THREAD_START, tid, pid, &start, sizeof(start));
+}
+
+/* The n-th batch of a kind with rows of `process` (0 = any). */
+static const Libtrace__EventBatch *batch_of(enum event_kind kind, uint32_t process, uint32_t n)
+{
+	for (uint32_t i = 0; i < report.entry_count; i++) {
+		const Libtrace__EventBatch *b = report.entries[i]->batch;
+		if (b && b->kind == kind && (!process || b->process == process) && n-- == 0)
+			return b;
+	}
+	return NULL;
+}
+
+static const char *text_of(int64_t id)
+{
+	for (uint32_t i = 0; i < report.entry_count; i++)
+		for (size_t k = 0; report.entries[i]->strings && k < report.entries[i]->strings->n_ids; k++)
+			if (report.entries[i]->strings->ids[k] == id) {
+				static char text[256];
+				const ProtobufCBinaryData *data = &report.entries[i]->strings->texts[k];
+				snprintf(text, sizeof(text), "%.*s", (int)data->len, (const char *)data->data);
+				return text;
+			}
+	return "?";
+}
+
+static const Libtrace__Process *untraced(void)
+{
+	for (uint32_t i = 0; i < report.entry_count; i++)
+		if (report.entries[i]->process && report.entries[i]->process->traced == LIBTRACE__TRACED__TRACED_NO)
+			return report.entries[i]->process;
+	return NULL;
+}
+
+static void fill_lane(struct fake_spool *s, struct lane *lane, uint32_t pid)
+{
+	thread_put(s, lane, pid, pid, THREAD_MAIN);
+	fake_put(s, lane, now + 10, UINT64_C(5000) << RECORD_LENGTH_SHIFT | 60, (uint64_t)-1, UINT64_C(11) << 48 | 7);
+	fake_put(s, lane, now + 6000, UINT64_C(2000) << RECORD_LENGTH_SHIFT | lock_fn(), UINT64_C(4242) << 32, 0x7f0012345678);
+	fake_put(s, lane, now + 9000, UINT64_C(100) << RECORD_LENGTH_SHIFT | RECORD_ABANDONED << RECORD_FLAGS_SHIFT | 61, 0, 0);
+	fake_put_long(s, lane, now + 9100, REC_PATH, 9, UINT64_C(0x8000) << 32 | 0644, "/etc/motd", 9);
+	char name[16] = "renamed";
+	uint64_t a, b;
+	memcpy(&a, name, 8);
+	memcpy(&b, name + 8, 8);
+	fake_put(s, lane, now + 9200, REC_THREAD_NAME, a, b);
+	fake_put(s, lane, now + 9300, REC_GAP, (uint64_t)DROP_RING_FULL << 48 | 17, now + 9250);
+	lane->dropped[DROP_RING_FULL] = 17 + 4;
+	fake_put(s, lane, now + 9400, REC_SUMMARY, UINT64_C(62) << 48 | 99, 12345);
+	fake_put_long(s, lane, now + 9500, REC_CHILD, 77001, (uint64_t)CHILD_SPAWN << 32 | VERDICT_STATIC, "/bin/static", 11);
+	/* a vfork child in the parent's memory */
+	thread_put(s, lane, 77002, 77002, THREAD_VFORK_CHILD);
+	fake_put(s, lane, now + 9600, UINT64_C(10) << RECORD_LENGTH_SHIFT | 63, 0, 0);
+	fake_put_long(s, lane, now + 9700, REC_EXEC, 0, (uint64_t)CHILD_EXEC << 32 | VERDICT_TRACED, "/bin/true", 9);
+	thread_put(s, lane, pid, pid, THREAD_RESUMED);
+	fake_put(s, lane, now + 9800, UINT64_C(10) << RECORD_LENGTH_SHIFT | 64, 0, 0);
+	/* interrupted at the worst moment: the open call is recorded already, one nested record is not */
+	lane->open = (struct open_call){now + 9800, 1, 64};
+	lane->nested[0] = (struct record){now + 9810, UINT64_C(5) << RECORD_LENGTH_SHIFT | RECORD_NESTED << RECORD_FLAGS_SHIFT | 65, 0, 0};
+	lane->nested_count = 1;
+	lane->open_stack[0] = (struct open_call){now + 9790, 1, 66};
+	lane->open_depth = 1;
+	lane->gap_count = 4;
+	lane->gap_reason = DROP_RING_FULL;
+	lane->gap_first_tick = now + 9820;
+	lane->gap_last_tick = now + 9830;
+}
+
+static void check_rows(uint32_t process, uint32_t pid)
+{
+	const Libtrace__EventBatch *b = batch_of(EVENT_OSRT_CALL, process, 0);
+	tap(b && b->count == 3 && b->tid == pid, "three calls before the child");
+	if (!b)
+		return;
+	tap_equal(batch_value(b, 1, 0), (int64_t)now + 10, "start");
+	tap_equal(batch_value(b, 2, 0), 5000, "duration");
+	tap(!strcmp(text_of(batch_value(b, 3, 0)), fn_name(60)), "function");
+	tap_equal(batch_value(b, 4, 0), -1, "return value");
+	tap_equal(batch_value(b, 5, 0), 11, "errno");
+	tap_equal(batch_value(b, 6, 0), 7, "descriptor");
+	tap_equal(batch_value(b, 7, 1), 4242, "holder of a lock");
+	tap_equal(batch_value(b, 4, 1), 0, "whose return value is 32 bits");
+	tap_equal(batch_value(b, 6, 1), 0x7f0012345678, "and its address");
+	tap_equal(batch_value(b, 8, 2), RECORD_ABANDONED, "flags");
+	b = batch_of(EVENT_FILE_PATH, process, 0);
+	tap(b && !strcmp(text_of(batch_value(b, 5, 0)), "/etc/motd") && batch_value(b, 2, 0) == 9 && batch_value(b, 3, 0) == 0x8000 &&
+		    batch_value(b, 4, 0) == 0644,
+	    "path of an open");
+	b = batch_of(EVENT_THREAD_NAME, process, 0);
+	tap(b && !strcmp(text_of(batch_value(b, 2, 0)), "renamed"), "name of a thread");
+	b = batch_of(EVENT_GAP, process, 0);
+	tap(b && batch_value(b, 3, 0) == 17 && batch_value(b, 2, 0) == 50, "gap");
+	b = batch_of(EVENT_GAP, process, 1);
+	tap(b && batch_value(b, 3, 0) == 4 && batch_value(b, 2, 0) == 10, "open gap");
+	b = batch_of(EVENT_OSRT_SUMMARY, process, 0);
+	tap(b && batch_value(b, 3, 0) == 99 && batch_value(b, 4, 0) == 12345, "sum");
+	b = batch_of(EVENT_CHILD, process, 0);
+	tap(b && batch_value(b, 2, 0) == 77001 && batch_value(b, 3, 0) == CHILD_SPAWN && batch_value(b, 4, 0) == VERDICT_STATIC, "child");
+	b = batch_of(EVENT_OSRT_CALL, process, 1);
+	tap(b && b->count == 1, "one call after the vfork child");
+	b = batch_of(EVENT_OSRT_CALL, process, 2);
+	tap(b && b->count == 2 && batch_value(b, 8, 0) == RECORD_UNFINISHED && batch_value(b, 8, 1) == RECORD_NESTED,
+	    "the interrupted call is unfinished, the nested one is there, the recorded one not again");
+}
+
+static void records_become_rows(void)
+{
+	struct fake_tree t;
+	struct fake_spool s;
+	fake_tree_make(&t);
+	uint32_t pid = dead_pid();
+	fake_spool_make(&s, &t, pid, CLOCK_KIND_MONOTONIC);
+	now = s.header->first.tick + 1000;
+	fill_lane(&s, fake_lane(&s), pid);
+	s.header->dropped[DROP_LATE] = 2;
+	tap_equal(recover_quietly(&t), 0, "recover");
+	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
+	uint32_t process = report_process_of(&report, pid), guest = report_process_of(&report, 77002);
+	check_rows(process, pid);
+	const Libtrace__EventBatch *b = batch_of(EVENT_OSRT_CALL, guest, 0);
+	tap(guest && b && b->count == 1 && b->tid == 77002, "the vfork child's call is its own");
+	tap_equal(report_end_of(&report, guest), LIBTRACE__PROCESS_END__END_EXEC, "it became another program");
+	const Libtrace__Process *not = untraced();
+	tap(not && not->pid == 77001 && !strcmp(not->executable, "/bin/static") && not->reason, "a child that cannot be traced is named");
+	const Libtrace__Receipt *r = report_receipt(&report, process), *g = report_receipt(&report, guest);
+	tap(r && g && r->written + g->written == report_rows(&report), "receipts count all rows");
+	tap(r && r->produced == r->written + 23 && r->n_drops == 2, "and what is missing");
+	tap_equal((int64_t)report.header_dropped, 21, "headers count what gaps report");
+	report_release(&report);
+	clean(&t);
+}
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint64_t random_next(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	return random_state ^= random_state << 17;
+}
+
+static void damage(struct fake_spool *s, uint32_t kind)
+{
+	static const uint64_t values[] = {0, 1, 4096, 65536, UINT32_MAX, UINT64_MAX, UINT64_MAX - 4095, UINT64_C(1) << 63, 25 * 4096};
+	uint64_t limit = s->header->next_offset;
+	uint64_t begin = kind == 0 ? offsetof(struct spool_header, pid) : kind == 1 ? SPOOL_HEADER_BYTES : SPOOL_HEADER_BYTES + LANE_BYTES;
+	uint64_t end = kind == 0 ? sizeof(struct spool_header) : kind == 1 ? SPOOL_HEADER_BYTES + 2600 : limit;
+	for (uint64_t n = 1 + random_next() % 40; n--;) {
+		uint64_t at = begin + random_next() % (end - begin) / 8 * 8;
+		uint64_t value = random_next() & 1 ? random_next() : values[random_next() % (sizeof(values) / sizeof(values[0]))];
+		memcpy(s->map + at, &value, random_next() & 1 ? 8 : 1);
+	}
+}
+
+static void damaged_spools_harm_nobody(void)
+{
+	int bad = 0, unreadable = 0;
+	for (uint32_t i = 0; i < 120; i++) {
+		struct fake_tree t;
+		struct fake_spool s;
+		fake_tree_make(&t);
+		uint32_t pid = dead_pid();
+		fake_spool_make(&s, &t, pid, i & 1 ? CLOCK_KIND_MONOTONIC : clock_init());
+		now = s.header->first.tick + 1000;
+		for (int lanes = 0; lanes < 3; lanes++) {
+			struct lane *lane = fake_lane(&s);
+			fill_lane(&s, lane, pid);
+			for (int k = 0; k < 3000; k++)
+				fake_call(&s, lane, now + 10000 + (uint64_t)k * 10, 5, (uint32_t)k % fn_count());
+		}
+		damage(&s, i % 3);
+		s.header->pid = pid;
+		s.header->pid_namespace = s.header->pid_namespace ? s.header->pid_namespace : 1;
+		if (i % 10 == 9 && truncate(s.path, 4096 * (6 + (off_t)(random_next() % 30))))
+			perror("truncate");
+		int status = recover_quietly(&t);
+		if (status != 0 && status != 1) {
+			printf("# damage %u: status %d\n", i, status);
+			bad++;
+		}
+		unreadable += !report_read(&report, t.report) || report.bad_blocks;
+		report_release(&report);
+		clean(&t);
+		munmap(s.map, FAKE_SPOOL_BYTES);
+	}
+	tap_equal(bad, 0, "120 damaged spools: no crash, no hang");
+	tap_equal(unreadable, 0, "and every report opens");
+}
+
+int main(void)
+{
+	records_become_rows();
+	damaged_spools_harm_nobody();
+	return tap_end();
+}
