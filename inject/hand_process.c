@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "inject/fn.h"
 
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <syslog.h>
 
@@ -207,6 +208,19 @@ __attribute__((visibility("hidden"))) long syscall_forked(long result)
 	return result;
 }
 
+/*
+ * A system call filter may kill for calls that the program does not make itself. Its strict mode
+ * also makes reading the tick counter a fault, and so may the program.
+ */
+static void before_prctl(int option, unsigned long value)
+{
+	if (option == PR_SET_SECCOMP)
+		session.restricted = true;
+	if ((option == PR_SET_SECCOMP && value == SECCOMP_MODE_STRICT) ||
+		(option == PR_SET_TSC && value == PR_TSC_SIGSEGV))
+		session_off("the program forbids itself to read the time stamp counter");
+}
+
 WRAPPER(int, prctl, (int t_option, ...))
 {
 	struct call call;
@@ -216,9 +230,7 @@ WRAPPER(int, prctl, (int t_option, ...))
 	for (int i = 0; i < 4; i++)
 		word[i] = va_arg(list, unsigned long);
 	va_end(list);
-	if (t_option == PR_SET_SECCOMP)
-		session.restricted =
-			true; /* a filter may kill for calls the program does not make */
+	before_prctl(t_option, word[0]);
 	if (!osrt_begin(&call, FN_prctl))
 		return REAL(prctl)(t_option, word[0], word[1], word[2], word[3]);
 	int result = REAL(prctl)(t_option, word[0], word[1], word[2], word[3]);

@@ -118,7 +118,7 @@ void config_read(struct config *c, char **envp)
 		.follow = true,
 		.writer = true,
 		.threshold_ns = 1000,
-		.memory_bytes = 64u << 20,
+		.memory_bytes = 256u << 20,
 		.flush_interval_ns = 1000000000u,
 		.exit_wait_ns = 2000000000u};
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {

@@ -14,7 +14,7 @@ struct config {
 	bool writer;      /* LIBTRACE_HELPER: start a writer when there is none */
 	bool all_locks;   /* LIBTRACE_OSRT_LOCKS=all: time and record locks that are free, too */
 	bool file_access; /* LIBTRACE_OSRT_FILE_ACCESS */
-	bool log_stderr;        /* LIBTRACE_LOG=stderr: diagnostics also there, at once */
+	bool log_stderr;  /* LIBTRACE_LOG=stderr: diagnostics also there, at once */
 	bool compress;    /* LIBTRACE_COMPRESS=zstd */
 	uint64_t threshold_ns;      /* LIBTRACE_OSRT_THRESHOLD */
 	uint64_t memory_bytes;      /* LIBTRACE_MEMORY (MiB) */

@@ -167,7 +167,8 @@ static bool tree_begin(void)
 	int lock_fd, error;
 	session.control = tree_create(&options, session.tree, &lock_fd, &error);
 	if (!session.control) {
-		session_note("no directory for the tree: is LIBTRACE_SPOOL_DIR, or /dev/shm, writable?");
+		session_note(
+			"no directory for the tree: is LIBTRACE_SPOOL_DIR, or /dev/shm, writable?");
 		return false;
 	}
 	environment_add(session.tree);
@@ -393,7 +394,7 @@ static void wait_until_drained(void)
 static bool is_this_process(void)
 {
 	return session.state == SESSION_ON && !thread_self.vfork_pid &&
-		(uint32_t)sys_getpid() == session.pid;
+		(session.restricted || (uint32_t)sys_getpid() == session.pid);
 }
 
 void session_end(int status)

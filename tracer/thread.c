@@ -110,8 +110,8 @@ static struct lane *attach(struct thread *t)
 		return NULL;
 	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != SESSION_ON)
 		return NULL;
-	struct lane *lane = lane_lease();
-	if (!lane)
+	struct lane *lane = session.restricted ? NULL : lane_lease();
+	if (!lane && !session.restricted)
 		lane = lane_make();
 	if (!lane) {
 		session_count_drop(DROP_NO_LANE);
