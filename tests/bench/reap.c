@@ -1,0 +1,52 @@
+/*
+ * reap.c - runs a command, waits for everything it leaves behind, and says what all of it used.
+ *
+ *     reap FILE COMMAND...     status is the command's
+ *
+ * FILE: reap WALL CPU CPU-OF-LEFT-BEHIND PEAK-KIB     of the command and what it waited for; of
+ * processes that outlived it, such as a tracer's writer; the most memory one process had
+ */
+#include "bench.h"
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static uint64_t cpu_of(const struct rusage *usage)
+{
+	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000u +
+		(uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000u;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3)
+		return 2;
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	uint64_t start = bench_clock(CLOCK_MONOTONIC), wall = 0, own = 0, left = 0;
+	pid_t command, pid;
+	if (posix_spawnp(&command, argv[2], NULL, NULL, argv + 2, environ))
+		return 127;
+	int status, result = 1;
+	long peak = 0;
+	struct rusage usage;
+	while ((pid = wait4(-1, &status, 0, &usage)) > 0) {
+		if (pid == command) {
+			wall = bench_clock(CLOCK_MONOTONIC) - start;
+			own = cpu_of(&usage);
+			peak = usage.ru_maxrss;
+			result = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		} else {
+			left += cpu_of(&usage);
+		}
+	}
+	FILE *file = fopen(argv[1], "w");
+	if (!file)
+		return 1;
+	fprintf(file, "reap\t%lu\t%lu\t%lu\t%ld\n", wall, own, left, peak);
+	fclose(file);
+	return result;
+}
