@@ -180,7 +180,9 @@ $(UNIT): $(P)/tests/unit/%: $(OBJ)/prog/tests/unit/%.o $(COMMON_A) $(P)/.config
 # ---- programs that are traced, and benchmarks: one program per file, lib*.c a shared object ----
 # The first lines of a file may say `// LINK: flags`, `// CFLAGS: flags` and `// CC: compiler` (left out where that is not installed).
 
-APP_FILES := $(wildcard tests/apps/*.c tests/apps/*.cpp tests/bench/*.c tests/bench/*.cpp)
+# tests/bench/bench_*.c measure parts of our own programs and are linked with them.
+APP_FILES := $(wildcard tests/apps/*.c tests/apps/*.cpp) $(filter-out tests/bench/bench_%,$(wildcard tests/bench/*.c tests/bench/*.cpp))
+OWN_BENCH := $(patsubst %.c,$(P)/%,$(wildcard tests/bench/bench_*.c))
 app_output = $(patsubst %,$(P)/%$(2),$(basename $(1)))
 APP_LIB_FILES := $(foreach file,$(APP_FILES),$(if $(filter lib%,$(notdir $(file))),$(file)))
 APP_LIBS := $(call app_output,$(APP_LIB_FILES),.so)
@@ -201,6 +203,10 @@ $(P)/tests/%: tests/%.c
 $(P)/tests/%: tests/%.cpp
 	$(call app,CXX,$(CXX),)
 -include $(wildcard $(P)/tests/apps/*.d $(P)/tests/bench/*.d)
+
+$(OWN_BENCH): $(P)/%: $(OBJ)/prog/%.o $(WRITER_A) $(READER_A) $(COMMON_A) $(P)/.config
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o,$^) \
+		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) -lm
 
 apps: $(APPS) $(APP_LIBS) ## build the programs the tests trace
 .PHONY: apps
@@ -225,7 +231,7 @@ lint: all $(UNIT) ## the checks of scripts/check-*
 	$(Q)$(ENV) scripts/tap-run scripts/lint
 torture: all apps ## the long version of the e2e tests (TORTURE=1)
 	$(Q)$(ENV) TORTURE=1 scripts/tap-run $(call chosen,$(TORTURE_TESTS))
-bench: all apps ## speed and size against the limits of docs/performance.md
+bench: all apps $(OWN_BENCH) ## speed and size against the limits of docs/performance.md
 	$(Q)$(ENV) tests/bench/run
 golden-update: all ## rewrite tests/golden from what the exporters print now
 	$(Q)$(ENV) GOLDEN_UPDATE=1 scripts/tap-run $(wildcard tests/golden/*.sh tests/golden/*.py)
