@@ -182,37 +182,63 @@ static void print_process(FILE *out, const struct process *p, unsigned depth)
 		print_receipt(out, p, indent + 4);
 }
 
-/* Row of the parent for each process: the latest earlier one with the parent's pid; SIZE_MAX = none. So there are no circles. */
+/*
+ * Rows in order of start; the parent of each is the latest earlier one with the parent's pid, so there are no circles. SIZE_MAX = none.
+ */
 struct node {
+	const struct process *process;
 	size_t parent, first_child, last_child, next;
 	unsigned depth;
 };
 
-static void nodes_link(const struct process_list *l, struct node *nodes, size_t *by_pid, size_t buckets)
+static int compare_nodes(const void *a, const void *b)
 {
-	for (size_t n = 0; n < l->count; n++) {
-		const Libtrace__Process *f = l->rows[n]->facts;
-		size_t at = f->parent_pid % buckets;
-		while (by_pid[at] != SIZE_MAX && l->rows[by_pid[at]]->facts->pid != f->parent_pid)
-			at = (at + 1) % buckets;
-		nodes[n] = (struct node){by_pid[at], SIZE_MAX, SIZE_MAX, SIZE_MAX, 0};
-		if (by_pid[at] != SIZE_MAX) {
-			struct node *parent = &nodes[by_pid[at]];
+	const Libtrace__Process *x = ((const struct node *)a)->process->facts, *y = ((const struct node *)b)->process->facts;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static struct node *nodes_make(const struct process_list *l)
+{
+	struct node *nodes = calloc(l->count + 1, sizeof(*nodes));
+	for (size_t n = 0; nodes && n < l->count; n++)
+		nodes[n] = (struct node){l->rows[n], SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, 0};
+	if (nodes)
+		qsort(nodes, l->count, sizeof(*nodes), compare_nodes);
+	return nodes;
+}
+
+/* Place of the latest node with this pid in a hash table of places, or of the free entry for it. */
+static size_t *pid_slot(size_t *slots, size_t slot_count, const struct node *nodes, uint32_t pid)
+{
+	size_t at = pid % slot_count;
+	while (slots[at] != SIZE_MAX && nodes[slots[at]].process->facts->pid != pid)
+		at = (at + 1) % slot_count;
+	return &slots[at];
+}
+
+static void nodes_link(struct node *nodes, size_t count, size_t *slots, size_t slot_count)
+{
+	for (size_t n = 0; n < count; n++) {
+		const Libtrace__Process *f = nodes[n].process->facts;
+		size_t up = *pid_slot(slots, slot_count, nodes, f->parent_pid);
+		if (up != SIZE_MAX) {
+			struct node *parent = &nodes[up];
+			nodes[n].parent = up;
 			nodes[n].depth = parent->depth + 1;
 			*(parent->last_child == SIZE_MAX ? &parent->first_child : &nodes[parent->last_child].next) = n;
 			parent->last_child = n;
 		}
-		for (at = f->pid % buckets; by_pid[at] != SIZE_MAX && l->rows[by_pid[at]]->facts->pid != f->pid;)
-			at = (at + 1) % buckets;
-		by_pid[at] = n;
+		*pid_slot(slots, slot_count, nodes, f->pid) = n;
 	}
 }
 
 /* Depth first, without recursion: a tree may be as deep as it likes. */
-static void print_tree(FILE *out, const struct process_list *l, const struct node *nodes, size_t root)
+static void print_tree(FILE *out, const struct node *nodes, size_t root)
 {
 	for (size_t n = root; n != SIZE_MAX;) {
-		print_process(out, l->rows[n], nodes[n].depth);
+		print_process(out, nodes[n].process, nodes[n].depth);
 		if (nodes[n].first_child != SIZE_MAX) {
 			n = nodes[n].first_child;
 			continue;
@@ -225,19 +251,19 @@ static void print_tree(FILE *out, const struct process_list *l, const struct nod
 
 static void print_processes(FILE *out, const struct process_list *l)
 {
-	size_t buckets = 2 * l->count + 1;
-	struct node *nodes = calloc(l->count + 1, sizeof(*nodes));
-	size_t *by_pid = malloc(buckets * sizeof(*by_pid));
-	if (nodes && by_pid) {
-		memset(by_pid, 0xff, buckets * sizeof(*by_pid));
-		nodes_link(l, nodes, by_pid, buckets);
+	size_t slot_count = 2 * l->count + 1;
+	struct node *nodes = nodes_make(l);
+	size_t *slots = malloc(slot_count * sizeof(*slots));
+	if (nodes && slots) {
+		memset(slots, 0xff, slot_count * sizeof(*slots));
+		nodes_link(nodes, l->count, slots, slot_count);
 		fprintf(out, "\nprocesses: %zu\n", l->count);
 		for (size_t n = 0; n < l->count; n++)
 			if (nodes[n].parent == SIZE_MAX)
-				print_tree(out, l, nodes, n);
+				print_tree(out, nodes, n);
 	}
 	free(nodes);
-	free(by_pid);
+	free(slots);
 }
 
 static void print_counts(FILE *out, const struct contents *c)
@@ -291,25 +317,41 @@ static void sum_up(struct info *i)
 	}
 }
 
+int info_gather(struct info *i, const char *file, bool no_wait)
+{
+	const struct contents_visitor visitor = {&i->r, cli_progress, NULL, cli_problem};
+	if (cli_open(&i->r, file, no_wait))
+		return STATUS_FAILED;
+	contents_init(&i->c);
+	int error = contents_read(&i->c, &i->r.report, &visitor);
+	cli_progress_end(&i->r);
+	sum_up(i);
+	if (!error)
+		return 0;
+	cli_failed(&i->r, error);
+	info_release(i);
+	return STATUS_FAILED;
+}
+
+void info_release(struct info *i)
+{
+	contents_release(&i->c);
+	cli_close(&i->r);
+}
+
 int command_info(const struct options *o)
 {
 	struct info i = {0};
-	const struct contents_visitor visitor = {&i.r, cli_progress, NULL, cli_problem};
 	const char *file = option_file(o);
-	if (!file || cli_open(&i.r, file, o->value[OPT_info_no_wait]))
+	if (!file || info_gather(&i, file, o->value[OPT_info_no_wait]))
 		return STATUS_FAILED;
-	contents_init(&i.c);
-	int error = contents_read(&i.c, &i.r.report, &visitor);
-	cli_progress_end(&i.r);
-	sum_up(&i);
-	if (!error && o->value[OPT_info_json])
+	if (o->value[OPT_info_json])
 		info_print_json(stdout, &i);
-	else if (!error)
+	else
 		print_all(stdout, &i);
-	int status = error ? cli_failed(&i.r, error) : cli_finish(stdout, "standard output");
+	int status = cli_finish(stdout, "standard output");
 	if (!status && i.r.problems)
 		status = STATUS_DAMAGED;
-	contents_release(&i.c);
-	cli_close(&i.r);
+	info_release(&i);
 	return status;
 }

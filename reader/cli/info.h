@@ -14,6 +14,10 @@ struct info {
 	uint64_t untraced, partly;
 };
 
+/* Reads a report; prints why not. 0, or an exit status and nothing to release. */
+int info_gather(struct info *i, const char *file, bool no_wait);
+void info_release(struct info *i);
+
 /* One sentence: is anything missing? */
 void info_verdict(const struct info *i, char *ret_text, size_t bytes);
 

@@ -1,8 +1,240 @@
+/*
+ * run.c - `trace run`: the program as our child, its signals, its end, the report.
+ *
+ * Program and writer are our children in our process group: what the terminal sends (^C, ^Z) reaches the program without us; what is sent to
+ * us alone is passed on. All signals of interest are blocked and taken with sigtimedwait, so nothing runs in a handler.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "reader/cli/cli.h"
+#include "reader/cli/info.h"
+#include "reader/cli/launch.h"
+#include "reader/cli/stats.h"
+
+#define PRIMARY_WAIT_NS 2000000000ull /* `--wait primary`: what the writer gets to finish when no other process is left */
+
+struct run {
+	struct launch launch;
+	pid_t program, writer;
+	bool program_ended, writer_ended, given_up;
+	int status;        /* wait status of the program */
+	uint64_t kill_ns;  /* when to send kill_signal; 0 = never */
+	int kill_signal;
+	uint64_t patience_ns; /* when to stop waiting for the writer; 0 = never */
+};
+
+static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
+#define FORWARDED (sizeof(forwarded) / sizeof(forwarded[0]))
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void signals_block(struct launch *l, sigset_t *ret_set)
+{
+	const struct sigaction normal = {.sa_handler = SIG_DFL};
+	sigemptyset(ret_set);
+	sigaddset(ret_set, SIGCHLD);
+	for (size_t i = 0; i < FORWARDED; i++)
+		sigaddset(ret_set, forwarded[i]);
+	sigaction(SIGCHLD, &normal, &l->child_action); /* ignored, it would take the exit status away */
+	sigprocmask(SIG_BLOCK, ret_set, &l->mask);
+}
+
+static int kill_parse(const char *text)
+{
+	char *end;
+	if (!text || !strcmp(text, "none"))
+		return 0;
+	if (!strcmp(text, "sigkill") || !strcmp(text, "sigterm"))
+		return text[3] == 'k' ? SIGKILL : SIGTERM;
+	long number = strtol(text, &end, 10);
+	return *end || end == text || number < 1 || number > SIGRTMAX ? -EINVAL : (int)number;
+}
+
+/* Sent to us alone, or by the terminal to the whole group? */
+static void pass_on(struct run *r, const siginfo_t *info)
+{
+	bool for_us_alone = info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL;
+	if (!r->program_ended) {
+		/* SIGCONT: the program may have been stopped by a signal to it alone, the shell then continues only us */
+		if (for_us_alone || info->si_signo == SIGCONT)
+			kill(r->program, info->si_signo);
+	} else if (info->si_signo == SIGINT || info->si_signo == SIGTERM || info->si_signo == SIGHUP || info->si_signo == SIGQUIT) {
+		r->given_up = true; /* only the rest of the tree is waited for */
+	}
+}
+
+/* The program stopped: so do we, or the shell would go on waiting. */
+static void stop_too(void)
+{
+	kill(getpid(), SIGSTOP);
+}
+
+static void program_has_ended(struct run *r, int status)
+{
+	r->program_ended = true;
+	r->status = status;
+	const char *wait = r->launch.options->value[OPT_run_wait];
+	if (wait && !strcmp(wait, "primary"))
+		r->patience_ns = now_ns() + PRIMARY_WAIT_NS;
+	struct tree_control *control = r->launch.control;
+	/* No process of the tree could be traced: the writer waits for nothing. */
+	if (control && !__atomic_load_n(&control->spools, __ATOMIC_ACQUIRE)) {
+		cli_note("nothing was traced: '%s' does not load LD_PRELOAD (static, set-user-id, another architecture?)",
+			 r->launch.program[0]);
+		launch_undo(&r->launch);
+	}
+}
+
+static void children_reap(struct run *r)
+{
+	int status;
+	pid_t pid;
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (pid == r->program && WIFSTOPPED(status))
+			stop_too();
+		else if (pid == r->program)
+			program_has_ended(r, status);
+		else if (pid == r->writer && !WIFSTOPPED(status))
+			r->writer_ended = true;
+	}
+}
+
+/* Time until something is due; false: nothing ever is. */
+static bool timeout_get(const struct run *r, struct timespec *ret_timeout)
+{
+	uint64_t now = now_ns(), due = r->program_ended ? r->patience_ns : r->kill_ns;
+	if (!due)
+		return false;
+	uint64_t left = due > now ? due - now : 0;
+	*ret_timeout = (struct timespec){(time_t)(left / 1000000000), (long)(left % 1000000000)};
+	return true;
+}
+
+static void due_do(struct run *r)
+{
+	uint64_t now = now_ns();
+	if (!r->program_ended && r->kill_ns && now >= r->kill_ns) {
+		kill(r->program, r->kill_signal);
+		r->kill_ns = 0;
+	}
+	if (r->program_ended && r->patience_ns && now >= r->patience_ns)
+		r->given_up = true;
+}
+
+static void wait_for_all(struct run *r, const sigset_t *set)
+{
+	while (!r->program_ended || (!r->writer_ended && !r->given_up)) {
+		struct timespec timeout;
+		siginfo_t info;
+		bool limited = timeout_get(r, &timeout);
+		int number = sigtimedwait(set, &info, limited ? &timeout : NULL);
+		if (number > 0 && number != SIGCHLD)
+			pass_on(r, &info);
+		children_reap(r);
+		due_do(r);
+	}
+}
+
+/* One line about the report; nothing on stdout. */
+static void report_tell(const struct run *r)
+{
+	const struct launch *l = &r->launch;
+	struct info i = {0};
+	char verdict[512];
+	if (!l->makes_tree) {
+		fprintf(stderr, "report: one for each process, '%s'\n", launch_value(l, OPT_run_output));
+		return;
+	}
+	if (!r->writer_ended) {
+		fprintf(stderr, "report: %s (still being written: processes of the tree run on)\n", l->output);
+		return;
+	}
+	if (l->control->writer_error[0] || access(l->output, F_OK)) {
+		cli_error("no complete report '%s': %.*s", l->output, (int)sizeof(l->control->writer_error),
+			  l->control->writer_error[0] ? l->control->writer_error : "nothing was recorded");
+		if (access(l->output, F_OK))
+			return;
+	}
+	if (info_gather(&i, l->output, true))
+		return;
+	info_verdict(&i, verdict, sizeof(verdict));
+	fprintf(stderr, "report: %s (%llu events, %zu processes; %s)\n", l->output, (unsigned long long)i.c.events_total,
+		i.c.processes.count, strncmp(verdict, "complete", 8) ? verdict : "complete");
+	info_release(&i);
+	if (option_is(l->options, OPT_run_stats, "true"))
+		stats_print(l->output, "osrt_sum", NULL, true, stderr, "standard error");
+}
+
+/* Ends as the program did. */
+static int end_like(int status, const struct launch *l)
+{
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	const struct rlimit no_core = {0, 0};
+	int number = WTERMSIG(status);
+	setrlimit(RLIMIT_CORE, &no_core); /* the program's own core is enough */
+	signal(number, SIG_DFL);
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(SIG_SETMASK, &l->mask, NULL);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(number);
+	return 128 + number;
+}
+
+static int run_start(struct run *r, sigset_t *set)
+{
+	struct launch *l = &r->launch;
+	int error = launch_prepare(l);
+	if (error)
+		return STATUS_FAILED;
+	signals_block(l, set);
+	r->program = launch_program(l);
+	if (r->program < 0) {
+		launch_undo(l);
+		return r->program == -ENOENT ? 127 : 126;
+	}
+	if (r->kill_signal && launch_seconds_ns(l, OPT_run_duration))
+		r->kill_ns = now_ns() + launch_seconds_ns(l, OPT_run_delay) + launch_seconds_ns(l, OPT_run_duration);
+	const char *wait = l->options->value[OPT_run_wait];
+	if (l->makes_tree)
+		r->writer = launch_writer(l, !wait || strcmp(wait, "primary"));
+	r->writer_ended = r->writer <= 0;
+	return 0;
+}
 
 int command_run(const struct options *o)
 {
-	(void)o;
-	cli_error("'run' is not there yet");
-	return STATUS_FAILED;
+	struct run r = {.launch = {.options = o, .program = o->argv}};
+	sigset_t set;
+	r.kill_signal = kill_parse(o->value[OPT_run_kill]);
+	if (r.kill_signal < 0) {
+		cli_error("'%s' is no value of --kill (none sigkill sigterm NUMBER)", o->value[OPT_run_kill]);
+		return STATUS_FAILED;
+	}
+	if (!o->argc) {
+		cli_error("which program? see 'trace help run'");
+		return STATUS_FAILED;
+	}
+	int status = run_start(&r, &set);
+	if (status)
+		return status;
+	wait_for_all(&r, &set);
+	report_tell(&r);
+	return end_like(r.status, &r.launch);
 }

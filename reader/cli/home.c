@@ -1,0 +1,48 @@
+#define _GNU_SOURCE
+#include "reader/cli/home.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "reader/cli/cli.h"
+
+static bool folder_fill(struct home *h, const char *folder)
+{
+	char real[PATH_MAX];
+	if (!realpath(folder, real))
+		return false;
+	int a = snprintf(h->library, sizeof(h->library), "%s/libtrace.so", real);
+	int b = snprintf(h->writer, sizeof(h->writer), "%s/libtrace-writer", real);
+	bool fits = a > 0 && b > 0 && a < (int)sizeof(h->library) && b < (int)sizeof(h->writer);
+	return fits && !access(h->library, R_OK) && !access(h->writer, X_OK);
+}
+
+static bool beside_program(struct home *h)
+{
+	char path[PATH_MAX + 32];
+	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
+	if (length <= 0 || length >= PATH_MAX)
+		return false;
+	path[length] = 0;
+	char *slash = strrchr(path, '/');
+	strcpy(slash ? slash : path, "/../lib/libtrace");
+	return folder_fill(h, path);
+}
+
+int home_find(struct home *h)
+{
+	const char *folder = secure_getenv("LIBTRACE_HOME");
+	if (folder && *folder) {
+		if (folder_fill(h, folder))
+			return 0;
+		cli_error("LIBTRACE_HOME '%s' does not hold libtrace.so and libtrace-writer", folder);
+		return -ENOENT;
+	}
+	if (beside_program(h))
+		return 0;
+	cli_error("libtrace.so and libtrace-writer are not in ../lib/libtrace beside trace; set LIBTRACE_HOME");
+	return -ENOENT;
+}

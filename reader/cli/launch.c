@@ -1,0 +1,225 @@
+#define _GNU_SOURCE
+#include "reader/cli/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/pattern.h"
+#include "common/text.h"
+#include "reader/cli/cli.h"
+
+const char *launch_value(const struct launch *l, enum option_id id)
+{
+	const char *value = l->options->value[id];
+	if (!value && option_rows[id].variable)
+		value = getenv(option_rows[id].variable);
+	return value && *value ? value : NULL;
+}
+
+bool launch_is_true(const struct launch *l, enum option_id id)
+{
+	const char *value = launch_value(l, id);
+	return value && text_is_true(value);
+}
+
+uint64_t launch_seconds_ns(const struct launch *l, enum option_id id)
+{
+	const char *value = launch_value(l, id);
+	double seconds = value ? strtod(value, NULL) : 0;
+	return seconds > 0 && seconds < 1e9 ? (uint64_t)(seconds * 1e9) : 0;
+}
+
+static uint64_t flush_interval_ns(const struct launch *l)
+{
+	const char *value = launch_value(l, OPT_run_flush_interval);
+	uint64_t ms = 1000;
+	if (value)
+		text_to_number(value, &ms);
+	return (ms > 1000000 ? 1000000 : ms) * 1000000;
+}
+
+static const char *lookup(const char *name)
+{
+	return getenv(name);
+}
+
+static int output_choose(struct launch *l)
+{
+	const char *pattern = launch_value(l, OPT_run_output), *why = NULL;
+	const struct pattern_values values = {.pid = (uint32_t)getpid(), .executable = l->program[0], .lookup = lookup};
+	int error = pattern_expand(pattern, &values, l->output, sizeof(l->output), &why);
+	if (error < 0) {
+		cli_error("name of the report '%s': %s", pattern ? pattern : PATTERN_DEFAULT, why);
+		return error;
+	}
+	if (l->makes_tree && !launch_is_true(l, OPT_run_force_overwrite) && !access(l->output, F_OK)) {
+		cli_error("report '%s' exists; '--force-overwrite true' replaces it", l->output);
+		return -EEXIST;
+	}
+	return 0;
+}
+
+static int tree_make(struct launch *l)
+{
+	const char *compress = launch_value(l, OPT_run_compress);
+	const struct tree_options options = {
+		.base = getenv("LIBTRACE_SPOOL_DIR"),
+		.output = l->output,
+		.overwrite = launch_is_true(l, OPT_run_force_overwrite),
+		.compress = compress && !strcmp(compress, "zstd"),
+		.flush_interval_ns = flush_interval_ns(l),
+		.delay_ns = launch_seconds_ns(l, OPT_run_delay),
+		.duration_ns = launch_seconds_ns(l, OPT_run_duration),
+	};
+	int error = 0;
+	l->control = tree_create(&options, l->tree, &l->lock_fd, &error);
+	if (l->control)
+		return 0;
+	cli_error("cannot make a folder in '%s': %s", options.base ? options.base : TREE_DEFAULT_BASE, strerror(-error));
+	return error;
+}
+
+int launch_prepare(struct launch *l)
+{
+	const char *pattern = launch_value(l, OPT_run_output);
+	l->lock_fd = -1;
+	l->makes_tree = !pattern || !strstr(pattern, "%p");
+	int error = home_find(&l->home);
+	if (error)
+		return error;
+	if (strpbrk(l->home.library, ": \t\n")) {
+		cli_error("LD_PRELOAD cannot name '%s': its path has a blank or a colon", l->home.library);
+		return -EINVAL;
+	}
+	error = output_choose(l);
+	if (!error && l->makes_tree)
+		error = tree_make(l);
+	return error;
+}
+
+static void environment_preload(const struct launch *l)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char *value = NULL;
+	if (before && strstr(before, l->home.library))
+		return;
+	if (asprintf(&value, "%s%s%s", l->home.library, before && *before ? ":" : "", before ? before : "") >= 0)
+		setenv("LD_PRELOAD", value, 1);
+	free(value);
+}
+
+/* "A=B,C=D" */
+static void environment_add(const char *list)
+{
+	char *copy = strdup(list), *rest = copy;
+	for (char *item; copy && (item = strsep(&rest, ","));) {
+		char *equals = strchr(item, '=');
+		if (!equals || equals == item)
+			continue;
+		*equals = 0;
+		setenv(item, equals + 1, 1);
+	}
+	free(copy);
+}
+
+static void environment_fill(const struct launch *l)
+{
+	const struct options *o = l->options;
+	for (uint32_t i = 0; i < OPTIONS; i++)
+		if (option_rows[i].command == CMD_run && option_rows[i].variable && o->value[i])
+			setenv(option_rows[i].variable, o->value[i], 1);
+	if (l->makes_tree)
+		setenv("LIBTRACE_TREE", l->tree, 1);
+	else
+		unsetenv("LIBTRACE_TREE");
+	if (o->value[OPT_run_env_var])
+		environment_add(o->value[OPT_run_env_var]);
+	environment_preload(l);
+}
+
+static void child_restore(const struct launch *l)
+{
+	sigaction(SIGCHLD, &l->child_action, NULL);
+	sigprocmask(SIG_SETMASK, &l->mask, NULL);
+}
+
+/* In the child; comes back only when the program cannot be run. */
+static void program_run(struct launch *l, int report_fd)
+{
+	if (l->control)
+		l->control->root_pid = (uint32_t)getpid();
+	environment_fill(l);
+	child_restore(l);
+	execvp(l->program[0], l->program);
+	int error = errno;
+	if (write(report_fd, &error, sizeof(error)) < 0)
+		_exit(126);
+	_exit(error == ENOENT ? 127 : 126);
+}
+
+pid_t launch_program(struct launch *l)
+{
+	int fds[2], error = 0;
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0)
+		program_run(l, fds[1]);
+	int fork_error = pid < 0 ? errno : 0;
+	close(fds[1]);
+	while (pid > 0 && read(fds[0], &error, sizeof(error)) < 0 && errno == EINTR)
+		;
+	close(fds[0]);
+	if (!fork_error && !error)
+		return pid;
+	error = fork_error ? fork_error : error;
+	cli_error("cannot run '%s': %s", l->program[0], strerror(error));
+	return -error;
+}
+
+static void writer_run(const struct launch *l, bool foreground)
+{
+	int null = open("/dev/null", O_RDWR);
+	/* What the program's output goes to must not be held open by the writer. */
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	if (l->lock_fd == TREE_WRITER_LOCK_FD)
+		fcntl(l->lock_fd, F_SETFD, 0);
+	else
+		dup2(l->lock_fd, TREE_WRITER_LOCK_FD);
+	unsetenv("LIBTRACE_TREE");
+	unsetenv("LD_PRELOAD");
+	child_restore(l);
+	execl(l->home.writer, l->home.writer, "--tree", l->tree, foreground ? "--foreground" : NULL, (char *)NULL);
+	_exit(127);
+}
+
+pid_t launch_writer(struct launch *l, bool foreground)
+{
+	pid_t pid = fork();
+	if (pid == 0)
+		writer_run(l, foreground);
+	if (pid < 0)
+		cli_error("cannot start the writer: %s", strerror(errno));
+	close(l->lock_fd);
+	l->lock_fd = -1;
+	return pid;
+}
+
+void launch_undo(struct launch *l)
+{
+	char path[TREE_PATH_BYTES + 16];
+	if (l->lock_fd >= 0)
+		close(l->lock_fd);
+	l->lock_fd = -1;
+	if (!l->control)
+		return;
+	snprintf(path, sizeof(path), "%s/control", l->tree);
+	unlink(path);
+	rmdir(l->tree);
+}
