@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define NEAR_NS 1000u /* two points nearer than this say nothing about the rate */
+#define NEAR_NS 1000u                 /* two points nearer than this say nothing about the rate */
 #define SPAN_OPEN (UINT64_C(1) << 63) /* to the end, and still not what lies before the piece */
 
 void clockfit_init(struct clockfit *fit)
@@ -24,8 +24,10 @@ static bool ascending(const struct clock_point *a, const struct clock_point *b)
 	return a->tick < b->tick && a->mono_ns < b->mono_ns;
 }
 
-/* Do `a` and `b` agree with the rate over everything known, within 1 % and what their errors allow? */
-static bool plausible(const struct clockfit *fit, const struct clock_point *a, const struct clock_point *b)
+/* Do `a` and `b` agree with the rate over everything known, within 1 % and what their errors allow?
+ */
+static bool plausible(
+	const struct clockfit *fit, const struct clock_point *a, const struct clock_point *b)
 {
 	if (!ascending(a, b))
 		return false;
@@ -34,13 +36,15 @@ static bool plausible(const struct clockfit *fit, const struct clock_point *a, c
 		slope = slope_between(&fit->points[0], &fit->points[fit->count - 1]);
 	if (!slope)
 		return true;
-	unsigned __int128 expected = (unsigned __int128)(b->tick - a->tick) * slope >> CLOCKFIT_SHIFT;
+	unsigned __int128 expected =
+		(unsigned __int128)(b->tick - a->tick) * slope >> CLOCKFIT_SHIFT;
 	unsigned __int128 actual = b->mono_ns - a->mono_ns;
 	unsigned __int128 slack = expected / 100 + a->error_ns + b->error_ns + NEAR_NS;
 	return actual <= expected + slack && expected <= actual + slack;
 }
 
-/* Drops every second point of the older half: late events need the recent ones, long calls any near one. */
+/* Drops every second point of the older half: late events need the recent ones, long calls any near
+ * one. */
 static void thin(struct clockfit *fit)
 {
 	uint32_t kept = 0;
@@ -59,7 +63,8 @@ int clockfit_add(struct clockfit *fit, const struct clock_point *point)
 		at--;
 	const struct clock_point *before = at > 0 ? &fit->points[at - 1] : NULL;
 	const struct clock_point *after = at < fit->count ? &fit->points[at] : NULL;
-	if ((after && after->tick - point->tick < NEAR_NS) || (before && point->tick - before->tick < NEAR_NS))
+	if ((after && after->tick - point->tick < NEAR_NS) ||
+		(before && point->tick - before->tick < NEAR_NS))
 		return -EEXIST;
 	if ((before && !plausible(fit, before, point)) || (after && !plausible(fit, point, after)))
 		return -EINVAL;
@@ -67,7 +72,8 @@ int clockfit_add(struct clockfit *fit, const struct clock_point *point)
 	fit->points[at] = *point;
 	fit->count++;
 	if (point->error_ns > fit->max_error_ns)
-		fit->max_error_ns = point->error_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)point->error_ns;
+		fit->max_error_ns =
+			point->error_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)point->error_ns;
 	clockfit_select(fit, point->tick);
 	return 0;
 }

@@ -1,9 +1,10 @@
 /*
  * clockfit.h - ticks to nanoseconds of CLOCK_MONOTONIC, piecewise linear between clock points.
  *
- * One fit serves all processes of a machine: they read the same counter. Between two points the conversion is monotonic and its
- * error is bounded by the points' own; outside of them the nearest piece is continued. Old points are thinned, so memory is
- * fixed. Owning thread only; nothing allocates, blocks or fails but clockfit_add().
+ * One fit serves all processes of a machine: they read the same counter. Between two points the
+ * conversion is monotonic and its error is bounded by the points' own; outside of them the nearest
+ * piece is continued. Old points are thinned, so memory is fixed. Owning thread only; nothing
+ * allocates, blocks or fails but clockfit_add().
  */
 #ifndef COMMON_CLOCKFIT_H
 #define COMMON_CLOCKFIT_H
@@ -14,7 +15,8 @@
 #include "common/spool.h"
 
 #define CLOCKFIT_POINTS 256u
-#define CLOCKFIT_SHIFT 40 /* slopes are ns << 40 per tick: 1e-12 of precision, room for a slope of 16 million */
+#define CLOCKFIT_SHIFT \
+	40 /* slopes are ns << 40 per tick: 1e-12 of precision, room for a slope of 16 million */
 
 struct clockfit {
 	struct clock_point points[CLOCKFIT_POINTS]; /* ascending */
@@ -28,8 +30,9 @@ struct clockfit {
 void clockfit_init(struct clockfit *fit);
 
 /*
- * Adds a point in its place. Returns 0, -EEXIST where another is so near that this one tells nothing, or -EINVAL when it contradicts the
- * others (order turned round, or a rate more than 1 % away from theirs).
+ * Adds a point in its place. Returns 0, -EEXIST where another is so near that this one tells
+ * nothing, or -EINVAL when it contradicts the others (order turned round, or a rate more than 1 %
+ * away from theirs).
  */
 int clockfit_add(struct clockfit *fit, const struct clock_point *point);
 
@@ -52,7 +55,8 @@ static inline uint64_t clockfit_ns(struct clockfit *fit, uint64_t tick)
 	return fit->ns + clockfit_scale(fit, tick - fit->tick);
 }
 
-/* Length in ns of what began at `tick` and took `ticks`; at most what lies between the two converted times. */
+/* Length in ns of what began at `tick` and took `ticks`; at most what lies between the two
+ * converted times. */
 static inline uint64_t clockfit_duration_ns(struct clockfit *fit, uint64_t tick, uint64_t ticks)
 {
 	uint64_t begin = clockfit_ns(fit, tick);

@@ -2,7 +2,8 @@
 
 #define POLYNOMIAL 0x82f63b78u
 
-/* 16 entries, two look-ups a byte: made on the stack at each call, so that there is no shared state to race on. */
+/* 16 entries, two look-ups a byte: made on the stack at each call, so that there is no shared state
+ * to race on. */
 uint32_t crc32c_portable(uint32_t crc, const void *data, size_t bytes)
 {
 	const uint8_t *p = data;
@@ -23,7 +24,8 @@ uint32_t crc32c_portable(uint32_t crc, const void *data, size_t bytes)
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) static uint32_t crc32c_sse42(uint32_t crc, const void *data, size_t bytes)
+__attribute__((target("sse4.2"))) static uint32_t crc32c_sse42(
+	uint32_t crc, const void *data, size_t bytes)
 {
 	const uint8_t *p = data;
 	uint64_t state = (uint32_t)~crc;

@@ -1,7 +1,8 @@
 /*
  * crc32c.h - CRC-32C (Castagnoli), the checksum of a report's payloads.
  *
- * Uses the processor's instruction where there is one (SSE4.2, 8 bytes in 3 cycles), else a table. Any thread, no allocation.
+ * Uses the processor's instruction where there is one (SSE4.2, 8 bytes in 3 cycles), else a table.
+ * Any thread, no allocation.
  */
 #ifndef COMMON_CRC32C_H
 #define COMMON_CRC32C_H

@@ -1,7 +1,8 @@
 /*
  * varint.h - protobuf's base-128 numbers, written and read in place.
  *
- * Inline, no allocation, no state: any thread. Writers need VARINT_MAX bytes of room; readers never look at or past `end`.
+ * Inline, no allocation, no state: any thread. Writers need VARINT_MAX bytes of room; readers never
+ * look at or past `end`.
  */
 #ifndef COMMON_VARINT_H
 #define COMMON_VARINT_H

@@ -1,8 +1,9 @@
 /*
  * adopt.c - going on with the report of a writer that was killed.
  *
- * Reads the whole blocks that are in the file, finds out that this tree made it (Session in block 0), and what the next block has to go on
- * from: sequence, string and process ids, positions of lanes, finished processes. The file is as hostile as any.
+ * Reads the whole blocks that are in the file, finds out that this tree made it (Session in block
+ * 0), and what the next block has to go on from: sequence, string and process ids, positions of
+ * lanes, finished processes. The file is as hostile as any.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 #include "writer/writer.h"
 
 #define ENTRY_BYTES_MAX (64u << 20)
-#define LANES_SEARCHED 4096u /* back from the end: one that lies further back simply stands there twice */
+#define LANES_SEARCHED \
+	4096u /* back from the end: one that lies further back simply stands there twice */
 
 struct adoption {
 	struct writer *w;
@@ -47,7 +49,8 @@ static void take_position(struct writer *w, const Libtrace__LanePosition *p)
 			return;
 		}
 	}
-	void *lanes = grow(w->adopted_lanes, w->adopted_lane_count, &w->adopted_lane_capacity, sizeof(copy));
+	void *lanes = grow(
+		w->adopted_lanes, w->adopted_lane_count, &w->adopted_lane_capacity, sizeof(copy));
 	if (!lanes)
 		return;
 	w->adopted_lanes = lanes;
@@ -60,7 +63,8 @@ static void take_process(struct writer *w, const Libtrace__Process *p)
 		w->next_process_id = p->id + 1;
 	if (!p->spool)
 		return;
-	void *all = grow(w->adopted_processes, w->adopted_process_count, &w->adopted_process_capacity, sizeof(struct adopted_process));
+	void *all = grow(w->adopted_processes, w->adopted_process_count,
+		&w->adopted_process_capacity, sizeof(struct adopted_process));
 	if (!all)
 		return;
 	w->adopted_processes = all;
@@ -80,8 +84,8 @@ static void take_receipt(struct writer *w, const Libtrace__Receipt *r)
 static void take_session(struct adoption *a, const Libtrace__Session *s)
 {
 	const struct tree_control *c = a->w->control;
-	a->ours = s->boot_id && !strncmp(s->boot_id, c->boot_id, sizeof(c->boot_id)) && s->start_ns == c->created_mono_ns &&
-		  s->root_pid == c->root_pid;
+	a->ours = s->boot_id && !strncmp(s->boot_id, c->boot_id, sizeof(c->boot_id)) &&
+		s->start_ns == c->created_mono_ns && s->root_pid == c->root_pid;
 }
 
 static void take_strings(struct writer *w, const Libtrace__Strings *s)
@@ -123,7 +127,8 @@ static void take_entries(struct adoption *a, const uint8_t *data, uint64_t bytes
 	}
 }
 
-static void take_payload(struct adoption *a, const Libtrace__BlockExtension *x, const uint8_t *payload, uint32_t bytes)
+static void take_payload(struct adoption *a, const Libtrace__BlockExtension *x,
+	const uint8_t *payload, uint32_t bytes)
 {
 	if (x->compression != LIBTRACE__COMPRESSION__COMPRESSION_ZSTD) {
 		take_entries(a, payload, bytes, x->num_entries);
@@ -148,13 +153,15 @@ static uint64_t take_block(struct adoption *a)
 	memcpy(&size, a->data + a->at, sizeof(size));
 	if (size > left - sizeof(size))
 		return 0;
-	Libtrace__BlockHeader *header = libtrace__block_header__unpack(NULL, size, a->data + a->at + sizeof(size));
+	Libtrace__BlockHeader *header =
+		libtrace__block_header__unpack(NULL, size, a->data + a->at + sizeof(size));
 	if (!header)
 		return 0;
 	uint64_t begin = sizeof(size) + size, length = 0;
 	const uint8_t *payload = a->data + a->at + begin;
 	const Libtrace__BlockExtension *x = header->libtrace;
-	if (x && header->payload_size <= left - begin && crc32c(0, payload, header->payload_size) == x->payload_crc32c) {
+	if (x && header->payload_size <= left - begin &&
+		crc32c(0, payload, header->payload_size) == x->payload_crc32c) {
 		length = begin + header->payload_size;
 		take_payload(a, x, payload, header->payload_size);
 		for (size_t i = 0; i < x->n_positions; i++)
@@ -206,7 +213,8 @@ const struct adopted_process *adopted_find(const struct writer *w, const char *s
 	return NULL;
 }
 
-static const Libtrace__LanePosition *position_find(const struct writer *w, uint32_t process, uint32_t lane)
+static const Libtrace__LanePosition *position_find(
+	const struct writer *w, uint32_t process, uint32_t lane)
 {
 	for (uint32_t i = w->adopted_lane_count; i-- > 0;)
 		if (w->adopted_lanes[i].process == process && w->adopted_lanes[i].lane == lane)
@@ -221,15 +229,18 @@ void adopted_apply(struct writer *w, const struct spool *spool, struct lane_view
 		return;
 	view->tid = p->tid;
 	view->owner = p->owner;
-	view->own = (struct tally){p->events, p->events, p->summarized, p->abandoned, p->impossible_times, p->unfinished};
+	view->own = (struct tally){p->events, p->events, p->summarized, p->abandoned,
+		p->impossible_times, p->unfinished};
 	view->guest = (struct tally){.produced = p->owner_events, .written = p->owner_events};
 	view->closed = p->closed;
 	if (p->position >= view->position) {
 		view->position = p->position / RECORD_BYTES * RECORD_BYTES;
 		view->touched = true;
 	} else {
-		writer_note(w, spool->pid, 0, "%llu bytes of records of lane %u were read by an earlier writer but are not in this report",
-			    (unsigned long long)(view->position - p->position), view->index);
+		writer_note(w, spool->pid, 0,
+			"%llu bytes of records of lane %u were read by an earlier writer but are "
+			"not in this report",
+			(unsigned long long)(view->position - p->position), view->index);
 	}
 	for (uint32_t i = 0; view->owner && i < w->known_count; i++)
 		if (w->known[i].id == view->owner)

@@ -7,7 +7,8 @@
 
 enum encoding { ENCODING_NONE, ENCODING_DELTA, ENCODING_PLAIN, ENCODING_SIGNED };
 
-#define FIELD(event_id, number, id, column, kind, encoding, title) [EVENT_##event_id][number - 1] = ENCODING_##encoding,
+#define FIELD(event_id, number, id, column, kind, encoding, title) \
+	[EVENT_##event_id][number - 1] = ENCODING_##encoding,
 static const uint8_t encodings[EVENT_KINDS][BATCH_COLUMNS] = {
 #include "common/schema/events.def"
 };
@@ -36,7 +37,8 @@ static bool is_constant(const uint64_t *values, uint32_t count)
 	const v4 first = {values[0], values[0], values[0], values[0]};
 	for (; i + 16 <= count; i += 16) {
 		const v4 *group = (const v4 *)(const void *)(values + i);
-		v4 other = (group[0] ^ first) | (group[1] ^ first) | (group[2] ^ first) | (group[3] ^ first);
+		v4 other = (group[0] ^ first) | (group[1] ^ first) | (group[2] ^ first) |
+			(group[3] ^ first);
 		if (other[0] | other[1] | other[2] | other[3])
 			return false;
 	}
@@ -46,19 +48,22 @@ static bool is_constant(const uint64_t *values, uint32_t count)
 	return true;
 }
 
-/* Up to three bytes without a branch: lengths of deltas are as good as random, and a wrong guess costs more than the whole number. */
+/* Up to three bytes without a branch: lengths of deltas are as good as random, and a wrong guess
+ * costs more than the whole number. */
 static inline uint8_t *value_put(uint8_t *p, uint64_t value)
 {
 	if (__builtin_expect(value >= 1u << 21, 0))
 		return varint_put(p, value);
 	uint32_t v = (uint32_t)value;
 	uint32_t two = v >= 1u << 7, three = v >= 1u << 14;
-	uint32_t bytes = (v & 0x7f) | (v << 1 & 0x7f00) | (v << 2 & 0x7f0000) | two << 7 | three << 15;
+	uint32_t bytes =
+		(v & 0x7f) | (v << 1 & 0x7f00) | (v << 2 & 0x7f0000) | two << 7 | three << 15;
 	memcpy(p, &bytes, sizeof(bytes));
 	return p + 1 + two + three;
 }
 
-static uint8_t *values_put(uint8_t *p, const uint64_t *values, uint32_t count, enum encoding encoding)
+static uint8_t *values_put(
+	uint8_t *p, const uint64_t *values, uint32_t count, enum encoding encoding)
 {
 	uint64_t previous = 0;
 	switch (encoding) {
@@ -81,7 +86,9 @@ static uint8_t *values_put(uint8_t *p, const uint64_t *values, uint32_t count, e
 
 static uint32_t values_field(enum encoding encoding)
 {
-	return encoding == ENCODING_DELTA ? COLUMN_DELTAS : encoding == ENCODING_SIGNED ? COLUMN_SIGNED : COLUMN_VALUES;
+	return encoding == ENCODING_DELTA     ? COLUMN_DELTAS
+		: encoding == ENCODING_SIGNED ? COLUMN_SIGNED
+					      : COLUMN_VALUES;
 }
 
 static uint8_t *constant_put(uint8_t *p, uint32_t field, uint64_t value)
@@ -93,7 +100,8 @@ static uint8_t *constant_put(uint8_t *p, uint32_t field, uint64_t value)
 	return varint_put(varint_put_tag(p, COLUMN_CONSTANT, WIRE_VARINT), zigzag);
 }
 
-/* Lengths stand in front of what they measure: the values are written behind a gap and moved up to their heading. */
+/* Lengths stand in front of what they measure: the values are written behind a gap and moved up to
+ * their heading. */
 static uint8_t *column_put(uint8_t *p, const struct batch *b, uint32_t index)
 {
 	const uint64_t *values = b->column[index];

@@ -1,9 +1,10 @@
 /*
  * batch.h - rows of one event kind and one thread, by column, and their encoding as a report entry.
  *
- * Rows are filled in place (column[f][row] is field number f + 1), then encoded once: a column that is 0 in every row is left
- * out, one value for all rows is a constant, everything else goes as events.def says. The bytes are those that protobuf-c would
- * make of an Entry (a unit test holds this). One thread; nothing allocates or fails.
+ * Rows are filled in place (column[f][row] is field number f + 1), then encoded once: a column that
+ * is 0 in every row is left out, one value for all rows is a constant, everything else goes as
+ * events.def says. The bytes are those that protobuf-c would make of an Entry (a unit test holds
+ * this). One thread; nothing allocates or fails.
  */
 #ifndef WRITER_BATCH_H
 #define WRITER_BATCH_H
@@ -11,7 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BATCH_ROWS 2048u /* one chunk of a spool: columns stay in the second-level cache, and 60 bytes of heading are nothing */
+#define BATCH_ROWS                                                                             \
+	2048u /* one chunk of a spool: columns stay in the second-level cache, and 60 bytes of \
+		 heading are nothing */
 #define BATCH_COLUMNS 8u
 
 #define EVENT(number, id, name, title) EVENT_##id = number,
@@ -34,7 +37,8 @@ struct batch {
 
 #define BATCH_BYTES_MAX (BATCH_COLUMNS * (BATCH_ROWS * 10u + 32u) + 128u)
 
-/* Writes the entry with its u32 size in front to `out`, which has room for BATCH_BYTES_MAX. Returns the bytes used. */
+/* Writes the entry with its u32 size in front to `out`, which has room for BATCH_BYTES_MAX. Returns
+ * the bytes used. */
 size_t batch_encode(const struct batch *b, uint8_t *out);
 
 #endif

@@ -7,7 +7,8 @@
 
 #include "common/crc32c.h"
 
-#define BODY_SLACK_BYTES (EVENT_KINDS * BATCH_BYTES_MAX) /* what one chunk's rows can become at worst */
+#define BODY_SLACK_BYTES \
+	(EVENT_KINDS * BATCH_BYTES_MAX) /* what one chunk's rows can become at worst */
 #define ZSTD_LEVEL 1
 
 static int buffer_reserve(struct block_buffer *buffer, size_t bytes)
@@ -59,7 +60,7 @@ bool block_is_empty(const struct block *block)
 bool block_is_full(const struct block *block, const struct strings *strings)
 {
 	return block->front.bytes + block->body.bytes + strings->pending_bytes >= BLOCK_BYTES_MAX ||
-	       block->position_count == BLOCK_POSITIONS_MAX;
+		block->position_count == BLOCK_POSITIONS_MAX;
 }
 
 void block_put_entry(struct block *block, const Libtrace__Entry *entry)
@@ -160,8 +161,8 @@ static bool compress(struct block *block)
 	return out.pos < raw;
 }
 
-static void fill_extension(const struct block *block, const struct block_identity *identity, Libtrace__BlockExtension *x,
-			   Libtrace__LanePosition **positions)
+static void fill_extension(const struct block *block, const struct block_identity *identity,
+	Libtrace__BlockExtension *x, Libtrace__LanePosition **positions)
 {
 	x->has_format_version = x->has_sequence = x->has_payload_crc32c = x->has_num_entries = 1;
 	x->format_version = BLOCK_FORMAT_VERSION;
@@ -199,7 +200,8 @@ static void set_parts(struct block *block, bool packed)
 	block->parts[0] = (struct iovec){block->header.data, block->header.bytes};
 	block->parts[1] = packed ? (struct iovec){block->packed.data, block->packed.bytes}
 				 : (struct iovec){block->front.data, block->front.bytes};
-	block->parts[2] = packed ? (struct iovec){NULL, 0} : (struct iovec){block->body.data, block->body.bytes};
+	block->parts[2] = packed ? (struct iovec){NULL, 0}
+				 : (struct iovec){block->body.data, block->body.bytes};
 }
 
 int block_seal(struct block *block, struct strings *strings, const struct block_identity *identity)
@@ -220,7 +222,8 @@ int block_seal(struct block *block, struct strings *strings, const struct block_
 		x.uncompressed_bytes = block->front.bytes + block->body.bytes;
 	}
 	for (int i = 1; i < 3; i++)
-		x.payload_crc32c = crc32c(x.payload_crc32c, block->parts[i].iov_base, block->parts[i].iov_len);
+		x.payload_crc32c =
+			crc32c(x.payload_crc32c, block->parts[i].iov_base, block->parts[i].iov_len);
 	header.has_num_sources = header.has_num_results = header.has_payload_size = 1;
 	header.payload_size = (uint32_t)(block->parts[1].iov_len + block->parts[2].iov_len);
 	header.session_details = (Libtrace__SessionDetails *)identity->session;

@@ -1,8 +1,10 @@
 /*
- * block.h - one block of the report: collects entries, then seals them under a header with checksum and sequence number.
+ * block.h - one block of the report: collects entries, then seals them under a header with checksum
+ * and sequence number.
  *
- * Life: block_init(), then again and again { block_put_*() ..., block_seal(), append the parts, block_reset() }. The sealed parts stay valid,
- * and the same, until block_reset(): a block that could not be written is written again later. One thread; may allocate; does not block.
+ * Life: block_init(), then again and again { block_put_*() ..., block_seal(), append the parts,
+ * block_reset() }. The sealed parts stay valid, and the same, until block_reset(): a block that
+ * could not be written is written again later. One thread; may allocate; does not block.
  */
 #ifndef WRITER_BLOCK_H
 #define WRITER_BLOCK_H
@@ -15,8 +17,10 @@
 #include "writer/batch.h"
 #include "writer/strings.h"
 
-#define BLOCK_BYTES_MAX (1u << 20) /* raw; about 130,000 calls: enough to make header and write() nothing, little to lose or hold */
-#define BLOCK_POSITIONS_MAX 1024u  /* keeps the header under 64 KiB */
+#define BLOCK_BYTES_MAX                                                                           \
+	(1u << 20) /* raw; about 130,000 calls: enough to make header and write() nothing, little \
+		      to lose or hold */
+#define BLOCK_POSITIONS_MAX 1024u /* keeps the header under 64 KiB */
 #define BLOCK_FORMAT_VERSION 1u
 
 struct block_buffer {
@@ -32,7 +36,7 @@ struct block {
 	uint32_t position_count;
 	uint32_t num_entries;
 	uint64_t num_events, num_dropped, first_ns, last_ns;
-	void *zstd; /* NULL = no compression */
+	void *zstd;  /* NULL = no compression */
 	bool broken; /* memory was short: something is missing */
 	struct iovec parts[3];
 };
@@ -41,7 +45,8 @@ struct block {
 struct block_identity {
 	uint64_t sequence;
 	uint32_t root_pid;
-	const char *hostname, *process_name, *producer; /* the last one in block 0 only, else NULL */
+	const char *hostname, *process_name,
+		*producer;                       /* the last one in block 0 only, else NULL */
 	const Libtrace__SessionDetails *session; /* block 0 only */
 };
 
@@ -61,7 +66,8 @@ void block_note_events(struct block *block, uint64_t count, uint64_t first_ns, u
 /* Replaces what was put for the same lane before. Fields as in report.proto. */
 void block_put_position(struct block *block, const Libtrace__LanePosition *position);
 
-/* Adds the pending strings and closes the block: block->parts holds its bytes. Returns 0 or -ENOMEM. */
+/* Adds the pending strings and closes the block: block->parts holds its bytes. Returns 0 or
+ * -ENOMEM. */
 int block_seal(struct block *block, struct strings *strings, const struct block_identity *identity);
 void block_reset(struct block *block);
 

@@ -1,8 +1,9 @@
 /*
  * drain.c - records of a lane to rows of batches, a chunk at a time.
  *
- * Every segment (what lies in one chunk, at most BATCH_ROWS records) ends with its batches encoded and its position noted, so a block may
- * be sealed between any two. A record is read once: its owner may be changing it. Nothing allocates per call.
+ * Every segment (what lies in one chunk, at most BATCH_ROWS records) ends with its batches encoded
+ * and its position noted, so a block may be sealed between any two. A record is read once: its
+ * owner may be changing it. Nothing allocates per call.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -36,7 +37,8 @@ static struct batch *batch_for(struct segment *s, enum event_kind kind)
 
 uint64_t spool_ns(struct writer *w, const struct spool *spool, uint64_t tick)
 {
-	return spool_header(spool)->clock_kind == CLOCK_KIND_TSC ? clockfit_ns(&w->clock, tick) : tick;
+	return spool_header(spool)->clock_kind == CLOCK_KIND_TSC ? clockfit_ns(&w->clock, tick)
+								 : tick;
 }
 
 static uint64_t segment_ns(struct segment *s, uint64_t tick)
@@ -58,7 +60,8 @@ static void note_time(struct writer *w, uint64_t first_ns, uint64_t last_ns)
 }
 
 /* A new row of a rare kind, its time set. */
-static struct batch *row_add(struct segment *s, enum event_kind kind, uint64_t ns, uint32_t *ret_row)
+static struct batch *row_add(
+	struct segment *s, enum event_kind kind, uint64_t ns, uint32_t *ret_row)
 {
 	struct batch *b = batch_for(s, kind);
 	uint32_t row = b->count++;
@@ -120,8 +123,8 @@ static inline uint64_t piece_scale(const struct piece *p, uint64_t ticks)
 }
 
 /* A call that does not lie within the piece in use. */
-static __attribute__((noinline)) void times_convert(struct segment *s, uint64_t tick, uint64_t ticks, uint64_t *ret_start,
-						    uint64_t *ret_duration)
+static __attribute__((noinline)) void times_convert(struct segment *s, uint64_t tick,
+	uint64_t ticks, uint64_t *ret_start, uint64_t *ret_duration)
 {
 	*ret_duration = clockfit_duration_ns(&s->w->clock, tick, ticks);
 	*ret_start = clockfit_ns(&s->w->clock, tick);
@@ -138,18 +141,24 @@ static void calls_put(struct segment *s, struct batch *b, uint32_t functions)
 {
 	struct writer *w = s->w;
 	struct piece piece = piece_of(s);
-	uint64_t first_ns = w->batch_first_ns, last_ns = w->batch_last_ns, latest = s->latest_tick, impossible = 0;
+	uint64_t first_ns = w->batch_first_ns, last_ns = w->batch_last_ns, latest = s->latest_tick,
+		 impossible = 0;
 	const uint64_t least = s->least_tick, most = s->most_tick;
 	const struct record *r = &s->records[s->at], *end = &s->records[s->end];
 	uint32_t row = b->count;
 	for (; r < end; r++, row++) {
-		uint64_t word = __atomic_load_n(&r->word, __ATOMIC_RELAXED), tick = r->tick, result = r->a, other = r->b;
+		uint64_t word = __atomic_load_n(&r->word, __ATOMIC_RELAXED), tick = r->tick,
+			 result = r->a, other = r->b;
 		uint32_t fn = (uint32_t)(word & RECORD_KIND_MASK);
 		if (fn >= functions)
 			break;
-		uint64_t ticks = word >> RECORD_LENGTH_SHIFT, flags = word >> RECORD_FLAGS_SHIFT & 15;
-		uint64_t start = piece.ns + piece_scale(&piece, tick - piece.tick), duration = piece_scale(&piece, ticks);
-		if (__builtin_expect(tick - piece.tick >= piece.span || tick - piece.tick + ticks >= piece.span, 0)) {
+		uint64_t ticks = word >> RECORD_LENGTH_SHIFT,
+			 flags = word >> RECORD_FLAGS_SHIFT & 15;
+		uint64_t start = piece.ns + piece_scale(&piece, tick - piece.tick),
+			 duration = piece_scale(&piece, ticks);
+		if (__builtin_expect(tick - piece.tick >= piece.span ||
+				    tick - piece.tick + ticks >= piece.span,
+			    0)) {
 			times_convert(s, tick, ticks, &start, &duration);
 			piece = piece_of(s);
 		}
@@ -157,8 +166,10 @@ static void calls_put(struct segment *s, struct batch *b, uint32_t functions)
 		bool lock = info->is_lock;
 		b->column[OSRT_CALL_START][row] = start;
 		b->column[OSRT_CALL_DURATION][row] = duration;
-		b->column[OSRT_CALL_FUNCTION][row] = info->string_id ? info->string_id : function_learn(w, fn);
-		b->column[OSRT_CALL_RETURN][row] = lock ? (uint64_t)(int64_t)(int32_t)result : result;
+		b->column[OSRT_CALL_FUNCTION][row] =
+			info->string_id ? info->string_id : function_learn(w, fn);
+		b->column[OSRT_CALL_RETURN][row] =
+			lock ? (uint64_t)(int64_t)(int32_t)result : result;
 		b->column[OSRT_CALL_ERRNO][row] = other >> 48;
 		b->column[OSRT_CALL_OBJECT][row] = other & MASK_48;
 		b->column[OSRT_CALL_HOLDER][row] = lock ? result >> 32 : 0;
@@ -183,7 +194,8 @@ static size_t text_bytes(const char *text, size_t limit)
 	return strnlen(text, limit);
 }
 
-/* Before records of a thread whose start is not known come in: the lane itself says whose it is now. */
+/* Before records of a thread whose start is not known come in: the lane itself says whose it is
+ * now. */
 static void thread_guess(struct segment *s)
 {
 	struct lane *lane = lane_of(s->spool, s->view);
@@ -200,7 +212,8 @@ static void guest_leave(struct segment *s, uint64_t ns, bool killed)
 	s->view->guest_execs = false;
 }
 
-static void put_thread_start(struct segment *s, const struct record *r, const uint8_t *payload, uint32_t bytes, uint32_t slots)
+static void put_thread_start(struct segment *s, const struct record *r, const uint8_t *payload,
+	uint32_t bytes, uint32_t slots)
 {
 	struct thread_start start = {0};
 	uint64_t ns = segment_ns(s, r->tick);
@@ -219,7 +232,8 @@ static void put_thread_start(struct segment *s, const struct record *r, const ui
 		s->view->owner = process_guest(s->w, s->spool, (uint32_t)r->b, ns);
 	}
 	struct batch *b = row_add(s, EVENT_THREAD_START, ns, &row);
-	b->column[THREAD_START_NAME][row] = strings_id(&s->w->strings, start.name, text_bytes(start.name, sizeof(start.name)));
+	b->column[THREAD_START_NAME][row] =
+		strings_id(&s->w->strings, start.name, text_bytes(start.name, sizeof(start.name)));
 	b->column[THREAD_START_PARENT_TID][row] = start.parent_tid;
 	b->column[THREAD_START_FLAGS][row] = start.flags;
 }
@@ -239,10 +253,12 @@ static void put_thread_name(struct segment *s, const struct record *r)
 	memcpy(name, &r->a, 8);
 	memcpy(name + 8, &r->b, 8);
 	struct batch *b = row_add(s, EVENT_THREAD_NAME, segment_ns(s, r->tick), &row);
-	b->column[THREAD_NAME_NAME][row] = strings_id(&s->w->strings, name, text_bytes(name, sizeof(name)));
+	b->column[THREAD_NAME_NAME][row] =
+		strings_id(&s->w->strings, name, text_bytes(name, sizeof(name)));
 }
 
-static void summary_put(struct segment *s, uint64_t ns, uint32_t fn, uint64_t count, uint64_t total_ns)
+static void summary_put(
+	struct segment *s, uint64_t ns, uint32_t fn, uint64_t count, uint64_t total_ns)
 {
 	uint32_t row;
 	struct batch *b = row_add(s, EVENT_OSRT_SUMMARY, ns, &row);
@@ -258,7 +274,8 @@ static uint64_t sum_ns(struct segment *s, uint64_t ticks)
 	return s->monotonic ? ticks : clockfit_scale(&s->w->clock, ticks);
 }
 
-static void gap_put(struct segment *s, uint64_t reason, uint64_t count, uint64_t first_tick, uint64_t last_tick)
+static void gap_put(
+	struct segment *s, uint64_t reason, uint64_t count, uint64_t first_tick, uint64_t last_tick)
 {
 	uint32_t row;
 	uint64_t first_ns = segment_ns(s, first_tick), last_ns = segment_ns(s, last_tick);
@@ -282,7 +299,8 @@ static void child_remember(struct writer *w, uint32_t pid)
 		w->children[w->child_count++] = (struct child){pid, pidfd};
 }
 
-static void put_child(struct segment *s, const struct record *r, bool exec, const char *path, uint32_t bytes)
+static void put_child(
+	struct segment *s, const struct record *r, bool exec, const char *path, uint32_t bytes)
 {
 	uint32_t row, verdict = (uint32_t)r->b, how = (uint32_t)(r->b >> 32);
 	uint32_t self = s->view->owner ? s->view->owner_pid : s->spool->pid;
@@ -349,7 +367,8 @@ static uint32_t other_put(struct segment *s, const struct record *r, uint64_t wo
 		put_thread_name(s, r);
 		return slots;
 	case REC_SUMMARY:
-		summary_put(s, segment_ns(s, r->tick), (uint32_t)(r->a >> 48), r->a & MASK_48, sum_ns(s, r->b));
+		summary_put(s, segment_ns(s, r->tick), (uint32_t)(r->a >> 48), r->a & MASK_48,
+			sum_ns(s, r->b));
 		return slots;
 	case REC_GAP:
 		gap_put(s, r->a >> 48, r->a & MASK_48, r->b, r->tick);
@@ -374,7 +393,8 @@ static bool segment_decode(struct segment *s)
 	while (s->at < s->end) {
 		const struct record *r = &s->records[s->at];
 		uint64_t word = __atomic_load_n(&r->word, __ATOMIC_RELAXED);
-		if (__builtin_expect(!s->view->tid, 0) && (word & RECORD_KIND_MASK) != REC_THREAD_START)
+		if (__builtin_expect(!s->view->tid, 0) &&
+			(word & RECORD_KIND_MASK) != REC_THREAD_START)
 			thread_guess(s);
 		if (__builtin_expect((word & RECORD_KIND_MASK) < functions, 1)) {
 			calls_put(s, calls, functions);
@@ -388,7 +408,8 @@ static bool segment_decode(struct segment *s)
 	return true;
 }
 
-static void segment_init(struct segment *s, struct writer *w, struct spool *spool, struct lane_view *view)
+static void segment_init(
+	struct segment *s, struct writer *w, struct spool *spool, struct lane_view *view)
 {
 	const struct spool_header *h = spool_header(spool);
 	*s = (struct segment){.w = w, .spool = spool, .view = view};
@@ -427,15 +448,19 @@ static void lane_damage(struct spool *spool, struct lane_view *view)
 }
 
 /* One segment: up to `head` or the end of the chunk. */
-static int segment_drain(struct writer *w, struct spool *spool, struct lane_view *view, uint64_t head)
+static int segment_drain(
+	struct writer *w, struct spool *spool, struct lane_view *view, uint64_t head)
 {
 	struct lane *lane = lane_of(spool, view);
 	uint64_t number = view->position / CHUNK_BYTES, chunk_end = (number + 1) * CHUNK_BYTES;
 	uint64_t end = head < chunk_end ? head : chunk_end;
-	uint64_t offset = lane ? __atomic_load_n(&lane->chunk[number % LANE_CHUNKS_MAX], __ATOMIC_RELAXED) : 0;
+	uint64_t offset = lane
+		? __atomic_load_n(&lane->chunk[number % LANE_CHUNKS_MAX], __ATOMIC_RELAXED)
+		: 0;
 	struct segment s;
 	segment_init(&s, w, spool, view);
-	s.records = spool_at(spool, offset, CHUNK_BYTES); /* may map the file anew: no pointer into it outlives this */
+	s.records = spool_at(spool, offset,
+		CHUNK_BYTES); /* may map the file anew: no pointer into it outlives this */
 	s.at = s.run = (uint32_t)(view->position % CHUNK_BYTES / RECORD_BYTES);
 	s.end = (uint32_t)((end - number * CHUNK_BYTES) / RECORD_BYTES);
 	bool sound = s.records && segment_decode(&s);

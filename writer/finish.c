@@ -1,8 +1,9 @@
 /*
- * finish.c - the last rows of a lane whose process has ended: what was still open, nested, summed or missing.
+ * finish.c - the last rows of a lane whose process has ended: what was still open, nested, summed
+ * or missing.
  *
- * The process may have died between two stores, so each of these may also be among the last records of the lane: those are looked
- * at before a row is made.
+ * The process may have died between two stores, so each of these may also be among the last records
+ * of the lane: those are looked at before a row is made.
  */
 #include <string.h>
 
@@ -10,7 +11,9 @@
 #include "writer/writer.h"
 
 #define MASK_48 ((UINT64_C(1) << 48) - 1)
-#define LOOK_BACK (NESTED_RECORDS + OPEN_CALLS + 4u) /* records that one interrupted step can have left behind */
+#define LOOK_BACK                      \
+	(NESTED_RECORDS + OPEN_CALLS + \
+		4u) /* records that one interrupted step can have left behind */
 
 struct finish {
 	struct writer *w;
@@ -24,7 +27,8 @@ struct finish {
 	uint64_t first_ns, last_ns;
 };
 
-/* The slots before the position, as far as their chunk still holds them. Payloads among them are taken for records: harmless. */
+/* The slots before the position, as far as their chunk still holds them. Payloads among them are
+ * taken for records: harmless. */
 static void recent_load(struct finish *f)
 {
 	uint64_t position = f->view->position;
@@ -70,7 +74,8 @@ static struct batch *row_add(struct finish *f, enum event_kind kind, uint64_t ns
 	return b;
 }
 
-static void call_add(struct finish *f, uint64_t tick, uint64_t ticks, uint32_t fn, uint64_t flags, uint64_t a, uint64_t b48)
+static void call_add(struct finish *f, uint64_t tick, uint64_t ticks, uint32_t fn, uint64_t flags,
+	uint64_t a, uint64_t b48)
 {
 	uint32_t row;
 	uint64_t ns = finish_ns(f, tick), end_ns = finish_ns(f, tick + ticks);
@@ -91,14 +96,17 @@ static void call_add(struct finish *f, uint64_t tick, uint64_t ticks, uint32_t f
 static void open_finish(struct finish *f, const struct open_call *shared)
 {
 	struct open_call open = *shared;
-	if (!open.kind || !open.tick || open.kind >= fn_count() || open.tick > f->end_tick || is_recorded(f, open.tick, open.kind))
+	if (!open.kind || !open.tick || open.kind >= fn_count() || open.tick > f->end_tick ||
+		is_recorded(f, open.tick, open.kind))
 		return;
-	call_add(f, open.tick, f->end_tick - open.tick, (uint32_t)open.kind, RECORD_UNFINISHED, 0, 0);
+	call_add(f, open.tick, f->end_tick - open.tick, (uint32_t)open.kind, RECORD_UNFINISHED, 0,
+		0);
 }
 
 static void nested_finish(struct finish *f)
 {
-	uint32_t count = f->lane->nested_count < NESTED_RECORDS ? f->lane->nested_count : NESTED_RECORDS;
+	uint32_t count =
+		f->lane->nested_count < NESTED_RECORDS ? f->lane->nested_count : NESTED_RECORDS;
 	for (uint32_t i = 0; i < count; i++) {
 		struct record r = f->lane->nested[i];
 		uint64_t kind = r.word & RECORD_KIND_MASK;
@@ -112,8 +120,8 @@ static void nested_finish(struct finish *f)
 /* The sum that was on its way into a record may be there already. */
 static bool sum_is_recorded(const struct finish *f, uint32_t fn)
 {
-	return f->lane->flushing == fn + 1 && f->recent_count && (f->recent[0].word & RECORD_KIND_MASK) == REC_SUMMARY &&
-	       f->recent[0].a >> 48 == fn;
+	return f->lane->flushing == fn + 1 && f->recent_count &&
+		(f->recent[0].word & RECORD_KIND_MASK) == REC_SUMMARY && f->recent[0].a >> 48 == fn;
 }
 
 static void sums_finish(struct finish *f)
@@ -127,7 +135,8 @@ static void sums_finish(struct finish *f)
 		struct batch *b = row_add(f, EVENT_OSRT_SUMMARY, finish_ns(f, f->end_tick), &row);
 		b->column[OSRT_SUMMARY_FUNCTION][row] = strings_function_id(&f->w->strings, fn);
 		b->column[OSRT_SUMMARY_COUNT][row] = sum.count;
-		b->column[OSRT_SUMMARY_TOTAL][row] = monotonic ? sum.ticks : clockfit_scale(&f->w->clock, sum.ticks);
+		b->column[OSRT_SUMMARY_TOTAL][row] =
+			monotonic ? sum.ticks : clockfit_scale(&f->w->clock, sum.ticks);
 		finish_tally(f)->summarized += sum.count;
 	}
 }
@@ -138,7 +147,8 @@ static void gap_finish(struct finish *f)
 	uint32_t row;
 	if (!count)
 		return;
-	uint64_t first_ns = finish_ns(f, f->lane->gap_first_tick), last_ns = finish_ns(f, f->lane->gap_last_tick);
+	uint64_t first_ns = finish_ns(f, f->lane->gap_first_tick),
+		 last_ns = finish_ns(f, f->lane->gap_last_tick);
 	struct batch *b = row_add(f, EVENT_GAP, first_ns, &row);
 	b->column[GAP_DURATION][row] = last_ns > first_ns ? last_ns - first_ns : 0;
 	b->column[GAP_COUNT][row] = count;
@@ -150,7 +160,8 @@ static void gap_finish(struct finish *f)
 static bool is_leased(const struct finish *f)
 {
 	return __atomic_load_n(&f->lane->state, __ATOMIC_ACQUIRE) == LANE_LEASED &&
-	       !(f->recent_count && (f->recent[0].word & RECORD_KIND_MASK) == REC_THREAD_END && f->recent[0].a == f->lane->tid);
+		!(f->recent_count && (f->recent[0].word & RECORD_KIND_MASK) == REC_THREAD_END &&
+			f->recent[0].a == f->lane->tid);
 }
 
 static void rows_encode(struct finish *f)
@@ -176,14 +187,20 @@ static void rows_encode(struct finish *f)
 int lane_finish(struct writer *w, struct spool *spool, struct lane_view *view, uint64_t end_tick)
 {
 	static struct finish f; /* half a kilobyte of records: not on the stack of every caller */
-	f = (struct finish){.w = w, .spool = spool, .view = view, .lane = lane_of(spool, view), .end_tick = end_tick, .first_ns = UINT64_MAX};
+	f = (struct finish){.w = w,
+		.spool = spool,
+		.view = view,
+		.lane = lane_of(spool, view),
+		.end_tick = end_tick,
+		.first_ns = UINT64_MAX};
 	if (f.lane) {
 		recent_load(&f);
 		if (!view->tid)
 			view->tid = f.lane ? f.lane->tid : 0;
 	}
 	if (f.lane && is_leased(&f)) {
-		uint32_t depth = f.lane->open_depth < OPEN_CALLS ? f.lane->open_depth : OPEN_CALLS, row;
+		uint32_t depth = f.lane->open_depth < OPEN_CALLS ? f.lane->open_depth : OPEN_CALLS,
+			 row;
 		for (uint32_t i = 0; i < depth; i++)
 			open_finish(&f, &f.lane->open_stack[i]);
 		open_finish(&f, &f.lane->open);

@@ -1,8 +1,10 @@
 /*
- * follow.c - the life of a writer beside a live tree: passes while events flow, long sleeps while none do, the end.
+ * follow.c - the life of a writer beside a live tree: passes while events flow, long sleeps while
+ * none do, the end.
  *
- * A pass is due when a lane holds a chunk (its producer will soon want room), when all lanes together hold enough for a block that is
- * worth its header, when data have waited for the flush interval, or when a process has announced its end or died.
+ * A pass is due when a lane holds a chunk (its producer will soon want room), when all lanes
+ * together hold enough for a block that is worth its header, when data have waited for the flush
+ * interval, or when a process has announced its end or died.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,17 +21,20 @@
 #include "common/sys.h"
 #include "writer/writer.h"
 
-#define PASS_NS UINT64_C(1000000)          /* between passes while events flow */
-#define IDLE_NS UINT64_C(100000000)        /* a long sleep */
-#define EXIT_POLL_MS 2                     /* a process that has announced its end is gone very soon */
-#define EXIT_POLLS_MAX 500                 /* unless it is not: then as any other */
-#define QUIET_PASSES 8                     /* passes without a full chunk before the long sleeps begin */
+#define PASS_NS UINT64_C(1000000)   /* between passes while events flow */
+#define IDLE_NS UINT64_C(100000000) /* a long sleep */
+#define EXIT_POLL_MS 2              /* a process that has announced its end is gone very soon */
+#define EXIT_POLLS_MAX 500          /* unless it is not: then as any other */
+#define QUIET_PASSES 8              /* passes without a full chunk before the long sleeps begin */
 #define DEATH_CHECK_NS UINT64_C(10000000)
-#define LOOK_NS UINT64_C(1000000000)       /* into the directory, whatever the counter says */
-#define FIRST_SPOOL_NS UINT64_C(5000000000) /* a tree in which no spool appears has come to nothing */
-#define NAMES_NS UINT64_C(1000000000)      /* a spool that is not ready after so long never will be */
-#define STALLED_NS UINT64_C(50000000)      /* between attempts to write */
-#define STALLED_END_NS UINT64_C(5000000000) /* how long a report that cannot be written keeps a writer whose tree has ended */
+#define LOOK_NS UINT64_C(1000000000) /* into the directory, whatever the counter says */
+#define FIRST_SPOOL_NS \
+	UINT64_C(5000000000)          /* a tree in which no spool appears has come to nothing */
+#define NAMES_NS UINT64_C(1000000000) /* a spool that is not ready after so long never will be */
+#define STALLED_NS UINT64_C(50000000) /* between attempts to write */
+#define STALLED_END_NS                                                                             \
+	UINT64_C(5000000000) /* how long a report that cannot be written keeps a writer whose tree \
+				has ended */
 #define DRAIN_BYTES (4u * CHUNK_BYTES)
 #define EXIT_POLL_FDS 64
 
@@ -62,7 +67,8 @@ static uint64_t gate_limit(const struct follow *f, uint64_t now, uint64_t ns)
 	uint64_t open = c->created_mono_ns + c->delay_ns;
 	if (c->delay_ns && !f->gate_opened && open > now && open - now < ns)
 		ns = open - now;
-	if (c->duration_ns && !f->gate_closed && open + c->duration_ns > now && open + c->duration_ns - now < ns)
+	if (c->duration_ns && !f->gate_closed && open + c->duration_ns > now &&
+		open + c->duration_ns - now < ns)
 		ns = open + c->duration_ns - now;
 	return ns;
 }
@@ -70,7 +76,8 @@ static uint64_t gate_limit(const struct follow *f, uint64_t now, uint64_t ns)
 static void look_for_spools(struct follow *f, uint64_t now)
 {
 	struct writer *w = f->w;
-	if (__atomic_load_n(&w->control->spools, __ATOMIC_ACQUIRE) == w->spools_seen && now - f->looked_ns < LOOK_NS && f->looked_ns)
+	if (__atomic_load_n(&w->control->spools, __ATOMIC_ACQUIRE) == w->spools_seen &&
+		now - f->looked_ns < LOOK_NS && f->looked_ns)
 		return;
 	f->looked_ns = now;
 	tree_discover(w);
@@ -145,7 +152,9 @@ static bool pass_is_due(struct follow *f, uint64_t now)
 		f->waiting_ns = now;
 	bool full = fullest >= CHUNK_BYTES || bytes >= DRAIN_BYTES;
 	f->quiet = full ? 0 : f->quiet + 1;
-	return full || w->sealed || (something && now - f->waiting_ns >= w->control->flush_interval_ns) || any_announced(f);
+	return full || w->sealed ||
+		(something && now - f->waiting_ns >= w->control->flush_interval_ns) ||
+		any_announced(f);
 }
 
 static bool dir_is_gone(const struct writer *w)
@@ -183,7 +192,8 @@ static bool tree_has_ended(struct follow *f, uint64_t now)
 	return !w->spools.count && (!f->names_ns || now - f->names_ns > NAMES_NS);
 }
 
-/* Sleeps until a process that has been told that it is drained has gone. Returns false when there is none. */
+/* Sleeps until a process that has been told that it is drained has gone. Returns false when there
+ * is none. */
 static bool sleep_for_exits(struct follow *f)
 {
 	struct pollfd fds[EXIT_POLL_FDS];
@@ -205,7 +215,9 @@ static void sleep_long(struct follow *f, uint64_t now)
 	struct tree_control *c = f->w->control;
 	uint64_t ns = gate_limit(f, now, IDLE_NS);
 	if (f->waiting_ns && f->waiting_ns + c->flush_interval_ns < now + ns)
-		ns = f->waiting_ns + c->flush_interval_ns > now ? f->waiting_ns + c->flush_interval_ns - now : 1;
+		ns = f->waiting_ns + c->flush_interval_ns > now
+			? f->waiting_ns + c->flush_interval_ns - now
+			: 1;
 	__atomic_store_n(&c->sleeping, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&c->wake, __ATOMIC_SEQ_CST) == f->wake)
 		sys_futex_wait(&c->wake, f->wake, ns);
@@ -274,9 +286,9 @@ static int fail(struct writer *w, int error)
 {
 	struct tree_control *c = w->control;
 	const char *cause = error == -EEXIST ? "the file exists and may not be replaced"
-			    : error == -EBUSY ? "another writer is at work on it"
-			    : error == -EINVAL ? "not a regular file"
-					       : strerror(-error);
+		: error == -EBUSY            ? "another writer is at work on it"
+		: error == -EINVAL           ? "not a regular file"
+					     : strerror(-error);
 	snprintf(c->writer_error, sizeof(c->writer_error), "%.*s: %s", 160, w->report, cause);
 	fprintf(stderr, "libtrace: writer: %s\n", c->writer_error);
 	__atomic_store_n(&c->writer_state, WRITER_FAILED, __ATOMIC_RELEASE);
@@ -286,10 +298,11 @@ static int fail(struct writer *w, int error)
 /* What could not be written stays in the spools; the reserve has room to say so. */
 static int give_up(struct writer *w)
 {
-	block_reset(&w->block);
-	strings_forget_pending(&w->strings);
-	w->sealed = false;
-	writer_note(w, 0, clock_monotonic_ns(), "the report could not be written to its end: the rest is in '%s', for trace recover", w->dir);
+	writer_discard(w);
+	writer_note(w, 0, clock_monotonic_ns(),
+		"the report could not be written to its end: the rest is in '%s', for trace "
+		"recover",
+		w->dir);
 	writer_flush(w, true);
 	return fail(w, -ENOSPC);
 }
@@ -334,8 +347,9 @@ static int run(struct writer *w)
 static bool is_control(const struct writer *w, int fd)
 {
 	struct stat given, there;
-	return !fstat(fd, &given) && !fstatat(w->spools.dir_fd, "control", &there, AT_SYMLINK_NOFOLLOW) && given.st_ino == there.st_ino &&
-	       given.st_dev == there.st_dev;
+	return !fstat(fd, &given) &&
+		!fstatat(w->spools.dir_fd, "control", &there, AT_SYMLINK_NOFOLLOW) &&
+		given.st_ino == there.st_ino && given.st_dev == there.st_dev;
 }
 
 int follow_tree(const char *dir, int lock_fd)
@@ -351,7 +365,8 @@ int follow_tree(const char *dir, int lock_fd)
 	if (!error && flock(w.control_fd, LOCK_EX | LOCK_NB))
 		error = -EBUSY;
 	if (error)
-		fprintf(stderr, "libtrace: writer: %s: %s\n", dir, error == -EBUSY ? "another writer is at work" : strerror(-error));
+		fprintf(stderr, "libtrace: writer: %s: %s\n", dir,
+			error == -EBUSY ? "another writer is at work" : strerror(-error));
 	else
 		status = run(&w);
 	writer_release(&w);

@@ -1,8 +1,9 @@
 /*
  * liveness.c - has the process of a spool ended?
  *
- * A pidfd tells for sure, but a pid may have been given to another process before we saw the spool, the process may have become
- * another program by exec, and in another pid namespace its number means nothing to us. Then /proc is asked, at most now and then.
+ * A pidfd tells for sure, but a pid may have been given to another process before we saw the spool,
+ * the process may have become another program by exec, and in another pid namespace its number
+ * means nothing to us. Then /proc is asked, at most now and then.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -18,9 +19,14 @@
 
 #include "writer/spools.h"
 
-#define CHECK_EXEC_NS UINT64_C(20000000)    /* a process about to exec: how long until /proc is asked again */
-#define CHECK_OTHER_NS UINT64_C(2000000000) /* any other one: reading maps costs the process its lock for a moment */
-#define START_SLACK_NS UINT64_C(50000000)   /* /proc counts start times in 10 ms, and the spool is made later than the process */
+#define CHECK_EXEC_NS \
+	UINT64_C(20000000) /* a process about to exec: how long until /proc is asked again */
+#define CHECK_OTHER_NS                                                                       \
+	UINT64_C(2000000000) /* any other one: reading maps costs the process its lock for a \
+				moment */
+#define START_SLACK_NS                                                                            \
+	UINT64_C(50000000) /* /proc counts start times in 10 ms, and the spool is made later than \
+			      the process */
 
 static ssize_t file_read(const char *path, char *buffer, size_t bytes)
 {
@@ -51,7 +57,11 @@ static int proc_stat(uint32_t pid, char *ret_state, uint64_t *ret_start_ns)
 		return (int)length;
 	char *p = strrchr(text, ')'); /* the name before may hold anything */
 	unsigned long long ticks = 0;
-	if (!p || sscanf(p + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", ret_state, &ticks) != 2)
+	if (!p ||
+		sscanf(p + 1,
+			" %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			"%*s %llu",
+			ret_state, &ticks) != 2)
 		return -EIO;
 	uint64_t boot_ns = (uint64_t)ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 	uint64_t suspended_ns = clock_read_ns(CLOCK_BOOTTIME) - clock_read_ns(CLOCK_MONOTONIC);
@@ -84,7 +94,8 @@ static bool anybody_maps_spool(const char *name)
 {
 	DIR *dir = opendir("/proc");
 	bool found = false;
-	for (struct dirent *entry = dir ? readdir(dir) : NULL; entry && !found; entry = readdir(dir))
+	for (struct dirent *entry = dir ? readdir(dir) : NULL; entry && !found;
+		entry = readdir(dir))
 		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
 			found = maps_spool(entry->d_name, name) == 1;
 	if (dir)
@@ -92,7 +103,8 @@ static bool anybody_maps_spool(const char *name)
 	return found;
 }
 
-/* Its pid is in use: by itself, by another program after an exec, or by a process that was given the number later? */
+/* Its pid is in use: by itself, by another program after an exec, or by a process that was given
+ * the number later? */
 static bool pid_is_other(struct spool *spool, uint64_t now_ns)
 {
 	const struct spool_header *h = spool_header(spool);
@@ -109,7 +121,8 @@ static bool pid_is_other(struct spool *spool, uint64_t now_ns)
 	if (!error && start_ns > h->first.mono_ns + START_SLACK_NS && h->first.mono_ns)
 		return true;
 	if (!error && state == 'Z')
-		return spool->pidfd < 0; /* threads may live on without the first one; the pidfd knows */
+		return spool->pidfd <
+			0; /* threads may live on without the first one; the pidfd knows */
 	snprintf(pid, sizeof(pid), "%u", spool->pid);
 	return !(first && !execs) && maps_spool(pid, spool->name) == 0;
 }

@@ -20,7 +20,7 @@ static int usage(void)
 {
 	fputs("usage: libtrace-writer --tree DIR [--foreground]\n"
 	      "       libtrace-writer --recover DIR [-o FILE]\n",
-	      stderr);
+		stderr);
 	return 2;
 }
 
@@ -35,7 +35,8 @@ static void limit_raise(int resource)
 
 static void signals_ignore(void)
 {
-	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXFSZ, SIGTSTP, SIGUSR1, SIGUSR2, SIGALRM};
+	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXFSZ, SIGTSTP,
+		SIGUSR1, SIGUSR2, SIGALRM};
 	sigset_t none;
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		signal(ignored[i], SIG_IGN);
@@ -91,7 +92,8 @@ int main(int argc, char **argv)
 	if (!tree == !recover || (output && !recover))
 		return usage();
 	if (!realpath(tree ? tree : recover, dir)) {
-		fprintf(stderr, "libtrace: writer: %s: %s\n", tree ? tree : recover, strerror(errno));
+		fprintf(stderr, "libtrace: writer: %s: %s\n", tree ? tree : recover,
+			strerror(errno));
 		return 1;
 	}
 	if (recover) {

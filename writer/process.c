@@ -1,5 +1,6 @@
 /*
- * process.c - what the report says of each process: where it came from, what it ran, how it ended, whether it was traced.
+ * process.c - what the report says of each process: where it came from, what it ran, how it ended,
+ * whether it was traced.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ const char *verdict_text(uint32_t verdict)
 {
 	switch (verdict) {
 #define VERDICT(number, id, text) \
-	case number: \
+	case number:              \
 		return text;
 #include "common/schema/events.def"
 	default:
@@ -43,7 +44,8 @@ void process_remember(struct writer *w, uint32_t pid, uint32_t id)
 	w->known[w->known_count++] = (struct known_process){pid, id, false};
 }
 
-/* The latest one of the pid was replaced by another program, so the next one of the pid is its successor. */
+/* The latest one of the pid was replaced by another program, so the next one of the pid is its
+ * successor. */
 static void known_replaced(struct writer *w, uint32_t id)
 {
 	for (uint32_t i = w->known_count; i-- > 0;)
@@ -54,7 +56,11 @@ static void known_replaced(struct writer *w, uint32_t id)
 /* Length of the UTF-8 sequence at `p`, 0 when it is none. */
 static unsigned utf8_length(const unsigned char *p)
 {
-	unsigned length = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
+	unsigned length = *p < 0x80       ? 1
+		: *p >= 0xc2 && *p < 0xe0 ? 2
+		: *p >= 0xe0 && *p < 0xf0 ? 3
+		: *p >= 0xf0 && *p < 0xf5 ? 4
+					  : 0;
 	for (unsigned i = 1; i < length; i++)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
@@ -123,8 +129,9 @@ static uint32_t previous_of(struct writer *w, const struct spool *spool)
 {
 	for (uint32_t i = w->spools.count; i-- > 0;) {
 		struct spool *other = w->spools.all[i];
-		if (other != spool && other->pid == spool->pid && other->id && other->start_ns <= spool->start_ns &&
-		    spool_header(other)->pid_namespace == spool_header(spool)->pid_namespace) {
+		if (other != spool && other->pid == spool->pid && other->id &&
+			other->start_ns <= spool->start_ns &&
+			spool_header(other)->pid_namespace == spool_header(spool)->pid_namespace) {
 			other->dead = true;
 			return other->id;
 		}
@@ -135,11 +142,13 @@ static uint32_t previous_of(struct writer *w, const struct spool *spool)
 	return 0;
 }
 
-static void fill_begin(struct writer *w, const struct spool *spool, Libtrace__Process *m, struct texts *texts)
+static void fill_begin(
+	struct writer *w, const struct spool *spool, Libtrace__Process *m, struct texts *texts)
 {
 	const struct spool_header *h = spool_header(spool);
 	texts_load(texts, h);
-	m->has_pid = m->has_parent_pid = m->has_start_ns = m->has_traced = m->has_uid = m->has_threshold_ns = m->has_clock_kind = 1;
+	m->has_pid = m->has_parent_pid = m->has_start_ns = m->has_traced = m->has_uid =
+		m->has_threshold_ns = m->has_clock_kind = 1;
 	m->pid = spool->pid;
 	m->parent_pid = spool->ppid;
 	m->start_ns = spool->start_ns;
@@ -230,10 +239,13 @@ void process_end(struct writer *w, struct spool *spool, uint64_t end_ns)
 	if (message.end == LIBTRACE__PROCESS_END__END_EXEC)
 		known_replaced(w, spool->id);
 	if (message.end == LIBTRACE__PROCESS_END__END_EXEC && spool->exec.verdict)
-		process_untraced(w, spool->pid, spool->ppid, spool->id, spool->exec.verdict, spool->exec.ns, spool->exec.path);
+		process_untraced(w, spool->pid, spool->ppid, spool->id, spool->exec.verdict,
+			spool->exec.ns, spool->exec.path);
 	if (spool->damaged || spool->damaged_lanes)
-		writer_note(w, spool->pid, end_ns, "spool '%s' is damaged: %llu of its %u lanes could not be read to their end", spool->name,
-			    (unsigned long long)spool->damaged_lanes, spool->lane_count);
+		writer_note(w, spool->pid, end_ns,
+			"spool '%s' is damaged: %llu of its %u lanes could not be read to their "
+			"end",
+			spool->name, (unsigned long long)spool->damaged_lanes, spool->lane_count);
 	clock_points_put(w, spool->id);
 	receipt_put(w, spool);
 }
@@ -241,7 +253,8 @@ void process_end(struct writer *w, struct spool *spool, uint64_t end_ns)
 uint32_t process_guest(struct writer *w, const struct spool *spool, uint32_t pid, uint64_t start_ns)
 {
 	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
-	message.has_id = message.has_pid = message.has_parent_pid = message.has_start_ns = message.has_traced = message.has_forked = 1;
+	message.has_id = message.has_pid = message.has_parent_pid = message.has_start_ns =
+		message.has_traced = message.has_forked = 1;
 	message.id = w->next_process_id++;
 	message.pid = pid;
 	message.parent_pid = spool->pid;
@@ -254,7 +267,8 @@ uint32_t process_guest(struct writer *w, const struct spool *spool, uint32_t pid
 	return message.id;
 }
 
-/* The program that a vfork child became may have shown its spool before the child's own records were read. */
+/* The program that a vfork child became may have shown its spool before the child's own records
+ * were read. */
 static void successor_link(struct writer *w, uint32_t pid, uint32_t guest)
 {
 	for (uint32_t i = w->known_count; i-- > 0;) {
@@ -270,30 +284,33 @@ static void successor_link(struct writer *w, uint32_t pid, uint32_t guest)
 	known_replaced(w, guest);
 }
 
-void process_guest_end(struct writer *w, const struct spool *spool, struct lane_view *view, uint64_t end_ns, bool killed)
+void process_guest_end(struct writer *w, const struct spool *spool, struct lane_view *view,
+	uint64_t end_ns, bool killed)
 {
 	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
 	message.has_id = message.has_end_ns = message.has_end = 1;
 	message.id = view->owner;
 	message.end_ns = end_ns;
 	message.end = view->guest_execs ? LIBTRACE__PROCESS_END__END_EXEC
-		      : killed		? LIBTRACE__PROCESS_END__END_KILLED
+		: killed                ? LIBTRACE__PROCESS_END__END_KILLED
 					: LIBTRACE__PROCESS_END__END_EXIT;
 	put_process(w, &message);
 	receipt_put_guest(w, view->owner, &view->guest);
 	if (view->guest_execs && !spool->exec.verdict)
 		successor_link(w, view->owner_pid, view->owner);
 	if (view->guest_execs && spool->exec.verdict && spool->exec.verdict != VERDICT_MISSING)
-		process_untraced(w, view->owner_pid, spool->pid, view->owner, spool->exec.verdict, spool->exec.ns, spool->exec.path);
+		process_untraced(w, view->owner_pid, spool->pid, view->owner, spool->exec.verdict,
+			spool->exec.ns, spool->exec.path);
 }
 
-void process_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, uint32_t previous_id, uint32_t verdict, uint64_t ns,
-		      const char *path)
+void process_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, uint32_t previous_id,
+	uint32_t verdict, uint64_t ns, const char *path)
 {
 	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
 	char executable[512];
 	snprintf(executable, sizeof(executable), "%s", path);
-	message.has_id = message.has_pid = message.has_parent_pid = message.has_start_ns = message.has_traced = 1;
+	message.has_id = message.has_pid = message.has_parent_pid = message.has_start_ns =
+		message.has_traced = 1;
 	message.id = w->next_process_id++;
 	message.pid = pid;
 	message.parent_pid = parent_pid;

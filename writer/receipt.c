@@ -1,7 +1,9 @@
 /*
- * receipt.c - what is known of the record keeping of a process: events stored, written, missing; clock; cost.
+ * receipt.c - what is known of the record keeping of a process: events stored, written, missing;
+ * clock; cost.
  *
- * `produced` comes from positions and slots, `written` from the rows that were encoded: two ways that must meet.
+ * `produced` comes from positions and slots, `written` from the rows that were encoded: two ways
+ * that must meet.
  */
 #include <string.h>
 
@@ -17,10 +19,12 @@ static void tally_sum(struct tally *sum, const struct tally *t)
 	sum->unfinished += t->unfinished;
 }
 
-static void put_receipt(struct writer *w, Libtrace__Receipt *r, const struct tally *t, uint64_t dropped)
+static void put_receipt(
+	struct writer *w, Libtrace__Receipt *r, const struct tally *t, uint64_t dropped)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
-	r->has_process = r->has_produced = r->has_written = r->has_summarized = r->has_abandoned = 1;
+	r->has_process = r->has_produced = r->has_written = r->has_summarized = r->has_abandoned =
+		1;
 	r->has_impossible_times = r->has_clock_error_ns = r->has_unfinished = 1;
 	r->produced = t->produced + dropped;
 	r->written = t->written;
@@ -31,8 +35,10 @@ static void put_receipt(struct writer *w, Libtrace__Receipt *r, const struct tal
 	entry.receipt = r;
 	block_put_entry(&w->block, &entry);
 	if (t->produced != t->written)
-		writer_note(w, 0, w->now.mono_ns, "process %u of the report: %llu events were read but %llu written", r->process,
-			    (unsigned long long)t->produced, (unsigned long long)t->written);
+		writer_note(w, 0, w->now.mono_ns,
+			"process %u of the report: %llu events were read but %llu written",
+			r->process, (unsigned long long)t->produced,
+			(unsigned long long)t->written);
 }
 
 /* Drops of one reason over the process and its lanes. */
@@ -79,7 +85,9 @@ void receipt_put(struct writer *w, const struct spool *spool)
 	const struct spool_header *h = spool_header(spool);
 	receipt.process = spool->id;
 	receipt.has_tracer_ns = 1;
-	receipt.tracer_ns = h->clock_kind == CLOCK_KIND_TSC ? clockfit_scale(&w->clock, h->tracer_ticks) : h->tracer_ticks;
+	receipt.tracer_ns = h->clock_kind == CLOCK_KIND_TSC
+		? clockfit_scale(&w->clock, h->tracer_ticks)
+		: h->tracer_ticks;
 	receipt.clock_error_ns = clock_error(w, spool);
 	put_receipt(w, &receipt, &sum, dropped);
 }
@@ -97,7 +105,8 @@ void clock_points_put(struct writer *w, uint32_t process)
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__ClockPoints message = LIBTRACE__CLOCK_POINTS__INIT;
 	static uint64_t columns[3][CLOCKFIT_POINTS];
-	uint32_t step = w->clock.count / 16 + 1, n = 0; /* enough to see drift; the conversion is done already */
+	uint32_t step = w->clock.count / 16 + 1,
+		 n = 0; /* enough to see drift; the conversion is done already */
 	for (uint32_t i = 0; i < w->clock.count; i++) {
 		if (i % step && i + 1 != w->clock.count)
 			continue;

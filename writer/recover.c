@@ -1,7 +1,8 @@
 /*
  * recover.c - finishes the report of a tree whose processes and writer have all died.
  *
- * The same code as following, without the waiting. Goes on with the report that the tree's writer began; when that is to be another file
+ * The same code as following, without the waiting. Goes on with the report that the tree's writer
+ * began; when that is to be another file
  * (-o), with a copy of it.
  */
 #define _GNU_SOURCE
@@ -18,7 +19,8 @@
 #include "common/sys.h"
 #include "writer/writer.h"
 
-#define RATE_NS 20000000u /* how long to measure the rate of a counter of which nothing else is known */
+#define RATE_NS \
+	20000000u /* how long to measure the rate of a counter of which nothing else is known */
 
 static int complain(const char *what, const char *why)
 {
@@ -62,7 +64,8 @@ static void rate_measure(struct writer *w)
 	clock_point_take(&b);
 	if (clock_is_tsc && b.tick > a.tick)
 		w->clock.fallback_slope =
-			(uint64_t)((((unsigned __int128)b.mono_ns - a.mono_ns) << CLOCKFIT_SHIFT) / (b.tick - a.tick));
+			(uint64_t)((((unsigned __int128)b.mono_ns - a.mono_ns) << CLOCKFIT_SHIFT) /
+				(b.tick - a.tick));
 }
 
 static int file_copy(const char *from, const char *to)
@@ -71,7 +74,8 @@ static int file_copy(const char *from, const char *to)
 	int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (in < 0)
 		return errno == ENOENT ? 0 : -errno;
-	int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), error = out < 0 ? -errno : 0;
+	int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600),
+	    error = out < 0 ? -errno : 0;
 	for (ssize_t n = 1; n > 0 && !error;) {
 		n = read(in, buffer, sizeof(buffer));
 		if (n < 0 || (n > 0 && write(out, buffer, (size_t)n) != n))
@@ -130,8 +134,8 @@ static void line_print(const struct spool *spool, uint64_t events)
 	for (char *p = exe; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
-	printf("%u %s: %s, %" PRIu64 " events recovered%s\n", spool->pid, exe, end_text(h->state), events,
-	       spool->damaged || spool->damaged_lanes ? ", damaged" : "");
+	printf("%u %s: %s, %" PRIu64 " events recovered%s\n", spool->pid, exe, end_text(h->state),
+		events, spool->damaged || spool->damaged_lanes ? ", damaged" : "");
 }
 
 static int spools_recover(struct writer *w)
@@ -163,7 +167,8 @@ static int prepare(struct writer *w, const char *output)
 {
 	int missing = tree_open_control(w);
 	if (!w->control || (missing && !output))
-		return complain(w->dir, "no control page that can be read: name the report with -o");
+		return complain(
+			w->dir, "no control page that can be read: name the report with -o");
 	if (w->control_fd >= 0 && flock(w->control_fd, LOCK_EX | LOCK_NB))
 		return complain(w->dir, "a writer is at work on it");
 	w->recovering = true;
@@ -175,7 +180,8 @@ static int prepare(struct writer *w, const char *output)
 	int error = report_open(w, output);
 	if (error)
 		return complain(output ? output : w->control->output,
-				error == -EEXIST ? "the file exists and is not of this tree" : strerror(-error));
+			error == -EEXIST ? "the file exists and is not of this tree"
+					 : strerror(-error));
 	if (tree_discover(w) < 0)
 		return complain(w->dir, "cannot be read");
 	if (!living(w))
@@ -196,7 +202,8 @@ static int finish(struct writer *w)
 	if (error)
 		return complain(w->report, strerror(-error));
 	sink_close(&w->sink);
-	printf("%u processes, %" PRIu64 " events, %" PRIu64 " dropped: '%s'\n", processes, w->total_events, w->total_dropped, w->report);
+	printf("%u processes, %" PRIu64 " events, %" PRIu64 " dropped: '%s'\n", processes,
+		w->total_events, w->total_dropped, w->report);
 	if (w->spools.refused)
 		return complain(w->dir, w->spools.refusal);
 	__atomic_store_n(&w->control->writer_state, WRITER_FINISHED, __ATOMIC_RELEASE);

@@ -16,7 +16,8 @@
 
 struct session_texts {
 	struct utsname system;
-	char os[160], processor[128], boot_id[40], command_line[4096], executable[1024], directory[1024];
+	char os[160], processor[128], boot_id[40], command_line[4096], executable[1024],
+		directory[1024];
 	char options[OPTIONS_MAX][4200], *option_list[OPTIONS_MAX];
 	Libtrace__SystemInfo machine;
 	Libtrace__VersionInfo version, *versions[1];
@@ -57,7 +58,8 @@ static void root_read(struct writer *w, struct session_texts *t)
 	for (uint32_t i = 0; i < w->spools.count; i++) {
 		const struct spool_header *h = spool_header(w->spools.all[i]);
 		uint32_t exe = h->exe_bytes, cwd = h->cwd_bytes;
-		if (h->pid != w->control->root_pid || !exe || exe > sizeof(t->executable) || cwd > sizeof(t->directory))
+		if (h->pid != w->control->root_pid || !exe || exe > sizeof(t->executable) ||
+			cwd > sizeof(t->directory))
 			continue;
 		memcpy(t->executable, h->text, exe);
 		length = (ssize_t)strnlen(t->executable, exe - 1);
@@ -77,7 +79,8 @@ static void option_add(struct session_texts *t, size_t *count, const char *name,
 	++*count;
 }
 
-static void option_add_number(struct session_texts *t, size_t *count, const char *name, uint64_t value)
+static void option_add_number(
+	struct session_texts *t, size_t *count, const char *name, uint64_t value)
 {
 	char text[24];
 	snprintf(text, sizeof(text), "%" PRIu64, value);
@@ -144,7 +147,8 @@ void session_put(struct writer *w)
 	memcpy(t.boot_id, w->control->boot_id, sizeof(t.boot_id) - 1);
 	text_clean(t.boot_id);
 	message.boot_id = t.boot_id;
-	message.has_start_ns = message.has_start_realtime_ns = message.has_cpu_count = message.has_root_pid = 1;
+	message.has_start_ns = message.has_start_realtime_ns = message.has_cpu_count =
+		message.has_root_pid = 1;
 	message.start_ns = w->control->created_mono_ns;
 	message.start_realtime_ns = w->control->created_realtime_ns;
 	message.hostname = w->hostname;

@@ -16,7 +16,8 @@ static int lock_take(int fd)
 {
 	for (int i = 0; flock(fd, LOCK_EX | LOCK_NB); i++) {
 		if (errno == ENOLCK || errno == EOPNOTSUPP)
-			return 0; /* a file system without locks: nobody can see that we write, nothing worse */
+			return 0; /* a file system without locks: nobody can see that we write,
+				     nothing worse */
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return -errno;
 		if (i == LOCK_TRIES)
@@ -41,7 +42,8 @@ static int sink_start(struct sink *sink, int fd)
 
 int sink_create(struct sink *sink, const char *path, bool overwrite)
 {
-	int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (overwrite ? 0 : O_EXCL);
+	int flags =
+		O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (overwrite ? 0 : O_EXCL);
 	int fd = open(path, flags, 0600);
 	if (fd < 0)
 		return -errno;
@@ -77,7 +79,8 @@ static uint64_t file_limit(void)
 	return limit.rlim_cur;
 }
 
-/* Space for what comes and the last block behind it. A file system that cannot allocate ahead is taken as it is. */
+/* Space for what comes and the last block behind it. A file system that cannot allocate ahead is
+ * taken as it is. */
 static int reserve_keep(struct sink *sink, uint64_t end)
 {
 	if (end > file_limit())
@@ -85,11 +88,13 @@ static int reserve_keep(struct sink *sink, uint64_t end)
 	if (sink->no_reserve || end <= sink->reserved)
 		return 0;
 	uint64_t from = sink->end;
-	if (!fallocate(sink->fd, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(end - from + RESERVE_STEP_BYTES))) {
+	if (!fallocate(sink->fd, FALLOC_FL_KEEP_SIZE, (off_t)from,
+		    (off_t)(end - from + RESERVE_STEP_BYTES))) {
 		sink->reserved = end + RESERVE_STEP_BYTES;
 		return 0;
 	}
-	if ((errno == ENOSPC || errno == EFBIG) && !fallocate(sink->fd, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(end - from))) {
+	if ((errno == ENOSPC || errno == EFBIG) &&
+		!fallocate(sink->fd, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(end - from))) {
 		sink->reserved = end;
 		return 0;
 	}

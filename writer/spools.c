@@ -16,7 +16,8 @@
 #include "common/schema/functions.h"
 #include "common/tree.h"
 
-#define SPOOL_BYTES_MAX (UINT64_C(1) << 40) /* of address space; sparse files beyond are no spools of ours */
+#define SPOOL_BYTES_MAX \
+	(UINT64_C(1) << 40) /* of address space; sparse files beyond are no spools of ours */
 
 int spools_init(struct spools *s, const char *dir)
 {
@@ -74,9 +75,12 @@ static int spool_map(struct spools *s, struct spool *spool)
 	if (fd < 0)
 		return -errno;
 	int error = -EINVAL;
-	if (!fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size >= (off_t)SPOOL_HEADER_BYTES &&
-	    (uint64_t)status.st_size <= SPOOL_BYTES_MAX && (uint64_t)status.st_size > spool->map_bytes) {
-		void *map = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (!fstat(fd, &status) && S_ISREG(status.st_mode) &&
+		status.st_size >= (off_t)SPOOL_HEADER_BYTES &&
+		(uint64_t)status.st_size <= SPOOL_BYTES_MAX &&
+		(uint64_t)status.st_size > spool->map_bytes) {
+		void *map = mmap(
+			NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		error = map == MAP_FAILED ? -errno : 0;
 		if (!error) {
 			if (spool->map)
@@ -89,13 +93,15 @@ static int spool_map(struct spools *s, struct spool *spool)
 	return error;
 }
 
-static struct spools *owner; /* for spool_at() and the SIGBUS handler: there is one writer in the process */
+static struct spools
+	*owner; /* for spool_at() and the SIGBUS handler: there is one writer in the process */
 
 void *spool_at(struct spool *spool, uint64_t offset, uint64_t bytes)
 {
 	if (offset % 4096 || offset < SPOOL_HEADER_BYTES || offset > SPOOL_BYTES_MAX)
 		return NULL;
-	if (offset + bytes > spool->map_bytes && (!owner || spool_map(owner, spool) || offset + bytes > spool->map_bytes))
+	if (offset + bytes > spool->map_bytes &&
+		(!owner || spool_map(owner, spool) || offset + bytes > spool->map_bytes))
 		return NULL;
 	return spool->map + offset;
 }
@@ -110,7 +116,8 @@ static void on_sigbus(int signal, siginfo_t *info, void *context)
 		if (!begin || address < begin || address >= begin + spool->map_bytes)
 			continue;
 		spool->damaged = true;
-		if (mmap((void *)address, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+		if (mmap((void *)address, 4096, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
 			return;
 	}
 	struct sigaction action = {.sa_handler = SIG_DFL};
@@ -130,7 +137,9 @@ static int header_check(const struct spool *spool)
 	const struct spool_header *h = spool_header(spool);
 	if (__atomic_load_n(&h->magic, __ATOMIC_ACQUIRE) != SPOOL_MAGIC)
 		return -EAGAIN;
-	return h->version == SPOOL_VERSION && h->fn_count == fn_count() && h->fn_hash == fn_hash() ? 0 : -EPROTO;
+	return h->version == SPOOL_VERSION && h->fn_count == fn_count() && h->fn_hash == fn_hash()
+		? 0
+		: -EPROTO;
 }
 
 static int spool_open(struct spools *s, const char *name, struct spool **ret_spool)
@@ -168,7 +177,8 @@ static bool is_known(const struct spools *s, const char *name)
 static bool is_spool_name(const char *name)
 {
 	size_t length = strlen(name);
-	return name[0] != '.' && length > 6 && length < sizeof(((struct spool *)0)->name) && !strcmp(name + length - 6, ".spool");
+	return name[0] != '.' && length > 6 && length < sizeof(((struct spool *)0)->name) &&
+		!strcmp(name + length - 6, ".spool");
 }
 
 static int spools_append(struct spools *s, struct spool *spool)
@@ -188,7 +198,8 @@ static int spools_append(struct spools *s, struct spool *spool)
 static void spool_refuse(struct spools *s, const char *name)
 {
 	s->refused++;
-	snprintf(s->refusal, sizeof(s->refusal), "spool '%s' was made by another version of the library: not read", name);
+	snprintf(s->refusal, sizeof(s->refusal),
+		"spool '%s' was made by another version of the library: not read", name);
 }
 
 static int entry_take(struct spools *s, const char *name)
@@ -263,10 +274,12 @@ void spool_find_lanes(struct spools *s, struct spool *spool)
 	if (count > SPOOL_LANES_MAX)
 		count = SPOOL_LANES_MAX;
 	while (spool->lane_count < count) {
-		uint64_t offset = __atomic_load_n(&h->lane_offset[spool->lane_count], __ATOMIC_ACQUIRE);
+		uint64_t offset =
+			__atomic_load_n(&h->lane_offset[spool->lane_count], __ATOMIC_ACQUIRE);
 		if (!offset && !spool->dead)
 			return; /* its maker is between counting and storing */
-		struct lane *lane = is_taken(spool, offset) ? NULL : spool_at(spool, offset, LANE_BYTES);
+		struct lane *lane =
+			is_taken(spool, offset) ? NULL : spool_at(spool, offset, LANE_BYTES);
 		struct lane_view *view = lane_add(spool);
 		if (!view)
 			return;
@@ -275,7 +288,8 @@ void spool_find_lanes(struct spools *s, struct spool *spool)
 		spool->damaged_lanes += offset && !lane;
 		h = spool_header(spool);
 		if (lane)
-			view->position = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED) / RECORD_BYTES * RECORD_BYTES;
+			view->position = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED) /
+				RECORD_BYTES * RECORD_BYTES;
 	}
 }
 
@@ -290,7 +304,8 @@ static uint64_t lane_look(struct spool *spool, struct lane_view *view)
 	if (!lane)
 		return 0;
 	uint64_t head = __atomic_load_n(&lane->head, __ATOMIC_ACQUIRE);
-	if (head < view->position || head % RECORD_BYTES || head - view->position > (uint64_t)LANE_CHUNKS_MAX * CHUNK_BYTES) {
+	if (head < view->position || head % RECORD_BYTES ||
+		head - view->position > (uint64_t)LANE_CHUNKS_MAX * CHUNK_BYTES) {
 		view->damaged = true;
 		spool->damaged_lanes++;
 		return 0;
@@ -302,7 +317,8 @@ static uint64_t lane_look(struct spool *spool, struct lane_view *view)
 /* Lanes share the file: together they cannot hold more than it does. */
 static bool is_too_much(struct spool *spool, uint64_t bytes)
 {
-	return bytes > spool->map_bytes && (!owner || spool_map(owner, spool) || bytes > spool->map_bytes);
+	return bytes > spool->map_bytes &&
+		(!owner || spool_map(owner, spool) || bytes > spool->map_bytes);
 }
 
 uint64_t spool_look(struct spool *spool, uint64_t *fullest)

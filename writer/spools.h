@@ -1,10 +1,11 @@
 /*
  * spools.h - the spools of a tree as the writer sees them: found, mapped, checked, watched, let go.
  *
- * Life of a spool: found (spools_discover) -> dead (its process has ended) -> finished (all of it is in the report) -> unlinked
- * and freed. A spool is hostile input: its process may have scribbled over it, and may still do so. Offsets are checked against what is
- * mapped at every use, shared words are read once, and a page that has gone from the file becomes a zero page instead of a signal.
- * One thread.
+ * Life of a spool: found (spools_discover) -> dead (its process has ended) -> finished (all of it
+ * is in the report) -> unlinked and freed. A spool is hostile input: its process may have scribbled
+ * over it, and may still do so. Offsets are checked against what is mapped at every use, shared
+ * words are read once, and a page that has gone from the file becomes a zero page instead of a
+ * signal. One thread.
  */
 #ifndef WRITER_SPOOLS_H
 #define WRITER_SPOOLS_H
@@ -25,14 +26,15 @@ struct lane_view {
 	uint32_t index;
 	uint64_t offset;   /* of struct lane */
 	uint64_t position; /* drained into the block being made */
-	uint64_t head;     /* as last looked at: before the time that its records are converted with */
-	uint32_t tid;      /* thread whose records follow; 0 = not known */
-	uint32_t owner;    /* Process.id of a vfork child that runs on this lane, 0 = the spool's own process */
+	uint64_t head;  /* as last looked at: before the time that its records are converted with */
+	uint32_t tid;   /* thread whose records follow; 0 = not known */
+	uint32_t owner; /* Process.id of a vfork child that runs on this lane, 0 = the spool's own
+			   process */
 	uint32_t owner_pid;
 	struct tally own, guest; /* of the spool's process, of the present owner */
-	bool guest_execs;  /* the owner was about to exec */
-	bool touched;      /* position is ahead of the tail in the spool */
-	bool closed;       /* finished rows are in the block being made, or in the report */
+	bool guest_execs;        /* the owner was about to exec */
+	bool touched;            /* position is ahead of the tail in the spool */
+	bool closed;             /* finished rows are in the block being made, or in the report */
 	bool damaged;
 };
 
@@ -46,7 +48,7 @@ struct spool {
 	char name[64]; /* of the file */
 	uint32_t id;   /* Process.id */
 	uint32_t pid, ppid;
-	int pidfd;     /* -1 = none */
+	int pidfd; /* -1 = none */
 	uint8_t *map;
 	uint64_t map_bytes;
 	uint64_t start_ns;
@@ -55,9 +57,9 @@ struct spool {
 	struct lane_view **lanes;
 	uint32_t lane_count;
 	bool same_namespace;
-	bool dead;          /* its process has ended, or is another program now */
-	bool announced;     /* the Process entry has gone into a block */
-	bool drained;       /* told the process so */
+	bool dead;      /* its process has ended, or is another program now */
+	bool announced; /* the Process entry has gone into a block */
+	bool drained;   /* told the process so */
 	bool damaged;
 	bool finished;
 	bool damage_told;
@@ -73,14 +75,15 @@ struct spools {
 	uint32_t count, capacity;
 	uint64_t pid_namespace;
 	uint32_t unfinished_names; /* files that are no spools yet, at the last look */
-	uint32_t refused; /* files that can never be read: another table or version */
+	uint32_t refused;          /* files that can never be read: another table or version */
 	char refusal[160];
 };
 
 int spools_init(struct spools *s, const char *dir);
 void spools_release(struct spools *s);
 
-/* Looks into the directory. Returns the number of new spools, which are the last ones of s->all, or a negative errno. */
+/* Looks into the directory. Returns the number of new spools, which are the last ones of s->all, or
+ * a negative errno. */
 int spools_discover(struct spools *s);
 
 struct spool_header *spool_header(const struct spool *spool);
@@ -88,19 +91,21 @@ struct spool_header *spool_header(const struct spool *spool);
 /* `bytes` at `offset`, mapped again if the file has grown; NULL when the file does not hold them. */
 void *spool_at(struct spool *spool, uint64_t offset, uint64_t bytes);
 
-/* Brings spool->lanes up to the lanes there are. Lanes with impossible offsets are left out for ever. */
+/* Brings spool->lanes up to the lanes there are. Lanes with impossible offsets are left out for
+ * ever. */
 void spool_find_lanes(struct spools *s, struct spool *spool);
 
 /* The lane itself, or NULL. */
 struct lane *lane_of(struct spool *spool, const struct lane_view *view);
 
 /*
- * Refreshes the heads of all open lanes. Returns what they hold beyond their positions and raises *fullest to the fullest one's; a head
- * that cannot be marks its lane damaged.
+ * Refreshes the heads of all open lanes. Returns what they hold beyond their positions and raises
+ * *fullest to the fullest one's; a head that cannot be marks its lane damaged.
  */
 uint64_t spool_look(struct spool *spool, uint64_t *fullest);
 
-/* Has the process ended, or been replaced by another program? `now_ns` limits how often /proc is asked. */
+/* Has the process ended, or been replaced by another program? `now_ns` limits how often /proc is
+ * asked. */
 bool spool_is_dead(struct spools *s, struct spool *spool, uint64_t now_ns);
 
 /* Unlinks the file and frees the memory. */

@@ -7,7 +7,7 @@
 #include "common/schema/functions.h"
 
 #define CAPACITY_FIRST 1024u
-#define COUNT_MAX 200000u           /* with the next: bounds the table at some 40 MiB */
+#define COUNT_MAX 200000u /* with the next: bounds the table at some 40 MiB */
 #define TEXT_BYTES_MAX (32u << 20)
 
 static uint64_t text_hash(const char *text, size_t bytes)
@@ -49,10 +49,13 @@ void strings_release(struct strings *s)
 	memset(s, 0, sizeof(*s));
 }
 
-static struct string_slot *slot_find(struct string_slot *slots, uint32_t capacity, uint64_t hash, const char *text, size_t bytes)
+static struct string_slot *slot_find(
+	struct string_slot *slots, uint32_t capacity, uint64_t hash, const char *text, size_t bytes)
 {
 	uint32_t i = (uint32_t)hash & (capacity - 1);
-	while (slots[i].id && (slots[i].hash != hash || slots[i].bytes != bytes || memcmp(slots[i].text, text, bytes)))
+	while (slots[i].id &&
+		(slots[i].hash != hash || slots[i].bytes != bytes ||
+			memcmp(slots[i].text, text, bytes)))
 		i = (i + 1) & (capacity - 1);
 	return &slots[i];
 }
@@ -92,7 +95,8 @@ static int pending_grow(struct strings *s)
 	return 0;
 }
 
-static uint32_t slot_fill(struct strings *s, struct string_slot *slot, uint64_t hash, const char *text, size_t bytes)
+static uint32_t slot_fill(
+	struct strings *s, struct string_slot *slot, uint64_t hash, const char *text, size_t bytes)
 {
 	if (s->pending_count == s->pending_capacity && pending_grow(s))
 		return 0;

@@ -1,8 +1,10 @@
 /*
- * strings.h - texts of the report: one number per distinct text, told to the file in the block that first uses it.
+ * strings.h - texts of the report: one number per distinct text, told to the file in the block that
+ * first uses it.
  *
- * Ids count up over the whole file and are never reused. Memory is bounded: a table that has grown too large starts again
- * empty, and a text met again then simply gets another id. One thread. strings_id() may allocate.
+ * Ids count up over the whole file and are never reused. Memory is bounded: a table that has grown
+ * too large starts again empty, and a text met again then simply gets another id. One thread.
+ * strings_id() may allocate.
  */
 #ifndef WRITER_STRINGS_H
 #define WRITER_STRINGS_H
@@ -25,7 +27,7 @@ struct strings {
 	uint32_t next_id;
 	uint64_t text_bytes;
 	/* first used in the block that is being filled */
-	uint32_t *pending;  /* slot ids in order of use */
+	uint32_t *pending; /* slot ids in order of use */
 	uint8_t **texts;
 	size_t *lengths;
 	uint32_t pending_count, pending_capacity;

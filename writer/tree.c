@@ -1,5 +1,6 @@
 /*
- * tree.c - the steps that following a live tree and recovering a dead one share: control page, discovery, passes, ends of processes.
+ * tree.c - the steps that following a live tree and recovering a dead one share: control page,
+ * discovery, passes, ends of processes.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,7 +17,8 @@
 
 static bool control_is_sound(struct tree_control *c)
 {
-	if (__atomic_load_n(&c->magic, __ATOMIC_ACQUIRE) != TREE_MAGIC || c->version != TREE_VERSION)
+	if (__atomic_load_n(&c->magic, __ATOMIC_ACQUIRE) != TREE_MAGIC ||
+		c->version != TREE_VERSION)
 		return false;
 	c->output[sizeof(c->output) - 1] = 0;
 	c->boot_id[sizeof(c->boot_id) - 1] = 0;
@@ -28,11 +30,14 @@ int tree_open_control(struct writer *w)
 	struct stat status;
 	int error = -EINVAL;
 	if (w->control_fd < 0)
-		w->control_fd = openat(w->spools.dir_fd, "control", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+		w->control_fd =
+			openat(w->spools.dir_fd, "control", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (w->control_fd < 0)
 		error = -errno;
-	else if (!fstat(w->control_fd, &status) && S_ISREG(status.st_mode) && status.st_size >= (off_t)TREE_CONTROL_BYTES) {
-		void *map = mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, w->control_fd, 0);
+	else if (!fstat(w->control_fd, &status) && S_ISREG(status.st_mode) &&
+		status.st_size >= (off_t)TREE_CONTROL_BYTES) {
+		void *map = mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+			w->control_fd, 0);
 		if (map != MAP_FAILED && control_is_sound(map)) {
 			w->control = map;
 			return 0;
@@ -40,7 +45,8 @@ int tree_open_control(struct writer *w)
 		if (map != MAP_FAILED)
 			munmap(map, TREE_CONTROL_BYTES);
 	}
-	void *own = mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *own = mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	w->control = own == MAP_FAILED ? NULL : own;
 	return error;
 }
@@ -52,9 +58,11 @@ static void clock_points_take(struct writer *w, struct spool *spool)
 	struct clock_point first = h->first, last = h->last;
 	if (h->clock_kind != CLOCK_KIND_TSC)
 		return;
-	if (first.tick && (w->recovering || !w->clock.count || first.tick < w->clock.points[0].tick))
+	if (first.tick &&
+		(w->recovering || !w->clock.count || first.tick < w->clock.points[0].tick))
 		clockfit_add(&w->clock, &first);
-	if (w->recovering && last.tick > first.tick && !(__atomic_load_n(&h->last_sequence, __ATOMIC_ACQUIRE) & 1))
+	if (w->recovering && last.tick > first.tick &&
+		!(__atomic_load_n(&h->last_sequence, __ATOMIC_ACQUIRE) & 1))
 		clockfit_add(&w->clock, &last);
 }
 
@@ -67,7 +75,8 @@ int tree_discover(struct writer *w)
 		struct spool *spool = w->spools.all[i];
 		process_begin(w, spool);
 		clock_points_take(w, spool);
-		spool->dead = spool->dead_when_found = spool_is_dead(&w->spools, spool, clock_monotonic_ns());
+		spool->dead = spool->dead_when_found =
+			spool_is_dead(&w->spools, spool, clock_monotonic_ns());
 	}
 	return found;
 }
@@ -98,7 +107,8 @@ int tree_drain(struct writer *w)
 	for (uint32_t i = 0; i < w->spools.count; i++) {
 		struct spool *spool = w->spools.all[i];
 		for (uint32_t j = 0; j < spool->lane_count && !spool->finished; j++) {
-			int error = spool->lanes[j]->closed ? 0 : lane_drain(w, spool, spool->lanes[j]);
+			int error =
+				spool->lanes[j]->closed ? 0 : lane_drain(w, spool, spool->lanes[j]);
 			if (error)
 				return error;
 		}
@@ -106,21 +116,53 @@ int tree_drain(struct writer *w)
 	return 0;
 }
 
+/* Raises *latest to a tick of the spool, unless that cannot be one. */
+static void evidence_add(uint64_t *latest, uint64_t tick, uint64_t now)
+{
+	if (tick > *latest && tick <= now)
+		*latest = tick;
+}
+
+static void lane_evidence(
+	struct spool *spool, const struct lane_view *view, uint64_t *latest, uint64_t now)
+{
+	const struct lane *lane = lane_of(spool, view);
+	if (!lane)
+		return;
+	uint64_t last = view->position - RECORD_BYTES,
+		 chunk = lane->chunk[last / CHUNK_BYTES % LANE_CHUNKS_MAX];
+	evidence_add(latest, lane->gap_last_tick, now);
+	evidence_add(latest, lane->open.kind ? lane->open.tick : 0, now);
+	for (uint32_t i = 0; i < OPEN_CALLS; i++)
+		evidence_add(latest, i < lane->open_depth ? lane->open_stack[i].tick : 0, now);
+	/* The last record may have been read by a predecessor. A slot of a payload is no time and
+	 * nearly never looks like one. */
+	const uint8_t *place = view->position ? spool_at(spool, chunk, CHUNK_BYTES) : NULL;
+	if (!place)
+		return;
+	const struct record *r = (const struct record *)(const void *)(place + last % CHUNK_BYTES);
+	uint64_t ticks = (r->word & RECORD_KIND_MASK) < FN_MAX ? r->word >> RECORD_LENGTH_SHIFT : 0;
+	evidence_add(latest, r->tick + ticks, now);
+}
+
 /* The best that is known of when the process ended. */
-static uint64_t end_tick(struct writer *w, const struct spool *spool)
+static uint64_t end_tick(struct writer *w, struct spool *spool)
 {
 	const struct spool_header *h = spool_header(spool);
-	bool tsc = h->clock_kind == CLOCK_KIND_TSC;
-	uint64_t now = w->other_boot ? UINT64_MAX : tsc ? w->now.tick : w->now.mono_ns;
-	uint64_t evidence = h->first.tick > spool->latest_tick ? h->first.tick : spool->latest_tick;
-	if (h->state == SPOOL_EXITED && h->end_tick > evidence)
-		evidence = h->end_tick;
-	if (h->last.tick > evidence)
-		evidence = h->last.tick;
-	if (evidence > now)
-		evidence = now;
+	uint64_t now = w->other_boot              ? UINT64_MAX
+		: h->clock_kind == CLOCK_KIND_TSC ? w->now.tick
+						  : w->now.mono_ns;
 	bool announced = h->state == SPOOL_EXITED || h->state == SPOOL_EXEC;
-	return announced || w->recovering || spool->dead_when_found ? evidence : now;
+	if (!announced && !w->recovering && !spool->dead_when_found)
+		return now;
+	uint64_t latest = 0;
+	evidence_add(&latest, h->first.tick, now);
+	evidence_add(&latest, h->last.tick, now);
+	evidence_add(&latest, h->state == SPOOL_EXITED ? h->end_tick : 0, now);
+	evidence_add(&latest, spool->latest_tick, now);
+	for (uint32_t i = 0; i < spool->lane_count; i++)
+		lane_evidence(spool, spool->lanes[i], &latest, now);
+	return latest;
 }
 
 int tree_end_spool(struct writer *w, struct spool *spool)
@@ -175,6 +217,7 @@ void tree_remove(struct writer *w)
 {
 	struct stat ours, there;
 	unlinkat(w->spools.dir_fd, "control", 0);
-	if (!fstat(w->spools.dir_fd, &ours) && !lstat(w->dir, &there) && ours.st_ino == there.st_ino && ours.st_dev == there.st_dev)
+	if (!fstat(w->spools.dir_fd, &ours) && !lstat(w->dir, &there) &&
+		ours.st_ino == there.st_ino && ours.st_dev == there.st_dev)
 		rmdir(w->dir);
 }

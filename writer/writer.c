@@ -71,7 +71,8 @@ int writer_open_report(struct writer *w, const char *path, bool overwrite)
 		sink_close(&w->sink);
 		if (error != -ENOMSG)
 			return error;
-		overwrite |= bytes == 0; /* nothing to lose; perhaps a predecessor died before its first write */
+		overwrite |= bytes ==
+			0; /* nothing to lose; perhaps a predecessor died before its first write */
 	} else if (error != -ENOENT) {
 		return error;
 	}
@@ -128,7 +129,8 @@ static void tails_advance(struct writer *w)
 
 int writer_flush(struct writer *w, bool last)
 {
-	static const uint8_t start[] = {'N', 'V', 'R', 0, 2, 0, 0, 0, 8, 7}; /* magic, length, FileHeader{version = 7} */
+	static const uint8_t start[] = {
+		'N', 'V', 'R', 0, 2, 0, 0, 0, 8, 7}; /* magic, length, FileHeader{version = 7} */
 	if (!w->sealed) {
 		if (block_is_empty(&w->block) && !w->strings.pending_count)
 			return 0;
@@ -136,8 +138,8 @@ int writer_flush(struct writer *w, bool last)
 		if (error)
 			return error;
 	}
-	struct iovec parts[4] = {{(void *)start, w->has_header ? 0 : sizeof(start)}, w->block.parts[0], w->block.parts[1],
-				 w->block.parts[2]};
+	struct iovec parts[4] = {{(void *)start, w->has_header ? 0 : sizeof(start)},
+		w->block.parts[0], w->block.parts[1], w->block.parts[2]};
 	int error = sink_append(&w->sink, parts, 4, last);
 	set_sink_state(w, error ? SINK_STALLED : SINK_OK);
 	if (error)
@@ -148,6 +150,16 @@ int writer_flush(struct writer *w, bool last)
 	block_reset(&w->block);
 	tails_advance(w);
 	return 0;
+}
+
+void writer_discard(struct writer *w)
+{
+	block_reset(&w->block);
+	strings_forget_pending(&w->strings);
+	w->sealed = false;
+	for (uint32_t i = 0; i < w->spools.count; i++)
+		for (uint32_t j = 0; j < w->spools.all[i]->lane_count; j++)
+			w->spools.all[i]->lanes[j]->touched = false;
 }
 
 int writer_make_room(struct writer *w)
@@ -196,6 +208,7 @@ void writer_collect_diagnostics(struct writer *w)
 	}
 	if (count > TREE_DIAGNOSTICS && w->diagnostics_seen == TREE_DIAGNOSTICS) {
 		w->diagnostics_seen++;
-		writer_note(w, 0, w->now.mono_ns, "more than %u diagnostics: the others are lost", TREE_DIAGNOSTICS);
+		writer_note(w, 0, w->now.mono_ns, "more than %u diagnostics: the others are lost",
+			TREE_DIAGNOSTICS);
 	}
 }

@@ -1,9 +1,11 @@
 /*
- * writer.h - the state of a writer at work: one tree, its spools, one block in the making, one report.
+ * writer.h - the state of a writer at work: one tree, its spools, one block in the making, one
+ * report.
  *
- * Data go spool -> batch -> block -> file. Positions of lanes run ahead with the block and become tails in the spools only when the block is
- * in the file (writer_flush), so whatever kills the writer, nothing is lost or there twice. One thread. Functions return 0 or a negative
- * errno; -ENOSPC, -EDQUOT, -EFBIG and -EIO from writer_flush() mean: the block is kept, call again later.
+ * Data go spool -> batch -> block -> file. Positions of lanes run ahead with the block and become
+ * tails in the spools only when the block is in the file (writer_flush), so whatever kills the
+ * writer, nothing is lost or there twice. One thread. Functions return 0 or a negative errno;
+ * -ENOSPC, -EDQUOT, -EFBIG and -EIO from writer_flush() mean: the block is kept, call again later.
  */
 #ifndef WRITER_WRITER_H
 #define WRITER_WRITER_H
@@ -41,14 +43,15 @@ struct child { /* forked, and its spool not seen yet */
 	int pidfd;
 };
 
-struct function_info { /* of a row of libc.def, beside each other for the hot loop */
+struct function_info {      /* of a row of libc.def, beside each other for the hot loop */
 	uint32_t string_id; /* 0 = not used yet */
 	bool is_lock;
 };
 
 struct writer {
 	const char *dir;
-	struct tree_control *control; /* shared; a private copy with WRITER_FAILED when the tree has none */
+	struct tree_control
+		*control; /* shared; a private copy with WRITER_FAILED when the tree has none */
 	int control_fd;
 	struct spools spools;
 	struct sink sink;
@@ -72,8 +75,8 @@ struct writer {
 	struct adopted_process *adopted_processes;
 	uint32_t adopted_process_count, adopted_process_capacity;
 
-	bool sealed;            /* a block waits to be written */
-	bool has_header;        /* block 0 is in the file */
+	bool sealed;     /* a block waits to be written */
+	bool has_header; /* block 0 is in the file */
 	struct child children[CHILDREN_KEPT];
 	uint32_t child_count;
 	uint32_t diagnostics_seen;
@@ -88,7 +91,8 @@ struct writer {
 int writer_init(struct writer *w, const char *dir);
 void writer_release(struct writer *w);
 
-/* Opens or makes the report and writes block 0. Returns 0 or a negative errno. `overwrite` replaces an existing file. */
+/* Opens or makes the report and writes block 0. Returns 0 or a negative errno. `overwrite` replaces
+ * an existing file. */
 int writer_open_report(struct writer *w, const char *path, bool overwrite);
 
 /* Takes a clock pair; call after the heads that are to be converted with it were read. */
@@ -97,11 +101,16 @@ void writer_take_time(struct writer *w);
 /* Writes what the block holds, then moves tails and tells processes that wait. */
 int writer_flush(struct writer *w, bool last);
 
+/* Gives up the block that could not be written: its records stay in the spools. Only notes may
+ * follow. */
+void writer_discard(struct writer *w);
+
 /* Room for what one chunk may become: flushes when there is none. */
 int writer_make_room(struct writer *w);
 
 /* Diagnostic entry of the writer's own or of the tree's control page. */
-void writer_note(struct writer *w, uint32_t pid, uint64_t time_ns, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void writer_note(struct writer *w, uint32_t pid, uint64_t time_ns, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 void writer_collect_diagnostics(struct writer *w);
 
 /* ---- drain.c ---- */
@@ -109,7 +118,8 @@ void writer_collect_diagnostics(struct writer *w);
 /* Puts all up to view->head into blocks. */
 int lane_drain(struct writer *w, struct spool *spool, struct lane_view *view);
 
-/* What the records cannot tell: calls still open, nested records, sums, an open gap, the end of the thread. Once, when the process is dead. */
+/* What the records cannot tell: calls still open, nested records, sums, an open gap, the end of the
+ * thread. Once, when the process is dead. */
 int lane_finish(struct writer *w, struct spool *spool, struct lane_view *view, uint64_t end_tick);
 
 uint64_t spool_ns(struct writer *w, const struct spool *spool, uint64_t tick);
@@ -126,10 +136,12 @@ void process_begin(struct writer *w, struct spool *spool);
 void process_end(struct writer *w, struct spool *spool, uint64_t end_ns);
 
 /* A process without a spool of its own; returns its id. */
-uint32_t process_guest(struct writer *w, const struct spool *spool, uint32_t pid, uint64_t start_ns);
-void process_guest_end(struct writer *w, const struct spool *spool, struct lane_view *view, uint64_t end_ns, bool killed);
-void process_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, uint32_t previous_id, uint32_t verdict, uint64_t ns,
-		      const char *path);
+uint32_t process_guest(
+	struct writer *w, const struct spool *spool, uint32_t pid, uint64_t start_ns);
+void process_guest_end(struct writer *w, const struct spool *spool, struct lane_view *view,
+	uint64_t end_ns, bool killed);
+void process_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, uint32_t previous_id,
+	uint32_t verdict, uint64_t ns, const char *path);
 uint32_t process_known(const struct writer *w, uint32_t pid);
 void process_remember(struct writer *w, uint32_t pid, uint32_t id);
 const char *verdict_text(uint32_t verdict);
@@ -141,7 +153,8 @@ void clock_points_put(struct writer *w, uint32_t process);
 
 /* ---- adopt.c ---- */
 
-/* Reads the headers of the report that `w->sink` has open. Returns 0 when this tree made it, -ENOMSG when another did or it is none of ours. */
+/* Reads the headers of the report that `w->sink` has open. Returns 0 when this tree made it,
+ * -ENOMSG when another did or it is none of ours. */
 int adopt_report(struct writer *w);
 const struct adopted_process *adopted_find(const struct writer *w, const char *spool_name);
 
@@ -150,24 +163,28 @@ void adopted_apply(struct writer *w, const struct spool *spool, struct lane_view
 
 /* ---- session.c ---- */
 
-/* Fills the names for block headers, and for block 0 puts the Session entry into the block and fills w->session_details. */
+/* Fills the names for block headers, and for block 0 puts the Session entry into the block and
+ * fills w->session_details. */
 void session_put(struct writer *w);
 
 /* ---- tree.c: what following and recovering have in common ---- */
 
-/* Maps the control page; the writer goes on with a private, empty one where there is none (then returns -ENOENT or -EINVAL). */
+/* Maps the control page; the writer goes on with a private, empty one where there is none (then
+ * returns -ENOENT or -EINVAL). */
 int tree_open_control(struct writer *w);
 
 /* Looks for new spools and lanes. Returns the number of new spools or a negative errno. */
 int tree_discover(struct writer *w);
 
-/* Looks how much all lanes hold and takes the time. Returns bytes; *ret_fullest is the fullest lane's. */
+/* Looks how much all lanes hold and takes the time. Returns bytes; *ret_fullest is the fullest
+ * lane's. */
 uint64_t tree_look(struct writer *w, uint64_t *ret_fullest);
 
 /* Puts all that was seen by tree_look() into blocks. */
 int tree_drain(struct writer *w);
 
-/* All of a dead process: what its lanes still hold, what they cannot tell, the receipt. Goes on where it stopped when called again. */
+/* All of a dead process: what its lanes still hold, what they cannot tell, the receipt. Goes on
+ * where it stopped when called again. */
 int tree_end_spool(struct writer *w, struct spool *spool);
 
 /* Ends every dead process and writes the block, then lets go of the spools. */

@@ -1,7 +1,9 @@
 /*
- * functions.h - names and identity of the interposed functions, the rows of libc.def in order, numbered from 1.
+ * functions.h - names and identity of the interposed functions, the rows of libc.def in order,
+ * numbered from 1.
  *
- * Used in the traced process and in the writer; constant data, no libc call: any thread, async-signal-safe.
+ * Used in the traced process and in the writer; constant data, no libc call: any thread,
+ * async-signal-safe.
  */
 #ifndef COMMON_SCHEMA_FUNCTIONS_H
 #define COMMON_SCHEMA_FUNCTIONS_H
@@ -15,7 +17,8 @@ uint32_t fn_count(void);
 /* The name under which row `fn` is reported (its alias), or NULL beyond the table. */
 const char *fn_name(uint32_t fn);
 
-/* A lock that is reported when contended: its record carries the holder's tid in the upper half of `a`. */
+/* A lock that is reported when contended: its record carries the holder's tid in the upper half of
+ * `a`. */
 bool fn_is_lock(uint32_t fn);
 
 /* Of all rows in order: spools of another table have another one. */

@@ -1,9 +1,11 @@
 /*
- * bench_writer - what the writer costs per event: a spool in memory, drained again and again into blocks.
+ * bench_writer - what the writer costs per event: a spool in memory, drained again and again into
+ * blocks.
  *
  *   bench_writer [EVENTS]      (default 4 million; in rounds of as many as a lane holds)
  *
- * uniform: one thread reads one descriptor. mixed: several functions, descriptors, sizes and errors. Prints ns and bytes per event, best of 3.
+ * uniform: one thread reads one descriptor. mixed: several functions, descriptors, sizes and
+ * errors. Prints ns and bytes per event, best of 3.
  */
 #include "tests/unit/test_writer.h"
 
@@ -31,7 +33,9 @@ static void fill(struct fake_spool *s, struct lane *lane, bool mixed)
 		r->tick = tick;
 		r->word = ticks << RECORD_LENGTH_SHIFT | (mixed ? 40 + random_next() % 30 : 120);
 		r->a = mixed ? random_next() % 70000 : 4096;
-		r->b = mixed ? (random_next() % 50 == 0 ? UINT64_C(11) << 48 : 0) | random_next() % 20 : 3;
+		r->b = mixed
+			? (random_next() % 50 == 0 ? UINT64_C(11) << 48 : 0) | random_next() % 20
+			: 3;
 		tick += ticks + 300 + random_next() % 3000;
 	}
 	for (uint32_t n = 0; n < 200; n++)
@@ -61,7 +65,9 @@ static void measure(struct writer *w, struct spool *spool, uint64_t events, cons
 				if (view->head > ROUND_EVENTS * RECORD_BYTES)
 					view->head = ROUND_EVENTS * RECORD_BYTES;
 				lane_drain(w, spool, view);
-				struct block_identity identity = {.sequence = w->next_sequence++, .hostname = "h", .process_name = "p"};
+				struct block_identity identity = {.sequence = w->next_sequence++,
+					.hostname = "h",
+					.process_name = "p"};
 				block_seal(&w->block, &w->strings, &identity);
 				for (int i = 0; i < 3; i++)
 					bytes += (double)w->block.parts[i].iov_len;

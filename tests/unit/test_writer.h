@@ -1,5 +1,6 @@
 /*
- * test_writer.h - what the tests of the writer share: TAP lines, a producer that needs no libtrace.so, and a reader of reports.
+ * test_writer.h - what the tests of the writer share: TAP lines, a producer that needs no
+ * libtrace.so, and a reader of reports.
  *
  * Everything is small and trusts its caller; failures of the surroundings end the test program.
  */
@@ -39,7 +40,8 @@ __attribute__((unused)) static bool tap_equal(int64_t got, int64_t expected, con
 {
 	if (got == expected)
 		return tap(true, name);
-	printf("not ok %d - %s: expected %lld, got %lld\n", ++tap_count, name, (long long)expected, (long long)got);
+	printf("not ok %d - %s: expected %lld, got %lld\n", ++tap_count, name, (long long)expected,
+		(long long)got);
 	tap_failed++;
 	return false;
 }
@@ -85,7 +87,8 @@ __attribute__((unused)) static void fake_tree_make(struct fake_tree *t)
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0 || ftruncate(fd, TREE_CONTROL_BYTES))
 		check(NULL, path);
-	t->control = check(mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), "mmap");
+	t->control = check(
+		mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), "mmap");
 	close(fd);
 	struct tree_control *c = t->control;
 	c->version = TREE_VERSION;
@@ -111,14 +114,16 @@ __attribute__((unused)) static uint64_t fake_take(struct fake_spool *s, uint64_t
 	return offset;
 }
 
-__attribute__((unused)) static void fake_spool_make(struct fake_spool *s, struct fake_tree *t, uint32_t pid, enum clock_kind kind)
+__attribute__((unused)) static void fake_spool_make(
+	struct fake_spool *s, struct fake_tree *t, uint32_t pid, enum clock_kind kind)
 {
 	static int serial;
 	snprintf(s->path, sizeof(s->path), "%s/%u-%d.spool", t->dir, pid, ++serial);
 	int fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0 || ftruncate(fd, FAKE_SPOOL_BYTES))
 		check(NULL, s->path);
-	s->map = check(mmap(NULL, FAKE_SPOOL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), "mmap");
+	s->map = check(
+		mmap(NULL, FAKE_SPOOL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), "mmap");
 	close(fd);
 	struct spool_header *h = s->header = (void *)s->map;
 	struct stat status;
@@ -160,7 +165,8 @@ __attribute__((unused)) static struct lane *fake_lane(struct fake_spool *s)
 }
 
 /* Place of the next record; waits for the writer when all chunks are full. */
-__attribute__((unused)) static struct record *fake_slot(struct fake_spool *s, struct lane *lane, unsigned chunks)
+__attribute__((unused)) static struct record *fake_slot(
+	struct fake_spool *s, struct lane *lane, unsigned chunks)
 {
 	uint64_t n = lane->head / CHUNK_BYTES;
 	if (lane->head % CHUNK_BYTES == 0) {
@@ -168,9 +174,11 @@ __attribute__((unused)) static struct record *fake_slot(struct fake_spool *s, st
 			lane->chunk[n] = fake_take(s, CHUNK_BYTES);
 			lane->chunk_count++;
 		} else {
-			while (__atomic_load_n(&lane->tail, __ATOMIC_ACQUIRE) < (n - chunks + 1) * CHUNK_BYTES)
+			while (__atomic_load_n(&lane->tail, __ATOMIC_ACQUIRE) <
+				(n - chunks + 1) * CHUNK_BYTES)
 				usleep(100);
-			lane->chunk[n % LANE_CHUNKS_MAX] = lane->chunk[(n - chunks) % LANE_CHUNKS_MAX];
+			lane->chunk[n % LANE_CHUNKS_MAX] =
+				lane->chunk[(n - chunks) % LANE_CHUNKS_MAX];
 		}
 	}
 	return (void *)(s->map + lane->chunk[n % LANE_CHUNKS_MAX] + lane->head % CHUNK_BYTES);
@@ -178,22 +186,25 @@ __attribute__((unused)) static struct record *fake_slot(struct fake_spool *s, st
 
 #define FAKE_CHUNKS 32u
 
-__attribute__((unused)) static void fake_put(struct fake_spool *s, struct lane *lane, uint64_t tick, uint64_t word, uint64_t a, uint64_t b)
+__attribute__((unused)) static void fake_put(struct fake_spool *s, struct lane *lane, uint64_t tick,
+	uint64_t word, uint64_t a, uint64_t b)
 {
 	*fake_slot(s, lane, FAKE_CHUNKS) = (struct record){tick, word, a, b};
 	__atomic_store_n(&lane->head, lane->head + RECORD_BYTES, __ATOMIC_RELEASE);
 }
 
-__attribute__((unused)) static void fake_call(struct fake_spool *s, struct lane *lane, uint64_t tick, uint64_t ticks, uint32_t fn)
+__attribute__((unused)) static void fake_call(
+	struct fake_spool *s, struct lane *lane, uint64_t tick, uint64_t ticks, uint32_t fn)
 {
 	fake_put(s, lane, tick, ticks << RECORD_LENGTH_SHIFT | fn, 5, 3);
 }
 
 /* A record with its payload, behind a pad where the chunk is too short. */
-__attribute__((unused)) static void fake_put_long(struct fake_spool *s, struct lane *lane, uint64_t tick, uint32_t kind, uint64_t a,
-						  uint64_t b, const void *payload, uint64_t bytes)
+__attribute__((unused)) static void fake_put_long(struct fake_spool *s, struct lane *lane,
+	uint64_t tick, uint32_t kind, uint64_t a, uint64_t b, const void *payload, uint64_t bytes)
 {
-	uint64_t total = RECORD_BYTES * (1 + (bytes + RECORD_BYTES - 1) / RECORD_BYTES), left = CHUNK_BYTES - lane->head % CHUNK_BYTES;
+	uint64_t total = RECORD_BYTES * (1 + (bytes + RECORD_BYTES - 1) / RECORD_BYTES),
+		 left = CHUNK_BYTES - lane->head % CHUNK_BYTES;
 	struct record *r = fake_slot(s, lane, FAKE_CHUNKS);
 	if (left < total) {
 		*r = (struct record){1, REC_PAD, 0, 0};
@@ -205,10 +216,12 @@ __attribute__((unused)) static void fake_put_long(struct fake_spool *s, struct l
 	__atomic_store_n(&lane->head, lane->head + total, __ATOMIC_RELEASE);
 }
 
-__attribute__((unused)) static void fake_thread_start(struct fake_spool *s, struct lane *lane, uint32_t tid, uint32_t pid, uint32_t flags)
+__attribute__((unused)) static void fake_thread_start(
+	struct fake_spool *s, struct lane *lane, uint32_t tid, uint32_t pid, uint32_t flags)
 {
 	struct thread_start start = {.name = "worker", .flags = flags};
-	fake_put_long(s, lane, clock_monotonic_ns(), REC_THREAD_START, tid, pid, &start, sizeof(start));
+	fake_put_long(
+		s, lane, clock_monotonic_ns(), REC_THREAD_START, tid, pid, &start, sizeof(start));
 }
 
 /* ---- a report ---- */
@@ -222,7 +235,8 @@ struct report {
 	uint32_t entry_count;
 };
 
-__attribute__((unused)) static void report_take(struct report *r, const uint8_t *data, size_t bytes, uint32_t count)
+__attribute__((unused)) static void report_take(
+	struct report *r, const uint8_t *data, size_t bytes, uint32_t count)
 {
 	for (size_t at = 0; count-- && at + 4 <= bytes;) {
 		uint32_t size;
@@ -249,15 +263,17 @@ __attribute__((unused)) static bool report_read(struct report *r, const char *pa
 		return false;
 	r->bytes = (size_t)status.st_size;
 	r->data = check(malloc(r->bytes), "malloc");
-	if (read(fd, r->data, r->bytes) != (ssize_t)r->bytes || memcmp(r->data, "NVR\0\2\0\0\0\x08\x07", 10))
+	if (read(fd, r->data, r->bytes) != (ssize_t)r->bytes ||
+		memcmp(r->data, "NVR\0\2\0\0\0\x08\x07", 10))
 		return false;
 	close(fd);
 	for (size_t at = 10; at < r->bytes; r->blocks++) {
 		uint32_t size = 0;
 		if (r->bytes - at >= 4)
 			memcpy(&size, r->data + at, 4);
-		Libtrace__BlockHeader *h = size && at + 4 + size <= r->bytes ? libtrace__block_header__unpack(NULL, size, r->data + at + 4)
-									    : NULL;
+		Libtrace__BlockHeader *h = size && at + 4 + size <= r->bytes
+			? libtrace__block_header__unpack(NULL, size, r->data + at + 4)
+			: NULL;
 		if (!h || at + 4 + size + h->payload_size > r->bytes || !h->libtrace) {
 			r->bad_blocks++;
 			return true;
@@ -270,7 +286,8 @@ __attribute__((unused)) static bool report_read(struct report *r, const char *pa
 		r->header_dropped += x->num_dropped;
 		if (x->compression) {
 			uint8_t *raw = check(malloc(x->uncompressed_bytes), "malloc");
-			size_t got = ZSTD_decompress(raw, x->uncompressed_bytes, payload, h->payload_size);
+			size_t got = ZSTD_decompress(
+				raw, x->uncompressed_bytes, payload, h->payload_size);
 			report_take(r, raw, ZSTD_isError(got) ? 0 : got, x->num_entries);
 			free(raw);
 		} else {
@@ -298,7 +315,8 @@ __attribute__((unused)) static uint64_t report_rows(const struct report *r)
 }
 
 /* Value of a column in row `row`. */
-__attribute__((unused)) static int64_t batch_value(const Libtrace__EventBatch *b, uint32_t field, uint32_t row)
+__attribute__((unused)) static int64_t batch_value(
+	const Libtrace__EventBatch *b, uint32_t field, uint32_t row)
 {
 	for (size_t i = 0; i < b->n_columns; i++) {
 		const Libtrace__Column *c = b->columns[i];
@@ -316,8 +334,10 @@ __attribute__((unused)) static int64_t batch_value(const Libtrace__EventBatch *b
 	return 0;
 }
 
-/* Process entries merged by id: the last one with the field wins. Returns the latest receipt and end. */
-__attribute__((unused)) static const Libtrace__Receipt *report_receipt(const struct report *r, uint32_t process)
+/* Process entries merged by id: the last one with the field wins. Returns the latest receipt and
+ * end. */
+__attribute__((unused)) static const Libtrace__Receipt *report_receipt(
+	const struct report *r, uint32_t process)
 {
 	const Libtrace__Receipt *found = NULL;
 	for (uint32_t i = 0; i < r->entry_count; i++)
@@ -329,7 +349,8 @@ __attribute__((unused)) static const Libtrace__Receipt *report_receipt(const str
 __attribute__((unused)) static uint32_t report_process_of(const struct report *r, uint32_t pid)
 {
 	for (uint32_t i = 0; i < r->entry_count; i++)
-		if (r->entries[i]->process && r->entries[i]->process->has_pid && r->entries[i]->process->pid == pid)
+		if (r->entries[i]->process && r->entries[i]->process->has_pid &&
+			r->entries[i]->process->pid == pid)
 			return r->entries[i]->process->id;
 	return 0;
 }
@@ -338,7 +359,8 @@ __attribute__((unused)) static int report_end_of(const struct report *r, uint32_
 {
 	int end = -1;
 	for (uint32_t i = 0; i < r->entry_count; i++)
-		if (r->entries[i]->process && r->entries[i]->process->id == process && r->entries[i]->process->has_end)
+		if (r->entries[i]->process && r->entries[i]->process->id == process &&
+			r->entries[i]->process->has_end)
 			end = (int)r->entries[i]->process->end;
 	return end;
 }

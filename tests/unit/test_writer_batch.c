@@ -1,4 +1,5 @@
-/* The batch encoder against protobuf-c, the checksum, the clock fit, strings and the block's compression. */
+/* The batch encoder against protobuf-c, the checksum, the clock fit, strings and the block's
+ * compression. */
 #include "tests/unit/test_writer.h"
 
 #include <time.h>
@@ -18,7 +19,8 @@ static uint64_t random_next(void)
 
 enum encoding { DELTA = 1, PLAIN, SIGNED };
 
-#define FIELD(event_id, number, id, column, kind, encoding, title) [EVENT_##event_id][number - 1] = encoding,
+#define FIELD(event_id, number, id, column, kind, encoding, title) \
+	[EVENT_##event_id][number - 1] = encoding,
 static const int encodings[EVENT_KINDS][BATCH_COLUMNS] = {
 #include "common/schema/events.def"
 };
@@ -76,7 +78,7 @@ static uint64_t random_value(void)
 	case 0:
 		return random_next() >> random_next() % 64;
 	case 1:
-		return (uint64_t)-(int64_t)(random_next() % 1000);
+		return (uint64_t) - (int64_t)(random_next() % 1000);
 	case 2:
 		return UINT64_C(1) << random_next() % 64;
 	case 3:
@@ -88,7 +90,8 @@ static uint64_t random_value(void)
 
 static void fill(struct batch *b)
 {
-	static const uint32_t counts[] = {0, 1, 2, 15, 16, 17, 127, 128, 1000, BATCH_ROWS - 1, BATCH_ROWS};
+	static const uint32_t counts[] = {
+		0, 1, 2, 15, 16, 17, 127, 128, 1000, BATCH_ROWS - 1, BATCH_ROWS};
 	b->kind = 1 + (uint32_t)(random_next() % (EVENT_KINDS - 1));
 	b->process = (uint32_t)random_value();
 	b->tid = (uint32_t)random_value();
@@ -96,7 +99,10 @@ static void fill(struct batch *b)
 	for (uint32_t i = 0; i < BATCH_COLUMNS; i++) {
 		uint64_t shape = random_next() % 6, first = random_value();
 		for (uint32_t row = 0; row < b->count; row++)
-			b->column[i][row] = shape == 0 ? 0 : shape == 1 ? first : shape == 2 ? first + row : random_value();
+			b->column[i][row] = shape == 0 ? 0
+				: shape == 1           ? first
+				: shape == 2           ? first + row
+						       : random_value();
 		if (shape == 3 && b->count) { /* one row differs */
 			for (uint32_t row = 0; row < b->count; row++)
 				b->column[i][row] = first;
@@ -125,7 +131,8 @@ static void bytes_are_those_of_protobuf(void)
 		for (uint32_t row = 0; row < BATCH_ROWS; row++)
 			b.column[i][row] = row & 1 ? UINT64_C(1) << 63 : UINT64_MAX;
 	size_t bytes = batch_encode(&b, own);
-	tap(bytes == reference_encode(&b, reference) && !memcmp(own, reference, bytes), "so is the largest there can be");
+	tap(bytes == reference_encode(&b, reference) && !memcmp(own, reference, bytes),
+		"so is the largest there can be");
 	tap(bytes <= BATCH_BYTES_MAX, "and it fits");
 }
 
@@ -136,8 +143,10 @@ static void varints_are_read_back(void)
 		uint8_t buffer[VARINT_MAX];
 		uint64_t value = random_value(), back = 0;
 		size_t bytes = (size_t)(varint_put(buffer, value) - buffer);
-		wrong += varint_get(buffer, buffer + bytes, &back) != buffer + bytes || back != value;
-		wrong += varint_get(buffer, buffer + bytes - 1, &back) != NULL || bytes != varint_bytes(value);
+		wrong += varint_get(buffer, buffer + bytes, &back) != buffer + bytes ||
+			back != value;
+		wrong += varint_get(buffer, buffer + bytes - 1, &back) != NULL ||
+			bytes != varint_bytes(value);
 		wrong += zigzag_decode(zigzag_encode((int64_t)value)) != (int64_t)value;
 	}
 	tap_equal(wrong, 0, "numbers come back, cut ones do not");
@@ -148,7 +157,8 @@ static void checksum_is_crc32c(void)
 	static uint8_t data[5000];
 	int wrong = 0;
 	tap_equal(crc32c(0, "123456789", 9), 0xe3069283, "check value of CRC-32C");
-	tap_equal(crc32c_portable(0, "123456789", 9), 0xe3069283, "check value of the portable one");
+	tap_equal(
+		crc32c_portable(0, "123456789", 9), 0xe3069283, "check value of the portable one");
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = (uint8_t)random_next();
 	for (size_t cut = 0; cut < 300; cut++) {
@@ -167,26 +177,32 @@ static void clock_is_monotonic_and_near(void)
 	double rate = 0.37;
 	for (uint64_t i = 0; i < 2000; i++) {
 		uint64_t tick = 1000000 + i * 2700000;
-		struct clock_point p = {tick, 5000000000 + (uint64_t)((double)(tick - 1000000) * rate) + random_next() % 40, 20};
+		struct clock_point p = {tick,
+			5000000000 + (uint64_t)((double)(tick - 1000000) * rate) +
+				random_next() % 40,
+			20};
 		refused += clockfit_add(&fit, &p) != 0;
 		/* Points never change what lies before the one before them. */
 		uint64_t last = 0;
 		for (uint64_t step = 0; i && step < 50; step++) {
 			uint64_t at = tick - 2700000 + step * 54000;
-			uint64_t ns = clockfit_ns(&fit, at), end = ns + clockfit_duration_ns(&fit, at, 54000);
+			uint64_t ns = clockfit_ns(&fit, at),
+				 end = ns + clockfit_duration_ns(&fit, at, 54000);
 			double exact = 5000000000.0 + (double)(at - 1000000) * rate;
 			wrong += ns < last || (double)ns < exact - 2 || (double)ns > exact + 42;
 			last = end;
 		}
 	}
 	tap_equal(refused, 0, "good points are taken");
-	tap_equal(wrong, 0, "times ascend, ends before the next begin, all within the points' error");
+	tap_equal(
+		wrong, 0, "times ascend, ends before the next begin, all within the points' error");
 	struct clock_point bad = {1000000 + UINT64_C(3000) * 2700000, 1, 0};
 	tap(clockfit_add(&fit, &bad) < 0, "a point that turns time round is refused");
 	bad.mono_ns = UINT64_C(900000000000000);
 	tap(clockfit_add(&fit, &bad) < 0, "and one with another rate");
 	uint64_t before = clockfit_ns(&fit, 0);
-	tap(before < 5000000000 && before > 4999000000, "what lies before the first point is reached backwards");
+	tap(before < 5000000000 && before > 4999000000,
+		"what lies before the first point is reached backwards");
 	clockfit_init(&fit);
 	tap_equal((int64_t)clockfit_ns(&fit, 1234), 1234, "without points ticks are nanoseconds");
 }
@@ -196,7 +212,8 @@ static void strings_have_one_id(void)
 	static struct strings s;
 	tap_equal(strings_init(&s), 0, "strings");
 	uint32_t a = strings_id(&s, "abc", 3), b = strings_id(&s, "abd", 3);
-	tap(a == 1 && b == 2 && strings_id(&s, "abc", 3) == 1 && s.pending_count == 2, "a text has one id");
+	tap(a == 1 && b == 2 && strings_id(&s, "abc", 3) == 1 && s.pending_count == 2,
+		"a text has one id");
 	tap_equal(strings_id(&s, "", 0), 0, "no text has id 0");
 	strings_forget_pending(&s);
 	char text[16];
@@ -220,7 +237,8 @@ static void block_is_the_same_compressed(void)
 	static struct batch b;
 	static struct strings s;
 	struct block plain, packed;
-	tap(!block_init(&plain, false) && !block_init(&packed, true) && !strings_init(&s), "blocks");
+	tap(!block_init(&plain, false) && !block_init(&packed, true) && !strings_init(&s),
+		"blocks");
 	b.kind = EVENT_OSRT_CALL;
 	b.count = BATCH_ROWS;
 	for (uint32_t i = 0; i < BATCH_ROWS; i++)
@@ -235,19 +253,23 @@ static void block_is_the_same_compressed(void)
 		block_put_batch(blocks[i], &b);
 		block_put_batch(blocks[i], &b);
 		block_note_events(blocks[i], 2 * BATCH_ROWS, 0, 99);
-		struct block_identity identity = {.sequence = 5, .root_pid = 1, .hostname = "h", .process_name = "p"};
+		struct block_identity identity = {
+			.sequence = 5, .root_pid = 1, .hostname = "h", .process_name = "p"};
 		tap_equal(block_seal(blocks[i], &s, &identity), 0, "sealed");
 	}
 	size_t bytes = plain.front.bytes + plain.body.bytes;
 	uint8_t *raw = check(malloc(bytes), "malloc");
 	size_t got = ZSTD_decompress(raw, bytes, packed.parts[1].iov_base, packed.parts[1].iov_len);
 	tap(got == bytes && !memcmp(raw, plain.front.data, plain.front.bytes) &&
-		    !memcmp(raw + plain.front.bytes, plain.body.data, plain.body.bytes),
-	    "one frame holds what the plain block holds");
-	Libtrace__BlockHeader *h = libtrace__block_header__unpack(NULL, packed.header.bytes - 4, packed.header.data + 4);
-	tap(h && h->libtrace->uncompressed_bytes == bytes && h->payload_size == packed.parts[1].iov_len &&
-		    h->libtrace->payload_crc32c == crc32c(0, packed.parts[1].iov_base, packed.parts[1].iov_len),
-	    "its header says so");
+			!memcmp(raw + plain.front.bytes, plain.body.data, plain.body.bytes),
+		"one frame holds what the plain block holds");
+	Libtrace__BlockHeader *h = libtrace__block_header__unpack(
+		NULL, packed.header.bytes - 4, packed.header.data + 4);
+	tap(h && h->libtrace->uncompressed_bytes == bytes &&
+			h->payload_size == packed.parts[1].iov_len &&
+			h->libtrace->payload_crc32c ==
+				crc32c(0, packed.parts[1].iov_base, packed.parts[1].iov_len),
+		"its header says so");
 	libtrace__block_header__free_unpacked(h, NULL);
 	free(raw);
 	block_release(&plain);

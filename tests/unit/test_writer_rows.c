@@ -50,7 +50,8 @@ static uint32_t lock_fn(void)
 	return 0;
 }
 
-static void thread_put(struct fake_spool *s, struct lane *lane, uint32_t tid, uint32_t pid, uint32_t flags)
+static void thread_put(
+	struct fake_spool *s, struct lane *lane, uint32_t tid, uint32_t pid, uint32_t flags)
 {
 	struct thread_start start = {.name = "worker", .flags = flags};
 	fake_put_long(s, lane, now, REC_THREAD_START, tid, pid, &start, sizeof(start));
@@ -70,11 +71,14 @@ static const Libtrace__EventBatch *batch_of(enum event_kind kind, uint32_t proce
 static const char *text_of(int64_t id)
 {
 	for (uint32_t i = 0; i < report.entry_count; i++)
-		for (size_t k = 0; report.entries[i]->strings && k < report.entries[i]->strings->n_ids; k++)
+		for (size_t k = 0;
+			report.entries[i]->strings && k < report.entries[i]->strings->n_ids; k++)
 			if (report.entries[i]->strings->ids[k] == id) {
 				static char text[256];
-				const ProtobufCBinaryData *data = &report.entries[i]->strings->texts[k];
-				snprintf(text, sizeof(text), "%.*s", (int)data->len, (const char *)data->data);
+				const ProtobufCBinaryData *data =
+					&report.entries[i]->strings->texts[k];
+				snprintf(text, sizeof(text), "%.*s", (int)data->len,
+					(const char *)data->data);
 				return text;
 			}
 	return "?";
@@ -83,7 +87,8 @@ static const char *text_of(int64_t id)
 static const Libtrace__Process *untraced(void)
 {
 	for (uint32_t i = 0; i < report.entry_count; i++)
-		if (report.entries[i]->process && report.entries[i]->process->traced == LIBTRACE__TRACED__TRACED_NO)
+		if (report.entries[i]->process &&
+			report.entries[i]->process->traced == LIBTRACE__TRACED__TRACED_NO)
 			return report.entries[i]->process;
 	return NULL;
 }
@@ -91,10 +96,15 @@ static const Libtrace__Process *untraced(void)
 static void fill_lane(struct fake_spool *s, struct lane *lane, uint32_t pid)
 {
 	thread_put(s, lane, pid, pid, THREAD_MAIN);
-	fake_put(s, lane, now + 10, UINT64_C(5000) << RECORD_LENGTH_SHIFT | 60, (uint64_t)-1, UINT64_C(11) << 48 | 7);
-	fake_put(s, lane, now + 6000, UINT64_C(2000) << RECORD_LENGTH_SHIFT | lock_fn(), UINT64_C(4242) << 32, 0x7f0012345678);
-	fake_put(s, lane, now + 9000, UINT64_C(100) << RECORD_LENGTH_SHIFT | RECORD_ABANDONED << RECORD_FLAGS_SHIFT | 61, 0, 0);
-	fake_put_long(s, lane, now + 9100, REC_PATH, 9, UINT64_C(0x8000) << 32 | 0644, "/etc/motd", 9);
+	fake_put(s, lane, now + 10, UINT64_C(5000) << RECORD_LENGTH_SHIFT | 60, (uint64_t)-1,
+		UINT64_C(11) << 48 | 7);
+	fake_put(s, lane, now + 6000, UINT64_C(2000) << RECORD_LENGTH_SHIFT | lock_fn(),
+		UINT64_C(4242) << 32, 0x7f0012345678);
+	fake_put(s, lane, now + 9000,
+		UINT64_C(100) << RECORD_LENGTH_SHIFT | RECORD_ABANDONED << RECORD_FLAGS_SHIFT | 61,
+		0, 0);
+	fake_put_long(
+		s, lane, now + 9100, REC_PATH, 9, UINT64_C(0x8000) << 32 | 0644, "/etc/motd", 9);
 	char name[16] = "renamed";
 	uint64_t a, b;
 	memcpy(&a, name, 8);
@@ -103,16 +113,21 @@ static void fill_lane(struct fake_spool *s, struct lane *lane, uint32_t pid)
 	fake_put(s, lane, now + 9300, REC_GAP, (uint64_t)DROP_RING_FULL << 48 | 17, now + 9250);
 	lane->dropped[DROP_RING_FULL] = 17 + 4;
 	fake_put(s, lane, now + 9400, REC_SUMMARY, UINT64_C(62) << 48 | 99, 12345);
-	fake_put_long(s, lane, now + 9500, REC_CHILD, 77001, (uint64_t)CHILD_SPAWN << 32 | VERDICT_STATIC, "/bin/static", 11);
+	fake_put_long(s, lane, now + 9500, REC_CHILD, 77001,
+		(uint64_t)CHILD_SPAWN << 32 | VERDICT_STATIC, "/bin/static", 11);
 	/* a vfork child in the parent's memory */
 	thread_put(s, lane, 77002, 77002, THREAD_VFORK_CHILD);
 	fake_put(s, lane, now + 9600, UINT64_C(10) << RECORD_LENGTH_SHIFT | 63, 0, 0);
-	fake_put_long(s, lane, now + 9700, REC_EXEC, 0, (uint64_t)CHILD_EXEC << 32 | VERDICT_TRACED, "/bin/true", 9);
+	fake_put_long(s, lane, now + 9700, REC_EXEC, 0, (uint64_t)CHILD_EXEC << 32 | VERDICT_TRACED,
+		"/bin/true", 9);
 	thread_put(s, lane, pid, pid, THREAD_RESUMED);
 	fake_put(s, lane, now + 9800, UINT64_C(10) << RECORD_LENGTH_SHIFT | 64, 0, 0);
-	/* interrupted at the worst moment: the open call is recorded already, one nested record is not */
+	/* interrupted at the worst moment: the open call is recorded already, one nested record is
+	 * not */
 	lane->open = (struct open_call){now + 9800, 1, 64};
-	lane->nested[0] = (struct record){now + 9810, UINT64_C(5) << RECORD_LENGTH_SHIFT | RECORD_NESTED << RECORD_FLAGS_SHIFT | 65, 0, 0};
+	lane->nested[0] = (struct record){now + 9810,
+		UINT64_C(5) << RECORD_LENGTH_SHIFT | RECORD_NESTED << RECORD_FLAGS_SHIFT | 65, 0,
+		0};
 	lane->nested_count = 1;
 	lane->open_stack[0] = (struct open_call){now + 9790, 1, 66};
 	lane->open_depth = 1;
@@ -139,9 +154,9 @@ static void check_rows(uint32_t process, uint32_t pid)
 	tap_equal(batch_value(b, 6, 1), 0x7f0012345678, "and its address");
 	tap_equal(batch_value(b, 8, 2), RECORD_ABANDONED, "flags");
 	b = batch_of(EVENT_FILE_PATH, process, 0);
-	tap(b && !strcmp(text_of(batch_value(b, 5, 0)), "/etc/motd") && batch_value(b, 2, 0) == 9 && batch_value(b, 3, 0) == 0x8000 &&
-		    batch_value(b, 4, 0) == 0644,
-	    "path of an open");
+	tap(b && !strcmp(text_of(batch_value(b, 5, 0)), "/etc/motd") && batch_value(b, 2, 0) == 9 &&
+			batch_value(b, 3, 0) == 0x8000 && batch_value(b, 4, 0) == 0644,
+		"path of an open");
 	b = batch_of(EVENT_THREAD_NAME, process, 0);
 	tap(b && !strcmp(text_of(batch_value(b, 2, 0)), "renamed"), "name of a thread");
 	b = batch_of(EVENT_GAP, process, 0);
@@ -151,12 +166,16 @@ static void check_rows(uint32_t process, uint32_t pid)
 	b = batch_of(EVENT_OSRT_SUMMARY, process, 0);
 	tap(b && batch_value(b, 3, 0) == 99 && batch_value(b, 4, 0) == 12345, "sum");
 	b = batch_of(EVENT_CHILD, process, 0);
-	tap(b && batch_value(b, 2, 0) == 77001 && batch_value(b, 3, 0) == CHILD_SPAWN && batch_value(b, 4, 0) == VERDICT_STATIC, "child");
+	tap(b && batch_value(b, 2, 0) == 77001 && batch_value(b, 3, 0) == CHILD_SPAWN &&
+			batch_value(b, 4, 0) == VERDICT_STATIC,
+		"child");
 	b = batch_of(EVENT_OSRT_CALL, process, 1);
 	tap(b && b->count == 1, "one call after the vfork child");
 	b = batch_of(EVENT_OSRT_CALL, process, 2);
-	tap(b && b->count == 2 && batch_value(b, 8, 0) == RECORD_UNFINISHED && batch_value(b, 8, 1) == RECORD_NESTED,
-	    "the interrupted call is unfinished, the nested one is there, the recorded one not again");
+	tap(b && b->count == 2 && batch_value(b, 8, 0) == RECORD_UNFINISHED &&
+			batch_value(b, 8, 1) == RECORD_NESTED,
+		"the interrupted call is unfinished, the nested one is there, the recorded one not "
+		"again");
 }
 
 static void records_become_rows(void)
@@ -171,14 +190,18 @@ static void records_become_rows(void)
 	s.header->dropped[DROP_LATE] = 2;
 	tap_equal(recover_quietly(&t), 0, "recover");
 	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
-	uint32_t process = report_process_of(&report, pid), guest = report_process_of(&report, 77002);
+	uint32_t process = report_process_of(&report, pid),
+		 guest = report_process_of(&report, 77002);
 	check_rows(process, pid);
 	const Libtrace__EventBatch *b = batch_of(EVENT_OSRT_CALL, guest, 0);
 	tap(guest && b && b->count == 1 && b->tid == 77002, "the vfork child's call is its own");
-	tap_equal(report_end_of(&report, guest), LIBTRACE__PROCESS_END__END_EXEC, "it became another program");
+	tap_equal(report_end_of(&report, guest), LIBTRACE__PROCESS_END__END_EXEC,
+		"it became another program");
 	const Libtrace__Process *not = untraced();
-	tap(not && not->pid == 77001 && !strcmp(not->executable, "/bin/static") && not->reason, "a child that cannot be traced is named");
-	const Libtrace__Receipt *r = report_receipt(&report, process), *g = report_receipt(&report, guest);
+	tap(not &&not ->pid == 77001 && !strcmp(not ->executable, "/bin/static") && not ->reason,
+		"a child that cannot be traced is named");
+	const Libtrace__Receipt *r = report_receipt(&report, process),
+				*g = report_receipt(&report, guest);
 	tap(r && g && r->written + g->written == report_rows(&report), "receipts count all rows");
 	tap(r && r->produced == r->written + 23 && r->n_drops == 2, "and what is missing");
 	tap_equal((int64_t)report.header_dropped, 21, "headers count what gaps report");
@@ -197,13 +220,20 @@ static uint64_t random_next(void)
 
 static void damage(struct fake_spool *s, uint32_t kind)
 {
-	static const uint64_t values[] = {0, 1, 4096, 65536, UINT32_MAX, UINT64_MAX, UINT64_MAX - 4095, UINT64_C(1) << 63, 25 * 4096};
+	static const uint64_t values[] = {0, 1, 4096, 65536, UINT32_MAX, UINT64_MAX,
+		UINT64_MAX - 4095, UINT64_C(1) << 63, 25 * 4096};
 	uint64_t limit = s->header->next_offset;
-	uint64_t begin = kind == 0 ? offsetof(struct spool_header, pid) : kind == 1 ? SPOOL_HEADER_BYTES : SPOOL_HEADER_BYTES + LANE_BYTES;
-	uint64_t end = kind == 0 ? sizeof(struct spool_header) : kind == 1 ? SPOOL_HEADER_BYTES + 2600 : limit;
+	uint64_t begin = kind == 0 ? offsetof(struct spool_header, pid)
+		: kind == 1        ? SPOOL_HEADER_BYTES
+				   : SPOOL_HEADER_BYTES + LANE_BYTES;
+	uint64_t end = kind == 0 ? sizeof(struct spool_header)
+		: kind == 1      ? SPOOL_HEADER_BYTES + 2600
+				 : limit;
 	for (uint64_t n = 1 + random_next() % 40; n--;) {
 		uint64_t at = begin + random_next() % (end - begin) / 8 * 8;
-		uint64_t value = random_next() & 1 ? random_next() : values[random_next() % (sizeof(values) / sizeof(values[0]))];
+		uint64_t value = random_next() & 1
+			? random_next()
+			: values[random_next() % (sizeof(values) / sizeof(values[0]))];
 		memcpy(s->map + at, &value, random_next() & 1 ? 8 : 1);
 	}
 }
@@ -222,7 +252,8 @@ static void damaged_spools_harm_nobody(void)
 			struct lane *lane = fake_lane(&s);
 			fill_lane(&s, lane, pid);
 			for (int k = 0; k < 3000; k++)
-				fake_call(&s, lane, now + 10000 + (uint64_t)k * 10, 5, (uint32_t)k % fn_count());
+				fake_call(&s, lane, now + 10000 + (uint64_t)k * 10, 5,
+					(uint32_t)k % fn_count());
 		}
 		damage(&s, i % 3);
 		s.header->pid = pid;
