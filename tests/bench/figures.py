@@ -185,9 +185,9 @@ class Lttng:
         if not shutil.which("lttng") or not shutil.which("lttng-sessiond"):
             return "lttng-tools is not installed"
         source = os.path.join(SRC, "tests/bench/lttng")
-        for output, flags in (("liblttng.so", []), ("lttng-clock.so", ["-DCLOCK_ONLY"])):
-            built = subprocess.run([os.environ.get("CC") or "cc", "-O2", "-fPIC", "-shared", *flags, "-I" + source, "-o", program(output),
-                                    os.path.join(source, "liblttng.c"), "-llttng-ust", "-ldl"], capture_output=True)
+        for output, name in (("liblttng.so", "liblttng.c"), ("lttng-clock.so", "clock.c")):
+            built = subprocess.run([os.environ.get("CC") or "cc", "-O2", "-fPIC", "-shared", "-I" + source, "-o", program(output),
+                                    os.path.join(source, name), "-llttng-ust", "-ldl"], capture_output=True)
             if built.returncode:
                 return "liblttng-ust-dev is not installed"
         if subprocess.run(["pgrep", "-x", "lttng-sessiond"], capture_output=True).returncode:

@@ -1,7 +1,6 @@
 /*
- * liblttng.c - the calls of calls.c as LTTng-UST events, one per call, stamped by LTTng's clock.
- * Also the clock plug-in that makes this clock the time-stamp counter: LTTng's best set-up. Built
- * by tests/bench/run where LTTng's headers are.
+ * liblttng.c - the calls of calls.c as LTTng-UST events, one per call. Built by tests/bench/run
+ * where LTTng's headers are.
  */
 #include "../bench.h"
 
@@ -11,47 +10,9 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <lttng/ust-clock.h>
 #include <pthread.h>
 #include <unistd.h>
 
-static uint64_t clock_read(void)
-{
-	return bench_ticks();
-}
-
-static uint64_t clock_frequency(void)
-{
-	uint64_t ticks = bench_ticks(), start = bench_clock(CLOCK_MONOTONIC), now;
-	while ((now = bench_clock(CLOCK_MONOTONIC)) - start < 1000000)
-		;
-	return (bench_ticks() - ticks) * 1000000000u / (now - start);
-}
-
-static const char *clock_name(void)
-{
-	return "counter";
-}
-
-static int clock_uuid(char *ret_uuid)
-{
-	memcpy(ret_uuid, "0b6a1f0e-52f1-4d0c-9f55-2a6b7f3f7c01", LTTNG_UST_UUID_STR_LEN);
-	return 0;
-}
-
-/* LTTng calls it where LTTNG_UST_CLOCK_PLUGIN names this library. */
-void lttng_ust_clock_plugin_init(void);
-void lttng_ust_clock_plugin_init(void)
-{
-	lttng_ust_trace_clock_set_read64_cb(clock_read);
-	lttng_ust_trace_clock_set_freq_cb(clock_frequency);
-	lttng_ust_trace_clock_set_uuid_cb(clock_uuid);
-	lttng_ust_trace_clock_set_name_cb(clock_name);
-	lttng_ust_trace_clock_set_description_cb(clock_name);
-	lttng_ust_enable_trace_clock_override();
-}
-
-#if !defined(CLOCK_ONLY)
 static ssize_t (*real_read)(int, void *, size_t);
 static ssize_t (*real_write)(int, const void *, size_t);
 static int (*real_sched_yield)(void);
@@ -109,4 +70,3 @@ EVENT(ssize_t, write, real_write, (int fd, const void *data, size_t count), (fd,
 EVENT(int, sched_yield, real_sched_yield, (void), (), 0, 3)
 EVENT(int, pthread_mutex_lock, real_lock, (pthread_mutex_t * m), (m), (uintptr_t)m, 4)
 EVENT(int, pthread_mutex_unlock, real_unlock, (pthread_mutex_t * m), (m), (uintptr_t)m, 5)
-#endif

@@ -1,0 +1,55 @@
+#!/bin/bash
+# Counts the instructions that a recorded call, and a call below the threshold, cost over an untraced one. The gate that noise cannot
+# blur: at most 60 each. TAP; LIMIT= another limit.
+# timeout: 120
+set -u
+SRC=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
+BUILD=${BUILD:-$SRC/build}
+LIMIT=${LIMIT:-60}
+CALLS=100
+bench=$BUILD/tests/bench
+library=$BUILD/lib/libtrace/libtrace.so
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+[ "$(uname -m)" = x86_64 ] || { echo "1..0 # SKIP counted on x86-64 only"; exit 0; }
+
+# steps KIND [NAME=VALUE...]: instructions of CALLS rounds, nothing when they could not be counted
+steps() {
+	local kind=$1
+	shift
+	env "$@" LIBTRACE_OUTPUT="$scratch/%p-%n.rep" \
+		"$bench/stepcount" env ${preload:+"LD_PRELOAD=$preload"} "$bench/calls" -s -r 2 -n $CALLS "$kind" 2>&1 >"$scratch/out" | sed -n 's/^steps //p'
+}
+
+echo 1..8
+number=0 failed=0
+# check NAME UNTRACED TRACED CALLS-PER-ROUND
+check() {
+	number=$((number + 1))
+	if [ -z "$2" ] || [ -z "$3" ]; then
+		echo "not ok $number - $1: not counted"
+		failed=1
+		return
+	fi
+	local tenths=$((($3 - $2) * 10 / (CALLS * $4)))
+	local text="$1: $((tenths / 10)).$((tenths % 10)) instructions, at most $LIMIT"
+	if [ $tenths -le $((LIMIT * 10)) ]; then
+		echo "ok $number - $text"
+	else
+		echo "not ok $number - $text"
+		failed=1
+	fi
+}
+
+for kind in read write yield mutex; do
+	per_round=1
+	[ $kind = mutex ] && per_round=2
+	preload=
+	untraced=$(steps $kind X=)
+	preload=$library
+	recorded=$(steps $kind LIBTRACE_OSRT_THRESHOLD=0 LIBTRACE_OSRT_LOCKS=all)
+	below=$(steps $kind LIBTRACE_OSRT_THRESHOLD=10000000000 LIBTRACE_OSRT_LOCKS=all)
+	check "recorded call, $kind" "$untraced" "$recorded" $per_round
+	check "call below the threshold, $kind" "$untraced" "$below" $per_round
+done
+exit $failed
