@@ -43,7 +43,8 @@ static int column_parse(struct column *c, const uint8_t *p, const uint8_t *end)
 			c->constant = zigzag_decode(n);
 		} else if (field >= 3 && field <= 5) {
 			if ((tag & 7) != WIRE_BYTES || c->form != COLUMN_CONSTANT)
-				return -EBADMSG; /* one packed run per column: that is what lets rows be counted and found fast */
+				return -EBADMSG; /* one packed run per column: that is what lets
+						    rows be counted and found fast */
 			c->form = (enum column_form)(field - 2);
 			c->at = varint_get(value, end, &n);
 			c->end = p;
@@ -52,7 +53,8 @@ static int column_parse(struct column *c, const uint8_t *p, const uint8_t *end)
 	return 0;
 }
 
-static int column_add(struct event_batch *b, const uint8_t *data, const uint8_t *end, const char **ret_cause)
+static int column_add(
+	struct event_batch *b, const uint8_t *data, const uint8_t *end, const char **ret_cause)
 {
 	*ret_cause = "more columns than any event has";
 	if (b->column_count == BATCH_COLUMNS_MAX)
@@ -70,7 +72,8 @@ static int column_add(struct event_batch *b, const uint8_t *data, const uint8_t 
 	return 0;
 }
 
-int event_batch_parse(struct event_batch *b, const uint8_t *p, const uint8_t *end, const char **ret_cause)
+int event_batch_parse(
+	struct event_batch *b, const uint8_t *p, const uint8_t *end, const char **ret_cause)
 {
 	uint64_t tag, n = 0;
 	b->kind = b->process = b->tid = b->count = b->column_count = 0;
@@ -114,8 +117,9 @@ bool event_batch_constant(const struct event_batch *b, uint32_t field, int64_t *
 }
 
 /*
- * A number of up to 8 bytes without a branch on its length: durations mix lengths, and a mispredicted branch costs more than this (1.9 against
- * 4.4 ns a value, 2-4 bytes mixed). Returns its bytes, 0 = longer.
+ * A number of up to 8 bytes without a branch on its length: durations mix lengths, and a
+ * mispredicted branch costs more than this (1.9 against 4.4 ns a value, 2-4 bytes mixed). Returns
+ * its bytes, 0 = longer.
  */
 static inline unsigned varint_fast(const uint8_t *p, uint64_t *ret_value)
 {

@@ -1,7 +1,9 @@
 /*
- * batch.h - a batch of events as it lies in a block: the columns are found first and decoded only where somebody wants them.
+ * batch.h - a batch of events as it lies in a block: the columns are found first and decoded only
+ * where somebody wants them.
  *
- * A batch points into the memory of its block and lives as long as the block stays loaded. Nothing allocates; any thread.
+ * A batch points into the memory of its block and lives as long as the block stays loaded. Nothing
+ * allocates; any thread.
  */
 #ifndef READER_BATCH_H
 #define READER_BATCH_H
@@ -10,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BATCH_ROWS_MAX 65536u /* writers use 2,048; bounds what a hostile count can make a reader hold */
+#define BATCH_ROWS_MAX \
+	65536u /* writers use 2,048; bounds what a hostile count can make a reader hold */
 #define BATCH_COLUMNS_MAX 32u
 
 enum column_form { COLUMN_CONSTANT, COLUMN_VALUES, COLUMN_DELTAS, COLUMN_SIGNED };
@@ -29,9 +32,11 @@ struct event_batch {
 };
 
 /* Finds the parts of an EventBatch message. 0, or -EBADMSG with the cause in *ret_cause. */
-int event_batch_parse(struct event_batch *b, const uint8_t *data, const uint8_t *end, const char **ret_cause);
+int event_batch_parse(
+	struct event_batch *b, const uint8_t *data, const uint8_t *end, const char **ret_cause);
 
-/* Decodes a column into out[b->count]; an absent one is all 0. Unsigned values come as their bits. 0 or -EBADMSG. */
+/* Decodes a column into out[b->count]; an absent one is all 0. Unsigned values come as their bits.
+ * 0 or -EBADMSG. */
 int event_batch_column(const struct event_batch *b, uint32_t field, int64_t *ret_values);
 
 /* True when the column has one value for all rows (absent: 0). */

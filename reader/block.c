@@ -58,7 +58,8 @@ static int cut_off(struct report_block *b, const char **ret_cause)
 	return -EBADMSG;
 }
 
-static int header_read(struct report_block *b, const struct source *s, uint64_t offset, uint32_t *ret_bytes, const char **ret_cause)
+static int header_read(struct report_block *b, const struct source *s, uint64_t offset,
+	uint32_t *ret_bytes, const char **ret_cause)
 {
 	uint8_t size[4];
 	if (s->size - offset < 4)
@@ -77,7 +78,8 @@ static int header_read(struct report_block *b, const struct source *s, uint64_t 
 	return error ? error : source_read(s, offset + 4, b->stored, bytes);
 }
 
-int report_block_find(struct report_block *b, const struct source *s, uint64_t offset, const char **ret_cause)
+int report_block_find(
+	struct report_block *b, const struct source *s, uint64_t offset, const char **ret_cause)
 {
 	uint32_t bytes = 0;
 	header_drop(b);
@@ -105,7 +107,8 @@ static int standard_skip(struct report_block *b, const char **ret_cause)
 	uint64_t count = (uint64_t)h->num_sources + h->num_results + h->num_range_results;
 	*ret_cause = "entry reaches past the end of its block";
 	for (; count; count--) {
-		if (b->entries_end - b->at < 4 || le32_at(b->at) > (uint64_t)(b->entries_end - b->at - 4))
+		if (b->entries_end - b->at < 4 ||
+			le32_at(b->at) > (uint64_t)(b->entries_end - b->at - 4))
 			return -EBADMSG;
 		b->at += 4 + le32_at(b->at);
 	}
@@ -125,7 +128,8 @@ static int frame_unpack(struct report_block *b, const char **ret_cause)
 		b->zstd = ZSTD_createDCtx();
 	if (!b->zstd)
 		return -ENOMEM;
-	size_t n = ZSTD_decompressDCtx(b->zstd, b->plain, bytes, b->at, (size_t)(b->entries_end - b->at));
+	size_t n = ZSTD_decompressDCtx(
+		b->zstd, b->plain, bytes, b->at, (size_t)(b->entries_end - b->at));
 	*ret_cause = "compressed block cannot be unpacked";
 	if (ZSTD_isError(n) || n != bytes)
 		return -EBADMSG;
@@ -145,7 +149,8 @@ int report_block_load(struct report_block *b, const struct source *s, const char
 	if (error)
 		return error;
 	*ret_cause = "checksum of a block is wrong";
-	if (!b->own->has_payload_crc32c || crc32c(0, b->stored, (size_t)b->payload_bytes) != b->own->payload_crc32c)
+	if (!b->own->has_payload_crc32c ||
+		crc32c(0, b->stored, (size_t)b->payload_bytes) != b->own->payload_crc32c)
 		return -EBADMSG;
 	b->at = b->stored;
 	b->entries_end = b->stored + b->payload_bytes;
@@ -153,7 +158,9 @@ int report_block_load(struct report_block *b, const struct source *s, const char
 	if (error || b->own->compression == LIBTRACE__COMPRESSION__COMPRESSION_NONE)
 		return error;
 	*ret_cause = "unknown compression of a block";
-	return b->own->compression == LIBTRACE__COMPRESSION__COMPRESSION_ZSTD ? frame_unpack(b, ret_cause) : -EBADMSG;
+	return b->own->compression == LIBTRACE__COMPRESSION__COMPRESSION_ZSTD
+		? frame_unpack(b, ret_cause)
+		: -EBADMSG;
 }
 
 int report_block_entry(struct report_block *b, struct report_entry *e, const char **ret_cause)

@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Process entries carry at most a command line; a larger one is damage, and merging it again and again would take for ever. */
+/* Process entries carry at most a command line; a larger one is damage, and merging it again and
+ * again would take for ever. */
 #define PROCESS_BYTES_MAX 65536
 #define DETAILS_BYTES_MAX (1u << 20)
 
@@ -40,7 +41,9 @@ static int batch_rows_count(struct process *p, const struct event_batch *b)
 	if (!gap && b->kind != KIND_OSRT_SUMMARY)
 		return 0;
 	int64_t *counts = malloc((b->count + 1) * sizeof(*counts));
-	int error = counts ? event_batch_column(b, gap ? FIELD_GAP_COUNT : FIELD_OSRT_SUMMARY_COUNT, counts) : -ENOMEM;
+	int error = counts
+		? event_batch_column(b, gap ? FIELD_GAP_COUNT : FIELD_OSRT_SUMMARY_COUNT, counts)
+		: -ENOMEM;
 	for (uint32_t i = 0; !error && i < b->count; i++)
 		*(gap ? &p->gap_dropped : &p->summarized) += (uint64_t)counts[i];
 	free(counts);
@@ -85,7 +88,8 @@ static int take_diagnostic(struct contents *c, Libtrace__Diagnostic *d)
 	return 0;
 }
 
-#define UNPACK(type, e) libtrace__##type##__unpack(NULL, (size_t)((e)->inner_end - (e)->inner), (e)->inner)
+#define UNPACK(type, e) \
+	libtrace__##type##__unpack(NULL, (size_t)((e)->inner_end - (e)->inner), (e)->inner)
 
 static int take_session(struct contents *c, const struct report_entry *e)
 {
@@ -109,7 +113,8 @@ static int take_strings(struct contents *c, const struct report_entry *e)
 
 static int take_process(struct contents *c, const struct report_entry *e)
 {
-	Libtrace__Process *facts = e->inner_end - e->inner > PROCESS_BYTES_MAX ? NULL : UNPACK(process, e);
+	Libtrace__Process *facts =
+		e->inner_end - e->inner > PROCESS_BYTES_MAX ? NULL : UNPACK(process, e);
 	int error = facts ? process_list_add(&c->processes, facts) : -EBADMSG;
 	if (facts)
 		libtrace__process__free_unpacked(facts, NULL);
@@ -223,7 +228,8 @@ static int take_block(struct pass *pass)
 	return error;
 }
 
-int contents_read(struct contents *c, const struct report *r, const struct contents_visitor *visitor)
+int contents_read(
+	struct contents *c, const struct report *r, const struct contents_visitor *visitor)
 {
 	struct pass pass = {.c = c, .visitor = visitor};
 	int error;

@@ -1,8 +1,10 @@
 /*
- * contents.h - one pass over a report: everything it holds but the events themselves, and counts of these.
+ * contents.h - one pass over a report: everything it holds but the events themselves, and counts of
+ * these.
  *
- * contents_read() walks the blocks once, keeps session, strings, processes, receipts, standard details and diagnostics, and hands every batch of
- * events to the caller's function, so that a command that can work in file order needs no second pass. One thread; allocates.
+ * contents_read() walks the blocks once, keeps session, strings, processes, receipts, standard
+ * details and diagnostics, and hands every batch of events to the caller's function, so that a
+ * command that can work in file order needs no second pass. One thread; allocates.
  */
 #ifndef READER_CONTENTS_H
 #define READER_CONTENTS_H
@@ -24,28 +26,34 @@ struct contents {
 	struct process_list processes;
 	Libtrace__Diagnostic **diagnostics; /* the first DIAGNOSTICS_KEPT */
 	uint64_t diagnostic_count;
-	uint64_t events[SCHEMA_KINDS]; /* by kind; index 0: of kinds that this version does not know */
+	uint64_t events[SCHEMA_KINDS]; /* by kind; index 0: of kinds that this version does not know
+					*/
 	uint64_t events_total, events_told; /* counted; as block headers say */
-	uint64_t dropped_told;         /* by block headers */
+	uint64_t dropped_told;              /* by block headers */
 	uint64_t unknown_entries;
 	uint64_t clock_points;
 	uint64_t compressed_blocks;
-	uint64_t first_ns, last_ns;    /* least and greatest times of block headers; first > last: none */
+	uint64_t first_ns,
+		last_ns; /* least and greatest times of block headers; first > last: none */
 	struct walk_tally tally;
 };
 
-/* What a pass tells its caller. Members may be NULL. Functions return 0, or a negative errno that ends the pass. */
+/* What a pass tells its caller. Members may be NULL. Functions return 0, or a negative errno that
+ * ends the pass. */
 struct contents_visitor {
 	void *user;
 	int (*block)(void *user, const struct report_block *block);
-	int (*batch)(void *user, struct walk *walk, const struct event_batch *batch); /* a sound heading; columns not decoded yet */
+	int (*batch)(void *user, struct walk *walk,
+		const struct event_batch *batch); /* a sound heading; columns not decoded yet */
 	void (*problem)(void *user, uint64_t offset, const char *cause);
 };
 
 void contents_init(struct contents *c);
 void contents_release(struct contents *c);
 
-/* 0, or a negative errno when the machine fails or the visitor says so; damage is told and left out. */
-int contents_read(struct contents *c, const struct report *r, const struct contents_visitor *visitor);
+/* 0, or a negative errno when the machine fails or the visitor says so; damage is told and left
+ * out. */
+int contents_read(
+	struct contents *c, const struct report *r, const struct contents_visitor *visitor);
 
 #endif

@@ -28,9 +28,13 @@ struct cursor_rows {
 	uint64_t bytes;
 };
 
-void cursor_init(struct cursor *c, const struct report *report, struct contents *contents, const struct cursor_filter *filter)
+void cursor_init(struct cursor *c, const struct report *report, struct contents *contents,
+	const struct cursor_filter *filter)
 {
-	*c = (struct cursor){.report = report, .contents = contents, .filter = *filter, .bytes_max = CURSOR_BYTES_MAX};
+	*c = (struct cursor){.report = report,
+		.contents = contents,
+		.filter = *filter,
+		.bytes_max = CURSOR_BYTES_MAX};
 	if (!c->filter.end_ns)
 		c->filter.end_ns = UINT64_MAX;
 	report_block_init(&c->block);
@@ -65,7 +69,8 @@ int cursor_add_block(struct cursor *c, const struct report_block *block)
 	const Libtrace__BlockExtension *own = block->own;
 	if (!own || (!own->has_first_ns && !own->num_events))
 		return 0;
-	if (own->first_ns >= c->filter.end_ns || (own->has_last_ns && own->last_ns < c->filter.start_ns))
+	if (own->first_ns >= c->filter.end_ns ||
+		(own->has_last_ns && own->last_ns < c->filter.start_ns))
 		return 0;
 	if (c->count == c->capacity) {
 		size_t more = c->capacity ? c->capacity * 2 : 64;
@@ -75,7 +80,8 @@ int cursor_add_block(struct cursor *c, const struct report_block *block)
 		c->blocks = blocks;
 		c->capacity = more;
 	}
-	c->blocks[c->count++] = (struct cursor_block){.offset = block->offset, .next_ns = own->first_ns};
+	c->blocks[c->count++] =
+		(struct cursor_block){.offset = block->offset, .next_ns = own->first_ns};
 	return 0;
 }
 
@@ -127,11 +133,12 @@ static int function_field(const struct schema_event *event)
 	return -1;
 }
 
-static bool batch_is_wanted(const struct cursor *c, const struct event_batch *b, const struct schema_event *event,
-			    const struct process *process)
+static bool batch_is_wanted(const struct cursor *c, const struct event_batch *b,
+	const struct schema_event *event, const struct process *process)
 {
 	const struct cursor_filter *f = &c->filter;
-	if (!event || !process || event->field_count > SCHEMA_FIELDS || (f->kind && b->kind != f->kind))
+	if (!event || !process || event->field_count > SCHEMA_FIELDS ||
+		(f->kind && b->kind != f->kind))
 		return false;
 	if ((f->tid && b->tid != f->tid) || (f->pid && process->facts->pid != f->pid))
 		return false;
@@ -143,7 +150,8 @@ static bool row_is_wanted(struct cursor *c, const struct part *part, int functio
 	uint64_t start = (uint64_t)part->columns[row];
 	if (start < c->filter.start_ns || start >= c->filter.end_ns)
 		return false;
-	return !c->filter.name || name_matches(c, (uint32_t)part->columns[(size_t)function * part->count + row]);
+	return !c->filter.name ||
+		name_matches(c, (uint32_t)part->columns[(size_t)function * part->count + row]);
 }
 
 static int refs_add(struct cursor *c, struct cursor_rows *rows)
@@ -160,7 +168,8 @@ static int refs_add(struct cursor *c, struct cursor_rows *rows)
 	}
 	for (uint32_t i = 0; i < part->count; i++)
 		if (row_is_wanted(c, part, function, i))
-			rows->refs[rows->count++] = (struct row_ref){part->columns[i], rows->part_count - 1, i};
+			rows->refs[rows->count++] =
+				(struct row_ref){part->columns[i], rows->part_count - 1, i};
 	return 0;
 }
 
@@ -193,7 +202,8 @@ static int part_add(struct cursor *c, struct cursor_rows *rows, const struct eve
 	if (!part->columns)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < event->field_count; i++)
-		if (event_batch_column(b, event->fields[i].number, part->columns + (size_t)i * b->count)) {
+		if (event_batch_column(
+			    b, event->fields[i].number, part->columns + (size_t)i * b->count)) {
 			free(part->columns); /* told by contents_read */
 			return 0;
 		}
@@ -235,7 +245,8 @@ static void put_away(struct cursor *c, const struct cursor_block *keep)
 	while (c->loaded_bytes > c->bytes_max) {
 		struct cursor_block *last = NULL;
 		for (size_t i = 0; i < c->count; i++)
-			if (c->blocks[i].rows && &c->blocks[i] != keep && (!last || is_before(last, &c->blocks[i])))
+			if (c->blocks[i].rows && &c->blocks[i] != keep &&
+				(!last || is_before(last, &c->blocks[i])))
 				last = &c->blocks[i];
 		if (!last)
 			return;
@@ -248,7 +259,8 @@ static int load(struct cursor *c, struct cursor_block *b)
 	const char *cause;
 	c->loads++;
 	b->rows = calloc(1, sizeof(*b->rows));
-	int error = b->rows ? report_block_find(&c->block, &c->report->source, b->offset, &cause) : -ENOMEM;
+	int error = b->rows ? report_block_find(&c->block, &c->report->source, b->offset, &cause)
+			    : -ENOMEM;
 	if (!error)
 		error = report_block_load(&c->block, &c->report->source, &cause);
 	if (!error)
@@ -274,7 +286,8 @@ static void top_update(struct cursor *c)
 		sift_down(c, 0);
 }
 
-static void row_get(const struct cursor_rows *rows, const struct row_ref *ref, struct event_row *ret_row)
+static void row_get(
+	const struct cursor_rows *rows, const struct row_ref *ref, struct event_row *ret_row)
 {
 	const struct part *part = &rows->parts[ref->part];
 	ret_row->event = part->event;

@@ -1,11 +1,14 @@
 /*
  * cursor.h - the events of a report in order of their start, over all threads and processes.
  *
- * Blocks lie in the order in which they were written, and a long call is written when it ends; so blocks overlap in time. The cursor knows of each
- * block the time of its next event, loads the blocks whose turn it is, and merges them. Loaded rows stay under CURSOR_BYTES_MAX: beyond it, the
- * block needed last is put away and loaded again when its time comes. Besides that it holds 40 bytes per block.
+ * Blocks lie in the order in which they were written, and a long call is written when it ends; so
+ * blocks overlap in time. The cursor knows of each block the time of its next event, loads the
+ * blocks whose turn it is, and merges them. Loaded rows stay under CURSOR_BYTES_MAX: beyond it, the
+ * block needed last is put away and loaded again when its time comes. Besides that it holds 40
+ * bytes per block.
  *
- *   cursor_init(); contents_read() with cursor_add_block() as visitor; cursor_start(); cursor_next() ...; cursor_release()
+ *   cursor_init(); contents_read() with cursor_add_block() as visitor; cursor_start();
+ * cursor_next() ...; cursor_release()
  *
  * One thread; allocates.
  */
@@ -23,7 +26,7 @@
 struct cursor_filter {
 	uint32_t pid, tid, kind;
 	uint64_t start_ns, end_ns; /* start_ns <= start of the event < end_ns */
-	const char *name;          /* shell pattern for the function; events without one are left out */
+	const char *name; /* shell pattern for the function; events without one are left out */
 };
 
 struct event_row {
@@ -47,12 +50,13 @@ struct cursor {
 	size_t count, capacity;
 	struct report_block block;
 	uint64_t loaded_bytes;
-	uint64_t loads;       /* how often a block was loaded, for tests and tuning */
-	uint64_t bytes_max;   /* CURSOR_BYTES_MAX; tests make it smaller */
-	uint8_t *name_known;  /* by string id: 0 not asked yet, 1 no, 2 yes */
+	uint64_t loads;      /* how often a block was loaded, for tests and tuning */
+	uint64_t bytes_max;  /* CURSOR_BYTES_MAX; tests make it smaller */
+	uint8_t *name_known; /* by string id: 0 not asked yet, 1 no, 2 yes */
 };
 
-void cursor_init(struct cursor *c, const struct report *report, struct contents *contents, const struct cursor_filter *filter);
+void cursor_init(struct cursor *c, const struct report *report, struct contents *contents,
+	const struct cursor_filter *filter);
 void cursor_release(struct cursor *c);
 
 /* Takes note of a block: 0 or -ENOMEM. */

@@ -74,10 +74,12 @@ static void select_kept(struct durations *d)
 		second = d->kept_count ? d->kept_count - 1 : 0;
 	if (first > second)
 		first = second;
-	finish(d, d->kept_count ? d->kept[first] : d->low, d->kept_count ? d->kept[second] : d->low);
+	finish(d, d->kept_count ? d->kept[first] : d->low,
+		d->kept_count ? d->kept[second] : d->low);
 }
 
-static void bucket_range(const struct durations *d, uint32_t bucket, uint64_t *ret_low, uint64_t *ret_high)
+static void bucket_range(
+	const struct durations *d, uint32_t bucket, uint64_t *ret_low, uint64_t *ret_high)
 {
 	if (d->mode == DURATIONS_DIVIDE) {
 		*ret_low = d->low + ((uint64_t)bucket << d->shift);
@@ -151,7 +153,8 @@ int durations_again(struct durations *d, uint64_t value)
 			d->middle[1] = value < d->middle[1] ? value : d->middle[1];
 	} else if (d->mode == DURATIONS_DIVIDE && value >= d->low && value <= d->high) {
 		d->buckets[(value - d->low) >> d->shift]++;
-	} else if (d->mode == DURATIONS_COLLECT && value >= d->low && value <= d->high && d->kept_count < DURATIONS_KEPT_MAX) {
+	} else if (d->mode == DURATIONS_COLLECT && value >= d->low && value <= d->high &&
+		d->kept_count < DURATIONS_KEPT_MAX) {
 		d->kept[d->kept_count++] = value;
 	}
 	return 0;
@@ -174,9 +177,11 @@ double durations_deviation(const struct durations *d)
 	if (d->count < 2 || d->overflow)
 		return 0;
 	long double n = d->count, spread;
-	if (!__builtin_mul_overflow(d->squares, (unsigned __int128)d->count, &a) && !__builtin_mul_overflow(d->total, d->total, &b))
+	if (!__builtin_mul_overflow(d->squares, (unsigned __int128)d->count, &a) &&
+		!__builtin_mul_overflow(d->total, d->total, &b))
 		spread = a > b ? (long double)(a - b) / n : 0;
 	else
-		spread = (long double)d->squares - (long double)d->total / n * (long double)d->total;
+		spread =
+			(long double)d->squares - (long double)d->total / n * (long double)d->total;
 	return spread > 0 ? (double)sqrtl(spread / (n - 1)) : 0;
 }

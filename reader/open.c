@@ -12,7 +12,8 @@
 #define FILE_HEADER_BYTES_MAX 4096u
 #define FILE_VERSION 7u
 
-/* A writer holds an exclusive lock while it works. A file system without locks counts as no writer. */
+/* A writer holds an exclusive lock while it works. A file system without locks counts as no writer.
+ */
 static bool is_being_written(int fd)
 {
 	if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
@@ -45,7 +46,8 @@ static int file_header_read(struct report *r, const char **ret_cause)
 		return error;
 	memcpy(&bytes, start + 4, 4);
 	bytes = le32toh(bytes);
-	if (memcmp(start, "NVR", 4) || bytes > sizeof(message) || bytes > r->source.size - sizeof(start))
+	if (memcmp(start, "NVR", 4) || bytes > sizeof(message) ||
+		bytes > r->source.size - sizeof(start))
 		return -EBADMSG;
 	error = source_read(&r->source, sizeof(start), message, bytes);
 	if (error)

@@ -63,7 +63,8 @@ static struct osrt_function *function_named(struct osrt_totals *t, const char *n
 			return t->functions[i];
 	if (!t->functions)
 		t->functions = calloc(OSRT_FUNCTIONS_MAX, sizeof(*t->functions));
-	struct osrt_function *f = t->functions && t->count < OSRT_FUNCTIONS_MAX ? calloc(1, sizeof(*f)) : NULL;
+	struct osrt_function *f =
+		t->functions && t->count < OSRT_FUNCTIONS_MAX ? calloc(1, sizeof(*f)) : NULL;
 	if (!f)
 		return NULL;
 	f->name = strdup(name);
@@ -102,7 +103,8 @@ static inline struct osrt_function *function_of(struct reading *r, uint32_t id)
 	return r->again ? NULL : function_new_id(r, id);
 }
 
-static int64_t *column(struct osrt_totals *t, const struct event_batch *b, uint32_t place, uint32_t field)
+static int64_t *column(
+	struct osrt_totals *t, const struct event_batch *b, uint32_t place, uint32_t field)
 {
 	if (!t->columns)
 		t->columns = malloc(4 * BATCH_ROWS_MAX * sizeof(*t->columns));
@@ -146,7 +148,8 @@ static int take_call(struct reading *r, struct osrt_function *f, int64_t duratio
 		f->unfinished += !r->again;
 		return 0;
 	}
-	return r->again ? durations_again(&f->calls, (uint64_t)duration) : durations_add(&f->calls, (uint64_t)duration);
+	return r->again ? durations_again(&f->calls, (uint64_t)duration)
+			: durations_add(&f->calls, (uint64_t)duration);
 }
 
 static int take_calls(struct reading *r, struct walk *walk, const struct event_batch *b)
@@ -201,7 +204,8 @@ static int pass_again(struct reading *r, const struct report *report)
 	while ((error = walk_next(&walk)) > 0) {
 		error = visit_block(r, &walk.block);
 		while (!error && walk.block.own && report_block_entry(&walk.block, &e, &cause) > 0)
-			if (e.kind == ENTRY_BATCH && !event_batch_parse(&b, e.inner, e.inner_end, &cause))
+			if (e.kind == ENTRY_BATCH &&
+				!event_batch_parse(&b, e.inner, e.inner_end, &cause))
 				error = visit_batch(r, &walk, &b);
 		if (error)
 			break;
@@ -231,13 +235,15 @@ static int medians_find(struct reading *r, const struct report *report)
 
 static int compare_totals(const void *a, const void *b)
 {
-	const struct osrt_function *x = *(struct osrt_function *const *)a, *y = *(struct osrt_function *const *)b;
+	const struct osrt_function *x = *(struct osrt_function *const *)a,
+				   *y = *(struct osrt_function *const *)b;
 	if (x->calls.total != y->calls.total)
 		return x->calls.total < y->calls.total ? 1 : -1;
 	return strcmp(x->name, y->name);
 }
 
-int osrt_totals_read(struct osrt_totals *t, struct contents *c, const struct report *r, const struct contents_visitor *visitor)
+int osrt_totals_read(struct osrt_totals *t, struct contents *c, const struct report *r,
+	const struct contents_visitor *visitor)
 {
 	struct reading reading = {.t = t, .c = c, .visitor = visitor};
 	const struct contents_visitor first = {&reading, visit_block, visit_batch, visit_problem};

@@ -77,9 +77,11 @@ struct process *process_get(struct process_list *l, uint32_t id)
 }
 
 /* Copies by way of the wire; `first` before `second` in one stream is how protobuf merges. */
-static void *merged(const ProtobufCMessage *first, const ProtobufCMessage *second, const ProtobufCMessageDescriptor *type)
+static void *merged(const ProtobufCMessage *first, const ProtobufCMessage *second,
+	const ProtobufCMessageDescriptor *type)
 {
-	size_t a = first ? protobuf_c_message_get_packed_size(first) : 0, b = protobuf_c_message_get_packed_size(second);
+	size_t a = first ? protobuf_c_message_get_packed_size(first) : 0,
+	       b = protobuf_c_message_get_packed_size(second);
 	uint8_t *bytes = malloc(a + b + 1);
 	if (!bytes)
 		return NULL;

@@ -1,7 +1,9 @@
 /*
- * processes.h - what a report says of its processes: identity and end, merged by id, and the receipt of each.
+ * processes.h - what a report says of its processes: identity and end, merged by id, and the
+ * receipt of each.
  *
- * process_list_init/release; everything in it is the list's own. One thread; allocates. Memory follows the number of processes.
+ * process_list_init/release; everything in it is the list's own. One thread; allocates. Memory
+ * follows the number of processes.
  */
 #ifndef READER_PROCESSES_H
 #define READER_PROCESSES_H
@@ -14,11 +16,12 @@
 
 struct process {
 	uint32_t id;
-	Libtrace__Process *facts;   /* never NULL; fields merged, last wins */
-	Libtrace__Receipt *receipt; /* NULL = none in the file */
-	uint64_t events[SCHEMA_KINDS];   /* rows found in the file, by kind; index 0: kinds that this version does not know */
-	uint64_t gap_dropped;            /* events missing, by GAP rows */
-	uint64_t summarized;             /* calls in SUMMARY rows */
+	Libtrace__Process *facts;      /* never NULL; fields merged, last wins */
+	Libtrace__Receipt *receipt;    /* NULL = none in the file */
+	uint64_t events[SCHEMA_KINDS]; /* rows found in the file, by kind; index 0: kinds that this
+					  version does not know */
+	uint64_t gap_dropped;          /* events missing, by GAP rows */
+	uint64_t summarized;           /* calls in SUMMARY rows */
 };
 
 struct process_list {

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#define FIELD(event_id, number, id, column, kind, encoding, title) {KIND_##event_id, number, column, FIELD_KIND_##kind, title},
+#define FIELD(event_id, number, id, column, kind, encoding, title) \
+	{KIND_##event_id, number, column, FIELD_KIND_##kind, title},
 static const struct schema_field fields[] = {
 #include "common/schema/events.def"
 };

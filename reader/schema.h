@@ -61,7 +61,8 @@ const char *schema_drop(uint64_t number);
 const char *schema_verdict(uint64_t number);
 const char *schema_how(uint64_t number);
 
-/* The name that a column of this kind has for the value, or NULL: reasons, verdicts, ways a child began. */
+/* The name that a column of this kind has for the value, or NULL: reasons, verdicts, ways a child
+ * began. */
 const char *schema_value_name(const struct schema_field *field, int64_t value);
 
 #endif

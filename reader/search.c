@@ -11,8 +11,8 @@
 #define HEADER_FIELDS_MAX 64u
 
 /*
- * Do the fields of a block header, extension included, fill exactly these bytes? Cheap enough to ask at every byte of a file: the field
- * numbers in use are few, so random bytes fail at once.
+ * Do the fields of a block header, extension included, fill exactly these bytes? Cheap enough to
+ * ask at every byte of a file: the field numbers in use are few, so random bytes fail at once.
  */
 static bool header_is_likely(const uint8_t *p, const uint8_t *end)
 {
@@ -21,7 +21,8 @@ static bool header_is_likely(const uint8_t *p, const uint8_t *end)
 		uint64_t tag, n;
 		p = varint_get(p, end, &tag);
 		uint64_t field = tag >> 3;
-		if (!p || fields == HEADER_FIELDS_MAX || !((field >= 1 && field <= 7) || field == 1000))
+		if (!p || fields == HEADER_FIELDS_MAX ||
+			!((field >= 1 && field <= 7) || field == 1000))
 			return false;
 		bool bytes = field == 3 || field == 4 || field == 6 || field == 1000;
 		if ((tag & 7) != (bytes ? WIRE_BYTES : WIRE_VARINT))
@@ -41,9 +42,10 @@ static uint64_t spend(uint64_t *budget, uint64_t bytes)
 	return *budget;
 }
 
-/* 1 = a sound block begins at `offset`; 0 = no; negative errno. `head` is what the window holds from there on. */
-static int try_offset(struct report_block *b, const struct source *s, uint64_t offset, const uint8_t *head, size_t head_bytes,
-		      uint64_t sequence, uint64_t *budget)
+/* 1 = a sound block begins at `offset`; 0 = no; negative errno. `head` is what the window holds
+ * from there on. */
+static int try_offset(struct report_block *b, const struct source *s, uint64_t offset,
+	const uint8_t *head, size_t head_bytes, uint64_t sequence, uint64_t *budget)
 {
 	uint32_t bytes;
 	const char *cause;
@@ -66,13 +68,14 @@ static int try_offset(struct report_block *b, const struct source *s, uint64_t o
 	return error == -EBADMSG ? 0 : error ? error : 1;
 }
 
-int report_block_search(struct report_block *b, const struct source *s, uint64_t from, uint64_t sequence, uint64_t *budget,
-			uint64_t *ret_offset)
+int report_block_search(struct report_block *b, const struct source *s, uint64_t from,
+	uint64_t sequence, uint64_t *budget, uint64_t *ret_offset)
 {
 	uint8_t *window = malloc(WINDOW_BYTES);
 	int result = window ? 0 : -ENOMEM;
 	while (!result && s->size > from && s->size - from >= 8 && *budget) {
-		size_t bytes = s->size - from < WINDOW_BYTES ? (size_t)(s->size - from) : WINDOW_BYTES;
+		size_t bytes =
+			s->size - from < WINDOW_BYTES ? (size_t)(s->size - from) : WINDOW_BYTES;
 		result = source_read(s, from, window, bytes);
 		spend(budget, bytes);
 		size_t at = 0;
@@ -81,7 +84,8 @@ int report_block_search(struct report_block *b, const struct source *s, uint64_t
 			uint8_t first = window[at + 4];
 			if ((first < 0x08 || first > 0x3f) && first != 0xc2)
 				continue;
-			result = try_offset(b, s, from + at, window + at, bytes - at, sequence, budget);
+			result = try_offset(
+				b, s, from + at, window + at, bytes - at, sequence, budget);
 			*ret_offset = from + at;
 		}
 		from += at;

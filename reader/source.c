@@ -55,7 +55,8 @@ int source_read(const struct source *s, uint64_t offset, void *buffer, size_t by
 		return 0;
 	}
 	for (size_t done = 0; done < bytes;) {
-		ssize_t n = pread(s->fd, (char *)buffer + done, bytes - done, (off_t)(offset + done));
+		ssize_t n =
+			pread(s->fd, (char *)buffer + done, bytes - done, (off_t)(offset + done));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)

@@ -1,8 +1,10 @@
 /*
- * source.h - the bytes of a report: a regular file read by position, or a piece of memory (tests, fuzzing).
+ * source.h - the bytes of a report: a regular file read by position, or a piece of memory (tests,
+ * fuzzing).
  *
- * The size is taken once, at open: what a writer appends later is not seen, and a file that shrinks meanwhile gives -EIO instead of a
- * signal, as a mapping would. Thread-safe for reading; may block on the disk; allocates nothing.
+ * The size is taken once, at open: what a writer appends later is not seen, and a file that shrinks
+ * meanwhile gives -EIO instead of a signal, as a mapping would. Thread-safe for reading; may block
+ * on the disk; allocates nothing.
  */
 #ifndef READER_SOURCE_H
 #define READER_SOURCE_H
@@ -26,7 +28,8 @@ void source_close(struct source *s);
 /* Takes the size anew, after a writer has ended. */
 int source_refresh(struct source *s);
 
-/* Reads exactly `bytes` at `offset`. 0, -EIO when the file is shorter than its size was, or another negative errno. */
+/* Reads exactly `bytes` at `offset`. 0, -EIO when the file is shorter than its size was, or another
+ * negative errno. */
 int source_read(const struct source *s, uint64_t offset, void *buffer, size_t bytes);
 
 #endif

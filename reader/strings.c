@@ -86,7 +86,8 @@ int string_table_add(struct string_table *t, const Libtrace__Strings *strings)
 		const char *text = text_store(t, strings->texts[i].data, strings->texts[i].len);
 		if (!text)
 			return -ENOMEM;
-		*slot = (struct string_slot){strings->ids[i], {text, (uint32_t)strings->texts[i].len}};
+		*slot = (struct string_slot){
+			strings->ids[i], {text, (uint32_t)strings->texts[i].len}};
 		t->count++;
 	}
 	return 0;

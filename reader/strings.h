@@ -1,8 +1,9 @@
 /*
  * strings.h - the texts of a report by their id.
  *
- * Holds every distinct text of the report that was added: the one part of a reader whose memory follows the report, since any event may name
- * any text. string_table_init/release; texts stay valid until release. One thread; allocates.
+ * Holds every distinct text of the report that was added: the one part of a reader whose memory
+ * follows the report, since any event may name any text. string_table_init/release; texts stay
+ * valid until release. One thread; allocates.
  */
 #ifndef READER_STRINGS_H
 #define READER_STRINGS_H

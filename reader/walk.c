@@ -3,7 +3,8 @@
 
 #include "reader/open.h"
 
-/* A search looks at the bytes behind the damage once, and at some of them again where they look like a block. */
+/* A search looks at the bytes behind the damage once, and at some of them again where they look
+ * like a block. */
 #define SEARCH_BYTES_PER_BYTE 4u
 #define SEARCH_BYTES_LEAST (16u << 20)
 
@@ -30,7 +31,8 @@ static bool is_unused_space(const struct source *s, uint64_t offset)
 {
 	uint8_t bytes[4096];
 	for (; offset < s->size; offset += sizeof(bytes)) {
-		size_t n = s->size - offset < sizeof(bytes) ? (size_t)(s->size - offset) : sizeof(bytes);
+		size_t n = s->size - offset < sizeof(bytes) ? (size_t)(s->size - offset)
+							    : sizeof(bytes);
 		if (source_read(s, offset, bytes, n))
 			return false;
 		for (size_t i = 0; i < n; i++)
@@ -58,12 +60,14 @@ static void damage(struct walk *w, uint64_t from, uint64_t to, const char *cause
 	char text[160];
 	w->tally.bad_blocks++;
 	w->tally.skipped_bytes += to - from;
-	snprintf(text, sizeof(text), "%s (%llu bytes skipped)", cause, (unsigned long long)(to - from));
+	snprintf(text, sizeof(text), "%s (%llu bytes skipped)", cause,
+		(unsigned long long)(to - from));
 	walk_problem(w, from, text);
 	w->offset = to;
 }
 
-/* The block at w->offset is bad: puts w->offset where reading can go on. `sizes_hold`: its header could be read. */
+/* The block at w->offset is bad: puts w->offset where reading can go on. `sizes_hold`: its header
+ * could be read. */
 static int go_on_behind(struct walk *w, bool sizes_hold, bool cut_off, const char *cause)
 {
 	const struct source *s = &w->report->source;
@@ -77,7 +81,8 @@ static int go_on_behind(struct walk *w, bool sizes_hold, bool cut_off, const cha
 			return 0;
 		}
 	}
-	int found = report_block_search(&w->block, s, from + 1, w->is_ours ? w->next_sequence : 0, &w->budget, &next);
+	int found = report_block_search(
+		&w->block, s, from + 1, w->is_ours ? w->next_sequence : 0, &w->budget, &next);
 	if (found < 0)
 		return found;
 	if (found || !(cut_off || is_unused_space(s, from))) {
@@ -98,8 +103,8 @@ static void check_sequence(struct walk *w)
 	} else if (own->sequence > w->next_sequence) {
 		uint64_t missing = own->sequence - w->next_sequence;
 		w->tally.missing_blocks += missing;
-		snprintf(text, sizeof(text), "%llu blocks are missing before block %llu", (unsigned long long)missing,
-			 (unsigned long long)own->sequence);
+		snprintf(text, sizeof(text), "%llu blocks are missing before block %llu",
+			(unsigned long long)missing, (unsigned long long)own->sequence);
 		walk_problem(w, w->block.offset, text);
 	}
 	w->is_ours = true;
@@ -119,7 +124,8 @@ static void account(struct walk *w)
 	} else {
 		w->tally.foreign_blocks++;
 		if (w->is_ours)
-			walk_problem(w, b->offset, "block without the extension that all blocks of this file have");
+			walk_problem(w, b->offset,
+				"block without the extension that all blocks of this file have");
 	}
 	w->offset = b->end;
 }

@@ -1,5 +1,6 @@
 /*
- * check.c - `trace check`: every block by the rules of docs/FORMAT.md, every column decoded, every sum compared.
+ * check.c - `trace check`: every block by the rules of docs/FORMAT.md, every column decoded, every
+ * sum compared.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -34,7 +35,9 @@ static void block_end(struct check *k)
 		problem(k, k->told.offset, "number of events in a block header is wrong");
 	if (k->dropped != k->told.dropped)
 		problem(k, k->told.offset, "number of missing events in a block header is wrong");
-	if (k->first_ns != UINT64_MAX && (!k->told.has_times || k->first_ns < k->told.first_ns || k->last_ns > k->told.last_ns))
+	if (k->first_ns != UINT64_MAX &&
+		(!k->told.has_times || k->first_ns < k->told.first_ns ||
+			k->last_ns > k->told.last_ns))
 		problem(k, k->told.offset, "event outside the times of its block header");
 	k->told.any = false;
 }
@@ -71,7 +74,8 @@ static int check_block(void *user, const struct report_block *b)
 	return 0;
 }
 
-static bool decode(struct check *k, struct walk *walk, const struct event_batch *b, uint32_t field, int64_t *values)
+static bool decode(struct check *k, struct walk *walk, const struct event_batch *b, uint32_t field,
+	int64_t *values)
 {
 	if (!event_batch_column(b, field, values))
 		return true;
@@ -79,10 +83,12 @@ static bool decode(struct check *k, struct walk *walk, const struct event_batch 
 	return false;
 }
 
-static void note_times(struct check *k, const int64_t *start, const int64_t *duration, uint32_t count)
+static void note_times(
+	struct check *k, const int64_t *start, const int64_t *duration, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t first = (uint64_t)start[i], last = first + (duration ? (uint64_t)duration[i] : 0);
+		uint64_t first = (uint64_t)start[i],
+			 last = first + (duration ? (uint64_t)duration[i] : 0);
 		k->first_ns = first < k->first_ns ? first : k->first_ns;
 		k->last_ns = last > k->last_ns ? last : k->last_ns;
 	}
@@ -126,20 +132,27 @@ static int verdict(struct check *k, const struct contents *c)
 			rows += p->events[kind];
 		if (p->receipt && p->receipt->has_written && p->receipt->written != rows) {
 			char text[160];
-			snprintf(text, sizeof(text), "receipt of process %u tells %" PRIu64 " events, the file has %" PRIu64, p->facts->pid,
-				 p->receipt->written, rows);
+			snprintf(text, sizeof(text),
+				"receipt of process %u tells %" PRIu64
+				" events, the file has %" PRIu64,
+				p->facts->pid, p->receipt->written, rows);
 			problem(k, 0, text);
 		}
 	}
 	if (t->torn_bytes)
-		cli_error("'%s': torn tail: the last block is cut off (%" PRIu64 " bytes) at offset %" PRIu64, k->r.path, t->torn_bytes,
-			  k->r.report.source.size - t->torn_bytes);
+		cli_error("'%s': torn tail: the last block is cut off (%" PRIu64
+			  " bytes) at offset %" PRIu64,
+			k->r.path, t->torn_bytes, k->r.report.source.size - t->torn_bytes);
 	if (t->foreign_blocks == t->blocks && !k->r.problems && !t->torn_bytes)
-		printf("%s: %" PRIu64 " blocks, %" PRIu64 " results, %" PRIu64 " sources; no data of libtrace: checked for its container only\n",
-		       k->r.path, t->blocks, t->results, t->sources);
+		printf("%s: %" PRIu64 " blocks, %" PRIu64 " results, %" PRIu64
+		       " sources; no data of libtrace: checked for its container only\n",
+			k->r.path, t->blocks, t->results, t->sources);
 	else
-		printf("%s: %" PRIu64 " blocks, %" PRIu64 " events: %s\n", k->r.path, t->blocks, c->events_total,
-		       k->r.problems ? "damaged" : t->torn_bytes ? "torn tail" : "sound");
+		printf("%s: %" PRIu64 " blocks, %" PRIu64 " events: %s\n", k->r.path, t->blocks,
+			c->events_total,
+			k->r.problems           ? "damaged"
+				: t->torn_bytes ? "torn tail"
+						: "sound");
 	return k->r.problems || t->torn_bytes ? STATUS_DAMAGED : STATUS_OK;
 }
 

@@ -99,7 +99,8 @@ int cli_finish(FILE *out, const char *name)
 	errno = 0;
 	if (fflush(out) || failed || ferror(out)) {
 		if (errno != EPIPE)
-			cli_error("cannot write '%s': %s", name, errno ? strerror(errno) : "write error");
+			cli_error("cannot write '%s': %s", name,
+				errno ? strerror(errno) : "write error");
 		return STATUS_FAILED;
 	}
 	return STATUS_OK;

@@ -1,5 +1,5 @@
 /*
- * cli.h - what the commands share: messages, opening a report with its problems told, output that notices a full disk.
+ * cli.h - what the commands share: messages, opening a report and telling its problems, output.
  *
  * One thread. Messages go to stderr as one line `trace: ...`.
  */
@@ -15,6 +15,7 @@
 
 enum exit_status { STATUS_OK = 0, STATUS_DAMAGED = 1, STATUS_FAILED = 2 };
 
+/* The commands; each returns an exit status. */
 #define COMMAND(name, arguments, title, text) int command_##name(const struct options *o);
 #include "reader/cli/options.def"
 
@@ -26,7 +27,7 @@ struct cli_report {
 	struct report report;
 	const char *path;
 	uint64_t problems;
-	uint64_t done_bytes;  /* of this pass, for the progress line */
+	uint64_t done_bytes; /* of this pass, for the progress line */
 	uint64_t next_shown;
 	bool quiet;
 };
@@ -43,7 +44,8 @@ void cli_progress_end(const struct cli_report *r);
 /* Prints the message of a pass that ended by `error`. Returns STATUS_FAILED. */
 int cli_failed(const struct cli_report *r, int error);
 
-/* Flushes and checks. Returns 0, or STATUS_FAILED after a message (silent when the reader of a pipe has gone). */
+/* Flushes and checks. Returns 0, or STATUS_FAILED after a message (silent when the reader of a pipe
+ * has gone). */
 int cli_finish(FILE *out, const char *name);
 
 #endif

@@ -33,8 +33,10 @@ int command_dump(const struct options *o)
 	const char *file = option_file(o);
 	if (!file || filter_fill(&filter, o) || cli_open(&r, file, o->value[OPT_dump_no_wait]))
 		return STATUS_FAILED;
-	int error = events_print(stdout, &r.report, &visitor, &filter, o->value[OPT_dump_json], o->value[OPT_dump_absolute]);
-	int status = error && error != -EPIPE ? cli_failed(&r, error) : cli_finish(stdout, "standard output");
+	int error = events_print(stdout, &r.report, &visitor, &filter, o->value[OPT_dump_json],
+		o->value[OPT_dump_absolute]);
+	int status = error && error != -EPIPE ? cli_failed(&r, error)
+					      : cli_finish(stdout, "standard output");
 	if (!status && r.problems)
 		status = STATUS_DAMAGED;
 	cli_close(&r);

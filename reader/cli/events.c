@@ -10,7 +10,8 @@
 static const struct {
 	uint64_t flag;
 	const char *name;
-} flags[] = {{RECORD_ABANDONED, "abandoned"}, {RECORD_NESTED, "nested"}, {RECORD_UNFINISHED, "unfinished"}};
+} flags[] = {{RECORD_ABANDONED, "abandoned"}, {RECORD_NESTED, "nested"},
+	{RECORD_UNFINISHED, "unfinished"}};
 
 /* "a,b", or with quotes: "a","b" */
 static void print_flags(FILE *out, uint64_t value, const char *quote)
@@ -23,7 +24,8 @@ static void print_flags(FILE *out, uint64_t value, const char *quote)
 		}
 }
 
-static void print_value_text(FILE *out, const struct contents *c, const struct schema_field *field, int64_t value)
+static void print_value_text(
+	FILE *out, const struct contents *c, const struct schema_field *field, int64_t value)
 {
 	const char *name = schema_value_name(field, value);
 	struct string_ref text;
@@ -59,11 +61,13 @@ static void print_value_text(FILE *out, const struct contents *c, const struct s
 
 static bool is_left_out(const struct schema_field *field, int64_t value)
 {
-	bool may = field->kind == FIELD_KIND_ERRNO || field->kind == FIELD_KIND_FLAGS || !strcmp(field->column, "holder_tid");
+	bool may = field->kind == FIELD_KIND_ERRNO || field->kind == FIELD_KIND_FLAGS ||
+		!strcmp(field->column, "holder_tid");
 	return may && !value;
 }
 
-void event_print_text(FILE *out, const struct contents *c, const struct event_row *row, uint64_t origin_ns)
+void event_print_text(
+	FILE *out, const struct contents *c, const struct event_row *row, uint64_t origin_ns)
 {
 	print_i64(out, (int64_t)((uint64_t)row->values[0] - origin_ns));
 	putc_unlocked(' ', out);
@@ -84,7 +88,8 @@ void event_print_text(FILE *out, const struct contents *c, const struct event_ro
 	putc_unlocked('\n', out);
 }
 
-static void print_value_json(FILE *out, const struct contents *c, const struct schema_field *field, int64_t value)
+static void print_value_json(
+	FILE *out, const struct contents *c, const struct schema_field *field, int64_t value)
 {
 	struct string_ref text;
 	if (field->kind == FIELD_KIND_FUNCTION) {
@@ -103,7 +108,8 @@ static void print_value_json(FILE *out, const struct contents *c, const struct s
 	}
 }
 
-void event_print_json(FILE *out, const struct contents *c, const struct event_row *row, uint64_t origin_ns)
+void event_print_json(
+	FILE *out, const struct contents *c, const struct event_row *row, uint64_t origin_ns)
 {
 	fputs_unlocked("{\"kind\":\"", out);
 	fputs_unlocked(row->event->name, out);
@@ -119,7 +125,9 @@ void event_print_json(FILE *out, const struct contents *c, const struct event_ro
 		fputs_unlocked(",\"", out);
 		fputs_unlocked(field->column, out);
 		fputs_unlocked("\":", out);
-		print_value_json(out, c, field, field->kind == FIELD_KIND_TIME ? (int64_t)((uint64_t)value - origin_ns) : value);
+		print_value_json(out, c, field,
+			field->kind == FIELD_KIND_TIME ? (int64_t)((uint64_t)value - origin_ns)
+						       : value);
 	}
 	fputs_unlocked("}\n", out);
 }
@@ -143,7 +151,8 @@ static void visit_problem(void *user, uint64_t offset, const char *cause)
 		l->visitor->problem(l->visitor->user, offset, cause);
 }
 
-static int print_all(FILE *out, struct listing *l, struct contents *c, bool json, uint64_t origin_ns)
+static int print_all(
+	FILE *out, struct listing *l, struct contents *c, bool json, uint64_t origin_ns)
 {
 	struct event_row row;
 	int error;
@@ -159,8 +168,8 @@ static int print_all(FILE *out, struct listing *l, struct contents *c, bool json
 	return error;
 }
 
-int events_print(FILE *out, const struct report *report, const struct contents_visitor *visitor, const struct cursor_filter *filter,
-		 bool json, bool absolute)
+int events_print(FILE *out, const struct report *report, const struct contents_visitor *visitor,
+	const struct cursor_filter *filter, bool json, bool absolute)
 {
 	struct contents c;
 	struct listing l = {.visitor = visitor};
@@ -168,7 +177,8 @@ int events_print(FILE *out, const struct report *report, const struct contents_v
 	const struct contents_visitor index = {&l, visit_block, NULL, visit_problem};
 	contents_init(&c);
 	cursor_init(&l.cursor, report, &c, &raw);
-	/* The origin is known only after the pass, so all blocks are noted, and the times of the filter set behind it. */
+	/* The origin is known only after the pass, so all blocks are noted, and the times of the
+	 * filter set behind it. */
 	l.cursor.filter.start_ns = 0;
 	l.cursor.filter.end_ns = UINT64_MAX;
 	int error = contents_read(&c, report, &index);

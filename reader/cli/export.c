@@ -17,7 +17,8 @@ static char *default_name(const char *file, const char *suffix)
 {
 	char *name = NULL;
 	const char *slash = strrchr(file, '/'), *dot = strrchr(slash ? slash : file, '.');
-	int stem = (int)(dot && dot != file && dot[-1] != '/' ? (size_t)(dot - file) : strlen(file));
+	int stem =
+		(int)(dot && dot != file && dot[-1] != '/' ? (size_t)(dot - file) : strlen(file));
 	return asprintf(&name, "%.*s.%s", stem, file, suffix) < 0 ? NULL : name;
 }
 
@@ -68,7 +69,8 @@ int command_export(const struct options *o)
 		return STATUS_FAILED;
 	char *made = name ? NULL : default_name(file, "json");
 	name = name ? name : made;
-	int status = name ? export_to(&r, name, option_is(o, OPT_export_force_overwrite, "true")) : STATUS_FAILED;
+	int status = name ? export_to(&r, name, option_is(o, OPT_export_force_overwrite, "true"))
+			  : STATUS_FAILED;
 	free(made);
 	cli_close(&r);
 	return status;

@@ -21,7 +21,8 @@ static const struct variable variables[] = {
 };
 #define VARIABLES (sizeof(variables) / sizeof(variables[0]))
 
-/* Words of `text` from column `column` on, broken at WIDTH; lines after the first begin at `indent`. */
+/* Words of `text` from column `column` on, broken at WIDTH; lines after the first begin at
+ * `indent`. */
 static void wrap(FILE *out, const char *text, size_t column, size_t indent)
 {
 	while (*text) {
@@ -65,7 +66,8 @@ static void option_name(const struct option_row *row, char *ret_name, size_t byt
 	char letter[8] = "    ";
 	if (row->letter)
 		snprintf(letter, sizeof(letter), "-%c, ", row->letter);
-	snprintf(ret_name, bytes, "%s--%s%s%s", letter, row->name, row->argument ? " " : "", row->argument ? row->argument : "");
+	snprintf(ret_name, bytes, "%s--%s%s%s", letter, row->name, row->argument ? " " : "",
+		row->argument ? row->argument : "");
 }
 
 static bool has_words(const struct option_row *row)
@@ -85,8 +87,10 @@ void help_command(FILE *out, enum command_id command)
 		if (row->command != command)
 			continue;
 		option_name(row, name, sizeof(name));
-		snprintf(text, sizeof(text), "%s%s%s%s%s%s", row->meaning, has_words(row) ? ": " : "", has_words(row) ? row->choices : "",
-			 row->variable ? " (" : "", row->variable ? row->variable : "", row->variable ? ")" : "");
+		snprintf(text, sizeof(text), "%s%s%s%s%s%s%s", row->meaning,
+			has_words(row) ? " [" : "", has_words(row) ? row->choices : "",
+			has_words(row) ? "]" : "", row->variable ? " (" : "",
+			row->variable ? row->variable : "", row->variable ? ")" : "");
 		entry(out, name, text);
 	}
 	entry(out, "-h, --help", "print this");
@@ -97,12 +101,14 @@ static void help_variables(FILE *out)
 	char text[1024];
 	for (size_t i = 0; i < VARIABLES; i++) {
 		const struct variable *v = &variables[i];
-		snprintf(text, sizeof(text), "%s%s%s%s", v->meaning, *v->otherwise ? " [" : "", v->otherwise, *v->otherwise ? "]" : "");
+		snprintf(text, sizeof(text), "%s%s%s%s", v->meaning, *v->otherwise ? " [" : "",
+			v->otherwise, *v->otherwise ? "]" : "");
 		entry(out, v->name, text);
 	}
 }
 
-/* Text of a manual page: a point or quote at the start of a line, and backslashes, mean something to roff. */
+/* Text of a manual page: a point or quote at the start of a line, and backslashes, mean something
+ * to roff. */
 static void roff(FILE *out, const char *text)
 {
 	if (*text == '.' || *text == '\'')
@@ -114,26 +120,30 @@ static void roff(FILE *out, const char *text)
 
 static void man_option(FILE *out, const struct option_row *row)
 {
-	fputs(".TP\n.B ", out);
+	fputs(".TP\n", out);
 	if (row->letter)
-		fprintf(out, "\\-%c\", \"", row->letter);
-	fprintf(out, "\\-\\-");
+		fprintf(out, "\\fB\\-%c\\fR, ", row->letter);
+	fputs("\\fB\\-\\-", out);
 	for (const char *s = row->name; *s; s++)
 		fputs(*s == '-' ? "\\-" : (const char[]){*s, 0}, out);
-	fprintf(out, "%s%s\n", row->argument ? " " : "", row->argument ? row->argument : "");
+	fprintf(out, "\\fR %s%s%s\n", row->argument ? "\\fI" : "",
+		row->argument ? row->argument : "", row->argument ? "\\fR" : "");
 	roff(out, row->meaning);
 	if (has_words(row)) {
 		fputs("One of: ", out);
 		roff(out, row->choices);
 	}
 	if (row->variable)
-		fprintf(out, "Sets %s.\n", row->variable);
+		fprintf(out, ".br\nSets %s.\n", row->variable);
 }
 
 static void help_man(FILE *out)
 {
-	fputs(".TH TRACE 1 \"\" \"libtrace\" \"User Commands\"\n.SH NAME\ntrace \\- record what a program does and read the reports\n"
-	      ".SH SYNOPSIS\n.B trace\n.I command\n.RI [ option ...]\n.RI [ argument ...]\n.SH COMMANDS\n", out);
+	fputs(".TH TRACE 1 \"\" \"libtrace\" \"User Commands\"\n.SH NAME\ntrace \\- record what a "
+	      "program does and read the reports\n"
+	      ".SH SYNOPSIS\n.B trace\n.I command\n.RI [ option ...]\n.RI [ argument ...]\n.SH "
+	      "COMMANDS\n",
+		out);
 	for (uint32_t i = 0; i < COMMANDS; i++) {
 		fprintf(out, ".SS trace %s ", command_rows[i].name);
 		roff(out, command_rows[i].arguments);
@@ -151,8 +161,10 @@ static void help_man(FILE *out)
 			roff(out, variables[i].otherwise);
 		}
 	}
-	fputs(".SH EXIT STATUS\n0: done; 1: the report is damaged or incomplete; 2: wrong usage, or a file cannot be read or written. "
-	      ".BR \"trace run\" :\nthat of the program.\n", out);
+	fputs(".SH EXIT STATUS\n0: done; 1: the report is damaged or incomplete; 2: wrong usage, "
+	      "or a file cannot be read or written. "
+	      ".BR \"trace run\" :\nthat of the program.\n",
+		out);
 }
 
 static void completion_words(FILE *out, uint32_t command)
@@ -172,8 +184,10 @@ static void completion_words(FILE *out, uint32_t command)
 static void help_completion(FILE *out)
 {
 	fputs("# bash completion of trace; made by `trace help --completion bash`\n_trace()\n{\n"
-	      "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=\n\tCOMPREPLY=()\n"
-	      "\tif [ \"$COMP_CWORD\" = 1 ]; then\n\t\tCOMPREPLY=($(compgen -W '--help --version", out);
+	      "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} "
+	      "words=\n\tCOMPREPLY=()\n"
+	      "\tif [ \"$COMP_CWORD\" = 1 ]; then\n\t\tCOMPREPLY=($(compgen -W '--help --version",
+		out);
 	for (uint32_t i = 0; i < COMMANDS; i++)
 		fprintf(out, " %s", command_rows[i].name);
 	fputs("' -- \"$word\"))\n\t\treturn\n\tfi\n\tcase \"${COMP_WORDS[1]} $before\" in\n", out);
@@ -184,13 +198,16 @@ static void help_completion(FILE *out)
 		fprintf(out, "\t'%s --%s'", command_rows[row->command].name, row->name);
 		if (row->letter)
 			fprintf(out, "|'%s -%c'", command_rows[row->command].name, row->letter);
-		fprintf(out, ") COMPREPLY=($(compgen -W '%s' -- \"$word\")); return ;;\n", row->choices);
+		fprintf(out, ") COMPREPLY=($(compgen -W '%s' -- \"$word\")); return ;;\n",
+			row->choices);
 	}
 	fputs("\tesac\n\tcase ${COMP_WORDS[1]} in\n", out);
 	for (uint32_t i = 0; i < COMMANDS; i++)
 		completion_words(out, i);
-	fputs("\tesac\n\tcase $word in -*|'') COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;; esac\n}\n"
-	      "complete -o default -F _trace trace\n", out);
+	fputs("\tesac\n\tcase $word in -*|'') COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;; "
+	      "esac\n}\n"
+	      "complete -o default -F _trace trace\n",
+		out);
 }
 
 int command_help(const struct options *o)

@@ -38,11 +38,13 @@ int home_find(struct home *h)
 	if (folder && *folder) {
 		if (folder_fill(h, folder))
 			return 0;
-		cli_error("LIBTRACE_HOME '%s' does not hold libtrace.so and libtrace-writer", folder);
+		cli_error(
+			"LIBTRACE_HOME '%s' does not hold libtrace.so and libtrace-writer", folder);
 		return -ENOENT;
 	}
 	if (beside_program(h))
 		return 0;
-	cli_error("libtrace.so and libtrace-writer are not in ../lib/libtrace beside trace; set LIBTRACE_HOME");
+	cli_error("libtrace.so and libtrace-writer are not in ../lib/libtrace beside trace; set "
+		  "LIBTRACE_HOME");
 	return -ENOENT;
 }

@@ -13,7 +13,8 @@ struct home {
 	char writer[PATH_MAX];
 };
 
-/* LIBTRACE_HOME, else ../lib/libtrace beside the folder of this program. 0, or -ENOENT after a message. */
+/* LIBTRACE_HOME, else ../lib/libtrace beside the folder of this program. 0, or -ENOENT after a
+ * message. */
 int home_find(struct home *h);
 
 #endif

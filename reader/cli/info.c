@@ -30,7 +30,8 @@ void info_end_text(const struct process *p, char *ret_text, size_t bytes)
 	else if (f->end == LIBTRACE__PROCESS_END__END_EXEC)
 		snprintf(ret_text, bytes, "replaced by exec");
 	else if (f->end == LIBTRACE__PROCESS_END__END_KILLED)
-		snprintf(ret_text, bytes, "ended without telling: a signal, a crash, or a raw exit");
+		snprintf(
+			ret_text, bytes, "ended without telling: a signal, a crash, or a raw exit");
 	else
 		snprintf(ret_text, bytes, "still running when the report was closed");
 }
@@ -54,14 +55,18 @@ void info_verdict(const struct info *i, char *ret_text, size_t bytes)
 		return;
 	}
 	if (i->r.problems)
-		verdict_add(ret_text, bytes, "damaged: %" PRIu64 " problems, see 'trace check'", i->r.problems);
+		verdict_add(ret_text, bytes, "damaged: %" PRIu64 " problems, see 'trace check'",
+			i->r.problems);
 	if (t->torn_bytes)
-		verdict_add(ret_text, bytes, "torn tail: the last %" PRIu64 " bytes are half a block", t->torn_bytes);
+		verdict_add(ret_text, bytes,
+			"torn tail: the last %" PRIu64 " bytes are half a block", t->torn_bytes);
 	if (i->dropped)
 		verdict_add(ret_text, bytes, "%" PRIu64 " events dropped", i->dropped);
 	if (i->unended)
-		verdict_add(ret_text, bytes, "%" PRIu64 " processes without a receipt: the writer did not finish; try 'trace recover'",
-			    i->unended);
+		verdict_add(ret_text, bytes,
+			"%" PRIu64 " processes without a receipt: the writer did not finish; try "
+			"'trace recover'",
+			i->unended);
 	if (i->untraced)
 		verdict_add(ret_text, bytes, "%" PRIu64 " processes not traced", i->untraced);
 	if (i->partly)
@@ -69,7 +74,8 @@ void info_verdict(const struct info *i, char *ret_text, size_t bytes)
 	if (i->r.report.unfinished)
 		verdict_add(ret_text, bytes, "still being written%.0" PRIu64, 0);
 	if (!*ret_text)
-		snprintf(ret_text, bytes, t->blocks ? "complete: nothing lost" : "empty: no blocks");
+		snprintf(
+			ret_text, bytes, t->blocks ? "complete: nothing lost" : "empty: no blocks");
 }
 
 static void print_span(FILE *out, uint64_t ns)
@@ -97,7 +103,8 @@ static void print_session(FILE *out, const struct info *i)
 			fputs(n ? ", " : "", out);
 			print_text(out, parts[n], strlen(parts[n]));
 		}
-	fprintf(out, ", %u processors\nversion:   %s\n", s->cpu_count, s->library_version ? s->library_version : "?");
+	fprintf(out, ", %u processors\nversion:   %s\n", s->cpu_count,
+		s->library_version ? s->library_version : "?");
 	for (size_t n = 0; n < s->n_options; n++) {
 		fputs(n ? "           " : "options:   ", out);
 		print_text(out, s->options[n], strlen(s->options[n]));
@@ -114,8 +121,9 @@ static void print_file(FILE *out, const struct info *i)
 	if (i->c.compressed_blocks)
 		fprintf(out, ", %" PRIu64 " compressed", i->c.compressed_blocks);
 	if (t->results || t->sources || t->range_results)
-		fprintf(out, ", %" PRIu64 " results, %" PRIu64 " range results, %" PRIu64 " sources", t->results, t->range_results,
-			t->sources);
+		fprintf(out,
+			", %" PRIu64 " results, %" PRIu64 " range results, %" PRIu64 " sources",
+			t->results, t->range_results, t->sources);
 	fputc('\n', out);
 	const Libtrace__SessionDetails *d = i->c.details;
 	if (d && d->command_line) {
@@ -124,7 +132,8 @@ static void print_file(FILE *out, const struct info *i)
 		fputc('\n', out);
 	}
 	for (size_t n = 0; d && !i->c.session && n < d->n_versions; n++)
-		fprintf(out, "           %s %s\n", d->versions[n]->provider, d->versions[n]->version);
+		fprintf(out, "           %s %s\n", d->versions[n]->provider,
+			d->versions[n]->version);
 }
 
 static void print_command(FILE *out, const Libtrace__Process *f)
@@ -147,14 +156,16 @@ static void print_receipt(FILE *out, const struct process *p, unsigned indent)
 	fprintf(out, format, ", ", r->written, "written");
 	fprintf(out, format, ", ", r->summarized, "summed up");
 	for (size_t n = 0; n < r->n_drops; n++)
-		fprintf(out, ", %" PRIu64 " dropped (%s)", r->drops[n]->count, schema_drop(r->drops[n]->reason));
+		fprintf(out, ", %" PRIu64 " dropped (%s)", r->drops[n]->count,
+			schema_drop(r->drops[n]->reason));
 	if (r->abandoned)
 		fprintf(out, format, ", ", r->abandoned, "abandoned");
 	if (r->impossible_times)
 		fprintf(out, format, ", ", r->impossible_times, "impossible times");
 	if (r->unfinished)
 		fprintf(out, format, ", ", r->unfinished, "unfinished");
-	fprintf(out, "; tracer's own time %" PRIu64 " ns, clock error at most %" PRIu64 " ns\n", r->tracer_ns, r->clock_error_ns);
+	fprintf(out, "; tracer's own time %" PRIu64 " ns, clock error at most %" PRIu64 " ns\n",
+		r->tracer_ns, r->clock_error_ns);
 }
 
 static void print_process(FILE *out, const struct process *p, unsigned depth)
@@ -174,7 +185,9 @@ static void print_process(FILE *out, const struct process *p, unsigned depth)
 	print_grouped(out, info_events(p));
 	fputs(" events", out);
 	if (f->has_traced && f->traced != LIBTRACE__TRACED__TRACED_YES) {
-		fputs(f->traced == LIBTRACE__TRACED__TRACED_NO ? "; not traced: " : "; traced in part: ", out);
+		fputs(f->traced == LIBTRACE__TRACED__TRACED_NO ? "; not traced: "
+							       : "; traced in part: ",
+			out);
 		print_text(out, f->reason ? f->reason : "?", f->reason ? strlen(f->reason) : 1);
 	}
 	fputc('\n', out);
@@ -183,7 +196,8 @@ static void print_process(FILE *out, const struct process *p, unsigned depth)
 }
 
 /*
- * Rows in order of start; the parent of each is the latest earlier one with the parent's pid, so there are no circles. SIZE_MAX = none.
+ * Rows in order of start; the parent of each is the latest earlier one with the parent's pid, so
+ * there are no circles. SIZE_MAX = none.
  */
 struct node {
 	const struct process *process;
@@ -193,7 +207,8 @@ struct node {
 
 static int compare_nodes(const void *a, const void *b)
 {
-	const Libtrace__Process *x = ((const struct node *)a)->process->facts, *y = ((const struct node *)b)->process->facts;
+	const Libtrace__Process *x = ((const struct node *)a)->process->facts,
+				*y = ((const struct node *)b)->process->facts;
 	if (x->start_ns != y->start_ns)
 		return x->start_ns < y->start_ns ? -1 : 1;
 	return (x->id > y->id) - (x->id < y->id);
@@ -222,12 +237,16 @@ static void nodes_link(struct node *nodes, size_t count, size_t *slots, size_t s
 {
 	for (size_t n = 0; n < count; n++) {
 		const Libtrace__Process *f = nodes[n].process->facts;
-		size_t up = *pid_slot(slots, slot_count, nodes, f->parent_pid);
+		size_t same = *pid_slot(slots, slot_count, nodes, f->pid);
+		bool replaces = same != SIZE_MAX &&
+			nodes[same].process->facts->end == LIBTRACE__PROCESS_END__END_EXEC;
+		size_t up = replaces ? same : *pid_slot(slots, slot_count, nodes, f->parent_pid);
 		if (up != SIZE_MAX) {
 			struct node *parent = &nodes[up];
 			nodes[n].parent = up;
-			nodes[n].depth = parent->depth + 1;
-			*(parent->last_child == SIZE_MAX ? &parent->first_child : &nodes[parent->last_child].next) = n;
+			nodes[n].depth = parent->depth + !replaces;
+			*(parent->last_child == SIZE_MAX ? &parent->first_child
+							 : &nodes[parent->last_child].next) = n;
 			parent->last_child = n;
 		}
 		*pid_slot(slots, slot_count, nodes, f->pid) = n;
@@ -272,11 +291,14 @@ static void print_counts(FILE *out, const struct contents *c)
 	fputs("\nevents:\n", out);
 	for (uint32_t n = 0; (event = schema_event_at(n)); n++)
 		if (c->events[event->number])
-			fprintf(out, "  %-14s %12" PRIu64 "  %s\n", event->name, c->events[event->number], event->title);
+			fprintf(out, "  %-14s %12" PRIu64 "  %s\n", event->name,
+				c->events[event->number], event->title);
 	if (c->events[0])
-		fprintf(out, "  %-14s %12" PRIu64 "  of kinds that this version does not know\n", "?", c->events[0]);
+		fprintf(out, "  %-14s %12" PRIu64 "  of kinds that this version does not know\n",
+			"?", c->events[0]);
 	if (c->unknown_entries)
-		fprintf(out, "  %" PRIu64 " entries that this version does not know were skipped\n", c->unknown_entries);
+		fprintf(out, "  %" PRIu64 " entries that this version does not know were skipped\n",
+			c->unknown_entries);
 }
 
 static void print_diagnostics(FILE *out, const struct contents *c)

@@ -1,5 +1,6 @@
 /*
- * info.h - what a report says of itself, gathered; printed as text by info.c and as JSON by info_json.c.
+ * info.h - what a report says of itself, gathered; printed as text by info.c and as JSON by
+ * info_json.c.
  */
 #ifndef READER_CLI_INFO_H
 #define READER_CLI_INFO_H
@@ -9,8 +10,8 @@
 struct info {
 	struct cli_report r;
 	struct contents c;
-	uint64_t dropped;       /* events missing, of all processes */
-	uint64_t unended;       /* traced processes without a receipt */
+	uint64_t dropped; /* events missing, of all processes */
+	uint64_t unended; /* traced processes without a receipt */
 	uint64_t untraced, partly;
 };
 

@@ -67,7 +67,8 @@ static void print_counts(FILE *out, const uint64_t *events)
 	fputs("{", out);
 	for (uint32_t n = 0; (event = schema_event_at(n)); n++)
 		if (events[event->number]) {
-			fprintf(out, "%s\"%s\": %" PRIu64, comma, event->name, events[event->number]);
+			fprintf(out, "%s\"%s\": %" PRIu64, comma, event->name,
+				events[event->number]);
 			comma = ", ";
 		}
 	if (events[0])
@@ -77,7 +78,8 @@ static void print_counts(FILE *out, const uint64_t *events)
 
 static void print_process(FILE *out, const struct process *p)
 {
-	static const char *const ends[] = {"running", "exit", "exec", "killed"}, *const traced[] = {"yes", "no", "partly"};
+	static const char *const ends[] = {"running", "exit", "exec", "killed"},
+				 *const traced[] = {"yes", "no", "partly"};
 	const Libtrace__Process *f = p->facts;
 	fprintf(out, "{\"id\": %u", p->id);
 	number_member(out, "pid", f->pid);
@@ -112,7 +114,8 @@ static void print_diagnostics(FILE *out, const struct info *i)
 {
 	for (uint64_t n = 0; n < i->c.diagnostic_count && n < DIAGNOSTICS_KEPT; n++) {
 		const Libtrace__Diagnostic *d = i->c.diagnostics[n];
-		fprintf(out, "%s{\"time_ns\": %" PRIu64 ", \"pid\": %u, \"text\": ", n ? ", " : "", d->time_ns, d->pid);
+		fprintf(out, "%s{\"time_ns\": %" PRIu64 ", \"pid\": %u, \"text\": ", n ? ", " : "",
+			d->time_ns, d->pid);
 		print_json_string(out, d->text);
 		fputs("}", out);
 	}

@@ -50,13 +50,15 @@ static const char *lookup(const char *name)
 static int output_choose(struct launch *l)
 {
 	const char *pattern = launch_value(l, OPT_run_output), *why = NULL;
-	const struct pattern_values values = {.pid = (uint32_t)getpid(), .executable = l->program[0], .lookup = lookup};
+	const struct pattern_values values = {
+		.pid = (uint32_t)getpid(), .executable = l->program[0], .lookup = lookup};
 	int error = pattern_expand(pattern, &values, l->output, sizeof(l->output), &why);
 	if (error < 0) {
 		cli_error("name of the report '%s': %s", pattern ? pattern : PATTERN_DEFAULT, why);
 		return error;
 	}
-	if (l->makes_tree && !launch_is_true(l, OPT_run_force_overwrite) && !access(l->output, F_OK)) {
+	if (l->makes_tree && !launch_is_true(l, OPT_run_force_overwrite) &&
+		!access(l->output, F_OK)) {
 		cli_error("report '%s' exists; '--force-overwrite true' replaces it", l->output);
 		return -EEXIST;
 	}
@@ -79,7 +81,8 @@ static int tree_make(struct launch *l)
 	l->control = tree_create(&options, l->tree, &l->lock_fd, &error);
 	if (l->control)
 		return 0;
-	cli_error("cannot make a folder in '%s': %s", options.base ? options.base : TREE_DEFAULT_BASE, strerror(-error));
+	cli_error("cannot make a folder in '%s': %s",
+		options.base ? options.base : TREE_DEFAULT_BASE, strerror(-error));
 	return error;
 }
 
@@ -92,7 +95,8 @@ int launch_prepare(struct launch *l)
 	if (error)
 		return error;
 	if (strpbrk(l->home.library, ": \t\n")) {
-		cli_error("LD_PRELOAD cannot name '%s': its path has a blank or a colon", l->home.library);
+		cli_error("LD_PRELOAD cannot name '%s': its path has a blank or a colon",
+			l->home.library);
 		return -EINVAL;
 	}
 	error = output_choose(l);
@@ -107,7 +111,8 @@ static void environment_preload(const struct launch *l)
 	char *value = NULL;
 	if (before && strstr(before, l->home.library))
 		return;
-	if (asprintf(&value, "%s%s%s", l->home.library, before && *before ? ":" : "", before ? before : "") >= 0)
+	if (asprintf(&value, "%s%s%s", l->home.library, before && *before ? ":" : "",
+		    before ? before : "") >= 0)
 		setenv("LD_PRELOAD", value, 1);
 	free(value);
 }
@@ -195,7 +200,8 @@ static void writer_run(const struct launch *l, bool foreground)
 	unsetenv("LIBTRACE_TREE");
 	unsetenv("LD_PRELOAD");
 	child_restore(l);
-	execl(l->home.writer, l->home.writer, "--tree", l->tree, foreground ? "--foreground" : NULL, (char *)NULL);
+	execl(l->home.writer, l->home.writer, "--tree", l->tree, foreground ? "--foreground" : NULL,
+		(char *)NULL);
 	_exit(127);
 }
 

@@ -1,8 +1,10 @@
 /*
- * launch.h - starting a program under the tracer: its tree, its environment, its process, the writer beside it.
+ * launch.h - starting a program under the tracer: its tree, its environment, its process, the
+ * writer beside it.
  *
- * launch_prepare() makes the tree (held by us: nobody else starts a writer), launch_program() runs the program, and only when that has worked
- * launch_writer() starts the writer; launch_undo() takes an unused tree away. One thread; messages are printed.
+ * launch_prepare() makes the tree (held by us: nobody else starts a writer), launch_program() runs
+ * the program, and only when that has worked launch_writer() starts the writer; launch_undo() takes
+ * an unused tree away. One thread; messages are printed.
  */
 #ifndef READER_CLI_LAUNCH_H
 #define READER_CLI_LAUNCH_H
@@ -18,13 +20,13 @@
 struct launch {
 	struct home home;
 	const struct options *options;
-	char **program; /* argv */
+	char **program;  /* argv */
 	bool makes_tree; /* false: every process makes its own (%p in the name of the report) */
 	char output[4096];
 	char tree[TREE_PATH_BYTES];
 	struct tree_control *control;
 	int lock_fd;
-	sigset_t mask;                /* to be restored in children */
+	sigset_t mask;                 /* to be restored in children */
 	struct sigaction child_action; /* what SIGCHLD was */
 };
 

@@ -45,7 +45,8 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], command_rows[i].name)) {
 			/* getopt's own messages begin with this: as ours do */
 			argv[1] = (char *)"trace";
-			/* a write to a closed pipe is an error like others; a program that we run gets the default back */
+			/* a write to a closed pipe is an error like others; a program that we run
+			 * gets the default back */
 			if (i != CMD_run)
 				signal(SIGPIPE, SIG_IGN);
 			return run((enum command_id)i, argc - 1, argv + 1);

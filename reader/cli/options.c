@@ -56,9 +56,10 @@ static int option_set(struct options *o, uint32_t row, const char *value)
 {
 	const struct option_row *option = &option_rows[row];
 	if (option->argument && !is_choice(option->choices, value)) {
-		bool words = option->choices && (option->choices[0] < 'A' || option->choices[0] > 'Z');
-		cli_error("'%s' is no value of --%s%s%s%s", value, option->name, words ? " (" : "", words ? option->choices : "",
-			  words ? ")" : "");
+		bool words =
+			option->choices && (option->choices[0] < 'A' || option->choices[0] > 'Z');
+		cli_error("'%s' is no value of --%s%s%s%s", value, option->name, words ? " (" : "",
+			words ? option->choices : "", words ? ")" : "");
 		return -EINVAL;
 	}
 	o->value[row] = value ? value : "";
@@ -75,7 +76,8 @@ static void tables_make(enum command_id command, struct option *ret_long, char *
 		const struct option_row *row = &option_rows[i];
 		if (row->command != command)
 			continue;
-		*ret_long++ = (struct option){row->name, row->argument ? required_argument : no_argument, NULL, (int)(256 + i)};
+		*ret_long++ = (struct option){row->name,
+			row->argument ? required_argument : no_argument, NULL, (int)(256 + i)};
 		if (row->letter)
 			*ret_short++ = row->letter;
 		if (row->letter && row->argument)
@@ -134,6 +136,7 @@ const char *option_file(const struct options *o)
 {
 	if (o->argc == 1)
 		return o->argv[0];
-	cli_error("%s; see 'trace help %s'", o->argc ? "too many arguments" : "which report?", command_rows[o->command].name);
+	cli_error("%s; see 'trace help %s'", o->argc ? "too many arguments" : "which report?",
+		command_rows[o->command].name);
 	return NULL;
 }

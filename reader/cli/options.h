@@ -42,7 +42,8 @@ struct command_row {
 extern const struct command_row command_rows[COMMANDS];
 extern const struct option_row option_rows[OPTIONS];
 
-/* argv[0] is the command's name. 0; 1 when --help was asked for; -EINVAL after a message on stderr. */
+/* argv[0] is the command's name. 0; 1 when --help was asked for; -EINVAL after a message on stderr.
+ */
 int options_parse(struct options *o, enum command_id command, int argc, char **argv);
 
 /* Number of an option that was given. Only for choices "NUMBER", which the parser has checked. */

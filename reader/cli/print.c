@@ -14,8 +14,8 @@ size_t utf8_length(const char *text, size_t bytes)
 	for (size_t i = 1; i < length; i++)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0) || (p[0] == 0xf0 && p[1] < 0x90) ||
-	    (p[0] == 0xf4 && p[1] >= 0x90))
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0) ||
+		(p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] >= 0x90))
 		return 0;
 	return length;
 }
@@ -40,7 +40,8 @@ void print_text(FILE *out, const char *text, size_t bytes)
 		unsigned char c = (unsigned char)text[i];
 		size_t length = utf8_length(text + i, bytes - i);
 		/* C1 controls (U+0080-U+009F) steer terminals as well */
-		bool control = c < 0x20 || c == 0x7f || !length || (c == 0xc2 && (unsigned char)text[i + 1] < 0xa0);
+		bool control = c < 0x20 || c == 0x7f || !length ||
+			(c == 0xc2 && (unsigned char)text[i + 1] < 0xa0);
 		if (control) {
 			fprintf(out, "\\x%02x", c);
 			i++;

@@ -1,9 +1,10 @@
 /*
  * print.h - texts and numbers of reports on an output stream.
  *
- * Bytes of a report were chosen by whoever was traced: print_text() makes control characters visible, so that a terminal is safe;
- * print_json() gives a JSON string (bytes that are not UTF-8 as lone surrogates \udc80-\udcff, as Python's surrogateescape
- * reads them). One thread per stream; errors stay with the stream.
+ * Bytes of a report were chosen by whoever was traced: print_text() makes control characters
+ * visible, so that a terminal is safe; print_json() gives a JSON string (bytes that are not UTF-8
+ * as lone surrogates \udc80-\udcff, as Python's surrogateescape reads them). One thread per stream;
+ * errors stay with the stream.
  */
 #ifndef READER_CLI_PRINT_H
 #define READER_CLI_PRINT_H

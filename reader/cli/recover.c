@@ -1,8 +1,164 @@
+/*
+ * recover.c - `trace recover`: lists the trees that nobody uses any more and has libtrace-writer
+ * finish their reports.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/tree.h"
 #include "reader/cli/cli.h"
+#include "reader/cli/home.h"
+#include "reader/cli/print.h"
+
+struct recovery {
+	const struct options *options;
+	struct home home;
+	unsigned found, in_use, failed;
+};
+
+/* Does a process map this file? Its pid alone says little: it may be another process's by now. */
+static bool process_maps(long pid, const char *file)
+{
+	char path[64], *line = NULL;
+	size_t bytes = 0;
+	bool maps = false;
+	snprintf(path, sizeof(path), "/proc/%ld/maps", pid);
+	FILE *f = fopen(path, "re");
+	while (f && !maps && getline(&line, &bytes, f) > 0)
+		maps = strstr(line, file) != NULL;
+	free(line);
+	if (f)
+		fclose(f);
+	return maps;
+}
+
+/* "<pid>-<tick>.spool" */
+static bool has_living_process(const char *dir)
+{
+	DIR *d = opendir(dir);
+	bool lives = false;
+	for (struct dirent *e; d && !lives && (e = readdir(d));) {
+		char *end;
+		long pid = strtol(e->d_name, &end, 10);
+		if (pid > 0 && *end == '-' && (!kill((pid_t)pid, 0) || errno == EPERM))
+			lives = process_maps(pid, e->d_name);
+	}
+	if (d)
+		closedir(d);
+	return lives;
+}
+
+static bool is_in_use(const char *dir)
+{
+	int fd = tree_lock(dir);
+	if (fd >= 0)
+		close(fd);
+	return fd == -EWOULDBLOCK || has_living_process(dir);
+}
+
+static void tree_list(const char *dir, bool in_use)
+{
+	int error;
+	struct tree_control *control = tree_open(dir, &error);
+	print_text(stdout, dir, strlen(dir));
+	fputs(in_use ? ": in use" : ": can be recovered", stdout);
+	if (control && control->output[0]) {
+		fputs(", report ", stdout);
+		print_text(
+			stdout, control->output, strnlen(control->output, sizeof(control->output)));
+	}
+	fputc('\n', stdout);
+	if (control)
+		munmap(control, TREE_CONTROL_BYTES);
+}
+
+static int writer_run(const struct recovery *r, const char *dir)
+{
+	const char *output = r->options->value[OPT_recover_output];
+	int status;
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0) {
+		unsetenv("LIBTRACE_TREE");
+		signal(SIGPIPE, SIG_DFL);
+		execl(r->home.writer, r->home.writer, "--recover", dir, output ? "-o" : NULL,
+			output, (char *)NULL);
+		_exit(127);
+	}
+	if (pid < 0)
+		return -errno;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
+}
+
+static void tree_take(struct recovery *r, const char *dir)
+{
+	bool in_use = is_in_use(dir);
+	r->found++;
+	r->in_use += in_use;
+	if (r->options->value[OPT_recover_list])
+		tree_list(dir, in_use);
+	else if (!in_use)
+		r->failed += writer_run(r, dir) != 0;
+}
+
+static void folder_take(struct recovery *r, const char *folder)
+{
+	char prefix[64], *dir = NULL;
+	snprintf(prefix, sizeof(prefix), "libtrace-%u-", (unsigned)geteuid());
+	DIR *d = opendir(folder);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		if (strncmp(e->d_name, prefix, strlen(prefix)) ||
+			asprintf(&dir, "%s/%s", folder, e->d_name) < 0)
+			continue;
+		tree_take(r, dir);
+		free(dir);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void all_folders_take(struct recovery *r)
+{
+	const char *folders[] = {
+		TREE_DEFAULT_BASE, getenv("TMPDIR"), "/tmp", getenv("LIBTRACE_SPOOL_DIR")};
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		bool seen = !folders[i];
+		for (size_t n = 0; n < i && !seen; n++)
+			seen = folders[n] && !strcmp(folders[n], folders[i]);
+		if (!seen)
+			folder_take(r, folders[i]);
+	}
+}
 
 int command_recover(const struct options *o)
 {
-	(void)o;
-	cli_error("'recover' is not there yet");
-	return STATUS_FAILED;
+	struct recovery r = {.options = o};
+	if (o->argc > 1 || (!o->argc && o->value[OPT_recover_output])) {
+		cli_error("%s; see 'trace help recover'",
+			o->argc ? "too many arguments" : "-o needs a DIRECTORY");
+		return STATUS_FAILED;
+	}
+	if (!o->value[OPT_recover_list] && home_find(&r.home))
+		return STATUS_FAILED;
+	if (o->argc)
+		tree_take(&r, o->argv[0]);
+	else
+		all_folders_take(&r);
+	if (!r.found)
+		cli_note("nothing to recover");
+	else if (r.in_use && !o->value[OPT_recover_list])
+		cli_note("%u still in use, left alone", r.in_use);
+	int status = cli_finish(stdout, "standard output");
+	return r.failed || (o->argc && r.in_use) ? STATUS_DAMAGED : status;
 }

@@ -1,8 +1,9 @@
 /*
  * run.c - `trace run`: the program as our child, its signals, its end, the report.
  *
- * Program and writer are our children in our process group: what the terminal sends (^C, ^Z) reaches the program without us; what is sent to
- * us alone is passed on. All signals of interest are blocked and taken with sigtimedwait, so nothing runs in a handler.
+ * Program and writer are our children in our process group: what the terminal sends (^C, ^Z)
+ * reaches the program without us; what is sent to us alone is passed on. All signals of interest
+ * are blocked and taken with sigtimedwait, so nothing runs in a handler.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,19 +21,23 @@
 #include "reader/cli/launch.h"
 #include "reader/cli/stats.h"
 
-#define PRIMARY_WAIT_NS 2000000000ull /* `--wait primary`: what the writer gets to finish when no other process is left */
+#define PRIMARY_WAIT_NS                                                                            \
+	1000000000ull /* `--wait primary`: what the writer gets to finish when no other process is \
+			 left */
 
 struct run {
 	struct launch launch;
 	pid_t program, writer;
 	bool program_ended, writer_ended, given_up;
-	int status;        /* wait status of the program */
-	uint64_t kill_ns;  /* when to send kill_signal; 0 = never */
+	bool untraced;    /* no process loaded the library */
+	int status;       /* wait status of the program */
+	uint64_t kill_ns; /* when to send kill_signal; 0 = never */
 	int kill_signal;
 	uint64_t patience_ns; /* when to stop waiting for the writer; 0 = never */
 };
 
-static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
+static const int forwarded[] = {
+	SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
 #define FORWARDED (sizeof(forwarded) / sizeof(forwarded[0]))
 
 static uint64_t now_ns(void)
@@ -49,7 +54,8 @@ static void signals_block(struct launch *l, sigset_t *ret_set)
 	sigaddset(ret_set, SIGCHLD);
 	for (size_t i = 0; i < FORWARDED; i++)
 		sigaddset(ret_set, forwarded[i]);
-	sigaction(SIGCHLD, &normal, &l->child_action); /* ignored, it would take the exit status away */
+	sigaction(SIGCHLD, &normal,
+		&l->child_action); /* ignored, it would take the exit status away */
 	sigprocmask(SIG_BLOCK, ret_set, &l->mask);
 }
 
@@ -67,12 +73,15 @@ static int kill_parse(const char *text)
 /* Sent to us alone, or by the terminal to the whole group? */
 static void pass_on(struct run *r, const siginfo_t *info)
 {
-	bool for_us_alone = info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL;
+	bool for_us_alone =
+		info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL;
 	if (!r->program_ended) {
-		/* SIGCONT: the program may have been stopped by a signal to it alone, the shell then continues only us */
+		/* SIGCONT: the program may have been stopped by a signal to it alone, the shell
+		 * then continues only us */
 		if (for_us_alone || info->si_signo == SIGCONT)
 			kill(r->program, info->si_signo);
-	} else if (info->si_signo == SIGINT || info->si_signo == SIGTERM || info->si_signo == SIGHUP || info->si_signo == SIGQUIT) {
+	} else if (info->si_signo == SIGINT || info->si_signo == SIGTERM ||
+		info->si_signo == SIGHUP || info->si_signo == SIGQUIT) {
 		r->given_up = true; /* only the rest of the tree is waited for */
 	}
 }
@@ -83,6 +92,19 @@ static void stop_too(void)
 	kill(getpid(), SIGSTOP);
 }
 
+/* No process of the tree could be traced: there is nothing to wait for. */
+static void end_if_untraced(struct run *r)
+{
+	struct tree_control *control = r->launch.control;
+	if (!control || r->writer <= 0 || __atomic_load_n(&control->spools, __ATOMIC_ACQUIRE))
+		return;
+	kill(r->writer, SIGKILL);
+	waitpid(r->writer, NULL, 0);
+	r->writer_ended = r->untraced = true;
+	if (!__atomic_load_n(&control->spools, __ATOMIC_ACQUIRE))
+		launch_undo(&r->launch);
+}
+
 static void program_has_ended(struct run *r, int status)
 {
 	r->program_ended = true;
@@ -90,13 +112,7 @@ static void program_has_ended(struct run *r, int status)
 	const char *wait = r->launch.options->value[OPT_run_wait];
 	if (wait && !strcmp(wait, "primary"))
 		r->patience_ns = now_ns() + PRIMARY_WAIT_NS;
-	struct tree_control *control = r->launch.control;
-	/* No process of the tree could be traced: the writer waits for nothing. */
-	if (control && !__atomic_load_n(&control->spools, __ATOMIC_ACQUIRE)) {
-		cli_note("nothing was traced: '%s' does not load LD_PRELOAD (static, set-user-id, another architecture?)",
-			 r->launch.program[0]);
-		launch_undo(&r->launch);
-	}
+	end_if_untraced(r);
 }
 
 static void children_reap(struct run *r)
@@ -156,24 +172,35 @@ static void report_tell(const struct run *r)
 	struct info i = {0};
 	char verdict[512];
 	if (!l->makes_tree) {
-		fprintf(stderr, "report: one for each process, '%s'\n", launch_value(l, OPT_run_output));
+		fprintf(stderr, "report: one for each process, '%s'\n",
+			launch_value(l, OPT_run_output));
+		return;
+	}
+	if (r->untraced) {
+		cli_error("no report: '%s' does not load the library (static, set-user-id, another "
+			  "architecture?)",
+			l->program[0]);
 		return;
 	}
 	if (!r->writer_ended) {
-		fprintf(stderr, "report: %s (still being written: processes of the tree run on)\n", l->output);
+		fprintf(stderr, "report: %s (still being written: processes of the tree run on)\n",
+			l->output);
 		return;
 	}
 	if (l->control->writer_error[0] || access(l->output, F_OK)) {
-		cli_error("no complete report '%s': %.*s", l->output, (int)sizeof(l->control->writer_error),
-			  l->control->writer_error[0] ? l->control->writer_error : "nothing was recorded");
+		cli_error("no complete report '%s': %.*s", l->output,
+			(int)sizeof(l->control->writer_error),
+			l->control->writer_error[0] ? l->control->writer_error
+						    : "nothing was recorded");
 		if (access(l->output, F_OK))
 			return;
 	}
 	if (info_gather(&i, l->output, true))
 		return;
 	info_verdict(&i, verdict, sizeof(verdict));
-	fprintf(stderr, "report: %s (%llu events, %zu processes; %s)\n", l->output, (unsigned long long)i.c.events_total,
-		i.c.processes.count, strncmp(verdict, "complete", 8) ? verdict : "complete");
+	fprintf(stderr, "report: %s (%llu events, %zu processes; %s)\n", l->output,
+		(unsigned long long)i.c.events_total, i.c.processes.count,
+		strncmp(verdict, "complete", 8) ? verdict : "complete");
 	info_release(&i);
 	if (option_is(l->options, OPT_run_stats, "true"))
 		stats_print(l->output, "osrt_sum", NULL, true, stderr, "standard error");
@@ -210,7 +237,8 @@ static int run_start(struct run *r, sigset_t *set)
 		return r->program == -ENOENT ? 127 : 126;
 	}
 	if (r->kill_signal && launch_seconds_ns(l, OPT_run_duration))
-		r->kill_ns = now_ns() + launch_seconds_ns(l, OPT_run_delay) + launch_seconds_ns(l, OPT_run_duration);
+		r->kill_ns = now_ns() + launch_seconds_ns(l, OPT_run_delay) +
+			launch_seconds_ns(l, OPT_run_duration);
 	const char *wait = l->options->value[OPT_run_wait];
 	if (l->makes_tree)
 		r->writer = launch_writer(l, !wait || strcmp(wait, "primary"));
@@ -224,7 +252,8 @@ int command_run(const struct options *o)
 	sigset_t set;
 	r.kill_signal = kill_parse(o->value[OPT_run_kill]);
 	if (r.kill_signal < 0) {
-		cli_error("'%s' is no value of --kill (none sigkill sigterm NUMBER)", o->value[OPT_run_kill]);
+		cli_error("'%s' is no value of --kill (none sigkill sigterm NUMBER)",
+			o->value[OPT_run_kill]);
 		return STATUS_FAILED;
 	}
 	if (!o->argc) {

@@ -14,13 +14,26 @@
 #include "reader/osrt.h"
 
 static const struct table_column sum_columns[] = {
-	{"Time (%)", false}, {"Total Time (ns)", false}, {"Num Calls", false}, {"Avg (ns)", false}, {"Med (ns)", false},
-	{"Min (ns)", false}, {"Max (ns)", false},        {"StdDev (ns)", false}, {"Name", true},
+	{"Time (%)", false},
+	{"Total Time (ns)", false},
+	{"Num Calls", false},
+	{"Avg (ns)", false},
+	{"Med (ns)", false},
+	{"Min (ns)", false},
+	{"Max (ns)", false},
+	{"StdDev (ns)", false},
+	{"Name", true},
 };
 
 static const struct table_column totals_columns[] = {
-	{"Calls", false}, {"Total (ns)", false}, {"Recorded", false}, {"Recorded (ns)", false}, {"Below Threshold", false},
-	{"Below Threshold (ns)", false}, {"Unfinished", false}, {"Name", true},
+	{"Calls", false},
+	{"Total (ns)", false},
+	{"Recorded", false},
+	{"Recorded (ns)", false},
+	{"Below Threshold", false},
+	{"Below Threshold (ns)", false},
+	{"Unfinished", false},
+	{"Name", true},
 };
 
 #define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
@@ -54,11 +67,14 @@ static void fill_sum(struct table *t, const struct osrt_totals *totals)
 /* Sorted by all calls, not only by the recorded ones. */
 static int compare_all(const void *a, const void *b)
 {
-	const struct osrt_function *x = *(struct osrt_function *const *)a, *y = *(struct osrt_function *const *)b;
-	unsigned __int128 total_x = x->calls.total + x->summary_ns, total_y = y->calls.total + y->summary_ns;
+	const struct osrt_function *x = *(struct osrt_function *const *)a,
+				   *y = *(struct osrt_function *const *)b;
+	unsigned __int128 total_x = x->calls.total + x->summary_ns,
+			  total_y = y->calls.total + y->summary_ns;
 	if (total_x != total_y)
 		return total_x < total_y ? 1 : -1;
-	uint64_t count_x = x->calls.count + x->summary_count, count_y = y->calls.count + y->summary_count;
+	uint64_t count_x = x->calls.count + x->summary_count,
+		 count_y = y->calls.count + y->summary_count;
 	if (count_x != count_y)
 		return count_x < count_y ? 1 : -1;
 	return strcmp(x->name, y->name);
@@ -113,8 +129,8 @@ static enum table_format format_named(const char *name)
 	return !strcmp(name, "csv") ? TABLE_CSV : !strcmp(name, "tsv") ? TABLE_TSV : TABLE_JSON;
 }
 
-static int print_report(const struct stats_report *s, const struct osrt_totals *totals, const char *file, enum table_format format,
-			FILE *out)
+static int print_report(const struct stats_report *s, const struct osrt_totals *totals,
+	const char *file, enum table_format format, FILE *out)
 {
 	struct table t;
 	table_init(&t, s->columns, s->column_count);
@@ -135,7 +151,8 @@ static int print_report(const struct stats_report *s, const struct osrt_totals *
 	return error;
 }
 
-static int print_reports(const char *list, const struct osrt_totals *totals, const char *file, enum table_format format, FILE *out)
+static int print_reports(const char *list, const struct osrt_totals *totals, const char *file,
+	enum table_format format, FILE *out)
 {
 	for (const char *at = list;;) {
 		size_t bytes = strcspn(at, ",");
@@ -153,7 +170,8 @@ static bool list_is_known(const char *list)
 	for (const char *at = list;; at++) {
 		size_t bytes = strcspn(at, ",");
 		if (!report_named(at, bytes)) {
-			cli_error("'%.*s' is no report; there are osrt_sum and osrt_totals", (int)bytes, at);
+			cli_error("'%.*s' is no report; there are osrt_sum and osrt_totals",
+				(int)bytes, at);
 			return false;
 		}
 		at += bytes;
@@ -162,7 +180,8 @@ static bool list_is_known(const char *list)
 	}
 }
 
-int stats_print(const char *file, const char *list, const char *format, bool no_wait, FILE *out, const char *out_name)
+int stats_print(const char *file, const char *list, const char *format, bool no_wait, FILE *out,
+	const char *out_name)
 {
 	struct cli_report r;
 	struct contents c;
@@ -200,7 +219,8 @@ int command_stats(const struct options *o)
 		return STATUS_FAILED;
 	}
 	name = to_stdout ? "standard output" : name;
-	int status = stats_print(file, list, o->value[OPT_stats_format], o->value[OPT_stats_no_wait], out, name);
+	int status = stats_print(
+		file, list, o->value[OPT_stats_format], o->value[OPT_stats_no_wait], out, name);
 	if (!to_stdout && fclose(out) && status < STATUS_FAILED) {
 		cli_error("cannot write '%s': %s", name, strerror(errno));
 		status = STATUS_FAILED;

@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Prints the reports of `list` in the format (NULL = table). Returns an exit status; messages are on stderr. */
-int stats_print(const char *file, const char *list, const char *format, bool no_wait, FILE *out, const char *out_name);
+/* Prints the reports of `list` in the format (NULL = table). Returns an exit status; messages are
+ * on stderr. */
+int stats_print(const char *file, const char *list, const char *format, bool no_wait, FILE *out,
+	const char *out_name);
 
 #endif

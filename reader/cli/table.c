@@ -115,7 +115,8 @@ static int print_aligned(const struct table *t, FILE *out)
 	for (size_t i = 0; complete && i < t->count; i++) {
 		texts[i] = shown(t, i);
 		complete = texts[i] != NULL;
-		size_t width = complete ? width_of(texts[i]) : 0, *most = &widths[i % t->column_count];
+		size_t width = complete ? width_of(texts[i]) : 0,
+		       *most = &widths[i % t->column_count];
 		*most = width > *most ? width : *most;
 	}
 	if (complete)
@@ -144,7 +145,10 @@ static void print_separated(const char *text, char separator, FILE *out)
 	for (; *text; text++) {
 		if (quote && *text == '"')
 			fputc('"', out);
-		fputc(separator == '\t' && (*text == '\t' || *text == '\n' || *text == '\r') ? ' ' : *text, out);
+		fputc(separator == '\t' && (*text == '\t' || *text == '\n' || *text == '\r')
+				? ' '
+				: *text,
+			out);
 	}
 	if (quote)
 		fputc('"', out);

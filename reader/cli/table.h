@@ -1,8 +1,8 @@
 /*
  * table.h - rows of statistics and the formats they are printed in, as nsys prints them.
  *
- * table_init(), table_cell() column by column, row by row, table_print(), table_release(). A table that ran out of memory prints nothing and
- * table_print() says -ENOMEM. One thread.
+ * table_init(), table_cell() column by column, row by row, table_print(), table_release(). A table
+ * that ran out of memory prints nothing and table_print() says -ENOMEM. One thread.
  */
 #ifndef READER_CLI_TABLE_H
 #define READER_CLI_TABLE_H
@@ -13,7 +13,8 @@
 
 struct table_column {
 	const char *title;
-	bool is_text; /* left-aligned and quoted; else a number: right-aligned, with separators of thousands */
+	bool is_text; /* left-aligned and quoted; else a number: right-aligned, with separators of
+			 thousands */
 };
 
 struct table {
