@@ -59,7 +59,7 @@ bool block_is_full(const struct block *block, const struct strings *strings);
 
 void block_put_entry(struct block *block, const Libtrace__Entry *entry);
 
-/* Encodes the rows, if any. Times and counts of the header are the caller's: block_note_events(). */
+/* Encodes the rows, if any. Times and counts of the header come by block_note_events(). */
 void block_put_batch(struct block *block, const struct batch *batch);
 void block_note_events(struct block *block, uint64_t count, uint64_t first_ns, uint64_t last_ns);
 

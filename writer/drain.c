@@ -105,7 +105,7 @@ static uint32_t function_learn(struct writer *w, uint32_t fn)
 	return w->functions[fn].string_id = strings_function_id(&w->strings, fn);
 }
 
-/* The hot loop's own copy of what would otherwise be loaded anew after every store into a column. */
+/* The hot loop's own copy of what it would otherwise load again after every store. */
 struct piece {
 	uint64_t tick, span, ns, slope;
 };

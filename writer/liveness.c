@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@
 #define CHECK_OTHER_NS                                                                       \
 	UINT64_C(2000000000) /* any other one: reading maps costs the process its lock for a \
 				moment */
+#define OWNERS_NS UINT64_C(200000000) /* looks at all processes; 5 ms each where there are many */
 #define START_SLACK_NS                                                                            \
 	UINT64_C(50000000) /* /proc counts start times in 10 ms, and the spool is made later than \
 			      the process */
@@ -90,17 +92,56 @@ static int maps_spool(const char *pid, const char *name)
 	return any ? found : -EACCES;
 }
 
-static bool anybody_maps_spool(const char *name)
+/* The number that a process has in its own, innermost pid namespace; 0 when it is not told. */
+static uint32_t inner_pid(const char *pid)
+{
+	char path[64], text[4096];
+	snprintf(path, sizeof(path), "/proc/%.20s/status", pid);
+	if (file_read(path, text, sizeof(text)) < 0)
+		return 0;
+	char *line = strstr(text, "\nNSpid:");
+	if (!line)
+		return 0;
+	line[strcspn(line + 1, "\n") + 1] = 0;
+	char *last = strrchr(line, '\t');
+	return last ? (uint32_t)strtoul(last, NULL, 10) : 0;
+}
+
+static bool is_foreign(const struct spool *spool)
+{
+	return !spool->same_namespace && !spool->host_pid && !spool->dead;
+}
+
+/* Who of the processes we see is the one that a spool of another pid namespace belongs to? */
+static void owner_check(struct spools *s, const char *pid)
+{
+	uint32_t inner = inner_pid(pid);
+	for (uint32_t i = 0; i < s->count; i++) {
+		struct spool *spool = s->all[i];
+		if (!is_foreign(spool) || spool->pid != inner)
+			continue;
+		int maps = maps_spool(pid, spool->name);
+		spool->seen |= maps != 0; /* also when its maps may not be read */
+		if (maps != 1)
+			continue;
+		spool->host_pid = (uint32_t)strtoul(pid, NULL, 10);
+		spool->pidfd = (int)syscall(SYS_pidfd_open, spool->host_pid, 0);
+	}
+}
+
+/* One look at all processes for all spools that need it. */
+static void owners_find(struct spools *s)
 {
 	DIR *dir = opendir("/proc");
-	bool found = false;
-	for (struct dirent *entry = dir ? readdir(dir) : NULL; entry && !found;
-		entry = readdir(dir))
-		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-			found = maps_spool(entry->d_name, name) == 1;
+	uint32_t self = (uint32_t)getpid();
+	for (uint32_t i = 0; i < s->count; i++)
+		s->all[i]->seen = false;
+	for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir))
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+			strtoul(entry->d_name, NULL, 10) != self)
+			owner_check(s, entry->d_name);
 	if (dir)
 		closedir(dir);
-	return found;
 }
 
 /* Its pid is in use: by itself, by another program after an exec, or by a process that was given
@@ -115,7 +156,7 @@ static bool pid_is_other(struct spool *spool, uint64_t now_ns)
 	spool->checked_ns = now_ns;
 	char state = '?', pid[16];
 	uint64_t start_ns = 0;
-	int error = proc_stat(spool->pid, &state, &start_ns);
+	int error = proc_stat(spool->host_pid, &state, &start_ns);
 	if (error == -ENOENT || error == -ESRCH || (!error && state == 'X'))
 		return true;
 	if (!error && start_ns > h->first.mono_ns + START_SLACK_NS && h->first.mono_ns)
@@ -123,24 +164,41 @@ static bool pid_is_other(struct spool *spool, uint64_t now_ns)
 	if (!error && state == 'Z')
 		return spool->pidfd <
 			0; /* threads may live on without the first one; the pidfd knows */
-	snprintf(pid, sizeof(pid), "%u", spool->pid);
+	snprintf(pid, sizeof(pid), "%u", spool->host_pid);
 	return !(first && !execs) && maps_spool(pid, spool->name) == 0;
+}
+
+/* True = found now or before; false = there is none, or it cannot be told yet (then *ret_wait). */
+static bool owner_known(struct spools *s, struct spool *spool, uint64_t now_ns, bool *ret_wait)
+{
+	*ret_wait = false;
+	if (spool->host_pid)
+		return true;
+	if (spool->same_namespace) {
+		spool->host_pid = spool->pid;
+		spool->pidfd = (int)syscall(SYS_pidfd_open, spool->pid, 0);
+		return true;
+	}
+	if (s->owners_ns && now_ns - s->owners_ns < OWNERS_NS) {
+		*ret_wait = true;
+		return false;
+	}
+	s->owners_ns = now_ns;
+	owners_find(s);
+	*ret_wait = spool->seen;
+	return spool->host_pid != 0;
 }
 
 bool spool_is_dead(struct spools *s, struct spool *spool, uint64_t now_ns)
 {
-	(void)s;
-	if (!spool->same_namespace) {
-		if (spool->checked_ns && now_ns - spool->checked_ns < CHECK_OTHER_NS / 10)
-			return false;
-		spool->checked_ns = now_ns;
-		return !anybody_maps_spool(spool->name);
-	}
+	bool wait;
+	if (!owner_known(s, spool, now_ns, &wait))
+		return !wait;
 	if (spool->pidfd >= 0) {
 		struct pollfd poll_fd = {spool->pidfd, POLLIN, 0};
 		if (poll(&poll_fd, 1, 0) == 1)
 			return true;
-	} else if (kill((pid_t)spool->pid, 0) && errno == ESRCH) {
+	} else if (kill((pid_t)spool->host_pid, 0) && errno == ESRCH) {
 		return true;
 	}
 	return pid_is_other(spool, now_ns);

@@ -11,7 +11,7 @@
 
 #define ARGUMENTS_MAX 1024u
 
-const char *verdict_text(uint32_t verdict)
+static const char *verdict_text(uint32_t verdict)
 {
 	switch (verdict) {
 #define VERDICT(number, id, text) \

@@ -126,7 +126,7 @@ int sink_append(struct sink *sink, const struct iovec *parts, int count, bool la
 		sink->end += bytes;
 		return 0;
 	}
-	/* The torn part goes, but not the reserve: the reserve is made again when it went with it. */
+	/* The torn part goes; the reserve went with it and is made again. */
 	if (written != 0 && ftruncate(sink->fd, (off_t)sink->end) == 0) {
 		sink->reserved = sink->end;
 		reserve_keep(sink, sink->end + SINK_RESERVE_BYTES);

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/schema/functions.h"
@@ -160,8 +159,6 @@ static int spool_open(struct spools *s, const char *name, struct spool **ret_spo
 	spool->pid = h->pid;
 	spool->ppid = h->ppid;
 	spool->same_namespace = h->pid_namespace == s->pid_namespace;
-	if (spool->same_namespace && spool->pid)
-		spool->pidfd = (int)syscall(SYS_pidfd_open, spool->pid, 0);
 	*ret_spool = spool;
 	return 0;
 }

@@ -57,9 +57,11 @@ struct spool {
 	struct lane_view **lanes;
 	uint32_t lane_count;
 	bool same_namespace;
-	bool dead;      /* its process has ended, or is another program now */
-	bool announced; /* the Process entry has gone into a block */
-	bool drained;   /* told the process so */
+	uint32_t host_pid; /* as the writer sees it; 0 = not looked for, or not found yet */
+	bool seen;         /* at the last look for owners: may be somebody's */
+	bool dead;         /* its process has ended, or is another program now */
+	bool announced;    /* the Process entry has gone into a block */
+	bool drained;      /* told the process so */
 	bool damaged;
 	bool finished;
 	bool damage_told;
@@ -74,6 +76,7 @@ struct spools {
 	struct spool **all;
 	uint32_t count, capacity;
 	uint64_t pid_namespace;
+	uint64_t owners_ns;        /* when all processes were last looked at */
 	uint32_t unfinished_names; /* files that are no spools yet, at the last look */
 	uint32_t refused;          /* files that can never be read: another table or version */
 	char refusal[160];
@@ -88,7 +91,7 @@ int spools_discover(struct spools *s);
 
 struct spool_header *spool_header(const struct spool *spool);
 
-/* `bytes` at `offset`, mapped again if the file has grown; NULL when the file does not hold them. */
+/* `bytes` at `offset`, mapped again if the file has grown; NULL when it does not hold them. */
 void *spool_at(struct spool *spool, uint64_t offset, uint64_t bytes);
 
 /* Brings spool->lanes up to the lanes there are. Lanes with impossible offsets are left out for

@@ -144,7 +144,6 @@ void process_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, uint3
 	uint32_t verdict, uint64_t ns, const char *path);
 uint32_t process_known(const struct writer *w, uint32_t pid);
 void process_remember(struct writer *w, uint32_t pid, uint32_t id);
-const char *verdict_text(uint32_t verdict);
 
 /* ---- receipt.c ---- */
 void receipt_put(struct writer *w, const struct spool *spool);
