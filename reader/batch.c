@@ -107,15 +107,6 @@ static const struct column *column_find(const struct event_batch *b, uint32_t fi
 	return NULL;
 }
 
-bool event_batch_constant(const struct event_batch *b, uint32_t field, int64_t *ret_value)
-{
-	const struct column *c = column_find(b, field);
-	if (c && c->form != COLUMN_CONSTANT)
-		return false;
-	*ret_value = c ? c->constant : 0;
-	return true;
-}
-
 /*
  * A number of up to 8 bytes without a branch on its length: durations mix lengths, and a
  * mispredicted branch costs more than this (1.9 against 4.4 ns a value, 2-4 bytes mixed). Returns

@@ -39,7 +39,4 @@ int event_batch_parse(
  * 0 or -EBADMSG. */
 int event_batch_column(const struct event_batch *b, uint32_t field, int64_t *ret_values);
 
-/* True when the column has one value for all rows (absent: 0). */
-bool event_batch_constant(const struct event_batch *b, uint32_t field, int64_t *ret_value);
-
 #endif

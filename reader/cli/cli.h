@@ -16,7 +16,7 @@
 enum exit_status { STATUS_OK = 0, STATUS_DAMAGED = 1, STATUS_FAILED = 2 };
 
 /* The commands; each returns an exit status. */
-#define COMMAND(name, arguments, title, text) int command_##name(const struct options *o);
+#define COMMAND(name, ...) int command_##name(const struct options *o);
 #include "reader/cli/options.def"
 
 __attribute__((format(printf, 1, 2))) void cli_error(const char *format, ...);

@@ -66,7 +66,8 @@ static bool is_left_out(const struct schema_field *field, int64_t value)
 	return may && !value;
 }
 
-void event_print_text(
+/* Times are printed less `origin_ns`. */
+static void print_text_line(
 	FILE *out, const struct contents *c, const struct event_row *row, uint64_t origin_ns)
 {
 	print_i64(out, (int64_t)((uint64_t)row->values[0] - origin_ns));
@@ -108,7 +109,7 @@ static void print_value_json(
 	}
 }
 
-void event_print_json(
+static void print_json_line(
 	FILE *out, const struct contents *c, const struct event_row *row, uint64_t origin_ns)
 {
 	fputs_unlocked("{\"kind\":\"", out);
@@ -159,9 +160,9 @@ static int print_all(
 	cursor_start(&l->cursor);
 	while ((error = cursor_next(&l->cursor, &row)) > 0) {
 		if (json)
-			event_print_json(out, c, &row, origin_ns);
+			print_json_line(out, c, &row, origin_ns);
 		else
-			event_print_text(out, c, &row, origin_ns);
+			print_text_line(out, c, &row, origin_ns);
 		if (ferror_unlocked(out))
 			return -EPIPE;
 	}

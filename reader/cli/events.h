@@ -10,12 +10,6 @@
 
 #include "reader/cursor.h"
 
-/* Times are printed less `origin_ns`. */
-void event_print_text(
-	FILE *out, const struct contents *c, const struct event_row *row, uint64_t origin_ns);
-void event_print_json(
-	FILE *out, const struct contents *c, const struct event_row *row, uint64_t origin_ns);
-
 /* Prints all events that pass the filter, as JSON lines or text; returns 0 or a negative errno
  * (-EPIPE: `out` has failed). */
 int events_print(FILE *out, const struct report *report, const struct contents_visitor *visitor,

@@ -130,7 +130,7 @@ static void man_option(FILE *out, const struct option_row *row)
 		row->argument ? row->argument : "", row->argument ? "\\fR" : "");
 	roff(out, row->meaning);
 	if (has_words(row)) {
-		fputs("One of: ", out);
+		fputs(".br\nOne of: ", out);
 		roff(out, row->choices);
 	}
 	if (row->variable)

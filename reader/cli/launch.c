@@ -20,7 +20,7 @@ const char *launch_value(const struct launch *l, enum option_id id)
 	return value && *value ? value : NULL;
 }
 
-bool launch_is_true(const struct launch *l, enum option_id id)
+static bool is_true(const struct launch *l, enum option_id id)
 {
 	const char *value = launch_value(l, id);
 	return value && text_is_true(value);
@@ -57,8 +57,7 @@ static int output_choose(struct launch *l)
 		cli_error("name of the report '%s': %s", pattern ? pattern : PATTERN_DEFAULT, why);
 		return error;
 	}
-	if (l->makes_tree && !launch_is_true(l, OPT_run_force_overwrite) &&
-		!access(l->output, F_OK)) {
+	if (l->makes_tree && !is_true(l, OPT_run_force_overwrite) && !access(l->output, F_OK)) {
 		cli_error("report '%s' exists; '--force-overwrite true' replaces it", l->output);
 		return -EEXIST;
 	}
@@ -71,7 +70,7 @@ static int tree_make(struct launch *l)
 	const struct tree_options options = {
 		.base = getenv("LIBTRACE_SPOOL_DIR"),
 		.output = l->output,
-		.overwrite = launch_is_true(l, OPT_run_force_overwrite),
+		.overwrite = is_true(l, OPT_run_force_overwrite),
 		.compress = compress && !strcmp(compress, "zstd"),
 		.flush_interval_ns = flush_interval_ns(l),
 		.delay_ns = launch_seconds_ns(l, OPT_run_delay),

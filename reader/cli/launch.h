@@ -32,7 +32,6 @@ struct launch {
 
 /* The option's value, else its variable's, else NULL. */
 const char *launch_value(const struct launch *l, enum option_id id);
-bool launch_is_true(const struct launch *l, enum option_id id);
 
 /* Nanoseconds of a time option given in seconds. */
 uint64_t launch_seconds_ns(const struct launch *l, enum option_id id);

@@ -3,7 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-size_t utf8_length(const char *text, size_t bytes)
+/* Bytes of one character of UTF-8 at `text`, 0 when there is none. */
+static size_t utf8_length(const char *text, size_t bytes)
 {
 	const uint8_t *p = (const uint8_t *)text;
 	if (!bytes || p[0] < 0x80)

@@ -25,7 +25,4 @@ void print_i64(FILE *out, int64_t number);
 /* "1,234,567" */
 void print_grouped(FILE *out, uint64_t number);
 
-/* Bytes of one character of UTF-8 at `p`, 0 when there is none. */
-size_t utf8_length(const char *p, size_t bytes);
-
 #endif

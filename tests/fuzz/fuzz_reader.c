@@ -1,0 +1,122 @@
+/*
+ * fuzz_reader.c - any bytes, read as a report in all the ways there are: contents, events in order,
+ * statistics.
+ *
+ * clang -fsanitize=fuzzer gives main(); with -DSTANDALONE the program reads the files named instead.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/crc32c.h"
+#include "reader/cursor.h"
+#include "reader/osrt.h"
+
+static int add_block(void *user, const struct report_block *block)
+{
+	return cursor_add_block(user, block);
+}
+
+static void list_rows(struct cursor *cursor)
+{
+	struct event_row row;
+	cursor_start(cursor);
+	/* a hostile block unpacks to any number of rows: a few show what all would */
+	for (unsigned rows = 0; rows < 100000 && cursor_next(cursor, &row) > 0; rows++)
+		if (!row.process)
+			abort();
+}
+
+static void read_report(const struct report *report)
+{
+	const struct cursor_filter all = {0};
+	const struct contents_visitor none = {0};
+	struct contents c, again;
+	struct cursor cursor;
+	struct osrt_totals totals;
+	const struct contents_visitor visitor = {&cursor, add_block, NULL, NULL};
+	contents_init(&c);
+	contents_init(&again);
+	osrt_totals_init(&totals);
+	cursor_init(&cursor, report, &c, &all);
+	if (contents_read(&c, report, &visitor) == 0)
+		list_rows(&cursor);
+	osrt_totals_read(&totals, &again, report, &none);
+	osrt_totals_release(&totals);
+	cursor_release(&cursor);
+	contents_release(&again);
+	contents_release(&c);
+}
+
+/*
+ * Gives every block the checksum of its payload, or the fuzzer would never come past it. The field
+ * is found by tag and old value.
+ */
+static void mend_checksums(uint8_t *data, size_t bytes)
+{
+	struct report report;
+	struct report_block b;
+	const char *cause;
+	if (report_open_memory(&report, data, bytes, &cause))
+		return;
+	report_block_init(&b);
+	for (uint64_t at = report.first_block; at < bytes; at = b.end) {
+		if (report_block_find(&b, &report.source, at, &cause))
+			break;
+		if (!b.own || !b.own->has_payload_crc32c)
+			continue;
+		uint32_t old = b.own->payload_crc32c;
+		uint32_t now = crc32c(0, data + b.payload_offset, (size_t)b.payload_bytes);
+		uint8_t field[5] = {0x1d};
+		memcpy(field + 1, &old, 4);
+		uint8_t *place = memmem(data + at, (size_t)(b.payload_offset - at), field, 5);
+		if (place)
+			memcpy(place + 1, &now, 4);
+	}
+	report_block_release(&b);
+}
+
+static void read_mended(const uint8_t *data, size_t bytes)
+{
+	struct report report;
+	const char *cause;
+	uint8_t *copy = malloc(bytes + 1);
+	if (!copy)
+		return;
+	memcpy(copy, data, bytes);
+	mend_checksums(copy, bytes);
+	if (report_open_memory(&report, copy, bytes, &cause) == 0) {
+		read_report(&report);
+		report_close(&report);
+	}
+	free(copy);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	struct report report;
+	const char *cause;
+	if (report_open_memory(&report, data, bytes, &cause) == 0) {
+		read_report(&report);
+		report_close(&report);
+		read_mended(data, bytes);
+	}
+	return 0;
+}
+
+#ifdef STANDALONE
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		struct report report;
+		const char *cause;
+		if (report_open(&report, argv[i], 0, &cause) == 0) {
+			read_report(&report);
+			report_close(&report);
+		}
+	}
+	return 0;
+}
+#endif
