@@ -71,7 +71,8 @@ static int proc_stat(uint32_t pid, char *ret_state, uint64_t *ret_start_ns)
 	return 0;
 }
 
-/* 1 = the spool is mapped there, 0 = it is not, negative errno = cannot tell. */
+/* 1 = the spool is mapped there, 0 = it is not, negative errno = cannot tell; -ENODATA: nothing is
+ * mapped. */
 static int maps_spool(const char *pid, const char *name)
 {
 	char path[64];
@@ -89,7 +90,7 @@ static int maps_spool(const char *pid, const char *name)
 	}
 	free(line);
 	fclose(file);
-	return any ? found : -EACCES;
+	return any ? found : -ENODATA; /* kernel threads and zombies have none */
 }
 
 /* The number that a process has in its own, innermost pid namespace; 0 when it is not told. */
@@ -121,7 +122,7 @@ static void owner_check(struct spools *s, const char *pid)
 		if (!is_foreign(spool) || spool->pid != inner)
 			continue;
 		int maps = maps_spool(pid, spool->name);
-		spool->seen |= maps != 0; /* also when its maps may not be read */
+		spool->seen |= maps == 1 || maps == -EACCES || maps == -EPERM;
 		if (maps != 1)
 			continue;
 		spool->host_pid = (uint32_t)strtoul(pid, NULL, 10);
@@ -134,8 +135,10 @@ static void owners_find(struct spools *s)
 {
 	DIR *dir = opendir("/proc");
 	uint32_t self = (uint32_t)getpid();
-	for (uint32_t i = 0; i < s->count; i++)
+	for (uint32_t i = 0; i < s->count; i++) {
+		s->all[i]->looked_for = true;
 		s->all[i]->seen = false;
+	}
 	for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir))
 		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
 			strtoul(entry->d_name, NULL, 10) != self)
@@ -179,13 +182,11 @@ static bool owner_known(struct spools *s, struct spool *spool, uint64_t now_ns, 
 		spool->pidfd = (int)syscall(SYS_pidfd_open, spool->pid, 0);
 		return true;
 	}
-	if (s->owners_ns && now_ns - s->owners_ns < OWNERS_NS) {
-		*ret_wait = true;
-		return false;
+	if (!s->owners_ns || now_ns - s->owners_ns >= OWNERS_NS) {
+		s->owners_ns = now_ns;
+		owners_find(s);
 	}
-	s->owners_ns = now_ns;
-	owners_find(s);
-	*ret_wait = spool->seen;
+	*ret_wait = !spool->looked_for || spool->seen;
 	return spool->host_pid != 0;
 }
 

@@ -246,7 +246,7 @@ void process_end(struct writer *w, struct spool *spool, uint64_t end_ns)
 			"spool '%s' is damaged: %llu of its %u lanes could not be read to their "
 			"end",
 			spool->name, (unsigned long long)spool->damaged_lanes, spool->lane_count);
-	clock_points_put(w, spool->id);
+	clock_points_put(w, spool, end_ns);
 	receipt_put(w, spool);
 }
 

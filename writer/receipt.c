@@ -9,6 +9,8 @@
 
 #include "writer/writer.h"
 
+#define CLOCK_POINTS_TOLD 16u
+
 static void tally_sum(struct tally *sum, const struct tally *t)
 {
 	sum->produced += t->produced;
@@ -100,24 +102,31 @@ void receipt_put_guest(struct writer *w, uint32_t id, const struct tally *tally)
 	put_receipt(w, &receipt, tally, 0);
 }
 
-void clock_points_put(struct writer *w, uint32_t process)
+/* The points of a process's life and the ones around it, thinned: the conversion is done already,
+ * this is its proof. */
+void clock_points_put(struct writer *w, const struct spool *spool, uint64_t end_ns)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__ClockPoints message = LIBTRACE__CLOCK_POINTS__INIT;
 	static uint64_t columns[3][CLOCKFIT_POINTS];
-	uint32_t step = w->clock.count / 16 + 1,
-		 n = 0; /* enough to see drift; the conversion is done already */
-	for (uint32_t i = 0; i < w->clock.count; i++) {
-		if (i % step && i + 1 != w->clock.count)
+	const struct clock_point *points = w->clock.points;
+	uint32_t first = 0, last = w->clock.count, n = 0;
+	while (first + 1 < last && points[first + 1].mono_ns <= spool->start_ns)
+		first++;
+	while (last > first + 2 && points[last - 2].mono_ns >= end_ns)
+		last--;
+	uint32_t step = (last - first) / CLOCK_POINTS_TOLD + 1;
+	for (uint32_t i = first; i < last; i++) {
+		if ((i - first) % step && i + 1 != last)
 			continue;
-		columns[0][n] = w->clock.points[i].tick;
-		columns[1][n] = w->clock.points[i].mono_ns;
-		columns[2][n++] = w->clock.points[i].error_ns;
+		columns[0][n] = points[i].tick;
+		columns[1][n] = points[i].mono_ns;
+		columns[2][n++] = points[i].error_ns;
 	}
-	if (!n)
+	if (!n || spool_header(spool)->clock_kind != CLOCK_KIND_TSC)
 		return;
 	message.has_process = 1;
-	message.process = process;
+	message.process = spool->id;
 	message.n_ticks = message.n_mono_ns = message.n_error_ns = n;
 	message.ticks = columns[0];
 	message.mono_ns = columns[1];

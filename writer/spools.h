@@ -58,6 +58,7 @@ struct spool {
 	uint32_t lane_count;
 	bool same_namespace;
 	uint32_t host_pid; /* as the writer sees it; 0 = not looked for, or not found yet */
+	bool looked_for;   /* among all processes */
 	bool seen;         /* at the last look for owners: may be somebody's */
 	bool dead;         /* its process has ended, or is another program now */
 	bool announced;    /* the Process entry has gone into a block */

@@ -82,7 +82,6 @@ struct writer {
 	uint32_t diagnostics_seen;
 	uint32_t spools_seen; /* control.spools at the last look */
 	uint64_t total_events, total_dropped, total_processes;
-	uint64_t clock_told_ns, clock_told_gap_ns;
 	char hostname[256], process_name[1024], producer[32];
 	const Libtrace__SessionDetails *session_details; /* for block 0 only */
 };
@@ -148,7 +147,7 @@ void process_remember(struct writer *w, uint32_t pid, uint32_t id);
 /* ---- receipt.c ---- */
 void receipt_put(struct writer *w, const struct spool *spool);
 void receipt_put_guest(struct writer *w, uint32_t id, const struct tally *tally);
-void clock_points_put(struct writer *w, uint32_t process);
+void clock_points_put(struct writer *w, const struct spool *spool, uint64_t end_ns);
 
 /* ---- adopt.c ---- */
 
