@@ -222,6 +222,20 @@ static uint64_t pid_namespace(void)
 	return number;
 }
 
+static void keep_arguments(int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++) {
+		size_t length = text_length(argv[i]) + 1;
+		if (session.arguments_bytes + length > sizeof(session.arguments)) {
+			session.arguments_truncated = 1;
+			return;
+		}
+		bytes_copy(session.arguments + session.arguments_bytes, argv[i], length);
+		session.arguments_bytes += (uint32_t)length;
+	}
+}
+
+/* exe, cwd and arguments fit: 1 KiB, what is left of the first half, and the second half. */
 static void spool_fill_text(struct spool_header *spool)
 {
 	char *text = spool->text;
@@ -230,17 +244,9 @@ static void spool_fill_text(struct spool_header *spool)
 	long cwd = SYS2(SYS_getcwd, text + at, SPOOL_TEXT_BYTES / 2 - at);
 	spool->cwd_bytes = cwd > 0 ? (uint32_t)cwd - 1 : 0;
 	at += spool->cwd_bytes;
-	size_t begin = at;
-	for (int i = 0; i < session.argc; i++) {
-		size_t length = text_length(session.argv[i]) + 1;
-		if (at + length > SPOOL_TEXT_BYTES) {
-			spool->argv_truncated = 1;
-			break;
-		}
-		bytes_copy(text + at, session.argv[i], length);
-		at += length;
-	}
-	spool->argv_bytes = (uint32_t)(at - begin);
+	bytes_copy(text + at, session.arguments, session.arguments_bytes);
+	spool->argv_bytes = session.arguments_bytes;
+	spool->argv_truncated = session.arguments_truncated;
 }
 
 static void spool_fill(struct spool_header *spool)
@@ -324,8 +330,7 @@ void session_start(int argc, char **argv, char **envp)
 		return;
 	config_read(&session.config, envp);
 	keep_strings();
-	session.argc = argc;
-	session.argv = argv;
+	keep_arguments(argc, argv);
 	session.pid = (uint32_t)sys_getpid();
 	if (!session.config.osrt || !find_home())
 		return;

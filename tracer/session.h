@@ -27,8 +27,8 @@ struct session {
 	char spool_path[560]; /* for growth */
 	char home[512];       /* folder of this library and the writer */
 	char exe[1024];       /* for a forked child's spool */
-	int argc;
-	char **argv;
+	char arguments[SPOOL_TEXT_BYTES / 2]; /* argv, each with its NUL: programs change theirs */
+	uint32_t arguments_bytes, arguments_truncated;
 	bool is_root;    /* this process made the tree */
 	bool restricted; /* a system call filter is in force: make no call the program might not be
 			    allowed */

@@ -50,7 +50,7 @@ static double seconds(void)
 	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* Drains the lane as often as it takes, without a file: each full block is sealed and thrown away. */
+/* Drains the lane as often as it takes, without a file: blocks are sealed and thrown away. */
 static void measure(struct writer *w, struct spool *spool, uint64_t events, const char *name)
 {
 	double best = 1e9, bytes = 0;

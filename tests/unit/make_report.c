@@ -14,7 +14,8 @@ enum encoding { ENCODING_NONE, ENCODING_DELTA, ENCODING_PLAIN, ENCODING_SIGNED }
 enum {
 #include "common/schema/events.def"
 };
-#define FIELD(event_id, number, id, column, kind, encoding, title) [NUMBER_##event_id][number] = ENCODING_##encoding,
+#define FIELD(event_id, number, id, column, kind, encoding, title) \
+	[NUMBER_##event_id][number] = ENCODING_##encoding,
 static const unsigned char encodings[64][16] = {
 #include "common/schema/events.def"
 };
@@ -79,7 +80,8 @@ void make_session(struct make_report *m, uint64_t start_ns)
 	Libtrace__Session session = LIBTRACE__SESSION__INIT;
 	char *options[] = {"LIBTRACE_OSRT_THRESHOLD=1000"};
 	session.boot_id = "00000000-0000-0000-0000-000000000000";
-	session.has_start_ns = session.has_start_realtime_ns = session.has_cpu_count = session.has_root_pid = true;
+	session.has_start_ns = session.has_start_realtime_ns = session.has_cpu_count =
+		session.has_root_pid = true;
 	session.start_ns = start_ns;
 	session.start_realtime_ns = 1700000000123456789u;
 	session.hostname = "host";
@@ -108,12 +110,15 @@ uint32_t make_string(struct make_report *m, const char *text)
 	return id;
 }
 
-void make_process(struct make_report *m, uint32_t id, uint32_t pid, uint32_t parent_pid, const char *executable)
+void make_process(struct make_report *m, uint32_t id, uint32_t pid, uint32_t parent_pid,
+	const char *executable)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Process process = LIBTRACE__PROCESS__INIT;
-	ProtobufCBinaryData arguments[] = {{strlen(executable), (uint8_t *)executable}, {3, (uint8_t *)"-\xff\x01"}};
-	process.has_id = process.has_pid = process.has_parent_pid = process.has_start_ns = process.has_traced = true;
+	ProtobufCBinaryData arguments[] = {
+		{strlen(executable), (uint8_t *)executable}, {3, (uint8_t *)"-\xff\x01"}};
+	process.has_id = process.has_pid = process.has_parent_pid = process.has_start_ns =
+		process.has_traced = true;
 	process.id = id;
 	process.pid = pid;
 	process.parent_pid = parent_pid;
@@ -125,7 +130,8 @@ void make_process(struct make_report *m, uint32_t id, uint32_t pid, uint32_t par
 	make_entry(m, &entry);
 }
 
-void make_process_end(struct make_report *m, uint32_t id, uint64_t end_ns, Libtrace__ProcessEnd end, int status)
+void make_process_end(
+	struct make_report *m, uint32_t id, uint64_t end_ns, Libtrace__ProcessEnd end, int status)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Process process = LIBTRACE__PROCESS__INIT;
@@ -167,8 +173,8 @@ void make_diagnostic(struct make_report *m, uint32_t pid, const char *text)
 }
 
 /* One column, copied out of the rows; false when it is 0 everywhere and stays away. */
-static bool column_make(Libtrace__Column *column, uint32_t kind, uint32_t field, size_t rows, size_t fields, const int64_t *values,
-			int64_t *room)
+static bool column_make(Libtrace__Column *column, uint32_t kind, uint32_t field, size_t rows,
+	size_t fields, const int64_t *values, int64_t *room)
 {
 	bool same = true, zero = true;
 	for (size_t i = 0; i < rows; i++) {
@@ -196,11 +202,13 @@ static bool column_make(Libtrace__Column *column, uint32_t kind, uint32_t field,
 	return !zero;
 }
 
-static void note_times(struct make_report *m, uint32_t kind, size_t rows, size_t fields, const int64_t *values)
+static void note_times(
+	struct make_report *m, uint32_t kind, size_t rows, size_t fields, const int64_t *values)
 {
 	bool spans = kind == NUMBER_OSRT_CALL || kind == NUMBER_GAP;
 	for (size_t i = 0; i < rows; i++) {
-		uint64_t first = (uint64_t)values[i * fields], last = first + (spans ? (uint64_t)values[i * fields + 1] : 0);
+		uint64_t first = (uint64_t)values[i * fields],
+			 last = first + (spans ? (uint64_t)values[i * fields + 1] : 0);
 		m->first_ns = first < m->first_ns ? first : m->first_ns;
 		m->last_ns = last > m->last_ns ? last : m->last_ns;
 		m->dropped += kind == NUMBER_GAP ? (uint64_t)values[i * fields + 2] : 0;
@@ -208,7 +216,8 @@ static void note_times(struct make_report *m, uint32_t kind, size_t rows, size_t
 	m->events += rows;
 }
 
-void make_batch(struct make_report *m, uint32_t kind, uint32_t process, uint32_t tid, size_t rows, size_t fields, const int64_t *values)
+void make_batch(struct make_report *m, uint32_t kind, uint32_t process, uint32_t tid, size_t rows,
+	size_t fields, const int64_t *values)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__EventBatch batch = LIBTRACE__EVENT_BATCH__INIT;
@@ -226,7 +235,8 @@ void make_batch(struct make_report *m, uint32_t kind, uint32_t process, uint32_t
 		Libtrace__Column *column = &columns[batch.n_columns];
 		libtrace__column__init(column);
 		pointers[batch.n_columns] = column;
-		batch.n_columns += column_make(column, kind, field, rows, fields, values, room + (field - 1) * rows);
+		batch.n_columns += column_make(
+			column, kind, field, rows, fields, values, room + (field - 1) * rows);
 	}
 	entry.batch = &batch;
 	make_entry(m, &entry);
@@ -234,15 +244,17 @@ void make_batch(struct make_report *m, uint32_t kind, uint32_t process, uint32_t
 	free(room);
 }
 
-void make_calls(struct make_report *m, uint32_t process, uint32_t tid, size_t rows, const struct make_call *calls)
+void make_calls(struct make_report *m, uint32_t process, uint32_t tid, size_t rows,
+	const struct make_call *calls)
 {
 	int64_t *values = malloc((rows * 8 + 1) * sizeof(*values));
 	if (!values)
 		abort();
 	for (size_t i = 0; i < rows; i++) {
 		const struct make_call *c = &calls[i];
-		const int64_t row[8] = {(int64_t)c->start,  (int64_t)c->duration, c->function,	     c->result,
-					(int64_t)c->error, (int64_t)c->object,	 (int64_t)c->holder, (int64_t)c->flags};
+		const int64_t row[8] = {(int64_t)c->start, (int64_t)c->duration, c->function,
+			c->result, (int64_t)c->error, (int64_t)c->object, (int64_t)c->holder,
+			(int64_t)c->flags};
 		memcpy(values + i * 8, row, sizeof(row));
 	}
 	make_batch(m, NUMBER_OSRT_CALL, process, tid, rows, 8, values);
@@ -266,7 +278,8 @@ static void compress(struct make_report *m, Libtrace__BlockExtension *own)
 
 static void extension_fill(struct make_report *m, Libtrace__BlockExtension *own)
 {
-	own->has_format_version = own->has_sequence = own->has_payload_crc32c = own->has_num_entries = true;
+	own->has_format_version = own->has_sequence = own->has_payload_crc32c =
+		own->has_num_entries = true;
 	own->format_version = 1;
 	own->sequence = m->sequence++;
 	own->num_entries = m->entry_count;
@@ -324,7 +337,8 @@ static void sample_first(struct make_report *m)
 
 static void sample_second(struct make_report *m)
 {
-	uint32_t read = 2, lock = make_string(m, "pthread_mutex_lock"), path = make_string(m, "/tmp/a \"b\"");
+	uint32_t read = 2, lock = make_string(m, "pthread_mutex_lock"),
+		 path = make_string(m, "/tmp/a \"b\"");
 	make_process(m, 2, 101, 100, "/bin/child");
 	const struct make_call calls[] = {
 		{3000, 40000, lock, 0, 0, 0x1000, 100, 0},
@@ -332,7 +346,8 @@ static void sample_second(struct make_report *m)
 		{70000, 500000, lock, 0, 0, 0x1000, 0, 4},
 	};
 	make_calls(m, 2, 102, 3, calls);
-	const int64_t child[] = {2500, 101, 3, 0, path}, file[] = {60500, -1, 0x241, 0x1b6, path}, gap[] = {61000, 500, 7, 1};
+	const int64_t child[] = {2500, 101, 3, 0, path}, file[] = {60500, -1, 0x241, 0x1b6, path},
+		      gap[] = {61000, 500, 7, 1};
 	make_batch(m, NUMBER_CHILD, 1, 100, 1, 5, child);
 	make_batch(m, NUMBER_FILE_PATH, 2, 102, 1, 5, file);
 	make_batch(m, NUMBER_GAP, 2, 102, 1, 4, gap);

@@ -1,8 +1,8 @@
 /*
  * make_report.h - builds small reports for tests, by protobuf-c and nothing of writer/.
  *
- * make_init(), then entries go into the block being filled until make_block_end(); make_finish() gives the bytes. Out of memory ends the
- * test program. One thread.
+ * make_init(), then entries go into the block being filled until make_block_end(); make_finish()
+ * gives the bytes. Out of memory ends the test program. One thread.
  */
 #ifndef TESTS_UNIT_MAKE_REPORT_H
 #define TESTS_UNIT_MAKE_REPORT_H
@@ -40,14 +40,19 @@ void make_session(struct make_report *m, uint64_t start_ns);
 
 /* Tells a text; returns its id. */
 uint32_t make_string(struct make_report *m, const char *text);
-void make_process(struct make_report *m, uint32_t id, uint32_t pid, uint32_t parent_pid, const char *executable);
-void make_process_end(struct make_report *m, uint32_t id, uint64_t end_ns, Libtrace__ProcessEnd end, int status);
+void make_process(struct make_report *m, uint32_t id, uint32_t pid, uint32_t parent_pid,
+	const char *executable);
+void make_process_end(
+	struct make_report *m, uint32_t id, uint64_t end_ns, Libtrace__ProcessEnd end, int status);
 void make_receipt(struct make_report *m, uint32_t process, uint64_t written, uint64_t dropped);
 void make_diagnostic(struct make_report *m, uint32_t pid, const char *text);
 
-/* Any batch: `rows` times `fields` values, row by row; column number n is field n + 1. Chooses the encoding as events.def says. */
-void make_batch(struct make_report *m, uint32_t kind, uint32_t process, uint32_t tid, size_t rows, size_t fields, const int64_t *values);
-void make_calls(struct make_report *m, uint32_t process, uint32_t tid, size_t rows, const struct make_call *calls);
+/* Any batch: `rows` times `fields` values, row by row; column number n is field n + 1. Chooses the
+ * encoding as events.def says. */
+void make_batch(struct make_report *m, uint32_t kind, uint32_t process, uint32_t tid, size_t rows,
+	size_t fields, const int64_t *values);
+void make_calls(struct make_report *m, uint32_t process, uint32_t tid, size_t rows,
+	const struct make_call *calls);
 
 void make_block_end(struct make_report *m);
 

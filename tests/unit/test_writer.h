@@ -7,7 +7,9 @@
 #ifndef TESTS_UNIT_TEST_WRITER_H
 #define TESTS_UNIT_TEST_WRITER_H
 
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
