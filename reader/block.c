@@ -140,6 +140,9 @@ static int frame_unpack(struct report_block *b, const char **ret_cause)
 
 int report_block_load(struct report_block *b, const struct source *s, const char **ret_cause)
 {
+	*ret_cause = "block of a newer format version";
+	if (b->own->format_version > REPORT_FORMAT_VERSION)
+		return -EBADMSG;
 	*ret_cause = "block larger than any writer makes";
 	if (b->payload_bytes > REPORT_BLOCK_BYTES_MAX)
 		return -EBADMSG;

@@ -16,6 +16,8 @@
 #include "reader/source.h"
 #include "report.pb-c.h"
 
+#define REPORT_FORMAT_VERSION 1u
+
 /* Writers seal a block at 1 MiB. The limits bound what a hostile file can make us hold. */
 #define REPORT_BLOCK_BYTES_MAX (64u << 20)
 #define REPORT_HEADER_BYTES_MAX (16u << 20) /* NVIDIA's carry the table of metric names */

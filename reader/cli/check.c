@@ -53,8 +53,6 @@ static int check_block(void *user, const struct report_block *b)
 	cli_progress(&k->r, b);
 	if (!own)
 		return 0;
-	if (own->format_version > 1)
-		problem(k, b->offset, "block of a newer format version");
 	uint64_t entries = 0;
 	while (report_block_entry(&copy, &e, &cause) > 0)
 		entries++;

@@ -164,8 +164,11 @@ static void print_receipt(FILE *out, const struct process *p, unsigned indent)
 		fprintf(out, format, ", ", r->impossible_times, "impossible times");
 	if (r->unfinished)
 		fprintf(out, format, ", ", r->unfinished, "unfinished");
-	fprintf(out, "; tracer's own time %" PRIu64 " ns, clock error at most %" PRIu64 " ns\n",
-		r->tracer_ns, r->clock_error_ns);
+	fprintf(out, "; tracer's own time %" PRIu64 " ns, ", r->tracer_ns);
+	if (r->clock_error_ns >= UINT32_MAX)
+		fputs("clock rate guessed\n", out);
+	else
+		fprintf(out, "clock error at most %" PRIu64 " ns\n", r->clock_error_ns);
 }
 
 static void print_process(FILE *out, const struct process *p, unsigned depth)
