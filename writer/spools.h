@@ -65,7 +65,6 @@ struct spool {
 	bool drained;      /* told the process so */
 	bool damaged;
 	bool finished;
-	bool damage_told;
 	uint64_t damaged_lanes;
 	uint64_t checked_ns; /* when /proc was last asked */
 	struct last_exec exec;
