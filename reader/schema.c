@@ -87,23 +87,13 @@ const char *schema_drop(uint64_t number)
 	return ROW_NAME(drop_rows, number);
 }
 
-const char *schema_verdict(uint64_t number)
-{
-	return ROW_NAME(verdict_rows, number);
-}
-
-const char *schema_how(uint64_t number)
-{
-	return ROW_NAME(how_rows, number);
-}
-
 const char *schema_value_name(const struct schema_field *field, int64_t value)
 {
 	if (field->event == KIND_GAP && field->number == FIELD_GAP_REASON)
 		return schema_drop((uint64_t)value);
 	if (field->event == KIND_CHILD && field->number == FIELD_CHILD_HOW)
-		return schema_how((uint64_t)value);
+		return ROW_NAME(how_rows, (uint64_t)value);
 	if (field->event == KIND_CHILD && field->number == FIELD_CHILD_VERDICT)
-		return schema_verdict((uint64_t)value);
+		return ROW_NAME(verdict_rows, (uint64_t)value);
 	return NULL;
 }

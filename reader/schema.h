@@ -56,10 +56,8 @@ const struct schema_event *schema_event_named(const char *name);
 /* Kinds in order of their rows; NULL behind the last. */
 const struct schema_event *schema_event_at(uint32_t index);
 
-/* Names of DROP, VERDICT, HOW rows and record flags; "?" for unknown numbers. */
+/* Name of a DROP row; "?" for unknown numbers. */
 const char *schema_drop(uint64_t number);
-const char *schema_verdict(uint64_t number);
-const char *schema_how(uint64_t number);
 
 /* The name that a column of this kind has for the value, or NULL: reasons, verdicts, ways a child
  * began. */

@@ -22,7 +22,7 @@ enum exit_status { STATUS_OK = 0, STATUS_DAMAGED = 1, STATUS_FAILED = 2 };
 __attribute__((format(printf, 1, 2))) void cli_error(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void cli_note(const char *format, ...);
 
-/* What was wrong with the report that is being read; the first few are printed, the rest counted. */
+/* What was wrong with the report at hand; the first few are printed, the rest counted. */
 struct cli_report {
 	struct report report;
 	const char *path;

@@ -4,6 +4,7 @@
 #include "reader/cli/info.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,7 +13,8 @@
 
 #define INDENT_MAX 40u
 
-uint64_t info_events(const struct process *p)
+/* Events in the file, of all kinds. */
+static uint64_t events_of(const struct process *p)
 {
 	uint64_t sum = 0;
 	for (uint32_t kind = 0; kind < SCHEMA_KINDS; kind++)
@@ -20,7 +22,8 @@ uint64_t info_events(const struct process *p)
 	return sum;
 }
 
-void info_end_text(const struct process *p, char *ret_text, size_t bytes)
+/* How a process ended. */
+static void end_text(const struct process *p, char *ret_text, size_t bytes)
 {
 	const Libtrace__Process *f = p->facts;
 	if (!f->has_end)
@@ -36,14 +39,32 @@ void info_end_text(const struct process *p, char *ret_text, size_t bytes)
 		snprintf(ret_text, bytes, "still running when the report was closed");
 }
 
-static void verdict_add(char *text, size_t bytes, const char *format, uint64_t number)
+__attribute__((format(printf, 3, 4))) static void verdict_add(
+	char *text, size_t bytes, const char *format, ...)
 {
+	va_list arguments;
 	size_t used = strlen(text);
 	if (used && used + 2 < bytes) {
 		strcat(text, "; ");
 		used += 2;
 	}
-	snprintf(text + used, bytes - used, format, number);
+	va_start(arguments, format);
+	vsnprintf(text + used, bytes - used, format, arguments);
+	va_end(arguments);
+}
+
+/* What is wrong with the file itself. */
+static void verdict_file(const struct info *i, char *text, size_t bytes)
+{
+	const struct walk_tally *t = &i->c.tally;
+	if (i->r.problems)
+		verdict_add(text, bytes, "damaged: %" PRIu64 " problems, see 'trace check'",
+			i->r.problems);
+	if (t->torn_bytes)
+		verdict_add(text, bytes, "torn tail: the last %" PRIu64 " bytes are half a block",
+			t->torn_bytes);
+	if (i->r.report.unfinished)
+		verdict_add(text, bytes, "still being written");
 }
 
 void info_verdict(const struct info *i, char *ret_text, size_t bytes)
@@ -54,25 +75,18 @@ void info_verdict(const struct info *i, char *ret_text, size_t bytes)
 		snprintf(ret_text, bytes, "not written by libtrace: holds no OS runtime events");
 		return;
 	}
-	if (i->r.problems)
-		verdict_add(ret_text, bytes, "damaged: %" PRIu64 " problems, see 'trace check'",
-			i->r.problems);
-	if (t->torn_bytes)
-		verdict_add(ret_text, bytes,
-			"torn tail: the last %" PRIu64 " bytes are half a block", t->torn_bytes);
+	verdict_file(i, ret_text, bytes);
 	if (i->dropped)
 		verdict_add(ret_text, bytes, "%" PRIu64 " events dropped", i->dropped);
 	if (i->unended)
 		verdict_add(ret_text, bytes,
-			"%" PRIu64 " processes without a receipt: the writer did not finish; try "
-			"'trace recover'",
+			"%" PRIu64 " processes without a receipt: the writer did not finish, "
+			"try 'trace recover'",
 			i->unended);
 	if (i->untraced)
 		verdict_add(ret_text, bytes, "%" PRIu64 " processes not traced", i->untraced);
 	if (i->partly)
 		verdict_add(ret_text, bytes, "%" PRIu64 " processes traced in part", i->partly);
-	if (i->r.report.unfinished)
-		verdict_add(ret_text, bytes, "still being written%.0" PRIu64, 0);
 	if (!*ret_text)
 		snprintf(
 			ret_text, bytes, t->blocks ? "complete: nothing lost" : "empty: no blocks");
@@ -147,23 +161,25 @@ static void print_command(FILE *out, const Libtrace__Process *f)
 	fputs(f->arguments_truncated ? " ..." : "", out);
 }
 
+/* ", 12 things"; nothing when there are none. */
+static void print_part(FILE *out, uint64_t number, const char *what)
+{
+	if (number)
+		fprintf(out, ", %" PRIu64 " %s", number, what);
+}
+
 static void print_receipt(FILE *out, const struct process *p, unsigned indent)
 {
 	const Libtrace__Receipt *r = p->receipt;
-	const char *format = "%s%" PRIu64 " %s";
-	fprintf(out, "%*s", (int)indent, "");
-	fprintf(out, format, "receipt: ", r->produced, "produced");
-	fprintf(out, format, ", ", r->written, "written");
-	fprintf(out, format, ", ", r->summarized, "summed up");
+	fprintf(out, "%*sreceipt: %" PRIu64 " produced, %" PRIu64 " written", (int)indent, "",
+		r->produced, r->written);
+	print_part(out, r->summarized, "summed up");
 	for (size_t n = 0; n < r->n_drops; n++)
 		fprintf(out, ", %" PRIu64 " dropped (%s)", r->drops[n]->count,
 			schema_drop(r->drops[n]->reason));
-	if (r->abandoned)
-		fprintf(out, format, ", ", r->abandoned, "abandoned");
-	if (r->impossible_times)
-		fprintf(out, format, ", ", r->impossible_times, "impossible times");
-	if (r->unfinished)
-		fprintf(out, format, ", ", r->unfinished, "unfinished");
+	print_part(out, r->abandoned, "abandoned");
+	print_part(out, r->impossible_times, "impossible times");
+	print_part(out, r->unfinished, "unfinished");
 	fprintf(out, "; tracer's own time %" PRIu64 " ns, ", r->tracer_ns);
 	if (r->clock_error_ns >= UINT32_MAX)
 		fputs("clock rate guessed\n", out);
@@ -176,7 +192,7 @@ static void print_process(FILE *out, const struct process *p, unsigned depth)
 	const Libtrace__Process *f = p->facts;
 	unsigned indent = 2 * depth + 2 > INDENT_MAX ? INDENT_MAX : 2 * depth + 2;
 	char end[96];
-	info_end_text(p, end, sizeof(end));
+	end_text(p, end, sizeof(end));
 	fprintf(out, "%*s%u  ", (int)indent, "", f->pid);
 	print_command(out, f);
 	fprintf(out, "\n%*s%s", (int)indent + 4, "", end);
@@ -185,7 +201,7 @@ static void print_process(FILE *out, const struct process *p, unsigned depth)
 		print_span(out, f->end_ns - f->start_ns);
 	}
 	fputs(", ", out);
-	print_grouped(out, info_events(p));
+	print_grouped(out, events_of(p));
 	fputs(" events", out);
 	if (f->has_traced && f->traced != LIBTRACE__TRACED__TRACED_YES) {
 		fputs(f->traced == LIBTRACE__TRACED__TRACED_NO ? "; not traced: "

@@ -22,12 +22,6 @@ void info_release(struct info *i);
 /* One sentence: is anything missing? */
 void info_verdict(const struct info *i, char *ret_text, size_t bytes);
 
-/* "exit 3", "killed or crashed" ...: how a process ended. */
-void info_end_text(const struct process *p, char *ret_text, size_t bytes);
-
-/* Events in the file, of all kinds. */
-uint64_t info_events(const struct process *p);
-
 void info_print_json(FILE *out, const struct info *i);
 
 #endif

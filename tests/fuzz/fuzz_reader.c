@@ -2,7 +2,7 @@
  * fuzz_reader.c - any bytes, read as a report in all the ways there are: contents, events in order,
  * statistics.
  *
- * clang -fsanitize=fuzzer gives main(); with -DSTANDALONE the program reads the files named instead.
+ * clang -fsanitize=fuzzer gives main(); with -DSTANDALONE the program reads the files named.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
