@@ -95,7 +95,7 @@ WRAPPER(int, clone,
 	va_end(list);
 	struct clone_start start = {t_function, t_argument};
 	bool shares = t_flags & CLONE_VM;
-	struct call call = {NULL, 0};
+	struct call call = {NULL, 0, 0};
 	bool begun = osrt_begin(&call, FN_clone);
 	int pid = REAL(clone)(shares ? t_function : clone_child, t_stack, t_flags,
 		shares ? t_argument : (void *)&start, more[0], more[1], more[2]);

@@ -131,22 +131,30 @@ void osrt_abandon_open(struct thread *t, uint64_t sp)
  * below ours), or we are in a signal handler or callback that runs inside it (its frame lies above
  * ours). A handler on its own stack says nothing about frames.
  */
-void osrt_interrupted(struct thread *t, uint64_t sp)
+uint32_t osrt_interrupted(struct thread *t, uint64_t sp)
 {
 	struct lane *lane = t->lane;
 	if (!on_signal_stack())
 		osrt_abandon_open(t, sp);
 	if (!lane->open.kind)
-		return;
-	if (lane->open_depth < OPEN_CALLS)
-		lane->open_stack[lane->open_depth++] = lane->open;
+		return 0;
+	uint32_t depth = lane->open_depth;
+	if (depth >= OPEN_CALLS) {
+		lane->open.kind = 0;
+		return 0;
+	}
+	lane->open_stack[depth] = lane->open;
+	lane->open_depth = depth + 1;
 	lane->open.kind = 0;
+	return depth + 1;
 }
 
-void osrt_resume(struct thread *t)
+/* A handler may interrupt this anywhere: each call puts back the depth that it found, so the two agree afterwards. */
+void osrt_resume(struct thread *t, uint32_t interrupted)
 {
 	struct lane *lane = t->lane;
-	lane->open = lane->open_stack[--lane->open_depth];
+	lane->open_depth = interrupted - 1;
+	lane->open = lane->open_stack[interrupted - 1];
 }
 
 void osrt_put_slow(struct thread *t, const struct record *record)

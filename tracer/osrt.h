@@ -27,6 +27,7 @@ extern uint64_t osrt_threshold[FN_MAX] __attribute__((visibility("hidden")));
 struct call {
 	struct thread *t;
 	uint64_t tick;
+	uint32_t interrupted; /* 1 + place in lane.open_stack of the call that this one interrupted; 0 = none */
 };
 
 /* Sets the thresholds from the session's options and the measured tick rate. Before any event. */
@@ -37,8 +38,8 @@ void osrt_put_path(
 	const struct call *call, int64_t result, const char *path, uint64_t flags, uint64_t mode);
 
 /* Slow paths. */
-void osrt_interrupted(struct thread *t, uint64_t sp); /* a call begins while another is open */
-void osrt_resume(struct thread *t);                   /* a call ends that had interrupted another */
+uint32_t osrt_interrupted(struct thread *t, uint64_t sp); /* a call begins while one is open */
+void osrt_resume(struct thread *t, uint32_t interrupted); /* it ends: the other goes on */
 void osrt_put_slow(
 	struct thread *t, const struct record *record); /* no room, or the tracer was interrupted */
 void osrt_abandon_open(
@@ -67,8 +68,9 @@ static inline __attribute__((always_inline)) bool osrt_begin(struct call *call, 
 			return false;
 	}
 	uint64_t sp = osrt_stack_pointer();
+	call->interrupted = 0;
 	if (__builtin_expect(lane->open.kind != 0, 0))
-		osrt_interrupted(t, sp);
+		call->interrupted = osrt_interrupted(t, sp);
 	lane->open.sp = sp;
 	lane->open.kind = fn;
 	call->t = t;
@@ -120,8 +122,8 @@ static inline __attribute__((always_inline)) void osrt_end(
 	if (__builtin_expect(!lane, 0))
 		return; /* the thread ended, or was forked, in the call */
 	lane->open.kind = 0;
-	if (__builtin_expect(lane->open_depth != 0, 0))
-		osrt_resume(t);
+	if (__builtin_expect(call->interrupted != 0, 0))
+		osrt_resume(t, call->interrupted);
 	if (ticks < osrt_threshold[fn])
 		osrt_count(lane, fn, ticks);
 	else

@@ -51,7 +51,7 @@ static void descriptors_close(bool keep_output)
 	int null = open("/dev/null", O_RDWR);
 	for (int fd = 0; fd < 3 && null >= 0 && !keep_output; fd++)
 		dup2(null, fd);
-	if (null > TREE_WRITER_LOCK_FD || (null >= 0 && keep_output))
+	if (null > 2)
 		close(null);
 	if (syscall(SYS_close_range, TREE_WRITER_LOCK_FD + 1, UINT_MAX, 0) == 0)
 		return;
@@ -67,7 +67,7 @@ static void detach(bool foreground)
 	if (!foreground)
 		setsid();
 	descriptors_close(foreground);
-	fcntl(TREE_WRITER_LOCK_FD, F_SETFD, FD_CLOEXEC);
+	(void)fcntl(TREE_WRITER_LOCK_FD, F_SETFD, FD_CLOEXEC);
 	if (chdir("/"))
 		return; /* then a mounted directory stays busy: no reason to write no report */
 }
@@ -101,6 +101,8 @@ int main(int argc, char **argv)
 		signal(SIGXFSZ, SIG_IGN);
 		return recover_tree(dir, output);
 	}
+	/* Asked before anything else can get the number. */
+	bool locked = fcntl(TREE_WRITER_LOCK_FD, F_GETFD) >= 0;
 	detach(foreground);
-	return follow_tree(dir, TREE_WRITER_LOCK_FD);
+	return follow_tree(dir, locked ? TREE_WRITER_LOCK_FD : -1);
 }
