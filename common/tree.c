@@ -61,21 +61,39 @@ static struct tree_control *control_map(int fd, int *ret_error)
 		NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0, ret_error);
 }
 
+/*
+ * The descriptor that holds the lock must not be the one that is mapped: a mapping keeps its open file, and with it the lock,
+ * for as long as the process lives.
+ */
+static struct tree_control *control_map_again(const char *path, int *ret_error)
+{
+	int fd = sys_openat(AT_FDCWD, path, O_RDWR | O_NOFOLLOW, 0);
+	*ret_error = fd;
+	if (fd < 0)
+		return NULL;
+	struct tree_control *control = control_map(fd, ret_error);
+	sys_close(fd);
+	return control;
+}
+
+static int control_reserve(int fd)
+{
+	if (TREE_CONTROL_BYTES > sys_file_limit())
+		return -EFBIG;
+	int error = sys_fallocate(fd, 0, 0, TREE_CONTROL_BYTES);
+	return error == -EOPNOTSUPP ? sys_ftruncate(fd, TREE_CONTROL_BYTES) : error;
+}
+
 static struct tree_control *control_create(const char *path, int *ret_fd, int *ret_error)
 {
 	int fd = sys_openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	*ret_error = fd;
 	if (fd < 0)
 		return NULL;
-	if (TREE_CONTROL_BYTES > sys_file_limit())
-		*ret_error = -EFBIG;
-	else
-		*ret_error = sys_fallocate(fd, 0, 0, TREE_CONTROL_BYTES);
-	if (*ret_error == -EOPNOTSUPP)
-		*ret_error = sys_ftruncate(fd, TREE_CONTROL_BYTES);
+	*ret_error = control_reserve(fd);
 	if (*ret_error == 0)
 		*ret_error = sys_flock(fd, LOCK_EX | LOCK_NB);
-	struct tree_control *control = *ret_error ? NULL : control_map(fd, ret_error);
+	struct tree_control *control = *ret_error ? NULL : control_map_again(path, ret_error);
 	if (!control) {
 		sys_close(fd);
 		sys_unlink(path);

@@ -104,11 +104,12 @@ static void take_entry(struct adoption *a, const uint8_t *data, size_t bytes)
 		return;
 	if (entry->session && !a->blocks)
 		take_session(a, entry->session);
-	if (entry->strings)
+	/* The session comes first: nothing is taken from somebody else's report. */
+	if (entry->strings && a->ours)
 		take_strings(a->w, entry->strings);
-	if (entry->process)
+	if (entry->process && a->ours)
 		take_process(a->w, entry->process);
-	if (entry->receipt)
+	if (entry->receipt && a->ours)
 		take_receipt(a->w, entry->receipt);
 	libtrace__entry__free_unpacked(entry, NULL);
 }
@@ -164,9 +165,9 @@ static uint64_t take_block(struct adoption *a)
 		crc32c(0, payload, header->payload_size) == x->payload_crc32c) {
 		length = begin + header->payload_size;
 		take_payload(a, x, payload, header->payload_size);
-		for (size_t i = 0; i < x->n_positions; i++)
+		for (size_t i = 0; i < x->n_positions && a->ours; i++)
 			take_position(a->w, x->positions[i]);
-		if (x->sequence >= a->w->next_sequence)
+		if (a->ours && x->sequence >= a->w->next_sequence)
 			a->w->next_sequence = x->sequence + 1;
 	}
 	libtrace__block_header__free_unpacked(header, NULL);

@@ -8,8 +8,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "common/schema/functions.h"
 #include "writer/writer.h"
@@ -287,18 +285,6 @@ static void gap_put(
 	s->w->total_dropped += count;
 }
 
-/* Until its spool is seen: it may outlive everybody else before it makes one. */
-static void child_remember(struct writer *w, uint32_t pid)
-{
-	if (!pid || w->child_count == CHILDREN_KEPT)
-		return;
-	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (pidfd >= 0 && process_known(w, pid))
-		close(pidfd);
-	else if (pidfd >= 0)
-		w->children[w->child_count++] = (struct child){pid, pidfd};
-}
-
 static void put_child(
 	struct segment *s, const struct record *r, bool exec, const char *path, uint32_t bytes)
 {
@@ -313,7 +299,8 @@ static void put_child(
 	b->column[CHILD_VERDICT][row] = verdict;
 	b->column[CHILD_PATH][row] = strings_id(&s->w->strings, path, length);
 	if (!exec && !verdict && (how == CHILD_FORK || how == CHILD_CLONE))
-		child_remember(s->w, pid);
+		if (!process_known(s->w, pid))
+			child_watch(s->w, pid);
 	struct last_exec *last = &s->spool->exec;
 	if (exec || (verdict && verdict != VERDICT_MISSING && pid)) {
 		char copy[sizeof(last->path)];

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "writer/writer.h"
@@ -165,6 +166,15 @@ static void fill_begin(
 	m->previous_id = previous_of(w, spool);
 	m->has_previous_id = m->previous_id != 0;
 	m->spool = (char *)spool->name;
+}
+
+void child_watch(struct writer *w, uint32_t pid)
+{
+	if (!pid || w->child_count == CHILDREN_KEPT)
+		return;
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd >= 0)
+		w->children[w->child_count++] = (struct child){pid, pidfd};
 }
 
 static void children_forget(struct writer *w, uint32_t pid)

@@ -158,7 +158,7 @@ static uint64_t end_tick(struct writer *w, struct spool *spool)
 	uint64_t latest = 0;
 	evidence_add(&latest, h->first.tick, now);
 	evidence_add(&latest, h->last.tick, now);
-	evidence_add(&latest, h->state == SPOOL_EXITED ? h->end_tick : 0, now);
+	evidence_add(&latest, announced ? h->end_tick : 0, now);
 	evidence_add(&latest, spool->latest_tick, now);
 	for (uint32_t i = 0; i < spool->lane_count; i++)
 		lane_evidence(spool, spool->lanes[i], &latest, now);
@@ -183,6 +183,9 @@ int tree_end_spool(struct writer *w, struct spool *spool)
 		return error;
 	process_end(w, spool, spool_ns(w, spool, tick));
 	spool->finished = true;
+	/* Between an exec and the new program's spool the tree has none, and is not at its end. */
+	if (spool_header(spool)->state == SPOOL_EXEC && !w->recovering)
+		child_watch(w, spool->host_pid);
 	return writer_make_room(w);
 }
 

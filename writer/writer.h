@@ -38,7 +38,7 @@ struct adopted_process {
 	bool finished; /* its receipt is in the report */
 };
 
-struct child { /* forked, and its spool not seen yet */
+struct child { /* forked or just executed, and its spool not seen yet; or the tree's first one */
 	uint32_t pid;
 	int pidfd;
 };
@@ -142,6 +142,9 @@ void process_guest_end(struct writer *w, const struct spool *spool, struct lane_
 void process_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, uint32_t previous_id,
 	uint32_t verdict, uint64_t ns, const char *path);
 uint32_t process_known(const struct writer *w, uint32_t pid);
+
+/* Keeps the tree alive until this process has ended or its spool is seen. */
+void child_watch(struct writer *w, uint32_t pid);
 void process_remember(struct writer *w, uint32_t pid, uint32_t id);
 
 /* ---- receipt.c ---- */
