@@ -1,0 +1,508 @@
+#!/usr/bin/env python3
+# timeout: 600
+"""What is captured: counts, threads, names, processes, children and why they are not traced; names, modes and times of reports.
+
+The programs of tests/apps say what a report of them must hold ("expect COUNT FUNCTION"); here that is held against `trace dump`.
+"""
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import LIBRARY, Report, TRACE, app, clean_env, folder, leftovers, main, program_of, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone, wait_until  # noqa: E402
+
+
+class Traced:
+    """A program run with the preload, and its report."""
+
+    def __init__(self, argv, preload=(), facts=False, cwd=None, **options):
+        self.folder, self.spool = folder(), spool_folder()
+        env = traced_env(os.path.join(self.folder, "r.rep"), self.spool, preload=preload, **options)
+        if facts:
+            env["APP_FACTS"] = "1"
+        self.result = run(argv, env=env, cwd=cwd or self.folder)
+        self.text = self.result.out.decode(errors="replace")
+        self.finished = wait_spool_gone(self.spool, 30)
+        self.report = Report(os.path.join(self.folder, "r.rep"))
+
+    def fact(self, pattern):
+        found = re.search(f"^facts: {pattern}", self.text, re.MULTILINE)
+        return int(found.group(1)) if found else None
+
+    def wrong(self):
+        """None when program, writer and report are as they should be."""
+        if self.result.hung:
+            return f"hangs\n{self.result.note}"
+        if "FAIL" in self.text:
+            return self.text
+        if not self.finished:
+            return f"the report is never finished: {leftovers(self.spool)}"
+        if not self.report.exists():
+            return "no report"
+        check = self.report.check()
+        if check.status != 0:
+            return f"trace check: {check.status} {(check.out + check.err).decode(errors='replace')}"
+        return receipts_agree(self.report)
+
+
+def traced_ok(name, argv, **more):
+    run_ = Traced(argv, **more)
+    wrong = run_.wrong()
+    tap.ok(not wrong, f"{name}: runs, report is sound", wrong)
+    return run_ if not wrong else None
+
+
+# ---- counts ----
+
+def as_expected(word, report, held, number):
+    """at-most: what is not in the report, the report states: as dropped, or by naming a process that it could not trace."""
+    if word == "expect":
+        return held == number
+    if word == "expect-at-least":
+        return held >= number
+    names_untraced = any(p["traced"] != "yes" for p in report.processes()) or any("not traced" in d["text"] for d in report.info()["diagnostics"])
+    return held <= number and (held + report.dropped() >= number or names_untraced)
+
+
+def expectations(traced, name):
+    report = traced.report
+    for word, number, function in re.findall(r"^(expect[a-z-]*) (\d+) ?(\w*)$", traced.text, re.MULTILINE):
+        number = int(number)
+        if word == "expect-threads":
+            held = len(report.events("--kind", "thread_start"))
+            tap.ok(held == number, f"{name}: {number} threads", f"thread_start: {held}")
+        elif word == "expect-abandoned":
+            held = report.total(function, "abandoned")
+            tap.ok(held == number, f"{name}: {number} {function} abandoned", f"abandoned: {held}")
+        else:
+            held = report.total(function)
+            tap.ok(as_expected(word, report, held, number), f"{name}: {word[6:].replace('-', ' ').strip() or 'exactly'} {number} {function}",
+                   f"in the report {held}, dropped {report.dropped()}, {report.info()['verdict']}, {report.info()['diagnostics']}\n{ {k: v.all for k, v in report.counts.items() if k[2] == function} }")
+
+
+APPS = ([[name] for name in ("longjmp_over", "small_stack", "close_all", "fd_limit", "file_limit", "thread_churn", "fork_storm", "early_calls", "exec_chain",
+                             "clearenv_exec", "altstack_nested", "coroutines", "drop_user", "fortified", "own_read", "hidden_threads", "many_threads",
+                             "lock_holder", "vfork_child", "user_namespace", "seccomp_filter", "late_daemon", "cancel", "cxx_throw")]
+        + [["seccomp_filter", "strict"], ["memory_limit", "as"], ["memory_limit", "lock"]]
+        + [["forks", mode] for mode in "fork vfork _Fork clone spawn spawnp system popen daemon double handler atfork thread".split()]
+        + [["exits", mode] for mode in "return exit _exit _Exit quick_exit abort abort_caught segv kill term pthread_exit exec thread_exit raw "
+                                       "handler_exit last_thread".split()])
+
+
+def counts_of_apps():
+    for argv in APPS:
+        traced = traced_ok(" ".join(argv), [app(argv[0]), *argv[1:]])
+        if traced:
+            expectations(traced, " ".join(argv))
+
+
+def counts_with_threshold():
+    """The same calls, summed up instead of recorded: totals are exact whatever the threshold."""
+    for name in ("small_stack", "fork_storm", "exec_chain"):
+        traced = traced_ok(f"{name}, threshold 1 s", [app(name)], threshold=10**9)
+        if traced:
+            expectations(traced, f"{name}, threshold 1 s")
+    traced = traced_ok("default threshold", [app("small_stack")], threshold=1000)
+    if traced:
+        short = [e for e in traced.report.events("--kind", "osrt_call") if e["duration_ns"] < 950 and e["function"] == "pread"]
+        tap.ok(not short, "no call far below the threshold is recorded", short[:5])
+
+
+def storm_is_counted():
+    traced = traced_ok("signal_storm", [app("signal_storm")], facts=True)
+    if not traced:
+        return
+    wanted, report = traced.fact(r"pread\+pwrite (\d+)"), traced.report
+    held = report.total("pread") + report.total("pwrite")
+    tap.ok(held <= wanted <= held + report.dropped(), "signal_storm: every call recorded or stated as missing", f"made {wanted}, held {held}, dropped {report.dropped()}")
+
+
+# ---- events ----
+
+def calls_hold_results():
+    traced = traced_ok("errno_kept", [app("errno_kept")])
+    if not traced:
+        return
+    calls = traced.report.events("--kind", "osrt_call")
+
+    def has(function, error, value=None):
+        return any(c["function"] == function and c["errno"] == error and value in (None, c["return_value"]) for c in calls)
+    tap.ok(has("read", 9, -1), "a failing read: -1 and EBADF")
+    tap.ok(has("open", 2, -1), "a failing open: -1 and ENOENT")
+    tap.ok(has("pthread_mutex_timedlock", 0, 110) or has("pthread_mutex_timedlock", 110), "a lock that returns its error: ETIMEDOUT")
+    tap.ok(has("read", 0, 4), "a read of 4 bytes: no errno left from before")
+    tap.ok(not any(c["errno"] == 1234 for c in calls), "no errno that the call did not set")
+    tap.ok(any(c["function"] == "close" and c["object"] in ("0x270f", 9999) for c in calls), "the descriptor is the object")
+
+
+def times_make_sense():
+    traced = traced_ok("times", ["sh", "-c", "sleep 0.2; sleep 0.1"])
+    if not traced:
+        return
+    events = traced.report.events()
+    sleeps = [e for e in events if e["kind"] == "osrt_call" and e["function"] in ("nanosleep", "clock_nanosleep")]
+    tap.ok([round(e["duration_ns"] / 1e8) for e in sleeps] == [2, 1], "two sleeps of 0.2 and 0.1 s, in order", sleeps)
+    starts = [e.get("start_ns", e.get("time_ns")) for e in events]
+    tap.ok(starts == sorted(starts), "dump is in order of start")
+    receipts = traced.report.receipts()
+    tap.ok(all(r["impossible_times"] == 0 for r in receipts), "no impossible time", receipts)
+    tap.ok(all(r["clock_error_ns"] < 100000 for r in receipts), "clock error bound below 100 us", receipts)
+
+
+def holder_is_named():
+    traced = traced_ok("lock_holder", [app("lock_holder")], facts=True)
+    if not traced:
+        return
+    holder, waiter = traced.fact(r"holder (\d+)"), traced.fact(r"waiter (\d+)")
+    waits = [e for e in traced.report.events("--kind", "osrt_call") if e["function"] == "pthread_mutex_lock"]
+    tap.ok(len(waits) == 1 and waits[0]["tid"] == waiter and waits[0]["holder_tid"] == holder, "the wait for a taken lock names its holder", waits)
+    tap.ok(traced.report.total("pthread_mutex_lock", "summed") == 26, "free locks are counted, not recorded")
+    tap.ok(waits and waits[0]["duration_ns"] > 10e6, "the wait lasted", waits)
+
+
+def every_lock_on_request():
+    traced = traced_ok("LIBTRACE_OSRT_LOCKS=all", [app("lock_holder")], LIBTRACE_OSRT_LOCKS="all")
+    if traced:
+        tap.ok(traced.report.total("pthread_mutex_lock", "recorded") == 27, "every lock is recorded on request", traced.report.total("pthread_mutex_lock", "recorded"))
+
+
+def paths_on_request():
+    traced = traced_ok("LIBTRACE_OSRT_FILE_ACCESS", [app("errno_kept")], threshold=10**9, LIBTRACE_OSRT_FILE_ACCESS="1")
+    if not traced:
+        return
+    paths = {(e["path"], e["descriptor"] >= 0) for e in traced.report.events("--kind", "file_path")}
+    tap.ok(("/dev/zero", True) in paths and ("/nonexistent/file", False) in paths, "paths of opened files", paths)
+    plain = traced_ok("without it", [app("errno_kept")])
+    tap.ok(plain and not plain.report.events("--kind", "file_path"), "no path without the option")
+
+
+def threads_and_names():
+    traced = traced_ok("thread_names", [app("thread_names")])
+    if not traced:
+        return
+    report = traced.report
+    starts, ends, names = (report.events("--kind", kind) for kind in ("thread_start", "thread_end", "thread_name"))
+    tap.ok(len(starts) == 5 and {e["tid"] for e in starts} == {e["tid"] for e in ends}, "five threads start and end", f"{starts}\n{ends}")
+    known = {e["name"] for e in names}
+    tap.ok({"by-setname", "by-prctl", "by-c11", "main-renamed"} <= known, "names threads give themselves", known)
+    tap.ok("by-other" in known | {e["name"] for e in starts}, "a name given by another thread", known)
+    main_tid = next((e["tid"] for e in starts if e["flags"] & 1), None)
+    tap.ok(all(e["parent_tid"] == main_tid for e in starts if not e["flags"] & 1), "threads name who made them", starts)
+
+
+# ---- processes ----
+
+def report_root(report):
+    return report.info()["session"]["root_pid"]
+
+
+def process_tree():
+    hows = {"fork": "fork", "_Fork": "fork", "vfork": "vfork", "clone": "clone", "spawn": "posix_spawn", "spawnp": "posix_spawn", "system": "system", "popen": "popen"}
+    for mode, how in hows.items():
+        traced = traced_ok(f"tree: {mode}", [app("forks"), mode], facts=True)
+        if not traced:
+            continue
+        processes, child = traced.report.processes(), traced.fact(r"child (\d+)")
+        root = next((p for p in processes if p["pid"] == report_root(traced.report)), {"pid": None})
+        children = traced.report.events("--kind", "child")
+        tap.ok(any(str(e["how"]) == how or e["how"] == how for e in children), f"{mode}: an event says {how}", children)
+        if child:
+            tap.ok(any(p["pid"] == child and p["parent_pid"] == root["pid"] for p in processes), f"{mode}: the child with its parent",
+                   [(p["pid"], p["parent_pid"]) for p in processes])
+            tap.ok(any(e["child_pid"] == child for e in children), f"{mode}: the event names the child", children)
+            ends = [(p["end"], p.get("exit_status")) for p in processes if p["pid"] == child]
+            tap.ok(("exit", 5) in ends, f"{mode}: the child's end and status", ends)
+
+
+def processes_are_described():
+    traced = traced_ok("description", [app("stdio_untouched"), "an argument", "ü"])
+    if not traced:
+        return
+    process = traced.report.processes()[0]
+    tap.ok(process["arguments"][1:] == ["an argument", "ü"], "arguments", process)
+    tap.ok(process["executable"] == os.path.realpath(app("stdio_untouched")), "executable", process["executable"])
+    tap.ok(process["work_directory"] == os.path.realpath(traced.folder), "working directory", process["work_directory"])
+    traced = traced_ok("many arguments", [app("stdio_untouched"), *(["x" * 1000] * 50)])
+    if traced:
+        process = traced.report.processes()[0]
+        tap.ok(process["arguments_truncated"] is True and process["arguments"][1] == "x" * 1000, "long command lines are cut, and it is said", process["arguments_truncated"])
+
+
+def exec_makes_a_new_process():
+    traced = traced_ok("exec chain", [app("exec_chain")])
+    if not traced:
+        return
+    processes = traced.report.processes()
+    tap.ok(len({p["pid"] for p in processes}) == 1 and len(processes) == 10, "ten programs under one pid", [(p["id"], p["pid"], p["arguments"]) for p in processes])
+    tap.ok([p["end"] for p in processes] == ["exec"] * 9 + ["exit"], "nine were replaced, the last one left", [p["end"] for p in processes])
+    tap.ok([p["previous_id"] for p in processes][1:] == [p["id"] for p in processes][:-1], "each names the one it replaced", [p["previous_id"] for p in processes])
+
+
+ENDS = {"return": ("exit", 19), "exit": ("exit", 10), "_exit": ("exit", 11), "_Exit": ("exit", 12), "quick_exit": ("exit", 13), "thread_exit": ("exit", 14),
+        "abort": ("killed", None), "segv": ("killed", None), "kill": ("killed", None), "term": ("killed", None), "raw": ("exit", 18)}
+
+
+def ends_are_told():
+    for mode, (end, status) in ENDS.items():
+        traced = Traced([app("exits"), mode])
+        process = traced.report.processes()[0] if traced.report.exists() else {}
+        tap.ok(process.get("end") == end and (status is None or process.get("exit_status") == status), f"end by {mode}: {end} {status or ''}", process)
+
+
+def verdicts():
+    traced = traced_ok("child_kinds", [app("child_kinds")])
+    if not traced:
+        return
+    children = traced.report.events("--kind", "child")
+
+    def verdict_of(ending):
+        return {str(e["verdict"]) for e in children if (e.get("path") or "").endswith(ending)}
+    wanted = {"static_child": ("static", "1"), "/script": ("traced", "0"), "/script2": ("traced", "0"), "/nonexistent/program": ("missing", "7", "no such file")}
+    if os.path.exists(app("musl_child")):
+        wanted.update({"musl_child": ("musl", "2", "another C library"), "/musl_script": ("musl", "2", "another C library")})
+    if os.geteuid() == 0:
+        wanted["/setuid"] = ("setuid", "4", "set-user-id")
+    for ending, words in wanted.items():
+        got = verdict_of(ending)
+        tap.ok(bool(got) and all(any(w in g for w in words) for g in got), f"verdict of {ending}: {words[0]}", f"{got}\n{children}")
+    lost = {str(e["verdict"]) for e in children if (e.get("path") or "").endswith("/sh")}
+    tap.ok(any("LD_PRELOAD" in v or v in ("5", "preload_lost", "preload lost") for v in lost), "verdict of a child without our environment: preload lost", lost)
+    untraced = [p for p in traced.report.processes() if p.get("traced") == "no"]
+    tap.ok(any(program_of(p) == "static_child" or "static" in (p.get("reason") or "") for p in untraced) or bool(verdict_of("static_child")), "children not traced are listed", untraced)
+
+
+def children_not_followed():
+    traced = traced_ok("LIBTRACE_FOLLOW=0", [app("forks"), "spawn"], LIBTRACE_FOLLOW="0")
+    if traced:
+        tap.ok(len(traced.report.processes()) == 1 or all(p["traced"] == "no" for p in traced.report.processes()[1:]), "children are left alone on request",
+               [(p["pid"], p["traced"]) for p in traced.report.processes()])
+        tap.ok(traced.report.total("pwrite") == 0, "and nothing of theirs is recorded")
+
+
+# ---- reports ----
+
+def run_here(pattern, cwd, argv=("true",), more=(), **env):
+    return trace("run", "-o", pattern, *more, "--", *argv, cwd=cwd, env=clean_env(**env))
+
+
+def names_of_reports():
+    place, host = folder(), os.uname().nodename
+    for pattern, wanted, env in (("a", "a.rep", {}), ("b.rep", "b.rep", {}), ("%h-x", f"{host}-x.rep", {}), ("%e", "true.rep", {}), ("100%%", "100%.rep", {}),
+                                 ("v-%q{APP_NAME}", "v-value.rep", {"APP_NAME": "value"})):
+        before = set(os.listdir(place))
+        result = run_here(pattern, place, **env)
+        made = set(os.listdir(place)) - before
+        tap.ok(result.status == 0 and made == {wanted}, f"-o {pattern} makes {wanted}", f"{made} {result.err!r}")
+    for n in (1, 2):
+        run_here("n%n", place)
+    tap.ok(sum(name.startswith("n") for name in os.listdir(place)) == 2, "%n takes a number that is free", os.listdir(place))
+    run_here("p-%p", place, ("sh", "-c", "/bin/true; /bin/true; :"))
+    made = [name for name in os.listdir(place) if name.startswith("p-")]
+    tap.ok(len(made) == 3 and all(re.fullmatch(r"p-\d+\.rep", name) for name in made), "%p makes one report per process", made)
+    tap.ok(all(Report(os.path.join(place, name)).check().status == 0 for name in made), "each is sound")
+
+
+def bad_names():
+    place = folder()
+    os.mkdir(os.path.join(place, "inner"))
+    for pattern, env in (("%q{APP_NAME}", {"APP_NAME": "../outside"}), ("%q{APP_NAME}", {"APP_NAME": "/tmp/outside"}), ("%q{APP_NAME}", {}), ("%z", {}), ("%q{APP_NAME", {"APP_NAME": "a"}),
+                         ("x%", {}), ("%q{APP_NAME}", {"APP_NAME": ".."})):
+        result = run_here(pattern, os.path.join(place, "inner"), **env)
+        made = leftovers(place)
+        tap.ok(result.status != 0 and result.err and made == [os.path.join(place, "inner")], f"-o {pattern} with {env or 'nothing'}: refused, and it is said why",
+               f"{result.status} {result.err!r} {made}")
+        for path in made:
+            if path.endswith(".rep"):
+                os.unlink(path)
+    for pattern, env in (("%q{APP_NAME}", {"APP_NAME": "../outside"}), ("%z", {})):
+        spool = spool_folder()
+        result = run(["sh", "-c", "echo unchanged; exit 3"], env=dict(traced_env(pattern, spool), **env), cwd=os.path.join(place, "inner"))
+        tap.ok((result.status, result.out, result.err) == (3, b"unchanged\n", b"") and not any("outside" in p for p in leftovers(place)),
+               f"preload alone, {pattern}: the program is unchanged, nothing outside", f"{result} {leftovers(place)}")
+
+
+def nothing_is_overwritten():
+    place = folder()
+    path = os.path.join(place, "r.rep")
+    with open(path, "wb") as file:
+        file.write(b"precious")
+    result = run_here("r.rep", place, ("sh", "-c", "echo ran; exit 3"))
+    with open(path, "rb") as file:
+        kept = file.read() == b"precious"
+    tap.ok(kept, "an existing file is kept")
+    tap.ok(result.status != 0 and b"r.rep" in result.err, "and it is said", f"{result.status} {result.err!r}")
+    spool = spool_folder()
+    result = run(["sh", "-c", "echo ran; exit 3"], env=traced_env(path, spool))
+    wait_until(lambda: not os.listdir(spool), 3)
+    with open(path, "rb") as file:
+        kept = file.read() == b"precious"
+    tap.ok(kept and (result.status, result.out, result.err) == (3, b"ran\n", b""), "preload alone: kept, and the program unchanged", f"{kept} {result}")
+    result = run_here("r.rep", place, more=("--force-overwrite", "true"))
+    tap.ok(result.status == 0 and Report(path).check().status == 0, "replaced when told", result.err)
+    target = os.path.join(place, "target")
+    os.symlink(target, os.path.join(place, "link.rep"))
+    run_here("link.rep", place, more=("--force-overwrite", "true"))
+    tap.ok(not os.path.exists(target), "a symbolic link is not followed")
+
+
+def modes_of_files():
+    os.umask(0)
+    place, spool = folder(), spool_folder()
+    path = os.path.join(place, "r.rep")
+    process = subprocess.Popen(["sleep", "5"], env=traced_env(path, spool), stdin=subprocess.DEVNULL)
+    wait_until(lambda: os.path.exists(path), 10)
+    modes = {name: stat.S_IMODE(os.lstat(name).st_mode) for name in [path, *leftovers(spool)]}
+    process.terminate()
+    process.wait()
+    wait_spool_gone(spool)
+    tap.ok(all(mode in (0o600, 0o700) for mode in modes.values()) and len(modes) >= 3, "report and spool are for their owner only", {k: oct(v) for k, v in modes.items()})
+    os.umask(0o022)
+
+
+# ---- trace run ----
+
+def run_passes_status():
+    place = folder()
+    for script, status in (("exit 0", 0), ("exit 7", 7), ("exit 255", 255), ("kill -9 $$", -9), ("kill -TERM $$", -15), ("kill -SEGV $$", -11)):
+        result = run_here("s", place, ("sh", "-c", script), more=("-f", "true"))
+        tap.ok(result.status == status, f"trace run: {script} gives {status}", f"{result.status} {result.err!r}")
+    result = run_here("s", place, ("/nonexistent/program",), more=("-f", "true"))
+    tap.ok(result.status == 127 and result.err, "a program that is not there: 127 and a message", f"{result.status} {result.err!r}")
+    result = run_here("s", place, ("/dev/null",), more=("-f", "true"))
+    tap.ok(result.status == 126 and result.err, "one that cannot be run: 126", f"{result.status} {result.err!r}")
+    result = trace("run", "-f", "true", "-o", "s", "cat", cwd=place, stdin=b"through")
+    tap.ok(result.out == b"through", "standard input and output are the program's, -- may be left out", result)
+    result = run_here("s", place, ("sh", "-c", "echo out; echo err >&2"), more=("-f", "true"))
+    tap.ok(result.out == b"out\n" and result.err.startswith(b"err\n"), "nothing of ours on standard output", result)
+    tap.ok(trace("run").status == 2 and trace("run", "--no-such-option").status == 2, "wrong usage: 2")
+
+
+def run_forwards_signals():
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
+        place = folder()
+        script = f"trap 'echo got; exit 9' {number.name[3:]}; echo ready; while :; do sleep 0.05; done"
+        process = subprocess.Popen([TRACE, "run", "-o", "r", "--", "sh", "-c", script], cwd=place, env=clean_env(), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+        process.stdout.readline()
+        process.send_signal(number)
+        try:
+            out, _ = process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, _ = process.communicate()
+        tap.ok(out == b"got\n" and process.returncode == 9, f"{number.name} reaches the program", f"{process.returncode} {out!r}")
+        tap.ok(Report(os.path.join(place, "r.rep")).check().status == 0, f"{number.name}: the report is sound")
+
+
+def run_waits_for_the_tree():
+    place = folder()
+    result = run_here("r", place, ("sh", "-c", "(sleep 0.5; /bin/true) >/dev/null 2>&1 & exit 4"))
+    report = Report(os.path.join(place, "r.rep"))
+    tap.ok(result.status == 4 and result.seconds > 0.45, "trace run waits for the whole tree", f"{result.status} {result.seconds}")
+    tap.ok(any(program_of(p) == "true" for p in report.processes()), "the last of it is in the report", [program_of(p) for p in report.processes()])
+    result = run_here("r", place, ("sh", "-c", "sleep 3 >/dev/null 2>&1 & exit 4"), more=("-f", "true", "--wait", "primary"))
+    tap.ok(result.status == 4 and result.seconds < 2.5, "--wait primary: for the program only", f"{result.status} {result.seconds}")
+
+
+def delay_and_duration():
+    script = "import time, os\nend = time.monotonic() + 1.5\nwhile time.monotonic() < end: os.getppid(); time.sleep(0.01)"
+    for name, options in (("--delay 0.5 --duration 0.4", ("--delay", "0.5", "--duration", "0.4", "--osrt-threshold", "0")),):
+        place = folder()
+        result = run_here("r", place, (sys.executable, "-c", script), more=options)
+        report = Report(os.path.join(place, "r.rep"))
+        sleeps = [e for e in report.events("--kind", "osrt_call") if e["function"] in ("clock_nanosleep", "select", "nanosleep")]
+        span = (min(e["start_ns"] for e in sleeps) / 1e9, max(e["start_ns"] for e in sleeps) / 1e9) if sleeps else (0, 9)
+        tap.ok(result.status == 0 and 0.4 < span[0] < 0.8 and span[1] < 1.2, f"{name}: recorded from 0.5 to 0.9 s", f"{result} {span}")
+    place = folder()
+    result = run_here("r", place, ("sleep", "20"), more=("--duration", "0.3", "--kill", "sigterm"))
+    tap.ok(result.status == -15 and result.seconds < 10, "--duration with --kill sigterm ends the program", f"{result.status} {result.seconds}")
+    place = folder()
+    result = run_here("r", place, ("sh", "-c", "sleep 0.6; exit 5"), more=("--duration", "0.2", "--kill", "none"))
+    tap.ok(result.status == 5, "--kill none lets it go on", result)
+
+
+def run_options_reach_the_library():
+    place = folder()
+    result = run_here("r", place, (app("small_stack"),), more=("--osrt-threshold", "0", "-e", "APP_X=1,APP_Y=2", "--compress", "zstd"))
+    report = Report(os.path.join(place, "r.rep"))
+    tap.ok(result.status == 0 and report.total("pread", "recorded") == 550, "--osrt-threshold 0 and --compress zstd", f"{result.err!r}")
+    result = run_here("e", place, ("sh", "-c", "echo $APP_X$APP_Y"), more=("-e", "APP_X=1,APP_Y=2"))
+    tap.ok(result.out == b"12\n", "--env-var", result)
+    result = run_here("t", place, (app("small_stack"),), more=("-t", "none", "--osrt-threshold", "0"))
+    tap.ok(result.status == 0 and (not os.path.exists(os.path.join(place, "t.rep")) or Report(os.path.join(place, "t.rep")).total("pread") == 0), "-t none records nothing", result)
+
+
+# ---- trees ----
+
+def one_report_per_tree():
+    place, spool = folder(), spool_folder()
+    path = os.path.join(place, "r.rep")
+    result = run(["sh", "-c", f"{app('forks')} all >/dev/null; (sh -c 'sleep 0.3; /bin/true' &) ; exit 2"], env=traced_env(path, spool))
+    tap.ok(result.status == 2 and wait_spool_gone(spool), "a tree with a straggler ends", leftovers(spool))
+    report = Report(path)
+    tap.ok(os.listdir(place) == ["r.rep"] and report.check().status == 0, "one report for the tree", os.listdir(place))
+    tap.ok(sum(program_of(p) == "true" for p in report.processes()) == 1, "with the straggler's child", [program_of(p) for p in report.processes()])
+
+
+def nothing_left_in_shared_memory():
+    before = set(os.listdir("/dev/shm"))
+    place = folder()
+    env = traced_env(os.path.join(place, "r.rep"), "")
+    del env["LIBTRACE_SPOOL_DIR"]
+    run([app("forks"), "all"], env=env)
+    mine = lambda: [n for n in set(os.listdir("/dev/shm")) - before if n.startswith(f"libtrace-{os.getuid()}-")]  # noqa: E731
+    held = wait_until(lambda: not mine() or Report(os.path.join(place, "r.rep")).check().status == 0 and not mine(), 20)
+    tap.ok(held, "nothing is left in /dev/shm after a clean end", mine())
+
+
+def tracing_inside_tracing():
+    place = folder()
+    result = run_here("outer", place, (TRACE, "run", "-o", "inner", "--", app("small_stack")), more=("--osrt-threshold", "0"))
+    inner, outer = (Report(os.path.join(place, name)) for name in ("inner.rep", "outer.rep"))
+    tap.ok(result.status == 0 and inner.exists() and outer.exists(), "trace run inside trace run", f"{result} {os.listdir(place)}")
+    tap.ok(inner.exists() and any(program_of(p) == "small_stack" for p in inner.processes()), "the inner report has the program")
+
+
+def library_cannot_be_fooled():
+    """Names of trees and libraries that are not there, or somebody else's, change nothing."""
+    plain = run([app("forks"), "all"])
+    for tree in ("/nonexistent/tree", "/tmp", "/dev/null", "relative", "x" * 3000, "/proc/self"):
+        place, spool = folder(), spool_folder()
+        traced = run([app("forks"), "all"], env=traced_env(os.path.join(place, "r.rep"), spool, LIBTRACE_TREE=tree))
+        tap.ok((plain.status, plain.out, plain.err) == (traced.status, traced.out, traced.err), f"LIBTRACE_TREE={tree[:20]}: the program is unchanged", f"{traced}")
+        wait_until(lambda s=spool: not os.listdir(s), 5)
+    for name, value in (("LIBTRACE_OSRT_THRESHOLD", "abc"), ("LIBTRACE_MEMORY", "-1"), ("LIBTRACE_MEMORY", "0"), ("LIBTRACE_DELAY", "99999999999999999999"), ("LIBTRACE_MEMORY", "999999999"),
+                        ("LIBTRACE_FLUSH_INTERVAL", "0"), ("LIBTRACE_EXIT_WAIT", "0"), ("LIBTRACE_TRACE", "nonsense"), ("LIBTRACE_COMPRESS", "nonsense")):
+        place, spool = folder(), spool_folder()
+        traced = run([app("forks"), "all"], env=traced_env(os.path.join(place, "r.rep"), spool, **{"threshold" if name == "LIBTRACE_OSRT_THRESHOLD" else name: value}))
+        tap.ok((plain.status, plain.out, plain.err) == (traced.status, traced.out, traced.err), f"{name}={value}: the program is unchanged", f"{traced}")
+        wait_until(lambda s=spool: not os.listdir(s), 5)
+
+
+def reading_while_it_grows():
+    place, spool = folder(), spool_folder()
+    path = os.path.join(place, "r.rep")
+    books = os.path.join(place, "books")
+    process = subprocess.Popen([app("counter_workload"), books, "2", "return", "1500"], env=traced_env(path, spool, LIBTRACE_FLUSH_INTERVAL=50), stdin=subprocess.DEVNULL)
+    time.sleep(0.5)
+    result = trace("check", "--no-wait", path)
+    tap.ok(result.status == 0, "a report that is being written can be checked", f"{result}")
+    tap.ok(trace("info", "--no-wait", path).status == 0, "and read")
+    process.wait()
+    wait_spool_gone(spool)
+    tap.ok(Report(path).check().status == 0, "and is sound in the end")
+
+
+if __name__ == "__main__":
+    if not os.path.exists(LIBRARY):
+        print(f"Bail out! no {LIBRARY}")
+        sys.exit(1)
+    main(counts_of_apps, counts_with_threshold, storm_is_counted, calls_hold_results, times_make_sense, holder_is_named, every_lock_on_request, paths_on_request,
+         threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, children_not_followed,
+         names_of_reports, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, run_forwards_signals, run_waits_for_the_tree,
+         delay_and_duration, run_options_reach_the_library, one_report_per_tree, nothing_left_in_shared_memory, tracing_inside_tracing,
+         library_cannot_be_fooled, reading_while_it_grows)
