@@ -94,7 +94,7 @@ __attribute__((unused)) static void fake_tree_make(struct fake_tree *t)
 	close(fd);
 	struct tree_control *c = t->control;
 	c->version = TREE_VERSION;
-	c->root_pid = (uint32_t)getpid();
+	c->root_pid = 0x7fffffff; /* nobody: the tree lives as long as its spools */
 	c->created_mono_ns = clock_monotonic_ns();
 	c->created_realtime_ns = (uint64_t)time(NULL) * 1000000000u;
 	fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY);
