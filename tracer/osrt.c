@@ -96,13 +96,12 @@ static bool on_signal_stack(void)
 	return SYS2(SYS_sigaltstack, 0, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
 }
 
-static void put_abandoned(struct thread *t, const struct open_call *open)
+static void put_abandoned(struct thread *t, const struct open_call *open, enum record_flag flag)
 {
 	uint64_t ticks = clock_ticks() - open->tick;
 	struct record record = {open->tick,
-		ticks << RECORD_LENGTH_SHIFT | (uint64_t)RECORD_ABANDONED << RECORD_FLAGS_SHIFT |
-			open->kind,
-		0, 0};
+		ticks << RECORD_LENGTH_SHIFT | (uint64_t)flag << RECORD_FLAGS_SHIFT | open->kind, 0,
+		0};
 	osrt_put_slow(t, &record);
 }
 
@@ -112,17 +111,17 @@ static bool is_dead(const struct open_call *open, uint64_t sp)
 	return !sp || open->sp < sp;
 }
 
-void osrt_abandon_open(struct thread *t, uint64_t sp)
+void osrt_abandon_open(struct thread *t, uint64_t sp, enum record_flag flag)
 {
 	struct lane *lane = t->lane;
 	if (lane->open.kind && is_dead(&lane->open, sp)) {
 		struct open_call open = lane->open;
 		lane->open.kind = 0;
-		put_abandoned(t, &open);
+		put_abandoned(t, &open, flag);
 	}
 	while (lane->open_depth && is_dead(&lane->open_stack[lane->open_depth - 1], sp)) {
 		struct open_call open = lane->open_stack[--lane->open_depth];
-		put_abandoned(t, &open);
+		put_abandoned(t, &open, flag);
 	}
 }
 
@@ -135,7 +134,7 @@ uint32_t osrt_interrupted(struct thread *t, uint64_t sp)
 {
 	struct lane *lane = t->lane;
 	if (!on_signal_stack())
-		osrt_abandon_open(t, sp);
+		osrt_abandon_open(t, sp, RECORD_ABANDONED);
 	if (!lane->open.kind)
 		return 0;
 	uint32_t depth = lane->open_depth;
@@ -149,7 +148,8 @@ uint32_t osrt_interrupted(struct thread *t, uint64_t sp)
 	return depth + 1;
 }
 
-/* A handler may interrupt this anywhere: each call puts back the depth that it found, so the two agree afterwards. */
+/* A handler may interrupt this anywhere: each call puts back the depth that it found, so the two
+ * agree afterwards. */
 void osrt_resume(struct thread *t, uint32_t interrupted)
 {
 	struct lane *lane = t->lane;

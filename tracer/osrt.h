@@ -27,7 +27,8 @@ extern uint64_t osrt_threshold[FN_MAX] __attribute__((visibility("hidden")));
 struct call {
 	struct thread *t;
 	uint64_t tick;
-	uint32_t interrupted; /* 1 + place in lane.open_stack of the call that this one interrupted; 0 = none */
+	uint32_t interrupted; /* 1 + place in lane.open_stack of the call that this one interrupted;
+				 0 = none */
 };
 
 /* Sets the thresholds from the session's options and the measured tick rate. Before any event. */

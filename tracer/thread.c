@@ -148,7 +148,7 @@ void thread_detach(struct thread *t)
 	struct lane *lane = t->lane;
 	if (!lane)
 		return;
-	osrt_abandon_open(t, 0);
+	osrt_abandon_open(t, 0, RECORD_ABANDONED);
 	thread_enter(t);
 	lane_flush_sums(t);
 	lane_put(t, clock_ticks(), REC_THREAD_END, t->tid, session.pid, NULL, 0);
@@ -179,7 +179,8 @@ void thread_vfork_child(struct thread *t)
 
 void thread_vfork_parent(struct thread *t, uint64_t sp)
 {
-	osrt_abandon_open(t, sp); /* the exec that did not return to the child */
+	osrt_abandon_open(
+		t, sp, RECORD_UNFINISHED); /* the exec, which does not return to the child */
 	t->vfork_pid = 0;
 	thread_enter(t);
 	put_start(t, session.pid, t->tid, THREAD_RESUMED);

@@ -11,34 +11,6 @@
 
 #include "reader/cli/print.h"
 
-#define INDENT_MAX 40u
-
-/* Events in the file, of all kinds. */
-static uint64_t events_of(const struct process *p)
-{
-	uint64_t sum = 0;
-	for (uint32_t kind = 0; kind < SCHEMA_KINDS; kind++)
-		sum += p->events[kind];
-	return sum;
-}
-
-/* How a process ended. */
-static void end_text(const struct process *p, char *ret_text, size_t bytes)
-{
-	const Libtrace__Process *f = p->facts;
-	if (!f->has_end)
-		snprintf(ret_text, bytes, "end not known");
-	else if (f->end == LIBTRACE__PROCESS_END__END_EXIT)
-		snprintf(ret_text, bytes, "exit %d", f->exit_status);
-	else if (f->end == LIBTRACE__PROCESS_END__END_EXEC)
-		snprintf(ret_text, bytes, "replaced by exec");
-	else if (f->end == LIBTRACE__PROCESS_END__END_KILLED)
-		snprintf(
-			ret_text, bytes, "ended without telling: a signal, a crash, or a raw exit");
-	else
-		snprintf(ret_text, bytes, "still running when the report was closed");
-}
-
 __attribute__((format(printf, 3, 4))) static void verdict_add(
 	char *text, size_t bytes, const char *format, ...)
 {
@@ -92,11 +64,6 @@ void info_verdict(const struct info *i, char *ret_text, size_t bytes)
 			ret_text, bytes, t->blocks ? "complete: nothing lost" : "empty: no blocks");
 }
 
-static void print_span(FILE *out, uint64_t ns)
-{
-	fprintf(out, "%" PRIu64 ".%09" PRIu64 " s", ns / 1000000000, ns % 1000000000);
-}
-
 static void print_session(FILE *out, const struct info *i)
 {
 	const Libtrace__Session *s = i->c.session;
@@ -108,7 +75,7 @@ static void print_session(FILE *out, const struct info *i)
 	fprintf(out, "began:     %s.%09" PRIu64 " UTC", text, s->start_realtime_ns % 1000000000);
 	if (i->c.first_ns <= i->c.last_ns && i->c.last_ns >= s->start_ns) {
 		fputs(", lasted ", out);
-		print_span(out, i->c.last_ns - s->start_ns);
+		info_print_span(out, i->c.last_ns - s->start_ns);
 	}
 	fputs("\nhost:      ", out);
 	const char *parts[] = {s->hostname, s->kernel, s->processor};
@@ -150,160 +117,6 @@ static void print_file(FILE *out, const struct info *i)
 			d->versions[n]->version);
 }
 
-static void print_command(FILE *out, const Libtrace__Process *f)
-{
-	if (!f->n_arguments && f->executable)
-		print_text(out, f->executable, strlen(f->executable));
-	for (size_t n = 0; n < f->n_arguments; n++) {
-		fputs(n ? " " : "", out);
-		print_text(out, (const char *)f->arguments[n].data, f->arguments[n].len);
-	}
-	fputs(f->arguments_truncated ? " ..." : "", out);
-}
-
-/* ", 12 things"; nothing when there are none. */
-static void print_part(FILE *out, uint64_t number, const char *what)
-{
-	if (number)
-		fprintf(out, ", %" PRIu64 " %s", number, what);
-}
-
-static void print_receipt(FILE *out, const struct process *p, unsigned indent)
-{
-	const Libtrace__Receipt *r = p->receipt;
-	fprintf(out, "%*sreceipt: %" PRIu64 " produced, %" PRIu64 " written", (int)indent, "",
-		r->produced, r->written);
-	print_part(out, r->summarized, "summed up");
-	for (size_t n = 0; n < r->n_drops; n++)
-		fprintf(out, ", %" PRIu64 " dropped (%s)", r->drops[n]->count,
-			schema_drop(r->drops[n]->reason));
-	print_part(out, r->abandoned, "abandoned");
-	print_part(out, r->impossible_times, "impossible times");
-	print_part(out, r->unfinished, "unfinished");
-	fprintf(out, "; tracer's own time %" PRIu64 " ns, ", r->tracer_ns);
-	if (r->clock_error_ns >= UINT32_MAX)
-		fputs("clock rate guessed\n", out);
-	else
-		fprintf(out, "clock error at most %" PRIu64 " ns\n", r->clock_error_ns);
-}
-
-static void print_process(FILE *out, const struct process *p, unsigned depth)
-{
-	const Libtrace__Process *f = p->facts;
-	unsigned indent = 2 * depth + 2 > INDENT_MAX ? INDENT_MAX : 2 * depth + 2;
-	char end[96];
-	end_text(p, end, sizeof(end));
-	fprintf(out, "%*s%u  ", (int)indent, "", f->pid);
-	print_command(out, f);
-	fprintf(out, "\n%*s%s", (int)indent + 4, "", end);
-	if (f->has_end_ns && f->end_ns >= f->start_ns) {
-		fputs(" after ", out);
-		print_span(out, f->end_ns - f->start_ns);
-	}
-	fputs(", ", out);
-	print_grouped(out, events_of(p));
-	fputs(" events", out);
-	if (f->has_traced && f->traced != LIBTRACE__TRACED__TRACED_YES) {
-		fputs(f->traced == LIBTRACE__TRACED__TRACED_NO ? "; not traced: "
-							       : "; traced in part: ",
-			out);
-		print_text(out, f->reason ? f->reason : "?", f->reason ? strlen(f->reason) : 1);
-	}
-	fputc('\n', out);
-	if (p->receipt)
-		print_receipt(out, p, indent + 4);
-}
-
-/*
- * Rows in order of start; the parent of each is the latest earlier one with the parent's pid, so
- * there are no circles. SIZE_MAX = none.
- */
-struct node {
-	const struct process *process;
-	size_t parent, first_child, last_child, next;
-	unsigned depth;
-};
-
-static int compare_nodes(const void *a, const void *b)
-{
-	const Libtrace__Process *x = ((const struct node *)a)->process->facts,
-				*y = ((const struct node *)b)->process->facts;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return (x->id > y->id) - (x->id < y->id);
-}
-
-static struct node *nodes_make(const struct process_list *l)
-{
-	struct node *nodes = calloc(l->count + 1, sizeof(*nodes));
-	for (size_t n = 0; nodes && n < l->count; n++)
-		nodes[n] = (struct node){l->rows[n], SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, 0};
-	if (nodes)
-		qsort(nodes, l->count, sizeof(*nodes), compare_nodes);
-	return nodes;
-}
-
-/* Place of the latest node with this pid in a hash table of places, or of the free entry for it. */
-static size_t *pid_slot(size_t *slots, size_t slot_count, const struct node *nodes, uint32_t pid)
-{
-	size_t at = pid % slot_count;
-	while (slots[at] != SIZE_MAX && nodes[slots[at]].process->facts->pid != pid)
-		at = (at + 1) % slot_count;
-	return &slots[at];
-}
-
-static void nodes_link(struct node *nodes, size_t count, size_t *slots, size_t slot_count)
-{
-	for (size_t n = 0; n < count; n++) {
-		const Libtrace__Process *f = nodes[n].process->facts;
-		size_t same = *pid_slot(slots, slot_count, nodes, f->pid);
-		bool replaces = same != SIZE_MAX &&
-			nodes[same].process->facts->end == LIBTRACE__PROCESS_END__END_EXEC;
-		size_t up = replaces ? same : *pid_slot(slots, slot_count, nodes, f->parent_pid);
-		if (up != SIZE_MAX) {
-			struct node *parent = &nodes[up];
-			nodes[n].parent = up;
-			nodes[n].depth = parent->depth + !replaces;
-			*(parent->last_child == SIZE_MAX ? &parent->first_child
-							 : &nodes[parent->last_child].next) = n;
-			parent->last_child = n;
-		}
-		*pid_slot(slots, slot_count, nodes, f->pid) = n;
-	}
-}
-
-/* Depth first, without recursion: a tree may be as deep as it likes. */
-static void print_tree(FILE *out, const struct node *nodes, size_t root)
-{
-	for (size_t n = root; n != SIZE_MAX;) {
-		print_process(out, nodes[n].process, nodes[n].depth);
-		if (nodes[n].first_child != SIZE_MAX) {
-			n = nodes[n].first_child;
-			continue;
-		}
-		while (n != root && nodes[n].next == SIZE_MAX)
-			n = nodes[n].parent;
-		n = n == root ? SIZE_MAX : nodes[n].next;
-	}
-}
-
-static void print_processes(FILE *out, const struct process_list *l)
-{
-	size_t slot_count = 2 * l->count + 1;
-	struct node *nodes = nodes_make(l);
-	size_t *slots = malloc(slot_count * sizeof(*slots));
-	if (nodes && slots) {
-		memset(slots, 0xff, slot_count * sizeof(*slots));
-		nodes_link(nodes, l->count, slots, slot_count);
-		fprintf(out, "\nprocesses: %zu\n", l->count);
-		for (size_t n = 0; n < l->count; n++)
-			if (nodes[n].parent == SIZE_MAX)
-				print_tree(out, nodes, n);
-	}
-	free(nodes);
-	free(slots);
-}
-
 static void print_counts(FILE *out, const struct contents *c)
 {
 	const struct schema_event *event;
@@ -332,14 +145,14 @@ static void print_diagnostics(FILE *out, const struct contents *c)
 		fprintf(out, "  and %" PRIu64 " more\n", c->diagnostic_count - DIAGNOSTICS_KEPT);
 }
 
-static void print_all(FILE *out, const struct info *i)
+static void print_all(FILE *out, const struct info *i, bool verbose)
 {
 	char verdict[512];
 	print_file(out, i);
 	if (i->c.session)
 		print_session(out, i);
 	if (i->c.processes.count)
-		print_processes(out, &i->c.processes);
+		info_print_processes(out, &i->c.processes, verbose);
 	if (i->c.tally.foreign_blocks < i->c.tally.blocks)
 		print_counts(out, &i->c);
 	print_diagnostics(out, &i->c);
@@ -389,7 +202,7 @@ int command_info(const struct options *o)
 	if (o->value[OPT_info_json])
 		info_print_json(stdout, &i);
 	else
-		print_all(stdout, &i);
+		print_all(stdout, &i, o->value[OPT_info_verbose]);
 	int status = cli_finish(stdout, "standard output");
 	if (!status && i.r.problems)
 		status = STATUS_DAMAGED;

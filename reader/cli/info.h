@@ -22,6 +22,11 @@ void info_release(struct info *i);
 /* One sentence: is anything missing? */
 void info_verdict(const struct info *i, char *ret_text, size_t bytes);
 
+/* Processes as a tree; short: a line each, the first ones, remarkable receipts only. */
+void info_print_processes(FILE *out, const struct process_list *l, bool verbose);
+
+void info_print_span(FILE *out, uint64_t ns);
+
 void info_print_json(FILE *out, const struct info *i);
 
 #endif
