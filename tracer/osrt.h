@@ -38,13 +38,15 @@ void osrt_start(void);
 void osrt_put_path(
 	const struct call *call, int64_t result, const char *path, uint64_t flags, uint64_t mode);
 
-/* Slow paths. */
-uint32_t osrt_interrupted(struct thread *t, uint64_t sp); /* a call begins while one is open */
-void osrt_resume(struct thread *t, uint32_t interrupted); /* it ends: the other goes on */
-void osrt_put_slow(
-	struct thread *t, const struct record *record); /* no room, or the tracer was interrupted */
-void osrt_abandon_open(
-	struct thread *t, uint64_t sp); /* records open calls whose frames lie below sp (0 = all) */
+/*
+ * Slow paths. osrt_interrupted(): a call begins while another is open; returns call.interrupted.
+ * osrt_resume(): it ends, and the other goes on. osrt_put_slow(): there is no room, or the tracer
+ * was interrupted. osrt_abandon_open(): records the open calls whose frames lie below sp (0 = all).
+ */
+uint32_t osrt_interrupted(struct thread *t, uint64_t sp);
+void osrt_resume(struct thread *t, uint32_t interrupted);
+void osrt_put_slow(struct thread *t, const struct record *record);
+void osrt_abandon_open(struct thread *t, uint64_t sp, enum record_flag flag);
 
 static inline uint64_t osrt_stack_pointer(void)
 {
