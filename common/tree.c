@@ -62,8 +62,8 @@ static struct tree_control *control_map(int fd, int *ret_error)
 }
 
 /*
- * The descriptor that holds the lock must not be the one that is mapped: a mapping keeps its open file, and with it the lock,
- * for as long as the process lives.
+ * The descriptor that holds the lock must not be the one that is mapped: a mapping keeps its open
+ * file, and with it the lock, for as long as the process lives.
  */
 static struct tree_control *control_map_again(const char *path, int *ret_error)
 {
@@ -177,7 +177,7 @@ int tree_lock(const char *dir)
 	return fd;
 }
 
-void tree_note(struct tree_control *control, uint32_t pid, const char *text)
+void tree_note(struct tree_control *control, uint32_t pid, enum tree_note kind, const char *text)
 {
 	uint32_t index = __atomic_fetch_add(&control->diagnostic_count, 1, __ATOMIC_RELAXED);
 	if (index >= TREE_DIAGNOSTICS)
@@ -186,5 +186,5 @@ void tree_note(struct tree_control *control, uint32_t pid, const char *text)
 	d->mono_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	d->pid = pid;
 	text_append(d->text, sizeof(d->text), 0, text);
-	__atomic_store_n(&d->ready, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&d->ready, kind, __ATOMIC_RELEASE);
 }

@@ -37,8 +37,14 @@ enum sink_state {
 struct tree_diagnostic {
 	uint64_t mono_ns;
 	uint32_t pid;
-	uint32_t ready; /* stored last */
+	uint32_t ready; /* enum tree_note; stored last */
 	char text[240];
+};
+
+enum tree_note {
+	TREE_NOTE_NONE = 0,
+	TREE_NOTE_LINE = 1,
+	TREE_NOTE_UNTRACED = 2 /* the process is not traced, and this is why */
 };
 
 struct tree_control {
@@ -99,7 +105,7 @@ struct tree_control *tree_open(const char *dir, int *ret_error);
 int tree_lock(const char *dir);
 
 /* Adds a line to the diagnostics. Any thread or process of the tree. */
-void tree_note(struct tree_control *control, uint32_t pid, const char *text);
+void tree_note(struct tree_control *control, uint32_t pid, enum tree_note kind, const char *text);
 
 #define TREE_PATH_BYTES 512u
 #define TREE_DEFAULT_BASE "/dev/shm"

@@ -61,8 +61,10 @@ static inline uint64_t osrt_stack_pointer(void)
 
 static inline __attribute__((always_inline)) bool osrt_begin(struct call *call, unsigned fn)
 {
-	if (__builtin_expect(!*session_gate, 0))
+	if (__builtin_expect(!*session_gate, 0)) {
+		session_gate_closed();
 		return false;
+	}
 	struct thread *t = &thread_self;
 	struct lane *lane = t->lane;
 	if (__builtin_expect(!lane, 0)) {

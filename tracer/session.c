@@ -33,12 +33,17 @@ static void log_stderr(const char *text)
 	sys_write(2, line, at);
 }
 
-void session_note(const char *text)
+static void note(enum tree_note kind, const char *text)
 {
 	if (session.config.log_stderr)
 		log_stderr(text);
 	if (session.control)
-		tree_note(session.control, session.pid, text);
+		tree_note(session.control, session.pid, kind, text);
+}
+
+void session_note(const char *text)
+{
+	note(TREE_NOTE_LINE, text);
 }
 
 void session_off(const char *reason)
@@ -50,6 +55,17 @@ void session_off(const char *reason)
 		return;
 	text_append(session.spool->off_reason, sizeof(session.spool->off_reason), 0, reason);
 	__atomic_store_n(&session.spool->state, SPOOL_OFF, __ATOMIC_RELEASE);
+}
+
+/* Calls before the library was ready: made by constructors that run before ours. */
+static uint32_t early_calls;
+
+void session_gate_closed(void)
+{
+	if (*session_gate) /* opened since the caller looked */
+		session_count_drop(DROP_LATE);
+	else if (session.state == SESSION_NEW)
+		__atomic_add_fetch(&early_calls, 1, __ATOMIC_RELAXED);
 }
 
 void session_count_drop(enum drop_reason reason)
@@ -239,10 +255,10 @@ static void keep_arguments(int argc, char **argv)
 static void spool_fill_text(struct spool_header *spool)
 {
 	char *text = spool->text;
-	size_t at = text_append(text, SPOOL_TEXT_BYTES, 0, session.exe);
+	size_t at = text_append(text, SPOOL_TEXT_BYTES, 0, session.exe) + 1;
 	spool->exe_bytes = (uint32_t)at;
 	long cwd = SYS2(SYS_getcwd, text + at, SPOOL_TEXT_BYTES / 2 - at);
-	spool->cwd_bytes = cwd > 0 ? (uint32_t)cwd - 1 : 0;
+	spool->cwd_bytes = cwd > 0 ? (uint32_t)cwd : 0;
 	at += spool->cwd_bytes;
 	bytes_copy(text + at, session.arguments, session.arguments_bytes);
 	spool->argv_bytes = session.arguments_bytes;
@@ -296,16 +312,13 @@ static bool spool_begin(void)
 
 /* ---- start, fork, end ---- */
 
-static bool begin(void)
+static bool begin_spool(void)
 {
-	if (!tree_enter())
-		return false;
-	if (!spool_begin()) {
-		session_note("this process is not traced: no space or no permission for its spool");
-		session.spool = NULL;
-		return false;
-	}
-	return true;
+	if (spool_begin())
+		return true;
+	note(TREE_NOTE_UNTRACED, "no space or no permission for its spool");
+	session.spool = NULL;
+	return false;
 }
 
 /* Programs may write over their environment (setproctitle); forked children still want these. */
@@ -338,7 +351,7 @@ void session_start(int argc, char **argv, char **envp)
 	session.exe[length > 0 ? length : 0] = 0;
 	clock_init();
 	uint64_t start_tick = clock_ticks();
-	if (!begin())
+	if (!tree_enter() || !begin_spool())
 		return;
 	if (session.config.bad)
 		session_note("a LIBTRACE_ variable has a value that is not understood: its default "
@@ -347,6 +360,8 @@ void session_start(int argc, char **argv, char **envp)
 	session.spool->tracer_ticks = clock_ticks() - start_tick;
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
 	__atomic_store_n(&session_gate, &session.control->gate, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&session.spool->dropped[DROP_LATE],
+		__atomic_exchange_n(&early_calls, 0, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
 
 void session_child(void)
@@ -362,11 +377,23 @@ void session_child(void)
 		session_gate = &gate_closed;
 }
 
+/* The parent's control page is mapped in a forked child, too. */
+static bool child_tree(void)
+{
+	if (one_report_per_process())
+		return tree_begin();
+	check_writer();
+	return true;
+}
+
 bool session_child_start(void)
 {
 	spool_file_forget();
-	session.config.tree = one_report_per_process() ? NULL : session.tree;
-	if (!begin()) {
+	if (!child_tree()) {
+		session_off("no tree for a forked child");
+		return false;
+	}
+	if (!begin_spool()) {
 		session_off("no spool for a forked child");
 		return false;
 	}

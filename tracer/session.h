@@ -23,10 +23,10 @@ struct session {
 	struct spool_header *spool; /* NULL before the first event of a forked child */
 	struct tree_control *control;
 	struct config config;
-	char tree[512];       /* directory of the tree */
-	char spool_path[560]; /* for growth */
-	char home[512];       /* folder of this library and the writer */
-	char exe[1024];       /* for a forked child's spool */
+	char tree[512];                       /* directory of the tree */
+	char spool_path[560];                 /* for growth */
+	char home[512];                       /* folder of this library and the writer */
+	char exe[1024];                       /* for a forked child's spool */
 	char arguments[SPOOL_TEXT_BYTES / 2]; /* argv, each with its NUL: programs change theirs */
 	uint32_t arguments_bytes, arguments_truncated;
 	bool is_root;    /* this process made the tree */
@@ -64,6 +64,9 @@ void session_off(const char *reason);
 
 /* Leaves a line in the tree's diagnostics. */
 void session_note(const char *text);
+
+/* A call came while the gate was closed. */
+void session_gate_closed(void);
 
 /* Events that reached no lane. */
 void session_count_drop(enum drop_reason reason);

@@ -90,6 +90,7 @@ static void put_start(struct thread *t, uint32_t pid, uint32_t tid, uint32_t fla
 	struct thread_start start = {
 		.parent_tid = t->parent_tid, .parent_pid = session.pid, .flags = flags};
 	SYS2(SYS_prctl, PR_GET_NAME, start.name);
+	bytes_copy(t->name, start.name, sizeof(t->name));
 	lane_put(t, clock_ticks(), REC_THREAD_START, tid, pid, &start, sizeof(start));
 }
 
@@ -143,6 +144,19 @@ struct lane *thread_attach(struct thread *t)
 	return lane;
 }
 
+static void put_name(struct thread *t, const char *name);
+
+/* Another thread may have named this one: its number was not known there. */
+static void put_given_name(struct thread *t)
+{
+	char name[16] = "";
+	if (session.restricted)
+		return;
+	SYS2(SYS_prctl, PR_GET_NAME, name);
+	if (!text_equal(name, t->name))
+		put_name(t, name);
+}
+
 void thread_detach(struct thread *t)
 {
 	struct lane *lane = t->lane;
@@ -150,6 +164,7 @@ void thread_detach(struct thread *t)
 		return;
 	osrt_abandon_open(t, 0, RECORD_ABANDONED);
 	thread_enter(t);
+	put_given_name(t);
 	lane_flush_sums(t);
 	lane_put(t, clock_ticks(), REC_THREAD_END, t->tid, session.pid, NULL, 0);
 	t->lane = NULL;
@@ -158,14 +173,20 @@ void thread_detach(struct thread *t)
 	thread_leave(t);
 }
 
-void thread_renamed(struct thread *t, const char *name)
+static void put_name(struct thread *t, const char *name)
 {
 	uint64_t words[2] = {0, 0};
 	text_append((char *)words, sizeof(words), 0, name);
+	bytes_copy(t->name, words, sizeof(t->name));
+	lane_put(t, clock_ticks(), REC_THREAD_NAME, words[0], words[1], NULL, 0);
+}
+
+void thread_renamed(struct thread *t, const char *name)
+{
 	if (!t->lane && !thread_attach(t))
 		return;
 	thread_enter(t);
-	lane_put(t, clock_ticks(), REC_THREAD_NAME, words[0], words[1], NULL, 0);
+	put_name(t, name);
 	thread_leave(t);
 }
 

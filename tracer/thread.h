@@ -28,6 +28,7 @@ struct thread {
 	uint32_t tid;
 	uint32_t vfork_pid;      /* this thread is a vfork child that runs in its parent's memory */
 	uint32_t parent_tid;     /* who created it, handed over by the start trampoline */
+	char name[16];           /* as last recorded */
 	uint64_t next_wait_tick; /* no wait for room before this: the last one was in vain */
 };
 

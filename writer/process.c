@@ -334,3 +334,17 @@ void process_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, uint3
 	process_remember(w, pid, message.id);
 	w->total_processes++;
 }
+
+void process_told_untraced(struct writer *w, uint32_t pid, uint64_t time_ns, char *reason)
+{
+	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
+	message.has_id = message.has_pid = message.has_start_ns = message.has_traced = 1;
+	message.id = w->next_process_id++;
+	message.pid = pid;
+	message.start_ns = time_ns;
+	message.traced = LIBTRACE__TRACED__TRACED_NO;
+	message.reason = utf8_clean(reason);
+	put_process(w, &message);
+	process_remember(w, pid, message.id);
+	w->total_processes++;
+}

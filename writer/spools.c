@@ -216,26 +216,33 @@ static int entry_take(struct spools *s, const char *name)
 	return 1;
 }
 
+/* By the tick in the name: a program that replaced another comes behind it. */
+static int compare_names(const struct dirent **a, const struct dirent **b)
+{
+	const char *x = strchr((*a)->d_name, '-'), *y = strchr((*b)->d_name, '-');
+	unsigned long long p = x ? strtoull(x + 1, NULL, 16) : 0,
+			   q = y ? strtoull(y + 1, NULL, 16) : 0;
+	return (p > q) - (p < q);
+}
+
 int spools_discover(struct spools *s)
 {
-	int fd = openat(s->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	int found = 0;
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
+	struct dirent **names = NULL;
+	int count = scandirat(s->dir_fd, ".", &names, NULL, compare_names), found = 0;
+	if (count < 0)
 		return -errno;
-	}
 	s->unfinished_names = s->refused = 0;
-	for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
-		if (entry->d_name[0] == '.' || !strcmp(entry->d_name, "control"))
-			continue;
-		if (!is_spool_name(entry->d_name))
-			s->unfinished_names++;
-		else if (!is_known(s, entry->d_name))
-			found += entry_take(s, entry->d_name);
+	for (int i = 0; i < count; i++) {
+		const char *name = names[i]->d_name;
+		if (name[0] != '.' && strcmp(name, "control") != 0) {
+			if (!is_spool_name(name))
+				s->unfinished_names++;
+			else if (!is_known(s, name))
+				found += entry_take(s, name);
+		}
+		free(names[i]);
 	}
-	closedir(dir);
+	free(names);
 	return found;
 }
 

@@ -204,6 +204,8 @@ void writer_collect_diagnostics(struct writer *w)
 		char text[sizeof(d->text) + 1] = "";
 		memcpy(text, d->text, sizeof(d->text));
 		put_diagnostic(w, d->pid, d->mono_ns, text);
+		if (d->ready == TREE_NOTE_UNTRACED)
+			process_told_untraced(w, d->pid, d->mono_ns, text);
 		w->diagnostics_seen++;
 	}
 	if (count > TREE_DIAGNOSTICS && w->diagnostics_seen == TREE_DIAGNOSTICS) {

@@ -143,6 +143,9 @@ void process_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, uint3
 	uint32_t verdict, uint64_t ns, const char *path);
 uint32_t process_known(const struct writer *w, uint32_t pid);
 
+/* A process that told why it is not traced. */
+void process_told_untraced(struct writer *w, uint32_t pid, uint64_t time_ns, char *reason);
+
 /* Keeps the tree alive until this process has ended or its spool is seen. */
 void child_watch(struct writer *w, uint32_t pid);
 void process_remember(struct writer *w, uint32_t pid, uint32_t id);

@@ -177,6 +177,7 @@ static void report_tell(const struct run *r)
 		return;
 	}
 	if (r->untraced) {
+		unlink(l->output); /* made before it was known that nothing would come */
 		cli_error("no report: '%s' does not load the library (static, set-user-id, another "
 			  "architecture?)",
 			l->program[0]);
