@@ -26,8 +26,12 @@ static void end_fork(const struct call *call, unsigned fn, pid_t pid, enum child
 WRAPPER(pid_t, fork, (void))
 {
 	struct call call;
-	if (!osrt_begin(&call, FN_fork))
-		return REAL(fork)();
+	if (!osrt_begin(&call, FN_fork)) {
+		pid_t pid = REAL(fork)();
+		if (pid > 0)
+			session_early_child((uint32_t)pid);
+		return pid;
+	}
 	pid_t pid = REAL(fork)();
 	end_fork(&call, FN_fork, pid, CHILD_FORK);
 	return pid;

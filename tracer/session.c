@@ -68,6 +68,25 @@ void session_gate_closed(void)
 		__atomic_add_fetch(&early_calls, 1, __ATOMIC_RELAXED);
 }
 
+#define EARLY_CHILDREN 8u
+static uint32_t early_children[EARLY_CHILDREN], early_child_count;
+
+void session_early_child(uint32_t pid)
+{
+	if (session.state == SESSION_NEW && early_child_count < EARLY_CHILDREN)
+		early_children[early_child_count++] = pid;
+}
+
+/* Tells what happened before the library was ready. */
+static void tell_early(void)
+{
+	__atomic_add_fetch(&session.spool->dropped[DROP_LATE],
+		__atomic_exchange_n(&early_calls, 0, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < early_child_count; i++)
+		tree_note(session.control, early_children[i], TREE_NOTE_UNTRACED,
+			"made by a constructor, before the tracer was ready");
+}
+
 void session_count_drop(enum drop_reason reason)
 {
 	if (session.spool)
@@ -360,8 +379,7 @@ void session_start(int argc, char **argv, char **envp)
 	session.spool->tracer_ticks = clock_ticks() - start_tick;
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
 	__atomic_store_n(&session_gate, &session.control->gate, __ATOMIC_RELEASE);
-	__atomic_add_fetch(&session.spool->dropped[DROP_LATE],
-		__atomic_exchange_n(&early_calls, 0, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+	tell_early();
 }
 
 void session_child(void)

@@ -68,6 +68,9 @@ void session_note(const char *text);
 /* A call came while the gate was closed. */
 void session_gate_closed(void);
 
+/* A child was forked before the library was ready: it cannot be traced. */
+void session_early_child(uint32_t pid);
+
 /* Events that reached no lane. */
 void session_count_drop(enum drop_reason reason);
 
