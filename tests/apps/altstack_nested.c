@@ -1,8 +1,9 @@
 /*
- * altstack_nested - handlers on alternate stacks above and below the program's stack make wrapped calls while a wrapped call waits.
+ * altstack_nested - handlers on alternate stacks above and below the program's stack make wrapped
+ * calls while a wrapped call waits.
  *
- * Promise: a call that waits while a handler on another stack works is one call, recorded once and not taken for abandoned: where a stack lies says
- * nothing about who left whom.
+ * Promise: a call that waits while a handler on another stack works is one call, recorded once and
+ * not taken for abandoned: where a stack lies says nothing about who left whom.
  */
 #include "app.h"
 
@@ -67,10 +68,12 @@ static void *run_on(void *place)
 static void thread_with(int handler_above)
 {
 	size_t half = 256 * 1024;
-	char *memory = mmap(NULL, 2 * half, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *memory =
+		mmap(NULL, 2 * half, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	pthread_attr_t attributes;
 	pthread_t thread;
-	struct place p = {memory + (handler_above ? half : 0), half, handler_above ? "handler's stack above" : "handler's stack below"};
+	struct place p = {memory + (handler_above ? half : 0), half,
+		handler_above ? "handler's stack above" : "handler's stack below"};
 	pthread_attr_init(&attributes);
 	pthread_attr_setstack(&attributes, memory + (handler_above ? 0 : half), half);
 	pthread_create(&thread, &attributes, run_on, &p);

@@ -1,11 +1,12 @@
 /*
  * app.h - how a test program speaks: one line per promise it checked, status 1 when one is broken.
  *
- * Lines go out by a raw system call, so that speaking is not itself a wrapped call. They say nothing that changes from run to run
- * (no pids, no addresses, no times): tests/e2e/transparent.py compares them between an untraced and a traced run.
- *     pass: TEXT / FAIL: TEXT     a promise
- *     expect COUNT FUNCTION       the report of this tree must hold exactly that many calls (tests/e2e/capture.py)
- *     facts: ...                  only with APP_FACTS in the environment: pids and tids for the runner
+ * Lines go out by a raw system call, so that speaking is not itself a wrapped call. They say
+ * nothing that changes from run to run (no pids, no addresses, no times): tests/e2e/transparent.py
+ * compares them between an untraced and a traced run. pass: TEXT / FAIL: TEXT     a promise expect
+ * COUNT FUNCTION       the report of this tree must hold exactly that many calls
+ * (tests/e2e/capture.py) facts: ...                  only with APP_FACTS in the environment: pids
+ * and tids for the runner
  */
 #ifndef TESTS_APPS_APP_H
 #define TESTS_APPS_APP_H

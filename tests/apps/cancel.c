@@ -1,8 +1,9 @@
 /*
  * cancel - threads cancelled inside wrapped calls, and left by pthread_exit.
  *
- * Promise: cancellation works in every blocking call as untraced: cleanup handlers and key destructors run, the result is
- * PTHREAD_CANCELED; the report holds the abandoned call and the thread's end.
+ * Promise: cancellation works in every blocking call as untraced: cleanup handlers and key
+ * destructors run, the result is PTHREAD_CANCELED; the report holds the abandoned call and the
+ * thread's end.
  */
 #include "app.h"
 

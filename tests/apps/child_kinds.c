@@ -1,10 +1,12 @@
 /*
  * child_kinds - starts children that can and cannot be traced.
  *
- * Promise: each runs as untraced (output, status), whatever it is: static, of another C library, set-user-id, a script, without environment,
- * missing, not executable, of another architecture; the report says which were traced and why the others were not.
+ * Promise: each runs as untraced (output, status), whatever it is: static, of another C library,
+ * set-user-id, a script, without environment, missing, not executable, of another architecture; the
+ * report says which were traced and why the others were not.
  *
- *     child_kinds [KIND]    static musl setuid script env script_musl missing directory garbage memfd; all without
+ *     child_kinds [KIND]    static musl setuid script env script_musl missing directory garbage
+ * memfd; all without
  */
 #include "app.h"
 
@@ -32,7 +34,8 @@ static const char *in_scratch(const char *name)
 	return path;
 }
 
-/* Starts `path` by posix_spawn, fork or vfork and exec in turn. Returns its exit status, or minus the error. */
+/* Starts `path` by posix_spawn, fork or vfork and exec in turn. Returns its exit status, or minus
+ * the error. */
 static int run(const char *path, char *const argv[], char *const envp[])
 {
 	int status = 0;
@@ -74,7 +77,8 @@ static int exists(const char *name)
 static void write_file(const char *path, const void *text, size_t length, mode_t mode)
 {
 	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0700);
-	require(fd >= 0 && write(fd, text, length) == (ssize_t)length && !fchmod(fd, mode), "write a file");
+	require(fd >= 0 && write(fd, text, length) == (ssize_t)length && !fchmod(fd, mode),
+		"write a file");
 	close(fd);
 }
 
@@ -82,7 +86,8 @@ static void copy_file(const char *from, const char *to, uid_t owner, mode_t mode
 {
 	char command[9000];
 	snprintf(command, sizeof(command), "cp '%s' '%s'", from, to);
-	require(system(command) == 0 && !chown(to, owner, (gid_t)-1) && !chmod(to, mode), "copy a file");
+	require(system(command) == 0 && !chown(to, owner, (gid_t)-1) && !chmod(to, mode),
+		"copy a file");
 }
 
 static void kind_static(void)
@@ -130,7 +135,9 @@ static void kind_musl_script(void)
 
 static void kind_env(void)
 {
-	char *argv[] = {"sh", "-c", "test -z \"$LD_PRELOAD\" && test -z \"$APP_FACTS\" && exit 11", NULL}, *empty[] = {NULL};
+	char *argv[] = {"sh", "-c", "test -z \"$LD_PRELOAD\" && test -z \"$APP_FACTS\" && exit 11",
+		NULL},
+	     *empty[] = {NULL};
 	check(run("/bin/sh", argv, empty) == 11, "without environment");
 }
 
@@ -171,8 +178,9 @@ static void kind_memfd(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
-} kinds[] = {{"static", kind_static}, {"musl", kind_musl},   {"setuid", kind_setuid}, {"script", kind_script},
-	     {"script_musl", kind_musl_script}, {"env", kind_env}, {"wrong", kind_wrong},   {"memfd", kind_memfd}};
+} kinds[] = {{"static", kind_static}, {"musl", kind_musl}, {"setuid", kind_setuid},
+	{"script", kind_script}, {"script_musl", kind_musl_script}, {"env", kind_env},
+	{"wrong", kind_wrong}, {"memfd", kind_memfd}};
 
 int main(int argc, char **argv)
 {

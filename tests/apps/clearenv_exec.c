@@ -1,8 +1,10 @@
 /*
- * clearenv_exec - empties its environment, goes on, and executes itself with nothing in the environment.
+ * clearenv_exec - empties its environment, goes on, and executes itself with nothing in the
+ * environment.
  *
- * Promise: tracing of the running process does not depend on its environment any more; what the program gives to exec is what the new
- * image gets, unchanged but for nothing; the report names the image that lost LD_PRELOAD.
+ * Promise: tracing of the running process does not depend on its environment any more; what the
+ * program gives to exec is what the new image gets, unchanged but for nothing; the report names the
+ * image that lost LD_PRELOAD.
  */
 #include "app.h"
 

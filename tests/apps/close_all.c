@@ -1,8 +1,10 @@
 /*
- * close_all - closes every descriptor it does not know, by close_range, closefrom, a loop of close, and checks its own numbers.
+ * close_all - closes every descriptor it does not know, by close_range, closefrom, a loop of close,
+ * and checks its own numbers.
  *
- * Promise: the tracer owns no descriptor of the program: new ones get the numbers they would get untraced, files hold what the program wrote
- * and nothing else, and tracing goes on after everything has been closed (all calls are in the report).
+ * Promise: the tracer owns no descriptor of the program: new ones get the numbers they would get
+ * untraced, files hold what the program wrote and nothing else, and tracing goes on after
+ * everything has been closed (all calls are in the report).
  */
 #include "app.h"
 
@@ -51,7 +53,8 @@ static void file_holds_only_ours(void)
 	require(write(fd, "hello", 5) == 5, "write");
 	work(zero_open());
 	require(pread(fd, text, sizeof(text), 0) == 5, "pread of the file");
-	check(!fstat(fd, &info) && info.st_size == 5 && !strcmp(text, "hello"), "the file holds what was written");
+	check(!fstat(fd, &info) && info.st_size == 5 && !strcmp(text, "hello"),
+		"the file holds what was written");
 	close_range(3, ~0u, 0);
 }
 

@@ -1,8 +1,9 @@
 /*
- * coroutines - swaps stacks with ucontext between wrapped calls, and out of one by a signal handler.
+ * coroutines - swaps stacks with ucontext between wrapped calls, and out of one by a signal
+ * handler.
  *
- * Promise: calls made from several stacks of one thread are all recorded, in order; leaving a waiting call by swapcontext in a handler and
- * coming back to it later works as untraced.
+ * Promise: calls made from several stacks of one thread are all recorded, in order; leaving a
+ * waiting call by swapcontext in a handler and coming back to it later works as untraced.
  */
 #include "app.h"
 
@@ -36,7 +37,8 @@ static void body(int n)
 static void on_alarm(int signal)
 {
 	(void)signal;
-	swapcontext(&context[0], &main_context); /* out of the waiting read below, and back into it later */
+	swapcontext(&context[0],
+		&main_context); /* out of the waiting read below, and back into it later */
 }
 
 static void waiting_body(void)
@@ -44,7 +46,8 @@ static void waiting_body(void)
 	struct itimerval soon = {.it_value = {0, 5000}};
 	char byte = 0;
 	setitimer(ITIMER_REAL, &soon, NULL);
-	check(read(pipe_fd[0], &byte, 1) == 1 && byte == 'x', "the read that was left is taken up again");
+	check(read(pipe_fd[0], &byte, 1) == 1 && byte == 'x',
+		"the read that was left is taken up again");
 	finished++;
 }
 

@@ -1,14 +1,16 @@
 /*
  * counter_workload - keeps its own books, so that a report can be held against them.
  *
- * Promise: nothing captured is lost. THREADS threads (the main one included) make wrapped calls as fast as they can and count each one
- * in a shared file, `begun` before and `done` after it. Whenever and however the process dies, a complete report holds between
- * `done` and `begun` calls of each thread and function.
+ * Promise: nothing captured is lost. THREADS threads (the main one included) make wrapped calls as
+ * fast as they can and count each one in a shared file, `begun` before and `done` after it.
+ * Whenever and however the process dies, a complete report holds between `done` and `begun` calls
+ * of each thread and function.
  *
  *     counter_workload FILE THREADS MODE [DELAY_MS]
  *
- * MODE says what the main thread does after DELAY_MS while the others go on: wait (for ever) return exit _exit quick_exit exec abort
- * segv raw_exit. "finish" lets every thread make exactly DELAY_MS * 100 rounds and ends in good order.
+ * MODE says what the main thread does after DELAY_MS while the others go on: wait (for ever) return
+ * exit _exit quick_exit exec abort segv raw_exit. "finish" lets every thread make exactly DELAY_MS
+ * * 100 rounds and ends in good order.
  */
 #include "app.h"
 
@@ -38,14 +40,14 @@ static int zero_fd, null_fd;
 static volatile int *volatile nowhere;
 static uint64_t rounds_max; /* 0 = no end */
 
-#define COUNTED(slot, n, call)                                                                                         \
-	do {                                                                                                           \
-		(slot)->begun[n]++;                                                                                    \
-		__asm__ volatile("" ::: "memory");                                                                     \
-		if ((call) < 0)                                                                                        \
-			abort();                                                                                       \
-		__asm__ volatile("" ::: "memory");                                                                     \
-		(slot)->done[n]++;                                                                                     \
+#define COUNTED(slot, n, call)                     \
+	do {                                       \
+		(slot)->begun[n]++;                \
+		__asm__ volatile("" ::: "memory"); \
+		if ((call) < 0)                    \
+			abort();                   \
+		__asm__ volatile("" ::: "memory"); \
+		(slot)->done[n]++;                 \
 	} while (0)
 
 static void one_round(volatile struct slot *slot)

@@ -1,9 +1,10 @@
 // LINK: -ldl
 /*
- * dlopen_storm - opens and closes a library again and again from several threads; its constructor calls wrapped functions and joins a thread.
+ * dlopen_storm - opens and closes a library again and again from several threads; its constructor
+ * calls wrapped functions and joins a thread.
  *
- * Promise: no deadlock on the loader's lock (a wrapper that resolves symbols late meets it), libraries are found through the caller's
- * RUNPATH as untraced, every call is in the report.
+ * Promise: no deadlock on the loader's lock (a wrapper that resolves symbols late meets it),
+ * libraries are found through the caller's RUNPATH as untraced, every call is in the report.
  */
 #include "app.h"
 
@@ -18,7 +19,8 @@ static int loads;
 static void *storm(void *unused)
 {
 	for (int i = 0; i < ROUNDS; i++) {
-		void *library = dlopen(path, i % 2 ? RTLD_NOW | RTLD_LOCAL : RTLD_LAZY | RTLD_GLOBAL);
+		void *library =
+			dlopen(path, i % 2 ? RTLD_NOW | RTLD_LOCAL : RTLD_LAZY | RTLD_GLOBAL);
 		if (!require(library != NULL, "dlopen"))
 			return unused;
 		int (*value)(void) = (int (*)(void))dlsym(library, "plugin_value");
@@ -31,9 +33,12 @@ static void *storm(void *unused)
 
 static void by_name(void)
 {
-	void *library = dlopen("libplugin.so", RTLD_NOW); /* no slash: through this program's RUNPATH */
+	void *library =
+		dlopen("libplugin.so", RTLD_NOW); /* no slash: through this program's RUNPATH */
 	check(library != NULL, "dlopen by name finds the RUNPATH of its caller");
-	check(dlopen("libnothing-of-this-name.so", RTLD_NOW) == NULL && strstr(dlerror(), "libnothing"), "dlerror names what is missing");
+	check(dlopen("libnothing-of-this-name.so", RTLD_NOW) == NULL &&
+			strstr(dlerror(), "libnothing"),
+		"dlerror names what is missing");
 	if (library)
 		dlclose(library);
 }

@@ -1,8 +1,9 @@
 /*
  * drop_user - as a server does: chroot, then another user, then threads and forks.
  *
- * Promise: after the program has lost its root directory and its rights on the tracer's files, it works as untraced; its calls are
- * recorded or counted as missing. Does nothing where it may not (not root).
+ * Promise: after the program has lost its root directory and its rights on the tracer's files, it
+ * works as untraced; its calls are recorded or counted as missing. Does nothing where it may not
+ * (not root).
  */
 #include "app.h"
 
@@ -43,8 +44,11 @@ int main(void)
 	int before = open("/", O_RDONLY | O_CLOEXEC);
 	check(!chroot(folder) && !chdir("/"), "chroot");
 	require(!fchdir(before) && !rmdir(folder + 1) && !close(before), "clean up");
-	check(!setgroups(0, NULL) && !setresgid(65534, 65534, 65534) && !setresuid(65534, 65534, 65534), "another user");
-	check(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_DUMPABLE, 0), "no new privileges, not dumpable");
+	check(!setgroups(0, NULL) && !setresgid(65534, 65534, 65534) &&
+			!setresuid(65534, 65534, 65534),
+		"another user");
+	check(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_DUMPABLE, 0),
+		"no new privileges, not dumpable");
 	for (int i = 0; i < 2; i++)
 		require(!pthread_create(&thread[i], NULL, thread_main, NULL), "pthread_create");
 	for (int i = 0; i < 2; i++)

@@ -1,8 +1,10 @@
 // LINK: -learly
 /*
- * early_calls - linked with a library whose constructor reads, starts a thread and forks before the tracer's constructor has run.
+ * early_calls - linked with a library whose constructor reads, starts a thread and forks before the
+ * tracer's constructor has run.
  *
- * Promise: calls before the tracer is ready, and in destructors after it has ended, work; they are recorded or counted as missing.
+ * Promise: calls before the tracer is ready, and in destructors after it has ended, work; they are
+ * recorded or counted as missing.
  */
 #include "app.h"
 
@@ -13,7 +15,8 @@ static void before_constructors(int argc, char **argv, char **envp)
 	(void)argc, (void)argv, (void)envp;
 	lseek(0, 0, SEEK_CUR);
 }
-__attribute__((section(".preinit_array"), used)) static void (*preinit)(int, char **, char **) = before_constructors;
+__attribute__((section(".preinit_array"), used)) static void (*preinit)(
+	int, char **, char **) = before_constructors;
 
 int main(void)
 {

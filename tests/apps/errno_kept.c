@@ -1,8 +1,8 @@
 /*
  * errno_kept - looks at errno and the result of one call of nearly every kind.
  *
- * Promise: a wrapped call that succeeds leaves errno alone, one that fails sets the right one, results are the real ones; functions
- * that return the error leave errno alone.
+ * Promise: a wrapped call that succeeds leaves errno alone, one that fails sets the right one,
+ * results are the real ones; functions that return the error leave errno alone.
  */
 #include "app.h"
 
@@ -26,23 +26,23 @@
 #define MARK 1234
 
 /* The call succeeds and keeps errno. */
-#define KEEPS(call, wanted)                                                                                            \
-	do {                                                                                                           \
-		errno = MARK;                                                                                          \
-		long got_ = (long)(call);                                                                              \
-		require(got_ == (long)(wanted), "result of " #call);                                                   \
-		require(errno == MARK, "errno kept by " #call);                                                        \
-		calls++;                                                                                               \
+#define KEEPS(call, wanted)                                          \
+	do {                                                         \
+		errno = MARK;                                        \
+		long got_ = (long)(call);                            \
+		require(got_ == (long)(wanted), "result of " #call); \
+		require(errno == MARK, "errno kept by " #call);      \
+		calls++;                                             \
 	} while (0)
 
 /* The call returns `wanted` and sets errno to `error`. */
-#define FAILS(call, wanted, error)                                                                                     \
-	do {                                                                                                           \
-		errno = MARK;                                                                                          \
-		long got_ = (long)(call);                                                                              \
-		require(got_ == (long)(wanted), "result of failing " #call);                                           \
-		require(errno == (error), "errno of " #call);                                                          \
-		calls++;                                                                                               \
+#define FAILS(call, wanted, error)                                           \
+	do {                                                                 \
+		errno = MARK;                                                \
+		long got_ = (long)(call);                                    \
+		require(got_ == (long)(wanted), "result of failing " #call); \
+		require(errno == (error), "errno of " #call);                \
+		calls++;                                                     \
 	} while (0)
 
 static int calls;
@@ -84,7 +84,8 @@ static void files(int zero, int null)
 static void memory(void)
 {
 	void *p;
-	KEEPS((p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) != MAP_FAILED, 1);
+	KEEPS((p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) != MAP_FAILED,
+		1);
 	KEEPS(mprotect(p, 4096, PROT_NONE), 0);
 	KEEPS(munmap(p, 4096), 0);
 	FAILS(mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), MAP_FAILED, EINVAL);
@@ -112,7 +113,8 @@ static void sleeping(void)
 
 static void locks(void)
 {
-	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, checked = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER,
+			checked = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 	pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 	pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 	pthread_spinlock_t spin;

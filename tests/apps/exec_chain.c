@@ -1,9 +1,9 @@
 /*
  * exec_chain - a process that replaces itself again and again.
  *
- * Promise: each image of one pid is a process of its own in the report, with its own program and arguments; failing exec calls leave
- * errno and tracing as they were. Each step makes CALLS preads; the steps use execl, execlp, execle, execv, execvp, execvpe, execve,
- * fexecve and execveat in turn.
+ * Promise: each image of one pid is a process of its own in the report, with its own program and
+ * arguments; failing exec calls leave errno and tracing as they were. Each step makes CALLS preads;
+ * the steps use execl, execlp, execle, execv, execvp, execvpe, execve, fexecve and execveat in turn.
  */
 #include "app.h"
 
@@ -27,9 +27,11 @@ static void fail_first(void)
 {
 	char *argv[] = {"none", NULL};
 	errno = 0;
-	check(execv("/nonexistent/program", argv) == -1 && errno == ENOENT, "exec of nothing: ENOENT");
+	check(execv("/nonexistent/program", argv) == -1 && errno == ENOENT,
+		"exec of nothing: ENOENT");
 	check(execv("/dev/null", argv) == -1 && errno == EACCES, "exec of a device: EACCES");
-	check(execvp("nonexistent-program-name", argv) == -1 && errno == ENOENT, "execvp of nothing: ENOENT");
+	check(execvp("nonexistent-program-name", argv) == -1 && errno == ENOENT,
+		"execvp of nothing: ENOENT");
 }
 
 static void step_to(const char *self, char *next)
@@ -37,15 +39,33 @@ static void step_to(const char *self, char *next)
 	char *argv[] = {"exec_chain", next, NULL};
 	int fd = open(self, O_RDONLY | O_CLOEXEC);
 	switch (atoi(next) - 1) {
-	case 0: execl(self, "exec_chain", next, NULL); break;
-	case 1: execlp(self, "exec_chain", next, NULL); break;
-	case 2: execle(self, "exec_chain", next, NULL, environ); break;
-	case 3: execv(self, argv); break;
-	case 4: execvp(self, argv); break;
-	case 5: execvpe(self, argv, environ); break;
-	case 6: execve(self, argv, environ); break;
-	case 7: fexecve(fd, argv, environ); break;
-	case 8: execveat(AT_FDCWD, self, argv, environ, 0); break;
+	case 0:
+		execl(self, "exec_chain", next, NULL);
+		break;
+	case 1:
+		execlp(self, "exec_chain", next, NULL);
+		break;
+	case 2:
+		execle(self, "exec_chain", next, NULL, environ);
+		break;
+	case 3:
+		execv(self, argv);
+		break;
+	case 4:
+		execvp(self, argv);
+		break;
+	case 5:
+		execvpe(self, argv, environ);
+		break;
+	case 6:
+		execve(self, argv, environ);
+		break;
+	case 7:
+		fexecve(fd, argv, environ);
+		break;
+	case 8:
+		execveat(AT_FDCWD, self, argv, environ, 0);
+		break;
 	}
 	check(0, "exec returned");
 	_exit(1);

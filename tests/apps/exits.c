@@ -1,11 +1,12 @@
 /*
  * exits - every way for a process to end.
  *
- * Promise: the exit status, output and the order of exit handlers are the program's own, and every call made before the end is in the
- * report. Each mode makes CALLS preads first; modes with threads leave some running.
+ * Promise: the exit status, output and the order of exit handlers are the program's own, and every
+ * call made before the end is in the report. Each mode makes CALLS preads first; modes with threads
+ * leave some running.
  *
- *     exits MODE     return exit _exit _Exit quick_exit abort abort_caught segv kill term pthread_exit exec thread_exit raw
- *                    handler_exit atexit_calls last_thread
+ *     exits MODE     return exit _exit _Exit quick_exit abort abort_caught segv kill term
+ * pthread_exit exec thread_exit raw handler_exit atexit_calls last_thread
  */
 #include "app.h"
 
@@ -84,15 +85,20 @@ static void abort_caught(void)
 
 static void announce(const char *mode)
 {
-	static const char *const one_more[] = {"exit", "return", "quick_exit", "thread_exit", "handler_exit",
-						"pthread_exit", "last_thread"};
+	static const char *const one_more[] = {"exit", "return", "quick_exit", "thread_exit",
+		"handler_exit", "pthread_exit", "last_thread"};
 	int calls = CALLS;
 	for (size_t i = 0; i < sizeof(one_more) / sizeof(one_more[0]); i++)
 		calls += !strcmp(mode, one_more[i]);
-	if (!strcmp(mode, "thread_exit") || !strcmp(mode, "abort_caught") || !strcmp(mode, "pthread_exit") || !strcmp(mode, "last_thread"))
+	if (!strcmp(mode, "thread_exit") || !strcmp(mode, "abort_caught") ||
+		!strcmp(mode, "pthread_exit") || !strcmp(mode, "last_thread"))
 		calls++; /* its exit handler, too */
-	/* The last thread's end is the process's: its exit handlers run when that thread is already over for the tracer. */
-	say("%s %d pread", !strcmp(mode, "pthread_exit") || !strcmp(mode, "last_thread") ? "expect-at-most" : "expect", calls);
+	/* The last thread's end is the process's: its exit handlers run when that thread is already
+	 * over for the tracer. */
+	say("%s %d pread",
+		!strcmp(mode, "pthread_exit") || !strcmp(mode, "last_thread") ? "expect-at-most"
+									      : "expect",
+		calls);
 }
 
 static int end_by(const char *mode)

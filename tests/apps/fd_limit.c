@@ -1,8 +1,8 @@
 /*
  * fd_limit - reaches RLIMIT_NOFILE and goes on.
  *
- * Promise: with no descriptor left the program gets its own EMFILE and nothing else; calls, threads and forks made meanwhile work and are traced or
- * counted as missing.
+ * Promise: with no descriptor left the program gets its own EMFILE and nothing else; calls, threads
+ * and forks made meanwhile work and are traced or counted as missing.
  */
 #include "app.h"
 
@@ -40,7 +40,8 @@ int main(void)
 		opened++;
 	check(errno == EMFILE && opened == 64 - before, "every number below 64, then EMFILE");
 	work();
-	check(!pthread_create(&thread, NULL, thread_main, NULL) && !pthread_join(thread, NULL), "a thread at the limit");
+	check(!pthread_create(&thread, NULL, thread_main, NULL) && !pthread_join(thread, NULL),
+		"a thread at the limit");
 	pid_t pid = fork();
 	if (!pid) {
 		work();

@@ -1,8 +1,8 @@
 /*
  * file_limit - lives under a small RLIMIT_FSIZE.
  *
- * Promise: SIGXFSZ comes for the program's own writes only, never for the tracer's: exactly one is seen, at the program's own write past the limit;
- * threads and forks under the limit work.
+ * Promise: SIGXFSZ comes for the program's own writes only, never for the tracer's: exactly one is
+ * seen, at the program's own write past the limit; threads and forks under the limit work.
  */
 #include "app.h"
 
@@ -56,11 +56,13 @@ int main(void)
 		work();
 		_exit(signals ? 6 : 5);
 	}
-	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 5, "a fork without SIGXFSZ");
+	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 5,
+		"a fork without SIGXFSZ");
 	check(signals == 0, "no SIGXFSZ before the program's own");
 	int fd = memfd_create("file", MFD_CLOEXEC);
 	check(write(fd, block, 8192) == 4096, "write is cut at the limit");
-	check(write(fd, block, 8192) == -1 && errno == EFBIG && signals == 1, "EFBIG and one SIGXFSZ behind it");
+	check(write(fd, block, 8192) == -1 && errno == EFBIG && signals == 1,
+		"EFBIG and one SIGXFSZ behind it");
 	say("expect-at-most %d pread", CALLS * 4);
 	return app_result();
 }

@@ -1,5 +1,6 @@
 /*
- * fork_storm - hundreds of short children from several threads, some of which fork again, some exec, while handlers and locks are busy.
+ * fork_storm - hundreds of short children from several threads, some of which fork again, some
+ * exec, while handlers and locks are busy.
  *
  * Promise: no child hangs, every status arrives, every child's calls are in the report.
  */
@@ -54,7 +55,9 @@ static void *storm(void *unused)
 			}
 			child(n);
 		}
-		require(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 5, "a child's status");
+		require(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+				WEXITSTATUS(status) == 5,
+			"a child's status");
 		pthread_mutex_lock(&mutex);
 		pthread_mutex_unlock(&mutex);
 	}
@@ -76,7 +79,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
 	check(waitpid(-1, NULL, 0) == -1 && errno == ECHILD, "no child is left");
-	/* of eight children: one vforked and executed, two forked with a child of their own, two executed, three plain */
+	/* of eight children: one vforked and executed, two forked with a child of their own, two
+	 * executed, three plain */
 	say("expect %d pwrite", THREADS * CHILDREN / 8 * (1 + 2 * 2 + 2 * 2 + 3) * CALLS);
 	return app_result();
 }

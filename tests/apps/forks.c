@@ -1,10 +1,12 @@
 /*
  * forks - every way to make a process.
  *
- * Promise: each child is seen, traced and reported with its parent; the program's own view (exit statuses, pids, output) is unchanged.
- * Each child makes CALLS pwrites to /dev/null, so a report must hold CALLS of them per child.
+ * Promise: each child is seen, traced and reported with its parent; the program's own view (exit
+ * statuses, pids, output) is unchanged. Each child makes CALLS pwrites to /dev/null, so a report
+ * must hold CALLS of them per child.
  *
- *     forks MODE     MODE: fork vfork _Fork clone spawn spawnp system popen daemon double handler atfork thread all
+ *     forks MODE     MODE: fork vfork _Fork clone spawn spawnp system popen daemon double handler
+ * atfork thread all
  */
 #include "app.h"
 
@@ -40,7 +42,8 @@ static void child_exit_checked(pid_t pid, const char *text)
 	if (app_facts())
 		say("facts: child %d %s", pid, text);
 	require(pid > 0, text);
-	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 5, text);
+	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 5,
+		text);
 }
 
 static void by_fork(void)
@@ -100,7 +103,8 @@ static void by_spawnp(void)
 	pid_t pid = 0;
 	check(!posix_spawnp(&pid, self, NULL, NULL, argv, environ), "posix_spawnp returns 0");
 	child_exit_checked(pid, "posix_spawnp");
-	check(posix_spawnp(&pid, "/nonexistent/program", NULL, NULL, argv, environ) == ENOENT, "posix_spawnp of nothing: ENOENT");
+	check(posix_spawnp(&pid, "/nonexistent/program", NULL, NULL, argv, environ) == ENOENT,
+		"posix_spawnp of nothing: ENOENT");
 }
 
 static void by_system(void)
@@ -116,7 +120,8 @@ static void by_popen(void)
 	char command[4200], line[32] = "";
 	snprintf(command, sizeof(command), "echo hello; exec '%s' child", self);
 	FILE *f = popen(command, "r");
-	check(f && fgets(line, sizeof(line), f) && !strcmp(line, "hello\n"), "popen reads the child's output");
+	check(f && fgets(line, sizeof(line), f) && !strcmp(line, "hello\n"),
+		"popen reads the child's output");
 	int status = f ? pclose(f) : 0;
 	check(WIFEXITED(status) && WEXITSTATUS(status) == 5, "popen's status");
 }
@@ -137,7 +142,8 @@ static void by_daemon(void)
 	}
 	close(end[1]);
 	int status = 0;
-	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status), "daemon's parent leaves with 0");
+	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status),
+		"daemon's parent leaves with 0");
 	check(read(end[0], &byte, 1) == 0, "the daemon ends");
 	close(end[0]);
 }
@@ -223,11 +229,11 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 	int children;
-} modes[] = {{"fork", by_fork, 1},       {"vfork", by_vfork, 1},       {"_Fork", by_raw_fork, 1},
-	     {"clone", by_clone, 1},     {"spawn", by_spawn, 1},       {"spawnp", by_spawnp, 1},
-	     {"system", by_system, 1},   {"popen", by_popen, 1},       {"daemon", by_daemon, 1},
-	     {"double", by_double_fork, 1}, {"handler", by_handler, 1}, {"atfork", by_atfork, 1},
-	     {"thread", by_thread, 20}};
+} modes[] = {{"fork", by_fork, 1}, {"vfork", by_vfork, 1}, {"_Fork", by_raw_fork, 1},
+	{"clone", by_clone, 1}, {"spawn", by_spawn, 1}, {"spawnp", by_spawnp, 1},
+	{"system", by_system, 1}, {"popen", by_popen, 1}, {"daemon", by_daemon, 1},
+	{"double", by_double_fork, 1}, {"handler", by_handler, 1}, {"atfork", by_atfork, 1},
+	{"thread", by_thread, 20}};
 
 int main(int argc, char **argv)
 {
@@ -245,7 +251,8 @@ int main(int argc, char **argv)
 			modes[i].run();
 			children += modes[i].children;
 		}
-	check(waitpid(-1, NULL, 0) == -1 && errno == ECHILD, "no child is left that the program did not make");
+	check(waitpid(-1, NULL, 0) == -1 && errno == ECHILD,
+		"no child is left that the program did not make");
 	expect_children(children);
 	return app_result();
 }

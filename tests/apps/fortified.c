@@ -26,7 +26,9 @@ static void calls(size_t size)
 	for (int i = 0; i < CALLS; i++) {
 		require(read(zero, buffer, size) == (ssize_t)size, "read");
 		require(pread(zero, buffer, size, 0) == (ssize_t)size, "pread");
-		require(send(pair[0], buffer, size, 0) == (ssize_t)size && recv(pair[1], buffer, size, 0) == (ssize_t)size, "recv");
+		require(send(pair[0], buffer, size, 0) == (ssize_t)size &&
+				recv(pair[1], buffer, size, 0) == (ssize_t)size,
+			"recv");
 		require(poll(one, size > 16 ? 0 : 1, 0) == 0, "poll");
 	}
 }
@@ -50,7 +52,8 @@ int main(int argc, char **argv)
 	pid_t pid = fork();
 	if (!pid)
 		overflow(15 + (size_t)argc);
-	check(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, "an overflow is stopped");
+	check(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT,
+		"an overflow is stopped");
 	say("expect %d pread", CALLS);
 	say("expect %d recv", CALLS);
 	say("expect %d poll", CALLS);

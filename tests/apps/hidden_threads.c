@@ -1,5 +1,6 @@
 /*
- * hidden_threads - threads that the C library makes by itself: SIGEV_THREAD timers, message queue notification, asynchronous input.
+ * hidden_threads - threads that the C library makes by itself: SIGEV_THREAD timers, message queue
+ * notification, asynchronous input.
  *
  * Promise: they work and their calls are traced, although pthread_create never came by.
  */
@@ -35,7 +36,9 @@ static void by_timer(void)
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_notify_function = notified};
 	struct itimerspec soon = {{0, 2000000}, {0, 2000000}};
 	timer_t timer;
-	check(!timer_create(CLOCK_MONOTONIC, &event, &timer) && !timer_settime(timer, 0, &soon, NULL), "timer with SIGEV_THREAD");
+	check(!timer_create(CLOCK_MONOTONIC, &event, &timer) &&
+			!timer_settime(timer, 0, &soon, NULL),
+		"timer with SIGEV_THREAD");
 	wait_for(10);
 	timer_delete(timer);
 }

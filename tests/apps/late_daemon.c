@@ -1,8 +1,10 @@
 /*
- * late_daemon - the program ends at once; the child it left behind makes its first wrapped call only later, and a grandchild later still.
+ * late_daemon - the program ends at once; the child it left behind makes its first wrapped call
+ * only later, and a grandchild later still.
  *
- * Promise: the tree has not ended while a process of it lives, whether that has recorded anything or not; the late calls are in the report of
- * the tree. Both keep the standard output open, so a reader of it sees the end.
+ * Promise: the tree has not ended while a process of it lives, whether that has recorded anything
+ * or not; the late calls are in the report of the tree. Both keep the standard output open, so a
+ * reader of it sees the end.
  */
 #include "app.h"
 

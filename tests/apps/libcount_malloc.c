@@ -1,7 +1,8 @@
 // LINK: -ldl
 /*
- * libcount_malloc - a library to preload beside the tracer: counts the allocations of a process and writes the sum at its end to the file
- * that COUNT_MALLOC_FILE names. Forwards to the C library by its internal names, so that it needs nothing itself.
+ * libcount_malloc - a library to preload beside the tracer: counts the allocations of a process and
+ * writes the sum at its end to the file that COUNT_MALLOC_FILE names. Forwards to the C library by
+ * its internal names, so that it needs nothing itself.
  */
 #include <fcntl.h>
 #include <stddef.h>
@@ -45,7 +46,8 @@ __attribute__((destructor)) static void report(void)
 	char text[100];
 	const char *path = getenv("COUNT_MALLOC_FILE");
 	int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
-	int length = snprintf(text, sizeof(text), "%lu %lu %lu %lu\n", counts[0], counts[1], counts[2], counts[3]);
+	int length = snprintf(text, sizeof(text), "%lu %lu %lu %lu\n", counts[0], counts[1],
+		counts[2], counts[3]);
 	if (fd >= 0 && write(fd, text, (size_t)length) == length)
 		close(fd);
 }

@@ -1,4 +1,5 @@
-/* libearly - a library of the program whose constructor runs before a preloaded library's: reads, makes a thread, forks. */
+/* libearly - a library of the program whose constructor runs before a preloaded library's: reads,
+ * makes a thread, forks. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/wait.h>

@@ -1,5 +1,6 @@
 // LINK: -ldl
-/* libplugin - a library to be opened and closed: its constructor and destructor make wrapped calls and start a thread. */
+/* libplugin - a library to be opened and closed: its constructor and destructor make wrapped calls
+ * and start a thread. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,7 +23,8 @@ __attribute__((constructor)) static void begin(void)
 	int value = 0;
 	thread_main(&loaded);
 	if (!pthread_create(&thread, 0, thread_main, &value)) {
-		pthread_join(thread, 0); /* the loader's lock is held by us, and the thread's first call must not want it */
+		pthread_join(thread, 0); /* the loader's lock is held by us, and the thread's first
+					    call must not want it */
 		loaded += value;
 	}
 }

@@ -1,7 +1,9 @@
 /*
- * lock_holder - one thread holds a mutex, a read-write lock and a semaphore while another waits for each.
+ * lock_holder - one thread holds a mutex, a read-write lock and a semaphore while another waits for
+ * each.
  *
- * Promise: a wait for a lock that was taken is recorded, and names the thread that held it; a lock that was free is only counted.
+ * Promise: a wait for a lock that was taken is recorded, and names the thread that held it; a lock
+ * that was free is only counted.
  */
 #include "app.h"
 

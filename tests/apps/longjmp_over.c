@@ -1,8 +1,9 @@
 /*
  * longjmp_over - leaves wrappers by siglongjmp from a signal handler.
  *
- * Promise: the program goes on as untraced; the call that was left is in the report, marked abandoned, and later calls are right.
- * Each of ROUNDS rounds abandons one read on an empty pipe and completes one pread.
+ * Promise: the program goes on as untraced; the call that was left is in the report, marked
+ * abandoned, and later calls are right. Each of ROUNDS rounds abandons one read on an empty pipe
+ * and completes one pread.
  */
 #include "app.h"
 

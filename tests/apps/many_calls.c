@@ -1,7 +1,9 @@
 /*
- * many_calls - makes exactly COUNT wrapped calls in a loop and nothing else; for counting what one costs.
+ * many_calls - makes exactly COUNT wrapped calls in a loop and nothing else; for counting what one
+ * costs.
  *
- * Promise (tests/e2e/no_cost.py): a recorded call makes no system call, takes no lock and no heap memory of its own.
+ * Promise (tests/e2e/no_cost.py): a recorded call makes no system call, takes no lock and no heap
+ * memory of its own.
  *
  *     many_calls COUNT [THREADS]
  */
@@ -20,10 +22,18 @@ static void *calls(void *unused)
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	for (long i = 0; i < count; i++)
 		switch (i % 4) {
-		case 0: require(pread(zero_fd, &byte, 1, 0) == 1, "pread"); break;
-		case 1: sched_yield(); break;
-		case 2: pthread_mutex_lock(&mutex); break;
-		case 3: pthread_mutex_unlock(&mutex); break;
+		case 0:
+			require(pread(zero_fd, &byte, 1, 0) == 1, "pread");
+			break;
+		case 1:
+			sched_yield();
+			break;
+		case 2:
+			pthread_mutex_lock(&mutex);
+			break;
+		case 3:
+			pthread_mutex_unlock(&mutex);
+			break;
 		}
 	return unused;
 }

@@ -1,7 +1,8 @@
 /*
  * many_threads - 1500 threads alive at once: more than a spool has lanes.
  *
- * Promise: every thread works; calls of the threads that get no lane are counted as missing, the others are recorded; memory stays bounded.
+ * Promise: every thread works; calls of the threads that get no lane are counted as missing, the
+ * others are recorded; memory stays bounded.
  */
 #include "app.h"
 
@@ -31,7 +32,8 @@ int main(void)
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, 65536);
 	for (int i = 0; i < THREADS; i++)
-		if (!require(!pthread_create(&thread[i], &attributes, thread_main, NULL), "pthread_create"))
+		if (!require(!pthread_create(&thread[i], &attributes, thread_main, NULL),
+			    "pthread_create"))
 			return 1;
 	pthread_barrier_wait(&all);
 	for (int i = 0; i < THREADS; i++)

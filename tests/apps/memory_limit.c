@@ -1,8 +1,9 @@
 /*
- * memory_limit - lives under a small RLIMIT_AS, and under mlockall(MCL_FUTURE) with a small RLIMIT_MEMLOCK.
+ * memory_limit - lives under a small RLIMIT_AS, and under mlockall(MCL_FUTURE) with a small
+ * RLIMIT_MEMLOCK.
  *
- * Promise: what the tracer maps is little, and when it gets nothing more it counts what it cannot record; the program's own
- * allocations, threads and forks work within limits that leave it room.
+ * Promise: what the tracer maps is little, and when it gets nothing more it counts what it cannot
+ * record; the program's own allocations, threads and forks work within limits that leave it room.
  *
  *     memory_limit as|lock
  */
@@ -49,7 +50,8 @@ static void threads_and_fork(void)
 	pthread_attr_setstacksize(&attributes, 65536);
 	work();
 	for (int i = 0; i < 4; i++)
-		require(!pthread_create(&thread[i], &attributes, thread_main, NULL), "pthread_create");
+		require(!pthread_create(&thread[i], &attributes, thread_main, NULL),
+			"pthread_create");
 	for (int i = 0; i < 4; i++)
 		pthread_join(thread[i], NULL);
 	check(1, "four threads");

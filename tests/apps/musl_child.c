@@ -1,5 +1,6 @@
 // CC: musl-gcc
-/* musl_child - a program of another C library: it does not start with a glibc library preloaded, so it must be started without. */
+/* musl_child - a program of another C library: it does not start with a glibc library preloaded, so
+ * it must be started without. */
 #include <stdio.h>
 #include <stdlib.h>
 

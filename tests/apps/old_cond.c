@@ -1,8 +1,9 @@
 /*
  * old_cond - a program linked long ago, with condition variables of the size of one pointer.
  *
- * Promise: calls to pthread_cond_*@GLIBC_2.2.5 behave as untraced: nobody writes behind the 8-byte object, and signals wake waiters
- * (a wrapper that hands such a call to the new version corrupts 40 bytes and hangs).
+ * Promise: calls to pthread_cond_*@GLIBC_2.2.5 behave as untraced: nobody writes behind the 8-byte
+ * object, and signals wake waiters (a wrapper that hands such a call to the new version corrupts 40
+ * bytes and hangs).
  */
 #include "app.h"
 

@@ -1,9 +1,11 @@
 // CFLAGS: -fno-builtin
 /*
- * own_malloc - a program that brings its own malloc, with a lock of its own and a background thread made under that lock.
+ * own_malloc - a program that brings its own malloc, with a lock of its own and a background thread
+ * made under that lock.
  *
- * Promise: no hook allocates, so that an allocator which calls wrapped functions (mutex, mmap, pthread_create, write) under its lock never meets
- * itself again; a nested call would deadlock and be seen as a hang.
+ * Promise: no hook allocates, so that an allocator which calls wrapped functions (mutex, mmap,
+ * pthread_create, write) under its lock never meets itself again; a nested call would deadlock and
+ * be seen as a hang.
  */
 #include "app.h"
 
@@ -14,7 +16,8 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char *next, *end;
-static __thread int inside; /* the allocator's own depth on this thread: more than 1 means somebody allocated under it */
+static __thread int inside; /* the allocator's own depth on this thread: more than 1 means somebody
+			       allocated under it */
 static int nested, background_made, background_calls, making_thread;
 static size_t allocations;
 
@@ -27,7 +30,8 @@ static void *background(void *unused)
 	return unused;
 }
 
-/* As jemalloc does: a thread made while the allocator's lock is held. Its own needs (TLS, stack) may come back to us: they are told apart. */
+/* As jemalloc does: a thread made while the allocator's lock is held. Its own needs (TLS, stack)
+ * may come back to us: they are told apart. */
 static void make_background(void)
 {
 	pthread_t thread;
@@ -43,7 +47,8 @@ static void *take(size_t size)
 	size = (size + 31) / 16 * 16;
 	if (next + size > end) {
 		size_t chunk = size > (1u << 20) ? size + 4096 : 1u << 20;
-		next = mmap(NULL, chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		next = mmap(
+			NULL, chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		end = next + chunk;
 	}
 	char *p = next + 16;

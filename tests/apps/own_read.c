@@ -1,8 +1,10 @@
 // LINK: -ldl
 /*
- * own_read - a program that defines read and write itself and finds the next ones by dlsym(RTLD_NEXT).
+ * own_read - a program that defines read and write itself and finds the next ones by
+ * dlsym(RTLD_NEXT).
  *
- * Promise: interposition chains: the program's own definition is called, the next one is reached, results are right.
+ * Promise: interposition chains: the program's own definition is called, the next one is reached,
+ * results are right.
  */
 #include "app.h"
 
@@ -36,8 +38,10 @@ int main(void)
 	for (int i = 0; i < 10; i++)
 		require(read(fd, &byte, 1) == 1, "read");
 	close(fd);
-	check(own_reads == 10 && own_closes == 1, "the program's own functions were called, and by nobody else");
-	check(dlsym(RTLD_DEFAULT, "read") == (void *)read, "dlsym(RTLD_DEFAULT) finds the program's");
+	check(own_reads == 10 && own_closes == 1,
+		"the program's own functions were called, and by nobody else");
+	check(dlsym(RTLD_DEFAULT, "read") == (void *)read,
+		"dlsym(RTLD_DEFAULT) finds the program's");
 	say("expect 10 read");
 	return app_result();
 }

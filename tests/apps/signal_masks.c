@@ -1,8 +1,9 @@
 /*
  * signal_masks - signal masks, dispositions and delivery.
  *
- * Promise: masks and handlers of the program, its threads, forked and executed children are as untraced; SIGCHLD comes once per child of the program and
- * never for a helper; sigwait, sigsuspend, sigtimedwait and signalfd see what they should; blocked signals stay blocked in wrapped calls.
+ * Promise: masks and handlers of the program, its threads, forked and executed children are as
+ * untraced; SIGCHLD comes once per child of the program and never for a helper; sigwait, sigsuspend,
+ * sigtimedwait and signalfd see what they should; blocked signals stay blocked in wrapped calls.
  */
 #include "app.h"
 
@@ -63,13 +64,16 @@ static void waits(void)
 	pthread_sigmask(SIG_BLOCK, &set, &old);
 	raise(SIGUSR2);
 	check(!sigwait(&set, &signal) && signal == SIGUSR2, "sigwait");
-	check(sigtimedwait(&set, &info, &instant) == -1 && errno == EAGAIN, "sigtimedwait times out");
+	check(sigtimedwait(&set, &info, &instant) == -1 && errno == EAGAIN,
+		"sigtimedwait times out");
 	sigqueue(getpid(), SIGUSR2, (union sigval){.sival_int = 42});
-	check(sigwaitinfo(&set, &info) == SIGUSR2 && info.si_value.sival_int == 42, "sigqueue and sigwaitinfo");
+	check(sigwaitinfo(&set, &info) == SIGUSR2 && info.si_value.sival_int == 42,
+		"sigqueue and sigwaitinfo");
 	int fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	struct signalfd_siginfo event;
 	raise(SIGUSR2);
-	check(read(fd, &event, sizeof(event)) == sizeof(event) && event.ssi_signo == SIGUSR2, "signalfd");
+	check(read(fd, &event, sizeof(event)) == sizeof(event) && event.ssi_signo == SIGUSR2,
+		"signalfd");
 	close(fd);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
@@ -98,7 +102,8 @@ static void child_signals(void)
 		if (!pid)
 			_exit(mask_is_empty() ? 5 : 6);
 		int status = 0;
-		require(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 5, "a child with an empty mask");
+		require(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 5,
+			"a child with an empty mask");
 	}
 	app_sleep_ms(20);
 	check(children == 5, "one SIGCHLD per child of the program");

@@ -1,8 +1,9 @@
 /*
- * signal_storm - timers at 10 kHz whose handlers make wrapped calls while the program makes the same ones.
+ * signal_storm - timers at 10 kHz whose handlers make wrapped calls while the program makes the
+ * same ones.
  *
- * Promise: recording is safe in handlers: no hang, no wrong result; errno of interrupted code is kept; every call of program
- * and handlers is recorded or counted as missing.
+ * Promise: recording is safe in handlers: no hang, no wrong result; errno of interrupted code is
+ * kept; every call of program and handlers is recorded or counted as missing.
  */
 #include "app.h"
 
@@ -59,8 +60,11 @@ static void start_timers(timer_t *timer)
 	struct itimerval fast = {{0, 100}, {0, 100}};
 	struct itimerspec other = {{0, 130000}, {0, 130000}};
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR2};
-	check(!setitimer(ITIMER_REAL, &fast, NULL) && !setitimer(ITIMER_PROF, &fast, NULL), "interval timers at 10 kHz");
-	check(!timer_create(CLOCK_MONOTONIC, &event, timer) && !timer_settime(*timer, 0, &other, NULL), "a POSIX timer");
+	check(!setitimer(ITIMER_REAL, &fast, NULL) && !setitimer(ITIMER_PROF, &fast, NULL),
+		"interval timers at 10 kHz");
+	check(!timer_create(CLOCK_MONOTONIC, &event, timer) &&
+			!timer_settime(*timer, 0, &other, NULL),
+		"a POSIX timer");
 }
 
 static void stop_timers(timer_t timer)

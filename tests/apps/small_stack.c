@@ -1,7 +1,9 @@
 /*
- * small_stack - threads with little stack: 64 KiB, PTHREAD_STACK_MIN, and a handler on the least alternate stack.
+ * small_stack - threads with little stack: 64 KiB, PTHREAD_STACK_MIN, and a handler on the least
+ * alternate stack.
  *
- * Promise: wrappers, thread start and end take so little stack that nothing overflows; guard bytes below the stacks stay as they were.
+ * Promise: wrappers, thread start and end take so little stack that nothing overflows; guard bytes
+ * below the stacks stay as they were.
  */
 #include "app.h"
 
@@ -35,7 +37,8 @@ static void with_size(const char *name, size_t size)
 	if (!check(!pthread_attr_setstacksize(&attributes, size), name))
 		return;
 	for (int i = 0; i < 4; i++)
-		require(!pthread_create(&thread[i], &attributes, thread_main, NULL), "pthread_create");
+		require(!pthread_create(&thread[i], &attributes, thread_main, NULL),
+			"pthread_create");
 	for (int i = 0; i < 4; i++)
 		pthread_join(thread[i], NULL);
 	pthread_attr_destroy(&attributes);
@@ -46,12 +49,14 @@ static void with_own_stack(size_t size)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
-	unsigned char *memory = mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *memory =
+		mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int intact = 1;
 	memset(memory, 0x5a, 4096);
 	pthread_attr_init(&attributes);
 	pthread_attr_setstack(&attributes, memory + 4096, size);
-	if (check(!pthread_create(&thread, &attributes, thread_main, NULL), "thread on the caller's stack"))
+	if (check(!pthread_create(&thread, &attributes, thread_main, NULL),
+		    "thread on the caller's stack"))
 		pthread_join(thread, NULL);
 	for (int i = 0; i < 4096; i++)
 		intact &= memory[i] == 0x5a;
@@ -69,8 +74,10 @@ static void handler(int signal)
 
 static void with_small_altstack(void)
 {
-	size_t size = (size_t)sysconf(_SC_MINSIGSTKSZ) + 1024; /* what the kernel needs, and one kilobyte for handler and wrapper */
-	unsigned char *memory = mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t size = (size_t)sysconf(_SC_MINSIGSTKSZ) +
+		1024; /* what the kernel needs, and one kilobyte for handler and wrapper */
+	unsigned char *memory =
+		mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	stack_t stack = {.ss_sp = memory + 4096, .ss_size = size};
 	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
 	int intact = 1;

@@ -1,5 +1,6 @@
 // LINK: -static
-/* static_child - a statically linked program: the loader never runs, so it cannot be traced; the report must say so. */
+/* static_child - a statically linked program: the loader never runs, so it cannot be traced; the
+ * report must say so. */
 #include <stdio.h>
 
 int main(void)

@@ -1,8 +1,9 @@
 /*
  * stdio_untouched - what the program sees of its standard streams, arguments and environment.
  *
- * Promise: descriptors 0 to 2 keep type, flags, offset and buffering; argv, the working directory, umask, priority, limits and the environment
- * (but for the tracer's own variables) are untouched; closing stdout early hurts nobody.
+ * Promise: descriptors 0 to 2 keep type, flags, offset and buffering; argv, the working directory,
+ * umask, priority, limits and the environment (but for the tracer's own variables) are untouched;
+ * closing stdout early hurts nobody.
  */
 #include "app.h"
 
@@ -17,18 +18,21 @@ static void streams(void)
 	for (int fd = 0; fd < 3; fd++) {
 		struct stat info = {0};
 		fstat(fd, &info);
-		say("fd %d: type %o flags %o fd-flags %d offset %ld terminal %d", fd, info.st_mode & S_IFMT, fcntl(fd, F_GETFL), fcntl(fd, F_GETFD),
-		    (long)lseek(fd, 0, SEEK_CUR), isatty(fd));
+		say("fd %d: type %o flags %o fd-flags %d offset %ld terminal %d", fd,
+			info.st_mode & S_IFMT, fcntl(fd, F_GETFL), fcntl(fd, F_GETFD),
+			(long)lseek(fd, 0, SEEK_CUR), isatty(fd));
 	}
 }
 
 static void limits(void)
 {
-	static const int kinds[] = {RLIMIT_NOFILE, RLIMIT_AS, RLIMIT_STACK, RLIMIT_FSIZE, RLIMIT_CORE, RLIMIT_MEMLOCK};
+	static const int kinds[] = {
+		RLIMIT_NOFILE, RLIMIT_AS, RLIMIT_STACK, RLIMIT_FSIZE, RLIMIT_CORE, RLIMIT_MEMLOCK};
 	for (int i = 0; i < 6; i++) {
 		struct rlimit limit;
 		getrlimit(kinds[i], &limit);
-		say("limit %d: %llx %llx", i, (unsigned long long)limit.rlim_cur, (unsigned long long)limit.rlim_max);
+		say("limit %d: %llx %llx", i, (unsigned long long)limit.rlim_cur,
+			(unsigned long long)limit.rlim_max);
 	}
 }
 
@@ -42,13 +46,15 @@ static void environment(void)
 int main(int argc, char **argv)
 {
 	char folder[4096];
-	printf("buffered before "); /* stays in the buffer until the end, or goes out at once on a terminal */
+	printf("buffered before "); /* stays in the buffer until the end, or goes out at once on a
+				       terminal */
 	streams();
 	limits();
 	environment();
 	for (int i = 1; i < argc; i++)
 		say("argument %d: %s", i, argv[i]);
-	say("folder %s, umask %o, priority %d", getcwd(folder, sizeof(folder)), umask(022), getpriority(PRIO_PROCESS, 0));
+	say("folder %s, umask %o, priority %d", getcwd(folder, sizeof(folder)), umask(022),
+		getpriority(PRIO_PROCESS, 0));
 	printf("buffered after\n");
 	fflush(stdout);
 	fprintf(stderr, "to stderr\n");

@@ -1,8 +1,9 @@
 /*
  * subreaper - adopts orphans (PR_SET_CHILD_SUBREAPER) and waits for every child by wait(-1).
  *
- * Promise: no process of the tracer ever becomes a child of the program: wait(-1) returns the program's own processes and
- * orphans, each once, then ECHILD; SIGCHLD came for those only. As pid 1 of a namespace the same.
+ * Promise: no process of the tracer ever becomes a child of the program: wait(-1) returns the
+ * program's own processes and orphans, each once, then ECHILD; SIGCHLD came for those only. As pid
+ * 1 of a namespace the same.
  */
 #include "app.h"
 
@@ -52,6 +53,7 @@ int main(void)
 	check(reap_all() == 2 * CHILDREN, "the program's children and orphans, each once");
 	app_sleep_ms(50);
 	check(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "and no other, later");
-	check(system("true") == 0 && waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "none after system");
+	check(system("true") == 0 && waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD,
+		"none after system");
 	return app_result();
 }

@@ -1,7 +1,8 @@
 /*
  * thread_names - threads that get names in every way, and threads made by every function.
  *
- * Promise: start, end and names of threads are in the report, the name of a thread not named by itself as well.
+ * Promise: start, end and names of threads are in the report, the name of a thread not named by
+ * itself as well.
  */
 #include "app.h"
 
@@ -56,9 +57,14 @@ int main(void)
 	pthread_barrier_wait(&barrier);
 	for (int i = 0; i < 3; i++)
 		pthread_join(thread[i], NULL);
-	check(thrd_create(&c11, c11_thread, NULL) == thrd_success && thrd_join(c11, &result) == thrd_success && result == 5, "thrd_create");
-	check(pthread_setname_np(pthread_self(), "a-name-that-is-too-long") == ERANGE, "too long a name is refused");
+	check(thrd_create(&c11, c11_thread, NULL) == thrd_success &&
+			thrd_join(c11, &result) == thrd_success && result == 5,
+		"thrd_create");
+	check(pthread_setname_np(pthread_self(), "a-name-that-is-too-long") == ERANGE,
+		"too long a name is refused");
 	check(!pthread_setname_np(pthread_self(), "main-renamed"), "the main thread's name");
-	check(!pthread_getname_np(pthread_self(), name, sizeof(name)) && !strcmp(name, "main-renamed"), "and what it reads back");
+	check(!pthread_getname_np(pthread_self(), name, sizeof(name)) &&
+			!strcmp(name, "main-renamed"),
+		"and what it reads back");
 	return app_result();
 }

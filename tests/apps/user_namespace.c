@@ -1,8 +1,9 @@
 /*
  * user_namespace - unshare(CLONE_NEWUSER), which the kernel allows a single-threaded process only.
  *
- * Promise: tracing adds no thread to the process, so that unshare and setns work as untraced; calls, forks and threads after it work,
- * although the user and his rights on the spool's directory have changed.
+ * Promise: tracing adds no thread to the process, so that unshare and setns work as untraced;
+ * calls, forks and threads after it work, although the user and his rights on the spool's directory
+ * have changed.
  */
 #include "app.h"
 
@@ -32,7 +33,8 @@ int main(void)
 	int status = 1;
 	work(3);
 	if (unshare(CLONE_NEWUSER)) {
-		check(errno == EPERM || errno == ENOSPC, "unshare(CLONE_NEWUSER) is refused only by policy");
+		check(errno == EPERM || errno == ENOSPC,
+			"unshare(CLONE_NEWUSER) is refused only by policy");
 		say("expect 3 pread");
 		return app_result();
 	}
@@ -45,7 +47,8 @@ int main(void)
 		_exit(5);
 	}
 	check(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 5, "fork");
-	check(!pthread_create(&thread, NULL, thread_main, NULL) && !pthread_join(thread, NULL), "thread");
+	check(!pthread_create(&thread, NULL, thread_main, NULL) && !pthread_join(thread, NULL),
+		"thread");
 	say("expect 12 pread");
 	return app_result();
 }

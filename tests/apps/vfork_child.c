@@ -1,7 +1,9 @@
 /*
- * vfork_child - a vfork child that does what children of careful programs do: wrapped calls, failing exec, exec; from several threads.
+ * vfork_child - a vfork child that does what children of careful programs do: wrapped calls,
+ * failing exec, exec; from several threads.
  *
- * Promise: the child, which runs in its parent's memory, spoils nothing of its parent's records; both sides' calls are in the report.
+ * Promise: the child, which runs in its parent's memory, spoils nothing of its parent's records;
+ * both sides' calls are in the report.
  */
 #include "app.h"
 
@@ -47,7 +49,9 @@ static void *run(void *unused)
 		work();
 		pid_t pid = one_child(n);
 		work();
-		require(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 5, "the child's status");
+		require(waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+				WEXITSTATUS(status) == 5,
+			"the child's status");
 	}
 	return unused;
 }
