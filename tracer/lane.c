@@ -123,7 +123,8 @@ static bool chunk_next(struct thread *t)
 	t->chunk_end = (struct record *)(void *)(start + CHUNK_BYTES);
 	t->bias = n * CHUNK_BYTES - (uint64_t)(uintptr_t)start;
 	t->end = t->chunk_end;
-	refresh_clock_point();
+	if (!clock_is_tsc || begin - session.spool->last.tick > (UINT64_C(1) << 21))
+		refresh_clock_point();
 	__atomic_add_fetch(&session.spool->tracer_ticks, clock_ticks() - begin, __ATOMIC_RELAXED);
 	return true;
 }

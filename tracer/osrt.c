@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "tracer/osrt.h"
 
+#include <errno.h>
 #include <signal.h>
 
 #include "common/sys.h"
@@ -171,4 +172,29 @@ void osrt_put_slow(struct thread *t, const struct record *record)
 		}
 	}
 	thread_leave(t);
+}
+
+uint64_t osrt_end_slow(uint64_t tick, uint64_t ticks, unsigned fn, uint64_t a, uint64_t b)
+{
+	struct thread *t = &thread_self;
+	struct lane *lane = t->lane;
+	bool failed = fn & OSRT_FAILED;
+	fn &= OSRT_FAILED - 1;
+	if (!lane)
+		return a;
+	lane->open.kind = 0;
+	if (ticks < osrt_threshold[fn])
+		osrt_count(lane, fn, ticks);
+	else
+		osrt_put(t, tick, ticks << RECORD_LENGTH_SHIFT | fn, a, osrt_object(b, failed ? errno : 0));
+	return a;
+}
+
+/* `busy` is whatever it was, or the 1 of the short way: told apart by the caller's having stored it. */
+uint64_t osrt_put_full(uint64_t tick, uint64_t word, uint64_t a, uint64_t b)
+{
+	struct thread *t = &thread_self;
+	struct record record = {tick, word, a, b};
+	osrt_put_slow(t, &record);
+	return a;
 }

@@ -48,6 +48,12 @@ void osrt_resume(struct thread *t, uint32_t interrupted);
 void osrt_put_slow(struct thread *t, const struct record *record);
 void osrt_abandon_open(struct thread *t, uint64_t sp, enum record_flag flag);
 
+/* Sets t->fast after any change of t->lane. */
+static inline void osrt_fast(struct thread *t)
+{
+	t->fast = t->lane && clock_is_tsc ? t->lane : THREAD_NO_LANE;
+}
+
 static inline uint64_t osrt_stack_pointer(void)
 {
 	uint64_t sp;
@@ -140,5 +146,78 @@ static inline uint64_t osrt_object(uint64_t object, int error)
 {
 	return (object & 0xffffffffffffull) | (uint64_t)(uint16_t)error << 48;
 }
+
+
+/*
+ * The short way of a wrapper: everything that is rare is one test away, in functions that are called last, so that nothing has
+ * to be kept in registers for them.
+ */
+#if defined(__x86_64__)
+static inline __attribute__((always_inline)) uint64_t osrt_tsc(void)
+{
+	uint64_t ticks; /* rdtsc clears the upper halves */
+	__asm__ volatile("rdtsc\n\tshlq $32, %%rdx\n\torq %%rdx, %0" : "=a"(ticks) : : "rdx", "cc");
+	return ticks;
+}
+
+/* False = take the long way. */
+static inline __attribute__((always_inline)) bool osrt_fast_begin(uint64_t *ret_tick, unsigned fn)
+{
+	/* asm goto: one comparison with memory each, where the compiler would load and test */
+	__asm__ goto("cmpl $0, %0\n\tje %l1" : : "m"(*session_gate) : "cc" : long_way);
+	struct lane *lane = thread_self.fast;
+	if (__builtin_expect(lane->open.kind != 0, 0))
+		return false;
+	__asm__ volatile("movq %%rsp, %0" : "=m"(lane->open.sp));
+	lane->open.kind = fn;
+	*ret_tick = osrt_tsc();
+	lane->open.tick = *ret_tick;
+	return true;
+long_way:
+	return false;
+}
+
+#define OSRT_FAILED 0x8000u /* with fn: errno says why */
+/* The rest of a call that the short way cannot end. Returns `a`. */
+uint64_t osrt_end_slow(uint64_t tick, uint64_t ticks, unsigned fn, uint64_t a, uint64_t b) __attribute__((cold, noinline));
+uint64_t osrt_put_full(uint64_t tick, uint64_t word, uint64_t a, uint64_t b) __attribute__((cold, noinline));
+
+static inline __attribute__((always_inline)) uint64_t osrt_fast_end(uint64_t tick, unsigned fn, bool failed, uint64_t a, uint64_t b)
+{
+	uint64_t ticks = osrt_tsc() - tick;
+	struct thread *t = &thread_self;
+	struct lane *lane = t->fast;
+	if (__builtin_expect(failed, 0))
+		return osrt_end_slow(tick, ticks, fn | OSRT_FAILED, a, b);
+	if (__builtin_expect(lane->open.kind != fn, 0))
+		return osrt_end_slow(tick, ticks, fn, a, b);
+	lane->open.kind = 0;
+	if (ticks < osrt_threshold[fn]) {
+		__asm__ volatile("incq %0" : "+m"(lane->sums[fn].count));
+		__asm__ volatile("addq %1, %0" : "+m"(lane->sums[fn].ticks) : "r"(ticks));
+		return a;
+	}
+	uint64_t word = ticks << RECORD_LENGTH_SHIFT | fn;
+	__asm__ goto("cmpl $0, %0\n\tjne %l1" : : "m"(t->busy) : "cc" : interrupted);
+	t->busy = 1;
+	THREAD_BARRIER();
+	struct record *r = t->cur;
+	if (__builtin_expect(r >= t->end, 0)) {
+		t->busy = 0;
+		goto interrupted;
+	}
+	r->tick = tick;
+	r->word = word;
+	r->a = a;
+	r->b = b;
+	THREAD_BARRIER();
+	__asm__ volatile("addq %1, %0" : "+m"(t->cur) : "i"(sizeof(*r)));
+	__asm__ volatile("addq %1, %0" : "+m"(lane->head) : "i"(sizeof(*r)) : "memory");
+	t->busy = 0;
+	return a;
+interrupted:
+	return osrt_put_full(tick, word, a, b); /* the lower half of `a` is the result */
+}
+#endif
 
 #endif

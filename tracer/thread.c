@@ -13,7 +13,8 @@
 #include "tracer/session.h"
 #include "tracer/spool_file.h"
 
-__thread struct thread thread_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+const struct thread_no_lane thread_no_lane = {{[offsetof(struct lane, open.kind) / 8] = 0xfff}};
+__thread struct thread thread_self __attribute__((tls_model("initial-exec"), visibility("hidden"))) = {.fast = (struct lane *)&thread_no_lane};
 
 static pthread_key_t end_key;
 static bool end_key_usable;
@@ -43,7 +44,7 @@ void thread_init(void)
 void thread_forget(struct thread *t)
 {
 	uint32_t parent_tid = t->tid;
-	*t = (struct thread){.parent_tid = parent_tid};
+	*t = (struct thread){.parent_tid = parent_tid, .fast = THREAD_NO_LANE};
 }
 
 /* A free lane, or NULL. */
@@ -125,6 +126,7 @@ static struct lane *attach(struct thread *t)
 	lane->open_depth = 0;
 	t->cur = t->end = t->chunk_end = NULL;
 	t->lane = lane;
+	osrt_fast(t);
 	put_start(t, session.pid, t->tid, start_flags(t));
 	if (end_key_usable)
 		pthread_setspecific(end_key, t);
@@ -168,6 +170,7 @@ void thread_detach(struct thread *t)
 	lane_flush_sums(t);
 	lane_put(t, clock_ticks(), REC_THREAD_END, t->tid, session.pid, NULL, 0);
 	t->lane = NULL;
+	t->fast = THREAD_NO_LANE;
 	t->cur = t->end = t->chunk_end = NULL;
 	__atomic_store_n(&lane->state, LANE_FREE, __ATOMIC_RELEASE);
 	thread_leave(t);

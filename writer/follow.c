@@ -41,6 +41,7 @@
 struct follow {
 	struct writer *w;
 	uint64_t started_ns, looked_ns, checked_ns, waiting_ns, names_ns, stalled_ns;
+	uint64_t backlog; /* of the fullest lane at the last look */
 	uint32_t quiet, wake, exit_requests, exit_polls;
 	bool gate_opened, gate_closed, seen_spool;
 };
@@ -152,6 +153,7 @@ static bool pass_is_due(struct follow *f, uint64_t now)
 		f->waiting_ns = now;
 	bool full = fullest >= CHUNK_BYTES || bytes >= DRAIN_BYTES;
 	f->quiet = full ? 0 : f->quiet + 1;
+	f->backlog = fullest;
 	return full || w->sealed ||
 		(something && now - f->waiting_ns >= w->control->flush_interval_ns) ||
 		any_announced(f);
@@ -230,6 +232,10 @@ static void sleep_as_due(struct follow *f, uint64_t now)
 		sys_sleep_ns(STALLED_NS);
 	else if (sleep_for_exits(f))
 		return;
+	else if (f->backlog >= 8 * CHUNK_BYTES)
+		return;
+	else if (f->backlog >= 2 * CHUNK_BYTES)
+		sys_sleep_ns(PASS_NS / 20);
 	else if (f->quiet < QUIET_PASSES)
 		sys_sleep_ns(PASS_NS);
 	else
