@@ -111,34 +111,36 @@ static inline bool fn_failed(int64_t result, bool is_pointer)
 	fn_failed((int64_t)(intptr_t)(result), __builtin_classify_type(result) == 5 /* a pointer */)
 #define FN_ERRNO(result) (__builtin_expect(FN_FAILED(result), 0) ? errno : 0)
 #define FN_ERROR_LOCK(result) 0
-#define FN_BAD_LOCK(result) false
 #define FN_ERROR_WAIT(result) 0
-#define FN_BAD_WAIT(result) false
 #define FN_ERROR_THREAD(result) 0
-#define FN_BAD_THREAD(result) false
 #define FN_ERROR_STDIO(result) 0
-#define FN_BAD_STDIO(result) false
 #define FN_ERROR_SLEEP FN_ERRNO
-#define FN_BAD_SLEEP FN_FAILED
 #define FN_ERROR_EVENT FN_ERRNO
-#define FN_BAD_EVENT FN_FAILED
 #define FN_ERROR_SIGNAL FN_ERRNO
-#define FN_BAD_SIGNAL FN_FAILED
 #define FN_ERROR_PROCESS FN_ERRNO
-#define FN_BAD_PROCESS FN_FAILED
 #define FN_ERROR_OPEN FN_ERRNO
-#define FN_BAD_OPEN FN_FAILED
 #define FN_ERROR_IO FN_ERRNO
-#define FN_BAD_IO FN_FAILED
 #define FN_ERROR_SYNC FN_ERRNO
-#define FN_BAD_SYNC FN_FAILED
 #define FN_ERROR_NET FN_ERRNO
-#define FN_BAD_NET FN_FAILED
 #define FN_ERROR_IPC FN_ERRNO
-#define FN_BAD_IPC FN_FAILED
 #define FN_ERROR_MEMORY FN_ERRNO
-#define FN_BAD_MEMORY FN_FAILED
 #define FN_ERROR_ADMIN FN_ERRNO
+
+/* Does errno belong to the result? The same groups, as a condition. */
+#define FN_BAD_LOCK(result) false
+#define FN_BAD_WAIT(result) false
+#define FN_BAD_THREAD(result) false
+#define FN_BAD_STDIO(result) false
+#define FN_BAD_SLEEP FN_FAILED
+#define FN_BAD_EVENT FN_FAILED
+#define FN_BAD_SIGNAL FN_FAILED
+#define FN_BAD_PROCESS FN_FAILED
+#define FN_BAD_OPEN FN_FAILED
+#define FN_BAD_IO FN_FAILED
+#define FN_BAD_SYNC FN_FAILED
+#define FN_BAD_NET FN_FAILED
+#define FN_BAD_IPC FN_FAILED
+#define FN_BAD_MEMORY FN_FAILED
 #define FN_BAD_ADMIN FN_FAILED
 
 /* Functions that only have to be counted are not timed: the pair to a free lock costs a nanosecond.
@@ -147,6 +149,11 @@ static inline bool fn_failed(int64_t result, bool is_pointer)
 #define FN_QUIET_OVER 0
 #define FN_QUIET_ALWAYS 0
 #define FN_QUIET_CONTENDED 0
+
+/* The 48 bits of an object; addresses have no more. */
+#define FN_OBJECT(...)                                                     \
+	(OBJECT_KIND(__VA_ARGS__) == ARG_OBJECT_ADDR ? OBJECT(__VA_ARGS__) \
+						     : OBJECT(__VA_ARGS__) & 0xffffffffffffull)
 
 #define FN_BITS(value) ((uint64_t)(uintptr_t)(value))
 

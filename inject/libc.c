@@ -87,49 +87,55 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 				FLAGS_OF(__VA_ARGS__), MODE_OF(__VA_ARGS__));                  \
 	} while (0)
 
-#define WHOLE(ret, name, ...) \
-	WRAPPER(ret, name, PARAMS(__VA_ARGS__)) \
-	{ \
+/*
+ * Each row becomes a short way, which holds the usual case and calls the rest last, and a long way
+ * for everything rare: no lane yet, an interrupted call, another clock, the file access option. A
+ * QUIET row is counted before either.
+ */
+#define WHOLE(ret, name, ...)                           \
+	WRAPPER(ret, name, PARAMS(__VA_ARGS__))         \
+	{                                               \
 		return short_##name NAMES(__VA_ARGS__); \
 	}
 #define SPLIT_OVER WHOLE
 #define SPLIT_ALWAYS WHOLE
 #define SPLIT_CONTENDED WHOLE
-#define SPLIT_QUIET(ret, name, ...) \
+#define SPLIT_QUIET(ret, name, ...)                                           \
 	static __attribute__((noinline)) ret timed_##name PARAMS(__VA_ARGS__) \
-	{ \
-		return short_##name NAMES(__VA_ARGS__); \
-	} \
-	WRAPPER(ret, name, PARAMS(__VA_ARGS__)) \
-	{ \
-		if (!counted(true, FN_##name)) \
-			return timed_##name NAMES(__VA_ARGS__); \
-		return real.fn_##name NAMES(__VA_ARGS__); \
+	{                                                                     \
+		return short_##name NAMES(__VA_ARGS__);                       \
+	}                                                                     \
+	WRAPPER(ret, name, PARAMS(__VA_ARGS__))                               \
+	{                                                                     \
+		if (!counted(true, FN_##name))                                \
+			return timed_##name NAMES(__VA_ARGS__);               \
+		return real.fn_##name NAMES(__VA_ARGS__);                     \
 	}
-#define FN(ret, name, version, group, rule, alias, ...) \
-	static __attribute__((cold, noinline)) ret long_##name PARAMS(__VA_ARGS__) \
-	{ \
-		struct call own_call; \
-		if (!osrt_begin(&own_call, FN_##name)) \
-			return real.fn_##name NAMES(__VA_ARGS__); \
-		ret own_result = real.fn_##name NAMES(__VA_ARGS__); \
-		osrt_end(&own_call, FN_##name, FN_BITS(own_result), \
-			osrt_object(OBJECT(__VA_ARGS__), FN_ERROR_##group(own_result))); \
-		NOTE_PATH(&own_call, own_result, __VA_ARGS__); \
-		return own_result; \
-	} \
-	static inline __attribute__((always_inline)) ret short_##name PARAMS(__VA_ARGS__) \
-	{ \
-		uint64_t own_tick; \
-		if ((!__builtin_constant_p(PATH_OF(__VA_ARGS__)) && __builtin_expect(session.config.file_access, 0)) || \
-			!osrt_fast_begin(&own_tick, FN_##name)) \
-			return long_##name NAMES(__VA_ARGS__); \
-		uint64_t own_object = OBJECT(__VA_ARGS__) & 0xffffffffffffull; \
-		__asm__("" : "+r"(own_object)); \
-		ret own_result = real.fn_##name NAMES(__VA_ARGS__); \
-		return (ret)osrt_fast_end(own_tick, FN_##name, FN_BAD_##group(own_result), FN_BITS(own_result), \
-			own_object); \
-	} \
+#define FN(ret, name, version, group, rule, alias, ...)                                    \
+	static __attribute__((cold, noinline)) ret long_##name PARAMS(__VA_ARGS__)         \
+	{                                                                                  \
+		struct call own_call;                                                      \
+		if (!osrt_begin(&own_call, FN_##name))                                     \
+			return real.fn_##name NAMES(__VA_ARGS__);                          \
+		ret own_result = real.fn_##name NAMES(__VA_ARGS__);                        \
+		osrt_end(&own_call, FN_##name, FN_BITS(own_result),                        \
+			osrt_object(OBJECT(__VA_ARGS__), FN_ERROR_##group(own_result)));   \
+		NOTE_PATH(&own_call, own_result, __VA_ARGS__);                             \
+		return own_result;                                                         \
+	}                                                                                  \
+	static inline __attribute__((always_inline)) ret short_##name PARAMS(__VA_ARGS__)  \
+	{                                                                                  \
+		uint64_t own_tick;                                                         \
+		if ((!__builtin_constant_p(PATH_OF(__VA_ARGS__)) &&                        \
+			    __builtin_expect(session.config.file_access, 0)) ||            \
+			!osrt_fast_begin(&own_tick, FN_##name))                            \
+			return long_##name NAMES(__VA_ARGS__);                             \
+		uint64_t own_object = FN_OBJECT(__VA_ARGS__);                              \
+		__asm__("" : "+r"(own_object));                                            \
+		ret own_result = real.fn_##name NAMES(__VA_ARGS__);                        \
+		return (ret)osrt_fast_end(own_tick, FN_##name, FN_BAD_##group(own_result), \
+			FN_BITS(own_result), own_object);                                  \
+	}                                                                                  \
 	SPLIT_##rule(ret, name, __VA_ARGS__)
 #define FNV(name, version, group, rule, alias, ...)                                             \
 	WRAPPER(void, name, PARAMS(__VA_ARGS__))                                                \

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "common/clock.h"
+#include "common/schema/functions.h"
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/session.h"
@@ -14,6 +15,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
+#define CLOCK_POINT_TICKS (UINT64_C(1) << 21) /* about a millisecond: a point costs 0.2 us */
 #define WAIT_SLICE_NS 50000u   /* between two looks whether the writer has made room */
 #define WAIT_MAX_NS 200000000u /* a program is held up no longer than this, once */
 #define WAIT_AGAIN_TICKS (UINT64_C(1) << 31) /* and then not again for about a second */
@@ -123,7 +125,7 @@ static bool chunk_next(struct thread *t)
 	t->chunk_end = (struct record *)(void *)(start + CHUNK_BYTES);
 	t->bias = n * CHUNK_BYTES - (uint64_t)(uintptr_t)start;
 	t->end = t->chunk_end;
-	if (!clock_is_tsc || begin - session.spool->last.tick > (UINT64_C(1) << 21))
+	if (begin - session.spool->last.tick > CLOCK_POINT_TICKS)
 		refresh_clock_point();
 	__atomic_add_fetch(&session.spool->tracer_ticks, clock_ticks() - begin, __ATOMIC_RELAXED);
 	return true;
@@ -237,7 +239,7 @@ void lane_put_nested(struct thread *t, const struct record *record)
 void lane_flush_sums(struct thread *t)
 {
 	struct lane *lane = t->lane;
-	for (unsigned fn = 0; fn < FN_MAX; fn++) {
+	for (unsigned fn = 0, count = fn_count(); fn < count; fn++) {
 		struct fn_sum *sum = &lane->sums[fn];
 		struct fn_sum taken = *sum;
 		if (!taken.count)

@@ -186,11 +186,11 @@ uint64_t osrt_end_slow(uint64_t tick, uint64_t ticks, unsigned fn, uint64_t a, u
 	if (ticks < osrt_threshold[fn])
 		osrt_count(lane, fn, ticks);
 	else
-		osrt_put(t, tick, ticks << RECORD_LENGTH_SHIFT | fn, a, osrt_object(b, failed ? errno : 0));
+		osrt_put(t, tick, ticks << RECORD_LENGTH_SHIFT | fn, a,
+			osrt_object(b, failed ? errno : 0));
 	return a;
 }
 
-/* `busy` is whatever it was, or the 1 of the short way: told apart by the caller's having stored it. */
 uint64_t osrt_put_full(uint64_t tick, uint64_t word, uint64_t a, uint64_t b)
 {
 	struct thread *t = &thread_self;

@@ -48,7 +48,7 @@ void osrt_resume(struct thread *t, uint32_t interrupted);
 void osrt_put_slow(struct thread *t, const struct record *record);
 void osrt_abandon_open(struct thread *t, uint64_t sp, enum record_flag flag);
 
-/* Sets t->fast after any change of t->lane. */
+/* Sets t->fast after t->lane has been set. */
 static inline void osrt_fast(struct thread *t)
 {
 	t->fast = t->lane && clock_is_tsc ? t->lane : THREAD_NO_LANE;
@@ -147,11 +147,18 @@ static inline uint64_t osrt_object(uint64_t object, int error)
 	return (object & 0xffffffffffffull) | (uint64_t)(uint16_t)error << 48;
 }
 
-
 /*
- * The short way of a wrapper: everything that is rare is one test away, in functions that are called last, so that nothing has
- * to be kept in registers for them.
+ * The short way of a wrapper: everything that is rare is one test away, in functions that are
+ * called last, so that nothing has to be kept in registers for them.
  */
+#define OSRT_FAILED 0x8000u /* with fn: errno says why */
+
+/* What the short way cannot end. Both return `a`. */
+__attribute__((cold, noinline)) uint64_t osrt_end_slow(
+	uint64_t tick, uint64_t ticks, unsigned fn, uint64_t a, uint64_t b);
+__attribute__((cold, noinline)) uint64_t osrt_put_full(
+	uint64_t tick, uint64_t word, uint64_t a, uint64_t b);
+
 #if defined(__x86_64__)
 static inline __attribute__((always_inline)) uint64_t osrt_tsc(void)
 {
@@ -160,7 +167,8 @@ static inline __attribute__((always_inline)) uint64_t osrt_tsc(void)
 	return ticks;
 }
 
-/* False = take the long way. */
+/* False = take the long way. The hot path, with osrt_fast_end(): count its instructions
+ * (tests/bench). */
 static inline __attribute__((always_inline)) bool osrt_fast_begin(uint64_t *ret_tick, unsigned fn)
 {
 	/* asm goto: one comparison with memory each, where the compiler would load and test */
@@ -177,12 +185,8 @@ long_way:
 	return false;
 }
 
-#define OSRT_FAILED 0x8000u /* with fn: errno says why */
-/* The rest of a call that the short way cannot end. Returns `a`. */
-uint64_t osrt_end_slow(uint64_t tick, uint64_t ticks, unsigned fn, uint64_t a, uint64_t b) __attribute__((cold, noinline));
-uint64_t osrt_put_full(uint64_t tick, uint64_t word, uint64_t a, uint64_t b) __attribute__((cold, noinline));
-
-static inline __attribute__((always_inline)) uint64_t osrt_fast_end(uint64_t tick, unsigned fn, bool failed, uint64_t a, uint64_t b)
+static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
+	uint64_t tick, unsigned fn, bool failed, uint64_t a, uint64_t b)
 {
 	uint64_t ticks = osrt_tsc() - tick;
 	struct thread *t = &thread_self;
@@ -216,7 +220,19 @@ static inline __attribute__((always_inline)) uint64_t osrt_fast_end(uint64_t tic
 	t->busy = 0;
 	return a;
 interrupted:
-	return osrt_put_full(tick, word, a, b); /* the lower half of `a` is the result */
+	return osrt_put_full(tick, word, a, b);
+}
+#else
+static inline bool osrt_fast_begin(uint64_t *ret_tick, unsigned fn)
+{
+	(void)ret_tick, (void)fn;
+	return false;
+}
+static inline uint64_t osrt_fast_end(
+	uint64_t tick, unsigned fn, bool failed, uint64_t a, uint64_t b)
+{
+	(void)tick, (void)fn, (void)failed, (void)b;
+	return a;
 }
 #endif
 

@@ -14,7 +14,8 @@
 #include "tracer/spool_file.h"
 
 const struct thread_no_lane thread_no_lane = {{[offsetof(struct lane, open.kind) / 8] = 0xfff}};
-__thread struct thread thread_self __attribute__((tls_model("initial-exec"), visibility("hidden"))) = {.fast = (struct lane *)&thread_no_lane};
+__thread struct thread thread_self __attribute__((tls_model("initial-exec"),
+	visibility("hidden"))) = {.fast = (struct lane *)&thread_no_lane};
 
 static pthread_key_t end_key;
 static bool end_key_usable;

@@ -25,7 +25,8 @@ struct thread {
 	struct record *chunk_end;
 	uint32_t end_rounds; /* times the end hook has been put off so that other destructors are
 				still seen */
-	struct lane *fast; /* lane, while nothing keeps wrappers from the short way: the counter is the TSC */
+	struct lane *fast; /* lane, while nothing keeps wrappers from the short way: the counter is
+			      the TSC */
 	uint32_t tid;
 	uint32_t vfork_pid;      /* this thread is a vfork child that runs in its parent's memory */
 	uint32_t parent_tid;     /* who created it, handed over by the start trampoline */
@@ -33,7 +34,8 @@ struct thread {
 	uint64_t next_wait_tick; /* no wait for room before this: the last one was in vain */
 };
 
-/* Stands in `fast` for no lane: as if a call were open, so that one comparison sends wrappers the long way. */
+/* Stands in `fast` for no lane: as if a call were open, so that one comparison sends wrappers the
+ * long way. */
 struct thread_no_lane {
 	uint64_t places[8];
 };

@@ -35,6 +35,9 @@
 #define STALLED_END_NS                                                                             \
 	UINT64_C(5000000000) /* how long a report that cannot be written keeps a writer whose tree \
 				has ended */
+#define BACKLOG_SHORT \
+	(2u * CHUNK_BYTES) /* of one lane: a producer that is slowed by fresh memory ... */
+#define BACKLOG_LONG (8u * CHUNK_BYTES) /* ... costs more than a pass that comes early */
 #define DRAIN_BYTES (4u * CHUNK_BYTES)
 #define EXIT_POLL_FDS 64
 
@@ -232,9 +235,9 @@ static void sleep_as_due(struct follow *f, uint64_t now)
 		sys_sleep_ns(STALLED_NS);
 	else if (sleep_for_exits(f))
 		return;
-	else if (f->backlog >= 8 * CHUNK_BYTES)
+	else if (f->backlog >= BACKLOG_LONG)
 		return;
-	else if (f->backlog >= 2 * CHUNK_BYTES)
+	else if (f->backlog >= BACKLOG_SHORT)
 		sys_sleep_ns(PASS_NS / 20);
 	else if (f->quiet < QUIET_PASSES)
 		sys_sleep_ns(PASS_NS);
