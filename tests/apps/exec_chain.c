@@ -2,8 +2,8 @@
  * exec_chain - a process that replaces itself again and again.
  *
  * Promise: each image of one pid is a process of its own in the report, with its own program and
- * arguments; failing exec calls leave errno and tracing as they were. Each step makes CALLS preads;
- * the steps use execl, execlp, execle, execv, execvp, execvpe, execve, fexecve and execveat in turn.
+ * arguments; failing exec calls leave errno and tracing as they were. Each step makes CALLS preads,
+ * by execl, execlp, execle, execv, execvp, execvpe, execve, fexecve and execveat in turn.
  */
 #include "app.h"
 

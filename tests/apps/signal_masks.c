@@ -2,7 +2,7 @@
  * signal_masks - signal masks, dispositions and delivery.
  *
  * Promise: masks and handlers of the program, its threads, forked and executed children are as
- * untraced; SIGCHLD comes once per child of the program and never for a helper; sigwait, sigsuspend,
+ * untraced; SIGCHLD comes once per child of the program, never for a helper; sigwait, sigsuspend,
  * sigtimedwait and signalfd see what they should; blocked signals stay blocked in wrapped calls.
  */
 #include "app.h"

@@ -6,6 +6,7 @@ The programs of tests/apps say what a report of them must hold ("expect COUNT FU
 """
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -13,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import LIBRARY, Report, TRACE, app, clean_env, folder, leftovers, main, program_of, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone, wait_until  # noqa: E402
+from lib import LIBRARY, Report, SRC, TRACE, app, clean_env, folder, leftovers, main, program_of, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone, wait_until  # noqa: E402
 
 
 class Traced:
@@ -483,6 +484,39 @@ def library_cannot_be_fooled():
         wait_until(lambda s=spool: not os.listdir(s), 5)
 
 
+def library_folder_can_be_moved():
+    """The folder is all there is: copied elsewhere, named by a relative path, it works, also after the program has changed its directory."""
+    place, spool = folder(), spool_folder()
+    shutil.copytree(os.path.dirname(LIBRARY), os.path.join(place, "moved"))
+    path = os.path.join(place, "r.rep")
+    env = dict(traced_env(path, spool), LD_PRELOAD="./moved/libtrace.so")
+    result = run(["sh", "-c", f"cd /; {app('small_stack')} >/dev/null; {app('forks')} fork"], env=env, cwd=place)
+    wait_spool_gone(spool)
+    tap.ok(result.status == 0 and Report(path).check().status == 0, "moved library, relative path: the report is sound", f"{result}")
+    report = Report(path)
+    if report.exists():
+        tap.ok(report.total("pread") == 0 or report.total("pread") == 550, "either a child is traced whole or not at all", report.total("pread"))
+    path = os.path.join(place, "absolute.rep")
+    env = dict(traced_env(path, spool), LD_PRELOAD=os.path.join(place, "moved/libtrace.so"))
+    result = run([app("small_stack")], env=env)
+    wait_spool_gone(spool)
+    tap.ok(result.status == 0 and Report(path).total("pread") == 550, "moved library, absolute path: all there", f"{result}")
+
+
+def shell_wrapper():
+    """scripts/libtrace-run for places where only the library is installed."""
+    wrapper = os.path.join(SRC, "scripts/libtrace-run")
+    place, spool = folder(), spool_folder()
+    env = clean_env(LIBTRACE_HOME=os.path.dirname(LIBRARY), LIBTRACE_SPOOL_DIR=spool)
+    result = run([wrapper, "-o", os.path.join(place, "r.rep"), "--osrt-threshold", "0", "--", "sh", "-c", f"{app('small_stack')} >/dev/null; exit 7"], env=env, cwd=place)
+    wait_spool_gone(spool)
+    report = Report(os.path.join(place, "r.rep"))
+    tap.ok(result.status == 7 and not result.out and report.exists() and report.check().status == 0, "libtrace-run: status and report", f"{result}")
+    tap.ok(report.exists() and report.total("pread") == 550, "libtrace-run: all calls are there")
+    result = run([wrapper, "--", "/nonexistent/program"], env=env, cwd=place)
+    tap.ok(result.status == 127, "libtrace-run: a program that is not there: 127", f"{result}")
+
+
 def reading_while_it_grows():
     place, spool = folder(), spool_folder()
     path = os.path.join(place, "r.rep")
@@ -505,4 +539,4 @@ if __name__ == "__main__":
          threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, children_not_followed,
          names_of_reports, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, run_forwards_signals, run_waits_for_the_tree,
          delay_and_duration, run_options_reach_the_library, one_report_per_tree, nothing_left_in_shared_memory, tracing_inside_tracing,
-         library_cannot_be_fooled, reading_while_it_grows)
+         library_cannot_be_fooled, library_folder_can_be_moved, shell_wrapper, reading_while_it_grows)

@@ -7,6 +7,7 @@ import atexit
 import collections
 import json
 import os
+import re
 import shutil
 import signal
 import struct
@@ -196,6 +197,9 @@ class Counts:
         return self.recorded + self.summed
 
 
+CALL_LINE = re.compile(rb'"process":(\d+),"pid":\d+,"tid":(\d+),.*?"function":"([^"]*)",.*?"flags":\[([^]]*)\]')
+
+
 class Report:
     def __init__(self, path):
         self.path = path
@@ -233,20 +237,31 @@ class Report:
         return sum(drop["count"] for receipt in self.receipts() for drop in receipt.get("drops", []))
 
     def _read(self):
-        """counts: by process, thread and function; gaps: events missing, by thread."""
+        """counts: by process, thread and function; gaps: events missing, by thread. Calls are counted as bytes: there may be millions."""
         self._counts, self._gaps = collections.defaultdict(Counts), collections.Counter()
-        for event in self.events():
-            kind = event["kind"]
-            if kind == "osrt_call":
-                entry = self._counts[event["process"], event["tid"], event["function"]]
-                flags = event.get("flags", 0)
-                entry.recorded += 1
-                entry.abandoned += "abandoned" in flags if isinstance(flags, (list, str)) else flags & 1
-                entry.unfinished += "unfinished" in flags if isinstance(flags, (list, str)) else flags >> 2 & 1
-            elif kind == "osrt_summary":
-                self._counts[event["process"], event["tid"], event["function"]].summed += event["count"]
-            elif kind == "gap":
-                self._gaps[event["tid"]] += event["count"]
+        for (process, tid, function, flags), number in self._call_keys().items():
+            entry = self._counts[int(process), int(tid), function.decode()]
+            entry.recorded += number
+            entry.abandoned += number * (b"abandoned" in flags)
+            entry.unfinished += number * (b"unfinished" in flags)
+        for event in self.events("--kind", "osrt_summary"):
+            self._counts[event["process"], event["tid"], event["function"]].summed += event["count"]
+        for event in self.events("--kind", "gap"):
+            self._gaps[event["tid"]] += event["count"]
+
+    def _call_keys(self):
+        keys, rest = collections.Counter(), b""
+        with subprocess.Popen([TRACE, "dump", "--json", "--kind", "osrt_call", self.path], env=clean_env(), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            while data := process.stdout.read(1 << 22):
+                whole, newline, rest = (rest + data).rpartition(b"\n")
+                found = CALL_LINE.findall(whole)
+                if len(found) != whole.count(b"\n") + bool(newline):
+                    raise RuntimeError(f"not the lines of calls that were expected: {whole[:300]!r}")
+                keys.update(found)
+        if process.returncode != 0 or rest:
+            raise RuntimeError(f"trace dump: {process.returncode}")
+        return keys
 
     @property
     def counts(self):
