@@ -93,7 +93,8 @@ static int maps_spool(const char *pid, const char *name)
 	return any ? found : -ENODATA; /* kernel threads and zombies have none */
 }
 
-/* The number that a process has in its own, innermost pid namespace; 0 when it is not told. */
+/* The number that a process has in its own, innermost pid namespace; 0 when that is ours, too, or
+ * is not told. */
 static uint32_t inner_pid(const char *pid)
 {
 	char path[64], text[4096];
@@ -104,8 +105,8 @@ static uint32_t inner_pid(const char *pid)
 	if (!line)
 		return 0;
 	line[strcspn(line + 1, "\n") + 1] = 0;
-	char *last = strrchr(line, '\t');
-	return last ? (uint32_t)strtoul(last, NULL, 10) : 0;
+	char *first = strchr(line, '\t'), *last = strrchr(line, '\t');
+	return last && last != first ? (uint32_t)strtoul(last, NULL, 10) : 0;
 }
 
 static bool is_foreign(const struct spool *spool)

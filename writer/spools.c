@@ -246,6 +246,19 @@ int spools_discover(struct spools *s)
 	return found;
 }
 
+void spools_remove_unfinished(struct spools *s)
+{
+	struct dirent **names = NULL;
+	int count = scandirat(s->dir_fd, ".", &names, NULL, NULL);
+	for (int i = 0; i < count; i++) {
+		const char *suffix = strrchr(names[i]->d_name, '.');
+		if (suffix && suffix != names[i]->d_name && !strcmp(suffix, ".new"))
+			unlinkat(s->dir_fd, names[i]->d_name, 0);
+		free(names[i]);
+	}
+	free(names);
+}
+
 static struct lane_view *lane_add(struct spool *spool)
 {
 	struct lane_view *view = calloc(1, sizeof(*view));

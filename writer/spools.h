@@ -89,6 +89,9 @@ void spools_release(struct spools *s);
  * a negative errno. */
 int spools_discover(struct spools *s);
 
+/* What processes left that were killed while they made their spool: it never held anything. */
+void spools_remove_unfinished(struct spools *s);
+
 struct spool_header *spool_header(const struct spool *spool);
 
 /* `bytes` at `offset`, mapped again if the file has grown; NULL when it does not hold them. */

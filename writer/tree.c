@@ -219,6 +219,7 @@ int tree_end_dead(struct writer *w)
 void tree_remove(struct writer *w)
 {
 	struct stat ours, there;
+	spools_remove_unfinished(&w->spools);
 	unlinkat(w->spools.dir_fd, "control", 0);
 	if (!fstat(w->spools.dir_fd, &ours) && !lstat(w->dir, &there) &&
 		ours.st_ino == there.st_ino && ours.st_dev == there.st_dev)
