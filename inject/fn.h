@@ -97,6 +97,23 @@ extern struct real real __attribute__((visibility("hidden")));
  * the constructor unless a wrapper is called earlier. */
 void real_resolve(void);
 
+/*
+ * Starts tracing before our constructor, at the first call that a constructor of another library
+ * makes. False = already tried, or the C library has not set up its environment yet.
+ */
+bool preload_early(void);
+
+/* Our constructor has run: handlers for fork and exit are registered. */
+extern bool preload_is_complete __attribute__((visibility("hidden")));
+
+/* osrt_begin(), which may be the first of the process. */
+static inline __attribute__((always_inline)) bool call_begin(struct call *call, unsigned fn)
+{
+	if (__builtin_expect(session.state == SESSION_NEW, 0))
+		preload_early();
+	return osrt_begin(call, fn);
+}
+
 #define REAL(name)                                                                 \
 	(*(__builtin_expect(!real.fn_##name, 0) ? (real_resolve(), real.fn_##name) \
 						: real.fn_##name))

@@ -61,7 +61,7 @@ static void target_examine(struct target *target, const char *file, bool search,
 	struct target target;                                                            \
 	target_examine(&target, file, search, given_envp);                               \
 	child_record(0, CHILD_EXEC, target.verdict, target.path);                        \
-	bool begun = osrt_begin(&call, FN_##name);                                       \
+	bool begun = call_begin(&call, FN_##name);                                       \
 	session_exec();                                                                  \
 	int result = child_needs_clean_environment(target.verdict)                       \
 		? WITH_ENVIRONMENT(&target, given_envp, env_call)                        \
@@ -180,7 +180,7 @@ WRAPPER(int, execle, (const char *t_path, const char *t_arg0, ...))
 		if (!is_traced())                                                                  \
 			return REAL(name)(t_pid, t_path, t_actions, t_attributes, t_argv, t_envp); \
 		target_examine(&target, t_path, search, t_envp);                                   \
-		if (!osrt_begin(&call, FN_##name))                                                 \
+		if (!call_begin(&call, FN_##name))                                                 \
 			return REAL(name)(t_pid, t_path, t_actions, t_attributes, t_argv, t_envp); \
 		int result = WITH_ENVIRONMENT(&target, t_envp,                                     \
 			REAL(name)(&pid, t_path, t_actions, t_attributes, t_argv, envp));          \

@@ -34,7 +34,7 @@ static void end_open(const struct call *call, unsigned fn, int directory, int re
 	{                                                                                  \
 		struct call t_call;                                                        \
 		MODE_ARGUMENT(t_flags, t_flags)                                            \
-		if (!osrt_begin(&t_call, FN_##name))                                       \
+		if (!call_begin(&t_call, FN_##name))                                       \
 			return REAL(name)(t_path, t_flags, t_mode);                        \
 		int t_result = REAL(name)(t_path, t_flags, t_mode);                        \
 		end_open(&t_call, FN_##name, AT_FDCWD, t_result, t_path, t_flags, t_mode); \
@@ -46,7 +46,7 @@ static void end_open(const struct call *call, unsigned fn, int directory, int re
 	{                                                                                     \
 		struct call t_call;                                                           \
 		MODE_ARGUMENT(t_flags, t_flags)                                               \
-		if (!osrt_begin(&t_call, FN_##name))                                          \
+		if (!call_begin(&t_call, FN_##name))                                          \
 			return REAL(name)(t_directory, t_path, t_flags, t_mode);              \
 		int t_result = REAL(name)(t_directory, t_path, t_flags, t_mode);              \
 		end_open(&t_call, FN_##name, t_directory, t_result, t_path, t_flags, t_mode); \
@@ -67,7 +67,7 @@ OPENAT_WRAPPER(openat64)
 		va_start(t_list, t_second);                             \
 		void *t_word = va_arg(t_list, void *);                  \
 		va_end(t_list);                                         \
-		if (!osrt_begin(&t_call, FN_##name))                    \
+		if (!call_begin(&t_call, FN_##name))                    \
 			return REAL(name)(t_first, t_second, t_word);   \
 		ret t_result = REAL(name)(t_first, t_second, t_word);   \
 		osrt_end(&t_call, FN_##name, FN_BITS(t_result),         \
@@ -86,7 +86,7 @@ WRAPPER(int, semctl, (int t_set, int t_number, int t_command, ...))
 	va_start(list, t_command);
 	void *word = va_arg(list, void *);
 	va_end(list);
-	if (!osrt_begin(&call, FN_semctl))
+	if (!call_begin(&call, FN_semctl))
 		return REAL(semctl)(t_set, t_number, t_command, word);
 	int result = REAL(semctl)(t_set, t_number, t_command, word);
 	osrt_end(&call, FN_semctl, FN_BITS(result), osrt_object(FN_BITS(t_set), FN_ERRNO(result)));
@@ -101,7 +101,7 @@ WRAPPER(mqd_t, mq_open, (const char *t_name, int t_flags, ...))
 	mode_t mode = t_flags & O_CREAT ? va_arg(list, mode_t) : 0;
 	struct mq_attr *attributes = t_flags & O_CREAT ? va_arg(list, struct mq_attr *) : NULL;
 	va_end(list);
-	if (!osrt_begin(&call, FN_mq_open))
+	if (!call_begin(&call, FN_mq_open))
 		return REAL(mq_open)(t_name, t_flags, mode, attributes);
 	mqd_t result = REAL(mq_open)(t_name, t_flags, mode, attributes);
 	osrt_end(&call, FN_mq_open, FN_BITS(result), osrt_object(0, FN_ERRNO(result)));
@@ -115,7 +115,7 @@ WRAPPER(void *, mremap, (void *t_address, size_t t_old_count, size_t t_count, in
 	va_start(list, t_flags);
 	void *target = t_flags & MREMAP_FIXED ? va_arg(list, void *) : NULL;
 	va_end(list);
-	if (!osrt_begin(&call, FN_mremap))
+	if (!call_begin(&call, FN_mremap))
 		return REAL(mremap)(t_address, t_old_count, t_count, t_flags, target);
 	void *result = REAL(mremap)(t_address, t_old_count, t_count, t_flags, target);
 	osrt_end(&call, FN_mremap, FN_BITS(result),

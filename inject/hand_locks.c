@@ -33,7 +33,7 @@ static inline bool tries_first(void)
 			return t_result;                                      \
 		}                                                             \
 		uint32_t t_holder = (uint32_t)(HOLDER);                       \
-		if (!osrt_begin(&t_call, FN_##name))                          \
+		if (!call_begin(&t_call, FN_##name))                          \
 			return REAL(name)(t_lock);                            \
 		t_result = REAL(name)(t_lock);                                \
 		osrt_end(&t_call, FN_##name, with_holder(t_result, t_holder), \
@@ -45,7 +45,7 @@ static __attribute__((cold, noinline)) int mutex_lock_long(pthread_mutex_t *t_lo
 {
 	struct call call;
 	uint64_t holder = (uint64_t)(uint32_t)t_lock->__data.__owner << 32;
-	if (!osrt_begin(&call, FN_pthread_mutex_lock))
+	if (!call_begin(&call, FN_pthread_mutex_lock))
 		return REAL(pthread_mutex_lock)(t_lock);
 	int result = REAL(pthread_mutex_lock)(t_lock);
 	osrt_end(&call, FN_pthread_mutex_lock, (uint32_t)result | holder,
@@ -97,7 +97,7 @@ WRAPPER(int, pthread_spin_lock, (pthread_spinlock_t * t_lock))
 		osrt_count(thread_self.lane, FN_pthread_spin_lock, 0);
 		return result;
 	}
-	if (!osrt_begin(&call, FN_pthread_spin_lock))
+	if (!call_begin(&call, FN_pthread_spin_lock))
 		return REAL(pthread_spin_lock)(t_lock);
 	result = REAL(pthread_spin_lock)(t_lock);
 	osrt_end(&call, FN_pthread_spin_lock, with_holder(result, 0),
@@ -123,7 +123,7 @@ WRAPPER(int, sem_wait, (sem_t * t_semaphore))
 		osrt_count(thread_self.lane, FN_sem_wait, 0);
 		return 0;
 	}
-	if (!osrt_begin(&call, FN_sem_wait))
+	if (!call_begin(&call, FN_sem_wait))
 		return REAL(sem_wait)(t_semaphore);
 	int result = REAL(sem_wait)(t_semaphore);
 	osrt_end(&call, FN_sem_wait, with_holder(result, 0),

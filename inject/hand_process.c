@@ -23,16 +23,25 @@ static void end_fork(const struct call *call, unsigned fn, pid_t pid, enum child
 		child_record((unsigned long)pid, how, VERDICT_TRACED, NULL);
 }
 
+/* Forks of constructors that run before ours find no atfork handler yet. */
+static pid_t fork_real(void)
+{
+	pid_t pid = REAL(fork)();
+	if (pid == 0 && !preload_is_complete)
+		session_child();
+	return pid;
+}
+
 WRAPPER(pid_t, fork, (void))
 {
 	struct call call;
-	if (!osrt_begin(&call, FN_fork)) {
-		pid_t pid = REAL(fork)();
+	if (!call_begin(&call, FN_fork)) {
+		pid_t pid = fork_real();
 		if (pid > 0)
 			session_early_child((uint32_t)pid);
 		return pid;
 	}
-	pid_t pid = REAL(fork)();
+	pid_t pid = fork_real();
 	end_fork(&call, FN_fork, pid, CHILD_FORK);
 	return pid;
 }
@@ -41,7 +50,7 @@ WRAPPER(pid_t, fork, (void))
 WRAPPER(pid_t, _Fork, (void))
 {
 	struct call call;
-	if (!osrt_begin(&call, FN__Fork))
+	if (!call_begin(&call, FN__Fork))
 		call.t = NULL;
 	pid_t pid = REAL(_Fork)();
 	if (pid == 0)
@@ -55,7 +64,7 @@ WRAPPER(pid_t, forkpty,
 	(int *t_fd, char *t_name, const struct termios *t_termios, const struct winsize *t_window))
 {
 	struct call call;
-	if (!osrt_begin(&call, FN_forkpty))
+	if (!call_begin(&call, FN_forkpty))
 		return REAL(forkpty)(t_fd, t_name, t_termios, t_window);
 	pid_t pid = REAL(forkpty)(t_fd, t_name, t_termios, t_window);
 	end_fork(&call, FN_forkpty, pid, CHILD_FORK);
@@ -66,7 +75,7 @@ WRAPPER(pid_t, forkpty,
 WRAPPER(int, daemon, (int t_keep_directory, int t_keep_output))
 {
 	struct call call;
-	if (!osrt_begin(&call, FN_daemon))
+	if (!call_begin(&call, FN_daemon))
 		return REAL(daemon)(t_keep_directory, t_keep_output);
 	child_record(0, CHILD_FORK, VERDICT_TRACED, NULL);
 	int result = REAL(daemon)(t_keep_directory, t_keep_output);
@@ -100,7 +109,7 @@ WRAPPER(int, clone,
 	struct clone_start start = {t_function, t_argument};
 	bool shares = t_flags & CLONE_VM;
 	struct call call = {NULL, 0, 0};
-	bool begun = osrt_begin(&call, FN_clone);
+	bool begun = call_begin(&call, FN_clone);
 	int pid = REAL(clone)(shares ? t_function : clone_child, t_stack, t_flags,
 		shares ? t_argument : (void *)&start, more[0], more[1], more[2]);
 	if (begun) {
@@ -116,7 +125,7 @@ WRAPPER(int, clone,
 WRAPPER(int, system, (const char *t_command))
 {
 	struct call call;
-	if (!osrt_begin(&call, FN_system))
+	if (!call_begin(&call, FN_system))
 		return REAL(system)(t_command);
 	if (t_command)
 		child_record(0, CHILD_SYSTEM, VERDICT_TRACED, "/bin/sh");
@@ -128,7 +137,7 @@ WRAPPER(int, system, (const char *t_command))
 WRAPPER(FILE *, popen, (const char *t_command, const char *t_mode))
 {
 	struct call call;
-	if (!osrt_begin(&call, FN_popen))
+	if (!call_begin(&call, FN_popen))
 		return REAL(popen)(t_command, t_mode);
 	child_record(0, CHILD_POPEN, VERDICT_TRACED, "/bin/sh");
 	FILE *result = REAL(popen)(t_command, t_mode);
@@ -196,7 +205,7 @@ __attribute__((visibility("hidden"))) long syscall_traced(
 		session_end((int)a);
 	if (number == SYS_seccomp)
 		session.restricted = true;
-	if (!osrt_begin(&call, FN_syscall))
+	if (!call_begin(&call, FN_syscall))
 		return REAL(syscall)(number, a, b, c, d, e, f);
 	long result = REAL(syscall)(number, a, b, c, d, e, f);
 	osrt_end(&call, FN_syscall, FN_BITS(result),
@@ -235,7 +244,7 @@ WRAPPER(int, prctl, (int t_option, ...))
 		word[i] = va_arg(list, unsigned long);
 	va_end(list);
 	before_prctl(t_option, word[0]);
-	if (!osrt_begin(&call, FN_prctl))
+	if (!call_begin(&call, FN_prctl))
 		return REAL(prctl)(t_option, word[0], word[1], word[2], word[3]);
 	int result = REAL(prctl)(t_option, word[0], word[1], word[2], word[3]);
 	osrt_end(&call, FN_prctl, FN_BITS(result),
@@ -250,7 +259,7 @@ WRAPPER(int, arch_prctl, (int t_option, unsigned long t_address))
 	struct call call;
 	if (t_option == 0x1002 /* ARCH_SET_FS: another thread's data from here on */)
 		return REAL(arch_prctl)(t_option, t_address);
-	if (!osrt_begin(&call, FN_arch_prctl))
+	if (!call_begin(&call, FN_arch_prctl))
 		return REAL(arch_prctl)(t_option, t_address);
 	int result = REAL(arch_prctl)(t_option, t_address);
 	osrt_end(&call, FN_arch_prctl, FN_BITS(result),
@@ -267,7 +276,7 @@ WRAPPER(long, ptrace, (enum __ptrace_request t_request, ...))
 	void *address = va_arg(list, void *);
 	void *data = va_arg(list, void *);
 	va_end(list);
-	if (!osrt_begin(&call, FN_ptrace))
+	if (!call_begin(&call, FN_ptrace))
 		return REAL(ptrace)(t_request, pid, address, data);
 	int before = errno;
 	long result = REAL(ptrace)(t_request, pid, address, data);

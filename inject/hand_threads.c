@@ -68,7 +68,7 @@ WRAPPER(int, pthread_create,
 {
 	struct call call;
 	struct start *start;
-	if (!osrt_begin(&call, FN_pthread_create))
+	if (!call_begin(&call, FN_pthread_create))
 		return REAL(pthread_create)(t_thread, t_attributes, t_function, t_argument);
 	start = start_take();
 	if (start) {
@@ -89,7 +89,7 @@ WRAPPER(int, thrd_create, (thrd_t * t_thread, thrd_start_t t_function, void *t_a
 {
 	struct call call;
 	struct start *start;
-	if (!osrt_begin(&call, FN_thrd_create))
+	if (!call_begin(&call, FN_thrd_create))
 		return REAL(thrd_create)(t_thread, t_function, t_argument);
 	start = start_take();
 	if (start) {

@@ -115,7 +115,7 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 	static __attribute__((cold, noinline)) ret long_##name PARAMS(__VA_ARGS__)         \
 	{                                                                                  \
 		struct call own_call;                                                      \
-		if (!osrt_begin(&own_call, FN_##name))                                     \
+		if (!call_begin(&own_call, FN_##name))                                     \
 			return real.fn_##name NAMES(__VA_ARGS__);                          \
 		ret own_result = real.fn_##name NAMES(__VA_ARGS__);                        \
 		osrt_end(&own_call, FN_##name, FN_BITS(own_result),                        \
@@ -141,7 +141,7 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 	WRAPPER(void, name, PARAMS(__VA_ARGS__))                                                \
 	{                                                                                       \
 		struct call own_call;                                                           \
-		if (counted(FN_QUIET_##rule, FN_##name) || !osrt_begin(&own_call, FN_##name)) { \
+		if (counted(FN_QUIET_##rule, FN_##name) || !call_begin(&own_call, FN_##name)) { \
 			real.fn_##name NAMES(__VA_ARGS__);                                      \
 			return;                                                                 \
 		}                                                                               \

@@ -24,18 +24,47 @@ static void at_exit(int status, void *unused)
 	session_end(status);
 }
 
-__attribute__((constructor(101))) static void preload_start(int argc, char **argv, char **envp)
+bool preload_is_complete;
+static bool begun;
+
+extern char **environ;
+
+static void begin(int argc, char **argv, char **envp)
 {
-	int error = errno;
+	begun = true;
+	thread_enter(&thread_self);
 	real_resolve();
 	launch_clone = real.fn_clone;
 	syscall_real = real.fn_syscall;
 	thread_init();
 	session_start(argc, argv, envp);
+	if (session.state == SESSION_NEW)
+		session.state = SESSION_OFF;
+	thread_leave(&thread_self);
+}
+
+/* Nothing here allocates: the caller may be an allocator's own constructor. */
+bool preload_early(void)
+{
+	int error = errno;
+	if (begun || !environ)
+		return false;
+	begin(0, NULL, environ);
+	errno = error;
+	return true;
+}
+
+__attribute__((constructor(101))) static void preload_start(int argc, char **argv, char **envp)
+{
+	int error = errno;
+	if (!begun)
+		begin(argc, argv, envp);
 	if (session.state == SESSION_ON) {
 		pthread_atfork(NULL, NULL, child_after_fork);
 		on_exit(at_exit, NULL);
-		thread_attach(&thread_self);
+		if (!thread_self.lane)
+			thread_attach(&thread_self);
 	}
+	preload_is_complete = true;
 	errno = error;
 }

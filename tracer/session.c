@@ -257,8 +257,19 @@ static uint64_t pid_namespace(void)
 	return number;
 }
 
+/* Before main's arguments are at hand: as the kernel has them. */
+static void read_arguments(void)
+{
+	long length =
+		sys_read_file("/proc/self/cmdline", session.arguments, sizeof(session.arguments));
+	session.arguments_bytes = length > 0 ? (uint32_t)length : 0;
+	session.arguments_truncated = length + 1 >= (long)sizeof(session.arguments);
+}
+
 static void keep_arguments(int argc, char **argv)
 {
+	if (!argv)
+		read_arguments();
 	for (int i = 0; i < argc; i++) {
 		size_t length = text_length(argv[i]) + 1;
 		if (session.arguments_bytes + length > sizeof(session.arguments)) {
