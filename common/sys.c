@@ -84,11 +84,6 @@ long sys_readlink(const char *path, char *buffer, size_t bytes)
 	return SYS4(SYS_readlinkat, AT_FDCWD, path, buffer, bytes);
 }
 
-long sys_read(int fd, void *buffer, size_t bytes)
-{
-	return SYS3(SYS_read, fd, buffer, bytes);
-}
-
 long sys_pread(int fd, void *buffer, size_t bytes, uint64_t offset)
 {
 	return SYS4(SYS_pread64, fd, buffer, bytes, offset);
@@ -207,7 +202,7 @@ long sys_read_file(const char *path, char *buffer, size_t bytes)
 		return fd;
 	long length = 0, got;
 	while ((size_t)length < bytes - 1 &&
-		(got = sys_read(fd, buffer + length, bytes - 1 - (size_t)length)) > 0)
+		(got = SYS3(SYS_read, fd, buffer + length, bytes - 1 - (size_t)length)) > 0)
 		length += got;
 	sys_close(fd);
 	buffer[length] = 0;

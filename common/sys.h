@@ -36,7 +36,6 @@ int sys_rename(const char *from, const char *to);
 int sys_unlink(const char *path);
 int sys_rmdir(const char *path);
 long sys_readlink(const char *path, char *buffer, size_t bytes);
-long sys_read(int fd, void *buffer, size_t bytes);
 long sys_pread(int fd, void *buffer, size_t bytes, uint64_t offset);
 long sys_write(int fd, const void *buffer, size_t bytes);
 int sys_ftruncate(int fd, uint64_t bytes);

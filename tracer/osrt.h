@@ -48,12 +48,6 @@ void osrt_resume(struct thread *t, uint32_t interrupted);
 void osrt_put_slow(struct thread *t, const struct record *record);
 void osrt_abandon_open(struct thread *t, uint64_t sp, enum record_flag flag);
 
-/* Sets t->fast after t->lane has been set. */
-static inline void osrt_fast(struct thread *t)
-{
-	t->fast = t->lane && clock_is_tsc ? t->lane : THREAD_NO_LANE;
-}
-
 static inline uint64_t osrt_stack_pointer(void)
 {
 	uint64_t sp;

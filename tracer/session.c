@@ -41,16 +41,11 @@ static void note(enum tree_note kind, const char *text)
 		tree_note(session.control, session.pid, kind, text);
 }
 
-void session_note(const char *text)
-{
-	note(TREE_NOTE_LINE, text);
-}
-
 void session_off(const char *reason)
 {
 	__atomic_store_n(&session_gate, &gate_closed, __ATOMIC_RELEASE);
 	__atomic_store_n(&session.state, SESSION_OFF, __ATOMIC_RELEASE);
-	session_note(reason);
+	note(TREE_NOTE_LINE, reason);
 	if (!session.spool)
 		return;
 	text_append(session.spool->off_reason, sizeof(session.spool->off_reason), 0, reason);
@@ -131,8 +126,9 @@ static void start_writer(int lock_fd)
 		text_append(program, sizeof(program), 0, session.home), "/libtrace-writer");
 	int error = launch_writer(program, session.tree, lock_fd);
 	if (error < 0)
-		session_note("the writer could not be started: events wait in the spool for 'trace "
-			     "recover'");
+		note(TREE_NOTE_LINE,
+			"the writer could not be started: events wait in the spool for 'trace "
+			"recover'");
 }
 
 /* Joins the tree named by the environment. Starts a new writer where the old one has died. */
@@ -188,7 +184,7 @@ static bool tree_begin(void)
 	struct pattern_values values = {
 		.pid = session.pid, .executable = session.exe, .lookup = lookup_environment};
 	if (pattern_expand(session.config.output, &values, output, sizeof(output), &why) < 0) {
-		session_note(why);
+		note(TREE_NOTE_LINE, why);
 		return false;
 	}
 	struct tree_options options = {.base = session.config.spool_dir,
@@ -202,7 +198,7 @@ static bool tree_begin(void)
 	int lock_fd, error;
 	session.control = tree_create(&options, session.tree, &lock_fd, &error);
 	if (!session.control) {
-		session_note(
+		note(TREE_NOTE_LINE,
 			"no directory for the tree: is LIBTRACE_SPOOL_DIR, or /dev/shm, writable?");
 		return false;
 	}
@@ -384,8 +380,9 @@ void session_start(int argc, char **argv, char **envp)
 	if (!tree_enter() || !begin_spool())
 		return;
 	if (session.config.bad)
-		session_note("a LIBTRACE_ variable has a value that is not understood: its default "
-			     "holds");
+		note(TREE_NOTE_LINE,
+			"a LIBTRACE_ variable has a value that is not understood: its default "
+			"holds");
 	osrt_start();
 	session.spool->tracer_ticks = clock_ticks() - start_tick;
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);

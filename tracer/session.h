@@ -62,9 +62,6 @@ void session_exec_failed(void);
 /* Switches tracing off in this process and says why in the spool and the tree. */
 void session_off(const char *reason);
 
-/* Leaves a line in the tree's diagnostics. */
-void session_note(const char *text);
-
 /* A call came while the gate was closed. */
 void session_gate_closed(void);
 

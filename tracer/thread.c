@@ -13,9 +13,13 @@
 #include "tracer/session.h"
 #include "tracer/spool_file.h"
 
-const struct thread_no_lane thread_no_lane = {{[offsetof(struct lane, open.kind) / 8] = 0xfff}};
-__thread struct thread thread_self __attribute__((tls_model("initial-exec"),
-	visibility("hidden"))) = {.fast = (struct lane *)&thread_no_lane};
+/* Stands in `fast` for no lane: as if a call were open, so that one comparison sends wrappers the
+ * long way. Never written. */
+static const uint64_t no_lane[8] = {[offsetof(struct lane, open.kind) / 8] = 0xfff};
+#define NO_LANE ((struct lane *)(uintptr_t)no_lane)
+
+__thread struct thread thread_self __attribute__((
+	tls_model("initial-exec"), visibility("hidden"))) = {.fast = (struct lane *)&no_lane};
 
 static pthread_key_t end_key;
 static bool end_key_usable;
@@ -45,7 +49,7 @@ void thread_init(void)
 void thread_forget(struct thread *t)
 {
 	uint32_t parent_tid = t->tid;
-	*t = (struct thread){.parent_tid = parent_tid, .fast = THREAD_NO_LANE};
+	*t = (struct thread){.parent_tid = parent_tid, .fast = NO_LANE};
 }
 
 /* A free lane, or NULL. */
@@ -127,7 +131,7 @@ static struct lane *attach(struct thread *t)
 	lane->open_depth = 0;
 	t->cur = t->end = t->chunk_end = NULL;
 	t->lane = lane;
-	osrt_fast(t);
+	t->fast = clock_is_tsc ? lane : NO_LANE;
 	put_start(t, session.pid, t->tid, start_flags(t));
 	if (end_key_usable)
 		pthread_setspecific(end_key, t);
@@ -171,7 +175,7 @@ void thread_detach(struct thread *t)
 	lane_flush_sums(t);
 	lane_put(t, clock_ticks(), REC_THREAD_END, t->tid, session.pid, NULL, 0);
 	t->lane = NULL;
-	t->fast = THREAD_NO_LANE;
+	t->fast = NO_LANE;
 	t->cur = t->end = t->chunk_end = NULL;
 	__atomic_store_n(&lane->state, LANE_FREE, __ATOMIC_RELEASE);
 	thread_leave(t);

@@ -34,14 +34,6 @@ struct thread {
 	uint64_t next_wait_tick; /* no wait for room before this: the last one was in vain */
 };
 
-/* Stands in `fast` for no lane: as if a call were open, so that one comparison sends wrappers the
- * long way. */
-struct thread_no_lane {
-	uint64_t places[8];
-};
-extern const struct thread_no_lane thread_no_lane __attribute__((visibility("hidden")));
-#define THREAD_NO_LANE ((struct lane *)(uintptr_t)&thread_no_lane)
-
 extern __thread struct thread thread_self
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 

@@ -233,9 +233,7 @@ static void sleep_as_due(struct follow *f, uint64_t now)
 {
 	if (f->w->sealed)
 		sys_sleep_ns(STALLED_NS);
-	else if (sleep_for_exits(f))
-		return;
-	else if (f->backlog >= BACKLOG_LONG)
+	else if (sleep_for_exits(f) || f->backlog >= BACKLOG_LONG)
 		return;
 	else if (f->backlog >= BACKLOG_SHORT)
 		sys_sleep_ns(PASS_NS / 20);
