@@ -24,6 +24,16 @@ static void print_flags(FILE *out, uint64_t value, const char *quote)
 		}
 }
 
+/* Objects have 48 bits: a small negative number, as AT_FDCWD or a pid of -1, has the upper ones
+ * set. */
+static void print_hex(FILE *out, uint64_t value)
+{
+	if (value >> 47 == 1)
+		fprintf(out, "-%llu", (unsigned long long)((UINT64_C(1) << 48) - value));
+	else
+		fprintf(out, "0x%llx", (unsigned long long)value);
+}
+
 static void print_value_text(
 	FILE *out, const struct contents *c, const struct schema_field *field, int64_t value)
 {
@@ -39,7 +49,7 @@ static void print_value_text(
 			print_text(out, text.text, text.bytes);
 		break;
 	case FIELD_KIND_HEX:
-		fprintf(out, "0x%llx", (unsigned long long)value);
+		print_hex(out, (uint64_t)value);
 		break;
 	case FIELD_KIND_ERRNO:
 		name = strerrorname_np((int)value);
@@ -97,7 +107,9 @@ static void print_value_json(
 		text = string_table_get(&c->strings, (uint32_t)value);
 		print_json(out, text.text, text.bytes);
 	} else if (field->kind == FIELD_KIND_HEX) {
-		fprintf(out, "\"0x%llx\"", (unsigned long long)value);
+		putc_unlocked('"', out);
+		print_hex(out, (uint64_t)value);
+		putc_unlocked('"', out);
 	} else if (field->kind == FIELD_KIND_FLAGS) {
 		putc_unlocked('[', out);
 		print_flags(out, (uint64_t)value, "\"");
