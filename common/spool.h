@@ -200,7 +200,7 @@ struct lane {
 	uint32_t open_depth;   /* calls interrupted by a handler that calls: saved in open_stack */
 	struct open_call open_stack[OPEN_CALLS];
 	uint32_t nested_count; /* records in nested[], moved into the lane at the next call */
-	uint32_t pad;
+	uint32_t has_sums;     /* 1 = some sum is not 0 */
 	uint64_t dropped[DROP_REASONS]; /* ever, in this lane */
 	uint64_t gap_first_tick, gap_last_tick,
 		gap_count; /* open gap: becomes a REC_GAP when there is room again */

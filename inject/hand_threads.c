@@ -9,6 +9,8 @@
 #define _GNU_SOURCE
 #include "inject/fn.h"
 
+#include "common/text.h"
+
 #define STARTS_MAX 1024u
 
 struct start {
@@ -17,6 +19,8 @@ struct start {
 	void *argument;
 	uint32_t parent_tid;
 	uint32_t taken;
+	uint32_t names_given;
+	char name[16]; /* a new thread has its maker's */
 };
 
 static struct start starts[STARTS_MAX];
@@ -45,6 +49,8 @@ static struct start thread_begin(void *argument)
 	struct start start = *(struct start *)argument;
 	start_give(argument);
 	thread_self.parent_tid = start.parent_tid;
+	thread_self.names_given = start.names_given;
+	bytes_copy(thread_self.name, start.name, sizeof(start.name));
 	if (*session_gate)
 		thread_attach(&thread_self);
 	return start;
@@ -75,6 +81,8 @@ WRAPPER(int, pthread_create,
 		start->function = t_function;
 		start->argument = t_argument;
 		start->parent_tid = call.t->tid;
+		start->names_given = __atomic_load_n(&thread_names_given, __ATOMIC_RELAXED);
+		bytes_copy(start->name, call.t->name, sizeof(start->name));
 	}
 	int result = REAL(pthread_create)(t_thread, t_attributes, start ? run_thread : t_function,
 		start ? start : t_argument);
@@ -96,6 +104,8 @@ WRAPPER(int, thrd_create, (thrd_t * t_thread, thrd_start_t t_function, void *t_a
 		start->c11_function = t_function;
 		start->argument = t_argument;
 		start->parent_tid = call.t->tid;
+		start->names_given = __atomic_load_n(&thread_names_given, __ATOMIC_RELAXED);
+		bytes_copy(start->name, call.t->name, sizeof(start->name));
 	}
 	int result = REAL(thrd_create)(
 		t_thread, start ? run_c11_thread : t_function, start ? start : t_argument);
@@ -113,7 +123,9 @@ WRAPPER(int, pthread_setname_np, (pthread_t t_thread, const char *t_name))
 	int result = REAL(pthread_setname_np)(t_thread, t_name);
 	if (*session_gate && (thread_self.lane || thread_attach(&thread_self)))
 		osrt_count(thread_self.lane, FN_pthread_setname_np, 0);
-	if (result == 0 && *session_gate && pthread_equal(t_thread, pthread_self()))
+	if (result == 0 && !pthread_equal(t_thread, pthread_self()))
+		__atomic_add_fetch(&thread_names_given, 1, __ATOMIC_RELAXED);
+	else if (result == 0 && *session_gate)
 		thread_renamed(&thread_self, t_name);
 	return result;
 }

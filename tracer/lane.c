@@ -239,6 +239,9 @@ void lane_put_nested(struct thread *t, const struct record *record)
 void lane_flush_sums(struct thread *t)
 {
 	struct lane *lane = t->lane;
+	if (!lane->has_sums)
+		return;
+	lane->has_sums = 0;
 	for (unsigned fn = 0, count = fn_count(); fn < count; fn++) {
 		struct fn_sum *sum = &lane->sums[fn];
 		struct fn_sum taken = *sum;

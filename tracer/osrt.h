@@ -89,6 +89,7 @@ static inline __attribute__((always_inline)) bool osrt_begin(struct call *call, 
 static inline void osrt_count(struct lane *lane, unsigned fn, uint64_t ticks)
 {
 	struct fn_sum *sum = &lane->sums[fn];
+	lane->has_sums = 1;
 #if defined(__x86_64__)
 	__asm__ volatile("incq %0" : "+m"(sum->count));
 	__asm__ volatile("addq %1, %0" : "+m"(sum->ticks) : "r"(ticks));
@@ -191,8 +192,7 @@ static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
 		return osrt_end_slow(tick, ticks, fn, a, b);
 	lane->open.kind = 0;
 	if (ticks < osrt_threshold[fn]) {
-		__asm__ volatile("incq %0" : "+m"(lane->sums[fn].count));
-		__asm__ volatile("addq %1, %0" : "+m"(lane->sums[fn].ticks) : "r"(ticks));
+		osrt_count(lane, fn, ticks);
 		return a;
 	}
 	uint64_t word = ticks << RECORD_LENGTH_SHIFT | fn;

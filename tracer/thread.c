@@ -21,6 +21,8 @@ static const uint64_t no_lane[8] = {[offsetof(struct lane, open.kind) / 8] = 0xf
 __thread struct thread thread_self __attribute__((
 	tls_model("initial-exec"), visibility("hidden"))) = {.fast = (struct lane *)&no_lane};
 
+uint32_t thread_names_given;
+
 static pthread_key_t end_key;
 static bool end_key_usable;
 
@@ -48,8 +50,8 @@ void thread_init(void)
 
 void thread_forget(struct thread *t)
 {
-	uint32_t parent_tid = t->tid;
-	*t = (struct thread){.parent_tid = parent_tid, .fast = NO_LANE};
+	struct thread old = *t;
+	*t = (struct thread){.parent_tid = old.tid, .fast = NO_LANE};
 }
 
 /* A free lane, or NULL. */
@@ -95,8 +97,11 @@ static void put_start(struct thread *t, uint32_t pid, uint32_t tid, uint32_t fla
 {
 	struct thread_start start = {
 		.parent_tid = t->parent_tid, .parent_pid = session.pid, .flags = flags};
-	SYS2(SYS_prctl, PR_GET_NAME, start.name);
-	bytes_copy(t->name, start.name, sizeof(t->name));
+	if (!t->name[0]) { /* else its maker's, handed over */
+		t->names_given = __atomic_load_n(&thread_names_given, __ATOMIC_RELAXED);
+		SYS2(SYS_prctl, PR_GET_NAME, t->name);
+	}
+	bytes_copy(start.name, t->name, sizeof(t->name));
 	lane_put(t, clock_ticks(), REC_THREAD_START, tid, pid, &start, sizeof(start));
 }
 
@@ -157,7 +162,7 @@ static void put_name(struct thread *t, const char *name);
 static void put_given_name(struct thread *t)
 {
 	char name[16] = "";
-	if (session.restricted)
+	if (session.restricted || t->names_given == thread_names_given)
 		return;
 	SYS2(SYS_prctl, PR_GET_NAME, name);
 	if (!text_equal(name, t->name))

@@ -29,6 +29,7 @@ struct thread {
 			      the TSC */
 	uint32_t tid;
 	uint32_t vfork_pid;      /* this thread is a vfork child that runs in its parent's memory */
+	uint32_t names_given;    /* thread_names_given when its own was last known */
 	uint32_t parent_tid;     /* who created it, handed over by the start trampoline */
 	char name[16];           /* as last recorded */
 	uint64_t next_wait_tick; /* no wait for room before this: the last one was in vain */
@@ -65,6 +66,9 @@ void thread_detach(struct thread *t);
 
 /* Forgets everything: the state of a thread that a fork copied. */
 void thread_forget(struct thread *t);
+
+/* Counts names that threads gave to others: only then is a thread's name asked for at its end. */
+extern uint32_t thread_names_given __attribute__((visibility("hidden")));
 
 /* The thread's name has changed: records it. `name` may be longer than 15 bytes and is cut. Owning
  * thread. */

@@ -6,7 +6,6 @@ For each thread and function the report holds at least the calls done and at mos
 exactly. Variants: the writer alive; no writer and `trace recover` afterwards; the writer killed while the program goes on; both killed.
 KILLS (60; 300 under TORTURE) moments are shared out; SEED repeats a run.
 """
-import atexit
 import collections
 import os
 import random
@@ -26,7 +25,6 @@ INSIDE = ("_exit", "quick_exit", "exec", "exit", "return", "abort", "segv", "raw
 STATUS = {"abort": -signal.SIGABRT, "segv": -signal.SIGSEGV}
 random.seed(SEED)
 tally = collections.Counter()  # so that one sees whether the comparison had anything to compare
-atexit.register(lambda: print("#", dict(tally)))
 
 
 class Victim:
@@ -92,7 +90,7 @@ class Victim:
         if check.status != 0:
             return f"trace check: {check.status} {(check.out + check.err).decode(errors='replace')}"
         books = Books(self.books_path)
-        tally.update(runs=1, calls=books.done(), stated_as_missing=report.dropped())
+        tally.update(calls=books.done(), missing=report.dropped())
         return books.compare(report) or receipts_agree(report)
 
 
@@ -132,11 +130,12 @@ def complete(victim):
 def repeated(name, times, once):
     """One TAP line for `times` moments."""
     wrong = []
+    tally.clear()
     for n in range(times):
         text = once()
         if text:
             wrong.append(f"moment {n + 1} (seed {SEED}): {text}")
-    tap.ok(not wrong, f"{name}: {times} moments", "\n".join(wrong))
+    tap.ok(not wrong, f"{name}: {times} moments, {tally['calls']} calls, {tally['missing']} stated as missing", "\n".join(wrong))
 
 
 def with_writer(ended):
