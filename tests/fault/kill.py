@@ -217,6 +217,31 @@ def both_killed():
         repeated(f"program and writer killed, {threads} threads, trace recover", times, lambda t=threads: both_killed_once(t))
 
 
+def writer_killed_in_a_tree():
+    """A later process of the tree starts a new writer, which takes up what the killed one left: the report is whole without recovery."""
+    def once():
+        place, spool = folder(), spool_folder()
+        path = os.path.join(place, "r.rep")
+        script = f"for i in 1 2 3 4 5 6 7 8 9 10; do {app('small_stack')} >/dev/null || exit 9; sleep 0.02; done"
+        victim = Victim.__new__(Victim)
+        victim.spool, victim.path = spool, path
+        victim.process = subprocess.Popen(["sh", "-c", script], env=traced_env(path, spool), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                          stderr=subprocess.STDOUT, start_new_session=True)
+        if not wait_until(victim.writer, 10):
+            return "no writer to kill"
+        time.sleep(random.uniform(0, 0.15))
+        if victim.writer():
+            os.kill(victim.writer(), signal.SIGKILL)
+        wrong = victim.end() or complete(victim)
+        report = Report(path)
+        check = report.check()
+        if wrong or check.status != 0:
+            return wrong or f"trace check: {check.status} {check.err!r}"
+        held = report.total("pread")
+        return f"preads made 5500, in the report {held}" if held != 5500 else receipts_agree(report)
+    repeated("writer killed, the tree goes on", max(KILLS // 10, 3), once)
+
+
 def recovery_killed():
     """A recovery that is killed is taken up by the next one: nothing twice."""
     def once():
@@ -245,4 +270,4 @@ def exact_when_it_ends_well():
 
 if __name__ == "__main__":
     print(f"# seed {SEED}")
-    main(exact_when_it_ends_well, killed_from_outside, ended_from_inside, without_writer, writer_killed, both_killed, recovery_killed)
+    main(exact_when_it_ends_well, killed_from_outside, ended_from_inside, without_writer, writer_killed, writer_killed_in_a_tree, both_killed, recovery_killed)
