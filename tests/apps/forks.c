@@ -5,8 +5,8 @@
  * statuses, pids, output) is unchanged. Each child makes CALLS pwrites to /dev/null, so a report
  * must hold CALLS of them per child.
  *
- *     forks MODE     MODE: fork vfork _Fork clone spawn spawnp system popen daemon double handler
- * atfork thread all
+ *     forks [MODE...]     MODE: fork vfork _Fork clone spawn spawnp system popen daemon double
+ *                         handler atfork thread all
  */
 #include "app.h"
 
@@ -235,22 +235,32 @@ static const struct {
 	{"double", by_double_fork, 1}, {"handler", by_handler, 1}, {"atfork", by_atfork, 1},
 	{"thread", by_thread, 20}};
 
+/* Returns the number of children made. */
+static int run_modes(const char *name)
+{
+	int children = 0;
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (!strcmp(name, "all") || !strcmp(name, modes[i].name)) {
+			modes[i].run();
+			children += modes[i].children;
+		}
+	return children;
+}
+
 int main(int argc, char **argv)
 {
-	const char *mode = argc > 1 ? argv[1] : "all";
 	int children = 0;
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	self[length > 0 ? length : 0] = 0;
 	null_fd = open("/dev/null", O_RDWR);
-	if (!strcmp(mode, "child")) {
+	if (argc > 1 && !strcmp(argv[1], "child")) {
 		child_work();
 		return 5;
 	}
-	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
-		if (!strcmp(mode, "all") || !strcmp(mode, modes[i].name)) {
-			modes[i].run();
-			children += modes[i].children;
-		}
+	if (argc == 1)
+		children = run_modes("all");
+	for (int i = 1; i < argc; i++)
+		children += run_modes(argv[i]);
 	check(waitpid(-1, NULL, 0) == -1 && errno == ECHILD,
 		"no child is left that the program did not make");
 	expect_children(children);

@@ -31,7 +31,7 @@ class Victim:
     """One run of counter_workload under the tracer, with folders of its own."""
 
     def __init__(self, threads, mode="wait", delay_ms=0, **options):
-        self.folder, self.spool = folder(), spool_folder()
+        self.folder, self.spool = folder(), options.pop("spool", None) or spool_folder()
         self.books_path, self.path = os.path.join(self.folder, "books"), os.path.join(self.folder, "victim.rep")
         self.threads = threads
         argv = [app("counter_workload"), self.books_path, str(threads), mode, str(delay_ms)]
@@ -217,6 +217,39 @@ def both_killed():
         repeated(f"program and writer killed, {threads} threads, trace recover", times, lambda t=threads: both_killed_once(t))
 
 
+def writer_frozen():
+    """A writer that does not run delays the program by its bounded waits only; when it runs again the report is finished."""
+    for threads, mode in ((1, "return"), (4, "_exit"), (4, "exec")):
+        victim = Victim(threads, mode, 120)
+        if not victim.at_work() or not wait_until(victim.writer, 10):
+            tap.ok(False, f"writer frozen, {threads} threads: there is a writer")
+            continue
+        writer, start = victim.writer(), time.monotonic()
+        os.kill(writer, signal.SIGSTOP)
+        wrong = victim.end()
+        lasted = time.monotonic() - start
+        os.kill(writer, signal.SIGCONT)
+        wrong = wrong or complete(victim) or victim.judge()
+        tap.ok(not wrong and lasted < 20, f"writer frozen, {threads} threads, {mode}: the program ends, the report later", f"{lasted:.1f} s\n{wrong}")
+
+
+def small_memory():
+    """With little memory calls are stated as missing, or waited for; never silently lost."""
+    for options in ({"LIBTRACE_MEMORY": 1}, {"LIBTRACE_MEMORY": 1, "LIBTRACE_HELPER": 0}, {"LIBTRACE_MEMORY": 4, "LIBTRACE_COMPRESS": "zstd"},
+                    {"LIBTRACE_FLUSH_INTERVAL": 1}):
+        ended = lambda o=options: end_inside(16, "return", **o)  # noqa: E731
+        once = with_recover(ended) if "LIBTRACE_HELPER" in options else with_writer(ended)
+        repeated(" ".join(f"{name}={value}" for name, value in options.items()), max(KILLS // 30, 2), once)
+
+
+def spool_on_disk():
+    """A spool on a disk instead of shared memory."""
+    def once():
+        victim = Victim(4, "return", 50, spool=folder())
+        return victim.end() or complete(victim) or victim.judge()
+    repeated("spool on a disk", max(KILLS // 30, 2), once)
+
+
 def writer_killed_in_a_tree():
     """A later process of the tree starts a new writer, which takes up what the killed one left: the report is whole without recovery."""
     def once():
@@ -270,4 +303,4 @@ def exact_when_it_ends_well():
 
 if __name__ == "__main__":
     print(f"# seed {SEED}")
-    main(exact_when_it_ends_well, killed_from_outside, ended_from_inside, without_writer, writer_killed, writer_killed_in_a_tree, both_killed, recovery_killed)
+    main(exact_when_it_ends_well, killed_from_outside, ended_from_inside, without_writer, writer_killed, writer_killed_in_a_tree, writer_frozen, small_memory, spool_on_disk, both_killed, recovery_killed)

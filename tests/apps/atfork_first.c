@@ -1,0 +1,56 @@
+// LINK: -latfork
+/*
+ * atfork_first - forks while a library's handler, registered before the tracer's, works in the
+ * child: it makes wrapped calls and starts a thread before the tracer has been told of the fork.
+ *
+ * Promise: nothing of the child's goes into its parent's records, both sides' calls are in the
+ * report, nothing crashes.
+ */
+#include "app.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/wait.h>
+
+#define CHILDREN 12
+#define CALLS 3000
+
+extern int atfork_thread_calls;
+void atfork_join(void);
+static int zero_fd;
+
+static void *work(void *unused)
+{
+	char byte;
+	for (int i = 0; i < CALLS; i++)
+		require(pread(zero_fd, &byte, 1, 0) == 1, "pread");
+	return unused;
+}
+
+static void child(void)
+{
+	work(NULL);
+	atfork_join();
+	_exit(atfork_thread_calls == 4000 ? 5 : 6);
+}
+
+int main(void)
+{
+	zero_fd = open("/dev/zero", O_RDONLY);
+	for (int i = 0; i < CHILDREN; i++) {
+		pthread_t thread;
+		int status = 0;
+		pthread_create(&thread, NULL, work, NULL);
+		pid_t pid = fork();
+		if (!pid)
+			child();
+		work(NULL);
+		pthread_join(thread, NULL);
+		require(waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+				WEXITSTATUS(status) == 5,
+			"a child's status");
+	}
+	check(1, "children whose handlers work before anybody");
+	say("expect %d pread", CHILDREN * (2 * CALLS + CALLS + 2 + 4000));
+	return app_result();
+}
