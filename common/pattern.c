@@ -126,16 +126,13 @@ static void put_directory(struct output *o, const char *pattern)
 	put(o, "/");
 }
 
+/* .rep, unless the name ends so, or in -rep as those of other tools do. */
 static void put_suffix(struct output *o)
 {
-	bool has_suffix = false;
-	for (size_t i = 0; i < o->at; i++)
-		has_suffix = o->path[i] == '/'
-			? false
-			: has_suffix || (o->path[i] == '.' && i && o->path[i - 1] != '/');
+	const char *end = o->at >= 4 ? o->path + o->at - 4 : "";
 	if (o->at && o->path[o->at - 1] == '/')
 		o->reason = "the pattern names a directory";
-	else if (!has_suffix)
+	else if (!text_equal(end, ".rep") && !text_equal(end, "-rep"))
 		put(o, ".rep");
 }
 
@@ -165,4 +162,20 @@ int pattern_expand(const char *pattern, const struct pattern_values *values, cha
 	}
 	*ret_reason = "every number of %n is taken";
 	return -EEXIST;
+}
+
+const char *pattern_check(const char *path, bool overwrite)
+{
+	char directory[4096];
+	size_t end = text_append(directory, sizeof(directory), 0, path);
+	while (end > 1 && directory[end] != '/')
+		end--;
+	directory[end] = 0;
+	if (exists(path) && !overwrite)
+		return "the report's file exists and may not be replaced";
+	if (!exists(directory))
+		return "the report's directory does not exist";
+	if (SYS3(SYS_faccessat, AT_FDCWD, directory, 2 /* W_OK */) < 0)
+		return "the report's directory cannot be written";
+	return NULL;
 }

@@ -6,6 +6,7 @@
 #ifndef COMMON_PATTERN_H
 #define COMMON_PATTERN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,12 +21,19 @@ struct pattern_values {
 };
 
 /*
- * Expands `pattern` (NULL = PATTERN_DEFAULT) to an absolute path; a name without suffix gets .rep.
- * The value of a letter never brings in a slash or becomes "..", so the file lies in the directory
- * that the pattern names. Returns 0, or a negative errno with the reason in *ret_reason (a
- * constant).
+ * Expands `pattern` (NULL = PATTERN_DEFAULT) to an absolute path; a name that does not end in .rep
+ * (or -rep) gets .rep. The value of a letter never brings in a slash or becomes "..", so the file
+ * lies in the directory that the pattern names. Returns 0, or a negative errno with the reason in
+ * *ret_reason (a constant).
  */
 int pattern_expand(const char *pattern, const struct pattern_values *values, char *ret_path,
 	size_t bytes, const char **ret_reason);
+
+/*
+ * Can a report be made there? NULL, or the reason why not (a constant): the file exists and may not
+ * be replaced, or its directory is missing or closed. Asked before anything is started; the writer
+ * finds out for sure.
+ */
+const char *pattern_check(const char *path, bool overwrite);
 
 #endif

@@ -160,7 +160,8 @@ enum child_verdict {
 	VERDICT_PRELOAD_LOST, /* the environment given to exec does not name the library */
 	VERDICT_UNREADABLE,   /* the file could not be examined */
 	VERDICT_MISSING,      /* no such file: the call fails */
-	VERDICT_BY_OPTION     /* LIBTRACE_FOLLOW=0 */
+	VERDICT_BY_OPTION,    /* LIBTRACE_FOLLOW=0 */
+	VERDICT_BAD_POINTER   /* never recorded: the call fails with EFAULT */
 };
 
 struct record {

@@ -3,7 +3,8 @@
  *
  * vfork: the child returns first, on the parent's stack, and may overwrite the return address; so it is kept in a register, which the
  * kernel restores for the parent, and pushed again on both sides.
- * syscall: the calls that make processes are passed on by a jump, before any frame exists; a fork without shared memory comes back by way of syscall_forked.
+ * syscall: calls that make processes are passed on by a jump, before any frame exists; those without shared memory
+ * come back by way of syscall_forked, which tells the child.
  */
 #if defined(__x86_64__)
 #include <asm/unistd.h>
@@ -15,7 +16,19 @@
 vfork:
 	.cfi_startproc
 	endbr64
-	popq %rdi
+	subq $8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call vfork_before
+	addq $8, %rsp
+	.cfi_adjust_cfa_offset -8
+	xorl %r8d, %r8d		/* when it began: only while tracing, a program may forbid rdtsc */
+	movq session_gate(%rip), %rax
+	cmpl $0, (%rax)
+	je 4f
+	rdtsc
+	shlq $32, %rdx
+	leaq (%rax,%rdx), %r8
+4:	popq %rdi
 	.cfi_adjust_cfa_offset -8
 	.cfi_register %rip, %rdi
 	movl $__NR_vfork, %eax
@@ -32,6 +45,7 @@ vfork:
 	call vfork_child
 	jmp 2f
 1:	movq %rax, %rdi
+	movq %r8, %rsi
 	call vfork_parent
 2:	movq %rbx, %rax
 	popq %rbx
@@ -62,9 +76,9 @@ syscall:
 	cmpq $__NR_vfork, %rdi
 	je 1f
 	cmpq $__NR_clone, %rdi
-	je 1f
+	je 3f
 	cmpq $435 /* clone3 */, %rdi
-	je 1f
+	je 4f
 	cmpq $__NR_fork, %rdi
 	je 2f
 	cmpq $15 /* rt_sigreturn */, %rdi
@@ -72,6 +86,19 @@ syscall:
 	jmp syscall_traced
 1:	/* the real one, with the stack as it is */
 	jmp *syscall_real(%rip)
+3:	/* clone(flags, stack, ...): on this stack, in memory of its own? */
+	testq %rdx, %rdx
+	jnz 1b
+	testl $0x100 /* CLONE_VM */, %esi
+	jnz 1b
+	jmp 2f
+4:	/* clone3(struct clone_args { flags, ... stack at 40 }) */
+	testq %rsi, %rsi
+	jz 1b
+	testl $0x100, (%rsi)
+	jnz 1b
+	cmpq $0, 40(%rsi)
+	jne 1b
 2:	subq $8, %rsp
 	.cfi_adjust_cfa_offset 8
 	call *syscall_real(%rip)

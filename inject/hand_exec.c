@@ -15,8 +15,6 @@
 
 extern char **environ;
 
-#define PRELOAD_BYTES 1024
-
 /* What a program to be executed turned out to be, and the environment it gets. */
 struct target {
 	enum child_verdict verdict;
@@ -25,16 +23,15 @@ struct target {
 	char buffer[1024]; /* small: threads may have 16 KiB of stack */
 };
 
-static bool is_traced(void)
-{
-	return *session_gate && (thread_self.lane || thread_attach(&thread_self));
-}
-
+/* Whatever the gate says: what is executed must be followed, and kept from a preload that breaks
+ * it. */
 static void target_examine(struct target *target, const char *file, bool search, char *const *envp)
 {
 	target->path =
 		search ? child_find_in_path(file, target->buffer, sizeof(target->buffer)) : file;
 	target->verdict = child_examine(target->path, envp);
+	if (target->verdict == VERDICT_BAD_POINTER)
+		target->path = NULL;
 	target->envp = envp;
 }
 
@@ -46,7 +43,7 @@ static void target_examine(struct target *target, const char *file, bool search,
 	({                                                                                     \
 		bool clean = child_needs_clean_environment((target)->verdict);                 \
 		char *copy[clean ? child_environment_count(given) : 1];                        \
-		char preload[clean ? PRELOAD_BYTES : 1];                                       \
+		char preload[clean ? child_preload_bytes(given) : 1];                          \
 		char *const *envp = (given);                                                   \
 		if (clean)                                                                     \
 			envp = child_environment_clean(given, copy, preload, sizeof(preload)); \
@@ -55,7 +52,7 @@ static void target_examine(struct target *target, const char *file, bool search,
 
 /* Around an exec call: the process's last record, and what has to be taken back when it fails. */
 #define EXEC_BODY(name, file, search, given_envp, plain_call, env_call, object)          \
-	if (!is_traced())                                                                \
+	if (session.restricted)                                                          \
 		return plain_call;                                                       \
 	struct call call;                                                                \
 	struct target target;                                                            \
@@ -177,15 +174,16 @@ WRAPPER(int, execle, (const char *t_path, const char *t_arg0, ...))
 		struct call call;                                                                  \
 		struct target target;                                                              \
 		pid_t pid = 0;                                                                     \
-		if (!is_traced())                                                                  \
+		if (session.restricted)                                                            \
 			return REAL(name)(t_pid, t_path, t_actions, t_attributes, t_argv, t_envp); \
 		target_examine(&target, t_path, search, t_envp);                                   \
 		if (!call_begin(&call, FN_##name))                                                 \
 			return REAL(name)(t_pid, t_path, t_actions, t_attributes, t_argv, t_envp); \
 		int result = WITH_ENVIRONMENT(&target, t_envp,                                     \
-			REAL(name)(&pid, t_path, t_actions, t_attributes, t_argv, envp));          \
+			REAL(name)(t_pid ? t_pid : &pid, t_path, t_actions, t_attributes, t_argv,  \
+				envp));                                                            \
 		if (result == 0 && t_pid)                                                          \
-			*t_pid = pid;                                                              \
+			pid = *t_pid;                                                              \
 		osrt_end(&call, FN_##name, FN_BITS(result), osrt_object(FN_BITS(pid), 0));         \
 		if (result == 0)                                                                   \
 			child_record(                                                              \

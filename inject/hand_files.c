@@ -113,7 +113,7 @@ WRAPPER(void *, mremap, (void *t_address, size_t t_old_count, size_t t_count, in
 	struct call call;
 	va_list list;
 	va_start(list, t_flags);
-	void *target = t_flags & MREMAP_FIXED ? va_arg(list, void *) : NULL;
+	void *target = va_arg(list, void *); /* a hint without MREMAP_FIXED, too */
 	va_end(list);
 	if (!call_begin(&call, FN_mremap))
 		return REAL(mremap)(t_address, t_old_count, t_count, t_flags, target);

@@ -26,8 +26,11 @@ static void end_fork(const struct call *call, unsigned fn, pid_t pid, enum child
 /* Forks of constructors that run before ours find no atfork handler yet. */
 static pid_t fork_real(void)
 {
+	thread_forking(&thread_self);
 	pid_t pid = REAL(fork)();
-	if (pid == 0 && !preload_is_complete)
+	if (pid != 0)
+		thread_forked(&thread_self);
+	else if (!preload_is_complete || thread_self.set_aside)
 		session_child();
 	return pid;
 }
@@ -39,6 +42,8 @@ WRAPPER(pid_t, fork, (void))
 		pid_t pid = fork_real();
 		if (pid > 0)
 			session_early_child((uint32_t)pid);
+		if (pid > 0)
+			child_record((unsigned long)pid, CHILD_FORK, VERDICT_TRACED, NULL);
 		return pid;
 	}
 	pid_t pid = fork_real();
@@ -97,6 +102,15 @@ static int clone_child(void *argument)
 	return start.function(start.argument);
 }
 
+/* On its parent's memory, which waits: as a child of vfork. */
+static int clone_vfork_child(void *argument)
+{
+	struct clone_start *start = argument;
+	if (thread_self.lane)
+		thread_vfork_child(&thread_self);
+	return start->function(start->argument);
+}
+
 WRAPPER(int, clone,
 	(libtrace_clone_fn t_function, void *t_stack, int t_flags, void *t_argument, ...))
 {
@@ -107,16 +121,22 @@ WRAPPER(int, clone,
 		more[i] = va_arg(list, void *);
 	va_end(list);
 	struct clone_start start = {t_function, t_argument};
-	bool shares = t_flags & CLONE_VM;
+	bool waits =
+		(t_flags & (CLONE_VM | CLONE_VFORK | CLONE_THREAD)) == (CLONE_VM | CLONE_VFORK);
+	bool shares = t_flags & CLONE_VM && !waits;
+	libtrace_clone_fn function = shares ? t_function : waits ? clone_vfork_child : clone_child;
 	struct call call = {NULL, 0, 0};
 	bool begun = call_begin(&call, FN_clone);
-	int pid = REAL(clone)(shares ? t_function : clone_child, t_stack, t_flags,
-		shares ? t_argument : (void *)&start, more[0], more[1], more[2]);
-	if (begun) {
+	if (begun && waits)
+		thread_self.lane->open.kind = 0; /* the child's calls are not inside this one */
+	int pid = REAL(clone)(function, t_stack, t_flags, shares ? t_argument : (void *)&start,
+		more[0], more[1], more[2]);
+	if (waits && thread_self.vfork_pid)
+		thread_vfork_parent(&thread_self, 0);
+	if (begun)
 		osrt_end(&call, FN_clone, FN_BITS(pid), osrt_object(0, FN_ERRNO(pid)));
-		if (pid > 0 && !(t_flags & CLONE_THREAD))
-			child_record((unsigned long)pid, CHILD_CLONE, VERDICT_TRACED, NULL);
-	}
+	if (pid > 0 && !(t_flags & CLONE_THREAD))
+		child_record((unsigned long)pid, CHILD_CLONE, VERDICT_TRACED, NULL);
 	return pid;
 }
 
@@ -170,28 +190,40 @@ WRAPPER(void, quick_exit, (int t_status))
 
 /* ---- vfork: entry.S calls these around the system call ---- */
 
+/* Before: a child that attached for its parent would leave it a wrong number. */
+__attribute__((visibility("hidden"))) void vfork_before(void)
+{
+	if (session.state == SESSION_NEW)
+		preload_early();
+	if (*session_gate && !thread_self.lane)
+		thread_attach(&thread_self);
+}
+
 /* In the child, on the parent's memory: what it calls is recorded under its own pid. */
 __attribute__((visibility("hidden"))) void vfork_child(void)
 {
 	struct thread *t = &thread_self;
-	if (*session_gate && t->lane)
+	if (t->lane)
 		thread_vfork_child(t);
 }
 
 /* Back in the parent, when the child has gone its own way. */
-__attribute__((visibility("hidden"))) void vfork_parent(long pid)
+__attribute__((visibility("hidden"))) void vfork_parent(long pid, uint64_t tick)
 {
 	struct thread *t = &thread_self;
 	if (t->vfork_pid)
 		thread_vfork_parent(t,
 			(uint64_t)(uintptr_t)__builtin_frame_address(0) +
 				32 /* the frame of vfork's caller */);
-	if (!*session_gate || (!t->lane && !thread_attach(t)))
-		return;
-	osrt_put(t, clock_ticks(), FN_vfork, FN_BITS(pid > 0 ? pid : -1),
-		osrt_object(FN_BITS(pid > 0 ? pid : 0), pid > 0 ? 0 : (int)-pid));
 	if (pid > 0)
 		child_record((unsigned long)pid, CHILD_VFORK, VERDICT_TRACED, NULL);
+	if (!*session_gate || !t->lane)
+		return;
+	uint64_t ticks = clock_is_tsc && tick ? clock_ticks() - tick : 0;
+	if (!ticks)
+		tick = clock_ticks();
+	osrt_put(t, tick, ticks << RECORD_LENGTH_SHIFT | FN_vfork, FN_BITS(pid > 0 ? pid : -1),
+		osrt_object(FN_BITS(pid > 0 ? pid : 0), pid > 0 ? 0 : (int)-pid));
 }
 
 /* ---- raw system calls and process control ---- */
@@ -203,11 +235,19 @@ __attribute__((visibility("hidden"))) long syscall_traced(
 	struct call call;
 	if (number == SYS_exit_group)
 		session_end((int)a);
-	if (number == SYS_seccomp)
+	bool restricted = session.restricted;
+	if (number == SYS_seccomp && (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
 		session.restricted = true;
-	if (!call_begin(&call, FN_syscall))
-		return REAL(syscall)(number, a, b, c, d, e, f);
+	if (number == SYS_execve || number == SYS_execveat)
+		session_exec();
+	bool begun = call_begin(&call, FN_syscall);
 	long result = REAL(syscall)(number, a, b, c, d, e, f);
+	if (number == SYS_execve || number == SYS_execveat)
+		session_exec_failed();
+	if (result != 0)
+		session.restricted = restricted;
+	if (!begun)
+		return result;
 	osrt_end(&call, FN_syscall, FN_BITS(result),
 		osrt_object((uint64_t)number, FN_ERRNO(result)));
 	return result;
@@ -243,10 +283,15 @@ WRAPPER(int, prctl, (int t_option, ...))
 	for (int i = 0; i < 4; i++)
 		word[i] = va_arg(list, unsigned long);
 	va_end(list);
+	bool restricted = session.restricted;
 	before_prctl(t_option, word[0]);
 	if (!call_begin(&call, FN_prctl))
-		return REAL(prctl)(t_option, word[0], word[1], word[2], word[3]);
+		call.t = NULL;
 	int result = REAL(prctl)(t_option, word[0], word[1], word[2], word[3]);
+	if (result != 0)
+		session.restricted = restricted;
+	if (!call.t)
+		return result;
 	osrt_end(&call, FN_prctl, FN_BITS(result),
 		osrt_object((unsigned)t_option, FN_ERRNO(result)));
 	if (t_option == PR_SET_NAME && result == 0)

@@ -89,7 +89,7 @@ WRAPPER(int, pthread_create,
 	if (start && result)
 		start_give(start);
 	osrt_end(&call, FN_pthread_create, FN_BITS(result),
-		osrt_object(result ? 0 : (uint64_t)*t_thread, 0));
+		0 /* *t_thread may be gone with the thread */);
 	return result;
 }
 
@@ -111,8 +111,7 @@ WRAPPER(int, thrd_create, (thrd_t * t_thread, thrd_start_t t_function, void *t_a
 		t_thread, start ? run_c11_thread : t_function, start ? start : t_argument);
 	if (start && result != thrd_success)
 		start_give(start);
-	osrt_end(&call, FN_thrd_create, FN_BITS(result),
-		osrt_object(result == thrd_success ? (uint64_t)*t_thread : 0, 0));
+	osrt_end(&call, FN_thrd_create, FN_BITS(result), 0);
 	return result;
 }
 

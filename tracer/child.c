@@ -82,6 +82,8 @@ static enum child_verdict examine_file(const char *path)
 	_Alignas(16) char head[HEAD_BYTES + 1];
 	for (int depth = 0; depth < SCRIPT_DEPTH_MAX; depth++) {
 		int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+		if (fd == -EFAULT)
+			return VERDICT_BAD_POINTER;
 		if (fd < 0)
 			return fd == -ENOENT || fd == -ENOTDIR ? VERDICT_MISSING
 							       : VERDICT_UNREADABLE;
@@ -101,10 +103,30 @@ static enum child_verdict examine_file(const char *path)
 	return VERDICT_UNREADABLE;
 }
 
+/* The kernel answers bad pointers with EFAULT, and so they reach it; it is also asked here first. */
+static bool is_readable(const void *pointer)
+{
+	return SYS3(SYS_faccessat, AT_FDCWD, pointer, 0) != -EFAULT;
+}
+
+static bool environment_is_readable(char *const *envp)
+{
+	if (!envp || envp == environ)
+		return true;
+	if (!is_readable(envp))
+		return false;
+	for (; *envp; envp++)
+		if (!is_readable(*envp))
+			return false;
+	return true;
+}
+
 enum child_verdict child_examine(const char *path, char *const *envp)
 {
 	if (!session.config.follow)
 		return VERDICT_BY_OPTION;
+	if (!environment_is_readable(envp))
+		return VERDICT_BAD_POINTER;
 	enum child_verdict verdict = path ? examine_file(path) : VERDICT_UNREADABLE;
 	if (verdict != VERDICT_TRACED)
 		return verdict;
@@ -116,6 +138,12 @@ bool child_needs_clean_environment(enum child_verdict verdict)
 {
 	return verdict == VERDICT_MUSL || verdict == VERDICT_OTHER_ARCH ||
 		verdict == VERDICT_BY_OPTION;
+}
+
+size_t child_preload_bytes(char *const *envp)
+{
+	const char *preload = config_lookup((char **)(uintptr_t)envp, "LD_PRELOAD");
+	return sizeof("LD_PRELOAD=") + (preload ? text_length(preload) : 0);
 }
 
 size_t child_environment_count(char *const *envp)
@@ -174,7 +202,7 @@ const char *child_find_in_path(const char *file, char *buffer, size_t bytes)
 		for (; *s && *s != ':'; s++)
 			if (at + 1 < bytes)
 				buffer[at++] = *s;
-		at = text_append(buffer, bytes, at, "/");
+		at = text_append(buffer, bytes, at, at ? "/" : "./");
 		text_append(buffer, bytes, at, file);
 		if (SYS3(SYS_faccessat, AT_FDCWD, buffer, 1 /* X_OK */) == 0)
 			return buffer;
@@ -187,8 +215,12 @@ void child_record(
 	unsigned long pid, enum child_how how, enum child_verdict verdict, const char *path)
 {
 	struct thread *t = &thread_self;
-	if (!*session_gate || (!t->lane && !thread_attach(t)))
+	if (session.state == SESSION_OFF || session.restricted || (!t->lane && !thread_attach(t)))
 		return;
+	if (verdict == VERDICT_BAD_POINTER) {
+		verdict = VERDICT_UNREADABLE;
+		path = NULL;
+	}
 	thread_enter(t);
 	lane_put(t, clock_ticks(), how == CHILD_EXEC ? REC_EXEC : REC_CHILD, pid,
 		(uint64_t)how << 32 | verdict, path, path ? text_length(path) : 0);

@@ -20,6 +20,9 @@ enum child_verdict child_examine(const char *path, char *const *envp);
  * is taken out of LD_PRELOAD. */
 bool child_needs_clean_environment(enum child_verdict verdict);
 
+/* Bytes that the LD_PRELOAD variable of this environment needs, its name included. */
+size_t child_preload_bytes(char *const *envp);
+
 /* Number of pointers, the last NULL included. */
 size_t child_environment_count(char *const *envp);
 

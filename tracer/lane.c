@@ -176,17 +176,24 @@ static void gap_close(struct thread *t)
 	lane_publish(t, 1);
 }
 
-/* Records that handlers had to leave aside. Moved one by one: what is published is no longer
- * counted in nested_count. */
+/* Records that handlers had to leave aside; more may come while they are moved. */
 static bool nested_move(struct thread *t)
 {
 	struct lane *lane = t->lane;
-	while (lane->nested_count) {
-		if (!room_make(t, 1))
-			return false;
-		*t->cur = lane->nested[--lane->nested_count];
-		lane_publish(t, 1);
-	}
+	uint32_t moved = 0, count;
+	do {
+		for (count = lane->nested_count; moved < count; moved++) {
+			if (!room_make(t, 1)) {
+				for (uint32_t i = moved; i < lane->nested_count; i++)
+					lane->nested[i - moved] = lane->nested[i];
+				lane->nested_count -= moved;
+				return false;
+			}
+			*t->cur = lane->nested[moved];
+			lane_publish(t, 1);
+		}
+	} while (!__atomic_compare_exchange_n(
+		&lane->nested_count, &count, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	return true;
 }
 

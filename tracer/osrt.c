@@ -2,6 +2,7 @@
 #include "tracer/osrt.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 
 #include "common/sys.h"
@@ -81,6 +82,8 @@ void osrt_put_path(
 	struct thread *t = call->t;
 	if (!path || !t->lane || t->busy)
 		return;
+	if (result == -1 && SYS3(SYS_faccessat, AT_FDCWD, path, 0) == -EFAULT)
+		return; /* a bad pointer, as the kernel has told the program */
 	thread_enter(t);
 	lane_put(t, call->tick, REC_PATH, (uint64_t)result, flags << 32 | (uint32_t)mode, path,
 		text_length(path));
@@ -109,7 +112,7 @@ static void put_abandoned(struct thread *t, const struct open_call *open, enum r
 /* Frames below sp are gone. */
 static bool is_dead(const struct open_call *open, uint64_t sp)
 {
-	return !sp || open->sp < sp;
+	return !sp || open->sp <= sp;
 }
 
 void osrt_abandon_open(struct thread *t, uint64_t sp, enum record_flag flag)
@@ -158,8 +161,21 @@ void osrt_resume(struct thread *t, uint32_t interrupted)
 	lane->open = lane->open_stack[interrupted - 1];
 }
 
+/* A signal frame is larger than this, and larger than what wrappers of one caller differ by. */
+#define HANDLER_DISTANCE 512u
+
+void osrt_mend_busy(struct thread *t)
+{
+	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	if (!t->busy || sp + HANDLER_DISTANCE <= t->busy_sp || on_signal_stack())
+		return;
+	t->busy = 0;
+	t->cur = t->end = t->chunk_end = NULL; /* what is published counts: go on from there */
+}
+
 void osrt_put_slow(struct thread *t, const struct record *record)
 {
+	osrt_mend_busy(t);
 	thread_enter(t);
 	if (t->busy > 1) {
 		if (t->lane)

@@ -46,6 +46,12 @@ void osrt_put_path(
 uint32_t osrt_interrupted(struct thread *t, uint64_t sp);
 void osrt_resume(struct thread *t, uint32_t interrupted);
 void osrt_put_slow(struct thread *t, const struct record *record);
+
+/*
+ * A handler that interrupted the tracer may have left by siglongjmp: then `busy` would stay for
+ * ever. A call from a frame that is not below the interrupted one proves it, and clears it.
+ */
+void osrt_mend_busy(struct thread *t);
 void osrt_abandon_open(struct thread *t, uint64_t sp, enum record_flag flag);
 
 static inline uint64_t osrt_stack_pointer(void)
@@ -72,7 +78,7 @@ static inline __attribute__((always_inline)) bool osrt_begin(struct call *call, 
 		if (!lane)
 			return false;
 	}
-	uint64_t sp = osrt_stack_pointer();
+	uint64_t sp = (uint64_t)(uintptr_t)__builtin_dwarf_cfa();
 	call->interrupted = 0;
 	if (__builtin_expect(lane->open.kind != 0, 0))
 		call->interrupted = osrt_interrupted(t, sp);
@@ -197,6 +203,7 @@ static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
 	}
 	uint64_t word = ticks << RECORD_LENGTH_SHIFT | fn;
 	__asm__ goto("cmpl $0, %0\n\tjne %l1" : : "m"(t->busy) : "cc" : interrupted);
+	__asm__ volatile("movq %%rsp, %0" : "=m"(t->busy_sp));
 	t->busy = 1;
 	THREAD_BARRIER();
 	struct record *r = t->cur;

@@ -13,6 +13,7 @@
 #include "common/schema/functions.h"
 #include "common/sys.h"
 #include "common/text.h"
+#include "tracer/child.h"
 #include "tracer/launch.h"
 #include "tracer/osrt.h"
 #include "tracer/spool_file.h"
@@ -184,6 +185,11 @@ static bool tree_begin(void)
 	struct pattern_values values = {
 		.pid = session.pid, .executable = session.exe, .lookup = lookup_environment};
 	if (pattern_expand(session.config.output, &values, output, sizeof(output), &why) < 0) {
+		note(TREE_NOTE_LINE, why);
+		return false;
+	}
+	why = pattern_check(output, session.config.overwrite);
+	if (why) {
 		note(TREE_NOTE_LINE, why);
 		return false;
 	}
@@ -361,6 +367,26 @@ static void keep_strings(void)
 	}
 }
 
+/* Programs that libc starts by itself take the environment as it is. */
+static void leave_environment(void)
+{
+	size_t count = child_environment_count(environ), bytes = child_preload_bytes(environ);
+	char *memory = sys_mmap(NULL, count * sizeof(char *) + bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, NULL);
+	if (memory)
+		environ = (char **)(uintptr_t)child_environment_clean(
+			environ, (char **)(void *)memory, memory + count * sizeof(char *), bytes);
+}
+
+static void note_bad_value(const char *name)
+{
+	char text[160];
+	size_t at = text_append(text, sizeof(text), 0, name);
+	text_append(
+		text, sizeof(text), at, " has a value that is not understood: its default holds");
+	note(TREE_NOTE_LINE, text);
+}
+
 void session_start(int argc, char **argv, char **envp)
 {
 	/* A set-user-id program must not follow variables of its caller. The loader has refused us
@@ -380,14 +406,14 @@ void session_start(int argc, char **argv, char **envp)
 	if (!tree_enter() || !begin_spool())
 		return;
 	if (session.config.bad)
-		note(TREE_NOTE_LINE,
-			"a LIBTRACE_ variable has a value that is not understood: its default "
-			"holds");
+		note_bad_value(session.config.bad);
 	osrt_start();
 	session.spool->tracer_ticks = clock_ticks() - start_tick;
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
 	__atomic_store_n(&session_gate, &session.control->gate, __ATOMIC_RELEASE);
 	tell_early();
+	if (!session.config.follow)
+		leave_environment();
 }
 
 void session_child(void)
@@ -398,8 +424,10 @@ void session_child(void)
 	thread_forget(&thread_self);
 	if (session.state != SESSION_ON && session.state != SESSION_FORKED)
 		return;
-	session.state = session.config.follow ? SESSION_FORKED : SESSION_OFF;
-	if (!session.config.follow)
+	/* Under a system call filter no spool can be made. */
+	bool follow = session.config.follow && !session.restricted;
+	session.state = follow ? SESSION_FORKED : SESSION_OFF;
+	if (!follow)
 		session_gate = &gate_closed;
 }
 

@@ -8,6 +8,7 @@
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/session.h"
+#include "tracer/thread.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -17,13 +18,26 @@
 
 static char *first;                  /* the first SPOOL_FIRST_BYTES */
 static char *segments[SEGMENTS_MAX]; /* SPOOL_SEGMENT_BYTES each */
-static uint32_t lock; /* held for a few instructions, or one growth; its holder is `busy`, so no
-			 handler of its thread wants it */
+#define LOCK_TRIES 2000u             /* a growth takes a quarter of a millisecond */
+static uint32_t lock; /* tid of its holder; held for a few instructions, or one growth; its holder
+			 is `busy`, so no handler of its thread wants it */
 
-static void lock_take(void)
+/*
+ * False when it cannot be had: its holder may have left the tracer by siglongjmp from a handler.
+ * The same thread coming again proves that.
+ */
+static bool lock_take(uint32_t tid)
 {
-	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
-		SYS0(SYS_sched_yield);
+	for (uint32_t i = 0; i < LOCK_TRIES; i++) {
+		uint32_t holder = 0;
+		if (__atomic_compare_exchange_n(
+			    &lock, &holder, tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) ||
+			holder == tid)
+			return true;
+		if (!session.restricted)
+			SYS0(SYS_sched_yield);
+	}
+	return false;
 }
 
 static void lock_give(void)
@@ -128,7 +142,8 @@ static uint64_t segment_end(uint64_t offset)
 uint64_t spool_file_take(uint64_t bytes, void **ret_place)
 {
 	struct spool_header *header = session.spool;
-	lock_take();
+	if (!lock_take(thread_self.tid ? thread_self.tid : (uint32_t)sys_gettid()))
+		return 0;
 	uint64_t offset = header->next_offset;
 	if (offset + bytes > segment_end(offset))
 		offset = segment_end(offset);

@@ -38,8 +38,8 @@ static void end_hook(void *value)
 	(void)value;
 	if (++t->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(end_key, t) == 0)
 		return;
+	t->gone = 1; /* a handler from here on must not attach again */
 	thread_detach(t);
-	t->gone = 1;
 }
 
 void thread_init(void)
@@ -117,6 +117,8 @@ static uint32_t start_flags(const struct thread *t)
 
 static struct lane *attach(struct thread *t)
 {
+	if (session.restricted)
+		return NULL;
 	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) == SESSION_FORKED &&
 		!session_child_start())
 		return NULL;
@@ -143,8 +145,31 @@ static struct lane *attach(struct thread *t)
 	return lane;
 }
 
+void thread_forking(struct thread *t)
+{
+	t->set_aside = t->lane;
+	t->fast = NO_LANE;
+	t->lane = NULL;
+}
+
+void thread_forked(struct thread *t)
+{
+	if (!t->set_aside)
+		return;
+	t->lane = t->set_aside;
+	t->fast = clock_is_tsc ? t->lane : NO_LANE;
+	t->set_aside = NULL;
+}
+
 struct lane *thread_attach(struct thread *t)
 {
+	osrt_mend_busy(t);
+	if (t->set_aside && !session.restricted && (uint32_t)sys_getpid() != session.pid)
+		session_child();
+	if (t->set_aside) {
+		thread_forked(t);
+		return t->lane;
+	}
 	if (t->gone || t->busy) {
 		if (session.spool)
 			session_count_drop(t->gone ? DROP_LATE : DROP_NESTED);

@@ -21,12 +21,14 @@ struct thread {
 	uint64_t bias;      /* position = address + bias */
 	uint32_t busy; /* tracer code is running on this thread: a signal handler must not touch the
 			  lane */
-	uint32_t gone; /* the end hook has run */
+	uint64_t busy_sp; /* stack pointer where it became so */
+	uint32_t gone;    /* the end hook has run */
 	struct record *chunk_end;
 	uint32_t end_rounds; /* times the end hook has been put off so that other destructors are
 				still seen */
 	struct lane *fast; /* lane, while nothing keeps wrappers from the short way: the counter is
 			      the TSC */
+	struct lane *set_aside; /* the lane, during a fork */
 	uint32_t tid;
 	uint32_t vfork_pid;      /* this thread is a vfork child that runs in its parent's memory */
 	uint32_t names_given;    /* thread_names_given when its own was last known */
@@ -44,6 +46,8 @@ extern __thread struct thread thread_self
 
 static inline void thread_enter(struct thread *t)
 {
+	if (!t->busy)
+		t->busy_sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
 	t->busy++;
 	THREAD_BARRIER();
 }
@@ -63,6 +67,14 @@ struct lane *thread_attach(struct thread *t);
 
 /* Ends the thread's records: sums, end record, lane free for the next thread. Owning thread. */
 void thread_detach(struct thread *t);
+
+/*
+ * Around a fork. Until thread_forked() (or session_child(), in the child) the lane is set aside:
+ * handlers of other libraries may call traced functions on either side, before ours has run, and
+ * only the parent may use it.
+ */
+void thread_forking(struct thread *t);
+void thread_forked(struct thread *t);
 
 /* Forgets everything: the state of a thread that a fork copied. */
 void thread_forget(struct thread *t);

@@ -163,7 +163,7 @@ static void help_man(FILE *out)
 	}
 	fputs(".SH EXIT STATUS\n0: done; 1: the report is damaged or incomplete; 2: wrong usage, "
 	      "or a file cannot be read or written. "
-	      ".BR \"trace run\" :\nthat of the program.\n",
+	      "\n.BR \"trace run\" :\nthat of the program.\n",
 		out);
 }
 

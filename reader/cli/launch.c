@@ -61,6 +61,11 @@ static int output_choose(struct launch *l)
 		cli_error("report '%s' exists; '--force-overwrite true' replaces it", l->output);
 		return -EEXIST;
 	}
+	why = l->makes_tree ? pattern_check(l->output, true) : NULL;
+	if (why) {
+		cli_error("report '%s': %s", l->output, why);
+		return -ENOENT;
+	}
 	return 0;
 }
 

@@ -189,10 +189,12 @@ static void report_tell(const struct run *r)
 		return;
 	}
 	if (l->control->writer_error[0] || access(l->output, F_OK)) {
-		cli_error("no complete report '%s': %.*s", l->output,
-			(int)sizeof(l->control->writer_error),
+		cli_error("no complete report '%s': %.*s; 'trace recover' brings back what waits "
+			  "in '%s'",
+			l->output, (int)sizeof(l->control->writer_error),
 			l->control->writer_error[0] ? l->control->writer_error
-						    : "nothing was recorded");
+						    : "nothing was recorded",
+			l->tree);
 		if (access(l->output, F_OK))
 			return;
 	}

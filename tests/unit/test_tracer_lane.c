@@ -167,6 +167,7 @@ static void handler_inside_the_tracer_loses_nothing(void)
 	osrt_threshold[1] = 0;
 	put_call(0);
 	thread_enter(&thread_self); /* as if a signal came between enter and leave of a record */
+	thread_self.busy_sp += 4096; /* ... and the handler runs below it */
 	put_call(1);
 	put_call(2);
 	thread_leave(&thread_self);
@@ -174,6 +175,19 @@ static void handler_inside_the_tracer_loses_nothing(void)
 	put_call(3);
 	check(lane_number(0)->nested_count == 0 && calls_in(lane_number(0), 0, 0, &in_order) == 4,
 		"and are moved into the lane by the next call");
+}
+
+static void handler_that_jumps_out_costs_nothing_later(void)
+{
+	bool in_order;
+	spool_make(64u << 20);
+	osrt_threshold[1] = 0;
+	put_call(0);
+	thread_enter(&thread_self); /* and never left: siglongjmp from a handler */
+	for (uint64_t i = 1; i < 100; i++)
+		put_call(i);
+	check(calls_in(lane_number(0), 0, 0, &in_order) == 100 && in_order && thread_self.busy == 0,
+		"a handler that left by siglongjmp does not keep the thread from recording");
 }
 
 static void *churn(void *count)
@@ -257,6 +271,7 @@ int main(void)
 	full_ring_drops_and_tells();
 	below_threshold_is_summed();
 	handler_inside_the_tracer_loses_nothing();
+	handler_that_jumps_out_costs_nothing_later();
 	lanes_are_used_again();
 	abandoned_calls_are_found();
 	failing_system_calls_do_no_harm();
