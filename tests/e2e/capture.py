@@ -122,6 +122,26 @@ def storm_is_counted():
     tap.ok(held <= wanted <= held + report.dropped(), "signal_storm: every call recorded or stated as missing", f"made {wanted}, held {held}, dropped {report.dropped()}")
 
 
+def forks_under_signals_are_counted():
+    traced = traced_ok("signal_forks", [app("signal_forks")], facts=True)
+    if traced:
+        wanted, report = traced.fact(r"pread (\d+)"), traced.report
+        held = report.total("pread")
+        tap.ok(held <= wanted <= held + report.dropped(), "signal_forks: every call recorded or stated as missing", f"made {wanted}, held {held}, dropped {report.dropped()}")
+
+
+def left_calls_harm_no_later_ones():
+    traced = traced_ok("longjmp_storm", [app("longjmp_storm")], facts=True)
+    if not traced:
+        return
+    expectations(traced, "longjmp_storm")
+    done, report = traced.fact(r"done (\d+)"), traced.report
+    held = report.total("pread")
+    tap.ok(done <= held + report.dropped() and held <= done + 4000, "longjmp_storm: every call done is in the report or stated as missing",
+           f"done {done}, held {held}, dropped {report.dropped()}")
+    tap.ok(report.dropped() < done / 100, "longjmp_storm: hardly any is missing", f"done {done}, dropped {report.dropped()}")
+
+
 # ---- events ----
 
 def calls_hold_results():
@@ -535,7 +555,7 @@ if __name__ == "__main__":
     if not os.path.exists(LIBRARY):
         print(f"Bail out! no {LIBRARY}")
         sys.exit(1)
-    main(counts_of_apps, counts_with_threshold, storm_is_counted, calls_hold_results, times_make_sense, holder_is_named, every_lock_on_request, paths_on_request,
+    main(counts_of_apps, counts_with_threshold, storm_is_counted, forks_under_signals_are_counted, left_calls_harm_no_later_ones, calls_hold_results, times_make_sense, holder_is_named, every_lock_on_request, paths_on_request,
          threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, children_not_followed,
          names_of_reports, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, run_forwards_signals, run_waits_for_the_tree,
          delay_and_duration, run_options_reach_the_library, one_report_per_tree, nothing_left_in_shared_memory, tracing_inside_tracing,
