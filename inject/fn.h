@@ -103,9 +103,6 @@ void real_resolve(void);
  */
 bool preload_early(void);
 
-/* Our constructor has run: handlers for fork and exit are registered. */
-extern bool preload_is_complete __attribute__((visibility("hidden")));
-
 /* osrt_begin(), which may be the first of the process. */
 static inline __attribute__((always_inline)) bool call_begin(struct call *call, unsigned fn)
 {

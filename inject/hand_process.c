@@ -26,12 +26,12 @@ static void end_fork(const struct call *call, unsigned fn, pid_t pid, enum child
 /* Forks of constructors that run before ours find no atfork handler yet. */
 static pid_t fork_real(void)
 {
-	thread_forking(&thread_self);
+	session_before_fork();
 	pid_t pid = REAL(fork)();
-	if (pid != 0)
+	if (pid == 0)
+		session_child_handler();
+	else
 		thread_forked(&thread_self);
-	else if (!preload_is_complete || thread_self.set_aside)
-		session_child();
 	return pid;
 }
 
@@ -71,7 +71,10 @@ WRAPPER(pid_t, forkpty,
 	struct call call;
 	if (!call_begin(&call, FN_forkpty))
 		return REAL(forkpty)(t_fd, t_name, t_termios, t_window);
+	session_before_fork();
 	pid_t pid = REAL(forkpty)(t_fd, t_name, t_termios, t_window);
+	if (pid != 0)
+		thread_forked(&thread_self);
 	end_fork(&call, FN_forkpty, pid, CHILD_FORK);
 	return pid;
 }
@@ -83,7 +86,10 @@ WRAPPER(int, daemon, (int t_keep_directory, int t_keep_output))
 	if (!call_begin(&call, FN_daemon))
 		return REAL(daemon)(t_keep_directory, t_keep_output);
 	child_record(0, CHILD_FORK, VERDICT_TRACED, NULL);
+	session_before_fork();
 	int result = REAL(daemon)(t_keep_directory, t_keep_output);
+	if (result < 0)
+		thread_forked(&thread_self);
 	if (result < 0)
 		osrt_end(&call, FN_daemon, FN_BITS(result), osrt_object(0, FN_ERRNO(result)));
 	return result;

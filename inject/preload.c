@@ -13,7 +13,7 @@ __attribute__((visibility("hidden"))) long (*syscall_real)(long, ...);
 
 static void child_after_fork(void)
 {
-	session_child();
+	session_child_handler();
 }
 
 /* exit(): first registered, so it runs after the program's own handlers. Events of later
@@ -24,7 +24,6 @@ static void at_exit(int status, void *unused)
 	session_end(status);
 }
 
-bool preload_is_complete;
 static bool begun;
 
 extern char **environ;
@@ -65,6 +64,5 @@ __attribute__((constructor(101))) static void preload_start(int argc, char **arg
 		if (!thread_self.lane)
 			thread_attach(&thread_self);
 	}
-	preload_is_complete = true;
 	errno = error;
 }

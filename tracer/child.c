@@ -103,7 +103,7 @@ static enum child_verdict examine_file(const char *path)
 	return VERDICT_UNREADABLE;
 }
 
-/* The kernel answers bad pointers with EFAULT, and so they reach it; it is also asked here first. */
+/* The kernel answers a bad pointer with EFAULT: so it is asked before we look. */
 static bool is_readable(const void *pointer)
 {
 	return SYS3(SYS_faccessat, AT_FDCWD, pointer, 0) != -EFAULT;

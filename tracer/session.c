@@ -416,8 +416,21 @@ void session_start(int argc, char **argv, char **envp)
 		leave_environment();
 }
 
+void session_before_fork(void)
+{
+	session.children_at_fork = session.children;
+	thread_forking(&thread_self);
+}
+
+void session_child_handler(void)
+{
+	if (session.children == session.children_at_fork)
+		session_child();
+}
+
 void session_child(void)
 {
+	session.children++;
 	session.pid = (uint32_t)sys_getpid();
 	session.spool = NULL;
 	session.is_root = false;

@@ -29,7 +29,8 @@ struct session {
 	char exe[1024];                       /* for a forked child's spool */
 	char arguments[SPOOL_TEXT_BYTES / 2]; /* argv, each with its NUL: programs change theirs */
 	uint32_t arguments_bytes, arguments_truncated;
-	bool is_root;    /* this process made the tree */
+	uint64_t children, children_at_fork; /* forks behind us, now and before the last one */
+	bool is_root;                        /* this process made the tree */
 	bool restricted; /* a system call filter is in force: make no call the program might not be
 			    allowed */
 	char output[1024]; /* copies of what config points to */
@@ -47,6 +48,11 @@ void session_start(int argc, char **argv, char **envp);
 
 /* In a forked child, first thing: nothing of the parent's may be touched. Async-signal-safe. */
 void session_child(void);
+
+/* Around a fork that runs atfork handlers: a handler before ours may already have made
+ * session_child() necessary. */
+void session_before_fork(void);
+void session_child_handler(void);
 
 /* In a forked child, at its first event. False = off. */
 bool session_child_start(void);

@@ -63,6 +63,9 @@ static char *segment_map(int fd, uint64_t offset, uint64_t bytes, int *ret_error
 	}
 	char *map =
 		sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset, ret_error);
+	/* After mlockall(MCL_FUTURE) it would count against what the program may lock. */
+	if (map)
+		SYS2(SYS_munlock, map, bytes);
 	if (map && sparse && (error = sys_madvise(map, bytes, MADV_POPULATE_WRITE)) < 0) {
 		sys_munmap(map, bytes);
 		*ret_error = error;

@@ -166,7 +166,7 @@ static void handler_inside_the_tracer_loses_nothing(void)
 	spool_make(64u << 20);
 	osrt_threshold[1] = 0;
 	put_call(0);
-	thread_enter(&thread_self); /* as if a signal came between enter and leave of a record */
+	thread_enter(&thread_self);  /* as if a signal came between enter and leave of a record */
 	thread_self.busy_sp += 4096; /* ... and the handler runs below it */
 	put_call(1);
 	put_call(2);
