@@ -418,7 +418,8 @@ void session_start(int argc, char **argv, char **envp)
 
 void session_before_fork(void)
 {
-	session.children_at_fork = session.children;
+	if (session.children_at_fork != session.children) /* a write would cost a page fault */
+		session.children_at_fork = session.children;
 	thread_forking(&thread_self);
 }
 
