@@ -418,6 +418,8 @@ void session_start(int argc, char **argv, char **envp)
 
 void session_before_fork(void)
 {
+	if (session.state == SESSION_OFF)
+		return;
 	if (session.children_at_fork != session.children) /* a write would cost a page fault */
 		session.children_at_fork = session.children;
 	thread_forking(&thread_self);
@@ -425,7 +427,7 @@ void session_before_fork(void)
 
 void session_child_handler(void)
 {
-	if (session.children == session.children_at_fork)
+	if (session.state != SESSION_OFF && session.children == session.children_at_fork)
 		session_child();
 }
 
