@@ -161,6 +161,8 @@ enum child_verdict {
 	VERDICT_UNREADABLE,   /* the file could not be examined */
 	VERDICT_MISSING,      /* no such file: the call fails */
 	VERDICT_BY_OPTION,    /* LIBTRACE_FOLLOW=0 */
+	VERDICT_UNREACHABLE,  /* the library is not there for it (chroot, another directory); taken
+				 out */
 	VERDICT_BAD_POINTER   /* never recorded: the call fails with EFAULT */
 };
 

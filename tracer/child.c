@@ -121,6 +121,22 @@ static bool environment_is_readable(char *const *envp)
 	return true;
 }
 
+/* Would the loader find the library as LD_PRELOAD names it? If not, it complains on stderr. */
+static bool library_is_there(const char *preload)
+{
+	char path[512];
+	const char *end = text_find(preload, "libtrace.so") + sizeof("libtrace.so") - 1;
+	const char *begin = end;
+	while (begin > preload && begin[-1] != ':' && begin[-1] != ' ')
+		begin--;
+	size_t length = (size_t)(end - begin);
+	if (length >= sizeof(path))
+		return true;
+	bytes_copy(path, begin, length);
+	path[length] = 0;
+	return !text_find(path, "/") || SYS3(SYS_faccessat, AT_FDCWD, path, 0) == 0;
+}
+
 enum child_verdict child_examine(const char *path, char *const *envp)
 {
 	if (!session.config.follow)
@@ -131,13 +147,15 @@ enum child_verdict child_examine(const char *path, char *const *envp)
 	if (verdict != VERDICT_TRACED)
 		return verdict;
 	const char *preload = config_lookup((char **)(uintptr_t)envp, "LD_PRELOAD");
-	return preload && text_find(preload, "libtrace.so") ? VERDICT_TRACED : VERDICT_PRELOAD_LOST;
+	if (!preload || !text_find(preload, "libtrace.so"))
+		return VERDICT_PRELOAD_LOST;
+	return library_is_there(preload) ? VERDICT_TRACED : VERDICT_UNREACHABLE;
 }
 
 bool child_needs_clean_environment(enum child_verdict verdict)
 {
 	return verdict == VERDICT_MUSL || verdict == VERDICT_OTHER_ARCH ||
-		verdict == VERDICT_BY_OPTION;
+		verdict == VERDICT_BY_OPTION || verdict == VERDICT_UNREACHABLE;
 }
 
 size_t child_preload_bytes(char *const *envp)
