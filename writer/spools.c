@@ -147,7 +147,7 @@ static int spool_open(struct spools *s, const char *name, struct spool **ret_spo
 	if (!spool)
 		return -ENOMEM;
 	spool->pidfd = -1;
-	snprintf(spool->name, sizeof(spool->name), "%s", name);
+	snprintf(spool->name, sizeof(spool->name), "%.63s", name);
 	int error = spool_map(s, spool);
 	if (!error)
 		error = header_check(spool);
@@ -196,7 +196,7 @@ static void spool_refuse(struct spools *s, const char *name)
 {
 	s->refused++;
 	snprintf(s->refusal, sizeof(s->refusal),
-		"spool '%s' was made by another version of the library: not read", name);
+		"spool '%.63s' was made by another version of the library: not read", name);
 }
 
 static int entry_take(struct spools *s, const char *name)
