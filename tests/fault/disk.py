@@ -217,7 +217,9 @@ def folders_not_writable():
 
 def read_only_file_system():
     with SmallDisk(1 << 20, 1 << 19) as disk:
-        subprocess.run(["mount", "-o", "remount,ro", disk.path], check=True)
+        if subprocess.run(["mount", "-o", "remount,ro", disk.path], stderr=subprocess.DEVNULL, check=False).returncode:
+            tap.skip("read-only file system", "may not remount here")
+            return
         spool = spool_folder()
         unchanged("report on a read-only file system", workload(), traced_env(os.path.join(disk.path, "r.rep"), spool))
         settled(spool)
