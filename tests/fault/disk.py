@@ -68,7 +68,7 @@ def unchanged(name, argv, env, **popen):
 
 
 def settled(spool):
-    """The writer has finished or given up: no file of the spool changes owner any more."""
+    """Waits until the writer has finished or given up: it must not stay for ever, whatever has become of its folder."""
     def quiet():
         for name in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -79,7 +79,8 @@ def settled(spool):
             except OSError:
                 pass
         return True
-    return wait_until(quiet)
+    if not wait_until(quiet, 30):
+        tap.ok(False, "the writer ends", spool)
 
 
 def stated(name, report, calls, function="pread"):
