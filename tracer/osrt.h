@@ -54,17 +54,6 @@ void osrt_put_slow(struct thread *t, const struct record *record);
 void osrt_mend_busy(struct thread *t);
 void osrt_abandon_open(struct thread *t, uint64_t sp, enum record_flag flag);
 
-static inline uint64_t osrt_stack_pointer(void)
-{
-	uint64_t sp;
-#if defined(__x86_64__)
-	__asm__ volatile("mov %%rsp, %0" : "=r"(sp));
-#else
-	__asm__ volatile("mov %0, sp" : "=r"(sp));
-#endif
-	return sp;
-}
-
 static inline __attribute__((always_inline)) bool osrt_begin(struct call *call, unsigned fn)
 {
 	if (__builtin_expect(!*session_gate, 0)) {

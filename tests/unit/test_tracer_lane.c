@@ -213,20 +213,25 @@ static void lanes_are_used_again(void)
 		"300 threads one after the other need one lane: %u", session.spool->lane_count);
 }
 
+static inline __attribute__((always_inline)) uint64_t stack_pointer(void)
+{
+	return (uint64_t)(uintptr_t)__builtin_frame_address(0);
+}
+
 static void abandoned_calls_are_found(void)
 {
 	spool_make(64u << 20);
 	osrt_threshold[1] = 0;
 	put_call(0);
 	struct lane *lane = lane_number(0);
-	lane->open = (struct open_call){
-		.tick = clock_ticks(), .sp = osrt_stack_pointer() - 4096, .kind = 1};
+	lane->open =
+		(struct open_call){.tick = clock_ticks(), .sp = stack_pointer() - 4096, .kind = 1};
 	put_call(1);
 	const struct record *left = record_at(lane, lane->head - 2 * RECORD_BYTES);
 	check(left->word >> RECORD_FLAGS_SHIFT & RECORD_ABANDONED,
 		"a call whose frame is gone is recorded as abandoned");
-	lane->open = (struct open_call){
-		.tick = clock_ticks(), .sp = osrt_stack_pointer() + 4096, .kind = 1};
+	lane->open =
+		(struct open_call){.tick = clock_ticks(), .sp = stack_pointer() + 4096, .kind = 1};
 	uint64_t before = lane->head;
 	put_call(2);
 	check(lane->head == before + RECORD_BYTES && lane->open.kind == 1,
