@@ -119,8 +119,31 @@ enum record_kind {
 				child_verdict; payload path or empty */
 	REC_EXEC = 0xf07,    /* b and payload as REC_CHILD: this process is about to be replaced (if
 				state stays SPOOL_EXEC) */
-	REC_PATH = 0xf08 /* file access option, behind its call: a = descriptor or -1, b = flags <<
-			    32 | mode; payload path */
+	REC_PATH = 0xf08, /* file access option, behind its call: a = descriptor or -1, b = flags <<
+			     32 | mode; payload path */
+	REC_CALLCHAIN = 0xf09,    /* published together with the call behind it: a = node, b = enum
+				     callchain_method, with CALLCHAIN_CUT */
+	REC_MODULE_LOAD = 0xf0a,  /* a = begin, b = end; payload struct module_load and path */
+	REC_MODULE_UNLOAD = 0xf0b /* a = begin */
+};
+
+/* How a callchain was found. Names in schema/events.def (METHOD rows). */
+enum callchain_method {
+	CALLCHAIN_NONE = 0,
+	CALLCHAIN_RULES,         /* our cache of unwind rules, one per return address */
+	CALLCHAIN_LIBUNWIND,     /* unw_backtrace */
+	CALLCHAIN_FRAME_POINTER, /* by option */
+	CALLCHAIN_STEP           /* unw_step: where a file was unloaded, its addresses used again */
+};
+#define CALLCHAIN_CUT 16u /* added to the method: the chain goes on behind the depth limit */
+
+#define BUILD_ID_BYTES 32u /* of a GNU build-id at most; longer ones are cut */
+
+struct module_load {
+	uint64_t bias;
+	uint32_t build_id_bytes;
+	uint32_t pad;
+	uint8_t build_id[BUILD_ID_BYTES];
 };
 
 enum thread_flag {

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "common/spool.h"
+
 #define FIELD(event_id, number, id, column, kind, encoding, title) \
 	{KIND_##event_id, number, column, FIELD_KIND_##kind, title},
 static const struct schema_field fields[] = {
@@ -30,6 +32,11 @@ static const struct row verdict_rows[] = {
 };
 #define HOW(number, id, name) {number, name, #id},
 static const struct row how_rows[] = {
+#include "common/schema/events.def"
+};
+
+#define METHOD(number, id, name) {number, name, #id},
+static const struct row method_rows[] = {
 #include "common/schema/events.def"
 };
 
@@ -95,5 +102,7 @@ const char *schema_value_name(const struct schema_field *field, int64_t value)
 		return ROW_NAME(how_rows, (uint64_t)value);
 	if (field->event == KIND_CHILD && field->number == FIELD_CHILD_VERDICT)
 		return ROW_NAME(verdict_rows, (uint64_t)value);
+	if (field->kind == FIELD_KIND_METHOD)
+		return ROW_NAME(method_rows, (uint64_t)value & (CALLCHAIN_CUT - 1));
 	return NULL;
 }

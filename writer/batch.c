@@ -5,6 +5,23 @@
 
 #include "common/varint.h"
 
+void batch_widen(struct batch *b)
+{
+	for (uint32_t i = b->width; i < BATCH_COLUMNS; i++)
+		memset(b->column[i], 0, b->count * sizeof(b->column[i][0]));
+	b->width = BATCH_COLUMNS;
+}
+
+uint32_t batch_row_add(struct batch *b, uint64_t ns)
+{
+	batch_widen(b);
+	uint32_t row = b->count++;
+	for (uint32_t i = 0; i < BATCH_COLUMNS; i++)
+		b->column[i][row] = 0;
+	b->column[0][row] = ns;
+	return row;
+}
+
 enum encoding { ENCODING_NONE, ENCODING_DELTA, ENCODING_PLAIN, ENCODING_SIGNED };
 
 #define FIELD(event_id, number, id, column, kind, encoding, title) \
@@ -126,7 +143,7 @@ size_t batch_encode(const struct batch *b, uint8_t *out)
 	p = varint_put(varint_put_tag(p, BATCH_PROCESS, WIRE_VARINT), b->process);
 	p = varint_put(varint_put_tag(p, BATCH_TID, WIRE_VARINT), b->tid);
 	p = varint_put(varint_put_tag(p, BATCH_COUNT, WIRE_VARINT), b->count);
-	for (uint32_t index = 0; index < BATCH_COLUMNS && b->count; index++)
+	for (uint32_t index = 0; index < b->width && b->count; index++)
 		if (encodings[b->kind][index])
 			p = column_put(p, b, index);
 	size_t bytes = (size_t)(p - body);

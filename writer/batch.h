@@ -15,7 +15,7 @@
 #define BATCH_ROWS                                                                             \
 	2048u /* one chunk of a spool: columns stay in the second-level cache, and 60 bytes of \
 		 heading are nothing */
-#define BATCH_COLUMNS 8u
+#define BATCH_COLUMNS 10u
 
 #define EVENT(number, id, name, title) EVENT_##id = number,
 enum event_kind {
@@ -32,10 +32,17 @@ struct batch {
 	uint32_t process; /* Process.id */
 	uint32_t tid;
 	uint32_t count;
+	uint32_t width; /* columns in use: those behind it are 0 in each row, and not stored */
 	uint64_t column[BATCH_COLUMNS][BATCH_ROWS];
 };
 
 #define BATCH_BYTES_MAX (BATCH_COLUMNS * (BATCH_ROWS * 10u + 32u) + 128u)
+
+/* From now on every column is stored; what rows have so far in the new ones is 0. */
+void batch_widen(struct batch *b);
+
+/* A new row, all columns 0 but the time. Returns its number. */
+uint32_t batch_row_add(struct batch *b, uint64_t ns);
 
 /* Writes the entry with its u32 size in front to `out`, which has room for BATCH_BYTES_MAX. Returns
  * the bytes used. */

@@ -24,6 +24,8 @@ struct segment {
 	uint32_t at, end;             /* slots */
 	uint32_t run;                 /* slot at which the present owner's run began */
 	uint32_t overhead;            /* slots of the run that are no events */
+	uint32_t callchain;           /* of the call that comes next; 0 = none */
+	uint32_t callchain_method;
 	bool monotonic;
 	uint64_t least_tick, most_tick, latest_tick;
 };
@@ -62,12 +64,8 @@ static struct batch *row_add(
 	struct segment *s, enum event_kind kind, uint64_t ns, uint32_t *ret_row)
 {
 	struct batch *b = batch_for(s, kind);
-	uint32_t row = b->count++;
-	for (uint32_t i = 0; i < BATCH_COLUMNS; i++)
-		b->column[i][row] = 0;
-	b->column[0][row] = ns;
+	*ret_row = batch_row_add(b, ns);
 	note_time(s->w, ns, ns);
-	*ret_row = row;
 	return b;
 }
 
@@ -134,6 +132,21 @@ static void note_flags(struct segment *s, uint64_t flags)
 	segment_tally(s)->unfinished += (flags & RECORD_UNFINISHED) != 0;
 }
 
+/* Most batches have no callchains, and then no columns for them. */
+static void callchains_put(struct segment *s, struct batch *b, uint32_t from_row)
+{
+	if (s->callchain)
+		batch_widen(b);
+	if (b->width <= OSRT_CALL_CALLCHAIN || b->count == from_row)
+		return;
+	for (uint32_t column = OSRT_CALL_CALLCHAIN; column < BATCH_COLUMNS; column++)
+		memset(&b->column[column][from_row], 0,
+			(b->count - from_row) * sizeof(b->column[column][0]));
+	b->column[OSRT_CALL_CALLCHAIN][from_row] = s->callchain;
+	b->column[OSRT_CALL_CALLCHAIN_METHOD][from_row] = s->callchain_method;
+	s->callchain = s->callchain_method = 0;
+}
+
 /* Calls as far as they follow each other. */
 static void calls_put(struct segment *s, struct batch *b, uint32_t functions)
 {
@@ -143,7 +156,9 @@ static void calls_put(struct segment *s, struct batch *b, uint32_t functions)
 		 impossible = 0;
 	const uint64_t least = s->least_tick, most = s->most_tick;
 	const struct record *r = &s->records[s->at], *end = &s->records[s->end];
-	uint32_t row = b->count;
+	uint32_t row = b->count, from_row = row;
+	if (!row)
+		b->width = OSRT_CALL_CALLCHAIN;
 	for (; r < end; r++, row++) {
 		uint64_t word = __atomic_load_n(&r->word, __ATOMIC_RELAXED), tick = r->tick,
 			 result = r->a, other = r->b;
@@ -181,6 +196,7 @@ static void calls_put(struct segment *s, struct batch *b, uint32_t functions)
 	}
 	s->at = (uint32_t)(r - s->records);
 	b->count = row;
+	callchains_put(s, b, from_row);
 	w->batch_first_ns = first_ns;
 	w->batch_last_ns = last_ns;
 	s->latest_tick = latest;
@@ -328,6 +344,36 @@ static void put_path(struct segment *s, const struct record *r, const char *path
 	b->column[FILE_PATH_PATH][row] = strings_id(&s->w->strings, path, text_bytes(path, bytes));
 }
 
+static void put_module_load(
+	struct segment *s, const struct record *r, const uint8_t *payload, uint32_t bytes)
+{
+	static const char digits[] = "0123456789abcdef";
+	struct module_load module = {0};
+	char build_id[2 * BUILD_ID_BYTES];
+	uint32_t row, digit = 0;
+	uint32_t head = bytes < sizeof(module) ? bytes : sizeof(module);
+	memcpy(&module, payload, head);
+	const char *path = (const char *)payload + head;
+	for (uint32_t i = 0; i < module.build_id_bytes && i < BUILD_ID_BYTES; i++) {
+		build_id[digit++] = digits[module.build_id[i] >> 4];
+		build_id[digit++] = digits[module.build_id[i] & 15];
+	}
+	struct batch *b = row_add(s, EVENT_MODULE_LOAD, segment_ns(s, r->tick), &row);
+	b->column[MODULE_LOAD_BEGIN][row] = r->a;
+	b->column[MODULE_LOAD_END][row] = r->b;
+	b->column[MODULE_LOAD_BIAS][row] = module.bias;
+	b->column[MODULE_LOAD_PATH][row] =
+		strings_id(&s->w->strings, path, text_bytes(path, bytes - head));
+	b->column[MODULE_LOAD_BUILD_ID][row] = strings_id(&s->w->strings, build_id, digit);
+}
+
+static void put_module_unload(struct segment *s, const struct record *r)
+{
+	uint32_t row;
+	struct batch *b = row_add(s, EVENT_MODULE_UNLOAD, segment_ns(s, r->tick), &row);
+	b->column[MODULE_UNLOAD_BEGIN][row] = r->a;
+}
+
 /* Any record but a call. Returns the slots it takes, 0 when it cannot be. */
 static uint32_t other_put(struct segment *s, const struct record *r, uint64_t word)
 {
@@ -363,6 +409,17 @@ static uint32_t other_put(struct segment *s, const struct record *r, uint64_t wo
 	case REC_CHILD:
 	case REC_EXEC:
 		put_child(s, r, kind == REC_EXEC, (const char *)payload, (uint32_t)bytes);
+		return slots;
+	case REC_CALLCHAIN:
+		s->callchain = (uint32_t)r->a;
+		s->callchain_method = (uint32_t)r->b;
+		s->overhead++;
+		return slots;
+	case REC_MODULE_LOAD:
+		put_module_load(s, r, payload, (uint32_t)bytes);
+		return slots;
+	case REC_MODULE_UNLOAD:
+		put_module_unload(s, r);
 		return slots;
 	case REC_PATH:
 		put_path(s, r, (const char *)payload, (uint32_t)bytes);

@@ -64,10 +64,7 @@ static struct tally *finish_tally(struct finish *f)
 static struct batch *row_add(struct finish *f, enum event_kind kind, uint64_t ns, uint32_t *ret_row)
 {
 	struct batch *b = f->w->batches[kind];
-	*ret_row = b->count++;
-	for (uint32_t i = 0; i < BATCH_COLUMNS; i++)
-		b->column[i][*ret_row] = 0;
-	b->column[0][*ret_row] = ns;
+	*ret_row = batch_row_add(b, ns);
 	f->first_ns = ns < f->first_ns ? ns : f->first_ns;
 	f->last_ns = ns > f->last_ns ? ns : f->last_ns;
 	finish_tally(f)->produced++;

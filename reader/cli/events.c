@@ -58,6 +58,12 @@ static void print_value_text(
 	case FIELD_KIND_FLAGS:
 		print_flags(out, (uint64_t)value, "");
 		break;
+	case FIELD_KIND_METHOD:
+		fprintf(out, "\"%s%s\"", name, (uint64_t)value & CALLCHAIN_CUT ? ", cut" : "");
+		break;
+	case FIELD_KIND_CALLCHAIN:
+		print_u64(out, (uint64_t)value);
+		break;
 	case FIELD_KIND_INT:
 	case FIELD_KIND_TIME:
 		print_i64(out, value);
@@ -72,6 +78,7 @@ static void print_value_text(
 static bool is_left_out(const struct schema_field *field, int64_t value)
 {
 	bool may = field->kind == FIELD_KIND_ERRNO || field->kind == FIELD_KIND_FLAGS ||
+		field->kind == FIELD_KIND_CALLCHAIN || field->kind == FIELD_KIND_METHOD ||
 		!strcmp(field->column, "holder_tid");
 	return may && !value;
 }

@@ -115,7 +115,8 @@ static const char dump_all[] =
 static const char dump_lock_json[] =
 	"{\"kind\":\"osrt_call\",\"process\":2,\"pid\":101,\"tid\":102,\"start_ns\":2000,"
 	"\"duration_ns\":40000,\"function\":\"pthread_mutex_lock\",\"return_value\":0,\"errno\":0,"
-	"\"object\":\"0x1000\",\"holder_tid\":100,\"flags\":[]}\n";
+	"\"object\":\"0x1000\",\"holder_tid\":100,\"flags\":[],\"callchain\":0,"
+	"\"callchain_method\":\"none\"}\n";
 
 static void filters(void)
 {

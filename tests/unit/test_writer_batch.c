@@ -95,6 +95,7 @@ static void fill(struct batch *b)
 	b->kind = 1 + (uint32_t)(random_next() % (EVENT_KINDS - 1));
 	b->process = (uint32_t)random_value();
 	b->tid = (uint32_t)random_value();
+	b->width = BATCH_COLUMNS;
 	b->count = counts[random_next() % (sizeof(counts) / sizeof(counts[0]))];
 	for (uint32_t i = 0; i < BATCH_COLUMNS; i++) {
 		uint64_t shape = random_next() % 6, first = random_value();
@@ -126,6 +127,7 @@ static void bytes_are_those_of_protobuf(void)
 	}
 	tap_equal(wrong, 0, "3000 random batches are encoded as protobuf-c does it");
 	b.kind = EVENT_OSRT_CALL;
+	b.width = BATCH_COLUMNS;
 	b.count = BATCH_ROWS;
 	for (uint32_t i = 0; i < BATCH_COLUMNS; i++)
 		for (uint32_t row = 0; row < BATCH_ROWS; row++)
@@ -240,6 +242,7 @@ static void block_is_the_same_compressed(void)
 	tap(!block_init(&plain, false) && !block_init(&packed, true) && !strings_init(&s),
 		"blocks");
 	b.kind = EVENT_OSRT_CALL;
+	b.width = BATCH_COLUMNS;
 	b.count = BATCH_ROWS;
 	for (uint32_t i = 0; i < BATCH_ROWS; i++)
 		b.column[OSRT_CALL_START][i] = i * 1000;
