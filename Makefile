@@ -143,10 +143,11 @@ PRODUCTS := $(if $(INJECT_SRC),$(LIBDIR)/libtrace.so) \
 all: $(PRODUCTS) companions ## build library, writer and command (default)
 .PHONY: all companions
 
+# No relro: each fork copies one mapping less, and the table of real functions would lie outside of it anyway.
 # Bound at start (-z now), so that no hook ever enters the lazy resolver; never unloaded, since threads may be inside.
 $(LIBDIR)/libtrace.so: $(call objects,lib,$(INJECT_SRC) $(TRACER_SRC)) $(OBJ)/lib/common.a $(GEN)/libtrace.map $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(CFLAGS) -shared -o $@ $(filter %.o,$^) $(filter %.a,$^) -Wl,-soname,libtrace.so \
-		-Wl,-z,defs,-z,nodelete,-z,now,-z,relro,-z,noseparate-code -Wl,--exclude-libs,ALL -Wl,--version-script,$(GEN)/libtrace.map \
+		-Wl,-z,defs,-z,nodelete,-z,now,-z,norelro,-z,noseparate-code -Wl,--exclude-libs,ALL -Wl,--version-script,$(GEN)/libtrace.map \
 		-Wl,-Map,$(OBJ)/lib/libtrace.link-map $(LDFLAGS)
 
 $(LIBDIR)/libtrace-writer: $(OBJ)/prog/writer/main.o $(WRITER_A) $(COMMON_A) $(P)/.config

@@ -24,7 +24,7 @@ static void end_fork(const struct call *call, unsigned fn, pid_t pid, enum child
 }
 
 /* Forks of constructors that run before ours find no atfork handler yet. */
-static pid_t fork_real(void)
+FORKED_TEXT static pid_t fork_real(void)
 {
 	session_before_fork();
 	pid_t pid = REAL(fork)();
@@ -35,7 +35,7 @@ static pid_t fork_real(void)
 	return pid;
 }
 
-WRAPPER(pid_t, fork, (void))
+FORKED_TEXT WRAPPER(pid_t, fork, (void))
 {
 	struct call call;
 	if (!call_begin(&call, FN_fork)) {
@@ -173,14 +173,14 @@ WRAPPER(FILE *, popen, (const char *t_command, const char *t_mode))
 
 /* ---- ends: nothing returns ---- */
 
-WRAPPER(void, _exit, (int t_status))
+FORKED_TEXT WRAPPER(void, _exit, (int t_status))
 {
 	session_end(t_status);
 	REAL(_exit)(t_status);
 	__builtin_unreachable();
 }
 
-WRAPPER(void, _Exit, (int t_status))
+FORKED_TEXT WRAPPER(void, _Exit, (int t_status))
 {
 	session_end(t_status);
 	REAL(_Exit)(t_status);

@@ -24,11 +24,11 @@ struct start {
 };
 
 static struct start starts[STARTS_MAX];
-static uint32_t start_hint;
+static uint32_t start_hint; /* the one given back last: its lines are still in the cache */
 
 static struct start *start_take(void)
 {
-	uint32_t hint = __atomic_fetch_add(&start_hint, 1, __ATOMIC_RELAXED);
+	uint32_t hint = __atomic_load_n(&start_hint, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < STARTS_MAX; i++) {
 		struct start *start = &starts[(hint + i) % STARTS_MAX];
 		if (!__atomic_load_n(&start->taken, __ATOMIC_RELAXED) &&
@@ -41,6 +41,7 @@ static struct start *start_take(void)
 static void start_give(struct start *start)
 {
 	__atomic_store_n(&start->taken, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&start_hint, (uint32_t)(start - starts), __ATOMIC_RELAXED);
 }
 
 /* In the new thread: its state, and a copy of what it was to run. */

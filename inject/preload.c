@@ -11,7 +11,7 @@ int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
 /* entry.S jumps there. */
 __attribute__((visibility("hidden"))) long (*syscall_real)(long, ...);
 
-static void child_after_fork(void)
+FORKED_TEXT static void child_after_fork(void)
 {
 	session_child_handler();
 }

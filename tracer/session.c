@@ -153,6 +153,8 @@ static const char *lookup_environment(const char *name)
 	return config_lookup(environ, name);
 }
 
+#define ENVIRONMENT_FITS 256u /* variables; a mapping of its own would cost each fork */
+
 /* Names the tree to our children. The new environment array lives as long as the process; glibc's
  * setenv copies it when it must. */
 static void environment_add(const char *tree)
@@ -168,8 +170,11 @@ static void environment_add(const char *tree)
 		}
 		count++;
 	}
-	char **copy = sys_mmap(NULL, (count + 2) * sizeof(char *), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, NULL);
+	static char *fits[ENVIRONMENT_FITS + 2];
+	char **copy = count <= ENVIRONMENT_FITS ? fits
+						: sys_mmap(NULL, (count + 2) * sizeof(char *),
+							  PROT_READ | PROT_WRITE,
+							  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, NULL);
 	if (!copy)
 		return;
 	for (size_t i = 0; i < count; i++)
@@ -418,22 +423,26 @@ void session_start(int argc, char **argv, char **envp)
 
 void session_before_fork(void)
 {
-	if (session.state == SESSION_OFF)
-		return;
-	if (session.children_at_fork != session.children) /* a write would cost a page fault */
-		session.children_at_fork = session.children;
-	thread_forking(&thread_self);
+	if (session.state != SESSION_OFF)
+		thread_forking(&thread_self,
+			*session_gate && !session.restricted ? FORK_LAZY : FORK_EAGER);
 }
 
-void session_child_handler(void)
+FORKED_TEXT void session_child_handler(void)
 {
-	if (session.state != SESSION_OFF && session.children == session.children_at_fork)
+	struct thread *t = &thread_self;
+	if (t->fork_state == FORK_LAZY)
+		t->fork_state = FORK_CHILD;
+	else if (t->fork_state == FORK_EAGER)
+		session_child();
+	/* None: a handler before ours has called something, or a fork that we did not see. */
+	else if (t->fork_state == FORK_NONE && session.state != SESSION_OFF &&
+		(session.restricted || (uint32_t)sys_getpid() != session.pid))
 		session_child();
 }
 
 void session_child(void)
 {
-	session.children++;
 	session.pid = (uint32_t)sys_getpid();
 	session.spool = NULL;
 	session.is_root = false;
@@ -493,13 +502,13 @@ static void wait_until_drained(void)
 }
 
 /* A vfork child runs on our memory, but its end is not ours. */
-static bool is_this_process(void)
+FORKED_TEXT static bool is_this_process(void)
 {
-	return session.state == SESSION_ON && !thread_self.vfork_pid &&
+	return session.state == SESSION_ON && !thread_self.fork_state && !thread_self.vfork_pid &&
 		(session.restricted || (uint32_t)sys_getpid() == session.pid);
 }
 
-void session_end(int status)
+FORKED_TEXT void session_end(int status)
 {
 	if (!is_this_process() || session.spool->state == SPOOL_EXITED)
 		return;

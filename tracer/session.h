@@ -29,8 +29,7 @@ struct session {
 	char exe[1024];                       /* for a forked child's spool */
 	char arguments[SPOOL_TEXT_BYTES / 2]; /* argv, each with its NUL: programs change theirs */
 	uint32_t arguments_bytes, arguments_truncated;
-	uint64_t children, children_at_fork; /* forks behind us, now and before the last one */
-	bool is_root;                        /* this process made the tree */
+	bool is_root;    /* this process made the tree */
 	bool restricted; /* a system call filter is in force: make no call the program might not be
 			    allowed */
 	char output[1024]; /* copies of what config points to */
@@ -49,8 +48,12 @@ void session_start(int argc, char **argv, char **envp);
 /* In a forked child, first thing: nothing of the parent's may be touched. Async-signal-safe. */
 void session_child(void);
 
-/* Around a fork that runs atfork handlers: a handler before ours may already have made
- * session_child() necessary. */
+/*
+ * Around a fork that runs atfork handlers. Most children exec or end at once, so the handler touches
+ * nothing but the thread's own state (each page it wrote would be copied), and session_child()
+ * waits for the child's first call. Not so where other threads of the child could come first.
+ */
+#define FORKED_TEXT __attribute__((section(".text.hot.forked"))) /* pages a new child touches */
 void session_before_fork(void);
 void session_child_handler(void);
 

@@ -115,6 +115,11 @@ static uint32_t start_flags(const struct thread *t)
 	return flags;
 }
 
+static bool is_our_process(void)
+{
+	return session.restricted || (uint32_t)sys_getpid() == session.pid;
+}
+
 static struct lane *attach(struct thread *t)
 {
 	if (session.restricted)
@@ -124,6 +129,12 @@ static struct lane *attach(struct thread *t)
 		return NULL;
 	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != SESSION_ON)
 		return NULL;
+	/* Its maker not seen: a thread of a forked child whose first thread has not come by yet, or
+	 * a process that shares our memory: neither may have a lane of this spool. */
+	if (!t->parent_tid && !is_our_process()) {
+		session_count_drop(DROP_NO_LANE);
+		return NULL;
+	}
 	struct lane *lane = session.restricted ? NULL : lane_lease();
 	if (!lane && !session.restricted)
 		lane = lane_make();
@@ -145,8 +156,9 @@ static struct lane *attach(struct thread *t)
 	return lane;
 }
 
-void thread_forking(struct thread *t)
+void thread_forking(struct thread *t, enum fork_state state)
 {
+	t->fork_state = state;
 	t->set_aside = t->lane;
 	t->fast = NO_LANE;
 	t->lane = NULL;
@@ -154,6 +166,7 @@ void thread_forking(struct thread *t)
 
 void thread_forked(struct thread *t)
 {
+	t->fork_state = FORK_NONE;
 	if (!t->set_aside)
 		return;
 	t->lane = t->set_aside;
@@ -164,7 +177,7 @@ void thread_forked(struct thread *t)
 struct lane *thread_attach(struct thread *t)
 {
 	osrt_mend_busy(t);
-	if (t->set_aside && !session.restricted && (uint32_t)sys_getpid() != session.pid)
+	if (t->fork_state == FORK_CHILD || (t->set_aside && !is_our_process()))
 		session_child();
 	if (t->set_aside) {
 		thread_forked(t);

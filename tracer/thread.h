@@ -13,6 +13,13 @@
 
 #include "common/spool.h"
 
+enum fork_state {
+	FORK_NONE = 0,
+	FORK_LAZY,  /* in a fork: the child need not do anything before its first call */
+	FORK_EAGER, /* in a fork: it must */
+	FORK_CHILD  /* a forked child that has not called anything yet */
+};
+
 struct thread {
 	struct record *cur; /* next record */
 	struct record *end; /* as far as may be written without asking; lowered by a nested record
@@ -21,11 +28,12 @@ struct thread {
 	uint64_t bias;      /* position = address + bias */
 	uint32_t busy; /* tracer code is running on this thread: a signal handler must not touch the
 			  lane */
-	uint64_t busy_sp; /* stack pointer where it became so */
-	uint32_t gone;    /* the end hook has run */
+	uint32_t gone; /* the end hook has run */
+	uint64_t busy_sp; /* stack pointer where it became busy */
 	struct record *chunk_end;
 	uint32_t end_rounds; /* times the end hook has been put off so that other destructors are
 				still seen */
+	uint32_t fork_state; /* enum fork_state */
 	struct lane *fast; /* lane, while nothing keeps wrappers from the short way: the counter is
 			      the TSC */
 	struct lane *set_aside; /* the lane, during a fork */
@@ -73,7 +81,7 @@ void thread_detach(struct thread *t);
  * handlers of other libraries may call traced functions on either side, before ours has run, and
  * only the parent may use it.
  */
-void thread_forking(struct thread *t);
+void thread_forking(struct thread *t, enum fork_state state);
 void thread_forked(struct thread *t);
 
 /* Forgets everything: the state of a thread that a fork copied. */
