@@ -5,23 +5,6 @@
 
 #include "common/varint.h"
 
-void batch_widen(struct batch *b)
-{
-	for (uint32_t i = b->width; i < BATCH_COLUMNS; i++)
-		memset(b->column[i], 0, b->count * sizeof(b->column[i][0]));
-	b->width = BATCH_COLUMNS;
-}
-
-uint32_t batch_row_add(struct batch *b, uint64_t ns)
-{
-	batch_widen(b);
-	uint32_t row = b->count++;
-	for (uint32_t i = 0; i < BATCH_COLUMNS; i++)
-		b->column[i][row] = 0;
-	b->column[0][row] = ns;
-	return row;
-}
-
 enum encoding { ENCODING_NONE, ENCODING_DELTA, ENCODING_PLAIN, ENCODING_SIGNED };
 
 #define FIELD(event_id, number, id, column, kind, encoding, title) \
@@ -124,7 +107,7 @@ static uint8_t *column_put(uint8_t *p, const struct batch *b, uint32_t index)
 	const uint64_t *values = b->column[index];
 	enum encoding encoding = encodings[b->kind][index];
 	uint32_t field = index + 1;
-	if (is_constant(values, b->count))
+	if (b->same >> index & 1 || is_constant(values, b->count))
 		return values[0] ? constant_put(p, field, values[0]) : p;
 	uint8_t *start = p + HEADING_BYTES;
 	size_t bytes = (size_t)(values_put(start, values, b->count, encoding) - start);
@@ -136,6 +119,46 @@ static uint8_t *column_put(uint8_t *p, const struct batch *b, uint32_t index)
 	return p + bytes;
 }
 
+/* Stores the rows so far, where they were known to be alike. */
+static void column_vary(struct batch *b, uint32_t column)
+{
+	uint64_t *values = b->column[column];
+	if (!(b->same >> column & 1))
+		return;
+	for (uint32_t row = 1; row < b->count; row++)
+		values[row] = values[0];
+	b->same &= ~(1u << column);
+}
+
+void batch_same(struct batch *b, uint32_t column, uint64_t value, uint32_t count)
+{
+	uint64_t *values = b->column[column];
+	if (!b->count) {
+		values[0] = value;
+		b->same |= 1u << column;
+	} else if (!(b->same >> column & 1) || values[0] != value) {
+		column_vary(b, column);
+		for (uint32_t row = b->count; row < b->count + count; row++)
+			values[row] = value;
+	}
+}
+
+uint64_t *batch_rows(struct batch *b, uint32_t column)
+{
+	if (b->count)
+		column_vary(b, column);
+	b->same &= ~(1u << column);
+	return b->column[column] + b->count;
+}
+
+uint32_t batch_row_add(struct batch *b, uint64_t ns)
+{
+	for (uint32_t i = 0; i < BATCH_COLUMNS; i++)
+		*batch_rows(b, i) = 0;
+	b->column[0][b->count] = ns;
+	return b->count++;
+}
+
 size_t batch_encode(const struct batch *b, uint8_t *out)
 {
 	uint8_t *body = out + HEADING_BYTES;
@@ -143,7 +166,7 @@ size_t batch_encode(const struct batch *b, uint8_t *out)
 	p = varint_put(varint_put_tag(p, BATCH_PROCESS, WIRE_VARINT), b->process);
 	p = varint_put(varint_put_tag(p, BATCH_TID, WIRE_VARINT), b->tid);
 	p = varint_put(varint_put_tag(p, BATCH_COUNT, WIRE_VARINT), b->count);
-	for (uint32_t index = 0; index < b->width && b->count; index++)
+	for (uint32_t index = 0; index < BATCH_COLUMNS && b->count; index++)
 		if (encodings[b->kind][index])
 			p = column_put(p, b, index);
 	size_t bytes = (size_t)(p - body);

@@ -32,14 +32,18 @@ struct batch {
 	uint32_t process; /* Process.id */
 	uint32_t tid;
 	uint32_t count;
-	uint32_t width; /* columns in use: those behind it are 0 in each row, and not stored */
+	uint32_t same; /* bit i: column i has one value, and only row 0 of it is stored */
 	uint64_t column[BATCH_COLUMNS][BATCH_ROWS];
 };
 
 #define BATCH_BYTES_MAX (BATCH_COLUMNS * (BATCH_ROWS * 10u + 32u) + 128u)
 
-/* From now on every column is stored; what rows have so far in the new ones is 0. */
-void batch_widen(struct batch *b);
+/*
+ * Rows are added column by column: the `count` rows from b->count on get one `value`, or the caller
+ * stores theirs where batch_rows() points. Then `count` is added to b->count.
+ */
+void batch_same(struct batch *b, uint32_t column, uint64_t value, uint32_t count);
+uint64_t *batch_rows(struct batch *b, uint32_t column);
 
 /* A new row, all columns 0 but the time. Returns its number. */
 uint32_t batch_row_add(struct batch *b, uint64_t ns);

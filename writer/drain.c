@@ -132,41 +132,40 @@ static void note_flags(struct segment *s, uint64_t flags)
 	segment_tally(s)->unfinished += (flags & RECORD_UNFINISHED) != 0;
 }
 
-/* Most batches have no callchains, and then no columns for them. */
-static void callchains_put(struct segment *s, struct batch *b, uint32_t from_row)
+/* The bits in which the records of some calls are not alike. */
+struct differences {
+	uint64_t word, a, b;
+};
+
+/* How many calls follow each other from `r` on. */
+static uint32_t calls_scan(const struct record *r, uint32_t count, uint32_t functions,
+	struct differences *ret_differences)
 {
-	if (s->callchain)
-		batch_widen(b);
-	if (b->width <= OSRT_CALL_CALLCHAIN || b->count == from_row)
-		return;
-	for (uint32_t column = OSRT_CALL_CALLCHAIN; column < BATCH_COLUMNS; column++)
-		memset(&b->column[column][from_row], 0,
-			(b->count - from_row) * sizeof(b->column[column][0]));
-	b->column[OSRT_CALL_CALLCHAIN][from_row] = s->callchain;
-	b->column[OSRT_CALL_CALLCHAIN_METHOD][from_row] = s->callchain_method;
-	s->callchain = s->callchain_method = 0;
+	const struct record first = *r;
+	struct differences d = {0};
+	uint32_t i = 0;
+	for (; i < count && (r[i].word & RECORD_KIND_MASK) < functions; i++) {
+		d.word |= r[i].word ^ first.word;
+		d.a |= r[i].a ^ first.a;
+		d.b |= r[i].b ^ first.b;
+	}
+	*ret_differences = d;
+	return i;
 }
 
-/* Calls as far as they follow each other. */
-static void calls_put(struct segment *s, struct batch *b, uint32_t functions)
+/* Start and duration of `count` calls from s->at on. */
+static void call_times_put(struct segment *s, struct batch *b, uint32_t count)
 {
 	struct writer *w = s->w;
 	struct piece piece = piece_of(s);
 	uint64_t first_ns = w->batch_first_ns, last_ns = w->batch_last_ns, latest = s->latest_tick,
 		 impossible = 0;
 	const uint64_t least = s->least_tick, most = s->most_tick;
-	const struct record *r = &s->records[s->at], *end = &s->records[s->end];
-	uint32_t row = b->count, from_row = row;
-	if (!row)
-		b->width = OSRT_CALL_CALLCHAIN;
-	for (; r < end; r++, row++) {
-		uint64_t word = __atomic_load_n(&r->word, __ATOMIC_RELAXED), tick = r->tick,
-			 result = r->a, other = r->b;
-		uint32_t fn = (uint32_t)(word & RECORD_KIND_MASK);
-		if (fn >= functions)
-			break;
-		uint64_t ticks = word >> RECORD_LENGTH_SHIFT,
-			 flags = word >> RECORD_FLAGS_SHIFT & 15;
+	const struct record *r = &s->records[s->at];
+	uint64_t *starts = batch_rows(b, OSRT_CALL_START),
+		 *durations = batch_rows(b, OSRT_CALL_DURATION);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t tick = r[i].tick, ticks = r[i].word >> RECORD_LENGTH_SHIFT;
 		uint64_t start = piece.ns + piece_scale(&piece, tick - piece.tick),
 			 duration = piece_scale(&piece, ticks);
 		if (__builtin_expect(tick - piece.tick >= piece.span ||
@@ -175,32 +174,123 @@ static void calls_put(struct segment *s, struct batch *b, uint32_t functions)
 			times_convert(s, tick, ticks, &start, &duration);
 			piece = piece_of(s);
 		}
-		const struct function_info *info = &w->functions[fn];
-		bool lock = info->is_lock;
-		b->column[OSRT_CALL_START][row] = start;
-		b->column[OSRT_CALL_DURATION][row] = duration;
-		b->column[OSRT_CALL_FUNCTION][row] =
-			info->string_id ? info->string_id : function_learn(w, fn);
-		b->column[OSRT_CALL_RETURN][row] =
-			lock ? (uint64_t)(int64_t)(int32_t)result : result;
-		b->column[OSRT_CALL_ERRNO][row] = other >> 48;
-		b->column[OSRT_CALL_OBJECT][row] = other & MASK_48;
-		b->column[OSRT_CALL_HOLDER][row] = lock ? result >> 32 : 0;
-		b->column[OSRT_CALL_FLAGS][row] = flags;
+		starts[i] = start;
+		durations[i] = duration;
 		first_ns = start < first_ns ? start : first_ns;
 		last_ns = start + duration > last_ns ? start + duration : last_ns;
 		latest = tick + ticks > latest ? tick + ticks : latest;
 		impossible += tick < least || tick + ticks > most;
-		if (__builtin_expect(flags != 0, 0))
-			note_flags(s, flags);
 	}
-	s->at = (uint32_t)(r - s->records);
-	b->count = row;
-	callchains_put(s, b, from_row);
 	w->batch_first_ns = first_ns;
 	w->batch_last_ns = last_ns;
 	s->latest_tick = latest;
 	segment_tally(s)->impossible += impossible;
+}
+
+static const struct function_info *function_of(struct writer *w, uint64_t word)
+{
+	uint32_t fn = (uint32_t)(word & RECORD_KIND_MASK);
+	struct function_info *info =
+		&w->functions[fn < FN_MAX ? fn : 0]; /* read again: may be any */
+	if (__builtin_expect(!info->string_id, 0))
+		function_learn(w, (uint32_t)(info - w->functions));
+	return info;
+}
+
+static void call_functions_put(
+	struct segment *s, struct batch *b, uint32_t count, uint64_t differences)
+{
+	const struct record *r = &s->records[s->at];
+	if (differences & RECORD_KIND_MASK) {
+		uint64_t *functions = batch_rows(b, OSRT_CALL_FUNCTION);
+		for (uint32_t i = 0; i < count; i++)
+			functions[i] = function_of(s->w, r[i].word)->string_id;
+	} else {
+		batch_same(b, OSRT_CALL_FUNCTION, function_of(s->w, r->word)->string_id, count);
+	}
+	if ((differences | r->word) >> RECORD_FLAGS_SHIFT & 15) {
+		uint64_t *flags = batch_rows(b, OSRT_CALL_FLAGS);
+		for (uint32_t i = 0; i < count; i++) {
+			flags[i] = r[i].word >> RECORD_FLAGS_SHIFT & 15;
+			note_flags(s, flags[i]);
+		}
+	} else {
+		batch_same(b, OSRT_CALL_FLAGS, 0, count);
+	}
+}
+
+/* Locks keep their holder in the upper half of the result. */
+static void call_results_put(
+	struct segment *s, struct batch *b, uint32_t count, const struct differences *d)
+{
+	const struct record *r = &s->records[s->at];
+	if (!d->a && r->a <= INT32_MAX) {
+		batch_same(b, OSRT_CALL_RETURN, r->a, count);
+		batch_same(b, OSRT_CALL_HOLDER, 0, count);
+		return;
+	}
+	uint64_t *results = batch_rows(b, OSRT_CALL_RETURN),
+		 *holders = batch_rows(b, OSRT_CALL_HOLDER);
+	for (uint32_t i = 0; i < count; i++) {
+		bool lock = function_of(s->w, r[i].word)->is_lock;
+		uint64_t a = r[i].a;
+		results[i] = lock ? (uint64_t)(int64_t)(int32_t)a : a;
+		holders[i] = lock ? a >> 32 : 0;
+	}
+}
+
+static void call_objects_put(
+	struct segment *s, struct batch *b, uint32_t count, uint64_t differences)
+{
+	const struct record *r = &s->records[s->at];
+	if (differences >> 48) {
+		uint64_t *errors = batch_rows(b, OSRT_CALL_ERRNO);
+		for (uint32_t i = 0; i < count; i++)
+			errors[i] = r[i].b >> 48;
+	} else {
+		batch_same(b, OSRT_CALL_ERRNO, r->b >> 48, count);
+	}
+	if (differences & MASK_48) {
+		uint64_t *objects = batch_rows(b, OSRT_CALL_OBJECT);
+		for (uint32_t i = 0; i < count; i++)
+			objects[i] = r[i].b & MASK_48;
+	} else {
+		batch_same(b, OSRT_CALL_OBJECT, r->b & MASK_48, count);
+	}
+}
+
+/* Only the first of these calls can have one: its record stands before the call's. */
+static void call_chains_put(struct segment *s, struct batch *b, uint32_t count)
+{
+	uint64_t chain[2] = {s->callchain, s->callchain_method};
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t column = OSRT_CALL_CALLCHAIN + i;
+		if (!chain[i]) {
+			batch_same(b, column, 0, count);
+			continue;
+		}
+		uint64_t *values = batch_rows(b, column);
+		memset(values, 0, count * sizeof(values[0]));
+		values[0] = chain[i];
+	}
+	s->callchain = s->callchain_method = 0;
+}
+
+/* Calls as far as they follow each other. What is alike in all of them is not stored again and
+ * again. */
+static void calls_put(struct segment *s, struct batch *b, uint32_t functions)
+{
+	struct differences d;
+	uint32_t count = calls_scan(&s->records[s->at], s->end - s->at, functions, &d);
+	if (!count)
+		return;
+	call_times_put(s, b, count);
+	call_functions_put(s, b, count, d.word);
+	call_results_put(s, b, count, &d);
+	call_objects_put(s, b, count, d.b);
+	call_chains_put(s, b, count);
+	s->at += count;
+	b->count += count;
 }
 
 static size_t text_bytes(const char *text, size_t limit)

@@ -95,7 +95,6 @@ static void fill(struct batch *b)
 	b->kind = 1 + (uint32_t)(random_next() % (EVENT_KINDS - 1));
 	b->process = (uint32_t)random_value();
 	b->tid = (uint32_t)random_value();
-	b->width = BATCH_COLUMNS;
 	b->count = counts[random_next() % (sizeof(counts) / sizeof(counts[0]))];
 	for (uint32_t i = 0; i < BATCH_COLUMNS; i++) {
 		uint64_t shape = random_next() % 6, first = random_value();
@@ -127,7 +126,6 @@ static void bytes_are_those_of_protobuf(void)
 	}
 	tap_equal(wrong, 0, "3000 random batches are encoded as protobuf-c does it");
 	b.kind = EVENT_OSRT_CALL;
-	b.width = BATCH_COLUMNS;
 	b.count = BATCH_ROWS;
 	for (uint32_t i = 0; i < BATCH_COLUMNS; i++)
 		for (uint32_t row = 0; row < BATCH_ROWS; row++)
@@ -136,6 +134,42 @@ static void bytes_are_those_of_protobuf(void)
 	tap(bytes == reference_encode(&b, reference) && !memcmp(own, reference, bytes),
 		"so is the largest there can be");
 	tap(bytes <= BATCH_BYTES_MAX, "and it fits");
+}
+
+/* Rows that come in pieces, alike or not, are the rows that come one by one. */
+static void pieces_are_the_rows(void)
+{
+	static struct batch pieces, rows;
+	static uint8_t own[BATCH_BYTES_MAX], reference[BATCH_BYTES_MAX];
+	int wrong = 0, alike = 0;
+	for (int i = 0; i < 3000 && !wrong; i++) {
+		pieces.kind = rows.kind = EVENT_OSRT_CALL;
+		pieces.count = rows.count = 0;
+		for (uint64_t left = 1 + random_next() % 6; left; left--) {
+			uint32_t count = 1 + (uint32_t)(random_next() % 300);
+			for (uint32_t c = 0; c < BATCH_COLUMNS; c++) {
+				uint64_t value = random_next() % 3;
+				bool same = random_next() % 4;
+				if (same)
+					batch_same(&pieces, c, value, count);
+				uint64_t *at = same ? NULL : batch_rows(&pieces, c);
+				for (uint32_t row = 0; row < count; row++) {
+					uint64_t one = same ? value : random_value();
+					rows.column[c][rows.count + row] = one;
+					if (at)
+						at[row] = one;
+				}
+			}
+			pieces.count += count;
+			rows.count += count;
+		}
+		alike += pieces.same != 0;
+		size_t bytes = batch_encode(&pieces, own),
+		       expected = batch_encode(&rows, reference);
+		wrong += bytes != expected || memcmp(own, reference, bytes);
+	}
+	tap_equal(wrong, 0, "3000 batches in pieces are those of the same rows");
+	tap(alike > 100, "many had columns that are not stored: %d", alike);
 }
 
 static void varints_are_read_back(void)
@@ -242,7 +276,6 @@ static void block_is_the_same_compressed(void)
 	tap(!block_init(&plain, false) && !block_init(&packed, true) && !strings_init(&s),
 		"blocks");
 	b.kind = EVENT_OSRT_CALL;
-	b.width = BATCH_COLUMNS;
 	b.count = BATCH_ROWS;
 	for (uint32_t i = 0; i < BATCH_ROWS; i++)
 		b.column[OSRT_CALL_START][i] = i * 1000;
@@ -283,6 +316,7 @@ static void block_is_the_same_compressed(void)
 int main(void)
 {
 	bytes_are_those_of_protobuf();
+	pieces_are_the_rows();
 	varints_are_read_back();
 	checksum_is_crc32c();
 	clock_is_monotonic_and_near();
