@@ -41,6 +41,11 @@ enum clock_kind clock_init(void)
 	return clock_is_tsc ? CLOCK_KIND_TSC : CLOCK_KIND_MONOTONIC;
 }
 
+void clock_set(enum clock_kind kind)
+{
+	clock_is_tsc = kind == CLOCK_KIND_TSC;
+}
+
 void clock_point_take(struct clock_point *ret_point)
 {
 	if (!clock_is_tsc) {

@@ -19,6 +19,9 @@ extern uint32_t clock_is_tsc __attribute__((visibility("hidden")));
 /* Chooses the counter. Returns its kind. Before anything is stamped only. */
 enum clock_kind clock_init(void);
 
+/* The same where another process of this boot has decided it. */
+void clock_set(enum clock_kind kind);
+
 /* Reads counter and CLOCK_MONOTONIC together: the best of a few tries. */
 void clock_point_take(struct clock_point *ret_point);
 

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "common/clock.h"
 #include "common/sys.h"
 #include "common/text.h"
 
@@ -38,6 +39,7 @@ static int directory_make(const char *base, char *ret_dir)
 static void control_fill(struct tree_control *control, const struct tree_options *options)
 {
 	control->version = TREE_VERSION;
+	control->clock_kind = clock_init();
 	control->root_pid = options->root_pid;
 	control->created_mono_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	control->created_realtime_ns = sys_clock_ns(CLOCK_REALTIME);

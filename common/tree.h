@@ -50,6 +50,7 @@ enum tree_note {
 struct tree_control {
 	uint64_t magic; /* stored last */
 	uint32_t version, root_pid;
+	uint32_t clock_kind; /* enum clock_kind: found out once, not by each process */
 	uint64_t created_mono_ns, created_realtime_ns;
 	char boot_id[40];  /* /proc/sys/kernel/random/boot_id: ticks and monotonic times hold within
 			      one boot */

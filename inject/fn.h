@@ -93,9 +93,14 @@ struct real {
 };
 extern struct real real __attribute__((visibility("hidden")));
 
-/* Resolves every member. Any thread, any number of times; takes the loader's lock, so it runs in
- * the constructor unless a wrapper is called earlier. */
-void real_resolve(void);
+/*
+ * real_open() makes ready, in the constructor; real_resolve() then looks one member up when it is
+ * first called. Most processes call a tenth of them, and no lock of the loader is taken for it: but
+ * where real_open() finds the objects out of the ordinary, it resolves all at once by dlsym. Any
+ * thread, any number of times.
+ */
+void real_open(void);
+void real_resolve(unsigned fn);
 
 /*
  * Starts tracing before our constructor, at the first call that a constructor of another library
@@ -111,8 +116,8 @@ static inline __attribute__((always_inline)) bool call_begin(struct call *call, 
 	return osrt_begin(call, fn);
 }
 
-#define REAL(name)                                                                 \
-	(*(__builtin_expect(!real.fn_##name, 0) ? (real_resolve(), real.fn_##name) \
+#define REAL(name)                                                                          \
+	(*(__builtin_expect(!real.fn_##name, 0) ? (real_resolve(FN_##name), real.fn_##name) \
 						: real.fn_##name))
 
 /* A result that says "look at errno": -1, or NULL of a pointer. Never where the function returns

@@ -7,18 +7,20 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
+#include "tracer/next.h"
+
 /* ---- boot functions: called instead of a real function that has not been looked up yet ---- */
 
 #define FN(ret, name, version, group, rule, alias, ...)   \
 	static ret boot_##name PARAMS(__VA_ARGS__)        \
 	{                                                 \
-		real_resolve();                           \
+		real_resolve(FN_##name);                  \
 		return real.fn_##name NAMES(__VA_ARGS__); \
 	}
 #define FNV(name, version, group, rule, alias, ...) \
 	static void boot_##name PARAMS(__VA_ARGS__) \
 	{                                           \
-		real_resolve();                     \
+		real_resolve(FN_##name);            \
 		real.fn_##name NAMES(__VA_ARGS__);  \
 	}
 #include "common/schema/libc.def"
@@ -51,18 +53,31 @@ static long missing_function(void)
 	return -1;
 }
 
-void real_resolve(void)
+static struct next_scope scope;
+
+static void *real_find(const struct real_name *row)
 {
-	for (size_t i = 0; i < sizeof(real_names) / sizeof(real_names[0]); i++) {
-		const struct real_name *row = &real_names[i];
-		void *found = row->version ? dlvsym(RTLD_NEXT, row->name, row->version) : NULL;
-		if (!found)
-			found = dlsym(RTLD_NEXT, row->name);
-		if (!found)
-			found = (void *)(uintptr_t)missing_function;
-		__atomic_store_n(
-			(void **)(void *)((char *)&real + row->offset), found, __ATOMIC_RELEASE);
-	}
+	void *found = next_find(&scope, row->name, row->version);
+	if (!found && row->version)
+		found = dlvsym(RTLD_NEXT, row->name, row->version);
+	if (!found)
+		found = dlsym(RTLD_NEXT, row->name);
+	return found ? found : (void *)(uintptr_t)missing_function;
+}
+
+void real_resolve(unsigned fn)
+{
+	const struct real_name *row = &real_names[fn - 1];
+	__atomic_store_n(
+		(void **)(void *)((char *)&real + row->offset), real_find(row), __ATOMIC_RELEASE);
+}
+
+void real_open(void)
+{
+	if (next_open(&scope, &real))
+		return;
+	for (unsigned fn = 1; fn < FN_COUNT; fn++)
+		real_resolve(fn);
 }
 
 /* ---- wrappers ---- */

@@ -32,7 +32,9 @@ static void begin(int argc, char **argv, char **envp)
 {
 	begun = true;
 	thread_enter(&thread_self);
-	real_resolve();
+	real_open();
+	real_resolve(FN_clone);
+	real_resolve(FN_syscall);
 	launch_clone = real.fn_clone;
 	syscall_real = real.fn_syscall;
 	thread_init();

@@ -116,7 +116,8 @@ static bool chunk_next(struct thread *t)
 	uint64_t n = position / CHUNK_BYTES;
 	if (position % CHUNK_BYTES ==
 		0) { /* else a thread takes over a lane in the middle of a chunk */
-		wake_writer();
+		if (n)
+			wake_writer();
 		if (!chunk_ready(lane, n) && !chunk_wait(t, n))
 			return false;
 	}

@@ -43,9 +43,7 @@ static const struct row rows[] = {
 #include "common/schema/libc.def"
 };
 
-/* Ticks of `ns`, from the time since the spool was made: some hundred microseconds, good for a
- * threshold to a part in a thousand. */
-static uint64_t ticks_of(uint64_t ns)
+uint64_t osrt_ticks(uint64_t ns)
 {
 	struct clock_point now;
 	const struct clock_point *first = &session.spool->first;
@@ -63,7 +61,7 @@ static bool touches_files(enum group group)
 
 void osrt_start(void)
 {
-	uint64_t threshold = ticks_of(session.config.threshold_ns);
+	uint64_t threshold = osrt_ticks(session.config.threshold_ns);
 	for (unsigned fn = 0; fn < sizeof(rows) / sizeof(rows[0]); fn++) {
 		enum rule rule = rows[fn].rule;
 		osrt_threshold[fn] = rule == ALWAYS || rule == CONTENDED ? 0 : threshold;

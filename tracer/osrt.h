@@ -31,6 +31,10 @@ struct call {
 				 0 = none */
 };
 
+/* Ticks that `ns` take, at the rate measured since the spool was made: good to a part in a
+ * thousand. */
+uint64_t osrt_ticks(uint64_t ns);
+
 /* Sets the thresholds from the session's options and the measured tick rate. Before any event. */
 void osrt_start(void);
 

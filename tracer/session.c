@@ -144,6 +144,7 @@ static bool tree_join(void)
 		session.control = NULL;
 		return false;
 	}
+	clock_set(session.control->clock_kind);
 	text_append(session.tree, sizeof(session.tree), 0, session.config.tree);
 	return true;
 }
@@ -171,10 +172,10 @@ static void environment_add(const char *tree)
 		count++;
 	}
 	static char *fits[ENVIRONMENT_FITS + 2];
-	char **copy = count <= ENVIRONMENT_FITS ? fits
-						: sys_mmap(NULL, (count + 2) * sizeof(char *),
-							  PROT_READ | PROT_WRITE,
-							  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, NULL);
+	char **copy = count <= ENVIRONMENT_FITS
+		? fits
+		: sys_mmap(NULL, (count + 2) * sizeof(char *), PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, NULL);
 	if (!copy)
 		return;
 	for (size_t i = 0; i < count; i++)
@@ -323,6 +324,21 @@ static void spool_fill(struct spool_header *spool)
 	__atomic_store_n(&spool->magic, SPOOL_MAGIC, __ATOMIC_RELEASE);
 }
 
+#define SPOOLS_PER_WAKE 16u
+
+/* The writer looks for itself, but not so often that many short processes could not fill the
+ * memory in between. */
+static void announce(void)
+{
+	struct tree_control *control = session.control;
+	uint32_t spools = __atomic_add_fetch(&control->spools, 1, __ATOMIC_RELEASE);
+	if (spools % SPOOLS_PER_WAKE)
+		return;
+	__atomic_add_fetch(&control->wake, 1, __ATOMIC_RELEASE);
+	if (__atomic_load_n(&control->sleeping, __ATOMIC_ACQUIRE))
+		sys_futex_wake(&control->wake, 1);
+}
+
 static bool spool_begin(void)
 {
 	char *path = session.spool_path;
@@ -340,10 +356,7 @@ static bool spool_begin(void)
 	spool_fill(spool);
 	session.spool = spool;
 	error = spool_file_publish(path);
-	__atomic_add_fetch(&session.control->spools, 1, __ATOMIC_RELEASE);
-	__atomic_add_fetch(&session.control->wake, 1, __ATOMIC_RELEASE);
-	if (__atomic_load_n(&session.control->sleeping, __ATOMIC_ACQUIRE))
-		sys_futex_wake(&session.control->wake, 1);
+	announce();
 	return error == 0;
 }
 
@@ -406,14 +419,13 @@ void session_start(int argc, char **argv, char **envp)
 		return;
 	long length = sys_readlink("/proc/self/exe", session.exe, sizeof(session.exe) - 1);
 	session.exe[length > 0 ? length : 0] = 0;
-	clock_init();
-	uint64_t start_tick = clock_ticks();
+	uint64_t start_ns = clock_monotonic_ns();
 	if (!tree_enter() || !begin_spool())
 		return;
 	if (session.config.bad)
 		note_bad_value(session.config.bad);
 	osrt_start();
-	session.spool->tracer_ticks = clock_ticks() - start_tick;
+	session.spool->tracer_ticks = osrt_ticks(clock_monotonic_ns() - start_ns);
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
 	__atomic_store_n(&session_gate, &session.control->gate, __ATOMIC_RELEASE);
 	tell_early();

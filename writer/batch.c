@@ -107,8 +107,11 @@ static uint8_t *column_put(uint8_t *p, const struct batch *b, uint32_t index)
 	const uint64_t *values = b->column[index];
 	enum encoding encoding = encodings[b->kind][index];
 	uint32_t field = index + 1;
-	if (b->same >> index & 1 || is_constant(values, b->count))
-		return values[0] ? constant_put(p, field, values[0]) : p;
+	bool same = b->same >> index & 1;
+	if (same || is_constant(values, b->count)) {
+		uint64_t value = same ? b->value[index] : values[0];
+		return value ? constant_put(p, field, value) : p;
+	}
 	uint8_t *start = p + HEADING_BYTES;
 	size_t bytes = (size_t)(values_put(start, values, b->count, encoding) - start);
 	p = varint_put_tag(p, BATCH_COLUMN, WIRE_BYTES);
@@ -122,24 +125,22 @@ static uint8_t *column_put(uint8_t *p, const struct batch *b, uint32_t index)
 /* Stores the rows so far, where they were known to be alike. */
 static void column_vary(struct batch *b, uint32_t column)
 {
-	uint64_t *values = b->column[column];
 	if (!(b->same >> column & 1))
 		return;
-	for (uint32_t row = 1; row < b->count; row++)
-		values[row] = values[0];
+	for (uint32_t row = 0; row < b->count; row++)
+		b->column[column][row] = b->value[column];
 	b->same &= ~(1u << column);
 }
 
 void batch_same(struct batch *b, uint32_t column, uint64_t value, uint32_t count)
 {
-	uint64_t *values = b->column[column];
 	if (!b->count) {
-		values[0] = value;
+		b->value[column] = value;
 		b->same |= 1u << column;
-	} else if (!(b->same >> column & 1) || values[0] != value) {
+	} else if (!(b->same >> column & 1) || b->value[column] != value) {
 		column_vary(b, column);
 		for (uint32_t row = b->count; row < b->count + count; row++)
-			values[row] = value;
+			b->column[column][row] = value;
 	}
 }
 
@@ -151,12 +152,21 @@ uint64_t *batch_rows(struct batch *b, uint32_t column)
 	return b->column[column] + b->count;
 }
 
-uint32_t batch_row_add(struct batch *b, uint64_t ns)
+void batch_row_add(struct batch *b, uint64_t ns)
 {
 	for (uint32_t i = 0; i < BATCH_COLUMNS; i++)
-		*batch_rows(b, i) = 0;
-	b->column[0][b->count] = ns;
-	return b->count++;
+		batch_same(b, i, i ? 0 : ns, 1);
+	b->count++;
+}
+
+void batch_set(struct batch *b, uint32_t column, uint64_t value)
+{
+	if (b->same >> column & 1 && b->count == 1) {
+		b->value[column] = value;
+	} else if (!(b->same >> column & 1) || b->value[column] != value) {
+		column_vary(b, column);
+		b->column[column][b->count - 1] = value;
+	}
 }
 
 size_t batch_encode(const struct batch *b, uint8_t *out)

@@ -32,7 +32,8 @@ struct batch {
 	uint32_t process; /* Process.id */
 	uint32_t tid;
 	uint32_t count;
-	uint32_t same; /* bit i: column i has one value, and only row 0 of it is stored */
+	uint32_t same; /* bit i: every row of column i is value[i], and the column is not stored */
+	uint64_t value[BATCH_COLUMNS];
 	uint64_t column[BATCH_COLUMNS][BATCH_ROWS];
 };
 
@@ -45,8 +46,9 @@ struct batch {
 void batch_same(struct batch *b, uint32_t column, uint64_t value, uint32_t count);
 uint64_t *batch_rows(struct batch *b, uint32_t column);
 
-/* A new row, all columns 0 but the time. Returns its number. */
-uint32_t batch_row_add(struct batch *b, uint64_t ns);
+/* A new row, all columns 0 but the time; and a column of that row. */
+void batch_row_add(struct batch *b, uint64_t ns);
+void batch_set(struct batch *b, uint32_t column, uint64_t value);
 
 /* Writes the entry with its u32 size in front to `out`, which has room for BATCH_BYTES_MAX. Returns
  * the bytes used. */

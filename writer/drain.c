@@ -60,11 +60,10 @@ static void note_time(struct writer *w, uint64_t first_ns, uint64_t last_ns)
 }
 
 /* A new row of a rare kind, its time set. */
-static struct batch *row_add(
-	struct segment *s, enum event_kind kind, uint64_t ns, uint32_t *ret_row)
+static struct batch *row_add(struct segment *s, enum event_kind kind, uint64_t ns)
 {
 	struct batch *b = batch_for(s, kind);
-	*ret_row = batch_row_add(b, ns);
+	batch_row_add(b, ns);
 	note_time(s->w, ns, ns);
 	return b;
 }
@@ -321,7 +320,6 @@ static void put_thread_start(struct segment *s, const struct record *r, const ui
 {
 	struct thread_start start = {0};
 	uint64_t ns = segment_ns(s, r->tick);
-	uint32_t row;
 	memcpy(&start, payload, bytes < sizeof(start) ? bytes : sizeof(start));
 	run_end(s, s->at);
 	guest_leave(s, ns, false);
@@ -335,40 +333,37 @@ static void put_thread_start(struct segment *s, const struct record *r, const ui
 		s->view->owner_pid = (uint32_t)r->b;
 		s->view->owner = process_guest(s->w, s->spool, (uint32_t)r->b, ns);
 	}
-	struct batch *b = row_add(s, EVENT_THREAD_START, ns, &row);
-	b->column[THREAD_START_NAME][row] =
-		strings_id(&s->w->strings, start.name, text_bytes(start.name, sizeof(start.name)));
-	b->column[THREAD_START_PARENT_TID][row] = start.parent_tid;
-	b->column[THREAD_START_FLAGS][row] = start.flags;
+	struct batch *b = row_add(s, EVENT_THREAD_START, ns);
+	batch_set(b, THREAD_START_NAME,
+		strings_id(&s->w->strings, start.name, text_bytes(start.name, sizeof(start.name))));
+	batch_set(b, THREAD_START_PARENT_TID, start.parent_tid);
+	batch_set(b, THREAD_START_FLAGS, start.flags);
 }
 
 static void put_thread_end(struct segment *s, const struct record *r)
 {
-	uint32_t row;
-	row_add(s, EVENT_THREAD_END, segment_ns(s, r->tick), &row);
+	row_add(s, EVENT_THREAD_END, segment_ns(s, r->tick));
 	run_end(s, s->at + 1);
 	s->view->tid = 0;
 }
 
 static void put_thread_name(struct segment *s, const struct record *r)
 {
-	uint32_t row;
 	char name[16];
 	memcpy(name, &r->a, 8);
 	memcpy(name + 8, &r->b, 8);
-	struct batch *b = row_add(s, EVENT_THREAD_NAME, segment_ns(s, r->tick), &row);
-	b->column[THREAD_NAME_NAME][row] =
-		strings_id(&s->w->strings, name, text_bytes(name, sizeof(name)));
+	struct batch *b = row_add(s, EVENT_THREAD_NAME, segment_ns(s, r->tick));
+	batch_set(b, THREAD_NAME_NAME,
+		strings_id(&s->w->strings, name, text_bytes(name, sizeof(name))));
 }
 
 static void summary_put(
 	struct segment *s, uint64_t ns, uint32_t fn, uint64_t count, uint64_t total_ns)
 {
-	uint32_t row;
-	struct batch *b = row_add(s, EVENT_OSRT_SUMMARY, ns, &row);
-	b->column[OSRT_SUMMARY_FUNCTION][row] = strings_function_id(&s->w->strings, fn);
-	b->column[OSRT_SUMMARY_COUNT][row] = count;
-	b->column[OSRT_SUMMARY_TOTAL][row] = total_ns;
+	struct batch *b = row_add(s, EVENT_OSRT_SUMMARY, ns);
+	batch_set(b, OSRT_SUMMARY_FUNCTION, strings_function_id(&s->w->strings, fn));
+	batch_set(b, OSRT_SUMMARY_COUNT, count);
+	batch_set(b, OSRT_SUMMARY_TOTAL, total_ns);
 	segment_tally(s)->summarized += count;
 }
 
@@ -381,12 +376,11 @@ static uint64_t sum_ns(struct segment *s, uint64_t ticks)
 static void gap_put(
 	struct segment *s, uint64_t reason, uint64_t count, uint64_t first_tick, uint64_t last_tick)
 {
-	uint32_t row;
 	uint64_t first_ns = segment_ns(s, first_tick), last_ns = segment_ns(s, last_tick);
-	struct batch *b = row_add(s, EVENT_GAP, first_ns, &row);
-	b->column[GAP_DURATION][row] = last_ns > first_ns ? last_ns - first_ns : 0;
-	b->column[GAP_COUNT][row] = count;
-	b->column[GAP_REASON][row] = reason;
+	struct batch *b = row_add(s, EVENT_GAP, first_ns);
+	batch_set(b, GAP_DURATION, last_ns > first_ns ? last_ns - first_ns : 0);
+	batch_set(b, GAP_COUNT, count);
+	batch_set(b, GAP_REASON, reason);
 	s->w->block.num_dropped += count;
 	s->w->total_dropped += count;
 }
@@ -394,16 +388,16 @@ static void gap_put(
 static void put_child(
 	struct segment *s, const struct record *r, bool exec, const char *path, uint32_t bytes)
 {
-	uint32_t row, verdict = (uint32_t)r->b, how = (uint32_t)(r->b >> 32);
+	uint32_t verdict = (uint32_t)r->b, how = (uint32_t)(r->b >> 32);
 	uint32_t self = s->view->owner ? s->view->owner_pid : s->spool->pid;
 	uint32_t pid = exec ? self : (uint32_t)r->a;
 	uint64_t ns = segment_ns(s, r->tick);
 	size_t length = text_bytes(path, bytes);
-	struct batch *b = row_add(s, EVENT_CHILD, ns, &row);
-	b->column[CHILD_PID][row] = pid;
-	b->column[CHILD_HOW][row] = exec ? CHILD_EXEC : how;
-	b->column[CHILD_VERDICT][row] = verdict;
-	b->column[CHILD_PATH][row] = strings_id(&s->w->strings, path, length);
+	struct batch *b = row_add(s, EVENT_CHILD, ns);
+	batch_set(b, CHILD_PID, pid);
+	batch_set(b, CHILD_HOW, exec ? CHILD_EXEC : how);
+	batch_set(b, CHILD_VERDICT, verdict);
+	batch_set(b, CHILD_PATH, strings_id(&s->w->strings, path, length));
 	if (!exec && !verdict && (how == CHILD_FORK || how == CHILD_CLONE))
 		if (!process_known(s->w, pid))
 			child_watch(s->w, pid);
@@ -426,12 +420,11 @@ static void put_child(
 
 static void put_path(struct segment *s, const struct record *r, const char *path, uint32_t bytes)
 {
-	uint32_t row;
-	struct batch *b = row_add(s, EVENT_FILE_PATH, segment_ns(s, r->tick), &row);
-	b->column[FILE_PATH_DESCRIPTOR][row] = r->a;
-	b->column[FILE_PATH_OPEN_FLAGS][row] = r->b >> 32;
-	b->column[FILE_PATH_MODE][row] = (uint32_t)r->b;
-	b->column[FILE_PATH_PATH][row] = strings_id(&s->w->strings, path, text_bytes(path, bytes));
+	struct batch *b = row_add(s, EVENT_FILE_PATH, segment_ns(s, r->tick));
+	batch_set(b, FILE_PATH_DESCRIPTOR, r->a);
+	batch_set(b, FILE_PATH_OPEN_FLAGS, r->b >> 32);
+	batch_set(b, FILE_PATH_MODE, (uint32_t)r->b);
+	batch_set(b, FILE_PATH_PATH, strings_id(&s->w->strings, path, text_bytes(path, bytes)));
 }
 
 static void put_module_load(
@@ -440,7 +433,7 @@ static void put_module_load(
 	static const char digits[] = "0123456789abcdef";
 	struct module_load module = {0};
 	char build_id[2 * BUILD_ID_BYTES];
-	uint32_t row, digit = 0;
+	uint32_t digit = 0;
 	uint32_t head = bytes < sizeof(module) ? bytes : sizeof(module);
 	memcpy(&module, payload, head);
 	const char *path = (const char *)payload + head;
@@ -448,20 +441,19 @@ static void put_module_load(
 		build_id[digit++] = digits[module.build_id[i] >> 4];
 		build_id[digit++] = digits[module.build_id[i] & 15];
 	}
-	struct batch *b = row_add(s, EVENT_MODULE_LOAD, segment_ns(s, r->tick), &row);
-	b->column[MODULE_LOAD_BEGIN][row] = r->a;
-	b->column[MODULE_LOAD_END][row] = r->b;
-	b->column[MODULE_LOAD_BIAS][row] = module.bias;
-	b->column[MODULE_LOAD_PATH][row] =
-		strings_id(&s->w->strings, path, text_bytes(path, bytes - head));
-	b->column[MODULE_LOAD_BUILD_ID][row] = strings_id(&s->w->strings, build_id, digit);
+	struct batch *b = row_add(s, EVENT_MODULE_LOAD, segment_ns(s, r->tick));
+	batch_set(b, MODULE_LOAD_BEGIN, r->a);
+	batch_set(b, MODULE_LOAD_END, r->b);
+	batch_set(b, MODULE_LOAD_BIAS, module.bias);
+	batch_set(b, MODULE_LOAD_PATH,
+		strings_id(&s->w->strings, path, text_bytes(path, bytes - head)));
+	batch_set(b, MODULE_LOAD_BUILD_ID, strings_id(&s->w->strings, build_id, digit));
 }
 
 static void put_module_unload(struct segment *s, const struct record *r)
 {
-	uint32_t row;
-	struct batch *b = row_add(s, EVENT_MODULE_UNLOAD, segment_ns(s, r->tick), &row);
-	b->column[MODULE_UNLOAD_BEGIN][row] = r->a;
+	struct batch *b = row_add(s, EVENT_MODULE_UNLOAD, segment_ns(s, r->tick));
+	batch_set(b, MODULE_UNLOAD_BEGIN, r->a);
 }
 
 /* Any record but a call. Returns the slots it takes, 0 when it cannot be. */

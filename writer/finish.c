@@ -61,10 +61,10 @@ static struct tally *finish_tally(struct finish *f)
 	return f->view->owner ? &f->view->guest : &f->view->own;
 }
 
-static struct batch *row_add(struct finish *f, enum event_kind kind, uint64_t ns, uint32_t *ret_row)
+static struct batch *row_add(struct finish *f, enum event_kind kind, uint64_t ns)
 {
 	struct batch *b = f->w->batches[kind];
-	*ret_row = batch_row_add(b, ns);
+	batch_row_add(b, ns);
 	f->first_ns = ns < f->first_ns ? ns : f->first_ns;
 	f->last_ns = ns > f->last_ns ? ns : f->last_ns;
 	finish_tally(f)->produced++;
@@ -74,17 +74,16 @@ static struct batch *row_add(struct finish *f, enum event_kind kind, uint64_t ns
 static void call_add(struct finish *f, uint64_t tick, uint64_t ticks, uint32_t fn, uint64_t flags,
 	uint64_t a, uint64_t b48)
 {
-	uint32_t row;
 	uint64_t ns = finish_ns(f, tick), end_ns = finish_ns(f, tick + ticks);
 	bool lock = fn_is_lock(fn);
-	struct batch *b = row_add(f, EVENT_OSRT_CALL, ns, &row);
-	b->column[OSRT_CALL_DURATION][row] = end_ns > ns ? end_ns - ns : 0;
-	b->column[OSRT_CALL_FUNCTION][row] = strings_function_id(&f->w->strings, fn);
-	b->column[OSRT_CALL_RETURN][row] = lock ? (uint64_t)(int64_t)(int32_t)a : a;
-	b->column[OSRT_CALL_HOLDER][row] = lock ? a >> 32 : 0;
-	b->column[OSRT_CALL_ERRNO][row] = b48 >> 48;
-	b->column[OSRT_CALL_OBJECT][row] = b48 & MASK_48;
-	b->column[OSRT_CALL_FLAGS][row] = flags;
+	struct batch *b = row_add(f, EVENT_OSRT_CALL, ns);
+	batch_set(b, OSRT_CALL_DURATION, end_ns > ns ? end_ns - ns : 0);
+	batch_set(b, OSRT_CALL_FUNCTION, strings_function_id(&f->w->strings, fn));
+	batch_set(b, OSRT_CALL_RETURN, lock ? (uint64_t)(int64_t)(int32_t)a : a);
+	batch_set(b, OSRT_CALL_HOLDER, lock ? a >> 32 : 0);
+	batch_set(b, OSRT_CALL_ERRNO, b48 >> 48);
+	batch_set(b, OSRT_CALL_OBJECT, b48 & MASK_48);
+	batch_set(b, OSRT_CALL_FLAGS, flags);
 	f->last_ns = end_ns > f->last_ns ? end_ns : f->last_ns;
 	finish_tally(f)->unfinished += (flags & RECORD_UNFINISHED) != 0;
 	finish_tally(f)->abandoned += (flags & RECORD_ABANDONED) != 0;
@@ -126,14 +125,13 @@ static void sums_finish(struct finish *f)
 	bool monotonic = spool_header(f->spool)->clock_kind != CLOCK_KIND_TSC;
 	for (uint32_t fn = 0; fn < fn_count(); fn++) {
 		struct fn_sum sum = f->lane->sums[fn];
-		uint32_t row;
 		if (!sum.count || sum_is_recorded(f, fn))
 			continue;
-		struct batch *b = row_add(f, EVENT_OSRT_SUMMARY, finish_ns(f, f->end_tick), &row);
-		b->column[OSRT_SUMMARY_FUNCTION][row] = strings_function_id(&f->w->strings, fn);
-		b->column[OSRT_SUMMARY_COUNT][row] = sum.count;
-		b->column[OSRT_SUMMARY_TOTAL][row] =
-			monotonic ? sum.ticks : clockfit_scale(&f->w->clock, sum.ticks);
+		struct batch *b = row_add(f, EVENT_OSRT_SUMMARY, finish_ns(f, f->end_tick));
+		batch_set(b, OSRT_SUMMARY_FUNCTION, strings_function_id(&f->w->strings, fn));
+		batch_set(b, OSRT_SUMMARY_COUNT, sum.count);
+		batch_set(b, OSRT_SUMMARY_TOTAL,
+			monotonic ? sum.ticks : clockfit_scale(&f->w->clock, sum.ticks));
 		finish_tally(f)->summarized += sum.count;
 	}
 }
@@ -141,15 +139,14 @@ static void sums_finish(struct finish *f)
 static void gap_finish(struct finish *f)
 {
 	uint64_t count = f->lane->gap_count, reason = f->lane->gap_reason;
-	uint32_t row;
 	if (!count)
 		return;
 	uint64_t first_ns = finish_ns(f, f->lane->gap_first_tick),
 		 last_ns = finish_ns(f, f->lane->gap_last_tick);
-	struct batch *b = row_add(f, EVENT_GAP, first_ns, &row);
-	b->column[GAP_DURATION][row] = last_ns > first_ns ? last_ns - first_ns : 0;
-	b->column[GAP_COUNT][row] = count;
-	b->column[GAP_REASON][row] = reason;
+	struct batch *b = row_add(f, EVENT_GAP, first_ns);
+	batch_set(b, GAP_DURATION, last_ns > first_ns ? last_ns - first_ns : 0);
+	batch_set(b, GAP_COUNT, count);
+	batch_set(b, GAP_REASON, reason);
 	f->dropped += count;
 }
 
@@ -196,14 +193,13 @@ int lane_finish(struct writer *w, struct spool *spool, struct lane_view *view, u
 			view->tid = f.lane ? f.lane->tid : 0;
 	}
 	if (f.lane && is_leased(&f)) {
-		uint32_t depth = f.lane->open_depth < OPEN_CALLS ? f.lane->open_depth : OPEN_CALLS,
-			 row;
+		uint32_t depth = f.lane->open_depth < OPEN_CALLS ? f.lane->open_depth : OPEN_CALLS;
 		for (uint32_t i = 0; i < depth; i++)
 			open_finish(&f, &f.lane->open_stack[i]);
 		open_finish(&f, &f.lane->open);
 		nested_finish(&f);
 		sums_finish(&f);
-		row_add(&f, EVENT_THREAD_END, finish_ns(&f, end_tick), &row);
+		row_add(&f, EVENT_THREAD_END, finish_ns(&f, end_tick));
 	}
 	if (f.lane)
 		gap_finish(&f);

@@ -1,0 +1,51 @@
+/* next.h against dlsym: every function of the table, as the first object of the search has it. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "tests/unit/tap.h"
+#include "tracer/next.h"
+
+struct name {
+	const char *name, *version;
+};
+
+static const struct name names[] = {
+#define FN(ret, name, version, ...) {#name, version},
+#define FNV(name, version, ...) {#name, version},
+#define HAND(ret, name, version, ...) {#name, version},
+#include "common/schema/libc.def"
+};
+
+static void *by_loader(const struct name *n)
+{
+	void *found = n->version ? dlvsym(RTLD_NEXT, n->name, n->version) : NULL;
+	return found || n->version ? found : dlsym(RTLD_NEXT, n->name);
+}
+
+int main(void)
+{
+	struct next_scope scope;
+	int differ = 0, found = 0, left = 0;
+	check(next_open(&scope, &names), "the objects behind this program are opened");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		void *ours = next_find(&scope, names[i].name, names[i].version);
+		void *theirs = by_loader(&names[i]);
+		found += ours != NULL;
+		left += !ours && theirs;
+		if (!ours || ours == theirs)
+			continue;
+		differ++;
+		printf("# %s\n", names[i].name);
+	}
+	check(differ == 0, "what is found is what dlsym finds");
+	check(found > 250, "most are found without it");
+	check(left < 10, "few are left to dlsym");
+	check(!next_find(&scope, "no_such_function", NULL), "an unknown name is not found");
+	check(!next_find(&scope, "fork", "GLIBC_0.0"), "nor is an unknown version");
+	check(next_find(&scope, "fork", "GLIBC_2.2.5") == dlsym(RTLD_NEXT, "fork"),
+		"a known version is");
+	int stack;
+	check(!next_open(&scope, &stack) && scope.count == 0, "an address of no object is refused");
+	return tap_done();
+}
