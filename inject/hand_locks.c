@@ -60,7 +60,7 @@ static __attribute__((noinline)) int mutex_lock_timed(pthread_mutex_t *t_lock)
 	if (!osrt_fast_begin(&tick, FN_pthread_mutex_lock))
 		return mutex_lock_long(t_lock);
 	return (int)osrt_fast_end(tick, FN_pthread_mutex_lock, false,
-		(uint32_t)REAL(pthread_mutex_lock)(t_lock) | holder, object);
+		(uint32_t)real.fn_pthread_mutex_lock(t_lock) | holder, object);
 }
 
 /* By far the most frequent of all: a free lock costs one attempt and one addition. */

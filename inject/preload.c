@@ -33,6 +33,7 @@ static void begin(int argc, char **argv, char **envp)
 	begun = true;
 	thread_enter(&thread_self);
 	real_open();
+	real_resolve(FN_pthread_mutex_lock); /* its short way does not ask */
 	real_resolve(FN_clone);
 	real_resolve(FN_syscall);
 	launch_clone = real.fn_clone;

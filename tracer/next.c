@@ -98,7 +98,10 @@ static const char *version_name(const struct next_object *object, uint16_t index
 	return NULL;
 }
 
-/* An object without versions has whatever is asked for. */
+#define VERSION_GLOBAL 1u
+
+/* A function without a version is whatever is asked for: an interposer's, of a library that may
+ * have versions for what it needs. (dlvsym would pass it by.) */
 static bool version_fits(const struct next_object *object, uint32_t symbol, const char *version)
 {
 	if (!object->versions)
@@ -106,6 +109,8 @@ static bool version_fits(const struct next_object *object, uint32_t symbol, cons
 	uint16_t index = object->versions[symbol];
 	if (!version)
 		return !(index & VERSION_HIDDEN);
+	if (index <= VERSION_GLOBAL)
+		return true;
 	const char *name = version_name(object, index & (VERSION_HIDDEN - 1));
 	return name && text_equal(name, version);
 }
