@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "tracer/lane.h"
 
-#include <errno.h>
 #include <sys/mman.h>
 
 #include "common/clock.h"
@@ -77,7 +76,7 @@ static bool writer_helps(void)
 	struct tree_control *control = session.control;
 	return __atomic_load_n(&control->writer_state, __ATOMIC_ACQUIRE) == WRITER_RUNNING &&
 		__atomic_load_n(&control->sink_state, __ATOMIC_ACQUIRE) == SINK_OK &&
-		(session.restricted || sys_kill(control->writer_pid, 0) != -ESRCH);
+		!tree_writer_died(control);
 }
 
 /* Under a system call filter there is nothing but to look again and again. */

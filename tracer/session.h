@@ -31,6 +31,7 @@ struct session {
 	uint32_t arguments_bytes, arguments_truncated;
 	uint64_t children, children_at_fork; /* forks behind us, now and before the last one */
 	bool is_root;                        /* this process made the tree */
+	bool writer_missing;                 /* this process could not start one */
 	bool restricted; /* a system call filter is in force: make no call the program might not be
 			    allowed */
 	char output[1024]; /* copies of what config points to */

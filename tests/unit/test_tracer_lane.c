@@ -6,9 +6,13 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/sys.h"
@@ -140,6 +144,55 @@ static void full_ring_drops_and_tells(void)
 			(gap->a & 0xffffffffffff) == lane->dropped[DROP_RING_FULL],
 		"the first record after a gap tells how many are missing: %llu",
 		(unsigned long long)(gap->a & 0xffffffffffff));
+}
+
+static long sleeps;
+
+static bool count_sleeps(long number, const long argument[6], long *ret_result)
+{
+	(void)argument;
+	(void)ret_result;
+	sleeps += number == SYS_nanosleep;
+	return false;
+}
+
+static long sleeps_with_full_ring(struct tree_control *shared)
+{
+	spool_make(SPOOL_FIRST_BYTES);
+	session.control = shared;
+	osrt_threshold[1] = 0;
+	sleeps = 0;
+	sys_override = count_sleeps;
+	for (uint64_t i = 0; i < 3000; i++)
+		put_call(i);
+	sys_override = NULL;
+	return sleeps;
+}
+
+/* Its parent, this test, does not take note of its end. */
+static void dead_writer_is_not_waited_for(void)
+{
+	struct tree_control *shared = mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	siginfo_t info;
+	pid_t writer = fork();
+	if (writer == 0) {
+		tree_writer_holds(shared);
+		__atomic_store_n(&shared->writer_state, WRITER_RUNNING, __ATOMIC_RELEASE);
+		for (;;)
+			pause();
+	}
+	while (!__atomic_load_n(&shared->writer_state, __ATOMIC_ACQUIRE))
+		sched_yield();
+	check(!tree_writer_died(shared) && sleeps_with_full_ring(shared) > 0,
+		"a full ring waits for a writer that lives: %ld times", sleeps);
+	kill(writer, SIGKILL);
+	waitid(P_PID, (id_t)writer, &info, WEXITED | WNOWAIT);
+	check(tree_writer_died(shared) && sleeps_with_full_ring(shared) == 0,
+		"and not for a dead one that nobody has reaped: %ld times", sleeps);
+	waitpid(writer, NULL, 0);
+	session.control = &control;
+	munmap(shared, TREE_CONTROL_BYTES);
 }
 
 static void below_threshold_is_summed(void)
@@ -275,6 +328,7 @@ int main(void)
 	records_keep_their_order();
 	chunks_are_used_again();
 	full_ring_drops_and_tells();
+	dead_writer_is_not_waited_for();
 	below_threshold_is_summed();
 	handler_inside_the_tracer_loses_nothing();
 	handler_that_jumps_out_costs_nothing_later();
