@@ -51,13 +51,25 @@ static long missing_function(void)
 	return -1;
 }
 
+/*
+ * The version is libc's: another library behind us that has the function (a sanitizer's runtime)
+ * has it without one, and dlvsym would pass it by. dlsym finds it, and of libc's the newest.
+ */
+static void *real_find(const struct real_name *row)
+{
+	void *next = dlsym(RTLD_NEXT, row->name);
+	void *exact = row->version ? dlvsym(RTLD_NEXT, row->name, row->version) : NULL;
+	Dl_info next_info, exact_info;
+	if (!exact || next == exact || !dladdr(next, &next_info) || !dladdr(exact, &exact_info))
+		return next;
+	return next_info.dli_fbase == exact_info.dli_fbase ? exact : next;
+}
+
 void real_resolve(void)
 {
 	for (size_t i = 0; i < sizeof(real_names) / sizeof(real_names[0]); i++) {
 		const struct real_name *row = &real_names[i];
-		void *found = row->version ? dlvsym(RTLD_NEXT, row->name, row->version) : NULL;
-		if (!found)
-			found = dlsym(RTLD_NEXT, row->name);
+		void *found = real_find(row);
 		if (!found)
 			found = (void *)(uintptr_t)missing_function;
 		__atomic_store_n(
