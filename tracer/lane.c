@@ -79,18 +79,6 @@ static bool writer_helps(void)
 		!tree_writer_died(control);
 }
 
-/* Under a system call filter there is nothing but to look again and again. */
-static void wait_slice(void)
-{
-	if (!session.restricted) {
-		sys_sleep_ns(WAIT_SLICE_NS);
-		return;
-	}
-	uint64_t end_ns = clock_monotonic_ns() + WAIT_SLICE_NS;
-	while (clock_monotonic_ns() < end_ns)
-		;
-}
-
 static bool chunk_wait(struct thread *t, uint64_t n)
 {
 	if (clock_ticks() < t->next_wait_tick)
@@ -98,7 +86,7 @@ static bool chunk_wait(struct thread *t, uint64_t n)
 	uint64_t waited = 0;
 	for (; waited < WAIT_MAX_NS && writer_helps(); waited += WAIT_SLICE_NS) {
 		wake_writer();
-		wait_slice();
+		session_pause(WAIT_SLICE_NS);
 		if (chunk_ready(t->lane, n))
 			return true;
 	}

@@ -82,6 +82,17 @@ static void tell_early(void)
 			"made by a constructor, before the tracer was ready");
 }
 
+void session_pause(uint64_t ns)
+{
+	if (!session.restricted) {
+		sys_sleep_ns(ns);
+		return;
+	}
+	uint64_t end_ns = clock_monotonic_ns() + ns;
+	while (clock_monotonic_ns() < end_ns)
+		;
+}
+
 void session_count_drop(enum drop_reason reason)
 {
 	if (session.spool)

@@ -75,6 +75,9 @@ void session_gate_closed(void);
 /* A child was forked before the library was ready: it cannot be traced. */
 void session_early_child(uint32_t pid);
 
+/* Waits. Under a system call filter there is nothing but to look at the clock again and again. */
+void session_pause(uint64_t ns);
+
 /* Events that reached no lane. */
 void session_count_drop(enum drop_reason reason);
 
