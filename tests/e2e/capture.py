@@ -551,6 +551,24 @@ def reading_while_it_grows():
     tap.ok(Report(path).check().status == 0, "and is sound in the end")
 
 
+def quickstart():
+    """It prints its summary and passes the status of the program on."""
+    place = folder()
+    os.mkdir(os.path.join(place, "scripts"))
+    shutil.copy(os.path.join(SRC, "scripts/quickstart"), os.path.join(place, "scripts/quickstart"))
+    with open(os.path.join(place, "scripts/setup"), "w", encoding="ascii") as file:
+        file.write("#!/bin/sh\n")
+    os.chmod(os.path.join(place, "scripts/setup"), 0o755)
+    with open(os.path.join(place, "Makefile"), "w", encoding="ascii") as file:
+        file.write("all:\n")
+    os.mkdir(os.path.join(place, "build"))
+    os.symlink(os.path.dirname(TRACE), os.path.join(place, "build/bin"))
+    os.symlink(os.path.dirname(os.path.dirname(LIBRARY)), os.path.join(place, "build/lib"))
+    for argv, status in ((["sh", "-c", "sleep 0.01; exit 3"], 3), (["true"], 0), (["/nonexistent/program"], 127)):
+        result = run([os.path.join(place, "scripts/quickstart"), *argv])
+        tap.ok(result.status == status and (b"verdict" in result.out) == (status != 127), f"quickstart with {' '.join(argv)}: {status}", result)
+
+
 if __name__ == "__main__":
     if not os.path.exists(LIBRARY):
         print(f"Bail out! no {LIBRARY}")
@@ -559,4 +577,4 @@ if __name__ == "__main__":
          threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, children_not_followed,
          names_of_reports, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, run_forwards_signals, run_waits_for_the_tree,
          delay_and_duration, run_options_reach_the_library, one_report_per_tree, nothing_left_in_shared_memory, tracing_inside_tracing,
-         library_cannot_be_fooled, library_folder_can_be_moved, shell_wrapper, reading_while_it_grows)
+         library_cannot_be_fooled, library_folder_can_be_moved, shell_wrapper, reading_while_it_grows, quickstart)
