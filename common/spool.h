@@ -186,6 +186,8 @@ enum child_verdict {
 	VERDICT_BY_OPTION,    /* LIBTRACE_FOLLOW=0 */
 	VERDICT_UNREACHABLE,  /* the library is not there for it (chroot, another directory); taken
 				 out */
+	VERDICT_ASAN,         /* AddressSanitizer's runtime would refuse to start behind us; taken
+				 out */
 	VERDICT_BAD_POINTER   /* never recorded: the call fails with EFAULT */
 };
 

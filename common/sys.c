@@ -147,11 +147,6 @@ int sys_gettid(void)
 	return (int)SYS0(SYS_gettid);
 }
 
-int sys_kill(int pid, int signal)
-{
-	return (int)SYS2(SYS_kill, pid, signal);
-}
-
 int sys_getuid(void)
 {
 	return (int)SYS0(SYS_getuid);

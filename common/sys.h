@@ -51,7 +51,6 @@ int sys_madvise(void *address, size_t bytes, int advice);
 int sys_getpid(void);
 int sys_getppid(void);
 int sys_gettid(void);
-int sys_kill(int pid, int signal);
 int sys_getuid(void);
 int sys_geteuid(void);
 /* Bytes a file may grow to (RLIMIT_FSIZE); UINT64_MAX without a limit. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -177,6 +178,27 @@ int tree_lock(const char *dir)
 		return error;
 	}
 	return fd;
+}
+
+/* The list is empty; the word is named as the one about to be put on it, which the kernel treats
+ * alike. The head lies in shared memory: an out-of-memory killer empties private memory first. */
+void tree_writer_holds(struct tree_control *control)
+{
+	static struct robust_list_head none;
+	struct robust_list_head *head = control ? &control->writer_robust : &none;
+	head->list.next = &head->list;
+	head->futex_offset = (long)offsetof(struct tree_control, writer_holder) -
+		(long)offsetof(struct tree_control, writer_robust);
+	head->list_op_pending = control ? &head->list : NULL;
+	bool known = SYS2(SYS_set_robust_list, head, sizeof(*head)) == 0;
+	if (control)
+		__atomic_store_n(&control->writer_holder, known ? (uint32_t)sys_gettid() : 0,
+			__ATOMIC_RELEASE);
+}
+
+bool tree_writer_died(const struct tree_control *control)
+{
+	return __atomic_load_n(&control->writer_holder, __ATOMIC_ACQUIRE) & FUTEX_OWNER_DIED;
 }
 
 void tree_note(struct tree_control *control, uint32_t pid, enum tree_note kind, const char *text)

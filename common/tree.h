@@ -12,11 +12,12 @@
 #ifndef COMMON_TREE_H
 #define COMMON_TREE_H
 
+#include <linux/futex.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #define TREE_MAGIC 0x31656572546c7254ull
-#define TREE_VERSION 1u
+#define TREE_VERSION 2u
 #define TREE_CONTROL_BYTES 16384u
 #define TREE_DIAGNOSTICS 32u
 #define TREE_WRITER_LOCK_FD 3 /* the locked control descriptor in a new writer */
@@ -62,11 +63,12 @@ struct tree_control {
 		duration_ns; /* 0 = from the start, to the end; the writer works `gate` */
 
 	/* Shared state; atomics. */
-	uint32_t gate;         /* 1 = calls are being recorded; every wrapper reads it */
-	uint32_t writer_state; /* enum writer_state */
-	int32_t writer_pid;
-	uint32_t sink_state; /* enum sink_state */
-	uint32_t wake;       /* futex: changed by a producer that wants the writer's attention */
+	uint32_t gate;          /* 1 = calls are being recorded; every wrapper reads it */
+	uint32_t writer_state;  /* enum writer_state */
+	uint32_t writer_holder; /* tree_writer_holds(): FUTEX_OWNER_DIED = that writer is dead */
+	struct robust_list_head writer_robust; /* read by the kernel at the writer's end */
+	uint32_t sink_state;                   /* enum sink_state */
+	uint32_t wake;     /* futex: changed by a producer that wants the writer's attention */
 	uint32_t sleeping; /* 1 = the writer is in a long sleep on `wake`; producers call futex only
 			      then */
 	uint32_t exit_requests; /* processes that wait for spool_header.drained; the writer drains
@@ -104,6 +106,17 @@ struct tree_control *tree_open(const char *dir, int *ret_error);
 /* Takes the writer's lock. Returns its descriptor, or -EWOULDBLOCK while a writer lives, or another
  * negative errno. */
 int tree_lock(const char *dir);
+
+/*
+ * The calling thread is the writer from now on: when it ends, by whatever it ends, the kernel notes
+ * that in the control page (a robust futex). NULL: it is no longer. Replaces the thread's robust
+ * list: it may not own a robust mutex.
+ */
+void tree_writer_holds(struct tree_control *control);
+
+/* Has the last writer ended without a word? True before its parent has noticed, and whatever pid
+ * namespace it was in. Any thread; no system call. */
+bool tree_writer_died(const struct tree_control *control);
 
 /* Adds a line to the diagnostics. Any thread or process of the tree. */
 void tree_note(struct tree_control *control, uint32_t pid, enum tree_note kind, const char *text);

@@ -21,44 +21,42 @@ static inline bool tries_first(void)
 		(thread_self.lane || thread_attach(&thread_self));
 }
 
-/* TRY: an expression that is true when the lock was taken, or failed for good, and stored that in
- * t_result. */
-#define LOCK_WRAPPER(name, TYPE, TRY, HOLDER)                                 \
-	WRAPPER(int, name, (TYPE * t_lock))                                   \
+/* The slow path of a lock: timed. */
+#define LOCK_LONG(name, TYPE, HOLDER)                                         \
+	static __attribute__((cold, noinline)) int name##_long(TYPE *t_lock)  \
 	{                                                                     \
 		struct call t_call;                                           \
-		int t_result;                                                 \
-		if (tries_first() && (TRY)) {                                 \
-			osrt_count(thread_self.lane, FN_##name, 0);           \
-			return t_result;                                      \
-		}                                                             \
 		uint32_t t_holder = (uint32_t)(HOLDER);                       \
 		if (!call_begin(&t_call, FN_##name))                          \
 			return REAL(name)(t_lock);                            \
-		t_result = REAL(name)(t_lock);                                \
+		int t_result = REAL(name)(t_lock);                            \
 		osrt_end(&t_call, FN_##name, with_holder(t_result, t_holder), \
 			osrt_object(FN_BITS(t_lock), 0));                     \
 		return t_result;                                              \
 	}
 
-static __attribute__((cold, noinline)) int mutex_lock_long(pthread_mutex_t *t_lock)
-{
-	struct call call;
-	uint64_t holder = (uint64_t)(uint32_t)t_lock->__data.__owner << 32;
-	if (!call_begin(&call, FN_pthread_mutex_lock))
-		return REAL(pthread_mutex_lock)(t_lock);
-	int result = REAL(pthread_mutex_lock)(t_lock);
-	osrt_end(&call, FN_pthread_mutex_lock, (uint32_t)result | holder,
-		osrt_object(FN_BITS(t_lock), 0));
-	return result;
-}
+/* TRY: an expression that is true when the lock was taken, or failed for good, and stored that in
+ * t_result. */
+#define LOCK_WRAPPER(name, TYPE, TRY, HOLDER)                       \
+	LOCK_LONG(name, TYPE, HOLDER)                               \
+	WRAPPER(int, name, (TYPE * t_lock))                         \
+	{                                                           \
+		int t_result;                                       \
+		if (tries_first() && (TRY)) {                       \
+			osrt_count(thread_self.lane, FN_##name, 0); \
+			return t_result;                            \
+		}                                                   \
+		return name##_long(t_lock);                         \
+	}
+
+LOCK_LONG(pthread_mutex_lock, pthread_mutex_t, t_lock->__data.__owner)
 
 static __attribute__((noinline)) int mutex_lock_timed(pthread_mutex_t *t_lock)
 {
 	uint64_t tick, object = FN_BITS(t_lock),
 		       holder = (uint64_t)(uint32_t)t_lock->__data.__owner << 32;
 	if (!osrt_fast_begin(&tick, FN_pthread_mutex_lock))
-		return mutex_lock_long(t_lock);
+		return pthread_mutex_lock_long(t_lock);
 	return (int)osrt_fast_end(tick, FN_pthread_mutex_lock, false,
 		(uint32_t)real.fn_pthread_mutex_lock(t_lock) | holder, object);
 }
@@ -67,7 +65,7 @@ static __attribute__((noinline)) int mutex_lock_timed(pthread_mutex_t *t_lock)
 static __attribute__((noinline)) int mutex_lock_tried(pthread_mutex_t *t_lock)
 {
 	if (__builtin_expect(!*session_gate, 0))
-		return mutex_lock_long(t_lock);
+		return pthread_mutex_lock_long(t_lock);
 	if (__builtin_expect(!thread_self.lane && !thread_attach(&thread_self), 0))
 		return REAL(pthread_mutex_lock)(t_lock);
 	int result = REAL(pthread_mutex_trylock)(t_lock);
@@ -89,21 +87,8 @@ LOCK_WRAPPER(pthread_rwlock_rdlock, pthread_rwlock_t,
 LOCK_WRAPPER(pthread_rwlock_wrlock, pthread_rwlock_t,
 	(t_result = REAL(pthread_rwlock_trywrlock)(t_lock)) != EBUSY, t_lock->__data.__cur_writer)
 
-WRAPPER(int, pthread_spin_lock, (pthread_spinlock_t * t_lock))
-{
-	struct call call;
-	int result;
-	if (tries_first() && (result = REAL(pthread_spin_trylock)(t_lock)) != EBUSY) {
-		osrt_count(thread_self.lane, FN_pthread_spin_lock, 0);
-		return result;
-	}
-	if (!call_begin(&call, FN_pthread_spin_lock))
-		return REAL(pthread_spin_lock)(t_lock);
-	result = REAL(pthread_spin_lock)(t_lock);
-	osrt_end(&call, FN_pthread_spin_lock, with_holder(result, 0),
-		osrt_object(FN_BITS(t_lock), 0));
-	return result;
-}
+LOCK_WRAPPER(pthread_spin_lock, pthread_spinlock_t,
+	(t_result = REAL(pthread_spin_trylock)(t_lock)) != EBUSY, 0)
 
 /* Where sem_wait would act on a pending cancellation, so must the attempt. */
 static bool semaphore_taken(sem_t *semaphore)

@@ -55,21 +55,29 @@ static long missing_function(void)
 
 static struct next_scope scope;
 
-static void *real_find(const struct real_name *row)
+/*
+ * The version is libc's: another library behind us that has the function (a sanitizer's runtime)
+ * has it without one, and dlvsym would pass it by. dlsym finds it, and of libc's the newest.
+ */
+static void *real_find_by_loader(const struct real_name *row)
 {
-	void *found = next_find(&scope, row->name, row->version);
-	if (!found && row->version)
-		found = dlvsym(RTLD_NEXT, row->name, row->version);
-	if (!found)
-		found = dlsym(RTLD_NEXT, row->name);
-	return found ? found : (void *)(uintptr_t)missing_function;
+	void *next = dlsym(RTLD_NEXT, row->name);
+	void *exact = row->version ? dlvsym(RTLD_NEXT, row->name, row->version) : NULL;
+	Dl_info next_info, exact_info;
+	if (!exact || next == exact || !dladdr(next, &next_info) || !dladdr(exact, &exact_info))
+		return next;
+	return next_info.dli_fbase == exact_info.dli_fbase ? exact : next;
 }
 
 void real_resolve(unsigned fn)
 {
 	const struct real_name *row = &real_names[fn - 1];
-	__atomic_store_n(
-		(void **)(void *)((char *)&real + row->offset), real_find(row), __ATOMIC_RELEASE);
+	void *found = next_find(&scope, row->name, row->version);
+	if (!found)
+		found = real_find_by_loader(row);
+	if (!found)
+		found = (void *)(uintptr_t)missing_function;
+	__atomic_store_n((void **)(void *)((char *)&real + row->offset), found, __ATOMIC_RELEASE);
 }
 
 void real_open(void)

@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include "inject/fn.h"
 
+#include <dlfcn.h>
+
 /* What the other folders need of libc, given by the edge: their objects call nothing that we
  * interpose. */
 int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
@@ -24,6 +26,24 @@ static void at_exit(int status, void *unused)
 	session_end(status);
 }
 
+/*
+ * libc's own: a sanitizer's takes our writer-to-be for a fork of the program and ignores the rest
+ * of the program's signals. Interposers have no version, which is how they are passed by here.
+ */
+#if defined(__x86_64__)
+#define CLONE_VERSION "GLIBC_2.2.5"
+#else
+#define CLONE_VERSION "GLIBC_2.17"
+#endif
+static void clone_find(void)
+{
+	void *found = dlvsym(RTLD_NEXT, "clone", CLONE_VERSION);
+	real_resolve(FN_clone);
+	launch_clone = real.fn_clone;
+	if (found)
+		*(void **)(void *)&launch_clone = found;
+}
+
 static bool begun;
 
 extern char **environ;
@@ -34,9 +54,8 @@ static void begin(int argc, char **argv, char **envp)
 	thread_enter(&thread_self);
 	real_open();
 	real_resolve(FN_pthread_mutex_lock); /* its short way does not ask */
-	real_resolve(FN_clone);
 	real_resolve(FN_syscall);
-	launch_clone = real.fn_clone;
+	clone_find();
 	syscall_real = real.fn_syscall;
 	thread_init();
 	session_start(argc, argv, envp);

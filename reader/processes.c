@@ -135,3 +135,12 @@ uint64_t process_dropped(const struct process *p)
 		sum += p->receipt->drops[i]->count;
 	return sum;
 }
+
+uint64_t processes_unended(const struct process_list *l)
+{
+	uint64_t count = 0;
+	for (size_t i = 0; i < l->count; i++)
+		count += !l->rows[i]->receipt &&
+			l->rows[i]->facts->traced != LIBTRACE__TRACED__TRACED_NO;
+	return count;
+}

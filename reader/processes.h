@@ -47,4 +47,7 @@ int process_list_add_receipt(struct process_list *l, const Libtrace__Receipt *re
 /* Events that the receipt or, without one, the gaps say are missing. */
 uint64_t process_dropped(const struct process *p);
 
+/* Traced processes without a receipt. */
+uint64_t processes_unended(const struct process_list *l);
+
 #endif

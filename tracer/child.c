@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "common/clock.h"
+#include "common/elf.h"
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/config.h"
@@ -55,7 +56,9 @@ static enum child_verdict examine_elf(int fd, const char *head, size_t length)
 		loader[got > 0 ? got : 0] = 0;
 		if (text_find(loader, "ld-musl"))
 			return VERDICT_MUSL;
-		return is_privileged(fd) ? VERDICT_SETUID : VERDICT_TRACED;
+		if (is_privileged(fd))
+			return VERDICT_SETUID;
+		return elf_has_asan_options(fd) ? VERDICT_ASAN : VERDICT_TRACED;
 	}
 	return VERDICT_STATIC;
 }
@@ -144,6 +147,9 @@ enum child_verdict child_examine(const char *path, char *const *envp)
 	if (!environment_is_readable(envp))
 		return VERDICT_BAD_POINTER;
 	enum child_verdict verdict = path ? examine_file(path) : VERDICT_UNREADABLE;
+	if (verdict == VERDICT_ASAN &&
+		elf_asan_decided(config_lookup((char **)(uintptr_t)envp, "ASAN_OPTIONS")))
+		verdict = VERDICT_TRACED;
 	if (verdict != VERDICT_TRACED)
 		return verdict;
 	const char *preload = config_lookup((char **)(uintptr_t)envp, "LD_PRELOAD");
@@ -155,7 +161,8 @@ enum child_verdict child_examine(const char *path, char *const *envp)
 bool child_needs_clean_environment(enum child_verdict verdict)
 {
 	return verdict == VERDICT_MUSL || verdict == VERDICT_OTHER_ARCH ||
-		verdict == VERDICT_BY_OPTION || verdict == VERDICT_UNREACHABLE;
+		verdict == VERDICT_BY_OPTION || verdict == VERDICT_UNREACHABLE ||
+		verdict == VERDICT_ASAN;
 }
 
 size_t child_preload_bytes(char *const *envp)

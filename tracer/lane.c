@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "tracer/lane.h"
 
-#include <errno.h>
 #include <sys/mman.h>
 
 #include "common/clock.h"
@@ -77,19 +76,7 @@ static bool writer_helps(void)
 	struct tree_control *control = session.control;
 	return __atomic_load_n(&control->writer_state, __ATOMIC_ACQUIRE) == WRITER_RUNNING &&
 		__atomic_load_n(&control->sink_state, __ATOMIC_ACQUIRE) == SINK_OK &&
-		(session.restricted || sys_kill(control->writer_pid, 0) != -ESRCH);
-}
-
-/* Under a system call filter there is nothing but to look again and again. */
-static void wait_slice(void)
-{
-	if (!session.restricted) {
-		sys_sleep_ns(WAIT_SLICE_NS);
-		return;
-	}
-	uint64_t end_ns = clock_monotonic_ns() + WAIT_SLICE_NS;
-	while (clock_monotonic_ns() < end_ns)
-		;
+		!tree_writer_died(control);
 }
 
 static bool chunk_wait(struct thread *t, uint64_t n)
@@ -99,7 +86,7 @@ static bool chunk_wait(struct thread *t, uint64_t n)
 	uint64_t waited = 0;
 	for (; waited < WAIT_MAX_NS && writer_helps(); waited += WAIT_SLICE_NS) {
 		wake_writer();
-		wait_slice();
+		session_pause(WAIT_SLICE_NS);
 		if (chunk_ready(t->lane, n))
 			return true;
 	}

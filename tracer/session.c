@@ -2,7 +2,6 @@
 #include "tracer/session.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <sys/auxv.h>
@@ -83,6 +82,17 @@ static void tell_early(void)
 			"made by a constructor, before the tracer was ready");
 }
 
+void session_pause(uint64_t ns)
+{
+	if (!session.restricted) {
+		sys_sleep_ns(ns);
+		return;
+	}
+	uint64_t end_ns = clock_monotonic_ns() + ns;
+	while (clock_monotonic_ns() < end_ns)
+		;
+}
+
 void session_count_drop(enum drop_reason reason)
 {
 	if (session.spool)
@@ -125,8 +135,8 @@ static void start_writer(int lock_fd)
 	char program[sizeof(session.home) + 32];
 	text_append(program, sizeof(program),
 		text_append(program, sizeof(program), 0, session.home), "/libtrace-writer");
-	int error = launch_writer(program, session.tree, lock_fd);
-	if (error < 0)
+	session.writer_missing = launch_writer(program, session.tree, lock_fd) < 0;
+	if (session.writer_missing)
 		note(TREE_NOTE_LINE,
 			"the writer could not be started: events wait in the spool for 'trace "
 			"recover'");
@@ -507,7 +517,8 @@ static void wait_until_drained(void)
 			return;
 		uint32_t state = __atomic_load_n(&control->writer_state, __ATOMIC_ACQUIRE);
 		if (state == WRITER_FAILED || state == WRITER_FINISHED ||
-			(control->writer_pid && sys_kill(control->writer_pid, 0) == -ESRCH))
+			tree_writer_died(control) ||
+			(state == WRITER_NONE && session.writer_missing))
 			return;
 		sys_futex_wait(&spool->drained, 0, WAIT_SLICE_NS);
 	}

@@ -29,7 +29,8 @@ struct session {
 	char exe[1024];                       /* for a forked child's spool */
 	char arguments[SPOOL_TEXT_BYTES / 2]; /* argv, each with its NUL: programs change theirs */
 	uint32_t arguments_bytes, arguments_truncated;
-	bool is_root;    /* this process made the tree */
+	bool is_root;        /* this process made the tree */
+	bool writer_missing; /* this process could not start one */
 	bool restricted; /* a system call filter is in force: make no call the program might not be
 			    allowed */
 	char output[1024]; /* copies of what config points to */
@@ -76,6 +77,9 @@ void session_gate_closed(void);
 
 /* A child was forked before the library was ready: it cannot be traced. */
 void session_early_child(uint32_t pid);
+
+/* Waits. Under a system call filter there is nothing but to look at the clock again and again. */
+void session_pause(uint64_t ns);
 
 /* Events that reached no lane. */
 void session_count_drop(enum drop_reason reason);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include "common/clock.h"
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/session.h"
@@ -18,26 +19,53 @@
 
 static char *first;                  /* the first SPOOL_FIRST_BYTES */
 static char *segments[SEGMENTS_MAX]; /* SPOOL_SEGMENT_BYTES each */
-#define LOCK_TRIES 2000u             /* a growth takes a quarter of a millisecond */
+#define LOCK_YIELDS 100u             /* a growth takes a quarter of a millisecond */
+#define LOCK_SLEEP_NS 50000u         /* then its holder is off the processor: on a busy machine */
+#define LOCK_WAIT_NS 1000000000u     /* may be long */
 static uint32_t lock; /* tid of its holder; held for a few instructions, or one growth; its holder
 			 is `busy`, so no handler of its thread wants it */
+static uint32_t given_up; /* the holder that was waited for in vain: not so long again */
 
-/*
- * False when it cannot be had: its holder may have left the tracer by siglongjmp from a handler.
- * The same thread coming again proves that.
- */
+static bool thread_is_dead(uint32_t tid)
+{
+	return !session.restricted && SYS3(SYS_tgkill, session.pid, tid, 0) == -ESRCH;
+}
+
+/* Is the lock ours now? The same thread coming again, or one that has ended, has left the tracer in
+ * between (siglongjmp from a handler, cancellation): what it had begun is done again. */
+static bool lock_try(uint32_t tid, bool look, uint32_t *ret_holder)
+{
+	*ret_holder = 0;
+	if (__atomic_compare_exchange_n(
+		    &lock, ret_holder, tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) ||
+		*ret_holder == tid)
+		return true;
+	return look && thread_is_dead(*ret_holder) &&
+		__atomic_compare_exchange_n(
+			&lock, ret_holder, tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* False when it cannot be had: its holder has left it and done nothing since. */
 static bool lock_take(uint32_t tid)
 {
-	for (uint32_t i = 0; i < LOCK_TRIES; i++) {
-		uint32_t holder = 0;
-		if (__atomic_compare_exchange_n(
-			    &lock, &holder, tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) ||
-			holder == tid)
-			return true;
-		if (!session.restricted)
-			SYS0(SYS_sched_yield);
+	uint64_t end_ns = 0;
+	uint32_t holder;
+	for (uint32_t i = 0; !lock_try(tid, i >= LOCK_YIELDS, &holder); i++) {
+		if (i < LOCK_YIELDS) {
+			if (!session.restricted)
+				SYS0(SYS_sched_yield);
+			continue;
+		}
+		uint64_t now_ns = clock_monotonic_ns();
+		end_ns = end_ns ? end_ns : now_ns + LOCK_WAIT_NS;
+		if (holder == __atomic_load_n(&given_up, __ATOMIC_RELAXED) || now_ns >= end_ns) {
+			__atomic_store_n(&given_up, holder, __ATOMIC_RELAXED);
+			return false;
+		}
+		session_pause(LOCK_SLEEP_NS);
 	}
-	return false;
+	__atomic_store_n(&given_up, 0, __ATOMIC_RELAXED);
+	return true;
 }
 
 static void lock_give(void)

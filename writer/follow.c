@@ -317,7 +317,7 @@ static int give_up(struct writer *w)
 static void start(struct follow *f, struct writer *w)
 {
 	*f = (struct follow){.w = w, .started_ns = clock_monotonic_ns()};
-	__atomic_store_n(&w->control->writer_pid, getpid(), __ATOMIC_RELAXED);
+	tree_writer_holds(w->control);
 	__atomic_store_n(&w->control->sink_state, SINK_OK, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->control->writer_state, WRITER_RUNNING, __ATOMIC_RELEASE);
 	spools_guard(&w->spools);

@@ -46,6 +46,7 @@ void writer_release(struct writer *w)
 	free(w->known);
 	free(w->adopted_lanes);
 	free(w->adopted_processes);
+	tree_writer_holds(NULL);
 	if (w->control)
 		munmap(w->control, TREE_CONTROL_BYTES);
 	if (w->control_fd >= 0)

@@ -118,11 +118,8 @@ static void check_problem(void *user, uint64_t offset, const char *cause)
 	problem(k, offset, cause);
 }
 
-static int verdict(struct check *k, const struct contents *c)
+static void check_receipts(struct check *k, const struct contents *c)
 {
-	const struct walk_tally *t = &c->tally;
-	if (t->blocks > t->foreign_blocks && !c->session)
-		problem(k, 0, "no session entry");
 	for (size_t i = 0; i < c->processes.count; i++) {
 		const struct process *p = c->processes.rows[i];
 		uint64_t rows = 0;
@@ -137,6 +134,27 @@ static int verdict(struct check *k, const struct contents *c)
 			problem(k, 0, text);
 		}
 	}
+}
+
+/* Is it sound as far as it goes, and nobody writes the rest? */
+static bool is_cut_off(const struct check *k, const struct contents *c)
+{
+	uint64_t unended = k->r.report.unfinished ? 0 : processes_unended(&c->processes);
+	if (unended)
+		cli_error("'%s': incomplete: %" PRIu64
+			  " processes without a receipt: the writer did "
+			  "not finish, try 'trace recover'",
+			k->r.path, unended);
+	return unended != 0;
+}
+
+static int verdict(struct check *k, const struct contents *c)
+{
+	const struct walk_tally *t = &c->tally;
+	if (t->blocks > t->foreign_blocks && !c->session)
+		problem(k, 0, "no session entry");
+	check_receipts(k, c);
+	bool cut_off = is_cut_off(k, c);
 	if (t->torn_bytes)
 		cli_error("'%s': torn tail: the last block is cut off (%" PRIu64
 			  " bytes) at offset %" PRIu64,
@@ -150,17 +168,18 @@ static int verdict(struct check *k, const struct contents *c)
 			c->events_total,
 			k->r.problems           ? "damaged"
 				: t->torn_bytes ? "torn tail"
+				: cut_off       ? "incomplete"
 						: "sound");
-	return k->r.problems || t->torn_bytes ? STATUS_DAMAGED : STATUS_OK;
+	return k->r.problems || t->torn_bytes || cut_off ? STATUS_DAMAGED : STATUS_OK;
 }
 
-int command_check(const struct options *o)
+static int check_file(const struct options *o, const char *file, void *unused)
 {
 	struct check k = {0};
 	struct contents c;
 	const struct contents_visitor visitor = {&k, check_block, check_batch, check_problem};
-	const char *file = option_file(o);
-	if (!file || cli_open(&k.r, file, o->value[OPT_check_no_wait]))
+	(void)unused;
+	if (cli_open(&k.r, file, o->value[OPT_check_no_wait]))
 		return STATUS_FAILED;
 	contents_init(&c);
 	k.contents = &c;
@@ -174,4 +193,9 @@ int command_check(const struct options *o)
 	contents_release(&c);
 	cli_close(&k.r);
 	return status ? status : written;
+}
+
+int command_check(const struct options *o)
+{
+	return option_files(o, check_file, NULL);
 }

@@ -2,9 +2,11 @@
 #include "reader/cli/events.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <string.h>
 
 #include "common/spool.h"
+#include "reader/cli/cli.h"
 #include "reader/cli/print.h"
 
 static const struct {
@@ -171,10 +173,38 @@ static void visit_problem(void *user, uint64_t offset, const char *cause)
 		l->visitor->problem(l->visitor->user, offset, cause);
 }
 
+static bool has_process(const struct contents *c, uint32_t pid)
+{
+	for (size_t i = 0; i < c->processes.count; i++)
+		if (c->processes.rows[i]->facts->pid == pid)
+			return true;
+	return false;
+}
+
+static bool has_string(const struct contents *c, const char *pattern)
+{
+	for (uint32_t id = 1; id < c->strings.capacity; id++) {
+		struct string_ref ref = string_table_get(&c->strings, id);
+		if (ref.bytes && !fnmatch(pattern, ref.text, 0))
+			return true;
+	}
+	return false;
+}
+
+/* Nothing was printed: what was asked for may be a slip. */
+static void tell_unknown(const struct contents *c, const struct cursor_filter *filter)
+{
+	if (filter->pid && !has_process(c, filter->pid))
+		cli_note("the report has no process %u", filter->pid);
+	if (filter->name && !has_string(c, filter->name))
+		cli_note("the report has no function '%s'", filter->name);
+}
+
 static int print_all(
 	FILE *out, struct listing *l, struct contents *c, bool json, uint64_t origin_ns)
 {
 	struct event_row row;
+	bool any = false;
 	int error;
 	cursor_start(&l->cursor);
 	while ((error = cursor_next(&l->cursor, &row)) > 0) {
@@ -184,7 +214,10 @@ static int print_all(
 			print_text_line(out, c, &row, origin_ns);
 		if (ferror_unlocked(out))
 			return -EPIPE;
+		any = true;
 	}
+	if (!any && !error)
+		tell_unknown(c, &l->cursor.filter);
 	return error;
 }
 

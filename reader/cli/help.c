@@ -185,7 +185,9 @@ static void help_completion(FILE *out)
 {
 	fputs("# bash completion of trace; made by `trace help --completion bash`\n_trace()\n{\n"
 	      "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} "
-	      "words=\n\tCOMPREPLY=()\n"
+	      "words= i\n\tCOMPREPLY=()\n"
+	      "\tfor ((i = 2; i < COMP_CWORD; i++)); do [ \"${COMP_WORDS[i]}\" != -- ] || return; "
+	      "done\n"
 	      "\tif [ \"$COMP_CWORD\" = 1 ]; then\n\t\tCOMPREPLY=($(compgen -W '--help --version",
 		out);
 	for (uint32_t i = 0; i < COMMANDS; i++)

@@ -50,7 +50,7 @@ void info_verdict(const struct info *i, char *ret_text, size_t bytes)
 	verdict_file(i, ret_text, bytes);
 	if (i->dropped)
 		verdict_add(ret_text, bytes, "%" PRIu64 " events dropped", i->dropped);
-	if (i->unended)
+	if (i->unended && !i->r.report.unfinished)
 		verdict_add(ret_text, bytes,
 			"%" PRIu64 " processes without a receipt: the writer did not finish, "
 			"try 'trace recover'",
@@ -167,8 +167,8 @@ static void sum_up(struct info *i)
 		i->dropped += process_dropped(p);
 		i->untraced += p->facts->traced == LIBTRACE__TRACED__TRACED_NO;
 		i->partly += p->facts->traced == LIBTRACE__TRACED__TRACED_PARTLY;
-		i->unended += !p->receipt && p->facts->traced != LIBTRACE__TRACED__TRACED_NO;
 	}
+	i->unended = processes_unended(&i->c.processes);
 }
 
 int info_gather(struct info *i, const char *file, bool no_wait)
@@ -193,12 +193,13 @@ void info_release(struct info *i)
 	cli_close(&i->r);
 }
 
-int command_info(const struct options *o)
+static int info_file(const struct options *o, const char *file, void *count)
 {
 	struct info i = {0};
-	const char *file = option_file(o);
-	if (!file || info_gather(&i, file, o->value[OPT_info_no_wait]))
+	if (info_gather(&i, file, o->value[OPT_info_no_wait]))
 		return STATUS_FAILED;
+	if ((*(int *)count)++ && !o->value[OPT_info_json])
+		putchar('\n');
 	if (o->value[OPT_info_json])
 		info_print_json(stdout, &i);
 	else
@@ -208,4 +209,10 @@ int command_info(const struct options *o)
 		status = STATUS_DAMAGED;
 	info_release(&i);
 	return status;
+}
+
+int command_info(const struct options *o)
+{
+	int count = 0;
+	return option_files(o, info_file, &count);
 }

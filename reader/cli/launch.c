@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/elf.h"
 #include "common/pattern.h"
 #include "common/text.h"
 #include "reader/cli/cli.h"
@@ -135,6 +136,22 @@ static void environment_add(const char *list)
 	free(copy);
 }
 
+/* A program that tells AddressSanitizer its own defaults: then only the variable lets us in. */
+static void environment_asan(const char *program)
+{
+	const char *before = getenv("ASAN_OPTIONS");
+	int fd = strchr(program, '/') ? open(program, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+	char *value = NULL;
+	if (fd < 0)
+		return;
+	if (elf_has_asan_options(fd) && !elf_asan_decided(before) &&
+		asprintf(&value, "%s%sverify_asan_link_order=0", before ? before : "",
+			before && *before ? ":" : "") >= 0)
+		setenv("ASAN_OPTIONS", value, 1);
+	free(value);
+	close(fd);
+}
+
 static void environment_fill(const struct launch *l)
 {
 	const struct options *o = l->options;
@@ -148,6 +165,7 @@ static void environment_fill(const struct launch *l)
 	if (o->value[OPT_run_env_var])
 		environment_add(o->value[OPT_run_env_var]);
 	environment_preload(l);
+	environment_asan(l->program[0]);
 }
 
 static void child_restore(const struct launch *l)

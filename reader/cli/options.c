@@ -132,6 +132,19 @@ bool option_is(const struct options *o, enum option_id id, const char *value)
 	return o->value[id] && !strcmp(o->value[id], value);
 }
 
+int option_files(const struct options *o, int (*one)(const struct options *, const char *, void *),
+	void *user)
+{
+	int worst = 0;
+	if (!o->argc)
+		return option_file(o) ? 0 : STATUS_FAILED;
+	for (int i = 0; i < o->argc; i++) {
+		int status = one(o, o->argv[i], user);
+		worst = status > worst ? status : worst;
+	}
+	return worst;
+}
+
 const char *option_file(const struct options *o)
 {
 	if (o->argc == 1)

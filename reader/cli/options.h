@@ -53,4 +53,8 @@ bool option_is(const struct options *o, enum option_id id, const char *value);
 /* The one argument FILE, or NULL after a message. */
 const char *option_file(const struct options *o);
 
+/* Calls `one` for every argument FILE, `user` passed on. Returns the worst exit status. */
+int option_files(const struct options *o, int (*one)(const struct options *, const char *, void *),
+	void *user);
+
 #endif

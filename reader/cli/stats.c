@@ -180,6 +180,21 @@ static bool list_is_known(const char *list)
 	}
 }
 
+/* osrt_sum, as nsys has it, knows the recorded calls only. */
+static void tell_short_calls(const struct osrt_totals *totals)
+{
+	uint64_t recorded = 0, summed = 0;
+	for (uint32_t i = 0; i < totals->count; i++) {
+		recorded += totals->functions[i]->calls.count;
+		summed += totals->functions[i]->summary_count;
+	}
+	if (summed > recorded)
+		cli_note("%" PRIu64
+			 " calls below the threshold are not in osrt_sum: '-r osrt_totals' "
+			 "has them",
+			summed);
+}
+
 int stats_print(const char *file, const char *list, const char *format, bool no_wait, FILE *out,
 	const char *out_name)
 {
@@ -197,6 +212,8 @@ int stats_print(const char *file, const char *list, const char *format, bool no_
 		error = print_reports(list, &totals, file, format_named(format), out);
 	if (!error && c.tally.blocks == c.tally.foreign_blocks && c.tally.blocks)
 		cli_note("'%s' holds no OS runtime events: it was not written by libtrace", file);
+	if (!error && !strcmp(list, "osrt_sum"))
+		tell_short_calls(&totals);
 	int status = error ? cli_failed(&r, error) : cli_finish(out, out_name);
 	if (!status && r.problems)
 		status = STATUS_DAMAGED;
@@ -206,11 +223,29 @@ int stats_print(const char *file, const char *list, const char *format, bool no_
 	return status;
 }
 
+struct output {
+	FILE *out;
+	const char *name;
+	int files;
+};
+
+static int stats_file(const struct options *o, const char *file, void *user)
+{
+	struct output *output = user;
+	const char *list = o->value[OPT_stats_report] ? o->value[OPT_stats_report] : "osrt_sum",
+		   *format = o->value[OPT_stats_format];
+	if (output->files++ && format_named(format) != TABLE_ALIGNED)
+		fputc('\n', output->out);
+	if (o->argc > 1 && format_named(format) != TABLE_ALIGNED)
+		fprintf(output->out, "%s\n", file);
+	return stats_print(
+		file, list, format, o->value[OPT_stats_no_wait], output->out, output->name);
+}
+
 int command_stats(const struct options *o)
 {
-	const char *file = option_file(o), *name = o->value[OPT_stats_output];
-	const char *list = o->value[OPT_stats_report] ? o->value[OPT_stats_report] : "osrt_sum";
-	if (!file || !list_is_known(list))
+	const char *name = o->value[OPT_stats_output], *list = o->value[OPT_stats_report];
+	if (list && !list_is_known(list))
 		return STATUS_FAILED;
 	bool to_stdout = !name || !strcmp(name, "-");
 	FILE *out = to_stdout ? stdout : fopen(name, "we");
@@ -219,8 +254,8 @@ int command_stats(const struct options *o)
 		return STATUS_FAILED;
 	}
 	name = to_stdout ? "standard output" : name;
-	int status = stats_print(
-		file, list, o->value[OPT_stats_format], o->value[OPT_stats_no_wait], out, name);
+	struct output output = {out, name, 0};
+	int status = option_files(o, stats_file, &output);
 	if (!to_stdout && fclose(out) && status < STATUS_FAILED) {
 		cli_error("cannot write '%s': %s", name, strerror(errno));
 		status = STATUS_FAILED;

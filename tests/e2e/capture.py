@@ -545,10 +545,81 @@ def reading_while_it_grows():
     time.sleep(0.5)
     result = trace("check", "--no-wait", path)
     tap.ok(result.status == 0, "a report that is being written can be checked", f"{result}")
-    tap.ok(trace("info", "--no-wait", path).status == 0, "and read")
+    result = trace("info", "--no-wait", path)
+    tap.ok(result.status == 0 and b"still being written" in result.out and b"did not finish" not in result.out, "and read: it says so", result)
+    cut = shutil.copy(path, os.path.join(place, "cut.rep"))
     process.wait()
     wait_spool_gone(spool)
     tap.ok(Report(path).check().status == 0, "and is sound in the end")
+    for command in ("check", "info"):
+        result = trace(command, cut)
+        tap.ok(result.status == (command == "check") and b"did not finish" in result.out + result.err, f"trace {command} of a report that nobody finishes says so", result)
+
+
+# ---- the commands ----
+
+def several_files():
+    """check, info and stats take several files; the status is the worst."""
+    place = folder()
+    for name in ("a", "b"):
+        run_here(name, place, ("sh", "-c", "sleep 0.01"))
+    with open(os.path.join(place, "b.rep"), "rb") as file:
+        whole = file.read()
+    with open(os.path.join(place, "torn.rep"), "wb") as file:
+        file.write(whole[:-10])
+    for command in ("check", "info", "stats"):
+        result = trace(command, "a.rep", "b.rep", cwd=place)
+        tap.ok(result.status == 0 and result.out.count(b"a.rep") >= 1 and result.out.count(b"b.rep") >= 1, f"trace {command} of two files", result)
+        result = trace(command, "a.rep", "missing.rep", "b.rep", cwd=place)
+        tap.ok(result.status == 2 and b"missing.rep" in result.err and b"b.rep" in result.out, f"trace {command}: a file that is not there stops no other", result)
+    result = trace("check", "torn.rep", "a.rep", cwd=place)
+    tap.ok(result.status == 1 and b"a.rep" in result.out, "trace check: one damaged, one sound: 1", result)
+    result = trace("stats", "--format", "csv", "a.rep", "b.rep", cwd=place)
+    tap.ok(result.out.startswith(b"a.rep\n") and b"\n\nb.rep\n" in result.out, "trace stats --format csv: a heading for each", result)
+    tap.ok(trace("check").status == 2, "no file: 2")
+
+
+def hints():
+    """What a user may not know, in one line on standard error."""
+    place = folder()
+    run_here("r", place, (app("small_stack"),), more=("--osrt-threshold", "1000000000"))
+    result = trace("stats", "r.rep", cwd=place)
+    tap.ok(result.status == 0 and b"osrt_totals" in result.err, "stats: the short calls are elsewhere", result)
+    tap.ok(b"osrt_totals" not in trace("stats", "-r", "osrt_totals", "r.rep", cwd=place).err, "unless they were asked for")
+    run_here("r", place, (app("small_stack"),), more=("--osrt-threshold", "0", "-f", "true"))
+    tap.ok(not trace("stats", "r.rep", cwd=place).err, "or there are few")
+    for arguments, wanted in ((("--process", "4194303"), b"4194303"), (("--name", "no_such_*"), b"no_such_*"), (("--name", "pread"), b""), (("--name", "pread", "--kind", "gap"), b"")):
+        result = trace("dump", *arguments, "r.rep", cwd=place)
+        tap.ok(result.status == 0 and (wanted in result.err if wanted else not result.err), f"dump {' '.join(arguments)}: {'not there, it says' if wanted else 'nothing to say'}", result.err)
+
+
+def completion():
+    script = trace("help", "--completion", "bash").out.decode() + """
+complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _trace; echo "${COMPREPLY[*]}"; }
+complete_words trace run --out
+complete_words trace run -- --out
+complete_words trace run -o x -- prog --out
+"""
+    result = run(["bash", "-c", script])
+    tap.ok(result.out == b"--output\n\n\n", "completion: the options of trace, none behind --", result)
+
+
+def quickstart():
+    """It prints its summary and passes the status of the program on."""
+    place = folder()
+    os.mkdir(os.path.join(place, "scripts"))
+    shutil.copy(os.path.join(SRC, "scripts/quickstart"), os.path.join(place, "scripts/quickstart"))
+    with open(os.path.join(place, "scripts/setup"), "w", encoding="ascii") as file:
+        file.write("#!/bin/sh\n")
+    os.chmod(os.path.join(place, "scripts/setup"), 0o755)
+    with open(os.path.join(place, "Makefile"), "w", encoding="ascii") as file:
+        file.write("all:\n")
+    os.mkdir(os.path.join(place, "build"))
+    os.symlink(os.path.dirname(TRACE), os.path.join(place, "build/bin"))
+    os.symlink(os.path.dirname(os.path.dirname(LIBRARY)), os.path.join(place, "build/lib"))
+    for argv, status in ((["sh", "-c", "sleep 0.01; exit 3"], 3), (["true"], 0), (["/nonexistent/program"], 127)):
+        result = run([os.path.join(place, "scripts/quickstart"), *argv])
+        tap.ok(result.status == status and (b"verdict" in result.out) == (status != 127), f"quickstart with {' '.join(argv)}: {status}", result)
 
 
 if __name__ == "__main__":
@@ -559,4 +630,5 @@ if __name__ == "__main__":
          threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, children_not_followed,
          names_of_reports, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, run_forwards_signals, run_waits_for_the_tree,
          delay_and_duration, run_options_reach_the_library, one_report_per_tree, nothing_left_in_shared_memory, tracing_inside_tracing,
-         library_cannot_be_fooled, library_folder_can_be_moved, shell_wrapper, reading_while_it_grows)
+         library_cannot_be_fooled, library_folder_can_be_moved, shell_wrapper, reading_while_it_grows,
+         several_files, hints, completion, quickstart)

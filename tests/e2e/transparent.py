@@ -88,6 +88,12 @@ def allocator_cases():
                 yield Case(f"{allocator.split('.')[0]} {order}: {name}", argv, preload=preload, needs=() if library else (allocator,))
 
 
+def interposer_cases():
+    """A library behind us gets the calls that it would get without us."""
+    for order, preload in (("before us", [app("libcount_cond.so"), "@"]), ("after us", ["@", app("libcount_cond.so")])):
+        yield Case(f"interposer {order}: sanitized", [app("sanitized")], preload=preload)
+
+
 def files_of(base, ignore):
     """Path, mode and content of everything a program left behind."""
     found = {}
@@ -195,7 +201,7 @@ def run_case(case):
 
 def main():
     cases = [case_of_file(name) for name in sorted(os.listdir(PROGRAMS)) if os.path.splitext(name)[1] in INTERPRETERS]
-    cases += [*app_cases(), *allocator_cases()]
+    cases += [*app_cases(), *allocator_cases(), *interposer_cases()]
     words = sys.argv[1:]
     if not os.path.exists(LIBRARY):
         print(f"Bail out! no {LIBRARY}")

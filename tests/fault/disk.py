@@ -107,7 +107,7 @@ def judge(name, path, calls, must_exist=True, whole=False):
         return
     info = trace("info", path)
     tap.ok(info.status == 0, f"{name}: the report opens", info.err)
-    if check.status == 0:
+    if check.status == 0 or b"did not finish" in check.err:
         stated(name, report, calls)
 
 

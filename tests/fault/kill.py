@@ -7,15 +7,17 @@ exactly. Variants: the writer alive; no writer and `trace recover` afterwards; t
 KILLS (60; 300 under TORTURE) moments are shared out; SEED repeats a run.
 """
 import collections
+import ctypes
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
-from lib import BUILD, Books, HANG_S, Report, TORTURE, app, folder, leftovers, main, receipts_agree, session_members, spool_folder, state_of, tap, trace, traced_env, wait_spool_gone, wait_until  # noqa: E402
+from lib import BUILD, Books, HANG_S, LIBRARY, Report, TORTURE, app, folder, leftovers, main, receipts_agree, session_members, spool_folder, state_of, tap, trace, traced_env, wait_spool_gone, wait_until  # noqa: E402
 
 KILLS = int(os.environ.get("KILLS", 300 if TORTURE else 60))
 SEED = int(os.environ.get("SEED", time.time_ns() % 1000000))
@@ -217,6 +219,34 @@ def both_killed():
         repeated(f"program and writer killed, {threads} threads, trace recover", times, lambda t=threads: both_killed_once(t))
 
 
+def adopt_orphans():
+    """Makes this script the parent of writers: it reaps none."""
+    return ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0  # PR_SET_CHILD_SUBREAPER
+
+
+def writer_killed_unreaped():
+    """A dead writer that nobody has reaped is dead: the program does not wait for it at its end."""
+    if not adopt_orphans():
+        tap.skip("dead writer not reaped", "no subreaper")
+        return
+    for threads, mode in ((1, "return"), (4, "_exit")):
+        victim = Victim(threads, mode, 120, LIBTRACE_EXIT_WAIT=HANG_S * 2000)
+        wrong = "no writer" if not victim.at_work() or not wait_until(victim.writer, 10) else None
+        if not wrong:
+            os.kill(victim.writer(), signal.SIGKILL)
+            wrong = victim.end() or victim.recover() or victim.judge()
+        tap.ok(not wrong, f"dead writer not reaped, {threads} threads, {mode}: the program ends without it", wrong)
+
+
+def writer_missing():
+    """The library alone, without the writer beside it: the program does not wait for one."""
+    home = folder()
+    library = shutil.copy(LIBRARY, home)
+    victim = Victim(1, "return", 20, preload=(library,), LIBTRACE_EXIT_WAIT=HANG_S * 2000)
+    wrong = victim.end() or victim.recover() or victim.judge()
+    tap.ok(not wrong, "no writer beside the library: the program ends, trace recover makes the report", wrong)
+
+
 def writer_frozen():
     """A writer that does not run delays the program by its bounded waits only; when it runs again the report is finished."""
     for threads, mode in ((1, "return"), (4, "_exit"), (4, "exec")):
@@ -303,4 +333,4 @@ def exact_when_it_ends_well():
 
 if __name__ == "__main__":
     print(f"# seed {SEED}")
-    main(exact_when_it_ends_well, killed_from_outside, ended_from_inside, without_writer, writer_killed, writer_killed_in_a_tree, writer_frozen, small_memory, spool_on_disk, both_killed, recovery_killed)
+    main(exact_when_it_ends_well, killed_from_outside, ended_from_inside, without_writer, writer_killed, writer_killed_unreaped, writer_missing, writer_killed_in_a_tree, writer_frozen, small_memory, spool_on_disk, both_killed, recovery_killed)

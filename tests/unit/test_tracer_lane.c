@@ -6,9 +6,14 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/sys.h"
@@ -142,6 +147,55 @@ static void full_ring_drops_and_tells(void)
 		(unsigned long long)(gap->a & 0xffffffffffff));
 }
 
+static long sleeps;
+
+static bool count_sleeps(long number, const long argument[6], long *ret_result)
+{
+	(void)argument;
+	(void)ret_result;
+	sleeps += number == SYS_nanosleep;
+	return false;
+}
+
+static long sleeps_with_full_ring(struct tree_control *shared)
+{
+	spool_make(SPOOL_FIRST_BYTES);
+	session.control = shared;
+	osrt_threshold[1] = 0;
+	sleeps = 0;
+	sys_override = count_sleeps;
+	for (uint64_t i = 0; i < 3000; i++)
+		put_call(i);
+	sys_override = NULL;
+	return sleeps;
+}
+
+/* Its parent, this test, does not take note of its end. */
+static void dead_writer_is_not_waited_for(void)
+{
+	struct tree_control *shared = mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	siginfo_t info;
+	pid_t writer = fork();
+	if (writer == 0) {
+		tree_writer_holds(shared);
+		__atomic_store_n(&shared->writer_state, WRITER_RUNNING, __ATOMIC_RELEASE);
+		for (;;)
+			pause();
+	}
+	while (!__atomic_load_n(&shared->writer_state, __ATOMIC_ACQUIRE))
+		sched_yield();
+	check(!tree_writer_died(shared) && sleeps_with_full_ring(shared) > 0,
+		"a full ring waits for a writer that lives: %ld times", sleeps);
+	kill(writer, SIGKILL);
+	waitid(P_PID, (id_t)writer, &info, WEXITED | WNOWAIT);
+	check(tree_writer_died(shared) && sleeps_with_full_ring(shared) == 0,
+		"and not for a dead one that nobody has reaped: %ld times", sleeps);
+	waitpid(writer, NULL, 0);
+	session.control = &control;
+	munmap(shared, TREE_CONTROL_BYTES);
+}
+
 static void below_threshold_is_summed(void)
 {
 	spool_make(64u << 20);
@@ -213,6 +267,87 @@ static void lanes_are_used_again(void)
 		"300 threads one after the other need one lane: %u", session.spool->lane_count);
 }
 
+/* ---- a thread that is held up, or lost, while it makes the spool grow ---- */
+
+enum fate { HELD_UP, ENDS, JUMPS_OUT };
+static enum fate fate;
+static jmp_buf out;
+static __thread bool is_victim;
+static uint32_t victim_inside, victim_may_end, other_done, other_sleeps;
+
+static bool befall(long number, const long argument[6], long *ret_result)
+{
+	(void)argument;
+	(void)ret_result;
+	if (!is_victim)
+		__atomic_add_fetch(&other_sleeps, number == SYS_nanosleep, __ATOMIC_RELAXED);
+	if (!is_victim || number != SYS_fallocate)
+		return false;
+	__atomic_store_n(&victim_inside, 1, __ATOMIC_RELEASE);
+	if (fate == ENDS)
+		pthread_exit(NULL);
+	if (fate == JUMPS_OUT)
+		longjmp(out, 1);
+	while (__atomic_load_n(&other_sleeps, __ATOMIC_ACQUIRE) < 5 &&
+		!__atomic_load_n(&other_done, __ATOMIC_ACQUIRE))
+		usleep(100);
+	return false;
+}
+
+static void *victim(void *unused)
+{
+	void *place;
+	memset(&thread_self, 0, sizeof(thread_self));
+	is_victim = true;
+	if (!setjmp(out))
+		spool_file_take(CHUNK_BYTES, &place);
+	while (fate == JUMPS_OUT && !__atomic_load_n(&victim_may_end, __ATOMIC_ACQUIRE))
+		usleep(100);
+	return unused;
+}
+
+/* Returns whether another thread got memory while the first one has the lock; ret_again: and then
+ * once more. */
+static bool taken_while(enum fate what, bool *ret_again)
+{
+	pthread_t thread;
+	void *place;
+	uint32_t sleeps_once;
+	spool_make(64u << 20);
+	while (session.spool->next_offset + CHUNK_BYTES <= session.spool->size_bytes)
+		spool_file_take(CHUNK_BYTES, &place);
+	fate = what;
+	victim_inside = victim_may_end = other_done = other_sleeps = 0;
+	sys_override = befall;
+	if (pthread_create(&thread, NULL, victim, NULL))
+		return false;
+	while (!__atomic_load_n(&victim_inside, __ATOMIC_ACQUIRE))
+		usleep(100);
+	if (what == ENDS)
+		pthread_join(thread, NULL);
+	bool taken = spool_file_take(CHUNK_BYTES, &place) != 0;
+	__atomic_store_n(&other_done, 1, __ATOMIC_RELEASE);
+	sleeps_once = other_sleeps;
+	*ret_again = spool_file_take(CHUNK_BYTES, &place) != 0 || other_sleeps > sleeps_once;
+	__atomic_store_n(&victim_may_end, 1, __ATOMIC_RELEASE);
+	if (what != ENDS)
+		pthread_join(thread, NULL);
+	sys_override = NULL;
+	return taken;
+}
+
+static void growth_waits_for_its_turn(void)
+{
+	bool again, taken = taken_while(HELD_UP, &again);
+	check(taken && again, "a thread off the processor is waited for");
+	taken = taken_while(ENDS, &again);
+	check(taken && again && !other_sleeps, "one that has ended is not: %u sleeps",
+		other_sleeps);
+	taken = taken_while(JUMPS_OUT, &again);
+	check(!taken && other_sleeps && !again,
+		"one that left by longjmp is waited for once, not twice: %u sleeps", other_sleeps);
+}
+
 static inline __attribute__((always_inline)) uint64_t stack_pointer(void)
 {
 	return (uint64_t)(uintptr_t)__builtin_frame_address(0);
@@ -275,10 +410,12 @@ int main(void)
 	records_keep_their_order();
 	chunks_are_used_again();
 	full_ring_drops_and_tells();
+	dead_writer_is_not_waited_for();
 	below_threshold_is_summed();
 	handler_inside_the_tracer_loses_nothing();
 	handler_that_jumps_out_costs_nothing_later();
 	lanes_are_used_again();
+	growth_waits_for_its_turn();
 	abandoned_calls_are_found();
 	failing_system_calls_do_no_harm();
 	char command[128];

@@ -1,0 +1,130 @@
+#define _GNU_SOURCE
+#include "common/elf.h"
+
+#include <elf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/sys.h"
+#include "common/text.h"
+
+#define SEGMENTS 16u /* programs have about 13 */
+#define ENTRIES 32u  /* of the dynamic section, at a time */
+#define PIECE 1024u  /* of the string table */
+#define STRINGS_MAX (UINT64_C(64) << 20)
+
+static const char wanted[] = "__asan_default_options";
+
+struct image {
+	int fd;
+	uint32_t count;
+	Elf64_Phdr segment[SEGMENTS];
+};
+
+struct strings {
+	uint64_t offset, bytes; /* of the dynamic string table in the file */
+	uint64_t first_needed;  /* name of the first library, within the table */
+	bool needs;
+};
+
+static bool image_read(struct image *image)
+{
+	Elf64_Ehdr elf;
+	if (sys_pread(image->fd, &elf, sizeof(elf), 0) != sizeof(elf) ||
+		elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_phentsize != sizeof(Elf64_Phdr))
+		return false;
+	image->count = elf.e_phnum < SEGMENTS ? elf.e_phnum : SEGMENTS;
+	size_t bytes = image->count * sizeof(Elf64_Phdr);
+	return sys_pread(image->fd, image->segment, bytes, elf.e_phoff) == (long)bytes;
+}
+
+/* Where the file has what is loaded at `address`; 0 = nowhere. */
+static uint64_t file_offset(const struct image *image, uint64_t address)
+{
+	for (uint32_t i = 0; i < image->count; i++) {
+		const Elf64_Phdr *s = &image->segment[i];
+		if (s->p_type == PT_LOAD && address - s->p_vaddr < s->p_filesz)
+			return address - s->p_vaddr + s->p_offset;
+	}
+	return 0;
+}
+
+/* One entry of the dynamic section. False = the last one. */
+static bool entry_take(const struct image *image, const Elf64_Dyn *entry, struct strings *strings)
+{
+	if (entry->d_tag == DT_NEEDED && !strings->needs) {
+		strings->needs = true;
+		strings->first_needed = entry->d_un.d_val;
+	}
+	if (entry->d_tag == DT_STRTAB)
+		strings->offset = file_offset(image, entry->d_un.d_ptr);
+	if (entry->d_tag == DT_STRSZ)
+		strings->bytes = entry->d_un.d_val;
+	return entry->d_tag != DT_NULL;
+}
+
+static void dynamic_read(
+	const struct image *image, const Elf64_Phdr *dynamic, struct strings *strings)
+{
+	Elf64_Dyn entries[ENTRIES];
+	for (uint64_t at = 0; at + sizeof(entries[0]) <= dynamic->p_filesz; at += sizeof(entries)) {
+		long got = sys_pread(image->fd, entries, sizeof(entries), dynamic->p_offset + at);
+		if (got < (long)sizeof(entries[0]))
+			return;
+		for (size_t i = 0; i < (size_t)got / sizeof(entries[0]); i++)
+			if (!entry_take(image, &entries[i], strings))
+				return;
+	}
+}
+
+/* The runtime insists on being the first library. */
+static bool begins_with_asan(const struct image *image, const struct strings *strings)
+{
+	char name[32];
+	if (!strings->needs || !strings->offset)
+		return false;
+	long got = sys_pread(
+		image->fd, name, sizeof(name) - 1, strings->offset + strings->first_needed);
+	name[got > 0 ? got : 0] = 0;
+	return text_begins(name, "libasan.so") || text_begins(name, "libclang_rt.asan");
+}
+
+static bool piece_has_wanted(const char *piece, size_t bytes)
+{
+	for (size_t i = 0; i + sizeof(wanted) <= bytes; i++)
+		if (text_begins(piece + i, wanted) && !piece[i + sizeof(wanted) - 1])
+			return true;
+	return false;
+}
+
+static bool strings_have_wanted(const struct image *image, const struct strings *strings)
+{
+	char piece[PIECE + 1];
+	uint64_t bytes = strings->bytes < STRINGS_MAX ? strings->bytes : STRINGS_MAX;
+	for (uint64_t at = 0; at < bytes; at += PIECE - sizeof(wanted)) {
+		long got = sys_pread(image->fd, piece, PIECE, strings->offset + at);
+		if (got <= 0)
+			return false;
+		piece[got] = 0;
+		if (piece_has_wanted(piece, (size_t)got))
+			return true;
+	}
+	return false;
+}
+
+bool elf_has_asan_options(int fd)
+{
+	struct image image = {.fd = fd};
+	struct strings strings = {0};
+	if (!image_read(&image))
+		return false;
+	for (uint32_t i = 0; i < image.count; i++)
+		if (image.segment[i].p_type == PT_DYNAMIC)
+			dynamic_read(&image, &image.segment[i], &strings);
+	return begins_with_asan(&image, &strings) && strings_have_wanted(&image, &strings);
+}
+
+bool elf_asan_decided(const char *asan_options)
+{
+	return asan_options && text_find(asan_options, "verify_asan_link_order");
+}
