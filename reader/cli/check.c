@@ -155,22 +155,23 @@ static int verdict(struct check *k, const struct contents *c)
 		problem(k, 0, "no session entry");
 	check_receipts(k, c);
 	bool cut_off = is_cut_off(k, c);
-	if (t->torn_bytes)
+	uint64_t torn = k->r.report.unfinished ? 0 : t->torn_bytes; /* else it is being written */
+	if (torn)
 		cli_error("'%s': torn tail: the last block is cut off (%" PRIu64
 			  " bytes) at offset %" PRIu64,
-			k->r.path, t->torn_bytes, k->r.report.source.size - t->torn_bytes);
-	if (t->foreign_blocks == t->blocks && !k->r.problems && !t->torn_bytes)
+			k->r.path, torn, k->r.report.source.size - torn);
+	if (t->foreign_blocks == t->blocks && !k->r.problems && !torn)
 		printf("%s: %" PRIu64 " blocks, %" PRIu64 " results, %" PRIu64
 		       " sources; no data of libtrace: checked for its container only\n",
 			k->r.path, t->blocks, t->results, t->sources);
 	else
 		printf("%s: %" PRIu64 " blocks, %" PRIu64 " events: %s\n", k->r.path, t->blocks,
 			c->events_total,
-			k->r.problems           ? "damaged"
-				: t->torn_bytes ? "torn tail"
-				: cut_off       ? "incomplete"
-						: "sound");
-	return k->r.problems || t->torn_bytes || cut_off ? STATUS_DAMAGED : STATUS_OK;
+			k->r.problems     ? "damaged"
+				: torn    ? "torn tail"
+				: cut_off ? "incomplete"
+					  : "sound");
+	return k->r.problems || torn || cut_off ? STATUS_DAMAGED : STATUS_OK;
 }
 
 static int check_file(const struct options *o, const char *file, void *unused)
