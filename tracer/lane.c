@@ -208,6 +208,10 @@ bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64
 	if (bytes > LANE_PAYLOAD_MAX)
 		bytes = LANE_PAYLOAD_MAX;
 	unsigned slots = 1 + (unsigned)((bytes + RECORD_BYTES - 1) / RECORD_BYTES);
+	if (t->busy > 1) { /* a handler interrupted the tracer, which may be about to write there */
+		t->lane->dropped[DROP_NESTED]++;
+		return false;
+	}
 	struct record *r = lane_room(t, slots);
 	if (!r)
 		return false;

@@ -455,11 +455,11 @@ FORKED_TEXT void session_child_handler(void)
 	struct thread *t = &thread_self;
 	if (t->fork_state == FORK_LAZY)
 		t->fork_state = FORK_CHILD;
-	else if (t->fork_state == FORK_EAGER)
-		session_child();
+	if (t->fork_state == FORK_CHILD || session.state == SESSION_OFF)
+		return;
 	/* None: a handler before ours has called something, or a fork that we did not see. */
-	else if (t->fork_state == FORK_NONE && session.state != SESSION_OFF &&
-		(session.restricted || (uint32_t)sys_getpid() != session.pid))
+	if (t->fork_state == FORK_EAGER || session.restricted ||
+		(uint32_t)sys_getpid() != session.pid)
 		session_child();
 }
 

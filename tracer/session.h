@@ -50,9 +50,10 @@ void session_start(int argc, char **argv, char **envp);
 void session_child(void);
 
 /*
- * Around a fork that runs atfork handlers. Most children exec or end at once, so the handler touches
- * nothing but the thread's own state (each page it wrote would be copied), and session_child()
- * waits for the child's first call. Not so where other threads of the child could come first.
+ * Around a fork that runs atfork handlers. Most children exec or end at once, so the handler
+ * touches nothing but the thread's own state (each page it wrote would be copied), and
+ * session_child() waits for the child's first call. Not so where other threads of the child could
+ * come first.
  */
 #define FORKED_TEXT __attribute__((section(".text.hot.forked"))) /* pages a new child touches */
 void session_before_fork(void);

@@ -1,0 +1,35 @@
+/*
+ * segment.h - a stretch of records of one chunk on its way into batches: between drain.c, which
+ * walks it, and calls.c, which does what most of it is. One thread.
+ */
+#ifndef WRITER_SEGMENT_H
+#define WRITER_SEGMENT_H
+
+#include "writer/writer.h"
+
+#define MASK_48 ((UINT64_C(1) << 48) - 1)
+
+struct segment {
+	struct writer *w;
+	struct spool *spool;
+	struct lane_view *view;
+	const struct record *records; /* of the chunk */
+	uint32_t at, end;             /* slots */
+	uint32_t run;                 /* slot at which the present owner's run began */
+	uint32_t overhead;            /* slots of the run that are no events */
+	uint32_t callchain;           /* of the call that comes next; 0 = none */
+	uint32_t callchain_method;
+	bool monotonic;
+	uint64_t least_tick, most_tick, latest_tick;
+};
+
+static inline struct tally *segment_tally(struct segment *s)
+{
+	return s->view->owner ? &s->view->guest : &s->view->own;
+}
+
+/* Calls as far as they follow each other, into the rows of `b`: s->at moves on. `functions` is
+ * fn_count(). */
+void calls_put(struct segment *s, struct batch *b, uint32_t functions);
+
+#endif
