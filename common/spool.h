@@ -39,6 +39,7 @@
 #define RECORD_BYTES 32u
 #define CHUNK_BYTES \
 	65536u /* 2048 records: a chunk switch costs about 40 ns, spread over them it is nothing */
+#define CHUNK_FIRST_BYTES 16384u /* of the first chunk, at first: enough for most threads */
 #define SPOOL_HEADER_BYTES 20480u
 #define SPOOL_FIRST_BYTES                  \
 	(SPOOL_HEADER_BYTES + LANE_BYTES + \
@@ -229,6 +230,8 @@ struct lane {
 	struct open_call open_stack[OPEN_CALLS];
 	uint32_t nested_count; /* records in nested[], moved into the lane at the next call */
 	uint32_t has_sums;     /* 1 = some sum is not 0 */
+	uint32_t partial; /* 1 = of chunk number 0 only CHUNK_FIRST_BYTES are reserved yet */
+	uint32_t pad;
 	uint64_t dropped[DROP_REASONS]; /* ever, in this lane */
 	uint64_t gap_first_tick, gap_last_tick,
 		gap_count; /* open gap: becomes a REC_GAP when there is room again */

@@ -243,7 +243,7 @@ __attribute__((visibility("hidden"))) long syscall_traced(
 		session_end((int)a);
 	bool restricted = session.restricted;
 	if (number == SYS_seccomp && (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
-		session.restricted = true;
+		session_restrict();
 	if (number == SYS_execve || number == SYS_execveat)
 		session_exec();
 	bool begun = call_begin(&call, FN_syscall);
@@ -274,7 +274,7 @@ __attribute__((visibility("hidden"))) long syscall_forked(long result)
 static void before_prctl(int option, unsigned long value)
 {
 	if (option == PR_SET_SECCOMP)
-		session.restricted = true;
+		session_restrict();
 	if ((option == PR_SET_SECCOMP && value == SECCOMP_MODE_STRICT) ||
 		(option == PR_SET_TSC && value == PR_TSC_SIGSEGV))
 		session_off("the program forbids itself to read the time stamp counter");

@@ -1,18 +1,12 @@
 #define _GNU_SOURCE
 #include "tracer/lane.h"
 
-#include <sys/mman.h>
-
 #include "common/clock.h"
 #include "common/schema/functions.h"
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/session.h"
 #include "tracer/spool_file.h"
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 #define CLOCK_POINT_TICKS (UINT64_C(1) << 21) /* about a millisecond: a point costs 0.2 us */
 #define WAIT_SLICE_NS 50000u   /* between two looks whether the writer has made room */
@@ -59,13 +53,10 @@ static bool chunk_ready(struct lane *lane, uint64_t n)
 	if (lane->chunk_count == LANE_CHUNKS_MAX)
 		return false;
 	void *place;
-	uint64_t offset = spool_file_take(CHUNK_BYTES, &place);
+	uint64_t offset = spool_file_take(CHUNK_BYTES, n ? CHUNK_BYTES : CHUNK_FIRST_BYTES, &place);
 	if (!offset)
 		return false;
-	/* All pages at once costs 4 us; one by one they would put a 0.5 us step into every 128th
-	 * event. */
-	if (n && !session.restricted)
-		sys_madvise(place, CHUNK_BYTES, MADV_POPULATE_WRITE);
+	lane->partial = n == 0;
 	lane->chunk[n % LANE_CHUNKS_MAX] = offset;
 	lane->chunk_count++;
 	return true;
@@ -94,7 +85,20 @@ static bool chunk_wait(struct thread *t, uint64_t n)
 	return false;
 }
 
-/* The next chunk becomes current. */
+/* As far as the chunk at `start` may be written from `position` on; 0 = no room for the rest. */
+static uint64_t chunk_limit(struct lane *lane, char *start, uint64_t position)
+{
+	if (!lane->partial || position >= CHUNK_BYTES)
+		return CHUNK_BYTES;
+	if (position < CHUNK_FIRST_BYTES)
+		return CHUNK_FIRST_BYTES;
+	if (!spool_file_reserve(start + CHUNK_FIRST_BYTES, CHUNK_BYTES - CHUNK_FIRST_BYTES))
+		return 0;
+	lane->partial = 0;
+	return CHUNK_BYTES;
+}
+
+/* The next chunk becomes current, or the rest of the first. */
 static bool chunk_next(struct thread *t)
 {
 	struct lane *lane = t->lane;
@@ -109,8 +113,11 @@ static bool chunk_next(struct thread *t)
 			return false;
 	}
 	char *start = spool_file_at(lane->chunk[n % LANE_CHUNKS_MAX]);
+	uint64_t limit = chunk_limit(lane, start, position);
+	if (!limit)
+		return false;
 	t->cur = (struct record *)(void *)(start + position % CHUNK_BYTES);
-	t->chunk_end = (struct record *)(void *)(start + CHUNK_BYTES);
+	t->chunk_end = (struct record *)(void *)(start + limit);
 	t->bias = n * CHUNK_BYTES - (uint64_t)(uintptr_t)start;
 	t->end = t->chunk_end;
 	if (begin - session.spool->last.tick > CLOCK_POINT_TICKS)
@@ -140,11 +147,32 @@ static bool chunk_has(const struct thread *t, unsigned slots)
 	return t->chunk_end && t->cur + slots <= t->chunk_end;
 }
 
+static bool is_partial(const struct thread *t)
+{
+	return t->lane->partial && position_of(t) < CHUNK_BYTES;
+}
+
+/* The rest of a chunk that is reserved in part. */
+static bool rest_make(struct thread *t)
+{
+	char *start = spool_file_at(t->lane->chunk[0]);
+	if (!chunk_limit(t->lane, start, CHUNK_FIRST_BYTES))
+		return false;
+	t->end = t->chunk_end = (struct record *)(void *)(start + CHUNK_BYTES);
+	return true;
+}
+
 /* Room in one chunk; the rest of a chunk that is too short is filled up. */
 static bool room_make(struct thread *t, unsigned slots)
 {
 	while (!chunk_has(t, slots)) {
-		if (t->chunk_end && t->cur < t->chunk_end) {
+		bool begun = t->chunk_end && t->cur < t->chunk_end;
+		if (begun && is_partial(t)) {
+			if (!rest_make(t))
+				return false;
+			continue;
+		}
+		if (begun) {
 			unsigned left = (unsigned)(t->chunk_end - t->cur);
 			*t->cur = (struct record){.tick = 1, .word = REC_PAD};
 			lane_publish(t, left);

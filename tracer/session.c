@@ -93,6 +93,18 @@ void session_pause(uint64_t ns)
 		;
 }
 
+void session_restrict(void)
+{
+	struct thread *t = &thread_self;
+	if (!session.restricted && *session_gate && !t->vfork_pid &&
+		(t->lane || thread_attach(t))) {
+		thread_enter(t);
+		spool_file_stock_up();
+		thread_leave(t);
+	}
+	session.restricted = true;
+}
+
 void session_count_drop(enum drop_reason reason)
 {
 	if (session.spool)

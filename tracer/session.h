@@ -70,6 +70,10 @@ void session_end(int status);
 void session_exec(void);
 void session_exec_failed(void);
 
+/* A system call filter is about to come into force: what will not be possible behind it is done
+ * now. */
+void session_restrict(void);
+
 /* Switches tracing off in this process and says why in the spool and the tree. */
 void session_off(const char *reason);
 

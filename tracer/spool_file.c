@@ -17,9 +17,10 @@
 
 #define SEGMENTS_MAX 1024u /* 1 GiB of spool: LIBTRACE_MEMORY is capped there */
 
+static uint64_t reserved_end;        /* of the file: what lies before it is reserved */
 static char *first;                  /* the first SPOOL_FIRST_BYTES */
 static char *segments[SEGMENTS_MAX]; /* SPOOL_SEGMENT_BYTES each */
-#define LOCK_YIELDS 100u             /* a growth takes a quarter of a millisecond */
+#define LOCK_YIELDS 100u             /* a growth takes some ten microseconds */
 #define LOCK_SLEEP_NS 50000u         /* then its holder is off the processor: on a busy machine */
 #define LOCK_WAIT_NS 1000000000u     /* may be long */
 static uint32_t lock; /* tid of its holder; held for a few instructions, or one growth; its holder
@@ -73,18 +74,32 @@ static void lock_give(void)
 	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 }
 
-/* Reserves and maps [offset, offset + bytes) of the file. A growth past RLIMIT_FSIZE would raise
- * SIGXFSZ in the program: not tried. */
-static char *segment_map(int fd, uint64_t offset, uint64_t bytes, int *ret_error)
+/*
+ * Reserves the pages of [place, place + bytes), so that none of them is a SIGBUS later. Also maps
+ * them: one by one they would put a 0.5 us step into every 128th event.
+ */
+static int populate(char *place, uint64_t bytes)
 {
+	return sys_madvise(place, bytes, MADV_POPULATE_WRITE);
+}
+
+/* Linux 5.14 and later; an unknown advice is refused before the length is looked at. */
+static bool kernel_populates(void)
+{
+	return populate(NULL, 0) == 0;
+}
+
+/* Reserves and maps [offset, offset + bytes) of the file; of it only `now` bytes at once where
+ * pages can be reserved one by one. A growth past RLIMIT_FSIZE would raise SIGXFSZ in the program:
+ * not tried. */
+static char *segment_map(int fd, uint64_t offset, uint64_t bytes, uint64_t now, int *ret_error)
+{
+	bool later = kernel_populates();
 	if (offset + bytes > sys_file_limit()) {
 		*ret_error = -EFBIG;
 		return NULL;
 	}
-	int error = sys_fallocate(fd, 0, offset, bytes);
-	bool sparse = error == -EOPNOTSUPP || error == -ENOSYS;
-	if (sparse)
-		error = sys_ftruncate(fd, offset + bytes);
+	int error = later ? sys_ftruncate(fd, offset + bytes) : sys_fallocate(fd, 0, offset, bytes);
 	if (error < 0) {
 		*ret_error = error;
 		return NULL;
@@ -94,11 +109,12 @@ static char *segment_map(int fd, uint64_t offset, uint64_t bytes, int *ret_error
 	/* After mlockall(MCL_FUTURE) it would count against what the program may lock. */
 	if (map)
 		SYS2(SYS_munlock, map, bytes);
-	if (map && sparse && (error = sys_madvise(map, bytes, MADV_POPULATE_WRITE)) < 0) {
+	if (map && later && now && (error = populate(map, now)) < 0) {
 		sys_munmap(map, bytes);
 		*ret_error = error;
 		return NULL;
 	}
+	reserved_end = offset + (later ? now : bytes);
 	return map;
 }
 
@@ -116,7 +132,7 @@ struct spool_header *spool_file_create(const char *path, int *ret_error)
 		*ret_error = fd;
 		return NULL;
 	}
-	first = segment_map(fd, 0, SPOOL_FIRST_BYTES, ret_error);
+	first = segment_map(fd, 0, SPOOL_FIRST_BYTES, SPOOL_HEADER_BYTES, ret_error);
 	sys_close(fd);
 	if (!first)
 		sys_unlink(name);
@@ -153,7 +169,7 @@ static bool grow(struct spool_header *header)
 	if (fd < 0)
 		return false;
 	int error;
-	segments[index] = segment_map(fd, header->size_bytes, SPOOL_SEGMENT_BYTES, &error);
+	segments[index] = segment_map(fd, header->size_bytes, SPOOL_SEGMENT_BYTES, 0, &error);
 	sys_close(fd);
 	if (!segments[index])
 		return false;
@@ -170,7 +186,12 @@ static uint64_t segment_end(uint64_t offset)
 	return offset + SPOOL_SEGMENT_BYTES - (offset - SPOOL_FIRST_BYTES) % SPOOL_SEGMENT_BYTES;
 }
 
-uint64_t spool_file_take(uint64_t bytes, void **ret_place)
+bool spool_file_reserve(void *place, uint64_t bytes)
+{
+	return !session.restricted && populate(place, bytes) == 0;
+}
+
+uint64_t spool_file_take(uint64_t bytes, uint64_t now, void **ret_place)
 {
 	struct spool_header *header = session.spool;
 	if (!lock_take(thread_self.tid ? thread_self.tid : (uint32_t)sys_gettid()))
@@ -178,14 +199,47 @@ uint64_t spool_file_take(uint64_t bytes, void **ret_place)
 	uint64_t offset = header->next_offset;
 	if (offset + bytes > segment_end(offset))
 		offset = segment_end(offset);
-	if (offset + bytes > header->size_bytes && !grow(header)) {
-		lock_give();
-		return 0;
+	bool taken = offset + bytes <= header->size_bytes || grow(header);
+	if (taken && offset + now > reserved_end)
+		taken = spool_file_reserve(spool_file_at(offset), now);
+	if (taken) {
+		__atomic_store_n(&header->next_offset, offset + bytes, __ATOMIC_RELEASE);
+		*ret_place = spool_file_at(offset);
 	}
-	__atomic_store_n(&header->next_offset, offset + bytes, __ATOMIC_RELEASE);
 	lock_give();
-	*ret_place = spool_file_at(offset);
-	return offset;
+	return taken ? offset : 0;
+}
+
+/* Lanes whose first chunk is reserved in part: wholly, now. */
+static void lanes_reserve(struct spool_header *header)
+{
+	for (uint32_t i = 0; i < header->lane_count; i++) {
+		uint64_t offset = __atomic_load_n(&header->lane_offset[i], __ATOMIC_ACQUIRE);
+		struct lane *lane = offset ? spool_file_at(offset) : NULL;
+		if (lane && lane->partial && lane->chunk_count &&
+			spool_file_reserve(spool_file_at(lane->chunk[0]), CHUNK_BYTES))
+			lane->partial = 0;
+	}
+}
+
+void spool_file_stock_up(void)
+{
+	struct spool_header *header = session.spool;
+	if (session.restricted ||
+		!lock_take(thread_self.tid ? thread_self.tid : (uint32_t)sys_gettid()))
+		return;
+	lanes_reserve(header);
+	if (header->size_bytes - header->next_offset < SPOOL_SEGMENT_BYTES / 2)
+		grow(header);
+	uint64_t begin = header->next_offset;
+	for (uint64_t end; begin < header->size_bytes; begin = end) {
+		end = segment_end(begin);
+		if (begin >= reserved_end && !spool_file_reserve(spool_file_at(begin), end - begin))
+			break;
+	}
+	if (begin > reserved_end)
+		reserved_end = begin;
+	lock_give();
 }
 
 void spool_file_forget(void)

@@ -2,12 +2,14 @@
  * spool_file.h - the producer's side of a spool's file: creation, growth, and space for lanes and
  * chunks.
  *
- * No descriptor stays open: growth opens the file again. Space is reserved (fallocate) before it is
- * mapped, so a full tmpfs is an error here and not a SIGBUS later. All with thread.busy set;
- * async-signal-safe; no allocation from any heap.
+ * No descriptor stays open: growth opens the file again. Space is reserved before it is used, page
+ * by page where the kernel can, so a full tmpfs is an error here and not a SIGBUS later. All with
+ * thread.busy set; async-signal-safe; no allocation from any heap.
  */
 #ifndef TRACER_SPOOL_FILE_H
 #define TRACER_SPOOL_FILE_H
+
+#include <stdbool.h>
 
 #include "common/spool.h"
 
@@ -21,9 +23,17 @@ struct spool_header *spool_file_create(const char *path, int *ret_error);
 /* The header is complete: the file gets its name. */
 int spool_file_publish(const char *path);
 
-/* Offset of `bytes` (a lane or a chunk) of fresh space, 0 when there is none within the limit.
- * *ret_place is where it is mapped. */
-uint64_t spool_file_take(uint64_t bytes, void **ret_place);
+/* Offset of `bytes` (a lane or a chunk) of fresh space, 0 when there is none within the limit. The
+ * first `now` bytes are reserved, the rest by spool_file_reserve(). *ret_place is where it is
+ * mapped. */
+uint64_t spool_file_take(uint64_t bytes, uint64_t now, void **ret_place);
+
+/* Reserves a part of what has been taken, for good. False when there is no room. */
+bool spool_file_reserve(void *place, uint64_t bytes);
+
+/* Before a system call filter comes into force, behind which nothing can be reserved: half a
+ * megabyte more, and all of what lanes hold. */
+void spool_file_stock_up(void);
 
 /* Where `offset`, handed out earlier, is mapped. */
 void *spool_file_at(uint64_t offset);

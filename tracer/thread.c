@@ -79,7 +79,7 @@ static struct lane *lane_make(void)
 	if (__atomic_load_n(&spool->lane_count, __ATOMIC_RELAXED) >= SPOOL_LANES_MAX)
 		return NULL;
 	void *place;
-	uint64_t offset = spool_file_take(LANE_BYTES, &place);
+	uint64_t offset = spool_file_take(LANE_BYTES, LANE_BYTES, &place);
 	if (!offset)
 		return NULL;
 	struct lane *lane = place;

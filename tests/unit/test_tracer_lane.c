@@ -281,7 +281,7 @@ static bool befall(long number, const long argument[6], long *ret_result)
 	(void)ret_result;
 	if (!is_victim)
 		__atomic_add_fetch(&other_sleeps, number == SYS_nanosleep, __ATOMIC_RELAXED);
-	if (!is_victim || number != SYS_fallocate)
+	if (!is_victim || number != SYS_ftruncate)
 		return false;
 	__atomic_store_n(&victim_inside, 1, __ATOMIC_RELEASE);
 	if (fate == ENDS)
@@ -300,7 +300,7 @@ static void *victim(void *unused)
 	memset(&thread_self, 0, sizeof(thread_self));
 	is_victim = true;
 	if (!setjmp(out))
-		spool_file_take(CHUNK_BYTES, &place);
+		spool_file_take(CHUNK_BYTES, CHUNK_BYTES, &place);
 	while (fate == JUMPS_OUT && !__atomic_load_n(&victim_may_end, __ATOMIC_ACQUIRE))
 		usleep(100);
 	return unused;
@@ -315,7 +315,7 @@ static bool taken_while(enum fate what, bool *ret_again)
 	uint32_t sleeps_once;
 	spool_make(64u << 20);
 	while (session.spool->next_offset + CHUNK_BYTES <= session.spool->size_bytes)
-		spool_file_take(CHUNK_BYTES, &place);
+		spool_file_take(CHUNK_BYTES, CHUNK_BYTES, &place);
 	fate = what;
 	victim_inside = victim_may_end = other_done = other_sleeps = 0;
 	sys_override = befall;
@@ -325,10 +325,10 @@ static bool taken_while(enum fate what, bool *ret_again)
 		usleep(100);
 	if (what == ENDS)
 		pthread_join(thread, NULL);
-	bool taken = spool_file_take(CHUNK_BYTES, &place) != 0;
+	bool taken = spool_file_take(CHUNK_BYTES, CHUNK_BYTES, &place) != 0;
 	__atomic_store_n(&other_done, 1, __ATOMIC_RELEASE);
 	sleeps_once = other_sleeps;
-	*ret_again = spool_file_take(CHUNK_BYTES, &place) != 0 || other_sleeps > sleeps_once;
+	*ret_again = spool_file_take(CHUNK_BYTES, CHUNK_BYTES, &place) != 0 || other_sleeps > sleeps_once;
 	__atomic_store_n(&victim_may_end, 1, __ATOMIC_RELEASE);
 	if (what != ENDS)
 		pthread_join(thread, NULL);
