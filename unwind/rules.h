@@ -1,0 +1,86 @@
+/*
+ * rules.h - how to get from a frame to its caller, one cached word per instruction address.
+ *
+ * The cache is process-wide. An entry is one 64-bit word, so it is read and replaced whole without
+ * a lock. What the call frame information says is looked up at the first use of an address.
+ * x86-64 only.
+ */
+#ifndef UNWIND_RULES_H
+#define UNWIND_RULES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unwind/cfi.h"
+
+/*
+ * A rule in the lower 29 bits of an entry: bp << 19 | cfa << 3 | kind. CFA = rsp or rbp + 8 * cfa;
+ * the caller's rbp lies at CFA - 8 * bp, or is unchanged when bp is 0.
+ */
+enum rule_kind {
+	RULE_NONE = 0, /* an empty entry */
+	RULE_SP,
+	RULE_BP,
+	RULE_OTHER,  /* rule_other() has it in full; cfa is its number */
+	RULE_END,    /* outermost frame */
+	RULE_SIGNAL, /* return path of a signal handler */
+	RULE_NO_FDE, /* nothing is known about this address */
+	RULE_UNKNOWN /* more than a rule can say */
+};
+
+#define RULE_KIND(rule) ((rule)&7u)
+#define RULE_CFA_BYTES(rule) ((rule) >> 3 << 3 & 0x7fff8u)
+#define RULE_BP_BYTES(rule) ((rule) >> 19 << 3)
+#define RULE_FRAME_POINTER ((uint32_t)RULE_BP | 2u << 3 | 2u << 19) /* push rbp; mov rsp, rbp */
+
+#define RULES_SETS_BITS 13
+#define RULES_WAYS 8u /* a set is one line of the processor's cache */
+#define RULES_PAYLOAD_BITS 29
+#define RULES_ADDRESS_BITS 48
+#define RULES_TAG_BITS (RULES_ADDRESS_BITS - RULES_SETS_BITS)
+
+extern uint64_t rules_cache[1u << RULES_SETS_BITS][RULES_WAYS]
+	__attribute__((visibility("hidden")));
+
+/*
+ * Multiplication by an odd number permutes the 48-bit addresses: the upper bits choose the set, the
+ * lower ones tell the addresses of a set apart, and nothing is lost.
+ */
+static inline uint64_t rules_hash(uint64_t address)
+{
+	return address * 0x9e3779b97f4bull & ((1ull << RULES_ADDRESS_BITS) - 1);
+}
+
+/* Looks the rule up and enters it. */
+uint32_t rules_fill(uint64_t address);
+
+/*
+ * The rule at `address`: the last byte of a call (return address - 1), or an interrupted
+ * instruction. Any thread, lock-free, async-signal-safe.
+ */
+static inline uint32_t rules_find(uint64_t address)
+{
+	uint64_t hash = rules_hash(address);
+	uint64_t *set = rules_cache[hash >> RULES_TAG_BITS];
+	uint64_t tag = hash << RULES_PAYLOAD_BITS;
+	for (uint32_t i = 0; i < RULES_WAYS; i++) {
+		uint64_t entry =
+			__atomic_load_n(&set[(hash + i) % RULES_WAYS], __ATOMIC_ACQUIRE) ^ tag;
+		if (__builtin_expect(entry >> RULES_PAYLOAD_BITS == 0 && RULE_KIND(entry), 1))
+			return (uint32_t)entry;
+	}
+	return rules_fill(address);
+}
+
+/* The rule of kind RULE_OTHER in full. */
+const struct cfi_rule *rules_other(uint32_t rule);
+
+/* Addresses in [begin, end) mean something else from now on. A thread that is looking one of them
+ * up at this moment may still enter the old rule. Any thread. */
+void rules_drop(uint64_t begin, uint64_t end);
+
+/* Where the object of an address is found: _dl_find_object() of the C library, or NULL for the
+ * module map alone. Before the first lookup only. */
+void rules_init(int (*find_object)(void *address, void *ret_object));
+
+#endif
