@@ -1,8 +1,14 @@
+#if defined(__GNUC__) && !defined(__clang__)
+/* It would carry ip and sp from frame to frame as a pair in a vector register: 3 ns a frame. */
+#pragma GCC optimize("no-tree-slp-vectorize")
+#endif
 #include "unwind/callchain.h"
 
 #include <stddef.h>
 
 #include "unwind/rules.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /*
  * Why a remembered chain may be believed. A walk is a function of the registers (ip, sp, rbp) of
@@ -21,11 +27,11 @@
  */
 
 enum frame_flag {
-	FRAME_CFA_FROM_BP = 1,
-	FRAME_BP_SAVED = 2, /* its rule loads the caller's rbp, from bp_slot */
+	FRAME_EXACT = NODE_EXACT, /* interrupted, not calling: `slot` does not hold `value` */
+	FRAME_CFA_FROM_BP = 16,
+	FRAME_BP_SAVED = 2, /* its rule loads the caller's rbp */
 	FRAME_NEEDS_BP = 4, /* the way out depends on rbp here */
-	FRAME_OPAQUE = 8,   /* it depends on words that are not remembered */
-	FRAME_EXACT = 16    /* interrupted, not calling: `slot` does not hold `value` */
+	FRAME_OPAQUE = 8    /* it depends on words that are not remembered */
 };
 
 #define GUESS_MAX_BYTES \
@@ -43,7 +49,9 @@ static uint32_t generation = 1; /* of what threads remember */
 /* The registers of the frame that is being looked at. */
 struct registers {
 	uint64_t ip, sp, bp;
-	bool exact;
+	uint64_t back;  /* the rule is that of the address ip - back: 1, or 0 for an interrupted
+			   frame */
+	uint32_t flags; /* FRAME_EXACT | FRAME_OPAQUE when it is interrupted */
 };
 
 struct walk {
@@ -52,9 +60,8 @@ struct walk {
 	struct stack_range outer;  /* behind a signal frame */
 	uint32_t keep;  /* remembered frames that may still be part of this chain, then those that
 			   are */
-	uint32_t fresh; /* frames walked; number i lies in thread->frame[CALLCHAIN_FRAMES - 1 - i] */
+	uint32_t fresh; /* frames walked */
 	uint32_t limit;
-	uint32_t flags;
 	enum callchain_end end;
 	bool guessed;
 };
@@ -109,7 +116,7 @@ static inline bool frame_fits(
 }
 
 static inline void frame_leave(
-	struct registers *r, struct callchain_frame *f, uint64_t cfa, uint64_t bp_slot)
+	struct registers *r, struct callchain_fresh *f, uint64_t cfa, uint64_t bp_slot)
 {
 	if (bp_slot) {
 		f->flags |= FRAME_BP_SAVED;
@@ -118,11 +125,12 @@ static inline void frame_leave(
 	}
 	r->ip = word(cfa - 8);
 	r->sp = cfa;
-	r->exact = false;
+	r->back = 1;
+	r->flags = 0;
 }
 
 static bool step_other(
-	struct walk *w, struct registers *r, struct callchain_frame *f, const struct cfi_rule *rule)
+	struct walk *w, struct registers *r, struct callchain_fresh *f, const struct cfi_rule *rule)
 {
 	uint64_t cfa =
 		(rule->cfa.base == CFI_SP ? r->sp : r->bp) + (uint64_t)(int64_t)rule->cfa.offset;
@@ -142,7 +150,7 @@ static bool step_other(
 
 /* The kernel put the interrupted registers at the top of the handler's stack. They may be on
  * another stack, in any direction. */
-static bool step_signal(struct walk *w, struct registers *r, struct callchain_frame *f)
+static bool step_signal(struct walk *w, struct registers *r, struct callchain_fresh *f)
 {
 	f->flags |= FRAME_OPAQUE;
 	if (!stack_range_raise(w->range, r->sp + UCONTEXT_IP + 8))
@@ -150,7 +158,8 @@ static bool step_signal(struct walk *w, struct registers *r, struct callchain_fr
 	struct registers out = {.ip = word(r->sp + UCONTEXT_IP),
 		.sp = word(r->sp + UCONTEXT_SP),
 		.bp = word(r->sp + UCONTEXT_BP),
-		.exact = true};
+		.back = 0,
+		.flags = FRAME_EXACT | FRAME_OPAQUE};
 	if (out.sp & 7)
 		return false;
 	if (out.sp < w->range->low || out.sp >= w->range->high) {
@@ -165,7 +174,7 @@ static bool step_signal(struct walk *w, struct registers *r, struct callchain_fr
 }
 
 /* Code without tables: code made at run time keeps frame pointers. */
-static bool step_guess(struct walk *w, struct registers *r, struct callchain_frame *f)
+static bool step_guess(struct walk *w, struct registers *r, struct callchain_fresh *f)
 {
 	uint64_t bp = r->bp;
 	f->flags |= FRAME_CFA_FROM_BP;
@@ -178,7 +187,7 @@ static bool step_guess(struct walk *w, struct registers *r, struct callchain_fra
 
 /* The rest of the rules. False at the end of the chain. */
 static __attribute__((noinline)) bool step_rare(
-	struct walk *w, struct registers *r, struct callchain_frame *f, uint32_t rule)
+	struct walk *w, struct registers *r, struct callchain_fresh *f, uint32_t rule)
 {
 	bool stepped = false;
 	switch (RULE_KIND(rule)) {
@@ -203,20 +212,25 @@ static __attribute__((noinline)) bool step_rare(
 }
 
 /* From the frame `r` to its caller. *f is the frame that is left. False at the end of the chain. */
-static inline bool step(struct walk *w, struct registers *r, struct callchain_frame *f)
+static ALWAYS_INLINE bool step(
+	struct walk *w, struct registers *r, struct callchain_fresh *f, bool by_rbp)
 {
-	uint32_t rule = w->flags & CALLCHAIN_FRAME_POINTERS && !is_own(r->ip)
-		? RULE_FRAME_POINTER
-		: rules_find(r->ip - !r->exact);
-	if (__builtin_expect(RULE_KIND(rule) > RULE_BP, 0))
-		return step_rare(w, r, f, rule);
-	bool from_bp = RULE_KIND(rule) == RULE_BP;
-	uint64_t cfa = (from_bp ? r->bp : r->sp) + RULE_CFA_BYTES(rule);
+	uint32_t rule = by_rbp && !is_own(r->ip) ? RULE_FRAME_POINTER : rules_find(r->ip - r->back);
+	uint64_t cfa = r->sp;
+	if (RULE_KIND(rule) != RULE_SP) {
+		if (__builtin_expect(RULE_KIND(rule) != RULE_BP, 0)) {
+			struct registers copy = *r; /* so that *r can stay in registers */
+			bool stepped = step_rare(w, &copy, f, rule);
+			*r = copy;
+			return stepped;
+		}
+		f->flags |= FRAME_CFA_FROM_BP;
+		cfa = r->bp;
+	}
+	cfa += RULE_CFA_BYTES(rule);
 	uint64_t bp_slot = RULE_BP_BYTES(rule) ? cfa - RULE_BP_BYTES(rule) : 0;
-	f->flags |= from_bp ? FRAME_CFA_FROM_BP : 0;
 	if (__builtin_expect(!frame_fits(w, r, cfa, bp_slot), 0)) {
-		bool done = w->flags & CALLCHAIN_FRAME_POINTERS && r->bp == 0;
-		w->end = done ? CALLCHAIN_WHOLE : CALLCHAIN_LOST;
+		w->end = by_rbp && r->bp == 0 ? CALLCHAIN_WHOLE : CALLCHAIN_LOST;
 		return false;
 	}
 	frame_leave(r, f, cfa, bp_slot);
@@ -225,116 +239,160 @@ static inline bool step(struct walk *w, struct registers *r, struct callchain_fr
 
 /* ---- the thread's last chain ---- */
 
-/* Is the frame `r`, and everything outside of it, as remembered? Lowers w->keep to what may be. */
-static inline bool remembered(struct walk *w, const struct registers *r)
+/* The words from *c outwards. Returns the first that has changed, or NULL. */
+static ALWAYS_INLINE const struct callchain_check *changed(
+	const struct callchain_check *c, const struct callchain_check *first)
 {
-	const struct callchain_frame *frame = w->thread->frame;
+	for (; c - first >= 3; c -= 4) {
+		if (word(c[0].address) != c[0].value)
+			return c;
+		if (word(c[-1].address) != c[-1].value)
+			return c - 1;
+		if (word(c[-2].address) != c[-2].value)
+			return c - 2;
+		if (word(c[-3].address) != c[-3].value)
+			return c - 3;
+	}
+	for (; c >= first; c--)
+		if (word(c->address) != c->value)
+			return c;
+	return NULL;
+}
+
+/* Is the frame `r`, and everything outside of it, as remembered? Lowers *keep to what may be. */
+static ALWAYS_INLINE bool remembered(
+	const struct callchain_thread *thread, const struct registers *r, uint32_t *keep)
+{
+	const struct callchain_frame *frame = thread->frame;
 	uint64_t slot = r->sp - 8;
-	uint32_t keep = w->keep;
-	while (keep && frame[keep - 1].slot < slot)
-		keep--;
-	w->keep = keep;
-	if (!keep || r->exact)
+	while (*keep && frame[*keep - 1].slot < slot)
+		--*keep;
+	if (!*keep || !r->back)
 		return false;
-	const struct callchain_frame *f = &frame[keep - 1];
-	if (f->slot != slot || f->value != r->ip || (f->flags & FRAME_NEEDS_BP && f->bp != r->bp))
+	const struct callchain_frame *f = &frame[*keep - 1];
+	if (f->slot != slot || f->ip != r->ip || (f->flags & FRAME_NEEDS_BP && f->bp != r->bp))
 		return false;
-	for (; f >= frame; f--)
-		if ((word(f->slot) ^ f->value) | (word(f->bp_slot) ^ f->bp_value)) {
-			w->keep = (uint32_t)(f - frame);
-			return false;
-		}
-	return true;
+	const struct callchain_check *c = changed(&thread->check[f->checks - 1], thread->check);
+	if (!c)
+		return true;
+	while (f > frame && f[-1].checks > c - thread->check)
+		f--;
+	*keep = (uint32_t)(f - frame);
+	return false;
 }
 
 /* Walks from `r` until the rest is remembered, the chain ends or has `limit` frames. */
-static inline void walk(struct walk *w, struct registers *r)
+static ALWAYS_INLINE void walk(struct walk *w, struct registers r, bool by_rbp)
 {
-	struct callchain_frame *top = &w->thread->frame[CALLCHAIN_FRAMES - 1];
-	while (!remembered(w, r)) {
-		struct callchain_frame *f = top - w->fresh;
-		if (w->fresh == w->limit || r->ip == 0) {
-			w->end = r->ip == 0 ? CALLCHAIN_WHOLE : CALLCHAIN_CUT;
-			w->keep = 0;
-			return;
+	struct callchain_fresh *f = w->thread->fresh, *end = f + w->limit;
+	uint32_t keep = w->keep;
+	while (!remembered(w->thread, &r, &keep)) {
+		if (f == end || r.ip == 0) {
+			w->end = r.ip == 0 ? CALLCHAIN_WHOLE : CALLCHAIN_CUT;
+			keep = 0;
+			break;
 		}
-		if (w->keep > CALLCHAIN_FRAMES - 1 - w->fresh)
-			w->keep = CALLCHAIN_FRAMES - 1 - w->fresh;
-		f->slot = r->sp - 8;
-		f->value = r->ip;
-		f->bp = r->bp;
-		f->flags = r->exact ? FRAME_EXACT | FRAME_OPAQUE : 0;
-		if (w->fresh || !is_own(r->ip))
-			w->fresh++;
-		if (!step(w, r, f)) {
-			w->keep = 0;
-			return;
+		struct callchain_fresh *now = f;
+		now->slot = r.sp - 8;
+		now->ip = r.ip;
+		now->bp = r.bp;
+		now->flags = r.flags;
+		/* Our own innermost frames are walked, but not part of the chain. */
+		if (f != w->thread->fresh || !is_own(r.ip))
+			f++;
+		if (!step(w, &r, now, by_rbp)) {
+			keep = 0;
+			break;
 		}
 	}
+	w->keep = keep;
+	w->fresh = (uint32_t)(f - w->thread->fresh);
 }
 
 /* ---- names ---- */
 
-static inline bool frame_name(struct walk *w, struct callchain_frame *f, uint32_t *node)
+/* Names a frame; *root are the flags of an outermost one, 0 after it. */
+static ALWAYS_INLINE bool frame_name(struct node_index index, uint64_t ip, uint32_t frame_flags,
+	uint32_t *root, struct node_name *name)
 {
-	uint32_t flags = f->flags & FRAME_EXACT ? NODE_EXACT : 0;
-	if (!*node)
-		flags |= w->end == CALLCHAIN_CUT   ? NODE_CUT
-			: w->end == CALLCHAIN_LOST ? NODE_LOST
-						   : 0;
-	if (!is_own(f->value)) {
-		*node = nodes_child(&nodes, *node, f->value, flags);
-		if (!*node)
-			return false;
-	}
-	f->node = *node;
-	return true;
+	if (__builtin_expect(is_own(ip), 0))
+		return true;
+	*name = nodes_child(&nodes, index, *name, ip, (frame_flags & FRAME_EXACT) | *root);
+	*root = 0;
+	return name->id != 0;
+}
+
+static struct node_index index_now(void)
+{
+	return nodes_index(&nodes, __atomic_load_n(&nodes.level, __ATOMIC_ACQUIRE));
 }
 
 /* Drops the outermost `count` remembered frames; the others get other names. */
 static bool drop_outer(struct walk *w, uint32_t count)
 {
-	struct callchain_frame *frame = w->thread->frame;
-	uint32_t node = 0;
+	struct callchain_thread *thread = w->thread;
+	struct node_name name = {0, 0};
+	struct node_index index = index_now();
+	uint32_t root = NODE_CUT;
+	uint32_t checks = thread->frame[count - 1].checks;
 	w->end = CALLCHAIN_CUT;
 	w->keep -= count;
 	for (uint32_t i = 0; i < w->keep; i++) {
-		frame[i] = frame[i + count];
-		if (!frame_name(w, &frame[i], &node))
+		struct callchain_frame *f = &thread->frame[i];
+		*f = f[count];
+		f->checks = (uint16_t)(f->checks - checks);
+		if (!frame_name(index, f->ip, f->flags, &root, &name))
 			return false;
+		f->name = name;
 	}
+	for (uint32_t i = 0; w->keep && i < thread->frame[w->keep - 1].checks; i++)
+		thread->check[i] = thread->check[i + checks];
 	return true;
 }
 
+/* What the way out from a frame depends on, when that of its caller has `outer`. Adds a check of
+ * the rbp saved in it where that matters. */
+static inline uint32_t frame_needs(const struct callchain_fresh *f, uint32_t outer,
+	struct callchain_check *check, uint32_t *checks)
+{
+	uint32_t flags = f->flags;
+	bool saved = flags & FRAME_BP_SAVED, needed = outer & FRAME_NEEDS_BP;
+	if (needed && saved)
+		check[(*checks)++] = (struct callchain_check){f->bp_slot, f->bp_value};
+	if (flags & FRAME_CFA_FROM_BP || (needed && !saved))
+		flags |= FRAME_NEEDS_BP;
+	return flags;
+}
+
+static const uint8_t root_flags[] = {
+	[CALLCHAIN_WHOLE] = 0, [CALLCHAIN_CUT] = NODE_CUT, [CALLCHAIN_LOST] = NODE_LOST};
+
 /* Puts the walked frames behind the kept ones and names them. Returns the innermost node. */
-static inline uint32_t settle(struct walk *w)
+static ALWAYS_INLINE uint32_t settle(struct walk *w)
 {
 	struct callchain_thread *thread = w->thread;
-	struct callchain_frame *last = &thread->frame[w->keep];
-	uint32_t node = w->keep ? last[-1].node : 0, needs = w->keep ? last[-1].flags : 0;
-	uint32_t clear = UINT32_MAX;
+	struct callchain_frame *last = &thread->frame[w->keep], *clear = NULL;
+	struct node_name name = w->keep ? last[-1].name : (struct node_name){0, 0};
+	uint32_t checks = w->keep ? last[-1].checks : 0, flags = w->keep ? last[-1].flags : 0;
+	uint32_t root = w->keep ? 0 : root_flags[w->end];
+	struct node_index index = index_now();
 	for (uint32_t i = w->fresh; i-- > 0; last++) {
-		*last = thread->frame[CALLCHAIN_FRAMES - 1 - i];
-		bool saved = last->flags & FRAME_BP_SAVED;
-		if (!saved || !(needs & FRAME_NEEDS_BP)) {
-			last->bp_slot = last->slot;
-			last->bp_value = last->value;
-		}
-		if (last->flags & FRAME_CFA_FROM_BP || (needs & FRAME_NEEDS_BP && !saved))
-			last->flags |= FRAME_NEEDS_BP;
-		needs = last->flags;
-		if (needs & FRAME_OPAQUE)
-			clear = (uint32_t)(last - thread->frame) < clear
-				? (uint32_t)(last - thread->frame)
-				: clear;
-		if (!frame_name(w, last, &node)) {
+		const struct callchain_fresh *f = &thread->fresh[i];
+		uint64_t slot = f->slot, ip = f->ip;
+		if (flags | f->flags)
+			flags = frame_needs(f, flags, thread->check, &checks);
+		thread->check[checks++] = (struct callchain_check){slot, ip};
+		if (!frame_name(index, ip, flags, &root, &name)) {
 			thread->count = 0;
 			return 0;
 		}
+		*last = (struct callchain_frame){
+			slot, ip, f->bp, name, (uint16_t)flags, (uint16_t)checks};
+		if (__builtin_expect(flags & FRAME_OPAQUE && !clear, 0))
+			clear = last;
 	}
-	uint32_t count = (uint32_t)(last - thread->frame);
-	thread->count = count < clear ? count : clear;
-	return node;
+	thread->count = (uint32_t)((clear ? clear : last) - thread->frame);
+	return name.id;
 }
 
 /* ---- chains ---- */
@@ -367,28 +425,24 @@ static bool begin(struct callchain_thread *thread, uint64_t sp, uint32_t depth, 
 	return true;
 }
 
-static __attribute__((noinline)) uint32_t take(struct callchain_thread *thread,
-	struct registers start, uint32_t depth, uint32_t flags, struct callchain_result *ret_result)
+static ALWAYS_INLINE uint32_t take(struct callchain_thread *thread, struct registers start,
+	uint32_t depth, bool by_rbp, struct callchain_result *ret_result)
 {
-	struct walk w = {
-		.thread = thread, .range = &thread->range[0], .limit = depth, .flags = flags};
-	struct registers r = start;
+	struct walk w = {.thread = thread, .range = &thread->range[0], .limit = depth};
 	w.keep = thread->count;
 	w.end = thread->cut ? CALLCHAIN_CUT : CALLCHAIN_WHOLE;
-	walk(&w, &r);
-	if (w.keep && thread->cut && w.keep + w.fresh < depth) {
+	walk(&w, start, by_rbp);
+	if (__builtin_expect(w.keep && thread->cut && w.keep + w.fresh < depth, 0)) {
 		/* More frames fit than the cut chain had: its outer end is not known. */
-		w.keep = w.fresh = 0;
-		r = start;
+		w.keep = 0;
 		w.range = &thread->range[0];
-		walk(&w, &r);
+		walk(&w, start, by_rbp);
 	}
 	if (w.keep + w.fresh > depth && !drop_outer(&w, w.keep + w.fresh - depth))
 		w.fresh = w.keep = 0;
 	ret_result->count = w.keep + w.fresh;
 	ret_result->walked = (uint8_t)w.fresh;
-	ret_result->method =
-		flags & CALLCHAIN_FRAME_POINTERS ? CALLCHAIN_FRAME_POINTER : CALLCHAIN_RULES;
+	ret_result->method = by_rbp ? CALLCHAIN_FRAME_POINTER : CALLCHAIN_RULES;
 	ret_result->end = (uint8_t)w.end;
 	ret_result->guessed = w.guessed;
 	uint32_t node = settle(&w);
@@ -398,16 +452,24 @@ static __attribute__((noinline)) uint32_t take(struct callchain_thread *thread,
 	return node;
 }
 
+static __attribute__((noinline)) uint32_t take_by_rbp(struct callchain_thread *thread,
+	struct registers start, uint32_t depth, struct callchain_result *ret_result)
+{
+	return take(thread, start, depth, true, ret_result);
+}
+
 __attribute__((noinline)) uint32_t callchain_take(struct callchain_thread *thread, uint32_t depth,
 	uint32_t flags, struct callchain_result *ret_result)
 {
 	/* Asking for it makes the compiler keep a frame pointer here: the caller's registers. */
 	const uint64_t *frame = __builtin_frame_address(0);
 	struct registers start = {
-		.ip = frame[1], .sp = (uint64_t)(uintptr_t)(frame + 2), .bp = frame[0]};
+		.ip = frame[1], .sp = (uint64_t)(uintptr_t)(frame + 2), .bp = frame[0], .back = 1};
 	*ret_result = (struct callchain_result){.end = CALLCHAIN_LOST};
 	depth = depth < 1 ? 1 : depth > CALLCHAIN_DEPTH_MAX ? CALLCHAIN_DEPTH_MAX : depth;
 	if (!begin(thread, start.sp, depth, flags))
 		return 0;
-	return take(thread, start, depth, flags, ret_result);
+	if (flags & CALLCHAIN_FRAME_POINTERS)
+		return take_by_rbp(thread, start, depth, ret_result);
+	return take(thread, start, depth, false, ret_result);
 }

@@ -21,7 +21,6 @@
 #include "unwind/stack.h"
 
 #define CALLCHAIN_DEPTH_MAX 128u
-#define CALLCHAIN_FRAMES 160u /* room for one chain, being walked over what remains of the last */
 
 enum callchain_flag {
 	CALLCHAIN_FRAME_POINTERS = 1, /* believe rbp instead of the tables (an option) */
@@ -49,13 +48,25 @@ struct callchain_result {
 	uint8_t walked;  /* frames that were not remembered */
 };
 
-/* A remembered frame, outermost first. */
+/* A remembered frame. */
 struct callchain_frame {
-	uint64_t slot, value; /* where its return address lay, and which it was */
-	uint64_t bp_slot,
-		bp_value; /* likewise a saved rbp that the walk depends on, or again slot */
-	uint64_t bp;      /* rbp in this frame, where the way out depends on it */
-	uint32_t node, flags;
+	uint64_t slot, ip; /* where its return address lay, and which it was */
+	uint64_t bp;       /* rbp in this frame, where the way out depends on it */
+	struct node_name name;
+	uint16_t flags;
+	uint16_t checks; /* so many of the thread's checks hold for it and what is outside of it */
+};
+
+/* A word that the walk read. */
+struct callchain_check {
+	uint64_t address, value;
+};
+
+/* A frame of the present walk. */
+struct callchain_fresh {
+	uint64_t slot, ip, bp;
+	uint64_t bp_slot, bp_value; /* the caller's rbp, when it was loaded here */
+	uint32_t flags;
 };
 
 /* What a thread remembers of its last chain. Zeroed = nothing. Owned by the caller; used by its
@@ -66,7 +77,9 @@ struct callchain_thread {
 	uint32_t generation;
 	uint32_t depth, flags; /* as the last chain was asked for */
 	uint32_t cut;
-	struct callchain_frame frame[CALLCHAIN_FRAMES];
+	struct callchain_check check[2 * CALLCHAIN_DEPTH_MAX]; /* outermost first */
+	struct callchain_frame frame[CALLCHAIN_DEPTH_MAX];     /* outermost first */
+	struct callchain_fresh fresh[CALLCHAIN_DEPTH_MAX + 1]; /* innermost first */
 };
 
 struct callchain_setup {

@@ -5,13 +5,10 @@
 
 #include "common/sys.h"
 
-#define ID_BITS 20
-#define ID_MASK ((1u << ID_BITS) - 1)
-#define PROBES_MAX 128u
 #define WAIT_TRIES 2000u
 #define FIRST_BITS 12
 
-_Static_assert(NODES_MAX == 1u << ID_BITS, "ids fill the lower bits of an index entry");
+_Static_assert(NODES_MAX == 1u << NODES_ID_BITS, "ids fill the lower bits of an index entry");
 _Static_assert(NODES_FIRST_ENTRIES == 1u << FIRST_BITS, "the first table");
 _Static_assert(NODES_PER_CHUNK * sizeof(struct callchain_node) == NODES_CHUNK_BYTES, "chunk");
 
@@ -19,56 +16,6 @@ _Static_assert(NODES_PER_CHUNK * sizeof(struct callchain_node) == NODES_CHUNK_BY
  * The index grows by a factor of 8 when it is half full. Nothing is copied: what is found in a
  * smaller table is entered in the current one too, so that nodes in use are found at once.
  */
-static const uint8_t level_bits[NODES_LEVELS] = {FIRST_BITS, 15, 18, 21};
-
-static inline uint64_t node_hash(uint32_t parent, uint64_t address, uint32_t flags)
-{
-	uint64_t h = (address + ((uint64_t)(parent << 3 ^ flags) << 32)) * 0x9e3779b97f4a7c15ull;
-	return (h ^ h >> 32) * 0xd6e8feb86659fd93ull;
-}
-
-static inline struct callchain_node *node_at(const struct callchain_nodes *nodes, uint32_t id)
-{
-	struct callchain_node *chunk =
-		__atomic_load_n(&nodes->chunk[id / NODES_PER_CHUNK], __ATOMIC_RELAXED);
-	return chunk + id % NODES_PER_CHUNK;
-}
-
-struct probe {
-	uint32_t *table;
-	uint32_t mask;
-	uint32_t at;  /* where the search ended: the empty entry, when nothing was found */
-	uint32_t tag; /* shifted into place */
-};
-
-/* Searches one table. Returns the id, or 0 with ret_probe->at on an empty entry (at > mask: table
- * too full). */
-static inline uint32_t table_find(const struct callchain_nodes *nodes, uint32_t level,
-	uint64_t hash, const struct callchain_node *key, struct probe *ret_probe)
-{
-	struct probe p;
-	p.table = nodes->table[level];
-	p.mask = (1u << level_bits[level]) - 1;
-	p.at = (uint32_t)(hash >> (64 - level_bits[level]));
-	p.tag = (uint32_t)hash << ID_BITS;
-	for (uint32_t i = 0; i < PROBES_MAX; i++) {
-		uint32_t entry = __atomic_load_n(&p.table[p.at], __ATOMIC_ACQUIRE);
-		if (!entry) {
-			*ret_probe = p;
-			return 0;
-		}
-		if ((entry ^ p.tag) >> ID_BITS == 0) {
-			const struct callchain_node *node = node_at(nodes, entry & ID_MASK);
-			if (node->address == key->address && node->parent == key->parent &&
-				node->flags == key->flags)
-				return entry & ID_MASK;
-		}
-		p.at = (p.at + 1) & p.mask;
-	}
-	p.at = p.mask + 1;
-	*ret_probe = p;
-	return 0;
-}
 
 static struct callchain_node *chunk_wait(struct callchain_nodes *nodes, uint32_t number)
 {
@@ -103,7 +50,7 @@ static struct callchain_node *chunk_get(struct callchain_nodes *nodes, uint32_t 
 }
 
 /* Stores a new node. Returns its id, 0 without room. */
-static uint32_t node_add(struct callchain_nodes *nodes, const struct callchain_node *key)
+static uint32_t node_add(struct callchain_nodes *nodes, struct node_key key)
 {
 	uint32_t id = __atomic_load_n(&nodes->next, __ATOMIC_RELAXED) + 1;
 	/* Before an id is spent: without room none would be left when there is some again. */
@@ -118,16 +65,16 @@ static uint32_t node_add(struct callchain_nodes *nodes, const struct callchain_n
 	if (!chunk)
 		return 0;
 	struct callchain_node *node = chunk + id % NODES_PER_CHUNK;
-	node->parent = key->parent;
-	node->flags = key->flags;
-	__atomic_store_n(&node->address, key->address, __ATOMIC_RELEASE);
+	node->parent = (uint32_t)key.link;
+	node->flags = (uint32_t)(key.link >> 32);
+	__atomic_store_n(&node->address, key.address, __ATOMIC_RELEASE);
 	return id;
 }
 
 static bool level_open(struct callchain_nodes *nodes, uint32_t level)
 {
 	uint32_t *nothing = NULL;
-	uint64_t bytes = sizeof(uint32_t) << level_bits[level];
+	uint64_t bytes = sizeof(uint32_t) << nodes_level_bits[level];
 	if (__atomic_load_n(&nodes->table[level], __ATOMIC_ACQUIRE))
 		return true;
 	uint32_t *table = level == 0 ? nodes->first_table
@@ -145,7 +92,7 @@ static bool level_open(struct callchain_nodes *nodes, uint32_t level)
 /* The table to enter new nodes into: the next one when this is half full and there is memory. */
 static uint32_t level_for_new(struct callchain_nodes *nodes, uint32_t level, bool full)
 {
-	uint32_t half = 1u << (level_bits[level] - 1);
+	uint32_t half = 1u << (nodes_level_bits[level] - 1);
 	full = full || __atomic_load_n(&nodes->entries[level], __ATOMIC_RELAXED) >= half;
 	if (full && level + 1 < NODES_LEVELS && level_open(nodes, level + 1)) {
 		__atomic_compare_exchange_n(&nodes->level, &level, level + 1, false,
@@ -155,22 +102,20 @@ static uint32_t level_for_new(struct callchain_nodes *nodes, uint32_t level, boo
 	return level;
 }
 
-/* Not in the current table: in a smaller one, or new. */
-static __attribute__((noinline)) uint32_t child_slow(
-	struct callchain_nodes *nodes, uint64_t hash, const struct callchain_node *key)
+uint32_t nodes_child_slow(struct callchain_nodes *nodes, uint64_t hash, struct node_key key)
 {
-	uint32_t level = __atomic_load_n(&nodes->level, __ATOMIC_ACQUIRE), id = 0;
-	struct probe p = {NULL, 0, 0, 0};
+	uint32_t level = __atomic_load_n(&nodes->level, __ATOMIC_ACQUIRE), id = 0, at;
 	if (!level_open(nodes, 0))
 		return 0;
 	for (uint32_t older = level; older-- > 0 && !id;)
-		id = table_find(nodes, older, hash, key, &p);
+		id = nodes_find(nodes, nodes_index(nodes, older), hash, key, &at);
 	for (bool full = false;;) {
 		level = level_for_new(nodes, level, full);
-		uint32_t found = table_find(nodes, level, hash, key, &p);
+		struct node_index index = nodes_index(nodes, level);
+		uint32_t found = nodes_find(nodes, index, hash, key, &at), nothing = 0;
 		if (found)
 			return found;
-		if (p.at > p.mask) {
+		if (at > index.mask) {
 			if (full || level + 1 == NODES_LEVELS)
 				return id;
 			full = true;
@@ -178,38 +123,22 @@ static __attribute__((noinline)) uint32_t child_slow(
 		}
 		if (!id)
 			id = node_add(nodes, key);
-		uint32_t nothing = 0;
-		if (!id ||
-			__atomic_compare_exchange_n(&p.table[p.at], &nothing, p.tag | id, false,
-				__ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
-			if (id)
-				__atomic_add_fetch(&nodes->entries[level], 1, __ATOMIC_RELAXED);
+		if (!id)
+			return 0;
+		if (__atomic_compare_exchange_n(&index.table[at], &nothing, NODES_TAG(hash) | id,
+			    false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+			__atomic_add_fetch(&nodes->entries[level], 1, __ATOMIC_RELAXED);
 			return id;
 		}
 		/* Another thread was first with this entry: look again, it may be our node. */
 	}
 }
 
-uint32_t nodes_child(
-	struct callchain_nodes *nodes, uint32_t parent, uint64_t address, uint32_t flags)
-{
-	const struct callchain_node key = {address, parent, flags};
-	uint64_t hash = node_hash(parent, address, flags);
-	uint32_t level = __atomic_load_n(&nodes->level, __ATOMIC_ACQUIRE);
-	struct probe p;
-	if (__builtin_expect(nodes->table[level] != NULL, 1)) {
-		uint32_t id = table_find(nodes, level, hash, &key, &p);
-		if (__builtin_expect(id != 0, 1))
-			return id;
-	}
-	return child_slow(nodes, hash, &key);
-}
-
 void nodes_forget(struct callchain_nodes *nodes)
 {
 	for (uint32_t i = 1; i < NODES_LEVELS; i++) {
 		if (nodes->table[i])
-			sys_munmap(nodes->table[i], sizeof(uint32_t) << level_bits[i]);
+			sys_munmap(nodes->table[i], sizeof(uint32_t) << nodes_level_bits[i]);
 		nodes->table[i] = NULL;
 		nodes->entries[i] = 0;
 	}

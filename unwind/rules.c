@@ -4,8 +4,6 @@
 
 #include "unwind/modules.h"
 
-#define TAG_MASK ((1ull << RULES_TAG_BITS) - 1)
-#define PAYLOAD_MASK ((1ull << RULES_PAYLOAD_BITS) - 1)
 #define CFA_MAX_BYTES 0x7fff8
 #define BP_MAX_BYTES 0x1ff8
 #define OTHERS_MAX 1024u
@@ -106,16 +104,16 @@ uint32_t rules_fill(uint64_t address)
 	/* Code made at run time may be something else soon, and so may a place no module is at. */
 	if (!known)
 		return rule;
-	uint64_t hash = rules_hash(address);
-	uint64_t *set = rules_cache[hash >> RULES_TAG_BITS];
-	uint64_t entry = hash << RULES_PAYLOAD_BITS | rule;
-	for (uint32_t i = 0; i < RULES_WAYS; i++) {
+	uint64_t hash = address * RULES_FACTOR, way = hash >> (64 - RULES_ADDRESS_BITS);
+	uint64_t *set = rules_cache[RULES_SET(hash)];
+	uint64_t entry = RULES_TAG(hash) | rule;
+	for (uint64_t i = 0; i < RULES_WAYS; i++) {
 		uint64_t empty = 0;
-		if (__atomic_compare_exchange_n(&set[(hash + i) % RULES_WAYS], &empty, entry, false,
+		if (__atomic_compare_exchange_n(&set[(way + i) % RULES_WAYS], &empty, entry, false,
 			    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			return rule;
 	}
-	__atomic_store_n(&set[hash % RULES_WAYS], entry, __ATOMIC_RELEASE);
+	__atomic_store_n(&set[way % RULES_WAYS], entry, __ATOMIC_RELEASE);
 	return rule;
 }
 
@@ -135,12 +133,14 @@ static uint64_t inverse(uint64_t number)
 
 void rules_drop(uint64_t begin, uint64_t end)
 {
-	const uint64_t back = inverse(rules_hash(1));
+	const uint64_t back = inverse(RULES_FACTOR >> (64 - RULES_ADDRESS_BITS));
 	for (uint64_t set = 0; set < 1u << RULES_SETS_BITS; set++)
 		for (uint32_t i = 0; i < RULES_WAYS; i++) {
 			uint64_t entry = __atomic_load_n(&rules_cache[set][i], __ATOMIC_RELAXED);
-			uint64_t hash = set << RULES_TAG_BITS | entry >> RULES_PAYLOAD_BITS;
-			uint64_t address = hash * back & ((1ull << RULES_ADDRESS_BITS) - 1);
+			uint64_t hash = set << (64 - RULES_SETS_BITS) |
+				entry >> RULES_PAYLOAD_BITS << (64 - RULES_ADDRESS_BITS);
+			uint64_t address = (hash >> (64 - RULES_ADDRESS_BITS)) * back &
+				((1ull << RULES_ADDRESS_BITS) - 1);
 			if (entry && address >= begin && address < end)
 				__atomic_compare_exchange_n(&rules_cache[set][i], &entry, 0, false,
 					__ATOMIC_RELAXED, __ATOMIC_RELAXED);

@@ -37,19 +37,18 @@ enum rule_kind {
 #define RULES_WAYS 8u /* a set is one line of the processor's cache */
 #define RULES_PAYLOAD_BITS 29
 #define RULES_ADDRESS_BITS 48
-#define RULES_TAG_BITS (RULES_ADDRESS_BITS - RULES_SETS_BITS)
 
 extern uint64_t rules_cache[1u << RULES_SETS_BITS][RULES_WAYS]
 	__attribute__((visibility("hidden")));
 
 /*
- * Multiplication by an odd number permutes the 48-bit addresses: the upper bits choose the set, the
- * lower ones tell the addresses of a set apart, and nothing is lost.
+ * Multiplication by an odd number permutes the 48-bit addresses (here in the upper 48 bits of a
+ * word): the upper bits choose the set, the lower ones tell the addresses of a set apart, and
+ * nothing is lost.
  */
-static inline uint64_t rules_hash(uint64_t address)
-{
-	return address * 0x9e3779b97f4bull & ((1ull << RULES_ADDRESS_BITS) - 1);
-}
+#define RULES_FACTOR (0x9e3779b97f4bull << (64 - RULES_ADDRESS_BITS))
+#define RULES_SET(hash) ((hash) >> (64 - RULES_SETS_BITS))
+#define RULES_TAG(hash) ((hash) << RULES_SETS_BITS)
 
 /* Looks the rule up and enters it. */
 uint32_t rules_fill(uint64_t address);
@@ -60,14 +59,14 @@ uint32_t rules_fill(uint64_t address);
  */
 static inline uint32_t rules_find(uint64_t address)
 {
-	uint64_t hash = rules_hash(address);
-	uint64_t *set = rules_cache[hash >> RULES_TAG_BITS];
-	uint64_t tag = hash << RULES_PAYLOAD_BITS;
-	for (uint32_t i = 0; i < RULES_WAYS; i++) {
-		uint64_t entry =
-			__atomic_load_n(&set[(hash + i) % RULES_WAYS], __ATOMIC_ACQUIRE) ^ tag;
-		if (__builtin_expect(entry >> RULES_PAYLOAD_BITS == 0 && RULE_KIND(entry), 1))
-			return (uint32_t)entry;
+	uint64_t hash = address * RULES_FACTOR;
+	const uint64_t *set = rules_cache[RULES_SET(hash)];
+	for (uint64_t i = 0, way = hash >> (64 - RULES_ADDRESS_BITS); i < RULES_WAYS; i++, way++) {
+		uint64_t entry = __atomic_load_n(&set[way % RULES_WAYS], __ATOMIC_ACQUIRE);
+		/* 0 is an empty entry, which could have the right tag. */
+		uint64_t rule = entry ^ RULES_TAG(hash);
+		if (__builtin_expect(rule - 1 < (1u << RULES_PAYLOAD_BITS) - 1, 1))
+			return (uint32_t)rule;
 	}
 	return rules_fill(address);
 }
