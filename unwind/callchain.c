@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "unwind/registers.h"
 #include "unwind/rules.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -36,9 +37,7 @@ enum frame_flag {
 
 #define GUESS_MAX_BYTES \
 	0x4000 /* a larger frame found by guessing rbp is not believed (libunwind's) */
-#define UCONTEXT_BP 120
-#define UCONTEXT_SP 160
-#define UCONTEXT_IP 168
+#define ALL_FRAMES_MAX 1000
 #define RED_ZONE_BYTES 128
 
 static struct callchain_setup setup;
@@ -135,10 +134,10 @@ static bool step_other(
 	uint64_t cfa =
 		(rule->cfa.base == CFI_SP ? r->sp : r->bp) + (uint64_t)(int64_t)rule->cfa.offset;
 	f->flags |= FRAME_OPAQUE;
-	if (rule->cfa_load) {
+	if (rule->cfa.loaded) {
 		if (cfa < w->range->low || cfa & 7 || !stack_range_raise(w->range, cfa + 8))
 			return false;
-		cfa = word(cfa) + (uint64_t)(int64_t)rule->cfa_add;
+		cfa = word(cfa) + (uint64_t)(int64_t)rule->cfa.add;
 	}
 	uint64_t base = rule->bp.base == CFI_SP ? r->sp : rule->bp.base == CFI_BP ? r->bp : cfa;
 	uint64_t bp_slot = rule->bp_saved ? base + (uint64_t)(int64_t)rule->bp.offset : 0;
@@ -153,11 +152,11 @@ static bool step_other(
 static bool step_signal(struct walk *w, struct registers *r, struct callchain_fresh *f)
 {
 	f->flags |= FRAME_OPAQUE;
-	if (!stack_range_raise(w->range, r->sp + UCONTEXT_IP + 8))
+	if (!stack_range_raise(w->range, r->sp + REGISTERS_IP_BYTES + 8))
 		return false;
-	struct registers out = {.ip = word(r->sp + UCONTEXT_IP),
-		.sp = word(r->sp + UCONTEXT_SP),
-		.bp = word(r->sp + UCONTEXT_BP),
+	struct registers out = {.ip = word(r->sp + REGISTERS_IP_BYTES),
+		.sp = word(r->sp + REGISTERS_SP_BYTES),
+		.bp = word(r->sp + REGISTERS_BP_BYTES),
 		.back = 0,
 		.flags = FRAME_EXACT | FRAME_OPAQUE};
 	if (out.sp & 7)
@@ -185,6 +184,29 @@ static bool step_guess(struct walk *w, struct registers *r, struct callchain_fre
 	return true;
 }
 
+/* A frame whose way out depends on other registers: walks once more up to here, with all of them. */
+static bool step_all(struct registers *r, struct callchain_fresh *f)
+{
+	struct registers_all all;
+	f->flags |= FRAME_OPAQUE;
+	registers_here(&all);
+	for (int i = 0; i < ALL_FRAMES_MAX; i++) {
+		bool found = all.r[CFI_SP] == r->sp && all.r[CFI_IP] == r->ip;
+		if (!registers_step(&all))
+			break;
+		if (found) {
+			*r = (struct registers){.ip = all.r[CFI_IP],
+				.sp = all.r[CFI_SP],
+				.bp = all.r[CFI_BP],
+				.back = !all.exact,
+				.flags = all.exact ? FRAME_EXACT | FRAME_OPAQUE : 0};
+			return true;
+		}
+	}
+	__atomic_add_fetch(&counts.lost, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
 /* The rest of the rules. False at the end of the chain. */
 static __attribute__((noinline)) bool step_rare(
 	struct walk *w, struct registers *r, struct callchain_fresh *f, uint32_t rule)
@@ -204,7 +226,7 @@ static __attribute__((noinline)) bool step_rare(
 		stepped = step_guess(w, r, f);
 		break;
 	default:
-		__atomic_add_fetch(&counts.libunwind_wanted, 1, __ATOMIC_RELAXED);
+		stepped = step_all(r, f);
 	}
 	if (!stepped)
 		w->end = CALLCHAIN_LOST;

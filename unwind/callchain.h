@@ -92,7 +92,7 @@ struct callchain_setup {
 /* Numbers for diagnostics. */
 struct callchain_counts {
 	uint64_t checked, different; /* by CALLCHAIN_CHECK */
-	uint64_t libunwind_wanted;   /* frames that neither rules nor guesses could pass */
+	uint64_t lost;               /* frames that nothing here could pass */
 };
 
 /* Once, before the first chain. *setup is copied. Costs less than a microsecond. */

@@ -2,10 +2,7 @@
 
 #include <stdbool.h>
 
-#define DWARF_BP 6u
-#define DWARF_SP 7u
-#define DWARF_IP 16u
-#define REMEMBER_MAX 8
+#define REMEMBER_MAX 4 /* compilers nest them once */
 #define VALUES_MAX 8
 
 /* ---- reading ---- */
@@ -116,10 +113,8 @@ static void skip(struct reader *r, uint64_t count)
  * such a place plus `add`. That covers what compilers and the C library write: PLT entries (the
  * address decides, and it is known), realigned frames, signal frames, OpenSSL's assembly.
  */
-enum value_base { VALUE_SP = CFI_SP, VALUE_BP = CFI_BP, VALUE_CFA = CFI_CFA, VALUE_NUMBER };
-
 struct value {
-	unsigned base; /* enum value_base */
+	unsigned base; /* enum cfi_base */
 	bool loaded;
 	int64_t offset; /* before the load */
 	int64_t add;    /* after it */
@@ -164,7 +159,7 @@ static void binary(struct values *s, unsigned op)
 	struct value b = *top(s);
 	s->count -= s->count > 0;
 	struct value *a = top(s);
-	if (s->bad || b.base != VALUE_NUMBER) {
+	if (s->bad || b.base != CFI_NUMBER) {
 		s->bad = true;
 		return;
 	}
@@ -172,7 +167,7 @@ static void binary(struct values *s, unsigned op)
 		add(s, op == 0x22 ? b.offset : -b.offset);
 		return;
 	}
-	if (a->base != VALUE_NUMBER) {
+	if (a->base != CFI_NUMBER) {
 		s->bad = true;
 		return;
 	}
@@ -191,22 +186,20 @@ static void binary(struct values *s, unsigned op)
 static void operation(struct values *s, struct reader *r, unsigned op, uint64_t address)
 {
 	if (op >= 0x30 && op <= 0x4f) /* lit0.. */
-		push(s, VALUE_NUMBER, op - 0x30);
-	else if (op == 0x70 + DWARF_SP) /* breg.. */
-		push(s, VALUE_SP, read_sleb(r));
-	else if (op == 0x70 + DWARF_BP)
-		push(s, VALUE_BP, read_sleb(r));
-	else if (op == 0x70 + DWARF_IP)
-		push(s, VALUE_NUMBER, (int64_t)address + read_sleb(r));
+		push(s, CFI_NUMBER, op - 0x30);
+	else if (op == 0x70 + CFI_IP)
+		push(s, CFI_NUMBER, (int64_t)address + read_sleb(r));
+	else if (op >= 0x70 && op < 0x70 + CFI_IP) /* breg.. */
+		push(s, op - 0x70, read_sleb(r));
 	else if (op == 0x08) /* const1u, const1s, const2u .. */
-		push(s, VALUE_NUMBER, (int64_t)read_bytes(r, 1));
+		push(s, CFI_NUMBER, (int64_t)read_bytes(r, 1));
 	else if (op == 0x09)
-		push(s, VALUE_NUMBER, read_signed(r, 1));
+		push(s, CFI_NUMBER, read_signed(r, 1));
 	else if (op == 0x0a)
-		push(s, VALUE_NUMBER, (int64_t)read_bytes(r, 2));
+		push(s, CFI_NUMBER, (int64_t)read_bytes(r, 2));
 	else if (op == 0x23) /* plus_uconst */
 		add(s, (int64_t)read_uleb(r));
-	else if (op == 0x06 && !top(s)->loaded && top(s)->base != VALUE_NUMBER) /* deref */
+	else if (op == 0x06 && !top(s)->loaded && top(s)->base != CFI_NUMBER) /* deref */
 		top(s)->loaded = true;
 	else if (op == 0x1a || op == 0x1c || op == 0x22 || op == 0x24 || op == 0x2a)
 		binary(s, op);
@@ -214,10 +207,15 @@ static void operation(struct values *s, struct reader *r, unsigned op, uint64_t 
 		s->bad = true;
 }
 
+static bool fits(int64_t number)
+{
+	return number > -(1 << 30) && number < 1 << 30;
+}
+
 /* Evaluates the expression (a length and that many bytes) at `place`; on_cfa: the CFA is on the
  * stack before. */
 static bool evaluate(
-	struct reader r, uint64_t place, uint64_t address, bool on_cfa, struct value *ret_value)
+	struct reader r, uint64_t place, uint64_t address, bool on_cfa, struct cfi_value *ret_value)
 {
 	struct values s = {.count = 0};
 	r.at = place;
@@ -226,37 +224,46 @@ static bool evaluate(
 		return false;
 	r.end = r.at + length;
 	if (on_cfa)
-		push(&s, VALUE_CFA, 0);
+		push(&s, CFI_CFA, 0);
 	while (r.at < r.end && !r.bad && !s.bad)
 		operation(&s, &r, (unsigned)read_bytes(&r, 1), address);
-	if (r.bad || s.bad || s.count == 0)
-		return false;
-	*ret_value = *top(&s);
-	return ret_value->base != VALUE_NUMBER;
+	struct value v = *top(&s);
+	*ret_value =
+		(struct cfi_value){(uint8_t)v.base, v.loaded, (int32_t)v.offset, (int32_t)v.add};
+	return !r.bad && !s.bad && fits(v.offset) && fits(v.add) && v.base != CFI_NUMBER;
 }
 
 /* ---- the program of a frame description ---- */
 
-enum register_how { SAME, UNDEFINED, AT_OFFSET, AT_EXPRESSION, OTHERWISE };
+enum register_how {
+	SAME,
+	UNDEFINED,
+	AT_OFFSET,
+	AT_EXPRESSION,
+	IS_OFFSET,
+	IS_EXPRESSION,
+	IS_REGISTER
+};
 
 struct saved {
-	enum register_how how;
-	int64_t offset; /* from the CFA */
-	uint64_t expression;
+	int32_t how;   /* enum register_how */
+	int32_t value; /* offset from the CFA; place of an expression behind the object's begin;
+			  register */
 };
 
 struct row {
 	bool by_expression, bad;
-	uint64_t cfa_register;
+	uint32_t cfa_register;
 	int64_t cfa_offset;
 	uint64_t cfa_expression;
-	struct saved bp, ip;
+	struct saved saved[CFI_REGISTERS];
 };
 
 struct program {
 	struct row now, initial;
 	struct row remembered[REMEMBER_MAX];
 	int depth;
+	uint64_t begin;             /* of the object */
 	uint64_t location, address; /* runs until location > address */
 	uint64_t code_align;
 	int64_t data_align;
@@ -264,54 +271,53 @@ struct program {
 	bool is_signal, has_lengths;
 };
 
-/* `value` is an offset from the CFA, or where an expression lies. */
 static void set_saved(struct program *p, uint64_t number, enum register_how how, int64_t value)
 {
-	struct saved s = {how, value, (uint64_t)value};
-	if (number == DWARF_BP)
-		p->now.bp = s;
-	else if (number == DWARF_IP)
-		p->now.ip = s;
+	if (number >= CFI_REGISTERS)
+		return;
+	if (value != (int32_t)value)
+		p->now.bad = true;
+	p->now.saved[number] = (struct saved){how, (int32_t)value};
 }
 
-static void set_initial(struct program *p, uint64_t number)
+static void set_expression(
+	struct program *p, uint64_t number, enum register_how how, struct reader *r)
 {
-	if (number == DWARF_BP)
-		p->now.bp = p->initial.bp;
-	else if (number == DWARF_IP)
-		p->now.ip = p->initial.ip;
-}
-
-static void skip_expression(struct reader *r)
-{
+	set_saved(p, number, how, (int64_t)(r->at - p->begin));
 	uint64_t length = read_uleb(r);
 	skip(r, length);
 }
 
+static void set_initial(struct program *p, uint64_t number)
+{
+	if (number < CFI_REGISTERS)
+		p->now.saved[number] = p->initial.saved[number];
+}
+
 static void step_cfa(struct program *p, struct reader *r, unsigned op)
 {
+	uint64_t length;
+	if (op != 0x0f && op != 0x0e && op != 0x13) { /* def_cfa, def_cfa_sf, def_cfa_register */
+		p->now.by_expression = false;
+		p->now.cfa_register = (uint32_t)read_uleb(r);
+	}
 	switch (op) {
 	case 0x0c: /* def_cfa */
-	case 0x12: /* def_cfa_sf */
-		p->now.by_expression = false;
-		p->now.cfa_register = read_uleb(r);
-		p->now.cfa_offset =
-			op == 0x0c ? (int64_t)read_uleb(r) : read_sleb(r) * p->data_align;
-		break;
-	case 0x0d: /* def_cfa_register */
-		p->now.by_expression = false;
-		p->now.cfa_register = read_uleb(r);
-		break;
 	case 0x0e: /* def_cfa_offset */
 		p->now.cfa_offset = (int64_t)read_uleb(r);
 		break;
+	case 0x12: /* def_cfa_sf */
 	case 0x13: /* def_cfa_offset_sf */
 		p->now.cfa_offset = read_sleb(r) * p->data_align;
 		break;
-	default: /* 0x0f: def_cfa_expression */
+	case 0x0f: /* def_cfa_expression */
 		p->now.by_expression = true;
 		p->now.cfa_expression = r->at;
-		skip_expression(r);
+		length = read_uleb(r);
+		skip(r, length);
+		break;
+	default:
+		break;
 	}
 }
 
@@ -331,20 +337,23 @@ static void step_register(struct program *p, struct reader *r, unsigned op)
 	case 0x08: /* same_value */
 		set_saved(p, number, SAME, 0);
 		break;
+	case 0x09: /* register */
+		set_saved(p, number, IS_REGISTER, (int64_t)read_uleb(r));
+		break;
 	case 0x10: /* expression */
-		set_saved(p, number, AT_EXPRESSION, (int64_t)r->at);
-		skip_expression(r);
+		set_expression(p, number, AT_EXPRESSION, r);
 		break;
 	case 0x11: /* offset_extended_sf */
 		set_saved(p, number, AT_OFFSET, read_sleb(r) * p->data_align);
 		break;
-	case 0x16: /* val_expression */
-		set_saved(p, number, OTHERWISE, 0);
-		skip_expression(r);
+	case 0x14: /* val_offset */
+		set_saved(p, number, IS_OFFSET, (int64_t)read_uleb(r) * p->data_align);
 		break;
-	default: /* 0x09, 0x14, 0x15: register, val_offset, val_offset_sf */
-		set_saved(p, number, OTHERWISE, 0);
-		read_uleb(r);
+	case 0x15: /* val_offset_sf */
+		set_saved(p, number, IS_OFFSET, read_sleb(r) * p->data_align);
+		break;
+	default: /* 0x16: val_expression */
+		set_expression(p, number, IS_EXPRESSION, r);
 	}
 }
 
@@ -452,7 +461,7 @@ static bool common_part(struct program *p, struct reader r)
 	p->code_align = read_uleb(&r);
 	p->data_align = read_sleb(&r);
 	uint64_t ip = version == 1 ? read_bytes(&r, 1) : read_uleb(&r);
-	if (r.bad || id != 0 || (version != 1 && version != 3) || ip != DWARF_IP)
+	if (r.bad || id != 0 || (version != 1 && version != 3) || ip != CFI_IP)
 		return false;
 	p->has_lengths = first == 'z';
 	if (first == 'z')
@@ -516,68 +525,95 @@ static uint64_t table_search(const struct cfi_object *object, uint64_t address)
 
 /* ---- the rule ---- */
 
-static bool fits(int64_t number)
+/* Runs the program for `address`. */
+static enum cfi_kind row_find(const struct cfi_object *object, uint64_t address, struct program *p)
 {
-	return number > -(1 << 30) && number < 1 << 30;
+	struct reader all = {.at = object->begin, .end = object->end};
+	p->now = (struct row){.bad = false};
+	p->depth = 0;
+	p->begin = object->begin;
+	p->address = address;
+	p->encoding = 0;
+	p->is_signal = false;
+	uint64_t at = object->frame_header ? table_search(object, address) : 0;
+	if (!at || !description(p, all, at))
+		return CFI_NO_FDE;
+	if (p->is_signal)
+		return CFI_SIGNAL;
+	if (p->now.bad)
+		return CFI_UNKNOWN;
+	return p->now.saved[CFI_IP].how == UNDEFINED ? CFI_END : CFI_FRAME;
 }
 
-static bool rule_cfa(
-	struct reader all, const struct row *row, uint64_t address, struct cfi_rule *rule)
+static bool row_cfa(
+	const struct cfi_object *object, const struct program *p, struct cfi_value *ret_value)
 {
-	struct value v = {.offset = row->cfa_offset};
-	if (row->by_expression) {
-		if (!evaluate(all, row->cfa_expression, address, false, &v))
-			return false;
-	} else if (row->cfa_register == DWARF_SP || row->cfa_register == DWARF_BP) {
-		v.base = row->cfa_register == DWARF_SP ? VALUE_SP : VALUE_BP;
-	} else {
-		return false;
+	const struct row *row = &p->now;
+	struct reader all = {.at = object->begin, .end = object->end};
+	if (row->by_expression)
+		return evaluate(all, row->cfa_expression, p->address, false, ret_value);
+	*ret_value = (struct cfi_value){
+		.base = (uint8_t)row->cfa_register, .offset = (int32_t)row->cfa_offset};
+	return row->cfa_register < CFI_IP && fits(row->cfa_offset);
+}
+
+/* Where register `number` is; an enum cfi_how, or -1. */
+static int row_saved(const struct cfi_object *object, const struct program *p, unsigned number,
+	struct cfi_value *ret_value)
+{
+	struct saved saved = p->now.saved[number];
+	struct reader all = {.at = object->begin, .end = object->end};
+	uint64_t place = p->begin + (uint32_t)saved.value;
+	*ret_value = (struct cfi_value){.base = CFI_CFA, .offset = saved.value};
+	switch (saved.how) {
+	case SAME:
+		return CFI_SAME;
+	case UNDEFINED:
+		return CFI_UNDEFINED;
+	case AT_OFFSET:
+		return CFI_AT;
+	case IS_OFFSET:
+		return CFI_IS;
+	case IS_REGISTER:
+		*ret_value = (struct cfi_value){.base = (uint8_t)saved.value};
+		return saved.value >= 0 && saved.value < CFI_REGISTERS ? CFI_IS : -1;
+	default:
+		if (!evaluate(all, place, p->address, true, ret_value))
+			return -1;
+		return saved.how == AT_EXPRESSION ? CFI_AT : CFI_IS;
 	}
-	rule->cfa = (struct cfi_place){(uint8_t)v.base, (int32_t)v.offset};
-	rule->cfa_load = v.loaded;
-	rule->cfa_add = (int32_t)v.add;
-	return fits(v.offset) && fits(v.add);
-}
-
-static bool rule_bp(
-	struct reader all, const struct row *row, uint64_t address, struct cfi_rule *rule)
-{
-	struct value v = {.base = VALUE_CFA, .offset = row->bp.offset};
-	rule->bp_saved = row->bp.how != SAME && row->bp.how != UNDEFINED;
-	if (row->bp.how == OTHERWISE)
-		return false;
-	if (row->bp.how == AT_EXPRESSION &&
-		(!evaluate(all, row->bp.expression, address, true, &v) || v.loaded))
-		return false;
-	rule->bp = (struct cfi_place){(uint8_t)v.base, (int32_t)v.offset};
-	return fits(v.offset);
 }
 
 void cfi_find(const struct cfi_object *object, uint64_t address, struct cfi_rule *ret_rule)
 {
 	struct program p;
-	struct cfi_rule rule = {.kind = CFI_NO_FDE};
-	struct reader all = {.at = object->begin, .end = object->end};
-	p.now = (struct row){.bad = false};
-	p.depth = 0;
-	p.address = address;
-	p.encoding = 0;
-	p.is_signal = false;
-	uint64_t at = object->frame_header ? table_search(object, address) : 0;
-	if (!at || !description(&p, all, at)) {
-		*ret_rule = rule;
-		return;
+	struct cfi_rule rule = {.kind = (uint8_t)row_find(object, address, &p)};
+	if (rule.kind == CFI_FRAME) {
+		struct cfi_value ip;
+		int how = row_saved(object, &p, CFI_BP, &rule.bp);
+		rule.bp_saved = how == CFI_AT;
+		if (!row_cfa(object, &p, &rule.cfa) ||
+			(rule.cfa.base != CFI_SP && rule.cfa.base != CFI_BP) ||
+			(how == CFI_AT &&
+				(rule.bp.loaded || rule.bp.base < CFI_BP ||
+					(rule.bp.base > CFI_SP && rule.bp.base != CFI_CFA))) ||
+			how == CFI_IS || how < 0 || row_saved(object, &p, CFI_IP, &ip) != CFI_AT ||
+			ip.base != CFI_CFA || ip.offset != -8 || ip.loaded)
+			rule.kind = CFI_UNKNOWN;
 	}
-	const struct saved *ip = &p.now.ip;
-	rule.kind = CFI_UNKNOWN;
-	if (p.is_signal)
-		rule.kind = CFI_SIGNAL;
-	else if (p.now.bad)
-		rule.kind = CFI_UNKNOWN;
-	else if (ip->how == UNDEFINED)
-		rule.kind = CFI_END;
-	else if (ip->how == AT_OFFSET && ip->offset == -8 &&
-		rule_cfa(all, &p.now, address, &rule) && rule_bp(all, &p.now, address, &rule))
-		rule.kind = CFI_FRAME;
 	*ret_rule = rule;
+}
+
+void cfi_find_frame(const struct cfi_object *object, uint64_t address, struct cfi_frame *ret_frame)
+{
+	struct program p;
+	ret_frame->kind = (uint8_t)row_find(object, address, &p);
+	if (ret_frame->kind != CFI_FRAME)
+		return;
+	if (!row_cfa(object, &p, &ret_frame->cfa))
+		ret_frame->kind = CFI_UNKNOWN;
+	for (unsigned i = 0; i < CFI_REGISTERS; i++) {
+		int how = row_saved(object, &p, i, &ret_frame->saved[i].value);
+		ret_frame->saved[i].how = (uint8_t)(how < 0 ? CFI_UNDEFINED : how);
+	}
 }

@@ -28,7 +28,7 @@ void rules_init(int (*find_object)(void *address, void *ret_object))
 	dl_find_object = find_object;
 }
 
-static bool object_find(uint64_t address, struct cfi_object *ret_object)
+bool rules_object(uint64_t address, struct cfi_object *ret_object)
 {
 	struct found_object found;
 	if (!dl_find_object)
@@ -42,10 +42,10 @@ static bool object_find(uint64_t address, struct cfi_object *ret_object)
 
 static bool same_rule(const struct cfi_rule *a, const struct cfi_rule *b)
 {
-	return a->kind == b->kind && a->cfa_load == b->cfa_load && a->bp_saved == b->bp_saved &&
-		a->cfa.base == b->cfa.base && a->cfa.offset == b->cfa.offset &&
-		a->bp.base == b->bp.base && a->bp.offset == b->bp.offset &&
-		a->cfa_add == b->cfa_add;
+	return a->kind == b->kind && a->bp_saved == b->bp_saved && a->cfa.base == b->cfa.base &&
+		a->cfa.loaded == b->cfa.loaded && a->cfa.offset == b->cfa.offset &&
+		a->cfa.add == b->cfa.add && a->bp.base == b->bp.base &&
+		a->bp.offset == b->bp.offset;
 }
 
 /* Puts a rule that does not fit into an entry into the list. */
@@ -61,11 +61,9 @@ static uint32_t other_rule(const struct cfi_rule *rule)
 	if (number >= OTHERS_MAX)
 		return RULE_UNKNOWN;
 	struct cfi_rule *other = &others[number];
-	other->cfa_load = rule->cfa_load;
 	other->bp_saved = rule->bp_saved;
 	other->cfa = rule->cfa;
 	other->bp = rule->bp;
-	other->cfa_add = rule->cfa_add;
 	__atomic_store_n(&other->kind, rule->kind, __ATOMIC_RELEASE);
 	return RULE_OTHER | number << 3;
 }
@@ -84,7 +82,7 @@ static uint32_t pack(const struct cfi_rule *rule)
 	if (rule->kind != CFI_FRAME)
 		return kinds[rule->kind];
 	int64_t bp = rule->bp_saved ? -(int64_t)rule->bp.offset : 0;
-	if (rule->cfa_load || !fits(rule->cfa.offset, CFA_MAX_BYTES) || !fits(bp, BP_MAX_BYTES) ||
+	if (rule->cfa.loaded || !fits(rule->cfa.offset, CFA_MAX_BYTES) || !fits(bp, BP_MAX_BYTES) ||
 		(rule->bp_saved && (rule->bp.base != CFI_CFA || bp == 0)))
 		return other_rule(rule);
 	return (rule->cfa.base == CFI_SP ? RULE_SP : RULE_BP) |
@@ -97,7 +95,7 @@ uint32_t rules_fill(uint64_t address)
 	struct cfi_rule found = {.kind = CFI_NO_FDE};
 	if (address >> RULES_ADDRESS_BITS)
 		return RULE_NO_FDE;
-	bool known = object_find(address, &object);
+	bool known = rules_object(address, &object);
 	if (known)
 		cfi_find(&object, address, &found);
 	uint32_t rule = pack(&found);

@@ -78,6 +78,9 @@ const struct cfi_rule *rules_other(uint32_t rule);
  * up at this moment may still enter the old rule. Any thread. */
 void rules_drop(uint64_t begin, uint64_t end);
 
+/* The object that holds `address`, by the C library or the module map. Any thread, lock-free. */
+bool rules_object(uint64_t address, struct cfi_object *ret_object);
+
 /* Where the object of an address is found: _dl_find_object() of the C library, or NULL for the
  * module map alone. Before the first lookup only. */
 void rules_init(int (*find_object)(void *address, void *ret_object));

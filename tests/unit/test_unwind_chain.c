@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include "tap.h"
 #include "tests/unit/unwind_oracle.h"
@@ -284,12 +283,8 @@ static void coroutines_have_chains_of_their_own(void)
 		(unsigned long long)wrong, (unsigned long long)chains);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-	(void)argc;
-	/* Not through the lazy resolver: its frame is addressed by rbx. */
-	if (!getenv("LD_BIND_NOW") && setenv("LD_BIND_NOW", "1", 1) == 0)
-		execv("/proc/self/exe", argv);
 	oracle_init();
 	chains_are_those_of_libunwind();
 	handlers_are_walked_through(false);
