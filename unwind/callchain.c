@@ -184,7 +184,7 @@ static bool step_guess(struct walk *w, struct registers *r, struct callchain_fre
 	return true;
 }
 
-/* A frame whose way out depends on other registers: walks once more up to here, with all of them. */
+/* A frame whose way out depends on other registers: a second walk up to here, with all of them. */
 static bool step_all(struct registers *r, struct callchain_fresh *f)
 {
 	struct registers_all all;

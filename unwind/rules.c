@@ -10,6 +10,9 @@
 
 uint64_t rules_cache[1u << RULES_SETS_BITS][RULES_WAYS] __attribute__((aligned(64)));
 
+#define PAGE_SETS 64u                                          /* sets in a page of memory */
+static uint8_t page_used[(1u << RULES_SETS_BITS) / PAGE_SETS]; /* others are never touched */
+
 static struct cfi_rule others[OTHERS_MAX];
 static uint32_t others_taken; /* may pass OTHERS_MAX */
 static int (*dl_find_object)(void *address, void *ret_object);
@@ -105,6 +108,7 @@ uint32_t rules_fill(uint64_t address)
 	uint64_t hash = address * RULES_FACTOR, way = hash >> (64 - RULES_ADDRESS_BITS);
 	uint64_t *set = rules_cache[RULES_SET(hash)];
 	uint64_t entry = RULES_TAG(hash) | rule;
+	__atomic_store_n(&page_used[RULES_SET(hash) / PAGE_SETS], 1, __ATOMIC_RELAXED);
 	for (uint64_t i = 0; i < RULES_WAYS; i++) {
 		uint64_t empty = 0;
 		if (__atomic_compare_exchange_n(&set[(way + i) % RULES_WAYS], &empty, entry, false,
@@ -129,18 +133,23 @@ static uint64_t inverse(uint64_t number)
 	return x;
 }
 
+static void set_drop(uint64_t set, uint64_t back, uint64_t begin, uint64_t end)
+{
+	for (uint32_t i = 0; i < RULES_WAYS; i++) {
+		uint64_t entry = __atomic_load_n(&rules_cache[set][i], __ATOMIC_RELAXED);
+		uint64_t hash =
+			set << (RULES_ADDRESS_BITS - RULES_SETS_BITS) | entry >> RULES_PAYLOAD_BITS;
+		uint64_t address = hash * back & ((1ull << RULES_ADDRESS_BITS) - 1);
+		if (entry && address >= begin && address < end)
+			__atomic_compare_exchange_n(&rules_cache[set][i], &entry, 0, false,
+				__ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	}
+}
+
 void rules_drop(uint64_t begin, uint64_t end)
 {
 	const uint64_t back = inverse(RULES_FACTOR >> (64 - RULES_ADDRESS_BITS));
 	for (uint64_t set = 0; set < 1u << RULES_SETS_BITS; set++)
-		for (uint32_t i = 0; i < RULES_WAYS; i++) {
-			uint64_t entry = __atomic_load_n(&rules_cache[set][i], __ATOMIC_RELAXED);
-			uint64_t hash = set << (64 - RULES_SETS_BITS) |
-				entry >> RULES_PAYLOAD_BITS << (64 - RULES_ADDRESS_BITS);
-			uint64_t address = (hash >> (64 - RULES_ADDRESS_BITS)) * back &
-				((1ull << RULES_ADDRESS_BITS) - 1);
-			if (entry && address >= begin && address < end)
-				__atomic_compare_exchange_n(&rules_cache[set][i], &entry, 0, false,
-					__ATOMIC_RELAXED, __ATOMIC_RELAXED);
-		}
+		if (__atomic_load_n(&page_used[set / PAGE_SETS], __ATOMIC_RELAXED))
+			set_drop(set, back, begin, end);
 }

@@ -10,7 +10,7 @@
  * varied   64 chains in turn that differ in all frames (the calls themselves taken off)
  * first    the first chain of the process, us
  * threads  `same` by 1, 2 and 4 threads at once, ns of CPU time
- * Figures: ns per chain, least and median of the rounds; then the ratio of medians to unw_backtrace.
+ * Figures: ns per chain, least and median of the rounds; ratio of the median to unw_backtrace's.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -29,6 +29,8 @@ static struct {
 	int (*step)(unw_cursor_t *);
 	int (*get_reg)(unw_cursor_t *, int, unw_word_t *);
 	int (*backtrace)(void **, int);
+	void (*flush_cache)(unw_addr_space_t, unw_word_t, unw_word_t);
+	unw_addr_space_t *address_space;
 } oracle;
 
 static void *oracle_chunks[NODES_CHUNKS_MAX];
@@ -52,6 +54,8 @@ __attribute__((unused)) static void oracle_init(void)
 	*(void **)&oracle.init_local = dlsym(library, "_ULx86_64_init_local");
 	*(void **)&oracle.step = dlsym(library, "_ULx86_64_step");
 	*(void **)&oracle.get_reg = dlsym(library, "_ULx86_64_get_reg");
+	*(void **)&oracle.flush_cache = dlsym(library, "_Ux86_64_flush_cache");
+	*(void **)&oracle.address_space = dlsym(library, "_ULx86_64_local_addr_space");
 	*(void **)&oracle.backtrace = dlsym(library, "unw_backtrace");
 	struct callchain_setup setup = {.more = oracle_more};
 	*(void **)&setup.find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
