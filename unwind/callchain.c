@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#include "unwind/fallback.h"
+#include "unwind/modules.h"
 #include "unwind/registers.h"
 #include "unwind/rules.h"
 
@@ -38,6 +40,12 @@ enum frame_flag {
 #define GUESS_MAX_BYTES \
 	0x4000 /* a larger frame found by guessing rbp is not believed (libunwind's) */
 #define ALL_FRAMES_MAX 1000
+#define LIBUNWIND_FRAMES 256u
+#if defined(__x86_64__)
+#define RULES_HERE true
+#else
+#define RULES_HERE false
+#endif
 #define RED_ZONE_BYTES 128
 
 static struct callchain_setup setup;
@@ -62,7 +70,7 @@ struct walk {
 	uint32_t fresh; /* frames walked */
 	uint32_t limit;
 	enum callchain_end end;
-	bool guessed;
+	bool unknown; /* it ended at a frame that libunwind may know more about */
 };
 
 static inline uint64_t word(uint64_t address)
@@ -177,9 +185,8 @@ static bool step_guess(struct walk *w, struct registers *r, struct callchain_fre
 {
 	uint64_t bp = r->bp;
 	f->flags |= FRAME_CFA_FROM_BP;
-	if (!frame_fits(w, r, bp + 16, bp) || word(bp) - bp > GUESS_MAX_BYTES)
+	if (bp - r->sp > GUESS_MAX_BYTES || !frame_fits(w, r, bp + 16, bp))
 		return false;
-	w->guessed = true;
 	frame_leave(r, f, bp + 16, bp);
 	return true;
 }
@@ -227,6 +234,7 @@ static __attribute__((noinline)) bool step_rare(
 		break;
 	default:
 		stepped = step_all(r, f);
+		w->unknown = !stepped;
 	}
 	if (!stepped)
 		w->end = CALLCHAIN_LOST;
@@ -447,6 +455,80 @@ static bool begin(struct callchain_thread *thread, uint64_t sp, uint32_t depth, 
 	return true;
 }
 
+/* ---- libunwind ---- */
+
+/*
+ * Reads libunwind's frames in place of ours: from the caller `start` outwards, and without our own
+ * further out. Returns how many, at most `depth`; *ret_more: there were more.
+ */
+static uint32_t ask_libunwind(
+	uint64_t start, uint32_t depth, bool by_steps, uint64_t *frames, bool *ret_more)
+{
+	uint32_t found = by_steps ? fallback_steps(frames, LIBUNWIND_FRAMES)
+				  : fallback_trace(frames, LIBUNWIND_FRAMES);
+	uint32_t kept = 0, i = 0;
+	while (i < found && frames[i] != start)
+		i++;
+	while (i < found && kept == 0 && is_own(frames[i]))
+		i++;
+	for (; i < found && kept < depth; i++)
+		frames[kept++] = frames[i];
+	*ret_more = i < found || found == LIBUNWIND_FRAMES;
+	return kept;
+}
+
+static uint32_t name_frames(const uint64_t *frames, uint32_t count, uint32_t root)
+{
+	struct node_name name = {0, 0};
+	struct node_index index = index_now();
+	while (count-- > 0)
+		if (!frame_name(index, frames[count], 0, &root, &name))
+			return 0;
+	return name.id;
+}
+
+/* The whole chain by libunwind, if it knows more than `result` says. Nothing is remembered. */
+static __attribute__((noinline)) uint32_t take_by_libunwind(
+	uint64_t start, uint32_t depth, struct callchain_result *result)
+{
+	uint64_t frames[LIBUNWIND_FRAMES];
+	bool more, old = false;
+	uint32_t count = ask_libunwind(start, depth, false, frames, &more);
+	for (uint32_t i = 0; i < count && !old; i++)
+		old = modules_tainted(frames[i]);
+	if (old)
+		count = ask_libunwind(start, depth, true, frames, &more);
+	if (count <= result->count)
+		return 0;
+	result->count = count;
+	result->walked = (uint8_t)count;
+	result->method = old ? CALLCHAIN_STEP : CALLCHAIN_LIBUNWIND;
+	result->end = more ? CALLCHAIN_CUT : CALLCHAIN_WHOLE;
+	return name_frames(frames, count, more ? NODE_CUT : 0);
+}
+
+/* Is the chain `id` what libunwind finds, step by step? */
+static __attribute__((noinline)) void compare(uint64_t start, uint32_t depth, uint32_t id)
+{
+	uint64_t frames[LIBUNWIND_FRAMES];
+	bool more, same = true;
+	uint32_t count = ask_libunwind(start, depth, true, frames, &more), i = 0;
+	if (count == 0)
+		return;
+	for (; id && i < count && same; i++) {
+		while (i < count && is_own(frames[i]))
+			i++;
+		const struct callchain_node *node = node_at(&nodes, id);
+		same = i < count && node->address == frames[i];
+		id = node->parent;
+	}
+	__atomic_add_fetch(&counts.checked, 1, __ATOMIC_RELAXED);
+	if (!same || id || i != count)
+		__atomic_add_fetch(&counts.different, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- chains, continued ---- */
+
 static ALWAYS_INLINE uint32_t take(struct callchain_thread *thread, struct registers start,
 	uint32_t depth, bool by_rbp, struct callchain_result *ret_result)
 {
@@ -466,11 +548,15 @@ static ALWAYS_INLINE uint32_t take(struct callchain_thread *thread, struct regis
 	ret_result->walked = (uint8_t)w.fresh;
 	ret_result->method = by_rbp ? CALLCHAIN_FRAME_POINTER : CALLCHAIN_RULES;
 	ret_result->end = (uint8_t)w.end;
-	ret_result->guessed = w.guessed;
 	uint32_t node = settle(&w);
 	thread->cut = w.end == CALLCHAIN_CUT;
-	if (w.end == CALLCHAIN_LOST)
+	if (__builtin_expect(w.end == CALLCHAIN_LOST, 0)) {
 		thread->count = 0;
+		uint32_t other = w.unknown && fallback_ready()
+			? take_by_libunwind(start.ip, depth, ret_result)
+			: 0;
+		node = other ? other : node;
+	}
 	return node;
 }
 
@@ -489,9 +575,16 @@ __attribute__((noinline)) uint32_t callchain_take(struct callchain_thread *threa
 		.ip = frame[1], .sp = (uint64_t)(uintptr_t)(frame + 2), .bp = frame[0], .back = 1};
 	*ret_result = (struct callchain_result){.end = CALLCHAIN_LOST};
 	depth = depth < 1 ? 1 : depth > CALLCHAIN_DEPTH_MAX ? CALLCHAIN_DEPTH_MAX : depth;
+	if (!RULES_HERE) {
+		uint64_t caller = (uint64_t)(uintptr_t)__builtin_return_address(0);
+		return take_by_libunwind(caller, depth, ret_result);
+	}
 	if (!begin(thread, start.sp, depth, flags))
 		return 0;
 	if (flags & CALLCHAIN_FRAME_POINTERS)
 		return take_by_rbp(thread, start, depth, ret_result);
-	return take(thread, start, depth, false, ret_result);
+	uint32_t id = take(thread, start, depth, false, ret_result);
+	if (__builtin_expect(flags & CALLCHAIN_CHECK, 0))
+		compare(start.ip, depth, id);
+	return id;
 }

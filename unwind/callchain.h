@@ -41,11 +41,10 @@ enum callchain_end {
 };
 
 struct callchain_result {
-	uint32_t count;  /* frames, without those skipped */
-	uint8_t method;  /* enum callchain_method */
-	uint8_t end;     /* enum callchain_end */
-	uint8_t guessed; /* some frames had no tables (code made at run time): rbp was believed */
-	uint8_t walked;  /* frames that were not remembered */
+	uint32_t count; /* frames, without those skipped */
+	uint8_t method; /* enum callchain_method */
+	uint8_t end;    /* enum callchain_end */
+	uint8_t walked; /* frames that were not remembered */
 };
 
 /* A remembered frame. */

@@ -4,6 +4,7 @@
 #include "unwind/stack.h"
 
 /* Of the kernel's struct sigcontext: r8..r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip. */
+#define GUESS_MAX_BYTES 0x4000
 #define SIGNAL_FIRST_BYTES 40u
 static const uint8_t signal_order[CFI_REGISTERS] = {
 	8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16};
@@ -80,7 +81,7 @@ static bool step_frame(struct registers_all *registers, const struct cfi_frame *
 static bool step_guess(struct registers_all *registers)
 {
 	uint64_t bp = registers->r[CFI_BP];
-	if (bp < registers->r[CFI_SP] || !read_word(bp, &registers->r[CFI_BP]) ||
+	if (bp - registers->r[CFI_SP] > GUESS_MAX_BYTES || !read_word(bp, &registers->r[CFI_BP]) ||
 		!read_word(bp + 8, &registers->r[CFI_IP]))
 		return false;
 	registers->r[CFI_SP] = bp + 16;
