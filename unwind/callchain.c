@@ -294,18 +294,21 @@ static ALWAYS_INLINE bool remembered(
 	const struct callchain_thread *thread, const struct registers *r, uint32_t *keep)
 {
 	const struct callchain_frame *frame = thread->frame;
+	const struct callchain_check *check = thread->check;
 	uint64_t slot = r->sp - 8;
-	while (*keep && frame[*keep - 1].slot < slot)
+	while (*keep && check[frame[*keep - 1].checks - 1].address < slot)
 		--*keep;
 	if (!*keep || !r->back)
 		return false;
 	const struct callchain_frame *f = &frame[*keep - 1];
-	if (f->slot != slot || f->ip != r->ip || (f->flags & FRAME_NEEDS_BP && f->bp != r->bp))
+	const struct callchain_check *own = &check[f->checks - 1];
+	if (own->address != slot || own->value != r->ip ||
+		(f->flags & FRAME_NEEDS_BP && f->bp != r->bp))
 		return false;
-	const struct callchain_check *c = changed(&thread->check[f->checks - 1], thread->check);
+	const struct callchain_check *c = changed(own, check);
 	if (!c)
 		return true;
-	while (f > frame && f[-1].checks > c - thread->check)
+	while (f > frame && f[-1].checks > c - check)
 		f--;
 	*keep = (uint32_t)(f - frame);
 	return false;
@@ -368,12 +371,12 @@ static bool drop_outer(struct walk *w, uint32_t count)
 	w->end = CALLCHAIN_CUT;
 	w->keep -= count;
 	for (uint32_t i = 0; i < w->keep; i++) {
-		struct callchain_frame *f = &thread->frame[i];
-		*f = f[count];
-		f->checks = (uint16_t)(f->checks - checks);
-		if (!frame_name(index, f->ip, f->flags, &root, &name))
+		struct callchain_frame f = thread->frame[i + count];
+		uint64_t ip = thread->check[f.checks - 1].value;
+		if (!frame_name(index, ip, f.flags, &root, &name))
 			return false;
-		f->name = name;
+		thread->frame[i] = (struct callchain_frame){
+			f.bp, name.hash, name.id, f.flags, (uint16_t)(f.checks - checks)};
 	}
 	for (uint32_t i = 0; w->keep && i < thread->frame[w->keep - 1].checks; i++)
 		thread->check[i] = thread->check[i + checks];
@@ -402,9 +405,14 @@ static ALWAYS_INLINE uint32_t settle(struct walk *w)
 {
 	struct callchain_thread *thread = w->thread;
 	struct callchain_frame *last = &thread->frame[w->keep], *clear = NULL;
-	struct node_name name = w->keep ? last[-1].name : (struct node_name){0, 0};
-	uint32_t checks = w->keep ? last[-1].checks : 0, flags = w->keep ? last[-1].flags : 0;
-	uint32_t root = w->keep ? 0 : root_flags[w->end];
+	struct node_name name = {0, 0};
+	uint32_t checks = 0, flags = 0, root = root_flags[w->end];
+	if (w->keep) {
+		name = (struct node_name){last[-1].hash, last[-1].id};
+		checks = last[-1].checks;
+		flags = last[-1].flags;
+		root = name.id ? 0 : root;
+	}
 	struct node_index index = index_now();
 	for (uint32_t i = w->fresh; i-- > 0; last++) {
 		const struct callchain_fresh *f = &thread->fresh[i];
@@ -417,7 +425,7 @@ static ALWAYS_INLINE uint32_t settle(struct walk *w)
 			return 0;
 		}
 		*last = (struct callchain_frame){
-			slot, ip, f->bp, name, (uint16_t)flags, (uint16_t)checks};
+			f->bp, name.hash, name.id, (uint16_t)flags, (uint16_t)checks};
 		if (__builtin_expect(flags & FRAME_OPAQUE && !clear, 0))
 			clear = last;
 	}

@@ -47,18 +47,18 @@ struct callchain_result {
 	uint8_t walked; /* frames that were not remembered */
 };
 
-/* A remembered frame. */
-struct callchain_frame {
-	uint64_t slot, ip; /* where its return address lay, and which it was */
-	uint64_t bp;       /* rbp in this frame, where the way out depends on it */
-	struct node_name name;
-	uint16_t flags;
-	uint16_t checks; /* so many of the thread's checks hold for it and what is outside of it */
-};
-
 /* A word that the walk read. */
 struct callchain_check {
 	uint64_t address, value;
+};
+
+/* A remembered frame. Its own return address, and where that lay, is its last check. */
+struct callchain_frame {
+	uint64_t bp; /* rbp in this frame, where the way out depends on it */
+	uint64_t hash;
+	uint32_t id;
+	uint16_t flags;
+	uint16_t checks; /* so many of the thread's checks hold for it and what is outside of it */
 };
 
 /* A frame of the present walk. */

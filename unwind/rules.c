@@ -92,7 +92,7 @@ static uint32_t pack(const struct cfi_rule *rule)
 		(uint32_t)rule->cfa.offset / 8 << 3 | (uint32_t)bp / 8 << 19;
 }
 
-uint32_t rules_fill(uint64_t address)
+static uint32_t rules_fill(uint64_t address)
 {
 	struct cfi_object object;
 	struct cfi_rule found = {.kind = CFI_NO_FDE};
@@ -105,7 +105,7 @@ uint32_t rules_fill(uint64_t address)
 	/* Code made at run time may be something else soon, and so may a place no module is at. */
 	if (!known)
 		return rule;
-	uint64_t hash = address * RULES_FACTOR, way = hash >> (64 - RULES_ADDRESS_BITS);
+	uint64_t hash = address * RULES_FACTOR, way = RULES_FIRST(hash);
 	uint64_t *set = rules_cache[RULES_SET(hash)];
 	uint64_t entry = RULES_TAG(hash) | rule;
 	__atomic_store_n(&page_used[RULES_SET(hash) / PAGE_SETS], 1, __ATOMIC_RELAXED);
@@ -117,6 +117,19 @@ uint32_t rules_fill(uint64_t address)
 	}
 	__atomic_store_n(&set[way % RULES_WAYS], entry, __ATOMIC_RELEASE);
 	return rule;
+}
+
+uint32_t rules_find_slow(uint64_t address)
+{
+	uint64_t hash = address * RULES_FACTOR, way = RULES_FIRST(hash);
+	const uint64_t *set = rules_cache[RULES_SET(hash)];
+	for (uint64_t i = 0; i < RULES_WAYS; i++) {
+		uint64_t rule = __atomic_load_n(&set[(way + i) % RULES_WAYS], __ATOMIC_ACQUIRE) ^
+			RULES_TAG(hash);
+		if (rule - 1 < (1u << RULES_PAYLOAD_BITS) - 1)
+			return (uint32_t)rule;
+	}
+	return rules_fill(address);
 }
 
 const struct cfi_rule *rules_other(uint32_t rule)

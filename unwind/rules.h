@@ -48,10 +48,11 @@ extern uint64_t rules_cache[1u << RULES_SETS_BITS][RULES_WAYS]
  */
 #define RULES_FACTOR (0x9e3779b97f4bull << (64 - RULES_ADDRESS_BITS))
 #define RULES_SET(hash) ((hash) >> (64 - RULES_SETS_BITS))
+#define RULES_FIRST(hash) ((hash) >> (64 - RULES_SETS_BITS - 3)) /* set * RULES_WAYS + first way */
 #define RULES_TAG(hash) ((hash) << RULES_SETS_BITS)
 
-/* Looks the rule up and enters it. */
-uint32_t rules_fill(uint64_t address);
+/* The rule is not where it should be: looks in the rest of the set, then in the tables. */
+uint32_t rules_find_slow(uint64_t address);
 
 /*
  * The rule at `address`: the last byte of a call (return address - 1), or an interrupted
@@ -60,15 +61,12 @@ uint32_t rules_fill(uint64_t address);
 static inline uint32_t rules_find(uint64_t address)
 {
 	uint64_t hash = address * RULES_FACTOR;
-	const uint64_t *set = rules_cache[RULES_SET(hash)];
-	for (uint64_t i = 0, way = hash >> (64 - RULES_ADDRESS_BITS); i < RULES_WAYS; i++, way++) {
-		uint64_t entry = __atomic_load_n(&set[way % RULES_WAYS], __ATOMIC_ACQUIRE);
-		/* 0 is an empty entry, which could have the right tag. */
-		uint64_t rule = entry ^ RULES_TAG(hash);
-		if (__builtin_expect(rule - 1 < (1u << RULES_PAYLOAD_BITS) - 1, 1))
-			return (uint32_t)rule;
-	}
-	return rules_fill(address);
+	const uint64_t *first = &rules_cache[0][0] + RULES_FIRST(hash);
+	uint64_t entry = __atomic_load_n(first, __ATOMIC_ACQUIRE);
+	/* 0 is an empty entry, which could have the right tag. */
+	if (__builtin_expect((entry ^ RULES_TAG(hash)) - 1 < (1u << RULES_PAYLOAD_BITS) - 1, 1))
+		return (uint32_t)entry & ((1u << RULES_PAYLOAD_BITS) - 1);
+	return rules_find_slow(address);
 }
 
 /* The rule of kind RULE_OTHER in full. */
