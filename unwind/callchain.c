@@ -7,7 +7,6 @@
 #include <stddef.h>
 
 #include "unwind/fallback.h"
-#include "unwind/modules.h"
 #include "unwind/registers.h"
 #include "unwind/rules.h"
 
@@ -469,12 +468,9 @@ static bool begin(struct callchain_thread *thread, uint64_t sp, uint32_t depth, 
  * Reads libunwind's frames in place of ours: from the caller `start` outwards, and without our own
  * further out. Returns how many, at most `depth`; *ret_more: there were more.
  */
-static uint32_t ask_libunwind(
-	uint64_t start, uint32_t depth, bool by_steps, uint64_t *frames, bool *ret_more)
+static uint32_t ask_libunwind(uint64_t start, uint32_t depth, uint64_t *frames, bool *ret_more)
 {
-	uint32_t found = by_steps ? fallback_steps(frames, LIBUNWIND_FRAMES)
-				  : fallback_trace(frames, LIBUNWIND_FRAMES);
-	uint32_t kept = 0, i = 0;
+	uint32_t found = fallback_steps(frames, LIBUNWIND_FRAMES), kept = 0, i = 0;
 	while (i < found && frames[i] != start)
 		i++;
 	while (i < found && kept == 0 && is_own(frames[i]))
@@ -500,17 +496,13 @@ static __attribute__((noinline)) uint32_t take_by_libunwind(
 	uint64_t start, uint32_t depth, struct callchain_result *result)
 {
 	uint64_t frames[LIBUNWIND_FRAMES];
-	bool more, old = false;
-	uint32_t count = ask_libunwind(start, depth, false, frames, &more);
-	for (uint32_t i = 0; i < count && !old; i++)
-		old = modules_tainted(frames[i]);
-	if (old)
-		count = ask_libunwind(start, depth, true, frames, &more);
+	bool more;
+	uint32_t count = ask_libunwind(start, depth, frames, &more);
 	if (count <= result->count)
 		return 0;
 	result->count = count;
 	result->walked = (uint8_t)count;
-	result->method = old ? CALLCHAIN_STEP : CALLCHAIN_LIBUNWIND;
+	result->method = CALLCHAIN_LIBUNWIND;
 	result->end = more ? CALLCHAIN_CUT : CALLCHAIN_WHOLE;
 	return name_frames(frames, count, more ? NODE_CUT : 0);
 }
@@ -520,7 +512,7 @@ static __attribute__((noinline)) void compare(uint64_t start, uint32_t depth, ui
 {
 	uint64_t frames[LIBUNWIND_FRAMES];
 	bool more, same = true;
-	uint32_t count = ask_libunwind(start, depth, true, frames, &more), i = 0;
+	uint32_t count = ask_libunwind(start, depth, frames, &more), i = 0;
 	if (count == 0)
 		return;
 	for (; id && i < count && same; i++) {

@@ -22,7 +22,6 @@ enum state { UNTRIED = 0, MISSING, READY };
 
 static uint32_t state; /* enum state, stored last */
 static struct {
-	int (*backtrace)(void **frames, int count);
 	int (*getcontext)(void *context);
 	int (*init_local)(void *cursor, void *context);
 	int (*step)(void *cursor);
@@ -49,8 +48,7 @@ static bool resolve(const struct fallback_setup *setup, void *library)
 	const struct {
 		void *pointer;
 		const char *name;
-	} symbols[] = {{&unw.backtrace, "unw_backtrace"},
-		{&unw.getcontext, "_U" TARGET "_getcontext"},
+	} symbols[] = {{&unw.getcontext, "_U" TARGET "_getcontext"},
 		{&unw.init_local, "_UL" TARGET "_init_local"}, {&unw.step, "_UL" TARGET "_step"},
 		{&unw.get_reg, "_UL" TARGET "_get_reg"},
 		{&unw.flush_cache, "_U" TARGET "_flush_cache"},
@@ -73,14 +71,6 @@ int fallback_load(const struct fallback_setup *setup)
 		__atomic_store_n(&state, ready ? READY : MISSING, __ATOMIC_RELEASE);
 	}
 	return fallback_ready() ? 0 : -ENOENT;
-}
-
-uint32_t fallback_trace(uint64_t *ret_addresses, uint32_t count)
-{
-	if (!fallback_ready())
-		return 0;
-	int found = unw.backtrace((void **)(void *)ret_addresses, (int)count);
-	return found > 0 ? (uint32_t)found : 0;
 }
 
 uint32_t fallback_steps(uint64_t *ret_addresses, uint32_t count)

@@ -32,11 +32,11 @@ int fallback_load(const struct fallback_setup *setup);
 bool fallback_ready(void);
 
 /*
- * The addresses of the calling stack from the inside out, at most `count`; returns how many. By its
- * cached trace, 0.2 us when warm; or frame by frame with nothing cached, 1 us a frame, which is
- * right after a module was unloaded, too. Any thread in the guard; not async-signal-safe by itself.
+ * The callers of the calling function, from the inside out, at most `count` addresses; returns how
+ * many. With nothing cached (a module may have been replaced), so some 50 us. Not by
+ * unw_backtrace(), 0.2 us: its cache belongs to the thread, cannot be flushed, and is given back by
+ * a destructor that takes a lock at the thread's end. Any thread, in the guard.
  */
-uint32_t fallback_trace(uint64_t *ret_addresses, uint32_t count);
 uint32_t fallback_steps(uint64_t *ret_addresses, uint32_t count);
 
 #endif

@@ -7,12 +7,7 @@
 #include "common/text.h"
 #include "unwind/callchain.h"
 
-#define TAINTED_MAX 64u
 #define NOTE_BUILD_ID 3u
-
-struct range {
-	uint64_t begin, end;
-};
 
 static struct modules_setup setup;
 static struct module modules[MODULES_MAX];
@@ -21,8 +16,6 @@ static uint32_t loads; /* modules ever seen */
 static uint32_t refreshes, generation;
 static uint64_t adds, subs;  /* the loader's counters at the last refresh */
 static uint32_t busy, again; /* a refresh is running; another was asked for meanwhile */
-static struct range tainted[TAINTED_MAX];
-static uint32_t tainted_count;
 
 void modules_init(const struct modules_setup *given)
 {
@@ -38,8 +31,7 @@ uint32_t modules_generation(void)
 
 static void change_begin(struct module *m)
 {
-	__atomic_store_n(&m->sequence, m->sequence + 1, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_fetch_add(&m->sequence, 1, __ATOMIC_ACQ_REL);
 }
 
 static void change_end(struct module *m)
@@ -161,28 +153,8 @@ static int see(struct dl_phdr_info *info, size_t bytes, void *arg)
 	return 0;
 }
 
-static void taint(uint64_t begin, uint64_t end)
-{
-	uint32_t n = tainted_count;
-	for (uint32_t i = 0; i < n; i++)
-		if (tainted[i].begin <= begin && end <= tainted[i].end)
-			return;
-	if (n < TAINTED_MAX) {
-		tainted[n] = (struct range){begin, end};
-		__atomic_store_n(&tainted_count, n + 1, __ATOMIC_RELEASE);
-		return;
-	}
-	/* Wider than need be: it only costs time. */
-	struct range *last = &tainted[n - 1];
-	if (begin < last->begin)
-		__atomic_store_n(&last->begin, begin, __ATOMIC_RELEASE);
-	if (end > last->end)
-		__atomic_store_n(&last->end, end, __ATOMIC_RELEASE);
-}
-
 static void forget_module(struct module *m)
 {
-	taint(m->begin, m->end);
 	callchain_unloaded(m->begin, m->end);
 	if (setup.unloaded && m->told)
 		setup.unloaded(setup.arg, m);
@@ -239,17 +211,18 @@ static uint32_t read_begin(const struct module *m)
 	return __atomic_load_n(&m->sequence, __ATOMIC_ACQUIRE);
 }
 
-static bool read_end(const struct module *m, uint32_t sequence)
+/* Was it left alone meanwhile? Adding 0 keeps the reads before it, as a fence would; the sanitizers
+ * do not know fences. */
+static bool read_end(struct module *m, uint32_t sequence)
 {
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return !(sequence & 1) && __atomic_load_n(&m->sequence, __ATOMIC_RELAXED) == sequence;
+	return !(sequence & 1) && __atomic_fetch_add(&m->sequence, 0, __ATOMIC_ACQ_REL) == sequence;
 }
 
 bool modules_find(uint64_t address, struct cfi_object *ret_object)
 {
 	uint32_t used = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < used; i++) {
-		const struct module *m = &modules[i];
+		struct module *m = &modules[i];
 		uint32_t sequence = read_begin(m);
 		struct cfi_object found = {m->begin, m->end, m->frame_header};
 		bool here = m->number && address >= found.begin && address < found.end;
@@ -261,21 +234,12 @@ bool modules_find(uint64_t address, struct cfi_object *ret_object)
 	return false;
 }
 
-bool modules_tainted(uint64_t address)
-{
-	uint32_t n = __atomic_load_n(&tainted_count, __ATOMIC_ACQUIRE);
-	for (uint32_t i = 0; i < n; i++)
-		if (address >= tainted[i].begin && address < tainted[i].end)
-			return true;
-	return false;
-}
-
 int modules_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *arg)
 {
 	uint32_t used = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
 	int result = 0;
 	for (uint32_t i = 0; i < used && !result; i++) {
-		const struct module *m = &modules[i];
+		struct module *m = &modules[i];
 		ElfW(Phdr) header[MODULE_HEADERS_MAX];
 		struct dl_phdr_info info = {.dlpi_phdr = header, .dlpi_name = m->path};
 		uint32_t sequence = read_begin(m), number = m->number;

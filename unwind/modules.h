@@ -64,10 +64,6 @@ uint32_t modules_generation(void);
 /* The module at `address`. Any thread, lock-free, async-signal-safe. */
 bool modules_find(uint64_t address, struct cfi_object *ret_object);
 
-/* Has a module been unloaded from `address`? What libunwind remembers about it may be wrong. Any
- * thread, lock-free, async-signal-safe. */
-bool modules_tainted(uint64_t address);
-
 /* As dl_iterate_phdr(), from the map. Any thread, lock-free. */
 int modules_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *arg);
 

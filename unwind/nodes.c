@@ -5,7 +5,7 @@
 
 #include "common/sys.h"
 
-#define WAIT_TRIES 2000u
+#define WAIT_TRIES 20000u /* some 10 ms; a chunk is made in 0.1 ms */
 #define FIRST_BITS 12
 
 _Static_assert(NODES_MAX == 1u << NODES_ID_BITS, "ids fill the lower bits of an index entry");

@@ -16,6 +16,13 @@
 #include "unwind/fallback.h"
 
 #define STACK_BYTES 65536
+#if defined(__SANITIZE_ADDRESS__)
+#define STACKS_ARE_GUARDED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define STACKS_ARE_GUARDED 1
+#endif
+#endif
 
 static struct callchain_thread memory;
 static struct callchain_result result;
@@ -89,7 +96,7 @@ static void damaged(void)
 		level(leaf_damage, 10);
 }
 
-static void damaged_stacks_do_no_harm(void)
+__attribute__((unused)) static void damaged_stacks_do_no_harm(void)
 {
 	/* Unmapped on both sides. */
 	char *map = mmap(NULL, STACK_BYTES + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -238,7 +245,9 @@ static void forked_children_start_anew(void)
 int main(void)
 {
 	oracle_init();
+#if !defined(STACKS_ARE_GUARDED)
 	damaged_stacks_do_no_harm();
+#endif
 	code_made_at_run_time();
 	frames_for_libunwind();
 	forked_children_start_anew();

@@ -110,7 +110,7 @@ static void *adder(void *arg)
 static void *reader(void *arg)
 {
 	(void)arg;
-	while (!__atomic_load_n(&stop_reading, __ATOMIC_RELAXED))
+	do
 		for (uint32_t id = 1; id < 4 * NODES_PER_CHUNK; id++) {
 			struct callchain_node node;
 			const struct callchain_node *chunk =
@@ -120,6 +120,7 @@ static void *reader(void *arg)
 			nodes_read++;
 			torn += node.parent >= id || node.address < 0x7f0000000000u;
 		}
+	while (!__atomic_load_n(&stop_reading, __ATOMIC_RELAXED));
 	return NULL;
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "unwind/callchain.h"
 
@@ -37,10 +38,15 @@ static void *oracle_chunks[NODES_CHUNKS_MAX];
 
 __attribute__((unused)) static void *oracle_more(void *arg, uint32_t number)
 {
+	void *nothing = NULL,
+	     *chunk = mmap(NULL, NODES_CHUNK_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	(void)arg;
-	if (!oracle_chunks[number])
-		oracle_chunks[number] = calloc(1, NODES_CHUNK_BYTES);
-	return oracle_chunks[number];
+	if (__atomic_compare_exchange_n(&oracle_chunks[number], &nothing, chunk, false,
+		    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return chunk;
+	munmap(chunk, NODES_CHUNK_BYTES);
+	return nothing;
 }
 
 __attribute__((unused)) static void oracle_init(void)
@@ -85,7 +91,8 @@ __attribute__((unused)) static void oracle_nodes(uint32_t id, struct oracle_chai
 {
 	ret_chain->count = 0;
 	while (id && ret_chain->count < ORACLE_MAX) {
-		const struct callchain_node *chunk = oracle_chunks[id / NODES_PER_CHUNK];
+		const struct callchain_node *chunk =
+			__atomic_load_n(&oracle_chunks[id / NODES_PER_CHUNK], __ATOMIC_ACQUIRE);
 		struct callchain_node node;
 		if (!chunk || !node_read(&chunk[id % NODES_PER_CHUNK], &node))
 			break;
