@@ -419,15 +419,14 @@ static ALWAYS_INLINE uint32_t settle(struct walk *w)
 		if (flags | f->flags)
 			flags = frame_needs(f, flags, thread->check, &checks);
 		thread->check[checks++] = (struct callchain_check){slot, ip};
-		if (!frame_name(index, ip, flags, &root, &name)) {
-			thread->count = 0;
+		if (!frame_name(index, ip, flags, &root, &name))
 			return 0;
-		}
 		*last = (struct callchain_frame){
 			f->bp, name.hash, name.id, (uint16_t)flags, (uint16_t)checks};
 		if (__builtin_expect(flags & FRAME_OPAQUE && !clear, 0))
 			clear = last;
 	}
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	thread->count = (uint32_t)((clear ? clear : last) - thread->frame);
 	return name.id;
 }
@@ -542,6 +541,9 @@ static ALWAYS_INLINE uint32_t take(struct callchain_thread *thread, struct regis
 		w.range = &thread->range[0];
 		walk(&w, start, by_rbp);
 	}
+	/* A handler may leave by siglongjmp while frames are being put in place. */
+	thread->count = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (w.keep + w.fresh > depth && !drop_outer(&w, w.keep + w.fresh - depth))
 		w.fresh = w.keep = 0;
 	ret_result->count = w.keep + w.fresh;

@@ -7,6 +7,7 @@
 #define CFA_MAX_BYTES 0x7fff8
 #define BP_MAX_BYTES 0x1ff8
 #define OTHERS_MAX 1024u
+#define TABLES_MAX_BYTES (1ull << 30) /* around .eh_frame_hdr */
 
 uint64_t rules_cache[1u << RULES_SETS_BITS][RULES_WAYS] __attribute__((aligned(64)));
 
@@ -38,8 +39,16 @@ bool rules_object(uint64_t address, struct cfi_object *ret_object)
 		return modules_find(address, ret_object);
 	if (dl_find_object((void *)(uintptr_t)address, &found) != 0)
 		return false;
-	*ret_object = (struct cfi_object){(uint64_t)(uintptr_t)found.begin,
+	struct cfi_object object = {(uint64_t)(uintptr_t)found.begin,
 		(uint64_t)(uintptr_t)found.end, (uint64_t)(uintptr_t)found.frame_header};
+	/* Of a program with gaps between its segments this is only the one with the code. */
+	if (object.frame_header &&
+		object.frame_header - object.begin >= object.end - object.begin) {
+		uint64_t header = object.frame_header;
+		object.begin = header > TABLES_MAX_BYTES ? header - TABLES_MAX_BYTES : 0;
+		object.end = header + TABLES_MAX_BYTES;
+	}
+	*ret_object = object;
 	return true;
 }
 
