@@ -4,23 +4,22 @@
  *
  *   bench_unwind [-d DEPTH] [-n CHAINS] [-r ROUNDS]
  *
- * same     the chain was the thread's last one
+ * same     the chain was the thread's last one, or nothing was remembered
  * inner    the 6 innermost frames differ from it
- * new      nothing is remembered (warm code, known nodes)
- * varied   64 chains in turn that differ in all frames (the calls themselves taken off)
+ * varied   64 chains in turn that differ in all frames but the outermost four
  * first    the first chain of the process, us
  * threads  `same` by 1, 2 and 4 threads at once, ns of CPU time
- * Figures: ns per chain, least and median of the rounds; ratio of the median to unw_backtrace's.
+ *
+ * Lines: kind, who, least and median of the rounds in ns. What the calls themselves cost is taken
+ * off.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "tests/bench/bench.h"
 #include "tests/unit/unwind_oracle.h"
 #include "unwind/callchain.h"
 
@@ -29,13 +28,10 @@
 
 static int depth = 32, chains = 2000, rounds = 15;
 static __thread struct callchain_thread *memory;
-static uint32_t last_count;
 
 static double now_ns(clockid_t clock)
 {
-	struct timespec t;
-	clock_gettime(clock, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+	return (double)bench_clock(clock);
 }
 
 /* ---- methods ---- */
@@ -49,7 +45,6 @@ static __attribute__((noinline)) void by_us(void)
 {
 	struct callchain_result result;
 	callchain_take(memory, CALLCHAIN_DEPTH_MAX, 0, &result);
-	last_count = result.count;
 	__asm__ volatile("" ::: "memory");
 }
 
@@ -60,17 +55,10 @@ static __attribute__((noinline)) void by_us_new(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-static __attribute__((noinline)) void by_frame_pointers(void)
-{
-	struct callchain_result result;
-	callchain_take(memory, CALLCHAIN_DEPTH_MAX, CALLCHAIN_FRAME_POINTERS, &result);
-	__asm__ volatile("" ::: "memory");
-}
-
 static __attribute__((noinline)) void by_unw_backtrace(void)
 {
 	void *frames[CALLCHAIN_DEPTH_MAX];
-	last_count = (uint32_t)oracle.backtrace(frames, CALLCHAIN_DEPTH_MAX);
+	oracle.backtrace(frames, CALLCHAIN_DEPTH_MAX);
 	__asm__ volatile("" ::: "memory");
 }
 
@@ -148,24 +136,13 @@ static const level_fn levels[16] = {l0, l1, l2, l3, l4, l5, l6, l7, l8, l9, la, 
 
 /* ---- figures ---- */
 
-static int by_value(const void *a, const void *b)
+static void row(const char *kind, const char *who, double *ns)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
+	double median = bench_median(ns, (size_t)rounds);
+	printf("%s\t%s\t%.2f\t%.2f\n", kind, who, ns[0], median);
 }
 
-static double row(const char *kind, const char *who, double *ns, double base)
-{
-	qsort(ns, (size_t)rounds, sizeof(*ns), by_value);
-	double median = ns[rounds / 2];
-	printf("%-8s %-15s %9.1f %9.1f", kind, who, ns[0], median);
-	if (base > 0)
-		printf("  %.2f", median / base);
-	printf("\n");
-	return median;
-}
-
-static double measure_same(const char *who, void (*method)(void), int count, double base)
+static void measure_same(const char *who, void (*method)(void), int count)
 {
 	double ns[ROUNDS_MAX];
 	for (int r = -1; r < rounds; r++) {
@@ -174,12 +151,12 @@ static double measure_same(const char *who, void (*method)(void), int count, dou
 		if (r >= 0)
 			ns[r] = job.ns[0] / count;
 	}
-	return row("same", who, ns, base);
+	row("same", who, ns);
 }
 
 /* Many calls of the whole stack; what the calls cost is taken off. */
-static double measure_varied(
-	const char *kind, const char *who, void (*method)(void), int count, int inner, double base)
+static void measure_varied(
+	const char *kind, const char *who, void (*method)(void), int count, int inner)
 {
 	double ns[ROUNDS_MAX];
 	for (int r = -1; r < rounds; r++) {
@@ -196,7 +173,7 @@ static double measure_varied(
 		if (r >= 0)
 			ns[r] = (spent[1] - spent[0]) / count;
 	}
-	return row(kind, who, ns, base);
+	row(kind, who, ns);
 }
 
 static pthread_barrier_t gate;
@@ -223,7 +200,7 @@ static void measure_threads(int count)
 		pthread_join(threads[i], NULL);
 		sum += ns[i];
 	}
-	printf("threads  %-15d %9.1f\n", count, sum / count);
+	printf("threads\t%d\t%.2f\t%.2f\n", count, sum / count, sum / count);
 }
 
 static void measure_first(void)
@@ -232,7 +209,7 @@ static void measure_first(void)
 	double start = now_ns(CLOCK_MONOTONIC);
 	callchain_take(memory, CALLCHAIN_DEPTH_MAX, 0, &result);
 	double first = now_ns(CLOCK_MONOTONIC) - start;
-	printf("first    %-15s %9.1f us\n", "callchain_take", first / 1000);
+	printf("first\tcallchain_take\t%.1f\t%.1f\n", first / 1000, first / 1000);
 }
 
 static void first_of_the_process(void)
@@ -255,20 +232,16 @@ int main(int argc, char **argv)
 	oracle_init();
 	memory = calloc(1, sizeof(*memory));
 	first_of_the_process();
-	double base = measure_same("unw_backtrace", by_unw_backtrace, chains, 0);
-	printf("# frames: %u\n", last_count);
-	measure_same("callchain_take", by_us, chains, base);
-	printf("# frames: %u\n", last_count);
-	measure_same("... new", by_us_new, chains, base);
-	measure_same("... by rbp", by_frame_pointers, chains, base);
-	measure_same("unw_step", by_unw_step, chains / 50, base);
-	measure_same("backtrace()", by_glibc, chains / 20, base);
+	measure_same("unw_backtrace", by_unw_backtrace, chains);
+	measure_same("callchain_take", by_us, chains);
+	measure_same("callchain_take, nothing remembered", by_us_new, chains);
+	measure_same("unw_step", by_unw_step, chains / 50);
+	measure_same("backtrace()", by_glibc, chains / 20);
 	memset(memory, 0, sizeof(*memory));
-	base = measure_varied("inner", "unw_backtrace", by_unw_backtrace, chains, INNER, 0);
-	measure_varied("inner", "callchain_take", by_us, chains, INNER, base);
-	base = measure_varied("varied", "unw_backtrace", by_unw_backtrace, chains, 1000, 0);
-	measure_varied("varied", "callchain_take", by_us, chains, 1000, base);
-	measure_varied("new", "callchain_take", by_us_new, chains, INNER, base);
+	measure_varied("inner", "unw_backtrace", by_unw_backtrace, chains, INNER);
+	measure_varied("inner", "callchain_take", by_us, chains, INNER);
+	measure_varied("varied", "unw_backtrace", by_unw_backtrace, chains, 1000);
+	measure_varied("varied", "callchain_take", by_us, chains, 1000);
 	for (int count = 1; count <= 4; count *= 2)
 		measure_threads(count);
 	free(memory);
