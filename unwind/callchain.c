@@ -218,6 +218,7 @@ static __attribute__((noinline)) bool step_rare(
 	struct walk *w, struct registers *r, struct callchain_fresh *f, uint32_t rule)
 {
 	bool stepped = false;
+	f->rule = RULE_NONE;
 	switch (RULE_KIND(rule)) {
 	case RULE_END:
 		w->end = CALLCHAIN_WHOLE;
@@ -240,11 +241,19 @@ static __attribute__((noinline)) bool step_rare(
 	return stepped;
 }
 
-/* From the frame `r` to its caller. *f is the frame that is left. False at the end of the chain. */
+/* From the frame `r` to its caller. *f is the frame that is left; known: its rule is there already.
+ * False at the end of the chain. */
 static ALWAYS_INLINE bool step(
-	struct walk *w, struct registers *r, struct callchain_fresh *f, bool by_rbp)
+	struct walk *w, struct registers *r, struct callchain_fresh *f, bool by_rbp, bool known)
 {
-	uint32_t rule = by_rbp && !is_own(r->ip) ? RULE_FRAME_POINTER : rules_find(r->ip - r->back);
+	uint32_t rule = f->rule;
+	if (by_rbp && !is_own(r->ip)) {
+		rule = RULE_FRAME_POINTER;
+		f->rule = RULE_NONE;
+	} else if (!known) {
+		rule = rules_find(r->ip - r->back);
+		f->rule = r->back ? rule : RULE_NONE;
+	}
 	uint64_t cfa = r->sp;
 	if (RULE_KIND(rule) != RULE_SP) {
 		if (__builtin_expect(RULE_KIND(rule) != RULE_BP, 0)) {
@@ -325,6 +334,9 @@ static ALWAYS_INLINE void walk(struct walk *w, struct registers r, bool by_rbp)
 			break;
 		}
 		struct callchain_fresh *now = f;
+		/* Often the last walk met it here, too. Then what follows need not wait for a
+		 * look-up by the address that has just been read: 1.5 ns less a frame. */
+		bool known = now->ip == r.ip && r.back && now->rule != RULE_NONE;
 		now->slot = r.sp - 8;
 		now->ip = r.ip;
 		now->bp = r.bp;
@@ -332,7 +344,7 @@ static ALWAYS_INLINE void walk(struct walk *w, struct registers r, bool by_rbp)
 		/* Our own innermost frames are walked, but not part of the chain. */
 		if (f != w->thread->fresh || !is_own(r.ip))
 			f++;
-		if (!step(w, &r, now, by_rbp)) {
+		if (!step(w, &r, now, by_rbp, known)) {
 			keep = 0;
 			break;
 		}
@@ -439,6 +451,8 @@ static bool begin(struct callchain_thread *thread, uint64_t sp, uint32_t depth, 
 	flags &= CALLCHAIN_FRAME_POINTERS;
 	if (thread->generation != now || thread->depth != depth || thread->flags != flags) {
 		thread->count = 0;
+		for (uint32_t i = 0; thread->generation && i <= CALLCHAIN_DEPTH_MAX; i++)
+			thread->fresh[i].rule = RULE_NONE;
 		thread->generation = now;
 		thread->depth = depth;
 		thread->flags = flags;

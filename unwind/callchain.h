@@ -66,6 +66,7 @@ struct callchain_fresh {
 	uint64_t slot, ip, bp;
 	uint64_t bp_slot, bp_value; /* the caller's rbp, when it was loaded here */
 	uint32_t flags;
+	uint32_t rule; /* that of `ip`, for the next walk; RULE_NONE = not kept */
 };
 
 /* What a thread remembers of its last chain. Zeroed = nothing. Owned by the caller; used by its
