@@ -1,0 +1,295 @@
+/*
+ * Chains by cached rules, remembered from one call to the next, against libunwind's unw_step: many
+ * shapes of stacks, and every instruction of a workload through the C library.
+ */
+#define _GNU_SOURCE
+#include <alloca.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include "tap.h"
+#include "tests/unit/unwind_oracle.h"
+#include "unwind/callchain.h"
+
+static struct callchain_thread memory;
+static uint64_t random_state = 88172645463325252u;
+
+static uint32_t any(uint32_t count)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (uint32_t)(random_state >> 20) % count;
+}
+
+/* ---- varied chains ---- */
+
+struct shape {
+	uint32_t depth, pattern;
+	uint32_t (*leaf)(void);
+};
+typedef uint64_t (*level_fn)(struct shape *shape, uint32_t depth);
+static const level_fn levels[8];
+
+static __attribute__((noinline)) uint64_t next_level(struct shape *shape, uint32_t depth)
+{
+	if (depth == 0)
+		return shape->leaf();
+	return levels[(shape->pattern >> depth % 24 ^ depth) & 7](shape, depth - 1) + 1;
+}
+
+#define LEVEL(name, bytes, extra)                                                                 \
+	static __attribute__((noinline extra)) uint64_t name(struct shape *shape, uint32_t depth) \
+	{                                                                                         \
+		volatile char frame[bytes];                                                       \
+		frame[0] = (char)depth;                                                           \
+		frame[(bytes)-1] = 1;                                                             \
+		return next_level(shape, depth) + (uint64_t)frame[(bytes)-1];                     \
+	}
+#if defined(__clang__)
+#define WITH_BP
+#else
+#define WITH_BP , optimize("no-omit-frame-pointer")
+#endif
+LEVEL(level_small, 16, )
+LEVEL(level_large, 5000, )
+LEVEL(level_bp, 40, WITH_BP)
+
+static __attribute__((noinline)) uint64_t level_alloca(struct shape *shape, uint32_t depth)
+{
+	volatile char *frame = alloca(16 + depth % 7 * 24);
+	frame[0] = (char)depth;
+	return next_level(shape, depth) + (uint64_t)(frame[0] == (char)depth);
+}
+
+static __attribute__((noinline)) uint64_t level_aligned(struct shape *shape, uint32_t depth)
+{
+	_Alignas(64) volatile char frame[64 + 8];
+	volatile char *more = alloca(8 + depth % 5 * 16);
+	more[0] = frame[0] = (char)depth;
+	return next_level(shape, depth) + (uint64_t)(frame[0] == more[0]);
+}
+
+static __attribute__((noinline)) uint64_t level_busy(struct shape *shape, uint32_t depth)
+{
+	uint64_t a = any(7), b = any(9), c = any(3), d = any(5), e = any(11), f = any(13);
+	uint64_t result = next_level(shape, depth);
+	return result + (a ^ b ^ c ^ d ^ e ^ f) * 0 + a * b * c * d * e * f;
+}
+
+static struct shape *sorted_shape;
+static uint32_t sorted_depth;
+static uint64_t sorted_result;
+static int compare_once(const void *a, const void *b)
+{
+	if (sorted_shape) {
+		struct shape *shape = sorted_shape;
+		sorted_shape = NULL;
+		sorted_result = next_level(shape, sorted_depth);
+	}
+	return *(const int *)a - *(const int *)b;
+}
+
+static __attribute__((noinline)) uint64_t level_qsort(struct shape *shape, uint32_t depth)
+{
+	int numbers[3] = {3, 1, 2};
+	sorted_shape = shape;
+	sorted_depth = depth;
+	qsort(numbers, 3, sizeof(numbers[0]), compare_once);
+	return sorted_result + (uint64_t)numbers[0];
+}
+
+static __attribute__((noinline)) uint64_t level_recursive(struct shape *shape, uint32_t depth)
+{
+	return depth > 1 ? level_recursive(shape, depth - 1) + 1 : next_level(shape, depth);
+}
+
+static const level_fn levels[8] = {level_small, level_large, level_bp, level_alloca, level_aligned,
+	level_busy, level_qsort, level_recursive};
+
+static uint32_t depth_asked = CALLCHAIN_DEPTH_MAX, flags_asked;
+static uint64_t chains, wrong, remembered_frames;
+
+static __attribute__((noinline)) uint32_t leaf_compare(void)
+{
+	struct callchain_result result;
+	struct oracle_chain expected, found;
+	uint32_t id = callchain_take(&memory, depth_asked, flags_asked, &result);
+	oracle_step(&expected);
+	oracle_nodes(id, &found);
+	chains++;
+	remembered_frames += result.count - result.walked;
+	if (!oracle_same(&expected, &found, depth_asked) && wrong++ < 3) {
+		oracle_print("unw_step", &expected);
+		oracle_print("nodes", &found);
+	}
+	return id;
+}
+
+static void varied_chains(uint32_t rounds, uint32_t depth_max)
+{
+	struct shape shape = {.leaf = leaf_compare};
+	chains = wrong = remembered_frames = 0;
+	for (uint32_t i = 0; i < rounds; i++) {
+		if (any(3) == 0)
+			shape.depth = 1 + any(depth_max);
+		if (any(4) == 0)
+			shape.pattern = any(1u << 30);
+		else if (any(2))
+			shape.pattern ^= 1u << any(3);
+		next_level(&shape, shape.depth);
+	}
+}
+
+static void chains_are_those_of_libunwind(void)
+{
+	varied_chains(4000, 40);
+	check(wrong == 0 && chains == 4000, "varied chains up to 40 deep: %llu of %llu differ",
+		(unsigned long long)wrong, (unsigned long long)chains);
+	check(remembered_frames > chains * 5, "and most frames were remembered: %llu",
+		(unsigned long long)(remembered_frames / chains));
+	varied_chains(1000, 200);
+	check(wrong == 0, "up to 200 deep, cut at 128: %llu of %llu differ",
+		(unsigned long long)wrong, (unsigned long long)chains);
+	depth_asked = 16;
+	varied_chains(2000, 40);
+	check(wrong == 0, "cut at 16: %llu of %llu differ", (unsigned long long)wrong,
+		(unsigned long long)chains);
+	depth_asked = CALLCHAIN_DEPTH_MAX;
+}
+
+/* ---- signal handlers ---- */
+
+static void handler_compare(int signal)
+{
+	(void)signal;
+	leaf_compare();
+}
+
+static __attribute__((noinline)) uint32_t leaf_raise(void)
+{
+	leaf_compare();
+	raise(SIGUSR1);
+	return leaf_compare();
+}
+
+static void handlers_are_walked_through(bool alternate)
+{
+	static char other_stack[65536];
+	stack_t stack = {.ss_sp = other_stack, .ss_size = sizeof(other_stack)};
+	struct sigaction action = {
+		.sa_handler = handler_compare, .sa_flags = alternate ? SA_ONSTACK : 0};
+	struct shape shape = {.leaf = leaf_raise};
+	sigaltstack(&stack, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+	chains = wrong = 0;
+	for (int i = 0; i < 300; i++) {
+		shape.pattern = any(1u << 30);
+		next_level(&shape, 1 + any(30));
+	}
+	check(wrong == 0 && chains == 900, "a handler on %s stack: %llu of %llu differ",
+		alternate ? "an alternate" : "the normal", (unsigned long long)wrong,
+		(unsigned long long)chains);
+}
+
+/* ---- every instruction ---- */
+
+static volatile bool stepping;
+
+static void handler_step(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)info;
+	ucontext_t *u = context;
+	if (stepping)
+		leaf_compare();
+	else
+		u->uc_mcontext.gregs[REG_EFL] &= ~0x100ll;
+}
+
+static int compare_bytes(const void *a, const void *b)
+{
+	return *(const char *)a - *(const char *)b;
+}
+
+static __attribute__((noinline)) void workload(void)
+{
+	char text[64];
+	snprintf(text, sizeof(text), "%d %s %.3f", 42, "abc", sin(any(100)));
+	char *block = malloc(100);
+	memset(block, 1, 100);
+	qsort(text, 10, 1, compare_bytes);
+	text[0] = (char)strlen(block ? text : "");
+	free(block);
+	text[1] = (char)atoi("12");
+}
+
+static void every_instruction_is_walked_from(void)
+{
+	struct sigaction action = {.sa_sigaction = handler_step, .sa_flags = SA_SIGINFO};
+	sigaction(SIGTRAP, &action, NULL);
+	chains = wrong = 0;
+	for (int round = 0; round < 2; round++) {
+		stepping = true;
+		__asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+		workload();
+		stepping = false;
+		__asm__ volatile("nop");
+	}
+	check(wrong == 0 && chains > 2000,
+		"single steps through PLT, prologues and the C library: %llu of %llu differ",
+		(unsigned long long)wrong, (unsigned long long)chains);
+}
+
+/* ---- coroutines ---- */
+
+static ucontext_t main_context, coroutine_context;
+
+static void coroutine(void)
+{
+	struct shape shape = {.leaf = leaf_compare};
+	for (int i = 0; i < 3; i++) {
+		shape.pattern = any(1u << 30);
+		next_level(&shape, 5);
+		swapcontext(&coroutine_context, &main_context);
+	}
+}
+
+static void coroutines_have_chains_of_their_own(void)
+{
+	struct shape shape = {.leaf = leaf_compare};
+	chains = wrong = 0;
+	for (volatile int i = 0; i < 100; i++) {
+		size_t bytes = 65536 + any(4) * 4096;
+		char *stack = mmap(
+			NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		getcontext(&coroutine_context);
+		coroutine_context.uc_stack = (stack_t){.ss_sp = stack, .ss_size = bytes};
+		coroutine_context.uc_link = &main_context;
+		makecontext(&coroutine_context, coroutine, 0);
+		for (int k = 0; k < 3; k++) {
+			swapcontext(&main_context, &coroutine_context);
+			shape.pattern = any(1u << 30);
+			next_level(&shape, 1 + any(20));
+		}
+		munmap(stack, bytes);
+	}
+	check(wrong == 0 && chains == 600, "coroutines on stacks that come and go: %llu of %llu",
+		(unsigned long long)wrong, (unsigned long long)chains);
+}
+
+int main(void)
+{
+	oracle_init();
+	chains_are_those_of_libunwind();
+	handlers_are_walked_through(false);
+	handlers_are_walked_through(true);
+	every_instruction_is_walked_from();
+	coroutines_have_chains_of_their_own();
+	return tap_done();
+}

@@ -1,0 +1,196 @@
+/*
+ * The tree of nodes: one id per chain whoever adds it first, whole for a reader at any moment, and
+ * full without harm.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tap.h"
+#include "unwind/nodes.h"
+
+#define THREADS 8
+#define CHAINS 6000
+#define DEPTH 6
+
+static struct callchain_nodes nodes;
+static void *chunks[NODES_CHUNKS_MAX];
+static uint32_t chunks_allowed = NODES_CHUNKS_MAX, chunks_made;
+static pthread_mutex_t chunks_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *more(void *arg, uint32_t number)
+{
+	(void)arg;
+	pthread_mutex_lock(&chunks_lock);
+	if (!chunks[number] && chunks_made < chunks_allowed) {
+		__atomic_store_n(&chunks[number], calloc(1, NODES_CHUNK_BYTES), __ATOMIC_RELEASE);
+		chunks_made++;
+	}
+	void *chunk = chunks[number];
+	pthread_mutex_unlock(&chunks_lock);
+	return chunk;
+}
+
+static void reset(void)
+{
+	nodes_forget(&nodes);
+	for (uint32_t i = 0; i < NODES_CHUNKS_MAX; i++) {
+		free(chunks[i]);
+		chunks[i] = NULL;
+	}
+	chunks_made = 0;
+	chunks_allowed = NODES_CHUNKS_MAX;
+	nodes.more = more;
+}
+
+static struct node_name child(struct node_name parent, uint64_t address, uint32_t flags)
+{
+	uint32_t level = __atomic_load_n(&nodes.level, __ATOMIC_ACQUIRE);
+	return nodes_child(&nodes, nodes_index(&nodes, level), parent, address, flags);
+}
+
+/* Frame number `i` of chain `chain`: outer frames are shared by many. */
+static uint64_t address_of(uint32_t chain, uint32_t i)
+{
+	return 0x7f0000000000u + ((chain >> (2 * (DEPTH - 1 - i))) * 2654435761u % 100000) * 16 + i;
+}
+
+static uint32_t chain_add(uint32_t chain)
+{
+	struct node_name name = {0, 0};
+	for (uint32_t i = 0; i < DEPTH; i++)
+		name = child(name, address_of(chain, i), 0);
+	return name.id;
+}
+
+static bool chain_is(uint32_t id, uint32_t chain)
+{
+	for (uint32_t i = DEPTH; i-- > 0;) {
+		struct callchain_node node;
+		const struct callchain_node *chunk =
+			__atomic_load_n(&chunks[id / NODES_PER_CHUNK], __ATOMIC_ACQUIRE);
+		if (!chunk || !node_read(&chunk[id % NODES_PER_CHUNK], &node) ||
+			node.address != address_of(chain, i) || node.parent >= id)
+			return false;
+		id = node.parent;
+	}
+	return id == 0;
+}
+
+static void equal_chains_have_one_id(void)
+{
+	reset();
+	uint32_t wrong = 0;
+	static uint32_t ids[CHAINS];
+	for (uint32_t i = 0; i < CHAINS; i++)
+		ids[i] = chain_add(i);
+	for (uint32_t i = 0; i < CHAINS; i++)
+		wrong += chain_add(i) != ids[i] || !chain_is(ids[i], i);
+	check(wrong == 0, "%d chains get the same id again and can be read back: %u do not", CHAINS,
+		wrong);
+	check(nodes.next < CHAINS * 2, "outer frames are stored once: %u nodes", nodes.next);
+	struct node_name root = {0, 0};
+	uint32_t plain = child(root, 4096, 0).id, exact = child(root, 4096, NODE_EXACT).id;
+	check(plain && exact && plain != exact, "flags tell nodes apart");
+}
+
+static uint32_t found[THREADS][CHAINS];
+static uint32_t stop_reading, torn;
+static uint64_t nodes_read;
+
+static void *adder(void *arg)
+{
+	uint32_t *ids = arg;
+	for (uint32_t i = 0; i < CHAINS; i++)
+		ids[i] = chain_add(i);
+	return NULL;
+}
+
+/* What the writer's process may do: look at all chunks while they are filled. */
+static void *reader(void *arg)
+{
+	(void)arg;
+	do
+		for (uint32_t id = 1; id < 4 * NODES_PER_CHUNK; id++) {
+			struct callchain_node node;
+			const struct callchain_node *chunk =
+				__atomic_load_n(&chunks[id / NODES_PER_CHUNK], __ATOMIC_ACQUIRE);
+			if (!chunk || !node_read(&chunk[id % NODES_PER_CHUNK], &node))
+				continue;
+			nodes_read++;
+			torn += node.parent >= id || node.address < 0x7f0000000000u;
+		}
+	while (!__atomic_load_n(&stop_reading, __ATOMIC_RELAXED));
+	return NULL;
+}
+
+static void threads_agree(void)
+{
+	pthread_t adders[THREADS], one_reader;
+	uint32_t wrong = 0, twice = 0;
+	reset();
+	pthread_create(&one_reader, NULL, reader, NULL);
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&adders[i], NULL, adder, found[i]);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(adders[i], NULL);
+	__atomic_store_n(&stop_reading, 1, __ATOMIC_RELAXED);
+	pthread_join(one_reader, NULL);
+	for (uint32_t i = 0; i < CHAINS; i++) {
+		bool same = true;
+		for (int t = 0; t < THREADS; t++) {
+			wrong += !chain_is(found[t][i], i);
+			same = same && found[t][i] == found[0][i];
+		}
+		twice += !same;
+	}
+	check(wrong == 0, "%d threads add the same chains at once: %u are not as added", THREADS,
+		wrong);
+	/* Only while the index grows. */
+	check(twice < CHAINS / 50, "and agree on their ids: %u of %d do not", twice, CHAINS);
+	check(torn == 0 && nodes_read > 0, "a reader meanwhile sees whole nodes: %u of %llu not",
+		torn, (unsigned long long)nodes_read);
+}
+
+static void without_room_there_is_no_id(void)
+{
+	reset();
+	chunks_allowed = 2;
+	uint32_t last = 0, none = 0;
+	for (uint32_t i = 0; i < 3 * NODES_PER_CHUNK; i++) {
+		uint32_t id = child((struct node_name){0, 0}, 0x1000 + i, 0).id;
+		last = id ? id : last;
+		none += !id;
+	}
+	check(last == 2 * NODES_PER_CHUNK - 1 && none == NODES_PER_CHUNK + 1,
+		"two chunks hold %u nodes, then there is no id", last);
+	check(child((struct node_name){0, 0}, 0x1000, 0).id == 1, "known nodes are still found");
+	chunks_allowed = 3;
+	check(child((struct node_name){0, 0}, 0x10, 0).id == last + 1, "and room is used again");
+}
+
+static void all_ids_can_be_used(void)
+{
+	reset();
+	uint32_t wrong = 0;
+	for (uint32_t i = 1; i < NODES_MAX; i++)
+		wrong += child((struct node_name){0, 0}, i, 0).id != i;
+	check(wrong == 0, "%u nodes: %u have a wrong id", NODES_MAX - 1, wrong);
+	check(child((struct node_name){0, 0}, NODES_MAX, 0).id == 0, "the next one has none");
+	wrong = 0;
+	for (uint32_t i = 1; i < NODES_MAX; i += 7)
+		wrong += child((struct node_name){0, 0}, i, 0).id != i;
+	check(wrong == 0, "and all are found again");
+	reset();
+	check(child((struct node_name){0, 0}, 77, 0).id == 1, "a forgotten tree starts anew");
+}
+
+int main(void)
+{
+	equal_chains_have_one_id();
+	threads_agree();
+	without_room_there_is_no_id();
+	all_ids_can_be_used();
+	reset();
+	return tap_done();
+}

@@ -1,0 +1,606 @@
+#if defined(__GNUC__) && !defined(__clang__)
+/* It would carry ip and sp from frame to frame as a pair in a vector register: 3 ns a frame. */
+#pragma GCC optimize("no-tree-slp-vectorize")
+#endif
+#include "unwind/callchain.h"
+
+#include <stddef.h>
+
+#include "unwind/fallback.h"
+#include "unwind/registers.h"
+#include "unwind/rules.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/*
+ * Why a remembered chain may be believed. A walk is a function of the registers (ip, sp, rbp) of
+ * its first frame and of the words it reads: return addresses and saved rbp. So when a frame has
+ * the registers of a remembered one, and each word that the remembered walk read from there on
+ * still has its value, the walk would go the same way again. Two things are left out, because they
+ * cannot change the outcome: rbp in a frame none of whose callers computes its CFA from it before
+ * another rbp is loaded (FRAME_NEEDS_BP says where it matters), and saved rbp of the same kind.
+ *
+ * The words are compared from the inside out, and the first difference ends it: every word that is
+ * read is one that a walk of the present stack would read too. A slot that is remembered from a
+ * stack which is unmapped by now is not touched.
+ *
+ * Frames whose way out depends on other words (RULE_OTHER, signal frames) are not remembered, nor
+ * what was called from them.
+ */
+
+enum frame_flag {
+	FRAME_EXACT = NODE_EXACT, /* interrupted, not calling: `slot` does not hold `value` */
+	FRAME_CFA_FROM_BP = 16,
+	FRAME_BP_SAVED = 2, /* its rule loads the caller's rbp */
+	FRAME_NEEDS_BP = 4, /* the way out depends on rbp here */
+	FRAME_OPAQUE = 8    /* it depends on words that are not remembered */
+};
+
+#define GUESS_MAX_BYTES \
+	0x4000 /* a larger frame found by guessing rbp is not believed (libunwind's) */
+#define ALL_FRAMES_MAX 1000
+#define LIBUNWIND_FRAMES 256u
+#if defined(__x86_64__)
+#define RULES_HERE true
+#else
+#define RULES_HERE false
+#endif
+#define RED_ZONE_BYTES 128
+
+static struct callchain_setup setup;
+static struct callchain_nodes nodes;
+static struct callchain_counts counts;
+static uint32_t generation = 1; /* of what threads remember */
+
+/* The registers of the frame that is being looked at. */
+struct registers {
+	uint64_t ip, sp, bp;
+	uint64_t back;  /* the rule is that of the address ip - back: 1, or 0 for an interrupted
+			   frame */
+	uint32_t flags; /* FRAME_EXACT | FRAME_OPAQUE when it is interrupted */
+};
+
+struct walk {
+	struct callchain_thread *thread;
+	struct stack_range *range; /* of the stack that the walk is on */
+	struct stack_range outer;  /* behind a signal frame */
+	uint32_t keep;  /* remembered frames that may still be part of this chain, then those that
+			   are */
+	uint32_t fresh; /* frames walked */
+	uint32_t limit;
+	enum callchain_end end;
+	bool unknown; /* it ended at a frame that libunwind may know more about */
+};
+
+static inline uint64_t word(uint64_t address)
+{
+	return *(const volatile uint64_t *)(uintptr_t)address;
+}
+
+static inline bool is_own(uint64_t ip)
+{
+	return ip - setup.own_begin < setup.own_end - setup.own_begin;
+}
+
+void callchain_init(const struct callchain_setup *given)
+{
+	setup = *given;
+	nodes.more = given->more;
+	nodes.arg = given->more_arg;
+	rules_init(given->find_object);
+}
+
+void callchain_unloaded(uint64_t begin, uint64_t end)
+{
+	rules_drop(begin, end);
+	__atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
+}
+
+void callchain_forked(void)
+{
+	nodes_forget(&nodes);
+	__atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
+}
+
+struct callchain_counts callchain_counts(void)
+{
+	return counts;
+}
+
+/* ---- one frame ---- */
+
+/* May the frame at `r` end at `cfa`? Its return address and a rbp saved at `bp_slot` (0 = none) can
+ * then be read. */
+static inline bool frame_fits(
+	struct walk *w, const struct registers *r, uint64_t cfa, uint64_t bp_slot)
+{
+	if (cfa <= r->sp || cfa & 7)
+		return false;
+	if (bp_slot && (bp_slot < w->range->low || bp_slot >= cfa || bp_slot & 7))
+		return false;
+	return __builtin_expect(cfa <= w->range->high, 1) || stack_range_raise(w->range, cfa);
+}
+
+static inline void frame_leave(
+	struct registers *r, struct callchain_fresh *f, uint64_t cfa, uint64_t bp_slot)
+{
+	if (bp_slot) {
+		f->flags |= FRAME_BP_SAVED;
+		f->bp_slot = bp_slot;
+		r->bp = f->bp_value = word(bp_slot);
+	}
+	r->ip = word(cfa - 8);
+	r->sp = cfa;
+	r->back = 1;
+	r->flags = 0;
+}
+
+static bool step_other(
+	struct walk *w, struct registers *r, struct callchain_fresh *f, const struct cfi_rule *rule)
+{
+	uint64_t cfa =
+		(rule->cfa.base == CFI_SP ? r->sp : r->bp) + (uint64_t)(int64_t)rule->cfa.offset;
+	f->flags |= FRAME_OPAQUE;
+	if (rule->cfa.loaded) {
+		if (cfa < w->range->low || cfa & 7 || !stack_range_raise(w->range, cfa + 8))
+			return false;
+		cfa = word(cfa) + (uint64_t)(int64_t)rule->cfa.add;
+	}
+	uint64_t base = rule->bp.base == CFI_SP ? r->sp : rule->bp.base == CFI_BP ? r->bp : cfa;
+	uint64_t bp_slot = rule->bp_saved ? base + (uint64_t)(int64_t)rule->bp.offset : 0;
+	if (!frame_fits(w, r, cfa, bp_slot))
+		return false;
+	frame_leave(r, f, cfa, bp_slot);
+	return true;
+}
+
+/* The kernel put the interrupted registers at the top of the handler's stack. They may be on
+ * another stack, in any direction. */
+static bool step_signal(struct walk *w, struct registers *r, struct callchain_fresh *f)
+{
+	f->flags |= FRAME_OPAQUE;
+	if (!stack_range_raise(w->range, r->sp + REGISTERS_IP_BYTES + 8))
+		return false;
+	struct registers out = {.ip = word(r->sp + REGISTERS_IP_BYTES),
+		.sp = word(r->sp + REGISTERS_SP_BYTES),
+		.bp = word(r->sp + REGISTERS_BP_BYTES),
+		.back = 0,
+		.flags = FRAME_EXACT | FRAME_OPAQUE};
+	if (out.sp & 7)
+		return false;
+	if (out.sp < w->range->low || out.sp >= w->range->high) {
+		w->outer = (struct stack_range){0, 0};
+		w->range = &w->outer;
+		if (!stack_range_hold(&w->outer, out.sp - RED_ZONE_BYTES) &&
+			!stack_range_hold(&w->outer, out.sp))
+			return false;
+	}
+	*r = out;
+	return true;
+}
+
+/* Code without tables: code made at run time keeps frame pointers. */
+static bool step_guess(struct walk *w, struct registers *r, struct callchain_fresh *f)
+{
+	uint64_t bp = r->bp;
+	f->flags |= FRAME_CFA_FROM_BP;
+	if (bp - r->sp > GUESS_MAX_BYTES || !frame_fits(w, r, bp + 16, bp))
+		return false;
+	frame_leave(r, f, bp + 16, bp);
+	return true;
+}
+
+/* A frame whose way out depends on other registers: a second walk up to here, with all of them. */
+static bool step_all(struct registers *r, struct callchain_fresh *f)
+{
+	struct registers_all all;
+	f->flags |= FRAME_OPAQUE;
+	registers_here(&all);
+	for (int i = 0; i < ALL_FRAMES_MAX; i++) {
+		bool found = all.r[CFI_SP] == r->sp && all.r[CFI_IP] == r->ip;
+		if (!registers_step(&all))
+			break;
+		if (found) {
+			*r = (struct registers){.ip = all.r[CFI_IP],
+				.sp = all.r[CFI_SP],
+				.bp = all.r[CFI_BP],
+				.back = !all.exact,
+				.flags = all.exact ? FRAME_EXACT | FRAME_OPAQUE : 0};
+			return true;
+		}
+	}
+	__atomic_add_fetch(&counts.lost, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
+/* The rest of the rules. False at the end of the chain. */
+static __attribute__((noinline)) bool step_rare(
+	struct walk *w, struct registers *r, struct callchain_fresh *f, uint32_t rule)
+{
+	bool stepped = false;
+	f->rule = RULE_NONE;
+	switch (RULE_KIND(rule)) {
+	case RULE_END:
+		w->end = CALLCHAIN_WHOLE;
+		return false;
+	case RULE_OTHER:
+		stepped = step_other(w, r, f, rules_other(rule));
+		break;
+	case RULE_SIGNAL:
+		stepped = step_signal(w, r, f);
+		break;
+	case RULE_NO_FDE:
+		stepped = step_guess(w, r, f);
+		break;
+	default:
+		stepped = step_all(r, f);
+		w->unknown = !stepped;
+	}
+	if (!stepped)
+		w->end = CALLCHAIN_LOST;
+	return stepped;
+}
+
+/* From the frame `r` to its caller. *f is the frame that is left; known: its rule is there already.
+ * False at the end of the chain. */
+static ALWAYS_INLINE bool step(
+	struct walk *w, struct registers *r, struct callchain_fresh *f, bool by_rbp, bool known)
+{
+	uint32_t rule = f->rule;
+	if (by_rbp && !is_own(r->ip)) {
+		rule = RULE_FRAME_POINTER;
+		f->rule = RULE_NONE;
+	} else if (!known) {
+		rule = rules_find(r->ip - r->back);
+		f->rule = r->back ? rule : RULE_NONE;
+	}
+	uint64_t cfa = r->sp;
+	if (RULE_KIND(rule) != RULE_SP) {
+		if (__builtin_expect(RULE_KIND(rule) != RULE_BP, 0)) {
+			struct registers copy = *r; /* so that *r can stay in registers */
+			bool stepped = step_rare(w, &copy, f, rule);
+			*r = copy;
+			return stepped;
+		}
+		f->flags |= FRAME_CFA_FROM_BP;
+		cfa = r->bp;
+	}
+	cfa += RULE_CFA_BYTES(rule);
+	uint64_t bp_slot = RULE_BP_BYTES(rule) ? cfa - RULE_BP_BYTES(rule) : 0;
+	if (__builtin_expect(!frame_fits(w, r, cfa, bp_slot), 0)) {
+		w->end = by_rbp && r->bp == 0 ? CALLCHAIN_WHOLE : CALLCHAIN_LOST;
+		return false;
+	}
+	frame_leave(r, f, cfa, bp_slot);
+	return true;
+}
+
+/* ---- the thread's last chain ---- */
+
+/* The words from *c outwards. Returns the first that has changed, or NULL. */
+static ALWAYS_INLINE const struct callchain_check *changed(
+	const struct callchain_check *c, const struct callchain_check *first)
+{
+	for (; c - first >= 3; c -= 4) {
+		if (word(c[0].address) != c[0].value)
+			return c;
+		if (word(c[-1].address) != c[-1].value)
+			return c - 1;
+		if (word(c[-2].address) != c[-2].value)
+			return c - 2;
+		if (word(c[-3].address) != c[-3].value)
+			return c - 3;
+	}
+	for (; c >= first; c--)
+		if (word(c->address) != c->value)
+			return c;
+	return NULL;
+}
+
+/* Is the frame `r`, and everything outside of it, as remembered? Lowers *keep to what may be. */
+static ALWAYS_INLINE bool remembered(
+	const struct callchain_thread *thread, const struct registers *r, uint32_t *keep)
+{
+	const struct callchain_frame *frame = thread->frame;
+	const struct callchain_check *check = thread->check;
+	uint64_t slot = r->sp - 8;
+	while (*keep && check[frame[*keep - 1].checks - 1].address < slot)
+		--*keep;
+	if (!*keep || !r->back)
+		return false;
+	const struct callchain_frame *f = &frame[*keep - 1];
+	const struct callchain_check *own = &check[f->checks - 1];
+	if (own->address != slot || own->value != r->ip ||
+		(f->flags & FRAME_NEEDS_BP && f->bp != r->bp))
+		return false;
+	const struct callchain_check *c = changed(own, check);
+	if (!c)
+		return true;
+	while (f > frame && f[-1].checks > c - check)
+		f--;
+	*keep = (uint32_t)(f - frame);
+	return false;
+}
+
+/* Walks from `r` until the rest is remembered, the chain ends or has `limit` frames. */
+static ALWAYS_INLINE void walk(struct walk *w, struct registers r, bool by_rbp)
+{
+	struct callchain_fresh *f = w->thread->fresh, *end = f + w->limit;
+	uint32_t keep = w->keep;
+	while (!remembered(w->thread, &r, &keep)) {
+		if (f == end || r.ip == 0) {
+			w->end = r.ip == 0 ? CALLCHAIN_WHOLE : CALLCHAIN_CUT;
+			keep = 0;
+			break;
+		}
+		struct callchain_fresh *now = f;
+		/* Often the last walk met it here, too. Then what follows need not wait for a
+		 * look-up by the address that has just been read: 1.5 ns less a frame. */
+		bool known = now->ip == r.ip && r.back && now->rule != RULE_NONE;
+		now->slot = r.sp - 8;
+		now->ip = r.ip;
+		now->bp = r.bp;
+		now->flags = r.flags;
+		/* Our own innermost frames are walked, but not part of the chain. */
+		if (f != w->thread->fresh || !is_own(r.ip))
+			f++;
+		if (!step(w, &r, now, by_rbp, known)) {
+			keep = 0;
+			break;
+		}
+	}
+	w->keep = keep;
+	w->fresh = (uint32_t)(f - w->thread->fresh);
+}
+
+/* ---- names ---- */
+
+/* Names a frame; *root are the flags of an outermost one, 0 after it. */
+static ALWAYS_INLINE bool frame_name(struct node_index index, uint64_t ip, uint32_t frame_flags,
+	uint32_t *root, struct node_name *name)
+{
+	if (__builtin_expect(is_own(ip), 0))
+		return true;
+	*name = nodes_child(&nodes, index, *name, ip, (frame_flags & FRAME_EXACT) | *root);
+	*root = 0;
+	return name->id != 0;
+}
+
+static struct node_index index_now(void)
+{
+	return nodes_index(&nodes, __atomic_load_n(&nodes.level, __ATOMIC_ACQUIRE));
+}
+
+/* Drops the outermost `count` remembered frames; the others get other names. */
+static bool drop_outer(struct walk *w, uint32_t count)
+{
+	struct callchain_thread *thread = w->thread;
+	struct node_name name = {0, 0};
+	struct node_index index = index_now();
+	uint32_t root = NODE_CUT;
+	uint32_t checks = thread->frame[count - 1].checks;
+	w->end = CALLCHAIN_CUT;
+	w->keep -= count;
+	for (uint32_t i = 0; i < w->keep; i++) {
+		struct callchain_frame f = thread->frame[i + count];
+		uint64_t ip = thread->check[f.checks - 1].value;
+		if (!frame_name(index, ip, f.flags, &root, &name))
+			return false;
+		thread->frame[i] = (struct callchain_frame){
+			f.bp, name.hash, name.id, f.flags, (uint16_t)(f.checks - checks)};
+	}
+	for (uint32_t i = 0; w->keep && i < thread->frame[w->keep - 1].checks; i++)
+		thread->check[i] = thread->check[i + checks];
+	return true;
+}
+
+/* What the way out from a frame depends on, when that of its caller has `outer`. Adds a check of
+ * the rbp saved in it where that matters. */
+static inline uint32_t frame_needs(const struct callchain_fresh *f, uint32_t outer,
+	struct callchain_check *check, uint32_t *checks)
+{
+	uint32_t flags = f->flags;
+	bool saved = flags & FRAME_BP_SAVED, needed = outer & FRAME_NEEDS_BP;
+	if (needed && saved)
+		check[(*checks)++] = (struct callchain_check){f->bp_slot, f->bp_value};
+	if (flags & FRAME_CFA_FROM_BP || (needed && !saved))
+		flags |= FRAME_NEEDS_BP;
+	return flags;
+}
+
+static const uint8_t root_flags[] = {
+	[CALLCHAIN_WHOLE] = 0, [CALLCHAIN_CUT] = NODE_CUT, [CALLCHAIN_LOST] = NODE_LOST};
+
+/* Puts the walked frames behind the kept ones and names them. Returns the innermost node. */
+static ALWAYS_INLINE uint32_t settle(struct walk *w)
+{
+	struct callchain_thread *thread = w->thread;
+	struct callchain_frame *last = &thread->frame[w->keep], *clear = NULL;
+	struct node_name name = {0, 0};
+	uint32_t checks = 0, flags = 0, root = root_flags[w->end];
+	if (w->keep) {
+		name = (struct node_name){last[-1].hash, last[-1].id};
+		checks = last[-1].checks;
+		flags = last[-1].flags;
+		root = name.id ? 0 : root;
+	}
+	struct node_index index = index_now();
+	for (uint32_t i = w->fresh; i-- > 0; last++) {
+		const struct callchain_fresh *f = &thread->fresh[i];
+		uint64_t slot = f->slot, ip = f->ip;
+		if (flags | f->flags)
+			flags = frame_needs(f, flags, thread->check, &checks);
+		thread->check[checks++] = (struct callchain_check){slot, ip};
+		if (!frame_name(index, ip, flags, &root, &name))
+			return 0;
+		*last = (struct callchain_frame){
+			f->bp, name.hash, name.id, (uint16_t)flags, (uint16_t)checks};
+		if (__builtin_expect(flags & FRAME_OPAQUE && !clear, 0))
+			clear = last;
+	}
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	thread->count = (uint32_t)((clear ? clear : last) - thread->frame);
+	return name.id;
+}
+
+/* ---- chains ---- */
+
+static bool begin(struct callchain_thread *thread, uint64_t sp, uint32_t depth, uint32_t flags)
+{
+	uint32_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+	flags &= CALLCHAIN_FRAME_POINTERS;
+	if (thread->generation != now || thread->depth != depth || thread->flags != flags) {
+		thread->count = 0;
+		for (uint32_t i = 0; thread->generation && i <= CALLCHAIN_DEPTH_MAX; i++)
+			thread->fresh[i].rule = RULE_NONE;
+		thread->generation = now;
+		thread->depth = depth;
+		thread->flags = flags;
+	}
+	if (__builtin_expect(sp >= thread->range[0].low && sp < thread->range[0].high, 1))
+		return true;
+	struct stack_range other = thread->range[1];
+	if (sp < other.low || sp >= other.high) {
+		/* Deeper on the same stack than ever, or one never seen. */
+		other = thread->range[0];
+		if (!stack_range_hold(&other, sp))
+			return false;
+		if (other.high == thread->range[0].high) {
+			thread->range[0] = other;
+			return true;
+		}
+	}
+	thread->range[1] = thread->range[0];
+	thread->range[0] = other;
+	return true;
+}
+
+/* ---- libunwind ---- */
+
+/*
+ * Reads libunwind's frames in place of ours: from the caller `start` outwards, and without our own
+ * further out. Returns how many, at most `depth`; *ret_more: there were more.
+ */
+static uint32_t ask_libunwind(uint64_t start, uint32_t depth, uint64_t *frames, bool *ret_more)
+{
+	uint32_t found = fallback_steps(frames, LIBUNWIND_FRAMES), kept = 0, i = 0;
+	while (i < found && frames[i] != start)
+		i++;
+	while (i < found && kept == 0 && is_own(frames[i]))
+		i++;
+	for (; i < found && kept < depth; i++)
+		frames[kept++] = frames[i];
+	*ret_more = i < found || found == LIBUNWIND_FRAMES;
+	return kept;
+}
+
+static uint32_t name_frames(const uint64_t *frames, uint32_t count, uint32_t root)
+{
+	struct node_name name = {0, 0};
+	struct node_index index = index_now();
+	while (count-- > 0)
+		if (!frame_name(index, frames[count], 0, &root, &name))
+			return 0;
+	return name.id;
+}
+
+/* The whole chain by libunwind, if it knows more than `result` says. Nothing is remembered. */
+static __attribute__((noinline)) uint32_t take_by_libunwind(
+	uint64_t start, uint32_t depth, struct callchain_result *result)
+{
+	uint64_t frames[LIBUNWIND_FRAMES];
+	bool more;
+	uint32_t count = ask_libunwind(start, depth, frames, &more);
+	if (count <= result->count)
+		return 0;
+	result->count = count;
+	result->walked = (uint8_t)count;
+	result->method = CALLCHAIN_LIBUNWIND;
+	result->end = more ? CALLCHAIN_CUT : CALLCHAIN_WHOLE;
+	return name_frames(frames, count, more ? NODE_CUT : 0);
+}
+
+/* Is the chain `id` what libunwind finds, step by step? */
+static __attribute__((noinline)) void compare(uint64_t start, uint32_t depth, uint32_t id)
+{
+	uint64_t frames[LIBUNWIND_FRAMES];
+	bool more, same = true;
+	uint32_t count = ask_libunwind(start, depth, frames, &more), i = 0;
+	if (count == 0)
+		return;
+	for (; id && i < count && same; i++) {
+		while (i < count && is_own(frames[i]))
+			i++;
+		const struct callchain_node *node = node_at(&nodes, id);
+		same = i < count && node->address == frames[i];
+		id = node->parent;
+	}
+	__atomic_add_fetch(&counts.checked, 1, __ATOMIC_RELAXED);
+	if (!same || id || i != count)
+		__atomic_add_fetch(&counts.different, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- chains, continued ---- */
+
+static ALWAYS_INLINE uint32_t take(struct callchain_thread *thread, struct registers start,
+	uint32_t depth, bool by_rbp, struct callchain_result *ret_result)
+{
+	struct walk w = {.thread = thread, .range = &thread->range[0], .limit = depth};
+	w.keep = thread->count;
+	w.end = thread->cut ? CALLCHAIN_CUT : CALLCHAIN_WHOLE;
+	walk(&w, start, by_rbp);
+	if (__builtin_expect(w.keep && thread->cut && w.keep + w.fresh < depth, 0)) {
+		/* More frames fit than the cut chain had: its outer end is not known. */
+		w.keep = 0;
+		w.range = &thread->range[0];
+		walk(&w, start, by_rbp);
+	}
+	/* A handler may leave by siglongjmp while frames are being put in place. */
+	thread->count = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (w.keep + w.fresh > depth && !drop_outer(&w, w.keep + w.fresh - depth))
+		w.fresh = w.keep = 0;
+	ret_result->count = w.keep + w.fresh;
+	ret_result->walked = (uint8_t)w.fresh;
+	ret_result->method = by_rbp ? CALLCHAIN_FRAME_POINTER : CALLCHAIN_RULES;
+	ret_result->end = (uint8_t)w.end;
+	uint32_t node = settle(&w);
+	thread->cut = w.end == CALLCHAIN_CUT;
+	if (__builtin_expect(w.end == CALLCHAIN_LOST, 0)) {
+		thread->count = 0;
+		uint32_t other = w.unknown && fallback_ready()
+			? take_by_libunwind(start.ip, depth, ret_result)
+			: 0;
+		node = other ? other : node;
+	}
+	return node;
+}
+
+static __attribute__((noinline)) uint32_t take_by_rbp(struct callchain_thread *thread,
+	struct registers start, uint32_t depth, struct callchain_result *ret_result)
+{
+	return take(thread, start, depth, true, ret_result);
+}
+
+__attribute__((noinline)) uint32_t callchain_take(struct callchain_thread *thread, uint32_t depth,
+	uint32_t flags, struct callchain_result *ret_result)
+{
+	/* Asking for it makes the compiler keep a frame pointer here: the caller's registers. */
+	const uint64_t *frame = __builtin_frame_address(0);
+	struct registers start = {
+		.ip = frame[1], .sp = (uint64_t)(uintptr_t)(frame + 2), .bp = frame[0], .back = 1};
+	*ret_result = (struct callchain_result){.end = CALLCHAIN_LOST};
+	depth = depth < 1 ? 1 : depth > CALLCHAIN_DEPTH_MAX ? CALLCHAIN_DEPTH_MAX : depth;
+	if (!RULES_HERE) {
+		uint64_t caller = (uint64_t)(uintptr_t)__builtin_return_address(0);
+		return take_by_libunwind(caller, depth, ret_result);
+	}
+	if (!begin(thread, start.sp, depth, flags))
+		return 0;
+	if (flags & CALLCHAIN_FRAME_POINTERS)
+		return take_by_rbp(thread, start, depth, ret_result);
+	uint32_t id = take(thread, start, depth, false, ret_result);
+	if (__builtin_expect(flags & CALLCHAIN_CHECK, 0))
+		compare(start.ip, depth, id);
+	return id;
+}

@@ -1,0 +1,118 @@
+/*
+ * callchain.h - where the application called us from, as one number.
+ *
+ * callchain_take() names the calling thread's chain of callers by the id of a node (nodes.h). It
+ * walks by call frame information, one cached rule per return address (rules.h), and only as far in
+ * as the stack differs from the thread's last chain, which it remembers. x86-64; on other machines
+ * no chain is ever found.
+ *
+ * Life: callchain_init() once at library start; callchain_take() on any thread with memory of its
+ * own; callchain_forked() in a forked child. All functions are called in the tracer's guard: no
+ * handler that interrupts one on its thread calls another. Nothing here allocates from a heap,
+ * changes errno, or takes a lock.
+ */
+#ifndef UNWIND_CALLCHAIN_H
+#define UNWIND_CALLCHAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unwind/nodes.h"
+#include "unwind/stack.h"
+
+#define CALLCHAIN_DEPTH_MAX 128u
+
+enum callchain_flag {
+	CALLCHAIN_FRAME_POINTERS = 1, /* believe rbp instead of the tables (an option) */
+	CALLCHAIN_CHECK = 2 /* also ask libunwind, step by step, and count what differs: slow */
+};
+
+enum callchain_method {
+	CALLCHAIN_RULES = 1,
+	CALLCHAIN_FRAME_POINTER,
+	CALLCHAIN_LIBUNWIND, /* its cached trace: a frame had no rule of ours */
+	CALLCHAIN_STEP /* its step by step walk: a module was unloaded, the cache may be old */
+};
+
+enum callchain_end {
+	CALLCHAIN_WHOLE = 0, /* up to the thread's first function */
+	CALLCHAIN_CUT,       /* at `depth`: the outermost node has NODE_CUT */
+	CALLCHAIN_LOST       /* the way on is not known or the stack is damaged: NODE_LOST */
+};
+
+struct callchain_result {
+	uint32_t count; /* frames, without those skipped */
+	uint8_t method; /* enum callchain_method */
+	uint8_t end;    /* enum callchain_end */
+	uint8_t walked; /* frames that were not remembered */
+};
+
+/* A word that the walk read. */
+struct callchain_check {
+	uint64_t address, value;
+};
+
+/* A remembered frame. Its own return address, and where that lay, is its last check. */
+struct callchain_frame {
+	uint64_t bp; /* rbp in this frame, where the way out depends on it */
+	uint64_t hash;
+	uint32_t id;
+	uint16_t flags;
+	uint16_t checks; /* so many of the thread's checks hold for it and what is outside of it */
+};
+
+/* A frame of the present walk. */
+struct callchain_fresh {
+	uint64_t slot, ip, bp;
+	uint64_t bp_slot, bp_value; /* the caller's rbp, when it was loaded here */
+	uint32_t flags;
+	uint32_t rule; /* that of `ip`, for the next walk; RULE_NONE = not kept */
+};
+
+/* What a thread remembers of its last chain. Zeroed = nothing. Owned by the caller; used by its
+ * thread alone. */
+struct callchain_thread {
+	struct stack_range range[2]; /* the stack in use, and the one before */
+	uint32_t count;              /* remembered frames */
+	uint32_t generation;
+	uint32_t depth, flags; /* as the last chain was asked for */
+	uint32_t cut;
+	struct callchain_check check[2 * CALLCHAIN_DEPTH_MAX]; /* outermost first */
+	struct callchain_frame frame[CALLCHAIN_DEPTH_MAX];     /* outermost first */
+	struct callchain_fresh fresh[CALLCHAIN_DEPTH_MAX + 1]; /* innermost first */
+};
+
+struct callchain_setup {
+	uint64_t own_begin, own_end; /* libtrace.so itself: its frames are left out; 0, 0 = none */
+	void *(*more)(void *arg, uint32_t number); /* see struct callchain_nodes */
+	void *more_arg;
+	int (*find_object)(void *, void *); /* _dl_find_object(), or NULL where there is none */
+};
+
+/* Numbers for diagnostics. */
+struct callchain_counts {
+	uint64_t checked, different; /* by CALLCHAIN_CHECK */
+	uint64_t lost;               /* frames that nothing here could pass */
+};
+
+/* Once, before the first chain. *setup is copied. Costs less than a microsecond. */
+void callchain_init(const struct callchain_setup *setup);
+
+/*
+ * The chain of callers of the calling function, without frames in libtrace.so, at most `depth`
+ * (1..128) innermost ones. Returns the id of its innermost node, 0 = none (no room, or not a
+ * readable stack); *ret_result is set in both cases. Warm: no system call. Owning thread of
+ * `thread`; in the guard; async-signal-safe.
+ */
+uint32_t callchain_take(struct callchain_thread *thread, uint32_t depth, uint32_t flags,
+	struct callchain_result *ret_result);
+
+/* Modules in [begin, end) have gone: nothing remembered about it counts any more. Any thread. */
+void callchain_unloaded(uint64_t begin, uint64_t end);
+
+/* In a forked child, before its first chain: an empty tree. The memory of threads may stay. */
+void callchain_forked(void);
+
+struct callchain_counts callchain_counts(void);
+
+#endif

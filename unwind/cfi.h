@@ -1,0 +1,73 @@
+/*
+ * cfi.h - what the call frame information (.eh_frame) says about one instruction, as far as it
+ * concerns the way to the caller: where the frame ends, where rbp and the return address are.
+ *
+ * Reads the tables as the loader mapped them. x86-64 only; elsewhere nothing is ever found.
+ */
+#ifndef UNWIND_CFI_H
+#define UNWIND_CFI_H
+
+#include <stdint.h>
+
+enum cfi_kind {
+	CFI_NO_FDE = 0, /* no entry for this address: code made at run time, or without tables */
+	CFI_UNKNOWN,    /* an entry that cannot be expressed here */
+	CFI_FRAME,      /* an ordinary frame */
+	CFI_END,        /* outermost frame: the return address is undefined */
+	CFI_SIGNAL      /* return path of a signal handler: the registers lie in the frame */
+};
+
+/* What a value is based on: a register by its DWARF number, or the CFA. */
+enum cfi_base {
+	CFI_BP = 6,
+	CFI_SP = 7,
+	CFI_IP = 16,
+	CFI_REGISTERS,
+	CFI_CFA = CFI_REGISTERS,
+	CFI_NUMBER
+};
+
+/* base + offset; if `loaded` the word that lies there, + add. */
+struct cfi_value {
+	uint8_t base; /* enum cfi_base */
+	uint8_t loaded;
+	int32_t offset;
+	int32_t add;
+};
+
+/* The frame as far as rsp, rbp and the return address, at CFA - 8, go. */
+struct cfi_rule {
+	uint8_t kind;         /* enum cfi_kind */
+	uint8_t bp_saved;     /* the caller's rbp is the word at `bp`; else it is unchanged */
+	struct cfi_value cfa; /* base CFI_SP or CFI_BP */
+	struct cfi_value bp;  /* base CFI_SP, CFI_BP or CFI_CFA; never loaded */
+};
+
+enum cfi_how { CFI_SAME = 0, CFI_UNDEFINED, CFI_AT, CFI_IS };
+
+/* The frame with all registers. */
+struct cfi_frame {
+	uint8_t kind; /* enum cfi_kind */
+	struct cfi_value cfa;
+	struct {
+		uint8_t how; /* enum cfi_how: the word at, or the value itself of */
+		struct cfi_value value;
+	} saved[CFI_REGISTERS];
+};
+
+/* A mapped object with its .eh_frame_hdr. Everything read lies in [begin, end). */
+struct cfi_object {
+	uint64_t begin, end;
+	uint64_t frame_header; /* 0 = none */
+};
+
+/*
+ * The rule at `address`. That is the last byte of a call instruction (return address - 1), or an
+ * interrupted instruction. Any thread, async-signal-safe, no allocation, takes about 1 us.
+ */
+void cfi_find(const struct cfi_object *object, uint64_t address, struct cfi_rule *ret_rule);
+
+/* The same with all registers: for the few frames that struct cfi_rule cannot express. */
+void cfi_find_frame(const struct cfi_object *object, uint64_t address, struct cfi_frame *ret_frame);
+
+#endif

@@ -1,0 +1,93 @@
+#include "unwind/fallback.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stddef.h>
+
+#include "common/text.h"
+
+#if defined(__x86_64__)
+#define TARGET "x86_64"
+#define IP_REGISTER 16
+#elif defined(__aarch64__)
+#define TARGET "aarch64"
+#define IP_REGISTER 32
+#endif
+
+/* As large as unw_context_t and unw_cursor_t are on any machine; larger does no harm. */
+#define CONTEXT_WORDS 640
+#define CURSOR_WORDS 512
+
+enum state { UNTRIED = 0, MISSING, READY };
+
+static uint32_t state; /* enum state, stored last */
+static struct {
+	int (*getcontext)(void *context);
+	int (*init_local)(void *cursor, void *context);
+	int (*step)(void *cursor);
+	int (*get_reg)(void *cursor, int number, uint64_t *ret_value);
+	void (*flush_cache)(void *space, uint64_t begin, uint64_t end);
+	void **address_space;
+} unw;
+
+bool fallback_ready(void)
+{
+	return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == READY;
+}
+
+static void *open_file(const struct fallback_setup *setup, const char *name)
+{
+	char path[4096];
+	size_t at = text_append(path, sizeof(path), 0, setup->folder);
+	text_append(path, sizeof(path), at, name);
+	return setup->open(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static bool resolve(const struct fallback_setup *setup, void *library)
+{
+	const struct {
+		void *pointer;
+		const char *name;
+	} symbols[] = {{&unw.getcontext, "_U" TARGET "_getcontext"},
+		{&unw.init_local, "_UL" TARGET "_init_local"}, {&unw.step, "_UL" TARGET "_step"},
+		{&unw.get_reg, "_UL" TARGET "_get_reg"},
+		{&unw.flush_cache, "_U" TARGET "_flush_cache"},
+		{&unw.address_space, "_UL" TARGET "_local_addr_space"}};
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+		void *found = setup->symbol(library, symbols[i].name);
+		if (!found)
+			return false;
+		*(void **)symbols[i].pointer = found;
+	}
+	return true;
+}
+
+int fallback_load(const struct fallback_setup *setup)
+{
+	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == UNTRIED) {
+		open_file(setup, "/liblzma.so.5"); /* found by name when the next one needs it */
+		void *library = open_file(setup, "/libunwind.so.8");
+		bool ready = library && resolve(setup, library);
+		__atomic_store_n(&state, ready ? READY : MISSING, __ATOMIC_RELEASE);
+	}
+	return fallback_ready() ? 0 : -ENOENT;
+}
+
+uint32_t fallback_steps(uint64_t *ret_addresses, uint32_t count)
+{
+	uint64_t context[CONTEXT_WORDS], cursor[CURSOR_WORDS];
+	uint32_t found = 0;
+	if (!fallback_ready())
+		return 0;
+	unw.flush_cache(*unw.address_space, 0, 0);
+	unw.getcontext(context);
+	if (unw.init_local(cursor, context) < 0)
+		return 0;
+	while (found < count && unw.step(cursor) > 0) {
+		uint64_t ip = 0;
+		if (unw.get_reg(cursor, IP_REGISTER, &ip) < 0 || !ip)
+			break;
+		ret_addresses[found++] = ip;
+	}
+	return found;
+}

@@ -1,0 +1,42 @@
+/*
+ * fallback.h - libunwind, for the frames that our own rules cannot pass, and to check them.
+ *
+ * It is never linked: it exports _Unwind_*, which would take over every C++ exception. Loading it
+ * (0.3 ms, loader's lock, heap) is neither for the start of the library nor for an intercepted
+ * call, where another thread may hold that lock and wait for ours. So until fallback_load() has
+ * been called at a safe place such frames end a chain, which is marked as lost.
+ *
+ * libunwind takes locks with all signals blocked and calls libc through the PLT: only in the
+ * tracer's guard, with dl_iterate_phdr() answered from modules_iterate().
+ */
+#ifndef UNWIND_FALLBACK_H
+#define UNWIND_FALLBACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fallback_setup {
+	const char *folder; /* holds libunwind.so.8 and liblzma.so.5, which it needs */
+	void *(*open)(const char *path, int flags); /* dlopen(), not one of ours */
+	void *(*symbol)(void *handle, const char *name);
+};
+
+/*
+ * Loads libunwind for good. Returns 0, or -ENOENT where it or one of its functions is missing, at
+ * every later call too. At a safe place only, where the application itself could call dlopen():
+ * after its dlopen() has returned, or at library start when asked for by an option. In the guard.
+ */
+int fallback_load(const struct fallback_setup *setup);
+
+/* Has it been loaded? Any thread. */
+bool fallback_ready(void);
+
+/*
+ * The callers of the calling function, from the inside out, at most `count` addresses; returns how
+ * many. With nothing cached (a module may have been replaced), so some 50 us. Not by
+ * unw_backtrace(), 0.2 us: its cache belongs to the thread, cannot be flushed, and is given back by
+ * a destructor that takes a lock at the thread's end. Any thread, in the guard.
+ */
+uint32_t fallback_steps(uint64_t *ret_addresses, uint32_t count);
+
+#endif

@@ -1,0 +1,255 @@
+#define _GNU_SOURCE
+#include "unwind/modules.h"
+
+#include <fcntl.h>
+
+#include "common/sys.h"
+#include "common/text.h"
+#include "unwind/callchain.h"
+
+#define NOTE_BUILD_ID 3u
+
+static struct modules_setup setup;
+static struct module modules[MODULES_MAX];
+static uint32_t count; /* entries ever used */
+static uint32_t loads; /* modules ever seen */
+static uint32_t refreshes, generation;
+static uint64_t adds, subs;  /* the loader's counters at the last refresh */
+static uint32_t busy, again; /* a refresh is running; another was asked for meanwhile */
+
+void modules_init(const struct modules_setup *given)
+{
+	setup = *given;
+}
+
+uint32_t modules_generation(void)
+{
+	return __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+}
+
+/* ---- changing the map: one thread at a time ---- */
+
+static void change_begin(struct module *m)
+{
+	__atomic_fetch_add(&m->sequence, 1, __ATOMIC_ACQ_REL);
+}
+
+static void change_end(struct module *m)
+{
+	__atomic_store_n(&m->sequence, m->sequence + 1, __ATOMIC_RELEASE);
+}
+
+/* The GNU build id in the notes at [at, end). */
+static void find_build_id(struct module *m, uint64_t at, uint64_t end)
+{
+	while (end - at >= 16) {
+		const uint32_t *note = (const uint32_t *)(uintptr_t)at;
+		uint64_t name = at + 12, bytes = note[1];
+		uint64_t text = name + ((note[0] + 3ull) & ~3ull);
+		if (text < at || text > end || bytes > end - text)
+			return;
+		if (note[2] == NOTE_BUILD_ID && note[0] == 4 && note[3] == 0x554e47 &&
+			bytes <= MODULE_BUILD_ID_BYTES) {
+			bytes_copy(m->build_id, (const void *)(uintptr_t)text, bytes);
+			m->build_id_bytes = (uint32_t)bytes;
+			return;
+		}
+		at = text + ((bytes + 3) & ~3ull);
+		if (at > end)
+			return;
+	}
+}
+
+static void read_headers(struct module *m, const struct dl_phdr_info *info)
+{
+	m->begin = UINT64_MAX;
+	m->end = m->frame_header = 0;
+	m->header_count = m->build_id_bytes = 0;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+		uint64_t at = info->dlpi_addr + h->p_vaddr;
+		if (h->p_type == PT_LOAD) {
+			m->begin = at < m->begin ? at : m->begin;
+			m->end = at + h->p_memsz > m->end ? at + h->p_memsz : m->end;
+		} else if (h->p_type == PT_GNU_EH_FRAME) {
+			m->frame_header = at;
+		} else if (h->p_type == PT_NOTE && !m->build_id_bytes) {
+			find_build_id(m, at, at + h->p_memsz);
+		} else if (h->p_type != PT_DYNAMIC) {
+			continue;
+		}
+		if (m->header_count < MODULE_HEADERS_MAX)
+			m->header[m->header_count++] = *h;
+	}
+}
+
+static void read_path(struct module *m, const char *name)
+{
+	long length = 0;
+	if (!*name) /* the program */
+		length = sys_readlink("/proc/self/exe", m->path, sizeof(m->path) - 1);
+	if (length > 0)
+		m->path[length] = 0;
+	else
+		text_append(m->path, sizeof(m->path), 0, name);
+}
+
+static bool is_same(const struct module *m, const struct dl_phdr_info *info)
+{
+	static struct module now; /* one refresh at a time */
+	if (!m->number || m->bias != info->dlpi_addr ||
+		(*info->dlpi_name && !text_begins(info->dlpi_name, m->path)))
+		return false;
+	read_headers(&now, info);
+	if (now.begin != m->begin || now.end != m->end || now.frame_header != m->frame_header ||
+		now.build_id_bytes != m->build_id_bytes)
+		return false;
+	for (uint32_t i = 0; i < now.build_id_bytes; i++)
+		if (now.build_id[i] != m->build_id[i])
+			return false;
+	return true;
+}
+
+struct refresh {
+	bool first, unchanged;
+	uint64_t adds, subs;
+};
+
+static int see(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+	struct refresh *refresh = arg;
+	struct module *m = NULL;
+	(void)bytes;
+	if (refresh->first) {
+		refresh->first = false;
+		refresh->adds = info->dlpi_adds;
+		refresh->subs = info->dlpi_subs;
+		refresh->unchanged = loads && adds == info->dlpi_adds && subs == info->dlpi_subs;
+	}
+	if (refresh->unchanged)
+		return 1;
+	for (uint32_t i = 0; i < count; i++) {
+		if (is_same(&modules[i], info)) {
+			modules[i].seen = refreshes;
+			return 0;
+		}
+		if (!modules[i].number && !m)
+			m = &modules[i];
+	}
+	if (!m && count < MODULES_MAX)
+		m = &modules[count];
+	if (!m)
+		return 0;
+	change_begin(m);
+	m->bias = info->dlpi_addr;
+	read_headers(m, info);
+	read_path(m, info->dlpi_name);
+	m->seen = refreshes;
+	m->told = 0;
+	m->number = ++loads;
+	change_end(m);
+	if (m == &modules[count])
+		__atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static void forget_module(struct module *m)
+{
+	callchain_unloaded(m->begin, m->end);
+	if (setup.unloaded && m->told)
+		setup.unloaded(setup.arg, m);
+	change_begin(m);
+	m->number = 0;
+	change_end(m);
+}
+
+static void refresh_once(void)
+{
+	struct refresh refresh = {.first = true};
+	uint64_t gone = 0;
+	refreshes++;
+	setup.iterate(see, &refresh);
+	if (refresh.first || refresh.unchanged)
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		if (modules[i].number && modules[i].seen != refreshes) {
+			forget_module(&modules[i]);
+			gone++;
+		}
+	/* Something was loaded and unloaded in between, or replaced by what looks the same. */
+	if (refresh.subs - subs > gone && loads)
+		callchain_unloaded(0, UINT64_MAX);
+	adds = refresh.adds;
+	subs = refresh.subs;
+	for (uint32_t i = 0; i < count; i++)
+		if (modules[i].number && !modules[i].told) {
+			modules[i].told = 1;
+			if (setup.loaded)
+				setup.loaded(setup.arg, &modules[i]);
+		}
+	__atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
+}
+
+void modules_refresh(void)
+{
+	if (!setup.iterate)
+		return;
+	__atomic_store_n(&again, 1, __ATOMIC_SEQ_CST);
+	do {
+		if (__atomic_exchange_n(&busy, 1, __ATOMIC_SEQ_CST))
+			return;
+		__atomic_store_n(&again, 0, __ATOMIC_SEQ_CST);
+		refresh_once();
+		__atomic_store_n(&busy, 0, __ATOMIC_SEQ_CST);
+	} while (__atomic_load_n(&again, __ATOMIC_SEQ_CST));
+}
+
+/* ---- reading it ---- */
+
+static uint32_t read_begin(const struct module *m)
+{
+	return __atomic_load_n(&m->sequence, __ATOMIC_ACQUIRE);
+}
+
+/* Was it left alone meanwhile? Adding 0 keeps the reads before it, as a fence would; the sanitizers
+ * do not know fences. */
+static bool read_end(struct module *m, uint32_t sequence)
+{
+	return !(sequence & 1) && __atomic_fetch_add(&m->sequence, 0, __ATOMIC_ACQ_REL) == sequence;
+}
+
+bool modules_find(uint64_t address, struct cfi_object *ret_object)
+{
+	uint32_t used = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < used; i++) {
+		struct module *m = &modules[i];
+		uint32_t sequence = read_begin(m);
+		struct cfi_object found = {m->begin, m->end, m->frame_header};
+		bool here = m->number && address >= found.begin && address < found.end;
+		if (here && read_end(m, sequence)) {
+			*ret_object = found;
+			return true;
+		}
+	}
+	return false;
+}
+
+int modules_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *arg)
+{
+	uint32_t used = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
+	int result = 0;
+	for (uint32_t i = 0; i < used && !result; i++) {
+		struct module *m = &modules[i];
+		ElfW(Phdr) header[MODULE_HEADERS_MAX];
+		struct dl_phdr_info info = {.dlpi_phdr = header, .dlpi_name = m->path};
+		uint32_t sequence = read_begin(m), number = m->number;
+		info.dlpi_addr = m->bias;
+		info.dlpi_phnum = (ElfW(Half))m->header_count;
+		info.dlpi_adds = adds;
+		info.dlpi_subs = subs;
+		bytes_copy(header, m->header, sizeof(header));
+		if (number && read_end(m, sequence))
+			result = callback(&info, sizeof(info), arg);
+	}
+	return result;
+}

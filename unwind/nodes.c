@@ -1,0 +1,154 @@
+#define _GNU_SOURCE
+#include "unwind/nodes.h"
+
+#include <sys/mman.h>
+
+#include "common/sys.h"
+
+#define WAIT_TRIES 20000u /* some 10 ms; a chunk is made in 0.1 ms */
+#define FIRST_BITS 12
+
+_Static_assert(NODES_MAX == 1u << NODES_ID_BITS, "ids fill the lower bits of an index entry");
+_Static_assert(NODES_FIRST_ENTRIES == 1u << FIRST_BITS, "the first table");
+_Static_assert(NODES_PER_CHUNK * sizeof(struct callchain_node) == NODES_CHUNK_BYTES, "chunk");
+
+/*
+ * The index grows by a factor of 8 when it is half full. Nothing is copied: what is found in a
+ * smaller table is entered in the current one too, so that nodes in use are found at once.
+ */
+
+static struct callchain_node *chunk_wait(struct callchain_nodes *nodes, uint32_t number)
+{
+	for (uint32_t i = 0; i < WAIT_TRIES; i++) {
+		struct callchain_node *chunk =
+			__atomic_load_n(&nodes->chunk[number], __ATOMIC_ACQUIRE);
+		if (chunk || !__atomic_load_n(&nodes->asked[number], __ATOMIC_ACQUIRE))
+			return chunk;
+		SYS0(SYS_sched_yield);
+	}
+	/* Who asked has left by siglongjmp from a handler, or was killed: ask again. */
+	return nodes->more(nodes->arg, number);
+}
+
+/* One thread asks for a chunk; others that need it wait. */
+static struct callchain_node *chunk_get(struct callchain_nodes *nodes, uint32_t number)
+{
+	struct callchain_node *chunk = __atomic_load_n(&nodes->chunk[number], __ATOMIC_ACQUIRE);
+	uint8_t nobody = 0;
+	if (chunk)
+		return chunk;
+	if (__atomic_compare_exchange_n(
+		    &nodes->asked[number], &nobody, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		chunk = nodes->more(nodes->arg, number);
+	else
+		chunk = chunk_wait(nodes, number);
+	if (chunk)
+		__atomic_store_n(&nodes->chunk[number], chunk, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n(&nodes->asked[number], 0, __ATOMIC_RELEASE);
+	return chunk;
+}
+
+/* Stores a new node. Returns its id, 0 without room. */
+static uint32_t node_add(struct callchain_nodes *nodes, struct node_key key)
+{
+	uint32_t id = __atomic_load_n(&nodes->next, __ATOMIC_RELAXED) + 1;
+	/* Before an id is spent: without room none would be left when there is some again. */
+	if (id >= NODES_MAX || !chunk_get(nodes, id / NODES_PER_CHUNK))
+		return 0;
+	id = __atomic_add_fetch(&nodes->next, 1, __ATOMIC_RELAXED);
+	if (id >= NODES_MAX) {
+		__atomic_sub_fetch(&nodes->next, 1, __ATOMIC_RELAXED);
+		return 0;
+	}
+	struct callchain_node *chunk = chunk_get(nodes, id / NODES_PER_CHUNK);
+	if (!chunk)
+		return 0;
+	struct callchain_node *node = chunk + id % NODES_PER_CHUNK;
+	node->parent = (uint32_t)key.link;
+	node->flags = (uint32_t)(key.link >> 32);
+	__atomic_store_n(&node->address, key.address, __ATOMIC_RELEASE);
+	return id;
+}
+
+static bool level_open(struct callchain_nodes *nodes, uint32_t level)
+{
+	uint32_t *nothing = NULL;
+	uint64_t bytes = sizeof(uint32_t) << nodes_level_bits[level];
+	if (__atomic_load_n(&nodes->table[level], __ATOMIC_ACQUIRE))
+		return true;
+	uint32_t *table = level == 0 ? nodes->first_table
+				     : sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+					       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, NULL);
+	if (!table)
+		return false;
+	if (!__atomic_compare_exchange_n(&nodes->table[level], &nothing, table, false,
+		    __ATOMIC_RELEASE, __ATOMIC_RELAXED) &&
+		level)
+		sys_munmap(table, bytes);
+	return true;
+}
+
+/* The table to enter new nodes into: the next one when this is half full and there is memory. */
+static uint32_t level_for_new(struct callchain_nodes *nodes, uint32_t level, bool full)
+{
+	uint32_t half = 1u << (nodes_level_bits[level] - 1);
+	full = full || __atomic_load_n(&nodes->entries[level], __ATOMIC_RELAXED) >= half;
+	if (full && level + 1 < NODES_LEVELS && level_open(nodes, level + 1)) {
+		__atomic_compare_exchange_n(&nodes->level, &level, level + 1, false,
+			__ATOMIC_RELEASE, __ATOMIC_RELAXED);
+		return __atomic_load_n(&nodes->level, __ATOMIC_ACQUIRE);
+	}
+	return level;
+}
+
+uint32_t nodes_child_slow(struct callchain_nodes *nodes, uint64_t hash, struct node_key key)
+{
+	uint32_t level = __atomic_load_n(&nodes->level, __ATOMIC_ACQUIRE), id = 0, at;
+	if (!level_open(nodes, 0))
+		return 0;
+	for (uint32_t older = level; older-- > 0 && !id;)
+		id = nodes_find(nodes, nodes_index(nodes, older), hash, key, &at);
+	for (bool full = false;;) {
+		level = level_for_new(nodes, level, full);
+		struct node_index index = nodes_index(nodes, level);
+		uint32_t found = nodes_find(nodes, index, hash, key, &at), nothing = 0;
+		if (found)
+			return found;
+		if (at > index.mask) {
+			if (full || level + 1 == NODES_LEVELS)
+				return id;
+			full = true;
+			continue;
+		}
+		if (!id)
+			id = node_add(nodes, key);
+		if (!id)
+			return 0;
+		if (__atomic_compare_exchange_n(&index.table[at], &nothing, NODES_TAG(hash) | id,
+			    false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+			__atomic_add_fetch(&nodes->entries[level], 1, __ATOMIC_RELAXED);
+			return id;
+		}
+		/* Another thread was first with this entry: look again, it may be our node. */
+	}
+}
+
+void nodes_forget(struct callchain_nodes *nodes)
+{
+	for (uint32_t i = 1; i < NODES_LEVELS; i++) {
+		if (nodes->table[i])
+			sys_munmap(nodes->table[i], sizeof(uint32_t) << nodes_level_bits[i]);
+		nodes->table[i] = NULL;
+		nodes->entries[i] = 0;
+	}
+	for (uint32_t i = 0; nodes->entries[0] && i < NODES_FIRST_ENTRIES; i++)
+		nodes->first_table[i] = 0;
+	nodes->entries[0] = 0;
+	nodes->level = 0;
+	nodes->next = 0;
+	for (uint32_t i = 0; i < NODES_CHUNKS_MAX; i++) {
+		nodes->chunk[i] = NULL;
+		nodes->asked[i] = 0;
+	}
+}

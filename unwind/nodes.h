@@ -1,0 +1,165 @@
+/*
+ * nodes.h - callchains as a tree of nodes: a chain is named by the id of its innermost node, and
+ * equal outer parts are stored once.
+ *
+ * A node says "`address`, called from the chain `parent`". Ids count from 1; 0 is no node, the
+ * parent of an outermost frame. Node `id` is element id % NODES_PER_CHUNK of chunk number id /
+ * NODES_PER_CHUNK (element 0 of chunk 0 stays empty).
+ *
+ * What a reader in another process may rely on:
+ * - Nodes are only added, never changed. Chunks begin as zeros. `parent` and `flags` are stored
+ *   first, then `address` with release; so a node whose `address` (acquire) is not 0 is whole
+ *   (node_read()).
+ * - An id is handed out after its node and all its ancestors are stored. Who got the id by a
+ *   release/acquire pair (an event published in a lane) finds the whole chain.
+ * - A parent's id is always smaller than its child's, so a walk to the root ends.
+ * - Ids may have holes: a thread that loses the race to add one node leaves a whole node that no
+ *   chain names; one that could not get its chunk leaves zeros.
+ */
+#ifndef UNWIND_NODES_H
+#define UNWIND_NODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NODES_CHUNK_BYTES 65536u
+#define NODES_PER_CHUNK 4096u
+#define NODES_CHUNKS_MAX 256u
+#define NODES_MAX (NODES_PER_CHUNK * NODES_CHUNKS_MAX)
+#define NODES_LEVELS 4u
+#define NODES_FIRST_ENTRIES 4096u /* the smallest index, within the struct */
+
+enum node_flag {
+	NODE_EXACT = 1, /* `address` is an interrupted instruction, not a return address: no -1 */
+	NODE_CUT = 2,   /* there are more frames outside, beyond the depth asked for */
+	NODE_LOST = 4   /* it was called from somewhere, but the way there was not found */
+};
+
+struct callchain_node {
+	uint64_t address; /* return address; 0 = not stored */
+	uint32_t parent;
+	uint32_t flags; /* enum node_flag */
+};
+
+/* The tree and its private index. Zeroed, with `more` and `arg` set, it is empty. */
+struct callchain_nodes {
+	/*
+	 * NODES_CHUNK_BYTES of zeros for chunk `number`, or NULL when there is no room. Called in
+	 * the tracer's guard; any thread. A second call for the same number (a thread got lost
+	 * between asking and storing) must give the same memory.
+	 */
+	void *(*more)(void *arg, uint32_t number);
+	void *arg;
+	uint32_t next;  /* id of the next node, less 1 */
+	uint32_t level; /* table in use; those below it are still read */
+	uint32_t entries[NODES_LEVELS];
+	uint32_t *table[NODES_LEVELS]; /* tag << 20 | id; 0 = empty */
+	struct callchain_node *chunk[NODES_CHUNKS_MAX];
+	uint8_t asked[NODES_CHUNKS_MAX];
+	uint32_t first_table[NODES_FIRST_ENTRIES];
+};
+
+/* A node and the hash of the whole chain it names, which is computed along the way: so looking up
+ * a frame need not wait for its caller's id. {0, 0} is the parent of an outermost frame. */
+struct node_name {
+	uint64_t hash;
+	uint32_t id;
+};
+
+/* A forked child starts an empty tree: its parent's chunks lie in its parent's spool. No other
+ * thread may be inside. */
+void nodes_forget(struct callchain_nodes *nodes);
+
+/* ---- the way that is usual ---- */
+
+#define NODES_ID_BITS 20
+#define NODES_PROBES_MAX 128u
+#define NODES_TAG(hash) ((uint32_t)((hash) >> 20) << NODES_ID_BITS)
+
+static const uint8_t nodes_level_bits[NODES_LEVELS] = {12, 15, 18, 21};
+
+static inline struct callchain_node *node_at(const struct callchain_nodes *nodes, uint32_t id)
+{
+	struct callchain_node *chunk =
+		__atomic_load_n(&nodes->chunk[id / NODES_PER_CHUNK], __ATOMIC_RELAXED);
+	return chunk + id % NODES_PER_CHUNK;
+}
+
+/* A node's fields in two words: passed by value, it is never put together from halves in memory. */
+struct node_key {
+	uint64_t address;
+	uint64_t link; /* flags << 32 | parent */
+};
+
+/* A table of the index, ready to be searched. */
+struct node_index {
+	uint32_t *table;
+	uint32_t shift, mask;
+};
+
+static inline struct node_index nodes_index(const struct callchain_nodes *nodes, uint32_t level)
+{
+	return (struct node_index){__atomic_load_n(&nodes->table[level], __ATOMIC_ACQUIRE),
+		64u - nodes_level_bits[level], (1u << nodes_level_bits[level]) - 1};
+}
+
+/* Searches one table of the index. Returns the id; or 0, with *ret_at on an empty entry, or > mask
+ * when there is none near. */
+static inline uint32_t nodes_find(const struct callchain_nodes *nodes, struct node_index index,
+	uint64_t hash, struct node_key key, uint32_t *ret_at)
+{
+	uint32_t at = (uint32_t)(hash >> index.shift), tag = NODES_TAG(hash);
+	for (uint32_t i = 0; i < NODES_PROBES_MAX; i++) {
+		uint32_t entry = __atomic_load_n(&index.table[at], __ATOMIC_ACQUIRE);
+		uint32_t id = entry ^ tag;
+		if (id < NODES_MAX && id) {
+			const struct callchain_node *node = node_at(nodes, id);
+			if (node->address == key.address &&
+				((uint64_t)node->flags << 32 | node->parent) == key.link)
+				return id;
+		} else if (!entry) {
+			*ret_at = at;
+			return 0;
+		}
+		at = (at + 1) & index.mask;
+	}
+	*ret_at = index.mask + 1;
+	return 0;
+}
+
+/* As nodes_child(), for what is not in the current table. Returns the id. */
+uint32_t nodes_child_slow(struct callchain_nodes *nodes, uint64_t hash, struct node_key key);
+
+/*
+ * Names (parent, address, flags), which is added when it is new. The id is 0 when there is no
+ * room. `index` is the current table. Any thread, lock-free but for a new chunk (bounded wait);
+ * async-signal-safe outside itself. Two threads that add the same node at once get the same id;
+ * only while the index grows may one node get two ids.
+ */
+static inline struct node_name nodes_child(struct callchain_nodes *nodes, struct node_index index,
+	struct node_name parent, uint64_t address, uint32_t flags)
+{
+	struct node_key key = {address, (uint64_t)flags << 32 | parent.id};
+	/* One multiplication a frame is what the next one waits for; its upper bits are good. */
+	uint64_t hash = (parent.hash ^ parent.hash >> 32 ^ address ^ (uint64_t)flags << 60) *
+		0x9e3779b97f4a7c15ull;
+	uint32_t id = 0, at;
+	if (__builtin_expect(index.table != NULL, 1))
+		id = nodes_find(nodes, index, hash, key, &at);
+	if (__builtin_expect(id == 0, 0))
+		id = nodes_child_slow(nodes, hash, key);
+	return (struct node_name){hash, id};
+}
+
+/* For readers of chunks, in any process: copies a node. False when it is not stored (yet). */
+static inline bool node_read(const struct callchain_node *node, struct callchain_node *ret_node)
+{
+	uint64_t address = __atomic_load_n(&node->address, __ATOMIC_ACQUIRE);
+	if (!address)
+		return false;
+	*ret_node = (struct callchain_node){address, node->parent, node->flags};
+	return true;
+}
+
+#endif

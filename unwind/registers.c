@@ -1,0 +1,109 @@
+#include "unwind/registers.h"
+
+#include "unwind/rules.h"
+#include "unwind/stack.h"
+
+/* Of the kernel's struct sigcontext: r8..r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip. */
+#define GUESS_MAX_BYTES 0x4000
+#define SIGNAL_FIRST_BYTES 40u
+static const uint8_t signal_order[CFI_REGISTERS] = {
+	8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16};
+
+static bool read_word(uint64_t address, uint64_t *ret_word)
+{
+	if (address & 7 || !stack_readable(address))
+		return false;
+	*ret_word = *(const volatile uint64_t *)(uintptr_t)address;
+	return true;
+}
+
+#if defined(__x86_64__)
+/* The registers as they are at its call, and the instruction behind it. No code of a compiler's,
+ * which might use one of them first. */
+__attribute__((naked)) void registers_here(
+	__attribute__((unused)) struct registers_all *ret_registers)
+{
+	__asm__("mov %rbx, 24(%rdi)\n\tmov %rbp, 48(%rdi)\n\tmov %r12, 96(%rdi)\n\t"
+		"mov %r13, 104(%rdi)\n\tmov %r14, 112(%rdi)\n\tmov %r15, 120(%rdi)\n\t"
+		"lea 8(%rsp), %rax\n\tmov %rax, 56(%rdi)\n\t"
+		"mov (%rsp), %rax\n\tmov %rax, 128(%rdi)\n\t"
+		"movb $0, 136(%rdi)\n\tret");
+}
+#else
+void registers_here(struct registers_all *ret_registers)
+{
+	*ret_registers = (struct registers_all){.exact = false};
+}
+#endif
+
+static bool value_of(const struct registers_all *registers, uint64_t cfa,
+	const struct cfi_value *value, uint64_t *ret_result)
+{
+	uint64_t base = value->base == CFI_CFA ? cfa : registers->r[value->base];
+	uint64_t result = base + (uint64_t)(int64_t)value->offset;
+	if (value->loaded && !read_word(result, &result))
+		return false;
+	*ret_result = result + (uint64_t)(int64_t)value->add;
+	return true;
+}
+
+static bool step_signal(struct registers_all *registers)
+{
+	uint64_t at = registers->r[CFI_SP] + SIGNAL_FIRST_BYTES;
+	for (unsigned i = 0; i < CFI_REGISTERS; i++, at += 8)
+		if (!read_word(at, &registers->r[signal_order[i]]))
+			return false;
+	registers->exact = true;
+	return true;
+}
+
+static bool step_frame(struct registers_all *registers, const struct cfi_frame *frame)
+{
+	struct registers_all out = *registers;
+	uint64_t cfa = 0;
+	if (!value_of(registers, 0, &frame->cfa, &cfa) || cfa <= registers->r[CFI_SP])
+		return false;
+	for (unsigned i = 0; i < CFI_REGISTERS; i++) {
+		unsigned how = frame->saved[i].how;
+		if (how != CFI_AT && how != CFI_IS)
+			continue;
+		if (!value_of(registers, cfa, &frame->saved[i].value, &out.r[i]) ||
+			(how == CFI_AT && !read_word(out.r[i], &out.r[i])))
+			return false;
+	}
+	out.r[CFI_SP] = cfa;
+	out.exact = false;
+	*registers = out;
+	return out.r[CFI_IP] != 0;
+}
+
+/* Code made at run time keeps frame pointers. */
+static bool step_guess(struct registers_all *registers)
+{
+	uint64_t bp = registers->r[CFI_BP];
+	if (bp - registers->r[CFI_SP] > GUESS_MAX_BYTES || !read_word(bp, &registers->r[CFI_BP]) ||
+		!read_word(bp + 8, &registers->r[CFI_IP]))
+		return false;
+	registers->r[CFI_SP] = bp + 16;
+	registers->exact = false;
+	return registers->r[CFI_IP] != 0;
+}
+
+bool registers_step(struct registers_all *registers)
+{
+	struct cfi_object object;
+	struct cfi_frame frame = {.kind = CFI_NO_FDE};
+	uint64_t address = registers->r[CFI_IP] - !registers->exact;
+	if (rules_object(address, &object))
+		cfi_find_frame(&object, address, &frame);
+	switch (frame.kind) {
+	case CFI_FRAME:
+		return step_frame(registers, &frame);
+	case CFI_SIGNAL:
+		return step_signal(registers);
+	case CFI_NO_FDE:
+		return step_guess(registers);
+	default:
+		return false;
+	}
+}

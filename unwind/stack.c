@@ -1,0 +1,57 @@
+#define _GNU_SOURCE
+#include "unwind/stack.h"
+
+#include <errno.h>
+
+#include "common/sys.h"
+
+#define PAGE_MASK ((uint64_t)STACK_PAGE_BYTES - 1)
+#define NEAR_BYTES (64ull * STACK_PAGE_BYTES)
+#define FRAME_MAX_BYTES (16ull << 20) /* 0.6 ms to probe, once */
+
+/*
+ * The kernel copies the new mask before it looks at `how`: EFAULT where it cannot, else EINVAL, and
+ * nothing is changed. No filter of system calls forbids it, it opens nothing and needs no right,
+ * unlike process_vm_readv, /proc or a pipe; mincore() also says yes to guard pages.
+ */
+bool stack_readable(uint64_t address)
+{
+	return SYS4(SYS_rt_sigprocmask, -1, address, 0, 8) == -EINVAL;
+}
+
+static bool pages_readable(uint64_t from, uint64_t to)
+{
+	for (; from < to; from += STACK_PAGE_BYTES)
+		if (!stack_readable(from))
+			return false;
+	return true;
+}
+
+bool stack_range_hold(struct stack_range *range, uint64_t sp)
+{
+	uint64_t page = sp & ~PAGE_MASK;
+	if (sp >= range->low && sp < range->high)
+		return true;
+	if (sp < range->low && range->low - page <= NEAR_BYTES &&
+		pages_readable(page, range->low)) {
+		range->low = page;
+		return true;
+	}
+	range->low = range->high = page;
+	if (page + STACK_PAGE_BYTES < page || !stack_readable(page))
+		return false;
+	range->high = page + STACK_PAGE_BYTES;
+	return true;
+}
+
+bool stack_range_raise(struct stack_range *range, uint64_t end)
+{
+	uint64_t high = (end + PAGE_MASK) & ~PAGE_MASK;
+	if (end <= range->high)
+		return true;
+	if (high < end || high - range->high > FRAME_MAX_BYTES ||
+		!pages_readable(range->high, high))
+		return false;
+	range->high = high;
+	return true;
+}

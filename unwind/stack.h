@@ -1,0 +1,31 @@
+/*
+ * stack.h - which part of the address space may be read as the running thread's stack.
+ *
+ * A range is what has been found readable around a stack pointer: it grows page by page as chains
+ * need it and is dropped when the stack pointer leaves it (signal stack, coroutine). Readable
+ * means: the kernel itself could read there; no page is ever touched to find out. All functions:
+ * owning thread, async-signal-safe, no allocation.
+ */
+#ifndef UNWIND_STACK_H
+#define UNWIND_STACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STACK_PAGE_BYTES 4096u
+
+struct stack_range {
+	uint64_t low, high; /* [low, high), whole pages; low == high: nothing known */
+};
+
+/* Can 8 bytes at `address` (a multiple of 8) be read? One system call, about 0.1 us. */
+bool stack_readable(uint64_t address);
+
+/* Makes `range` hold `sp`, dropping what it was when that is another stack. False when nothing can
+ * be read there; *range is then empty. */
+bool stack_range_hold(struct stack_range *range, uint64_t sp);
+
+/* Makes range->high at least `end`. False when something in between cannot be read. */
+bool stack_range_raise(struct stack_range *range, uint64_t end);
+
+#endif
