@@ -131,12 +131,13 @@ enum record_kind {
 /* How a callchain was found. Names in schema/events.def (METHOD rows). */
 enum callchain_method {
 	CALLCHAIN_NONE = 0,
-	CALLCHAIN_RULES,         /* our cache of unwind rules, one per return address */
-	CALLCHAIN_LIBUNWIND,     /* unw_backtrace */
-	CALLCHAIN_FRAME_POINTER, /* by option */
-	CALLCHAIN_STEP           /* unw_step: where a file was unloaded, its addresses used again */
+	CALLCHAIN_RULES,        /* our cache of unwind rules, one per return address */
+	CALLCHAIN_LIBUNWIND,    /* a frame had no rule of ours: libunwind, step by step */
+	CALLCHAIN_FRAME_POINTER /* by option */
 };
-#define CALLCHAIN_CUT 16u /* added to the method: the chain goes on behind the depth limit */
+/* Added to the method. */
+#define CALLCHAIN_IS_CUT 16u     /* the chain goes on behind the depth limit */
+#define CALLCHAIN_IS_LOST 32u    /* it goes on, but the way was not found */
 
 #define BUILD_ID_BYTES 32u /* of a GNU build-id at most; longer ones are cut */
 
@@ -230,8 +231,8 @@ struct lane {
 	struct open_call open_stack[OPEN_CALLS];
 	uint32_t nested_count; /* records in nested[], moved into the lane at the next call */
 	uint32_t has_sums;     /* 1 = some sum is not 0 */
-	uint32_t partial; /* 1 = of chunk number 0 only CHUNK_FIRST_BYTES are reserved yet */
-	uint32_t pad;
+	uint32_t partial;      /* 1 = of chunk 0 only CHUNK_FIRST_BYTES are reserved yet */
+	uint32_t index;        /* in spool_header.lane_offset */
 	uint64_t dropped[DROP_REASONS]; /* ever, in this lane */
 	uint64_t gap_first_tick, gap_last_tick,
 		gap_count; /* open gap: becomes a REC_GAP when there is room again */
@@ -246,6 +247,21 @@ struct lane {
 _Static_assert(sizeof(struct lane) <= LANE_BYTES, "a lane must fit its place");
 
 #define SPOOL_TEXT_BYTES 8192u
+#define CALLCHAIN_CHUNKS_MAX 256u
+#define CALLCHAIN_CHUNK_NODES 4096u /* in a chunk of CHUNK_BYTES */
+
+/* "`address`, called from the chain `parent`"; whole when `address` is not 0. */
+struct callchain_node {
+	uint64_t address; /* return address, stored last */
+	uint32_t parent;  /* a smaller id; 0 = outermost */
+	uint32_t flags;   /* enum node_flag */
+};
+
+enum node_flag {
+	NODE_EXACT = 1, /* `address` is an interrupted instruction, not a return address: no -1 */
+	NODE_CUT = 2,   /* there are more frames outside, beyond the depth asked for */
+	NODE_LOST = 4   /* it was called from somewhere, but the way there was not found */
+};
 
 struct spool_header {
 	uint64_t magic; /* stored last: a spool without it was never ready and holds nothing */
@@ -283,6 +299,9 @@ struct spool_header {
 				   back */
 	char text[SPOOL_TEXT_BYTES];
 	uint64_t lane_offset[SPOOL_LANES_MAX];
+	/* Offsets of the chunks of the callchain tree; see unwind/nodes.h for what a reader may
+	 * rely on. 0 = none yet. */
+	uint64_t callchain_chunk[CALLCHAIN_CHUNKS_MAX];
 };
 _Static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header must fit its place");
 

@@ -62,6 +62,8 @@
 
 typedef void *(*libtrace_start_fn)(void *);
 typedef int (*libtrace_clone_fn)(void *);
+struct dl_phdr_info; /* of <link.h> */
+typedef int (*libtrace_phdr_fn)(struct dl_phdr_info *, size_t, void *);
 typedef int libtrace_fd_pair[2];
 
 /*

@@ -238,7 +238,7 @@ __attribute__((visibility("hidden"))) void vfork_parent(long pid, uint64_t tick)
 __attribute__((visibility("hidden"))) long syscall_traced(
 	long number, long a, long b, long c, long d, long e, long f)
 {
-	struct call call;
+	struct call call = {NULL, 0, 0};
 	if (number == SYS_exit_group)
 		session_end((int)a);
 	bool restricted = session.restricted;
@@ -282,7 +282,7 @@ static void before_prctl(int option, unsigned long value)
 
 WRAPPER(int, prctl, (int t_option, ...))
 {
-	struct call call;
+	struct call call = {NULL, 0, 0};
 	va_list list;
 	unsigned long word[4];
 	va_start(list, t_option);

@@ -90,15 +90,20 @@ void real_open(void)
 
 /* ---- wrappers ---- */
 
+static inline __attribute__((always_inline)) void count_only(unsigned fn)
+{
+	struct lane *lane = thread_self.lane;
+	if (__builtin_expect(*session_gate && (lane || (lane = thread_attach(&thread_self))), 1))
+		osrt_count(lane, fn, 0);
+}
+
 /* A function that is only counted, in the usual case that nobody asked for locks to be timed. True
  * = counted, go on to the real one. */
 static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned fn)
 {
 	if (!quiet || session.config.all_locks)
 		return false;
-	struct lane *lane = thread_self.lane;
-	if (__builtin_expect(*session_gate && (lane || (lane = thread_attach(&thread_self))), 1))
-		osrt_count(lane, fn, 0);
+	count_only(fn);
 	return true;
 }
 
@@ -123,16 +128,21 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 #define SPLIT_OVER WHOLE
 #define SPLIT_ALWAYS WHOLE
 #define SPLIT_CONTENDED WHOLE
-#define SPLIT_QUIET(ret, name, ...)                                           \
-	static __attribute__((noinline)) ret timed_##name PARAMS(__VA_ARGS__) \
-	{                                                                     \
-		return short_##name NAMES(__VA_ARGS__);                       \
-	}                                                                     \
-	WRAPPER(ret, name, PARAMS(__VA_ARGS__))                               \
-	{                                                                     \
-		if (!counted(true, FN_##name))                                \
-			return timed_##name NAMES(__VA_ARGS__);               \
-		return real.fn_##name NAMES(__VA_ARGS__);                     \
+#define SPLIT_QUIET(ret, name, ...)                                                  \
+	static __attribute__((noinline)) ret timed_##name PARAMS(__VA_ARGS__)        \
+	{                                                                            \
+		return short_##name NAMES(__VA_ARGS__);                              \
+	}                                                                            \
+	static __attribute__((noinline)) ret counted_##name PARAMS(__VA_ARGS__)      \
+	{                                                                            \
+		if (!counted(true, FN_##name))                                       \
+			return timed_##name NAMES(__VA_ARGS__);                      \
+		return real.fn_##name NAMES(__VA_ARGS__);                            \
+	}                                                                            \
+	WRAPPER(ret, name, PARAMS(__VA_ARGS__))                                      \
+	{                                                                            \
+		return session.config.all_locks ? timed_##name NAMES(__VA_ARGS__)    \
+						: counted_##name NAMES(__VA_ARGS__); \
 	}
 #define FN(ret, name, version, group, rule, alias, ...)                                    \
 	static __attribute__((cold, noinline)) ret long_##name PARAMS(__VA_ARGS__)         \

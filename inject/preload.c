@@ -52,11 +52,15 @@ static void begin(int argc, char **argv, char **envp)
 {
 	begun = true;
 	thread_enter(&thread_self);
+	/* Also what is first called in forked children: each of them would look it up. */
+	static const uint16_t early[] = {FN_pthread_mutex_lock /* its short way does not ask */,
+		FN_syscall, FN_dl_iterate_phdr, FN__exit, FN_execve, FN_execvp, FN_dup2, FN_close};
 	real_open();
-	real_resolve(FN_pthread_mutex_lock); /* its short way does not ask */
-	real_resolve(FN_syscall);
+	for (size_t i = 0; i < sizeof(early) / sizeof(early[0]); i++)
+		real_resolve(early[i]);
 	clone_find();
 	syscall_real = real.fn_syscall;
+	session.iterate_phdr = real.fn_dl_iterate_phdr;
 	thread_init();
 	session_start(argc, argv, envp);
 	if (session.state == SESSION_NEW)

@@ -103,6 +103,6 @@ const char *schema_value_name(const struct schema_field *field, int64_t value)
 	if (field->event == KIND_CHILD && field->number == FIELD_CHILD_VERDICT)
 		return ROW_NAME(verdict_rows, (uint64_t)value);
 	if (field->kind == FIELD_KIND_METHOD)
-		return ROW_NAME(method_rows, (uint64_t)value & (CALLCHAIN_CUT - 1));
+		return ROW_NAME(method_rows, (uint64_t)value & (CALLCHAIN_IS_CUT - 1));
 	return NULL;
 }

@@ -18,6 +18,7 @@ enum kind {
 	KIND_BOOL,
 	KIND_NUMBER,
 	KIND_TEXT,
+	KIND_CHOICE, /* number of the value among the words, from 0 */
 	KIND_WORD /* true where the value is `word` */,
 	KIND_LIST /* true where it names `word` */
 };
@@ -42,6 +43,9 @@ static const struct option options[] = {
 	{"LIBTRACE_LOG", KIND_WORD, 0, "stderr", AT(log_stderr)},
 	{"LIBTRACE_COMPRESS", KIND_WORD, 0, "zstd", AT(compress)},
 	{"LIBTRACE_OSRT_THRESHOLD", KIND_NUMBER, 1, NULL, AT(threshold_ns)},
+	{"LIBTRACE_OSRT_BACKTRACE_THRESHOLD", KIND_NUMBER, 1, NULL, AT(backtrace_threshold_ns)},
+	{"LIBTRACE_OSRT_BACKTRACE_DEPTH", KIND_NUMBER, 1, NULL, AT(backtrace_depth)},
+	{"LIBTRACE_BACKTRACE", KIND_CHOICE, 0, "dwarf,fp,libunwind,check,none", AT(backtrace)},
 	{"LIBTRACE_MEMORY", KIND_NUMBER, 1u << 20, NULL, AT(memory_bytes)},
 	{"LIBTRACE_DELAY", KIND_NUMBER, 1000000000u, NULL, AT(delay_ns)},
 	{"LIBTRACE_DURATION", KIND_NUMBER, 1000000000u, NULL, AT(duration_ns)},
@@ -88,6 +92,28 @@ static bool parse_number(const char *value, uint64_t unit, uint64_t *ret_number)
 	return true;
 }
 
+/* Number of `value` among the words, or -1. */
+static int choice_of(const char *words, const char *value)
+{
+	size_t length = text_length(value);
+	int number = 0;
+	for (const char *s = words; *s; s++) {
+		if ((s == words || s[-1] == ',') && text_begins(s, value) &&
+			(s[length] == ',' || !s[length]))
+			return number;
+		number += *s == ',';
+	}
+	return -1;
+}
+
+static bool choice_apply(enum backtrace *place, const char *words, const char *value)
+{
+	int choice = choice_of(words, value);
+	if (choice >= 0)
+		*place = (enum backtrace)choice;
+	return choice >= 0;
+}
+
 static bool option_apply(struct config *c, const struct option *o, const char *value)
 {
 	char *place = (char *)c + o->offset;
@@ -100,6 +126,8 @@ static bool option_apply(struct config *c, const struct option *o, const char *v
 	case KIND_WORD:
 		*(bool *)place = text_equal(value, o->word);
 		return true;
+	case KIND_CHOICE:
+		return choice_apply((enum backtrace *)(void *)place, o->word, value);
 	case KIND_LIST:
 		*(bool *)place = list_names(value, o->word);
 		return true;
@@ -118,6 +146,8 @@ void config_read(struct config *c, char **envp)
 		.follow = true,
 		.writer = true,
 		.threshold_ns = 1000,
+		.backtrace_threshold_ns = 80000,
+		.backtrace_depth = 24,
 		.memory_bytes = 256u << 20,
 		.flush_interval_ns = 1000000000u,
 		.exit_wait_ns = 2000000000u};

@@ -7,6 +7,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum backtrace {
+	BACKTRACE_RULES = 0,      /* by the programs' unwind tables */
+	BACKTRACE_FRAME_POINTERS, /* believing rbp */
+	BACKTRACE_LIBUNWIND,      /* as RULES, with libunwind for what those cannot pass */
+	BACKTRACE_CHECK,          /* compares the two: slow, for the tracer's own tests */
+	BACKTRACE_NONE
+};
+
 struct config {
 	bool osrt;        /* LIBTRACE_TRACE names osrt */
 	bool overwrite;   /* LIBTRACE_FORCE_OVERWRITE */
@@ -16,15 +24,18 @@ struct config {
 	bool file_access; /* LIBTRACE_OSRT_FILE_ACCESS */
 	bool log_stderr;  /* LIBTRACE_LOG=stderr: diagnostics also there, at once */
 	bool compress;    /* LIBTRACE_COMPRESS=zstd */
-	uint64_t threshold_ns;      /* LIBTRACE_OSRT_THRESHOLD */
-	uint64_t memory_bytes;      /* LIBTRACE_MEMORY (MiB) */
-	uint64_t delay_ns;          /* LIBTRACE_DELAY (s) */
-	uint64_t duration_ns;       /* LIBTRACE_DURATION (s) */
-	uint64_t flush_interval_ns; /* LIBTRACE_FLUSH_INTERVAL (ms) */
-	uint64_t exit_wait_ns;      /* LIBTRACE_EXIT_WAIT (ms) */
-	const char *output;         /* LIBTRACE_OUTPUT; NULL = default */
-	const char *tree;           /* LIBTRACE_TREE; NULL = start one */
-	const char *spool_dir;      /* LIBTRACE_SPOOL_DIR; NULL = /dev/shm */
+	uint64_t threshold_ns;           /* LIBTRACE_OSRT_THRESHOLD */
+	uint64_t backtrace_threshold_ns; /* LIBTRACE_OSRT_BACKTRACE_THRESHOLD */
+	uint64_t backtrace_depth;        /* LIBTRACE_OSRT_BACKTRACE_DEPTH; 0 = none */
+	enum backtrace backtrace;        /* LIBTRACE_BACKTRACE */
+	uint64_t memory_bytes;           /* LIBTRACE_MEMORY (MiB) */
+	uint64_t delay_ns;               /* LIBTRACE_DELAY (s) */
+	uint64_t duration_ns;            /* LIBTRACE_DURATION (s) */
+	uint64_t flush_interval_ns;      /* LIBTRACE_FLUSH_INTERVAL (ms) */
+	uint64_t exit_wait_ns;           /* LIBTRACE_EXIT_WAIT (ms) */
+	const char *output;              /* LIBTRACE_OUTPUT; NULL = default */
+	const char *tree;                /* LIBTRACE_TREE; NULL = start one */
+	const char *spool_dir;           /* LIBTRACE_SPOOL_DIR; NULL = /dev/shm */
 	const char *bad; /* first variable whose value is not understood: its default holds, and a
 			    diagnostic says so */
 };

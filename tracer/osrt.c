@@ -7,6 +7,7 @@
 
 #include "common/sys.h"
 #include "common/text.h"
+#include "tracer/chains.h"
 
 uint64_t osrt_threshold[FN_MAX];
 
@@ -171,6 +172,22 @@ void osrt_mend_busy(struct thread *t)
 	t->cur = t->end = t->chunk_end = NULL; /* what is published counts: go on from there */
 }
 
+/* The chain's record and the call's are published together. */
+static void put_with_chain(struct thread *t, const struct record *record)
+{
+	uint32_t method, chain = 0, slots = 1;
+	if (record->word >> RECORD_LENGTH_SHIFT >= chains_osrt_ticks && t->lane)
+		chain = chains_take(t, &method);
+	slots += chain != 0;
+	struct record *r = lane_room(t, slots);
+	if (!r)
+		return;
+	if (chain)
+		*r++ = (struct record){record->tick, REC_CALLCHAIN, chain, method};
+	*r = *record;
+	lane_publish(t, slots);
+}
+
 void osrt_put_slow(struct thread *t, const struct record *record)
 {
 	osrt_mend_busy(t);
@@ -179,11 +196,7 @@ void osrt_put_slow(struct thread *t, const struct record *record)
 		if (t->lane)
 			lane_put_nested(t, record);
 	} else {
-		struct record *r = lane_room(t, 1);
-		if (r) {
-			*r = *record;
-			lane_publish(t, 1);
-		}
+		put_with_chain(t, record);
 	}
 	thread_leave(t);
 }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "common/clock.h"
+#include "tracer/chains.h"
 #include "tracer/lane.h"
 #include "tracer/session.h"
 #include "tracer/thread.h"
@@ -104,7 +105,9 @@ static inline __attribute__((always_inline)) void osrt_put(
 {
 	thread_enter(t);
 	struct record *r = t->cur;
-	if (__builtin_expect(t->busy != 1 || r >= t->end, 0)) {
+	if (__builtin_expect(
+		    t->busy != 1 || r >= t->end || word >> RECORD_LENGTH_SHIFT >= chains_osrt_ticks,
+		    0)) {
 		struct record record = {tick, word, a, b};
 		thread_leave(t);
 		osrt_put_slow(t, &record);
@@ -195,14 +198,16 @@ static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
 		return a;
 	}
 	uint64_t word = ticks << RECORD_LENGTH_SHIFT | fn;
-	__asm__ goto("cmpl $0, %0\n\tjne %l1" : : "m"(t->busy) : "cc" : interrupted);
+	if (__builtin_expect(ticks >= chains_osrt_ticks, 0))
+		goto the_rest;
+	__asm__ goto("cmpl $0, %0\n\tjne %l1" : : "m"(t->busy) : "cc" : the_rest);
 	__asm__ volatile("movq %%rsp, %0" : "=m"(t->busy_sp));
 	t->busy = 1;
 	THREAD_BARRIER();
 	struct record *r = t->cur;
 	if (__builtin_expect(r >= t->end, 0)) {
 		t->busy = 0;
-		goto interrupted;
+		goto the_rest;
 	}
 	r->tick = tick;
 	r->word = word;
@@ -213,7 +218,7 @@ static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
 	__asm__ volatile("addq %1, %0" : "+m"(lane->head) : "i"(sizeof(*r)) : "memory");
 	t->busy = 0;
 	return a;
-interrupted:
+the_rest:
 	return osrt_put_full(tick, word, a, b);
 }
 #else

@@ -12,6 +12,7 @@
 #include "common/schema/functions.h"
 #include "common/sys.h"
 #include "common/text.h"
+#include "tracer/chains.h"
 #include "tracer/child.h"
 #include "tracer/launch.h"
 #include "tracer/osrt.h"
@@ -39,6 +40,11 @@ static void note(enum tree_note kind, const char *text)
 		log_stderr(text);
 	if (session.control)
 		tree_note(session.control, session.pid, kind, text);
+}
+
+void session_note(const char *text)
+{
+	note(TREE_NOTE_LINE, text);
 }
 
 void session_off(const char *reason)
@@ -447,6 +453,7 @@ void session_start(int argc, char **argv, char **envp)
 	if (session.config.bad)
 		note_bad_value(session.config.bad);
 	osrt_start();
+	chains_start();
 	session.spool->tracer_ticks = osrt_ticks(clock_monotonic_ns() - start_ns);
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
 	__atomic_store_n(&session_gate, &session.control->gate, __ATOMIC_RELEASE);
@@ -510,6 +517,7 @@ bool session_child_start(void)
 		session_off("no spool for a forked child");
 		return false;
 	}
+	chains_forked();
 	session_gate = &session.control->gate;
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
 	return true;
@@ -548,6 +556,7 @@ FORKED_TEXT void session_end(int status)
 	if (!is_this_process() || session.spool->state == SPOOL_EXITED)
 		return;
 	thread_enter(&thread_self);
+	chains_end();
 	session.spool->exit_status = status;
 	session.spool->end_tick = clock_ticks();
 	__atomic_store_n(&session.spool->state, SPOOL_EXITED, __ATOMIC_RELEASE);

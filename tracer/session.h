@@ -9,17 +9,22 @@
 #define TRACER_SESSION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/spool.h"
 #include "common/tree.h"
 #include "tracer/config.h"
 
+struct dl_phdr_info; /* of <link.h> */
+
 enum session_state { SESSION_NEW = 0, SESSION_ON, SESSION_FORKED, SESSION_OFF };
 
 struct session {
 	uint32_t state; /* enum session_state */
 	uint32_t pid;
+	/* The C library's dl_iterate_phdr(), given by inject/. */
+	int (*iterate_phdr)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
 	struct spool_header *spool; /* NULL before the first event of a forked child */
 	struct tree_control *control;
 	struct config config;
@@ -73,6 +78,9 @@ void session_exec_failed(void);
 /* A system call filter is about to come into force: what will not be possible behind it is done
  * now. */
 void session_restrict(void);
+
+/* A line for the report's diagnostics. */
+void session_note(const char *text);
 
 /* Switches tracing off in this process and says why in the spool and the tree. */
 void session_off(const char *reason);

@@ -89,6 +89,7 @@ static struct lane *lane_make(void)
 		__atomic_store_n(&spool->lane_count, SPOOL_LANES_MAX, __ATOMIC_RELEASE);
 		return NULL;
 	}
+	lane->index = index;
 	__atomic_store_n(&spool->lane_offset[index], offset, __ATOMIC_RELEASE);
 	return lane;
 }
@@ -148,6 +149,7 @@ static struct lane *attach(struct thread *t)
 	lane->open.kind = 0;
 	lane->open_depth = 0;
 	t->cur = t->end = t->chunk_end = NULL;
+	t->chains_begun = 0;
 	t->lane = lane;
 	t->fast = clock_is_tsc ? lane : NO_LANE;
 	put_start(t, session.pid, t->tid, start_flags(t));

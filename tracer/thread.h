@@ -31,9 +31,10 @@ struct thread {
 	uint32_t gone; /* the end hook has run */
 	uint64_t busy_sp; /* stack pointer where it became busy */
 	struct record *chunk_end;
-	uint32_t end_rounds; /* times the end hook has been put off so that other destructors are
-				still seen */
-	uint32_t fork_state; /* enum fork_state */
+	uint32_t end_rounds;  /* times the end hook has been put off so that other destructors are
+				 still seen */
+	uint8_t fork_state;   /* enum fork_state */
+	uint8_t chains_begun; /* what its lane's callchain memory holds is this thread's */
 	struct lane *fast; /* lane, while nothing keeps wrappers from the short way: the counter is
 			      the TSC */
 	struct lane *set_aside; /* the lane, during a fork */

@@ -604,3 +604,16 @@ __attribute__((noinline)) uint32_t callchain_take(struct callchain_thread *threa
 		compare(start.ip, depth, id);
 	return id;
 }
+
+bool callchain_node(uint32_t id, struct callchain_node *ret_node)
+{
+	return id && id <= __atomic_load_n(&nodes.next, __ATOMIC_ACQUIRE) &&
+		__atomic_load_n(&nodes.chunk[id / NODES_PER_CHUNK], __ATOMIC_ACQUIRE) &&
+		node_read(node_at(&nodes, id), ret_node);
+}
+
+void callchain_forget(struct callchain_thread *thread)
+{
+	thread->count = 0;
+	thread->range[0] = thread->range[1] = (struct stack_range){0};
+}

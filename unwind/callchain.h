@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/spool.h"
 #include "unwind/nodes.h"
 #include "unwind/stack.h"
 
@@ -25,13 +26,6 @@
 enum callchain_flag {
 	CALLCHAIN_FRAME_POINTERS = 1, /* believe rbp instead of the tables (an option) */
 	CALLCHAIN_CHECK = 2 /* also ask libunwind, step by step, and count what differs: slow */
-};
-
-enum callchain_method {
-	CALLCHAIN_RULES = 1,
-	CALLCHAIN_FRAME_POINTER,
-	CALLCHAIN_LIBUNWIND, /* its cached trace: a frame had no rule of ours */
-	CALLCHAIN_STEP /* its step by step walk: a module was unloaded, the cache may be old */
 };
 
 enum callchain_end {
@@ -110,9 +104,15 @@ uint32_t callchain_take(struct callchain_thread *thread, uint32_t depth, uint32_
 /* Modules in [begin, end) have gone: nothing remembered about it counts any more. Any thread. */
 void callchain_unloaded(uint64_t begin, uint64_t end);
 
+/* Forgets what `thread` remembers: it belongs to another thread now. */
+void callchain_forget(struct callchain_thread *thread);
+
 /* In a forked child, before its first chain: an empty tree. The memory of threads may stay. */
 void callchain_forked(void);
 
 struct callchain_counts callchain_counts(void);
+
+/* Copies node `id`, which a chain has named. False for others. Any thread. */
+bool callchain_node(uint32_t id, struct callchain_node *ret_node);
 
 #endif

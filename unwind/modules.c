@@ -14,6 +14,7 @@ static struct module modules[MODULES_MAX];
 static uint32_t count; /* entries ever used */
 static uint32_t loads; /* modules ever seen */
 static uint32_t refreshes, generation;
+static uint32_t untold;      /* entries for which `loaded` is to be called */
 static uint64_t adds, subs;  /* the loader's counters at the last refresh */
 static uint32_t busy, again; /* a refresh is running; another was asked for meanwhile */
 
@@ -115,10 +116,38 @@ struct refresh {
 	uint64_t adds, subs;
 };
 
+/* Marks the entry of a module as seen; a new one gets a free entry, where there is one. */
+static void enter(const struct dl_phdr_info *info)
+{
+	struct module *m = NULL;
+	for (uint32_t i = 0; i < count; i++) {
+		if (is_same(&modules[i], info)) {
+			modules[i].seen = refreshes;
+			return;
+		}
+		if (!modules[i].number && !m)
+			m = &modules[i];
+	}
+	if (!m && count < MODULES_MAX)
+		m = &modules[count];
+	if (!m)
+		return;
+	change_begin(m);
+	m->bias = info->dlpi_addr;
+	read_headers(m, info);
+	read_path(m, info->dlpi_name);
+	m->seen = refreshes;
+	m->told = 0;
+	m->number = ++loads;
+	change_end(m);
+	untold++;
+	if (m == &modules[count])
+		__atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
+}
+
 static int see(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
 	struct refresh *refresh = arg;
-	struct module *m = NULL;
 	(void)bytes;
 	if (refresh->first) {
 		refresh->first = false;
@@ -128,35 +157,26 @@ static int see(struct dl_phdr_info *info, size_t bytes, void *arg)
 	}
 	if (refresh->unchanged)
 		return 1;
-	for (uint32_t i = 0; i < count; i++) {
-		if (is_same(&modules[i], info)) {
-			modules[i].seen = refreshes;
-			return 0;
-		}
-		if (!modules[i].number && !m)
-			m = &modules[i];
-	}
-	if (!m && count < MODULES_MAX)
-		m = &modules[count];
-	if (!m)
-		return 0;
-	change_begin(m);
-	m->bias = info->dlpi_addr;
-	read_headers(m, info);
-	read_path(m, info->dlpi_name);
-	m->seen = refreshes;
-	m->told = 0;
-	m->number = ++loads;
-	change_end(m);
-	if (m == &modules[count])
-		__atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
+	enter(info);
 	return 0;
+}
+
+static void tell(void)
+{
+	for (uint32_t i = 0; i < count && untold; i++)
+		if (modules[i].number && !modules[i].told && setup.loaded &&
+			setup.loaded(setup.arg, &modules[i])) {
+			modules[i].told = 1;
+			untold--;
+		}
 }
 
 static void forget_module(struct module *m)
 {
 	callchain_unloaded(m->begin, m->end);
-	if (setup.unloaded && m->told)
+	if (!m->told)
+		untold--;
+	else if (setup.unloaded)
 		setup.unloaded(setup.arg, m);
 	change_begin(m);
 	m->number = 0;
@@ -181,12 +201,7 @@ static void refresh_once(void)
 		callchain_unloaded(0, UINT64_MAX);
 	adds = refresh.adds;
 	subs = refresh.subs;
-	for (uint32_t i = 0; i < count; i++)
-		if (modules[i].number && !modules[i].told) {
-			modules[i].told = 1;
-			if (setup.loaded)
-				setup.loaded(setup.arg, &modules[i]);
-		}
+	tell();
 	__atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
 }
 
@@ -202,6 +217,53 @@ void modules_refresh(void)
 		refresh_once();
 		__atomic_store_n(&busy, 0, __ATOMIC_SEQ_CST);
 	} while (__atomic_load_n(&again, __ATOMIC_SEQ_CST));
+}
+
+/* The program headers lie behind the ELF header, which the first segment begins with. */
+static bool describe(const struct dl_object *object, struct dl_phdr_info *ret_info)
+{
+	const ElfW(Ehdr) *elf = object->begin;
+	const struct link_map *map = object->map;
+	if (elf->e_ident[0] != ELFMAG0 || elf->e_ident[1] != ELFMAG1 ||
+		elf->e_ident[2] != ELFMAG2 || elf->e_ident[3] != ELFMAG3)
+		return false;
+	*ret_info = (struct dl_phdr_info){.dlpi_addr = map->l_addr,
+		.dlpi_name = map->l_name,
+		.dlpi_phdr = (const void *)((const char *)object->begin + elf->e_phoff),
+		.dlpi_phnum = elf->e_phnum};
+	return true;
+}
+
+void modules_learn(uint64_t address)
+{
+	struct cfi_object known;
+	struct dl_object object;
+	struct dl_phdr_info info;
+	if (!setup.find_object || modules_find(address, &known) ||
+		setup.find_object((void *)(uintptr_t)address, &object) != 0 ||
+		!describe(&object, &info) || __atomic_exchange_n(&busy, 1, __ATOMIC_SEQ_CST))
+		return;
+	enter(&info);
+	__atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&busy, 0, __ATOMIC_SEQ_CST);
+}
+
+void modules_tell(void)
+{
+	if (!__atomic_load_n(&untold, __ATOMIC_RELAXED) ||
+		__atomic_exchange_n(&busy, 1, __ATOMIC_SEQ_CST))
+		return;
+	tell();
+	__atomic_store_n(&busy, 0, __ATOMIC_SEQ_CST);
+}
+
+void modules_untell(void)
+{
+	busy = again = untold = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		modules[i].told = 0;
+		untold += modules[i].number != 0;
+	}
 }
 
 /* ---- reading it ---- */

@@ -37,12 +37,25 @@ struct module {
 	char path[MODULE_PATH_BYTES];          /* cut where longer */
 };
 
+/* struct dl_find_object of glibc 2.35 and later, which older headers lack. */
+struct dl_object {
+	uint64_t flags;
+	void *begin, *end;
+	struct link_map *map;
+	void *frame_header;
+	uint64_t reserved[7];
+};
+
 struct modules_setup {
 	/* The C library's dl_iterate_phdr(). */
 	int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
-	/* A module has come or gone: called by modules_refresh(), without any lock, each at most
-	 * once. NULL = nobody wants to know. */
-	void (*loaded)(void *arg, const struct module *module);
+	int (*find_object)(void *, void *); /* _dl_find_object(), or NULL where there is none */
+	/*
+	 * A module has come or gone: called by modules_refresh() and modules_tell(), without any
+	 * lock. `loaded` returns false to be asked again; `unloaded` comes only for what it took.
+	 * NULL = nobody wants to know.
+	 */
+	bool (*loaded)(void *arg, const struct module *module);
 	void (*unloaded)(void *arg, const struct module *module);
 	void *arg;
 };
@@ -57,6 +70,19 @@ void modules_init(const struct modules_setup *setup);
  * leaves it to the first. About 20 ns when nothing has changed, 1 us per module else.
  */
 void modules_refresh(void);
+
+/*
+ * Adds the module at `address`, a return address of the calling thread (so it stays loaded), when
+ * it is not in the map: what dlopen() brought. Lock-free where there is _dl_find_object(), else
+ * nothing is done. Any thread.
+ */
+void modules_learn(uint64_t address);
+
+/* Calls `loaded` for what it has not taken yet. Any thread; two at once: the second does nothing. */
+void modules_tell(void);
+
+/* In a forked child: everything is to be told again. */
+void modules_untell(void);
 
 /* Counts changes: equal numbers, equal maps. */
 uint32_t modules_generation(void);

@@ -23,24 +23,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NODES_CHUNK_BYTES 65536u
-#define NODES_PER_CHUNK 4096u
-#define NODES_CHUNKS_MAX 256u
+#include "common/spool.h"
+
+#define NODES_CHUNK_BYTES CHUNK_BYTES
+#define NODES_PER_CHUNK CALLCHAIN_CHUNK_NODES
+#define NODES_CHUNKS_MAX CALLCHAIN_CHUNKS_MAX
 #define NODES_MAX (NODES_PER_CHUNK * NODES_CHUNKS_MAX)
 #define NODES_LEVELS 4u
 #define NODES_FIRST_ENTRIES 4096u /* the smallest index, within the struct */
-
-enum node_flag {
-	NODE_EXACT = 1, /* `address` is an interrupted instruction, not a return address: no -1 */
-	NODE_CUT = 2,   /* there are more frames outside, beyond the depth asked for */
-	NODE_LOST = 4   /* it was called from somewhere, but the way there was not found */
-};
-
-struct callchain_node {
-	uint64_t address; /* return address; 0 = not stored */
-	uint32_t parent;
-	uint32_t flags; /* enum node_flag */
-};
 
 /* The tree and its private index. Zeroed, with `more` and `arg` set, it is empty. */
 struct callchain_nodes {

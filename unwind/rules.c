@@ -18,15 +18,6 @@ static struct cfi_rule others[OTHERS_MAX];
 static uint32_t others_taken; /* may pass OTHERS_MAX */
 static int (*dl_find_object)(void *address, void *ret_object);
 
-/* struct dl_find_object of glibc 2.35 and later. */
-struct found_object {
-	uint64_t flags;
-	void *begin, *end;
-	void *link_map;
-	void *frame_header;
-	uint64_t reserved[7];
-};
-
 void rules_init(int (*find_object)(void *address, void *ret_object))
 {
 	dl_find_object = find_object;
@@ -34,7 +25,7 @@ void rules_init(int (*find_object)(void *address, void *ret_object))
 
 bool rules_object(uint64_t address, struct cfi_object *ret_object)
 {
-	struct found_object found;
+	struct dl_object found;
 	if (!dl_find_object)
 		return modules_find(address, ret_object);
 	if (dl_find_object((void *)(uintptr_t)address, &found) != 0)

@@ -237,6 +237,19 @@ static void put_module_unload(struct segment *s, const struct record *r)
 	batch_set(b, MODULE_UNLOAD_BEGIN, r->a);
 }
 
+/* A vfork child's chains lead through its parent's nodes, which a process of its own does not
+ * have: left out. */
+static void put_callchain(struct segment *s, const struct record *r)
+{
+	s->overhead++;
+	if (s->view->owner)
+		return;
+	s->callchain = (uint32_t)r->a;
+	s->callchain_method = (uint32_t)r->b;
+	callchains_tell(s->w, s->spool, s->callchain);
+	s->records = spool_at(s->spool, s->offset, CHUNK_BYTES); /* may lie elsewhere now */
+}
+
 /* Any record but a call. Returns the slots it takes, 0 when it cannot be. */
 static uint32_t other_put(struct segment *s, const struct record *r, uint64_t word)
 {
@@ -274,9 +287,7 @@ static uint32_t other_put(struct segment *s, const struct record *r, uint64_t wo
 		put_child(s, r, kind == REC_EXEC, (const char *)payload, (uint32_t)bytes);
 		return slots;
 	case REC_CALLCHAIN:
-		s->callchain = (uint32_t)r->a;
-		s->callchain_method = (uint32_t)r->b;
-		s->overhead++;
+		put_callchain(s, r);
 		return slots;
 	case REC_MODULE_LOAD:
 		put_module_load(s, r, payload, (uint32_t)bytes);
@@ -366,6 +377,7 @@ static int segment_drain(
 		: 0;
 	struct segment s;
 	segment_init(&s, w, spool, view);
+	s.offset = offset;
 	s.records = spool_at(spool, offset,
 		CHUNK_BYTES); /* may map the file anew: no pointer into it outlives this */
 	s.at = s.run = (uint32_t)(view->position % CHUNK_BYTES / RECORD_BYTES);

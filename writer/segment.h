@@ -14,6 +14,7 @@ struct segment {
 	struct spool *spool;
 	struct lane_view *view;
 	const struct record *records; /* of the chunk */
+	uint64_t offset;              /* of the chunk in the spool */
 	uint32_t at, end;             /* slots */
 	uint32_t run;                 /* slot at which the present owner's run began */
 	uint32_t overhead;            /* slots of the run that are no events */

@@ -68,6 +68,8 @@ struct spool {
 	uint64_t damaged_lanes;
 	uint64_t checked_ns; /* when /proc was last asked */
 	struct last_exec exec;
+	uint32_t nodes_told; /* callchain nodes up to this one are in the report */
+	uint32_t first_hole; /* the first of them that was not stored yet; 0 = none */
 };
 
 struct spools {

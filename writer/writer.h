@@ -201,4 +201,9 @@ void tree_remove(struct writer *w);
 int follow_tree(const char *dir, int lock_fd);
 int recover_tree(const char *dir, const char *output);
 
+/* ---- callchains.c ---- */
+
+/* Tells the nodes of a process up to `id`, before an event that names it. */
+void callchains_tell(struct writer *w, struct spool *spool, uint32_t id);
+
 #endif

@@ -61,7 +61,7 @@ static void print_value_text(
 		print_flags(out, (uint64_t)value, "");
 		break;
 	case FIELD_KIND_METHOD:
-		fprintf(out, "\"%s%s\"", name, (uint64_t)value & CALLCHAIN_CUT ? ", cut" : "");
+		fprintf(out, "\"%s%s\"", name, (uint64_t)value & CALLCHAIN_IS_CUT ? ", cut" : "");
 		break;
 	case FIELD_KIND_CALLCHAIN:
 		print_u64(out, (uint64_t)value);

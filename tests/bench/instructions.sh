@@ -47,7 +47,7 @@ for kind in read write yield mutex; do
 	preload=
 	untraced=$(steps $kind X=)
 	preload=$library
-	recorded=$(steps $kind LIBTRACE_OSRT_THRESHOLD=0 LIBTRACE_OSRT_LOCKS=all)
+	recorded=$(steps $kind LIBTRACE_OSRT_THRESHOLD=0 LIBTRACE_OSRT_LOCKS=all LIBTRACE_OSRT_BACKTRACE_THRESHOLD=10000000000)
 	below=$(steps $kind LIBTRACE_OSRT_THRESHOLD=10000000000 LIBTRACE_OSRT_LOCKS=all)
 	check "recorded call, $kind" "$untraced" "$recorded" $per_round
 	check "call below the threshold, $kind" "$untraced" "$below" $per_round

@@ -17,11 +17,12 @@ static struct callchain_thread memory;
 static uint32_t loaded, unloaded;
 static char last_path[MODULE_PATH_BYTES];
 
-static void on_loaded(void *arg, const struct module *module)
+static bool on_loaded(void *arg, const struct module *module)
 {
 	(void)arg;
 	loaded++;
 	strcpy(last_path, module->path);
+	return true;
 }
 
 static void on_unloaded(void *arg, const struct module *module)

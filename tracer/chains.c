@@ -1,0 +1,221 @@
+#define _GNU_SOURCE
+#include "tracer/chains.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <sys/mman.h>
+
+#include "common/clock.h"
+#include "common/sys.h"
+#include "common/text.h"
+#include "tracer/lane.h"
+#include "tracer/osrt.h"
+#include "tracer/session.h"
+#include "tracer/spool_file.h"
+#include "unwind/callchain.h"
+#include "unwind/fallback.h"
+#include "unwind/modules.h"
+
+uint64_t chains_osrt_ticks = UINT64_MAX;
+bool chains_ask_libunwind;
+
+/* By lane: the next thread of a lane finds it in the cache. */
+static struct callchain_thread *memory_of_lane[SPOOL_LANES_MAX];
+static uint32_t flags;
+static bool telling;                 /* from the first chain on */
+static uint64_t met[NODES_MAX / 64]; /* bit per node: its module and those further out are known */
+static uint32_t most_met;            /* words of it in use */
+
+static void *chunk_more(void *unused, uint32_t number)
+{
+	uint64_t *kept = &session.spool->callchain_chunk[number], none = 0;
+	void *place;
+	(void)unused;
+	uint64_t offset = __atomic_load_n(kept, __ATOMIC_ACQUIRE);
+	if (offset)
+		return spool_file_at(offset);
+	offset = spool_file_take(CHUNK_BYTES, CHUNK_BYTES, &place);
+	if (!offset)
+		return NULL;
+	if (!__atomic_compare_exchange_n(
+		    kept, &none, offset, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return spool_file_at(none);
+	return place;
+}
+
+/* ---- modules ---- */
+
+/* Into the lane of the thread at work, once that thread has one. */
+static bool module_loaded(void *unused, const struct module *m)
+{
+	struct {
+		struct module_load load;
+		char path[MODULE_PATH_BYTES];
+	} payload = {.load = {.bias = m->bias, .build_id_bytes = m->build_id_bytes}};
+	struct thread *t = &thread_self;
+	(void)unused;
+	if (!telling || !t->lane)
+		return false;
+	bytes_copy(payload.load.build_id, m->build_id, sizeof(payload.load.build_id));
+	text_append(payload.path, sizeof(payload.path), 0, m->path);
+	struct record r = {clock_ticks(), REC_MODULE_LOAD, m->begin, m->end};
+	return lane_put(t, r.tick, REC_MODULE_LOAD, r.a, r.b, &payload,
+		offsetof(typeof(payload), path) + text_length(payload.path));
+}
+
+static void module_unloaded(void *unused, const struct module *m)
+{
+	(void)unused;
+	if (thread_self.lane)
+		lane_put(&thread_self, clock_ticks(), REC_MODULE_UNLOAD, m->begin, 0, NULL, 0);
+}
+
+static bool is_met(uint32_t id)
+{
+	return __atomic_load_n(&met[id / 64], __ATOMIC_RELAXED) >> id % 64 & 1;
+}
+
+/* New nodes: are the modules known that they lead through? Those further out first, so that one
+ * that is met stands for all. */
+static void modules_meet(uint32_t id)
+{
+	uint32_t fresh[CALLCHAIN_DEPTH_MAX], count = 0;
+	struct callchain_node node;
+	for (uint32_t i = id;
+		i && !is_met(i) && count < CALLCHAIN_DEPTH_MAX && callchain_node(i, &node);
+		i = node.parent) {
+		modules_learn(node.address - 1);
+		fresh[count++] = i;
+	}
+	telling = true;
+	modules_tell();
+	while (count-- > 0) {
+		uint32_t word = fresh[count] / 64;
+		__atomic_or_fetch(&met[word], UINT64_C(1) << fresh[count] % 64, __ATOMIC_RELAXED);
+		if (word >= most_met)
+			most_met = word + 1;
+	}
+}
+
+void chains_refresh(void)
+{
+	struct thread *t = &thread_self;
+	if (chains_osrt_ticks == UINT64_MAX || session.restricted || t->busy ||
+		(!t->lane && !thread_attach(t)))
+		return;
+	thread_enter(t);
+	modules_refresh();
+	thread_leave(t);
+}
+
+int chains_iterate_modules(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+	return modules_iterate(callback, data);
+}
+
+/* ---- start ---- */
+
+static void own_range(struct callchain_setup *setup)
+{
+	extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+	extern const char etext[] __attribute__((visibility("hidden")));
+	setup->own_begin = (uint64_t)(uintptr_t)__ehdr_start;
+	setup->own_end = (uint64_t)(uintptr_t)etext;
+}
+
+static void load_libunwind(void)
+{
+	const struct fallback_setup setup = {session.home, dlopen, dlsym};
+	chains_ask_libunwind = fallback_load(&setup) == 0;
+	if (!chains_ask_libunwind)
+		session_note("libunwind could not be loaded from the library's folder");
+}
+
+void chains_start(void)
+{
+	const struct config *c = &session.config;
+	struct callchain_setup setup = {.more = chunk_more};
+	if (!c->backtrace_depth || c->backtrace == BACKTRACE_NONE)
+		return;
+	own_range(&setup);
+	*(void **)(void *)&setup.find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
+	callchain_init(&setup);
+	const struct modules_setup modules = {.iterate = session.iterate_phdr,
+		.find_object = setup.find_object,
+		.loaded = module_loaded,
+		.unloaded = module_unloaded};
+	modules_init(&modules);
+	modules_refresh();
+	flags = c->backtrace == BACKTRACE_FRAME_POINTERS ? CALLCHAIN_FRAME_POINTERS
+		: c->backtrace == BACKTRACE_CHECK        ? CALLCHAIN_CHECK
+							 : 0;
+	if (c->backtrace == BACKTRACE_CHECK || c->backtrace == BACKTRACE_LIBUNWIND)
+		load_libunwind();
+	chains_osrt_ticks = osrt_ticks(c->backtrace_threshold_ns);
+}
+
+void chains_forked(void)
+{
+	callchain_forked();
+	modules_untell();
+	for (uint32_t i = 0; i < most_met; i++)
+		met[i] = 0;
+	most_met = 0;
+	telling = false;
+}
+
+void chains_end(void)
+{
+	char text[160];
+	if (!(flags & CALLCHAIN_CHECK))
+		return;
+	struct callchain_counts counts = callchain_counts();
+	size_t at = text_append(text, sizeof(text), 0, "callchains compared with libunwind: ");
+	at = text_append_number(text, sizeof(text), at, counts.checked, 10);
+	at = text_append(text, sizeof(text), at, ", different: ");
+	at = text_append_number(text, sizeof(text), at, counts.different, 10);
+	at = text_append(text, sizeof(text), at, ", frames without a way on: ");
+	text_append_number(text, sizeof(text), at, counts.lost, 10);
+	session_note(text);
+}
+
+/* ---- taking one ---- */
+
+/* A forked child finds it zeroed, which is as new; so after a fork the parent need not copy it when
+ * it goes on. */
+static struct callchain_thread *memory_make(void)
+{
+	size_t bytes = sizeof(struct callchain_thread);
+	void *memory = sys_mmap(
+		NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, NULL);
+	if (memory)
+		sys_madvise(memory, bytes, MADV_WIPEONFORK);
+	return memory;
+}
+
+static struct callchain_thread *memory_for(struct thread *t)
+{
+	struct callchain_thread **kept = &memory_of_lane[t->lane->index];
+	if (!*kept)
+		*kept = memory_make();
+	if (*kept && !t->chains_begun) /* another thread's stack was remembered */
+		callchain_forget(*kept);
+	t->chains_begun = 1;
+	return *kept;
+}
+
+uint32_t chains_take(struct thread *t, uint32_t *ret_method)
+{
+	static const uint32_t ends[] = {[CALLCHAIN_WHOLE] = 0,
+		[CALLCHAIN_CUT] = CALLCHAIN_IS_CUT,
+		[CALLCHAIN_LOST] = CALLCHAIN_IS_LOST};
+	struct callchain_result result;
+	struct callchain_thread *memory = session.restricted ? NULL : memory_for(t);
+	if (!memory)
+		return 0;
+	uint32_t id = callchain_take(memory, session.config.backtrace_depth, flags, &result);
+	if (id && !is_met(id))
+		modules_meet(id);
+	*ret_method = result.method | ends[result.end];
+	return id;
+}
