@@ -120,7 +120,7 @@ static void *reader(void *arg)
 			nodes_read++;
 			torn += node.parent >= id || node.address < 0x7f0000000000u;
 		}
-	while (!__atomic_load_n(&stop_reading, __ATOMIC_RELAXED));
+	while (!__atomic_load_n(&stop_reading, __ATOMIC_RELAXED) || nodes_read == 0);
 	return NULL;
 }
 
