@@ -204,6 +204,18 @@ void modules_refresh(void)
 	} while (__atomic_load_n(&again, __ATOMIC_SEQ_CST));
 }
 
+void modules_forked(void)
+{
+	busy = again = 0;
+	adds = subs = 0; /* so that the next refresh looks at all of them */
+	for (uint32_t i = 0; i <= count && i < MODULES_MAX; i++) {
+		if (!(modules[i].sequence & 1))
+			continue;
+		modules[i].number = 0;
+		change_end(&modules[i]);
+	}
+}
+
 /* ---- reading it ---- */
 
 static uint32_t read_begin(const struct module *m)
