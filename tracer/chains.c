@@ -157,7 +157,7 @@ void chains_start(void)
 void chains_forked(void)
 {
 	callchain_forked();
-	modules_untell();
+	modules_forked();
 	for (uint32_t i = 0; i < most_met; i++)
 		met[i] = 0;
 	most_met = 0;

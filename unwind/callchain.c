@@ -39,7 +39,6 @@ enum frame_flag {
 #define GUESS_MAX_BYTES \
 	0x4000 /* a larger frame found by guessing rbp is not believed (libunwind's) */
 #define ALL_FRAMES_MAX 1000
-#define LIBUNWIND_FRAMES 256u
 #if defined(__x86_64__)
 #define RULES_HERE true
 #else
@@ -477,23 +476,6 @@ static bool begin(struct callchain_thread *thread, uint64_t sp, uint32_t depth, 
 
 /* ---- libunwind ---- */
 
-/*
- * Reads libunwind's frames in place of ours: from the caller `start` outwards, and without our own
- * further out. Returns how many, at most `depth`; *ret_more: there were more.
- */
-static uint32_t ask_libunwind(uint64_t start, uint32_t depth, uint64_t *frames, bool *ret_more)
-{
-	uint32_t found = fallback_steps(frames, LIBUNWIND_FRAMES), kept = 0, i = 0;
-	while (i < found && frames[i] != start)
-		i++;
-	while (i < found && kept == 0 && is_own(frames[i]))
-		i++;
-	for (; i < found && kept < depth; i++)
-		frames[kept++] = frames[i];
-	*ret_more = i < found || found == LIBUNWIND_FRAMES;
-	return kept;
-}
-
 static uint32_t name_frames(const uint64_t *frames, uint32_t count, uint32_t root)
 {
 	struct node_name name = {0, 0};
@@ -508,9 +490,10 @@ static uint32_t name_frames(const uint64_t *frames, uint32_t count, uint32_t roo
 static __attribute__((noinline)) uint32_t take_by_libunwind(
 	uint64_t start, uint32_t depth, struct callchain_result *result)
 {
-	uint64_t frames[LIBUNWIND_FRAMES];
+	const struct fallback_frames ours = {start, setup.own_begin, setup.own_end};
+	uint64_t frames[CALLCHAIN_DEPTH_MAX];
 	bool more;
-	uint32_t count = ask_libunwind(start, depth, frames, &more);
+	uint32_t count = fallback_chain(&ours, depth, frames, &more);
 	if (count <= result->count)
 		return 0;
 	result->count = count;
@@ -523,14 +506,13 @@ static __attribute__((noinline)) uint32_t take_by_libunwind(
 /* Is the chain `id` what libunwind finds, step by step? */
 static __attribute__((noinline)) void compare(uint64_t start, uint32_t depth, uint32_t id)
 {
-	uint64_t frames[LIBUNWIND_FRAMES];
+	const struct fallback_frames ours = {start, setup.own_begin, setup.own_end};
+	uint64_t frames[CALLCHAIN_DEPTH_MAX];
 	bool more, same = true;
-	uint32_t count = ask_libunwind(start, depth, frames, &more), i = 0;
+	uint32_t count = fallback_chain(&ours, depth, frames, &more), i = 0;
 	if (count == 0)
 		return;
 	for (; id && i < count && same; i++) {
-		while (i < count && is_own(frames[i]))
-			i++;
 		const struct callchain_node *node = node_at(&nodes, id);
 		same = i < count && node->address == frames[i];
 		id = node->parent;

@@ -3,13 +3,13 @@
  *
  * callchain_take() names the calling thread's chain of callers by the id of a node (nodes.h). It
  * walks by call frame information, one cached rule per return address (rules.h), and only as far in
- * as the stack differs from the thread's last chain, which it remembers. x86-64; on other machines
- * no chain is ever found.
+ * as the stack differs from the thread's last chain, which it remembers. On other
+ * machines than x86-64 only libunwind (fallback.h) finds chains.
  *
  * Life: callchain_init() once at library start; callchain_take() on any thread with memory of its
  * own; callchain_forked() in a forked child. All functions are called in the tracer's guard: no
  * handler that interrupts one on its thread calls another. Nothing here allocates from a heap,
- * changes errno, or takes a lock.
+ * changes errno, or takes a lock, but for libunwind.
  */
 #ifndef UNWIND_CALLCHAIN_H
 #define UNWIND_CALLCHAIN_H
@@ -89,14 +89,14 @@ struct callchain_counts {
 	uint64_t lost;               /* frames that nothing here could pass */
 };
 
-/* Once, before the first chain. *setup is copied. Costs less than a microsecond. */
+/* Once, before the first chain. *setup is copied. Costs 6 us. */
 void callchain_init(const struct callchain_setup *setup);
 
 /*
  * The chain of callers of the calling function, without frames in libtrace.so, at most `depth`
  * (1..128) innermost ones. Returns the id of its innermost node, 0 = none (no room, or not a
  * readable stack); *ret_result is set in both cases. Warm: no system call. Owning thread of
- * `thread`; in the guard; async-signal-safe.
+ * `thread`; in the guard; async-signal-safe. Needs 2 KiB of stack (with libunwind 15).
  */
 uint32_t callchain_take(struct callchain_thread *thread, uint32_t depth, uint32_t flags,
 	struct callchain_result *ret_result);
@@ -107,7 +107,8 @@ void callchain_unloaded(uint64_t begin, uint64_t end);
 /* Forgets what `thread` remembers: it belongs to another thread now. */
 void callchain_forget(struct callchain_thread *thread);
 
-/* In a forked child, before its first chain: an empty tree. The memory of threads may stay. */
+/* In a forked child, before its first chain: an empty tree. The memory of threads may stay; rules
+ * and the map of modules are still right. */
 void callchain_forked(void);
 
 struct callchain_counts callchain_counts(void);

@@ -17,6 +17,7 @@
 /* As large as unw_context_t and unw_cursor_t are on any machine; larger does no harm. */
 #define CONTEXT_WORDS 640
 #define CURSOR_WORDS 512
+#define STEPS_MAX 1000u
 
 enum state { UNTRIED = 0, MISSING, READY };
 
@@ -73,20 +74,30 @@ int fallback_load(const struct fallback_setup *setup)
 	return fallback_ready() ? 0 : -ENOENT;
 }
 
-uint32_t fallback_steps(uint64_t *ret_addresses, uint32_t count)
+uint32_t fallback_chain(const struct fallback_frames *frames, uint32_t count,
+	uint64_t *ret_addresses, bool *ret_more)
 {
 	uint64_t context[CONTEXT_WORDS], cursor[CURSOR_WORDS];
 	uint32_t found = 0;
+	bool begun = false;
+	*ret_more = false;
 	if (!fallback_ready())
 		return 0;
 	unw.flush_cache(*unw.address_space, 0, 0);
 	unw.getcontext(context);
 	if (unw.init_local(cursor, context) < 0)
 		return 0;
-	while (found < count && unw.step(cursor) > 0) {
+	for (uint32_t steps = 0; steps < STEPS_MAX && unw.step(cursor) > 0; steps++) {
 		uint64_t ip = 0;
 		if (unw.get_reg(cursor, IP_REGISTER, &ip) < 0 || !ip)
 			break;
+		begun = begun || ip == frames->first;
+		if (!begun || (ip >= frames->own_begin && ip < frames->own_end))
+			continue;
+		if (found == count) {
+			*ret_more = true;
+			break;
+		}
 		ret_addresses[found++] = ip;
 	}
 	return found;

@@ -31,12 +31,20 @@ int fallback_load(const struct fallback_setup *setup);
 /* Has it been loaded? Any thread. */
 bool fallback_ready(void);
 
+/* Where a chain begins, and the addresses whose frames are left out of it: libtrace.so itself. */
+struct fallback_frames {
+	uint64_t first;
+	uint64_t own_begin, own_end;
+};
+
 /*
- * The callers of the calling function, from the inside out, at most `count` addresses; returns how
- * many. With nothing cached (a module may have been replaced), so some 50 us. Not by
- * unw_backtrace(), 0.2 us: its cache belongs to the thread, cannot be flushed, and is given back by
- * a destructor that takes a lock at the thread's end. Any thread, in the guard.
+ * The calling thread's chain from the frame at the return address `frames->first` outwards, at most
+ * `count` addresses; returns how many. *ret_more: there are more. Nothing is
+ * cached (a module may have been replaced), so some 50 us. Not by unw_backtrace(), 0.2 us: its
+ * cache belongs to the thread, cannot be flushed, and is given back by a destructor that takes a
+ * lock at the thread's end. Any thread, in the guard; needs 15 KiB of stack.
  */
-uint32_t fallback_steps(uint64_t *ret_addresses, uint32_t count);
+uint32_t fallback_chain(const struct fallback_frames *frames, uint32_t count,
+	uint64_t *ret_addresses, bool *ret_more);
 
 #endif

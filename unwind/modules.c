@@ -257,10 +257,15 @@ void modules_tell(void)
 	__atomic_store_n(&busy, 0, __ATOMIC_SEQ_CST);
 }
 
-void modules_untell(void)
+void modules_forked(void)
 {
 	busy = again = untold = 0;
-	for (uint32_t i = 0; i < count; i++) {
+	adds = subs = 0; /* so that the next refresh looks at all of them */
+	for (uint32_t i = 0; i <= count && i < MODULES_MAX; i++) {
+		if (modules[i].sequence & 1) {
+			modules[i].number = 0;
+			change_end(&modules[i]);
+		}
 		modules[i].told = 0;
 		untold += modules[i].number != 0;
 	}

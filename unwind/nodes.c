@@ -96,23 +96,34 @@ static uint32_t level_for_new(struct callchain_nodes *nodes, uint32_t level, boo
 	full = full || __atomic_load_n(&nodes->entries[level], __ATOMIC_RELAXED) >= half;
 	if (full && level + 1 < NODES_LEVELS && level_open(nodes, level + 1)) {
 		__atomic_compare_exchange_n(&nodes->level, &level, level + 1, false,
-			__ATOMIC_RELEASE, __ATOMIC_RELAXED);
-		return __atomic_load_n(&nodes->level, __ATOMIC_ACQUIRE);
+			__ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+		return __atomic_load_n(&nodes->level, __ATOMIC_SEQ_CST);
 	}
 	return level;
 }
 
+/*
+ * A thread that still enters a node into a table while another opens the next one and, not finding
+ * it in either, enters it there, would give it a second id. So who has entered a node looks whether
+ * the table is still the current one; if not, the next table decides, and the entry is mended.
+ */
 uint32_t nodes_child_slow(struct callchain_nodes *nodes, uint64_t hash, struct node_key key)
 {
-	uint32_t level = __atomic_load_n(&nodes->level, __ATOMIC_ACQUIRE), id = 0, at;
+	uint32_t level = __atomic_load_n(&nodes->level, __ATOMIC_SEQ_CST), made = 0, at;
+	uint32_t *entered = NULL, entry = 0;
 	if (!level_open(nodes, 0))
 		return 0;
-	for (uint32_t older = level; older-- > 0 && !id;)
-		id = nodes_find(nodes, nodes_index(nodes, older), hash, key, &at);
 	for (bool full = false;;) {
 		level = level_for_new(nodes, level, full);
+		/* All older ones each time: others may have been at work meanwhile. */
+		uint32_t id = 0, nothing = 0;
+		for (uint32_t older = level; older-- > 0 && !id;)
+			id = nodes_find(nodes, nodes_index(nodes, older), hash, key, &at);
 		struct node_index index = nodes_index(nodes, level);
-		uint32_t found = nodes_find(nodes, index, hash, key, &at), nothing = 0;
+		uint32_t found = nodes_find(nodes, index, hash, key, &at);
+		if (found && entered)
+			__atomic_compare_exchange_n(entered, &entry, NODES_TAG(hash) | found, false,
+				__ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 		if (found)
 			return found;
 		if (at > index.mask) {
@@ -121,16 +132,21 @@ uint32_t nodes_child_slow(struct callchain_nodes *nodes, uint64_t hash, struct n
 			full = true;
 			continue;
 		}
-		if (!id)
-			id = node_add(nodes, key);
+		if (!id && !made)
+			made = node_add(nodes, key);
+		id = id ? id : made;
 		if (!id)
 			return 0;
-		if (__atomic_compare_exchange_n(&index.table[at], &nothing, NODES_TAG(hash) | id,
-			    false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
-			__atomic_add_fetch(&nodes->entries[level], 1, __ATOMIC_RELAXED);
+		entry = NODES_TAG(hash) | id;
+		if (!__atomic_compare_exchange_n(&index.table[at], &nothing, entry, false,
+			    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+			continue; /* another thread was first here: it may be our node */
+		__atomic_add_fetch(&nodes->entries[level], 1, __ATOMIC_RELAXED);
+		uint32_t now = __atomic_load_n(&nodes->level, __ATOMIC_SEQ_CST);
+		if (now == level)
 			return id;
-		}
-		/* Another thread was first with this entry: look again, it may be our node. */
+		entered = &index.table[at];
+		level = now;
 	}
 }
 

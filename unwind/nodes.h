@@ -124,8 +124,9 @@ uint32_t nodes_child_slow(struct callchain_nodes *nodes, uint64_t hash, struct n
 /*
  * Names (parent, address, flags), which is added when it is new. The id is 0 when there is no
  * room. `index` is the current table. Any thread, lock-free but for a new chunk (bounded wait);
- * async-signal-safe outside itself. Two threads that add the same node at once get the same id;
- * only while the index grows may one node get two ids.
+ * async-signal-safe outside itself. Threads that add the same node at once get the same id; but for
+ * one that has begun before the index grew and reads the old table in the very moment in which two
+ * others, who add the node there and in the new one, agree.
  */
 static inline struct node_name nodes_child(struct callchain_nodes *nodes, struct node_index index,
 	struct node_name parent, uint64_t address, uint32_t flags)

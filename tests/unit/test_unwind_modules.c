@@ -95,6 +95,9 @@ static void comings_and_goings_are_told(void)
 	uint32_t before = loaded, gone = unloaded, generation = modules_generation();
 	modules_refresh();
 	check(modules_generation() == generation, "without a change the generation stays");
+	modules_forked();
+	modules_refresh();
+	check(loaded == before && unloaded == gone, "nor is anything told again after a fork");
 	void *handle = plugin_open("la", &function);
 	modules_refresh();
 	check(loaded == before + 1 && strstr(last_path, "/la.so") && unloaded == gone,

@@ -13,6 +13,8 @@
 #define ROUNDS 1000
 #define DEPTHS 40
 
+static pthread_mutex_t oracle_lock = PTHREAD_MUTEX_INITIALIZER; /* libunwind has races */
+
 struct worker {
 	struct callchain_thread memory;
 	uint64_t random_state;
@@ -26,7 +28,9 @@ static __attribute__((noinline)) uint32_t leaf(struct worker *w)
 	struct oracle_chain expected, found;
 	uint32_t id = callchain_take(&w->memory, CALLCHAIN_DEPTH_MAX, 0, &result);
 	oracle_nodes(id, &found);
+	pthread_mutex_lock(&oracle_lock);
 	oracle_step(&expected);
+	pthread_mutex_unlock(&oracle_lock);
 	if (!oracle_same(&expected, &found, CALLCHAIN_DEPTH_MAX) && w->wrong++ == 0) {
 		oracle_print("libunwind", &expected);
 		oracle_print("nodes", &found);
