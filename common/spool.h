@@ -12,10 +12,10 @@
  *   SPOOL_HEADER_BYTES ...   lanes (LANE_BYTES) and chunks (CHUNK_BYTES), handed out by
  * spool_header.next_offset
  *
- * Space is reserved in segments (the first one SPOOL_FIRST_BYTES, then SPOOL_SEGMENT_BYTES each)
- * before it is used, so that a full tmpfs is an error and never a SIGBUS. A lane or chunk never
- * crosses a segment boundary. The consumer maps the whole file up to its size and maps again when
- * next_offset passes what it has mapped.
+ * The file grows in segments (the first one at least SPOOL_FIRST_BYTES, then SPOOL_SEGMENT_BYTES
+ * each), and space is reserved before it is used, so that a full tmpfs is an error and never a
+ * SIGBUS. A lane or chunk never crosses a segment boundary. The consumer maps the whole file up to
+ * its size and maps again when next_offset passes what it has mapped.
  *
  * Life of a lane: LANE_FREE -> LANE_LEASED (a thread attaches; record REC_THREAD_START) ->
  * LANE_FREE (the thread ends; record REC_THREAD_END), and again with the next thread. Records stay
@@ -41,9 +41,8 @@
 	65536u /* 2048 records: a chunk switch costs about 40 ns, spread over them it is nothing */
 #define CHUNK_FIRST_BYTES 16384u /* of the first chunk, at first: enough for most threads */
 #define SPOOL_HEADER_BYTES 20480u
-#define SPOOL_FIRST_BYTES                  \
-	(SPOOL_HEADER_BYTES + LANE_BYTES + \
-		CHUNK_BYTES) /* 25 pages: reserving one costs about 0.9 us */
+/* The least: where a segment must be reserved as a whole, a page of which costs about 0.9 us. */
+#define SPOOL_FIRST_BYTES (SPOOL_HEADER_BYTES + LANE_BYTES + CHUNK_BYTES)
 #define SPOOL_SEGMENT_BYTES (1u << 20)
 #define SPOOL_LANES_MAX 1024u
 #define LANE_CHUNKS_MAX 256u /* 16 MiB in flight for one thread */
@@ -136,8 +135,8 @@ enum callchain_method {
 	CALLCHAIN_FRAME_POINTER /* by option */
 };
 /* Added to the method. */
-#define CALLCHAIN_IS_CUT 16u     /* the chain goes on behind the depth limit */
-#define CALLCHAIN_IS_LOST 32u    /* it goes on, but the way was not found */
+#define CALLCHAIN_IS_CUT 16u  /* the chain goes on behind the depth limit */
+#define CALLCHAIN_IS_LOST 32u /* it goes on, but the way was not found */
 
 #define BUILD_ID_BYTES 32u /* of a GNU build-id at most; longer ones are cut */
 

@@ -18,7 +18,8 @@
 #define SEGMENTS_MAX 1024u /* 1 GiB of spool: LIBTRACE_MEMORY is capped there */
 
 static uint64_t reserved_end;        /* of the file: what lies before it is reserved */
-static char *first;                  /* the first SPOOL_FIRST_BYTES */
+static uint64_t first_bytes;         /* of the first segment */
+static char *first;                  /* SPOOL_FIRST_BYTES or more */
 static char *segments[SEGMENTS_MAX]; /* SPOOL_SEGMENT_BYTES each */
 #define LOCK_YIELDS 100u             /* a growth takes some ten microseconds */
 #define LOCK_SLEEP_NS 50000u         /* then its holder is off the processor: on a busy machine */
@@ -132,13 +133,18 @@ struct spool_header *spool_file_create(const char *path, int *ret_error)
 		*ret_error = fd;
 		return NULL;
 	}
-	first = segment_map(fd, 0, SPOOL_FIRST_BYTES, SPOOL_HEADER_BYTES, ret_error);
+	/* Where pages are reserved one by one, a large first segment costs nothing, and a second
+	 * one would be one more mapping for each fork to copy. */
+	first_bytes = kernel_populates() && sys_file_limit() >= SPOOL_SEGMENT_BYTES
+		? SPOOL_SEGMENT_BYTES
+		: SPOOL_FIRST_BYTES;
+	first = segment_map(fd, 0, first_bytes, SPOOL_HEADER_BYTES, ret_error);
 	sys_close(fd);
 	if (!first)
 		sys_unlink(name);
 	struct spool_header *header = (struct spool_header *)(void *)first;
 	if (header) {
-		header->size_bytes = SPOOL_FIRST_BYTES;
+		header->size_bytes = first_bytes;
 		header->next_offset = SPOOL_HEADER_BYTES;
 	}
 	return header;
@@ -153,15 +159,15 @@ int spool_file_publish(const char *path)
 
 void *spool_file_at(uint64_t offset)
 {
-	if (offset < SPOOL_FIRST_BYTES)
+	if (offset < first_bytes)
 		return first + offset;
-	offset -= SPOOL_FIRST_BYTES;
+	offset -= first_bytes;
 	return segments[offset / SPOOL_SEGMENT_BYTES] + offset % SPOOL_SEGMENT_BYTES;
 }
 
 static bool grow(struct spool_header *header)
 {
-	uint64_t index = (header->size_bytes - SPOOL_FIRST_BYTES) / SPOOL_SEGMENT_BYTES;
+	uint64_t index = (header->size_bytes - first_bytes) / SPOOL_SEGMENT_BYTES;
 	if (session.restricted || index >= SEGMENTS_MAX ||
 		header->size_bytes + SPOOL_SEGMENT_BYTES > header->limit_bytes)
 		return false;
@@ -181,9 +187,9 @@ static bool grow(struct spool_header *header)
 /* End of the segment that holds `offset`. */
 static uint64_t segment_end(uint64_t offset)
 {
-	if (offset < SPOOL_FIRST_BYTES)
-		return SPOOL_FIRST_BYTES;
-	return offset + SPOOL_SEGMENT_BYTES - (offset - SPOOL_FIRST_BYTES) % SPOOL_SEGMENT_BYTES;
+	if (offset < first_bytes)
+		return first_bytes;
+	return offset + SPOOL_SEGMENT_BYTES - (offset - first_bytes) % SPOOL_SEGMENT_BYTES;
 }
 
 bool spool_file_reserve(void *place, uint64_t bytes)
@@ -199,7 +205,8 @@ uint64_t spool_file_take(uint64_t bytes, uint64_t now, void **ret_place)
 	uint64_t offset = header->next_offset;
 	if (offset + bytes > segment_end(offset))
 		offset = segment_end(offset);
-	bool taken = offset + bytes <= header->size_bytes || grow(header);
+	bool taken = (!header->limit_bytes || offset + bytes <= header->limit_bytes) &&
+		(offset + bytes <= header->size_bytes || grow(header));
 	if (taken && offset + now > reserved_end)
 		taken = spool_file_reserve(spool_file_at(offset), now);
 	if (taken) {
@@ -245,7 +252,7 @@ void spool_file_stock_up(void)
 void spool_file_forget(void)
 {
 	if (first)
-		sys_munmap(first, SPOOL_FIRST_BYTES);
+		sys_munmap(first, first_bytes);
 	for (uint32_t i = 0; i < SEGMENTS_MAX && segments[i]; i++) {
 		sys_munmap(segments[i], SPOOL_SEGMENT_BYTES);
 		segments[i] = NULL;

@@ -14,6 +14,7 @@
 #include <aio.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <mqueue.h>
 #include <netdb.h>
 #include <poll.h>
@@ -59,6 +60,7 @@
 
 typedef void *(*libtrace_start_fn)(void *);
 typedef int (*libtrace_clone_fn)(void *);
+typedef int (*libtrace_phdr_fn)(struct dl_phdr_info *, size_t, void *);
 typedef int libtrace_fd_pair[2];
 
 /*
