@@ -16,7 +16,7 @@ struct pass {
 
 void contents_init(struct contents *c)
 {
-	*c = (struct contents){.first_ns = UINT64_MAX};
+	*c = (struct contents){.first_ns = UINT64_MAX, .module_room = MODULES_MAX};
 	string_table_init(&c->strings);
 	process_list_init(&c->processes);
 }
@@ -66,6 +66,8 @@ static int take_batch(struct pass *pass, const struct report_entry *e, const cha
 	c->events_total += b.count;
 	*ret_cause = "rows of a column do not match the batch";
 	int error = batch_rows_count(p, &b);
+	if (!error && (kind == KIND_MODULE_LOAD || kind == KIND_MODULE_UNLOAD))
+		error = module_map_add(&p->modules, &b, &c->module_room, ret_cause);
 	if (error || !kind || !pass->visitor->batch)
 		return error;
 	return pass->visitor->batch(pass->visitor->user, &pass->walk, &b);
@@ -130,6 +132,17 @@ static int take_receipt(struct contents *c, const struct report_entry *e)
 	return error;
 }
 
+static int take_callchains(struct contents *c, const struct report_entry *e, const char **ret_cause)
+{
+	Libtrace__Callchains *chains = UNPACK(callchains, e);
+	*ret_cause = chains ? "impossible process of callchains" : "broken entry";
+	struct process *p = chains ? process_get(&c->processes, chains->process) : NULL;
+	int error = p ? callchain_nodes_add(&p->callchains, chains, ret_cause) : -EBADMSG;
+	if (chains)
+		libtrace__callchains__free_unpacked(chains, NULL);
+	return error;
+}
+
 static int take_clock(struct contents *c, const struct report_entry *e)
 {
 	Libtrace__ClockPoints *points = UNPACK(clock_points, e);
@@ -161,6 +174,9 @@ static int take_entry(struct pass *pass, const struct report_entry *e, const cha
 		return d ? take_diagnostic(c, d) : -EBADMSG;
 	case ENTRY_RECEIPT:
 		return take_receipt(c, e);
+	case ENTRY_CALLCHAINS:
+		return take_callchains(c, e, ret_cause);
+	case ENTRY_SYMBOLS:
 	case ENTRY_UNKNOWN:
 		break;
 	}

@@ -1,6 +1,6 @@
 /*
  * fuzz_reader.c - any bytes, read as a report in all the ways there are: contents, events in order,
- * statistics.
+ * callchains and modules, statistics.
  *
  * clang -fsanitize=fuzzer gives main(); with -DSTANDALONE the program reads the files named.
  */
@@ -28,6 +28,25 @@ static void list_rows(struct cursor *cursor)
 			abort();
 }
 
+static void follow_chains(struct contents *c)
+{
+	static uint64_t chain[CALLCHAIN_FRAMES_MAX];
+	bool whole;
+	for (size_t i = 0; i < c->processes.count; i++) {
+		struct process *p = c->processes.rows[i];
+		for (uint32_t n = 0; n < p->callchains.count && n < 100; n++) {
+			const struct callchain_piece *piece = &p->callchains.pieces[n];
+			uint32_t frames = callchain_addresses(&p->callchains,
+				piece->first_id + piece->count - 1, chain, CALLCHAIN_FRAMES_MAX,
+				&whole);
+			for (uint32_t f = 0; f < frames; f++)
+				module_map_find(&p->modules, chain[f], f);
+		}
+		if (p->modules.count)
+			module_map_each(&p->modules, p->modules.modules[0].begin, NULL);
+	}
+}
+
 static void read_report(const struct report *report)
 {
 	const struct cursor_filter all = {0};
@@ -42,6 +61,7 @@ static void read_report(const struct report *report)
 	cursor_init(&cursor, report, &c, &all);
 	if (contents_read(&c, report, &visitor) == 0)
 		list_rows(&cursor);
+	follow_chains(&c);
 	osrt_totals_read(&totals, &again, report, &none);
 	osrt_totals_release(&totals);
 	cursor_release(&cursor);

@@ -261,6 +261,41 @@ void make_calls(struct make_report *m, uint32_t process, uint32_t tid, size_t ro
 	free(values);
 }
 
+void make_callchains(struct make_report *m, uint32_t process, uint32_t first_id, size_t count,
+	const uint32_t *parents, const uint64_t *addresses)
+{
+	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
+	Libtrace__Callchains chains = LIBTRACE__CALLCHAINS__INIT;
+	int64_t *deltas = malloc((count + 1) * sizeof(*deltas));
+	if (!deltas)
+		abort();
+	for (size_t i = 0; i < count; i++)
+		deltas[i] = (int64_t)(addresses[i] - (i ? addresses[i - 1] : 0));
+	chains.has_process = chains.has_first_id = true;
+	chains.process = process;
+	chains.first_id = first_id;
+	chains.n_parents = chains.n_addresses = count;
+	chains.parents = (uint32_t *)parents;
+	chains.addresses = deltas;
+	entry.callchains = &chains;
+	make_entry(m, &entry);
+	free(deltas);
+}
+
+void make_module(struct make_report *m, uint32_t process, uint64_t ns, uint64_t begin, uint64_t end,
+	uint64_t bias, const char *path, const char *build_id)
+{
+	const int64_t row[] = {(int64_t)ns, (int64_t)begin, (int64_t)end, (int64_t)bias,
+		make_string(m, path), *build_id ? make_string(m, build_id) : 0};
+	make_batch(m, NUMBER_MODULE_LOAD, process, 1, 1, 6, row);
+}
+
+void make_module_end(struct make_report *m, uint32_t process, uint64_t ns, uint64_t begin)
+{
+	const int64_t row[] = {(int64_t)ns, (int64_t)begin};
+	make_batch(m, NUMBER_MODULE_UNLOAD, process, 1, 1, 2, row);
+}
+
 static void compress(struct make_report *m, Libtrace__BlockExtension *own)
 {
 	size_t room = ZSTD_compressBound(m->entry_bytes);
