@@ -143,6 +143,17 @@ static int take_callchains(struct contents *c, const struct report_entry *e, con
 	return error;
 }
 
+static int take_symbols(struct contents *c, const struct report_entry *e, const char **ret_cause)
+{
+	Libtrace__Symbols *symbols = UNPACK(symbols, e);
+	*ret_cause = symbols ? "impossible process of symbols" : "broken entry";
+	struct process *p = symbols ? process_get(&c->processes, symbols->process) : NULL;
+	int error = p ? stored_symbols_add(&p->symbols, symbols, ret_cause) : -EBADMSG;
+	if (symbols)
+		libtrace__symbols__free_unpacked(symbols, NULL);
+	return error;
+}
+
 static int take_clock(struct contents *c, const struct report_entry *e)
 {
 	Libtrace__ClockPoints *points = UNPACK(clock_points, e);
@@ -177,6 +188,7 @@ static int take_entry(struct pass *pass, const struct report_entry *e, const cha
 	case ENTRY_CALLCHAINS:
 		return take_callchains(c, e, ret_cause);
 	case ENTRY_SYMBOLS:
+		return take_symbols(c, e, ret_cause);
 	case ENTRY_UNKNOWN:
 		break;
 	}

@@ -19,6 +19,7 @@ static void process_free(struct process *p)
 		libtrace__receipt__free_unpacked(p->receipt, NULL);
 	callchain_nodes_release(&p->callchains);
 	module_map_release(&p->modules);
+	stored_symbols_release(&p->symbols);
 	free(p);
 }
 

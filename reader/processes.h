@@ -14,6 +14,7 @@
 #include "reader/callchains.h"
 #include "reader/modules.h"
 #include "reader/schema.h"
+#include "reader/stored.h"
 #include "report.pb-c.h"
 
 struct process {
@@ -26,6 +27,7 @@ struct process {
 	uint64_t summarized;           /* calls in SUMMARY rows */
 	struct callchain_nodes callchains;
 	struct module_map modules;
+	struct stored_symbols symbols;
 };
 
 struct process_list {
