@@ -205,9 +205,9 @@ $(P)/tests/%: tests/%.cpp
 	$(call app,CXX,$(CXX),)
 -include $(wildcard $(P)/tests/apps/*.d $(P)/tests/bench/*.d)
 
-$(OWN_BENCH): $(P)/%: $(OBJ)/prog/%.o $(WRITER_A) $(READER_A) $(COMMON_A) $(P)/.config
+$(OWN_BENCH): $(P)/%: $(OBJ)/prog/%.o $(MAKE_REPORT) $(WRITER_A) $(READER_A) $(COMMON_A) $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o,$^) \
-		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) -lm
+		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) $(READER_LIBS)
 
 apps: $(APPS) $(APP_LIBS) ## build the programs the tests trace
 .PHONY: apps

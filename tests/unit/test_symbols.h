@@ -117,7 +117,8 @@ static const char *shown(const struct symbol *symbol)
 	return text;
 }
 
-static void is_shown(const struct symbol *symbol, const char *expected, const char *name)
+__attribute__((unused)) static void is_shown(
+	const struct symbol *symbol, const char *expected, const char *name)
 {
 	check(!strcmp(shown(symbol), expected), "%s: %s", name, text);
 }
