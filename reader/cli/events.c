@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/spool.h"
-#include "reader/cli/print.h"
+#include "reader/print.h"
 
 static const struct {
 	uint64_t flag;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "reader/cli/print.h"
+#include "reader/print.h"
 
 __attribute__((format(printf, 3, 4))) static void verdict_add(
 	char *text, size_t bytes, const char *format, ...)

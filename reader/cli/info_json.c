@@ -1,7 +1,7 @@
 #include <inttypes.h>
 
 #include "reader/cli/info.h"
-#include "reader/cli/print.h"
+#include "reader/print.h"
 
 static void text_member(FILE *out, const char *name, const char *value)
 {

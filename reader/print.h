@@ -6,8 +6,8 @@
  * as lone surrogates \udc80-\udcff, as Python's surrogateescape reads them). One thread per stream;
  * errors stay with the stream.
  */
-#ifndef READER_CLI_PRINT_H
-#define READER_CLI_PRINT_H
+#ifndef READER_PRINT_H
+#define READER_PRINT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "reader/cli/print.h"
+#include "reader/print.h"
 
 #include <stdbool.h>
 #include <string.h>
