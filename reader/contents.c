@@ -273,3 +273,29 @@ int contents_read(
 	walk_stop(&pass.walk);
 	return error;
 }
+
+static int block_batches(struct walk *walk, const struct contents_visitor *visitor)
+{
+	struct report_entry e;
+	struct event_batch b;
+	const char *cause;
+	int error = visitor->block ? visitor->block(visitor->user, &walk->block) : 0;
+	while (!error && walk->block.own && report_block_entry(&walk->block, &e, &cause) > 0)
+		if (e.kind == ENTRY_BATCH && !event_batch_parse(&b, e.inner, e.inner_end, &cause))
+			error = visitor->batch(visitor->user, walk, &b);
+	return error;
+}
+
+int contents_batches(const struct report *r, const struct contents_visitor *visitor)
+{
+	struct walk walk;
+	int error;
+	walk_start(&walk, r);
+	while ((error = walk_next(&walk)) > 0) {
+		error = block_batches(&walk, visitor);
+		if (error)
+			break;
+	}
+	walk_stop(&walk);
+	return error;
+}

@@ -58,4 +58,8 @@ void contents_release(struct contents *c);
 int contents_read(
 	struct contents *c, const struct report *r, const struct contents_visitor *visitor);
 
+/* Another pass over the batches alone, for what the first one has to be complete for: calls `block`
+ * and `batch` of the visitor. Damage is left out, and not told again. */
+int contents_batches(const struct report *r, const struct contents_visitor *visitor);
+
 #endif

@@ -192,31 +192,11 @@ static void visit_problem(void *user, uint64_t offset, const char *cause)
 		r->visitor->problem(r->visitor->user, offset, cause);
 }
 
-/* The values once more, for medians not found yet. */
-static int pass_again(struct reading *r, const struct report *report)
-{
-	struct walk walk;
-	struct report_entry e;
-	struct event_batch b;
-	const char *cause;
-	int error;
-	walk_start(&walk, report);
-	while ((error = walk_next(&walk)) > 0) {
-		error = visit_block(r, &walk.block);
-		while (!error && walk.block.own && report_block_entry(&walk.block, &e, &cause) > 0)
-			if (e.kind == ENTRY_BATCH &&
-				!event_batch_parse(&b, e.inner, e.inner_end, &cause))
-				error = visit_batch(r, &walk, &b);
-		if (error)
-			break;
-	}
-	walk_stop(&walk);
-	return error;
-}
-
 static int medians_find(struct reading *r, const struct report *report)
 {
 	struct osrt_totals *t = r->t;
+	/* the values once more, for medians not found yet */
+	const struct contents_visitor again = {r, visit_block, visit_batch, NULL};
 	for (t->passes = 1;; t->passes++) {
 		bool more = false;
 		for (uint32_t i = 0; i < t->count; i++) {
@@ -227,7 +207,7 @@ static int medians_find(struct reading *r, const struct report *report)
 		}
 		if (!more)
 			return 0;
-		int error = pass_again(r, report);
+		int error = contents_batches(report, &again);
 		if (error)
 			return error;
 	}
