@@ -226,7 +226,7 @@ check: all apps $(UNIT) ## unit + e2e + lint; ends with the line "N passed, N fa
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT) $(SCRIPT_TESTS) scripts/lint)
 unit: $(UNIT) ## unit tests only
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT))
-e2e: all apps ## traced programs, fault and golden tests
+e2e: all apps $(UNIT) ## traced programs, fault and golden tests
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(SCRIPT_TESTS))
 lint: all $(UNIT) ## the checks of scripts/check-*
 	$(Q)$(ENV) scripts/tap-run scripts/lint

@@ -63,9 +63,8 @@ static void print_json_escape(FILE *out, unsigned char c)
 		fprintf(out, "\\u%04x", c >= 0x80 ? 0xdc00u + c : c);
 }
 
-void print_json(FILE *out, const char *text, size_t bytes)
+void print_json_part(FILE *out, const char *text, size_t bytes)
 {
-	putc_unlocked('"', out);
 	for (size_t i = 0; i < bytes;) {
 		size_t length = plain_run(text + i, bytes - i);
 		if (!length && (unsigned char)text[i] >= 0x80)
@@ -76,6 +75,12 @@ void print_json(FILE *out, const char *text, size_t bytes)
 			print_json_escape(out, (unsigned char)text[i++]);
 		i += length;
 	}
+}
+
+void print_json(FILE *out, const char *text, size_t bytes)
+{
+	putc_unlocked('"', out);
+	print_json_part(out, text, bytes);
 	putc_unlocked('"', out);
 }
 

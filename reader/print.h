@@ -16,6 +16,9 @@
 void print_text(FILE *out, const char *text, size_t bytes);
 void print_json(FILE *out, const char *text, size_t bytes);
 
+/* The same without the quotes around it, for a string made of parts. */
+void print_json_part(FILE *out, const char *text, size_t bytes);
+
 /* The same for a C string; NULL prints null. */
 void print_json_string(FILE *out, const char *text);
 

@@ -212,11 +212,21 @@ static const struct symbol *answer(struct symbols *s, struct process *p, uint64_
 	return fresh && fresh->reason && row ? of_stored(s, p, row) : fresh;
 }
 
+static void narrow(struct time_span *span, uint64_t from_ns, uint64_t until_ns)
+{
+	if (from_ns > span->from_ns)
+		span->from_ns = from_ns;
+	if (until_ns < span->until_ns)
+		span->until_ns = until_ns;
+}
+
 static const struct symbol *find(struct symbols *s, struct process *p, uint64_t address,
-	const struct module *module, uint64_t ns, bool with_stored)
+	const struct module *module, uint64_t ns, bool with_stored, struct time_span *span)
 {
 	const struct jit_code *code = module ? NULL : code_at(s, p, address, ns);
 	const void *place = module ? (const void *)module : code;
+	if (code && code->from_ns)
+		narrow(span, ns, ns + 1);
 	if (s->count * 2 >= s->capacity && !slots_grow(s))
 		return NULL;
 	struct symbol_slot *slot = slot_of(s, p->id, address, place);
@@ -230,14 +240,24 @@ static const struct symbol *find(struct symbols *s, struct process *p, uint64_t 
 	return symbol;
 }
 
-const struct symbol *symbols_find(
-	struct symbols *s, struct process *p, uint64_t address, uint64_t ns)
+const struct symbol *symbols_find(struct symbols *s, const struct process *process,
+	uint64_t address, uint64_t ns, struct time_span *span)
 {
-	return find(s, p, address, module_map_find(&p->modules, address - 1, ns), ns, true);
+	struct time_span unused = {0, UINT64_MAX};
+	struct process *p = process_find(&s->contents->processes, process->id);
+	const struct module *module = module_map_find(&p->modules, address - 1, ns);
+	span = span ? span : &unused;
+	if (module_map_is_reused(&p->modules)) {
+		bool holds = module && module->from_ns <= ns && ns < module->until_ns;
+		narrow(span, holds ? module->from_ns : ns, holds ? module->until_ns : ns + 1);
+	}
+	return find(s, p, address, module, ns, true, span);
 }
 
-const struct symbol *symbols_resolve(struct symbols *s, struct process *p, uint64_t address,
-	const struct module *module, uint64_t ns)
+const struct symbol *symbols_resolve(struct symbols *s, const struct process *process,
+	uint64_t address, const struct module *module, uint64_t ns)
 {
-	return find(s, p, address, module, ns, false);
+	struct time_span unused = {0, UINT64_MAX};
+	struct process *p = process_find(&s->contents->processes, process->id);
+	return find(s, p, address, module, ns, false, &unused);
 }

@@ -52,14 +52,21 @@ struct symbols {
 void symbols_init(struct symbols *s, struct contents *contents, const char *symbol_path);
 void symbols_release(struct symbols *s);
 
-/* The function that a return address of a callchain lies in, for a call that ended at `ns`. NULL =
- * out of memory. */
-const struct symbol *symbols_find(
-	struct symbols *s, struct process *p, uint64_t address, uint64_t ns);
+/* From when until when an answer holds. */
+struct time_span {
+	uint64_t from_ns, until_ns;
+};
+
+/*
+ * The function that a return address of a callchain lies in, for a call that ended at `ns`. `span`
+ * (may be NULL) is narrowed to the times for which the answer is the same. NULL = out of memory.
+ */
+const struct symbol *symbols_find(struct symbols *s, const struct process *p, uint64_t address,
+	uint64_t ns, struct time_span *span);
 
 /* The same without what is stored in the report, for a module that the caller chose (NULL = code
  * made at run time). */
-const struct symbol *symbols_resolve(struct symbols *s, struct process *p, uint64_t address,
+const struct symbol *symbols_resolve(struct symbols *s, const struct process *p, uint64_t address,
 	const struct module *module, uint64_t ns);
 
 #endif

@@ -127,8 +127,8 @@ static void measure(const char *path, uint64_t addresses)
 	session_start(&s, &l, path, l.build_id, NULL);
 	double step = (double)(end - begin) / (double)addresses, start = seconds();
 	for (uint64_t i = 0; i < addresses; i++) {
-		const struct symbol *symbol = symbols_find(
-			&s.symbols, s.process, begin + (uint64_t)((double)i * step) + 1, 1500);
+		const struct symbol *symbol = symbols_find(&s.symbols, s.process,
+			begin + (uint64_t)((double)i * step) + 1, 1500, NULL);
 		frames += symbol->frame_count;
 		known += !symbol->reason;
 	}
@@ -142,8 +142,8 @@ static void measure(const char *path, uint64_t addresses)
 	double theirs = (seconds() - start) / (double)sample * (double)addresses;
 	printf("symbols\t%lu\t%.3f\t%.3f\t%.1f\n", (unsigned long)addresses, ours, theirs,
 		100 * (double)known / (double)addresses);
-	fprintf(stderr, "%s: %.2f frames per address, libdw %.2f\n", path,
-		(double)frames / (double)addresses, (double)bare_frames / (double)sample);
+	fprintf(stderr, "%.2f frames per address, libdw %.2f\n", (double)frames / (double)addresses,
+		(double)bare_frames / (double)sample);
 	session_end(&s);
 	dwfl_end(dwfl);
 }

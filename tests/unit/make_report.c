@@ -282,6 +282,50 @@ void make_callchains(struct make_report *m, uint32_t process, uint32_t first_id,
 	free(deltas);
 }
 
+static uint32_t make_text(struct make_report *m, const char *text)
+{
+	return text && *text ? make_string(m, text) : 0;
+}
+
+void make_symbols(
+	struct make_report *m, uint32_t process, size_t count, const struct make_symbol *symbols)
+{
+	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
+	Libtrace__Symbols message = LIBTRACE__SYMBOLS__INIT;
+	int64_t addresses[16];
+	uint32_t counts[16], modules[16], reasons[16], functions[48], files[48], lines[48];
+	uint64_t offsets[16];
+	size_t frames = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct make_symbol *s = &symbols[i];
+		addresses[i] = (int64_t)(s->address - (i ? symbols[i - 1].address : 0));
+		counts[i] = s->frame_count;
+		modules[i] = make_text(m, s->module);
+		reasons[i] = make_text(m, s->reason);
+		offsets[i] = s->offset;
+		for (uint32_t n = 0; n < s->frame_count; n++) {
+			functions[frames] = make_text(m, s->frames[n].function);
+			files[frames] = make_text(m, s->frames[n].file);
+			lines[frames++] = s->frames[n].line;
+		}
+	}
+	message.has_process = true;
+	message.process = process;
+	message.n_addresses = message.n_frame_counts = message.n_modules = count;
+	message.n_offsets = message.n_reasons = count;
+	message.n_functions = message.n_files = message.n_lines = frames;
+	message.addresses = addresses;
+	message.frame_counts = counts;
+	message.modules = modules;
+	message.reasons = reasons;
+	message.offsets = offsets;
+	message.functions = functions;
+	message.files = files;
+	message.lines = lines;
+	entry.symbols = &message;
+	make_entry(m, &entry);
+}
+
 void make_module(struct make_report *m, uint32_t process, uint64_t ns, uint64_t begin, uint64_t end,
 	uint64_t bias, const char *path, const char *build_id)
 {

@@ -15,23 +15,24 @@ static void perf_map(void)
 	write_file(in_folder("jit/perf-100.map"), map, strlen(map));
 	session_start(&s, &nothing, "", "", in_folder("jit"));
 	s.process->facts->pid = 100;
-	const struct symbol *symbol = symbols_find(&s.symbols, s.process, 0x7f0000001011, 1500);
+	const struct symbol *symbol =
+		symbols_find(&s.symbols, s.process, 0x7f0000001011, 1500, NULL);
 	is_shown(symbol, "Interpreter:~ run()", "a perf map: the last name holds");
 	check(symbol->offset == 0x11 && !strcmp(symbol->module, in_folder("jit/perf-100.map")),
 		"its module is the map");
-	is_shown(symbols_find(&s.symbols, s.process, 0x7f0000001081, 1),
+	is_shown(symbols_find(&s.symbols, s.process, 0x7f0000001081, 1, NULL),
 		"java.lang.String::hashCode", "addresses may have 0x");
-	is_shown(symbols_find(&s.symbols, s.process, 0x7f0000001100, 1), "old name",
+	is_shown(symbols_find(&s.symbols, s.process, 0x7f0000001100, 1, NULL), "old name",
 		"what the new code left");
-	is_shown(symbols_find(&s.symbols, s.process, 0x7f0000003001, 1), "? (in no module)",
+	is_shown(symbols_find(&s.symbols, s.process, 0x7f0000003001, 1, NULL), "? (in no module)",
 		"an empty entry");
 	session_end(&s);
 	chmod(in_folder("jit/perf-100.map"), 0600);
 	if (geteuid() == 0 && !chown(in_folder("jit/perf-100.map"), 12345, 12345)) {
 		session_start(&s, &nothing, "", "", in_folder("jit"));
 		s.process->facts->pid = 100;
-		is_shown(symbols_find(&s.symbols, s.process, 0x7f0000001011, 1), "? (in no module)",
-			"a map of another user is not read: root's own only");
+		is_shown(symbols_find(&s.symbols, s.process, 0x7f0000001011, 1, NULL),
+			"? (in no module)", "a map of another user is not read: root's own only");
 		session_end(&s);
 	}
 }
@@ -99,19 +100,20 @@ static void jit_dump(void)
 	write_file(in_folder("dump/jit-100.dump"), d.data, d.bytes);
 	session_start(&s, &nothing, "", "", in_folder("dump"));
 	s.process->facts->pid = 100;
-	is_shown(symbols_find(&s.symbols, s.process, 0x10009, 1500), "first a.js:9",
+	is_shown(symbols_find(&s.symbols, s.process, 0x10009, 1500, NULL), "first a.js:9",
 		"a jitdump: the code of the time, and its line");
-	is_shown(symbols_find(&s.symbols, s.process, 0x10008, 1500), "first a.js:7",
+	is_shown(symbols_find(&s.symbols, s.process, 0x10008, 1500, NULL), "first a.js:7",
 		"the line before");
-	is_shown(symbols_find(&s.symbols, s.process, 0x10009, 2500), "second", "what replaced it");
-	is_shown(symbols_find(&s.symbols, s.process, 0x20009, 3500), "second", "moved code");
+	is_shown(symbols_find(&s.symbols, s.process, 0x10009, 2500, NULL), "second",
+		"what replaced it");
+	is_shown(symbols_find(&s.symbols, s.process, 0x20009, 3500, NULL), "second", "moved code");
 	session_end(&s);
 	for (size_t bytes = 0; bytes < d.bytes; bytes++) {
 		d.data[bytes] ^= 0x81;
 		write_file(in_folder("dump/jit-100.dump"), d.data, d.bytes - bytes % 50);
 		session_start(&s, &nothing, "", "", in_folder("dump"));
 		s.process->facts->pid = 100;
-		symbols_find(&s.symbols, s.process, 0x10009, 1500);
+		symbols_find(&s.symbols, s.process, 0x10009, 1500, NULL);
 		session_end(&s);
 		d.data[bytes] ^= 0x81;
 	}
@@ -140,7 +142,7 @@ static void stale_map(void)
 		facts->start_ns = 1000;
 		facts->end_ns = 20000000000;
 		facts->work_directory = strdup(in_folder("work"));
-		is_shown(symbols_find(&s.symbols, s.process, 0x10009, 1500),
+		is_shown(symbols_find(&s.symbols, s.process, 0x10009, 1500, NULL),
 			i == 1 ? "fresh" : "? (in no module)",
 			i == 1          ? "a map of the process's time"
 				: i < 1 ? "a map of an earlier process"

@@ -88,19 +88,19 @@ static void inlined_functions(const struct library *l)
 {
 	struct session s;
 	session_start(&s, l, l->path, l->build_id, NULL);
-	const struct symbol *symbol = symbols_find(&s.symbols, s.process, l->address, 1500);
+	const struct symbol *symbol = symbols_find(&s.symbols, s.process, l->address, 1500, NULL);
 	is_shown(symbol, lib_shown, "inlined functions, each with its line");
 	Dl_info info;
 	dladdr((void *)(uintptr_t)l->address, &info);
 	check(symbol->offset == l->address - (uintptr_t)info.dli_saddr,
 		"the offset is from the begin of the outermost one: %lu",
 		(unsigned long)symbol->offset);
-	check(symbol == symbols_find(&s.symbols, s.process, l->address, 1600),
+	check(symbol == symbols_find(&s.symbols, s.process, l->address, 1600, NULL),
 		"the answer is kept");
-	symbol = symbols_find(&s.symbols, s.process, l->end + 100, 1500);
+	symbol = symbols_find(&s.symbols, s.process, l->end + 100, 1500, NULL);
 	is_shown(symbol, "? (in no module)", "an address outside");
 	check(symbol->offset == l->end + 100, "keeps its address");
-	symbol = symbols_find(&s.symbols, s.process, l->begin + 64, 1500);
+	symbol = symbols_find(&s.symbols, s.process, l->begin + 64, 1500, NULL);
 	is_shown(symbol, "? (in no function of the file's symbol table)", "no code");
 	check(symbol->module && symbol->offset == l->begin + 64 - l->bias, "is module and offset");
 	symbol = symbols_resolve(&s.symbols, s.process, l->address,
@@ -115,22 +115,22 @@ static void other_build(const struct library *l)
 	char expected[600];
 	session_start(&s, l, l->path, "0123456789abcdef", NULL);
 	snprintf(expected, sizeof(expected), "? (build-id of '%s' is another one)", l->path);
-	const struct symbol *symbol = symbols_find(&s.symbols, s.process, l->address, 1500);
+	const struct symbol *symbol = symbols_find(&s.symbols, s.process, l->address, 1500, NULL);
 	is_shown(symbol, expected, "a file of another build is not used");
 	session_end(&s);
 	session_start(&s, l, l->path, "", NULL);
-	symbol = symbols_find(&s.symbols, s.process, l->address, 1500);
+	symbol = symbols_find(&s.symbols, s.process, l->address, 1500, NULL);
 	is_shown(symbol, expected, "nor one with a build-id for one without");
 	session_end(&s);
 	session_start(&s, l, "/nowhere/lib.so", l->build_id, NULL);
-	symbol = symbols_find(&s.symbols, s.process, l->address, 1500);
+	symbol = symbols_find(&s.symbols, s.process, l->address, 1500, NULL);
 	is_shown(symbol, "? (cannot open '/nowhere/lib.so': No such file or directory)",
 		"a file that is gone");
 	session_end(&s);
 	static const char *const odd[] = {"/tmp", "/dev/null", "[vdso]", "", "/etc/passwd"};
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
 		session_start(&s, l, odd[i], "", NULL);
-		symbol = symbols_find(&s.symbols, s.process, l->address, 1500);
+		symbol = symbols_find(&s.symbols, s.process, l->address, 1500, NULL);
 		check(symbol && symbol->reason && !symbol->frames[0].function, "'%s': %s", odd[i],
 			shown(symbol));
 		session_end(&s);
@@ -149,7 +149,7 @@ static void symbol_path_places(const struct library *l)
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		snprintf(search, sizeof(search), "/not/there::%s", in_folder("%s", places[i]));
 		session_start(&s, l, "/nowhere/lib.so", l->build_id, search);
-		is_shown(symbols_find(&s.symbols, s.process, l->address, 1500), lib_shown,
+		is_shown(symbols_find(&s.symbols, s.process, l->address, 1500, NULL), lib_shown,
 			places[i]);
 		session_end(&s);
 	}
@@ -166,16 +166,16 @@ static void separate_debug_file(const struct library *l)
 		return;
 	}
 	session_start(&s, l, in_folder("apart/lib.so"), l->build_id, NULL);
-	is_shown(symbols_find(&s.symbols, s.process, l->address, 1500), lib_shown,
+	is_shown(symbols_find(&s.symbols, s.process, l->address, 1500, NULL), lib_shown,
 		"a stripped file with .gnu_debuglink");
 	session_end(&s);
 	shell("mkdir stripped && cp apart/lib.so stripped/");
 	session_start(&s, l, in_folder("stripped/lib.so"), l->build_id, NULL);
-	is_shown(symbols_find(&s.symbols, s.process, l->address, 1500), "outer",
+	is_shown(symbols_find(&s.symbols, s.process, l->address, 1500, NULL), "outer",
 		"without its debug file: exported names");
 	session_end(&s);
 	session_start(&s, l, in_folder("stripped/lib.so"), l->build_id, in_folder("ids"));
-	is_shown(symbols_find(&s.symbols, s.process, l->address, 1500), lib_shown,
+	is_shown(symbols_find(&s.symbols, s.process, l->address, 1500, NULL), lib_shown,
 		"with the debug file below the symbol path");
 	session_end(&s);
 }
@@ -197,8 +197,8 @@ static void damaged_file(const struct library *l)
 		write_file(path, bytes, round % 3 ? size : rand_r(&seed) % size);
 		session_start(&s, l, path, l->build_id, NULL);
 		for (uint64_t at = l->begin; at < l->end; at += 61)
-			symbols_find(&s.symbols, s.process, at, 1500);
-		survived += symbols_find(&s.symbols, s.process, l->address, 1500) != NULL;
+			symbols_find(&s.symbols, s.process, at, 1500, NULL);
+		survived += symbols_find(&s.symbols, s.process, l->address, 1500, NULL) != NULL;
 		session_end(&s);
 	}
 	check(survived == 300, "%u damaged files are survived", survived);
@@ -222,7 +222,7 @@ static void c_library(void)
 		library_run(&l, in_folder("libclang.so"))) {
 		struct session s;
 		session_start(&s, &l, l.path, l.build_id, NULL);
-		is_shown(symbols_find(&s.symbols, s.process, l.address, 1500), lib_shown,
+		is_shown(symbols_find(&s.symbols, s.process, l.address, 1500, NULL), lib_shown,
 			"the same from clang");
 		session_end(&s);
 	}
@@ -246,7 +246,7 @@ static void cxx_names(void)
 		return;
 	}
 	session_start(&s, &l, l.path, l.build_id, NULL);
-	const struct symbol *symbol = symbols_find(&s.symbols, s.process, l.address, 1500);
+	const struct symbol *symbol = symbols_find(&s.symbols, s.process, l.address, 1500, NULL);
 	shown(symbol);
 	check(begins("shop::Cart<std::") && strstr(text, "::add(std::vector<") &&
 			strstr(text, "cart.cc:7"),
@@ -282,7 +282,7 @@ static void rust_names(void)
 		if (!check(library_run(&l, in_folder("librust%d.so", i)), "Rust library runs"))
 			continue;
 		session_start(&s, &l, l.path, l.build_id, NULL);
-		shown(symbols_find(&s.symbols, s.process, l.address, 1500));
+		shown(symbols_find(&s.symbols, s.process, l.address, 1500, NULL));
 		check(strstr(text, "depot::Lorry") && strstr(text, "load rust.rs:6"),
 			"Rust, %s: %s", styles[i], text);
 		session_end(&s);
@@ -297,10 +297,10 @@ static void own_program(void)
 	hook();
 	l.address = returned_to;
 	session_start(&s, &l, "/proc/self/exe", l.build_id, NULL);
-	const struct symbol *symbol = symbols_find(&s.symbols, s.process, l.address, 1500);
+	const struct symbol *symbol = symbols_find(&s.symbols, s.process, l.address, 1500, NULL);
 	shown(symbol);
 	check(strstr(text, "own_program test_reader_symbols.c:") != NULL, "this program: %s", text);
-	symbol = symbols_find(&s.symbols, s.process, (uintptr_t)contents_read + 1, 1500);
+	symbol = symbols_find(&s.symbols, s.process, (uintptr_t)contents_read + 1, 1500, NULL);
 	shown(symbol);
 	check(begins("contents_read contents.c:"), "another unit of it: %s", text);
 	session_end(&s);
