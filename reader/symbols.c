@@ -261,3 +261,11 @@ const struct symbol *symbols_resolve(struct symbols *s, const struct process *pr
 	struct process *p = process_find(&s->contents->processes, process->id);
 	return find(s, p, address, module, ns, false, &unused);
 }
+
+void symbols_stored(struct symbols *s, struct process *p, uint64_t address,
+	const struct module *module, bool *ret_stored, bool *ret_resolved)
+{
+	const struct stored_symbol *row = stored_of(s, p, address, module);
+	*ret_stored = row != NULL;
+	*ret_resolved = row && !row->reason;
+}

@@ -69,4 +69,8 @@ const struct symbol *symbols_find(struct symbols *s, const struct process *p, ui
 const struct symbol *symbols_resolve(struct symbols *s, const struct process *p, uint64_t address,
 	const struct module *module, uint64_t ns);
 
+/* Does the report have the address in that module (NULL = none), and its function? */
+void symbols_stored(struct symbols *s, struct process *p, uint64_t address,
+	const struct module *module, bool *ret_stored, bool *ret_resolved);
+
 #endif

@@ -247,6 +247,39 @@ static void folded_is(enum profile_weight weight, const char *expected)
 	report_close(&report);
 }
 
+/* --save-addresses FILE MODULE BUILD_ID ADDRESS...: a chain for each address of the file. */
+static int save_addresses(int argc, char **argv)
+{
+	const uint64_t bias = 0x7f0000000000;
+	struct make_report m;
+	int count = argc - 5;
+	uint64_t *addresses = calloc((size_t)count + 1, sizeof(*addresses));
+	uint32_t *parents = calloc((size_t)count + 1, sizeof(*parents));
+	int64_t(*calls)[10] = calloc((size_t)count + 1, sizeof(*calls));
+	if (!addresses || !parents || !calls)
+		return 1;
+	make_init(&m, getenv("COMPRESS") != NULL);
+	make_session(&m, 1000);
+	make_process(&m, 1, 4000000000u, 1, "/bin/app");
+	const uint32_t function = make_string(&m, "read");
+	for (int i = 0; i < count; i++) {
+		const int64_t call[] = {2000 + i, 10, function, 1, 0, 3, 0, 0, i + 1, 1};
+		addresses[i] = bias + strtoull(argv[5 + i], NULL, 0) + 1;
+		memcpy(calls[i], call, sizeof(call));
+	}
+	make_callchains(&m, 1, 1, (size_t)count, parents, addresses);
+	make_module(&m, 1, 1000, bias, bias + (UINT64_C(1) << 32), bias, argv[3], argv[4]);
+	make_batch(&m, KIND_OSRT_CALL, 1, 7, (size_t)count, 10, calls[0]);
+	make_receipt(&m, 1, (uint64_t)count + 1, 0);
+	make_block_end(&m);
+	make_save(&m, argv[2]);
+	make_release(&m);
+	free(addresses);
+	free(parents);
+	free(calls);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct make_report m;
@@ -255,6 +288,8 @@ int main(int argc, char **argv)
 		make_save(&m, argv[2]);
 		return 0;
 	}
+	if (argc > 5 && !strcmp(argv[1], "--save-addresses"))
+		return save_addresses(argc, argv);
 	make_chained(&m, true);
 	if (argc == 3 && !strcmp(argv[1], "--save")) {
 		make_save(&m, argv[2]);
