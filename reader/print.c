@@ -35,9 +35,24 @@ static size_t plain_run(const char *text, size_t bytes)
 	return n;
 }
 
+/* Length of the run of printable ASCII: most texts are one. */
+static size_t ascii_run(const char *text, size_t bytes)
+{
+	size_t n = 0;
+	while (n < bytes && text[n] >= 0x20 && text[n] < 0x7f)
+		n++;
+	return n;
+}
+
 void print_text(FILE *out, const char *text, size_t bytes)
 {
 	for (size_t i = 0; i < bytes;) {
+		size_t run = ascii_run(text + i, bytes - i);
+		if (run) {
+			fwrite(text + i, 1, run, out);
+			i += run;
+			continue;
+		}
 		unsigned char c = (unsigned char)text[i];
 		size_t length = utf8_length(text + i, bytes - i);
 		/* C1 controls (U+0080-U+009F) steer terminals as well */

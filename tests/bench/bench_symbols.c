@@ -8,11 +8,11 @@
  * libdw (dwfl_module_addrinfo, dwfl_module_getsrc, dwarf_getscopes), which takes a sample of them.
  */
 #define _GNU_SOURCE
+#ifdef HAVE_LIBDW
+
 #include <time.h>
 
 #include "tests/unit/test_symbols.h"
-
-#ifdef HAVE_LIBDW
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>

@@ -4,7 +4,9 @@
 
 Reports are made by tests/unit/test_reader_profile, of the addresses of libraries that are compiled here.
 """
+import ctypes.util
 import fcntl
+import http.server
 import json
 import os
 import re
@@ -12,6 +14,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import BUILD, TRACE, folder, main, tap  # noqa: E402
@@ -205,6 +208,98 @@ def left_alone():
     tap.ok(all(c[0]["function"] for c in chains(made)), "and the names are there")
 
 
+def perf_map_of(tool, command):
+    """The perf map that the program leaves in its /tmp, or None."""
+    if not shutil.which(tool):
+        return None
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=PLACE)
+    child.wait(timeout=60)
+    path = f"/tmp/perf-{child.pid}.map"
+    if not os.path.exists(path):
+        return None
+    with open(path, "rb") as file:
+        text = file.read()
+    os.unlink(path)
+    return text
+
+
+def names_in(text, count):
+    """Some addresses of a perf map, each with the name that the last line about it has."""
+    rows = []
+    for line in text.decode("utf-8", "surrogateescape").splitlines():
+        match = re.fullmatch(r"(?:0x)?([0-9a-f]+) ([0-9a-f]+) (.+)", line)
+        if match and int(match.group(2), 16):
+            rows.append((int(match.group(1), 16), int(match.group(2), 16), match.group(3)))
+    wanted = {}
+    for begin, size, _ in rows[::max(1, len(rows) // count)]:
+        address = begin + size // 2
+        wanted[address] = [name for low, length, name in rows if low <= address < low + length][-1]
+    return wanted
+
+
+def run_time_code():
+    node = ["node", "--perf-basic-prof", "-e", "let s = 0; function hot(i) { return i * 2 } for (let i = 0; i < 1e6; i++) s += hot(i)"]
+    snake = next((p for p in ("python3.13", "python3.12") if shutil.which(p)), "python3")
+    python = [snake, "-X", "perf", "-c", "def hot(i):\n    return i * 2\nfor i in range(1000): hot(i)"]
+    for tool, command in (("node", node), (snake, python)):
+        text = perf_map_of(tool, command)
+        if not text:
+            tap.skip(f"perf map of {os.path.basename(tool)}", "not installed, or it leaves none")
+            continue
+        jit = os.path.join(PLACE, f"jit-{os.path.basename(tool)}")
+        os.makedirs(jit, exist_ok=True)
+        with open(os.path.join(jit, "perf-4000000000.map"), "wb") as file:
+            file.write(text)
+        wanted = names_in(text, 200)
+        made = report("jit.rep", "/none", "", [(address - 0x7f0000000000) % 2**64 for address in sorted(wanted)])
+        got = [c[0]["function"] for c in chains(made, "--symbol-path", jit) if "perf-" in (c[0]["module"] or "")]
+        differ = [(x, y) for x, y in zip(got, [wanted[a] for a in sorted(wanted)]) if x != y]
+        tap.ok(got and not differ, f"{os.path.basename(tool)}: {len(got)} names of its perf map", differ)
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    """What debuginfod serves: /buildid/ID/debuginfo and /executable."""
+    files = {}
+    asked = []
+
+    def do_GET(self):
+        self.asked.append(self.path)
+        data = self.files.get(self.path)
+        self.send_response(200 if data else 404)
+        self.send_header("Content-Length", str(len(data or b"")))
+        self.end_headers()
+        self.wfile.write(data or b"")
+
+    def log_message(self, *_):
+        pass
+
+
+def debuginfod():
+    if not ctypes.util.find_library("debuginfod"):
+        tap.skip("debuginfod", "no libdebuginfod")
+        return
+    path, build_id = library("served.so", C_SOURCE, "gcc", "-O2")
+    addresses = code_addresses(path, 5)
+    wanted = chains(report("served.rep", path, build_id, addresses))
+    made = os.path.join(PLACE, "served.rep")
+    debug = os.path.join(PLACE, "served.debug")
+    subprocess.run(["objcopy", "--only-keep-debug", path, debug], check=True, timeout=30)
+    subprocess.run(["strip", path], check=True, timeout=30)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    Server.files = {f"/buildid/{build_id}/debuginfo": content(debug), f"/buildid/{build_id}/executable": content(path)}
+    env = {k: v for k, v in os.environ.items() if not k.startswith("DEBUGINFOD_")}
+    rows = lambda name, **more: [json.loads(line)["callchain"] for line in trace(  # noqa: E731
+        "dump", "-j", "-k", "osrt_call", made, env={**env, "HOME": PLACE, "DEBUGINFOD_CACHE_PATH": os.path.join(PLACE, name), **more}).stdout.splitlines()]
+    rows("cache0")
+    tap.ok(not Server.asked, "nobody is asked unless DEBUGINFOD_URLS is set", Server.asked)
+    url = f"http://127.0.0.1:{server.server_port}"
+    tap.ok(rows("cache1", DEBUGINFOD_URLS=url) == wanted, "debuginfod gives the debug file", Server.asked)
+    os.unlink(path)
+    tap.ok(rows("cache2", DEBUGINFOD_URLS=url) == wanted, "and the program", Server.asked)
+    server.shutdown()
+
+
 def plain():
     symbolized({})
 
@@ -216,4 +311,4 @@ def compressed():
 if not shutil.which("addr2line") or not shutil.which("gcc"):
     tap.skip("names of addresses", "no binutils or gcc")
     tap.finish()
-main(as_addr2line, plain, compressed, in_two_steps, left_alone)
+main(as_addr2line, run_time_code, debuginfod, plain, compressed, in_two_steps, left_alone)

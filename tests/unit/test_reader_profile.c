@@ -286,6 +286,7 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], "--save-without")) {
 		make_sample(&m, false);
 		make_save(&m, argv[2]);
+		make_release(&m);
 		return 0;
 	}
 	if (argc > 5 && !strcmp(argv[1], "--save-addresses"))
@@ -293,6 +294,7 @@ int main(int argc, char **argv)
 	make_chained(&m, true);
 	if (argc == 3 && !strcmp(argv[1], "--save")) {
 		make_save(&m, argv[2]);
+		make_release(&m);
 		return 0;
 	}
 	int fd = mkstemp(path);

@@ -1,13 +1,13 @@
 /* Names of addresses in real files, made by the compilers that are here. */
 #define _GNU_SOURCE
+#ifdef HAVE_LIBDW
+
 #include "tests/unit/test_symbols.h"
 
 #include <dlfcn.h>
 #include <link.h>
 
 #include "reader/demangle.h"
-
-#ifdef HAVE_LIBDW
 
 /* ---- a library that calls back: where that returns to is what a callchain holds ---- */
 
@@ -351,6 +351,8 @@ int main(void)
 }
 
 #else
+
+#include "tests/unit/tap.h"
 
 int main(void)
 {
