@@ -221,7 +221,8 @@ static const char folded_count[] =
 	"app (100);main (100);main;run(int: char);read 1\n"
 	"app (100);main (100);main;run(int: char);run(int: char);poll 1\n";
 
-static void folded_is(enum profile_weight weight, const char *expected)
+/* The folded stacks of one thread in `text`. */
+static void folded_text(enum profile_weight weight, uint32_t tid)
 {
 	struct report report;
 	struct contents c;
@@ -229,7 +230,7 @@ static void folded_is(enum profile_weight weight, const char *expected)
 	struct profile profile;
 	const char *cause;
 	const struct contents_visitor nobody = {0};
-	const struct cursor_filter filter = {.tid = 100};
+	const struct cursor_filter filter = {.tid = tid};
 	FILE *out = open_memstream(&text, &bytes);
 	if (!out || report_open(&report, path, 0, &cause))
 		abort();
@@ -240,11 +241,53 @@ static void folded_is(enum profile_weight weight, const char *expected)
 			!folded_write(out, &profile, weight),
 		"folded, one thread");
 	fclose(out);
-	is_text(expected, "is as expected");
 	profile_release(&profile);
 	symbols_release(&symbols);
 	contents_release(&c);
 	report_close(&report);
+}
+
+static void folded_is(enum profile_weight weight, const char *expected)
+{
+	folded_text(weight, 100);
+	is_text(expected, "is as expected");
+}
+
+/* A plug-in is closed and another one lies in its place: the same node means another function. */
+static void reused_addresses(void)
+{
+	static const char expected[] = "app (100);thread (7);other;plug;read 5\n"
+				       "app (100);thread (7);one;plug;read 3\n";
+	const struct make_symbol symbols[] = {
+		{0x1011, 1, "/lib/a.so", "", 1, {{"one", "", 0}}},
+		{0x1011, 1, "/lib/b.so", "", 1, {{"other", "", 0}}},
+		{0x1021, 1, "/lib/a.so", "", 1, {{"plug", "", 0}}},
+		{0x1021, 1, "/lib/b.so", "", 1, {{"plug", "", 0}}},
+	};
+	const uint32_t parents[] = {0, 1};
+	const uint64_t addresses[] = {0x1011, 0x1021};
+	struct make_report m;
+	make_init(&m, false);
+	make_session(&m, 1000);
+	make_process(&m, 1, 100, 1, "/bin/app");
+	const uint32_t read = make_string(&m, "read");
+	int64_t calls[8][10];
+	for (int i = 0; i < 8; i++) {
+		const int64_t call[] = {
+			(i < 3 ? 2000 : 7000) + i * 10, 1, read, 0, 0, 0, 0, 0, 2, 1};
+		memcpy(calls[i], call, sizeof(call));
+	}
+	make_callchains(&m, 1, 1, 2, parents, addresses);
+	make_module(&m, 1, 1000, 0x1000, 0x2000, 0, "/lib/a.so", "");
+	make_module_end(&m, 1, 5000, 0x1000);
+	make_module(&m, 1, 6000, 0x1000, 0x2000, 0, "/lib/b.so", "");
+	make_batch(&m, KIND_OSRT_CALL, 1, 7, 8, 10, calls[0]);
+	make_symbols(&m, 1, 4, symbols);
+	make_block_end(&m);
+	make_save(&m, path);
+	make_release(&m);
+	folded_text(PROFILE_TIME, 7);
+	is_text(expected, "a node at two times is two functions");
 }
 
 /* --save-addresses FILE MODULE BUILD_ID ADDRESS...: a chain for each address of the file. */
@@ -309,6 +352,7 @@ int main(int argc, char **argv)
 	tree();
 	folded_is(PROFILE_TIME, folded_time);
 	folded_is(PROFILE_COUNT, folded_count);
+	reused_addresses();
 	unlink(path);
 	return tap_done();
 }
