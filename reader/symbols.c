@@ -19,7 +19,7 @@ struct symbol_slot {
 
 /* Processes share files: one is opened once, by path and build-id. */
 struct opened_binary {
-	const char *path, *build_id; /* texts of the pool */
+	const char *path, *build_id; /* texts of the pool; NULL = free */
 	const char *reason;          /* why not */
 	struct binary *binary;       /* NULL = not */
 };
@@ -31,7 +31,7 @@ void symbols_init(struct symbols *s, struct contents *contents, const char *symb
 
 void symbols_release(struct symbols *s)
 {
-	for (uint32_t i = 0; i < s->binary_count; i++)
+	for (uint32_t i = 0; i < s->binary_capacity; i++)
 		binary_close(s->binaries[i].binary);
 	free(s->binaries);
 	free(s->slots);
@@ -93,25 +93,47 @@ static struct symbol *symbol_new(
 	return symbol;
 }
 
-static struct opened_binary *binary_of(struct symbols *s, const struct module *module)
+static struct opened_binary *binary_slot(
+	const struct symbols *s, const char *path, const char *build_id)
+{
+	uint64_t hash =
+		((uintptr_t)path ^ (uintptr_t)build_id << 20) * UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t i = (uint32_t)(hash >> 32) & (s->binary_capacity - 1);
+	while (s->binaries[i].path &&
+		(s->binaries[i].path != path || s->binaries[i].build_id != build_id))
+		i = (i + 1) & (s->binary_capacity - 1);
+	return &s->binaries[i];
+}
+
+static bool binaries_grow(struct symbols *s)
+{
+	struct opened_binary *old = s->binaries;
+	uint32_t old_capacity = s->binary_capacity, capacity = old ? old_capacity * 2 : 64;
+	struct opened_binary *binaries = calloc(capacity, sizeof(*binaries));
+	if (!binaries)
+		return false;
+	s->binaries = binaries;
+	s->binary_capacity = capacity;
+	for (uint32_t i = 0; i < old_capacity; i++)
+		if (old[i].path)
+			*binary_slot(s, old[i].path, old[i].build_id) = old[i];
+	free(old);
+	return true;
+}
+
+static const struct opened_binary *binary_of(struct symbols *s, const struct module *module)
 {
 	const char *path = string_text(s, module->path),
 		   *build_id = string_text(s, module->build_id);
 	if (!path || !build_id)
 		return NULL;
-	for (uint32_t i = 0; i < s->binary_count; i++)
-		if (s->binaries[i].path == path && s->binaries[i].build_id == build_id)
-			return &s->binaries[i];
-	if (s->binary_count == s->binary_capacity) {
-		uint32_t more = s->binary_capacity ? s->binary_capacity * 2 : 16;
-		struct opened_binary *binaries = realloc(s->binaries, more * sizeof(*binaries));
-		if (!binaries)
-			return NULL;
-		s->binaries = binaries;
-		s->binary_capacity = more;
-	}
-	struct opened_binary *b = &s->binaries[s->binary_count++];
+	if (s->binary_count * 2 >= s->binary_capacity && !binaries_grow(s))
+		return NULL;
+	struct opened_binary *b = binary_slot(s, path, build_id);
+	if (b->path)
+		return b;
 	*b = (struct opened_binary){path, build_id, NULL, NULL};
+	s->binary_count++;
 	b->binary = binary_open(path, build_id, s->symbol_path, &s->pool, &b->reason);
 	return b;
 }

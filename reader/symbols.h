@@ -42,7 +42,7 @@ struct symbols {
 	struct pool pool;
 	struct symbol_slot *slots; /* hash of answers */
 	uint32_t count, capacity;
-	struct opened_binary *binaries;
+	struct opened_binary *binaries; /* hash of files */
 	uint32_t binary_count, binary_capacity;
 	struct jit_maps *jit;
 };
