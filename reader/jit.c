@@ -28,7 +28,6 @@ struct jit_line_row {
 
 /* Of one process. */
 struct map {
-	uint32_t process;
 	struct ranges ranges; /* value: index in `codes` */
 	struct jit_code *codes;
 	uint32_t count, capacity;
@@ -38,8 +37,8 @@ struct jit_maps {
 	const struct contents *contents;
 	const char *symbol_path;
 	struct pool *pool;
-	struct map *maps;
-	uint32_t count, capacity;
+	struct map **maps; /* by process id; NULL = not asked for yet */
+	size_t map_count;
 	struct jit_line_row *lines;
 	uint32_t line_count, line_capacity;
 	uint32_t pending_lines;   /* the last ones belong to the code that comes next, */
@@ -58,14 +57,16 @@ struct jit_maps *jit_maps_new(
 
 void jit_maps_free(struct jit_maps *j)
 {
-	for (uint32_t i = 0; j && i < j->count; i++) {
-		ranges_release(&j->maps[i].ranges);
-		free(j->maps[i].codes);
-	}
-	if (j) {
-		free(j->maps);
-		free(j->lines);
-	}
+	if (!j)
+		return;
+	for (size_t i = 0; j->maps && i < j->map_count; i++)
+		if (j->maps[i]) {
+			ranges_release(&j->maps[i]->ranges);
+			free(j->maps[i]->codes);
+			free(j->maps[i]);
+		}
+	free(j->maps);
+	free(j->lines);
 	free(j);
 }
 
@@ -351,27 +352,21 @@ static void map_read(struct jit_maps *j, struct map *m, const struct process *p)
 	ranges_sort(&m->ranges);
 }
 
-static struct map *map_of(struct jit_maps *j, const struct process *p)
+static const struct map *map_of(struct jit_maps *j, const struct process *p)
 {
-	uint32_t low = 0, high = j->count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (j->maps[middle].process < p->id)
-			low = middle + 1;
-		else
-			high = middle;
+	if (!j->maps) {
+		j->map_count = j->contents->processes.ids;
+		j->maps = calloc(j->map_count + 1, sizeof(struct map *));
 	}
-	if (low < j->count && j->maps[low].process == p->id)
-		return &j->maps[low];
-	void *place = grown(j->maps, j->count, &j->capacity, UINT32_MAX / 2, sizeof(*j->maps));
-	if (!place)
+	if (!j->maps || p->id >= j->map_count)
 		return NULL;
-	j->maps = place;
-	memmove(&j->maps[low + 1], &j->maps[low], (j->count - low) * sizeof(*j->maps));
-	j->count++;
-	j->maps[low] = (struct map){.process = p->id};
-	map_read(j, &j->maps[low], p);
-	return &j->maps[low];
+	struct map *m = j->maps[p->id];
+	if (!m) {
+		m = j->maps[p->id] = calloc(1, sizeof(*m));
+		if (m)
+			map_read(j, m, p);
+	}
+	return m;
 }
 
 const struct jit_code *jit_find(
