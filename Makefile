@@ -64,11 +64,12 @@ NO_LIBCALLS = $(if $(filter clang,$(CC_KIND)),-fno-builtin-memcpy -fno-builtin-m
 LIB_FLAGS = $(CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE \
 	-fasynchronous-unwind-tables $(NO_LIBCALLS) $(COMMON_FLAGS) $(CUDA_CFLAGS)
 SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-PROG_FLAGS = $(CFLAGS) $(SAN_FLAGS) -fvisibility=hidden -pthread $(COMMON_FLAGS) $(PROTOBUFC_CFLAGS) $(ZSTD_CFLAGS) $(CUDA_CFLAGS)
+PROG_FLAGS = $(CFLAGS) $(SAN_FLAGS) -fvisibility=hidden -pthread $(COMMON_FLAGS) $(PROTOBUFC_CFLAGS) $(ZSTD_CFLAGS) $(SYMBOL_CFLAGS) $(CUDA_CFLAGS)
 PROG_LINK = $(CFLAGS) $(SAN_FLAGS) -pthread $(LDFLAGS)
 # The sanitizers cannot be linked statically.
 STATIC := $(if $(SAN),,-static)
 FORMAT_LIBS = -l:libprotobuf-c.a -l:libzstd.a
+READER_LIBS = $(SYMBOL_LIBS) -lm
 
 # A file that changes only when its text does: what depends on it is made again after a change of flags.
 FLAGS_TEXT = $(CC) | $(LIB_FLAGS) | $(PROG_FLAGS) | $(PROG_LINK) | $(LDFLAGS)
@@ -154,7 +155,7 @@ $(LIBDIR)/libtrace-writer: $(OBJ)/prog/writer/main.o $(WRITER_A) $(COMMON_A) $(P
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) $(STATIC) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS)
 
 $(P)/bin/trace: $(OBJ)/prog/reader/cli/main.o $(READER_A) $(COMMON_A) $(P)/.config
-	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) -lm
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) $(READER_LIBS)
 
 # Private copies of the unwinder and what it needs: the folder can be carried to a machine without them.
 COMPANIONS = $(if $(LIBUNWIND_FILE),$(LIBDIR)/libunwind.so.8) $(if $(LIBLZMA_FILE),$(LIBDIR)/liblzma.so.5)
@@ -176,7 +177,7 @@ $(call unit_named,reader_% all_%): $(READER_A) $(MAKE_REPORT)
 $(call unit_named,tracer_% unwind_% all_%): $(TRACER_A)
 $(UNIT): $(P)/tests/unit/%: $(OBJ)/prog/tests/unit/%.o $(COMMON_A) $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o,$^) \
-		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) -lm -ldl
+		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) $(if $(filter $(READER_A),$^),$(SYMBOL_LIBS)) -lm -ldl
 
 # ---- programs that are traced, and benchmarks: one program per file, lib*.c a shared object ----
 # The first lines of a file may say `// LINK: flags`, `// CFLAGS: flags` and `// CC: compiler` (left out where that is not installed).
@@ -206,9 +207,9 @@ $(P)/tests/%: tests/%.cpp
 -include $(wildcard $(P)/tests/apps/*.d $(P)/tests/bench/*.d)
 
 $(filter %/bench_unwind,$(OWN_BENCH)): $(TRACER_A)
-$(OWN_BENCH): $(P)/%: $(OBJ)/prog/%.o $(WRITER_A) $(READER_A) $(COMMON_A) $(P)/.config
+$(OWN_BENCH): $(P)/%: $(OBJ)/prog/%.o $(MAKE_REPORT) $(WRITER_A) $(READER_A) $(COMMON_A) $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o,$^) \
-		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) -lm -ldl
+		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) $(READER_LIBS) -lm -ldl
 
 apps: $(APPS) $(APP_LIBS) ## build the programs the tests trace
 .PHONY: apps
@@ -227,7 +228,7 @@ check: all apps $(UNIT) ## unit + e2e + lint; ends with the line "N passed, N fa
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT) $(SCRIPT_TESTS) scripts/lint)
 unit: $(UNIT) ## unit tests only
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT))
-e2e: all apps ## traced programs, fault and golden tests
+e2e: all apps $(UNIT) ## traced programs, fault and golden tests
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(SCRIPT_TESTS))
 lint: all $(UNIT) ## the checks of scripts/check-*
 	$(Q)$(ENV) scripts/tap-run scripts/lint
@@ -243,9 +244,9 @@ golden-update: all ## rewrite tests/golden from what the exporters print now
 
 FUZZ_SECONDS ?= 60
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_FLAGS = -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(COMMON_FLAGS)
+FUZZ_FLAGS = -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(COMMON_FLAGS) $(SYMBOL_CFLAGS)
 $(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(READER_SRC) $(COMMON_SRC) $(GEN)/report.pb-c.c
-	$(call say,FUZZ)mkdir -p $(@D) && clang $(FUZZ_FLAGS) -o $@ $(filter %.c,$^) $(FORMAT_LIBS) -lm
+	$(call say,FUZZ)mkdir -p $(@D) && clang $(FUZZ_FLAGS) -o $@ $(filter %.c,$^) $(FORMAT_LIBS) $(READER_LIBS)
 fuzz: $(FUZZERS:%=$(O)/fuzz/fuzz_%) ## run every fuzzer FUZZ_SECONDS (60); a crash leaves its input in build/fuzz
 	$(Q)for name in $(FUZZERS); do mkdir -p $(O)/fuzz/found/$$name tests/fuzz/corpus/$$name; \
 		$(O)/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -timeout=10 -artifact_prefix=$(O)/fuzz/ -print_final_stats=1 \

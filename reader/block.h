@@ -47,7 +47,9 @@ enum entry_kind {
 	ENTRY_BATCH = 4,
 	ENTRY_CLOCK = 5,
 	ENTRY_DIAGNOSTIC = 6,
-	ENTRY_RECEIPT = 7
+	ENTRY_RECEIPT = 7,
+	ENTRY_CALLCHAINS = 8,
+	ENTRY_SYMBOLS = 9
 };
 
 struct report_entry {

@@ -16,7 +16,7 @@ struct pass {
 
 void contents_init(struct contents *c)
 {
-	*c = (struct contents){.first_ns = UINT64_MAX};
+	*c = (struct contents){.first_ns = UINT64_MAX, .module_room = MODULES_MAX};
 	string_table_init(&c->strings);
 	process_list_init(&c->processes);
 }
@@ -66,6 +66,8 @@ static int take_batch(struct pass *pass, const struct report_entry *e, const cha
 	c->events_total += b.count;
 	*ret_cause = "rows of a column do not match the batch";
 	int error = batch_rows_count(p, &b);
+	if (!error && (kind == KIND_MODULE_LOAD || kind == KIND_MODULE_UNLOAD))
+		error = module_map_add(&p->modules, &b, &c->module_room, ret_cause);
 	if (error || !kind || !pass->visitor->batch)
 		return error;
 	return pass->visitor->batch(pass->visitor->user, &pass->walk, &b);
@@ -130,6 +132,28 @@ static int take_receipt(struct contents *c, const struct report_entry *e)
 	return error;
 }
 
+static int take_callchains(struct contents *c, const struct report_entry *e, const char **ret_cause)
+{
+	Libtrace__Callchains *chains = UNPACK(callchains, e);
+	*ret_cause = chains ? "impossible process of callchains" : "broken entry";
+	struct process *p = chains ? process_get(&c->processes, chains->process) : NULL;
+	int error = p ? callchain_nodes_add(&p->callchains, chains, ret_cause) : -EBADMSG;
+	if (chains)
+		libtrace__callchains__free_unpacked(chains, NULL);
+	return error;
+}
+
+static int take_symbols(struct contents *c, const struct report_entry *e, const char **ret_cause)
+{
+	Libtrace__Symbols *symbols = UNPACK(symbols, e);
+	*ret_cause = symbols ? "impossible process of symbols" : "broken entry";
+	struct process *p = symbols ? process_get(&c->processes, symbols->process) : NULL;
+	int error = p ? stored_symbols_add(&p->symbols, symbols, ret_cause) : -EBADMSG;
+	if (symbols)
+		libtrace__symbols__free_unpacked(symbols, NULL);
+	return error;
+}
+
 static int take_clock(struct contents *c, const struct report_entry *e)
 {
 	Libtrace__ClockPoints *points = UNPACK(clock_points, e);
@@ -161,6 +185,10 @@ static int take_entry(struct pass *pass, const struct report_entry *e, const cha
 		return d ? take_diagnostic(c, d) : -EBADMSG;
 	case ENTRY_RECEIPT:
 		return take_receipt(c, e);
+	case ENTRY_CALLCHAINS:
+		return take_callchains(c, e, ret_cause);
+	case ENTRY_SYMBOLS:
+		return take_symbols(c, e, ret_cause);
 	case ENTRY_UNKNOWN:
 		break;
 	}
@@ -243,5 +271,31 @@ int contents_read(
 	}
 	c->tally = pass.walk.tally;
 	walk_stop(&pass.walk);
+	return error;
+}
+
+static int block_batches(struct walk *walk, const struct contents_visitor *visitor)
+{
+	struct report_entry e;
+	struct event_batch b;
+	const char *cause;
+	int error = visitor->block ? visitor->block(visitor->user, &walk->block) : 0;
+	while (!error && walk->block.own && report_block_entry(&walk->block, &e, &cause) > 0)
+		if (e.kind == ENTRY_BATCH && !event_batch_parse(&b, e.inner, e.inner_end, &cause))
+			error = visitor->batch(visitor->user, walk, &b);
+	return error;
+}
+
+int contents_batches(const struct report *r, const struct contents_visitor *visitor)
+{
+	struct walk walk;
+	int error;
+	walk_start(&walk, r);
+	while ((error = walk_next(&walk)) > 0) {
+		error = block_batches(&walk, visitor);
+		if (error)
+			break;
+	}
+	walk_stop(&walk);
 	return error;
 }

@@ -2,9 +2,10 @@
  * contents.h - one pass over a report: everything it holds but the events themselves, and counts of
  * these.
  *
- * contents_read() walks the blocks once, keeps session, strings, processes, receipts, standard
- * details and diagnostics, and hands every batch of events to the caller's function, so that a
- * command that can work in file order needs no second pass. One thread; allocates.
+ * contents_read() walks the blocks once, keeps session, strings, processes (with receipts,
+ * callchain nodes, modules), standard details and diagnostics, and hands every batch of events to
+ * the caller's function, so that a command that can work in file order needs no second pass. One
+ * thread; allocates.
  */
 #ifndef READER_CONTENTS_H
 #define READER_CONTENTS_H
@@ -32,6 +33,7 @@ struct contents {
 	uint64_t dropped_told;              /* by block headers */
 	uint64_t unknown_entries;
 	uint64_t clock_points;
+	uint32_t module_room; /* MODULES_MAX less those that the processes have */
 	uint64_t compressed_blocks;
 	uint64_t first_ns,
 		last_ns; /* least and greatest times of block headers; first > last: none */
@@ -55,5 +57,9 @@ void contents_release(struct contents *c);
  * out. */
 int contents_read(
 	struct contents *c, const struct report *r, const struct contents_visitor *visitor);
+
+/* Another pass over the batches alone, for what the first one has to be complete for: calls `block`
+ * and `batch` of the visitor. Damage is left out, and not told again. */
+int contents_batches(const struct report *r, const struct contents_visitor *visitor);
 
 #endif

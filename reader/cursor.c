@@ -1,11 +1,8 @@
 #include "reader/cursor.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define NAMES_KNOWN 65536u
 
 struct row_ref {
 	int64_t start;
@@ -34,6 +31,7 @@ void cursor_init(struct cursor *c, const struct report *report, struct contents 
 	*c = (struct cursor){.report = report,
 		.contents = contents,
 		.filter = *filter,
+		.names.pattern = filter->name,
 		.bytes_max = CURSOR_BYTES_MAX};
 	if (!c->filter.end_ns)
 		c->filter.end_ns = UINT64_MAX;
@@ -59,7 +57,7 @@ void cursor_release(struct cursor *c)
 	for (size_t i = 0; i < c->count; i++)
 		rows_free(c, &c->blocks[i]);
 	free(c->blocks);
-	free(c->name_known);
+	name_filter_release(&c->names);
 	report_block_release(&c->block);
 	*c = (struct cursor){0};
 }
@@ -109,22 +107,6 @@ void cursor_start(struct cursor *c)
 		sift_down(c, i);
 }
 
-static bool name_matches(struct cursor *c, uint32_t id)
-{
-	struct string_ref name;
-	if (!c->name_known)
-		c->name_known = calloc(NAMES_KNOWN, 1);
-	if (!c->name_known || id >= NAMES_KNOWN) {
-		name = string_table_get(&c->contents->strings, id);
-		return !fnmatch(c->filter.name, name.text, 0);
-	}
-	if (!c->name_known[id]) {
-		name = string_table_get(&c->contents->strings, id);
-		c->name_known[id] = fnmatch(c->filter.name, name.text, 0) ? 1 : 2;
-	}
-	return c->name_known[id] == 2;
-}
-
 static int function_field(const struct schema_event *event)
 {
 	for (uint32_t i = 0; i < event->field_count; i++)
@@ -151,7 +133,8 @@ static bool row_is_wanted(struct cursor *c, const struct part *part, int functio
 	if (start < c->filter.start_ns || start >= c->filter.end_ns)
 		return false;
 	return !c->filter.name ||
-		name_matches(c, (uint32_t)part->columns[(size_t)function * part->count + row]);
+		name_filter_matches(&c->names, &c->contents->strings,
+			(uint32_t)part->columns[(size_t)function * part->count + row]);
 }
 
 static int refs_add(struct cursor *c, struct cursor_rows *rows)

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "reader/contents.h"
+#include "reader/names.h"
 
 #define CURSOR_BYTES_MAX (256u << 20)
 
@@ -50,9 +51,9 @@ struct cursor {
 	size_t count, capacity;
 	struct report_block block;
 	uint64_t loaded_bytes;
-	uint64_t loads;      /* how often a block was loaded, for tests and tuning */
-	uint64_t bytes_max;  /* CURSOR_BYTES_MAX; tests make it smaller */
-	uint8_t *name_known; /* by string id: 0 not asked yet, 1 no, 2 yes */
+	uint64_t loads;     /* how often a block was loaded, for tests and tuning */
+	uint64_t bytes_max; /* CURSOR_BYTES_MAX; tests make it smaller */
+	struct name_filter names;
 };
 
 void cursor_init(struct cursor *c, const struct report *report, struct contents *contents,

@@ -80,6 +80,21 @@ int report_open(struct report *r, const char *path, uint64_t wait_ns, const char
 	return error;
 }
 
+int report_open_fd(struct report *r, int fd, const char *path, const char **ret_cause)
+{
+	*r = (struct report){.source.fd = fd};
+	*ret_cause = NULL;
+	int error = source_refresh(&r->source);
+	if (!error)
+		error = file_header_read(r, ret_cause);
+	r->name = error ? NULL : strdup(path);
+	if (!error && !r->name)
+		error = -ENOMEM;
+	if (error)
+		r->source.fd = -1;
+	return error;
+}
+
 int report_open_memory(struct report *r, const void *data, size_t bytes, const char **ret_cause)
 {
 	*r = (struct report){.source.fd = -1};

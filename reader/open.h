@@ -32,6 +32,10 @@ struct report {
  */
 int report_open(struct report *r, const char *path, uint64_t wait_ns, const char **ret_cause);
 
+/* The same over an open file, without waiting. The descriptor is closed by report_close(), unless
+ * this fails. */
+int report_open_fd(struct report *r, int fd, const char *path, const char **ret_cause);
+
 /* The same over memory that stays the caller's. */
 int report_open_memory(struct report *r, const void *data, size_t bytes, const char **ret_cause);
 void report_close(struct report *r);

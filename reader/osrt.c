@@ -29,6 +29,7 @@ void osrt_totals_release(struct osrt_totals *t)
 	free(t->functions);
 	free(t->ids);
 	free(t->columns);
+	name_filter_release(&t->names);
 	*t = (struct osrt_totals){0};
 }
 
@@ -123,6 +124,11 @@ static int batch_bad(struct reading *r, struct walk *walk, const char *cause)
 
 static const char ROWS_DIFFER[] = "rows of a column do not match the batch";
 
+static inline bool is_wanted(struct reading *r, uint32_t function)
+{
+	return !r->t->names.pattern || name_filter_matches(&r->t->names, &r->c->strings, function);
+}
+
 static int take_summary(struct reading *r, struct walk *walk, const struct event_batch *b)
 {
 	const int64_t *function = column(r->t, b, 0, FIELD_OSRT_SUMMARY_FUNCTION);
@@ -131,6 +137,8 @@ static int take_summary(struct reading *r, struct walk *walk, const struct event
 	if (!total)
 		return batch_bad(r, walk, ROWS_DIFFER);
 	for (uint32_t i = 0; i < b->count; i++) {
+		if (!is_wanted(r, (uint32_t)function[i]))
+			continue;
 		struct osrt_function *f = function_of(r, (uint32_t)function[i]);
 		if (!f)
 			return batch_bad(r, walk, "too many functions");
@@ -160,6 +168,8 @@ static int take_calls(struct reading *r, struct walk *walk, const struct event_b
 	if (!flags)
 		return batch_bad(r, walk, ROWS_DIFFER);
 	for (uint32_t i = 0; i < b->count; i++) {
+		if (!is_wanted(r, (uint32_t)function[i]))
+			continue;
 		struct osrt_function *f = function_of(r, (uint32_t)function[i]);
 		if (!f)
 			return batch_bad(r, walk, "too many functions");
@@ -172,6 +182,11 @@ static int take_calls(struct reading *r, struct walk *walk, const struct event_b
 static int visit_batch(void *user, struct walk *walk, const struct event_batch *b)
 {
 	struct reading *r = user;
+	const struct cursor_filter *filter = &r->t->filter;
+	const struct process *p = filter->pid ? process_find(&r->c->processes, b->process) : NULL;
+	if ((filter->tid && filter->tid != b->tid) ||
+		(filter->pid && (!p || p->facts->pid != filter->pid)))
+		return 0;
 	if (b->kind == KIND_OSRT_CALL)
 		return take_calls(r, walk, b);
 	if (b->kind == KIND_OSRT_SUMMARY && !r->again)
@@ -192,31 +207,11 @@ static void visit_problem(void *user, uint64_t offset, const char *cause)
 		r->visitor->problem(r->visitor->user, offset, cause);
 }
 
-/* The values once more, for medians not found yet. */
-static int pass_again(struct reading *r, const struct report *report)
-{
-	struct walk walk;
-	struct report_entry e;
-	struct event_batch b;
-	const char *cause;
-	int error;
-	walk_start(&walk, report);
-	while ((error = walk_next(&walk)) > 0) {
-		error = visit_block(r, &walk.block);
-		while (!error && walk.block.own && report_block_entry(&walk.block, &e, &cause) > 0)
-			if (e.kind == ENTRY_BATCH &&
-				!event_batch_parse(&b, e.inner, e.inner_end, &cause))
-				error = visit_batch(r, &walk, &b);
-		if (error)
-			break;
-	}
-	walk_stop(&walk);
-	return error;
-}
-
 static int medians_find(struct reading *r, const struct report *report)
 {
 	struct osrt_totals *t = r->t;
+	/* the values once more, for medians not found yet */
+	const struct contents_visitor again = {r, visit_block, visit_batch, NULL};
 	for (t->passes = 1;; t->passes++) {
 		bool more = false;
 		for (uint32_t i = 0; i < t->count; i++) {
@@ -227,7 +222,7 @@ static int medians_find(struct reading *r, const struct report *report)
 		}
 		if (!more)
 			return 0;
-		int error = pass_again(r, report);
+		int error = contents_batches(report, &again);
 		if (error)
 			return error;
 	}
@@ -246,6 +241,7 @@ int osrt_totals_read(struct osrt_totals *t, struct contents *c, const struct rep
 	const struct contents_visitor *visitor)
 {
 	struct reading reading = {.t = t, .c = c, .visitor = visitor};
+	t->names.pattern = t->filter.name;
 	const struct contents_visitor first = {&reading, visit_block, visit_batch, visit_problem};
 	int error = contents_read(c, r, &first);
 	reading.again = true;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "reader/contents.h"
+#include "reader/cursor.h"
 #include "reader/durations.h"
 
 #define OSRT_FUNCTIONS_MAX \
@@ -34,6 +35,9 @@ struct osrt_totals {
 	} * ids; /* hash of string ids */
 	uint32_t id_capacity, id_count;
 	int64_t *columns; /* room for decoding */
+	/* Which calls count: set behind osrt_totals_init(). pid, tid and name are looked at. */
+	struct cursor_filter filter;
+	struct name_filter names;
 	uint32_t passes;
 };
 

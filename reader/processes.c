@@ -17,6 +17,9 @@ static void process_free(struct process *p)
 		libtrace__process__free_unpacked(p->facts, NULL);
 	if (p->receipt)
 		libtrace__receipt__free_unpacked(p->receipt, NULL);
+	callchain_nodes_release(&p->callchains);
+	module_map_release(&p->modules);
+	stored_symbols_release(&p->symbols);
 	free(p);
 }
 

@@ -1,9 +1,9 @@
 /*
- * processes.h - what a report says of its processes: identity and end, merged by id, and the
- * receipt of each.
+ * processes.h - what a report says of its processes: identity and end, merged by id, the receipt
+ * of each, callchain nodes and modules.
  *
  * process_list_init/release; everything in it is the list's own. One thread; allocates. Memory
- * follows the number of processes.
+ * follows the number of processes and of callchain nodes.
  */
 #ifndef READER_PROCESSES_H
 #define READER_PROCESSES_H
@@ -11,7 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "reader/callchains.h"
+#include "reader/modules.h"
 #include "reader/schema.h"
+#include "reader/stored.h"
 #include "report.pb-c.h"
 
 struct process {
@@ -22,6 +25,9 @@ struct process {
 					  version does not know */
 	uint64_t gap_dropped;          /* events missing, by GAP rows */
 	uint64_t summarized;           /* calls in SUMMARY rows */
+	struct callchain_nodes callchains;
+	struct module_map modules;
+	struct stored_symbols symbols;
 };
 
 struct process_list {

@@ -80,6 +80,7 @@ int string_table_add(struct string_table *t, const Libtrace__Strings *strings)
 			return -ENOMEM;
 		if (!strings->ids[i])
 			return -EBADMSG;
+		t->last_id = strings->ids[i] > t->last_id ? strings->ids[i] : t->last_id;
 		struct string_slot *slot = slot_of(t, strings->ids[i]);
 		if (slot->id)
 			continue;

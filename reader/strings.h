@@ -26,6 +26,7 @@ struct string_slot {
 struct string_table {
 	struct string_slot *slots;
 	uint32_t capacity, count;
+	uint32_t last_id; /* the greatest told */
 	struct string_piece *pieces;
 	size_t piece_used, piece_bytes;
 	uint64_t text_bytes;

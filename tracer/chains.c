@@ -77,21 +77,21 @@ static bool is_met(uint32_t id)
 
 /* New nodes: are the modules known that they lead through? Those further out first, so that one
  * that is met stands for all. */
-static void modules_meet(uint32_t id)
+static void modules_meet(uint32_t innermost)
 {
 	uint32_t fresh[CALLCHAIN_DEPTH_MAX], count = 0;
 	struct callchain_node node;
-	for (uint32_t i = id;
-		i && !is_met(i) && count < CALLCHAIN_DEPTH_MAX && callchain_node(i, &node);
-		i = node.parent) {
+	for (uint32_t id = innermost;
+		id && !is_met(id) && count < CALLCHAIN_DEPTH_MAX && callchain_node(id, &node);
+		id = node.parent) {
 		modules_learn(node.address - 1);
-		fresh[count++] = i;
+		fresh[count++] = id;
 	}
 	telling = true;
 	modules_tell();
-	while (count-- > 0) {
-		uint32_t word = fresh[count] / 64;
-		__atomic_or_fetch(&met[word], UINT64_C(1) << fresh[count] % 64, __ATOMIC_RELAXED);
+	for (uint32_t i = count; i > 0; i--) {
+		uint32_t id = fresh[i - 1], word = id / 64;
+		__atomic_or_fetch(&met[word], UINT64_C(1) << id % 64, __ATOMIC_RELAXED);
 		if (word >= most_met)
 			most_met = word + 1;
 	}
@@ -117,10 +117,14 @@ int chains_iterate_modules(int (*callback)(struct dl_phdr_info *, size_t, void *
 
 static void own_range(struct callchain_setup *setup)
 {
-	extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-	extern const char etext[] __attribute__((visibility("hidden")));
-	setup->own_begin = (uint64_t)(uintptr_t)__ehdr_start;
-	setup->own_end = (uint64_t)(uintptr_t)etext;
+	extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+	uint64_t base = (uint64_t)(uintptr_t)&__ehdr_start;
+	const ElfW(Phdr) *segment = (const void *)(uintptr_t)(base + __ehdr_start.e_phoff);
+	for (unsigned i = 0; i < __ehdr_start.e_phnum; i++)
+		if (segment[i].p_type == PT_LOAD && segment[i].p_flags & PF_X) {
+			setup->own_begin = base + segment[i].p_vaddr;
+			setup->own_end = setup->own_begin + segment[i].p_memsz;
+		}
 }
 
 static void load_libunwind(void)

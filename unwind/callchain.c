@@ -522,8 +522,6 @@ static __attribute__((noinline)) void compare(uint64_t start, uint32_t depth, ui
 		__atomic_add_fetch(&counts.different, 1, __ATOMIC_RELAXED);
 }
 
-/* ---- chains, continued ---- */
-
 static ALWAYS_INLINE uint32_t take(struct callchain_thread *thread, struct registers start,
 	uint32_t depth, bool by_rbp, struct callchain_result *ret_result)
 {

@@ -78,7 +78,8 @@ void modules_refresh(void);
  */
 void modules_learn(uint64_t address);
 
-/* Calls `loaded` for what it has not taken yet. Any thread; two at once: the second does nothing. */
+/* Calls `loaded` for what it has not taken yet. Any thread; of two at once the second does
+ * nothing. */
 void modules_tell(void);
 
 /* In a forked child: everything is to be told again, and what another thread was changing at that

@@ -92,6 +92,23 @@ static void note_times(
 	}
 }
 
+static void check_callchains(
+	struct check *k, struct walk *walk, const struct event_batch *b, const int64_t *nodes)
+{
+	const struct process *p = k->contents->processes.by_id[b->process];
+	uint32_t parent;
+	uint64_t address;
+	for (uint32_t i = 0; i < b->count; i++)
+		if (nodes[i] &&
+			(nodes[i] < 0 || nodes[i] > UINT32_MAX ||
+				!callchain_node(
+					&p->callchains, (uint32_t)nodes[i], &parent, &address))) {
+			problem(k, walk->block.offset,
+				"an event names a callchain that the file does not tell");
+			return;
+		}
+}
+
 static int check_batch(void *user, struct walk *walk, const struct event_batch *b)
 {
 	struct check *k = user;
@@ -106,6 +123,8 @@ static int check_batch(void *user, struct walk *walk, const struct event_batch *
 	if (spans && !decode(k, walk, b, event->fields[1].number, other))
 		return 0;
 	note_times(k, start, spans ? other : NULL, b->count);
+	if (b->kind == KIND_OSRT_CALL && decode(k, walk, b, FIELD_OSRT_CALL_CALLCHAIN, other))
+		check_callchains(k, walk, b, other);
 	if (b->kind == KIND_GAP && decode(k, walk, b, FIELD_GAP_COUNT, other))
 		for (uint32_t i = 0; i < b->count; i++)
 			k->dropped += (uint64_t)other[i];

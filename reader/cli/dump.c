@@ -33,8 +33,13 @@ int command_dump(const struct options *o)
 	const char *file = option_file(o);
 	if (!file || filter_fill(&filter, o) || cli_open(&r, file, o->value[OPT_dump_no_wait]))
 		return STATUS_FAILED;
-	int error = events_print(stdout, &r.report, &visitor, &filter, o->value[OPT_dump_json],
-		o->value[OPT_dump_absolute]);
+	const struct events_form form = {
+		.json = o->value[OPT_dump_json],
+		.absolute = o->value[OPT_dump_absolute],
+		.no_symbols = o->value[OPT_dump_no_symbols],
+		.symbol_path = o->value[OPT_dump_symbol_path],
+	};
+	int error = events_print(stdout, &r.report, &visitor, &filter, &form);
 	int status = error && error != -EPIPE ? cli_failed(&r, error)
 					      : cli_finish(stdout, "standard output");
 	if (!status && r.problems)

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "common/spool.h"
+#include "reader/cli/chains.h"
 #include "reader/cli/cli.h"
-#include "reader/cli/print.h"
+#include "reader/print.h"
 
 static const struct {
 	uint64_t flag;
@@ -34,6 +35,23 @@ static void print_hex(FILE *out, uint64_t value)
 		fprintf(out, "-%llu", (unsigned long long)((UINT64_C(1) << 48) - value));
 	else
 		fprintf(out, "0x%llx", (unsigned long long)value);
+}
+
+/* What lines are made of. */
+struct printer {
+	FILE *out;
+	const struct contents *contents;
+	struct symbols *symbols; /* NULL = addresses stay numbers */
+	uint64_t origin_ns;      /* times are printed less this */
+};
+
+static uint64_t row_end_ns(const struct event_row *row)
+{
+	uint64_t end = (uint64_t)row->values[0];
+	for (uint32_t i = 1; i < row->event->field_count; i++)
+		if (row->event->fields[i].kind == FIELD_KIND_DURATION)
+			return end + (uint64_t)row->values[i];
+	return end;
 }
 
 static void print_value_text(
@@ -85,11 +103,10 @@ static bool is_left_out(const struct schema_field *field, int64_t value)
 	return may && !value;
 }
 
-/* Times are printed less `origin_ns`. */
-static void print_text_line(
-	FILE *out, const struct contents *c, const struct event_row *row, uint64_t origin_ns)
+static void print_text_line(const struct printer *p, const struct event_row *row)
 {
-	print_i64(out, (int64_t)((uint64_t)row->values[0] - origin_ns));
+	FILE *out = p->out;
+	print_i64(out, (int64_t)((uint64_t)row->values[0] - p->origin_ns));
 	putc_unlocked(' ', out);
 	print_u64(out, row->process->facts->pid);
 	putc_unlocked('/', out);
@@ -103,7 +120,11 @@ static void print_text_line(
 		putc_unlocked(' ', out);
 		fputs_unlocked(field->column, out);
 		putc_unlocked('=', out);
-		print_value_text(out, c, field, row->values[i]);
+		if (field->kind == FIELD_KIND_CALLCHAIN)
+			chain_print_text(out, p->symbols, row->process, (uint32_t)row->values[i],
+				row_end_ns(row));
+		else
+			print_value_text(out, p->contents, field, row->values[i]);
 	}
 	putc_unlocked('\n', out);
 }
@@ -130,9 +151,9 @@ static void print_value_json(
 	}
 }
 
-static void print_json_line(
-	FILE *out, const struct contents *c, const struct event_row *row, uint64_t origin_ns)
+static void print_json_line(const struct printer *p, const struct event_row *row)
 {
+	FILE *out = p->out;
 	fputs_unlocked("{\"kind\":\"", out);
 	fputs_unlocked(row->event->name, out);
 	fputs_unlocked("\",\"process\":", out);
@@ -147,9 +168,13 @@ static void print_json_line(
 		fputs_unlocked(",\"", out);
 		fputs_unlocked(field->column, out);
 		fputs_unlocked("\":", out);
-		print_value_json(out, c, field,
-			field->kind == FIELD_KIND_TIME ? (int64_t)((uint64_t)value - origin_ns)
-						       : value);
+		if (field->kind == FIELD_KIND_TIME)
+			value = (int64_t)((uint64_t)value - p->origin_ns);
+		if (field->kind == FIELD_KIND_CALLCHAIN)
+			chain_print_json(
+				out, p->symbols, row->process, (uint32_t)value, row_end_ns(row));
+		else
+			print_value_json(out, p->contents, field, value);
 	}
 	fputs_unlocked("}\n", out);
 }
@@ -200,8 +225,7 @@ static void tell_unknown(const struct contents *c, const struct cursor_filter *f
 		cli_note("the report has no function '%s'", filter->name);
 }
 
-static int print_all(
-	FILE *out, struct listing *l, struct contents *c, bool json, uint64_t origin_ns)
+static int print_all(const struct printer *p, struct listing *l, bool json)
 {
 	struct event_row row;
 	bool any = false;
@@ -209,38 +233,42 @@ static int print_all(
 	cursor_start(&l->cursor);
 	while ((error = cursor_next(&l->cursor, &row)) > 0) {
 		if (json)
-			print_json_line(out, c, &row, origin_ns);
+			print_json_line(p, &row);
 		else
-			print_text_line(out, c, &row, origin_ns);
-		if (ferror_unlocked(out))
+			print_text_line(p, &row);
+		if (ferror_unlocked(p->out))
 			return -EPIPE;
 		any = true;
 	}
 	if (!any && !error)
-		tell_unknown(c, &l->cursor.filter);
+		tell_unknown(p->contents, &l->cursor.filter);
 	return error;
 }
 
 int events_print(FILE *out, const struct report *report, const struct contents_visitor *visitor,
-	const struct cursor_filter *filter, bool json, bool absolute)
+	const struct cursor_filter *filter, const struct events_form *form)
 {
 	struct contents c;
+	struct symbols symbols;
 	struct listing l = {.visitor = visitor};
 	struct cursor_filter raw = *filter;
 	const struct contents_visitor index = {&l, visit_block, NULL, visit_problem};
+	struct printer p = {out, &c, form->no_symbols ? NULL : &symbols, 0};
 	contents_init(&c);
+	symbols_init(&symbols, &c, form->symbol_path);
 	cursor_init(&l.cursor, report, &c, &raw);
 	/* The origin is known only after the pass, so all blocks are noted, and the times of the
 	 * filter set behind it. */
 	l.cursor.filter.start_ns = 0;
 	l.cursor.filter.end_ns = UINT64_MAX;
 	int error = contents_read(&c, report, &index);
-	uint64_t origin = !absolute && c.session ? c.session->start_ns : 0;
-	l.cursor.filter.start_ns = raw.start_ns ? raw.start_ns + origin : 0;
-	l.cursor.filter.end_ns = raw.end_ns ? raw.end_ns + origin : UINT64_MAX;
+	p.origin_ns = !form->absolute && c.session ? c.session->start_ns : 0;
+	l.cursor.filter.start_ns = raw.start_ns ? raw.start_ns + p.origin_ns : 0;
+	l.cursor.filter.end_ns = raw.end_ns ? raw.end_ns + p.origin_ns : UINT64_MAX;
 	if (!error)
-		error = print_all(out, &l, &c, json, origin);
+		error = print_all(&p, &l, form->json);
 	cursor_release(&l.cursor);
+	symbols_release(&symbols);
 	contents_release(&c);
 	return error;
 }

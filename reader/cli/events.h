@@ -10,9 +10,16 @@
 
 #include "reader/cursor.h"
 
-/* Prints all events that pass the filter, as JSON lines or text; returns 0 or a negative errno
- * (-EPIPE: `out` has failed). */
+struct events_form {
+	bool json;               /* one object a line; else text */
+	bool absolute;           /* times as in the file; else since the start of the session */
+	bool no_symbols;         /* callchains as addresses */
+	const char *symbol_path; /* symbols.h; NULL = none */
+};
+
+/* Prints all events that pass the filter; returns 0 or a negative errno (-EPIPE: `out` has failed).
+ */
 int events_print(FILE *out, const struct report *report, const struct contents_visitor *visitor,
-	const struct cursor_filter *filter, bool json, bool absolute);
+	const struct cursor_filter *filter, const struct events_form *form);
 
 #endif

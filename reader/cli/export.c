@@ -1,5 +1,5 @@
 /*
- * export.c - `trace export`: other formats. One line a format.
+ * export.c - `trace export`: other formats: those of reader/export/exporters.def.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,6 +11,8 @@
 
 #include "reader/cli/cli.h"
 #include "reader/cli/events.h"
+#include "reader/cli/stats.h"
+#include "reader/export/exporters.h"
 
 /* "dir/name.rep" -> "dir/name.json"; the caller frees. */
 static char *default_name(const char *file, const char *suffix)
@@ -34,22 +36,69 @@ static FILE *output_open(const char *name, bool overwrite)
 	return out;
 }
 
-static int write_json(struct cli_report *r, FILE *out, const char *name)
+struct format {
+	const char *name, *suffix, *title;
+};
+
+#define EXPORTER(name, suffix, title) {#name, suffix, title},
+static const struct format formats[] = {
+#include "reader/export/exporters.def"
+};
+#define FORMATS (sizeof(formats) / sizeof(formats[0]))
+
+static int write_json(
+	struct cli_report *r, const struct options *o, FILE *out, const struct contents_visitor *v)
 {
 	const struct cursor_filter all = {0};
-	const struct contents_visitor visitor = {r, cli_progress, NULL, cli_problem};
-	int error = events_print(out, &r->report, &visitor, &all, true, false);
-	cli_progress_end(r);
-	return error && error != -EPIPE ? cli_failed(r, error) : cli_finish(out, name);
+	const struct events_form form = {.json = true,
+		.no_symbols = o->value[OPT_export_no_symbols],
+		.symbol_path = o->value[OPT_export_symbol_path]};
+	return events_print(out, &r->report, v, &all, &form);
 }
 
-static int export_to(struct cli_report *r, const char *name, bool overwrite)
+static int write_profile(struct cli_report *r, const struct options *o, FILE *out,
+	const struct contents_visitor *v, bool speedscope)
 {
+	struct contents c;
+	struct symbols symbols;
+	struct profile profile;
+	const struct cursor_filter all = {0};
+	const char *slash = strrchr(r->path, '/');
+	enum profile_weight weight =
+		option_is(o, OPT_export_weight, "count") ? PROFILE_COUNT : PROFILE_TIME;
+	contents_init(&c);
+	symbols_init(&symbols, &c, o->value[OPT_export_symbol_path]);
+	int error = profile_init(&profile, &c, &symbols, &all, true);
+	if (!error)
+		error = profile_read(&profile, &r->report, v);
+	if (!error && speedscope)
+		error = speedscope_write(out, &profile, weight, slash ? slash + 1 : r->path);
+	else if (!error)
+		error = folded_write(out, &profile, weight);
+	if (!error)
+		stats_note_left_out(r->path, &profile);
+	profile_release(&profile);
+	symbols_release(&symbols);
+	contents_release(&c);
+	return error;
+}
+
+static int export_to(struct cli_report *r, const struct options *o, const struct format *format,
+	const char *name)
+{
+	const struct contents_visitor visitor = {r, cli_progress, NULL, cli_problem};
 	bool to_stdout = !strcmp(name, "-");
-	FILE *out = to_stdout ? stdout : output_open(name, overwrite);
+	FILE *out = to_stdout ? stdout
+			      : output_open(name, option_is(o, OPT_export_force_overwrite, "true"));
 	if (!out)
 		return STATUS_FAILED;
-	int status = write_json(r, out, to_stdout ? "standard output" : name);
+	int error = !strcmp(format->name, "json")
+		? write_json(r, o, out, &visitor)
+		: write_profile(r, o, out, &visitor, !strcmp(format->name, "speedscope"));
+	cli_progress_end(r);
+	int status = error && error != -EPIPE
+		? cli_failed(r, error)
+		: cli_finish(out, to_stdout ? "standard output" : name);
 	if (!to_stdout && fclose(out) && !status) {
 		cli_error("cannot write '%s': %s", name, strerror(errno));
 		status = STATUS_FAILED;
@@ -57,20 +106,30 @@ static int export_to(struct cli_report *r, const char *name, bool overwrite)
 	return !status && r->problems ? STATUS_DAMAGED : status;
 }
 
+static const struct format *format_of(const struct options *o)
+{
+	const char *name = o->value[OPT_export_type];
+	for (size_t i = 0; name && i < FORMATS; i++)
+		if (!strcmp(formats[i].name, name))
+			return &formats[i];
+	return &formats[0];
+}
+
 int command_export(const struct options *o)
 {
 	struct cli_report r;
+	const struct format *format = format_of(o);
 	if (o->value[OPT_export_list]) {
-		puts("json    one JSON object a line");
+		for (size_t i = 0; i < FORMATS; i++)
+			printf("%-12s%s\n", formats[i].name, formats[i].title);
 		return cli_finish(stdout, "standard output");
 	}
 	const char *file = option_file(o), *name = o->value[OPT_export_output];
 	if (!file || cli_open(&r, file, o->value[OPT_export_no_wait]))
 		return STATUS_FAILED;
-	char *made = name ? NULL : default_name(file, "json");
+	char *made = name ? NULL : default_name(file, format->suffix);
 	name = name ? name : made;
-	int status = name ? export_to(&r, name, option_is(o, OPT_export_force_overwrite, "true"))
-			  : STATUS_FAILED;
+	int status = name ? export_to(&r, o, format, name) : STATUS_FAILED;
 	free(made);
 	cli_close(&r);
 	return status;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "reader/cli/print.h"
+#include "reader/print.h"
 
 __attribute__((format(printf, 3, 4))) static void verdict_add(
 	char *text, size_t bytes, const char *format, ...)
@@ -155,6 +155,11 @@ static void print_all(FILE *out, const struct info *i, bool verbose)
 		info_print_processes(out, &i->c.processes, verbose);
 	if (i->c.tally.foreign_blocks < i->c.tally.blocks)
 		print_counts(out, &i->c);
+	if (i->callchain_nodes)
+		fprintf(out,
+			"\ncallchains: %" PRIu64 " nodes; names of %" PRIu64
+			" addresses are stored\n",
+			i->callchain_nodes, i->stored_symbols);
 	print_diagnostics(out, &i->c);
 	info_verdict(i, verdict, sizeof(verdict));
 	fprintf(out, "\nverdict:   %s\n", verdict);
@@ -165,6 +170,9 @@ static void sum_up(struct info *i)
 	for (size_t n = 0; n < i->c.processes.count; n++) {
 		const struct process *p = i->c.processes.rows[n];
 		i->dropped += process_dropped(p);
+		i->stored_symbols += p->symbols.count;
+		for (uint32_t piece = 0; piece < p->callchains.count; piece++)
+			i->callchain_nodes += p->callchains.pieces[piece].count;
 		i->untraced += p->facts->traced == LIBTRACE__TRACED__TRACED_NO;
 		i->partly += p->facts->traced == LIBTRACE__TRACED__TRACED_PARTLY;
 	}

@@ -13,6 +13,7 @@ struct info {
 	uint64_t dropped; /* events missing, of all processes */
 	uint64_t unended; /* traced processes without a receipt */
 	uint64_t untraced, partly;
+	uint64_t callchain_nodes, stored_symbols; /* of all processes */
 };
 
 /* Reads a report; prints why not. 0, or an exit status and nothing to release. */

@@ -1,7 +1,7 @@
 #include <inttypes.h>
 
 #include "reader/cli/info.h"
-#include "reader/cli/print.h"
+#include "reader/print.h"
 
 static void text_member(FILE *out, const char *name, const char *value)
 {
@@ -139,6 +139,8 @@ void info_print_json(FILE *out, const struct info *i)
 	number_member(out, "torn_bytes", i->c.tally.torn_bytes);
 	number_member(out, "problems", i->r.problems);
 	number_member(out, "dropped", i->dropped);
+	number_member(out, "callchain_nodes", i->callchain_nodes);
+	number_member(out, "stored_symbols", i->stored_symbols);
 	text_member(out, "verdict", verdict);
 	fputs(",\n \"session\": ", out);
 	print_session(out, i);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/cli/print.h"
+#include "reader/print.h"
 
 #define INDENT_MAX 40u
 #define COMMAND_WIDTH 60u   /* of a command line, unless --verbose */

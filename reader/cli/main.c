@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "reader/cli/cli.h"
 #include "reader/cli/help.h"
@@ -13,6 +14,16 @@
 #ifndef LIBTRACE_VERSION
 #define LIBTRACE_VERSION "0"
 #endif
+
+/* Every file that names are taken from stays open: a big build has more than the usual 1024. */
+static void files_allow(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 static int run(enum command_id command, int argc, char **argv)
 {
@@ -47,8 +58,10 @@ int main(int argc, char **argv)
 			argv[1] = (char *)"trace";
 			/* a write to a closed pipe is an error like others; a program that we run
 			 * gets the default back */
-			if (i != CMD_run)
+			if (i != CMD_run) {
 				signal(SIGPIPE, SIG_IGN);
+				files_allow();
+			}
 			return run((enum command_id)i, argc - 1, argv + 1);
 		}
 	cli_error("'%s' is no command; see 'trace help'", argv[1]);

@@ -16,7 +16,7 @@
 #include "common/tree.h"
 #include "reader/cli/cli.h"
 #include "reader/cli/home.h"
-#include "reader/cli/print.h"
+#include "reader/print.h"
 
 struct recovery {
 	const struct options *options;

@@ -206,7 +206,8 @@ static void report_tell(const struct run *r)
 		strncmp(verdict, "complete", 8) ? verdict : "complete");
 	info_release(&i);
 	if (option_is(l->options, OPT_run_stats, "true"))
-		stats_print(l->output, "osrt_sum", NULL, true, stderr, "standard error");
+		stats_print(l->output, "osrt_sum", &(struct stats_form){.no_wait = true}, stderr,
+			"standard error");
 }
 
 /* Ends as the program did. */

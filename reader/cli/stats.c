@@ -1,5 +1,6 @@
 /*
- * stats.c - `trace stats`: reports over OS runtime calls, in the frame and the formats of nsys.
+ * stats.c - `trace stats`: reports over OS runtime calls and their callchains, in the frame and the
+ * formats of nsys.
  */
 #define _GNU_SOURCE
 #include "reader/cli/stats.h"
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "reader/cli/cli.h"
+#include "reader/cli/stats_chains.h"
 #include "reader/cli/table.h"
 #include "reader/osrt.h"
 
@@ -36,6 +38,16 @@ static const struct table_column totals_columns[] = {
 	{"Name", true},
 };
 
+/* What the reports of a list are made from. */
+struct stats_data {
+	struct contents contents;
+	struct osrt_totals totals;
+	struct symbols symbols;
+	struct profile profile;
+	enum profile_weight weight;
+	enum table_format format;
+};
+
 #define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
 
 static uint64_t saturated(unsigned __int128 number)
@@ -43,8 +55,9 @@ static uint64_t saturated(unsigned __int128 number)
 	return number > UINT64_MAX ? UINT64_MAX : (uint64_t)number;
 }
 
-static void fill_sum(struct table *t, const struct osrt_totals *totals)
+static void fill_sum(struct table *t, struct stats_data *data)
 {
+	const struct osrt_totals *totals = &data->totals;
 	long double all = 0;
 	for (uint32_t i = 0; i < totals->count; i++)
 		all += (long double)totals->functions[i]->calls.total;
@@ -80,8 +93,9 @@ static int compare_all(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void fill_totals(struct table *t, const struct osrt_totals *totals)
+static void fill_totals(struct table *t, struct stats_data *data)
 {
+	const struct osrt_totals *totals = &data->totals;
 	struct osrt_function **rows = totals->count ? malloc(totals->count * sizeof(*rows)) : NULL;
 	t->broken |= totals->count && !rows;
 	if (!rows)
@@ -102,16 +116,32 @@ static void fill_totals(struct table *t, const struct osrt_totals *totals)
 	free(rows);
 }
 
+static void fill_tree(struct table *t, struct stats_data *data)
+{
+	chain_tree_fill(t, &data->profile, data->weight, data->format == TABLE_ALIGNED);
+}
+
+static void fill_flat(struct table *t, struct stats_data *data)
+{
+	chain_flat_fill(t, &data->profile, data->weight);
+}
+
 struct stats_report {
 	const char *name, *title;
+	bool callchains; /* made from the profile, not from the totals */
 	const struct table_column *columns;
 	size_t column_count;
-	void (*fill)(struct table *t, const struct osrt_totals *totals);
+	void (*fill)(struct table *t, struct stats_data *data);
 };
 
 static const struct stats_report reports[] = {
-	{"osrt_sum", "OS Runtime Summary", sum_columns, COUNT(sum_columns), fill_sum},
-	{"osrt_totals", "OS Runtime Totals", totals_columns, COUNT(totals_columns), fill_totals},
+	{"osrt_sum", "OS Runtime Summary", false, sum_columns, COUNT(sum_columns), fill_sum},
+	{"osrt_totals", "OS Runtime Totals", false, totals_columns, COUNT(totals_columns),
+		fill_totals},
+	{"callchain_tree", "Callchains, Outermost Function First", true, chain_tree_columns,
+		CHAIN_TREE_COLUMNS, fill_tree},
+	{"callchain_flat", "Callchains by Function", true, chain_flat_columns, CHAIN_FLAT_COLUMNS,
+		fill_flat},
 };
 
 static const struct stats_report *report_named(const char *name, size_t bytes)
@@ -129,38 +159,39 @@ static enum table_format format_named(const char *name)
 	return !strcmp(name, "csv") ? TABLE_CSV : !strcmp(name, "tsv") ? TABLE_TSV : TABLE_JSON;
 }
 
-static int print_report(const struct stats_report *s, const struct osrt_totals *totals,
-	const char *file, enum table_format format, FILE *out)
+static int print_report(
+	const struct stats_report *s, struct stats_data *data, const char *file, FILE *out)
 {
 	struct table t;
+	bool aligned = data->format == TABLE_ALIGNED;
 	table_init(&t, s->columns, s->column_count);
-	s->fill(&t, totals);
-	if (format == TABLE_ALIGNED)
+	s->fill(&t, data);
+	if (aligned)
 		fprintf(out, "Processing [%s] with [%s]... \n", file, s->name);
 	int error = 0;
-	if (!t.count && !t.broken && format == TABLE_ALIGNED) {
-		fprintf(out, "SKIPPED: %s does not contain OS Runtime trace data.\n\n", file);
+	if (!t.count && !t.broken && aligned) {
+		fprintf(out, "SKIPPED: %s does not contain %s data.\n\n", file,
+			s->callchains ? "callchain" : "OS Runtime trace");
 	} else {
-		if (format == TABLE_ALIGNED)
+		if (aligned)
 			fprintf(out, "\n ** %s (%s):\n\n", s->title, s->name);
-		error = table_print(&t, format, out);
-		if (format == TABLE_ALIGNED)
+		error = table_print(&t, data->format, out);
+		if (aligned)
 			fputc('\n', out);
 	}
 	table_release(&t);
 	return error;
 }
 
-static int print_reports(const char *list, const struct osrt_totals *totals, const char *file,
-	enum table_format format, FILE *out)
+static int print_reports(const char *list, struct stats_data *data, const char *file, FILE *out)
 {
 	for (const char *at = list;;) {
 		size_t bytes = strcspn(at, ",");
-		int error = print_report(report_named(at, bytes), totals, file, format, out);
+		int error = print_report(report_named(at, bytes), data, file, out);
 		if (error || !at[bytes])
 			return error;
 		at += bytes + 1;
-		if (format != TABLE_ALIGNED)
+		if (data->format != TABLE_ALIGNED)
 			fputc('\n', out);
 	}
 }
@@ -170,7 +201,8 @@ static bool list_is_known(const char *list)
 	for (const char *at = list;; at++) {
 		size_t bytes = strcspn(at, ",");
 		if (!report_named(at, bytes)) {
-			cli_error("'%.*s' is no report; there are osrt_sum and osrt_totals",
+			cli_error("'%.*s' is no report; there are osrt_sum, osrt_totals, "
+				  "callchain_tree and callchain_flat",
 				(int)bytes, at);
 			return false;
 		}
@@ -195,57 +227,121 @@ static void tell_short_calls(const struct osrt_totals *totals)
 			summed);
 }
 
-int stats_print(const char *file, const char *list, const char *format, bool no_wait, FILE *out,
+/* Does a report of the list need callchains, or does one not? */
+static bool list_has(const char *list, bool callchains)
+{
+	for (const char *at = list;; at++) {
+		size_t bytes = strcspn(at, ",");
+		if (report_named(at, bytes)->callchains == callchains)
+			return true;
+		at += bytes;
+		if (!*at)
+			return false;
+	}
+}
+
+void stats_note_left_out(const char *file, const struct profile *p)
+{
+	if (p->without_chain || p->unfinished)
+		cli_note("'%s': %" PRIu64 " calls without a callchain and %" PRIu64
+			 " unfinished ones are left out",
+			file, p->without_chain, p->unfinished);
+}
+
+/* The totals, or the profile: each reads the whole report. */
+static int data_read(
+	struct stats_data *d, struct cli_report *r, const char *list, const struct stats_form *form)
+{
+	const struct contents_visitor visitor = {r, cli_progress, NULL, cli_problem};
+	bool totals = list_has(list, false);
+	int error = 0;
+	if (totals)
+		error = osrt_totals_read(&d->totals, &d->contents, &r->report, &visitor);
+	if (error || !list_has(list, true))
+		return error;
+	if (totals) { /* what the first pass found is found again, and was told */
+		contents_release(&d->contents);
+		contents_init(&d->contents);
+		r->quiet = true;
+	}
+	uint64_t problems = r->problems;
+	error = profile_init(&d->profile, &d->contents, &d->symbols, &form->filter, false);
+	if (!error)
+		error = profile_read(&d->profile, &r->report, &visitor);
+	r->quiet = false;
+	r->problems = totals ? problems : r->problems;
+	if (!error)
+		stats_note_left_out(r->path, &d->profile);
+	return error;
+}
+
+int stats_print(const char *file, const char *list, const struct stats_form *form, FILE *out,
 	const char *out_name)
 {
 	struct cli_report r;
-	struct contents c;
-	struct osrt_totals totals;
-	const struct contents_visitor visitor = {&r, cli_progress, NULL, cli_problem};
-	if (cli_open(&r, file, no_wait))
+	struct stats_data d = {.weight = form->weight, .format = format_named(form->format)};
+	if (cli_open(&r, file, form->no_wait))
 		return STATUS_FAILED;
-	contents_init(&c);
-	osrt_totals_init(&totals);
-	int error = osrt_totals_read(&totals, &c, &r.report, &visitor);
+	contents_init(&d.contents);
+	osrt_totals_init(&d.totals);
+	d.totals.filter = form->filter;
+	symbols_init(&d.symbols, &d.contents, form->symbol_path);
+	int error = data_read(&d, &r, list, form);
 	cli_progress_end(&r);
 	if (!error)
-		error = print_reports(list, &totals, file, format_named(format), out);
-	if (!error && c.tally.blocks == c.tally.foreign_blocks && c.tally.blocks)
+		error = print_reports(list, &d, file, out);
+	const struct walk_tally *tally = &d.contents.tally;
+	if (!error && tally->blocks == tally->foreign_blocks && tally->blocks)
 		cli_note("'%s' holds no OS runtime events: it was not written by libtrace", file);
 	if (!error && !strcmp(list, "osrt_sum"))
-		tell_short_calls(&totals);
+		tell_short_calls(&d.totals);
 	int status = error ? cli_failed(&r, error) : cli_finish(out, out_name);
 	if (!status && r.problems)
 		status = STATUS_DAMAGED;
-	osrt_totals_release(&totals);
-	contents_release(&c);
+	profile_release(&d.profile);
+	symbols_release(&d.symbols);
+	osrt_totals_release(&d.totals);
+	contents_release(&d.contents);
 	cli_close(&r);
 	return status;
 }
 
+static struct stats_form form_of(const struct options *o)
+{
+	return (struct stats_form){
+		.format = o->value[OPT_stats_format],
+		.symbol_path = o->value[OPT_stats_symbol_path],
+		.no_wait = o->value[OPT_stats_no_wait],
+		.weight = option_is(o, OPT_stats_weight, "count") ? PROFILE_COUNT : PROFILE_TIME,
+		.filter = {.pid = (uint32_t)option_number(o, OPT_stats_process, 0),
+			.tid = (uint32_t)option_number(o, OPT_stats_thread, 0),
+			.name = o->value[OPT_stats_name]},
+	};
+}
+
 struct output {
 	FILE *out;
-	const char *name;
+	const char *name, *list;
+	struct stats_form form;
 	int files;
 };
 
 static int stats_file(const struct options *o, const char *file, void *user)
 {
 	struct output *output = user;
-	const char *list = o->value[OPT_stats_report] ? o->value[OPT_stats_report] : "osrt_sum",
-		   *format = o->value[OPT_stats_format];
-	if (output->files++ && format_named(format) != TABLE_ALIGNED)
+	bool aligned = format_named(output->form.format) == TABLE_ALIGNED;
+	if (output->files++ && !aligned)
 		fputc('\n', output->out);
-	if (o->argc > 1 && format_named(format) != TABLE_ALIGNED)
+	if (o->argc > 1 && !aligned)
 		fprintf(output->out, "%s\n", file);
-	return stats_print(
-		file, list, format, o->value[OPT_stats_no_wait], output->out, output->name);
+	return stats_print(file, output->list, &output->form, output->out, output->name);
 }
 
 int command_stats(const struct options *o)
 {
-	const char *name = o->value[OPT_stats_output], *list = o->value[OPT_stats_report];
-	if (list && !list_is_known(list))
+	const char *name = o->value[OPT_stats_output];
+	const char *list = o->value[OPT_stats_report] ? o->value[OPT_stats_report] : "osrt_sum";
+	if (!list_is_known(list))
 		return STATUS_FAILED;
 	bool to_stdout = !name || !strcmp(name, "-");
 	FILE *out = to_stdout ? stdout : fopen(name, "we");
@@ -254,7 +350,7 @@ int command_stats(const struct options *o)
 		return STATUS_FAILED;
 	}
 	name = to_stdout ? "standard output" : name;
-	struct output output = {out, name, 0};
+	struct output output = {out, name, list, form_of(o), 0};
 	int status = option_files(o, stats_file, &output);
 	if (!to_stdout && fclose(out) && status < STATUS_FAILED) {
 		cli_error("cannot write '%s': %s", name, strerror(errno));

@@ -1,5 +1,7 @@
 /*
  * stats.h - statistics for other commands: `trace run --stats`.
+ *
+ * One thread.
  */
 #ifndef READER_CLI_STATS_H
 #define READER_CLI_STATS_H
@@ -7,9 +9,21 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Prints the reports of `list` in the format (NULL = table). Returns an exit status; messages are
- * on stderr. */
-int stats_print(const char *file, const char *list, const char *format, bool no_wait, FILE *out,
+#include "reader/profile.h"
+
+struct stats_form {
+	const char *format;      /* NULL = table */
+	const char *symbol_path; /* symbols.h; NULL = none */
+	bool no_wait;
+	enum profile_weight weight;  /* of callchain reports */
+	struct cursor_filter filter; /* which calls: pid, tid and name */
+};
+
+/* Prints the reports of `list`. Returns an exit status; messages are on stderr. */
+int stats_print(const char *file, const char *list, const struct stats_form *form, FILE *out,
 	const char *out_name);
+
+/* Says on stderr how many calls a profile has left out, if any. */
+void stats_note_left_out(const char *file, const struct profile *p);
 
 #endif

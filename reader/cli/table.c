@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/cli/print.h"
+#include "reader/print.h"
 
 void table_init(struct table *t, const struct table_column *columns, size_t count)
 {

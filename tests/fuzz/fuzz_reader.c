@@ -1,6 +1,6 @@
 /*
  * fuzz_reader.c - any bytes, read as a report in all the ways there are: contents, events in order,
- * statistics.
+ * callchains and modules, statistics, profile.
  *
  * clang -fsanitize=fuzzer gives main(); with -DSTANDALONE the program reads the files named.
  */
@@ -12,6 +12,7 @@
 #include "common/crc32c.h"
 #include "reader/cursor.h"
 #include "reader/osrt.h"
+#include "reader/profile.h"
 
 static int add_block(void *user, const struct report_block *block)
 {
@@ -28,6 +29,46 @@ static void list_rows(struct cursor *cursor)
 			abort();
 }
 
+static void follow_chains(struct contents *c)
+{
+	static uint64_t chain[CALLCHAIN_FRAMES_MAX];
+	bool whole;
+	for (size_t i = 0; i < c->processes.count; i++) {
+		struct process *p = c->processes.rows[i];
+		for (uint32_t n = 0; n < p->callchains.count && n < 100; n++) {
+			const struct callchain_piece *piece = &p->callchains.pieces[n];
+			uint32_t frames = callchain_addresses(&p->callchains,
+				piece->first_id + piece->count - 1, chain, CALLCHAIN_FRAMES_MAX,
+				&whole);
+			for (uint32_t f = 0; f < frames; f++)
+				module_map_find(&p->modules, chain[f], f);
+		}
+		if (p->modules.count)
+			module_map_each(&p->modules, p->modules.modules[0].begin, NULL);
+	}
+}
+
+static void sum_chains(const struct report *report)
+{
+	const struct contents_visitor none = {0};
+	const struct cursor_filter all = {0};
+	struct contents c;
+	struct symbols symbols;
+	struct profile profile;
+	uint32_t count;
+	contents_init(&c);
+	symbols_init(&symbols, &c, NULL);
+	if (!profile_init(&profile, &c, &symbols, &all, true) &&
+		!profile_read(&profile, report, &none)) {
+		struct profile_place *places = profile_order(&profile, PROFILE_TIME, &count);
+		free(profile_flat(&profile, places, count, PROFILE_COUNT));
+		free(places);
+	}
+	profile_release(&profile);
+	symbols_release(&symbols);
+	contents_release(&c);
+}
+
 static void read_report(const struct report *report)
 {
 	const struct cursor_filter all = {0};
@@ -42,6 +83,8 @@ static void read_report(const struct report *report)
 	cursor_init(&cursor, report, &c, &all);
 	if (contents_read(&c, report, &visitor) == 0)
 		list_rows(&cursor);
+	follow_chains(&c);
+	sum_chains(report);
 	osrt_totals_read(&totals, &again, report, &none);
 	osrt_totals_release(&totals);
 	cursor_release(&cursor);

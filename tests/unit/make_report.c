@@ -261,6 +261,85 @@ void make_calls(struct make_report *m, uint32_t process, uint32_t tid, size_t ro
 	free(values);
 }
 
+void make_callchains(struct make_report *m, uint32_t process, uint32_t first_id, size_t count,
+	const uint32_t *parents, const uint64_t *addresses)
+{
+	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
+	Libtrace__Callchains chains = LIBTRACE__CALLCHAINS__INIT;
+	int64_t *deltas = malloc((count + 1) * sizeof(*deltas));
+	if (!deltas)
+		abort();
+	for (size_t i = 0; i < count; i++)
+		deltas[i] = (int64_t)(addresses[i] - (i ? addresses[i - 1] : 0));
+	chains.has_process = chains.has_first_id = true;
+	chains.process = process;
+	chains.first_id = first_id;
+	chains.n_parents = chains.n_addresses = count;
+	chains.parents = (uint32_t *)parents;
+	chains.addresses = deltas;
+	entry.callchains = &chains;
+	make_entry(m, &entry);
+	free(deltas);
+}
+
+static uint32_t make_text(struct make_report *m, const char *text)
+{
+	return text && *text ? make_string(m, text) : 0;
+}
+
+void make_symbols(
+	struct make_report *m, uint32_t process, size_t count, const struct make_symbol *symbols)
+{
+	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
+	Libtrace__Symbols message = LIBTRACE__SYMBOLS__INIT;
+	int64_t addresses[16];
+	uint32_t counts[16], modules[16], reasons[16], functions[48], files[48], lines[48];
+	uint64_t offsets[16];
+	size_t frames = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct make_symbol *s = &symbols[i];
+		addresses[i] = (int64_t)(s->address - (i ? symbols[i - 1].address : 0));
+		counts[i] = s->frame_count;
+		modules[i] = make_text(m, s->module);
+		reasons[i] = make_text(m, s->reason);
+		offsets[i] = s->offset;
+		for (uint32_t n = 0; n < s->frame_count; n++) {
+			functions[frames] = make_text(m, s->frames[n].function);
+			files[frames] = make_text(m, s->frames[n].file);
+			lines[frames++] = s->frames[n].line;
+		}
+	}
+	message.has_process = true;
+	message.process = process;
+	message.n_addresses = message.n_frame_counts = message.n_modules = count;
+	message.n_offsets = message.n_reasons = count;
+	message.n_functions = message.n_files = message.n_lines = frames;
+	message.addresses = addresses;
+	message.frame_counts = counts;
+	message.modules = modules;
+	message.reasons = reasons;
+	message.offsets = offsets;
+	message.functions = functions;
+	message.files = files;
+	message.lines = lines;
+	entry.symbols = &message;
+	make_entry(m, &entry);
+}
+
+void make_module(struct make_report *m, uint32_t process, uint64_t ns, uint64_t begin, uint64_t end,
+	uint64_t bias, const char *path, const char *build_id)
+{
+	const int64_t row[] = {(int64_t)ns, (int64_t)begin, (int64_t)end, (int64_t)bias,
+		make_string(m, path), *build_id ? make_string(m, build_id) : 0};
+	make_batch(m, NUMBER_MODULE_LOAD, process, 1, 1, 6, row);
+}
+
+void make_module_end(struct make_report *m, uint32_t process, uint64_t ns, uint64_t begin)
+{
+	const int64_t row[] = {(int64_t)ns, (int64_t)begin};
+	make_batch(m, NUMBER_MODULE_UNLOAD, process, 1, 1, 2, row);
+}
+
 static void compress(struct make_report *m, Libtrace__BlockExtension *own)
 {
 	size_t room = ZSTD_compressBound(m->entry_bytes);

@@ -54,6 +54,29 @@ void make_batch(struct make_report *m, uint32_t kind, uint32_t process, uint32_t
 void make_calls(struct make_report *m, uint32_t process, uint32_t tid, size_t rows,
 	const struct make_call *calls);
 
+/* Callchain nodes: the first one has the id `first_id`. */
+void make_callchains(struct make_report *m, uint32_t process, uint32_t first_id, size_t count,
+	const uint32_t *parents, const uint64_t *addresses);
+
+struct make_symbol {
+	uint64_t address, offset;
+	const char *module, *reason; /* "" = none */
+	uint32_t frame_count;
+	struct {
+		const char *function, *file;
+		uint32_t line;
+	} frames[3]; /* innermost first */
+};
+
+/* One Symbols entry; addresses ascend. At most 16 of them. */
+void make_symbols(
+	struct make_report *m, uint32_t process, size_t count, const struct make_symbol *symbols);
+
+/* A MODULE_LOAD row; a MODULE_UNLOAD row. */
+void make_module(struct make_report *m, uint32_t process, uint64_t ns, uint64_t begin, uint64_t end,
+	uint64_t bias, const char *path, const char *build_id);
+void make_module_end(struct make_report *m, uint32_t process, uint64_t ns, uint64_t begin);
+
 void make_block_end(struct make_report *m);
 
 /* The small report that several tests share: two processes, all kinds of events, three blocks. */

@@ -27,8 +27,9 @@ static void stats_is(const char *report, const char *format, const char *expecte
 	FILE *out = open_memstream(&text, &bytes);
 	if (!out)
 		return;
-	check(stats_print(path, report, format, true, out, "memory") == 0, "%s as %s", report,
-		format);
+	check(stats_print(path, report, &(struct stats_form){.format = format, .no_wait = true},
+		      out, "memory") == 0,
+		"%s as %s", report, format);
 	fclose(out);
 	/* the name of the file differs from run to run */
 	char *name = strstr(text, path);
@@ -50,7 +51,8 @@ static void dump_is(
 	FILE *out = open_memstream(&text, &bytes);
 	if (!out || !check(report_open(&report, path, 0, &cause) == 0, "opens"))
 		return;
-	check(events_print(out, &report, &nobody, filter, json, false) == 0, "dump: %s", name);
+	check(events_print(out, &report, &nobody, filter, &(struct events_form){.json = json}) == 0,
+		"dump: %s", name);
 	fclose(out);
 	is_text(text, expected, "is as expected");
 	free(text);
@@ -115,7 +117,7 @@ static const char dump_all[] =
 static const char dump_lock_json[] =
 	"{\"kind\":\"osrt_call\",\"process\":2,\"pid\":101,\"tid\":102,\"start_ns\":2000,"
 	"\"duration_ns\":40000,\"function\":\"pthread_mutex_lock\",\"return_value\":0,\"errno\":0,"
-	"\"object\":\"0x1000\",\"holder_tid\":100,\"flags\":[],\"callchain\":0,"
+	"\"object\":\"0x1000\",\"holder_tid\":100,\"flags\":[],\"callchain\":[],"
 	"\"callchain_method\":\"none\"}\n";
 
 static void filters(void)

@@ -328,7 +328,8 @@ static bool taken_while(enum fate what, bool *ret_again)
 	bool taken = spool_file_take(CHUNK_BYTES, CHUNK_BYTES, &place) != 0;
 	__atomic_store_n(&other_done, 1, __ATOMIC_RELEASE);
 	sleeps_once = other_sleeps;
-	*ret_again = spool_file_take(CHUNK_BYTES, CHUNK_BYTES, &place) != 0 || other_sleeps > sleeps_once;
+	*ret_again = spool_file_take(CHUNK_BYTES, CHUNK_BYTES, &place) != 0 ||
+		other_sleeps > sleeps_once;
 	__atomic_store_n(&victim_may_end, 1, __ATOMIC_RELEASE);
 	if (what != ENDS)
 		pthread_join(thread, NULL);

@@ -6,8 +6,8 @@
  * as lone surrogates \udc80-\udcff, as Python's surrogateescape reads them). One thread per stream;
  * errors stay with the stream.
  */
-#ifndef READER_CLI_PRINT_H
-#define READER_CLI_PRINT_H
+#ifndef READER_PRINT_H
+#define READER_PRINT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +15,9 @@
 
 void print_text(FILE *out, const char *text, size_t bytes);
 void print_json(FILE *out, const char *text, size_t bytes);
+
+/* The same without the quotes around it, for a string made of parts. */
+void print_json_part(FILE *out, const char *text, size_t bytes);
 
 /* The same for a C string; NULL prints null. */
 void print_json_string(FILE *out, const char *text);

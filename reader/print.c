@@ -1,4 +1,4 @@
-#include "reader/cli/print.h"
+#include "reader/print.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -35,9 +35,24 @@ static size_t plain_run(const char *text, size_t bytes)
 	return n;
 }
 
+/* Length of the run of printable ASCII: most texts are one. */
+static size_t ascii_run(const char *text, size_t bytes)
+{
+	size_t n = 0;
+	while (n < bytes && text[n] >= 0x20 && text[n] < 0x7f)
+		n++;
+	return n;
+}
+
 void print_text(FILE *out, const char *text, size_t bytes)
 {
 	for (size_t i = 0; i < bytes;) {
+		size_t run = ascii_run(text + i, bytes - i);
+		if (run) {
+			fwrite(text + i, 1, run, out);
+			i += run;
+			continue;
+		}
 		unsigned char c = (unsigned char)text[i];
 		size_t length = utf8_length(text + i, bytes - i);
 		/* C1 controls (U+0080-U+009F) steer terminals as well */
@@ -63,9 +78,8 @@ static void print_json_escape(FILE *out, unsigned char c)
 		fprintf(out, "\\u%04x", c >= 0x80 ? 0xdc00u + c : c);
 }
 
-void print_json(FILE *out, const char *text, size_t bytes)
+void print_json_part(FILE *out, const char *text, size_t bytes)
 {
-	putc_unlocked('"', out);
 	for (size_t i = 0; i < bytes;) {
 		size_t length = plain_run(text + i, bytes - i);
 		if (!length && (unsigned char)text[i] >= 0x80)
@@ -76,6 +90,12 @@ void print_json(FILE *out, const char *text, size_t bytes)
 			print_json_escape(out, (unsigned char)text[i++]);
 		i += length;
 	}
+}
+
+void print_json(FILE *out, const char *text, size_t bytes)
+{
+	putc_unlocked('"', out);
+	print_json_part(out, text, bytes);
 	putc_unlocked('"', out);
 }
 

@@ -1,0 +1,257 @@
+#define _GNU_SOURCE
+#include "reader/append.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "common/crc32c.h"
+
+#define LOCK_PAUSE_NS 20000000u
+#define LOCK_LEAST_NS 1000000000u /* a reader holds it for a moment */
+#define ZSTD_LEVEL 3
+
+static int lock_take(int fd, uint64_t wait_ns)
+{
+	const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+	uint64_t limit = wait_ns > LOCK_LEAST_NS ? wait_ns : LOCK_LEAST_NS;
+	for (uint64_t waited = 0; flock(fd, LOCK_EX | LOCK_NB); waited += LOCK_PAUSE_NS) {
+		if (errno == ENOLCK || errno == EOPNOTSUPP)
+			return 0; /* a file system without locks */
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		if (waited >= limit)
+			return -EBUSY;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+int append_open(struct append *a, const char *path, uint64_t wait_ns, const char **ret_cause)
+{
+	struct stat status;
+	*a = (struct append){.fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK)};
+	*ret_cause = NULL;
+	if (a->fd < 0)
+		return -errno;
+	int error = fstat(a->fd, &status) ? -errno : S_ISREG(status.st_mode) ? 0 : -ESPIPE;
+	if (!error)
+		error = lock_take(a->fd, wait_ns);
+	return error ? error : report_open_fd(&a->report, a->fd, path, ret_cause);
+}
+
+void append_close(struct append *a)
+{
+	if (a->report.name)
+		report_close(&a->report); /* with the descriptor */
+	else if (a->fd >= 0)
+		close(a->fd);
+	free(a->process.hostname);
+	free(a->process.process_name);
+	free(a->strings.data);
+	free(a->entries.data);
+	free(a->ids.data);
+	free(a->out.data);
+	*a = (struct append){.fd = -1};
+}
+
+static char *copy_of(struct append *a, const char *text)
+{
+	char *copy = text ? strdup(text) : NULL;
+	a->broken |= text && !copy;
+	return copy;
+}
+
+void append_note(struct append *a, const struct report_block *block)
+{
+	const Libtrace__BlockExtension *own = block->own;
+	const Libtrace__ProcessInfo *process = block->header->process;
+	if (!own)
+		return;
+	if (own->has_sequence && own->sequence >= a->next_sequence && own->sequence < UINT64_MAX)
+		a->next_sequence = own->sequence + 1;
+	a->compress |= own->compression == LIBTRACE__COMPRESSION__COMPRESSION_ZSTD;
+	if (!process || a->has_process)
+		return;
+	a->has_process = true;
+	libtrace__process_info__init(&a->process);
+	a->process.process_id = process->process_id;
+	a->process.hostname = copy_of(a, process->hostname);
+	a->process.process_name = copy_of(a, process->process_name);
+}
+
+static uint8_t *buffer_room(struct append *a, struct append_buffer *b, size_t bytes)
+{
+	if (b->capacity - b->bytes < bytes) {
+		size_t more = b->capacity * 2 > b->bytes + bytes ? b->capacity * 2
+								 : b->bytes + bytes + 4096;
+		uint8_t *data = realloc(b->data, more);
+		if (!data) {
+			a->broken = true;
+			return NULL;
+		}
+		b->data = data;
+		b->capacity = more;
+	}
+	return b->data + b->bytes;
+}
+
+static void buffer_add(struct append *a, struct append_buffer *b, const void *data, size_t bytes)
+{
+	uint8_t *room = buffer_room(a, b, bytes);
+	if (room && bytes)
+		memcpy(room, data, bytes);
+	b->bytes += room ? bytes : 0;
+}
+
+static void entry_add(struct append *a, struct append_buffer *b, const Libtrace__Entry *entry)
+{
+	size_t bytes = libtrace__entry__get_packed_size(entry);
+	uint32_t size = htole32((uint32_t)bytes);
+	buffer_add(a, b, &size, sizeof(size));
+	uint8_t *room = buffer_room(a, b, bytes);
+	if (!room)
+		return;
+	libtrace__entry__pack(entry, room);
+	b->bytes += bytes;
+	a->num_entries++;
+}
+
+/* Texts lie in `strings` one behind the other, each with its NUL, their ids in `ids`. */
+static void strings_entry(struct append *a, struct append_buffer *payload)
+{
+	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
+	Libtrace__Strings message = LIBTRACE__STRINGS__INIT;
+	ProtobufCBinaryData *texts = calloc(a->string_ids + 1, sizeof(*texts));
+	uint8_t *at = a->strings.data;
+	a->broken |= !texts;
+	for (uint32_t i = 0; texts && i < a->string_ids; i++) {
+		size_t bytes = strlen((const char *)at);
+		texts[i] = (ProtobufCBinaryData){bytes, at};
+		at += bytes + 1;
+	}
+	message.n_ids = message.n_texts = texts ? a->string_ids : 0;
+	message.ids = (uint32_t *)a->ids.data;
+	message.texts = texts;
+	entry.strings = &message;
+	if (a->string_ids)
+		entry_add(a, payload, &entry);
+	free(texts);
+}
+
+/* One frame in place of the entries, where that is smaller. */
+static void compress(struct append *a, struct append_buffer *payload, Libtrace__BlockExtension *own)
+{
+	size_t room = ZSTD_compressBound(payload->bytes);
+	uint8_t *frame = a->compress ? malloc(room) : NULL;
+	size_t bytes =
+		frame ? ZSTD_compress(frame, room, payload->data, payload->bytes, ZSTD_LEVEL) : 0;
+	if (!frame || ZSTD_isError(bytes) || bytes >= payload->bytes) {
+		free(frame);
+		return;
+	}
+	own->has_compression = own->has_uncompressed_bytes = true;
+	own->compression = LIBTRACE__COMPRESSION__COMPRESSION_ZSTD;
+	own->uncompressed_bytes = payload->bytes;
+	free(payload->data);
+	*payload = (struct append_buffer){frame, bytes, room};
+}
+
+static void header_add(
+	struct append *a, const struct append_buffer *payload, Libtrace__BlockExtension *own)
+{
+	Libtrace__BlockHeader header = LIBTRACE__BLOCK_HEADER__INIT;
+	Libtrace__StringTable table = LIBTRACE__STRING_TABLE__INIT;
+	own->payload_crc32c = crc32c(0, payload->data, payload->bytes);
+	header.has_num_sources = header.has_num_results = header.has_payload_size = true;
+	header.payload_size = (uint32_t)payload->bytes;
+	header.string_table = &table;
+	header.process = a->has_process ? &a->process : NULL;
+	header.libtrace = own;
+	size_t bytes = libtrace__block_header__get_packed_size(&header);
+	uint32_t size = htole32((uint32_t)bytes);
+	buffer_add(a, &a->out, &size, sizeof(size));
+	uint8_t *room = buffer_room(a, &a->out, bytes);
+	if (room) {
+		libtrace__block_header__pack(&header, room);
+		a->out.bytes += bytes;
+	}
+}
+
+static void block_seal(struct append *a)
+{
+	struct append_buffer payload = {0};
+	Libtrace__BlockExtension own = LIBTRACE__BLOCK_EXTENSION__INIT;
+	if (!a->string_ids && !a->entries.bytes)
+		return;
+	strings_entry(a, &payload);
+	buffer_add(a, &payload, a->entries.data, a->entries.bytes);
+	own.has_format_version = own.has_sequence = own.has_payload_crc32c = own.has_num_entries =
+		true;
+	own.format_version = REPORT_FORMAT_VERSION;
+	own.sequence = a->next_sequence++;
+	own.num_entries = a->num_entries;
+	compress(a, &payload, &own);
+	header_add(a, &payload, &own);
+	buffer_add(a, &a->out, payload.data, payload.bytes);
+	free(payload.data);
+	a->strings.bytes = a->entries.bytes = a->ids.bytes = 0;
+	a->string_ids = a->num_entries = 0;
+}
+
+void append_string(struct append *a, uint32_t id, const char *text)
+{
+	buffer_add(a, &a->strings, text, strlen(text) + 1);
+	buffer_add(a, &a->ids, &id, sizeof(id));
+	a->string_ids++;
+}
+
+void append_entry(struct append *a, const Libtrace__Entry *entry)
+{
+	entry_add(a, &a->entries, entry);
+	if (a->entries.bytes + a->strings.bytes >= APPEND_BLOCK_BYTES)
+		block_seal(a);
+}
+
+static int write_all(int fd, const struct append_buffer *b, uint64_t offset)
+{
+	for (size_t done = 0; done < b->bytes;) {
+		ssize_t n = pwrite(fd, b->data + done, b->bytes - done, (off_t)(offset + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+int append_commit(struct append *a, uint64_t end)
+{
+	struct stat status;
+	block_seal(a);
+	if (a->broken)
+		return -ENOMEM;
+	if (!a->out.bytes)
+		return 0;
+	/* Without locks somebody may have written meanwhile. */
+	if (fstat(a->fd, &status))
+		return -errno;
+	if ((uint64_t)status.st_size != a->report.source.size)
+		return -EBUSY;
+	int error = write_all(a->fd, &a->out, end);
+	if (!error && ftruncate(a->fd, (off_t)(end + a->out.bytes)))
+		error = -errno;
+	if (!error && fdatasync(a->fd) && errno != EINVAL)
+		error = -errno;
+	if (error && ftruncate(a->fd, (off_t)end))
+		return error; /* a torn tail: what stands before it holds */
+	return error;
+}

@@ -1,0 +1,57 @@
+#include "reader/demangle.h"
+
+#ifdef HAVE_LIBIBERTY
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <string.h>
+
+/* libiberty keeps parts of a name on the stack. Its own limit leaves out every name of more than a
+ * thousand characters; templates have longer ones. */
+#define BYTES_UNDER_LIMIT 1000u
+#define MANGLED_BYTES_MAX 4096u
+
+struct output {
+	char *text;
+	size_t bytes;
+	jmp_buf full;
+};
+
+/* libiberty cannot be told to stop. Its callback interface allocates nothing, so it can be left. */
+static void output_add(const char *text, size_t bytes, void *user)
+{
+	struct output *o = user;
+	if (bytes >= DEMANGLED_BYTES_MAX - o->bytes)
+		longjmp(o->full, 1);
+	memcpy(o->text + o->bytes, text, bytes);
+	o->bytes += bytes;
+}
+
+size_t demangle(const char *name, char *out)
+{
+	size_t bytes = strlen(name);
+	const int options = DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO |
+		(bytes > BYTES_UNDER_LIMIT ? DMGL_NO_RECURSE_LIMIT : 0);
+	struct output o = {.text = out};
+	if (bytes > MANGLED_BYTES_MAX || name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') ||
+		setjmp(o.full))
+		return 0;
+	if (!rust_demangle_callback(name, options, output_add, &o)) {
+		o.bytes = 0;
+		if (!cplus_demangle_v3_callback(name, options, output_add, &o))
+			return 0;
+	}
+	out[o.bytes] = 0;
+	return o.bytes;
+}
+
+#else
+
+size_t demangle(const char *name, char *out)
+{
+	(void)name;
+	(void)out;
+	return 0;
+}
+
+#endif

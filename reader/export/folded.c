@@ -1,0 +1,85 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/export/exporters.h"
+#include "reader/print.h"
+
+const struct profile_root *export_root(const struct profile *p, uint32_t node)
+{
+	uint32_t low = 0, high = p->root_count; /* nodes of roots ascend */
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (p->roots[middle].node < node)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return &p->roots[low];
+}
+
+void export_process_name(const struct profile_root *root, char *out, size_t bytes)
+{
+	const char *path = root->process->facts->executable,
+		   *slash = path ? strrchr(path, '/') : NULL;
+	snprintf(out, bytes, "%.200s (%u)",
+		slash          ? slash + 1
+			: path ? path
+			       : "?",
+		root->process->facts->pid);
+}
+
+void export_thread_name(
+	const struct profile *p, const struct profile_root *root, char *out, size_t bytes)
+{
+	struct string_ref name = string_table_get(&p->contents->strings, root->name);
+	snprintf(out, bytes, "%.200s (%u)", name.bytes ? name.text : "thread", root->tid);
+}
+
+/* A semicolon divides frames, and a line is a chain: neither may be in a name. */
+static void print_name(FILE *out, const char *text)
+{
+	for (;;) {
+		size_t bytes = strcspn(text, ";");
+		print_text(out, text, bytes);
+		if (!text[bytes])
+			return;
+		putc_unlocked(':', out);
+		text += bytes + 1;
+	}
+}
+
+static void print_root(FILE *out, const struct profile *p, uint32_t node)
+{
+	char name[256];
+	const struct profile_root *root = export_root(p, node);
+	export_process_name(root, name, sizeof(name));
+	print_name(out, name);
+	putc_unlocked(';', out);
+	export_thread_name(p, root, name, sizeof(name));
+	print_name(out, name);
+}
+
+int folded_write(FILE *out, struct profile *p, enum profile_weight weight)
+{
+	uint32_t count;
+	struct profile_place *places = profile_order(p, weight, &count);
+	uint32_t *path = malloc((size_t)p->node_count * sizeof(*path));
+	int error = !path || (!places && p->node_count > p->root_count + 1) ? -ENOMEM : 0;
+	for (uint32_t i = 0; !error && i < count; i++) {
+		const struct profile_node *node = &p->nodes[places[i].node];
+		uint64_t self = weight == PROFILE_COUNT ? node->self_count : node->self_ns;
+		path[places[i].depth] = places[i].node;
+		if (!self)
+			continue;
+		print_root(out, p, p->nodes[path[0]].parent);
+		for (uint32_t n = 0; n <= places[i].depth; n++) {
+			putc_unlocked(';', out);
+			print_name(out, p->frames[p->nodes[path[n]].frame].function);
+		}
+		fprintf(out, " %llu\n", (unsigned long long)self);
+	}
+	free(path);
+	free(places);
+	return error;
+}

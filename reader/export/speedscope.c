@@ -1,0 +1,119 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/export/exporters.h"
+#include "reader/print.h"
+
+static void print_frames(FILE *out, const struct profile *p)
+{
+	for (uint32_t i = 0; i < p->frame_count; i++) {
+		const struct profile_frame *f = &p->frames[i];
+		const char *file = f->file ? f->file : f->module;
+		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", out);
+		print_json_string(out, f->function);
+		if (file) {
+			fputs(",\"file\":", out);
+			print_json_string(out, file);
+		}
+		if (f->file && f->line)
+			fprintf(out, ",\"line\":%u", f->line);
+		fputc('}', out);
+	}
+}
+
+struct writing {
+	FILE *out;
+	const struct profile *p;
+	const struct profile_place *places;
+	enum profile_weight weight;
+	uint32_t *path;
+};
+
+static uint64_t self_of(const struct writing *w, uint32_t place)
+{
+	const struct profile_node *node = &w->p->nodes[w->places[place].node];
+	return w->weight == PROFILE_COUNT ? node->self_count : node->self_ns;
+}
+
+static void print_samples(const struct writing *w, uint32_t first, uint32_t end)
+{
+	const char *comma = "";
+	for (uint32_t i = first; i < end; i++) {
+		w->path[w->places[i].depth] = w->places[i].node;
+		if (!self_of(w, i))
+			continue;
+		fprintf(w->out, "%s\n[", comma);
+		for (uint32_t n = 0; n <= w->places[i].depth; n++)
+			fprintf(w->out, "%s%u", n ? "," : "", w->p->nodes[w->path[n]].frame);
+		fputc(']', w->out);
+		comma = ",";
+	}
+}
+
+static void print_weights(const struct writing *w, uint32_t first, uint32_t end)
+{
+	const char *comma = "";
+	for (uint32_t i = first; i < end; i++) {
+		uint64_t self = self_of(w, i);
+		if (!self)
+			continue;
+		fprintf(w->out, "%s%llu", comma, (unsigned long long)self);
+		comma = ",";
+	}
+}
+
+/* The places of one root, which follow each other. */
+static void print_profile(const struct writing *w, uint32_t first, uint32_t end)
+{
+	char process[256], thread[256], name[600];
+	uint32_t node = w->p->nodes[w->places[first].node].parent;
+	const struct profile_root *root = export_root(w->p, node);
+	const struct profile_node *total = &w->p->nodes[node];
+	export_process_name(root, process, sizeof(process));
+	export_thread_name(w->p, root, thread, sizeof(thread));
+	snprintf(name, sizeof(name), "%s %s", process, thread);
+	fputs("{\"type\":\"sampled\",\"name\":", w->out);
+	print_json_string(w->out, name);
+	fprintf(w->out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%llu,\"samples\":[",
+		w->weight == PROFILE_COUNT ? "none" : "nanoseconds",
+		(unsigned long long)(w->weight == PROFILE_COUNT ? total->total_count
+								: total->total_ns));
+	print_samples(w, first, end);
+	fputs("],\"weights\":[", w->out);
+	print_weights(w, first, end);
+	fputs("]}", w->out);
+}
+
+int speedscope_write(FILE *out, struct profile *p, enum profile_weight weight, const char *name)
+{
+	uint32_t count;
+	struct profile_place *places = profile_order(p, weight, &count);
+	struct writing w = {out, p, places, weight, malloc(p->node_count * sizeof(uint32_t))};
+	int error = !w.path || (!places && p->node_count > p->root_count + 1) ? -ENOMEM : 0;
+	if (!error) {
+		fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
+		      "\"exporter\":\"libtrace " LIBTRACE_VERSION "\",\"name\":",
+			out);
+		print_json_string(out, name);
+		fputs(",\"shared\":{\"frames\":[", out);
+		print_frames(out, p);
+		fputs("]},\n\"profiles\":[", out);
+	}
+	for (uint32_t i = 0, end; !error && i < count; i = end) {
+		for (end = i + 1; end < count && places[end].depth; end++)
+			;
+		while (end < count &&
+			p->nodes[places[end].node].parent == p->nodes[places[i].node].parent)
+			for (end++; end < count && places[end].depth; end++)
+				;
+		if (i)
+			fputs(",\n", out);
+		print_profile(&w, i, end);
+	}
+	if (!error)
+		fputs("]}\n", out);
+	free(w.path);
+	free(places);
+	return error;
+}

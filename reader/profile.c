@@ -1,0 +1,536 @@
+#define _GNU_SOURCE
+#include "reader/profile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/spool.h"
+
+/* A hash of rows that are looked up by a key. Which table a row is in, its key tells. */
+struct key {
+	uint64_t a, b;
+};
+
+struct slot {
+	struct key key;
+	uint32_t value; /* 0 = free */
+	struct time_span span;
+};
+
+struct table {
+	struct slot *slots;
+	uint32_t count, capacity;
+};
+
+struct profile_tables {
+	struct table frames;   /* function, module -> frame */
+	struct table children; /* parent node, frame -> node */
+	struct table roots;    /* process, tid -> root + 1 */
+	struct table chains;   /* root node and process, callchain node -> node */
+	int64_t *columns;      /* room for decoding */
+	size_t column_values;
+};
+
+static struct slot *slot_of(const struct table *t, struct key key)
+{
+	uint64_t hash =
+		(key.a * UINT64_C(0x9e3779b97f4a7c15)) ^ (key.b * UINT64_C(0xc2b2ae3d27d4eb4f));
+	uint32_t i = (uint32_t)(hash ^ hash >> 32) & (t->capacity - 1);
+	while (t->slots[i].value && (t->slots[i].key.a != key.a || t->slots[i].key.b != key.b))
+		i = (i + 1) & (t->capacity - 1);
+	return &t->slots[i];
+}
+
+static uint32_t table_get(const struct table *t, struct key key)
+{
+	return t->capacity ? slot_of(t, key)->value : 0;
+}
+
+static int table_put(struct table *t, struct key key, uint32_t value, struct time_span span)
+{
+	if (t->count * 2 >= t->capacity) {
+		struct table old = *t;
+		t->capacity = old.capacity ? old.capacity * 2 : 1024;
+		t->slots = calloc(t->capacity, sizeof(*t->slots));
+		if (!t->slots) {
+			*t = old;
+			return -ENOMEM;
+		}
+		for (uint32_t i = 0; i < old.capacity; i++)
+			if (old.slots[i].value)
+				*slot_of(t, old.slots[i].key) = old.slots[i];
+		free(old.slots);
+	}
+	struct slot *slot = slot_of(t, key);
+	t->count += !slot->value;
+	*slot = (struct slot){key, value, span};
+	return 0;
+}
+
+static void *grown(void *array, uint32_t count, uint32_t *capacity, size_t size)
+{
+	if (count < *capacity)
+		return array;
+	uint32_t more = *capacity ? *capacity * 2 : 256;
+	void *larger = realloc(array, more * size);
+	if (larger)
+		*capacity = more;
+	return larger;
+}
+
+/* Index of a new node, 0 with *ret_error. */
+static uint32_t node_new(struct profile *p, uint32_t parent, uint32_t frame, int *ret_error)
+{
+	*ret_error = p->node_count >= PROFILE_NODES_MAX ? -E2BIG : -ENOMEM;
+	void *place = p->node_count >= PROFILE_NODES_MAX
+		? NULL
+		: grown(p->nodes, p->node_count, &p->node_capacity, sizeof(*p->nodes));
+	if (!place)
+		return 0;
+	p->nodes = place;
+	p->nodes[p->node_count] = (struct profile_node){.parent = parent, .frame = frame};
+	*ret_error = 0;
+	return p->node_count++;
+}
+
+int profile_init(struct profile *p, struct contents *contents, struct symbols *symbols,
+	const struct cursor_filter *filter, bool by_thread)
+{
+	int error;
+	*p = (struct profile){.contents = contents,
+		.symbols = symbols,
+		.filter = *filter,
+		.names.pattern = filter->name,
+		.by_thread = by_thread};
+	p->tables = calloc(1, sizeof(*p->tables));
+	node_new(p, 0, 0, &error); /* 0 means none: it is not used */
+	return p->tables && p->nodes ? 0 : -ENOMEM;
+}
+
+void profile_release(struct profile *p)
+{
+	if (p->tables) {
+		free(p->tables->frames.slots);
+		free(p->tables->children.slots);
+		free(p->tables->roots.slots);
+		free(p->tables->chains.slots);
+		free(p->tables->columns);
+	}
+	free(p->tables);
+	free(p->nodes);
+	free(p->frames);
+	free(p->roots);
+	name_filter_release(&p->names);
+	*p = (struct profile){0};
+}
+
+static const struct time_span always = {0, UINT64_MAX};
+
+/* Texts are of one pool: equal ones have one address. Returns the index + 1, 0 = no memory. */
+static uint32_t frame_find(struct profile *p, const struct profile_frame *frame)
+{
+	struct key key = {(uintptr_t)frame->function, (uintptr_t)frame->module};
+	uint32_t found = table_get(&p->tables->frames, key);
+	if (found || !frame->function)
+		return found;
+	void *place = grown(p->frames, p->frame_count, &p->frame_capacity, sizeof(*p->frames));
+	if (!place)
+		return 0;
+	p->frames = place;
+	p->frames[p->frame_count] = *frame;
+	if (table_put(&p->tables->frames, key, p->frame_count + 1, always))
+		return 0;
+	return ++p->frame_count;
+}
+
+static uint32_t child_find(
+	struct profile *p, uint32_t parent, const struct profile_frame *frame, int *ret_error)
+{
+	uint32_t number = frame_find(p, frame);
+	*ret_error = -ENOMEM;
+	if (!number)
+		return 0;
+	struct key key = {parent, number};
+	uint32_t node = table_get(&p->tables->children, key);
+	if (node)
+		return node;
+	node = node_new(p, parent, number - 1, ret_error);
+	if (node && table_put(&p->tables->children, key, node, always)) {
+		*ret_error = -ENOMEM;
+		return 0;
+	}
+	return node;
+}
+
+static const char *unknown_name(struct profile *p, const struct symbol *symbol, uint64_t address)
+{
+	char text[512];
+	const char *slash = symbol->module ? strrchr(symbol->module, '/') : NULL;
+	if (symbol->module)
+		snprintf(text, sizeof(text), "%.400s+0x%llx", slash ? slash + 1 : symbol->module,
+			(unsigned long long)symbol->offset);
+	else
+		snprintf(text, sizeof(text), "0x%llx", (unsigned long long)address);
+	return pool_text(&p->symbols->pool, text, sizeof(text));
+}
+
+/* The node below `node` for an address, its inlined functions included. 0 with *ret_error. */
+static uint32_t address_place(struct profile *p, const struct process *process, uint32_t node,
+	uint64_t address, uint64_t ns, struct time_span *span, int *ret_error)
+{
+	const struct symbol *symbol = symbols_find(p->symbols, process, address, ns, span);
+	*ret_error = -ENOMEM;
+	for (uint32_t i = symbol ? symbol->frame_count : 0; node && i-- > 0;) {
+		const struct symbol_frame *f = &symbol->frames[i];
+		const struct profile_frame frame = {
+			f->function ? f->function : unknown_name(p, symbol, address),
+			symbol->module, f->file, f->line};
+		node = child_find(p, node, &frame, ret_error);
+	}
+	return symbol ? node : 0;
+}
+
+/* The node of a callchain below its root. What its callers gave is used again, as long as the same
+ * modules were there. 0 with *ret_error. */
+static uint32_t chain_place(struct profile *p, const struct process *process, uint32_t root,
+	uint32_t id, uint64_t ns, int *ret_error)
+{
+	static const char missing[] = "[not in the file]";
+	uint32_t ids[CALLCHAIN_FRAMES_MAX], count = 0, node = root, parent;
+	uint64_t address, start = (uint64_t)root << 32 | process->id;
+	struct time_span span = always;
+	struct table *chains = &p->tables->chains;
+	*ret_error = 0;
+	for (; id && count < CALLCHAIN_FRAMES_MAX; id = parent) {
+		const struct slot *slot =
+			chains->capacity ? slot_of(chains, (struct key){start, id}) : NULL;
+		if (slot && slot->value && slot->span.from_ns <= ns && ns < slot->span.until_ns) {
+			node = slot->value;
+			span = slot->span;
+			break;
+		}
+		if (!callchain_node(&process->callchains, id, &parent, &address)) {
+			const struct profile_frame frame = {
+				pool_text(&p->symbols->pool, missing, sizeof(missing)), NULL, NULL,
+				0};
+			node = child_find(p, root, &frame, ret_error);
+			break;
+		}
+		ids[count++] = id;
+	}
+	while (node && count-- > 0) {
+		callchain_node(&process->callchains, ids[count], &parent, &address);
+		node = address_place(p, process, node, address, ns, &span, ret_error);
+		if (node && table_put(chains, (struct key){start, ids[count]}, node, span)) {
+			*ret_error = -ENOMEM;
+			return 0;
+		}
+	}
+	return node;
+}
+
+static struct profile_root *root_of(
+	struct profile *p, const struct process *process, uint32_t tid, int *ret_error)
+{
+	struct key key = {p->by_thread ? process->id : 0, p->by_thread ? tid : 0};
+	uint32_t found = table_get(&p->tables->roots, key);
+	if (found)
+		return &p->roots[found - 1];
+	void *place = grown(p->roots, p->root_count, &p->root_capacity, sizeof(*p->roots));
+	*ret_error = -ENOMEM;
+	if (!place)
+		return NULL;
+	p->roots = place;
+	struct profile_root *root = &p->roots[p->root_count];
+	*root = (struct profile_root){.process = process, .tid = tid};
+	root->node = node_new(p, 0, 0, ret_error);
+	if (!root->node)
+		return NULL;
+	*ret_error = table_put(&p->tables->roots, key, ++p->root_count, always);
+	return *ret_error ? NULL : root;
+}
+
+static void add(uint64_t *sum, uint64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = UINT64_MAX;
+}
+
+struct call {
+	uint64_t end_ns, duration_ns;
+	uint32_t function, chain;
+};
+
+static int call_add(
+	struct profile *p, const struct process *process, uint32_t tid, const struct call *c)
+{
+	int error = 0;
+	struct profile_root *root = root_of(p, process, tid, &error);
+	uint32_t node = root ? chain_place(p, process, root->node, c->chain, c->end_ns, &error) : 0;
+	if (!node)
+		return error;
+	struct string_ref name = string_table_get(&p->contents->strings, c->function);
+	const struct profile_frame frame = {
+		pool_text(&p->symbols->pool, name.bytes ? name.text : "?", SIZE_MAX), NULL, NULL,
+		0};
+	node = child_find(p, node, &frame, &error);
+	if (!node)
+		return error;
+	add(&p->nodes[node].self_ns, c->duration_ns);
+	p->nodes[node].self_count++;
+	return 0;
+}
+
+/* The columns of a batch, one behind the other, b->count values each. 0, -ENOMEM, or -EBADMSG where
+ * the rows do not match: that was told before. */
+static int columns_decode(struct profile *p, const struct event_batch *b, const uint32_t *fields,
+	uint32_t count, const int64_t **ret_values)
+{
+	struct profile_tables *t = p->tables;
+	size_t wanted = (size_t)b->count * count + 1;
+	if (wanted > t->column_values) {
+		free(t->columns);
+		t->columns = malloc(wanted * sizeof(*t->columns));
+		t->column_values = t->columns ? wanted : 0;
+	}
+	if (!t->columns)
+		return -ENOMEM;
+	*ret_values = t->columns;
+	for (uint32_t i = 0; i < count; i++)
+		if (event_batch_column(b, fields[i], t->columns + (size_t)i * b->count))
+			return -EBADMSG;
+	return 0;
+}
+
+static int calls_add(struct profile *p, const struct process *process, const struct event_batch *b)
+{
+	static const uint32_t fields[] = {FIELD_OSRT_CALL_START, FIELD_OSRT_CALL_DURATION,
+		FIELD_OSRT_CALL_FUNCTION, FIELD_OSRT_CALL_FLAGS, FIELD_OSRT_CALL_CALLCHAIN};
+	const int64_t *v = NULL;
+	const size_t n = b->count;
+	int error = columns_decode(p, b, fields, 5, &v);
+	for (uint32_t i = 0; !error && i < n; i++, v++) {
+		struct call c = {.duration_ns = (uint64_t)v[n],
+			.function = (uint32_t)v[2 * n],
+			.chain = (uint32_t)v[4 * n]};
+		c.end_ns = (uint64_t)v[0] + c.duration_ns;
+		if (!name_filter_matches(&p->names, &p->contents->strings, c.function))
+			continue;
+		if (v[3 * n] & RECORD_UNFINISHED)
+			p->unfinished++;
+		else if (!c.chain)
+			p->without_chain++;
+		else if ((int64_t)c.duration_ns >= 0)
+			error = call_add(p, process, b->tid, &c);
+	}
+	return error == -EBADMSG ? 0 : error;
+}
+
+static int names_add(struct profile *p, const struct process *process, const struct event_batch *b)
+{
+	const uint32_t field =
+		b->kind == KIND_THREAD_START ? FIELD_THREAD_START_NAME : FIELD_THREAD_NAME_NAME;
+	const int64_t *values = NULL;
+	int error = columns_decode(p, b, &field, 1, &values);
+	for (uint32_t i = 0; !error && i < b->count; i++) {
+		struct profile_root *root = values[i] ? root_of(p, process, b->tid, &error) : NULL;
+		if (root)
+			root->name = (uint32_t)values[i];
+	}
+	return error == -EBADMSG ? 0 : error;
+}
+
+static int take_batch(void *user, struct walk *walk, const struct event_batch *b)
+{
+	struct profile *p = user;
+	const struct process *process = process_find(&p->contents->processes, b->process);
+	(void)walk;
+	if (!process || (p->filter.tid && p->filter.tid != b->tid) ||
+		(p->filter.pid && p->filter.pid != process->facts->pid))
+		return 0;
+	if (b->kind == KIND_OSRT_CALL)
+		return calls_add(p, process, b);
+	if (p->by_thread && (b->kind == KIND_THREAD_START || b->kind == KIND_THREAD_NAME))
+		return names_add(p, process, b);
+	return 0;
+}
+
+struct passes {
+	struct profile *profile;
+	const struct contents_visitor *visitor;
+};
+
+static int visit_block(void *user, const struct report_block *block)
+{
+	const struct passes *passes = user;
+	const struct contents_visitor *v = passes->visitor;
+	return v->block ? v->block(v->user, block) : 0;
+}
+
+static int visit_batch(void *user, struct walk *walk, const struct event_batch *b)
+{
+	const struct passes *passes = user;
+	return take_batch(passes->profile, walk, b);
+}
+
+/* Modules are complete only behind the first pass. */
+int profile_read(
+	struct profile *p, const struct report *report, const struct contents_visitor *visitor)
+{
+	struct passes passes = {p, visitor};
+	const struct contents_visitor first = {visitor->user, visitor->block, NULL,
+					      visitor->problem},
+				      second = {&passes, visit_block, visit_batch, NULL};
+	int error = contents_read(p->contents, report, &first);
+	return error ? error : contents_batches(report, &second);
+}
+
+static void totals_sum(struct profile *p)
+{
+	for (uint32_t i = 0; i < p->node_count; i++) {
+		p->nodes[i].total_ns = p->nodes[i].self_ns;
+		p->nodes[i].total_count = p->nodes[i].self_count;
+	}
+	for (uint32_t i = p->node_count; i-- > 1;) {
+		struct profile_node *parent = &p->nodes[p->nodes[i].parent];
+		add(&parent->total_ns, p->nodes[i].total_ns);
+		add(&parent->total_count, p->nodes[i].total_count);
+	}
+}
+
+struct sorting {
+	const struct profile *p;
+	enum profile_weight weight;
+};
+
+static int compare_weights(uint64_t a, uint64_t b)
+{
+	return a != b ? a < b ? 1 : -1 : 0;
+}
+
+/* By parent, then the heaviest first, then by name: the same report gives the same order. */
+static int compare_nodes(const void *a, const void *b, void *user)
+{
+	const struct sorting *s = user;
+	const struct profile_node *x = &s->p->nodes[*(const uint32_t *)a],
+				  *y = &s->p->nodes[*(const uint32_t *)b];
+	if (x->parent != y->parent)
+		return x->parent < y->parent ? -1 : 1;
+	int by_weight = s->weight == PROFILE_COUNT ? compare_weights(x->total_count, y->total_count)
+						   : compare_weights(x->total_ns, y->total_ns);
+	if (by_weight)
+		return by_weight;
+	if (!x->parent) /* roots have no frame */
+		return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+	return strcmp(s->p->frames[x->frame].function, s->p->frames[y->frame].function);
+}
+
+/* Depth first without recursion: `order` has the children of a node together, `first` where. */
+static uint32_t places_fill(const struct profile *p, const uint32_t *order, const uint32_t *first,
+	struct profile_place *places)
+{
+	uint32_t count = 0, depth = 0, *next = malloc(p->node_count * sizeof(*next));
+	if (!next)
+		return 0;
+	memcpy(next, first, p->node_count * sizeof(*next));
+	for (uint32_t node = 0;;) {
+		uint32_t at = next[node];
+		if (at < p->node_count - 1 && p->nodes[order[at]].parent == node) {
+			next[node]++;
+			node = order[at];
+			if (p->nodes[node].parent)
+				places[count++] = (struct profile_place){node, depth - 1};
+			depth++;
+		} else if (node) {
+			node = p->nodes[node].parent;
+			depth--;
+		} else {
+			break;
+		}
+	}
+	free(next);
+	return count;
+}
+
+struct profile_place *profile_order(
+	struct profile *p, enum profile_weight weight, uint32_t *ret_count)
+{
+	struct sorting sorting = {p, weight};
+	uint32_t *order = malloc(p->node_count * sizeof(*order)),
+		 *first = malloc(p->node_count * sizeof(*first));
+	struct profile_place *places = malloc(p->node_count * sizeof(*places));
+	*ret_count = 0;
+	totals_sum(p);
+	if (order && first && places) {
+		for (uint32_t i = 1; i < p->node_count; i++)
+			order[i - 1] = i;
+		qsort_r(order, p->node_count - 1, sizeof(*order), compare_nodes, &sorting);
+		memset(first, 0xff, p->node_count * sizeof(*first));
+		for (uint32_t i = p->node_count - 1; i-- > 0;)
+			first[p->nodes[order[i]].parent] = i;
+		*ret_count = places_fill(p, order, first, places);
+	}
+	free(order);
+	free(first);
+	if (*ret_count)
+		return places;
+	free(places);
+	return NULL;
+}
+
+static int compare_flat(const void *a, const void *b, void *user)
+{
+	const struct sorting *s = user;
+	const struct profile_flat *x = a, *y = b;
+	bool count = s->weight == PROFILE_COUNT;
+	int by_weight = compare_weights(
+		count ? x->total_count : x->total_ns, count ? y->total_count : y->total_ns);
+	if (!by_weight)
+		by_weight = compare_weights(
+			count ? x->self_count : x->self_ns, count ? y->self_count : y->self_ns);
+	return by_weight ? by_weight
+			 : strcmp(s->p->frames[x->frame].function, s->p->frames[y->frame].function);
+}
+
+/* Adds each node to its function, the totals only where no caller of it is the same function. */
+static void flat_fill(const struct profile *p, const struct profile_place *places, uint32_t count,
+	struct profile_flat *rows, uint32_t *active, uint32_t *path)
+{
+	uint32_t depth = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct profile_node *node = &p->nodes[places[i].node];
+		struct profile_flat *row = &rows[node->frame];
+		while (depth > places[i].depth)
+			active[path[--depth]]--;
+		path[depth++] = node->frame;
+		add(&row->self_ns, node->self_ns);
+		add(&row->self_count, node->self_count);
+		if (active[node->frame]++)
+			continue;
+		add(&row->total_ns, node->total_ns);
+		add(&row->total_count, node->total_count);
+	}
+}
+
+struct profile_flat *profile_flat(const struct profile *p, const struct profile_place *places,
+	uint32_t place_count, enum profile_weight weight)
+{
+	struct sorting sorting = {p, weight};
+	struct profile_flat *rows = calloc(p->frame_count + 1, sizeof(*rows));
+	uint32_t *active = calloc(p->frame_count + 1, sizeof(*active)),
+		 *path = malloc(p->node_count * sizeof(*path));
+	if (rows && active && path) {
+		for (uint32_t i = 0; i < p->frame_count; i++)
+			rows[i].frame = i;
+		flat_fill(p, places, place_count, rows, active, path);
+		qsort_r(rows, p->frame_count, sizeof(*rows), compare_flat, &sorting);
+	} else {
+		free(rows);
+		rows = NULL;
+	}
+	free(active);
+	free(path);
+	return rows;
+}

@@ -1,0 +1,293 @@
+#include "reader/symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/binary.h"
+#include "reader/contents.h"
+#include "reader/jit.h"
+
+#define CAPACITY_FIRST 4096u
+
+/* One answer. `place`: the module or the code made at run time; NULL = neither. */
+struct symbol_slot {
+	uint64_t address;
+	uint32_t process;
+	const void *place;
+	const struct symbol *symbol; /* NULL = free */
+};
+
+/* Processes share files: one is opened once, by path and build-id. */
+struct opened_binary {
+	const char *path, *build_id; /* texts of the pool; NULL = free */
+	const char *reason;          /* why not */
+	struct binary *binary;       /* NULL = not */
+};
+
+void symbols_init(struct symbols *s, struct contents *contents, const char *symbol_path)
+{
+	*s = (struct symbols){.contents = contents, .symbol_path = symbol_path};
+}
+
+void symbols_release(struct symbols *s)
+{
+	for (uint32_t i = 0; i < s->binary_capacity; i++)
+		binary_close(s->binaries[i].binary);
+	free(s->binaries);
+	free(s->slots);
+	jit_maps_free(s->jit);
+	pool_release(&s->pool);
+	*s = (struct symbols){0};
+}
+
+static struct symbol_slot *slot_of(
+	const struct symbols *s, uint32_t process, uint64_t address, const void *place)
+{
+	uint64_t hash = (address ^ (uintptr_t)place * 31 ^ (uint64_t)process << 48) *
+		UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t i = (uint32_t)(hash >> 32) & (s->capacity - 1);
+	for (;; i = (i + 1) & (s->capacity - 1)) {
+		struct symbol_slot *slot = &s->slots[i];
+		if (!slot->symbol ||
+			(slot->address == address && slot->place == place &&
+				slot->process == process))
+			return slot;
+	}
+}
+
+static bool slots_grow(struct symbols *s)
+{
+	struct symbol_slot *old = s->slots;
+	uint32_t old_capacity = s->capacity;
+	uint32_t capacity = old_capacity ? old_capacity * 2 : CAPACITY_FIRST;
+	struct symbol_slot *slots = calloc(capacity, sizeof(*slots));
+	if (!slots)
+		return false;
+	s->slots = slots;
+	s->capacity = capacity;
+	for (uint32_t i = 0; i < old_capacity; i++)
+		if (old[i].symbol)
+			*slot_of(s, old[i].process, old[i].address, old[i].place) = old[i];
+	free(old);
+	return true;
+}
+
+static const char *string_text(struct symbols *s, uint32_t id)
+{
+	struct string_ref text = string_table_get(&s->contents->strings, id);
+	return pool_text(&s->pool, text.text, text.bytes);
+}
+
+static struct symbol *symbol_new(
+	struct symbols *s, const struct symbol_frame *frames, uint32_t count)
+{
+	struct symbol *symbol =
+		pool_room(&s->pool, sizeof(*symbol) + (count ? count : 1) * sizeof(*frames));
+	if (!symbol)
+		return NULL;
+	*symbol = (struct symbol){.frame_count = count ? count : 1};
+	if (count)
+		memcpy(symbol->frames, frames, count * sizeof(*frames));
+	else
+		symbol->frames[0] = (struct symbol_frame){0};
+	return symbol;
+}
+
+static struct opened_binary *binary_slot(
+	const struct symbols *s, const char *path, const char *build_id)
+{
+	uint64_t hash =
+		((uintptr_t)path ^ (uintptr_t)build_id << 20) * UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t i = (uint32_t)(hash >> 32) & (s->binary_capacity - 1);
+	while (s->binaries[i].path &&
+		(s->binaries[i].path != path || s->binaries[i].build_id != build_id))
+		i = (i + 1) & (s->binary_capacity - 1);
+	return &s->binaries[i];
+}
+
+static bool binaries_grow(struct symbols *s)
+{
+	struct opened_binary *old = s->binaries;
+	uint32_t old_capacity = s->binary_capacity, capacity = old ? old_capacity * 2 : 64;
+	struct opened_binary *binaries = calloc(capacity, sizeof(*binaries));
+	if (!binaries)
+		return false;
+	s->binaries = binaries;
+	s->binary_capacity = capacity;
+	for (uint32_t i = 0; i < old_capacity; i++)
+		if (old[i].path)
+			*binary_slot(s, old[i].path, old[i].build_id) = old[i];
+	free(old);
+	return true;
+}
+
+static const struct opened_binary *binary_of(struct symbols *s, const struct module *module)
+{
+	const char *path = string_text(s, module->path),
+		   *build_id = string_text(s, module->build_id);
+	if (!path || !build_id)
+		return NULL;
+	if (s->binary_count * 2 >= s->binary_capacity && !binaries_grow(s))
+		return NULL;
+	struct opened_binary *b = binary_slot(s, path, build_id);
+	if (b->path)
+		return b;
+	*b = (struct opened_binary){path, build_id, NULL, NULL};
+	s->binary_count++;
+	b->binary = binary_open(path, build_id, s->symbol_path, &s->pool, &b->reason);
+	return b;
+}
+
+static const struct symbol *of_module(
+	struct symbols *s, uint64_t address, const struct module *module)
+{
+	struct symbol_frame frames[BINARY_FRAMES_MAX];
+	const struct opened_binary *b = binary_of(s, module);
+	if (!b)
+		return NULL;
+	uint64_t file_address = address - module->bias, offset = UINT64_MAX;
+	const char *reason = b->reason;
+	/* the address is behind the call */
+	uint32_t count = b->binary
+		? binary_frames(b->binary, file_address - 1, frames, &offset, &reason)
+		: 0;
+	struct symbol *symbol = symbol_new(s, frames, count);
+	if (!symbol)
+		return NULL;
+	bool known = count && frames[count - 1].function;
+	symbol->module = b->path;
+	symbol->offset = known ? offset + 1 : file_address;
+	symbol->reason = known ? NULL : reason ? reason : "only the line is known";
+	return symbol;
+}
+
+static const struct symbol *of_jit(struct symbols *s, uint64_t address, const struct jit_code *code)
+{
+	struct symbol_frame frame = {0};
+	if (code) {
+		frame.function = code->name;
+		jit_line(s->jit, code, address - 1, &frame);
+	}
+	struct symbol *symbol = symbol_new(s, &frame, 1);
+	if (!symbol)
+		return NULL;
+	symbol->module = code ? code->map : NULL;
+	symbol->offset = code ? address - code->begin : address;
+	symbol->reason = code ? NULL : "in no module";
+	return symbol;
+}
+
+static const struct jit_code *code_at(
+	struct symbols *s, const struct process *p, uint64_t address, uint64_t ns)
+{
+	if (!s->jit)
+		s->jit = jit_maps_new(s->contents, s->symbol_path, &s->pool);
+	return s->jit ? jit_find(s->jit, p, address - 1, ns) : NULL;
+}
+
+/* What the report has for the address in that module, the last told; resolved ones first. */
+static const struct stored_symbol *stored_of(
+	struct symbols *s, struct process *p, uint64_t address, const struct module *module)
+{
+	const char *path = module ? string_text(s, module->path) : NULL;
+	const struct stored_symbol *row = NULL, *unresolved = NULL;
+	while ((row = stored_symbols_find(&p->symbols, address, row))) {
+		bool same = !module || row->module == module->path ||
+			string_text(s, row->module) == path;
+		if (same && !row->reason)
+			return row;
+		if (same && !unresolved)
+			unresolved = row;
+	}
+	return unresolved;
+}
+
+static const struct symbol *of_stored(
+	struct symbols *s, const struct process *p, const struct stored_symbol *row)
+{
+	struct symbol_frame frames[BINARY_FRAMES_MAX];
+	uint32_t count =
+		row->frame_count < BINARY_FRAMES_MAX ? row->frame_count : BINARY_FRAMES_MAX;
+	const struct stored_frame *stored = &p->symbols.frames[row->first_frame];
+	for (uint32_t i = 0; i < count; i++) {
+		frames[i] = (struct symbol_frame){.line = stored[i].line};
+		frames[i].function = stored[i].function ? string_text(s, stored[i].function) : NULL;
+		frames[i].file = stored[i].file ? string_text(s, stored[i].file) : NULL;
+	}
+	struct symbol *symbol = symbol_new(s, frames, count);
+	if (!symbol)
+		return NULL;
+	symbol->module = row->module ? string_text(s, row->module) : NULL;
+	symbol->reason = row->reason ? string_text(s, row->reason) : NULL;
+	symbol->offset = row->offset;
+	return symbol;
+}
+
+static const struct symbol *answer(struct symbols *s, struct process *p, uint64_t address,
+	const struct module *module, const struct jit_code *code, bool with_stored)
+{
+	const struct stored_symbol *row = with_stored ? stored_of(s, p, address, module) : NULL;
+	if (row && !row->reason)
+		return of_stored(s, p, row);
+	const struct symbol *fresh =
+		module ? of_module(s, address, module) : of_jit(s, address, code);
+	return fresh && fresh->reason && row ? of_stored(s, p, row) : fresh;
+}
+
+static void narrow(struct time_span *span, uint64_t from_ns, uint64_t until_ns)
+{
+	if (from_ns > span->from_ns)
+		span->from_ns = from_ns;
+	if (until_ns < span->until_ns)
+		span->until_ns = until_ns;
+}
+
+static const struct symbol *find(struct symbols *s, struct process *p, uint64_t address,
+	const struct module *module, uint64_t ns, bool with_stored, struct time_span *span)
+{
+	const struct jit_code *code = module ? NULL : code_at(s, p, address, ns);
+	const void *place = module ? (const void *)module : code;
+	if (code && code->from_ns)
+		narrow(span, ns, ns + 1);
+	if (s->count * 2 >= s->capacity && !slots_grow(s))
+		return NULL;
+	struct symbol_slot *slot = slot_of(s, p->id, address, place);
+	if (slot->symbol)
+		return slot->symbol;
+	const struct symbol *symbol = answer(s, p, address, module, code, with_stored);
+	if (!symbol)
+		return NULL;
+	*slot = (struct symbol_slot){address, p->id, place, symbol};
+	s->count++;
+	return symbol;
+}
+
+const struct symbol *symbols_find(struct symbols *s, const struct process *process,
+	uint64_t address, uint64_t ns, struct time_span *span)
+{
+	struct time_span unused = {0, UINT64_MAX};
+	struct process *p = process_find(&s->contents->processes, process->id);
+	const struct module *module = module_map_find(&p->modules, address - 1, ns);
+	span = span ? span : &unused;
+	if (module_map_is_reused(&p->modules)) {
+		bool holds = module && module->from_ns <= ns && ns < module->until_ns;
+		narrow(span, holds ? module->from_ns : ns, holds ? module->until_ns : ns + 1);
+	}
+	return find(s, p, address, module, ns, true, span);
+}
+
+const struct symbol *symbols_resolve(struct symbols *s, const struct process *process,
+	uint64_t address, const struct module *module, uint64_t ns)
+{
+	struct time_span unused = {0, UINT64_MAX};
+	struct process *p = process_find(&s->contents->processes, process->id);
+	return find(s, p, address, module, ns, false, &unused);
+}
+
+void symbols_stored(struct symbols *s, struct process *p, uint64_t address,
+	const struct module *module, bool *ret_stored, bool *ret_resolved)
+{
+	const struct stored_symbol *row = stored_of(s, p, address, module);
+	*ret_stored = row != NULL;
+	*ret_resolved = row && !row->reason;
+}

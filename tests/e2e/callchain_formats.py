@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# timeout: 120
+"""What `trace` prints of callchains, read by others: Python's json and csv, a parser of folded stacks, the schema of speedscope.
+
+The report is the one that tests/unit/test_reader_profile makes, with its names stored in it.
+"""
+import csv
+import glob
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import BUILD, TRACE, folder, main, tap  # noqa: E402
+
+MAKER = os.path.join(BUILD, "tests/unit/test_reader_profile")
+PLACE = folder()
+REPORT = os.path.join(PLACE, "chains.rep")
+NESTED = ["main", "run(int; char)", "helper", 'std::inl<"x">', "read"]
+
+
+def trace(*arguments):
+    done = subprocess.run([TRACE, *arguments], capture_output=True, timeout=60)
+    if done.returncode != 0:
+        raise RuntimeError(f"trace {arguments}: {done.returncode} {done.stderr!r}")
+    return done.stdout
+
+
+def exported(kind, *options):
+    return trace("export", "--type", kind, "--output", "-", *options, REPORT)
+
+
+def dump_is_json():
+    rows = [json.loads(line) for line in trace("dump", "--json", "--kind", "osrt_call", REPORT).splitlines()]
+    chains = [[frame["function"] for frame in row["callchain"]] for row in rows]
+    tap.ok([*reversed(NESTED[:-1])] in chains, "dump --json has the chain, innermost first", chains)
+    frames = next(row["callchain"] for row in rows if len(row["callchain"]) == 4)
+    tap.ok([f["inlined"] for f in frames] == [True, False, False, False], "inlined frames are marked", frames)
+    tap.ok((frames[0]["file"], frames[0]["line"], frames[1]["offset"]) == ('/src/inl "q".h', 3, 24), "with line and offset", frames)
+    tap.ok(any(f.get("reason") == "no such file" for row in rows for f in row["callchain"]), "what is not known has a reason", rows)
+    raw = [json.loads(line) for line in trace("dump", "--json", "--no-symbols", REPORT).splitlines()]
+    keys = {key for row in raw for frame in row.get("callchain", []) for key in frame}
+    tap.ok(keys == {"address"}, "--no-symbols gives addresses alone", keys)
+
+
+def dump_is_for_grep():
+    lines = trace("dump", REPORT).decode("utf-8", "surrogateescape").splitlines()
+    found = [line for line in lines if re.search(r'callchain="[^"]*helper <- run\(int; char\) <- main"', line.replace('\\"', "'"))]
+    tap.ok(len(found) == 2, "a chain is found by one pattern on the line of its call", lines)
+
+
+def statistics_agree():
+    rows = list(csv.DictReader(io.StringIO(trace("stats", "-r", "callchain_tree", "-f", "csv", REPORT).decode())))
+    tap.ok(all(set(row) == set(rows[0]) and None not in row.values() for row in rows), "callchain_tree as csv has all columns")
+    total = sum(int(row["Self Time (ns)"]) for row in rows)
+    roots = sum(int(row["Total Time (ns)"]) for row in rows if row["Depth"] == "0")
+    tap.ok(total == roots == 1480, f"self times add up to the totals of the roots: {total}, {roots}")
+    flat = json.loads(trace("stats", "-r", "callchain_flat", "-f", "json", "-w", "count", REPORT))
+    by_name = {row["Name"]: row for row in flat}
+    tap.ok(sum(row["Self Time (ns)"] for row in flat) == total, "callchain_flat has the same sum")
+    tap.ok(by_name["run(int; char)"]["Calls"] == 4, "recursion counts once", by_name["run(int; char)"])
+    some = json.loads(trace("stats", "-r", "callchain_flat", "-f", "json", "--name", "poll", "--thread", "100", REPORT))
+    tap.ok({row["Name"] for row in some} == {"main", "run(int; char)", "poll"}, "filters choose calls", some)
+
+
+def parse_folded(text):
+    stacks = {}
+    for line in text.decode("utf-8").splitlines():
+        match = re.fullmatch(r"(.+) (\d+)", line)  # as flamegraph.pl takes it apart
+        frames = match.group(1).split(";")
+        if tuple(frames) in stacks:
+            raise ValueError(f"twice: {line}")
+        stacks[tuple(frames)] = int(match.group(2))
+    return stacks
+
+
+def folded():
+    stacks = parse_folded(exported("folded"))
+    wanted = ("app (100)", "main (100)", *(name.replace(";", ":") for name in NESTED))
+    tap.ok(stacks.get(wanted) == 200, "folded: process, thread, functions, weight", stacks)
+    tap.ok(sum(stacks.values()) == 1480, "folded weights add up", stacks)
+    tap.ok(sum(parse_folded(exported("folded", "-w", "count")).values()) == 6, "and count calls")
+    tool = shutil.which("flamegraph.pl")
+    if not tool:
+        tap.skip("flamegraph.pl draws it", "no flamegraph.pl")
+        return
+    drawn = subprocess.run([tool], input=exported("folded"), capture_output=True, timeout=60)
+    tap.ok(drawn.returncode == 0 and b"std::inl" in drawn.stdout, "flamegraph.pl draws it", drawn.stderr)
+
+
+def schema_path():
+    """The schema is part of speedscope's npm package: an installed one, or fetched where there is a network."""
+    if not shutil.which("npm"):
+        return None
+    root = subprocess.run(["npm", "root", "-g"], capture_output=True, text=True, timeout=30).stdout.strip()
+    installed = glob.glob(os.path.join(root, "speedscope/dist/release/file-format-schema*.json"))
+    if installed:
+        return installed[0]
+    try:
+        subprocess.run(["npm", "pack", "--silent", "speedscope"], cwd=PLACE, capture_output=True, timeout=40, check=True)
+        subprocess.run(["tar", "xzf", *glob.glob(os.path.join(PLACE, "speedscope-*.tgz"))], cwd=PLACE, timeout=30, check=True)
+    except (subprocess.SubprocessError, OSError):
+        return None
+    return next(iter(glob.glob(os.path.join(PLACE, "package/dist/release/file-format-schema*.json"))), None)
+
+
+def speedscope():
+    for weight, unit, whole in (("time", "nanoseconds", 1480), ("count", "none", 6)):
+        scope = json.loads(exported("speedscope", "--weight", weight))
+        frames = [frame["name"] for frame in scope["shared"]["frames"]]
+        sums = 0
+        for profile in scope["profiles"]:
+            held = (profile["type"], profile["unit"], profile["startValue"]) == ("sampled", unit, 0)
+            held &= len(profile["samples"]) == len(profile["weights"]) and sum(profile["weights"]) == profile["endValue"]
+            held &= all(0 <= frame < len(frames) for sample in profile["samples"] for frame in sample)
+            tap.ok(held, f"speedscope, {weight}: {profile['name']!r} is consistent", profile)
+            sums += profile["endValue"]
+        chains = [[frames[i] for i in sample] for profile in scope["profiles"] for sample in profile["samples"]]
+        tap.ok(NESTED in chains and sums == whole, f"speedscope, {weight}: chains and sum", chains)
+    path = schema_path()
+    try:
+        import jsonschema
+    except ImportError:
+        path = None
+    if path is None:
+        tap.skip("speedscope's own schema", "no npm, no network, or no jsonschema")
+        return
+    with open(path, encoding="utf-8") as file:
+        try:
+            jsonschema.validate(json.loads(exported("speedscope")), json.load(file))
+            tap.ok(True, "speedscope's own schema")
+        except jsonschema.ValidationError as error:
+            tap.ok(False, "speedscope's own schema", error)
+
+
+def default_names():
+    trace("export", "--type", "speedscope", REPORT)
+    trace("export", "--type", "folded", REPORT)
+    names = sorted(os.listdir(PLACE))
+    tap.ok({"chains.folded", "chains.speedscope.json"} <= set(names), "default names", names)
+
+
+def without_callchains():
+    empty = os.path.join(PLACE, "sample.rep")
+    subprocess.run([MAKER, "--save-without", empty], check=True, timeout=30)
+    table = trace("stats", "-r", "callchain_tree", empty).decode()
+    tap.ok("does not contain callchain data" in table, "a report without callchains says so", table)
+    tap.ok(trace("export", "-t", "folded", "-o", "-", empty) == b"", "and gives no stacks")
+    scope = json.loads(trace("export", "-t", "speedscope", "-o", "-", empty))
+    tap.ok(scope["profiles"] == [] and scope["shared"]["frames"] == [], "and an empty profile", scope)
+
+
+subprocess.run([MAKER, "--save", REPORT], check=True, timeout=30)
+main(dump_is_json, dump_is_for_grep, statistics_agree, folded, speedscope, default_names, without_callchains)
