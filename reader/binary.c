@@ -246,16 +246,32 @@ static struct dwarf *dwarf_of(struct binary *b)
 	return b->dwarf;
 }
 
+/* Length of a symbol's name without version ("@@GLIBC_2.2") and without what compilers put behind
+ * the names of parts and clones of a function (".cold", ".isra.0"): it is one function. */
+static size_t plain_length(const char *name)
+{
+	static const char *const clones[] = {
+		"cold", "part", "isra", "constprop", "lto_priv", "localalias", "llvm", "clone"};
+	size_t length = strcspn(name, "@");
+	for (size_t at = 1; at < length; at++) {
+		if (name[at] != '.')
+			continue;
+		size_t word = strcspn(name + at + 1, ".@");
+		for (size_t i = 0; i < sizeof(clones) / sizeof(clones[0]); i++)
+			if (strlen(clones[i]) == word && !memcmp(name + at + 1, clones[i], word))
+				return at;
+	}
+	return length ? length : strlen(name);
+}
+
 static const char *readable_name(struct binary *b, struct elf_symbol *s)
 {
 	char text[DEMANGLED_BYTES_MAX];
 	if (s->readable)
 		return s->readable;
-	size_t version = strcspn(s->name, "@");
-	if (demangle(s->name, text))
-		s->readable = pool_text(b->pool, text, sizeof(text));
-	else
-		s->readable = pool_text(b->pool, s->name, version ? version : SIZE_MAX);
+	const char *plain = pool_text(b->pool, s->name, plain_length(s->name));
+	s->readable =
+		plain && demangle(plain, text) ? pool_text(b->pool, text, sizeof(text)) : plain;
 	return s->readable;
 }
 

@@ -105,9 +105,10 @@ void dwarf_free(struct dwarf *d)
 
 static int function_add(struct unit *u, Dwarf_Die *die)
 {
-	Dwarf_Addr begin;
-	if (dwarf_lowpc(die, &begin) && dwarf_entrypc(die, &begin))
-		return 0; /* a declaration */
+	Dwarf_Addr base, begin, end;
+	/* A function whose cold part lies elsewhere has ranges alone; a declaration has none. */
+	if (dwarf_entrypc(die, &begin) && dwarf_ranges(die, 0, &base, &begin, &end) <= 0)
+		return 0;
 	if (u->count == u->capacity) {
 		uint32_t more = u->capacity ? u->capacity * 2 : 64;
 		struct function *functions = realloc(u->functions, more * sizeof(*functions));

@@ -50,6 +50,18 @@ int second(int x)
 {
 	return some(some(x));
 }
+__attribute__((cold, noinline)) void never(int x)
+{
+	out(x);
+}
+int in_two_parts(int x)
+{
+	if (x < 0) {
+		never(some(x));
+		return twice(x) * 3;
+	}
+	return some(x);
+}
 """
 CXX_SOURCE = """
 #include <map>
