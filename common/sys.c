@@ -122,6 +122,15 @@ void *sys_mmap(void *address, size_t bytes, int protection, int flags, int fd, u
 	return (void *)result;
 }
 
+void *sys_mmap_private(size_t bytes)
+{
+	void *memory = sys_mmap(
+		NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, NULL);
+	if (memory)
+		SYS2(SYS_munlock, memory, bytes);
+	return memory;
+}
+
 int sys_munmap(void *address, size_t bytes)
 {
 	return (int)SYS2(SYS_munmap, address, bytes);

@@ -45,6 +45,9 @@ int sys_flock(int fd, int operation);
 /* NULL on failure; *ret_error then holds the negative errno (ret_error may be NULL). */
 void *sys_mmap(void *address, size_t bytes, int protection, int flags, int fd, uint64_t offset,
 	int *ret_error);
+/* Private zeroed memory, not locked even where the process locks all it maps (mlockall): it would
+ * count against what the program may lock. NULL on failure. */
+void *sys_mmap_private(size_t bytes);
 int sys_munmap(void *address, size_t bytes);
 int sys_madvise(void *address, size_t bytes, int advice);
 

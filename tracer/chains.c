@@ -190,8 +190,7 @@ void chains_end(void)
 static struct callchain_thread *memory_make(void)
 {
 	size_t bytes = sizeof(struct callchain_thread);
-	void *memory = sys_mmap(
-		NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, NULL);
+	void *memory = sys_mmap_private(bytes);
 	if (memory)
 		sys_madvise(memory, bytes, MADV_WIPEONFORK);
 	return memory;

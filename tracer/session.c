@@ -111,6 +111,18 @@ void session_restrict(void)
 	session.restricted = true;
 }
 
+void session_unlock_memory(void)
+{
+	extern char __bss_start[] __attribute__((visibility("hidden")));
+	extern char _end[] __attribute__((visibility("hidden")));
+	uint64_t begin = (uint64_t)(uintptr_t)__bss_start & ~UINT64_C(4095);
+	if (session.state != SESSION_ON || session.restricted)
+		return;
+	SYS2(SYS_munlock, begin, (uint64_t)(uintptr_t)_end - begin);
+	SYS2(SYS_munlock, session.control, TREE_CONTROL_BYTES);
+	spool_file_unlock();
+}
+
 void session_count_drop(enum drop_reason reason)
 {
 	if (session.spool)
@@ -200,10 +212,8 @@ static void environment_add(const char *tree)
 		count++;
 	}
 	static char *fits[ENVIRONMENT_FITS + 2];
-	char **copy = count <= ENVIRONMENT_FITS
-		? fits
-		: sys_mmap(NULL, (count + 2) * sizeof(char *), PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, NULL);
+	char **copy =
+		count <= ENVIRONMENT_FITS ? fits : sys_mmap_private((count + 2) * sizeof(char *));
 	if (!copy)
 		return;
 	for (size_t i = 0; i < count; i++)
@@ -417,8 +427,7 @@ static void keep_strings(void)
 static void leave_environment(void)
 {
 	size_t count = child_environment_count(environ), bytes = child_preload_bytes(environ);
-	char *memory = sys_mmap(NULL, count * sizeof(char *) + bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, NULL);
+	char *memory = sys_mmap_private(count * sizeof(char *) + bytes);
 	if (memory)
 		environ = (char **)(uintptr_t)child_environment_clean(
 			environ, (char **)(void *)memory, memory + count * sizeof(char *), bytes);

@@ -82,6 +82,9 @@ void session_restrict(void);
 /* A line for the report's diagnostics. */
 void session_note(const char *text);
 
+/* The program has locked all its memory: ours is not to be. */
+void session_unlock_memory(void);
+
 /* Switches tracing off in this process and says why in the spool and the tree. */
 void session_off(const char *reason);
 

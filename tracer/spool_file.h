@@ -38,6 +38,9 @@ void spool_file_stock_up(void);
 /* Where `offset`, handed out earlier, is mapped. */
 void *spool_file_at(uint64_t offset);
 
+/* What is mapped is not to be locked (mlockall). */
+void spool_file_unlock(void);
+
 /* A forked child gives back the mappings of its parent's spool. */
 void spool_file_forget(void);
 

@@ -10,7 +10,10 @@
 #define NOTE_BUILD_ID 3u
 
 static struct modules_setup setup;
-static struct module modules[MODULES_MAX];
+/* By chunks: most programs fit in the first, and what is mapped counts against limits of theirs. */
+#define CHUNK_MODULES 32u
+static struct module first_chunk[CHUNK_MODULES];
+static struct module *chunks[MODULES_MAX / CHUNK_MODULES] = {first_chunk};
 static uint32_t count; /* entries ever used */
 static uint32_t loads; /* modules ever seen */
 static uint32_t refreshes, generation;
@@ -116,22 +119,39 @@ struct refresh {
 	uint64_t adds, subs;
 };
 
+static struct module *module_at(uint32_t i)
+{
+	return &chunks[i / CHUNK_MODULES][i % CHUNK_MODULES];
+}
+
+/* The same for an entry whose chunk may be missing: NULL when there is no more room. */
+static struct module *module_make(uint32_t i)
+{
+	if (i >= MODULES_MAX)
+		return NULL;
+	struct module **chunk = &chunks[i / CHUNK_MODULES];
+	if (!*chunk)
+		*chunk = sys_mmap_private(sizeof(first_chunk));
+	return *chunk ? module_at(i) : NULL;
+}
+
 /* Marks the entry of a module as seen; a new one gets a free entry, where there is one. */
 static void enter(const struct dl_phdr_info *info)
 {
 	struct module *m = NULL;
 	for (uint32_t i = 0; i < count; i++) {
-		if (is_same(&modules[i], info)) {
-			modules[i].seen = refreshes;
+		if (is_same(module_at(i), info)) {
+			module_at(i)->seen = refreshes;
 			return;
 		}
-		if (!modules[i].number && !m)
-			m = &modules[i];
+		if (!module_at(i)->number && !m)
+			m = module_at(i);
 	}
-	if (!m && count < MODULES_MAX)
-		m = &modules[count];
+	if (!m)
+		m = module_make(count);
 	if (!m)
 		return;
+	bool is_new = m == module_make(count);
 	change_begin(m);
 	m->bias = info->dlpi_addr;
 	read_headers(m, info);
@@ -141,7 +161,7 @@ static void enter(const struct dl_phdr_info *info)
 	m->number = ++loads;
 	change_end(m);
 	untold++;
-	if (m == &modules[count])
+	if (is_new)
 		__atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
 }
 
@@ -164,9 +184,9 @@ static int see(struct dl_phdr_info *info, size_t bytes, void *arg)
 static void tell(void)
 {
 	for (uint32_t i = 0; i < count && untold; i++)
-		if (modules[i].number && !modules[i].told && setup.loaded &&
-			setup.loaded(setup.arg, &modules[i])) {
-			modules[i].told = 1;
+		if (module_at(i)->number && !module_at(i)->told && setup.loaded &&
+			setup.loaded(setup.arg, module_at(i))) {
+			module_at(i)->told = 1;
 			untold--;
 		}
 }
@@ -192,8 +212,8 @@ static void refresh_once(void)
 	if (refresh.first || refresh.unchanged)
 		return;
 	for (uint32_t i = 0; i < count; i++)
-		if (modules[i].number && modules[i].seen != refreshes) {
-			forget_module(&modules[i]);
+		if (module_at(i)->number && module_at(i)->seen != refreshes) {
+			forget_module(module_at(i));
 			gone++;
 		}
 	/* Something was loaded and unloaded in between, or replaced by what looks the same. */
@@ -261,13 +281,13 @@ void modules_forked(void)
 {
 	busy = again = untold = 0;
 	adds = subs = 0; /* so that the next refresh looks at all of them */
-	for (uint32_t i = 0; i <= count && i < MODULES_MAX; i++) {
-		if (modules[i].sequence & 1) {
-			modules[i].number = 0;
-			change_end(&modules[i]);
+	for (uint32_t i = 0; i <= count && module_make(i); i++) {
+		if (module_at(i)->sequence & 1) {
+			module_at(i)->number = 0;
+			change_end(module_at(i));
 		}
-		modules[i].told = 0;
-		untold += modules[i].number != 0;
+		module_at(i)->told = 0;
+		untold += module_at(i)->number != 0;
 	}
 }
 
@@ -289,7 +309,7 @@ bool modules_find(uint64_t address, struct cfi_object *ret_object)
 {
 	uint32_t used = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < used; i++) {
-		struct module *m = &modules[i];
+		struct module *m = module_at(i);
 		uint32_t sequence = read_begin(m);
 		struct cfi_object found = {m->begin, m->end, m->frame_header};
 		bool here = m->number && address >= found.begin && address < found.end;
@@ -306,7 +326,7 @@ int modules_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void
 	uint32_t used = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
 	int result = 0;
 	for (uint32_t i = 0; i < used && !result; i++) {
-		struct module *m = &modules[i];
+		struct module *m = module_at(i);
 		ElfW(Phdr) header[MODULE_HEADERS_MAX];
 		struct dl_phdr_info info = {.dlpi_phdr = header, .dlpi_name = m->path};
 		uint32_t sequence = read_begin(m), number = m->number;

@@ -77,9 +77,7 @@ static bool level_open(struct callchain_nodes *nodes, uint32_t level)
 	uint64_t bytes = sizeof(uint32_t) << nodes_level_bits[level];
 	if (__atomic_load_n(&nodes->table[level], __ATOMIC_ACQUIRE))
 		return true;
-	uint32_t *table = level == 0 ? nodes->first_table
-				     : sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-					       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, NULL);
+	uint32_t *table = level == 0 ? nodes->first_table : sys_mmap_private(bytes);
 	if (!table)
 		return false;
 	if (!__atomic_compare_exchange_n(&nodes->table[level], &nothing, table, false,
