@@ -111,6 +111,16 @@ void session_restrict(void)
 	session.restricted = true;
 }
 
+void session_unlock_memory(void)
+{
+	extern char __bss_start[] __attribute__((visibility("hidden")));
+	extern char _end[] __attribute__((visibility("hidden")));
+	if (session.restricted)
+		return;
+	SYS2(SYS_munlock, __bss_start, (uintptr_t)_end - (uintptr_t)__bss_start);
+	spool_file_unlock();
+}
+
 void session_count_drop(enum drop_reason reason)
 {
 	if (session.spool)

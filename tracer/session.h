@@ -79,6 +79,9 @@ void session_exec_failed(void);
  * now. */
 void session_restrict(void);
 
+/* The program has locked all memory: what the tracer has of it does not count against its limit. */
+void session_unlock_memory(void);
+
 /* A line for the report's diagnostics. */
 void session_note(const char *text);
 

@@ -249,6 +249,14 @@ void spool_file_stock_up(void)
 	lock_give();
 }
 
+void spool_file_unlock(void)
+{
+	if (first)
+		SYS2(SYS_munlock, first, first_bytes);
+	for (uint32_t i = 0; i < SEGMENTS_MAX && segments[i]; i++)
+		SYS2(SYS_munlock, segments[i], SPOOL_SEGMENT_BYTES);
+}
+
 void spool_file_forget(void)
 {
 	if (first)

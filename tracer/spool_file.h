@@ -38,6 +38,9 @@ void spool_file_stock_up(void);
 /* Where `offset`, handed out earlier, is mapped. */
 void *spool_file_at(uint64_t offset);
 
+/* Takes it out of what the program has locked by mlockall(). */
+void spool_file_unlock(void);
+
 /* A forked child gives back the mappings of its parent's spool. */
 void spool_file_forget(void);
 
