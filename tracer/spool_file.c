@@ -251,7 +251,8 @@ void spool_file_stock_up(void)
 
 void spool_file_unlock(void)
 {
-	SYS2(SYS_munlock, first, first_bytes);
+	if (first)
+		SYS2(SYS_munlock, first, first_bytes);
 	for (uint32_t i = 0; i < SEGMENTS_MAX && segments[i]; i++)
 		SYS2(SYS_munlock, segments[i], SPOOL_SEGMENT_BYTES);
 }

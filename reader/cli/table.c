@@ -83,12 +83,12 @@ static size_t width_of(const char *text)
 	return width;
 }
 
-#define DOTS "..."
+#define DOTS 3u
 
 /* Leaves `most` characters of it, three of them dots. */
 static void shorten(char *text, uint32_t most, bool keep_end)
 {
-	size_t width = width_of(text), kept = most - strlen(DOTS);
+	size_t width = width_of(text), kept = most - DOTS;
 	if (!most || width <= most)
 		return;
 	size_t skip = keep_end ? width - kept : kept;
@@ -96,10 +96,11 @@ static void shorten(char *text, uint32_t most, bool keep_end)
 	for (size_t n = 0; *at && (n < skip || ((unsigned char)*at & 0xc0) == 0x80); at++)
 		n += ((unsigned char)at[1] & 0xc0) != 0x80;
 	if (keep_end) {
-		memmove(text + strlen(DOTS), at, strlen(at) + 1);
-		memcpy(text, DOTS, strlen(DOTS));
+		memmove(text + DOTS, at, strlen(at) + 1);
+		memset(text, '.', DOTS);
 	} else {
-		memcpy(at, DOTS, sizeof(DOTS));
+		memset(at, '.', DOTS);
+		at[DOTS] = 0;
 	}
 }
 
