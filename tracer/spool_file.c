@@ -182,12 +182,14 @@ void *spool_file_at(uint64_t offset)
 static char *segment_follow(char *before, uint64_t bytes)
 {
 	/* An old size of 0 maps the same pages again, and as many more as the new size says. */
-	long map = SYS4(SYS_mremap, before, 0, bytes + SPOOL_SEGMENT_BYTES, MREMAP_MAYMOVE);
-	if (map < 0 && map > -4096)
+	uint64_t whole = bytes + SPOOL_SEGMENT_BYTES;
+	long result = SYS4(SYS_mremap, before, 0, whole, MREMAP_MAYMOVE);
+	if (result < 0 && result > -4096)
 		return NULL;
-	SYS2(SYS_munlock, map, bytes + SPOOL_SEGMENT_BYTES);
-	sys_munmap((void *)map, bytes);
-	return (char *)map + bytes;
+	uint64_t map = (uint64_t)result;
+	SYS2(SYS_munlock, map, whole);
+	SYS2(SYS_munmap, map, bytes);
+	return (char *)(uintptr_t)(map + bytes);
 }
 
 static char *segment_open(uint64_t offset)

@@ -3,8 +3,8 @@
  * chunks.
  *
  * No descriptor stays open, nor is one needed to grow where the kernel reserves page by page. Space
- * is reserved before it is used, page by page where the kernel can, so a full tmpfs is an error here
- * and not a SIGBUS later. All with thread.busy set; async-signal-safe; no allocation from any heap.
+ * is reserved before it is used, so a full tmpfs is an error here and not a SIGBUS later. All with
+ * thread.busy set; async-signal-safe; no allocation from any heap.
  */
 #ifndef TRACER_SPOOL_FILE_H
 #define TRACER_SPOOL_FILE_H
