@@ -2,6 +2,7 @@
 #include "tracer/chains.h"
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/mman.h>
 
@@ -207,6 +208,20 @@ static struct callchain_thread *memory_for(struct thread *t)
 	return *kept;
 }
 
+/* libunwind calls libc by our wrappers, which must not take that for the application. Handlers
+ * would be taken for libunwind, so they wait. */
+static uint32_t take_muted(
+	struct thread *t, struct callchain_thread *memory, struct callchain_result *ret_result)
+{
+	uint64_t all = UINT64_MAX, before;
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	struct lane *lane = thread_mute(t);
+	uint32_t id = callchain_take(memory, session.config.backtrace_depth, flags, ret_result);
+	thread_unmute(t, lane);
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+	return id;
+}
+
 uint32_t chains_take(struct thread *t, uint32_t *ret_method)
 {
 	static const uint32_t ends[] = {[CALLCHAIN_WHOLE] = 0,
@@ -216,7 +231,9 @@ uint32_t chains_take(struct thread *t, uint32_t *ret_method)
 	struct callchain_thread *memory = session.restricted ? NULL : memory_for(t);
 	if (!memory)
 		return 0;
-	uint32_t id = callchain_take(memory, session.config.backtrace_depth, flags, &result);
+	uint32_t id = chains_ask_libunwind
+		? take_muted(t, memory, &result)
+		: callchain_take(memory, session.config.backtrace_depth, flags, &result);
 	if (id && !is_met(id))
 		modules_meet(id);
 	*ret_method = result.method | ends[result.end];
