@@ -98,6 +98,13 @@ static void modules_meet(uint32_t innermost)
 	}
 }
 
+/* What a node led through may have gone, and something else be there. */
+static void meet_again(void)
+{
+	for (uint32_t i = 0; i < most_met; i++)
+		__atomic_store_n(&met[i], 0, __ATOMIC_RELAXED);
+}
+
 void chains_refresh(void)
 {
 	struct thread *t = &thread_self;
@@ -105,7 +112,10 @@ void chains_refresh(void)
 		(!t->lane && !thread_attach(t)))
 		return;
 	thread_enter(t);
+	uint32_t before = modules_generation();
 	modules_refresh();
+	if (modules_generation() != before)
+		meet_again();
 	thread_leave(t);
 }
 
@@ -163,8 +173,7 @@ void chains_forked(void)
 {
 	callchain_forked();
 	modules_forked();
-	for (uint32_t i = 0; i < most_met; i++)
-		met[i] = 0;
+	meet_again();
 	most_met = 0;
 	telling = false;
 }

@@ -331,10 +331,11 @@ OWN_FRAME uintptr_t use_plugin(const char *file, const char *name, int mark)
 
 OWN_FRAME void mode_plugin(void)
 {
+	volatile int rounds = 4; /* called from one place each time */
 	uintptr_t place[4];
 	say("chain 51: one_inner one_outer use_plugin mode_plugin main");
 	say("chain 52: two_inner two_outer use_plugin mode_plugin main");
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < rounds; i++) {
 		const char *file = i % 2 ? "libchain_two.so" : "libchain_one.so";
 		place[i] = use_plugin(file, i % 2 ? "two_outer" : "one_outer", 51 + i % 2);
 	}
