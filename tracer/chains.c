@@ -2,6 +2,7 @@
 #include "tracer/chains.h"
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/mman.h>
 
@@ -96,6 +97,13 @@ static void modules_meet(uint32_t innermost)
 	}
 }
 
+/* What a node led through may have gone, and something else be there. */
+static void meet_again(void)
+{
+	for (uint32_t i = 0; i < most_met; i++)
+		__atomic_store_n(&met[i], 0, __ATOMIC_RELAXED);
+}
+
 void chains_refresh(void)
 {
 	struct thread *t = &thread_self;
@@ -103,7 +111,10 @@ void chains_refresh(void)
 		(!t->lane && !thread_attach(t)))
 		return;
 	thread_enter(t);
+	uint32_t before = modules_generation();
 	modules_refresh();
+	if (modules_generation() != before)
+		meet_again();
 	thread_leave(t);
 }
 
@@ -131,7 +142,8 @@ static void load_libunwind(void)
 	const struct fallback_setup setup = {session.home, dlopen, dlsym};
 	chains_ask_libunwind = fallback_load(&setup) == 0;
 	if (!chains_ask_libunwind)
-		session_note("libunwind could not be loaded from the library's folder");
+		session_note("libunwind could not be loaded from the library's folder, or the "
+			     "program has its own");
 }
 
 void chains_start(void)
@@ -161,8 +173,8 @@ void chains_forked(void)
 {
 	callchain_forked();
 	modules_forked();
-	for (uint32_t i = 0; i < most_met; i++)
-		met[i] = 0;
+	fallback_forked();
+	meet_again();
 	most_met = 0;
 	telling = false;
 }
@@ -170,7 +182,7 @@ void chains_forked(void)
 void chains_end(void)
 {
 	char text[160];
-	if (!(flags & CALLCHAIN_CHECK))
+	if (!(flags & CALLCHAIN_CHECK) || session.restricted)
 		return;
 	struct callchain_counts counts = callchain_counts();
 	size_t at = text_append(text, sizeof(text), 0, "callchains compared with libunwind: ");
@@ -206,6 +218,33 @@ static struct callchain_thread *memory_for(struct thread *t)
 	return *kept;
 }
 
+/* libunwind calls libc by our wrappers, which must not take that for the application. Handlers
+ * would be taken for libunwind, so they wait. */
+static uint32_t take_muted(struct thread *t, struct callchain_thread *memory, uint32_t how,
+	struct callchain_result *ret_result)
+{
+	uint64_t all = UINT64_MAX, before;
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	struct lane *lane = thread_mute(t);
+	uint32_t id = callchain_take(memory, session.config.backtrace_depth, how, ret_result);
+	thread_unmute(t, lane);
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+	return id;
+}
+
+/* libunwind sees the modules that we know: those of a new chain are learned before it counts. */
+static uint32_t take_with_libunwind(
+	struct thread *t, struct callchain_thread *memory, struct callchain_result *ret_result)
+{
+	uint32_t id = take_muted(t, memory, flags & ~(uint32_t)CALLCHAIN_CHECK, ret_result);
+	bool again = flags & CALLCHAIN_CHECK;
+	if (id && !is_met(id)) {
+		modules_meet(id);
+		again |= ret_result->end == CALLCHAIN_LOST;
+	}
+	return again ? take_muted(t, memory, flags, ret_result) : id;
+}
+
 uint32_t chains_take(struct thread *t, uint32_t *ret_method)
 {
 	static const uint32_t ends[] = {[CALLCHAIN_WHOLE] = 0,
@@ -215,7 +254,9 @@ uint32_t chains_take(struct thread *t, uint32_t *ret_method)
 	struct callchain_thread *memory = session.restricted ? NULL : memory_for(t);
 	if (!memory)
 		return 0;
-	uint32_t id = callchain_take(memory, session.config.backtrace_depth, flags, &result);
+	uint32_t id = chains_ask_libunwind
+		? take_with_libunwind(t, memory, &result)
+		: callchain_take(memory, session.config.backtrace_depth, flags, &result);
 	if (id && !is_met(id))
 		modules_meet(id);
 	*ret_method = result.method | ends[result.end];

@@ -176,8 +176,28 @@ void thread_forked(struct thread *t)
 	t->set_aside = NULL;
 }
 
+struct lane *thread_mute(struct thread *t)
+{
+	struct lane *lane = t->lane;
+	t->muted = 1;
+	t->fast = NO_LANE;
+	t->lane = NULL;
+	THREAD_BARRIER();
+	return lane;
+}
+
+void thread_unmute(struct thread *t, struct lane *lane)
+{
+	THREAD_BARRIER();
+	t->lane = lane;
+	t->fast = clock_is_tsc ? lane : NO_LANE;
+	t->muted = 0;
+}
+
 struct lane *thread_attach(struct thread *t)
 {
+	if (t->muted)
+		return NULL;
 	osrt_mend_busy(t);
 	if (t->fork_state == FORK_CHILD || (t->set_aside && !is_our_process()))
 		session_child();

@@ -34,6 +34,7 @@ struct thread {
 	uint32_t end_rounds;  /* times the end hook has been put off so that other destructors are
 				 still seen */
 	uint8_t fork_state;   /* enum fork_state */
+	uint8_t muted;        /* calls are not the application's */
 	uint8_t chains_begun; /* what its lane's callchain memory holds is this thread's */
 	struct lane *fast; /* lane, while nothing keeps wrappers from the short way: the counter is
 			      the TSC */
@@ -84,6 +85,13 @@ void thread_detach(struct thread *t);
  */
 void thread_forking(struct thread *t, enum fork_state state);
 void thread_forked(struct thread *t);
+
+/*
+ * Around code that calls libc by our wrappers within the guard: its calls are neither recorded nor
+ * counted. With all signals blocked. Returns what thread_unmute() wants back.
+ */
+struct lane *thread_mute(struct thread *t);
+void thread_unmute(struct thread *t, struct lane *lane);
 
 /* Forgets everything: the state of a thread that a fork copied. */
 void thread_forget(struct thread *t);

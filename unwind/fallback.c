@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "unwind/fallback.h"
 
 #include <dlfcn.h>
@@ -21,7 +22,8 @@
 
 enum state { UNTRIED = 0, MISSING, READY };
 
-static uint32_t state; /* enum state, stored last */
+static uint32_t state;  /* enum state, stored last */
+static uint32_t inside; /* threads in libunwind */
 static struct {
 	int (*getcontext)(void *context);
 	int (*init_local)(void *cursor, void *context);
@@ -34,6 +36,12 @@ static struct {
 bool fallback_ready(void)
 {
 	return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == READY;
+}
+
+void fallback_forked(void)
+{
+	if (__atomic_exchange_n(&inside, 0, __ATOMIC_RELAXED))
+		__atomic_store_n(&state, MISSING, __ATOMIC_RELEASE);
 }
 
 static void *open_file(const struct fallback_setup *setup, const char *name)
@@ -63,26 +71,33 @@ static bool resolve(const struct fallback_setup *setup, void *library)
 	return true;
 }
 
+/* Its functions would be found before ours, by ours. */
+static bool is_there(const struct fallback_setup *setup)
+{
+	return setup->symbol(RTLD_DEFAULT, "_UL" TARGET "_step") ||
+		setup->symbol(RTLD_DEFAULT, "_U" TARGET "_step");
+}
+
 int fallback_load(const struct fallback_setup *setup)
 {
 	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == UNTRIED) {
-		open_file(setup, "/liblzma.so.5"); /* found by name when the next one needs it */
-		void *library = open_file(setup, "/libunwind.so.8");
+		void *library = NULL;
+		if (!is_there(setup)) {
+			open_file(setup, "/liblzma.so.5"); /* the next one needs it by this name */
+			library = open_file(setup, "/libunwind.so.8");
+		}
 		bool ready = library && resolve(setup, library);
 		__atomic_store_n(&state, ready ? READY : MISSING, __ATOMIC_RELEASE);
 	}
 	return fallback_ready() ? 0 : -ENOENT;
 }
 
-uint32_t fallback_chain(const struct fallback_frames *frames, uint32_t count,
-	uint64_t *ret_addresses, bool *ret_more)
+static uint32_t walk(const struct fallback_frames *frames, uint32_t count, uint64_t *ret_addresses,
+	bool *ret_more)
 {
 	uint64_t context[CONTEXT_WORDS], cursor[CURSOR_WORDS];
 	uint32_t found = 0;
 	bool begun = false;
-	*ret_more = false;
-	if (!fallback_ready())
-		return 0;
 	unw.flush_cache(*unw.address_space, 0, 0);
 	unw.getcontext(context);
 	if (unw.init_local(cursor, context) < 0)
@@ -100,5 +115,17 @@ uint32_t fallback_chain(const struct fallback_frames *frames, uint32_t count,
 		}
 		ret_addresses[found++] = ip;
 	}
+	return found;
+}
+
+uint32_t fallback_chain(const struct fallback_frames *frames, uint32_t count,
+	uint64_t *ret_addresses, bool *ret_more)
+{
+	*ret_more = false;
+	if (!fallback_ready())
+		return 0;
+	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+	uint32_t found = walk(frames, count, ret_addresses, ret_more);
+	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
 	return found;
 }

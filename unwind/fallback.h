@@ -22,11 +22,16 @@ struct fallback_setup {
 };
 
 /*
- * Loads libunwind for good. Returns 0, or -ENOENT where it or one of its functions is missing, at
- * every later call too. At a safe place only, where the application itself could call dlopen():
- * after its dlopen() has returned, or at library start when asked for by an option. In the guard.
+ * Loads libunwind for good. Returns 0, or -ENOENT where it or one of its functions is missing, or
+ * the program has a libunwind of its own (the two would call each other), at every later call too.
+ * At a safe place only, where the application itself could call dlopen(): after its dlopen() has
+ * returned, or at library start when asked for by an option. In the guard.
  */
 int fallback_load(const struct fallback_setup *setup);
+
+/* In a forked child: without libunwind if another thread was in it, for the lock it held is ours
+ * now and never given back. */
+void fallback_forked(void);
 
 /* Has it been loaded? Any thread. */
 bool fallback_ready(void);

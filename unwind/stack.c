@@ -2,6 +2,7 @@
 #include "unwind/stack.h"
 
 #include <errno.h>
+#include <signal.h>
 
 #include "common/sys.h"
 
@@ -54,4 +55,13 @@ bool stack_range_raise(struct stack_range *range, uint64_t end)
 		return false;
 	range->high = high;
 	return true;
+}
+
+uint64_t stack_signal_low(uint64_t sp)
+{
+	stack_t stack;
+	if (SYS2(SYS_sigaltstack, 0, &stack) != 0 || stack.ss_flags & SS_DISABLE)
+		return 0;
+	uint64_t low = (uint64_t)(uintptr_t)stack.ss_sp;
+	return sp - low < stack.ss_size ? low : 0;
 }

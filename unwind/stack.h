@@ -15,7 +15,8 @@
 #define STACK_PAGE_BYTES 4096u
 
 struct stack_range {
-	uint64_t low, high; /* [low, high), whole pages; low == high: nothing known */
+	uint64_t low, high; /* [low, high), whole pages but for a signal stack's low; low == high:
+			       nothing known */
 };
 
 /* Can 8 bytes at `address` (a multiple of 8) be read? One system call, about 0.1 us. */
@@ -27,5 +28,8 @@ bool stack_range_hold(struct stack_range *range, uint64_t sp);
 
 /* Makes range->high at least `end`. False when something in between cannot be read. */
 bool stack_range_raise(struct stack_range *range, uint64_t end);
+
+/* Where the alternate signal stack ends that `sp` is on; 0 = it is on none. One system call. */
+uint64_t stack_signal_low(uint64_t sp);
 
 #endif

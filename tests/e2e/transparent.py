@@ -21,7 +21,8 @@ from lib import HANG_S, LIBRARY, Report, SRC, TORTURE, app, clean_env, folder, l
 REPEAT = int(os.environ.get("REPEAT", 50 if TORTURE else 3))
 PROGRAMS = os.path.join(SRC, "tests/e2e/programs")
 APPS = os.path.dirname(app("x"))
-OPTIONS = (dict(threshold=None), dict(threshold=0), dict(threshold=0, LIBTRACE_OSRT_LOCKS="all", LIBTRACE_OSRT_FILE_ACCESS="1", LIBTRACE_COMPRESS="zstd"))
+OPTIONS = (dict(threshold=None), dict(threshold=0), dict(threshold=0, LIBTRACE_OSRT_LOCKS="all", LIBTRACE_OSRT_FILE_ACCESS="1", LIBTRACE_COMPRESS="zstd",
+                                                         LIBTRACE_OSRT_BACKTRACE_THRESHOLD="0"))
 INTERPRETERS = {".sh": ["bash"], ".py": [sys.executable], ".js": ["node"], ".java": ["java"], ".pl": ["perl"]}
 ALLOCATORS = ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2")
 FORKS = "fork vfork _Fork clone spawn spawnp system popen daemon double handler atfork thread all".split()
@@ -149,11 +150,11 @@ def untraced_env(case):
     return clean_env(**({"LD_PRELOAD": ":".join(libraries)} if libraries else {}))
 
 
-def one_traced_run(case, place, number, known):
-    """Returns what differs, and what is wrong with the report."""
+def one_traced_run(case, place, number, known, options=None, look=None):
+    """Returns what differs, and what is wrong with the report, which `look` may look at."""
     work, spool = folder(), spool_folder()
     report = Report(os.path.join(work, "traced.rep"))
-    options = dict(OPTIONS[number % len(OPTIONS)])
+    options = dict(options or OPTIONS[number % len(OPTIONS)])
     env = traced_env(report.path, spool, preload=case.preload or (), **options)
     if options.get("threshold", 0) is None:
         env.pop("LIBTRACE_OSRT_THRESHOLD", None)
@@ -174,6 +175,8 @@ def one_traced_run(case, place, number, known):
             sound.append(f"run {number + 1}: trace check: {check.status} {(check.out + check.err).decode(errors='replace')[:1000]}")
         else:
             sound += (receipts_agree(report) or "").splitlines()
+            if look:
+                look(report)
     for path_ in (work, spool):
         shutil.rmtree(path_, ignore_errors=True)
     return wrong, sound
@@ -199,9 +202,12 @@ def run_case(case):
         tap.ok(False, f"{case.name}: reports are sound", "\n".join(sound))
 
 
+def program_cases():
+    return [case_of_file(name) for name in sorted(os.listdir(PROGRAMS)) if os.path.splitext(name)[1] in INTERPRETERS]
+
+
 def main():
-    cases = [case_of_file(name) for name in sorted(os.listdir(PROGRAMS)) if os.path.splitext(name)[1] in INTERPRETERS]
-    cases += [*app_cases(), *allocator_cases(), *interposer_cases()]
+    cases = [*program_cases(), *app_cases(), *allocator_cases(), *interposer_cases()]
     words = sys.argv[1:]
     if not os.path.exists(LIBRARY):
         print(f"Bail out! no {LIBRARY}")

@@ -1,0 +1,8 @@
+/* libchain_held - its constructor calls back, with the loader's lock held. */
+extern void callchain_in_constructor(void) __attribute__((weak));
+
+__attribute__((constructor)) static void begin(void)
+{
+	if (callchain_in_constructor)
+		callchain_in_constructor();
+}

@@ -1,0 +1,412 @@
+#!/usr/bin/env python3
+# timeout: 600
+"""Callchains of real programs: against what the programs say of themselves, against libunwind, and against gdb.
+
+tests/apps/callchain.c says which chains its calls have; here they are held against `trace dump`. TORTURE=1 compares far more chains.
+"""
+import collections
+import json
+import os
+import re
+import shutil
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import transparent  # noqa: E402
+from lib import LIBRARY, SRC, TORTURE, Report, app, clean_env, folder, main, program_of, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+
+SOURCES = {}
+
+
+class Traced:
+    """A program run with callchains, and its calls in order."""
+
+    def __init__(self, argv, chains=0, depth=128, env=None, **options):
+        self.folder, self.spool = folder(), spool_folder()
+        self.path = os.path.join(self.folder, "r.rep")
+        if chains is not None:
+            options["LIBTRACE_OSRT_BACKTRACE_THRESHOLD"] = chains
+        if depth is not None:
+            options["LIBTRACE_OSRT_BACKTRACE_DEPTH"] = depth
+        self.result = run(argv, env=traced_env(self.path, self.spool, **options, **(env or {})), cwd=self.folder)
+        self.text = self.result.out.decode(errors="replace")
+        self.finished = wait_spool_gone(self.spool)
+        self.report = Report(self.path)
+        self._calls = None
+
+    def wrong(self):
+        if self.result.hung:
+            return f"hangs\n{self.result.note}"
+        if "FAIL" in self.text or self.result.status != 0:
+            return f"status {self.result.status}\n{self.text}{self.result.err!r}"
+        if not self.finished or not self.report.exists():
+            return "no finished report"
+        check = self.report.check()
+        if check.status != 0:
+            return f"trace check: {check.status} {check.out + check.err!r}"
+        return receipts_agree(self.report)
+
+    @property
+    def calls(self):
+        if self._calls is None:
+            self._calls = self.report.events("--kind", "osrt_call")
+        return self._calls
+
+    def marked(self, mark):
+        return [c for c in self.calls if c["function"] == "pread" and c["return_value"] == mark]
+
+    def compared(self):
+        return compared(self.report)
+
+
+COMPARED = re.compile(r"callchains compared with libunwind: (\d+), different: (\d+), frames without a way on: (\d+)")
+
+
+def compared(report):
+    """Of check mode: chains compared with libunwind, different ones, frames without a way on; of all processes."""
+    sums = [0, 0, 0]
+    for diagnostic in report.info()["diagnostics"]:
+        found = COMPARED.fullmatch(diagnostic["text"])
+        if found:
+            sums = [a + int(b) for a, b in zip(sums, found.groups())]
+    return sums
+
+
+def traced_ok(name, argv, **options):
+    traced = Traced(argv, **options)
+    wrong = traced.wrong()
+    tap.ok(not wrong, f"{name}: runs, report is sound", wrong)
+    return traced if not wrong else None
+
+
+# ---- what programs say of themselves ----
+
+def names(call):
+    """Functions of a chain, innermost first, without the parameters of C++."""
+    return [re.sub(r"\(.*", "", frame["function"] or "?") for frame in call["callchain"]]
+
+
+def is_outermost(frame):
+    """What the C library and the loader have outside of main() or a thread's function."""
+    return os.path.basename(frame["module"] or "").startswith("libc.so") or frame["function"] == "_start"
+
+
+def mismatch(call, wanted):
+    """Says how a chain differs from the wanted names, None if it does not."""
+    pattern = "".join(r"(?:.*\n){0,9}?" if name == "*" else re.escape(name) + r"\n" for name in wanted.split())
+    found = re.match(pattern, "".join(name + "\n" for name in names(call)))
+    if not found:
+        return f"wanted {wanted}, got {names(call)}"
+    rest = call["callchain"][found.group().count("\n"):]
+    if not 1 <= len(rest) <= 4 or not all(map(is_outermost, rest)):
+        return f"behind {wanted}: {names(call)}"
+    if call["callchain_method"] != "rules":
+        return f"{wanted}: {call['callchain_method']}"
+    return wrong_line(call["function"], call["callchain"])
+
+
+def line_of(file, number):
+    if file not in SOURCES:
+        with open(file, encoding="utf-8") as text:
+            SOURCES[file] = text.read().splitlines()
+    return SOURCES[file][number - 1]
+
+
+def wrong_line(function, chain):
+    """A frame's line must be one that calls the function of the next inner frame, where both are in one C file of ours."""
+    for callee, frame in zip([function] + [f["function"] for f in chain], chain):
+        file = os.path.join(SRC, frame["file"] or "")
+        if not file.endswith(("callchain.c", "libchain_one.c")) or callee in ("__restore_rt", "raise", None) or not callee.isidentifier():
+            continue
+        if frame["function"] in ("spinning", "faults_at_once", "first_of_thread"):
+            continue
+        line = line_of(file, frame["line"])
+        if not re.search(rf"\b{callee}\(|outer_of_plugin\(|not_yet_called\(|run\(\)|CHAIN_NAME\(inner\)\(", line) and not_by_kernel(chain, frame):
+            return f"{frame['function']} calls {callee}, but {file}:{frame['line']} is {line!r}"
+    return None
+
+
+def not_by_kernel(chain, frame):
+    """Not a frame that a signal or the C library stands between: its neighbour is in the same file."""
+    at = chain.index(frame)
+    return at == 0 or chain[at - 1]["file"] == frame["file"]
+
+
+def said(traced):
+    return [(int(mark), wanted) for mark, wanted in re.findall(r"^chain (\d+): (.*)$", traced.text, re.MULTILINE)]
+
+
+def hold(name, traced, least=None):
+    """Every chain that the program says, against its calls."""
+    promises = said(traced)
+    tap.ok(len(promises) >= (least or 1), f"{name}: says its chains", traced.text)
+    for mark, wanted in promises:
+        calls = traced.marked(mark)
+        wrong = [w for w in (mismatch(call, wanted) for call in calls) if w]
+        tap.ok(calls and not wrong, f"{name}: {wanted} ({len(calls)} calls)", "\n".join(wrong) or "no such call")
+
+
+MODES = {"callers": 3, "alloca": 2, "signal": 2, "altstack": 3, "threads": 4, "fork": 2, "exec": 1, "plugin": 2}
+
+
+def known_callers():
+    for program in ("callchain", "callchain_fp"):
+        for mode, least in MODES.items():
+            traced = traced_ok(f"{program} {mode}", [app(program), mode])
+            if traced:
+                hold(f"{program} {mode}", traced, least)
+
+
+def known_callers_of_cxx():
+    traced = traced_ok("callchain_cxx", [app("callchain_cxx")])
+    if traced:
+        hold("callchain_cxx", traced, 5)
+
+
+def inlined_functions():
+    traced = traced_ok("inlined", [app("callchain"), "callers"])
+    if not traced:
+        return
+    frames = traced.marked(11)[0]["callchain"]
+    flags = {f["function"]: f["inlined"] for f in frames}
+    tap.ok(all(flags[n] for n in ("marked", "inner")) and not any(flags[n] for n in ("leaf", "middle", "outer", "main")), "inlined functions are told from others", flags)
+    address = {f["function"]: f["address"] for f in frames}
+    tap.ok(address["marked"] == address["leaf"] and address["inner"] == address["middle"] and len(set(address.values())) == len(frames) - 2,
+           "they have the address of the function that they are in", address)
+
+
+# ---- options ----
+
+def with_chain(calls):
+    return [c for c in calls if c["callchain"]]
+
+
+def thresholds():
+    argv = [app("callchain"), "threshold"]
+    for value, limit in ((None, 80000), (1000000, 1000000)):
+        traced = traced_ok(f"threshold {value}", argv, chains=value)
+        if not traced:
+            continue
+        short = [c for c in with_chain(traced.calls) if c["duration_ns"] < limit * 0.99]
+        long = [c for c in traced.calls if c["duration_ns"] > limit * 1.01 and not c["callchain"]]
+        tap.ok(not short and not long, f"threshold {value or 'by default'}: from {limit} ns on, and nothing below", f"{short[:2]} {long[:2]}")
+        slept = [c for c in traced.calls if "nanosleep" in c["function"]]
+        tap.ok(len(with_chain(slept)) == 3 and all(mismatch(c, "mode_threshold main") is None for c in slept), f"threshold {value or 'by default'}: three sleeps have one",
+               slept[:1])
+        below = [c for c in traced.calls if c["duration_ns"] < limit * 0.99]
+        tap.ok(len(below) >= 100, f"threshold {value or 'by default'}: and some are below", len(below))
+    traced = traced_ok("threshold 0", argv, chains=0)
+    if traced:
+        tap.ok(len(traced.calls) > 200 and len(with_chain(traced.calls)) == len(traced.calls), "threshold 0: all have one", len(with_chain(traced.calls)))
+    traced = traced_ok("threshold 10 s", argv, chains=10**10)
+    if traced:
+        tap.ok(len(traced.calls) > 200 and not with_chain(traced.calls), "threshold 10 s: none has one", with_chain(traced.calls)[:1])
+
+
+def depths():
+    argv = [app("callchain"), "recursion"]
+    traced = traced_ok("depth 128", argv)
+    if traced:
+        calls = traced.marked(14)
+        sizes = [len({(i, f["address"]) for i, f in enumerate(c["callchain"]) if not f["inlined"]}) for c in calls]
+        tap.ok(sizes == [128, 128, 128], "200 functions deep, depth 128: 128 frames", sizes)
+        tap.ok(all(names(c) == ["marked", "leaf"] + ["down"] * 127 for c in calls), "the innermost ones", [names(c) for c in calls[:1]])
+        tap.ok(all("cut" in c["callchain_method"] for c in calls), "and it is said that they were cut", [c["callchain_method"] for c in calls])
+        tap.ok(all(mismatch(c, "marked leaf" + " down" * 6 + " mode_recursion main") is None for c in traced.marked(15)) and traced.marked(15), "a short one later is whole",
+               [(names(c), c["callchain_method"]) for c in traced.marked(15)])
+    for depth in (1, 2, 24, None):
+        traced = traced_ok(f"depth {depth}", argv, depth=depth)
+        if traced:
+            wanted = depth or 24
+            sizes = [len([f for f in c["callchain"] if not f["inlined"]]) for c in traced.marked(14)]
+            tap.ok(sizes == [wanted] * 3 and all("cut" in c["callchain_method"] for c in traced.marked(14)), f"depth {depth or 'by default'}: {wanted} frames", sizes)
+    traced = traced_ok("depth 0", argv, depth=0)
+    if traced:
+        tap.ok(traced.marked(14) and not with_chain(traced.calls), "depth 0: none")
+
+
+def methods():
+    functions = lambda traced: collections.Counter(c["function"] for c in traced.calls)  # noqa: E731
+    traced = traced_ok("none", [app("callchain"), "callers"], LIBTRACE_BACKTRACE="none")
+    if traced:
+        own = functions(traced)
+        tap.ok(len(traced.calls) >= 3 and not with_chain(traced.calls) and not traced.report.events("--kind", "module_load"), "none: no chains, no modules")
+    traced = traced_ok("fp", [app("callchain_fp"), "callers"], LIBTRACE_BACKTRACE="fp")
+    if traced:
+        for mark, wanted in said(traced):
+            calls = traced.marked(mark)
+            tap.ok(calls and all(names(c)[:len(wanted.split())] == wanted.split() and "frame" in c["callchain_method"] for c in calls), f"fp: {wanted}",
+                   [(names(c), c["callchain_method"]) for c in calls])
+    traced = traced_ok("fp without frame pointers", [app("callchain")], LIBTRACE_BACKTRACE="fp")
+    if traced:
+        tap.ok(len(traced.calls) > 100, "fp without frame pointers: runs", len(traced.calls))
+    for method in ("dwarf", "libunwind", "check"):
+        traced = traced_ok(method, [app("callchain"), "callers"], LIBTRACE_BACKTRACE=method)
+        if traced:
+            hold(method, traced, 3)
+            tap.ok(bool(traced.compared()[0]) == (method == "check"), f"{method}: compares only when told", traced.compared())
+            tap.ok(functions(traced) == own, f"{method}: no call but the program's own", f"{functions(traced)} {own}")
+
+
+# ---- libraries that come and go ----
+
+def plugins():
+    traced = traced_ok("plugins", [app("callchain"), "plugin"], env={"APP_FACTS": "1"})
+    if not traced:
+        return
+    tap.ok("facts: same place 1" in traced.text, "one plugin lay where the other had been", traced.text)
+    rows = traced.report.events()
+    seen = collections.Counter((r["kind"], os.path.basename(r.get("path") or "")) for r in rows if r["kind"] == "module_load")
+    for name in ("libchain_one.so", "libchain_two.so"):
+        tap.ok(seen["module_load", name] == 2, f"{name}: a row for each time that it was opened", seen)
+    begins = {r["begin"] for r in rows if r["kind"] == "module_load" and "libchain_" in r["path"]}
+    gone = sum(r["kind"] == "module_unload" and r["begin"] in begins for r in rows)
+    tap.ok(gone == 4, "and for each time that it was closed", gone)
+
+
+def loader_is_held():
+    """Somebody has the loader's lock and waits for a thread that makes calls with chains."""
+    for method in ("dwarf", "check", "libunwind"):
+        traced = traced_ok(f"loader held, {method}", [app("callchain"), "held"], LIBTRACE_BACKTRACE=method)
+        if not traced:
+            continue
+        hold(f"loader held, {method}", traced, 2)
+        deep = [traced.marked(mark) for mark in (61, 63)]
+        tap.ok(all(len(calls) == 50 and all(names(c)[:-2].count("down") == i + 1 for i, c in enumerate(calls)) for calls in deep),
+               f"loader held, {method}: all calls of the thread have theirs", [len(calls) for calls in deep])
+
+
+# ---- where the tracer may not ask the kernel ----
+
+def restricted():
+    for mode in ("filter", "strict"):
+        argv = [app("seccomp_filter"), mode]
+        plain, traced = run(argv), Traced(argv)
+        reads = [c for c in traced.calls if c["function"] == "read"]
+        tap.ok((plain.status, plain.out) == (traced.result.status, traced.result.out) and traced.report.check().status == 0, f"seccomp {mode}: as untraced", traced.result)
+        tap.ok((len(reads) > 1000 or mode == "strict") and not with_chain(reads), f"seccomp {mode}: calls without chains", f"{len(reads)}, {len(with_chain(reads))} with")
+        opened = [c for c in traced.calls if c["function"] in ("open", "open64")]
+        tap.ok(len(opened) == len(with_chain(opened)) == 1, f"seccomp {mode}: the call before has one", opened)
+
+
+# ---- names are kept ----
+
+def names_are_kept():
+    place = folder()
+    for name in ("callchain", "libchain_one.so", "libchain_two.so"):
+        shutil.copy(app(name), place)
+    program = os.path.join(place, "callchain")
+    traced = traced_ok("copied program", [program, "plugin"])
+    if not traced:
+        return
+    before = [c["callchain"] for c in traced.calls]
+    result = trace("symbolize", traced.path)
+    tap.ok(result.status == 0 and b" 0 not," in result.out, "symbolize finds every name", result)
+    os.rename(place, place + "-away")
+    after = [c["callchain"] for c in traced.report.events("--kind", "osrt_call")]
+    os.rename(place + "-away", place)
+    tap.ok(before == after and len(before) >= 4, "the names are there when the programs are not", [(a, b) for a, b in zip(before, after) if a != b][:1])
+    hold("after symbolize", traced, 2)
+
+
+# ---- against gdb ----
+
+def walked_by_gdb(argv, env):
+    """What gdb says of the callers of each call of pread: by thread, in order."""
+    output = os.path.join(folder(), "walked")
+    commands = ["set debuginfod enabled off", "set startup-with-shell off", "set confirm off", "set print thread-events off", "set backtrace past-main on",
+                "set backtrace past-entry on", "set breakpoint pending on", "set disable-randomization on", "handle SIGUSR1 nostop noprint pass",
+                f"set $output = \"{output}\""] + [f"set environment {name} {value}" for name, value in env.items()]
+    argv = ["gdb", "-nx", "-batch"] + [part for command in commands for part in ("-ex", command)] + ["-x", os.path.join(SRC, "tests/e2e/_walk_gdb.py"), "--args", *argv]
+    result = run(argv, limit=3000)
+    threads = collections.defaultdict(list)
+    if os.path.exists(output):
+        with open(output, encoding="ascii") as file:
+            for line in file:
+                tid, addresses = json.loads(line)
+                threads[tid].append(addresses)
+    return result, threads
+
+
+def as_gdb_walks():
+    if not shutil.which("gdb"):
+        tap.skip("chains as gdb walks them", "no gdb")
+        return
+    place, spool = folder(), spool_folder()
+    report = Report(os.path.join(place, "r.rep"))
+    env = traced_env(report.path, spool, LIBTRACE_OSRT_BACKTRACE_THRESHOLD=0, LIBTRACE_OSRT_BACKTRACE_DEPTH=128, LIBTRACE_EXIT_WAIT=20000)
+    result, threads = walked_by_gdb([app("many_paths"), str(2000 if TORTURE else 200), "2"], env)
+    wait_spool_gone(spool)
+    if not tap.ok(report.exists() and report.check().status == 0 and b"pass: paths" in result.out and len(threads) == 3, "many_paths under gdb", result):
+        return
+    compared, wrong, cut = 0, [], 0
+    calls = collections.defaultdict(list)
+    for event in report.events("--kind", "osrt_call", "--name", "pread", "--no-symbols"):
+        calls[event["tid"]].append(event)
+    row = next(e for e in report.events("--kind", "module_load") if e["path"] == LIBRARY)
+    own = range(int(row["begin"], 16), int(row["end"], 16))
+    for tid, walks in threads.items():
+        if len(walks) != len(calls[tid]):
+            wrong.append(f"thread {tid}: {len(walks)} calls seen by gdb, {len(calls[tid])} in the report")
+        for walk, call in zip(walks, calls[tid]):
+            ours = [int(frame["address"], 16) for frame in call["callchain"]]
+            walk = [address for address in walk if address not in own]  # a wrapper, of what sends the signal
+            compared += 1
+            cut += len(walk) > 128
+            if ours != walk[:128]:
+                wrong.append(f"gdb {list(map(hex, walk))}\n ours {list(map(hex, ours))} {call['callchain_method']}")
+    longest = max((len(walk) for walks in threads.values() for walk in walks), default=0)
+    tap.ok(compared >= 400 and not wrong, f"{compared} chains of up to {longest} frames as gdb walks them, {cut} cut; {len(wrong)} differ", "\n".join(wrong[:6]))
+
+
+# ---- against libunwind ----
+
+# Where check mode shows: libunwind calls the program's read(), leaves a pipe open, needs 15 KiB of stack, is slower than a timer of 0.1 ms.
+NOT_CHECKED = ("own_read", "close_all", "exec_chain", "python_subprocess", "small_stack", "limits", "signal_forks")
+CHECKED_BY_DEFAULT = ("many_paths", "callchain", "callchain_cxx", "callchain_fp", "cxx_throw", "coroutines", "dlopen_storm", "atfork_first", "forks", "seccomp_filter",
+                      "python_threads", "strace_run", "perl_all")
+CHECKED = dict(threshold=0, LIBTRACE_OSRT_BACKTRACE_THRESHOLD="0", LIBTRACE_OSRT_BACKTRACE_DEPTH="128", LIBTRACE_BACKTRACE="check")
+
+
+def one_checked(case):
+    """Runs a case of transparent.py in check mode. Returns what was compared, or None where it cannot run."""
+    if case.missing():
+        return None
+    sums, place = [0, 0, 0], os.path.join(folder(), "work")
+    plain, first = transparent.outcome(case, place, transparent.untraced_env(case))
+    if plain.hung:
+        return None
+
+    def look(report):
+        sums[:] = compared(report)
+    differs, unsound = transparent.one_traced_run(case, place, 0, [first], CHECKED, look)
+    tap.ok(not differs and not unsound and not sums[1], f"check mode, {case.name}: as untraced; compared {sums[0]}, different {sums[1]}, frames without a way on {sums[2]}",
+           "\n".join(differs + unsound))
+    return sums
+
+
+def as_libunwind_walks():
+    """All programs of the harmlessness tests under TORTURE, else a few that have many frames."""
+    cases = [case for case in [*transparent.program_cases(), *transparent.app_cases()]
+             if not case.name.startswith(NOT_CHECKED) and (TORTURE or case.name.split()[0] in CHECKED_BY_DEFAULT)]
+    total = [sum(column) for column in zip(*filter(None, map(one_checked, cases)))]
+    tap.ok(total[0] >= 10000 and not total[1], f"check mode, {len(cases)} programs: compared {total[0]}, different {total[1]}, frames without a way on {total[2]}")
+
+
+# ---- little stack ----
+
+def little_stack():
+    """A handler whose stack has no room for a chain has none, and nothing below it is written."""
+    for method in ("dwarf", "fp", "libunwind"):
+        argv = [app("small_stack")]
+        plain, traced = run(argv), traced_ok(f"small_stack, {method}", argv, LIBTRACE_BACKTRACE=method)
+        if not traced:
+            continue
+        calls = traced.marked(1)
+        without = [c for c in calls if not c["callchain"]]
+        tap.ok(plain.out == traced.result.out and len(calls) == 550 and 1 <= len(without) <= 50 and not any("handler" in names(c) for c in with_chain(calls)),
+               f"small_stack, {method}: as untraced, no chain on the least signal stack, one elsewhere", f"{len(calls)} {len(without)} {traced.text}")
+
+
+main(known_callers, known_callers_of_cxx, inlined_functions, thresholds, depths, methods, plugins, loader_is_held, restricted, little_stack, names_are_kept,
+     as_gdb_walks, as_libunwind_walks)
