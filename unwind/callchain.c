@@ -449,19 +449,6 @@ static ALWAYS_INLINE uint32_t settle(struct walk *w)
 #define ROOM_BYTES 4096u
 #define ROOM_BYTES_LIBUNWIND 24576u
 
-/* As stack_range_hold(), but what is left of such a stack does not count. */
-static bool hold_with_room(struct stack_range *range, uint64_t sp)
-{
-	uint64_t low = stack_signal_low(sp);
-	if (low)
-		low += fallback_ready() ? ROOM_BYTES_LIBUNWIND : ROOM_BYTES;
-	if (sp < low || !stack_range_hold(range, sp))
-		return false;
-	if (range->low < low)
-		range->low = low;
-	return true;
-}
-
 static bool begin(struct callchain_thread *thread, uint64_t sp, uint32_t depth, uint32_t flags)
 {
 	uint32_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
@@ -480,7 +467,8 @@ static bool begin(struct callchain_thread *thread, uint64_t sp, uint32_t depth, 
 	if (sp < other.low || sp >= other.high) {
 		/* Deeper on the same stack than ever, or one never seen. */
 		other = thread->range[0];
-		if (!hold_with_room(&other, sp))
+		uint64_t room = fallback_ready() ? ROOM_BYTES_LIBUNWIND : ROOM_BYTES;
+		if (!stack_range_hold_room(&other, sp, room))
 			return false;
 		if (other.high == thread->range[0].high) {
 			thread->range[0] = other;

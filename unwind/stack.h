@@ -26,10 +26,11 @@ bool stack_readable(uint64_t address);
  * be read there; *range is then empty. */
 bool stack_range_hold(struct stack_range *range, uint64_t sp);
 
+/* The same for the stack that the caller runs on: of an alternate signal stack the lowest
+ * `room_bytes` do not count, and below them it is false. One system call more. */
+bool stack_range_hold_room(struct stack_range *range, uint64_t sp, uint64_t room_bytes);
+
 /* Makes range->high at least `end`. False when something in between cannot be read. */
 bool stack_range_raise(struct stack_range *range, uint64_t end);
-
-/* Where the alternate signal stack ends that `sp` is on; 0 = it is on none. One system call. */
-uint64_t stack_signal_low(uint64_t sp);
 
 #endif
