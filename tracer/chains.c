@@ -251,7 +251,8 @@ uint32_t chains_take(struct thread *t, uint32_t *ret_method)
 		[CALLCHAIN_CUT] = CALLCHAIN_IS_CUT,
 		[CALLCHAIN_LOST] = CALLCHAIN_IS_LOST};
 	struct callchain_result result;
-	struct callchain_thread *memory = session.restricted ? NULL : memory_for(t);
+	/* A vfork child's modules and nodes would be told as its own, and its parent's never. */
+	struct callchain_thread *memory = session.restricted || t->vfork_pid ? NULL : memory_for(t);
 	if (!memory)
 		return 0;
 	uint32_t id = chains_ask_libunwind
