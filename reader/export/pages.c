@@ -161,23 +161,25 @@ static void page_seal(struct page *page, int type, uint32_t right_page)
 	memset(page->bytes + used, 0, page->content - used);
 }
 
-static uint32_t varint_store(uint8_t *at, uint64_t number)
+/* Section 1.6: seven bits a byte, the upper ones first, and eight in a ninth. */
+static inline uint32_t varint_store(uint8_t *at, uint64_t number)
 {
-	uint8_t turned[10];
-	uint32_t n = 0;
-	if (number >> 56) {
+	if (number < 0x80) {
+		*at = (uint8_t)number;
+		return 1;
+	}
+	uint32_t n = (63 - (uint32_t)__builtin_clzll(number)) / 7 + 1;
+	uint32_t seven = n;
+	if (n > 8) {
+		n = 9;
+		seven = 8;
 		at[8] = (uint8_t)number;
 		number >>= 8;
-		for (int i = 7; i >= 0; i--, number >>= 7)
-			at[i] = (uint8_t)(number | 0x80);
-		return 9;
 	}
-	do
-		turned[n++] = (uint8_t)(number | 0x80);
-	while (number >>= 7);
-	turned[0] &= 0x7f;
-	for (uint32_t i = 0; i < n; i++)
-		at[i] = turned[n - 1 - i];
+	for (uint32_t i = seven; i-- > 0; number >>= 7)
+		at[i] = (uint8_t)(number | 0x80);
+	if (n < 9)
+		at[n - 1] &= 0x7f;
 	return n;
 }
 

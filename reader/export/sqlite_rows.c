@@ -237,6 +237,12 @@ static int names_take(struct writing *w, const struct batch *b, struct writing_t
 	return 0;
 }
 
+/* Objects have 48 bits: a small negative number, as AT_FDCWD, has the upper ones set. */
+static int64_t object_value(int64_t value)
+{
+	return value >> 47 == 1 ? value - (INT64_C(1) << 48) : value;
+}
+
 static int value_make(struct writing *w, const struct batch *b, uint32_t field, uint32_t row,
 	int64_t *ret_value, bool *ret_null)
 {
@@ -245,7 +251,9 @@ static int value_make(struct writing *w, const struct batch *b, uint32_t field, 
 	uint32_t id = 0;
 	int error = 0;
 	*ret_null = false;
-	if (f->kind == FIELD_KIND_TIME) {
+	if (b->event->number == KIND_OSRT_CALL && f->number == FIELD_OSRT_CALL_OBJECT) {
+		value = object_value(value);
+	} else if (f->kind == FIELD_KIND_TIME) {
 		value = writing_time(w, (uint64_t)value);
 	} else if (f->kind == FIELD_KIND_FUNCTION || (is_text(f) && value)) {
 		error = writing_string(w, (uint32_t)value, &id);
@@ -284,6 +292,7 @@ static int event_row(struct writing *w, const struct batch *b, uint32_t row)
 struct call_columns {
 	const int64_t *start, *duration, *function, *result;
 	uint32_t facts[SCHEMA_FIELDS], fact_count;
+	uint32_t object;                   /* which of the facts */
 	uint32_t function_last, text_last; /* the name found last */
 };
 
@@ -309,6 +318,7 @@ static int call_row(struct writing *w, const struct batch *b, struct call_column
 	error = row_put(w, &w->calls, 0, values, UINT64_C(1) << 9);
 	for (uint32_t n = 0; n < c->fact_count; n++)
 		any |= facts[n + 1] = b->columns[c->facts[n]][i];
+	facts[c->object + 1] = object_value(facts[c->object + 1]);
 	if (error || !any)
 		return error;
 	facts[0] = 0; /* the row id */
@@ -323,6 +333,9 @@ static int call_rows(struct writing *w, const struct batch *b)
 		.result = column_of(b, FIELD_OSRT_CALL_RETURN)};
 	int error = 0;
 	c.fact_count = call_facts(c.facts);
+	for (uint32_t i = 0; i < c.fact_count; i++)
+		if (b->event->fields[c.facts[i]].number == FIELD_OSRT_CALL_OBJECT)
+			c.object = i;
 	for (uint32_t i = 0; !error && i < b->batch->count; i++) {
 		if (c.duration[i] < 0)
 			w->impossible++;

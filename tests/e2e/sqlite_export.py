@@ -189,14 +189,15 @@ def events_agree():
             join = "LEFT JOIN LIBTRACE_OSRT_CALL f ON f.id = a.rowid" if facts == "f" else ""
             for *row, chain in db.execute(
                     f"SELECT {columns_of}, a.globalTid / 0x1000000 % 0x1000000, a.globalTid % 0x1000000, value, returnValue, ifnull({facts}.errno, 0), "
-                    f"ifnull({facts}.holderTid, 0), ifnull({facts}.flags, 0), a.callchainId FROM {table} a JOIN StringIds s ON s.id = a.nameId {join}"):
+                    f"ifnull({facts}.object, 0), ifnull({facts}.holderTid, 0), ifnull({facts}.flags, 0), a.callchainId FROM {table} a JOIN StringIds s ON s.id = a.nameId {join}"):
                 if chain not in chains:
                     chains[chain] = tuple(s for s, _, unresolved in frames(db, chain) if not unresolved) if chain else ()
                 rows[(*row, chains[chain])] += 1
         told = collections.Counter()
         for e in Report(path).events("--kind", "osrt_call"):
             known = tuple(f["function"] for f in e.get("callchain") or [] if f.get("function"))
-            told[(e["start_ns"], e["duration_ns"], e["pid"], e["tid"], e["function"], e["return_value"], e.get("errno") or 0, e.get("holder_tid") or 0,
+            told[(e["start_ns"], e["duration_ns"], e["pid"], e["tid"], e["function"], e["return_value"], e.get("errno") or 0,
+                  int(e["object"], 0), e.get("holder_tid") or 0,
                   sum(bits[f] for f in e["flags"]), known)] += 1
         name = os.path.basename(path)
         tap.ok(rows == told and rows, f"{name}: {sum(rows.values())} calls are as dump tells them", f"{rows - told}\n{told - rows}")
