@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,6 +26,37 @@ static char *default_name(const char *file, const char *suffix)
 	return asprintf(&name, "%.*s.%s", stem, file, suffix) < 0 ? NULL : name;
 }
 
+static volatile sig_atomic_t stop_signal;
+
+static void stop_soon(int number)
+{
+	stop_signal = number;
+}
+
+/* Ends the pass at the next block, so that what was written so far can be taken away. */
+static int block_or_stop(void *user, const struct report_block *block)
+{
+	return stop_signal ? -EINTR : cli_progress(user, block);
+}
+
+static void stops_await(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = stop_soon}, before;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+}
+
+/* Ends as the signal would have ended it. */
+static void stop_if_told(void)
+{
+	if (!stop_signal)
+		return;
+	signal(stop_signal, SIG_DFL);
+	raise(stop_signal);
+}
+
 /* All FILEs into one database. */
 static int export_sqlite(const struct options *o, const char *output)
 {
@@ -41,9 +73,11 @@ static int export_sqlite(const struct options *o, const char *output)
 		struct cli_report *r = &reports[job.count];
 		status = cli_open(r, o->argv[job.count], o->value[OPT_export_no_wait]);
 		sources[job.count] =
-			(struct sqlite_source){&r->report, {r, cli_progress, NULL, cli_problem}};
+			(struct sqlite_source){&r->report, {r, block_or_stop, NULL, cli_problem}};
 	}
+	stops_await();
 	if (!status && sqlite_export(&job, &result)) {
+		stop_if_told();
 		cli_error("cannot %s '%s': %s", result.failed ? "read" : "write",
 			result.failed ? result.failed->name : output, result.cause);
 		status = STATUS_FAILED;

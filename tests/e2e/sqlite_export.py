@@ -12,13 +12,14 @@ import io
 import json
 import os
 import resource
+import signal
 import sqlite3
 import statistics
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, Report, folder, main, spool_folder, tap, trace, traced_env, run, wait_spool_gone  # noqa: E402
+from lib import BUILD, Report, TRACE, folder, main, spool_folder, tap, trace, traced_env, run, wait_spool_gone, wait_until  # noqa: E402
 
 MAKER = os.path.join(BUILD, "tests/unit/test_reader_profile")
 PLACE = folder()
@@ -266,6 +267,24 @@ def names_and_failures():
     tap.ok(small.status == 2 and b"full.sqlite" in small.err and not left, "a full disk is told, and nothing is left", f"{small.err!r} {left}")
 
 
+def interrupted():
+    """Whenever the signal comes: the whole database or nothing."""
+    target, ended = os.path.join(PLACE, "stopped.sqlite"), collections.Counter()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) * 4:
+        with subprocess.Popen([TRACE, "export", "-t", "sqlite", "-o", target, LIVE, LIVE, LIVE, LIVE], stderr=subprocess.DEVNULL) as process:
+            wait_until(lambda: [n for n in os.listdir(PLACE) if n.startswith("stopped")] or process.poll() is not None)
+            process.send_signal(number)
+            status = process.wait(60)
+        left = [n for n in os.listdir(PLACE) if n.startswith("stopped")]
+        ended[status] += 1
+        if not (status == 0 and left == ["stopped.sqlite"] and one(opened(target), "SELECT integrity_check = 'ok' FROM pragma_integrity_check")
+                or status == -number and not left):
+            tap.ok(False, f"{number.name} leaves the whole database or nothing", (status, left))
+        for name in left:
+            os.unlink(os.path.join(PLACE, name))
+    tap.ok(True, f"ended by signals: {dict(ended)}")
+
+
 def damaged_reports():
     with open(LIVE, "rb") as file:
         data = file.read()
@@ -317,4 +336,4 @@ if b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE
 subprocess.run([MAKER, "--save-without", SAMPLE], check=True, timeout=30)
 live_report()
 main(query_on_fixtures, statistics_agree, nsys_itself, shape, references, events_agree, callchains, what_nsys_has_no_table_for, many_reports,
-     names_and_failures, damaged_reports, by_position_and_pandas)
+     names_and_failures, interrupted, damaged_reports, by_position_and_pandas)
