@@ -64,12 +64,12 @@ NO_LIBCALLS = $(if $(filter clang,$(CC_KIND)),-fno-builtin-memcpy -fno-builtin-m
 LIB_FLAGS = $(CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE \
 	-fasynchronous-unwind-tables $(NO_LIBCALLS) $(COMMON_FLAGS) $(CUDA_CFLAGS)
 SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-PROG_FLAGS = $(CFLAGS) $(SAN_FLAGS) -fvisibility=hidden -pthread $(COMMON_FLAGS) $(PROTOBUFC_CFLAGS) $(ZSTD_CFLAGS) $(SYMBOL_CFLAGS) $(CUDA_CFLAGS)
+PROG_FLAGS = $(CFLAGS) $(SAN_FLAGS) -fvisibility=hidden -pthread $(COMMON_FLAGS) $(PROTOBUFC_CFLAGS) $(ZSTD_CFLAGS) $(SYMBOL_CFLAGS) $(SQLITE_CFLAGS) $(CUDA_CFLAGS)
 PROG_LINK = $(CFLAGS) $(SAN_FLAGS) -pthread $(LDFLAGS)
 # The sanitizers cannot be linked statically.
 STATIC := $(if $(SAN),,-static)
 FORMAT_LIBS = -l:libprotobuf-c.a -l:libzstd.a
-READER_LIBS = $(SYMBOL_LIBS) -lm
+READER_LIBS = $(SYMBOL_LIBS) $(SQLITE_LIBS) -lm
 
 # A file that changes only when its text does: what depends on it is made again after a change of flags.
 FLAGS_TEXT = $(CC) | $(LIB_FLAGS) | $(PROG_FLAGS) | $(PROG_LINK) | $(LDFLAGS)
@@ -177,7 +177,7 @@ $(call unit_named,reader_% all_%): $(READER_A) $(MAKE_REPORT)
 $(call unit_named,tracer_% unwind_% all_%): $(TRACER_A)
 $(UNIT): $(P)/tests/unit/%: $(OBJ)/prog/tests/unit/%.o $(COMMON_A) $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o,$^) \
-		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) $(if $(filter $(READER_A),$^),$(SYMBOL_LIBS)) -lm -ldl
+		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) $(if $(filter $(READER_A),$^),$(SYMBOL_LIBS) $(SQLITE_LIBS)) -lm -ldl
 
 # ---- programs that are traced, and benchmarks: one program per file, lib*.c a shared object ----
 # The first lines of a file may say `// LINK: flags`, `// CFLAGS: flags` and `// CC: compiler` (left out where that is not installed).
@@ -244,7 +244,7 @@ golden-update: all ## rewrite tests/golden from what the exporters print now
 
 FUZZ_SECONDS ?= 60
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_FLAGS = -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(COMMON_FLAGS) $(SYMBOL_CFLAGS)
+FUZZ_FLAGS = -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(COMMON_FLAGS) $(SYMBOL_CFLAGS) $(SQLITE_CFLAGS)
 $(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(READER_SRC) $(COMMON_SRC) $(GEN)/report.pb-c.c
 	$(call say,FUZZ)mkdir -p $(@D) && clang $(FUZZ_FLAGS) -o $@ $(filter %.c,$^) $(FORMAT_LIBS) $(READER_LIBS)
 fuzz: $(FUZZERS:%=$(O)/fuzz/fuzz_%) ## run every fuzzer FUZZ_SECONDS (60); a crash leaves its input in build/fuzz

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include "reader/cli/events.h"
 #include "reader/cli/stats.h"
 #include "reader/export/exporters.h"
+#include "reader/export/sqlite.h"
 
 /* "dir/name.rep" -> "dir/name.json"; the caller frees. */
 static char *default_name(const char *file, const char *suffix)
@@ -22,6 +24,75 @@ static char *default_name(const char *file, const char *suffix)
 	int stem =
 		(int)(dot && dot != file && dot[-1] != '/' ? (size_t)(dot - file) : strlen(file));
 	return asprintf(&name, "%.*s.%s", stem, file, suffix) < 0 ? NULL : name;
+}
+
+static volatile sig_atomic_t stop_signal;
+
+static void stop_soon(int number)
+{
+	stop_signal = number;
+}
+
+/* Ends the pass at the next block, so that what was written so far can be taken away. */
+static int block_or_stop(void *user, const struct report_block *block)
+{
+	return stop_signal ? -EINTR : cli_progress(user, block);
+}
+
+static void stops_await(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = stop_soon}, before;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+}
+
+/* Ends as the signal would have ended it. */
+static void stop_if_told(void)
+{
+	if (!stop_signal)
+		return;
+	signal(stop_signal, SIG_DFL);
+	raise(stop_signal);
+}
+
+/* All FILEs into one database. */
+static int export_sqlite(const struct options *o, const char *output)
+{
+	struct cli_report *reports = calloc((size_t)o->argc, sizeof(*reports));
+	struct sqlite_source *sources = calloc((size_t)o->argc, sizeof(*sources));
+	struct sqlite_result result = {0};
+	struct sqlite_job job = {.output = output,
+		.overwrite = option_is(o, OPT_export_force_overwrite, "true"),
+		.no_symbols = o->value[OPT_export_no_symbols],
+		.symbol_path = o->value[OPT_export_symbol_path],
+		.sources = sources};
+	int status = reports && sources ? STATUS_OK : STATUS_FAILED;
+	for (; !status && job.count < (uint32_t)o->argc; job.count += !status) {
+		struct cli_report *r = &reports[job.count];
+		status = cli_open(r, o->argv[job.count], o->value[OPT_export_no_wait]);
+		sources[job.count] =
+			(struct sqlite_source){&r->report, {r, block_or_stop, NULL, cli_problem}};
+	}
+	stops_await();
+	if (!status && sqlite_export(&job, &result)) {
+		stop_if_told();
+		cli_error("cannot %s '%s': %s", result.failed ? "read" : "write",
+			result.failed ? result.failed->name : output, result.cause);
+		status = STATUS_FAILED;
+	}
+	if (result.impossible)
+		cli_note("%llu calls that end before they start were left out",
+			(unsigned long long)result.impossible);
+	for (uint32_t i = 0; i < job.count; i++) {
+		cli_progress_end(&reports[i]);
+		status = !status && reports[i].problems ? STATUS_DAMAGED : status;
+		cli_close(&reports[i]);
+	}
+	free(sources);
+	free(reports);
+	return status;
 }
 
 static FILE *output_open(const char *name, bool overwrite)
@@ -115,6 +186,23 @@ static const struct format *format_of(const struct options *o)
 	return &formats[0];
 }
 
+/* The one format that is not a stream, and takes several reports. */
+static int export_database(const struct options *o, const struct format *format)
+{
+	const char *name = o->value[OPT_export_output];
+	if (!o->argc)
+		return option_file(o) ? STATUS_OK : STATUS_FAILED;
+	if (name && !strcmp(name, "-")) {
+		cli_error("a SQLite database cannot go to standard output; name a file");
+		return STATUS_FAILED;
+	}
+	char *made = name ? NULL : default_name(o->argv[0], format->suffix);
+	name = name ? name : made;
+	int status = name ? export_sqlite(o, name) : STATUS_FAILED;
+	free(made);
+	return status;
+}
+
 int command_export(const struct options *o)
 {
 	struct cli_report r;
@@ -124,6 +212,8 @@ int command_export(const struct options *o)
 			printf("%-12s%s\n", formats[i].name, formats[i].title);
 		return cli_finish(stdout, "standard output");
 	}
+	if (!strcmp(format->name, "sqlite"))
+		return export_database(o, format);
 	const char *file = option_file(o), *name = o->value[OPT_export_output];
 	if (!file || cli_open(&r, file, o->value[OPT_export_no_wait]))
 		return STATUS_FAILED;

@@ -1,0 +1,47 @@
+/*
+ * sqlite.h - reports as one SQLite database that scripts made for `nsys export --type sqlite` read.
+ *
+ * Source of the tables: nsys_tables.def and nsys_enums.def; tables of ours (LIBTRACE_*) are made
+ * from events.def and hold what nsys has no column for. Times are nanoseconds since the earliest
+ * start of a session. Several reports are kept apart by the VM id in globalTid and globalPid: 1, 2,
+ * 3 ...
+ *
+ * Reads each report twice, in file order. Memory follows distinct texts, callchains, threads and
+ * processes, not events. One thread; allocates; writes files.
+ */
+#ifndef READER_EXPORT_SQLITE_H
+#define READER_EXPORT_SQLITE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "reader/contents.h"
+#include "reader/export/database.h"
+
+#define SQLITE_REPORTS_MAX 32000u /* what VM and hardware ids can tell apart */
+
+struct sqlite_source {
+	const struct report *report;
+	struct contents_visitor visitor; /* block and problem are called */
+};
+
+struct sqlite_job {
+	const char *output;
+	bool overwrite;
+	bool no_symbols;         /* callchains as addresses */
+	const char *symbol_path; /* as for symbols_init() */
+	const struct sqlite_source *sources;
+	uint32_t count;
+};
+
+struct sqlite_result {
+	const struct report *failed; /* the report that could not be read; NULL: the output */
+	char cause[DATABASE_CAUSE_BYTES];
+	uint64_t rows;       /* of all tables that are filled from events and callchains */
+	uint64_t impossible; /* calls left out because they end before they start */
+};
+
+/* 0, or a negative errno with the cause, and nothing is left of the output. */
+int sqlite_export(const struct sqlite_job *job, struct sqlite_result *ret_result);
+
+#endif

@@ -1,0 +1,467 @@
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "reader/export/sqlite_writing.h"
+
+#define SCHEMA_VERSION "3.24.18"
+#define PRODUCT_VERSION "2026.1.3.0" /* of the nsys whose shapes these are; some tools parse it */
+#define ENUM_NUMBERS 64              /* of events.def: looked through for names */
+
+/* ENUM_DIAGNOSTIC_* */
+enum { SOURCE_INJECTION = 1, SOURCE_ANALYSIS = 3, SEVERITY_WARNING = 2, TARGET_TIMESTAMP = 1 };
+
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	return slash ? slash + 1 : path;
+}
+
+#define PARENTS_MAX 64 /* forked from forked from ... */
+
+/* By pid the last program that the process ran: its index + 1. */
+static int programs_find(const struct process_list *l, struct map *ret_programs)
+{
+	int error = 0;
+	for (uint32_t i = 0; !error && i < l->count; i++) {
+		const Libtrace__Process *f = l->rows[i]->facts;
+		uint32_t found = map_get(ret_programs, f->pid, 0);
+		if (!found || l->rows[found - 1]->facts->start_ns <= f->start_ns)
+			error = map_put(ret_programs, f->pid, 0, i + 1);
+	}
+	return error;
+}
+
+/* A forked process runs its parent's program. */
+static const char *program_name(
+	const struct process_list *l, const struct map *programs, uint32_t pid)
+{
+	for (uint32_t n = 0; n < PARENTS_MAX; n++) {
+		uint32_t found = map_get(programs, pid, 0);
+		const Libtrace__Process *f = found ? l->rows[found - 1]->facts : NULL;
+		const char *name = f ? base_name(f->executable) : NULL;
+		if (name && *name)
+			return name;
+		if (!f || !f->forked)
+			break;
+		pid = f->parent_pid;
+	}
+	return "[Unknown]";
+}
+
+/* A row for each pid. Threads that never told a name have that of their program, as the kernel
+ * gives it. */
+static int processes_put(struct writing *w)
+{
+	struct map programs = {0};
+	const struct process_list *l = &w->contents.processes;
+	int error = programs_find(l, &programs);
+	for (uint32_t i = 0; !error && i < l->count; i++) {
+		uint32_t pid = l->rows[i]->facts->pid;
+		if (map_get(&programs, pid, 0) == i + 1)
+			error = database_row(&w->database, "PROCESSES", "iit",
+				writing_global(w, pid, 0), (int64_t)pid,
+				program_name(l, &programs, pid));
+	}
+	for (uint32_t i = 0; !error && i < w->thread_count; i++) {
+		struct writing_thread *t = &w->threads[i];
+		uint32_t text = 0;
+		if (t->name || (t->global_tid & WRITING_VID) != w->vid)
+			continue;
+		error = writing_text(w,
+			program_name(l, &programs, (uint32_t)(t->global_tid >> 24) & 0xffffff),
+			&text);
+		t->name = text + 1;
+	}
+	map_release(&programs);
+	return error;
+}
+
+/* The arguments as one text with blanks between them; the caller frees. */
+static char *arguments_text(const Libtrace__Process *f)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	for (size_t i = 0; out && i < f->n_arguments; i++) {
+		if (i)
+			fputc(' ', out);
+		fwrite(f->arguments[i].data, 1, f->arguments[i].len, out);
+	}
+	return out && !fclose(out) ? text : NULL;
+}
+
+static const char PROCESS_COLUMNS[] =
+	"globalPid INTEGER NOT NULL, processId INTEGER NOT NULL, pid INTEGER, parentPid INTEGER, "
+	"previousId INTEGER, start INTEGER, end INTEGER, executable TEXT, workDirectory TEXT, "
+	"arguments TEXT, argumentsTruncated INTEGER, endHow TEXT, exitStatus INTEGER, traced TEXT, "
+	"reason TEXT, forked INTEGER, uid INTEGER, threshold INTEGER, dropped INTEGER";
+
+static int process_put(struct writing *w, const struct process *p)
+{
+	static const char *const ends[] = {"running", "exit", "exec", "killed"},
+				 *const traced[] = {"yes", "no", "partly"};
+	const Libtrace__Process *f = p->facts;
+	char *arguments = arguments_text(f);
+	if (!arguments)
+		return -ENOMEM;
+	/* globalPid processId pid | parentPid previousId start end | executable workDirectory
+	 * arguments | argumentsTruncated | endHow | exitStatus | traced reason | forked | uid
+	 * threshold | dropped */
+	int error = database_row(&w->database, "LIBTRACE_PROCESS",
+		"iii"
+		"oooo"
+		"ttt"
+		"i"
+		"t"
+		"o"
+		"tt"
+		"i"
+		"oo"
+		"i",
+		writing_global(w, f->pid, 0), (int64_t)p->id, (int64_t)f->pid, f->has_parent_pid,
+		(int64_t)f->parent_pid, f->has_previous_id, (int64_t)f->previous_id,
+		f->has_start_ns, writing_time(w, f->start_ns), f->has_end_ns,
+		writing_time(w, f->end_ns), f->executable, f->work_directory, arguments,
+		(int64_t)f->arguments_truncated,
+		f->has_end && (unsigned)f->end < 4 ? ends[f->end] : NULL, f->has_exit_status,
+		(int64_t)f->exit_status, (unsigned)f->traced < 3 ? traced[f->traced] : NULL,
+		f->reason, (int64_t)f->forked, f->has_uid, (int64_t)f->uid, f->has_threshold_ns,
+		(int64_t)f->threshold_ns, (int64_t)process_dropped(p));
+	free(arguments);
+	return error;
+}
+
+static const char RECEIPT_COLUMNS[] =
+	"globalPid INTEGER NOT NULL, processId INTEGER NOT NULL, produced INTEGER, "
+	"written INTEGER, summarized INTEGER, abandoned INTEGER, unfinished INTEGER, "
+	"impossibleTimes INTEGER, tracer INTEGER, clockError INTEGER";
+static const char DROP_COLUMNS[] =
+	"globalPid INTEGER NOT NULL, processId INTEGER NOT NULL, reason TEXT, count INTEGER, "
+	"first INTEGER, last INTEGER";
+
+static int receipt_put(struct writing *w, const struct process *p)
+{
+	const Libtrace__Receipt *t = p->receipt;
+	int64_t pid = writing_global(w, p->facts->pid, 0), id = p->id;
+	int error = database_row(&w->database, "LIBTRACE_RECEIPT", "iiiiiiiiii", pid, id,
+		(int64_t)t->produced, (int64_t)t->written, (int64_t)t->summarized,
+		(int64_t)t->abandoned, (int64_t)t->unfinished, (int64_t)t->impossible_times,
+		(int64_t)t->tracer_ns, (int64_t)t->clock_error_ns);
+	for (size_t i = 0; !error && i < t->n_drops; i++) {
+		const Libtrace__Drop *d = t->drops[i];
+		error = database_table(&w->database, "LIBTRACE_DROP", DROP_COLUMNS);
+		if (!error)
+			error = database_row(&w->database, "LIBTRACE_DROP", "iitioo", pid, id,
+				schema_drop(d->reason), (int64_t)d->count, d->first_ns != 0,
+				writing_time(w, d->first_ns), d->last_ns != 0,
+				writing_time(w, d->last_ns));
+	}
+	return error;
+}
+
+/* A warning of this program about the report: nsys's place for what may be missing. */
+static int warning_put(struct writing *w, int64_t source, int64_t ns, const char *text, int64_t pid)
+{
+	return database_row(&w->database, "DIAGNOSTIC_EVENT", "iiiiti", ns,
+		(int64_t)TARGET_TIMESTAMP, source, (int64_t)SEVERITY_WARNING, text, pid);
+}
+
+static int process_facts_put(struct writing *w, const struct process *p)
+{
+	char text[200];
+	uint64_t dropped = process_dropped(p);
+	int64_t pid = writing_global(w, p->facts->pid, 0);
+	int error = process_put(w, p);
+	if (!error && p->receipt)
+		error = receipt_put(w, p);
+	if (error)
+		return error;
+	if (dropped)
+		snprintf(text, sizeof(text), "%llu events of process %u are missing",
+			(unsigned long long)dropped, p->facts->pid);
+	else if (p->facts->traced != LIBTRACE__TRACED__TRACED_YES)
+		snprintf(text, sizeof(text), "process %u was %s: %.120s", p->facts->pid,
+			p->facts->traced == LIBTRACE__TRACED__TRACED_NO ? "not traced"
+									: "traced partly",
+			p->facts->reason ? p->facts->reason : "");
+	else
+		return 0;
+	return warning_put(w, SOURCE_ANALYSIS, 0, text, pid);
+}
+
+static int diagnostics_put(struct writing *w)
+{
+	const struct contents *c = &w->contents;
+	int error = 0;
+	for (uint64_t i = 0; !error && i < c->diagnostic_count && i < DIAGNOSTICS_KEPT; i++) {
+		const Libtrace__Diagnostic *d = c->diagnostics[i];
+		error = warning_put(w, SOURCE_INJECTION, writing_time(w, d->time_ns),
+			d->text ? d->text : "", writing_global(w, d->pid, 0));
+	}
+	if (!error && (c->tally.problems || c->tally.torn_bytes))
+		error = warning_put(w, SOURCE_ANALYSIS, 0,
+			"the report is damaged or cut off: events may be missing", w->vid);
+	if (!error && (w->source->report->unfinished || processes_unended(&c->processes)))
+		error = warning_put(w, SOURCE_ANALYSIS, 0,
+			"the report was not finished: events may be missing", w->vid);
+	return error;
+}
+
+static int environment_put(struct writing *w, const char *name, int64_t number, const char *value)
+{
+	return value && *value ? database_row(&w->database, "TARGET_INFO_SYSTEM_ENV", "ittit",
+					 w->vid, "Local (CLI)", name, number, value)
+			       : 0;
+}
+
+static int session_put(struct writing *w)
+{
+	char cores[16];
+	const Libtrace__Session *s = w->contents.session;
+	if (!s)
+		return 0;
+	snprintf(cores, sizeof(cores), "%u", s->cpu_count);
+	int error = environment_put(w, "CpuCores", 1, cores);
+	if (!error)
+		error = environment_put(w, "CpuArchitecture", 3, "x86_64");
+	if (!error)
+		error = environment_put(w, "CpuDescription", 13, s->processor);
+	if (!error)
+		error = environment_put(w, "HardwarePlatform", 600, "x86_64");
+	if (!error)
+		error = environment_put(w, "SoftwareReleaseVersion", 618, s->kernel);
+	if (!error)
+		error = environment_put(w, "Hostname", 619, s->hostname);
+	if (!error)
+		error = environment_put(w, "HasOSRuntimeEvents", 815, "1");
+	return error;
+}
+
+static int meta_put(struct writing *w, const char *table, const char *name, const char *value)
+{
+	return database_row(&w->database, table, "tt", name, value);
+}
+
+static int meta_number_put(struct writing *w, const char *table, const char *name, uint64_t number)
+{
+	char text[24];
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
+	return meta_put(w, table, name, text);
+}
+
+static const char CAPTURE[] = "META_DATA_CAPTURE", EXPORT[] = "META_DATA_EXPORT";
+
+static const struct process *process_first(const struct writing *w)
+{
+	const struct process_list *l = &w->contents.processes;
+	const Libtrace__Session *s = w->contents.session;
+	for (size_t i = 0; s && i < l->count; i++)
+		if (l->rows[i]->facts->pid == s->root_pid)
+			return l->rows[i];
+	return l->count ? l->rows[0] : NULL;
+}
+
+static int capture_put(struct writing *w)
+{
+	char name[48];
+	const Libtrace__Session *s = w->contents.session;
+	const struct process *p = process_first(w);
+	const Libtrace__Process *f = p ? p->facts : NULL;
+	int error = meta_put(w, CAPTURE, "DEVICE_ID", "Local (CLI)");
+	if (!error)
+		error = meta_put(w, CAPTURE, "CAPTURE_EVENT_TYPE", "OSRuntime");
+	if (!error && s)
+		error = meta_put(w, CAPTURE, "DEVICE_DISPLAY_NAME", s->hostname);
+	if (!error && f && f->has_threshold_ns)
+		error = meta_number_put(
+			w, CAPTURE, "OS_RUNTIME_OPTIONS:DURATION_THRESHOLD_NS", f->threshold_ns);
+	if (!error && f && f->executable)
+		error = meta_put(w, CAPTURE, "PROCESS_0:COMMAND", f->executable);
+	if (!error && f && f->work_directory)
+		error = meta_put(w, CAPTURE, "PROCESS_0:WORKING_DIR", f->work_directory);
+	for (size_t i = 1; !error && f && i < f->n_arguments; i++) {
+		char *text = strndup((const char *)f->arguments[i].data, f->arguments[i].len);
+		snprintf(name, sizeof(name), "PROCESS_0:ARGUMENT_%zu", i - 1);
+		error = text ? meta_put(w, CAPTURE, name, text) : -ENOMEM;
+		free(text);
+	}
+	for (size_t i = 0; !error && s && i < s->n_options; i++)
+		error = meta_put(w, CAPTURE, "LIBTRACE_OPTION", s->options[i]);
+	return error;
+}
+
+static const char REPORT_COLUMNS[] =
+	"globalVid INTEGER NOT NULL, file TEXT, hostname TEXT, bootId TEXT, start INTEGER, "
+	"startClock INTEGER, libraryVersion TEXT, rootPid INTEGER, unfinished INTEGER, "
+	"problems INTEGER, missingBlocks INTEGER";
+
+static int report_put(struct writing *w)
+{
+	const struct contents *c = &w->contents;
+	const Libtrace__Session *s = c->session;
+	return database_row(&w->database, "LIBTRACE_REPORT", "itttiitoiii", w->vid,
+		w->source->report->name, s ? s->hostname : NULL, s ? s->boot_id : NULL, w->shift_ns,
+		(int64_t)w->start_ns, s ? s->library_version : NULL, s != NULL,
+		(int64_t)(s ? s->root_pid : 0), (int64_t)w->source->report->unfinished,
+		(int64_t)c->tally.problems, (int64_t)c->tally.missing_blocks);
+}
+
+int writing_report_facts(struct writing *w)
+{
+	struct database *d = &w->database;
+	int error = database_table(d, "LIBTRACE_REPORT", REPORT_COLUMNS);
+	if (!error)
+		error = database_table(d, "LIBTRACE_PROCESS", PROCESS_COLUMNS);
+	if (!error)
+		error = database_table(d, "LIBTRACE_RECEIPT", RECEIPT_COLUMNS);
+	if (!error)
+		error = report_put(w);
+	if (!error)
+		error = session_put(w);
+	if (!error)
+		error = capture_put(w);
+	if (!error)
+		error = processes_put(w);
+	for (size_t i = 0; !error && i < w->contents.processes.count; i++)
+		error = process_facts_put(w, w->contents.processes.rows[i]);
+	return error ? error : diagnostics_put(w);
+}
+
+static void time_text(char *out, size_t bytes, uint64_t real_ns, bool local, const char *form)
+{
+	time_t seconds = (time_t)(real_ns / 1000000000u);
+	struct tm tm;
+	*out = 0;
+	if (local ? localtime_r(&seconds, &tm) : gmtime_r(&seconds, &tm))
+		strftime(out, bytes, form, &tm);
+}
+
+static int times_put(struct writing *w)
+{
+	char utc[40], local[40];
+	time_text(utc, sizeof(utc), w->base_real_ns, false, "%Y-%m-%dT%H:%M:%S");
+	time_text(local, sizeof(local), w->base_real_ns, true, "%Y-%m-%dT%H:%M:%S");
+	bool known = w->base_real_ns != 0;
+	int error = database_row(&w->database, "TARGET_INFO_SESSION_START_TIME", "otti", known,
+		(int64_t)w->base_real_ns, known ? utc : NULL, known ? local : NULL,
+		(int64_t)w->base_clock_ns);
+	return error ? error
+		     : database_row(&w->database, "ANALYSIS_DETAILS", "iiii",
+			       (int64_t)(UINT64_C(1) << 48), w->last_ns, (int64_t)w->base_clock_ns,
+			       (int64_t)(w->base_clock_ns + (uint64_t)w->last_ns));
+}
+
+/* What nsys tells of the export itself. */
+static int export_put(struct writing *w)
+{
+	char utc[40], local[64], *path = realpath(w->job->sources[0].report->name, NULL), host[65];
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	time_text(utc, sizeof(utc), (uint64_t)now.tv_sec * 1000000000u, false, "%Y-%m-%dT%H:%M:%S");
+	time_text(local, sizeof(local), (uint64_t)now.tv_sec * 1000000000u, true,
+		"%Y-%m-%dT%H:%M:%S %z %Z");
+	if (gethostname(host, sizeof(host)))
+		*host = 0;
+	host[sizeof(host) - 1] = 0;
+	const char *in = w->job->sources[0].report->name, *out = w->database.name;
+	const char *const rows[][2] = {{"EXPORT_PRODUCT_NAME", "libtrace"},
+		{"EXPORT_PRODUCT_VERSION", PRODUCT_VERSION}, {"EXPORT_PRODUCT_DATE", "2026.1"},
+		{"LIBTRACE_VERSION", LIBTRACE_VERSION}, {"EXPORT_SCHEMA_VERSION", SCHEMA_VERSION},
+		{"EXPORT_SCHEMA_VERSION_MAJOR", "3"}, {"EXPORT_SCHEMA_VERSION_MINOR", "24"},
+		{"EXPORT_SCHEMA_VERSION_MICRO", "18"}, {"EXPORT_PLATFORM", "linux-desktop"},
+		{"EXPORT_ARCH", "x64"}, {"EXPORT_TIME_UTC", utc}, {"EXPORT_TIME_LOCAL", local},
+		{"EXPORT_HOST", host}, {"EXPORT_PARAM_EXPORT_TYPE", "SQLite"},
+		{"EXPORT_PARAM_INPUT_FILE", base_name(in)},
+		{"EXPORT_PARAM_OUTPUT_FILE", base_name(out)}, {"EXPORT_PARAM_INPUT_PATH", in},
+		{"EXPORT_PARAM_OUTPUT_PATH", out},
+		{"EXPORT_PARAM_INPUT_PATH_ABS", path ? path : in},
+		{"EXPORT_PARAM_OVERWRITE", w->job->overwrite ? "true" : "false"},
+		{"EXPORT_PARAM_APPEND", "false"}, {"EXPORT_PARAM_LAZY", "true"},
+		{"EXPORT_PARAM_TIME_NORMALIZE", "false"}, {"EXPORT_PARAM_TIME_SHIFT", "0"},
+		{"EXPORT_CONFIG_TIME_SHIFT", "0"}};
+	int error = 0;
+	for (size_t i = 0; !error && i < sizeof(rows) / sizeof(rows[0]); i++)
+		error = meta_put(w, EXPORT, rows[i][0], rows[i][1]);
+	free(path);
+	return error;
+}
+
+static int texts_put(struct writing *w)
+{
+	int error = 0;
+	for (uint32_t i = 0; !error && i < w->thread_count; i++)
+		error = database_row(&w->database, "ThreadNames", "ini",
+			(int64_t)w->threads[i].name - 1, w->threads[i].global_tid);
+	for (uint32_t i = 0; !error && i < w->texts.count; i++)
+		error = database_row(
+			&w->database, "StringIds", "it", (int64_t)i, w->texts.texts[i]);
+	return error;
+}
+
+static const struct {
+	const char *name, *prefix, *rows;
+} enums[] = {
+#define ENUM_TABLE(name, prefix, rows) {#name, prefix, rows},
+#include "reader/export/nsys_enums.def"
+};
+static const char ENUM_COLUMNS[] = "id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT";
+
+static int enum_put(struct writing *w, const char *table, const char *prefix, const char *rows)
+{
+	char name[160], label[120];
+	int error = database_table(&w->database, table, ENUM_COLUMNS);
+	while (!error && *rows) {
+		char *at;
+		int64_t id = strtoll(rows, &at, 10);
+		int all = (int)strcspn(++at, "|"), suffix = (int)strcspn(at, "|=");
+		snprintf(name, sizeof(name), "%s%.*s", prefix, suffix, at);
+		const char *told = suffix < all ? at + suffix + 1 : at;
+		snprintf(label, sizeof(label), "%.*s", (int)(at + all - told), told);
+		error = database_row(&w->database, table, "itt", id, name, label);
+		rows = at + all + (at[all] == '|');
+	}
+	return error;
+}
+
+/* What the numbers of events.def mean in the LIBTRACE tables. */
+static int own_enum_put(
+	struct writing *w, const struct schema_event *e, const struct schema_field *f)
+{
+	char table[96];
+	int error = 0;
+	if (!schema_value_name(f, 0))
+		return 0;
+	snprintf(table, sizeof(table), "LIBTRACE_ENUM_%s_%s", e->name, f->column);
+	for (char *c = table; *c; c++)
+		*c = (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
+	error = database_table(&w->database, table, ENUM_COLUMNS);
+	for (int64_t n = 0; !error && n < ENUM_NUMBERS; n++) {
+		const char *name = schema_value_name(f, n);
+		if (f->kind == FIELD_KIND_METHOD && n > 15)
+			break; /* the rest are marks */
+		if (strcmp(name, "?"))
+			error = database_row(&w->database, table, "itt", n, name, name);
+	}
+	return error;
+}
+
+int writing_common_facts(struct writing *w)
+{
+	const struct schema_event *e;
+	int error = times_put(w);
+	if (!error)
+		error = export_put(w);
+	if (!error)
+		error = texts_put(w);
+	for (size_t i = 0; !error && i < sizeof(enums) / sizeof(enums[0]); i++)
+		error = enum_put(w, enums[i].name, enums[i].prefix, enums[i].rows);
+	for (uint32_t n = 0; (e = schema_event_at(n)); n++)
+		for (uint32_t i = 0; !error && i < e->field_count; i++)
+			error = own_enum_put(w, e, &e->fields[i]);
+	return error;
+}

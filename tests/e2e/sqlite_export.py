@@ -1,0 +1,339 @@
+#!/usr/bin/env python3
+# timeout: 240
+"""`trace export --type sqlite`, read as scripts for nsys read its exports: Python's sqlite3 with the documented tables and queries.
+
+Fixtures are exports of nsys itself with expected values (SHARED/fixtures/nsys); the queries are held against those first. Where NVIDIA's
+nsys has been fetched (PEERS, default /tmp/peers), its own `nsys stats` runs on our file too.
+"""
+import collections
+import csv
+import glob
+import io
+import json
+import os
+import resource
+import signal
+import sqlite3
+import statistics
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import BUILD, Report, TRACE, folder, main, spool_folder, tap, trace, traced_env, run, wait_spool_gone, wait_until  # noqa: E402
+
+MAKER = os.path.join(BUILD, "tests/unit/test_reader_profile")
+PLACE = folder()
+CHAINS, SAMPLE, LIVE = (os.path.join(PLACE, name + ".rep") for name in ("chains", "sample", "live"))
+FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/nsys")
+OS_RUNTIME = 27  # ENUM_NSYS_EVENT_CLASS
+
+# The summary of OS runtime calls as documented: rows of class 27 by name, ordered by their total; shares of all of them.
+OSRT_SUM = f"""
+    SELECT value AS name, count(*) AS calls, sum(end - start) AS total, avg(end - start) AS mean, min(end - start) AS least,
+           max(end - start) AS most, 100.0 * sum(end - start) / (SELECT sum(end - start) FROM OSRT_API WHERE eventClass = {OS_RUNTIME}) AS share
+    FROM OSRT_API JOIN StringIds ON StringIds.id = nameId WHERE eventClass = {OS_RUNTIME}
+    GROUP BY nameId ORDER BY total DESC, name"""
+DURATIONS = f"""
+    SELECT value, end - start FROM OSRT_API JOIN StringIds ON StringIds.id = nameId WHERE eventClass = {OS_RUNTIME}"""
+
+
+def exported(*reports, name="out", options=()):
+    path = os.path.join(PLACE, name + ".sqlite")
+    if os.path.exists(path):
+        os.unlink(path)
+    result = trace("export", "--type", "sqlite", *options, "-o", path, *reports)
+    if result.status != 0:
+        raise RuntimeError(f"trace export: {result.status} {result.err!r}")
+    return path
+
+
+def opened(path):
+    return sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+
+
+def tables(db):
+    return [name for name, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+
+
+def columns(db, table):
+    return [tuple(row[1:4]) for row in db.execute(f"PRAGMA table_info({table})")]
+
+
+def one(db, sql):
+    return db.execute(sql).fetchone()[0]
+
+
+def osrt_sum(db):
+    durations = collections.defaultdict(list)
+    for name, duration in db.execute(DURATIONS):
+        durations[name].append(duration)
+    rows = []
+    for name, calls, total, mean, least, most, share in db.execute(OSRT_SUM):
+        median = statistics.median(durations[name])
+        deviation = statistics.stdev(durations[name]) if calls > 1 else 0.0
+        rows.append([f"{share:.1f}", str(total), str(calls), f"{mean:.1f}", f"{median:.1f}", str(least), str(most), f"{deviation:.1f}", name])
+    return rows
+
+
+def by_name(rows):
+    return {row[-1]: row[:-1] for row in rows}
+
+
+def differ(ours, theirs):
+    """Texts that differ by more than the last digit of a deviation or mean, which is rounded from a sum of squares in another order."""
+    wrong = []
+    for name in sorted(set(ours) | set(theirs)):
+        a, b = ours.get(name), theirs.get(name)
+        if a is None or b is None or any(x != y and not ("." in x and abs(float(x) - float(y)) <= max(0.11, 1e-9 * float(x))) for x, y in zip(a, b)):
+            wrong.append(f"{name}: {a} != {b}")
+    return wrong
+
+
+def csv_rows(text):
+    return [row for row in csv.reader(io.StringIO(text)) if row and row[0].replace(".", "").isdigit()]
+
+
+def query_on_fixtures():
+    found = sorted(glob.glob(os.path.join(FIXTURES, "expected/*/osrt_sum.csv")))
+    if not found:
+        tap.skip("the query gives what nsys exports say", "no fixtures")
+    for path in found:
+        name = os.path.basename(os.path.dirname(path))
+        with open(path, encoding="utf-8") as file:
+            expected = csv_rows(file.read())
+        rows = osrt_sum(opened(os.path.join(FIXTURES, name + ".sqlite")))
+        tap.ok(not differ(by_name(rows), by_name(expected)) and rows, f"osrt_sum on the fixture {name}: {len(rows)} rows", differ(by_name(rows), by_name(expected)))
+
+
+def statistics_agree():
+    for report in (CHAINS, SAMPLE, LIVE):
+        rows = osrt_sum(opened(exported(report)))
+        stats = csv_rows(trace("stats", "-r", "osrt_sum", "-f", "csv", report).out.decode())
+        wrong = differ(by_name(rows), by_name(stats))
+        tap.ok(rows and not wrong, f"osrt_sum of {os.path.basename(report)} is that of trace stats: {len(rows)} functions", wrong)
+        tap.ok([row[1] for row in rows] == [row[1] for row in stats], "and in its order")
+
+
+def nsys_itself():
+    nsys = next(iter(glob.glob(os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-systems/target-linux-x64/nsys"))), None)
+    if not nsys:
+        tap.skip("nsys stats on our file", "no nsys in PEERS or /tmp/peers")
+        return
+    path = exported(LIVE, name="nsys")
+    done = run([nsys, "stats", "--report", "osrt_sum", "--format", "csv", "--force-export=false", path], env=dict(os.environ), limit=200)
+    rows = csv_rows(done.out.decode(errors="replace"))
+    stats = csv_rows(trace("stats", "-r", "osrt_sum", "-f", "csv", LIVE).out.decode())
+    wrong = differ(by_name(rows), by_name(stats))
+    tap.ok(rows and not wrong, f"nsys stats --report osrt_sum on our file: {len(rows)} functions", wrong or (done.out + done.err).decode(errors="replace"))
+
+
+def shape():
+    fixture = os.path.join(FIXTURES, "um_osrt-2026.1.3.sqlite")
+    db = opened(exported(LIVE))
+    required = {"StringIds", "ThreadNames", "PROCESSES", "ANALYSIS_DETAILS", "TARGET_INFO_SESSION_START_TIME", "TARGET_INFO_SYSTEM_ENV",
+                "META_DATA_EXPORT", "META_DATA_CAPTURE", "OSRT_API", "ENUM_NSYS_EVENT_CLASS", "LIBTRACE_PROCESS", "LIBTRACE_RECEIPT"}
+    tap.ok(required <= set(tables(db)), "the tables that are always there", required - set(tables(db)))
+    ours = [t for t in tables(db) if t.startswith("LIBTRACE_") and not t.startswith("LIBTRACE_ENUM_")]
+    tap.ok(all(one(db, f"SELECT count(*) FROM {t}") for t in ours if t not in ("LIBTRACE_PROCESS", "LIBTRACE_RECEIPT")), "none without rows", ours)
+    if not os.path.exists(fixture):
+        tap.skip("tables as in an export of nsys", "no fixtures")
+        return
+    theirs = opened(fixture)
+    for table in sorted(set(tables(db)) & set(tables(theirs))):
+        if table.startswith("ENUM_"):
+            same = db.execute(f"SELECT * FROM {table} ORDER BY id").fetchall() == theirs.execute(f"SELECT * FROM {table} ORDER BY id").fetchall()
+        else:
+            same = columns(db, table)[:len(columns(theirs, table))] == columns(theirs, table)
+        if not same or not table.startswith("ENUM_"):
+            tap.ok(same, f"{table} is as in an export of nsys", columns(db, table))
+    tap.ok(True, "and so are the ENUM tables that both have")
+
+
+def references():
+    for report in (CHAINS, SAMPLE, LIVE):
+        db = opened(exported(report))
+        name = os.path.basename(report)
+        tap.ok(one(db, "SELECT group_concat(integrity_check) FROM pragma_integrity_check") == "ok", f"{name}: SQLite finds the file sound")
+        ids = [row[0] for row in db.execute("SELECT id FROM StringIds ORDER BY id")]
+        tap.ok(ids == list(range(len(ids))) and one(db, "SELECT count(DISTINCT value) FROM StringIds") == len(ids), "StringIds is dense, each text once")
+        wrong = [(table, column) for table in tables(db) for column, _, _ in columns(db, table)
+                 if (column.endswith("nameId") or column in ("pathId", "buildId", "symbol", "module")) and not table.startswith("ENUM")
+                 and one(db, f"SELECT count(*) FROM {table} WHERE {column} IS NOT NULL AND {column} NOT IN (SELECT id FROM StringIds)")]
+        tap.ok(not wrong, "all references to it resolve", wrong)
+        calls = one(db, "SELECT count(*) FROM OSRT_API")
+        joined = one(db, "SELECT count(*) FROM OSRT_API JOIN ThreadNames USING (globalTid)")
+        processes = one(db, "SELECT count(*) FROM OSRT_API a JOIN PROCESSES p ON p.globalPid = (a.globalTid & ~0xffffff)")
+        tap.ok(calls == joined == processes > 0, f"one ThreadNames and one PROCESSES row for each of {calls} calls", (joined, processes))
+        tap.ok(not one(db, "SELECT count(*) FROM OSRT_API WHERE globalTid >> 48 != 1"), "globalTid has VM 1")
+        chains = one(db, "SELECT count(*) FROM OSRT_API WHERE callchainId != 0 AND callchainId NOT IN (SELECT id FROM OSRT_CALLCHAINS)") if "OSRT_CALLCHAINS" in tables(db) else 0
+        tap.ok(not chains, "all callchains are there")
+        start, utc = db.execute("SELECT systemClockNs, utcEpochNs FROM TARGET_INFO_SESSION_START_TIME").fetchone()
+        tap.ok(one(db, "SELECT startTime FROM ANALYSIS_DETAILS") == start and utc >= 0, "the start is told on both clocks")
+
+
+def frames(db, chain):
+    return [(s, m, bool(u)) for s, m, u in db.execute(
+        "SELECT s.value, m.value, unresolved FROM OSRT_CALLCHAINS c JOIN StringIds s ON s.id = symbol JOIN StringIds m ON m.id = module "
+        "WHERE c.id = ? AND specialEntry IS NULL ORDER BY stackDepth", (chain,))]
+
+
+def events_agree():
+    """Every call of dump --json has its row, with all that dump says."""
+    bits = {"abandoned": 1, "nested": 2, "unfinished": 4}
+    for path in (CHAINS, LIVE):
+        db = opened(exported(path))
+        chains, rows = {}, collections.Counter()
+        for table, columns_of in (("OSRT_API", "a.start, a.end - a.start"), ("LIBTRACE_OSRT_UNFINISHED", "a.start, a.duration")):
+            if table not in tables(db):
+                continue
+            facts = "a" if table != "OSRT_API" else "f"
+            join = "LEFT JOIN LIBTRACE_OSRT_CALL f ON f.id = a.rowid" if facts == "f" else ""
+            for *row, chain in db.execute(
+                    f"SELECT {columns_of}, a.globalTid / 0x1000000 % 0x1000000, a.globalTid % 0x1000000, value, returnValue, ifnull({facts}.errno, 0), "
+                    f"ifnull({facts}.object, 0), ifnull({facts}.holderTid, 0), ifnull({facts}.flags, 0), a.callchainId FROM {table} a JOIN StringIds s ON s.id = a.nameId {join}"):
+                if chain not in chains:
+                    chains[chain] = tuple(s for s, _, unresolved in frames(db, chain) if not unresolved) if chain else ()
+                rows[(*row, chains[chain])] += 1
+        told = collections.Counter()
+        for e in Report(path).events("--kind", "osrt_call"):
+            known = tuple(f["function"] for f in e.get("callchain") or [] if f.get("function"))
+            told[(e["start_ns"], e["duration_ns"], e["pid"], e["tid"], e["function"], e["return_value"], e.get("errno") or 0,
+                  int(e["object"], 0), e.get("holder_tid") or 0,
+                  sum(bits[f] for f in e["flags"]), known)] += 1
+        name = os.path.basename(path)
+        tap.ok(rows == told and rows, f"{name}: {sum(rows.values())} calls are as dump tells them", f"{rows - told}\n{told - rows}")
+        info = Report(path).info()["events"]
+        counts = {kind: one(db, f"SELECT count(*) FROM LIBTRACE_{kind.upper()}") for kind in info if kind != "osrt_call"}
+        tap.ok(counts == {k: v for k, v in info.items() if k != "osrt_call"}, f"and as many events of the other kinds: {counts}", info)
+
+
+def callchains():
+    db = opened(exported(CHAINS))
+    stacks = [frames(db, chain) for chain, in db.execute("SELECT DISTINCT id FROM OSRT_CALLCHAINS")]
+    wanted = [('std::inl<"x">', "/bin/app", False), ("helper", "/bin/app", False), ("run(int; char)", "/bin/app", False), ("main", "/bin/app", False)]
+    tap.ok(wanted in stacks, "a chain with an inlined function, innermost first", stacks)
+    tap.ok([("0x7f0000000999", "/lib/liby.so", True)] in [s[:1] for s in stacks], "what is not known is an address, and says so", stacks)
+    special = {row[0] for row in db.execute("SELECT value FROM OSRT_CALLCHAINS JOIN StringIds s ON s.id = symbol WHERE specialEntry")}
+    tap.ok(special == {"[Max depth]", "[Broken backtraces]"}, "cut chains and lost ones end in what nsys has for it", special)
+    raw = opened(exported(CHAINS, options=["--no-symbols"]))
+    tap.ok(not one(raw, "SELECT count(*) FROM OSRT_CALLCHAINS WHERE unresolved = 0 AND specialEntry IS NULL"), "--no-symbols gives addresses")
+    tap.ok(one(raw, "SELECT count(*) FROM OSRT_CALLCHAINS JOIN StringIds s ON s.id = module WHERE s.value = '/bin/app'") > 0, "with their modules")
+
+
+def what_nsys_has_no_table_for():
+    db, info = opened(exported(LIVE)), Report(LIVE).info()
+    produced = sum(p["receipt"]["produced"] for p in info["processes"])
+    tap.ok(one(db, "SELECT sum(produced) FROM LIBTRACE_RECEIPT") == produced, f"receipts: {produced} produced")
+    ours = db.execute("SELECT processId, pid, executable, endHow, exitStatus, traced FROM LIBTRACE_PROCESS ORDER BY processId").fetchall()
+    theirs = sorted((p["id"], p["pid"], p["executable"], p["end"], p.get("exit_status"), p["traced"]) for p in info["processes"])
+    tap.ok(ours == theirs, f"{len(ours)} processes with their ends", f"{ours}\n{theirs}")
+    sample = opened(exported(SAMPLE))
+    tap.ok(one(sample, "SELECT sum(count) FROM LIBTRACE_DROP") == 7, "drops")
+    tap.ok(one(sample, "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE severity = 2 AND text LIKE '%are missing'") > 0, "and a warning where nsys's scripts look for it")
+    tap.ok(one(sample, "SELECT sum(count) FROM LIBTRACE_OSRT_SUMMARY") == 1234, "sums of short calls")
+
+
+def many_reports():
+    db = opened(exported(LIVE, CHAINS, name="two"))
+    vms = dict(db.execute("SELECT globalTid >> 48, count(*) FROM OSRT_API GROUP BY 1"))
+    alone = [one(opened(exported(r, name="alone")), "SELECT count(*) FROM OSRT_API") for r in (LIVE, CHAINS)]
+    tap.ok(vms == {1: alone[0], 2: alone[1]}, f"two reports are kept apart: {vms}", alone)
+    real = [json.loads(trace("info", "--json", r).out)["session"]["start_realtime_ns"] for r in (LIVE, CHAINS)]
+    starts = [row[0] for row in db.execute("SELECT start FROM LIBTRACE_REPORT ORDER BY globalVid")]
+    tap.ok(starts == [r - min(real) for r in real] and one(db, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME") == min(real),
+           "on one clock", (starts, real))
+    first = [one(db, f"SELECT min(start) FROM OSRT_API WHERE globalTid >> 48 = {vm}") for vm in (1, 2)]
+    apart = [one(opened(exported(r, name="alone")), "SELECT min(start) FROM OSRT_API") for r in (LIVE, CHAINS)]
+    tap.ok([f - a for f, a in zip(first, apart)] == starts, "events too", (first, apart))
+
+
+def names_and_failures():
+    path = exported(CHAINS, name="kept")
+    with open(path, "rb") as file:
+        before = file.read()
+    again = trace("export", "-t", "sqlite", "-o", path, CHAINS)
+    with open(path, "rb") as file:
+        tap.ok(again.status == 2 and b"kept.sqlite" in again.err and b"exists" in again.err and file.read() == before, "no file is overwritten", again.err)
+    tap.ok(trace("export", "-t", "sqlite", "-f", "true", "-o", path, CHAINS).status == 0, "unless --force-overwrite says so")
+    tap.ok(os.stat(path).st_mode & 0o777 == 0o600, "the file is the user's alone")
+    for arguments, word in ((["-o", os.path.join(PLACE, "none/x"), CHAINS], b"No such file"), (["-o", "-", CHAINS], b"standard output"),
+                            (["-o", os.path.join(PLACE, "x"), CHAINS, os.path.join(PLACE, "absent.rep")], b"absent.rep"), ([], b"which report")):
+        result = trace("export", "-t", "sqlite", *arguments)
+        tap.ok(result.status == 2 and word in result.err, f"an error names file and cause: {word.decode()}", result.err)
+    target = os.path.join(PLACE, "full.sqlite")
+    command = ["export", "-t", "sqlite", "-o", target, LIVE]
+    small = trace(*command, restore_signals=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000)))
+    left = [name for name in os.listdir(PLACE) if name.startswith(("full", "x."))]
+    tap.ok(small.status == 2 and b"full.sqlite" in small.err and not left, "a full disk is told, and nothing is left", f"{small.err!r} {left}")
+
+
+def interrupted():
+    """Whenever the signal comes: the whole database or nothing."""
+    target, ended = os.path.join(PLACE, "stopped.sqlite"), collections.Counter()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) * 4:
+        with subprocess.Popen([TRACE, "export", "-t", "sqlite", "-o", target, LIVE, LIVE, LIVE, LIVE], stderr=subprocess.DEVNULL) as process:
+            wait_until(lambda: [n for n in os.listdir(PLACE) if n.startswith("stopped")] or process.poll() is not None)
+            process.send_signal(number)
+            status = process.wait(60)
+        left = [n for n in os.listdir(PLACE) if n.startswith("stopped")]
+        ended[status] += 1
+        if not (status == 0 and left == ["stopped.sqlite"] and one(opened(target), "SELECT integrity_check = 'ok' FROM pragma_integrity_check")
+                or status == -number and not left):
+            tap.ok(False, f"{number.name} leaves the whole database or nothing", (status, left))
+        for name in left:
+            os.unlink(os.path.join(PLACE, name))
+    tap.ok(True, f"ended by signals: {dict(ended)}")
+
+
+def damaged_reports():
+    with open(LIVE, "rb") as file:
+        data = file.read()
+    for cut in (len(data) // 2, len(data) - 7):
+        path = os.path.join(PLACE, "cut.rep")
+        with open(path, "wb") as file:
+            file.write(data[:cut])
+        target = os.path.join(PLACE, "cut.sqlite")
+        result = trace("export", "-t", "sqlite", "-f", "true", "-o", target, path)
+        db = opened(target)
+        tap.ok(result.status in (0, 1) and one(db, "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE severity = 2") > 0,
+               f"cut off at {cut}: what is there is exported, with a warning", result.err)
+    broken = bytearray(data)
+    broken[len(data) // 2] ^= 0xff
+    with open(path, "wb") as file:
+        file.write(broken)
+    result = trace("export", "-t", "sqlite", "-f", "true", "-o", target, path)
+    tap.ok(result.status == 1 and one(opened(target), "SELECT problems FROM LIBTRACE_REPORT") > 0, "damage gives status 1, and is in the database", result.err)
+
+
+def by_position_and_pandas():
+    db = opened(exported(LIVE))
+    row = db.execute("SELECT * FROM OSRT_API LIMIT 1").fetchone()
+    tap.ok(row[2] == OS_RUNTIME and row[1] >= row[0] and row[6] == 0, "columns by position", row)
+    try:
+        import pandas
+    except ImportError:
+        tap.skip("pandas reads it", "no pandas")
+        return
+    frame = pandas.read_sql("SELECT * FROM OSRT_API", db)
+    tap.ok(len(frame) == one(db, "SELECT count(*) FROM OSRT_API"), "pandas reads it")
+
+
+def live_report():
+    spool = spool_folder()
+    program = "import os,subprocess,threading,time\n" \
+        "t=[threading.Thread(target=time.sleep,args=(.01,)) for _ in range(3)]\n" \
+        "[x.start() for x in t]\n[x.join() for x in t]\n" \
+        "subprocess.run(['/bin/sh','-c','sleep 0.01; exit 3'])\ntry:\n os.open('/nonexistent',0)\nexcept OSError: pass\n"
+    done = run([sys.executable, "-c", program], env=traced_env(LIVE, spool, threshold=0, LIBTRACE_OSRT_BACKTRACE_THRESHOLD=5000))
+    if done.status != 0 or not wait_spool_gone(spool):
+        raise RuntimeError(f"no report: {done}")
+
+
+subprocess.run([MAKER, "--save", CHAINS], check=True, timeout=30)
+if b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE, "try"), CHAINS).err:
+    print("1..0 # SKIP this build is without SQLite")
+    sys.exit(0)
+subprocess.run([MAKER, "--save-without", SAMPLE], check=True, timeout=30)
+live_report()
+main(query_on_fixtures, statistics_agree, nsys_itself, shape, references, events_agree, callchains, what_nsys_has_no_table_for, many_reports,
+     names_and_failures, interrupted, damaged_reports, by_position_and_pandas)
