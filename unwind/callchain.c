@@ -444,24 +444,6 @@ static ALWAYS_INLINE uint32_t settle(struct walk *w)
 
 /* ---- chains ---- */
 
-/* An alternate signal stack may be so small that a chain does not fit below its handler: 1.8 KiB as
- * a rule, 3 KiB with all registers, 15 KiB with libunwind. */
-#define ROOM_BYTES 4096u
-#define ROOM_BYTES_LIBUNWIND 24576u
-
-/* As stack_range_hold(), but what is left of such a stack does not count. */
-static bool hold_with_room(struct stack_range *range, uint64_t sp)
-{
-	uint64_t low = stack_signal_low(sp);
-	if (low)
-		low += fallback_ready() ? ROOM_BYTES_LIBUNWIND : ROOM_BYTES;
-	if (sp < low || !stack_range_hold(range, sp))
-		return false;
-	if (range->low < low)
-		range->low = low;
-	return true;
-}
-
 static bool begin(struct callchain_thread *thread, uint64_t sp, uint32_t depth, uint32_t flags)
 {
 	uint32_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
@@ -480,7 +462,8 @@ static bool begin(struct callchain_thread *thread, uint64_t sp, uint32_t depth, 
 	if (sp < other.low || sp >= other.high) {
 		/* Deeper on the same stack than ever, or one never seen. */
 		other = thread->range[0];
-		if (!hold_with_room(&other, sp))
+		if (!stack_range_hold_room(&other, sp,
+			    fallback_ready() ? FALLBACK_STACK_BYTES : CALLCHAIN_STACK_BYTES))
 			return false;
 		if (other.high == thread->range[0].high) {
 			thread->range[0] = other;

@@ -57,11 +57,24 @@ bool stack_range_raise(struct stack_range *range, uint64_t end)
 	return true;
 }
 
-uint64_t stack_signal_low(uint64_t sp)
+/* Where the alternate signal stack ends that `sp` is on; 0 = it is on none. */
+static uint64_t signal_stack_low(uint64_t sp)
 {
 	stack_t stack;
 	if (SYS2(SYS_sigaltstack, 0, &stack) != 0 || stack.ss_flags & SS_DISABLE)
 		return 0;
 	uint64_t low = (uint64_t)(uintptr_t)stack.ss_sp;
 	return sp - low < stack.ss_size ? low : 0;
+}
+
+bool stack_range_hold_room(struct stack_range *range, uint64_t sp, uint64_t room)
+{
+	uint64_t low = signal_stack_low(sp);
+	if (low)
+		low += room;
+	if (sp < low || !stack_range_hold(range, sp))
+		return false;
+	if (range->low < low)
+		range->low = low;
+	return true;
 }

@@ -29,7 +29,8 @@ bool stack_range_hold(struct stack_range *range, uint64_t sp);
 /* Makes range->high at least `end`. False when something in between cannot be read. */
 bool stack_range_raise(struct stack_range *range, uint64_t end);
 
-/* Where the alternate signal stack ends that `sp` is on; 0 = it is on none. One system call. */
-uint64_t stack_signal_low(uint64_t sp);
+/* The same, but of an alternate signal stack only what has `room` bytes below it: false where `sp`
+ * has less, for that may not be ours to write. One system call more. */
+bool stack_range_hold_room(struct stack_range *range, uint64_t sp, uint64_t room);
 
 #endif
