@@ -122,17 +122,3 @@ WRAPPER(void *, mremap, (void *t_address, size_t t_old_count, size_t t_count, in
 		osrt_object(FN_BITS(t_address), FN_ERRNO(result)));
 	return result;
 }
-
-/* The tracer's memory would count against what the program may lock. */
-WRAPPER(int, mlockall, (int t_flags))
-{
-	struct call call;
-	bool begun = call_begin(&call, FN_mlockall);
-	int result = REAL(mlockall)(t_flags);
-	if (begun)
-		osrt_end(&call, FN_mlockall, FN_BITS(result),
-			osrt_object((unsigned)t_flags, FN_ERRNO(result)));
-	if (result == 0)
-		session_unlock_memory();
-	return result;
-}

@@ -335,3 +335,16 @@ WRAPPER(long, ptrace, (enum __ptrace_request t_request, ...))
 		osrt_object(FN_BITS(pid), result == -1 && errno != before ? errno : 0));
 	return result;
 }
+
+/* Locks the tracer's memory, too, unless that is taken out again. */
+WRAPPER(int, mlockall, (int t_flags))
+{
+	struct call call;
+	bool begun = call_begin(&call, FN_mlockall);
+	int result = REAL(mlockall)(t_flags);
+	if (begun)
+		osrt_end(&call, FN_mlockall, FN_BITS(result), osrt_object(0, FN_ERRNO(result)));
+	if (result == 0)
+		session_unlock_memory();
+	return result;
+}

@@ -13,10 +13,56 @@ int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
 /* entry.S jumps there. */
 __attribute__((visibility("hidden"))) long (*syscall_real)(long, ...);
 
+/* ---- fork ---- */
+
+/* Handlers of others, which come before this one, may have taken the lane back for their calls. */
+static void parent_before_fork(void)
+{
+	if (thread_self.lane)
+		session_before_fork();
+}
+
 FORKED_TEXT static void child_after_fork(void)
 {
 	session_child_handler();
 }
+
+typedef void (*handler_fn)(void);
+typedef int (*register_fn)(handler_fn, handler_fn, handler_fn, void *);
+
+/* Without the handle of a library, so that destructors may still fork when ours have run. */
+static register_fn handlers_real(void)
+{
+	static register_fn real_register;
+	if (!real_register)
+		real_register = (register_fn)(uintptr_t)dlsym(RTLD_NEXT, "__register_atfork");
+	return real_register;
+}
+
+static void handlers_register(void)
+{
+	static uint32_t done;
+	register_fn real_register = handlers_real();
+	if (real_register && !__atomic_exchange_n(&done, 1, __ATOMIC_RELAXED))
+		real_register(parent_before_fork, NULL, child_after_fork, NULL);
+}
+
+/*
+ * What pthread_atfork is inside. The first to register is the last before the fork and the first in
+ * the child, and that must be us: what another library's handler calls in the child would go into
+ * the lane of its parent. Constructors that run before ours register, too.
+ */
+WRAPPER(int, __register_atfork,
+	(handler_fn t_prepare, handler_fn t_parent, handler_fn t_child, void *t_library))
+{
+	int error = errno;
+	handlers_register();
+	register_fn real_register = handlers_real();
+	errno = error;
+	return real_register ? real_register(t_prepare, t_parent, t_child, t_library) : ENOMEM;
+}
+
+/* ---- begin and end ---- */
 
 /* exit(): first registered, so it runs after the program's own handlers. Events of later
  * destructors still reach the spool. */
@@ -85,7 +131,7 @@ __attribute__((constructor(101))) static void preload_start(int argc, char **arg
 	if (!begun)
 		begin(argc, argv, envp);
 	if (session.state == SESSION_ON) {
-		pthread_atfork(NULL, NULL, child_after_fork);
+		handlers_register();
 		on_exit(at_exit, NULL);
 		if (!thread_self.lane)
 			thread_attach(&thread_self);

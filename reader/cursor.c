@@ -276,8 +276,12 @@ static void row_get(
 	ret_row->event = part->event;
 	ret_row->process = part->process;
 	ret_row->tid = part->tid;
-	for (uint32_t i = 0; i < part->event->field_count; i++)
+	for (uint32_t i = 0; i < part->event->field_count; i++) {
 		ret_row->values[i] = part->columns[(size_t)i * part->count + ref->row];
+		/* says nothing where there is no chain, which is the column before it */
+		if (part->event->fields[i].kind == FIELD_KIND_METHOD && !ret_row->values[i - 1])
+			ret_row->values[i] = 0;
+	}
 }
 
 int cursor_next(struct cursor *c, struct event_row *ret_row)

@@ -59,8 +59,7 @@ static bool module_loaded(void *unused, const struct module *m)
 		return false;
 	bytes_copy(payload.load.build_id, m->build_id, sizeof(payload.load.build_id));
 	text_append(payload.path, sizeof(payload.path), 0, m->path);
-	struct record r = {clock_ticks(), REC_MODULE_LOAD, m->begin, m->end};
-	return lane_put(t, r.tick, REC_MODULE_LOAD, r.a, r.b, &payload,
+	return lane_put(t, clock_ticks(), REC_MODULE_LOAD, m->begin, m->end, &payload,
 		offsetof(typeof(payload), path) + text_length(payload.path));
 }
 

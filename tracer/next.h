@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NEXT_OBJECTS_MAX 96u
+#define NEXT_OBJECTS_MAX 512u
 
 struct next_object {
 	uint64_t bias;

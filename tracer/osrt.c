@@ -218,6 +218,11 @@ uint64_t osrt_end_slow(uint64_t tick, uint64_t ticks, unsigned fn, uint64_t a, u
 	return a;
 }
 
+uint64_t osrt_put_long(uint64_t tick, unsigned fn, uint64_t a, uint64_t b)
+{
+	return osrt_put_full(tick, (clock_ticks() - tick) << RECORD_LENGTH_SHIFT | fn, a, b);
+}
+
 uint64_t osrt_put_full(uint64_t tick, uint64_t word, uint64_t a, uint64_t b)
 {
 	struct thread *t = &thread_self;

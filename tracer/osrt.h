@@ -150,9 +150,15 @@ static inline uint64_t osrt_object(uint64_t object, int error)
  */
 #define OSRT_FAILED 0x8000u /* with fn: errno says why */
 
-/* What the short way cannot end. Both return `a`. */
+/*
+ * What the short way cannot end. All return `a`. osrt_put_long(): the call lasted so long that it
+ * has a callchain; its end is read again, a few nanoseconds later, which saves the short way a
+ * register.
+ */
 __attribute__((cold, noinline)) uint64_t osrt_end_slow(
 	uint64_t tick, uint64_t ticks, unsigned fn, uint64_t a, uint64_t b);
+__attribute__((cold, noinline)) uint64_t osrt_put_long(
+	uint64_t tick, unsigned fn, uint64_t a, uint64_t b);
 __attribute__((cold, noinline)) uint64_t osrt_put_full(
 	uint64_t tick, uint64_t word, uint64_t a, uint64_t b);
 
@@ -197,9 +203,9 @@ static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
 		osrt_count(lane, fn, ticks);
 		return a;
 	}
-	uint64_t word = ticks << RECORD_LENGTH_SHIFT | fn;
 	if (__builtin_expect(ticks >= chains_osrt_ticks, 0))
-		goto the_rest;
+		return osrt_put_long(tick, fn, a, b);
+	uint64_t word = ticks << RECORD_LENGTH_SHIFT | fn;
 	__asm__ goto("cmpl $0, %0\n\tjne %l1" : : "m"(t->busy) : "cc" : the_rest);
 	__asm__ volatile("movq %%rsp, %0" : "=m"(t->busy_sp));
 	t->busy = 1;

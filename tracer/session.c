@@ -388,7 +388,7 @@ static bool spool_begin(void)
 	at = text_append_number(path, bytes, at, clock_ticks(), 16);
 	text_append(path, bytes, at, ".spool");
 	int error;
-	struct spool_header *spool = spool_file_create(path, &error);
+	struct spool_header *spool = spool_file_create(path, session.config.memory_bytes, &error);
 	if (!spool)
 		return false;
 	spool_fill(spool);

@@ -18,6 +18,7 @@
 #define SEGMENTS_MAX 1024u /* 1 GiB of spool: LIBTRACE_MEMORY is capped there */
 
 static uint64_t reserved_end;        /* of the file: what lies before it is reserved */
+static uint64_t file_bytes;          /* of the whole file, growth included */
 static uint64_t first_bytes;         /* of the first segment */
 static char *first;                  /* SPOOL_FIRST_BYTES or more */
 static char *segments[SEGMENTS_MAX]; /* SPOOL_SEGMENT_BYTES each */
@@ -124,7 +125,17 @@ static void temporary_name(const char *path, char *ret_name, size_t bytes)
 	text_append(ret_name, bytes, text_append(ret_name, bytes, 0, path), ".new");
 }
 
-struct spool_header *spool_file_create(const char *path, int *ret_error)
+/* As long as it may ever get, where that costs nothing: then it grows without being opened again,
+ * which a process that has changed its user or its root could not do. */
+static void file_extend(int fd, uint64_t limit_bytes)
+{
+	uint64_t most = sys_file_limit() < limit_bytes ? sys_file_limit() : limit_bytes;
+	file_bytes = first_bytes;
+	if (kernel_populates() && most > first_bytes && sys_ftruncate(fd, most) == 0)
+		file_bytes = most;
+}
+
+struct spool_header *spool_file_create(const char *path, uint64_t limit_bytes, int *ret_error)
 {
 	char name[600];
 	temporary_name(path, name, sizeof(name));
@@ -139,6 +150,8 @@ struct spool_header *spool_file_create(const char *path, int *ret_error)
 		? SPOOL_SEGMENT_BYTES
 		: SPOOL_FIRST_BYTES;
 	first = segment_map(fd, 0, first_bytes, SPOOL_HEADER_BYTES, ret_error);
+	if (first)
+		file_extend(fd, limit_bytes);
 	sys_close(fd);
 	if (!first)
 		sys_unlink(name);
@@ -165,22 +178,45 @@ void *spool_file_at(uint64_t offset)
 	return segments[offset / SPOOL_SEGMENT_BYTES] + offset % SPOOL_SEGMENT_BYTES;
 }
 
+/* The next segment of a file that is long enough, by way of the one before. */
+static char *segment_follow(char *before, uint64_t bytes)
+{
+	/* An old size of 0 maps the same pages again, and as many more as the new size says. */
+	uint64_t whole = bytes + SPOOL_SEGMENT_BYTES;
+	long result = SYS4(SYS_mremap, before, 0, whole, MREMAP_MAYMOVE);
+	if (result < 0 && result > -4096)
+		return NULL;
+	uint64_t map = (uint64_t)result;
+	SYS2(SYS_munlock, map, whole);
+	SYS2(SYS_munmap, map, bytes);
+	return (char *)(uintptr_t)(map + bytes);
+}
+
+static char *segment_open(uint64_t offset)
+{
+	int error, fd = sys_openat(AT_FDCWD, session.spool_path, O_RDWR | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return NULL;
+	char *map = segment_map(fd, offset, SPOOL_SEGMENT_BYTES, 0, &error);
+	sys_close(fd);
+	return map;
+}
+
 static bool grow(struct spool_header *header)
 {
-	uint64_t index = (header->size_bytes - first_bytes) / SPOOL_SEGMENT_BYTES;
+	uint64_t offset = header->size_bytes;
+	uint64_t index = (offset - first_bytes) / SPOOL_SEGMENT_BYTES;
 	if (session.restricted || index >= SEGMENTS_MAX ||
-		header->size_bytes + SPOOL_SEGMENT_BYTES > header->limit_bytes)
+		offset + SPOOL_SEGMENT_BYTES > header->limit_bytes)
 		return false;
-	int fd = sys_openat(AT_FDCWD, session.spool_path, O_RDWR | O_NOFOLLOW, 0);
-	if (fd < 0)
-		return false;
-	int error;
-	segments[index] = segment_map(fd, header->size_bytes, SPOOL_SEGMENT_BYTES, 0, &error);
-	sys_close(fd);
+	if (offset + SPOOL_SEGMENT_BYTES <= file_bytes)
+		segments[index] = index ? segment_follow(segments[index - 1], SPOOL_SEGMENT_BYTES)
+					: segment_follow(first, first_bytes);
+	else
+		segments[index] = segment_open(offset);
 	if (!segments[index])
 		return false;
-	__atomic_store_n(
-		&header->size_bytes, header->size_bytes + SPOOL_SEGMENT_BYTES, __ATOMIC_RELEASE);
+	__atomic_store_n(&header->size_bytes, offset + SPOOL_SEGMENT_BYTES, __ATOMIC_RELEASE);
 	return true;
 }
 
@@ -251,7 +287,8 @@ void spool_file_stock_up(void)
 
 void spool_file_unlock(void)
 {
-	SYS2(SYS_munlock, first, first_bytes);
+	if (first)
+		SYS2(SYS_munlock, first, first_bytes);
 	for (uint32_t i = 0; i < SEGMENTS_MAX && segments[i]; i++)
 		SYS2(SYS_munlock, segments[i], SPOOL_SEGMENT_BYTES);
 }

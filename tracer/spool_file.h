@@ -2,8 +2,8 @@
  * spool_file.h - the producer's side of a spool's file: creation, growth, and space for lanes and
  * chunks.
  *
- * No descriptor stays open: growth opens the file again. Space is reserved before it is used, page
- * by page where the kernel can, so a full tmpfs is an error here and not a SIGBUS later. All with
+ * No descriptor stays open, nor is one needed to grow where the kernel reserves page by page. Space
+ * is reserved before it is used, so a full tmpfs is an error here and not a SIGBUS later. All with
  * thread.busy set; async-signal-safe; no allocation from any heap.
  */
 #ifndef TRACER_SPOOL_FILE_H
@@ -14,11 +14,12 @@
 #include "common/spool.h"
 
 /*
- * Makes and maps the spool `path` with its first segment, under a temporary name;
+ * Makes and maps the spool `path` with its first segment, under a temporary name; it may grow to
+ * `limit_bytes` (header->limit_bytes is the caller's to set);
  * spool_file_publish() gives it its name. Returns NULL on failure with a negative errno in
  * *ret_error.
  */
-struct spool_header *spool_file_create(const char *path, int *ret_error);
+struct spool_header *spool_file_create(const char *path, uint64_t limit_bytes, int *ret_error);
 
 /* The header is complete: the file gets its name. */
 int spool_file_publish(const char *path);

@@ -4,8 +4,6 @@
 #endif
 #include "unwind/callchain.h"
 
-#include <stddef.h>
-
 #include "unwind/fallback.h"
 #include "unwind/registers.h"
 #include "unwind/rules.h"
@@ -36,8 +34,7 @@ enum frame_flag {
 	FRAME_OPAQUE = 8    /* it depends on words that are not remembered */
 };
 
-#define GUESS_MAX_BYTES \
-	0x4000 /* a larger frame found by guessing rbp is not believed (libunwind's) */
+#define GUESS_MAX_BYTES 0x4000 /* of a frame found by guessing rbp; libunwind's */
 #define ALL_FRAMES_MAX 1000
 #if defined(__x86_64__)
 #define RULES_HERE true
@@ -54,8 +51,7 @@ static uint32_t generation = 1; /* of what threads remember */
 /* The registers of the frame that is being looked at. */
 struct registers {
 	uint64_t ip, sp, bp;
-	uint64_t back;  /* the rule is that of the address ip - back: 1, or 0 for an interrupted
-			   frame */
+	uint64_t back;  /* its rule is that of ip - back: 1, or 0 when it is interrupted */
 	uint32_t flags; /* FRAME_EXACT | FRAME_OPAQUE when it is interrupted */
 };
 
@@ -63,8 +59,7 @@ struct walk {
 	struct callchain_thread *thread;
 	struct stack_range *range; /* of the stack that the walk is on */
 	struct stack_range outer;  /* behind a signal frame */
-	uint32_t keep;  /* remembered frames that may still be part of this chain, then those that
-			   are */
+	uint32_t keep;  /* remembered frames that may still be, then are, part of this chain */
 	uint32_t fresh; /* frames walked */
 	uint32_t limit;
 	enum callchain_end end;
@@ -444,6 +439,11 @@ static ALWAYS_INLINE uint32_t settle(struct walk *w)
 
 /* ---- chains ---- */
 
+/* An alternate signal stack may be so small that a chain does not fit below its handler: 1.8 KiB as
+ * a rule, 3 KiB with all registers, 15 KiB with libunwind. */
+#define ROOM_BYTES 4096u
+#define ROOM_BYTES_LIBUNWIND 24576u
+
 static bool begin(struct callchain_thread *thread, uint64_t sp, uint32_t depth, uint32_t flags)
 {
 	uint32_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
@@ -462,8 +462,8 @@ static bool begin(struct callchain_thread *thread, uint64_t sp, uint32_t depth, 
 	if (sp < other.low || sp >= other.high) {
 		/* Deeper on the same stack than ever, or one never seen. */
 		other = thread->range[0];
-		if (!stack_range_hold_room(&other, sp,
-			    fallback_ready() ? FALLBACK_STACK_BYTES : CALLCHAIN_STACK_BYTES))
+		uint64_t room = fallback_ready() ? ROOM_BYTES_LIBUNWIND : ROOM_BYTES;
+		if (!stack_range_hold_room(&other, sp, room))
 			return false;
 		if (other.high == thread->range[0].high) {
 			thread->range[0] = other;

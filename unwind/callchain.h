@@ -22,7 +22,6 @@
 #include "unwind/stack.h"
 
 #define CALLCHAIN_DEPTH_MAX 128u
-#define CALLCHAIN_STACK_BYTES 4096u /* a chain takes 1.8 KiB as a rule, 3 with all registers */
 
 enum callchain_flag {
 	CALLCHAIN_FRAME_POINTERS = 1, /* believe rbp instead of the tables (an option) */

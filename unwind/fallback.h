@@ -15,8 +15,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FALLBACK_STACK_BYTES 24576u /* 15 KiB, and what libunwind needs for rare rules */
-
 struct fallback_setup {
 	const char *folder; /* holds libunwind.so.8 and liblzma.so.5, which it needs */
 	void *(*open)(const char *path, int flags); /* dlopen(), not one of ours */

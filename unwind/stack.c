@@ -58,7 +58,7 @@ bool stack_range_raise(struct stack_range *range, uint64_t end)
 }
 
 /* Where the alternate signal stack ends that `sp` is on; 0 = it is on none. */
-static uint64_t signal_stack_low(uint64_t sp)
+static uint64_t signal_low(uint64_t sp)
 {
 	stack_t stack;
 	if (SYS2(SYS_sigaltstack, 0, &stack) != 0 || stack.ss_flags & SS_DISABLE)
@@ -67,11 +67,11 @@ static uint64_t signal_stack_low(uint64_t sp)
 	return sp - low < stack.ss_size ? low : 0;
 }
 
-bool stack_range_hold_room(struct stack_range *range, uint64_t sp, uint64_t room)
+bool stack_range_hold_room(struct stack_range *range, uint64_t sp, uint64_t room_bytes)
 {
-	uint64_t low = signal_stack_low(sp);
+	uint64_t low = signal_low(sp);
 	if (low)
-		low += room;
+		low += room_bytes;
 	if (sp < low || !stack_range_hold(range, sp))
 		return false;
 	if (range->low < low)

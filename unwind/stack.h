@@ -26,11 +26,11 @@ bool stack_readable(uint64_t address);
  * be read there; *range is then empty. */
 bool stack_range_hold(struct stack_range *range, uint64_t sp);
 
+/* The same for the stack that the caller runs on: of an alternate signal stack the lowest
+ * `room_bytes` do not count, and below them it is false. One system call more. */
+bool stack_range_hold_room(struct stack_range *range, uint64_t sp, uint64_t room_bytes);
+
 /* Makes range->high at least `end`. False when something in between cannot be read. */
 bool stack_range_raise(struct stack_range *range, uint64_t end);
-
-/* The same, but of an alternate signal stack only what has `room` bytes below it: false where `sp`
- * has less, for that may not be ours to write. One system call more. */
-bool stack_range_hold_room(struct stack_range *range, uint64_t sp, uint64_t room);
 
 #endif

@@ -176,18 +176,18 @@ static void call_objects_put(
 /* Only the first of these calls can have one: its record stands before the call's. */
 static void call_chains_put(struct segment *s, struct batch *b, uint32_t count)
 {
-	uint64_t chain[2] = {s->callchain, s->callchain_method};
-	for (uint32_t i = 0; i < 2; i++) {
-		uint32_t column = OSRT_CALL_CALLCHAIN + i;
-		if (!chain[i]) {
-			batch_same(b, column, 0, count);
-			continue;
-		}
-		uint64_t *values = batch_rows(b, column);
-		memset(values, 0, count * sizeof(values[0]));
-		values[0] = chain[i];
+	struct writer *w = s->w;
+	if (s->callchain) {
+		uint64_t *chains = batch_rows(b, OSRT_CALL_CALLCHAIN);
+		memset(chains, 0, count * sizeof(chains[0]));
+		chains[0] = s->callchain;
+		w->callchain_method = s->callchain_method;
+	} else {
+		batch_same(b, OSRT_CALL_CALLCHAIN, 0, count);
 	}
-	s->callchain = s->callchain_method = 0;
+	/* Says nothing in rows without a chain: so it is one value, mostly. */
+	batch_same(b, OSRT_CALL_CALLCHAIN_METHOD, w->callchain_method, count);
+	s->callchain = 0;
 }
 
 /* What is alike in all of them is not stored again and again. */

@@ -66,26 +66,37 @@ struct spool_header *spool_header(const struct spool *spool)
 	return (struct spool_header *)(void *)spool->map;
 }
 
-/* Maps the file up to its present size. The old mapping stays when that fails. */
+/* How much of the file is in use: the rest is for growth, and has no pages yet. */
+static uint64_t used_bytes(int fd)
+{
+	struct stat status;
+	uint64_t size = 0;
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode) ||
+		status.st_size < (off_t)SPOOL_HEADER_BYTES)
+		return 0;
+	uint64_t file_bytes = (uint64_t)status.st_size;
+	bool told = pread(fd, &size, sizeof(size), offsetof(struct spool_header, size_bytes)) ==
+			sizeof(size) &&
+		size >= SPOOL_HEADER_BYTES && size < file_bytes;
+	return told ? size : file_bytes;
+}
+
+/* Maps the file as far as it is in use. The old mapping stays when that fails. */
 static int spool_map(struct spools *s, struct spool *spool)
 {
 	int fd = openat(s->dir_fd, spool->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	struct stat status;
 	if (fd < 0)
 		return -errno;
 	int error = -EINVAL;
-	if (!fstat(fd, &status) && S_ISREG(status.st_mode) &&
-		status.st_size >= (off_t)SPOOL_HEADER_BYTES &&
-		(uint64_t)status.st_size <= SPOOL_BYTES_MAX &&
-		(uint64_t)status.st_size > spool->map_bytes) {
-		void *map = mmap(
-			NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	uint64_t bytes = used_bytes(fd);
+	if (bytes <= SPOOL_BYTES_MAX && bytes > spool->map_bytes) {
+		void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		error = map == MAP_FAILED ? -errno : 0;
 		if (!error) {
 			if (spool->map)
 				munmap(spool->map, spool->map_bytes);
 			spool->map = map;
-			spool->map_bytes = (uint64_t)status.st_size;
+			spool->map_bytes = bytes;
 		}
 	}
 	close(fd);

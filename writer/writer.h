@@ -63,6 +63,7 @@ struct writer {
 	bool recovering;        /* the processes died long ago: nobody saw when */
 	struct batch *batches[EVENT_KINDS];
 	uint64_t batch_first_ns, batch_last_ns;
+	uint32_t callchain_method; /* of the last chain */
 	struct function_info functions[FN_MAX];
 
 	char report[4096];

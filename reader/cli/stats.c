@@ -16,26 +16,26 @@
 #include "reader/osrt.h"
 
 static const struct table_column sum_columns[] = {
-	{"Time (%)", false},
-	{"Total Time (ns)", false},
-	{"Num Calls", false},
-	{"Avg (ns)", false},
-	{"Med (ns)", false},
-	{"Min (ns)", false},
-	{"Max (ns)", false},
-	{"StdDev (ns)", false},
-	{"Name", true},
+	{"Time (%)", false, 0, false},
+	{"Total Time (ns)", false, 0, false},
+	{"Num Calls", false, 0, false},
+	{"Avg (ns)", false, 0, false},
+	{"Med (ns)", false, 0, false},
+	{"Min (ns)", false, 0, false},
+	{"Max (ns)", false, 0, false},
+	{"StdDev (ns)", false, 0, false},
+	{"Name", true, 0, false},
 };
 
 static const struct table_column totals_columns[] = {
-	{"Calls", false},
-	{"Total (ns)", false},
-	{"Recorded", false},
-	{"Recorded (ns)", false},
-	{"Below Threshold", false},
-	{"Below Threshold (ns)", false},
-	{"Unfinished", false},
-	{"Name", true},
+	{"Calls", false, 0, false},
+	{"Total (ns)", false, 0, false},
+	{"Recorded", false, 0, false},
+	{"Recorded (ns)", false, 0, false},
+	{"Below Threshold", false, 0, false},
+	{"Below Threshold (ns)", false, 0, false},
+	{"Unfinished", false, 0, false},
+	{"Name", true, 0, false},
 };
 
 /* What the reports of a list are made from. */

@@ -6,26 +6,26 @@
 #define INDENT_MAX 200u /* deeper frames stay there: a line must end */
 
 const struct table_column chain_tree_columns[CHAIN_TREE_COLUMNS] = {
-	{"Total (%)", false},
-	{"Total Time (ns)", false},
-	{"Self Time (ns)", false},
-	{"Calls", false},
-	{"Self Calls", false},
-	{"Depth", false},
-	{"Name", true},
-	{"Module", true},
+	{"Total (%)", false, 0, false},
+	{"Total Time (ns)", false, 0, false},
+	{"Self Time (ns)", false, 0, false},
+	{"Calls", false, 0, false},
+	{"Self Calls", false, 0, false},
+	{"Depth", false, 0, false},
+	{"Name", true, 72, false},
+	{"Module", true, 30, true},
 };
 
 const struct table_column chain_flat_columns[CHAIN_FLAT_COLUMNS] = {
-	{"Total (%)", false},
-	{"Self (%)", false},
-	{"Total Time (ns)", false},
-	{"Self Time (ns)", false},
-	{"Calls", false},
-	{"Self Calls", false},
-	{"Name", true},
-	{"Module", true},
-	{"Source", true},
+	{"Total (%)", false, 0, false},
+	{"Self (%)", false, 0, false},
+	{"Total Time (ns)", false, 0, false},
+	{"Self Time (ns)", false, 0, false},
+	{"Calls", false, 0, false},
+	{"Self Calls", false, 0, false},
+	{"Name", true, 72, false},
+	{"Module", true, 30, true},
+	{"Source", true, 36, true},
 };
 
 static void percent_cell(struct table *t, const struct profile *p, enum profile_weight weight,

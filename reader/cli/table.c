@@ -83,6 +83,27 @@ static size_t width_of(const char *text)
 	return width;
 }
 
+#define DOTS 3u
+
+/* Leaves `most` characters of it, three of them dots. */
+static void shorten(char *text, uint32_t most, bool keep_end)
+{
+	size_t width = width_of(text), kept = most - DOTS;
+	if (!most || width <= most)
+		return;
+	size_t skip = keep_end ? width - kept : kept;
+	char *at = text;
+	for (size_t n = 0; *at && (n < skip || ((unsigned char)*at & 0xc0) == 0x80); at++)
+		n += ((unsigned char)at[1] & 0xc0) != 0x80;
+	if (keep_end) {
+		memmove(text + DOTS, at, strlen(at) + 1);
+		memset(text, '.', DOTS);
+	} else {
+		memset(at, '.', DOTS);
+		at[DOTS] = 0;
+	}
+}
+
 static void spaces(FILE *out, size_t count)
 {
 	fprintf(out, "%*s", (int)count, "");
@@ -113,8 +134,11 @@ static int print_aligned(const struct table *t, FILE *out)
 	for (size_t i = 0; complete && i < t->column_count; i++)
 		widths[i] = width_of(t->columns[i].title);
 	for (size_t i = 0; complete && i < t->count; i++) {
+		const struct table_column *column = &t->columns[i % t->column_count];
 		texts[i] = shown(t, i);
 		complete = texts[i] != NULL;
+		if (complete && column->is_text)
+			shorten(texts[i], column->most, column->keep_end);
 		size_t width = complete ? width_of(texts[i]) : 0,
 		       *most = &widths[i % t->column_count];
 		*most = width > *most ? width : *most;

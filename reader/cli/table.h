@@ -9,12 +9,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct table_column {
 	const char *title;
-	bool is_text; /* left-aligned and quoted; else a number: right-aligned, with separators of
-			 thousands */
+	bool is_text;  /* left-aligned and quoted; else a number: right-aligned, with separators of
+			  thousands */
+	uint32_t most; /* columns of the terminal; longer texts are shortened in the aligned form.
+			  0 = any */
+	bool keep_end; /* shortened at its begin, as paths are */
 };
 
 struct table {

@@ -1,7 +1,7 @@
 // LINK: -latfork
 /*
- * atfork_first - forks while a library's handler, registered before the tracer's, works in the
- * child: it makes wrapped calls and starts a thread before the tracer has been told of the fork.
+ * atfork_first - forks while a library's handlers, registered before the tracer's constructor ran,
+ * make wrapped calls before the fork and on both sides of it, and start a thread in the child.
  *
  * Promise: nothing of the child's goes into its parent's records, both sides' calls are in the
  * report, nothing crashes.
@@ -51,6 +51,6 @@ int main(void)
 			"a child's status");
 	}
 	check(1, "children whose handlers work before anybody");
-	say("expect %d pread", CHILDREN * (2 * CALLS + CALLS + 2 + 4000));
+	say("expect %d pread", CHILDREN * (3 * CALLS + 3 + 200 + 200 + 4000));
 	return app_result();
 }

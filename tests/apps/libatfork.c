@@ -1,6 +1,7 @@
 /*
- * libatfork - a library whose constructor, before the tracer's, registers a handler for forked
- * children that makes wrapped calls and starts a thread, as sanitizers and thread pools do.
+ * libatfork - a library whose constructor, before the tracer's, registers handlers around fork:
+ * they make wrapped calls before it and on both sides after it, as allocators do with their locks,
+ * and the child's starts a thread, as sanitizers and thread pools do.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,12 +21,27 @@ static void *thread_main(void *unused)
 
 static pthread_t thread;
 
-static void in_child(void)
+static void read_some(int calls)
 {
 	char byte;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < calls; i++)
 		if (pread(zero_fd, &byte, 1, 0) != 1)
 			_exit(90);
+}
+
+static void before_fork(void)
+{
+	read_some(3);
+}
+
+static void in_parent(void)
+{
+	read_some(200);
+}
+
+static void in_child(void)
+{
+	read_some(200);
 	if (pthread_create(&thread, 0, thread_main, 0))
 		_exit(91);
 }
@@ -38,5 +54,5 @@ void atfork_join(void)
 __attribute__((constructor)) static void begin(void)
 {
 	zero_fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
-	pthread_atfork(0, 0, in_child);
+	pthread_atfork(before_fork, in_parent, in_child);
 }

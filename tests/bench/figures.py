@@ -95,7 +95,7 @@ class Runner:
     def __init__(self, sections):
         self.scratch = tempfile.mkdtemp(prefix="libtrace-bench.", dir=os.environ.get("SCRATCH"))
         self.count = 0
-        self.lttng = Lttng(self.scratch) if sections & {"calls", "cpu", "startup", "instructions", "tail"} else None
+        self.lttng = Lttng(self.scratch) if sections & {"calls", "cpu", "startup", "instructions", "tail", "size"} else None
 
     def close(self):
         if self.lttng:

@@ -366,7 +366,7 @@ def nothing_is_overwritten():
     tap.ok(result.status == 0 and Report(path).check().status == 0, "replaced when told", result.err)
     target = os.path.join(place, "target")
     os.symlink(target, os.path.join(place, "link.rep"))
-    run_here("link.rep", place, more=("--force-overwrite", "true"))
+    run_here("link.rep", place, more=("--force-overwrite", "true"), LIBTRACE_SPOOL_DIR=spool)
     tap.ok(not os.path.exists(target), "a symbolic link is not followed")
 
 

@@ -24,6 +24,11 @@ TORTURE = bool(os.environ.get("TORTURE"))
 HANG_S = 60  # no test program takes a tenth of this
 FUNCTIONS = ("pread", "write", "sched_yield", "read")  # of counter_workload, in the order of its books
 
+# What nohup or a shell's `&` has us ignore, programs under test would ignore, too.
+for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, _usual)
+
 
 def app(name):
     return os.path.join(BUILD, "tests/apps", name)

@@ -197,9 +197,11 @@ def folders_not_writable():
     if os.geteuid() == 0 and not shutil.which("setpriv"):
         tap.skip("folders not writable", "setpriv is not installed")
         return
-    readable, shut, spool = folder(), folder(), folder("/dev/shm")
-    for place, mode in ((readable, 0o755), (shut, 0o555), (spool, 0o1777)):
+    free, shut, spool = folder(), folder(), folder("/dev/shm")
+    for place, mode in ((free, 0o777), (shut, 0o555), (spool, 0o1777)):
         os.chmod(place, mode)
+    occupied, writable = os.path.join(free, "folder.rep"), os.path.join(free, "r.rep")
+    os.mkdir(occupied)
     argv = workload()
     if run(as_nobody(argv)).status != 0:
         tap.skip("folders not writable", "cannot run as another user here")
@@ -207,13 +209,13 @@ def folders_not_writable():
     unchanged_as_nobody("report's folder not writable", argv, traced_env(os.path.join(shut, "r.rep"), spool))
     settled(spool)
     tap.ok(not os.listdir(shut), "report's folder not writable: nothing in it", os.listdir(shut))
-    writable = os.path.join(readable, "r.rep")
     tap.ok(not os.listdir(spool), "nothing was begun, nothing is left", os.listdir(spool))
     for text, report, place in (("report's folder missing", "/nonexistent/folder/r.rep", spool), ("spool's folder not writable", writable, shut),
                                 ("spool's folder missing", writable, "/nonexistent/spool"), ("spool's folder is a file", writable, "/etc/passwd"),
-                                ("report's name is a folder", spool, spool)):
+                                ("report's name is a folder", occupied, spool)):
         unchanged_as_nobody(text, argv, traced_env(report, place))
         settled(spool)
+        tap.ok(os.listdir(free) == ["folder.rep"], f"{text}: no report", os.listdir(free))
 
 
 def read_only_file_system():

@@ -36,7 +36,7 @@ static void spool_make(uint64_t limit_bytes)
 	memset(&thread_self, 0, sizeof(thread_self));
 	snprintf(session.spool_path, sizeof(session.spool_path), "%s/%d.spool", folder, number++);
 	spool_file_forget();
-	session.spool = spool_file_create(session.spool_path, &error);
+	session.spool = spool_file_create(session.spool_path, limit_bytes, &error);
 	if (!session.spool)
 		return;
 	spool_file_publish(session.spool_path);
@@ -281,7 +281,7 @@ static bool befall(long number, const long argument[6], long *ret_result)
 	(void)ret_result;
 	if (!is_victim)
 		__atomic_add_fetch(&other_sleeps, number == SYS_nanosleep, __ATOMIC_RELAXED);
-	if (!is_victim || number != SYS_ftruncate)
+	if (!is_victim || number != SYS_mremap)
 		return false;
 	__atomic_store_n(&victim_inside, 1, __ATOMIC_RELEASE);
 	if (fate == ENDS)
