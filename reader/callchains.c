@@ -82,6 +82,10 @@ static int node_add(struct callchain_nodes *n, struct callchain_piece **piece, u
 	*ret_cause = "a callchain node is told twice, and not the same";
 	if (p && at < p->count) {
 		*piece = p;
+		if (!p->addresses[at]) { /* a hole: not stored yet when it was told before */
+			p->parents[at] = parent;
+			p->addresses[at] = address;
+		}
 		return p->parents[at] == parent && p->addresses[at] == address ? 0 : -EBADMSG;
 	}
 	*ret_cause = "callchain nodes have too many holes";

@@ -3,8 +3,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
+#include "common/sys.h"
 #include "common/text.h"
 
 #if defined(__x86_64__)
@@ -118,6 +121,70 @@ static uint32_t walk(const struct fallback_frames *frames, uint32_t count, uint6
 	return found;
 }
 
+/* ---- its pipe ---- */
+
+/*
+ * libunwind tries addresses by writing a byte from them into a pipe, which it opens when first
+ * needed. The program may close that and put something of its own there: then the byte would go to
+ * whoever reads that, and the next read from it would wait for ever.
+ */
+static struct {
+	uint32_t looking; /* a thread is in its first walk */
+	int fd[2];
+	uint64_t inode; /* 0 = not known */
+} pipe_of_libunwind;
+
+/* The inode of a pipe; 0 = another file, UINT64_MAX = none. */
+static uint64_t pipe_inode(int fd)
+{
+	struct stat status;
+	if (SYS2(SYS_fstat, fd, &status) != 0)
+		return UINT64_MAX;
+	return S_ISFIFO(status.st_mode) ? status.st_ino : 0;
+}
+
+/* It gets the numbers that a pipe of ours would have got. */
+static uint32_t first_walk(const struct fallback_frames *frames, uint32_t count,
+	uint64_t *ret_addresses, bool *ret_more)
+{
+	int fd[2];
+	if (SYS2(SYS_pipe2, fd, O_CLOEXEC) != 0)
+		return 0;
+	SYS1(SYS_close, fd[0]);
+	SYS1(SYS_close, fd[1]);
+	uint32_t found = walk(frames, count, ret_addresses, ret_more);
+	uint64_t inode = pipe_inode(fd[0]);
+	if (inode && inode != UINT64_MAX && inode == pipe_inode(fd[1])) {
+		pipe_of_libunwind.fd[0] = fd[0];
+		pipe_of_libunwind.fd[1] = fd[1];
+		__atomic_store_n(&pipe_of_libunwind.inode, inode, __ATOMIC_RELEASE);
+	}
+	return found;
+}
+
+static uint32_t walk_by_pipe(const struct fallback_frames *frames, uint32_t count,
+	uint64_t *ret_addresses, bool *ret_more)
+{
+	uint64_t inode = __atomic_load_n(&pipe_of_libunwind.inode, __ATOMIC_ACQUIRE);
+	if (inode) {
+		uint64_t in = pipe_inode(pipe_of_libunwind.fd[0]);
+		uint64_t out = pipe_inode(pipe_of_libunwind.fd[1]);
+		if (in == inode && out == inode)
+			return walk(frames, count, ret_addresses, ret_more);
+		if (in != UINT64_MAX || out != UINT64_MAX) {
+			__atomic_store_n(&state, MISSING, __ATOMIC_RELEASE);
+			return 0;
+		}
+		__atomic_store_n(
+			&pipe_of_libunwind.inode, 0, __ATOMIC_RELEASE); /* it opens another */
+	}
+	if (__atomic_exchange_n(&pipe_of_libunwind.looking, 1, __ATOMIC_ACQUIRE))
+		return 0;
+	uint32_t found = first_walk(frames, count, ret_addresses, ret_more);
+	__atomic_store_n(&pipe_of_libunwind.looking, 0, __ATOMIC_RELEASE);
+	return found;
+}
+
 uint32_t fallback_chain(const struct fallback_frames *frames, uint32_t count,
 	uint64_t *ret_addresses, bool *ret_more)
 {
@@ -125,7 +192,7 @@ uint32_t fallback_chain(const struct fallback_frames *frames, uint32_t count,
 	if (!fallback_ready())
 		return 0;
 	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
-	uint32_t found = walk(frames, count, ret_addresses, ret_more);
+	uint32_t found = walk_by_pipe(frames, count, ret_addresses, ret_more);
 	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
 	return found;
 }

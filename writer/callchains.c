@@ -41,8 +41,11 @@ static uint32_t entry_put(struct writer *w, struct spool *spool, uint32_t first,
 	for (; count < NODES_PER_ENTRY && first + count < end; count++) {
 		struct callchain_node node = node_load(spool, first + count);
 		uint64_t address = node.address + ((node.flags & NODE_EXACT) != 0);
-		if (!node.address && !spool->first_hole)
-			spool->first_hole = first + count;
+		if (!node.address) {
+			spool->last_hole = first + count;
+			if (!spool->first_hole)
+				spool->first_hole = first + count;
+		}
 		parents[count] = node.parent;
 		addresses[count] = (int64_t)(address - previous);
 		previous = address;
@@ -58,10 +61,20 @@ static uint32_t entry_put(struct writer *w, struct spool *spool, uint32_t first,
 	return first + count;
 }
 
+/* Does the chain lead through what may have been told as holes? Some of them may be there while the
+ * first is not. */
+static bool meets_holes(struct spool *spool, uint32_t id)
+{
+	for (; spool->first_hole && id >= spool->first_hole; id = node_load(spool, id).parent)
+		if (id <= spool->last_hole && id <= spool->nodes_told)
+			return true;
+	return false;
+}
+
 void callchains_tell(struct writer *w, struct spool *spool, uint32_t id)
 {
 	uint32_t from = spool->nodes_told + 1;
-	if (spool->first_hole && node_load(spool, spool->first_hole).address) {
+	if (meets_holes(spool, id)) {
 		from = spool->first_hole;
 		spool->first_hole = 0;
 	}

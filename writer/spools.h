@@ -70,6 +70,7 @@ struct spool {
 	struct last_exec exec;
 	uint32_t nodes_told; /* callchain nodes up to this one are in the report */
 	uint32_t first_hole; /* the first of them that was not stored yet; 0 = none */
+	uint32_t last_hole;  /* the last */
 };
 
 struct spools {

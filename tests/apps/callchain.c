@@ -21,6 +21,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -413,6 +414,30 @@ OWN_FRAME void mode_held(void)
 		dlclose(library);
 }
 
+/* ---- descriptors ---- */
+
+/* A socket takes every number that is free or a library's: nobody writes into it or reads it. */
+OWN_FRAME void mode_descriptors(void)
+{
+	int pair[2], taken[30], count = 0;
+	char byte;
+	say("chain 81: marked leaf mode_descriptors main");
+	leaf(81);
+	require(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), "socketpair");
+	for (int fd = 3; fd < 30; fd++)
+		if (fd != zero_fd && fd != pair[0] && fd != pair[1])
+			taken[count++] = dup2(pair[0], fd);
+	say("chain 82: marked leaf with_alloca mode_descriptors main");
+	for (size_t i = 1; i <= 5; i++) /* pages that have not been tried */
+		with_alloca(82, i * 100000);
+	check(recv(pair[1], &byte, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN,
+		"nothing has been written into the program's descriptors");
+	while (count > 0)
+		close(taken[--count]);
+	close(pair[0]);
+	close(pair[1]);
+}
+
 /* ---- all ---- */
 
 static const struct {
@@ -421,7 +446,8 @@ static const struct {
 } modes[] = {{"callers", mode_callers}, {"recursion", mode_recursion}, {"alloca", mode_alloca},
 	{"threshold", mode_threshold}, {"signal", mode_signal}, {"altstack", mode_altstack},
 	{"threads", mode_threads}, {"fork", mode_fork}, {"exec", mode_exec},
-	{"execed", mode_execed}, {"plugin", mode_plugin}, {"held", mode_held}};
+	{"execed", mode_execed}, {"plugin", mode_plugin}, {"held", mode_held},
+	{"descriptors", mode_descriptors}};
 
 int main(int argc, char **argv)
 {

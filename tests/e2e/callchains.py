@@ -276,6 +276,15 @@ def loader_is_held():
                f"loader held, {method}: all calls of the thread have theirs", [len(calls) for calls in deep])
 
 
+def descriptors_are_replaced():
+    """The program puts its own where libunwind has a pipe."""
+    for method in ("dwarf", "libunwind", "check"):
+        traced = traced_ok(f"descriptors replaced, {method}", [app("callchain"), "descriptors"], LIBTRACE_BACKTRACE=method)
+        if traced:
+            hold(f"descriptors replaced, {method}", traced, 1)
+            tap.ok(bool(traced.compared()[0]) == (method == "check") and len(traced.marked(82)) == 5, f"descriptors replaced, {method}: all calls are there", traced.compared())
+
+
 # ---- where the tracer may not ask the kernel ----
 
 def restricted():
@@ -408,5 +417,5 @@ def little_stack():
                f"small_stack, {method}: as untraced, no chain on the least signal stack, one elsewhere", f"{len(calls)} {len(without)} {traced.text}")
 
 
-main(known_callers, known_callers_of_cxx, inlined_functions, thresholds, depths, methods, plugins, loader_is_held, restricted, little_stack, names_are_kept,
+main(known_callers, known_callers_of_cxx, inlined_functions, thresholds, depths, methods, plugins, loader_is_held, descriptors_are_replaced, restricted, little_stack, names_are_kept,
      as_gdb_walks, as_libunwind_walks)

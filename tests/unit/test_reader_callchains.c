@@ -132,6 +132,28 @@ static void holes_are_kept(void)
 	done(&m);
 }
 
+/* A thread was just storing nodes 2 and 3 when 4 was told. */
+static void nodes_told_late(void)
+{
+	struct make_report m;
+	const uint32_t early[] = {0, 0, 0, 1}, parents[] = {0, 1, 2, 1};
+	const uint64_t before[] = {10, 0, 0, 40}, part[] = {10, 0, 30, 40},
+		       addresses[] = {10, 20, 30, 40};
+	uint32_t parent;
+	uint64_t address;
+	make_init(&m, false);
+	make_callchains(&m, 1, 1, 4, early, before);
+	make_callchains(&m, 1, 2, 3, (const uint32_t[]){0, 2, 1}, part + 1);
+	make_callchains(&m, 1, 2, 3, parents + 1, addresses + 1);
+	struct process *p = read_back(&m);
+	check(problems == 0 && callchain_node(&p->callchains, 2, &parent, &address) &&
+			parent == 1 && address == 20 &&
+			callchain_node(&p->callchains, 3, &parent, &address) && parent == 2 &&
+			address == 30,
+		"what was told before it was stored is told again");
+	done(&m);
+}
+
 static void cycles_are_damage(void)
 {
 	static const struct {
@@ -234,6 +256,7 @@ int main(void)
 	chain_leads_outwards();
 	nodes_told_again();
 	holes_are_kept();
+	nodes_told_late();
 	cycles_are_damage();
 	module_by_time();
 	module_again_and_again();
