@@ -97,7 +97,7 @@ static void shorten(char *text, uint32_t most, bool keep_end)
 		n += ((unsigned char)at[1] & 0xc0) != 0x80;
 	if (keep_end) {
 		memmove(text + strlen(DOTS), at, strlen(at) + 1);
-		memcpy(text, DOTS, strlen(DOTS));
+		memcpy(text, DOTS, sizeof(DOTS) - 1);
 	} else {
 		memcpy(at, DOTS, sizeof(DOTS));
 	}
