@@ -112,7 +112,9 @@ static void row_read(
 {
 	const uint8_t *at = (const uint8_t *)(r + 1);
 	uint64_t b = r->b;
-	*row = (struct nvtx_row){.tick = r->tick, .names = r->a};
+	memset(row, 0, offsetof(struct nvtx_row, text));
+	row->tick = r->tick;
+	row->names = r->a;
 	row->flags = (uint32_t)(word >> RECORD_FLAGS_SHIFT & 15);
 	row->ticks = kind == EVENT_NVTX_MARK ? 0 : b >> 16;
 	row->level = b & NVTX_LEVEL_MASK;
