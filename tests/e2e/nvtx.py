@@ -4,8 +4,12 @@
 
 The programs are left out of the build where there are no headers of NVTX (scripts/setup --cuda); their tests are skipped then.
 """
+import collections
+import csv
+import io
 import os
 import shutil
+import statistics
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -127,6 +131,59 @@ def sources_are_chosen():
         tap.ok(result.status == 0 and len(report.events("--kind", "nvtx_range")) == 1002 and not report.events("--kind", "osrt_call"), "trace run -t nvtx", result.err)
 
 
+def rows(report, name):
+    """The rows of a report of trace stats, as dictionaries."""
+    result = trace("stats", "-r", name, "-f", "csv", report.path)
+    if result.status:
+        raise RuntimeError(f"trace stats: {result.status} {result.err!r}")
+    return list(csv.DictReader(io.StringIO(result.out.decode())))
+
+
+def expected_sum(events):
+    """nsys's formulas: of each name, the ranges that were ended."""
+    groups = collections.defaultdict(list)
+    for e in events:
+        if "unfinished" not in e["flags"]:
+            groups[f"{e['domain']}:{e['text']}"].append(e["duration_ns"])
+    whole = sum(map(sum, groups.values()))
+    return sorted([f"{100 * sum(v) / whole:.1f}", str(sum(v)), str(len(v)), f"{statistics.mean(v):.1f}", f"{statistics.median(v):.1f}", str(min(v)), str(max(v)),
+                   f"{statistics.stdev(v) if len(v) > 1 else 0:.1f}", name] for name, v in groups.items())
+
+
+def parents_of(events):
+    """{(tid, start, end): how many ranges of the thread lie around it}"""
+    done = [(e["tid"], e["start_ns"], e["start_ns"] + e["duration_ns"]) for e in events if "unfinished" not in e["flags"]]
+    return collections.Counter({r: sum(o != r and o[0] == r[0] and o[1] <= r[1] and o[2] >= r[2] for o in done) for r in done})
+
+
+def statistics_agree():
+    for program in ("nvtx_open", "nvtx_calls"):
+        t = traced(f"{program} for statistics", [app(program)])
+        if not t:
+            return
+        for name, kind in (("nvtx_pushpop_sum", "nvtx_range"), ("nvtx_startend_sum", "nvtx_start_end")):
+            found = rows(t.report, name)
+            same(f"{program}: {name}", sorted(list(row.values()) for row in found), expected_sum(t.events[kind]))
+            totals = [int(row["Total Time (ns)"]) for row in found]
+            tap.ok(totals == sorted(totals, reverse=True), f"{program}: {name} is in the order of the totals", totals)
+        both = rows(t.report, "nvtx_sum")
+        same(f"{program}: nvtx_sum has both styles", sorted((r["Style"], r["Range"], r["Instances"]) for r in both),
+             sorted([("PushPop", r[-1], r[2]) for r in expected_sum(t.events["nvtx_range"])] + [("StartEnd", r[-1], r[2]) for r in expected_sum(t.events["nvtx_start_end"])]))
+        found, ids = rows(t.report, "nvtx_pushpop_trace"), {}
+        same(f"{program}: nvtx_pushpop_trace has every range, at its depth",
+             sorted((int(r["TID"]), int(r["Start (ns)"]), int(r["End (ns)"]), int(r["Lvl"])) for r in found),
+             sorted((*key, depth) for key, depth in parents_of(t.events["nvtx_range"]).items()))
+        ids = {r["RangeId"]: r for r in found}
+        wrong = [r for r in found if r["RangeStack"] != (ids[r["ParentId"]]["RangeStack"] if r["ParentId"] else "") + ":" + r["RangeId"]
+                 or r["NameTree"] != "--" * int(r["Lvl"]) + r["Name"] or int(r["Duration (ns)"]) != int(r["DurChild (ns)"]) + int(r["DurNonChild (ns)"])
+                 or int(r["DurChild (ns)"]) != sum(int(c["Duration (ns)"]) for c in found if c["ParentId"] == r["RangeId"])
+                 or int(r["NumChild"]) != sum(c["ParentId"] == r["RangeId"] for c in found)]
+        tap.ok(not wrong, f"{program}: its columns agree with each other", wrong[:3])
+    empty = Traced([app("nvtx_open")], LIBTRACE_TRACE="osrt")
+    result = trace("stats", "-r", "nvtx_sum", empty.report.path)
+    tap.ok(b"SKIPPED:" in result.out and b"NV Tools Extension (NVTX) data" in result.out, "a report without NVTX is skipped, as nsys says it", result.out)
+
+
 def another_tool():
     t = traced("another tool", [app("nvtx_open")], NVTX_INJECTION64_PATH="/nonexistent/other-tool.so")
     if not t:
@@ -140,10 +197,10 @@ def another_tool():
 
 
 def python_package():
-    python = shutil.which("python3")
+    python = os.environ.get("NVTX_PYTHON") or shutil.which("python3")
     probe = run([python, "-c", "import nvtx"], env=dict(os.environ))
     if probe.status:
-        tap.skip("the Python package", "package nvtx is not installed")
+        tap.skip("the Python package", "package nvtx is not installed (NVTX_PYTHON names an interpreter that has it)")
         return
     program = "import nvtx\nwith nvtx.annotate('from python', domain='py', color='red', category='c'):\n    nvtx.mark('a mark', domain='py')\n"
     t = traced("the Python package", [python, "-c", program], **{k: v for k, v in os.environ.items() if k in ("PYTHONPATH",)})
@@ -152,4 +209,4 @@ def python_package():
              [("py", "from python"), ("py", "a mark")])
 
 
-main(calls_from_c, calls_from_cxx, found_early_and_late, open_ranges_are_closed, forked_child, sources_are_chosen, another_tool, python_package)
+main(calls_from_c, calls_from_cxx, found_early_and_late, open_ranges_are_closed, forked_child, sources_are_chosen, statistics_agree, another_tool, python_package)
