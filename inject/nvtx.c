@@ -100,7 +100,7 @@ static inline __attribute__((always_inline)) struct nvtx_event event_of(
 		return event;
 	event.has_attributes = true;
 	event.attributes = (struct nvtx_attributes){.category = a->category};
-	if (a->color_type == NVTX_COLOR_ARGB)
+	if (a->color_type == NVTX_COLORED_ARGB)
 		event.attributes.color = a->color;
 	if (a->payload_type > 0 && a->payload_type <= NVTX_VALUE_FLOAT) {
 		event.attributes.payload_type = (uint32_t)a->payload_type;

@@ -34,7 +34,7 @@ struct nvtx_version_table {
 };
 #define NVTX_TOOL_VERSION 3u
 
-enum { NVTX_COLOR_ARGB = 1 };
+enum { NVTX_COLORED_ARGB = 1 };
 enum { NVTX_MESSAGE_CHARS = 1, NVTX_MESSAGE_WIDE = 2, NVTX_MESSAGE_REGISTERED = 3 };
 
 struct nvtx_event_attributes {

@@ -117,8 +117,8 @@ static void tree_cell(struct table *t, uint32_t level, const char *name)
 	table_cell(t, "%s%s", dashes, name);
 }
 
-void nvtx_trace_fill(struct table *t, const struct nvtx_trace *trace, struct contents *c,
-	uint64_t origin_ns)
+void nvtx_trace_fill(
+	struct table *t, const struct nvtx_trace *trace, struct contents *c, uint64_t origin_ns)
 {
 	for (uint32_t i = 0; i < trace->count && !t->broken; i++) {
 		const struct nvtx_range *r = &trace->ranges[i];

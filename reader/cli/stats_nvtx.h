@@ -20,7 +20,7 @@ void nvtx_sum_fill(struct table *t, const struct nvtx_sums *sums);
 void nvtx_style_fill(struct table *t, const struct nvtx_sums *sums, enum nvtx_style style);
 
 /* Times are printed less origin_ns. */
-void nvtx_trace_fill(struct table *t, const struct nvtx_trace *trace, struct contents *c,
-	uint64_t origin_ns);
+void nvtx_trace_fill(
+	struct table *t, const struct nvtx_trace *trace, struct contents *c, uint64_t origin_ns);
 
 #endif
