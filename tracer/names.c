@@ -97,42 +97,44 @@ static struct name *find(uint32_t hash, bool is_domain, const struct name *domai
 	return NULL;
 }
 
+/* What all names are that there is no room for. */
+static struct name *name_of_the_rest(void)
+{
+	static const char text[] = "(too many names)";
+	static _Alignas(struct name) char place[sizeof(struct name) + sizeof(text)];
+	struct name *name = (struct name *)(void *)place;
+	name->bytes = sizeof(text) - 1;
+	bytes_copy(name->text, text, sizeof(text));
+	return name;
+}
+
 struct name *names_intern(bool is_domain, const struct name *domain, const char *text,
 	uint32_t bytes, bool is_cut, bool *ret_is_new)
 {
-	static const char full[] = "(too many names)";
 	uint32_t hash = hash_of(is_domain, domain, text, bytes);
-	if (ret_is_new)
-		*ret_is_new = false;
 	struct name *name = find(hash, is_domain, domain, text, bytes, is_cut);
 	if (name || !lock_take())
 		return name;
 	name = find(hash, is_domain, domain, text, bytes, is_cut);
-	if (!name)
-		name = memory_take((uint32_t)sizeof(*name) + bytes);
-	else
-		goto out;
-	if (!name) {
-		static struct {
-			struct name name;
-			char text[sizeof(full)];
-		} last;
-		name = &last.name;
-		name->bytes = sizeof(full) - 1;
-		bytes_copy(last.text, full, sizeof(full));
-		goto out;
+	if (name) {
+		lock_give();
+		return name;
 	}
-	*name = (struct name){.domain = domain,
-		.hash = hash,
-		.bytes = (uint16_t)bytes,
-		.is_domain = is_domain,
-		.is_cut = is_cut,
-		.next = buckets[hash % BUCKETS]};
-	bytes_copy(name->text, text, bytes);
-	__atomic_store_n(&buckets[hash % BUCKETS], name, __ATOMIC_RELEASE);
-	if (ret_is_new)
-		*ret_is_new = true;
-out:
+	name = memory_take((uint32_t)sizeof(*name) + bytes);
+	if (name) {
+		*name = (struct name){.domain = domain,
+			.hash = hash,
+			.bytes = (uint16_t)bytes,
+			.is_domain = is_domain,
+			.is_cut = is_cut,
+			.next = buckets[hash % BUCKETS]};
+		bytes_copy(name->text, text, bytes);
+		__atomic_store_n(&buckets[hash % BUCKETS], name, __ATOMIC_RELEASE);
+		if (ret_is_new)
+			*ret_is_new = true;
+	} else {
+		name = name_of_the_rest();
+	}
 	lock_give();
 	return name;
 }

@@ -32,8 +32,8 @@ struct name {
 /* Counts spools: a name of an older epoch has to be told again. */
 extern uint32_t names_epoch __attribute__((visibility("hidden")));
 
-/* The name of this text, made if there is none. *ret_is_new (may be NULL) says whether it was.
- * `bytes` is at most NVTX_TEXT_BYTES. NULL when there is no memory. */
+/* The name of this text, made if there is none: then *ret_is_new (may be NULL) becomes true.
+ * `bytes` is at most NVTX_TEXT_BYTES. NULL when the lock is not to be had. */
 struct name *names_intern(bool is_domain, const struct name *domain, const char *text,
 	uint32_t bytes, bool is_cut, bool *ret_is_new);
 

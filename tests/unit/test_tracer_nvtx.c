@@ -260,6 +260,23 @@ static void names_are_told_again(void)
 	}
 }
 
+/* Last: there is no room for names afterwards. */
+static void names_have_a_limit(void)
+{
+	char chars[NVTX_TEXT_BYTES + 1];
+	struct name *name = NULL, *before = NULL;
+	memset(chars, 'n', sizeof(chars) - 1);
+	chars[sizeof(chars) - 1] = 0;
+	for (unsigned i = 0; i < NAMES_BYTES_MAX / NVTX_TEXT_BYTES + 2; i++) {
+		before = name;
+		snprintf(chars, 8, "%07u", i);
+		chars[7] = 'n';
+		name = nvtx_string(NULL, NVTX_TEXT_CHARS, chars);
+	}
+	check(name && name == before && strstr(name->text, "too many"),
+		"all names beyond the limit are one");
+}
+
 static unsigned calls_made;
 static bool count_call(long number, const long argument[6], long *ret_result)
 {
@@ -299,6 +316,7 @@ int main(void)
 	ranges_end_once();
 	names_are_told_again();
 	hot_path_makes_no_call();
+	names_have_a_limit();
 	char command[128];
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
 	return system(command) != 0 || tap_done();
