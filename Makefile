@@ -180,7 +180,8 @@ $(UNIT): $(P)/tests/unit/%: $(OBJ)/prog/tests/unit/%.o $(COMMON_A) $(P)/.config
 		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) $(if $(filter $(READER_A),$^),$(SYMBOL_LIBS) $(SQLITE_LIBS)) -lm -ldl
 
 # ---- programs that are traced, and benchmarks: one program per file, lib*.c a shared object ----
-# The first lines of a file may say `// LINK: flags`, `// CFLAGS: flags` and `// CC: compiler` (left out where that is not installed).
+# The first lines of a file may say `// LINK: flags`, `// CFLAGS: flags` and `// CC: compiler` (left out where that is not installed), and
+# `// NEEDS: nvtx` (left out where there are no headers of NVTX).
 
 # tests/bench/bench_*.c measure parts of our own programs and are linked with them.
 APP_FILES := $(wildcard tests/apps/*.c tests/apps/*.cpp) $(filter-out tests/bench/bench_%,$(wildcard tests/bench/*.c tests/bench/*.cpp))
@@ -193,7 +194,8 @@ APPS := $(call app_output,$(filter-out $(APP_LIB_FILES),$(APP_FILES)))
 line = $$(sed -n '1,5s|^// $(1): *||p' $<)
 app = $(call say,$(1))mkdir -p $(@D); cc="$(call line,CC)"; \
 	if [ -n "$$cc" ] && ! command -v $${cc%% *} >/dev/null; then echo "  SKIP    $<: no $$cc"; exit 0; fi; \
-	$${cc:-$(2)} -O1 -g -pthread -Wall -I. -Iinclude -Itests/apps -MMD -MP -MF $@.d $(call line,CFLAGS) $(3) -o $@ $< \
+	if [ "$(call line,NEEDS)" = nvtx ] && [ -z '$(NVTX_INCLUDE)' ]; then echo "  SKIP    $<: no headers of NVTX"; exit 0; fi; \
+	$${cc:-$(2)} -O1 -g -pthread -Wall -I. -Iinclude -Itests/apps $(if $(NVTX_INCLUDE),-isystem $(NVTX_INCLUDE)) -MMD -MP -MF $@.d $(call line,CFLAGS) $(3) -o $@ $< \
 		-L$(@D) -Wl,-rpath,'$$ORIGIN' $(call line,LINK)
 $(P)/tests/%.so: tests/%.c
 	$(call app,CC,$(CC),-fPIC -shared)

@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
-#define SPOOL_VERSION 1u
+#define SPOOL_VERSION 2u
 #define RECORD_BYTES 32u
 #define CHUNK_BYTES \
 	65536u /* 2048 records: a chunk switch costs about 40 ns, spread over them it is nothing */
@@ -102,7 +102,9 @@ enum record_flag {
 				 until the next call of the thread */
 	RECORD_NESTED = 2,    /* made by a signal handler that interrupted the tracer */
 	RECORD_UNFINISHED =
-		4 /* made by the writer from lane.open: still running when the process ended */
+		4, /* made by the writer from lane.open: still running when the process ended */
+	RECORD_TEXT_CUT = 8,   /* NVTX: the text was longer */
+	RECORD_TEXT_NAMED = 16 /* NVTX, in reports only: the text is a registered string */
 };
 
 enum record_kind {
@@ -121,11 +123,95 @@ enum record_kind {
 				state stays SPOOL_EXEC) */
 	REC_PATH = 0xf08, /* file access option, behind its call: a = descriptor or -1, b = flags <<
 			     32 | mode; payload path */
-	REC_CALLCHAIN = 0xf09,    /* published together with the call behind it: a = node, b = enum
-				     callchain_method, with CALLCHAIN_CUT */
-	REC_MODULE_LOAD = 0xf0a,  /* a = begin, b = end; payload struct module_load and path */
-	REC_MODULE_UNLOAD = 0xf0b /* a = begin */
+	REC_CALLCHAIN = 0xf09,     /* published together with the call behind it: a = node, b = enum
+				      callchain_method, with CALLCHAIN_CUT */
+	REC_MODULE_LOAD = 0xf0a,   /* a = begin, b = end; payload struct module_load and path */
+	REC_MODULE_UNLOAD = 0xf0b, /* a = begin */
+	/* NVTX; `a` of these is two names (see nvtx_names()): domain << 32 | text. What the text is
+	 * not named by stands at the end of the payload. */
+	REC_NVTX_MARK = 0xf0c,      /* b = 0 or NVTX_HAS_ATTRIBUTES: then struct nvtx_attributes */
+	REC_NVTX_RANGE = 0xf0d,     /* a range of push and pop: b = duration << 16 | level, with
+				       NVTX_HAS_ATTRIBUTES as above */
+	REC_NVTX_START_END = 0xf0e, /* b = duration << 16; payload struct nvtx_attributes, struct
+				       nvtx_start */
+	REC_NVTX_NAME = 0xf0f       /* b = what is named; payload struct nvtx_named */
 };
+
+#define NVTX_HAS_ATTRIBUTES 0x8000u
+#define NVTX_LEVEL_MASK 0x7fffu
+/* Of a text; longer ones are cut there and marked RECORD_TEXT_CUT. */
+#define NVTX_TEXT_BYTES 928u
+#define NVTX_NAME_UNIT 8u /* names are file offsets in these */
+
+struct nvtx_attributes {
+	uint32_t category;
+	uint32_t color;        /* ARGB; 0 = none */
+	uint32_t payload_type; /* PAYLOAD row of schema/events.def; 0 = none */
+	uint32_t pad;
+	uint64_t payload; /* bits of the value; 32-bit types use the lower half */
+};
+
+struct nvtx_start {
+	uint64_t id;  /* as the program knows it */
+	uint32_t tid; /* thread that started it */
+	uint32_t pad;
+};
+
+struct nvtx_named {
+	uint32_t what; /* NAMED row of schema/events.def */
+	uint32_t type; /* of a resource, as NVTX numbers them */
+};
+
+/* A domain or registered string; never changed once it is named by a record. */
+struct nvtx_text {
+	uint32_t bytes;
+	uint32_t is_cut;
+	char text[];
+};
+
+/* A range between push and pop, in the memory at lane.ranges; the next one lies behind its text,
+ * at a multiple of 8. */
+struct nvtx_frame {
+	uint64_t tick;
+	uint64_t names;       /* as in records */
+	uint64_t recorded_at; /* not 0: its record ends there; it counts once head is there */
+	uint32_t text_bytes;
+	uint32_t previous; /* offset of the frame below, NVTX_NO_FRAME = none */
+	uint16_t level;
+	uint16_t flags; /* enum nvtx_frame_flag */
+	uint32_t pad;
+	struct nvtx_attributes attributes;
+	char text[];
+};
+#define NVTX_NO_FRAME UINT32_MAX
+#define NVTX_RANGES_BYTES CHUNK_BYTES
+#define NVTX_RANGES_FIRST_BYTES CHUNK_FIRST_BYTES
+
+enum nvtx_frame_flag {
+	FRAME_CLOSED = 1,     /* popped while one of another domain lies above it */
+	FRAME_SILENT = 2,     /* begun while nothing was recorded */
+	FRAME_ATTRIBUTES = 4, /* has some */
+	FRAME_CUT = 8
+};
+
+/* A range between start and end: any thread may end it. */
+struct nvtx_span {
+	uint64_t id; /* 0 = free; stored last */
+	uint64_t tick;
+	uint64_t names;
+	uint64_t recorded_at; /* as in a frame, in the lane `end_lane` */
+	uint32_t tid, lane;   /* that started it */
+	uint32_t end_lane;
+	uint32_t flags; /* enum nvtx_frame_flag */
+	uint32_t text_bytes;
+	uint32_t pad;
+	struct nvtx_attributes attributes;
+	char text[NVTX_TEXT_BYTES + 16];
+};
+_Static_assert(sizeof(struct nvtx_span) == 1024, "spans lie in a table");
+#define NVTX_SPANS_PER_CHUNK ((uint32_t)(CHUNK_BYTES / sizeof(struct nvtx_span)))
+#define NVTX_SPAN_CHUNKS_MAX 64u
+#define NVTX_SPANS_MAX (NVTX_SPANS_PER_CHUNK * NVTX_SPAN_CHUNKS_MAX)
 
 /* How a callchain was found. Names in schema/events.def (METHOD rows). */
 enum callchain_method {
@@ -236,6 +322,9 @@ struct lane {
 	uint64_t gap_first_tick, gap_last_tick,
 		gap_count; /* open gap: becomes a REC_GAP when there is room again */
 	uint64_t gap_reason;
+	uint64_t ranges;     /* file offset of NVTX_RANGES_BYTES for open NVTX ranges; 0 = none */
+	uint32_t ranges_top; /* bytes of them in use */
+	uint32_t ranges_pad;
 	uint64_t chunk[LANE_CHUNKS_MAX]; /* file offsets */
 	struct record nested[NESTED_RECORDS];
 	/* the consumer's */
@@ -301,6 +390,9 @@ struct spool_header {
 	/* Offsets of the chunks of the callchain tree; see unwind/nodes.h for what a reader may
 	 * rely on. 0 = none yet. */
 	uint64_t callchain_chunk[CALLCHAIN_CHUNKS_MAX];
+	uint32_t osrt_off; /* 1 = OS runtime calls are not wanted: none is recorded or summed up */
+	uint32_t pad;
+	uint64_t nvtx_span_chunk[NVTX_SPAN_CHUNKS_MAX]; /* offsets of the tables; 0 = none yet */
 };
 _Static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header must fit its place");
 

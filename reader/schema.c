@@ -40,6 +40,16 @@ static const struct row method_rows[] = {
 #include "common/schema/events.def"
 };
 
+#define PAYLOAD(number, id, name) {number, name, #id},
+static const struct row payload_rows[] = {
+#include "common/schema/events.def"
+};
+
+#define NAMED(number, id, name) {number, name, #id},
+static const struct row named_rows[] = {
+#include "common/schema/events.def"
+};
+
 const struct schema_event *schema_event_at(uint32_t index)
 {
 	static struct schema_event events[EVENTS];
@@ -102,6 +112,10 @@ const char *schema_value_name(const struct schema_field *field, int64_t value)
 		return ROW_NAME(how_rows, (uint64_t)value);
 	if (field->event == KIND_CHILD && field->number == FIELD_CHILD_VERDICT)
 		return ROW_NAME(verdict_rows, (uint64_t)value);
+	if (field->event == KIND_NVTX_NAME && field->number == FIELD_NVTX_NAME_WHAT)
+		return ROW_NAME(named_rows, (uint64_t)value);
+	if (field->kind == FIELD_KIND_PAYLOAD_TYPE)
+		return ROW_NAME(payload_rows, (uint64_t)value);
 	if (field->kind == FIELD_KIND_METHOD)
 		return ROW_NAME(method_rows, (uint64_t)value & (CALLCHAIN_IS_CUT - 1));
 	return NULL;

@@ -34,7 +34,14 @@ enum field_kind {
 	FIELD_KIND_ERRNO,
 	FIELD_KIND_FLAGS,
 	FIELD_KIND_CALLCHAIN,
-	FIELD_KIND_METHOD
+	FIELD_KIND_METHOD,
+	FIELD_KIND_PAYLOAD,
+	FIELD_KIND_PAYLOAD_TYPE
+};
+
+#define PAYLOAD(number, id, name) PAYLOAD_##id = number,
+enum payload_type {
+#include "common/schema/events.def"
 };
 
 struct schema_field {

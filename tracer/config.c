@@ -35,6 +35,7 @@ struct option {
 
 static const struct option options[] = {
 	{"LIBTRACE_TRACE", KIND_LIST, 0, "osrt", AT(osrt)},
+	{"LIBTRACE_TRACE", KIND_LIST, 0, "nvtx", AT(nvtx)},
 	{"LIBTRACE_FORCE_OVERWRITE", KIND_BOOL, 0, NULL, AT(overwrite)},
 	{"LIBTRACE_FOLLOW", KIND_BOOL, 0, NULL, AT(follow)},
 	{"LIBTRACE_HELPER", KIND_BOOL, 0, NULL, AT(writer)},
@@ -143,6 +144,7 @@ static bool option_apply(struct config *c, const struct option *o, const char *v
 void config_read(struct config *c, char **envp)
 {
 	*c = (struct config){.osrt = true,
+		.nvtx = true,
 		.follow = true,
 		.writer = true,
 		.threshold_ns = 1000,

@@ -17,6 +17,7 @@ enum backtrace {
 
 struct config {
 	bool osrt;        /* LIBTRACE_TRACE names osrt */
+	bool nvtx;        /* LIBTRACE_TRACE names nvtx */
 	bool overwrite;   /* LIBTRACE_FORCE_OVERWRITE */
 	bool follow;      /* LIBTRACE_FOLLOW: trace children too */
 	bool writer;      /* LIBTRACE_HELPER: start a writer when there is none */

@@ -266,7 +266,7 @@ void lane_put_nested(struct thread *t, const struct record *record)
 void lane_flush_sums(struct thread *t)
 {
 	struct lane *lane = t->lane;
-	if (!lane->has_sums)
+	if (!lane->has_sums || session.spool->osrt_off)
 		return;
 	lane->has_sums = 0;
 	for (unsigned fn = 0, count = fn_count(); fn < count; fn++) {

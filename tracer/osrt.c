@@ -72,6 +72,8 @@ void osrt_start(void)
 			osrt_threshold[fn] = threshold;
 		if (session.config.file_access && touches_files(rows[fn].group))
 			osrt_threshold[fn] = 0;
+		if (session.spool->osrt_off)
+			osrt_threshold[fn] = UINT64_MAX;
 	}
 }
 
@@ -102,6 +104,8 @@ static bool on_signal_stack(void)
 static void put_abandoned(struct thread *t, const struct open_call *open, enum record_flag flag)
 {
 	uint64_t ticks = clock_ticks() - open->tick;
+	if (session.spool->osrt_off)
+		return;
 	struct record record = {open->tick,
 		ticks << RECORD_LENGTH_SHIFT | (uint64_t)flag << RECORD_FLAGS_SHIFT | open->kind, 0,
 		0};

@@ -15,6 +15,7 @@
 #include "tracer/chains.h"
 #include "tracer/child.h"
 #include "tracer/launch.h"
+#include "tracer/nvtx.h"
 #include "tracer/osrt.h"
 #include "tracer/spool_file.h"
 
@@ -357,6 +358,7 @@ static void spool_fill(struct spool_header *spool)
 	spool->last = spool->first;
 	spool->start_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
 	spool->threshold_ns = session.config.threshold_ns;
+	spool->osrt_off = !session.config.osrt;
 	spool->limit_bytes = session.config.memory_bytes;
 	spool_fill_text(spool);
 	__atomic_store_n(&spool->magic, SPOOL_MAGIC, __ATOMIC_RELEASE);
@@ -452,7 +454,7 @@ void session_start(int argc, char **argv, char **envp)
 	keep_strings();
 	keep_arguments(argc, argv);
 	session.pid = (uint32_t)sys_getpid();
-	if (!session.config.osrt || !find_home())
+	if ((!session.config.osrt && !session.config.nvtx) || !find_home())
 		return;
 	long length = sys_readlink("/proc/self/exe", session.exe, sizeof(session.exe) - 1);
 	session.exe[length > 0 ? length : 0] = 0;
@@ -527,6 +529,7 @@ bool session_child_start(void)
 		return false;
 	}
 	chains_forked();
+	nvtx_forked();
 	session_gate = &session.control->gate;
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
 	return true;

@@ -9,6 +9,7 @@
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/lane.h"
+#include "tracer/nvtx.h"
 #include "tracer/osrt.h"
 #include "tracer/session.h"
 #include "tracer/spool_file.h"
@@ -150,6 +151,7 @@ static struct lane *attach(struct thread *t)
 	lane->open_depth = 0;
 	t->cur = t->end = t->chunk_end = NULL;
 	t->chains_begun = 0;
+	t->ranges = NULL;
 	t->lane = lane;
 	t->fast = clock_is_tsc ? lane : NO_LANE;
 	put_start(t, session.pid, t->tid, start_flags(t));
@@ -237,6 +239,7 @@ void thread_detach(struct thread *t)
 	osrt_abandon_open(t, 0, RECORD_ABANDONED);
 	thread_enter(t);
 	put_given_name(t);
+	nvtx_detach(t);
 	lane_flush_sums(t);
 	lane_put(t, clock_ticks(), REC_THREAD_END, t->tid, session.pid, NULL, 0);
 	t->lane = NULL;

@@ -25,7 +25,7 @@ uint64_t spool_ns(struct writer *w, const struct spool *spool, uint64_t tick)
 								 : tick;
 }
 
-static uint64_t segment_ns(struct segment *s, uint64_t tick)
+uint64_t segment_ns(struct segment *s, uint64_t tick)
 {
 	return s->monotonic ? tick : clockfit_ns(&s->w->clock, tick);
 }
@@ -38,8 +38,7 @@ static void note_time(struct writer *w, uint64_t first_ns, uint64_t last_ns)
 		w->batch_last_ns = last_ns;
 }
 
-/* A new row of a rare kind, its time set. */
-static struct batch *row_add(struct segment *s, enum event_kind kind, uint64_t ns)
+struct batch *segment_row_add(struct segment *s, enum event_kind kind, uint64_t ns)
 {
 	struct batch *b = batch_for(s, kind);
 	batch_row_add(b, ns);
@@ -114,7 +113,7 @@ static void put_thread_start(struct segment *s, const struct record *r, const ui
 		s->view->owner_pid = (uint32_t)r->b;
 		s->view->owner = process_guest(s->w, s->spool, (uint32_t)r->b, ns);
 	}
-	struct batch *b = row_add(s, EVENT_THREAD_START, ns);
+	struct batch *b = segment_row_add(s, EVENT_THREAD_START, ns);
 	batch_set(b, THREAD_START_NAME,
 		strings_id(&s->w->strings, start.name, text_bytes(start.name, sizeof(start.name))));
 	batch_set(b, THREAD_START_PARENT_TID, start.parent_tid);
@@ -123,7 +122,7 @@ static void put_thread_start(struct segment *s, const struct record *r, const ui
 
 static void put_thread_end(struct segment *s, const struct record *r)
 {
-	row_add(s, EVENT_THREAD_END, segment_ns(s, r->tick));
+	segment_row_add(s, EVENT_THREAD_END, segment_ns(s, r->tick));
 	run_end(s, s->at + 1);
 	s->view->tid = 0;
 }
@@ -133,7 +132,7 @@ static void put_thread_name(struct segment *s, const struct record *r)
 	char name[16];
 	memcpy(name, &r->a, 8);
 	memcpy(name + 8, &r->b, 8);
-	struct batch *b = row_add(s, EVENT_THREAD_NAME, segment_ns(s, r->tick));
+	struct batch *b = segment_row_add(s, EVENT_THREAD_NAME, segment_ns(s, r->tick));
 	batch_set(b, THREAD_NAME_NAME,
 		strings_id(&s->w->strings, name, text_bytes(name, sizeof(name))));
 }
@@ -141,7 +140,7 @@ static void put_thread_name(struct segment *s, const struct record *r)
 static void summary_put(
 	struct segment *s, uint64_t ns, uint32_t fn, uint64_t count, uint64_t total_ns)
 {
-	struct batch *b = row_add(s, EVENT_OSRT_SUMMARY, ns);
+	struct batch *b = segment_row_add(s, EVENT_OSRT_SUMMARY, ns);
 	batch_set(b, OSRT_SUMMARY_FUNCTION, strings_function_id(&s->w->strings, fn));
 	batch_set(b, OSRT_SUMMARY_COUNT, count);
 	batch_set(b, OSRT_SUMMARY_TOTAL, total_ns);
@@ -158,7 +157,7 @@ static void gap_put(
 	struct segment *s, uint64_t reason, uint64_t count, uint64_t first_tick, uint64_t last_tick)
 {
 	uint64_t first_ns = segment_ns(s, first_tick), last_ns = segment_ns(s, last_tick);
-	struct batch *b = row_add(s, EVENT_GAP, first_ns);
+	struct batch *b = segment_row_add(s, EVENT_GAP, first_ns);
 	batch_set(b, GAP_DURATION, last_ns > first_ns ? last_ns - first_ns : 0);
 	batch_set(b, GAP_COUNT, count);
 	batch_set(b, GAP_REASON, reason);
@@ -174,7 +173,7 @@ static void put_child(
 	uint32_t pid = exec ? self : (uint32_t)r->a;
 	uint64_t ns = segment_ns(s, r->tick);
 	size_t length = text_bytes(path, bytes);
-	struct batch *b = row_add(s, EVENT_CHILD, ns);
+	struct batch *b = segment_row_add(s, EVENT_CHILD, ns);
 	batch_set(b, CHILD_PID, pid);
 	batch_set(b, CHILD_HOW, exec ? CHILD_EXEC : how);
 	batch_set(b, CHILD_VERDICT, verdict);
@@ -201,7 +200,7 @@ static void put_child(
 
 static void put_path(struct segment *s, const struct record *r, const char *path, uint32_t bytes)
 {
-	struct batch *b = row_add(s, EVENT_FILE_PATH, segment_ns(s, r->tick));
+	struct batch *b = segment_row_add(s, EVENT_FILE_PATH, segment_ns(s, r->tick));
 	batch_set(b, FILE_PATH_DESCRIPTOR, r->a);
 	batch_set(b, FILE_PATH_OPEN_FLAGS, r->b >> 32);
 	batch_set(b, FILE_PATH_MODE, (uint32_t)r->b);
@@ -222,7 +221,7 @@ static void put_module_load(
 		build_id[digit++] = digits[module.build_id[i] >> 4];
 		build_id[digit++] = digits[module.build_id[i] & 15];
 	}
-	struct batch *b = row_add(s, EVENT_MODULE_LOAD, segment_ns(s, r->tick));
+	struct batch *b = segment_row_add(s, EVENT_MODULE_LOAD, segment_ns(s, r->tick));
 	batch_set(b, MODULE_LOAD_BEGIN, r->a);
 	batch_set(b, MODULE_LOAD_END, r->b);
 	batch_set(b, MODULE_LOAD_BIAS, module.bias);
@@ -233,7 +232,7 @@ static void put_module_load(
 
 static void put_module_unload(struct segment *s, const struct record *r)
 {
-	struct batch *b = row_add(s, EVENT_MODULE_UNLOAD, segment_ns(s, r->tick));
+	struct batch *b = segment_row_add(s, EVENT_MODULE_UNLOAD, segment_ns(s, r->tick));
 	batch_set(b, MODULE_UNLOAD_BEGIN, r->a);
 }
 
@@ -297,6 +296,12 @@ static uint32_t other_put(struct segment *s, const struct record *r, uint64_t wo
 		return slots;
 	case REC_PATH:
 		put_path(s, r, (const char *)payload, (uint32_t)bytes);
+		return slots;
+	case REC_NVTX_MARK:
+	case REC_NVTX_RANGE:
+	case REC_NVTX_START_END:
+	case REC_NVTX_NAME:
+		nvtx_put(s, word, (uint32_t)bytes);
 		return slots;
 	default:
 		return 0;

@@ -92,7 +92,8 @@ static void call_add(struct finish *f, uint64_t tick, uint64_t ticks, uint32_t f
 static void open_finish(struct finish *f, const struct open_call *shared)
 {
 	struct open_call open = *shared;
-	if (!open.kind || !open.tick || open.kind >= fn_count() || open.tick > f->end_tick ||
+	if (spool_header(f->spool)->osrt_off || !open.kind || !open.tick ||
+		open.kind >= fn_count() || open.tick > f->end_tick ||
 		is_recorded(f, open.tick, open.kind))
 		return;
 	call_add(f, open.tick, f->end_tick - open.tick, (uint32_t)open.kind, RECORD_UNFINISHED, 0,
@@ -123,6 +124,8 @@ static bool sum_is_recorded(const struct finish *f, uint32_t fn)
 static void sums_finish(struct finish *f)
 {
 	bool monotonic = spool_header(f->spool)->clock_kind != CLOCK_KIND_TSC;
+	if (spool_header(f->spool)->osrt_off)
+		return;
 	for (uint32_t fn = 0; fn < fn_count(); fn++) {
 		struct fn_sum sum = f->lane->sums[fn];
 		if (!sum.count || sum_is_recorded(f, fn))
@@ -134,6 +137,19 @@ static void sums_finish(struct finish *f)
 			monotonic ? sum.ticks : clockfit_scale(&f->w->clock, sum.ticks));
 		finish_tally(f)->summarized += sum.count;
 	}
+}
+
+static void range_finish(void *user, uint32_t kind, const struct nvtx_row *row)
+{
+	struct finish *f = user;
+	uint64_t ns = finish_ns(f, row->tick), end_ns = finish_ns(f, row->tick + row->ticks);
+	uint32_t duration =
+		kind == EVENT_NVTX_RANGE ? NVTX_RANGE_DURATION : NVTX_START_END_DURATION;
+	struct batch *b = row_add(f, kind, ns);
+	batch_set(b, duration, end_ns > ns ? end_ns - ns : 0);
+	nvtx_row_fill(f->w, f->spool, b, kind, row);
+	f->last_ns = end_ns > f->last_ns ? end_ns : f->last_ns;
+	finish_tally(f)->unfinished++;
 }
 
 static void gap_finish(struct finish *f)
@@ -201,8 +217,11 @@ int lane_finish(struct writer *w, struct spool *spool, struct lane_view *view, u
 		sums_finish(&f);
 		row_add(&f, EVENT_THREAD_END, finish_ns(&f, end_tick));
 	}
-	if (f.lane)
+	if (f.lane) {
+		nvtx_open_each(spool, view, end_tick, range_finish, &f);
+		f.lane = lane_of(spool, view); /* the file may have been mapped anew */
 		gap_finish(&f);
+	}
 	rows_encode(&f);
 	if (view->owner)
 		process_guest_end(w, spool, view, finish_ns(&f, end_tick), true);

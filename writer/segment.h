@@ -33,4 +33,13 @@ static inline struct tally *segment_tally(struct segment *s)
  * fn_count(). */
 void calls_put(struct segment *s, struct batch *b, uint32_t functions);
 
+/* A new row of a rare kind, its time set. */
+struct batch *segment_row_add(struct segment *s, enum event_kind kind, uint64_t ns);
+uint64_t segment_ns(struct segment *s, uint64_t tick);
+
+/* ---- nvtx.c ---- */
+
+/* A record of an NVTX kind, at s->at, with `bytes` of payload. */
+void nvtx_put(struct segment *s, uint64_t word, uint32_t bytes);
+
 #endif

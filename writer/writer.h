@@ -48,6 +48,12 @@ struct function_info {      /* of a row of libc.def, beside each other for the h
 	bool is_lock;
 };
 
+#define NVTX_NAMES_KEPT 1024u
+
+struct nvtx_name_id { /* of a name in a spool */
+	uint32_t process, ref, string_id;
+};
+
 struct writer {
 	const char *dir;
 	struct tree_control
@@ -65,6 +71,7 @@ struct writer {
 	uint64_t batch_first_ns, batch_last_ns;
 	uint32_t callchain_method; /* of the last chain */
 	struct function_info functions[FN_MAX];
+	struct nvtx_name_id nvtx_names[NVTX_NAMES_KEPT];
 
 	char report[4096];
 	uint64_t next_sequence;
@@ -201,6 +208,27 @@ void tree_remove(struct writer *w);
 /* ---- follow.c, recover.c: whole runs; return the exit status ---- */
 int follow_tree(const char *dir, int lock_fd);
 int recover_tree(const char *dir, const char *output);
+
+/* ---- nvtx.c ---- */
+
+/* What an NVTX row is made of. */
+struct nvtx_row {
+	uint64_t tick, ticks;
+	uint64_t names; /* as in records */
+	struct nvtx_attributes attributes;
+	uint64_t id;
+	uint32_t start_tid, level, flags;
+	uint32_t text_bytes;
+	char text[NVTX_TEXT_BYTES];
+};
+
+/* Calls `visit` for each range that the dead process left open in this lane. */
+void nvtx_open_each(struct spool *spool, const struct lane_view *view, uint64_t end_tick,
+	void (*visit)(void *user, uint32_t kind, const struct nvtx_row *row), void *user);
+
+/* All columns but time and duration of the row just added. */
+void nvtx_row_fill(struct writer *w, struct spool *spool, struct batch *b, uint32_t kind,
+	const struct nvtx_row *row);
 
 /* ---- callchains.c ---- */
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <math.h>
 #include <string.h>
 
 #include "common/spool.h"
@@ -14,7 +15,8 @@ static const struct {
 	uint64_t flag;
 	const char *name;
 } flags[] = {{RECORD_ABANDONED, "abandoned"}, {RECORD_NESTED, "nested"},
-	{RECORD_UNFINISHED, "unfinished"}};
+	{RECORD_UNFINISHED, "unfinished"}, {RECORD_TEXT_CUT, "text_cut"},
+	{RECORD_TEXT_NAMED, "registered"}};
 
 /* "a,b", or with quotes: "a","b" */
 static void print_flags(FILE *out, uint64_t value, const char *quote)
@@ -81,7 +83,11 @@ static void print_value_text(
 	case FIELD_KIND_METHOD:
 		fprintf(out, "\"%s%s\"", name, (uint64_t)value & CALLCHAIN_IS_CUT ? ", cut" : "");
 		break;
+	case FIELD_KIND_PAYLOAD_TYPE:
+		fprintf(out, "\"%s\"", name);
+		break;
 	case FIELD_KIND_CALLCHAIN:
+	case FIELD_KIND_PAYLOAD:
 		print_u64(out, (uint64_t)value);
 		break;
 	case FIELD_KIND_INT:
@@ -95,11 +101,54 @@ static void print_value_text(
 	}
 }
 
+/* Numbers that are none, as JSON cannot have them, become null. */
+static void print_real(FILE *out, double value, int digits)
+{
+	if (isfinite(value))
+		fprintf(out, "%.*g", digits, value);
+	else
+		fputs("null", out);
+}
+
+/* A payload, by the type that stands in the column before. */
+static void print_payload(FILE *out, const struct event_row *row, uint32_t column)
+{
+	uint64_t bits = (uint64_t)row->values[column];
+	uint32_t half = (uint32_t)bits;
+	double real;
+	float real_half;
+	memcpy(&real, &bits, sizeof(real));
+	memcpy(&real_half, &half, sizeof(real_half));
+	switch (row->values[column - 1]) {
+	case PAYLOAD_NONE:
+		fputs("null", out);
+		break;
+	case PAYLOAD_INT64:
+		print_i64(out, (int64_t)bits);
+		break;
+	case PAYLOAD_DOUBLE:
+		print_real(out, real, 17);
+		break;
+	case PAYLOAD_UINT32:
+		print_u64(out, half);
+		break;
+	case PAYLOAD_INT32:
+		print_i64(out, (int32_t)half);
+		break;
+	case PAYLOAD_FLOAT:
+		print_real(out, (double)real_half, 9);
+		break;
+	default:
+		print_u64(out, bits);
+	}
+}
+
 static bool is_left_out(const struct schema_field *field, int64_t value)
 {
 	bool may = field->kind == FIELD_KIND_ERRNO || field->kind == FIELD_KIND_FLAGS ||
 		field->kind == FIELD_KIND_CALLCHAIN || field->kind == FIELD_KIND_METHOD ||
-		!strcmp(field->column, "holder_tid");
+		field->kind == FIELD_KIND_PAYLOAD_TYPE || !strcmp(field->column, "holder_tid") ||
+		!strcmp(field->column, "category") || !strcmp(field->column, "color");
 	return may && !value;
 }
 
@@ -115,7 +164,8 @@ static void print_text_line(const struct printer *p, const struct event_row *row
 	fputs_unlocked(row->event->name, out);
 	for (uint32_t i = 1; i < row->event->field_count; i++) {
 		const struct schema_field *field = &row->event->fields[i];
-		if (is_left_out(field, row->values[i]))
+		if (is_left_out(field, row->values[i]) ||
+			(field->kind == FIELD_KIND_PAYLOAD && !row->values[i - 1]))
 			continue;
 		putc_unlocked(' ', out);
 		fputs_unlocked(field->column, out);
@@ -123,6 +173,8 @@ static void print_text_line(const struct printer *p, const struct event_row *row
 		if (field->kind == FIELD_KIND_CALLCHAIN)
 			chain_print_text(out, p->symbols, row->process, (uint32_t)row->values[i],
 				row_end_ns(row));
+		else if (field->kind == FIELD_KIND_PAYLOAD)
+			print_payload(out, row, i);
 		else
 			print_value_text(out, p->contents, field, row->values[i]);
 	}
@@ -173,6 +225,8 @@ static void print_json_line(const struct printer *p, const struct event_row *row
 		if (field->kind == FIELD_KIND_CALLCHAIN)
 			chain_print_json(
 				out, p->symbols, row->process, (uint32_t)value, row_end_ns(row));
+		else if (field->kind == FIELD_KIND_PAYLOAD)
+			print_payload(out, row, i);
 		else
 			print_value_json(out, p->contents, field, value);
 	}

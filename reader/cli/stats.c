@@ -1,6 +1,6 @@
 /*
- * stats.c - `trace stats`: reports over OS runtime calls and their callchains, in the frame and the
- * formats of nsys.
+ * stats.c - `trace stats`: reports over OS runtime calls, their callchains, and NVTX ranges, in the
+ * frame and the formats of nsys.
  */
 #define _GNU_SOURCE
 #include "reader/cli/stats.h"
@@ -12,6 +12,7 @@
 
 #include "reader/cli/cli.h"
 #include "reader/cli/stats_chains.h"
+#include "reader/cli/stats_nvtx.h"
 #include "reader/cli/table.h"
 #include "reader/osrt.h"
 
@@ -44,6 +45,8 @@ struct stats_data {
 	struct osrt_totals totals;
 	struct symbols symbols;
 	struct profile profile;
+	struct nvtx_sums nvtx;
+	struct nvtx_trace nvtx_trace;
 	enum profile_weight weight;
 	enum table_format format;
 };
@@ -126,22 +129,58 @@ static void fill_flat(struct table *t, struct stats_data *data)
 	chain_flat_fill(t, &data->profile, data->weight);
 }
 
+static void fill_nvtx(struct table *t, struct stats_data *data)
+{
+	nvtx_sum_fill(t, &data->nvtx);
+}
+
+static void fill_push_pop(struct table *t, struct stats_data *data)
+{
+	nvtx_style_fill(t, &data->nvtx, NVTX_PUSH_POP);
+}
+
+static void fill_start_end(struct table *t, struct stats_data *data)
+{
+	nvtx_style_fill(t, &data->nvtx, NVTX_START_END);
+}
+
+static void fill_nvtx_trace(struct table *t, struct stats_data *data)
+{
+	struct contents *c = &data->contents;
+	nvtx_trace_fill(t, &data->nvtx_trace, c, c->session ? c->session->start_ns : 0);
+}
+
+/* What a report is made from: each needs a pass of its own. */
+enum stats_source { FROM_TOTALS, FROM_PROFILE, FROM_NVTX, FROM_NVTX_TRACE, SOURCES };
+
+/* What a report without rows says is not there. */
+static const char *const stats_source_names[SOURCES] = {
+	"OS Runtime trace", "callchain", "NV Tools Extension (NVTX)", "NV Tools Extension (NVTX)"};
+
 struct stats_report {
 	const char *name, *title;
-	bool callchains; /* made from the profile, not from the totals */
+	enum stats_source source;
 	const struct table_column *columns;
 	size_t column_count;
 	void (*fill)(struct table *t, struct stats_data *data);
 };
 
 static const struct stats_report reports[] = {
-	{"osrt_sum", "OS Runtime Summary", false, sum_columns, COUNT(sum_columns), fill_sum},
-	{"osrt_totals", "OS Runtime Totals", false, totals_columns, COUNT(totals_columns),
+	{"osrt_sum", "OS Runtime Summary", FROM_TOTALS, sum_columns, COUNT(sum_columns), fill_sum},
+	{"osrt_totals", "OS Runtime Totals", FROM_TOTALS, totals_columns, COUNT(totals_columns),
 		fill_totals},
-	{"callchain_tree", "Callchains, Outermost Function First", true, chain_tree_columns,
+	{"callchain_tree", "Callchains, Outermost Function First", FROM_PROFILE, chain_tree_columns,
 		CHAIN_TREE_COLUMNS, fill_tree},
-	{"callchain_flat", "Callchains by Function", true, chain_flat_columns, CHAIN_FLAT_COLUMNS,
-		fill_flat},
+	{"callchain_flat", "Callchains by Function", FROM_PROFILE, chain_flat_columns,
+		CHAIN_FLAT_COLUMNS, fill_flat},
+	{"nvtx_sum", "NVTX Range Summary", FROM_NVTX, nvtx_sum_columns, NVTX_SUM_COLUMNS,
+		fill_nvtx},
+	{"nvtx_pushpop_sum", "NVTX Push/Pop Range Summary", FROM_NVTX, nvtx_style_columns,
+		NVTX_STYLE_COLUMNS, fill_push_pop},
+	{"nvtx_startend_sum", "NVTX Start/End Range Summary", FROM_NVTX, nvtx_style_columns,
+		NVTX_STYLE_COLUMNS, fill_start_end},
+	{"nvtx_pushpop_trace", "NVTX Push/Pop Range Trace", FROM_NVTX_TRACE, nvtx_trace_columns,
+		NVTX_TRACE_COLUMNS, fill_nvtx_trace},
 };
 
 static const struct stats_report *report_named(const char *name, size_t bytes)
@@ -171,7 +210,7 @@ static int print_report(
 	int error = 0;
 	if (!t.count && !t.broken && aligned) {
 		fprintf(out, "SKIPPED: %s does not contain %s data.\n\n", file,
-			s->callchains ? "callchain" : "OS Runtime trace");
+			stats_source_names[s->source]);
 	} else {
 		if (aligned)
 			fprintf(out, "\n ** %s (%s):\n\n", s->title, s->name);
@@ -196,14 +235,25 @@ static int print_reports(const char *list, struct stats_data *data, const char *
 	}
 }
 
+static void tell_reports(const char *name, int bytes)
+{
+	char list[512] = "";
+	size_t at = 0;
+	for (size_t i = 0; i < COUNT(reports); i++)
+		at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%s",
+			!i                               ? ""
+				: i + 1 < COUNT(reports) ? ", "
+							 : " and ",
+			reports[i].name);
+	cli_error("'%.*s' is no report; there are %s", bytes, name, list);
+}
+
 static bool list_is_known(const char *list)
 {
 	for (const char *at = list;; at++) {
 		size_t bytes = strcspn(at, ",");
 		if (!report_named(at, bytes)) {
-			cli_error("'%.*s' is no report; there are osrt_sum, osrt_totals, "
-				  "callchain_tree and callchain_flat",
-				(int)bytes, at);
+			tell_reports(at, (int)bytes);
 			return false;
 		}
 		at += bytes;
@@ -227,12 +277,12 @@ static void tell_short_calls(const struct osrt_totals *totals)
 			summed);
 }
 
-/* Does a report of the list need callchains, or does one not? */
-static bool list_has(const char *list, bool callchains)
+/* Is a report of the list made from this? */
+static bool list_has(const char *list, enum stats_source source)
 {
 	for (const char *at = list;; at++) {
 		size_t bytes = strcspn(at, ",");
-		if (report_named(at, bytes)->callchains == callchains)
+		if (report_named(at, bytes)->source == source)
 			return true;
 		at += bytes;
 		if (!*at)
@@ -248,30 +298,66 @@ void stats_note_left_out(const char *file, const struct profile *p)
 			file, p->without_chain, p->unfinished);
 }
 
-/* The totals, or the profile: each reads the whole report. */
+static int profile_gather(struct stats_data *d, struct cli_report *r, const struct stats_form *form,
+	const struct contents_visitor *visitor)
+{
+	int error = profile_init(&d->profile, &d->contents, &d->symbols, &form->filter, false);
+	if (!error)
+		error = profile_read(&d->profile, &r->report, visitor);
+	if (!error)
+		stats_note_left_out(r->path, &d->profile);
+	return error;
+}
+
+static int nvtx_gather(
+	struct stats_data *d, struct cli_report *r, const struct contents_visitor *visitor)
+{
+	int error = nvtx_sums_read(&d->nvtx, &d->contents, &r->report, visitor);
+	if (!error && d->nvtx.unfinished)
+		cli_note("'%s': %" PRIu64 " ranges that were not ended are left out", r->path,
+			d->nvtx.unfinished);
+	return error;
+}
+
+static int stats_source_read(struct stats_data *d, struct cli_report *r, enum stats_source source,
+	const struct stats_form *form)
+{
+	const struct contents_visitor visitor = {r, cli_progress, NULL, cli_problem};
+	switch (source) {
+	case FROM_TOTALS:
+		return osrt_totals_read(&d->totals, &d->contents, &r->report, &visitor);
+	case FROM_NVTX:
+		return nvtx_gather(d, r, &visitor);
+	case FROM_NVTX_TRACE:
+		return nvtx_trace_read(&d->nvtx_trace, &d->contents, &r->report, &visitor);
+	default:
+		return profile_gather(d, r, form, &visitor);
+	}
+}
+
+/* Each source reads the whole report; what the first pass found is found again, and was told. */
 static int data_read(
 	struct stats_data *d, struct cli_report *r, const char *list, const struct stats_form *form)
 {
-	const struct contents_visitor visitor = {r, cli_progress, NULL, cli_problem};
-	bool totals = list_has(list, false);
+	static const enum stats_source order[] = {
+		FROM_TOTALS, FROM_NVTX, FROM_NVTX_TRACE, FROM_PROFILE};
+	uint64_t problems = 0;
+	bool again = false;
 	int error = 0;
-	if (totals)
-		error = osrt_totals_read(&d->totals, &d->contents, &r->report, &visitor);
-	if (error || !list_has(list, true))
-		return error;
-	if (totals) { /* what the first pass found is found again, and was told */
-		contents_release(&d->contents);
-		contents_init(&d->contents);
-		r->quiet = true;
+	for (size_t i = 0; !error && i < COUNT(order); i++) {
+		if (!list_has(list, order[i]))
+			continue;
+		if (again) {
+			problems = r->problems;
+			contents_release(&d->contents);
+			contents_init(&d->contents);
+		}
+		r->quiet = again;
+		error = stats_source_read(d, r, order[i], form);
+		r->problems = again ? problems : r->problems;
+		again = true;
 	}
-	uint64_t problems = r->problems;
-	error = profile_init(&d->profile, &d->contents, &d->symbols, &form->filter, false);
-	if (!error)
-		error = profile_read(&d->profile, &r->report, &visitor);
 	r->quiet = false;
-	r->problems = totals ? problems : r->problems;
-	if (!error)
-		stats_note_left_out(r->path, &d->profile);
 	return error;
 }
 
@@ -285,6 +371,10 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
 	contents_init(&d.contents);
 	osrt_totals_init(&d.totals);
 	d.totals.filter = form->filter;
+	nvtx_sums_init(&d.nvtx);
+	d.nvtx.filter = form->filter;
+	nvtx_trace_init(&d.nvtx_trace);
+	d.nvtx_trace.filter = form->filter;
 	symbols_init(&d.symbols, &d.contents, form->symbol_path);
 	int error = data_read(&d, &r, list, form);
 	cli_progress_end(&r);
@@ -301,6 +391,8 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
 	profile_release(&d.profile);
 	symbols_release(&d.symbols);
 	osrt_totals_release(&d.totals);
+	nvtx_sums_release(&d.nvtx);
+	nvtx_trace_release(&d.nvtx_trace);
 	contents_release(&d.contents);
 	cli_close(&r);
 	return status;

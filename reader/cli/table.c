@@ -201,7 +201,7 @@ static void print_objects(const struct table *t, FILE *out)
 		if (column->is_text)
 			print_json_string(out, t->cells[i]);
 		else
-			fputs(t->cells[i], out);
+			fputs(*t->cells[i] ? t->cells[i] : "null", out);
 		if ((i + 1) % t->column_count == 0)
 			fputc('}', out);
 	}

@@ -1,0 +1,367 @@
+/*
+ * nvtx.c - where NVTX lets us in: it asks the environment for a tool, loads it and fills tables of
+ * callbacks with its functions. Each is one call of tracer/nvtx.h.
+ *
+ * The library is never put into the environment: getenv() is answered, so that objects whose
+ * constructors run before ours find us, and so do programs that have cleared their environment, and
+ * children do not inherit anything.
+ */
+#define _GNU_SOURCE
+#include "inject/fn.h"
+
+#include <dlfcn.h>
+
+#include "common/text.h"
+#include "inject/nvtx_abi.h"
+#include "tracer/nvtx.h"
+
+#define VARIABLE "NVTX_INJECTION64_PATH"
+#define EXPORTED __attribute__((visibility("default")))
+
+/* ---- being found ---- */
+
+/* As the loader has it: it then finds us by this text alone, in whatever directory. */
+static const char *own_file(void)
+{
+	Dl_info info;
+	return dladdr((void *)&session, &info) ? info.dli_fname : NULL;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *base = path;
+	for (; *path; path++)
+		if (*path == '/')
+			base = path + 1;
+	return base;
+}
+
+static void note_other_tool(const char *tool)
+{
+	static bool told;
+	char text[200];
+	if (__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+		return;
+	size_t at = text_append(text, sizeof(text), 0, VARIABLE " names another tool, '");
+	at = text_append(text, sizeof(text), at, tool);
+	text_append(text, sizeof(text), at, "': NVTX is left to it and not recorded");
+	session_note(text);
+}
+
+static __attribute__((cold, noinline)) char *injection_path(char *theirs)
+{
+	int error = errno;
+	if (session.state == SESSION_NEW)
+		preload_early();
+	bool other = theirs && *theirs && !text_equal(base_name(theirs), "libtrace.so");
+	if (nvtx_is_on()) {
+		if (other)
+			note_other_tool(theirs);
+		else
+			theirs = (char *)(uintptr_t)own_file();
+	}
+	errno = error;
+	return theirs;
+}
+
+WRAPPER(char *, getenv, (const char *t_name))
+{
+	char *value = REAL(getenv)(t_name);
+	if (__builtin_expect(t_name[0] == 'N' && text_equal(t_name, VARIABLE), 0))
+		return injection_path(value);
+	return value;
+}
+
+/* ---- events ---- */
+
+static enum nvtx_text_kind kind_of(int32_t message_type)
+{
+	static const uint8_t kinds[] = {[NVTX_MESSAGE_CHARS] = NVTX_TEXT_CHARS,
+		[NVTX_MESSAGE_WIDE] = NVTX_TEXT_WIDE,
+		[NVTX_MESSAGE_REGISTERED] = NVTX_TEXT_NAME};
+	return (uint32_t)message_type < sizeof(kinds) ? kinds[message_type] : NVTX_TEXT_NONE;
+}
+
+/* Payloads of 32 bits lie in the first half of the union. */
+static uint64_t payload_of(const struct nvtx_event_attributes *a)
+{
+	return a->payload_type >= NVTX_VALUE_UINT32 ? (uint32_t)a->payload : a->payload;
+}
+
+static inline __attribute__((always_inline)) struct nvtx_event event_of(
+	const struct nvtx_event_attributes *a)
+{
+	struct nvtx_event event = {.kind = NVTX_TEXT_NONE};
+	if (!a || a->size < sizeof(*a))
+		return event;
+	event.kind = kind_of(a->message_type);
+	event.text = a->message;
+	if (!(a->category | (uint32_t)a->color_type | (uint32_t)a->payload_type))
+		return event;
+	event.has_attributes = true;
+	event.attributes = (struct nvtx_attributes){.category = a->category};
+	if (a->color_type == NVTX_COLORED_ARGB)
+		event.attributes.color = a->color;
+	if (a->payload_type > 0 && a->payload_type <= NVTX_VALUE_FLOAT) {
+		event.attributes.payload_type = (uint32_t)a->payload_type;
+		event.attributes.payload = payload_of(a);
+	}
+	return event;
+}
+
+static inline struct nvtx_event event_with(enum nvtx_text_kind kind, const void *text)
+{
+	return (struct nvtx_event){.kind = kind, .text = text};
+}
+
+static void domain_mark(struct name *domain, const struct nvtx_event_attributes *a)
+{
+	struct nvtx_event event = event_of(a);
+	nvtx_mark(domain, &event);
+}
+
+static void mark(const struct nvtx_event_attributes *a)
+{
+	domain_mark(NULL, a);
+}
+
+static void mark_chars(const char *text)
+{
+	struct nvtx_event event = event_with(NVTX_TEXT_CHARS, text);
+	nvtx_mark(NULL, &event);
+}
+
+static void mark_wide(const wchar_t *text)
+{
+	struct nvtx_event event = event_with(NVTX_TEXT_WIDE, text);
+	nvtx_mark(NULL, &event);
+}
+
+static uint64_t domain_start(struct name *domain, const struct nvtx_event_attributes *a)
+{
+	struct nvtx_event event = event_of(a);
+	return nvtx_start(domain, &event);
+}
+
+static uint64_t start(const struct nvtx_event_attributes *a)
+{
+	return domain_start(NULL, a);
+}
+
+static uint64_t start_chars(const char *text)
+{
+	struct nvtx_event event = event_with(NVTX_TEXT_CHARS, text);
+	return nvtx_start(NULL, &event);
+}
+
+static uint64_t start_wide(const wchar_t *text)
+{
+	struct nvtx_event event = event_with(NVTX_TEXT_WIDE, text);
+	return nvtx_start(NULL, &event);
+}
+
+static void domain_end(struct name *domain, uint64_t id)
+{
+	(void)domain; /* ids are the process's */
+	nvtx_end(id);
+}
+
+static int domain_push(struct name *domain, const struct nvtx_event_attributes *a)
+{
+	struct nvtx_event event = event_of(a);
+	return nvtx_push(domain, &event);
+}
+
+static int push(const struct nvtx_event_attributes *a)
+{
+	return domain_push(NULL, a);
+}
+
+static int push_chars(const char *text)
+{
+	struct nvtx_event event = event_with(NVTX_TEXT_CHARS, text);
+	return nvtx_push(NULL, &event);
+}
+
+static int push_wide(const wchar_t *text)
+{
+	struct nvtx_event event = event_with(NVTX_TEXT_WIDE, text);
+	return nvtx_push(NULL, &event);
+}
+
+static int pop(void)
+{
+	return nvtx_pop(NULL);
+}
+
+/* ---- names ---- */
+
+static void domain_category_chars(struct name *domain, uint32_t category, const char *text)
+{
+	nvtx_named(NVTX_NAMED_CATEGORY, domain, category, 0, NVTX_TEXT_CHARS, text);
+}
+
+static void domain_category_wide(struct name *domain, uint32_t category, const wchar_t *text)
+{
+	nvtx_named(NVTX_NAMED_CATEGORY, domain, category, 0, NVTX_TEXT_WIDE, text);
+}
+
+static void category_chars(uint32_t category, const char *text)
+{
+	domain_category_chars(NULL, category, text);
+}
+
+static void category_wide(uint32_t category, const wchar_t *text)
+{
+	domain_category_wide(NULL, category, text);
+}
+
+static void thread_chars(uint32_t tid, const char *text)
+{
+	nvtx_named(NVTX_NAMED_THREAD, NULL, tid, 0, NVTX_TEXT_CHARS, text);
+}
+
+static void thread_wide(uint32_t tid, const wchar_t *text)
+{
+	nvtx_named(NVTX_NAMED_THREAD, NULL, tid, 0, NVTX_TEXT_WIDE, text);
+}
+
+static struct name *domain_create_chars(const char *text)
+{
+	return nvtx_domain(NVTX_TEXT_CHARS, text);
+}
+
+static struct name *domain_create_wide(const wchar_t *text)
+{
+	return nvtx_domain(NVTX_TEXT_WIDE, text);
+}
+
+static void domain_destroy(struct name *domain)
+{
+	if (domain)
+		nvtx_named(NVTX_NAMED_DOMAIN_END, domain, 0, 0, NVTX_TEXT_NONE, NULL);
+}
+
+static struct name *string_chars(struct name *domain, const char *text)
+{
+	return nvtx_string(domain, NVTX_TEXT_CHARS, text);
+}
+
+static struct name *string_wide(struct name *domain, const wchar_t *text)
+{
+	return nvtx_string(domain, NVTX_TEXT_WIDE, text);
+}
+
+/* The handle is the identifier itself, or something that is not NULL. */
+static void *resource_create(struct name *domain, const struct nvtx_resource_attributes *a)
+{
+	static char unnamed;
+	if (!a || a->size < sizeof(*a))
+		return &unnamed;
+	nvtx_named(NVTX_NAMED_RESOURCE, domain, a->identifier, (uint32_t)a->type,
+		kind_of(a->message_type), a->message);
+	return a->identifier ? (void *)(uintptr_t)a->identifier : &unnamed;
+}
+
+static void resource_destroy(void *resource)
+{
+	nvtx_named(NVTX_NAMED_RESOURCE_END, NULL, FN_BITS(resource), 0, NVTX_TEXT_NONE, NULL);
+}
+
+/* Names of CUDA objects, given without including CUDA: by number or address. */
+#define CUDA_NAME(function, id_type, text_type, kind, type)                           \
+	static void function(id_type id, const text_type *text)                       \
+	{                                                                             \
+		nvtx_named(NVTX_NAMED_RESOURCE, NULL, FN_BITS(id), type, kind, text); \
+	}
+#define CUDA_NAMES(function, id_type, type)                               \
+	CUDA_NAME(function##_chars, id_type, char, NVTX_TEXT_CHARS, type) \
+	CUDA_NAME(function##_wide, id_type, wchar_t, NVTX_TEXT_WIDE, type)
+CUDA_NAMES(cu_device, int, NVTX_TYPE_CUDA | 1)
+CUDA_NAMES(cu_context, void *, NVTX_TYPE_CUDA | 2)
+CUDA_NAMES(cu_stream, void *, NVTX_TYPE_CUDA | 3)
+CUDA_NAMES(cu_event, void *, NVTX_TYPE_CUDA | 4)
+CUDA_NAMES(cuda_device, int, NVTX_TYPE_CUDART | 0)
+CUDA_NAMES(cuda_stream, void *, NVTX_TYPE_CUDART | 1)
+CUDA_NAMES(cuda_event, void *, NVTX_TYPE_CUDART | 2)
+
+/* ---- tables ---- */
+
+typedef void (*any_fn)(void);
+#define F(function) ((any_fn)(function))
+
+/* In the order of NVTX, from number 1. */
+static const any_fn core[] = {NULL, F(mark), F(mark_chars), F(mark_wide), F(start), F(start_chars),
+	F(start_wide), F(nvtx_end), F(push), F(push_chars), F(push_wide), F(pop), F(category_chars),
+	F(category_wide), F(thread_chars), F(thread_wide)};
+static const any_fn core2[] = {NULL, F(domain_mark), F(domain_start), F(domain_end), F(domain_push),
+	F(nvtx_pop), F(resource_create), F(resource_destroy), F(domain_category_chars),
+	F(domain_category_wide), F(string_chars), F(string_wide), F(domain_create_chars),
+	F(domain_create_wide), F(domain_destroy)};
+static const any_fn cuda[] = {NULL, F(cu_device_chars), F(cu_device_wide), F(cu_context_chars),
+	F(cu_context_wide), F(cu_stream_chars), F(cu_stream_wide), F(cu_event_chars),
+	F(cu_event_wide)};
+static const any_fn cudart[] = {NULL, F(cuda_device_chars), F(cuda_device_wide),
+	F(cuda_stream_chars), F(cuda_stream_wide), F(cuda_event_chars), F(cuda_event_wide)};
+
+static void module_fill(const struct nvtx_callback_table *callbacks, int module,
+	const any_fn *functions, unsigned count)
+{
+	any_fn **table = NULL;
+	unsigned size = 0;
+	if (!callbacks->module_table(module, &table, &size) || !table)
+		return;
+	for (unsigned i = 1; i < count && i < size; i++)
+		if (table[i] && functions[i])
+			*table[i] = functions[i];
+}
+
+#define COUNT_OF(array) (unsigned)(sizeof(array) / sizeof((array)[0]))
+
+/* Called once by each object that uses NVTX. Never 0: that would switch NVTX off there for good. */
+static int initialize(nvtx_get_table_fn get_table)
+{
+	const struct nvtx_callback_table *callbacks = get_table(NVTX_TABLE_CALLBACKS);
+	const struct nvtx_version_table *version = get_table(NVTX_TABLE_VERSION);
+	if (version && version->struct_bytes >= sizeof(*version) && version->set_tool_version)
+		version->set_tool_version(NVTX_TOOL_VERSION);
+	if (!callbacks || callbacks->struct_bytes < sizeof(*callbacks) || !nvtx_is_on())
+		return 1;
+	module_fill(callbacks, NVTX_CORE, core, COUNT_OF(core));
+	module_fill(callbacks, NVTX_CORE2, core2, COUNT_OF(core2));
+	module_fill(callbacks, NVTX_CUDA, cuda, COUNT_OF(cuda));
+	module_fill(callbacks, NVTX_CUDART, cudart, COUNT_OF(cudart));
+	return 1;
+}
+
+EXPORTED int InitializeInjectionNvtx2(nvtx_get_table_fn get_table);
+EXPORTED int InitializeInjectionNvtx(nvtx_get_table_fn get_table);
+EXPORTED int InitializeInjectionNvtxExtension(struct nvtx_extension *extension);
+
+int InitializeInjectionNvtx2(nvtx_get_table_fn get_table)
+{
+	return initialize(get_table);
+}
+
+int InitializeInjectionNvtx(nvtx_get_table_fn get_table)
+{
+	return initialize(get_table);
+}
+
+static uint8_t domain_is_enabled(struct name *domain)
+{
+	(void)domain;
+	return nvtx_is_on();
+}
+
+/* Of the extensions only one question is answered; what else they have stays empty. */
+int InitializeInjectionNvtxExtension(struct nvtx_extension *extension)
+{
+	if (!extension || extension->module != NVTX_EXTENSION_PAYLOAD)
+		return 1;
+	for (size_t i = 0; i < extension->segment_count; i++)
+		if (extension->segments[i].slot_count > NVTX_SLOT_IS_ENABLED)
+			extension->segments[i].slots[NVTX_SLOT_IS_ENABLED] =
+				(intptr_t)domain_is_enabled;
+	return 1;
+}

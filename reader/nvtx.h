@@ -1,0 +1,70 @@
+/*
+ * nvtx.h - NVTX ranges of a report: sums by name, and how those of push and pop lie in each other.
+ *
+ * nvtx_sums_read() makes the passes that exact medians need (durations.h); its memory follows the
+ * number of names. nvtx_trace_read() holds every range, 72 bytes each. Ranges that were not ended
+ * are left out of both. One thread; allocates.
+ */
+#ifndef READER_NVTX_H
+#define READER_NVTX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "reader/contents.h"
+#include "reader/cursor.h"
+#include "reader/durations.h"
+
+#define NVTX_GROUPS_MAX (1u << 20) /* bounds what a hostile report can make us hold */
+
+enum nvtx_style { NVTX_PUSH_POP, NVTX_START_END };
+
+/* Ranges of one style and name. */
+struct nvtx_group {
+	enum nvtx_style style;
+	char *name; /* "domain:text"; the default domain is empty */
+	struct durations durations;
+};
+
+struct nvtx_sums {
+	struct nvtx_group **groups; /* by total, descending, when read */
+	uint32_t count, capacity;
+	uint32_t *slots; /* hash of names: 1 + place in `groups` */
+	uint32_t slot_count;
+	struct cursor_filter filter; /* pid, tid and name are looked at; set it behind init */
+	struct name_filter names;
+	uint64_t unfinished; /* left out */
+};
+
+void nvtx_sums_init(struct nvtx_sums *s);
+void nvtx_sums_release(struct nvtx_sums *s);
+int nvtx_sums_read(struct nvtx_sums *s, struct contents *c, const struct report *r,
+	const struct contents_visitor *visitor);
+
+/* A range of push and pop. */
+struct nvtx_range {
+	uint64_t start_ns, end_ns;
+	uint32_t process, tid; /* Process.id */
+	uint32_t domain, text; /* Strings ids */
+	uint32_t level;        /* as recorded, then: ranges of the thread around it */
+	uint32_t parent;       /* 1 + place of the one around it, 0 = none */
+	uint32_t children;
+	uint64_t children_ns;
+};
+
+struct nvtx_trace {
+	struct nvtx_range *ranges; /* by start when read */
+	uint32_t count, capacity;
+	struct cursor_filter filter;
+	struct name_filter names;
+};
+
+void nvtx_trace_init(struct nvtx_trace *t);
+void nvtx_trace_release(struct nvtx_trace *t);
+int nvtx_trace_read(struct nvtx_trace *t, struct contents *c, const struct report *r,
+	const struct contents_visitor *visitor);
+
+/* "domain:text" of two Strings ids; NULL = no memory. The caller frees it. */
+char *nvtx_full_name(const struct contents *c, uint32_t domain, uint32_t text);
+
+#endif

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# timeout: 300
+"""NVTX: how the library is found, and what of marks, ranges and names is in the report.
+
+The programs are left out of the build where there are no headers of NVTX (scripts/setup --cuda); their tests are skipped then.
+"""
+import collections
+import csv
+import io
+import os
+import shutil
+import statistics
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import LIBRARY, Report, app, clean_env, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+
+KINDS = ("nvtx_mark", "nvtx_range", "nvtx_start_end", "nvtx_name")
+
+
+class Traced:
+    def __init__(self, argv, cwd=None, **options):
+        self.folder, self.spool = folder(), spool_folder()
+        env = traced_env(os.path.join(self.folder, "r.rep"), self.spool, **options)
+        self.result = run(argv, env=env, cwd=cwd or self.folder)
+        self.finished = wait_spool_gone(self.spool, 30)
+        self.report = Report(os.path.join(self.folder, "r.rep"))
+        self.events = {kind: self.report.events("--kind", kind) for kind in KINDS} if self.report.exists() else None
+
+    def texts(self, kind):
+        return [e["text"] for e in self.events[kind]]
+
+
+def traced(name, argv, status=0, **options):
+    if not os.path.exists(argv[0]):
+        tap.skip(name, "not built: no headers of NVTX")
+        return None
+    t = Traced(argv, **options)
+    ok = t.finished and t.result.status == status and t.events is not None and not receipts_agree(t.report) and t.report.check().status == 0
+    tap.ok(ok, f"{name}: runs as it should, and its report is sound",
+           f"status {t.result.status}, hung {t.result.hung}\n{t.result.out.decode()}\n{t.result.err.decode()}\n"
+           f"{t.report.exists() and (receipts_agree(t.report), t.report.check().out)}")
+    return t if t.events is not None else None
+
+
+def same(name, got, wanted):
+    tap.ok(got == wanted, name, f"wanted {wanted}\n   got {got}")
+
+
+def calls_from_c():
+    t = traced("nvtx_calls", [app("nvtx_calls")])
+    if not t:
+        return
+    marks, ranges = t.events["nvtx_mark"], t.events["nvtx_range"]
+    same("texts of marks: empty ones, invalid UTF-8, wide characters", t.texts("nvtx_mark"),
+         ["payload"] * 6 + ["plain", "registered", "x" * 928, "", "not \udcff UTF-8", "wide \u20ac \U0001f600", ""])
+    same("every kind of payload", [(e["payload_type"], e["payload"]) for e in marks[:6]],
+         [("uint64", 1 << 63), ("int64", -5000000000), ("double", -0.1), ("uint32", 4000000000), ("int32", -7), ("float", 1.5)])
+    same("no payload is none", (marks[6]["payload_type"], marks[6]["payload"]), ("none", None))
+    same("category and colour", (marks[6]["category"], marks[6]["color"]), (9, "0xff00aa55"))
+    same("domains", {e["domain"] for e in marks[:8]} | {"|"} | {e["domain"] for e in marks[8:]}, {"test domain", "|", ""})
+    same("a text too long is cut and says so", [i for i, e in enumerate(marks) if "text_cut" in e["flags"]], [8])
+    same("a registered string says so", [i for i, e in enumerate(marks) if "registered" in e["flags"]], [7])
+    same("ranges of push and pop", [(e["domain"], e["text"], e["level"], e["flags"]) for e in ranges],
+         [("", "outer", 0, []), ("", "middle", 1, []), ("test domain", "inner", 0, []), ("", "of another thread", 0, []),
+          ("", "open at the thread's end", 0, ["unfinished"]), ("", "never popped", 0, ["unfinished"])])
+    outer, middle, inner = ranges[:3]
+    tap.ok(outer["start_ns"] <= middle["start_ns"] <= inner["start_ns"] and
+           middle["start_ns"] + middle["duration_ns"] <= outer["start_ns"] + outer["duration_ns"], "they lie in each other", ranges[:3])
+    spans = t.events["nvtx_start_end"]
+    same("ranges of start and end", [(e["domain"], e["text"], e["tid"] == e["start_tid"], e["flags"]) for e in spans],
+         [("", "started", False, []), ("test domain", "same thread", True, []), ("", "never ended", True, ["unfinished"])])
+    tap.ok(len({e["range_id"] for e in spans}) == 3, "their ids differ", spans)
+    same("names", [(e["what"], e["domain"], e["name"]) for e in t.events["nvtx_name"]],
+         [("domain", "test domain", "test domain"), ("resource", "test domain", "a resource"), ("resource destroyed", "", ""),
+          ("category", "test domain", "nine"), ("category", "", "three"), ("thread", "", "the main thread"), ("domain destroyed", "test domain", "")])
+
+
+def calls_from_cxx():
+    t = traced("nvtx_cxx", [app("nvtx_cxx")])
+    if t:
+        same("C++: ranges, also one left by an exception", [(e["domain"], e["text"], e["level"], e["color"], e["payload"]) for e in t.events["nvtx_range"]],
+             [("", "C++ outer", 0, "0x0", None), ("C++ domain", "left by an exception", 0, "0xffff0001", 42)])
+        same("C++: a registered string", [(e["domain"], e["text"], e["flags"]) for e in t.events["nvtx_mark"]], [("C++ domain", "registered in C++", ["registered"])])
+        same("C++: a unique range", t.texts("nvtx_start_end"), ["C++ unique"])
+
+
+def found_early_and_late():
+    for name, library in (("absolute path", LIBRARY), ("relative path", os.path.relpath(LIBRARY, "/"))):
+        t = traced(f"nvtx_early, {name}", [app("nvtx_early")], cwd="/", preload=(library,))
+        if t:
+            same(f"{name}: from a constructor, after clearenv() and chdir(), in each object", (t.texts("nvtx_mark"), t.texts("nvtx_range")),
+                 (["from a constructor", "after clearenv and chdir"], ["from a library"]))
+
+
+def open_ranges_are_closed():
+    for how, status in (("return", 0), ("_exit", 0), ("exec", 0), ("kill", -9), ("abort", -6)):
+        t = traced(f"nvtx_open {how}", [app("nvtx_open"), how], status=status)
+        if not t:
+            continue
+        found = sorted((e["text"], e["level"] if "level" in e else e["range_id"] > 0, e["category"])
+                       for kind in KINDS[1:3] for e in t.events[kind] if "unfinished" in e["flags"])
+        same(f"{how}: what was open is there, unfinished", found,
+             [("outer and open", 0, 0), ("registered and open", 1, 5), ("started by another thread", True, 0)])
+        closed = [e["text"] for kind in KINDS[1:3] for e in t.events[kind] if not e["flags"]]
+        same(f"{how}: what was closed is there once", (closed.count("closed"), closed.count("ended")), (1000, 1000))
+
+
+def forked_child():
+    t = traced("nvtx_fork", [app("nvtx_fork")])
+    if t:
+        same("each process has its own ranges", [(e["domain"], e["text"]) for e in t.events["nvtx_range"]], [("forked domain", "made before the fork")] * 2)
+        same("in different processes", len({e["process"] for e in t.events["nvtx_range"]}), 2)
+        same("a child has names made before the fork", [(e["domain"], e["text"]) for e in t.events["nvtx_mark"]], [("forked domain", "made before the fork")])
+        same("a range that the parent started is ended by the parent alone", [e["flags"] for e in t.events["nvtx_start_end"]], [["registered"]])
+
+
+def sources_are_chosen():
+    for sources, nvtx, osrt in (("none", None, None), ("osrt", False, True), ("nvtx", True, False), ("osrt,nvtx", True, True), (None, True, True)):
+        if not os.path.exists(app("nvtx_open")):
+            tap.skip(f"LIBTRACE_TRACE={sources}", "not built: no headers of NVTX")
+            continue
+        t = Traced([app("nvtx_open")], LIBTRACE_TRACE=sources)
+        found = t.events and any(t.events.values())
+        calls = t.events and bool(t.report.events("--kind", "osrt_call") + t.report.events("--kind", "osrt_summary"))
+        tap.ok((found, calls) == (nvtx, osrt) and t.result.status == 0, f"LIBTRACE_TRACE={sources}", f"status {t.result.status}, NVTX {found}, calls {calls}")
+    if os.path.exists(app("nvtx_open")):
+        where, spool = folder(), spool_folder()
+        result = trace("run", "-t", "nvtx", "-o", os.path.join(where, "r"), "--", app("nvtx_open"), env=clean_env(LIBTRACE_SPOOL_DIR=spool))
+        report = Report(os.path.join(where, "r.rep"))
+        tap.ok(result.status == 0 and len(report.events("--kind", "nvtx_range")) == 1002 and not report.events("--kind", "osrt_call"), "trace run -t nvtx", result.err)
+
+
+def rows(report, name):
+    """The rows of a report of trace stats, as dictionaries."""
+    result = trace("stats", "-r", name, "-f", "csv", report.path)
+    if result.status:
+        raise RuntimeError(f"trace stats: {result.status} {result.err!r}")
+    return list(csv.DictReader(io.StringIO(result.out.decode())))
+
+
+def expected_sum(events):
+    """nsys's formulas: of each name, the ranges that were ended."""
+    groups = collections.defaultdict(list)
+    for e in events:
+        if "unfinished" not in e["flags"]:
+            groups[f"{e['domain']}:{e['text']}"].append(e["duration_ns"])
+    whole = sum(map(sum, groups.values()))
+    return sorted([f"{100 * sum(v) / whole:.1f}", str(sum(v)), str(len(v)), f"{statistics.mean(v):.1f}", f"{statistics.median(v):.1f}", str(min(v)), str(max(v)),
+                   f"{statistics.stdev(v) if len(v) > 1 else 0:.1f}", name] for name, v in groups.items())
+
+
+def parents_of(events):
+    """{(tid, start, end): how many ranges of the thread lie around it}"""
+    done = [(e["tid"], e["start_ns"], e["start_ns"] + e["duration_ns"]) for e in events if "unfinished" not in e["flags"]]
+    return collections.Counter({r: sum(o != r and o[0] == r[0] and o[1] <= r[1] and o[2] >= r[2] for o in done) for r in done})
+
+
+def statistics_agree():
+    for program in ("nvtx_open", "nvtx_calls"):
+        t = traced(f"{program} for statistics", [app(program)])
+        if not t:
+            return
+        for name, kind in (("nvtx_pushpop_sum", "nvtx_range"), ("nvtx_startend_sum", "nvtx_start_end")):
+            found = rows(t.report, name)
+            same(f"{program}: {name}", sorted(list(row.values()) for row in found), expected_sum(t.events[kind]))
+            totals = [int(row["Total Time (ns)"]) for row in found]
+            tap.ok(totals == sorted(totals, reverse=True), f"{program}: {name} is in the order of the totals", totals)
+        both = rows(t.report, "nvtx_sum")
+        same(f"{program}: nvtx_sum has both styles", sorted((r["Style"], r["Range"], r["Instances"]) for r in both),
+             sorted([("PushPop", r[-1], r[2]) for r in expected_sum(t.events["nvtx_range"])] + [("StartEnd", r[-1], r[2]) for r in expected_sum(t.events["nvtx_start_end"])]))
+        found, ids = rows(t.report, "nvtx_pushpop_trace"), {}
+        same(f"{program}: nvtx_pushpop_trace has every range, at its depth",
+             sorted((int(r["TID"]), int(r["Start (ns)"]), int(r["End (ns)"]), int(r["Lvl"])) for r in found),
+             sorted((*key, depth) for key, depth in parents_of(t.events["nvtx_range"]).items()))
+        ids = {r["RangeId"]: r for r in found}
+        wrong = [r for r in found if r["RangeStack"] != (ids[r["ParentId"]]["RangeStack"] if r["ParentId"] else "") + ":" + r["RangeId"]
+                 or r["NameTree"] != "--" * int(r["Lvl"]) + r["Name"] or int(r["Duration (ns)"]) != int(r["DurChild (ns)"]) + int(r["DurNonChild (ns)"])
+                 or int(r["DurChild (ns)"]) != sum(int(c["Duration (ns)"]) for c in found if c["ParentId"] == r["RangeId"])
+                 or int(r["NumChild"]) != sum(c["ParentId"] == r["RangeId"] for c in found)]
+        tap.ok(not wrong, f"{program}: its columns agree with each other", wrong[:3])
+    empty = Traced([app("nvtx_open")], LIBTRACE_TRACE="osrt")
+    result = trace("stats", "-r", "nvtx_sum", empty.report.path)
+    tap.ok(b"SKIPPED:" in result.out and b"NV Tools Extension (NVTX) data" in result.out, "a report without NVTX is skipped, as nsys says it", result.out)
+
+
+def another_tool():
+    t = traced("another tool", [app("nvtx_open")], NVTX_INJECTION64_PATH="/nonexistent/other-tool.so")
+    if not t:
+        return
+    tap.ok(not any(t.events.values()), "NVTX is left to a tool that the user names", t.events)
+    notes = [d for d in trace("info", t.report.path).out.decode().splitlines() if "other-tool.so" in d]
+    tap.ok(len(notes) == 1, "and the report says so", notes)
+    t = traced("named by the user", [app("nvtx_open")], NVTX_INJECTION64_PATH=LIBRARY)
+    if t:
+        tap.ok(len(t.events["nvtx_range"]) == 1002, "this library is no other tool", len(t.events["nvtx_range"]))
+
+
+def python_package():
+    python = os.environ.get("NVTX_PYTHON") or shutil.which("python3")
+    probe = run([python, "-c", "import nvtx"], env=dict(os.environ))
+    if probe.status:
+        tap.skip("the Python package", "package nvtx is not installed (NVTX_PYTHON names an interpreter that has it)")
+        return
+    program = "import nvtx\nwith nvtx.annotate('from python', domain='py', color='red', category='c'):\n    nvtx.mark('a mark', domain='py')\n"
+    t = traced("the Python package", [python, "-c", program], **{k: v for k, v in os.environ.items() if k in ("PYTHONPATH",)})
+    if t:
+        same("the Python package: ranges and marks", [(e["domain"], e["text"]) for e in t.events["nvtx_range"] + t.events["nvtx_mark"]],
+             [("py", "from python"), ("py", "a mark")])
+
+
+main(calls_from_c, calls_from_cxx, found_early_and_late, open_ranges_are_closed, forked_child, sources_are_chosen, statistics_agree, another_tool, python_package)

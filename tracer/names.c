@@ -1,0 +1,176 @@
+#define _GNU_SOURCE
+#include "tracer/names.h"
+
+#include <stddef.h>
+
+#include "common/spool.h"
+#include "common/sys.h"
+#include "common/text.h"
+#include "tracer/session.h"
+#include "tracer/spool_file.h"
+
+#define BUCKETS 4096u
+#define BLOCK_BYTES 65536u
+#define SPOOL_BLOCK_BYTES 16384u
+#define LOCK_TRIES 1000u
+#define LOCK_PAUSE_NS 20000u
+
+uint32_t names_epoch = 1;
+
+static struct name *buckets[BUCKETS];
+static char *block; /* what is left of the last one */
+static uint32_t block_left, bytes_used;
+static uint64_t told_offset; /* where the next text goes in the spool */
+static uint32_t told_left;
+static uint32_t lock;
+
+/* Bounded: a thread that was killed by an unlucky fork or cancelled holds nobody up for good. */
+static bool lock_take(void)
+{
+	for (unsigned i = 0; i < LOCK_TRIES; i++) {
+		uint32_t open = 0;
+		if (__atomic_compare_exchange_n(
+			    &lock, &open, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return true;
+		session_pause(LOCK_PAUSE_NS);
+	}
+	return false;
+}
+
+static void lock_give(void)
+{
+	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
+void names_forked(void)
+{
+	names_epoch++;
+	told_left = 0;
+	lock_give();
+}
+
+static uint32_t hash_of(bool is_domain, const struct name *domain, const char *text, uint32_t bytes)
+{
+	uint64_t hash =
+		(UINT64_C(0xcbf29ce484222325) ^ (uint64_t)is_domain) + (uint64_t)(uintptr_t)domain;
+	for (uint32_t i = 0; i < bytes; i++)
+		hash = (hash ^ (uint8_t)text[i]) * UINT64_C(0x100000001b3);
+	return (uint32_t)(hash ^ hash >> 32);
+}
+
+static bool text_is(const struct name *name, const char *text, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < bytes; i++)
+		if (name->text[i] != text[i])
+			return false;
+	return true;
+}
+
+static struct name *memory_take(uint32_t bytes)
+{
+	bytes = (bytes + 7) & ~7u;
+	if (bytes > block_left) {
+		if (bytes_used + BLOCK_BYTES > NAMES_BYTES_MAX)
+			return NULL;
+		char *fresh = sys_mmap_private(BLOCK_BYTES);
+		if (!fresh)
+			return NULL;
+		block = fresh;
+		block_left = BLOCK_BYTES;
+		bytes_used += BLOCK_BYTES;
+	}
+	struct name *name = (struct name *)(void *)block;
+	block += bytes;
+	block_left -= bytes;
+	return name;
+}
+
+static struct name *find(uint32_t hash, bool is_domain, const struct name *domain, const char *text,
+	uint32_t bytes, bool is_cut)
+{
+	struct name *name = __atomic_load_n(&buckets[hash % BUCKETS], __ATOMIC_ACQUIRE);
+	for (; name; name = name->next)
+		if (name->hash == hash && name->is_domain == is_domain && name->domain == domain &&
+			name->bytes == bytes && name->is_cut == is_cut &&
+			text_is(name, text, bytes))
+			return name;
+	return NULL;
+}
+
+/* What all names are that there is no room for. */
+static struct name *name_of_the_rest(void)
+{
+	static const char text[] = "(too many names)";
+	static _Alignas(struct name) char place[sizeof(struct name) + sizeof(text)];
+	struct name *name = (struct name *)(void *)place;
+	name->bytes = sizeof(text) - 1;
+	bytes_copy(name->text, text, sizeof(text));
+	return name;
+}
+
+struct name *names_intern(bool is_domain, const struct name *domain, const char *text,
+	uint32_t bytes, bool is_cut, bool *ret_is_new)
+{
+	uint32_t hash = hash_of(is_domain, domain, text, bytes);
+	struct name *name = find(hash, is_domain, domain, text, bytes, is_cut);
+	if (name || !lock_take())
+		return name;
+	name = find(hash, is_domain, domain, text, bytes, is_cut);
+	if (name) {
+		lock_give();
+		return name;
+	}
+	name = memory_take((uint32_t)sizeof(*name) + bytes);
+	if (name) {
+		*name = (struct name){.domain = domain,
+			.hash = hash,
+			.bytes = (uint16_t)bytes,
+			.is_domain = is_domain,
+			.is_cut = is_cut,
+			.next = buckets[hash % BUCKETS]};
+		bytes_copy(name->text, text, bytes);
+		__atomic_store_n(&buckets[hash % BUCKETS], name, __ATOMIC_RELEASE);
+		if (ret_is_new)
+			*ret_is_new = true;
+	} else {
+		name = name_of_the_rest();
+	}
+	lock_give();
+	return name;
+}
+
+/* Room for a text in the spool: its offset, 0 when there is none. */
+static uint64_t told_take(uint32_t bytes)
+{
+	void *place;
+	bytes = (bytes + NVTX_NAME_UNIT - 1) & ~(NVTX_NAME_UNIT - 1);
+	if (bytes > told_left) {
+		told_offset = spool_file_take(SPOOL_BLOCK_BYTES, SPOOL_BLOCK_BYTES, &place);
+		told_left = told_offset ? SPOOL_BLOCK_BYTES : 0;
+	}
+	if (bytes > told_left)
+		return 0;
+	uint64_t offset = told_offset;
+	told_offset += bytes;
+	told_left -= bytes;
+	return offset;
+}
+
+uint32_t names_tell(struct name *name)
+{
+	if (!lock_take())
+		return 0;
+	if (name->epoch != names_epoch) {
+		uint64_t offset = told_take((uint32_t)sizeof(struct nvtx_text) + name->bytes);
+		name->ref = (uint32_t)(offset / NVTX_NAME_UNIT);
+		if (offset) {
+			struct nvtx_text *text = spool_file_at(offset);
+			text->bytes = name->bytes;
+			text->is_cut = name->is_cut;
+			bytes_copy(text->text, name->text, name->bytes);
+		}
+		__atomic_store_n(&name->epoch, names_epoch, __ATOMIC_RELEASE);
+	}
+	lock_give();
+	return name->ref;
+}

@@ -1,0 +1,477 @@
+#define _GNU_SOURCE
+#include "tracer/nvtx.h"
+
+#include "common/clock.h"
+#include "common/text.h"
+#include "tracer/lane.h"
+#include "tracer/nvtx_text.h"
+#include "tracer/osrt.h"
+#include "tracer/session.h"
+#include "tracer/spans.h"
+#include "tracer/spool_file.h"
+#include "tracer/thread.h"
+
+#define NS_BITS 16 /* of a duration in record.b */
+
+/* ---- the way in ---- */
+
+/* A handler interrupted the tracer, or left it by siglongjmp. */
+static __attribute__((cold, noinline)) struct thread *enter_interrupted(struct thread *t)
+{
+	osrt_mend_busy(t);
+	if (!t->busy) {
+		if (!t->lane && !thread_attach(t))
+			return NULL;
+		thread_enter(t);
+		return t;
+	}
+	if (t->lane)
+		t->lane->dropped[DROP_NESTED]++;
+	else if (session.spool)
+		session_count_drop(DROP_NESTED);
+	return NULL;
+}
+
+static __attribute__((cold, noinline)) struct thread *enter_first(struct thread *t)
+{
+	if (t->busy)
+		return enter_interrupted(t);
+	if (!thread_attach(t))
+		return NULL;
+	thread_enter(t);
+	return t;
+}
+
+/* The thread with a lane, and busy; NULL = it cannot record now. */
+static inline __attribute__((always_inline)) struct thread *enter(void)
+{
+	struct thread *t = &thread_self;
+	if (__builtin_expect(!t->lane, 0))
+		return enter_first(t);
+	if (__builtin_expect(t->busy != 0, 0))
+		return enter_interrupted(t);
+	thread_enter(t);
+	return t;
+}
+
+bool nvtx_is_on(void)
+{
+	uint32_t state = __atomic_load_n(&session.state, __ATOMIC_ACQUIRE);
+	return session.config.nvtx && (state == SESSION_ON || state == SESSION_FORKED);
+}
+
+void nvtx_forked(void)
+{
+	names_forked();
+	spans_forked();
+}
+
+/* ---- records ---- */
+
+static inline struct record *room(struct thread *t, unsigned slots)
+{
+	struct record *r = t->cur;
+	return __builtin_expect(r && r + slots <= t->end, 1) ? r : lane_room(t, slots);
+}
+
+static inline unsigned slots_for(uint64_t bytes)
+{
+	return 1 + (unsigned)((bytes + RECORD_BYTES - 1) / RECORD_BYTES);
+}
+
+static inline uint64_t word_of(enum record_kind kind, uint64_t flags, uint64_t bytes)
+{
+	return bytes << RECORD_LENGTH_SHIFT | flags << RECORD_FLAGS_SHIFT | kind;
+}
+
+static inline uint64_t names_of(struct name *domain, const struct nvtx_event *event)
+{
+	uint64_t text = event->kind == NVTX_TEXT_NAME
+		? names_ref((struct name *)(uintptr_t)event->text)
+		: 0;
+	return (uint64_t)names_ref(domain) << 32 | text;
+}
+
+static inline bool has_text(const struct nvtx_event *event)
+{
+	return event->text && event->kind != NVTX_TEXT_NAME && event->kind != NVTX_TEXT_NONE;
+}
+
+static inline uint32_t text_copy(char *to, const struct nvtx_event *event, bool *ret_cut)
+{
+	if (__builtin_expect(event->kind == NVTX_TEXT_WIDE, 0))
+		return nvtx_wide_copy(to, event->text, ret_cut);
+	return nvtx_chars_copy(to, event->text, ret_cut);
+}
+
+/* ---- marks ---- */
+
+struct mark {
+	uint64_t tick, names;
+	const struct nvtx_attributes *attributes; /* NULL = none */
+};
+
+#define MARK_SLOTS_MAX                                                                       \
+	(1 +                                                                                 \
+		(sizeof(struct nvtx_attributes) + NVTX_TEXT_BYTES + 16 + RECORD_BYTES - 1) / \
+			RECORD_BYTES)
+
+/* Writes all of it at `r`, where there is room for the longest text. Returns its slots. */
+static inline unsigned mark_fill(
+	struct record *r, const struct mark *m, const struct nvtx_event *event)
+{
+	char *at = (char *)(r + 1);
+	uint64_t bytes = 0, flags = 0;
+	if (m->attributes) {
+		*(struct nvtx_attributes *)(void *)at = *m->attributes;
+		bytes = sizeof(*m->attributes);
+	}
+	if (has_text(event)) {
+		bool cut;
+		bytes += text_copy(at + bytes, event, &cut);
+		flags = cut ? RECORD_TEXT_CUT : 0;
+	}
+	r->tick = m->tick;
+	r->word = word_of(REC_NVTX_MARK, flags, bytes);
+	r->a = m->names;
+	r->b = m->attributes ? NVTX_HAS_ATTRIBUTES : 0;
+	return slots_for(bytes);
+}
+
+/* Near the end of a chunk: made elsewhere first, so that only what it needs is asked for. */
+static __attribute__((noinline)) void mark_near_end(
+	struct thread *t, const struct mark *m, const struct nvtx_event *event)
+{
+	struct record made[MARK_SLOTS_MAX];
+	unsigned slots = mark_fill(made, m, event);
+	struct record *r = room(t, slots);
+	if (!r)
+		return;
+	nvtx_words_copy(r, made, slots * sizeof(*r));
+	lane_publish(t, slots);
+}
+
+void nvtx_mark(struct name *domain, const struct nvtx_event *event)
+{
+	if (__builtin_expect(!*session_gate, 0))
+		return;
+	struct thread *t = enter();
+	if (!t)
+		return;
+	struct mark m = {clock_ticks(), names_of(domain, event),
+		event->has_attributes ? &event->attributes : NULL};
+	struct record *r = t->cur;
+	unsigned most = has_text(event) ? MARK_SLOTS_MAX : 2;
+	if (__builtin_expect(r && r + most <= t->end, 1))
+		lane_publish(t, mark_fill(r, &m, event));
+	else
+		mark_near_end(t, &m, event);
+	thread_leave(t);
+}
+
+/* ---- push and pop ---- */
+
+static inline struct nvtx_frame *frame_at(const struct thread *t, uint32_t offset)
+{
+	return (struct nvtx_frame *)(void *)(t->ranges + offset);
+}
+
+#define FRAME_BYTES_MAX (sizeof(struct nvtx_frame) + NVTX_TEXT_BYTES + 16)
+
+/* First range of a thread, or no room for one more. */
+static __attribute__((cold, noinline)) bool ranges_grow(struct thread *t)
+{
+	struct lane *lane = t->lane;
+	if (t->ranges) {
+		uint32_t more = NVTX_RANGES_BYTES - t->ranges_limit;
+		if (!more || !spool_file_reserve(t->ranges + t->ranges_limit, more))
+			return false;
+		t->ranges_limit = NVTX_RANGES_BYTES;
+		return true;
+	}
+	void *place;
+	if (!lane->ranges)
+		lane->ranges = spool_file_take(NVTX_RANGES_BYTES, NVTX_RANGES_FIRST_BYTES, &place);
+	if (!lane->ranges)
+		return false;
+	lane->ranges_top = 0;
+	t->ranges = spool_file_at(lane->ranges);
+	t->ranges_limit = NVTX_RANGES_FIRST_BYTES;
+	t->ranges_last = NVTX_NO_FRAME;
+	t->ranges_lost = 0;
+	return true;
+}
+
+/* The innermost open range of a domain. */
+static inline struct nvtx_frame *frame_of(const struct thread *t, uint64_t domain)
+{
+	for (uint32_t at = t->ranges_last; at != NVTX_NO_FRAME;) {
+		struct nvtx_frame *f = frame_at(t, at);
+		if (f->names >> 32 == domain && !(f->flags & FRAME_CLOSED))
+			return f;
+		at = f->previous;
+	}
+	return NULL;
+}
+
+static __attribute__((cold, noinline)) int push_lost(struct thread *t)
+{
+	t->lane->dropped[DROP_NO_LANE]++;
+	if (!t->ranges)
+		return NVTX_NOT_TRACED;
+	struct nvtx_frame *last =
+		t->ranges_last != NVTX_NO_FRAME ? frame_at(t, t->ranges_last) : NULL;
+	return (last ? last->level + 1 : 0) + (int)t->ranges_lost++;
+}
+
+static inline int push(struct thread *t, struct name *domain, const struct nvtx_event *event)
+{
+	struct lane *lane = t->lane;
+	if (__builtin_expect(
+		    !t->ranges || lane->ranges_top + FRAME_BYTES_MAX > t->ranges_limit, 0) &&
+		!ranges_grow(t))
+		return push_lost(t);
+	struct nvtx_frame *f = frame_at(t, lane->ranges_top);
+	uint64_t names = names_of(domain, event);
+	const struct nvtx_frame *outer = frame_of(t, names >> 32);
+	uint32_t flags = *session_gate ? 0 : FRAME_SILENT, bytes = 0;
+	int level = outer ? outer->level + 1 : 0;
+	if (event->has_attributes) {
+		f->attributes = event->attributes;
+		flags |= FRAME_ATTRIBUTES;
+	}
+	if (has_text(event)) {
+		bool cut;
+		bytes = text_copy(f->text, event, &cut);
+		flags |= cut ? FRAME_CUT : 0;
+	}
+	f->names = names;
+	f->recorded_at = 0;
+	f->text_bytes = bytes;
+	f->previous = t->ranges_last;
+	f->level = (uint16_t)level;
+	f->flags = (uint16_t)flags;
+	t->ranges_last = lane->ranges_top;
+	f->tick = clock_ticks();
+	__atomic_store_n(&lane->ranges_top,
+		lane->ranges_top + (uint32_t)((sizeof(*f) + bytes + 7) & ~7u), __ATOMIC_RELEASE);
+	return level;
+}
+
+int nvtx_push(struct name *domain, const struct nvtx_event *event)
+{
+	struct thread *t = enter();
+	if (!t)
+		return NVTX_NOT_TRACED;
+	int level = push(t, domain, event);
+	thread_leave(t);
+	return level;
+}
+
+/* The record of a range that ends at `tick`. The frame says where the record ends before it counts:
+ * whoever finds both after a kill takes the one. */
+static inline void range_put(
+	struct thread *t, struct nvtx_frame *f, uint64_t tick, enum record_flag flag)
+{
+	uint64_t fixed = f->flags & FRAME_ATTRIBUTES ? sizeof(f->attributes) : 0;
+	uint64_t bytes = fixed + f->text_bytes, flags = flag;
+	unsigned slots = slots_for(bytes);
+	struct record *r = room(t, slots);
+	if (!r)
+		return;
+	char *at = (char *)(r + 1);
+	if (fixed)
+		*(struct nvtx_attributes *)(void *)at = f->attributes;
+	nvtx_words_copy(at + fixed, f->text, f->text_bytes);
+	if (f->flags & FRAME_CUT)
+		flags |= RECORD_TEXT_CUT;
+	r->tick = f->tick;
+	r->word = word_of(REC_NVTX_RANGE, flags, bytes);
+	r->a = f->names;
+	r->b = (tick - f->tick) << NS_BITS | (f->level & NVTX_LEVEL_MASK) |
+		(fixed ? NVTX_HAS_ATTRIBUTES : 0);
+	f->recorded_at = (uint64_t)(uintptr_t)(r + slots) + t->bias;
+	THREAD_BARRIER();
+	lane_publish(t, slots);
+}
+
+/* Takes closed frames off the top. */
+static inline void frames_trim(struct thread *t)
+{
+	uint32_t at = t->ranges_last, top = t->lane->ranges_top;
+	while (at != NVTX_NO_FRAME && frame_at(t, at)->flags & FRAME_CLOSED) {
+		top = at;
+		at = frame_at(t, at)->previous;
+	}
+	t->ranges_last = at;
+	__atomic_store_n(&t->lane->ranges_top, top, __ATOMIC_RELEASE);
+}
+
+static __attribute__((cold, noinline)) int pop_lost(struct thread *t)
+{
+	if (!t->ranges)
+		return NVTX_NOT_OPEN;
+	int below = t->ranges_last != NVTX_NO_FRAME ? frame_at(t, t->ranges_last)->level : -1;
+	return below + (int)t->ranges_lost--;
+}
+
+static inline int pop(struct thread *t, struct name *domain, uint64_t tick)
+{
+	if (__builtin_expect(!t->ranges || t->ranges_lost, 0))
+		return pop_lost(t);
+	struct nvtx_frame *f = frame_of(t, names_ref(domain));
+	if (!f)
+		return NVTX_NOT_OPEN;
+	int level = f->level;
+	if (!(f->flags & FRAME_SILENT))
+		range_put(t, f, tick, 0);
+	f->flags |= FRAME_CLOSED;
+	frames_trim(t);
+	return level;
+}
+
+int nvtx_pop(struct name *domain)
+{
+	uint64_t tick = clock_ticks();
+	struct thread *t = enter();
+	if (!t)
+		return NVTX_NOT_TRACED;
+	int level = pop(t, domain, tick);
+	thread_leave(t);
+	return level;
+}
+
+void nvtx_detach(struct thread *t)
+{
+	uint64_t tick = clock_ticks();
+	if (!t->ranges)
+		return;
+	for (uint32_t at = t->ranges_last; at != NVTX_NO_FRAME;) {
+		struct nvtx_frame *f = frame_at(t, at);
+		if (!(f->flags & (FRAME_CLOSED | FRAME_SILENT)))
+			range_put(t, f, tick, RECORD_UNFINISHED);
+		f->flags |= FRAME_CLOSED;
+		at = f->previous;
+	}
+	frames_trim(t);
+	t->ranges = NULL;
+}
+
+/* ---- start and end ---- */
+
+uint64_t nvtx_start(struct name *domain, const struct nvtx_event *event)
+{
+	struct thread *t = enter();
+	if (!t)
+		return spans_no_id();
+	struct nvtx_span *s = spans_take();
+	uint64_t id = s ? spans_new_id(s) : spans_no_id();
+	if (!s) {
+		t->lane->dropped[DROP_NO_LANE]++;
+		thread_leave(t);
+		return id;
+	}
+	bool cut = false;
+	s->names = names_of(domain, event);
+	s->recorded_at = 0;
+	s->tid = t->tid;
+	s->lane = t->lane->index;
+	s->attributes = event->has_attributes ? event->attributes : (struct nvtx_attributes){0};
+	s->text_bytes = has_text(event) ? text_copy(s->text, event, &cut) : 0;
+	s->flags = (*session_gate ? 0 : FRAME_SILENT) | (cut ? FRAME_CUT : 0);
+	s->tick = clock_ticks();
+	spans_open(s, id);
+	thread_leave(t);
+	return id;
+}
+
+static void span_put(struct thread *t, struct nvtx_span *s, uint64_t id, uint64_t tick)
+{
+	struct nvtx_start start = {.id = id, .tid = s->tid};
+	uint64_t fixed = sizeof(s->attributes) + sizeof(start);
+	uint64_t bytes = fixed + s->text_bytes;
+	unsigned slots = slots_for(bytes);
+	struct record *r = room(t, slots);
+	if (!r)
+		return;
+	char *at = (char *)(r + 1);
+	*(struct nvtx_attributes *)(void *)at = s->attributes;
+	*(struct nvtx_start *)(void *)(at + sizeof(s->attributes)) = start;
+	nvtx_words_copy(at + fixed, s->text, s->text_bytes);
+	r->tick = s->tick;
+	r->word = word_of(REC_NVTX_START_END, s->flags & FRAME_CUT ? RECORD_TEXT_CUT : 0, bytes);
+	r->a = s->names;
+	r->b = (tick - s->tick) << NS_BITS;
+	s->end_lane = t->lane->index;
+	s->recorded_at = (uint64_t)(uintptr_t)(r + slots) + t->bias;
+	THREAD_BARRIER();
+	lane_publish(t, slots);
+}
+
+void nvtx_end(uint64_t id)
+{
+	uint64_t tick = clock_ticks();
+	struct thread *t = enter();
+	struct nvtx_span *s = t ? spans_claim(id) : NULL;
+	if (s) {
+		if (!(s->flags & FRAME_SILENT))
+			span_put(t, s, id, tick);
+		spans_give(s, id);
+	}
+	if (t)
+		thread_leave(t);
+}
+
+/* ---- names ---- */
+
+/* Interns without a lane: a name may be made before anything is recorded. */
+static struct name *intern(bool is_domain, struct name *domain, enum nvtx_text_kind kind,
+	const void *text, bool *ret_is_new)
+{
+	struct thread *t = &thread_self;
+	char copy[NVTX_TEXT_BYTES + NVTX_WORD_BYTES];
+	bool cut = false;
+	const struct nvtx_event event = {.kind = kind, .text = text};
+	uint32_t bytes = has_text(&event) ? text_copy(copy, &event, &cut) : 0;
+	osrt_mend_busy(t);
+	if (t->busy)
+		return NULL;
+	thread_enter(t);
+	struct name *name = names_intern(is_domain, domain, copy, bytes, cut, ret_is_new);
+	thread_leave(t);
+	return name;
+}
+
+struct name *nvtx_domain(enum nvtx_text_kind kind, const void *text)
+{
+	bool is_new = false;
+	struct name *name = intern(true, NULL, kind, text, &is_new);
+	if (is_new)
+		nvtx_named(NVTX_NAMED_DOMAIN, name, 0, 0, kind, text);
+	return name;
+}
+
+struct name *nvtx_string(struct name *domain, enum nvtx_text_kind kind, const void *text)
+{
+	return intern(false, domain, kind, text, NULL);
+}
+
+void nvtx_named(enum nvtx_what what, struct name *domain, uint64_t id, uint32_t type,
+	enum nvtx_text_kind kind, const void *text)
+{
+	struct {
+		struct nvtx_named named;
+		char text[NVTX_TEXT_BYTES + NVTX_WORD_BYTES];
+	} payload = {.named = {what, type}};
+	bool cut = false;
+	const struct nvtx_event event = {.kind = kind, .text = text};
+	if (!*session_gate)
+		return;
+	struct thread *t = enter();
+	if (!t)
+		return;
+	uint32_t bytes = has_text(&event) ? text_copy(payload.text, &event, &cut) : 0;
+	lane_put(t, clock_ticks(), REC_NVTX_NAME, names_of(domain, &event), id, &payload,
+		sizeof(payload.named) + bytes);
+	thread_leave(t);
+}

@@ -1,0 +1,100 @@
+/*
+ * nvtx_text.h - texts of NVTX calls on their way into a record: length and copy in one pass.
+ *
+ * Any thread, async-signal-safe. `to` has room for NVTX_TEXT_BYTES + 16 bytes: whole words are
+ * stored. Nothing is read behind the page that holds the end of a text.
+ */
+#ifndef TRACER_NVTX_TEXT_H
+#define TRACER_NVTX_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <wchar.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "common/spool.h"
+
+#define NVTX_PAGE_BYTES 4096u
+#define NVTX_WORD_BYTES 16u
+
+/* Copies `bytes`, rounded up to whole words of 8, from and to places that hold so many. */
+static inline void nvtx_words_copy(void *to, const void *from, size_t bytes)
+{
+	typedef uint64_t word __attribute__((may_alias, aligned(8)));
+	word *t = to;
+	const word *f = from;
+	for (size_t i = 0; i < (bytes + 7) / 8; i++) {
+		t[i] = f[i];
+		__asm__ volatile("" : : : "memory"); /* or it becomes a call of memcpy */
+	}
+}
+
+/* A cut text ends before the character that does not fit, if it is UTF-8. */
+static inline uint32_t nvtx_cut_length(const char *text)
+{
+	uint32_t bytes = NVTX_TEXT_BYTES;
+	while (bytes > NVTX_TEXT_BYTES - 3 && ((unsigned char)text[bytes] & 0xc0) == 0x80)
+		bytes--;
+	return ((unsigned char)text[bytes] & 0xc0) == 0x80 ? NVTX_TEXT_BYTES : bytes;
+}
+
+__attribute__((no_sanitize("address"))) static inline uint32_t nvtx_chars_copy(
+	char *to, const char *from, bool *ret_cut)
+{
+	uint32_t at = 0;
+	*ret_cut = false;
+	while (at < NVTX_TEXT_BYTES) {
+#if defined(__SSE2__)
+		if (((uintptr_t)(from + at) & (NVTX_PAGE_BYTES - 1)) <=
+			NVTX_PAGE_BYTES - NVTX_WORD_BYTES) {
+			__m128i word = _mm_loadu_si128((const __m128i *)(const void *)(from + at));
+			int ends = _mm_movemask_epi8(_mm_cmpeq_epi8(word, _mm_setzero_si128()));
+			_mm_storeu_si128((__m128i *)(void *)(to + at), word);
+			if (ends) {
+				at += (uint32_t)__builtin_ctz((unsigned)ends);
+				if (at <= NVTX_TEXT_BYTES)
+					return at;
+				break;
+			}
+			at += NVTX_WORD_BYTES;
+			continue;
+		}
+#endif
+		to[at] = from[at];
+		if (!from[at])
+			return at;
+		at++;
+	}
+	if (!from[NVTX_TEXT_BYTES])
+		return NVTX_TEXT_BYTES;
+	*ret_cut = true;
+	return nvtx_cut_length(from);
+}
+
+/* UTF-8; what is no character becomes U+FFFD. */
+static inline uint32_t nvtx_wide_copy(char *to, const wchar_t *from, bool *ret_cut)
+{
+	uint32_t at = 0;
+	*ret_cut = false;
+	for (; *from; from++) {
+		uint32_t c = (uint32_t)*from;
+		if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+			c = 0xfffd;
+		uint32_t bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+		if (at + bytes > NVTX_TEXT_BYTES) {
+			*ret_cut = true;
+			return at;
+		}
+		static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+		for (uint32_t i = bytes - 1; i > 0; i--, c >>= 6)
+			to[at + i] = (char)(0x80 | (c & 0x3f));
+		to[at] = (char)(lead[bytes] | c);
+		at += bytes;
+	}
+	return at;
+}
+
+#endif
