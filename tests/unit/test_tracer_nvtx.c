@@ -32,7 +32,7 @@ static void spool_make(void)
 	memset(&thread_self, 0, sizeof(thread_self));
 	snprintf(session.spool_path, sizeof(session.spool_path), "%s/%d.spool", folder, number++);
 	spool_file_forget();
-	session.spool = spool_file_create(session.spool_path, &error);
+	session.spool = spool_file_create(session.spool_path, 64u << 20, &error);
 	if (!session.spool)
 		abort();
 	spool_file_publish(session.spool_path);
