@@ -81,14 +81,16 @@ static void modules_meet(uint32_t innermost)
 {
 	uint32_t fresh[CALLCHAIN_DEPTH_MAX], count = 0;
 	struct callchain_node node;
+	bool known = true;
 	for (uint32_t id = innermost;
 		id && !is_met(id) && count < CALLCHAIN_DEPTH_MAX && callchain_node(id, &node);
 		id = node.parent) {
-		modules_learn(node.address - 1);
+		known &= modules_learn(node.address - 1);
 		fresh[count++] = id;
 	}
 	telling = true;
-	modules_tell();
+	if (!modules_tell() || !known)
+		return; /* another thread is at the map: at the next call */
 	for (uint32_t i = count; i > 0; i--) {
 		uint32_t id = fresh[i - 1], word = id / 64;
 		__atomic_or_fetch(&met[word], UINT64_C(1) << id % 64, __ATOMIC_RELAXED);
@@ -242,6 +244,7 @@ static uint32_t take_with_libunwind(
 		modules_meet(id);
 		again |= ret_result->end == CALLCHAIN_LOST;
 	}
+	again = again && id && is_met(id); /* else it would not see all of them */
 	return again ? take_muted(t, memory, flags, ret_result) : id;
 }
 

@@ -254,27 +254,33 @@ static bool describe(const struct dl_object *object, struct dl_phdr_info *ret_in
 	return true;
 }
 
-void modules_learn(uint64_t address)
+bool modules_learn(uint64_t address)
 {
 	struct cfi_object known;
 	struct dl_object object;
 	struct dl_phdr_info info;
 	if (!setup.find_object || modules_find(address, &known) ||
 		setup.find_object((void *)(uintptr_t)address, &object) != 0 ||
-		!describe(&object, &info) || __atomic_exchange_n(&busy, 1, __ATOMIC_SEQ_CST))
-		return;
+		!describe(&object, &info))
+		return true;
+	if (__atomic_exchange_n(&busy, 1, __ATOMIC_SEQ_CST))
+		return false;
 	enter(&info);
 	__atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&busy, 0, __ATOMIC_SEQ_CST);
+	return true;
 }
 
-void modules_tell(void)
+bool modules_tell(void)
 {
-	if (!__atomic_load_n(&untold, __ATOMIC_RELAXED) ||
-		__atomic_exchange_n(&busy, 1, __ATOMIC_SEQ_CST))
-		return;
+	if (!__atomic_load_n(&untold, __ATOMIC_RELAXED))
+		return true;
+	if (__atomic_exchange_n(&busy, 1, __ATOMIC_SEQ_CST))
+		return false;
 	tell();
+	bool all = !untold;
 	__atomic_store_n(&busy, 0, __ATOMIC_SEQ_CST);
+	return all;
 }
 
 void modules_forked(void)

@@ -74,13 +74,13 @@ void modules_refresh(void);
 /*
  * Adds the module at `address`, a return address of the calling thread (so it stays loaded), when
  * it is not in the map: what dlopen() brought. Lock-free where there is _dl_find_object(), else
- * nothing is done. Any thread.
+ * nothing is done. False = another thread is changing the map: to be tried again. Any thread.
  */
-void modules_learn(uint64_t address);
+bool modules_learn(uint64_t address);
 
-/* Calls `loaded` for what it has not taken yet. Any thread; of two at once the second does
- * nothing. */
-void modules_tell(void);
+/* Calls `loaded` for what it has not taken yet. False = something is left. Any thread; of two at
+ * once the second does nothing. */
+bool modules_tell(void);
 
 /* In a forked child: everything is to be told again, and what another thread was changing at that
  * moment is read again at the next refresh. */
