@@ -57,6 +57,11 @@ static void stop_if_told(void)
 	raise(stop_signal);
 }
 
+static void note_cut_off(void *user, const struct contents *c)
+{
+	cli_note_cut_off(user, c);
+}
+
 /* All FILEs into one database. */
 static int export_sqlite(const struct options *o, const char *output)
 {
@@ -72,8 +77,8 @@ static int export_sqlite(const struct options *o, const char *output)
 	for (; !status && job.count < (uint32_t)o->argc; job.count += !status) {
 		struct cli_report *r = &reports[job.count];
 		status = cli_open(r, o->argv[job.count], o->value[OPT_export_no_wait]);
-		sources[job.count] =
-			(struct sqlite_source){&r->report, {r, block_or_stop, NULL, cli_problem}};
+		sources[job.count] = (struct sqlite_source){
+			&r->report, {r, block_or_stop, NULL, cli_problem}, note_cut_off};
 	}
 	stops_await();
 	if (!status && sqlite_export(&job, &result)) {
@@ -124,7 +129,7 @@ static int write_json(
 	const struct events_form form = {.json = true,
 		.no_symbols = o->value[OPT_export_no_symbols],
 		.symbol_path = o->value[OPT_export_symbol_path]};
-	return events_print(out, &r->report, v, &all, &form);
+	return events_print(out, r, v, &all, &form);
 }
 
 static int write_profile(struct cli_report *r, const struct options *o, FILE *out,
@@ -146,8 +151,10 @@ static int write_profile(struct cli_report *r, const struct options *o, FILE *ou
 		error = speedscope_write(out, &profile, weight, slash ? slash + 1 : r->path);
 	else if (!error)
 		error = folded_write(out, &profile, weight);
-	if (!error)
+	if (!error) {
 		stats_note_left_out(r->path, &profile);
+		cli_note_cut_off(r, &c);
+	}
 	profile_release(&profile);
 	symbols_release(&symbols);
 	contents_release(&c);
