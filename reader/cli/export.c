@@ -57,6 +57,14 @@ static void stop_if_told(void)
 	raise(stop_signal);
 }
 
+static void write_failed(const char *name, int error, const char *cause)
+{
+	if (error == -EEXIST)
+		cli_error("'%s' exists; '--force-overwrite true' replaces it", name);
+	else
+		cli_error("cannot write '%s': %s", name, cause);
+}
+
 static void note_cut_off(void *user, const struct contents *c)
 {
 	cli_note_cut_off(user, c);
@@ -81,10 +89,13 @@ static int export_sqlite(const struct options *o, const char *output)
 			&r->report, {r, block_or_stop, NULL, cli_problem}, note_cut_off};
 	}
 	stops_await();
-	if (!status && sqlite_export(&job, &result)) {
+	int error = status ? 0 : sqlite_export(&job, &result);
+	if (error) {
 		stop_if_told();
-		cli_error("cannot %s '%s': %s", result.failed ? "read" : "write",
-			result.failed ? result.failed->name : output, result.cause);
+		if (result.failed)
+			cli_error("cannot read '%s': %s", result.failed->name, result.cause);
+		else
+			write_failed(output, error, result.cause);
 		status = STATUS_FAILED;
 	}
 	if (result.impossible)
@@ -105,7 +116,7 @@ static FILE *output_open(const char *name, bool overwrite)
 	int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL), 0600);
 	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out) {
-		cli_error("cannot write '%s': %s", name, strerror(errno));
+		write_failed(name, -errno, strerror(errno));
 		if (fd >= 0)
 			close(fd);
 	}
