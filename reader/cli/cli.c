@@ -87,6 +87,13 @@ void cli_progress_end(const struct cli_report *r)
 		fputs("\r                \r", stderr);
 }
 
+void cli_note_cut_off(const struct cli_report *r, const struct contents *c)
+{
+	if (!r->report.unfinished && (c->tally.torn_bytes || processes_unended(&c->processes)))
+		cli_note("'%s' lacks its end: this is not all that happened; see 'trace info'",
+			r->path);
+}
+
 int cli_failed(const struct cli_report *r, int error)
 {
 	cli_error("cannot read '%s': %s", r->path, strerror(-error));

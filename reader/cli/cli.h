@@ -41,6 +41,9 @@ void cli_problem(void *user, uint64_t offset, const char *cause);
 int cli_progress(void *user, const struct report_block *block);
 void cli_progress_end(const struct cli_report *r);
 
+/* After a whole pass: says when the report lacks its end, so that what is printed is not all. */
+void cli_note_cut_off(const struct cli_report *r, const struct contents *c);
+
 /* Prints the message of a pass that ended by `error`. Returns STATUS_FAILED. */
 int cli_failed(const struct cli_report *r, int error);
 

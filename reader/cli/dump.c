@@ -39,7 +39,7 @@ int command_dump(const struct options *o)
 		.no_symbols = o->value[OPT_dump_no_symbols],
 		.symbol_path = o->value[OPT_dump_symbol_path],
 	};
-	int error = events_print(stdout, &r.report, &visitor, &filter, &form);
+	int error = events_print(stdout, &r, &visitor, &filter, &form);
 	int status = error && error != -EPIPE ? cli_failed(&r, error)
 					      : cli_finish(stdout, "standard output");
 	if (!status && r.problems)

@@ -8,7 +8,6 @@
 
 #include "common/spool.h"
 #include "reader/cli/chains.h"
-#include "reader/cli/cli.h"
 #include "reader/print.h"
 
 static const struct {
@@ -299,7 +298,7 @@ static int print_all(const struct printer *p, struct listing *l, bool json)
 	return error;
 }
 
-int events_print(FILE *out, const struct report *report, const struct contents_visitor *visitor,
+int events_print(FILE *out, const struct cli_report *r, const struct contents_visitor *visitor,
 	const struct cursor_filter *filter, const struct events_form *form)
 {
 	struct contents c;
@@ -310,17 +309,19 @@ int events_print(FILE *out, const struct report *report, const struct contents_v
 	struct printer p = {out, &c, form->no_symbols ? NULL : &symbols, 0};
 	contents_init(&c);
 	symbols_init(&symbols, &c, form->symbol_path);
-	cursor_init(&l.cursor, report, &c, &raw);
+	cursor_init(&l.cursor, &r->report, &c, &raw);
 	/* The origin is known only after the pass, so all blocks are noted, and the times of the
 	 * filter set behind it. */
 	l.cursor.filter.start_ns = 0;
 	l.cursor.filter.end_ns = UINT64_MAX;
-	int error = contents_read(&c, report, &index);
+	int error = contents_read(&c, &r->report, &index);
 	p.origin_ns = !form->absolute && c.session ? c.session->start_ns : 0;
 	l.cursor.filter.start_ns = raw.start_ns ? raw.start_ns + p.origin_ns : 0;
 	l.cursor.filter.end_ns = raw.end_ns ? raw.end_ns + p.origin_ns : UINT64_MAX;
 	if (!error)
 		error = print_all(&p, &l, form->json);
+	if (!error)
+		cli_note_cut_off(r, &c);
 	cursor_release(&l.cursor);
 	symbols_release(&symbols);
 	contents_release(&c);

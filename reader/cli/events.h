@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "reader/cli/cli.h"
 #include "reader/cursor.h"
 
 struct events_form {
@@ -19,7 +20,7 @@ struct events_form {
 
 /* Prints all events that pass the filter; returns 0 or a negative errno (-EPIPE: `out` has failed).
  */
-int events_print(FILE *out, const struct report *report, const struct contents_visitor *visitor,
+int events_print(FILE *out, const struct cli_report *r, const struct contents_visitor *visitor,
 	const struct cursor_filter *filter, const struct events_form *form);
 
 #endif

@@ -57,6 +57,19 @@ static void stop_if_told(void)
 	raise(stop_signal);
 }
 
+static void write_failed(const char *name, int error, const char *cause)
+{
+	if (error == -EEXIST)
+		cli_error("'%s' exists; '--force-overwrite true' replaces it", name);
+	else
+		cli_error("cannot write '%s': %s", name, cause);
+}
+
+static void note_cut_off(void *user, const struct contents *c)
+{
+	cli_note_cut_off(user, c);
+}
+
 /* All FILEs into one database. */
 static int export_sqlite(const struct options *o, const char *output)
 {
@@ -72,14 +85,17 @@ static int export_sqlite(const struct options *o, const char *output)
 	for (; !status && job.count < (uint32_t)o->argc; job.count += !status) {
 		struct cli_report *r = &reports[job.count];
 		status = cli_open(r, o->argv[job.count], o->value[OPT_export_no_wait]);
-		sources[job.count] =
-			(struct sqlite_source){&r->report, {r, block_or_stop, NULL, cli_problem}};
+		sources[job.count] = (struct sqlite_source){
+			&r->report, {r, block_or_stop, NULL, cli_problem}, note_cut_off};
 	}
 	stops_await();
-	if (!status && sqlite_export(&job, &result)) {
+	int error = status ? 0 : sqlite_export(&job, &result);
+	if (error) {
 		stop_if_told();
-		cli_error("cannot %s '%s': %s", result.failed ? "read" : "write",
-			result.failed ? result.failed->name : output, result.cause);
+		if (result.failed)
+			cli_error("cannot read '%s': %s", result.failed->name, result.cause);
+		else
+			write_failed(output, error, result.cause);
 		status = STATUS_FAILED;
 	}
 	if (result.impossible)
@@ -100,7 +116,7 @@ static FILE *output_open(const char *name, bool overwrite)
 	int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL), 0600);
 	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out) {
-		cli_error("cannot write '%s': %s", name, strerror(errno));
+		write_failed(name, -errno, strerror(errno));
 		if (fd >= 0)
 			close(fd);
 	}
@@ -124,7 +140,7 @@ static int write_json(
 	const struct events_form form = {.json = true,
 		.no_symbols = o->value[OPT_export_no_symbols],
 		.symbol_path = o->value[OPT_export_symbol_path]};
-	return events_print(out, &r->report, v, &all, &form);
+	return events_print(out, r, v, &all, &form);
 }
 
 static int write_profile(struct cli_report *r, const struct options *o, FILE *out,
@@ -146,8 +162,10 @@ static int write_profile(struct cli_report *r, const struct options *o, FILE *ou
 		error = speedscope_write(out, &profile, weight, slash ? slash + 1 : r->path);
 	else if (!error)
 		error = folded_write(out, &profile, weight);
-	if (!error)
+	if (!error) {
 		stats_note_left_out(r->path, &profile);
+		cli_note_cut_off(r, &c);
+	}
 	profile_release(&profile);
 	symbols_release(&symbols);
 	contents_release(&c);

@@ -75,6 +75,15 @@ static bool has_words(const struct option_row *row)
 	return row->choices && row->choices[0] >= 'a' && row->choices[0] <= 'z';
 }
 
+/* What holds when neither the option nor its variable is given; NULL = nothing in particular. */
+static const char *default_of(const struct option_row *row)
+{
+	for (size_t i = 0; row->variable && i < VARIABLES; i++)
+		if (!strcmp(variables[i].name, row->variable))
+			return *variables[i].otherwise ? variables[i].otherwise : NULL;
+	return NULL;
+}
+
 void help_command(FILE *out, enum command_id command)
 {
 	const struct command_row *c = &command_rows[command];
@@ -86,8 +95,10 @@ void help_command(FILE *out, enum command_id command)
 		const struct option_row *row = &option_rows[i];
 		if (row->command != command)
 			continue;
+		const char *otherwise = default_of(row);
 		option_name(row, name, sizeof(name));
-		snprintf(text, sizeof(text), "%s%s%s%s%s%s%s", row->meaning,
+		snprintf(text, sizeof(text), "%s%s%s%s%s%s%s%s%s", row->meaning,
+			otherwise ? "; default " : "", otherwise ? otherwise : "",
 			has_words(row) ? " [" : "", has_words(row) ? row->choices : "",
 			has_words(row) ? "]" : "", row->variable ? " (" : "",
 			row->variable ? row->variable : "", row->variable ? ")" : "");
@@ -133,6 +144,10 @@ static void man_option(FILE *out, const struct option_row *row)
 		fputs(".br\nOne of: ", out);
 		roff(out, row->choices);
 	}
+	if (default_of(row)) {
+		fputs(".br\nDefault: ", out);
+		roff(out, default_of(row));
+	}
 	if (row->variable)
 		fprintf(out, ".br\nSets %s.\n", row->variable);
 }
@@ -157,12 +172,12 @@ static void help_man(FILE *out)
 		fprintf(out, ".TP\n.B %s\n", variables[i].name);
 		roff(out, variables[i].meaning);
 		if (*variables[i].otherwise) {
-			fputs("Default: ", out);
+			fputs(".br\nDefault: ", out);
 			roff(out, variables[i].otherwise);
 		}
 	}
-	fputs(".SH EXIT STATUS\n0: done; 1: the report is damaged or incomplete; 2: wrong usage, "
-	      "or a file cannot be read or written. "
+	fputs(".SH EXIT STATUS\n0: done; 1: the report is damaged (check: or lacks its end); 2: "
+	      "wrong usage, or a file cannot be read or written. "
 	      "\n.BR \"trace run\" :\nthat of the program.\n",
 		out);
 }
@@ -227,7 +242,7 @@ int command_help(const struct options *o)
 		while (i < COMMANDS && strcmp(command_rows[i].name, o->argv[0]))
 			i++;
 		if (i == COMMANDS) {
-			cli_error("'%s' is no command", o->argv[0]);
+			cli_error("'%s' is no command; see 'trace help'", o->argv[0]);
 			return STATUS_FAILED;
 		}
 		help_command(stdout, (enum command_id)i);

@@ -158,8 +158,9 @@ static void print_all(FILE *out, const struct info *i, bool verbose)
 	if (i->callchain_nodes)
 		fprintf(out,
 			"\ncallchains: %" PRIu64 " nodes; names of %" PRIu64
-			" addresses are stored\n",
-			i->callchain_nodes, i->stored_symbols);
+			" addresses are stored%s\n",
+			i->callchain_nodes, i->stored_symbols,
+			i->stored_symbols ? "" : ": see 'trace help symbolize'");
 	print_diagnostics(out, &i->c);
 	info_verdict(i, verdict, sizeof(verdict));
 	fprintf(out, "\nverdict:   %s\n", verdict);

@@ -149,6 +149,10 @@ int command_recover(const struct options *o)
 			o->argc ? "too many arguments" : "-o needs a DIRECTORY");
 		return STATUS_FAILED;
 	}
+	if (o->argc && access(o->argv[0], R_OK | X_OK)) {
+		cli_error("cannot open '%s': %s", o->argv[0], strerror(errno));
+		return STATUS_FAILED;
+	}
 	if (!o->value[OPT_recover_list] && home_find(&r.home))
 		return STATUS_FAILED;
 	if (o->argc)

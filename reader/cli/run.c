@@ -201,8 +201,9 @@ static void report_tell(const struct run *r)
 	if (info_gather(&i, l->output, true))
 		return;
 	info_verdict(&i, verdict, sizeof(verdict));
-	fprintf(stderr, "report: %s (%llu events, %zu processes; %s)\n", l->output,
+	fprintf(stderr, "report: %s (%llu events, %zu process%s; %s)\n", l->output,
 		(unsigned long long)i.c.events_total, i.c.processes.count,
+		i.c.processes.count == 1 ? "" : "es",
 		strncmp(verdict, "complete", 8) ? verdict : "complete");
 	info_release(&i);
 	if (option_is(l->options, OPT_run_stats, "true"))

@@ -383,6 +383,8 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
 	const struct walk_tally *tally = &d.contents.tally;
 	if (!error && tally->blocks == tally->foreign_blocks && tally->blocks)
 		cli_note("'%s' holds no OS runtime events: it was not written by libtrace", file);
+	if (!error)
+		cli_note_cut_off(&r, &d.contents);
 	if (!error && !strcmp(list, "osrt_sum"))
 		tell_short_calls(&d.totals);
 	int status = error ? cli_failed(&r, error) : cli_finish(out, out_name);

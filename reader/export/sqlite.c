@@ -141,6 +141,8 @@ static int report_write(struct writing *w)
 	}
 	if (error)
 		return error;
+	if (w->source->ended)
+		w->source->ended(v->user, &w->contents);
 	error = pages_stop(&w->pages);
 	if (!error)
 		error = database_resume(&w->database);

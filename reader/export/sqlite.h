@@ -22,7 +22,8 @@
 
 struct sqlite_source {
 	const struct report *report;
-	struct contents_visitor visitor; /* block and problem are called */
+	struct contents_visitor visitor;                     /* block and problem are called */
+	void (*ended)(void *user, const struct contents *c); /* it was read to its end; or NULL */
 };
 
 struct sqlite_job {

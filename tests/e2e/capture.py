@@ -554,6 +554,10 @@ def reading_while_it_grows():
     for command in ("check", "info"):
         result = trace(command, cut)
         tap.ok(result.status == (command == "check") and b"did not finish" in result.out + result.err, f"trace {command} of a report that nobody finishes says so", result)
+    for command in (("stats",), ("dump",), ("export", "-o", "-"), ("export", "-t", "folded", "-o", "-"), ("export", "-t", "sqlite", "-o", cut + ".sqlite")):
+        result = trace(*command, cut)
+        tap.ok(result.status == 0 and b"lacks its end" in result.err, f"trace {' '.join(command[:3])} of it: a warning", result.err)
+    tap.ok(b"lacks its end" not in trace("stats", path).err, "and none when it was finished")
 
 
 # ---- the commands ----

@@ -45,18 +45,17 @@ static void dump_is(
 {
 	char *text = NULL;
 	size_t bytes;
-	struct report report;
-	const char *cause;
+	struct cli_report report;
 	const struct contents_visitor nobody = {0};
 	FILE *out = open_memstream(&text, &bytes);
-	if (!out || !check(report_open(&report, path, 0, &cause) == 0, "opens"))
+	if (!out || !check(cli_open(&report, path, true) == 0, "opens"))
 		return;
 	check(events_print(out, &report, &nobody, filter, &(struct events_form){.json = json}) == 0,
 		"dump: %s", name);
 	fclose(out);
 	is_text(text, expected, "is as expected");
 	free(text);
-	report_close(&report);
+	cli_close(&report);
 }
 
 static const char sum_table[] = "Processing [F] with [osrt_sum]... \n"

@@ -29,16 +29,15 @@ static void is_text(const char *expected, const char *name)
 static void dump_is(const struct events_form *form, const char *function, const char *expected,
 	const char *name)
 {
-	struct report report;
-	const char *cause;
+	struct cli_report report;
 	const struct contents_visitor nobody = {0};
 	const struct cursor_filter filter = {.kind = KIND_OSRT_CALL, .name = function};
 	FILE *out = open_memstream(&text, &bytes);
-	if (!out || report_open(&report, path, 0, &cause))
+	if (!out || cli_open(&report, path, true))
 		abort();
 	check(!events_print(out, &report, &nobody, &filter, form), "dump: %s", name);
 	fclose(out);
-	report_close(&report);
+	cli_close(&report);
 	is_text(expected, "is as expected");
 }
 
