@@ -535,6 +535,12 @@ def shell_wrapper():
     tap.ok(report.exists() and report.total("pread") == 550, "libtrace-run: all calls are there")
     result = run([wrapper, "--", "/nonexistent/program"], env=env, cwd=place)
     tap.ok(result.status == 127, "libtrace-run: a program that is not there: 127", f"{result}")
+    taken = os.path.join(place, "taken.rep")
+    with open(taken, "w", encoding="ascii"):
+        pass
+    for argv, word in ((["-o", taken[:-4]], "exists"), (["-o", os.path.join(place, "none", "x")], "no folder"), (["--home", place], "LIBTRACE_HOME")):
+        result = run([wrapper, *argv, "true"], env=env, cwd=place)
+        tap.ok(result.status == 2 and word.encode() in result.err, f"libtrace-run {argv[0]}: says before it runs anything that it cannot: {word}", f"{result}")
 
 
 def reading_while_it_grows():
