@@ -33,7 +33,8 @@ int main(void)
 		void *theirs = by_loader(&names[i]);
 		found += ours != NULL;
 		left += !ours && theirs;
-		if (!ours || ours == theirs)
+		/* an interposer's function without a version (a sanitizer's), as dlsym has it */
+		if (!ours || ours == theirs || ours == dlsym(RTLD_NEXT, names[i].name))
 			continue;
 		differ++;
 		printf("# %s\n", names[i].name);
