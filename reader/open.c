@@ -61,6 +61,16 @@ static int file_header_read(struct report *r, const char **ret_cause)
 	return error;
 }
 
+/* The file is open: its header and its name. */
+static int report_begin(struct report *r, const char *path, const char **ret_cause)
+{
+	int error = source_refresh(&r->source);
+	if (!error)
+		error = file_header_read(r, ret_cause);
+	r->name = error ? NULL : strdup(path);
+	return !error && !r->name ? -ENOMEM : error;
+}
+
 int report_open(struct report *r, const char *path, uint64_t wait_ns, const char **ret_cause)
 {
 	*r = (struct report){.source.fd = -1};
@@ -69,12 +79,7 @@ int report_open(struct report *r, const char *path, uint64_t wait_ns, const char
 	if (error)
 		return error;
 	r->unfinished = !wait_for_writer(r->source.fd, wait_ns);
-	error = source_refresh(&r->source);
-	if (!error)
-		error = file_header_read(r, ret_cause);
-	r->name = error ? NULL : strdup(path);
-	if (!error && !r->name)
-		error = -ENOMEM;
+	error = report_begin(r, path, ret_cause);
 	if (error)
 		report_close(r);
 	return error;
@@ -84,12 +89,7 @@ int report_open_fd(struct report *r, int fd, const char *path, const char **ret_
 {
 	*r = (struct report){.source.fd = fd};
 	*ret_cause = NULL;
-	int error = source_refresh(&r->source);
-	if (!error)
-		error = file_header_read(r, ret_cause);
-	r->name = error ? NULL : strdup(path);
-	if (!error && !r->name)
-		error = -ENOMEM;
+	int error = report_begin(r, path, ret_cause);
 	if (error)
 		r->source.fd = -1;
 	return error;

@@ -58,6 +58,18 @@ static uint64_t saturated(unsigned __int128 number)
 	return number > UINT64_MAX ? UINT64_MAX : (uint64_t)number;
 }
 
+void stats_duration_cells(struct table *t, const struct durations *d, long double all)
+{
+	table_cell(t, "%.1f", all > 0 ? (double)(100 * (long double)d->total / all) : 0);
+	table_cell(t, "%" PRIu64, saturated(d->total));
+	table_cell(t, "%" PRIu64, d->count);
+	table_cell(t, "%.1f", durations_mean(d));
+	table_cell(t, "%.1f", durations_median(d));
+	table_cell(t, "%" PRIu64, d->min);
+	table_cell(t, "%" PRIu64, d->max);
+	table_cell(t, "%.1f", durations_deviation(d));
+}
+
 static void fill_sum(struct table *t, struct stats_data *data)
 {
 	const struct osrt_totals *totals = &data->totals;
@@ -68,14 +80,7 @@ static void fill_sum(struct table *t, struct stats_data *data)
 		const struct durations *d = &totals->functions[i]->calls;
 		if (!d->count)
 			continue;
-		table_cell(t, "%.1f", all > 0 ? (double)(100 * (long double)d->total / all) : 0);
-		table_cell(t, "%" PRIu64, saturated(d->total));
-		table_cell(t, "%" PRIu64, d->count);
-		table_cell(t, "%.1f", durations_mean(d));
-		table_cell(t, "%.1f", durations_median(d));
-		table_cell(t, "%" PRIu64, d->min);
-		table_cell(t, "%" PRIu64, d->max);
-		table_cell(t, "%.1f", durations_deviation(d));
+		stats_duration_cells(t, d, all);
 		table_cell(t, "%s", totals->functions[i]->name);
 	}
 }

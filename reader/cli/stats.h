@@ -1,5 +1,5 @@
 /*
- * stats.h - statistics for other commands: `trace run --stats`.
+ * stats.h - statistics for other commands (`trace run --stats`), and what their reports share.
  *
  * One thread.
  */
@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "reader/cli/table.h"
+#include "reader/durations.h"
 #include "reader/profile.h"
 
 struct stats_form {
@@ -25,5 +27,9 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
 
 /* Says on stderr how many calls a profile has left out, if any. */
 void stats_note_left_out(const char *file, const struct profile *p);
+
+/* The cells from "Time (%)" to "StdDev (ns)" of a row, as nsys has them; `all` is the time that is
+ * 100 %. */
+void stats_duration_cells(struct table *t, const struct durations *d, long double all);
 
 #endif

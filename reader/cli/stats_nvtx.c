@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/cli/stats.h"
+
 #define DEPTH_SHOWN 200u /* deeper ranges stay there: a line must end */
 
 /* clang-format off */
@@ -47,23 +49,6 @@ const struct table_column nvtx_trace_columns[NVTX_TRACE_COLUMNS] = {
 	{"NameTree", true, 72, false},
 };
 
-static uint64_t saturated(unsigned __int128 number)
-{
-	return number > UINT64_MAX ? UINT64_MAX : (uint64_t)number;
-}
-
-static void duration_cells(struct table *t, const struct durations *d, long double all)
-{
-	table_cell(t, "%.1f", all > 0 ? (double)(100 * (long double)d->total / all) : 0);
-	table_cell(t, "%" PRIu64, saturated(d->total));
-	table_cell(t, "%" PRIu64, d->count);
-	table_cell(t, "%.1f", durations_mean(d));
-	table_cell(t, "%.1f", durations_median(d));
-	table_cell(t, "%" PRIu64, d->min);
-	table_cell(t, "%" PRIu64, d->max);
-	table_cell(t, "%.1f", durations_deviation(d));
-}
-
 /* style < 0: both, told in a column. */
 static void groups_fill(struct table *t, const struct nvtx_sums *sums, int style)
 {
@@ -75,7 +60,7 @@ static void groups_fill(struct table *t, const struct nvtx_sums *sums, int style
 		const struct nvtx_group *g = sums->groups[i];
 		if ((style >= 0 && (int)g->style != style) || !g->durations.count)
 			continue;
-		duration_cells(t, &g->durations, all);
+		stats_duration_cells(t, &g->durations, all);
 		if (style < 0)
 			table_cell(t, "%s", g->style == NVTX_PUSH_POP ? "PushPop" : "StartEnd");
 		table_cell(t, "%s", g->name);
