@@ -480,6 +480,11 @@ void session_before_fork(void)
 			*session_gate && !session.restricted ? FORK_LAZY : FORK_EAGER);
 }
 
+FORKED_TEXT bool session_is_ours(void)
+{
+	return session.restricted || (uint32_t)sys_getpid() == session.pid;
+}
+
 FORKED_TEXT void session_child_handler(void)
 {
 	struct thread *t = &thread_self;
@@ -560,7 +565,7 @@ static void wait_until_drained(void)
 FORKED_TEXT static bool is_this_process(void)
 {
 	return session.state == SESSION_ON && !thread_self.fork_state && !thread_self.vfork_pid &&
-		(session.restricted || (uint32_t)sys_getpid() == session.pid);
+		session_is_ours();
 }
 
 FORKED_TEXT void session_end(int status)

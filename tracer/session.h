@@ -54,6 +54,10 @@ void session_start(int argc, char **argv, char **envp);
 /* In a forked child, first thing: nothing of the parent's may be touched. Async-signal-safe. */
 void session_child(void);
 
+/* False in a forked child that has not forgotten its parent, and in a process that shares our
+ * memory. Behind a system call filter it is not asked: true. */
+bool session_is_ours(void);
+
 /*
  * Around a fork that runs atfork handlers. Most children exec or end at once, so the handler
  * touches nothing but the thread's own state (each page it wrote would be copied), and

@@ -17,6 +17,7 @@
 
 #define SEGMENTS_MAX 1024u /* 1 GiB of spool: LIBTRACE_MEMORY is capped there */
 
+static bool by_page;                 /* the kernel can reserve pages one by one */
 static uint64_t reserved_end;        /* of the file: what lies before it is reserved */
 static uint64_t file_bytes;          /* of the whole file, growth included */
 static uint64_t first_bytes;         /* of the first segment */
@@ -85,38 +86,29 @@ static int populate(char *place, uint64_t bytes)
 	return sys_madvise(place, bytes, MADV_POPULATE_WRITE);
 }
 
-/* Linux 5.14 and later; an unknown advice is refused before the length is looked at. */
-static bool kernel_populates(void)
+/* Makes the file reach to offset + bytes; reserves that where it cannot be done page by page. */
+static int file_extend(int fd, uint64_t offset, uint64_t bytes)
 {
-	return populate(NULL, 0) == 0;
+	return by_page ? sys_ftruncate(fd, offset + bytes) : sys_fallocate(fd, 0, offset, bytes);
 }
 
-/* Reserves and maps [offset, offset + bytes) of the file; of it only `now` bytes at once where
- * pages can be reserved one by one. A growth past RLIMIT_FSIZE would raise SIGXFSZ in the program:
- * not tried. */
+/* Maps [offset, offset + bytes) of the file; of it only `now` bytes are reserved at once where
+ * pages can be reserved one by one. */
 static char *segment_map(int fd, uint64_t offset, uint64_t bytes, uint64_t now, int *ret_error)
 {
-	bool later = kernel_populates();
-	if (offset + bytes > sys_file_limit()) {
-		*ret_error = -EFBIG;
-		return NULL;
-	}
-	int error = later ? sys_ftruncate(fd, offset + bytes) : sys_fallocate(fd, 0, offset, bytes);
-	if (error < 0) {
-		*ret_error = error;
-		return NULL;
-	}
 	char *map =
 		sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset, ret_error);
+	if (!map)
+		return NULL;
 	/* After mlockall(MCL_FUTURE) it would count against what the program may lock. */
-	if (map)
-		SYS2(SYS_munlock, map, bytes);
-	if (map && later && now && (error = populate(map, now)) < 0) {
+	SYS2(SYS_munlock, map, bytes);
+	int error = by_page && now ? populate(map, now) : 0;
+	if (error < 0) {
 		sys_munmap(map, bytes);
 		*ret_error = error;
 		return NULL;
 	}
-	reserved_end = offset + (later ? now : bytes);
+	reserved_end = offset + (by_page ? now : bytes);
 	return map;
 }
 
@@ -125,14 +117,28 @@ static void temporary_name(const char *path, char *ret_name, size_t bytes)
 	text_append(ret_name, bytes, text_append(ret_name, bytes, 0, path), ".new");
 }
 
-/* As long as it may ever get, where that costs nothing: then it grows without being opened again,
- * which a process that has changed its user or its root could not do. */
-static void file_extend(int fd, uint64_t limit_bytes)
+/*
+ * The first segment's part of the file, and where that costs nothing all that it may ever get: then
+ * it grows without being opened again, which a process that has changed its user or its root could
+ * not do. Past RLIMIT_FSIZE it would raise SIGXFSZ in the program: not tried.
+ */
+static int file_begin(int fd, uint64_t limit_bytes)
 {
-	uint64_t most = sys_file_limit() < limit_bytes ? sys_file_limit() : limit_bytes;
+	uint64_t file_limit = sys_file_limit(),
+		 most = file_limit < limit_bytes ? file_limit : limit_bytes;
+	/* Linux 5.14 and later; an unknown advice is refused before the length is looked at. */
+	by_page = populate(NULL, 0) == 0;
+	/* Where pages are reserved one by one, a large first segment costs nothing, and a second
+	 * one would be one more mapping for each fork to copy. */
+	first_bytes = by_page && file_limit >= SPOOL_SEGMENT_BYTES ? SPOOL_SEGMENT_BYTES
+								   : SPOOL_FIRST_BYTES;
+	if (first_bytes > file_limit)
+		return -EFBIG;
+	file_bytes = most;
+	if (by_page && most > first_bytes && sys_ftruncate(fd, most) == 0)
+		return 0;
 	file_bytes = first_bytes;
-	if (kernel_populates() && most > first_bytes && sys_ftruncate(fd, most) == 0)
-		file_bytes = most;
+	return file_extend(fd, 0, first_bytes);
 }
 
 struct spool_header *spool_file_create(const char *path, uint64_t limit_bytes, int *ret_error)
@@ -144,14 +150,9 @@ struct spool_header *spool_file_create(const char *path, uint64_t limit_bytes, i
 		*ret_error = fd;
 		return NULL;
 	}
-	/* Where pages are reserved one by one, a large first segment costs nothing, and a second
-	 * one would be one more mapping for each fork to copy. */
-	first_bytes = kernel_populates() && sys_file_limit() >= SPOOL_SEGMENT_BYTES
-		? SPOOL_SEGMENT_BYTES
-		: SPOOL_FIRST_BYTES;
-	first = segment_map(fd, 0, first_bytes, SPOOL_HEADER_BYTES, ret_error);
-	if (first)
-		file_extend(fd, limit_bytes);
+	*ret_error = file_begin(fd, limit_bytes);
+	first = *ret_error < 0 ? NULL
+			       : segment_map(fd, 0, first_bytes, SPOOL_HEADER_BYTES, ret_error);
 	sys_close(fd);
 	if (!first)
 		sys_unlink(name);
@@ -197,7 +198,10 @@ static char *segment_open(uint64_t offset)
 	int error, fd = sys_openat(AT_FDCWD, session.spool_path, O_RDWR | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return NULL;
-	char *map = segment_map(fd, offset, SPOOL_SEGMENT_BYTES, 0, &error);
+	char *map = NULL;
+	if (offset + SPOOL_SEGMENT_BYTES <= sys_file_limit() &&
+		file_extend(fd, offset, SPOOL_SEGMENT_BYTES) == 0)
+		map = segment_map(fd, offset, SPOOL_SEGMENT_BYTES, 0, &error);
 	sys_close(fd);
 	return map;
 }

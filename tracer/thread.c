@@ -117,11 +117,6 @@ static uint32_t start_flags(const struct thread *t)
 	return flags;
 }
 
-static bool is_our_process(void)
-{
-	return session.restricted || (uint32_t)sys_getpid() == session.pid;
-}
-
 static struct lane *attach(struct thread *t)
 {
 	if (session.restricted)
@@ -133,7 +128,7 @@ static struct lane *attach(struct thread *t)
 		return NULL;
 	/* Its maker not seen: a thread of a forked child whose first thread has not come by yet, or
 	 * a process that shares our memory: neither may have a lane of this spool. */
-	if (!t->parent_tid && !is_our_process()) {
+	if (!t->parent_tid && !session_is_ours()) {
 		session_count_drop(DROP_NO_LANE);
 		return NULL;
 	}
@@ -201,7 +196,7 @@ struct lane *thread_attach(struct thread *t)
 	if (t->muted)
 		return NULL;
 	osrt_mend_busy(t);
-	if (t->fork_state == FORK_CHILD || (t->set_aside && !is_our_process()))
+	if (t->fork_state == FORK_CHILD || (t->set_aside && !session_is_ours()))
 		session_child();
 	if (t->set_aside) {
 		thread_forked(t);
