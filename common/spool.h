@@ -123,9 +123,9 @@ enum record_kind {
 				state stays SPOOL_EXEC) */
 	REC_PATH = 0xf08, /* file access option, behind its call: a = descriptor or -1, b = flags <<
 			     32 | mode; payload path */
-	REC_CALLCHAIN = 0xf09,     /* published together with the call behind it: a = node, b = enum
-				      callchain_method, with CALLCHAIN_CUT */
-	REC_MODULE_LOAD = 0xf0a,   /* a = begin, b = end; payload struct module_load and path */
+	REC_CALLCHAIN = 0xf09,   /* published together with the event behind it: a = node, b = enum
+				    callchain_method, with CALLCHAIN_CUT */
+	REC_MODULE_LOAD = 0xf0a, /* a = begin, b = end; payload struct module_load and path */
 	REC_MODULE_UNLOAD = 0xf0b, /* a = begin */
 	/* NVTX; `a` of these is two names (see nvtx_names()): domain << 32 | text. What the text is
 	 * not named by stands at the end of the payload. */

@@ -89,6 +89,14 @@ const struct schema_event *schema_event_named(const char *name)
 	return NULL;
 }
 
+int schema_column(const struct schema_event *event, enum field_kind kind)
+{
+	for (uint32_t i = 0; i < event->field_count; i++)
+		if (event->fields[i].kind == kind)
+			return (int)i;
+	return -1;
+}
+
 static const char *row_name(const struct row *rows, size_t count, uint64_t number)
 {
 	for (size_t i = 0; i < count; i++)

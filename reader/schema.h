@@ -62,6 +62,9 @@ struct schema_event {
 const struct schema_event *schema_event(uint32_t number);
 const struct schema_event *schema_event_named(const char *name);
 
+/* The first column of this kind: its index in `fields`, -1 = there is none. */
+int schema_column(const struct schema_event *event, enum field_kind kind);
+
 /* Kinds in order of their rows; NULL behind the last. */
 const struct schema_event *schema_event_at(uint32_t index);
 

@@ -17,11 +17,12 @@
 #include "unwind/fallback.h"
 #include "unwind/modules.h"
 
-uint64_t chains_osrt_ticks = UINT64_MAX;
+uint64_t chains_ticks[CHAIN_CLASSES] = {[0 ... CHAIN_CLASSES - 1] = UINT64_MAX};
 bool chains_ask_libunwind;
 
 /* By lane: the next thread of a lane finds it in the cache. */
 static struct callchain_thread *memory_of_lane[SPOOL_LANES_MAX];
+static bool is_on; /* some class has a threshold */
 static uint32_t flags;
 static bool telling;                 /* from the first chain on */
 static uint64_t met[NODES_MAX / 64]; /* bit per node: its module and those further out are known */
@@ -109,8 +110,7 @@ static void meet_again(void)
 void chains_refresh(void)
 {
 	struct thread *t = &thread_self;
-	if (chains_osrt_ticks == UINT64_MAX || session.restricted || t->busy ||
-		(!t->lane && !thread_attach(t)))
+	if (!is_on || session.restricted || t->busy || (!t->lane && !thread_attach(t)))
 		return;
 	thread_enter(t);
 	uint32_t before = modules_generation();
@@ -148,11 +148,19 @@ static void load_libunwind(void)
 			     "program has its own");
 }
 
+static bool any_wanted(const struct config *c)
+{
+	for (unsigned i = 0; i < CHAIN_CLASSES; i++)
+		if (c->backtrace_ns[i] != UINT64_MAX)
+			return true;
+	return false;
+}
+
 void chains_start(void)
 {
 	const struct config *c = &session.config;
 	struct callchain_setup setup = {.more = chunk_more};
-	if (!c->backtrace_depth || c->backtrace == BACKTRACE_NONE)
+	if (!c->backtrace_depth || c->backtrace == BACKTRACE_NONE || !any_wanted(c))
 		return;
 	own_range(&setup);
 	*(void **)(void *)&setup.find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
@@ -168,7 +176,10 @@ void chains_start(void)
 							 : 0;
 	if (c->backtrace == BACKTRACE_CHECK || c->backtrace == BACKTRACE_LIBUNWIND)
 		load_libunwind();
-	chains_osrt_ticks = osrt_ticks(c->backtrace_threshold_ns);
+	for (unsigned i = 0; i < CHAIN_CLASSES; i++)
+		if (c->backtrace_ns[i] != UINT64_MAX)
+			chains_ticks[i] = osrt_ticks(c->backtrace_ns[i]);
+	is_on = true;
 }
 
 void chains_forked(void)
@@ -248,7 +259,8 @@ static uint32_t take_with_libunwind(
 	return again ? take_muted(t, memory, flags, ret_result) : id;
 }
 
-uint32_t chains_take(struct thread *t, uint32_t *ret_method)
+/* The id of its innermost node, 0 = none. *ret_method is for REC_CALLCHAIN. */
+static uint32_t take(struct thread *t, uint32_t *ret_method)
 {
 	static const uint32_t ends[] = {[CALLCHAIN_WHOLE] = 0,
 		[CALLCHAIN_CUT] = CALLCHAIN_IS_CUT,
@@ -265,4 +277,14 @@ uint32_t chains_take(struct thread *t, uint32_t *ret_method)
 		modules_meet(id);
 	*ret_method = result.method | ends[result.end];
 	return id;
+}
+
+struct record *chains_room(struct thread *t, uint64_t tick, unsigned *slots)
+{
+	uint32_t method, chain = t->lane ? take(t, &method) : 0;
+	*slots += chain != 0;
+	struct record *r = lane_room(t, *slots);
+	if (r && chain)
+		*r++ = (struct record){tick, REC_CALLCHAIN, chain, method};
+	return r;
 }

@@ -1,6 +1,10 @@
 /*
  * chains.h - callchains of events: when one is due, where its nodes and modules go.
  *
+ * The same for all sources: an event of a class that lasted at least the threshold of its class
+ * carries the chain that its thread is in when it is recorded. A source asks chains_due(), one
+ * comparison, and then chains_room() in place of lane_room().
+ *
  * Nodes go into chunks of the spool, where the writer reads them (unwind/nodes.h). A module is told
  * by a record before the first chain that leads through it, with all that were loaded at the start;
  * of those that dlopen brings the table of the C library (_dl_find_object) tells, without a lock.
@@ -13,12 +17,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tracer/config.h"
 #include "tracer/thread.h"
 
 struct dl_phdr_info; /* of <link.h> */
 
-/* OS runtime calls that last so many ticks carry a callchain; UINT64_MAX = none does. */
-extern uint64_t chains_osrt_ticks __attribute__((visibility("hidden")));
+/* Events of a class that lasted so many ticks carry a callchain; UINT64_MAX = none does. Set by
+ * chains_start() from config.backtrace_ns. */
+extern uint64_t chains_ticks[CHAIN_CLASSES] __attribute__((visibility("hidden")));
+
+static inline bool chains_due(enum chain_class class, uint64_t ticks)
+{
+	return __builtin_expect(ticks >= chains_ticks[class], 0);
+}
 
 /* Sets up what the options ask for. Once, when the session starts, outside of any traced call. */
 void chains_start(void);
@@ -37,8 +48,12 @@ void chains_refresh(void);
 extern bool chains_ask_libunwind __attribute__((visibility("hidden")));
 int chains_iterate_modules(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);
 
-/* The callchain of the traced call that the calling code is part of: the id of its innermost node,
- * 0 = none. *ret_method is for REC_CALLCHAIN. Owning thread; async-signal-safe. */
-uint32_t chains_take(struct thread *t, uint32_t *ret_method);
+/*
+ * lane_room() for an event with its chain, that of the traced call that the calling code is part
+ * of. Returns where the event's own record goes; *slots, its slots, has become the number to
+ * publish: the chain's record stands before it, if a chain was found. Owning thread;
+ * async-signal-safe.
+ */
+struct record *chains_room(struct thread *t, uint64_t tick, unsigned *slots);
 
 #endif

@@ -17,6 +17,7 @@ const char *config_lookup(char **envp, const char *name)
 enum kind {
 	KIND_BOOL,
 	KIND_NUMBER,
+	KIND_LIMIT, /* a number, or `none`: UINT64_MAX */
 	KIND_TEXT,
 	KIND_CHOICE, /* number of the value among the words, from 0 */
 	KIND_WORD /* true where the value is `word` */,
@@ -44,7 +45,8 @@ static const struct option options[] = {
 	{"LIBTRACE_LOG", KIND_WORD, 0, "stderr", AT(log_stderr)},
 	{"LIBTRACE_COMPRESS", KIND_WORD, 0, "zstd", AT(compress)},
 	{"LIBTRACE_OSRT_THRESHOLD", KIND_NUMBER, 1, NULL, AT(threshold_ns)},
-	{"LIBTRACE_OSRT_BACKTRACE_THRESHOLD", KIND_NUMBER, 1, NULL, AT(backtrace_threshold_ns)},
+	{"LIBTRACE_OSRT_BACKTRACE_THRESHOLD", KIND_LIMIT, 1, NULL, AT(backtrace_ns[CHAIN_OSRT])},
+	{"LIBTRACE_NVTX_BACKTRACE_THRESHOLD", KIND_LIMIT, 1, NULL, AT(backtrace_ns[CHAIN_NVTX])},
 	{"LIBTRACE_OSRT_BACKTRACE_DEPTH", KIND_NUMBER, 1, NULL, AT(backtrace_depth)},
 	{"LIBTRACE_BACKTRACE", KIND_CHOICE, 0, "dwarf,fp,libunwind,check,none", AT(backtrace)},
 	{"LIBTRACE_MEMORY", KIND_NUMBER, 1u << 20, NULL, AT(memory_bytes)},
@@ -132,6 +134,12 @@ static bool option_apply(struct config *c, const struct option *o, const char *v
 	case KIND_LIST:
 		*(bool *)place = list_names(value, o->word);
 		return true;
+	case KIND_LIMIT:
+		if (text_equal(value, "none")) {
+			*(uint64_t *)(void *)place = UINT64_MAX;
+			return true;
+		}
+		return parse_number(value, o->unit, (uint64_t *)(void *)place);
 	case KIND_NUMBER:
 		return parse_number(value, o->unit, (uint64_t *)(void *)place);
 	case KIND_TEXT:
@@ -148,7 +156,7 @@ void config_read(struct config *c, char **envp)
 		.follow = true,
 		.writer = true,
 		.threshold_ns = 1000,
-		.backtrace_threshold_ns = 80000,
+		.backtrace_ns = {80000, [1 ... CHAIN_CLASSES - 1] = UINT64_MAX},
 		.backtrace_depth = 24,
 		.memory_bytes = 256u << 20,
 		.flush_interval_ns = 1000000000u,

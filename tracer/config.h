@@ -15,6 +15,17 @@ enum backtrace {
 	BACKTRACE_NONE
 };
 
+/* Whose callchains: each class has a threshold of its own. CUDA API calls by what they do. */
+enum chain_class {
+	CHAIN_OSRT,
+	CHAIN_NVTX,
+	CHAIN_CUDA_KERNEL, /* launches */
+	CHAIN_CUDA_MEMORY, /* allocation, copies, sets */
+	CHAIN_CUDA_SYNC,   /* waiting for the device */
+	CHAIN_CUDA_OTHER,
+	CHAIN_CLASSES
+};
+
 struct config {
 	bool osrt;        /* LIBTRACE_TRACE names osrt */
 	bool nvtx;        /* LIBTRACE_TRACE names nvtx */
@@ -25,18 +36,18 @@ struct config {
 	bool file_access; /* LIBTRACE_OSRT_FILE_ACCESS */
 	bool log_stderr;  /* LIBTRACE_LOG=stderr: diagnostics also there, at once */
 	bool compress;    /* LIBTRACE_COMPRESS=zstd */
-	uint64_t threshold_ns;           /* LIBTRACE_OSRT_THRESHOLD */
-	uint64_t backtrace_threshold_ns; /* LIBTRACE_OSRT_BACKTRACE_THRESHOLD */
-	uint64_t backtrace_depth;        /* LIBTRACE_OSRT_BACKTRACE_DEPTH; 0 = none */
-	enum backtrace backtrace;        /* LIBTRACE_BACKTRACE */
-	uint64_t memory_bytes;           /* LIBTRACE_MEMORY (MiB) */
-	uint64_t delay_ns;               /* LIBTRACE_DELAY (s) */
-	uint64_t duration_ns;            /* LIBTRACE_DURATION (s) */
-	uint64_t flush_interval_ns;      /* LIBTRACE_FLUSH_INTERVAL (ms) */
-	uint64_t exit_wait_ns;           /* LIBTRACE_EXIT_WAIT (ms) */
-	const char *output;              /* LIBTRACE_OUTPUT; NULL = default */
-	const char *tree;                /* LIBTRACE_TREE; NULL = start one */
-	const char *spool_dir;           /* LIBTRACE_SPOOL_DIR; NULL = /dev/shm */
+	uint64_t threshold_ns;                /* LIBTRACE_OSRT_THRESHOLD */
+	uint64_t backtrace_ns[CHAIN_CLASSES]; /* LIBTRACE_*_BACKTRACE_THRESHOLD; UINT64_MAX: none */
+	uint64_t backtrace_depth;   /* LIBTRACE_OSRT_BACKTRACE_DEPTH, of all classes; 0 = none */
+	enum backtrace backtrace;   /* LIBTRACE_BACKTRACE */
+	uint64_t memory_bytes;      /* LIBTRACE_MEMORY (MiB) */
+	uint64_t delay_ns;          /* LIBTRACE_DELAY (s) */
+	uint64_t duration_ns;       /* LIBTRACE_DURATION (s) */
+	uint64_t flush_interval_ns; /* LIBTRACE_FLUSH_INTERVAL (ms) */
+	uint64_t exit_wait_ns;      /* LIBTRACE_EXIT_WAIT (ms) */
+	const char *output;         /* LIBTRACE_OUTPUT; NULL = default */
+	const char *tree;           /* LIBTRACE_TREE; NULL = start one */
+	const char *spool_dir;      /* LIBTRACE_SPOOL_DIR; NULL = /dev/shm */
 	const char *bad; /* first variable whose value is not understood: its default holds, and a
 			    diagnostic says so */
 };

@@ -3,6 +3,7 @@
 
 #include "common/clock.h"
 #include "common/text.h"
+#include "tracer/chains.h"
 #include "tracer/lane.h"
 #include "tracer/nvtx_text.h"
 #include "tracer/osrt.h"
@@ -138,16 +139,19 @@ static inline unsigned mark_fill(
 	return slots_for(bytes);
 }
 
-/* Near the end of a chunk: made elsewhere first, so that only what it needs is asked for. */
-static __attribute__((noinline)) void mark_near_end(
+/* Near the end of a chunk, or with a callchain: made elsewhere first, so that only what it needs is
+ * asked for. */
+static __attribute__((noinline)) void mark_put(
 	struct thread *t, const struct mark *m, const struct nvtx_event *event)
 {
 	struct record made[MARK_SLOTS_MAX];
 	unsigned slots = mark_fill(made, m, event);
-	struct record *r = room(t, slots);
+	uint64_t bytes = slots * sizeof(struct record);
+	struct record *r =
+		chains_due(CHAIN_NVTX, 0) ? chains_room(t, m->tick, &slots) : room(t, slots);
 	if (!r)
 		return;
-	nvtx_words_copy(r, made, slots * sizeof(*r));
+	nvtx_words_copy(r, made, bytes);
 	lane_publish(t, slots);
 }
 
@@ -162,10 +166,10 @@ void nvtx_mark(struct name *domain, const struct nvtx_event *event)
 		event->has_attributes ? &event->attributes : NULL};
 	struct record *r = t->cur;
 	unsigned most = has_text(event) ? MARK_SLOTS_MAX : 2;
-	if (__builtin_expect(r && r + most <= t->end, 1))
+	if (__builtin_expect(r && r + most <= t->end, 1) && !chains_due(CHAIN_NVTX, 0))
 		lane_publish(t, mark_fill(r, &m, event));
 	else
-		mark_near_end(t, &m, event);
+		mark_put(t, &m, event);
 	thread_leave(t);
 }
 
@@ -276,7 +280,9 @@ static inline void range_put(
 	uint64_t fixed = f->flags & FRAME_ATTRIBUTES ? sizeof(f->attributes) : 0;
 	uint64_t bytes = fixed + f->text_bytes, flags = flag;
 	unsigned slots = slots_for(bytes);
-	struct record *r = room(t, slots);
+	struct record *r = !flag && chains_due(CHAIN_NVTX, tick - f->tick)
+		? chains_room(t, f->tick, &slots)
+		: room(t, slots);
 	if (!r)
 		return;
 	char *at = (char *)(r + 1);
@@ -290,7 +296,7 @@ static inline void range_put(
 	r->a = f->names;
 	r->b = (tick - f->tick) << NS_BITS | (f->level & NVTX_LEVEL_MASK) |
 		(fixed ? NVTX_HAS_ATTRIBUTES : 0);
-	f->recorded_at = (uint64_t)(uintptr_t)(r + slots) + t->bias;
+	f->recorded_at = (uint64_t)(uintptr_t)(t->cur + slots) + t->bias;
 	THREAD_BARRIER();
 	lane_publish(t, slots);
 }
@@ -391,7 +397,8 @@ static void span_put(struct thread *t, struct nvtx_span *s, uint64_t id, uint64_
 	uint64_t fixed = sizeof(s->attributes) + sizeof(start);
 	uint64_t bytes = fixed + s->text_bytes;
 	unsigned slots = slots_for(bytes);
-	struct record *r = room(t, slots);
+	struct record *r = chains_due(CHAIN_NVTX, tick - s->tick) ? chains_room(t, s->tick, &slots)
+								  : room(t, slots);
 	if (!r)
 		return;
 	char *at = (char *)(r + 1);
@@ -403,7 +410,7 @@ static void span_put(struct thread *t, struct nvtx_span *s, uint64_t id, uint64_
 	r->a = s->names;
 	r->b = (tick - s->tick) << NS_BITS;
 	s->end_lane = t->lane->index;
-	s->recorded_at = (uint64_t)(uintptr_t)(r + slots) + t->bias;
+	s->recorded_at = (uint64_t)(uintptr_t)(t->cur + slots) + t->bias;
 	THREAD_BARRIER();
 	lane_publish(t, slots);
 }

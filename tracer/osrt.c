@@ -179,15 +179,12 @@ void osrt_mend_busy(struct thread *t)
 /* The chain's record and the call's are published together. */
 static void put_with_chain(struct thread *t, const struct record *record)
 {
-	uint32_t method, chain = 0, slots = 1;
-	if (record->word >> RECORD_LENGTH_SHIFT >= chains_osrt_ticks && t->lane)
-		chain = chains_take(t, &method);
-	slots += chain != 0;
-	struct record *r = lane_room(t, slots);
+	unsigned slots = 1;
+	struct record *r = chains_due(CHAIN_OSRT, record->word >> RECORD_LENGTH_SHIFT)
+		? chains_room(t, record->tick, &slots)
+		: lane_room(t, slots);
 	if (!r)
 		return;
-	if (chain)
-		*r++ = (struct record){record->tick, REC_CALLCHAIN, chain, method};
 	*r = *record;
 	lane_publish(t, slots);
 }

@@ -105,8 +105,8 @@ static inline __attribute__((always_inline)) void osrt_put(
 {
 	thread_enter(t);
 	struct record *r = t->cur;
-	if (__builtin_expect(
-		    t->busy != 1 || r >= t->end || word >> RECORD_LENGTH_SHIFT >= chains_osrt_ticks,
+	if (__builtin_expect(t->busy != 1 || r >= t->end ||
+			    word >> RECORD_LENGTH_SHIFT >= chains_ticks[CHAIN_OSRT],
 		    0)) {
 		struct record record = {tick, word, a, b};
 		thread_leave(t);
@@ -203,7 +203,7 @@ static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
 		osrt_count(lane, fn, ticks);
 		return a;
 	}
-	if (__builtin_expect(ticks >= chains_osrt_ticks, 0))
+	if (chains_due(CHAIN_OSRT, ticks))
 		return osrt_put_long(tick, fn, a, b);
 	uint64_t word = ticks << RECORD_LENGTH_SHIFT | fn;
 	__asm__ goto("cmpl $0, %0\n\tjne %l1" : : "m"(t->busy) : "cc" : the_rest);

@@ -15,7 +15,7 @@
 #define BATCH_ROWS                                                                             \
 	2048u /* one chunk of a spool: columns stay in the second-level cache, and 60 bytes of \
 		 heading are nothing */
-#define BATCH_COLUMNS 11u
+#define BATCH_COLUMNS 13u
 
 #define EVENT(number, id, name, title) EVENT_##id = number,
 enum event_kind {

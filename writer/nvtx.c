@@ -46,6 +46,12 @@ static void attributes_set(
 	batch_set(b, first + 5, a->payload);
 }
 
+static void callchain_set(struct batch *b, uint32_t first, const struct nvtx_row *row)
+{
+	batch_set(b, first, row->callchain);
+	batch_set(b, first + 1, row->callchain_method);
+}
+
 _Static_assert(NVTX_MARK_PAYLOAD == NVTX_MARK_DOMAIN + 5 &&
 		NVTX_RANGE_PAYLOAD == NVTX_RANGE_DOMAIN + 5 &&
 		NVTX_START_END_PAYLOAD == NVTX_START_END_DOMAIN + 5,
@@ -63,15 +69,18 @@ void nvtx_row_fill(struct writer *w, struct spool *spool, struct batch *b, uint3
 	if (kind == EVENT_NVTX_MARK) {
 		attributes_set(b, NVTX_MARK_DOMAIN, domain, text, row);
 		batch_set(b, NVTX_MARK_FLAGS, flags);
+		callchain_set(b, NVTX_MARK_CALLCHAIN, row);
 	} else if (kind == EVENT_NVTX_RANGE) {
 		attributes_set(b, NVTX_RANGE_DOMAIN, domain, text, row);
 		batch_set(b, NVTX_RANGE_LEVEL, row->level);
 		batch_set(b, NVTX_RANGE_FLAGS, flags);
+		callchain_set(b, NVTX_RANGE_CALLCHAIN, row);
 	} else {
 		attributes_set(b, NVTX_START_END_DOMAIN, domain, text, row);
 		batch_set(b, NVTX_START_END_RANGE_ID, row->id);
 		batch_set(b, NVTX_START_END_START_TID, row->start_tid);
 		batch_set(b, NVTX_START_END_FLAGS, flags);
+		callchain_set(b, NVTX_START_END_CALLCHAIN, row);
 	}
 }
 
@@ -151,6 +160,9 @@ void nvtx_put(struct segment *s, uint64_t word, uint32_t bytes)
 	} else {
 		uint32_t kind = event_of(word);
 		row_read(&row, kind, r, word, bytes);
+		row.callchain = s->callchain;
+		row.callchain_method = s->callchain ? s->callchain_method : 0;
+		s->callchain = 0;
 		uint64_t start = segment_ns(s, row.tick), end = segment_ns(s, row.tick + row.ticks);
 		struct batch *b = segment_row_add(s, kind, start);
 		if (kind != EVENT_NVTX_MARK) {

@@ -18,7 +18,7 @@ struct segment {
 	uint32_t at, end;             /* slots */
 	uint32_t run;                 /* slot at which the present owner's run began */
 	uint32_t overhead;            /* slots of the run that are no events */
-	uint32_t callchain;           /* of the call that comes next; 0 = none */
+	uint32_t callchain;           /* of the event that comes next; 0 = none */
 	uint32_t callchain_method;
 	bool monotonic;
 	uint64_t least_tick, most_tick, latest_tick;

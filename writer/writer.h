@@ -218,6 +218,7 @@ struct nvtx_row {
 	struct nvtx_attributes attributes;
 	uint64_t id;
 	uint32_t start_tid, level, flags;
+	uint32_t callchain, callchain_method; /* 0 = none */
 	uint32_t text_bytes;
 	char text[NVTX_TEXT_BYTES];
 };

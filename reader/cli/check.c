@@ -114,16 +114,18 @@ static int check_batch(void *user, struct walk *walk, const struct event_batch *
 	struct check *k = user;
 	const struct schema_event *event = schema_event(b->kind);
 	int64_t *start = k->values, *other = k->values + BATCH_ROWS_MAX;
-	bool spans = b->kind == KIND_OSRT_CALL || b->kind == KIND_GAP;
+	int duration = schema_column(event, FIELD_KIND_DURATION),
+	    chain = schema_column(event, FIELD_KIND_CALLCHAIN);
+	bool spans = duration > 0 && b->kind != KIND_OSRT_SUMMARY;
 	for (uint32_t i = 0; i < b->column_count; i++)
 		if (!decode(k, walk, b, b->columns[i].field, other))
 			return 0;
 	if (!decode(k, walk, b, event->fields[0].number, start))
 		return 0;
-	if (spans && !decode(k, walk, b, event->fields[1].number, other))
+	if (spans && !decode(k, walk, b, event->fields[duration].number, other))
 		return 0;
 	note_times(k, start, spans ? other : NULL, b->count);
-	if (b->kind == KIND_OSRT_CALL && decode(k, walk, b, FIELD_OSRT_CALL_CALLCHAIN, other))
+	if (chain > 0 && decode(k, walk, b, event->fields[chain].number, other))
 		check_callchains(k, walk, b, other);
 	if (b->kind == KIND_GAP && decode(k, walk, b, FIELD_GAP_COUNT, other))
 		for (uint32_t i = 0; i < b->count; i++)

@@ -48,11 +48,8 @@ struct printer {
 
 static uint64_t row_end_ns(const struct event_row *row)
 {
-	uint64_t end = (uint64_t)row->values[0];
-	for (uint32_t i = 1; i < row->event->field_count; i++)
-		if (row->event->fields[i].kind == FIELD_KIND_DURATION)
-			return end + (uint64_t)row->values[i];
-	return end;
+	int duration = schema_column(row->event, FIELD_KIND_DURATION);
+	return (uint64_t)row->values[0] + (duration > 0 ? (uint64_t)row->values[duration] : 0);
 }
 
 static void print_value_text(

@@ -42,8 +42,9 @@ static bool is_choice(const char *choices, const char *value)
 	uint64_t number;
 	if (!choices || !strcmp(choices, "FILE"))
 		return *value || !choices;
-	if (!strcmp(choices, "NUMBER"))
-		return text_to_number(value, &number);
+	if (!strncmp(choices, "NUMBER", 6))
+		return text_to_number(value, &number) ||
+			(choices[6] && !strcmp(value, choices + 7));
 	if (!strcmp(choices, "SECONDS"))
 		return is_number(value, true);
 	for (const char *at = choices; length && (at = strstr(at, value)); at++)

@@ -262,10 +262,11 @@ static int value_make(struct writing *w, const struct batch *b, uint32_t field, 
 		*ret_null = true;
 	} else if (f->kind == FIELD_KIND_CALLCHAIN && b->process) {
 		uint64_t ns = (uint64_t)b->columns[0][row];
-		const int64_t *duration = column_of(b, FIELD_OSRT_CALL_DURATION);
+		int duration = schema_column(b->event, FIELD_KIND_DURATION),
+		    method = schema_column(b->event, FIELD_KIND_METHOD);
 		error = writing_chain(w, b->process, (uint32_t)value,
-			b->method ? (uint32_t)b->method[row] : 0,
-			ns + (duration ? (uint64_t)duration[row] : 0), &id);
+			method > 0 ? (uint32_t)b->columns[method][row] : 0,
+			ns + (duration > 0 ? (uint64_t)b->columns[duration][row] : 0), &id);
 		value = id;
 	}
 	*ret_value = value;
