@@ -76,6 +76,7 @@ enum drop_reason {
 	DROP_NESTED, /* signal handlers interrupted the tracer more often than NESTED_RECORDS allows
 		      */
 	DROP_LATE,   /* calls after the thread's own end hook, or before the library was ready */
+	DROP_CUPTI,  /* activity records that CUPTI says it dropped */
 	DROP_REASONS
 };
 

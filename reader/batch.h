@@ -14,7 +14,7 @@
 
 #define BATCH_ROWS_MAX \
 	65536u /* writers use 2,048; bounds what a hostile count can make a reader hold */
-#define BATCH_COLUMNS_MAX 32u
+#define BATCH_COLUMNS_MAX 64u
 
 enum column_form { COLUMN_CONSTANT, COLUMN_VALUES, COLUMN_DELTAS, COLUMN_SIGNED };
 

@@ -19,8 +19,8 @@ enum field_number {
 #include "common/schema/events.def"
 	FIELD_END
 };
-#define SCHEMA_KINDS 64u
-#define SCHEMA_FIELDS 16u
+#define SCHEMA_KINDS 128u
+#define SCHEMA_FIELDS 48u
 _Static_assert((int)KIND_END <= (int)SCHEMA_KINDS, "tables of event kinds are too small");
 
 enum field_kind {
@@ -31,6 +31,7 @@ enum field_kind {
 	FIELD_KIND_HEX,
 	FIELD_KIND_STRING,
 	FIELD_KIND_FUNCTION,
+	FIELD_KIND_SYMBOL,
 	FIELD_KIND_ERRNO,
 	FIELD_KIND_FLAGS,
 	FIELD_KIND_CALLCHAIN,

@@ -26,6 +26,23 @@ static const uint8_t encodings[EVENT_KINDS][BATCH_COLUMNS] = {
 #define COLUMN_DELTAS 4
 #define COLUMN_SIGNED 5
 
+uint32_t batch_columns(uint32_t kind)
+{
+	static uint8_t counts[EVENT_KINDS]; /* the highest number: rows of events.def ascend */
+	if (!counts[EVENT_OSRT_CALL]) {
+#define FIELD(event_id, number, id, column, kind, encoding, title) \
+	counts[EVENT_##event_id] = number;
+#include "common/schema/events.def"
+	}
+	return kind < EVENT_KINDS ? counts[kind] : 0;
+}
+
+size_t batch_bytes(uint32_t kind)
+{
+	const struct batch *b = NULL;
+	return offsetof(struct batch, column) + batch_columns(kind) * sizeof(b->column[0]);
+}
+
 #define HEADING_BYTES 16u /* more than size, tag and length in front of a body need */
 
 typedef uint64_t v4 __attribute__((vector_size(32), aligned(8)));
@@ -129,14 +146,14 @@ static void column_vary(struct batch *b, uint32_t column)
 		return;
 	for (uint32_t row = 0; row < b->count; row++)
 		b->column[column][row] = b->value[column];
-	b->same &= ~(1u << column);
+	b->same &= ~(UINT64_C(1) << column);
 }
 
 void batch_same(struct batch *b, uint32_t column, uint64_t value, uint32_t count)
 {
 	if (!b->count) {
 		b->value[column] = value;
-		b->same |= 1u << column;
+		b->same |= UINT64_C(1) << column;
 	} else if (!(b->same >> column & 1) || b->value[column] != value) {
 		column_vary(b, column);
 		for (uint32_t row = b->count; row < b->count + count; row++)
@@ -148,13 +165,13 @@ uint64_t *batch_rows(struct batch *b, uint32_t column)
 {
 	if (b->count)
 		column_vary(b, column);
-	b->same &= ~(1u << column);
+	b->same &= ~(UINT64_C(1) << column);
 	return b->column[column] + b->count;
 }
 
 void batch_row_add(struct batch *b, uint64_t ns)
 {
-	for (uint32_t i = 0; i < BATCH_COLUMNS; i++)
+	for (uint32_t i = 0, count = batch_columns(b->kind); i < count; i++)
 		batch_same(b, i, i ? 0 : ns, 1);
 	b->count++;
 }
@@ -176,7 +193,7 @@ size_t batch_encode(const struct batch *b, uint8_t *out)
 	p = varint_put(varint_put_tag(p, BATCH_PROCESS, WIRE_VARINT), b->process);
 	p = varint_put(varint_put_tag(p, BATCH_TID, WIRE_VARINT), b->tid);
 	p = varint_put(varint_put_tag(p, BATCH_COUNT, WIRE_VARINT), b->count);
-	for (uint32_t index = 0; index < BATCH_COLUMNS && b->count; index++)
+	for (uint32_t index = 0; index < batch_columns(b->kind) && b->count; index++)
 		if (encodings[b->kind][index])
 			p = column_put(p, b, index);
 	size_t bytes = (size_t)(p - body);

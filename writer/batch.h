@@ -15,7 +15,7 @@
 #define BATCH_ROWS                                                                             \
 	2048u /* one chunk of a spool: columns stay in the second-level cache, and 60 bytes of \
 		 heading are nothing */
-#define BATCH_COLUMNS 13u
+#define BATCH_COLUMNS 48u /* of the event with most of them; most have few */
 
 #define EVENT(number, id, name, title) EVENT_##id = number,
 enum event_kind {
@@ -32,12 +32,20 @@ struct batch {
 	uint32_t process; /* Process.id */
 	uint32_t tid;
 	uint32_t count;
-	uint32_t same; /* bit i: every row of column i is value[i], and the column is not stored */
+	uint64_t same; /* bit i: every row of column i is value[i], and the column is not stored */
 	uint64_t value[BATCH_COLUMNS];
+	/* As many as the kind has: batch_bytes(kind) are enough for the whole. */
 	uint64_t column[BATCH_COLUMNS][BATCH_ROWS];
 };
 
+/* Columns of a kind of event, 0 = there is no such kind; and what its batch needs of memory. */
+uint32_t batch_columns(uint32_t kind);
+size_t batch_bytes(uint32_t kind);
+
 #define BATCH_BYTES_MAX (BATCH_COLUMNS * (BATCH_ROWS * 10u + 32u) + 128u)
+
+/* At most what the rows of one chunk become, in as many batches as there are rows. */
+#define CHUNK_ENCODED_BYTES_MAX (BATCH_ROWS * (BATCH_COLUMNS * 16u + 64u))
 
 /*
  * Rows are added column by column: the `count` rows from b->count on get one `value`, or the caller

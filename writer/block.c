@@ -7,8 +7,7 @@
 
 #include "common/crc32c.h"
 
-#define BODY_SLACK_BYTES \
-	(EVENT_KINDS * BATCH_BYTES_MAX) /* what one chunk's rows can become at worst */
+#define BODY_SLACK_BYTES (CHUNK_ENCODED_BYTES_MAX + BATCH_BYTES_MAX)
 #define ZSTD_LEVEL 1
 
 static int buffer_reserve(struct block_buffer *buffer, size_t bytes)

@@ -24,7 +24,7 @@ int writer_init(struct writer *w, const char *dir)
 	clockfit_init(&w->clock);
 	clock_init();
 	for (uint32_t kind = 1; kind < EVENT_KINDS; kind++) {
-		w->batches[kind] = calloc(1, sizeof(*w->batches[kind]));
+		w->batches[kind] = calloc(1, batch_bytes(kind));
 		if (!w->batches[kind])
 			return -ENOMEM;
 		w->batches[kind]->kind = kind;

@@ -8,6 +8,7 @@
 
 #include "common/spool.h"
 #include "reader/cli/chains.h"
+#include "reader/demangle.h"
 #include "reader/print.h"
 
 static const struct {
@@ -52,6 +53,14 @@ static uint64_t row_end_ns(const struct event_row *row)
 	return (uint64_t)row->values[0] + (duration > 0 ? (uint64_t)row->values[duration] : 0);
 }
 
+/* Readable, as a JSON string; as it is where it is not mangled. */
+static void print_symbol(FILE *out, struct string_ref text)
+{
+	char readable[DEMANGLED_BYTES_MAX];
+	size_t length = text.bytes ? demangle(text.text, readable) : 0;
+	print_json(out, length ? readable : text.text, length ? length : text.bytes);
+}
+
 static void print_value_text(
 	FILE *out, const struct contents *c, const struct schema_field *field, int64_t value)
 {
@@ -65,6 +74,9 @@ static void print_value_text(
 			print_json(out, text.text, text.bytes);
 		else
 			print_text(out, text.text, text.bytes);
+		break;
+	case FIELD_KIND_SYMBOL:
+		print_symbol(out, string_table_get(&c->strings, (uint32_t)value));
 		break;
 	case FIELD_KIND_HEX:
 		print_hex(out, (uint64_t)value);

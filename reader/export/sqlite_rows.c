@@ -27,7 +27,8 @@ static void column_name(const char *column, char *out, size_t bytes)
 
 static bool is_text(const struct schema_field *f)
 {
-	return f->kind == FIELD_KIND_STRING || f->kind == FIELD_KIND_FUNCTION;
+	return f->kind == FIELD_KIND_STRING || f->kind == FIELD_KIND_FUNCTION ||
+		f->kind == FIELD_KIND_SYMBOL;
 }
 
 /* A column that holds the id of a text ends in Id, as those of nsys do; function names are

@@ -16,7 +16,7 @@ enum {
 };
 #define FIELD(event_id, number, id, column, kind, encoding, title) \
 	[NUMBER_##event_id][number] = ENCODING_##encoding,
-static const unsigned char encodings[64][16] = {
+static const unsigned char encodings[128][48] = {
 #include "common/schema/events.def"
 };
 

@@ -96,7 +96,7 @@ static void fill(struct batch *b)
 	b->process = (uint32_t)random_value();
 	b->tid = (uint32_t)random_value();
 	b->count = counts[random_next() % (sizeof(counts) / sizeof(counts[0]))];
-	for (uint32_t i = 0; i < BATCH_COLUMNS; i++) {
+	for (uint32_t i = 0; i < batch_columns(b->kind); i++) {
 		uint64_t shape = random_next() % 6, first = random_value();
 		for (uint32_t row = 0; row < b->count; row++)
 			b->column[i][row] = shape == 0 ? 0
