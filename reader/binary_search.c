@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -128,12 +130,41 @@ static int try_folders(struct search *s, const char *folders, enum place first, 
 	return -1;
 }
 
+/* As the loader names it. */
+static bool is_vdso(const char *path)
+{
+	return !strncmp(path, "linux-vdso.so", 13);
+}
+
+/* The sections and their headers stand at the end of the file, which is mapped as it is. */
+static size_t vdso_bytes(const Elf64_Ehdr *elf)
+{
+	return elf->e_shoff + (size_t)elf->e_shnum * elf->e_shentsize;
+}
+
+/* A copy of this process's vdso, if it has the build-id that was recorded. Returns a descriptor or
+ * -1. */
+static int try_vdso(const struct search *s)
+{
+	const Elf64_Ehdr *elf = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	int fd = elf && s->bytes ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+	if (fd < 0)
+		return -1;
+	size_t bytes = vdso_bytes(elf);
+	if (write(fd, elf, bytes) == (ssize_t)bytes && examine(s, fd) == FITS)
+		return fd;
+	close(fd);
+	return -1;
+}
+
 static void reason_give(const struct search *s, const char *path, char *out, size_t bytes)
 {
 	if (s->best == OTHER_BUILD)
 		snprintf(out, bytes, "build-id of '%s' is another one", s->best_path);
 	else if (s->best == NO_PROGRAM)
 		snprintf(out, bytes, "'%s' is no program or library", s->best_path);
+	else if (is_vdso(path))
+		snprintf(out, bytes, "the kernel of this machine has another vdso");
 	else if (*path != '/')
 		snprintf(out, bytes, "'%s' is no file", path);
 	else
@@ -153,6 +184,8 @@ int binary_search(const char *path, const char *build_id, const char *symbol_pat
 	int fd = try_folders(&s, symbol_path, WHOLE_PATH, BUILD_ID, path, name);
 	if (fd < 0 && *path == '/')
 		fd = try_path(&s, path);
+	else if (fd < 0 && is_vdso(path))
+		fd = try_vdso(&s);
 	if (fd < 0)
 		reason_give(&s, path, ret_reason, reason_bytes);
 	/* Beside the file itself libdwfl finds this one; it also stands for one that is gone. */

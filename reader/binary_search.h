@@ -3,7 +3,9 @@
  * path and build-id.
  *
  * Source of names: elfutils and gdb, "Separate Debug Files"; the note is NT_GNU_BUILD_ID of the ELF
- * file. Only regular files are opened. Only with HAVE_LIBDW. Any thread; reads the disk.
+ * file. Only regular files are opened, and one that is none: the vdso, which the kernel maps into
+ * every process (vdso(7)), is taken from this process if it is of the same build. Only with
+ * HAVE_LIBDW. Any thread; reads the disk.
  */
 #ifndef READER_BINARY_SEARCH_H
 #define READER_BINARY_SEARCH_H

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/spool.h"
+#include "reader/nvtx.h"
 
 /* A hash of rows that are looked up by a key. Which table a row is in, its key tells. */
 struct key {
@@ -96,13 +97,14 @@ static uint32_t node_new(struct profile *p, uint32_t parent, uint32_t frame, int
 }
 
 int profile_init(struct profile *p, struct contents *contents, struct symbols *symbols,
-	const struct cursor_filter *filter, bool by_thread)
+	const struct cursor_filter *filter, enum profile_source source, bool by_thread)
 {
 	int error;
 	*p = (struct profile){.contents = contents,
 		.symbols = symbols,
 		.filter = *filter,
 		.names.pattern = filter->name,
+		.source = source,
 		.by_thread = by_thread};
 	p->tables = calloc(1, sizeof(*p->tables));
 	node_new(p, 0, 0, &error); /* 0 means none: it is not used */
@@ -260,8 +262,21 @@ static void add(uint64_t *sum, uint64_t value)
 
 struct call {
 	uint64_t end_ns, duration_ns;
-	uint32_t function, chain;
+	uint32_t name, domain, chain;
+	bool in_domain; /* NVTX */
 };
+
+/* What the event itself is called in the tree. */
+static const char *call_name(struct profile *p, const struct call *c)
+{
+	struct string_ref name = string_table_get(&p->contents->strings, c->name);
+	if (!c->in_domain)
+		return pool_text(&p->symbols->pool, name.bytes ? name.text : "?", SIZE_MAX);
+	char *full = nvtx_full_name(p->contents, c->domain, c->name);
+	const char *text = full ? pool_text(&p->symbols->pool, full, SIZE_MAX) : NULL;
+	free(full);
+	return text;
+}
 
 static int call_add(
 	struct profile *p, const struct process *process, uint32_t tid, const struct call *c)
@@ -271,10 +286,7 @@ static int call_add(
 	uint32_t node = root ? chain_place(p, process, root->node, c->chain, c->end_ns, &error) : 0;
 	if (!node)
 		return error;
-	struct string_ref name = string_table_get(&p->contents->strings, c->function);
-	const struct profile_frame frame = {
-		pool_text(&p->symbols->pool, name.bytes ? name.text : "?", SIZE_MAX), NULL, NULL,
-		0};
+	const struct profile_frame frame = {call_name(p, c), NULL, NULL, 0};
 	node = child_find(p, node, &frame, &error);
 	if (!node)
 		return error;
@@ -283,8 +295,8 @@ static int call_add(
 	return 0;
 }
 
-/* The columns of a batch, one behind the other, b->count values each. 0, -ENOMEM, or -EBADMSG where
- * the rows do not match: that was told before. */
+/* The columns of a batch, one behind the other, b->count values each; field 0 is none. 0, -ENOMEM,
+ * or -EBADMSG where the rows do not match: that was told before. */
 static int columns_decode(struct profile *p, const struct event_batch *b, const uint32_t *fields,
 	uint32_t count, const int64_t **ret_values)
 {
@@ -299,26 +311,65 @@ static int columns_decode(struct profile *p, const struct event_batch *b, const 
 		return -ENOMEM;
 	*ret_values = t->columns;
 	for (uint32_t i = 0; i < count; i++)
-		if (event_batch_column(b, fields[i], t->columns + (size_t)i * b->count))
+		if (fields[i] &&
+			event_batch_column(b, fields[i], t->columns + (size_t)i * b->count))
 			return -EBADMSG;
 	return 0;
 }
 
-static int calls_add(struct profile *p, const struct process *process, const struct event_batch *b)
+enum { START, FLAGS, CHAIN, NAME, DURATION, DOMAIN, COLUMNS };
+
+/* Which fields these are; 0 = the event has no such. */
+struct call_fields {
+	enum profile_source source;
+	uint32_t kind, field[COLUMNS];
+};
+
+#define CALL_FIELDS(source, event, name, ...)                                                    \
+	{                                                                                        \
+		source, KIND_##event,                                                            \
+		{                                                                                \
+			FIELD_##event##_START, FIELD_##event##_FLAGS, FIELD_##event##_CALLCHAIN, \
+				FIELD_##event##_##name, __VA_ARGS__                              \
+		}                                                                                \
+	}
+
+static const struct call_fields call_fields[] = {
+	CALL_FIELDS(PROFILE_OSRT, OSRT_CALL, FUNCTION, FIELD_OSRT_CALL_DURATION),
+	CALL_FIELDS(PROFILE_NVTX, NVTX_MARK, TEXT, 0, FIELD_NVTX_MARK_DOMAIN),
+	CALL_FIELDS(
+		PROFILE_NVTX, NVTX_RANGE, TEXT, FIELD_NVTX_RANGE_DURATION, FIELD_NVTX_RANGE_DOMAIN),
+	CALL_FIELDS(PROFILE_NVTX, NVTX_START_END, TEXT, FIELD_NVTX_START_END_DURATION,
+		FIELD_NVTX_START_END_DOMAIN),
+};
+
+/* NULL: events of this kind are not of the source. */
+static const struct call_fields *call_fields_of(enum profile_source source, uint32_t kind)
 {
-	static const uint32_t fields[] = {FIELD_OSRT_CALL_START, FIELD_OSRT_CALL_DURATION,
-		FIELD_OSRT_CALL_FUNCTION, FIELD_OSRT_CALL_FLAGS, FIELD_OSRT_CALL_CALLCHAIN};
+	for (size_t i = 0; i < sizeof(call_fields) / sizeof(call_fields[0]); i++)
+		if (call_fields[i].source == source && call_fields[i].kind == kind)
+			return &call_fields[i];
+	return NULL;
+}
+
+static int calls_add(struct profile *p, const struct process *process, const struct event_batch *b,
+	const struct call_fields *fields)
+{
 	const int64_t *v = NULL;
 	const size_t n = b->count;
-	int error = columns_decode(p, b, fields, 5, &v);
+	uint32_t count = COLUMNS;
+	while (!fields->field[count - 1])
+		count--;
+	int error = columns_decode(p, b, fields->field, count, &v);
 	for (uint32_t i = 0; !error && i < n; i++, v++) {
-		struct call c = {.duration_ns = (uint64_t)v[n],
-			.function = (uint32_t)v[2 * n],
-			.chain = (uint32_t)v[4 * n]};
-		c.end_ns = (uint64_t)v[0] + c.duration_ns;
-		if (!name_filter_matches(&p->names, &p->contents->strings, c.function))
+		struct call c = {.name = (uint32_t)v[NAME * n], .chain = (uint32_t)v[CHAIN * n]};
+		c.in_domain = fields->field[DOMAIN];
+		c.domain = c.in_domain ? (uint32_t)v[DOMAIN * n] : 0;
+		c.duration_ns = fields->field[DURATION] ? (uint64_t)v[DURATION * n] : 0;
+		c.end_ns = (uint64_t)v[START * n] + c.duration_ns;
+		if (!name_filter_matches(&p->names, &p->contents->strings, c.name))
 			continue;
-		if (v[3 * n] & RECORD_UNFINISHED)
+		if (v[FLAGS * n] & RECORD_UNFINISHED)
 			p->unfinished++;
 		else if (!c.chain)
 			p->without_chain++;
@@ -350,8 +401,9 @@ static int take_batch(void *user, struct walk *walk, const struct event_batch *b
 	if (!process || (p->filter.tid && p->filter.tid != b->tid) ||
 		(p->filter.pid && p->filter.pid != process->facts->pid))
 		return 0;
-	if (b->kind == KIND_OSRT_CALL)
-		return calls_add(p, process, b);
+	const struct call_fields *fields = call_fields_of(p->source, b->kind);
+	if (fields)
+		return calls_add(p, process, b, fields);
 	if (p->by_thread && (b->kind == KIND_THREAD_START || b->kind == KIND_THREAD_NAME))
 		return names_add(p, process, b);
 	return 0;

@@ -1,6 +1,6 @@
 /*
- * profile.h - where the time of recorded calls comes from: their callchains, summed up in a tree of
- * functions.
+ * profile.h - where the time of recorded calls, or of NVTX ranges, comes from: their callchains,
+ * summed up in a tree of functions.
  *
  *   profile_init(); profile_read(); profile_sum(), profile_order(), profile_flat();
  * profile_release()
@@ -20,10 +20,14 @@
 
 enum profile_weight { PROFILE_TIME, PROFILE_COUNT };
 
+/* Whose callchains. Marks weigh by count alone: they take no time. */
+enum profile_source { PROFILE_OSRT, PROFILE_NVTX };
+
 /* A function, of whatever callers. */
 struct profile_frame {
 	const char *function; /* or module+0xoffset, or 0xaddress */
-	const char *module;   /* NULL = none: the OS runtime function that was called */
+	const char *module;   /* NULL = none: the OS runtime function that was called, or
+				 "domain:text" of NVTX */
 	const char *file;     /* where it was first met; NULL = not known */
 	uint32_t line;
 };
@@ -49,6 +53,7 @@ struct profile {
 	struct symbols *symbols;
 	struct cursor_filter filter;
 	struct name_filter names;
+	enum profile_source source;
 	bool by_thread;
 	struct profile_node *nodes; /* the first one is not used */
 	uint32_t node_count, node_capacity;
@@ -56,17 +61,17 @@ struct profile {
 	uint32_t frame_count, frame_capacity;
 	struct profile_root *roots; /* in order of first mention; one, unless by_thread */
 	uint32_t root_count, root_capacity;
-	uint64_t without_chain, unfinished; /* calls left out */
+	uint64_t without_chain, unfinished; /* events left out */
 	struct profile_tables *tables;
 };
 
 /*
  * `contents` will be read by profile_read(), and lives longer; so do `symbols` over it and the
- * pattern of the filter, of which pid, tid and name count. by_thread: each thread has a root of its
- * own.
+ * pattern of the filter, of which pid, tid and name (of a function, or the text of NVTX) count.
+ * by_thread: each thread has a root of its own.
  */
 int profile_init(struct profile *p, struct contents *contents, struct symbols *symbols,
-	const struct cursor_filter *filter, bool by_thread);
+	const struct cursor_filter *filter, enum profile_source source, bool by_thread);
 void profile_release(struct profile *p);
 
 /* Reads the report in two passes. `block` is called for every block, `problem` as in contents.h.

@@ -223,9 +223,23 @@ static const struct symbol *of_stored(
 	return symbol;
 }
 
+static const struct symbol *of_place(
+	struct symbols *s, uint64_t address, const struct module *module)
+{
+	struct symbol *symbol = symbol_new(s, NULL, 0);
+	if (!symbol)
+		return NULL;
+	symbol->module = module ? string_text(s, module->path) : NULL;
+	symbol->offset = module ? address - module->bias : address;
+	symbol->reason = "not looked for";
+	return symbol;
+}
+
 static const struct symbol *answer(struct symbols *s, struct process *p, uint64_t address,
 	const struct module *module, const struct jit_code *code, bool with_stored)
 {
+	if (s->no_names)
+		return of_place(s, address, module);
 	const struct stored_symbol *row = with_stored ? stored_of(s, p, address, module) : NULL;
 	if (row && !row->reason)
 		return of_stored(s, p, row);
@@ -245,7 +259,7 @@ static void narrow(struct time_span *span, uint64_t from_ns, uint64_t until_ns)
 static const struct symbol *find(struct symbols *s, struct process *p, uint64_t address,
 	const struct module *module, uint64_t ns, bool with_stored, struct time_span *span)
 {
-	const struct jit_code *code = module ? NULL : code_at(s, p, address, ns);
+	const struct jit_code *code = module || s->no_names ? NULL : code_at(s, p, address, ns);
 	const void *place = module ? (const void *)module : code;
 	if (code && code->from_ns)
 		narrow(span, ns, ns + 1);
@@ -290,4 +304,40 @@ void symbols_stored(struct symbols *s, struct process *p, uint64_t address,
 	const struct stored_symbol *row = stored_of(s, p, address, module);
 	*ret_stored = row != NULL;
 	*ret_resolved = row && !row->reason;
+}
+
+static bool is_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static int compare_unresolved(const void *a, const void *b)
+{
+	const struct unresolved *x = a, *y = b;
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	int modules = strcmp(x->module ? x->module : "", y->module ? y->module : "");
+	return modules ? modules : strcmp(x->reason, y->reason);
+}
+
+uint32_t symbols_unresolved(const struct symbols *s, struct unresolved *ret_rows, uint32_t room)
+{
+	uint32_t rows = 0;
+	for (uint32_t i = 0; i < s->capacity; i++) {
+		const struct symbol *symbol = s->slots[i].symbol;
+		uint32_t at = 0;
+		if (!symbol || !symbol->reason)
+			continue;
+		while (at < rows &&
+			!(is_text(ret_rows[at].module, symbol->module) &&
+				is_text(ret_rows[at].reason, symbol->reason)))
+			at++;
+		if (at == room)
+			continue;
+		if (at == rows)
+			ret_rows[rows++] = (struct unresolved){symbol->module, symbol->reason, 0};
+		ret_rows[at].count++;
+	}
+	qsort(ret_rows, rows, sizeof(*ret_rows), compare_unresolved);
+	return rows;
 }

@@ -39,6 +39,7 @@ struct symbol {
 struct symbols {
 	struct contents *contents;
 	const char *symbol_path; /* the caller's; NULL = none */
+	bool no_names;           /* module and offset only: set it behind init */
 	struct pool pool;
 	struct symbol_slot *slots; /* hash of answers */
 	uint32_t count, capacity;
@@ -63,6 +64,16 @@ struct time_span {
  */
 const struct symbol *symbols_find(struct symbols *s, const struct process *p, uint64_t address,
 	uint64_t ns, struct time_span *span);
+
+/* Addresses of a module whose functions are not known. */
+struct unresolved {
+	const char *module, *reason; /* as in struct symbol */
+	uint64_t count;
+};
+
+/* Why answers so far lack a function: the most frequent causes first, at most `room`. Returns their
+ * number; what has no place is left out. */
+uint32_t symbols_unresolved(const struct symbols *s, struct unresolved *ret_rows, uint32_t room);
 
 /* The same without what is stored in the report, for a module that the caller chose (NULL = code
  * made at run time). */

@@ -20,6 +20,9 @@
 void chain_print_text(
 	FILE *out, struct symbols *symbols, const struct process *p, uint32_t id, uint64_t ns);
 
+/* Says on stderr, for the most frequent causes, why functions of `symbols` are not known. */
+void chains_note_unresolved(const struct symbols *symbols);
+
 /* An array of frames, innermost first: address, function, offset, module, file, line, inlined;
  * where the function is not known the reason. Without `symbols` the address alone. */
 void chain_print_json(

@@ -329,6 +329,8 @@ int events_print(FILE *out, const struct cli_report *r, const struct contents_vi
 	l.cursor.filter.end_ns = raw.end_ns ? raw.end_ns + p.origin_ns : UINT64_MAX;
 	if (!error)
 		error = print_all(&p, &l, form->json);
+	if (!error && !form->json)
+		chains_note_unresolved(&symbols);
 	if (!error)
 		cli_note_cut_off(r, &c);
 	cursor_release(&l.cursor);

@@ -155,7 +155,9 @@ static int write_profile(struct cli_report *r, const struct options *o, FILE *ou
 		option_is(o, OPT_export_weight, "count") ? PROFILE_COUNT : PROFILE_TIME;
 	contents_init(&c);
 	symbols_init(&symbols, &c, o->value[OPT_export_symbol_path]);
-	int error = profile_init(&profile, &c, &symbols, &all, true);
+	symbols.no_names = o->value[OPT_export_no_symbols];
+	int error = profile_init(&profile, &c, &symbols, &all,
+		option_is(o, OPT_export_source, "nvtx") ? PROFILE_NVTX : PROFILE_OSRT, true);
 	if (!error)
 		error = profile_read(&profile, &r->report, v);
 	if (!error && speedscope)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/cli/chains.h"
 #include "reader/cli/cli.h"
 #include "reader/cli/stats_chains.h"
 #include "reader/cli/stats_nvtx.h"
@@ -298,15 +299,18 @@ static bool list_has(const char *list, enum stats_source source)
 void stats_note_left_out(const char *file, const struct profile *p)
 {
 	if (p->without_chain || p->unfinished)
-		cli_note("'%s': %" PRIu64 " calls without a callchain and %" PRIu64
+		cli_note("'%s': %" PRIu64 " %s without a callchain and %" PRIu64
 			 " unfinished ones are left out",
-			file, p->without_chain, p->unfinished);
+			file, p->without_chain, p->source == PROFILE_NVTX ? "NVTX events" : "calls",
+			p->unfinished);
+	chains_note_unresolved(p->symbols);
 }
 
 static int profile_gather(struct stats_data *d, struct cli_report *r, const struct stats_form *form,
 	const struct contents_visitor *visitor)
 {
-	int error = profile_init(&d->profile, &d->contents, &d->symbols, &form->filter, false);
+	int error = profile_init(
+		&d->profile, &d->contents, &d->symbols, &form->filter, form->source, false);
 	if (!error)
 		error = profile_read(&d->profile, &r->report, visitor);
 	if (!error)
@@ -381,6 +385,7 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
 	nvtx_trace_init(&d.nvtx_trace);
 	d.nvtx_trace.filter = form->filter;
 	symbols_init(&d.symbols, &d.contents, form->symbol_path);
+	d.symbols.no_names = form->no_symbols;
 	int error = data_read(&d, &r, list, form);
 	cli_progress_end(&r);
 	if (!error)
@@ -411,7 +416,9 @@ static struct stats_form form_of(const struct options *o)
 		.format = o->value[OPT_stats_format],
 		.symbol_path = o->value[OPT_stats_symbol_path],
 		.no_wait = o->value[OPT_stats_no_wait],
+		.no_symbols = o->value[OPT_stats_no_symbols],
 		.weight = option_is(o, OPT_stats_weight, "count") ? PROFILE_COUNT : PROFILE_TIME,
+		.source = option_is(o, OPT_stats_source, "nvtx") ? PROFILE_NVTX : PROFILE_OSRT,
 		.filter = {.pid = (uint32_t)option_number(o, OPT_stats_process, 0),
 			.tid = (uint32_t)option_number(o, OPT_stats_thread, 0),
 			.name = o->value[OPT_stats_name]},

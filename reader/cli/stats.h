@@ -16,8 +16,9 @@
 struct stats_form {
 	const char *format;      /* NULL = table */
 	const char *symbol_path; /* symbols.h; NULL = none */
-	bool no_wait;
+	bool no_wait, no_symbols;
 	enum profile_weight weight;  /* of callchain reports */
+	enum profile_source source;  /* the same */
 	struct cursor_filter filter; /* which calls: pid, tid and name */
 };
 
@@ -25,7 +26,8 @@ struct stats_form {
 int stats_print(const char *file, const char *list, const struct stats_form *form, FILE *out,
 	const char *out_name);
 
-/* Says on stderr how many calls a profile has left out, if any. */
+/* Says on stderr how many events a profile has left out, and why functions are not known, if any.
+ */
 void stats_note_left_out(const char *file, const struct profile *p);
 
 /* The cells from "Time (%)" to "StdDev (ns)" of a row, as nsys has them; `all` is the time that is

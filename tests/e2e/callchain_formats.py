@@ -20,6 +20,7 @@ from lib import BUILD, TRACE, folder, main, tap  # noqa: E402
 MAKER = os.path.join(BUILD, "tests/unit/test_reader_profile")
 PLACE = folder()
 REPORT = os.path.join(PLACE, "chains.rep")
+UNNAMED = re.compile(r"(\S+\+)?0x[0-9a-f]+|\[not in the file\]")
 NESTED = ["main", "run(int; char)", "helper", 'std::inl<"x">', "read"]
 
 
@@ -84,6 +85,9 @@ def folded():
     tap.ok(stacks.get(wanted) == 200, "folded: process, thread, functions, weight", stacks)
     tap.ok(sum(stacks.values()) == 1480, "folded weights add up", stacks)
     tap.ok(sum(parse_folded(exported("folded", "-w", "count")).values()) == 6, "and count calls")
+    raw = parse_folded(exported("folded", "--no-symbols"))
+    unnamed = [frame for stack in raw for frame in stack[2:-1] if not UNNAMED.fullmatch(frame)]
+    tap.ok(raw and not unnamed and sum(raw.values()) == 1480, "folded --no-symbols: module and offset alone, the same weights", raw)
     tool = shutil.which("flamegraph.pl")
     if not tool:
         tap.skip("flamegraph.pl draws it", "no flamegraph.pl")
@@ -121,6 +125,10 @@ def speedscope():
             sums += profile["endValue"]
         chains = [[frames[i] for i in sample] for profile in scope["profiles"] for sample in profile["samples"]]
         tap.ok(NESTED in chains and sums == whole, f"speedscope, {weight}: chains and sum", chains)
+    raw = json.loads(exported("speedscope", "--no-symbols"))
+    called = {raw["shared"]["frames"][sample[-1]]["name"] for profile in raw["profiles"] for sample in profile["samples"]}
+    unnamed = [f for f in raw["shared"]["frames"] if f["name"] not in called and (not UNNAMED.fullmatch(f["name"]) or "line" in f)]
+    tap.ok(raw["profiles"] and not unnamed, "speedscope --no-symbols: module and offset alone", unnamed)
     path = schema_path()
     try:
         import jsonschema

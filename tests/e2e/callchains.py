@@ -402,6 +402,20 @@ def as_libunwind_walks():
     tap.ok(total[0] >= 10000 and not total[1], f"check mode, {len(cases)} programs: compared {total[0]}, different {total[1]}, frames without a way on {total[2]}")
 
 
+# ---- the vdso ----
+
+def vdso():
+    """Its functions have names where the report is read under the kernel that it was made under."""
+    traced = traced_ok("vdso_frames", [app("vdso_frames")])
+    if not traced or traced.text != "hit\n":
+        tap.skip("a handler's chain leads through the vdso", "no signal interrupted it")
+        return
+    chains = [c["callchain"] for c in traced.calls if c["function"] == "nanosleep" and c["callchain"]]
+    inside = [f for chain in chains for f in chain if (f["module"] or "").startswith("linux-vdso")]
+    tap.ok(len(chains) == 1 and len(inside) == 1 and inside[0]["function"] and [f["function"] for f in chains[0][-5:-2]] == ["asks", "main", "__libc_start_call_main"],
+           "a handler's chain leads through the vdso, whose function has a name", chains)
+
+
 # ---- little stack ----
 
 def little_stack():
@@ -417,5 +431,5 @@ def little_stack():
                f"small_stack, {method}: as untraced, no chain on the least signal stack, one elsewhere", f"{len(calls)} {len(without)} {traced.text}")
 
 
-main(known_callers, known_callers_of_cxx, inlined_functions, thresholds, depths, methods, plugins, loader_is_held, descriptors_are_replaced, restricted, little_stack, names_are_kept,
+main(known_callers, known_callers_of_cxx, inlined_functions, thresholds, depths, methods, plugins, loader_is_held, descriptors_are_replaced, restricted, vdso, little_stack, names_are_kept,
      as_gdb_walks, as_libunwind_walks)

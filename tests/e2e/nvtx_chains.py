@@ -5,6 +5,9 @@
 tests/apps/nvtx_chains.c says where its events are made; it is left out of the build where there are no headers of NVTX.
 """
 import collections
+import csv
+import io
+import json
 import os
 import re
 import sqlite3
@@ -78,6 +81,30 @@ def all_of_them():
     tap.ok(found == wanted and len(wanted) == len(t.said), "the database has the same chains", (found - wanted, wanted - found))
 
 
+def call_trees():
+    t = traced("call trees", threshold=0)
+    if not t:
+        return
+    ended = [e for e in t.events if e["callchain"]]
+    folded = trace("export", "-t", "folded", "--source", "nvtx", "--weight", "count", "-o", "-", t.path).out.decode().splitlines()
+    found = collections.Counter()
+    for line in folded:
+        stack, weight = line.rsplit(" ", 1)
+        found[tuple(stack.split(";")[2:])] += int(weight)
+    wanted = collections.Counter((*reversed([f["function"] or f"{os.path.basename(f['module'])}+{f['offset']:#x}" for f in e["callchain"]]), f":{e['text']}") for e in ended)
+    tap.ok(found == wanted, "folded --source nvtx has each event below the functions that ended it", (found - wanted, wanted - found))
+    rows = list(csv.DictReader(io.StringIO(trace("stats", "-r", "callchain_flat", "-f", "csv", "--source", "nvtx", t.path).out.decode())))
+    by_name = {row["Name"]: row for row in rows}
+    quick = [e["duration_ns"] for e in ended if e["text"] == "quick"]
+    whole = sum(e.get("duration_ns", 0) for e in ended)
+    tap.ok((int(by_name[":quick"]["Self Time (ns)"]), int(by_name[":quick"]["Calls"])) == (sum(quick), 100) and sum(int(r["Self Time (ns)"]) for r in rows) == whole
+           and int(by_name["deeper"]["Calls"]) == 1, "callchain_flat --source nvtx adds up their times", rows)
+    some = trace("export", "-t", "folded", "-o", "-", t.path).out.decode()
+    tap.ok(":quick" not in some, "by default the chains are those of calls", some)
+    chosen = json.loads(trace("stats", "-r", "callchain_tree", "-f", "json", "--source", "nvtx", "--name", "slow", t.path).out)
+    tap.ok({row["Name"] for row in chosen if row["Name"].startswith(":")} == {":slow"}, "--name chooses by text", chosen)
+
+
 def by_threshold():
     limit = 5000000
     t = traced("threshold 5 ms", threshold=limit)
@@ -125,4 +152,4 @@ def option_of_run():
         tap.ok((result.status, chains) == (status, value == "0"), f"trace run --nvtx-backtrace-threshold {value}", (result.status, result.err, chains))
 
 
-main(all_of_them, by_threshold, without, forked_and_depth, option_of_run)
+main(all_of_them, call_trees, by_threshold, without, forked_and_depth, option_of_run)

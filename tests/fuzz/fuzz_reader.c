@@ -58,7 +58,7 @@ static void sum_chains(const struct report *report)
 	uint32_t count;
 	contents_init(&c);
 	symbols_init(&symbols, &c, NULL);
-	if (!profile_init(&profile, &c, &symbols, &all, true) &&
+	if (!profile_init(&profile, &c, &symbols, &all, PROFILE_OSRT, true) &&
 		!profile_read(&profile, report, &none)) {
 		struct profile_place *places = profile_order(&profile, PROFILE_TIME, &count);
 		free(profile_flat(&profile, places, count, PROFILE_COUNT));

@@ -235,7 +235,7 @@ static void folded_text(enum profile_weight weight, uint32_t tid)
 		abort();
 	contents_init(&c);
 	symbols_init(&symbols, &c, NULL);
-	check(!profile_init(&profile, &c, &symbols, &filter, true) &&
+	check(!profile_init(&profile, &c, &symbols, &filter, PROFILE_OSRT, true) &&
 			!profile_read(&profile, &report, &nobody) &&
 			!folded_write(out, &profile, weight),
 		"folded, one thread");

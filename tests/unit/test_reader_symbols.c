@@ -127,6 +127,10 @@ static void other_build(const struct library *l)
 	is_shown(symbol, "? (cannot open '/nowhere/lib.so': No such file or directory)",
 		"a file that is gone");
 	session_end(&s);
+	session_start(&s, l, "linux-vdso.so.1", l->build_id, NULL);
+	symbol = symbols_find(&s.symbols, s.process, l->address, 1500, NULL);
+	is_shown(symbol, "? (the kernel of this machine has another vdso)", "another vdso");
+	session_end(&s);
 	static const char *const odd[] = {"/tmp", "/dev/null", "[vdso]", "", "/etc/passwd"};
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
 		session_start(&s, l, odd[i], "", NULL);
