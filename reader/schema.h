@@ -45,6 +45,11 @@ enum payload_type {
 #include "common/schema/events.def"
 };
 
+#define NAMED(number, id, name) NAMED_##id = number,
+enum named_thing {
+#include "common/schema/events.def"
+};
+
 struct schema_field {
 	uint32_t event, number;
 	const char *column;

@@ -71,12 +71,7 @@ void database_abandon(struct database *d)
 #include <stdarg.h>
 #include <unistd.h>
 
-static const struct {
-	const char *name, *columns;
-} tables[] = {
-#define TABLE(name, columns) {#name, columns},
-#include "reader/export/nsys_tables.def"
-};
+#include "reader/export/utf8.h"
 
 /* The errno that is nearest to what SQLite says. */
 static int failed(struct database *d)
@@ -152,21 +147,24 @@ int database_create(struct database *d, const char *name, bool overwrite)
 	return database_resume(d);
 }
 
-static const char *columns_of(const char *table)
+/* The shape of a table of nsys; no columns where it is not one of this generation. */
+static void shape_find(struct database *d, const char *table)
 {
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-		if (!strcmp(tables[i].name, table))
-			return tables[i].columns;
-	return NULL;
+	enum nsys_table number = nsys_table_named(table);
+	d->shape.columns = 0;
+	if (number != NSYS_TABLES)
+		nsys_table_shape(number, d->generation, &d->shape);
 }
 
 int database_table(struct database *d, const char *table, const char *columns)
 {
-	columns = columns ? columns : columns_of(table);
-	char *sql = columns
-		? sqlite3_mprintf("CREATE TABLE IF NOT EXISTS \"%w\" (%s)", table, columns)
-		: NULL;
-	int error = sql ? database_run(d, sql) : failed_system(d, columns ? ENOMEM : EINVAL);
+	if (!columns)
+		shape_find(d, table);
+	if (!columns && !d->shape.columns)
+		return failed_system(d, EINVAL);
+	char *sql = sqlite3_mprintf(
+		"CREATE TABLE IF NOT EXISTS \"%w\" (%s)", table, columns ? columns : d->shape.sql);
+	int error = sql ? database_run(d, sql) : failed_system(d, ENOMEM);
 	sqlite3_free(sql);
 	return error;
 }
@@ -192,63 +190,65 @@ int database_root(struct database *d, const char *table, uint32_t *ret_page, uin
 
 static int prepare(struct database *d, const char *table, size_t columns)
 {
-	char marks[64] = "?", *sql;
-	statement_end(d);
-	for (size_t i = 1; i < columns && 2 * i + 2 < sizeof(marks); i++)
-		memcpy(marks + 2 * i - 1, ",?", 3);
-	int error = columns_of(table) ? database_table(d, table, NULL) : 0;
-	sql = error ? NULL : sqlite3_mprintf("INSERT INTO \"%w\" VALUES (%s)", table, marks);
+	char marks[2 * NSYS_COLUMNS] = "?", *sql;
 	sqlite3_stmt *s = NULL;
-	if (!error && (!sql || sqlite3_prepare_v2(d->connection, sql, -1, &s, NULL)))
+	statement_end(d);
+	bool of_nsys = nsys_table_named(table) != NSYS_TABLES;
+	shape_find(d, table);
+	int error = d->shape.columns ? database_table(d, table, NULL) : 0;
+	snprintf(d->table, sizeof(d->table), "%s", error ? "" : table);
+	if (error || (of_nsys && !d->shape.columns))
+		return error;
+	columns = of_nsys ? d->shape.columns : columns;
+	for (size_t i = 1; i < columns && 2 * i + 1 < sizeof(marks); i++)
+		memcpy(marks + 2 * i - 1, ",?", 3);
+	sql = sqlite3_mprintf("INSERT INTO \"%w\" VALUES (%s)", table, marks);
+	if (!sql || sqlite3_prepare_v2(d->connection, sql, -1, &s, NULL))
 		error = failed(d);
 	sqlite3_free(sql);
 	d->statement = s;
-	snprintf(d->table, sizeof(d->table), "%s", error ? "" : table);
+	if (error)
+		*d->table = 0;
 	return error;
 }
 
-/* Length of the UTF-8 character at `t`, 0 where there is none. */
-static size_t character_bytes(const unsigned char *t)
+/* Where the value at a place of the form goes: from 1; 0 = nowhere, this generation lacks the
+ * column. */
+static int column_of_place(const struct database *d, int place)
 {
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	if (*t < 0x80)
-		return 1;
-	size_t bytes = *t >= 0xf8 ? 0 : *t >= 0xf0 ? 4 : *t >= 0xe0 ? 3 : *t >= 0xc2 ? 2 : 0;
-	uint32_t number = bytes ? *t & (0xffu >> (bytes + 1)) : 0;
-	for (size_t i = 1; i < bytes; i++) {
-		if ((t[i] & 0xc0) != 0x80)
-			return 0;
-		number = number << 6 | (t[i] & 0x3f);
-	}
-	bool fits = bytes && number >= least[bytes] && number <= 0x10ffff &&
-		(number < 0xd800 || number > 0xdfff);
-	return fits ? bytes : 0;
+	if (!d->shape.columns)
+		return place + 1;
+	for (uint32_t i = 0; i < d->shape.columns; i++)
+		if (d->shape.places[i] == place)
+			return (int)i + 1;
+	return 0;
 }
 
 static int bind_text(sqlite3_stmt *s, int place, const char *text)
 {
-	const unsigned char *t = (const unsigned char *)text;
-	size_t bad = 0, n;
 	if (!text)
 		return sqlite3_bind_null(s, place);
-	for (; *t; t += n ? n : 1) {
-		n = character_bytes(t);
-		bad += !n;
-	}
-	if (!bad)
+	size_t bytes = strlen(text), clean_bytes = utf8_clean_bytes(text, bytes);
+	if (clean_bytes == bytes)
 		return sqlite3_bind_text(s, place, text, -1, SQLITE_TRANSIENT);
-	char *clean = sqlite3_malloc64(strlen(text) + 3 * bad + 1), *out = clean;
+	char *clean = sqlite3_malloc64(clean_bytes + 1);
 	if (!clean)
 		return SQLITE_NOMEM;
-	for (t = (const unsigned char *)text; *t; t += n ? n : 1) {
-		n = character_bytes(t);
-		if (n)
-			out = mempcpy(out, t, n);
-		else
-			out += sprintf(out, "\\x%02x", *t);
-	}
-	*out = 0;
+	utf8_clean(text, bytes, clean);
 	return sqlite3_bind_text(s, place, clean, -1, sqlite3_free);
+}
+
+static int value_bind(sqlite3_stmt *s, int column, char letter, va_list *arguments)
+{
+	int known = letter == 'o' ? va_arg(*arguments, int) : 1;
+	int64_t number = letter == 'o' || letter == 'i' ? va_arg(*arguments, int64_t) : 0;
+	const char *text = letter == 't' ? va_arg(*arguments, const char *) : NULL;
+	if (!column)
+		return 0;
+	if (letter == 't')
+		return bind_text(s, column, text);
+	return letter == 'n' || !known ? sqlite3_bind_null(s, column)
+				       : sqlite3_bind_int64(s, column, number);
 }
 
 int database_row(struct database *d, const char *table, const char *form, ...)
@@ -257,22 +257,12 @@ int database_row(struct database *d, const char *table, const char *form, ...)
 	int error = 0, code = 0;
 	if (strcmp(d->table, table))
 		error = prepare(d, table, strlen(form));
-	if (error)
-		return error;
 	sqlite3_stmt *s = d->statement;
+	if (error || !s)
+		return error;
 	va_start(arguments, form);
-	for (int i = 0; form[i] && !code; i++) {
-		if (form[i] == 'o')
-			code = va_arg(arguments, int)
-				? sqlite3_bind_int64(s, i + 1, va_arg(arguments, int64_t))
-				: (va_arg(arguments, int64_t), sqlite3_bind_null(s, i + 1));
-		else if (form[i] == 'i')
-			code = sqlite3_bind_int64(s, i + 1, va_arg(arguments, int64_t));
-		else if (form[i] == 't')
-			code = bind_text(s, i + 1, va_arg(arguments, const char *));
-		else
-			code = sqlite3_bind_null(s, i + 1);
-	}
+	for (int i = 0; form[i] && !code; i++)
+		code = value_bind(s, column_of_place(d, i), form[i], &arguments);
 	va_end(arguments);
 	if (code || sqlite3_step(s) != SQLITE_DONE)
 		error = failed(d);

@@ -12,12 +12,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "reader/export/nsys.h"
+
 #define DATABASE_CAUSE_BYTES 200u
 
 struct database {
-	void *connection; /* sqlite3; NULL = closed */
-	void *statement;  /* the one used last */
-	char table[96];   /* the table it is for */
+	void *connection;                /* sqlite3; NULL = closed */
+	void *statement;                 /* the one used last */
+	char table[96];                  /* the table it is for */
+	enum nsys_generation generation; /* of the tables of nsys; set before the first row */
+	struct nsys_shape shape;         /* of the table at hand; no columns: not one of nsys */
 	char *name, *temporary;
 	bool overwrite;
 	char cause[DATABASE_CAUSE_BYTES];
@@ -45,7 +49,8 @@ int database_run(struct database *d, const char *sql);
  * Adds a row. `form` has a letter for each column: i int64_t, o int and int64_t (NULL where
  * the int is 0), t const char * (NULL is NULL), n NULL without argument. Bytes of a text that are
  * not UTF-8 are written as \xNN: readers of SQLite stop at them. A table of nsys is made if need
- * be.  0 or a negative errno.
+ * be; its form is that of all generations, and what the one at hand lacks is left out, as is the
+ * row where it lacks the table. 0 or a negative errno.
  */
 int database_row(struct database *d, const char *table, const char *form, ...);
 

@@ -83,6 +83,7 @@ int pages_stop(struct pages *p)
 void pages_release(struct pages *p)
 {
 	free(p->buffer);
+	free(p->row);
 	*p = (struct pages){0};
 }
 
@@ -108,9 +109,12 @@ static int page_write(struct pages *p, const uint8_t *bytes, uint32_t *ret_numbe
 	return 0;
 }
 
-void page_table_begin(struct page_table *t, struct pages *p, uint32_t root, uint32_t columns)
+void page_table_begin(struct page_table *t, struct pages *p, uint32_t root, uint32_t columns,
+	const uint8_t *places)
 {
 	*t = (struct page_table){.pages = p, .root = root, .columns = columns};
+	for (uint32_t i = 0; i < columns && i < PAGE_COLUMNS; i++)
+		t->places[i] = places ? places[i] : (uint8_t)i;
 }
 
 void page_table_release(struct page_table *t)
@@ -280,41 +284,169 @@ static inline uint32_t record_make(
 	uint8_t *at = out + 1 + t->columns;
 	out[0] = (uint8_t)(1 + t->columns);
 	for (uint32_t i = 0; i < t->columns; i++) {
-		if (nulls >> i & 1) {
+		const uint32_t place = t->places[i];
+		if (nulls >> place & 1) {
 			out[1 + i] = 0;
 			continue;
 		}
-		uint32_t width = value_bytes(values[i], &out[1 + i]);
-		uint64_t turned = __builtin_bswap64((uint64_t)values[i] << (64 - 8 * width) % 64);
+		uint32_t width = value_bytes(values[place], &out[1 + i]);
+		uint64_t turned =
+			__builtin_bswap64((uint64_t)values[place] << (64 - 8 * width) % 64);
 		memcpy(at, &turned, sizeof(turned));
 		at += width;
 	}
 	return (uint32_t)(at - out);
 }
 
-int page_table_row(struct page_table *t, uint64_t rowid, const int64_t *values, uint64_t nulls)
+/* Takes the row id, which ascend. */
+static int row_begin(struct page_table *t, uint64_t rowid)
 {
-	uint8_t record[1 + 9 * PAGE_COLUMNS + 8], head[20];
-	struct page *leaf = &t->levels[0];
-	int error = page_ready(leaf);
+	int error = page_ready(&t->levels[0]);
 	if (error || t->columns > PAGE_COLUMNS || (rowid && rowid <= t->last_rowid))
 		return error ? error : -EINVAL;
 	t->last_rowid = rowid ? rowid : t->last_rowid + 1;
-	uint32_t bytes = record_make(t, values, nulls, record);
+	return 0;
+}
+
+/* A cell: bytes of the record, row id, the `local` bytes of it that lie here, and, where those are
+ * not all, the first overflow page. */
+static int cell_put(struct page_table *t, const uint8_t *record, uint32_t bytes, uint32_t local,
+	uint32_t overflow)
+{
+	uint8_t head[20];
+	struct page *leaf = &t->levels[0];
 	uint32_t head_bytes = varint_store(head, bytes);
 	head_bytes += varint_store(head + head_bytes, t->last_rowid);
-	uint8_t *room = cell_room(leaf, LEAF_HEAD, head_bytes + bytes);
+	const uint32_t all = head_bytes + local + (overflow ? 4 : 0);
+	uint8_t *room = cell_room(leaf, LEAF_HEAD, all);
 	if (!room) {
-		error = leaf_flush(t);
-		room = error ? NULL : cell_room(leaf, LEAF_HEAD, head_bytes + bytes);
+		int error = leaf_flush(t);
+		room = error ? NULL : cell_room(leaf, LEAF_HEAD, all);
+		if (!room)
+			return error ? error : -EFBIG;
 	}
-	if (!room)
-		return error ? error : -EFBIG;
 	memcpy(room, head, head_bytes);
-	memcpy(room + head_bytes, record, bytes);
+	memcpy(room + head_bytes, record, local);
+	if (overflow)
+		store_32(room + head_bytes + local, overflow);
 	leaf->last_key = t->last_rowid;
 	t->rows++;
 	return 0;
+}
+
+int page_table_row(struct page_table *t, uint64_t rowid, const int64_t *values, uint64_t nulls)
+{
+	uint8_t record[1 + 9 * PAGE_COLUMNS + 8];
+	int error = row_begin(t, rowid);
+	if (error)
+		return error;
+	uint32_t bytes = record_make(t, values, nulls, record);
+	return cell_put(t, record, bytes, bytes, 0);
+}
+
+/* Serial type of a value, and the bytes that it takes. */
+static uint64_t value_type(const struct page_value *v, uint32_t *ret_bytes)
+{
+	uint8_t type = 0;
+	*ret_bytes = 0;
+	switch (v->kind) {
+	case PAGE_INTEGER:
+		*ret_bytes = value_bytes(v->integer, &type);
+		return type;
+	case PAGE_REAL:
+		*ret_bytes = sizeof(double);
+		return 7;
+	case PAGE_TEXT:
+		*ret_bytes = v->bytes < PAGE_TEXT_MAX ? v->bytes : PAGE_TEXT_MAX;
+		while (*ret_bytes < v->bytes && (v->text[*ret_bytes] & 0xc0) == 0x80)
+			--*ret_bytes; /* a character is cut off whole */
+		return 13 + 2 * (uint64_t)*ret_bytes;
+	case PAGE_NULL:
+		break;
+	}
+	return 0;
+}
+
+static uint8_t *value_store(uint8_t *at, const struct page_value *v, uint32_t bytes)
+{
+	uint64_t bits;
+	if (v->kind == PAGE_TEXT)
+		return bytes ? (uint8_t *)memcpy(at, v->text, bytes) + bytes : at;
+	memcpy(&bits, &v->integer, sizeof(bits)); /* of a fraction: the same eight bytes */
+	for (uint32_t i = bytes; i-- > 0; bits >>= 8)
+		at[i] = (uint8_t)bits;
+	return at + bytes;
+}
+
+static uint8_t *row_room(struct pages *p, size_t bytes)
+{
+	if (bytes > p->row_bytes) {
+		free(p->row);
+		p->row = malloc(bytes);
+		p->row_bytes = p->row ? bytes : 0;
+	}
+	return p->row;
+}
+
+/* Section 1.7: pages that have the number of the next one and then content. */
+static int overflow_write(struct pages *p, const uint8_t *data, uint32_t bytes, uint32_t *ret_first)
+{
+	uint8_t page[PAGE_BYTES];
+	uint32_t number = 0;
+	*ret_first = 0;
+	while (bytes) {
+		uint32_t n = bytes < PAGE_BYTES - 4 ? bytes : PAGE_BYTES - 4;
+		uint32_t here = p->next_page + (p->next_page == p->lock_page), next = here + 1;
+		store_32(page, bytes > n ? next + (next == p->lock_page) : 0);
+		memcpy(page + 4, data, n);
+		memset(page + 4 + n, 0, PAGE_BYTES - 4 - n);
+		int error = page_write(p, page, &number);
+		if (error)
+			return error;
+		*ret_first = *ret_first ? *ret_first : number;
+		data += n;
+		bytes -= n;
+	}
+	return 0;
+}
+
+/* Section 1.6: how many bytes of a record stay in its cell. */
+static uint32_t local_bytes(uint32_t bytes)
+{
+	const uint32_t most = PAGE_BYTES - 35, least = (PAGE_BYTES - 12) * 32 / 255 - 23;
+	if (bytes <= most)
+		return bytes;
+	uint32_t whole = least + (bytes - least) % (PAGE_BYTES - 4);
+	return whole <= most ? whole : least;
+}
+
+int page_table_values(struct page_table *t, uint64_t rowid, const struct page_value *values)
+{
+	uint8_t types[9 * PAGE_COLUMNS], size[9];
+	uint32_t bytes[PAGE_COLUMNS], type_bytes = 0, overflow = 0;
+	size_t all = 0;
+	int error = row_begin(t, rowid);
+	if (error)
+		return error;
+	for (uint32_t i = 0; i < t->columns; i++) {
+		type_bytes += varint_store(
+			types + type_bytes, value_type(&values[t->places[i]], &bytes[i]));
+		all += bytes[i];
+	}
+	/* the head counts its own size, which takes a byte, or two from 128 on */
+	uint32_t size_bytes = varint_store(size, type_bytes + 1 + (type_bytes + 1 > 127));
+	all += size_bytes + type_bytes;
+	uint8_t *record = row_room(t->pages, all), *at = record;
+	if (!record)
+		return -ENOMEM;
+	memcpy(at, size, size_bytes);
+	memcpy(at + size_bytes, types, type_bytes);
+	at += size_bytes + type_bytes;
+	for (uint32_t i = 0; i < t->columns; i++)
+		at = value_store(at, &values[t->places[i]], bytes[i]);
+	uint32_t local = local_bytes((uint32_t)all);
+	error = overflow_write(t->pages, record + local, (uint32_t)all - local, &overflow);
+	return error ? error : cell_put(t, record, (uint32_t)all, local, overflow);
 }
 
 int page_table_end(struct page_table *t)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "reader/export/sqlite_writing.h"
+#include "reader/export/utf8.h"
 
 int writing_text(struct writing *w, const char *text, uint32_t *ret_id)
 {
@@ -39,6 +40,20 @@ int writing_string(struct writing *w, uint32_t string, uint32_t *ret_id)
 	return error ? error : map_put(&w->strings, string, 0, *ret_id + 1);
 }
 
+const char *writing_utf8(struct writing *w, uint32_t string, uint32_t *ret_bytes)
+{
+	struct string_ref ref = string_table_get(&w->contents.strings, string);
+	size_t clean_bytes = utf8_clean_bytes(ref.text, ref.bytes);
+	*ret_bytes = (uint32_t)clean_bytes;
+	if (clean_bytes == ref.bytes)
+		return ref.text;
+	free(w->clean);
+	w->clean = malloc(clean_bytes + 1);
+	if (w->clean)
+		utf8_clean(ref.text, ref.bytes, w->clean);
+	return w->clean;
+}
+
 static int visit_block(void *user, const struct report_block *block)
 {
 	const struct writing *w = user;
@@ -46,10 +61,24 @@ static int visit_block(void *user, const struct report_block *block)
 	return v->block ? v->block(v->user, block) : 0;
 }
 
+static void visit_problem(void *user, uint64_t offset, const char *cause)
+{
+	const struct writing *w = user;
+	const struct contents_visitor *v = &w->source->visitor;
+	if (v->problem)
+		v->problem(v->user, offset, cause);
+}
+
 static int visit_batch(void *user, struct walk *walk, const struct event_batch *b)
 {
 	(void)walk;
 	return writing_batch(user, b);
+}
+
+static int visit_first(void *user, struct walk *walk, const struct event_batch *b)
+{
+	(void)walk;
+	return nvtx_domains_collect(user, b);
 }
 
 /* Start of the session on both clocks, from the first block; 0 where that does not say. */
@@ -107,6 +136,8 @@ static void report_end(struct writing *w)
 	contents_release(&w->contents);
 	map_release(&w->strings);
 	map_release(&w->chains);
+	map_release(&w->domains);
+	w->domain_count = 0;
 	w->chain_count = 0;
 }
 
@@ -132,13 +163,15 @@ static int output(struct writing *w, int error)
 static int report_write(struct writing *w)
 {
 	const struct contents_visitor *v = &w->source->visitor,
-				      first = {v->user, v->block, NULL, v->problem},
+				      first = {w, visit_block, visit_first, visit_problem},
 				      second = {w, visit_block, visit_batch, NULL};
 	int error = contents_read(&w->contents, w->source->report, &first);
 	if (!error) {
 		clock_set(w);
-		error = contents_batches(w->source->report, &second);
+		error = nvtx_domains_number(w);
 	}
+	if (!error)
+		error = contents_batches(w->source->report, &second);
 	if (error)
 		return error;
 	if (w->source->ended)
@@ -186,9 +219,11 @@ static int write_end(struct writing *w)
 
 static uint64_t rows_count(const struct writing *w)
 {
-	uint64_t rows = w->calls.rows + w->call_facts.rows + w->chain_rows.rows;
+	uint64_t rows = w->unfinished.rows;
+	for (uint32_t i = 0; i < NSYS_TABLES; i++)
+		rows += w->tables[i].rows;
 	for (uint32_t i = 0; i < SCHEMA_KINDS; i++)
-		rows += w->events[i].rows;
+		rows += w->facts[i].rows;
 	return rows;
 }
 
@@ -206,6 +241,8 @@ static void writing_release(struct writing *w)
 	free(w->threads);
 	free(w->chain_list);
 	free(w->columns);
+	free(w->domain_list);
+	free(w->clean);
 	free(w);
 }
 

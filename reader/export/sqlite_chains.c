@@ -35,7 +35,7 @@ static int frame_put(struct writing *w, const struct frame_row *f)
 		(int64_t)f->address,
 		how == CALLCHAIN_FRAME_POINTER ? UNWIND_FRAME_POINTER : UNWIND_DWARF_EH, f->depth};
 	uint64_t nulls = (f->special ? 0 : UINT64_C(1) << 6) | (how ? 0 : UINT64_C(1) << 8);
-	error = page_table_row(&w->chain_rows, 0, values, nulls);
+	error = page_table_row(&w->tables[NSYS_OSRT_CALLCHAINS], 0, values, nulls);
 	w->output_failed |= error != 0;
 	return error;
 }

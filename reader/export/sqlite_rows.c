@@ -7,8 +7,6 @@
 #include "common/spool.h"
 #include "reader/export/sqlite_writing.h"
 
-#define CLASS_OS_RUNTIME 27 /* ENUM_NSYS_EVENT_CLASS */
-
 /* A column's name here: "start_ns" is start, "parent_tid" parentTid. */
 static void column_name(const char *column, char *out, size_t bytes)
 {
@@ -47,24 +45,12 @@ static void column_add(char *sql, size_t bytes, const struct schema_field *f)
 	snprintf(sql + used, bytes - used, ", \"%s\" INTEGER", name);
 }
 
-/* The columns of LIBTRACE_OSRT_CALL: positions in the schema's fields of OSRT_CALL that OSRT_API
- * has no place for. Returns their number. */
-static uint32_t call_facts(uint32_t *ret_fields)
+/* The table of LIBTRACE_KIND. */
+static void facts_name(const struct schema_event *e, char *out, size_t bytes)
 {
-	uint32_t count = 0;
-	const struct schema_event *e = schema_event(KIND_OSRT_CALL);
-	for (uint32_t i = 0; i < e->field_count; i++)
-		switch (e->fields[i].number) {
-		case FIELD_OSRT_CALL_START:
-		case FIELD_OSRT_CALL_DURATION:
-		case FIELD_OSRT_CALL_FUNCTION:
-		case FIELD_OSRT_CALL_RETURN:
-		case FIELD_OSRT_CALL_CALLCHAIN:
-			break;
-		default:
-			ret_fields[count++] = i;
-		}
-	return count;
+	snprintf(out, bytes, "LIBTRACE_%s", e->name);
+	for (; *out; out++)
+		*out = (char)toupper((unsigned char)*out);
 }
 
 static int table_begin(
@@ -75,86 +61,117 @@ static int table_begin(
 	if (!error)
 		error = database_root(&w->database, name, &root, &count);
 	if (!error)
-		page_table_begin(t, &w->pages, root, count);
+		page_table_begin(
+			t, &w->pages, root, count, columns ? NULL : w->database.shape.places);
 	return error;
 }
 
-static void event_table_name(const struct schema_event *e, char *out, size_t bytes)
+/* Columns of LIBTRACE_KIND: the row that it belongs to, or its time and thread; then the fields. */
+static int facts_begin(struct writing *w, const struct schema_event *e)
 {
-	snprintf(out, bytes, "LIBTRACE_%s",
-		e->number == KIND_OSRT_CALL ? "osrt_unfinished" : e->name);
-	for (; *out; out++)
-		*out = (char)toupper((unsigned char)*out);
+	char name[64], sql[4096];
+	const struct mapping *m = &w->mappings[e->number];
+	const bool mapped = writing_is_mapped(w, e->number);
+	if (mapped && !m->fact_count)
+		return 0;
+	facts_name(e, name, sizeof(name));
+	snprintf(sql, sizeof(sql), "id INTEGER NOT NULL PRIMARY KEY");
+	if (!mapped) {
+		char time[48];
+		column_name(e->fields[0].column, time, sizeof(time));
+		snprintf(sql, sizeof(sql), "\"%s\" INTEGER NOT NULL, globalTid INTEGER", time);
+	}
+	for (uint32_t i = mapped ? 0 : 1; i < m->fact_count; i++)
+		column_add(sql, sizeof(sql), &e->fields[m->facts[i]]);
+	return table_begin(w, &w->facts[e->number], name, sql);
+}
+
+static int unfinished_begin(struct writing *w)
+{
+	char sql[1024] = "start INTEGER NOT NULL, globalTid INTEGER";
+	const struct schema_event *e = schema_event(KIND_OSRT_CALL);
+	for (uint32_t i = 1; i < e->field_count; i++)
+		column_add(sql, sizeof(sql), &e->fields[i]);
+	return table_begin(w, &w->unfinished, "LIBTRACE_OSRT_UNFINISHED", sql);
+}
+
+/* Is this a table that is filled by pages? */
+static bool is_paged(const struct writing *w, enum nsys_table table)
+{
+	bool paged = table == NSYS_OSRT_CALLCHAINS;
+	for (uint32_t kind = 0; kind < SCHEMA_KINDS; kind++)
+		paged |= w->mappings[kind].table == table;
+	return paged;
 }
 
 int writing_tables_begin(struct writing *w)
 {
-	char name[64], sql[1024] = "id INTEGER NOT NULL PRIMARY KEY";
-	uint32_t fields[SCHEMA_FIELDS], count = call_facts(fields);
-	const struct schema_event *e = schema_event(KIND_OSRT_CALL);
-	for (uint32_t i = 0; i < count; i++)
-		column_add(sql, sizeof(sql), &e->fields[fields[i]]);
-	int error = table_begin(w, &w->calls, "OSRT_API", NULL);
-	if (!error)
-		error = table_begin(w, &w->call_facts, "LIBTRACE_OSRT_CALL", sql);
-	if (!error)
-		error = table_begin(w, &w->chain_rows, "OSRT_CALLCHAINS", NULL);
-	for (uint32_t n = 0; !error && (e = schema_event_at(n)); n++) {
-		column_name(e->fields[0].column, name, sizeof(name));
-		snprintf(sql, sizeof(sql), "\"%s\" INTEGER NOT NULL, globalTid INTEGER", name);
-		for (uint32_t i = 1; i < e->field_count; i++)
-			column_add(sql, sizeof(sql), &e->fields[i]);
-		event_table_name(e, name, sizeof(name));
-		error = table_begin(w, &w->events[e->number], name, sql);
+	const struct schema_event *e;
+	int error = mapped_begin(w->mappings);
+	for (uint32_t i = 0; !error && i < NSYS_TABLES; i++) {
+		struct nsys_shape shape;
+		nsys_table_shape(i, w->database.generation, &shape);
+		if (is_paged(w, i) && shape.columns)
+			error = table_begin(w, &w->tables[i], nsys_table_name(i), NULL);
 	}
+	if (!error)
+		error = unfinished_begin(w);
+	for (uint32_t n = 0; !error && (e = schema_event_at(n)); n++)
+		error = facts_begin(w, e);
 	return error;
+}
+
+static int table_end(struct page_table *t)
+{
+	return t->columns ? page_table_end(t) : 0;
 }
 
 int writing_tables_end(struct writing *w)
 {
-	int error = page_table_end(&w->calls);
-	if (!error)
-		error = page_table_end(&w->call_facts);
-	if (!error)
-		error = page_table_end(&w->chain_rows);
+	int error = table_end(&w->unfinished);
+	for (uint32_t i = 0; !error && i < NSYS_TABLES; i++)
+		error = table_end(&w->tables[i]);
 	for (uint32_t i = 0; !error && i < SCHEMA_KINDS; i++)
-		if (w->events[i].columns)
-			error = page_table_end(&w->events[i]);
+		error = table_end(&w->facts[i]);
 	return error;
+}
+
+static int drop_if_empty(struct writing *w, const struct page_table *t, const char *name)
+{
+	char sql[96];
+	if (!t->columns || t->rows)
+		return 0;
+	snprintf(sql, sizeof(sql), "DROP TABLE %s", name);
+	return database_run(&w->database, sql);
 }
 
 /* The index of the callchains' primary key is made from their rows. */
 int writing_tables_drop_empty(struct writing *w)
 {
-	char name[64], sql[96];
+	char name[64];
 	const struct schema_event *e;
-	int error = w->calls.rows ? 0 : database_run(&w->database, "DROP TABLE OSRT_API");
-	if (!error && !w->call_facts.rows)
-		error = database_run(&w->database, "DROP TABLE LIBTRACE_OSRT_CALL");
-	if (!error)
-		error = database_run(&w->database,
-			w->chain_rows.rows ? "REINDEX OSRT_CALLCHAINS"
-					   : "DROP TABLE OSRT_CALLCHAINS");
+	int error = drop_if_empty(w, &w->unfinished, "LIBTRACE_OSRT_UNFINISHED");
+	for (uint32_t i = 0; !error && i < NSYS_TABLES; i++)
+		error = drop_if_empty(w, &w->tables[i], nsys_table_name(i));
 	for (uint32_t n = 0; !error && (e = schema_event_at(n)); n++) {
-		if (w->events[e->number].rows)
-			continue;
-		event_table_name(e, name, sizeof(name));
-		snprintf(sql, sizeof(sql), "DROP TABLE %s", name);
-		error = database_run(&w->database, sql);
+		facts_name(e, name, sizeof(name));
+		error = drop_if_empty(w, &w->facts[e->number], name);
 	}
+	if (!error && w->tables[NSYS_OSRT_CALLCHAINS].rows)
+		error = database_run(&w->database, "REINDEX OSRT_CALLCHAINS");
 	return error;
 }
 
 void writing_tables_release(struct writing *w)
 {
-	page_table_release(&w->calls);
-	page_table_release(&w->call_facts);
-	page_table_release(&w->chain_rows);
+	page_table_release(&w->unfinished);
+	for (uint32_t i = 0; i < NSYS_TABLES; i++)
+		page_table_release(&w->tables[i]);
 	for (uint32_t i = 0; i < SCHEMA_KINDS; i++)
-		page_table_release(&w->events[i]);
+		page_table_release(&w->facts[i]);
 }
 
-static int row_put(struct writing *w, struct page_table *t, uint64_t rowid, const int64_t *values,
+int writing_numbers(struct writing *w, struct page_table *t, uint64_t rowid, const int64_t *values,
 	uint64_t nulls)
 {
 	int error = page_table_row(t, rowid, values, nulls);
@@ -162,18 +179,7 @@ static int row_put(struct writing *w, struct page_table *t, uint64_t rowid, cons
 	return error;
 }
 
-/* The batch at hand. */
-struct batch {
-	const struct event_batch *batch;
-	const struct schema_event *event;
-	struct process *process; /* NULL = not told */
-	int64_t global_tid;
-	const int64_t *columns[SCHEMA_FIELDS]; /* by position in the schema */
-	const int64_t *flags, *chain, *method; /* of OSRT_CALL */
-};
-
-/* 0, -ENOMEM, or -EBADMSG where the rows do not match: that was told in the first pass. */
-static int columns_decode(struct writing *w, struct batch *b)
+static int columns_decode(struct writing *w, struct writing_batch *b)
 {
 	size_t wanted = (size_t)b->batch->count * b->event->field_count + 1;
 	if (wanted > w->column_values) {
@@ -192,7 +198,7 @@ static int columns_decode(struct writing *w, struct batch *b)
 	return 0;
 }
 
-static const int64_t *column_of(const struct batch *b, uint32_t field)
+const int64_t *writing_column(const struct writing_batch *b, uint32_t field)
 {
 	for (uint32_t i = 0; i < b->event->field_count; i++)
 		if (b->event->fields[i].number == field)
@@ -200,52 +206,9 @@ static const int64_t *column_of(const struct batch *b, uint32_t field)
 	return NULL;
 }
 
-static int thread_find(struct writing *w, int64_t global_tid, struct writing_thread **ret_thread)
-{
-	uint32_t found = map_get(&w->thread_ids, (uint64_t)global_tid, 0);
-	if (!found) {
-		void *room = array_room(
-			w->threads, w->thread_count, &w->thread_capacity, sizeof(*w->threads));
-		if (!room)
-			return -ENOMEM;
-		w->threads = room;
-		w->threads[w->thread_count] = (struct writing_thread){.global_tid = global_tid};
-		found = ++w->thread_count;
-		if (map_put(&w->thread_ids, (uint64_t)global_tid, 0, found))
-			return -ENOMEM;
-	}
-	*ret_thread = &w->threads[found - 1];
-	return 0;
-}
-
-/* The thread's last name, by time. */
-static int names_take(struct writing *w, const struct batch *b, struct writing_thread *thread)
-{
-	const int64_t *names = column_of(b,
-		b->batch->kind == KIND_THREAD_START ? (uint32_t)FIELD_THREAD_START_NAME
-						    : (uint32_t)FIELD_THREAD_NAME_NAME);
-	for (uint32_t i = 0; names && i < b->batch->count; i++) {
-		uint32_t text = 0;
-		uint64_t ns = (uint64_t)b->columns[0][i];
-		struct string_ref name = string_table_get(&w->contents.strings, (uint32_t)names[i]);
-		if (!name.bytes || (thread->name && ns < thread->name_ns))
-			continue;
-		if (writing_string(w, (uint32_t)names[i], &text))
-			return -ENOMEM;
-		thread->name = text + 1;
-		thread->name_ns = ns;
-	}
-	return 0;
-}
-
-/* Objects have 48 bits: a small negative number, as AT_FDCWD, has the upper ones set. */
-static int64_t object_value(int64_t value)
-{
-	return value >> 47 == 1 ? value - (INT64_C(1) << 48) : value;
-}
-
-static int value_make(struct writing *w, const struct batch *b, uint32_t field, uint32_t row,
-	int64_t *ret_value, bool *ret_null)
+/* A value as it stands in tables of ours. */
+static int value_make(struct writing *w, const struct writing_batch *b, uint32_t field,
+	uint32_t row, int64_t *ret_value, bool *ret_null)
 {
 	const struct schema_field *f = &b->event->fields[field];
 	int64_t value = b->columns[field][row];
@@ -253,7 +216,9 @@ static int value_make(struct writing *w, const struct batch *b, uint32_t field, 
 	int error = 0;
 	*ret_null = false;
 	if (b->event->number == KIND_OSRT_CALL && f->number == FIELD_OSRT_CALL_OBJECT) {
-		value = object_value(value);
+		value = value >> 47 == 1 ? value - (INT64_C(1) << 48) : value;
+	} else if (f->kind == FIELD_KIND_FLAGS) {
+		value &= ~(int64_t)RECORD_TEXT_NAMED; /* textId tells it */
 	} else if (f->kind == FIELD_KIND_TIME) {
 		value = writing_time(w, (uint64_t)value);
 	} else if (f->kind == FIELD_KIND_FUNCTION || (is_text(f) && value)) {
@@ -263,11 +228,9 @@ static int value_make(struct writing *w, const struct batch *b, uint32_t field, 
 		*ret_null = true;
 	} else if (f->kind == FIELD_KIND_CALLCHAIN && b->process) {
 		uint64_t ns = (uint64_t)b->columns[0][row];
-		int duration = schema_column(b->event, FIELD_KIND_DURATION),
-		    method = schema_column(b->event, FIELD_KIND_METHOD);
 		error = writing_chain(w, b->process, (uint32_t)value,
-			method > 0 ? (uint32_t)b->columns[method][row] : 0,
-			ns + (duration > 0 ? (uint64_t)b->columns[duration][row] : 0), &id);
+			b->method ? (uint32_t)b->method[row] : 0,
+			ns + (b->duration ? (uint64_t)b->duration[row] : 0), &id);
 		value = id;
 	}
 	*ret_value = value;
@@ -275,7 +238,8 @@ static int value_make(struct writing *w, const struct batch *b, uint32_t field, 
 }
 
 /* A row of the table that is made from the declaration of the event. */
-static int event_row(struct writing *w, const struct batch *b, uint32_t row)
+static int whole_row(
+	struct writing *w, struct page_table *t, const struct writing_batch *b, uint32_t row)
 {
 	int64_t values[SCHEMA_FIELDS + 1];
 	uint64_t nulls = 0;
@@ -288,86 +252,99 @@ static int event_row(struct writing *w, const struct batch *b, uint32_t row)
 		nulls |= (uint64_t)null << place;
 	}
 	values[1] = b->global_tid;
-	return row_put(w, &w->events[b->event->number], 0, values, nulls);
+	return writing_numbers(w, t, 0, values, nulls);
 }
 
-struct call_columns {
-	const int64_t *start, *duration, *function, *result;
-	uint32_t facts[SCHEMA_FIELDS], fact_count;
-	uint32_t object;                   /* which of the facts */
-	uint32_t function_last, text_last; /* the name found last */
-};
-
-static int call_row(struct writing *w, const struct batch *b, struct call_columns *c, uint32_t i)
+int writing_unfinished(struct writing *w, const struct writing_batch *b, uint32_t row)
 {
-	int64_t facts[SCHEMA_FIELDS + 1], any = 0;
-	uint32_t chain = 0, function = (uint32_t)c->function[i];
-	int error = 0;
-	if (function != c->function_last || !i)
-		error = writing_string(w, function, &c->text_last);
-	c->function_last = function;
-	int64_t start = writing_time(w, (uint64_t)c->start[i]),
-		end = (int64_t)((uint64_t)start + (uint64_t)c->duration[i]);
-	if (!error && b->chain[i] && b->process)
-		error = writing_chain(w, b->process, (uint32_t)b->chain[i], (uint32_t)b->method[i],
-			(uint64_t)c->start[i] + (uint64_t)c->duration[i], &chain);
-	if (error)
-		return error;
-	/* start, end, eventClass, globalTid, nameId, returnValue, nestingLevel, callchainId,
-	 * argumentsId, correlationId */
-	const int64_t values[] = {start, end, CLASS_OS_RUNTIME, b->global_tid, c->text_last,
-		c->result[i], 0, chain, 0, 0};
-	error = row_put(w, &w->calls, 0, values, UINT64_C(1) << 9);
-	for (uint32_t n = 0; n < c->fact_count; n++)
-		any |= facts[n + 1] = b->columns[c->facts[n]][i];
-	facts[c->object + 1] = object_value(facts[c->object + 1]);
-	if (error || !any)
-		return error;
-	facts[0] = 0; /* the row id */
-	return row_put(w, &w->call_facts, w->calls.last_rowid, facts, 1);
+	return whole_row(w, &w->unfinished, b, row);
 }
 
-static int call_rows(struct writing *w, const struct batch *b)
+int writing_facts(struct writing *w, const struct writing_batch *b, uint32_t row)
 {
-	struct call_columns c = {.start = b->columns[0],
-		.duration = column_of(b, FIELD_OSRT_CALL_DURATION),
-		.function = column_of(b, FIELD_OSRT_CALL_FUNCTION),
-		.result = column_of(b, FIELD_OSRT_CALL_RETURN)};
+	int64_t values[SCHEMA_FIELDS + 1] = {0}, any = 0;
+	uint64_t nulls = 1; /* the row id */
+	const struct mapping *m = &w->mappings[b->event->number];
+	for (uint32_t i = 0; i < m->fact_count; i++) {
+		bool null = false;
+		int error = value_make(w, b, m->facts[i], row, &values[i + 1], &null);
+		if (error)
+			return error;
+		nulls |= (uint64_t)null << (i + 1);
+		any |= null ? 0 : values[i + 1];
+	}
+	return any ? writing_numbers(w, &w->facts[b->event->number], w->tables[m->table].last_rowid,
+			     values, nulls)
+		   : 0;
+}
+
+/* The last name of a thread, by time. */
+static int names_take(struct writing *w, const struct writing_batch *b)
+{
+	const int64_t *names = writing_column(b,
+		b->batch->kind == KIND_THREAD_START ? (uint32_t)FIELD_THREAD_START_NAME
+						    : (uint32_t)FIELD_THREAD_NAME_NAME);
 	int error = 0;
-	c.fact_count = call_facts(c.facts);
-	for (uint32_t i = 0; i < c.fact_count; i++)
-		if (b->event->fields[c.facts[i]].number == FIELD_OSRT_CALL_OBJECT)
-			c.object = i;
+	for (uint32_t i = 0; names && !error && i < b->batch->count; i++)
+		error = writing_thread_name(
+			w, b->global_tid, (uint32_t)names[i], (uint64_t)b->columns[0][i], false);
+	return error;
+}
+
+int writing_decode(
+	struct writing *w, const struct event_batch *batch, struct writing_batch *ret_batch)
+{
+	struct writing_batch *b = ret_batch;
+	*b = (struct writing_batch){.batch = batch, .event = schema_event(batch->kind)};
+	b->process = process_find(&w->contents.processes, batch->process);
+	b->global_tid = writing_global(w, b->process ? b->process->facts->pid : 0, batch->tid);
+	int error = b->event && batch->count ? columns_decode(w, b) : -EBADMSG;
+	for (uint32_t i = 0; !error && i < b->event->field_count; i++) {
+		enum field_kind kind = b->event->fields[i].kind;
+		if (kind == FIELD_KIND_FLAGS)
+			b->flags = b->columns[i];
+		else if (kind == FIELD_KIND_CALLCHAIN)
+			b->chain = b->columns[i];
+		else if (kind == FIELD_KIND_METHOD)
+			b->method = b->columns[i];
+		else if (kind == FIELD_KIND_DURATION)
+			b->duration = b->columns[i];
+	}
+	return error;
+}
+
+static int mapped_rows(struct writing *w, const struct writing_batch *b)
+{
+	int error = 0;
 	for (uint32_t i = 0; !error && i < b->batch->count; i++) {
-		if (c.duration[i] < 0)
+		if (b->duration && b->duration[i] < 0) {
 			w->impossible++;
-		else if (b->flags[i] & RECORD_UNFINISHED)
-			error = event_row(w, b, i);
-		else
-			error = call_row(w, b, &c, i);
+			continue;
+		}
+		error = mapped_row(w, b, i);
+		if (!error && w->facts[b->event->number].columns)
+			error = writing_facts(w, b, i);
 	}
 	return error;
 }
 
 int writing_batch(struct writing *w, const struct event_batch *batch)
 {
-	struct batch b = {.batch = batch, .event = schema_event(batch->kind)};
+	struct writing_batch b;
 	struct writing_thread *thread;
-	b.process = process_find(&w->contents.processes, batch->process);
-	b.global_tid = writing_global(w, b.process ? b.process->facts->pid : 0, batch->tid);
-	int error = b.event ? columns_decode(w, &b) : 0;
-	if (error || !b.event || !batch->count)
+	int error = writing_decode(w, batch, &b);
+	if (error)
 		return error == -EBADMSG ? 0 : error;
-	error = thread_find(w, b.global_tid, &thread);
+	error = writing_thread(w, b.global_tid, &thread);
 	if (!error && (batch->kind == KIND_THREAD_START || batch->kind == KIND_THREAD_NAME))
-		error = names_take(w, &b, thread);
-	if (!error && batch->kind == KIND_OSRT_CALL) {
-		b.flags = column_of(&b, FIELD_OSRT_CALL_FLAGS);
-		b.chain = column_of(&b, FIELD_OSRT_CALL_CALLCHAIN);
-		b.method = column_of(&b, FIELD_OSRT_CALL_CALLCHAIN_METHOD);
-		return call_rows(w, &b);
-	}
+		error = names_take(w, &b);
+	if (!error && batch->kind == KIND_NVTX_NAME)
+		error = nvtx_names(w, &b);
+	if (!error && batch->kind == KIND_OSRT_CALL)
+		return writing_calls(w, &b);
+	if (!error && writing_is_mapped(w, batch->kind))
+		return mapped_rows(w, &b);
 	for (uint32_t i = 0; !error && i < batch->count; i++)
-		error = event_row(w, &b, i);
+		error = whole_row(w, &w->facts[batch->kind], &b, i);
 	return error;
 }

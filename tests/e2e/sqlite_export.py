@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, Report, TRACE, folder, main, spool_folder, tap, trace, traced_env, run, wait_spool_gone, wait_until  # noqa: E402
+from lib import BUILD, Report, TRACE, app, folder, main, spool_folder, tap, trace, traced_env, run, wait_spool_gone, wait_until  # noqa: E402
 
 MAKER = os.path.join(BUILD, "tests/unit/test_reader_profile")
 PLACE = folder()
@@ -203,8 +203,74 @@ def events_agree():
         name = os.path.basename(path)
         tap.ok(rows == told and rows, f"{name}: {sum(rows.values())} calls are as dump tells them", f"{rows - told}\n{told - rows}")
         info = Report(path).info()["events"]
-        counts = {kind: one(db, f"SELECT count(*) FROM LIBTRACE_{kind.upper()}") for kind in info if kind != "osrt_call"}
-        tap.ok(counts == {k: v for k, v in info.items() if k != "osrt_call"}, f"and as many events of the other kinds: {counts}", info)
+        others = {kind: count for kind, count in info.items() if kind not in ("osrt_call", *NVTX_TYPES)}
+        counts = {kind: one(db, f"SELECT count(*) FROM LIBTRACE_{kind.upper()}") for kind in others}
+        tap.ok(counts == others, f"and as many events of the other kinds: {counts}", info)
+
+
+NVTX_TYPES = {"nvtx_mark": 34, "nvtx_range": 59, "nvtx_start_end": 60}  # ENUM_NSYS_EVENT_TYPE
+PAYLOADS = ("uint64", "int64", "double", "uint32", "int32", "float")
+
+
+def clean(text):
+    """As texts are made UTF-8 in the database."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def nvtx_told(path):
+    pid = next(p["pid"] for p in Report(path).info()["processes"])
+    rows, domains = collections.Counter(), {}
+    for e in sorted(Report(path).events("--kind", "nvtx_name"), key=lambda e: e["time_ns"]):
+        if e["what"] == "domain":
+            domains.setdefault(e["name"], len(domains) + 1)
+    number = lambda name: domains[name] if name else 0
+    for kind, event_type in NVTX_TYPES.items():
+        for e in Report(path).events("--kind", kind):
+            start = e["time_ns" if kind == "nvtx_mark" else "start_ns"]
+            ended = kind != "nvtx_mark" and "unfinished" not in e["flags"]
+            tid = e.get("start_tid", e["tid"])
+            payload = {name: None for name in PAYLOADS}
+            if e["payload_type"] != "none":
+                payload[e["payload_type"]] = e["payload"] - (1 << 64) if e["payload"] > (1 << 63) - 1 else e["payload"]
+            rows[(start, start + e["duration_ns"] if ended else None, event_type, e.get("range_id"), e["category"] or None,
+                  int(e["color"] or "0", 0) or None, clean(e["text"]) or None, bool(e["text"]) and "registered" in e["flags"], pid, tid,
+                  e["tid"] if ended and tid != e["tid"] else None, number(e["domain"]), *payload.values())] += 1
+    types = {"domain": 75, "domain destroyed": 76, "category": 33, "thread": 39}
+    for e in Report(path).events("--kind", "nvtx_name"):
+        if e["what"] in types:
+            domain = e["name"] if e["what"] == "domain" else e["domain"]
+            rows[(e["time_ns"], None, types[e["what"]], None, e["identifier"] if e["what"] == "category" else None, None,
+                  clean(e["name"]) if e["what"] != "domain destroyed" else None, False, pid,
+                  e["identifier"] if e["what"] == "thread" else e["tid"], None, number(domain), *[None] * 6)] += 1
+    return rows
+
+
+def nvtx():
+    if not os.path.exists(app("nvtx_calls")):
+        tap.skip("NVTX_EVENTS", "nvtx_calls is not built: no headers of NVTX")
+        return
+    path, spool = os.path.join(PLACE, "nvtx.rep"), spool_folder()
+    done = run([app("nvtx_calls")], env=traced_env(path, spool))
+    if done.status != 0 or not wait_spool_gone(spool):
+        raise RuntimeError(f"no report: {done}")
+    db = opened(exported(path))
+    rows = collections.Counter()
+    for r in db.execute("SELECT start, end, eventType, rangeId, category, color, coalesce(text, value), textId IS NOT NULL, globalTid / 0x1000000 % 0x1000000, "
+                        "globalTid % 0x1000000, endGlobalTid % 0x1000000, domainId, uint64Value, int64Value, doubleValue, uint32Value, int32Value, floatValue "
+                        "FROM NVTX_EVENTS LEFT JOIN StringIds ON textId = id"):
+        rows[(*r[:7], bool(r[7]), *r[8:])] += 1
+    told = nvtx_told(path)
+    tap.ok(rows == told and len(rows) > 20, f"NVTX_EVENTS has the {sum(rows.values())} rows that dump tells of", f"{rows - told}\n{told - rows}")
+    older = os.path.join(FIXTURES, "nvtx_sampling-2023.3.1.sqlite")
+    if os.path.exists(older):
+        tap.ok(columns(db, "NVTX_EVENTS")[:-1] == columns(opened(older), "NVTX_EVENTS"), "its columns are those of an export of nsys", columns(db, "NVTX_EVENTS"))
+    else:
+        tap.skip("NVTX_EVENTS has the columns of nsys", "no fixtures")
+    tap.ok(not one(db, "SELECT count(*) FROM NVTX_EVENTS WHERE text IS NOT NULL AND textId IS NOT NULL"), "a text stands inline or is registered")
+    tap.ok(one(db, "SELECT count(*) FROM NVTX_EVENTS") == one(db, "SELECT count(*) FROM NVTX_EVENTS JOIN ThreadNames USING (globalTid)"),
+           "each row has one row of ThreadNames")
+    tap.ok(one(db, "SELECT count(*) FROM ThreadNames JOIN StringIds ON nameId = id WHERE value = 'the main thread'") == 1,
+           "the name that NVTX gave a thread is its name")
 
 
 def callchains():
@@ -335,5 +401,5 @@ if b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE
     sys.exit(0)
 subprocess.run([MAKER, "--save-without", SAMPLE], check=True, timeout=30)
 live_report()
-main(query_on_fixtures, statistics_agree, nsys_itself, shape, references, events_agree, callchains, what_nsys_has_no_table_for, many_reports,
+main(query_on_fixtures, statistics_agree, nsys_itself, shape, references, events_agree, callchains, nvtx, what_nsys_has_no_table_for, many_reports,
      names_and_failures, interrupted, damaged_reports, by_position_and_pandas)

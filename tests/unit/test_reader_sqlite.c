@@ -88,7 +88,7 @@ static void begin(struct made *m, const char *columns)
 	m->fd = open(m->database.temporary, O_RDWR | O_CLOEXEC);
 	if (pages_start(&m->pages, m->fd))
 		die("no pages");
-	page_table_begin(&m->table, &m->pages, root, count);
+	page_table_begin(&m->table, &m->pages, root, count, NULL);
 }
 
 static void end(struct made *m)
@@ -157,11 +157,12 @@ static void values_and_levels(void)
 /* Each count of leaves around the point where an interior page is full, and its parent begins. */
 static void full_pages(void)
 {
-	char columns[PAGE_COLUMNS * 16] = "";
+	enum { COLUMNS = 24 };
+	char columns[COLUMNS * 16] = "";
 	int whole = 1, flat = 0, deep = 0;
 	struct made m;
 	uint64_t count = 0;
-	for (uint32_t i = 0; i < PAGE_COLUMNS; i++)
+	for (uint32_t i = 0; i < COLUMNS; i++)
 		sprintf(columns + strlen(columns), "%sc%u INTEGER", i ? "," : "", i);
 	for (count = 13000; whole == 1 && count < 17000; count += 23) {
 		begin(&m, columns);
@@ -173,7 +174,7 @@ static void full_pages(void)
 	check(flat > 20 && deep > 20, "%d trees of two levels, %d of three", flat, deep);
 	check(whole == 1, "every count of leaves makes a sound tree (up to %llu rows)",
 		(unsigned long long)count);
-	check(!differing(count - 23, PAGE_COLUMNS), "and the rows are right");
+	check(!differing(count - 23, COLUMNS), "and the rows are right");
 }
 
 static void lock_page(void)
@@ -188,6 +189,102 @@ static void lock_page(void)
 	check(query("PRAGMA page_count") > page && is_whole() == 1 && !differing(20000, 3),
 		"the page where SQLite locks stays unused");
 	sqlite3_test_control(SQLITE_TESTCTRL_PENDING_BYTE, 0x40000000);
+}
+
+/* A text of so many bytes that says which row it is of. */
+static const char *text_of(uint64_t row, uint32_t bytes)
+{
+	static char text[100000];
+	memset(text, 'a' + (int)(row % 26), bytes);
+	text[bytes] = 0;
+	return text;
+}
+
+/* Lengths around each at which something changes: types of two bytes, texts that leave the page,
+ * second and third overflow pages. */
+static uint32_t text_bytes(uint64_t row)
+{
+	static const uint32_t around[] = {0, 57, 4050, 4096, 8150, 12240, 90000};
+	return around[row % 7] + (uint32_t)(row / 7 % 30);
+}
+
+static void texts_and_fractions(uint32_t lock)
+{
+	struct made m;
+	const uint64_t count = 7 * 30;
+	if (lock)
+		sqlite3_test_control(SQLITE_TESTCTRL_PENDING_BYTE, (lock - 1) * PAGE_BYTES);
+	begin(&m, "a INTEGER, b TEXT, c REAL, d INTEGER");
+	m.pages.lock_page = lock ? lock : m.pages.lock_page;
+	for (uint64_t row = 1; row <= count; row++) {
+		const struct page_value values[] = {
+			{PAGE_INTEGER, 0, {.integer = value_of(row, 0)}},
+			{PAGE_TEXT, text_bytes(row), {.text = text_of(row, text_bytes(row))}},
+			{PAGE_REAL, 0, {.real = (double)row / 3 - 20}}, {.kind = PAGE_NULL}};
+		if (page_table_values(&m.table, 0, values))
+			die("row");
+	}
+	end(&m);
+	sqlite3 *c = NULL;
+	sqlite3_stmt *s = NULL;
+	int64_t wrong = 0;
+	uint64_t row = 0;
+	sqlite3_open(path, &c);
+	sqlite3_prepare_v2(c, "SELECT a, b, c, d FROM t ORDER BY rowid", -1, &s, NULL);
+	while (s && sqlite3_step(s) == SQLITE_ROW) {
+		row++;
+		wrong += sqlite3_column_int64(s, 0) != value_of(row, 0);
+		wrong += (uint32_t)sqlite3_column_bytes(s, 1) != text_bytes(row) ||
+			strcmp((const char *)sqlite3_column_text(s, 1),
+				text_of(row, text_bytes(row)));
+		wrong += sqlite3_column_double(s, 2) != (double)row / 3 - 20;
+		wrong += sqlite3_column_type(s, 3) != SQLITE_NULL;
+	}
+	sqlite3_finalize(s);
+	sqlite3_close(c);
+	check(is_whole() == 1 && row == count && !wrong,
+		"%llu rows with texts of up to 90029 bytes and fractions%s",
+		(unsigned long long)count, lock ? ", around the lock page" : "");
+	sqlite3_test_control(SQLITE_TESTCTRL_PENDING_BYTE, 0x40000000);
+}
+
+static void chosen_columns(void)
+{
+	struct made m;
+	static const uint8_t places[] = {2, 0, 5};
+	const int64_t values[] = {10, 11, 12, 13, 14, 15};
+	begin(&m, "c INTEGER, a INTEGER, f INTEGER");
+	page_table_begin(&m.table, &m.pages, m.table.root, 3, places);
+	if (page_table_row(&m.table, 0, values, UINT64_C(1) << 5))
+		die("row");
+	end(&m);
+	check(is_whole() == 1 && query("SELECT c = 12 AND a = 10 AND f IS NULL FROM t") == 1,
+		"columns take the values at their places");
+}
+
+static void generations(void)
+{
+	struct nsys_shape shape;
+	enum nsys_generation g = NSYS_3_24;
+	check(nsys_generation_named("2.9", &g) && g == NSYS_2_9 &&
+			!nsys_generation_named("3", &g) && !nsys_generation_named("", &g),
+		"generations have names");
+	nsys_table_shape(NSYS_META_DATA_EXPORT, NSYS_2_9, &shape);
+	check(!shape.columns, "a table that came later is not there");
+	nsys_table_shape(NSYS_OSRT_API, NSYS_3_4, &shape);
+	check(shape.columns == 8 && shape.places[7] == 7 && !strstr(shape.sql, "argumentsId"),
+		"a column that came later is not there: %s", shape.sql);
+	nsys_table_shape(NSYS_OSRT_API, NSYS_3_24, &shape);
+	check(shape.columns == 10 && strstr(shape.sql, "argumentsId INTEGER NOT NULL, "),
+		"and is, then");
+	for (uint32_t i = 0; i < NSYS_TABLES; i++) {
+		nsys_table_shape(i, NSYS_3_24, &shape);
+		if (nsys_columns(i) > NSYS_COLUMNS || strlen(shape.sql) + 8 > sizeof(shape.sql))
+			check(0, "%s fits", nsys_table_name(i));
+	}
+	check(nsys_column(NSYS_OSRT_API, "callchainId") == 7 &&
+			nsys_column(NSYS_OSRT_API, "call") == -1,
+		"columns are found by name");
 }
 
 static void row_ids(void)
@@ -267,6 +364,11 @@ int main(void)
 	values_and_levels();
 	full_pages();
 	lock_page();
+	texts_and_fractions(0);
+	for (uint32_t page = 30; page < 60; page++)
+		texts_and_fractions(page);
+	chosen_columns();
+	generations();
 	row_ids();
 	names();
 	texts();
