@@ -392,7 +392,8 @@ struct spool_header {
 	 * rely on. 0 = none yet. */
 	uint64_t callchain_chunk[CALLCHAIN_CHUNKS_MAX];
 	uint32_t osrt_off; /* 1 = OS runtime calls are not wanted: none is recorded or summed up */
-	uint32_t pad;
+	uint32_t chains_forbidden; /* events without the callchain that was due: a system call
+				      filter was in force */
 	uint64_t nvtx_span_chunk[NVTX_SPAN_CHUNKS_MAX]; /* offsets of the tables; 0 = none yet */
 };
 _Static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header must fit its place");

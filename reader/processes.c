@@ -69,6 +69,7 @@ struct process *process_get(struct process_list *l, uint32_t id)
 	if (!p)
 		return NULL;
 	p->id = id;
+	p->memory = p;
 	p->facts = calloc(1, sizeof(*p->facts));
 	if (!p->facts) {
 		free(p);
@@ -96,6 +97,16 @@ static void *merged(const ProtobufCMessage *first, const ProtobufCMessage *secon
 	return result;
 }
 
+static int memory_link(struct process_list *l, struct process *p)
+{
+	uint32_t id = p->facts->memory_of;
+	struct process *memory = id ? process_get(l, id) : p;
+	if (!memory)
+		return id < PROCESSES_MAX ? -ENOMEM : -EBADMSG;
+	p->memory = memory;
+	return 0;
+}
+
 int process_list_add(struct process_list *l, const Libtrace__Process *facts)
 {
 	struct process *p = process_get(l, facts->id);
@@ -112,7 +123,7 @@ int process_list_add(struct process_list *l, const Libtrace__Process *facts)
 		return -ENOMEM;
 	libtrace__process__free_unpacked(old, NULL);
 	p->facts = now;
-	return 0;
+	return memory_link(l, p);
 }
 
 int process_list_add_receipt(struct process_list *l, const Libtrace__Receipt *receipt)

@@ -25,6 +25,8 @@ struct process {
 					  version does not know */
 	uint64_t gap_dropped;          /* events missing, by GAP rows */
 	uint64_t summarized;           /* calls in SUMMARY rows */
+	struct process *memory; /* whose modules, nodes and symbols its callchains lead through:
+				   itself, but for a vfork child */
 	struct callchain_nodes callchains;
 	struct module_map modules;
 	struct stored_symbols symbols;

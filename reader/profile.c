@@ -213,7 +213,7 @@ static uint32_t chain_place(struct profile *p, const struct process *process, ui
 			span = slot->span;
 			break;
 		}
-		if (!callchain_node(&process->callchains, id, &parent, &address)) {
+		if (!callchain_node(&process->memory->callchains, id, &parent, &address)) {
 			const struct profile_frame frame = {
 				pool_text(&p->symbols->pool, missing, sizeof(missing)), NULL, NULL,
 				0};
@@ -223,7 +223,7 @@ static uint32_t chain_place(struct profile *p, const struct process *process, ui
 		ids[count++] = id;
 	}
 	while (node && count-- > 0) {
-		callchain_node(&process->callchains, ids[count], &parent, &address);
+		callchain_node(&process->memory->callchains, ids[count], &parent, &address);
 		node = address_place(p, process, node, address, ns, &span, ret_error);
 		if (node && table_put(chains, (struct key){start, ids[count]}, node, span)) {
 			*ret_error = -ENOMEM;

@@ -280,7 +280,7 @@ const struct symbol *symbols_find(struct symbols *s, const struct process *proce
 	uint64_t address, uint64_t ns, struct time_span *span)
 {
 	struct time_span unused = {0, UINT64_MAX};
-	struct process *p = process_find(&s->contents->processes, process->id);
+	struct process *p = process->memory;
 	const struct module *module = module_map_find(&p->modules, address - 1, ns);
 	span = span ? span : &unused;
 	if (module_map_is_reused(&p->modules)) {

@@ -110,7 +110,8 @@ static void meet_again(void)
 void chains_refresh(void)
 {
 	struct thread *t = &thread_self;
-	if (!is_on || session.restricted || t->busy || (!t->lane && !thread_attach(t)))
+	if (!is_on || session.restricted || t->vfork_pid || t->busy ||
+		(!t->lane && !thread_attach(t)))
 		return;
 	thread_enter(t);
 	uint32_t before = modules_generation();
@@ -259,29 +260,64 @@ static uint32_t take_with_libunwind(
 	return again ? take_muted(t, memory, flags, ret_result) : id;
 }
 
-/* The id of its innermost node, 0 = none. *ret_method is for REC_CALLCHAIN. */
-static uint32_t take(struct thread *t, uint32_t *ret_method)
+static uint32_t method_of(const struct callchain_result *result)
 {
 	static const uint32_t ends[] = {[CALLCHAIN_WHOLE] = 0,
 		[CALLCHAIN_CUT] = CALLCHAIN_IS_CUT,
 		[CALLCHAIN_LOST] = CALLCHAIN_IS_LOST};
+	return result->method | ends[result->end];
+}
+
+/*
+ * A vfork child, on its parent's memory: its chains lead through its parent's nodes and modules.
+ * Modules are left to the parent to tell, when it goes on. libunwind would open a pipe, so it is
+ * not asked.
+ */
+static uint32_t take_of_child(
+	struct thread *t, struct callchain_thread *memory, uint32_t *ret_method)
+{
 	struct callchain_result result;
-	/* A vfork child's modules and nodes would be told as its own, and its parent's never. */
-	struct callchain_thread *memory = session.restricted || t->vfork_pid ? NULL : memory_for(t);
+	if (chains_ask_libunwind)
+		return 0;
+	uint32_t id = callchain_take(memory, session.config.backtrace_depth, flags, &result);
+	t->vfork_chain = id;
+	*ret_method = method_of(&result);
+	return id;
+}
+
+/* The child may have been killed at it. */
+void chains_vfork_parent(struct thread *t)
+{
+	uint32_t id = t->vfork_chain;
+	t->vfork_chain = 0;
+	t->chains_begun = 0;
+	if (id && !is_met(id))
+		modules_meet(id);
+}
+
+/* The id of its innermost node, 0 = none. *ret_method is for REC_CALLCHAIN. */
+static uint32_t take(struct thread *t, uint32_t *ret_method)
+{
+	struct callchain_result result;
+	if (session.restricted)
+		__atomic_add_fetch(&session.spool->chains_forbidden, 1, __ATOMIC_RELAXED);
+	struct callchain_thread *memory = session.restricted ? NULL : memory_for(t);
 	if (!memory)
 		return 0;
+	if (t->vfork_pid)
+		return take_of_child(t, memory, ret_method);
 	uint32_t id = chains_ask_libunwind
 		? take_with_libunwind(t, memory, &result)
 		: callchain_take(memory, session.config.backtrace_depth, flags, &result);
 	if (id && !is_met(id))
 		modules_meet(id);
-	*ret_method = result.method | ends[result.end];
+	*ret_method = method_of(&result);
 	return id;
 }
 
 struct record *chains_room(struct thread *t, uint64_t tick, unsigned *slots)
 {
-	uint32_t method, chain = t->lane ? take(t, &method) : 0;
+	uint32_t method = 0, chain = t->lane ? take(t, &method) : 0;
 	*slots += chain != 0;
 	struct record *r = lane_room(t, *slots);
 	if (r && chain)

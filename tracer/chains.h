@@ -40,6 +40,10 @@ void chains_forked(void);
 /* The process ends: in check mode, what the comparison found. */
 void chains_end(void);
 
+/* Back from a vfork child, which may have taken chains on this thread. Owning thread, thread.busy
+ * set. */
+void chains_vfork_parent(struct thread *t);
+
 /* After the application's dlclose(): forgets what was unloaded. May wait for the loader's lock; not
  * from within the guard. */
 void chains_refresh(void);

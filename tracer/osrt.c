@@ -176,11 +176,13 @@ void osrt_mend_busy(struct thread *t)
 	t->cur = t->end = t->chunk_end = NULL; /* what is published counts: go on from there */
 }
 
-/* The chain's record and the call's are published together. */
+/* The chain's record and the call's are published together. A call that was left has none: this is
+ * another place. */
 static void put_with_chain(struct thread *t, const struct record *record)
 {
 	unsigned slots = 1;
-	struct record *r = chains_due(CHAIN_OSRT, record->word >> RECORD_LENGTH_SHIFT)
+	uint64_t flags = record->word >> RECORD_FLAGS_SHIFT & 15;
+	struct record *r = !flags && chains_due(CHAIN_OSRT, record->word >> RECORD_LENGTH_SHIFT)
 		? chains_room(t, record->tick, &slots)
 		: lane_room(t, slots);
 	if (!r)

@@ -276,5 +276,6 @@ void thread_vfork_parent(struct thread *t, uint64_t sp)
 	t->vfork_pid = 0;
 	thread_enter(t);
 	put_start(t, session.pid, t->tid, THREAD_RESUMED);
+	chains_vfork_parent(t);
 	thread_leave(t);
 }

@@ -49,6 +49,7 @@ struct thread {
 	uint32_t ranges_limit;   /* bytes of it that may be used */
 	uint32_t ranges_last;    /* offset of the innermost open range, or NVTX_NO_FRAME */
 	uint32_t ranges_lost;    /* open ranges inside of that, for which there was no room */
+	uint32_t vfork_chain;    /* node of the last callchain that a vfork child took on it */
 };
 
 extern __thread struct thread thread_self

@@ -236,13 +236,10 @@ static void put_module_unload(struct segment *s, const struct record *r)
 	batch_set(b, MODULE_UNLOAD_BEGIN, r->a);
 }
 
-/* A vfork child's chains lead through its parent's nodes, which a process of its own does not
- * have: left out. */
+/* A vfork child's chains lead through its parent's nodes: Process.memory_of says so. */
 static void put_callchain(struct segment *s, const struct record *r)
 {
 	s->overhead++;
-	if (s->view->owner)
-		return;
 	s->callchain = (uint32_t)r->a;
 	s->callchain_method = (uint32_t)r->b;
 	callchains_tell(s->w, s->spool, s->callchain);

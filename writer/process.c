@@ -237,6 +237,16 @@ static void fill_end(const struct spool *spool, Libtrace__Process *m, char *reas
 	}
 }
 
+static void chains_forbidden_tell(struct writer *w, const struct spool *spool, uint64_t end_ns)
+{
+	uint32_t events = spool_header(spool)->chains_forbidden;
+	if (events)
+		writer_note(w, spool->pid, end_ns,
+			"%u events have no callchain: a system call filter (seccomp) was in force, "
+			"which may forbid to ask what can be read of a stack",
+			events);
+}
+
 void process_end(struct writer *w, struct spool *spool, uint64_t end_ns)
 {
 	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
@@ -256,6 +266,7 @@ void process_end(struct writer *w, struct spool *spool, uint64_t end_ns)
 			"spool '%s' is damaged: %llu of its %u lanes could not be read to their "
 			"end",
 			spool->name, (unsigned long long)spool->damaged_lanes, spool->lane_count);
+	chains_forbidden_tell(w, spool, end_ns);
 	clock_points_put(w, spool, end_ns);
 	receipt_put(w, spool);
 }
@@ -264,13 +275,14 @@ uint32_t process_guest(struct writer *w, const struct spool *spool, uint32_t pid
 {
 	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
 	message.has_id = message.has_pid = message.has_parent_pid = message.has_start_ns =
-		message.has_traced = message.has_forked = 1;
+		message.has_traced = message.has_forked = message.has_memory_of = 1;
 	message.id = w->next_process_id++;
 	message.pid = pid;
 	message.parent_pid = spool->pid;
 	message.start_ns = start_ns;
 	message.traced = LIBTRACE__TRACED__TRACED_YES;
 	message.forked = 1;
+	message.memory_of = spool->id;
 	put_process(w, &message);
 	process_remember(w, pid, message.id);
 	w->total_processes++;

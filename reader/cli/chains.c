@@ -52,8 +52,8 @@ void chain_print_text(
 {
 	uint64_t addresses[CALLCHAIN_FRAMES_MAX];
 	bool whole;
-	uint32_t count =
-		callchain_addresses(&p->callchains, id, addresses, CALLCHAIN_FRAMES_MAX, &whole);
+	uint32_t count = callchain_addresses(
+		&p->memory->callchains, id, addresses, CALLCHAIN_FRAMES_MAX, &whole);
 	putc_unlocked('"', out);
 	for (uint32_t i = 0; i < count; i++) {
 		if (i)
@@ -133,8 +133,8 @@ void chain_print_json(
 {
 	uint64_t addresses[CALLCHAIN_FRAMES_MAX];
 	bool whole;
-	uint32_t count =
-		callchain_addresses(&p->callchains, id, addresses, CALLCHAIN_FRAMES_MAX, &whole);
+	uint32_t count = callchain_addresses(
+		&p->memory->callchains, id, addresses, CALLCHAIN_FRAMES_MAX, &whole);
 	putc_unlocked('[', out);
 	for (uint32_t i = 0; i < count; i++) {
 		if (i)

@@ -101,8 +101,8 @@ static void check_callchains(
 	for (uint32_t i = 0; i < b->count; i++)
 		if (nodes[i] &&
 			(nodes[i] < 0 || nodes[i] > UINT32_MAX ||
-				!callchain_node(
-					&p->callchains, (uint32_t)nodes[i], &parent, &address))) {
+				!callchain_node(&p->memory->callchains, (uint32_t)nodes[i], &parent,
+					&address))) {
 			problem(k, walk->block.offset,
 				"an event names a callchain that the file does not tell");
 			return;

@@ -104,6 +104,7 @@ static int chain_put(struct writing *w, struct process *p, uint32_t node, uint32
 int writing_chain(struct writing *w, struct process *p, uint32_t node, uint32_t method, uint64_t ns,
 	uint32_t *ret_id)
 {
+	p = p->memory;
 	method &= METHOD_BITS;
 	uint64_t key = (uint64_t)method << 32 | node;
 	uint32_t found = map_get(&w->chains, p->id, key);

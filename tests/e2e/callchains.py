@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -296,6 +297,31 @@ def restricted():
         tap.ok((len(reads) > 1000 or mode == "strict") and not with_chain(reads), f"seccomp {mode}: calls without chains", f"{len(reads)}, {len(with_chain(reads))} with")
         opened = [c for c in traced.calls if c["function"] in ("open", "open64")]
         tap.ok(len(opened) == len(with_chain(opened)) == 1, f"seccomp {mode}: the call before has one", opened)
+        told = [int(d["text"].split()[0]) for d in traced.report.info()["diagnostics"] if "(seccomp)" in d["text"]]
+        wanted = [len(traced.calls) - len(with_chain(traced.calls))] if mode == "filter" else []
+        tap.ok(told == wanted, f"seccomp {mode}: the report says how many calls have none, and why", f"{told}, not {wanted}")
+
+
+def vfork_children():
+    """They run on their parent's memory: its modules and nodes are theirs."""
+    traced = traced_ok("vfork_child", [app("vfork_child")])
+    if not traced:
+        return
+    processes = traced.report.info()["processes"]
+    parent = next(p["id"] for p in processes if "vfork_child" in (p["executable"] or ""))
+    calls = [c for c in traced.calls if c["function"] == "pread"]
+    wanted = {True: "work run", False: "work one_child run"}
+    wrong = [c for c in calls if not " ".join(names(c)).startswith(wanted[c["process"] == parent])]
+    children = {c["process"] for c in calls if c["process"] != parent}
+    tap.ok(len(calls) == 720 and len(children) == 60 and not wrong, "vfork children: their calls have chains of their own", [names(c) for c in wrong[:3]] or len(calls))
+    left = [c for c in traced.calls if c["function"].startswith("exec") and c["flags"]]
+    tap.ok(left and not with_chain(left), "an exec that did not return has none", left[:2])
+    database = os.path.join(traced.folder, "r.sqlite")
+    trace("export", "-t", "sqlite", "-o", database, traced.path)
+    with sqlite3.connect(database) as db:
+        found = db.execute("""SELECT count(DISTINCT a.rowid) FROM OSRT_API a JOIN StringIds n ON n.id = a.nameId AND n.value = 'pread'
+            JOIN OSRT_CALLCHAINS c ON c.id = a.callchainId JOIN StringIds s ON s.id = c.symbol AND s.value = 'one_child'""").fetchone()
+    tap.ok(found == (240,), "the database has them, too", found)
 
 
 # ---- names are kept ----
@@ -431,5 +457,5 @@ def little_stack():
                f"small_stack, {method}: as untraced, no chain on the least signal stack, one elsewhere", f"{len(calls)} {len(without)} {traced.text}")
 
 
-main(known_callers, known_callers_of_cxx, inlined_functions, thresholds, depths, methods, plugins, loader_is_held, descriptors_are_replaced, restricted, vdso, little_stack, names_are_kept,
+main(known_callers, known_callers_of_cxx, inlined_functions, thresholds, depths, methods, plugins, loader_is_held, descriptors_are_replaced, restricted, vfork_children, vdso, little_stack, names_are_kept,
      as_gdb_walks, as_libunwind_walks)
