@@ -67,12 +67,12 @@ def all_of_them():
     made = trace("export", "-t", "sqlite", "-o", database, t.path)
     tap.ok(made.status == 0, "it becomes a database", made.err)
     with sqlite3.connect(database) as db:
-        rows = db.execute("""SELECT e.kind || e.row, t.value, s.value FROM
-            (SELECT 1 AS kind, rowid AS row, textId, callchainId FROM LIBTRACE_NVTX_MARK
-             UNION ALL SELECT 2, rowid, textId, callchainId FROM LIBTRACE_NVTX_RANGE
-             UNION ALL SELECT 3, rowid, textId, callchainId FROM LIBTRACE_NVTX_START_END) e
-            JOIN StringIds t ON t.id = e.textId JOIN OSRT_CALLCHAINS c ON c.id = e.callchainId JOIN StringIds s ON s.id = c.symbol
-            ORDER BY e.kind, e.row, c.stackDepth""").fetchall()
+        rows = db.execute("""SELECT e.rowid, coalesce(e.text, t.value), s.value FROM
+            (SELECT id, callchainId FROM LIBTRACE_NVTX_MARK UNION ALL SELECT id, callchainId FROM LIBTRACE_NVTX_RANGE
+             UNION ALL SELECT id, callchainId FROM LIBTRACE_NVTX_START_END) f
+            JOIN NVTX_EVENTS e ON e.rowid = f.id LEFT JOIN StringIds t ON t.id = e.textId
+            JOIN OSRT_CALLCHAINS c ON c.id = f.callchainId JOIN StringIds s ON s.id = c.symbol
+            ORDER BY e.rowid, c.stackDepth""").fetchall()
     chains = {}
     for event, text, function in rows:
         chains.setdefault((event, text), []).append(function)
