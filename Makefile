@@ -86,10 +86,13 @@ COMMON_SRC := $(wildcard common/*.c common/schema/*.c)
 TRACER_SRC := $(wildcard tracer/*.c unwind/*.c)
 INJECT_SRC := $(wildcard inject/*.c inject/*.S)
 WRITER_SRC := $(filter-out writer/main.c,$(wildcard writer/*.c))
-READER_SRC := $(filter-out reader/cli/main.c,$(wildcard reader/*.c reader/cli/*.c reader/export/*.c))
+READER_SRC := $(filter-out reader/cli/main.c,$(wildcard reader/*.c reader/cli/*.c reader/export/*.c reader/ncu/*.c))
 
 objects = $(patsubst %,$(OBJ)/$(1)/%.o,$(basename $(2)))
-PB := $(OBJ)/prog/gen/report.pb-c.o
+PROTOS := $(patsubst common/schema/%.proto,%,$(wildcard common/schema/*.proto))
+PB_H := $(PROTOS:%=$(GEN)/%.pb-c.h)
+PB_C := $(PROTOS:%=$(GEN)/%.pb-c.c)
+PB := $(PROTOS:%=$(OBJ)/prog/gen/%.pb-c.o)
 A := $(OBJ)/prog
 
 COMMON_A := $(A)/common.a
@@ -99,9 +102,9 @@ READER_A := $(A)/reader.a
 
 # ---- generated code ----
 
-$(GEN)/report.pb-c.c: common/schema/report.proto
+$(GEN)/%.pb-c.c: common/schema/%.proto
 	$(call say,PROTOC)mkdir -p $(@D) && protoc-c --proto_path=common/schema --c_out=$(@D) $<
-$(GEN)/report.pb-c.h: $(GEN)/report.pb-c.c ;
+$(GEN)/%.pb-c.h: $(GEN)/%.pb-c.c ;
 
 # The exported names: from the table of interposed functions.
 $(GEN)/libtrace.map: $(wildcard scripts/gen-libc-map common/schema/libc.def) Makefile
@@ -111,13 +114,13 @@ $(GEN)/libtrace.map: $(wildcard scripts/gen-libc-map common/schema/libc.def) Mak
 
 # ---- objects and archives ----
 
-$(OBJ)/lib/%.o: %.c $(OBJ)/.flags | $(GEN)/report.pb-c.h
+$(OBJ)/lib/%.o: %.c $(OBJ)/.flags | $(PB_H)
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(LIB_FLAGS) -c -o $@ $<
 $(OBJ)/lib/%.o: %.S $(OBJ)/.flags
 	$(call say,AS)mkdir -p $(@D) && $(CC) $(LIB_FLAGS) -c -o $@ $<
-$(OBJ)/prog/%.o: %.c $(OBJ)/.flags | $(GEN)/report.pb-c.h
+$(OBJ)/prog/%.o: %.c $(OBJ)/.flags | $(PB_H)
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(PROG_FLAGS) -c -o $@ $<
-$(PB): $(GEN)/report.pb-c.c $(OBJ)/.flags
+$(OBJ)/prog/gen/%.pb-c.o: $(GEN)/%.pb-c.c $(OBJ)/.flags | $(PB_H)
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(PROG_FLAGS) -c -o $@ $<
 
 # Thin archives keep paths, so two folders may have files of one name. `q` after removal: a deleted source leaves no member behind.
@@ -247,7 +250,7 @@ golden-update: all ## rewrite tests/golden from what the exporters print now
 FUZZ_SECONDS ?= 60
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_FLAGS = -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(COMMON_FLAGS) $(SYMBOL_CFLAGS) $(SQLITE_CFLAGS)
-$(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(READER_SRC) $(COMMON_SRC) $(GEN)/report.pb-c.c
+$(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(READER_SRC) $(COMMON_SRC) $(PB_C)
 	$(call say,FUZZ)mkdir -p $(@D) && clang $(FUZZ_FLAGS) -o $@ $(filter %.c,$^) $(FORMAT_LIBS) $(READER_LIBS)
 fuzz: $(FUZZERS:%=$(O)/fuzz/fuzz_%) ## run every fuzzer FUZZ_SECONDS (60); a crash leaves its input in build/fuzz
 	$(Q)for name in $(FUZZERS); do mkdir -p $(O)/fuzz/found/$$name tests/fuzz/corpus/$$name; \
