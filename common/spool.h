@@ -104,8 +104,10 @@ enum record_flag {
 	RECORD_NESTED = 2,    /* made by a signal handler that interrupted the tracer */
 	RECORD_UNFINISHED =
 		4, /* made by the writer from lane.open: still running when the process ended */
-	RECORD_TEXT_CUT = 8,   /* NVTX: the text was longer */
-	RECORD_TEXT_NAMED = 16 /* NVTX, in reports only: the text is a registered string */
+	RECORD_TEXT_CUT = 8,    /* NVTX: the text was longer */
+	RECORD_TEXT_NAMED = 16, /* NVTX, in reports only: the text is a registered string */
+	RECORD_PAYLOAD_CUT =
+		32 /* NVTX, in reports only: the payload was longer, or not to be had */
 };
 
 enum record_kind {
@@ -135,7 +137,10 @@ enum record_kind {
 				       NVTX_HAS_ATTRIBUTES as above */
 	REC_NVTX_START_END = 0xf0e, /* b = duration << 16; payload struct nvtx_attributes, struct
 				       nvtx_start */
-	REC_NVTX_NAME = 0xf0f       /* b = what is named; payload struct nvtx_named */
+	REC_NVTX_NAME = 0xf0f,      /* b = what is named; payload struct nvtx_named */
+	REC_NVTX_EXT = 0xf10        /* a row of an extension: b = NVTX_EXT_WORD(), `a` without a
+				       text; payload uint64_t numbers[], then texts, each a struct
+				       nvtx_ext_text at a multiple of 8 */
 };
 
 #define NVTX_HAS_ATTRIBUTES 0x8000u
@@ -162,6 +167,22 @@ struct nvtx_named {
 	uint32_t what; /* NAMED row of schema/events.def */
 	uint32_t type; /* of a resource, as NVTX numbers them */
 };
+
+/* What REC_NVTX_EXT makes: an event of schema/events.def, how many numbers, how many texts. */
+#define NVTX_EXT_WORD(event, numbers, texts) \
+	((uint64_t)(event) | (uint64_t)(numbers) << 16 | (uint64_t)(texts) << 24)
+#define NVTX_EXT_TEXTS_MAX 2u
+
+struct nvtx_ext_text {
+	uint32_t bytes;
+	uint32_t ref; /* 0, or a name of the spool in place of the bytes */
+	char text[];
+};
+
+/* Extended payloads: bytes in one record, and of one payload; what is longer is cut there. */
+#define NVTX_PIECE_BYTES 4096u
+#define NVTX_PAYLOAD_BYTES_MAX (1u << 20)
+#define NVTX_PAYLOADS_MAX 64u /* of one event */
 
 /* A domain or registered string; never changed once it is named by a record. */
 struct nvtx_text {
@@ -192,7 +213,8 @@ enum nvtx_frame_flag {
 	FRAME_CLOSED = 1,     /* popped while one of another domain lies above it */
 	FRAME_SILENT = 2,     /* begun while nothing was recorded */
 	FRAME_ATTRIBUTES = 4, /* has some */
-	FRAME_CUT = 8
+	FRAME_CUT = 8,
+	FRAME_NAMED = 16 /* its text has become a name: that here only takes room */
 };
 
 /* A range between start and end: any thread may end it. */

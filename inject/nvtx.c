@@ -13,7 +13,7 @@
 
 #include "common/text.h"
 #include "inject/nvtx_abi.h"
-#include "tracer/nvtx.h"
+#include "tracer/nvtx_ext.h"
 
 #define VARIABLE "NVTX_INJECTION64_PATH"
 #define EXPORTED __attribute__((visibility("default")))
@@ -88,8 +88,17 @@ static uint64_t payload_of(const struct nvtx_event_attributes *a)
 	return a->payload_type >= NVTX_VALUE_UINT32 ? (uint32_t)a->payload : a->payload;
 }
 
+/* The program's bytes are copied now; a record of their own has them. */
+static __attribute__((cold, noinline)) void payload_extended(
+	struct nvtx_attributes *to, struct name *domain, const struct nvtx_event_attributes *a)
+{
+	const struct nvtx_data *data = (const struct nvtx_data *)(uintptr_t)a->payload;
+	to->payload = nvtx_payload_put(domain, data, (uint32_t)a->payload_count, 0, 0);
+	to->payload_type = to->payload ? NVTX_VALUE_EXTENDED : NVTX_VALUE_NONE;
+}
+
 static inline __attribute__((always_inline)) struct nvtx_event event_of(
-	const struct nvtx_event_attributes *a)
+	struct name *domain, const struct nvtx_event_attributes *a)
 {
 	struct nvtx_event event = {.kind = NVTX_TEXT_NONE};
 	if (!a || a->size < sizeof(*a))
@@ -105,6 +114,8 @@ static inline __attribute__((always_inline)) struct nvtx_event event_of(
 	if (a->payload_type > 0 && a->payload_type <= NVTX_VALUE_FLOAT) {
 		event.attributes.payload_type = (uint32_t)a->payload_type;
 		event.attributes.payload = payload_of(a);
+	} else if (a->payload_type == NVTX_PAYLOAD_EXTENDED) {
+		payload_extended(&event.attributes, domain, a);
 	}
 	return event;
 }
@@ -116,7 +127,7 @@ static inline struct nvtx_event event_with(enum nvtx_text_kind kind, const void 
 
 static void domain_mark(struct name *domain, const struct nvtx_event_attributes *a)
 {
-	struct nvtx_event event = event_of(a);
+	struct nvtx_event event = event_of(domain, a);
 	nvtx_mark(domain, &event);
 }
 
@@ -139,7 +150,7 @@ static void mark_wide(const wchar_t *text)
 
 static uint64_t domain_start(struct name *domain, const struct nvtx_event_attributes *a)
 {
-	struct nvtx_event event = event_of(a);
+	struct nvtx_event event = event_of(domain, a);
 	return nvtx_start(domain, &event);
 }
 
@@ -168,7 +179,7 @@ static void domain_end(struct name *domain, uint64_t id)
 
 static int domain_push(struct name *domain, const struct nvtx_event_attributes *a)
 {
-	struct nvtx_event event = event_of(a);
+	struct nvtx_event event = event_of(domain, a);
 	return nvtx_push(domain, &event);
 }
 
@@ -268,22 +279,29 @@ static void resource_destroy(void *resource)
 	nvtx_named(NVTX_NAMED_RESOURCE_END, NULL, FN_BITS(resource), 0, NVTX_TEXT_NONE, NULL);
 }
 
-/* Names of CUDA objects, given without including CUDA: by number or address. */
-#define CUDA_NAME(function, id_type, text_type, kind, type)                           \
+/* Names of CUDA and OpenCL objects, given without their headers: by number or address. */
+#define OBJECT_NAME(function, id_type, text_type, kind, type)                         \
 	static void function(id_type id, const text_type *text)                       \
 	{                                                                             \
 		nvtx_named(NVTX_NAMED_RESOURCE, NULL, FN_BITS(id), type, kind, text); \
 	}
-#define CUDA_NAMES(function, id_type, type)                               \
-	CUDA_NAME(function##_chars, id_type, char, NVTX_TEXT_CHARS, type) \
-	CUDA_NAME(function##_wide, id_type, wchar_t, NVTX_TEXT_WIDE, type)
-CUDA_NAMES(cu_device, int, NVTX_TYPE_CUDA | 1)
-CUDA_NAMES(cu_context, void *, NVTX_TYPE_CUDA | 2)
-CUDA_NAMES(cu_stream, void *, NVTX_TYPE_CUDA | 3)
-CUDA_NAMES(cu_event, void *, NVTX_TYPE_CUDA | 4)
-CUDA_NAMES(cuda_device, int, NVTX_TYPE_CUDART | 0)
-CUDA_NAMES(cuda_stream, void *, NVTX_TYPE_CUDART | 1)
-CUDA_NAMES(cuda_event, void *, NVTX_TYPE_CUDART | 2)
+#define OBJECT_NAMES(function, id_type, type)                               \
+	OBJECT_NAME(function##_chars, id_type, char, NVTX_TEXT_CHARS, type) \
+	OBJECT_NAME(function##_wide, id_type, wchar_t, NVTX_TEXT_WIDE, type)
+OBJECT_NAMES(cu_device, int, NVTX_TYPE_CUDA | 1)
+OBJECT_NAMES(cu_context, void *, NVTX_TYPE_CUDA | 2)
+OBJECT_NAMES(cu_stream, void *, NVTX_TYPE_CUDA | 3)
+OBJECT_NAMES(cu_event, void *, NVTX_TYPE_CUDA | 4)
+OBJECT_NAMES(cuda_device, int, NVTX_TYPE_CUDART | 0)
+OBJECT_NAMES(cuda_stream, void *, NVTX_TYPE_CUDART | 1)
+OBJECT_NAMES(cuda_event, void *, NVTX_TYPE_CUDART | 2)
+OBJECT_NAMES(cl_device, void *, NVTX_TYPE_OPENCL | 1)
+OBJECT_NAMES(cl_context, void *, NVTX_TYPE_OPENCL | 2)
+OBJECT_NAMES(cl_queue, void *, NVTX_TYPE_OPENCL | 3)
+OBJECT_NAMES(cl_memory, void *, NVTX_TYPE_OPENCL | 4)
+OBJECT_NAMES(cl_sampler, void *, NVTX_TYPE_OPENCL | 5)
+OBJECT_NAMES(cl_program, void *, NVTX_TYPE_OPENCL | 6)
+OBJECT_NAMES(cl_event, void *, NVTX_TYPE_OPENCL | 7)
 
 /* ---- tables ---- */
 
@@ -303,6 +321,13 @@ static const any_fn cuda[] = {NULL, F(cu_device_chars), F(cu_device_wide), F(cu_
 	F(cu_event_wide)};
 static const any_fn cudart[] = {NULL, F(cuda_device_chars), F(cuda_device_wide),
 	F(cuda_stream_chars), F(cuda_stream_wide), F(cuda_event_chars), F(cuda_event_wide)};
+static const any_fn opencl[] = {NULL, F(cl_device_chars), F(cl_device_wide), F(cl_context_chars),
+	F(cl_context_wide), F(cl_queue_chars), F(cl_queue_wide), F(cl_memory_chars),
+	F(cl_memory_wide), F(cl_sampler_chars), F(cl_sampler_wide), F(cl_program_chars),
+	F(cl_program_wide), F(cl_event_chars), F(cl_event_wide)};
+static const any_fn sync_objects[] = {NULL, F(nvtx_sync_create), F(nvtx_sync_destroy),
+	F(nvtx_sync_acquire_start), F(nvtx_sync_acquire_failed), F(nvtx_sync_acquire_success),
+	F(nvtx_sync_releasing)};
 
 static void module_fill(const struct nvtx_callback_table *callbacks, int module,
 	const any_fn *functions, unsigned count)
@@ -331,12 +356,13 @@ static int initialize(nvtx_get_table_fn get_table)
 	module_fill(callbacks, NVTX_CORE2, core2, COUNT_OF(core2));
 	module_fill(callbacks, NVTX_CUDA, cuda, COUNT_OF(cuda));
 	module_fill(callbacks, NVTX_CUDART, cudart, COUNT_OF(cudart));
+	module_fill(callbacks, NVTX_OPENCL, opencl, COUNT_OF(opencl));
+	module_fill(callbacks, NVTX_SYNC, sync_objects, COUNT_OF(sync_objects));
 	return 1;
 }
 
 EXPORTED int InitializeInjectionNvtx2(nvtx_get_table_fn get_table);
 EXPORTED int InitializeInjectionNvtx(nvtx_get_table_fn get_table);
-EXPORTED int InitializeInjectionNvtxExtension(struct nvtx_extension *extension);
 
 int InitializeInjectionNvtx2(nvtx_get_table_fn get_table)
 {
@@ -346,22 +372,4 @@ int InitializeInjectionNvtx2(nvtx_get_table_fn get_table)
 int InitializeInjectionNvtx(nvtx_get_table_fn get_table)
 {
 	return initialize(get_table);
-}
-
-static uint8_t domain_is_enabled(struct name *domain)
-{
-	(void)domain;
-	return nvtx_is_on();
-}
-
-/* Of the extensions only one question is answered; what else they have stays empty. */
-int InitializeInjectionNvtxExtension(struct nvtx_extension *extension)
-{
-	if (!extension || extension->module != NVTX_EXTENSION_PAYLOAD)
-		return 1;
-	for (size_t i = 0; i < extension->segment_count; i++)
-		if (extension->segments[i].slot_count > NVTX_SLOT_IS_ENABLED)
-			extension->segments[i].slots[NVTX_SLOT_IS_ENABLED] =
-				(intptr_t)domain_is_enabled;
-	return 1;
 }

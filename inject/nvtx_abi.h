@@ -17,7 +17,14 @@ typedef const void *(*nvtx_get_table_fn)(uint32_t table);
 enum { NVTX_TABLE_CALLBACKS = 1, NVTX_TABLE_VERSION = 3 };
 
 /* Modules of callbacks. */
-enum { NVTX_CORE = 1, NVTX_CUDA = 2, NVTX_CUDART = 4, NVTX_CORE2 = 5 };
+enum {
+	NVTX_CORE = 1,
+	NVTX_CUDA = 2,
+	NVTX_OPENCL = 3,
+	NVTX_CUDART = 4,
+	NVTX_CORE2 = 5,
+	NVTX_SYNC = 6
+};
 
 struct nvtx_callback_table {
 	size_t struct_bytes;
@@ -42,8 +49,8 @@ struct nvtx_event_attributes {
 	uint32_t category;
 	int32_t color_type;
 	uint32_t color;
-	int32_t payload_type; /* numbers of the PAYLOAD rows of events.def, or of an extension */
-	int32_t reserved;
+	int32_t payload_type;  /* PAYLOAD row of events.def, or NVTX_PAYLOAD_EXTENDED */
+	int32_t payload_count; /* of an extended one */
 	uint64_t payload;
 	int32_t message_type;
 	const void *message;
@@ -62,6 +69,7 @@ _Static_assert(sizeof(struct nvtx_resource_attributes) == 32, "as in version 2 a
 /* Resource types: class << 16 | index. */
 #define NVTX_TYPE_CUDA (4u << 16)
 #define NVTX_TYPE_CUDART (5u << 16)
+#define NVTX_TYPE_OPENCL (6u << 16)
 
 /* What InitializeInjectionNvtxExtension() is given. */
 struct nvtx_extension_segment {
@@ -75,6 +83,7 @@ struct nvtx_extension {
 	struct nvtx_extension_segment *segments;
 	const void *unused[2];
 };
-enum { NVTX_EXTENSION_PAYLOAD = 2, NVTX_SLOT_IS_ENABLED = 7 };
+enum { NVTX_EXTENSION_MEMORY = 1, NVTX_EXTENSION_PAYLOAD = 2, NVTX_EXTENSION_COUNTERS = 4 };
+#define NVTX_EXTENSION_MAJOR 1 /* upper half of `compatibility` */
 
 #endif

@@ -107,6 +107,17 @@ void print_json_string(FILE *out, const char *text)
 		fputs("null", out);
 }
 
+void print_bytes(FILE *out, const char *bytes, size_t count)
+{
+	static const char digits[] = "0123456789abcdef";
+	putc_unlocked('"', out);
+	for (size_t i = 0; i < count; i++) {
+		putc_unlocked(digits[(uint8_t)bytes[i] >> 4], out);
+		putc_unlocked(digits[bytes[i] & 15], out);
+	}
+	putc_unlocked('"', out);
+}
+
 void print_u64(FILE *out, uint64_t number)
 {
 	char digits[20];

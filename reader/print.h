@@ -22,6 +22,9 @@ void print_json_part(FILE *out, const char *text, size_t bytes);
 /* The same for a C string; NULL prints null. */
 void print_json_string(FILE *out, const char *text);
 
+/* "00ff..": bytes as hex digits, with quotes. */
+void print_bytes(FILE *out, const char *bytes, size_t count);
+
 void print_u64(FILE *out, uint64_t number);
 void print_i64(FILE *out, int64_t number);
 

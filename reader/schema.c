@@ -50,6 +50,35 @@ static const struct row named_rows[] = {
 #include "common/schema/events.def"
 };
 
+#define LAYOUT(number, id, name) {number, name, #id},
+static const struct row layout_rows[] = {
+#include "common/schema/events.def"
+};
+#define SEMANTIC(number, id, name) {number, name, #id},
+static const struct row semantic_rows[] = {
+#include "common/schema/events.def"
+};
+#define NO_VALUE(number, id, name) {number, name, #id},
+static const struct row no_value_rows[] = {
+#include "common/schema/events.def"
+};
+#define HEAP(number, id, name) {number, name, #id},
+static const struct row heap_rows[] = {
+#include "common/schema/events.def"
+};
+#define REGION(number, id, name) {number, name, #id},
+static const struct row region_rows[] = {
+#include "common/schema/events.def"
+};
+#define PERMISSION(number, id, name) {number, name, #id},
+static const struct row permission_rows[] = {
+#include "common/schema/events.def"
+};
+#define SYNC(number, id, name) {number, name, #id},
+static const struct row sync_rows[] = {
+#include "common/schema/events.def"
+};
+
 const struct schema_event *schema_event_at(uint32_t index)
 {
 	static struct schema_event events[EVENTS];
@@ -112,16 +141,34 @@ const char *schema_drop(uint64_t number)
 	return ROW_NAME(drop_rows, number);
 }
 
+#define NAMES(event_id, field_id, rows)                               \
+	{                                                             \
+		KIND_##event_id, FIELD_##event_id##_##field_id, rows, \
+			sizeof(rows) / sizeof((rows)[0])              \
+	}
+static const struct {
+	uint32_t event, field;
+	const struct row *rows;
+	size_t count;
+} value_names[] = {
+	NAMES(GAP, REASON, drop_rows),
+	NAMES(CHILD, HOW, how_rows),
+	NAMES(CHILD, VERDICT, verdict_rows),
+	NAMES(NVTX_NAME, WHAT, named_rows),
+	NAMES(NVTX_SCHEMA, LAYOUT, layout_rows),
+	NAMES(NVTX_SEMANTICS, SEMANTIC, semantic_rows),
+	NAMES(NVTX_SAMPLE, NO_VALUE, no_value_rows),
+	NAMES(NVTX_HEAP, WHAT, heap_rows),
+	NAMES(NVTX_REGION, WHAT, region_rows),
+	NAMES(NVTX_PERMISSION, WHAT, permission_rows),
+	NAMES(NVTX_SYNC, WHAT, sync_rows),
+};
+
 const char *schema_value_name(const struct schema_field *field, int64_t value)
 {
-	if (field->event == KIND_GAP && field->number == FIELD_GAP_REASON)
-		return schema_drop((uint64_t)value);
-	if (field->event == KIND_CHILD && field->number == FIELD_CHILD_HOW)
-		return ROW_NAME(how_rows, (uint64_t)value);
-	if (field->event == KIND_CHILD && field->number == FIELD_CHILD_VERDICT)
-		return ROW_NAME(verdict_rows, (uint64_t)value);
-	if (field->event == KIND_NVTX_NAME && field->number == FIELD_NVTX_NAME_WHAT)
-		return ROW_NAME(named_rows, (uint64_t)value);
+	for (size_t i = 0; i < sizeof(value_names) / sizeof(value_names[0]); i++)
+		if (value_names[i].event == field->event && value_names[i].field == field->number)
+			return row_name(value_names[i].rows, value_names[i].count, (uint64_t)value);
 	if (field->kind == FIELD_KIND_PAYLOAD_TYPE)
 		return ROW_NAME(payload_rows, (uint64_t)value);
 	if (field->kind == FIELD_KIND_METHOD)

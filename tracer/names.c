@@ -18,7 +18,8 @@
 uint32_t names_epoch = 1;
 
 static struct name *buckets[BUCKETS];
-static char *block; /* what is left of the last one */
+static char *blocks[NAMES_BYTES_MAX / BLOCK_BYTES]; /* in order, NULL behind the last */
+static char *block;                                 /* what is left of the last one */
 static uint32_t block_left, bytes_used;
 static uint64_t told_offset; /* where the next text goes in the spool */
 static uint32_t told_left;
@@ -75,6 +76,7 @@ static struct name *memory_take(uint32_t bytes)
 		char *fresh = sys_mmap_private(BLOCK_BYTES);
 		if (!fresh)
 			return NULL;
+		__atomic_store_n(&blocks[bytes_used / BLOCK_BYTES], fresh, __ATOMIC_RELEASE);
 		block = fresh;
 		block_left = BLOCK_BYTES;
 		bytes_used += BLOCK_BYTES;
@@ -94,6 +96,26 @@ static struct name *find(uint32_t hash, bool is_domain, const struct name *domai
 			name->bytes == bytes && name->is_cut == is_cut &&
 			text_is(name, text, bytes))
 			return name;
+	return NULL;
+}
+
+/* In a block of ours anything may be read: what stands there for the hash leads to the names that
+ * there are. */
+struct name *names_known(uint64_t address)
+{
+	for (uint32_t i = 0; i < NAMES_BYTES_MAX / BLOCK_BYTES; i++) {
+		uint64_t begin = (uint64_t)(uintptr_t)__atomic_load_n(&blocks[i], __ATOMIC_ACQUIRE);
+		if (!begin)
+			break;
+		if (address < begin || address > begin + BLOCK_BYTES - sizeof(struct name) ||
+			address % _Alignof(struct name))
+			continue;
+		uint32_t hash = ((const struct name *)(uintptr_t)address)->hash;
+		struct name *name = __atomic_load_n(&buckets[hash % BUCKETS], __ATOMIC_ACQUIRE);
+		while (name && (uint64_t)(uintptr_t)name != address)
+			name = name->next;
+		return name;
+	}
 	return NULL;
 }
 

@@ -5,8 +5,10 @@
 #include "common/text.h"
 #include "tracer/chains.h"
 #include "tracer/lane.h"
+#include "tracer/nvtx_record.h"
 #include "tracer/nvtx_text.h"
 #include "tracer/osrt.h"
+#include "tracer/schemas.h"
 #include "tracer/session.h"
 #include "tracer/spans.h"
 #include "tracer/spool_file.h"
@@ -17,7 +19,7 @@
 /* ---- the way in ---- */
 
 /* A handler interrupted the tracer, or left it by siglongjmp. */
-static __attribute__((cold, noinline)) struct thread *enter_interrupted(struct thread *t)
+static struct thread *enter_interrupted(struct thread *t)
 {
 	osrt_mend_busy(t);
 	if (!t->busy) {
@@ -33,24 +35,12 @@ static __attribute__((cold, noinline)) struct thread *enter_interrupted(struct t
 	return NULL;
 }
 
-static __attribute__((cold, noinline)) struct thread *enter_first(struct thread *t)
+struct thread *nvtx_enter_first(struct thread *t)
 {
 	if (t->busy)
 		return enter_interrupted(t);
 	if (!thread_attach(t))
 		return NULL;
-	thread_enter(t);
-	return t;
-}
-
-/* The thread with a lane, and busy; NULL = it cannot record now. */
-static inline __attribute__((always_inline)) struct thread *enter(void)
-{
-	struct thread *t = &thread_self;
-	if (__builtin_expect(!t->lane, 0))
-		return enter_first(t);
-	if (__builtin_expect(t->busy != 0, 0))
-		return enter_interrupted(t);
 	thread_enter(t);
 	return t;
 }
@@ -64,26 +54,11 @@ bool nvtx_is_on(void)
 void nvtx_forked(void)
 {
 	names_forked();
+	schemas_forked();
 	spans_forked();
 }
 
 /* ---- records ---- */
-
-static inline struct record *room(struct thread *t, unsigned slots)
-{
-	struct record *r = t->cur;
-	return __builtin_expect(r && r + slots <= t->end, 1) ? r : lane_room(t, slots);
-}
-
-static inline unsigned slots_for(uint64_t bytes)
-{
-	return 1 + (unsigned)((bytes + RECORD_BYTES - 1) / RECORD_BYTES);
-}
-
-static inline uint64_t word_of(enum record_kind kind, uint64_t flags, uint64_t bytes)
-{
-	return bytes << RECORD_LENGTH_SHIFT | flags << RECORD_FLAGS_SHIFT | kind;
-}
 
 static inline uint64_t names_of(struct name *domain, const struct nvtx_event *event)
 {
@@ -133,10 +108,10 @@ static inline unsigned mark_fill(
 		flags = cut ? RECORD_TEXT_CUT : 0;
 	}
 	r->tick = m->tick;
-	r->word = word_of(REC_NVTX_MARK, flags, bytes);
+	r->word = nvtx_word(REC_NVTX_MARK, flags, bytes);
 	r->a = m->names;
 	r->b = m->attributes ? NVTX_HAS_ATTRIBUTES : 0;
-	return slots_for(bytes);
+	return nvtx_slots(bytes);
 }
 
 /* Near the end of a chunk, or with a callchain: made elsewhere first, so that only what it needs is
@@ -148,7 +123,7 @@ static __attribute__((noinline)) void mark_put(
 	unsigned slots = mark_fill(made, m, event);
 	uint64_t bytes = slots * sizeof(struct record);
 	struct record *r =
-		chains_due(CHAIN_NVTX, 0) ? chains_room(t, m->tick, &slots) : room(t, slots);
+		chains_due(CHAIN_NVTX, 0) ? chains_room(t, m->tick, &slots) : nvtx_room(t, slots);
 	if (!r)
 		return;
 	nvtx_words_copy(r, made, bytes);
@@ -159,7 +134,7 @@ void nvtx_mark(struct name *domain, const struct nvtx_event *event)
 {
 	if (__builtin_expect(!*session_gate, 0))
 		return;
-	struct thread *t = enter();
+	struct thread *t = nvtx_enter();
 	if (!t)
 		return;
 	struct mark m = {clock_ticks(), names_of(domain, event),
@@ -264,7 +239,7 @@ static inline int push(struct thread *t, struct name *domain, const struct nvtx_
 
 int nvtx_push(struct name *domain, const struct nvtx_event *event)
 {
-	struct thread *t = enter();
+	struct thread *t = nvtx_enter();
 	if (!t)
 		return NVTX_NOT_TRACED;
 	int level = push(t, domain, event);
@@ -278,27 +253,61 @@ static inline void range_put(
 	struct thread *t, struct nvtx_frame *f, uint64_t tick, enum record_flag flag)
 {
 	uint64_t fixed = f->flags & FRAME_ATTRIBUTES ? sizeof(f->attributes) : 0;
-	uint64_t bytes = fixed + f->text_bytes, flags = flag;
-	unsigned slots = slots_for(bytes);
+	uint64_t text_bytes = f->flags & FRAME_NAMED ? 0 : f->text_bytes;
+	uint64_t bytes = fixed + text_bytes, flags = flag;
+	unsigned slots = nvtx_slots(bytes);
 	struct record *r = !flag && chains_due(CHAIN_NVTX, tick - f->tick)
 		? chains_room(t, f->tick, &slots)
-		: room(t, slots);
+		: nvtx_room(t, slots);
 	if (!r)
 		return;
 	char *at = (char *)(r + 1);
 	if (fixed)
 		*(struct nvtx_attributes *)(void *)at = f->attributes;
-	nvtx_words_copy(at + fixed, f->text, f->text_bytes);
+	nvtx_words_copy(at + fixed, f->text, text_bytes);
 	if (f->flags & FRAME_CUT)
 		flags |= RECORD_TEXT_CUT;
 	r->tick = f->tick;
-	r->word = word_of(REC_NVTX_RANGE, flags, bytes);
+	r->word = nvtx_word(REC_NVTX_RANGE, flags, bytes);
 	r->a = f->names;
 	r->b = (tick - f->tick) << NS_BITS | (f->level & NVTX_LEVEL_MASK) |
 		(fixed ? NVTX_HAS_ATTRIBUTES : 0);
 	f->recorded_at = (uint64_t)(uintptr_t)(t->cur + slots) + t->bias;
 	THREAD_BARRIER();
 	lane_publish(t, slots);
+}
+
+/* New attributes for a range that ends. Whoever finds it half changed after a kill has some old
+ * ones.
+ */
+static void attributes_end(struct nvtx_attributes *a, const struct nvtx_ending *e)
+{
+	if (e->has_category)
+		a->category = e->category;
+	if (e->has_color)
+		a->color = e->color;
+	if (e->payload && a->payload_type == NVTX_VALUE_NONE) {
+		a->payload = e->payload;
+		a->payload_type = NVTX_VALUE_EXTENDED;
+	}
+}
+
+static uint64_t names_end(uint64_t names, struct name *text)
+{
+	return (names & ~(uint64_t)UINT32_MAX) | names_ref(text);
+}
+
+static void frame_end(struct nvtx_frame *f, const struct nvtx_ending *e)
+{
+	if (!(f->flags & FRAME_ATTRIBUTES)) {
+		f->attributes = (struct nvtx_attributes){0};
+		f->flags |= FRAME_ATTRIBUTES;
+	}
+	attributes_end(&f->attributes, e);
+	if (e->text) {
+		f->names = names_end(f->names, e->text);
+		f->flags = (uint16_t)((f->flags & ~FRAME_CUT) | FRAME_NAMED);
+	}
 }
 
 /* Takes closed frames off the top. */
@@ -321,7 +330,8 @@ static __attribute__((cold, noinline)) int pop_lost(struct thread *t)
 	return below + (int)t->ranges_lost--;
 }
 
-static inline int pop(struct thread *t, struct name *domain, uint64_t tick)
+static inline int pop(
+	struct thread *t, struct name *domain, uint64_t tick, const struct nvtx_ending *ending)
 {
 	if (__builtin_expect(!t->ranges || t->ranges_lost, 0))
 		return pop_lost(t);
@@ -329,6 +339,8 @@ static inline int pop(struct thread *t, struct name *domain, uint64_t tick)
 	if (!f)
 		return NVTX_NOT_OPEN;
 	int level = f->level;
+	if (ending)
+		frame_end(f, ending);
 	if (!(f->flags & FRAME_SILENT))
 		range_put(t, f, tick, 0);
 	f->flags |= FRAME_CLOSED;
@@ -339,12 +351,41 @@ static inline int pop(struct thread *t, struct name *domain, uint64_t tick)
 int nvtx_pop(struct name *domain)
 {
 	uint64_t tick = clock_ticks();
-	struct thread *t = enter();
+	struct thread *t = nvtx_enter();
 	if (!t)
 		return NVTX_NOT_TRACED;
-	int level = pop(t, domain, tick);
+	int level = pop(t, domain, tick, NULL);
 	thread_leave(t);
 	return level;
+}
+
+int nvtx_pop_with(struct name *domain, const struct nvtx_ending *ending)
+{
+	struct thread *t = nvtx_enter();
+	if (!t)
+		return NVTX_NOT_TRACED;
+	int level = pop(t, domain, ending->tick, ending);
+	thread_leave(t);
+	return level;
+}
+
+static uint64_t extended_of(const struct nvtx_attributes *a)
+{
+	return a->payload_type == NVTX_VALUE_EXTENDED ? a->payload : 0;
+}
+
+uint64_t nvtx_pop_payload(struct name *domain)
+{
+	struct thread *t = nvtx_enter();
+	uint64_t payload = 0;
+	if (!t)
+		return 0;
+	const struct nvtx_frame *f =
+		t->ranges && !t->ranges_lost ? frame_of(t, names_ref(domain)) : NULL;
+	if (f && f->flags & FRAME_ATTRIBUTES)
+		payload = extended_of(&f->attributes);
+	thread_leave(t);
+	return payload;
 }
 
 void nvtx_detach(struct thread *t)
@@ -367,7 +408,7 @@ void nvtx_detach(struct thread *t)
 
 uint64_t nvtx_start(struct name *domain, const struct nvtx_event *event)
 {
-	struct thread *t = enter();
+	struct thread *t = nvtx_enter();
 	if (!t)
 		return spans_no_id();
 	struct nvtx_span *s = spans_take();
@@ -395,18 +436,19 @@ static void span_put(struct thread *t, struct nvtx_span *s, uint64_t id, uint64_
 {
 	struct nvtx_start start = {.id = id, .tid = s->tid};
 	uint64_t fixed = sizeof(s->attributes) + sizeof(start);
-	uint64_t bytes = fixed + s->text_bytes;
-	unsigned slots = slots_for(bytes);
+	uint64_t text_bytes = s->flags & FRAME_NAMED ? 0 : s->text_bytes;
+	uint64_t bytes = fixed + text_bytes;
+	unsigned slots = nvtx_slots(bytes);
 	struct record *r = chains_due(CHAIN_NVTX, tick - s->tick) ? chains_room(t, s->tick, &slots)
-								  : room(t, slots);
+								  : nvtx_room(t, slots);
 	if (!r)
 		return;
 	char *at = (char *)(r + 1);
 	*(struct nvtx_attributes *)(void *)at = s->attributes;
 	*(struct nvtx_start *)(void *)(at + sizeof(s->attributes)) = start;
-	nvtx_words_copy(at + fixed, s->text, s->text_bytes);
+	nvtx_words_copy(at + fixed, s->text, text_bytes);
 	r->tick = s->tick;
-	r->word = word_of(REC_NVTX_START_END, s->flags & FRAME_CUT ? RECORD_TEXT_CUT : 0, bytes);
+	r->word = nvtx_word(REC_NVTX_START_END, s->flags & FRAME_CUT ? RECORD_TEXT_CUT : 0, bytes);
 	r->a = s->names;
 	r->b = (tick - s->tick) << NS_BITS;
 	s->end_lane = t->lane->index;
@@ -415,18 +457,40 @@ static void span_put(struct thread *t, struct nvtx_span *s, uint64_t id, uint64_
 	lane_publish(t, slots);
 }
 
-void nvtx_end(uint64_t id)
+static void end(uint64_t id, uint64_t tick, const struct nvtx_ending *ending)
 {
-	uint64_t tick = clock_ticks();
-	struct thread *t = enter();
+	struct thread *t = nvtx_enter();
 	struct nvtx_span *s = t ? spans_claim(id) : NULL;
 	if (s) {
+		if (ending) {
+			attributes_end(&s->attributes, ending);
+			if (ending->text) {
+				s->names = names_end(s->names, ending->text);
+				s->flags = (s->flags & ~(uint32_t)FRAME_CUT) | FRAME_NAMED;
+			}
+		}
 		if (!(s->flags & FRAME_SILENT))
 			span_put(t, s, id, tick);
 		spans_give(s, id);
 	}
 	if (t)
 		thread_leave(t);
+}
+
+void nvtx_end(uint64_t id)
+{
+	end(id, clock_ticks(), NULL);
+}
+
+void nvtx_end_with(uint64_t id, const struct nvtx_ending *ending)
+{
+	end(id, ending->tick, ending);
+}
+
+uint64_t nvtx_end_payload(uint64_t id)
+{
+	const struct nvtx_span *s = spans_find(id);
+	return s ? extended_of(&s->attributes) : 0;
 }
 
 /* ---- names ---- */
@@ -463,6 +527,12 @@ struct name *nvtx_string(struct name *domain, enum nvtx_text_kind kind, const vo
 	return intern(false, domain, kind, text, NULL);
 }
 
+struct name *nvtx_name_of(enum nvtx_text_kind kind, const void *text)
+{
+	return kind == NVTX_TEXT_NAME ? (struct name *)(uintptr_t)text
+				      : intern(false, NULL, kind, text, NULL);
+}
+
 void nvtx_named(enum nvtx_what what, struct name *domain, uint64_t id, uint32_t type,
 	enum nvtx_text_kind kind, const void *text)
 {
@@ -474,7 +544,7 @@ void nvtx_named(enum nvtx_what what, struct name *domain, uint64_t id, uint32_t 
 	const struct nvtx_event event = {.kind = kind, .text = text};
 	if (!*session_gate)
 		return;
-	struct thread *t = enter();
+	struct thread *t = nvtx_enter();
 	if (!t)
 		return;
 	uint32_t bytes = has_text(&event) ? text_copy(payload.text, &event, &cut) : 0;

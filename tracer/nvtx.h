@@ -57,6 +57,23 @@ int nvtx_push(struct name *domain, const struct nvtx_event *event);
 /* Level of the range that ended. */
 int nvtx_pop(struct name *domain);
 
+/* What a range gets when it ends, in place of what it began with. */
+struct nvtx_ending {
+	uint64_t tick;     /* when it ended */
+	uint64_t payload;  /* id of an extended one; 0 = as it was */
+	struct name *text; /* NULL = as it was */
+	bool has_category, has_color;
+	uint32_t category, color;
+};
+
+/* Ends the range of the thread or with the id. */
+int nvtx_pop_with(struct name *domain, const struct nvtx_ending *ending);
+void nvtx_end_with(uint64_t id, const struct nvtx_ending *ending);
+
+/* Id of the extended payload that this range has; 0 = none. */
+uint64_t nvtx_pop_payload(struct name *domain);
+uint64_t nvtx_end_payload(uint64_t id);
+
 /* Its id, never 0. */
 uint64_t nvtx_start(struct name *domain, const struct nvtx_event *event);
 void nvtx_end(uint64_t id);
@@ -68,6 +85,9 @@ struct name *nvtx_string(struct name *domain, enum nvtx_text_kind kind, const vo
 /* Something gets a name: see struct nvtx_named. */
 void nvtx_named(enum nvtx_what what, struct name *domain, uint64_t id, uint32_t type,
 	enum nvtx_text_kind kind, const void *text);
+
+/* A text of the program's as a name. NULL without memory. */
+struct name *nvtx_name_of(enum nvtx_text_kind kind, const void *text);
 
 /* Is anything recorded in this process? */
 bool nvtx_is_on(void);

@@ -118,13 +118,28 @@ uint64_t spans_no_id(void)
 	return __atomic_add_fetch(&generation, 1, __ATOMIC_RELAXED) << ID_BITS | ID_MASK;
 }
 
-struct nvtx_span *spans_claim(uint64_t id)
+static struct nvtx_span *span_of(uint64_t id)
 {
 	uint64_t index = (id & ID_MASK) - 1;
 	if (index >= NVTX_SPANS_MAX ||
 		!__atomic_load_n(&chunks[index / NVTX_SPANS_PER_CHUNK], __ATOMIC_ACQUIRE))
 		return NULL;
-	struct nvtx_span *span = span_at((uint32_t)index);
+	return span_at((uint32_t)index);
+}
+
+const struct nvtx_span *spans_find(uint64_t id)
+{
+	struct nvtx_span *span = span_of(id);
+	return span && __atomic_load_n(&open_id[(id & ID_MASK) - 1], __ATOMIC_ACQUIRE) == id ? span
+											     : NULL;
+}
+
+struct nvtx_span *spans_claim(uint64_t id)
+{
+	uint64_t index = (id & ID_MASK) - 1;
+	struct nvtx_span *span = span_of(id);
+	if (!span)
+		return NULL;
 	return __atomic_compare_exchange_n(
 		       &open_id[index], &id, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)
 		? span

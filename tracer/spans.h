@@ -24,6 +24,9 @@ void spans_open(struct nvtx_span *span, uint64_t id);
 /* An id that no span has: what could not be kept. */
 uint64_t spans_no_id(void);
 
+/* The open span with this id, which another thread may end meanwhile; NULL when there is none. */
+const struct nvtx_span *spans_find(uint64_t id);
+
 /* The open span with this id, for the caller alone; NULL when there is none. */
 struct nvtx_span *spans_claim(uint64_t id);
 

@@ -300,6 +300,8 @@ static uint32_t other_put(struct segment *s, const struct record *r, uint64_t wo
 	case REC_NVTX_NAME:
 		nvtx_put(s, word, (uint32_t)bytes);
 		return slots;
+	case REC_NVTX_EXT:
+		return nvtx_ext_put(s, (uint32_t)bytes) ? slots : 0;
 	default:
 		return 0;
 	}

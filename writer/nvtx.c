@@ -24,7 +24,7 @@ static uint32_t name_read(struct writer *w, struct spool *spool, uint32_t ref)
 	return page ? strings_id(&w->strings, (const char *)page + inside, bytes) : 0;
 }
 
-static uint32_t name_id(struct writer *w, struct spool *spool, uint32_t ref)
+uint32_t nvtx_name_id(struct writer *w, struct spool *spool, uint32_t ref)
 {
 	if (!ref)
 		return 0;
@@ -60,9 +60,9 @@ _Static_assert(NVTX_MARK_PAYLOAD == NVTX_MARK_DOMAIN + 5 &&
 void nvtx_row_fill(struct writer *w, struct spool *spool, struct batch *b, uint32_t kind,
 	const struct nvtx_row *row)
 {
-	uint32_t domain = name_id(w, spool, (uint32_t)(row->names >> 32));
+	uint32_t domain = nvtx_name_id(w, spool, (uint32_t)(row->names >> 32));
 	uint32_t text = row->text_bytes ? strings_id(&w->strings, row->text, row->text_bytes)
-					: name_id(w, spool, (uint32_t)row->names);
+					: nvtx_name_id(w, spool, (uint32_t)row->names);
 	uint32_t flags = row->flags;
 	if (!row->text_bytes && (uint32_t)row->names)
 		flags |= RECORD_TEXT_NAMED;
@@ -105,8 +105,8 @@ static void named_put(struct segment *s, const struct record *r, uint32_t bytes)
 	payload_take(&at, &bytes, &named, sizeof(named));
 	uint32_t name = strings_id(&s->w->strings, (const char *)at, bytes);
 	if (!name)
-		name = name_id(s->w, s->spool, (uint32_t)r->a);
-	uint32_t domain = name_id(s->w, s->spool, domain_ref);
+		name = nvtx_name_id(s->w, s->spool, (uint32_t)r->a);
+	uint32_t domain = nvtx_name_id(s->w, s->spool, domain_ref);
 	struct batch *b = segment_row_add(s, EVENT_NVTX_NAME, ns);
 	batch_set(b, NVTX_NAME_WHAT, named.what);
 	batch_set(b, NVTX_NAME_DOMAIN, domain);
@@ -191,7 +191,7 @@ static void frame_read(
 		.names = f->names,
 		.level = f->level,
 		.flags = RECORD_UNFINISHED | (f->flags & FRAME_CUT ? RECORD_TEXT_CUT : 0),
-		.text_bytes = text_bytes};
+		.text_bytes = f->flags & FRAME_NAMED ? 0 : text_bytes};
 	if (f->flags & FRAME_ATTRIBUTES)
 		row->attributes = f->attributes;
 	memcpy(row->text, f->text, text_bytes);
@@ -254,7 +254,7 @@ static void span_visit(struct spool *spool, const struct nvtx_span *s, uint64_t 
 		.id = s->id,
 		.start_tid = s->tid,
 		.flags = RECORD_UNFINISHED | (s->flags & FRAME_CUT ? RECORD_TEXT_CUT : 0),
-		.text_bytes = bytes};
+		.text_bytes = s->flags & FRAME_NAMED ? 0 : bytes};
 	memcpy(row.text, s->text, bytes);
 	if (!span_is_recorded(spool, s))
 		visit(user, EVENT_NVTX_START_END, &row);

@@ -42,4 +42,12 @@ uint64_t segment_ns(struct segment *s, uint64_t tick);
 /* A record of an NVTX kind, at s->at, with `bytes` of payload. */
 void nvtx_put(struct segment *s, uint64_t word, uint32_t bytes);
 
+/* String id of a name in the spool, 0 when there is none. May map the spool anew. */
+uint32_t nvtx_name_id(struct writer *w, struct spool *spool, uint32_t ref);
+
+/* ---- nvtx_ext.c ---- */
+
+/* A REC_NVTX_EXT at s->at, with `bytes` of payload. False = it cannot be. */
+bool nvtx_ext_put(struct segment *s, uint32_t bytes);
+
 #endif

@@ -16,7 +16,7 @@ static const struct {
 	const char *name;
 } flags[] = {{RECORD_ABANDONED, "abandoned"}, {RECORD_NESTED, "nested"},
 	{RECORD_UNFINISHED, "unfinished"}, {RECORD_TEXT_CUT, "text_cut"},
-	{RECORD_TEXT_NAMED, "registered"}};
+	{RECORD_TEXT_NAMED, "registered"}, {RECORD_PAYLOAD_CUT, "payload_cut"}};
 
 /* "a,b", or with quotes: "a","b" */
 static void print_flags(FILE *out, uint64_t value, const char *quote)
@@ -77,6 +77,10 @@ static void print_value_text(
 		break;
 	case FIELD_KIND_SYMBOL:
 		print_symbol(out, string_table_get(&c->strings, (uint32_t)value));
+		break;
+	case FIELD_KIND_BYTES:
+		text = string_table_get(&c->strings, (uint32_t)value);
+		print_bytes(out, text.text, text.bytes);
 		break;
 	case FIELD_KIND_HEX:
 		print_hex(out, (uint64_t)value);

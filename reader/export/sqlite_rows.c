@@ -25,8 +25,8 @@ static void column_name(const char *column, char *out, size_t bytes)
 
 static bool is_text(const struct schema_field *f)
 {
-	return f->kind == FIELD_KIND_STRING || f->kind == FIELD_KIND_FUNCTION ||
-		f->kind == FIELD_KIND_SYMBOL;
+	return f->kind == FIELD_KIND_STRING || f->kind == FIELD_KIND_BYTES ||
+		f->kind == FIELD_KIND_FUNCTION || f->kind == FIELD_KIND_SYMBOL;
 }
 
 /* A column that holds the id of a text ends in Id, as those of nsys do; function names are
@@ -206,6 +206,24 @@ const int64_t *writing_column(const struct writing_batch *b, uint32_t field)
 	return NULL;
 }
 
+/* Bytes that are no text, as hex digits. */
+static int bytes_text(struct writing *w, uint32_t string, uint32_t *ret_id)
+{
+	static const char digits[] = "0123456789abcdef";
+	struct string_ref ref = string_table_get(&w->contents.strings, string);
+	char *text = malloc((size_t)ref.bytes * 2 + 1);
+	if (!text)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < ref.bytes; i++) {
+		text[2 * i] = digits[(unsigned char)ref.text[i] >> 4];
+		text[2 * i + 1] = digits[ref.text[i] & 15];
+	}
+	text[(size_t)ref.bytes * 2] = 0;
+	int error = writing_text(w, text, ret_id);
+	free(text);
+	return error;
+}
+
 /* A value as it stands in tables of ours. */
 static int value_make(struct writing *w, const struct writing_batch *b, uint32_t field,
 	uint32_t row, int64_t *ret_value, bool *ret_null)
@@ -221,6 +239,9 @@ static int value_make(struct writing *w, const struct writing_batch *b, uint32_t
 		value &= ~(int64_t)RECORD_TEXT_NAMED; /* textId tells it */
 	} else if (f->kind == FIELD_KIND_TIME) {
 		value = writing_time(w, (uint64_t)value);
+	} else if (f->kind == FIELD_KIND_BYTES && value) {
+		error = bytes_text(w, (uint32_t)value, &id);
+		value = id;
 	} else if (f->kind == FIELD_KIND_FUNCTION || (is_text(f) && value)) {
 		error = writing_string(w, (uint32_t)value, &id);
 		value = id;

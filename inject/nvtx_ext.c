@@ -1,0 +1,67 @@
+/*
+ * nvtx_ext.c - the extension modules of NVTX: each object that uses one hands us its table of
+ * functions at the first call, and gets those of tracer/nvtx_ext.h. What newer modules have besides
+ * stays empty and does nothing, as without a tool.
+ */
+#define _GNU_SOURCE
+#include "tracer/nvtx_ext.h"
+
+#include <stddef.h>
+
+#include "inject/nvtx_abi.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+typedef void (*any_fn)(void);
+#define F(function) ((any_fn)(function))
+
+static uint8_t domain_is_enabled(struct name *domain)
+{
+	(void)domain;
+	return nvtx_is_on();
+}
+
+/* In the order of NVTX, from number 0. */
+static const any_fn payload[] = {F(nvtx_schema_register), F(nvtx_enum_register),
+	F(nvtx_payload_mark), F(nvtx_payload_push), F(nvtx_payload_pop), F(nvtx_payload_start),
+	F(nvtx_payload_end), F(domain_is_enabled), F(nvtx_timestamp), F(nvtx_time_domain_register),
+	F(nvtx_timer_source), F(nvtx_timer_source_with_data), F(nvtx_scope_register),
+	F(nvtx_time_sync), F(nvtx_time_sync_table), F(nvtx_time_factor), F(nvtx_event_submit),
+	F(nvtx_event_batch_submit)};
+static const any_fn counters[] = {F(nvtx_counter_register), F(nvtx_sample_int64),
+	F(nvtx_sample_float64), F(nvtx_sample), F(nvtx_sample_no_value), F(nvtx_sample_batch)};
+static const any_fn memory[] = {F(nvtx_heap_register), F(nvtx_heap_unregister), F(nvtx_heap_reset),
+	F(nvtx_regions_register), F(nvtx_regions_resize), F(nvtx_regions_unregister),
+	F(nvtx_regions_name), F(nvtx_permissions_assign), F(nvtx_permissions_create),
+	F(nvtx_permissions_destroy), F(nvtx_permissions_reset), F(nvtx_permissions_bind),
+	F(nvtx_permissions_unbind), F(nvtx_permissions_of_process), F(nvtx_permissions_of_device),
+	F(nvtx_permissions_peer), F(nvtx_regions_initialized)};
+
+static const struct {
+	uint16_t module;
+	const any_fn *functions;
+	size_t count;
+} modules[] = {{NVTX_EXTENSION_MEMORY, memory, sizeof(memory) / sizeof(memory[0])},
+	{NVTX_EXTENSION_PAYLOAD, payload, sizeof(payload) / sizeof(payload[0])},
+	{NVTX_EXTENSION_COUNTERS, counters, sizeof(counters) / sizeof(counters[0])}};
+
+static void segment_fill(
+	const struct nvtx_extension_segment *segment, const any_fn *functions, size_t count)
+{
+	for (size_t i = 0; i < count && i < segment->slot_count; i++)
+		segment->slots[i] = (intptr_t)functions[i];
+}
+
+EXPORTED int InitializeInjectionNvtxExtension(struct nvtx_extension *extension);
+
+/* Only modules of the first major version are known; a module has one segment. */
+int InitializeInjectionNvtxExtension(struct nvtx_extension *extension)
+{
+	if (!extension || extension->compatibility >> 8 != NVTX_EXTENSION_MAJOR ||
+		!extension->segment_count || !nvtx_is_on())
+		return 1;
+	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
+		if (modules[i].module == extension->module)
+			segment_fill(extension->segments, modules[i].functions, modules[i].count);
+	return 1;
+}

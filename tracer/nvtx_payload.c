@@ -1,0 +1,406 @@
+/*
+ * nvtx_payload.c - extended payloads: their bytes, the texts they refer to, and the events that
+ * have nothing else.
+ */
+#define _GNU_SOURCE
+#include "common/clock.h"
+#include "tracer/nvtx_ext.h"
+#include "tracer/schemas.h"
+
+#define SCHEMA_ENTRIES_MAX 4096u
+#define PAGE_BYTES 4096u
+
+/* The payloads of one call. */
+struct payloads {
+	struct name *domain;
+	const struct nvtx_data *data;
+	uint64_t count, id;
+};
+
+/* ---- texts that lie elsewhere ---- */
+
+/* How many of its bytes can be read, up to a unit of 0; NVTX_BYTES_UNKNOWN: it cannot. */
+static uint64_t far_text_bytes(uint64_t address, uint32_t unit)
+{
+	uint64_t checked = 0;
+	for (uint64_t bytes = 0; bytes + unit <= NVTX_TEXT_BYTES; bytes += unit) {
+		uint64_t end = address + bytes + unit;
+		if (end > checked) {
+			if (!ext_readable(address + bytes, unit))
+				return bytes ? bytes : NVTX_BYTES_UNKNOWN;
+			checked = (end + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+		}
+		const char *at = (const char *)(uintptr_t)(address + bytes);
+		char any = 0;
+		for (uint32_t i = 0; i < unit; i++)
+			any |= at[i];
+		if (!any)
+			return bytes;
+	}
+	return NVTX_TEXT_BYTES / unit * unit;
+}
+
+static bool is_within(const struct payloads *p, uint64_t address)
+{
+	for (uint64_t i = 0; i < p->count; i++) {
+		uint64_t begin = (uint64_t)(uintptr_t)p->data[i].data;
+		if (address >= begin && address - begin < p->data[i].bytes)
+			return true;
+	}
+	return false;
+}
+
+/* The 8 bytes at a place; 0 where the payload does not reach there. */
+static uint64_t word_at(const struct nvtx_data *d, uint64_t offset)
+{
+	typedef uint64_t word __attribute__((may_alias, aligned(1)));
+	if (!d->data || d->bytes == NVTX_BYTES_UNKNOWN || d->bytes < sizeof(uint64_t) ||
+		offset > d->bytes - sizeof(uint64_t))
+		return 0;
+	return *(const word *)(const void *)((const char *)d->data + offset);
+}
+
+static uint32_t half_at(const struct nvtx_data *d, uint64_t offset)
+{
+	typedef uint32_t half __attribute__((may_alias, aligned(1)));
+	if (!d->data || d->bytes == NVTX_BYTES_UNKNOWN || d->bytes < sizeof(uint32_t) ||
+		offset > d->bytes - sizeof(uint32_t))
+		return 0;
+	return *(const half *)(const void *)((const char *)d->data + offset);
+}
+
+static void text_put(const struct payloads *p, uint64_t address, const struct ext_text *text)
+{
+	ext_put(&(struct ext_row){.event = EXT_NVTX_PAYLOAD_TEXT,
+		.domain = p->domain,
+		EXT_NUMBERS(p->id, address),
+		.texts = {*text},
+		.text_count = 1});
+}
+
+static void texts_put(const struct payloads *p, const struct nvtx_data *d, const struct schema *s)
+{
+	for (uint32_t i = 0; i < s->place_count; i++) {
+		const struct schema_place *place = &s->places[i];
+		uint64_t address = 0;
+		struct ext_text text = {0};
+		if (place->type == NVTX_TYPE_STRING_HANDLE) {
+			address = word_at(d, place->offset);
+			text.name = names_known(address);
+			if (text.name)
+				text_put(p, address, &text);
+		} else if (place->is_pointer) {
+			address = word_at(d, place->offset);
+			if (!address || is_within(p, address))
+				continue;
+			uint64_t bytes = far_text_bytes(
+				address, (uint32_t)nvtx_type_extent(place->type).bytes);
+			text.bytes = (const void *)(uintptr_t)address;
+			text.length = (uint32_t)bytes;
+			if (bytes != NVTX_BYTES_UNKNOWN)
+				text_put(p, address, &text);
+		}
+	}
+}
+
+/* ---- bytes ---- */
+
+static void piece_put(const struct payloads *p, const struct nvtx_data *d, uint64_t index,
+	uint64_t offset, uint32_t bytes, uint64_t flags)
+{
+	const char *at = d->data;
+	ext_put(&(struct ext_row){.event = EXT_NVTX_PAYLOAD,
+		.domain = p->domain,
+		EXT_NUMBERS(
+			p->id, index, d->schema, (uint64_t)(uintptr_t)at, d->bytes, offset, flags),
+		.texts = {{.bytes = at ? at + offset : NULL, .length = bytes}},
+		.text_count = 1});
+}
+
+/* How many of the bytes are to be copied. What is larger than a page is asked for first: a wrong
+ * size must not end the program. */
+static uint64_t data_bytes(const struct nvtx_data *d)
+{
+	if (!d->data)
+		return 0;
+	if (d->bytes == NVTX_BYTES_UNKNOWN && nvtx_type_is_text(d->schema)) {
+		uint32_t unit = (uint32_t)nvtx_type_extent(d->schema).bytes;
+		uint64_t bytes = far_text_bytes((uint64_t)(uintptr_t)d->data, unit);
+		return bytes == NVTX_BYTES_UNKNOWN ? 0 : bytes;
+	}
+	if (d->bytes == NVTX_BYTES_UNKNOWN)
+		return 0;
+	return d->bytes < NVTX_PAYLOAD_BYTES_MAX ? d->bytes : NVTX_PAYLOAD_BYTES_MAX;
+}
+
+static void data_put(const struct payloads *p, const struct nvtx_data *d, uint64_t index)
+{
+	uint64_t bytes = data_bytes(d), offset = 0;
+	bool is_all = bytes == d->bytes ||
+		(d->bytes == NVTX_BYTES_UNKNOWN && bytes && bytes < NVTX_TEXT_BYTES);
+	do {
+		uint64_t left = bytes - offset;
+		uint32_t piece = (uint32_t)(left < NVTX_PIECE_BYTES ? left : NVTX_PIECE_BYTES);
+		if (bytes > NVTX_PIECE_BYTES &&
+			!ext_readable((uint64_t)(uintptr_t)d->data + offset, piece)) {
+			piece = 0;
+			is_all = false;
+			bytes = offset;
+		}
+		bool is_last = offset + piece >= bytes;
+		piece_put(p, d, index, offset, piece, is_last && !is_all ? RECORD_PAYLOAD_CUT : 0);
+		offset += piece;
+	} while (offset < bytes);
+}
+
+uint64_t nvtx_payload_put(struct name *domain, const struct nvtx_data *data, uint64_t count,
+	uint64_t id, uint64_t first_index)
+{
+	static uint64_t last;
+	struct payloads p = {domain, data, count, id};
+	if (!data || !count || !ext_is_on())
+		return 0;
+	if (p.count > NVTX_PAYLOADS_MAX)
+		p.count = NVTX_PAYLOADS_MAX;
+	if (!p.id)
+		p.id = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+	for (uint64_t i = 0; i < p.count; i++) {
+		const struct schema *s = data[i].schema >= NVTX_ID_STATIC
+			? schemas_find(domain, data[i].schema)
+			: NULL;
+		data_put(&p, &data[i], first_index + i);
+		if (s && s->place_count)
+			texts_put(&p, &data[i], s);
+	}
+	return p.id;
+}
+
+/* ---- layouts ---- */
+
+uint64_t nvtx_schema_register(struct name *domain, const struct nvtx_schema_attributes *a)
+{
+	struct nvtx_schema_attributes known;
+	if (!a)
+		return 0;
+	known = (struct nvtx_schema_attributes){.mask = a->mask};
+	if (a->mask & NVTX_SCHEMA_HAS_NAME)
+		known.name = a->name;
+	if (a->mask & NVTX_SCHEMA_HAS_TYPE)
+		known.layout = a->layout;
+	if (a->mask & NVTX_SCHEMA_HAS_FLAGS)
+		known.flags = a->flags;
+	if (a->mask & NVTX_SCHEMA_HAS_ENTRIES)
+		known.entries = a->entries;
+	if (a->mask & NVTX_SCHEMA_HAS_COUNT && known.entries)
+		known.entry_count =
+			a->entry_count < SCHEMA_ENTRIES_MAX ? a->entry_count : SCHEMA_ENTRIES_MAX;
+	if (a->mask & NVTX_SCHEMA_HAS_SIZE)
+		known.static_bytes = a->static_bytes;
+	if (a->mask & NVTX_SCHEMA_HAS_ALIGNMENT)
+		known.pack_bytes = a->pack_bytes;
+	if (!known.layout || !known.entry_count)
+		return 0;
+	uint64_t id = ext_id((a->mask & NVTX_SCHEMA_HAS_ID) != 0, a->id);
+	ext_put(&(struct ext_row){.event = EXT_NVTX_SCHEMA,
+		.domain = domain,
+		EXT_NUMBERS(id, known.layout, known.flags, known.static_bytes, known.pack_bytes,
+			known.entry_count),
+		.texts = {ext_chars(known.name)},
+		.text_count = 1});
+	for (uint64_t i = 0; i < known.entry_count; i++) {
+		const struct nvtx_schema_entry *e = &known.entries[i];
+		ext_put(&(struct ext_row){.event = EXT_NVTX_SCHEMA_ENTRY,
+			.domain = domain,
+			EXT_NUMBERS(id, i, e->type, e->flags, e->detail, e->offset),
+			.texts = {ext_chars(e->name), ext_chars(e->description)},
+			.text_count = 2});
+		ext_semantics(domain, 0, id, i, e->semantics);
+	}
+	schemas_add(domain, id, &known);
+	return id;
+}
+
+uint64_t nvtx_enum_register(struct name *domain, const struct nvtx_enum_attributes *a)
+{
+	const uint64_t needed = NVTX_ENUM_HAS_ENTRIES | NVTX_ENUM_HAS_COUNT;
+	if (!a || (a->mask & needed) != needed || !a->values)
+		return 0;
+	uint64_t id = ext_id((a->mask & NVTX_ENUM_HAS_ID) != 0, a->id);
+	uint64_t bytes = a->mask & NVTX_ENUM_HAS_SIZE ? a->value_bytes : 0;
+	uint64_t count = a->value_count < SCHEMA_ENTRIES_MAX ? a->value_count : SCHEMA_ENTRIES_MAX;
+	for (uint64_t i = 0; i < count; i++) {
+		const struct nvtx_enum_value *v = &a->values[i];
+		ext_put(&(struct ext_row){.event = EXT_NVTX_ENUM,
+			.domain = domain,
+			EXT_NUMBERS(id, bytes, i, v->value, v->is_flag != 0),
+			.texts = {ext_chars(a->mask & NVTX_ENUM_HAS_NAME ? a->name : NULL),
+				ext_chars(v->name)},
+			.text_count = 2});
+	}
+	schemas_add_enum(domain, id, bytes);
+	return id;
+}
+
+/* ---- events that are made of payloads ---- */
+
+/* What payloads say of their event: a later one holds. */
+struct attributes {
+	struct nvtx_ending told;
+	struct nvtx_event text; /* of the message */
+	char room[EXT_ROOM_BYTES];
+};
+
+/* A message that lies in the payload itself. */
+static void message_copy(
+	struct attributes *a, const struct nvtx_data *d, const struct schema_place *place)
+{
+	uint32_t unit = (uint32_t)nvtx_type_extent(place->type).bytes, n = 0;
+	uint64_t left = d->bytes > place->offset && d->bytes != NVTX_BYTES_UNKNOWN
+		? d->bytes - place->offset
+		: 0;
+	const char *at = (const char *)d->data + place->offset;
+	if (unit != 1)
+		return; /* UTF-16 and UTF-32: the reader's */
+	if (place->units && place->units < left)
+		left = place->units;
+	for (; n < left && n < NVTX_TEXT_BYTES && at[n]; n++)
+		a->room[n] = at[n];
+	a->room[n] = 0;
+	a->text = (struct nvtx_event){.kind = NVTX_TEXT_CHARS, .text = a->room};
+}
+
+static void message_find(
+	struct attributes *a, const struct nvtx_data *d, const struct schema_place *place)
+{
+	uint64_t address = word_at(d, place->offset);
+	if (place->type == NVTX_TYPE_STRING_HANDLE) {
+		struct name *name = names_known(address);
+		if (name)
+			a->text = (struct nvtx_event){.kind = NVTX_TEXT_NAME, .text = name};
+	} else if (!place->is_pointer) {
+		message_copy(a, d, place);
+	} else if (place->type == NVTX_TYPE_CSTRING || place->type == NVTX_TYPE_UTF8) {
+		uint64_t bytes = address ? far_text_bytes(address, 1) : NVTX_BYTES_UNKNOWN;
+		if (bytes == NVTX_BYTES_UNKNOWN)
+			return;
+		const struct schema_place within = {.type = place->type};
+		const struct nvtx_data far = {0, bytes, (const void *)(uintptr_t)address};
+		message_copy(a, &far, &within);
+	}
+}
+
+static void attributes_find(
+	struct attributes *a, struct name *domain, const struct nvtx_data *data, uint64_t count)
+{
+	a->told = (struct nvtx_ending){0};
+	a->text = (struct nvtx_event){.kind = NVTX_TEXT_NONE};
+	for (uint64_t i = 0; data && i < count && i < NVTX_PAYLOADS_MAX; i++) {
+		const struct schema *s = data[i].schema >= NVTX_ID_STATIC
+			? schemas_find(domain, data[i].schema)
+			: NULL;
+		for (uint32_t n = 0; s && data[i].data && n < s->place_count; n++) {
+			const struct schema_place *place = &s->places[n];
+			if (place->type == NVTX_TYPE_CATEGORY) {
+				a->told.has_category = true;
+				a->told.category = half_at(&data[i], place->offset);
+			} else if (place->type == NVTX_TYPE_COLOR) {
+				a->told.has_color = true;
+				a->told.color = half_at(&data[i], place->offset);
+			} else if (place->is_message) {
+				message_find(a, &data[i], place);
+			}
+		}
+	}
+}
+
+/* The event that `count` payloads make. */
+static void event_make(
+	struct attributes *a, struct name *domain, const struct nvtx_data *data, uint64_t count)
+{
+	attributes_find(a, domain, data, count);
+	uint64_t id = nvtx_payload_put(domain, data, count, 0, 0);
+	a->text.has_attributes = true;
+	a->text.attributes = (struct nvtx_attributes){.category = a->told.category,
+		.color = a->told.color,
+		.payload_type = id ? NVTX_VALUE_EXTENDED : NVTX_VALUE_NONE,
+		.payload = id};
+}
+
+void nvtx_payload_mark(struct name *domain, const struct nvtx_data *data, uint64_t count)
+{
+	struct attributes a;
+	if (!ext_is_on())
+		return;
+	event_make(&a, domain, data, count);
+	nvtx_mark(domain, &a.text);
+}
+
+int nvtx_payload_push(struct name *domain, const struct nvtx_data *data, uint64_t count)
+{
+	struct attributes a;
+	event_make(&a, domain, data, count);
+	return nvtx_push(domain, &a.text);
+}
+
+uint64_t nvtx_payload_start(struct name *domain, const struct nvtx_data *data, uint64_t count)
+{
+	struct attributes a;
+	event_make(&a, domain, data, count);
+	return nvtx_start(domain, &a.text);
+}
+
+/* Payloads of an end are numbered behind all that a begin can have. */
+static void ending_make(struct attributes *a, struct name *domain, const struct nvtx_data *data,
+	uint64_t count, uint64_t id)
+{
+	attributes_find(a, domain, data, count);
+	a->told.payload = nvtx_payload_put(domain, data, count, id, NVTX_PAYLOADS_MAX);
+	if (a->text.kind != NVTX_TEXT_NONE)
+		a->told.text = nvtx_name_of(a->text.kind, a->text.text);
+}
+
+int nvtx_payload_pop(struct name *domain, const struct nvtx_data *data, uint64_t count)
+{
+	struct attributes a;
+	uint64_t tick = clock_ticks();
+	ending_make(&a, domain, data, count, nvtx_pop_payload(domain));
+	a.told.tick = tick;
+	return nvtx_pop_with(domain, &a.told);
+}
+
+void nvtx_payload_end(
+	struct name *domain, uint64_t id, const struct nvtx_data *data, uint64_t count)
+{
+	struct attributes a;
+	uint64_t tick = clock_ticks();
+	ending_make(&a, domain, data, count, nvtx_end_payload(id));
+	a.told.tick = tick;
+	nvtx_end_with(id, &a.told);
+}
+
+/* ---- deferred ---- */
+
+void nvtx_event_submit(struct name *domain, const struct nvtx_data *data, uint64_t count)
+{
+	uint64_t id = nvtx_payload_put(domain, data, count, 0, 0);
+	if (id)
+		ext_put(&(struct ext_row){.event = EXT_NVTX_DEFERRED,
+			.domain = domain,
+			EXT_NUMBERS(NVTX_VALUE_EXTENDED, id, 0, 0, 0, 0)});
+}
+
+void nvtx_event_batch_submit(struct name *domain, const struct nvtx_event_batch *batch)
+{
+	if (!batch)
+		return;
+	const struct nvtx_data data[] = {{batch->schema, batch->bytes, batch->events},
+		{NVTX_TYPE_REFERENCED, batch->flex_bytes,
+			batch->flex ? (const char *)batch->flex + batch->flex_offset : NULL}};
+	uint64_t id =
+		nvtx_payload_put(domain, data, batch->flex && batch->flex_bytes ? 2 : 1, 0, 0);
+	if (id)
+		ext_put(&(struct ext_row){.event = EXT_NVTX_DEFERRED,
+			.domain = domain,
+			EXT_NUMBERS(NVTX_VALUE_EXTENDED, id, 1, batch->scope, batch->flags,
+				batch->flex_offset)});
+}

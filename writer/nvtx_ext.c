@@ -1,0 +1,104 @@
+/*
+ * nvtx_ext.c - records of NVTX extensions into rows. A record has its numbers and its texts in the
+ * order of the columns; what it lacks is 0.
+ */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "writer/segment.h"
+
+enum column_source { FROM_NOWHERE, FROM_NUMBERS, FROM_TEXTS };
+
+/* By kind of field, as far as nvtx.def has them. */
+enum {
+	SOURCE_TIME = FROM_NOWHERE,
+	SOURCE_INT = FROM_NUMBERS,
+	SOURCE_UINT = FROM_NUMBERS,
+	SOURCE_HEX = FROM_NUMBERS,
+	SOURCE_FLAGS = FROM_NUMBERS,
+	SOURCE_PAYLOAD = FROM_NUMBERS,
+	SOURCE_PAYLOAD_TYPE = FROM_NUMBERS,
+	SOURCE_STRING = FROM_TEXTS,
+	SOURCE_BYTES = FROM_TEXTS
+};
+
+#define EVENT(number, id, name, title)
+#define FIELD(event_id, number, id, column, kind, encoding, title) \
+	[EVENT_##event_id][number - 1] = SOURCE_##kind,
+static const uint8_t sources[EVENT_KINDS][BATCH_COLUMNS] = {
+#include "common/schema/nvtx.def"
+};
+#undef EVENT
+#undef FIELD
+
+#define DOMAIN_COLUMN 1u
+_Static_assert(NVTX_PAYLOAD_DOMAIN == DOMAIN_COLUMN && NVTX_SYNC_DOMAIN == DOMAIN_COLUMN,
+	"the domain is the second column of all");
+
+struct ext {
+	uint32_t event, number_count, text_count;
+	uint64_t domain;
+	uint64_t numbers[BATCH_COLUMNS];
+	uint32_t texts[NVTX_EXT_TEXTS_MAX]; /* string ids */
+};
+
+/* The texts, `bytes` from `at`, in a copy: looking up a name may map the spool anew. */
+static void texts_read(struct segment *s, struct ext *e, const uint8_t *at, uint32_t bytes)
+{
+	static uint8_t copy[CHUNK_BYTES];
+	uint32_t offset = 0;
+	memcpy(copy, at, bytes);
+	for (uint32_t i = 0; i < e->text_count; i++) {
+		struct nvtx_ext_text text;
+		if (bytes - offset < sizeof(text))
+			return;
+		memcpy(&text, copy + offset, sizeof(text));
+		offset += (uint32_t)sizeof(text);
+		if (text.bytes > bytes - offset)
+			return;
+		e->texts[i] = text.bytes
+			? strings_id(&s->w->strings, (const char *)copy + offset, text.bytes)
+			: nvtx_name_id(s->w, s->spool, text.ref);
+		offset += (text.bytes + 7) & ~7u;
+		if (offset > bytes)
+			return;
+	}
+}
+
+static void ext_read(struct segment *s, struct ext *e, const struct record *r, uint32_t bytes)
+{
+	const uint8_t *at = (const uint8_t *)(r + 1);
+	uint32_t number_bytes = e->number_count * (uint32_t)sizeof(uint64_t);
+	if (number_bytes > bytes)
+		return;
+	memcpy(e->numbers, at, number_bytes);
+	texts_read(s, e, at + number_bytes, bytes - number_bytes);
+}
+
+bool nvtx_ext_put(struct segment *s, uint32_t bytes)
+{
+	const struct record *r = &s->records[s->at];
+	uint64_t ns = segment_ns(s, r->tick);
+	struct ext e = {.event = (uint32_t)(r->b & 0xffff),
+		.number_count = (uint32_t)(r->b >> 16 & 0xff),
+		.text_count = (uint32_t)(r->b >> 24 & 0xff),
+		.domain = r->a >> 32};
+	if (e.event >= EVENT_KINDS || sources[e.event][DOMAIN_COLUMN] != FROM_TEXTS ||
+		e.number_count > BATCH_COLUMNS || e.text_count > NVTX_EXT_TEXTS_MAX)
+		return false;
+	if (r->tick > s->latest_tick)
+		s->latest_tick = r->tick;
+	ext_read(s, &e, r, bytes);
+	uint32_t domain = nvtx_name_id(s->w, s->spool, (uint32_t)e.domain);
+	struct batch *b = segment_row_add(s, e.event, ns);
+	batch_set(b, DOMAIN_COLUMN, domain);
+	for (uint32_t column = DOMAIN_COLUMN + 1, number = 0, text = 0; column < BATCH_COLUMNS;
+		column++) {
+		if (sources[e.event][column] == FROM_NUMBERS && number < e.number_count)
+			batch_set(b, column, e.numbers[number++]);
+		else if (sources[e.event][column] == FROM_TEXTS && text < e.text_count)
+			batch_set(b, column, e.texts[text++]);
+	}
+	s->records = spool_at(s->spool, s->offset, CHUNK_BYTES); /* may lie elsewhere now */
+	return true;
+}
