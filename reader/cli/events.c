@@ -93,7 +93,8 @@ static void print_value_text(
 		print_flags(out, (uint64_t)value, "");
 		break;
 	case FIELD_KIND_METHOD:
-		fprintf(out, "\"%s%s\"", name, (uint64_t)value & CALLCHAIN_IS_CUT ? ", cut" : "");
+		fprintf(out, "\"%s%s%s\"", name, (uint64_t)value & CALLCHAIN_IS_CUT ? ", cut" : "",
+			(uint64_t)value & CALLCHAIN_IS_LOST ? ", lost" : "");
 		break;
 	case FIELD_KIND_PAYLOAD_TYPE:
 		fprintf(out, "\"%s\"", name);
