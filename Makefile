@@ -86,7 +86,7 @@ COMMON_SRC := $(wildcard common/*.c common/schema/*.c)
 TRACER_SRC := $(wildcard tracer/*.c unwind/*.c)
 INJECT_SRC := $(wildcard inject/*.c inject/*.S)
 WRITER_SRC := $(filter-out writer/main.c,$(wildcard writer/*.c))
-READER_SRC := $(filter-out reader/cli/main.c,$(wildcard reader/*.c reader/cli/*.c reader/export/*.c reader/ncu/*.c))
+READER_SRC := $(filter-out reader/cli/main.c,$(wildcard reader/*.c reader/cli/*.c reader/export/*.c reader/ncu/*.c reader/sql/*.c))
 
 objects = $(patsubst %,$(OBJ)/$(1)/%.o,$(basename $(2)))
 PROTOS := $(patsubst common/schema/%.proto,%,$(wildcard common/schema/*.proto))
@@ -106,6 +106,11 @@ $(GEN)/%.pb-c.c: common/schema/%.proto
 	$(call say,PROTOC)mkdir -p $(@D) && protoc-c --proto_path=common/schema --c_out=$(@D) $<
 $(GEN)/%.pb-c.h: $(GEN)/%.pb-c.c ;
 
+# The SQL of the reports, built into the command. The folders: a file may have gone.
+REPORT_FILES := $(wildcard reader/reports/*.sql reader/reports/*/*.sql)
+$(GEN)/reports_sql.h: scripts/gen-reports $(REPORT_FILES) $(sort $(dir $(REPORT_FILES)))
+	$(call say,SQL)mkdir -p $(@D) && scripts/gen-reports $(REPORT_FILES) >$@
+
 # The exported names: from the table of interposed functions.
 $(GEN)/libtrace.map: $(wildcard scripts/gen-libc-map common/schema/libc.def) Makefile
 	$(call say,MAP)mkdir -p $(@D); if [ -x scripts/gen-libc-map ] && [ -f common/schema/libc.def ]; then \
@@ -118,7 +123,7 @@ $(OBJ)/lib/%.o: %.c $(OBJ)/.flags | $(PB_H)
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(LIB_FLAGS) -c -o $@ $<
 $(OBJ)/lib/%.o: %.S $(OBJ)/.flags
 	$(call say,AS)mkdir -p $(@D) && $(CC) $(LIB_FLAGS) -c -o $@ $<
-$(OBJ)/prog/%.o: %.c $(OBJ)/.flags | $(PB_H)
+$(OBJ)/prog/%.o: %.c $(OBJ)/.flags | $(PB_H) $(GEN)/reports_sql.h
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(PROG_FLAGS) -c -o $@ $<
 $(OBJ)/prog/gen/%.pb-c.o: $(GEN)/%.pb-c.c $(OBJ)/.flags | $(PB_H)
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(PROG_FLAGS) -c -o $@ $<
@@ -250,7 +255,7 @@ golden-update: all ## rewrite tests/golden from what the exporters print now
 FUZZ_SECONDS ?= 60
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_FLAGS = -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(COMMON_FLAGS) $(SYMBOL_CFLAGS) $(SQLITE_CFLAGS)
-$(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(READER_SRC) $(COMMON_SRC) $(PB_C)
+$(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(READER_SRC) $(COMMON_SRC) $(PB_C) $(GEN)/reports_sql.h
 	$(call say,FUZZ)mkdir -p $(@D) && clang $(FUZZ_FLAGS) -o $@ $(filter %.c,$^) $(FORMAT_LIBS) $(READER_LIBS)
 fuzz: $(FUZZERS:%=$(O)/fuzz/fuzz_%) ## run every fuzzer FUZZ_SECONDS (60); a crash leaves its input in build/fuzz
 	$(Q)for name in $(FUZZERS); do mkdir -p $(O)/fuzz/found/$$name tests/fuzz/corpus/$$name; \

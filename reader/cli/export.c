@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +12,7 @@
 #include "reader/cli/cli.h"
 #include "reader/cli/events.h"
 #include "reader/cli/stats.h"
+#include "reader/cli/stop.h"
 #include "reader/export/exporters.h"
 #include "reader/export/sqlite.h"
 
@@ -24,37 +24,6 @@ static char *default_name(const char *file, const char *suffix)
 	int stem =
 		(int)(dot && dot != file && dot[-1] != '/' ? (size_t)(dot - file) : strlen(file));
 	return asprintf(&name, "%.*s.%s", stem, file, suffix) < 0 ? NULL : name;
-}
-
-static volatile sig_atomic_t stop_signal;
-
-static void stop_soon(int number)
-{
-	stop_signal = number;
-}
-
-/* Ends the pass at the next block, so that what was written so far can be taken away. */
-static int block_or_stop(void *user, const struct report_block *block)
-{
-	return stop_signal ? -EINTR : cli_progress(user, block);
-}
-
-static void stops_await(void)
-{
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = stop_soon}, before;
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
-			sigaction(signals[i], &action, NULL);
-}
-
-/* Ends as the signal would have ended it. */
-static void stop_if_told(void)
-{
-	if (!stop_signal)
-		return;
-	signal(stop_signal, SIG_DFL);
-	raise(stop_signal);
 }
 
 static void write_failed(const char *name, int error, const char *cause)
@@ -86,7 +55,7 @@ static int export_sqlite(const struct options *o, const char *output)
 		struct cli_report *r = &reports[job.count];
 		status = cli_open(r, o->argv[job.count], o->value[OPT_export_no_wait]);
 		sources[job.count] = (struct sqlite_source){
-			&r->report, {r, block_or_stop, NULL, cli_problem}, note_cut_off};
+			&r->report, {r, stop_or_progress, NULL, cli_problem}, note_cut_off};
 	}
 	stops_await();
 	int error = status ? 0 : sqlite_export(&job, &result);

@@ -1,6 +1,6 @@
 /*
- * stats.c - `trace stats`: reports over OS runtime calls, their callchains, and NVTX ranges, in the
- * frame and the formats of nsys.
+ * stats.c - reports over OS runtime calls, their callchains, and NVTX ranges, made from a report
+ * without a database, in the frame and the formats of nsys.
  */
 #define _GNU_SOURCE
 #include "reader/cli/stats.h"
@@ -50,6 +50,7 @@ struct stats_data {
 	struct nvtx_trace nvtx_trace;
 	enum profile_weight weight;
 	enum table_format format;
+	enum table_time time;
 };
 
 #define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
@@ -197,19 +198,13 @@ static const struct stats_report *report_named(const char *name, size_t bytes)
 	return NULL;
 }
 
-static enum table_format format_named(const char *name)
-{
-	if (!name || !strcmp(name, "table") || !strcmp(name, "column"))
-		return TABLE_ALIGNED;
-	return !strcmp(name, "csv") ? TABLE_CSV : !strcmp(name, "tsv") ? TABLE_TSV : TABLE_JSON;
-}
-
 static int print_report(
 	const struct stats_report *s, struct stats_data *data, const char *file, FILE *out)
 {
 	struct table t;
 	bool aligned = data->format == TABLE_ALIGNED;
 	table_init(&t, s->columns, s->column_count);
+	t.time = data->time;
 	s->fill(&t, data);
 	if (aligned)
 		fprintf(out, "Processing [%s] with [%s]... \n", file, s->name);
@@ -241,31 +236,14 @@ static int print_reports(const char *list, struct stats_data *data, const char *
 	}
 }
 
-static void tell_reports(const char *name, int bytes)
+bool stats_direct(const char *name, size_t bytes)
 {
-	char list[512] = "";
-	size_t at = 0;
-	for (size_t i = 0; i < COUNT(reports); i++)
-		at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%s",
-			!i                               ? ""
-				: i + 1 < COUNT(reports) ? ", "
-							 : " and ",
-			reports[i].name);
-	cli_error("'%.*s' is no report; there are %s", bytes, name, list);
+	return report_named(name, bytes);
 }
 
-static bool list_is_known(const char *list)
+const char *stats_direct_at(size_t n)
 {
-	for (const char *at = list;; at++) {
-		size_t bytes = strcspn(at, ",");
-		if (!report_named(at, bytes)) {
-			tell_reports(at, (int)bytes);
-			return false;
-		}
-		at += bytes;
-		if (!*at)
-			return true;
-	}
+	return n < COUNT(reports) ? reports[n].name : NULL;
 }
 
 /* osrt_sum, as nsys has it, knows the recorded calls only. */
@@ -374,7 +352,9 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
 	const char *out_name)
 {
 	struct cli_report r;
-	struct stats_data d = {.weight = form->weight, .format = format_named(form->format)};
+	struct stats_data d = {.weight = form->weight,
+		.format = table_format_named(form->format),
+		.time = form->time};
 	if (cli_open(&r, file, form->no_wait))
 		return STATUS_FAILED;
 	contents_init(&d.contents);
@@ -388,6 +368,8 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
 	d.symbols.no_names = form->no_symbols;
 	int error = data_read(&d, &r, list, form);
 	cli_progress_end(&r);
+	if (form->events)
+		memcpy(form->events, d.contents.events, sizeof(d.contents.events));
 	if (!error)
 		error = print_reports(list, &d, file, out);
 	const struct walk_tally *tally = &d.contents.tally;
@@ -407,60 +389,5 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
 	nvtx_trace_release(&d.nvtx_trace);
 	contents_release(&d.contents);
 	cli_close(&r);
-	return status;
-}
-
-static struct stats_form form_of(const struct options *o)
-{
-	return (struct stats_form){
-		.format = o->value[OPT_stats_format],
-		.symbol_path = o->value[OPT_stats_symbol_path],
-		.no_wait = o->value[OPT_stats_no_wait],
-		.no_symbols = o->value[OPT_stats_no_symbols],
-		.weight = option_is(o, OPT_stats_weight, "count") ? PROFILE_COUNT : PROFILE_TIME,
-		.source = option_is(o, OPT_stats_source, "nvtx") ? PROFILE_NVTX : PROFILE_OSRT,
-		.filter = {.pid = (uint32_t)option_number(o, OPT_stats_process, 0),
-			.tid = (uint32_t)option_number(o, OPT_stats_thread, 0),
-			.name = o->value[OPT_stats_name]},
-	};
-}
-
-struct output {
-	FILE *out;
-	const char *name, *list;
-	struct stats_form form;
-	int files;
-};
-
-static int stats_file(const struct options *o, const char *file, void *user)
-{
-	struct output *output = user;
-	bool aligned = format_named(output->form.format) == TABLE_ALIGNED;
-	if (output->files++ && !aligned)
-		fputc('\n', output->out);
-	if (o->argc > 1 && !aligned)
-		fprintf(output->out, "%s\n", file);
-	return stats_print(file, output->list, &output->form, output->out, output->name);
-}
-
-int command_stats(const struct options *o)
-{
-	const char *name = o->value[OPT_stats_output];
-	const char *list = o->value[OPT_stats_report] ? o->value[OPT_stats_report] : "osrt_sum";
-	if (!list_is_known(list))
-		return STATUS_FAILED;
-	bool to_stdout = !name || !strcmp(name, "-");
-	FILE *out = to_stdout ? stdout : fopen(name, "we");
-	if (!out) {
-		cli_error("cannot write '%s': %s", name, strerror(errno));
-		return STATUS_FAILED;
-	}
-	name = to_stdout ? "standard output" : name;
-	struct output output = {out, name, list, form_of(o), 0};
-	int status = option_files(o, stats_file, &output);
-	if (!to_stdout && fclose(out) && status < STATUS_FAILED) {
-		cli_error("cannot write '%s': %s", name, strerror(errno));
-		status = STATUS_FAILED;
-	}
 	return status;
 }

@@ -12,6 +12,7 @@
 #include "reader/cli/table.h"
 #include "reader/durations.h"
 #include "reader/profile.h"
+#include "reader/sql/views.h"
 
 struct stats_form {
 	const char *format;      /* NULL = table */
@@ -20,9 +21,18 @@ struct stats_form {
 	enum profile_weight weight;  /* of callchain reports */
 	enum profile_source source;  /* the same */
 	struct cursor_filter filter; /* which calls: pid, tid and name */
+	enum table_time time;
+	struct sql_window window; /* .all: no window */
+	const char *nvtx_window;  /* a range that is the window (window.h); NULL = none */
+	uint64_t *events;         /* gets the number of events by kind (SCHEMA_KINDS); NULL = not */
 };
 
-/* Prints the reports of `list`. Returns an exit status; messages are on stderr. */
+/* Is this a report that stats_print() makes? Their names; NULL behind the last. */
+bool stats_direct(const char *name, size_t bytes);
+const char *stats_direct_at(size_t n);
+
+/* Prints the reports of `list`, which are all such; the window of the form is none. Returns an exit
+ * status; messages are on stderr. */
 int stats_print(const char *file, const char *list, const struct stats_form *form, FILE *out,
 	const char *out_name);
 

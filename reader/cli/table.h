@@ -1,8 +1,10 @@
 /*
  * table.h - rows of statistics and the formats they are printed in, as nsys prints them.
  *
- * table_init(), table_cell() column by column, row by row, table_print(), table_release(). A table
- * that ran out of memory prints nothing and table_print() says -ENOMEM. One thread.
+ * table_init(), table_cell() column by column, row by row, table_print(), table_release(). Of many
+ * rows only some need be held: table_flow() behind each row prints some of them, and the aligned
+ * form takes its widths from the first TABLE_ROWS_HELD. A table that ran out of memory prints
+ * nothing (more) and table_print() says -ENOMEM. One thread.
  */
 #ifndef READER_CLI_TABLE_H
 #define READER_CLI_TABLE_H
@@ -21,21 +23,41 @@ struct table_column {
 	bool keep_end; /* shortened at its begin, as paths are */
 };
 
+#define TABLE_ROWS_HELD 1000u
+
+enum table_format { TABLE_ALIGNED, TABLE_CSV, TABLE_TSV, TABLE_JSON };
+
+/* What columns of nanoseconds, "Total Time (ns)", are printed in. */
+enum table_time { TABLE_NS, TABLE_US, TABLE_MS, TABLE_SEC };
+
 struct table {
 	const struct table_column *columns;
 	size_t column_count;
-	char **cells;
+	enum table_time time; /* set it behind table_init() */
+	char **cells;         /* NULL = no value */
 	size_t count, capacity;
-	bool broken;
+	size_t *widths; /* of the aligned form, when the heading is printed */
+	bool begun, broken;
 };
-
-enum table_format { TABLE_ALIGNED, TABLE_CSV, TABLE_TSV, TABLE_JSON };
 
 void table_init(struct table *t, const struct table_column *columns, size_t count);
 void table_release(struct table *t);
 
 /* Adds the next cell; the text is copied. */
 __attribute__((format(printf, 2, 3))) void table_cell(struct table *t, const char *format, ...);
-int table_print(const struct table *t, enum table_format format, FILE *out);
+
+/* Adds a cell without a value: an empty one, null in JSON. */
+void table_null(struct table *t);
+
+/* 0 or -ENOMEM. */
+int table_print(struct table *t, enum table_format format, FILE *out);
+int table_flow(struct table *t, enum table_format format, FILE *out);
+
+/* "table" or NULL, "column" (the same), "csv", "tsv", "json". */
+enum table_format table_format_named(const char *name);
+
+/* A unit's name as nsys has them ("us", "usec", "microseconds", or the begin of one); false = none.
+ */
+bool table_time_named(const char *name, enum table_time *ret_time);
 
 #endif

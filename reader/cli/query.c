@@ -1,0 +1,32 @@
+/*
+ * query.c - `trace query`: SQL on a report, or on a database that nsys or we exported.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "reader/cli/cli.h"
+#include "reader/cli/sql_open.h"
+#include "reader/cli/sql_rows.h"
+#include "reader/cli/stop.h"
+
+int command_query(const struct options *o)
+{
+	struct sql s;
+	const struct sql_open_form form = {.no_symbols = o->value[OPT_query_no_symbols],
+		.symbol_path = o->value[OPT_query_symbol_path],
+		.no_wait = o->value[OPT_query_no_wait]};
+	if (o->argc != 2) {
+		cli_error("a report and a statement are wanted; see 'trace help query'");
+		return STATUS_FAILED;
+	}
+	int status = sql_file_open(&s, o->argv[0], &form);
+	if (status == STATUS_FAILED)
+		return status;
+	int error = sql_rows_print(
+		&s, o->argv[1], table_format_named(o->value[OPT_query_format]), stdout);
+	int finished = error ? sql_file_failed(&s, o->argv[0], "run the statement", error)
+			     : cli_finish(stdout, "standard output");
+	sql_close(&s);
+	stop_if_told();
+	return finished ? finished : status;
+}

@@ -1,0 +1,107 @@
+#define _GNU_SOURCE
+#include "reader/cli/sql_open.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "reader/cli/stop.h"
+#include "reader/export/sqlite.h"
+
+#define SIZE_TOLD (256u << 20) /* a temporary database from this size on is told of */
+
+static void note_cut_off(void *user, const struct contents *c)
+{
+	cli_note_cut_off(user, c);
+}
+
+static int report_convert(struct cli_report *r, const struct sql_open_form *form, const char *name)
+{
+	struct sqlite_result result = {0};
+	const struct sqlite_source source = {
+		&r->report, {r, stop_or_progress, NULL, cli_problem}, note_cut_off};
+	const struct sqlite_job job = {.output = name,
+		.no_symbols = form->no_symbols,
+		.symbol_path = form->symbol_path,
+		.sources = &source,
+		.count = 1};
+	int error = sqlite_export(&job, &result);
+	cli_progress_end(r);
+	if (error && !stop_signal && result.failed)
+		cli_error("cannot read '%s': %s", r->path, result.cause);
+	else if (error && !stop_signal)
+		cli_error("cannot make a temporary database of '%s' in '%.*s' (TMPDIR names "
+			  "another place): %s",
+			r->path, (int)(strrchr(name, '/') - name), name, result.cause);
+	return error ? STATUS_FAILED : STATUS_OK;
+}
+
+static void size_tell(const char *path, const char *name)
+{
+	FILE *file = fopen(name, "re");
+	long bytes = file && !fseek(file, 0, SEEK_END) ? ftell(file) : 0;
+	if (file)
+		fclose(file);
+	if (bytes >= (long)SIZE_TOLD)
+		cli_note("'%s' became a temporary database of %ld MiB; 'trace export -t sqlite' "
+			 "makes one that stays",
+			path, bytes >> 20);
+}
+
+/* The database loses its name as soon as it is open. */
+static int report_open_as_database(
+	struct sql *s, struct cli_report *r, const struct sql_open_form *form)
+{
+	const char *place = getenv("TMPDIR");
+	char *folder = NULL, *name = NULL;
+	place = place && *place == '/' ? place : "/var/tmp";
+	if (asprintf(&folder, "%s/trace-XXXXXX", place) < 0 || !mkdtemp(folder)) {
+		cli_error("cannot make a folder in '%s': %s", place, strerror(errno));
+		free(folder);
+		return STATUS_FAILED;
+	}
+	int status = asprintf(&name, "%s/report.sqlite", folder) < 0
+		? STATUS_FAILED
+		: report_convert(r, form, name);
+	if (!status) {
+		size_tell(r->path, name);
+		status = sql_open(s, name) ? sql_file_failed(s, r->path, "open", -EIO) : STATUS_OK;
+	}
+	if (name)
+		unlink(name);
+	rmdir(folder);
+	free(name);
+	free(folder);
+	return status;
+}
+
+int sql_file_open(struct sql *s, const char *path, const struct sql_open_form *form)
+{
+	struct cli_report r;
+	int status;
+	*s = (struct sql){0};
+	stops_await();
+	if (sql_is_database(path)) {
+		int error = sql_open(s, path);
+		status = error ? sql_file_failed(s, path, "open", error) : STATUS_OK;
+	} else {
+		if (cli_open(&r, path, form->no_wait))
+			return STATUS_FAILED;
+		status = report_open_as_database(s, &r, form);
+		status = !status && r.problems ? STATUS_DAMAGED : status;
+		cli_close(&r);
+	}
+	s->stop = &stop_signal;
+	if (status == STATUS_FAILED)
+		stop_if_told();
+	return status;
+}
+
+int sql_file_failed(const struct sql *s, const char *path, const char *what, int error)
+{
+	if (!stop_signal && error != -EPIPE)
+		cli_error(
+			"'%s': cannot %s: %s", path, what, *s->cause ? s->cause : strerror(-error));
+	return STATUS_FAILED;
+}

@@ -1,0 +1,26 @@
+/*
+ * sql_open.h - a file to be asked in SQL: a database is opened as it is, a report of ours becomes a
+ * temporary one.
+ *
+ * The temporary database is of some 100 bytes per event; it lies in TMPDIR (else /var/tmp), without
+ * a name while it is used. Messages go to stderr. Signals are awaited (stop.h). One thread.
+ */
+#ifndef READER_CLI_SQL_OPEN_H
+#define READER_CLI_SQL_OPEN_H
+
+#include "reader/cli/cli.h"
+#include "reader/sql/connection.h"
+
+struct sql_open_form {
+	const char *symbol_path; /* symbols.h; NULL = none */
+	bool no_symbols, no_wait;
+};
+
+/* STATUS_OK, STATUS_DAMAGED when what is there of a damaged report was opened, or STATUS_FAILED. */
+int sql_file_open(struct sql *s, const char *path, const struct sql_open_form *form);
+
+/* Says why a statement failed: `what` was it. Returns STATUS_FAILED; silent when a signal ended it,
+ * which ends the program then, or when the reader of a pipe has gone. */
+int sql_file_failed(const struct sql *s, const char *path, const char *what, int error);
+
+#endif

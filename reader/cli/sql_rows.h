@@ -1,0 +1,41 @@
+/*
+ * sql_rows.h - rows of SQL statements as tables: results of `trace query`, reports of SQL files.
+ *
+ * Rows are printed as they come (table.h). One thread.
+ */
+#ifndef READER_CLI_SQL_ROWS_H
+#define READER_CLI_SQL_ROWS_H
+
+#include <stdint.h>
+
+#include "reader/cli/table.h"
+#include "reader/sql/connection.h"
+#include "reader/sql/reports.h"
+
+struct sql_form {
+	enum table_format format;
+	enum table_time time;
+};
+
+/* Prints what a statement of the user's gives; columns are of text where one of the first rows has
+ * one. 0 or a negative errno, with the cause in s->cause where it is not the output's. */
+int sql_rows_print(struct sql *s, const char *text, enum table_format format, FILE *out);
+
+/* 1 if one of the tables (words) has rows, or none is named; 0; or a negative errno. */
+int sql_needs_met(struct sql *s, const char *tables);
+
+/* What a report prints: whether it had rows, and what stopped it. */
+struct sql_outcome {
+	uint64_t rows;
+	bool skipped; /* none of the tables it needs has rows */
+};
+
+/*
+ * Prints a report with its arguments ("base:rows=10", NULL = none). Before the first row of the
+ * aligned form `heading` is called, not at all where there is none. 0 or a negative errno.
+ */
+int sql_report_print(struct sql *s, const struct sql_report *r, const char *arguments,
+	const struct sql_form *form, void (*heading)(void *user), void *user, FILE *out,
+	struct sql_outcome *ret_outcome);
+
+#endif

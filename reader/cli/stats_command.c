@@ -1,0 +1,234 @@
+/*
+ * stats_command.c - `trace stats`: which reports of which files, and how each is made: by one pass
+ * over a report (stats.c) where that can be, else in SQL (stats_sql.c).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/cli/cli.h"
+#include "reader/cli/stats.h"
+#include "reader/cli/stats_sql.h"
+#include "reader/sql/reports.h"
+#include "reader/sql/window.h"
+
+/* What one file is asked for. */
+struct output {
+	FILE *out;
+	const char *name; /* of out */
+	const char *list; /* NULL = what applies */
+	struct stats_form form;
+	bool windowed, aligned;
+	int files;
+};
+
+static void names_tell(const char *name, int bytes)
+{
+	char *list = NULL;
+	size_t size;
+	const struct sql_report *r;
+	FILE *out = open_memstream(&list, &size);
+	const char *direct;
+	for (size_t i = 0; out && (direct = stats_direct_at(i)); i++)
+		fprintf(out, "%s%s", i ? ", " : "", direct);
+	for (size_t i = 0; out && (r = report_at(i)); i++)
+		if (!r->is_rule && !stats_direct(r->name, strlen(r->name)))
+			fprintf(out, ", %s", r->name);
+	if (out && !fclose(out))
+		cli_error("'%.*s' is no report; there are %s", bytes, name, list);
+	free(list);
+}
+
+static bool list_is_known(const char *list)
+{
+	for (const char *at = list; at; at++) {
+		size_t bytes = strcspn(at, ",");
+		if (!stats_direct(at, bytes) && !stats_sql_knows(at, bytes)) {
+			names_tell(at, (int)bytes);
+			return false;
+		}
+		at += bytes;
+		if (!*at)
+			break;
+	}
+	return true;
+}
+
+static bool is_direct(const struct output *o, const char *report, size_t bytes)
+{
+	return !o->windowed && stats_direct(report, bytes);
+}
+
+/* Can the whole list be made by passes over the report? */
+static bool all_direct(const struct output *o)
+{
+	bool direct = true;
+	for (const char *at = o->list; direct; at++) {
+		size_t bytes = strcspn(at, ",");
+		direct = is_direct(o, at, bytes);
+		at += bytes;
+		if (!*at)
+			break;
+	}
+	return direct;
+}
+
+static int worse(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+/* One report of a list in SQL; the database is opened when it is first needed. */
+static int sql_one(struct output *o, struct stats_database *d, const char *file, const char *report,
+	size_t bytes)
+{
+	if (!stats_sql_knows(report, bytes)) {
+		cli_error("%.*s is not made %s", (int)bytes, report,
+			o->windowed ? "of a window of time" : "from a database, but from a report");
+		return STATUS_FAILED;
+	}
+	if (o->form.filter.pid || o->form.filter.tid || o->form.filter.name) {
+		cli_error("--process, --thread and --name do not go with %.*s of '%s'; 'trace "
+			  "query' can ask for less",
+			(int)bytes, report, file);
+		return STATUS_FAILED;
+	}
+	if (!d->file && stats_database_open(d, file, &o->form, true))
+		return STATUS_FAILED;
+	return worse(d->status, stats_sql_print(d, report, bytes, &o->form, o->out));
+}
+
+/* Reports one by one, each in its own way. */
+static int list_print(struct output *o, const char *file, bool is_database)
+{
+	struct stats_database d = {0};
+	int status = STATUS_OK;
+	for (const char *at = o->list; status != STATUS_FAILED; at++) {
+		size_t bytes = strcspn(at, ",");
+		char *name = strndup(at, bytes);
+		int one = !name ? STATUS_FAILED
+			: !is_database && is_direct(o, at, bytes)
+			? stats_print(file, name, &o->form, o->out, o->name)
+			: sql_one(o, &d, file, at, bytes);
+		free(name);
+		status = worse(status, one);
+		at += bytes;
+		if (!*at)
+			break;
+		if (!o->aligned)
+			fputc('\n', o->out);
+	}
+	if (d.file)
+		stats_database_close(&d);
+	return status;
+}
+
+static int applying_in_sql(struct output *o, const char *file, const char *done)
+{
+	struct stats_database d;
+	if (stats_database_open(&d, file, &o->form, true))
+		return STATUS_FAILED;
+	int status = worse(d.status, stats_sql_print_all(&d, done, &o->form, o->out));
+	stats_database_close(&d);
+	return status;
+}
+
+/* Of the kinds of events of a report those that only SQL reports are about. */
+static bool wants_sql(const uint64_t *events)
+{
+	const struct schema_event *e;
+	for (uint32_t n = 0; (e = schema_event_at(n)); n++)
+		if (events[e->number] && !strncmp(e->name, "cuda_", 5))
+			return true;
+	return false;
+}
+
+/* What applies: the direct reports first, which also say what else there is. */
+static int applying_print(struct output *o, const char *file)
+{
+	uint64_t events[SCHEMA_KINDS] = {0};
+	struct stats_form form = o->form;
+	form.events = events;
+	int status = stats_print(file, "osrt_sum", &form, o->out, o->name);
+	form.events = NULL;
+	if (status != STATUS_FAILED && (events[KIND_NVTX_RANGE] || events[KIND_NVTX_START_END])) {
+		if (!o->aligned)
+			fputc('\n', o->out);
+		status = worse(status, stats_print(file, "nvtx_sum", &form, o->out, o->name));
+	}
+	if (status != STATUS_FAILED && wants_sql(events))
+		status = worse(status, applying_in_sql(o, file, ",osrt_sum,nvtx_sum,"));
+	return status;
+}
+
+static int stats_file(const struct options *options, const char *file, void *user)
+{
+	struct output *o = user;
+	bool is_database = sql_is_database(file);
+	int status;
+	if (o->files++ && !o->aligned)
+		fputc('\n', o->out);
+	if (options->argc > 1 && !o->aligned)
+		fprintf(o->out, "%s\n", file);
+	if (!o->list)
+		status = is_database || o->windowed ? applying_in_sql(o, file, "")
+						    : applying_print(o, file);
+	else if (!is_database && all_direct(o))
+		status = stats_print(file, o->list, &o->form, o->out, o->name);
+	else
+		status = list_print(o, file, is_database);
+	return status == STATUS_FAILED ? status : worse(status, cli_finish(o->out, o->name));
+}
+
+/* false after a message. */
+static bool form_make(const struct options *o, struct stats_form *ret_form)
+{
+	const char *window = o->value[OPT_stats_filter_time], *unit = o->value[OPT_stats_time_unit];
+	*ret_form = (struct stats_form){
+		.format = o->value[OPT_stats_format],
+		.symbol_path = o->value[OPT_stats_symbol_path],
+		.no_wait = o->value[OPT_stats_no_wait],
+		.no_symbols = o->value[OPT_stats_no_symbols],
+		.weight = option_is(o, OPT_stats_weight, "count") ? PROFILE_COUNT : PROFILE_TIME,
+		.source = option_is(o, OPT_stats_source, "nvtx") ? PROFILE_NVTX : PROFILE_OSRT,
+		.filter = {.pid = (uint32_t)option_number(o, OPT_stats_process, 0),
+			.tid = (uint32_t)option_number(o, OPT_stats_thread, 0),
+			.name = o->value[OPT_stats_name]},
+		.window = {.all = true},
+		.nvtx_window = o->value[OPT_stats_filter_nvtx],
+	};
+	if (window && !window_parse(window, &ret_form->window)) {
+		cli_error("'%s' is no window of time, such as '1s/2500ms'", window);
+		return false;
+	}
+	if (unit && !table_time_named(unit, &ret_form->time)) {
+		cli_error("'%s' is no unit of time (nsec usec msec seconds)", unit);
+		return false;
+	}
+	return true;
+}
+
+int command_stats(const struct options *o)
+{
+	const char *name = o->value[OPT_stats_output];
+	struct output output = {.list = o->value[OPT_stats_report]};
+	if (!list_is_known(output.list) || !form_make(o, &output.form))
+		return STATUS_FAILED;
+	bool to_stdout = !name || !strcmp(name, "-");
+	FILE *out = to_stdout ? stdout : fopen(name, "we");
+	if (!out) {
+		cli_error("cannot write '%s': %s", name, strerror(errno));
+		return STATUS_FAILED;
+	}
+	output.out = out;
+	output.name = to_stdout ? "standard output" : name;
+	output.windowed = !output.form.window.all || output.form.nvtx_window;
+	output.aligned = table_format_named(output.form.format) == TABLE_ALIGNED;
+	int status = option_files(o, stats_file, &output);
+	if (!to_stdout && fclose(out) && status < STATUS_FAILED) {
+		cli_error("cannot write '%s': %s", name, strerror(errno));
+		status = STATUS_FAILED;
+	}
+	return status;
+}

@@ -1,0 +1,42 @@
+/*
+ * stats_sql.h - statistics by the SQL files of reader/reports: of databases, of reports where there
+ * is no shorter way.
+ *
+ * One thread.
+ */
+#ifndef READER_CLI_STATS_SQL_H
+#define READER_CLI_STATS_SQL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "reader/cli/sql_open.h"
+#include "reader/cli/stats.h"
+#include "reader/sql/views.h"
+
+/* A database with its views, and the file that it is or was made from. */
+struct stats_database {
+	struct sql sql;
+	const char *file;
+	int status; /* STATUS_DAMAGED: of a damaged report */
+};
+
+/* Opens; makes the views. STATUS_OK or STATUS_FAILED after a message. */
+int stats_database_open(
+	struct stats_database *d, const char *file, const struct stats_form *form, bool no_symbols);
+void stats_database_close(struct stats_database *d);
+
+/* Prints one report, "name:argument:argument" of `bytes`. STATUS_OK or STATUS_FAILED. */
+int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,
+	const struct stats_form *form, FILE *out);
+
+/* Prints what applies: of the reports that nsys prints unasked those that have data; not those of
+ * `done` (names with commas around them). */
+int stats_sql_print_all(
+	struct stats_database *d, const char *done, const struct stats_form *form, FILE *out);
+
+/* Is there a SQL report of this name ("name:argument")? */
+bool stats_sql_knows(const char *report, size_t bytes);
+
+#endif

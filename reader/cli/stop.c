@@ -1,0 +1,36 @@
+#define _GNU_SOURCE
+#include "reader/cli/stop.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "reader/cli/cli.h"
+
+volatile sig_atomic_t stop_signal;
+
+static void stop_soon(int number)
+{
+	stop_signal = number;
+}
+
+int stop_or_progress(void *user, const struct report_block *block)
+{
+	return stop_signal ? -EINTR : cli_progress(user, block);
+}
+
+void stops_await(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = stop_soon}, before;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+}
+
+void stop_if_told(void)
+{
+	if (!stop_signal)
+		return;
+	signal(stop_signal, SIG_DFL);
+	raise(stop_signal);
+}

@@ -1,0 +1,24 @@
+/*
+ * stop.h - signals that end a command which has temporary files to take away first.
+ *
+ * stops_await() once; work that looks at stop_signal; stop_if_told() when everything is cleared
+ * away. One thread.
+ */
+#ifndef READER_CLI_STOP_H
+#define READER_CLI_STOP_H
+
+#include <signal.h>
+
+#include "reader/block.h"
+
+extern volatile sig_atomic_t stop_signal; /* 0 = none came */
+
+void stops_await(void);
+
+/* Ends as the signal would have ended it. */
+void stop_if_told(void);
+
+/* For contents_visitor, `user` as for cli_progress(): ends the pass at the next block. */
+int stop_or_progress(void *user, const struct report_block *block);
+
+#endif

@@ -1,0 +1,12 @@
+-- CUDA Summary (API/Kernels/MemOps)
+-- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Category text, Operation text
+-- needs: CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY CUPTI_ACTIVITY_KIND_MEMSET CUPTI_ACTIVITY_KIND_RUNTIME
+-- data: CUDA trace
+-- arguments: base mangled nvtx-name
+
+SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), category, name
+FROM (SELECT 'CUDA_API' AS category, name, ns FROM API_CALLS
+      UNION ALL
+      SELECT category, name, ns FROM GPU_OPERATIONS)
+GROUP BY category, name
+ORDER BY 2 DESC, category, name;

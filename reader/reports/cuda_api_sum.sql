@@ -1,0 +1,9 @@
+-- CUDA API Summary
+-- columns: Time (%), Total Time (ns), Num Calls, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Name text
+-- needs: CUPTI_ACTIVITY_KIND_RUNTIME
+-- data: CUDA trace
+
+SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), name
+FROM API_CALLS
+GROUP BY name
+ORDER BY 2 DESC, name;

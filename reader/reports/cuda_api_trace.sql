@@ -1,0 +1,10 @@
+-- CUDA API Trace
+-- columns: Start (ns), Duration (ns), Name text, Result, CorrID, Pid, Tid, T-Pri, Thread Name text
+-- needs: CUPTI_ACTIVITY_KIND_RUNTIME
+-- data: CUDA trace
+
+SELECT a.start, a.ns, a.name, a.returnValue, a.correlationId, a.pid, a.tid, t.priority, s.value
+FROM API_CALLS AS a
+     LEFT JOIN ThreadNames AS t ON t.globalTid = a.globalTid
+     LEFT JOIN StringIds AS s ON s.id = t.nameId
+ORDER BY a.start, a."end", a.globalTid;

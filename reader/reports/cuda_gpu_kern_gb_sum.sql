@@ -1,0 +1,11 @@
+-- CUDA GPU Kernel/Grid/Block Summary
+-- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), GridXYZ text, BlockXYZ text, Name text
+-- needs: CUPTI_ACTIVITY_KIND_KERNEL
+-- data: CUDA kernel
+-- arguments: base mangled nvtx-name
+
+SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), 
+       printf('%4d %4d %4d', gridX, gridY, gridZ), printf('%4d %4d %4d', blockX, blockY, blockZ), name
+FROM KERNELS
+GROUP BY name, gridX, gridY, gridZ, blockX, blockY, blockZ
+ORDER BY 2 DESC, name, gridX, gridY, gridZ, blockX, blockY, blockZ;

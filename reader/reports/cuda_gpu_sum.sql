@@ -1,0 +1,10 @@
+-- CUDA GPU Summary (Kernels/MemOps)
+-- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Category text, Operation text
+-- needs: CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY CUPTI_ACTIVITY_KIND_MEMSET
+-- data: CUDA trace
+-- arguments: base mangled nvtx-name
+
+SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), category, name
+FROM GPU_OPERATIONS
+GROUP BY category, name
+ORDER BY 2 DESC, category, name;

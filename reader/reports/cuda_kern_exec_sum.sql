@@ -1,0 +1,21 @@
+-- CUDA Kernel Launch & Exec Time Summary
+-- columns: PID, TID, DevId, Count, QCount
+-- columns: , TAvg (ns), TMed (ns), TMin (ns), TMax (ns), TStdDev (ns)
+-- columns: , AAvg (ns), AMed (ns), AMin (ns), AMax (ns), AStdDev (ns)
+-- columns: , QAvg (ns), QMed (ns), QMin (ns), QMax (ns), QStdDev (ns)
+-- columns: , KAvg (ns), KMed (ns), KMin (ns), KMax (ns), KStdDev (ns), API Name text, Kernel Name text
+-- needs: CUPTI_ACTIVITY_KIND_KERNEL
+-- data: CUDA kernel
+-- arguments: base mangled nvtx-name
+
+SELECT pid, tid, deviceId, count(*), count(queue_ns),
+       avg(total_ns), median(total_ns), min(total_ns), max(total_ns), stddev(total_ns),
+       avg(api_ns), median(api_ns), min(api_ns), max(api_ns), stddev(api_ns),
+       avg(queue_ns), median(queue_ns), min(queue_ns), max(queue_ns), stddev(queue_ns),
+       avg(kernel_ns), median(kernel_ns), min(kernel_ns), max(kernel_ns), stddev(kernel_ns),
+       api, kernel
+FROM (SELECT k.pid, a.tid, k.deviceId, max(a."end", k."end") - a.start AS total_ns, a.ns AS api_ns,
+             CASE WHEN k.start > a."end" THEN k.start - a."end" END AS queue_ns, k.ns AS kernel_ns, a.name AS api, k.name AS kernel
+      FROM KERNELS AS k JOIN API_CALLS AS a ON a.correlationId = k.correlationId AND a.pid = k.pid)
+GROUP BY pid, tid, deviceId, api, kernel
+ORDER BY sum(total_ns) DESC, pid, tid, deviceId, api, kernel;

@@ -1,0 +1,10 @@
+-- NVTX Range Summary
+-- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Style text, Range text
+-- needs: NVTX_EVENTS
+-- data: NV Tools Extension (NVTX)
+-- before: nvtx
+
+SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), style, name
+FROM NVTX_RANGES
+GROUP BY style, name
+ORDER BY 2 DESC, style, name;

@@ -1,0 +1,11 @@
+-- OS Runtime Summary
+-- columns: Time (%), Total Time (ns), Num Calls, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Name text
+-- needs: OSRT_API
+-- data: OS Runtime trace
+
+SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), name
+FROM (SELECT o."end" - o.start AS ns, s.value AS name
+      FROM OSRT_API AS o LEFT JOIN StringIds AS s ON s.id = o.nameId
+      WHERE o.eventClass = 27)
+GROUP BY name
+ORDER BY 2 DESC, name;

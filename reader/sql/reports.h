@@ -1,0 +1,44 @@
+/*
+ * reports.h - the reports and rules: SQL files of reader/reports, built into the program.
+ *
+ * The first line of a file is its title, `-- Title`. Lines `-- key: value` follow; a key that is
+ * there several times has the values one behind the other:
+ *
+ *   columns   of the result, separated by commas. "Name text" is a text; of numbers the unit in the
+ *             title tells how they are printed
+ *   needs     tables (words): the report has something to say where one of them has rows
+ *   data      what is missing where none has
+ *   before    a file of reader/reports/shared that is run once before
+ *   severity  of a rule: info, warning or error
+ *   advice    of a rule: what to do when it finds something
+ *
+ * Then comes SQL; the last statement gives the rows. It may use the views of views.def and
+ * shared/common.sql, and the functions of functions.h. All texts are static.
+ */
+#ifndef READER_SQL_REPORTS_H
+#define READER_SQL_REPORTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sql_report {
+	const char *name;
+	bool is_rule;
+	const char *text; /* header and SQL */
+};
+
+/* In the order of their names; NULL behind the last. */
+const struct sql_report *report_at(size_t n);
+
+/* By name; NULL = there is none. */
+const struct sql_report *report_find(const char *name, size_t bytes, bool is_rule);
+
+/* The title, or the values of a key with a space between them. The caller frees; NULL = no memory.
+ */
+char *report_title(const struct sql_report *r);
+char *report_header(const struct sql_report *r, const char *key);
+
+/* A file of reader/reports/shared, NULL = there is none. "common" has the views of all reports. */
+const char *report_shared(const char *name);
+
+#endif

@@ -1,0 +1,142 @@
+#define _GNU_SOURCE
+#include "reader/sql/views.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/sql/reports.h"
+
+enum view_time { NONE, POINT, SPAN, NVTX };
+
+static const struct {
+	const char *table;
+	enum view_time time;
+	const char *columns;
+} views[] = {
+#define VIEW(table, time, columns) {#table, time, columns},
+#define LABELS(table)
+#include "reader/sql/views.def"
+};
+
+static const char *const labels[] = {
+#define VIEW(table, time, columns)
+#define LABELS(table) #table,
+#include "reader/sql/views.def"
+};
+
+#define LABELS_MAX 32 /* ids of an ENUM_* table that has a view */
+
+/* "a" as the view has it: of the table, under its older name, or NULL. 0 or a negative errno. */
+static int column_write(struct sql *s, FILE *out, const char *table, const char *word, int bytes)
+{
+	char name[64];
+	int length = (int)strcspn(word, "= ");
+	if (!strncmp(word, "rowid", (size_t)bytes) && bytes == 5)
+		return fputs("rowid AS id", out) < 0 ? -ENOMEM : 0;
+	snprintf(name, sizeof(name), "%.*s", length, word);
+	int has = sql_has(s, table, name);
+	if (!has && length < bytes) {
+		snprintf(name, sizeof(name), "%.*s", bytes - length - 1, word + length + 1);
+		has = sql_has(s, table, name);
+	}
+	if (has > 0)
+		fprintf(out, "\"%s\" AS \"%.*s\"", name, length, word);
+	else if (!has)
+		fprintf(out, "NULL AS \"%.*s\"", length, word);
+	return has < 0 ? has : 0;
+}
+
+static void condition_write(FILE *out, enum view_time time, const struct sql_window *w)
+{
+	long long start = w->start_ns, end = w->end_ns;
+	if (w->all || time == NONE)
+		return;
+	fputs(" WHERE ", out);
+	if (time == NVTX) /* names are no events */
+		fputs("eventType NOT IN (34, 59, 60, 70, 71) OR ", out);
+	if (time == POINT)
+		fprintf(out, "start >= %lld AND start < %lld", start, end);
+	else
+		fprintf(out, "coalesce(\"end\", start + 1) > %lld AND start < %lld", start, end);
+}
+
+static int text_run(struct sql *s, FILE *out, char **text)
+{
+	bool complete = !ferror(out);
+	int error = fclose(out) || !complete ? -ENOMEM : sql_run(s, *text, NULL);
+	free(*text);
+	return error;
+}
+
+static int view_make(struct sql *s, size_t index, const struct sql_window *window)
+{
+	const char *table = views[index].table, *word = views[index].columns;
+	char *text = NULL;
+	size_t size, bytes;
+	FILE *out = open_memstream(&text, &size);
+	int error = 0, has = sql_has(s, table, NULL);
+	if (!out)
+		return -ENOMEM;
+	fprintf(out, "DROP VIEW IF EXISTS temp.\"%s\"; CREATE TEMP VIEW \"%s\" AS SELECT ", table,
+		table);
+	for (bool first = true; !error && has >= 0 && *word; first = false) {
+		bytes = strcspn(word, " ");
+		fputs(first ? "" : ", ", out);
+		if (has)
+			error = column_write(s, out, table, word, (int)bytes);
+		else
+			fprintf(out, "NULL AS \"%.*s\"",
+				bytes == 5 && !strncmp(word, "rowid", 5) ? 2
+									 : (int)strcspn(word, "= "),
+				bytes == 5 && !strncmp(word, "rowid", 5) ? "id" : word);
+		word += bytes + strspn(word + bytes, " ");
+	}
+	if (has > 0) {
+		fprintf(out, " FROM main.\"%s\"", table);
+		condition_write(out, views[index].time, window);
+	} else {
+		fputs(" WHERE 0", out);
+	}
+	if (error || has < 0) {
+		fclose(out);
+		free(text);
+		return error ? error : has;
+	}
+	return text_run(s, out, &text);
+}
+
+static int labels_make(struct sql *s, const char *table)
+{
+	char *text = NULL;
+	size_t size;
+	int has = sql_has(s, table, NULL);
+	FILE *out = has < 0 ? NULL : open_memstream(&text, &size);
+	if (!out)
+		return has < 0 ? has : -ENOMEM;
+	fprintf(out, "CREATE TEMP VIEW \"%s\" AS ", table);
+	if (has)
+		fprintf(out, "SELECT id, label FROM main.\"%s\"", table);
+	for (int id = 0; !has && id < LABELS_MAX; id++)
+		fprintf(out, "%sSELECT %d AS id, enum_label('%s', %d) AS label",
+			id ? " UNION ALL " : "", id, table, id);
+	return text_run(s, out, &text);
+}
+
+int views_make(struct sql *s)
+{
+	const struct sql_window all = {.all = true};
+	int error = views_window(s, &all);
+	for (size_t i = 0; !error && i < sizeof(labels) / sizeof(labels[0]); i++)
+		error = labels_make(s, labels[i]);
+	return error ? error : sql_run(s, report_shared("common"), NULL);
+}
+
+int views_window(struct sql *s, const struct sql_window *window)
+{
+	int error = 0;
+	for (size_t i = 0; !error && i < sizeof(views) / sizeof(views[0]); i++)
+		error = view_make(s, i, window);
+	return error;
+}

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# timeout: 240
+"""`trace stats` on databases of nsys and of ours, and `trace query`.
+
+What nsys exported (SHARED/fixtures/nsys, four generations) has expected values. A database made here has rows for every report; where
+NVIDIA's nsys has been fetched (PEERS, default /tmp/peers) its own `nsys stats` is asked about it, too.
+"""
+import csv
+import glob
+import io
+import json
+import os
+import sqlite3
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import BUILD, app, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+import _made_database as made  # noqa: E402
+
+PLACE = folder()
+FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/nsys")
+MADE = os.path.join(PLACE, "made.sqlite")
+made.make(MADE)
+
+
+def stats(path, report, *options):
+    """The rows that `trace stats` prints as CSV, the heading first."""
+    result = trace("stats", "-r", report, "-f", "csv", *options, path)
+    if result.status != 0:
+        raise RuntimeError(f"trace stats: {result.status} {result.err!r}")
+    return list(csv.reader(io.StringIO(result.out.decode())))
+
+
+def query(path, sql, *options):
+    result = trace("query", "-f", "csv", *options, path, sql)
+    return list(csv.reader(io.StringIO(result.out.decode())))[1:]
+
+
+# ---- values ----
+
+def fixtures():
+    found = sorted(glob.glob(os.path.join(FIXTURES, "expected/*/*.csv")))
+    found = [path for path in found if not os.path.basename(path).startswith("rule_")]
+    if not found:
+        tap.skip("reports on exports of nsys", "no fixtures")
+    for path in found:
+        name, report = os.path.basename(os.path.dirname(path)), os.path.basename(path)[:-4]
+        with open(path, "rb") as file:
+            expected = file.read()
+        result = trace("stats", "-r", report, "-f", "csv", os.path.join(FIXTURES, name + ".sqlite"))
+        differing = [f"{a!r}\n{b!r}" for a, b in zip(result.out.splitlines(), expected.splitlines()) if a != b]
+        tap.ok(result.status == 0 and result.out == expected and not result.err, f"{report} of {name}, to the letter",
+               "\n".join(differing[:3]) or result)
+
+
+def made_values():
+    rows = {row[-1]: row for row in stats(MADE, "cuda_api_sum")[1:]}
+    tap.ok(rows["cudaLaunchKernel"][1:3] == ["300", "3"] and "cudaMallocAsync_v11020" in rows and "cuMemAlloc_v2" in rows,
+           "cuda_api_sum: versions of four digits are left out, others stay", rows)
+    names = lambda report: {row[-1] for row in stats(MADE, report)[1:]}  # noqa: E731
+    tap.ok(names("cuda_gpu_kern_sum:base") == {"add", "mul"} and "_Zadd" in names("cuda_gpu_kern_sum:mangled"), "arguments of reports: base, mangled")
+    tap.ok({"exactly to the end/mul", "step/add"} <= names("cuda_gpu_kern_sum:nvtx-name:base"), "and nvtx-name: the innermost range", names("cuda_gpu_kern_sum:nvtx-name:base"))
+    tap.ok(len(stats(MADE, "um_sum:rows=2")) == 3, "and rows")
+    trace_rows = stats(MADE, "nvtx_pushpop_trace")[1:]
+    nested = {row[5]: (row[8], row[12].count(":")) for row in trace_rows}
+    tap.ok(nested["math:first"] == ("2", 3) and nested["math:overlaps"] == ("0", 1), "a range that only overlaps another lies not in it", nested)
+    unfinished = os.path.join(PLACE, "unfinished.sqlite")
+    made.make(unfinished, unfinished=True)
+    tap.ok(stats(unfinished, "nvtx_sum") == stats(MADE, "nvtx_sum"), "ranges that were never ended are left out")
+
+
+def units_and_windows():
+    for unit, title, value in (("us", "(us)", "0.500"), ("milli", "(ms)", "0.0005"), ("seconds", "(sec)", "0.0000"), ("nsec", "(ns)", "500")):
+        rows = stats(MADE, "cuda_api_sum", "--time-unit", unit)
+        tap.ok(rows[0][1] == f"Total Time {title}" and rows[1][1] == value, f"--time-unit {unit}", rows[:2])
+    tap.ok(trace("stats", "--time-unit", "weeks", MADE).status == 2, "and not any other")
+    starts = lambda *options: [row[0] for row in stats(MADE, "cuda_api_trace", *options)[1:]]  # noqa: E731
+    for window, expected in (("1600/1800", ["1600"]), ("1700/1800", []), ("1701/1801", ["1800"]), ("/1600", ["1000"]), ("5.8us/", ["5800"]), ("5us600ns/5700", ["5600"])):
+        tap.ok(starts("--filter-time", window) == expected, f"--filter-time {window}: what overlaps it", starts("--filter-time", window))
+    for wrong in ("5", "/", "2/1", "1x/2", "1ms", "/1e400"):
+        result = trace("stats", "--filter-time", wrong, MADE)
+        tap.ok(result.status == 2 and result.err.count(b"\n") == 1, f"'{wrong}' is no window", result)
+    for name, expected in (("copy", ["2000"]), ("step/1", ["2500", "2800", "3000", "3200", "3400", "3500"]), ("first@math", ["1600"]), ("step@other", ["3200"])):
+        tap.ok(starts("--filter-nvtx", name) == expected, f"--filter-nvtx {name}", starts("--filter-nvtx", name))
+    for name in ("first", "step/9", "it's not there"):
+        result = trace("stats", "--filter-nvtx", name, MADE)
+        tap.ok(result.status == 2 and b"there is no NVTX range" in result.err, f"--filter-nvtx '{name}': there is none", result)
+
+
+def formats():
+    table = trace("stats", "-r", "cuda_gpu_kern_sum", MADE).out.decode()
+    tap.ok(" ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):" in table and "Processing [" in table, "the frame of nsys")
+    rows = json.loads(trace("stats", "-r", "cuda_gpu_trace", "-f", "json", MADE).out)
+    tap.ok(rows[0]["Start (ns)"] == 1750 and rows[0]["GreenCtx"] is None and rows[0]["Name"].startswith("void add"), "JSON: numbers, texts and null", rows[0])
+    tsv = trace("stats", "-r", "osrt_sum", "-f", "tsv", MADE).out.decode().splitlines()
+    tap.ok(tsv[0].split("\t")[0] == "Time (%)" and len(tsv) == 4, "TSV")
+    result = trace("stats", "-r", "syscall_sum", MADE)
+    tap.ok(b"SKIPPED: " in result.out and b"does not contain syscall data" in result.out and result.status == 0, "a report without its data says so", result)
+    result = trace("stats", "-r", "nonsense", MADE)
+    tap.ok(result.status == 2 and b"is no report" in result.err and b"um_sum" in result.err, "a report that does not exist", result)
+    result = trace("stats", "-r", "callchain_tree", MADE)
+    tap.ok(result.status == 2 and result.err.count(b"\n") == 1, "a report that needs ours", result)
+    out = trace("stats", MADE).out.decode()
+    order = [line.split("(")[-1].split(")")[0] for line in out.splitlines() if line.startswith(" ** ")]
+    tap.ok(order[:4] == ["nvtx_sum", "osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum"] and "syscall_sum" not in order and "um_sum" in order,
+           "without a name: what applies", order)
+
+
+# ---- NVIDIA's own ----
+
+def rounded(cell):
+    """nsys rounds halves up, printf to even: their last digit is not compared."""
+    try:
+        return float(cell)
+    except ValueError:
+        return cell.lstrip("-").lstrip(":")  # later versions of nsys begin the names of the default domain with a colon
+
+
+def alike(ours, theirs):
+    return len(ours) == len(theirs) and all(abs(a - b) <= 0.1001 if isinstance(a, float) and isinstance(b, float) else a == b for a, b in zip(ours, theirs))
+
+
+def nsys_itself():
+    """Columns where nsys 2023.4 differs from what later ones document, or that are arbitrary, are left out."""
+    nsys = next(iter(glob.glob(os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-systems/target-linux-x64/nsys"))), None)
+    if not nsys:
+        tap.skip("nsys stats on the database made here", "no nsys in PEERS or /tmp/peers")
+        return
+    skipped = {"GreenCtx", "QStdDev (ns)", "RangeId", "ParentId", "RangeStack", "NumChild", "Avg Num Child"}
+    reports = ("cuda_api_gpu_sum cuda_api_sum cuda_api_trace cuda_gpu_kern_gb_sum cuda_gpu_kern_sum cuda_gpu_kern_sum:base cuda_gpu_kern_sum:nvtx-name "
+               "cuda_gpu_mem_size_sum cuda_gpu_mem_time_sum cuda_gpu_sum cuda_gpu_trace cuda_kern_exec_sum cuda_kern_exec_trace mpi_event_trace "
+               "nvtx_gpu_proj_sum nvtx_gpu_proj_trace nvtx_kern_sum nvtx_pushpop_sum nvtx_pushpop_trace nvtx_startend_sum nvtx_sum openacc_sum openmp_sum "
+               "osrt_sum um_sum um_total_sum um_cpu_page_faults_sum").split()
+    base = os.path.join(PLACE, "nsys")
+    done = run([nsys, "stats", "-r", ",".join(reports), "-f", "csv", "--force-export=false", "-o", base, MADE], env=dict(os.environ), limit=200)
+    for report in reports:
+        path = f"{base}_{report.replace(':', '_')}.csv"
+        if not os.path.exists(path):
+            path = f"{base}_{report}.csv"
+        with open(path, encoding="utf-8") as file:
+            theirs = list(csv.reader(file))
+        ours = stats(MADE, report)
+        keep = [i for i, title in enumerate(ours[0]) if title not in skipped]
+        shown = lambda rows: sorted(([rounded(row[i]) for i in keep] for row in rows[1:] if row and (row[0] or report != "nvtx_gpu_proj_trace")), key=str)  # noqa: E731,B023
+        a, b = shown(ours), shown(theirs)
+        tap.ok(len(a) == len(b) > 0 and all(alike(x, y) for x, y in zip(a, b)), f"{report} of nsys itself: {len(b)} rows",
+               [pair for pair in zip(a, b) if not alike(*pair)][:3] or (len(a), len(b), done.err))
+
+
+# ---- reports of ours ----
+
+def both_ways():
+    """What is made by a pass over the report is what SQL makes of its export."""
+    spool, report = spool_folder(), os.path.join(PLACE, "live.rep")
+    run([app("counter_workload"), os.path.join(PLACE, "books"), "4", "finish", "20"], env=traced_env(report, spool, threshold=0))
+    wait_spool_gone(spool)
+    database = os.path.join(PLACE, "live.sqlite")
+    result = trace("export", "-t", "sqlite", "-o", database, report)
+    tap.ok(result.status == 0, "a report is exported", result)
+    direct, in_sql, through = (stats(report, "osrt_sum"), stats(database, "osrt_sum"), stats(report, "osrt_sum", "--filter-time", "/1000h"))
+    tap.ok(len(direct) > 3 and direct == in_sql, f"osrt_sum: {len(direct) - 1} rows, by a pass and in SQL", (direct[:3], in_sql[:3]))
+    tap.ok(direct == through, "and through a temporary database")
+    tmp = folder()
+    rows = trace("query", "-f", "csv", report, "SELECT count(*) FROM OSRT_API", env=dict(os.environ, TMPDIR=tmp))
+    calls = sum(int(row[2]) for row in direct[1:])
+    tap.ok(rows.out.split()[1] == str(calls).encode() and not os.listdir(tmp), f"trace query on a report: {calls} calls, and nothing is left behind", rows)
+    result = trace("query", report, "SELECT 1", env=dict(os.environ, TMPDIR=os.path.join(PLACE, "not-there")))
+    tap.ok(result.status == 2 and b"not-there" in result.err and result.err.count(b"\n") == 1, "no place for it: a clear line", result)
+
+
+# ---- trace query ----
+
+def queries():
+    rows = query(MADE, "SELECT median(x), stddev(x), api_name('cudaMalloc_v3020') FROM (SELECT 1 AS x UNION ALL SELECT 2 UNION ALL SELECT 9)")
+    tap.ok(rows[0][0] == "2.0" and rows[0][1].startswith("4.35889894354067") and rows[0][2] == "cudaMalloc", "functions of ours", rows)
+    rows = query(MADE, "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 400000) SELECT median(x - 200000), stddev(x) FROM n")
+    tap.ok(rows[0][0] == "0.5" and rows[0][1].startswith("115470.1981"), "of more values than are held in memory", rows)
+    result = trace("query", "-f", "json", MADE, "SELECT 1 AS a, NULL AS b, 'x\"y' AS c, x'00ff' AS d, 1.5 AS e UNION ALL SELECT 'text', 2, 3, 4, 5")
+    tap.ok(json.loads(result.out) == [{"a": "1", "b": None, "c": "x\"y", "d": "X'00FF'", "e": 1.5}, {"a": "text", "b": 2, "c": "3", "d": "4", "e": 5}],
+           "JSON of mixed columns is JSON", result)
+    result = trace("query", MADE, "SELECT name FROM sqlite_master LIMIT 2")
+    tap.ok(result.out.splitlines()[0].strip() == b"name" and len(result.out.splitlines()) == 4, "a table", result)
+    before = os.stat(MADE)
+    for sql in ("DELETE FROM StringIds", "CREATE TABLE t (a)", "CREATE TEMP TABLE t (a)", "ATTACH 'other.db' AS o", "VACUUM INTO 'other.db'",
+                "PRAGMA journal_mode = WAL", "PRAGMA writable_schema = 1", "SELECT load_extension('x')", "SELECT 1; DELETE FROM StringIds", "SELECT 1; SELECT 2",
+                "", "-- nothing", "SELECT * FROM nowhere", "SELECT (", "BEGIN"):
+        result = trace("query", MADE, sql, cwd=PLACE)
+        tap.ok(result.status == 2 and result.err.count(b"\n") == 1 and not result.out, f"refused in one line: {sql}", result)
+    after = os.stat(MADE)
+    tap.ok((before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size) and not os.path.exists(os.path.join(PLACE, "other.db")),
+           "nothing was written")
+    tap.ok(trace("query", MADE).status == 2 and trace("query", MADE, "SELECT 1", "SELECT 2").status == 2, "two arguments are wanted")
+    result = run(["bash", "-c", f"{BUILD}/bin/trace query -f csv {MADE} 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n' | head -2"])
+    tap.ok(result.out == b"x\n1\n" and not result.err and not result.hung, "a reader that goes away ends it", result)
+
+
+main(fixtures, made_values, units_and_windows, formats, nsys_itself, both_ways, queries)
