@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
-#define SPOOL_VERSION 2u
+#define SPOOL_VERSION 3u
 #define RECORD_BYTES 32u
 #define CHUNK_BYTES \
 	65536u /* 2048 records: a chunk switch costs about 40 ns, spread over them it is nothing */
@@ -214,7 +214,8 @@ enum nvtx_frame_flag {
 	FRAME_SILENT = 2,     /* begun while nothing was recorded */
 	FRAME_ATTRIBUTES = 4, /* has some */
 	FRAME_CUT = 8,
-	FRAME_NAMED = 16 /* its text has become a name: that here only takes room */
+	FRAME_NAMED = 16,  /* its text has become a name: that here only takes room */
+	FRAME_CAPTURE = 32 /* a capture range */
 };
 
 /* A range between start and end: any thread may end it. */
@@ -416,6 +417,8 @@ struct spool_header {
 	uint32_t osrt_off; /* 1 = OS runtime calls are not wanted: none is recorded or summed up */
 	uint32_t chains_forbidden; /* events without the callchain that was due: a system call
 				      filter was in force */
+	uint32_t capture_ranges;   /* capture ranges open in this process: ended when it is dead */
+	uint32_t pad;
 	uint64_t nvtx_span_chunk[NVTX_SPAN_CHUNKS_MAX]; /* offsets of the tables; 0 = none yet */
 };
 _Static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header must fit its place");

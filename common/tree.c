@@ -54,7 +54,7 @@ static void control_fill(struct tree_control *control, const struct tree_options
 	control->flush_interval_ns = options->flush_interval_ns;
 	control->delay_ns = options->delay_ns;
 	control->duration_ns = options->duration_ns;
-	control->gate = options->delay_ns == 0;
+	capture_init(control, options->capture, options->delay_ns, options->duration_ns);
 	__atomic_store_n(&control->magic, TREE_MAGIC, __ATOMIC_RELEASE);
 }
 

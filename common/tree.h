@@ -16,8 +16,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/capture.h"
+
 #define TREE_MAGIC 0x31656572546c7254ull
-#define TREE_VERSION 2u
+#define TREE_VERSION 3u
 #define TREE_CONTROL_BYTES 16384u
 #define TREE_DIAGNOSTICS 32u
 #define TREE_WRITER_LOCK_FD 3 /* the locked control descriptor in a new writer */
@@ -56,15 +58,23 @@ struct tree_control {
 	char boot_id[40];  /* /proc/sys/kernel/random/boot_id: ticks and monotonic times hold within
 			      one boot */
 	char output[4096]; /* absolute path of the report, patterns expanded */
-	uint32_t overwrite;         /* 1 = may replace an existing file */
-	uint32_t compress;          /* 0 none, 1 zstd */
-	uint64_t flush_interval_ns; /* data waits no longer than this for its block */
-	uint64_t delay_ns,
-		duration_ns; /* 0 = from the start, to the end; the writer works `gate` */
+	uint32_t overwrite;             /* 1 = may replace an existing file */
+	uint32_t compress;              /* 0 none, 1 zstd */
+	uint64_t flush_interval_ns;     /* data waits no longer than this for its block */
+	uint64_t delay_ns, duration_ns; /* 0 = from the start, to the end; the writer works that */
+	struct capture_spec capture;
+	uint32_t keeps_windows; /* 1 = the gate may be closed at some time: windows are told */
 
 	/* Shared state; atomics. */
-	uint32_t gate;          /* 1 = calls are being recorded; every wrapper reads it */
-	uint32_t writer_state;  /* enum writer_state */
+	union {
+		uint32_t gate;       /* 1 = calls are being recorded; every wrapper reads it */
+		uint64_t gate_state; /* the gate in its lower half; see capture.c */
+	};
+	uint64_t window_begin_tick; /* of the open window; 0 = none, or not known yet */
+	uint64_t window_count;      /* windows ended, ever */
+	uint64_t toggled_ns;        /* time of the last signal */
+	struct capture_window windows[CAPTURE_WINDOWS_KEPT]; /* the last ones, by number */
+	uint32_t writer_state;                               /* enum writer_state */
 	uint32_t writer_holder; /* tree_writer_holds(): FUTEX_OWNER_DIED = that writer is dead */
 	struct robust_list_head writer_robust; /* read by the kernel at the writer's end */
 	uint32_t sink_state;                   /* enum sink_state */
@@ -88,6 +98,7 @@ struct tree_options {
 	const char *output; /* absolute path of the report, patterns expanded */
 	bool overwrite, compress;
 	uint64_t flush_interval_ns, delay_ns, duration_ns;
+	const struct capture_spec *capture; /* NULL = everything */
 	uint32_t root_pid;
 };
 

@@ -110,6 +110,9 @@ void real_resolve(unsigned fn);
  */
 bool preload_early(void);
 
+/* Hears the signal of the capture range, if there is one. */
+void capture_listen(void);
+
 /* osrt_begin(), which may be the first of the process. */
 static inline __attribute__((always_inline)) bool call_begin(struct call *call, unsigned fn)
 {

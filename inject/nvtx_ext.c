@@ -17,8 +17,7 @@ typedef void (*any_fn)(void);
 
 static uint8_t domain_is_enabled(struct name *domain)
 {
-	(void)domain;
-	return nvtx_is_on();
+	return nvtx_domain_is_on(domain);
 }
 
 /* In the order of NVTX, from number 0. */

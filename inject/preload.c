@@ -133,6 +133,7 @@ __attribute__((constructor(101))) static void preload_start(int argc, char **arg
 	if (session.state == SESSION_ON) {
 		handlers_register();
 		on_exit(at_exit, NULL);
+		capture_listen();
 		if (!thread_self.lane)
 			thread_attach(&thread_self);
 	}

@@ -49,7 +49,8 @@ enum entry_kind {
 	ENTRY_DIAGNOSTIC = 6,
 	ENTRY_RECEIPT = 7,
 	ENTRY_CALLCHAINS = 8,
-	ENTRY_SYMBOLS = 9
+	ENTRY_SYMBOLS = 9,
+	ENTRY_WINDOW = 10
 };
 
 struct report_entry {

@@ -32,6 +32,7 @@ void contents_release(struct contents *c)
 	free(c->diagnostics);
 	string_table_release(&c->strings);
 	process_list_release(&c->processes);
+	windows_release(&c->windows);
 	*c = (struct contents){0};
 }
 
@@ -154,6 +155,15 @@ static int take_symbols(struct contents *c, const struct report_entry *e, const 
 	return error;
 }
 
+static int take_window(struct contents *c, const struct report_entry *e)
+{
+	Libtrace__Window *window = UNPACK(window, e);
+	int error = window ? windows_add(&c->windows, window) : -EBADMSG;
+	if (window)
+		libtrace__window__free_unpacked(window, NULL);
+	return error;
+}
+
 static int take_clock(struct contents *c, const struct report_entry *e)
 {
 	Libtrace__ClockPoints *points = UNPACK(clock_points, e);
@@ -189,6 +199,8 @@ static int take_entry(struct pass *pass, const struct report_entry *e, const cha
 		return take_callchains(c, e, ret_cause);
 	case ENTRY_SYMBOLS:
 		return take_symbols(c, e, ret_cause);
+	case ENTRY_WINDOW:
+		return take_window(c, e);
 	case ENTRY_UNKNOWN:
 		break;
 	}

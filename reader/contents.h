@@ -17,6 +17,7 @@
 #include "reader/open.h"
 #include "reader/processes.h"
 #include "reader/strings.h"
+#include "reader/windows.h"
 
 #define DIAGNOSTICS_KEPT 1000u
 
@@ -27,6 +28,7 @@ struct contents {
 	struct process_list processes;
 	Libtrace__Diagnostic **diagnostics; /* the first DIAGNOSTICS_KEPT */
 	uint64_t diagnostic_count;
+	struct windows windows;        /* none told: events were recorded all the time */
 	uint64_t events[SCHEMA_KINDS]; /* by kind; index 0: of kinds that this version does not know
 					*/
 	uint64_t events_total, events_told; /* counted; as block headers say */

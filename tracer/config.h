@@ -38,16 +38,21 @@ struct config {
 	bool compress;    /* LIBTRACE_COMPRESS=zstd */
 	uint64_t threshold_ns;                /* LIBTRACE_OSRT_THRESHOLD */
 	uint64_t backtrace_ns[CHAIN_CLASSES]; /* LIBTRACE_*_BACKTRACE_THRESHOLD; UINT64_MAX: none */
-	uint64_t backtrace_depth;   /* LIBTRACE_OSRT_BACKTRACE_DEPTH, of all classes; 0 = none */
-	enum backtrace backtrace;   /* LIBTRACE_BACKTRACE */
-	uint64_t memory_bytes;      /* LIBTRACE_MEMORY (MiB) */
-	uint64_t delay_ns;          /* LIBTRACE_DELAY (s) */
-	uint64_t duration_ns;       /* LIBTRACE_DURATION (s) */
-	uint64_t flush_interval_ns; /* LIBTRACE_FLUSH_INTERVAL (ms) */
-	uint64_t exit_wait_ns;      /* LIBTRACE_EXIT_WAIT (ms) */
-	const char *output;         /* LIBTRACE_OUTPUT; NULL = default */
-	const char *tree;           /* LIBTRACE_TREE; NULL = start one */
-	const char *spool_dir;      /* LIBTRACE_SPOOL_DIR; NULL = /dev/shm */
+	uint64_t backtrace_depth;      /* LIBTRACE_OSRT_BACKTRACE_DEPTH, of all classes; 0 = none */
+	enum backtrace backtrace;      /* LIBTRACE_BACKTRACE */
+	uint64_t memory_bytes;         /* LIBTRACE_MEMORY (MiB) */
+	uint64_t delay_ns;             /* LIBTRACE_DELAY (s) */
+	uint64_t duration_ns;          /* LIBTRACE_DURATION (s) */
+	uint64_t flush_interval_ns;    /* LIBTRACE_FLUSH_INTERVAL (ms) */
+	uint64_t exit_wait_ns;         /* LIBTRACE_EXIT_WAIT (ms) */
+	const char *capture_range;     /* LIBTRACE_CAPTURE_RANGE; NULL = none, and so on */
+	const char *nvtx_capture;      /* LIBTRACE_NVTX_CAPTURE */
+	const char *capture_range_end; /* LIBTRACE_CAPTURE_RANGE_END */
+	const char *nvtx_domain_include; /* LIBTRACE_NVTX_DOMAIN_INCLUDE */
+	const char *nvtx_domain_exclude; /* LIBTRACE_NVTX_DOMAIN_EXCLUDE */
+	const char *output;              /* LIBTRACE_OUTPUT; NULL = default */
+	const char *tree;                /* LIBTRACE_TREE; NULL = start one */
+	const char *spool_dir;           /* LIBTRACE_SPOOL_DIR; NULL = /dev/shm */
 	const char *bad; /* first variable whose value is not understood: its default holds, and a
 			    diagnostic says so */
 };

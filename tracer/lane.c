@@ -13,8 +13,7 @@
 #define WAIT_MAX_NS 200000000u /* a program is held up no longer than this, once */
 #define WAIT_AGAIN_TICKS (UINT64_C(1) << 31) /* and then not again for about a second */
 
-/* Tells the writer that a chunk is full; a system call only when it sleeps. */
-static void wake_writer(void)
+void lane_wake_writer(void)
 {
 	struct tree_control *control = session.control;
 	__atomic_add_fetch(&control->wake, 1, __ATOMIC_RELEASE);
@@ -76,7 +75,7 @@ static bool chunk_wait(struct thread *t, uint64_t n)
 		return false;
 	uint64_t waited = 0;
 	for (; waited < WAIT_MAX_NS && writer_helps(); waited += WAIT_SLICE_NS) {
-		wake_writer();
+		lane_wake_writer();
 		session_pause(WAIT_SLICE_NS);
 		if (chunk_ready(t->lane, n))
 			return true;
@@ -108,7 +107,7 @@ static bool chunk_next(struct thread *t)
 	if (position % CHUNK_BYTES ==
 		0) { /* else a thread takes over a lane in the middle of a chunk */
 		if (n)
-			wake_writer();
+			lane_wake_writer();
 		if (!chunk_ready(lane, n) && !chunk_wait(t, n))
 			return false;
 	}

@@ -38,6 +38,9 @@ void lane_put_nested(struct thread *t, const struct record *record);
 /* Turns the sums of calls below the threshold into records and clears them. */
 void lane_flush_sums(struct thread *t);
 
+/* Tells the writer that there is something to fetch; a system call only when it sleeps. */
+void lane_wake_writer(void);
+
 #define LANE_PAYLOAD_MAX 8192u
 
 #endif

@@ -6,6 +6,7 @@
 #include "tracer/chains.h"
 #include "tracer/lane.h"
 #include "tracer/nvtx_record.h"
+#include "tracer/nvtx_select.h"
 #include "tracer/nvtx_text.h"
 #include "tracer/osrt.h"
 #include "tracer/schemas.h"
@@ -13,6 +14,7 @@
 #include "tracer/spans.h"
 #include "tracer/spool_file.h"
 #include "tracer/thread.h"
+#include "tracer/window.h"
 
 #define NS_BITS 16 /* of a duration in record.b */
 
@@ -43,6 +45,11 @@ struct thread *nvtx_enter_first(struct thread *t)
 		return NULL;
 	thread_enter(t);
 	return t;
+}
+
+bool nvtx_domain_is_on(const struct name *domain)
+{
+	return nvtx_is_on() && !nvtx_select_excludes(domain);
 }
 
 bool nvtx_is_on(void)
@@ -132,7 +139,7 @@ static __attribute__((noinline)) void mark_put(
 
 void nvtx_mark(struct name *domain, const struct nvtx_event *event)
 {
-	if (__builtin_expect(!*session_gate, 0))
+	if (__builtin_expect(!*session_gate, 0) || nvtx_select_excludes(domain))
 		return;
 	struct thread *t = nvtx_enter();
 	if (!t)
@@ -213,7 +220,7 @@ static inline int push(struct thread *t, struct name *domain, const struct nvtx_
 	struct nvtx_frame *f = frame_at(t, lane->ranges_top);
 	uint64_t names = names_of(domain, event);
 	const struct nvtx_frame *outer = frame_of(t, names >> 32);
-	uint32_t flags = *session_gate ? 0 : FRAME_SILENT, bytes = 0;
+	uint32_t flags = 0, bytes = 0;
 	int level = outer ? outer->level + 1 : 0;
 	if (event->has_attributes) {
 		f->attributes = event->attributes;
@@ -224,6 +231,9 @@ static inline int push(struct thread *t, struct name *domain, const struct nvtx_
 		bytes = text_copy(f->text, event, &cut);
 		flags |= cut ? FRAME_CUT : 0;
 	}
+	if (__builtin_expect(nvtx_selects, 0)) /* may open the gate */
+		flags |= nvtx_select_range(domain, event, f->text, bytes);
+	flags |= *session_gate ? 0 : FRAME_SILENT;
 	f->names = names;
 	f->recorded_at = 0;
 	f->text_bytes = bytes;
@@ -343,6 +353,8 @@ static inline int pop(
 		frame_end(f, ending);
 	if (!(f->flags & FRAME_SILENT))
 		range_put(t, f, tick, 0);
+	if (__builtin_expect(f->flags & FRAME_CAPTURE, 0))
+		window_range_end();
 	f->flags |= FRAME_CLOSED;
 	frames_trim(t);
 	return level;
@@ -397,6 +409,8 @@ void nvtx_detach(struct thread *t)
 		struct nvtx_frame *f = frame_at(t, at);
 		if (!(f->flags & (FRAME_CLOSED | FRAME_SILENT)))
 			range_put(t, f, tick, RECORD_UNFINISHED);
+		if ((f->flags & (FRAME_CLOSED | FRAME_CAPTURE)) == FRAME_CAPTURE)
+			window_range_end();
 		f->flags |= FRAME_CLOSED;
 		at = f->previous;
 	}
@@ -425,7 +439,10 @@ uint64_t nvtx_start(struct name *domain, const struct nvtx_event *event)
 	s->lane = t->lane->index;
 	s->attributes = event->has_attributes ? event->attributes : (struct nvtx_attributes){0};
 	s->text_bytes = has_text(event) ? text_copy(s->text, event, &cut) : 0;
-	s->flags = (*session_gate ? 0 : FRAME_SILENT) | (cut ? FRAME_CUT : 0);
+	s->flags = cut ? FRAME_CUT : 0;
+	if (__builtin_expect(nvtx_selects, 0)) /* may open the gate */
+		s->flags |= nvtx_select_range(domain, event, s->text, s->text_bytes);
+	s->flags |= *session_gate ? 0 : FRAME_SILENT;
 	s->tick = clock_ticks();
 	spans_open(s, id);
 	thread_leave(t);
@@ -471,6 +488,8 @@ static void end(uint64_t id, uint64_t tick, const struct nvtx_ending *ending)
 		}
 		if (!(s->flags & FRAME_SILENT))
 			span_put(t, s, id, tick);
+		if (__builtin_expect(s->flags & FRAME_CAPTURE, 0))
+			window_range_end();
 		spans_give(s, id);
 	}
 	if (t)
@@ -542,7 +561,8 @@ void nvtx_named(enum nvtx_what what, struct name *domain, uint64_t id, uint32_t 
 	} payload = {.named = {what, type}};
 	bool cut = false;
 	const struct nvtx_event event = {.kind = kind, .text = text};
-	if (!*session_gate)
+	/* Whatever the gate says: what is recorded later may have this name. */
+	if (nvtx_select_excludes(domain))
 		return;
 	struct thread *t = nvtx_enter();
 	if (!t)

@@ -92,6 +92,9 @@ struct name *nvtx_name_of(enum nvtx_text_kind kind, const void *text);
 /* Is anything recorded in this process? */
 bool nvtx_is_on(void);
 
+/* Of this domain? Whatever the gate says now. */
+bool nvtx_domain_is_on(const struct name *domain);
+
 /* Closes the ranges that an ending thread leaves open. Owning thread, thread.busy set. */
 void nvtx_detach(struct thread *t);
 

@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/text.h"
 #include "tracer/nvtx_record.h"
+#include "tracer/nvtx_select.h"
 #include "tracer/nvtx_text.h"
 #include "tracer/session.h"
 #include "unwind/stack.h"
@@ -36,6 +37,8 @@ static char *text_fill(char *at, const struct ext_text *text)
 void ext_put(const struct ext_row *row)
 {
 	uint64_t bytes = row->number_count * sizeof(uint64_t);
+	if (nvtx_select_excludes(row->domain))
+		return;
 	for (uint32_t i = 0; i < row->text_count; i++)
 		bytes += text_room(&row->texts[i]);
 	struct thread *t = nvtx_enter();

@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
@@ -16,8 +15,10 @@
 #include "tracer/child.h"
 #include "tracer/launch.h"
 #include "tracer/nvtx.h"
+#include "tracer/nvtx_select.h"
 #include "tracer/osrt.h"
 #include "tracer/spool_file.h"
+#include "tracer/window.h"
 
 struct session session;
 
@@ -245,6 +246,7 @@ static bool tree_begin(void)
 		.flush_interval_ns = session.config.flush_interval_ns,
 		.delay_ns = session.config.delay_ns,
 		.duration_ns = session.config.duration_ns,
+		.capture = window_spec(),
 		.root_pid = session.pid};
 	int lock_fd, error;
 	session.control = tree_create(&options, session.tree, &lock_fd, &error);
@@ -438,10 +440,9 @@ static void leave_environment(void)
 static void note_bad_value(const char *name)
 {
 	char text[160];
-	size_t at = text_append(text, sizeof(text), 0, name);
-	text_append(
-		text, sizeof(text), at, " has a value that is not understood: its default holds");
-	note(TREE_NOTE_LINE, text);
+	text_append(text, sizeof(text), text_append(text, sizeof(text), 0, name),
+		" has a value that is not understood: its default holds");
+	session_note(text);
 }
 
 void session_start(int argc, char **argv, char **envp)
@@ -451,6 +452,7 @@ void session_start(int argc, char **argv, char **envp)
 	if (getauxval(AT_SECURE))
 		return;
 	config_read(&session.config, envp);
+	window_start();
 	keep_strings();
 	keep_arguments(argc, argv);
 	session.pid = (uint32_t)sys_getpid();
@@ -465,6 +467,7 @@ void session_start(int argc, char **argv, char **envp)
 		note_bad_value(session.config.bad);
 	osrt_start();
 	chains_start();
+	nvtx_select_start();
 	session.spool->tracer_ticks = osrt_ticks(clock_monotonic_ns() - start_ns);
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
 	__atomic_store_n(&session_gate, &session.control->gate, __ATOMIC_RELEASE);

@@ -56,11 +56,11 @@ static void gate_work(struct follow *f, uint64_t now)
 	if (c->delay_ns && !f->gate_opened && now >= open) {
 		f->gate_opened = true;
 		if (!c->duration_ns || now < open + c->duration_ns)
-			__atomic_store_n(&c->gate, 1, __ATOMIC_RELEASE);
+			capture_set_time(c, true);
 	}
 	if (c->duration_ns && !f->gate_closed && now >= open + c->duration_ns) {
 		f->gate_closed = true;
-		__atomic_store_n(&c->gate, 0, __ATOMIC_RELEASE);
+		capture_set_time(c, false);
 	}
 }
 
@@ -259,6 +259,7 @@ static int turn(struct follow *f)
 	if (!w->sealed) {
 		look_for_spools(f, now);
 		writer_collect_diagnostics(w);
+		windows_collect(w);
 	}
 	bool died = check_deaths(f, now);
 	bool due = pass_is_due(f, now);
@@ -343,6 +344,7 @@ static int run(struct writer *w)
 	if (error < 0)
 		return fail(w, error);
 	writer_collect_diagnostics(w);
+	windows_finish(w);
 	error = writer_flush(w, true);
 	if (error)
 		return give_up(w);

@@ -254,6 +254,7 @@ void process_end(struct writer *w, struct spool *spool, uint64_t end_ns)
 	message.has_id = message.has_end_ns = 1;
 	message.id = spool->id;
 	message.end_ns = end_ns;
+	w->last_end_ns = end_ns > w->last_end_ns ? end_ns : w->last_end_ns;
 	fill_end(spool, &message, reason);
 	put_process(w, &message);
 	if (message.end == LIBTRACE__PROCESS_END__END_EXEC)

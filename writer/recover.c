@@ -197,6 +197,7 @@ static int finish(struct writer *w)
 		writer_note(w, 0, 0, "%s", w->spools.refusal);
 	writer_collect_diagnostics(w);
 	int error = spools_recover(w);
+	windows_finish(w);
 	if (!error)
 		error = writer_flush(w, true);
 	if (error)

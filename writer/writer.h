@@ -88,6 +88,8 @@ struct writer {
 	struct child children[CHILDREN_KEPT];
 	uint32_t child_count;
 	uint32_t diagnostics_seen;
+	uint64_t windows_seen;
+	uint64_t last_end_ns; /* of a process */
 	uint32_t spools_seen; /* control.spools at the last look */
 	uint64_t total_events, total_dropped, total_processes;
 	char hostname[256], process_name[1024], producer[32];
@@ -119,6 +121,14 @@ int writer_make_room(struct writer *w);
 void writer_note(struct writer *w, uint32_t pid, uint64_t time_ns, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 void writer_collect_diagnostics(struct writer *w);
+
+/* ---- windows.c ---- */
+
+/* Tells the windows of the gate that have ended since. */
+void windows_collect(struct writer *w);
+
+/* At the end of the tree: the one that is open, too, and how many could not be told. */
+void windows_finish(struct writer *w);
 
 /* ---- drain.c ---- */
 

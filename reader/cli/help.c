@@ -70,11 +70,6 @@ static void option_name(const struct option_row *row, char *ret_name, size_t byt
 		row->argument ? row->argument : "");
 }
 
-static bool has_words(const struct option_row *row)
-{
-	return row->choices && row->choices[0] >= 'a' && row->choices[0] <= 'z';
-}
-
 /* What holds when neither the option nor its variable is given; NULL = nothing in particular. */
 static const char *default_of(const struct option_row *row)
 {
@@ -99,8 +94,8 @@ void help_command(FILE *out, enum command_id command)
 		option_name(row, name, sizeof(name));
 		snprintf(text, sizeof(text), "%s%s%s%s%s%s%s%s%s", row->meaning,
 			otherwise ? "; default " : "", otherwise ? otherwise : "",
-			has_words(row) ? " [" : "", has_words(row) ? row->choices : "",
-			has_words(row) ? "]" : "", row->variable ? " (" : "",
+			option_words(row) ? " [" : "", option_words(row) ? option_words(row) : "",
+			option_words(row) ? "]" : "", row->variable ? " (" : "",
 			row->variable ? row->variable : "", row->variable ? ")" : "");
 		entry(out, name, text);
 	}
@@ -140,9 +135,9 @@ static void man_option(FILE *out, const struct option_row *row)
 	fprintf(out, "\\fR %s%s%s\n", row->argument ? "\\fI" : "",
 		row->argument ? row->argument : "", row->argument ? "\\fR" : "");
 	roff(out, row->meaning);
-	if (has_words(row)) {
+	if (option_words(row)) {
 		fputs(".br\nOne of: ", out);
-		roff(out, row->choices);
+		roff(out, option_words(row));
 	}
 	if (default_of(row)) {
 		fputs(".br\nDefault: ", out);
@@ -210,13 +205,13 @@ static void help_completion(FILE *out)
 	fputs("' -- \"$word\"))\n\t\treturn\n\tfi\n\tcase \"${COMP_WORDS[1]} $before\" in\n", out);
 	for (uint32_t i = 0; i < OPTIONS; i++) {
 		const struct option_row *row = &option_rows[i];
-		if (!has_words(row))
+		if (!option_words(row))
 			continue;
 		fprintf(out, "\t'%s --%s'", command_rows[row->command].name, row->name);
 		if (row->letter)
 			fprintf(out, "|'%s -%c'", command_rows[row->command].name, row->letter);
 		fprintf(out, ") COMPREPLY=($(compgen -W '%s' -- \"$word\")); return ;;\n",
-			row->choices);
+			option_words(row));
 	}
 	fputs("\tesac\n\tcase ${COMP_WORDS[1]} in\n", out);
 	for (uint32_t i = 0; i < COMMANDS; i++)

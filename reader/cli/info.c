@@ -117,6 +117,34 @@ static void print_file(FILE *out, const struct info *i)
 			d->versions[n]->version);
 }
 
+#define WINDOWS_PRINTED 10u
+
+/* When events were recorded; without windows: always. */
+static void print_windows(FILE *out, const struct info *i, bool verbose)
+{
+	const struct windows *w = &i->c.windows;
+	uint64_t origin_ns = i->c.session ? i->c.session->start_ns : 0;
+	if (!w->told)
+		return;
+	fprintf(out, "\nrecorded in %" PRIu64 " window%s, together ", w->last,
+		w->last == 1 ? "" : "s");
+	info_print_span(out, w->covered_ns);
+	fputs("; what began outside of them is no event and in no total:\n", out);
+	for (size_t n = 0; n < w->count && (verbose || n < WINDOWS_PRINTED); n++) {
+		const struct window *row = &w->rows[n];
+		fprintf(out, "  %4" PRIu64 "  from ", row->number);
+		info_print_span(out, row->start_ns - origin_ns);
+		fputs(" to ", out);
+		info_print_span(out, row->end_ns - origin_ns);
+		fputs(row->unfinished ? ", the end\n" : "\n", out);
+	}
+	if (w->told > w->count || (!verbose && w->count > WINDOWS_PRINTED))
+		fprintf(out, "  and %" PRIu64 " more%s\n",
+			w->told - (verbose ? w->count : WINDOWS_PRINTED), verbose ? "" : ": -v");
+	if (w->last > w->told)
+		fprintf(out, "  times of %" PRIu64 " windows are not known\n", w->last - w->told);
+}
+
 static void print_counts(FILE *out, const struct contents *c)
 {
 	const struct schema_event *event;
@@ -153,6 +181,7 @@ static void print_all(FILE *out, const struct info *i, bool verbose)
 		print_session(out, i);
 	if (i->c.processes.count)
 		info_print_processes(out, &i->c.processes, verbose);
+	print_windows(out, i, verbose);
 	if (i->c.tally.foreign_blocks < i->c.tally.blocks)
 		print_counts(out, &i->c);
 	if (i->callchain_nodes)

@@ -121,6 +121,21 @@ static void print_diagnostics(FILE *out, const struct info *i)
 	}
 }
 
+static void print_windows(FILE *out, const struct windows *w)
+{
+	fprintf(out, "{\"count\": %" PRIu64, w->last);
+	number_member(out, "told", w->told);
+	number_member(out, "covered_ns", w->covered_ns);
+	fputs(", \"first\": [", out);
+	for (size_t n = 0; n < w->count; n++) {
+		fprintf(out, "%s{\"number\": %" PRIu64, n ? ", " : "", w->rows[n].number);
+		number_member(out, "start_ns", w->rows[n].start_ns);
+		number_member(out, "end_ns", w->rows[n].end_ns);
+		fprintf(out, ", \"unfinished\": %s}", w->rows[n].unfinished ? "true" : "false");
+	}
+	fputs("]}", out);
+}
+
 void info_print_json(FILE *out, const struct info *i)
 {
 	char verdict[512];
@@ -144,6 +159,10 @@ void info_print_json(FILE *out, const struct info *i)
 	text_member(out, "verdict", verdict);
 	fputs(",\n \"session\": ", out);
 	print_session(out, i);
+	if (i->c.windows.told) {
+		fputs(",\n \"windows\": ", out);
+		print_windows(out, &i->c.windows);
+	}
 	fputs(",\n \"events\": ", out);
 	print_counts(out, i->c.events);
 	fputs(",\n \"processes\": [", out);

@@ -81,6 +81,7 @@ static int tree_make(struct launch *l)
 		.flush_interval_ns = flush_interval_ns(l),
 		.delay_ns = launch_seconds_ns(l, OPT_run_delay),
 		.duration_ns = launch_seconds_ns(l, OPT_run_duration),
+		.capture = &l->capture,
 	};
 	int error = 0;
 	l->control = tree_create(&options, l->tree, &l->lock_fd, &error);
@@ -91,12 +92,38 @@ static int tree_make(struct launch *l)
 	return error;
 }
 
+/* What is wrong with the options of the capture range and the NVTX domains is said before anything
+ * runs. */
+static int selection_read(struct launch *l)
+{
+	const char *range = launch_value(l, OPT_run_capture_range), *why;
+	const char *end = launch_value(l, OPT_run_capture_range_end);
+	const char *name = launch_value(l, OPT_run_nvtx_capture);
+	if (!capture_parse(range, name, end, &l->capture, &why)) {
+		cli_error("--capture-range %s%s%s: %s", range ? range : "none",
+			end ? " --capture-range-end " : "", end ? end : "", why);
+		return -EINVAL;
+	}
+	if (name && (!range || strcmp(range, "nvtx"))) {
+		cli_error("--nvtx-capture goes with --capture-range=nvtx");
+		return -EINVAL;
+	}
+	if (launch_value(l, OPT_run_nvtx_domain_include) &&
+		launch_value(l, OPT_run_nvtx_domain_exclude)) {
+		cli_error("--nvtx-domain-include and --nvtx-domain-exclude do not go together");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 int launch_prepare(struct launch *l)
 {
 	const char *pattern = launch_value(l, OPT_run_output);
 	l->lock_fd = -1;
 	l->makes_tree = !pattern || !strstr(pattern, "%p");
-	int error = home_find(&l->home);
+	int error = selection_read(l);
+	if (!error)
+		error = home_find(&l->home);
 	if (error)
 		return error;
 	if (strpbrk(l->home.library, ": \t\n")) {

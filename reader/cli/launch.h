@@ -22,6 +22,7 @@ struct launch {
 	const struct options *options;
 	char **program;  /* argv */
 	bool makes_tree; /* false: every process makes its own (%p in the name of the report) */
+	struct capture_spec capture;
 	char output[4096];
 	char tree[TREE_PATH_BYTES];
 	struct tree_control *control;

@@ -36,9 +36,38 @@ static bool is_number(const char *value, bool fraction)
 	return digits;
 }
 
+static bool is_word(const char *words, const char *value, size_t length)
+{
+	for (const char *at = words; length && (at = strchr(at, value[0])); at++)
+		if ((at == words || at[-1] == ' ') && !strncmp(at, value, length) &&
+			(at[length] == ' ' || !at[length]))
+			return true;
+	return false;
+}
+
+/* Is each element of the comma-separated list a word? */
+static bool are_words(const char *words, const char *value)
+{
+	for (;; value++) {
+		size_t length = strcspn(value, ",");
+		if (!is_word(words, value, length))
+			return false;
+		value += length;
+		if (!*value)
+			return true;
+	}
+}
+
+const char *option_words(const struct option_row *row)
+{
+	const char *choices = row->choices ? row->choices : "";
+	if (!strncmp(choices, "LIST ", 5))
+		return choices + 5;
+	return *choices >= 'a' && *choices <= 'z' ? choices : NULL;
+}
+
 static bool is_choice(const char *choices, const char *value)
 {
-	size_t length = strlen(value);
 	uint64_t number;
 	if (!choices || !strcmp(choices, "FILE"))
 		return *value || !choices;
@@ -47,20 +76,18 @@ static bool is_choice(const char *choices, const char *value)
 			(choices[6] && !strcmp(value, choices + 7));
 	if (!strcmp(choices, "SECONDS"))
 		return is_number(value, true);
-	for (const char *at = choices; length && (at = strstr(at, value)); at++)
-		if ((at == choices || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
-			return true;
-	return false;
+	if (!strncmp(choices, "LIST ", 5))
+		return are_words(choices + 5, value);
+	return is_word(choices, value, strlen(value));
 }
 
 static int option_set(struct options *o, uint32_t row, const char *value)
 {
 	const struct option_row *option = &option_rows[row];
 	if (option->argument && !is_choice(option->choices, value)) {
-		bool words =
-			option->choices && (option->choices[0] < 'A' || option->choices[0] > 'Z');
+		const char *words = option_words(option);
 		cli_error("'%s' is no value of --%s%s%s%s", value, option->name, words ? " (" : "",
-			words ? option->choices : "", words ? ")" : "");
+			words ? words : "", words ? ")" : "");
 		return -EINVAL;
 	}
 	o->value[row] = value ? value : "";

@@ -46,6 +46,9 @@ extern const struct option_row option_rows[OPTIONS];
  */
 int options_parse(struct options *o, enum command_id command, int argc, char **argv);
 
+/* What the argument may be, separated by blanks; NULL where that is not a matter of words. */
+const char *option_words(const struct option_row *row);
+
 /* Number of an option that was given. Only for choices "NUMBER", which the parser has checked. */
 uint64_t option_number(const struct options *o, enum option_id id, uint64_t otherwise);
 bool option_is(const struct options *o, enum option_id id, const char *value);

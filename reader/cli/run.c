@@ -47,6 +47,12 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* The signal of the capture range: it is for the tracer, not for the program. */
+static int capture_signal(const struct launch *l)
+{
+	return l->control && l->capture.kind == CAPTURE_SIGNAL ? (int)l->capture.signal : 0;
+}
+
 static void signals_block(struct launch *l, sigset_t *ret_set)
 {
 	const struct sigaction normal = {.sa_handler = SIG_DFL};
@@ -54,6 +60,8 @@ static void signals_block(struct launch *l, sigset_t *ret_set)
 	sigaddset(ret_set, SIGCHLD);
 	for (size_t i = 0; i < FORWARDED; i++)
 		sigaddset(ret_set, forwarded[i]);
+	if (capture_signal(l))
+		sigaddset(ret_set, capture_signal(l));
 	sigaction(SIGCHLD, &normal,
 		&l->child_action); /* ignored, it would take the exit status away */
 	sigprocmask(SIG_BLOCK, ret_set, &l->mask);
@@ -158,7 +166,9 @@ static void wait_for_all(struct run *r, const sigset_t *set)
 		siginfo_t info;
 		bool limited = timeout_get(r, &timeout);
 		int number = sigtimedwait(set, &info, limited ? &timeout : NULL);
-		if (number > 0 && number != SIGCHLD)
+		if (number > 0 && number == capture_signal(&r->launch))
+			capture_toggle(r->launch.control);
+		else if (number > 0 && number != SIGCHLD)
 			pass_on(r, &info);
 		children_reap(r);
 		due_do(r);

@@ -1,0 +1,54 @@
+/*
+ * windows.c - when the gate was open, as the control page has it, for the report.
+ *
+ * A writer that takes over tells again what the ring still holds: readers know windows by number.
+ */
+#include "writer/writer.h"
+
+static uint64_t tick_ns(struct writer *w, uint64_t tick)
+{
+	return w->control->clock_kind == CLOCK_KIND_TSC ? clockfit_ns(&w->clock, tick) : tick;
+}
+
+static void put_window(
+	struct writer *w, uint64_t number, uint64_t start_ns, uint64_t end_ns, bool unfinished)
+{
+	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
+	Libtrace__Window message = LIBTRACE__WINDOW__INIT;
+	message.has_number = message.has_start_ns = message.has_end_ns = 1;
+	message.number = number;
+	message.start_ns = start_ns;
+	message.end_ns = end_ns > start_ns ? end_ns : start_ns;
+	message.has_unfinished = message.unfinished = unfinished;
+	entry.window = &message;
+	block_put_entry(&w->block, &entry);
+}
+
+void windows_collect(struct writer *w)
+{
+	const struct tree_control *c = w->control;
+	uint64_t count = capture_windows(c);
+	struct capture_window window;
+	if (count == w->windows_seen || !c->keeps_windows)
+		return;
+	if (count - w->windows_seen > CAPTURE_WINDOWS_KEPT)
+		w->windows_seen = count - CAPTURE_WINDOWS_KEPT;
+	writer_take_time(w);
+	while (w->windows_seen < count) {
+		if (!capture_window_get(c, w->windows_seen + 1, &window))
+			return; /* its maker is between counting and storing */
+		w->windows_seen++;
+		put_window(w, window.number, tick_ns(w, window.begin_tick),
+			tick_ns(w, window.end_tick), false);
+	}
+}
+
+void windows_finish(struct writer *w)
+{
+	uint64_t begin_tick;
+	windows_collect(w);
+	if (!w->control->keeps_windows || !capture_is_open(w->control, &begin_tick) || !begin_tick)
+		return;
+	put_window(
+		w, capture_windows(w->control) + 1, tick_ns(w, begin_tick), w->last_end_ns, true);
+}
