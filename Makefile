@@ -224,6 +224,69 @@ $(OWN_BENCH): $(P)/%: $(OBJ)/prog/%.o $(MAKE_REPORT) $(WRITER_A) $(READER_A) $(C
 apps: $(APPS) $(APP_LIBS) ## build the programs the tests trace
 .PHONY: apps
 
+# ---- the simulated CUDA device (tests/sim), and CUDA programs (tests/cuda) ----
+# Each folder of SIM is what LD_LIBRARY_PATH names: cuda13, cuda12 and cuda11 differ in their libcupti, nocupti has none.
+# Built where there are headers of CUDA and CUPTI; programs in CUDA C++ (*.cu) also need nvcc. What is missing is said, and left out.
+
+SIM := $(O)/sim
+SIM_SRC := $(filter-out tests/sim/cupti% tests/sim/runtime%,$(wildcard tests/sim/*.c))
+SIM_GEN := $(GEN)/sim
+SIM_FLAGS = -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -pthread $(WARNINGS) -I. -I$(SIM_GEN) $(CUDA_CFLAGS) -MMD -MP
+SIM_LINK = $(CC) -shared -pthread -Wl,-z,defs -o $@ $(filter %.o,$^) -ldl
+sim_objects = $(patsubst %.c,$(SIM)/obj/%.o,$(1))
+SIM_FOLDERS := cuda13 cuda12 cuda11 nocupti
+SIM_LIBS := $(patsubst %,$(SIM)/%/libcuda.so.1,$(SIM_FOLDERS)) $(patsubst %,$(SIM)/%/libcudart.so.13,$(SIM_FOLDERS)) \
+	$(SIM)/cuda13/libcupti.so.13 $(SIM)/cuda12/libcupti.so.12 $(SIM)/cuda11/libcupti.so.11.8
+
+sim: $(if $(HAVE_CUPTI),$(SIM_LIBS)) ## the simulated CUDA device in build/sim
+	$(if $(HAVE_CUPTI),,@echo '  SKIP    tests/sim: no headers of CUPTI (scripts/setup --cuda fetches them)')
+.PHONY: sim
+
+$(SIM_GEN)/names.c: tests/sim/gen.py $(wildcard tests/sim/*.c)
+	$(call say,GEN)mkdir -p $(@D) && python3 $< $(subst $(empty) ,:,$(strip $(filter-out -isystem -D%,$(CUDA_CFLAGS)))) $(@D) $(filter %.c,$^)
+$(SIM_GEN)/driver_api.c $(SIM_GEN)/runtime_api.c $(SIM_GEN)/impl.h: $(SIM_GEN)/names.c ;
+$(SIM)/obj/tests/sim/%.o: tests/sim/%.c $(SIM_GEN)/impl.h $(P)/.config
+	$(call say,CC)mkdir -p $(@D) && $(CC) $(SIM_FLAGS) -c -o $@ $<
+$(SIM)/obj/gen/%.o: $(SIM_GEN)/%.c $(P)/.config
+	$(call say,CC)mkdir -p $(@D) && $(CC) $(SIM_FLAGS) -Wno-deprecated-declarations -c -o $@ $<
+$(SIM)/obj/info-%.o: tests/sim/cupti_info.c $(P)/.config
+	$(call say,CC)mkdir -p $(@D) && $(CC) $(SIM_FLAGS) -DSIM_CUPTI_VERSION=$* -c -o $@ $<
+-include $(wildcard $(SIM)/obj/*.d $(SIM)/obj/tests/sim/*.d)
+
+$(SIM)/cuda13/libcuda.so.1: $(call sim_objects,$(SIM_SRC)) $(SIM)/obj/gen/driver_api.o
+	$(call say,LD)mkdir -p $(@D) && $(SIM_LINK) -Wl,-soname,$(@F)
+$(SIM)/cuda13/libcudart.so.13: $(call sim_objects,$(wildcard tests/sim/runtime*.c)) $(SIM)/obj/gen/runtime_api.o
+	$(call say,LD)mkdir -p $(@D) && printf '$(@F) { global: *; };\n' >$(SIM)/obj/cudart.map && \
+		$(SIM_LINK) -Wl,-soname,$(@F) -Wl,--version-script,$(SIM)/obj/cudart.map
+SIM_CUPTI := $(call sim_objects,$(filter-out %_info.c,$(wildcard tests/sim/cupti*.c))) $(SIM)/obj/gen/names.o
+$(SIM)/cuda13/libcupti.so.13: $(SIM_CUPTI) $(SIM)/obj/tests/sim/cupti_info.o
+	$(call say,LD)mkdir -p $(@D) && $(SIM_LINK) -Wl,-soname,$(@F)
+# Without the functions that came later; the versions are those of CUDA 12.6 and 11.8.
+SIM_AFTER_12 := cuptiSubscribe_v2 cuptiActivityEnableHWTrace cuptiActivityEnableAllSyncRecords cuptiActivityEnableCudaEventDeviceTimestamps cuptiGetErrorMessage
+SIM_AFTER_11 := $(SIM_AFTER_12) cuptiActivityEnableDriverApi cuptiActivityEnableRuntimeApi cuptiActivityEnableAllocationSource cuptiActivityEnableDeviceGraph cuptiGetGraphExecId
+sim_old_cupti = $(call say,LD)mkdir -p $(@D) && printf '{ global: cupti*; local: $(patsubst %,%;,$(1)) };\n' >$@.map && $(SIM_LINK) -Wl,-soname,$(@F) -Wl,--version-script,$@.map
+$(SIM)/cuda12/libcupti.so.12: $(SIM_CUPTI) $(SIM)/obj/info-24.o
+	$(call sim_old_cupti,$(SIM_AFTER_12))
+$(SIM)/cuda11/libcupti.so.11.8: $(SIM_CUPTI) $(SIM)/obj/info-18.o
+	$(call sim_old_cupti,$(SIM_AFTER_11))
+$(patsubst %,$(SIM)/%/libcuda.so.1,$(filter-out cuda13,$(SIM_FOLDERS))) $(patsubst %,$(SIM)/%/libcudart.so.13,$(filter-out cuda13,$(SIM_FOLDERS))): $(SIM)/cuda13/libcuda.so.1 $(SIM)/cuda13/libcudart.so.13
+	$(call say,COPY)mkdir -p $(@D) && cp $(SIM)/cuda13/$(@F) $@
+
+# Shared runtime, so that they run on the simulated device as on a real one; no compression, so that it finds the cubin. Code for cc 9.0
+# and, for what else there is from 7.5 on, PTX. Each is linked -rdynamic: the device looks for what kernels do (tests/sim/kernel.h).
+NVCC_FLAGS ?= -O2 -gencode arch=compute_75,code=compute_75 -gencode arch=compute_90,code=sm_90
+CUDA_APP_FILES := $(if $(HAVE_CUPTI),$(wildcard tests/cuda/*.c) $(if $(NVCC),$(wildcard tests/cuda/*.cu)))
+CUDA_APPS := $(call app_output,$(filter-out tests/cuda/lib%,$(CUDA_APP_FILES))) $(call app_output,$(filter tests/cuda/lib%,$(CUDA_APP_FILES)),.so)
+cuda-apps: sim $(CUDA_APPS) ## CUDA programs of tests/cuda
+	$(if $(HAVE_CUPTI),$(if $(NVCC),,@echo '  SKIP    tests/cuda/*.cu: no nvcc'),@echo '  SKIP    tests/cuda: no headers of CUDA')
+.PHONY: cuda-apps
+$(P)/tests/cuda/%: tests/cuda/%.cu $(P)/.config $(wildcard tests/cuda/*.h)
+	$(call say,NVCC)mkdir -p $(@D) && $(NVCC) -cudart shared --no-compress -std=c++17 $(NVCC_FLAGS) -I. -Xcompiler -Wall,-pthread -Xlinker -export-dynamic -o $@ $<
+$(P)/tests/cuda/lib%.so: tests/cuda/lib%.c $(P)/.config
+	$(call say,CC)mkdir -p $(@D) && $(CC) $(SIM_FLAGS) -fvisibility=default -shared -o $@ $< -ldl
+$(P)/tests/cuda/%: tests/cuda/%.c $(P)/.config $(SIM)/cuda13/libcuda.so.1
+	$(call say,CC)mkdir -p $(@D) && $(CC) $(SIM_FLAGS) -rdynamic -o $@ $< -L$(SIM)/cuda13 -l:libcuda.so.1
+
 # ---- running tests ----
 
 SCRIPT_FILES := $(wildcard $(foreach folder,e2e fault golden,tests/$(folder)/*.sh tests/$(folder)/*.py))
@@ -232,19 +295,19 @@ TORTURE_TESTS := $(SCRIPT_TESTS) $(wildcard tests/torture/*.sh tests/torture/*.p
 # TESTS='words' runs only the tests whose path has one of the words in it.
 chosen = $(if $(TESTS),$(foreach file,$(1),$(if $(strip $(foreach word,$(TESTS),$(findstring $(word),$(file)))),$(file))),$(1))
 SHARED_DIR := $(realpath ../shared)
-ENV = PATH="$$PATH:/usr/sbin:/sbin" BUILD='$(abspath $(P))' SRC='$(CURDIR)' SHARED='$(SHARED_DIR)' CC='$(CC)' SAN='$(SAN)' JOBS='$(JOBS)' LOGS='$(abspath $(P))/test-logs' OBJ='$(OBJ)' GEN='$(GEN)'
+ENV = PATH="$$PATH:/usr/sbin:/sbin" BUILD='$(abspath $(P))' SRC='$(CURDIR)' SHARED='$(SHARED_DIR)' CC='$(CC)' SAN='$(SAN)' JOBS='$(JOBS)' LOGS='$(abspath $(P))/test-logs' OBJ='$(OBJ)' GEN='$(GEN)' SIM='$(abspath $(SIM))'
 
-check: all apps $(UNIT) ## unit + e2e + lint; ends with the line "N passed, N failed, N skipped"
+check: all apps cuda-apps $(UNIT) ## unit + e2e + lint; ends with the line "N passed, N failed, N skipped"
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT) $(SCRIPT_TESTS) scripts/lint)
 unit: $(UNIT) ## unit tests only
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT))
-e2e: all apps $(UNIT) ## traced programs, fault and golden tests
+e2e: all apps cuda-apps $(UNIT) ## traced programs, fault and golden tests
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(SCRIPT_TESTS))
 lint: all $(UNIT) ## the checks of scripts/check-*
 	$(Q)$(ENV) scripts/tap-run scripts/lint
-torture: all apps ## the long version of the e2e tests (TORTURE=1)
+torture: all apps cuda-apps ## the long version of the e2e tests (TORTURE=1)
 	$(Q)$(ENV) TORTURE=1 scripts/tap-run $(call chosen,$(TORTURE_TESTS))
-bench: all apps $(OWN_BENCH) ## speed and size against the limits of docs/performance.md
+bench: all apps cuda-apps $(OWN_BENCH) ## speed and size against the limits of docs/performance.md
 	$(Q)$(ENV) tests/bench/run
 golden-update: all ## rewrite tests/golden from what the exporters print now
 	$(Q)$(ENV) GOLDEN_UPDATE=1 scripts/tap-run $(wildcard tests/golden/*.sh tests/golden/*.py)
@@ -285,7 +348,7 @@ uninstall: ## takes away what install put there
 format: ## clang-format over all C files
 	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
 clean: ## removes what was built; fetched CUDA headers stay
-	$(Q)rm -rf $(O)/obj $(O)/gen $(O)/lib $(O)/bin $(O)/tests $(O)/san-* $(O)/fuzz $(O)/test-logs $(O)/config.mk $(O)/.cc $(O)/.config
+	$(Q)rm -rf $(O)/obj $(O)/gen $(O)/lib $(O)/bin $(O)/tests $(O)/sim $(O)/san-* $(O)/fuzz $(O)/test-logs $(O)/config.mk $(O)/.cc $(O)/.config
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 	@echo

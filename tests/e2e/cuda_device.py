@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""The simulated device itself: programs run on it, a bare CUPTI client (tests/cuda/libbare.c) gets the records that the truth says, and each
+fault does what it promises. No tracer takes part. timeout: 300"""
+import collections
+import os
+
+import device
+import lib
+from lib import tap
+
+PROGRAMS = ("vector_add", "pipeline", "graph", "driver_api")
+CLOCKS_NS = 20000  # how far apart two ways to read a clock may be on a loaded machine
+KINDS = {"memcpy": {1: "copies_htod", 2: "copies_dtoh", 8: "copies_dtod"}, "memcpy_peer": "copies_peer", "memset": "sets"}
+
+
+def run(name, *arguments, bare=None, kinds=2, **options):
+    """Runs a program in a folder of its own: (result, truth, what the bare client wrote)."""
+    work = lib.folder()
+    truth, log = os.path.join(work, "truth"), os.path.join(work, "bare")
+    more = options.pop("more", {})
+    if bare:
+        more = {"LD_PRELOAD": device.app("libbare.so"), "BARE_LOG": log, "BARE_KINDS": kinds, "BARE_CUPTI": bare if bare is not True else None, **more}
+    env = device.env(truth=truth, **options, **more)
+    result = lib.run([device.app(name), *map(str, arguments)], env=env)
+    return result, device.lines(truth) if os.path.exists(truth) else [], device.lines(log) if os.path.exists(log) else []
+
+
+def of(lines, *types):
+    return [line for line in lines if line["type"] in types]
+
+
+def counted(truth):
+    """The truth by the kinds that programs count; what graphs did is counted on its own."""
+    counts = collections.Counter()
+    for line in truth:
+        if line["type"] == "kernel":
+            counts["graph_kernels" if line["graph"] else "kernels"] += 1
+        elif line["type"] in KINDS and not line["graph"]:
+            kind = KINDS[line["type"]]
+            counts[kind if isinstance(kind, str) else kind[line["copy_kind"]]] += 1
+        elif line["type"] == "graph":
+            counts["graph_launches"] += 1
+        elif line["type"] == "synchronization" and line["sync_type"] in (3, 4):
+            counts["syncs"] += 1
+    return counts
+
+
+def skipped(title, *names):
+    reason = device.missing(*names)
+    if reason:
+        tap.skip(title, reason)
+    return reason
+
+
+def test_programs():
+    for name in PROGRAMS:
+        if skipped(f"{name} runs", name):
+            continue
+        for devices in (1, 2):
+            result, truth, _ = run(name, device=f"devices={devices}")
+            did = device.did(result)
+            happened = counted(truth)
+            tap.ok(result.status == 0 and did and did == {kind: happened[kind] for kind in did},
+                   f"{name} on {devices} device(s): results are right, and the truth has what it says it did", f"{result}\n{dict(happened)}")
+            unfinished = [line for line in truth if "start" in line and line["end"] < line["start"]]
+            tap.ok(truth and not unfinished, f"{name} on {devices} device(s): nothing ends before it starts", unfinished)
+
+
+def same_times(one, other):
+    return abs(one["start"] - other["start"]) <= CLOCKS_NS and abs(one["end"] - other["end"]) <= CLOCKS_NS
+
+
+def compare(title, truth, records, types, keys):
+    """Records are those of the truth, one to one by keys, and their times agree."""
+    def key(line):
+        return tuple(tuple(line[name]) if isinstance(line[name], list) else line[name] for name in keys)
+
+    expected, got = sorted(of(truth, *types), key=lambda line: (line["start"], key(line))), of(records, *types)
+    left = collections.defaultdict(list)
+    for line in expected:
+        left[key(line)].append(line)
+    wrong = []
+    for line in sorted(got, key=lambda line: line["start"]):
+        candidates = left[key(line)]
+        if candidates and same_times(candidates[0], line):
+            candidates.pop(0)
+        else:
+            wrong.append(("no such", line, candidates[:1]))
+    wrong += [("missing", line) for lines in left.values() for line in lines]
+    tap.ok(expected and not wrong, f"{title}: {len(expected)} records", "\n".join(map(str, wrong[:20])))
+
+
+def test_bare_client():
+    for name in PROGRAMS:
+        if skipped(f"bare client of {name}", name):
+            continue
+        result, truth, records = run(name, bare=True, device="devices=2")
+        tap.ok(result.status == 0 and device.did(result), f"{name} under the bare client still gives right results", result)
+        compare(f"{name}: kernels as the truth has them", truth, records, ("kernel",), ("name", "correlation", "device", "context", "stream", "grid", "block", "graph_node"))
+        compare(f"{name}: copies and sets", truth, records, ("memcpy", "memset"), ("correlation", "bytes", "stream"))
+        compare(f"{name}: API calls", truth, records, ("api",), ("domain", "name", "correlation", "result"))
+        compare(f"{name}: synchronisations", truth, records, ("synchronization",), ("sync_type", "correlation"))
+        end = records[-1]
+        tap.ok(end["type"] == "end" and end["dropped"] == 0 and not of(truth, "violation"), f"{name}: nothing dropped, no rule of CUPTI broken", [end] + of(truth, "violation"))
+
+
+def test_callbacks():
+    if skipped("callbacks", "vector_add"):
+        return
+    result, truth, records = run("vector_add", bare=True, kinds=3)
+    calls = of(truth, "api")
+    sites = collections.Counter((line["correlation"], line["domain"], line["site"]) for line in of(records, "callback"))
+    enters = sum(count for (_, _, site), count in sites.items() if site == 0)
+    tap.ok(result.status == 0 and enters == len(calls) and enters * 2 == sum(sites.values()), "each call has one callback at its beginning and one at its end",
+           f"{enters} of {len(calls)}")
+    launches = [line for line in of(records, "callback") if line["name"] in ("cudaLaunchKernel", "cuLaunchKernel")]
+    tap.ok(len(launches) == 40 and all(line["symbol"] == "vector_add" for line in launches), "callbacks of launches name the kernel", launches[:3])
+    outer = {line["correlation"] for line in calls if line["domain"] == "runtime"}
+    inner = [line for line in calls if line["nested"]]
+    tap.ok(inner and all(line["correlation"] in outer for line in inner), "driver calls inside runtime calls have their correlation id")
+
+
+def test_toolkits():
+    if skipped("older CUPTI", "vector_add"):
+        return
+    for toolkit, library, version in (("cuda12", "libcupti.so.12", 24), ("cuda11", "libcupti.so.11.8", 18)):
+        result, truth, records = run("vector_add", bare=library, toolkit=toolkit)
+        tap.ok(result.status == 0 and records and records[-1].get("cupti") == version, f"{toolkit}: says version {version}", records[-1:])
+        compare(f"{toolkit}: records of its shape", truth, records, ("kernel",), ("name", "correlation", "grid", "block"))
+        compare(f"{toolkit}: copies", truth, records, ("memcpy", "memset"), ("correlation", "bytes"))
+    result, _, records = run("vector_add", bare=True, toolkit="nocupti", more={"BARE_CUPTI": "libcupti.so.99"})
+    tap.ok(result.status == 0 and [line["type"] for line in records] == ["error"], "nocupti: the program runs without it", records)
+
+
+def test_faults():
+    if skipped("faults", "vector_add"):
+        return
+
+    def faulty(fault, **options):
+        result, truth, records = run("vector_add", 40, bare=True, fault=fault, **options)
+        return result, of(truth, "kernel", "memcpy", "memset", "synchronization"), of(records, "kernel", "memcpy", "memset", "synchronization"), records
+
+    _, truth, got, _ = faulty("kernel_ns=3000000")
+    tap.ok(len(got) == len(truth) and all(line["end"] - line["start"] == 3000000 for line in of(got, "kernel")), "kernel_ns: each kernel lasts as long, and none is lost")
+    result, truth, got, records = faulty("drop_every=5")
+    tap.ok(result.status == 0 and len(got) == len(truth) - len(truth) // 5 and records[-1]["dropped"] == len(truth) // 5, "drop_every: dropped, and counted", records[-1])
+    _, truth, got, _ = faulty("zero_every=4")
+    tap.ok(sum(line["start"] == line["end"] == 0 for line in got) == len(truth) // 4, "zero_every: stamps of zero")
+    _, truth, got, _ = faulty("invert_every=4")
+    tap.ok(sum(line["end"] < line["start"] for line in got) == len(truth) // 4, "invert_every: ends before starts")
+    _, truth, got, _ = faulty("unordered=1")
+    ends = [line["end"] for line in got]
+    tap.ok(len(got) == len(truth) and ends == sorted(ends, reverse=True), "unordered: all there, in reverse order")
+    _, truth, got, records = faulty("late_ms=10000")
+    places = [line["type"] == "api" for line in records if line["type"] in ("api", "kernel")]
+    tap.ok(len(got) == len(truth) and len(set(places)) == 2 and places in (sorted(places), sorted(places, reverse=True)), "late_ms: all there at the end, after what came in time", places[:5])
+    _, truth, got, _ = faulty("worker=1,buffer_delay_us=1000")
+    tap.ok(len(got) == len(truth), "worker: buffers completed by another thread are all there")
+    _, truth, got, _ = faulty("skew_ns=1000000")
+    times = {line["correlation"]: line["start"] for line in truth if line["type"] == "kernel"}
+    early = [times[line["correlation"]] - line["start"] for line in got if line["type"] == "kernel"]
+    tap.ok(len(early) == 40 and all(abs(ns - 1000000) <= CLOCKS_NS for ns in early), "skew_ns: that much too early", early[:5])
+    _, _, got, records = faulty("subscribe_fails=39")
+    tap.ok(not got and any(line.get("result") == 39 for line in of(records, "error")), "subscribe_fails: as if another tool were there", records[:3])
+    _, truth, got, records = faulty("enable_fails=10")
+    tap.ok(any(line.get("result") == 35 for line in of(records, "error")) and not of(got, "kernel") and of(got, "memcpy"), "enable_fails: one kind refused, the others come")
+    result, _, _, _ = faulty("fail=cudaMalloc:2:2")
+    tap.ok(result.status == 3 and b"error 2" in result.err, "fail: the second cudaMalloc fails, the program says so", result)
+    result, _, _, _ = faulty("no_such_option=1")
+    tap.ok(result.status == 2 and b"unknown option" in result.err, "an unknown option stops the program", result)
+    result, truth, _ = run("vector_add", toolkit="none")
+    tap.ok(result.status != 0 and not truth, "without the folder nothing of the simulated device is used", result)
+
+
+lib.main(test_programs, test_bare_client, test_callbacks, test_toolkits, test_faults)

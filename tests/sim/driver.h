@@ -1,0 +1,170 @@
+/* The simulated driver: what lies behind the handles, and the timeline of each stream.
+ *
+ * Work is carried out on the host when it is enqueued (data is there at once, in the order of the
+ * calls) and takes its time on the timeline: start = the latest of now + launch latency, the end of
+ * what the stream has before it, and what the default stream orders. Functions here take no lock
+ * unless they say so; `driver_mutex` guards the lists and the streams' timelines.
+ */
+#ifndef SIM_DRIVER_H
+#define SIM_DRIVER_H
+
+#include "tests/sim/call.h"
+#include "tests/sim/kernel.h"
+
+#include <pthread.h>
+
+enum { SIM_MAX_DEVICES = 8, SIM_NULL_STREAM_ID = 7, SIM_FIRST_STREAM_ID = 13 };
+
+extern pthread_mutex_t driver_mutex;
+
+struct CUstream_st {
+	uint32_t id;
+	CUcontext context;
+	unsigned flags;
+	int priority;
+	uint64_t busy_until_ns;
+	CUgraph capture;           /* the graph that a capture fills, or NULL */
+	CUgraphNode last_captured; /* what the next captured node depends on */
+	CUgraphNode also_after; /* a second one: the event of another captured stream that it waited
+				   for */
+	CUstream next;
+};
+
+struct CUctx_st {
+	uint32_t id;
+	struct sim_device *device;
+	unsigned flags;
+	bool primary, live;
+	uint32_t next_stream_id;
+	struct CUstream_st null_stream;
+	CUstream streams; /* all but the default one */
+	CUcontext below;  /* in the thread's stack */
+};
+
+struct sim_device {
+	struct sim_device_facts facts;
+	char name[32];
+	struct CUctx_st primary;
+	unsigned primary_uses;
+	uint64_t used_bytes;
+	CUmemoryPool default_pool, current_pool;
+};
+
+struct CUevent_st {
+	uint32_t id;
+	CUcontext context;
+	unsigned flags;
+	bool recorded;
+	uint64_t time_ns;
+	uint64_t sync_id; /* counts the records of all events */
+	CUstream stream;
+	CUgraph capture;
+	CUgraphNode captured_after;
+};
+
+/* One function of a module, also handed out as CUkernel. */
+struct CUfunc_st {
+	const char *name;
+	CUmodule module;
+	uint32_t registers, static_shared_bytes, local_bytes;
+	const struct sim_kernel *emulation; /* what the program has for it, or NULL */
+	CUfunction next;
+};
+
+struct CUmod_st {
+	uint32_t id;
+	CUcontext context;
+	const void *image;
+	size_t image_bytes;
+	CUfunction functions;
+};
+
+struct sim_device *sim_device(int ordinal);
+bool driver_initialized(void);
+
+/* The context of the calling thread, or NULL. */
+CUcontext driver_context(void);
+uint32_t driver_contexts_made(void);
+
+/* Kinds of memory and the end of allocations: memory.c keeps all of them. */
+enum { MEMORY_PAGEABLE = 1, MEMORY_PINNED = 2, MEMORY_DEVICE = 3, MEMORY_MANAGED = 5 };
+struct allocation {
+	uintptr_t address;
+	size_t bytes;
+	int kind;
+	CUcontext context;
+	CUmemoryPool pool;
+	bool on_device;  /* managed: where its pages are */
+	bool registered; /* cuMemHostRegister: not ours to free */
+	struct allocation *next;
+};
+
+/* The allocation an address lies in, or NULL; locks and unlocks, so copy what is needed: a program
+ * that frees meanwhile is wrong. */
+struct allocation *memory_find(uintptr_t address);
+int memory_kind_of(uintptr_t address);
+/* Adds an allocation and tells of it. Returns its memory, or 0. */
+uintptr_t memory_take(size_t bytes, int kind, CUmemoryPool pool, CUstream stream);
+CUresult memory_give_back(uintptr_t address, bool async, CUstream stream);
+/* Managed memory that a kernel of the context will touch moves to the device; `when_ns`: the
+ * kernel's start. */
+void memory_migrate_for_kernel(CUcontext context, CUstream stream, uint64_t when_ns);
+
+/* Pools (pool.c); all accept no pool. Counts bytes in use; puts a pool's facts into a SIM_MEMORY
+ * operation. */
+void pool_use(CUmemoryPool pool, int64_t bytes);
+void pool_describe(CUmemoryPool pool, struct sim_op *op);
+
+/* The stream behind a handle of the API (0 to 2: the default one); NULL without a context. */
+CUstream stream_of(CUstream handle);
+
+/* Puts work of that duration behind what the stream has; sets op's times, device, context, stream,
+ * correlation. Locks. */
+void stream_enqueue(CUstream stream, struct sim_op *op, uint64_t duration_ns);
+uint64_t stream_busy_until(CUstream stream);
+uint64_t context_busy_until(CUcontext context);
+void context_add_stream(CUcontext context);
+
+/* Sleeps until that time and tells of a synchronisation of that type
+ * (CUpti_ActivitySynchronizationType). */
+void sync_until(
+	CUcontext context, CUstream stream, uint32_t type, CUevent event, uint64_t until_ns);
+
+uint64_t copy_duration_ns(uint64_t bytes, int copy_kind);
+
+/* Something for the device to do, as a call submits it and as the node of a graph holds it. */
+struct work {
+	CUgraphNodeType type;
+	struct sim_op op; /* kind and facts; times, stream and ids come when it runs */
+	uint64_t duration_ns;
+	void (*act)(struct work *work); /* does it on the host; may be NULL */
+	CUfunction function;
+	void **arguments;
+	uintptr_t target, source;
+	size_t bytes;
+	unsigned value, element_bytes;
+	void (*host)(void *data);
+	void *host_data;
+};
+
+/* A copy, a set, a kernel as work. kind: CUpti_ActivityMemcpyKind, 0: by where the memory is.
+ * Arguments stay the caller's. */
+void copy_prepare(
+	struct work *work, uintptr_t target, uintptr_t source, size_t bytes, uint8_t kind);
+void set_prepare(
+	struct work *work, uintptr_t target, unsigned value, unsigned element_bytes, size_t bytes);
+CUresult kernel_prepare(struct work *work, CUfunction function, const uint32_t grid[3],
+	const uint32_t block[3], uint32_t shared_bytes, void **arguments);
+
+/* Does the work now on the stream, or adds it as a node where the stream is being captured. */
+CUresult work_submit(CUstream stream, struct work *work);
+
+/* graph.c: a node that copies the work and its arguments; NULL without memory. Ids for libcupti. */
+CUgraphNode graph_add(
+	CUgraph graph, const struct work *work, const CUgraphNode *dependencies, size_t count);
+uint32_t graph_id_of(void *graph);
+uint32_t graph_exec_id_of(void *exec);
+uint64_t graph_node_id_of(void *node);
+void graph_tell_whole(bool whole);
+
+#endif

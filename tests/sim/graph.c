@@ -1,0 +1,431 @@
+/* Graphs: built by hand or by capture, instantiated as a clone, launched as one piece of a stream's
+ * timeline. */
+#include "tests/sim/driver.h"
+#include "tests/sim/truth.h"
+#include "impl.h"
+
+#include <cupti_callbacks.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DEPENDENCIES = 8 };
+
+struct CUgraphNode_st {
+	uint64_t id; /* graph << 32 | number in it */
+	CUgraph graph;
+	struct work work;
+	CUgraphNode dependencies[MAX_DEPENDENCIES];
+	size_t dependency_count;
+	CUgraphNode clone;      /* while the graph is being cloned */
+	uint64_t ends_after_ns; /* within one launch */
+	CUgraphNode next;
+};
+
+struct CUgraph_st {
+	uint32_t id, node_count;
+	CUgraphNode nodes,
+		*last; /* in the order they were added, which is one that the dependencies allow */
+};
+
+struct CUgraphExec_st {
+	uint32_t id;
+	CUgraph graph; /* a clone of what was instantiated */
+};
+
+static _Atomic uint32_t last_graph_id, last_exec_id;
+static atomic_bool whole_graphs;
+
+void graph_tell_whole(bool whole)
+{
+	whole_graphs = whole;
+}
+
+uint32_t graph_id_of(void *graph)
+{
+	return graph ? ((CUgraph)graph)->id : 0;
+}
+
+uint32_t graph_exec_id_of(void *exec)
+{
+	return exec ? ((CUgraphExec)exec)->id : 0;
+}
+
+uint64_t graph_node_id_of(void *node)
+{
+	return node ? ((CUgraphNode)node)->id : 0;
+}
+
+static void tell_graph(uint32_t cbid, CUgraph graph, CUgraph original, CUgraphExec exec)
+{
+	struct sim_resource resource = {.cbid = cbid,
+		.context = driver_context(),
+		.graph = graph,
+		.original_graph = original,
+		.graph_exec = exec,
+		.correlation = sim_correlation()};
+
+	sim_tell_resource(&resource);
+}
+
+static void tell_node(uint32_t cbid, CUgraphNode node, CUgraphNode original, CUgraphNode dependency)
+{
+	struct sim_resource resource = {.cbid = cbid,
+		.context = driver_context(),
+		.graph = node->graph,
+		.original_graph = original ? original->graph : NULL,
+		.node = node,
+		.original_node = original,
+		.dependency = dependency,
+		.node_type = node->work.type,
+		.correlation = sim_correlation()};
+
+	sim_tell_resource(&resource);
+}
+
+/* The arguments a graph keeps: copies, as long as the program told their sizes. */
+static void **copy_arguments(const struct work *work)
+{
+	const struct sim_kernel *emulation = work->function ? work->function->emulation : NULL;
+	size_t count = 0;
+	void **copies;
+
+	if (!emulation || !work->arguments)
+		return NULL;
+	while (count < SIM_KERNEL_MAX_ARGUMENTS && emulation->argument_bytes[count])
+		count++;
+	copies = calloc(count + 1, sizeof *copies);
+	for (size_t i = 0; copies && i < count; i++) {
+		copies[i] = malloc(emulation->argument_bytes[i]);
+		if (copies[i])
+			memcpy(copies[i], work->arguments[i], emulation->argument_bytes[i]);
+	}
+	return copies;
+}
+
+static CUgraphNode node_new(CUgraph graph, const struct work *work)
+{
+	CUgraphNode node = calloc(1, sizeof *node);
+
+	if (!node)
+		return NULL;
+	node->graph = graph;
+	node->work = *work;
+	node->work.arguments = copy_arguments(work);
+	node->id = (uint64_t)graph->id << 32 | graph->node_count++;
+	*graph->last = node;
+	graph->last = &node->next;
+	return node;
+}
+
+CUgraphNode graph_add(
+	CUgraph graph, const struct work *work, const CUgraphNode *dependencies, size_t count)
+{
+	CUgraphNode node;
+
+	if (count > MAX_DEPENDENCIES)
+		return NULL;
+	node = node_new(graph, work);
+	if (!node)
+		return NULL;
+	tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, node, NULL, NULL);
+	for (size_t i = 0; i < count; i++) {
+		node->dependencies[node->dependency_count++] = dependencies[i];
+		tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_DEPENDENCY_CREATED, node, NULL,
+			dependencies[i]);
+	}
+	return node;
+}
+
+static CUgraph graph_new(void)
+{
+	CUgraph graph = calloc(1, sizeof *graph);
+
+	if (!graph)
+		return NULL;
+	graph->id = ++last_graph_id;
+	graph->node_count = 1;
+	graph->last = &graph->nodes;
+	return graph;
+}
+
+CUresult impl_cuGraphCreate(CUgraph *ret_graph, unsigned int flags)
+{
+	(void)flags;
+	*ret_graph = graph_new();
+	if (!*ret_graph)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	tell_graph(CUPTI_CBID_RESOURCE_GRAPH_CREATED, *ret_graph, NULL, NULL);
+	return CUDA_SUCCESS;
+}
+
+CUresult impl_cuGraphDestroy(CUgraph graph)
+{
+	if (!graph)
+		return CUDA_ERROR_INVALID_VALUE;
+	tell_graph(CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, graph, NULL, NULL);
+	return CUDA_SUCCESS; /* handles stay valid: a tool may still ask for their ids */
+}
+
+CUresult impl_cuGraphClone(CUgraph *ret_clone, CUgraph original)
+{
+	CUgraph clone = graph_new();
+
+	if (!clone)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	tell_graph(CUPTI_CBID_RESOURCE_GRAPH_CLONED, clone, original, NULL);
+	for (CUgraphNode node = original->nodes; node; node = node->next) {
+		node->clone = node_new(clone, &node->work);
+		if (!node->clone)
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		for (size_t i = 0; i < node->dependency_count; i++)
+			node->clone->dependencies[node->clone->dependency_count++] =
+				node->dependencies[i]->clone;
+		tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, node->clone, node, NULL);
+	}
+	*ret_clone = clone;
+	return CUDA_SUCCESS;
+}
+
+/* ---- nodes ---- */
+
+static CUresult add(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
+	size_t count, const struct work *work)
+{
+	if (!graph)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_node = graph_add(graph, work, dependencies, count);
+	return *ret_node ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult impl_cuGraphAddKernelNode_v2(CUgraphNode *ret_node, CUgraph graph,
+	const CUgraphNode *dependencies, size_t count, const CUDA_KERNEL_NODE_PARAMS *params)
+{
+	const uint32_t grid[3] = {params->gridDimX, params->gridDimY, params->gridDimZ};
+	const uint32_t block[3] = {params->blockDimX, params->blockDimY, params->blockDimZ};
+	CUfunction function = params->func ? params->func : (CUfunction)params->kern;
+	struct work work;
+	CUresult result = kernel_prepare(
+		&work, function, grid, block, params->sharedMemBytes, params->kernelParams);
+
+	return result ? result : add(ret_node, graph, dependencies, count, &work);
+}
+
+CUresult impl_cuGraphAddMemcpyNode(CUgraphNode *ret_node, CUgraph graph,
+	const CUgraphNode *dependencies, size_t count, const CUDA_MEMCPY3D *params,
+	CUcontext context)
+{
+	bool to_host = params->dstMemoryType == CU_MEMORYTYPE_HOST;
+	bool from_host = params->srcMemoryType == CU_MEMORYTYPE_HOST;
+	struct work work;
+
+	(void)context;
+	if (params->Height > 1 || params->Depth > 1)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	copy_prepare(&work, to_host ? (uintptr_t)params->dstHost : (uintptr_t)params->dstDevice,
+		from_host ? (uintptr_t)params->srcHost : (uintptr_t)params->srcDevice,
+		params->WidthInBytes, 0);
+	work.op.copy.async = true;
+	return add(ret_node, graph, dependencies, count, &work);
+}
+
+CUresult impl_cuGraphAddMemsetNode(CUgraphNode *ret_node, CUgraph graph,
+	const CUgraphNode *dependencies, size_t count, const CUDA_MEMSET_NODE_PARAMS *params,
+	CUcontext context)
+{
+	struct work work;
+
+	(void)context;
+	if (params->height > 1)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	set_prepare(&work, (uintptr_t)params->dst, params->value, params->elementSize,
+		params->width * params->elementSize);
+	work.op.set.async = true;
+	return add(ret_node, graph, dependencies, count, &work);
+}
+
+CUresult impl_cuGraphAddEmptyNode(
+	CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies, size_t count)
+{
+	struct work work = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
+
+	return add(ret_node, graph, dependencies, count, &work);
+}
+
+static void act_host(struct work *work)
+{
+	work->host(work->host_data);
+}
+
+CUresult impl_cuGraphAddHostNode(CUgraphNode *ret_node, CUgraph graph,
+	const CUgraphNode *dependencies, size_t count, const CUDA_HOST_NODE_PARAMS *params)
+{
+	struct work work = {.type = CU_GRAPH_NODE_TYPE_HOST,
+		.act = act_host,
+		.host = params->fn,
+		.host_data = params->userData};
+
+	return add(ret_node, graph, dependencies, count, &work);
+}
+
+CUresult impl_cuGraphGetNodes(CUgraph graph, CUgraphNode *ret_nodes, size_t *count)
+{
+	size_t room = *count;
+
+	*count = 0;
+	for (CUgraphNode node = graph->nodes; node; node = node->next) {
+		if (ret_nodes && *count < room)
+			ret_nodes[*count] = node;
+		++*count;
+	}
+	return CUDA_SUCCESS;
+}
+
+CUresult impl_cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *ret_type)
+{
+	*ret_type = node->work.type;
+	return CUDA_SUCCESS;
+}
+
+/* ---- capture ---- */
+
+CUresult impl_cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode)
+{
+	CUstream stream = stream_of(handle);
+
+	(void)mode;
+	if (!stream || stream == &stream->context->null_stream || stream->capture)
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	stream->last_captured = stream->also_after = NULL;
+	return impl_cuGraphCreate(&stream->capture, 0);
+}
+
+CUresult impl_cuStreamEndCapture(CUstream handle, CUgraph *ret_graph)
+{
+	CUstream stream = stream_of(handle);
+	CUgraph graph = stream ? stream->capture : NULL;
+
+	if (!graph)
+		return CUDA_ERROR_ILLEGAL_STATE;
+	pthread_mutex_lock(&driver_mutex);
+	for (CUstream other = stream->context->streams; other; other = other->next)
+		if (other->capture == graph) {
+			other->capture = NULL;
+			other->last_captured = other->also_after = NULL;
+		}
+	pthread_mutex_unlock(&driver_mutex);
+	*ret_graph = graph;
+	return CUDA_SUCCESS;
+}
+
+CUresult impl_cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *ret_status)
+{
+	CUstream stream = stream_of(handle);
+
+	*ret_status = stream && stream->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+						: CU_STREAM_CAPTURE_STATUS_NONE;
+	return CUDA_SUCCESS;
+}
+
+/* ---- execution ---- */
+
+CUresult impl_cuGraphInstantiateWithFlags(
+	CUgraphExec *ret_exec, CUgraph graph, unsigned long long flags)
+{
+	CUgraphExec exec = calloc(1, sizeof *exec);
+	CUresult result;
+
+	(void)flags;
+	if (!exec)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	exec->id = ++last_exec_id;
+	tell_graph(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING, graph, NULL, NULL);
+	result = impl_cuGraphClone(&exec->graph, graph);
+	if (result)
+		return result;
+	tell_graph(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, exec->graph, graph, exec);
+	*ret_exec = exec;
+	return CUDA_SUCCESS;
+}
+
+CUresult impl_cuGraphInstantiateWithParams(
+	CUgraphExec *ret_exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params)
+{
+	return impl_cuGraphInstantiateWithFlags(ret_exec, graph, params->flags);
+}
+
+CUresult impl_cuGraphExecDestroy(CUgraphExec exec)
+{
+	if (!exec)
+		return CUDA_ERROR_INVALID_VALUE;
+	tell_graph(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, exec->graph, NULL, exec);
+	return CUDA_SUCCESS;
+}
+
+CUresult impl_cuGraphUpload(CUgraphExec exec, CUstream stream)
+{
+	return exec && stream_of(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Each node begins when all it depends on has ended; the graph lasts until its last node has. */
+static uint64_t plan(CUgraph graph)
+{
+	uint64_t longest = 0;
+
+	for (CUgraphNode node = graph->nodes; node; node = node->next) {
+		uint64_t start = 0;
+
+		for (size_t i = 0; i < node->dependency_count; i++)
+			if (node->dependencies[i]->ends_after_ns > start)
+				start = node->dependencies[i]->ends_after_ns;
+		node->ends_after_ns = start + node->work.duration_ns;
+		if (node->ends_after_ns > longest)
+			longest = node->ends_after_ns;
+	}
+	return longest;
+}
+
+/* The truth has the graph and its nodes; the tool hears of the one or of the others. */
+static void tell_part(const struct sim_op *op, bool wanted)
+{
+	const struct sim_tool *tool = sim_tool();
+
+	truth_op(op);
+	if (tool && wanted)
+		tool->op(op);
+}
+
+static void run_node(CUgraphNode node, const struct sim_op *whole)
+{
+	struct sim_op op = node->work.op;
+
+	if (node->work.act)
+		node->work.act(&node->work);
+	if (node->work.type == CU_GRAPH_NODE_TYPE_EMPTY ||
+		node->work.type == CU_GRAPH_NODE_TYPE_HOST)
+		return;
+	op.end_ns = whole->start_ns + node->ends_after_ns;
+	op.start_ns = op.end_ns - node->work.duration_ns;
+	op.device = whole->device;
+	op.context = whole->context;
+	op.stream = whole->stream;
+	op.correlation = whole->correlation;
+	op.graph = node->graph->id;
+	op.graph_node = node->id;
+	tell_part(&op, !whole_graphs);
+}
+
+CUresult impl_cuGraphLaunch(CUgraphExec exec, CUstream handle)
+{
+	CUstream stream = stream_of(handle);
+	struct sim_op whole = {.kind = SIM_GRAPH};
+
+	if (!exec || !stream)
+		return CUDA_ERROR_INVALID_VALUE;
+	whole.graph = exec->graph->id;
+	stream_enqueue(stream, &whole, plan(exec->graph));
+	for (CUgraphNode node = exec->graph->nodes; node; node = node->next)
+		run_node(node, &whole);
+	tell_part(&whole, whole_graphs);
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,19 @@
+/* How a program tells the simulated device what a kernel does: it exports, under the name
+ * sim_kernel_NAME (NAME as in the cubin, mangled), a struct sim_kernel (link the program with
+ * -rdynamic). A kernel without one takes its time and changes nothing. On a real GPU nobody looks
+ * for it. Plain C and C++. */
+#ifndef SIM_KERNEL_H
+#define SIM_KERNEL_H
+
+#include <stdint.h>
+
+enum { SIM_KERNEL_MAX_ARGUMENTS = 16 };
+
+struct sim_kernel {
+	/* Does what the whole grid does. arguments: as cuLaunchKernel has them. */
+	void (*run)(const uint32_t grid[3], const uint32_t block[3], void **arguments);
+	/* The size of each argument; 0 ends the list. Graphs keep copies of arguments. */
+	uint8_t argument_bytes[SIM_KERNEL_MAX_ARGUMENTS];
+};
+
+#endif

@@ -1,0 +1,14 @@
+/* The truth: what calls were made and what the device did, one JSON object a line, in the file that
+ * SIM_LOG names (%p: process id). Tests compare what a tracer reports with it. Without SIM_LOG
+ * nothing is written. Any thread. */
+#ifndef SIM_TRUTH_H
+#define SIM_TRUTH_H
+
+#include "tests/sim/sim.h"
+
+void truth_call(const struct sim_call *call);
+void truth_op(const struct sim_op *op);
+void truth_resource(const struct sim_resource *resource);
+void truth_violation(const char *rule);
+
+#endif
