@@ -3,6 +3,7 @@
  * and synchronisations (BARE_KINDS=1: those alone; 2, the default: and for API records; 3: and for
  * API callbacks), hands out buffers from malloc, and writes what comes as JSON lines to the file
  * that BARE_LOG names; without it, it only counts. BARE_RAW=FOLDER keeps each buffer as a file.
+ * BARE_MISUSE=1 breaks rules of CUPTI, for the simulated device to notice.
  *
  * CUPTI is opened when libcuda is: the library interposes dlopen for that. */
 #include <cupti.h>
@@ -19,6 +20,7 @@
 enum { BUFFER_BYTES = 1 << 20 };
 
 static struct {
+	__typeof__(&cuptiFinalize) cuptiFinalize;
 	__typeof__(&cuptiGetVersion) cuptiGetVersion;
 	__typeof__(&cuptiSubscribe) cuptiSubscribe;
 	__typeof__(&cuptiEnableDomain) cuptiEnableDomain;
@@ -121,6 +123,12 @@ static void put_call(const CUpti_ActivityAPI *record)
 	fprintf(out, ",\"result\":%u}\n", record->returnValue);
 }
 
+static void put_graph(const CUpti_ActivityGraphTrace *record)
+{
+	put_head("graph", record->start, record->end, record->streamId, record->correlationId);
+	fprintf(out, ",\"graph\":%u}\n", record->graphId);
+}
+
 /* The shapes of CUDA 11.0: what came later is appended to them. */
 static void put_record(const CUpti_Activity *record)
 {
@@ -143,6 +151,9 @@ static void put_record(const CUpti_Activity *record)
 	case CUPTI_ACTIVITY_KIND_RUNTIME:
 	case CUPTI_ACTIVITY_KIND_DRIVER:
 		put_call((const CUpti_ActivityAPI *)record);
+		break;
+	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+		put_graph((const CUpti_ActivityGraphTrace *)record);
 		break;
 	default:
 		fprintf(out, "{\"type\":\"kind\",\"kind\":%d}\n", record->kind);
@@ -187,6 +198,8 @@ static void CUPTIAPI on_complete(
 			put_record(record);
 	}
 	pthread_mutex_unlock(&mutex);
+	if (getenv("BARE_MISUSE"))
+		cupti.cuptiActivityFlushAll(0);
 	free(buffer);
 }
 
@@ -210,6 +223,7 @@ static bool load(void)
 		say(dlerror(), CUPTI_ERROR_UNKNOWN);
 		return false;
 	}
+	cupti.cuptiFinalize = (__typeof__(&cuptiFinalize))dlsym(library, "cuptiFinalize");
 	cupti.cuptiGetVersion = (__typeof__(&cuptiGetVersion))dlsym(library, "cuptiGetVersion");
 	cupti.cuptiSubscribe = (__typeof__(&cuptiSubscribe))dlsym(library, "cuptiSubscribe");
 	cupti.cuptiEnableDomain =
@@ -235,20 +249,30 @@ static bool load(void)
 	return true;
 }
 
+static void enable_kind(CUpti_ActivityKind kind)
+{
+	CUptiResult result = cupti.cuptiActivityEnable(kind);
+
+	if (result)
+		say("cuptiActivityEnable", result);
+}
+
 static void enable(int level)
 {
 	static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
 		CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
 		CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_RUNTIME,
-		CUPTI_ACTIVITY_KIND_DRIVER};
-	size_t count = level > 1 ? 7 : 5;
+		CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONTEXT,
+		CUPTI_ACTIVITY_KIND_STREAM, CUPTI_ACTIVITY_KIND_MODULE,
+		CUPTI_ACTIVITY_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_JIT,
+		CUPTI_ACTIVITY_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER,
+		CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY_POOL};
+	size_t count = level > 3 ? sizeof kinds / sizeof *kinds : level > 1 ? 7 : 5;
 
-	for (size_t i = 0; i < count; i++) {
-		CUptiResult result = cupti.cuptiActivityEnable(kinds[i]);
-
-		if (result)
-			say("cuptiActivityEnable", result);
-	}
+	for (size_t i = 0; i < count; i++)
+		enable_kind(kinds[i]);
+	if (getenv("BARE_GRAPHS"))
+		enable_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 }
 
 static void start(void)
@@ -270,6 +294,8 @@ static void start(void)
 		return;
 	}
 	cupti.cuptiActivityRegisterTimestampCallback(now_ns);
+	if (getenv("BARE_MISUSE"))
+		cupti.cuptiActivityRegisterTimestampCallback(now_ns);
 	cupti.cuptiActivityRegisterCallbacks(on_request, on_complete);
 	if (level > 2) {
 		cupti.cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API);
@@ -310,6 +336,8 @@ __attribute__((destructor)) static void end(void)
 	cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped);
 	cupti.cuptiGetVersion(&version);
+	if (getenv("BARE_MISUSE"))
+		cupti.cuptiFinalize();
 	if (!out)
 		return;
 	fprintf(out,

@@ -99,6 +99,8 @@ def test_bare_client():
         compare(f"{name}: kernels as the truth has them", truth, records, ("kernel",), ("name", "correlation", "device", "context", "stream", "grid", "block", "graph_node"))
         compare(f"{name}: copies and sets", truth, records, ("memcpy", "memset"), ("correlation", "bytes", "stream"))
         compare(f"{name}: API calls", truth, records, ("api",), ("domain", "name", "correlation", "result"))
+        if of(truth, "memcpy_peer"):
+            compare(f"{name}: copies between devices", truth, records, ("memcpy_peer",), ("correlation", "bytes", "source_device", "target_device"))
         compare(f"{name}: synchronisations", truth, records, ("synchronization",), ("sync_type", "correlation"))
         end = records[-1]
         tap.ok(end["type"] == "end" and end["dropped"] == 0 and not of(truth, "violation"), f"{name}: nothing dropped, no rule of CUPTI broken", [end] + of(truth, "violation"))
@@ -118,6 +120,47 @@ def test_callbacks():
     outer = {line["correlation"] for line in calls if line["domain"] == "runtime"}
     inner = [line for line in calls if line["nested"]]
     tap.ok(inner and all(line["correlation"] in outer for line in inner), "driver calls inside runtime calls have their correlation id")
+
+
+def test_all_kinds():
+    """Kinds that the bare client only counts, against the truth."""
+    kinds = {17: "overhead", 25: "unified_memory", 36: "event", 49: "memory", 50: "memory_pool"}
+    made = {9: 1, 27: 6, 37: 3}  # the callback that goes with each record: context, module, stream
+    for name in PROGRAMS:
+        if skipped(f"all kinds of {name}", name):
+            continue
+        result, truth, records = run(name, bare=True, kinds=4, device="devices=2")
+        got = collections.Counter(line["kind"] for line in of(records, "kind"))
+        expected = collections.Counter({kind: len(of(truth, type_)) for kind, type_ in kinds.items()})
+        expected.update({kind: sum(line["cbid"] == cbid for line in of(truth, "resource")) for kind, cbid in made.items()})
+        expected.update({8: 2})  # devices
+        expected.update({52: len(of(truth, "jit"))})
+        tap.ok(result.status == 0 and got == +expected, f"{name}: events, memory, pools, unified memory, overhead, JIT, contexts, streams, modules, devices",
+               f"got {dict(got)}, expected {dict(+expected)}")
+
+
+def test_whole_graphs():
+    if skipped("graphs as a whole", "graph"):
+        return
+    _, truth, records = run("graph", bare=True, more={"BARE_GRAPHS": "1"})
+    compare("graphs as a whole", truth, records, ("graph",), ("correlation", "graph", "stream"))
+    tap.ok(not of(records, "kernel") and of(truth, "kernel"), "then kernels of graphs have no records of their own", of(records, "kernel")[:3])
+    _, truth, records = run("graph", bare=True)
+    compare("graphs node by node", truth, records, ("kernel",), ("correlation", "graph_node"))
+    starts = {}
+    for line in of(truth, "kernel"):
+        starts.setdefault(line["correlation"], []).append((line["start"], line["end"]))
+    forked = [times for times in starts.values() if len(times) == 3]
+    tap.ok(forked and all(one[1] == two[0] == three[0] for one, two, three in map(sorted, forked)), "nodes begin when what they depend on has ended", forked[:2])
+
+
+def test_violations():
+    if skipped("rules of CUPTI", "vector_add"):
+        return
+    result, truth, _ = run("vector_add", bare=True, more={"BARE_MISUSE": "1"})
+    rules = {line["rule"] for line in of(truth, "violation")}
+    tap.ok(result.status == 0 and rules == {"flush from a buffer callback", "timestamp callback registered more than once", "cuptiFinalize called"},
+           "a client that breaks rules of CUPTI is told of in the truth", rules)
 
 
 def test_toolkits():
@@ -172,4 +215,4 @@ def test_faults():
     tap.ok(result.status != 0 and not truth, "without the folder nothing of the simulated device is used", result)
 
 
-lib.main(test_programs, test_bare_client, test_callbacks, test_toolkits, test_faults)
+lib.main(test_programs, test_bare_client, test_callbacks, test_all_kinds, test_whole_graphs, test_violations, test_toolkits, test_faults)
