@@ -269,7 +269,7 @@ struct thread_start {
 	char name[16];
 	uint32_t parent_tid, parent_pid; /* who created it; 0 = not known */
 	uint32_t flags;                  /* enum thread_flag */
-	uint32_t pad;
+	uint32_t priority;               /* 20 and its nice value; 0 = not known */
 };
 
 enum child_how {

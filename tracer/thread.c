@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "common/clock.h"
 #include "common/sys.h"
@@ -95,10 +96,19 @@ static struct lane *lane_make(void)
 	return lane;
 }
 
+/* 20 and the nice value of this thread. The system call gives 20 less that. */
+static uint32_t priority_now(void)
+{
+	long result = SYS2(SYS_getpriority, PRIO_PROCESS, 0);
+	return result > 0 && result <= 40 ? (uint32_t)(40 - result) : 0;
+}
+
 static void put_start(struct thread *t, uint32_t pid, uint32_t tid, uint32_t flags)
 {
 	struct thread_start start = {
 		.parent_tid = t->parent_tid, .parent_pid = session.pid, .flags = flags};
+	if (!session.restricted && !(flags & THREAD_RESUMED))
+		start.priority = priority_now();
 	if (!t->name[0]) { /* else its maker's, handed over */
 		t->names_given = __atomic_load_n(&thread_names_given, __ATOMIC_RELAXED);
 		SYS2(SYS_prctl, PR_GET_NAME, t->name);

@@ -118,6 +118,7 @@ static void put_thread_start(struct segment *s, const struct record *r, const ui
 		strings_id(&s->w->strings, start.name, text_bytes(start.name, sizeof(start.name))));
 	batch_set(b, THREAD_START_PARENT_TID, start.parent_tid);
 	batch_set(b, THREAD_START_FLAGS, start.flags);
+	batch_set(b, THREAD_START_PRIORITY, start.priority);
 }
 
 static void put_thread_end(struct segment *s, const struct record *r)

@@ -162,8 +162,9 @@ int database_table(struct database *d, const char *table, const char *columns)
 		shape_find(d, table);
 	if (!columns && !d->shape.columns)
 		return failed_system(d, EINVAL);
-	char *sql = sqlite3_mprintf(
-		"CREATE TABLE IF NOT EXISTS \"%w\" (%s)", table, columns ? columns : d->shape.sql);
+	char *sql = sqlite3_mprintf("CREATE TABLE IF NOT EXISTS \"%w\" (%s)",
+		columns ? table : nsys_table_name(nsys_table_named(table), d->generation),
+		columns ? columns : d->shape.sql);
 	int error = sql ? database_run(d, sql) : failed_system(d, ENOMEM);
 	sqlite3_free(sql);
 	return error;
@@ -193,7 +194,8 @@ static int prepare(struct database *d, const char *table, size_t columns)
 	char marks[2 * NSYS_COLUMNS] = "?", *sql;
 	sqlite3_stmt *s = NULL;
 	statement_end(d);
-	bool of_nsys = nsys_table_named(table) != NSYS_TABLES;
+	const enum nsys_table number = nsys_table_named(table);
+	const bool of_nsys = number != NSYS_TABLES;
 	shape_find(d, table);
 	int error = d->shape.columns ? database_table(d, table, NULL) : 0;
 	snprintf(d->table, sizeof(d->table), "%s", error ? "" : table);
@@ -202,7 +204,8 @@ static int prepare(struct database *d, const char *table, size_t columns)
 	columns = of_nsys ? d->shape.columns : columns;
 	for (size_t i = 1; i < columns && 2 * i + 1 < sizeof(marks); i++)
 		memcpy(marks + 2 * i - 1, ",?", 3);
-	sql = sqlite3_mprintf("INSERT INTO \"%w\" VALUES (%s)", table, marks);
+	sql = sqlite3_mprintf("INSERT INTO \"%w\" VALUES (%s)",
+		of_nsys ? nsys_table_name(number, d->generation) : table, marks);
 	if (!sql || sqlite3_prepare_v2(d->connection, sql, -1, &s, NULL))
 		error = failed(d);
 	sqlite3_free(sql);

@@ -9,6 +9,14 @@ static const struct {
 #include "reader/export/nsys_tables.def"
 };
 
+static const struct {
+	enum nsys_table table;
+	const char *name;
+} old_names[] = {
+#define OLD_NAME(table, name) {NSYS_##table, name},
+#include "reader/export/nsys_tables.def"
+};
+
 static const char *const generation_names[NSYS_GENERATIONS] = {
 	[NSYS_3_24] = "3.24", [NSYS_3_4] = "3.4", [NSYS_2_9] = "2.9"};
 
@@ -22,8 +30,11 @@ bool nsys_generation_named(const char *name, enum nsys_generation *ret_generatio
 	return false;
 }
 
-const char *nsys_table_name(enum nsys_table table)
+const char *nsys_table_name(enum nsys_table table, enum nsys_generation generation)
 {
+	for (size_t i = 0; i < sizeof(old_names) / sizeof(old_names[0]); i++)
+		if (generation == NSYS_2_9 && old_names[i].table == table)
+			return old_names[i].name;
 	return tables[table].name;
 }
 

@@ -33,9 +33,10 @@ struct nsys_shape {
 /* The generation of this name ("2.9", "3.4", "3.24"); false: there is none. */
 bool nsys_generation_named(const char *name, enum nsys_generation *ret_generation);
 
-const char *nsys_table_name(enum nsys_table table);
+/* Its name in that generation. */
+const char *nsys_table_name(enum nsys_table table, enum nsys_generation generation);
 
-/* The table of this name; NSYS_TABLES: none of nsys. */
+/* The table of this name, that of now; NSYS_TABLES: none of nsys. */
 enum nsys_table nsys_table_named(const char *name);
 
 void nsys_table_shape(

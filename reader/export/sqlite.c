@@ -78,7 +78,8 @@ static int visit_batch(void *user, struct walk *walk, const struct event_batch *
 static int visit_first(void *user, struct walk *walk, const struct event_batch *b)
 {
 	(void)walk;
-	return nvtx_domains_collect(user, b);
+	int error = nvtx_domains_collect(user, b);
+	return error ? error : cuda_collect(user, b);
 }
 
 /* Start of the session on both clocks, from the first block; 0 where that does not say. */
@@ -125,7 +126,7 @@ static void report_begin(struct writing *w, uint32_t index)
 {
 	const struct sqlite_source *s = &w->job->sources[index];
 	w->source = s;
-	w->vid = (int64_t)(index / 255) << 56 | (int64_t)(index % 255 + 1) << 48;
+	w->vid = writing_vid(w->vids++);
 	contents_init(&w->contents);
 	symbols_init(&w->symbols, &w->contents, w->job->symbol_path);
 }
@@ -137,6 +138,11 @@ static void report_end(struct writing *w)
 	map_release(&w->strings);
 	map_release(&w->chains);
 	map_release(&w->domains);
+	map_release(&w->lives);
+	w->vids += w->lives_most;
+	w->lives_most = 0;
+	cuda_release(w);
+	w->libc_process = 0;
 	w->domain_count = 0;
 	w->chain_count = 0;
 }
@@ -168,8 +174,10 @@ static int report_write(struct writing *w)
 	int error = contents_read(&w->contents, w->source->report, &first);
 	if (!error) {
 		clock_set(w);
-		error = nvtx_domains_number(w);
+		error = writing_lives(w);
 	}
+	if (!error)
+		error = nvtx_domains_number(w);
 	if (!error)
 		error = contents_batches(w->source->report, &second);
 	if (error)
@@ -219,11 +227,11 @@ static int write_end(struct writing *w)
 
 static uint64_t rows_count(const struct writing *w)
 {
-	uint64_t rows = w->unfinished.rows;
+	uint64_t rows = 0;
 	for (uint32_t i = 0; i < NSYS_TABLES; i++)
 		rows += w->tables[i].rows;
 	for (uint32_t i = 0; i < SCHEMA_KINDS; i++)
-		rows += w->facts[i].rows;
+		rows += w->facts[i].rows + w->others[i].rows;
 	return rows;
 }
 

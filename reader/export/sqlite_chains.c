@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/spool.h"
 #include "reader/export/sqlite_writing.h"
@@ -14,13 +15,15 @@ enum unwind_method { UNWIND_FRAME_POINTER = 1, UNWIND_DWARF_EH = 6 };
 static const char UNKNOWN[] = "[Unknown]"; /* what nsys calls a module that is not known */
 
 struct frame_row {
+	enum nsys_table table;
 	uint32_t chain, depth;
 	const char *symbol, *module;
 	bool unresolved, special;
-	uint64_t address;
-	uint32_t method; /* of callchain_method */
+	uint64_t address; /* 0 = not known */
+	uint32_t method;  /* of callchain_method */
 };
 
+/* Until 2024 nsys had NULL where a mark is not set. */
 static int frame_put(struct writing *w, const struct frame_row *f)
 {
 	uint32_t symbol = 0, module = 0, how = f->method & (CALLCHAIN_IS_CUT - 1);
@@ -29,15 +32,23 @@ static int frame_put(struct writing *w, const struct frame_row *f)
 		error = writing_text(w, f->module, &module);
 	if (error)
 		return error;
+	if (f->table == NSYS_CUDA_CALLCHAINS) {
+		/* id, symbol, module, unresolved, originalIP, stackDepth */
+		const int64_t values[] = {
+			f->chain, symbol, module, f->unresolved, (int64_t)f->address, f->depth};
+		return writing_numbers(w, &w->tables[f->table], 0, values,
+			(f->unresolved ? 0u : 1u << 3) | (f->address ? 0u : 1u << 4));
+	}
 	/* id, symbol, module, kernelMode, thumbCode, unresolved, specialEntry, originalIP,
 	 * unwindMethod, stackDepth */
 	const int64_t values[] = {f->chain, symbol, module, 0, 0, f->unresolved, f->special,
 		(int64_t)f->address,
 		how == CALLCHAIN_FRAME_POINTER ? UNWIND_FRAME_POINTER : UNWIND_DWARF_EH, f->depth};
-	uint64_t nulls = (f->special ? 0 : UINT64_C(1) << 6) | (how ? 0 : UINT64_C(1) << 8);
-	error = page_table_row(&w->tables[NSYS_OSRT_CALLCHAINS], 0, values, nulls);
-	w->output_failed |= error != 0;
-	return error;
+	uint64_t nulls =
+		(f->special ? 0u : 1u << 6) | (f->address ? 0u : 1u << 7) | (how ? 0u : 1u << 8);
+	if (w->database.generation != NSYS_3_24)
+		nulls |= 3u << 3 | (f->unresolved ? 0u : 1u << 5);
+	return writing_numbers(w, &w->tables[f->table], 0, values, nulls);
 }
 
 /* The functions of an address, inlined ones first; f->depth counts on. */
@@ -71,50 +82,103 @@ static int address_put(struct writing *w, struct process *p, struct frame_row *f
 	return error;
 }
 
+/* The file of the C library in a process; NULL = not told. */
+static const char *libc_path(const struct writing *w, const struct process *p)
+{
+	for (uint32_t i = 0; i < p->modules.count; i++) {
+		const char *path =
+			string_table_get(&w->contents.strings, p->modules.modules[i].path).text;
+		const char *slash = path ? strrchr(path, '/') : NULL;
+		if (slash && !strncmp(slash, "/libc.so.", 9))
+			return path;
+	}
+	return NULL;
+}
+
+/* As nsys has it, the chain of a call of the OS runtime begins with the function called. */
+static int function_put(
+	struct writing *w, const struct process *p, struct frame_row *f, uint32_t function)
+{
+	struct string_ref name = string_table_get(&w->contents.strings, function);
+	if (!name.bytes)
+		return 0;
+	if (w->libc_process != p->id) {
+		w->libc_process = p->id;
+		w->libc_path = libc_path(w, p);
+	}
+	f->symbol = name.text;
+	f->module = w->libc_path ? w->libc_path : UNKNOWN;
+	int error = frame_put(w, f);
+	f->depth++;
+	return error;
+}
+
 /* Writes the frames of a chain; none: *ret_id stays 0. */
-static int chain_put(struct writing *w, struct process *p, uint32_t node, uint32_t method,
-	uint64_t ns, struct time_span *span, uint32_t *ret_id)
+static int chain_put(struct writing *w, const struct writing_chain_wanted *c, uint32_t chain,
+	struct time_span *span, uint32_t *ret_id)
 {
 	uint64_t addresses[CHAIN_FRAMES_MAX];
 	bool whole;
-	uint32_t count =
-		callchain_addresses(&p->callchains, node, addresses, CHAIN_FRAMES_MAX, &whole);
-	struct frame_row f = {.chain = w->chain_ids + 1, .method = method};
-	int error = 0;
+	uint32_t count = callchain_addresses(
+		&c->process->callchains, c->node, addresses, CHAIN_FRAMES_MAX, &whole);
+	struct frame_row f = {.table = c->table, .chain = chain, .method = c->method};
 	if (!count)
 		return 0;
+	int error = c->function ? function_put(w, c->process, &f, c->function) : 0;
 	for (uint32_t i = 0; !error && i < count; i++) {
 		f.address = addresses[i];
-		error = address_put(w, p, &f, ns, span);
+		error = address_put(w, c->process, &f, c->ns, span);
 	}
-	if (!error && (!whole || method & (CALLCHAIN_IS_CUT | CALLCHAIN_IS_LOST))) {
+	if (!error && (!whole || c->method & (CALLCHAIN_IS_CUT | CALLCHAIN_IS_LOST))) {
 		f.symbol = f.module =
-			method & CALLCHAIN_IS_CUT ? "[Max depth]" : "[Broken backtraces]";
+			c->method & CALLCHAIN_IS_CUT ? "[Max depth]" : "[Broken backtraces]";
 		f.special = true;
 		f.unresolved = false;
 		f.address = 0;
 		error = frame_put(w, &f);
 	}
 	if (!error)
-		*ret_id = ++w->chain_ids;
+		*ret_id = chain;
 	return error;
 }
 
-/* One node is one chain, as long as the same modules are there. */
-int writing_chain(struct writing *w, struct process *p, uint32_t node, uint32_t method, uint64_t ns,
-	uint32_t *ret_id)
+/*
+ * The next id. Exports of 2022 had CUDA_CALLCHAINS.id one greater than the callchainId of the call,
+ * and there are readers that count on it: in that generation CUDA chains have odd ids and stand
+ * there again under the next one, so that both ways of joining find the same frames.
+ */
+static int chain_new(
+	struct writing *w, const struct writing_chain_wanted *c, struct writing_chain *made)
 {
-	p = p->memory;
-	method &= METHOD_BITS;
-	uint64_t key = (uint64_t)method << 32 | node;
-	uint32_t found = map_get(&w->chains, p->id, key);
+	uint32_t *last = &w->chain_ids[c->table == NSYS_CUDA_CALLCHAINS], again = 0;
+	int error = chain_put(w, c, *last + 1, &made->span, &made->id);
+	if (error || !made->id)
+		return error;
+	++*last;
+	if (c->table != NSYS_CUDA_CALLCHAINS || w->database.generation != NSYS_2_9)
+		return 0;
+	return chain_put(w, c, ++*last, &made->span, &again);
+}
+
+/* One node is one chain, as long as the same modules are there. */
+int writing_chain(struct writing *w, const struct writing_chain_wanted *wanted, uint32_t *ret_id)
+{
+	struct writing_chain_wanted c = *wanted;
+	*ret_id = 0;
+	if (!c.node || !c.process || !w->tables[c.table].columns)
+		return 0;
+	c.process = c.process->memory;
+	c.method &= METHOD_BITS;
+	const uint64_t key[] = {(uint64_t)c.function << 32 | c.process->id,
+		(uint64_t)(c.method | (uint32_t)c.table << 16) << 32 | c.node};
+	uint32_t found = map_get(&w->chains, key[0], key[1]);
 	struct writing_chain *known = found ? &w->chain_list[found - 1] : NULL,
 			     made = {0, {0, UINT64_MAX}};
-	*ret_id = known ? known->id : 0;
-	if (!node || (known && known->span.from_ns <= ns && ns < known->span.until_ns))
+	if (known && known->span.from_ns <= c.ns && c.ns < known->span.until_ns) {
+		*ret_id = known->id;
 		return 0;
-	*ret_id = 0;
-	int error = chain_put(w, p, node, method, ns, &made.span, &made.id);
+	}
+	int error = chain_new(w, &c, &made);
 	if (error)
 		return error;
 	*ret_id = made.id;
@@ -122,7 +186,7 @@ int writing_chain(struct writing *w, struct process *p, uint32_t node, uint32_t 
 		void *room = array_room(
 			w->chain_list, w->chain_count, &w->chain_capacity, sizeof(*w->chain_list));
 		w->chain_list = room ? room : w->chain_list;
-		if (!room || map_put(&w->chains, p->id, key, w->chain_count + 1))
+		if (!room || map_put(&w->chains, key[0], key[1], w->chain_count + 1))
 			return -ENOMEM;
 		known = &w->chain_list[w->chain_count++];
 	}

@@ -15,6 +15,8 @@
 /* ENUM_DIAGNOSTIC_* */
 enum { SOURCE_INJECTION = 1, SOURCE_ANALYSIS = 3, SEVERITY_WARNING = 2, TARGET_TIMESTAMP = 1 };
 
+#define OF_NO_PROCESS (-(INT64_C(1) << 57)) /* what nsys has for the globalPid of none */
+
 static const char *base_name(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
@@ -23,62 +25,92 @@ static const char *base_name(const char *path)
 
 #define PARENTS_MAX 64 /* forked from forked from ... */
 
-/* By pid the last program that the process ran: its index + 1. */
-static int programs_find(const struct process_list *l, struct map *ret_programs)
+enum { BY_GLOBAL_PID, BY_PID }; /* second key of the map of programs */
+
+/* The last program that each process ran: its index + 1. */
+static int programs_find(const struct writing *w, struct map *ret_programs)
 {
+	const struct process_list *l = &w->contents.processes;
 	int error = 0;
 	for (uint32_t i = 0; !error && i < l->count; i++) {
 		const Libtrace__Process *f = l->rows[i]->facts;
-		uint32_t found = map_get(ret_programs, f->pid, 0);
-		if (!found || l->rows[found - 1]->facts->start_ns <= f->start_ns)
-			error = map_put(ret_programs, f->pid, 0, i + 1);
+		const uint64_t keys[] = {
+			[BY_GLOBAL_PID] = (uint64_t)writing_global(w, l->rows[i], 0),
+			[BY_PID] = f->pid};
+		for (uint64_t by = BY_GLOBAL_PID; !error && by <= BY_PID; by++) {
+			uint32_t found = map_get(ret_programs, keys[by], by);
+			if (!found || l->rows[found - 1]->facts->start_ns <= f->start_ns)
+				error = map_put(ret_programs, keys[by], by, i + 1);
+		}
 	}
 	return error;
 }
 
 /* A forked process runs its parent's program. */
 static const char *program_name(
-	const struct process_list *l, const struct map *programs, uint32_t pid)
+	const struct process_list *l, const struct map *programs, int64_t global_pid)
 {
+	uint32_t found = map_get(programs, (uint64_t)global_pid, BY_GLOBAL_PID);
 	for (uint32_t n = 0; n < PARENTS_MAX; n++) {
-		uint32_t found = map_get(programs, pid, 0);
 		const Libtrace__Process *f = found ? l->rows[found - 1]->facts : NULL;
 		const char *name = f ? base_name(f->executable) : NULL;
 		if (name && *name)
 			return name;
 		if (!f || !f->forked)
 			break;
-		pid = f->parent_pid;
+		found = map_get(programs, f->parent_pid, BY_PID);
 	}
 	return "[Unknown]";
 }
 
-/* A row for each pid. Threads that never told a name have that of their program, as the kernel
- * gives it. */
+/* Threads that never told a name have that of their program, as the kernel gives it. */
+static int unnamed_threads_name(struct writing *w, const struct map *programs)
+{
+	int error = 0;
+	for (uint32_t i = 0; !error && i < w->thread_count; i++) {
+		struct writing_thread *t = &w->threads[i];
+		const int64_t pid = t->global_tid & ~INT64_C(0xffffff);
+		uint32_t text = 0;
+		if (t->name ||
+			((t->global_tid & WRITING_VID) != w->vid &&
+				!map_get(programs, (uint64_t)pid, BY_GLOBAL_PID)))
+			continue;
+		error = writing_text(w, program_name(&w->contents.processes, programs, pid), &text);
+		t->name = text + 1;
+	}
+	return error;
+}
+
+/* A row for each process. */
 static int processes_put(struct writing *w)
 {
 	struct map programs = {0};
 	const struct process_list *l = &w->contents.processes;
-	int error = programs_find(l, &programs);
+	int error = programs_find(w, &programs);
 	for (uint32_t i = 0; !error && i < l->count; i++) {
-		uint32_t pid = l->rows[i]->facts->pid;
-		if (map_get(&programs, pid, 0) == i + 1)
-			error = database_row(&w->database, "PROCESSES", "iit",
-				writing_global(w, pid, 0), (int64_t)pid,
-				program_name(l, &programs, pid));
+		const int64_t pid = writing_global(w, l->rows[i], 0);
+		if (map_get(&programs, (uint64_t)pid, BY_GLOBAL_PID) == i + 1)
+			error = database_row(&w->database, "PROCESSES", "iit", pid,
+				(int64_t)l->rows[i]->facts->pid, program_name(l, &programs, pid));
 	}
-	for (uint32_t i = 0; !error && i < w->thread_count; i++) {
-		struct writing_thread *t = &w->threads[i];
-		uint32_t text = 0;
-		if (t->name || (t->global_tid & WRITING_VID) != w->vid)
-			continue;
-		error = writing_text(w,
-			program_name(l, &programs, (uint32_t)(t->global_tid >> 24) & 0xffffff),
-			&text);
-		t->name = text + 1;
-	}
+	if (!error)
+		error = unnamed_threads_name(w, &programs);
 	map_release(&programs);
 	return error;
+}
+
+/* The process that had the pid at a time; else the first one that ever had it; NULL = none. */
+static const struct process *process_at(const struct writing *w, uint32_t pid, uint64_t ns)
+{
+	const struct process *found = NULL;
+	const struct process_list *l = &w->contents.processes;
+	for (size_t i = 0; i < l->count; i++)
+		if (l->rows[i]->facts->pid == pid &&
+			(!found ||
+				(l->rows[i]->facts->start_ns <= ns &&
+					l->rows[i]->facts->start_ns >= found->facts->start_ns)))
+			found = l->rows[i];
+	return found;
 }
 
 /* The arguments as one text with blanks between them; the caller frees. */
@@ -123,7 +155,7 @@ static int process_put(struct writing *w, const struct process *p)
 		"i"
 		"oo"
 		"i",
-		writing_global(w, f->pid, 0), (int64_t)p->id, (int64_t)f->pid, f->has_parent_pid,
+		writing_global(w, p, 0), (int64_t)p->id, (int64_t)f->pid, f->has_parent_pid,
 		(int64_t)f->parent_pid, f->has_previous_id, (int64_t)f->previous_id,
 		f->has_start_ns, writing_time(w, f->start_ns), f->has_end_ns,
 		writing_time(w, f->end_ns), f->executable, f->work_directory, arguments,
@@ -147,7 +179,7 @@ static const char DROP_COLUMNS[] =
 static int receipt_put(struct writing *w, const struct process *p)
 {
 	const Libtrace__Receipt *t = p->receipt;
-	int64_t pid = writing_global(w, p->facts->pid, 0), id = p->id;
+	int64_t pid = writing_global(w, p, 0), id = p->id;
 	int error = database_row(&w->database, "LIBTRACE_RECEIPT", "iiiiiiiiii", pid, id,
 		(int64_t)t->produced, (int64_t)t->written, (int64_t)t->summarized,
 		(int64_t)t->abandoned, (int64_t)t->unfinished, (int64_t)t->impossible_times,
@@ -175,7 +207,7 @@ static int process_facts_put(struct writing *w, const struct process *p)
 {
 	char text[200];
 	uint64_t dropped = process_dropped(p);
-	int64_t pid = writing_global(w, p->facts->pid, 0);
+	int64_t pid = writing_global(w, p, 0);
 	int error = process_put(w, p);
 	if (!error && p->receipt)
 		error = receipt_put(w, p);
@@ -200,8 +232,9 @@ static int diagnostics_put(struct writing *w)
 	int error = 0;
 	for (uint64_t i = 0; !error && i < c->diagnostic_count && i < DIAGNOSTICS_KEPT; i++) {
 		const Libtrace__Diagnostic *d = c->diagnostics[i];
+		const struct process *of = process_at(w, d->pid, d->time_ns);
 		error = warning_put(w, SOURCE_INJECTION, writing_time(w, d->time_ns),
-			d->text ? d->text : "", writing_global(w, d->pid, 0));
+			d->text ? d->text : "", of ? writing_global(w, of, 0) : OF_NO_PROCESS);
 	}
 	if (!error && (c->tally.problems || c->tally.torn_bytes))
 		error = warning_put(w, SOURCE_ANALYSIS, 0,
@@ -395,8 +428,9 @@ static int texts_put(struct writing *w)
 {
 	int error = 0;
 	for (uint32_t i = 0; !error && i < w->thread_count; i++)
-		error = database_row(&w->database, "ThreadNames", "ini",
-			(int64_t)w->threads[i].name - 1, w->threads[i].global_tid);
+		error = database_row(&w->database, "ThreadNames", "ioi",
+			(int64_t)w->threads[i].name - 1, w->threads[i].priority != 0,
+			(int64_t)w->threads[i].priority, w->threads[i].global_tid);
 	for (uint32_t i = 0; !error && i < w->texts.count; i++)
 		error = database_row(
 			&w->database, "StringIds", "it", (int64_t)i, w->texts.texts[i]);

@@ -5,66 +5,48 @@
 #include "common/spool.h"
 #include "reader/export/sqlite_writing.h"
 
-enum how {
-	HOW_CONSTANT,
-	HOW_TIME,
-	HOW_END,
-	HOW_NUMBER,
-	HOW_NUMBER_OR_NULL,
-	HOW_TEXT_ID,
-	HOW_GLOBAL_TID,
-	HOW_TID,
-	HOW_END_TID,
-	HOW_DOMAIN,
-	HOW_NVTX_TEXT,
-	HOW_NVTX_TEXT_ID,
-	HOW_UINT64,
-	HOW_INT64,
-	HOW_DOUBLE,
-	HOW_UINT32,
-	HOW_INT32,
-	HOW_FLOAT
-};
-
-static const struct {
+/* What a row of nsys_rows.def says. */
+static const struct step {
+	enum { STEP_ROWS, STEP_PLACE, STEP_DERIVED, STEP_WHOLE } type;
 	uint32_t kind;
 	enum nsys_table table;
-} kinds[] = {
-#define ROWS(event, table) {KIND_##event, NSYS_##table},
-#include "reader/export/nsys_rows.def"
-};
-#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
-
-static const struct place {
-	uint32_t kind;
 	const char *column;
 	enum how how;
-	uint32_t field;
+	uint32_t field, when_field; /* when_field 0: always */
+	uint64_t when;
 	int64_t constant;
-} places[] = {
+	const char *text;
+} steps[] = {
+#define ROWS(event, table) {STEP_ROWS, KIND_##event, NSYS_##table, 0, 0, 0, 0, 0, 0, 0},
+#define ROWS_IF(event, table, field, values) \
+	{STEP_ROWS, KIND_##event, NSYS_##table, 0, 0, 0, FIELD_##event##_##field, values, 0, 0},
 #define PLACE(event, column, how, field) \
-	{KIND_##event, #column, HOW_##how, FIELD_##event##_##field, 0},
-#define CONSTANT(event, column, number) {KIND_##event, #column, HOW_CONSTANT, 0, number},
+	{STEP_PLACE, KIND_##event, 0, #column, HOW_##how, FIELD_##event##_##field, 0, 0, 0, 0},
+#define PLACE_IF(event, column, how, field, if_field, values)                      \
+	{STEP_PLACE, KIND_##event, 0, #column, HOW_##how, FIELD_##event##_##field, \
+		FIELD_##event##_##if_field, values, 0, 0},
+#define CONSTANT(event, column, number) \
+	{STEP_PLACE, KIND_##event, 0, #column, HOW_CONSTANT, 0, 0, 0, number, 0},
+#define TEXT(event, column, text) \
+	{STEP_PLACE, KIND_##event, 0, #column, HOW_TEXT, 0, 0, 0, 0, text},
+#define DERIVED(event, field) \
+	{STEP_DERIVED, KIND_##event, 0, 0, 0, FIELD_##event##_##field, 0, 0, 0, 0},
+#define WHOLE(event) {STEP_WHOLE, KIND_##event, 0, 0, 0, 0, 0, 0, 0, 0},
 #include "reader/export/nsys_rows.def"
 };
-#define PLACES (sizeof(places) / sizeof(places[0]))
+#define STEPS (sizeof(steps) / sizeof(steps[0]))
 
-static const struct {
-	uint32_t kind, field;
-} derived[] = {
-#define DERIVED(event, field) {KIND_##event, FIELD_##event##_##field},
-#include "reader/export/nsys_rows.def"
-};
-#define DERIVEDS (sizeof(derived) / sizeof(derived[0]))
+/* Columns that tell whose the row is, or what kind of row, need no field. */
+static bool needs_field(enum how how)
+{
+	return (how < HOW_GLOBAL_TID || how > HOW_VID) && how != HOW_GRAPH_NODE_NAME;
+}
 
 static bool is_placed(uint32_t kind, uint32_t field)
 {
-	for (size_t i = 0; i < PLACES; i++)
-		if (places[i].kind == kind && places[i].how != HOW_CONSTANT &&
-			places[i].field == field)
-			return true;
-	for (size_t i = 0; i < DERIVEDS; i++)
-		if (derived[i].kind == kind && derived[i].field == field)
+	for (size_t i = 0; i < STEPS; i++)
+		if (steps[i].kind == kind && steps[i].field == field &&
+			(steps[i].type == STEP_DERIVED || needs_field(steps[i].how)))
 			return true;
 	return false;
 }
@@ -78,51 +60,73 @@ static int field_position(uint32_t kind, uint32_t field)
 	return -1;
 }
 
-static int place_add(struct mapping *m, const struct place *p)
+static struct value_set values_of(const struct step *s)
 {
-	int column = nsys_column(m->table, p->column),
-	    field = p->how == HOW_CONSTANT ? 0 : field_position(p->kind, p->field);
+	int field = field_position(s->kind, s->when_field);
+	return (struct value_set){(uint8_t)(field > 0 ? field : 0), !s->when_field, s->when};
+}
+
+static int place_add(struct mapping *m, const struct step *s)
+{
+	int column = nsys_column(m->table, s->column),
+	    field = s->field ? field_position(s->kind, s->field) : 0;
 	if (column < 0 || field < 0 || m->count == NSYS_COLUMNS)
 		return -EINVAL;
-	m->places[m->count].column = (uint8_t)column;
-	m->places[m->count].how = (uint8_t)p->how;
-	m->places[m->count].field = (uint8_t)field;
-	m->places[m->count++].constant = p->constant;
+	m->ended |= s->how == HOW_END_KNOWN;
+	m->places[m->count++] = (struct mapping_place){.column = (uint8_t)column,
+		.how = (uint8_t)s->how,
+		.field = (uint8_t)field,
+		.when = values_of(s),
+		.constant = s->constant,
+		.text = s->text};
 	return 0;
 }
 
-static int table_add(struct mapping *m, uint32_t kind, enum nsys_table table)
+static int step_take(
+	struct writing *w, const struct step *s, struct mapping **last, uint32_t *count)
 {
-	int error = 0;
-	m->table = table;
-	m->columns = nsys_columns(table);
-	for (size_t i = 0; !error && i < PLACES; i++)
-		if (places[i].kind == kind)
-			error = place_add(m, &places[i]);
-	return error;
+	struct kind_rows *k = &w->kinds[s->kind];
+	if (s->type == STEP_WHOLE)
+		k->whole = true;
+	if (s->type == STEP_PLACE)
+		return place_add(*last, s);
+	if (s->type != STEP_ROWS)
+		return 0;
+	if (*count == MAPPINGS_MAX)
+		return -EINVAL;
+	if (!k->count++)
+		k->first = (uint8_t)*count;
+	*last = &w->mappings[(*count)++];
+	**last = (struct mapping){
+		.table = s->table, .when = values_of(s), .columns = nsys_columns(s->table)};
+	return 0;
 }
 
-int mapped_begin(struct mapping *ret_mappings)
+/* May a row of the kind find no table? */
+static bool is_conditional(const struct writing *w, const struct kind_rows *k)
+{
+	bool always = !k->count;
+	for (uint32_t i = k->first; i < k->first + (uint32_t)k->count; i++)
+		always |= w->mappings[i].when.any && !w->mappings[i].ended;
+	return !always;
+}
+
+int mapped_begin(struct writing *w)
 {
 	const struct schema_event *e;
+	struct mapping *last = NULL;
+	uint32_t count = 0;
 	int error = 0;
-	for (uint32_t kind = 0; kind < SCHEMA_KINDS; kind++)
-		ret_mappings[kind] = (struct mapping){.table = NSYS_TABLES};
-	for (size_t i = 0; !error && i < KINDS; i++)
-		error = table_add(&ret_mappings[kinds[i].kind], kinds[i].kind, kinds[i].table);
+	for (size_t i = 0; !error && i < STEPS; i++)
+		error = step_take(w, &steps[i], &last, &count);
 	for (uint32_t n = 0; (e = schema_event_at(n)); n++) {
-		struct mapping *m = &ret_mappings[e->number];
+		struct kind_rows *k = &w->kinds[e->number];
 		for (uint32_t i = 0; i < e->field_count; i++)
 			if (!is_placed(e->number, e->fields[i].number))
-				m->facts[m->fact_count++] = (uint8_t)i;
+				k->facts[k->fact_count++] = (uint8_t)i;
+		k->conditional = e->number == KIND_OSRT_CALL || is_conditional(w, k);
 	}
 	return error;
-}
-
-static void put_number(struct page_value *v, int64_t number)
-{
-	v->kind = PAGE_INTEGER;
-	v->integer = number;
 }
 
 static bool is_unfinished(const struct writing_batch *b, uint32_t row)
@@ -144,24 +148,30 @@ static int put_thread(struct writing *w, const struct writing_batch *b, uint32_t
 	return writing_thread(w, v->integer, &thread);
 }
 
+static int put_text(struct writing *w, uint32_t string, struct page_value *v)
+{
+	v->text = writing_utf8(w, string, &v->bytes);
+	v->kind = PAGE_TEXT;
+	return v->text ? 0 : -ENOMEM;
+}
+
+static int put_text_id(struct writing *w, uint32_t string, struct page_value *v)
+{
+	uint32_t id = 0;
+	int error = writing_string(w, string, &id);
+	put_number(v, id);
+	return error;
+}
+
 /* Texts of NVTX: registered ones by id, others as they are; an empty one is none. */
 static int put_nvtx_text(struct writing *w, const struct writing_batch *b, uint32_t row,
 	enum how how, uint32_t string, struct page_value *v)
 {
-	uint32_t id = 0;
-	bool named = b->flags && b->flags[row] & RECORD_TEXT_NAMED;
-	int error = 0;
+	const bool named = b->flags && b->flags[row] & RECORD_TEXT_NAMED;
 	if (named != (how == HOW_NVTX_TEXT_ID) ||
 		!string_table_get(&w->contents.strings, string).bytes)
 		return 0;
-	if (named) {
-		error = writing_string(w, string, &id);
-		put_number(v, id);
-		return error;
-	}
-	v->text = writing_utf8(w, string, &v->bytes);
-	v->kind = PAGE_TEXT;
-	return v->text ? 0 : -ENOMEM;
+	return named ? put_text_id(w, string, v) : put_text(w, string, v);
 }
 
 /* A payload is in the column of its type; that is told by the field before it. */
@@ -192,40 +202,71 @@ static void put_payload(const struct writing_batch *b, uint32_t field, uint32_t 
 		v->kind = PAGE_NULL; /* SQLite has no NaN */
 }
 
-static int value_put(struct writing *w, const struct writing_batch *b, uint32_t row,
-	const struct mapping *m, uint32_t place, struct page_value *v)
+/* What the row is of. */
+static void put_whose(const struct writing_batch *b, enum how how, struct page_value *v)
 {
-	const enum how how = m->places[place].how;
-	const uint32_t field = m->places[place].field;
-	const int64_t value = b->columns[field][row];
+	const int64_t id = b->global_tid;
+	put_number(v,
+		how == HOW_GLOBAL_TID           ? id
+			: how == HOW_GLOBAL_PID ? id & ~INT64_C(0xffffff)
+			: how == HOW_PID        ? id >> 24 & 0xffffff
+			: how == HOW_HW_ID      ? id >> 56 & 0xff
+			: how == HOW_VM_ID      ? id >> 48 & 0xff
+						: id & WRITING_VID);
+}
+
+/* Numbers that are written otherwise. */
+static void put_changed(enum how how, int64_t value, struct page_value *v)
+{
+	if ((how == HOW_NUMBER_OR_NULL || how == HOW_LESS_ONE_OR_NULL) && !value)
+		return;
+	switch (how) {
+	case HOW_ADD_ONE:
+		value++;
+		break;
+	case HOW_LESS_ONE:
+	case HOW_LESS_ONE_OR_NULL:
+		value--;
+		break;
+	case HOW_TIMES_1000:
+		value = (int64_t)((uint64_t)value * 1000u);
+		break;
+	case HOW_BITS_32:
+		value &= 0xffffffff;
+		break;
+	default:
+		break;
+	}
+	put_number(v, value);
+}
+
+static int place_value(struct writing *w, const struct writing_batch *b, uint32_t row,
+	const struct mapping_place *p, struct page_value *v)
+{
+	const enum how how = p->how;
+	const int64_t value = b->columns[p->field][row];
 	uint32_t id = 0;
 	int error = 0;
 	switch (how) {
 	case HOW_CONSTANT:
-		put_number(v, m->places[place].constant);
+		put_number(v, p->constant);
+		return 0;
+	case HOW_TEXT:
+		*v = (struct page_value){PAGE_TEXT, (uint32_t)strlen(p->text), {.text = p->text}};
 		return 0;
 	case HOW_TIME:
 		put_number(v, writing_time(w, (uint64_t)value));
 		return 0;
 	case HOW_END:
+	case HOW_END_KNOWN:
 		if (!is_unfinished(b, row))
 			put_number(
 				v, writing_time(w, (uint64_t)b->columns[0][row] + (uint64_t)value));
 		return 0;
-	case HOW_NUMBER_OR_NULL:
-		if (!value)
-			return 0;
-		/* fall through */
-	case HOW_NUMBER:
-		put_number(v, value);
-		return 0;
 	case HOW_TEXT_ID:
-		error = writing_string(w, (uint32_t)value, &id);
-		put_number(v, id);
-		return error;
-	case HOW_GLOBAL_TID:
-		put_number(v, b->global_tid);
-		return 0;
+		return put_text_id(w, (uint32_t)value, v);
+	case HOW_TEXT_INLINE:
+		return value ? put_text(w, (uint32_t)value, v) : 0;
 	case HOW_TID:
 	case HOW_END_TID:
 		return put_thread(w, b, row, how, value, v);
@@ -237,24 +278,64 @@ static int value_put(struct writing *w, const struct writing_batch *b, uint32_t 
 	case HOW_NVTX_TEXT_ID:
 		return put_nvtx_text(w, b, row, how, (uint32_t)value, v);
 	default:
-		put_payload(b, field, row, how, v);
-		return 0;
+		break;
 	}
+	if (how >= HOW_UINT64 && how <= HOW_FLOAT)
+		put_payload(b, p->field, row, how, v);
+	else if (how >= HOW_GLOBAL_TID && how <= HOW_VID)
+		put_whose(b, how, v);
+	else if (how >= HOW_NUMBER && how <= HOW_BITS_32)
+		put_changed(how, value, v);
+	else
+		return cuda_value(w, b, row, how, value, v);
+	return 0;
 }
 
-int mapped_row(struct writing *w, const struct writing_batch *b, uint32_t row)
+static bool is_wanted(const struct writing_batch *b, uint32_t row, const struct value_set *s)
+{
+	if (s->any)
+		return true;
+	int64_t value = b->columns[s->field][row];
+	if (b->event->number == KIND_CUDA_OVERHEAD)
+		value = cuda_overhead_type(value);
+	return value >= 0 && value < 64 && s->bits >> value & 1;
+}
+
+static int row_put(
+	struct writing *w, const struct writing_batch *b, uint32_t row, const struct mapping *m)
 {
 	struct page_value values[NSYS_COLUMNS];
-	const struct mapping *m = &w->mappings[b->event->number];
+	struct page_table *t = &w->tables[m->table];
 	for (uint32_t i = 0; i < m->columns; i++)
 		values[i].kind = PAGE_NULL;
 	for (uint32_t i = 0; i < m->count; i++) {
-		int error = value_put(w, b, row, m, i, &values[m->places[i].column]);
+		if (!is_wanted(b, row, &m->places[i].when))
+			continue;
+		int error = place_value(w, b, row, &m->places[i], &values[m->places[i].column]);
 		if (error)
 			return error;
 	}
-	struct page_table *t = &w->tables[m->table];
-	int error = t->columns ? page_table_values(t, 0, values) : 0;
+	int error = page_table_values(t, 0, values);
 	w->output_failed |= error != 0;
 	return error;
+}
+
+int mapped_row(struct writing *w, const struct writing_batch *b, uint32_t row, uint64_t *ret_rowid)
+{
+	const struct kind_rows *k = &w->kinds[b->event->number];
+	*ret_rowid = 0;
+	for (uint32_t i = k->first; i < k->first + (uint32_t)k->count; i++) {
+		const struct mapping *m = &w->mappings[i];
+		const struct page_table *t = &w->tables[m->table];
+		if (!t->columns || (m->ended && is_unfinished(b, row)) ||
+			!is_wanted(b, row, &m->when) ||
+			(b->event->number == KIND_CUDA_DEVICE &&
+				!cuda_device_is_new(w, b, row, m->table)))
+			continue;
+		int error = row_put(w, b, row, m);
+		if (error)
+			return error;
+		*ret_rowid = *ret_rowid ? *ret_rowid : t->last_rowid;
+	}
+	return 0;
 }

@@ -46,7 +46,7 @@ int nvtx_domains_number(struct writing *w)
 		uint32_t id;
 		const struct writing_domain *d = &w->domain_list[i];
 		const struct process *p = process_find(&w->contents.processes, d->process);
-		error = nvtx_domain(w, writing_global(w, p ? p->facts->pid : 0, 0), d->name, &id);
+		error = nvtx_domain(w, writing_global(w, p, 0), d->name, &id);
 	}
 	w->domain_count = 0;
 	return error;

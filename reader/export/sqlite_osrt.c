@@ -22,9 +22,15 @@ static int call_row(
 	c->function_last = function;
 	int64_t start = writing_time(w, (uint64_t)c->start[i]),
 		end = (int64_t)((uint64_t)start + (uint64_t)c->duration[i]);
-	if (!error && b->chain[i] && b->process)
-		error = writing_chain(w, b->process, (uint32_t)b->chain[i], (uint32_t)b->method[i],
-			(uint64_t)c->start[i] + (uint64_t)c->duration[i], &chain);
+	if (!error && b->chain[i]) {
+		const struct writing_chain_wanted wanted = {.process = b->process,
+			.node = (uint32_t)b->chain[i],
+			.method = (uint32_t)b->method[i],
+			.function = function,
+			.table = NSYS_OSRT_CALLCHAINS,
+			.ns = (uint64_t)c->start[i] + (uint64_t)c->duration[i]};
+		error = writing_chain(w, &wanted, &chain);
+	}
 	if (error)
 		return error;
 	/* start, end, eventClass, globalTid, nameId, returnValue, nestingLevel, callchainId,
@@ -34,7 +40,7 @@ static int call_row(
 	error = writing_numbers(w, &w->tables[NSYS_OSRT_API], 0, values, UINT64_C(1) << 9);
 	for (uint32_t n = 0; n < c->fact_count; n++)
 		any |= c->facts[n][i];
-	return error || !any ? error : writing_facts(w, b, i);
+	return error || !any ? error : writing_facts(w, b, i, w->tables[NSYS_OSRT_API].last_rowid);
 }
 
 int writing_calls(struct writing *w, const struct writing_batch *b)
@@ -44,14 +50,14 @@ int writing_calls(struct writing *w, const struct writing_batch *b)
 		.function = writing_column(b, FIELD_OSRT_CALL_FUNCTION),
 		.result = writing_column(b, FIELD_OSRT_CALL_RETURN)};
 	int error = 0;
-	const struct mapping *m = &w->mappings[KIND_OSRT_CALL];
-	for (; c.fact_count < m->fact_count; c.fact_count++)
-		c.facts[c.fact_count] = b->columns[m->facts[c.fact_count]];
+	const struct kind_rows *k = &w->kinds[KIND_OSRT_CALL];
+	for (; c.fact_count < k->fact_count; c.fact_count++)
+		c.facts[c.fact_count] = b->columns[k->facts[c.fact_count]];
 	for (uint32_t i = 0; !error && i < b->batch->count; i++) {
 		if (c.duration[i] < 0)
 			w->impossible++;
 		else if (b->flags[i] & RECORD_UNFINISHED)
-			error = writing_unfinished(w, b, i);
+			error = writing_whole(w, &w->others[KIND_OSRT_CALL], b, i);
 		else
 			error = call_row(w, b, &c, i);
 	}

@@ -23,9 +23,10 @@ struct writing_texts {
 /* Every thread that a row names; ThreadNames has each once. */
 struct writing_thread {
 	int64_t global_tid;
-	uint32_t name;    /* id of a text + 1; 0 = none told yet */
-	uint64_t name_ns; /* when it was told: the last one holds */
-	bool by_program;  /* it is one that the program gave by NVTX: the kernel's do not count */
+	uint32_t name;     /* id of a text + 1; 0 = none told yet */
+	uint32_t priority; /* as the kernel counts; 0 = not known */
+	uint64_t name_ns;  /* when it was told: the last one holds */
+	bool by_program;   /* it is one that the program gave by NVTX: the kernel's do not count */
 };
 
 /* A domain of NVTX as it was made, for the numbers that they have. */
@@ -34,15 +35,91 @@ struct writing_domain {
 	uint32_t process, name; /* ids in the report */
 };
 
-/* A kind of events as rows of a table of nsys, or of ours. */
+/* How a column of nsys_rows.def is made; see there. Groups that are told by their order: numbers,
+ * whose the row is, payloads. */
+enum how {
+	HOW_CONSTANT,
+	HOW_TEXT,
+	HOW_TIME,
+	HOW_END,
+	HOW_END_KNOWN,
+	HOW_NUMBER,
+	HOW_NUMBER_OR_NULL,
+	HOW_ADD_ONE,
+	HOW_LESS_ONE,
+	HOW_LESS_ONE_OR_NULL,
+	HOW_TIMES_1000,
+	HOW_BITS_32,
+	HOW_GLOBAL_TID,
+	HOW_GLOBAL_PID,
+	HOW_PID,
+	HOW_HW_ID,
+	HOW_VM_ID,
+	HOW_VID,
+	HOW_TEXT_ID,
+	HOW_TEXT_INLINE,
+	HOW_TID,
+	HOW_END_TID,
+	HOW_DOMAIN,
+	HOW_NVTX_TEXT,
+	HOW_NVTX_TEXT_ID,
+	HOW_UINT64,
+	HOW_INT64,
+	HOW_DOUBLE,
+	HOW_UINT32,
+	HOW_INT32,
+	HOW_FLOAT,
+	HOW_CHAIN, /* from here on: of CUDA */
+	HOW_DEMANGLED,
+	HOW_SHORT_NAME,
+	HOW_MEMORY_KIND,
+	HOW_SYNC_TYPE,
+	HOW_OVERHEAD_TYPE,
+	HOW_OVERHEAD_NAME,
+	HOW_OVERHEAD_TID,
+	HOW_GRAPH_CLASS,
+	HOW_GRAPH_NAME,
+	HOW_GRAPH_NODE_NAME,
+	HOW_CONTEXT_DEVICE,
+	HOW_GRAPH_OF_EXEC,
+	HOW_GPU_ID,
+	HOW_FUNCTION_AT,
+	HOW_MODULE_AT,
+	HOW_UUID,
+	HOW_BUS,
+	HOW_IS_DISCRETE,
+	HOW_SHARED_OPTIN
+};
+
+/* Values of a field, one bit each. */
+struct value_set {
+	uint8_t field; /* position in the schema */
+	bool any;      /* the field does not matter */
+	uint64_t bits;
+};
+
+/* Rows of a kind as rows of a table of nsys. */
 struct mapping {
-	enum nsys_table table;   /* NSYS_TABLES: none of nsys */
+	enum nsys_table table;
+	struct value_set when;
+	bool ended;              /* what did not end is no row there */
 	uint32_t columns, count; /* of that table in all generations; places filled */
-	struct {
+	struct mapping_place {
 		uint8_t column, how, field; /* positions in the table and in the schema */
+		struct value_set when;
 		int64_t constant;
+		const char *text;
 	} places[NSYS_COLUMNS];
-	uint32_t fact_count; /* fields that have no place there, by position */
+};
+
+#define MAPPINGS_MAX 48u
+
+/* What becomes of a kind of events. */
+struct kind_rows {
+	uint8_t first, count; /* of its mappings; count 0: all its rows go to LIBTRACE_KIND */
+	bool conditional;     /* some rows may have no table of nsys: LIBTRACE_KIND_OTHER */
+	bool whole;           /* LIBTRACE_KIND has all its rows, whatever the mappings take */
+	uint8_t fact_count;   /* fields that have no place in tables of nsys */
 	uint8_t facts[SCHEMA_FIELDS];
 };
 
@@ -57,21 +134,22 @@ struct writing {
 	struct database database;
 	struct pages pages;
 	int fd;
-	struct mapping mappings[SCHEMA_KINDS];
-	struct page_table tables[NSYS_TABLES]; /* those of nsys that are filled by pages */
-	struct page_table facts[SCHEMA_KINDS]; /* LIBTRACE_KIND: what the tables of nsys have no
-						  place for; OSRT_CALL: by rowid of OSRT_API */
-	struct page_table unfinished;          /* LIBTRACE_OSRT_UNFINISHED */
+	struct mapping mappings[MAPPINGS_MAX];
+	struct kind_rows kinds[SCHEMA_KINDS];
+	struct page_table tables[NSYS_TABLES];  /* those of nsys that are filled by pages */
+	struct page_table facts[SCHEMA_KINDS];  /* LIBTRACE_KIND */
+	struct page_table others[SCHEMA_KINDS]; /* LIBTRACE_KIND_OTHER */
 	struct writing_texts texts;
 	struct map thread_ids; /* globalTid -> index + 1 */
 	struct writing_thread *threads;
 	uint32_t thread_count, thread_capacity;
-	uint32_t chain_ids; /* given so far */
+	uint32_t chain_ids[2]; /* given so far: of OSRT_CALLCHAINS, of CUDA_CALLCHAINS */
 	uint64_t impossible;
 	bool output_failed;
 	uint64_t base_real_ns;  /* CLOCK_REALTIME of time 0; 0 = not known */
 	uint64_t base_clock_ns; /* CLOCK_MONOTONIC of it, of the earliest report */
 	int64_t last_ns;        /* greatest end */
+	uint32_t vids;          /* given so far */
 
 	/* of the report at hand */
 	const struct sqlite_source *source;
@@ -83,11 +161,20 @@ struct writing {
 			  */
 	struct writing_domain *domain_list; /* as they were made; empty once they have numbers */
 	uint32_t domain_count, domain_capacity;
-	char *clean;       /* the text made last that was not UTF-8 */
-	struct map chains; /* process, node -> index + 1 */
+	char *clean;             /* the text made last that was not UTF-8 */
+	struct map chains;       /* function and process, table, method and node -> index + 1 */
+	struct map cuda_ids;     /* process and id of CUDA, what it tells -> value + 1 */
+	struct map cuda_devices; /* machine or process, device -> number + 1 */
+	struct map kernel_names; /* id in the report, short or not -> id of the text + 1 */
+	uint32_t gpu_count;
+	char uuid[40], bus[40]; /* of the device at hand */
+	uint32_t libc_process;  /* whose C library the next one is */
+	const char *libc_path;
 	struct writing_chain *chain_list;
 	uint32_t chain_count, chain_capacity;
-	int64_t vid; /* globalVid */
+	int64_t vid;      /* globalVid */
+	struct map lives; /* process -> how many had its pid before */
+	uint32_t lives_most;
 	uint64_t start_ns;
 	int64_t shift_ns; /* from its start to the earliest */
 	int64_t *columns; /* room for decoding */
@@ -105,11 +192,18 @@ static inline int64_t writing_time(const struct writing *w, uint64_t ns)
 	return (int64_t)(ns - w->start_ns + (uint64_t)w->shift_ns);
 }
 
-/* pid and tid with the ids of machine and VM before them, as nsys has them. */
-static inline int64_t writing_global(const struct writing *w, uint32_t pid, uint32_t tid)
+/* A globalVid by its number: VM ids 1 to 255, then machine ids, too. */
+static inline int64_t writing_vid(uint32_t number)
 {
-	return (int64_t)((uint64_t)w->vid | (uint64_t)(pid & 0xffffff) << 24 | (tid & 0xffffff));
+	return (int64_t)(number / 255) << 56 | (int64_t)(number % 255 + 1) << 48;
 }
+
+/* pid and tid with the ids of machine and VM before them, as nsys has them. A process whose pid
+ * another one had before is of another VM. NULL: nothing is known of the process. */
+int64_t writing_global(const struct writing *w, const struct process *p, uint32_t tid);
+
+/* Finds out which processes have a pid that another one had. 0 or -ENOMEM. */
+int writing_lives(struct writing *w);
 
 #define WRITING_VID INT64_C(0x7fff000000000000) /* the bits of globalVid */
 
@@ -128,6 +222,13 @@ struct writing_batch {
 int writing_decode(
 	struct writing *w, const struct event_batch *batch, struct writing_batch *ret_batch);
 
+/* Does a column of this kind hold a text? */
+static inline bool writing_is_text(const struct schema_field *f)
+{
+	return f->kind == FIELD_KIND_STRING || f->kind == FIELD_KIND_BYTES ||
+		f->kind == FIELD_KIND_FUNCTION || f->kind == FIELD_KIND_SYMBOL;
+}
+
 /* The columns of a field; NULL = the kind has no such field. */
 const int64_t *writing_column(const struct writing_batch *b, uint32_t field);
 
@@ -136,10 +237,15 @@ int writing_batch(struct writing *w, const struct event_batch *b);
 
 /* A row of LIBTRACE_KIND: of a kind that a table of nsys holds, what has no place there, if
  * anything. 0 or a negative errno. */
-int writing_facts(struct writing *w, const struct writing_batch *b, uint32_t row);
+int writing_facts(struct writing *w, const struct writing_batch *b, uint32_t row, uint64_t rowid);
 
-/* A row of LIBTRACE_OSRT_UNFINISHED. 0 or a negative errno. */
-int writing_unfinished(struct writing *w, const struct writing_batch *b, uint32_t row);
+/* The id of the callchain of a row, 0 = none. 0 or a negative errno. */
+int writing_row_chain(struct writing *w, const struct writing_batch *b, uint32_t row,
+	enum nsys_table table, uint32_t *ret_id);
+
+/* A row of a table of ours that has all fields of its kind. 0 or a negative errno. */
+int writing_whole(
+	struct writing *w, struct page_table *t, const struct writing_batch *b, uint32_t row);
 
 /* Adds a row to a table that is filled by pages. 0 or a negative errno. */
 int writing_numbers(struct writing *w, struct page_table *t, uint64_t rowid, const int64_t *values,
@@ -149,16 +255,32 @@ int writing_numbers(struct writing *w, struct page_table *t, uint64_t rowid, con
 int writing_calls(struct writing *w, const struct writing_batch *b);
 
 /* Makes the mappings by nsys_rows.def. 0, or -EINVAL where that does not fit the tables. */
-int mapped_begin(struct mapping *ret_mappings);
+int mapped_begin(struct writing *w);
 
-/* Is this kind a row of a table of nsys? */
-static inline bool writing_is_mapped(const struct writing *w, uint32_t kind)
+/* Rows in all tables of nsys that take this row; *ret_rowid: in the first of them, 0 = none takes
+ * it. 0 or a negative errno. */
+int mapped_row(struct writing *w, const struct writing_batch *b, uint32_t row, uint64_t *ret_rowid);
+
+static inline void put_number(struct page_value *v, int64_t number)
 {
-	return w->mappings[kind].table != NSYS_TABLES;
+	v->kind = PAGE_INTEGER;
+	v->integer = number;
 }
 
-/* A row there. 0 or a negative errno. */
-int mapped_row(struct writing *w, const struct writing_batch *b, uint32_t row);
+/* A value of a CUDA event: a `how` of nsys_rows.def that is about CUDA. 0 or a negative errno. */
+int cuda_value(struct writing *w, const struct writing_batch *b, uint32_t row, enum how how,
+	int64_t value, struct page_value *v);
+
+/* Type of an overhead, in the numbers of nsys. */
+uint32_t cuda_overhead_type(int64_t kind);
+
+/* What later rows refer to: told in the first pass. 0 or -ENOMEM. */
+int cuda_collect(struct writing *w, const struct event_batch *b);
+void cuda_release(struct writing *w);
+
+/* Is this device one that the table has not yet? */
+bool cuda_device_is_new(
+	struct writing *w, const struct writing_batch *b, uint32_t row, enum nsys_table table);
 
 /* Domains of NVTX: told in the first pass, numbered behind it, as nsys does it: by process, from 1,
  * as they were made; the default one, whose name is empty, is 0. 0 or -ENOMEM. */
@@ -180,10 +302,17 @@ int writing_thread_name(
  * of memory. */
 const char *writing_utf8(struct writing *w, uint32_t string, uint32_t *ret_bytes);
 
-/* The id of a callchain in OSRT_CALLCHAINS, made if need be, for a call that ended at `ns`; 0 =
- * none. 0 or a negative errno. */
-int writing_chain(struct writing *w, struct process *p, uint32_t node, uint32_t method, uint64_t ns,
-	uint32_t *ret_id);
+/* A callchain to be named. */
+struct writing_chain_wanted {
+	struct process *process; /* NULL: there is none */
+	uint32_t node, method;
+	uint32_t function; /* string of the report: what was called, its first frame; 0 = none */
+	enum nsys_table table;
+	uint64_t ns; /* when the call ended */
+};
+
+/* Its id in the table, made if need be; 0 = none. 0 or a negative errno. */
+int writing_chain(struct writing *w, const struct writing_chain_wanted *wanted, uint32_t *ret_id);
 
 /* The tables that are filled by pages: made, and where they begin. 0 or a negative errno. */
 int writing_tables_begin(struct writing *w);

@@ -177,6 +177,11 @@ def frames(db, chain):
         "WHERE c.id = ? AND specialEntry IS NULL ORDER BY stackDepth", (chain,))]
 
 
+def callers(db, chain):
+    """Without the function called, which nsys has first."""
+    return frames(db, chain)[1:]
+
+
 def events_agree():
     """Every call of dump --json has its row, with all that dump says."""
     bits = {"abandoned": 1, "nested": 2, "unfinished": 4}
@@ -192,7 +197,7 @@ def events_agree():
                     f"SELECT {columns_of}, a.globalTid / 0x1000000 % 0x1000000, a.globalTid % 0x1000000, value, returnValue, ifnull({facts}.errno, 0), "
                     f"ifnull({facts}.object, 0), ifnull({facts}.holderTid, 0), ifnull({facts}.flags, 0), a.callchainId FROM {table} a JOIN StringIds s ON s.id = a.nameId {join}"):
                 if chain not in chains:
-                    chains[chain] = tuple(s for s, _, unresolved in frames(db, chain) if not unresolved) if chain else ()
+                    chains[chain] = tuple(s for s, _, unresolved in callers(db, chain) if not unresolved) if chain else ()
                 rows[(*row, chains[chain])] += 1
         told = collections.Counter()
         for e in Report(path).events("--kind", "osrt_call"):
@@ -275,14 +280,16 @@ def nvtx():
 
 def callchains():
     db = opened(exported(CHAINS))
-    stacks = [frames(db, chain) for chain, in db.execute("SELECT DISTINCT id FROM OSRT_CALLCHAINS")]
+    stacks = [callers(db, chain) for chain, in db.execute("SELECT DISTINCT id FROM OSRT_CALLCHAINS")]
+    called = one(db, "SELECT count(*) FROM OSRT_API a JOIN OSRT_CALLCHAINS c ON c.id = a.callchainId AND stackDepth = 0 AND symbol = nameId AND originalIP IS NULL")
+    tap.ok(called == one(db, "SELECT count(*) FROM OSRT_API WHERE callchainId != 0") > 0, f"the function called is the first frame, as nsys has it: {called} calls")
     wanted = [('std::inl<"x">', "/bin/app", False), ("helper", "/bin/app", False), ("run(int; char)", "/bin/app", False), ("main", "/bin/app", False)]
     tap.ok(wanted in stacks, "a chain with an inlined function, innermost first", stacks)
     tap.ok([("0x7f0000000999", "/lib/liby.so", True)] in [s[:1] for s in stacks], "what is not known is an address, and says so", stacks)
     special = {row[0] for row in db.execute("SELECT value FROM OSRT_CALLCHAINS JOIN StringIds s ON s.id = symbol WHERE specialEntry")}
     tap.ok(special == {"[Max depth]", "[Broken backtraces]"}, "cut chains and lost ones end in what nsys has for it", special)
     raw = opened(exported(CHAINS, options=["--no-symbols"]))
-    tap.ok(not one(raw, "SELECT count(*) FROM OSRT_CALLCHAINS WHERE unresolved = 0 AND specialEntry IS NULL"), "--no-symbols gives addresses")
+    tap.ok(not one(raw, "SELECT count(*) FROM OSRT_CALLCHAINS WHERE unresolved = 0 AND specialEntry IS NULL AND stackDepth > 0"), "--no-symbols gives addresses")
     tap.ok(one(raw, "SELECT count(*) FROM OSRT_CALLCHAINS JOIN StringIds s ON s.id = module WHERE s.value = '/bin/app'") > 0, "with their modules")
 
 

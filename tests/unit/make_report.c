@@ -221,7 +221,7 @@ void make_batch(struct make_report *m, uint32_t kind, uint32_t process, uint32_t
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__EventBatch batch = LIBTRACE__EVENT_BATCH__INIT;
-	Libtrace__Column columns[16], *pointers[16];
+	Libtrace__Column columns[64], *pointers[64];
 	int64_t *room = malloc((rows * fields + 1) * sizeof(*room));
 	if (!room)
 		abort();

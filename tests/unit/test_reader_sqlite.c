@@ -269,7 +269,7 @@ static void generations(void)
 	check(nsys_generation_named("2.9", &g) && g == NSYS_2_9 &&
 			!nsys_generation_named("3", &g) && !nsys_generation_named("", &g),
 		"generations have names");
-	nsys_table_shape(NSYS_META_DATA_EXPORT, NSYS_2_9, &shape);
+	nsys_table_shape(NSYS_DIAGNOSTIC_EVENT, NSYS_3_4, &shape);
 	check(!shape.columns, "a table that came later is not there");
 	nsys_table_shape(NSYS_OSRT_API, NSYS_3_4, &shape);
 	check(shape.columns == 8 && shape.places[7] == 7 && !strstr(shape.sql, "argumentsId"),
@@ -280,7 +280,7 @@ static void generations(void)
 	for (uint32_t i = 0; i < NSYS_TABLES; i++) {
 		nsys_table_shape(i, NSYS_3_24, &shape);
 		if (nsys_columns(i) > NSYS_COLUMNS || strlen(shape.sql) + 8 > sizeof(shape.sql))
-			check(0, "%s fits", nsys_table_name(i));
+			check(0, "%s fits", nsys_table_name(i, NSYS_3_24));
 	}
 	check(nsys_column(NSYS_OSRT_API, "callchainId") == 7 &&
 			nsys_column(NSYS_OSRT_API, "call") == -1,
