@@ -329,16 +329,17 @@ fuzz: $(FUZZERS:%=$(O)/fuzz/fuzz_%) ## run every fuzzer FUZZ_SECONDS (60); a cra
 # ---- install ----
 
 D = $(DESTDIR)$(PREFIX)
-install: all ## PREFIX= DESTDIR=; command, library folder, man page, completion
-	$(Q)install -d $(D)/bin $(D)/lib/libtrace $(D)/share/man/man1 $(D)/share/bash-completion/completions
+install: all ## PREFIX= DESTDIR=; command, library folder, header, man page, completion
+	$(Q)install -d $(D)/bin $(D)/include $(D)/lib/libtrace $(D)/share/man/man1 $(D)/share/bash-completion/completions
 	$(Q)for file in $(wildcard $(P)/bin/trace scripts/libtrace-run); do install -m 755 $$file $(D)/bin/; done
 	$(Q)install -m 755 $(wildcard $(LIBDIR)/*) $(D)/lib/libtrace/
+	$(Q)install -m 644 include/libtrace.h $(D)/include/
 	$(Q)made() { shift; $(P)/bin/trace help "$$@" >$(O)/help.tmp 2>/dev/null && [ -s $(O)/help.tmp ]; }; \
 		made man --man && install -m 644 $(O)/help.tmp $(D)/share/man/man1/trace.1; \
 		made completion --completion bash && install -m 644 $(O)/help.tmp $(D)/share/bash-completion/completions/trace; rm -f $(O)/help.tmp
 	@echo "installed in $(D)"
 uninstall: ## takes away what install put there
-	$(Q)rm -f $(D)/bin/trace $(D)/bin/libtrace-run \
+	$(Q)rm -f $(D)/bin/trace $(D)/bin/libtrace-run $(D)/include/libtrace.h \
 		$(D)/share/man/man1/trace.1 $(D)/share/bash-completion/completions/trace
 	$(Q)rm -rf $(D)/lib/libtrace
 .PHONY: install uninstall

@@ -153,10 +153,9 @@ static void window_put(struct tree_control *c, uint64_t begin_tick, uint64_t end
 {
 	uint64_t number = __atomic_add_fetch(&c->window_count, 1, __ATOMIC_RELAXED);
 	struct capture_window *w = &c->windows[number % CAPTURE_WINDOWS_KEPT];
-	__atomic_store_n(&w->number, 0, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	w->begin_tick = begin_tick ? begin_tick : end_tick;
-	w->end_tick = end_tick;
+	__atomic_exchange_n(&w->number, 0, __ATOMIC_ACQ_REL);
+	__atomic_store_n(&w->begin_tick, begin_tick ? begin_tick : end_tick, __ATOMIC_RELEASE);
+	__atomic_store_n(&w->end_tick, end_tick, __ATOMIC_RELEASE);
 	__atomic_store_n(&w->number, number, __ATOMIC_RELEASE);
 }
 
@@ -248,8 +247,9 @@ bool capture_window_get(
 	const struct capture_window *w = &control->windows[number % CAPTURE_WINDOWS_KEPT];
 	if (__atomic_load_n(&w->number, __ATOMIC_ACQUIRE) != number)
 		return false;
-	*ret_window = *w;
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	ret_window->number = number;
+	ret_window->begin_tick = __atomic_load_n(&w->begin_tick, __ATOMIC_ACQUIRE);
+	ret_window->end_tick = __atomic_load_n(&w->end_tick, __ATOMIC_ACQUIRE);
 	return __atomic_load_n(&w->number, __ATOMIC_RELAXED) == number;
 }
 

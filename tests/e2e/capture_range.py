@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# timeout: 120
+"""Capture ranges and NVTX domains: what is recorded is what lies in the windows that the options ask for, and the report says when that was."""
+import collections
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import TRACE, Report, app, clean_env, folder, main, receipts_agree, run, spool_folder, tap, traced_env, wait_spool_gone  # noqa: E402
+
+ROUNDS = 3
+PROGRAM = app("capture_ranges")
+
+
+def traced(name, options, arguments=(), status=0):
+    if not os.path.exists(PROGRAM):
+        tap.skip(name, "not built: no headers of NVTX")
+        return None
+    place = folder()
+    report = Report(os.path.join(place, "r.rep"))
+    result = run([TRACE, "run", "-o", report.path, "--osrt-threshold", "0", *options, "--", PROGRAM, *arguments], env=clean_env(), cwd=place)
+    sound = result.status == status and not receipts_agree(report) and report.check().status == 0
+    tap.ok(sound, f"{name}: runs as it should, and its report is sound", f"{result.status} {result.out.decode()} {result.err.decode()}")
+    return report if sound else None
+
+
+def calls(report):
+    """Calls recorded or summed up, by function: only of those that the program makes on purpose."""
+    found = collections.Counter(e["function"] for e in report.events("--kind", "osrt_call"))
+    for e in report.events("--kind", "osrt_summary"):
+        found[e["function"]] += e["count"]
+    return {name: found[name] for name in ("usleep", "sched_yield", "fsync", "fdatasync", "syncfs") if found[name]}
+
+
+def nvtx(report):
+    return sorted((e["domain"], e["text"]) for kind in ("nvtx_mark", "nvtx_range", "nvtx_start_end") for e in report.events("--kind", kind))
+
+
+def same(name, got, wanted):
+    tap.ok(got == wanted, name, f"wanted {wanted}\n   got {got}")
+
+
+def windows(report):
+    return report.info().get("windows", {"count": 0, "told": 0, "covered_ns": 0, "first": []})
+
+
+def windows_are_sound(name, report, count):
+    """As many as wanted, one behind the other; every recorded call begins in one."""
+    told = windows(report)
+    rows = told["first"]
+    ordered = all(a["end_ns"] <= b["start_ns"] for a, b in zip(rows, rows[1:]))
+    starts = [e["start_ns"] for e in report.events("--kind", "osrt_call", "--absolute")]
+    # Ticks become ns by interpolation; a call may begin in the instant of the edge.
+    outside = [s for s in starts if not any(w["start_ns"] - 1000 <= s <= w["end_ns"] + 1000 for w in rows)]
+    covered = sum(w["end_ns"] - w["start_ns"] for w in rows)
+    tap.ok(told["count"] == told["told"] == len(rows) == count and ordered and not outside and covered == told["covered_ns"],
+           f"{name}: {count} windows, and nothing outside of them", f"{told} {outside}")
+
+
+IN_STEP = [("", "inner"), ("", "mark inside"), ("", "step")]
+ALL_CALLS = {"usleep": 3 * ROUNDS, "sched_yield": ROUNDS, "fsync": 2 * ROUNDS, "fdatasync": ROUNDS, "syncfs": ROUNDS}
+ALL_NVTX = sorted(ROUNDS * (IN_STEP + [("", "mark outside"), ("a domain", "step"), ("other, domain", "step")] + 2 * [("a domain", "registered")]))
+
+
+def nvtx_ranges():
+    cases = (
+        (("-c", "nvtx:step"), 1, {"sched_yield": 1}, IN_STEP),
+        (("-c", "nvtx", "-p", "step", "--capture-range-end", "repeat"), ROUNDS, {"sched_yield": ROUNDS}, sorted(ROUNDS * IN_STEP)),
+        (("-c", "nvtx:step", "--capture-range-end", "repeat:2"), 2, {"sched_yield": 2}, sorted(2 * IN_STEP)),
+        (("-c", "nvtx:step@a domain", "--capture-range-end", "repeat"), ROUNDS, {"fsync": ROUNDS}, ROUNDS * [("a domain", "step")]),
+        (("-c", "nvtx:step@*", "--capture-range-end", "repeat"), 3 * ROUNDS, {"sched_yield": ROUNDS, "fsync": 2 * ROUNDS},
+         sorted(ROUNDS * (IN_STEP + [("a domain", "step"), ("other, domain", "step")]))),
+        (("-c", "nvtx:registered@a domain", "--capture-range-end", "repeat"), 2 * ROUNDS, {"fdatasync": ROUNDS}, 2 * ROUNDS * [("a domain", "registered")]),
+        (("-c", "nvtx:step@a domain", "--capture-range-end", "none"), 1,
+         {**ALL_CALLS, "usleep": 3 * ROUNDS - 2, "sched_yield": ROUNDS - 1}, None),
+        (("-c", "nvtx:registered"), 0, {}, []),
+        (("-c", "nvtx:step", "--nvtx-domain-exclude", "default"), 1, {"sched_yield": 1}, []),
+    )
+    for options, count, wanted_calls, wanted_nvtx in cases:
+        name = " ".join(options)
+        report = traced(name, options)
+        if not report:
+            continue
+        same(f"{name}: calls", calls(report), wanted_calls)
+        if wanted_nvtx is not None:
+            same(f"{name}: NVTX", nvtx(report), wanted_nvtx)
+        windows_are_sound(name, report, count)
+
+
+def library_functions():
+    report = traced("-c libtraceApi", ("-c", "libtraceApi", "--capture-range-end", "repeat"))
+    if report:
+        same("-c libtraceApi: from start to stop", calls(report), {"syncfs": ROUNDS})
+        windows_are_sound("-c libtraceApi", report, ROUNDS)
+    report = traced("libtrace_start without the option", ())
+    if report:
+        same("libtrace_start without the option does nothing", calls(report), ALL_CALLS)
+        same("without options there are no windows", windows(report)["count"], 0)
+
+
+def signals():
+    report = traced("-c signal:USR2", ("-c", "signal:USR2", "--capture-range-end", "repeat"), ("signals",))
+    if report:
+        same("-c signal:USR2: between two signals; the program's own handler takes it away", calls(report), {"usleep": 1, "syncfs": 1})
+        windows_are_sound("-c signal:USR2", report, 1)
+
+
+def whole_tree():
+    report = traced("a tree", ("-c", "nvtx:step", "--capture-range-end", "repeat"), ("processes",))
+    if report:
+        # The usleep begins before the writer has seen the child die.
+        same("a child made inside a range is inside; a range ends with its process", calls(report), {"sched_yield": 2, "usleep": 1})
+        windows_are_sound("a tree", report, 2)
+
+
+def domains():
+    default = [row for row in ALL_NVTX if not row[0]]
+    for options, wanted in (
+            (("--nvtx-domain-include", "default"), default),
+            (("--nvtx-domain-include", "a domain,default"), [row for row in ALL_NVTX if row[0] != "other, domain"]),
+            (("--nvtx-domain-include", "other\\, domain"), [row for row in ALL_NVTX if row[0] == "other, domain"]),
+            (("--nvtx-domain-exclude", "a domain,default"), [row for row in ALL_NVTX if row[0] == "other, domain"]),
+            (("--nvtx-domain-exclude", "\\default"), ALL_NVTX)):
+        report = traced(" ".join(options), options)
+        if report:
+            same(" ".join(options), nvtx(report), wanted)
+            same(f"{' '.join(options)}: calls are not concerned", calls(report), ALL_CALLS)
+
+
+def preload_alone():
+    if not os.path.exists(PROGRAM):
+        return tap.skip("preload alone", "not built: no headers of NVTX")
+    place, spool = folder(), spool_folder()
+    report = Report(os.path.join(place, "r.rep"))
+    env = traced_env(report.path, spool, LIBTRACE_CAPTURE_RANGE="nvtx:step", LIBTRACE_CAPTURE_RANGE_END="repeat:2")
+    result = run([PROGRAM], env=env)
+    gone = wait_spool_gone(spool)
+    same("preload alone: the variables do the same", (result.status, gone, calls(report)), (0, True, {"sched_yield": 2}))
+    env["LIBTRACE_CAPTURE_RANGE"], env["LIBTRACE_OUTPUT"] = "signal:SEGV", os.path.join(place, "bad.rep")
+    run([PROGRAM], env=env)
+    wait_spool_gone(spool)
+    bad = Report(os.path.join(place, "bad.rep"))
+    tap.ok(any("LIBTRACE_CAPTURE_RANGE" in d["text"] for d in bad.info()["diagnostics"]) and calls(bad) == ALL_CALLS,
+           "a value that is not understood is told, and its default holds", bad.info()["diagnostics"])
+
+
+def wrong_options():
+    for options, words in ((("-c", "nvtx"), "names no NVTX range"), (("-c", "foo"), "libtraceApi or signal"), (("-c", "signal:KILL"), "USR1 USR2"),
+                           (("-c", "nvtx:a", "--capture-range-end", "repeat:0"), "repeat:N"), (("-p", "a"), "--capture-range=nvtx"),
+                           (("--nvtx-domain-include", "a", "--nvtx-domain-exclude", "b"), "do not go together"),
+                           (("-t", "osrt,foo"), "osrt nvtx"), (("-t", "osrt,"), "osrt nvtx")):
+        place = folder()
+        result = subprocess.run([TRACE, "run", "-o", os.path.join(place, "r"), *options, "--", "true"], capture_output=True, text=True,
+                                env=clean_env(), timeout=30, check=False)
+        tap.ok(result.returncode == 2 and words in result.stderr and not os.listdir(place), f"{' '.join(options)}: refused before anything runs",
+               f"{result.returncode} {result.stderr}")
+
+
+if __name__ == "__main__":
+    main(nvtx_ranges, library_functions, signals, whole_tree, domains, preload_alone, wrong_options)

@@ -1,0 +1,215 @@
+/*
+ * Capture ranges: what the options mean, when the gate is open, which windows that makes, also when
+ * many threads open and close it at once.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/capture.h"
+#include "common/clock.h"
+#include "common/tree.h"
+#include "tap.h"
+
+static struct tree_control *control;
+
+static void parse_is(const char *range, const char *name, const char *end, enum capture_kind kind,
+	const char *wanted_range, const char *domain, uint32_t windows)
+{
+	struct capture_spec s;
+	const char *why = NULL;
+	bool good = capture_parse(range, name, end, &s, &why);
+	check(good && s.kind == kind && !strcmp(s.range, wanted_range) &&
+			!strcmp(s.domain, domain) && s.windows_max == windows,
+		"%s %s %s: kind %u '%s'@'%s' windows %u (%s)", range, name ? name : "-",
+		end ? end : "-", s.kind, s.range, s.domain, s.windows_max, why ? why : "fine");
+}
+
+static void parse_fails(const char *range, const char *name, const char *end)
+{
+	struct capture_spec s;
+	const char *why = NULL;
+	bool good = capture_parse(range, name, end, &s, &why);
+	check(!good && why && s.kind == CAPTURE_NONE, "'%s' %s %s is refused: %s", range,
+		name ? name : "-", end ? end : "-", why);
+}
+
+static void options_are_understood(void)
+{
+	char longest[CAPTURE_NAME_BYTES + 8] = "nvtx:";
+	parse_is(NULL, NULL, NULL, CAPTURE_NONE, "", "", 1);
+	parse_is("none", NULL, "repeat", CAPTURE_NONE, "", "", CAPTURE_UNLIMITED);
+	parse_is("nvtx:a b", NULL, "", CAPTURE_NVTX, "a b", "", 1);
+	parse_is("nvtx:a@b", NULL, "none", CAPTURE_NVTX, "a", "b", 0);
+	parse_is("nvtx", "a@b c", "repeat:7", CAPTURE_NVTX, "a", "b c", 7);
+	parse_is("nvtx:a\\@b@c\\\\d", NULL, "stop", CAPTURE_NVTX, "a@b", "c\\d", 1);
+	parse_is("nvtx:a@*", NULL, NULL, CAPTURE_NVTX, "a", "", 1);
+	parse_is("nvtx:a@*b", NULL, NULL, CAPTURE_NVTX, "a", "*b", 1);
+	parse_is("cudaProfilerApi", NULL, NULL, CAPTURE_CUDA_PROFILER, "", "", 1);
+	parse_is("libtraceApi", NULL, NULL, CAPTURE_LIBTRACE_API, "", "", 1);
+	parse_is("signal:SIGUSR2", NULL, NULL, CAPTURE_SIGNAL, "", "", 1);
+	parse_is("signal:34", NULL, NULL, CAPTURE_SIGNAL, "", "", 1);
+	memset(longest + 5, 'x', CAPTURE_NAME_BYTES - 1);
+	parse_is(longest, NULL, NULL, CAPTURE_NVTX, longest + 5, "", 1);
+	longest[5 + CAPTURE_NAME_BYTES - 1] = 'x';
+	parse_fails(longest, NULL, NULL);
+	parse_fails("nvtx", NULL, NULL);
+	parse_fails("nvtx:", NULL, NULL);
+	parse_fails("nvtx:a@b@c", NULL, NULL);
+	parse_fails("nvtxa", NULL, NULL);
+	parse_fails("signal:SEGV", NULL, NULL);
+	parse_fails("signal:9", NULL, NULL);
+	parse_fails("signal:33", NULL, NULL);
+	parse_fails("signal:65", NULL, NULL);
+	parse_fails("none", NULL, "repeat:0");
+	parse_fails("none", NULL, "repeat:32001");
+	parse_fails("none", NULL, "repeat:x");
+	parse_fails("none", NULL, "stop-shutdown");
+}
+
+static void begin(const char *range, const char *end, bool delayed)
+{
+	struct capture_spec s;
+	const char *why;
+	memset(control, 0, sizeof(*control));
+	capture_parse(range, NULL, end, &s, &why);
+	capture_init(control, &s, delayed, false);
+}
+
+/* Opens and closes `ranges` of them, one after the other: which ones were recorded? */
+static void windows_are(const char *end, unsigned ranges, const char *wanted)
+{
+	char open[32] = "";
+	begin("nvtx:a", end, false);
+	bool closed = !control->gate;
+	for (unsigned i = 0; i < ranges; i++) {
+		capture_begin(control);
+		open[2 * i] = control->gate ? '1' : '0';
+		capture_end(control, 1);
+		open[2 * i + 1] = control->gate ? '1' : '0';
+	}
+	check(closed && !strcmp(open, wanted), "%s: closed at first, then %s", end, open);
+}
+
+static void gate_follows(void)
+{
+	uint64_t tick;
+	windows_are("stop", 3, "100000");
+	windows_are("repeat", 3, "101010");
+	windows_are("repeat:2", 3, "101000");
+	windows_are("none", 3, "111111");
+
+	begin("none", "stop", false);
+	check(control->gate && !control->keeps_windows, "without options it is open for good");
+	begin("nvtx:a", "repeat", true);
+	capture_begin(control);
+	check(!control->gate, "a range within --delay opens nothing");
+	capture_set_time(control, true);
+	check(control->gate, "the delay is over within the range: open");
+	capture_begin(control);
+	capture_end(control, 1);
+	check(control->gate, "of two ranges that overlap one is still open");
+	capture_set_time(control, false);
+	check(!control->gate && capture_windows(control) == 1, "--duration is over: closed");
+	capture_end(control, 1);
+	capture_end(control, 5);
+	capture_begin(control);
+	check(!control->gate, "and stays so");
+	capture_set_time(control, true);
+	check(control->gate && capture_is_open(control, &tick) && tick,
+		"an end too many does no harm: the range begun after it counts");
+
+	begin("nvtx:a", "stop", true);
+	capture_begin(control);
+	capture_end(control, 1);
+	capture_set_time(control, true);
+	capture_begin(control);
+	check(control->gate, "a range that was not recorded is not the one of 'stop'");
+}
+
+static void windows_are_kept(void)
+{
+	struct capture_window w, last = {0};
+	uint64_t before = clock_ticks(), found = 0;
+	begin("nvtx:a", "repeat", false);
+	for (unsigned i = 0; i < CAPTURE_WINDOWS_KEPT + 3; i++) {
+		capture_begin(control);
+		capture_end(control, 1);
+	}
+	uint64_t after = clock_ticks();
+	bool sound = true;
+	for (uint64_t n = 1; n <= capture_windows(control); n++) {
+		if (!capture_window_get(control, n, &w))
+			continue;
+		found++;
+		sound = sound && w.number == n && w.begin_tick >= before && w.end_tick <= after &&
+			w.begin_tick <= w.end_tick && w.begin_tick >= last.end_tick;
+		last = w;
+	}
+	check(sound && found == CAPTURE_WINDOWS_KEPT &&
+			capture_windows(control) == CAPTURE_WINDOWS_KEPT + 3,
+		"the last %u windows are kept, in order: %u of %u", CAPTURE_WINDOWS_KEPT,
+		(unsigned)found, (unsigned)capture_windows(control));
+}
+
+static void signals_toggle(void)
+{
+	begin("signal:USR1", "repeat", false);
+	capture_toggle(control);
+	bool opened = control->gate;
+	capture_toggle(control);
+	check(opened && control->gate, "a second signal at once is the same one");
+	control->toggled_ns -= CAPTURE_SIGNAL_NS;
+	capture_toggle(control);
+	check(!control->gate && capture_windows(control) == 1, "a later one closes the window");
+}
+
+#define THREADS 4
+#define ROUNDS 20000u
+
+static void *hammer(void *unused)
+{
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		if (!capture_begin(control))
+			return unused;
+		if (!__atomic_load_n(&control->gate, __ATOMIC_RELAXED))
+			return control;
+		capture_end(control, 1);
+	}
+	return NULL;
+}
+
+static void many_threads(void)
+{
+	pthread_t threads[THREADS];
+	unsigned failed = 0;
+	begin("nvtx:a", "repeat", false);
+	for (unsigned i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, hammer, NULL))
+			abort();
+	for (unsigned i = 0; i < THREADS; i++) {
+		void *result;
+		pthread_join(threads[i], &result);
+		failed += result != NULL;
+	}
+	uint64_t windows = capture_windows(control);
+	check(!failed && !control->gate && windows && windows <= THREADS * ROUNDS,
+		"%u threads: open in every range, closed at the end, %u windows", THREADS,
+		(unsigned)windows);
+}
+
+int main(void)
+{
+	control = calloc(1, sizeof(*control));
+	if (!control)
+		return 1;
+	clock_init();
+	options_are_understood();
+	gate_follows();
+	windows_are_kept();
+	signals_toggle();
+	many_threads();
+	free(control);
+	return tap_done();
+}
