@@ -65,7 +65,8 @@ enum clock_kind {
 	CLOCK_KIND_MONOTONIC = 2 /* ticks are nanoseconds of CLOCK_MONOTONIC */
 };
 
-enum lane_state { LANE_FREE = 0, LANE_LEASED = 1 };
+/* LANE_DEVICE: no thread's; whoever has activity of the CUDA device to tell uses it (tid 0). */
+enum lane_state { LANE_FREE = 0, LANE_LEASED = 1, LANE_DEVICE = 2 };
 
 /* Why events are missing. Names of the reasons are in schema/events.def (DROP rows). */
 enum drop_reason {
@@ -138,16 +139,22 @@ enum record_kind {
 	REC_NVTX_START_END = 0xf0e, /* b = duration << 16; payload struct nvtx_attributes, struct
 				       nvtx_start */
 	REC_NVTX_NAME = 0xf0f,      /* b = what is named; payload struct nvtx_named */
-	REC_NVTX_EXT = 0xf10        /* a row of an extension: b = NVTX_EXT_WORD(), `a` without a
+	REC_NVTX_EXT = 0xf10,       /* a row of an extension: b = NVTX_EXT_WORD(), `a` without a
 				       text; payload uint64_t numbers[], then texts, each a struct
 				       nvtx_ext_text at a multiple of 8 */
+	/* CUDA: see cuda_spool.h */
+	REC_CUDA_API = 0xf20, /* a = correlation id << 32 | result, b = duration; payload struct
+				 cuda_call */
+	REC_CUDA_ROW = 0xf21  /* tick is ns, a = number of the event << 32 | columns behind, b =
+				 duration in ns; payload these columns as varints */
 };
 
 #define NVTX_HAS_ATTRIBUTES 0x8000u
 #define NVTX_LEVEL_MASK 0x7fffu
 /* Of a text; longer ones are cut there and marked RECORD_TEXT_CUT. */
 #define NVTX_TEXT_BYTES 928u
-#define NVTX_NAME_UNIT 8u /* names are file offsets in these */
+#define NVTX_NAME_UNIT 8u     /* names are file offsets in these */
+#define NAME_BYTES_MAX 16000u /* of a text that is named: kernels of templates have long names */
 
 struct nvtx_attributes {
 	uint32_t category;
@@ -325,6 +332,15 @@ struct open_call { /* a call that has begun and not returned */
 };
 #define OPEN_CALLS 8u
 
+struct cuda_open {
+	uint64_t tick; /* 0 = none; stored last */
+	uint32_t correlation;
+	uint32_t name;    /* as records have names */
+	uint32_t context; /* that was current */
+	uint16_t cbid;
+	uint16_t api; /* API row of schema/cuda.def */
+};
+
 struct lane {
 	/* the producer's */
 	uint64_t head;
@@ -349,6 +365,7 @@ struct lane {
 	uint64_t ranges;     /* file offset of NVTX_RANGES_BYTES for open NVTX ranges; 0 = none */
 	uint32_t ranges_top; /* bytes of them in use */
 	uint32_t ranges_pad;
+	struct cuda_open cuda_open; /* the CUDA API call in progress: of nested ones the first */
 	uint64_t chunk[LANE_CHUNKS_MAX]; /* file offsets */
 	struct record nested[NESTED_RECORDS];
 	/* the consumer's */
@@ -420,6 +437,7 @@ struct spool_header {
 	uint32_t capture_ranges;   /* capture ranges open in this process: ended when it is dead */
 	uint32_t pad;
 	uint64_t nvtx_span_chunk[NVTX_SPAN_CHUNKS_MAX]; /* offsets of the tables; 0 = none yet */
+	uint64_t cuda_offset; /* of struct cuda_page; 0 = CUDA was not used */
 };
 _Static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header must fit its place");
 

@@ -5,6 +5,7 @@
  * kernel restores for the parent, and pushed again on both sides.
  * syscall: calls that make processes are passed on by a jump, before any frame exists; those without shared memory
  * come back by way of syscall_forked, which tells the child.
+ * dlopen: the real one searches by the run path of its caller, so it is entered by a jump.
  */
 #if defined(__x86_64__)
 #include <asm/unistd.h>
@@ -109,6 +110,29 @@ syscall:
 	ret
 	.cfi_endproc
 	.size syscall, . - syscall
+
+	.globl dlopen
+	.type dlopen, @function
+	.p2align 4
+dlopen:
+	.cfi_startproc
+	endbr64
+	pushq %rdi
+	.cfi_adjust_cfa_offset 8
+	pushq %rsi
+	.cfi_adjust_cfa_offset 8
+	subq $8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call dlopen_before
+	addq $8, %rsp
+	.cfi_adjust_cfa_offset -8
+	popq %rsi
+	.cfi_adjust_cfa_offset -8
+	popq %rdi
+	.cfi_adjust_cfa_offset -8
+	jmp *%rax
+	.cfi_endproc
+	.size dlopen, . - dlopen
 
 	.section .note.GNU-stack, "", @progbits
 #endif

@@ -1,7 +1,5 @@
 /*
  * hand_modules.c - what the loader is asked about its objects.
- *
- * dlopen() is not interposed: it searches by the run path of its caller, and that would be us.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"

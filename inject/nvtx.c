@@ -12,10 +12,12 @@
 #include <dlfcn.h>
 
 #include "common/text.h"
+#include "inject/cuda.h"
 #include "inject/nvtx_abi.h"
 #include "tracer/nvtx_ext.h"
 
 #define VARIABLE "NVTX_INJECTION64_PATH"
+#define CUDA_VARIABLE "CUDA_INJECTION64_PATH"
 #define EXPORTED __attribute__((visibility("default")))
 
 /* ---- being found ---- */
@@ -64,11 +66,22 @@ static __attribute__((cold, noinline)) char *injection_path(char *theirs)
 	return theirs;
 }
 
+/* The driver asks as NVTX does. */
+static __attribute__((cold, noinline)) char *cuda_path(const void *caller)
+{
+	int error = errno;
+	const char *path = cuda_asks_for_tool(caller) ? own_file() : NULL;
+	errno = error;
+	return (char *)(uintptr_t)path;
+}
+
 WRAPPER(char *, getenv, (const char *t_name))
 {
 	char *value = REAL(getenv)(t_name);
 	if (__builtin_expect(t_name[0] == 'N' && text_equal(t_name, VARIABLE), 0))
 		return injection_path(value);
+	if (__builtin_expect(t_name[0] == 'C' && !value && text_equal(t_name, CUDA_VARIABLE), 0))
+		return cuda_path(__builtin_return_address(0));
 	return value;
 }
 

@@ -2,6 +2,7 @@
  * preload.c - where the dynamic loader lets us in, and what must be registered once.
  */
 #define _GNU_SOURCE
+#include "inject/cuda.h"
 #include "inject/fn.h"
 
 #include <dlfcn.h>
@@ -136,6 +137,7 @@ __attribute__((constructor(101))) static void preload_start(int argc, char **arg
 		capture_listen();
 		if (!thread_self.lane)
 			thread_attach(&thread_self);
+		cuda_linked();
 	}
 	errno = error;
 }

@@ -21,7 +21,8 @@ enum kind {
 	KIND_TEXT,
 	KIND_CHOICE, /* number of the value among the words, from 0 */
 	KIND_WORD /* true where the value is `word` */,
-	KIND_LIST /* true where it names `word` */
+	KIND_LIST,   /* true where it names `word` */
+	KIND_CLASSES /* thresholds of callchains of CUDA API calls: kernel:500,memory */
 };
 
 struct option {
@@ -37,6 +38,7 @@ struct option {
 static const struct option options[] = {
 	{"LIBTRACE_TRACE", KIND_LIST, 0, "osrt", AT(osrt)},
 	{"LIBTRACE_TRACE", KIND_LIST, 0, "nvtx", AT(nvtx)},
+	{"LIBTRACE_TRACE", KIND_LIST, 0, "cuda", AT(cuda)},
 	{"LIBTRACE_FORCE_OVERWRITE", KIND_BOOL, 0, NULL, AT(overwrite)},
 	{"LIBTRACE_FOLLOW", KIND_BOOL, 0, NULL, AT(follow)},
 	{"LIBTRACE_HELPER", KIND_BOOL, 0, NULL, AT(writer)},
@@ -49,6 +51,14 @@ static const struct option options[] = {
 	{"LIBTRACE_NVTX_BACKTRACE_THRESHOLD", KIND_LIMIT, 1, NULL, AT(backtrace_ns[CHAIN_NVTX])},
 	{"LIBTRACE_OSRT_BACKTRACE_DEPTH", KIND_NUMBER, 1, NULL, AT(backtrace_depth)},
 	{"LIBTRACE_BACKTRACE", KIND_CHOICE, 0, "dwarf,fp,libunwind,check,none", AT(backtrace)},
+	{"LIBTRACE_CUDA_BACKTRACE", KIND_CLASSES, 1, NULL, AT(backtrace_ns)},
+	{"LIBTRACE_CUDA_TRIVIAL", KIND_WORD, 0, "record", AT(cuda_all_calls)},
+	{"LIBTRACE_CUDA_GRAPH", KIND_WORD, 0, "node", AT(cuda_graph_nodes)},
+	{"LIBTRACE_CUDA_MEMORY", KIND_BOOL, 0, NULL, AT(cuda_memory)},
+	{"LIBTRACE_CUDA_UNIFIED_MEMORY", KIND_BOOL, 0, NULL, AT(cuda_unified_memory)},
+	{"LIBTRACE_CUDA_FLUSH", KIND_NUMBER, 1000000u, NULL, AT(cuda_flush_ns)},
+	{"LIBTRACE_CUDA_BUFFERS", KIND_NUMBER, 1u << 20, NULL, AT(cuda_buffers_bytes)},
+	{"LIBTRACE_CUPTI", KIND_TEXT, 0, NULL, AT(cupti)},
 	{"LIBTRACE_MEMORY", KIND_NUMBER, 1u << 20, NULL, AT(memory_bytes)},
 	{"LIBTRACE_DELAY", KIND_NUMBER, 1000000000u, NULL, AT(delay_ns)},
 	{"LIBTRACE_DURATION", KIND_NUMBER, 1000000000u, NULL, AT(duration_ns)},
@@ -122,6 +132,50 @@ static bool choice_apply(enum backtrace *place, const char *words, const char *v
 	return choice >= 0;
 }
 
+/* One element of a list of classes, with a threshold or without (then 0). */
+static bool class_apply(uint64_t *backtrace_ns, const char *item, size_t length)
+{
+	static const char *const classes[] = {[CHAIN_CUDA_KERNEL] = "kernel",
+		[CHAIN_CUDA_MEMORY] = "memory",
+		[CHAIN_CUDA_SYNC] = "sync",
+		[CHAIN_CUDA_OTHER] = "other"};
+	char word[32] = "";
+	uint64_t ns = 0;
+	size_t at = 0;
+	bool known = false;
+	if (length >= sizeof(word))
+		return false;
+	bytes_copy(word, item, length);
+	while (word[at] && word[at] != ':')
+		at++;
+	if (word[at] && !parse_number(word + at + 1, 1, &ns))
+		return false;
+	word[at] = 0;
+	for (int i = CHAIN_CUDA_KERNEL; i <= CHAIN_CUDA_OTHER; i++)
+		if (text_equal(word, classes[i]) || text_equal(word, "all")) {
+			backtrace_ns[i] = ns;
+			known = true;
+		}
+	return known;
+}
+
+static bool classes_apply(uint64_t *backtrace_ns, const char *list)
+{
+	for (int i = CHAIN_CUDA_KERNEL; i <= CHAIN_CUDA_OTHER; i++)
+		backtrace_ns[i] = UINT64_MAX;
+	if (!*list || text_equal(list, "none"))
+		return true;
+	for (const char *s = list;; s++) {
+		const char *item = s;
+		while (*s && *s != ',')
+			s++;
+		if (!class_apply(backtrace_ns, item, (size_t)(s - item)))
+			return false;
+		if (!*s)
+			return true;
+	}
+}
+
 static bool option_apply(struct config *c, const struct option *o, const char *value)
 {
 	char *place = (char *)c + o->offset;
@@ -136,6 +190,8 @@ static bool option_apply(struct config *c, const struct option *o, const char *v
 		return true;
 	case KIND_CHOICE:
 		return choice_apply((enum backtrace *)(void *)place, o->word, value);
+	case KIND_CLASSES:
+		return classes_apply((uint64_t *)(void *)place, value);
 	case KIND_LIST:
 		*(bool *)place = list_names(value, o->word);
 		return true;
@@ -158,6 +214,11 @@ void config_read(struct config *c, char **envp)
 {
 	*c = (struct config){.osrt = true,
 		.nvtx = true,
+		.cuda = true,
+		.cuda_memory = true,
+		.cuda_unified_memory = true,
+		.cuda_flush_ns = 500000000u,
+		.cuda_buffers_bytes = 64u << 20,
 		.follow = true,
 		.writer = true,
 		.threshold_ns = 1000,

@@ -27,16 +27,24 @@ enum chain_class {
 };
 
 struct config {
-	bool osrt;        /* LIBTRACE_TRACE names osrt */
-	bool nvtx;        /* LIBTRACE_TRACE names nvtx */
-	bool overwrite;   /* LIBTRACE_FORCE_OVERWRITE */
-	bool follow;      /* LIBTRACE_FOLLOW: trace children too */
-	bool writer;      /* LIBTRACE_HELPER: start a writer when there is none */
-	bool all_locks;   /* LIBTRACE_OSRT_LOCKS=all: time and record locks that are free, too */
-	bool file_access; /* LIBTRACE_OSRT_FILE_ACCESS */
-	bool log_stderr;  /* LIBTRACE_LOG=stderr: diagnostics also there, at once */
-	bool compress;    /* LIBTRACE_COMPRESS=zstd */
-	uint64_t threshold_ns;                /* LIBTRACE_OSRT_THRESHOLD */
+	bool osrt;           /* LIBTRACE_TRACE names osrt */
+	bool nvtx;           /* LIBTRACE_TRACE names nvtx */
+	bool cuda;           /* LIBTRACE_TRACE names cuda */
+	bool overwrite;      /* LIBTRACE_FORCE_OVERWRITE */
+	bool follow;         /* LIBTRACE_FOLLOW: trace children too */
+	bool writer;         /* LIBTRACE_HELPER: start a writer when there is none */
+	bool all_locks;      /* LIBTRACE_OSRT_LOCKS=all: time and record locks that are free, too */
+	bool file_access;    /* LIBTRACE_OSRT_FILE_ACCESS */
+	bool log_stderr;     /* LIBTRACE_LOG=stderr: diagnostics also there, at once */
+	bool compress;       /* LIBTRACE_COMPRESS=zstd */
+	bool cuda_all_calls; /* LIBTRACE_CUDA_TRIVIAL=record */
+	bool cuda_graph_nodes;       /* LIBTRACE_CUDA_GRAPH=node */
+	bool cuda_memory;            /* LIBTRACE_CUDA_MEMORY: allocations and pools */
+	bool cuda_unified_memory;    /* LIBTRACE_CUDA_UNIFIED_MEMORY: migrations and faults */
+	uint64_t cuda_flush_ns;      /* LIBTRACE_CUDA_FLUSH (ms) */
+	uint64_t cuda_buffers_bytes; /* LIBTRACE_CUDA_BUFFERS (MiB) */
+	const char *cupti;           /* LIBTRACE_CUPTI; NULL = looked for */
+	uint64_t threshold_ns;       /* LIBTRACE_OSRT_THRESHOLD */
 	uint64_t backtrace_ns[CHAIN_CLASSES]; /* LIBTRACE_*_BACKTRACE_THRESHOLD; UINT64_MAX: none */
 	uint64_t backtrace_depth;      /* LIBTRACE_OSRT_BACKTRACE_DEPTH, of all classes; 0 = none */
 	enum backtrace backtrace;      /* LIBTRACE_BACKTRACE */
@@ -56,6 +64,12 @@ struct config {
 	const char *bad; /* first variable whose value is not understood: its default holds, and a
 			    diagnostic says so */
 };
+
+/* Is anything to be recorded? */
+static inline bool config_has_source(const struct config *c)
+{
+	return c->osrt || c->nvtx || c->cuda;
+}
 
 /* Fills `c` from the environment. Strings stay the environment's. */
 void config_read(struct config *c, char **envp);

@@ -13,6 +13,7 @@
 #include "common/text.h"
 #include "tracer/chains.h"
 #include "tracer/child.h"
+#include "tracer/cuda.h"
 #include "tracer/launch.h"
 #include "tracer/nvtx.h"
 #include "tracer/nvtx_select.h"
@@ -368,8 +369,7 @@ static void spool_fill(struct spool_header *spool)
 
 #define SPOOLS_PER_WAKE 16u
 
-/* The writer looks for itself, but not so often that many short processes could not fill the
- * memory in between. */
+/* The writer looks for itself, but many short processes could fill the memory in between. */
 static void announce(void)
 {
 	struct tree_control *control = session.control;
@@ -456,7 +456,7 @@ void session_start(int argc, char **argv, char **envp)
 	keep_strings();
 	keep_arguments(argc, argv);
 	session.pid = (uint32_t)sys_getpid();
-	if ((!session.config.osrt && !session.config.nvtx) || !find_home())
+	if (!config_has_source(&session.config) || !find_home())
 		return;
 	long length = sys_readlink("/proc/self/exe", session.exe, sizeof(session.exe) - 1);
 	session.exe[length > 0 ? length : 0] = 0;
@@ -538,6 +538,7 @@ bool session_child_start(void)
 	}
 	chains_forked();
 	nvtx_forked();
+	cuda_forked();
 	session_gate = &session.control->gate;
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
 	return true;
@@ -575,6 +576,7 @@ FORKED_TEXT void session_end(int status)
 {
 	if (!is_this_process() || session.spool->state == SPOOL_EXITED)
 		return;
+	cuda_flush(true);
 	thread_enter(&thread_self);
 	chains_end();
 	session.spool->exit_status = status;
@@ -589,6 +591,7 @@ void session_exec(void)
 {
 	if (!is_this_process())
 		return;
+	cuda_flush(false);
 	session.spool->end_tick = clock_ticks();
 	__atomic_store_n(&session.spool->state, SPOOL_EXEC, __ATOMIC_RELEASE);
 }

@@ -75,7 +75,7 @@ static struct lane *lane_lease(void)
 	return NULL;
 }
 
-static struct lane *lane_make(void)
+static struct lane *lane_make(enum lane_state state)
 {
 	struct spool_header *spool = session.spool;
 	if (__atomic_load_n(&spool->lane_count, __ATOMIC_RELAXED) >= SPOOL_LANES_MAX)
@@ -85,7 +85,7 @@ static struct lane *lane_make(void)
 	if (!offset)
 		return NULL;
 	struct lane *lane = place;
-	lane->state = LANE_LEASED;
+	lane->state = state;
 	uint32_t index = __atomic_fetch_add(&spool->lane_count, 1, __ATOMIC_ACQ_REL);
 	if (index >= SPOOL_LANES_MAX) {
 		__atomic_store_n(&spool->lane_count, SPOOL_LANES_MAX, __ATOMIC_RELEASE);
@@ -101,6 +101,14 @@ static uint32_t priority_now(void)
 {
 	long result = SYS2(SYS_getpriority, PRIO_PROCESS, 0);
 	return result > 0 && result <= 40 ? (uint32_t)(40 - result) : 0;
+}
+
+struct lane *thread_lane_for_device(void)
+{
+	struct lane *lane = lane_make(LANE_DEVICE);
+	if (lane)
+		lane->pid = session.pid;
+	return lane;
 }
 
 static void put_start(struct thread *t, uint32_t pid, uint32_t tid, uint32_t flags)
@@ -144,7 +152,7 @@ static struct lane *attach(struct thread *t)
 	}
 	struct lane *lane = session.restricted ? NULL : lane_lease();
 	if (!lane && !session.restricted)
-		lane = lane_make();
+		lane = lane_make(LANE_LEASED);
 	if (!lane) {
 		session_count_drop(DROP_NO_LANE);
 		return NULL;
@@ -154,6 +162,8 @@ static struct lane *attach(struct thread *t)
 	lane->pid = session.pid;
 	lane->open.kind = 0;
 	lane->open_depth = 0;
+	lane->cuda_open.tick = 0;
+	t->cuda_level = 0;
 	t->cur = t->end = t->chunk_end = NULL;
 	t->chains_begun = 0;
 	t->ranges = NULL;

@@ -49,7 +49,10 @@ struct thread {
 	uint32_t ranges_limit;   /* bytes of it that may be used */
 	uint32_t ranges_last;    /* offset of the innermost open range, or NVTX_NO_FRAME */
 	uint32_t ranges_lost;    /* open ranges inside of that, for which there was no room */
-	uint32_t vfork_chain;    /* node of the last callchain that a vfork child took on it */
+	uint32_t cuda_level;     /* CUDA API calls in progress */
+	uint32_t cuda_correlation; /* of the outermost one */
+	uint64_t cuda_sp;          /* its frame */
+	uint32_t vfork_chain;      /* node of the last callchain that a vfork child took on it */
 };
 
 extern __thread struct thread thread_self
@@ -79,6 +82,10 @@ static inline void thread_leave(struct thread *t)
  * thread; async-signal-safe; no allocation.
  */
 struct lane *thread_attach(struct thread *t);
+
+/* A lane that belongs to no thread, for activity of the CUDA device. NULL without memory.
+ * thread.busy set. */
+struct lane *thread_lane_for_device(void);
 
 /* Ends the thread's records: sums, end record, lane free for the next thread. Owning thread. */
 void thread_detach(struct thread *t);

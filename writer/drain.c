@@ -303,6 +303,9 @@ static uint32_t other_put(struct segment *s, const struct record *r, uint64_t wo
 		return slots;
 	case REC_NVTX_EXT:
 		return nvtx_ext_put(s, (uint32_t)bytes) ? slots : 0;
+	case REC_CUDA_API:
+	case REC_CUDA_ROW:
+		return cuda_put(s, word, (uint32_t)bytes) ? slots : 0;
 	default:
 		return 0;
 	}

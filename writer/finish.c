@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "common/cuda_spool.h"
 #include "common/schema/functions.h"
 #include "writer/writer.h"
 
@@ -152,6 +153,40 @@ static void range_finish(void *user, uint32_t kind, const struct nvtx_row *row)
 	finish_tally(f)->unfinished++;
 }
 
+/* A CUDA API call that did not return. */
+static void cuda_open_finish(struct finish *f)
+{
+	const struct cuda_open open = f->lane->cuda_open;
+	if (!open.tick || open.tick > f->end_tick || is_recorded(f, open.tick, REC_CUDA_API))
+		return;
+	uint64_t ns = finish_ns(f, open.tick), end_ns = finish_ns(f, f->end_tick);
+	struct batch *b = row_add(f, EVENT_CUDA_API, ns);
+	batch_set(b, CUDA_API_DURATION, end_ns > ns ? end_ns - ns : 0);
+	cuda_open_fill(f->w, f->spool, b, &open);
+	f->last_ns = end_ns > f->last_ns ? end_ns : f->last_ns;
+	finish_tally(f)->unfinished++;
+}
+
+/* What the process counted, once: with the device's lane. */
+static void cuda_counts_finish(struct finish *f)
+{
+	struct cuda_page page;
+	uint64_t ns = finish_ns(f, f->end_tick);
+	if (__atomic_load_n(&f->lane->state, __ATOMIC_ACQUIRE) != LANE_DEVICE ||
+		!cuda_page_read(f->spool, &page) ||
+		!(page.records || page.api_calls || page.counted_count))
+		return; /* it never began */
+	for (uint32_t i = 0; i < page.counted_count; i++) {
+		const struct cuda_counted *c = &page.counted[i];
+		if (!c->count)
+			continue;
+		struct batch *b = row_add(f, EVENT_CUDA_API_SUMMARY, ns);
+		cuda_counted_fill(f->w, f->spool, b, c);
+		finish_tally(f)->summarized += c->count;
+	}
+	cuda_receipt_fill(row_add(f, EVENT_CUDA_RECEIPT, ns), &page, &f->spool->cuda);
+}
+
 static void gap_finish(struct finish *f)
 {
 	uint64_t count = f->lane->gap_count, reason = f->lane->gap_reason;
@@ -218,6 +253,10 @@ int lane_finish(struct writer *w, struct spool *spool, struct lane_view *view, u
 		row_add(&f, EVENT_THREAD_END, finish_ns(&f, end_tick));
 	}
 	if (f.lane) {
+		cuda_open_finish(&f);
+		f.lane = lane_of(spool, view); /* the file may have been mapped anew */
+		if (f.lane)
+			cuda_counts_finish(&f);
 		nvtx_open_each(spool, view, end_tick, range_finish, &f);
 		f.lane = lane_of(spool, view); /* the file may have been mapped anew */
 		gap_finish(&f);

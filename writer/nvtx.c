@@ -17,7 +17,7 @@ static uint32_t name_read(struct writer *w, struct spool *spool, uint32_t ref)
 	if (!page)
 		return 0;
 	uint32_t bytes = ((const struct nvtx_text *)(const void *)(page + inside))->bytes;
-	if (!bytes || bytes > NVTX_TEXT_BYTES)
+	if (!bytes || bytes > NAME_BYTES_MAX)
 		return 0;
 	inside += sizeof(struct nvtx_text);
 	page = spool_at(spool, offset / 4096 * 4096, inside + bytes);

@@ -37,6 +37,18 @@ void calls_put(struct segment *s, struct batch *b, uint32_t functions);
 struct batch *segment_row_add(struct segment *s, enum event_kind kind, uint64_t ns);
 uint64_t segment_ns(struct segment *s, uint64_t tick);
 
+/* A row just added lasts until then. */
+static inline void segment_note_end(struct segment *s, uint64_t end_ns)
+{
+	if (end_ns > s->w->batch_last_ns)
+		s->w->batch_last_ns = end_ns;
+}
+
+/* ---- cuda.c ---- */
+
+/* A record of a CUDA kind, at s->at, with `bytes` of payload. False: it cannot be one. */
+bool cuda_put(struct segment *s, uint64_t word, uint32_t bytes);
+
 /* ---- nvtx.c ---- */
 
 /* A record of an NVTX kind, at s->at, with `bytes` of payload. */

@@ -44,6 +44,10 @@ struct last_exec { /* the latest REC_EXEC */
 	char path[512];
 };
 
+struct cuda_causality { /* of device operations whose API call is known */
+	uint64_t checked, too_early, worst_early_ns;
+};
+
 struct spool {
 	char name[64]; /* of the file */
 	uint32_t id;   /* Process.id */
@@ -68,6 +72,7 @@ struct spool {
 	uint64_t damaged_lanes;
 	uint64_t checked_ns; /* when /proc was last asked */
 	struct last_exec exec;
+	struct cuda_causality cuda;
 	uint32_t nodes_told; /* callchain nodes up to this one are in the report */
 	uint32_t first_hole; /* the first of them that was not stored yet; 0 = none */
 	uint32_t last_hole;  /* the last */

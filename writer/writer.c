@@ -43,6 +43,7 @@ void writer_release(struct writer *w)
 	block_release(&w->block);
 	strings_release(&w->strings);
 	spools_release(&w->spools);
+	free(w->cuda_origins);
 	free(w->known);
 	free(w->adopted_lanes);
 	free(w->adopted_processes);

@@ -72,6 +72,7 @@ struct writer {
 	uint32_t callchain_method; /* of the last chain */
 	struct function_info functions[FN_MAX];
 	struct nvtx_name_id nvtx_names[NVTX_NAMES_KEPT];
+	struct cuda_origin *cuda_origins; /* the latest API calls; NULL = none yet */
 
 	char report[4096];
 	uint64_t next_sequence;
@@ -240,6 +241,21 @@ void nvtx_open_each(struct spool *spool, const struct lane_view *view, uint64_t 
 /* All columns but time and duration of the row just added. */
 void nvtx_row_fill(struct writer *w, struct spool *spool, struct batch *b, uint32_t kind,
 	const struct nvtx_row *row);
+
+/* ---- cuda.c: what a dead process left ---- */
+
+struct cuda_page;
+struct cuda_counted;
+bool cuda_page_read(struct spool *spool, struct cuda_page *ret_page);
+
+/* The columns of a CUDA_RECEIPT, of a CUDA_API row for a call that did not return, and of a
+ * CUDA_API_SUMMARY. The spool may be mapped anew. */
+void cuda_receipt_fill(
+	struct batch *b, const struct cuda_page *page, const struct cuda_causality *causality);
+void cuda_open_fill(
+	struct writer *w, struct spool *spool, struct batch *b, const struct cuda_open *open);
+void cuda_counted_fill(
+	struct writer *w, struct spool *spool, struct batch *b, const struct cuda_counted *counted);
 
 /* ---- callchains.c ---- */
 

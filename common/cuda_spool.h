@@ -1,0 +1,52 @@
+/*
+ * cuda_spool.h - what the CUDA source leaves in a spool beside what spool.h has: the payload of an
+ * API call, and a page of counts that survive the process.
+ *
+ * A REC_CUDA_ROW is a row of an event of schema/cuda.def as it goes into a batch: time and, where
+ * the event has one, duration stand in the record; the other columns follow in their order as
+ * varints, zigzag where the column is SIGNED. Columns that hold a text hold a name (as in NVTX
+ * records). Columns at the end that are 0 are left out.
+ */
+#ifndef COMMON_CUDA_SPOOL_H
+#define COMMON_CUDA_SPOOL_H
+
+#include <stdint.h>
+
+/* Payload of REC_CUDA_API; one slot. */
+struct cuda_call {
+	uint32_t name; /* as records have names; 0 = not known */
+	uint32_t context;
+	uint16_t cbid;
+	uint8_t api; /* API row */
+	uint8_t level;
+	uint32_t pad;
+	uint64_t pad2[2];
+};
+
+/* Functions whose calls are counted only. */
+#define CUDA_COUNTED_MAX 128u
+struct cuda_counted {
+	uint64_t count; /* changed by any thread, atomically */
+	uint32_t name;
+	uint16_t cbid;
+	uint16_t api;
+};
+
+/* At spool_header.cuda_offset, in a space of CUDA_PAGE_BYTES. Counts only grow. */
+struct cuda_page {
+	uint64_t records;  /* that CUPTI handed over */
+	uint64_t rows;     /* of them, put into lanes */
+	uint64_t dropped;  /* that CUPTI says it dropped */
+	uint64_t ignored;  /* of kinds that are not known */
+	uint64_t unwanted; /* of calls that were made while nothing was recorded */
+	uint64_t impossible, converted;
+	uint64_t buffers, buffers_refused;
+	uint64_t api_calls;
+	uint32_t counted_count; /* stored after the entry is complete */
+	uint32_t pad;
+	struct cuda_counted counted[CUDA_COUNTED_MAX];
+};
+#define CUDA_PAGE_BYTES 4096u
+_Static_assert(sizeof(struct cuda_page) <= CUDA_PAGE_BYTES, "the counts must fit their page");
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * cuda.h - the CUDA source: API calls by CUPTI's callbacks, device activity by its buffers.
+ *
+ * States: CUDA_NEW -> CUDA_STARTING -> CUDA_ON -> CUDA_ENDED, or CUDA_OFF (no driver, no CUPTI,
+ * another tool has it: the reason is in the report). Nothing happens, and CUPTI is not loaded,
+ * before the program is about to load the driver. CUPTI is never finalized and never unloaded.
+ */
+#ifndef TRACER_CUDA_H
+#define TRACER_CUDA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/cuda_spool.h"
+#include "tracer/cupti.h"
+
+enum cuda_state { CUDA_NEW = 0, CUDA_STARTING, CUDA_ON, CUDA_ENDED, CUDA_OFF };
+
+struct cuda {
+	uint32_t state; /* enum cuda_state */
+	uint32_t ended; /* the last flush has been made */
+	void *subscriber;
+	struct cuda_page *page; /* in the spool; NULL in a forked child */
+};
+extern struct cuda cuda __attribute__((visibility("hidden")));
+
+/* Is CUDA to be recorded in this process, and not yet? Any thread. */
+bool cuda_is_wanted(void);
+
+/*
+ * The program is about to load the driver's library `file`, or has it already (NULL): finds and
+ * starts CUPTI. Once; others return at once. From the program's own calls only (loads libraries,
+ * blocks signals for a while).
+ */
+void cuda_start(const char *file);
+
+/* The process is about to end or to be replaced: asks CUPTI for what it still has. Not from within
+ * the guard. `is_last`: nothing of the device is recorded any more. */
+void cuda_flush_all(bool is_last);
+
+static inline void cuda_flush(bool is_last)
+{
+	if (__builtin_expect(__atomic_load_n(&cuda.state, __ATOMIC_ACQUIRE) == CUDA_ON, 0))
+		cuda_flush_all(is_last);
+}
+
+/* A forked child: CUPTI and its threads were the parent's. */
+void cuda_forked(void);
+
+/* ---- cuda_api.c: called by CUPTI on the program's threads ---- */
+
+/* Memory for it. Before the callbacks are there. False without. */
+bool cuda_api_start(void);
+
+void cuda_api_callback(
+	void *user, uint32_t domain, uint32_t cbid, const struct cupti_callback *data);
+
+/* Was the call with this id made while events were recorded? */
+bool cuda_api_is_recorded(uint32_t correlation);
+
+/* ---- cuda_activity.c ---- */
+
+/* Buffers, the device's lane. False without memory. thread.busy set, signals blocked. */
+bool cuda_activity_start(void);
+void cuda_activity_forked(void);
+
+/* Called by CUPTI, on threads of its own or within a flush. */
+void cuda_activity_requested(uint8_t **buffer, size_t *size, size_t *records_max);
+void cuda_activity_completed(
+	void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+
+#endif

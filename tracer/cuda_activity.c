@@ -1,0 +1,264 @@
+/*
+ * cuda_activity.c - buffers of activity records: lent to CUPTI, and turned into rows when it gives
+ * them back.
+ *
+ * That happens on threads of CUPTI or within a flush, one buffer at a time under a lock, into a
+ * lane that belongs to no thread. A buffer is free again when its callback returns, so the pool
+ * holds what CUPTI is filling and nothing else.
+ */
+#include "tracer/cuda.h"
+
+#include <sys/mman.h>
+
+#include "common/clock.h"
+#include "common/sys.h"
+#include "common/text.h"
+#include "tracer/cuda_clock.h"
+#include "tracer/cuda_row.h"
+#include "tracer/lane.h"
+#include "tracer/osrt.h"
+#include "tracer/session.h"
+
+#define BUFFER_BYTES (1u << 20)
+#define BUFFERS_AT_START 4u
+#define BUFFERS_MAX 256u
+#define NULL_IS_TAKEN CUPTI_12_9 /* older versions crash when they are refused a buffer */
+
+struct buffer {
+	uint8_t *memory; /* NULL = none yet */
+	uint32_t taken;
+};
+
+static struct buffer buffers[BUFFERS_MAX];
+static uint32_t lock;               /* futex: 0 free, 1 held, 2 held and waited for */
+static struct thread device_thread; /* owner of the device's lane, under the lock */
+
+/* ---- the lock ---- */
+
+static void device_lock(void)
+{
+	uint32_t state = 0;
+	if (__atomic_compare_exchange_n(
+		    &lock, &state, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	while (__atomic_exchange_n(&lock, 2, __ATOMIC_ACQUIRE))
+		sys_futex_wait(&lock, 2, 0);
+}
+
+static void device_unlock(void)
+{
+	if (__atomic_exchange_n(&lock, 0, __ATOMIC_RELEASE) == 2)
+		sys_futex_wake(&lock, 1);
+}
+
+/* ---- buffers ---- */
+
+bool cuda_activity_start(void)
+{
+	struct thread *t = &device_thread;
+	for (uint32_t i = 0; i < BUFFERS_AT_START; i++) {
+		buffers[i].memory = sys_mmap_private(BUFFER_BYTES);
+		if (!buffers[i].memory)
+			return false;
+		/* Touched now, not within the program's first launch. */
+		sys_madvise(buffers[i].memory, BUFFER_BYTES, MADV_POPULATE_WRITE);
+	}
+	*t = (struct thread){0};
+	t->busy = 1;
+	t->lane = thread_lane_for_device();
+	return t->lane != NULL;
+}
+
+void cuda_activity_forked(void)
+{
+	lock = 0;
+	device_thread.lane = NULL;
+}
+
+static bool buffer_take(struct buffer *b)
+{
+	uint32_t taken = 0;
+	if (__atomic_load_n(&b->taken, __ATOMIC_RELAXED) ||
+		!__atomic_compare_exchange_n(
+			&b->taken, &taken, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return false;
+	if (!b->memory)
+		b->memory = sys_mmap_private(BUFFER_BYTES);
+	if (!b->memory)
+		__atomic_store_n(&b->taken, 0, __ATOMIC_RELEASE);
+	return b->memory != NULL;
+}
+
+static uint64_t buffers_limit(void)
+{
+	uint64_t limit = session.config.cuda_buffers_bytes / BUFFER_BYTES;
+	return limit < 1 ? 1 : limit < BUFFERS_MAX ? limit : BUFFERS_MAX;
+}
+
+void cuda_activity_requested(uint8_t **buffer, size_t *size, size_t *records_max)
+{
+	/* What is filled beyond the limit is thrown away and counted. */
+	static _Alignas(8) uint8_t last_resort[8192];
+	*records_max = 0;
+	*size = BUFFER_BYTES;
+	for (uint32_t i = 0, limit = (uint32_t)buffers_limit(); i < limit; i++)
+		if (buffer_take(&buffers[i])) {
+			*buffer = buffers[i].memory;
+			return;
+		}
+	__atomic_add_fetch(&cuda.page->buffers_refused, 1, __ATOMIC_RELAXED);
+	*buffer = NULL;
+	*size = 0;
+	if (cupti.version >= NULL_IS_TAKEN)
+		return;
+	*buffer = sys_mmap_private(BUFFER_BYTES);
+	*size = *buffer ? BUFFER_BYTES : sizeof(last_resort);
+	*buffer = *buffer ? *buffer : last_resort;
+}
+
+static void buffer_give(uint8_t *memory, size_t size)
+{
+	for (uint32_t i = 0; i < BUFFERS_MAX; i++)
+		if (buffers[i].memory == memory) {
+			__atomic_store_n(&buffers[i].taken, 0, __ATOMIC_RELEASE);
+			return;
+		}
+	if (size == BUFFER_BYTES)
+		sys_munmap(memory, size);
+}
+
+static bool is_of_pool(const uint8_t *memory)
+{
+	for (uint32_t i = 0; i < BUFFERS_MAX; i++)
+		if (memory && buffers[i].memory == memory)
+			return true;
+	return false;
+}
+
+/* ---- records ---- */
+
+static void texts_name(struct cupti_row *row)
+{
+	for (uint32_t i = 1; i <= CUDA_COLUMNS_MAX; i++) {
+		const void *text = (const void *)(uintptr_t)row->value[i];
+		if (!(row->texts >> i & 1) || !text)
+			continue;
+		bool is_uuid = row->event == NUMBER_CUDA_DEVICE && i != COLUMN_CUDA_DEVICE_NAME;
+		row->value[i] = is_uuid ? cuda_row_hex(text, 16) : cuda_row_text(text);
+	}
+}
+
+/* What is known of an operation whose times cannot be true. */
+static bool untimed_put(const struct cupti_row *row, uint64_t now_ns)
+{
+	uint64_t values[CUDA_COLUMNS_MAX + 1] = {0};
+	values[COLUMN_CUDA_UNTIMED_KIND] = row->event;
+	values[COLUMN_CUDA_UNTIMED_CORRELATION_ID] = row->correlation;
+	values[COLUMN_CUDA_UNTIMED_RAW_START] = row->start;
+	values[COLUMN_CUDA_UNTIMED_RAW_END] = row->end;
+#define ALIKE(event, column) \
+	values[COLUMN_CUDA_UNTIMED_##column] = row->value[COLUMN_##event##_##column]
+	if (row->event == NUMBER_CUDA_KERNEL) {
+		ALIKE(CUDA_KERNEL, DEVICE_ID);
+		ALIKE(CUDA_KERNEL, CONTEXT_ID);
+		ALIKE(CUDA_KERNEL, STREAM_ID);
+		ALIKE(CUDA_KERNEL, NAME);
+	} else if (row->event == NUMBER_CUDA_MEMCPY) {
+		ALIKE(CUDA_MEMCPY, DEVICE_ID);
+		ALIKE(CUDA_MEMCPY, CONTEXT_ID);
+		ALIKE(CUDA_MEMCPY, STREAM_ID);
+		ALIKE(CUDA_MEMCPY, BYTES);
+	} else if (row->event == NUMBER_CUDA_MEMSET) {
+		ALIKE(CUDA_MEMSET, DEVICE_ID);
+		ALIKE(CUDA_MEMSET, CONTEXT_ID);
+		ALIKE(CUDA_MEMSET, STREAM_ID);
+		ALIKE(CUDA_MEMSET, BYTES);
+	}
+#undef ALIKE
+	cuda.page->impossible++;
+	return cuda_row_put(&device_thread, NUMBER_CUDA_UNTIMED, now_ns, 0, values);
+}
+
+static bool row_put(struct cupti_row *row, uint64_t now_ns)
+{
+	enum cuda_stamp stamp = CUDA_STAMP_GOOD;
+	uint64_t start = row->start, end = row->end;
+	if (row->timing == CUPTI_HAS_NO_TIME)
+		start = end = now_ns;
+	else
+		stamp = cuda_clock_span(&start, &end, now_ns);
+	texts_name(row);
+	if (stamp == CUDA_STAMP_IMPOSSIBLE)
+		return untimed_put(row, now_ns);
+	cuda.page->converted += stamp == CUDA_STAMP_CONVERTED;
+	return cuda_row_put(&device_thread, row->event, start, end - start, row->value);
+}
+
+static void record_put(const struct cupti_activity *record, size_t distance, uint64_t now_ns)
+{
+	static struct cupti_row row; /* under the lock */
+	size_t bytes = cupti_record_bytes(record->kind, cupti.version, distance);
+	cuda.page->records++;
+	if (!cupti_decode(record, bytes, &row))
+		cuda.page->ignored++;
+	else if (row.correlation && !cuda_api_is_recorded(row.correlation))
+		cuda.page->unwanted++;
+	else
+		cuda.page->rows += row_put(&row, now_ns);
+}
+
+/* A record is as long as it is to the next one, or to the end. */
+static void records_put(uint8_t *buffer, size_t valid, uint64_t now_ns)
+{
+	struct cupti_activity *record = NULL;
+	const uint8_t *end = buffer + valid, *previous = NULL;
+	while (cupti.ActivityGetNextRecord(buffer, valid, &record) == CUPTI_OK) {
+		const uint8_t *at = (const uint8_t *)record;
+		if (at < buffer || at >= end || (previous && at <= previous))
+			break;
+		if (previous)
+			record_put((const void *)previous, (size_t)(at - previous), now_ns);
+		previous = at;
+	}
+	if (previous)
+		record_put((const void *)previous, (size_t)(end - previous), now_ns);
+}
+
+static void records_count(uint8_t *buffer, size_t valid, enum drop_reason reason)
+{
+	struct cupti_activity *record = NULL;
+	while (cupti.ActivityGetNextRecord(buffer, valid, &record) == CUPTI_OK)
+		session_count_drop(reason);
+}
+
+static void dropped_count(void *context, uint32_t stream)
+{
+	size_t dropped = 0;
+	if (cupti.ActivityGetNumDroppedRecords(context, stream, &dropped) != CUPTI_OK || !dropped)
+		return;
+	__atomic_add_fetch(&cuda.page->dropped, dropped, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&session.spool->dropped[DROP_CUPTI], dropped, __ATOMIC_RELAXED);
+}
+
+void cuda_activity_completed(
+	void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+	struct thread *t = &thread_self;
+	uint64_t begin = clock_ticks();
+	if (!device_thread.lane)
+		return; /* a forked child, where this cannot be */
+	osrt_mend_busy(t);
+	if (t->busy || !is_of_pool(buffer)) {
+		records_count(buffer, valid, t->busy ? DROP_NESTED : DROP_CUPTI);
+	} else {
+		thread_enter(t);
+		device_lock();
+		cuda.page->buffers++;
+		records_put(buffer, valid, clock_monotonic_ns());
+		device_unlock();
+		thread_leave(t);
+	}
+	dropped_count(context, stream);
+	buffer_give(buffer, size);
+	__atomic_add_fetch(&session.spool->tracer_ticks, clock_ticks() - begin, __ATOMIC_RELAXED);
+}

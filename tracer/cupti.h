@@ -1,0 +1,65 @@
+/*
+ * cupti.h - NVIDIA's CUPTI, found and loaded at run time: a table of its functions.
+ *
+ * Never linked and never unloaded (dlclose leaves its threads behind, and versions 13.0 and 13.1
+ * leave dangling pointers). Functions that a version lacks are NULL. Loading happens once, in
+ * tracer/cuda.c, with signals blocked; afterwards the table does not change.
+ */
+#ifndef TRACER_CUPTI_H
+#define TRACER_CUPTI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracer/cupti_abi.h"
+
+typedef void (*cupti_callback_fn)(
+	void *user, uint32_t domain, uint32_t cbid, const struct cupti_callback *data);
+typedef void (*cupti_requested_fn)(uint8_t **buffer, size_t *size, size_t *records_max);
+typedef void (*cupti_completed_fn)(
+	void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+
+/* FUNCTION(name without cupti, parameters): all return enum cupti_result. */
+#define CUPTI_FUNCTIONS(FUNCTION)                                                      \
+	FUNCTION(GetVersion, (uint32_t *))                                             \
+	FUNCTION(Subscribe, (void **, cupti_callback_fn, void *))                      \
+	FUNCTION(Unsubscribe, (void *))                                                \
+	FUNCTION(EnableDomain, (uint32_t, void *, uint32_t))                           \
+	FUNCTION(EnableCallback, (uint32_t, void *, uint32_t, uint32_t))               \
+	FUNCTION(GetCallbackName, (uint32_t, uint32_t, const char **))                 \
+	FUNCTION(GetTimestamp, (uint64_t *))                                           \
+	FUNCTION(SetThreadIdType, (uint32_t))                                          \
+	FUNCTION(GetGraphId, (void *, uint32_t *))                                     \
+	FUNCTION(GetGraphExecId, (void *, uint32_t *))                                 \
+	FUNCTION(GetGraphNodeId, (void *, uint64_t *))                                 \
+	FUNCTION(ActivityEnable, (uint32_t))                                           \
+	FUNCTION(ActivityDisable, (uint32_t))                                          \
+	FUNCTION(ActivityRegisterCallbacks, (cupti_requested_fn, cupti_completed_fn))  \
+	FUNCTION(ActivityRegisterTimestampCallback, (uint64_t(*)(void)))               \
+	FUNCTION(ActivityGetNextRecord, (uint8_t *, size_t, struct cupti_activity **)) \
+	FUNCTION(ActivityGetNumDroppedRecords, (void *, uint32_t, size_t *))           \
+	FUNCTION(ActivityFlushAll, (uint32_t))                                         \
+	FUNCTION(ActivityFlushPeriod, (uint32_t))                                      \
+	FUNCTION(ActivityConfigureUnifiedMemoryCounter,                                \
+		(struct cupti_unified_memory_config *, uint32_t))
+
+struct cupti {
+	uint32_t version; /* 0 = not loaded */
+	char path[512];   /* file it was loaded from */
+#define FUNCTION(name, parameters) uint32_t(*name) parameters;
+	CUPTI_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+};
+
+extern struct cupti cupti __attribute__((visibility("hidden")));
+
+/*
+ * Loads the next candidate: LIBTRACE_CUPTI alone where it is set; else what the program has loaded
+ * already, what lies beside its CUDA runtime, then by name. `*place` is 0 before the first and
+ * moves on. False when there are no more; *ret_why then says what was wrong with the last one.
+ * Takes the loader's lock, may allocate: not from hooks that may hold a lock.
+ */
+bool cupti_load_next(unsigned *place, const char *chosen, const char **ret_why);
+
+#endif

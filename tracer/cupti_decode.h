@@ -1,0 +1,46 @@
+/*
+ * cupti_decode.h - an activity record of CUPTI becomes the columns of an event of schema/cuda.def.
+ *
+ * Works on a copy-free record of any version: members behind its end are 0. No state, no
+ * allocation, no libc; any thread.
+ */
+#ifndef TRACER_CUPTI_DECODE_H
+#define TRACER_CUPTI_DECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/schema/cuda_columns.h"
+
+#define FIELD(event_id, number, id, column, kind, encoding, title) \
+	COLUMN_##event_id##_##id = number,
+enum cuda_column_number {
+#include "common/schema/cuda.def"
+	CUDA_COLUMN_END
+};
+#undef FIELD
+
+enum cupti_timing {
+	CUPTI_HAS_NO_TIME, /* the record has none */
+	CUPTI_IS_MOMENT,   /* `end` is `start` */
+	CUPTI_IS_SPAN
+};
+
+struct cupti_row {
+	uint32_t event;
+	enum cupti_timing timing;
+	uint64_t start, end;                  /* as CUPTI has them */
+	uint64_t texts;                       /* bit n: column n is a text (its address) */
+	uint32_t correlation;                 /* 0 = none */
+	uint64_t value[CUDA_COLUMNS_MAX + 1]; /* by number of the column; not the times */
+};
+
+/* Bytes that a record of this kind has in this version of CUPTI, at most `distance`, which is known
+ * to be there. */
+size_t cupti_record_bytes(uint32_t kind, uint32_t version, size_t distance);
+
+/* False: a kind that is not known, or a record too short to be one. */
+bool cupti_decode(const void *record, size_t bytes, struct cupti_row *ret_row);
+
+#endif
