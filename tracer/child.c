@@ -255,3 +255,30 @@ void child_record(
 		lane_put(t, tick, kind, pid, what, path, path ? text_length(path) : 0);
 	thread_leave(t);
 }
+
+#define ENVIRONMENT_FITS 256u /* variables; a mapping of its own would cost each fork */
+
+/* The new environment array lives as long as the process; glibc's setenv copies it when it must. */
+void child_environment_add(const char *tree)
+{
+	static char variable[sizeof("LIBTRACE_TREE=") + TREE_PATH_BYTES];
+	size_t count = 0;
+	text_append(variable, sizeof(variable),
+		text_append(variable, sizeof(variable), 0, "LIBTRACE_TREE="), tree);
+	for (size_t i = 0; environ && environ[i]; i++) {
+		if (text_begins(environ[i], "LIBTRACE_TREE=")) {
+			environ[i] = variable;
+			return;
+		}
+		count++;
+	}
+	static char *fits[ENVIRONMENT_FITS + 2];
+	char **copy =
+		count <= ENVIRONMENT_FITS ? fits : sys_mmap_private((count + 2) * sizeof(char *));
+	if (!copy)
+		return;
+	for (size_t i = 0; i < count; i++)
+		copy[i] = environ[i];
+	copy[count] = variable;
+	environ = copy;
+}

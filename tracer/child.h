@@ -41,4 +41,7 @@ const char *child_find_in_path(const char *file, char *buffer, size_t bytes);
 void child_record(
 	unsigned long pid, enum child_how how, enum child_verdict verdict, const char *path);
 
+/* Names the tree to our children. Before any thread. */
+void child_environment_add(const char *tree);
+
 #endif

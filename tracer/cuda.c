@@ -189,12 +189,23 @@ static enum cuda_state begin(enum cuda_clock *ret_clock)
 	return CUDA_ON;
 }
 
-static void setup_tell(struct thread *t, enum cuda_clock clock)
+static uint32_t driver_version(void)
+{
+	int version = 0;
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	uint32_t (*get)(int *) = NULL;
+	if (driver)
+		*(void **)(void *)&get = dlsym(driver, "cuDriverGetVersion");
+	return get && !get(&version) && version > 0 ? (uint32_t)version : 0;
+}
+
+static void setup_tell(struct thread *t, enum cuda_clock clock, uint32_t driver)
 {
 	uint64_t values[CUDA_COLUMNS_MAX + 1] = {0};
 	thread_enter(t);
 	values[COLUMN_CUDA_SETUP_LIBRARY] = cuda_row_text(cupti.path);
 	values[COLUMN_CUDA_SETUP_CUPTI_VERSION] = cupti.version;
+	values[COLUMN_CUDA_SETUP_DRIVER_VERSION] = driver;
 	values[COLUMN_CUDA_SETUP_CLOCK] = clock;
 	values[COLUMN_CUDA_SETUP_CLOCK_ERROR_NS] = cuda_clock_error_ns();
 	cuda_row_put(t, NUMBER_CUDA_SETUP, clock_monotonic_ns(), 0, values);
@@ -218,11 +229,12 @@ static void start(struct thread *t, const char *file)
 	struct lane *lane = thread_mute(t);
 	bool there = driver_is_there(file);
 	enum cuda_state state = there ? begin(&clock) : CUDA_OFF;
+	uint32_t driver = state == CUDA_ON ? driver_version() : 0;
 	thread_unmute(t, lane);
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 	thread_leave(t);
 	if (state == CUDA_ON) {
-		setup_tell(t, clock);
+		setup_tell(t, clock, driver);
 		on_exit(at_exit, NULL);
 	} else if (!there) {
 		session_note("CUDA is not recorded: there is no driver (libcuda.so.1)");

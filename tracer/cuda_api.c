@@ -16,6 +16,7 @@
 #include "tracer/names.h"
 #include "tracer/osrt.h"
 #include "tracer/session.h"
+#include "tracer/window.h"
 
 /* ---- functions, by number ---- */
 
@@ -213,6 +214,8 @@ static void call_enter(
 	uint32_t api, uint32_t cbid, const struct function *f, const struct cupti_callback *c)
 {
 	*c->correlation_data = 0;
+	if (f->treatment == TREAT_START)
+		window_api_start(CAPTURE_CUDA_PROFILER);
 	api_memory->is_recorded[c->correlation % IDS_KEPT] = *session_gate != 0;
 	if (!*session_gate)
 		return;
@@ -270,8 +273,6 @@ static void call_exit(
 	if (cuda.page)
 		__atomic_add_fetch(&cuda.page->api_calls, 1, __ATOMIC_RELAXED);
 	thread_leave(t);
-	if (f->treatment == TREAT_STOP)
-		cuda_flush_all(false);
 	if (f->class == CHAIN_CUDA_SYNC)
 		cuda_clock_look(clock_monotonic_ns());
 }
@@ -328,9 +329,11 @@ static uint64_t cubin_hash(const struct cupti_module_data *m)
 	return hash;
 }
 
-static void module_put(struct thread *t, bool unload, const struct cupti_module_data *m)
+static void module_put(struct thread *t, bool unload, const struct cupti_resource_data *data)
 {
 	uint64_t values[CUDA_COLUMNS_MAX + 1] = {0};
+	const struct cupti_module_data *m = data->descriptor;
+	values[COLUMN_CUDA_MODULE_CONTEXT_ID] = id_of(cupti.GetContextId, data->context);
 	values[COLUMN_CUDA_MODULE_MODULE_ID] = m->module;
 	values[COLUMN_CUDA_MODULE_CUBIN_BYTES] = m->cubin_bytes;
 	if (m->cubin && m->cubin_bytes && !unload)
@@ -356,12 +359,19 @@ static void resource(uint32_t cbid, const struct cupti_resource_data *data)
 		break;
 	case CUPTI_RESOURCE_MODULE_LOADED:
 	case CUPTI_RESOURCE_MODULE_UNLOAD:
-		module_put(t, cbid == CUPTI_RESOURCE_MODULE_UNLOAD, data->descriptor);
+		module_put(t, cbid == CUPTI_RESOURCE_MODULE_UNLOAD, data);
 		break;
 	default:
 		break;
 	}
 	thread_leave(t);
+}
+
+/* The program's own profiling window ends: what is gathered of it should be in the report. */
+static void window_close(void)
+{
+	window_api_stop(CAPTURE_CUDA_PROFILER);
+	cuda_flush_all(false);
 }
 
 void cuda_api_callback(
@@ -379,5 +389,7 @@ void cuda_api_callback(
 			call_enter(api, cbid, f, data);
 		else
 			call_exit(api, cbid, f, data);
+		if (data->site == CUPTI_EXIT && f->treatment == TREAT_STOP)
+			window_close();
 	}
 }

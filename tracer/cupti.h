@@ -30,6 +30,7 @@ typedef void (*cupti_completed_fn)(
 	FUNCTION(GetCallbackName, (uint32_t, uint32_t, const char **))                 \
 	FUNCTION(GetTimestamp, (uint64_t *))                                           \
 	FUNCTION(SetThreadIdType, (uint32_t))                                          \
+	FUNCTION(GetContextId, (void *, uint32_t *))                                   \
 	FUNCTION(GetGraphId, (void *, uint32_t *))                                     \
 	FUNCTION(GetGraphExecId, (void *, uint32_t *))                                 \
 	FUNCTION(GetGraphNodeId, (void *, uint64_t *))                                 \

@@ -197,34 +197,6 @@ static const char *lookup_environment(const char *name)
 	return config_lookup(environ, name);
 }
 
-#define ENVIRONMENT_FITS 256u /* variables; a mapping of its own would cost each fork */
-
-/* Names the tree to our children. The new environment array lives as long as the process; glibc's
- * setenv copies it when it must. */
-static void environment_add(const char *tree)
-{
-	static char variable[sizeof("LIBTRACE_TREE=") + TREE_PATH_BYTES];
-	size_t count = 0;
-	text_append(variable, sizeof(variable),
-		text_append(variable, sizeof(variable), 0, "LIBTRACE_TREE="), tree);
-	for (size_t i = 0; environ && environ[i]; i++) {
-		if (text_begins(environ[i], "LIBTRACE_TREE=")) {
-			environ[i] = variable;
-			return;
-		}
-		count++;
-	}
-	static char *fits[ENVIRONMENT_FITS + 2];
-	char **copy =
-		count <= ENVIRONMENT_FITS ? fits : sys_mmap_private((count + 2) * sizeof(char *));
-	if (!copy)
-		return;
-	for (size_t i = 0; i < count; i++)
-		copy[i] = environ[i];
-	copy[count] = variable;
-	environ = copy;
-}
-
 static bool tree_begin(void)
 {
 	char output[4096];
@@ -256,7 +228,7 @@ static bool tree_begin(void)
 			"no directory for the tree: is LIBTRACE_SPOOL_DIR, or /dev/shm, writable?");
 		return false;
 	}
-	environment_add(session.tree);
+	child_environment_add(session.tree);
 	session.is_root = true;
 	if (session.config.writer)
 		start_writer(lock_fd);
