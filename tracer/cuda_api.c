@@ -378,8 +378,9 @@ void cuda_api_callback(
 	void *user, uint32_t domain, uint32_t cbid, const struct cupti_callback *data)
 {
 	(void)user;
-	if (__atomic_load_n(&cuda.state, __ATOMIC_RELAXED) == CUDA_OFF || !data)
-		return;
+	uint32_t state = __atomic_load_n(&cuda.state, __ATOMIC_RELAXED);
+	if (!data || (state != CUDA_ON && state != CUDA_ENDED))
+		return; /* ours, while it starts */
 	if (domain == CUPTI_RESOURCE) {
 		resource(cbid, (const void *)data);
 	} else if (domain == CUPTI_RUNTIME_API || domain == CUPTI_DRIVER_API) {
