@@ -50,6 +50,8 @@ static int export_sqlite(const struct options *o, const char *output)
 		.no_symbols = o->value[OPT_export_no_symbols],
 		.symbol_path = o->value[OPT_export_symbol_path],
 		.sources = sources};
+	if (o->value[OPT_export_compat])
+		nsys_generation_named(o->value[OPT_export_compat], &job.generation);
 	int status = reports && sources ? STATUS_OK : STATUS_FAILED;
 	for (; !status && job.count < (uint32_t)o->argc; job.count += !status) {
 		struct cli_report *r = &reports[job.count];

@@ -46,9 +46,8 @@ enum nsys_table nsys_table_named(const char *name)
 	return i;
 }
 
-/* Does the mark (`+3.4` or `-3.4`, of `bytes` bytes) let this generation pass? Later generations
- * have smaller numbers. */
-static bool mark_lets(const char *mark, size_t bytes, enum nsys_generation generation)
+/* Later generations have smaller numbers. */
+bool nsys_mark_lets(const char *mark, size_t bytes, enum nsys_generation generation)
 {
 	for (uint32_t i = 0; bytes && i < NSYS_GENERATIONS; i++)
 		if (!strncmp(generation_names[i], mark + 1, bytes - 1) &&
@@ -102,10 +101,10 @@ void nsys_table_shape(
 	const char *at = tables[table].columns, *mark = tables[table].generations;
 	ret_shape->columns = 0;
 	*ret_shape->sql = 0;
-	if (!mark_lets(mark, strlen(mark), generation))
+	if (!nsys_mark_lets(mark, strlen(mark), generation))
 		return;
 	for (uint8_t i = 0; i < NSYS_COLUMNS && column_next(&at, &c); i++) {
-		if (!mark_lets(c.mark, c.mark_bytes, generation))
+		if (!nsys_mark_lets(c.mark, c.mark_bytes, generation))
 			continue;
 		ret_shape->places[ret_shape->columns++] = i;
 		sql_add(ret_shape, c.at, c.bytes);

@@ -36,6 +36,9 @@ bool nsys_generation_named(const char *name, enum nsys_generation *ret_generatio
 /* Its name in that generation. */
 const char *nsys_table_name(enum nsys_table table, enum nsys_generation generation);
 
+/* Does a mark, "+3.4" or "-3.4", let this generation pass? "" does. */
+bool nsys_mark_lets(const char *mark, size_t bytes, enum nsys_generation generation);
+
 /* The table of this name, that of now; NSYS_TABLES: none of nsys. */
 enum nsys_table nsys_table_named(const char *name);
 

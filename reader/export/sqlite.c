@@ -199,6 +199,7 @@ static int report_write(struct writing *w)
 static int write_begin(struct writing *w)
 {
 	int error = database_create(&w->database, w->job->output, w->job->overwrite);
+	w->database.generation = w->job->generation;
 	if (!error)
 		error = writing_tables_begin(w);
 	if (!error)

@@ -29,6 +29,7 @@ struct sqlite_source {
 struct sqlite_job {
 	const char *output;
 	bool overwrite;
+	enum nsys_generation generation;
 	bool no_symbols;         /* callchains as addresses */
 	const char *symbol_path; /* as for symbols_init() */
 	const struct sqlite_source *sources;

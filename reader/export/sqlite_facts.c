@@ -8,9 +8,13 @@
 
 #include "reader/export/sqlite_writing.h"
 
-#define SCHEMA_VERSION "3.24.18"
-#define PRODUCT_VERSION "2026.1.3.0" /* of the nsys whose shapes these are; some tools parse it */
-#define ENUM_NUMBERS 64              /* of events.def: looked through for names */
+/* Of the nsys whose shapes these are: schema, and product, which some tools parse. */
+static const struct {
+	const char *schema, *major, *minor, *micro, *product, *date;
+} versions[NSYS_GENERATIONS] = {[NSYS_3_24] = {"3.24.18", "3", "24", "18", "2026.1.3.0", "2026.1"},
+	[NSYS_3_4] = {"3.4.0", "3", "4", "0", "2023.3.1.0", "2023.3"},
+	[NSYS_2_9] = {"2.9.1", "2", "9", "1", "2022.1.3.0", "2022.1"}};
+#define ENUM_NUMBERS 64 /* of events.def: looked through for names */
 
 /* ENUM_DIAGNOSTIC_* */
 enum { SOURCE_INJECTION = 1, SOURCE_ANALYSIS = 3, SEVERITY_WARNING = 2, TARGET_TIMESTAMP = 1 };
@@ -389,6 +393,21 @@ static int times_put(struct writing *w)
 			       (int64_t)(w->base_clock_ns + (uint64_t)w->last_ns));
 }
 
+/* In 2022 the keys lacked "PARAM_", and wrote OUTPUT as OUTUPT; so they did in 2023. */
+static int export_row_put(struct writing *w, const char *name, const char *value)
+{
+	static const char parameter[] = "EXPORT_PARAM_", output[] = "OUTPUT";
+	char key[64];
+	const enum nsys_generation g = w->database.generation;
+	const bool older = g == NSYS_2_9 && !strncmp(name, parameter, sizeof(parameter) - 1);
+	snprintf(key, sizeof(key), "%s%s", older ? "EXPORT_" : "",
+		name + (older ? sizeof(parameter) - 1 : 0));
+	char *misspelt = g == NSYS_3_24 ? NULL : strstr(key, output);
+	if (misspelt)
+		memcpy(misspelt, "OUTUPT", sizeof(output) - 1);
+	return meta_put(w, EXPORT, key, value);
+}
+
 /* What nsys tells of the export itself. */
 static int export_put(struct writing *w)
 {
@@ -401,15 +420,18 @@ static int export_put(struct writing *w)
 	if (gethostname(host, sizeof(host)))
 		*host = 0;
 	host[sizeof(host) - 1] = 0;
+	const enum nsys_generation g = w->database.generation;
 	const char *in = w->job->sources[0].report->name, *out = w->database.name;
 	const char *const rows[][2] = {{"EXPORT_PRODUCT_NAME", "libtrace"},
-		{"EXPORT_PRODUCT_VERSION", PRODUCT_VERSION}, {"EXPORT_PRODUCT_DATE", "2026.1"},
-		{"LIBTRACE_VERSION", LIBTRACE_VERSION}, {"EXPORT_SCHEMA_VERSION", SCHEMA_VERSION},
-		{"EXPORT_SCHEMA_VERSION_MAJOR", "3"}, {"EXPORT_SCHEMA_VERSION_MINOR", "24"},
-		{"EXPORT_SCHEMA_VERSION_MICRO", "18"}, {"EXPORT_PLATFORM", "linux-desktop"},
-		{"EXPORT_ARCH", "x64"}, {"EXPORT_TIME_UTC", utc}, {"EXPORT_TIME_LOCAL", local},
-		{"EXPORT_HOST", host}, {"EXPORT_PARAM_EXPORT_TYPE", "SQLite"},
-		{"EXPORT_PARAM_INPUT_FILE", base_name(in)},
+		{"EXPORT_PRODUCT_VERSION", versions[g].product},
+		{"EXPORT_PRODUCT_DATE", versions[g].date}, {"LIBTRACE_VERSION", LIBTRACE_VERSION},
+		{"EXPORT_SCHEMA_VERSION", versions[g].schema},
+		{"EXPORT_SCHEMA_VERSION_MAJOR", versions[g].major},
+		{"EXPORT_SCHEMA_VERSION_MINOR", versions[g].minor},
+		{"EXPORT_SCHEMA_VERSION_MICRO", versions[g].micro},
+		{"EXPORT_PLATFORM", "linux-desktop"}, {"EXPORT_ARCH", "x64"},
+		{"EXPORT_TIME_UTC", utc}, {"EXPORT_TIME_LOCAL", local}, {"EXPORT_HOST", host},
+		{"EXPORT_PARAM_EXPORT_TYPE", "SQLite"}, {"EXPORT_PARAM_INPUT_FILE", base_name(in)},
 		{"EXPORT_PARAM_OUTPUT_FILE", base_name(out)}, {"EXPORT_PARAM_INPUT_PATH", in},
 		{"EXPORT_PARAM_OUTPUT_PATH", out},
 		{"EXPORT_PARAM_INPUT_PATH_ABS", path ? path : in},
@@ -419,7 +441,7 @@ static int export_put(struct writing *w)
 		{"EXPORT_CONFIG_TIME_SHIFT", "0"}};
 	int error = 0;
 	for (size_t i = 0; !error && i < sizeof(rows) / sizeof(rows[0]); i++)
-		error = meta_put(w, EXPORT, rows[i][0], rows[i][1]);
+		error = export_row_put(w, rows[i][0], rows[i][1]);
 	free(path);
 	return error;
 }
@@ -438,9 +460,9 @@ static int texts_put(struct writing *w)
 }
 
 static const struct {
-	const char *name, *prefix, *rows;
+	const char *name, *generations, *prefix, *rows;
 } enums[] = {
-#define ENUM_TABLE(name, prefix, rows) {#name, prefix, rows},
+#define ENUM_TABLE(name, generations, prefix, rows) {#name, generations, prefix, rows},
 #include "reader/export/nsys_enums.def"
 };
 static const char ENUM_COLUMNS[] = "id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT";
@@ -459,6 +481,29 @@ static int enum_put(struct writing *w, const char *table, const char *prefix, co
 		error = database_row(&w->database, table, "itt", id, name, label);
 		rows = at + all + (at[all] == '|');
 	}
+	return error;
+}
+
+/* Until 2022 there was but this one, and under another name. */
+static int unwind_methods_put(struct writing *w)
+{
+	static const char *const names[] = {"Unknown", "FramePointer", "UnwindTable",
+		"LR_FramePointer", "LR_UnwindTable", "KernelContext", "DWARF_EH", "DWARF_DF",
+		"LBR"};
+	int error = 0;
+	for (int64_t i = 0; !error && i < 9; i++)
+		error = database_row(&w->database, "UnwindMethodType", "it", i, names[i]);
+	return error;
+}
+
+static int enums_put(struct writing *w)
+{
+	const enum nsys_generation g = w->database.generation;
+	int error = unwind_methods_put(w);
+	for (size_t i = 0; !error && i < sizeof(enums) / sizeof(enums[0]); i++)
+		if (g != NSYS_2_9 &&
+			nsys_mark_lets(enums[i].generations, strlen(enums[i].generations), g))
+			error = enum_put(w, enums[i].name, enums[i].prefix, enums[i].rows);
 	return error;
 }
 
@@ -492,8 +537,8 @@ int writing_common_facts(struct writing *w)
 		error = export_put(w);
 	if (!error)
 		error = texts_put(w);
-	for (size_t i = 0; !error && i < sizeof(enums) / sizeof(enums[0]); i++)
-		error = enum_put(w, enums[i].name, enums[i].prefix, enums[i].rows);
+	if (!error)
+		error = enums_put(w);
 	for (uint32_t n = 0; (e = schema_event_at(n)); n++)
 		for (uint32_t i = 0; !error && i < e->field_count; i++)
 			error = own_enum_put(w, e, &e->fields[i]);

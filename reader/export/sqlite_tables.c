@@ -53,6 +53,8 @@ static int table_begin(
 {
 	uint32_t root = 0, count = 0;
 	int error = database_table(&w->database, name, columns);
+	if (!columns)
+		name = nsys_table_name(nsys_table_named(name), w->database.generation);
 	if (!error)
 		error = database_root(&w->database, name, &root, &count);
 	if (!error)

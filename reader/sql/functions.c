@@ -274,7 +274,7 @@ static void argument(sqlite3_context *context, int count, sqlite3_value **values
 static const struct {
 	const char *name, *rows;
 } enums[] = {
-#define ENUM_TABLE(name, prefix, rows) {#name, rows},
+#define ENUM_TABLE(name, generations, prefix, rows) {#name, rows},
 #include "reader/export/nsys_enums.def"
 };
 

@@ -149,6 +149,30 @@ def shape():
     tap.ok(True, "and so are the ENUM tables that both have")
 
 
+def generations():
+    """--compat: the shapes of exports of those years, table by table."""
+    for compat, name, version in (("2.9", "nvtx_pytorch-2022.1.3", "2.9.1"), ("3.4", "nvtx_sampling-2023.3.1", "3.4.0"), ("3.24", "um_osrt-2026.1.3", "3.24.18")):
+        db = opened(exported(LIVE, options=["--compat", compat]))
+        meta = "EXPORT_META_DATA" if compat == "2.9" else "META_DATA_EXPORT"
+        tap.ok(one(db, f"SELECT value FROM {meta} WHERE name = 'EXPORT_SCHEMA_VERSION'") == version, f"--compat {compat} has schema {version}")
+        tap.ok(one(db, "SELECT group_concat(integrity_check) FROM pragma_integrity_check") == "ok", "and is sound")
+        enums = {t for t in tables(db) if t.startswith("ENUM_")}
+        fixture = os.path.join(FIXTURES, name + ".sqlite")
+        if not os.path.exists(fixture):
+            tap.skip(f"--compat {compat} has the tables of then", "no fixtures")
+            continue
+        theirs = opened(fixture)
+        tap.ok(bool(enums) == any(t.startswith("ENUM_") for t in tables(theirs)), f"{len(enums)} tables of enumerations", enums)
+        both = sorted(t for t in set(tables(db)) & set(tables(theirs)) if not t.startswith("ENUM_"))
+        shape_of = lambda base, t: [c[:2] for c in columns(base, t)]  # what may be NULL changed for some
+        wrong = [(t, shape_of(db, t)) for t in both if shape_of(db, t)[:None if compat != "3.24" else len(columns(theirs, t))] != shape_of(theirs, t)]
+        tap.ok(len(both) > 6 and not wrong, f"{len(both)} tables are as then: {' '.join(both)}", wrong)
+        sums = {r: osrt_sum(opened(exported(LIVE, name="now")) if r else db) for r in (False, True)}
+        tap.ok(sums[False] == sums[True] and sums[True], "with the same calls")
+    wrong = trace("export", "-t", "sqlite", "--compat", "1", "-o", os.path.join(PLACE, "wrong"), LIVE)
+    tap.ok(wrong.status == 2 and b"--compat" in wrong.err, "another version is an error", wrong.err)
+
+
 def references():
     for report in (CHAINS, SAMPLE, LIVE):
         db = opened(exported(report))
@@ -408,5 +432,5 @@ if b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE
     sys.exit(0)
 subprocess.run([MAKER, "--save-without", SAMPLE], check=True, timeout=30)
 live_report()
-main(query_on_fixtures, statistics_agree, nsys_itself, shape, references, events_agree, callchains, nvtx, what_nsys_has_no_table_for, many_reports,
+main(query_on_fixtures, statistics_agree, nsys_itself, shape, generations, references, events_agree, callchains, nvtx, what_nsys_has_no_table_for, many_reports,
      names_and_failures, interrupted, damaged_reports, by_position_and_pandas)
