@@ -11,7 +11,6 @@
 #include "reader/cli/stats.h"
 #include "reader/cli/stats_sql.h"
 #include "reader/sql/reports.h"
-#include "reader/sql/window.h"
 
 /* What one file is asked for. */
 struct output {
@@ -198,15 +197,7 @@ static bool form_make(const struct options *o, struct stats_form *ret_form)
 		.window = {.all = true},
 		.nvtx_window = o->value[OPT_stats_filter_nvtx],
 	};
-	if (window && !window_parse(window, &ret_form->window)) {
-		cli_error("'%s' is no window of time, such as '1s/2500ms'", window);
-		return false;
-	}
-	if (unit && !table_time_named(unit, &ret_form->time)) {
-		cli_error("'%s' is no unit of time (nsec usec msec seconds)", unit);
-		return false;
-	}
-	return true;
+	return stats_window_options(window, unit, &ret_form->window, &ret_form->time);
 }
 
 int command_stats(const struct options *o)

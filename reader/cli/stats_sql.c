@@ -14,6 +14,20 @@ static const char *const usual[] = {"nvtx_sum", "osrt_sum", "cuda_api_sum", "cud
 	"cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "openmp_sum", "mpi_event_sum", "um_sum",
 	"um_total_sum", "um_cpu_page_faults_sum", "openacc_sum", "syscall_sum"};
 
+bool stats_window_options(const char *window, const char *unit, struct sql_window *ret_window,
+	enum table_time *ret_time)
+{
+	if (window && !window_parse(window, ret_window)) {
+		cli_error("'%s' is no window of time, such as '1s/2500ms'", window);
+		return false;
+	}
+	if (unit && !table_time_named(unit, ret_time)) {
+		cli_error("'%s' is no unit of time (nsec usec msec seconds)", unit);
+		return false;
+	}
+	return true;
+}
+
 int stats_database_open(
 	struct stats_database *d, const char *file, const struct stats_form *form, bool no_symbols)
 {

@@ -15,6 +15,10 @@
 #include "reader/cli/stats.h"
 #include "reader/sql/views.h"
 
+/* What options say of the window of time and the unit, NULL = nothing. false after a message. */
+bool stats_window_options(const char *window, const char *unit, struct sql_window *ret_window,
+	enum table_time *ret_time);
+
 /* A database with its views, and the file that it is or was made from. */
 struct stats_database {
 	struct sql sql;

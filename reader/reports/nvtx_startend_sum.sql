@@ -8,4 +8,4 @@ SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*),
 FROM NVTX_RANGES
 WHERE style = 'StartEnd'
 GROUP BY name
-ORDER BY 2 DESC, name;
+ORDER BY 2 DESC, 3 DESC, name;

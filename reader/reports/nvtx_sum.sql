@@ -7,4 +7,4 @@
 SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), style, name
 FROM NVTX_RANGES
 GROUP BY style, name
-ORDER BY 2 DESC, style, name;
+ORDER BY 2 DESC, 3 DESC, style, name;

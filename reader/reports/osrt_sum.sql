@@ -8,4 +8,4 @@ FROM (SELECT o."end" - o.start AS ns, s.value AS name
       FROM OSRT_API AS o LEFT JOIN StringIds AS s ON s.id = o.nameId
       WHERE o.eventClass = 27)
 GROUP BY name
-ORDER BY 2 DESC, name;
+ORDER BY 2 DESC, 3 DESC, name;

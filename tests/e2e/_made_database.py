@@ -218,3 +218,22 @@ def make(path, unfinished=False):
     _nvtx(d)
     _rest(d)
     d.finish()
+
+
+def make_quiet(path):
+    """A database in which the rules about the GPU have nothing to find: asynchronous copies of pinned memory, a busy device."""
+    d = Made(path)
+    for i in range(20):
+        start = 1000 * i
+        d.api(start, start + 10, T1, "cudaMemcpyAsync_v3020", 2 * i + 1)
+        d.api(start + 20, start + 30, T1, "cudaLaunchKernel_v7000", 2 * i + 2)
+        d.copy(start + 100, start + 400, P1, 2 * i + 1, 1 << 20, 1, 1, 2)
+        d.kernel(start + 400, start + 1100, P1, 2 * i + 2, "void busy()", "busy")
+    d.api(30000, 30010, T1, "cudaMemcpy_v3020", 100)  # small, to the device: does not wait
+    d.copy(20100, 20110, P1, 100, 1 << 16, 1, 0, 2)
+    d.api(30020, 30030, T1, "cudaMemcpy_v3020", 101)  # within the device
+    d.copy(20110, 20120, P1, 101, 1 << 20, 8, 2, 2)
+    d.api(30040, 30050, T1, "cudaMemset_v3020", 102)
+    d.set(20120, 20130, P1, 102, 1000, 2)
+    d.api(30060, 30070, T1, "cudaEventSynchronize_v3020", 103)
+    d.finish()

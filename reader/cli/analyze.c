@@ -1,0 +1,206 @@
+/*
+ * analyze.c - `trace analyze`: rules over a report or a database; each is a SQL file of
+ * reader/reports/rules with advice and a severity.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/cli/cli.h"
+#include "reader/cli/sql_rows.h"
+#include "reader/cli/stats_sql.h"
+#include "reader/print.h"
+
+#define STATUS_FOUND 3 /* a rule of the severity of --fail-on found something */
+#define ADVICE_WIDTH 100u
+
+static const char *const severities[] = {"info", "warning", "error"};
+#define SEVERITIES (sizeof(severities) / sizeof(severities[0]))
+
+struct analysis {
+	struct stats_form form;
+	const char *rules; /* names with commas between them; NULL = all */
+	bool json;
+	size_t fail_on; /* SEVERITIES = never */
+	bool any;       /* a rule was printed */
+	bool found;     /* one of the severity of fail_on */
+};
+
+/* What is printed around the rows of one rule. */
+struct finding {
+	const struct sql_report *rule;
+	const char *severity;
+};
+
+static size_t severity_rank(const char *name)
+{
+	size_t rank = 0;
+	while (rank < SEVERITIES && strcmp(severities[rank], name))
+		rank++;
+	return rank;
+}
+
+/* Words of a text as lines. */
+static void lines_print(const char *text)
+{
+	size_t column = 0;
+	for (size_t bytes; *text; text += bytes + strspn(text + bytes, " ")) {
+		bytes = strcspn(text, " ");
+		if (column && column + 1 + bytes > ADVICE_WIDTH) {
+			putchar('\n');
+			column = 0;
+		}
+		column += (size_t)printf("%s%.*s", column ? " " : "", (int)bytes, text);
+	}
+	putchar('\n');
+}
+
+static void heading_print(void *user)
+{
+	const struct finding *f = user;
+	char *title = report_title(f->rule), *advice = report_header(f->rule, "advice");
+	printf("\n ** %s (%s): %s\n\n", title ? title : "", f->rule->name, f->severity);
+	lines_print(advice ? advice : "");
+	putchar('\n');
+	free(advice);
+	free(title);
+}
+
+static void json_member(const char *name, const char *value)
+{
+	printf("\"%s\": ", name);
+	print_json_string(stdout, value);
+	fputs(", ", stdout);
+}
+
+static void json_begin(const struct analysis *a, const char *file, const struct finding *f)
+{
+	char *title = report_title(f->rule), *advice = report_header(f->rule, "advice");
+	fputs(a->any ? ",\n{" : "[\n{", stdout);
+	json_member("file", file);
+	json_member("rule", f->rule->name);
+	json_member("title", title);
+	json_member("severity", f->severity);
+	json_member("advice", advice);
+	fputs("\"rows\": ", stdout);
+	free(advice);
+	free(title);
+}
+
+/* 0, or a negative errno after a message. */
+static int rule_print(struct analysis *a, struct stats_database *d, const struct sql_report *rule,
+	const char *arguments)
+{
+	char *severity = report_header(rule, "severity"), what[80];
+	const struct finding finding = {rule, severity ? severity : ""};
+	const struct sql_form form = {a->json ? TABLE_JSON : TABLE_ALIGNED, a->form.time};
+	struct sql_outcome outcome;
+	if (a->json)
+		json_begin(a, d->file, &finding);
+	int error = sql_report_print(
+		&d->sql, rule, arguments, &form, heading_print, (void *)&finding, stdout, &outcome);
+	if (a->json)
+		printf(", \"data\": %s}", outcome.skipped ? "false" : "true");
+	else if (!error && outcome.rows)
+		putchar('\n');
+	else if (!error)
+		printf("%s: %s\n", rule->name, outcome.skipped ? "no data" : "nothing found");
+	a->any = true;
+	a->found |= !error && outcome.rows && severity_rank(finding.severity) >= a->fail_on;
+	snprintf(what, sizeof(what), "run the rule %s", rule->name);
+	if (error)
+		sql_file_failed(&d->sql, d->file, what, error);
+	free(severity);
+	return error;
+}
+
+/* The named rules, or all of them. */
+static int rules_print(struct analysis *a, struct stats_database *d)
+{
+	const struct sql_report *rule;
+	int error = 0;
+	for (size_t i = 0; !a->rules && !error && (rule = report_at(i)); i++)
+		if (rule->is_rule)
+			error = rule_print(a, d, rule, NULL);
+	for (const char *at = a->rules; at && !error; at++) {
+		size_t bytes = strcspn(at, ","), name = strcspn(at, ",:");
+		char *arguments = name < bytes ? strndup(at + name + 1, bytes - name - 1) : NULL;
+		error = rule_print(a, d, report_find(at, name, true), arguments);
+		free(arguments);
+		at += bytes;
+		if (!*at)
+			break;
+	}
+	return error;
+}
+
+static bool rules_are_known(const char *rules)
+{
+	for (const char *at = rules; at; at++) {
+		size_t bytes = strcspn(at, ","), name = strcspn(at, ",:");
+		if (!report_find(at, name, true)) {
+			cli_error("'%.*s' is no rule; 'trace analyze --list' names them", (int)name,
+				at);
+			return false;
+		}
+		at += bytes;
+		if (!*at)
+			break;
+	}
+	return true;
+}
+
+static int rules_list(void)
+{
+	const struct sql_report *r;
+	for (size_t i = 0; (r = report_at(i)); i++) {
+		char *severity = r->is_rule ? report_header(r, "severity") : NULL;
+		char *title = report_title(r);
+		if (r->is_rule)
+			printf("%-20s%-10s%s\n", r->name, severity ? severity : "",
+				title ? title : "");
+		free(title);
+		free(severity);
+	}
+	return cli_finish(stdout, "standard output");
+}
+
+static int analyze_file(const struct options *o, const char *file, void *user)
+{
+	struct analysis *a = user;
+	struct stats_database d;
+	if (stats_database_open(&d, file, &a->form, o->value[OPT_analyze_no_symbols]))
+		return STATUS_FAILED;
+	if (!a->json)
+		printf("Analyzing [%s]\n", file);
+	int status = rules_print(a, &d) ? STATUS_FAILED : d.status;
+	stats_database_close(&d);
+	return status;
+}
+
+int command_analyze(const struct options *o)
+{
+	const char *window = o->value[OPT_analyze_filter_time],
+		   *unit = o->value[OPT_analyze_time_unit],
+		   *fail_on = o->value[OPT_analyze_fail_on];
+	struct analysis a = {
+		.form = {.symbol_path = o->value[OPT_analyze_symbol_path],
+			.no_wait = o->value[OPT_analyze_no_wait],
+			.window = {.all = true},
+			.nvtx_window = o->value[OPT_analyze_filter_nvtx]},
+		.rules = o->value[OPT_analyze_rule],
+		.json = option_is(o, OPT_analyze_format, "json"),
+		.fail_on = fail_on ? severity_rank(fail_on) : SEVERITIES,
+	};
+	if (o->value[OPT_analyze_list])
+		return rules_list();
+	if (!rules_are_known(a.rules) ||
+		!stats_window_options(window, unit, &a.form.window, &a.form.time))
+		return STATUS_FAILED;
+	int status = option_files(o, analyze_file, &a);
+	if (a.json)
+		fputs(a.any ? "\n]\n" : "[]\n", stdout);
+	int finished = cli_finish(stdout, "standard output");
+	status = status > finished ? status : finished;
+	return status == STATUS_OK && a.found ? STATUS_FOUND : status;
+}

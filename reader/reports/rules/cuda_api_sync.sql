@@ -1,0 +1,14 @@
+-- CUDA Synchronization APIs
+-- severity: info
+-- columns: Duration (ns), Start (ns), PID, TID, API Name text
+-- needs: CUPTI_ACTIVITY_KIND_RUNTIME
+-- data: CUDA trace
+-- arguments: rows
+-- advice: In these calls the host waits until everything before them is done.
+-- advice: Wait for less: cudaStreamWaitEvent lets one stream wait for another, cudaEventSynchronize waits for one event.
+
+SELECT ns, start, pid, tid, full_name
+FROM API_CALLS
+WHERE name LIKE 'cudaDeviceSynchronize%' OR name LIKE 'cudaStreamSynchronize%' OR name LIKE 'cuCtxSynchronize%' OR name LIKE 'cuStreamSynchronize%'
+ORDER BY ns DESC, start
+LIMIT coalesce(argument('rows'), 50);

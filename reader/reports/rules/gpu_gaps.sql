@@ -1,0 +1,25 @@
+-- GPU Gaps
+-- severity: warning
+-- columns: Row#, Duration (ns), Start (ns), PID, Device ID, Context ID
+-- needs: CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY CUPTI_ACTIVITY_KIND_MEMSET
+-- data: CUDA trace
+-- arguments: rows gap (milliseconds, default 500)
+-- advice: The device had nothing to do for at least the time of argument gap (500 ms), between its first and its last operation; work of a profiler is not counted as idle.
+-- advice: Look what the host did meanwhile: its OS runtime calls, callchains and NVTX ranges at these times.
+
+WITH busy AS (
+  SELECT start, "end", pid, deviceId, contextId FROM GPU_OPERATIONS
+  UNION ALL
+  SELECT o.start, o."end", d.pid, d.deviceId, NULL
+  FROM PROFILER_OVERHEAD AS o
+       JOIN (SELECT pid, deviceId, min(start) AS first, max("end") AS last FROM GPU_OPERATIONS GROUP BY pid, deviceId) AS d
+         ON d.pid = o.globalTid >> 24 & 0xffffff AND o.start > d.first AND o."end" < d.last),
+idle AS (
+  SELECT pid, deviceId, contextId, start, max("end") OVER earlier AS since
+  FROM busy
+  WINDOW earlier AS (PARTITION BY pid, deviceId ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING))
+SELECT row_number() OVER (ORDER BY start - since DESC, since), start - since, since, pid, deviceId, contextId
+FROM idle
+WHERE start - since > 0 AND start - since >= 1000000 * coalesce(argument('gap'), 500)
+ORDER BY 1
+LIMIT coalesce(argument('rows'), 50);

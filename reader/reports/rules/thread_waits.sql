@@ -1,0 +1,25 @@
+-- Threads Waiting Most
+-- severity: info
+-- columns: Waited (ns), Share (%), PID, TID, Thread Name text, Mostly In text, Time There (ns), Callchain text
+-- needs: OSRT_API
+-- data: OS Runtime trace
+-- before: osrt
+-- arguments: rows
+-- advice: These threads spent at least half of their time, and 100 ms, in calls of 100 us or more. For threads that wait for work this is as it should be.
+-- advice: Where one does not: the function they waited in most, and the callchain of its longest call, say what for.
+
+WITH lives AS MATERIALIZED (SELECT globalTid, max("end") - min(start) AS ns FROM OSRT_API GROUP BY globalTid),
+-- bare columns are those of the longest call
+functions AS MATERIALIZED (
+  SELECT globalTid, pid, tid, name, sum(ns) AS ns, max(ns) AS longest, chain FROM OSRT_CALLS WHERE ns >= 100000 GROUP BY globalTid, name),
+waiting AS (
+  SELECT f.*, sum(f.ns) OVER thread AS waited, row_number() OVER (PARTITION BY f.globalTid ORDER BY f.ns DESC, f.name) AS place
+  FROM functions AS f WINDOW thread AS (PARTITION BY f.globalTid))
+SELECT w.waited, min(100.0, 100.0 * w.waited / l.ns), w.pid, w.tid,
+       (SELECT n.name FROM THREAD_NAMES AS n WHERE n.globalTid = w.globalTid LIMIT 1), w.name, w.ns,
+       (SELECT group_concat(value, ' < ') FROM (
+         SELECT s.value FROM OSRT_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol WHERE f.id = w.chain ORDER BY f.stackDepth LIMIT 8))
+FROM waiting AS w JOIN lives AS l ON l.globalTid = w.globalTid
+WHERE w.place = 1 AND w.waited >= 100000000 AND 2 * w.waited >= l.ns
+ORDER BY w.waited DESC, w.tid
+LIMIT coalesce(argument('rows'), 20);

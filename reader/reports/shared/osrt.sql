@@ -1,0 +1,15 @@
+-- Calls of the OS runtime with their names and, where the database is ours, what they worked on. A callchain as one line: the innermost
+-- function first, of a longer one its inner part.
+
+DROP VIEW IF EXISTS temp.OSRT_CALLS;
+CREATE TEMP VIEW OSRT_CALLS AS
+SELECT o.id, o.start, o."end", o."end" - o.start AS ns, o.globalTid, o.globalTid >> 24 & 0xffffff AS pid, o.globalTid & 0xffffff AS tid,
+       s.value AS name, o.returnValue, nullif(o.callchainId, 0) AS chain, f.object, nullif(f.holderTid, 0) AS holder
+FROM OSRT_API AS o
+     LEFT JOIN StringIds AS s ON s.id = o.nameId
+     LEFT JOIN LIBTRACE_OSRT_CALL AS f ON f.id = o.id
+WHERE o.eventClass = 27;
+
+DROP VIEW IF EXISTS temp.THREAD_NAMES;
+CREATE TEMP VIEW THREAD_NAMES AS
+SELECT t.globalTid, s.value AS name FROM ThreadNames AS t JOIN StringIds AS s ON s.id = t.nameId;

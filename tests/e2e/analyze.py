@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# timeout: 240
+"""`trace analyze`: each rule finds what was planted for it, and nothing where nothing is.
+
+CPU rules run on programs that are traced here (tests/apps/planted.c), GPU rules on databases made here and on exports of nsys, whose `nsys
+analyze` is asked, too, where it has been fetched (PEERS, default /tmp/peers).
+"""
+import csv
+import glob
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import app, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+import _made_database as made  # noqa: E402
+
+PLACE = folder()
+FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/nsys")
+MADE, QUIET = (os.path.join(PLACE, name + ".sqlite") for name in ("made", "quiet"))
+GPU_RULES = ("cuda_memcpy_async", "cuda_memcpy_sync", "cuda_memset_sync", "cuda_api_sync", "gpu_gaps:gap=0", "gpu_time_util")
+made.make(MADE)
+made.make_quiet(QUIET)
+
+
+def findings(path, *options):
+    """Rows by rule."""
+    result = trace("analyze", "-f", "json", *options, path)
+    if result.status not in (0, 3):
+        raise RuntimeError(f"trace analyze: {result.status} {result.err!r}")
+    return {rule["rule"]: rule["rows"] for rule in json.loads(result.out)}
+
+
+def found(path, *options):
+    return {rule for rule, rows in findings(path, *options).items() if rows}
+
+
+def traced(mode):
+    spool, report = spool_folder(), os.path.join(PLACE, mode + ".rep")
+    result = run([app("planted"), mode], env=traced_env(report, spool, threshold=0))
+    wait_spool_gone(spool)
+    if result.status != 0:
+        raise RuntimeError(f"planted {mode}: {result}")
+    return report
+
+
+# ---- what is planted ----
+
+def on_programs():
+    """thread_waits is about any thread that waits, so it may find one in other modes, too."""
+    for mode, rule in (("calm", None), ("convoy", "lock_convoy"), ("waits", "thread_waits"), ("tiny", "tiny_io"), ("crowd", "oversubscription"), ("starts", "startup_cost")):
+        have, expected = found(traced(mode)), {rule} if rule else set()
+        more = {"thread_waits"} if mode in ("convoy", "starts") else set()
+        tap.ok(expected <= have <= expected | more, f"planted {mode}: {rule or 'nothing'} is found", have)
+
+
+def convoy_told():
+    report = os.path.join(PLACE, "convoy.rep")
+    row = findings(report, "-r", "lock_convoy")["lock_convoy"][0]
+    tap.ok(row["Threads"] == 3 and row["Waits"] >= 20 and row["Function"] == "pthread_mutex_lock", "a convoy: its threads and waits", row)
+    tap.ok("convoy_member" in row["Waiter Callchain"], "who waits", row)
+    tap.ok(row["Holder Call"] == "nanosleep" and "write_the_log < convoy_member" in row["Holder Callchain"], "what the holder did, and its callchain", row)
+    tap.ok(row["Holder TID"] > 0 and row["Holder Name"] == "planted", "and who it is", row)
+    row = findings(os.path.join(PLACE, "tiny.rep"), "-r", "tiny_io")["tiny_io"]
+    tap.ok({r["Function"] for r in row} == {"read", "write"} and all(r["Calls"] == 20000 and r["Avg Bytes"] == 1.0 for r in row), "tiny pieces: how many", row)
+    row = findings(os.path.join(PLACE, "starts.rep"), "-r", "startup_cost")["startup_cost"][0]
+    tap.ok(row["Count"] == 30 and row["Of"].endswith("/true"), "short processes: how many of what", row)
+    row = findings(os.path.join(PLACE, "crowd.rep"), "-r", "oversubscription")["oversubscription"][0]
+    tap.ok(row["Most Running"] >= row["Avg Running"] > row["CPUs"] >= 1, "a crowd: how many", row)
+
+
+def exit_status():
+    convoy, calm, starts = (os.path.join(PLACE, mode + ".rep") for mode in ("convoy", "calm", "starts"))
+    for path, severity, expected in ((convoy, "warning", 3), (convoy, "info", 3), (convoy, "error", 0), (calm, "info", 0), (starts, "warning", 0), (starts, "info", 3)):
+        result = trace("analyze", "--fail-on", severity, path)
+        tap.ok(result.status == expected, f"{os.path.basename(path)} --fail-on {severity}: exit status {expected}", result)
+    tap.ok(trace("analyze", convoy).status == 0, "without it: 0")
+    tap.ok(trace("analyze", "-r", "nonsense", calm).status == 2 and trace("analyze", os.path.join(PLACE, "none")).status == 2, "an error: 2")
+
+
+def text():
+    out = trace("analyze", os.path.join(PLACE, "convoy.rep")).out.decode()
+    tap.ok(" ** Lock Convoys (lock_convoy): warning" in out and "split it." in out and "cuda_memcpy_sync: no data" in out and "tiny_io: nothing found" in out,
+           "text: what was found with advice, what was not in a line", out)
+    rules = trace("analyze", "--list").out.decode().splitlines()
+    tap.ok(len(rules) == 11 and any(line.split()[:2] == ["gpu_gaps", "warning"] for line in rules), "the list of rules", rules)
+
+
+# ---- GPU ----
+
+def on_databases():
+    rules = ",".join(GPU_RULES)
+    have, quiet = found(MADE, "-r", rules), found(QUIET, "-r", rules)
+    tap.ok(have == {rule.partition(":")[0] for rule in GPU_RULES}, "each GPU rule finds what was put there", have)
+    tap.ok(quiet == set(), "and nothing where copies are pinned and asynchronous, and the GPU is busy", quiet)
+    tap.ok(findings(MADE, "-r", "gpu_gaps")["gpu_gaps"] == [], "no gap of 500 ms")
+    tap.ok(len(findings(MADE, "-r", "cuda_memcpy_sync:rows=1")["cuda_memcpy_sync"]) == 1, "rows=1")
+    tap.ok(found(MADE, "-r", "cuda_api_sync", "--filter-time", "/4000") == set(), "a window of time")
+
+
+def on_fixtures():
+    paths = sorted(glob.glob(os.path.join(FIXTURES, "expected/*/rule_*.csv")))
+    if not paths:
+        tap.skip("rules on exports of nsys", "no fixtures")
+    shown = lambda value, title: "" if value is None else f"{value:.3f}" if title.endswith("(MB)") else str(value)  # noqa: E731
+    for path in paths:
+        name, rule = os.path.basename(os.path.dirname(path)), "cuda_" + os.path.basename(path)[5:-4]
+        with open(path, encoding="utf-8") as file:
+            expected = list(csv.DictReader(file))
+        rows = findings(os.path.join(FIXTURES, name + ".sqlite"), "-r", rule)[rule]
+        rows = [{title: shown(value, title) for title, value in row.items()} for row in rows]
+        tap.ok(rows == expected, f"{rule} of {name}: {len(expected)} rows", rows[:2])
+
+
+def nsys_itself():
+    nsys = next(iter(glob.glob(os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-systems/target-linux-x64/nsys"))), None)
+    if not nsys:
+        tap.skip("nsys analyze on the database made here", "no nsys in PEERS or /tmp/peers")
+        return
+    for rule in GPU_RULES:
+        if rule == "cuda_api_sync":
+            continue  # nsys 2023.4 leaves the driver's calls out
+        name = rule.partition(":")[0]
+        done = run([nsys, "analyze", "-q", "-r", rule, "-f", "csv", "--force-export=false", MADE], env=dict(os.environ), limit=200)
+        lines = done.out.decode().splitlines()
+        begin = next((i for i, line in enumerate(lines) if "Duration (ns)" in line), len(lines))
+        theirs = [{k: v for k, v in row.items() if k != "Green Context ID"} for row in csv.DictReader(line for line in lines[begin:] if line)]
+        form = lambda v, k: "" if v is None else f"{v:.3f}" if k.endswith("(MB)") else str(v)  # noqa: E731
+        ours = [{k: form(v, k) for k, v in row.items() if k != "Green Context ID"} for row in findings(MADE, "-r", rule)[name]]
+        tap.ok(ours == theirs and theirs, f"{rule} of nsys itself: {len(theirs)} rows", (ours[:3], theirs[:3], done.err))
+
+
+main(on_programs, convoy_told, exit_status, text, on_databases, on_fixtures, nsys_itself)
