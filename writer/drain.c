@@ -298,8 +298,9 @@ static uint32_t other_put(struct segment *s, const struct record *r, uint64_t wo
 	case REC_NVTX_MARK:
 	case REC_NVTX_RANGE:
 	case REC_NVTX_START_END:
+		return nvtx_run_put(s, slots);
 	case REC_NVTX_NAME:
-		nvtx_put(s, word, (uint32_t)bytes);
+		nvtx_name_put(s, (uint32_t)bytes);
 		return slots;
 	case REC_NVTX_EXT:
 		return nvtx_ext_put(s, (uint32_t)bytes) ? slots : 0;
@@ -316,7 +317,7 @@ static bool segment_decode(struct segment *s)
 {
 	struct batch *calls = batch_for(s, EVENT_OSRT_CALL);
 	uint32_t functions = fn_count();
-	while (s->at < s->end) {
+	while (s->at < s->end && s->records) {
 		const struct record *r = &s->records[s->at];
 		uint64_t word = __atomic_load_n(&r->word, __ATOMIC_RELAXED);
 		if (__builtin_expect(!s->view->tid, 0) &&
@@ -331,7 +332,7 @@ static bool segment_decode(struct segment *s)
 			return false;
 		s->at += slots;
 	}
-	return true;
+	return s->records;
 }
 
 static void segment_init(
@@ -402,10 +403,12 @@ static int segment_drain(
 	return writer_make_room(w);
 }
 
-int lane_drain(struct writer *w, struct spool *spool, struct lane_view *view)
+int lane_drain(struct writer *w, struct spool *spool, struct lane_view *view, uint64_t bytes)
 {
+	uint64_t begin = view->position;
 	int error = 0;
-	while (!error && !view->damaged && view->position < view->head)
+	while (!error && !view->damaged && view->position < view->head &&
+		view->position - begin < bytes)
 		error = segment_drain(w, spool, view, view->head);
 	return error;
 }

@@ -46,14 +46,7 @@ static void attributes_set(
 	batch_set(b, first + 5, a->payload);
 }
 
-static void callchain_set(struct batch *b, uint32_t first, const struct nvtx_row *row)
-{
-	batch_set(b, first, row->callchain);
-	batch_set(b, first + 1, row->callchain_method);
-}
-
-_Static_assert(NVTX_MARK_PAYLOAD == NVTX_MARK_DOMAIN + 5 &&
-		NVTX_RANGE_PAYLOAD == NVTX_RANGE_DOMAIN + 5 &&
+_Static_assert(NVTX_RANGE_PAYLOAD == NVTX_RANGE_DOMAIN + 5 &&
 		NVTX_START_END_PAYLOAD == NVTX_START_END_DOMAIN + 5,
 	"attributes_set() counts on the order of these fields");
 
@@ -66,21 +59,15 @@ void nvtx_row_fill(struct writer *w, struct spool *spool, struct batch *b, uint3
 	uint32_t flags = row->flags;
 	if (!row->text_bytes && (uint32_t)row->names)
 		flags |= RECORD_TEXT_NAMED;
-	if (kind == EVENT_NVTX_MARK) {
-		attributes_set(b, NVTX_MARK_DOMAIN, domain, text, row);
-		batch_set(b, NVTX_MARK_FLAGS, flags);
-		callchain_set(b, NVTX_MARK_CALLCHAIN, row);
-	} else if (kind == EVENT_NVTX_RANGE) {
+	if (kind == EVENT_NVTX_RANGE) {
 		attributes_set(b, NVTX_RANGE_DOMAIN, domain, text, row);
 		batch_set(b, NVTX_RANGE_LEVEL, row->level);
 		batch_set(b, NVTX_RANGE_FLAGS, flags);
-		callchain_set(b, NVTX_RANGE_CALLCHAIN, row);
 	} else {
 		attributes_set(b, NVTX_START_END_DOMAIN, domain, text, row);
 		batch_set(b, NVTX_START_END_RANGE_ID, row->id);
 		batch_set(b, NVTX_START_END_START_TID, row->start_tid);
 		batch_set(b, NVTX_START_END_FLAGS, flags);
-		callchain_set(b, NVTX_START_END_CALLCHAIN, row);
 	}
 }
 
@@ -96,9 +83,10 @@ static void payload_take(const uint8_t **at, uint32_t *left, void *to, uint32_t 
 	*left -= have;
 }
 
-static void named_put(struct segment *s, const struct record *r, uint32_t bytes)
+void nvtx_name_put(struct segment *s, uint32_t bytes)
 {
 	struct nvtx_named named;
+	const struct record *r = &s->records[s->at];
 	const uint8_t *at = (const uint8_t *)(r + 1);
 	uint64_t ns = segment_ns(s, r->tick), id = r->b;
 	uint32_t domain_ref = (uint32_t)(r->a >> 32);
@@ -113,73 +101,8 @@ static void named_put(struct segment *s, const struct record *r, uint32_t bytes)
 	batch_set(b, NVTX_NAME_IDENTIFIER, id);
 	batch_set(b, NVTX_NAME_TYPE, named.type);
 	batch_set(b, NVTX_NAME_NAME, name);
-}
-
-/* A copy: the spool may be mapped anew while its names are looked up. */
-static void row_read(
-	struct nvtx_row *row, uint32_t kind, const struct record *r, uint64_t word, uint32_t bytes)
-{
-	const uint8_t *at = (const uint8_t *)(r + 1);
-	uint64_t b = r->b;
-	memset(row, 0, offsetof(struct nvtx_row, text));
-	row->tick = r->tick;
-	row->names = r->a;
-	row->flags = (uint32_t)(word >> RECORD_FLAGS_SHIFT & 15);
-	row->ticks = kind == EVENT_NVTX_MARK ? 0 : b >> 16;
-	row->level = b & NVTX_LEVEL_MASK;
-	if (kind == EVENT_NVTX_START_END || b & NVTX_HAS_ATTRIBUTES)
-		payload_take(&at, &bytes, &row->attributes, sizeof(row->attributes));
-	if (kind == EVENT_NVTX_START_END) {
-		struct nvtx_start start;
-		payload_take(&at, &bytes, &start, sizeof(start));
-		row->id = start.id;
-		row->start_tid = start.tid;
-	}
-	row->text_bytes = bytes < sizeof(row->text) ? bytes : (uint32_t)sizeof(row->text);
-	memcpy(row->text, at, row->text_bytes);
-}
-
-static uint32_t event_of(uint64_t word)
-{
-	switch (word & RECORD_KIND_MASK) {
-	case REC_NVTX_MARK:
-		return EVENT_NVTX_MARK;
-	case REC_NVTX_RANGE:
-		return EVENT_NVTX_RANGE;
-	default:
-		return EVENT_NVTX_START_END;
-	}
-}
-
-void nvtx_put(struct segment *s, uint64_t word, uint32_t bytes)
-{
-	static struct nvtx_row row; /* a kilobyte */
-	const struct record *r = &s->records[s->at];
-	if ((word & RECORD_KIND_MASK) == REC_NVTX_NAME) {
-		named_put(s, r, bytes);
-	} else {
-		uint32_t kind = event_of(word);
-		row_read(&row, kind, r, word, bytes);
-		row.callchain = s->callchain;
-		row.callchain_method = s->callchain ? s->callchain_method : 0;
-		s->callchain = 0;
-		uint64_t start = segment_ns(s, row.tick), end = segment_ns(s, row.tick + row.ticks);
-		struct batch *b = segment_row_add(s, kind, start);
-		if (kind != EVENT_NVTX_MARK) {
-			batch_set(b, NVTX_RANGE_DURATION, end > start ? end - start : 0);
-			if (end > s->w->batch_last_ns)
-				s->w->batch_last_ns = end;
-		}
-		nvtx_row_fill(s->w, s->spool, b, kind, &row);
-		if (row.tick + row.ticks > s->latest_tick)
-			s->latest_tick = row.tick + row.ticks;
-		segment_tally(s)->impossible +=
-			row.tick < s->least_tick || row.tick + row.ticks > s->most_tick;
-		segment_tally(s)->unfinished += (row.flags & RECORD_UNFINISHED) != 0;
-	}
 	s->records = spool_at(s->spool, s->offset, CHUNK_BYTES); /* may lie elsewhere now */
 }
-_Static_assert((int)NVTX_RANGE_DURATION == (int)NVTX_START_END_DURATION, "one column for both");
 
 /* ---- what was open ---- */
 

@@ -51,11 +51,17 @@ bool cuda_put(struct segment *s, uint64_t word, uint32_t bytes);
 
 /* ---- nvtx.c ---- */
 
-/* A record of an NVTX kind, at s->at, with `bytes` of payload. */
-void nvtx_put(struct segment *s, uint64_t word, uint32_t bytes);
+/* The NVTX_NAME record at s->at, with `bytes` of payload. */
+void nvtx_name_put(struct segment *s, uint32_t bytes);
 
 /* String id of a name in the spool, 0 when there is none. May map the spool anew. */
 uint32_t nvtx_name_id(struct writer *w, struct spool *spool, uint32_t ref);
+
+/* ---- nvtx_runs.c ---- */
+
+/* The mark or range at s->at, of `slots`, and those like it behind it: into rows. Returns the slots
+ * that they take, 0 when it cannot be. Counts what is no event in those behind the first. */
+uint32_t nvtx_run_put(struct segment *s, uint32_t slots);
 
 /* ---- nvtx_ext.c ---- */
 

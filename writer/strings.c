@@ -1,6 +1,7 @@
 #include "writer/strings.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,12 +11,19 @@
 #define COUNT_MAX 200000u /* with the next: bounds the table at some 40 MiB */
 #define TEXT_BYTES_MAX (32u << 20)
 
+/* By words, since it is most of what a text costs that is known. */
 static uint64_t text_hash(const char *text, size_t bytes)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-	while (bytes--)
-		hash = (hash ^ (uint8_t)*text++) * UINT64_C(0x100000001b3);
-	return hash ^ hash >> 29;
+	uint64_t hash = bytes * UINT64_C(0x9e3779b97f4a7c15), word = 0;
+	for (; bytes >= sizeof(word); bytes -= sizeof(word), text += sizeof(word)) {
+		memcpy(&word, text, sizeof(word));
+		hash = (hash ^ word) * UINT64_C(0xbf58476d1ce4e5b9);
+		hash ^= hash >> 29;
+	}
+	for (word = 0; bytes; bytes--)
+		word = word << 8 | (uint8_t)*text++;
+	hash = (hash ^ word) * UINT64_C(0x94d049bb133111eb);
+	return hash ^ hash >> 31;
 }
 
 int strings_init(struct strings *s)
@@ -27,12 +35,55 @@ int strings_init(struct strings *s)
 	return s->slots ? 0 : -ENOMEM;
 }
 
+/* ---- memory for texts: taken in order, given back all at once ---- */
+
+#define CHUNK_TEXT_BYTES (64u << 10)
+
+struct text_chunk {
+	struct text_chunk *next;
+	size_t used, bytes;
+	char text[];
+};
+
+static char *text_room(struct strings *s, size_t bytes)
+{
+	struct text_chunk *c = s->chunks;
+	if (!c || c->bytes - c->used < bytes) {
+		size_t whole = bytes > CHUNK_TEXT_BYTES ? bytes : CHUNK_TEXT_BYTES;
+		c = malloc(sizeof(*c) + whole);
+		if (!c)
+			return NULL;
+		*c = (struct text_chunk){s->chunks, 0, whole};
+		s->chunks = c;
+	}
+	c->used += bytes;
+	return c->text + c->used - bytes;
+}
+
+static void chunks_free(struct text_chunk **chunks)
+{
+	for (struct text_chunk *next; *chunks; *chunks = next) {
+		next = (*chunks)->next;
+		free(*chunks);
+	}
+}
+
+/* The block in the making still needs them, if anything is pending. */
+static void chunks_retire(struct strings *s)
+{
+	struct text_chunk **end = &s->retired;
+	while (*end)
+		end = &(*end)->next;
+	*end = s->chunks;
+	s->chunks = NULL;
+	if (!s->pending_count)
+		chunks_free(&s->retired);
+}
+
 static void table_clear(struct strings *s)
 {
-	for (uint32_t i = 0; i < s->capacity; i++) {
-		free((char *)s->slots[i].text);
-		s->slots[i] = (struct string_slot){0};
-	}
+	memset(s->slots, 0, s->capacity * sizeof(*s->slots));
+	chunks_retire(s);
 	s->count = 0;
 	s->text_bytes = 0;
 }
@@ -100,19 +151,15 @@ static uint32_t slot_fill(
 {
 	if (s->pending_count == s->pending_capacity && pending_grow(s))
 		return 0;
-	char *kept = malloc(bytes), *sent = malloc(bytes);
-	if (!kept || !sent) {
-		free(kept);
-		free(sent);
+	char *kept = text_room(s, bytes);
+	if (!kept)
 		return 0;
-	}
 	memcpy(kept, text, bytes);
-	memcpy(sent, text, bytes);
 	*slot = (struct string_slot){hash, s->next_id++, (uint32_t)bytes, kept};
 	s->count++;
 	s->text_bytes += bytes;
 	s->pending[s->pending_count] = slot->id;
-	s->texts[s->pending_count] = (uint8_t *)sent;
+	s->texts[s->pending_count] = (uint8_t *)kept;
 	s->lengths[s->pending_count++] = bytes;
 	s->pending_bytes += bytes + 8;
 	return slot->id;
@@ -126,11 +173,15 @@ uint32_t strings_id(struct strings *s, const char *text, size_t bytes)
 	struct string_slot *slot = slot_find(s->slots, s->capacity, hash, text, bytes);
 	if (slot->id)
 		return slot->id;
-	if (s->count >= COUNT_MAX || s->text_bytes >= TEXT_BYTES_MAX)
+	bool full = s->count >= COUNT_MAX || s->text_bytes >= TEXT_BYTES_MAX;
+	if (full)
 		table_clear(s);
-	if (s->count * 2 >= s->capacity && table_grow(s))
+	bool grows = s->count * 2 >= s->capacity;
+	if (grows && table_grow(s))
 		return 0;
-	return slot_fill(s, slot_find(s->slots, s->capacity, hash, text, bytes), hash, text, bytes);
+	if (full || grows)
+		slot = slot_find(s->slots, s->capacity, hash, text, bytes);
+	return slot_fill(s, slot, hash, text, bytes);
 }
 
 uint32_t strings_function_id(struct strings *s, uint32_t fn)
@@ -145,8 +196,7 @@ uint32_t strings_function_id(struct strings *s, uint32_t fn)
 
 void strings_forget_pending(struct strings *s)
 {
-	for (uint32_t i = 0; i < s->pending_count; i++)
-		free(s->texts[i]);
 	s->pending_count = 0;
 	s->pending_bytes = 0;
+	chunks_free(&s->retired);
 }

@@ -21,14 +21,18 @@ struct string_slot {
 	const char *text;
 };
 
+struct text_chunk; /* memory for texts */
+
 struct strings {
 	struct string_slot *slots;
 	uint32_t capacity, count; /* capacity is a power of two */
 	uint32_t next_id;
 	uint64_t text_bytes;
+	struct text_chunk *chunks;  /* of the texts in the table, the one in use first */
+	struct text_chunk *retired; /* of texts that only the block still needs */
 	/* first used in the block that is being filled */
 	uint32_t *pending; /* slot ids in order of use */
-	uint8_t **texts;
+	uint8_t **texts;   /* in the chunks */
 	size_t *lengths;
 	uint32_t pending_count, pending_capacity;
 	size_t pending_bytes;

@@ -101,19 +101,33 @@ uint64_t tree_look(struct writer *w, uint64_t *ret_fullest)
 	return bytes;
 }
 
-int tree_drain(struct writer *w)
+#define TURN_BYTES (4ull * CHUNK_BYTES)
+
+/* One turn of all lanes of a spool. */
+static int spool_drain(struct writer *w, struct spool *spool, bool *ret_more)
 {
-	writer_take_time(w);
-	for (uint32_t i = 0; i < w->spools.count; i++) {
-		struct spool *spool = w->spools.all[i];
-		for (uint32_t j = 0; j < spool->lane_count && !spool->finished; j++) {
-			int error =
-				spool->lanes[j]->closed ? 0 : lane_drain(w, spool, spool->lanes[j]);
-			if (error)
-				return error;
-		}
+	for (uint32_t i = 0; i < spool->lane_count && !spool->finished; i++) {
+		struct lane_view *view = spool->lanes[i];
+		int error = view->closed ? 0 : lane_drain(w, spool, view, TURN_BYTES);
+		if (error)
+			return error;
+		*ret_more |= !view->closed && !view->damaged && view->position < view->head;
 	}
 	return 0;
+}
+
+/* In turns of a few chunks: a thread that waits for room need not wait for all that others have
+ * stored. */
+int tree_drain(struct writer *w)
+{
+	int error = 0;
+	writer_take_time(w);
+	for (bool more = true; more && !error;) {
+		more = false;
+		for (uint32_t i = 0; i < w->spools.count && !error; i++)
+			error = spool_drain(w, w->spools.all[i], &more);
+	}
+	return error;
 }
 
 /* Raises *latest to a tick of the spool, unless that cannot be one. */
@@ -174,7 +188,7 @@ int tree_end_spool(struct writer *w, struct spool *spool)
 	writer_take_time(w);
 	for (uint32_t i = 0; i < spool->lane_count && !error; i++)
 		if (!spool->lanes[i]->closed)
-			error = lane_drain(w, spool, spool->lanes[i]);
+			error = lane_drain(w, spool, spool->lanes[i], UINT64_MAX);
 	uint64_t tick = end_tick(w, spool);
 	for (uint32_t i = 0; i < spool->lane_count && !error; i++)
 		if (!spool->lanes[i]->closed)

@@ -133,8 +133,8 @@ void windows_finish(struct writer *w);
 
 /* ---- drain.c ---- */
 
-/* Puts all up to view->head into blocks. */
-int lane_drain(struct writer *w, struct spool *spool, struct lane_view *view);
+/* Puts what lies before view->head into blocks, chunk by chunk, until these were so many bytes. */
+int lane_drain(struct writer *w, struct spool *spool, struct lane_view *view, uint64_t bytes);
 
 /* What the records cannot tell: calls still open, nested records, sums, an open gap, the end of the
  * thread. Once, when the process is dead. */
@@ -222,14 +222,13 @@ int recover_tree(const char *dir, const char *output);
 
 /* ---- nvtx.c ---- */
 
-/* What an NVTX row is made of. */
+/* What the row of an open NVTX range is made of. */
 struct nvtx_row {
 	uint64_t tick, ticks;
 	uint64_t names; /* as in records */
 	struct nvtx_attributes attributes;
 	uint64_t id;
 	uint32_t start_tid, level, flags;
-	uint32_t callchain, callchain_method; /* 0 = none */
 	uint32_t text_bytes;
 	char text[NVTX_TEXT_BYTES];
 };

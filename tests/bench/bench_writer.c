@@ -5,7 +5,9 @@
  *   bench_writer [EVENTS]      (default 4 million; in rounds of as many as a lane holds)
  *
  * uniform: one thread reads one descriptor. mixed: several functions, descriptors, sizes and
- * errors. Prints ns of processor time and bytes per event, best of 3.
+ * errors. nvtx: push and pop with a registered string; marks with one, with one of 64 texts of 32
+ * bytes, with texts that are all different, with colour, category and payload. Prints ns of
+ * processor time and bytes per event, best of 3.
  */
 #include "tests/unit/test_writer.h"
 
@@ -43,6 +45,52 @@ static void fill(struct fake_spool *s, struct lane *lane, bool mixed)
 	lane->chunk_count = 200;
 }
 
+/* ---- NVTX ---- */
+
+enum shape { RANGES, MARKS, TEXTS, FRESH, ATTRIBUTES, SHAPES };
+static const char *const shape_names[SHAPES] = {"nvtx ranges, registered", "nvtx marks, registered",
+	"nvtx marks, 64 texts", "nvtx marks, new texts", "nvtx marks, attributes"};
+
+/* A registered string, behind the chunks. Returns its name in records. */
+static uint64_t name_put(struct fake_spool *s, const char *text)
+{
+	uint64_t at = SPOOL_HEADER_BYTES + LANE_BYTES + 200u * CHUNK_BYTES;
+	struct nvtx_text *name = (void *)(s->map + at);
+	name->bytes = (uint32_t)strlen(text);
+	memcpy(name->text, text, name->bytes);
+	return at / NVTX_NAME_UNIT;
+}
+
+/* Fills the lane; returns the events. */
+static uint64_t fill_nvtx(struct fake_spool *s, enum shape shape)
+{
+	uint64_t tick = s->header->first.tick + 1000, base = SPOOL_HEADER_BYTES + LANE_BYTES;
+	uint64_t name = name_put(s, "a registered string"), events = 0;
+	bool registered = shape != TEXTS && shape != FRESH;
+	uint64_t bytes = shape < TEXTS ? 0 : registered ? sizeof(struct nvtx_attributes) : 32;
+	uint64_t kind = shape == RANGES ? REC_NVTX_RANGE : REC_NVTX_MARK;
+	for (uint32_t i = 0; i < ROUND_EVENTS; i += bytes ? 2 : 1, events++) {
+		struct record *r = (void *)(s->map + base + (uint64_t)i * RECORD_BYTES);
+		uint64_t ticks = 10 + random_next() % 4000;
+		char text[40];
+		*r = (struct record){
+			tick, bytes << RECORD_LENGTH_SHIFT | kind, registered ? name : 0, 0};
+		if (shape == RANGES)
+			r->b = ticks << 16 | (i & 3);
+		if (shape == ATTRIBUTES) {
+			r->b = NVTX_HAS_ATTRIBUTES;
+			*(struct nvtx_attributes *)(void *)(r + 1) =
+				(struct nvtx_attributes){3, 0xff112233, 1, 0, i};
+		} else if (bytes) {
+			snprintf(text, sizeof(text), "text, 32 bytes, number: %08u",
+				shape == FRESH ? i : i / 2 % 64);
+			memcpy(r + 1, text, 32);
+		}
+		tick += ticks + 30 + random_next() % 3000;
+	}
+	return events;
+}
+
 static double seconds(void)
 {
 	struct timespec time;
@@ -51,20 +99,21 @@ static double seconds(void)
 }
 
 /* Drains the lane as often as it takes, without a file: blocks are sealed and thrown away. */
-static void measure(struct writer *w, struct spool *spool, uint64_t events, const char *name)
+static void measure_of(struct writer *w, struct spool *spool, uint64_t events,
+	uint64_t round_events, const char *name)
 {
 	double best = 1e9, bytes = 0;
 	for (int attempt = 0; attempt < 3; attempt++) {
 		uint64_t done = 0;
 		double begin = seconds();
 		bytes = 0;
-		for (; done < events; done += ROUND_EVENTS) {
+		for (; done < events; done += round_events) {
 			struct lane_view *view = spool->lanes[0];
 			for (view->position = 0; view->position < ROUND_EVENTS * RECORD_BYTES;) {
 				view->head = view->position + 16 * CHUNK_BYTES;
 				if (view->head > ROUND_EVENTS * RECORD_BYTES)
 					view->head = ROUND_EVENTS * RECORD_BYTES;
-				lane_drain(w, spool, view);
+				lane_drain(w, spool, view, UINT64_MAX);
 				struct block_identity identity = {.sequence = w->next_sequence++,
 					.hostname = "h",
 					.process_name = "p"};
@@ -78,7 +127,12 @@ static void measure(struct writer *w, struct spool *spool, uint64_t events, cons
 		bytes /= (double)done;
 		best = ns < best ? ns : best;
 	}
-	printf("%-22s %6.2f ns/event %6.2f bytes/event\n", name, best, bytes);
+	printf("%-24s %6.2f ns/event %6.2f bytes/event\n", name, best, bytes);
+}
+
+static void measure(struct writer *w, struct spool *spool, uint64_t events, const char *name)
+{
+	measure_of(w, spool, events, ROUND_EVENTS, name);
 }
 
 int main(int argc, char **argv)
@@ -102,6 +156,10 @@ int main(int argc, char **argv)
 	measure(&w, w.spools.all[0], events, "uniform");
 	fill(&s, lane, true);
 	measure(&w, w.spools.all[0], events, "mixed");
+	for (enum shape shape = 0; shape < SHAPES; shape++) {
+		uint64_t round_events = fill_nvtx(&s, shape);
+		measure_of(&w, w.spools.all[0], events, round_events, shape_names[shape]);
+	}
 	block_release(&w.block);
 	if (block_init(&w.block, true))
 		return 1;

@@ -1,0 +1,230 @@
+/*
+ * nvtx_runs.c - marks and ranges of NVTX into columns: the writer's hot path for them.
+ *
+ * Records of one kind that follow each other, all with attributes or all without, become rows at
+ * once. As with calls, a record is read more than once, and its owner may have changed it in
+ * between: what it says is never trusted to be what it said. Looking up a name may map the spool's
+ * file anew: no pointer into it is kept across that.
+ */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "writer/segment.h"
+
+/* Where a kind of event has its columns. */
+struct layout {
+	uint32_t event;
+	uint32_t first; /* domain, text, category, color, payload type, payload: in this order */
+	uint32_t flags, callchain;
+	uint32_t level, range_id; /* 0 = none; behind range_id the thread that started it */
+	bool lasts, attributes;   /* all have a duration; attributes */
+};
+
+enum { DOMAIN, TEXT, CATEGORY, COLOR, PAYLOAD_TYPE, PAYLOAD };
+
+static const struct layout marks = {.event = EVENT_NVTX_MARK,
+	.first = NVTX_MARK_DOMAIN,
+	.flags = NVTX_MARK_FLAGS,
+	.callchain = NVTX_MARK_CALLCHAIN};
+static const struct layout ranges = {.event = EVENT_NVTX_RANGE,
+	.first = NVTX_RANGE_DOMAIN,
+	.flags = NVTX_RANGE_FLAGS,
+	.callchain = NVTX_RANGE_CALLCHAIN,
+	.level = NVTX_RANGE_LEVEL,
+	.lasts = true};
+static const struct layout starts = {.event = EVENT_NVTX_START_END,
+	.first = NVTX_START_END_DOMAIN,
+	.flags = NVTX_START_END_FLAGS,
+	.callchain = NVTX_START_END_CALLCHAIN,
+	.range_id = NVTX_START_END_RANGE_ID,
+	.lasts = true,
+	.attributes = true};
+
+_Static_assert((int)NVTX_RANGE_DURATION == (int)NVTX_START_END_DURATION &&
+		NVTX_START_END_START_TID == NVTX_START_END_RANGE_ID + 1 &&
+		NVTX_MARK_CALLCHAIN_METHOD == NVTX_MARK_CALLCHAIN + 1 &&
+		NVTX_RANGE_CALLCHAIN_METHOD == NVTX_RANGE_CALLCHAIN + 1 &&
+		NVTX_START_END_CALLCHAIN_METHOD == NVTX_START_END_CALLCHAIN + 1,
+	"columns that are counted on to lie beside each other");
+_Static_assert(NVTX_MARK_PAYLOAD == NVTX_MARK_DOMAIN + PAYLOAD &&
+		NVTX_RANGE_PAYLOAD == NVTX_RANGE_DOMAIN + PAYLOAD &&
+		NVTX_START_END_PAYLOAD == NVTX_START_END_DOMAIN + PAYLOAD,
+	"the same of those that all kinds have");
+
+static const struct layout *layout_of(uint64_t word)
+{
+	switch (word & RECORD_KIND_MASK) {
+	case REC_NVTX_MARK:
+		return &marks;
+	case REC_NVTX_RANGE:
+		return &ranges;
+	default:
+		return &starts;
+	}
+}
+
+/* The rows that are being added. */
+struct run {
+	struct segment *s;
+	struct batch *b;
+	const struct layout *layout;
+	bool attributes;
+	uint32_t slot, end; /* of the chunk */
+	uint32_t rows;
+	uint64_t *start, *duration, *column[PAYLOAD + 1], *flags, *level, *range_id, *start_tid;
+	uint64_t domain_ref, domain, text_ref, text; /* looked up last */
+	uint64_t first_ns, last_ns, impossible, unfinished;
+};
+
+static void run_columns(struct run *run)
+{
+	struct batch *b = run->b;
+	const struct layout *l = run->layout;
+	run->start = batch_rows(b, 0);
+	run->duration = l->lasts ? batch_rows(b, NVTX_RANGE_DURATION) : NULL;
+	for (uint32_t i = DOMAIN; i <= (run->attributes ? PAYLOAD : TEXT); i++)
+		run->column[i] = batch_rows(b, l->first + i);
+	run->flags = batch_rows(b, l->flags);
+	run->level = l->level ? batch_rows(b, l->level) : NULL;
+	run->range_id = l->range_id ? batch_rows(b, l->range_id) : NULL;
+	run->start_tid = l->range_id ? batch_rows(b, l->range_id + 1) : NULL;
+}
+
+/* Names of the spool may be looked up in it, which may then lie elsewhere. */
+static uint64_t name_of(struct run *run, uint64_t ref, uint64_t *last_ref, uint64_t *last)
+{
+	struct segment *s = run->s;
+	if (ref != *last_ref) {
+		*last = nvtx_name_id(s->w, s->spool, (uint32_t)ref);
+		*last_ref = ref;
+		s->records = spool_at(s->spool, s->offset, CHUNK_BYTES);
+	}
+	return *last;
+}
+
+static void time_put(struct run *run, uint64_t tick, uint64_t ticks)
+{
+	struct segment *s = run->s;
+	struct clockfit *fit = &s->w->clock;
+	uint64_t start = s->monotonic ? tick : clockfit_ns(fit, tick),
+		 duration = s->monotonic ? ticks : clockfit_duration_ns(fit, tick, ticks);
+	run->start[run->rows] = start;
+	if (run->duration)
+		run->duration[run->rows] = duration;
+	if (start < run->first_ns)
+		run->first_ns = start;
+	if (start + duration > run->last_ns)
+		run->last_ns = start + duration;
+	if (tick + ticks > s->latest_tick)
+		s->latest_tick = tick + ticks;
+	run->impossible += tick < s->least_tick || tick + ticks > s->most_tick;
+}
+
+/* Attributes and what start and end have, from the front of a payload; zeros where it is too short.
+ * Returns the bytes taken. */
+static uint32_t fixed_put(struct run *run, const uint8_t *at, uint32_t bytes)
+{
+	struct {
+		struct nvtx_attributes attributes;
+		struct nvtx_start start;
+	} fixed;
+	uint32_t wanted = run->range_id ? sizeof(fixed) : sizeof(fixed.attributes), row = run->rows;
+	if (!run->attributes)
+		return 0;
+	if (bytes < wanted)
+		memset(&fixed, 0, sizeof(fixed));
+	memcpy(&fixed, at, bytes < wanted ? bytes : wanted);
+	run->column[CATEGORY][row] = fixed.attributes.category;
+	run->column[COLOR][row] = fixed.attributes.color;
+	run->column[PAYLOAD_TYPE][row] = fixed.attributes.payload_type;
+	run->column[PAYLOAD][row] = fixed.attributes.payload;
+	if (run->range_id) {
+		run->range_id[row] = fixed.start.id;
+		run->start_tid[row] = fixed.start.tid;
+	}
+	return bytes < wanted ? bytes : wanted;
+}
+
+/* One row of the record at run->slot, whose payload of `bytes` lies in the chunk. */
+static void row_put(struct run *run, const struct record *r, uint64_t word, uint32_t bytes)
+{
+	uint64_t names = r->a, low = r->b, flags = word >> RECORD_FLAGS_SHIFT & 15;
+	uint32_t row = run->rows;
+	time_put(run, r->tick, run->duration ? low >> 16 : 0);
+	uint32_t fixed = fixed_put(run, (const uint8_t *)(r + 1), bytes);
+	const char *text = (const char *)(r + 1) + fixed;
+	bytes -= fixed;
+	if (bytes)
+		run->column[TEXT][row] = strings_id(&run->s->w->strings, text,
+			bytes < NVTX_TEXT_BYTES ? bytes : NVTX_TEXT_BYTES);
+	else
+		run->column[TEXT][row] = name_of(run, (uint32_t)names, &run->text_ref, &run->text);
+	if (!bytes && (uint32_t)names)
+		flags |= RECORD_TEXT_NAMED;
+	run->column[DOMAIN][row] = name_of(run, names >> 32, &run->domain_ref, &run->domain);
+	run->flags[row] = flags;
+	run->unfinished += (flags & RECORD_UNFINISHED) != 0;
+	if (run->level)
+		run->level[row] = low & NVTX_LEVEL_MASK;
+	run->rows++;
+}
+
+/* Only the first row can have a chain: its record stands before that of the event. */
+static void callchains_put(struct run *run)
+{
+	struct segment *s = run->s;
+	uint32_t column = run->layout->callchain, count = run->rows;
+	if (s->callchain) {
+		uint64_t *chains = batch_rows(run->b, column),
+			 *methods = batch_rows(run->b, column + 1);
+		memset(chains, 0, count * sizeof(chains[0]));
+		memset(methods, 0, count * sizeof(methods[0]));
+		chains[0] = s->callchain;
+		methods[0] = s->callchain_method;
+	} else {
+		batch_same(run->b, column, 0, count);
+		batch_same(run->b, column + 1, 0, count);
+	}
+	s->callchain = 0;
+}
+
+static bool has_attributes(const struct layout *l, uint64_t low)
+{
+	return l->attributes || low & NVTX_HAS_ATTRIBUTES;
+}
+
+uint32_t nvtx_run_put(struct segment *s, uint32_t slots)
+{
+	const struct record *r = &s->records[s->at];
+	uint64_t word = __atomic_load_n(&r->word, __ATOMIC_RELAXED), kind = word & RECORD_KIND_MASK;
+	const struct layout *l = layout_of(word);
+	struct run run = {.s = s,
+		.b = s->w->batches[l->event],
+		.layout = l,
+		.attributes = has_attributes(l, r->b),
+		.slot = s->at,
+		.first_ns = s->w->batch_first_ns,
+		.last_ns = s->w->batch_last_ns};
+	run_columns(&run);
+	while (run.slot < s->end && s->records) {
+		r = &s->records[run.slot];
+		word = __atomic_load_n(&r->word, __ATOMIC_RELAXED);
+		uint64_t bytes = word >> RECORD_LENGTH_SHIFT;
+		if ((word & RECORD_KIND_MASK) != kind ||
+			bytes > (uint64_t)(s->end - run.slot - 1) * RECORD_BYTES ||
+			has_attributes(l, r->b) != run.attributes)
+			break;
+		run.slot += 1 + (uint32_t)((bytes + RECORD_BYTES - 1) / RECORD_BYTES);
+		row_put(&run, r, word, (uint32_t)bytes);
+	}
+	callchains_put(&run);
+	for (uint32_t i = CATEGORY; !run.attributes && i <= PAYLOAD; i++)
+		batch_same(run.b, l->first + i, 0, run.rows);
+	run.b->count += run.rows;
+	s->w->batch_first_ns = run.first_ns;
+	s->w->batch_last_ns = run.last_ns;
+	segment_tally(s)->impossible += run.impossible;
+	segment_tally(s)->unfinished += run.unfinished;
+	s->overhead += run.slot - s->at - run.rows - (slots - 1); /* those are counted */
+	return run.slot - s->at;
+}
