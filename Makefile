@@ -86,7 +86,7 @@ COMMON_SRC := $(wildcard common/*.c common/schema/*.c)
 TRACER_SRC := $(wildcard tracer/*.c unwind/*.c)
 INJECT_SRC := $(wildcard inject/*.c inject/*.S)
 WRITER_SRC := $(filter-out writer/main.c,$(wildcard writer/*.c))
-READER_SRC := $(filter-out reader/cli/main.c,$(wildcard reader/*.c reader/cli/*.c reader/export/*.c reader/ncu/*.c reader/sql/*.c))
+READER_SRC := $(filter-out reader/cli/main.c,$(wildcard reader/*.c reader/cli/*.c reader/export/*.c reader/ncu/*.c reader/nvtxt/*.c reader/sql/*.c))
 
 objects = $(patsubst %,$(OBJ)/$(1)/%.o,$(basename $(2)))
 PROTOS := $(patsubst common/schema/%.proto,%,$(wildcard common/schema/*.proto))

@@ -58,6 +58,7 @@ void append_close(struct append *a)
 	free(a->strings.data);
 	free(a->entries.data);
 	free(a->ids.data);
+	free(a->texts);
 	free(a->out.data);
 	*a = (struct append){.fd = -1};
 }
@@ -198,19 +199,76 @@ static void block_seal(struct append *a)
 	own.format_version = REPORT_FORMAT_VERSION;
 	own.sequence = a->next_sequence++;
 	own.num_entries = a->num_entries;
+	own.has_num_events = own.has_first_ns = own.has_last_ns = a->num_events != 0;
+	own.num_events = a->num_events;
+	own.first_ns = a->first_ns;
+	own.last_ns = a->last_ns;
 	compress(a, &payload, &own);
 	header_add(a, &payload, &own);
 	buffer_add(a, &a->out, payload.data, payload.bytes);
 	free(payload.data);
 	a->strings.bytes = a->entries.bytes = a->ids.bytes = 0;
 	a->string_ids = a->num_entries = 0;
+	a->num_events = 0;
 }
 
-void append_string(struct append *a, uint32_t id, const char *text)
+static struct append_text_id *text_slot(const struct append *a, const char *text)
+{
+	uint64_t hash = (uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t i = (uint32_t)(hash >> 32) & (a->text_capacity - 1);
+	while (a->texts[i].text && a->texts[i].text != text)
+		i = (i + 1) & (a->text_capacity - 1);
+	return &a->texts[i];
+}
+
+static int texts_grow(struct append *a)
+{
+	struct append_text_id *old = a->texts;
+	uint32_t count = a->text_capacity, capacity = count ? count * 2 : 1024;
+	struct append_text_id *texts = calloc(capacity, sizeof(*texts));
+	if (!texts)
+		return -ENOMEM;
+	a->texts = texts;
+	a->text_capacity = capacity;
+	for (uint32_t i = 0; i < count; i++)
+		if (old[i].text)
+			*text_slot(a, old[i].text) = old[i];
+	free(old);
+	return 0;
+}
+
+void append_texts_begin(struct append *a, uint32_t last_id)
+{
+	a->next_text_id = last_id + 1; /* 0 = there are no more */
+}
+
+static void string_add(struct append *a, uint32_t id, const char *text)
 {
 	buffer_add(a, &a->strings, text, strlen(text) + 1);
 	buffer_add(a, &a->ids, &id, sizeof(id));
 	a->string_ids++;
+}
+
+uint32_t append_text(struct append *a, const char *text)
+{
+	if (!text || !*text)
+		return 0;
+	if (a->text_count * 2 >= a->text_capacity && texts_grow(a)) {
+		a->broken = true;
+		return 0;
+	}
+	struct append_text_id *slot = text_slot(a, text);
+	if (!slot->text && a->next_text_id) {
+		*slot = (struct append_text_id){text, a->next_text_id++};
+		a->text_count++;
+		string_add(a, slot->id, text);
+	}
+	return slot->id;
+}
+
+int append_texts_end(const struct append *a)
+{
+	return a->broken ? -ENOMEM : !a->next_text_id && a->text_count ? -EOVERFLOW : 0;
 }
 
 void append_entry(struct append *a, const Libtrace__Entry *entry)

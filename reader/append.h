@@ -1,7 +1,7 @@
 /*
  * append.h - adds blocks to a finished report, under its lock and by the rules of docs/FORMAT.md.
  *
- *   append_open(); contents_read() with append_note() for each block; append_string(),
+ *   append_open(); contents_read() with append_note() for each block; append_text(),
  * append_entry() ...; append_commit(); append_close()
  *
  * Nothing is written before append_commit(), which writes all blocks or cuts the file where it was.
@@ -22,6 +22,12 @@ struct append_buffer {
 	size_t bytes, capacity;
 };
 
+/* Ids given to texts, by the text's address. */
+struct append_text_id {
+	const char *text;
+	uint32_t id;
+};
+
 struct append {
 	int fd;               /* holds the lock; -1 = not open */
 	struct report report; /* reads by the same descriptor */
@@ -33,6 +39,10 @@ struct append {
 	struct append_buffer strings, entries;
 	uint32_t string_ids, num_entries;
 	struct append_buffer ids;
+	uint64_t num_events, first_ns, last_ns;
+	/* texts told by append_text() */
+	struct append_text_id *texts;
+	uint32_t text_count, text_capacity, next_text_id;
 	/* what append_commit() writes: whole blocks */
 	struct append_buffer out;
 };
@@ -48,11 +58,25 @@ void append_close(struct append *a);
 /* Takes note of a block that is in the file. */
 void append_note(struct append *a, const struct report_block *block);
 
-/* Tells a text, which is copied, under an id that no other text of the file has. */
-void append_string(struct append *a, uint32_t id, const char *text);
+/*
+ * The same for texts that are told apart by their address (pool.h): the id is that of the first
+ * time, or a new one above `last_id`. 0 for NULL, for "", and when memory or ids have run out,
+ * which append_texts_end() tells: 0, -ENOMEM or -EOVERFLOW.
+ */
+void append_texts_begin(struct append *a, uint32_t last_id);
+uint32_t append_text(struct append *a, const char *text);
+int append_texts_end(const struct append *a);
 
 /* Adds an entry, behind the texts of its block. The message stays the caller's. */
 void append_entry(struct append *a, const Libtrace__Entry *entry);
+
+/*
+ * Adds a batch of events of one kind and thread. values: row by row, the columns in the order of
+ * the schema. At most APPEND_ROWS_MAX rows.
+ */
+#define APPEND_ROWS_MAX 2048u /* as writers have it */
+void append_rows(struct append *a, uint32_t kind, uint32_t process, uint32_t tid, uint32_t count,
+	const int64_t *values);
 
 /* Writes at `end`, the offset behind the last whole block. 0 or a negative errno, and then the file
  * ends at `end`. */

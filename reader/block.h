@@ -50,7 +50,8 @@ enum entry_kind {
 	ENTRY_RECEIPT = 7,
 	ENTRY_CALLCHAINS = 8,
 	ENTRY_SYMBOLS = 9,
-	ENTRY_WINDOW = 10
+	ENTRY_WINDOW = 10,
+	ENTRY_IMPORTED = 14
 };
 
 struct report_entry {

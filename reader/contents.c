@@ -30,6 +30,9 @@ void contents_release(struct contents *c)
 	for (uint64_t i = 0; i < c->diagnostic_count && i < DIAGNOSTICS_KEPT; i++)
 		libtrace__diagnostic__free_unpacked(c->diagnostics[i], NULL);
 	free(c->diagnostics);
+	for (size_t i = 0; i < c->import_count; i++)
+		libtrace__imported__free_unpacked(c->imports[i], NULL);
+	free(c->imports);
 	string_table_release(&c->strings);
 	process_list_release(&c->processes);
 	windows_release(&c->windows);
@@ -164,6 +167,24 @@ static int take_window(struct contents *c, const struct report_entry *e)
 	return error;
 }
 
+static int take_imported(struct contents *c, const struct report_entry *e)
+{
+	if (c->import_count == c->import_capacity) {
+		size_t capacity = c->import_capacity ? 2 * c->import_capacity : 16;
+		Libtrace__Imported **imports = capacity > IMPORTS_MAX
+			? NULL
+			: realloc(c->imports, capacity * sizeof(Libtrace__Imported *));
+		if (!imports)
+			return capacity > IMPORTS_MAX ? -EBADMSG : -ENOMEM;
+		c->imports = imports;
+		c->import_capacity = capacity;
+	}
+	Libtrace__Imported *imported = UNPACK(imported, e);
+	if (imported)
+		c->imports[c->import_count++] = imported;
+	return imported ? 0 : -EBADMSG;
+}
+
 static int take_clock(struct contents *c, const struct report_entry *e)
 {
 	Libtrace__ClockPoints *points = UNPACK(clock_points, e);
@@ -201,6 +222,8 @@ static int take_entry(struct pass *pass, const struct report_entry *e, const cha
 		return take_symbols(c, e, ret_cause);
 	case ENTRY_WINDOW:
 		return take_window(c, e);
+	case ENTRY_IMPORTED:
+		return take_imported(c, e);
 	case ENTRY_UNKNOWN:
 		break;
 	}

@@ -20,6 +20,7 @@
 #include "reader/windows.h"
 
 #define DIAGNOSTICS_KEPT 1000u
+#define IMPORTS_MAX 10000u
 
 struct contents {
 	Libtrace__Session *session;        /* NULL = none found */
@@ -28,7 +29,9 @@ struct contents {
 	struct process_list processes;
 	Libtrace__Diagnostic **diagnostics; /* the first DIAGNOSTICS_KEPT */
 	uint64_t diagnostic_count;
-	struct windows windows;        /* none told: events were recorded all the time */
+	struct windows windows;       /* none told: events were recorded all the time */
+	Libtrace__Imported **imports; /* files whose events were added */
+	size_t import_count, import_capacity;
 	uint64_t events[SCHEMA_KINDS]; /* by kind; index 0: of kinds that this version does not know
 					*/
 	uint64_t events_total, events_told; /* counted; as block headers say */

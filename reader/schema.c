@@ -79,6 +79,14 @@ static const struct row sync_rows[] = {
 #include "common/schema/events.def"
 };
 
+uint32_t schema_column_index(const struct schema_event *event, uint32_t number)
+{
+	uint32_t i = 0;
+	while (i + 1 < event->field_count && event->fields[i].number != number)
+		i++;
+	return i;
+}
+
 const struct schema_event *schema_event_at(uint32_t index)
 {
 	static struct schema_event events[EVENTS];

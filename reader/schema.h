@@ -72,6 +72,9 @@ const struct schema_event *schema_event_named(const char *name);
 /* The first column of this kind: its index in `fields`, -1 = there is none. */
 int schema_column(const struct schema_event *event, enum field_kind kind);
 
+/* The column with this number: its index in `fields`; the event has it. */
+uint32_t schema_column_index(const struct schema_event *event, uint32_t number);
+
 /* Kinds in order of their rows; NULL behind the last. */
 const struct schema_event *schema_event_at(uint32_t index);
 

@@ -9,18 +9,10 @@
 #define ROWS 4096u /* of one entry: they stay far below a block */
 #define FRAMES (ROWS + 64u)
 
-/* Ids given in this run, by the text's address in the pool. */
-struct text_id {
-	const char *text;
-	uint32_t id;
-};
-
 struct symbolizing {
 	struct symbols *symbols;
 	struct append *append;
 	struct symbolize_tally *tally;
-	struct text_id *ids;
-	uint32_t id_count, id_capacity, next_id;
 	/* the entry being filled */
 	uint32_t process, rows, frames;
 	uint64_t last_address;
@@ -29,49 +21,6 @@ struct symbolizing {
 	uint64_t offsets[ROWS];
 	uint32_t functions[FRAMES], files[FRAMES], lines[FRAMES];
 };
-
-static struct text_id *id_slot(const struct symbolizing *z, const char *text)
-{
-	uint64_t hash = (uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t i = (uint32_t)(hash >> 32) & (z->id_capacity - 1);
-	while (z->ids[i].text && z->ids[i].text != text)
-		i = (i + 1) & (z->id_capacity - 1);
-	return &z->ids[i];
-}
-
-static int ids_grow(struct symbolizing *z)
-{
-	struct symbolizing old = *z;
-	uint32_t capacity = z->id_capacity ? z->id_capacity * 2 : 1024;
-	struct text_id *ids = calloc(capacity, sizeof(*ids));
-	if (!ids)
-		return -ENOMEM;
-	z->ids = ids;
-	z->id_capacity = capacity;
-	for (uint32_t i = 0; i < old.id_capacity; i++)
-		if (old.ids[i].text)
-			*id_slot(z, old.ids[i].text) = old.ids[i];
-	free(old.ids);
-	return 0;
-}
-
-/* 0 for no text, and for want of memory. */
-static uint32_t id_of(struct symbolizing *z, const char *text)
-{
-	if (!text || !*text)
-		return 0;
-	if (z->id_count * 2 >= z->id_capacity && ids_grow(z)) {
-		z->append->broken = true;
-		return 0;
-	}
-	struct text_id *slot = id_slot(z, text);
-	if (!slot->text && z->next_id) {
-		*slot = (struct text_id){text, z->next_id++};
-		z->id_count++;
-		append_string(z->append, slot->id, text);
-	}
-	return slot->id;
-}
 
 static void entry_end(struct symbolizing *z)
 {
@@ -109,13 +58,13 @@ static void row_add(struct symbolizing *z, uint64_t address, const struct module
 	z->addresses[row] = (int64_t)(address - z->last_address);
 	z->last_address = address;
 	z->frame_counts[row] = symbol->frame_count;
-	z->modules[row] = module ? module->path : id_of(z, symbol->module);
+	z->modules[row] = module ? module->path : append_text(z->append, symbol->module);
 	z->offsets[row] = symbol->offset;
-	z->reasons[row] = id_of(z, symbol->reason);
+	z->reasons[row] = append_text(z->append, symbol->reason);
 	for (uint32_t i = 0; i < symbol->frame_count; i++) {
 		const struct symbol_frame *f = &symbol->frames[i];
-		z->functions[z->frames] = id_of(z, f->function);
-		z->files[z->frames] = id_of(z, f->file);
+		z->functions[z->frames] = append_text(z->append, f->function);
+		z->files[z->frames] = append_text(z->append, f->file);
 		z->lines[z->frames++] = f->line;
 	}
 }
@@ -217,14 +166,13 @@ int symbolize(struct symbols *s, struct append *a, struct symbolize_tally *ret_t
 	z->symbols = s;
 	z->append = a;
 	z->tally = ret_tally;
-	z->next_id = s->contents->strings.last_id + 1; /* 0 = there are no more */
+	append_texts_begin(a, s->contents->strings.last_id);
 	int error = 0;
 	for (size_t i = 0; !error && i < processes->count; i++)
 		if (processes->rows[i]->callchains.count)
 			error = process_take(z, processes->rows[i]);
-	if (!error && !z->next_id && z->id_count)
-		error = -EOVERFLOW;
-	free(z->ids);
+	if (!error)
+		error = append_texts_end(a);
 	free(z);
 	return error;
 }

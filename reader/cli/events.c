@@ -16,7 +16,8 @@ static const struct {
 	const char *name;
 } flags[] = {{RECORD_ABANDONED, "abandoned"}, {RECORD_NESTED, "nested"},
 	{RECORD_UNFINISHED, "unfinished"}, {RECORD_TEXT_CUT, "text_cut"},
-	{RECORD_TEXT_NAMED, "registered"}, {RECORD_PAYLOAD_CUT, "payload_cut"}};
+	{RECORD_TEXT_NAMED, "registered"}, {RECORD_PAYLOAD_CUT, "payload_cut"},
+	{RECORD_IMPORTED, "imported"}};
 
 /* "a,b", or with quotes: "a","b" */
 static void print_flags(FILE *out, uint64_t value, const char *quote)

@@ -11,6 +11,7 @@
 
 #include "reader/cli/cli.h"
 #include "reader/cli/events.h"
+#include "reader/cli/export_nvtxt.h"
 #include "reader/cli/stats.h"
 #include "reader/cli/stop.h"
 #include "reader/export/exporters.h"
@@ -154,8 +155,9 @@ static int export_to(struct cli_report *r, const struct options *o, const struct
 			      : output_open(name, option_is(o, OPT_export_force_overwrite, "true"));
 	if (!out)
 		return STATUS_FAILED;
-	int error = !strcmp(format->name, "json")
-		? write_json(r, o, out, &visitor)
+	int error = !strcmp(format->name, "json") ? write_json(r, o, out, &visitor)
+		: !strcmp(format->name, "nvtxt")
+		? export_nvtxt(out, r, &visitor)
 		: write_profile(r, o, out, &visitor, !strcmp(format->name, "speedscope"));
 	cli_progress_end(r);
 	int status = error && error != -EPIPE

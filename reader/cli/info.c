@@ -161,6 +161,21 @@ static void print_counts(FILE *out, const struct contents *c)
 			c->unknown_entries);
 }
 
+static void print_imports(FILE *out, const struct contents *c)
+{
+	for (size_t n = 0; n < c->import_count; n++) {
+		const Libtrace__Imported *i = c->imports[n];
+		fputs(n ? "  " : "\nimported:\n  ", out);
+		print_text(out, (const char *)i->name.data, i->name.len);
+		if (i->display_name.len) {
+			fputs(" (", out);
+			print_text(out, (const char *)i->display_name.data, i->display_name.len);
+			fputs(")", out);
+		}
+		fprintf(out, ": %" PRIu64 " events\n", i->events);
+	}
+}
+
 static void print_diagnostics(FILE *out, const struct contents *c)
 {
 	for (uint64_t n = 0; n < c->diagnostic_count && n < DIAGNOSTICS_KEPT; n++) {
@@ -190,6 +205,7 @@ static void print_all(FILE *out, const struct info *i, bool verbose)
 			" addresses are stored%s\n",
 			i->callchain_nodes, i->stored_symbols,
 			i->stored_symbols ? "" : ": see 'trace help symbolize'");
+	print_imports(out, &i->c);
 	print_diagnostics(out, &i->c);
 	info_verdict(i, verdict, sizeof(verdict));
 	fprintf(out, "\nverdict:   %s\n", verdict);

@@ -100,6 +100,10 @@ static void print_process(FILE *out, const struct process *p)
 		fprintf(out, ", \"exit_status\": %d", f->exit_status);
 	text_member(out, "traced", (unsigned)f->traced < 3 ? traced[f->traced] : NULL);
 	text_member(out, "reason", f->reason);
+	if (f->has_imported_from) {
+		fputs(", \"imported_from\": ", out);
+		print_json(out, (const char *)f->imported_from.data, f->imported_from.len);
+	}
 	fprintf(out, ", \"forked\": %s", f->forked ? "true" : "false");
 	number_member(out, "threshold_ns", f->threshold_ns);
 	number_member(out, "dropped", process_dropped(p));
@@ -136,6 +140,20 @@ static void print_windows(FILE *out, const struct windows *w)
 	fputs("]}", out);
 }
 
+static void print_imports(FILE *out, const struct contents *c)
+{
+	for (size_t n = 0; n < c->import_count; n++) {
+		const Libtrace__Imported *i = c->imports[n];
+		fputs(n ? ",\n  {\"name\": " : "\n  {\"name\": ", out);
+		print_json(out, (const char *)i->name.data, i->name.len);
+		fputs(", \"display_name\": ", out);
+		print_json(out, (const char *)i->display_name.data, i->display_name.len);
+		number_member(out, "bytes", i->bytes);
+		number_member(out, "events", i->events);
+		fputs("}", out);
+	}
+}
+
 void info_print_json(FILE *out, const struct info *i)
 {
 	char verdict[512];
@@ -170,6 +188,8 @@ void info_print_json(FILE *out, const struct info *i)
 		fputs(n ? ",\n  " : "\n  ", out);
 		print_process(out, i->c.processes.rows[n]);
 	}
+	fputs("],\n \"imports\": [", out);
+	print_imports(out, &i->c);
 	fputs("],\n \"diagnostics\": [", out);
 	print_diagnostics(out, i);
 	fputs("]}\n", out);

@@ -110,11 +110,25 @@ static bool is_remarkable(const Libtrace__Receipt *r)
 	return r->n_drops || r->impossible_times || r->produced != r->written;
 }
 
+static void print_imported(FILE *out, const struct process *p, unsigned indent)
+{
+	const ProtobufCBinaryData *name = &p->facts->imported_from;
+	fprintf(out, "%*s%u  imported from ", (int)indent, "", p->facts->pid);
+	print_text(out, (const char *)name->data, name->len);
+	fputs(", ", out);
+	print_grouped(out, events_of(p));
+	fputs(" events\n", out);
+}
+
 static void print_process(FILE *out, const struct process *p, unsigned depth, bool verbose)
 {
 	const Libtrace__Process *f = p->facts;
 	unsigned indent = 2 * depth + 2 > INDENT_MAX ? INDENT_MAX : 2 * depth + 2;
 	char end[96];
+	if (f->has_imported_from) {
+		print_imported(out, p, indent);
+		return;
+	}
 	end_text(p, end, sizeof(end));
 	fprintf(out, "%*s%u  ", (int)indent, "", f->pid);
 	print_command(out, f, verbose);

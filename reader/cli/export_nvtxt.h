@@ -1,0 +1,13 @@
+/*
+ * export_nvtxt.h - `trace export --type nvtxt`.
+ */
+#ifndef READER_CLI_EXPORT_NVTXT_H
+#define READER_CLI_EXPORT_NVTXT_H
+
+#include "reader/cli/cli.h"
+
+/* Writes the NVTX events of the report, and prints on stderr what NVTXT could not carry. 0 or a
+ * negative errno. */
+int export_nvtxt(FILE *out, const struct cli_report *r, const struct contents_visitor *visitor);
+
+#endif

@@ -1,0 +1,175 @@
+#include "reader/nvtxt/file.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/crc32c.h"
+#include "reader/nvtxt/state.h"
+
+#define EVENTS_MAX (1u << 28)
+#define NAMES_FIRST 64u
+#define READ_BYTES (64u << 10)
+
+int nvtxt_file_init(struct nvtxt_file *f, struct pool *pool)
+{
+	*f = (struct nvtxt_file){.pool = pool, .state = calloc(1, sizeof(*f->state))};
+	return f->state ? 0 : -ENOMEM;
+}
+
+void nvtxt_file_release(struct nvtxt_file *f)
+{
+	if (f->state)
+		free(f->state->names);
+	free(f->state);
+	free(f->events);
+	*f = (struct nvtxt_file){0};
+}
+
+void nvtxt_file_tell(struct nvtxt_file *f, enum nvtxt_problem_kind kind, uint32_t line,
+	uint32_t column, const char *format, ...)
+{
+	char text[300];
+	va_list list;
+	f->problems[kind]++;
+	if (!f->problem)
+		return;
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	f->problem(f->user, &(struct nvtxt_problem){kind, line, column, text});
+}
+
+uint64_t nvtxt_file_errors(const struct nvtxt_file *f)
+{
+	return f->problems[NVTXT_LEXING_ERROR] + f->problems[NVTXT_PARSING_ERROR] +
+		f->problems[NVTXT_RANGE_ERROR];
+}
+
+static struct nvtxt_name *name_slot(const struct nvtxt_state *s, const char *text)
+{
+	uint64_t hash = (uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t i = (uint32_t)(hash >> 32) & (s->name_capacity - 1);
+	while (s->names[i].text && s->names[i].text != text)
+		i = (i + 1) & (s->name_capacity - 1);
+	return &s->names[i];
+}
+
+static bool names_grow(struct nvtxt_state *s)
+{
+	struct nvtxt_name *old = s->names;
+	uint32_t count = s->name_capacity;
+	s->names = calloc(count ? 2 * (size_t)count : NAMES_FIRST, sizeof(*s->names));
+	if (!s->names) {
+		s->names = old;
+		return false;
+	}
+	s->name_capacity = count ? 2 * count : NAMES_FIRST;
+	for (uint32_t i = 0; i < count; i++)
+		if (old[i].text)
+			*name_slot(s, old[i].text) = old[i];
+	free(old);
+	return true;
+}
+
+struct nvtxt_name *nvtxt_name(struct nvtxt_file *f, const char *text)
+{
+	struct nvtxt_state *s = f->state;
+	if (!text || (2 * s->name_count >= s->name_capacity && !names_grow(s))) {
+		f->broken = true;
+		return NULL;
+	}
+	struct nvtxt_name *name = name_slot(s, text);
+	s->name_count += !name->text;
+	name->text = text;
+	return name;
+}
+
+void nvtxt_event_add(struct nvtxt_file *f, const struct nvtxt_event *event)
+{
+	if (f->count == f->capacity) {
+		uint32_t capacity = f->capacity ? 2 * f->capacity : 256;
+		struct nvtxt_event *events = capacity > EVENTS_MAX
+			? NULL
+			: realloc(f->events, capacity * sizeof(*events));
+		if (!events) {
+			f->broken = true;
+			return;
+		}
+		f->events = events;
+		f->capacity = capacity;
+	}
+	f->events[f->count++] = *event;
+}
+
+/* ---- lines of a descriptor ---- */
+
+struct lines {
+	char *line; /* the one at hand, NVTXT_LINE_BYTES_MAX */
+	size_t bytes;
+	bool too_long;
+};
+
+static int line_end(struct nvtxt_file *f, struct lines *l)
+{
+	int error = 0;
+	if (l->too_long) {
+		f->line++;
+		nvtxt_file_tell(f, NVTXT_LEXING_ERROR, f->line, NVTXT_LINE_BYTES_MAX,
+			"line of more than %u bytes", NVTXT_LINE_BYTES_MAX);
+	} else {
+		error = nvtxt_file_line(f, l->line, l->bytes);
+	}
+	l->bytes = 0;
+	l->too_long = false;
+	return error;
+}
+
+/* As much of [at, end) as the line has room for. */
+static void line_add(struct lines *l, const char *at, const char *end)
+{
+	size_t bytes = (size_t)(end - at), room = NVTXT_LINE_BYTES_MAX - l->bytes;
+	l->too_long |= bytes > room;
+	bytes = bytes > room ? room : bytes;
+	memcpy(l->line + l->bytes, at, bytes);
+	l->bytes += bytes;
+}
+
+static int piece_take(struct nvtxt_file *f, struct lines *l, const char *at, size_t bytes)
+{
+	const char *end = at + bytes, *newline;
+	int error = 0;
+	while (!error && (newline = memchr(at, '\n', (size_t)(end - at)))) {
+		line_add(l, at, newline);
+		error = line_end(f, l);
+		at = newline + 1;
+	}
+	if (!error)
+		line_add(l, at, end);
+	return error;
+}
+
+int nvtxt_file_read(struct nvtxt_file *f, int fd)
+{
+	struct lines l = {.line = malloc(NVTXT_LINE_BYTES_MAX)};
+	char *piece = malloc(READ_BYTES);
+	int error = l.line && piece ? 0 : -ENOMEM;
+	ssize_t n = 1;
+	while (!error && n) {
+		n = read(fd, piece, READ_BYTES);
+		if (n > 0) {
+			f->bytes += (uint64_t)n;
+			f->crc = crc32c(f->crc, piece, (size_t)n);
+			error = piece_take(f, &l, piece, (size_t)n);
+		} else if (n < 0 && errno != EINTR) {
+			error = -errno;
+		}
+	}
+	if (!error && (l.bytes || l.too_long))
+		error = line_end(f, &l);
+	free(piece);
+	free(l.line);
+	return error;
+}

@@ -1,0 +1,219 @@
+#include "reader/nvtxt/resolve.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/spool.h"
+
+__extension__ typedef __int128 wide;
+
+struct resolving {
+	struct nvtxt_file *file;
+	struct nvtxt_clock clock;
+	enum nvtxt_clock_kind kinds[NVTXT_BASES_MAX];
+	bool refused[NVTXT_BASES_MAX]; /* ticks without a scale: told once */
+	int64_t last_ns;               /* the greatest time of the file */
+	/* the innermost open push of each thread: 1 + place of the event, in a hash */
+	uint32_t *tops, slot_count;
+	uint32_t *under; /* of each event, the push below it on the stack */
+};
+
+static bool is_timed(const struct nvtxt_event *e)
+{
+	return e->kind != NVTXT_EVENT_NONE && e->kind != NVTXT_EVENT_NAME;
+}
+
+/* ---- clocks ---- */
+
+static bool is_scaled(const struct resolving *r, const struct nvtxt_event *e)
+{
+	return is_timed(e) && r->clock.scale != NVTXT_NO_SCALE && !r->file->is_ours &&
+		r->kinds[e->base] != NVTXT_CLOCK_START;
+}
+
+static void points_find(struct resolving *r)
+{
+	int64_t least = INT64_MAX, greatest = INT64_MIN;
+	for (uint32_t i = 0; i < r->file->count; i++) {
+		const struct nvtxt_event *e = &r->file->events[i];
+		if (!is_scaled(r, e))
+			continue;
+		least = e->start < least ? e->start : least;
+		greatest = e->end > greatest ? e->end : greatest;
+	}
+	if (!r->clock.has_ticks_a)
+		r->clock.ticks_a = least;
+	if (!r->clock.has_ticks_b)
+		r->clock.ticks_b = greatest;
+}
+
+static wide floor_divide(wide a, wide b)
+{
+	wide quotient = a / b;
+	return quotient - (a % b < 0);
+}
+
+/* None of the numbers is negative, so that differences have 63 bits, and products fit. */
+static bool scale(const struct nvtxt_clock *c, int64_t ticks, wide *ret_ns)
+{
+	wide since = (wide)ticks - c->ticks_a, between = (wide)c->ticks_b - c->ticks_a;
+	if (c->scale == NVTXT_LIN) {
+		*ret_ns = c->ns_a + floor_divide(since * 1000000000, (wide)c->hertz);
+		return true;
+	}
+	if (between <= 0 && since)
+		return false;
+	*ret_ns = c->ns_a + (since ? floor_divide(since * ((wide)c->ns_b - c->ns_a), between) : 0);
+	return true;
+}
+
+static bool time_convert(
+	struct resolving *r, const struct nvtxt_event *e, int64_t time, int64_t *ret_ns)
+{
+	wide ns = time;
+	if (r->file->is_ours)
+		ns += r->file->origin_ns;
+	else if (r->kinds[e->base] == NVTXT_CLOCK_START)
+		ns += r->clock.session_start_ns;
+	else if (r->clock.scale != NVTXT_NO_SCALE && !scale(&r->clock, time, &ns))
+		return false;
+	*ret_ns = (int64_t)ns;
+	return ns >= 0 && ns <= INT64_MAX;
+}
+
+static void event_convert(struct resolving *r, struct nvtxt_event *e)
+{
+	struct nvtxt_file *f = r->file;
+	if (!f->is_ours && r->kinds[e->base] == NVTXT_CLOCK_TICKS &&
+		r->clock.scale == NVTXT_NO_SCALE) {
+		if (!r->refused[e->base])
+			nvtxt_file_tell(f, NVTXT_RANGE_ERROR, e->line, e->column,
+				"time base %.40s: say by --mode what its ticks mean",
+				f->bases[e->base]);
+		r->refused[e->base] = true;
+		e->kind = NVTXT_EVENT_NONE;
+		return;
+	}
+	if (!time_convert(r, e, e->start, &e->start) || !time_convert(r, e, e->end, &e->end)) {
+		nvtxt_file_tell(f, NVTXT_RANGE_ERROR, e->line, e->column,
+			"the time lies outside of what a report can hold");
+		e->kind = NVTXT_EVENT_NONE;
+		return;
+	}
+	if (is_timed(e))
+		r->last_ns = e->end > r->last_ns ? e->end : r->last_ns;
+}
+
+static void clocks_convert(struct resolving *r)
+{
+	struct nvtxt_file *f = r->file;
+	bool known;
+	for (uint32_t i = 0; i < f->base_count; i++)
+		r->kinds[i] = nvtxt_clock_kind(f->bases[i], &known);
+	points_find(r);
+	for (uint32_t i = 0; i < f->count; i++) {
+		struct nvtxt_event *e = &f->events[i];
+		if (is_timed(e) || (e->kind == NVTXT_EVENT_NAME && f->is_ours))
+			event_convert(r, e);
+		else
+			e->start = e->end = (int64_t)r->clock.session_start_ns;
+	}
+}
+
+/* ---- pushes and pops ---- */
+
+static uint32_t *top_slot(const struct resolving *r, const struct nvtxt_event *e)
+{
+	uint64_t hash = ((uint64_t)e->process << 32 | e->thread) * UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t i = (uint32_t)(hash >> 32) & (r->slot_count - 1);
+	for (;; i = (i + 1) & (r->slot_count - 1)) {
+		const struct nvtxt_event *top =
+			r->tops[i] ? &r->file->events[r->tops[i] - 1] : NULL;
+		if (!top || (top->process == e->process && top->thread == e->thread))
+			return &r->tops[i];
+	}
+}
+
+static void push(struct resolving *r, uint32_t *slot, uint32_t index)
+{
+	struct nvtxt_event *e = &r->file->events[index];
+	uint32_t top = *slot, depth = 0;
+	/* An entry whose stack is empty keeps the last range that was on it, so that the thread is
+	 * found again: it is done. */
+	if (top && r->under[top - 1] == UINT32_MAX)
+		top = 0;
+	if (top)
+		depth = r->file->events[top - 1].level + 1;
+	if (!e->has_level)
+		e->level = depth;
+	r->under[index] = top;
+	*slot = index + 1;
+}
+
+static void pop(struct resolving *r, uint32_t *slot, struct nvtxt_event *e)
+{
+	struct nvtxt_file *f = r->file;
+	e->kind = NVTXT_EVENT_NONE;
+	if (!*slot || r->under[*slot - 1] == UINT32_MAX) {
+		nvtxt_file_tell(f, NVTXT_WARNING, e->line, e->column,
+			"pop without a push before it: left out");
+		return;
+	}
+	uint32_t place = *slot - 1, below = r->under[place];
+	struct nvtxt_event *range = &f->events[place];
+	range->end = e->start;
+	if (range->end < range->start) {
+		nvtxt_file_tell(f, NVTXT_RANGE_ERROR, e->line, e->column,
+			"the range pushed in line %u ends before it starts", range->line);
+		range->kind = NVTXT_EVENT_NONE;
+	}
+	if (below)
+		*slot = below;
+	else
+		r->under[place] = UINT32_MAX;
+}
+
+static int ranges_pair(struct resolving *r)
+{
+	struct nvtxt_file *f = r->file;
+	r->slot_count = 64;
+	while (r->slot_count < 2 * (uint64_t)f->count)
+		r->slot_count *= 2;
+	r->tops = calloc(r->slot_count, sizeof(*r->tops));
+	r->under = calloc((size_t)f->count + 1, sizeof(*r->under));
+	if (!r->tops || !r->under)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < f->count; i++)
+		if (f->events[i].kind == NVTXT_EVENT_PUSH)
+			push(r, top_slot(r, &f->events[i]), i);
+		else if (f->events[i].kind == NVTXT_EVENT_POP)
+			pop(r, top_slot(r, &f->events[i]), &f->events[i]);
+	return 0;
+}
+
+/* What is still on a stack reaches to the last event of the file. */
+static void ranges_end(struct resolving *r)
+{
+	for (uint32_t i = 0; i < r->slot_count; i++) {
+		uint32_t place = r->tops[i];
+		if (place && r->under[place - 1] == UINT32_MAX)
+			continue;
+		for (; place; place = r->under[place - 1]) {
+			struct nvtxt_event *e = &r->file->events[place - 1];
+			e->end = r->last_ns;
+			e->flags |= RECORD_UNFINISHED;
+		}
+	}
+}
+
+int nvtxt_resolve(struct nvtxt_file *f, const struct nvtxt_clock *clock)
+{
+	struct resolving r = {.file = f, .clock = *clock};
+	clocks_convert(&r);
+	int error = ranges_pair(&r);
+	if (!error)
+		ranges_end(&r);
+	free(r.tops);
+	free(r.under);
+	return error;
+}
