@@ -19,7 +19,7 @@ static bool system_thread_ids, latency_stamps;
 static struct pending {
 	struct sim_op op;
 	struct pending *next;
-} * pending_first;
+} * pending_first, *pending_last;
 static pthread_mutex_t pending_mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t device_records;
 
@@ -99,10 +99,14 @@ void cupti_op(const struct sim_op *op)
 	}
 	pending->op = *op;
 	pthread_mutex_lock(&pending_mutex);
+	if (pending_first && pending_last->op.end_ns <= op->end_ns) /* as a rule */
+		at = &pending_last->next;
 	while (*at && (*at)->op.end_ns <= op->end_ns)
 		at = &(*at)->next;
 	pending->next = *at;
 	*at = pending;
+	if (!pending->next)
+		pending_last = pending;
 	pthread_mutex_unlock(&pending_mutex);
 }
 
