@@ -1,5 +1,7 @@
 #include "reader/print.h"
 
+#include <math.h>
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -116,6 +118,14 @@ void print_bytes(FILE *out, const char *bytes, size_t count)
 		putc_unlocked(digits[bytes[i] & 15], out);
 	}
 	putc_unlocked('"', out);
+}
+
+void print_real(FILE *out, double value, int digits)
+{
+	if (isfinite(value))
+		fprintf(out, "%.*g", digits, value);
+	else
+		fputs("null", out);
 }
 
 void print_u64(FILE *out, uint64_t number)

@@ -25,6 +25,9 @@ void print_json_string(FILE *out, const char *text);
 /* "00ff..": bytes as hex digits, with quotes. */
 void print_bytes(FILE *out, const char *bytes, size_t count);
 
+/* With so many digits; null for what is no finite number, as JSON cannot have it. */
+void print_real(FILE *out, double value, int digits);
+
 void print_u64(FILE *out, uint64_t number);
 void print_i64(FILE *out, int64_t number);
 

@@ -141,21 +141,25 @@ void schemas_add(const struct name *domain, uint64_t id, const struct nvtx_schem
 	bool is_struct = a->layout == NVTX_LAYOUT_STATIC || a->layout == NVTX_LAYOUT_DYNAMIC;
 	uint64_t pack = a->mask & NVTX_SCHEMA_HAS_ALIGNMENT ? a->pack_bytes : 0;
 	places.count = 0;
-	for (uint64_t i = 0; i < a->entry_count && is_struct; i++) {
+	for (uint64_t i = 0; i < a->entry_count; i++) {
 		const struct nvtx_schema_entry *e = &a->entries[i];
 		const struct schema *nested =
 			e->type >= NVTX_ID_STATIC ? schemas_find(domain, e->type) : NULL;
 		struct nvtx_extent element = nested ? nested->extent : nvtx_type_extent(e->type),
 				   own = nvtx_entry_extent(e->flags, e->type, e->detail, element);
-		uint64_t begin = nvtx_entry_begin(i, e->offset, made.extent.bytes, own.align, pack);
-		entry_look(&places, e, begin, nested);
+		uint64_t begin = is_struct
+			? nvtx_entry_begin(i, e->offset, made.extent.bytes, own.align, pack)
+			: e->offset;
+		if (is_struct)
+			entry_look(&places, e, begin, nested);
 		if (own.align > made.extent.align)
 			made.extent.align = own.align;
 		if (own.bytes >= NVTX_PAYLOAD_BYTES_MAX || begin >= NVTX_PAYLOAD_BYTES_MAX) {
 			made.extent.bytes = NVTX_BYTES_UNKNOWN;
 			break; /* where the rest lies, each payload tells */
 		}
-		made.extent.bytes = begin + own.bytes;
+		if (begin + own.bytes > made.extent.bytes)
+			made.extent.bytes = begin + own.bytes;
 	}
 	if (pack && pack < made.extent.align)
 		made.extent.align = (uint32_t)pack;

@@ -8,6 +8,7 @@
 
 #include "common/spool.h"
 #include "reader/cli/chains.h"
+#include "reader/nvtx_decode.h"
 #include "reader/demangle.h"
 #include "reader/print.h"
 
@@ -46,6 +47,7 @@ struct printer {
 	const struct contents *contents;
 	struct symbols *symbols; /* NULL = addresses stay numbers */
 	uint64_t origin_ns;      /* times are printed less this */
+	struct nvtx_payloads *payloads;
 };
 
 static uint64_t row_end_ns(const struct event_row *row)
@@ -115,18 +117,35 @@ static void print_value_text(
 	}
 }
 
-/* Numbers that are none, as JSON cannot have them, become null. */
-static void print_real(FILE *out, double value, int digits)
+static uint64_t row_value(const struct event_row *row, const char *column)
 {
-	if (isfinite(value))
-		fprintf(out, "%.*g", digits, value);
-	else
-		fputs("null", out);
+	for (uint32_t i = 0; i < row->event->field_count; i++)
+		if (!strcmp(row->event->fields[i].column, column))
+			return (uint64_t)row->values[i];
+	return 0;
+}
+
+/* What an extended payload holds, by the names that the program gave. */
+static void print_extended(const struct printer *p, const struct event_row *row, uint64_t id)
+{
+	struct nvtx_payload_ref ref = {.process = row->process->id,
+		.payload = id,
+		.domain = (uint32_t)row_value(row, "domain"),
+		.counter = row_value(row, "counter"),
+		.flex_offset = row_value(row, "flex_offset")};
+	if (row->event->number == KIND_NVTX_SAMPLE)
+		ref.use = NVTX_USE_SAMPLE;
+	else if (row->event->number == KIND_NVTX_SAMPLE_BATCH)
+		ref.use = NVTX_USE_SAMPLE_BATCH;
+	else if (row_value(row, "is_batch"))
+		ref.use = NVTX_USE_EVENT_BATCH;
+	nvtx_payload_print(p->out, p->payloads, &ref);
 }
 
 /* A payload, by the type that stands in the column before. */
-static void print_payload(FILE *out, const struct event_row *row, uint32_t column)
+static void print_payload(const struct printer *p, const struct event_row *row, uint32_t column)
 {
+	FILE *out = p->out;
 	uint64_t bits = (uint64_t)row->values[column];
 	uint32_t half = (uint32_t)bits;
 	double real;
@@ -136,6 +155,9 @@ static void print_payload(FILE *out, const struct event_row *row, uint32_t colum
 	switch (row->values[column - 1]) {
 	case PAYLOAD_NONE:
 		fputs("null", out);
+		break;
+	case PAYLOAD_EXTENDED:
+		print_extended(p, row, bits);
 		break;
 	case PAYLOAD_INT64:
 		print_i64(out, (int64_t)bits);
@@ -189,7 +211,7 @@ static void print_text_line(const struct printer *p, const struct event_row *row
 			chain_print_text(out, p->symbols, row->process, (uint32_t)row->values[i],
 				row_end_ns(row));
 		else if (field->kind == FIELD_KIND_PAYLOAD)
-			print_payload(out, row, i);
+			print_payload(p, row, i);
 		else
 			print_value_text(out, p->contents, field, row->values[i]);
 	}
@@ -218,6 +240,15 @@ static void print_value_json(
 	}
 }
 
+/* With the id that its bytes have in other rows. */
+static void print_json_payload(
+	const struct printer *p, const struct event_row *row, uint32_t column)
+{
+	print_payload(p, row, column);
+	if (row->values[column - 1] == PAYLOAD_EXTENDED)
+		fprintf(p->out, ",\"payload_id\":%llu", (unsigned long long)row->values[column]);
+}
+
 static void print_json_line(const struct printer *p, const struct event_row *row)
 {
 	FILE *out = p->out;
@@ -241,7 +272,7 @@ static void print_json_line(const struct printer *p, const struct event_row *row
 			chain_print_json(
 				out, p->symbols, row->process, (uint32_t)value, row_end_ns(row));
 		else if (field->kind == FIELD_KIND_PAYLOAD)
-			print_payload(out, row, i);
+			print_json_payload(p, row, i);
 		else
 			print_value_json(out, p->contents, field, value);
 	}
@@ -250,6 +281,7 @@ static void print_json_line(const struct printer *p, const struct event_row *row
 
 struct listing {
 	struct cursor cursor;
+	struct nvtx_payloads payloads;
 	const struct contents_visitor *visitor;
 };
 
@@ -258,6 +290,13 @@ static int visit_block(void *user, const struct report_block *block)
 	struct listing *l = user;
 	int error = l->visitor->block ? l->visitor->block(l->visitor->user, block) : 0;
 	return error ? error : cursor_add_block(&l->cursor, block);
+}
+
+static int visit_batch(void *user, struct walk *walk, const struct event_batch *b)
+{
+	struct listing *l = user;
+	(void)walk;
+	return nvtx_payloads_take(&l->payloads, b);
 }
 
 static void visit_problem(void *user, uint64_t offset, const char *cause)
@@ -321,10 +360,11 @@ int events_print(FILE *out, const struct cli_report *r, const struct contents_vi
 	struct symbols symbols;
 	struct listing l = {.visitor = visitor};
 	struct cursor_filter raw = *filter;
-	const struct contents_visitor index = {&l, visit_block, NULL, visit_problem};
-	struct printer p = {out, &c, form->no_symbols ? NULL : &symbols, 0};
+	const struct contents_visitor index = {&l, visit_block, visit_batch, visit_problem};
+	struct printer p = {out, &c, form->no_symbols ? NULL : &symbols, 0, &l.payloads};
 	contents_init(&c);
 	symbols_init(&symbols, &c, form->symbol_path);
+	nvtx_payloads_init(&l.payloads, &c);
 	cursor_init(&l.cursor, &r->report, &c, &raw);
 	/* The origin is known only after the pass, so all blocks are noted, and the times of the
 	 * filter set behind it. */
@@ -334,6 +374,7 @@ int events_print(FILE *out, const struct cli_report *r, const struct contents_vi
 	p.origin_ns = !form->absolute && c.session ? c.session->start_ns : 0;
 	l.cursor.filter.start_ns = raw.start_ns ? raw.start_ns + p.origin_ns : 0;
 	l.cursor.filter.end_ns = raw.end_ns ? raw.end_ns + p.origin_ns : UINT64_MAX;
+	nvtx_payloads_ready(&l.payloads);
 	if (!error)
 		error = print_all(&p, &l, form->json);
 	if (!error && !form->json)
@@ -341,6 +382,7 @@ int events_print(FILE *out, const struct cli_report *r, const struct contents_vi
 	if (!error)
 		cli_note_cut_off(r, &c);
 	cursor_release(&l.cursor);
+	nvtx_payloads_release(&l.payloads);
 	symbols_release(&symbols);
 	contents_release(&c);
 	return error;

@@ -11,22 +11,58 @@
 
 #include "common/crc32c.h"
 #include "reader/cursor.h"
+#include "reader/nvtx_decode.h"
 #include "reader/osrt.h"
 #include "reader/profile.h"
 
+struct listing {
+	struct cursor *cursor;
+	struct nvtx_payloads payloads;
+	unsigned printed;
+};
+
 static int add_block(void *user, const struct report_block *block)
 {
-	return cursor_add_block(user, block);
+	struct listing *l = user;
+	return cursor_add_block(l->cursor, block);
 }
 
-static void list_rows(struct cursor *cursor)
+static int take_batch(void *user, struct walk *walk, const struct event_batch *b)
 {
+	struct listing *l = user;
+	(void)walk;
+	return nvtx_payloads_take(&l->payloads, b);
+}
+
+/* Extended payloads of the first rows of any kind that has payloads. */
+static void print_payload(struct listing *l, const struct event_row *row)
+{
+	static FILE *out;
+	if (!out)
+		out = fopen("/dev/null", "w");
+	for (uint32_t i = 1; out && i < row->event->field_count && l->printed < 1000; i++)
+		if (row->event->fields[i].kind == FIELD_KIND_PAYLOAD &&
+			row->values[i - 1] == PAYLOAD_EXTENDED) {
+			const struct nvtx_payload_ref ref = {.process = row->process->id,
+				.payload = (uint64_t)row->values[i],
+				.domain = (uint32_t)row->values[1]};
+			nvtx_payload_print(out, &l->payloads, &ref);
+			l->printed++;
+		}
+}
+
+static void list_rows(struct listing *l)
+{
+	struct cursor *cursor = l->cursor;
 	struct event_row row;
+	nvtx_payloads_ready(&l->payloads);
 	cursor_start(cursor);
 	/* a hostile block unpacks to any number of rows: a few show what all would */
-	for (unsigned rows = 0; rows < 100000 && cursor_next(cursor, &row) > 0; rows++)
+	for (unsigned rows = 0; rows < 100000 && cursor_next(cursor, &row) > 0; rows++) {
 		if (!row.process)
 			abort();
+		print_payload(l, &row);
+	}
 }
 
 static void follow_chains(struct contents *c)
@@ -76,18 +112,21 @@ static void read_report(const struct report *report)
 	struct contents c, again;
 	struct cursor cursor;
 	struct osrt_totals totals;
-	const struct contents_visitor visitor = {&cursor, add_block, NULL, NULL};
+	struct listing l = {.cursor = &cursor};
+	const struct contents_visitor visitor = {&l, add_block, take_batch, NULL};
 	contents_init(&c);
 	contents_init(&again);
+	nvtx_payloads_init(&l.payloads, &c);
 	osrt_totals_init(&totals);
 	cursor_init(&cursor, report, &c, &all);
 	if (contents_read(&c, report, &visitor) == 0)
-		list_rows(&cursor);
+		list_rows(&l);
 	follow_chains(&c);
 	sum_chains(report);
 	osrt_totals_read(&totals, &again, report, &none);
 	osrt_totals_release(&totals);
 	cursor_release(&cursor);
+	nvtx_payloads_release(&l.payloads);
 	contents_release(&again);
 	contents_release(&c);
 }

@@ -98,9 +98,14 @@ void make_session(struct make_report *m, uint64_t start_ns)
 
 uint32_t make_string(struct make_report *m, const char *text)
 {
+	return make_bytes(m, text, strlen(text));
+}
+
+uint32_t make_bytes(struct make_report *m, const void *bytes, size_t count)
+{
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Strings strings = LIBTRACE__STRINGS__INIT;
-	ProtobufCBinaryData data = {strlen(text), (uint8_t *)text};
+	ProtobufCBinaryData data = {count, (uint8_t *)(uintptr_t)bytes};
 	uint32_t id = m->next_string++;
 	strings.n_ids = strings.n_texts = 1;
 	strings.ids = &id;

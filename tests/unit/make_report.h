@@ -40,6 +40,7 @@ void make_session(struct make_report *m, uint64_t start_ns);
 
 /* Tells a text; returns its id. */
 uint32_t make_string(struct make_report *m, const char *text);
+uint32_t make_bytes(struct make_report *m, const void *bytes, size_t count);
 void make_process(struct make_report *m, uint32_t id, uint32_t pid, uint32_t parent_pid,
 	const char *executable);
 void make_process_end(

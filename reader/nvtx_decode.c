@@ -1,0 +1,155 @@
+#define _GNU_SOURCE
+#include "reader/nvtx_decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/nvtx_decoding.h"
+#include "reader/nvtx_values.h"
+#include "reader/print.h"
+
+/* Pieces of one index, together as far as none is missing. */
+static void blob_make(struct decode *d, const struct nvtx_piece *pieces, uint32_t count)
+{
+	struct blob b = {.index = pieces[0].key.index,
+		.schema = pieces[0].schema,
+		.address = pieces[0].address};
+	const struct string_table *strings = &d->p->contents->strings;
+	struct string_ref first = string_table_get(strings, pieces[0].data);
+	uint64_t bytes = 0;
+	for (uint32_t i = 0; i < count && pieces[i].offset == bytes; i++)
+		bytes += string_table_get(strings, pieces[i].data).bytes;
+	b.data = (const uint8_t *)first.text;
+	b.bytes = first.bytes;
+	if (count > 1 && bytes > first.bytes && (b.own = malloc(bytes))) {
+		uint64_t at = 0;
+		for (uint32_t i = 0; i < count && pieces[i].offset == at; i++) {
+			struct string_ref piece = string_table_get(strings, pieces[i].data);
+			memcpy(b.own + at, piece.text, piece.bytes);
+			at += piece.bytes;
+		}
+		b.data = b.own;
+		b.bytes = at;
+	}
+	d->blobs[d->blob_count++] = b;
+}
+
+static void blobs_make(struct decode *d)
+{
+	uint32_t count, end;
+	const struct nvtx_piece *pieces =
+		nvtx_pieces_find(d->p, d->ref->process, d->ref->payload, &count);
+	for (uint32_t i = 0; i < count && d->blob_count < BLOBS_MAX; i = end) {
+		for (end = i + 1; end < count; end++)
+			if (pieces[end].key.index != pieces[i].key.index ||
+				pieces[end].offset <= pieces[end - 1].offset)
+				break;
+		blob_make(d, pieces + i, end - i);
+	}
+}
+
+/* A whole payload. */
+static void blob_print(struct decode *d, const struct blob *b, uint64_t schema)
+{
+	const struct place at = {b, 0, 0};
+	struct nvtx_extent extent = decode_extent(d, schema);
+	bool is_one = decode_layout(d, schema) ||
+		(extent.bytes && b->bytes / extent.bytes == 1 && !nvtx_type_is_text(schema));
+	if (!b->bytes) {
+		fputs("null", d->out);
+	} else if (is_one) {
+		decode_element(d, schema, &at, UINT64_MAX);
+	} else if (schema == NVTX_TYPE_RAW || !extent.bytes) {
+		print_bytes(d->out, (const char *)b->data, b->bytes);
+	} else if (nvtx_type_is_text(schema)) {
+		nvtx_text_print(d->out, schema, b->data, b->bytes);
+	} else {
+		const struct dimensions n = {{b->bytes / extent.bytes}, 1};
+		decode_array(d, schema, &at, &n);
+	}
+}
+
+/* One value behind the other. */
+static void batch_print(struct decode *d, const struct blob *b, uint64_t schema)
+{
+	struct place at = {b, 0, 0};
+	struct nvtx_layout_row *l = decode_layout(d, schema);
+	struct nvtx_extent extent = decode_extent(d, schema);
+	putc_unlocked('[', d->out);
+	while (place_left(&at) && !decode_spent(d)) {
+		uint64_t bytes = extent.bytes;
+		if (at.at)
+			putc_unlocked(',', d->out);
+		if (l && bytes == NVTX_BYTES_UNKNOWN)
+			bytes = decode_fields(d, l, &at, UINT64_MAX);
+		else
+			decode_element(d, schema, &at, UINT64_MAX);
+		if (!bytes || bytes > place_left(&at))
+			break;
+		at.at += bytes;
+		at.base = at.at;
+	}
+	putc_unlocked(']', d->out);
+}
+
+static void event_print(struct decode *d)
+{
+	uint32_t shown = 0, seen = 0;
+	for (uint32_t i = 0; i < d->blob_count; i++)
+		shown += d->blobs[i].schema != NVTX_TYPE_REFERENCED;
+	if (shown != 1)
+		putc_unlocked('[', d->out);
+	for (uint32_t i = 0; i < d->blob_count; i++) {
+		if (d->blobs[i].schema == NVTX_TYPE_REFERENCED)
+			continue;
+		if (seen++)
+			putc_unlocked(',', d->out);
+		blob_print(d, &d->blobs[i], d->blobs[i].schema);
+	}
+	if (shown != 1)
+		putc_unlocked(']', d->out);
+}
+
+static void samples_print(struct decode *d, uint64_t schema)
+{
+	fputs_unlocked("{\"values\":", d->out);
+	batch_print(d, &d->blobs[0], schema);
+	fputs_unlocked(",\"times\":", d->out);
+	if (d->blob_count > 1)
+		batch_print(d, &d->blobs[1], NVTX_TYPE_INT64);
+	else
+		fputs("null", d->out);
+	putc_unlocked('}', d->out);
+}
+
+void nvtx_payload_print(
+	FILE *out, struct nvtx_payloads *p, const struct nvtx_payload_ref *reference)
+{
+	struct decode *d = calloc(1, sizeof(*d));
+	if (!d) {
+		fputs("null", out);
+		return;
+	}
+	d->out = out;
+	d->p = p;
+	d->ref = reference;
+	d->domain = nvtx_domain_key(p->contents, reference->domain);
+	blobs_make(d);
+	uint64_t counter =
+		reference->use == NVTX_USE_SAMPLE || reference->use == NVTX_USE_SAMPLE_BATCH
+		? nvtx_counter_schema(p, reference->process, d->domain, reference->counter)
+		: 0;
+	if (!d->blob_count)
+		fputs("null", out);
+	else if (reference->use == NVTX_USE_SAMPLE)
+		blob_print(d, &d->blobs[0], counter);
+	else if (reference->use == NVTX_USE_SAMPLE_BATCH)
+		samples_print(d, counter);
+	else if (reference->use == NVTX_USE_EVENT_BATCH)
+		batch_print(d, &d->blobs[0], d->blobs[0].schema);
+	else
+		event_print(d);
+	for (uint32_t i = 0; i < d->blob_count; i++)
+		free(d->blobs[i].own);
+	free(d);
+}

@@ -1,0 +1,420 @@
+#define _GNU_SOURCE
+#include "reader/nvtx_payloads.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS_MAX 8u
+#define OWN_ROWS_MAX 65536u /* more than a payload or a layout can have */
+#define PARENTS_MAX 64u     /* forked from forked from ... */
+
+void nvtx_payloads_init(struct nvtx_payloads *p, const struct contents *c)
+{
+	*p = (struct nvtx_payloads){.contents = c};
+}
+
+void nvtx_payloads_release(struct nvtx_payloads *p)
+{
+	struct nvtx_rows *all[] = {
+		&p->layouts, &p->entries, &p->values, &p->counters, &p->pieces, &p->texts};
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		free(all[i]->rows);
+	free(p->columns);
+	*p = (struct nvtx_payloads){0};
+}
+
+uint64_t nvtx_domain_key(const struct contents *c, uint32_t name)
+{
+	struct string_ref text = string_table_get(&c->strings, name);
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	for (uint32_t i = 0; i < text.bytes; i++)
+		hash = (hash ^ (uint8_t)text.text[i]) * UINT64_C(0x100000001b3);
+	return hash ^ hash >> 32;
+}
+
+/* ---- taking ---- */
+
+/* Room for `more` rows; NULL = no memory, or too many. */
+static void *rows_room(struct nvtx_rows *r, uint32_t more, size_t bytes)
+{
+	if (more > NVTX_DEFINITIONS_MAX - r->count)
+		return NULL;
+	if (r->count + more > r->capacity) {
+		uint32_t capacity =
+			r->capacity * 2 > r->count + more ? r->capacity * 2 : r->count + more;
+		void *rows = realloc(r->rows, capacity * bytes);
+		if (!rows)
+			return NULL;
+		r->rows = rows;
+		r->capacity = capacity;
+	}
+	return (char *)r->rows + r->count * bytes;
+}
+
+/* The columns of a batch: `fields` ends with 0; field 1, the time, comes first by itself. */
+static bool columns_read(struct nvtx_payloads *p, const struct event_batch *b,
+	const uint32_t *fields, const int64_t **ret_columns)
+{
+	if (!p->columns)
+		p->columns = malloc(COLUMNS_MAX * (size_t)BATCH_ROWS_MAX * sizeof(*p->columns));
+	for (uint32_t i = 0; p->columns && i < COLUMNS_MAX; i++) {
+		int64_t *column = p->columns + i * (size_t)BATCH_ROWS_MAX;
+		ret_columns[i] = column;
+		if (!fields[i])
+			return true;
+		if (event_batch_column(b, fields[i], column))
+			return false;
+	}
+	return p->columns != NULL;
+}
+
+static struct nvtx_key key_of(
+	const struct nvtx_payloads *p, const struct event_batch *b, const int64_t **c, uint32_t row)
+{
+	return (struct nvtx_key){.process = b->process,
+		.time_ns = (uint64_t)c[0][row],
+		.domain = nvtx_domain_key(p->contents, (uint32_t)c[1][row]),
+		.id = (uint64_t)c[2][row]};
+}
+
+#define ROOM(rows, type) rows_room(&p->rows, b->count, sizeof(struct type))
+
+static int layouts_take(struct nvtx_payloads *p, const struct event_batch *b)
+{
+	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_SCHEMA_START,
+		FIELD_NVTX_SCHEMA_DOMAIN, FIELD_NVTX_SCHEMA_SCHEMA, FIELD_NVTX_SCHEMA_NAME,
+		FIELD_NVTX_SCHEMA_LAYOUT, FIELD_NVTX_SCHEMA_SIZE, FIELD_NVTX_SCHEMA_ALIGNMENT};
+	const int64_t *c[COLUMNS_MAX];
+	struct nvtx_layout_row *rows = ROOM(layouts, nvtx_layout_row);
+	if (!rows || !columns_read(p, b, fields, c))
+		return rows ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < b->count; i++)
+		rows[i] = (struct nvtx_layout_row){.key = key_of(p, b, c, i),
+			.name = (uint32_t)c[3][i],
+			.layout = (uint32_t)c[4][i],
+			.bytes = (uint64_t)c[5][i],
+			.pack = (uint64_t)c[6][i]};
+	p->layouts.count += b->count;
+	return 0;
+}
+
+static int entries_take(struct nvtx_payloads *p, const struct event_batch *b)
+{
+	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_SCHEMA_ENTRY_START,
+		FIELD_NVTX_SCHEMA_ENTRY_DOMAIN, FIELD_NVTX_SCHEMA_ENTRY_SCHEMA,
+		FIELD_NVTX_SCHEMA_ENTRY_INDEX, FIELD_NVTX_SCHEMA_ENTRY_NAME,
+		FIELD_NVTX_SCHEMA_ENTRY_TYPE, FIELD_NVTX_SCHEMA_ENTRY_FLAGS,
+		FIELD_NVTX_SCHEMA_ENTRY_DETAIL};
+	const int64_t *c[COLUMNS_MAX];
+	int64_t *offsets = NULL;
+	struct nvtx_entry_row *rows = ROOM(entries, nvtx_entry_row);
+	if (!rows || !columns_read(p, b, fields, c))
+		return rows ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < b->count; i++) {
+		rows[i] = (struct nvtx_entry_row){.key = key_of(p, b, c, i),
+			.name = (uint32_t)c[4][i],
+			.type = (uint64_t)c[5][i],
+			.flags = (uint64_t)c[6][i],
+			.detail = (uint64_t)c[7][i]};
+		rows[i].key.index = (uint32_t)c[3][i];
+	}
+	offsets = p->columns; /* one column more than there is room for */
+	if (event_batch_column(b, FIELD_NVTX_SCHEMA_ENTRY_OFFSET, offsets))
+		return 0;
+	for (uint32_t i = 0; i < b->count; i++)
+		rows[i].offset = (uint64_t)offsets[i];
+	p->entries.count += b->count;
+	return 0;
+}
+
+static int values_take(struct nvtx_payloads *p, const struct event_batch *b)
+{
+	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_ENUM_START,
+		FIELD_NVTX_ENUM_DOMAIN, FIELD_NVTX_ENUM_SCHEMA, FIELD_NVTX_ENUM_INDEX,
+		FIELD_NVTX_ENUM_NAME, FIELD_NVTX_ENUM_VALUE, FIELD_NVTX_ENUM_IS_FLAG,
+		FIELD_NVTX_ENUM_SIZE};
+	const int64_t *c[COLUMNS_MAX];
+	struct nvtx_value_row *rows = ROOM(values, nvtx_value_row);
+	if (!rows || !columns_read(p, b, fields, c))
+		return rows ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < b->count; i++) {
+		rows[i] = (struct nvtx_value_row){.key = key_of(p, b, c, i),
+			.name = (uint32_t)c[4][i],
+			.value = c[5][i],
+			.is_flag = c[6][i] != 0,
+			.bytes = (uint64_t)c[7][i]};
+		rows[i].key.index = (uint32_t)c[3][i];
+	}
+	p->values.count += b->count;
+	return 0;
+}
+
+static int counters_take(struct nvtx_payloads *p, const struct event_batch *b)
+{
+	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_COUNTER_START,
+		FIELD_NVTX_COUNTER_DOMAIN, FIELD_NVTX_COUNTER_COUNTER, FIELD_NVTX_COUNTER_SCHEMA};
+	const int64_t *c[COLUMNS_MAX];
+	struct nvtx_counter_row *rows = ROOM(counters, nvtx_counter_row);
+	if (!rows || !columns_read(p, b, fields, c))
+		return rows ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < b->count; i++)
+		rows[i] = (struct nvtx_counter_row){key_of(p, b, c, i), (uint64_t)c[3][i]};
+	p->counters.count += b->count;
+	return 0;
+}
+
+static int pieces_take(struct nvtx_payloads *p, const struct event_batch *b)
+{
+	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_PAYLOAD_START,
+		FIELD_NVTX_PAYLOAD_PAYLOAD, FIELD_NVTX_PAYLOAD_INDEX, FIELD_NVTX_PAYLOAD_SCHEMA,
+		FIELD_NVTX_PAYLOAD_ADDRESS, FIELD_NVTX_PAYLOAD_SIZE, FIELD_NVTX_PAYLOAD_OFFSET,
+		FIELD_NVTX_PAYLOAD_DATA};
+	const int64_t *c[COLUMNS_MAX];
+	struct nvtx_piece *rows = ROOM(pieces, nvtx_piece);
+	if (!rows || !columns_read(p, b, fields, c))
+		return rows ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < b->count; i++)
+		rows[i] = (struct nvtx_piece){.key = {.process = b->process,
+						      .id = (uint64_t)c[1][i],
+						      .index = (uint32_t)c[2][i],
+						      .time_ns = (uint64_t)c[0][i]},
+			.schema = (uint64_t)c[3][i],
+			.address = (uint64_t)c[4][i],
+			.bytes = (uint64_t)c[5][i],
+			.offset = (uint64_t)c[6][i],
+			.data = (uint32_t)c[7][i]};
+	p->pieces.count += b->count;
+	return 0;
+}
+
+static int texts_take(struct nvtx_payloads *p, const struct event_batch *b)
+{
+	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_PAYLOAD_TEXT_START,
+		FIELD_NVTX_PAYLOAD_TEXT_PAYLOAD, FIELD_NVTX_PAYLOAD_TEXT_ADDRESS,
+		FIELD_NVTX_PAYLOAD_TEXT_TEXT};
+	const int64_t *c[COLUMNS_MAX];
+	struct nvtx_far_text *rows = ROOM(texts, nvtx_far_text);
+	if (!rows || !columns_read(p, b, fields, c))
+		return rows ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < b->count; i++)
+		rows[i] = (struct nvtx_far_text){.key = {.process = b->process,
+							 .id = (uint64_t)c[1][i],
+							 .time_ns = (uint64_t)c[0][i]},
+			.address = (uint64_t)c[2][i],
+			.text = (uint32_t)c[3][i]};
+	p->texts.count += b->count;
+	return 0;
+}
+
+int nvtx_payloads_take(struct nvtx_payloads *p, const struct event_batch *b)
+{
+	switch (b->kind) {
+	case KIND_NVTX_SCHEMA:
+		return layouts_take(p, b);
+	case KIND_NVTX_SCHEMA_ENTRY:
+		return entries_take(p, b);
+	case KIND_NVTX_ENUM:
+		return values_take(p, b);
+	case KIND_NVTX_COUNTER:
+		return counters_take(p, b);
+	case KIND_NVTX_PAYLOAD:
+		return pieces_take(p, b);
+	case KIND_NVTX_PAYLOAD_TEXT:
+		return texts_take(p, b);
+	default:
+		return 0;
+	}
+}
+
+/* ---- order ---- */
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* Whose it is, without the place in it. */
+static int compare_owners(const struct nvtx_key *a, const struct nvtx_key *b)
+{
+	int order = compare_numbers(a->process, b->process);
+	if (!order)
+		order = compare_numbers(a->domain, b->domain);
+	return order ? order : compare_numbers(a->id, b->id);
+}
+
+/* Keys stand first in all rows. */
+static int compare_keys(const void *x, const void *y)
+{
+	const struct nvtx_key *a = x, *b = y;
+	int order = compare_owners(a, b);
+	if (!order)
+		order = compare_numbers(a->index, b->index);
+	return order ? order : compare_numbers(a->time_ns, b->time_ns);
+}
+
+static int compare_pieces(const void *x, const void *y)
+{
+	const struct nvtx_piece *a = x, *b = y;
+	int order = compare_owners(&a->key, &b->key);
+	if (!order)
+		order = compare_numbers(a->key.index, b->key.index);
+	return order ? order : compare_numbers(a->offset, b->offset);
+}
+
+static int compare_texts(const void *x, const void *y)
+{
+	const struct nvtx_far_text *a = x, *b = y;
+	int order = compare_owners(&a->key, &b->key);
+	return order ? order : compare_numbers(a->address, b->address);
+}
+
+static void rows_sort(struct nvtx_rows *r, size_t bytes, int (*compare)(const void *, const void *))
+{
+	if (r->count)
+		qsort(r->rows, r->count, bytes, compare);
+}
+
+/* Of rows with the same key but for their time, the last. */
+static void rows_keep_last(struct nvtx_rows *r, size_t bytes)
+{
+	char *rows = r->rows;
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < r->count; i++) {
+		const struct nvtx_key *key = (const void *)(rows + i * bytes),
+				      *next = (const void *)(rows + (i + 1) * bytes);
+		if (i + 1 < r->count && !compare_owners(key, next) && key->index == next->index)
+			continue;
+		memmove(rows + kept++ * bytes, rows + i * bytes, bytes);
+	}
+	r->count = kept;
+}
+
+/* First row that is not before the owner: *ret_count those that are its. */
+static uint32_t rows_find(
+	const struct nvtx_rows *r, size_t bytes, const struct nvtx_key *owner, uint32_t *ret_count)
+{
+	const char *rows = r->rows;
+	uint32_t low = 0, high = r->count, end;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (compare_owners((const void *)(rows + middle * bytes), owner) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (end = low; end < r->count && end - low < OWN_ROWS_MAX; end++)
+		if (compare_owners((const void *)(rows + end * bytes), owner))
+			break;
+	*ret_count = end - low;
+	return low;
+}
+
+/* An enumeration is a layout without entries. */
+static int enums_add(struct nvtx_payloads *p)
+{
+	const struct nvtx_value_row *values = p->values.rows;
+	for (uint32_t i = 0; i < p->values.count; i++) {
+		if (i && !compare_owners(&values[i].key, &values[i - 1].key))
+			continue;
+		struct nvtx_layout_row *row = rows_room(&p->layouts, 1, sizeof(*row));
+		if (!row)
+			return -ENOMEM;
+		*row = (struct nvtx_layout_row){
+			.key = values[i].key, .is_enum = true, .bytes = values[i].bytes};
+		row->key.index = 0;
+		p->layouts.count++;
+	}
+	return 0;
+}
+
+void nvtx_payloads_ready(struct nvtx_payloads *p)
+{
+	struct nvtx_layout_row *rows;
+	rows_sort(&p->values, sizeof(struct nvtx_value_row), compare_keys);
+	rows_keep_last(&p->values, sizeof(struct nvtx_value_row));
+	if (enums_add(p))
+		p->values.count = 0; /* no memory: their numbers will do */
+	rows_sort(&p->layouts, sizeof(struct nvtx_layout_row), compare_keys);
+	rows_keep_last(&p->layouts, sizeof(struct nvtx_layout_row));
+	rows_sort(&p->entries, sizeof(struct nvtx_entry_row), compare_keys);
+	rows_keep_last(&p->entries, sizeof(struct nvtx_entry_row));
+	rows_sort(&p->counters, sizeof(struct nvtx_counter_row), compare_keys);
+	rows_keep_last(&p->counters, sizeof(struct nvtx_counter_row));
+	rows_sort(&p->pieces, sizeof(struct nvtx_piece), compare_pieces);
+	rows_sort(&p->texts, sizeof(struct nvtx_far_text), compare_texts);
+	rows = p->layouts.rows;
+	for (uint32_t i = 0; i < p->layouts.count; i++)
+		rows[i].first = rows[i].is_enum
+			? rows_find(&p->values, sizeof(struct nvtx_value_row), &rows[i].key,
+				  &rows[i].count)
+			: rows_find(&p->entries, sizeof(struct nvtx_entry_row), &rows[i].key,
+				  &rows[i].count);
+}
+
+/* ---- looking up ---- */
+
+/* The process that one was forked from; 0 = not forked, or not known. */
+static uint32_t parent_of(const struct contents *c, uint32_t process)
+{
+	struct process_list *l = (struct process_list *)(uintptr_t)&c->processes;
+	const struct process *child = process_find(l, process), *found = NULL;
+	if (!child || !child->facts->forked)
+		return 0;
+	for (size_t i = 0; i < l->count; i++) {
+		const struct process *p = l->rows[i];
+		if (p->facts->pid == child->facts->parent_pid &&
+			p->facts->start_ns <= child->facts->start_ns && p != child &&
+			(!found || p->facts->start_ns >= found->facts->start_ns))
+			found = p;
+	}
+	return found ? found->id : 0;
+}
+
+/* The row with this key, in the process or those before it. */
+static void *row_find(
+	const struct nvtx_payloads *p, const struct nvtx_rows *r, size_t bytes, struct nvtx_key key)
+{
+	for (uint32_t i = 0; i < PARENTS_MAX && key.process && r->count; i++) {
+		uint32_t count, at = rows_find(r, bytes, &key, &count);
+		if (count)
+			return (char *)r->rows + at * bytes;
+		key.process = parent_of(p->contents, key.process);
+	}
+	return NULL;
+}
+
+struct nvtx_layout_row *nvtx_layout_find(
+	struct nvtx_payloads *p, uint32_t process, uint64_t domain, uint64_t id)
+{
+	return row_find(p, &p->layouts, sizeof(struct nvtx_layout_row),
+		(struct nvtx_key){.process = process, .domain = domain, .id = id});
+}
+
+uint64_t nvtx_counter_schema(
+	struct nvtx_payloads *p, uint32_t process, uint64_t domain, uint64_t id)
+{
+	const struct nvtx_counter_row *row =
+		row_find(p, &p->counters, sizeof(struct nvtx_counter_row),
+			(struct nvtx_key){.process = process, .domain = domain, .id = id});
+	return row ? row->schema : 0;
+}
+
+const struct nvtx_piece *nvtx_pieces_find(
+	const struct nvtx_payloads *p, uint32_t process, uint64_t payload, uint32_t *ret_count)
+{
+	const struct nvtx_key key = {.process = process, .id = payload};
+	uint32_t at = rows_find(&p->pieces, sizeof(struct nvtx_piece), &key, ret_count);
+	return *ret_count ? (const struct nvtx_piece *)p->pieces.rows + at : NULL;
+}
+
+uint32_t nvtx_far_text(
+	const struct nvtx_payloads *p, uint32_t process, uint64_t payload, uint64_t address)
+{
+	const struct nvtx_far_text wanted = {
+		.key = {.process = process, .id = payload}, .address = address};
+	const struct nvtx_far_text *found = p->texts.count
+		? bsearch(&wanted, p->texts.rows, p->texts.count, sizeof(wanted), compare_texts)
+		: NULL;
+	return found ? found->text : 0;
+}
