@@ -8,7 +8,6 @@ import collections
 import csv
 import io
 import os
-import shutil
 import statistics
 import sys
 
@@ -196,17 +195,4 @@ def another_tool():
         tap.ok(len(t.events["nvtx_range"]) == 1002, "this library is no other tool", len(t.events["nvtx_range"]))
 
 
-def python_package():
-    python = os.environ.get("NVTX_PYTHON") or shutil.which("python3")
-    probe = run([python, "-c", "import nvtx"], env=dict(os.environ))
-    if probe.status:
-        tap.skip("the Python package", "package nvtx is not installed (NVTX_PYTHON names an interpreter that has it)")
-        return
-    program = "import nvtx\nwith nvtx.annotate('from python', domain='py', color='red', category='c'):\n    nvtx.mark('a mark', domain='py')\n"
-    t = traced("the Python package", [python, "-c", program], **{k: v for k, v in os.environ.items() if k in ("PYTHONPATH",)})
-    if t:
-        same("the Python package: ranges and marks", [(e["domain"], e["text"]) for e in t.events["nvtx_range"] + t.events["nvtx_mark"]],
-             [("py", "from python"), ("py", "a mark")])
-
-
-main(calls_from_c, calls_from_cxx, found_early_and_late, open_ranges_are_closed, forked_child, sources_are_chosen, statistics_agree, another_tool, python_package)
+main(calls_from_c, calls_from_cxx, found_early_and_late, open_ranges_are_closed, forked_child, sources_are_chosen, statistics_agree, another_tool)
