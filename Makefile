@@ -289,7 +289,7 @@ $(P)/tests/cuda/%: tests/cuda/%.c $(P)/.config $(SIM)/cuda13/libcuda.so.1
 
 # ---- running tests ----
 
-SCRIPT_FILES := $(wildcard $(foreach folder,e2e fault golden,tests/$(folder)/*.sh tests/$(folder)/*.py))
+SCRIPT_FILES := $(wildcard $(foreach folder,e2e fault golden peers,tests/$(folder)/*.sh tests/$(folder)/*.py))
 SCRIPT_TESTS := $(foreach file,$(SCRIPT_FILES),$(if $(filter lib% _%,$(notdir $(file))),,$(file)))
 TORTURE_TESTS := $(SCRIPT_TESTS) $(wildcard tests/torture/*.sh tests/torture/*.py)
 # TESTS='words' runs only the tests whose path has one of the words in it.

@@ -1,0 +1,96 @@
+"""NVIDIA's Nsight Systems, to compare with, where it is installed: NSIGHT_SYSTEMS names its folder (with bin/nsys), else nsys is looked for in PATH.
+
+It is not part of this project and not fetched by it. Some packages have the importers beside the host's programs, where nsys does not find them: they are called here.
+"""
+import csv
+import glob
+import os
+import shutil
+import sqlite3
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
+from lib import clean_env, folder, run  # noqa: E402
+
+
+def root():
+    named = os.environ.get("NSIGHT_SYSTEMS")
+    found = shutil.which("nsys")
+    place = named or (found and os.path.dirname(os.path.dirname(os.path.realpath(found))))
+    return place if place and os.path.exists(os.path.join(place, "bin/nsys")) else None
+
+
+def program(name):
+    """A program of it; None = not there."""
+    places = [path for pattern in (f"bin/{name}", f"host-*/{name}") for path in sorted(glob.glob(os.path.join(root() or "/nonexistent", pattern)))]
+    return places[0] if places else None
+
+
+def version():
+    return run([program("nsys"), "--version"], env=clean_env(), limit=60).out.decode(errors="replace").split("version ")[-1].strip()
+
+
+def profile(argv):
+    """A report of the program's NVTX, and the program's exit status; None = nsys made none."""
+    place = folder()
+    base = os.path.join(place, "r")
+    result = run([program("nsys"), "profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", base, *argv], env=clean_env(), cwd=place, limit=120)
+    if not os.path.exists(base + ".nsys-rep") and os.path.exists(base + ".qdstrm"):
+        run([program("QdstrmImporter"), "-i", base + ".qdstrm", "-o", base + ".nsys-rep"], env=clean_env(), cwd=place, limit=120)
+    return (base + ".nsys-rep" if os.path.exists(base + ".nsys-rep") else None), result.status
+
+
+def stats(database, reports):
+    """The reports of `nsys stats`, each as its lines of CSV."""
+    output = os.path.join(folder(), "s")
+    run([program("nsys"), "stats", "-r", ",".join(reports), "-f", "csv", "-o", output, "--force-export=false", database], env=clean_env(), limit=120)
+    found = {}
+    for name in reports:
+        with open(f"{output}_{name}.csv", encoding="utf-8", newline="") as source:
+            found[name] = list(csv.DictReader(source))
+    return found
+
+
+def export(report, kind):
+    output = report + "." + kind
+    run([program("nsys"), "export", "-t", kind, "-o", output, "-f", "true", report], env=clean_env(), cwd=os.path.dirname(report), limit=120)
+    return output if os.path.exists(output) else None
+
+
+PAYLOADS = ("uint64Value", "int64Value", "doubleValue", "uint32Value", "int32Value", "floatValue")
+
+
+class Nvtx:
+    """NVTX_EVENTS of a database in nsys's schema, without what differs between two runs: times, ids, numbers of processes and threads."""
+    def __init__(self, path):
+        self.database = sqlite3.connect(path)
+        self.database.row_factory = sqlite3.Row
+        self.database.text_factory = lambda text: text.decode("utf-8", "backslashreplace")  # nsys writes bytes as they were, we \\xNN
+        tables = {row[0] for row in self.database.execute("select name from sqlite_master")}
+        self.rows = [dict(row) for row in self.database.execute("select e.*, coalesce(e.text, s.value, '') as message from NVTX_EVENTS e "
+                                                                "left join StringIds s on s.id = e.textId")] if "NVTX_EVENTS" in tables else []
+        self.domains = {(row["globalTid"] >> 24, row["domainId"]): row["message"] for row in self.rows if row["eventType"] == 75}
+        pids = sorted({row["globalTid"] >> 24 for row in self.rows})
+        tids = sorted({tid for row in self.rows for tid in (row["globalTid"], row["endGlobalTid"]) if tid})
+        self.threads = {tid: (pids.index(tid >> 24), [t for t in tids if t >> 24 == tid >> 24].index(tid)) for tid in tids}
+
+    def _key(self, row):
+        payload = next(((name, row[name]) for name in PAYLOADS if row[name] is not None), None)
+        return (row["eventType"], self.threads[row["globalTid"]], self.threads[row["endGlobalTid"] or row["globalTid"]],
+                self.domains.get((row["globalTid"] >> 24, row["domainId"]), ""), row["message"], row["category"] or 0, (row["color"] or 0) & 0xffffffff, payload,
+                row["end"] is not None)
+
+    def marks_and_names(self):
+        return [self._key(row) for row in sorted(self.rows, key=lambda row: row["start"]) if row["eventType"] in (33, 34, 39, 75, 76)]
+
+    def ranges(self, kind):
+        """By thread, in the order of their starts, each with how deep it lies in others of its thread."""
+        found = []
+        stacks = {}
+        for row in sorted((row for row in self.rows if row["eventType"] == kind), key=lambda row: (row["globalTid"], row["start"], -(row["end"] or 1 << 62))):
+            stack = stacks.setdefault(row["globalTid"], [])
+            while stack and stack[-1] < (row["end"] or 1 << 62):
+                stack.pop()
+            found.append(self._key(row) + (len(stack) if kind == 59 else 0,))
+            stack.append(row["end"] or 1 << 62)
+        return found
