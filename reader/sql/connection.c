@@ -2,8 +2,11 @@
 #include "reader/sql/connection.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "reader/sql/functions.h"
 
@@ -12,11 +15,13 @@ static const char magic[16] = "SQLite format 3";
 bool sql_is_database(const char *path)
 {
 	char head[sizeof(magic)];
-	FILE *file = fopen(path, "re");
-	bool same = file && fread(head, sizeof(head), 1, file) == 1 &&
+	struct stat about;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
+	bool same = fd >= 0 && !fstat(fd, &about) && S_ISREG(about.st_mode) &&
+		pread(fd, head, sizeof(head), 0) == sizeof(head) &&
 		!memcmp(head, magic, sizeof(head));
-	if (file)
-		fclose(file);
+	if (fd >= 0)
+		close(fd);
 	return same;
 }
 

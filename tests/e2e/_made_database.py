@@ -66,8 +66,9 @@ ENUMS = {
 
 
 class Made:
-    def __init__(self, path):
+    def __init__(self, path, encoding="UTF-8"):
         self.db = sqlite3.connect(path)
+        self.db.execute(f"PRAGMA encoding = '{encoding}'")
         self.ids = {}
         for table, columns in TABLES.items():
             self.db.execute(f"CREATE TABLE {table} ({columns})")
@@ -197,9 +198,9 @@ def _rest(d):
     d.row("MPI_OTHER_EVENTS", start=900, end=None, globalTid=T1, textId=d.text("MPI_Finalize"))
 
 
-def make(path, unfinished=False):
+def make(path, unfinished=False, encoding="UTF-8"):
     """Writes the database; `path` must not exist. unfinished: with ranges that were never ended."""
-    d = Made(path)
+    d = Made(path, encoding)
     if unfinished:
         d.nvtx(8000, None, T1, "never popped")
         d.nvtx(8200, None, T1, "never ended", 60, rangeId=4)
