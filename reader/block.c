@@ -104,7 +104,8 @@ int report_block_find(
 static int standard_skip(struct report_block *b, const char **ret_cause)
 {
 	const Libtrace__BlockHeader *h = b->header;
-	uint64_t count = (uint64_t)h->num_sources + h->num_results + h->num_range_results;
+	uint64_t count = (uint64_t)h->num_sources + h->num_results + h->num_range_results +
+		h->num_cmdlist_results + h->num_graph_results;
 	*ret_cause = "entry reaches past the end of its block";
 	for (; count; count--) {
 		if (b->entries_end - b->at < 4 ||

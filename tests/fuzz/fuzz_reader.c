@@ -1,16 +1,18 @@
 /*
  * fuzz_reader.c - any bytes, read as a report in all the ways there are: contents, events in order,
- * callchains and modules, statistics, profile.
+ * callchains and modules, statistics, profile, results of kernels.
  *
  * clang -fsanitize=fuzzer gives main(); with -DSTANDALONE the program reads the files named.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/crc32c.h"
 #include "reader/cursor.h"
+#include "reader/ncu/metrics.h"
 #include "reader/nvtx_decode.h"
 #include "reader/osrt.h"
 #include "reader/profile.h"
@@ -105,6 +107,33 @@ static void sum_chains(const struct report *report)
 	contents_release(&c);
 }
 
+static int note_results(void *user, const struct report_block *block)
+{
+	const char *cause;
+	int error = ncu_results_note(user, block, &cause);
+	return error == -EBADMSG ? 0 : error;
+}
+
+static void read_results(const struct report *report)
+{
+	struct ncu_results n;
+	struct contents c;
+	const struct contents_visitor visitor = {&n, note_results, NULL, NULL};
+	contents_init(&c);
+	ncu_results_init(&n, report);
+	contents_read(&c, report, &visitor);
+	for (size_t i = 0; i < n.count && i < 100; i++) {
+		Ncu__ProfileResult *result;
+		if (n.entries[i].kind != NCU_RESULT || ncu_result_read(&n, i, &result))
+			continue;
+		for (size_t m = 0; m < n.name_count && m < 100; m++)
+			ncu_metric_find(&n, result, n.names[m]);
+		ncu__profile_result__free_unpacked(result, NULL);
+	}
+	ncu_results_release(&n);
+	contents_release(&c);
+}
+
 static void read_report(const struct report *report)
 {
 	const struct cursor_filter all = {0};
@@ -123,6 +152,7 @@ static void read_report(const struct report *report)
 		list_rows(&l);
 	follow_chains(&c);
 	sum_chains(report);
+	read_results(report);
 	osrt_totals_read(&totals, &again, report, &none);
 	osrt_totals_release(&totals);
 	cursor_release(&cursor);

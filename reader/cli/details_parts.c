@@ -1,0 +1,336 @@
+/*
+ * details_parts.c - what the pages of `trace details` share: the launches, rows of CSV, tables.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/cli/details.h"
+
+static bool is_wanted(const struct details *d, const Ncu__ProfileResult *r)
+{
+	return !d->kernel || !fnmatch(d->kernel, ncu_kernel_name(r), 0) ||
+		(r->kernel_function_name && !fnmatch(d->kernel, r->kernel_function_name, 0));
+}
+
+int details_each(struct details *d, details_visit *one, void *user)
+{
+	int error = 0;
+	for (size_t i = 0; !error && i < d->results.count; i++) {
+		Ncu__ProfileResult *result;
+		if (d->results.entries[i].kind != NCU_RESULT)
+			continue;
+		error = ncu_result_read(&d->results, i, &result);
+		if (error == -EBADMSG) {
+			cli_problem(&d->r, d->results.entries[i].offset, "broken result");
+			error = 0;
+			continue;
+		}
+		if (!error && is_wanted(d, result))
+			error = one(d, i, result, user);
+		if (!error || result)
+			ncu__profile_result__free_unpacked(result, NULL);
+	}
+	return error;
+}
+
+void csv_cell(FILE *out, bool first, const char *text)
+{
+	fputs(first ? "\"" : ",\"", out);
+	for (; text && *text; text++) {
+		if (*text == '"')
+			fputc('"', out);
+		fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+void csv_format(FILE *out, const char *format, ...)
+{
+	char text[128];
+	va_list list;
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	csv_cell(out, false, text);
+}
+
+/* Of a path of Linux or Windows. */
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *back = strrchr(path, '\\');
+	const char *last = !slash || (back && back > slash) ? back : slash;
+	return last ? last + 1 : path;
+}
+
+static uint64_t metric_u64(const struct details *d, const Ncu__ProfileResult *r, const char *name)
+{
+	double number = 0;
+	const Ncu__ProfileMetricResult *m = ncu_metric_find(&d->results, r, name);
+	const Ncu__ProfileMetricValue *v = m ? m->metric_value : NULL;
+	return v && ncu_value_number(v, &number) && number >= 0 && number < 1e18 ? (uint64_t)number
+										 : 0;
+}
+
+static uint64_t of_dim(const Ncu__Uint64x3 *dim, int axis)
+{
+	if (!dim)
+		return 0;
+	return axis == 0 ? dim->x : axis == 1 ? dim->y : dim->z;
+}
+
+static void dim_text(const Ncu__Uint64x3 *dim, char ret_text[80])
+{
+	snprintf(ret_text, 80, "(%" PRIu64 ", %" PRIu64 ", %" PRIu64 ")", of_dim(dim, 0),
+		of_dim(dim, 1), of_dim(dim, 2));
+}
+
+/* ---- NVTX ---- */
+
+bool details_has_ranges(const Ncu__ProfileResult *r)
+{
+	const Ncu__NvtxState *s = r->nvtx;
+	for (size_t t = 0; s && t < s->n_threads; t++)
+		for (size_t i = 0; i < s->threads[t]->n_push_pop_domains; i++)
+			if (s->threads[t]->push_pop_domains[i]->n_stack)
+				return true;
+	for (size_t i = 0; s && i < s->n_start_end_domains; i++)
+		if (s->start_end_domains[i]->n_ranges)
+			return true;
+	return false;
+}
+
+static const char *domain_name(const Ncu__NvtxState *s, uint64_t id)
+{
+	for (size_t i = 0; i < s->n_domains; i++)
+		if (s->domains[i]->id == id && s->domains[i]->name)
+			return s->domains[i]->name;
+	return "";
+}
+
+static void payload_text(const Ncu__NvtxPayload *p, FILE *out, const char *between)
+{
+	switch (p ? (int)p->payload_type : 0) {
+	case NCU__NVTX_PAYLOAD_TYPE__NvtxPayloadTypeUint64:
+		fprintf(out, "uint64%s%" PRIu64, between, p->ull_value);
+		break;
+	case NCU__NVTX_PAYLOAD_TYPE__NvtxPayloadTypeInt64:
+		fprintf(out, "int64%s%" PRId64, between, p->ll_value);
+		break;
+	case NCU__NVTX_PAYLOAD_TYPE__NvtxPayloadTypeDouble:
+		fprintf(out, "double%s%f", between, p->double_value);
+		break;
+	case NCU__NVTX_PAYLOAD_TYPE__NvtxPayloadTypeUint32:
+		fprintf(out, "uint32%s%" PRIu32, between, p->u_value);
+		break;
+	case NCU__NVTX_PAYLOAD_TYPE__NvtxPayloadTypeInt32:
+		fprintf(out, "int32%s%" PRId32, between, p->i_value);
+		break;
+	case NCU__NVTX_PAYLOAD_TYPE__NvtxPayloadTypeFloat:
+		fprintf(out, "float%s%f", between, (double)p->f_value);
+		break;
+	default:
+		fprintf(out, "none%snone", between);
+	}
+}
+
+static const char *message_kind(const Ncu__NvtxMessage *m)
+{
+	switch (m ? (int)m->message_type : 0) {
+	case NCU__NVTX_MESSAGE_TYPE__NvtxMessageTypeAscii:
+		return "ASCII";
+	case NCU__NVTX_MESSAGE_TYPE__NvtxMessageTypeUnicode:
+		return "UNICODE";
+	case NCU__NVTX_MESSAGE_TYPE__NvtxMessageTypeRegistered:
+		return "REGISTERED";
+	default:
+		return "none";
+	}
+}
+
+static bool has_color(const Ncu__NvtxEventAttributes *a)
+{
+	return a && a->color && a->color->color_type == NCU__NVTX_COLOR_TYPE__NvtxColorTypeArgb;
+}
+
+/* domain:name:payload type:payload:colour type:colour:message type:message */
+static void range_cell(
+	const char *domain, const char *name, const Ncu__NvtxEventAttributes *a, FILE *out)
+{
+	fprintf(out, " \"%s:%s:", domain, name ? name : "");
+	payload_text(a ? a->payload : NULL, out, ":");
+	if (has_color(a))
+		fprintf(out, ":RGB:0x%08x", a->color->color);
+	else
+		fputs(":none:none", out);
+	fprintf(out, ":%s:%s\" ", message_kind(a ? a->message : NULL),
+		a && a->message && a->message->message ? a->message->message : "none");
+}
+
+static void push_pop_cell(const Ncu__NvtxState *s, FILE *out)
+{
+	for (size_t t = 0; s && t < s->n_threads; t++) {
+		const Ncu__NvtxThread *thread = s->threads[t];
+		fprintf(out, "%" PRIu32 " ", thread->tid);
+		for (size_t d = 0; d < thread->n_push_pop_domains; d++) {
+			const Ncu__NvtxPushPopDomain *domain = thread->push_pop_domains[d];
+			for (size_t i = 0; i < domain->n_stack; i++)
+				range_cell(domain_name(s, domain->id), domain->stack[i]->name,
+					domain->stack[i]->attributes, out);
+		}
+	}
+}
+
+static void start_end_cell(const Ncu__NvtxState *s, FILE *out)
+{
+	for (size_t d = 0; s && d < s->n_start_end_domains; d++) {
+		const Ncu__NvtxStartEndDomain *domain = s->start_end_domains[d];
+		for (size_t i = 0; i < domain->n_ranges; i++) {
+			fprintf(out, "%" PRIu64 " ", domain->ranges[i]->id);
+			range_cell(domain_name(s, domain->id), domain->ranges[i]->name,
+				domain->ranges[i]->attributes, out);
+		}
+	}
+}
+
+static void nvtx_cell(
+	const Ncu__NvtxState *s, void (*print)(const Ncu__NvtxState *s, FILE *out), FILE *out)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *memory = open_memstream(&text, &bytes);
+	if (memory) {
+		print(s, memory);
+		fclose(memory);
+	}
+	csv_cell(out, false, text);
+	free(text);
+}
+
+static void range_lines(
+	size_t level, const char *name, const Ncu__NvtxEventAttributes *a, FILE *out)
+{
+	fprintf(out, "        <%zu,%s>\n", level, name ? name : "");
+	if (a && a->payload && a->payload->payload_type) {
+		fputs("          PAYLOAD_TYPE_", out);
+		payload_text(a->payload, out, ": ");
+		fputc('\n', out);
+	}
+	if (has_color(a))
+		fprintf(out, "          RGB: 0x%08x\n", a->color->color);
+	if (a && a->message && a->message->message)
+		fprintf(out, "          %s: %s\n", message_kind(a->message), a->message->message);
+}
+
+static void nvtx_lines(const Ncu__NvtxState *s, FILE *out)
+{
+	for (size_t t = 0; s && t < s->n_threads; t++) {
+		const Ncu__NvtxThread *thread = s->threads[t];
+		fprintf(out, "\n    NVTX Push/Pop Stack for Thread %" PRIu32 ":\n", thread->tid);
+		for (size_t d = 0; d < thread->n_push_pop_domains; d++) {
+			const Ncu__NvtxPushPopDomain *domain = thread->push_pop_domains[d];
+			fprintf(out, "     %s\n", domain_name(s, domain->id));
+			for (size_t i = 0; i < domain->n_stack; i++)
+				range_lines(i, domain->stack[i]->name, domain->stack[i]->attributes,
+					out);
+		}
+	}
+	for (size_t d = 0; s && d < s->n_start_end_domains; d++) {
+		const Ncu__NvtxStartEndDomain *domain = s->start_end_domains[d];
+		if (domain->n_ranges)
+			fprintf(out, "\n    NVTX Start/End Ranges:\n     %s\n",
+				domain_name(s, domain->id));
+		for (size_t i = 0; i < domain->n_ranges; i++)
+			range_lines(domain->ranges[i]->id, domain->ranges[i]->name,
+				domain->ranges[i]->attributes, out);
+	}
+}
+
+/* ---- the launch ---- */
+
+void details_csv_heading(const struct details *d)
+{
+	static const char *const before[] = {"ID", "Process ID", "Process Name", "Host Name"};
+	static const char *const after[] = {
+		"Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC"};
+	for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++)
+		csv_cell(d->out, i == 0, before[i]);
+	if (d->has_nvtx) {
+		csv_cell(d->out, false,
+			"thread "
+			"Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg");
+		csv_cell(d->out, false,
+			"Id:Domain:Start/Stop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg");
+	}
+	for (size_t i = 0; i < sizeof(after) / sizeof(*after); i++)
+		csv_cell(d->out, false, after[i]);
+}
+
+void details_csv_launch(const struct details *d, size_t id, const Ncu__ProfileResult *r)
+{
+	const struct ncu_process *p = &d->results.processes[d->results.entries[id].process];
+	char text[80];
+	snprintf(text, sizeof(text), "%zu", id);
+	csv_cell(d->out, true, text);
+	csv_format(d->out, "%" PRIu32, p->pid);
+	csv_cell(d->out, false, base_name(p->path));
+	csv_cell(d->out, false, p->host);
+	if (d->has_nvtx) {
+		nvtx_cell(r->nvtx, push_pop_cell, d->out);
+		nvtx_cell(r->nvtx, start_end_cell, d->out);
+	}
+	csv_cell(d->out, false, ncu_kernel_name(r));
+	csv_format(d->out, "%" PRIu32, r->context_id);
+	csv_format(d->out, "%" PRIu32, r->stream_id);
+	dim_text(r->block_size, text);
+	csv_cell(d->out, false, text);
+	dim_text(r->grid_size, text);
+	csv_cell(d->out, false, text);
+	csv_format(d->out, "%" PRIu64, metric_u64(d, r, "device__attribute_device_index"));
+	csv_format(d->out, "%" PRIu64 ".%" PRIu64,
+		metric_u64(d, r, "device__attribute_compute_capability_major"),
+		metric_u64(d, r, "device__attribute_compute_capability_minor"));
+}
+
+static void callchain_lines(const Ncu__CpuStacktraceStackMessage *stack, FILE *out)
+{
+	if (!stack || !stack->n_frames)
+		return;
+	fputs("\n    CPU Call Stack:\n", out);
+	for (size_t i = 0; i < stack->n_frames; i++) {
+		const Ncu__CpuStacktraceStackFrameMessage *f = stack->frames[i];
+		int indent = fprintf(out, "      #%zu ", i);
+		fprintf(out, "0x%" PRIx64 " in %s\n", f->pc, f->func_name ? f->func_name : "");
+		if (f->file_name && *f->file_name)
+			fprintf(out, "%*sat %s:%" PRIu32 "\n", indent, "", f->file_name, f->line);
+		if (f->module_name && *f->module_name)
+			fprintf(out, "%*sof %s\n", indent, "", f->module_name);
+		fputc('\n', out);
+	}
+}
+
+void details_text_launch(struct details *d, size_t id, const Ncu__ProfileResult *r)
+{
+	const size_t process = d->results.entries[id].process;
+	const struct ncu_process *p = &d->results.processes[process];
+	char grid[80], block[80];
+	if (d->process_shown != process + 1)
+		fprintf(d->out, "[%" PRIu32 "] %s@%s\n", p->pid, base_name(p->path), p->host);
+	d->process_shown = process + 1;
+	dim_text(r->grid_size, grid);
+	dim_text(r->block_size, block);
+	fprintf(d->out,
+		"  %s %sx%s, Context %" PRIu32 ", Stream %" PRIu32 ", Device %" PRIu64
+		", CC %" PRIu64 ".%" PRIu64 "\n",
+		ncu_kernel_name(r), grid, block, r->context_id, r->stream_id,
+		metric_u64(d, r, "device__attribute_device_index"),
+		metric_u64(d, r, "device__attribute_compute_capability_major"),
+		metric_u64(d, r, "device__attribute_compute_capability_minor"));
+	callchain_lines(r->cpu_stack, d->out);
+	if (details_has_ranges(r))
+		nvtx_lines(r->nvtx, d->out);
+}

@@ -1,0 +1,209 @@
+/*
+ * details_raw.c - `trace details --page raw`: every metric of every result, by name.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/cli/details.h"
+
+/* A metric of the report: a column of the CSV page. */
+struct raw_column {
+	const char *name; /* of the table of names */
+	char unit[NCU_UNIT_BYTES];
+	double scale;
+	bool is_used;                           /* a result has it */
+	const Ncu__ProfileMetricResult *metric; /* of the result at hand; NULL = it has none */
+};
+
+struct raw_page {
+	struct raw_column
+		*columns; /* sorted by name; names without results are left out at the end */
+	size_t count;
+	uint32_t *column_of; /* of each NameId */
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct raw_column *)a)->name, ((const struct raw_column *)b)->name);
+}
+
+static int page_init(struct raw_page *p, const struct ncu_results *n)
+{
+	p->columns = calloc(n->name_count + 1, sizeof(*p->columns));
+	p->column_of = calloc(n->name_count + 1, sizeof(*p->column_of));
+	if (!p->columns || !p->column_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < n->name_count; i++)
+		p->columns[i].name = n->names[i];
+	qsort(p->columns, n->name_count, sizeof(*p->columns), by_name);
+	for (size_t i = 0; i < n->name_count; i++)
+		if (!p->count || strcmp(p->columns[p->count - 1].name, p->columns[i].name) != 0)
+			p->columns[p->count++] = p->columns[i];
+	for (size_t i = 0; i < n->name_count; i++) {
+		const struct raw_column key = {.name = n->names[i]};
+		const struct raw_column *found =
+			bsearch(&key, p->columns, p->count, sizeof(key), by_name);
+		p->column_of[i] = (uint32_t)(found - p->columns);
+	}
+	return 0;
+}
+
+static void page_release(struct raw_page *p)
+{
+	free(p->columns);
+	free(p->column_of);
+}
+
+/* Lists of other metrics' names, which sections use. */
+static bool is_list(const char *name)
+{
+	return !strncmp(name, "breakdown:", 10) || !strncmp(name, "group:", 6) ||
+		!strncmp(name, "regex:", 6);
+}
+
+/* Puts the values of a result into their columns; of a name that it has twice, the first. */
+static void page_take(struct raw_page *p, const struct details *d, const Ncu__ProfileResult *r)
+{
+	for (size_t i = 0; i < p->count; i++)
+		p->columns[i].metric = NULL;
+	for (size_t i = r->n_metric_results; i-- > 0;) {
+		const Ncu__ProfileMetricResult *m = r->metric_results[i];
+		if (m->name_id >= d->results.name_count || is_list(d->results.names[m->name_id]))
+			continue;
+		struct raw_column *c = &p->columns[p->column_of[m->name_id]];
+		c->metric = m;
+		c->is_used = true;
+	}
+}
+
+/* The unit of a column is the one that suits the number at hand. */
+static void column_scale(struct raw_column *c)
+{
+	double number = 0;
+	ncu_unit(c->name, c->unit);
+	c->scale = 1;
+	if (*c->unit && c->metric && c->metric->metric_value &&
+		ncu_value_number(c->metric->metric_value, &number))
+		c->scale = ncu_unit_scale(c->unit, number);
+}
+
+static void value_text(const struct raw_column *c, bool csv, char *room, size_t bytes)
+{
+	const Ncu__ProfileMetricValue *v = c->metric ? c->metric->metric_value : NULL;
+	double number = 0;
+	char text[NCU_NUMBER_BYTES];
+	*room = 0;
+	if (c->metric && !v && !c->metric->n_metric_value_list)
+		snprintf(room, bytes, "no data");
+	else if (v && v->string_value)
+		snprintf(room, bytes, "%s", v->string_value);
+	else if (v && csv && *c->unit && ncu_value_number(v, &number))
+		snprintf(room, bytes, "%f", number / c->scale);
+	else if (v && v->has_uint64_value && c->scale == 1)
+		snprintf(room, bytes, "%" PRIu64, v->uint64_value);
+	else if (v && ncu_value_number(v, &number)) {
+		ncu_number_text(number / c->scale, text);
+		snprintf(room, bytes, "%s", text);
+	}
+}
+
+/* ---- as CSV: a row for each result, a column for each metric that any result has ---- */
+
+#define VALUE_BYTES 4096u
+#define VALUE_COLUMNS 20u /* of a terminal */
+
+static int survey(struct details *d, size_t id, const Ncu__ProfileResult *r, void *user)
+{
+	struct raw_page *p = user;
+	(void)id;
+	page_take(p, d, r);
+	d->has_nvtx |= details_has_ranges(r);
+	for (size_t i = 0; i < p->count; i++)
+		if (p->columns[i].metric && !p->columns[i].scale)
+			column_scale(&p->columns[i]);
+	return 0;
+}
+
+static int print_csv_row(struct details *d, size_t id, const Ncu__ProfileResult *r, void *user)
+{
+	struct raw_page *p = user;
+	char text[VALUE_BYTES];
+	page_take(p, d, r);
+	details_csv_launch(d, id, r);
+	for (size_t i = 0; i < p->count; i++)
+		if (p->columns[i].is_used) {
+			value_text(&p->columns[i], true, text, sizeof(text));
+			csv_cell(d->out, false, text);
+		}
+	fputc('\n', d->out);
+	return 0;
+}
+
+static void print_csv_heading(struct details *d, const struct raw_page *p)
+{
+	const size_t launch_columns = d->has_nvtx ? 13 : 11;
+	details_csv_heading(d);
+	for (size_t i = 0; i < p->count; i++)
+		if (p->columns[i].is_used)
+			csv_cell(d->out, false, p->columns[i].name);
+	fputc('\n', d->out);
+	for (size_t i = 0; i < launch_columns; i++)
+		csv_cell(d->out, i == 0, "");
+	for (size_t i = 0; i < p->count; i++)
+		if (p->columns[i].is_used)
+			csv_cell(d->out, false, p->columns[i].unit);
+	fputc('\n', d->out);
+}
+
+static int print_csv(struct details *d, struct raw_page *p)
+{
+	int error = details_each(d, survey, p);
+	if (!error) {
+		print_csv_heading(d, p);
+		error = details_each(d, print_csv_row, p);
+	}
+	return error;
+}
+
+/* ---- as text: a table for each result ---- */
+
+static int print_table(struct details *d, size_t id, const Ncu__ProfileResult *r, void *user)
+{
+	static const char *const titles[] = {"Metric Name", "Metric Unit", "Metric Value"};
+	struct raw_page *p = user;
+	struct details_rows rows = {.titles = titles, .columns = 3, .left = 1};
+	char text[VALUE_BYTES];
+	int error = 0;
+	page_take(p, d, r);
+	for (size_t i = 0; !error && i < p->count; i++) {
+		struct raw_column *c = &p->columns[i];
+		if (!c->metric)
+			continue;
+		column_scale(c);
+		value_text(c, false, text, sizeof(text));
+		error = details_rows_add(&rows, c->name);
+		if (!error)
+			error = details_rows_add(&rows, c->unit);
+		if (!error)
+			error = details_rows_add(&rows, text);
+	}
+	details_text_launch(d, id, r);
+	if (!error)
+		details_rows_print(&rows, d->out, 2, VALUE_COLUMNS, true);
+	fputc('\n', d->out);
+	details_rows_release(&rows);
+	return error;
+}
+
+int details_raw(struct details *d)
+{
+	struct raw_page p = {0};
+	int error = page_init(&p, &d->results);
+	if (!error)
+		error = d->csv ? print_csv(d, &p) : details_each(d, print_table, &p);
+	page_release(&p);
+	return error;
+}

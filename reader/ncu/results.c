@@ -1,0 +1,161 @@
+#include "reader/ncu/results.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/ncu/depth.h"
+
+#define PROCESSES_MAX UINT16_MAX
+
+void ncu_results_init(struct ncu_results *n, const struct report *report)
+{
+	*n = (struct ncu_results){.report = report};
+}
+
+void ncu_results_release(struct ncu_results *n)
+{
+	for (size_t i = 0; i < n->name_count; i++)
+		free(n->names[i]);
+	for (size_t i = 0; i < n->process_count; i++) {
+		free(n->processes[i].host);
+		free(n->processes[i].path);
+	}
+	free(n->names);
+	free(n->entries);
+	free(n->processes);
+	*n = (struct ncu_results){0};
+}
+
+/* Room for one more of `bytes` each behind `count`. */
+static int grow(void **array, size_t count, size_t *capacity, size_t bytes)
+{
+	if (count < *capacity)
+		return 0;
+	size_t more = *capacity ? 2 * *capacity : 64;
+	void *data = reallocarray(*array, more, bytes);
+	if (!data)
+		return -ENOMEM;
+	*array = data;
+	*capacity = more;
+	return 0;
+}
+
+static int note_names(struct ncu_results *n, const Libtrace__StringTable *table)
+{
+	for (size_t i = 0; table && i < table->n_strings; i++) {
+		int error = grow(
+			(void **)&n->names, n->name_count, &n->name_capacity, sizeof(*n->names));
+		char *name = error ? NULL : strdup(table->strings[i]);
+		if (!name)
+			return -ENOMEM;
+		n->names[n->name_count++] = name;
+	}
+	return 0;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	return !strcmp(a, b ? b : "");
+}
+
+/* Index of the block's process, which is made at its first block. */
+static int note_process(
+	struct ncu_results *n, const Libtrace__ProcessInfo *info, uint16_t *ret_index)
+{
+	const uint32_t pid = info ? info->process_id : 0;
+	const char *host = info ? info->hostname : "", *path = info ? info->process_name : "";
+	for (size_t i = n->process_count; i-- > 0;)
+		if (n->processes[i].pid == pid && is_same(n->processes[i].host, host) &&
+			is_same(n->processes[i].path, path)) {
+			*ret_index = (uint16_t)i;
+			return 0;
+		}
+	if (n->process_count == PROCESSES_MAX)
+		return -EBADMSG;
+	struct ncu_process *all =
+		reallocarray(n->processes, n->process_count + 1, sizeof(*n->processes));
+	if (!all)
+		return -ENOMEM;
+	n->processes = all;
+	struct ncu_process *p = &all[n->process_count];
+	*p = (struct ncu_process){pid, strdup(host ? host : ""), strdup(path ? path : "")};
+	*ret_index = (uint16_t)n->process_count++;
+	return p->host && p->path ? 0 : -ENOMEM;
+}
+
+static int note_entry(struct ncu_results *n, const struct ncu_entry *e)
+{
+	int error = grow((void **)&n->entries, n->count, &n->capacity, sizeof(*e));
+	if (!error)
+		n->entries[n->count++] = *e;
+	return error;
+}
+
+int ncu_results_note(
+	struct ncu_results *n, const struct report_block *block, const char **ret_cause)
+{
+	const Libtrace__BlockHeader *h = block->header;
+	const uint32_t counts[] = {h->num_sources, h->num_results, h->num_range_results,
+		h->num_cmdlist_results, h->num_graph_results};
+	uint64_t at = block->payload_offset;
+	struct ncu_entry e = {0};
+	*ret_cause = "too many processes";
+	int error = note_names(n, h->string_table);
+	if (!error)
+		error = note_process(n, h->process, &e.process);
+	for (uint16_t kind = NCU_SOURCE; !error && kind <= NCU_GRAPH; kind++)
+		for (uint32_t i = 0; !error && i < counts[kind]; i++) {
+			uint32_t bytes;
+			*ret_cause = "entry reaches past the end of its block";
+			if (block->end - at < 4)
+				return -EBADMSG;
+			error = source_read(&n->report->source, at, &bytes, 4);
+			e.kind = kind;
+			e.offset = at + 4;
+			e.bytes = le32toh(bytes);
+			if (!error && e.bytes > block->end - e.offset)
+				return -EBADMSG;
+			at = e.offset + e.bytes;
+			if (!error && kind != NCU_SOURCE)
+				error = note_entry(n, &e);
+		}
+	return error;
+}
+
+/* The bytes of an entry, which the caller frees. */
+static int entry_load(const struct ncu_results *n, const struct ncu_entry *e, uint8_t **ret_bytes)
+{
+	uint8_t *bytes = malloc(e->bytes + 1u);
+	int error = bytes ? source_read(&n->report->source, e->offset, bytes, e->bytes) : -ENOMEM;
+	*ret_bytes = bytes;
+	if (error) {
+		free(bytes);
+		*ret_bytes = NULL;
+	}
+	return error;
+}
+
+int ncu_result_read(const struct ncu_results *n, size_t i, Ncu__ProfileResult **ret_result)
+{
+	uint8_t *bytes;
+	int error = entry_load(n, &n->entries[i], &bytes);
+	if (error)
+		return error;
+	const size_t count = n->entries[i].bytes;
+	*ret_result = message_depth_is_sane(&ncu__profile_result__descriptor, bytes, count)
+		? ncu__profile_result__unpack(NULL, count, bytes)
+		: NULL;
+	free(bytes);
+	return *ret_result ? 0 : -EBADMSG;
+}
+
+const char *ncu_kernel_name(const Ncu__ProfileResult *r)
+{
+	const char *name = r->kernel_demangled_name;
+	if (!name || !*name)
+		name = r->kernel_function_name;
+	return name ? name : "";
+}
