@@ -303,6 +303,26 @@ static const struct process *process_first(const struct writing *w)
 	return l->count ? l->rows[0] : NULL;
 }
 
+/* What was traced: what there are events of. */
+static int sources_put(struct writing *w)
+{
+	static const struct {
+		const char *type;
+		uint32_t first, last; /* kinds that come from it */
+	} sources[] = {{"Cuda", KIND_CUDA_API, KIND_CUDA_RECEIPT},
+		{"NvtxEvents", KIND_NVTX_MARK, KIND_NVTX_SYNC},
+		{"OSRuntime", KIND_OSRT_CALL, KIND_OSRT_SUMMARY}};
+	int error = 0;
+	for (size_t i = 0; !error && i < sizeof(sources) / sizeof(sources[0]); i++) {
+		uint64_t events = 0;
+		for (uint32_t kind = sources[i].first; kind <= sources[i].last; kind++)
+			events += w->contents.events[kind];
+		if (events)
+			error = meta_put(w, CAPTURE, "CAPTURE_EVENT_TYPE", sources[i].type);
+	}
+	return error;
+}
+
 static int capture_put(struct writing *w)
 {
 	char name[48];
@@ -311,7 +331,7 @@ static int capture_put(struct writing *w)
 	const Libtrace__Process *f = p ? p->facts : NULL;
 	int error = meta_put(w, CAPTURE, "DEVICE_ID", "Local (CLI)");
 	if (!error)
-		error = meta_put(w, CAPTURE, "CAPTURE_EVENT_TYPE", "OSRuntime");
+		error = sources_put(w);
 	if (!error && s)
 		error = meta_put(w, CAPTURE, "DEVICE_DISPLAY_NAME", s->hostname);
 	if (!error && f && f->has_threshold_ns)
