@@ -136,7 +136,8 @@ int writing_whole(
 	return writing_numbers(w, t, 0, values, nulls);
 }
 
-int writing_facts(struct writing *w, const struct writing_batch *b, uint32_t row, uint64_t rowid)
+/* What the tables of nsys have no place for of a row that they hold, if anything. */
+static int facts_row(struct writing *w, const struct writing_batch *b, uint32_t row, uint64_t rowid)
 {
 	int64_t values[SCHEMA_FIELDS + 1] = {0}, any = 0;
 	uint64_t nulls = 1; /* the row id */
@@ -210,7 +211,7 @@ static int kind_row(struct writing *w, const struct writing_batch *b, uint32_t r
 		return error ? error : writing_whole(w, &w->facts[kind], b, row);
 	if (!rowid)
 		return k->conditional ? writing_whole(w, &w->others[kind], b, row) : 0;
-	return k->fact_count ? writing_facts(w, b, row, rowid) : 0;
+	return k->fact_count ? facts_row(w, b, row, rowid) : 0;
 }
 
 int writing_batch(struct writing *w, const struct event_batch *batch)

@@ -235,10 +235,6 @@ const int64_t *writing_column(const struct writing_batch *b, uint32_t field);
 /* Rows of a batch. 0, or a negative errno that ends the pass. */
 int writing_batch(struct writing *w, const struct event_batch *b);
 
-/* A row of LIBTRACE_KIND: of a kind that a table of nsys holds, what has no place there, if
- * anything. 0 or a negative errno. */
-int writing_facts(struct writing *w, const struct writing_batch *b, uint32_t row, uint64_t rowid);
-
 /* The id of the callchain of a row, 0 = none. 0 or a negative errno. */
 int writing_row_chain(struct writing *w, const struct writing_batch *b, uint32_t row,
 	enum nsys_table table, uint32_t *ret_id);
@@ -324,6 +320,9 @@ void writing_tables_release(struct writing *w);
 
 /* What is told of the report at hand and of its processes. 0 or a negative errno. */
 int writing_report_facts(struct writing *w);
+
+/* Tables that say what numbers mean. 0 or a negative errno. */
+int writing_enums(struct writing *w);
 
 /* What is told once. 0 or a negative errno. */
 int writing_common_facts(struct writing *w);
