@@ -1,9 +1,10 @@
 /* A bare CUPTI tracer, to be preloaded: the reference that tests compare the simulated device's
  * truth with, and the peer that benchmarks compare overhead with. It asks for kernels, copies, sets
- * and synchronisations (BARE_KINDS=1: those alone; 2, the default: and for API records; 3: and for
- * API callbacks), hands out buffers from malloc, and writes what comes as JSON lines to the file
- * that BARE_LOG names; without it, it only counts. BARE_RAW=FOLDER keeps each buffer as a file.
- * BARE_MISUSE=1 breaks rules of CUPTI, for the simulated device to notice.
+ * and synchronisations (BARE_KINDS=0: none; 1: those alone; 2, the default: and for API records; 3:
+ * and for API callbacks), hands out buffers from malloc, and writes what comes as JSON lines to the
+ * file that BARE_LOG names; without it, it only counts. BARE_RAW=FOLDER keeps each buffer as a
+ * file, as tests/sim/cupti_replay.c reads it. BARE_MISUSE=1 breaks rules of CUPTI, for the
+ * simulated device to notice.
  *
  * CUPTI is opened when libcuda is: the library interposes dlopen for that. */
 #include <cupti.h>
@@ -11,6 +12,7 @@
 #include <stdbool.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,20 +169,96 @@ static void CUPTIAPI on_request(uint8_t **ret_buffer, size_t *ret_bytes, size_t 
 	*ret_buffer = aligned_alloc(8, BUFFER_BYTES);
 }
 
+/* Where a record has pointers: to a text, which is kept beside the buffer, or to something that is
+ * not kept. */
+static const struct {
+	CUpti_ActivityKind kind;
+	size_t offset;
+	bool text;
+} pointers[] = {
+	{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, offsetof(CUpti_ActivityKernel10, name), true},
+	{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, offsetof(CUpti_ActivityKernel10, reserved0), false},
+	{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+		offsetof(CUpti_ActivityKernel10, pAccessPolicyWindow), false},
+	{CUPTI_ACTIVITY_KIND_MEMCPY, offsetof(CUpti_ActivityMemcpy6, reserved0), false},
+	{CUPTI_ACTIVITY_KIND_MEMCPY2, offsetof(CUpti_ActivityMemcpyPtoP4, reserved0), false},
+	{CUPTI_ACTIVITY_KIND_MEMSET, offsetof(CUpti_ActivityMemset4, reserved0), false},
+	{CUPTI_ACTIVITY_KIND_DEVICE, offsetof(CUpti_ActivityDevice5, name), true},
+	{CUPTI_ACTIVITY_KIND_MEMORY2, offsetof(CUpti_ActivityMemory4, name), true},
+	{CUPTI_ACTIVITY_KIND_MEMORY2, offsetof(CUpti_ActivityMemory4, source), true},
+	{CUPTI_ACTIVITY_KIND_JIT, offsetof(CUpti_ActivityJit2, cachePath), true},
+	{CUPTI_ACTIVITY_KIND_MODULE, offsetof(CUpti_ActivityModule, cubin), false},
+	{CUPTI_ACTIVITY_KIND_CUDA_EVENT, offsetof(CUpti_ActivityCudaEvent2, reserved0), false},
+	{CUPTI_ACTIVITY_KIND_OVERHEAD, offsetof(CUpti_ActivityOverhead3, overheadData), false},
+};
+
+/* Takes the pointers out of a record of that length at `offset` of the copy, and notes texts. */
+static void take_pointers(uint8_t *copy, size_t offset, size_t bytes, FILE *notes)
+{
+	CUpti_ActivityKind kind = ((const CUpti_Activity *)(copy + offset))->kind;
+	const char *pointer;
+
+	for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++) {
+		size_t at = offset + pointers[i].offset;
+
+		if (pointers[i].kind != kind || pointers[i].offset + sizeof pointer > bytes)
+			continue;
+		memcpy(&pointer, copy + at, sizeof pointer);
+		if (pointers[i].text && pointer)
+			fprintf(notes, "text %zu %s\n", at, pointer);
+		memset(copy + at, 0, sizeof pointer);
+	}
+}
+
+/* The notes of a buffer: how long records of each kind are, and texts. */
+static void note_records(const uint8_t *buffer, uint8_t *copy, size_t bytes, FILE *notes)
+{
+	CUpti_Activity *record = NULL;
+	bool known[64] = {false};
+	size_t at = bytes, next = 0;
+
+	while (next < bytes) {
+		unsigned kind;
+
+		at = next;
+		if (!record && cupti.cuptiActivityGetNextRecord((uint8_t *)buffer, bytes, &record))
+			return;
+		kind = record->kind;
+		next = cupti.cuptiActivityGetNextRecord((uint8_t *)buffer, bytes, &record)
+			? bytes
+			: (size_t)((uint8_t *)record - buffer);
+		if (kind < 64 && !known[kind])
+			fprintf(notes, "kind %u %zu\n", kind, next - at);
+		known[kind % 64] = true;
+		take_pointers(copy, at, next - at, notes);
+	}
+}
+
+static FILE *raw_file(long number, const char *suffix)
+{
+	char path[4096];
+
+	snprintf(path, sizeof path, "%s/buffer-%d-%ld.%s", getenv("BARE_RAW"), (int)getpid(),
+		number, suffix);
+	return fopen(path, "we");
+}
+
 static void keep_raw(const uint8_t *buffer, size_t bytes, long number)
 {
-	const char *folder = getenv("BARE_RAW");
-	char path[4096];
-	FILE *file;
+	uint8_t *copy = getenv("BARE_RAW") && bytes ? malloc(bytes) : NULL;
+	FILE *notes = copy ? raw_file(number, "txt") : NULL,
+	     *file = copy ? raw_file(number, "bin") : NULL;
 
-	if (!folder || !bytes)
-		return;
-	snprintf(path, sizeof path, "%s/buffer-%d-%ld.bin", folder, (int)getpid(), number);
-	file = fopen(path, "wbe");
-	if (!file)
-		return;
-	fwrite(buffer, 1, bytes, file);
-	fclose(file);
+	if (notes && file) {
+		memcpy(copy, buffer, bytes);
+		note_records(buffer, copy, bytes, notes);
+		fwrite(copy, 1, bytes, file);
+	}
+	if (notes)
+		fclose(notes);
+	if (file)
+		fclose(file);
+	free(copy);
 }
 
 static void CUPTIAPI on_complete(
@@ -267,7 +345,7 @@ static void enable(int level)
 		CUPTI_ACTIVITY_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_JIT,
 		CUPTI_ACTIVITY_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER,
 		CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY_POOL};
-	size_t count = level > 3 ? sizeof kinds / sizeof *kinds : level > 1 ? 7 : 5;
+	size_t count = level > 3 ? sizeof kinds / sizeof *kinds : level > 1 ? 7 : level ? 5 : 0;
 
 	for (size_t i = 0; i < count; i++)
 		enable_kind(kinds[i]);

@@ -8,7 +8,7 @@ import device
 import lib
 from lib import tap
 
-PROGRAMS = ("vector_add", "pipeline", "graph", "driver_api")
+PROGRAMS = ("vector_add", "pipeline", "graph", "driver_api", "ctypes_driver.py")
 CLOCKS_NS = 20000  # how far apart two ways to read a clock may be on a loaded machine
 KINDS = {"memcpy": {1: "copies_htod", 2: "copies_dtoh", 8: "copies_dtod"}, "memcpy_peer": "copies_peer", "memset": "sets"}
 
@@ -21,7 +21,7 @@ def run(name, *arguments, bare=None, kinds=2, **options):
     if bare:
         more = {"LD_PRELOAD": device.app("libbare.so"), "BARE_LOG": log, "BARE_KINDS": kinds, "BARE_CUPTI": bare if bare is not True else None, **more}
     env = device.env(truth=truth, **options, **more)
-    result = lib.run([device.app(name), *map(str, arguments)], env=env)
+    result = lib.run([*device.command(name), *map(str, arguments)], env=env)
     return result, device.lines(truth) if os.path.exists(truth) else [], device.lines(log) if os.path.exists(log) else []
 
 
@@ -175,6 +175,18 @@ def test_toolkits():
     tap.ok(result.status == 0 and [line["type"] for line in records] == ["error"], "nocupti: the program runs without it", records)
 
 
+def test_replay():
+    """Buffers that the bare client kept come again, record by record, in another process."""
+    if skipped("recorded buffers", "pipeline", "vector_add"):
+        return
+    for toolkit, library in (("cuda13", None), ("cuda11", "libcupti.so.11.8")):
+        raw = lib.folder()
+        _, _, recorded = run("pipeline", bare=library or True, kinds=4, toolkit=toolkit, more={"BARE_RAW": raw})
+        result, _, replayed = run("vector_add", bare=library or True, kinds=0, toolkit=toolkit, more={"SIM_REPLAY": raw})
+        one, other = (sorted(map(str, (line for line in lines if line["type"] not in ("end", "callback")))) for lines in (recorded, replayed))
+        tap.ok(result.status == 0 and len(one) > 100 and one == other, f"{toolkit}: {len(one)} recorded records come again, with their texts", set(one) ^ set(other))
+
+
 def test_faults():
     if skipped("faults", "vector_add"):
         return
@@ -187,6 +199,13 @@ def test_faults():
     tap.ok(len(got) == len(truth) and all(line["end"] - line["start"] == 3000000 for line in of(got, "kernel")), "kernel_ns: each kernel lasts as long, and none is lost")
     result, truth, got, records = faulty("drop_every=5")
     tap.ok(result.status == 0 and len(got) == len(truth) - len(truth) // 5 and records[-1]["dropped"] == len(truth) // 5, "drop_every: dropped, and counted", records[-1])
+    _, truth, got, records = faulty("unknown_every=4")
+    unknown = [line for line in of(records, "kind") if line["kind"] == 63]
+    tap.ok(len(unknown) == len(truth) // 4 and len(got) == len(truth), "unknown_every: records of an unknown kind between the others", len(unknown))
+    _, truth, _, records = faulty("longer_records=16")
+    compare("longer_records: longer than the header says, and still right", truth, records, ("kernel",), ("name", "correlation", "grid", "block"))
+    _, _, got, records = faulty("fail=cuptiActivityRegisterCallbacks:0:7")
+    tap.ok(not got and records[-1]["records"] == 0 and records[-1]["dropped"] > 0, "fail: of CUPTI, too; without callbacks everything is dropped", records[-1:])
     _, truth, got, _ = faulty("zero_every=4")
     tap.ok(sum(line["start"] == line["end"] == 0 for line in got) == len(truth) // 4, "zero_every: stamps of zero")
     _, truth, got, _ = faulty("invert_every=4")
@@ -215,4 +234,4 @@ def test_faults():
     tap.ok(result.status != 0 and not truth, "without the folder nothing of the simulated device is used", result)
 
 
-lib.main(test_programs, test_bare_client, test_callbacks, test_all_kinds, test_whole_graphs, test_violations, test_toolkits, test_faults)
+lib.main(test_programs, test_bare_client, test_callbacks, test_all_kinds, test_whole_graphs, test_violations, test_toolkits, test_replay, test_faults)

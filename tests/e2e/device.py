@@ -7,6 +7,7 @@ The programs lie in tests/cuda. Where they could not be built (no headers of CUD
 """
 import json
 import os
+import sys
 
 import lib
 
@@ -17,12 +18,17 @@ def app(name):
     return os.path.join(lib.BUILD, "tests/cuda", name)
 
 
+def command(name):
+    """How to run a program of tests/cuda, built or in Python."""
+    return [sys.executable, os.path.join(lib.SRC, "tests/cuda", name)] if name.endswith(".py") else [app(name)]
+
+
 def missing(*names):
     """Why a test of those programs must be skipped; None if it can run."""
     if not os.path.exists(os.path.join(SIM, "cuda13/libcupti.so.13")):
         return "no simulated device: built without headers of CUPTI"
     for name in names:
-        if not os.path.exists(app(name)):
+        if not os.path.exists(command(name)[-1]):
             return f"no {name}: built without nvcc"
     return None
 

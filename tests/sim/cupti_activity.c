@@ -81,7 +81,12 @@ static void put_op(const struct sim_op *finished)
 		record.kernel.queued = op.start_ns - 1000;
 		record.kernel.submitted = op.start_ns - 500;
 	}
-	cupti_put(&record, cupti_record_bytes(record.any.kind), true);
+	cupti_put(&record, sizeof record, true);
+	if (nth(SIM_OPTION_unknown_every, number)) {
+		memset(&record, 0x55, sizeof record);
+		record.any.kind = (CUpti_ActivityKind)CUPTI_SIM_UNKNOWN_KIND;
+		cupti_put(&record, sizeof record, true);
+	}
 }
 
 void cupti_op(const struct sim_op *op)
@@ -177,7 +182,7 @@ void cupti_api_record(const struct sim_call *call)
 		return;
 	record.start = cupti_time(call->start_ns);
 	record.end = cupti_time(call->end_ns);
-	cupti_put(&record, cupti_record_bytes(record.kind), false);
+	cupti_put(&record, sizeof record, false);
 }
 
 void cupti_external_records(const struct sim_call *call)
@@ -259,7 +264,7 @@ static void put_device(uint32_t ordinal)
 	record.computeCapabilityMinor = facts.minor;
 	record.name = facts.name;
 	memcpy(record.uuid.bytes, facts.uuid, sizeof record.uuid.bytes);
-	cupti_put(&record, cupti_record_bytes(record.kind), true);
+	cupti_put(&record, sizeof record, true);
 }
 
 static void put_attribute(uint32_t ordinal, CUdevice_attribute attribute, int32_t value)
@@ -295,7 +300,7 @@ static void put_context(const struct sim_resource *resource)
 		.nullStreamId = (uint16_t)resource->null_stream_id};
 
 	if (cupti_kind_on(record.kind))
-		cupti_put(&record, cupti_record_bytes(record.kind), true);
+		cupti_put(&record, sizeof record, true);
 }
 
 static void put_stream(const struct sim_resource *resource)
@@ -349,6 +354,7 @@ CUPTI_EXPORT cuptiActivityEnable(CUpti_ActivityKind kind)
 {
 	const struct sim_driver *driver = cupti_driver();
 
+	CUPTI_MAY_FAIL();
 	if (!driver)
 		return CUPTI_ERROR_UNKNOWN;
 	if (kind <= CUPTI_ACTIVITY_KIND_INVALID || kind >= CUPTI_ACTIVITY_KIND_COUNT)

@@ -189,14 +189,32 @@ static bool ask_for_buffer(struct buffer *buffer)
 	return false;
 }
 
+uint8_t *cupti_ask_for_buffer(size_t *ret_bytes)
+{
+	struct buffer buffer;
+
+	if (!ask_for_buffer(&buffer))
+		return NULL;
+	*ret_bytes = buffer.bytes;
+	return buffer.data;
+}
+
+void cupti_hand_back(uint8_t *data, size_t bytes, size_t valid_bytes)
+{
+	struct buffer buffer = {.data = data, .bytes = bytes, .used = valid_bytes};
+
+	finish_buffer(&buffer);
+}
+
 static bool has_room(const struct buffer *buffer, size_t bytes)
 {
 	return buffer->used + bytes <= buffer->bytes &&
 		(!buffer->max_records || buffer->records < buffer->max_records);
 }
 
-void cupti_put(const void *record, size_t bytes, bool of_device)
+void cupti_put(const void *record, size_t record_bytes, bool of_device)
 {
+	size_t bytes = cupti_record_bytes(((const CUpti_Activity *)record)->kind);
 	bool shared = of_device || cupti_driver()->option(SIM_OPTION_shared_buffer) ||
 		cupti_version() < 130000;
 	struct lane *lane = shared ? &device_lane : lane_of_thread();
@@ -209,7 +227,9 @@ void cupti_put(const void *record, size_t bytes, bool of_device)
 	}
 	if ((lane->buffer.data || ask_for_buffer(&lane->buffer)) &&
 		has_room(&lane->buffer, bytes)) {
-		memcpy(lane->buffer.data + lane->buffer.used, record, bytes);
+		memset(lane->buffer.data + lane->buffer.used, 0, bytes);
+		memcpy(lane->buffer.data + lane->buffer.used, record,
+			bytes < record_bytes ? bytes : record_bytes);
 		lane->buffer.used += bytes;
 		lane->buffer.records++;
 	} else {
@@ -249,6 +269,7 @@ void cupti_flush_buffers(void)
 CUPTI_EXPORT cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc new_request,
 	CUpti_BuffersCallbackCompleteFunc new_complete)
 {
+	CUPTI_MAY_FAIL();
 	if (!new_request || !new_complete)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	request = new_request;
@@ -274,12 +295,16 @@ static CUptiResult may_flush(void)
 
 CUPTI_EXPORT cuptiActivityFlushAll(uint32_t flags)
 {
-	CUptiResult result = may_flush();
+	CUptiResult result;
 
+	CUPTI_MAY_FAIL();
+	result = may_flush();
 	if (result)
 		return result;
 	cupti_collect((flags & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0);
 	cupti_flush_buffers();
+	if (flags & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)
+		cupti_replay();
 	wait_for_worker();
 	return CUPTI_SUCCESS;
 }
@@ -312,6 +337,7 @@ CUPTI_EXPORT cuptiActivityGetNumDroppedRecords(
 	CUcontext context, uint32_t stream, size_t *ret_dropped)
 {
 	(void)context, (void)stream;
+	CUPTI_MAY_FAIL();
 	if (!ret_dropped)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	*ret_dropped = __atomic_exchange_n(&dropped, 0, __ATOMIC_RELAXED);
@@ -324,6 +350,7 @@ CUPTI_EXPORT cuptiActivityGetNextRecord(
 	uint8_t *next = buffer;
 	size_t bytes;
 
+	CUPTI_MAY_FAIL();
 	if (!buffer || !record)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (*record)

@@ -148,6 +148,7 @@ CUPTI_EXPORT cuptiSubscribe(
 {
 	const struct sim_driver *driver = cupti_driver();
 
+	CUPTI_MAY_FAIL();
 	if (!driver)
 		return CUPTI_ERROR_UNKNOWN;
 	if (!callback || !ret_subscriber)
@@ -190,6 +191,7 @@ CUPTI_EXPORT cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 CUPTI_EXPORT cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle,
 	CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
+	CUPTI_MAY_FAIL();
 	if (!is_ours(handle) || domain <= 0 || domain >= CUPTI_CB_DOMAIN_SIZE ||
 		cbid >= MAX_CALLBACK_IDS)
 		return CUPTI_ERROR_INVALID_PARAMETER;
@@ -200,6 +202,7 @@ CUPTI_EXPORT cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle,
 CUPTI_EXPORT cuptiEnableDomain(
 	uint32_t enable, CUpti_SubscriberHandle handle, CUpti_CallbackDomain domain)
 {
+	CUPTI_MAY_FAIL();
 	if (!is_ours(handle) || domain <= 0 || domain >= CUPTI_CB_DOMAIN_SIZE)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	for (unsigned i = 0; i < MAX_CALLBACK_IDS; i++)

@@ -84,6 +84,7 @@ CUPTI_EXPORT cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc 
 {
 	const struct sim_driver *driver = cupti_driver();
 
+	CUPTI_MAY_FAIL();
 	if (!clock)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (!driver)

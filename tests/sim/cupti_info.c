@@ -17,6 +17,7 @@ uint32_t cupti_version(void)
 
 CUPTI_EXPORT cuptiGetVersion(uint32_t *ret_version)
 {
+	CUPTI_MAY_FAIL();
 	if (!ret_version)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	*ret_version = cupti_version();
@@ -149,6 +150,7 @@ CUPTI_EXPORT cuptiActivityGetAttribute(
 CUPTI_EXPORT cuptiActivitySetAttribute(
 	CUpti_ActivityAttribute attribute, size_t *bytes, void *value)
 {
+	CUPTI_MAY_FAIL();
 	if ((unsigned)attribute >= 16 || !bytes || !value)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (*bytes < attribute_bytes(attribute))

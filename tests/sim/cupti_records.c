@@ -70,9 +70,13 @@ size_t cupti_record_bytes(CUpti_ActivityKind kind)
 
 	if (kind == CUPTI_ACTIVITY_KIND_KERNEL)
 		kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+	if (cupti_replayed_bytes(kind))
+		return cupti_replayed_bytes(kind);
+	if ((int)kind == CUPTI_SIM_UNKNOWN_KIND)
+		return CUPTI_SIM_UNKNOWN_BYTES;
 	for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++)
 		if (shapes[i].kind == kind && shapes[i].since <= version)
-			return shapes[i].bytes;
+			return shapes[i].bytes + cupti_driver()->option(SIM_OPTION_longer_records);
 	return 0;
 }
 

@@ -38,12 +38,23 @@ void cupti_external_records(const struct sim_call *call);
 void cupti_collect(bool all);
 uint32_t cupti_thread_id(void);
 
-/* Appends a record to the buffer of the thread, or to the one for what the device did. */
+/* Appends a record as long as its kind is, of whose shape the newest `bytes` are given, to the
+ * buffer of the thread, or to the one for what the device did. */
 void cupti_put(const void *record, size_t bytes, bool of_device);
 /* Counts a record as dropped. */
 void cupti_count_drop(void);
 /* Hands every begun buffer to the client. */
 void cupti_flush_buffers(void);
+
+/* A buffer of the client and its size, or NULL; and back to it. For recordings. */
+uint8_t *cupti_ask_for_buffer(size_t *ret_bytes);
+void cupti_hand_back(uint8_t *buffer, size_t bytes, size_t valid_bytes);
+
+/* ---- recordings (cupti_replay.c) ---- */
+/* Gives the client the recorded buffers of SIM_REPLAY, once. */
+void cupti_replay(void);
+/* How long records of that kind are in the recording; 0: there is none of it. */
+size_t cupti_replayed_bytes(CUpti_ActivityKind kind);
 
 /* ---- records (cupti_records.c) ---- */
 union cupti_record {
@@ -72,8 +83,19 @@ union cupti_record {
 /* The record of an operation, all fields of the newest shape; false where its kind is off. */
 bool cupti_record_of(const struct sim_op *op, union cupti_record *ret_record);
 
+/* A kind that no version has: fault `unknown_every`. */
+enum { CUPTI_SIM_UNKNOWN_KIND = 63, CUPTI_SIM_UNKNOWN_BYTES = 48 };
+
 /* How long a record of that kind is in this version; 0: unknown kind. */
 size_t cupti_record_bytes(CUpti_ActivityKind kind);
+
+/* The first statement of a function that SIM_FAULT=fail=... can make fail. */
+#define CUPTI_MAY_FAIL()                                                                          \
+	do {                                                                                      \
+		uint32_t fault_ = cupti_driver() ? cupti_driver()->fault_result(__func__, 0) : 0; \
+		if (fault_)                                                                       \
+			return (CUptiResult)fault_;                                               \
+	} while (0)
 
 #define CUPTI_EXPORT SIM_EXPORT CUptiResult CUPTIAPI
 

@@ -500,6 +500,7 @@ static const char *function_name(void *function)
 static const struct sim_driver driver_table = {.enter = sim_enter,
 	.leave = sim_leave,
 	.option = sim_option,
+	.fault_result = sim_fault_result,
 	.now_ns = sim_now_ns,
 	.set_tool = sim_set_tool,
 	.violation = truth_violation,

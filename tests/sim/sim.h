@@ -168,6 +168,8 @@ struct sim_driver {
 	uint32_t (*leave)(struct sim_call *call,
 		uint32_t result); /* returns the result, or the one that SIM_FAULT wants */
 	uint64_t (*option)(enum sim_option option);
+	/* The result that SIM_FAULT=fail=... wants of this call of that name, else `result`. */
+	uint32_t (*fault_result)(const char *name, uint32_t result);
 	uint64_t (*now_ns)(void);
 	void (*set_tool)(const struct sim_tool *tool);
 	/* A line of the truth about the tool's use of CUPTI that a real one may punish. */
