@@ -77,6 +77,7 @@ int event_batch_parse(
 {
 	uint64_t tag, n = 0;
 	b->kind = b->process = b->tid = b->count = b->column_count = 0;
+	b->choice = NULL;
 	while (p < end) {
 		p = varint_get(p, end, &tag);
 		const uint8_t *value = p;
@@ -153,22 +154,34 @@ static int varints_decode(const uint8_t *p, const uint8_t *end, uint32_t count, 
 	return p == end ? 0 : -EBADMSG;
 }
 
-int event_batch_column(const struct event_batch *b, uint32_t field, int64_t *ret_values)
+static int column_decode(const struct column *c, uint32_t rows, int64_t *ret_values)
 {
-	const struct column *c = column_find(b, field);
 	if (!c || c->form == COLUMN_CONSTANT) {
-		for (uint32_t i = 0; i < b->count; i++)
+		for (uint32_t i = 0; i < rows; i++)
 			ret_values[i] = c ? c->constant : 0;
 		return 0;
 	}
-	int error = varints_decode(c->at, c->end, b->count, (uint64_t *)ret_values);
+	int error = varints_decode(c->at, c->end, rows, (uint64_t *)ret_values);
 	if (error || c->form == COLUMN_VALUES)
 		return error;
-	for (uint32_t i = 0; i < b->count; i++)
+	for (uint32_t i = 0; i < rows; i++)
 		ret_values[i] = zigzag_decode((uint64_t)ret_values[i]);
 	uint64_t value = 0;
 	if (c->form == COLUMN_DELTAS)
-		for (uint32_t i = 0; i < b->count; i++)
+		for (uint32_t i = 0; i < rows; i++)
 			ret_values[i] = (int64_t)(value += (uint64_t)ret_values[i]);
 	return 0;
+}
+
+int event_batch_column(const struct event_batch *b, uint32_t field, int64_t *ret_values)
+{
+	const struct column *c = column_find(b, field);
+	const struct batch_choice *choice = b->choice;
+	if (!choice)
+		return column_decode(c, b->count, ret_values);
+	int error = column_decode(c, choice->rows, choice->scratch);
+	for (uint32_t i = 0, at = 0; !error && i < choice->rows; i++)
+		if (choice->keep[i])
+			ret_values[at++] = choice->scratch[i];
+	return error;
 }

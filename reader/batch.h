@@ -25,8 +25,16 @@ struct column {
 	const uint8_t *at, *end;
 };
 
+/* Some rows of a batch; the others are as if they were not there. */
+struct batch_choice {
+	const uint8_t *keep; /* one per row: 0 = left out */
+	uint32_t rows;       /* of the batch as it is stored */
+	int64_t *scratch;    /* room for as many values */
+};
+
 struct event_batch {
 	uint32_t kind, process, tid, count;
+	const struct batch_choice *choice; /* NULL = all rows */
 	uint32_t column_count;
 	struct column columns[BATCH_COLUMNS_MAX];
 };

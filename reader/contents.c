@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "reader/selection.h"
+
 /* Process entries carry at most a command line; a larger one is damage, and merging it again and
  * again would take for ever. */
 #define PROCESS_BYTES_MAX 65536
@@ -74,6 +76,9 @@ static int take_batch(struct pass *pass, const struct report_entry *e, const cha
 		error = module_map_add(&p->modules, &b, &c->module_room, ret_cause);
 	if (error || !kind || !pass->visitor->batch)
 		return error;
+	struct selection *selection = pass->walk.report->selection;
+	if (selection && !selection_apply(selection, &b))
+		return 0;
 	return pass->visitor->batch(pass->visitor->user, &pass->walk, &b);
 }
 
@@ -314,9 +319,11 @@ static int block_batches(struct walk *walk, const struct contents_visitor *visit
 	struct report_entry e;
 	struct event_batch b;
 	const char *cause;
+	struct selection *selection = walk->report->selection;
 	int error = visitor->block ? visitor->block(visitor->user, &walk->block) : 0;
 	while (!error && walk->block.own && report_block_entry(&walk->block, &e, &cause) > 0)
-		if (e.kind == ENTRY_BATCH && !event_batch_parse(&b, e.inner, e.inner_end, &cause))
+		if (e.kind == ENTRY_BATCH && !event_batch_parse(&b, e.inner, e.inner_end, &cause) &&
+			(!selection || selection_apply(selection, &b)))
 			error = visitor->batch(visitor->user, walk, &b);
 	return error;
 }

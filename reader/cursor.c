@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/selection.h"
+
 struct row_ref {
 	int64_t start;
 	uint32_t part, row;
@@ -209,10 +211,12 @@ static int rows_read(struct cursor *c, struct cursor_rows *rows)
 {
 	struct report_entry e;
 	struct event_batch b;
+	struct selection *selection = c->report->selection;
 	const char *cause;
 	int error = 0;
 	while (!error && report_block_entry(&c->block, &e, &cause) > 0)
-		if (e.kind == ENTRY_BATCH && !event_batch_parse(&b, e.inner, e.inner_end, &cause))
+		if (e.kind == ENTRY_BATCH && !event_batch_parse(&b, e.inner, e.inner_end, &cause) &&
+			(!selection || selection_apply(selection, &b)))
 			error = part_add(c, rows, &b);
 	for (uint32_t i = 1; i < rows->count; i++)
 		if (compare_refs(&rows->refs[i - 1], &rows->refs[i]) > 0) {

@@ -18,12 +18,15 @@
 
 #define REPORT_WAIT_NS 5000000000ull
 
+struct selection; /* selection.h */
+
 struct report {
 	struct source source;
 	char *name;
 	uint64_t first_block; /* offset behind the file header */
 	bool unfinished; /* a writer still held the file when it was opened: this is what was there
 			    by then */
+	struct selection *selection; /* the rows that readers get; NULL = all. The caller's */
 };
 
 /*

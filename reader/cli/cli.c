@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "reader/cli/select.h"
+
 #define PROBLEMS_SHOWN 20u
 #define PROGRESS_BYTES (32u << 20)
 
@@ -47,11 +49,17 @@ int cli_open(struct cli_report *r, const char *path, bool no_wait)
 		cli_error("cannot open '%s': %s", path, strerror(-error));
 	else if (r->report.unfinished)
 		cli_note("'%s' is still being written: reading what is there", path);
-	return error ? STATUS_FAILED : STATUS_OK;
+	if (error)
+		return STATUS_FAILED;
+	int status = select_report(r);
+	if (status)
+		cli_close(r);
+	return status;
 }
 
 void cli_close(struct cli_report *r)
 {
+	selection_release(&r->selection);
 	report_close(&r->report);
 }
 

@@ -12,6 +12,7 @@
 
 #include "reader/cli/options.h"
 #include "reader/contents.h"
+#include "reader/selection.h"
 
 enum exit_status { STATUS_OK = 0, STATUS_DAMAGED = 1, STATUS_FAILED = 2 };
 
@@ -25,6 +26,8 @@ __attribute__((format(printf, 1, 2))) void cli_note(const char *format, ...);
 /* What was wrong with the report at hand; the first few are printed, the rest counted. */
 struct cli_report {
 	struct report report;
+	struct selection
+		selection; /* of the report, where options ask for one; so this may not move */
 	const char *path;
 	uint64_t problems;
 	uint64_t done_bytes; /* of this pass, for the progress line */

@@ -1,10 +1,26 @@
 /*
  * dump.c - `trace dump`: the events, one a line, in order of their start.
  */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <stdlib.h>
 
 #include "reader/cli/cli.h"
 #include "reader/cli/events.h"
+#include "reader/cli/select.h"
+
+static void kinds_tell(const char *kind)
+{
+	char *list = NULL;
+	size_t size;
+	const struct schema_event *event;
+	FILE *out = open_memstream(&list, &size);
+	for (uint32_t i = 0; out && (event = schema_event_at(i)); i++)
+		fprintf(out, "%s%s", i ? ", " : "", event->name);
+	if (out && !fclose(out))
+		cli_error("'%s' is no kind of event; there are %s", kind, list);
+	free(list);
+}
 
 static int filter_fill(struct cursor_filter *f, const struct options *o)
 {
@@ -18,7 +34,7 @@ static int filter_fill(struct cursor_filter *f, const struct options *o)
 	const char *kind = o->value[OPT_dump_kind];
 	const struct schema_event *event = kind ? schema_event_named(kind) : NULL;
 	if (kind && !event) {
-		cli_error("'%s' is no kind of event", kind);
+		kinds_tell(kind);
 		return -EINVAL;
 	}
 	f->kind = event ? event->number : 0;
@@ -31,7 +47,10 @@ int command_dump(const struct options *o)
 	struct cursor_filter filter;
 	const struct contents_visitor visitor = {&r, NULL, NULL, cli_problem};
 	const char *file = option_file(o);
-	if (!file || filter_fill(&filter, o) || cli_open(&r, file, o->value[OPT_dump_no_wait]))
+	const struct select_options by = {
+		OPT_dump_nvtx_include, OPT_dump_nvtx_exclude, o->value[OPT_dump_filter_time], true};
+	if (!file || filter_fill(&filter, o) || select_by(o, &by) ||
+		cli_open(&r, file, o->value[OPT_dump_no_wait]))
 		return STATUS_FAILED;
 	const struct events_form form = {
 		.json = o->value[OPT_dump_json],

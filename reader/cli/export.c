@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "reader/cli/cli.h"
+#include "reader/cli/select.h"
 #include "reader/cli/events.h"
 #include "reader/cli/export_nvtxt.h"
 #include "reader/cli/stats.h"
@@ -205,6 +206,10 @@ int command_export(const struct options *o)
 			printf("%-12s%s\n", formats[i].name, formats[i].title);
 		return cli_finish(stdout, "standard output");
 	}
+	const struct select_options by = {OPT_export_nvtx_include, OPT_export_nvtx_exclude,
+		o->value[OPT_export_filter_time], false};
+	if (select_by(o, &by))
+		return STATUS_FAILED;
 	if (!strcmp(format->name, "sqlite"))
 		return export_database(o, format);
 	const char *file = option_file(o), *name = o->value[OPT_export_output];

@@ -58,7 +58,9 @@ void help_overview(FILE *out)
 	fputs("usage: trace COMMAND [OPTION...] [ARGUMENT...]\n\n", out);
 	for (uint32_t i = 0; i < COMMANDS; i++)
 		entry(out, command_rows[i].name, command_rows[i].title);
-	fputs("\n'trace help COMMAND' explains a command, 'trace help env' the variables\n", out);
+	fputs("\n'trace help COMMAND' explains a command, 'trace help env' the variables, 'trace "
+	      "help nvtx' filters by NVTX ranges\n",
+		out);
 }
 
 static void option_name(const struct option_row *row, char *ret_name, size_t bytes)
@@ -184,7 +186,7 @@ static void completion_words(FILE *out, uint32_t command)
 		if (option_rows[i].command == command)
 			fprintf(out, " --%s", option_rows[i].name);
 	if (command == CMD_help) {
-		fputs(" env", out);
+		fputs(" env nvtx", out);
 		for (uint32_t i = 0; i < COMMANDS; i++)
 			fprintf(out, " %s", command_rows[i].name);
 	}
@@ -222,6 +224,31 @@ static void help_completion(FILE *out)
 		out);
 }
 
+static void help_nvtx(FILE *out)
+{
+	fputs("--nvtx-include and --nvtx-exclude: events are chosen by the NVTX ranges that their "
+	      "thread "
+	      "is in when they begin.\n\n"
+	      "  [DOMAIN@]RANGES   without a domain: the default one\n"
+	      "  A/                a range A of push and pop is open, anywhere in the nesting\n"
+	      "  [A    A]          it is the outermost, the innermost one\n"
+	      "  A/B               B lies directly in A\n"
+	      "  A/+/B  A/*/B      one range lies between them, any number of them\n"
+	      "  A   A,B           without '/', '[' in front or ']' behind: ranges of start and "
+	      "end "
+	      "are open in the process, all of them\n"
+	      "  regex:...         domain and names are extended regular expressions, found "
+	      "anywhere in "
+	      "the text; brackets of one at the very begin or end: '/[' and '/]'\n\n"
+	      "A backslash before @ , [ ] / * + makes them part of a name. Both options may be "
+	      "repeated: "
+	      "an event is in when any include holds (or there is none) and no exclude.\n"
+	      "A range is in itself. Work of a GPU belongs to the API call it comes from. Sums of "
+	      "calls "
+	      "that were not recorded one by one are left out.\n",
+		out);
+}
+
 int command_help(const struct options *o)
 {
 	if (o->value[OPT_help_man]) {
@@ -232,6 +259,8 @@ int command_help(const struct options *o)
 		help_overview(stdout);
 	} else if (!strcmp(o->argv[0], "env")) {
 		help_variables(stdout);
+	} else if (!strcmp(o->argv[0], "nvtx")) {
+		help_nvtx(stdout);
 	} else {
 		uint32_t i = 0;
 		while (i < COMMANDS && strcmp(command_rows[i].name, o->argv[0]))

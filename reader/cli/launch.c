@@ -94,7 +94,7 @@ static int tree_make(struct launch *l)
 
 /* What is wrong with the options of the capture range and the NVTX domains is said before anything
  * runs. */
-static int selection_read(struct launch *l)
+static int capture_options_read(struct launch *l)
 {
 	const char *range = launch_value(l, OPT_run_capture_range), *why;
 	const char *end = launch_value(l, OPT_run_capture_range_end);
@@ -121,7 +121,7 @@ int launch_prepare(struct launch *l)
 	const char *pattern = launch_value(l, OPT_run_output);
 	l->lock_fd = -1;
 	l->makes_tree = !pattern || !strstr(pattern, "%p");
-	int error = selection_read(l);
+	int error = capture_options_read(l);
 	if (!error)
 		error = home_find(&l->home);
 	if (error)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +70,7 @@ const char *option_words(const struct option_row *row)
 static bool is_choice(const char *choices, const char *value)
 {
 	uint64_t number;
-	if (!choices || !strcmp(choices, "FILE"))
+	if (!choices || !strcmp(choices, "FILE") || !strcmp(choices, "REPEAT"))
 		return *value || !choices;
 	if (!strncmp(choices, "NUMBER", 6))
 		return text_to_number(value, &number) ||
@@ -81,6 +82,13 @@ static bool is_choice(const char *choices, const char *value)
 	return is_word(choices, value, strlen(value));
 }
 
+/* Values of an option that may be given again, each on a line; they stay. */
+static const char *joined(const char *before, const char *value)
+{
+	char *both = NULL;
+	return asprintf(&both, "%s\n%s", before, value) < 0 ? NULL : both;
+}
+
 static int option_set(struct options *o, uint32_t row, const char *value)
 {
 	const struct option_row *option = &option_rows[row];
@@ -90,8 +98,10 @@ static int option_set(struct options *o, uint32_t row, const char *value)
 			words ? words : "", words ? ")" : "");
 		return -EINVAL;
 	}
+	if (o->value[row] && option->choices && !strcmp(option->choices, "REPEAT"))
+		value = joined(o->value[row], value);
 	o->value[row] = value ? value : "";
-	return 0;
+	return value || !option->argument ? 0 : -ENOMEM;
 }
 
 /* Fills the tables of getopt_long; `+`: a program's own options are not ours. */

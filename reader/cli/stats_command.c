@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "reader/cli/cli.h"
+#include "reader/cli/select.h"
 #include "reader/cli/stats.h"
 #include "reader/cli/stats_sql.h"
 #include "reader/sql/reports.h"
@@ -166,6 +167,10 @@ static int stats_file(const struct options *options, const char *file, void *use
 	struct output *o = user;
 	bool is_database = sql_is_database(file);
 	int status;
+	if (is_database && select_has_filter()) {
+		cli_error("'%s': --nvtx-include and --nvtx-exclude are for reports", file);
+		return STATUS_FAILED;
+	}
 	if (o->files++ && !o->aligned)
 		fputc('\n', o->out);
 	if (options->argc > 1 && !o->aligned)
@@ -204,7 +209,9 @@ int command_stats(const struct options *o)
 {
 	const char *name = o->value[OPT_stats_output];
 	struct output output = {.list = o->value[OPT_stats_report]};
-	if (!list_is_known(output.list) || !form_make(o, &output.form))
+	const struct select_options by = {
+		OPT_stats_nvtx_include, OPT_stats_nvtx_exclude, NULL, false};
+	if (!list_is_known(output.list) || !form_make(o, &output.form) || select_by(o, &by))
 		return STATUS_FAILED;
 	bool to_stdout = !name || !strcmp(name, "-");
 	FILE *out = to_stdout ? stdout : fopen(name, "we");

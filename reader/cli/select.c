@@ -1,0 +1,83 @@
+#define _GNU_SOURCE
+#include "reader/cli/select.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/sql/window.h"
+
+static struct nvtx_filter filter;
+static struct selection_spec wanted;
+
+static int filter_add(const char *text, enum option_id option)
+{
+	size_t at;
+	const char *why;
+	int error = nvtx_filter_add(&filter, text, option_rows[option].name[5] == 'e', &at, &why);
+	if (error == -EINVAL)
+		cli_error("--%s '%s': %s\n%*s^", option_rows[option].name, text, why,
+			(int)(strlen("trace: --") + strlen(option_rows[option].name) +
+				strlen(" '") + at),
+			"");
+	else if (error)
+		cli_error("--%s '%s': %s", option_rows[option].name, text, strerror(-error));
+	return error ? STATUS_FAILED : STATUS_OK;
+}
+
+static int filter_add_all(const struct options *o, enum option_id option)
+{
+	char *copy = o->value[option] ? strdup(o->value[option]) : NULL, *rest = copy, *text;
+	int status = STATUS_OK;
+	while (!status && (text = strsep(&rest, "\n")))
+		status = filter_add(text, option);
+	free(copy);
+	return status;
+}
+
+static int window_add(const char *text)
+{
+	struct sql_window window;
+	if (!text)
+		return STATUS_OK;
+	if (!window_parse(text, &window)) {
+		cli_error("'%s' is no window of time, such as '1s/2500ms'", text);
+		return STATUS_FAILED;
+	}
+	wanted.has_window = !window.all;
+	wanted.start_ns = window.start_ns > 0 ? (uint64_t)window.start_ns : 0;
+	wanted.end_ns = window.end_ns > 0 ? (uint64_t)window.end_ns : 0;
+	return STATUS_OK;
+}
+
+int select_by(const struct options *o, const struct select_options *by)
+{
+	int status = filter_add_all(o, by->include);
+	if (!status)
+		status = filter_add_all(o, by->exclude);
+	if (!status)
+		status = window_add(by->window);
+	wanted.filter = filter.count ? &filter : NULL;
+	wanted.events_only = by->events_only;
+	return status;
+}
+
+bool select_has_filter(void)
+{
+	return wanted.filter != NULL;
+}
+
+int select_report(struct cli_report *r)
+{
+	if (!wanted.filter && !wanted.has_window)
+		return STATUS_OK;
+	int error = selection_read(&r->selection, &wanted, &r->report);
+	if (error == -E2BIG)
+		cli_error("'%s': more NVTX ranges or domains than a filter can hold (%u, %u)",
+			r->path, NVTX_STATE_RANGES, NVTX_STATE_DOMAINS);
+	else if (error)
+		cli_failed(r, error);
+	else
+		r->report.selection = &r->selection;
+	return error ? STATUS_FAILED : STATUS_OK;
+}

@@ -1,0 +1,30 @@
+/*
+ * select.h - --nvtx-include, --nvtx-exclude and --filter-time of the commands that read reports:
+ * the selection of every report that is opened from then on (selection.h).
+ *
+ * One thread.
+ */
+#ifndef READER_CLI_SELECT_H
+#define READER_CLI_SELECT_H
+
+#include <stdbool.h>
+
+#include "reader/cli/cli.h"
+
+/* Which options of a command. */
+struct select_options {
+	enum option_id include, exclude; /* several expressions are separated by line ends */
+	const char *window;              /* NULL = all times */
+	bool events_only;                /* selection.h */
+};
+
+/* Takes note of what is asked for. STATUS_OK, or STATUS_FAILED after a message. */
+int select_by(const struct options *o, const struct select_options *by);
+
+/* Is there an NVTX filter? */
+bool select_has_filter(void);
+
+/* Selects rows of a report just opened. STATUS_OK, or STATUS_FAILED after a message. */
+int select_report(struct cli_report *r);
+
+#endif

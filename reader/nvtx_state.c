@@ -1,0 +1,412 @@
+#include "reader/nvtx_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/spool.h"
+
+struct state_range {
+	uint64_t start_ns, end_ns, names;
+	uint32_t process, tid, domain;
+	uint32_t level;  /* as recorded */
+	uint32_t parent; /* 1 + index of the one around it, 0 = none */
+	uint32_t holds;  /* bits of expressions, while this is the innermost */
+};
+
+struct state_group {
+	uint32_t process, tid, first, count;
+};
+
+struct state_span {
+	uint64_t start_ns, end_ns;
+	uint64_t latest_ns; /* greatest end up to here, of the same process and name */
+	uint32_t process, name;
+};
+
+struct state_domain {
+	char *text;
+	uint32_t expressions; /* bits */
+	uint64_t names;       /* those of the expressions */
+};
+
+/* What an id means, remembered: neighbours use the same ones. */
+#define REMEMBERED 4096u
+struct remembered {
+	uint32_t id; /* 0 = nothing */
+	uint32_t domain;
+	uint64_t names;
+};
+
+enum { START, DURATION, DOMAIN, TEXT, LEVEL, COLUMNS };
+
+struct reading {
+	struct nvtx_state *state;
+	struct contents *c;
+	struct state_domain domains[NVTX_STATE_DOMAINS];
+	uint32_t domain_count;
+	struct remembered texts[REMEMBERED], domain_ids[REMEMBERED];
+	int64_t *columns;
+};
+
+/* ---- what texts mean ---- */
+
+static const char *text_of(const struct reading *r, uint32_t id)
+{
+	struct string_ref ref = string_table_get(&r->c->strings, id);
+	return ref.bytes ? ref.text : "";
+}
+
+static uint64_t names_of(struct reading *r, uint32_t id)
+{
+	struct remembered *m = &r->texts[id % REMEMBERED];
+	if (m->id != id || !id)
+		*m = (struct remembered){
+			id, 0, nvtx_filter_names(r->state->filter, text_of(r, id))};
+	return m->names;
+}
+
+static int domain_add(struct reading *r, const char *text)
+{
+	const struct nvtx_filter *f = r->state->filter;
+	if (r->domain_count == NVTX_STATE_DOMAINS)
+		return -E2BIG;
+	struct state_domain *d = &r->domains[r->domain_count];
+	*d = (struct state_domain){strdup(text), nvtx_filter_domains(f, text), 0};
+	if (!d->text)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < f->count; i++)
+		for (uint32_t n = 0; d->expressions >> i & 1 && n < f->expressions[i].count; n++)
+			if (f->expressions[i].elements[n].kind == ELEMENT_NAME)
+				d->names |= UINT64_C(1) << f->expressions[i].elements[n].name;
+	return (int)r->domain_count++;
+}
+
+/* Its number; the same text may have several ids. A negative errno. */
+static int domain_of(struct reading *r, uint32_t id)
+{
+	struct remembered *m = &r->domain_ids[id % REMEMBERED];
+	if (m->id == id && id)
+		return (int)m->domain;
+	const char *text = text_of(r, id);
+	int number = -1;
+	for (uint32_t i = 0; i < r->domain_count && number < 0; i++)
+		if (!strcmp(r->domains[i].text, text))
+			number = (int)i;
+	if (number < 0)
+		number = domain_add(r, text);
+	if (number >= 0)
+		*m = (struct remembered){id, (uint32_t)number, 0};
+	return number;
+}
+
+/* ---- taking rows ---- */
+
+/* Room for one more element. Counts of a hostile report cost it nothing, so they are bounded. */
+static int grow(void **array, uint32_t *capacity, uint32_t count, size_t bytes)
+{
+	if (count < *capacity)
+		return 0;
+	uint32_t more = *capacity ? *capacity * 2 : 256;
+	if (more > NVTX_STATE_RANGES)
+		return -E2BIG;
+	void *bigger = realloc(*array, more * bytes);
+	if (!bigger)
+		return -ENOMEM;
+	*array = bigger;
+	*capacity = more;
+	return 0;
+}
+
+static int range_take(struct reading *r, const struct state_range *range)
+{
+	struct nvtx_state *s = r->state;
+	int error = grow((void **)&s->ranges, &s->range_capacity, s->range_count, sizeof(*range));
+	if (!error)
+		s->ranges[s->range_count++] = *range;
+	return error;
+}
+
+static int span_take(struct reading *r, const struct state_range *range, uint64_t names)
+{
+	struct nvtx_state *s = r->state;
+	for (uint32_t name = 0; names; names &= names - 1) {
+		name = (uint32_t)__builtin_ctzll(names);
+		int error = grow(
+			(void **)&s->spans, &s->span_capacity, s->span_count, sizeof(*s->spans));
+		if (error)
+			return error;
+		s->spans[s->span_count++] = (struct state_span){
+			range->start_ns, range->end_ns, 0, range->process, name};
+	}
+	return 0;
+}
+
+static bool columns_decode(struct reading *r, const struct event_batch *b, int64_t **ret_column)
+{
+	static const uint32_t push_pop[COLUMNS] = {FIELD_NVTX_RANGE_START,
+		FIELD_NVTX_RANGE_DURATION, FIELD_NVTX_RANGE_DOMAIN, FIELD_NVTX_RANGE_TEXT,
+		FIELD_NVTX_RANGE_LEVEL};
+	static const uint32_t start_end[COLUMNS] = {FIELD_NVTX_START_END_START,
+		FIELD_NVTX_START_END_DURATION, FIELD_NVTX_START_END_DOMAIN,
+		FIELD_NVTX_START_END_TEXT, FIELD_NVTX_START_END_START};
+	const uint32_t *fields = b->kind == KIND_NVTX_RANGE ? push_pop : start_end;
+	for (uint32_t i = 0; i < COLUMNS; i++) {
+		ret_column[i] = r->columns + (size_t)i * BATCH_ROWS_MAX;
+		if (event_batch_column(b, fields[i], ret_column[i]))
+			return false;
+	}
+	return true;
+}
+
+static int visit_batch(void *user, struct walk *walk, const struct event_batch *b)
+{
+	struct reading *r = user;
+	int64_t *column[COLUMNS];
+	int error = 0;
+	(void)walk;
+	if ((b->kind != KIND_NVTX_RANGE && b->kind != KIND_NVTX_START_END) ||
+		!columns_decode(r, b, column))
+		return 0;
+	for (uint32_t i = 0; i < b->count && !error; i++) {
+		int domain = domain_of(r, (uint32_t)column[DOMAIN][i]);
+		if (domain < 0)
+			return domain;
+		const struct state_domain *d = &r->domains[domain];
+		if (!d->expressions || column[DURATION][i] < 0)
+			continue;
+		const struct state_range range = {.start_ns = (uint64_t)column[START][i],
+			.end_ns = (uint64_t)column[START][i] + (uint64_t)column[DURATION][i],
+			.names = names_of(r, (uint32_t)column[TEXT][i]) & d->names,
+			.process = b->process,
+			.tid = b->tid,
+			.domain = (uint32_t)domain,
+			.level = (uint32_t)column[LEVEL][i]};
+		error = b->kind == KIND_NVTX_RANGE ? range_take(r, &range)
+						   : span_take(r, &range, range.names);
+	}
+	return error;
+}
+
+/* ---- nesting ---- */
+
+#define COMPARE(field)            \
+	if (x->field != y->field) \
+	return x->field < y->field ? -1 : 1
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct state_range *x = a, *y = b;
+	COMPARE(process);
+	COMPARE(tid);
+	COMPARE(domain);
+	COMPARE(start_ns);
+	COMPARE(level);
+	return 0;
+}
+
+static int compare_spans(const void *a, const void *b)
+{
+	const struct state_span *x = a, *y = b;
+	COMPARE(process);
+	COMPARE(name);
+	COMPARE(start_ns);
+	return 0;
+}
+
+/* What is open while ranges of a group are passed in the order of their starts. */
+struct open_ranges {
+	uint32_t *index; /* of the range, innermost last */
+	struct nvtx_stack *stack;
+	uint32_t count, capacity;
+};
+
+static int open_grow(struct open_ranges *o)
+{
+	uint32_t capacity = o->capacity;
+	if (o->count > NVTX_LEVEL_MASK)
+		return -E2BIG;
+	if (grow((void **)&o->index, &capacity, o->count, sizeof(*o->index)))
+		return -ENOMEM;
+	return grow((void **)&o->stack, &o->capacity, o->count, sizeof(*o->stack));
+}
+
+static bool is_around(const struct state_range *outer, const struct state_range *inner)
+{
+	return outer->level < inner->level &&
+		(outer->end_ns > inner->start_ns || outer->start_ns == inner->start_ns);
+}
+
+static int range_nest(
+	struct nvtx_state *s, struct open_ranges *o, uint32_t at, const struct state_domain *d)
+{
+	struct state_range *r = &s->ranges[at];
+	while (o->count && !is_around(&s->ranges[o->index[o->count - 1]], r))
+		o->count--;
+	int error = open_grow(o);
+	if (error)
+		return error;
+	r->parent = o->count ? o->index[o->count - 1] + 1 : 0;
+	nvtx_stack_push(s->filter, o->count ? &o->stack[o->count - 1] : NULL, d->expressions,
+		r->names, &o->stack[o->count]);
+	r->holds = o->stack[o->count].holds;
+	o->index[o->count++] = at;
+	return 0;
+}
+
+static bool same_group(const struct state_range *a, const struct state_range *b)
+{
+	return a->process == b->process && a->tid == b->tid && a->domain == b->domain;
+}
+
+static int groups_make(struct nvtx_state *s, const struct state_domain *domains)
+{
+	struct open_ranges open = {0};
+	int error = 0;
+	for (uint32_t i = 0; i < s->range_count && !error; i++) {
+		const struct state_range *r = &s->ranges[i];
+		if (!i || !same_group(r, r - 1)) {
+			open.count = 0;
+			error = grow((void **)&s->groups, &s->group_capacity, s->group_count,
+				sizeof(*s->groups));
+			if (error)
+				break;
+			s->groups[s->group_count++] =
+				(struct state_group){r->process, r->tid, i, 0};
+		}
+		s->groups[s->group_count - 1].count++;
+		error = range_nest(s, &open, i, &domains[r->domain]);
+	}
+	free(open.index);
+	free(open.stack);
+	return error;
+}
+
+static void spans_close(struct nvtx_state *s)
+{
+	for (uint32_t i = 0; i < s->span_count; i++) {
+		struct state_span *span = &s->spans[i];
+		bool first = !i || span[-1].process != span->process || span[-1].name != span->name;
+		span->latest_ns = first || span[-1].latest_ns < span->end_ns ? span->end_ns
+									     : span[-1].latest_ns;
+	}
+}
+
+int nvtx_state_read(struct nvtx_state *s, const struct nvtx_filter *filter, struct contents *c,
+	const struct report *report)
+{
+	*s = (struct nvtx_state){.filter = filter};
+	struct reading *r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->state = s;
+	r->c = c;
+	r->columns = malloc((size_t)COLUMNS * BATCH_ROWS_MAX * sizeof(*r->columns));
+	const struct contents_visitor visitor = {r, NULL, visit_batch, NULL};
+	int error = r->columns ? contents_read(c, report, &visitor) : -ENOMEM;
+	if (s->range_count)
+		qsort(s->ranges, s->range_count, sizeof(*s->ranges), compare_ranges);
+	if (s->span_count)
+		qsort(s->spans, s->span_count, sizeof(*s->spans), compare_spans);
+	if (!error)
+		error = groups_make(s, r->domains);
+	spans_close(s);
+	for (uint32_t i = 0; i < r->domain_count; i++)
+		free(r->domains[i].text);
+	free(r->columns);
+	free(r);
+	return error;
+}
+
+void nvtx_state_release(struct nvtx_state *s)
+{
+	free(s->ranges);
+	free(s->groups);
+	free(s->spans);
+	*s = (struct nvtx_state){0};
+}
+
+/* ---- asking ---- */
+
+static bool is_open(uint64_t start_ns, uint64_t end_ns, uint64_t time_ns)
+{
+	return end_ns > time_ns || start_ns == time_ns;
+}
+
+/* What holds by the ranges of one group. */
+static uint32_t group_at(const struct nvtx_state *s, const struct state_group *g, uint64_t time_ns)
+{
+	uint32_t low = g->first, high = g->first + g->count;
+	while (low < high) { /* the first one that starts later */
+		uint32_t middle = low + (high - low) / 2;
+		if (s->ranges[middle].start_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (uint32_t at = low == g->first ? 0 : low; at; at = s->ranges[at - 1].parent) {
+		const struct state_range *r = &s->ranges[at - 1];
+		if (is_open(r->start_ns, r->end_ns, time_ns))
+			return r->holds;
+	}
+	return 0;
+}
+
+static bool is_group_before(const struct state_group *g, uint32_t process, uint32_t tid)
+{
+	return g->process != process ? g->process < process : g->tid < tid;
+}
+
+static uint32_t push_pop_at(
+	const struct nvtx_state *s, uint32_t process, uint32_t tid, uint64_t time_ns)
+{
+	uint32_t low = 0, high = s->group_count, holds = 0;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (is_group_before(&s->groups[middle], process, tid))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < s->group_count && s->groups[low].process == process &&
+		s->groups[low].tid == tid;
+		low++)
+		holds |= group_at(s, &s->groups[low], time_ns);
+	return holds;
+}
+
+static bool is_span_open(
+	const struct nvtx_state *s, uint32_t process, uint32_t name, uint64_t time_ns)
+{
+	const struct state_span key = {.process = process, .name = name, .start_ns = time_ns};
+	uint32_t low = 0, high = s->span_count;
+	while (low < high) { /* the first one that starts later */
+		uint32_t middle = low + (high - low) / 2;
+		if (compare_spans(&s->spans[middle], &key) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const struct state_span *last = low ? &s->spans[low - 1] : NULL;
+	return last && last->process == process && last->name == name &&
+		is_open(last->start_ns, last->latest_ns, time_ns);
+}
+
+static uint32_t start_end_at(const struct nvtx_state *s, uint32_t process, uint64_t time_ns)
+{
+	uint32_t holds = 0;
+	for (uint32_t i = 0; s->span_count && i < s->filter->count; i++) {
+		const struct nvtx_expression *e = &s->filter->expressions[i];
+		uint64_t open = 0;
+		for (uint32_t n = 0; !e->is_push_pop && n < e->count; n++)
+			if (is_span_open(s, process, e->elements[n].name, time_ns))
+				open |= UINT64_C(1) << e->elements[n].name;
+		holds |= (uint32_t)nvtx_filter_all_open(e, open) << i;
+	}
+	return holds;
+}
+
+uint32_t nvtx_state_at(const struct nvtx_state *s, uint32_t process, uint32_t tid, uint64_t time_ns)
+{
+	return push_pop_at(s, process, tid, time_ns) | start_end_at(s, process, time_ns);
+}

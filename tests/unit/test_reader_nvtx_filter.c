@@ -1,0 +1,224 @@
+/*
+ * The filter language: every rule of it, on stacks of ranges; what is wrong is told with its place.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/nvtx_filter.h"
+#include "tap.h"
+
+/* Does `text` hold for the stack, outermost first, its ranges separated by '|'? All lie in
+ * `domain`. */
+static bool holds(const char *text, const char *domain, const char *stack)
+{
+	struct nvtx_filter f;
+	struct nvtx_stack top = {.holds = 0}, next;
+	const char *why;
+	size_t at;
+	nvtx_filter_init(&f);
+	if (nvtx_filter_add(&f, text, false, &at, &why)) {
+		printf("# '%s' at %zu: %s\n", text, at, why);
+		return false;
+	}
+	char *copy = strdup(stack), *rest = NULL;
+	bool any = false;
+	for (char *name = strtok_r(copy, "|", &rest); name; name = strtok_r(NULL, "|", &rest)) {
+		nvtx_stack_push(&f, any ? &top : NULL, nvtx_filter_domains(&f, domain),
+			nvtx_filter_names(&f, name), &next);
+		top = next;
+		any = true;
+	}
+	free(copy);
+	bool result = top.holds & 1;
+	nvtx_filter_release(&f);
+	return result;
+}
+
+static void yes(const char *text, const char *stack)
+{
+	check(holds(text, "", stack), "%s holds in %s", text, stack);
+}
+
+static void no(const char *text, const char *stack)
+{
+	check(!holds(text, "", stack), "%s does not hold in %s", text, stack);
+}
+
+/* Ranges of start and end: `open` separated by '|'. */
+static bool all_open(const char *text, const char *open)
+{
+	struct nvtx_filter f;
+	const char *why;
+	size_t at;
+	nvtx_filter_init(&f);
+	if (nvtx_filter_add(&f, text, false, &at, &why)) {
+		printf("# '%s' at %zu: %s\n", text, at, why);
+		return false;
+	}
+	uint64_t names = 0;
+	char *copy = strdup(open), *rest = NULL;
+	for (char *name = strtok_r(copy, "|", &rest); name; name = strtok_r(NULL, "|", &rest))
+		names |= nvtx_filter_names(&f, name);
+	free(copy);
+	bool result = nvtx_filter_all_open(&f.expressions[0], names);
+	nvtx_filter_release(&f);
+	return result;
+}
+
+static void push_and_pop(void)
+{
+	yes("A/", "A");
+	yes("A/", "X|A|Y");
+	no("A/", "X|AA|Y");
+	yes("[A", "A|X");
+	no("[A", "X|A");
+	yes("A]", "X|A");
+	no("A]", "A|X");
+	yes("[A]", "A");
+	no("[A]", "A|A|X");
+	yes("A/B", "X|A|B|Y");
+	no("A/B", "A|X|B");
+	no("A/B", "B|A");
+	yes("A/B/", "A|B|Y");
+	yes("A/+/B", "A|X|B");
+	no("A/+/B", "A|B");
+	no("A/+/B", "A|X|Y|B");
+	yes("A/*/B", "A|B");
+	yes("A/*/B", "A|X|Y|B|Z");
+	no("A/*/B", "B|A");
+	yes("[A/+/Z", "A|X|Z|Y");
+	no("[A/+/Z", "A|Z");
+	yes("C/*/Z]", "X|C|Y|Z");
+	no("C/*/Z]", "X|C|Z|Y");
+	yes("A/B]", "A|A|B");
+	yes("A/*/A/*/B", "A|X|A|B");
+	no("A/*/A/*/B", "A|X|B");
+	yes("A/+/+/B", "A|X|Y|B");
+	yes("A/*/+/B", "A|X|B");
+	no("A/*/+/B", "A|B");
+	yes("A/B", "A|X|A|B|X");
+	no("[A/B", "X|A|B");
+	yes("[*/B", "X|B");
+	yes("name with blanks/", "name with blanks");
+}
+
+/* Stacks of the report that NVIDIA shows the language with. */
+static void published_examples(void)
+{
+	yes("run_test/", "run_test|daxpy");
+	yes("[run_test", "run_test|daxpy");
+	yes("daxpy]", "run_test|daxpy");
+	no("daxpy]", "run_test|init_data");
+	yes("run_test/init_data", "run_test|init_data");
+	no("[daxpy", "run_test|daxpy");
+	no("run_test/+/daxpy", "run_test|daxpy");
+	yes("run_test/*/daxpy", "run_test|daxpy");
+	no("run_test", "run_test|daxpy");
+}
+
+static void domains(void)
+{
+	check(holds("D@A/", "D", "A") && !holds("D@A/", "", "A") && !holds("A/", "D", "A"),
+		"a domain is named, or it is the default one");
+	check(holds("my\\@domain@A/*/Z]", "my@domain", "A|B|Z"), "an '@' in a domain's name");
+	check(holds("regex:Dom[a-z]@Range[0-9]/", "Domx", "Range7") &&
+			!holds("regex:Dom[a-z]@Range[0-9]/", "DomX", "Range7"),
+		"a regular expression for a domain");
+}
+
+static void start_and_end(void)
+{
+	check(all_open("A", "A|B") && !all_open("A", "B"), "A: it is open");
+	check(all_open("A,B,C", "C|A|X|B") && !all_open("A,B,C", "A|B"), "A,B,C: all are open");
+	check(all_open("A_range\\[i\\]", "A_range[i]"),
+		"brackets with backslashes belong to a name");
+	check(all_open("a\\,b\\/c\\*\\+\\\\", "a,b/c*+\\"), "and so do , / * + and the backslash");
+	check(all_open("regex:[0-9]d@/[0-9]r,R[0-9/]", "1r|R2") &&
+			!all_open("regex:[0-9]d@/[0-9]r,R[0-9/]", "1r|Rx"),
+		"brackets at the ends of regular expressions");
+	check(!all_open("A/", "A"), "a range of start and end is none of push and pop");
+}
+
+static void regular_expressions(void)
+{
+	yes("regex:^A[0-9]+$/", "A12");
+	no("regex:^A[0-9]+$/", "xA12");
+	yes("regex:A[0-9]/B", "xA1x|yBy");
+	yes("regex:[A.$", "AB|X");
+	no("regex:[A.$", "X|AB");
+	yes("regex:A/*/B]", "A|x|B");
+	yes("regex:a\\/b/", "a/b");
+	yes("regex:/[AB]/C", "A|C");
+	yes("regex:A/[BC/]", "A|B");
+}
+
+static void several(void)
+{
+	struct nvtx_filter f;
+	struct nvtx_stack s;
+	const char *why;
+	size_t at;
+	nvtx_filter_init(&f);
+	check(nvtx_filter_passes(&f, 0), "without expressions everything passes");
+	nvtx_filter_add(&f, "B/", true, &at, &why);
+	check(nvtx_filter_passes(&f, 0) && !nvtx_filter_passes(&f, 1),
+		"only excludes: the rest passes");
+	nvtx_filter_add(&f, "A/", false, &at, &why);
+	nvtx_filter_add(&f, "C/", false, &at, &why);
+	nvtx_stack_push(&f, NULL, nvtx_filter_domains(&f, ""), nvtx_filter_names(&f, "C"), &s);
+	check(s.holds == 4 && nvtx_filter_passes(&f, s.holds) && !nvtx_filter_passes(&f, 0) &&
+			!nvtx_filter_passes(&f, 5),
+		"one include is enough, one exclude too much");
+	nvtx_filter_release(&f);
+}
+
+static void wrong(const char *text, size_t wanted)
+{
+	struct nvtx_filter f;
+	const char *why = NULL;
+	size_t at = 999;
+	nvtx_filter_init(&f);
+	int error = nvtx_filter_add(&f, text, false, &at, &why);
+	check(error == -EINVAL && at == wanted && why && !f.count && !f.name_count,
+		"'%s' is wrong at %zu: %s", text, at, why ? why : "-");
+	nvtx_filter_release(&f);
+}
+
+static void errors_have_a_place(void)
+{
+	char many[400] = "";
+	wrong("", 0);
+	wrong("@A", 0);
+	wrong("D@", 2);
+	wrong("D@A@B/", 3);
+	wrong("A//B", 2);
+	wrong("/A", 0);
+	wrong("[", 1);
+	wrong("A,,B", 2);
+	wrong("A,", 2);
+	wrong("A/B,C", 3);
+	wrong("[A,B", 2);
+	wrong("A*B", 1);
+	wrong("A/B+/C", 3);
+	wrong("A,*", 2);
+	wrong("A/x[1]/B", 3);
+	wrong("regex:A(/", 6);
+	wrong("regex:A(@B/", 6);
+	wrong("regex:/[A]/B(", 11);
+	for (int i = 0; i < 65; i++)
+		strcat(many, i ? "/A" : "A");
+	wrong(many, 120);
+}
+
+int main(void)
+{
+	push_and_pop();
+	published_examples();
+	domains();
+	start_and_end();
+	regular_expressions();
+	several();
+	errors_have_a_place();
+	return tap_done();
+}
