@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "reader/export/sqlite_writing.h"
+#include "reader/export/utf8.h"
 
 /* ENUM_NSYS_EVENT_TYPE */
 enum { NSYS_CATEGORY = 33, NSYS_THREAD = 39, NSYS_DOMAIN_CREATE = 75, NSYS_DOMAIN_DESTROY = 76 };
@@ -52,23 +53,6 @@ int nvtx_domains_number(struct writing *w)
 	return error;
 }
 
-int nvtx_domain(struct writing *w, int64_t global_pid, uint32_t name, uint32_t *ret_id)
-{
-	uint32_t text = 0;
-	*ret_id = 0;
-	if (!string_table_get(&w->contents.strings, name).bytes)
-		return 0;
-	int error = writing_string(w, name, &text);
-	if (error)
-		return error;
-	*ret_id = map_get(&w->domains, (uint64_t)global_pid, text);
-	if (*ret_id)
-		return 0;
-	*ret_id = map_get(&w->domains, (uint64_t)global_pid, UINT64_MAX) + 1;
-	error = map_put(&w->domains, (uint64_t)global_pid, text, *ret_id);
-	return error ? error : map_put(&w->domains, (uint64_t)global_pid, UINT64_MAX, *ret_id);
-}
-
 /* What a row of NVTX_NAME is in NVTX_EVENTS. */
 struct name_row {
 	int64_t start, type, category, global_tid, domain;
@@ -94,6 +78,45 @@ static int name_put(struct writing *w, const struct name_row *n)
 	int error = page_table_values(&w->tables[NSYS_NVTX_EVENTS], 0, values);
 	w->output_failed |= error != 0;
 	return error;
+}
+
+/* The row of a domain whose making the report does not tell: of a forked child, which has it from
+ * its parent, or of an imported file. */
+static int domain_put(struct writing *w, int64_t global_pid, uint32_t name, uint32_t id)
+{
+	struct string_ref ref = string_table_get(&w->contents.strings, name);
+	size_t bytes = utf8_clean_bytes(ref.text, ref.bytes);
+	char *text = malloc(bytes + 1); /* the row at hand may be using that of writing_utf8() */
+	if (!text)
+		return -ENOMEM;
+	utf8_clean(ref.text, ref.bytes, text);
+	int error = name_put(w,
+		&(struct name_row){.type = NSYS_DOMAIN_CREATE,
+			.global_tid = global_pid,
+			.domain = id,
+			.text = text,
+			.text_bytes = (uint32_t)bytes});
+	free(text);
+	return error;
+}
+
+int nvtx_domain(struct writing *w, int64_t global_pid, uint32_t name, uint32_t *ret_id)
+{
+	uint32_t text = 0;
+	*ret_id = 0;
+	if (!string_table_get(&w->contents.strings, name).bytes)
+		return 0;
+	int error = writing_string(w, name, &text);
+	if (error)
+		return error;
+	*ret_id = map_get(&w->domains, (uint64_t)global_pid, text);
+	if (*ret_id)
+		return 0;
+	*ret_id = map_get(&w->domains, (uint64_t)global_pid, UINT64_MAX) + 1;
+	error = map_put(&w->domains, (uint64_t)global_pid, text, *ret_id);
+	if (!error)
+		error = map_put(&w->domains, (uint64_t)global_pid, UINT64_MAX, *ret_id);
+	return error || w->domain_count ? error : domain_put(w, global_pid, name, *ret_id);
 }
 
 static int name_row(struct writing *w, const struct writing_batch *b, uint32_t row)

@@ -276,6 +276,20 @@ def exports_come_back_whole():
     round_trip("texts of any bytes", report)
 
 
+def a_database_says_the_same():
+    """Also of domains whose making no event tells: of an imported file, and of a forked child."""
+    report = recorded("r.rep", [app("nvtx_fork")] if os.path.exists(app("nvtx_fork")) else ["/bin/true"])
+    notes = written("# libtrace: file origin=1000\nTimeBase = Manual\n@RangeStartEnd, Start, End, Message, ProcessId\n"
+                    "RangeStartEnd, 5, 9, \"my domain:a\", 77 # libtrace: event domain=my%20domain\n"
+                    "RangeStartEnd, 5, 9, \"\u00e9:b\", 77 # libtrace: event domain=%FF text=b\n")
+    imported(notes, "--into", report)
+    trace("export", "-t", "sqlite", "-o", report + ".sqlite", report)
+    rows = [sorted(trace("stats", "-r", "nvtx_sum", "-f", "csv", source).out.decode(errors="replace").splitlines()) for source in (report, report + ".sqlite")]
+    clean = [sorted(line.replace("\ufffd", "\\xFF") for line in lines) for lines in rows]
+    tap.ok(len(rows[0]) >= 3 and any(line.endswith("my domain:a") for line in rows[1]) and clean[0] == clean[1],
+           "statistics of a report and of its database have the same domains", rows)
+
+
 def a_large_file():
     report = recorded("r.rep", ["/bin/true"])
     lines = ["TimeBase = Relative", "@RangePush, Time, ThreadId, Message", "@RangePop, Time, ThreadId"]
@@ -289,4 +303,4 @@ def a_large_file():
 
 
 main(fixtures_as_nvidia_reads_them, annotations_join, errors_leave_the_rest, nothing_is_lost_when_it_fails, files_beside_a_report, exports_come_back_whole,
-     a_large_file)
+     a_database_says_the_same, a_large_file)
