@@ -79,6 +79,16 @@ static const struct row sync_rows[] = {
 #include "common/schema/events.def"
 };
 
+#define API(number, id, name) {number, name, #id},
+static const struct row api_rows[] = {
+#include "common/schema/events.def"
+};
+
+#define GRAPH_OPERATION(number, id, name) {number, name, #id},
+static const struct row graph_operation_rows[] = {
+#include "common/schema/events.def"
+};
+
 uint32_t schema_column_index(const struct schema_event *event, uint32_t number)
 {
 	uint32_t i = 0;
@@ -177,6 +187,14 @@ const char *schema_value_name(const struct schema_field *field, int64_t value)
 	for (size_t i = 0; i < sizeof(value_names) / sizeof(value_names[0]); i++)
 		if (value_names[i].event == field->event && value_names[i].field == field->number)
 			return row_name(value_names[i].rows, value_names[i].count, (uint64_t)value);
+	if ((field->event == KIND_CUDA_API && field->number == FIELD_CUDA_API_API) ||
+		(field->event == KIND_CUDA_API_SUMMARY &&
+			field->number == FIELD_CUDA_API_SUMMARY_API))
+		return ROW_NAME(api_rows, (uint64_t)value);
+	if (field->event == KIND_CUDA_GRAPH && field->number == FIELD_CUDA_GRAPH_OPERATION)
+		return ROW_NAME(graph_operation_rows, (uint64_t)value);
+	if (field->event == KIND_CUDA_UNTIMED && field->number == FIELD_CUDA_UNTIMED_EVENT)
+		return schema_event((uint32_t)value) ? schema_event((uint32_t)value)->name : "?";
 	if (field->kind == FIELD_KIND_PAYLOAD_TYPE)
 		return ROW_NAME(payload_rows, (uint64_t)value);
 	if (field->kind == FIELD_KIND_METHOD)

@@ -282,8 +282,12 @@ void cuda_flush_all(bool is_last)
 
 void cuda_forked(void)
 {
-	if (state_of() != CUDA_NEW)
-		state_set(CUDA_OFF);
-	cuda.page = NULL;
-	cuda_activity_forked();
+	uint32_t state = state_of();
+	bool again = state == CUDA_ON && !cuda.used && page_make();
+	if (!again)
+		cuda.page = NULL;
+	again = cuda_activity_forked(again);
+	cuda_api_forked();
+	if (state != CUDA_NEW)
+		state_set(again ? CUDA_ON : CUDA_OFF);
 }

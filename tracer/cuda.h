@@ -19,6 +19,7 @@ enum cuda_state { CUDA_NEW = 0, CUDA_STARTING, CUDA_ON, CUDA_ENDED, CUDA_OFF };
 struct cuda {
 	uint32_t state; /* enum cuda_state */
 	uint32_t ended; /* the last flush has been made */
+	uint32_t used;  /* the program has called CUDA */
 	void *subscriber;
 	struct cuda_page *page; /* in the spool; NULL in a forked child */
 };
@@ -44,13 +45,15 @@ static inline void cuda_flush(bool is_last)
 		cuda_flush_all(is_last);
 }
 
-/* A forked child: CUPTI and its threads were the parent's. */
+/* A forked child, its spool made: what its parent did with CUDA, and CUPTI's threads, are not its
+ * own. It is recorded where the parent had not called CUDA yet. thread.busy set. */
 void cuda_forked(void);
 
 /* ---- cuda_api.c: called by CUPTI on the program's threads ---- */
 
 /* Memory for it. Before the callbacks are there. False without. */
 bool cuda_api_start(void);
+void cuda_api_forked(void);
 
 void cuda_api_callback(
 	void *user, uint32_t domain, uint32_t cbid, const struct cupti_callback *data);
@@ -60,9 +63,11 @@ bool cuda_api_is_recorded(uint32_t correlation);
 
 /* ---- cuda_activity.c ---- */
 
-/* Buffers, the device's lane. False without memory. thread.busy set, signals blocked. */
+/* Buffers, the device's lane. False without memory. thread.busy set. */
 bool cuda_activity_start(void);
-void cuda_activity_forked(void);
+
+/* A forked child: the lane was its parent's. `again`: it gets one of its own. */
+bool cuda_activity_forked(bool again);
 
 /* Called by CUPTI, on threads of its own or within a flush. */
 void cuda_activity_requested(uint8_t **buffer, size_t *size, size_t *records_max);

@@ -53,9 +53,14 @@ static void device_unlock(void)
 
 /* ---- buffers ---- */
 
+static bool lane_begin(void)
+{
+	device_thread = (struct thread){.busy = 1, .lane = thread_lane_for_device()};
+	return device_thread.lane != NULL;
+}
+
 bool cuda_activity_start(void)
 {
-	struct thread *t = &device_thread;
 	for (uint32_t i = 0; i < BUFFERS_AT_START; i++) {
 		buffers[i].memory = sys_mmap_private(BUFFER_BYTES);
 		if (!buffers[i].memory)
@@ -63,16 +68,14 @@ bool cuda_activity_start(void)
 		/* Touched now, not within the program's first launch. */
 		sys_madvise(buffers[i].memory, BUFFER_BYTES, MADV_POPULATE_WRITE);
 	}
-	*t = (struct thread){0};
-	t->busy = 1;
-	t->lane = thread_lane_for_device();
-	return t->lane != NULL;
+	return lane_begin();
 }
 
-void cuda_activity_forked(void)
+bool cuda_activity_forked(bool again)
 {
 	lock = 0;
 	device_thread.lane = NULL;
+	return again && lane_begin();
 }
 
 static bool buffer_take(struct buffer *b)
@@ -152,7 +155,7 @@ static void texts_name(struct cupti_row *row)
 static bool untimed_put(const struct cupti_row *row, uint64_t now_ns)
 {
 	uint64_t values[CUDA_COLUMNS_MAX + 1] = {0};
-	values[COLUMN_CUDA_UNTIMED_KIND] = row->event;
+	values[COLUMN_CUDA_UNTIMED_EVENT] = row->event;
 	values[COLUMN_CUDA_UNTIMED_CORRELATION_ID] = row->correlation;
 	values[COLUMN_CUDA_UNTIMED_RAW_START] = row->start;
 	values[COLUMN_CUDA_UNTIMED_RAW_END] = row->end;

@@ -54,6 +54,16 @@ bool cuda_api_start(void)
 	return api_memory != NULL;
 }
 
+/* Counts are in the parent's page: what is counted is met anew. */
+void cuda_api_forked(void)
+{
+	for (uint32_t i = 0; api_memory && i < 2 * FUNCTIONS_MAX; i++)
+		if (api_memory->functions[i / FUNCTIONS_MAX][i % FUNCTIONS_MAX].treatment ==
+			TREAT_COUNT)
+			api_memory->functions[i / FUNCTIONS_MAX][i % FUNCTIONS_MAX].treatment =
+				TREAT_UNKNOWN;
+}
+
 bool cuda_api_is_recorded(uint32_t correlation)
 {
 	return api_memory->is_recorded[correlation % IDS_KEPT];
@@ -378,12 +388,17 @@ void cuda_api_callback(
 	void *user, uint32_t domain, uint32_t cbid, const struct cupti_callback *data)
 {
 	(void)user;
+	struct thread *t = &thread_self;
+	if (!t->lane && !t->busy)
+		thread_attach(t); /* a forked child finds out that it is one */
 	uint32_t state = __atomic_load_n(&cuda.state, __ATOMIC_RELAXED);
 	if (!data || (state != CUDA_ON && state != CUDA_ENDED))
 		return; /* ours, while it starts */
 	if (domain == CUPTI_RESOURCE) {
 		resource(cbid, (const void *)data);
 	} else if (domain == CUPTI_RUNTIME_API || domain == CUPTI_DRIVER_API) {
+		if (!cuda.used)
+			cuda.used = 1;
 		uint32_t api = domain == CUPTI_DRIVER_API;
 		const struct function *f = function_of(domain, cbid);
 		if (data->site == CUPTI_ENTER)

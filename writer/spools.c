@@ -315,6 +315,8 @@ void spool_find_lanes(struct spools *s, struct spool *spool)
 		view->damaged = !lane;
 		spool->damaged_lanes += offset && !lane;
 		h = spool_header(spool);
+		if (lane && __atomic_load_n(&lane->state, __ATOMIC_RELAXED) == LANE_DEVICE)
+			spool->device_lane = view->index + 1;
 		if (lane)
 			view->position = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED) /
 				RECORD_BYTES * RECORD_BYTES;

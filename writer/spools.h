@@ -73,9 +73,10 @@ struct spool {
 	uint64_t checked_ns; /* when /proc was last asked */
 	struct last_exec exec;
 	struct cuda_causality cuda;
-	uint32_t nodes_told; /* callchain nodes up to this one are in the report */
-	uint32_t first_hole; /* the first of them that was not stored yet; 0 = none */
-	uint32_t last_hole;  /* the last */
+	uint32_t device_lane; /* 1 + its index; 0 = none */
+	uint32_t nodes_told;  /* callchain nodes up to this one are in the report */
+	uint32_t first_hole;  /* the first of them that was not stored yet; 0 = none */
+	uint32_t last_hole;   /* the last */
 };
 
 struct spools {

@@ -103,11 +103,21 @@ uint64_t tree_look(struct writer *w, uint64_t *ret_fullest)
 
 #define TURN_BYTES (4ull * CHUNK_BYTES)
 
+/* Lane number `i` in the order of draining: the device's comes last, so that the calls are known
+ * that its operations come from. */
+static struct lane_view *lane_in_turn(const struct spool *spool, uint32_t i)
+{
+	uint32_t device = spool->device_lane;
+	if (!device || i + 1 < device)
+		return spool->lanes[i];
+	return spool->lanes[i + 1 < spool->lane_count ? i + 1 : device - 1];
+}
+
 /* One turn of all lanes of a spool. */
 static int spool_drain(struct writer *w, struct spool *spool, bool *ret_more)
 {
 	for (uint32_t i = 0; i < spool->lane_count && !spool->finished; i++) {
-		struct lane_view *view = spool->lanes[i];
+		struct lane_view *view = lane_in_turn(spool, i);
 		int error = view->closed ? 0 : lane_drain(w, spool, view, TURN_BYTES);
 		if (error)
 			return error;
@@ -155,6 +165,8 @@ static void lane_evidence(
 	if (!place)
 		return;
 	const struct record *r = (const struct record *)(const void *)(place + last % CHUNK_BYTES);
+	if ((r->word & RECORD_KIND_MASK) == REC_CUDA_ROW)
+		return; /* its time is that of a device, and in ns */
 	uint64_t ticks = (r->word & RECORD_KIND_MASK) < FN_MAX ? r->word >> RECORD_LENGTH_SHIFT : 0;
 	evidence_add(latest, r->tick + ticks, now);
 }
@@ -187,8 +199,8 @@ int tree_end_spool(struct writer *w, struct spool *spool)
 	spool_look(spool, &fullest);
 	writer_take_time(w);
 	for (uint32_t i = 0; i < spool->lane_count && !error; i++)
-		if (!spool->lanes[i]->closed)
-			error = lane_drain(w, spool, spool->lanes[i], UINT64_MAX);
+		if (!lane_in_turn(spool, i)->closed)
+			error = lane_drain(w, spool, lane_in_turn(spool, i), UINT64_MAX);
 	uint64_t tick = end_tick(w, spool);
 	for (uint32_t i = 0; i < spool->lane_count && !error; i++)
 		if (!spool->lanes[i]->closed)

@@ -1,0 +1,353 @@
+#!/usr/bin/env python3
+# timeout: 600
+"""CUDA programs on the simulated device, traced: what the report has is held against what the device says it did (its truth).
+
+Nothing here has run on a GPU. Each fault of the simulated CUPTI stands for one that users of tracers have met.
+"""
+import collections
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import device  # noqa: E402
+from lib import Report, folder, main, receipts_agree, run, spool_folder, tap, traced_env, wait_spool_gone  # noqa: E402
+
+TOOLKITS = ("cuda13", "cuda12", "cuda11")
+PROGRAMS = ("vector_add", "pipeline", "graph", "driver_api")
+OPERATIONS = {"cuda_kernel": ("kernel",), "cuda_memcpy": ("memcpy", "memcpy_peer"), "cuda_memset": ("memset",)}
+TRIVIAL = ("cudaGetLastError", "cudaPeekAtLastError", "cudaGetDevice", "cuCtxSetCurrent", "cuCtxGetCurrent", "cuCtxPushCurrent", "cuCtxPopCurrent",
+           "cuDeviceGet", "cuDeviceGetAttribute", "__cudaPushCallConfiguration", "__cudaPopCallConfiguration", "cudaStreamIsCapturing")
+
+
+class Traced:
+    """A program, traced on the simulated device: result, report, its rows by kind, the device's truth."""
+
+    def __init__(self, argv, toolkit="cuda13", sources="cuda", sim_device=None, fault=None, **options):
+        self.folder, self.spool = folder(), spool_folder()
+        self.truth_path = os.path.join(self.folder, "truth-%p")
+        base = traced_env(os.path.join(self.folder, "r.rep"), self.spool, LIBTRACE_TRACE=sources, **options)
+        env = device.env(toolkit, truth=self.truth_path, device=sim_device, fault=fault, base=base)
+        self.result = run(argv, env=env, cwd=self.folder)
+        self.finished = wait_spool_gone(self.spool, 30)
+        self.report = Report(os.path.join(self.folder, "r.rep"))
+        self.events = collections.defaultdict(list)
+        for event in self.report.events("--absolute") if self.report.exists() else []:
+            self.events[event["kind"]].append(event)
+
+    @property
+    def truth(self):
+        lines = []
+        for name in sorted(os.listdir(self.folder)):
+            if name.startswith("truth-"):
+                lines += device.lines(os.path.join(self.folder, name))
+        return lines
+
+    def of_truth(self, *types):
+        return [line for line in self.truth if line["type"] in types]
+
+    def notes(self):
+        return [d["text"] for d in self.report.info()["diagnostics"]]
+
+    def receipt(self):
+        return self.events["cuda_receipt"][0]
+
+
+def traced(name, argv, status=0, **options):
+    t = Traced(argv, **options)
+    ok = t.finished and t.result.status == status and t.report.exists() and not receipts_agree(t.report) and t.report.check().status == 0
+    tap.ok(ok, f"{name}: runs as it should, and its report is sound",
+           f"status {t.result.status}, hung {t.result.hung}\n{t.result.out.decode()}\n{t.result.err.decode()}\n"
+           f"{t.report.exists() and (receipts_agree(t.report), t.report.check().out)}")
+    return t if t.report.exists() else None
+
+
+def same(name, got, wanted):
+    tap.ok(got == wanted, name, f"wanted {wanted}\n   got {got}")
+
+
+def no_violations(name, t):
+    same(f"{name}: no rule of CUPTI is broken", t.of_truth("violation"), [])
+
+
+def runs(name, program):
+    reason = device.missing(program)
+    if reason:
+        tap.skip(name, reason)
+    return not reason
+
+
+def api_name(event):
+    """Without the version that CUPTI adds to names of the runtime; the driver's are the exported ones in both."""
+    base, mark, version = event["function"].rpartition("_v")
+    return base if mark and version.isdigit() and event["api"] == "runtime" else event["function"]
+
+
+def strip(name):
+    base, mark, version = name.rpartition("_v")
+    return base if mark and version.isdigit() else name
+
+
+# ---- everything that happened, and nothing else ----
+
+def operations_agree(name, t, graph_nodes):
+    for kind, types in OPERATIONS.items():
+        wanted = [line for line in t.of_truth(*types) if graph_nodes or not line["graph"]]
+        same(f"{name}: every {kind}, by correlation", sorted(e["correlation_id"] for e in t.events[kind]),
+             sorted(line["correlation"] for line in wanted))
+        same(f"{name}: how long each {kind} lasted", sorted((e["correlation_id"], e["duration_ns"]) for e in t.events[kind]),
+             sorted((line["correlation"], line["end"] - line["start"]) for line in wanted))
+
+
+def kernels_agree(name, t, graph_nodes):
+    wanted = collections.Counter((line["name"], *line["grid"], *line["block"], line["device"], line["stream"], line["registers"], line["static_shared"],
+                                  line["dynamic_shared"]) for line in t.of_truth("kernel") if graph_nodes or not line["graph"])
+    got = collections.Counter((e["name"].split("(")[0], *(e[f"{what}_{axis}"] for what in ("grid", "block") for axis in "xyz"), e["device_id"],
+                               e["stream_id"], e["registers_per_thread"], e["static_shared_memory"], e["dynamic_shared_memory"])
+                              for e in t.events["cuda_kernel"])
+    wanted = collections.Counter({(key[0] if not key[0].startswith("_Z") else None, *key[1:]): n for key, n in wanted.items()})
+    got = collections.Counter({(key[0] if (key[0], *key[1:]) in wanted else None, *key[1:]): n for key, n in got.items()})
+    same(f"{name}: kernels with the facts of their launch", got, wanted)
+
+
+def calls_agree(name, t):
+    """Calls that are counted only are in the sums; all others are rows, with result, thread and nesting."""
+    wanted, got = collections.Counter(), collections.Counter()
+    for line in t.of_truth("api"):
+        wanted[strip(line["name"]), line["domain"]] += 1
+    for e in t.events["cuda_api"]:
+        got[strip(e["function"]), e["api"]] += 1
+    for e in t.events["cuda_api_summary"]:
+        got[strip(e["function"]), e["api"]] += e["count"]
+    first = [key for key in wanted if key[0] in ("cuInit", "cuDriverGetVersion")]  # the tracer's own, while it starts
+    for key in first:
+        wanted.pop(key), got.pop(key, None)
+    same(f"{name}: every call of both APIs, as a row or in a sum", got, wanted)
+    rows = {(e["correlation_id"], e["api"], e["return_value"], e["tid"], bool(e["level"])) for e in t.events["cuda_api"]}
+    known = {(line["correlation"], line["domain"], line["result"], line["tid"], line["nested"]) for line in t.of_truth("api")}
+    same(f"{name}: correlation, result, thread and nesting of calls", sorted(rows - known), [])
+
+
+def causes_agree(name, t):
+    calls = {e["correlation_id"]: e for e in t.events["cuda_api"] if not e["level"]}
+    orphans = [(kind, e["correlation_id"]) for kind in OPERATIONS for e in t.events[kind] if e["correlation_id"] not in calls]
+    same(f"{name}: each operation has its API call", orphans, [])
+    receipt = t.receipt()
+    same(f"{name}: none began before its call, says the receipt", (receipt["too_early"], receipt["impossible"], receipt["dropped"], receipt["ignored"]),
+         (0, 0, 0, 0))
+    checked = sum(len(t.events[kind]) for kind in OPERATIONS)
+    same(f"{name}: and all were compared", receipt["checked"], checked)
+    same(f"{name}: rows = records", receipt["rows"], receipt["records"])
+
+
+def programs():
+    for program in PROGRAMS:
+        for toolkit in TOOLKITS:
+            name = f"{program} with {toolkit}"
+            if not runs(name, program):
+                continue
+            t = traced(name, [device.app(program)], toolkit=toolkit)
+            if not t:
+                continue
+            tap.ok(device.did(t.result) is not None, f"{name}: its own results are right", t.result.out.decode())
+            whole_graphs = bool(t.events["cuda_graph_trace"])
+            operations_agree(name, t, graph_nodes=not whole_graphs)
+            kernels_agree(name, t, graph_nodes=not whole_graphs)
+            calls_agree(name, t)
+            causes_agree(name, t)
+            no_violations(name, t)
+
+
+def graphs():
+    name = "graph"
+    if not runs(name, "graph"):
+        return
+    t = traced("graphs whole", [device.app("graph")])
+    if t:
+        same("a launched graph is one event", len(t.events["cuda_graph_trace"]), device.did(t.result)["graph_launches"])
+        created = [e for e in t.events["cuda_graph"]]
+        tap.ok({e["operation"] for e in created} >= {2, 3} or {e["operation"] for e in created} >= {"cloned", "instantiated"},
+               "graphs, their copies and their executable ones are told", str(created))
+        calls = {e["correlation_id"] for e in t.events["cuda_api"] if not e["level"]}
+        tap.ok(t.events["cuda_graph_node"] and all(e["correlation_id"] in calls for e in t.events["cuda_graph_node"]),
+               "each node has the API call that made it", str(t.events["cuda_graph_node"][:3]))
+    t = traced("graphs by node", [device.app("graph")], LIBTRACE_CUDA_GRAPH="node")
+    if t:
+        did = device.did(t.result)
+        same("no whole graphs then", t.events["cuda_graph_trace"], [])
+        same("each kernel of a graph is an event", len([e for e in t.events["cuda_kernel"] if e["graph_node_id"]]), did["graph_kernels"])
+        copies = {e["graph_node_id"] for e in t.events["cuda_graph_node"]}
+        tap.ok(all(e["graph_node_id"] in copies for e in t.events["cuda_kernel"] if e["graph_node_id"]), "and its node is known")
+
+
+def options():
+    name = "options"
+    if not runs(name, "vector_add"):
+        return
+    t = traced("trivial calls recorded", [device.app("vector_add")], LIBTRACE_CUDA_TRIVIAL="record")
+    if t:
+        same("then none is counted", t.events["cuda_api_summary"], [])
+        tap.ok(any(api_name(e) in TRIVIAL for e in t.events["cuda_api"]), "but they are rows")
+    t = traced("callchains of launches", [device.app("vector_add")], LIBTRACE_CUDA_BACKTRACE="kernel")
+    if t:
+        launches = [e for e in t.events["cuda_api"] if "Launch" in e["function"]]
+        others = [e for e in t.events["cuda_api"] if "Launch" not in e["function"]]
+        tap.ok(launches and all(e["callchain"] for e in launches), "every launch has one", str(launches[:1]))
+        tap.ok(not any(e["callchain"] for e in others), "no other call has")
+    t = traced("without memory events", [device.app("vector_add")], LIBTRACE_CUDA_MEMORY="false")
+    if t:
+        same("there are none", (t.events["cuda_memory"], t.events["cuda_memory_pool"]), ([], []))
+    t = traced("without the source", [device.app("vector_add")], sources="osrt")
+    if t:
+        same("nothing of CUDA is there", [kind for kind in t.events if kind.startswith("cuda")], [])
+
+
+# ---- starting ----
+
+def no_cuda(name, t, words):
+    same(f"{name}: the program's results are right", device.did(t.result) is not None, True)
+    notes = [text for text in t.notes() if "CUDA" in text]
+    tap.ok(len(notes) == 1 and all(word in notes[0] for word in words), f"{name}: one line says why", str(notes))
+    rows = [kind for kind, events in t.events.items() if kind.startswith("cuda_") and events]
+    same(f"{name}: nothing of CUDA is recorded", rows, [])
+    tap.ok(t.events["osrt_call"] or t.events["osrt_summary"], f"{name}: everything else goes on")
+
+
+def cannot_start():
+    if not runs("no CUPTI", "vector_add"):
+        return
+    cases = (("another tool has CUPTI", dict(fault="subscribe_fails=39"), ["another tool"]),
+             ("CUPTI does not fit the driver", dict(fault="subscribe_fails=15", LIBTRACE_CUPTI=os.path.join(device.folder(), "libcupti.so.13")), ["do not fit"]),
+             ("CUPTI fails with 999", dict(fault="subscribe_fails=999", LIBTRACE_CUPTI=os.path.join(device.folder(), "libcupti.so.13")), ["no driver"]),
+             ("no CUPTI", dict(LIBTRACE_CUPTI="/nonexistent/libcupti.so"), ["no CUPTI was found"]),
+             ("kernels may not be recorded", dict(fault="enable_fails=10"), ["administrators"]))
+    for name, options_, words in cases:
+        t = traced(name, [device.app("vector_add")], sources="cuda,osrt", **options_)
+        if t:
+            no_cuda(name, t, words)
+
+
+def no_driver():
+    """The real CUPTI where there is one, and no driver: a program that looks for it."""
+    t = Traced([sys.executable, "-c", "import ctypes\ntry: ctypes.CDLL('libcuda.so.1')\nexcept OSError: print('none')\n"
+                "print('libcupti' in open('/proc/self/maps').read())"], toolkit="none", sources="cuda,osrt")
+    if t.result.out.decode().split()[:1] != ["none"]:
+        tap.skip("no driver", "there is one")
+        return
+    same("without a driver CUPTI is not loaded", t.result.out.decode().split(), ["none", "False"])
+    same("and one line says so", [text for text in t.notes() if "CUDA" in text], ["CUDA is not recorded: there is no driver (libcuda.so.1)"])
+
+
+def never_used():
+    t = Traced(["/bin/sh", "-c", "grep -c libcupti /proc/$$/maps; ls /proc/$$/task | wc -l"], toolkit="none", sources="cuda,osrt,nvtx")
+    same("a program without CUDA: no CUPTI, no thread", t.result.out.decode().split(), ["0", "1"])
+    same("and nothing is said", [text for text in t.notes() if "CUDA" in text or "CUPTI" in text], [])
+
+
+def kind_refused():
+    if not runs("a kind is refused", "vector_add"):
+        return
+    t = traced("a kind of activity is refused", [device.app("vector_add")], fault="enable_fails=36")
+    if t:
+        same("one line names it", [text for text in t.notes() if "36" in text], ["CUPTI refuses activity of the kinds 36"])
+        same("all others are recorded", len(t.events["cuda_kernel"]), device.did(t.result)["kernels"])
+
+
+# ---- faults of CUPTI ----
+
+def faults():
+    if not runs("faults", "pipeline"):
+        return
+    total = len(Traced([device.app("vector_add")]).events["cuda_kernel"])
+    t = traced("records dropped", [device.app("vector_add"), "100"], fault="drop_every=5")
+    if t:
+        receipt = t.receipt()
+        tap.ok(receipt["dropped"] > 0, "CUPTI's own count is in the receipt", str(receipt))
+        same("and among the process's drops", t.report.dropped(), receipt["dropped"])
+        tap.ok(t.report.info()["verdict"] != "complete", "the verdict is not complete", str(t.report.info()["verdict"]))
+    for fault in ("zero_every=4", "invert_every=4"):
+        t = traced(fault, [device.app("vector_add")], fault=fault)
+        if not t:
+            continue
+        receipt, untimed = t.receipt(), t.events["cuda_untimed"]
+        tap.ok(receipt["impossible"] == len(untimed) > 0, f"{fault}: impossible stamps are counted", f"{receipt}, {len(untimed)}")
+        drawn = [e for kind in OPERATIONS for e in t.events[kind]]
+        begin = t.events["cuda_setup"][0]["time_ns"]
+        tap.ok(drawn and all(e["start_ns"] >= begin and e["duration_ns"] < 10**10 for e in drawn), f"{fault}: and never drawn")
+        same(f"{fault}: nothing is lost", len(t.events["cuda_kernel"]) + len([e for e in untimed if e["name"]]), total)
+    t = traced("times that are too early", [device.app("vector_add")], fault="skew_ns=5000000")
+    if t:
+        receipt = t.receipt()
+        tap.ok(receipt["too_early"] > 0 and receipt["worst_early_ns"] > 0, "operations before their call are counted", str(receipt))
+    for fault in ("unordered=1", "late_ms=20", "worker=1", "shared_buffer=1", "worker=1,buffer_delay_us=2000", "nested_ids=1", "launch_cbid=505",
+                  "timestamp_fails=14"):
+        t = traced(fault, [device.app("pipeline")], fault=fault if fault.split("=")[0] not in ("nested_ids", "launch_cbid") else None,
+                   sim_device=fault if fault.split("=")[0] in ("nested_ids", "launch_cbid") else None)
+        if t:
+            operations_agree(fault, t, graph_nodes=True)
+            no_violations(fault, t)
+
+
+def few_buffers():
+    """Threads want more buffers than there may be: refused where CUPTI can take that, thrown away and counted where it cannot."""
+    if not runs("few buffers", "pipeline"):
+        return
+    for toolkit in TOOLKITS:
+        t = traced(f"one buffer only, {toolkit}", [device.app("pipeline"), "6", "20"], toolkit=toolkit, LIBTRACE_CUDA_BUFFERS=1)
+        if t:
+            tap.ok(device.did(t.result) is not None, f"{toolkit}: the program's results are right", t.result.out.decode())
+            no_violations(toolkit, t)
+            lost = t.report.dropped()
+            kernels = len(t.of_truth("kernel"))
+            tap.ok(len(t.events["cuda_kernel"]) == kernels or lost > 0, f"{toolkit}: what is missing is counted",
+                   f"{len(t.events['cuda_kernel'])} of {kernels}, {t.receipt()}")
+
+
+def clocks():
+    """With CUDA 13.0 the timestamp callback is known to be broken: its clock is converted; with 11.8 it asks ours. Both must agree."""
+    if not runs("clocks", "vector_add"):
+        return
+    for toolkit, clock in (("cuda13", 2), ("cuda12", 2), ("cuda11", 1)):
+        t = traced(f"clock of {toolkit}", [device.app("vector_add")], toolkit=toolkit)
+        if not t:
+            continue
+        same(f"{toolkit}: the clock in use", t.events["cuda_setup"][0]["clock"], clock)
+        wanted = sorted((line["correlation"], line["start"]) for line in t.of_truth("kernel"))
+        got = sorted((e["correlation_id"], e["start_ns"]) for e in t.events["cuda_kernel"])
+        apart = max((abs(a[1] - b[1]) for a, b in zip(wanted, got)), default=None)
+        tap.ok([a[0] for a in wanted] == [b[0] for b in got] and apart is not None and apart <= 20000,
+               f"{toolkit}: times are those of the device, on CLOCK_MONOTONIC", f"{apart} ns apart")
+        setups = t.of_truth("violation")
+        same(f"{toolkit}: one callback, before any context", setups, [])
+
+
+# ---- ends ----
+
+def ends():
+    if not runs("ends", "ends"):
+        return
+    for way, status, processes in (("exit", 0, 1), ("_exit", 0, 1), ("abort", -6, 1), ("kill", -9, 1), ("exec", 0, 2), ("fork", 0, 1), ("fork_first", 0, 2)):
+        t = traced(way, [device.app("ends"), way], status=status, LIBTRACE_CUDA_FLUSH=100)
+        if not t:
+            continue
+        same(f"{way}: as many processes", len(t.report.processes()), processes)
+        same(f"{way}: nothing is missing", len(t.events["cuda_memset"]), len(t.of_truth("memset")))
+        no_violations(way, t)
+    t = traced("hang", [device.app("ends"), "hang"], status=-14, sim_device="copy_bytes_per_us=1", LIBTRACE_CUDA_FLUSH=100)
+    if t:
+        unfinished = [e["function"] for e in t.events["cuda_api"] if "unfinished" in e["flags"]]
+        same("hang: the call that did not return is there", unfinished, ["cuMemcpyHtoD_v2"])
+
+
+def window():
+    if not runs("window", "ends"):
+        return
+    t = traced("window", [device.app("ends"), "window"], LIBTRACE_CAPTURE_RANGE="cudaProfilerApi")
+    if t:
+        same("only what was done in the program's window is there", len(t.events["cuda_memset"]), 5)
+        calls = [e["function"] for e in t.events["cuda_api"] if not e["level"]]
+        same("calls, too", calls.count("cuMemsetD8_v2"), 5)
+        tap.ok(t.receipt()["unwanted"] >= 10, "the rest is counted", str(t.receipt()))
+
+
+if __name__ == "__main__":
+    main(programs, graphs, options, cannot_start, no_driver, never_used, kind_refused, faults, few_buffers, clocks, ends, window)
