@@ -47,11 +47,13 @@ const char *writing_utf8(struct writing *w, uint32_t string, uint32_t *ret_bytes
 	*ret_bytes = (uint32_t)clean_bytes;
 	if (clean_bytes == ref.bytes)
 		return ref.text;
-	free(w->clean);
-	w->clean = malloc(clean_bytes + 1);
-	if (w->clean)
-		utf8_clean(ref.text, ref.bytes, w->clean);
-	return w->clean;
+	char *clean = malloc(clean_bytes + 1);
+	if (!clean)
+		return NULL;
+	utf8_clean(ref.text, ref.bytes, clean);
+	const char *kept = pool_text(&w->texts.pool, clean, clean_bytes);
+	free(clean);
+	return kept;
 }
 
 static int visit_block(void *user, const struct report_block *block)
@@ -79,7 +81,24 @@ static int visit_first(void *user, struct walk *walk, const struct event_batch *
 {
 	(void)walk;
 	int error = nvtx_domains_collect(user, b);
+	if (!error)
+		error = files_collect(user, b);
 	return error ? error : cuda_collect(user, b);
+}
+
+static int visit_closes(void *user, struct walk *walk, const struct event_batch *b)
+{
+	(void)walk;
+	return files_closed(user, b);
+}
+
+/* Which files were open from when until when. */
+static int files_find(struct writing *w)
+{
+	const struct contents_visitor closes = {w, NULL, visit_closes, NULL};
+	files_sort(w);
+	int error = w->file_count ? contents_batches(w->source->report, &closes) : 0;
+	return error ? error : files_number(w);
 }
 
 /* Start of the session on both clocks, from the first block; 0 where that does not say. */
@@ -139,6 +158,8 @@ static void report_end(struct writing *w)
 	map_release(&w->chains);
 	map_release(&w->domains);
 	map_release(&w->lives);
+	map_release(&w->file_types);
+	w->file_count = 0;
 	w->vids += w->lives_most;
 	w->lives_most = 0;
 	cuda_release(w);
@@ -178,6 +199,8 @@ static int report_write(struct writing *w)
 	}
 	if (!error)
 		error = nvtx_domains_number(w);
+	if (!error)
+		error = files_find(w);
 	if (!error)
 		error = contents_batches(w->source->report, &second);
 	if (error)
@@ -251,7 +274,7 @@ static void writing_release(struct writing *w)
 	free(w->chain_list);
 	free(w->columns);
 	free(w->domain_list);
-	free(w->clean);
+	free(w->files);
 	free(w);
 }
 

@@ -69,8 +69,8 @@ int writing_calls(struct writing *w, const struct writing_batch *b)
 			w->impossible++;
 		else if (b->flags[i] & RECORD_UNFINISHED)
 			error = writing_whole(w, &w->others[KIND_OSRT_CALL], b, i);
-		else
-			error = call_row(w, b, &c, i);
+		else if (!(error = call_row(w, b, &c, i)) && w->file_count)
+			error = files_call(w, b, i);
 	}
 	return error;
 }

@@ -101,7 +101,8 @@ static int kind_begin(struct writing *w, const struct schema_event *e)
 /* Is this a table that is filled by pages? */
 static bool is_paged(const struct writing *w, enum nsys_table table)
 {
-	if (table == NSYS_OSRT_CALLCHAINS || table == NSYS_CUDA_CALLCHAINS)
+	if (table == NSYS_OSRT_CALLCHAINS || table == NSYS_CUDA_CALLCHAINS ||
+		table == NSYS_OSRT_FILE_ACCESS_EVENTS || table == NSYS_OSRT_FILE_ACCESS_DESCRIPTORS)
 		return true;
 	for (uint32_t i = 0; i < MAPPINGS_MAX; i++)
 		if (w->mappings[i].columns && w->mappings[i].table == table)

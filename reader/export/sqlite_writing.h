@@ -91,6 +91,14 @@ enum how {
 	HOW_SHARED_OPTIN
 };
 
+/* A file that was open, with the option file access. */
+struct writing_file {
+	uint32_t process, path; /* ids in the report */
+	uint32_t id;            /* fileAccessId */
+	int64_t descriptor;
+	uint64_t open_ns, close_ns; /* close 0 = not told */
+};
+
 /* Values of a field, one bit each. */
 struct value_set {
 	uint8_t field; /* position in the schema */
@@ -149,6 +157,7 @@ struct writing {
 	uint64_t base_real_ns;  /* CLOCK_REALTIME of time 0; 0 = not known */
 	uint64_t base_clock_ns; /* CLOCK_MONOTONIC of it, of the earliest report */
 	int64_t last_ns;        /* greatest end */
+	uint32_t file_ids;      /* given so far */
 	uint32_t vids;          /* given so far */
 
 	/* of the report at hand */
@@ -161,8 +170,10 @@ struct writing {
 			  */
 	struct writing_domain *domain_list; /* as they were made; empty once they have numbers */
 	uint32_t domain_count, domain_capacity;
-	char *clean;             /* the text made last that was not UTF-8 */
-	struct map chains;       /* function and process, table, method and node -> index + 1 */
+	struct map chains;          /* function and process, table, method and node -> index + 1 */
+	struct writing_file *files; /* by process, descriptor, time */
+	uint32_t file_count, file_capacity;
+	struct map file_types;   /* name of a function -> what it does to files + 1 */
 	struct map cuda_ids;     /* process and id of CUDA, what it tells -> value + 1 */
 	struct map cuda_devices; /* machine or process, device -> number + 1 */
 	struct map kernel_names; /* id in the report, short or not -> id of the text + 1 */
@@ -284,6 +295,16 @@ int nvtx_domains_collect(struct writing *w, const struct event_batch *b);
 int nvtx_domains_number(struct writing *w);
 int nvtx_domain(struct writing *w, int64_t global_pid, uint32_t name, uint32_t *ret_id);
 
+/* Files that were opened: collected in the first pass; sorted; in a pass of its own, when they were
+ * closed; then numbered, and written. 0 or a negative errno. */
+int files_collect(struct writing *w, const struct event_batch *b);
+void files_sort(struct writing *w);
+int files_closed(struct writing *w, const struct event_batch *b);
+int files_number(struct writing *w);
+
+/* A row for a call that worked on one of them. 0 or a negative errno. */
+int files_call(struct writing *w, const struct writing_batch *b, uint32_t row);
+
 /* NVTX_EVENTS has rows for what NVTX_NAME tells, too. 0 or a negative errno. */
 int nvtx_names(struct writing *w, const struct writing_batch *b);
 
@@ -294,8 +315,7 @@ int writing_thread(struct writing *w, int64_t global_tid, struct writing_thread 
 int writing_thread_name(
 	struct writing *w, int64_t global_tid, uint32_t name, uint64_t ns, bool by_program);
 
-/* A text of the report, with bytes that are not UTF-8 as \xNN; good until the next one. NULL = out
- * of memory. */
+/* A text of the report, with bytes that are not UTF-8 as \xNN. NULL = out of memory. */
 const char *writing_utf8(struct writing *w, uint32_t string, uint32_t *ret_bytes);
 
 /* A callchain to be named. */

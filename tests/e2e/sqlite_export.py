@@ -317,6 +317,35 @@ def callchains():
     tap.ok(one(raw, "SELECT count(*) FROM OSRT_CALLCHAINS JOIN StringIds s ON s.id = module WHERE s.value = '/bin/app'") > 0, "with their modules")
 
 
+def file_access():
+    """Which calls worked on which file, by the option that records paths."""
+    report, spool, data = os.path.join(PLACE, "files.rep"), spool_folder(), os.path.join(PLACE, "data")
+    program = "import os\n" \
+        f"a = os.open({data!r}, os.O_CREAT | os.O_RDWR)\nos.write(a, b'x' * 100)\nos.lseek(a, 0, 0)\nos.fsync(a)\nos.close(a)\n" \
+        f"b = os.open({data!r}, os.O_RDONLY)\nassert a == b\nos.read(b, 1000)\nr, w = os.pipe()\nos.write(w, b'12')\nos.read(r, 2)\n" \
+        "try: os.open('/nonexistent/x', 0)\nexcept OSError: pass\n"
+    done = run([sys.executable, "-S", "-c", program], env=traced_env(report, spool, threshold=0, LIBTRACE_OSRT_FILE_ACCESS=1))
+    if done.status != 0 or not wait_spool_gone(spool):
+        raise RuntimeError(f"no report: {done}")
+    db = opened(exported(report))
+    calls = "SELECT eventType, value, bytesProcessed FROM OSRT_FILE_ACCESS_EVENTS e JOIN StringIds ON id = apiCallId WHERE fileAccessId = ? ORDER BY startedAt"
+    files = db.execute("SELECT fileAccessId, openedAt, closedAt FROM OSRT_FILE_ACCESS_DESCRIPTORS WHERE filePath = ? ORDER BY openedAt", (data,)).fetchall()
+    tap.ok(len(files) == 2 and files[0][2] > files[0][1] and files[1][1] >= files[0][2] and files[1][2] == 0, "a file opened twice, closed once", files)
+    did = [[(kind, name.replace("64", ""), size) for kind, name, size in db.execute(calls, (number,))] for number, _, _ in files]
+    plain = [[c for c in calls_of if c[1] in ("open", "write", "lseek", "fsync", "close", "read")] for calls_of in did]
+    tap.ok(plain == [[(1, "open", 0), (4, "write", 100), (6, "lseek", 0), (6, "fsync", 0), (2, "close", 0)], [(1, "open", 0), (3, "read", 100)]],
+           "what was done to it, each time", did)
+    tap.ok(not one(db, "SELECT count(*) FROM OSRT_FILE_ACCESS_DESCRIPTORS WHERE filePath LIKE '/nonexistent%'"), "what did not open is none")
+    count = one(db, "SELECT count(*) FROM OSRT_FILE_ACCESS_EVENTS e JOIN OSRT_FILE_ACCESS_DESCRIPTORS d USING (fileAccessId) JOIN ENUM_OSRT_FILE_ACCESS_EVENT_TYPE t "
+                    "ON t.id = e.eventType JOIN OSRT_API a ON a.start = e.startedAt AND a.end = e.endedAt AND a.nameId = e.apiCallId "
+                    "AND a.globalTid & 0xffffff = e.threadId AND a.globalTid >> 24 & 0xffffff = d.processId")
+    tap.ok(count == one(db, "SELECT count(*) FROM OSRT_FILE_ACCESS_EVENTS") > 6, f"each of {count} joins its call, its file and the name of its type")
+    fixture = os.path.join(FIXTURES, "um_osrt-2026.1.3.sqlite")
+    if os.path.exists(fixture):
+        wrong = [t for t in ("OSRT_FILE_ACCESS_EVENTS", "OSRT_FILE_ACCESS_DESCRIPTORS") if columns(db, t) != columns(opened(fixture), t)]
+        tap.ok(not wrong, "tables as in an export of nsys", wrong)
+
+
 def what_nsys_has_no_table_for():
     db, info = opened(exported(LIVE)), Report(LIVE).info()
     produced = sum(p["receipt"]["produced"] for p in info["processes"])
@@ -432,5 +461,5 @@ if b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE
     sys.exit(0)
 subprocess.run([MAKER, "--save-without", SAMPLE], check=True, timeout=30)
 live_report()
-main(query_on_fixtures, statistics_agree, nsys_itself, shape, generations, references, events_agree, callchains, nvtx, what_nsys_has_no_table_for, many_reports,
+main(query_on_fixtures, statistics_agree, nsys_itself, shape, generations, references, events_agree, callchains, nvtx, file_access, what_nsys_has_no_table_for, many_reports,
      names_and_failures, interrupted, damaged_reports, by_position_and_pandas)
