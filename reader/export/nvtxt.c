@@ -263,6 +263,12 @@ static void event_write(struct writing *w, const struct event_row *row, const st
 		item.value[i] = layout->fields[i]
 			? row->values[schema_column_index(row->event, layout->fields[i])]
 			: 0;
+	/* An extended payload is other events, which stay here. */
+	if (item.value[PAYLOAD_TYPE] > PAYLOAD_FLOAT) {
+		w->tally->lost[layout->kind]
+			      [schema_column_index(row->event, layout->fields[PAYLOAD])]++;
+		item.value[PAYLOAD_TYPE] = item.value[PAYLOAD] = 0;
+	}
 	item.domain = string_table_get(&w->contents->strings, (uint32_t)item.value[DOMAIN]);
 	item.text = string_table_get(&w->contents->strings, (uint32_t)item.value[TEXT]);
 	lost_count(w, row, layout);

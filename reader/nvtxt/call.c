@@ -168,7 +168,7 @@ static void payload_take(const struct nvtxt_file *f, const struct call *c, struc
 	const struct nvtxt_note *n = &f->state->note;
 	const struct nvtxt_value *v = &c->arguments[NVTXT_PAYLOAD];
 	if (n->word == NVTXT_NOTE_EVENT) {
-		e->payload_type = n->payload_type <= UINT32_MAX ? (uint32_t)n->payload_type : 0;
+		e->payload_type = n->payload_type <= PAYLOAD_FLOAT ? (uint32_t)n->payload_type : 0;
 		e->payload = n->payload;
 	} else if (!f->is_ours && v->kind == NVTXT_NUMBER) {
 		e->payload_type = PAYLOAD_INT64;

@@ -262,6 +262,9 @@ def exports_come_back_whole():
             continue
         told = round_trip(name, recorded("r.rep", [app(name)]))
         tap.ok(b"left out, since NVTXT has no place for them: " in told and b"thread_end" in told, f"{name}: what cannot be carried is told", told)
+    if os.path.exists(app("nvtx_payloads")):
+        told = trace("export", "-t", "nvtxt", "-o", os.path.join(folder(), "x.nvtxt"), recorded("r.rep", [app("nvtx_payloads")])).err
+        tap.ok(b"left out: payload of " in told and b" nvtx_schema" in told, "extended payloads are told as left out", told)
     awkward = ["plain", "", "it's \"both\"", "ends in \\", "two\nlines\r", "100 % # $x", "\udcff not UTF-8", "say \"so\"", "\x01\x7f"]
     report = recorded("r.rep", ["/bin/true"])
     encoded = b"".join(b"# libtrace: name time=%d process=5 thread=6 what=3 identifier=%d text=" % (n, n) +
