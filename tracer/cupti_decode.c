@@ -13,7 +13,7 @@ struct record_size {
 /* What each version declared (cupti_activity.h and cupti_activity_deprecated.h of CUDA 11.0 to
  * 13.0); the newest one of a kind first. Kinds that are not here have had one shape. */
 static const struct record_size sizes[] = {
-	{CUPTI_CONCURRENT_KERNEL, 216, CUPTI_12_9},
+	{CUPTI_CONCURRENT_KERNEL, 216, CUPTI_13_0},
 	{CUPTI_CONCURRENT_KERNEL, 208, CUPTI_12_0},
 	{CUPTI_CONCURRENT_KERNEL, 200, CUPTI_11_8},
 	{CUPTI_CONCURRENT_KERNEL, 176, CUPTI_11_6},
@@ -142,7 +142,7 @@ static void kernel_finish(struct cupti_row *row, const uint8_t *record, size_t b
 	uint64_t cache = READ(record, cache_config);
 	row->value[COLUMN_CUDA_KERNEL_CACHE_CONFIG_REQUESTED] = cache & 15;
 	row->value[COLUMN_CUDA_KERNEL_CACHE_CONFIG_EXECUTED] = cache >> 4;
-	if (READ(record, is_carveout_requested))
+	if (READ(record, is_carveout_requested) && bytes > offsetof(struct cupti_kernel, carveout))
 		row->value[COLUMN_CUDA_KERNEL_SHARED_MEMORY_CARVEOUT] = READ(record, carveout) + 1;
 	if (bytes < offsetof(struct cupti_kernel, local_memory_total) + 8)
 		row->value[COLUMN_CUDA_KERNEL_LOCAL_MEMORY_TOTAL] =
