@@ -20,6 +20,7 @@ static struct pending {
 	struct sim_op op;
 	struct pending *next;
 } * pending_first, *pending_last;
+static size_t pending_count; /* read without the lock */
 static pthread_mutex_t pending_mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t device_records;
 
@@ -112,6 +113,7 @@ void cupti_op(const struct sim_op *op)
 	*at = pending;
 	if (!pending->next)
 		pending_last = pending;
+	__atomic_fetch_add(&pending_count, 1, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&pending_mutex);
 }
 
@@ -125,6 +127,7 @@ static struct pending *take_finished(uint64_t until_ns)
 		*last = pending_first;
 		last = &pending_first->next;
 		pending_first = *last;
+		__atomic_fetch_sub(&pending_count, 1, __ATOMIC_RELAXED);
 	}
 	*last = NULL;
 	pthread_mutex_unlock(&pending_mutex);
@@ -150,7 +153,7 @@ void cupti_collect(bool all)
 	struct pending *list, *next;
 
 	/* Out of order needs a few to be out of it. */
-	if (!__atomic_load_n(&pending_first, __ATOMIC_RELAXED) ||
+	if (!__atomic_load_n(&pending_count, __ATOMIC_RELAXED) ||
 		(!all && driver->option(SIM_OPTION_unordered)))
 		return;
 	cupti_clock_sample();

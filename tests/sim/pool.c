@@ -11,6 +11,11 @@ struct CUmemPoolHandle_st {
 	int64_t used_bytes;
 };
 
+static uint64_t used_bytes(CUmemoryPool pool)
+{
+	return (uint64_t)__atomic_load_n(&pool->used_bytes, __ATOMIC_RELAXED);
+}
+
 static void tell_pool(CUmemoryPool pool, uint8_t operation, uint64_t keep_bytes)
 {
 	struct sim_op op = {.kind = SIM_POOL,
@@ -19,8 +24,8 @@ static void tell_pool(CUmemoryPool pool, uint8_t operation, uint64_t keep_bytes)
 		.correlation = sim_correlation(),
 		.pool = {.operation = operation,
 			.address = (uint64_t)(uintptr_t)pool,
-			.bytes = (uint64_t)pool->used_bytes,
-			.used_bytes = (uint64_t)pool->used_bytes,
+			.bytes = used_bytes(pool),
+			.used_bytes = used_bytes(pool),
 			.threshold_bytes = pool->threshold_bytes,
 			.keep_bytes = keep_bytes}};
 
@@ -39,7 +44,7 @@ void pool_describe(CUmemoryPool pool, struct sim_op *op)
 	if (!pool)
 		return;
 	op->memory.pool_address = (uint64_t)(uintptr_t)pool;
-	op->memory.pool_bytes = op->memory.pool_used_bytes = (uint64_t)pool->used_bytes;
+	op->memory.pool_bytes = op->memory.pool_used_bytes = used_bytes(pool);
 	op->memory.pool_threshold_bytes = pool->threshold_bytes;
 }
 
@@ -108,7 +113,7 @@ CUresult impl_cuMemPoolGetAttribute(
 		return CUDA_ERROR_INVALID_VALUE;
 	*(cuuint64_t *)ret_value = attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
 		? pool->threshold_bytes
-		: (cuuint64_t)pool->used_bytes;
+		: used_bytes(pool);
 	return CUDA_SUCCESS;
 }
 
