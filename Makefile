@@ -226,9 +226,10 @@ apps: $(APPS) $(APP_LIBS) ## build the programs the tests trace
 
 # ---- the simulated CUDA device (tests/sim), and CUDA programs (tests/cuda) ----
 # Each folder of SIM is what LD_LIBRARY_PATH names: cuda13, cuda12 and cuda11 differ in their libcupti, nocupti has none.
-# Built where there are headers of CUDA and CUPTI; programs in CUDA C++ (*.cu) also need nvcc. What is missing is said, and left out.
+# Built where there are headers of CUDA 13 and its CUPTI; programs in CUDA C++ (*.cu) also need nvcc. What is missing is said, and left out.
 
 SIM := $(O)/sim
+HAVE_SIM := $(if $(HAVE_CUPTI),$(if $(shell grep -sE '^.define CUDA_VERSION (1[3-9]|[2-9][0-9])' '$(CUDA_INCLUDE)/cuda.h'),1))
 SIM_SRC := $(filter-out tests/sim/cupti% tests/sim/runtime%,$(wildcard tests/sim/*.c))
 SIM_GEN := $(GEN)/sim
 SIM_FLAGS = -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -pthread $(WARNINGS) -I. -I$(SIM_GEN) $(CUDA_CFLAGS) -MMD -MP
@@ -238,8 +239,8 @@ SIM_FOLDERS := cuda13 cuda12 cuda11 nocupti
 SIM_LIBS := $(patsubst %,$(SIM)/%/libcuda.so.1,$(SIM_FOLDERS)) $(patsubst %,$(SIM)/%/libcudart.so.13,$(SIM_FOLDERS)) \
 	$(SIM)/cuda13/libcupti.so.13 $(SIM)/cuda12/libcupti.so.12 $(SIM)/cuda11/libcupti.so.11.8
 
-sim: $(if $(HAVE_CUPTI),$(SIM_LIBS)) ## the simulated CUDA device in build/sim
-	$(if $(HAVE_CUPTI),,@echo '  SKIP    tests/sim: no headers of CUPTI (scripts/setup --cuda fetches them)')
+sim: $(if $(HAVE_SIM),$(SIM_LIBS)) ## the simulated CUDA device in build/sim
+	$(if $(HAVE_SIM),,@echo '  SKIP    tests/sim: no headers of CUDA 13 with CUPTI (scripts/setup --cuda fetches them)')
 .PHONY: sim
 
 $(SIM_GEN)/names.c: tests/sim/gen.py $(wildcard tests/sim/*.c)
@@ -275,10 +276,10 @@ $(patsubst %,$(SIM)/%/libcuda.so.1,$(filter-out cuda13,$(SIM_FOLDERS))) $(patsub
 # Shared runtime, so that they run on the simulated device as on a real one; no compression, so that it finds the cubin. Code for cc 9.0
 # and, for what else there is from 7.5 on, PTX. Each is linked -rdynamic: the device looks for what kernels do (tests/sim/kernel.h).
 NVCC_FLAGS ?= -O2 -gencode arch=compute_75,code=compute_75 -gencode arch=compute_90,code=sm_90
-CUDA_APP_FILES := $(if $(HAVE_CUPTI),$(wildcard tests/cuda/*.c) $(if $(NVCC),$(wildcard tests/cuda/*.cu)))
+CUDA_APP_FILES := $(if $(HAVE_SIM),$(wildcard tests/cuda/*.c) $(if $(NVCC),$(wildcard tests/cuda/*.cu)))
 CUDA_APPS := $(call app_output,$(filter-out tests/cuda/lib%,$(CUDA_APP_FILES))) $(call app_output,$(filter tests/cuda/lib%,$(CUDA_APP_FILES)),.so)
 cuda-apps: sim $(CUDA_APPS) ## CUDA programs of tests/cuda
-	$(if $(HAVE_CUPTI),$(if $(NVCC),,@echo '  SKIP    tests/cuda/*.cu: no nvcc'),@echo '  SKIP    tests/cuda: no headers of CUDA')
+	$(if $(HAVE_SIM),$(if $(NVCC),,@echo '  SKIP    tests/cuda/*.cu: no nvcc'),@echo '  SKIP    tests/cuda: no headers of CUDA 13 with CUPTI')
 .PHONY: cuda-apps
 $(P)/tests/cuda/%: tests/cuda/%.cu $(P)/.config $(wildcard tests/cuda/*.h)
 	$(call say,NVCC)mkdir -p $(@D) && $(NVCC) -cudart shared --no-compress -std=c++17 $(NVCC_FLAGS) -I. -Xcompiler -Wall,-pthread -Xlinker -export-dynamic -o $@ $<

@@ -2,9 +2,12 @@
 #include "tests/cuda/did.h"
 #include "tests/sim/kernel.h"
 
-#include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
 #include <vector>
+
+// As in cuda_profiler_api.h, which is not in every set of headers.
+extern "C" cudaError_t cudaProfilerStart(void);
+extern "C" cudaError_t cudaProfilerStop(void);
 
 struct did did;
 

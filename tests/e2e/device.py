@@ -26,7 +26,7 @@ def command(name):
 def missing(*names):
     """Why a test of those programs must be skipped; None if it can run."""
     if not os.path.exists(os.path.join(SIM, "cuda13/libcupti.so.13")):
-        return "no simulated device: built without headers of CUPTI"
+        return "no simulated device: built without headers of CUDA 13 with CUPTI"
     for name in names:
         if not os.path.exists(command(name)[-1]):
             return f"no {name}: built without nvcc"

@@ -115,7 +115,7 @@ def main():
         unknown = made - api.made
         if unknown:
             sys.exit(f"gen.py: implemented, but not in the headers: {' '.join(sorted(unknown))}")
-    write(out, "impl.h", f"{head}#pragma once\n#include <cuda.h>\n#include <cudaProfiler.h>\n#include <cuda_runtime_api.h>\n"
+    write(out, "impl.h", f"{head}#pragma once\n#include <cuda.h>\n#include <cuda_runtime_api.h>\n"
           + "\n".join(cu.prototypes + rt.prototypes) + "\n")
     write(out, "driver_api.c", f'{head}/* All versions of functions and types. */\n#define __CUDA_API_VERSION_INTERNAL\n#include "tests/sim/call.h"\n#include "impl.h"\n#include <generated_cuda_meta.h>\n' + "".join(cu.code))
     write(out, "runtime_api.c", f'{head}#include "tests/sim/runtime.h"\n#include "impl.h"\n#include <generated_cuda_runtime_api_meta.h>\n' + "".join(rt.code))

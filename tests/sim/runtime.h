@@ -6,8 +6,11 @@
 #include "tests/sim/sim.h"
 
 #include <cuda.h>
-#include <cudaProfiler.h>
 #include <cuda_runtime_api.h>
+
+/* As in cudaProfiler.h, which is not in every set of headers. */
+CUresult cuProfilerStart(void);
+CUresult cuProfilerStop(void);
 
 struct driver_functions {
 #define X(name) __typeof__(&name) name;
