@@ -70,7 +70,8 @@ const char *option_words(const struct option_row *row)
 static bool is_choice(const char *choices, const char *value)
 {
 	uint64_t number;
-	if (!choices || !strcmp(choices, "FILE") || !strcmp(choices, "REPEAT"))
+	if (!choices || !strcmp(choices, "FILE") || !strcmp(choices, "REPEAT") ||
+		!strcmp(choices, "NAMES"))
 		return *value || !choices;
 	if (!strncmp(choices, "NUMBER", 6))
 		return text_to_number(value, &number) ||
@@ -82,11 +83,16 @@ static bool is_choice(const char *choices, const char *value)
 	return is_word(choices, value, strlen(value));
 }
 
-/* Values of an option that may be given again, each on a line; they stay. */
-static const char *joined(const char *before, const char *value)
+/* Values of an option that may be given again, in the form of its choices; they stay. */
+static const char *joined(const char *choices, const char *before, const char *value)
 {
-	char *both = NULL;
-	return asprintf(&both, "%s\n%s", before, value) < 0 ? NULL : both;
+	char *both = NULL, between = !strcmp(choices, "NAMES") ? ',' : '\n';
+	return asprintf(&both, "%s%c%s", before, between, value) < 0 ? NULL : both;
+}
+
+static bool may_repeat(const char *choices)
+{
+	return choices && (!strcmp(choices, "REPEAT") || !strcmp(choices, "NAMES"));
 }
 
 static int option_set(struct options *o, uint32_t row, const char *value)
@@ -98,8 +104,8 @@ static int option_set(struct options *o, uint32_t row, const char *value)
 			words ? words : "", words ? ")" : "");
 		return -EINVAL;
 	}
-	if (o->value[row] && option->choices && !strcmp(option->choices, "REPEAT"))
-		value = joined(o->value[row], value);
+	if (o->value[row] && may_repeat(option->choices))
+		value = joined(option->choices, o->value[row], value);
 	o->value[row] = value ? value : "";
 	return value || !option->argument ? 0 : -ENOMEM;
 }

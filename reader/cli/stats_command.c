@@ -88,9 +88,8 @@ static int sql_one(struct output *o, struct stats_database *d, const char *file,
 			o->windowed ? "of a window of time" : "from a database, but from a report");
 		return STATUS_FAILED;
 	}
-	if (o->form.filter.pid || o->form.filter.tid || o->form.filter.name) {
-		cli_error("--process, --thread and --name do not go with %.*s of '%s'; 'trace "
-			  "query' can ask for less",
+	if (o->form.filter.name) {
+		cli_error("--name does not go with %.*s of '%s'; 'trace query' can ask for less",
 			(int)bytes, report, file);
 		return STATUS_FAILED;
 	}

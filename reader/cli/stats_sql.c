@@ -42,7 +42,9 @@ int stats_database_open(
 	int error = views_make(&d->sql);
 	if (!error && form->nvtx_window)
 		error = window_of_range(&d->sql, form->nvtx_window, &window);
-	if (!error && !window.all)
+	window.pid = form->filter.pid;
+	window.tid = form->filter.tid;
+	if (!error && (!window.all || window.pid || window.tid))
 		error = views_window(&d->sql, &window);
 	if (!error)
 		return STATUS_OK;

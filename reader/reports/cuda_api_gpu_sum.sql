@@ -1,4 +1,5 @@
 -- CUDA Summary (API/Kernels/MemOps)
+-- was: apigpusum
 -- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Category text, Operation text
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY CUPTI_ACTIVITY_KIND_MEMSET CUPTI_ACTIVITY_KIND_RUNTIME
 -- data: CUDA trace

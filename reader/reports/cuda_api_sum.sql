@@ -1,4 +1,5 @@
 -- CUDA API Summary
+-- was: cudaapisum
 -- columns: Time (%), Total Time (ns), Num Calls, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Name text
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME
 -- data: CUDA trace

@@ -1,4 +1,5 @@
 -- CUDA API Trace
+-- was: cudaapitrace
 -- columns: Start (ns), Duration (ns), Name text, Result, CorrID, Pid, Tid, T-Pri, Thread Name text
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME
 -- data: CUDA trace

@@ -1,4 +1,5 @@
 -- CUDA GPU Kernel Summary
+-- was: gpukernsum
 -- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Name text
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL
 -- data: CUDA kernel

@@ -1,4 +1,5 @@
 -- CUDA GPU MemOps Summary (by Size)
+-- was: gpumemsizesum
 -- columns: Total (MB), Count, Avg (MB), Med (MB), Min (MB), Max (MB), StdDev (MB), Operation text
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY CUPTI_ACTIVITY_KIND_MEMSET
 -- data: GPU memory

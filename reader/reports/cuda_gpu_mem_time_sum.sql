@@ -1,4 +1,5 @@
 -- CUDA GPU MemOps Summary (by Time)
+-- was: gpumemtimesum
 -- columns: Time (%), Total Time (ns), Count, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Operation text
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY CUPTI_ACTIVITY_KIND_MEMSET
 -- data: GPU memory

@@ -1,4 +1,5 @@
 -- CUDA GPU Trace
+-- was: gputrace
 -- columns: Start (ns), Duration (ns), CorrId, GrdX, GrdY, GrdZ, BlkX, BlkY, BlkZ, Reg/Trd, StcSMem (MB), DymSMem (MB), Bytes (MB), Throughput (MB/s), SrcMemKd text, DstMemKd text, Device text, Ctx, GreenCtx, Strm, Name text
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY CUPTI_ACTIVITY_KIND_MEMSET
 -- data: CUDA trace

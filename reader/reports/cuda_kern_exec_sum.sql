@@ -1,4 +1,5 @@
 -- CUDA Kernel Launch & Exec Time Summary
+-- was: kernexecsum
 -- columns: PID, TID, DevId, Count, QCount
 -- columns: , TAvg (ns), TMed (ns), TMin (ns), TMax (ns), TStdDev (ns)
 -- columns: , AAvg (ns), AMed (ns), AMin (ns), AMax (ns), AStdDev (ns)

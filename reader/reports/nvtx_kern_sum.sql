@@ -1,4 +1,5 @@
 -- NVTX Range Kernel Summary
+-- was: nvtxkernsum
 -- columns: NVTX Range text, Style text, PID, TID, NVTX Inst, Kern Inst, Total Time (ns), Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Kernel Name text
 -- needs: NVTX_EVENTS
 -- data: NV Tools Extension (NVTX)

@@ -1,4 +1,5 @@
 -- NVTX Push/Pop Range Trace
+-- was: nvtxpptrace
 -- columns: Start (ns), End (ns), Duration (ns), DurChild (ns), DurNonChild (ns), Name text, PID, TID, Lvl, NumChild, RangeId, ParentId, RangeStack text, NameTree text
 -- needs: NVTX_EVENTS
 -- data: NV Tools Extension (NVTX)

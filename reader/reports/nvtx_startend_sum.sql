@@ -1,4 +1,5 @@
 -- NVTX Start/End Range Summary
+-- was: nvtxssesum
 -- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Range text
 -- needs: NVTX_EVENTS
 -- data: NV Tools Extension (NVTX)

@@ -1,4 +1,5 @@
 -- NVTX Range Summary
+-- was: nvtxsum
 -- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Style text, Range text
 -- needs: NVTX_EVENTS
 -- data: NV Tools Extension (NVTX)

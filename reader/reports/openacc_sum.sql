@@ -1,4 +1,5 @@
 -- OpenACC Summary
+-- was: openaccsum
 -- columns: Time (%), Total Time (ns), Count, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Name text
 -- needs: CUPTI_ACTIVITY_KIND_OPENACC_DATA CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH CUPTI_ACTIVITY_KIND_OPENACC_OTHER
 -- data: OpenACC event

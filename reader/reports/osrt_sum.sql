@@ -1,4 +1,5 @@
 -- OS Runtime Summary
+-- was: osrtsum
 -- columns: Time (%), Total Time (ns), Num Calls, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Name text
 -- needs: OSRT_API
 -- data: OS Runtime trace

@@ -1,4 +1,5 @@
 -- Unified Memory CPU Page Faults Summary
+-- was: umcpupagefaults
 -- columns: CPU Page Faults, CPU Instruction Address text
 -- needs: CUDA_UM_CPU_PAGE_FAULT_EVENTS
 -- data: CUDA Unified Memory CPU page faults

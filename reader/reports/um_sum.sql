@@ -1,4 +1,5 @@
 -- Unified Memory Analysis Summary
+-- was: unifiedmemory
 -- columns: Virtual Address text, HtoD Migration Size (MB), DtoH Migration Size (MB), CPU Page Faults, GPU Page Faults, Migration Throughput (MB/s)
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY CUDA_UM_CPU_PAGE_FAULT_EVENTS CUDA_UM_GPU_PAGE_FAULT_EVENTS
 -- data: CUDA Unified Memory

@@ -1,4 +1,5 @@
 -- Unified Memory Totals Summary
+-- was: unifiedmemorytotals
 -- columns: Total HtoD Migration Size (MB), Total DtoH Migration Size (MB), Total CPU Page Faults, Total GPU PageFaults, Minimum Virtual Address text, Maximum Virtual Address text
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY CUDA_UM_CPU_PAGE_FAULT_EVENTS CUDA_UM_GPU_PAGE_FAULT_EVENTS
 -- data: CUDA Unified Memory

@@ -24,12 +24,22 @@ const struct sql_report *report_at(size_t n)
 	return NULL;
 }
 
+/* Is this what the report was called before? */
+static bool was_called(const struct sql_report *r, const char *name, size_t bytes)
+{
+	char *was = report_header(r, "was");
+	bool same = was && *was && strlen(was) == bytes && !memcmp(was, name, bytes);
+	free(was);
+	return same;
+}
+
 const struct sql_report *report_find(const char *name, size_t bytes, bool is_rule)
 {
 	const struct sql_report *r;
 	for (size_t i = 0; (r = report_at(i)); i++)
-		if (r->is_rule == is_rule && strlen(r->name) == bytes &&
-			!memcmp(r->name, name, bytes))
+		if (r->is_rule == is_rule &&
+			((strlen(r->name) == bytes && !memcmp(r->name, name, bytes)) ||
+				was_called(r, name, bytes)))
 			return r;
 	return NULL;
 }

@@ -6,6 +6,7 @@
  *
  *   columns   of the result, separated by commas. "Name text" is a text; of numbers the unit in the
  *             title tells how they are printed
+ *   was       the name that it had in older versions of nsys
  *   needs     tables (words): the report has something to say where one of them has rows
  *   data      what is missing where none has
  *   before    a file of reader/reports/shared that is run once before
@@ -30,7 +31,7 @@ struct sql_report {
 /* In the order of their names; NULL behind the last. */
 const struct sql_report *report_at(size_t n);
 
-/* By name; NULL = there is none. */
+/* By name, or the one it had before; NULL = there is none. */
 const struct sql_report *report_find(const char *name, size_t bytes, bool is_rule);
 
 /* The title, or the values of a key with a space between them. The caller frees; NULL = no memory.

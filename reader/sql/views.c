@@ -48,18 +48,36 @@ static int column_write(struct sql *s, FILE *out, const char *table, const char 
 	return has < 0 ? has : 0;
 }
 
-static void condition_write(FILE *out, enum view_time time, const struct sql_window *w)
+static bool has_word(const char *words, const char *word)
 {
+	size_t length = strlen(word);
+	for (const char *at = words; (at = strstr(at, word)); at += length)
+		if ((at == words || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
+			return true;
+	return false;
+}
+
+/* Names (of threads, of domains) are no events. */
+static void condition_write(FILE *out, size_t index, const struct sql_window *w)
+{
+	const char *columns = views[index].columns;
+	bool is_nvtx = views[index].time == NVTX;
 	long long start = w->start_ns, end = w->end_ns;
-	if (w->all || time == NONE)
+	const char *id = has_word(columns, "globalTid") ? "globalTid"
+		: has_word(columns, "globalPid")        ? "globalPid"
+							: NULL;
+	if (views[index].time == NONE)
 		return;
-	fputs(" WHERE ", out);
-	if (time == NVTX) /* names are no events */
-		fputs("eventType NOT IN (34, 59, 60, 70, 71) OR ", out);
-	if (time == POINT)
-		fprintf(out, "start >= %lld AND start < %lld", start, end);
-	else
-		fprintf(out, "coalesce(\"end\", start + 1) > %lld AND start < %lld", start, end);
+	fputs(is_nvtx ? " WHERE eventType NOT IN (34, 59, 60, 70, 71) OR 1" : " WHERE 1", out);
+	if (!w->all && views[index].time == POINT)
+		fprintf(out, " AND start >= %lld AND start < %lld", start, end);
+	else if (!w->all)
+		fprintf(out, " AND coalesce(\"end\", start + 1) > %lld AND start < %lld", start,
+			end);
+	if (id && w->pid)
+		fprintf(out, " AND %s >> 24 & 16777215 = %u", id, w->pid);
+	if (id && w->tid && id[6] == 'T')
+		fprintf(out, " AND %s & 16777215 = %u", id, w->tid);
 }
 
 static int text_run(struct sql *s, FILE *out, char **text)
@@ -95,7 +113,7 @@ static int view_make(struct sql *s, size_t index, const struct sql_window *windo
 	}
 	if (has > 0) {
 		fprintf(out, " FROM main.\"%s\"", table);
-		condition_write(out, views[index].time, window);
+		condition_write(out, index, window);
 	} else {
 		fputs(" WHERE 0", out);
 	}

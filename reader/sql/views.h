@@ -13,6 +13,7 @@
 struct sql_window {
 	int64_t start_ns, end_ns; /* what overlaps it is seen: end > start_ns and start < end_ns */
 	bool all;                 /* no window */
+	uint32_t pid, tid; /* only of this process, this thread (where a table knows); 0 = any */
 };
 
 /* Makes the views, without a window. Once, before reports. 0 or a negative errno. */

@@ -69,7 +69,7 @@ static bool time_parse(const char *text, size_t bytes, int64_t *ret_ns)
 bool window_parse(const char *text, struct sql_window *ret_window)
 {
 	const char *slash = strchr(text, '/');
-	struct sql_window w = {INT64_MIN, INT64_MAX, false};
+	struct sql_window w = {INT64_MIN, INT64_MAX, false, 0, 0};
 	if (!slash || !(slash > text || slash[1]) ||
 		(slash > text && !time_parse(text, (size_t)(slash - text), &w.start_ns)) ||
 		(slash[1] && !time_parse(slash + 1, strlen(slash + 1), &w.end_ns)))
@@ -82,7 +82,9 @@ static int range_found(void *user, const struct sql_value *values, int count)
 {
 	struct sql_window *w = user;
 	(void)count;
-	*w = (struct sql_window){values[0].integer, values[1].integer, false};
+	w->start_ns = values[0].integer;
+	w->end_ns = values[1].integer;
+	w->all = false;
 	return 0;
 }
 

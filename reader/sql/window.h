@@ -11,8 +11,9 @@
  * it is none. */
 bool window_parse(const char *text, struct sql_window *ret_window);
 
-/* The range "NAME[@DOMAIN][/INDEX]", the first that starts (index 0) unless told. 0 or a negative
- * errno with the cause in s->cause; -ENOENT: there is no such range. */
+/* The range "NAME[@DOMAIN][/INDEX]", the first that starts (index 0) unless told;
+ * sets the times. 0 or a negative errno with the cause in s->cause; -ENOENT: there is no such
+ * range. */
 int window_of_range(struct sql *s, const char *range, struct sql_window *ret_window);
 
 #endif

@@ -173,7 +173,7 @@ def damage():
         good = file.read()
     chance = random.Random(5)
     bad, told = [], 0
-    for turn in range(2000 if TORTURE else 120):
+    for turn in range(600 if TORTURE else 120):
         data = bytearray(good)
         kind = turn % 4
         if kind == 0:

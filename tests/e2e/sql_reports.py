@@ -16,6 +16,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import BUILD, app, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 import _made_database as made  # noqa: E402
+import device  # noqa: E402
 
 PLACE = folder()
 FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/nsys")
@@ -100,6 +101,14 @@ def formats():
     tap.ok(result.status == 2 and b"is no report" in result.err and b"um_sum" in result.err, "a report that does not exist", result)
     result = trace("stats", "-r", "callchain_tree", MADE)
     tap.ok(result.status == 2 and result.err.count(b"\n") == 1, "a report that needs ours", result)
+    result = trace("stats", "-f", "csv", "--report", "cudaapisum", "--report", "gpukernsum:base,um_sum", MADE)
+    three = b"\n".join(trace("stats", "-f", "csv", "-r", name, MADE).out for name in ("cuda_api_sum", "cuda_gpu_kern_sum:base", "um_sum"))
+    tap.ok(result.status == 0 and result.out == three, "--report again and again, and the names of older versions", result)
+    pids = lambda *options: {row[5] for row in stats(MADE, "cuda_api_trace", *options)[1:]}  # noqa: E731
+    tap.ok(pids() == {"1000", "2000"} and pids("--process", "2000") == {"2000"}, "--process")
+    tap.ok({row[6] for row in stats(MADE, "cuda_api_trace", "--thread", "1001")[1:]} == {"1001"}, "--thread")
+    tap.ok(len(stats(MADE, "cuda_gpu_trace", "--process", "2000")) == 3, "--process, of the GPU", stats(MADE, "cuda_gpu_trace", "--process", "2000"))
+    tap.ok(trace("stats", "-r", "cuda_api_sum", "--name", "cuda*", MADE).status == 2, "--name is not for databases")
     out = trace("stats", MADE).out.decode()
     order = [line.split("(")[-1].split(")")[0] for line in out.splitlines() if line.startswith(" ** ")]
     tap.ok(order[:4] == ["nvtx_sum", "osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum"] and "syscall_sum" not in order and "um_sum" in order,
@@ -160,12 +169,49 @@ def both_ways():
     direct, in_sql, through = (stats(report, "osrt_sum"), stats(database, "osrt_sum"), stats(report, "osrt_sum", "--filter-time", "/1000h"))
     tap.ok(len(direct) > 3 and direct == in_sql, f"osrt_sum: {len(direct) - 1} rows, by a pass and in SQL", (direct[:3], in_sql[:3]))
     tap.ok(direct == through, "and through a temporary database")
+    for generation in ("2.9", "3.4"):
+        older = os.path.join(PLACE, f"live-{generation}.sqlite")
+        result = trace("export", "-t", "sqlite", "--compat", generation, "-o", older, report)
+        tap.ok(result.status == 0 and stats(older, "osrt_sum") == direct, f"and of an export in the shape of {generation}", result)
     tmp = folder()
     rows = trace("query", "-f", "csv", report, "SELECT count(*) FROM OSRT_API", env=dict(os.environ, TMPDIR=tmp))
     calls = sum(int(row[2]) for row in direct[1:])
     tap.ok(rows.out.split()[1] == str(calls).encode() and not os.listdir(tmp), f"trace query on a report: {calls} calls, and nothing is left behind", rows)
     result = trace("query", report, "SELECT 1", env=dict(os.environ, TMPDIR=os.path.join(PLACE, "not-there")))
     tap.ok(result.status == 2 and b"not-there" in result.err and result.err.count(b"\n") == 1, "no place for it: a clear line", result)
+
+
+def nvtx_both_ways():
+    """Ranges of a program with NVTX: by a pass and in SQL. Ids of ranges are arbitrary."""
+    if not os.path.exists(app("nvtx_calls")):
+        tap.skip("NVTX by a pass and in SQL", "built without headers of NVTX")
+        return
+    spool, report, database = spool_folder(), os.path.join(PLACE, "nvtx.rep"), os.path.join(PLACE, "nvtx.sqlite")
+    run([app("nvtx_calls")], env=traced_env(report, spool, threshold=0))
+    wait_spool_gone(spool)
+    trace("export", "-t", "sqlite", "-o", database, report)
+    for name in ("nvtx_sum", "nvtx_pushpop_sum", "nvtx_startend_sum"):
+        a, b = stats(report, name), stats(database, name)
+        tap.ok(len(a) > 1 and a == b, f"{name}: {len(a) - 1} rows, by a pass and in SQL", (a[:4], b[:4]))
+    a, b = ([row[:10] + row[13:] for row in stats(path, "nvtx_pushpop_trace")] for path in (report, database))
+    tap.ok(len(a) > 1 and sorted(a) == sorted(b), f"nvtx_pushpop_trace: {len(a) - 1} rows", [pair for pair in zip(sorted(a), sorted(b)) if pair[0] != pair[1]][:3])
+
+
+def simulated():
+    """CUDA on the simulated device: what it really did is what trace stats says, from the report alone."""
+    why = device.missing("pipeline")
+    if why:
+        tap.skip("CUDA reports of a report of ours", why)
+        return
+    spool, report, truth = spool_folder(), os.path.join(PLACE, "cuda.rep"), os.path.join(PLACE, "truth")
+    run([device.app("pipeline")], env=device.env(truth=truth, base=traced_env(report, spool, LIBTRACE_TRACE="cuda,osrt")))
+    wait_spool_gone(spool)
+    kernels = device.truth(truth, "kernel")
+    rows = stats(report, "cuda_gpu_kern_sum")
+    tap.ok(kernels and sum(int(row[2]) for row in rows[1:]) == len(kernels), f"cuda_gpu_kern_sum: {len(kernels)} kernels", (rows, len(kernels)))
+    out = trace("stats", report).out.decode()
+    order = [line.split("(")[-1].split(")")[0] for line in out.splitlines() if line.startswith(" ** ")]
+    tap.ok(order[:3] == ["osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum"], "trace stats without a name: CUDA, too", order)
 
 
 # ---- trace query ----
@@ -194,4 +240,4 @@ def queries():
     tap.ok(result.out == b"x\n1\n" and not result.err and not result.hung, "a reader that goes away ends it", result)
 
 
-main(fixtures, made_values, units_and_windows, formats, nsys_itself, both_ways, queries)
+main(fixtures, made_values, units_and_windows, formats, nsys_itself, both_ways, nvtx_both_ways, simulated, queries)
