@@ -245,7 +245,7 @@ sim: $(if $(HAVE_SIM),$(SIM_LIBS)) ## the simulated CUDA device in build/sim
 
 $(SIM_GEN)/names.c: tests/sim/gen.py $(wildcard tests/sim/*.c)
 	$(call say,GEN)mkdir -p $(@D) && python3 $< $(subst $(empty) ,:,$(strip $(filter-out -isystem -D%,$(CUDA_CFLAGS)))) $(@D) $(filter %.c,$^)
-$(SIM_GEN)/driver_api.c $(SIM_GEN)/runtime_api.c $(SIM_GEN)/impl.h: $(SIM_GEN)/names.c ;
+$(SIM_GEN)/driver_api.c $(SIM_GEN)/runtime_api.c $(SIM_GEN)/entries.c $(SIM_GEN)/impl.h: $(SIM_GEN)/names.c ;
 $(SIM)/obj/tests/sim/%.o: tests/sim/%.c $(SIM_GEN)/impl.h $(P)/.config
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(SIM_FLAGS) -c -o $@ $<
 $(SIM)/obj/gen/%.o: $(SIM_GEN)/%.c $(P)/.config
@@ -254,7 +254,7 @@ $(SIM)/obj/info-%.o: tests/sim/cupti_info.c $(P)/.config
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(SIM_FLAGS) -DSIM_CUPTI_VERSION=$* -c -o $@ $<
 -include $(wildcard $(SIM)/obj/*.d $(SIM)/obj/tests/sim/*.d)
 
-$(SIM)/cuda13/libcuda.so.1: $(call sim_objects,$(SIM_SRC)) $(SIM)/obj/gen/driver_api.o
+$(SIM)/cuda13/libcuda.so.1: $(call sim_objects,$(SIM_SRC)) $(SIM)/obj/gen/driver_api.o $(SIM)/obj/gen/entries.o
 	$(call say,LD)mkdir -p $(@D) && $(SIM_LINK) -Wl,-soname,$(@F)
 $(SIM)/cuda13/libcudart.so.13: $(call sim_objects,$(wildcard tests/sim/runtime*.c)) $(SIM)/obj/gen/runtime_api.o
 	$(call say,LD)mkdir -p $(@D) && printf '$(@F) { global: *; };\n' >$(SIM)/obj/cudart.map && \

@@ -3,6 +3,7 @@
 fault does what it promises. No tracer takes part. timeout: 300"""
 import collections
 import os
+import sys
 
 import device
 import lib
@@ -64,6 +65,18 @@ def test_programs():
                    f"{name} on {devices} device(s): results are right, and the truth has what it says it did", f"{result}\n{dict(happened)}")
             unfinished = [line for line in truth if "start" in line and line["end"] < line["start"]]
             tap.ok(truth and not unfinished, f"{name} on {devices} device(s): nothing ends before it starts", unfinished)
+
+
+def test_numba():
+    if skipped("numba_add.py", "numba_add.py"):
+        return
+    importable = lib.run([sys.executable, "-c", "import numba.cuda, numpy"]).status == 0
+    result, truth, _ = run("numba_add.py") if importable else (None, None, None)
+    if not importable or b"nvrtc" in result.err and result.status:
+        tap.skip("numba_add.py", "no Numba, or no NVRTC for it (PyPI: numba-cuda, nvidia-cuda-nvrtc, nvidia-nvvm)")
+        return
+    did, happened = device.did(result), counted(truth)
+    tap.ok(result.status == 0 and did and did == {kind: happened[kind] for kind in did}, "Numba launches kernels on the simulated device", f"{result}\n{happened}")
 
 
 def same_times(one, other):
@@ -234,4 +247,4 @@ def test_faults():
     tap.ok(result.status != 0 and not truth, "without the folder nothing of the simulated device is used", result)
 
 
-lib.main(test_programs, test_bare_client, test_callbacks, test_all_kinds, test_whole_graphs, test_violations, test_toolkits, test_replay, test_faults)
+lib.main(test_programs, test_numba, test_bare_client, test_callbacks, test_all_kinds, test_whole_graphs, test_violations, test_toolkits, test_replay, test_faults)

@@ -35,6 +35,14 @@ void sim_wait_until(uint64_t time_ns);
 const struct sim_tool *sim_tool(void);
 void sim_set_tool(const struct sim_tool *tool);
 
+/* What a name of the driver API is from a version of CUDA on; the last has no name. */
+struct sim_entry {
+	const char *name;
+	int version;
+	const char *symbol;
+};
+extern const struct sim_entry sim_entries[];
+
 /* Tells truth and tool. */
 void sim_tell_op(const struct sim_op *op);
 void sim_tell_resource(const struct sim_resource *resource);

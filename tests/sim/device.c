@@ -265,6 +265,14 @@ CUresult impl_cuCtxGetDevice(CUdevice *ret_device)
 	return CUDA_SUCCESS;
 }
 
+CUresult impl_cuCtxGetDevice_v2(CUdevice *ret_device, CUcontext context)
+{
+	if (!context)
+		return impl_cuCtxGetDevice(ret_device);
+	*ret_device = (CUdevice)context->device->facts.ordinal;
+	return CUDA_SUCCESS;
+}
+
 CUresult impl_cuCtxGetFlags(unsigned int *ret_flags)
 {
 	if (!thread_context)
@@ -539,22 +547,21 @@ SIM_EXPORT CUresult cuGetErrorString(CUresult error, const char **ret_text)
 	return CUDA_SUCCESS;
 }
 
-/* The newest function of that name: NAME_v4 before NAME. */
+/* The function that had that name in that version of CUDA. */
 #undef cuGetProcAddress
 SIM_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **ret_function, int version,
 	cuuint64_t flags, CUdriverProcAddressQueryResult *ret_status)
 {
-	char versioned[160];
-	void *found = NULL;
+	const char *symbol = name; /* a few have no callback id */
 
-	(void)version, (void)flags;
-	for (int i = 4; i >= 1 && !found; i--) {
-		snprintf(versioned, sizeof versioned, i > 1 ? "%s_v%d" : "%s", name, i);
-		found = dlsym(RTLD_DEFAULT, versioned);
-	}
-	*ret_function = found;
+	(void)flags;
+	for (const struct sim_entry *entry = sim_entries; entry->name; entry++)
+		if (!strcmp(entry->name, name) && (entry->version <= version || symbol == name))
+			symbol = entry->symbol;
+	*ret_function = dlsym(
+		RTLD_DEFAULT, strcmp(symbol, "cuGetProcAddress") ? symbol : "cuGetProcAddress_v2");
 	if (ret_status)
-		*ret_status =
-			found ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-	return found ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+		*ret_status = *ret_function ? CU_GET_PROC_ADDRESS_SUCCESS
+					    : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+	return *ret_function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }

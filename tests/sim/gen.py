@@ -5,7 +5,8 @@ Usage: gen.py INCLUDE_FOLDER[:INCLUDE_FOLDER] OUT_FOLDER SOURCE...
 
 Every function of cupti_{driver,runtime}_cbid.h that has a params struct becomes an exported function: it fills the struct, reports enter and
 exit with the callback id, and calls impl_NAME where a SOURCE defines that, else answers "not supported". Writes OUT_FOLDER/
-impl.h (prototypes of all impl_NAME), driver_api.c, runtime_api.c, and names.c (callback id -> name).
+impl.h (prototypes of all impl_NAME), driver_api.c, runtime_api.c, names.c (callback id -> name), and entries.c (for cuGetProcAddress: which
+symbol a name is from which version of CUDA on: cudaTypedefs.h has the versions, the symbols' suffixes have their order).
 """
 import os
 import re
@@ -101,6 +102,23 @@ def runtime(folders, sources):
     return api, made
 
 
+def entries(folders, names):
+    """Rows (name, version of CUDA, symbol), oldest first."""
+    versions, symbols = {}, {}
+    for name, version, suffix in re.findall(r"PFN_(cu\w+?)_v(\d+)(_ptds|_ptsz)?\)", read(folders, "cudaTypedefs.h")):
+        if not suffix:
+            versions.setdefault(name, set()).add(int(version))
+    for symbol in names:
+        if not symbol.endswith(("_ptds", "_ptsz")):
+            match = re.fullmatch(r"(cu\w+?)(?:_v(\d))?", symbol)
+            symbols.setdefault(match.group(1), []).append((int(match.group(2) or 1), symbol))
+    rows = []
+    for name, known in symbols.items():
+        known, since = sorted(known), sorted(versions.get(name, {0}))
+        rows += [(name, version, symbol) for version, (_, symbol) in zip(since, known)]
+    return rows
+
+
 def write(folder, name, text):
     with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
         file.write(text)
@@ -119,6 +137,8 @@ def main():
           + "\n".join(cu.prototypes + rt.prototypes) + "\n")
     write(out, "driver_api.c", f'{head}/* All versions of functions and types. */\n#define __CUDA_API_VERSION_INTERNAL\n#include "tests/sim/call.h"\n#include "impl.h"\n#include <generated_cuda_meta.h>\n' + "".join(cu.code))
     write(out, "runtime_api.c", f'{head}#include "tests/sim/runtime.h"\n#include "impl.h"\n#include <generated_cuda_runtime_api_meta.h>\n' + "".join(rt.code))
+    rows = "".join(f'\t{{"{name}", {version}, "{symbol}"}},\n' for name, version, symbol in entries(folders, cu.names.values()))
+    write(out, "entries.c", f'{head}#include "tests/sim/call.h"\nconst struct sim_entry sim_entries[] = {{\n{rows}\t{{0, 0, 0}}}};\n')
     write(out, "names.c", head + cu.table("sim_driver_names") + rt.table("sim_runtime_names"))
 
 

@@ -279,6 +279,48 @@ CUresult impl_cuFuncGetAttribute(
 	return CUDA_SUCCESS;
 }
 
+CUresult impl_cuKernelGetAttribute(
+	int *ret_value, CUfunction_attribute attribute, CUkernel kernel, CUdevice device)
+{
+	(void)device;
+	return impl_cuFuncGetAttribute(ret_value, attribute, (CUfunction)kernel);
+}
+
+CUresult impl_cuKernelSetAttribute(
+	CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice device)
+{
+	(void)device;
+	return impl_cuFuncSetAttribute((CUfunction)kernel, attribute, value);
+}
+
+CUresult impl_cuKernelGetName(const char **ret_name, CUkernel kernel)
+{
+	return impl_cuFuncGetName(ret_name, (CUfunction)kernel);
+}
+
+CUresult impl_cuKernelGetLibrary(CUlibrary *ret_library, CUkernel kernel)
+{
+	*ret_library = (CUlibrary)((CUfunction)kernel)->module;
+	return CUDA_SUCCESS;
+}
+
+CUresult impl_cuFuncLoad(CUfunction function)
+{
+	return function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult impl_cuFuncIsLoaded(CUfunctionLoadingState *ret_state, CUfunction function)
+{
+	*ret_state = CU_FUNCTION_LOADING_STATE_LOADED;
+	return function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult impl_cuModuleGetLoadingMode(CUmoduleLoadingMode *ret_mode)
+{
+	*ret_mode = CU_MODULE_LAZY_LOADING;
+	return CUDA_SUCCESS;
+}
+
 CUresult impl_cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value)
 {
 	(void)attribute, (void)value;

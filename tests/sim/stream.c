@@ -105,15 +105,20 @@ void sync_until(CUcontext context, CUstream stream, uint32_t type, CUevent event
 		tool->synchronized(CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED, context, NULL);
 }
 
-CUresult impl_cuCtxSynchronize(void)
+CUresult impl_cuCtxSynchronize_v2(CUcontext context)
 {
-	CUcontext context = driver_context();
-
+	if (!context)
+		context = driver_context();
 	if (!context)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	sync_until(context, NULL, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE, NULL,
 		context_busy_until(context));
 	return CUDA_SUCCESS;
+}
+
+CUresult impl_cuCtxSynchronize(void)
+{
+	return impl_cuCtxSynchronize_v2(NULL);
 }
 
 /* ---- streams ---- */
@@ -235,6 +240,13 @@ CUresult impl_cuStreamGetCtx(CUstream handle, CUcontext *ret_context)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	*ret_context = stream->context;
 	return CUDA_SUCCESS;
+}
+
+CUresult impl_cuStreamGetCtx_v2(CUstream handle, CUcontext *ret_context, CUgreenCtx *ret_green)
+{
+	if (ret_green)
+		*ret_green = NULL;
+	return impl_cuStreamGetCtx(handle, ret_context);
 }
 
 /* ---- events ---- */
