@@ -7,6 +7,7 @@ Where nsys is not installed the test is skipped.
 import csv
 import io
 import os
+import random
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
@@ -34,7 +35,8 @@ def text_of(name, value):
 
 
 def renumbered(rows):
-    """RangeId, ParentId and RangeStack as places in the list."""
+    """In an order that does not depend on that of equal starts in different threads; RangeId, ParentId and RangeStack as places in it."""
+    rows = sorted(rows, key=lambda row: (int(row["Start (ns)"]), int(row["TID"]), int(row["Lvl"]), -int(row["Duration (ns)"])))
     places = {row["RangeId"]: str(n) for n, row in enumerate(rows)}
     for row in rows:
         row["RangeId"], row["ParentId"] = places[row["RangeId"]], places.get(row["ParentId"], "")
@@ -68,9 +70,45 @@ def compare(title, left, right, shift=False):
                f"{title}: {name}: {len(theirs)} rows of nsys, {len(mine)} of ours", "\n".join(differences[:10]))
 
 
-def same_statistics():
+def is_missing(name):
     if not lib_nsys.root():
-        tap.skip("the same statistics as nsys", "nsys is not installed; NSIGHT_SYSTEMS names its folder")
+        tap.skip(name, "nsys is not installed; NSIGHT_SYSTEMS names its folder")
+    return not lib_nsys.root()
+
+
+def random_ranges(seed, least_ns):
+    """Ranges of four threads, up to seven deep; least_ns = 0: also ones that start or end at the same moment. Text for `trace import`."""
+    chosen = random.Random(seed)
+    lines = ["TimeBase = Relative", "ProcessId = 50", "@RangePush, Time, ThreadId, Message", "@RangePop, Time, ThreadId", "@RangeStartEnd, Start, End, ThreadId, Message"]
+    for thread in range(60, 64):
+        ns, depth = 1000, 0
+        for _ in range(400):
+            ns += chosen.randint(least_ns, 50)
+            pops = depth and (depth > 6 or chosen.random() < 0.5)
+            lines.append(f"RangePop, {ns}, {thread}" if pops else f"RangePush, {ns}, {thread}, \"r{chosen.randint(0, 9)}\"")
+            depth += -1 if pops else 1
+        lines += [f"RangePop, {ns + 5 * n}, {thread}" for n in range(1, depth + 1)]
+    starts = [chosen.randint(0, 9999) for _ in range(200)]
+    return "\n".join(lines + [f"RangeStartEnd, {ns}, {ns + chosen.randint(1, 500)}, 61, \"s{ns % 5}\"" for ns in starts])
+
+
+def same_statistics_of_random_ranges():
+    if is_missing("the same statistics of random ranges"):
+        return
+    for seed, least_ns in ((1, 1), (2, 1), (3, 0), (4, 0)):
+        place, spool = folder(), spool_folder()
+        path, notes = os.path.join(place, "r.rep"), os.path.join(place, "n.nvtxt")
+        run(["/bin/true"], env=traced_env(path, spool, LIBTRACE_TRACE="nvtx"), cwd=place)
+        wait_spool_gone(spool, 30)
+        with open(notes, "w", encoding="utf-8") as out:
+            out.write(random_ranges(seed, least_ns))
+        trace("import", notes, "--into", path)
+        trace("export", "-t", "sqlite", "--compat", "3.4", "-o", path + ".sqlite", path)
+        compare(f"random ranges, seed {seed}", lib_nsys.stats(path + ".sqlite", REPORTS), ours(path), shift=True)
+
+
+def same_statistics():
+    if is_missing("the same statistics as nsys"):
         return
     if not os.path.exists(app("nvtx_peer")):
         tap.skip("the same statistics as nsys", "the programs are not built: no headers of NVTX")
@@ -87,4 +125,4 @@ def same_statistics():
     compare("a report of ours, and its export", lib_nsys.stats(path + ".sqlite", REPORTS), ours(path), shift=True)
 
 
-main(same_statistics)
+main(same_statistics, same_statistics_of_random_ranges)
