@@ -431,17 +431,10 @@ def damaged_reports():
     tap.ok(result.status == 1 and one(opened(target), "SELECT problems FROM LIBTRACE_REPORT") > 0, "damage gives status 1, and is in the database", result.err)
 
 
-def by_position_and_pandas():
+def by_position():
     db = opened(exported(LIVE))
     row = db.execute("SELECT * FROM OSRT_API LIMIT 1").fetchone()
     tap.ok(row[2] == OS_RUNTIME and row[1] >= row[0] and row[6] == 0, "columns by position", row)
-    try:
-        import pandas
-    except ImportError:
-        tap.skip("pandas reads it", "no pandas")
-        return
-    frame = pandas.read_sql("SELECT * FROM OSRT_API", db)
-    tap.ok(len(frame) == one(db, "SELECT count(*) FROM OSRT_API"), "pandas reads it")
 
 
 def live_report():
@@ -462,4 +455,4 @@ if b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE
 subprocess.run([MAKER, "--save-without", SAMPLE], check=True, timeout=30)
 live_report()
 main(query_on_fixtures, statistics_agree, nsys_itself, shape, generations, references, events_agree, callchains, nvtx, file_access, what_nsys_has_no_table_for, many_reports,
-     names_and_failures, interrupted, damaged_reports, by_position_and_pandas)
+     names_and_failures, interrupted, damaged_reports, by_position)
