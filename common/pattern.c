@@ -146,6 +146,11 @@ int pattern_expand(const char *pattern, const struct pattern_values *values, cha
 {
 	if (!pattern)
 		pattern = PATTERN_DEFAULT;
+	if (text_equal(pattern, "-")) {
+		*ret_reason =
+			"a report is a file, not standard output; './-' is a file of that name";
+		return -EINVAL;
+	}
 	for (uint64_t number = 1; number <= NUMBER_MAX; number++) {
 		struct output o = {.path = ret_path, .bytes = bytes};
 		put_directory(&o, pattern);

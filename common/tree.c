@@ -37,6 +37,54 @@ static int directory_make(const char *base, char *ret_dir)
 	return -EEXIST;
 }
 
+/* Told elsewhere, or no matter of what is recorded. */
+static bool is_told(const char *name)
+{
+	static const char *const others[] = {"OUTPUT", "FORCE_OVERWRITE", "COMPRESS",
+		"FLUSH_INTERVAL", "DELAY", "DURATION", "HOME", "TREE", "LOG"};
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (text_equal(name, others[i]))
+			return false;
+	return true;
+}
+
+#define PREFIX_BYTES (sizeof("LIBTRACE_") - 1)
+#define OPTION_VALUE_BYTES 256u
+
+/* "osrt_threshold=1000": a value that is too long is cut, and so are line ends in it. */
+static size_t option_put(char *text, size_t bytes, size_t at, const char *name, const char *value)
+{
+	size_t value_at, begin = at;
+	if (!value || !*value || at + text_length(name) + OPTION_VALUE_BYTES + 2 > bytes)
+		return at;
+	at = text_append(text, bytes, at, name);
+	for (size_t i = begin; i < at; i++)
+		text[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32 : text[i]);
+	value_at = text_append(text, bytes, at, "=");
+	at = text_append(text, value_at + OPTION_VALUE_BYTES, value_at, value);
+	for (size_t i = value_at; i < at; i++)
+		text[i] = (char)(text[i] == '\n' ? ' ' : text[i]);
+	return text_append(text, bytes, at, "\n");
+}
+
+static void options_fill(struct tree_control *control, const struct tree_options *options)
+{
+	static const struct {
+		const char *name, *otherwise;
+	} rows[] = {
+#define ENV(name, otherwise, meaning) {#name, otherwise},
+#include "common/env.def"
+	};
+	size_t at = 0;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *value =
+			options->value ? options->value(rows[i].name, options->user) : NULL;
+		if (is_told(rows[i].name + PREFIX_BYTES))
+			at = option_put(control->options, sizeof(control->options), at,
+				rows[i].name + PREFIX_BYTES, value ? value : rows[i].otherwise);
+	}
+}
+
 static void control_fill(struct tree_control *control, const struct tree_options *options)
 {
 	control->version = TREE_VERSION;
@@ -54,6 +102,7 @@ static void control_fill(struct tree_control *control, const struct tree_options
 	control->flush_interval_ns = options->flush_interval_ns;
 	control->delay_ns = options->delay_ns;
 	control->duration_ns = options->duration_ns;
+	options_fill(control, options);
 	capture_init(control, options->capture, options->delay_ns, options->duration_ns);
 	__atomic_store_n(&control->magic, TREE_MAGIC, __ATOMIC_RELEASE);
 }

@@ -19,8 +19,8 @@
 #include "common/capture.h"
 
 #define TREE_MAGIC 0x31656572546c7254ull
-#define TREE_VERSION 3u
-#define TREE_CONTROL_BYTES 16384u
+#define TREE_VERSION 4u
+#define TREE_CONTROL_BYTES 20480u
 #define TREE_DIAGNOSTICS 32u
 #define TREE_WRITER_LOCK_FD 3 /* the locked control descriptor in a new writer */
 
@@ -62,6 +62,7 @@ struct tree_control {
 	uint32_t compress;              /* 0 none, 1 zstd */
 	uint64_t flush_interval_ns;     /* data waits no longer than this for its block */
 	uint64_t delay_ns, duration_ns; /* 0 = from the start, to the end; the writer works that */
+	char options[3072]; /* the others, for the report: "name=value" and a line end, each */
 	struct capture_spec capture;
 	uint32_t keeps_windows; /* 1 = the gate may be closed at some time: windows are told */
 
@@ -99,6 +100,9 @@ struct tree_options {
 	bool overwrite, compress;
 	uint64_t flush_interval_ns, delay_ns, duration_ns;
 	const struct capture_spec *capture; /* NULL = everything */
+	/* Value of a LIBTRACE_* variable, for the report; NULL = its default. */
+	const char *(*value)(const char *name, void *user);
+	void *user;
 	uint32_t root_pid;
 };
 

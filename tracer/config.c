@@ -74,6 +74,8 @@ static const struct option options[] = {
 	{"LIBTRACE_SPOOL_DIR", KIND_TEXT, 0, NULL, AT(spool_dir)},
 };
 
+#define OPTIONS (sizeof(options) / sizeof(options[0]))
+
 /* Is `word` an element of the comma-separated list? */
 static bool list_names(const char *list, const char *word)
 {
@@ -87,6 +89,25 @@ static bool list_names(const char *list, const char *word)
 			s++;
 	}
 	return false;
+}
+
+/* Is each element "none" or the word of an option of this name? */
+static bool list_is_known(const char *list, const char *name)
+{
+	while (*list) {
+		size_t length = 0;
+		bool known = text_begins(list, "none") && (!list[4] || list[4] == ',');
+		while (list[length] && list[length] != ',')
+			length++;
+		for (size_t i = 0; i < OPTIONS && !known; i++)
+			known = text_equal(options[i].name, name) &&
+				text_length(options[i].word) == length &&
+				text_begins(list, options[i].word);
+		if (!known)
+			return false;
+		list += length + (list[length] != 0);
+	}
+	return true;
 }
 
 /* Seconds may have a fraction: "0.5". */
@@ -193,6 +214,8 @@ static bool option_apply(struct config *c, const struct option *o, const char *v
 	case KIND_CLASSES:
 		return classes_apply((uint64_t *)(void *)place, value);
 	case KIND_LIST:
+		if (!list_is_known(value, o->name))
+			return false;
 		*(bool *)place = list_names(value, o->word);
 		return true;
 	case KIND_LIMIT:
@@ -227,7 +250,7 @@ void config_read(struct config *c, char **envp)
 		.memory_bytes = 256u << 20,
 		.flush_interval_ns = 1000000000u,
 		.exit_wait_ns = 2000000000u};
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+	for (size_t i = 0; i < OPTIONS; i++) {
 		const char *value = config_lookup(envp, options[i].name);
 		if (value && !option_apply(c, &options[i], value) && !c->bad)
 			c->bad = options[i].name;

@@ -197,6 +197,12 @@ static const char *lookup_environment(const char *name)
 	return config_lookup(environ, name);
 }
 
+static const char *option_value(const char *name, void *unused)
+{
+	(void)unused;
+	return config_lookup(environ, name);
+}
+
 static bool tree_begin(void)
 {
 	char output[4096];
@@ -220,6 +226,7 @@ static bool tree_begin(void)
 		.delay_ns = session.config.delay_ns,
 		.duration_ns = session.config.duration_ns,
 		.capture = window_spec(),
+		.value = option_value,
 		.root_pid = session.pid};
 	int lock_fd, error;
 	session.control = tree_create(&options, session.tree, &lock_fd, &error);

@@ -12,13 +12,14 @@
 
 #include "writer/writer.h"
 
-#define OPTIONS_MAX 8
+#define OPTIONS_MAX 64u /* more than there are */
 
 struct session_texts {
 	struct utsname system;
 	char os[160], processor[128], boot_id[40], command_line[4096], executable[1024],
 		directory[1024];
-	char options[OPTIONS_MAX][4200], *option_list[OPTIONS_MAX];
+	char options[8][4200], others[sizeof(((struct tree_control *)0)->options)];
+	char *option_list[OPTIONS_MAX];
 	Libtrace__SystemInfo machine;
 	Libtrace__VersionInfo version, *versions[1];
 	Libtrace__ExecutableSettings settings;
@@ -100,6 +101,13 @@ static size_t options_fill(struct writer *w, struct session_texts *t)
 	option_add_number(t, &count, "flush_interval_ns", c->flush_interval_ns);
 	option_add_number(t, &count, "delay_ns", c->delay_ns);
 	option_add_number(t, &count, "duration_ns", c->duration_ns);
+	memcpy(t->others, c->options, sizeof(t->others) - 1);
+	char *rest = t->others, *line;
+	while (count < OPTIONS_MAX && (line = strsep(&rest, "\n")))
+		if (*line) {
+			text_clean(line);
+			t->option_list[count++] = line;
+		}
 	return count;
 }
 

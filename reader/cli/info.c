@@ -64,6 +64,23 @@ void info_verdict(const struct info *i, char *ret_text, size_t bytes)
 			ret_text, bytes, t->blocks ? "complete: nothing lost" : "empty: no blocks");
 }
 
+#define OPTIONS_WIDTH 110u
+
+/* Several on a line. */
+static void print_options(FILE *out, const Libtrace__Session *s)
+{
+	size_t column = 0;
+	for (size_t n = 0; n < s->n_options; n++) {
+		size_t length = strlen(s->options[n]);
+		bool fresh = !n || column + 2 + length > OPTIONS_WIDTH;
+		fputs(!n ? "options:   " : fresh ? ",\n           " : ", ", out);
+		print_text(out, s->options[n], length);
+		column = fresh ? length : column + 2 + length;
+	}
+	if (s->n_options)
+		fputc('\n', out);
+}
+
 static void print_session(FILE *out, const struct info *i)
 {
 	const Libtrace__Session *s = i->c.session;
@@ -86,11 +103,7 @@ static void print_session(FILE *out, const struct info *i)
 		}
 	fprintf(out, ", %u processors\nversion:   %s\n", s->cpu_count,
 		s->library_version ? s->library_version : "?");
-	for (size_t n = 0; n < s->n_options; n++) {
-		fputs(n ? "           " : "options:   ", out);
-		print_text(out, s->options[n], strlen(s->options[n]));
-		fputc('\n', out);
-	}
+	print_options(out, s);
 }
 
 static void print_file(FILE *out, const struct info *i)

@@ -70,6 +70,17 @@ static int output_choose(struct launch *l)
 	return 0;
 }
 
+/* As the program will have it. */
+static const char *variable_value(const char *name, void *launch)
+{
+	const struct launch *l = launch;
+	for (uint32_t i = 0; i < OPTIONS; i++)
+		if (option_rows[i].command == CMD_run && option_rows[i].variable &&
+			!strcmp(option_rows[i].variable, name))
+			return launch_value(l, (enum option_id)i);
+	return getenv(name);
+}
+
 static int tree_make(struct launch *l)
 {
 	const char *compress = launch_value(l, OPT_run_compress);
@@ -82,6 +93,8 @@ static int tree_make(struct launch *l)
 		.delay_ns = launch_seconds_ns(l, OPT_run_delay),
 		.duration_ns = launch_seconds_ns(l, OPT_run_duration),
 		.capture = &l->capture,
+		.value = variable_value,
+		.user = l,
 	};
 	int error = 0;
 	l->control = tree_create(&options, l->tree, &l->lock_fd, &error);

@@ -149,7 +149,7 @@ def wrong_options():
     for options, words in ((("-c", "nvtx"), "names no NVTX range"), (("-c", "foo"), "libtraceApi or signal"), (("-c", "signal:KILL"), "USR1 USR2"),
                            (("-c", "nvtx:a", "--capture-range-end", "repeat:0"), "repeat:N"), (("-p", "a"), "--capture-range=nvtx"),
                            (("--nvtx-domain-include", "a", "--nvtx-domain-exclude", "b"), "do not go together"),
-                           (("-t", "osrt,foo"), "is no value of --trace ("), (("-t", "osrt,"), "is no value of --trace (")):
+                           (("-o", "-"), "not standard output"), (("-t", "osrt,foo"), "is no value of --trace ("), (("-t", "osrt,"), "is no value of --trace (")):
         place = folder()
         result = subprocess.run([TRACE, "run", "-o", os.path.join(place, "r"), *options, "--", "true"], capture_output=True, text=True,
                                 env=clean_env(), timeout=30, check=False)
@@ -157,5 +157,20 @@ def wrong_options():
                f"{result.returncode} {result.stderr}")
 
 
+def options_are_told():
+    place, spool = folder(), spool_folder()
+    report = Report(os.path.join(place, "r.rep"))
+    run([TRACE, "run", "-o", report.path, "-t", "osrt", "--osrt-locks", "all", "-c", "nvtx:a\nb", "--", "true"], env=clean_env(LIBTRACE_OSRT_THRESHOLD=77))
+    told = report.info()["session"]["options"]
+    wanted = ["trace=osrt", "osrt_locks=all", "capture_range=nvtx:a b", "osrt_threshold=77", "backtrace=dwarf"]
+    tap.ok(not set(wanted) - set(told), "trace run: the report tells the options in force, defaults as well", told)
+    other = Report(os.path.join(place, "other.rep"))
+    run(["/bin/true"], env=traced_env(other.path, spool, LIBTRACE_TRACE="osrt,foo", LIBTRACE_OSRT_FILE_ACCESS="true"))
+    wait_spool_gone(spool)
+    info = other.info()
+    tap.ok("osrt_file_access=true" in info["session"]["options"], "preload alone: so it does", info["session"]["options"])
+    tap.ok(any("LIBTRACE_TRACE has a value" in d["text"] for d in info["diagnostics"]), "an unknown source is told", info["diagnostics"])
+
+
 if __name__ == "__main__":
-    main(nvtx_ranges, library_functions, signals, whole_tree, domains, preload_alone, wrong_options)
+    main(options_are_told, nvtx_ranges, library_functions, signals, whole_tree, domains, preload_alone, wrong_options)
