@@ -125,7 +125,8 @@ static char *arguments_text(const Libtrace__Process *f)
 	for (size_t i = 0; out && i < f->n_arguments; i++) {
 		if (i)
 			fputc(' ', out);
-		fwrite(f->arguments[i].data, 1, f->arguments[i].len, out);
+		if (f->arguments[i].len)
+			fwrite(f->arguments[i].data, 1, f->arguments[i].len, out);
 	}
 	return out && !fclose(out) ? text : NULL;
 }
@@ -341,7 +342,8 @@ static int capture_put(struct writing *w)
 	if (!error && f && f->work_directory)
 		error = meta_put(w, CAPTURE, "PROCESS_0:WORKING_DIR", f->work_directory);
 	for (size_t i = 1; !error && f && i < f->n_arguments; i++) {
-		char *text = strndup((const char *)f->arguments[i].data, f->arguments[i].len);
+		char *text = strndup(f->arguments[i].len ? (const char *)f->arguments[i].data : "",
+			f->arguments[i].len);
 		snprintf(name, sizeof(name), "PROCESS_0:ARGUMENT_%zu", i - 1);
 		error = text ? meta_put(w, CAPTURE, name, text) : -ENOMEM;
 		free(text);

@@ -216,8 +216,9 @@ static void put_whose(const struct writing_batch *b, enum how how, struct page_v
 }
 
 /* Numbers that are written otherwise. */
-static void put_changed(enum how how, int64_t value, struct page_value *v)
+static void put_changed(enum how how, int64_t number, struct page_value *v)
 {
+	uint64_t value = (uint64_t)number; /* any number of a hostile file can be counted on from */
 	if ((how == HOW_NUMBER_OR_NULL || how == HOW_LESS_ONE_OR_NULL) && !value)
 		return;
 	switch (how) {
@@ -229,7 +230,7 @@ static void put_changed(enum how how, int64_t value, struct page_value *v)
 		value--;
 		break;
 	case HOW_TIMES_1000:
-		value = (int64_t)((uint64_t)value * 1000u);
+		value *= 1000u;
 		break;
 	case HOW_BITS_32:
 		value &= 0xffffffff;
@@ -237,7 +238,7 @@ static void put_changed(enum how how, int64_t value, struct page_value *v)
 	default:
 		break;
 	}
-	put_number(v, value);
+	put_number(v, (int64_t)value);
 }
 
 static int place_value(struct writing *w, const struct writing_batch *b, uint32_t row,

@@ -1,4 +1,5 @@
-/* Which rows of a database are of which process: pids used again, exec, several reports, names. */
+/* Which rows of a database are of which process: pids used again, exec, several reports, names; and
+ * reports of any numbers. */
 #define _GNU_SOURCE
 #include "tests/unit/tap.h"
 
@@ -154,6 +155,96 @@ static void several(void)
 	same("reports are told apart", "SELECT globalVid >> 48 FROM LIBTRACE_REPORT", "1; 3");
 }
 
+/* xorshift: the same numbers each time. */
+static uint64_t random_number(void)
+{
+	static uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+/* Small numbers, ids that are told and that are not, borders, and anything. */
+static int64_t hostile_number(void)
+{
+	const uint64_t n = random_number();
+	switch (n % 5) {
+	case 0:
+		return (int64_t)(n >> 8 & 7);
+	case 1:
+		return (int64_t)(n >> 8 & 0xff);
+	case 2:
+		return INT64_MIN >> (n >> 8) % 64;
+	case 3:
+		return INT64_MAX >> (n >> 8) % 64;
+	default:
+		return (int64_t)n;
+	}
+}
+
+static void make_hostile(struct make_report *m)
+{
+	static const char *const texts[] = {"_Z", "_ZN1aIJEE1bEv", "x<y>(z)", "(((", ">>>", ")", "",
+		"\xff\xfe(", "LIBTRACE_\"; DROP TABLE StringIds; --",
+		"0123456789abcdef0123456789ABCDEF"};
+	enum { ROWS = 20 };
+	int64_t values[ROWS * SCHEMA_FIELDS];
+	const struct schema_event *e;
+	make_init(m, true);
+	make_session(m, START);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		make_string(m, texts[i]);
+	make_process(m, 1, UINT32_MAX, 1, "\xc3(");
+	make_process(m, 2, 0, UINT32_MAX, "");
+	for (uint32_t n = 0; (e = schema_event_at(n)); n++) {
+		for (uint32_t i = 0; i < ROWS * e->field_count; i++)
+			values[i] = hostile_number();
+		/* modules are bounded, and others look at their times */
+		if (e->number == KIND_MODULE_LOAD || e->number == KIND_MODULE_UNLOAD)
+			continue;
+		make_batch(m, e->number, (uint32_t)(random_number() % 4), (uint32_t)random_number(),
+			ROWS, e->field_count, values);
+	}
+	make_block_end(m);
+}
+
+static void hostile(void)
+{
+	struct make_report m;
+	struct report report;
+	struct sqlite_result result;
+	const char *cause;
+	uint32_t sound = 0, rounds = 30;
+	for (uint32_t i = 0; i < rounds; i++) {
+		make_hostile(&m);
+		report_open_memory(&report, m.data, m.bytes, &cause);
+		const struct sqlite_source source = {&report, {NULL, NULL, NULL, NULL}, NULL};
+		const struct sqlite_job job = {.output = path,
+			.overwrite = true,
+			.generation = i % NSYS_GENERATIONS,
+			.sources = &source,
+			.count = 1};
+		sqlite3_stmt *s = NULL;
+		sqlite3_close(base);
+		base = NULL;
+		int error = sqlite_export(&job, &result);
+		if (error || sqlite3_open(path, &base))
+			printf("# round %u: %s\n", i, result.cause);
+		else if (!sqlite3_prepare_v2(base,
+				 "SELECT group_concat(integrity_check) = 'ok' AND (SELECT count(*) "
+				 "FROM StringIds) > 10 FROM pragma_integrity_check",
+				 -1, &s, NULL) &&
+			sqlite3_step(s) == SQLITE_ROW)
+			sound += sqlite3_column_int(s, 0) == 1;
+		sqlite3_finalize(s);
+		report_close(&report);
+		make_release(&m);
+	}
+	check(sound == rounds, "%u of %u reports of any numbers make sound databases", sound,
+		rounds);
+}
+
 int main(void)
 {
 	if (!mkdtemp(folder))
@@ -162,6 +253,7 @@ int main(void)
 	reused();
 	exported(2);
 	several();
+	hostile();
 	sqlite3_close(base);
 	remove(path);
 	remove(folder);
