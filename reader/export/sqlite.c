@@ -82,6 +82,8 @@ static int visit_first(void *user, struct walk *walk, const struct event_batch *
 	(void)walk;
 	int error = nvtx_domains_collect(user, b);
 	if (!error)
+		error = nvtx_payloads_take(&((struct writing *)user)->payloads, b);
+	if (!error)
 		error = files_collect(user, b);
 	return error ? error : cuda_collect(user, b);
 }
@@ -147,11 +149,13 @@ static void report_begin(struct writing *w, uint32_t index)
 	w->source = s;
 	w->vid = writing_vid(w->vids++);
 	contents_init(&w->contents);
+	nvtx_payloads_init(&w->payloads, &w->contents);
 	symbols_init(&w->symbols, &w->contents, w->job->symbol_path);
 }
 
 static void report_end(struct writing *w)
 {
+	nvtx_payloads_release(&w->payloads);
 	symbols_release(&w->symbols);
 	contents_release(&w->contents);
 	map_release(&w->strings);
@@ -195,6 +199,7 @@ static int report_write(struct writing *w)
 	int error = contents_read(&w->contents, w->source->report, &first);
 	if (!error) {
 		clock_set(w);
+		nvtx_payloads_ready(&w->payloads);
 		error = writing_lives(w);
 	}
 	if (!error)
@@ -275,6 +280,7 @@ static void writing_release(struct writing *w)
 	free(w->columns);
 	free(w->domain_list);
 	free(w->files);
+	free(w->json);
 	free(w);
 }
 

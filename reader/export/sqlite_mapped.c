@@ -275,6 +275,10 @@ static int place_value(struct writing *w, const struct writing_batch *b, uint32_
 		error = nvtx_domain(w, b->global_tid & ~INT64_C(0xffffff), (uint32_t)value, &id);
 		put_number(v, id);
 		return error;
+	case HOW_JSON:
+		return b->columns[p->field - 1][row] == PAYLOAD_EXTENDED
+			? nvtx_json(w, b, row, value, v)
+			: 0;
 	case HOW_NVTX_TEXT:
 	case HOW_NVTX_TEXT_ID:
 		return put_nvtx_text(w, b, row, how, (uint32_t)value, v);

@@ -1,8 +1,11 @@
 /* NVTX: numbers of domains, and the rows that tell names. */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "reader/export/sqlite_writing.h"
+#include "reader/nvtx_decode.h"
 #include "reader/export/utf8.h"
 
 /* ENUM_NSYS_EVENT_TYPE */
@@ -51,6 +54,31 @@ int nvtx_domains_number(struct writing *w)
 	}
 	w->domain_count = 0;
 	return error;
+}
+
+int nvtx_json(struct writing *w, const struct writing_batch *b, uint32_t row, int64_t payload,
+	struct page_value *v)
+{
+	size_t bytes = 0;
+	const uint32_t kind = b->event->number;
+	const uint32_t domain = kind == KIND_NVTX_MARK ? (uint32_t)FIELD_NVTX_MARK_DOMAIN
+		: kind == KIND_NVTX_RANGE              ? (uint32_t)FIELD_NVTX_RANGE_DOMAIN
+						       : (uint32_t)FIELD_NVTX_START_END_DOMAIN;
+	const struct nvtx_payload_ref reference = {.use = NVTX_USE_EVENT,
+		.process = b->batch->process,
+		.domain = (uint32_t)writing_column(b, domain)[row],
+		.payload = (uint64_t)payload};
+	free(w->json);
+	w->json = NULL;
+	FILE *out = open_memstream(&w->json, &bytes);
+	if (!out)
+		return -ENOMEM;
+	nvtx_payload_print(out, &w->payloads, &reference);
+	if (fclose(out) || !w->json)
+		return -ENOMEM;
+	*v = (struct page_value){
+		PAGE_TEXT, (uint32_t)(bytes < UINT32_MAX ? bytes : UINT32_MAX), {.text = w->json}};
+	return 0;
 }
 
 /* What a row of NVTX_NAME is in NVTX_EVENTS. */

@@ -10,6 +10,7 @@
 #include "reader/export/nsys.h"
 #include "reader/export/pages.h"
 #include "reader/export/sqlite.h"
+#include "reader/nvtx_payloads.h"
 #include "reader/symbols.h"
 
 /* Texts of StringIds by id, each once. */
@@ -69,6 +70,7 @@ enum how {
 	HOW_UINT32,
 	HOW_INT32,
 	HOW_FLOAT,
+	HOW_JSON,
 	HOW_CHAIN, /* from here on: of CUDA */
 	HOW_DEMANGLED,
 	HOW_SHORT_NAME,
@@ -170,7 +172,9 @@ struct writing {
 			  */
 	struct writing_domain *domain_list; /* as they were made; empty once they have numbers */
 	uint32_t domain_count, domain_capacity;
-	struct map chains;          /* function and process, table, method and node -> index + 1 */
+	struct map chains; /* function and process, table, method and node -> index + 1 */
+	struct nvtx_payloads payloads;
+	char *json;                 /* of the payload at hand */
 	struct writing_file *files; /* by process, descriptor, time */
 	uint32_t file_count, file_capacity;
 	struct map file_types;   /* name of a function -> what it does to files + 1 */
@@ -304,6 +308,10 @@ int files_number(struct writing *w);
 
 /* A row for a call that worked on one of them. 0 or a negative errno. */
 int files_call(struct writing *w, const struct writing_batch *b, uint32_t row);
+
+/* An extended payload as JSON, good until the next one. 0 or -ENOMEM. */
+int nvtx_json(struct writing *w, const struct writing_batch *b, uint32_t row, int64_t payload,
+	struct page_value *v);
 
 /* NVTX_EVENTS has rows for what NVTX_NAME tells, too. 0 or a negative errno. */
 int nvtx_names(struct writing *w, const struct writing_batch *b);

@@ -317,6 +317,28 @@ def callchains():
     tap.ok(one(raw, "SELECT count(*) FROM OSRT_CALLCHAINS JOIN StringIds s ON s.id = module WHERE s.value = '/bin/app'") > 0, "with their modules")
 
 
+def nvtx_payloads():
+    """Extended payloads as JSON, and the tables of their layouts."""
+    if not os.path.exists(app("nvtx_payloads")):
+        tap.skip("jsonText", "nvtx_payloads is not built: no headers of NVTX")
+        return
+    path, spool = os.path.join(PLACE, "payloads.rep"), spool_folder()
+    done = run([app("nvtx_payloads")], env=traced_env(path, spool))
+    if done.status != 0 or not wait_spool_gone(spool):
+        raise RuntimeError(f"no report: {done}")
+    db = opened(exported(path))
+    here = collections.Counter((start, kind, json.dumps(json.loads(text))) for start, kind, text in db.execute(
+        "SELECT start, eventType, jsonText FROM NVTX_EVENTS WHERE jsonText IS NOT NULL"))
+    told = collections.Counter((e["time_ns" if kind == "nvtx_mark" else "start_ns"], number, json.dumps(e["payload"]))
+                               for kind, number in NVTX_TYPES.items() for e in Report(path).events("--kind", kind) if e["payload_type"] == "extended")
+    tap.ok(here == told and len(here) > 10, f"{len(here)} payloads are told as JSON, as dump does", f"{here - told}\n{told - here}")
+    for table, kind in (("NVTX_PAYLOAD_SCHEMAS", "nvtx_schema"), ("NVTX_PAYLOAD_SCHEMA_ENTRIES", "nvtx_schema_entry"), ("NVTX_PAYLOAD_ENUM_ENTRIES", "nvtx_enum"), ("NVTX_SCOPES", "nvtx_scope")):
+        count = Report(path).info()["events"][kind]
+        tap.ok(one(db, f"SELECT count(*) FROM {table}") == one(db, f"SELECT count(*) FROM LIBTRACE_{kind.upper()}") == count > 0, f"{table}: {count} rows")
+    entries = one(db, "SELECT count(*) FROM NVTX_PAYLOAD_SCHEMA_ENTRIES e JOIN NVTX_PAYLOAD_SCHEMAS s USING (domainId, schemaId) WHERE idx < numEntries")
+    tap.ok(entries == one(db, "SELECT count(*) FROM NVTX_PAYLOAD_SCHEMA_ENTRIES"), "each entry is of a layout", entries)
+
+
 def file_access():
     """Which calls worked on which file, by the option that records paths."""
     report, spool, data = os.path.join(PLACE, "files.rep"), spool_folder(), os.path.join(PLACE, "data")
@@ -454,5 +476,5 @@ if b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE
     sys.exit(0)
 subprocess.run([MAKER, "--save-without", SAMPLE], check=True, timeout=30)
 live_report()
-main(query_on_fixtures, statistics_agree, nsys_itself, shape, generations, references, events_agree, callchains, nvtx, file_access, what_nsys_has_no_table_for, many_reports,
+main(query_on_fixtures, statistics_agree, nsys_itself, shape, generations, references, events_agree, callchains, nvtx, nvtx_payloads, file_access, what_nsys_has_no_table_for, many_reports,
      names_and_failures, interrupted, damaged_reports, by_position)
