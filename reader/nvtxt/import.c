@@ -116,6 +116,8 @@ static int owners_find(struct importing *z)
 	for (size_t i = 0; i < l->count; i++) {
 		const struct process *p = l->rows[i];
 		next_id = p->id >= next_id ? p->id + 1 : next_id;
+		if (!p->receipt)
+			continue; /* `trace recover` may still tell one, which counts what it writes */
 		z->owners[z->owner_count++] = (struct owner){
 			p->facts->pid, p->id, p->facts->start_ns, p->facts->end_ns, 0, p, NULL};
 	}
@@ -145,8 +147,6 @@ static void receipt_tell(struct importing *z, const struct owner *o)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Receipt receipt = LIBTRACE__RECEIPT__INIT;
-	if (o->known && !o->known->receipt)
-		return; /* it never ended: `trace recover` may tell one */
 	if (o->known)
 		receipt = *o->known->receipt;
 	receipt.has_process = receipt.has_produced = receipt.has_written = true;

@@ -3,7 +3,8 @@
  * NVTX.
  *
  * Events belong to the process with their pid that had begun by then; a pid that the report does
- * not know gets a process of its own, which says what file it comes from. Receipts are told again,
+ * not know, or whose process has no receipt (yet), gets a process of its own, which says what file
+ * it comes from. Receipts are told again,
  * with the events added. Nothing is written before append_commit(). One thread; allocates.
  */
 #ifndef READER_NVTXT_IMPORT_H

@@ -9,11 +9,13 @@ import json
 import os
 import resource
 import shutil
+import signal
 import sqlite3
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import Report, app, clean_env, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import Report, app, clean_env, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone, wait_until  # noqa: E402
 
 NVTX_KINDS = ("nvtx_mark", "nvtx_range", "nvtx_start_end", "nvtx_name")
 FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/nvtxt")
@@ -181,6 +183,55 @@ def annotations_join():
     tap.ok(again.status == 0 and b"has it already" in again.err and os.path.getsize(report) == size, "a second time adds nothing", again.err)
 
 
+def a_report_without_its_end():
+    """Its writer may still finish it (trace recover) and count then what it wrote: so the process is left as it is."""
+    whole = recorded("r.rep", ["/bin/true"])
+    pid = Report(whole).info()["processes"][0]["pid"]
+    for bytes_left in (len(content(whole)) * 9 // 10, len(content(whole)) - 1):
+        report = written(content(whole)[:bytes_left], "cut.rep")
+        if any("receipt" in p for p in Report(report).info()["processes"]):
+            continue
+        before = Report(report).info()["processes"]
+        result = imported(written(ANNOTATED.format(pid=pid)), "--into", report)
+        after = Report(report).info()["processes"]
+        tap.ok(result.status == 0 and [p for p in after if "imported_from" not in p] == before and
+               (pid in [p["pid"] for p in after if "imported_from" in p]), f"a report cut at {bytes_left} bytes: what is known of its processes stays", (result, after))
+        tap.ok("outer" in [e["text"] for e in Report(report).events("--kind", "nvtx_range")], "and the events are there", result.err)
+
+
+def writers_of(spool):
+    """Pids of the writers at work on the folder."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            text = content(f"/proc/{pid}/cmdline") + content(f"/proc/{pid}/environ")
+        except OSError:
+            continue
+        if b"libtrace-writer" in text.split(b"\0")[0] and spool.encode() in text:
+            found.append(int(pid))
+    return found
+
+
+def recovered_afterwards():
+    """Program and writer are killed, annotations join, and then the rest of the events is brought back."""
+    place, spool = folder(), spool_folder()
+    report = os.path.join(place, "r.rep")
+    program = subprocess.Popen([sys.executable, "-c", "import time\nwhile True: time.sleep(0.001)"], env=traced_env(report, spool, LIBTRACE_FLUSH_INTERVAL=20))
+    wait_until(lambda: os.path.exists(report) and os.path.getsize(report) > 20000 and writers_of(spool))
+    for pid in writers_of(spool):
+        os.kill(pid, signal.SIGKILL)
+    program.kill()
+    program.wait()
+    wait_until(lambda: not writers_of(spool))
+    notes = written(f"TimeBase = Relative\nProcessId = {program.pid}\n@Marker, Time, Message\nMarker, 5, a\nMarker, 6, b\n")
+    incomplete = Report(report).check().status
+    result = imported(notes, "--into", report)
+    tap.ok(incomplete == 1 and result.status == 0, "annotations join a report that its writer left unfinished", result)
+    recovered = trace("recover", os.path.join(spool, os.listdir(spool)[0]))
+    tap.ok(recovered.status == 0 and sound(report) and [e["text"] for e in Report(report).events("--kind", "nvtx_mark")] == ["a", "b"],
+           "trace recover finishes it then, and it is sound", (recovered, Report(report).check()))
+
+
 def errors_leave_the_rest():
     report = recorded("r.rep", ["/bin/true"])
     notes = written("TimeBase = Manual\n@Marker, Time, Message\nMarker, 1, \"a\nMarker, 2, b\nMarker, -3, c\nMarker, 4\nMarker, 5, d\n")
@@ -305,5 +356,5 @@ def a_large_file():
     tap.ok({(e["text"], e["duration_ns"]) for e in found} == {(f"range {n}", 5) for n in range(1000)}, "with their texts", len(found))
 
 
-main(fixtures_as_nvidia_reads_them, annotations_join, errors_leave_the_rest, nothing_is_lost_when_it_fails, files_beside_a_report, exports_come_back_whole,
-     a_database_says_the_same, a_large_file)
+main(fixtures_as_nvidia_reads_them, annotations_join, a_report_without_its_end, recovered_afterwards, errors_leave_the_rest,
+     nothing_is_lost_when_it_fails, files_beside_a_report, exports_come_back_whole, a_database_says_the_same, a_large_file)
