@@ -14,6 +14,8 @@
 #include "common/text.h"
 #include "inject/cuda.h"
 #include "inject/nvtx_abi.h"
+#include "inject/nvtx_chain.h"
+#include "tracer/handles.h"
 #include "tracer/nvtx_ext.h"
 
 #define VARIABLE "NVTX_INJECTION64_PATH"
@@ -38,18 +40,6 @@ static const char *base_name(const char *path)
 	return base;
 }
 
-static void note_other_tool(const char *tool)
-{
-	static bool told;
-	char text[200];
-	if (__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
-		return;
-	size_t at = text_append(text, sizeof(text), 0, VARIABLE " names another tool, '");
-	at = text_append(text, sizeof(text), at, tool);
-	text_append(text, sizeof(text), at, "': NVTX is left to it and not recorded");
-	session_note(text);
-}
-
 static __attribute__((cold, noinline)) char *injection_path(char *theirs)
 {
 	int error = errno;
@@ -57,10 +47,8 @@ static __attribute__((cold, noinline)) char *injection_path(char *theirs)
 		preload_early();
 	bool other = theirs && *theirs && !text_equal(base_name(theirs), "libtrace.so");
 	if (nvtx_is_on()) {
-		if (other)
-			note_other_tool(theirs);
-		else
-			theirs = (char *)(uintptr_t)own_file();
+		chain_want(other ? theirs : NULL);
+		theirs = (char *)(uintptr_t)own_file();
 	}
 	errno = error;
 	return theirs;
@@ -95,6 +83,14 @@ static enum nvtx_text_kind kind_of(int32_t message_type)
 	return (uint32_t)message_type < sizeof(kinds) ? kinds[message_type] : NVTX_TEXT_NONE;
 }
 
+/* A registered string may be another tool's handle. */
+static inline const void *text_of(int32_t message_type, const void *message)
+{
+	if (__builtin_expect(handles_in_use, 0) && message_type == NVTX_MESSAGE_REGISTERED)
+		return names_known((uint64_t)(uintptr_t)message);
+	return message;
+}
+
 /* Payloads of 32 bits lie in the first half of the union. */
 static uint64_t payload_of(const struct nvtx_event_attributes *a)
 {
@@ -117,7 +113,7 @@ static inline __attribute__((always_inline)) struct nvtx_event event_of(
 	if (!a || a->size < sizeof(*a))
 		return event;
 	event.kind = kind_of(a->message_type);
-	event.text = a->message;
+	event.text = text_of(a->message_type, a->message);
 	if (!(a->category | (uint32_t)a->color_type | (uint32_t)a->payload_type))
 		return event;
 	event.has_attributes = true;
@@ -283,7 +279,7 @@ static void *resource_create(struct name *domain, const struct nvtx_resource_att
 	if (!a || a->size < sizeof(*a))
 		return &unnamed;
 	nvtx_named(NVTX_NAMED_RESOURCE, domain, a->identifier, (uint32_t)a->type,
-		kind_of(a->message_type), a->message);
+		kind_of(a->message_type), text_of(a->message_type, a->message));
 	return a->identifier ? (void *)(uintptr_t)a->identifier : &unnamed;
 }
 
@@ -342,16 +338,72 @@ static const any_fn sync_objects[] = {NULL, F(nvtx_sync_create), F(nvtx_sync_des
 	F(nvtx_sync_acquire_start), F(nvtx_sync_acquire_failed), F(nvtx_sync_acquire_success),
 	F(nvtx_sync_releasing)};
 
-static void module_fill(const struct nvtx_callback_table *callbacks, int module,
-	const any_fn *functions, unsigned count)
+/* Where NVTX calls functions of one module; *ret_count entries, the unused first one included. */
+static any_fn **module_slots(
+	const struct nvtx_callback_table *callbacks, int module, unsigned *ret_count)
 {
 	any_fn **table = NULL;
-	unsigned size = 0;
-	if (!callbacks->module_table(module, &table, &size) || !table)
-		return;
-	for (unsigned i = 1; i < count && i < size; i++)
+	*ret_count = 0;
+	return callbacks->module_table(module, &table, ret_count) ? table : NULL;
+}
+
+#define MODULES_MAX 7u
+#define SLOTS_MAX 18u
+
+/* What stood in the slots before another tool was asked. */
+struct slots_before {
+	any_fn slot[MODULES_MAX][SLOTS_MAX];
+};
+
+static void slots_note(const struct nvtx_callback_table *callbacks, struct slots_before *before)
+{
+	unsigned count;
+	for (int module = NVTX_CORE; module <= NVTX_SYNC; module++) {
+		any_fn **table = module_slots(callbacks, module, &count);
+		for (unsigned i = 1; table && i < count && i < SLOTS_MAX; i++)
+			before->slot[module][i] = table[i] ? *table[i] : NULL;
+	}
+}
+
+/* What the tool has put there; NULL = nothing. */
+static any_fn slot_theirs(const struct slots_before *before, int module, unsigned slot, any_fn now)
+{
+	return before && slot < SLOTS_MAX && now != before->slot[module][slot] ? now : NULL;
+}
+
+static void module_fill(const struct nvtx_callback_table *callbacks, int module,
+	const any_fn *functions, unsigned count, const struct slots_before *before)
+{
+	unsigned size;
+	any_fn **table = module_slots(callbacks, module, &size);
+	for (unsigned i = 1; table && i < count && i < size; i++)
 		if (table[i] && functions[i])
-			*table[i] = functions[i];
+			*table[i] = chain_function((unsigned)module, i,
+				slot_theirs(before, module, i, *table[i]), functions[i]);
+}
+
+/* A tool that gives handles for a part only would meet ours. */
+static bool tool_is_whole(
+	const struct nvtx_callback_table *callbacks, const struct slots_before *before)
+{
+	enum { STRING_CHARS = 10, DOMAIN_WIDE = 13 };
+	unsigned count, filled = 0, handles = 0;
+	any_fn **table = module_slots(callbacks, NVTX_CORE2, &count);
+	for (unsigned i = 1; table && i < count && i < SLOTS_MAX; i++) {
+		bool is_filled = table[i] && slot_theirs(before, NVTX_CORE2, i, *table[i]) != NULL;
+		filled += is_filled;
+		handles += is_filled && i >= STRING_CHARS && i <= DOMAIN_WIDE;
+	}
+	return !filled || handles == DOMAIN_WIDE - STRING_CHARS + 1;
+}
+
+typedef int (*initialize_fn)(nvtx_get_table_fn get_table);
+
+/* The tool that the user named, first. NULL = there is none, or it does not want to. */
+static initialize_fn tool_initialize(void)
+{
+	initialize_fn found = (initialize_fn)chain_symbol("InitializeInjectionNvtx2");
+	return found ? found : (initialize_fn)chain_symbol("InitializeInjectionNvtx");
 }
 
 #define COUNT_OF(array) (unsigned)(sizeof(array) / sizeof((array)[0]))
@@ -361,16 +413,27 @@ static int initialize(nvtx_get_table_fn get_table)
 {
 	const struct nvtx_callback_table *callbacks = get_table(NVTX_TABLE_CALLBACKS);
 	const struct nvtx_version_table *version = get_table(NVTX_TABLE_VERSION);
+	struct slots_before before = {{{NULL}}}, *theirs = NULL;
+	initialize_fn tool = tool_initialize();
 	if (version && version->struct_bytes >= sizeof(*version) && version->set_tool_version)
 		version->set_tool_version(NVTX_TOOL_VERSION);
 	if (!callbacks || callbacks->struct_bytes < sizeof(*callbacks) || !nvtx_is_on())
 		return 1;
-	module_fill(callbacks, NVTX_CORE, core, COUNT_OF(core));
-	module_fill(callbacks, NVTX_CORE2, core2, COUNT_OF(core2));
-	module_fill(callbacks, NVTX_CUDA, cuda, COUNT_OF(cuda));
-	module_fill(callbacks, NVTX_CUDART, cudart, COUNT_OF(cudart));
-	module_fill(callbacks, NVTX_OPENCL, opencl, COUNT_OF(opencl));
-	module_fill(callbacks, NVTX_SYNC, sync_objects, COUNT_OF(sync_objects));
+	if (tool) {
+		slots_note(callbacks, &before);
+		theirs = tool(get_table) ? &before : NULL;
+		chain_decide(!theirs                               ? CHAIN_NONE
+				: tool_is_whole(callbacks, theirs) ? CHAIN_JOINED
+								   : CHAIN_LEFT);
+	}
+	if (chain_state() == CHAIN_LEFT)
+		return 1;
+	module_fill(callbacks, NVTX_CORE, core, COUNT_OF(core), theirs);
+	module_fill(callbacks, NVTX_CORE2, core2, COUNT_OF(core2), theirs);
+	module_fill(callbacks, NVTX_CUDA, cuda, COUNT_OF(cuda), theirs);
+	module_fill(callbacks, NVTX_CUDART, cudart, COUNT_OF(cudart), theirs);
+	module_fill(callbacks, NVTX_OPENCL, opencl, COUNT_OF(opencl), theirs);
+	module_fill(callbacks, NVTX_SYNC, sync_objects, COUNT_OF(sync_objects), theirs);
 	return 1;
 }
 

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "inject/nvtx_abi.h"
+#include "inject/nvtx_chain.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -44,11 +45,20 @@ static const struct {
 	{NVTX_EXTENSION_PAYLOAD, payload, sizeof(payload) / sizeof(payload[0])},
 	{NVTX_EXTENSION_COUNTERS, counters, sizeof(counters) / sizeof(counters[0])}};
 
-static void segment_fill(
-	const struct nvtx_extension_segment *segment, const any_fn *functions, size_t count)
+/* What a slot holds already is another tool's. */
+static void segment_fill(const struct nvtx_extension_segment *segment, unsigned module,
+	const any_fn *functions, size_t count)
 {
 	for (size_t i = 0; i < count && i < segment->slot_count; i++)
-		segment->slots[i] = (intptr_t)functions[i];
+		segment->slots[i] = (intptr_t)chain_function(
+			CHAIN_EXTENSION + module, i, (any_fn)segment->slots[i], functions[i]);
+}
+
+/* A tool that did not want to start. */
+static void segment_clear(const struct nvtx_extension_segment *segment)
+{
+	for (size_t i = 0; i < segment->slot_count; i++)
+		segment->slots[i] = 0;
 }
 
 EXPORTED int InitializeInjectionNvtxExtension(struct nvtx_extension *extension);
@@ -59,8 +69,15 @@ int InitializeInjectionNvtxExtension(struct nvtx_extension *extension)
 	if (!extension || extension->compatibility >> 8 != NVTX_EXTENSION_MAJOR ||
 		!extension->segment_count || !nvtx_is_on())
 		return 1;
+	int (*tool)(struct nvtx_extension *) =
+		(int (*)(struct nvtx_extension *))chain_symbol("InitializeInjectionNvtxExtension");
+	if (chain_state() != CHAIN_NONE && tool && !tool(extension))
+		segment_clear(extension->segments);
+	if (chain_state() == CHAIN_LEFT)
+		return 1;
 	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
 		if (modules[i].module == extension->module)
-			segment_fill(extension->segments, modules[i].functions, modules[i].count);
+			segment_fill(extension->segments, modules[i].module, modules[i].functions,
+				modules[i].count);
 	return 1;
 }

@@ -6,6 +6,7 @@
 #include "common/spool.h"
 #include "common/sys.h"
 #include "common/text.h"
+#include "tracer/handles.h"
 #include "tracer/session.h"
 #include "tracer/spool_file.h"
 
@@ -103,6 +104,7 @@ static struct name *find(uint32_t hash, bool is_domain, const struct name *domai
  * there are. */
 struct name *names_known(uint64_t address)
 {
+	address = handles_ours(address);
 	for (uint32_t i = 0; i < NAMES_BYTES_MAX / BLOCK_BYTES; i++) {
 		uint64_t begin = (uint64_t)(uintptr_t)__atomic_load_n(&blocks[i], __ATOMIC_ACQUIRE);
 		if (!begin)

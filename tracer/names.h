@@ -37,7 +37,8 @@ extern uint32_t names_epoch __attribute__((visibility("hidden")));
 struct name *names_intern(bool is_domain, const struct name *domain, const char *text,
 	uint32_t bytes, bool is_cut, bool *ret_is_new);
 
-/* The string or domain that has this address; NULL when there is none: it may be any number. */
+/* The string or domain that has this address, or that another tool's handle leads to (handles.h);
+ * NULL when there is none: it may be any number. */
 struct name *names_known(uint64_t address);
 
 /* Tells it to the spool. Returns its `ref`. */

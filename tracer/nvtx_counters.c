@@ -26,7 +26,7 @@ static void sample_put(struct name *domain, uint64_t counter, enum nvtx_payload 
 
 void nvtx_sample_int64(struct name *domain, uint64_t counter, int64_t value)
 {
-	if (ext_is_on())
+	if (ext_is_on(domain))
 		sample_put(domain, counter, NVTX_VALUE_INT64, (uint64_t)value, NVTX_NO_VALUE_NONE);
 }
 
@@ -36,7 +36,7 @@ void nvtx_sample_float64(struct name *domain, uint64_t counter, double value)
 		double real;
 		uint64_t bits;
 	} v = {.real = value};
-	if (ext_is_on())
+	if (ext_is_on(domain))
 		sample_put(domain, counter, NVTX_VALUE_DOUBLE, v.bits, NVTX_NO_VALUE_NONE);
 }
 
@@ -51,7 +51,7 @@ void nvtx_sample(struct name *domain, uint64_t counter, const void *value, uint6
 
 void nvtx_sample_no_value(struct name *domain, uint64_t counter, uint8_t reason)
 {
-	if (ext_is_on())
+	if (ext_is_on(domain))
 		sample_put(domain, counter, NVTX_VALUE_NONE, 0, (uint64_t)reason + 1);
 }
 

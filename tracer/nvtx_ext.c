@@ -7,15 +7,16 @@
 #include "common/text.h"
 #include "tracer/nvtx_record.h"
 #include "tracer/nvtx_select.h"
+#include "tracer/nvtx_select.h"
 #include "tracer/nvtx_text.h"
 #include "tracer/session.h"
 #include "unwind/stack.h"
 
 /* ---- rows ---- */
 
-bool ext_is_on(void)
+bool ext_is_on(const struct name *domain)
 {
-	return *session_gate != 0;
+	return *session_gate != 0 && !nvtx_select_excludes(domain);
 }
 
 static uint32_t text_room(const struct ext_text *text)
@@ -37,7 +38,7 @@ static char *text_fill(char *at, const struct ext_text *text)
 void ext_put(const struct ext_row *row)
 {
 	uint64_t bytes = row->number_count * sizeof(uint64_t);
-	if (nvtx_select_excludes(row->domain))
+	if (!row->any_domain && nvtx_select_excludes(row->domain))
 		return;
 	for (uint32_t i = 0; i < row->text_count; i++)
 		bytes += text_room(&row->texts[i]);
@@ -78,15 +79,24 @@ struct ext_text ext_message(enum nvtx_text_kind kind, const void *text, char *ro
 	if (kind == NVTX_TEXT_CHARS)
 		return ext_chars(text);
 	if (kind == NVTX_TEXT_NAME)
-		return (struct ext_text){.name = (struct name *)(uintptr_t)text};
+		return (struct ext_text){.name = names_known((uint64_t)(uintptr_t)text)};
 	if (kind == NVTX_TEXT_WIDE && text)
 		return (struct ext_text){.bytes = room, .length = nvtx_wide_copy(room, text, &cut)};
 	return (struct ext_text){0};
 }
 
+static __thread uint64_t given_id __attribute__((tls_model("initial-exec")));
+
+void ext_give_id(uint64_t id)
+{
+	given_id = id;
+}
+
 uint64_t ext_id(bool has_wanted, uint64_t wanted)
 {
 	static uint64_t last = NVTX_ID_DYNAMIC;
+	if (__builtin_expect(given_id != 0, 0))
+		return given_id;
 	if (has_wanted && wanted >= NVTX_ID_STATIC && wanted < NVTX_ID_DYNAMIC)
 		return wanted;
 	return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
@@ -230,6 +240,7 @@ static void object_put(struct name *domain, enum nvtx_sync_what what, const void
 	const struct ext_text *name)
 {
 	ext_put(&(struct ext_row){.event = EXT_NVTX_SYNC,
+		.any_domain = true,
 		.domain = domain,
 		EXT_NUMBERS(what, (uint64_t)(uintptr_t)object),
 		.texts = {*name},
@@ -241,6 +252,8 @@ void *nvtx_sync_create(struct name *domain, const struct nvtx_sync_attributes *a
 	char room[EXT_ROOM_BYTES];
 	struct ext_text name = {0};
 	void *object = (void *)(uintptr_t)ext_id(false, 0);
+	if (nvtx_select_excludes(domain))
+		return NULL; /* what becomes of it later is not told with a domain */
 	if (a && a->size >= sizeof(*a))
 		name = ext_message(nvtx_text_kind(a->message_type), a->message, room);
 	object_put(domain, NVTX_SYNC_CREATE, object, &name);
@@ -250,7 +263,7 @@ void *nvtx_sync_create(struct name *domain, const struct nvtx_sync_attributes *a
 static void object_event(enum nvtx_sync_what what, const void *object)
 {
 	static const struct ext_text none;
-	if (object && ext_is_on())
+	if (object && *session_gate)
 		object_put(NULL, what, object, &none);
 }
 

@@ -27,7 +27,8 @@ struct ext_text {
 };
 
 struct ext_row {
-	uint32_t event; /* its number in events.def */
+	uint32_t event;  /* its number in events.def */
+	bool any_domain; /* recorded whatever domains are: it has one that is not told */
 	struct name *domain;
 	const uint64_t *numbers; /* columns behind the domain that are no texts, in order */
 	uint32_t number_count;
@@ -82,11 +83,14 @@ struct ext_text ext_chars(const char *text);
 #define EXT_ROOM_BYTES (NVTX_TEXT_BYTES + 16)
 struct ext_text ext_message(enum nvtx_text_kind kind, const void *text, char *room);
 
-/* Is anything to be recorded now? */
-bool ext_is_on(void);
+/* Is anything of this domain to be recorded now? */
+bool ext_is_on(const struct name *domain);
 
 /* `wanted`, when a program may choose it, or a fresh one. */
 uint64_t ext_id(bool has_wanted, uint64_t wanted);
+
+/* Another tool has given the id that this thread's next one is to be; 0 = none. */
+void ext_give_id(uint64_t id);
 
 /* Can all of [address, address + bytes) be read? Asks the kernel, page by page. */
 bool ext_readable(uint64_t address, uint64_t bytes);

@@ -48,7 +48,7 @@ void *nvtx_heap_register(struct name *domain, const struct nvtx_heap_attributes 
 
 static void heap_event(struct name *domain, enum nvtx_heap_what what, const void *heap)
 {
-	if (ext_is_on())
+	if (ext_is_on(domain))
 		ext_put(&(struct ext_row){.event = EXT_NVTX_HEAP,
 			.domain = domain,
 			EXT_NUMBERS(what, bits(heap), 0, 0, 0, 0, 0),
@@ -105,7 +105,7 @@ void nvtx_regions_register(struct name *domain, const struct nvtx_regions_regist
 static void regions_event(struct name *domain, enum nvtx_region_what what, uint64_t stream,
 	const struct nvtx_regions *r)
 {
-	if (!r || r->struct_bytes < sizeof(*r) || !r->elements || !ext_is_on())
+	if (!r || r->struct_bytes < sizeof(*r) || !r->elements || !ext_is_on(domain))
 		return;
 	for (uint64_t i = 0; i < r->count; i++) {
 		struct region region = {.what = what, .type = r->type, .stream = stream};
@@ -132,7 +132,7 @@ void nvtx_regions_initialized(
 void nvtx_regions_unregister(struct name *domain, const struct nvtx_regions *r)
 {
 	if (!r || r->struct_bytes < sizeof(*r) || !r->elements ||
-		r->element_bytes < sizeof(uint64_t) || !ext_is_on())
+		r->element_bytes < sizeof(uint64_t) || !ext_is_on(domain))
 		return;
 	for (uint64_t i = 0; i < r->count; i++) {
 		struct region region = {.what = NVTX_REGION_UNREGISTER};
@@ -177,14 +177,14 @@ static void permission_put(struct name *domain, const struct permission *p)
 
 static void permission_event(struct name *domain, const struct permission *p)
 {
-	if (ext_is_on())
+	if (ext_is_on(domain))
 		permission_put(domain, p);
 }
 
 void nvtx_permissions_assign(struct name *domain, const struct nvtx_permissions_assign *a)
 {
 	if (!a || a->struct_bytes < sizeof(*a) || !a->elements ||
-		a->element_bytes < sizeof(struct nvtx_permission) || !ext_is_on())
+		a->element_bytes < sizeof(struct nvtx_permission) || !ext_is_on(domain))
 		return;
 	for (uint64_t i = 0; i < a->count; i++) {
 		const struct nvtx_permission *e =

@@ -158,7 +158,7 @@ uint64_t nvtx_payload_put(struct name *domain, const struct nvtx_data *data, uin
 {
 	static uint64_t last;
 	struct payloads p = {domain, data, count, id};
-	if (!data || !count || !ext_is_on())
+	if (!data || !count || !ext_is_on(domain))
 		return 0;
 	if (p.count > NVTX_PAYLOADS_MAX)
 		p.count = NVTX_PAYLOADS_MAX;
@@ -329,7 +329,7 @@ static void event_make(
 void nvtx_payload_mark(struct name *domain, const struct nvtx_data *data, uint64_t count)
 {
 	struct attributes a;
-	if (!ext_is_on())
+	if (!ext_is_on(domain))
 		return;
 	event_make(&a, domain, data, count);
 	nvtx_mark(domain, &a.text);

@@ -17,8 +17,9 @@
 _Static_assert(NVTX_SPANS_MAX < ID_MASK, "ids have too few bits for the index");
 
 static struct nvtx_span *chunks[NVTX_SPAN_CHUNKS_MAX];
-static uint16_t below[NVTX_SPANS_MAX];   /* next in the stack of free ones */
-static uint64_t open_id[NVTX_SPANS_MAX]; /* whoever takes it away ends the range */
+static uint16_t below[NVTX_SPANS_MAX];    /* next in the stack of free ones */
+static uint64_t open_id[NVTX_SPANS_MAX];  /* whoever takes it away ends the range */
+static uint64_t other_id[NVTX_SPANS_MAX]; /* of another tool */
 static uint64_t free_head;
 static uint32_t fresh; /* spans never used yet begin here */
 static uint64_t generation;
@@ -132,6 +133,26 @@ const struct nvtx_span *spans_find(uint64_t id)
 	struct nvtx_span *span = span_of(id);
 	return span && __atomic_load_n(&open_id[(id & ID_MASK) - 1], __ATOMIC_ACQUIRE) == id ? span
 											     : NULL;
+}
+
+static bool is_open(uint64_t id)
+{
+	uint64_t index = (id & ID_MASK) - 1;
+	return index < NVTX_SPANS_MAX && __atomic_load_n(&open_id[index], __ATOMIC_ACQUIRE) == id;
+}
+
+bool spans_set_other(uint64_t id, uint64_t other)
+{
+	if (is_open(id))
+		other_id[(id & ID_MASK) - 1] = other;
+	return is_open(id);
+}
+
+/* One that we could not keep has the other tool's id for the program, too. */
+bool spans_other(uint64_t id, uint64_t *ret_other)
+{
+	*ret_other = is_open(id) ? other_id[(id & ID_MASK) - 1] : id;
+	return *ret_other != 0;
 }
 
 struct nvtx_span *spans_claim(uint64_t id)

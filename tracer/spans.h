@@ -8,6 +8,7 @@
 #ifndef TRACER_SPANS_H
 #define TRACER_SPANS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/spool.h"
@@ -29,6 +30,10 @@ const struct nvtx_span *spans_find(uint64_t id);
 
 /* The open span with this id, for the caller alone; NULL when there is none. */
 struct nvtx_span *spans_claim(uint64_t id);
+
+/* The id that another tool has for the open range; set by who started it. False = there is none. */
+bool spans_set_other(uint64_t id, uint64_t other);
+bool spans_other(uint64_t id, uint64_t *ret_other);
 
 /* Done with it. */
 void spans_give(struct nvtx_span *span, uint64_t id);

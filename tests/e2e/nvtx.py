@@ -183,16 +183,40 @@ def statistics_agree():
     tap.ok(b"SKIPPED:" in result.out and b"NV Tools Extension (NVTX) data" in result.out, "a report without NVTX is skipped, as nsys says it", result.out)
 
 
+def notes_of(report):
+    return [line for line in trace("info", report.path).out.decode().splitlines() if "names another tool" in line]
+
+
 def another_tool():
-    t = traced("another tool", [app("nvtx_open")], NVTX_INJECTION64_PATH="/nonexistent/other-tool.so")
-    if not t:
+    if not os.path.exists(app("nvtx_chained")):
+        tap.skip("another tool", "not built: no headers of NVTX")
         return
-    tap.ok(not any(t.events.values()), "NVTX is left to a tool that the user names", t.events)
-    notes = [d for d in trace("info", t.report.path).out.decode().splitlines() if "other-tool.so" in d]
-    tap.ok(len(notes) == 1, "and the report says so", notes)
+    tool = app("libnvtx_tool.so")
+    for mode, note in (("", "it is called as well"), ("refuse", "it did not want to start"), ("part", "it has functions for a part of NVTX only")):
+        alone = run([app("nvtx_chained")], env=clean_env(NVTX_INJECTION64_PATH=tool, NVTX_TOOL=mode))
+        t = traced(f"another tool {mode}", [app("nvtx_chained")], NVTX_INJECTION64_PATH=tool, NVTX_TOOL=mode)
+        if not t:
+            return
+        notes = notes_of(t.report)
+        tap.ok(len(notes) == 1 and note in notes[0], f"another tool {mode}: the report says what became of it", notes)
+        if mode != "refuse":
+            same(f"another tool {mode}: it is told the same, and tells the program the same, as alone", t.result.out, alone.out)
+        found = [(e["domain"], e["text"]) for kind in KINDS[:3] for e in t.events[kind]]
+        same(f"another tool {mode}: what is recorded", found, [] if mode == "part" else
+             [("", "plain"), ("chained", "a registered one"), ("chained", "a registered one"), ("", "outer"), ("chained", "a registered one"), ("", "started"), ("", "open")])
+        if mode == "part":
+            continue
+        same(f"another tool {mode}: levels, and the range that is open", ([e["level"] for e in t.events["nvtx_range"]], [e["flags"] for e in t.events["nvtx_start_end"]]),
+             ([0, 0], [[], ["unfinished"]]))
+        same(f"another tool {mode}: a payload that has one of its handles", [e["payload"] for e in t.events["nvtx_mark"] if e["payload"]],
+             [{"message": "a registered one", "number": 5}])
+    t = traced("another tool that is not there", [app("nvtx_open")], NVTX_INJECTION64_PATH="/nonexistent/other-tool.so")
+    if t:
+        notes = notes_of(t.report)
+        tap.ok(len(t.events["nvtx_range"]) == 1002 and len(notes) == 1 and "cannot be loaded" in notes[0], "a tool that is not there: NVTX is recorded, and the report says so", notes)
     t = traced("named by the user", [app("nvtx_open")], NVTX_INJECTION64_PATH=LIBRARY)
     if t:
-        tap.ok(len(t.events["nvtx_range"]) == 1002, "this library is no other tool", len(t.events["nvtx_range"]))
+        tap.ok(len(t.events["nvtx_range"]) == 1002 and not notes_of(t.report), "this library is no other tool", len(t.events["nvtx_range"]))
 
 
 main(calls_from_c, calls_from_cxx, found_early_and_late, open_ranges_are_closed, forked_child, sources_are_chosen, statistics_agree, another_tool)

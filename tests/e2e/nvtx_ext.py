@@ -8,15 +8,15 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import Report, app, folder, main, receipts_agree, run, spool_folder, tap, traced_env, wait_spool_gone  # noqa: E402
 
 
-def traced(program):
+def traced(program, *arguments, status=0, **options):
     """The report of a program; None where it was not built."""
     if not os.path.exists(app(program)):
         tap.skip(program, "not built: no headers of NVTX")
         return None
     where, spool = folder(), spool_folder()
-    result = run([app(program)], env=traced_env(os.path.join(where, "r.rep"), spool), cwd=where)
+    result = run([app(program), *arguments], env=traced_env(os.path.join(where, "r.rep"), spool, **options), cwd=where)
     finished, report = wait_spool_gone(spool, 30), Report(os.path.join(where, "r.rep"))
-    ok = finished and result.status == 0 and report.exists() and not receipts_agree(report) and report.check().status == 0
+    ok = finished and result.status == status and report.exists() and not receipts_agree(report) and report.check().status == 0
     tap.ok(ok, f"{program}: runs as it should, and its report is sound", f"status {result.status}\n{result.out.decode()}\n{result.err.decode()}")
     return report if ok else None
 
@@ -75,8 +75,8 @@ DECODED = [
     ("nvtx_deferred", [{"begin": 1000, "end": 2000}, {"begin": 3000, "end": 4000}])]
 
 
-def payloads_are_decoded():
-    report = traced("nvtx_payloads")
+def payloads_are_decoded(*arguments, status=0):
+    report = traced("nvtx_payloads", *arguments, status=status)
     if not report:
         return
     found = [(e.get("text", e["kind"]), e["payload"]) for e in report.events() if e.get("payload_type") == "extended"]
@@ -120,4 +120,18 @@ def memory_is_told():
          [("create", True, 0, "0x2"), ("assign", True, 0, "0x1"), ("bind", True, 1, "0x2"), ("unbind", False, 1, "0x0"), ("reset", True, 0, "0x0"), ("destroy", True, 0, "0x0")])
 
 
-main(payloads_are_copied, payloads_are_decoded, counters_and_objects, memory_is_told)
+def killed():
+    payloads_are_decoded("kill", status=-9)
+
+
+def domains_are_chosen():
+    for options, wanted in (({"LIBTRACE_NVTX_DOMAIN_EXCLUDE": "counters"}, set()),
+                            ({"LIBTRACE_NVTX_DOMAIN_INCLUDE": "counters"}, {"nvtx_counter", "nvtx_sample", "nvtx_sample_batch", "nvtx_semantics", "nvtx_schema",
+                                                                            "nvtx_schema_entry", "nvtx_payload", "nvtx_sync"})):
+        report = traced("nvtx_counters", **options)
+        if report:
+            same(f"{options}", {e["kind"] for e in report.events() if e["kind"].startswith("nvtx")} - {"nvtx_name"}, wanted)
+            same(f"{options}: synchronization objects", len(report.events("--kind", "nvtx_sync")), 8 if wanted else 0)
+
+
+main(payloads_are_copied, payloads_are_decoded, killed, counters_and_objects, memory_is_told, domains_are_chosen)

@@ -1,0 +1,48 @@
+// NEEDS: nvtx
+/*
+ * nvtx_chained - what goes through another NVTX tool as well: handles, ids, levels.
+ *
+ * Promise: levels, ids and the order of what tests/apps/libnvtx_tool.c prints are those that it
+ * would have alone; the report holds all of it. The levels that were got are printed.
+ */
+#include "app.h"
+
+#include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
+
+int main(void)
+{
+	setvbuf(stdout, NULL, _IONBF, 0);
+	nvtxDomainHandle_t domain = nvtxDomainCreateA("chained");
+	nvtxEventAttributes_t e = {0};
+	e.version = NVTX_VERSION;
+	e.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+	e.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+	e.message.registered = nvtxDomainRegisterStringA(domain, "a registered one");
+	nvtxMarkA("plain");
+	nvtxDomainMarkEx(domain, &e);
+	int outer = nvtxRangePushA("outer"), inner = nvtxDomainRangePushEx(domain, &e);
+	int popped = nvtxDomainRangePop(domain), last = nvtxRangePop();
+	nvtxRangeId_t id = nvtxRangeStartA("started"), other = nvtxRangeStartA("open");
+	nvtxRangeEnd(id);
+	struct {
+		nvtxStringHandle_t message;
+		int number;
+	} v = {e.message.registered, 5};
+	nvtxPayloadSchemaEntry_t entries[] = {
+		{NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE,
+			NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE, "message"},
+		{0, NVTX_PAYLOAD_ENTRY_TYPE_INT, "number"}};
+	nvtxPayloadSchemaAttr_t a = {0};
+	a.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+		NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES;
+	a.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
+	a.entries = entries;
+	a.numEntries = 2;
+	nvtxPayloadData_t data = {nvtxPayloadSchemaRegister(domain, &a), sizeof(v), &v};
+	nvtxMarkPayload(domain, &data, 1);
+	nvtxDomainDestroy(domain);
+	printf("levels %d %d %d %d\n", outer, inner, popped, last);
+	(void)other;
+	return app_result();
+}
