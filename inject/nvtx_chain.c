@@ -172,13 +172,10 @@ static uint64_t chain_call(const struct chained *c, uint32_t how, const struct a
 		return own;
 	if (how & GIVES_HANDLE)
 		handles_pair(result, own);
-	else if (how & GIVES_RANGE && spans_set_other(own, result))
-		result = own;
-	else if (how & GIVES_ID && !result)
-		result = own;
-	else if (how & EITHER)
+	if (how & EITHER)
 		result = (uint8_t)result | (uint8_t)own;
-	return result;
+	bool is_ours = how & GIVES_RANGE ? spans_set_other(own, result) : how & GIVES_ID && !result;
+	return is_ours ? own : result;
 }
 
 #define CALL(module, slot)                                                                        \
