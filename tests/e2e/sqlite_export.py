@@ -25,6 +25,7 @@ MAKER = os.path.join(BUILD, "tests/unit/test_reader_profile")
 PLACE = folder()
 CHAINS, SAMPLE, LIVE = (os.path.join(PLACE, name + ".rep") for name in ("chains", "sample", "live"))
 FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/nsys")
+MEMORY_BYTES = 8 << 20
 OS_RUNTIME = 27  # ENUM_NSYS_EVENT_CLASS
 
 # The summary of OS runtime calls as documented: rows of class 27 by name, ordered by their total; shares of all of them.
@@ -395,6 +396,21 @@ def many_reports():
     tap.ok([f - a for f, a in zip(first, apart)] == starts, "events too", (first, apart))
 
 
+def memory_is_flat():
+    """A million calls need no more memory than is allowed here: eight bytes a call, were they kept, and nothing for all else."""
+    if "/san-" in TRACE:
+        tap.skip("memory", "a sanitizer takes more")
+        return
+    path, spool, target = os.path.join(PLACE, "many.rep"), spool_folder(), os.path.join(PLACE, "many.sqlite")
+    done = run([app("many_calls"), "1000000", "2"], env=traced_env(path, spool, threshold=0, LIBTRACE_OSRT_BACKTRACE_DEPTH=0))
+    if done.status != 0 or not wait_spool_gone(spool):
+        raise RuntimeError(f"no report: {done}")
+    made = trace("export", "-t", "sqlite", "-o", target, path, restore_signals=False,
+                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES)))
+    rows = one(opened(target), "SELECT count(*) FROM OSRT_API") if made.status == 0 else 0
+    tap.ok(rows > 1_000_000, f"{rows} calls exported in {MEMORY_BYTES >> 20} MiB of data", made.err)
+
+
 def names_and_failures():
     path = exported(CHAINS, name="kept")
     with open(path, "rb") as file:
@@ -476,5 +492,6 @@ if b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE
     sys.exit(0)
 subprocess.run([MAKER, "--save-without", SAMPLE], check=True, timeout=30)
 live_report()
-main(query_on_fixtures, statistics_agree, nsys_itself, shape, generations, references, events_agree, callchains, nvtx, nvtx_payloads, file_access, what_nsys_has_no_table_for, many_reports,
-     names_and_failures, interrupted, damaged_reports, by_position)
+main(query_on_fixtures, statistics_agree, nsys_itself, shape, generations, references, events_agree, callchains, nvtx, nvtx_payloads, file_access,
+     what_nsys_has_no_table_for,
+     many_reports, memory_is_flat, names_and_failures, interrupted, damaged_reports, by_position)
