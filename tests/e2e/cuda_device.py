@@ -9,7 +9,7 @@ import device
 import lib
 from lib import tap
 
-PROGRAMS = ("vector_add", "pipeline", "graph", "driver_api", "ctypes_driver.py")
+PROGRAMS = ("vector_add", "pipeline", "graph", "other_calls", "driver_api", "ctypes_driver.py")
 CLOCKS_NS = 20000  # how far apart two ways to read a clock may be on a loaded machine
 KINDS = {"memcpy": {1: "copies_htod", 2: "copies_dtoh", 8: "copies_dtod"}, "memcpy_peer": "copies_peer", "memset": "sets"}
 

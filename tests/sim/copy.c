@@ -247,6 +247,37 @@ void set_prepare(
 		.element_bytes = element_bytes};
 }
 
+static void act_set_2d(struct work *work)
+{
+	const size_t *pitch_and_width = work->host_data;
+
+	for (size_t at = 0; at < work->bytes; at += pitch_and_width[1])
+		memset((char *)work->target + at / pitch_and_width[1] * pitch_and_width[0],
+			(int)work->value, pitch_and_width[1]);
+}
+
+CUresult impl_cuMemsetD2D8Async(CUdeviceptr target, size_t pitch, unsigned char value, size_t width,
+	size_t height, CUstream handle)
+{
+	CUstream stream = stream_of(handle);
+	size_t pitch_and_width[2] = {pitch, width};
+	struct work work;
+
+	if (!stream || stream->capture)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	set_prepare(&work, (uintptr_t)target, value, 1, width * height);
+	work.act = act_set_2d;
+	work.host_data = pitch_and_width;
+	work.op.set.async = true;
+	return work_submit(stream, &work);
+}
+
+CUresult impl_cuMemsetD2D8_v2(
+	CUdeviceptr target, size_t pitch, unsigned char value, size_t width, size_t height)
+{
+	return impl_cuMemsetD2D8Async(target, pitch, value, width, height, NULL);
+}
+
 static CUresult set(CUstream handle, CUdeviceptr target, unsigned value, unsigned element_bytes,
 	size_t count, bool async)
 {

@@ -17,6 +17,7 @@ struct CUgraphNode_st {
 	struct work work;
 	CUgraphNode dependencies[MAX_DEPENDENCIES];
 	size_t dependency_count;
+	CUgraphNode original;   /* what it was cloned from */
 	CUgraphNode clone;      /* while the graph is being cloned */
 	uint64_t ends_after_ns; /* within one launch */
 	CUgraphNode next;
@@ -178,6 +179,7 @@ CUresult impl_cuGraphClone(CUgraph *ret_clone, CUgraph original)
 		node->clone = node_new(clone, &node->work);
 		if (!node->clone)
 			return CUDA_ERROR_OUT_OF_MEMORY;
+		node->clone->original = node;
 		for (size_t i = 0; i < node->dependency_count; i++)
 			node->clone->dependencies[node->clone->dependency_count++] =
 				node->dependencies[i]->clone;
@@ -359,6 +361,26 @@ CUresult impl_cuGraphExecDestroy(CUgraphExec exec)
 	if (!exec)
 		return CUDA_ERROR_INVALID_VALUE;
 	tell_graph(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, exec->graph, NULL, exec);
+	return CUDA_SUCCESS;
+}
+
+CUresult impl_cuGraphExecKernelNodeSetParams_v2(
+	CUgraphExec exec, CUgraphNode original, const CUDA_KERNEL_NODE_PARAMS *params)
+{
+	const uint32_t grid[3] = {params->gridDimX, params->gridDimY, params->gridDimZ};
+	const uint32_t block[3] = {params->blockDimX, params->blockDimY, params->blockDimZ};
+	CUfunction function = params->func ? params->func : (CUfunction)params->kern;
+	CUgraphNode node = exec->graph->nodes;
+	struct work work;
+	CUresult result = kernel_prepare(
+		&work, function, grid, block, params->sharedMemBytes, params->kernelParams);
+
+	while (node && node->original != original)
+		node = node->next;
+	if (result || !node)
+		return result ? result : CUDA_ERROR_INVALID_VALUE;
+	work.arguments = copy_arguments(&work);
+	node->work = work;
 	return CUDA_SUCCESS;
 }
 

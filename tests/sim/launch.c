@@ -164,6 +164,19 @@ CUresult impl_cuLaunchKernelEx(
 		cluster, type);
 }
 
+CUresult impl_cuStreamAddCallback(
+	CUstream handle, CUstreamCallback callback, void *data, unsigned int flags)
+{
+	CUstream stream = stream_of(handle);
+
+	(void)flags;
+	if (!stream || !callback || stream->capture)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_wait_until(stream_busy_until(stream));
+	callback(handle, CUDA_SUCCESS, data);
+	return CUDA_SUCCESS;
+}
+
 /* The function runs on the calling thread; a real driver has a thread of its own for that. */
 CUresult impl_cuLaunchHostFunc(CUstream handle, CUhostFn function, void *data)
 {

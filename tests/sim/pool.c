@@ -117,6 +117,11 @@ CUresult impl_cuMemPoolGetAttribute(
 	return CUDA_SUCCESS;
 }
 
+CUresult impl_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t count)
+{
+	return pool && access && count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult impl_cuDeviceGetDefaultMemPool(CUmemoryPool *ret_pool, CUdevice ordinal)
 {
 	struct sim_device *device = sim_device(ordinal);

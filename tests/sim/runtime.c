@@ -259,6 +259,55 @@ cudaError_t impl_cudaProfilerStop(void)
 	return runtime_error(driver()->cuProfilerStop());
 }
 
+cudaError_t impl_cudaInitDevice(int which, unsigned int device_flags, unsigned int flags)
+{
+	CUcontext context;
+	cudaError_t error = initialized();
+
+	(void)device_flags, (void)flags;
+	return error != cudaSuccess
+		? error
+		: runtime_error(driver()->cuDevicePrimaryCtxRetain(&context, which));
+}
+
+cudaError_t impl_cudaSetDeviceFlags(unsigned int flags)
+{
+	cudaError_t error = initialized();
+
+	return error != cudaSuccess
+		? error
+		: runtime_error(driver()->cuDevicePrimaryCtxSetFlags(device, flags));
+}
+
+cudaError_t impl_cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
+{
+	NEED_CONTEXT();
+	return runtime_error(driver()->cuCtxSetLimit((CUlimit)limit, value));
+}
+
+cudaError_t impl_cudaDeviceGetLimit(size_t *ret_value, enum cudaLimit limit)
+{
+	NEED_CONTEXT();
+	return runtime_error(driver()->cuCtxGetLimit(ret_value, (CUlimit)limit));
+}
+
+cudaError_t impl_cudaGetDriverEntryPointByVersion(const char *name, void **ret_function,
+	unsigned int version, unsigned long long flags,
+	enum cudaDriverEntryPointQueryResult *ret_status)
+{
+	if (!driver())
+		return cudaErrorInsufficientDriver;
+	return runtime_error(driver()->cuGetProcAddress(name, ret_function, (int)version, flags,
+		(CUdriverProcAddressQueryResult *)ret_status));
+}
+
+cudaError_t impl_cudaGetDriverEntryPoint(const char *name, void **ret_function,
+	unsigned long long flags, enum cudaDriverEntryPointQueryResult *ret_status)
+{
+	return impl_cudaGetDriverEntryPointByVersion(
+		name, ret_function, CUDART_VERSION, flags, ret_status);
+}
+
 /* ---- errors ---- */
 
 cudaError_t impl_cudaGetLastError(void)

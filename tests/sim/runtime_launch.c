@@ -16,6 +16,13 @@ struct fatbin {
 	CUmodule modules[MAX_DEVICES];
 };
 
+struct variable {
+	const void *host_address;
+	const char *name;
+	struct fatbin *fatbin;
+	struct variable *next;
+};
+
 struct kernel {
 	const void *host_function;
 	const char *name;
@@ -25,6 +32,7 @@ struct kernel {
 };
 
 static struct kernel *kernels;
+static struct variable *variables;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 SIM_EXPORT void **__cudaRegisterFatBinary(void *image)
@@ -55,8 +63,15 @@ SIM_EXPORT char __cudaInitModule(void **fatbin)
 SIM_EXPORT void __cudaRegisterVar(void **fatbin, char *host_variable, char *device_address,
 	const char *name, int external, size_t bytes, int constant, int global)
 {
-	(void)fatbin, (void)host_variable, (void)device_address, (void)name;
-	(void)external, (void)bytes, (void)constant, (void)global;
+	struct variable *variable = calloc(1, sizeof *variable);
+
+	(void)device_address, (void)external, (void)bytes, (void)constant, (void)global;
+	if (!variable)
+		return;
+	pthread_mutex_lock(&mutex);
+	*variable = (struct variable){host_variable, name, (struct fatbin *)fatbin, variables};
+	variables = variable;
+	pthread_mutex_unlock(&mutex);
 }
 
 SIM_EXPORT void __cudaRegisterManagedVar(void **fatbin, void **host_variable, char *device_address,
@@ -106,27 +121,102 @@ const char *runtime_function_name(const void *host_function)
 	return kernel ? kernel->name : NULL;
 }
 
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+
+/* The fatbin's module in the current context; NULL: it cannot be loaded. Under `loading`. */
+static CUmodule load(struct fatbin *fatbin, int device)
+{
+	CUmodule *module = &fatbin->modules[device];
+
+	if (!*module && driver()->cuModuleLoadData(module, fatbin->image))
+		*module = NULL;
+	return *module;
+}
+
 CUfunction runtime_function(const void *host_function)
 {
-	static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 	struct kernel *kernel = find_kernel(host_function);
 	int device = runtime_device();
 	CUfunction *function;
-	CUmodule *module;
+	CUmodule module;
 
 	if (!kernel || device >= MAX_DEVICES)
 		return NULL;
 	function = &kernel->functions[device];
-	module = &kernel->fatbin->modules[device];
-	if (*(CUfunction volatile *)function)
+	if (__atomic_load_n(function, __ATOMIC_ACQUIRE))
 		return *function;
 	pthread_mutex_lock(&loading);
-	if (!*module && driver()->cuModuleLoadData(module, kernel->fatbin->image))
-		*module = NULL;
-	if (*module && driver()->cuModuleGetFunction(function, *module, kernel->name))
-		*function = NULL;
+	module = load(kernel->fatbin, device);
+	if (module) {
+		CUfunction found = NULL;
+
+		if (!driver()->cuModuleGetFunction(&found, module, kernel->name))
+			__atomic_store_n(function, found, __ATOMIC_RELEASE);
+	}
 	pthread_mutex_unlock(&loading);
-	return *function;
+	return __atomic_load_n(function, __ATOMIC_ACQUIRE);
+}
+
+/* ---- variables ---- */
+
+static cudaError_t find_symbol(
+	const void *host_address, CUdeviceptr *ret_address, size_t *ret_bytes)
+{
+	struct variable *variable;
+	CUmodule module;
+
+	NEED_CONTEXT();
+	pthread_mutex_lock(&mutex);
+	for (variable = variables; variable; variable = variable->next)
+		if (variable->host_address == host_address)
+			break;
+	pthread_mutex_unlock(&mutex);
+	if (!variable || runtime_device() >= MAX_DEVICES)
+		return cudaErrorInvalidSymbol;
+	pthread_mutex_lock(&loading);
+	module = load(variable->fatbin, runtime_device());
+	pthread_mutex_unlock(&loading);
+	if (!module || driver()->cuModuleGetGlobal(ret_address, ret_bytes, module, variable->name))
+		return cudaErrorInvalidSymbol;
+	return cudaSuccess;
+}
+
+cudaError_t impl_cudaGetSymbolAddress(void **ret_address, const void *symbol)
+{
+	size_t bytes;
+
+	return find_symbol(symbol, (CUdeviceptr *)ret_address, &bytes);
+}
+
+cudaError_t impl_cudaGetSymbolSize(size_t *ret_bytes, const void *symbol)
+{
+	CUdeviceptr address;
+
+	return find_symbol(symbol, &address, ret_bytes);
+}
+
+cudaError_t impl_cudaMemcpyToSymbol(const void *symbol, const void *source, size_t bytes,
+	size_t offset, enum cudaMemcpyKind kind)
+{
+	CUdeviceptr address = 0;
+	size_t room = 0;
+	cudaError_t error = find_symbol(symbol, &address, &room);
+
+	if (error != cudaSuccess || offset + bytes > room)
+		return error != cudaSuccess ? error : cudaErrorInvalidValue;
+	return impl_cudaMemcpy((void *)(uintptr_t)(address + offset), source, bytes, kind);
+}
+
+cudaError_t impl_cudaMemcpyFromSymbol(
+	void *target, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind)
+{
+	CUdeviceptr address = 0;
+	size_t room = 0;
+	cudaError_t error = find_symbol(symbol, &address, &room);
+
+	if (error != cudaSuccess || offset + bytes > room)
+		return error != cudaSuccess ? error : cudaErrorInvalidValue;
+	return impl_cudaMemcpy(target, (const void *)(uintptr_t)(address + offset), bytes, kind);
 }
 
 /* ---- launches ---- */
@@ -253,6 +343,18 @@ SIM_EXPORT cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, d
 }
 
 /* ---- functions ---- */
+
+cudaError_t impl_cudaFuncGetName(const char **ret_name, const void *host_function)
+{
+	*ret_name = runtime_function_name(host_function);
+	return *ret_name ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+}
+
+cudaError_t impl_cudaFuncSetCacheConfig(const void *host_function, enum cudaFuncCache config)
+{
+	(void)config;
+	return runtime_function_name(host_function) ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+}
 
 cudaError_t impl_cudaFuncGetAttributes(
 	struct cudaFuncAttributes *ret_attributes, const void *host_function)

@@ -242,6 +242,29 @@ cudaError_t impl_cudaMemsetAsync(void *target, int value, size_t bytes, cudaStre
 		device_address(target), (unsigned char)value, bytes, stream));
 }
 
+cudaError_t impl_cudaMemset2DAsync(
+	void *target, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream)
+{
+	NEED_CONTEXT();
+	return runtime_error(driver()->cuMemsetD2D8Async(
+		device_address(target), pitch, (unsigned char)value, width, height, stream));
+}
+
+cudaError_t impl_cudaMemset2D(void *target, size_t pitch, int value, size_t width, size_t height)
+{
+	NEED_CONTEXT();
+	return runtime_error(driver()->cuMemsetD2D8(
+		device_address(target), pitch, (unsigned char)value, width, height));
+}
+
+cudaError_t impl_cudaHostGetDevicePointer(
+	void **ret_device_address, void *address, unsigned int flags)
+{
+	NEED_CONTEXT();
+	return runtime_error(driver()->cuMemHostGetDevicePointer(
+		(CUdeviceptr *)ret_device_address, address, flags));
+}
+
 /* ---- pools ---- */
 
 cudaError_t impl_cudaMallocAsync(void **ret_address, size_t bytes, cudaStream_t stream)
@@ -300,6 +323,26 @@ cudaError_t impl_cudaMemPoolGetAttribute(
 	NEED_CONTEXT();
 	return runtime_error(
 		driver()->cuMemPoolGetAttribute(pool, (CUmemPool_attribute)attribute, value));
+}
+
+cudaError_t impl_cudaDeviceGetMemPool(cudaMemPool_t *ret_pool, int device)
+{
+	NEED_CONTEXT();
+	return runtime_error(driver()->cuDeviceGetMemPool(ret_pool, device));
+}
+
+cudaError_t impl_cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
+{
+	NEED_CONTEXT();
+	return runtime_error(driver()->cuDeviceSetMemPool(device, pool));
+}
+
+cudaError_t impl_cudaMemPoolSetAccess(
+	cudaMemPool_t pool, const struct cudaMemAccessDesc *access, size_t count)
+{
+	NEED_CONTEXT();
+	return runtime_error(
+		driver()->cuMemPoolSetAccess(pool, (const CUmemAccessDesc *)access, count));
 }
 
 cudaError_t impl_cudaDeviceGetDefaultMemPool(cudaMemPool_t *ret_pool, int device)

@@ -61,6 +61,20 @@ cudaError_t impl_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, 
 	return runtime_error(driver()->cuLaunchHostFunc(stream, function, data));
 }
 
+cudaError_t impl_cudaStreamAddCallback(
+	cudaStream_t stream, cudaStreamCallback_t callback, void *data, unsigned int flags)
+{
+	NEED_CONTEXT();
+	return runtime_error(
+		driver()->cuStreamAddCallback(stream, (CUstreamCallback)callback, data, flags));
+}
+
+cudaError_t impl_cudaStreamGetId(cudaStream_t stream, unsigned long long *ret_id)
+{
+	NEED_CONTEXT();
+	return runtime_error(driver()->cuStreamGetId(stream, ret_id));
+}
+
 /* ---- events ---- */
 
 cudaError_t impl_cudaEventCreateWithFlags(cudaEvent_t *ret_event, unsigned int flags)
@@ -145,14 +159,9 @@ cudaError_t impl_cudaGraphDestroy(cudaGraph_t graph)
 	return runtime_error(driver()->cuGraphDestroy(graph));
 }
 
-cudaError_t impl_cudaGraphAddKernelNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
-	const cudaGraphNode_t *dependencies, size_t count,
-	const struct cudaKernelNodeParams *params)
+static CUDA_KERNEL_NODE_PARAMS kernel_params(const struct cudaKernelNodeParams *params)
 {
-	CUDA_KERNEL_NODE_PARAMS own;
-
-	NEED_CONTEXT();
-	own = (CUDA_KERNEL_NODE_PARAMS){.func = runtime_function(params->func),
+	return (CUDA_KERNEL_NODE_PARAMS){.func = runtime_function(params->func),
 		.gridDimX = params->gridDim.x,
 		.gridDimY = params->gridDim.y,
 		.gridDimZ = params->gridDim.z,
@@ -162,10 +171,38 @@ cudaError_t impl_cudaGraphAddKernelNode(cudaGraphNode_t *ret_node, cudaGraph_t g
 		.sharedMemBytes = params->sharedMemBytes,
 		.kernelParams = params->kernelParams,
 		.extra = params->extra};
+}
+
+cudaError_t impl_cudaGraphAddKernelNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
+	const cudaGraphNode_t *dependencies, size_t count,
+	const struct cudaKernelNodeParams *params)
+{
+	CUDA_KERNEL_NODE_PARAMS own;
+
+	NEED_CONTEXT();
+	own = kernel_params(params);
 	if (!own.func)
 		return cudaErrorInvalidDeviceFunction;
 	return runtime_error(
 		driver()->cuGraphAddKernelNode(ret_node, graph, dependencies, count, &own));
+}
+
+cudaError_t impl_cudaGraphExecKernelNodeSetParams(
+	cudaGraphExec_t exec, cudaGraphNode_t node, const struct cudaKernelNodeParams *params)
+{
+	CUDA_KERNEL_NODE_PARAMS own;
+
+	NEED_CONTEXT();
+	own = kernel_params(params);
+	if (!own.func)
+		return cudaErrorInvalidDeviceFunction;
+	return runtime_error(driver()->cuGraphExecKernelNodeSetParams(exec, node, &own));
+}
+
+cudaError_t impl_cudaGraphClone(cudaGraph_t *ret_clone, cudaGraph_t graph)
+{
+	NEED_CONTEXT();
+	return runtime_error(driver()->cuGraphClone(ret_clone, graph));
 }
 
 cudaError_t impl_cudaGraphAddMemcpyNode1D(cudaGraphNode_t *ret_node, cudaGraph_t graph,
