@@ -88,11 +88,15 @@ int cuda_collect(struct writing *w, const struct event_batch *batch)
 {
 	struct writing_batch b;
 	if (batch->kind != KIND_CUDA_CONTEXT && batch->kind != KIND_CUDA_GRAPH &&
-		batch->kind != KIND_CUDA_DEVICE_ATTRIBUTE)
+		batch->kind != KIND_CUDA_DEVICE_ATTRIBUTE && batch->kind != KIND_CUDA_SETUP)
 		return 0;
 	int error = writing_decode(w, batch, &b);
 	if (error)
 		return error == -EBADMSG ? 0 : error;
+	if (batch->kind == KIND_CUDA_SETUP && batch->count)
+		w->cuda_driver = (uint32_t)writing_column(&b, FIELD_CUDA_SETUP_DRIVER_VERSION)[0];
+	if (batch->kind == KIND_CUDA_SETUP)
+		return 0;
 	if (batch->kind == KIND_CUDA_CONTEXT)
 		return pair_collect(w, &b, FIELD_CUDA_CONTEXT_CONTEXT_ID,
 			FIELD_CUDA_CONTEXT_DEVICE_ID, OF_CONTEXT);
@@ -104,7 +108,7 @@ void cuda_release(struct writing *w)
 	map_release(&w->cuda_ids);
 	map_release(&w->cuda_devices);
 	map_release(&w->kernel_names);
-	w->gpu_count = 0;
+	w->gpu_count = w->cuda_driver = 0;
 }
 
 /* What was collected; false: nothing. */

@@ -258,24 +258,26 @@ static int environment_put(struct writing *w, const char *name, int64_t number, 
 
 static int session_put(struct writing *w)
 {
-	char cores[16];
+	char cores[16], driver[16] = "";
 	const Libtrace__Session *s = w->contents.session;
 	if (!s)
 		return 0;
 	snprintf(cores, sizeof(cores), "%u", s->cpu_count);
-	int error = environment_put(w, "CpuCores", 1, cores);
-	if (!error)
-		error = environment_put(w, "CpuArchitecture", 3, "x86_64");
-	if (!error)
-		error = environment_put(w, "CpuDescription", 13, s->processor);
-	if (!error)
-		error = environment_put(w, "HardwarePlatform", 600, "x86_64");
-	if (!error)
-		error = environment_put(w, "SoftwareReleaseVersion", 618, s->kernel);
-	if (!error)
-		error = environment_put(w, "Hostname", 619, s->hostname);
-	if (!error)
-		error = environment_put(w, "HasOSRuntimeEvents", 815, "1");
+	if (w->cuda_driver)
+		snprintf(driver, sizeof(driver), "%u", w->cuda_driver);
+	const struct {
+		const char *name;
+		int64_t number;
+		const char *value;
+	} rows[] = {{"CpuCores", 1, cores}, {"CpuArchitecture", 3, "x86_64"},
+		{"CpuDescription", 13, s->processor}, {"IsX86BasedDevice", 506, "1"},
+		{"HardwarePlatform", 600, "x86_64"}, {"CudaDriverVersion", 611, driver},
+		{"SoftwareReleaseVersion", 618, s->kernel}, {"Hostname", 619, s->hostname},
+		{"HasNvtxEvents", 809, "1"}, {"HasCudaEvents", 812, "1"},
+		{"HasOSRuntimeEvents", 815, "1"}};
+	int error = 0;
+	for (size_t i = 0; !error && i < sizeof(rows) / sizeof(rows[0]); i++)
+		error = environment_put(w, rows[i].name, rows[i].number, rows[i].value);
 	return error;
 }
 

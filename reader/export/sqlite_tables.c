@@ -31,6 +31,8 @@ static void column_add(char *sql, size_t bytes, const struct schema_field *f)
 	length = strlen(name);
 	if (f->kind == FIELD_KIND_FUNCTION)
 		strcpy(name, "nameId");
+	else if (f->kind == FIELD_KIND_STRING && !strcmp(name, "domain"))
+		strcpy(name, "domainNameId"); /* domainId is a number in NVTX_EVENTS */
 	else if (f->kind == FIELD_KIND_CALLCHAIN ||
 		(writing_is_text(f) && (length < 2 || strcmp(name + length - 2, "Id"))))
 		strcat(name, "Id");

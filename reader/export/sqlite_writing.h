@@ -177,13 +177,13 @@ struct writing {
 	char *json;                 /* of the payload at hand */
 	struct writing_file *files; /* by process, descriptor, time */
 	uint32_t file_count, file_capacity;
-	struct map file_types;   /* name of a function -> what it does to files + 1 */
-	struct map cuda_ids;     /* process and id of CUDA, what it tells -> value + 1 */
-	struct map cuda_devices; /* machine or process, device -> number + 1 */
-	struct map kernel_names; /* id in the report, short or not -> id of the text + 1 */
-	uint32_t gpu_count;
-	char uuid[40], bus[40]; /* of the device at hand */
-	uint32_t libc_process;  /* whose C library the next one is */
+	struct map file_types;           /* name of a function -> what it does to files + 1 */
+	struct map cuda_ids;             /* process and id of CUDA, what it tells -> value + 1 */
+	struct map cuda_devices;         /* machine or process, device -> number + 1 */
+	struct map kernel_names;         /* id in the report, short or not -> id of the text + 1 */
+	uint32_t gpu_count, cuda_driver; /* driver: CUDA version it has, 0 = not told */
+	char uuid[40], bus[40];          /* of the device at hand */
+	uint32_t libc_process;           /* whose C library the next one is */
 	const char *libc_path;
 	struct writing_chain *chain_list;
 	uint32_t chain_count, chain_capacity;

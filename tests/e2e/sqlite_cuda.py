@@ -113,6 +113,8 @@ def joins():
         tap.ok(contexts == one(db, "SELECT count(*) FROM TARGET_INFO_CUDA_STREAM") > 0, "streams have their context")
         labels = one(db, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_MEMCPY JOIN ENUM_CUDA_MEMCPY_OPER o ON o.id = copyKind JOIN ENUM_CUDA_MEM_KIND s ON s.id = srcKind")
         tap.ok(labels == one(db, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_MEMCPY"), "kinds of copies have labels")
+        driver = db.execute("SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE nameEnum = 611 AND name = 'CudaDriverVersion'").fetchall()
+        tap.ok(driver == db.execute("SELECT CAST(driverVersion AS TEXT) FROM LIBTRACE_CUDA_SETUP WHERE driverVersion > 0").fetchall() and driver, "the driver's version", driver)
         types = {v for v, in db.execute("SELECT value FROM META_DATA_CAPTURE WHERE name = 'CAPTURE_EVENT_TYPE'")}
         tap.ok(types == {"Cuda", "OSRuntime"}, f"META_DATA_CAPTURE says what was traced: {types}")
 
