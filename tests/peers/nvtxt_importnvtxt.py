@@ -33,11 +33,15 @@ SENTENCES = (
 )
 
 
-def import_nvtxt(path):
+CLOCKS = (("lerp", "50", "950", None, None, None), ("lerp", "150", "250", "1100", "1200", None), ("lin", "500", None, None, None, "30000000"),
+          ("lin", "500", None, "1001", None, "30000000"), ("lerp", "7", "1000000007", "5", "3000", None))  # mode, ns-a, ns-b, nvtxt-a, nvtxt-b, freq
+
+
+def import_nvtxt(path, *options):
     """The events that ImportNvtxt makes of a file: (type, start, end, text, colour, pid, tid), and its exit status and messages."""
     place = folder()
     report = os.path.join(place, "o.nsys-rep")
-    result = run([lib_nsys.program("ImportNvtxt"), "--cmd", "create", "-n", path, "-o", report], env=clean_env(), cwd=place, limit=120)
+    result = run([lib_nsys.program("ImportNvtxt"), "--cmd", "create", "-n", path, "-o", report, *options], env=clean_env(), cwd=place, limit=120)
     text = lib_nsys.export(report, "json") if os.path.exists(report) else None
     rows = []
     with open(text or os.devnull, encoding="utf-8", errors="replace") as source:
@@ -99,4 +103,24 @@ def the_language_is_the_same():
                f"ImportNvtxt: {status} {messages[:300]}\nours: {strict.status} {strict.err.decode()}")
 
 
-main(exports_are_read, the_language_is_the_same)
+def the_clock_is_the_same():
+    if not lib_nsys.program("ImportNvtxt"):
+        tap.skip("--mode converts times as ImportNvtxt does", "it is not installed")
+        return
+    place, spool = folder(), spool_folder()
+    base, notes = os.path.join(place, "r.rep"), os.path.join(place, "x.nvtxt")
+    run(["/bin/true"], env=traced_env(base, spool), cwd=place)
+    wait_spool_gone(spool, 30)
+    with open(notes, "w", encoding="utf-8") as out:
+        out.write("TimeBase = Manual\n@Marker, Time\nMarker, 1000\nMarker, 1001\nMarker, 3000\nMarker, 2999\n")
+    for number, clock in enumerate(CLOCKS):
+        given = list(zip(("mode", "ns-a", "ns-b", "nvtxt-a", "nvtxt-b", "freq"), clock))
+        theirs, _, messages = import_nvtxt(notes, *[word for name, value in given if value for word in ("--" + name.replace("-", "_"), value)])
+        output = os.path.join(place, f"{number}.rep")
+        trace("import", notes, "--into", base, "-o", output, *[word for name, value in given if value for word in ("--" + name, value)])
+        mine = sorted(e["time_ns"] for e in Report(output).events("--kind", "nvtx_mark", "--absolute"))
+        origin = min(mine, default=0) // MS * MS
+        tap.ok(len(mine) == 4 and [row[1] for row in theirs] == [ns - origin for ns in mine], f"--mode {' '.join(filter(None, clock))}: the same times", (theirs, mine, messages))
+
+
+main(exports_are_read, the_language_is_the_same, the_clock_is_the_same)
