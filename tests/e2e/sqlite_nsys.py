@@ -9,6 +9,7 @@ import glob
 import io
 import os
 import re
+import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -85,6 +86,26 @@ def cuda_programs():
         compare(name, database(name, [device.app(name)], lambda base: device.env(base=base)), CUDA)
 
 
+RULES = ("cuda_memcpy_async", "cuda_memcpy_sync", "cuda_memset_sync", "cuda_api_sync", "gpu_gaps", "gpu_time_util")
+
+
+def expert_rules():
+    """The rules of `nsys analyze` read our database, and find the waits that the program made."""
+    if device.missing("pipeline"):
+        tap.skip("expert rules", device.missing("pipeline"))
+        return
+    path = database("rules", [device.app("pipeline")], lambda base: device.env(base=base))
+    for rule in RULES:
+        done = run([NSYS, "analyze", "--rule", rule, "--format", "csv", "--force-export=false", path], env=dict(os.environ), limit=100)
+        said = (done.out + done.err).decode(errors="replace")
+        rows = [row for row in csv.reader(io.StringIO(said)) if len(row) > 3 and row[0].isdigit()]
+        tap.ok(done.status == 0 and "Processing" in said and "ERROR" not in said.upper(), f"{rule}: {len(rows)} rows", said)
+        if rule == "cuda_api_sync":
+            waits = sqlite3.connect(path).execute("SELECT end - start FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId WHERE value LIKE 'cudaDeviceSynchronize%' "
+                                                  "OR value LIKE 'cudaStreamSynchronize%' ORDER BY 1 DESC").fetchall()
+            tap.ok([int(row[0]) for row in rows] == [duration for duration, in waits] and rows, f"the waits that the program made: {len(waits)}", (rows, waits))
+
+
 def nvtx_program():
     if not os.path.exists(app("nvtx_cxx")):
         tap.skip("reports of nvtx_cxx", "not built: no headers of NVTX")
@@ -104,4 +125,4 @@ if not NSYS:
 if b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE, "x"), __file__).err:
     print("1..0 # SKIP this build is without SQLite")
     sys.exit(0)
-main(cuda_programs, nvtx_program, os_runtime_program)
+main(cuda_programs, expert_rules, nvtx_program, os_runtime_program)
