@@ -224,7 +224,7 @@ static uint32_t correlation_column(uint32_t event)
 
 bool cupti_decode(const void *record, size_t bytes, struct cupti_row *ret_row)
 {
-	uint32_t kind = ((const struct cupti_activity *)record)->kind;
+	uint32_t kind = (uint32_t)read_at(record, bytes, 0, sizeof(kind));
 	int id = layout_of(kind);
 	if (id < 0 || bytes < 16)
 		return false;

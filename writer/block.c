@@ -42,6 +42,7 @@ int block_init(struct block *block, bool compress)
 
 void block_release(struct block *block)
 {
+	free(block->results.data);
 	free(block->front.data);
 	free(block->body.data);
 	free(block->header.data);
@@ -53,12 +54,15 @@ void block_release(struct block *block)
 
 bool block_is_empty(const struct block *block)
 {
-	return !block->num_entries && !block->position_count;
+	return !block->num_entries && !block->num_results && !block->position_count &&
+		!block->session;
 }
 
 bool block_is_full(const struct block *block, const struct strings *strings)
 {
-	return block->front.bytes + block->body.bytes + strings->pending_bytes >= BLOCK_BYTES_MAX ||
+	return block->results.bytes + block->front.bytes + block->body.bytes +
+			strings->pending_bytes >=
+		BLOCK_BYTES_MAX ||
 		block->position_count == BLOCK_POSITIONS_MAX;
 }
 
@@ -74,6 +78,28 @@ void block_put_entry(struct block *block, const Libtrace__Entry *entry)
 	libtrace__entry__pack(entry, p + sizeof(size));
 	block->front.bytes += sizeof(size) + size;
 	block->num_entries++;
+}
+
+void block_put_result(struct block *block, const Ncu__ProfileResult *result,
+	const char *const *metric_names, uint32_t metric_count)
+{
+	uint32_t size = (uint32_t)ncu__profile_result__get_packed_size(result);
+	if (buffer_reserve(&block->results, sizeof(size) + size)) {
+		block->broken = true;
+		return;
+	}
+	uint8_t *p = block->results.data + block->results.bytes;
+	memcpy(p, &size, sizeof(size));
+	ncu__profile_result__pack(result, p + sizeof(size));
+	block->results.bytes += sizeof(size) + size;
+	block->num_results++;
+	block->metric_names = metric_names;
+	block->metric_count = metric_count;
+}
+
+void block_put_session(struct block *block, const Libtrace__SessionDetails *session)
+{
+	block->session = session;
 }
 
 void block_put_batch(struct block *block, const struct batch *batch)
@@ -197,9 +223,10 @@ static int put_header(struct block *block, const Libtrace__BlockHeader *header)
 static void set_parts(struct block *block, bool packed)
 {
 	block->parts[0] = (struct iovec){block->header.data, block->header.bytes};
-	block->parts[1] = packed ? (struct iovec){block->packed.data, block->packed.bytes}
+	block->parts[1] = (struct iovec){block->results.data, block->results.bytes};
+	block->parts[2] = packed ? (struct iovec){block->packed.data, block->packed.bytes}
 				 : (struct iovec){block->front.data, block->front.bytes};
-	block->parts[2] = packed ? (struct iovec){NULL, 0}
+	block->parts[3] = packed ? (struct iovec){NULL, 0}
 				 : (struct iovec){block->body.data, block->body.bytes};
 }
 
@@ -220,12 +247,19 @@ int block_seal(struct block *block, struct strings *strings, const struct block_
 		x.compression = LIBTRACE__COMPRESSION__COMPRESSION_ZSTD;
 		x.uncompressed_bytes = block->front.bytes + block->body.bytes;
 	}
-	for (int i = 1; i < 3; i++)
+	for (uint32_t i = 1; i < BLOCK_PARTS; i++) {
 		x.payload_crc32c =
 			crc32c(x.payload_crc32c, block->parts[i].iov_base, block->parts[i].iov_len);
+		header.payload_size += (uint32_t)block->parts[i].iov_len;
+	}
 	header.has_num_sources = header.has_num_results = header.has_payload_size = 1;
-	header.payload_size = (uint32_t)(block->parts[1].iov_len + block->parts[2].iov_len);
-	header.session_details = (Libtrace__SessionDetails *)identity->session;
+	header.num_results = block->num_results;
+	table.strings = (char **)(uintptr_t)block->metric_names;
+	table.n_strings = block->num_results ? block->metric_count : 0;
+	header.session_details =
+		(Libtrace__SessionDetails *)(uintptr_t)(identity->session ? identity->session
+									  : block->session);
+	block->session = NULL;
 	header.string_table = &table;
 	header.process = &process;
 	process.process_id = identity->root_pid;
@@ -239,8 +273,8 @@ int block_seal(struct block *block, struct strings *strings, const struct block_
 
 void block_reset(struct block *block)
 {
-	block->front.bytes = block->body.bytes = block->header.bytes = 0;
-	block->position_count = block->num_entries = 0;
+	block->results.bytes = block->front.bytes = block->body.bytes = block->header.bytes = 0;
+	block->position_count = block->num_entries = block->num_results = 0;
 	block->num_events = block->num_dropped = block->first_ns = block->last_ns = 0;
 	block->broken = false;
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "ncu.pb-c.h"
 #include "report.pb-c.h"
 #include "writer/batch.h"
 #include "writer/strings.h"
@@ -22,6 +23,7 @@
 		      to lose or hold */
 #define BLOCK_POSITIONS_MAX 1024u /* keeps the header under 64 KiB */
 #define BLOCK_FORMAT_VERSION 1u
+#define BLOCK_PARTS 4u
 
 struct block_buffer {
 	uint8_t *data;
@@ -29,16 +31,20 @@ struct block_buffer {
 };
 
 struct block {
-	struct block_buffer front; /* entries that are no batches: they are seen first */
-	struct block_buffer body;  /* batches */
+	struct block_buffer results; /* standard entries, before all of ours */
+	struct block_buffer front;   /* entries that are no batches: they are seen first */
+	struct block_buffer body;    /* batches */
 	struct block_buffer header, packed;
 	Libtrace__LanePosition *positions;
 	uint32_t position_count;
-	uint32_t num_entries;
+	uint32_t num_entries, num_results;
+	const char *const *metric_names; /* of all results; told where there are some */
+	uint32_t metric_count;
 	uint64_t num_events, num_dropped, first_ns, last_ns;
-	void *zstd;  /* NULL = no compression */
-	bool broken; /* memory was short: something is missing */
-	struct iovec parts[3];
+	void *zstd;                              /* NULL = no compression */
+	bool broken;                             /* memory was short: something is missing */
+	const Libtrace__SessionDetails *session; /* until the block is sealed */
+	struct iovec parts[BLOCK_PARTS];
 };
 
 /* What a header says of the file as a whole. */
@@ -58,6 +64,14 @@ bool block_is_empty(const struct block *block);
 bool block_is_full(const struct block *block, const struct strings *strings);
 
 void block_put_entry(struct block *block, const Libtrace__Entry *entry);
+
+/* A standard entry. Its metrics are numbers in the table of names, which is the same for all
+ * results of a file and stays valid. */
+void block_put_result(struct block *block, const Ncu__ProfileResult *result,
+	const char *const *metric_names, uint32_t metric_count);
+
+/* More details of the session; they stay valid until the block is sealed. */
+void block_put_session(struct block *block, const Libtrace__SessionDetails *session);
 
 /* Encodes the rows, if any. Times and counts of the header come by block_note_events(). */
 void block_put_batch(struct block *block, const struct batch *batch);

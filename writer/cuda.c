@@ -23,6 +23,7 @@ _Static_assert(CUDA_COLUMNS_MAX == BATCH_COLUMNS, "columns of CUDA events must f
 struct cuda_origin {
 	uint32_t process, correlation;
 	uint64_t start_ns;
+	uint32_t tid;
 };
 
 static struct cuda_origin *origin_of(struct writer *w, uint32_t correlation)
@@ -40,7 +41,14 @@ static void origin_keep(struct segment *s, uint32_t correlation, uint64_t start_
 		return;
 	bool same = o->process == s->spool->id && o->correlation == correlation;
 	if (!same || start_ns < o->start_ns)
-		*o = (struct cuda_origin){s->spool->id, correlation, start_ns};
+		*o = (struct cuda_origin){s->spool->id, correlation, start_ns, s->view->tid};
+}
+
+/* Thread that made the call, 0 = not known. */
+static uint32_t origin_tid(struct segment *s, uint32_t correlation)
+{
+	const struct cuda_origin *o = origin_of(s->w, correlation);
+	return o && o->process == s->spool->id && o->correlation == correlation ? o->tid : 0;
 }
 
 static void origin_check(struct segment *s, uint32_t correlation, uint64_t start_ns)
@@ -147,6 +155,11 @@ static bool row_put(struct segment *s, uint32_t bytes)
 			(uint32_t)r.a, values))
 		return false;
 	uint32_t first = cuda_columns_first(columns);
+	if (event == EVENT_CUDA_KERNEL)
+		results_note_kernel(s->spool, values, r.b,
+			origin_tid(s, (uint32_t)values[CUDA_KERNEL_CORRELATION_ID + 1]));
+	else if (event == EVENT_CUDA_DEVICE)
+		results_note_device(s->spool, values);
 	texts_find(s, columns, values);
 	struct batch *b = segment_row_add(s, event, r.tick);
 	if (first == 3)

@@ -9,8 +9,7 @@
 
 #include "writer/segment.h"
 
-/* The text of a name in the spool: its string id, 0 when there is none. */
-static uint32_t name_read(struct writer *w, struct spool *spool, uint32_t ref)
+uint32_t nvtx_name_text(struct spool *spool, uint32_t ref, const char **ret_text)
 {
 	uint64_t offset = (uint64_t)ref * NVTX_NAME_UNIT, inside = offset % 4096;
 	const uint8_t *page = spool_at(spool, offset - inside, inside + sizeof(struct nvtx_text));
@@ -21,7 +20,17 @@ static uint32_t name_read(struct writer *w, struct spool *spool, uint32_t ref)
 		return 0;
 	inside += sizeof(struct nvtx_text);
 	page = spool_at(spool, offset / 4096 * 4096, inside + bytes);
-	return page ? strings_id(&w->strings, (const char *)page + inside, bytes) : 0;
+	if (!page)
+		return 0;
+	*ret_text = (const char *)page + inside;
+	return bytes;
+}
+
+static uint32_t name_read(struct writer *w, struct spool *spool, uint32_t ref)
+{
+	const char *text;
+	uint32_t bytes = nvtx_name_text(spool, ref, &text);
+	return bytes ? strings_id(&w->strings, text, bytes) : 0;
 }
 
 uint32_t nvtx_name_id(struct writer *w, struct spool *spool, uint32_t ref)

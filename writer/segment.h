@@ -44,6 +44,13 @@ static inline void segment_note_end(struct segment *s, uint64_t end_ns)
 		s->w->batch_last_ns = end_ns;
 }
 
+/* ---- results.c ---- */
+
+/* Keeps a launch, a device, of `values` by number of the column; texts are names in the spool. */
+void results_note_kernel(
+	struct spool *spool, const uint64_t *values, uint64_t duration_ns, uint32_t tid);
+void results_note_device(struct spool *spool, const uint64_t *values);
+
 /* ---- cuda.c ---- */
 
 /* A record of a CUDA kind, at s->at, with `bytes` of payload. False: it cannot be one. */
@@ -53,6 +60,10 @@ bool cuda_put(struct segment *s, uint64_t word, uint32_t bytes);
 
 /* The NVTX_NAME record at s->at, with `bytes` of payload. */
 void nvtx_name_put(struct segment *s, uint32_t bytes);
+
+/* The text of a name in the spool, until that is mapped anew, as here. Returns its bytes, 0 = none.
+ */
+uint32_t nvtx_name_text(struct spool *spool, uint32_t ref, const char **ret_text);
 
 /* String id of a name in the spool, 0 when there is none. May map the spool anew. */
 uint32_t nvtx_name_id(struct writer *w, struct spool *spool, uint32_t ref);

@@ -35,6 +35,7 @@ static void spool_free(struct spool *spool)
 	for (uint32_t i = 0; i < spool->lane_count; i++)
 		free(spool->lanes[i]);
 	free(spool->lanes);
+	results_free(spool->results);
 	if (spool->map)
 		munmap(spool->map, spool->map_bytes);
 	if (spool->pidfd >= 0)

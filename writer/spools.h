@@ -48,6 +48,9 @@ struct cuda_causality { /* of device operations whose API call is known */
 	uint64_t checked, too_early, worst_early_ns;
 };
 
+struct results;
+void results_free(struct results *results);
+
 struct spool {
 	char name[64]; /* of the file */
 	uint32_t id;   /* Process.id */
@@ -73,10 +76,11 @@ struct spool {
 	uint64_t checked_ns; /* when /proc was last asked */
 	struct last_exec exec;
 	struct cuda_causality cuda;
-	uint32_t device_lane; /* 1 + its index; 0 = none */
-	uint32_t nodes_told;  /* callchain nodes up to this one are in the report */
-	uint32_t first_hole;  /* the first of them that was not stored yet; 0 = none */
-	uint32_t last_hole;   /* the last */
+	struct results *results; /* launches for standard entries; NULL = none */
+	uint32_t device_lane;    /* 1 + its index; 0 = none */
+	uint32_t nodes_told;     /* callchain nodes up to this one are in the report */
+	uint32_t first_hole;     /* the first of them that was not stored yet; 0 = none */
+	uint32_t last_hole;      /* the last */
 };
 
 struct spools {

@@ -205,6 +205,8 @@ int tree_end_spool(struct writer *w, struct spool *spool)
 	for (uint32_t i = 0; i < spool->lane_count && !error; i++)
 		if (!spool->lanes[i]->closed)
 			error = lane_finish(w, spool, spool->lanes[i], tick);
+	if (!error)
+		error = results_put(w, spool);
 	if (error)
 		return error;
 	process_end(w, spool, spool_ns(w, spool, tick));

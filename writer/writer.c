@@ -140,9 +140,9 @@ int writer_flush(struct writer *w, bool last)
 		if (error)
 			return error;
 	}
-	struct iovec parts[4] = {{(void *)start, w->has_header ? 0 : sizeof(start)},
-		w->block.parts[0], w->block.parts[1], w->block.parts[2]};
-	int error = sink_append(&w->sink, parts, 4, last);
+	struct iovec parts[1 + BLOCK_PARTS] = {{(void *)start, w->has_header ? 0 : sizeof(start)},
+		w->block.parts[0], w->block.parts[1], w->block.parts[2], w->block.parts[3]};
+	int error = sink_append(&w->sink, parts, 1 + BLOCK_PARTS, last);
 	set_sink_state(w, error ? SINK_STALLED : SINK_OK);
 	if (error)
 		return error;

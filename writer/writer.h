@@ -256,6 +256,11 @@ void cuda_open_fill(
 void cuda_counted_fill(
 	struct writer *w, struct spool *spool, struct batch *b, const struct cuda_counted *counted);
 
+/* ---- results.c ---- */
+
+/* Launches of a dead process become standard entries. 0 or a negative errno, as writer_flush(). */
+int results_put(struct writer *w, struct spool *spool);
+
 /* ---- callchains.c ---- */
 
 /* Tells the nodes of a process up to `id`, before an event that names it. */

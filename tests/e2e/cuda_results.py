@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# timeout: 300
+"""Launches of kernels as the standard entries of a report: `trace details` and, where NVIDIA's ncu has been fetched (PEERS, default /tmp/peers),
+that list them with the grids, blocks, streams and durations of the events. On the simulated device; nothing here has run on a GPU."""
+import collections
+import csv
+import io
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import device  # noqa: E402
+from lib import Report, clean_env, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+
+NCU = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-compute/ncu")
+LIMIT = 1000  # results of a process; half of them whatever the launches are
+
+
+def traced(program, *arguments, **options):
+    """(path of the report, its kernels)"""
+    work, spool = folder(), spool_folder()
+    path = os.path.join(work, "r.rep")
+    env = device.env(base=traced_env(path, spool, LIBTRACE_TRACE="cuda", **options))
+    result = run([device.app(program), *map(str, arguments)], env=env, cwd=work)
+    report = Report(path)
+    sound = wait_spool_gone(spool, 30) and result.status == 0 and report.exists() and report.check().status == 0
+    tap.ok(sound, f"{program} {' '.join(map(str, arguments))}: its report is sound", f"{result.status} {result.err.decode()}")
+    return path, report.events("--kind", "cuda_kernel", "--absolute") if sound else []
+
+
+def by_trace(path):
+    return trace("details", "--page", "raw", "--csv", path, limit=100).out.decode()
+
+
+def by_ncu(path):
+    return run([NCU, "--import", path, "--page", "raw", "--csv"], env=clean_env(HOME=folder()), limit=100).out.decode()
+
+
+def number(text):
+    return float(text.replace(",", ""))
+
+
+def listed(text):
+    """Kernels of a page: what stands in its columns. The line behind the heading has the units."""
+    rows = list(csv.DictReader(io.StringIO(text)))[1:]
+    return collections.Counter((row["Context"], row["Stream"], row["Grid Size"], row["Block Size"], row["Device"],
+                                number(row["gpu__time_duration.sum"]), number(row["launch__registers_per_thread"]),
+                                number(row["launch__grid_size"])) for row in rows)
+
+
+def told(kernels):
+    return collections.Counter((str(e["context_id"]), str(e["stream_id"]), f"({e['grid_x']}, {e['grid_y']}, {e['grid_z']})",
+                                f"({e['block_x']}, {e['block_y']}, {e['block_z']})", str(e["device_id"]), float(e["duration_ns"]),
+                                float(e["registers_per_thread"]), float(e["grid_x"] * e["grid_y"] * e["grid_z"])) for e in kernels)
+
+
+def in_ns(text, wanted):
+    """Readers choose a unit for the column: compared in what the units line says."""
+    units = next(csv.DictReader(io.StringIO(text)), {}).get("gpu__time_duration.sum", "")
+    scale = {"": 1, "ns": 1, "nsecond": 1, "us": 1000, "usecond": 1000, "ms": 10**6, "msecond": 10**6}[units]
+    return collections.Counter({(*key[:5], round(key[5] / scale, 2), *key[6:]): n for key, n in wanted.items()})
+
+
+def programs():
+    for program in ("vector_add", "pipeline", "driver_api"):
+        if device.missing(program):
+            tap.skip(f"{program}: listed", device.missing(program))
+            continue
+        path, kernels = traced(program)
+        for name, read in (("trace details", by_trace), ("ncu", by_ncu)):
+            if read is by_ncu and not os.path.exists(NCU):
+                tap.skip(f"{program}: {name} lists every launch", "no ncu in PEERS or /tmp/peers")
+                continue
+            text = read(path)
+            got = collections.Counter({(*key[:5], round(key[5], 2), *key[6:]): n for key, n in listed(text).items()})
+            tap.ok(kernels and got == in_ns(text, told(kernels)), f"{program}: {name} lists every launch with its facts",
+                   f"{got}\nwanted {in_ns(text, told(kernels))}\n{text[:2000]}")
+
+
+def limit():
+    if device.missing("vector_add"):
+        tap.skip("limit", device.missing("vector_add"))
+        return
+    path, kernels = traced("vector_add", 1200)
+    rows = list(csv.reader(io.StringIO(by_trace(path))))
+    tap.ok(len(kernels) == 1200 and len(rows) == 2 + LIMIT // 2, f"one kernel of one shape: {LIMIT // 2} results, all launches as events",
+           f"{len(kernels)} events, {len(rows)} lines")
+
+
+def none():
+    if device.missing("ends"):
+        tap.skip("none", device.missing("ends"))
+        return
+    path, kernels = traced("ends", "exit")
+    tap.ok(not kernels and trace("details", "--page", "raw", path).status != 1, "a report without kernels has no results and is no damaged one")
+
+
+if __name__ == "__main__":
+    main(programs, limit, none)
