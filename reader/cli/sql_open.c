@@ -86,15 +86,17 @@ int sql_file_open(struct sql *s, const char *path, const struct sql_open_form *f
 		int error = sql_open(s, path);
 		status = error ? sql_file_failed(s, path, "open", error) : STATUS_OK;
 	} else {
-		if (cli_open(&r, path, form->no_wait))
+		if (cli_open(&r, path, form->no_wait)) {
+			stops_end();
 			return STATUS_FAILED;
+		}
 		status = report_open_as_database(s, &r, form);
 		status = !status && r.problems ? STATUS_DAMAGED : status;
 		cli_close(&r);
 	}
 	s->stop = &stop_signal;
 	if (status == STATUS_FAILED)
-		stop_if_told();
+		stops_end();
 	return status;
 }
 

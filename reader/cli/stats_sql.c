@@ -56,7 +56,7 @@ int stats_database_open(
 void stats_database_close(struct stats_database *d)
 {
 	sql_close(&d->sql);
-	stop_if_told();
+	stops_end();
 }
 
 static size_t name_bytes(const char *report, size_t bytes)

@@ -2,7 +2,9 @@
 #include "reader/cli/stop.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "reader/cli/cli.h"
 
@@ -18,13 +20,26 @@ int stop_or_progress(void *user, const struct report_block *block)
 	return stop_signal ? -EINTR : cli_progress(user, block);
 }
 
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+#define SIGNALS (sizeof(signals) / sizeof(signals[0]))
+static bool awaited[SIGNALS];
+
 void stops_await(void)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	struct sigaction action = {.sa_handler = stop_soon}, before;
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
-			sigaction(signals[i], &action, NULL);
+	for (size_t i = 0; i < SIGNALS; i++)
+		if (!awaited[i] && !sigaction(signals[i], NULL, &before) &&
+			before.sa_handler != SIG_IGN)
+			awaited[i] = !sigaction(signals[i], &action, NULL);
+}
+
+void stops_end(void)
+{
+	stop_if_told();
+	for (size_t i = 0; i < SIGNALS; i++)
+		if (awaited[i])
+			signal(signals[i], SIG_DFL);
+	memset(awaited, 0, sizeof(awaited));
 }
 
 void stop_if_told(void)

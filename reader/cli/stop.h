@@ -1,8 +1,8 @@
 /*
  * stop.h - signals that end a command which has temporary files to take away first.
  *
- * stops_await() once; work that looks at stop_signal; stop_if_told() when everything is cleared
- * away. One thread.
+ * stops_await(); work that looks at stop_signal; stop_if_told() when everything is cleared away, or
+ * stops_end() where the command goes on with other work. One thread.
  */
 #ifndef READER_CLI_STOP_H
 #define READER_CLI_STOP_H
@@ -17,6 +17,9 @@ void stops_await(void);
 
 /* Ends as the signal would have ended it. */
 void stop_if_told(void);
+
+/* The same; otherwise signals end the program again. */
+void stops_end(void);
 
 /* For contents_visitor, `user` as for cli_progress(): ends the pass at the next block. */
 int stop_or_progress(void *user, const struct report_block *block);

@@ -238,3 +238,18 @@ def make_quiet(path):
     d.set(20120, 20130, P1, 102, 1000, 2)
     d.api(30060, 30070, T1, "cudaEventSynchronize_v3020", 103)
     d.finish()
+
+
+def make_locks(path):
+    """Two threads that wait for one lock again and again, as nsys tells it: callchains, but no lock and no holder."""
+    d = Made(path)
+    d.db.execute("CREATE TABLE OSRT_CALLCHAINS (id INTEGER NOT NULL, symbol INTEGER NOT NULL, module INTEGER NOT NULL, kernelMode INTEGER, "
+                 "thumbCode INTEGER, unresolved INTEGER, specialEntry INTEGER, originalIP INTEGER, unwindMethod INTEGER, stackDepth INTEGER NOT NULL, "
+                 "PRIMARY KEY (id, stackDepth))")
+    for depth, name in enumerate(("pthread_mutex_lock", "log_line", "serve")):
+        d.row("OSRT_CALLCHAINS", id=1, symbol=d.text(name), module=d.text("app"), stackDepth=depth)
+    for i in range(30):
+        start = i * 2000000
+        d.osrt(start, start + 1000000, (T1, T1B)[i % 2], "pthread_mutex_lock")
+    d.db.execute("UPDATE OSRT_API SET callchainId = 1")
+    d.finish()

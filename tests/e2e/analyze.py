@@ -69,6 +69,14 @@ def convoy_told():
     tap.ok(row["Most Running"] >= row["Avg Running"] > row["CPUs"] >= 1, "a crowd: how many", row)
 
 
+def convoy_of_nsys():
+    path = os.path.join(PLACE, "locks.sqlite")
+    made.make_locks(path)
+    row = findings(path, "-r", "lock_convoy")["lock_convoy"]
+    tap.ok(len(row) == 1 and row[0]["Waits"] == 30 and row[0]["Waiter Callchain"] == "pthread_mutex_lock < log_line < serve" and row[0]["Lock"] is None
+           and row[0]["Holder TID"] is None, "a database without locks and holders: convoys by callchain", row)
+
+
 def exit_status():
     convoy, calm, starts = (os.path.join(PLACE, mode + ".rep") for mode in ("convoy", "calm", "starts"))
     for path, severity, expected in ((convoy, "warning", 3), (convoy, "info", 3), (convoy, "error", 0), (calm, "info", 0), (starts, "warning", 0), (starts, "info", 3)):
@@ -130,4 +138,4 @@ def nsys_itself():
         tap.ok(ours == theirs and theirs, f"{rule} of nsys itself: {len(theirs)} rows", (ours[:3], theirs[:3], done.err))
 
 
-main(on_programs, convoy_told, exit_status, text, on_databases, on_fixtures, nsys_itself)
+main(on_programs, convoy_told, convoy_of_nsys, exit_status, text, on_databases, on_fixtures, nsys_itself)

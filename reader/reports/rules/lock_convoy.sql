@@ -31,7 +31,7 @@ held AS (
   FROM convoys AS c JOIN OSRT_CALLS AS h ON h.globalTid = c.holder_tid AND h.start < c."end" AND h."end" > c.start
        AND h.object IS NOT c.object
   GROUP BY c.globalTid, c.lock)
-SELECT c.waited, c.waits, c.threads, c.longest, c.pid, printf('0x%llx', c.object), c.name,
+SELECT c.waited, c.waits, c.threads, c.longest, c.pid, CASE WHEN c.object IS NOT NULL THEN printf('0x%llx', c.object) END, c.name,
        (SELECT group_concat(value, ' < ') FROM (
          SELECT s.value FROM OSRT_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol WHERE f.id = c.chain ORDER BY f.stackDepth LIMIT 8)),
        c.holder, (SELECT n.name FROM THREAD_NAMES AS n WHERE n.globalTid = c.holder_tid LIMIT 1), h.name,
