@@ -117,7 +117,7 @@ static int owners_find(struct importing *z)
 		const struct process *p = l->rows[i];
 		next_id = p->id >= next_id ? p->id + 1 : next_id;
 		if (!p->receipt)
-			continue; /* `trace recover` may still tell one, which counts what it writes */
+			continue; /* `trace recover` may still tell one, and counts it */
 		z->owners[z->owner_count++] = (struct owner){
 			p->facts->pid, p->id, p->facts->start_ns, p->facts->end_ns, 0, p, NULL};
 	}
