@@ -61,9 +61,7 @@ void chain_decide(enum chain_state state)
 	static const char *const texts[] = {
 		[CHAIN_NONE] = "it did not want to start; NVTX is recorded all the same",
 		[CHAIN_JOINED] = "it is called as well",
-		[CHAIN_LEFT] =
-			"it has functions for a part of NVTX only: what the program tells by "
-			"NVTX is left to it and not recorded"};
+		[CHAIN_LEFT] = "it has a part of NVTX only: all is left to it, nothing recorded"};
 	__atomic_store_n(&decided, state, __ATOMIC_RELEASE);
 	note(texts[state]);
 }

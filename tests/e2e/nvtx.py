@@ -192,7 +192,7 @@ def another_tool():
         tap.skip("another tool", "not built: no headers of NVTX")
         return
     tool = app("libnvtx_tool.so")
-    for mode, note in (("", "it is called as well"), ("refuse", "it did not want to start"), ("part", "it has functions for a part of NVTX only")):
+    for mode, note in (("", "it is called as well"), ("refuse", "it did not want to start"), ("part", "it has a part of NVTX only")):
         alone = run([app("nvtx_chained")], env=clean_env(NVTX_INJECTION64_PATH=tool, NVTX_TOOL=mode))
         t = traced(f"another tool {mode}", [app("nvtx_chained")], NVTX_INJECTION64_PATH=tool, NVTX_TOOL=mode)
         if not t:
