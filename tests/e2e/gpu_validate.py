@@ -35,6 +35,14 @@ def test_all_right():
     tap.ok(len(sizes) >= 4 and all(sizes.values()), "recorded buffers are kept", sizes)
 
 
+def test_no_gpu():
+    if os.path.exists("/dev/nvidiactl"):
+        tap.skip("no GPU", "there may be one here")
+        return
+    result = lib.run([COMMAND, "--quick", "--out", lib.folder()], env=lib.clean_env(BUILD=lib.BUILD), limit=200)
+    tap.ok(result.status == 2 and result.err.strip().endswith((b"its driver?", b"names a toolkit)")), "without a GPU it says so at once", result)
+
+
 def test_notices():
     result, data, _ = validate(SIM_FAULT="fail=cudaMemset:1:1")
     tap.ok(result.status == 1 and any(word.startswith("vector_add untraced") for word in data.get("wrong", [])), "a program that fails is noticed", data.get("wrong"))
@@ -50,4 +58,4 @@ def test_notices():
 if device.missing("vector_add", "launch_loop"):
     tap.skip("scripts/gpu-validate", device.missing("vector_add", "launch_loop"))
     tap.finish()
-lib.main(test_all_right, test_notices)
+lib.main(test_all_right, test_no_gpu, test_notices)
