@@ -34,7 +34,7 @@ def profile(argv):
     """A report of the program's NVTX, and the program's exit status; None = nsys made none."""
     place = folder()
     base = os.path.join(place, "r")
-    result = run([program("nsys"), "profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", base, *argv], env=clean_env(), cwd=place, limit=120)
+    result = run([program("nsys"), "profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", base, *argv], env=clean_env(PYTHONPATH=os.environ.get("PYTHONPATH")), cwd=place, limit=120)
     if not os.path.exists(base + ".nsys-rep") and os.path.exists(base + ".qdstrm"):
         run([program("QdstrmImporter"), "-i", base + ".qdstrm", "-o", base + ".nsys-rep"], env=clean_env(), cwd=place, limit=120)
     return (base + ".nsys-rep" if os.path.exists(base + ".nsys-rep") else None), result.status
