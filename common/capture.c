@@ -163,6 +163,7 @@ static void window_put(struct tree_control *c, uint64_t begin_tick, uint64_t end
 struct change {
 	uint64_t set, clear;   /* bits */
 	uint32_t begun, ended; /* capture ranges */
+	uint64_t tick;         /* when; 0 = now */
 };
 
 static uint64_t changed(const struct tree_control *c, uint64_t state, const struct change *by)
@@ -175,18 +176,19 @@ static uint64_t changed(const struct tree_control *c, uint64_t state, const stru
 
 static void change(struct tree_control *c, const struct change *by)
 {
-	uint64_t old = __atomic_load_n(&c->gate_state, __ATOMIC_RELAXED), new;
+	uint64_t old = __atomic_load_n(&c->gate_state, __ATOMIC_RELAXED), next;
 	do
-		new = changed(c, old, by);
+		next = changed(c, old, by);
 	while (!__atomic_compare_exchange_n(
-		&c->gate_state, &old, new, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-	if (!c->keeps_windows || !((old ^ new) & STATE_OPEN))
+		&c->gate_state, &old, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	if (!c->keeps_windows || !((old ^ next) & STATE_OPEN))
 		return;
-	if (new &STATE_OPEN)
-		__atomic_store_n(&c->window_begin_tick, clock_ticks(), __ATOMIC_RELEASE);
+	uint64_t tick = by->tick ? by->tick : clock_ticks();
+	if (next & STATE_OPEN)
+		__atomic_store_n(&c->window_begin_tick, tick, __ATOMIC_RELEASE);
 	else
-		window_put(c, __atomic_exchange_n(&c->window_begin_tick, 0, __ATOMIC_ACQ_REL),
-			clock_ticks());
+		window_put(
+			c, __atomic_exchange_n(&c->window_begin_tick, 0, __ATOMIC_ACQ_REL), tick);
 }
 
 void capture_init(
@@ -214,10 +216,10 @@ bool capture_begin(struct tree_control *control)
 	return true;
 }
 
-void capture_end(struct tree_control *control, uint32_t count)
+void capture_end(struct tree_control *control, uint32_t count, uint64_t tick)
 {
 	if (count)
-		change(control, &(struct change){.ended = count});
+		change(control, &(struct change){.ended = count, .tick = tick});
 }
 
 void capture_toggle(struct tree_control *control)
@@ -229,7 +231,7 @@ void capture_toggle(struct tree_control *control)
 			__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
 	if (holders_of(__atomic_load_n(&control->gate_state, __ATOMIC_RELAXED)))
-		capture_end(control, 1);
+		capture_end(control, 1, 0);
 	else
 		capture_begin(control);
 }

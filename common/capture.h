@@ -66,8 +66,8 @@ void capture_set_time(struct tree_control *control, bool is_right);
 /* A capture range begins. False when too many are open: then its end is not to be told. */
 bool capture_begin(struct tree_control *control);
 
-/* `count` capture ranges have ended. */
-void capture_end(struct tree_control *control, uint32_t count);
+/* `count` capture ranges have ended, at `tick` (0 = now). */
+void capture_end(struct tree_control *control, uint32_t count, uint64_t tick);
 
 /* The signal: begins a range, or ends it. Two within CAPTURE_SIGNAL_NS are one, since what is sent
  * to a process group comes once to each process. */

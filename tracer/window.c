@@ -37,7 +37,7 @@ bool window_range_begin(void)
 /* The writer must fetch the windows before their places are used again. */
 static void range_end(void)
 {
-	capture_end(session.control, 1);
+	capture_end(session.control, 1, 0);
 	if (capture_windows(session.control) % (CAPTURE_WINDOWS_KEPT / 4) == 0)
 		lane_wake_writer();
 }

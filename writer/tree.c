@@ -211,7 +211,8 @@ int tree_end_spool(struct writer *w, struct spool *spool)
 		return error;
 	process_end(w, spool, spool_ns(w, spool, tick));
 	capture_end(w->control,
-		__atomic_exchange_n(&spool_header(spool)->capture_ranges, 0, __ATOMIC_ACQ_REL));
+		__atomic_exchange_n(&spool_header(spool)->capture_ranges, 0, __ATOMIC_ACQ_REL),
+		w->recovering ? tick : 0 /* others have gone on until now */);
 	spool->finished = true;
 	/* Between an exec and the new program's spool the tree has none, and is not at its end. */
 	if (spool_header(spool)->state == SPOOL_EXEC && !w->recovering)

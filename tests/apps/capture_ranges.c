@@ -2,7 +2,7 @@
 // LINK: -ldl
 // Work inside and outside of capture ranges, a function of libc for each kind of place, so that the
 // calls in the report tell what was recorded (tests/e2e/capture_range.py knows how many there are).
-// argv: nothing, "processes" or "signals".
+// argv: nothing, "processes", "windows" or "signals".
 #define _GNU_SOURCE
 #include <nvtx3/nvToolsExt.h>
 #include <sched.h>
@@ -101,6 +101,20 @@ static void own_handler(int number)
 	(void)number;
 }
 
+#define WINDOWS 20
+
+/* One after the other, for half a second; the last one stays open. */
+static void windows(void)
+{
+	for (int i = 0; i < WINDOWS; i++) {
+		nvtxRangePushA("step");
+		inside();
+		if (i < WINDOWS - 1)
+			nvtxRangePop();
+		usleep(25000);
+	}
+}
+
 /* The action of the signal is what the program thinks it is. */
 static int signals(void)
 {
@@ -126,6 +140,8 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "processes"))
 		processes();
+	else if (argc > 1 && !strcmp(argv[1], "windows"))
+		windows();
 	else if (argc > 1 && !strcmp(argv[1], "signals"))
 		return signals();
 	else

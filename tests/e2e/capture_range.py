@@ -3,11 +3,13 @@
 """Capture ranges and NVTX domains: what is recorded is what lies in the windows that the options ask for, and the report says when that was."""
 import collections
 import os
+import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import TRACE, Report, app, clean_env, folder, main, receipts_agree, run, spool_folder, tap, traced_env, wait_spool_gone  # noqa: E402
+from lib import TRACE, Report, app, clean_env, folder, main, receipts_agree, run, spool_folder, tap, traced_env, wait_spool_gone, wait_until  # noqa: E402
 
 ROUNDS = 3
 PROGRAM = app("capture_ranges")
@@ -145,6 +147,45 @@ def preload_alone():
            "a value that is not understood is told, and its default holds", bad.info()["diagnostics"])
 
 
+def writer_of(spool):
+    """The pid of the tree's writer: it names the tree's folder on its command line. None if there is none."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if words[0].endswith(b"libtrace-writer") and any(word.startswith(spool.encode()) for word in words):
+            return int(name)
+    return None
+
+
+def windows_outlive_the_writer():
+    if not os.path.exists(PROGRAM):
+        return tap.skip("windows without a writer", "not built: no headers of NVTX")
+    for name, helper in (("no writer", "false"), ("writer killed in between", "true")):
+        place, spool = folder(), spool_folder()
+        report = Report(os.path.join(place, "r.rep"))
+        env = traced_env(report.path, spool, LIBTRACE_CAPTURE_RANGE="nvtx:step", LIBTRACE_CAPTURE_RANGE_END="repeat", LIBTRACE_HELPER=helper,
+                         LIBTRACE_FLUSH_INTERVAL=1)
+        with subprocess.Popen([PROGRAM, "windows"], env=env) as process:
+            if helper == "true":
+                wait_until(lambda: writer_of(spool) and os.path.exists(report.path))
+                time.sleep(0.2)
+                os.kill(writer_of(spool), signal.SIGKILL)
+            process.wait()
+        for tree in os.listdir(spool):
+            subprocess.run([TRACE, "recover", os.path.join(spool, tree)], env=clean_env(), capture_output=True, timeout=60, check=False)
+        told = windows(report)
+        numbers = [w["number"] for w in told["first"]]
+        last = max(w["end_ns"] for w in told["first"]) if told["first"] else 0
+        ends = [p["end_ns"] for p in report.processes()]
+        tap.ok(sorted(numbers) == list(range(1, 21)) and told["told"] == 20 and calls(report).get("sched_yield") == 20,
+               f"{name}: 'trace recover' tells each window once", f"{told} {calls(report)}")
+        tap.ok(any(abs(last - end) < 1000 for end in ends), f"{name}: the range that was open ends with its process", f"{last} {ends}")
+    return None
+
+
 def wrong_options():
     for options, words in ((("-c", "nvtx"), "names no NVTX range"), (("-c", "foo"), "libtraceApi or signal"), (("-c", "signal:KILL"), "USR1 USR2"),
                            (("-c", "nvtx:a", "--capture-range-end", "repeat:0"), "repeat:N"), (("-p", "a"), "--capture-range=nvtx"),
@@ -173,4 +214,4 @@ def options_are_told():
 
 
 if __name__ == "__main__":
-    main(options_are_told, nvtx_ranges, library_functions, signals, whole_tree, domains, preload_alone, wrong_options)
+    main(options_are_told, nvtx_ranges, library_functions, signals, whole_tree, domains, preload_alone, windows_outlive_the_writer, wrong_options)

@@ -86,7 +86,7 @@ static void windows_are(const char *end, unsigned ranges, const char *wanted)
 	for (unsigned i = 0; i < ranges; i++) {
 		capture_begin(control);
 		open[2 * i] = control->gate ? '1' : '0';
-		capture_end(control, 1);
+		capture_end(control, 1, 0);
 		open[2 * i + 1] = control->gate ? '1' : '0';
 	}
 	check(closed && !strcmp(open, wanted), "%s: closed at first, then %s", end, open);
@@ -108,12 +108,12 @@ static void gate_follows(void)
 	capture_set_time(control, true);
 	check(control->gate, "the delay is over within the range: open");
 	capture_begin(control);
-	capture_end(control, 1);
+	capture_end(control, 1, 0);
 	check(control->gate, "of two ranges that overlap one is still open");
 	capture_set_time(control, false);
 	check(!control->gate && capture_windows(control) == 1, "--duration is over: closed");
-	capture_end(control, 1);
-	capture_end(control, 5);
+	capture_end(control, 1, 0);
+	capture_end(control, 5, 0);
 	capture_begin(control);
 	check(!control->gate, "and stays so");
 	capture_set_time(control, true);
@@ -122,7 +122,7 @@ static void gate_follows(void)
 
 	begin("nvtx:a", "stop", true);
 	capture_begin(control);
-	capture_end(control, 1);
+	capture_end(control, 1, 0);
 	capture_set_time(control, true);
 	capture_begin(control);
 	check(control->gate, "a range that was not recorded is not the one of 'stop'");
@@ -135,7 +135,7 @@ static void windows_are_kept(void)
 	begin("nvtx:a", "repeat", false);
 	for (unsigned i = 0; i < CAPTURE_WINDOWS_KEPT + 3; i++) {
 		capture_begin(control);
-		capture_end(control, 1);
+		capture_end(control, 1, 0);
 	}
 	uint64_t after = clock_ticks();
 	bool sound = true;
@@ -151,6 +151,11 @@ static void windows_are_kept(void)
 			capture_windows(control) == CAPTURE_WINDOWS_KEPT + 3,
 		"the last %u windows are kept, in order: %u of %u", CAPTURE_WINDOWS_KEPT,
 		(unsigned)found, (unsigned)capture_windows(control));
+	begin("nvtx:a", "stop", false);
+	capture_begin(control);
+	capture_end(control, 1, after + (1 << 30));
+	check(capture_window_get(control, 1, &w) && w.end_tick == after + (1 << 30),
+		"an end that is found out later has its own time");
 }
 
 static void signals_toggle(void)
@@ -175,7 +180,7 @@ static void *hammer(void *unused)
 			return unused;
 		if (!__atomic_load_n(&control->gate, __ATOMIC_RELAXED))
 			return control;
-		capture_end(control, 1);
+		capture_end(control, 1, 0);
 	}
 	return NULL;
 }
