@@ -17,22 +17,26 @@ static uint64_t with_holder(int result, uint32_t holder)
 
 static inline bool tries_first(void)
 {
-	return *session_gate && !session.config.all_locks &&
+	return *osrt_gate && !session.config.all_locks &&
 		(thread_self.lane || thread_attach(&thread_self));
 }
 
-/* The slow path of a lock: timed. */
-#define LOCK_LONG(name, TYPE, HOLDER)                                         \
-	static __attribute__((cold, noinline)) int name##_long(TYPE *t_lock)  \
-	{                                                                     \
-		struct call t_call;                                           \
-		uint32_t t_holder = (uint32_t)(HOLDER);                       \
-		if (!call_begin(&t_call, FN_##name))                          \
-			return REAL(name)(t_lock);                            \
-		int t_result = REAL(name)(t_lock);                            \
-		osrt_end(&t_call, FN_##name, with_holder(t_result, t_holder), \
-			osrt_object(FN_BITS(t_lock), 0));                     \
-		return t_result;                                              \
+/* The slow path of a lock: timed, if it is wanted. */
+#define LOCK_LONG(name, TYPE, HOLDER)                                               \
+	static __attribute__((cold, noinline)) int name##_timed(TYPE *t_lock)       \
+	{                                                                           \
+		struct call t_call;                                                 \
+		uint32_t t_holder = (uint32_t)(HOLDER);                             \
+		if (!call_begin(&t_call, FN_##name))                                \
+			return REAL(name)(t_lock);                                  \
+		int t_result = REAL(name)(t_lock);                                  \
+		osrt_end(&t_call, FN_##name, with_holder(t_result, t_holder),       \
+			osrt_object(FN_BITS(t_lock), 0));                           \
+		return t_result;                                                    \
+	}                                                                           \
+	static __attribute__((noinline)) int name##_long(TYPE *t_lock)              \
+	{                                                                           \
+		return osrt_forwards() ? REAL(name)(t_lock) : name##_timed(t_lock); \
 	}
 
 /* TRY: an expression that is true when the lock was taken, or failed for good, and stored that in
@@ -64,7 +68,7 @@ static __attribute__((noinline)) int mutex_lock_timed(pthread_mutex_t *t_lock)
 /* By far the most frequent of all: a free lock costs one attempt and one addition. */
 static __attribute__((noinline)) int mutex_lock_tried(pthread_mutex_t *t_lock)
 {
-	if (__builtin_expect(!*session_gate, 0))
+	if (__builtin_expect(!*osrt_gate, 0))
 		return pthread_mutex_lock_long(t_lock);
 	if (__builtin_expect(!thread_self.lane && !thread_attach(&thread_self), 0))
 		return REAL(pthread_mutex_lock)(t_lock);
@@ -108,7 +112,7 @@ WRAPPER(int, sem_wait, (sem_t * t_semaphore))
 		osrt_count(thread_self.lane, FN_sem_wait, 0);
 		return 0;
 	}
-	if (!call_begin(&call, FN_sem_wait))
+	if (osrt_forwards() || !call_begin(&call, FN_sem_wait))
 		return REAL(sem_wait)(t_semaphore);
 	int result = REAL(sem_wait)(t_semaphore);
 	osrt_end(&call, FN_sem_wait, with_holder(result, 0),

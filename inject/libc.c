@@ -93,7 +93,7 @@ void real_open(void)
 static inline __attribute__((always_inline)) void count_only(unsigned fn)
 {
 	struct lane *lane = thread_self.lane;
-	if (__builtin_expect(*session_gate && (lane || (lane = thread_attach(&thread_self))), 1))
+	if (__builtin_expect(*osrt_gate && (lane || (lane = thread_attach(&thread_self))), 1))
 		osrt_count(lane, fn, 0);
 }
 
@@ -117,8 +117,8 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 
 /*
  * Each row becomes a short way, which holds the usual case and calls the rest last, and a long way
- * for everything rare: no lane yet, an interrupted call, another clock, the file access option. A
- * QUIET row is counted before either.
+ * for everything rare: no lane yet, an interrupted call, another clock, the file access option.
+ * Calls that nobody wants turn off before that one. A QUIET row is counted before either.
  */
 #define WHOLE(ret, name, ...)                           \
 	WRAPPER(ret, name, PARAMS(__VA_ARGS__))         \
@@ -145,6 +145,12 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 						: counted_##name NAMES(__VA_ARGS__); \
 	}
 #define FN(ret, name, version, group, rule, alias, ...)                                    \
+	static ret long_##name PARAMS(__VA_ARGS__);                                        \
+	static __attribute__((noinline)) ret rare_##name PARAMS(__VA_ARGS__)               \
+	{                                                                                  \
+		return osrt_forwards() ? real.fn_##name NAMES(__VA_ARGS__)                 \
+				       : long_##name NAMES(__VA_ARGS__);                   \
+	}                                                                                  \
 	static __attribute__((cold, noinline)) ret long_##name PARAMS(__VA_ARGS__)         \
 	{                                                                                  \
 		struct call own_call;                                                      \
@@ -162,7 +168,7 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 		if ((!__builtin_constant_p(PATH_OF(__VA_ARGS__)) &&                        \
 			    __builtin_expect(session.config.file_access, 0)) ||            \
 			!osrt_fast_begin(&own_tick, FN_##name))                            \
-			return long_##name NAMES(__VA_ARGS__);                             \
+			return rare_##name NAMES(__VA_ARGS__);                             \
 		uint64_t own_object = FN_OBJECT(__VA_ARGS__);                              \
 		__asm__("" : "+r"(own_object));                                            \
 		ret own_result = real.fn_##name NAMES(__VA_ARGS__);                        \

@@ -110,8 +110,10 @@ static void begin(int argc, char **argv, char **envp)
 	session.iterate_phdr = real.fn_dl_iterate_phdr;
 	thread_init();
 	session_start(argc, argv, envp);
-	if (session.state == SESSION_NEW)
+	if (session.state == SESSION_NEW) {
 		session.state = SESSION_OFF;
+		osrt_off = true;
+	}
 	thread_leave(&thread_self);
 }
 

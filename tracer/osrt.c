@@ -10,6 +10,7 @@
 #include "tracer/chains.h"
 
 uint64_t osrt_threshold[FN_MAX];
+bool osrt_off;
 
 /* ---- thresholds ---- */
 
@@ -63,6 +64,7 @@ static bool touches_files(enum group group)
 void osrt_start(void)
 {
 	uint64_t threshold = osrt_ticks(session.config.threshold_ns);
+	osrt_off = session.spool->osrt_off;
 	for (unsigned fn = 0; fn < sizeof(rows) / sizeof(rows[0]); fn++) {
 		enum rule rule = rows[fn].rule;
 		osrt_threshold[fn] = rule == ALWAYS || rule == CONTENDED ? 0 : threshold;

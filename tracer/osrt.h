@@ -24,6 +24,16 @@
  * osrt_start(). */
 extern uint64_t osrt_threshold[FN_MAX] __attribute__((visibility("hidden")));
 
+/* OS runtime calls are not wanted, or nothing is recorded at all. */
+extern bool osrt_off __attribute__((visibility("hidden")));
+
+/* Then a wrapper only has to go on to the real function, once its thread is known; a forked child's
+ * is not. */
+static inline bool osrt_forwards(void)
+{
+	return osrt_off && (thread_self.lane || session.state == SESSION_OFF);
+}
+
 /* A call in progress. `t` is NULL when it is not traced. */
 struct call {
 	struct thread *t;
@@ -175,7 +185,7 @@ static inline __attribute__((always_inline)) uint64_t osrt_tsc(void)
 static inline __attribute__((always_inline)) bool osrt_fast_begin(uint64_t *ret_tick, unsigned fn)
 {
 	/* asm goto: one comparison with memory each, where the compiler would load and test */
-	__asm__ goto("cmpl $0, %0\n\tje %l1" : : "m"(*session_gate) : "cc" : long_way);
+	__asm__ goto("cmpl $0, %0\n\tje %l1" : : "m"(*osrt_gate) : "cc" : long_way);
 	struct lane *lane = thread_self.fast;
 	if (__builtin_expect(lane->open.kind != 0, 0))
 		return false;

@@ -24,7 +24,13 @@
 struct session session;
 
 static const uint32_t gate_closed;
-const uint32_t *session_gate = &gate_closed;
+const uint32_t *session_gate = &gate_closed, *osrt_gate = &gate_closed;
+
+static void gate_use(const uint32_t *gate)
+{
+	__atomic_store_n(&osrt_gate, session.config.osrt ? gate : &gate_closed, __ATOMIC_RELEASE);
+	__atomic_store_n(&session_gate, gate, __ATOMIC_RELEASE);
+}
 
 extern char **environ;
 
@@ -52,8 +58,9 @@ void session_note(const char *text)
 
 void session_off(const char *reason)
 {
-	__atomic_store_n(&session_gate, &gate_closed, __ATOMIC_RELEASE);
+	gate_use(&gate_closed);
 	__atomic_store_n(&session.state, SESSION_OFF, __ATOMIC_RELEASE);
+	osrt_off = true;
 	note(TREE_NOTE_LINE, reason);
 	if (!session.spool)
 		return;
@@ -449,7 +456,7 @@ void session_start(int argc, char **argv, char **envp)
 	nvtx_select_start();
 	session.spool->tracer_ticks = osrt_ticks(clock_monotonic_ns() - start_ns);
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
-	__atomic_store_n(&session_gate, &session.control->gate, __ATOMIC_RELEASE);
+	gate_use(&session.control->gate);
 	tell_early();
 	if (!session.config.follow)
 		leave_environment();
@@ -492,7 +499,7 @@ void session_child(void)
 	bool follow = session.config.follow && !session.restricted;
 	session.state = follow ? SESSION_FORKED : SESSION_OFF;
 	if (!follow)
-		session_gate = &gate_closed;
+		gate_use(&gate_closed);
 }
 
 /* The parent's control page is mapped in a forked child, too. */
@@ -518,7 +525,7 @@ bool session_child_start(void)
 	chains_forked();
 	nvtx_forked();
 	cuda_forked();
-	session_gate = &session.control->gate;
+	gate_use(&session.control->gate);
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
 	return true;
 }

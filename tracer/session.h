@@ -47,6 +47,9 @@ extern struct session session __attribute__((visibility("hidden")));
 /* What wrappers read: 0 = forward only. Points at a constant 0 until tracing is on. */
 extern const uint32_t *session_gate __attribute__((visibility("hidden")));
 
+/* The same for OS runtime calls that are only measured: 0 also where nobody wants them. */
+extern const uint32_t *osrt_gate __attribute__((visibility("hidden")));
+
 /* Starts tracing in a process that has just been executed. Before main; never fails: it is off
  * then. */
 void session_start(int argc, char **argv, char **envp);

@@ -114,6 +114,7 @@ class Runner:
             "floor": {"LD_PRELOAD": program("libfloor.so")},
             "forward": {"LD_PRELOAD": program("libfloor.so"), "FLOOR": "0"},
             "none": {**ours, "LIBTRACE_TRACE": "none"},
+            "nvtx": {**ours, "LIBTRACE_TRACE": "nvtx"},
             "recorded": {**ours, "LIBTRACE_OSRT_THRESHOLD": "0"},
             "below": {**ours, "LIBTRACE_OSRT_THRESHOLD": "10000000000"},
             "default": {"LD_PRELOAD": LIBRARY, "LIBTRACE_OUTPUT": report or ""},

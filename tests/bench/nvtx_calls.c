@@ -3,6 +3,7 @@
  * nvtx_calls.c - NVTX calls in a loop, timed from inside.
  *
  *     nvtx_calls [-n ROUNDS] [-r REPEATS] [-p MICROSECONDS]
+ *     nvtx_calls -s KIND [-n ROUNDS]     for stepcount: marks the ROUNDS of one kind
  *
  * Between repeats the program rests, as programs do that also work: what a call costs is not to
  * depend on how fast the writer is (-p 0: without rest).
@@ -72,18 +73,39 @@ static void block(enum kind kind, long rounds)
 		}
 }
 
+/* The rounds between two marks, behind some that are not counted. */
+static int step(const char *name, long rounds)
+{
+	for (enum kind kind = 0; kind < KINDS; kind++) {
+		if (strcmp(names[kind], name))
+			continue;
+		prepare();
+		block(kind, 10);
+		STEP_MARK();
+		block(kind, rounds);
+		STEP_MARK();
+		return 0;
+	}
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
 	static double ns[REPEATS_MAX];
 	long rounds = 2000;
 	int repeats = 51, pause_us = 3000, option;
-	while ((option = getopt(argc, argv, "n:r:p:")) != -1)
+	const char *stepped = NULL;
+	while ((option = getopt(argc, argv, "n:r:p:s:")) != -1)
 		if (option == 'n')
 			rounds = atol(optarg);
 		else if (option == 'r')
 			repeats = atoi(optarg);
+		else if (option == 's')
+			stepped = optarg;
 		else
 			pause_us = atoi(optarg);
+	if (stepped)
+		return step(stepped, rounds);
 	if (repeats < 1 || repeats > REPEATS_MAX)
 		return 2;
 	prepare();
