@@ -16,6 +16,7 @@
 #include "reader/cli/stats.h"
 #include "reader/cli/stop.h"
 #include "reader/export/exporters.h"
+#include "reader/export/output.h"
 #include "reader/export/sqlite.h"
 
 /* "dir/name.rep" -> "dir/name.json"; the caller frees. */
@@ -84,16 +85,39 @@ static int export_sqlite(const struct options *o, const char *output)
 	return status;
 }
 
-static FILE *output_open(const char *name, bool overwrite)
+/* Where a format that is a stream goes: a file that gets its name in the end, or, if there is such
+ * a one, a device or pipe. */
+struct output {
+	FILE *file;
+	char *temporary; /* NULL: it has its name */
+};
+
+static bool output_open(struct output *out, const char *name, bool overwrite)
 {
-	int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL), 0600);
-	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!out) {
-		write_failed(name, -errno, strerror(errno));
-		if (fd >= 0)
-			close(fd);
+	*out = (struct output){0};
+	int fd = output_is_special(name) ? open(name, O_WRONLY | O_CLOEXEC)
+					 : output_begin(name, overwrite, &out->temporary);
+	int error = fd == -1 ? -errno : fd;
+	out->file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!out->file)
+		write_failed(name, error, strerror(-error));
+	return out->file;
+}
+
+/* Gives it its name if all went well; else nothing stays. */
+static int output_close(struct output *out, const char *name, bool overwrite, int status)
+{
+	int error = fclose(out->file) ? -errno : 0;
+	if (!error && !status && out->temporary)
+		error = output_end(out->temporary, name, overwrite);
+	if (error && !status) {
+		write_failed(name, error, strerror(-error));
+		status = STATUS_FAILED;
 	}
-	return out;
+	if (out->temporary && status)
+		unlink(out->temporary);
+	free(out->temporary);
+	return status;
 }
 
 struct format {
@@ -150,24 +174,25 @@ static int write_profile(struct cli_report *r, const struct options *o, FILE *ou
 static int export_to(struct cli_report *r, const struct options *o, const struct format *format,
 	const char *name)
 {
-	const struct contents_visitor visitor = {r, cli_progress, NULL, cli_problem};
-	bool to_stdout = !strcmp(name, "-");
-	FILE *out = to_stdout ? stdout
-			      : output_open(name, option_is(o, OPT_export_force_overwrite, "true"));
-	if (!out)
+	const struct contents_visitor visitor = {r, stop_or_progress, NULL, cli_problem};
+	const bool to_stdout = !strcmp(name, "-"),
+		   overwrite = option_is(o, OPT_export_force_overwrite, "true");
+	struct output out = {.file = stdout};
+	if (!to_stdout && !output_open(&out, name, overwrite))
 		return STATUS_FAILED;
-	int error = !strcmp(format->name, "json") ? write_json(r, o, out, &visitor)
+	if (out.temporary)
+		stops_await();
+	int error = !strcmp(format->name, "json") ? write_json(r, o, out.file, &visitor)
 		: !strcmp(format->name, "nvtxt")
-		? export_nvtxt(out, r, &visitor)
-		: write_profile(r, o, out, &visitor, !strcmp(format->name, "speedscope"));
+		? export_nvtxt(out.file, r, &visitor)
+		: write_profile(r, o, out.file, &visitor, !strcmp(format->name, "speedscope"));
 	cli_progress_end(r);
 	int status = error && error != -EPIPE
-		? cli_failed(r, error)
-		: cli_finish(out, to_stdout ? "standard output" : name);
-	if (!to_stdout && fclose(out) && !status) {
-		cli_error("cannot write '%s': %s", name, strerror(errno));
-		status = STATUS_FAILED;
-	}
+		? stop_signal ? STATUS_FAILED : cli_failed(r, error)
+		: cli_finish(out.file, to_stdout ? "standard output" : name);
+	if (!to_stdout)
+		status = output_close(&out, name, overwrite, status);
+	stop_if_told();
 	return !status && r->problems ? STATUS_DAMAGED : status;
 }
 

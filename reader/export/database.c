@@ -66,11 +66,11 @@ void database_abandon(struct database *d)
 
 #else
 
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <unistd.h>
 
+#include "reader/export/output.h"
 #include "reader/export/utf8.h"
 
 /* The errno that is nearest to what SQLite says. */
@@ -130,19 +130,15 @@ int database_pause(struct database *d)
 int database_create(struct database *d, const char *name, bool overwrite)
 {
 	*d = (struct database){.overwrite = overwrite, .name = strdup(name)};
-	if (!d->name || asprintf(&d->temporary, "%s.XXXXXX", name) < 0) {
-		d->temporary = NULL;
+	if (!d->name)
 		return failed_system(d, ENOMEM);
+	if (output_is_special(name)) {
+		snprintf(d->cause, sizeof(d->cause), "it is no regular file");
+		return -EINVAL;
 	}
-	if (!overwrite && !access(name, F_OK))
-		return failed_system(d, EEXIST);
-	int fd = mkostemp(d->temporary, O_CLOEXEC);
-	if (fd < 0) {
-		int error = failed_system(d, errno);
-		free(d->temporary);
-		d->temporary = NULL;
-		return error;
-	}
+	int fd = output_begin(name, overwrite, &d->temporary);
+	if (fd < 0)
+		return failed_system(d, -fd);
 	close(fd);
 	return database_resume(d);
 }
@@ -273,34 +269,17 @@ int database_row(struct database *d, const char *table, const char *form, ...)
 	return error;
 }
 
-/* The rows are on the disk before the name is. */
-static int give_name(struct database *d)
-{
-	int fd = open(d->temporary, O_RDONLY | O_CLOEXEC);
-	int error = fd < 0 || fsync(fd) ? errno : 0;
-	if (fd >= 0)
-		close(fd);
-	if (error)
-		return failed_system(d, error);
-	if (d->overwrite)
-		error = rename(d->temporary, d->name) ? errno : 0;
-	else if (renameat2(AT_FDCWD, d->temporary, AT_FDCWD, d->name, RENAME_NOREPLACE))
-		error = errno;
-	if (error == EINVAL || error == ENOSYS) /* a file system without it */
-		error = link(d->temporary, d->name) || unlink(d->temporary) ? errno : 0;
-	return error ? failed_system(d, error) : 0;
-}
-
 int database_finish(struct database *d)
 {
 	int error = database_pause(d);
-	if (!error)
-		error = give_name(d);
-	if (!error) {
-		free(d->temporary);
-		d->temporary = NULL;
-	}
-	return error;
+	if (error)
+		return error;
+	error = output_end(d->temporary, d->name, d->overwrite);
+	if (error)
+		return failed_system(d, -error);
+	free(d->temporary);
+	d->temporary = NULL;
+	return 0;
 }
 
 void database_abandon(struct database *d)

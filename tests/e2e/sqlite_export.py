@@ -424,11 +424,14 @@ def names_and_failures():
                             (["-o", os.path.join(PLACE, "x"), CHAINS, os.path.join(PLACE, "absent.rep")], b"absent.rep"), ([], b"which report")):
         result = trace("export", "-t", "sqlite", *arguments)
         tap.ok(result.status == 2 and word in result.err, f"an error names file and cause: {word.decode()}", result.err)
-    target = os.path.join(PLACE, "full.sqlite")
-    command = ["export", "-t", "sqlite", "-o", target, LIVE]
-    small = trace(*command, restore_signals=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000)))
-    left = [name for name in os.listdir(PLACE) if name.startswith(("full", "x."))]
-    tap.ok(small.status == 2 and b"full.sqlite" in small.err and not left, "a full disk is told, and nothing is left", f"{small.err!r} {left}")
+    device = trace("export", "-t", "sqlite", "-f", "true", "-o", "/dev/null", CHAINS)
+    tap.ok(device.status == 2 and b"no regular file" in device.err and not os.path.isfile("/dev/null"), "a device is not replaced by a database", device.err)
+    for kind, limit in (("sqlite", 100000), ("json", 5000), ("folded", 100), ("speedscope", 100)):
+        target = os.path.join(PLACE, "full." + kind)
+        command = ["export", "-t", kind, "-o", target, LIVE]
+        small = trace(*command, restore_signals=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))  # noqa: B023
+        left = [name for name in os.listdir(PLACE) if name.startswith(("full", "x."))]
+        tap.ok(small.status == 2 and b"full." + kind.encode() in small.err and not left, f"{kind}: a full disk is told, and nothing is left", f"{small.err!r} {left}")
 
 
 def interrupted():

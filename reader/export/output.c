@@ -1,0 +1,49 @@
+#define _GNU_SOURCE
+#include "reader/export/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int output_begin(const char *name, bool overwrite, char **ret_temporary)
+{
+	*ret_temporary = NULL;
+	if (!overwrite && !access(name, F_OK))
+		return -EEXIST;
+	if (asprintf(ret_temporary, "%s.XXXXXX", name) < 0) {
+		*ret_temporary = NULL;
+		return -ENOMEM;
+	}
+	int fd = mkostemp(*ret_temporary, O_CLOEXEC), error = -errno;
+	if (fd >= 0)
+		return fd;
+	free(*ret_temporary);
+	*ret_temporary = NULL;
+	return error;
+}
+
+int output_end(const char *temporary, const char *name, bool overwrite)
+{
+	int fd = open(temporary, O_RDONLY | O_CLOEXEC);
+	int error = fd < 0 || fsync(fd) ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+	if (error)
+		return -error;
+	if (overwrite)
+		error = rename(temporary, name) ? errno : 0;
+	else if (renameat2(AT_FDCWD, temporary, AT_FDCWD, name, RENAME_NOREPLACE))
+		error = errno;
+	if (error == EINVAL || error == ENOSYS) /* a file system without it */
+		error = link(temporary, name) || unlink(temporary) ? errno : 0;
+	return -error;
+}
+
+bool output_is_special(const char *name)
+{
+	struct stat facts;
+	return !stat(name, &facts) && !S_ISREG(facts.st_mode);
+}
