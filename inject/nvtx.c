@@ -86,7 +86,8 @@ static enum nvtx_text_kind kind_of(int32_t message_type)
 /* A registered string may be another tool's handle. */
 static inline const void *text_of(int32_t message_type, const void *message)
 {
-	if (__builtin_expect(handles_in_use, 0) && message_type == NVTX_MESSAGE_REGISTERED)
+	if (__builtin_expect(__atomic_load_n(&handles_in_use, __ATOMIC_RELAXED), 0) &&
+		message_type == NVTX_MESSAGE_REGISTERED)
 		return names_known((uint64_t)(uintptr_t)message);
 	return message;
 }

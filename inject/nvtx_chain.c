@@ -164,7 +164,7 @@ static uint64_t chain_call(const struct chained *c, uint32_t how, const struct a
 	if (is_theirs && how & THEIRS_ALONE)
 		return result;
 	ext_give_id(how & GIVES_ID ? result : 0);
-	own = call(c->ours, &ours);
+	own = call(__atomic_load_n(&c->ours, __ATOMIC_ACQUIRE), &ours);
 	ext_give_id(0);
 	if (!their_function)
 		return own;
@@ -206,7 +206,7 @@ chain_fn chain_function(unsigned module, size_t slot, chain_fn theirs, chain_fn 
 	if (module >= CHAIN_MODULES || slot >= CHAIN_SLOTS || !callers[module][slot])
 		return theirs;
 	struct chained *c = &chained[module][slot];
-	c->ours = (wide_fn)ours;
+	__atomic_store_n(&c->ours, (wide_fn)ours, __ATOMIC_RELEASE);
 	if (wanted &&
 		!__atomic_compare_exchange_n(
 			&c->theirs, &none, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&

@@ -41,7 +41,8 @@ static uint32_t slot_of(uint64_t handle)
 void handles_pair(uint64_t theirs, uint64_t ours)
 {
 	struct pair *t = theirs > 1 ? table() : NULL;
-	handles_in_use |= t != NULL;
+	if (t)
+		__atomic_store_n(&handles_in_use, 1, __ATOMIC_RELAXED);
 	if (!t || __atomic_load_n(&used, __ATOMIC_RELAXED) >= HANDLES_MAX)
 		return;
 	for (uint32_t at = slot_of(theirs), tries = 0; tries < SLOTS;
