@@ -84,10 +84,23 @@ static bool is_choice(const char *choices, const char *value)
 }
 
 /* Values of an option that may be given again, in the form of its choices; they stay. */
+struct joined {
+	struct joined *before;
+	char text[];
+};
+
 static const char *joined(const char *choices, const char *before, const char *value)
 {
-	char *both = NULL, between = !strcmp(choices, "NAMES") ? ',' : '\n';
-	return asprintf(&both, "%s%c%s", before, between, value) < 0 ? NULL : both;
+	static struct joined *all;
+	size_t bytes = strlen(before) + strlen(value) + 2;
+	struct joined *both = malloc(sizeof(*both) + bytes);
+	if (!both)
+		return NULL;
+	both->before = all;
+	all = both;
+	snprintf(
+		both->text, bytes, "%s%c%s", before, !strcmp(choices, "NAMES") ? ',' : '\n', value);
+	return both->text;
 }
 
 static bool may_repeat(const char *choices)
