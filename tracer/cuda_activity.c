@@ -182,6 +182,16 @@ static bool untimed_put(const struct cupti_row *row, uint64_t now_ns)
 	return cuda_row_put(&device_thread, NUMBER_CUDA_UNTIMED, now_ns, 0, values);
 }
 
+/* The other times of a kernel come from the clock that its begin came from. */
+static void stamps_shift(struct cupti_row *row, uint64_t by_ns)
+{
+	static const uint8_t columns[] = {COLUMN_CUDA_KERNEL_QUEUED_NS,
+		COLUMN_CUDA_KERNEL_SUBMITTED_NS, COLUMN_CUDA_KERNEL_COMPLETED_NS};
+	for (size_t i = 0; row->event == NUMBER_CUDA_KERNEL && i < sizeof(columns); i++)
+		if (row->value[columns[i]])
+			row->value[columns[i]] += by_ns;
+}
+
 static bool row_put(struct cupti_row *row, uint64_t now_ns)
 {
 	enum cuda_stamp stamp = CUDA_STAMP_GOOD;
@@ -193,7 +203,10 @@ static bool row_put(struct cupti_row *row, uint64_t now_ns)
 	texts_name(row);
 	if (stamp == CUDA_STAMP_IMPOSSIBLE)
 		return untimed_put(row, now_ns);
-	cuda.page->converted += stamp == CUDA_STAMP_CONVERTED;
+	if (stamp == CUDA_STAMP_CONVERTED) {
+		cuda.page->converted++;
+		stamps_shift(row, start - row->start);
+	}
 	return cuda_row_put(&device_thread, row->event, start, end - start, row->value);
 }
 

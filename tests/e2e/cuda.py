@@ -316,6 +316,8 @@ def clocks():
         apart = max((abs(a[1] - b[1]) for a, b in zip(wanted, got)), default=None)
         tap.ok([a[0] for a in wanted] == [b[0] for b in got] and apart is not None and apart <= 20000,
                f"{toolkit}: times are those of the device, on CLOCK_MONOTONIC", f"{apart} ns apart")
+        late = [e["completed_ns"] - e["start_ns"] - e["duration_ns"] for e in t.events["cuda_kernel"] if e["completed_ns"]]
+        tap.ok(late and all(0 <= ns < 1000000 for ns in late), f"{toolkit}: kernels complete when they end, on the same clock", late[:5])
         setups = t.of_truth("violation")
         same(f"{toolkit}: one callback, before any context", setups, [])
 
