@@ -173,14 +173,15 @@ static bool step_signal(struct walk *w, struct registers *r, struct callchain_fr
 	return true;
 }
 
-/* Code without tables: code made at run time keeps frame pointers. */
+/* Code without tables was made at run time: it keeps rbp, or tells the size of its frame. */
 static bool step_guess(struct walk *w, struct registers *r, struct callchain_fresh *f)
 {
-	uint64_t bp = r->bp;
-	f->flags |= FRAME_CFA_FROM_BP;
-	if (bp - r->sp > GUESS_MAX_BYTES || !frame_fits(w, r, bp + 16, bp))
+	uint64_t room = r->back ? registers_room_behind(r->ip) : 0, bp = room ? 0 : r->bp;
+	uint64_t cfa = room ? r->sp + room + 8 : bp + 16;
+	f->flags |= room ? FRAME_OPAQUE : FRAME_CFA_FROM_BP;
+	if ((!room && bp - r->sp > GUESS_MAX_BYTES) || !frame_fits(w, r, cfa, bp))
 		return false;
-	frame_leave(r, f, bp + 16, bp);
+	frame_leave(r, f, cfa, bp);
 	return true;
 }
 
@@ -504,22 +505,21 @@ static __attribute__((noinline)) uint32_t take_by_libunwind(
 	return name_frames(frames, count, more ? NODE_CUT : 0);
 }
 
-/* Is the chain `id` what libunwind finds, step by step? */
+/* Is the chain `id` what libunwind finds, step by step, up to code that it does not understand? */
 static __attribute__((noinline)) void compare(uint64_t start, uint32_t depth, uint32_t id)
 {
 	const struct fallback_frames ours = {start, setup.own_begin, setup.own_end};
 	uint64_t frames[CALLCHAIN_DEPTH_MAX];
-	bool more, same = true;
-	uint32_t count = fallback_chain(&ours, depth, frames, &more), i = 0;
-	if (count == 0)
-		return;
-	for (; id && i < count && same; i++) {
-		const struct callchain_node *node = node_at(&nodes, id);
-		same = i < count && node->address == frames[i];
-		id = node->parent;
+	bool more, same = true, beyond = false;
+	uint32_t i = 0, count = fallback_chain(&ours, depth, frames, &more);
+	for (; id && i < count && same && !beyond; i++) {
+		uint64_t ip = node_at(&nodes, id)->address;
+		same = ip == frames[i];
+		beyond = rules_find(ip - 1) == RULE_NO_FDE && registers_room_behind(ip);
+		id = node_at(&nodes, id)->parent;
 	}
-	__atomic_add_fetch(&counts.checked, 1, __ATOMIC_RELAXED);
-	if (!same || id || i != count)
+	__atomic_add_fetch(&counts.checked, count != 0, __ATOMIC_RELAXED);
+	if (count && (!same || (!beyond && (id || i != count))))
 		__atomic_add_fetch(&counts.different, 1, __ATOMIC_RELAXED);
 }
 

@@ -77,16 +77,31 @@ static bool step_frame(struct registers_all *registers, const struct cfi_frame *
 	return out.r[CFI_IP] != 0;
 }
 
-/* Code made at run time keeps frame pointers. */
+uint64_t registers_room_behind(uint64_t ip)
+{
+	static const uint8_t add_rsp[] = {0x48, 0x83, 0xc4};
+	const uint8_t *code = (const uint8_t *)(uintptr_t)ip;
+	if (!stack_readable(ip & ~UINT64_C(7)) || !stack_readable((ip + 4) & ~UINT64_C(7)))
+		return 0;
+	for (unsigned i = 0; i < sizeof(add_rsp); i++)
+		if (code[i] != add_rsp[i])
+			return 0;
+	return code[4] == 0xc3 && code[3] < 0x80 && code[3] % 8 == 0 ? code[3] : 0;
+}
+
+/* Code made at run time keeps frame pointers, or tells how large its frame is. */
 static bool step_guess(struct registers_all *registers)
 {
-	uint64_t bp = registers->r[CFI_BP];
-	if (bp - registers->r[CFI_SP] > GUESS_MAX_BYTES || !read_word(bp, &registers->r[CFI_BP]) ||
-		!read_word(bp + 8, &registers->r[CFI_IP]))
+	uint64_t *r = registers->r, bp = r[CFI_BP];
+	uint64_t room = registers->exact ? 0 : registers_room_behind(r[CFI_IP]);
+	uint64_t cfa = room ? r[CFI_SP] + room + 8 : bp + 16;
+	if (!room && (bp - r[CFI_SP] > GUESS_MAX_BYTES || !read_word(bp, &r[CFI_BP])))
 		return false;
-	registers->r[CFI_SP] = bp + 16;
+	if (!read_word(cfa - 8, &r[CFI_IP]))
+		return false;
+	r[CFI_SP] = cfa;
 	registers->exact = false;
-	return registers->r[CFI_IP] != 0;
+	return r[CFI_IP] != 0;
 }
 
 bool registers_step(struct registers_all *registers)

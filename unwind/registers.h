@@ -29,4 +29,11 @@ void registers_here(struct registers_all *ret_registers);
  * async-signal-safe. */
 bool registers_step(struct registers_all *registers);
 
+/*
+ * Bytes between sp and the return address of a frame in code without tables, where the code itself
+ * tells: `add $N, %rsp; ret` behind the call at `ip`, as CPython's trampolines for perf have it
+ * (they keep no rbp). 0: it does not.
+ */
+uint64_t registers_room_behind(uint64_t ip);
+
 #endif

@@ -149,7 +149,8 @@ def python():
         if not found:
             tap.skip(f"python3 -X {option}", "no python3 that has it (PYTHON_PERF names one)")
             continue
-        hold(f"python3 -X {option}", Traced([found, "-X", option, "@/hot.py"], PYTHON, "hot.py"), ("pread", "pread64"), ["py::innermost"], 100)
+        hold(f"python3 -X {option}", Traced([found, "-X", option, "@/hot.py"], PYTHON, "hot.py"), ("pread", "pread64"),
+             ["py::innermost", "py::middle", "py::outer", "py::<module>", "main"], 100)
 
 
 main(java, node, python)
