@@ -13,7 +13,8 @@ static void blob_make(struct decode *d, const struct nvtx_piece *pieces, uint32_
 {
 	struct blob b = {.index = pieces[0].key.index,
 		.schema = pieces[0].schema,
-		.address = pieces[0].address};
+		.address = pieces[0].address,
+		.time_ns = pieces[0].key.time_ns};
 	const struct string_table *strings = &d->p->contents->strings;
 	struct string_ref first = string_table_get(strings, pieces[0].data);
 	uint64_t bytes = 0;
@@ -48,10 +49,18 @@ static void blobs_make(struct decode *d)
 	}
 }
 
+/* Layouts are from here on those of the payload's time. */
+static void blob_seek(struct decode *d, const struct blob *b)
+{
+	d->time_ns = b->time_ns;
+	nvtx_payloads_seek(d->p, d->ref->process);
+}
+
 /* A whole payload. */
 static void blob_print(struct decode *d, const struct blob *b, uint64_t schema)
 {
 	const struct place at = {b, 0, 0};
+	blob_seek(d, b);
 	struct nvtx_extent extent = decode_extent(d, schema);
 	bool is_one = decode_layout(d, schema) ||
 		(extent.bytes && b->bytes / extent.bytes == 1 && !nvtx_type_is_text(schema));
@@ -73,6 +82,7 @@ static void blob_print(struct decode *d, const struct blob *b, uint64_t schema)
 static void batch_print(struct decode *d, const struct blob *b, uint64_t schema)
 {
 	struct place at = {b, 0, 0};
+	blob_seek(d, b);
 	struct nvtx_layout_row *l = decode_layout(d, schema);
 	struct nvtx_extent extent = decode_extent(d, schema);
 	putc_unlocked('[', d->out);
@@ -122,6 +132,19 @@ static void samples_print(struct decode *d, uint64_t schema)
 	putc_unlocked('}', d->out);
 }
 
+/* Of the counter that a sample is of; 0 = not known, or no sample. */
+static uint64_t counter_schema(const struct decode *d)
+{
+	const struct nvtx_payload_ref *ref = d->ref;
+	if (!d->blob_count || (ref->use != NVTX_USE_SAMPLE && ref->use != NVTX_USE_SAMPLE_BATCH))
+		return 0;
+	return nvtx_counter_schema(d->p,
+		(struct nvtx_key){.process = ref->process,
+			.domain = d->domain,
+			.id = ref->counter,
+			.time_ns = d->blobs[0].time_ns});
+}
+
 void nvtx_payload_print(
 	FILE *out, struct nvtx_payloads *p, const struct nvtx_payload_ref *reference)
 {
@@ -135,10 +158,7 @@ void nvtx_payload_print(
 	d->ref = reference;
 	d->domain = nvtx_domain_key(p->contents, reference->domain);
 	blobs_make(d);
-	uint64_t counter =
-		reference->use == NVTX_USE_SAMPLE || reference->use == NVTX_USE_SAMPLE_BATCH
-		? nvtx_counter_schema(p, reference->process, d->domain, reference->counter)
-		: 0;
+	uint64_t counter = counter_schema(d);
 	if (!d->blob_count)
 		fputs("null", out);
 	else if (reference->use == NVTX_USE_SAMPLE)

@@ -14,7 +14,7 @@
 /* A payload, its pieces together. */
 struct blob {
 	uint32_t index;
-	uint64_t schema, address;
+	uint64_t schema, address, time_ns;
 	const uint8_t *data;
 	uint64_t bytes;
 	uint8_t *own; /* NULL = data lies in the string table */
@@ -25,6 +25,7 @@ struct decode {
 	struct nvtx_payloads *p;
 	const struct nvtx_payload_ref *ref;
 	uint64_t domain;
+	uint64_t time_ns; /* of the payload that is printed */
 	struct blob blobs[BLOBS_MAX];
 	uint32_t blob_count;
 	uint32_t depth;        /* of layouts in layouts */

@@ -13,8 +13,9 @@
 
 struct nvtx_layout_row *decode_layout(struct decode *d, uint64_t type)
 {
-	return type >= NVTX_TYPES_END ? nvtx_layout_find(d->p, d->ref->process, d->domain, type)
-				      : NULL;
+	const struct nvtx_key wanted = {
+		.process = d->ref->process, .domain = d->domain, .id = type, .time_ns = d->time_ns};
+	return type >= NVTX_TYPES_END ? nvtx_layout_find(d->p, wanted) : NULL;
 }
 
 static const struct nvtx_entry_row *entries_of(

@@ -249,7 +249,15 @@ static int compare_keys(const void *x, const void *y)
 	const struct nvtx_key *a = x, *b = y;
 	int order = compare_owners(a, b);
 	if (!order)
-		order = compare_numbers(a->index, b->index);
+		order = compare_numbers(a->time_ns, b->time_ns);
+	return order ? order : compare_numbers(a->index, b->index);
+}
+
+/* Of one registration. */
+static int compare_places(const void *x, const void *y)
+{
+	const struct nvtx_key *a = x, *b = y;
+	int order = compare_numbers(a->index, b->index);
 	return order ? order : compare_numbers(a->time_ns, b->time_ns);
 }
 
@@ -275,21 +283,6 @@ static void rows_sort(struct nvtx_rows *r, size_t bytes, int (*compare)(const vo
 		qsort(r->rows, r->count, bytes, compare);
 }
 
-/* Of rows with the same key but for their time, the last. */
-static void rows_keep_last(struct nvtx_rows *r, size_t bytes)
-{
-	char *rows = r->rows;
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < r->count; i++) {
-		const struct nvtx_key *key = (const void *)(rows + i * bytes),
-				      *next = (const void *)(rows + (i + 1) * bytes);
-		if (i + 1 < r->count && !compare_owners(key, next) && key->index == next->index)
-			continue;
-		memmove(rows + kept++ * bytes, rows + i * bytes, bytes);
-	}
-	r->count = kept;
-}
-
 /* First row that is not before the owner: *ret_count those that are its. */
 static uint32_t rows_find(
 	const struct nvtx_rows *r, size_t bytes, const struct nvtx_key *owner, uint32_t *ret_count)
@@ -310,12 +303,57 @@ static uint32_t rows_find(
 	return low;
 }
 
-/* An enumeration is a layout without entries. */
+/* First row of its key that is not before its time. */
+static uint32_t rows_from(const struct nvtx_rows *r, size_t bytes, const struct nvtx_key *key)
+{
+	const char *rows = r->rows;
+	uint32_t low = 0, high = r->count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct nvtx_key *found = (const void *)(rows + middle * bytes);
+		int order = compare_owners(found, key);
+		if (order < 0 || (!order && found->time_ns < key->time_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The rows of the registration that began at key->time_ns; the next one began at `next_ns`. They
+ * come in the order of their places, of several with one place the last. */
+static void registration_find(
+	struct nvtx_rows *r, size_t bytes, struct nvtx_layout_row *l, uint64_t next_ns)
+{
+	struct nvtx_key end_key = l->key;
+	end_key.time_ns = next_ns;
+	uint32_t first = rows_from(r, bytes, &l->key), end = rows_from(r, bytes, &end_key),
+		 kept = 0;
+	uint32_t count = end - first < OWN_ROWS_MAX ? end - first : OWN_ROWS_MAX;
+	char *rows = (char *)r->rows + first * bytes;
+	l->first = first;
+	l->count = 0;
+	if (!count)
+		return;
+	qsort(rows, count, bytes, compare_places);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct nvtx_key *key = (const void *)(rows + i * bytes),
+				      *next = (const void *)(rows + (i + 1) * bytes);
+		if (i + 1 < count && key->index == next->index)
+			continue;
+		memmove(rows + kept++ * bytes, rows + i * bytes, bytes);
+	}
+	l->count = kept;
+}
+
+/* An enumeration is a layout without entries. Each registration of one begins with a lower place
+ * than the last value before it had. */
 static int enums_add(struct nvtx_payloads *p)
 {
 	const struct nvtx_value_row *values = p->values.rows;
 	for (uint32_t i = 0; i < p->values.count; i++) {
-		if (i && !compare_owners(&values[i].key, &values[i - 1].key))
+		if (i && !compare_owners(&values[i].key, &values[i - 1].key) &&
+			values[i].key.index > values[i - 1].key.index)
 			continue;
 		struct nvtx_layout_row *row = rows_room(&p->layouts, 1, sizeof(*row));
 		if (!row)
@@ -332,35 +370,38 @@ void nvtx_payloads_ready(struct nvtx_payloads *p)
 {
 	struct nvtx_layout_row *rows;
 	rows_sort(&p->values, sizeof(struct nvtx_value_row), compare_keys);
-	rows_keep_last(&p->values, sizeof(struct nvtx_value_row));
 	if (enums_add(p))
 		p->values.count = 0; /* no memory: their numbers will do */
 	rows_sort(&p->layouts, sizeof(struct nvtx_layout_row), compare_keys);
-	rows_keep_last(&p->layouts, sizeof(struct nvtx_layout_row));
 	rows_sort(&p->entries, sizeof(struct nvtx_entry_row), compare_keys);
-	rows_keep_last(&p->entries, sizeof(struct nvtx_entry_row));
 	rows_sort(&p->counters, sizeof(struct nvtx_counter_row), compare_keys);
-	rows_keep_last(&p->counters, sizeof(struct nvtx_counter_row));
 	rows_sort(&p->pieces, sizeof(struct nvtx_piece), compare_pieces);
 	rows_sort(&p->texts, sizeof(struct nvtx_far_text), compare_texts);
 	rows = p->layouts.rows;
-	for (uint32_t i = 0; i < p->layouts.count; i++)
-		rows[i].first = rows[i].is_enum
-			? rows_find(&p->values, sizeof(struct nvtx_value_row), &rows[i].key,
-				  &rows[i].count)
-			: rows_find(&p->entries, sizeof(struct nvtx_entry_row), &rows[i].key,
-				  &rows[i].count);
+	for (uint32_t i = 0; i < p->layouts.count; i++) {
+		bool has_next =
+			i + 1 < p->layouts.count && !compare_owners(&rows[i].key, &rows[i + 1].key);
+		uint64_t next_ns = has_next ? rows[i + 1].key.time_ns : UINT64_MAX;
+		p->has_repeats |= has_next;
+		if (rows[i].is_enum)
+			registration_find(
+				&p->values, sizeof(struct nvtx_value_row), &rows[i], next_ns);
+		else
+			registration_find(
+				&p->entries, sizeof(struct nvtx_entry_row), &rows[i], next_ns);
+	}
 }
 
 /* ---- looking up ---- */
 
-/* The process that one was forked from; 0 = not forked, or not known. */
-static uint32_t parent_of(const struct contents *c, uint32_t process)
+/* Goes to the process that one was forked from, and to the time of that; false = not forked, or not
+ * known. */
+static bool seek_parent(const struct contents *c, struct nvtx_key *key)
 {
 	struct process_list *l = (struct process_list *)(uintptr_t)&c->processes;
-	const struct process *child = process_find(l, process), *found = NULL;
+	const struct process *child = process_find(l, key->process), *found = NULL;
 	if (!child || !child->facts->forked)
-		return 0;
+		return false;
 	for (size_t i = 0; i < l->count; i++) {
 		const struct process *p = l->rows[i];
 		if (p->facts->pid == child->facts->parent_pid &&
@@ -368,35 +409,66 @@ static uint32_t parent_of(const struct contents *c, uint32_t process)
 			(!found || p->facts->start_ns >= found->facts->start_ns))
 			found = p;
 	}
-	return found ? found->id : 0;
+	if (!found)
+		return false;
+	key->process = found->id;
+	if (child->facts->has_start_ns && child->facts->start_ns < key->time_ns)
+		key->time_ns = child->facts->start_ns;
+	return true;
 }
 
-/* The row with this key, in the process or those before it. */
-static void *row_find(
-	const struct nvtx_payloads *p, const struct nvtx_rows *r, size_t bytes, struct nvtx_key key)
+/* The last row of a key that is not after its time; `is_first`: the first of all times. */
+static void *row_at(
+	const struct nvtx_rows *r, size_t bytes, const struct nvtx_key *key, bool is_first)
 {
-	for (uint32_t i = 0; i < PARENTS_MAX && key.process && r->count; i++) {
-		uint32_t count, at = rows_find(r, bytes, &key, &count);
-		if (count)
-			return (char *)r->rows + at * bytes;
-		key.process = parent_of(p->contents, key.process);
+	struct nvtx_key behind = *key;
+	behind.time_ns = is_first ? 0 : key->time_ns + (key->time_ns < UINT64_MAX);
+	uint32_t at = rows_from(r, bytes, &behind);
+	if (!is_first && at-- == 0)
+		return NULL;
+	char *row = (char *)r->rows + at * bytes;
+	return at < r->count && !compare_owners((const void *)row, key) ? row : NULL;
+}
+
+/* In the process or those before it. */
+static void *row_find(const struct nvtx_payloads *p, const struct nvtx_rows *r, size_t bytes,
+	struct nvtx_key wanted)
+{
+	for (int is_first = 0; is_first < 2; is_first++) {
+		struct nvtx_key key = wanted;
+		for (uint32_t i = 0; i < PARENTS_MAX && key.process && r->count; i++) {
+			void *row = row_at(r, bytes, &key, is_first);
+			if (row)
+				return row;
+			if (!seek_parent(p->contents, &key))
+				break;
+		}
 	}
 	return NULL;
 }
 
-struct nvtx_layout_row *nvtx_layout_find(
-	struct nvtx_payloads *p, uint32_t process, uint64_t domain, uint64_t id)
+void nvtx_payloads_seek(struct nvtx_payloads *p, uint32_t process)
 {
-	return row_find(p, &p->layouts, sizeof(struct nvtx_layout_row),
-		(struct nvtx_key){.process = process, .domain = domain, .id = id});
+	if (p->has_repeats || !p->epoch || p->epoch_process != process)
+		p->epoch++;
+	p->epoch_process = process;
 }
 
-uint64_t nvtx_counter_schema(
-	struct nvtx_payloads *p, uint32_t process, uint64_t domain, uint64_t id)
+struct nvtx_layout_row *nvtx_layout_find(struct nvtx_payloads *p, struct nvtx_key wanted)
+{
+	struct nvtx_layout_row *row =
+		row_find(p, &p->layouts, sizeof(struct nvtx_layout_row), wanted);
+	if (row && row->epoch != p->epoch) {
+		row->state = 0;
+		row->epoch = p->epoch;
+	}
+	return row;
+}
+
+uint64_t nvtx_counter_schema(struct nvtx_payloads *p, struct nvtx_key wanted)
 {
 	const struct nvtx_counter_row *row =
-		row_find(p, &p->counters, sizeof(struct nvtx_counter_row),
-			(struct nvtx_key){.process = process, .domain = domain, .id = id});
+		row_find(p, &p->counters, sizeof(struct nvtx_counter_row), wanted);
 	return row ? row->schema : 0;
 }
 

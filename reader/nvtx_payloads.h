@@ -26,13 +26,14 @@ struct nvtx_key {
 	uint64_t time_ns;
 };
 
-/* A layout, or an enumeration. */
+/* A registration of a layout, or of an enumeration. */
 struct nvtx_layout_row {
 	struct nvtx_key key;
 	uint32_t name; /* Strings id */
 	uint32_t layout;
 	bool is_enum;
-	uint8_t state; /* of `extent`: 0 not asked for yet, 1 being found, 2 found */
+	uint8_t state;  /* of `extent`: 0 not asked for yet, 1 being found, 2 found */
+	uint64_t epoch; /* of the payloads in which `state` holds */
 	uint64_t bytes, pack;
 	struct nvtx_extent extent;
 	uint32_t first, count; /* its entries or values */
@@ -69,7 +70,7 @@ struct nvtx_far_text { /* key as of a piece; index unused */
 	uint32_t text; /* Strings id */
 };
 
-/* Rows of a kind, sorted by key once all are there. */
+/* Rows of a kind, sorted once all are there. */
 struct nvtx_rows {
 	void *rows;
 	uint32_t count, capacity;
@@ -80,6 +81,9 @@ struct nvtx_payloads {
 	struct nvtx_rows layouts, entries, values, counters, pieces, texts;
 	int64_t *columns; /* room for decoding */
 	bool is_ready;
+	bool has_repeats;       /* an id of a process was registered more than once */
+	uint64_t epoch;         /* counts the times at which layouts were asked for */
+	uint32_t epoch_process; /* of that time */
 };
 
 /* `c` is the contents that the pass fills; it stays the caller's. */
@@ -92,14 +96,17 @@ int nvtx_payloads_take(struct nvtx_payloads *p, const struct event_batch *b);
 /* All batches were taken. */
 void nvtx_payloads_ready(struct nvtx_payloads *p);
 
-/* The layout or enumeration with an id, of the process or of one that it was forked from; NULL =
- * the report has none. */
-struct nvtx_layout_row *nvtx_layout_find(
-	struct nvtx_payloads *p, uint32_t process, uint64_t domain, uint64_t id);
+/* What follows is asked for a payload of this process and time: extents found before hold no longer
+ * when ids may mean something else. */
+void nvtx_payloads_seek(struct nvtx_payloads *p, uint32_t process);
 
-/* Schema of a counter; 0 = not known. */
-uint64_t nvtx_counter_schema(
-	struct nvtx_payloads *p, uint32_t process, uint64_t domain, uint64_t id);
+/* The layout or enumeration that an id means in a process at a time (`index` of the key is unused):
+ * its last registration by then, or else by the process's fork in one that it was forked from, or
+ * else the first at all. NULL = the report has none. */
+struct nvtx_layout_row *nvtx_layout_find(struct nvtx_payloads *p, struct nvtx_key wanted);
+
+/* Schema of a counter, found in the same way; 0 = not known. */
+uint64_t nvtx_counter_schema(struct nvtx_payloads *p, struct nvtx_key wanted);
 
 /* Pieces of a payload, by index and offset; *ret_count may become 0. */
 const struct nvtx_piece *nvtx_pieces_find(

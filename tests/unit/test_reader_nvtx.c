@@ -264,6 +264,52 @@ static void batches(void)
 	done();
 }
 
+static void enumeration(int64_t id, int64_t index, const char *name)
+{
+	const int64_t row[] = {now++, 0, id, 0, 1, index, make_string(&m, name), index, 0};
+	make_batch(&m, KIND_NVTX_ENUM, 1, 1, 1, 9, row);
+}
+
+static void registered_again(void)
+{
+	const struct entry first[] = {
+		{"a", NVTX_TYPE_UINT8, 0, 0, 0}, {"b", NVTX_TYPE_UINT8, 0, 0, 0}};
+	const struct entry second[] = {{"c", NVTX_TYPE_UINT16, 0, 0, 0}};
+	const struct entry around[] = {
+		{"in", FIRST_ID + 1, 0, 0, 0}, {"behind", NVTX_TYPE_UINT8, 0, 0, 0}};
+	const struct entry wide[] = {{"d", NVTX_TYPE_UINT32, 0, 0, 0}};
+	const struct entry named[] = {{"e", FIRST_ID + 3, 0, 0, 0}};
+	begin();
+	piece(1, 1, 0, FIRST_ID + 1, 0, 0, "\001\002", 2);
+	schema(1, FIRST_ID + 2, NVTX_LAYOUT_STATIC, 0, 0, around, 2);
+	schema(1, FIRST_ID + 1, NVTX_LAYOUT_STATIC, 0, 0, first, 2);
+	piece(1, 2, 0, FIRST_ID + 1, 0, 0, "\001\002", 2);
+	piece(1, 3, 0, FIRST_ID + 2, 0, 0, "\001\002\003\004\005\006\007\010", 8);
+	schema(1, FIRST_ID + 1, NVTX_LAYOUT_STATIC, 0, 0, second, 1);
+	piece(1, 4, 0, FIRST_ID + 1, 0, 0, "\001\002", 2);
+	schema(1, FIRST_ID + 1, NVTX_LAYOUT_STATIC, 0, 0, wide, 1);
+	piece(1, 5, 0, FIRST_ID + 2, 0, 0, "\001\002\003\004\005\006\007\010", 8);
+	schema(1, FIRST_ID + 4, NVTX_LAYOUT_STATIC, 0, 0, named, 1);
+	enumeration(FIRST_ID + 3, 0, "zero");
+	enumeration(FIRST_ID + 3, 1, "one");
+	piece(1, 6, 0, FIRST_ID + 4, 0, 0, "\001", 1);
+	enumeration(FIRST_ID + 3, 0, "none");
+	piece(1, 7, 0, FIRST_ID + 4, 0, 0, "\000", 1);
+	piece(1, 8, 0, FIRST_ID + 4, 0, 0, "\001", 1);
+	read_back();
+	is_printed(1, 2, "{\"a\":1,\"b\":2}", "the first registration of an id");
+	is_printed(1, 4, "{\"c\":513}", "the second, behind it, without the first one's entries");
+	is_printed(1, 1, "{\"a\":1,\"b\":2}", "a payload before all registrations has the first");
+	is_printed(1, 3, "{\"in\":{\"a\":1,\"b\":2},\"behind\":3}", "within another layout");
+	is_printed(1, 5, "{\"in\":{\"d\":67305985},\"behind\":5}",
+		"with a later one inside, what follows lies elsewhere");
+	is_printed(1, 3, "{\"in\":{\"a\":1,\"b\":2},\"behind\":3}", "and back again");
+	is_printed(1, 6, "{\"e\":\"one\"}", "an enumeration");
+	is_printed(1, 7, "{\"e\":\"none\"}", "and another with its id");
+	is_printed(1, 8, "{\"e\":1}", "which lacks a value that the first had");
+	done();
+}
+
 static void forked_children(void)
 {
 	const struct entry one[] = {{"x", NVTX_TYPE_UINT8, 0, 0, 0}};
@@ -285,9 +331,17 @@ static void forked_children(void)
 	schema(2, FIRST_ID + 2, NVTX_LAYOUT_STATIC, 1, 0, other, 1);
 	piece(2, 1, 0, FIRST_ID + 1, 0, 0, "\001", 1);
 	piece(2, 2, 0, FIRST_ID + 2, 0, 0, "\002", 1);
+	now = child.start_ns + 1;
+	schema(1, FIRST_ID + 1, NVTX_LAYOUT_STATIC, 1, 0, other, 1);
+	piece(2, 3, 0, FIRST_ID + 1, 0, 0, "\003", 1);
+	piece(1, 4, 0, FIRST_ID + 1, 0, 0, "\004", 1);
+	now = 5000;
 	read_back();
 	is_printed(2, 1, "{\"x\":1}", "a layout that the parent registered before the fork");
 	is_printed(2, 2, "{\"y\":2}", "one of the child's own comes first");
+	is_printed(
+		2, 3, "{\"x\":3}", "what the parent registers after the fork is not the child's");
+	is_printed(1, 4, "{\"y\":4}", "but the parent's");
 	done();
 }
 
@@ -357,6 +411,7 @@ int main(void)
 	numbers_of_every_type();
 	layouts_and_lengths();
 	batches();
+	registered_again();
 	forked_children();
 	hostile();
 	return tap_done();
