@@ -246,6 +246,17 @@ static uint32_t take_muted(struct thread *t, struct callchain_thread *memory, ui
 	return id;
 }
 
+/* Is each module of the chain in the map now? One that was met may have gone and come back since,
+ * at its old address. */
+static bool sees_all(uint32_t id)
+{
+	struct callchain_node node;
+	bool all = true;
+	for (; all && id && callchain_node(id, &node); id = node.parent)
+		all = modules_learn(node.address - 1);
+	return all;
+}
+
 /* libunwind sees the modules that we know: those of a new chain are learned before it counts. */
 static uint32_t take_with_libunwind(
 	struct thread *t, struct callchain_thread *memory, struct callchain_result *ret_result)
@@ -256,7 +267,7 @@ static uint32_t take_with_libunwind(
 		modules_meet(id);
 		again |= ret_result->end == CALLCHAIN_LOST;
 	}
-	again = again && id && is_met(id); /* else it would not see all of them */
+	again = again && id && is_met(id) && sees_all(id);
 	return again ? take_muted(t, memory, flags, ret_result) : id;
 }
 

@@ -203,6 +203,17 @@ static void forget_module(struct module *m)
 	change_end(m);
 }
 
+/* A module that was not in the list, while the list was read, may have come back to its place: a
+ * thread that is in it must find it there. Nothing of it is looked at, it may go again; if it is
+ * another one of the same size, the next refresh sees that. */
+static bool is_back(const struct module *m)
+{
+	struct dl_object object;
+	return setup.find_object && setup.find_object((void *)(uintptr_t)m->begin, &object) == 0 &&
+		(uint64_t)(uintptr_t)object.begin == m->begin &&
+		(uint64_t)(uintptr_t)object.end == m->end;
+}
+
 static void refresh_once(void)
 {
 	struct refresh refresh = {.first = true};
@@ -212,7 +223,8 @@ static void refresh_once(void)
 	if (refresh.first || refresh.unchanged)
 		return;
 	for (uint32_t i = 0; i < count; i++)
-		if (module_at(i)->number && module_at(i)->seen != refreshes) {
+		if (module_at(i)->number && module_at(i)->seen != refreshes &&
+			!is_back(module_at(i))) {
 			forget_module(module_at(i));
 			gone++;
 		}
