@@ -24,7 +24,8 @@ static void put_window(
 	block_put_entry(&w->block, &entry);
 }
 
-void windows_collect(struct writer *w)
+/* `is_end`: nobody is left to store a window that has been counted; it is passed over. */
+static void collect(struct writer *w, bool is_end)
 {
 	const struct tree_control *c = w->control;
 	uint64_t count = capture_windows(c);
@@ -35,18 +36,25 @@ void windows_collect(struct writer *w)
 		w->windows_seen = count - CAPTURE_WINDOWS_KEPT;
 	writer_take_time(w);
 	while (w->windows_seen < count) {
-		if (!capture_window_get(c, w->windows_seen + 1, &window))
-			return; /* its maker is between counting and storing */
+		bool is_stored = capture_window_get(c, w->windows_seen + 1, &window);
+		if (!is_stored && !is_end)
+			return; /* its maker is between counting and storing, or was killed there */
 		w->windows_seen++;
-		put_window(w, window.number, tick_ns(w, window.begin_tick),
-			tick_ns(w, window.end_tick), false);
+		if (is_stored)
+			put_window(w, window.number, tick_ns(w, window.begin_tick),
+				tick_ns(w, window.end_tick), false);
 	}
+}
+
+void windows_collect(struct writer *w)
+{
+	collect(w, false);
 }
 
 void windows_finish(struct writer *w)
 {
 	uint64_t begin_tick;
-	windows_collect(w);
+	collect(w, true);
 	if (!w->control->keeps_windows || !capture_is_open(w->control, &begin_tick) || !begin_tick)
 		return;
 	put_window(

@@ -294,6 +294,33 @@ static void gate_opens_and_closes(void)
 	clean(&t);
 }
 
+/* A process that was killed between counting a window and storing it takes that one with it. */
+static void windows_behind_a_lost_one_are_told(void)
+{
+	struct fake_tree t;
+	fake_tree_make(&t);
+	const struct capture_spec ranges = {
+		.kind = CAPTURE_LIBTRACE_API, .windows_max = CAPTURE_UNLIMITED};
+	capture_init(t.control, &ranges, false, false); /* closes it: window 1 */
+	t.control->window_count++;
+	for (int i = 0; i < 2; i++) {
+		capture_begin(t.control);
+		capture_end(t.control, 1, 0);
+	}
+	pid_t writer = start_writer(&t);
+	pid_t child = start_producer(&t, 1000, CHILD_EXITS);
+	wait_status(child);
+	tap_equal(wait_status(writer), 0, "the writer ends with a window that was never stored");
+	tap(report_read(&report, t.report), "the report opens");
+	uint64_t told = 0;
+	for (uint32_t i = 0; i < report.entry_count; i++)
+		if (report.entries[i]->window)
+			told = told * 10 + report.entries[i]->window->number;
+	tap_equal((int64_t)told, 134, "windows behind it are told");
+	report_release(&report);
+	clean(&t);
+}
+
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -304,5 +331,6 @@ int main(void)
 	killed_writer_is_succeeded();
 	short_disk_stalls_and_recovers();
 	gate_opens_and_closes();
+	windows_behind_a_lost_one_are_told();
 	return tap_end();
 }
