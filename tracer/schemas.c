@@ -90,12 +90,25 @@ struct places {
 	uint32_t count;
 };
 
-static void place_add(struct places *p, const struct schema_place *place, uint64_t offset)
+/* False: no more fit, or it lies behind all that is copied; so do those behind it. */
+static bool place_add(struct places *p, const struct schema_place *place, uint64_t offset)
 {
 	if (p->count == SCHEMA_PLACES_MAX || offset > NVTX_PAYLOAD_BYTES_MAX)
-		return;
+		return false;
 	p->at[p->count] = *place;
 	p->at[p->count++].offset = (uint32_t)offset;
+	return true;
+}
+
+/* An array may have any length that the program says. */
+static void nested_look(
+	struct places *p, const struct schema *nested, uint64_t begin, uint64_t count)
+{
+	for (uint64_t i = 0; nested->place_count && i < count; i++)
+		for (uint32_t n = 0; n < nested->place_count; n++)
+			if (!place_add(p, &nested->places[n],
+				    begin + i * nested->extent.bytes + nested->places[n].offset))
+				return;
 }
 
 /* The places of an entry that begins at `begin`. */
@@ -109,11 +122,7 @@ static void entry_look(struct places *p, const struct nvtx_schema_entry *e, uint
 	if (nested && nested->extent.bytes == NVTX_BYTES_UNKNOWN)
 		count = 1;
 	if (nested && (!array || array == NVTX_ARRAY_FIXED)) {
-		for (uint64_t i = 0; i < count && p->count < SCHEMA_PLACES_MAX; i++)
-			for (uint32_t n = 0; n < nested->place_count; n++)
-				place_add(p, &nested->places[n],
-					begin + i * nested->extent.bytes +
-						nested->places[n].offset);
+		nested_look(p, nested, begin, count);
 		return;
 	}
 	struct schema_place place = {
@@ -127,8 +136,9 @@ static void entry_look(struct places *p, const struct nvtx_schema_entry *e, uint
 			!(e->flags & (NVTX_ENTRY_FROM_BASE | NVTX_ENTRY_FROM_HERE)))
 			place_add(p, &place, begin);
 	} else if (e->type == NVTX_TYPE_STRING_HANDLE && (!array || array == NVTX_ARRAY_FIXED)) {
-		for (uint64_t i = 0; i < count && p->count < SCHEMA_PLACES_MAX; i++)
-			place_add(p, &place, begin + i * sizeof(uint64_t));
+		for (uint64_t i = 0; i < count; i++)
+			if (!place_add(p, &place, begin + i * sizeof(uint64_t)))
+				return;
 	} else if ((e->type == NVTX_TYPE_CATEGORY || e->type == NVTX_TYPE_COLOR) && !array) {
 		place_add(p, &place, begin);
 	}

@@ -307,6 +307,19 @@ static int64_t clock_of_ours(void *data)
 	return *(int64_t *)data;
 }
 
+/* Lengths that no payload has: nobody counts that far. */
+static void endless(void)
+{
+	const uint64_t length = UINT64_C(1) << 40;
+	nvtxPayloadSchemaEntry_t number = {0, NVTX_PAYLOAD_ENTRY_TYPE_INT32, "number"};
+	uint64_t id = layout("element", NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, &number, 1, 4);
+	nvtxPayloadSchemaEntry_t array = {
+		NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, id, "elements", NULL, length};
+	layout("endless", NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, &array, 1, 0);
+	array.type = NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE;
+	layout("endless texts", NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, &array, 1, 0);
+}
+
 static void scopes_and_clocks(void)
 {
 	nvtxScopeAttr_t scope = {sizeof(scope), "node[1]/gpu", NVTX_SCOPE_ROOT, NVTX_SCOPE_NONE};
@@ -337,6 +350,7 @@ int main(int argc, char **argv)
 	large();
 	events();
 	deferred();
+	endless();
 	scopes_and_clocks();
 	if (argc > 1) /* any word: the process is killed */
 		kill(getpid(), SIGKILL);
