@@ -31,15 +31,16 @@ static bool is_driver(const char *file)
 }
 
 /* entry.S: called with what dlopen() was called with; the real one comes next, by a jump, so that
- * it sees its caller. */
-__attribute__((visibility("hidden"))) void *dlopen_before(const char *file);
-void *dlopen_before(const char *file)
+ * it sees its caller. Who only asks whether the driver is loaded (RTLD_NOLOAD) gets the same answer
+ * as without us. */
+__attribute__((visibility("hidden"))) void *dlopen_before(const char *file, int flags);
+void *dlopen_before(const char *file, int flags)
 {
 	static void *real_dlopen;
 	int error = errno;
 	if (__builtin_expect(!real_dlopen, 0))
 		real_dlopen = dlsym(RTLD_NEXT, "dlopen");
-	if (__builtin_expect(is_driver(file) && cuda_is_wanted(), 0))
+	if (__builtin_expect(is_driver(file) && !(flags & RTLD_NOLOAD) && cuda_is_wanted(), 0))
 		cuda_start(file);
 	errno = error;
 	return real_dlopen;

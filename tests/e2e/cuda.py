@@ -237,6 +237,17 @@ def no_driver():
     same("and one line says so", [text for text in t.notes() if "CUDA" in text], ["CUDA is not recorded: there is no driver (libcuda.so.1)"])
 
 
+def only_asked():
+    """dlopen(RTLD_NOLOAD) asks whether the driver is loaded: it stays what it is."""
+    name = "the program asks whether there is a driver"
+    if device.missing():
+        tap.skip(name, device.missing())
+        return
+    t = Traced([sys.executable, "-c", "import ctypes, os\ntry: ctypes.CDLL('libcuda.so.1', mode=os.RTLD_NOLOAD | os.RTLD_NOW); print('loaded')\n"
+                "except OSError: print('none')\nprint('libcu' in open('/proc/self/maps').read())"], sources="cuda,osrt")
+    same(f"{name}: it is not loaded for that, nor is CUPTI", t.result.out.decode().split(), ["none", "False"])
+
+
 def never_used():
     t = Traced(["/bin/sh", "-c", "grep -c libcupti /proc/$$/maps; ls /proc/$$/task | wc -l"], toolkit="none", sources="cuda,osrt,nvtx")
     same("a program without CUDA: no CUPTI, no thread", t.result.out.decode().split(), ["0", "1"])
@@ -352,4 +363,4 @@ def window():
 
 
 if __name__ == "__main__":
-    main(programs, graphs, options, cannot_start, no_driver, never_used, kind_refused, faults, few_buffers, clocks, ends, window)
+    main(programs, graphs, options, cannot_start, no_driver, only_asked, never_used, kind_refused, faults, few_buffers, clocks, ends, window)
