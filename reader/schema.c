@@ -201,3 +201,13 @@ const char *schema_value_name(const struct schema_field *field, int64_t value)
 		return ROW_NAME(method_rows, (uint64_t)value & (CALLCHAIN_IS_CUT - 1));
 	return NULL;
 }
+
+bool schema_is_moment(const struct schema_field *field)
+{
+	if (field->event == KIND_CUDA_KERNEL)
+		return field->number == FIELD_CUDA_KERNEL_QUEUED_NS ||
+			field->number == FIELD_CUDA_KERNEL_SUBMITTED_NS ||
+			field->number == FIELD_CUDA_KERNEL_COMPLETED_NS;
+	return field->event == KIND_CUDA_EVENT &&
+		field->number == FIELD_CUDA_EVENT_DEVICE_TIMESTAMP_NS;
+}

@@ -6,6 +6,7 @@
 #ifndef READER_SCHEMA_H
 #define READER_SCHEMA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -84,5 +85,8 @@ const char *schema_drop(uint64_t number);
 /* The name that a column of this kind has for the value, or NULL: reasons, verdicts, ways a child
  * began. */
 const char *schema_value_name(const struct schema_field *field, int64_t value);
+
+/* Is this a moment of the session's clock besides the one that the row begins at? 0 = not known. */
+bool schema_is_moment(const struct schema_field *field);
 
 #endif

@@ -189,6 +189,16 @@ static bool is_left_out(const struct schema_field *field, int64_t value)
 	return may && !value;
 }
 
+/* Times are those of the session's clock, or counted from its start; a moment that is not known
+ * stays 0. */
+static int64_t printed_value(
+	const struct printer *p, const struct schema_field *field, int64_t value)
+{
+	if (field->kind == FIELD_KIND_TIME || (value && schema_is_moment(field)))
+		return (int64_t)((uint64_t)value - p->origin_ns);
+	return value;
+}
+
 static void print_text_line(const struct printer *p, const struct event_row *row)
 {
 	FILE *out = p->out;
@@ -213,7 +223,8 @@ static void print_text_line(const struct printer *p, const struct event_row *row
 		else if (field->kind == FIELD_KIND_PAYLOAD)
 			print_payload(p, row, i);
 		else
-			print_value_text(out, p->contents, field, row->values[i]);
+			print_value_text(
+				out, p->contents, field, printed_value(p, field, row->values[i]));
 	}
 	putc_unlocked('\n', out);
 }
@@ -262,12 +273,10 @@ static void print_json_line(const struct printer *p, const struct event_row *row
 	print_u64(out, row->tid);
 	for (uint32_t i = 0; i < row->event->field_count; i++) {
 		const struct schema_field *field = &row->event->fields[i];
-		int64_t value = row->values[i];
+		int64_t value = printed_value(p, field, row->values[i]);
 		fputs_unlocked(",\"", out);
 		fputs_unlocked(field->column, out);
 		fputs_unlocked("\":", out);
-		if (field->kind == FIELD_KIND_TIME)
-			value = (int64_t)((uint64_t)value - p->origin_ns);
 		if (field->kind == FIELD_KIND_CALLCHAIN)
 			chain_print_json(
 				out, p->symbols, row->process, (uint32_t)value, row_end_ns(row));

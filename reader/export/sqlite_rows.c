@@ -74,16 +74,6 @@ static int bytes_text(struct writing *w, uint32_t string, uint32_t *ret_id)
 	return error;
 }
 
-/* Is this a moment besides the one that the row begins at? 0 = not known. */
-static bool is_moment(const struct schema_field *f)
-{
-	if (f->event == KIND_CUDA_KERNEL)
-		return f->number == FIELD_CUDA_KERNEL_QUEUED_NS ||
-			f->number == FIELD_CUDA_KERNEL_SUBMITTED_NS ||
-			f->number == FIELD_CUDA_KERNEL_COMPLETED_NS;
-	return f->event == KIND_CUDA_EVENT && f->number == FIELD_CUDA_EVENT_DEVICE_TIMESTAMP_NS;
-}
-
 /* A value as it stands in tables of ours. */
 static int value_make(struct writing *w, const struct writing_batch *b, uint32_t field,
 	uint32_t row, int64_t *ret_value, bool *ret_null)
@@ -99,7 +89,7 @@ static int value_make(struct writing *w, const struct writing_batch *b, uint32_t
 		value &= ~(int64_t)RECORD_TEXT_NAMED; /* textId tells it */
 	} else if (f->kind == FIELD_KIND_TIME) {
 		value = writing_time(w, (uint64_t)value);
-	} else if (is_moment(f)) {
+	} else if (schema_is_moment(f)) {
 		*ret_null = !value;
 		value = writing_time(w, (uint64_t)value);
 	} else if (f->kind == FIELD_KIND_BYTES && value) {

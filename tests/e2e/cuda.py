@@ -329,6 +329,8 @@ def clocks():
                f"{toolkit}: times are those of the device, on CLOCK_MONOTONIC", f"{apart} ns apart")
         late = [e["completed_ns"] - e["start_ns"] - e["duration_ns"] for e in t.events["cuda_kernel"] if e["completed_ns"]]
         tap.ok(late and all(0 <= ns < 1000000 for ns in late), f"{toolkit}: kernels complete when they end, on the same clock", late[:5])
+        since_start = [e["completed_ns"] - e["start_ns"] for e in t.report.events("--kind", "cuda_kernel") if e["completed_ns"]]
+        same(f"{toolkit}: a dump counts both from the same moment", since_start, [e["completed_ns"] - e["start_ns"] for e in t.events["cuda_kernel"] if e["completed_ns"]])
         setups = t.of_truth("violation")
         same(f"{toolkit}: one callback, before any context", setups, [])
 
