@@ -142,6 +142,8 @@ bool selection_apply(struct selection *s, struct event_batch *b)
 		s->keep[i] = row_passes(s, b, rule, &rows, i);
 		count += s->keep[i];
 	}
+	s->asked = true;
+	s->chosen |= count != 0;
 	if (count == b->count)
 		return true;
 	s->choice.rows = b->count;

@@ -36,6 +36,7 @@ struct selection {
 	struct batch_choice choice;
 	uint8_t *keep;
 	int64_t *columns;
+	bool asked, chosen; /* events were looked at; at least one was chosen */
 };
 
 /* Reads what it needs of the report, which must not have a selection. 0 or a negative errno. */

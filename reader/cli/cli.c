@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "reader/cli/select.h"
+#include "reader/sql/connection.h"
 
 #define PROBLEMS_SHOWN 20u
 #define PROGRESS_BYTES (32u << 20)
@@ -41,7 +42,9 @@ int cli_open(struct cli_report *r, const char *path, bool no_wait)
 	const char *cause = NULL;
 	*r = (struct cli_report){.path = path, .next_shown = PROGRESS_BYTES};
 	int error = report_open(&r->report, path, no_wait ? 0 : REPORT_WAIT_NS, &cause);
-	if (error == -EBADMSG)
+	if (error == -EBADMSG && sql_is_database(path))
+		cli_error("'%s': a database, not a report; stats, analyze and query take it", path);
+	else if (error == -EBADMSG)
 		cli_error("'%s': %s at offset 0", path, cause);
 	else if (error == -ESPIPE)
 		cli_error("'%s': not a regular file", path);
@@ -59,6 +62,7 @@ int cli_open(struct cli_report *r, const char *path, bool no_wait)
 
 void cli_close(struct cli_report *r)
 {
+	select_tell(r);
 	selection_release(&r->selection);
 	report_close(&r->report);
 }

@@ -67,6 +67,18 @@ bool select_has_filter(void)
 	return wanted.filter != NULL;
 }
 
+void select_tell(const struct cli_report *r)
+{
+	static const char *told;
+	if (!r->selection.asked || r->selection.chosen || told == r->path)
+		return;
+	told = r->path;
+	cli_note("'%s': no event is in %s", r->path,
+		!wanted.has_window       ? "the NVTX ranges asked for"
+			: !wanted.filter ? "the time asked for"
+					 : "the NVTX ranges and the time asked for");
+}
+
 int select_report(struct cli_report *r)
 {
 	if (!wanted.filter && !wanted.has_window)

@@ -24,6 +24,9 @@ int select_by(const struct options *o, const struct select_options *by);
 /* Is there an NVTX filter? */
 bool select_has_filter(void);
 
+/* Says so when the report was read and nothing was chosen; once for a file. */
+void select_tell(const struct cli_report *r);
+
 /* Selects rows of a report just opened. STATUS_OK, or STATUS_FAILED after a message. */
 int select_report(struct cli_report *r);
 

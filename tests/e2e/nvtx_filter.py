@@ -110,6 +110,11 @@ def every_command(report, rows, oracle):
     table = list(csv.DictReader(io.StringIO(trace("stats", "-r", "nvtx_pushpop_sum", "-f", "csv", *where, report.path).stdout)))
     found = {row["Range"]: int(row["Instances"]) for row in table}
     tap.ok(found == {f"{d}:{t}": n for (d, t), n in nvtx.items()}, "stats nvtx_pushpop_sum", f"{found}\n{nvtx}")
+    for command in (("dump",), ("stats",), ("export", "-t", "json", "-o", "-")):
+        none, some = (trace(*command, "--nvtx-include", what, report.path) for what in ("no such range/", "a/"))
+        words = "no event is in the NVTX ranges asked for"
+        tap.ok(none.returncode == 0 and none.stderr.count(words) == 1 and words not in some.stderr, f"{command[0]}: a range that is not there is told, once",
+               none.stderr + some.stderr)
     output = os.path.join(os.path.dirname(report.path), "x.sqlite")
     result = trace("export", "-t", "sqlite", "-o", output, *where, report.path)
     with sqlite3.connect(output) as database:
