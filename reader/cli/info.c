@@ -64,6 +64,22 @@ void info_verdict(const struct info *i, char *ret_text, size_t bytes)
 			ret_text, bytes, t->blocks ? "complete: nothing lost" : "empty: no blocks");
 }
 
+bool info_never_began(const struct info *i)
+{
+	static const struct {
+		const char *name, *always;
+	} options[] = {{"capture_range=", "none"}, {"delay_ns=", "0"}};
+	const Libtrace__Session *s = i->c.session;
+	bool waits = false;
+	for (size_t n = 0; s && !i->c.windows.last && n < s->n_options; n++)
+		for (size_t k = 0; k < 2; k++) {
+			size_t bytes = strlen(options[k].name);
+			waits |= !strncmp(s->options[n], options[k].name, bytes) &&
+				strcmp(s->options[n] + bytes, options[k].always) != 0;
+		}
+	return waits;
+}
+
 #define OPTIONS_WIDTH 110u
 
 /* Several on a line. */
@@ -137,6 +153,9 @@ static void print_windows(FILE *out, const struct info *i, bool verbose)
 {
 	const struct windows *w = &i->c.windows;
 	uint64_t origin_ns = i->c.session ? i->c.session->start_ns : 0;
+	if (info_never_began(i))
+		fputs("\nrecorded in no window: the delay did not end, or no capture range began\n",
+			out);
 	if (!w->told)
 		return;
 	fprintf(out, "\nrecorded in %" PRIu64 " window%s, together ", w->last,
@@ -161,14 +180,18 @@ static void print_windows(FILE *out, const struct info *i, bool verbose)
 static void print_counts(FILE *out, const struct contents *c)
 {
 	const struct schema_event *event;
+	int width = 14;
+	for (uint32_t n = 0; (event = schema_event_at(n)); n++)
+		if (c->events[event->number] && (int)strlen(event->name) > width)
+			width = (int)strlen(event->name);
 	fputs("\nevents:\n", out);
 	for (uint32_t n = 0; (event = schema_event_at(n)); n++)
 		if (c->events[event->number])
-			fprintf(out, "  %-14s %12" PRIu64 "  %s\n", event->name,
+			fprintf(out, "  %-*s %12" PRIu64 "  %s\n", width, event->name,
 				c->events[event->number], event->title);
 	if (c->events[0])
-		fprintf(out, "  %-14s %12" PRIu64 "  of kinds that this version does not know\n",
-			"?", c->events[0]);
+		fprintf(out, "  %-*s %12" PRIu64 "  of kinds that this version does not know\n",
+			width, "?", c->events[0]);
 	if (c->unknown_entries)
 		fprintf(out, "  %" PRIu64 " entries that this version does not know were skipped\n",
 			c->unknown_entries);

@@ -23,6 +23,9 @@ void info_release(struct info *i);
 /* One sentence: is anything missing? */
 void info_verdict(const struct info *i, char *ret_text, size_t bytes);
 
+/* Was a delay or a capture range waited for until the end, so that nothing was recorded? */
+bool info_never_began(const struct info *i);
+
 /* Processes as a tree; short: a line each, the first ones, remarkable receipts only. */
 void info_print_processes(FILE *out, const struct process_list *l, bool verbose);
 

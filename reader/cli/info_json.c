@@ -177,7 +177,7 @@ void info_print_json(FILE *out, const struct info *i)
 	text_member(out, "verdict", verdict);
 	fputs(",\n \"session\": ", out);
 	print_session(out, i);
-	if (i->c.windows.told) {
+	if (i->c.windows.told || info_never_began(i)) {
 		fputs(",\n \"windows\": ", out);
 		print_windows(out, &i->c.windows);
 	}

@@ -108,13 +108,24 @@ static bool may_repeat(const char *choices)
 	return choices && (!strcmp(choices, "REPEAT") || !strcmp(choices, "NAMES"));
 }
 
+/* What the argument may be, for a message. */
+static const char *expected(const struct option_row *option)
+{
+	const char *choices = option->choices ? option->choices : "";
+	if (option_words(option))
+		return option_words(option);
+	if (!strcmp(choices, "SECONDS"))
+		return "seconds, such as 10 or 0.5";
+	if (!strcmp(choices, "NUMBER none"))
+		return "a number in digits, or none";
+	return !strcmp(choices, "NUMBER") ? "a number in digits" : option->argument;
+}
+
 static int option_set(struct options *o, uint32_t row, const char *value)
 {
 	const struct option_row *option = &option_rows[row];
 	if (option->argument && !is_choice(option->choices, value)) {
-		const char *words = option_words(option);
-		cli_error("'%s' is no value of --%s%s%s%s", value, option->name, words ? " (" : "",
-			words ? words : "", words ? ")" : "");
+		cli_error("'%s' is no value of --%s (%s)", value, option->name, expected(option));
 		return -EINVAL;
 	}
 	if (o->value[row] && may_repeat(option->choices))
@@ -206,7 +217,7 @@ const char *option_file(const struct options *o)
 {
 	if (o->argc == 1)
 		return o->argv[0];
-	cli_error("%s; see 'trace help %s'", o->argc ? "too many arguments" : "which report?",
+	cli_error("%s see 'trace help %s'", o->argc ? "too many arguments:" : "which report?",
 		command_rows[o->command].name);
 	return NULL;
 }

@@ -175,12 +175,23 @@ static void wait_for_all(struct run *r, const sigset_t *set)
 	}
 }
 
+static void verdict_tell(const struct info *i, const char *report)
+{
+	char verdict[512];
+	info_verdict(i, verdict, sizeof(verdict));
+	fprintf(stderr, "report: %s (%llu events, %zu process%s; %s%s%s)\n", report,
+		(unsigned long long)i->c.events_total, i->c.processes.count,
+		i->c.processes.count == 1 ? "" : "es",
+		strncmp(verdict, "complete", 8) ? verdict : "complete",
+		info_never_began(i) ? "; recording never began" : "",
+		i->c.diagnostic_count ? "; with diagnostics: see 'trace info'" : "");
+}
+
 /* One line about the report; nothing on stdout. */
 static void report_tell(const struct run *r)
 {
 	const struct launch *l = &r->launch;
 	struct info i = {0};
-	char verdict[512];
 	if (!l->makes_tree) {
 		fprintf(stderr, "report: one for each process, '%s'\n",
 			launch_value(l, OPT_run_output));
@@ -210,11 +221,7 @@ static void report_tell(const struct run *r)
 	}
 	if (info_gather(&i, l->output, true))
 		return;
-	info_verdict(&i, verdict, sizeof(verdict));
-	fprintf(stderr, "report: %s (%llu events, %zu process%s; %s)\n", l->output,
-		(unsigned long long)i.c.events_total, i.c.processes.count,
-		i.c.processes.count == 1 ? "" : "es",
-		strncmp(verdict, "complete", 8) ? verdict : "complete");
+	verdict_tell(&i, l->output);
 	info_release(&i);
 	if (option_is(l->options, OPT_run_stats, "true"))
 		stats_print(l->output, "osrt_sum", &(struct stats_form){.no_wait = true}, stderr,
@@ -261,6 +268,17 @@ static int run_start(struct run *r, sigset_t *set)
 	return 0;
 }
 
+/* "A=B,C=D", or NULL. */
+static bool are_assignments(const char *list)
+{
+	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		size_t name = strcspn(at, "=,");
+		if (!name || at[name] != '=')
+			return false;
+	}
+	return true;
+}
+
 int command_run(const struct options *o)
 {
 	struct run r = {.launch = {.options = o, .program = o->argv}};
@@ -269,6 +287,10 @@ int command_run(const struct options *o)
 	if (r.kill_signal < 0) {
 		cli_error("'%s' is no value of --kill (none sigkill sigterm NUMBER)",
 			o->value[OPT_run_kill]);
+		return STATUS_FAILED;
+	}
+	if (!are_assignments(o->value[OPT_run_env_var])) {
+		cli_error("'%s' is no value of --env-var (A=B,...)", o->value[OPT_run_env_var]);
 		return STATUS_FAILED;
 	}
 	if (!o->argc) {

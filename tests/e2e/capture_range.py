@@ -186,11 +186,25 @@ def windows_outlive_the_writer():
     return None
 
 
+def never_began():
+    """A range that no one enters, a delay that is too long: nothing is recorded, and the user is told."""
+    for options in (("-c", "nvtx:nobody's"), ("-c", "signal:USR2"), ("--delay", "100")):
+        report = Report(os.path.join(folder(), "r.rep"))
+        result = run([TRACE, "run", "-o", report.path, *options, "--", "true"], env=clean_env())
+        text = run([TRACE, "info", report.path], env=clean_env())
+        tap.ok(b"recording never began" in result.err and b"recorded in no window" in text.out and report.info()["windows"]["count"] == 0,
+               f"{' '.join(options)}: never began, and that is said", result.err + text.out)
+    report = Report(os.path.join(folder(), "r.rep"))
+    result = run([TRACE, "run", "-o", report.path, "--", "true"], env=clean_env())
+    tap.ok(b"never began" not in result.err and "windows" not in report.info(), "without options nothing of the kind is said", result.err)
+
+
 def wrong_options():
     for options, words in ((("-c", "nvtx"), "names no NVTX range"), (("-c", "foo"), "libtraceApi or signal"), (("-c", "signal:KILL"), "USR1 USR2"),
                            (("-c", "nvtx:a", "--capture-range-end", "repeat:0"), "repeat:N"), (("-p", "a"), "--capture-range=nvtx"),
                            (("--nvtx-domain-include", "a", "--nvtx-domain-exclude", "b"), "do not go together"),
-                           (("-o", "-"), "not standard output"), (("-t", "osrt,foo"), "is no value of --trace ("), (("-t", "osrt,"), "is no value of --trace (")):
+                           (("-o", "-"), "not standard output"), (("-t", "osrt,foo"), "is no value of --trace ("), (("-t", "osrt,"), "is no value of --trace ("),
+                           (("-d", "5s"), "seconds, such as"), (("-e", "A B"), "A=B"), (("--osrt-threshold", "x"), "a number in digits")):
         place = folder()
         result = subprocess.run([TRACE, "run", "-o", os.path.join(place, "r"), *options, "--", "true"], capture_output=True, text=True,
                                 env=clean_env(), timeout=30, check=False)
@@ -214,4 +228,4 @@ def options_are_told():
 
 
 if __name__ == "__main__":
-    main(options_are_told, nvtx_ranges, library_functions, signals, whole_tree, domains, preload_alone, windows_outlive_the_writer, wrong_options)
+    main(options_are_told, nvtx_ranges, library_functions, signals, whole_tree, domains, preload_alone, windows_outlive_the_writer, never_began, wrong_options)
