@@ -227,25 +227,23 @@ static void help_completion(FILE *out)
 static void help_nvtx(FILE *out)
 {
 	fputs("--nvtx-include and --nvtx-exclude: events are chosen by the NVTX ranges that their "
-	      "thread "
-	      "is in when they begin.\n\n"
+	      "thread is\nin when they begin.\n\n"
 	      "  [DOMAIN@]RANGES   without a domain: the default one\n"
 	      "  A/                a range A of push and pop is open, anywhere in the nesting\n"
 	      "  [A    A]          it is the outermost, the innermost one\n"
 	      "  A/B               B lies directly in A\n"
 	      "  A/+/B  A/*/B      one range lies between them, any number of them\n"
 	      "  A   A,B           without '/', '[' in front or ']' behind: ranges of start and "
-	      "end "
-	      "are open in the process, all of them\n"
+	      "end are\n"
+	      "                    open in the process, all of them\n"
 	      "  regex:...         domain and names are extended regular expressions, found "
-	      "anywhere in "
-	      "the text; brackets of one at the very begin or end: '/[' and '/]'\n\n"
+	      "anywhere in the\n"
+	      "                    text; brackets of one at the very begin or end: '/[' and "
+	      "'/]'\n\n"
 	      "A backslash before @ , [ ] / * + makes them part of a name. Both options may be "
-	      "repeated: "
-	      "an event is in when any include holds (or there is none) and no exclude.\n"
-	      "A range is in itself. Work of a GPU belongs to the API call it comes from. Sums of "
-	      "calls "
-	      "that were not recorded one by one are left out.\n",
+	      "repeated: an\nevent is in when any include holds (or there is none) and no "
+	      "exclude. A range is in itself.\nWork of a GPU belongs to the API call it comes "
+	      "from. Sums of calls that were not recorded one\nby one are left out.\n",
 		out);
 }
 
