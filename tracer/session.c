@@ -34,9 +34,11 @@ static void gate_use(const uint32_t *gate)
 
 extern char **environ;
 
+#define NOTE_BYTES 640u /* longer ones are cut */
+
 static void log_stderr(const char *text)
 {
-	char line[320];
+	char line[NOTE_BYTES];
 	size_t at = text_append(line, sizeof(line), 0, "libtrace: ");
 	at = text_append(line, sizeof(line), at, text);
 	at = text_append(line, sizeof(line), at, "\n");
@@ -49,6 +51,15 @@ static void note(enum tree_note kind, const char *text)
 		log_stderr(text);
 	if (session.control)
 		tree_note(session.control, session.pid, kind, text);
+}
+
+static void note_about(const char *text, const char *name)
+{
+	char both[NOTE_BYTES];
+	size_t at = text_append(both, sizeof(both) - 32, 0, text);
+	at = text_append(both, sizeof(both) - 32, at, ": ");
+	text_append(both, sizeof(both) - 32, at, name);
+	note(TREE_NOTE_LINE, both);
 }
 
 void session_note(const char *text)
@@ -217,12 +228,12 @@ static bool tree_begin(void)
 	struct pattern_values values = {
 		.pid = session.pid, .executable = session.exe, .lookup = lookup_environment};
 	if (pattern_expand(session.config.output, &values, output, sizeof(output), &why) < 0) {
-		note(TREE_NOTE_LINE, why);
+		note_about(why, session.config.output ? session.config.output : PATTERN_DEFAULT);
 		return false;
 	}
 	why = pattern_check(output, session.config.overwrite);
 	if (why) {
-		note(TREE_NOTE_LINE, why);
+		note_about(why, output);
 		return false;
 	}
 	struct tree_options options = {.base = session.config.spool_dir,

@@ -203,8 +203,8 @@ static int finish(struct writer *w)
 	if (error)
 		return complain(w->report, strerror(-error));
 	sink_close(&w->sink);
-	printf("%u processes, %" PRIu64 " events, %" PRIu64 " dropped: '%s'\n", processes,
-		w->total_events, w->total_dropped, w->report);
+	printf("%u process%s, %" PRIu64 " events, %" PRIu64 " dropped: '%s'\n", processes,
+		processes == 1 ? "" : "es", w->total_events, w->total_dropped, w->report);
 	if (w->spools.refused)
 		return complain(w->dir, w->spools.refusal);
 	__atomic_store_n(&w->control->writer_state, WRITER_FINISHED, __ATOMIC_RELEASE);

@@ -276,11 +276,15 @@ static bool list_has(const char *list, enum stats_source source)
 
 void stats_note_left_out(const char *file, const struct profile *p)
 {
-	if (p->without_chain || p->unfinished)
+	const char *what = p->source == PROFILE_NVTX ? "NVTX events" : "calls";
+	if (p->without_chain && p->unfinished)
 		cli_note("'%s': %" PRIu64 " %s without a callchain and %" PRIu64
 			 " unfinished ones are left out",
-			file, p->without_chain, p->source == PROFILE_NVTX ? "NVTX events" : "calls",
-			p->unfinished);
+			file, p->without_chain, what, p->unfinished);
+	else if (p->without_chain || p->unfinished)
+		cli_note("'%s': %" PRIu64 " %s %s are left out", file,
+			p->without_chain + p->unfinished, what,
+			p->unfinished ? "that did not end" : "without a callchain");
 	chains_note_unresolved(p->symbols);
 }
 
