@@ -8,6 +8,7 @@
 #include "reader/print.h"
 
 #define VALUE_BYTES 16u /* of a text, that count as one value */
+#define VALUE_ROWS 256u /* of a layout that are searched, likewise */
 #define NAME_BYTES_MAX 1024u
 #define EXTENT_DEPTH_MAX 64u
 
@@ -94,6 +95,7 @@ static void enum_print(struct decode *d, const struct nvtx_layout_row *l, const 
 	const struct nvtx_value_row *v =
 		l->count ? (const struct nvtx_value_row *)d->p->values.rows + l->first : NULL;
 	uint64_t bytes = l->bytes < 8 ? l->bytes : 8, rest;
+	d->values += l->count / VALUE_ROWS;
 	if (!bytes || place_left(at) < bytes) {
 		fputs("null", d->out);
 		return;
@@ -182,6 +184,7 @@ void decode_element(struct decode *d, uint64_t type, const struct place *at, uin
 static void rows_print(struct decode *d, uint64_t type, struct place *at, uint64_t step,
 	const struct dimensions *n, uint32_t dimension)
 {
+	d->values++; /* rows may be empty */
 	putc_unlocked('[', d->out);
 	for (uint64_t i = 0;
 		i < n->length[dimension] && place_left(at) >= (step ? step : 1) && !decode_spent(d);
@@ -223,7 +226,7 @@ void decode_array(
 }
 
 /* Elements until one is all 0. */
-static uint64_t terminated_length(const struct place *at, uint64_t step)
+static uint64_t terminated_length(struct decode *d, const struct place *at, uint64_t step)
 {
 	uint64_t n = 0, most = step ? place_left(at) / step : 0;
 	for (; n < most; n++) {
@@ -234,6 +237,7 @@ static uint64_t terminated_length(const struct place *at, uint64_t step)
 		if (i == step)
 			break;
 	}
+	d->values += n * step / VALUE_BYTES;
 	return n;
 }
 
@@ -260,7 +264,7 @@ static void lengths_of_entry(struct decode *d, const struct scope *s, const stru
 	if ((e->flags & NVTX_ENTRY_ARRAY) == NVTX_ARRAY_FIXED)
 		count = e->detail;
 	else if ((e->flags & NVTX_ENTRY_ARRAY) == NVTX_ARRAY_TERMINATED)
-		count = terminated_length(&at, step);
+		count = terminated_length(d, &at, step);
 	for (uint64_t i = 0; i < count && ret->count < DIMENSIONS_MAX; i++, at.at += step)
 		if (place_left(&at) >= step)
 			ret->length[ret->count++] =
@@ -297,7 +301,7 @@ static struct dimensions lengths_find(struct decode *d, const struct scope *s,
 		n.length[0] = e->detail;
 		break;
 	case NVTX_ARRAY_TERMINATED:
-		n.length[0] = terminated_length(at, decode_extent(d, e->type).bytes);
+		n.length[0] = terminated_length(d, at, decode_extent(d, e->type).bytes);
 		break;
 	case NVTX_ARRAY_LENGTH_ENTRY:
 		lengths_of_entry(d, s, base, e->detail, &n);
@@ -413,6 +417,7 @@ static void union_print(
 	for (uint32_t i = 0; i < l->count && selector == UINT32_MAX; i++)
 		if (none.entries[i].type == NVTX_TYPE_SELECTOR)
 			selector = i;
+	d->values += l->count / VALUE_ROWS;
 	if (l->layout == NVTX_LAYOUT_UNION_SELECTED && selector != UINT32_MAX) {
 		struct place own = {at->blob, at->base, at->at + member_begin(d, l, selector)};
 		member = place_left(&own) ? *place_bytes(&own) : UINT64_MAX;

@@ -318,6 +318,18 @@ static void endless(void)
 	layout("endless", NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, &array, 1, 0);
 	array.type = NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE;
 	layout("endless texts", NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, &array, 1, 0);
+	struct empty_rows {
+		uint64_t lengths[2];
+		int32_t more;
+	} v = {{length, 0}, 1};
+	nvtxPayloadSchemaEntry_t rows[] = {
+		{NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, NVTX_PAYLOAD_ENTRY_TYPE_UINT64,
+			"lengths", NULL, 2},
+		{NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_LENGTH_INDEX, NVTX_PAYLOAD_ENTRY_TYPE_INT32, "rows"},
+		{0, NVTX_PAYLOAD_ENTRY_TYPE_INT32, "more"}};
+	mark_one("empty rows without end",
+		layout("empty rows", NVTX_PAYLOAD_SCHEMA_TYPE_DYNAMIC, rows, COUNT(rows), 0), &v,
+		sizeof(v));
 }
 
 static void scopes_and_clocks(void)
