@@ -16,6 +16,7 @@
 #include "unwind/callchain.h"
 #include "unwind/fallback.h"
 #include "unwind/modules.h"
+#include "unwind/rules.h"
 
 uint64_t chains_ticks[CHAIN_CLASSES] = {[0 ... CHAIN_CLASSES - 1] = UINT64_MAX};
 bool chains_ask_libunwind;
@@ -161,10 +162,11 @@ void chains_start(void)
 {
 	const struct config *c = &session.config;
 	struct callchain_setup setup = {.more = chunk_more};
+	*(void **)(void *)&setup.find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
+	rules_init(setup.find_object); /* for registers_in_handler(), whatever chains are wanted */
 	if (!c->backtrace_depth || c->backtrace == BACKTRACE_NONE || !any_wanted(c))
 		return;
 	own_range(&setup);
-	*(void **)(void *)&setup.find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
 	callchain_init(&setup);
 	const struct modules_setup modules = {.iterate = session.iterate_phdr,
 		.find_object = setup.find_object,

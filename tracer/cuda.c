@@ -13,6 +13,7 @@
 #include "tracer/osrt.h"
 #include "tracer/session.h"
 #include "tracer/spool_file.h"
+#include "unwind/registers.h"
 
 struct cuda cuda;
 
@@ -278,6 +279,15 @@ void cuda_flush_all(bool is_last)
 	cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED);
 	if (is_last)
 		state_set(CUDA_ENDED);
+}
+
+void cuda_flush_at_end(bool is_last)
+{
+	if (registers_in_handler())
+		session_note("CUDA: the process ended within a signal handler: what CUPTI had not "
+			     "handed over by then is not here");
+	else
+		cuda_flush_all(is_last);
 }
 
 void cuda_forked(void)

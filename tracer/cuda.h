@@ -35,14 +35,18 @@ bool cuda_is_wanted(void);
  */
 void cuda_start(const char *file);
 
-/* The process is about to end or to be replaced: asks CUPTI for what it still has. Not from within
- * the guard. `is_last`: nothing of the device is recorded any more. */
+/* Asks CUPTI for what it still has. Not from within the guard. `is_last`: nothing of the device is
+ * recorded any more. */
 void cuda_flush_all(bool is_last);
+
+/* The same where the process ends by _exit() or is replaced, unless that happens in a signal
+ * handler: CUPTI takes locks and allocates, and the handler may have interrupted an allocation. */
+void cuda_flush_at_end(bool is_last);
 
 static inline void cuda_flush(bool is_last)
 {
 	if (__builtin_expect(__atomic_load_n(&cuda.state, __ATOMIC_ACQUIRE) == CUDA_ON, 0))
-		cuda_flush_all(is_last);
+		cuda_flush_at_end(is_last);
 }
 
 /* A forked child, its spool made: what its parent did with CUDA, and CUPTI's threads, are not its

@@ -122,3 +122,15 @@ bool registers_step(struct registers_all *registers)
 		return false;
 	}
 }
+
+#define HANDLER_FRAMES_MAX 200u
+
+bool registers_in_handler(void)
+{
+	struct registers_all registers;
+	registers_here(&registers);
+	for (unsigned i = 0; i < HANDLER_FRAMES_MAX && registers_step(&registers); i++)
+		if (registers.exact)
+			return true;
+	return false;
+}

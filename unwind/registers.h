@@ -29,6 +29,10 @@ void registers_here(struct registers_all *ret_registers);
  * async-signal-safe. */
 bool registers_step(struct registers_all *registers);
 
+/* Does the caller run in a signal handler, as far as the way out is known? Looks at 200 frames at
+ * most. Any thread, async-signal-safe. */
+bool registers_in_handler(void);
+
 /*
  * Bytes between sp and the return address of a frame in code without tables, where the code itself
  * tells: `add $N, %rsp; ret` behind the call at `ip`, as CPython's trampolines for perf have it

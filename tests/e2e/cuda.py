@@ -353,6 +353,16 @@ def ends():
         same("hang: the call that did not return is there", unfinished, ["cuMemcpyHtoD_v2"])
 
 
+def ends_in_a_handler():
+    """_exit() in a handler that interrupted malloc(): CUPTI, which allocates, is not asked for the rest."""
+    if not runs("end in malloc", "end_in_malloc"):
+        return
+    for backtrace in ("dwarf", "none"):
+        t = traced(f"_exit in malloc, backtraces {backtrace}", [device.app("end_in_malloc")], status=7, fault="worker=1", LIBTRACE_BACKTRACE=backtrace)
+        if t:
+            same("one line says what is missing", len([text for text in t.notes() if "signal handler" in text]), 1)
+
+
 def window():
     if not runs("window", "ends"):
         return
@@ -365,4 +375,4 @@ def window():
 
 
 if __name__ == "__main__":
-    main(programs, graphs, options, cannot_start, no_driver, only_asked, never_used, kind_refused, faults, few_buffers, clocks, ends, window)
+    main(programs, graphs, options, cannot_start, no_driver, only_asked, never_used, kind_refused, faults, few_buffers, clocks, ends, ends_in_a_handler, window)

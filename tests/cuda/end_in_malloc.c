@@ -1,0 +1,63 @@
+// A signal handler that interrupts malloc() ends the program by _exit(), as crash handlers do.
+// Its malloc() has one lock, which is held then: whoever allocates once more waits for ever.
+#include "tests/cuda/did.h"
+
+#include <cuda.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+struct did did;
+
+extern void *__libc_malloc(size_t bytes);
+extern void *__libc_calloc(size_t count, size_t bytes);
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static volatile bool is_time;
+
+static void interrupted(int number)
+{
+	(void)number;
+	_exit(7);
+}
+
+static void lock(void)
+{
+	pthread_mutex_lock(&mutex);
+	if (is_time) {
+		is_time = false;
+		raise(SIGUSR1);
+	}
+}
+
+void *malloc(size_t bytes)
+{
+	lock();
+	void *made = __libc_malloc(bytes);
+	pthread_mutex_unlock(&mutex);
+	return made;
+}
+
+void *calloc(size_t count, size_t bytes)
+{
+	lock();
+	void *made = __libc_calloc(count, bytes);
+	pthread_mutex_unlock(&mutex);
+	return made;
+}
+
+int main(void)
+{
+	CUcontext context;
+	CUdeviceptr memory;
+
+	CHECK(cuInit(0));
+	CHECK(cuDevicePrimaryCtxRetain(&context, 0));
+	CHECK(cuCtxPushCurrent(context));
+	CHECK(cuMemAlloc(&memory, 4096));
+	CHECK(cuMemsetD8(memory, 1, 4096));
+	signal(SIGUSR1, interrupted);
+	is_time = true;
+	return malloc(10) ? 1 : 2;
+}
