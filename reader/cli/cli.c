@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,12 +15,15 @@
 #define PROBLEMS_SHOWN 20u
 #define PROGRESS_BYTES (32u << 20)
 
+/* One write for a message, or it mixes with what others write to the same place. */
 static void message(const char *format, va_list arguments)
 {
+	char *text = NULL;
 	fflush(stdout);
-	fputs("trace: ", stderr);
-	vfprintf(stderr, format, arguments);
-	fputc('\n', stderr);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	dprintf(STDERR_FILENO, "trace: %s\n", text ? text : "out of memory");
+	free(text);
 }
 
 void cli_error(const char *format, ...)
