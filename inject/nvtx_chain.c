@@ -49,11 +49,20 @@ void chain_want(const char *path)
 	}
 }
 
+/* The tool may be us by another name, or need us. */
+static bool is_ours(const void *function)
+{
+	Dl_info theirs, ours;
+	return dladdr(function, &theirs) && dladdr((void *)&session, &ours) &&
+		theirs.dli_fbase == ours.dli_fbase;
+}
+
 chain_fn chain_symbol(const char *name)
 {
 	if (!is_wanted || __atomic_load_n(&tool_state, __ATOMIC_ACQUIRE) != 2 || !tool)
 		return NULL;
-	return (chain_fn)dlsym(tool, name);
+	void *function = dlsym(tool, name);
+	return function && !is_ours(function) ? (chain_fn)function : NULL;
 }
 
 void chain_decide(enum chain_state state)

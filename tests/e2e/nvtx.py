@@ -214,9 +214,12 @@ def another_tool():
     if t:
         notes = notes_of(t.report)
         tap.ok(len(t.events["nvtx_range"]) == 1002 and len(notes) == 1 and "cannot be loaded" in notes[0], "a tool that is not there: NVTX is recorded, and the report says so", notes)
-    t = traced("named by the user", [app("nvtx_open")], NVTX_INJECTION64_PATH=LIBRARY)
-    if t:
-        tap.ok(len(t.events["nvtx_range"]) == 1002 and not notes_of(t.report), "this library is no other tool", len(t.events["nvtx_range"]))
+    link = os.path.join(folder(), "other-name.so")
+    os.symlink(LIBRARY, link)
+    for name, path in (("by its name", LIBRARY), ("by another name", link)):
+        t = traced(f"named by the user {name}", [app("nvtx_open")], NVTX_INJECTION64_PATH=path)
+        if t:
+            tap.ok(len(t.events["nvtx_range"]) == 1002 and not notes_of(t.report), f"this library {name} is no other tool", len(t.events["nvtx_range"]))
 
 
 main(calls_from_c, calls_from_cxx, found_early_and_late, open_ranges_are_closed, forked_child, sources_are_chosen, statistics_agree, another_tool)
