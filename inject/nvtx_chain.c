@@ -15,15 +15,16 @@ static char tool_path[PATH_BYTES];
 static void *tool;
 static uint32_t tool_state; /* 0 not asked for yet, 1 being loaded, 2 done */
 static enum chain_state decided;
+static bool fate_told, differing_told;
 static __thread bool is_wanted __attribute__((tls_model("initial-exec")));
 
 /* ---- loading ---- */
 
-static void note(const char *what)
+/* Once for each `told`. */
+static void note(bool *told, const char *what)
 {
-	static bool told;
-	char text[PATH_BYTES + 160];
-	if (__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+	char text[PATH_BYTES + 192];
+	if (__atomic_exchange_n(told, true, __ATOMIC_RELAXED))
 		return;
 	size_t at =
 		text_append(text, sizeof(text), 0, "NVTX_INJECTION64_PATH names another tool, '");
@@ -45,7 +46,7 @@ void chain_want(const char *path)
 		tool = dlopen(tool_path, RTLD_LAZY);
 		__atomic_store_n(&tool_state, 2, __ATOMIC_RELEASE);
 		if (!tool)
-			note("it cannot be loaded; NVTX is recorded all the same");
+			note(&fate_told, "it cannot be loaded; NVTX is recorded all the same");
 	}
 }
 
@@ -72,7 +73,7 @@ void chain_decide(enum chain_state state)
 		[CHAIN_JOINED] = "it is called as well",
 		[CHAIN_LEFT] = "it has a part of NVTX only: all is left to it, nothing recorded"};
 	__atomic_store_n(&decided, state, __ATOMIC_RELEASE);
-	note(texts[state]);
+	note(&fate_told, texts[state]);
 }
 
 enum chain_state chain_state(void)
@@ -219,7 +220,11 @@ chain_fn chain_function(unsigned module, size_t slot, chain_fn theirs, chain_fn 
 	if (wanted &&
 		!__atomic_compare_exchange_n(
 			&c->theirs, &none, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
-		none != wanted)
-		return theirs; /* a function of its own for this object: left to the tool */
+		none != wanted) {
+		note(&differing_told,
+			"it has different functions for different objects; calls of "
+			"those that came later are left to it, not recorded");
+		return theirs;
+	}
 	return (chain_fn)callers[module][slot];
 }

@@ -38,7 +38,8 @@ void chain_want(const char *path);
 chain_fn chain_symbol(const char *name);
 
 /* What goes into a slot: `ours` or, where a tool has joined, a function that calls `theirs`, if it
- * is not NULL, and then `ours`. */
+ * is not NULL, and then `ours`. There is one function of theirs for all objects: an object for
+ * which the tool has another gets that alone, and the report says so. */
 chain_fn chain_function(unsigned module, size_t slot, chain_fn theirs, chain_fn ours);
 
 /* The tool has been asked: this holds from now on. */

@@ -5,7 +5,8 @@
  * payload extension, gives handles and ids that nobody else would, and prints what it was given.
  *
  * With NVTX_TOOL=refuse in the environment it does not want to start, with NVTX_TOOL=part it fills
- * functions for marks alone.
+ * functions for marks alone, with NVTX_TOOL=differ the second object that uses NVTX gets another
+ * function for marks than the first.
  */
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
@@ -68,6 +69,11 @@ static nvtxStringHandle_t string_register_wide(nvtxDomainHandle_t domain, const 
 static void mark(const char *text)
 {
 	printf("tool: mark %s\n", text);
+}
+
+static void mark_of_another(const char *text)
+{
+	printf("tool: mark %s of another object\n", text);
 }
 
 static void domain_mark(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *e)
@@ -133,11 +139,14 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(NvtxGetExpor
 	const NvtxExportTableCallbacks *callbacks = get(NVTX_ETID_CALLBACKS);
 	NvtxFunctionTable core = NULL, core2 = NULL;
 	unsigned size;
+	static int objects;
 	callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &core, &size);
 	callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &core2, &size);
 	if (wants("refuse"))
 		return 0;
-	*core[NVTX_CBID_CORE_MarkA] = (NvtxFunctionPointer)mark;
+	*core[NVTX_CBID_CORE_MarkA] = wants("differ") && objects++
+		? (NvtxFunctionPointer)mark_of_another
+		: (NvtxFunctionPointer)mark;
 	*core2[NVTX_CBID_CORE2_DomainMarkEx] = (NvtxFunctionPointer)domain_mark;
 	if (wants("part"))
 		return 1;

@@ -1,17 +1,22 @@
 // NEEDS: nvtx
+// LINK: -lnvtx_early
 /*
  * nvtx_chained - what goes through another NVTX tool as well: handles, ids, levels.
  *
  * Promise: levels, ids and the order of what tests/apps/libnvtx_tool.c prints are those that it
- * would have alone; the report holds all of it. The levels that were got are printed.
+ * would have alone; the report holds all of it, and before it the mark of a library's constructor.
+ * The levels that were got are printed.
  */
 #include "app.h"
 
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
 
-int main(void)
+int nvtx_early_push(void);
+
+int main(int argc, char **argv)
 {
+	(void)argv;
 	setvbuf(stdout, NULL, _IONBF, 0);
 	nvtxDomainHandle_t domain = nvtxDomainCreateA("chained");
 	nvtxEventAttributes_t e = {0};
@@ -44,5 +49,7 @@ int main(void)
 	nvtxDomainDestroy(domain);
 	printf("levels %d %d %d %d\n", outer, inner, popped, last);
 	(void)other;
+	if (argc > 1)
+		nvtx_early_push(); /* never called: it keeps the library */
 	return app_result();
 }
