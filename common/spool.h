@@ -152,10 +152,11 @@ enum record_kind {
 
 #define NVTX_HAS_ATTRIBUTES 0x8000u
 #define NVTX_LEVEL_MASK 0x7fffu
-/* Of a text; longer ones are cut there and marked RECORD_TEXT_CUT. */
+/* Of a text in a record or range. A longer one is marked RECORD_TEXT_CUT there, and has struct
+ * nvtx_long behind NVTX_TEXT_BYTES. */
 #define NVTX_TEXT_BYTES 928u
 #define NVTX_NAME_UNIT 8u     /* names are file offsets in these */
-#define NAME_BYTES_MAX 16000u /* of a text that is named: kernels of templates have long names */
+#define NAME_BYTES_MAX 65000u /* of a text that is named */
 
 struct nvtx_attributes {
 	uint32_t category;
@@ -198,6 +199,14 @@ struct nvtx_text {
 	uint32_t is_cut;
 	char text[];
 };
+
+/* Of a text of which a record has only the first `bytes`. */
+struct nvtx_long {
+	uint32_t ref; /* of a name that has more of it; 0 = none */
+	uint16_t bytes;
+	uint16_t is_cut; /* that is not all of it, either */
+};
+#define NVTX_TEXT_ROOM_BYTES (NVTX_TEXT_BYTES + (uint32_t)sizeof(struct nvtx_long))
 
 /* A range between push and pop, in the memory at lane.ranges; the next one lies behind its text,
  * at a multiple of 8. */

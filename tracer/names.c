@@ -132,6 +132,24 @@ static struct name *name_of_the_rest(void)
 	return name;
 }
 
+/* With the lock; NULL = no room. */
+static struct name *add(uint32_t hash, bool is_domain, const struct name *domain, const char *text,
+	uint32_t bytes, bool is_cut)
+{
+	struct name *name = memory_take((uint32_t)sizeof(*name) + bytes);
+	if (!name)
+		return NULL;
+	*name = (struct name){.domain = domain,
+		.hash = hash,
+		.bytes = (uint16_t)bytes,
+		.is_domain = is_domain,
+		.is_cut = is_cut,
+		.next = buckets[hash % BUCKETS]};
+	bytes_copy(name->text, text, bytes);
+	__atomic_store_n(&buckets[hash % BUCKETS], name, __ATOMIC_RELEASE);
+	return name;
+}
+
 struct name *names_intern(bool is_domain, const struct name *domain, const char *text,
 	uint32_t bytes, bool is_cut, bool *ret_is_new)
 {
@@ -140,25 +158,27 @@ struct name *names_intern(bool is_domain, const struct name *domain, const char 
 	if (name || !lock_take())
 		return name;
 	name = find(hash, is_domain, domain, text, bytes, is_cut);
-	if (name) {
-		lock_give();
-		return name;
-	}
-	name = memory_take((uint32_t)sizeof(*name) + bytes);
-	if (name) {
-		*name = (struct name){.domain = domain,
-			.hash = hash,
-			.bytes = (uint16_t)bytes,
-			.is_domain = is_domain,
-			.is_cut = is_cut,
-			.next = buckets[hash % BUCKETS]};
-		bytes_copy(name->text, text, bytes);
-		__atomic_store_n(&buckets[hash % BUCKETS], name, __ATOMIC_RELEASE);
-		if (ret_is_new)
+	if (!name) {
+		name = add(hash, is_domain, domain, text, bytes, is_cut);
+		if (name && ret_is_new)
 			*ret_is_new = true;
-	} else {
-		name = name_of_the_rest();
+		if (!name)
+			name = name_of_the_rest();
 	}
+	lock_give();
+	return name;
+}
+
+struct name *names_intern_long(const char *text, uint32_t bytes, bool is_cut)
+{
+	static const struct name none; /* these are in no domain that a program has */
+	uint32_t hash = hash_of(false, &none, text, bytes);
+	struct name *name = find(hash, false, &none, text, bytes, is_cut);
+	if (name || !lock_take())
+		return name;
+	name = find(hash, false, &none, text, bytes, is_cut);
+	if (!name && bytes_used < NAMES_BYTES_MAX / 2)
+		name = add(hash, false, &none, text, bytes, is_cut);
 	lock_give();
 	return name;
 }
@@ -168,6 +188,10 @@ static uint64_t told_take(uint32_t bytes)
 {
 	void *place;
 	bytes = (bytes + NVTX_NAME_UNIT - 1) & ~(NVTX_NAME_UNIT - 1);
+	if (bytes > SPOOL_BLOCK_BYTES) { /* blocks of its own */
+		uint32_t blocks_bytes = (bytes + SPOOL_BLOCK_BYTES - 1) & ~(SPOOL_BLOCK_BYTES - 1);
+		return spool_file_take(blocks_bytes, blocks_bytes, &place);
+	}
 	if (bytes > told_left) {
 		told_offset = spool_file_take(SPOOL_BLOCK_BYTES, SPOOL_BLOCK_BYTES, &place);
 		told_left = told_offset ? SPOOL_BLOCK_BYTES : 0;

@@ -23,7 +23,7 @@ struct name {
 	uint32_t ref; /* offset in the spool's file, in NVTX_NAME_UNIT; 0 = could not be told */
 	const struct name *domain; /* a string is registered in one; NULL = the default one */
 	uint32_t hash;
-	uint16_t bytes;
+	uint16_t bytes; /* at most NAME_BYTES_MAX */
 	bool is_domain;
 	bool is_cut;
 	char text[];
@@ -33,9 +33,13 @@ struct name {
 extern uint32_t names_epoch __attribute__((visibility("hidden")));
 
 /* The name of this text, made if there is none: then *ret_is_new (may be NULL) becomes true.
- * `bytes` is at most NVTX_TEXT_BYTES. NULL when the lock is not to be had. */
+ * `bytes` is at most NAME_BYTES_MAX. NULL when the lock is not to be had. */
 struct name *names_intern(bool is_domain, const struct name *domain, const char *text,
 	uint32_t bytes, bool is_cut, bool *ret_is_new);
+
+/* The same for a text of an event that is too long for its record, so that it is kept once. Half of
+ * the memory is left to others: NULL beyond it. */
+struct name *names_intern_long(const char *text, uint32_t bytes, bool is_cut);
 
 /* The string or domain that has this address, or that another tool's handle leads to (handles.h);
  * NULL when there is none: it may be any number. */

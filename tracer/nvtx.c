@@ -87,6 +87,15 @@ static inline uint32_t text_copy(char *to, const struct nvtx_event *event, bool 
 	return nvtx_chars_copy(to, event->text, ret_cut);
 }
 
+/* Into a record or range, which is told where the rest of a long text is. */
+static inline uint32_t text_put(char *to, const struct nvtx_event *event, bool *ret_cut)
+{
+	uint32_t bytes = text_copy(to, event, ret_cut);
+	if (__builtin_expect(*ret_cut, 0))
+		bytes = nvtx_long_put(to, bytes, event->kind, event->text);
+	return bytes;
+}
+
 /* ---- marks ---- */
 
 struct mark {
@@ -99,9 +108,10 @@ struct mark {
 		(sizeof(struct nvtx_attributes) + NVTX_TEXT_BYTES + 16 + RECORD_BYTES - 1) / \
 			RECORD_BYTES)
 
-/* Writes all of it at `r`, where there is room for the longest text. Returns its slots. */
-static inline unsigned mark_fill(
-	struct record *r, const struct mark *m, const struct nvtx_event *event)
+/* Writes all of it at `r`, where there is room for the longest text, by text_copy() or text_put().
+ * Returns its slots; 0 = the text was cut, and `r` holds nothing. */
+static inline __attribute__((always_inline)) unsigned mark_fill(
+	struct record *r, const struct mark *m, const struct nvtx_event *event, bool long_too)
 {
 	char *at = (char *)(r + 1);
 	uint64_t bytes = 0, flags = 0;
@@ -111,7 +121,10 @@ static inline unsigned mark_fill(
 	}
 	if (has_text(event)) {
 		bool cut;
-		bytes += text_copy(at + bytes, event, &cut);
+		bytes += long_too ? text_put(at + bytes, event, &cut)
+				  : text_copy(at + bytes, event, &cut);
+		if (__builtin_expect(cut && !long_too, 0))
+			return 0;
 		flags = cut ? RECORD_TEXT_CUT : 0;
 	}
 	r->tick = m->tick;
@@ -121,13 +134,13 @@ static inline unsigned mark_fill(
 	return nvtx_slots(bytes);
 }
 
-/* Near the end of a chunk, or with a callchain: made elsewhere first, so that only what it needs is
- * asked for. */
+/* Near the end of a chunk, with a callchain or a long text: made elsewhere first, so that only what
+ * it needs is asked for. */
 static __attribute__((noinline)) void mark_put(
 	struct thread *t, const struct mark *m, const struct nvtx_event *event)
 {
 	struct record made[MARK_SLOTS_MAX];
-	unsigned slots = mark_fill(made, m, event);
+	unsigned slots = mark_fill(made, m, event, true);
 	uint64_t bytes = slots * sizeof(struct record);
 	struct record *r =
 		chains_due(CHAIN_NVTX, 0) ? chains_room(t, m->tick, &slots) : nvtx_room(t, slots);
@@ -147,9 +160,11 @@ void nvtx_mark(struct name *domain, const struct nvtx_event *event)
 	struct mark m = {clock_ticks(), names_of(domain, event),
 		event->has_attributes ? &event->attributes : NULL};
 	struct record *r = t->cur;
-	unsigned most = has_text(event) ? MARK_SLOTS_MAX : 2;
+	unsigned most = has_text(event) ? MARK_SLOTS_MAX : 2, slots = 0;
 	if (__builtin_expect(r && r + most <= t->end, 1) && !chains_due(CHAIN_NVTX, 0))
-		lane_publish(t, mark_fill(r, &m, event));
+		slots = mark_fill(r, &m, event, false);
+	if (__builtin_expect(slots != 0, 1))
+		lane_publish(t, slots);
 	else
 		mark_put(t, &m, event);
 	thread_leave(t);
@@ -228,7 +243,7 @@ static inline int push(struct thread *t, struct name *domain, const struct nvtx_
 	}
 	if (has_text(event)) {
 		bool cut;
-		bytes = text_copy(f->text, event, &cut);
+		bytes = text_put(f->text, event, &cut);
 		flags |= cut ? FRAME_CUT : 0;
 	}
 	if (__builtin_expect(nvtx_selects, 0)) /* may open the gate */
@@ -438,7 +453,7 @@ uint64_t nvtx_start(struct name *domain, const struct nvtx_event *event)
 	s->tid = t->tid;
 	s->lane = t->lane->index;
 	s->attributes = event->has_attributes ? event->attributes : (struct nvtx_attributes){0};
-	s->text_bytes = has_text(event) ? text_copy(s->text, event, &cut) : 0;
+	s->text_bytes = has_text(event) ? text_put(s->text, event, &cut) : 0;
 	s->flags = cut ? FRAME_CUT : 0;
 	if (__builtin_expect(nvtx_selects, 0)) /* may open the gate */
 		s->flags |= nvtx_select_range(domain, event, s->text, s->text_bytes);
@@ -527,7 +542,9 @@ static struct name *intern(bool is_domain, struct name *domain, enum nvtx_text_k
 	if (t->busy)
 		return NULL;
 	thread_enter(t);
-	struct name *name = names_intern(is_domain, domain, copy, bytes, cut, ret_is_new);
+	struct name *name = cut && !is_domain ? nvtx_long_name(kind, text) : NULL;
+	if (!name)
+		name = names_intern(is_domain, domain, copy, bytes, cut, ret_is_new);
 	thread_leave(t);
 	return name;
 }

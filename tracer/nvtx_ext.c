@@ -69,7 +69,7 @@ struct ext_text ext_chars(const char *text)
 	while (text && length < NVTX_TEXT_BYTES && text[length])
 		length++;
 	if (length == NVTX_TEXT_BYTES && text[length])
-		length = nvtx_cut_length(text);
+		length = nvtx_cut_length(text, NVTX_TEXT_BYTES);
 	return (struct ext_text){.bytes = text, .length = length};
 }
 

@@ -16,6 +16,7 @@
 #endif
 
 #include "common/spool.h"
+#include "tracer/nvtx.h"
 
 #define NVTX_PAGE_BYTES 4096u
 #define NVTX_WORD_BYTES 16u
@@ -32,13 +33,13 @@ static inline void nvtx_words_copy(void *to, const void *from, size_t bytes)
 	}
 }
 
-/* A cut text ends before the character that does not fit, if it is UTF-8. */
-static inline uint32_t nvtx_cut_length(const char *text)
+/* A cut text ends before the character that does not fit into `most` bytes, if it is UTF-8. */
+static inline uint32_t nvtx_cut_length(const char *text, uint32_t most)
 {
-	uint32_t bytes = NVTX_TEXT_BYTES;
-	while (bytes > NVTX_TEXT_BYTES - 3 && ((unsigned char)text[bytes] & 0xc0) == 0x80)
+	uint32_t bytes = most;
+	while (bytes > most - 3 && ((unsigned char)text[bytes] & 0xc0) == 0x80)
 		bytes--;
-	return ((unsigned char)text[bytes] & 0xc0) == 0x80 ? NVTX_TEXT_BYTES : bytes;
+	return ((unsigned char)text[bytes] & 0xc0) == 0x80 ? most : bytes;
 }
 
 __attribute__((no_sanitize("address"))) static inline uint32_t nvtx_chars_copy(
@@ -71,11 +72,12 @@ __attribute__((no_sanitize("address"))) static inline uint32_t nvtx_chars_copy(
 	if (!from[NVTX_TEXT_BYTES])
 		return NVTX_TEXT_BYTES;
 	*ret_cut = true;
-	return nvtx_cut_length(from);
+	return nvtx_cut_length(from, NVTX_TEXT_BYTES);
 }
 
 /* UTF-8; what is no character becomes U+FFFD. */
-static inline uint32_t nvtx_wide_copy(char *to, const wchar_t *from, bool *ret_cut)
+static inline uint32_t nvtx_wide_copy_most(
+	char *to, const wchar_t *from, uint32_t most, bool *ret_cut)
 {
 	uint32_t at = 0;
 	*ret_cut = false;
@@ -84,7 +86,7 @@ static inline uint32_t nvtx_wide_copy(char *to, const wchar_t *from, bool *ret_c
 		if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
 			c = 0xfffd;
 		uint32_t bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-		if (at + bytes > NVTX_TEXT_BYTES) {
+		if (at + bytes > most) {
 			*ret_cut = true;
 			return at;
 		}
@@ -96,5 +98,19 @@ static inline uint32_t nvtx_wide_copy(char *to, const wchar_t *from, bool *ret_c
 	}
 	return at;
 }
+
+static inline uint32_t nvtx_wide_copy(char *to, const wchar_t *from, bool *ret_cut)
+{
+	return nvtx_wide_copy_most(to, from, NVTX_TEXT_BYTES, ret_cut);
+}
+
+/* The whole text, of at most NAME_BYTES_MAX bytes, as a name that no handle leads to; NULL where
+ * there is no room for more of these. thread.busy is set; may map memory. */
+__attribute__((cold, noinline)) struct name *nvtx_long_name(
+	enum nvtx_text_kind kind, const void *text);
+
+/* Puts behind a text's begin of `bytes` where there is more of it. Returns the bytes of both. */
+__attribute__((cold, noinline)) uint32_t nvtx_long_put(
+	char *to, uint32_t bytes, enum nvtx_text_kind kind, const void *text);
 
 #endif

@@ -43,6 +43,22 @@ uint32_t nvtx_name_id(struct writer *w, struct spool *spool, uint32_t ref)
 	return kept->string_id;
 }
 
+uint32_t nvtx_long_id(
+	struct writer *w, struct spool *spool, const char *text, uint32_t bytes, uint64_t *flags)
+{
+	struct nvtx_long rest = {.bytes = NVTX_TEXT_BYTES, .is_cut = 1};
+	char begin[NVTX_TEXT_BYTES];
+	if (bytes == NVTX_TEXT_ROOM_BYTES)
+		memcpy(&rest, text + NVTX_TEXT_BYTES, sizeof(rest));
+	if (rest.bytes > NVTX_TEXT_BYTES || rest.bytes > bytes)
+		rest.bytes = (uint16_t)(bytes < NVTX_TEXT_BYTES ? bytes : NVTX_TEXT_BYTES);
+	memcpy(begin, text, rest.bytes);
+	uint32_t whole = nvtx_name_id(w, spool, rest.ref);
+	if (whole && !rest.is_cut)
+		*flags &= ~(uint64_t)RECORD_TEXT_CUT;
+	return whole ? whole : strings_id(&w->strings, begin, rest.bytes);
+}
+
 static void attributes_set(
 	struct batch *b, uint32_t first, uint32_t domain, uint32_t text, const struct nvtx_row *row)
 {
@@ -55,6 +71,13 @@ static void attributes_set(
 	batch_set(b, first + 5, a->payload);
 }
 
+static uint32_t text_id(
+	struct writer *w, struct spool *spool, const struct nvtx_row *row, uint64_t *flags)
+{
+	return *flags & RECORD_TEXT_CUT ? nvtx_long_id(w, spool, row->text, row->text_bytes, flags)
+					: strings_id(&w->strings, row->text, row->text_bytes);
+}
+
 _Static_assert(NVTX_RANGE_PAYLOAD == NVTX_RANGE_DOMAIN + 5 &&
 		NVTX_START_END_PAYLOAD == NVTX_START_END_DOMAIN + 5,
 	"attributes_set() counts on the order of these fields");
@@ -63,9 +86,9 @@ void nvtx_row_fill(struct writer *w, struct spool *spool, struct batch *b, uint3
 	const struct nvtx_row *row)
 {
 	uint32_t domain = nvtx_name_id(w, spool, (uint32_t)(row->names >> 32));
-	uint32_t text = row->text_bytes ? strings_id(&w->strings, row->text, row->text_bytes)
+	uint64_t flags = row->flags;
+	uint32_t text = row->text_bytes ? text_id(w, spool, row, &flags)
 					: nvtx_name_id(w, spool, (uint32_t)row->names);
-	uint32_t flags = row->flags;
 	if (!row->text_bytes && (uint32_t)row->names)
 		flags |= RECORD_TEXT_NAMED;
 	if (kind == EVENT_NVTX_RANGE) {
@@ -146,7 +169,7 @@ static void frames_each(struct spool *spool, const struct lane_view *view, uint6
 			return;
 		const struct nvtx_frame *f = (const void *)(frames + at);
 		uint32_t bytes = f->text_bytes;
-		if (bytes > NVTX_TEXT_BYTES || at + sizeof(*f) + bytes > NVTX_RANGES_BYTES)
+		if (bytes > NVTX_TEXT_ROOM_BYTES || at + sizeof(*f) + bytes > NVTX_RANGES_BYTES)
 			return;
 		bool recorded = f->recorded_at && f->recorded_at <= head;
 		if (!(f->flags & (FRAME_CLOSED | FRAME_SILENT)) && !recorded) {
@@ -177,7 +200,7 @@ static void span_visit(struct spool *spool, const struct nvtx_span *s, uint64_t 
 {
 	static struct nvtx_row row;
 	uint32_t bytes = s->text_bytes;
-	if (!s->id || s->flags & FRAME_SILENT || bytes > NVTX_TEXT_BYTES)
+	if (!s->id || s->flags & FRAME_SILENT || bytes > NVTX_TEXT_ROOM_BYTES)
 		return;
 	row = (struct nvtx_row){.tick = s->tick,
 		.ticks = end_tick > s->tick ? end_tick - s->tick : 0,

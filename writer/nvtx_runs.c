@@ -145,6 +145,18 @@ static uint32_t fixed_put(struct run *run, const uint8_t *at, uint32_t bytes)
 	return bytes < wanted ? bytes : wanted;
 }
 
+/* A text in the record itself: `flags` tells whether it is all of it. */
+static uint64_t text_of(struct run *run, const char *text, uint32_t bytes, uint64_t *flags)
+{
+	struct segment *s = run->s;
+	if (__builtin_expect(*flags & RECORD_TEXT_CUT, 0)) {
+		uint64_t id = nvtx_long_id(s->w, s->spool, text, bytes, flags);
+		s->records = spool_at(s->spool, s->offset, CHUNK_BYTES);
+		return id;
+	}
+	return strings_id(&s->w->strings, text, bytes < NVTX_TEXT_BYTES ? bytes : NVTX_TEXT_BYTES);
+}
+
 /* One row of the record at run->slot, whose payload of `bytes` lies in the chunk. */
 static void row_put(struct run *run, const struct record *r, uint64_t word, uint32_t bytes)
 {
@@ -155,8 +167,7 @@ static void row_put(struct run *run, const struct record *r, uint64_t word, uint
 	const char *text = (const char *)(r + 1) + fixed;
 	bytes -= fixed;
 	if (bytes)
-		run->column[TEXT][row] = strings_id(&run->s->w->strings, text,
-			bytes < NVTX_TEXT_BYTES ? bytes : NVTX_TEXT_BYTES);
+		run->column[TEXT][row] = text_of(run, text, bytes, &flags);
 	else
 		run->column[TEXT][row] = name_of(run, (uint32_t)names, &run->text_ref, &run->text);
 	if (!bytes && (uint32_t)names)

@@ -230,12 +230,17 @@ struct nvtx_row {
 	uint64_t id;
 	uint32_t start_tid, level, flags;
 	uint32_t text_bytes;
-	char text[NVTX_TEXT_BYTES];
+	char text[NVTX_TEXT_ROOM_BYTES];
 };
 
 /* Calls `visit` for each range that the dead process left open in this lane. */
 void nvtx_open_each(struct spool *spool, const struct lane_view *view, uint64_t end_tick,
 	void (*visit)(void *user, uint32_t kind, const struct nvtx_row *row), void *user);
+
+/* String id of a text that a record or range has only the begin of; clears RECORD_TEXT_CUT where
+ * the rest is found. The spool may lie elsewhere afterwards, and `text` with it. */
+uint32_t nvtx_long_id(
+	struct writer *w, struct spool *spool, const char *text, uint32_t bytes, uint64_t *flags);
 
 /* All columns but time and duration of the row just added. */
 void nvtx_row_fill(struct writer *w, struct spool *spool, struct batch *b, uint32_t kind,

@@ -52,13 +52,12 @@ def calls_from_c():
         return
     marks, ranges = t.events["nvtx_mark"], t.events["nvtx_range"]
     same("texts of marks: empty ones, invalid UTF-8, wide characters", t.texts("nvtx_mark"),
-         ["payload"] * 6 + ["plain", "registered", "x" * 928, "", "not \udcff UTF-8", "wide \u20ac \U0001f600", ""])
+         ["payload"] * 6 + ["plain", "registered", "x" * 1999, "", "not \udcff UTF-8", "wide \u20ac \U0001f600", ""])
     same("every kind of payload", [(e["payload_type"], e["payload"]) for e in marks[:6]],
          [("uint64", 1 << 63), ("int64", -5000000000), ("double", -0.1), ("uint32", 4000000000), ("int32", -7), ("float", 1.5)])
     same("no payload is none", (marks[6]["payload_type"], marks[6]["payload"]), ("none", None))
     same("category and colour", (marks[6]["category"], marks[6]["color"]), (9, "0xff00aa55"))
     same("domains", {e["domain"] for e in marks[:8]} | {"|"} | {e["domain"] for e in marks[8:]}, {"test domain", "|", ""})
-    same("a text too long is cut and says so", [i for i, e in enumerate(marks) if "text_cut" in e["flags"]], [8])
     same("a registered string says so", [i for i, e in enumerate(marks) if "registered" in e["flags"]], [7])
     same("ranges of push and pop", [(e["domain"], e["text"], e["level"], e["flags"]) for e in ranges],
          [("", "outer", 0, []), ("", "middle", 1, []), ("test domain", "inner", 0, []), ("", "of another thread", 0, []),
@@ -183,6 +182,36 @@ def statistics_agree():
     tap.ok(b"SKIPPED:" in result.out and b"NV Tools Extension (NVTX) data" in result.out, "a report without NVTX is skipped, as nsys says it", result.out)
 
 
+def long_texts(*arguments, status=0):
+    """Texts that a record has no room for: whole up to a limit, then cut and flagged, wherever they are."""
+    name = " ".join(("nvtx_long", *arguments))
+    t = traced(name, [app("nvtx_long"), *arguments], status=status)
+    if not t:
+        return
+    limit, euro = 65000, "\u20ac"
+    shown = {kind: [(e["text"], e["flags"]) for e in t.events[kind]] for kind in KINDS[:3]}
+    same(f"{name}: marks", shown["nvtx_mark"],
+         [("a" * 928, []), ("b" * 929, []), ("c" * 5000, []), ("c" * 5000, []), ("d" * limit, []), ("e" * limit, ["text_cut"]), (euro * 3000, []), (euro * (limit // 3), ["text_cut"]),
+          ("r" * 5000, ["registered"]), ("c" * 5000, [])])
+    same(f"{name}: ranges", sorted(shown["nvtx_range"]), [("c" * 5000, []), ("o" * 5000, ["unfinished"]), ("p" * limit, ["text_cut"])])
+    same(f"{name}: ranges of start and end", sorted(shown["nvtx_start_end"]), [("c" * 5000, []), ("s" * 5000, []), ("t" * 5000, ["unfinished"])])
+
+
+def very_long_texts():
+    long_texts()
+    long_texts("kill", status=-9)
+    t = traced("many long texts", [app("nvtx_long"), "many"])
+    if not t:
+        return
+    marks = [e for e in t.events["nvtx_mark"] if e["text"].startswith("number ")]
+    whole = [e for e in marks if len(e["text"]) == 20000]
+    cut = [e for e in marks if len(e["text"]) == 928]
+    tap.ok(len(marks) == 1000 and len(whole) + len(cut) == 1000 and all(not e["flags"] for e in whole) and all(e["flags"] == ["text_cut"] for e in cut) and len(whole) > 300,
+           "what there is no memory for is cut, and flagged", (len(marks), len(whole), len(cut)))
+    same("many long texts: each is itself", sorted(int(e["text"][7:13]) for e in marks), list(range(1000)))
+    same("many long texts: registered strings still have names", [e["text"] for e in t.events["nvtx_mark"] if "registered" in e["flags"]][1:], ["registered at the end"])
+
+
 def notes_of(report):
     return [line for line in trace("info", report.path).out.decode().splitlines() if "names another tool" in line]
 
@@ -223,4 +252,4 @@ def another_tool():
             tap.ok(len(t.events["nvtx_range"]) == 1002 and not notes_of(t.report), f"this library {name} is no other tool", len(t.events["nvtx_range"]))
 
 
-main(calls_from_c, calls_from_cxx, found_early_and_late, open_ranges_are_closed, forked_child, sources_are_chosen, statistics_agree, another_tool)
+main(calls_from_c, calls_from_cxx, found_early_and_late, open_ranges_are_closed, forked_child, sources_are_chosen, statistics_agree, very_long_texts, another_tool)

@@ -157,6 +157,40 @@ static void wide_texts_become_utf8(void)
 	check(length == NVTX_TEXT_BYTES / 3 * 3 && cut, "cut between characters");
 }
 
+static void long_texts_are_named(void)
+{
+	static char chars[NAME_BYTES_MAX + 4];
+	static wchar_t wide[NAME_BYTES_MAX];
+	spool_make();
+	memset(chars, 'l', NAME_BYTES_MAX - 1);
+	memcpy(chars + NAME_BYTES_MAX - 1, "\xe2\x82\xac", 3);
+	for (uint32_t i = 0; i < NAME_BYTES_MAX / 3; i++)
+		wide[i] = 0x20ac;
+	thread_enter(&thread_self);
+	const struct name *name = nvtx_long_name(NVTX_TEXT_CHARS, chars);
+	check(name && name->is_cut && name->bytes == NAME_BYTES_MAX - 1,
+		"a long text is not cut within a character");
+	chars[NAME_BYTES_MAX - 1] = 0;
+	const struct name *whole = nvtx_long_name(NVTX_TEXT_CHARS, chars);
+	check(whole && !whole->is_cut && whole != name, "one that is whole is another");
+	check(nvtx_long_name(NVTX_TEXT_CHARS, chars) == whole, "it is kept once");
+	name = nvtx_long_name(NVTX_TEXT_WIDE, wide);
+	check(name && !name->is_cut && name->bytes == NAME_BYTES_MAX / 3 * 3,
+		"a long wide text becomes UTF-8");
+	thread_leave(&thread_self);
+	struct nvtx_event e = text(chars);
+	nvtx_mark(NULL, &e);
+	struct nvtx_long rest;
+	uint64_t count;
+	const struct record *r = last_of(REC_NVTX_MARK, &count);
+	memcpy(&rest, (const char *)(r + 1) + NVTX_TEXT_BYTES, sizeof(rest));
+	const struct nvtx_text *told = spool_file_at((uint64_t)rest.ref * NVTX_NAME_UNIT);
+	check(r->word >> RECORD_FLAGS_SHIFT & RECORD_TEXT_CUT && rest.bytes == NVTX_TEXT_BYTES &&
+			!rest.is_cut && told->bytes == whole->bytes &&
+			!memcmp(told->text, chars, told->bytes),
+		"a record leads to it");
+}
+
 static void records_hold_what_was_given(void)
 {
 	spool_make();
@@ -311,6 +345,7 @@ int main(void)
 	deep_ranges_are_counted();
 	texts_end_where_they_end();
 	wide_texts_become_utf8();
+	long_texts_are_named();
 	records_hold_what_was_given();
 	handlers_do_no_harm();
 	ranges_end_once();

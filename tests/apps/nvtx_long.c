@@ -1,0 +1,90 @@
+// NEEDS: nvtx
+/*
+ * nvtx_long [kill|many] - NVTX texts that are longer than a record has room for.
+ *
+ * Promise: the texts are runs of one letter, their lengths those below; two ranges stay open. With
+ * "many" there are 1000 more, all different, and then a registered string. "kill": it ends by
+ * SIGKILL.
+ */
+#include "app.h"
+
+#include <nvtx3/nvToolsExt.h>
+#include <signal.h>
+#include <wchar.h>
+
+#define MOST 65000u
+
+static char chars[MOST + 2];
+static wchar_t wide[MOST];
+
+static const char *run(char letter, unsigned count)
+{
+	memset(chars, letter, count);
+	chars[count] = 0;
+	return chars;
+}
+
+static const wchar_t *euros(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		wide[i] = 0x20ac;
+	wide[count] = 0;
+	return wide;
+}
+
+static void mark_registered(nvtxStringHandle_t string)
+{
+	nvtxEventAttributes_t e = {0};
+	e.version = NVTX_VERSION;
+	e.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+	e.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+	e.message.registered = string;
+	nvtxDomainMarkEx(NULL, &e);
+}
+
+static void mark_with_category(const char *text)
+{
+	nvtxEventAttributes_t e = {0};
+	e.version = NVTX_VERSION;
+	e.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+	e.messageType = NVTX_MESSAGE_TYPE_ASCII;
+	e.message.ascii = text;
+	e.category = 5;
+	nvtxMarkEx(&e);
+}
+
+static void many(void)
+{
+	for (unsigned i = 0; i < 1000; i++) {
+		run('m', 20000);
+		chars[snprintf(chars, 14, "number %06u", i)] = 'm';
+		nvtxMarkA(chars);
+	}
+	mark_registered(nvtxDomainRegisterStringA(NULL, "registered at the end"));
+}
+
+int main(int argc, char **argv)
+{
+	nvtxMarkA(run('a', 928));
+	nvtxMarkA(run('b', 929));
+	nvtxMarkA(run('c', 5000));
+	nvtxMarkA(run('c', 5000));
+	nvtxMarkA(run('d', MOST));
+	nvtxMarkA(run('e', MOST + 1));
+	nvtxMarkW(euros(3000));
+	nvtxMarkW(euros(MOST - 1));
+	mark_registered(nvtxDomainRegisterStringA(NULL, run('r', 5000)));
+	mark_with_category(run('c', 5000));
+	check(nvtxRangePushA(run('c', 5000)) == 0 && nvtxRangePop() == 0, "levels");
+	check(nvtxRangePushA(run('p', MOST + 1)) == 0 && nvtxRangePop() == 0, "levels");
+	nvtxRangeId_t c = nvtxRangeStartA(run('c', 5000)), s = nvtxRangeStartA(run('s', 5000));
+	nvtxRangeEnd(s);
+	nvtxRangeEnd(c);
+	nvtxRangeStartA(run('t', 5000));
+	nvtxRangePushA(run('o', 5000));
+	if (argc > 1 && !strcmp(argv[1], "many"))
+		many();
+	if (argc > 1 && !strcmp(argv[1], "kill"))
+		raise(SIGKILL);
+	return app_result();
+}
