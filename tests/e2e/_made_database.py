@@ -246,8 +246,8 @@ def make_locks(path):
     d.db.execute("CREATE TABLE OSRT_CALLCHAINS (id INTEGER NOT NULL, symbol INTEGER NOT NULL, module INTEGER NOT NULL, kernelMode INTEGER, "
                  "thumbCode INTEGER, unresolved INTEGER, specialEntry INTEGER, originalIP INTEGER, unwindMethod INTEGER, stackDepth INTEGER NOT NULL, "
                  "PRIMARY KEY (id, stackDepth))")
-    for depth, name in enumerate(("pthread_mutex_lock", "log_line", "serve")):
-        d.row("OSRT_CALLCHAINS", id=1, symbol=d.text(name), module=d.text("app"), stackDepth=depth)
+    for depth, name in enumerate(("pthread_mutex_lock", "log_line", "serve", "0x5581c0de")):
+        d.row("OSRT_CALLCHAINS", id=1, symbol=d.text(name), module=d.text("/usr/bin/app"), stackDepth=depth)
     for i in range(30):
         start = i * 2000000
         d.osrt(start, start + 1000000, (T1, T1B)[i % 2], "pthread_mutex_lock")

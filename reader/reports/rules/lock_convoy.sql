@@ -32,10 +32,10 @@ held AS (
        AND h.object IS NOT c.object
   GROUP BY c.globalTid, c.lock)
 SELECT c.waited, c.waits, c.threads, c.longest, c.pid, CASE WHEN c.object IS NOT NULL THEN printf('0x%llx', c.object) END, c.name,
-       (SELECT group_concat(value, ' < ') FROM (
-         SELECT s.value FROM OSRT_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol WHERE f.id = c.chain ORDER BY f.stackDepth LIMIT 8)),
+       (SELECT group_concat(text, ' < ') FROM (
+         SELECT text FROM FRAMES WHERE id = c.chain ORDER BY stackDepth LIMIT 8)),
        c.holder, (SELECT n.name FROM THREAD_NAMES AS n WHERE n.globalTid = c.holder_tid LIMIT 1), h.name,
-       (SELECT group_concat(value, ' < ') FROM (
-         SELECT s.value FROM OSRT_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol WHERE f.id = h.chain ORDER BY f.stackDepth LIMIT 8))
+       (SELECT group_concat(text, ' < ') FROM (
+         SELECT text FROM FRAMES WHERE id = h.chain ORDER BY stackDepth LIMIT 8))
 FROM convoys AS c LEFT JOIN held AS h ON h.globalTid = c.globalTid AND h.lock = c.lock
 ORDER BY c.waited DESC;

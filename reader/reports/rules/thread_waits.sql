@@ -17,8 +17,8 @@ waiting AS (
   FROM functions AS f WINDOW thread AS (PARTITION BY f.globalTid))
 SELECT w.waited, min(100.0, 100.0 * w.waited / l.ns), w.pid, w.tid,
        (SELECT n.name FROM THREAD_NAMES AS n WHERE n.globalTid = w.globalTid LIMIT 1), w.name, w.ns,
-       (SELECT group_concat(value, ' < ') FROM (
-         SELECT s.value FROM OSRT_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol WHERE f.id = w.chain ORDER BY f.stackDepth LIMIT 8))
+       (SELECT group_concat(text, ' < ') FROM (
+         SELECT text FROM FRAMES WHERE id = w.chain ORDER BY stackDepth LIMIT 8))
 FROM waiting AS w JOIN lives AS l ON l.globalTid = w.globalTid
 WHERE w.place = 1 AND w.waited >= 100000000 AND 2 * w.waited >= l.ns
 ORDER BY w.waited DESC, w.tid

@@ -13,3 +13,12 @@ WHERE o.eventClass = 27;
 DROP VIEW IF EXISTS temp.THREAD_NAMES;
 CREATE TEMP VIEW THREAD_NAMES AS
 SELECT t.globalTid, s.value AS name FROM ThreadNames AS t JOIN StringIds AS s ON s.id = t.nameId;
+
+-- Frames of callchains as texts; of one without a name at least where it lies.
+DROP VIEW IF EXISTS temp.FRAMES;
+CREATE TEMP VIEW FRAMES AS
+SELECT f.id, f.stackDepth, s.value || CASE WHEN s.value GLOB '0x*' AND m.value GLOB '*/*'
+       THEN ' in ' || replace(m.value, rtrim(m.value, replace(m.value, '/', '')), '') ELSE '' END AS text
+FROM OSRT_CALLCHAINS AS f
+     JOIN StringIds AS s ON s.id = f.symbol
+     LEFT JOIN StringIds AS m ON m.id = f.module;
