@@ -83,6 +83,7 @@ FORCE:
 # ---- sources ----
 
 COMMON_SRC := $(wildcard common/*.c common/schema/*.c)
+NCU_SRC := $(wildcard common/ncu/*.c)
 TRACER_SRC := $(wildcard tracer/*.c unwind/*.c)
 INJECT_SRC := $(wildcard inject/*.c inject/*.S)
 WRITER_SRC := $(filter-out writer/main.c,$(wildcard writer/*.c))
@@ -131,7 +132,7 @@ $(OBJ)/prog/gen/%.pb-c.o: $(GEN)/%.pb-c.c $(OBJ)/.flags | $(PB_H)
 # Thin archives keep paths, so two folders may have files of one name. `q` after removal: a deleted source leaves no member behind.
 archive = $(call say,AR)mkdir -p $(@D) && rm -f $@ && $(if $(filter %.o,$^),$(AR) qcsT $@ $(filter %.o,$^),$(AR) qcs $@)
 
-$(COMMON_A): $(call objects,prog,$(COMMON_SRC)) $(PB)
+$(COMMON_A): $(call objects,prog,$(COMMON_SRC) $(NCU_SRC)) $(PB)
 	$(archive)
 $(TRACER_A): $(call objects,prog,$(TRACER_SRC))
 	$(archive)
@@ -276,7 +277,7 @@ $(patsubst %,$(SIM)/%/libcuda.so.1,$(filter-out cuda13,$(SIM_FOLDERS))) $(patsub
 # Shared runtime, so that they run on the simulated device as on a real one; no compression, so that it finds the cubin. Code for cc 9.0
 # and, for what else there is from 7.5 on, PTX. Each is linked -rdynamic: the device looks for what kernels do (tests/sim/kernel.h).
 NVCC_FLAGS ?= -O2 -gencode arch=compute_75,code=compute_75 -gencode arch=compute_90,code=sm_90
-CUDA_APP_FILES := $(if $(HAVE_SIM),$(wildcard tests/cuda/*.c) $(if $(NVCC),$(wildcard tests/cuda/*.cu)))
+CUDA_APP_FILES := $(if $(HAVE_SIM),$(filter-out $(if $(NVTX_INCLUDE),,tests/cuda/nvtx_%),$(wildcard tests/cuda/*.c)) $(if $(NVCC),$(wildcard tests/cuda/*.cu)))
 CUDA_APPS := $(call app_output,$(filter-out tests/cuda/lib%,$(CUDA_APP_FILES))) $(call app_output,$(filter tests/cuda/lib%,$(CUDA_APP_FILES)),.so)
 cuda-apps: sim $(CUDA_APPS) ## CUDA programs of tests/cuda
 	$(if $(HAVE_SIM),$(if $(NVCC),,@echo '  SKIP    tests/cuda/*.cu: no nvcc'),@echo '  SKIP    tests/cuda: no headers of CUDA 13 with CUPTI')
@@ -286,7 +287,7 @@ $(P)/tests/cuda/%: tests/cuda/%.cu $(P)/.config $(wildcard tests/cuda/*.h)
 $(P)/tests/cuda/lib%.so: tests/cuda/lib%.c $(P)/.config
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(SIM_FLAGS) -fvisibility=default -shared -o $@ $< -ldl
 $(P)/tests/cuda/%: tests/cuda/%.c $(P)/.config $(SIM)/cuda13/libcuda.so.1
-	$(call say,CC)mkdir -p $(@D) && $(CC) $(SIM_FLAGS) -rdynamic -o $@ $< -L$(SIM)/cuda13 -l:libcuda.so.1
+	$(call say,CC)mkdir -p $(@D) && $(CC) $(SIM_FLAGS) $(if $(NVTX_INCLUDE),-isystem $(NVTX_INCLUDE)) -rdynamic -o $@ $< -L$(SIM)/cuda13 -l:libcuda.so.1 -ldl
 
 # ---- running tests ----
 
@@ -319,7 +320,7 @@ golden-update: all ## rewrite tests/golden from what the exporters print now
 FUZZ_SECONDS ?= 60
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_FLAGS = -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(COMMON_FLAGS) $(SYMBOL_CFLAGS) $(SQLITE_CFLAGS)
-$(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(READER_SRC) $(COMMON_SRC) $(PB_C) $(GEN)/reports_sql.h
+$(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(READER_SRC) $(COMMON_SRC) $(NCU_SRC) $(PB_C) $(GEN)/reports_sql.h
 	$(call say,FUZZ)mkdir -p $(@D) && clang $(FUZZ_FLAGS) -o $@ $(filter %.c,$^) $(FORMAT_LIBS) $(READER_LIBS)
 fuzz: $(FUZZERS:%=$(O)/fuzz/fuzz_%) ## run every fuzzer FUZZ_SECONDS (60); a crash leaves its input in build/fuzz
 	$(Q)for name in $(FUZZERS); do mkdir -p $(O)/fuzz/found/$$name tests/fuzz/corpus/$$name; \

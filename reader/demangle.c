@@ -1,10 +1,11 @@
 #include "reader/demangle.h"
 
+#include <string.h>
+
 #ifdef HAVE_LIBIBERTY
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
-#include <string.h>
 
 /* libiberty keeps parts of a name on the stack. Its own limit leaves out every name of more than a
  * thousand characters; templates have longer ones. */
@@ -55,3 +56,30 @@ size_t demangle(const char *name, char *out)
 }
 
 #endif
+
+/* Where a list in brackets that ends at `end` begins; NULL = nowhere. */
+static const char *brackets_begin(const char *from, const char *end, char open, char close)
+{
+	int depth = 0;
+	for (const char *at = end; at > from;) {
+		at--;
+		depth += (*at == close) - (*at == open);
+		if (!depth)
+			return at;
+	}
+	return NULL;
+}
+
+size_t demangled_base(const char *name, const char **ret_begin)
+{
+	const char *end = strrchr(name, ')'), *begin = name, *open;
+	end = end ? brackets_begin(name, end + 1, '(', ')') : NULL;
+	end = end && end > name ? end : name + strlen(name);
+	if (end[-(end > name)] == '>' && (open = brackets_begin(name, end, '<', '>')))
+		end = open;
+	for (const char *at = end; at > name && begin == name; at--)
+		if (at[-1] == ' ' || at[-1] == ':')
+			begin = at;
+	*ret_begin = begin;
+	return (size_t)(end - begin);
+}

@@ -15,4 +15,8 @@
  * where the name is not mangled, or libiberty was missing when this was built. */
 size_t demangle(const char *name, char *out);
 
+/* The function's own name in a readable one: "void ns::kernel<float>(int, float *)" is kernel.
+ * Returns its length; it lies in `name`. */
+size_t demangled_base(const char *name, const char **ret_begin);
+
 #endif

@@ -13,14 +13,6 @@
 
 #include "common/schema/cuda_columns.h"
 
-#define FIELD(event_id, number, id, column, kind, encoding, title) \
-	COLUMN_##event_id##_##id = number,
-enum cuda_column_number {
-#include "common/schema/cuda.def"
-	CUDA_COLUMN_END
-};
-#undef FIELD
-
 enum cupti_timing {
 	CUPTI_HAS_NO_TIME, /* the record has none */
 	CUPTI_IS_MOMENT,   /* `end` is `start` */

@@ -24,6 +24,15 @@ enum cuda_graph_operation {
 #include "common/schema/cuda.def"
 };
 
+/* Numbers of columns: COLUMN_CUDA_KERNEL_GRID_X. */
+#define FIELD(event_id, number, id, column, kind, encoding, title) \
+	COLUMN_##event_id##_##id = number,
+enum cuda_column_number {
+#include "common/schema/cuda.def"
+	CUDA_COLUMN_END
+};
+#undef FIELD
+
 enum cuda_column_encoding {
 	CUDA_ENCODING_NONE, /* there is no such column */
 	CUDA_ENCODING_DELTA,

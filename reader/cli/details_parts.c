@@ -116,22 +116,22 @@ static void payload_text(const Ncu__NvtxPayload *p, FILE *out, const char *betwe
 {
 	switch (p ? (int)p->payload_type : 0) {
 	case NCU__NVTX_PAYLOAD_TYPE__NvtxPayloadTypeUint64:
-		fprintf(out, "uint64%s%" PRIu64, between, p->ull_value);
+		fprintf(out, "Uint64%s%" PRIu64, between, p->ull_value);
 		break;
 	case NCU__NVTX_PAYLOAD_TYPE__NvtxPayloadTypeInt64:
-		fprintf(out, "int64%s%" PRId64, between, p->ll_value);
+		fprintf(out, "Int64%s%" PRId64, between, p->ll_value);
 		break;
 	case NCU__NVTX_PAYLOAD_TYPE__NvtxPayloadTypeDouble:
-		fprintf(out, "double%s%f", between, p->double_value);
+		fprintf(out, "Double%s%f", between, p->double_value);
 		break;
 	case NCU__NVTX_PAYLOAD_TYPE__NvtxPayloadTypeUint32:
-		fprintf(out, "uint32%s%" PRIu32, between, p->u_value);
+		fprintf(out, "Uint32%s%" PRIu32, between, p->u_value);
 		break;
 	case NCU__NVTX_PAYLOAD_TYPE__NvtxPayloadTypeInt32:
-		fprintf(out, "int32%s%" PRId32, between, p->i_value);
+		fprintf(out, "Int32%s%" PRId32, between, p->i_value);
 		break;
 	case NCU__NVTX_PAYLOAD_TYPE__NvtxPayloadTypeFloat:
-		fprintf(out, "float%s%f", between, (double)p->f_value);
+		fprintf(out, "Float%s%f", between, (double)p->f_value);
 		break;
 	default:
 		fprintf(out, "none%snone", between);
@@ -161,7 +161,7 @@ static bool has_color(const Ncu__NvtxEventAttributes *a)
 static void range_cell(
 	const char *domain, const char *name, const Ncu__NvtxEventAttributes *a, FILE *out)
 {
-	fprintf(out, " \"%s:%s:", domain, name ? name : "");
+	fprintf(out, "%s:%s:", domain, name ? name : "");
 	payload_text(a ? a->payload : NULL, out, ":");
 	if (has_color(a))
 		fprintf(out, ":RGB:0x%08x", a->color->color);
@@ -171,40 +171,56 @@ static void range_cell(
 		a && a->message && a->message->message ? a->message->message : "none");
 }
 
-static void push_pop_cell(const Ncu__NvtxState *s, FILE *out)
+/* The stacks of the thread that made the launch, if any. */
+static const Ncu__NvtxThread *launching_thread(const Ncu__ProfileResult *r)
 {
-	for (size_t t = 0; s && t < s->n_threads; t++) {
-		const Ncu__NvtxThread *thread = s->threads[t];
-		fprintf(out, "%" PRIu32 " ", thread->tid);
-		for (size_t d = 0; d < thread->n_push_pop_domains; d++) {
-			const Ncu__NvtxPushPopDomain *domain = thread->push_pop_domains[d];
-			for (size_t i = 0; i < domain->n_stack; i++)
-				range_cell(domain_name(s, domain->id), domain->stack[i]->name,
-					domain->stack[i]->attributes, out);
+	const Ncu__NvtxThread *thread = NULL;
+	for (size_t t = 0; r->nvtx && t < r->nvtx->n_threads; t++)
+		if (r->nvtx->threads[t]->tid == r->thread_id)
+			thread = r->nvtx->threads[t];
+	for (size_t d = 0; thread && d < thread->n_push_pop_domains; d++)
+		if (thread->push_pop_domains[d]->n_stack)
+			return thread;
+	return NULL;
+}
+
+static void push_pop_cell(const Ncu__ProfileResult *r, FILE *out)
+{
+	const Ncu__NvtxThread *thread = launching_thread(r);
+	if (!thread)
+		return;
+	fprintf(out, "%" PRIu32 " ", thread->tid);
+	for (size_t d = 0; d < thread->n_push_pop_domains; d++) {
+		const Ncu__NvtxPushPopDomain *domain = thread->push_pop_domains[d];
+		for (size_t i = 0; i < domain->n_stack; i++) {
+			fputs(" \"", out);
+			range_cell(domain_name(r->nvtx, domain->id), domain->stack[i]->name,
+				domain->stack[i]->attributes, out);
 		}
 	}
 }
 
-static void start_end_cell(const Ncu__NvtxState *s, FILE *out)
+static void start_end_cell(const Ncu__ProfileResult *r, FILE *out)
 {
+	const Ncu__NvtxState *s = r->nvtx;
 	for (size_t d = 0; s && d < s->n_start_end_domains; d++) {
 		const Ncu__NvtxStartEndDomain *domain = s->start_end_domains[d];
 		for (size_t i = 0; i < domain->n_ranges; i++) {
-			fprintf(out, "%" PRIu64 " ", domain->ranges[i]->id);
+			fprintf(out, " \"%" PRIu64 ":", domain->ranges[i]->id);
 			range_cell(domain_name(s, domain->id), domain->ranges[i]->name,
 				domain->ranges[i]->attributes, out);
 		}
 	}
 }
 
-static void nvtx_cell(
-	const Ncu__NvtxState *s, void (*print)(const Ncu__NvtxState *s, FILE *out), FILE *out)
+static void nvtx_cell(const Ncu__ProfileResult *r,
+	void (*print)(const Ncu__ProfileResult *r, FILE *out), FILE *out)
 {
 	char *text = NULL;
 	size_t bytes;
 	FILE *memory = open_memstream(&text, &bytes);
 	if (memory) {
-		print(s, memory);
+		print(r, memory);
 		fclose(memory);
 	}
 	csv_cell(out, false, text);
@@ -212,11 +228,11 @@ static void nvtx_cell(
 }
 
 static void range_lines(
-	size_t level, const char *name, const Ncu__NvtxEventAttributes *a, FILE *out)
+	uint64_t level, const char *name, const Ncu__NvtxEventAttributes *a, FILE *out)
 {
-	fprintf(out, "        <%zu,%s>\n", level, name ? name : "");
+	fprintf(out, "        <%" PRIu64 ",%s>\n", level, name ? name : "");
 	if (a && a->payload && a->payload->payload_type) {
-		fputs("          PAYLOAD_TYPE_", out);
+		fputs("          ", out);
 		payload_text(a->payload, out, ": ");
 		fputc('\n', out);
 	}
@@ -226,27 +242,28 @@ static void range_lines(
 		fprintf(out, "          %s: %s\n", message_kind(a->message), a->message->message);
 }
 
-static void nvtx_lines(const Ncu__NvtxState *s, FILE *out)
+static void nvtx_lines(const Ncu__ProfileResult *r, FILE *out)
 {
-	for (size_t t = 0; s && t < s->n_threads; t++) {
-		const Ncu__NvtxThread *thread = s->threads[t];
-		fprintf(out, "\n    NVTX Push/Pop Stack for Thread %" PRIu32 ":\n", thread->tid);
-		for (size_t d = 0; d < thread->n_push_pop_domains; d++) {
-			const Ncu__NvtxPushPopDomain *domain = thread->push_pop_domains[d];
-			fprintf(out, "     %s\n", domain_name(s, domain->id));
-			for (size_t i = 0; i < domain->n_stack; i++)
-				range_lines(i, domain->stack[i]->name, domain->stack[i]->attributes,
-					out);
-		}
-	}
+	const Ncu__NvtxState *s = r->nvtx;
+	const Ncu__NvtxThread *thread = launching_thread(r);
+	const char *title = "\n    NVTX Start/End Ranges:\n";
 	for (size_t d = 0; s && d < s->n_start_end_domains; d++) {
 		const Ncu__NvtxStartEndDomain *domain = s->start_end_domains[d];
 		if (domain->n_ranges)
-			fprintf(out, "\n    NVTX Start/End Ranges:\n     %s\n",
-				domain_name(s, domain->id));
+			fprintf(out, "%s      %s\n", title, domain_name(s, domain->id));
 		for (size_t i = 0; i < domain->n_ranges; i++)
 			range_lines(domain->ranges[i]->id, domain->ranges[i]->name,
 				domain->ranges[i]->attributes, out);
+		title = domain->n_ranges ? "" : title;
+	}
+	if (thread)
+		fprintf(out, "\n    NVTX Push/Pop Stack for Thread %" PRIu32 ":\n", thread->tid);
+	for (size_t d = 0; thread && d < thread->n_push_pop_domains; d++) {
+		const Ncu__NvtxPushPopDomain *domain = thread->push_pop_domains[d];
+		if (domain->n_stack)
+			fprintf(out, "     %s\n", domain_name(s, domain->id));
+		for (size_t i = 0; i < domain->n_stack; i++)
+			range_lines(i, domain->stack[i]->name, domain->stack[i]->attributes, out);
 	}
 }
 
@@ -280,8 +297,8 @@ void details_csv_launch(const struct details *d, size_t id, const Ncu__ProfileRe
 	csv_cell(d->out, false, base_name(p->path));
 	csv_cell(d->out, false, p->host);
 	if (d->has_nvtx) {
-		nvtx_cell(r->nvtx, push_pop_cell, d->out);
-		nvtx_cell(r->nvtx, start_end_cell, d->out);
+		nvtx_cell(r, push_pop_cell, d->out);
+		nvtx_cell(r, start_end_cell, d->out);
 	}
 	csv_cell(d->out, false, ncu_kernel_name(r));
 	csv_format(d->out, "%" PRIu32, r->context_id);
@@ -332,5 +349,5 @@ void details_text_launch(struct details *d, size_t id, const Ncu__ProfileResult 
 		metric_u64(d, r, "device__attribute_compute_capability_minor"));
 	callchain_lines(r->cpu_stack, d->out);
 	if (details_has_ranges(r))
-		nvtx_lines(r->nvtx, d->out);
+		nvtx_lines(r, d->out);
 }

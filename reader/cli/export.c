@@ -12,6 +12,7 @@
 #include "reader/cli/cli.h"
 #include "reader/cli/select.h"
 #include "reader/cli/events.h"
+#include "reader/cli/export_ncu.h"
 #include "reader/cli/export_nvtxt.h"
 #include "reader/cli/stats.h"
 #include "reader/cli/stop.h"
@@ -183,8 +184,10 @@ static int export_to(struct cli_report *r, const struct options *o, const struct
 	if (out.temporary)
 		stops_await();
 	int error = !strcmp(format->name, "json") ? write_json(r, o, out.file, &visitor)
-		: !strcmp(format->name, "nvtxt")
-		? export_nvtxt(out.file, r, &visitor)
+		: !strcmp(format->name, "nvtxt")  ? export_nvtxt(out.file, r, &visitor)
+		: !strcmp(format->name, "ncu")
+		? export_ncu(out.file, r, &visitor, o->value[OPT_export_symbol_path],
+			  o->value[OPT_export_no_symbols])
 		: write_profile(r, o, out.file, &visitor, !strcmp(format->name, "speedscope"));
 	cli_progress_end(r);
 	int status = error && error != -EPIPE

@@ -162,34 +162,6 @@ bool cuda_device_is_new(
 
 /* ---- names ---- */
 
-/* Where a list in brackets that ends at `end` begins; NULL = nowhere. */
-static const char *brackets_begin(const char *from, const char *end, char open, char close)
-{
-	int depth = 0;
-	for (const char *at = end; at > from;) {
-		at--;
-		depth += (*at == close) - (*at == open);
-		if (!depth)
-			return at;
-	}
-	return NULL;
-}
-
-/* "void ns::kernel<float>(int, float *)" is kernel. Returns its length. */
-static size_t short_name(const char *name, const char **ret_begin)
-{
-	const char *end = strrchr(name, ')'), *begin = name, *open;
-	end = end ? brackets_begin(name, end + 1, '(', ')') : NULL;
-	end = end && end > name ? end : name + strlen(name);
-	if (end[-(end > name)] == '>' && (open = brackets_begin(name, end, '<', '>')))
-		end = open;
-	for (const char *at = end; at > name && begin == name; at--)
-		if (at[-1] == ' ' || at[-1] == ':')
-			begin = at;
-	*ret_begin = begin;
-	return (size_t)(end - begin);
-}
-
 /* Ids of the readable name and the short one, told once for each string. */
 static int kernel_name(struct writing *w, uint32_t string, bool is_short, struct page_value *v)
 {
@@ -202,7 +174,7 @@ static int kernel_name(struct writing *w, uint32_t string, bool is_short, struct
 	struct string_ref mangled = string_table_get(&w->contents.strings, string);
 	if (!mangled.bytes || !demangle(mangled.text, name))
 		snprintf(name, sizeof(name), "%s", mangled.bytes ? mangled.text : "[Unknown]");
-	size_t bytes = is_short ? short_name(name, &begin) : strlen(name);
+	size_t bytes = is_short ? demangled_base(name, &begin) : strlen(name);
 	snprintf(part, sizeof(part), "%.*s", (int)bytes, is_short ? begin : name);
 	int error = writing_text(w, part, &id);
 	put_number(v, id);

@@ -28,12 +28,12 @@ def traced(program, *arguments, **options):
     return path, report.events("--kind", "cuda_kernel", "--absolute") if sound else []
 
 
-def by_trace(path):
-    return trace("details", "--page", "raw", "--csv", path, limit=100).out.decode()
+def by_trace(path, page="raw"):
+    return trace("details", "--page", page, "--csv", path, limit=100).out.decode()
 
 
-def by_ncu(path):
-    return run([NCU, "--import", path, "--page", "raw", "--csv"], env=clean_env(HOME=folder()), limit=100).out.decode()
+def by_ncu(path, page="raw"):
+    return run([NCU, "--import", path, "--page", page, "--csv"], env=clean_env(HOME=folder()), limit=100).out.decode()
 
 
 def number(text):

@@ -1,0 +1,64 @@
+/*
+ * launch.h - a kernel launch as a standard entry of a report, as Nsight Compute has them.
+ *
+ * Made of the columns of a CUDA_KERNEL row and of the CUDA_DEVICE row of its device (cuda.def),
+ * both by the number of the column. Metrics have their names there: launch__*, device__attribute_*.
+ * Nothing allocates; texts and columns are the caller's and live as long as the entry. One thread
+ * for each object.
+ */
+#ifndef COMMON_NCU_LAUNCH_H
+#define COMMON_NCU_LAUNCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/schema/cuda_columns.h"
+#include "ncu.pb-c.h"
+
+/* Columns of a row, by their number. */
+#define LAUNCH_COLUMNS (CUDA_COLUMNS_MAX + 1)
+
+/* Metrics of a result, attributes of a device, at most. */
+#define LAUNCH_METRICS_MAX 64u
+#define LAUNCH_ATTRIBUTES_MAX 32u
+
+/* Metrics that the page of details shows, at most. */
+#define LAUNCH_SHOWN_MAX 8u
+
+/* The names that numbers of metrics stand for: a whole string table. */
+extern const char *const launch_metric_names[];
+extern const uint32_t launch_metric_count;
+
+struct launch_facts {
+	const uint64_t *kernel, *device; /* device NULL = not known */
+	const char *device_name;
+	uint64_t duration_ns;
+	uint32_t tid;                               /* that made the call; 0 = not known */
+	uint64_t kernel_id;                         /* the same for all launches of a function */
+	const char *mangled, *function, *demangled; /* "" where it is not mangled, or not known */
+};
+
+struct launch_entry {
+	Ncu__ProfileResult result;
+	Ncu__SourceData source;
+	Ncu__Uint64x3 offset, grid, block;
+	Ncu__ProfileMetricResult metrics[LAUNCH_METRICS_MAX], *list[LAUNCH_METRICS_MAX];
+	Ncu__ProfileMetricValue values[LAUNCH_METRICS_MAX];
+	Ncu__ProfilerSection section, *sections;
+	Ncu__ProfilerSectionHeader header;
+	Ncu__ProfilerSectionMetric shown[LAUNCH_SHOWN_MAX], *shown_list[LAUNCH_SHOWN_MAX];
+};
+
+struct launch_device {
+	Ncu__DeviceAttributes message;
+	Ncu__DeviceAttribute attributes[LAUNCH_ATTRIBUTES_MAX], *list[LAUNCH_ATTRIBUTES_MAX];
+	Ncu__ProfileMetricValue values[LAUNCH_ATTRIBUTES_MAX];
+};
+
+/* Fills entry->result; NVTX state and callchain are the caller's to add. */
+void launch_entry_fill(struct launch_entry *entry, const struct launch_facts *facts);
+
+/* Fills device->message, for the details of a session. */
+void launch_device_fill(struct launch_device *device, const uint64_t *columns, const char *name);
+
+#endif

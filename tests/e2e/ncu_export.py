@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+# timeout: 300
+"""`trace export -t ncu`: every launch as a result of Nsight Compute, with its names, the NVTX ranges that were open and the callchain of its call.
+
+What the export says is compared with the events of the same report, by `trace details`, by the bytes of the file, and, where NVIDIA's ncu and its
+Python module have been fetched (PEERS, default /tmp/peers), by those. On the simulated device; nothing here has run on a GPU."""
+import collections
+import csv
+import io
+import json
+import os
+import struct
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import device  # noqa: E402
+from cuda_results import NCU, by_ncu, by_trace, in_ns, listed, told  # noqa: E402
+from lib import Report, clean_env, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+
+ROOT = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr")
+MODULE = os.path.join(ROOT, "lib/python3/dist-packages")
+TARGET = os.path.join(ROOT, "lib/x86_64-linux-gnu/nsight-compute/target")
+PUSH_POP, START_END = ("thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg",
+                       "Id:Domain:Start/Stop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg")
+KERNEL = "void work::scale<float>(float*, unsigned int)"
+DEFAULT = "<default domain>"
+
+
+def exported(command, **options):
+    """(path of the report of Nsight Compute, the report it was made of); None where that failed."""
+    work, spool = folder(), spool_folder()
+    report = Report(os.path.join(work, "r.rep"))
+    env = device.env(base=traced_env(report.path, spool, LIBTRACE_TRACE="cuda,nvtx", **options))
+    result = run(command, env=env, cwd=work)
+    sound = wait_spool_gone(spool, 30) and result.status == 0 and report.check().status == 0
+    made = trace("export", "-t", "ncu", report.path, limit=100) if sound else result
+    path = os.path.join(work, "r.ncu-rep")
+    done = tap.ok(sound and made.status == 0 and os.path.exists(path), f"{' '.join(command)[-60:]}: exported", f"{made.status} {made.err}")
+    return (path, report, made.err.decode()) if done else None
+
+
+# ---- the wire format, as little of it as is needed ----
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
+
+
+def fields(data):
+    """number -> values; messages and texts as bytes."""
+    at, found = 0, collections.defaultdict(list)
+    while at < len(data):
+        key, at = varint(data, at)
+        if key & 7 == 0:
+            value, at = varint(data, at)
+        elif key & 7 == 2:
+            size, at = varint(data, at)
+            value, at = data[at:at + size], at + size
+        else:
+            size = {1: 8, 5: 4}[key & 7]
+            value, at = data[at:at + size], at + size
+        found[key >> 3].append(value)
+    return found
+
+
+def results(path):
+    """(fields of the process, fields of the result) of each one in the file."""
+    data = open(path, "rb").read()
+    at = 8 + struct.unpack_from("<I", data, 4)[0]
+    while at < len(data):
+        size, = struct.unpack_from("<I", data, at)
+        header = fields(data[at + 4:at + 4 + size])
+        at += 4 + size
+        end = at + header[5][0]
+        for _ in range(header[2][0]):
+            size, = struct.unpack_from("<I", data, at)
+            yield fields(header[6][0]), fields(data[at + 4:at + 4 + size])
+            at += 4 + size
+        if at != end:
+            raise RuntimeError("a payload has more than its results")
+
+
+def chain(result):
+    """[(module, address, function)], innermost first"""
+    frames = [fields(frame) for stack in result[28] for frame in fields(stack)[1]]
+    return [(f[1][0].decode(), f[2][0], f[4][0].decode()) for f in frames]
+
+
+# ---- what was open at a call, from the events ----
+
+class Events:
+    def __init__(self, report):
+        rows = report.events("--absolute")
+        self.kernels = sorted((e for e in rows if e["kind"] == "cuda_kernel"), key=lambda e: e["start_ns"])
+        self.calls = {(e["pid"], e["correlation_id"]): e for e in rows if e["kind"] == "cuda_api" and "Launch" in e["function"] and not e["level"]}
+        self.ranges = [e for e in rows if e["kind"] == "nvtx_range"]
+        self.spans = [e for e in rows if e["kind"] == "nvtx_start_end"]
+
+    def call(self, kernel):
+        return self.calls[kernel["pid"], kernel["correlation_id"]]
+
+    def open(self, kernel):
+        """{domain: (texts of the stack of the launching thread, texts of start and end)}, domains with an open range of any thread"""
+        call = self.call(kernel)
+        found = {DEFAULT: ([], [])}
+        for rows, place in ((self.ranges, 0), (self.spans, 1)):
+            for e in sorted(rows, key=lambda e: (e["start_ns"], e.get("level", 0))):
+                if e["pid"] == call["pid"] and e["start_ns"] <= call["start_ns"] < e["start_ns"] + e["duration_ns"]:
+                    lists = found.setdefault(e["domain"] or DEFAULT, ([], []))
+                    if place or e["tid"] == call["tid"]:
+                        lists[place].append(e["text"])
+        return {domain: (tuple(stack), tuple(spans)) for domain, (stack, spans) in found.items()}
+
+
+def texts(cell):
+    """(domain, text) in a cell of a page, whose ranges stand in quotes"""
+    parts = [part.split(":") for part in cell.split('"')[1::2]]
+    return [tuple(part[1:3] if part[0].isdigit() else part[:2]) for part in parts]
+
+
+def flat(state, place):
+    return collections.Counter((domain, text) for domain, lists in state.items() for text in lists[place])
+
+
+def rows_of(page):
+    return list(csv.DictReader(io.StringIO(page)))[1:]
+
+
+def pages(path, events):
+    wanted = told(events.kernels)
+    for name, read in (("trace details", by_trace), ("ncu", by_ncu)):
+        if read is by_ncu and not os.path.exists(NCU):
+            tap.skip(f"{name} reads it", "no ncu in PEERS or /tmp/peers")
+            continue
+        page = read(path)
+        rows = rows_of(page)
+        got = collections.Counter({(*key[:5], round(key[5], 2), *key[6:]): n for key, n in listed(page).items()})
+        tap.ok(rows and got == in_ns(page, wanted), f"{name} lists every launch with its facts", f"{got}\n{in_ns(page, wanted)}")
+        tap.ok({row["Kernel Name"] for row in rows} == {KERNEL}, f"{name}: names are readable", {row["Kernel Name"] for row in rows})
+        wrong = [f"{row['ID']}: {row[column]}" for row, kernel in zip(rows, events.kernels) for place, column in ((0, PUSH_POP), (1, START_END))
+                 if collections.Counter(texts(row[column])) != flat(events.open(kernel), place)]
+        tap.ok(len(rows) == len(events.kernels) and not wrong, f"{name}: NVTX ranges open at the launch", "\n".join(wrong))
+        page = read(path, "details")
+        shown = collections.Counter(row["Metric Name"] for row in csv.DictReader(io.StringIO(page)) if row["Section Name"] == "Launch Statistics")
+        tap.ok(shown["Duration"] == shown["Registers Per Thread"] == len(rows) and len(shown) == 8, f"{name}: the page of details, too", shown)
+    if os.path.exists(NCU):
+        ours, theirs = ([list(row.values())[:12] for row in rows_of(read(path))] for read in (by_trace, by_ncu))
+        tap.ok(ours == theirs, "trace details and ncu print launches and ranges alike, payloads and colours, too", f"{ours}\n{theirs}"[:3000])
+
+
+ASK = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import ncu_report
+rows = []
+for action in ncu_report.load_report(sys.argv[2]).range_by_idx(0):
+    state = action.nvtx_state()
+    rows.append([action.name(), action.name(action.NameBase_DEMANGLED), action.name(action.NameBase_MANGLED),
+        action["gpu__time_duration.sum"].as_uint64(), action["launch__grid_dim_x"].as_uint64(),
+        {state[i].name(): [state[i].push_pop_ranges(), state[i].start_end_ranges()] for i in state.domains()}])
+print(json.dumps(rows))
+"""
+
+
+def python_module(path, events):
+    if not os.path.exists(os.path.join(MODULE, "_ncu_report.so")) or not os.path.isdir(TARGET):
+        tap.skip("ncu_report reads it", "no ncu_report in PEERS or /tmp/peers")
+        return
+    place = folder()  # it finds its libraries from where it lies
+    os.makedirs(os.path.join(place, "extras/python"))
+    os.symlink(TARGET, os.path.join(place, "target"))
+    for name in ("ncu_report.py", "_ncu_report.so"):
+        os.symlink(os.path.join(MODULE, name), os.path.join(place, "extras/python", name))
+    result = run(["python3", "-c", ASK, os.path.join(place, "extras/python"), path], env=clean_env(HOME=place), limit=100)
+    if result.status and b"ImportError" in result.err:
+        tap.skip("ncu_report reads it", "its module is for another Python")
+        return
+    wanted = [["scale", KERNEL, "_ZN4work5scaleIfEEvPT_j", e["duration_ns"], e["grid_x"],
+               {domain: [list(part) for part in lists] for domain, lists in events.open(e).items() if domain == DEFAULT or any(lists)}]
+              for e in events.kernels]
+    got = json.loads(result.out or b"[]")
+    for row in got:
+        row[5] = {domain: lists for domain, lists in row[5].items() if domain == DEFAULT or any(lists)}
+    wrong = [f"{g}\n{w}" for g, w in zip(got, wanted) if g != w]
+    tap.ok(len(got) == len(wanted) and not wrong, "ncu_report: names, durations and the NVTX state of every launch", f"{result.err}\n" + "\n".join(wrong))
+
+
+def ranges():
+    if device.missing("nvtx_launch"):
+        tap.skip("NVTX", device.missing("nvtx_launch"))
+        return
+    made = exported([device.app("nvtx_launch"), "14"], LIBTRACE_CUDA_BACKTRACE="kernel")
+    if not made:
+        return
+    path, report, _ = made
+    events = Events(report)
+    pages(path, events)
+    python_module(path, events)
+    found = [result for _, result in results(path)]
+    tap.ok([r[1][0] for r in found] == [events.call(e)["tid"] for e in events.kernels], "each result has the thread of its call")
+    tap.ok(all(events.call(e)["callchain"] for e in events.kernels), "each call carries its callchain")
+    program = os.path.realpath(device.app("nvtx_launch"))
+    wrong = []
+    for result in found:
+        names = [function for module, address, function in chain(result) if module == program and address]
+        if names[:2] != ["launch_inner", "launch_outer"]:
+            wrong.append(str(chain(result)))
+    tap.ok(found and not wrong, "each result has the callchain of its call, innermost frame first", "\n".join(wrong[:3]))
+
+
+def several():
+    """More launches than the writer makes results of; two processes."""
+    if device.missing("driver_api"):
+        tap.skip("several", device.missing("driver_api"))
+        return
+    program = device.app("driver_api")
+    made = exported(["/bin/sh", "-c", f"{program} 700 & {program} 20; wait"])
+    if not made:
+        return
+    path, report, notes = made
+    by_process = collections.Counter(e["pid"] for e in report.events("--kind", "cuda_kernel"))
+    got = collections.Counter(process[1][0] for process, _ in results(path))
+    tap.ok(sorted(by_process.values()) == [20, 700] and got == by_process, "every launch of either process, under its process", f"{got} {by_process}")
+    tap.ok("have no call" not in notes, "the call of each is found", notes)
+    page = by_trace(path)
+    told_of = collections.Counter({(*key[:5], round(key[5], 2), *key[6:]): n for key, n in listed(page).items()})
+    tap.ok(told_of == in_ns(page, told(report.events("--kind", "cuda_kernel"))), "with its facts")
+    tap.ok(not any(result[21] for _, result in results(path)), "without NVTX in the report, no result has a state of it")
+
+
+def none():
+    if device.missing("ends"):
+        tap.skip("none", device.missing("ends"))
+        return
+    made = exported([device.app("ends"), "exit"])
+    if made:
+        tap.ok("no kernel was launched" in made[2] and not list(results(made[0])), "a report without kernels: a note, and no result", made[2])
+
+
+if __name__ == "__main__":
+    main(ranges, several, none)
