@@ -9,7 +9,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import device  # noqa: E402
+import libdevice as device  # noqa: E402
 from lib import Report, folder, main, receipts_agree, run, spool_folder, tap, traced_env, wait_spool_gone  # noqa: E402
 
 TOOLKITS = ("cuda13", "cuda12", "cuda11")

@@ -5,7 +5,7 @@ import collections
 import os
 import sys
 
-import device
+import libdevice as device
 import lib
 from lib import tap
 

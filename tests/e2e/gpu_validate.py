@@ -4,7 +4,7 @@ import json
 import os
 import tarfile
 
-import device
+import libdevice as device
 import lib
 from lib import tap
 

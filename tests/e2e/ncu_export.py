@@ -13,7 +13,7 @@ import struct
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import device  # noqa: E402
+import libdevice as device  # noqa: E402
 from cuda_results import NCU, by_ncu, by_trace, in_ns, listed, told  # noqa: E402
 from lib import Report, clean_env, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 

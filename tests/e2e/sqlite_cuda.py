@@ -8,7 +8,7 @@ import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import device
+import libdevice as device
 from lib import folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone
 
 PLACE = folder()

@@ -13,7 +13,7 @@ import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import device
+import libdevice as device
 from lib import app, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone
 
 NSYS = next(iter(sorted(glob.glob(os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-systems/target-linux-x64/nsys")))), None)

@@ -11,7 +11,7 @@ import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import device
+import libdevice as device
 from lib import BUILD, app, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
 PACKAGES = os.environ.get("READER_PACKAGES") or os.path.join(BUILD, "reader-packages")
