@@ -98,13 +98,20 @@ static uint64_t payload_of(const struct nvtx_event_attributes *a)
 	return a->payload_type >= NVTX_VALUE_UINT32 ? (uint32_t)a->payload : a->payload;
 }
 
-/* The program's bytes are copied now; a record of their own has them. */
+/* The program's bytes are copied now; a record of their own has them. An event that has no text
+ * gets the message in them. */
 static __attribute__((cold, noinline)) void payload_extended(
-	struct nvtx_attributes *to, struct name *domain, const struct nvtx_event_attributes *a)
+	struct nvtx_event *event, struct name *domain, const struct nvtx_event_attributes *a)
 {
 	const struct nvtx_data *data = (const struct nvtx_data *)(uintptr_t)a->payload;
-	to->payload = nvtx_payload_put(domain, data, (uint32_t)a->payload_count, 0, 0);
-	to->payload_type = to->payload ? NVTX_VALUE_EXTENDED : NVTX_VALUE_NONE;
+	uint32_t count = (uint32_t)a->payload_count;
+	uint64_t id = nvtx_payload_put(domain, data, count, 0, 0);
+	event->attributes.payload = id;
+	event->attributes.payload_type = id ? NVTX_VALUE_EXTENDED : NVTX_VALUE_NONE;
+	if (!id || (event->text && event->kind != NVTX_TEXT_NONE))
+		return;
+	event->text = nvtx_payload_message(domain, data, count);
+	event->kind = event->text ? NVTX_TEXT_NAME : NVTX_TEXT_NONE;
 }
 
 static inline __attribute__((always_inline)) struct nvtx_event event_of(
@@ -125,7 +132,7 @@ static inline __attribute__((always_inline)) struct nvtx_event event_of(
 		event.attributes.payload_type = (uint32_t)a->payload_type;
 		event.attributes.payload = payload_of(a);
 	} else if (a->payload_type == NVTX_PAYLOAD_EXTENDED) {
-		payload_extended(&event.attributes, domain, a);
+		payload_extended(&event, domain, a);
 	}
 	return event;
 }

@@ -563,12 +563,6 @@ struct name *nvtx_string(struct name *domain, enum nvtx_text_kind kind, const vo
 	return intern(false, domain, kind, text, NULL);
 }
 
-struct name *nvtx_name_of(enum nvtx_text_kind kind, const void *text)
-{
-	return kind == NVTX_TEXT_NAME ? (struct name *)(uintptr_t)text
-				      : intern(false, NULL, kind, text, NULL);
-}
-
 void nvtx_named(enum nvtx_what what, struct name *domain, uint64_t id, uint32_t type,
 	enum nvtx_text_kind kind, const void *text)
 {

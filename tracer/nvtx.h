@@ -86,9 +86,6 @@ struct name *nvtx_string(struct name *domain, enum nvtx_text_kind kind, const vo
 void nvtx_named(enum nvtx_what what, struct name *domain, uint64_t id, uint32_t type,
 	enum nvtx_text_kind kind, const void *text);
 
-/* A text of the program's as a name. NULL without memory. */
-struct name *nvtx_name_of(enum nvtx_text_kind kind, const void *text);
-
 /* Is anything recorded in this process? */
 bool nvtx_is_on(void);
 

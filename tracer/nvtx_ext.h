@@ -106,6 +106,10 @@ void ext_semantics(struct name *domain, uint64_t counter, uint64_t schema, uint6
 uint64_t nvtx_payload_put(struct name *domain, const struct nvtx_data *data, uint64_t count,
 	uint64_t id, uint64_t first_index);
 
+/* The message that a layout says is in them, as a name; NULL = none. */
+struct name *nvtx_payload_message(
+	struct name *domain, const struct nvtx_data *data, uint64_t count);
+
 uint64_t nvtx_schema_register(struct name *domain, const struct nvtx_schema_attributes *a);
 uint64_t nvtx_enum_register(struct name *domain, const struct nvtx_enum_attributes *a);
 void nvtx_payload_mark(struct name *domain, const struct nvtx_data *data, uint64_t count);

@@ -4,6 +4,8 @@
 #include "common/sys.h"
 #include "tracer/names.h"
 #include "tracer/nvtx_text.h"
+#include "tracer/osrt.h"
+#include "tracer/thread.h"
 
 /* A copy in UTF-8; NULL = no memory. */
 static char *wide_text(const wchar_t *text, uint32_t *ret_bytes, bool *ret_cut)
@@ -34,6 +36,20 @@ struct name *nvtx_long_name(enum nvtx_text_kind kind, const void *text)
 	struct name *name = names_intern_long(chars, bytes, is_cut);
 	if (copy)
 		sys_munmap(copy, NAME_BYTES_MAX);
+	return name;
+}
+
+struct name *nvtx_message_name(enum nvtx_text_kind kind, const void *text)
+{
+	struct thread *t = &thread_self;
+	if (kind == NVTX_TEXT_NAME)
+		return (struct name *)(uintptr_t)text;
+	osrt_mend_busy(t);
+	if (t->busy || kind == NVTX_TEXT_NONE)
+		return NULL;
+	thread_enter(t);
+	struct name *name = nvtx_long_name(kind, text);
+	thread_leave(t);
 	return name;
 }
 

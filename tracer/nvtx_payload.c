@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "common/clock.h"
 #include "tracer/nvtx_ext.h"
+#include "tracer/nvtx_text.h"
 #include "tracer/schemas.h"
 
 #define SCHEMA_ENTRIES_MAX 4096u
@@ -250,21 +251,44 @@ struct attributes {
 	char room[EXT_ROOM_BYTES];
 };
 
+/* UTF-16 or UTF-32, up to a unit of 0. Returns the bytes in UTF-8. */
+static uint32_t units_copy(char *to, const char *from, uint64_t count, uint32_t unit)
+{
+	typedef uint16_t half __attribute__((may_alias, aligned(1)));
+	typedef uint32_t word __attribute__((may_alias, aligned(1)));
+	const half *halves = (const half *)(const void *)from;
+	const word *words = (const word *)(const void *)from;
+	uint32_t bytes = 0;
+	for (uint64_t i = 0; i < count; i++) {
+		uint32_t c = unit == 2 ? halves[i] : words[i];
+		bool is_pair = unit == 2 && c >> 10 == 0xd800 >> 10 && i + 1 < count &&
+			halves[i + 1] >> 10 == 0xdc00 >> 10;
+		if (is_pair)
+			c = 0x10000 + ((c & 0x3ff) << 10 | (halves[++i] & 0x3ff));
+		uint32_t end = c ? nvtx_character_put(to, bytes, c, NVTX_TEXT_BYTES) : 0;
+		if (!end)
+			break;
+		bytes = end;
+	}
+	return bytes;
+}
+
 /* A message that lies in the payload itself. */
 static void message_copy(
 	struct attributes *a, const struct nvtx_data *d, const struct schema_place *place)
 {
 	uint32_t unit = (uint32_t)nvtx_type_extent(place->type).bytes, n = 0;
 	uint64_t left = d->bytes > place->offset && d->bytes != NVTX_BYTES_UNKNOWN
-		? d->bytes - place->offset
+		? (d->bytes - place->offset) / unit
 		: 0;
 	const char *at = (const char *)d->data + place->offset;
-	if (unit != 1)
-		return; /* UTF-16 and UTF-32: the reader's */
 	if (place->units && place->units < left)
 		left = place->units;
-	for (; n < left && n < NVTX_TEXT_BYTES && at[n]; n++)
-		a->room[n] = at[n];
+	if (unit != 1)
+		n = units_copy(a->room, at, left, unit);
+	else
+		for (; n < left && n < NVTX_TEXT_BYTES && at[n]; n++)
+			a->room[n] = at[n];
 	a->room[n] = 0;
 	a->text = (struct nvtx_event){.kind = NVTX_TEXT_CHARS, .text = a->room};
 }
@@ -279,8 +303,9 @@ static void message_find(
 			a->text = (struct nvtx_event){.kind = NVTX_TEXT_NAME, .text = name};
 	} else if (!place->is_pointer) {
 		message_copy(a, d, place);
-	} else if (place->type == NVTX_TYPE_CSTRING || place->type == NVTX_TYPE_UTF8) {
-		uint64_t bytes = address ? far_text_bytes(address, 1) : NVTX_BYTES_UNKNOWN;
+	} else {
+		uint32_t unit = (uint32_t)nvtx_type_extent(place->type).bytes;
+		uint64_t bytes = address ? far_text_bytes(address, unit) : NVTX_BYTES_UNKNOWN;
 		if (bytes == NVTX_BYTES_UNKNOWN)
 			return;
 		const struct schema_place within = {.type = place->type};
@@ -326,6 +351,13 @@ static void event_make(
 		.payload = id};
 }
 
+struct name *nvtx_payload_message(struct name *domain, const struct nvtx_data *data, uint64_t count)
+{
+	struct attributes a;
+	attributes_find(&a, domain, data, count);
+	return nvtx_message_name(a.text.kind, a.text.text);
+}
+
 void nvtx_payload_mark(struct name *domain, const struct nvtx_data *data, uint64_t count)
 {
 	struct attributes a;
@@ -356,7 +388,7 @@ static void ending_make(struct attributes *a, struct name *domain, const struct 
 	attributes_find(a, domain, data, count);
 	a->told.payload = nvtx_payload_put(domain, data, count, id, NVTX_PAYLOADS_MAX);
 	if (a->text.kind != NVTX_TEXT_NONE)
-		a->told.text = nvtx_name_of(a->text.kind, a->text.text);
+		a->told.text = nvtx_message_name(a->text.kind, a->text.text);
 }
 
 int nvtx_payload_pop(struct name *domain, const struct nvtx_data *data, uint64_t count)

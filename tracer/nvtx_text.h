@@ -75,6 +75,22 @@ __attribute__((no_sanitize("address"))) static inline uint32_t nvtx_chars_copy(
 	return nvtx_cut_length(from, NVTX_TEXT_BYTES);
 }
 
+/* Puts a character behind `at` bytes; what is none becomes U+FFFD. Returns the bytes of all, 0 =
+ * there is no room for it within `most`. */
+static inline uint32_t nvtx_character_put(char *to, uint32_t at, uint32_t c, uint32_t most)
+{
+	static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		c = 0xfffd;
+	uint32_t bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+	if (at + bytes > most)
+		return 0;
+	for (uint32_t i = bytes - 1; i > 0; i--, c >>= 6)
+		to[at + i] = (char)(0x80 | (c & 0x3f));
+	to[at] = (char)(lead[bytes] | c);
+	return at + bytes;
+}
+
 /* UTF-8; what is no character becomes U+FFFD. */
 static inline uint32_t nvtx_wide_copy_most(
 	char *to, const wchar_t *from, uint32_t most, bool *ret_cut)
@@ -82,19 +98,12 @@ static inline uint32_t nvtx_wide_copy_most(
 	uint32_t at = 0;
 	*ret_cut = false;
 	for (; *from; from++) {
-		uint32_t c = (uint32_t)*from;
-		if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-			c = 0xfffd;
-		uint32_t bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-		if (at + bytes > most) {
+		uint32_t end = nvtx_character_put(to, at, (uint32_t)*from, most);
+		if (!end) {
 			*ret_cut = true;
 			return at;
 		}
-		static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-		for (uint32_t i = bytes - 1; i > 0; i--, c >>= 6)
-			to[at + i] = (char)(0x80 | (c & 0x3f));
-		to[at] = (char)(lead[bytes] | c);
-		at += bytes;
+		at = end;
 	}
 	return at;
 }
@@ -104,9 +113,14 @@ static inline uint32_t nvtx_wide_copy(char *to, const wchar_t *from, bool *ret_c
 	return nvtx_wide_copy_most(to, from, NVTX_TEXT_BYTES, ret_cut);
 }
 
-/* The whole text, of at most NAME_BYTES_MAX bytes, as a name that no handle leads to; NULL where
- * there is no room for more of these. thread.busy is set; may map memory. */
+/* The whole text, of at most NAME_BYTES_MAX bytes, as a name that is in no domain; NULL where there
+ * is no room for more of these. thread.busy is set; may map memory. */
 __attribute__((cold, noinline)) struct name *nvtx_long_name(
+	enum nvtx_text_kind kind, const void *text);
+
+/* The same for anybody: NULL as well where a handler interrupted the tracer. A name
+ * stays itself. */
+__attribute__((cold, noinline)) struct name *nvtx_message_name(
 	enum nvtx_text_kind kind, const void *text);
 
 /* Puts behind a text's begin of `bytes` where there is more of it. Returns the bytes of both. */

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <uchar.h>
 
 #define TRACED (getenv("NVTX_INJECTION64_PATH") != NULL)
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -234,6 +235,33 @@ static void large(void)
 	munmap(memory, 2 << 20);
 }
 
+/* Messages in UTF-16 and UTF-32, and those of events that have no text besides. */
+static void messages(const nvtxPayloadData_t *event)
+{
+	static const char16_t narrow[] = {'1', '6', 0x20ac, 0xd83d, 0xde00, 0xd800, '.', 0, '!'};
+	static const char32_t wide[] = {'3', '2', 0x20ac, 0x1f600, 0x110000, 0};
+	struct far {
+		const char32_t *text;
+	} far = {wide};
+	nvtxPayloadSchemaEntry_t entry = {
+		NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE | NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE,
+		NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF16, "near", NULL, sizeof(narrow) / 2};
+	nvtxPayloadData_t data = {
+		layout("UTF-16", NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, &entry, 1, sizeof(narrow)),
+		sizeof(narrow), narrow};
+	nvtxMarkPayload(domain, &data, 1);
+	entry = (nvtxPayloadSchemaEntry_t){NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE,
+		NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32, "far"};
+	data = (nvtxPayloadData_t){
+		layout("UTF-32", NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, &entry, 1, sizeof(far)),
+		sizeof(far), &far};
+	nvtxMarkPayload(domain, &data, 1);
+	mark(NULL, &data, 1);
+	mark(NULL, event, 1);
+	mark("a text of its own", &data, 1);
+	mark_one(NULL, NVTX_PAYLOAD_ENTRY_TYPE_INT32, &(int32_t){5}, sizeof(int32_t));
+}
+
 /* Events that are nothing but payloads. */
 static void events(void)
 {
@@ -270,6 +298,7 @@ static void events(void)
 		sizeof(inside), inside};
 	nvtxMarkPayload(domain, &data, 1);
 	nvtxMarkPayload(NULL, NULL, 3);
+	messages(&(nvtxPayloadData_t){id, sizeof(v), &v});
 }
 
 static void deferred(void)

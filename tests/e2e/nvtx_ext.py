@@ -71,6 +71,12 @@ DECODED = [
     ("another one at the end", [{**FIRST, "number": 3}, LAST]),  # started and ended
     ("another one at the end", LAST),  # never popped
     ("its message is in it", {"text": "its message is in it"}),
+    ("16\u20ac\U0001f600\ufffd.", {"near": "16\u20ac\U0001f600\ufffd."}),
+    ("32\u20ac\U0001f600\ufffd", {"far": "32\u20ac\U0001f600\ufffd"}),
+    ("32\u20ac\U0001f600\ufffd", {"far": "32\u20ac\U0001f600\ufffd"}),  # an event without a text of its own
+    ("another one at the end", LAST),
+    ("a text of its own", {"far": "32\u20ac\U0001f600\ufffd"}),
+    ("", 5),
     ("nvtx_deferred", {"begin": 1000, "end": 2000}),
     ("nvtx_deferred", [{"begin": 1000, "end": 2000}, {"begin": 3000, "end": 4000}])]
 
