@@ -76,15 +76,22 @@ WRAPPER(int, sigaction,
 	return result;
 }
 
-WRAPPER(sighandler_t, signal, (int t_signal, sighandler_t t_handler))
-{
-	struct call call = {0};
-	bool traced = call_begin(&call, FN_signal);
-	sighandler_t before = REAL(signal)(t_signal, t_handler);
-	if (before == on_signal)
-		before = SIG_DFL;
-	if (traced)
-		osrt_end(&call, FN_signal, FN_BITS(before),
-			osrt_object(0, before == SIG_ERR ? errno : 0));
-	return before;
-}
+/* signal() and its kin: the action that was there before. */
+#define SIGNAL_WRAPPER(name)                                                    \
+	WRAPPER(sighandler_t, name, (int t_signal, sighandler_t t_handler))     \
+	{                                                                       \
+		struct call call = {0};                                         \
+		bool traced = call_begin(&call, FN_##name);                     \
+		sighandler_t before = REAL(name)(t_signal, t_handler);          \
+		if (before == on_signal)                                        \
+			before = SIG_DFL;                                       \
+		if (traced)                                                     \
+			osrt_end(&call, FN_##name, FN_BITS(before),             \
+				osrt_object(0, before == SIG_ERR ? errno : 0)); \
+		return before;                                                  \
+	}
+SIGNAL_WRAPPER(signal)
+SIGNAL_WRAPPER(ssignal)
+SIGNAL_WRAPPER(sysv_signal)
+SIGNAL_WRAPPER(__sysv_signal)
+SIGNAL_WRAPPER(sigset)

@@ -2,7 +2,7 @@
 // LINK: -ldl
 // Work inside and outside of capture ranges, a function of libc for each kind of place, so that the
 // calls in the report tell what was recorded (tests/e2e/capture_range.py knows how many there are).
-// argv: nothing, "processes", "windows" or "signals".
+// argv: nothing, "processes", "windows", "signals" or "signal_names".
 #define _GNU_SOURCE
 #include <nvtx3/nvToolsExt.h>
 #include <sched.h>
@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "libtrace.h"
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* sigset */
 
 #define ROUNDS 3
 
@@ -136,12 +138,29 @@ static int signals(void)
 	return 0;
 }
 
+/* The same by the other names of signal(), each in a process of its own. */
+static int signal_names(void)
+{
+	sighandler_t (*const functions[])(int, sighandler_t) = {
+		signal, ssignal, sysv_signal, __sysv_signal, sigset};
+	int status;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		if (!fork())
+			_exit(functions[i](SIGUSR2, own_handler) != SIG_DFL);
+		if (wait(&status) < 0 || status)
+			return 20 + (int)i;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "processes"))
 		processes();
 	else if (argc > 1 && !strcmp(argv[1], "windows"))
 		windows();
+	else if (argc > 1 && !strcmp(argv[1], "signal_names"))
+		return signal_names();
 	else if (argc > 1 && !strcmp(argv[1], "signals"))
 		return signals();
 	else

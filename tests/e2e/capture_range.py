@@ -106,6 +106,7 @@ def signals():
     if report:
         same("-c signal:USR2: between two signals; the program's own handler takes it away", calls(report), {"usleep": 1, "syncfs": 1})
         windows_are_sound("-c signal:USR2", report, 1)
+    traced("-c signal:USR2, asked by every name of signal()", ("-c", "signal:USR2"), ("signal_names",))
 
 
 def whole_tree():

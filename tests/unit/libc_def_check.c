@@ -55,6 +55,8 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* sigset: programs still call it */
+
 #include "common/schema/args.h"
 #include "common/spool.h"
 
