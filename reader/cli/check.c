@@ -148,10 +148,13 @@ static void check_receipts(struct check *k, const struct contents *c)
 			rows += p->events[kind];
 		if (p->receipt && p->receipt->has_written && p->receipt->written != rows) {
 			char text[160];
+			char pid[16] = "?"; /* lost with its block */
+			if (p->facts->pid)
+				snprintf(pid, sizeof(pid), "%u", p->facts->pid);
 			snprintf(text, sizeof(text),
-				"receipt of process %u tells %" PRIu64
+				"receipt of process %s tells %" PRIu64
 				" events, the file has %" PRIu64,
-				p->facts->pid, p->receipt->written, rows);
+				pid, p->receipt->written, rows);
 			problem(k, 0, text);
 		}
 	}

@@ -78,7 +78,9 @@ void cli_problem(void *user, uint64_t offset, const char *cause)
 	r->problems++;
 	if (r->quiet)
 		return;
-	if (r->problems <= PROBLEMS_SHOWN)
+	if (r->problems <= PROBLEMS_SHOWN && !offset)
+		cli_error("'%s': %s", r->path, cause);
+	else if (r->problems <= PROBLEMS_SHOWN)
 		cli_error("'%s': %s at offset %" PRIu64, r->path, cause, offset);
 	else if (r->problems == PROBLEMS_SHOWN + 1)
 		cli_error("'%s': more problems are not shown", r->path);

@@ -39,7 +39,7 @@ struct cli_report {
 int cli_open(struct cli_report *r, const char *path, bool no_wait);
 void cli_close(struct cli_report *r);
 
-/* For contents_visitor: user is the struct cli_report. */
+/* For contents_visitor: user is the struct cli_report; offset 0 = no place in the file. */
 void cli_problem(void *user, uint64_t offset, const char *cause);
 int cli_progress(void *user, const struct report_block *block);
 void cli_progress_end(const struct cli_report *r);
