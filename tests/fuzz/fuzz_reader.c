@@ -1,6 +1,6 @@
 /*
  * fuzz_reader.c - any bytes, read as a report in all the ways there are: contents, events in order,
- * callchains and modules, statistics, profile, results of kernels.
+ * callchains and modules, statistics, profile, results of kernels, and kernels as results.
  *
  * clang -fsanitize=fuzzer gives main(); with -DSTANDALONE the program reads the files named.
  */
@@ -12,6 +12,7 @@
 
 #include "common/crc32c.h"
 #include "reader/cursor.h"
+#include "reader/export/ncu.h"
 #include "reader/ncu/metrics.h"
 #include "reader/nvtx_decode.h"
 #include "reader/osrt.h"
@@ -134,6 +135,46 @@ static void read_results(const struct report *report)
 	contents_release(&c);
 }
 
+struct exporting {
+	struct cursor cursor;
+	struct ncu_devices devices;
+};
+
+static int export_block(void *user, const struct report_block *block)
+{
+	return cursor_add_block(&((struct exporting *)user)->cursor, block);
+}
+
+static int export_batch(void *user, struct walk *walk, const struct event_batch *b)
+{
+	(void)walk;
+	return ncu_devices_collect(&((struct exporting *)user)->devices, b);
+}
+
+static void export_results(const struct report *report)
+{
+	static struct exporting x;
+	static FILE *out;
+	struct contents c;
+	struct symbols symbols;
+	struct ncu_tally tally;
+	const struct cursor_filter all = {0};
+	const struct contents_visitor visitor = {&x, export_block, export_batch, NULL};
+	if (!out)
+		out = fopen("/dev/null", "w");
+	memset(&x.devices, 0, sizeof(x.devices));
+	contents_init(&c);
+	symbols_init(&symbols, &c, NULL);
+	symbols.no_names = true;
+	cursor_init(&x.cursor, report, &c, &all);
+	/* as above: a block may unpack to any number of rows */
+	if (out && !contents_read(&c, report, &visitor) && c.events_total < 100000)
+		ncu_write(out, &x.cursor, &symbols, &x.devices, &tally);
+	cursor_release(&x.cursor);
+	symbols_release(&symbols);
+	contents_release(&c);
+}
+
 static void read_report(const struct report *report)
 {
 	const struct cursor_filter all = {0};
@@ -153,6 +194,7 @@ static void read_report(const struct report *report)
 	follow_chains(&c);
 	sum_chains(report);
 	read_results(report);
+	export_results(report);
 	osrt_totals_read(&totals, &again, report, &none);
 	osrt_totals_release(&totals);
 	cursor_release(&cursor);

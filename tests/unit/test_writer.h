@@ -256,6 +256,16 @@ __attribute__((unused)) static void report_take(
 }
 
 /* Returns false when the file is no report. A torn tail counts as a bad block. */
+/* Of the standard entries, which lie before ours. */
+static size_t results_bytes(const uint8_t *payload, size_t bytes, uint32_t count)
+{
+	size_t at = 0;
+	uint32_t size;
+	for (; count-- && at + sizeof(size) <= bytes; at += sizeof(size) + size)
+		memcpy(&size, payload + at, sizeof(size));
+	return at < bytes ? at : bytes;
+}
+
 __attribute__((unused)) static bool report_read(struct report *r, const char *path)
 {
 	memset(r, 0, sizeof(*r));
@@ -286,14 +296,17 @@ __attribute__((unused)) static bool report_read(struct report *r, const char *pa
 		r->bad_sequence += x->sequence != r->blocks;
 		r->header_events += x->num_events;
 		r->header_dropped += x->num_dropped;
+		size_t bytes = h->payload_size,
+		       skipped = results_bytes(payload, bytes, h->num_results);
+		payload += skipped;
+		bytes -= skipped;
 		if (x->compression) {
 			uint8_t *raw = check(malloc(x->uncompressed_bytes), "malloc");
-			size_t got = ZSTD_decompress(
-				raw, x->uncompressed_bytes, payload, h->payload_size);
+			size_t got = ZSTD_decompress(raw, x->uncompressed_bytes, payload, bytes);
 			report_take(r, raw, ZSTD_isError(got) ? 0 : got, x->num_entries);
 			free(raw);
 		} else {
-			report_take(r, payload, h->payload_size, x->num_entries);
+			report_take(r, payload, bytes, x->num_entries);
 		}
 		at += 4 + size + h->payload_size;
 		libtrace__block_header__free_unpacked(h, NULL);

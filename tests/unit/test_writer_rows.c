@@ -4,6 +4,10 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "common/cuda_spool.h"
+#include "common/schema/cuda_columns.h"
+#include "common/varint.h"
+
 #include "writer/writer.h"
 
 static struct report report;
@@ -218,6 +222,50 @@ static uint64_t random_next(void)
 	return random_state ^= random_state << 17;
 }
 
+/* Rows of the device and a call of each: every event of cuda.def, all columns set. */
+static void cuda_put(struct fake_spool *s, struct lane *lane)
+{
+	const struct cuda_call call = {.context = 1, .cbid = 211, .api = 0};
+	uint64_t tick = now + 10000;
+	for (uint32_t event = NUMBER_CUDA_KERNEL; event < NUMBER_END; event++) {
+		const struct cuda_column *columns = cuda_columns_of(event);
+		uint8_t payload[CUDA_COLUMNS_MAX * VARINT_MAX], *p = payload;
+		uint32_t first = cuda_columns_first(columns), count = 0;
+		for (uint32_t i = first; i <= CUDA_COLUMNS_MAX && columns[i].encoding; i++, count++)
+			p = varint_put(p, cuda_column_is_text(&columns[i]) ? 0 : i);
+		fake_put_long(s, lane, tick += 10, REC_CUDA_API, (uint64_t)event << 32, 5, &call,
+			sizeof(call));
+		fake_put_long(s, lane, tick += 10, REC_CUDA_ROW, (uint64_t)event << 32 | count, 7,
+			payload, (uint64_t)(p - payload));
+	}
+}
+
+static void cuda_rows_become_rows(void)
+{
+	struct fake_tree t;
+	struct fake_spool s;
+	uint32_t kinds = 0, missing = 0;
+	fake_tree_make(&t);
+	uint32_t pid = dead_pid();
+	fake_spool_make(&s, &t, pid, CLOCK_KIND_MONOTONIC);
+	now = s.header->first.tick + 1000;
+	struct lane *lane = fake_lane(&s);
+	thread_put(&s, lane, pid, pid, THREAD_MAIN);
+	cuda_put(&s, lane);
+	tap_equal(recover_quietly(&t), 0, "recover a spool with rows of CUDA");
+	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
+	for (uint32_t event = NUMBER_CUDA_KERNEL; event < NUMBER_END; event++, kinds++)
+		missing += report.rows[event] < 1;
+	tap_equal(missing, 0, "every kind of them is there");
+	tap_equal((int64_t)report.rows[EVENT_CUDA_API], kinds, "and all calls");
+	const Libtrace__EventBatch *b = batch_of(EVENT_CUDA_KERNEL, 0, 0);
+	tap(b && batch_value(b, COLUMN_CUDA_KERNEL_GRID_Z, 0) == COLUMN_CUDA_KERNEL_GRID_Z &&
+			batch_value(b, COLUMN_CUDA_KERNEL_DURATION, 0) == 7,
+		"columns have their values");
+	report_release(&report);
+	clean(&t);
+}
+
 static void damage(struct fake_spool *s, uint32_t kind)
 {
 	static const uint64_t values[] = {0, 1, 4096, 65536, UINT32_MAX, UINT64_MAX,
@@ -251,6 +299,8 @@ static void damaged_spools_harm_nobody(void)
 		for (int lanes = 0; lanes < 3; lanes++) {
 			struct lane *lane = fake_lane(&s);
 			fill_lane(&s, lane, pid);
+			for (int k = 0; k < 40; k++)
+				cuda_put(&s, lane);
 			for (int k = 0; k < 3000; k++)
 				fake_call(&s, lane, now + 10000 + (uint64_t)k * 10, 5,
 					(uint32_t)k % fn_count());
@@ -277,6 +327,7 @@ static void damaged_spools_harm_nobody(void)
 int main(void)
 {
 	records_become_rows();
+	cuda_rows_become_rows();
 	damaged_spools_harm_nobody();
 	return tap_end();
 }
