@@ -32,6 +32,16 @@ static inline bool text_begins(const char *s, const char *prefix)
 	return !*prefix;
 }
 
+/* What follows the last slash of a path; all of it where there is none. */
+static inline const char *text_base_name(const char *path)
+{
+	const char *base = path;
+	for (; *path; path++)
+		if (*path == '/')
+			base = path + 1;
+	return base;
+}
+
 /* Position of `part` in `s`, or NULL. */
 static inline const char *text_find(const char *s, const char *part)
 {

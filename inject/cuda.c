@@ -15,19 +15,10 @@
 
 #define DRIVER "libcuda.so"
 
-static const char *base_name(const char *path)
-{
-	const char *base = path;
-	for (; *path; path++)
-		if (*path == '/')
-			base = path + 1;
-	return base;
-}
-
 /* libcuda.so.1, and what it is linked from; not libcudart.so or libcudadebugger.so. */
 static bool is_driver(const char *file)
 {
-	return file && text_begins(base_name(file), DRIVER);
+	return file && text_begins(text_base_name(file), DRIVER);
 }
 
 /* entry.S: called with what dlopen() was called with; the real one comes next, by a jump, so that

@@ -31,21 +31,12 @@ static const char *own_file(void)
 	return dladdr((void *)&session, &info) ? info.dli_fname : NULL;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *base = path;
-	for (; *path; path++)
-		if (*path == '/')
-			base = path + 1;
-	return base;
-}
-
 static __attribute__((cold, noinline)) char *injection_path(char *theirs)
 {
 	int error = errno;
 	if (session.state == SESSION_NEW)
 		preload_early();
-	bool other = theirs && *theirs && !text_equal(base_name(theirs), "libtrace.so");
+	bool other = theirs && *theirs && !text_equal(text_base_name(theirs), "libtrace.so");
 	if (nvtx_is_on()) {
 		chain_want(other ? theirs : NULL);
 		theirs = (char *)(uintptr_t)own_file();

@@ -27,15 +27,6 @@ static const char *const anywhere[] = {
 
 /* ---- what the program has ---- */
 
-static const char *base_name(const char *path)
-{
-	const char *base = path;
-	for (; *path; path++)
-		if (*path == '/')
-			base = path + 1;
-	return base;
-}
-
 struct search {
 	const char *prefix;
 	char *path; /* PATH_BYTES; the result */
@@ -45,7 +36,7 @@ static int search_look(struct dl_phdr_info *info, size_t bytes, void *user)
 {
 	struct search *s = user;
 	(void)bytes;
-	if (!info->dlpi_name || !text_begins(base_name(info->dlpi_name), s->prefix))
+	if (!info->dlpi_name || !text_begins(text_base_name(info->dlpi_name), s->prefix))
 		return 0;
 	return text_append(s->path, PATH_BYTES, 0, info->dlpi_name) + 1 < PATH_BYTES;
 }
@@ -82,7 +73,7 @@ static bool candidate(unsigned place, char *path)
 	if (place < BESIDE * NAMES) {
 		char runtime[PATH_BYTES];
 		size_t length = loaded_file("libcudart", runtime)
-			? (size_t)(base_name(runtime) - runtime)
+			? (size_t)(text_base_name(runtime) - runtime)
 			: 0;
 		return length &&
 			put_path(path, runtime, length - 1, beside[place / NAMES],

@@ -7,7 +7,6 @@
 #include "common/text.h"
 #include "tracer/nvtx_record.h"
 #include "tracer/nvtx_select.h"
-#include "tracer/nvtx_select.h"
 #include "tracer/nvtx_text.h"
 #include "tracer/session.h"
 #include "unwind/stack.h"
