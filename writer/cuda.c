@@ -160,6 +160,8 @@ static bool row_put(struct segment *s, uint32_t bytes)
 			origin_tid(s, (uint32_t)values[CUDA_KERNEL_CORRELATION_ID + 1]));
 	else if (event == EVENT_CUDA_DEVICE)
 		results_note_device(s->spool, values);
+	else if (event == EVENT_CUDA_SETUP)
+		results_note_setup(s->spool, values);
 	texts_find(s, columns, values);
 	struct batch *b = segment_row_add(s, event, r.tick);
 	if (first == 3)

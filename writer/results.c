@@ -5,9 +5,9 @@
  * the second half is for kernels and shapes that had none. They are made when the process has
  * ended: then its devices are known. A writer that takes over makes none of those before it.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/cuda_spool.h"
 #include "common/ncu/launch.h"
@@ -38,6 +38,7 @@ struct results {
 	uint64_t devices[DEVICES_MAX][LAUNCH_COLUMNS];
 	char *device_names[DEVICES_MAX];
 	uint32_t device_count;
+	uint32_t cuda_version; /* of the driver: 13000 is 13.0; 0 = not known */
 };
 
 static struct results *results_of(struct spool *spool)
@@ -151,6 +152,13 @@ void results_note_device(struct spool *spool, const uint64_t *values)
 	r->device_names[r->device_count++] = name;
 }
 
+void results_note_setup(struct spool *spool, const uint64_t *values)
+{
+	struct results *r = results_of(spool);
+	if (r)
+		r->cuda_version = (uint32_t)values[CUDA_SETUP_DRIVER_VERSION + 1];
+}
+
 /* ---- entries ---- */
 
 /* `_Z3addPf` is add, `_ZN2ns3addE...` is add; any other is its own. Returns its length. */
@@ -210,6 +218,18 @@ static const Libtrace__SessionDetails *device_details(const struct results *r, u
 	launch_device_fill(&device, r->devices[number], r->device_names[number]);
 	details.n_device_attributes = 1;
 	details.device_attributes = &devices;
+	/* The version is told once: readers join these details. */
+	if (r->cuda_version && !number) {
+		static Libtrace__VersionInfo version, *versions = &version;
+		static char text[24];
+		snprintf(text, sizeof(text), "%u.%u", r->cuda_version / 1000,
+			r->cuda_version % 1000 / 10);
+		libtrace__version_info__init(&version);
+		version.provider = (char *)(uintptr_t) "CUDA Version";
+		version.version = text;
+		details.n_versions = 1;
+		details.versions = &versions;
+	}
 	return &details;
 }
 

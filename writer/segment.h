@@ -46,10 +46,12 @@ static inline void segment_note_end(struct segment *s, uint64_t end_ns)
 
 /* ---- results.c ---- */
 
-/* Keeps a launch, a device, of `values` by number of the column; texts are names in the spool. */
+/* Keeps a launch, a device, the driver's version, of `values` by number of the column; texts are
+ * names in the spool. */
 void results_note_kernel(
 	struct spool *spool, const uint64_t *values, uint64_t duration_ns, uint32_t tid);
 void results_note_device(struct spool *spool, const uint64_t *values);
+void results_note_setup(struct spool *spool, const uint64_t *values);
 
 /* ---- cuda.c ---- */
 

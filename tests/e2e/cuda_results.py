@@ -77,6 +77,24 @@ def programs():
                    f"{got}\nwanted {in_ns(text, told(kernels))}\n{text[:2000]}")
 
 
+def session():
+    """Once, as the details of all blocks are joined."""
+    if device.missing("driver_api"):
+        tap.skip("session", device.missing("driver_api"))
+        return
+    path, _ = traced("driver_api")
+    made = os.path.join(os.path.dirname(path), "r.ncu-rep")
+    tap.ok(trace("export", "-t", "ncu", path).status == 0, "exported")
+    for name, read in (("trace details", by_trace), ("ncu", by_ncu)):
+        for file in (path, made):
+            if read is by_ncu and not os.path.exists(NCU):
+                tap.skip(f"{name}: session", "no ncu in PEERS or /tmp/peers")
+                continue
+            rows = [row for row in csv.reader(io.StringIO(read(file, "session"))) if row and row[0] in ("CUDA Version", "libtrace", "Nsight Compute Target")]
+            tap.ok([row[0] for row in rows] in (["libtrace", "CUDA Version"], ["CUDA Version", "libtrace"]) and ["CUDA Version", "13.0"] in rows,
+                   f"{name}: the version of CUDA, and who made {os.path.basename(file)}", rows)
+
+
 def limit():
     if device.missing("vector_add"):
         tap.skip("limit", device.missing("vector_add"))
@@ -96,4 +114,4 @@ def none():
 
 
 if __name__ == "__main__":
-    main(programs, limit, none)
+    main(programs, session, limit, none)
