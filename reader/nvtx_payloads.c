@@ -394,24 +394,33 @@ void nvtx_payloads_ready(struct nvtx_payloads *p)
 
 /* ---- looking up ---- */
 
-/* Goes to the process that one was forked from, and to the time of that; false = not forked, or not
- * known. */
-static bool seek_parent(const struct contents *c, struct nvtx_key *key)
+/* The last one with its parent's pid that had begun. */
+static struct process *parent_find(const struct process_list *l, const struct process *child)
 {
-	struct process_list *l = (struct process_list *)(uintptr_t)&c->processes;
-	const struct process *child = process_find(l, key->process), *found = NULL;
-	if (!child || !child->facts->forked)
-		return false;
-	for (size_t i = 0; i < l->count; i++) {
-		const struct process *p = l->rows[i];
+	struct process *found = NULL;
+	for (size_t i = 0; child->facts->forked && i < l->count; i++) {
+		struct process *p = l->rows[i];
 		if (p->facts->pid == child->facts->parent_pid &&
 			p->facts->start_ns <= child->facts->start_ns && p != child &&
 			(!found || p->facts->start_ns >= found->facts->start_ns))
 			found = p;
 	}
-	if (!found)
+	return found;
+}
+
+/* Goes to the process that one was forked from, and to the time of that; false = not forked, or not
+ * known. */
+static bool seek_parent(const struct contents *c, struct nvtx_key *key)
+{
+	struct process_list *l = (struct process_list *)(uintptr_t)&c->processes;
+	struct process *child = process_find(l, key->process);
+	if (child && !child->has_looked_for_parent) {
+		child->forked_from = parent_find(l, child);
+		child->has_looked_for_parent = true;
+	}
+	if (!child || !child->forked_from)
 		return false;
-	key->process = found->id;
+	key->process = child->forked_from->id;
 	if (child->facts->has_start_ns && child->facts->start_ns < key->time_ns)
 		key->time_ns = child->facts->start_ns;
 	return true;

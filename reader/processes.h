@@ -8,6 +8,7 @@
 #ifndef READER_PROCESSES_H
 #define READER_PROCESSES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,8 @@ struct process {
 	uint64_t summarized;           /* calls in SUMMARY rows */
 	struct process *memory; /* whose modules, nodes and symbols its callchains lead through:
 				   itself, but for a vfork child */
+	struct process *forked_from; /* NULL = none, or not known; looked for once, when asked for */
+	bool has_looked_for_parent;
 	struct callchain_nodes callchains;
 	struct module_map modules;
 	struct stored_symbols symbols;
