@@ -28,7 +28,7 @@ struct process {
 	uint64_t summarized;           /* calls in SUMMARY rows */
 	struct process *memory; /* whose modules, nodes and symbols its callchains lead through:
 				   itself, but for a vfork child */
-	struct process *forked_from; /* NULL = none, or not known; looked for once, when asked for */
+	struct process *forked_from; /* NULL = none, or not known; looked for once */
 	bool has_looked_for_parent;
 	struct callchain_nodes callchains;
 	struct module_map modules;
