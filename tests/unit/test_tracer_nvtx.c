@@ -166,18 +166,16 @@ static void long_texts_are_named(void)
 	memcpy(chars + NAME_BYTES_MAX - 1, "\xe2\x82\xac", 3);
 	for (uint32_t i = 0; i < NAME_BYTES_MAX / 3; i++)
 		wide[i] = 0x20ac;
-	thread_enter(&thread_self);
-	const struct name *name = nvtx_long_name(NVTX_TEXT_CHARS, chars);
+	const struct name *name = nvtx_message_name(NVTX_TEXT_CHARS, chars);
 	check(name && name->is_cut && name->bytes == NAME_BYTES_MAX - 1,
 		"a long text is not cut within a character");
 	chars[NAME_BYTES_MAX - 1] = 0;
-	const struct name *whole = nvtx_long_name(NVTX_TEXT_CHARS, chars);
+	const struct name *whole = nvtx_message_name(NVTX_TEXT_CHARS, chars);
 	check(whole && !whole->is_cut && whole != name, "one that is whole is another");
-	check(nvtx_long_name(NVTX_TEXT_CHARS, chars) == whole, "it is kept once");
-	name = nvtx_long_name(NVTX_TEXT_WIDE, wide);
+	check(nvtx_message_name(NVTX_TEXT_CHARS, chars) == whole, "it is kept once");
+	name = nvtx_message_name(NVTX_TEXT_WIDE, wide);
 	check(name && !name->is_cut && name->bytes == NAME_BYTES_MAX / 3 * 3,
 		"a long wide text becomes UTF-8");
-	thread_leave(&thread_self);
 	struct nvtx_event e = text(chars);
 	nvtx_mark(NULL, &e);
 	struct nvtx_long rest;
