@@ -249,7 +249,7 @@ void child_record(
 	unsigned kind = how == CHILD_EXEC ? REC_EXEC : REC_CHILD;
 	uint64_t tick = clock_ticks(), what = (uint64_t)how << 32 | verdict;
 	thread_enter(t);
-	if (t->busy > 1) /* in a handler that interrupted the tracer: there is no room for a path */
+	if (t->nested) /* in a handler that interrupted the tracer: there is no room for a path */
 		lane_put_nested(t, &(struct record){tick, kind, pid, what});
 	else
 		lane_put(t, tick, kind, pid, what, path, path ? text_length(path) : 0);

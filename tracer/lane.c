@@ -191,6 +191,17 @@ static void gap_close(struct thread *t)
 	lane_publish(t, 1);
 }
 
+/* Takes the first ones out; handlers may add some meanwhile. */
+static void nested_keep(struct lane *lane, uint32_t moved)
+{
+	uint32_t i = moved, count = lane->nested_count;
+	do {
+		for (; i < count; i++)
+			lane->nested[i - moved] = lane->nested[i];
+	} while (!__atomic_compare_exchange_n(&lane->nested_count, &count, count - moved, false,
+		__ATOMIC_RELAXED, __ATOMIC_RELAXED));
+}
+
 /* Records that handlers had to leave aside; more may come while they are moved. */
 static bool nested_move(struct thread *t)
 {
@@ -199,9 +210,7 @@ static bool nested_move(struct thread *t)
 	do {
 		for (count = lane->nested_count; moved < count; moved++) {
 			if (!room_make(t, 1)) {
-				for (uint32_t i = moved; i < lane->nested_count; i++)
-					lane->nested[i - moved] = lane->nested[i];
-				lane->nested_count -= moved;
+				nested_keep(lane, moved);
 				return false;
 			}
 			*t->cur = lane->nested[moved];
@@ -226,6 +235,8 @@ struct record *lane_room(struct thread *t, unsigned slots)
 			return NULL;
 		}
 	}
+	if (t->lane->nested_count) /* of a handler meanwhile: at the next event */
+		t->end = NULL;
 	return t->cur;
 }
 
@@ -235,7 +246,7 @@ bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64
 	if (bytes > LANE_PAYLOAD_MAX)
 		bytes = LANE_PAYLOAD_MAX;
 	unsigned slots = 1 + (unsigned)((bytes + RECORD_BYTES - 1) / RECORD_BYTES);
-	if (t->busy > 1) { /* a handler interrupted the tracer, which may be about to write there */
+	if (t->nested) { /* a handler interrupted the tracer, which may be about to write there */
 		t->lane->dropped[DROP_NESTED]++;
 		return false;
 	}
@@ -252,14 +263,16 @@ bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64
 void lane_put_nested(struct thread *t, const struct record *record)
 {
 	struct lane *lane = t->lane;
-	if (t->busy > 2 || lane->nested_count >= NESTED_RECORDS) {
+	if (t->nested > 1 || lane->nested_count >= NESTED_RECORDS) {
 		lane->dropped[DROP_NESTED]++;
 		return;
 	}
 	lane->nested[lane->nested_count] = *record;
 	lane->nested[lane->nested_count].word |= (uint64_t)RECORD_NESTED << RECORD_FLAGS_SHIFT;
 	lane->nested_count++;
-	t->end = t->cur; /* the next event comes by lane_room() */
+	/* The next event comes by lane_room(). Not t->cur: what was interrupted may be about to
+	 * move it to another chunk, at a lower address. */
+	t->end = NULL;
 }
 
 void lane_flush_sums(struct thread *t)

@@ -172,8 +172,9 @@ void osrt_resume(struct thread *t, uint32_t interrupted)
 void osrt_mend_busy(struct thread *t)
 {
 	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
-	if (!t->busy || sp + HANDLER_DISTANCE <= t->busy_sp || on_signal_stack())
+	if (!t->busy || sp + HANDLER_DISTANCE <= t->busy || on_signal_stack())
 		return;
+	t->nested = 0;
 	t->busy = 0;
 	t->cur = t->end = t->chunk_end = NULL; /* what is published counts: go on from there */
 }
@@ -197,7 +198,7 @@ void osrt_put_slow(struct thread *t, const struct record *record)
 {
 	osrt_mend_busy(t);
 	thread_enter(t);
-	if (t->busy > 1) {
+	if (t->nested) {
 		if (t->lane)
 			lane_put_nested(t, record);
 	} else {

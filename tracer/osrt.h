@@ -115,7 +115,7 @@ static inline __attribute__((always_inline)) void osrt_put(
 {
 	thread_enter(t);
 	struct record *r = t->cur;
-	if (__builtin_expect(t->busy != 1 || r >= t->end ||
+	if (__builtin_expect(t->nested || r >= t->end ||
 			    word >> RECORD_LENGTH_SHIFT >= chains_ticks[CHAIN_OSRT],
 		    0)) {
 		struct record record = {tick, word, a, b};
@@ -216,9 +216,8 @@ static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
 	if (chains_due(CHAIN_OSRT, ticks))
 		return osrt_put_long(tick, fn, a, b);
 	uint64_t word = ticks << RECORD_LENGTH_SHIFT | fn;
-	__asm__ goto("cmpl $0, %0\n\tjne %l1" : : "m"(t->busy) : "cc" : the_rest);
-	__asm__ volatile("movq %%rsp, %0" : "=m"(t->busy_sp));
-	t->busy = 1;
+	__asm__ goto("cmpq $0, %0\n\tjne %l1" : : "m"(t->busy) : "cc" : the_rest);
+	__asm__ volatile("movq %%rsp, %0" : "=m"(t->busy));
 	THREAD_BARRIER();
 	struct record *r = t->cur;
 	if (__builtin_expect(r >= t->end, 0)) {

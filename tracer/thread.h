@@ -22,14 +22,16 @@ enum fork_state {
 
 struct thread {
 	struct record *cur; /* next record */
-	struct record *end; /* as far as may be written without asking; lowered by a nested record
-			       to bring the owner into lane_room() */
+	struct record *end; /* as far as may be written without asking; NULL by a nested record, to
+			       bring the owner into lane_room() */
 	struct lane *lane;  /* NULL = not attached */
 	uint64_t bias;      /* position = address + bias */
-	uint32_t busy; /* tracer code is running on this thread: a signal handler must not touch the
-			  lane */
-	uint32_t gone; /* the end hook has run */
-	uint64_t busy_sp; /* stack pointer where it became busy */
+	uint64_t busy; /* stack pointer where tracer code began to run on this thread, and it still
+			  does: a signal handler must not touch the lane; 0 = it does not. One
+			  store makes it so and says where: between two, a handler would leave its
+			  own place behind */
+	uint32_t nested; /* handlers that are in the tracer, too */
+	uint32_t gone;   /* the end hook has run */
 	struct record *chunk_end;
 	uint32_t end_rounds;  /* times the end hook has been put off so that other destructors are
 				 still seen */
@@ -65,15 +67,19 @@ extern __thread struct thread thread_self
 static inline void thread_enter(struct thread *t)
 {
 	if (!t->busy)
-		t->busy_sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
-	t->busy++;
+		t->busy = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	else
+		t->nested++;
 	THREAD_BARRIER();
 }
 
 static inline void thread_leave(struct thread *t)
 {
 	THREAD_BARRIER();
-	t->busy--;
+	if (t->nested)
+		t->nested--;
+	else
+		t->busy = 0;
 }
 
 /*

@@ -221,7 +221,7 @@ static void handler_inside_the_tracer_loses_nothing(void)
 	osrt_threshold[1] = 0;
 	put_call(0);
 	thread_enter(&thread_self);  /* as if a signal came between enter and leave of a record */
-	thread_self.busy_sp += 4096; /* ... and the handler runs below it */
+	thread_self.busy += 4096; /* ... and the handler runs below it */
 	put_call(1);
 	put_call(2);
 	thread_leave(&thread_self);
@@ -238,7 +238,7 @@ static void handler_that_jumps_out_costs_nothing_later(void)
 	osrt_threshold[1] = 0;
 	put_call(0);
 	thread_enter(&thread_self);  /* and never left: siglongjmp from a handler */
-	thread_self.busy_sp -= 4096; /* the interrupted frame lay deeper than this one */
+	thread_self.busy -= 4096; /* the interrupted frame lay deeper than this one */
 	for (uint64_t i = 1; i < 100; i++)
 		put_call(i);
 	check(calls_in(lane_number(0), 0, 0, &in_order) == 100 && in_order && thread_self.busy == 0,
