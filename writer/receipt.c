@@ -91,6 +91,7 @@ void receipt_put(struct writer *w, const struct spool *spool)
 		? clockfit_scale(&w->clock, h->tracer_ticks)
 		: h->tracer_ticks;
 	receipt.clock_error_ns = clock_error(w, spool);
+	receipt.has_damaged_lanes = (receipt.damaged_lanes = spool->damaged_lanes) != 0;
 	put_receipt(w, &receipt, &sum, dropped);
 }
 

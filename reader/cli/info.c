@@ -50,6 +50,10 @@ void info_verdict(const struct info *i, char *ret_text, size_t bytes)
 	verdict_file(i, ret_text, bytes);
 	if (i->dropped)
 		verdict_add(ret_text, bytes, "%" PRIu64 " events dropped", i->dropped);
+	if (i->damaged_lanes)
+		verdict_add(ret_text, bytes,
+			"%" PRIu64 " threads whose events could not be read to their end",
+			i->damaged_lanes);
 	if (i->unended && !i->r.report.unfinished)
 		verdict_add(ret_text, bytes,
 			"%" PRIu64 " processes without a receipt: the writer did not finish, "
@@ -252,6 +256,7 @@ static void sum_up(struct info *i)
 	for (size_t n = 0; n < i->c.processes.count; n++) {
 		const struct process *p = i->c.processes.rows[n];
 		i->dropped += process_dropped(p);
+		i->damaged_lanes += p->receipt ? p->receipt->damaged_lanes : 0;
 		i->stored_symbols += p->symbols.count;
 		for (uint32_t piece = 0; piece < p->callchains.count; piece++)
 			i->callchain_nodes += p->callchains.pieces[piece].count;

@@ -10,8 +10,9 @@
 struct info {
 	struct cli_report r;
 	struct contents c;
-	uint64_t dropped; /* events missing, of all processes */
-	uint64_t unended; /* traced processes without a receipt */
+	uint64_t dropped;       /* events missing, of all processes */
+	uint64_t damaged_lanes; /* whose rest is missing */
+	uint64_t unended;       /* traced processes without a receipt */
 	uint64_t untraced, partly;
 	uint64_t callchain_nodes, stored_symbols; /* of all processes */
 };

@@ -324,10 +324,35 @@ static void damaged_spools_harm_nobody(void)
 	tap_equal(unreadable, 0, "and every report opens");
 }
 
+static void the_receipt_tells_damaged_lanes(void)
+{
+	struct fake_tree t;
+	struct fake_spool s;
+	fake_tree_make(&t);
+	uint32_t pid = dead_pid();
+	fake_spool_make(&s, &t, pid, CLOCK_KIND_MONOTONIC);
+	now = s.header->first.tick + 1000;
+	struct lane *sound = fake_lane(&s), *broken = fake_lane(&s);
+	for (int k = 0; k < 10; k++) {
+		fake_call(&s, sound, now + (uint64_t)k * 10, 5, 0);
+		fake_call(&s, broken, now + (uint64_t)k * 10, 5, 0);
+	}
+	broken->head = UINT64_C(1) << 46; /* no lane holds so much */
+	tap_equal(recover_quietly(&t), 0, "a spool with a damaged lane is recovered");
+	tap_equal(report_read(&report, t.report), true, "and its report opens");
+	const Libtrace__Receipt *receipt = report_receipt(&report, report_process_of(&report, pid));
+	tap_equal(receipt ? (int64_t)receipt->damaged_lanes : -1, 1,
+		"its receipt says how many were damaged");
+	report_release(&report);
+	clean(&t);
+	munmap(s.map, FAKE_SPOOL_BYTES);
+}
+
 int main(void)
 {
 	records_become_rows();
 	cuda_rows_become_rows();
+	the_receipt_tells_damaged_lanes();
 	damaged_spools_harm_nobody();
 	return tap_end();
 }
