@@ -203,6 +203,8 @@ static void forget_module(struct module *m)
 	change_end(m);
 }
 
+#define PAGE_BYTES 4096u /* the loader may count whole pages */
+
 /* A module that was not in the list, while the list was read, may have come back to its place: a
  * thread that is in it must find it there. Nothing of it is looked at, it may go again; if it is
  * another one of the same size, the next refresh sees that. */
@@ -211,7 +213,7 @@ static bool is_back(const struct module *m)
 	struct dl_object object;
 	return setup.find_object && setup.find_object((void *)(uintptr_t)m->begin, &object) == 0 &&
 		(uint64_t)(uintptr_t)object.begin == m->begin &&
-		(uint64_t)(uintptr_t)object.end == m->end;
+		(uint64_t)(uintptr_t)object.end - m->end + PAGE_BYTES < 2 * PAGE_BYTES;
 }
 
 static void refresh_once(void)

@@ -220,8 +220,8 @@ static void handler_inside_the_tracer_loses_nothing(void)
 	spool_make(64u << 20);
 	osrt_threshold[1] = 0;
 	put_call(0);
-	thread_enter(&thread_self);  /* as if a signal came between enter and leave of a record */
-	thread_self.busy += 4096; /* ... and the handler runs below it */
+	thread_enter(&thread_self); /* as if a signal came between enter and leave of a record */
+	thread_self.busy += 4096;   /* ... and the handler runs below it */
 	put_call(1);
 	put_call(2);
 	thread_leave(&thread_self);
@@ -237,8 +237,8 @@ static void handler_that_jumps_out_costs_nothing_later(void)
 	spool_make(64u << 20);
 	osrt_threshold[1] = 0;
 	put_call(0);
-	thread_enter(&thread_self);  /* and never left: siglongjmp from a handler */
-	thread_self.busy -= 4096; /* the interrupted frame lay deeper than this one */
+	thread_enter(&thread_self); /* and never left: siglongjmp from a handler */
+	thread_self.busy -= 4096;   /* the interrupted frame lay deeper than this one */
 	for (uint64_t i = 1; i < 100; i++)
 		put_call(i);
 	check(calls_in(lane_number(0), 0, 0, &in_order) == 100 && in_order && thread_self.busy == 0,
