@@ -9,7 +9,7 @@
 #define READER_CLI_DETAILS_H
 
 #include "reader/cli/cli.h"
-#include "reader/ncu/metrics.h"
+#include "reader/ncu/shown.h"
 
 struct details {
 	struct cli_report r;

@@ -16,45 +16,13 @@
 
 /* ---- metrics ---- */
 
+/* A metric as the page prints it. */
 struct shown_metric {
 	const char *name, *label;
 	char unit[NCU_UNIT_BYTES];
 	char value[VALUE_BYTES];
 	bool is_missing;
 };
-
-static bool is_in(uint32_t arch, bool has_least, int least, bool has_most, int most)
-{
-	return (!has_least || arch >= (uint32_t)least) && (!has_most || arch <= (uint32_t)most);
-}
-
-/* Does the filter let this architecture (10 * major + minor) through? */
-static bool filter_matches(const Ncu__MetricOptionFilter *f, uint32_t arch)
-{
-	if (!f)
-		return true;
-	if (!is_in(arch, f->has_min_arch, (int)f->min_arch, f->has_max_arch, (int)f->max_arch))
-		return false;
-	for (size_t i = 0; i < f->n_items; i++)
-		if (is_in(arch, f->items[i]->has_min_arch, (int)f->items[i]->min_arch,
-			    f->items[i]->has_max_arch, (int)f->items[i]->max_arch))
-			return true;
-	return !f->n_items;
-}
-
-static double number_of(const struct details *d, const Ncu__ProfileResult *r, const char *name)
-{
-	double number = 0;
-	const Ncu__ProfileMetricResult *m = ncu_metric_find(&d->results, r, name);
-	const Ncu__ProfileMetricValue *v = m ? m->metric_value : NULL;
-	return v && ncu_value_number(v, &number) ? number : 0;
-}
-
-static uint32_t architecture(const struct details *d, const Ncu__ProfileResult *r)
-{
-	return (uint32_t)(10 * number_of(d, r, "device__attribute_compute_capability_major") +
-		number_of(d, r, "device__attribute_compute_capability_minor"));
-}
 
 static void shown_fill(struct shown_metric *s, const char *name, const Ncu__ProfileMetricValue *v)
 {
@@ -77,32 +45,14 @@ static void shown_fill(struct shown_metric *s, const char *name, const Ncu__Prof
 	}
 }
 
-/* The metric as this result shows it; false: not for this architecture. */
-static bool metric_show(const struct details *d, const Ncu__ProfileResult *r, uint32_t arch,
-	const Ncu__ProfilerSectionMetric *m, struct shown_metric *s)
+static void metric_show(const struct ncu_shown *shown, struct shown_metric *s)
 {
-	const Ncu__ProfilerSectionMetricOption *option = NULL;
-	for (size_t i = 0; !option && i < m->n_options; i++)
-		if (filter_matches(m->options[i]->filter, arch))
-			option = m->options[i];
-	if (!option && !filter_matches(m->filter, arch))
-		return false;
-	const char *name = option && option->name ? option->name : m->name;
-	if (!name || !*name)
-		return false;
-	s->name = name;
-	s->label = option && option->label && *option->label ? option->label : m->label;
-	if (!s->label || !*s->label)
-		s->label = name;
-	const Ncu__ProfileMetricResult *found = ncu_metric_find(&d->results, r, name);
-	const Ncu__ProfileMetricValue *v = found ? found->metric_value : NULL;
-	s->is_missing = !v;
-	*s->unit = *s->value = 0;
+	const Ncu__ProfileMetricValue *v = shown->metric ? shown->metric->metric_value : NULL;
+	*s = (struct shown_metric){.name = shown->name, .label = shown->label, .is_missing = !v};
 	if (v)
-		shown_fill(s, name, v);
-	if (v && m->unit && *m->unit && !*s->unit)
-		snprintf(s->unit, sizeof(s->unit), "%s", m->unit);
-	return true;
+		shown_fill(s, shown->name, v);
+	if (v && shown->as->unit && *shown->as->unit && !*s->unit)
+		snprintf(s->unit, sizeof(s->unit), "%s", shown->as->unit);
 }
 
 /* ---- rules ---- */
@@ -285,71 +235,17 @@ static int metric_row(struct details_rows *rows, const struct shown_metric *s)
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(
-		((const struct shown_metric *)a)->name, ((const struct shown_metric *)b)->name);
-}
-
-struct shown_list {
-	struct shown_metric *metrics;
-	size_t count, capacity;
-};
-
-static int list_add(struct shown_list *list, const struct details *d, const Ncu__ProfileResult *r,
-	uint32_t arch, const Ncu__ProfilerSectionMetric *m)
-{
-	if (list->count == list->capacity) {
-		size_t more = list->capacity ? 2 * list->capacity : 32;
-		void *all = reallocarray(list->metrics, more, sizeof(*list->metrics));
-		if (!all)
-			return -ENOMEM;
-		list->metrics = all;
-		list->capacity = more;
-	}
-	list->count += metric_show(d, r, arch, m, &list->metrics[list->count]);
-	return 0;
-}
-
-/* Adds a metric by the name that the report's table has for it, so that it lasts. */
-static int list_add_named(struct shown_list *list, const struct details *d,
-	const Ncu__ProfileResult *r, uint32_t arch, const char *name, size_t bytes)
-{
-	for (size_t i = 0; i < d->results.name_count; i++) {
-		Ncu__ProfilerSectionMetric m = NCU__PROFILER_SECTION_METRIC__INIT;
-		m.name = d->results.names[i];
-		if (!strncmp(m.name, name, bytes) && !m.name[bytes])
-			return list_add(list, d, r, arch, &m);
-	}
-	return 0;
-}
-
-/* A name "regex:..." stands for the metrics that it fitted, which the result lists. */
-static int list_add_fitting(struct shown_list *list, const struct details *d,
-	const Ncu__ProfileResult *r, uint32_t arch, const char *name)
-{
-	const Ncu__ProfileMetricResult *m = ncu_metric_find(&d->results, r, name);
-	const char *at = m && m->metric_value ? m->metric_value->string_value : NULL;
-	int error = 0;
-	while (!error && at && *at) {
-		size_t bytes = strcspn(at, ",");
-		error = list_add_named(list, d, r, arch, at, bytes);
-		at += bytes + (at[bytes] == ',');
-	}
-	return error;
+	return strcmp(((const struct ncu_shown *)a)->name, ((const struct ncu_shown *)b)->name);
 }
 
 /* The header's metrics that this result shows, by name. The caller frees. */
 static int header_metrics(const struct details *d, const Ncu__ProfileResult *r,
-	const Ncu__ProfilerSection *s, struct shown_list *list)
+	const Ncu__ProfilerSection *s, struct ncu_shown_list *list)
 {
-	const uint32_t arch = architecture(d, r);
-	int error = 0;
-	for (size_t i = 0; !error && s->header && i < s->header->n_metrics; i++) {
-		const Ncu__ProfilerSectionMetric *m = s->header->metrics[i];
-		if (m->name && !strncmp(m->name, "regex:", 6))
-			error = list_add_fitting(list, d, r, arch, m->name);
-		else
-			error = list_add(list, d, r, arch, m);
-	}
+	const struct ncu_target target = ncu_target_of(&d->results, r);
+	int error = s->header
+		? ncu_shown_add(list, &target, s->header->metrics, s->header->n_metrics)
+		: 0;
 	if (list->count)
 		qsort(list->metrics, list->count, sizeof(*list->metrics), by_name);
 	return error;
@@ -374,13 +270,15 @@ static int section_print(
 		.titles = titles, .columns = 3, .left = 1, .lines = LINES_ROUND_ALL};
 	const char *name = s->display_name ? s->display_name : "";
 	const char *identifier = s->identifier ? s->identifier : "";
-	struct shown_list list = {0};
+	struct ncu_shown_list list = {0};
 	int error = header_metrics(d, r, s, &list);
 	for (size_t i = 0; !error && i < list.count; i++) {
+		struct shown_metric m;
+		metric_show(&list.metrics[i], &m);
 		if (d->csv)
-			metric_csv(d, id, r, name, &list.metrics[i]);
+			metric_csv(d, id, r, name, &m);
 		else
-			error = metric_row(&rows, &list.metrics[i]);
+			error = metric_row(&rows, &m);
 	}
 	if (!error && !d->csv && (list.count || has_rules(r, identifier)))
 		fprintf(d->out, "    Section: %s\n", name);
@@ -389,7 +287,7 @@ static int section_print(
 		fputc('\n', d->out);
 	}
 	details_rows_release(&rows);
-	free(list.metrics);
+	ncu_shown_release(&list);
 	return error ? error : rules_print(d, id, r, identifier);
 }
 

@@ -1,0 +1,180 @@
+#define _GNU_SOURCE
+#include "reader/ncu/shown.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double number_of(const struct ncu_results *n, const Ncu__ProfileResult *r, const char *name)
+{
+	double number = 0;
+	const Ncu__ProfileMetricResult *m = ncu_metric_find(n, r, name);
+	return m && m->metric_value && ncu_value_number(m->metric_value, &number) ? number : 0;
+}
+
+struct ncu_target ncu_target_of(const struct ncu_results *n, const Ncu__ProfileResult *r)
+{
+	const double architecture =
+		10 * number_of(n, r, "device__attribute_compute_capability_major") +
+		number_of(n, r, "device__attribute_compute_capability_minor");
+	return (struct ncu_target){n, r,
+		architecture > 0 && architecture < UINT32_MAX ? (uint32_t)architecture : 0,
+		r->has_collection_scope ? r->collection_scope
+					: NCU__COLLECTION_SCOPE__CollectionScope_Launch,
+		NULL};
+}
+
+static bool is_in(uint32_t arch, bool has_least, int least, bool has_most, int most)
+{
+	return (!has_least || arch >= (uint32_t)least) && (!has_most || arch <= (uint32_t)most);
+}
+
+static bool is_architecture(const Ncu__MetricOptionFilter *f, uint32_t arch)
+{
+	if (!is_in(arch, f->has_min_arch, (int)f->min_arch, f->has_max_arch, (int)f->max_arch))
+		return false;
+	for (size_t i = 0; i < f->n_items; i++)
+		if (is_in(arch, f->items[i]->has_min_arch, (int)f->items[i]->min_arch,
+			    f->items[i]->has_max_arch, (int)f->items[i]->max_arch))
+			return true;
+	return !f->n_items;
+}
+
+/* Both ends of a range of architectures belong to it; any one of several ranges will do, and so
+ * will any one of the scopes. No filter lets all through. */
+static bool filter_matches(
+	const Ncu__MetricOptionFilter *f, uint32_t arch, Ncu__CollectionScope scope)
+{
+	if (!f)
+		return true;
+	const Ncu__CollectionFilter *c = f->collection_filter;
+	bool is_scope = !c || !c->n_collection_scopes;
+	for (size_t i = 0; !is_scope && i < c->n_collection_scopes; i++)
+		is_scope = c->collection_scopes[i] == scope;
+	return is_scope && is_architecture(f, arch);
+}
+
+static int list_add(struct ncu_shown_list *list, const struct ncu_shown *shown)
+{
+	if (list->count == list->capacity) {
+		size_t more = list->capacity ? 2 * list->capacity : 32;
+		void *all = reallocarray(list->metrics, more, sizeof(*list->metrics));
+		if (!all)
+			return -ENOMEM;
+		list->metrics = all;
+		list->capacity = more;
+	}
+	list->metrics[list->count++] = *shown;
+	return 0;
+}
+
+/* A metric of the result's own name. */
+static int add_metric(struct ncu_shown_list *list, const struct ncu_target *t,
+	const Ncu__ProfilerSectionMetric *as, const char *name)
+{
+	struct ncu_shown shown = {.name = name,
+		.label = as->label && *as->label ? as->label : name,
+		.as = as,
+		.metric = ncu_metric_find(t->results, t->result, name)};
+	return list_add(list, &shown);
+}
+
+/* The name as the table of names has it, so that it lasts; NULL: no result has it. */
+static const char *name_in_table(const struct ncu_results *n, const char *name, size_t bytes)
+{
+	for (size_t i = 0; i < n->name_count; i++)
+		if (!strncmp(n->names[i], name, bytes) && !n->names[i][bytes])
+			return n->names[i];
+	return NULL;
+}
+
+/* Results have the names that such a one stands for as a text of that name: "a,b,c". */
+static int add_stored(struct ncu_shown_list *list, const struct ncu_target *t,
+	const Ncu__ProfilerSectionMetric *as, const char *names)
+{
+	int error = 0;
+	while (!error && *names) {
+		size_t bytes = strcspn(names, ",");
+		const char *name = name_in_table(t->results, names, bytes);
+		if (name)
+			error = add_metric(list, t, as, name);
+		names += bytes + (names[bytes] == ',');
+	}
+	return error;
+}
+
+static bool is_plain(const char *name)
+{
+	return strncmp(name, "regex:", 6) && strncmp(name, "breakdown:", 10) &&
+		strncmp(name, "group:", 6);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct ncu_shown *)a)->name, ((const struct ncu_shown *)b)->name);
+}
+
+/* The metrics of the result whose whole names fit, by name: a section that the report was not
+ * collected with has no list in it. */
+static int add_fitting(struct ncu_shown_list *list, const struct ncu_target *t,
+	const Ncu__ProfilerSectionMetric *as, const char *pattern)
+{
+	const size_t before = list->count;
+	regex_t regex;
+	int error = 0;
+	if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB))
+		return 0;
+	for (size_t i = 0; !error && i < t->result->n_metric_results; i++) {
+		const uint32_t id = t->result->metric_results[i]->name_id;
+		const char *name = id < t->results->name_count ? t->results->names[id] : NULL;
+		if (name && is_plain(name) && !regexec(&regex, name, 0, NULL, 0))
+			error = add_metric(list, t, as, name);
+	}
+	regfree(&regex);
+	if (list->count > before)
+		qsort(list->metrics + before, list->count - before, sizeof(*list->metrics),
+			by_name);
+	return error;
+}
+
+static int add_one(struct ncu_shown_list *list, const struct ncu_target *t,
+	const Ncu__ProfilerSectionMetric *m)
+{
+	const Ncu__ProfilerSectionMetricOption *option = NULL;
+	for (size_t i = 0; !option && i < m->n_options; i++)
+		if (filter_matches(m->options[i]->filter, t->architecture, t->scope))
+			option = m->options[i];
+	const Ncu__MetricOptionFilter *filter = m->filter ? m->filter : t->section_filter;
+	if (!option && !filter_matches(filter, t->architecture, t->scope))
+		return 0;
+	const char *name = option && option->name ? option->name : m->name;
+	if (!name || !*name)
+		return 0;
+	if (!is_plain(name)) {
+		const Ncu__ProfileMetricResult *stored =
+			ncu_metric_find(t->results, t->result, name);
+		if (stored && stored->metric_value && stored->metric_value->string_value)
+			return add_stored(list, t, m, stored->metric_value->string_value);
+		return strncmp(name, "regex:", 6) ? 0 : add_fitting(list, t, m, name + 6);
+	}
+	int error = add_metric(list, t, m, name);
+	if (!error && option && option->label && *option->label)
+		list->metrics[list->count - 1].label = option->label;
+	return error;
+}
+
+int ncu_shown_add(struct ncu_shown_list *list, const struct ncu_target *t,
+	Ncu__ProfilerSectionMetric *const *metrics, size_t count)
+{
+	int error = 0;
+	for (size_t i = 0; !error && i < count; i++)
+		error = add_one(list, t, metrics[i]);
+	return error;
+}
+
+void ncu_shown_release(struct ncu_shown_list *list)
+{
+	free(list->metrics);
+	*list = (struct ncu_shown_list){0};
+}

@@ -1,0 +1,42 @@
+/*
+ * shown.h - the metrics that a section shows of a result: what filters and options leave of them,
+ * and what a name such as "regex:..." stands for.
+ *
+ * The one evaluation of sections for all who print them. No state; any thread. Names and labels
+ * point into the section, the result or the table of names and live as long as these.
+ */
+#ifndef READER_NCU_SHOWN_H
+#define READER_NCU_SHOWN_H
+
+#include "reader/ncu/metrics.h"
+
+/* What a section is evaluated over. */
+struct ncu_target {
+	const struct ncu_results *results; /* names of metrics */
+	const Ncu__ProfileResult *result;
+	uint32_t architecture; /* 10 * major + minor; 0 = the result does not say */
+	Ncu__CollectionScope scope;
+	const Ncu__MetricOptionFilter *section_filter; /* holds where a metric has none; NULL */
+};
+
+struct ncu_target ncu_target_of(const struct ncu_results *results, const Ncu__ProfileResult *r);
+
+struct ncu_shown {
+	const char *name, *label;             /* the label is the name where the section has none */
+	const Ncu__ProfilerSectionMetric *as; /* how the section has it */
+	const Ncu__ProfileMetricResult *metric; /* NULL: the result has none of that name */
+};
+
+struct ncu_shown_list {
+	struct ncu_shown *metrics;
+	size_t count, capacity;
+};
+
+/* Adds what each of `metrics` stands for: nothing where its filter does not match, the first option
+ * that matches in its place, all metrics that a "regex:", "breakdown:" or "group:" names. 0 or
+ * -ENOMEM. */
+int ncu_shown_add(struct ncu_shown_list *list, const struct ncu_target *target,
+	Ncu__ProfilerSectionMetric *const *metrics, size_t count);
+void ncu_shown_release(struct ncu_shown_list *list);
+
+#endif
