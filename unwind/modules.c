@@ -114,11 +114,6 @@ static bool is_same(const struct module *m, const struct dl_phdr_info *info)
 	return true;
 }
 
-struct refresh {
-	bool first, unchanged;
-	uint64_t adds, subs;
-};
-
 static struct module *module_at(uint32_t i)
 {
 	return &chunks[i / CHUNK_MODULES][i % CHUNK_MODULES];
@@ -165,18 +160,10 @@ static void enter(const struct dl_phdr_info *info)
 		__atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
 }
 
-static int see(struct dl_phdr_info *info, size_t bytes, void *arg)
+static int see(struct dl_phdr_info *info, size_t bytes, void *unused)
 {
-	struct refresh *refresh = arg;
 	(void)bytes;
-	if (refresh->first) {
-		refresh->first = false;
-		refresh->adds = info->dlpi_adds;
-		refresh->subs = info->dlpi_subs;
-		refresh->unchanged = loads && adds == info->dlpi_adds && subs == info->dlpi_subs;
-	}
-	if (refresh->unchanged)
-		return 1;
+	(void)unused;
 	enter(info);
 	return 0;
 }
@@ -203,38 +190,55 @@ static void forget_module(struct module *m)
 	change_end(m);
 }
 
-#define PAGE_BYTES 4096u /* the loader may count whole pages */
-
-/* A module that was not in the list, while the list was read, may have come back to its place: a
- * thread that is in it must find it there. Nothing of it is looked at, it may go again; if it is
- * another one of the same size, the next refresh sees that. */
-static bool is_back(const struct module *m)
+/* The loader lists one namespace. With its lock held. */
+static bool is_in_other_namespace(const struct module *m)
 {
 	struct dl_object object;
 	return setup.find_object && setup.find_object((void *)(uintptr_t)m->begin, &object) == 0 &&
-		(uint64_t)(uintptr_t)object.begin == m->begin &&
-		(uint64_t)(uintptr_t)object.end - m->end + PAGE_BYTES < 2 * PAGE_BYTES;
+		(uint64_t)(uintptr_t)object.begin == m->begin && object.map->l_addr == m->bias;
+}
+
+static uint64_t forget_unseen(void)
+{
+	uint64_t gone = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct module *m = module_at(i);
+		if (!m->number || m->seen == refreshes || is_in_other_namespace(m))
+			continue;
+		forget_module(m);
+		gone++;
+	}
+	return gone;
+}
+
+/*
+ * The loader calls this with its first module, and holds its lock meanwhile; the list is read in
+ * here, so that it still is the loader's when what it lacks is forgotten. Else a module that comes
+ * back to its place in between would be forgotten while a thread is in it.
+ */
+static int bring_up_to_date(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+	bool *changed = arg;
+	(void)bytes;
+	if (loads && adds == info->dlpi_adds && subs == info->dlpi_subs)
+		return 1;
+	*changed = true;
+	refreshes++;
+	setup.iterate(see, NULL);
+	/* Something was loaded and unloaded in between, or replaced by what looks the same. */
+	if (info->dlpi_subs - subs > forget_unseen() && loads)
+		callchain_unloaded(0, UINT64_MAX);
+	adds = info->dlpi_adds;
+	subs = info->dlpi_subs;
+	return 1;
 }
 
 static void refresh_once(void)
 {
-	struct refresh refresh = {.first = true};
-	uint64_t gone = 0;
-	refreshes++;
-	setup.iterate(see, &refresh);
-	if (refresh.first || refresh.unchanged)
+	bool changed = false;
+	setup.iterate(bring_up_to_date, &changed);
+	if (!changed)
 		return;
-	for (uint32_t i = 0; i < count; i++)
-		if (module_at(i)->number && module_at(i)->seen != refreshes &&
-			!is_back(module_at(i))) {
-			forget_module(module_at(i));
-			gone++;
-		}
-	/* Something was loaded and unloaded in between, or replaced by what looks the same. */
-	if (refresh.subs - subs > gone && loads)
-		callchain_unloaded(0, UINT64_MAX);
-	adds = refresh.adds;
-	subs = refresh.subs;
 	tell();
 	__atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
 }

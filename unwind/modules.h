@@ -51,9 +51,9 @@ struct modules_setup {
 	int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
 	int (*find_object)(void *, void *); /* _dl_find_object(), or NULL where there is none */
 	/*
-	 * A module has come or gone: called by modules_refresh() and modules_tell(), without any
-	 * lock. `loaded` returns false to be asked again; `unloaded` comes only for what it took.
-	 * NULL = nobody wants to know.
+	 * A module has come or gone: called by modules_refresh() and modules_tell(). `loaded`
+	 * returns false to be asked again; `unloaded` comes only for what it took, under the
+	 * loader's lock. NULL = nobody wants to know.
 	 */
 	bool (*loaded)(void *arg, const struct module *module);
 	void (*unloaded)(void *arg, const struct module *module);

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <link.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -188,9 +189,54 @@ static void tables_may_lie_beyond_the_code(void)
 		"tables outside of what _dl_find_object() names are read: %d frames", found.count);
 }
 
+static bool stop_refreshing;
+
+/* What is not there may come while it is thought to be gone. */
+static int find_slowly(void *address, void *ret_object)
+{
+	int answer = real_find(address, ret_object);
+	if (answer != 0)
+		usleep(500);
+	return answer;
+}
+
+static void *refresh_all_the_time(void *unused)
+{
+	while (!__atomic_load_n(&stop_refreshing, __ATOMIC_RELAXED))
+		modules_refresh();
+	return unused;
+}
+
+/* A refresh that read the loader's list while the plugin was away must not take it for gone later.
+ */
+static void what_came_back_stays(void)
+{
+	int (*function)(int (*)(void));
+	uint32_t opened = 0, lost = 0;
+	pthread_t thread;
+	pthread_create(&thread, NULL, refresh_all_the_time, NULL);
+	for (int i = 0; i < 1000; i++) {
+		struct cfi_object object;
+		void *handle = plugin_open("la", &function);
+		if (!handle)
+			break;
+		uint64_t address = (uint64_t)(uintptr_t)function;
+		while (!modules_learn(address))
+			;
+		for (int look = 0; look < 10; look++, usleep(10))
+			lost += !modules_find(address, &object);
+		dlclose(handle);
+		opened++;
+	}
+	__atomic_store_n(&stop_refreshing, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	check(opened == 1000 && lost == 0,
+		"a plugin that comes and goes is found while it is there: %u times not", lost);
+}
+
 int main(void)
 {
-	const struct modules_setup setup = {
+	struct modules_setup setup = {
 		.iterate = dl_iterate_phdr, .loaded = on_loaded, .unloaded = on_unloaded};
 	oracle_init();
 	if (!mkdtemp(folder) || !build("la", 1000) || !build("lb", 3000)) {
@@ -205,6 +251,10 @@ int main(void)
 	plugins_replace_each_other();
 	rules_do_without_the_loader();
 	tables_may_lie_beyond_the_code();
+	setup.find_object = find_slowly;
+	modules_init(&setup);
+	if (real_find)
+		what_came_back_stays();
 	char command[128];
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
 	return system(command) != 0 || tap_done();
