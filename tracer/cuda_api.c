@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "common/sys.h"
 #include "common/text.h"
+#include "tracer/bounded_lock.h"
 #include "tracer/chains.h"
 #include "tracer/cuda_clock.h"
 #include "tracer/cuda_row.h"
@@ -148,8 +149,8 @@ static bool counted_make(struct function *f, uint32_t api, uint32_t cbid)
 	struct cuda_page *page = cuda.page;
 	static uint32_t making;
 	bool made = false;
-	while (__atomic_exchange_n(&making, 1, __ATOMIC_ACQUIRE))
-		session_pause(1000);
+	if (!bounded_lock_take(&making))
+		return false;
 	uint32_t count = page->counted_count;
 	for (uint32_t i = 0; i < count; i++)
 		if (page->counted[i].cbid == cbid && page->counted[i].api == api) {
@@ -163,7 +164,7 @@ static bool counted_make(struct function *f, uint32_t api, uint32_t cbid)
 		__atomic_store_n(&page->counted_count, count + 1, __ATOMIC_RELEASE);
 		made = true;
 	}
-	__atomic_store_n(&making, 0, __ATOMIC_RELEASE);
+	bounded_lock_give(&making);
 	return made;
 }
 

@@ -6,6 +6,7 @@
 #include "common/spool.h"
 #include "common/sys.h"
 #include "common/text.h"
+#include "tracer/bounded_lock.h"
 #include "tracer/handles.h"
 #include "tracer/session.h"
 #include "tracer/spool_file.h"
@@ -13,8 +14,6 @@
 #define BUCKETS 4096u
 #define BLOCK_BYTES 65536u
 #define SPOOL_BLOCK_BYTES 16384u
-#define LOCK_TRIES 1000u
-#define LOCK_PAUSE_NS 20000u
 
 uint32_t names_epoch = 1;
 
@@ -26,29 +25,11 @@ static uint64_t told_offset; /* where the next text goes in the spool */
 static uint32_t told_left;
 static uint32_t lock;
 
-/* Bounded: a thread that was killed by an unlucky fork or cancelled holds nobody up for good. */
-static bool lock_take(void)
-{
-	for (unsigned i = 0; i < LOCK_TRIES; i++) {
-		uint32_t open = 0;
-		if (__atomic_compare_exchange_n(
-			    &lock, &open, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return true;
-		session_pause(LOCK_PAUSE_NS);
-	}
-	return false;
-}
-
-static void lock_give(void)
-{
-	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
-}
-
 void names_forked(void)
 {
 	names_epoch++;
 	told_left = 0;
-	lock_give();
+	bounded_lock_give(&lock);
 }
 
 static uint32_t hash_of(bool is_domain, const struct name *domain, const char *text, uint32_t bytes)
@@ -155,7 +136,7 @@ struct name *names_intern(bool is_domain, const struct name *domain, const char 
 {
 	uint32_t hash = hash_of(is_domain, domain, text, bytes);
 	struct name *name = find(hash, is_domain, domain, text, bytes, is_cut);
-	if (name || !lock_take())
+	if (name || !bounded_lock_take(&lock))
 		return name;
 	name = find(hash, is_domain, domain, text, bytes, is_cut);
 	if (!name) {
@@ -165,7 +146,7 @@ struct name *names_intern(bool is_domain, const struct name *domain, const char 
 		if (!name)
 			name = name_of_the_rest();
 	}
-	lock_give();
+	bounded_lock_give(&lock);
 	return name;
 }
 
@@ -174,12 +155,12 @@ struct name *names_intern_long(const char *text, uint32_t bytes, bool is_cut)
 	static const struct name none; /* these are in no domain that a program has */
 	uint32_t hash = hash_of(false, &none, text, bytes);
 	struct name *name = find(hash, false, &none, text, bytes, is_cut);
-	if (name || !lock_take())
+	if (name || !bounded_lock_take(&lock))
 		return name;
 	name = find(hash, false, &none, text, bytes, is_cut);
 	if (!name && bytes_used < NAMES_BYTES_MAX / 2)
 		name = add(hash, false, &none, text, bytes, is_cut);
-	lock_give();
+	bounded_lock_give(&lock);
 	return name;
 }
 
@@ -206,7 +187,7 @@ static uint64_t told_take(uint32_t bytes)
 
 uint32_t names_tell(struct name *name)
 {
-	if (!lock_take())
+	if (!bounded_lock_take(&lock))
 		return 0;
 	if (name->epoch != names_epoch) {
 		uint64_t offset = told_take((uint32_t)sizeof(struct nvtx_text) + name->bytes);
@@ -219,6 +200,6 @@ uint32_t names_tell(struct name *name)
 		}
 		__atomic_store_n(&name->epoch, names_epoch, __ATOMIC_RELEASE);
 	}
-	lock_give();
+	bounded_lock_give(&lock);
 	return name->ref;
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 
+#include "common/schema/fn_groups.h"
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/chains.h"
@@ -15,23 +16,6 @@ bool osrt_off;
 /* ---- thresholds ---- */
 
 enum rule { OVER, CONTENDED, ALWAYS, QUIET };
-enum group {
-	LOCK,
-	WAIT,
-	SLEEP,
-	EVENT,
-	SIGNAL,
-	PROCESS,
-	THREAD,
-	OPEN,
-	IO,
-	SYNC,
-	STDIO,
-	NET,
-	IPC,
-	MEMORY,
-	ADMIN
-};
 
 struct row {
 	uint8_t rule, group;

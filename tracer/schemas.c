@@ -4,12 +4,11 @@
 #include <stddef.h>
 
 #include "common/sys.h"
+#include "tracer/bounded_lock.h"
 #include "tracer/session.h"
 
 #define BUCKETS 256u
 #define BLOCK_BYTES 65536u
-#define LOCK_TRIES 1000u
-#define LOCK_PAUSE_NS 20000u
 
 static struct schema *buckets[BUCKETS];
 static char *block; /* what is left of the last one */
@@ -18,19 +17,7 @@ static uint32_t lock;
 
 void schemas_forked(void)
 {
-	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
-}
-
-static bool lock_take(void)
-{
-	for (unsigned i = 0; i < LOCK_TRIES; i++) {
-		uint32_t open = 0;
-		if (__atomic_compare_exchange_n(
-			    &lock, &open, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return true;
-		session_pause(LOCK_PAUSE_NS);
-	}
-	return false;
+	bounded_lock_give(&lock);
 }
 
 static struct schema **bucket_of(const struct name *domain, uint64_t id)
@@ -72,7 +59,7 @@ static struct schema *memory_take(uint32_t places)
 static void keep(const struct schema *made, const struct schema_place *places)
 {
 	struct schema **bucket = bucket_of(made->domain, made->id);
-	if (!lock_take())
+	if (!bounded_lock_take(&lock))
 		return;
 	struct schema *s = memory_take(made->place_count);
 	if (s) {
@@ -82,7 +69,7 @@ static void keep(const struct schema *made, const struct schema_place *places)
 		s->next = *bucket; /* one registered again with the same id comes before it */
 		__atomic_store_n(bucket, s, __ATOMIC_RELEASE);
 	}
-	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+	bounded_lock_give(&lock);
 }
 
 struct places {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/schema/fn_groups.h"
 #include "reader/export/sqlite_writing.h"
 
 /* ENUM_OSRT_FILE_ACCESS_EVENT_TYPE */
@@ -13,24 +14,6 @@ enum access_type {
 	ACCESS_READ,
 	ACCESS_WRITE,
 	ACCESS_OTHER = 6
-};
-
-enum group {
-	LOCK,
-	WAIT,
-	SLEEP,
-	EVENT,
-	SIGNAL,
-	PROCESS,
-	THREAD,
-	OPEN,
-	IO,
-	SYNC,
-	STDIO,
-	NET,
-	IPC,
-	MEMORY,
-	ADMIN
 };
 
 /* Functions of libc.def; `arguments` begins with "(FD," where the object of a call is a descriptor.
