@@ -36,12 +36,11 @@ static int page_print(struct details *d, const char *page)
 
 int command_details(const struct options *o)
 {
-	struct details d = {.csv = o->value[OPT_details_csv],
-		.kernel = o->value[OPT_details_kernel_name],
-		.out = stdout};
+	struct details d = {.csv = o->value[OPT_details_csv], .out = stdout};
 	const struct contents_visitor visitor = {&d, note_block, NULL, details_problem};
 	const char *file = option_file(o);
-	if (!file || cli_open(&d.r, file, o->value[OPT_details_no_wait]))
+	if (!file || details_filter_set(&d.filter, o) ||
+		cli_open(&d.r, file, o->value[OPT_details_no_wait]))
 		return STATUS_FAILED;
 	contents_init(&d.contents);
 	ncu_results_init(&d.results, &d.r.report);
@@ -55,5 +54,6 @@ int command_details(const struct options *o)
 	ncu_results_release(&d.results);
 	contents_release(&d.contents);
 	cli_close(&d.r);
+	details_filter_release(&d.filter);
 	return status;
 }

@@ -8,15 +8,47 @@
 #ifndef READER_CLI_DETAILS_H
 #define READER_CLI_DETAILS_H
 
+#include <regex.h>
+
 #include "reader/cli/cli.h"
+#include "reader/cli/select.h"
 #include "reader/ncu/shown.h"
+
+enum details_base { BASE_FUNCTION, BASE_DEMANGLED, BASE_MANGLED };
+
+/* A name or an expression of names; unset, it fits all. */
+struct details_pattern {
+	const char *text;
+	regex_t regex;
+	bool is_regex;
+};
+
+/* Which results are wanted (details_filter.c), and how many were met. */
+struct details_filter {
+	enum details_base base;
+	struct details_pattern name, id_name, invocation;
+	char *id_text; /* of --kernel-id, cut into its parts */
+	bool has_id, has_context, has_stream;
+	uint32_t context, stream;
+	uint64_t skip_before_match, skip, count;
+	const struct nvtx_filter *nvtx; /* NULL = none */
+	uint64_t seen, matched, invocations;
+};
+
+/* 0, or a negative errno after a message. */
+int details_filter_set(struct details_filter *f, const struct options *o);
+void details_filter_release(struct details_filter *f);
+
+/* Asked for each result in order; ..._again() before another pass. */
+bool details_wants(struct details_filter *f, const Ncu__ProfileResult *result);
+void details_filter_again(struct details_filter *f);
 
 struct details {
 	struct cli_report r;
 	struct contents contents;
 	struct ncu_results results;
 	bool csv;
-	const char *kernel; /* shell pattern for names of kernels; NULL = all */
+	struct details_filter filter;
 	FILE *out;
 	bool has_nvtx, has_rules, has_speedups; /* columns that CSV pages have only where needed */
 	size_t groups_shown;                    /* of the session page */

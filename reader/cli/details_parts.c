@@ -3,7 +3,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,15 +10,10 @@
 
 #include "reader/cli/details.h"
 
-static bool is_wanted(const struct details *d, const Ncu__ProfileResult *r)
-{
-	return !d->kernel || !fnmatch(d->kernel, ncu_kernel_name(r), 0) ||
-		(r->kernel_function_name && !fnmatch(d->kernel, r->kernel_function_name, 0));
-}
-
 int details_each(struct details *d, details_visit *one, void *user)
 {
 	int error = 0;
+	details_filter_again(&d->filter);
 	for (size_t i = 0; !error && i < d->results.count; i++) {
 		Ncu__ProfileResult *result;
 		if (d->results.entries[i].kind != NCU_RESULT)
@@ -30,7 +24,7 @@ int details_each(struct details *d, details_visit *one, void *user)
 			error = 0;
 			continue;
 		}
-		if (!error && is_wanted(d, result))
+		if (!error && details_wants(&d->filter, result))
 			error = one(d, i, result, user);
 		if (!error || result)
 			ncu__profile_result__free_unpacked(result, NULL);

@@ -50,14 +50,21 @@ static int window_add(const char *text)
 	return STATUS_OK;
 }
 
+int select_nvtx(const struct options *o, enum option_id include, enum option_id exclude,
+	const struct nvtx_filter **ret_filter)
+{
+	int status = filter_add_all(o, include);
+	if (!status)
+		status = filter_add_all(o, exclude);
+	*ret_filter = filter.count ? &filter : NULL;
+	return status;
+}
+
 int select_by(const struct options *o, const struct select_options *by)
 {
-	int status = filter_add_all(o, by->include);
-	if (!status)
-		status = filter_add_all(o, by->exclude);
+	int status = select_nvtx(o, by->include, by->exclude, &wanted.filter);
 	if (!status)
 		status = window_add(by->window);
-	wanted.filter = filter.count ? &filter : NULL;
 	wanted.events_only = by->events_only;
 	return status;
 }

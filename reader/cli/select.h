@@ -21,6 +21,11 @@ struct select_options {
 /* Takes note of what is asked for. STATUS_OK, or STATUS_FAILED after a message. */
 int select_by(const struct options *o, const struct select_options *by);
 
+/* The filter alone, for what is no selection of rows: NULL where no expression is given. It lives
+ * as long as the program. STATUS_OK, or STATUS_FAILED after a message. */
+int select_nvtx(const struct options *o, enum option_id include, enum option_id exclude,
+	const struct nvtx_filter **ret_filter);
+
 /* Is there an NVTX filter? */
 bool select_has_filter(void);
 

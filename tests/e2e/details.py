@@ -150,14 +150,54 @@ def units_of_unknown_device():
     tap.ok(not wrong and len(ours[0]) == len(theirs[0]), f"numbers of a device that ncu does not know: {len(ours[0])} columns", "\n".join(wrong))
 
 
+# options, and the results (of all, counted from 0) that they choose; ncu 2024.1.1 chooses the same
+FILTERS = {
+    "ex-gpu.s10": [
+        ("", "012345"), ("-k init_array", "01"), ("-k init_arra", ""), ("-k regex:add", "23"), ("-k regex:^vector_add$", "2"),
+        ("--kernel-name-base mangled -k regex:Z", "012345"), ("--kernel-name-base demangled -k regex:double", "012345"),
+        ("-k regex:vector -s 1 -c 2", "34"), ("--launch-skip-before-match 1 -k regex:init", "1"), ("--launch-skip-before-match 1 -k regex:init -s 1", ""),
+        ("--kernel-id ::init_array:2", "1"), ("--kernel-id ::regex:v:2|3", "34"), ("--kernel-id 1:7:regex:v:[2-3]", "34"), ("--kernel-id 2:7::", ""),
+        ("--kernel-id :7::4", "3"), ("--kernel-id ::vector_.*:1", ""), ("--kernel-id ::init_array:1 -k vector_add", "0"), ("--filter-mode global -c 1", "0"),
+    ],
+    "manual_nvtx": [
+        ("--nvtx-include daxpy]", "1"), ("--nvtx-exclude daxpy]", "02"), ("--nvtx-include regex:.*a.*]", "01"), ("--nvtx-include regex:da]", "01"),
+        ("--nvtx-include run_test", ""), ("--nvtx-include [run_test --nvtx-exclude init_data/", "12"), ("--nvtx-include daxpy] -s 1", ""),
+        ("--nvtx-include run_test/+/daxpy", ""), ("--nvtx-include run_test/*/daxpy", "1"), ("--nvtx-include [daxpy", ""),
+        ("--nvtx-include <default_domain>@daxpy]", "1"), ("--nvtx-include run_test/ -c 1", "0"), ("--nvtx-include run_test/init_data", "0"),
+        ("--nvtx-include daxpy] --launch-skip-before-match 1", ""), ("--nvtx-include regex:^d@da]", ""), ("--nvtx-include other@daxpy]", ""),
+        ("--nvtx-include run_test/ --nvtx-exclude check_results/", "01"), ("--nvtx-include daxpy/ --nvtx-include init_data/", "01"),
+    ],
+}
+
+
+def chosen(text):
+    found = rows(text)
+    return "".join(row[0] for row in found[2:])
+
+
 def filters():
     if not REPORTS:
-        tap.skip("kernels by name", "no fixtures")
+        tap.skip("launches by name, place and NVTX ranges", "no fixtures")
         return
+    wrong, count, compared = [], 0, os.path.exists(NCU)
+    for name, cases in FILTERS.items():
+        path = os.path.join(FIXTURES, name + ".ncu-rep")
+        for options, wanted in cases:
+            words = [word.replace("_domain", " domain") for word in options.split()]
+            ours = chosen(page(path, "raw", "--csv", *words))
+            if ours != wanted:
+                wrong.append(f"{name} {options}: {ours}, not {wanted}")
+            theirs = chosen("\n".join(ncu_page(path, "raw", "--csv", *words))) if compared else wanted
+            if theirs != wanted:
+                wrong.append(f"{name} {options}: {theirs} by ncu, not {wanted}")
+            count += 1
+    tap.ok(not wrong, f"launches by name, place and NVTX ranges: {count} choices{' as ncu makes them' if compared else ''}", "\n".join(wrong))
     path = os.path.join(FIXTURES, "manual_nvtx.ncu-rep")
-    for pattern, count in (("daxpy*", 1), ("*_kernel", 3), ("nothing", 0)):
-        found = rows(page(path, "raw", "--csv", "--kernel-name", pattern))[2:]
-        tap.ok(len(found) == count, f"--kernel-name {pattern}: {count} results", found)
+    ours = chosen(page(path, "raw", "--csv", "-k", "*_kernel"))
+    tap.ok(ours == "012", "shell patterns choose kernels, too", ours)
+    for words in (("--kernel-id", "a"), ("--kernel-id", "::regex:(:1"), ("-k", "regex:("), ("--filter-mode", "per-gpu"), ("--nvtx-include", "a@b@c")):
+        result = trace("details", *words, path)
+        tap.ok(result.status == 2 and result.err.count(b"trace: ") == 1, f"refused: {' '.join(words)}", f"{result.status} {result.err!r}")
 
 
 def damaged():
