@@ -71,6 +71,20 @@ static bool meets_holes(struct spool *spool, uint32_t id)
 	return false;
 }
 
+uint32_t callchains_addresses(
+	struct spool *spool, uint32_t id, uint64_t *ret_addresses, uint32_t most)
+{
+	uint32_t count = 0;
+	while (id && count < most) {
+		struct callchain_node node = node_load(spool, id);
+		if (!node.address)
+			break;
+		ret_addresses[count++] = node.address + ((node.flags & NODE_EXACT) != 0);
+		id = node.parent;
+	}
+	return count;
+}
+
 void callchains_tell(struct writer *w, struct spool *spool, uint32_t id)
 {
 	uint32_t from = spool->nodes_told + 1;

@@ -12,6 +12,7 @@
 #include "common/cuda_spool.h"
 #include "common/schema/cuda_columns.h"
 #include "common/varint.h"
+#include "writer/launches.h"
 #include "writer/segment.h"
 
 _Static_assert(CUDA_COLUMNS_MAX == BATCH_COLUMNS, "columns of CUDA events must fit a batch");
@@ -90,8 +91,9 @@ static void call_put(struct segment *s, uint32_t bytes)
 	struct batch *b = segment_row_add(s, EVENT_CUDA_API, start);
 	batch_set(b, CUDA_API_DURATION, end > start ? end - start : 0);
 	call_fill(b, name, &call, correlation, (int32_t)(uint32_t)r.a);
-	if (s->callchain) {
-		batch_set(b, CUDA_API_CALLCHAIN, s->callchain);
+	uint32_t chain = s->callchain;
+	if (chain) {
+		batch_set(b, CUDA_API_CALLCHAIN, chain);
 		batch_set(b, CUDA_API_CALLCHAIN_METHOD, s->callchain_method);
 		s->callchain = 0;
 	}
@@ -100,6 +102,13 @@ static void call_put(struct segment *s, uint32_t bytes)
 		s->latest_tick = r.tick + r.b;
 	segment_tally(s)->impossible += r.tick < s->least_tick || r.tick + r.b > s->most_tick;
 	origin_keep(s, correlation, start);
+	if (!s->view->owner)
+		launches_note_call(s->spool,
+			&(struct launch_call){.tick = r.tick,
+				.correlation = correlation,
+				.tid = s->view->tid,
+				.chain = chain},
+			call.name, call.api, call.cbid);
 }
 
 /* ---- rows ---- */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/schema/functions.h"
+#include "writer/modules.h"
 #include "writer/segment.h"
 
 #define SLOTS_PER_CHUNK (CHUNK_BYTES / RECORD_BYTES)
@@ -228,6 +229,8 @@ static void put_module_load(
 	batch_set(b, MODULE_LOAD_BIAS, module.bias);
 	batch_set(b, MODULE_LOAD_PATH,
 		strings_id(&s->w->strings, path, text_bytes(path, bytes - head)));
+	modules_note_load(s->spool, &(struct module_range){r->tick, r->a, r->b}, path,
+		text_bytes(path, bytes - head));
 	batch_set(b, MODULE_LOAD_BUILD_ID, strings_id(&s->w->strings, build_id, digit));
 }
 
@@ -235,6 +238,7 @@ static void put_module_unload(struct segment *s, const struct record *r)
 {
 	struct batch *b = segment_row_add(s, EVENT_MODULE_UNLOAD, segment_ns(s, r->tick));
 	batch_set(b, MODULE_UNLOAD_BEGIN, r->a);
+	modules_note_unload(s->spool, r->a, r->tick);
 }
 
 /* A vfork child's chains lead through its parent's nodes: Process.memory_of says so. */

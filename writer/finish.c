@@ -9,6 +9,7 @@
 
 #include "common/cuda_spool.h"
 #include "common/schema/functions.h"
+#include "writer/launches.h"
 #include "writer/writer.h"
 
 #define MASK_48 ((UINT64_C(1) << 48) - 1)
@@ -151,6 +152,18 @@ static void range_finish(void *user, uint32_t kind, const struct nvtx_row *row)
 	nvtx_row_fill(f->w, f->spool, b, kind, row);
 	f->last_ns = end_ns > f->last_ns ? end_ns : f->last_ns;
 	finish_tally(f)->unfinished++;
+	launches_note_range(f->spool,
+		&(struct launch_span){.tick = row->tick,
+			.end_tick = row->tick + row->ticks,
+			.is_span = kind == EVENT_NVTX_START_END,
+			.tid = kind == EVENT_NVTX_START_END ? row->start_tid : f->view->tid,
+			.id = row->id,
+			.domain = (uint32_t)(row->names >> 32),
+			.name = row->text_bytes ? 0 : (uint32_t)row->names,
+			.text = row->text,
+			.text_bytes = row->text_bytes < NVTX_TEXT_BYTES ? row->text_bytes
+									: NVTX_TEXT_BYTES,
+			.attributes = row->attributes});
 }
 
 /* A CUDA API call that did not return. */

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
+#include "writer/launches.h"
 #include "writer/segment.h"
 
 /* Where a kind of event has its columns. */
@@ -120,20 +121,31 @@ static void time_put(struct run *run, uint64_t tick, uint64_t ticks)
 	run->impossible += tick < s->least_tick || tick + ticks > s->most_tick;
 }
 
+struct fixed {
+	struct nvtx_attributes attributes;
+	struct nvtx_start start;
+};
+
 /* Attributes and what start and end have, from the front of a payload; zeros where it is too short.
  * Returns the bytes taken. */
+static uint32_t fixed_read(
+	const struct run *run, const uint8_t *at, uint32_t bytes, struct fixed *ret_fixed)
+{
+	uint32_t wanted = !run->attributes ? 0
+		: run->range_id            ? sizeof(*ret_fixed)
+					   : sizeof(ret_fixed->attributes);
+	memset(ret_fixed, 0, sizeof(*ret_fixed));
+	memcpy(ret_fixed, at, bytes < wanted ? bytes : wanted);
+	return bytes < wanted ? bytes : wanted;
+}
+
 static uint32_t fixed_put(struct run *run, const uint8_t *at, uint32_t bytes)
 {
-	struct {
-		struct nvtx_attributes attributes;
-		struct nvtx_start start;
-	} fixed;
-	uint32_t wanted = run->range_id ? sizeof(fixed) : sizeof(fixed.attributes), row = run->rows;
+	struct fixed fixed;
+	uint32_t row = run->rows;
 	if (!run->attributes)
 		return 0;
-	if (bytes < wanted)
-		memset(&fixed, 0, sizeof(fixed));
-	memcpy(&fixed, at, bytes < wanted ? bytes : wanted);
+	uint32_t taken = fixed_read(run, at, bytes, &fixed);
 	run->column[CATEGORY][row] = fixed.attributes.category;
 	run->column[COLOR][row] = fixed.attributes.color;
 	run->column[PAYLOAD_TYPE][row] = fixed.attributes.payload_type;
@@ -142,7 +154,7 @@ static uint32_t fixed_put(struct run *run, const uint8_t *at, uint32_t bytes)
 		run->range_id[row] = fixed.start.id;
 		run->start_tid[row] = fixed.start.tid;
 	}
-	return bytes < wanted ? bytes : wanted;
+	return taken;
 }
 
 /* A text in the record itself: `flags` tells whether it is all of it. */
@@ -155,6 +167,27 @@ static uint64_t text_of(struct run *run, const char *text, uint32_t bytes, uint6
 		return id;
 	}
 	return strings_id(&s->w->strings, text, bytes < NVTX_TEXT_BYTES ? bytes : NVTX_TEXT_BYTES);
+}
+
+/* A range of a process that launches kernels. The record may lie elsewhere afterwards. */
+static void launches_tell(const struct run *run, const struct record *r, uint32_t bytes)
+{
+	struct segment *s = run->s;
+	struct fixed fixed;
+	uint32_t taken = fixed_read(run, (const uint8_t *)(r + 1), bytes, &fixed);
+	uint32_t text_bytes = bytes - taken;
+	launches_note_range(s->spool,
+		&(struct launch_span){.tick = r->tick,
+			.end_tick = r->tick + (r->b >> 16),
+			.is_span = run->range_id != NULL,
+			.tid = run->range_id ? fixed.start.tid : s->view->tid,
+			.id = fixed.start.id,
+			.domain = (uint32_t)(r->a >> 32),
+			.name = text_bytes ? 0 : (uint32_t)r->a,
+			.text = (const char *)(r + 1) + taken,
+			.text_bytes = text_bytes < NVTX_TEXT_BYTES ? text_bytes : NVTX_TEXT_BYTES,
+			.attributes = fixed.attributes});
+	s->records = spool_at(s->spool, s->offset, CHUNK_BYTES);
 }
 
 /* One row of the record at run->slot, whose payload of `bytes` lies in the chunk. */
@@ -216,6 +249,8 @@ uint32_t nvtx_run_put(struct segment *s, uint32_t slots)
 		.slot = s->at,
 		.first_ns = s->w->batch_first_ns,
 		.last_ns = s->w->batch_last_ns};
+	bool launches = s->spool->launches && l->lasts && !s->view->owner;
+	s->spool->has_nvtx = true;
 	run_columns(&run);
 	while (run.slot < s->end && s->records) {
 		r = &s->records[run.slot];
@@ -225,6 +260,12 @@ uint32_t nvtx_run_put(struct segment *s, uint32_t slots)
 			bytes > (uint64_t)(s->end - run.slot - 1) * RECORD_BYTES ||
 			has_attributes(l, r->b) != run.attributes)
 			break;
+		if (__builtin_expect(launches, 0)) {
+			launches_tell(&run, r, (uint32_t)bytes);
+			if (!s->records)
+				break;
+			r = &s->records[run.slot];
+		}
 		run.slot += 1 + (uint32_t)((bytes + RECORD_BYTES - 1) / RECORD_BYTES);
 		row_put(&run, r, word, (uint32_t)bytes);
 	}

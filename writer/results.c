@@ -11,16 +11,20 @@
 
 #include "common/cuda_spool.h"
 #include "common/ncu/launch.h"
+#include "writer/launches.h"
+#include "writer/modules.h"
 #include "writer/segment.h"
 
 #define LAUNCHES_MAX 1000u
 #define LAUNCHES_ANY (LAUNCHES_MAX / 2) /* whatever they are */
 #define DEVICES_MAX 32u
 #define NAMES_MAX LAUNCHES_MAX
+#define FRAMES_MAX 512u /* of a callchain */
 
 struct launch {
 	uint32_t tid;
-	uint32_t name; /* in results.names */
+	const struct launch_call *call; /* NULL = not known */
+	uint32_t name;                  /* in results.names */
 	uint64_t duration_ns;
 	uint64_t values[LAUNCH_COLUMNS]; /* by number of the column */
 };
@@ -133,7 +137,11 @@ void results_note_kernel(
 	if (name < 0)
 		return;
 	struct launch *l = &r->launches[r->launch_count++];
-	*l = (struct launch){.tid = tid, .name = (uint32_t)name, .duration_ns = duration_ns};
+	*l = (struct launch){.tid = tid,
+		.call = launches_keep(
+			spool->launches, (uint32_t)values[CUDA_KERNEL_CORRELATION_ID + 1]),
+		.name = (uint32_t)name,
+		.duration_ns = duration_ns};
 	memcpy(l->values, values, sizeof(l->values));
 }
 
@@ -182,8 +190,55 @@ static size_t base_name(const char *mangled, const char **ret_name)
 	return bytes;
 }
 
-static void launch_put(struct writer *w, const struct results *r, const struct launch *l)
+/* The callchain of the call. Names of functions are found by the reader. */
+struct stack {
+	Ncu__CpuStacktraceStackMessage message;
+	Ncu__CpuStacktraceStackFrameMessage frames[FRAMES_MAX], *list[FRAMES_MAX];
+};
+
+static Ncu__CpuStacktraceStackMessage *stack_make(
+	struct stack *stack, struct spool *spool, const struct launch_call *call)
 {
+	uint64_t addresses[FRAMES_MAX];
+	uint32_t count = callchains_addresses(spool, call->chain, addresses, FRAMES_MAX);
+	ncu__cpu_stacktrace_stack_message__init(&stack->message);
+	for (uint32_t i = 0; i < count; i++) {
+		Ncu__CpuStacktraceStackFrameMessage *f = &stack->frames[i];
+		ncu__cpu_stacktrace_stack_frame_message__init(f);
+		const char *path = modules_path(spool, addresses[i] - 1, call->tick);
+		f->module_name = (char *)(uintptr_t)path; /* messages are only packed */
+		f->file_name = f->func_name = (char *)(uintptr_t) "";
+		f->has_pc = f->has_line = 1;
+		f->pc = addresses[i];
+		stack->list[i] = f;
+	}
+	stack->message.n_frames = count;
+	stack->message.frames = stack->list;
+	return count ? &stack->message : NULL;
+}
+
+/* Callchain and state of NVTX as they were at the call, into the entry; launch_nvtx_release() is
+ * due. */
+static void call_fill(struct launch_entry *entry, struct stack *stack, struct launch_nvtx *nvtx,
+	struct spool *spool, const struct launch_call *call)
+{
+	static struct launch_range ranges[LAUNCH_RANGES_MAX];
+	*nvtx = (struct launch_nvtx){.broken = false};
+	if (!call)
+		return;
+	entry->result.cpu_stack = stack_make(stack, spool, call);
+	if (!spool->has_nvtx)
+		return;
+	uint32_t count = launches_ranges(spool->launches, call, ranges);
+	if (!launch_nvtx_fill(nvtx, ranges, count, call->tid))
+		entry->result.nvtx = &nvtx->message;
+}
+
+static void launch_put(struct writer *w, struct spool *spool, const struct launch *l)
+{
+	const struct results *r = spool->results;
+	static struct stack stack;
+	struct launch_nvtx nvtx;
 	static struct launch_entry entry;
 	const char *base, *mangled = r->names[l->name].text;
 	struct launch_facts facts = {.kernel = l->values,
@@ -204,7 +259,9 @@ static void launch_put(struct writer *w, const struct results *r, const struct l
 	 */
 	facts.demangled = base == mangled ? "" : facts.function;
 	launch_entry_fill(&entry, &facts);
+	call_fill(&entry, &stack, &nvtx, spool, l->call);
 	block_put_result(&w->block, &entry.result, launch_metric_names, launch_metric_count);
+	launch_nvtx_release(&nvtx);
 	free(function);
 }
 
@@ -239,7 +296,7 @@ int results_put(struct writer *w, struct spool *spool)
 	int error = 0;
 	bool any = r && r->launch_count;
 	for (uint32_t i = 0; any && i < r->launch_count && !error; i++) {
-		launch_put(w, r, &r->launches[i]);
+		launch_put(w, spool, &r->launches[i]);
 		error = writer_make_room(w);
 	}
 	/* One block for each: its header is made before the next one's details are. */

@@ -36,6 +36,8 @@ static void spool_free(struct spool *spool)
 		free(spool->lanes[i]);
 	free(spool->lanes);
 	results_free(spool->results);
+	launches_free(spool->launches);
+	modules_free(spool->modules);
 	if (spool->map)
 		munmap(spool->map, spool->map_bytes);
 	if (spool->pidfd >= 0)

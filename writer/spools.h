@@ -49,7 +49,11 @@ struct cuda_causality { /* of device operations whose API call is known */
 };
 
 struct results;
+struct launches;
+struct modules;
 void results_free(struct results *results);
+void launches_free(struct launches *launches);
+void modules_free(struct modules *modules);
 
 struct spool {
 	char name[64]; /* of the file */
@@ -76,11 +80,14 @@ struct spool {
 	uint64_t checked_ns; /* when /proc was last asked */
 	struct last_exec exec;
 	struct cuda_causality cuda;
-	struct results *results; /* launches for standard entries; NULL = none */
-	uint32_t device_lane;    /* 1 + its index; 0 = none */
-	uint32_t nodes_told;     /* callchain nodes up to this one are in the report */
-	uint32_t first_hole;     /* the first of them that was not stored yet; 0 = none */
-	uint32_t last_hole;      /* the last */
+	struct results *results;   /* launches for standard entries; NULL = none */
+	struct launches *launches; /* calls that launch; NULL = none */
+	struct modules *modules;   /* files mapped as code; NULL = none told */
+	bool has_nvtx;             /* there were ranges or marks */
+	uint32_t device_lane;      /* 1 + its index; 0 = none */
+	uint32_t nodes_told;       /* callchain nodes up to this one are in the report */
+	uint32_t first_hole;       /* the first of them that was not stored yet; 0 = none */
+	uint32_t last_hole;        /* the last */
 };
 
 struct spools {

@@ -271,4 +271,9 @@ int results_put(struct writer *w, struct spool *spool);
 /* Tells the nodes of a process up to `id`, before an event that names it. */
 void callchains_tell(struct writer *w, struct spool *spool, uint32_t id);
 
+/* The return addresses of a chain, innermost first, as the report has them. Returns how many. May
+ * map the spool anew. */
+uint32_t callchains_addresses(
+	struct spool *spool, uint32_t id, uint64_t *ret_addresses, uint32_t most);
+
 #endif

@@ -71,7 +71,7 @@ void database_abandon(struct database *d)
 #include <unistd.h>
 
 #include "reader/export/output.h"
-#include "reader/export/utf8.h"
+#include "common/utf8.h"
 
 /* The errno that is nearest to what SQLite says. */
 static int failed(struct database *d)

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/export/utf8.h"
+#include "common/ncu/launch_nvtx.h"
+#include "common/utf8.h"
 
 #define CALLS_FIRST 1024u
-#define ATTRIBUTES_VERSION 2u /* of nvtxEventAttributes_t */
 
 /* A range that is open, or was when last looked at. */
 struct open_range {
@@ -141,220 +141,54 @@ static int span_note(struct ncu_calls *c, struct ncu_origin *o, const struct eve
 	return range_note(c, o, &range, (uint64_t)row->values[0]);
 }
 
-/* ---- the state of NVTX as a message ---- */
+/* ---- the state of NVTX ---- */
 
-/* Messages of one state: one each for every range at most, and a domain and a thread more. */
-struct state {
-	struct ncu_calls *calls;
-	const struct ncu_origin *origin;
-	struct pool room; /* of all messages */
-	bool broken;
-};
-
-static void *room(struct state *s, size_t count, size_t bytes)
+static const char *text_of(struct ncu_calls *c, uint32_t id)
 {
-	void *p = pool_room(&s->room, (count + 1) * bytes);
-	s->broken |= !p;
-	if (p)
-		memset(p, 0, (count + 1) * bytes);
-	return p;
+	return ncu_text(&c->texts, string_table_get(&c->contents->strings, id).text);
 }
 
-static char *text_of(struct state *s, uint32_t id)
+static int state_keep(struct ncu_calls *c, struct ncu_call *call, const Ncu__NvtxState *state)
 {
-	return ncu_text(&s->calls->texts, string_table_get(&s->calls->contents->strings, id).text);
-}
-
-static Ncu__NvtxPayload *payload_make(struct state *s, const struct open_range *range)
-{
-	Ncu__NvtxPayload *p = room(s, 1, sizeof(*p));
-	const uint64_t bits = range->payload;
-	const uint32_t half = (uint32_t)bits;
-	if (!p)
-		return NULL;
-	ncu__nvtx_payload__init(p);
-	p->has_payload_type = 1;
-	/* NVTX and Nsight Compute number them alike; of extended ones nothing is told here. */
-	p->payload_type = range->payload_type <= PAYLOAD_FLOAT
-		? (Ncu__NvtxPayloadType)range->payload_type
-		: NCU__NVTX_PAYLOAD_TYPE__NvtxPayloadTypeUnknown;
-	p->has_ull_value = range->payload_type == PAYLOAD_UINT64;
-	p->ull_value = bits;
-	p->has_ll_value = range->payload_type == PAYLOAD_INT64;
-	p->ll_value = (int64_t)bits;
-	p->has_double_value = range->payload_type == PAYLOAD_DOUBLE;
-	memcpy(&p->double_value, &bits, sizeof(p->double_value));
-	p->has_u_value = range->payload_type == PAYLOAD_UINT32;
-	p->u_value = half;
-	p->has_i_value = range->payload_type == PAYLOAD_INT32;
-	p->i_value = (int32_t)half;
-	p->has_f_value = range->payload_type == PAYLOAD_FLOAT;
-	memcpy(&p->f_value, &half, sizeof(p->f_value));
-	return p;
-}
-
-/* NULL where a range has a text and nothing else. */
-static Ncu__NvtxEventAttributes *attributes_make(struct state *s, const struct open_range *range)
-{
-	if (!range->category && !range->color && !range->payload_type)
-		return NULL;
-	Ncu__NvtxEventAttributes *a = room(s, 1, sizeof(*a));
-	Ncu__NvtxColor *color = room(s, 1, sizeof(*color));
-	Ncu__NvtxMessage *message = room(s, 1, sizeof(*message));
-	if (!a || !color || !message)
-		return NULL;
-	ncu__nvtx_event_attributes__init(a);
-	ncu__nvtx_color__init(color);
-	ncu__nvtx_message__init(message);
-	a->has_version = a->has_category = 1;
-	a->version = ATTRIBUTES_VERSION;
-	a->category = range->category;
-	a->color = color;
-	color->has_color_type = color->has_color = 1;
-	color->color_type = range->color ? NCU__NVTX_COLOR_TYPE__NvtxColorTypeArgb
-					 : NCU__NVTX_COLOR_TYPE__NvtxColorTypeUnknown;
-	color->color = range->color;
-	a->payload = payload_make(s, range);
-	a->message = message;
-	message->has_message_type = 1;
-	message->message_type = NCU__NVTX_MESSAGE_TYPE__NvtxMessageTypeAscii;
-	message->message = text_of(s, range->text);
-	return a;
-}
-
-static Ncu__NvtxThread *thread_get(struct state *s, Ncu__NvtxState *state, uint32_t tid)
-{
-	for (size_t i = 0; i < state->n_threads; i++)
-		if (state->threads[i]->tid == tid)
-			return state->threads[i];
-	Ncu__NvtxThread *t = room(s, 1, sizeof(*t));
-	if (!t)
-		return NULL;
-	ncu__nvtx_thread__init(t);
-	t->has_tid = 1;
-	t->tid = tid;
-	t->push_pop_domains = room(s, s->origin->open_count, sizeof(t->push_pop_domains[0]));
-	state->threads[state->n_threads++] = t;
-	return t->push_pop_domains ? t : NULL;
-}
-
-static void domain_tell(struct state *s, Ncu__NvtxState *state, uint32_t id)
-{
-	for (size_t i = 0; i < state->n_domains; i++)
-		if (state->domains[i]->id == id)
-			return;
-	Ncu__NvtxDomainInfo *d = room(s, 1, sizeof(*d));
-	if (!d)
-		return;
-	ncu__nvtx_domain_info__init(d);
-	d->has_id = 1;
-	d->id = id;
-	d->name = id ? text_of(s, id) : (char *)(uintptr_t) "<default domain>";
-	state->domains[state->n_domains++] = d;
-}
-
-static Ncu__NvtxPushPopDomain *stack_get(struct state *s, Ncu__NvtxThread *t, uint32_t domain)
-{
-	for (size_t i = 0; i < t->n_push_pop_domains; i++)
-		if (t->push_pop_domains[i]->id == domain)
-			return t->push_pop_domains[i];
-	Ncu__NvtxPushPopDomain *d = room(s, 1, sizeof(*d));
-	if (!d)
-		return NULL;
-	ncu__nvtx_push_pop_domain__init(d);
-	d->has_id = 1;
-	d->id = domain;
-	d->stack = room(s, s->origin->open_count, sizeof(d->stack[0]));
-	t->push_pop_domains[t->n_push_pop_domains++] = d;
-	return d->stack ? d : NULL;
-}
-
-static Ncu__NvtxStartEndDomain *spans_get(struct state *s, Ncu__NvtxState *state, uint32_t domain)
-{
-	for (size_t i = 0; i < state->n_start_end_domains; i++)
-		if (state->start_end_domains[i]->id == domain)
-			return state->start_end_domains[i];
-	Ncu__NvtxStartEndDomain *d = room(s, 1, sizeof(*d));
-	if (!d)
-		return NULL;
-	ncu__nvtx_start_end_domain__init(d);
-	d->has_id = 1;
-	d->id = domain;
-	d->ranges = room(s, s->origin->open_count, sizeof(d->ranges[0]));
-	state->start_end_domains[state->n_start_end_domains++] = d;
-	return d->ranges ? d : NULL;
-}
-
-static void push_pop_put(struct state *s, Ncu__NvtxState *state, const struct open_range *range)
-{
-	Ncu__NvtxThread *t = thread_get(s, state, range->tid);
-	Ncu__NvtxPushPopDomain *d = t ? stack_get(s, t, range->domain) : NULL;
-	Ncu__NvtxPushPopRange *r = room(s, 1, sizeof(*r));
-	if (!d || !r)
-		return;
-	ncu__nvtx_push_pop_range__init(r);
-	r->name = text_of(s, range->text);
-	r->attributes = attributes_make(s, range);
-	d->stack[d->n_stack++] = r;
-}
-
-static void span_put(struct state *s, Ncu__NvtxState *state, const struct open_range *range)
-{
-	Ncu__NvtxStartEndDomain *d = spans_get(s, state, range->domain);
-	Ncu__NvtxStartEndRange *r = room(s, 1, sizeof(*r));
-	if (!d || !r)
-		return;
-	ncu__nvtx_start_end_range__init(r);
-	r->has_id = r->has_start_tid = 1;
-	r->id = range->id;
-	r->name = text_of(s, range->text);
-	r->attributes = attributes_make(s, range);
-	r->start_tid = range->tid;
-	d->ranges[d->n_ranges++] = r;
-}
-
-/* Has the thread of the call, the default domain, and whatever else has an open range. */
-static void state_fill(struct state *s, Ncu__NvtxState *state, uint32_t tid)
-{
-	const struct ncu_origin *o = s->origin;
-	ncu__nvtx_state__init(state);
-	state->has_default_domain = 1;
-	state->domains = room(s, o->open_count, sizeof(state->domains[0]));
-	state->threads = room(s, o->open_count, sizeof(state->threads[0]));
-	state->start_end_domains = room(s, o->open_count, sizeof(state->start_end_domains[0]));
-	if (s->broken)
-		return;
-	domain_tell(s, state, 0);
-	Ncu__NvtxThread *thread = thread_get(s, state, tid);
-	if (!thread || !stack_get(s, thread, 0) || !spans_get(s, state, 0))
-		return;
-	for (uint32_t i = 0; i < o->open_count && !s->broken; i++) {
-		domain_tell(s, state, o->open[i].domain);
-		if (o->open[i].is_span)
-			span_put(s, state, &o->open[i]);
-		else
-			push_pop_put(s, state, &o->open[i]);
+	size_t bytes = ncu__nvtx_state__get_packed_size(state);
+	if (bytes > NCU_STATES_BYTES - c->state_bytes) {
+		c->states_left_out++;
+		return 0;
 	}
+	call->nvtx = malloc(bytes + 1);
+	if (!call->nvtx)
+		return -ENOMEM;
+	call->nvtx_bytes = bytes;
+	c->state_bytes += bytes;
+	ncu__nvtx_state__pack(state, call->nvtx);
+	return 0;
 }
 
 static int state_pack(struct ncu_calls *c, const struct ncu_origin *o, struct ncu_call *call)
 {
-	struct state s = {.calls = c, .origin = o};
-	Ncu__NvtxState state;
-	state_fill(&s, &state, call->tid);
-	if (!s.broken) {
-		size_t bytes = ncu__nvtx_state__get_packed_size(&state);
-		bool fits = bytes <= NCU_STATES_BYTES - c->state_bytes;
-		c->states_left_out += !fits;
-		call->nvtx = fits ? malloc(bytes + 1) : NULL;
-		s.broken = fits && !call->nvtx;
-		call->nvtx_bytes = call->nvtx ? bytes : 0;
-		c->state_bytes += call->nvtx_bytes;
+	struct launch_nvtx state;
+	struct launch_range *open = calloc(o->open_count + 1, sizeof(*open));
+	if (!open)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < o->open_count; i++) {
+		const struct open_range *range = &o->open[i];
+		open[i] = (struct launch_range){.is_span = range->is_span,
+			.tid = range->tid,
+			.id = range->id,
+			.domain = range->domain,
+			.domain_name = text_of(c, range->domain),
+			.text = text_of(c, range->text),
+			.category = range->category,
+			.color = range->color,
+			.payload_type = range->payload_type,
+			.payload = range->payload};
 	}
-	if (call->nvtx)
-		ncu__nvtx_state__pack(&state, call->nvtx);
-	pool_release(&s.room);
-	return s.broken ? -ENOMEM : 0;
+	int error = launch_nvtx_fill(&state, open, o->open_count, call->tid);
+	if (!error)
+		error = state_keep(c, call, &state.message);
+	launch_nvtx_release(&state);
+	free(open);
+	return error;
 }
 
 /* ---- calls ---- */

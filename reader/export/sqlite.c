@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "reader/export/sqlite_writing.h"
-#include "reader/export/utf8.h"
+#include "common/utf8.h"
 
 int writing_text(struct writing *w, const char *text, uint32_t *ret_id)
 {

@@ -6,7 +6,7 @@
 
 #include "reader/export/sqlite_writing.h"
 #include "reader/nvtx_decode.h"
-#include "reader/export/utf8.h"
+#include "common/utf8.h"
 
 /* ENUM_NSYS_EVENT_TYPE */
 enum { NSYS_CATEGORY = 33, NSYS_THREAD = 39, NSYS_DOMAIN_CREATE = 75, NSYS_DOMAIN_DESTROY = 76 };

@@ -26,11 +26,11 @@ KERNEL = "void work::scale<float>(float*, unsigned int)"
 DEFAULT = "<default domain>"
 
 
-def exported(command, **options):
+def exported(command, toolkit="cuda13", **options):
     """(path of the report of Nsight Compute, the report it was made of); None where that failed."""
     work, spool = folder(), spool_folder()
     report = Report(os.path.join(work, "r.rep"))
-    env = device.env(base=traced_env(report.path, spool, LIBTRACE_TRACE="cuda,nvtx", **options))
+    env = device.env(toolkit, base=traced_env(report.path, spool, LIBTRACE_TRACE="cuda,nvtx", **options))
     result = run(command, env=env, cwd=work)
     sound = wait_spool_gone(spool, 30) and result.status == 0 and report.check().status == 0
     made = trace("export", "-t", "ncu", report.path, limit=100) if sound else result
@@ -68,8 +68,8 @@ def fields(data):
     return found
 
 
-def results(path):
-    """(fields of the process, fields of the result) of each one in the file."""
+def results(path, alone=True):
+    """(fields of the process, fields of the result) of each one in the file; `alone`: it holds nothing else."""
     data = open(path, "rb").read()
     at = 8 + struct.unpack_from("<I", data, 4)[0]
     while at < len(data):
@@ -81,14 +81,30 @@ def results(path):
             size, = struct.unpack_from("<I", data, at)
             yield fields(header[6][0]), fields(data[at + 4:at + 4 + size])
             at += 4 + size
-        if at != end:
+        if at != end and alone:
             raise RuntimeError("a payload has more than its results")
+        at = end
 
 
 def chain(result):
     """[(module, address, function)], innermost first"""
     frames = [fields(frame) for stack in result[28] for frame in fields(stack)[1]]
     return [(f[1][0].decode(), f[2][0], f[4][0].decode()) for f in frames]
+
+
+def state(result):
+    """What Events.open() says, read from the NVTX state of a result: its thread and all domains with an open range."""
+    nvtx = fields(result[21][0])
+    names = {domain[1][0]: domain[2][0].decode() for domain in map(fields, nvtx[1])}
+    found = {DEFAULT: ([], [])}
+    for thread in map(fields, nvtx[2]):
+        for domain in map(fields, thread[2]):
+            texts_of = [fields(r)[1][0].decode() for r in domain[3]]
+            if thread[1][0] == result[1][0]:
+                found.setdefault(names[domain[1][0]], ([], []))[0].extend(texts_of)
+    for domain in map(fields, nvtx[3]):
+        found.setdefault(names[domain[1][0]], ([], []))[1].extend(fields(r)[2][0].decode() for r in domain[3])
+    return {domain: (tuple(stack), tuple(spans)) for domain, (stack, spans) in found.items() if domain == DEFAULT or stack or spans}
 
 
 # ---- what was open at a call, from the events ----
@@ -114,7 +130,7 @@ class Events:
                     lists = found.setdefault(e["domain"] or DEFAULT, ([], []))
                     if place or e["tid"] == call["tid"]:
                         lists[place].append(e["text"])
-        return {domain: (tuple(stack), tuple(spans)) for domain, (stack, spans) in found.items()}
+        return {domain: (tuple(stack), tuple(spans)) for domain, (stack, spans) in found.items() if domain == DEFAULT or stack or spans}
 
 
 def texts(cell):
@@ -213,6 +229,38 @@ def ranges():
     tap.ok(found and not wrong, "each result has the callchain of its call, innermost frame first", "\n".join(wrong[:3]))
 
 
+def own():
+    """The same in the report itself, whose results the writer makes of what comes by: of the thread that launched alone, without names of functions."""
+    if device.missing("nvtx_launch"):
+        tap.skip("own results", device.missing("nvtx_launch"))
+        return
+    for toolkit, rounds in (("cuda13", 14), ("cuda11", 90)):
+        name = f"own results, {rounds} rounds with {toolkit}"
+        made = exported([device.app("nvtx_launch"), str(rounds)], toolkit=toolkit, LIBTRACE_CUDA_BACKTRACE="kernel", LIBTRACE_CUDA_FLUSH=5)
+        if not made:
+            continue
+        path, report, _ = made
+        events = Events(report)
+        kernels = {e["correlation_id"]: e for e in events.kernels}
+        found = {result[2][0]: result for _, result in results(report.path, alone=False)}
+        tap.ok(len(found) == min(len(kernels), 500) and set(found) <= set(kernels), f"{name}: a result each", f"{len(found)} of {len(kernels)}")
+        wrong = [f"{state(r)}\nwanted {events.open(kernels[n])}" for n, r in found.items() if state(r) != events.open(kernels[n])]
+        tap.ok(found and not wrong, f"{name}: NVTX ranges open at the call", "\n".join(wrong[:3]))
+        wanted = {result[2][0]: chain(result) for _, result in results(path)}
+        short = {n: [(module, address) for module, address, _ in chain(r)] for n, r in found.items()}
+        long = {n: [frame for i, frame in enumerate(c) if not i or c[i - 1][1] != frame[1]] for n, c in wanted.items()}
+        wrong = [n for n in found if not short[n] or short[n] != [(module, address) for module, address, _ in long[n]]]
+        tap.ok(not wrong, f"{name}: the callchain of the call, module and address", f"{[(short[n], long[n]) for n in wrong[:1]]}")
+        for reader, read in (("trace details", by_trace), ("ncu", by_ncu)):
+            if read is by_ncu and not os.path.exists(NCU):
+                tap.skip(f"{name}: {reader}", "no ncu in PEERS or /tmp/peers")
+                continue
+            rows = rows_of(read(report.path))
+            got = [collections.Counter(pair for row in rows for pair in texts(row[column])) for column in (PUSH_POP, START_END)]
+            told_of = [sum((flat(events.open(kernels[n]), place) for n in found), collections.Counter()) for place in (0, 1)]
+            tap.ok(len(rows) == len(found) and got == told_of, f"{name}: {reader} prints those ranges", f"{got}\n{told_of}")
+
+
 def several():
     """More launches than the writer makes results of; two processes."""
     if device.missing("driver_api"):
@@ -243,4 +291,4 @@ def none():
 
 
 if __name__ == "__main__":
-    main(ranges, several, none)
+    main(ranges, own, several, none)

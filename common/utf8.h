@@ -4,8 +4,8 @@
  * Bytes that are not UTF-8 (surrogates and longer forms than need be included) become \xNN; all
  * others stay. Nothing allocates; any thread.
  */
-#ifndef READER_EXPORT_UTF8_H
-#define READER_EXPORT_UTF8_H
+#ifndef COMMON_UTF8_H
+#define COMMON_UTF8_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "reader/export/utf8.h"
+#include "common/utf8.h"
 
 #include <stdbool.h>
 #include <stdint.h>

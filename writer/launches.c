@@ -1,0 +1,388 @@
+#define _GNU_SOURCE
+#include "writer/launches.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/utf8.h"
+#include "writer/segment.h"
+
+#define WAYS 8u /* places that a call may have */
+#define FUNCTIONS 2048u
+#define THREADS_MAX 4096u /* that have launched something */
+#define RANGES_MAX 65536u /* that calls hold at a time */
+#define ENDED_MAX 1024u   /* ranges of start and end that calls may still be found in */
+#define LINKS_MAX (1u << 20)
+
+/* What a thread has called; by 1 + its place, 0 = nothing. */
+struct launch_thread {
+	uint32_t tid;
+	uint32_t newest, newest_kept;
+	uint64_t newest_order;
+};
+
+struct kept_range {
+	struct launch_range range;
+	uint64_t tick;
+	uint32_t links; /* of calls to it */
+	uint32_t next_free;
+};
+
+struct launch_link { /* of a call to a range */
+	uint32_t range;
+	uint32_t next; /* 1 + index; also of those that are free */
+};
+
+/* A range of start and end: calls of threads whose records come later may lie in it. */
+struct ended_span {
+	uint64_t tick, end_tick;
+	uint32_t range; /* 1 + index; it holds a link. 0 = none */
+};
+
+enum { NOT_MET, LAUNCHES, LAUNCHES_NOT };
+
+struct launches {
+	struct launch_call calls[LAUNCH_CALLS];
+	uint8_t functions[2][FUNCTIONS]; /* by API and cbid */
+	uint64_t order;
+	struct launch_thread *threads;
+	uint32_t thread_count, thread_capacity;
+	struct kept_range *ranges;
+	uint32_t range_count, range_capacity, range_free; /* 1 + index */
+	struct launch_link *links;
+	uint32_t link_count, link_capacity, link_free; /* 1 + index */
+	struct ended_span ended[ENDED_MAX];
+	uint32_t ended_at; /* where the next one goes: the oldest one's place */
+	uint64_t ended_last_tick;
+};
+
+void launches_free(struct launches *l)
+{
+	if (!l)
+		return;
+	for (uint32_t i = 0; i < l->range_count; i++)
+		if (l->ranges[i].links) {
+			free((char *)(uintptr_t)l->ranges[i].range.text);
+			free((char *)(uintptr_t)l->ranges[i].range.domain_name);
+		}
+	free(l->threads);
+	free(l->ranges);
+	free(l->links);
+	free(l);
+}
+
+/* Room for one more in a list that grows up to `most`. False: there is none. */
+static bool grow(void *list, uint32_t count, uint32_t *capacity, uint32_t most, size_t bytes)
+{
+	void **rows = list;
+	if (count < *capacity)
+		return true;
+	uint32_t more = *capacity ? *capacity * 2 : 64;
+	void *grown = count < most ? realloc(*rows, more * bytes) : NULL;
+	if (!grown)
+		return false;
+	*rows = grown;
+	*capacity = more;
+	return true;
+}
+
+/* ---- ranges ---- */
+
+/* In UTF-8: an allocated copy. */
+static char *clean_copy(const char *text, uint32_t bytes)
+{
+	char *copy = malloc(utf8_clean_bytes(text, bytes) + 1);
+	if (copy)
+		utf8_clean(text, bytes, copy);
+	return copy;
+}
+
+static char *name_copy(struct spool *spool, uint32_t ref)
+{
+	const char *text = "";
+	uint32_t bytes = ref ? nvtx_name_text(spool, ref, &text) : 0;
+	return clean_copy(text, bytes);
+}
+
+static void range_drop(struct launches *l, uint32_t index)
+{
+	struct kept_range *r = &l->ranges[index];
+	if (--r->links)
+		return;
+	free((char *)(uintptr_t)r->range.text);
+	free((char *)(uintptr_t)r->range.domain_name);
+	r->next_free = l->range_free;
+	l->range_free = index + 1;
+}
+
+/* 1 + its index, without a link yet; 0 = no room. */
+static uint32_t range_make(struct spool *spool, const struct launch_span *from)
+{
+	struct launches *l = spool->launches;
+	if (!l->range_free &&
+		!grow(&l->ranges, l->range_count, &l->range_capacity, RANGES_MAX,
+			sizeof(*l->ranges)))
+		return 0;
+	char *text = from->name ? name_copy(spool, from->name)
+				: clean_copy(from->text, from->text_bytes);
+	char *domain = name_copy(spool, from->domain);
+	if (!text || !domain) {
+		free(text);
+		free(domain);
+		return 0;
+	}
+	uint32_t number = l->range_free ? l->range_free : ++l->range_count;
+	struct kept_range *r = &l->ranges[number - 1];
+	if (l->range_free)
+		l->range_free = r->next_free;
+	*r = (struct kept_range){.tick = from->tick};
+	r->range = (struct launch_range){.is_span = from->is_span,
+		.tid = from->tid,
+		.id = from->id,
+		.domain = from->domain,
+		.domain_name = domain,
+		.text = text,
+		.category = from->attributes.category,
+		.color = from->attributes.color,
+		.payload_type = from->attributes.payload_type,
+		.payload = from->attributes.payload};
+	return number;
+}
+
+static void link_add(struct launches *l, struct launch_call *call, uint32_t range)
+{
+	if (!l->link_free &&
+		!grow(&l->links, l->link_count, &l->link_capacity, LINKS_MAX, sizeof(*l->links)))
+		return;
+	uint32_t number = l->link_free ? l->link_free : ++l->link_count;
+	struct launch_link *link = &l->links[number - 1];
+	if (l->link_free)
+		l->link_free = link->next;
+	*link = (struct launch_link){range - 1, call->first};
+	call->first = number;
+	l->ranges[range - 1].links++;
+}
+
+static void links_drop(struct launches *l, struct launch_call *call)
+{
+	while (call->first) {
+		uint32_t number = call->first;
+		struct launch_link *link = &l->links[number - 1];
+		range_drop(l, link->range);
+		call->first = link->next;
+		link->next = l->link_free;
+		l->link_free = number;
+	}
+}
+
+/* ---- calls ---- */
+
+static struct launch_thread *thread_find(struct launches *l, uint32_t tid, bool make)
+{
+	for (uint32_t i = l->thread_count; i-- > 0;)
+		if (l->threads[i].tid == tid)
+			return &l->threads[i];
+	if (!make ||
+		!grow(&l->threads, l->thread_count, &l->thread_capacity, THREADS_MAX,
+			sizeof(*l->threads)))
+		return NULL;
+	l->threads[l->thread_count] = (struct launch_thread){.tid = tid};
+	return &l->threads[l->thread_count++];
+}
+
+static struct launch_call *set_of(struct launches *l, uint32_t correlation)
+{
+	return &l->calls[correlation * WAYS % LAUNCH_CALLS];
+}
+
+static struct launch_call *call_find(struct launches *l, uint32_t correlation)
+{
+	struct launch_call *set = set_of(l, correlation);
+	for (uint32_t i = 0; i < WAYS; i++)
+		if (set[i].order && set[i].correlation == correlation)
+			return &set[i];
+	return NULL;
+}
+
+/* The place of the oldest one that need not be held; NULL = all are. */
+static struct launch_call *place_take(struct launches *l, uint32_t correlation)
+{
+	struct launch_call *set = set_of(l, correlation), *oldest = NULL;
+	for (uint32_t i = 0; i < WAYS; i++)
+		if (!set[i].kept && (!oldest || set[i].order < oldest->order))
+			oldest = &set[i];
+	if (oldest)
+		links_drop(l, oldest);
+	return oldest;
+}
+
+/* Held calls of a thread are in the order of their time. */
+static void call_keep(struct launches *l, struct launch_call *call)
+{
+	struct launch_thread *t = call->kept ? NULL : thread_find(l, call->tid, false);
+	if (!t)
+		return;
+	uint32_t *at = &t->newest_kept;
+	while (*at && l->calls[*at - 1].tick > call->tick)
+		at = &l->calls[*at - 1].older_kept;
+	call->older_kept = *at;
+	*at = (uint32_t)(call - l->calls) + 1;
+	call->kept = true;
+}
+
+static void call_put(struct launches *l, const struct launch_call *from)
+{
+	struct launch_call *call = call_find(l, from->correlation);
+	if (call && call->tid == from->tid) { /* one around it, with its id: it began first */
+		call->tick = from->tick;
+		call->chain = from->chain;
+		return;
+	}
+	call = place_take(l, from->correlation);
+	struct launch_thread *t = call ? thread_find(l, from->tid, true) : NULL;
+	if (!t)
+		return;
+	*call = (struct launch_call){.tick = from->tick,
+		.order = ++l->order,
+		.correlation = from->correlation,
+		.tid = from->tid,
+		.chain = from->chain,
+		.older = t->newest,
+		.older_order = t->newest_order};
+	t->newest = (uint32_t)(call - l->calls) + 1;
+	t->newest_order = call->order;
+	if (call->order <= LAUNCH_CALLS_FIRST)
+		call_keep(l, call);
+	for (uint32_t i = 0; call->tick < l->ended_last_tick && i < ENDED_MAX; i++)
+		if (l->ended[i].range && l->ended[i].tick <= call->tick &&
+			call->tick < l->ended[i].end_tick)
+			link_add(l, call, l->ended[i].range);
+}
+
+static bool is_launch(struct spool *spool, uint32_t name)
+{
+	const char *text;
+	uint32_t bytes = name ? nvtx_name_text(spool, name, &text) : 0;
+	return bytes && memmem(text, bytes, "Launch", 6);
+}
+
+void launches_note_call(struct spool *spool, const struct launch_call *call, uint32_t name,
+	uint32_t api, uint32_t cbid)
+{
+	struct launches *l = spool->launches;
+	uint8_t *known = l ? &l->functions[api & 1][cbid % FUNCTIONS] : NULL;
+	if (known && *known == LAUNCHES_NOT)
+		return;
+	if (!known || *known == NOT_MET) {
+		bool launches = is_launch(spool, name);
+		if (!l && launches)
+			l = spool->launches = calloc(1, sizeof(*l));
+		if (!l)
+			return;
+		l->functions[api & 1][cbid % FUNCTIONS] = launches ? LAUNCHES : LAUNCHES_NOT;
+		if (!launches)
+			return;
+	}
+	call_put(l, call);
+}
+
+const struct launch_call *launches_keep(struct launches *l, uint32_t correlation)
+{
+	struct launch_call *call = l && correlation ? call_find(l, correlation) : NULL;
+	if (call)
+		call_keep(l, call);
+	return call;
+}
+
+/* ---- which calls a range is around ---- */
+
+/* A range that is made where the first call is found to be in it. */
+struct meeting {
+	struct spool *spool;
+	const struct launch_span *span;
+	uint32_t range; /* 1 + index; 0 = not made */
+	bool full;
+};
+
+static void meet(struct meeting *m, struct launch_call *call)
+{
+	if (call->tick >= m->span->end_tick || m->full)
+		return;
+	if (!m->range)
+		m->range = range_make(m->spool, m->span);
+	m->full = !m->range;
+	if (m->range)
+		link_add(m->spool->launches, call, m->range);
+}
+
+static void thread_meet(struct meeting *m, const struct launch_thread *t)
+{
+	struct launch_call *calls = m->spool->launches->calls, *c;
+	for (uint32_t at = t->newest_kept; at && calls[at - 1].tick >= m->span->tick;
+		at = calls[at - 1].older_kept)
+		meet(m, &calls[at - 1]);
+	uint64_t order = t->newest_order;
+	for (uint32_t at = t->newest; at; at = c->older, order = c->older_order) {
+		c = &calls[at - 1];
+		if (c->order != order || c->tick < m->span->tick)
+			return; /* of another call by now, or too early */
+		if (!c->kept)
+			meet(m, c);
+	}
+}
+
+static void ended_note(struct meeting *m)
+{
+	struct launches *l = m->spool->launches;
+	if (!m->range && !m->full)
+		m->range = range_make(m->spool, m->span);
+	if (!m->range)
+		return;
+	struct ended_span *e = &l->ended[l->ended_at++ % ENDED_MAX];
+	if (e->range)
+		range_drop(l, e->range - 1);
+	*e = (struct ended_span){m->span->tick, m->span->end_tick, m->range};
+	l->ranges[m->range - 1].links++;
+	if (e->end_tick > l->ended_last_tick)
+		l->ended_last_tick = e->end_tick;
+}
+
+void launches_note_range(struct spool *spool, const struct launch_span *range)
+{
+	struct launches *l = spool->launches;
+	struct meeting m = {.spool = spool, .span = range};
+	for (uint32_t i = 0; l && i < l->thread_count; i++)
+		if (range->is_span || l->threads[i].tid == range->tid)
+			thread_meet(&m, &l->threads[i]);
+	if (l && range->is_span)
+		ended_note(&m);
+	if (m.range && !l->ranges[m.range - 1].links) { /* there was no room for a link */
+		l->ranges[m.range - 1].links = 1;
+		range_drop(l, m.range - 1);
+	}
+}
+
+static int by_tick(const void *a, const void *b)
+{
+	const struct kept_range *x = *(const struct kept_range *const *)a,
+				*y = *(const struct kept_range *const *)b;
+	return x->tick < y->tick ? -1 : x->tick > y->tick;
+}
+
+uint32_t launches_ranges(
+	const struct launches *l, const struct launch_call *call, struct launch_range *ret)
+{
+	const struct kept_range *found[LAUNCH_RANGES_MAX] = {NULL};
+	uint32_t count = 0, at = call->first, length = 0;
+	for (uint32_t n = at; n; n = l->links[n - 1].next)
+		length++;
+	/* The latest links are those of the outermost ranges. */
+	for (; length > LAUNCH_RANGES_MAX; length--)
+		at = l->links[at - 1].next;
+	for (; at; at = l->links[at - 1].next)
+		found[count++] = &l->ranges[l->links[at - 1].range];
+	qsort(found, count, sizeof(found[0]), by_tick);
+	for (uint32_t i = 0; i < count; i++)
+		ret[i] = found[i]->range;
+	return count;
+}

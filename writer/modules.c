@@ -1,0 +1,85 @@
+#include "writer/modules.h"
+
+#include <stdlib.h>
+
+#include "common/utf8.h"
+#include "writer/spools.h"
+
+#define MODULES_MAX 65536u
+
+struct module {
+	struct module_range range;
+	uint64_t end_tick; /* UINT64_MAX = it is still there */
+	char *path;
+};
+
+struct modules {
+	uint32_t count, capacity;
+	struct module *rows;
+};
+
+void modules_free(struct modules *m)
+{
+	for (uint32_t i = 0; m && i < m->count; i++)
+		free(m->rows[i].path);
+	if (m)
+		free(m->rows);
+	free(m);
+}
+
+/* NULL = no room. */
+static struct module *row_add(struct modules *m)
+{
+	if (m->count == m->capacity) {
+		uint32_t more = m->capacity ? m->capacity * 2 : 64;
+		struct module *rows =
+			m->count < MODULES_MAX ? realloc(m->rows, more * sizeof(*rows)) : NULL;
+		if (!rows)
+			return NULL;
+		m->rows = rows;
+		m->capacity = more;
+	}
+	return &m->rows[m->count];
+}
+
+void modules_note_load(struct spool *spool, const struct module_range *range, const char *path,
+	uint32_t path_bytes)
+{
+	struct modules *m = spool->modules;
+	if (!m)
+		m = spool->modules = calloc(1, sizeof(*m));
+	struct module *row = m ? row_add(m) : NULL;
+	char *copy = row ? malloc(utf8_clean_bytes(path, path_bytes) + 1) : NULL;
+	if (!copy)
+		return;
+	utf8_clean(path, path_bytes, copy);
+	*row = (struct module){*range, UINT64_MAX, copy};
+	m->count++;
+}
+
+void modules_note_unload(struct spool *spool, uint64_t begin, uint64_t tick)
+{
+	struct modules *m = spool->modules;
+	for (uint32_t i = m ? m->count : 0; i-- > 0;)
+		if (m->rows[i].range.begin == begin && m->rows[i].end_tick == UINT64_MAX) {
+			m->rows[i].end_tick = tick;
+			return;
+		}
+}
+
+/* What was mapped when callchains began to be taken was there before: of several the latest that
+ * was there, else the first. */
+const char *modules_path(const struct spool *spool, uint64_t address, uint64_t tick)
+{
+	const struct modules *m = spool->modules;
+	const struct module *found = NULL;
+	for (uint32_t i = 0; m && i < m->count; i++) {
+		const struct module *row = &m->rows[i];
+		if (address - row->range.begin >= row->range.end - row->range.begin ||
+			tick > row->end_tick)
+			continue;
+		if (!found || row->range.tick <= tick)
+			found = row;
+	}
+	return found ? found->path : "";
+}
