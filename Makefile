@@ -64,7 +64,8 @@ NO_LIBCALLS = $(if $(filter clang,$(CC_KIND)),-fno-builtin-memcpy -fno-builtin-m
 LIB_FLAGS = $(CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE \
 	-fasynchronous-unwind-tables $(NO_LIBCALLS) $(COMMON_FLAGS) $(CUDA_CFLAGS)
 SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-PROG_FLAGS = $(CFLAGS) $(SAN_FLAGS) -fvisibility=hidden -pthread $(COMMON_FLAGS) $(PROTOBUFC_CFLAGS) $(ZSTD_CFLAGS) $(SYMBOL_CFLAGS) $(SQLITE_CFLAGS) $(CUDA_CFLAGS)
+# Position independent, since some of it goes into libtrace-reader.so.
+PROG_FLAGS = $(CFLAGS) $(SAN_FLAGS) -fPIC -fvisibility=hidden -pthread $(COMMON_FLAGS) $(PROTOBUFC_CFLAGS) $(ZSTD_CFLAGS) $(SYMBOL_CFLAGS) $(SQLITE_CFLAGS) $(CUDA_CFLAGS)
 PROG_LINK = $(CFLAGS) $(SAN_FLAGS) -pthread $(LDFLAGS)
 # The sanitizers cannot be linked statically.
 STATIC := $(if $(SAN),,-static)
@@ -87,7 +88,7 @@ NCU_SRC := $(wildcard common/ncu/*.c)
 TRACER_SRC := $(wildcard tracer/*.c unwind/*.c)
 INJECT_SRC := $(wildcard inject/*.c inject/*.S)
 WRITER_SRC := $(filter-out writer/main.c,$(wildcard writer/*.c))
-READER_SRC := $(filter-out reader/cli/main.c,$(wildcard reader/*.c reader/cli/*.c reader/export/*.c reader/ncu/*.c reader/nvtxt/*.c reader/sql/*.c))
+READER_SRC := $(filter-out reader/cli/main.c,$(wildcard reader/*.c reader/api/*.c reader/cli/*.c reader/export/*.c reader/ncu/*.c reader/nvtxt/*.c reader/sql/*.c))
 
 objects = $(patsubst %,$(OBJ)/$(1)/%.o,$(basename $(2)))
 PROTOS := $(patsubst common/schema/%.proto,%,$(wildcard common/schema/*.proto))
@@ -149,7 +150,8 @@ $(OBJ)/lib/common.a: $(call objects,lib,$(COMMON_SRC))
 
 PRODUCTS := $(if $(INJECT_SRC),$(LIBDIR)/libtrace.so) \
 	$(if $(wildcard writer/main.c),$(LIBDIR)/libtrace-writer) \
-	$(if $(wildcard reader/cli/main.c),$(P)/bin/trace)
+	$(if $(wildcard reader/cli/main.c),$(P)/bin/trace) \
+	$(LIBDIR)/libtrace-reader.so
 all: $(PRODUCTS) companions ## build library, writer and command (default)
 .PHONY: all companions
 
@@ -165,6 +167,11 @@ $(LIBDIR)/libtrace-writer: $(OBJ)/prog/writer/main.o $(WRITER_A) $(COMMON_A) $(P
 
 $(P)/bin/trace: $(OBJ)/prog/reader/cli/main.o $(READER_A) $(COMMON_A) $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) $(READER_LIBS)
+
+# Its symbols have the version of the interface; what it is made of stays inside.
+$(LIBDIR)/libtrace-reader.so: $(call objects,prog,$(wildcard reader/api/*.c)) $(READER_A) $(COMMON_A) reader/api/libtrace-reader.map $(P)/.config
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -shared -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) $(SYMBOL_LIBS) -lm \
+		-Wl,-soname,libtrace-reader.so $(if $(SAN),,-Wl,-z,defs) -Wl,-z,now -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--version-script,reader/api/libtrace-reader.map
 
 # Private copies of the unwinder and what it needs: the folder can be carried to a machine without them.
 COMPANIONS = $(if $(LIBUNWIND_FILE),$(LIBDIR)/libunwind.so.8) $(if $(LIBLZMA_FILE),$(LIBDIR)/liblzma.so.5)
@@ -335,13 +342,13 @@ install: all ## PREFIX= DESTDIR=; command, library folder, header, man page, com
 	$(Q)install -d $(D)/bin $(D)/include $(D)/lib/libtrace $(D)/share/man/man1 $(D)/share/bash-completion/completions
 	$(Q)for file in $(wildcard $(P)/bin/trace scripts/libtrace-run); do install -m 755 $$file $(D)/bin/; done
 	$(Q)install -m 755 $(wildcard $(LIBDIR)/*) $(D)/lib/libtrace/
-	$(Q)install -m 644 include/libtrace.h $(D)/include/
+	$(Q)install -m 644 include/libtrace.h include/libtrace-reader.h $(D)/include/
 	$(Q)made() { shift; $(P)/bin/trace help "$$@" >$(O)/help.tmp 2>/dev/null && [ -s $(O)/help.tmp ]; }; \
 		made man --man && install -m 644 $(O)/help.tmp $(D)/share/man/man1/trace.1; \
 		made completion --completion bash && install -m 644 $(O)/help.tmp $(D)/share/bash-completion/completions/trace; rm -f $(O)/help.tmp
 	@echo "installed in $(D)"
 uninstall: ## takes away what install put there
-	$(Q)rm -f $(D)/bin/trace $(D)/bin/libtrace-run $(D)/include/libtrace.h \
+	$(Q)rm -f $(D)/bin/trace $(D)/bin/libtrace-run $(D)/include/libtrace.h $(D)/include/libtrace-reader.h \
 		$(D)/share/man/man1/trace.1 $(D)/share/bash-completion/completions/trace
 	$(Q)rm -rf $(D)/lib/libtrace
 .PHONY: install uninstall

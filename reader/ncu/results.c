@@ -125,9 +125,9 @@ int ncu_results_note(
 	return error;
 }
 
-/* The bytes of an entry, which the caller frees. */
-static int entry_load(const struct ncu_results *n, const struct ncu_entry *e, uint8_t **ret_bytes)
+int ncu_entry_load(const struct ncu_results *n, size_t i, uint8_t **ret_bytes)
 {
+	const struct ncu_entry *e = &n->entries[i];
 	uint8_t *bytes = malloc(e->bytes + 1u);
 	int error = bytes ? source_read(&n->report->source, e->offset, bytes, e->bytes) : -ENOMEM;
 	*ret_bytes = bytes;
@@ -141,7 +141,7 @@ static int entry_load(const struct ncu_results *n, const struct ncu_entry *e, ui
 int ncu_result_read(const struct ncu_results *n, size_t i, Ncu__ProfileResult **ret_result)
 {
 	uint8_t *bytes;
-	int error = entry_load(n, &n->entries[i], &bytes);
+	int error = ncu_entry_load(n, i, &bytes);
 	if (error)
 		return error;
 	const size_t count = n->entries[i].bytes;

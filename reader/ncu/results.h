@@ -50,6 +50,10 @@ void ncu_results_release(struct ncu_results *n);
 int ncu_results_note(
 	struct ncu_results *n, const struct report_block *block, const char **ret_cause);
 
+/* The message of entry `i`, of whatever kind, as it lies in the file: entries[i].bytes of them. 0,
+ * -EIO, -ENOMEM. The caller frees. */
+int ncu_entry_load(const struct ncu_results *n, size_t i, uint8_t **ret_bytes);
+
 /* Unpacks result `i`, which must be of kind NCU_RESULT. 0, -EBADMSG, -EIO, -ENOMEM. The caller
  * frees by ncu__profile_result__free_unpacked(). */
 int ncu_result_read(const struct ncu_results *n, size_t i, Ncu__ProfileResult **ret_result);

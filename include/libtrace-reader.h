@@ -1,0 +1,145 @@
+/*
+ * libtrace-reader.h - reports of libtrace and of NVIDIA Nsight Compute, for programs and for the
+ * languages that call C.
+ *
+ * The library is libtrace-reader.so. This interface is stable: functions are only added, structures
+ * keep their layout, and LIBTRACE_READER_VERSION counts the additions.
+ *
+ * Files are hostile: whatever one says, functions return an error or less than was hoped for, and
+ * never read or write out of bounds. Functions that can fail return 0, or a negative errno:
+ * -EBADMSG for what the file says, -ENOMEM, -EIO and others for the machine, -EINVAL for impossible
+ * arguments. Results (ret_...) are left alone then.
+ *
+ * A report and what was opened of it are used by one thread at a time. Different reports are
+ * independent. Functions may block on the disk and allocate, unless they say otherwise. Texts are
+ * UTF-8 as far as the program that was measured wrote such, and end with a NUL.
+ */
+#ifndef LIBTRACE_READER_H
+#define LIBTRACE_READER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define LIBTRACE_READER_VERSION 1u
+
+#define LIBTRACE_READER_API __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of the library that is loaded: at least that of the header a program was built with,
+ * or functions are missing. Any thread; does not allocate. */
+LIBTRACE_READER_API uint32_t libtrace_reader_version(void);
+
+/* Gives back a text that a function below handed out as the caller's. NULL is nothing. */
+LIBTRACE_READER_API void libtrace_text_free(char *text);
+
+/* ---- a report ---- */
+
+struct libtrace_report;
+
+/*
+ * Opens a report and reads what it says of itself; results and events are read when they are asked
+ * for. Where a writer is still at work, waits up to 5 s for it. On failure a line without its end
+ * is written to `cause` (at most `cause_bytes`, NUL included). libtrace_report_close() gives it
+ * back, after all that was opened of it; NULL is nothing.
+ */
+LIBTRACE_READER_API int libtrace_report_open(
+	const char *path, struct libtrace_report **ret_report, char *cause, size_t cause_bytes);
+LIBTRACE_READER_API void libtrace_report_close(struct libtrace_report *report);
+
+/* Places where the file is damaged; they were passed over. Does not allocate. */
+LIBTRACE_READER_API uint64_t libtrace_report_problems(const struct libtrace_report *report);
+
+/* The details of the session, merged, as JSON: the fields of SessionDetails in common/schema. "{}"
+ * where there are none. The text is the caller's. */
+LIBTRACE_READER_API int libtrace_report_session(
+	const struct libtrace_report *report, char **ret_json);
+
+/* The name that metrics of results have by number: 0, 1 ... NULL behind the last. It lives as long
+ * as the report. Does not allocate. */
+LIBTRACE_READER_API const char *libtrace_report_metric_name(
+	const struct libtrace_report *report, uint32_t name_id);
+
+/* ---- results of Nsight Compute: kernels, ranges, command lists, graphs ---- */
+
+enum libtrace_workload {
+	LIBTRACE_WORKLOAD_KERNEL = 1,
+	LIBTRACE_WORKLOAD_RANGE = 2,
+	LIBTRACE_WORKLOAD_CMDLIST = 3,
+	LIBTRACE_WORKLOAD_GRAPH = 4
+};
+
+enum libtrace_value_kind {
+	LIBTRACE_VALUE_NONE = 0,
+	LIBTRACE_VALUE_STRING = 1,
+	LIBTRACE_VALUE_FLOAT = 2, /* stored as a double */
+	LIBTRACE_VALUE_DOUBLE = 3,
+	LIBTRACE_VALUE_UINT32 = 4,
+	LIBTRACE_VALUE_UINT64 = 5
+};
+
+/* Values in two arrays. */
+struct libtrace_values {
+	size_t count;
+	const uint8_t *kinds; /* enum libtrace_value_kind */
+	const uint64_t *bits; /* by kind: nothing, address of a text, bits of a double, number */
+};
+
+/* The metrics of a result in the order of the file; a name may come twice, with equal values. */
+struct libtrace_metrics {
+	struct libtrace_values values;   /* LIBTRACE_VALUE_NONE: only instances are there */
+	const uint32_t *name_ids;        /* for libtrace_report_metric_name() */
+	const uint32_t *instance_counts; /* 0: the value is all there is */
+	const uint8_t *categories;       /* 0: counters and the like, 1: made of samples */
+};
+
+/* The instances of a metric. What their keys mean depends on the metric: addresses of instructions,
+ * numbers of units, times in ns, names of opcodes. */
+struct libtrace_instances {
+	struct libtrace_values keys, values;
+};
+
+/* In the order of the file. Does not allocate. */
+LIBTRACE_READER_API size_t libtrace_report_result_count(const struct libtrace_report *report);
+
+struct libtrace_result;
+
+/* Opens result `index`; its memory follows the size of its entry in the file.
+ * libtrace_result_close() gives it back, before its report is closed; NULL is nothing. */
+LIBTRACE_READER_API int libtrace_result_open(
+	struct libtrace_report *report, size_t index, struct libtrace_result **ret_result);
+LIBTRACE_READER_API void libtrace_result_close(struct libtrace_result *result);
+
+/* Which of enum libtrace_workload it is. Does not allocate. */
+LIBTRACE_READER_API int libtrace_result_workload(const struct libtrace_result *result);
+
+/* The metrics; arrays and texts live until the result is closed. */
+LIBTRACE_READER_API int libtrace_result_metrics(
+	struct libtrace_result *result, struct libtrace_metrics *ret_metrics);
+
+/* The instances of the metric at position `metric` of libtrace_result_metrics(). Arrays live until
+ * the next call for this result, texts until it is closed. */
+LIBTRACE_READER_API int libtrace_result_instances(
+	struct libtrace_result *result, size_t metric, struct libtrace_instances *ret_instances);
+
+/*
+ * A part of the result as JSON, the caller's: the fields of ProfileResult, RangeResult,
+ * CmdlistResult or GraphResult in common/schema/ncu.proto that `part` names, separated by commas
+ * ("nvtx", "grid_size,block_size"), each absent where the file has none. 64-bit numbers are written
+ * as numbers, enumerations too, bytes as hexadecimal digits. -EINVAL: no such field, or
+ * "metric_results".
+ */
+LIBTRACE_READER_API int libtrace_result_part(
+	struct libtrace_result *result, const char *part, char **ret_json);
+
+/* The unit of a metric by its name, in base units (byte, nsecond, cycle/second), "" without one. A
+ * longer one is cut to `unit_bytes`, NUL included. Any thread; does not allocate. */
+LIBTRACE_READER_API void libtrace_metric_unit(const char *name, char *unit, size_t unit_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

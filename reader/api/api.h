@@ -1,0 +1,56 @@
+/*
+ * api.h - what lies behind the handles of libtrace-reader.h.
+ */
+#ifndef READER_API_API_H
+#define READER_API_API_H
+
+#include "libtrace-reader.h"
+#include "reader/contents.h"
+#include "reader/ncu/results.h"
+#include "reader/pool.h"
+
+struct libtrace_report {
+	struct report report;
+	struct contents contents;
+	struct ncu_results results;
+	uint64_t problems;
+};
+
+/* Columns that grow together. */
+struct api_values {
+	uint8_t *kinds;
+	uint64_t *bits;
+};
+
+struct libtrace_result {
+	struct libtrace_report *of;
+	const struct ncu_entry *entry;
+	uint8_t *bytes;   /* of the message, as in the file */
+	struct pool pool; /* texts of metrics and instances */
+	/* metrics, once they were asked for */
+	size_t count;
+	struct api_values values;
+	uint32_t *name_ids, *instance_counts;
+	uint8_t *categories;
+	struct { /* of the message of each metric, in `bytes` */
+		const uint8_t *at, *end;
+	} * places;
+	/* instances of the metric that was asked for last */
+	struct api_values instance_keys, instance_values;
+};
+
+/* ---- wire format ---- */
+
+/* A field as it lies in a message: `at` to `end` is what is behind its length, or the number itself
+ * is in `value`. */
+struct wire_field {
+	uint64_t number;
+	unsigned type; /* enum wire_type */
+	uint64_t value;
+	const uint8_t *start, *at, *end; /* start: its tag */
+};
+
+/* The field at *at, which is moved behind it. 1, 0 at the end of the message, -EBADMSG. */
+int wire_next(const uint8_t **at, const uint8_t *end, struct wire_field *ret_field);
+
+#endif

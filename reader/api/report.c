@@ -1,0 +1,109 @@
+/*
+ * report.c - a report behind its handle.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/api/api.h"
+#include "reader/api/json.h"
+#include "reader/ncu/metrics.h"
+
+uint32_t libtrace_reader_version(void)
+{
+	return LIBTRACE_READER_VERSION;
+}
+
+void libtrace_text_free(char *text)
+{
+	free(text);
+}
+
+static int note_block(void *user, const struct report_block *block)
+{
+	struct libtrace_report *r = user;
+	const char *cause;
+	int error = ncu_results_note(&r->results, block, &cause);
+	if (error != -EBADMSG)
+		return error;
+	r->problems++;
+	return 0;
+}
+
+static void note_problem(void *user, uint64_t offset, const char *cause)
+{
+	struct libtrace_report *r = user;
+	(void)offset;
+	(void)cause;
+	r->problems++;
+}
+
+static void say(char *cause, size_t cause_bytes, const char *path, const char *why)
+{
+	if (cause && cause_bytes)
+		snprintf(cause, cause_bytes, "'%s': %s", path, why);
+}
+
+int libtrace_report_open(
+	const char *path, struct libtrace_report **ret_report, char *cause, size_t cause_bytes)
+{
+	const char *why = NULL;
+	struct libtrace_report *r = calloc(1, sizeof(*r));
+	int error = r ? report_open(&r->report, path, REPORT_WAIT_NS, &why) : -ENOMEM;
+	if (error) {
+		say(cause, cause_bytes, path, error == -EBADMSG && why ? why : strerror(-error));
+		free(r);
+		return error;
+	}
+	const struct contents_visitor visitor = {r, note_block, NULL, note_problem};
+	contents_init(&r->contents);
+	ncu_results_init(&r->results, &r->report);
+	error = contents_read(&r->contents, &r->report, &visitor);
+	if (error) {
+		say(cause, cause_bytes, path, strerror(-error));
+		libtrace_report_close(r);
+		return error;
+	}
+	*ret_report = r;
+	return 0;
+}
+
+void libtrace_report_close(struct libtrace_report *r)
+{
+	if (!r)
+		return;
+	ncu_results_release(&r->results);
+	contents_release(&r->contents);
+	report_close(&r->report);
+	free(r);
+}
+
+uint64_t libtrace_report_problems(const struct libtrace_report *r)
+{
+	return r->problems;
+}
+
+int libtrace_report_session(const struct libtrace_report *r, char **ret_json)
+{
+	return json_message(r->contents.details ? &r->contents.details->base : NULL, ret_json);
+}
+
+const char *libtrace_report_metric_name(const struct libtrace_report *r, uint32_t name_id)
+{
+	return name_id < r->results.name_count ? r->results.names[name_id] : NULL;
+}
+
+size_t libtrace_report_result_count(const struct libtrace_report *r)
+{
+	return r->results.count;
+}
+
+void libtrace_metric_unit(const char *name, char *unit, size_t unit_bytes)
+{
+	char text[NCU_UNIT_BYTES];
+	ncu_unit(name, text);
+	if (unit_bytes)
+		snprintf(unit, unit_bytes, "%s", text);
+}

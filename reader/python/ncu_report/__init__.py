@@ -1,0 +1,12 @@
+"""Reports of NVIDIA Nsight Compute and of libtrace: the interface of NVIDIA's module of this name, over libtrace-reader.so.
+
+    import ncu_report
+    for action in ncu_report.load_report("report.ncu-rep")[0]:
+        print(action.name(), action["gpu__time_duration.sum"].value())
+"""
+from ._library import ReportError
+from ._metric import IMetric
+from ._nvtx import INvtxDomainInfo, INvtxRange, INvtxState
+from ._report import IAction, IContext, IRange, load_report
+
+__all__ = ["IAction", "IContext", "IMetric", "INvtxDomainInfo", "INvtxRange", "INvtxState", "IRange", "ReportError", "load_report"]

@@ -1,0 +1,141 @@
+"""libtrace-reader.so by ctypes: the functions of libtrace-reader.h, and its arrays as Python's.
+
+The interpreter's lock is held during calls, so that objects may be shared by threads.
+"""
+import array
+import ctypes
+import json
+import os
+import shutil
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+from typing import Any, List, NamedTuple, Optional
+
+NAME = "libtrace-reader.so"
+VERSION = 1  # of the interface: LIBTRACE_READER_VERSION
+
+
+def _places() -> List[str]:
+    """Where the library may lie, best first."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    found = [os.path.join(here, NAME), os.path.join(here, "..", "..", NAME), os.path.join(here, "../../../build/lib/libtrace", NAME)]
+    command = shutil.which("trace")
+    if command:
+        found.append(os.path.join(os.path.dirname(os.path.realpath(command)), "../lib/libtrace", NAME))
+    return found + [os.path.join(prefix, "lib/libtrace", NAME) for prefix in ("/usr/local", "/usr", "/opt/libtrace")]
+
+
+def _open() -> ctypes.PyDLL:
+    wanted = os.environ.get("LIBTRACE_READER")
+    for place in [wanted] if wanted else _places():
+        if os.path.exists(place):
+            return ctypes.PyDLL(os.path.realpath(place))
+    raise ImportError("no {} found; LIBTRACE_READER may name it".format(wanted or NAME))
+
+
+class Values(ctypes.Structure):
+    """struct libtrace_values"""
+    _fields_ = [("count", c_size_t), ("kinds", c_void_p), ("bits", c_void_p)]
+
+
+class Metrics(ctypes.Structure):
+    """struct libtrace_metrics"""
+    _fields_ = [("values", Values), ("name_ids", c_void_p), ("instance_counts", c_void_p), ("categories", c_void_p)]
+
+
+class Instances(ctypes.Structure):
+    """struct libtrace_instances"""
+    _fields_ = [("keys", Values), ("values", Values)]
+
+
+lib = _open()
+
+
+def _declare(name: str, result: Any, *arguments: Any) -> None:
+    function = getattr(lib, name)
+    function.restype, function.argtypes = result, list(arguments)
+
+
+_declare("libtrace_reader_version", c_uint32)
+if lib.libtrace_reader_version() < VERSION:
+    raise ImportError("{} is older than this package".format(lib._name))
+_declare("libtrace_text_free", None, c_void_p)
+_declare("libtrace_report_open", c_int, c_char_p, POINTER(c_void_p), ctypes.c_char_p, c_size_t)
+_declare("libtrace_report_close", None, c_void_p)
+_declare("libtrace_report_problems", c_uint64, c_void_p)
+_declare("libtrace_report_session", c_int, c_void_p, POINTER(c_void_p))
+_declare("libtrace_report_metric_name", c_char_p, c_void_p, c_uint32)
+_declare("libtrace_report_result_count", c_size_t, c_void_p)
+_declare("libtrace_result_open", c_int, c_void_p, c_size_t, POINTER(c_void_p))
+_declare("libtrace_result_close", None, c_void_p)
+_declare("libtrace_result_workload", c_int, c_void_p)
+_declare("libtrace_result_metrics", c_int, c_void_p, POINTER(Metrics))
+_declare("libtrace_result_instances", c_int, c_void_p, c_size_t, POINTER(Instances))
+_declare("libtrace_result_part", c_int, c_void_p, c_char_p, POINTER(c_void_p))
+_declare("libtrace_metric_unit", None, c_char_p, ctypes.c_char_p, c_size_t)
+
+NONE, STRING, FLOAT, DOUBLE, UINT32, UINT64 = range(6)  # enum libtrace_value_kind
+
+
+class ReportError(OSError, ValueError):
+    """A file cannot be read as a report; the text says which and why."""
+
+
+def check(error: int, what: str) -> None:
+    """Raises what a function of the library returned."""
+    if error:
+        raise ReportError(-error, "{}: {}".format(what, os.strerror(-error)))
+
+
+def text_of(raw: Optional[bytes]) -> str:
+    return (raw or b"").decode("utf-8", "surrogateescape")
+
+
+def take_json(pointer: c_void_p) -> Any:
+    """The value of a text that the library handed out, which is given back."""
+    try:
+        return json.loads(ctypes.string_at(pointer))
+    finally:
+        lib.libtrace_text_free(pointer)
+
+
+class Column(NamedTuple):
+    """Values of a struct libtrace_values; the same 64 bits read as real and as whole numbers."""
+    kinds: bytes
+    reals: "array.array[float]"
+    numbers: "array.array[int]"
+
+
+def column(values: Values) -> Column:
+    bits = ctypes.string_at(values.bits, 8 * values.count)
+    reals, numbers = array.array("d"), array.array("Q")
+    reals.frombytes(bits)
+    numbers.frombytes(bits)
+    return Column(ctypes.string_at(values.kinds, values.count), reals, numbers)
+
+
+def open_report(path: str) -> c_void_p:
+    """The handle of a report. Raises ReportError."""
+    handle, cause = c_void_p(), ctypes.create_string_buffer(1024)
+    error = lib.libtrace_report_open(os.fsencode(path), byref(handle), cause, len(cause))
+    if error:
+        raise ReportError(-error, text_of(cause.value))
+    return handle
+
+
+def open_result(report: c_void_p, index: int) -> c_void_p:
+    handle = c_void_p()
+    check(lib.libtrace_result_open(report, index, byref(handle)), "result {}".format(index))
+    return handle
+
+
+def part(result: c_void_p, names: str) -> Any:
+    """Fields of a result by their names in ncu.proto."""
+    text = c_void_p()
+    check(lib.libtrace_result_part(result, names.encode(), byref(text)), names)
+    return take_json(text)
+
+
+def unit_of(name: str) -> str:
+    unit = ctypes.create_string_buffer(64)
+    lib.libtrace_metric_unit(name.encode("utf-8", "surrogateescape"), unit, len(unit))
+    return text_of(unit.value)

@@ -1,0 +1,315 @@
+"""A report, its ranges, its results."""
+import array
+import ctypes
+import os
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, overload
+
+from ._library import Metrics, NONE, check, column, lib, open_report, open_result, part, take_json, text_of
+from ._metric import IMetric, MetricColumns
+from ._nvtx import INvtxState
+
+INTERFACE = "2024.1.1"  # of ncu_report, the release whose methods these are
+_OPENED = 16  # results that a report keeps open for those who ask again
+
+
+class _Handle:
+    """Something of the library that is given back with the last reference to it."""
+    __slots__ = ("pointer", "_close", "_of")
+
+    def __init__(self, pointer: ctypes.c_void_p, close: Any, of: Any = None) -> None:
+        self.pointer, self._close, self._of = pointer, close, of
+
+    def __del__(self) -> None:
+        self._close(self.pointer)
+
+
+class _Names:
+    """Names of metrics, sorted, and at which position each is."""
+    __slots__ = ("sorted", "at")
+
+    def __init__(self, names: List[str]) -> None:
+        self.at = {name: len(names) - 1 - i for i, name in enumerate(reversed(names))}  # the first of a name counts
+        self.sorted = tuple(sorted(self.at))
+
+
+class _Report:
+    """What the objects of a report share."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.handle = _Handle(open_report(path), lib.libtrace_report_close)
+        self.count = lib.libtrace_report_result_count(self.handle.pointer)  # type: int
+        self._opened = {}  # type: Dict[int, _Result]
+        self._names = {}  # type: Dict[bytes, _Names]
+
+    def result(self, index: int) -> "_Result":
+        found = self._opened.get(index)
+        if found is None:
+            found = _Result(self, index)
+            if len(self._opened) >= _OPENED:
+                del self._opened[next(iter(self._opened))]
+            self._opened[index] = found
+        return found
+
+    def names(self, ids: bytes) -> _Names:
+        """Results of one run have the same metrics: their names are looked up once."""
+        found = self._names.get(ids)
+        if found is None:
+            name_of, pointer = lib.libtrace_report_metric_name, self.handle.pointer
+            numbers = array.array("I", ids)
+            raw = [(number, name_of(pointer, number)) for number in numbers]
+            found = self._names[ids] = _Names(["#{}".format(number) if name is None else text_of(name) for number, name in raw])
+        return found
+
+
+class _Result:
+    """An opened result."""
+
+    def __init__(self, report: _Report, index: int) -> None:
+        self.report, self.index = report, index
+        self.handle = _Handle(open_result(report.handle.pointer, index), lib.libtrace_result_close, report.handle)
+        self.added = {}  # type: Dict[str, IMetric]
+        self._columns = None  # type: Optional[MetricColumns]
+        self._names = None  # type: Optional[_Names]
+        self._parts = {}  # type: Dict[str, Any]
+
+    def columns(self) -> MetricColumns:
+        if self._columns is None:
+            m = Metrics()
+            check(lib.libtrace_result_metrics(self.handle.pointer, ctypes.byref(m)), "metrics of result {}".format(self.index))
+            counts = array.array("I", ctypes.string_at(m.instance_counts, 4 * m.values.count))
+            self._columns = MetricColumns(self.handle, ctypes.string_at(m.name_ids, 4 * m.values.count), column(m.values), counts)
+        return self._columns
+
+    def names(self) -> _Names:
+        if self._names is None:
+            self._names = self.report.names(self.columns().ids)
+        return self._names
+
+    def part(self, name: str) -> Any:
+        """A field of the result; None where it is not there."""
+        if name not in self._parts:
+            self._parts[name] = part(self.handle.pointer, name).get(name)
+        return self._parts[name]
+
+    def workload(self) -> int:
+        return lib.libtrace_result_workload(self.handle.pointer)
+
+
+_KERNEL = 1  # LIBTRACE_WORKLOAD_KERNEL
+_CMDLIST = 3
+
+
+class IAction:
+    """A result: what was measured of a kernel, a range, a command list or a graph."""
+
+    NameBase_FUNCTION, NameBase_DEMANGLED, NameBase_MANGLED = range(3)
+    WorkloadType_KERNEL, WorkloadType_RANGE, WorkloadType_CMDLIST, WorkloadType_GRAPH = range(4)
+
+    def __init__(self, result: _Result) -> None:
+        self._result = result
+        self._at = None  # type: Optional[Dict[str, int]]
+        self._columns = None  # type: Any
+
+    def _find(self) -> None:
+        self._at, self._columns = self._result.names().at, self._result.columns()
+
+    def name(self, base: int = NameBase_FUNCTION) -> Optional[str]:
+        """The name of the kernel: as written, demangled or mangled; None for another base."""
+        if base not in (0, 1, 2):
+            return None
+        if self._result.workload() != _KERNEL:
+            return (self._result.part("display_name") or "") if self._result.workload() == _CMDLIST else ""
+        function = self._result.part("kernel_function_name") or ""
+        if base == self.NameBase_FUNCTION:
+            return function
+        return self._result.part("kernel_demangled_name" if base == self.NameBase_DEMANGLED else "kernel_mangled_name") or function
+
+    def workload_type(self) -> int:
+        """One of WorkloadType_*."""
+        return self._result.workload() - 1
+
+    def metric_names(self) -> Tuple[str, ...]:
+        """The names of all metrics, sorted."""
+        added = self._result.added
+        names = self._result.names()
+        return tuple(sorted(set(names.sorted) | set(added))) if added else names.sorted
+
+    def metric_by_name(self, metric_name: str) -> Optional[IMetric]:
+        """The metric of that name, or None."""
+        if self._at is None:
+            self._find()
+        at = self._at.get(metric_name)  # type: ignore[union-attr]
+        if at is not None and not self._result.added:
+            return IMetric(self._columns, at, metric_name)
+        if not isinstance(metric_name, str):
+            raise TypeError("names of metrics are strings, not {}".format(type(metric_name).__name__))
+        added = self._result.added.get(metric_name)
+        return added if added or at is None else IMetric(self._columns, at, metric_name)
+
+    def nvtx_state(self) -> Optional[INvtxState]:
+        """The NVTX ranges that were open, or None where NVTX was not recorded."""
+        state = self._result.part("nvtx")
+        return None if state is None else INvtxState(state, self._result.part("thread_id") or 0)
+
+    def callchain(self) -> List[Dict[str, Any]]:
+        """The callchain of the launch, innermost frame first: module_name, pc, file_name, func_name, line. (Not in NVIDIA's module.)"""
+        return list((self._result.part("cpu_stack") or {}).get("frames", []))
+
+    def fields(self, name: str) -> Any:
+        """A field of the stored result by its name in ncu.proto ("grid_size", "stream_id"); None where it is not there.
+
+        (Not in NVIDIA's module.)"""
+        return self._result.part(name)
+
+    def __str__(self) -> str:
+        """The name of the kernel."""
+        return self.name() or ""
+
+    def __len__(self) -> int:
+        """How many metrics there are."""
+        return len(self.metric_names())
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the metrics."""
+        return iter(self.metric_names())
+
+    def __contains__(self, key: object) -> bool:
+        """Is there a metric of that name?"""
+        return isinstance(key, str) and self.metric_by_name(key) is not None
+
+    def __getitem__(self, key: str) -> IMetric:
+        """The metric of that name.
+
+        Raises KeyError where there is none, TypeError for what is no str."""
+        if self._at is None:
+            self._find()
+        if not self._result.added:
+            try:
+                return IMetric(self._columns, self._at[key], key)  # type: ignore[index]
+            except (KeyError, TypeError):
+                pass
+        if not isinstance(key, str):
+            raise TypeError("IAction metric keys must be strings, not {}".format(type(key).__name__))
+        metric = self.metric_by_name(key)
+        if metric is None:
+            raise KeyError("no metric named '{}'".format(key))
+        return metric
+
+
+def _position(key: int, count: int, what: str) -> int:
+    if not -count <= key < count:
+        raise IndexError("{} index out of range".format(what))
+    return key + count if key < 0 else key
+
+
+class IRange:
+    """Results that belong together: all those of a report."""
+
+    def __init__(self, report: _Report) -> None:
+        self._report = report
+
+    def num_actions(self) -> int:
+        """How many results there are."""
+        return self._report.count
+
+    def action_by_idx(self, idx: int) -> Optional[IAction]:
+        """A result by its number, or None."""
+        return IAction(self._report.result(idx)) if 0 <= idx < self._report.count else None
+
+    def __len__(self) -> int:
+        """How many results there are."""
+        return self._report.count
+
+    @overload
+    def __getitem__(self, key: int) -> IAction: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> Tuple[IAction, ...]: ...
+
+    def __getitem__(self, key: Union[int, slice]) -> Union[IAction, Tuple[IAction, ...]]:
+        """A result by its number (from the end where that is negative), or those of a slice.
+
+        Raises IndexError, TypeError."""
+        if isinstance(key, slice):
+            return tuple(self[i] for i in range(*key.indices(len(self))))
+        if not isinstance(key, int):
+            raise TypeError("IRange indices must be integers or slices, not {}".format(type(key).__name__))
+        return IAction(self._report.result(_position(key, len(self), "IRange")))
+
+    def __iter__(self) -> Iterator[IAction]:
+        """The results, in the order of the file."""
+        return (IAction(self._report.result(i)) for i in range(self._report.count))
+
+
+class IContext:
+    """A report. Made by :func:`load_report`."""
+
+    def __init__(self, report: _Report) -> None:
+        self._report = report
+
+    def num_ranges(self) -> int:
+        """How many ranges there are: one, if there are results."""
+        return 1 if self._report.count else 0
+
+    def range_by_idx(self, idx: int) -> Optional[IRange]:
+        """A range by its number, or None."""
+        return IRange(self._report) if 0 <= idx < self.num_ranges() else None
+
+    def frontend(self) -> Any:
+        """Where rules put their results; None outside of rules."""
+        return None
+
+    def controller(self) -> Any:
+        """Where rules propose rules; None outside of rules."""
+        return None
+
+    def get_version(self) -> str:
+        """The release of Nsight Compute whose interface this is."""
+        return INTERFACE
+
+    def session(self) -> Dict[str, Any]:
+        """What the report says of machine, devices and versions: SessionDetails of report.proto. (Not in NVIDIA's module.)"""
+        text = ctypes.c_void_p()
+        check(lib.libtrace_report_session(self._report.handle.pointer, ctypes.byref(text)), self._report.path)
+        return take_json(text)
+
+    def problems(self) -> int:
+        """Places where the file is damaged, and was passed over. (Not in NVIDIA's module.)"""
+        return lib.libtrace_report_problems(self._report.handle.pointer)
+
+    def __len__(self) -> int:
+        """How many ranges there are."""
+        return self.num_ranges()
+
+    @overload
+    def __getitem__(self, key: int) -> IRange: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> Tuple[IRange, ...]: ...
+
+    def __getitem__(self, key: Union[int, slice]) -> Union[IRange, Tuple[IRange, ...]]:
+        """A range by its number (from the end where that is negative), or those of a slice.
+
+        Raises IndexError, TypeError."""
+        if isinstance(key, slice):
+            return tuple(self[i] for i in range(*key.indices(len(self))))
+        if not isinstance(key, int):
+            raise TypeError("IContext indices must be integers or slices, not {}".format(type(key).__name__))
+        _position(key, len(self), "IContext")
+        return IRange(self._report)
+
+    def __iter__(self) -> Iterator[IRange]:
+        """The ranges."""
+        return (self[i] for i in range(len(self)))
+
+
+def load_report(file_name: Union[str, "os.PathLike[str]"]) -> IContext:
+    """Opens a report of Nsight Compute or of libtrace.
+
+    Raises FileNotFoundError where there is no such file, ReportError where it cannot be read as a report."""
+    path = os.fspath(file_name)
+    if not Path(path).exists():
+        raise FileNotFoundError("Could not load report file: {} does not exist.".format(path))
+    return IContext(_Report(path))

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# timeout: 300
+"""The Python package ncu_report: every fixture of Nsight Compute, against values that an independent reader took from them
+(SHARED/fixtures/ncu/expected.json), and, where NVIDIA's own module has been fetched (PEERS, default /tmp/peers), one script with both modules,
+answer by answer. What may differ is named in KNOWN (docs/python.md says why) and nothing else may."""
+import glob
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import BUILD, folder, main, run, tap  # noqa: E402
+
+SRC = os.environ.get("SRC") or os.getcwd()
+PACKAGE = os.path.join(SRC, "reader/python")
+LIBRARY = os.path.join(BUILD, "lib/libtrace/libtrace-reader.so")
+FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/ncu")
+REPORTS = sorted(glob.glob(os.path.join(FIXTURES, "*.ncu-rep")))
+ROOT = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr")
+THEIRS = os.path.join(ROOT, "lib/python3/dist-packages")
+TARGET = os.path.join(ROOT, "lib/x86_64-linux-gnu/nsight-compute/target")
+NO_SUCH_DEVICE = "transposeMatrix-2025.2.1"  # NVIDIA's module of 2024 does not know it, and then says nothing of hardware metrics
+# Metrics of which NVIDIA's module says otherwise: of some it knows what their names do not say, of others it reads names as texts
+KNOWN = {
+    ("lts__average_gcomp_input_sector_success_rate.pct", "type"), ("lts__gcomp_input_sectors.sum", "type"),
+    ("nvlrx__bytes.sum.per_second", "type"), ("nvltx__bytes.sum.per_second", "type"),
+    ("TriageA.l1tex__t_sector_hit_rate_realtime.pct", "subtype"), ("derived__pct_occupancy_per_block_size", "unit"),
+}
+
+SCRIPT = """
+import json, sys
+import ncu_report
+from ncu_report import IMetric
+
+def metric(m):
+    keys = m.correlation_ids()
+    return dict(name=m.name(), kind=m.kind(), value=repr(m.value()), has=[m.has_value(), m.has_value(m.kind()), m.has_value(IMetric.ValueKind_FLOAT)],
+                double=repr(m.as_double()), whole=m.as_uint64(), text=m.as_string(), has_keys=m.has_correlation_ids(), type=m.metric_type(),
+                subtype=m.metric_subtype(), rollup=m.rollup_operation(), unit=m.unit(), description=m.description(), str=str(m),
+                instances=[[m.kind(i), repr(m.value(i)), repr(m.as_double(i)), m.as_uint64(i), m.as_string(i)] for i in range(m.num_instances())],
+                beyond=[repr(m.value(99999)), m.kind(99999), m.as_double(99999), m.as_uint64(99999), m.as_string(99999)],
+                keys=keys and [keys.name(), keys.kind(), repr(keys.value()), keys.has_value(), keys.num_instances(), keys.has_correlation_ids(),
+                               [[keys.kind(i), repr(keys.value(i)), keys.as_uint64(i)] for i in range(keys.num_instances())]])
+
+def range_(r):
+    return [r.name(), r.has_attributes(), r.category(), r.color(), r.payload_type(), r.payload_as_uint64(), r.payload_as_double(),
+            r.payload_as_string(), r.message()]
+
+def state(s):
+    if s is None:
+        return None
+    return [[key, str(s[key]), s.domain_by_id(key).name(), list(s[key].push_pop_ranges()), list(s[key].start_end_ranges()),
+             [range_(s[key].push_pop_range(i)) for i in range(len(s[key].push_pop_ranges()))], s[key].push_pop_range(99), s[key].start_end_range(99)]
+            for key in s] + [len(s), list(s.domains()), s.domain_by_id(12345) is None]
+
+def raised(function):
+    try:
+        return repr(function())
+    except Exception as error:
+        return type(error).__name__
+
+report = ncu_report.load_report(sys.argv[1])
+first = report[0][0]
+out = dict(
+    sizes=[report.num_ranges(), len(report), report.range_by_idx(99) is None, report[0].num_actions(), len(report[0]), report[0].action_by_idx(99) is None,
+           len(report[0:1]), len(report[0][0:2]), len(report[0][-1:]), len(list(report)), str(report[0][-1])],
+    outside=[report.frontend(), report.controller()],
+    raised=[raised(f) for f in (lambda: report[7], lambda: report[-2], lambda: report["a"], lambda: report[0][99], lambda: report[0]["a"],
+            lambda: first["no such"], lambda: first[3], lambda: first.metric_by_name("no such"), lambda: first.metric_by_name(3),
+            lambda: first.name(99), lambda: ncu_report.load_report("/nonexistent"), lambda: ncu_report.load_report(3))],
+    constants=[{name: getattr(c, name) for name in dir(c) if name[0].isupper() and isinstance(getattr(c, name), int)}
+               for c in (IMetric, ncu_report.INvtxRange)],
+    actions=[dict(names=[a.name(), a.name(a.NameBase_FUNCTION), a.name(a.NameBase_DEMANGLED), a.name(a.NameBase_MANGLED), str(a)], count=len(a),
+                  metric_names=list(a.metric_names()), same=list(a) == list(a.metric_names()), nvtx=state(a.nvtx_state()),
+                  metrics=[metric(a[name]) for name in a]) for r in report for a in r])
+json.dump(out, sys.stdout)
+"""
+
+
+def answers(path, package):
+    place = os.path.join(folder(), "ask.py")
+    with open(place, "w") as out:
+        out.write(SCRIPT)
+    env = dict(os.environ, PYTHONPATH=package, LIBTRACE_READER=LIBRARY)
+    result = run([sys.executable, place, path], env=env, limit=120)
+    if result.status:
+        raise RuntimeError(f"{package}: {os.path.basename(path)}: {result.status} {result.err.decode()[-400:]}")
+    return json.loads(result.out)
+
+
+def wrong_values(action, want):
+    """What the independent reader saw otherwise."""
+    metrics = {m["name"]: m for m in action["metrics"]}
+    wrong = [] if len(metrics) == action["count"] else ["count"]
+    if action["names"][:2] != [want["function"]] * 2:
+        wrong.append(f"names {action['names']}")
+    for name, value in want["sample"].items():
+        if metrics[name]["value"] not in (repr(value), repr(float(value)) if isinstance(value, int) else None):
+            wrong.append(f"{name}: {metrics[name]['value']}, not {value!r}")
+    for name, value in want["strings_metrics"].items():
+        if metrics[name]["text"] != value:
+            wrong.append(f"{name}: {metrics[name]['text']!r}, not {value!r}")
+    return wrong
+
+
+def as_expected(expected):
+    for path in REPORTS:
+        got = answers(path, PACKAGE)["actions"]
+        want = expected[os.path.basename(path)]["results"]
+        wrong = [] if len(got) == len(want) else [f"{len(got)} results"]
+        for action, wanted in zip(got, want):
+            wrong += wrong_values(action, wanted)
+        tap.ok(not wrong, f"{os.path.basename(path)}: names and values of every result", "\n".join(wrong[:10]))
+
+
+def is_known(path, name, part, theirs, ours):
+    if part == "description":
+        return ours == ""
+    if part in ("unit", "type") and NO_SUCH_DEVICE in path:
+        return theirs in ("", 0)
+    if part == "unit" and name.startswith("gpu__time_duration."):
+        return (theirs, ours) == ("second", "nsecond")
+    if part == "unit" and name.startswith("regex:"):
+        return (theirs, ours) == ("%", "inst")
+    return (name, part) in KNOWN
+
+
+def compare_metrics(path, theirs, ours):
+    return [f"{their['name']}: {part}: {their[part]!r:.200}, ours {our[part]!r:.200}" for their, our in zip(theirs, ours) for part in their
+            if their[part] != our[part] and not is_known(path, their["name"], part, their[part], our[part])]
+
+
+def as_theirs():
+    if not os.path.exists(os.path.join(THEIRS, "_ncu_report.so")) or not os.path.isdir(TARGET):
+        tap.skip("the same answers as NVIDIA's module", "no ncu_report in PEERS or /tmp/peers")
+        return
+    place = folder()
+    os.makedirs(os.path.join(place, "extras/python"))
+    os.symlink(TARGET, os.path.join(place, "target"))
+    for name in ("ncu_report.py", "_ncu_report.so"):
+        os.symlink(os.path.join(THEIRS, name), os.path.join(place, "extras/python", name))
+    for path in REPORTS:
+        try:
+            theirs = answers(path, os.path.join(place, "extras/python"))
+        except RuntimeError as error:
+            tap.skip(f"{os.path.basename(path)}: the same answers as NVIDIA's module", f"it does not run here: {str(error)[-80:]!r}")
+            return
+        ours = answers(path, PACKAGE)
+        wrong = [f"{part}: {theirs[part]}, ours {ours[part]}" for part in theirs if part != "actions" and theirs[part] != ours[part]]
+        wrong += [] if len(theirs["actions"]) == len(ours["actions"]) else ["number of results"]
+        count = 0
+        for their, our in zip(theirs["actions"], ours["actions"]):
+            wrong += [f"{part}: {their[part]}, ours {our[part]}" for part in their if part != "metrics" and their[part] != our[part]]
+            wrong += compare_metrics(path, their["metrics"], our["metrics"])
+            count += len(their["metrics"])
+        tap.ok(not wrong and count, f"{os.path.basename(path)}: the same answers as NVIDIA's module, {count} metrics", "\n".join(wrong[:20]))
+
+
+def test():
+    if not os.path.exists(LIBRARY) or os.environ.get("SAN"):
+        tap.skip("ncu_report", "no libtrace-reader.so, or one with sanitizers, which Python cannot load")
+        return
+    if not REPORTS:
+        tap.skip("ncu_report on reports of Nsight Compute", "no fixtures of Nsight Compute in SHARED")
+        return
+    with open(os.path.join(FIXTURES, "expected.json")) as source:
+        expected = json.load(source)
+    as_expected(expected)
+    as_theirs()
+
+
+if __name__ == "__main__":
+    main(test)

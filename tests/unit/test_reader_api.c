@@ -1,0 +1,296 @@
+/*
+ * libtrace-reader.h: what it says of a report with one result of each kind, what it refuses, and
+ * that every damaged form of that report is read without a wrong access (sanitizer builds show it).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libtrace-reader.h"
+#include "report.pb-c.h"
+#include "tests/unit/tap.h"
+
+#define FILE_BYTES_MAX 4096u
+
+struct file {
+	uint8_t data[FILE_BYTES_MAX];
+	size_t bytes;
+	char path[32];
+};
+
+static void put_u32(struct file *f, uint32_t value)
+{
+	memcpy(f->data + f->bytes, &value, sizeof(value));
+	f->bytes += sizeof(value);
+}
+
+/* A message with its length in front. */
+static void put_message(struct file *f, const ProtobufCMessage *m)
+{
+	put_u32(f, (uint32_t)protobuf_c_message_get_packed_size(m));
+	f->bytes += protobuf_c_message_pack(m, f->data + f->bytes);
+}
+
+#define SIZE_OF(message) (4 + (uint32_t)protobuf_c_message_get_packed_size(&(message)->base))
+
+static void value_real(Ncu__ProfileMetricValue *v, double value)
+{
+	ncu__profile_metric_value__init(v);
+	v->has_double_value = 1;
+	v->double_value = value;
+}
+
+static void value_whole(Ncu__ProfileMetricValue *v, uint64_t value)
+{
+	ncu__profile_metric_value__init(v);
+	v->has_uint64_value = 1;
+	v->uint64_value = value;
+}
+
+/* Two metrics: a real number; a text with two instances whose keys are whole numbers. */
+struct metrics {
+	Ncu__ProfileMetricValue values[2], keys[2], elements[2];
+	Ncu__ProfileMetricListElement instances[2], *instance_list[2];
+	Ncu__ProfileMetricResult rows[2], *list[2];
+};
+
+static void metrics_fill(struct metrics *m)
+{
+	value_real(&m->values[0], 2.5);
+	ncu__profile_metric_value__init(&m->values[1]);
+	m->values[1].string_value = (char *)"text";
+	for (int i = 0; i < 2; i++) {
+		value_whole(&m->keys[i], 100 + (uint64_t)i);
+		value_real(&m->elements[i], i + 0.5);
+		ncu__profile_metric_list_element__init(&m->instances[i]);
+		m->instances[i].correlation_id = &m->keys[i];
+		m->instances[i].element_value = &m->elements[i];
+		m->instance_list[i] = &m->instances[i];
+		ncu__profile_metric_result__init(&m->rows[i]);
+		m->rows[i].has_name_id = 1;
+		m->rows[i].name_id = (uint32_t)i;
+		m->rows[i].metric_value = &m->values[i];
+		m->list[i] = &m->rows[i];
+	}
+	m->rows[1].n_metric_value_list = 2;
+	m->rows[1].metric_value_list = m->instance_list;
+}
+
+static void file_header(struct file *f)
+{
+	Libtrace__FileHeader header = LIBTRACE__FILE_HEADER__INIT;
+	memcpy(f->data, "NVR", 4);
+	f->bytes = 4;
+	header.version = 7;
+	put_message(f, &header.base);
+}
+
+/* One block: a kernel, a range, a graph. */
+static void file_make(struct file *f)
+{
+	char *names[] = {(char *)"gpu__time_duration.sum", (char *)"made__text"};
+	struct metrics m;
+	Ncu__NvtxState nvtx = NCU__NVTX_STATE__INIT;
+	Ncu__ProfileResult kernel = NCU__PROFILE_RESULT__INIT;
+	Ncu__RangeResult range = NCU__RANGE_RESULT__INIT;
+	Ncu__GraphResult graph = NCU__GRAPH_RESULT__INIT;
+	Libtrace__StringTable table = LIBTRACE__STRING_TABLE__INIT;
+	Libtrace__SessionDetails details = LIBTRACE__SESSION_DETAILS__INIT;
+	Libtrace__BlockHeader h = LIBTRACE__BLOCK_HEADER__INIT;
+	metrics_fill(&m);
+	nvtx.has_default_domain = 1;
+	nvtx.default_domain = UINT64_MAX;
+	kernel.kernel_function_name = (char *)"scale\"\n";
+	kernel.nvtx = &nvtx;
+	kernel.has_stream_id = range.has_context_id = 1;
+	kernel.stream_id = 7;
+	kernel.n_metric_results = range.n_metric_results = 2;
+	kernel.metric_results = range.metric_results = m.list;
+	table.n_strings = 2;
+	table.strings = names;
+	details.comments = (char *)"made for a test";
+	h.string_table = &table;
+	h.session_details = &details;
+	h.has_num_results = h.has_num_range_results = h.has_num_graph_results = h.has_payload_size =
+		1;
+	h.num_results = h.num_range_results = h.num_graph_results = 1;
+	h.payload_size = SIZE_OF(&kernel) + SIZE_OF(&range) + SIZE_OF(&graph);
+	file_header(f);
+	put_message(f, &h.base);
+	put_message(f, &kernel.base);
+	put_message(f, &range.base);
+	put_message(f, &graph.base);
+}
+
+static struct libtrace_report *file_open(struct file *f, size_t bytes)
+{
+	struct libtrace_report *report = NULL;
+	char cause[128];
+	FILE *out = fopen(f->path, "wb");
+	if (!out || fwrite(f->data, 1, bytes, out) != bytes || fclose(out))
+		abort();
+	return libtrace_report_open(f->path, &report, cause, sizeof(cause)) ? NULL : report;
+}
+
+static void metrics_as_made(struct libtrace_result *result)
+{
+	struct libtrace_metrics m = {0};
+	struct libtrace_instances i = {0};
+	double real = 0, instance = 0;
+	int error = libtrace_result_metrics(result, &m);
+	if (!check(!error && m.values.count == 2, "a kernel has its metrics"))
+		return;
+	memcpy(&real, &m.values.bits[0], sizeof(real));
+	check(m.name_ids[0] == 0 && m.name_ids[1] == 1 &&
+			m.values.kinds[0] == LIBTRACE_VALUE_DOUBLE && real >= 2.5 && real <= 2.5 &&
+			!m.instance_counts[0],
+		"a number");
+	check(m.values.kinds[1] == LIBTRACE_VALUE_STRING &&
+			!strcmp((const char *)(uintptr_t)m.values.bits[1], "text"),
+		"a text");
+	error = libtrace_result_instances(result, 1, &i);
+	if (!error)
+		memcpy(&instance, &i.values.bits[1], sizeof(instance));
+	check(!error && m.instance_counts[1] == 2 && i.keys.count == 2 && i.keys.bits[1] == 101 &&
+			i.keys.kinds[1] == LIBTRACE_VALUE_UINT64 && instance >= 1.5 &&
+			instance <= 1.5,
+		"instances with their keys");
+	check(libtrace_result_instances(result, 2, &i) == -EINVAL, "no third metric");
+}
+
+static void part_is(struct libtrace_result *result, const char *part, const char *wanted)
+{
+	char *json = NULL;
+	int error = libtrace_result_part(result, part, &json);
+	check(!error && !strcmp(json, wanted), "%s: %s", part, error ? strerror(-error) : json);
+	libtrace_text_free(json);
+}
+
+static void as_made(struct file *f)
+{
+	struct libtrace_report *report = file_open(f, f->bytes);
+	struct libtrace_result *result = NULL;
+	struct libtrace_metrics m;
+	char *json = NULL;
+	if (!check(report && libtrace_report_result_count(report) == 3, "three results"))
+		return;
+	check(!libtrace_report_problems(report), "an intact report has no problems");
+	check(!strcmp(libtrace_report_metric_name(report, 1), "made__text") &&
+			!libtrace_report_metric_name(report, 2),
+		"names of metrics end behind the last");
+	int error = libtrace_report_session(report, &json);
+	check(!error && !strcmp(json, "{\"comments\":\"made for a test\"}"), "session: %s", json);
+	libtrace_text_free(json);
+	check(!libtrace_result_open(report, 0, &result), "the first result opens");
+	check(libtrace_result_workload(result) == LIBTRACE_WORKLOAD_KERNEL, "it is a kernel");
+	check(libtrace_result_instances(result, 0, &(struct libtrace_instances){0}) == -EINVAL,
+		"instances are there behind the metrics only");
+	metrics_as_made(result);
+	part_is(result, "stream_id", "{\"stream_id\":7}");
+	part_is(result, "kernel_function_name", "{\"kernel_function_name\":\"scale\\\"\\n\"}");
+	part_is(result, "nvtx,context_id", "{\"nvtx\":{\"default_domain\":18446744073709551615}}");
+	check(libtrace_result_part(result, "metric_results", &json) == -EINVAL &&
+			libtrace_result_part(result, "nothing", &json) == -EINVAL &&
+			libtrace_result_part(result, "", &json) == -EINVAL &&
+			libtrace_result_part(result, ",,,", &json) == -EINVAL,
+		"no other parts");
+	libtrace_result_close(result);
+	check(!libtrace_result_open(report, 1, &result) &&
+			libtrace_result_workload(result) == LIBTRACE_WORKLOAD_RANGE &&
+			!libtrace_result_metrics(result, &m) && m.values.count == 2,
+		"a range has its metrics");
+	libtrace_result_close(result);
+	check(!libtrace_result_open(report, 2, &result) &&
+			libtrace_result_workload(result) == LIBTRACE_WORKLOAD_GRAPH &&
+			!libtrace_result_metrics(result, &m) && m.values.count == 0,
+		"a graph may have none");
+	libtrace_result_close(result);
+	check(libtrace_result_open(report, 3, &result) == -EINVAL, "no fourth result");
+	libtrace_report_close(report);
+}
+
+/* Asks for all there is; what comes of it does not matter. */
+static void read_all(struct libtrace_report *report)
+{
+	char *json;
+	if (!libtrace_report_session(report, &json))
+		libtrace_text_free(json);
+	for (size_t r = 0; r < libtrace_report_result_count(report); r++) {
+		struct libtrace_result *result;
+		struct libtrace_metrics m = {0};
+		struct libtrace_instances i;
+		if (libtrace_result_open(report, r, &result))
+			continue;
+		if (libtrace_result_metrics(result, &m))
+			m.values.count = 0;
+		for (size_t k = 0; k < m.values.count; k++) {
+			libtrace_report_metric_name(report, m.name_ids[k]);
+			if (m.values.kinds[k] == LIBTRACE_VALUE_STRING)
+				(void)strlen((const char *)(uintptr_t)m.values.bits[k]);
+			libtrace_result_instances(result, k, &i);
+		}
+		if (!libtrace_result_part(result, "thread_id,nvtx,cpu_stack", &json))
+			libtrace_text_free(json);
+		libtrace_result_close(result);
+	}
+	libtrace_report_close(report);
+}
+
+static void damaged(struct file *f)
+{
+	static const uint8_t changes[] = {0x01, 0x80, 0xff};
+	size_t opened = 0, tried = 0;
+	for (size_t at = 0; at < f->bytes; at++)
+		for (size_t i = 0; i < sizeof(changes); i++, tried++) {
+			f->data[at] ^= changes[i];
+			struct libtrace_report *report = file_open(f, f->bytes);
+			f->data[at] ^= changes[i];
+			opened += report != NULL;
+			if (report)
+				read_all(report);
+		}
+	check(opened > tried / 2, "%zu of %zu damaged reports open", opened, tried);
+	for (size_t bytes = 0; bytes < f->bytes; bytes++) {
+		struct libtrace_report *report = file_open(f, bytes);
+		if (report)
+			read_all(report);
+	}
+	check(true, "cut off at every place");
+}
+
+static void refused(void)
+{
+	struct libtrace_report *report = NULL;
+	char cause[64] = "", unit[8];
+	check(libtrace_report_open("/nonexistent/r", &report, cause, sizeof(cause)) == -ENOENT &&
+			!report && strstr(cause, "/nonexistent/r"),
+		"no file: %s", cause);
+	check(libtrace_report_open("/nonexistent/r", &report, NULL, 0) == -ENOENT,
+		"without room for the cause");
+	libtrace_report_close(NULL);
+	libtrace_result_close(NULL);
+	libtrace_text_free(NULL);
+	libtrace_metric_unit("gpu__time_duration.sum", unit, sizeof(unit));
+	check(!strcmp(unit, "nsecond"), "unit of a time: %s", unit);
+	libtrace_metric_unit("gpu__time_duration.sum", unit, 4);
+	check(!strcmp(unit, "nse"), "a unit is cut: %s", unit);
+	check(libtrace_reader_version() == LIBTRACE_READER_VERSION, "version");
+}
+
+int main(void)
+{
+	struct file f = {.path = "/tmp/test_reader_api.XXXXXX"};
+	int fd = mkstemp(f.path);
+	if (fd < 0)
+		return 1;
+	close(fd);
+	file_make(&f);
+	as_made(&f);
+	damaged(&f);
+	refused();
+	unlink(f.path);
+	return tap_done();
+}
