@@ -19,7 +19,8 @@
  *
  * Life of a lane: LANE_FREE -> LANE_LEASED (a thread attaches; record REC_THREAD_START) ->
  * LANE_FREE (the thread ends; record REC_THREAD_END), and again with the next thread. Records stay
- * in order across leases; REC_THREAD_START tells whose records follow.
+ * in order across leases; REC_THREAD_START tells whose records follow. Handlers may run in a thread
+ * after that: then its lane stays LANE_PARTING until another thread finds it dead.
  *
  * Positions are counts of bytes of records since the lane was made. Chunk number n of a lane (n =
  * position / CHUNK_BYTES) lies at file offset lane.chunk[n % LANE_CHUNKS_MAX]. The producer writes
@@ -50,7 +51,7 @@
 #define FN_MAX                                                                                     \
 	640u /* room for the rows of schema/libc.def; checked at compile time where it is expanded \
 	      */
-#define NESTED_RECORDS 16u
+#define NESTED_RECORDS 96u
 
 /* Process state, written by the process, read by the writer. */
 enum spool_state {
@@ -65,8 +66,9 @@ enum clock_kind {
 	CLOCK_KIND_MONOTONIC = 2 /* ticks are nanoseconds of CLOCK_MONOTONIC */
 };
 
-/* LANE_DEVICE: no thread's; whoever has activity of the CUDA device to tell uses it (tid 0). */
-enum lane_state { LANE_FREE = 0, LANE_LEASED = 1, LANE_DEVICE = 2 };
+/* LANE_PARTING: of a thread that has told its end, but whose handlers still call. LANE_DEVICE: no
+ * thread's; whoever has activity of the CUDA device to tell uses it (tid 0). */
+enum lane_state { LANE_FREE = 0, LANE_LEASED = 1, LANE_DEVICE = 2, LANE_PARTING = 3 };
 
 /* Why events are missing. Names of the reasons are in schema/events.def (DROP rows). */
 enum drop_reason {
@@ -76,7 +78,7 @@ enum drop_reason {
 	DROP_NO_LANE,       /* no memory for the thread's lane, or all lanes taken */
 	DROP_NESTED, /* signal handlers interrupted the tracer more often than NESTED_RECORDS allows
 		      */
-	DROP_LATE,   /* calls after the thread's own end hook, or before the library was ready */
+	DROP_LATE,   /* calls before the library was ready */
 	DROP_CUPTI,  /* activity records that CUPTI says it dropped */
 	DROP_REASONS
 };
@@ -278,7 +280,7 @@ enum thread_flag {
 	THREAD_MAIN = 1,
 	THREAD_FORKED = 2 /* first thread of a forked child */,
 	THREAD_VFORK_CHILD = 4,
-	THREAD_RESUMED = 8 /* after its vfork child: not a new thread */,
+	THREAD_RESUMED = 8 /* after its vfork child, or its own end: not a new thread */,
 	THREAD_FOUND = 16 /* was running when first seen */
 };
 

@@ -191,13 +191,15 @@ static void gap_close(struct thread *t)
 	lane_publish(t, 1);
 }
 
-/* Takes the first ones out; handlers may add some meanwhile. */
+/* Takes the first ones out; handlers may add some meanwhile. A free place has word 0. */
 static void nested_keep(struct lane *lane, uint32_t moved)
 {
 	uint32_t i = moved, count = lane->nested_count;
 	do {
-		for (; i < count; i++)
+		for (; i < count; i++) {
 			lane->nested[i - moved] = lane->nested[i];
+			lane->nested[i].word = 0;
+		}
 	} while (!__atomic_compare_exchange_n(&lane->nested_count, &count, count - moved, false,
 		__ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
@@ -209,12 +211,15 @@ static bool nested_move(struct thread *t)
 	uint32_t moved = 0, count;
 	do {
 		for (count = lane->nested_count; moved < count; moved++) {
+			if (!lane->nested[moved].word)
+				continue; /* its handler was left by siglongjmp() */
 			if (!room_make(t, 1)) {
 				nested_keep(lane, moved);
 				return false;
 			}
 			*t->cur = lane->nested[moved];
 			lane_publish(t, 1);
+			lane->nested[moved].word = 0;
 		}
 	} while (!__atomic_compare_exchange_n(
 		&lane->nested_count, &count, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
@@ -260,16 +265,20 @@ bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64
 	return true;
 }
 
+/* A further handler may interrupt this one: each takes its place first, then writes it. */
 void lane_put_nested(struct thread *t, const struct record *record)
 {
 	struct lane *lane = t->lane;
-	if (t->nested > 1 || lane->nested_count >= NESTED_RECORDS) {
-		lane->dropped[DROP_NESTED]++;
-		return;
-	}
-	lane->nested[lane->nested_count] = *record;
-	lane->nested[lane->nested_count].word |= (uint64_t)RECORD_NESTED << RECORD_FLAGS_SHIFT;
-	lane->nested_count++;
+	uint32_t at = lane->nested_count;
+	do {
+		if (at >= NESTED_RECORDS) {
+			lane->dropped[DROP_NESTED]++;
+			return;
+		}
+	} while (!__atomic_compare_exchange_n(
+		&lane->nested_count, &at, at + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	lane->nested[at] = *record;
+	lane->nested[at].word |= (uint64_t)RECORD_NESTED << RECORD_FLAGS_SHIFT;
 	/* The next event comes by lane_room(). Not t->cur: what was interrupted may be about to
 	 * move it to another chunk, at a lower address. */
 	t->end = NULL;

@@ -30,11 +30,6 @@ static uint32_t lock; /* tid of its holder; held for a few instructions, or one 
 			 is `busy`, so no handler of its thread wants it */
 static uint32_t given_up; /* the holder that was waited for in vain: not so long again */
 
-static bool thread_is_dead(uint32_t tid)
-{
-	return !session.restricted && SYS3(SYS_tgkill, session.pid, tid, 0) == -ESRCH;
-}
-
 /* Is the lock ours now? The same thread coming again, or one that has ended, has left the tracer in
  * between (siglongjmp from a handler, cancellation): what it had begun is done again. */
 static bool lock_try(uint32_t tid, bool look, uint32_t *ret_holder)

@@ -1,8 +1,10 @@
 #define _GNU_SOURCE
 #include "tracer/thread.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -40,7 +42,7 @@ static void end_hook(void *value)
 	(void)value;
 	if (++t->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(end_key, t) == 0)
 		return;
-	t->gone = 1; /* a handler from here on must not attach again */
+	t->gone = 1; /* nothing will detach the lane of a handler that runs from here on */
 	thread_detach(t);
 }
 
@@ -56,8 +58,13 @@ void thread_forget(struct thread *t)
 	*t = (struct thread){.parent_tid = old.tid, .fast = NO_LANE};
 }
 
-/* A free lane, or NULL. */
-static struct lane *lane_lease(void)
+bool thread_is_dead(uint32_t tid)
+{
+	return !session.restricted && SYS3(SYS_tgkill, session.pid, tid, 0) == -ESRCH;
+}
+
+/* A lane in that state which no thread uses, or NULL. */
+static struct lane *lane_lease(uint32_t state)
 {
 	struct spool_header *spool = session.spool;
 	uint32_t count = __atomic_load_n(&spool->lane_count, __ATOMIC_ACQUIRE);
@@ -66,9 +73,10 @@ static struct lane *lane_lease(void)
 		if (!offset)
 			continue; /* its maker is between counting and storing */
 		struct lane *lane = spool_file_at(offset);
-		uint32_t free = LANE_FREE;
-		if (__atomic_load_n(&lane->state, __ATOMIC_RELAXED) == LANE_FREE &&
-			__atomic_compare_exchange_n(&lane->state, &free, LANE_LEASED, false,
+		uint32_t now = state;
+		if (__atomic_load_n(&lane->state, __ATOMIC_ACQUIRE) == state &&
+			(state == LANE_FREE || thread_is_dead(lane->tid)) &&
+			__atomic_compare_exchange_n(&lane->state, &now, LANE_LEASED, false,
 				__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			return lane;
 	}
@@ -135,6 +143,26 @@ static uint32_t start_flags(const struct thread *t)
 	return flags;
 }
 
+/* What the handlers of a dead thread have left in its lane. */
+static void lane_clear(struct thread *t, struct lane *lane)
+{
+	t->lane = lane;
+	lane_flush_sums(t);
+	t->lane = NULL;
+	t->cur = t->end = t->chunk_end = NULL;
+}
+
+static struct lane *lane_find(struct thread *t)
+{
+	struct lane *lane = lane_lease(LANE_FREE);
+	if (!lane) {
+		lane = lane_lease(LANE_PARTING);
+		if (lane)
+			lane_clear(t, lane);
+	}
+	return lane ? lane : lane_make(LANE_LEASED);
+}
+
 static struct lane *attach(struct thread *t)
 {
 	if (session.restricted)
@@ -150,9 +178,7 @@ static struct lane *attach(struct thread *t)
 		session_count_drop(DROP_NO_LANE);
 		return NULL;
 	}
-	struct lane *lane = session.restricted ? NULL : lane_lease();
-	if (!lane && !session.restricted)
-		lane = lane_make(LANE_LEASED);
+	struct lane *lane = session.restricted ? NULL : lane_find(t);
 	if (!lane) {
 		session_count_drop(DROP_NO_LANE);
 		return NULL;
@@ -169,8 +195,10 @@ static struct lane *attach(struct thread *t)
 	t->ranges = NULL;
 	t->lane = lane;
 	t->fast = clock_is_tsc ? lane : NO_LANE;
-	put_start(t, session.pid, t->tid, start_flags(t));
-	if (end_key_usable)
+	put_start(t, session.pid, t->tid, t->gone ? THREAD_RESUMED : start_flags(t));
+	if (t->gone)
+		__atomic_store_n(&lane->state, LANE_PARTING, __ATOMIC_RELEASE);
+	else if (end_key_usable)
 		pthread_setspecific(end_key, t);
 	return lane;
 }
@@ -222,14 +250,17 @@ struct lane *thread_attach(struct thread *t)
 		thread_forked(t);
 		return t->lane;
 	}
-	if (t->gone || t->busy) {
+	if (t->busy) {
 		if (session.spool)
-			session_count_drop(t->gone ? DROP_LATE : DROP_NESTED);
+			session_count_drop(DROP_NESTED);
 		return NULL;
 	}
+	uint64_t all = UINT64_MAX, before; /* the calls of a handler would have no lane yet */
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
 	thread_enter(t);
 	struct lane *lane = attach(t);
 	thread_leave(t);
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 	return lane;
 }
 

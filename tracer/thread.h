@@ -84,10 +84,13 @@ static inline void thread_leave(struct thread *t)
 
 /*
  * Gives the calling thread a lane. Returns NULL, and counts the call as dropped, when there is none
- * to be had, the thread is gone, or tracing is off. Makes the spool first in a forked child. Owning
+ * to be had or tracing is off. Makes the spool first in a forked child. Owning
  * thread; async-signal-safe; no allocation.
  */
 struct lane *thread_attach(struct thread *t);
+
+/* Has that thread of this process ended? False where that cannot be asked. */
+bool thread_is_dead(uint32_t tid);
 
 /* A lane that belongs to no thread, for activity of the CUDA device. NULL without memory.
  * thread.busy set. */

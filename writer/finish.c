@@ -109,7 +109,7 @@ static void nested_finish(struct finish *f)
 	for (uint32_t i = 0; i < count; i++) {
 		struct record r = f->lane->nested[i];
 		uint64_t kind = r.word & RECORD_KIND_MASK;
-		if (!r.tick || kind >= fn_count() || is_recorded(f, r.tick, kind))
+		if (!r.word || !r.tick || kind >= fn_count() || is_recorded(f, r.tick, kind))
 			continue;
 		uint64_t flags = (r.word >> RECORD_FLAGS_SHIFT & 15) | RECORD_NESTED;
 		call_add(f, r.tick, r.word >> RECORD_LENGTH_SHIFT, (uint32_t)kind, flags, r.a, r.b);
@@ -217,7 +217,10 @@ static void gap_finish(struct finish *f)
 /* A thread that has recorded its end but not yet given back the lane is over. */
 static bool is_leased(const struct finish *f)
 {
-	return __atomic_load_n(&f->lane->state, __ATOMIC_ACQUIRE) == LANE_LEASED &&
+	uint32_t state = __atomic_load_n(&f->lane->state, __ATOMIC_ACQUIRE);
+	if (state == LANE_PARTING)
+		return true;
+	return state == LANE_LEASED &&
 		!(f->recent_count && (f->recent[0].word & RECORD_KIND_MASK) == REC_THREAD_END &&
 			f->recent[0].a == f->lane->tid);
 }
@@ -263,7 +266,8 @@ int lane_finish(struct writer *w, struct spool *spool, struct lane_view *view, u
 		open_finish(&f, &f.lane->open);
 		nested_finish(&f);
 		sums_finish(&f);
-		row_add(&f, EVENT_THREAD_END, finish_ns(&f, end_tick));
+		if (f.lane->state != LANE_PARTING) /* else it has been told */
+			row_add(&f, EVENT_THREAD_END, finish_ns(&f, end_tick));
 	}
 	if (f.lane) {
 		cuda_open_finish(&f);

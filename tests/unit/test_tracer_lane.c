@@ -223,12 +223,19 @@ static void handler_inside_the_tracer_loses_nothing(void)
 	thread_enter(&thread_self); /* as if a signal came between enter and leave of a record */
 	thread_self.busy += 4096;   /* ... and the handler runs below it */
 	put_call(1);
+	thread_enter(&thread_self); /* and a further one interrupts that */
 	put_call(2);
 	thread_leave(&thread_self);
-	check(lane_number(0)->nested_count == 2, "a handler's records wait aside");
+	thread_leave(&thread_self);
+	check(lane_number(0)->nested_count == 2, "handlers' records wait aside");
 	put_call(3);
 	check(lane_number(0)->nested_count == 0 && calls_in(lane_number(0), 0, 0, &in_order) == 4,
 		"and are moved into the lane by the next call");
+	lane_number(0)->nested_count = 1; /* taken by a handler that was left before it wrote */
+	thread_self.end = NULL;
+	put_call(4);
+	check(lane_number(0)->nested_count == 0 && calls_in(lane_number(0), 0, 0, &in_order) == 5,
+		"a place that was never written is passed over");
 }
 
 static void handler_that_jumps_out_costs_nothing_later(void)
@@ -265,6 +272,37 @@ static void lanes_are_used_again(void)
 	}
 	check(count == 300 && session.spool->lane_count == 1,
 		"300 threads one after the other need one lane: %u", session.spool->lane_count);
+}
+
+static void *churn_on(void *count)
+{
+	churn(count);
+	thread_self.gone = 1; /* as its last destructor says */
+	put_call(8);
+	osrt_threshold[1] = UINT64_MAX;
+	put_call(9);
+	osrt_threshold[1] = 0;
+	return NULL;
+}
+
+static void calls_after_the_end_are_kept(void)
+{
+	uint64_t count = 0, sum = 0, dropped = 0;
+	bool in_order;
+	spool_make(64u << 20);
+	for (int i = 0; i < 300; i++) {
+		pthread_t thread;
+		if (pthread_create(&thread, NULL, churn_on, &count) == 0)
+			pthread_join(thread, NULL);
+	}
+	uint32_t lanes = session.spool->lane_count;
+	for (uint32_t i = 0; i < lanes; i++)
+		sum += calls_in(lane_number(i), 0, 0, &in_order);
+	for (uint32_t i = 0; i < DROP_REASONS; i++)
+		dropped += session.spool->dropped[i];
+	check(count == 300 && sum == 600 && dropped == 0 && lanes <= 2,
+		"what handlers call after a thread's end is there: %llu of 600, in %u lanes",
+		(unsigned long long)sum, lanes);
 }
 
 /* ---- a thread that is held up, or lost, while it makes the spool grow ---- */
@@ -416,6 +454,7 @@ int main(void)
 	handler_inside_the_tracer_loses_nothing();
 	handler_that_jumps_out_costs_nothing_later();
 	lanes_are_used_again();
+	calls_after_the_end_are_kept();
 	growth_waits_for_its_turn();
 	abandoned_calls_are_found();
 	failing_system_calls_do_no_harm();

@@ -166,7 +166,10 @@ static void killed_writer_is_succeeded(void)
 	}
 	wait_status(child);
 	printf("# %d writers\n", kills);
-	tap_equal(status, 0, "the last writer ends well");
+	char control[sizeof(t.dir) + 16];
+	snprintf(control, sizeof(control), "%s/control", t.dir);
+	/* Or finds nothing to do: the one before was killed after its last work. */
+	tap(status == 0 || (status == 1 && is_gone(control)), "the last writer ends well");
 	tap(kills > 3, "several writers took part");
 	check_report(&t, 3000000, child, LIBTRACE__PROCESS_END__END_KILLED);
 	clean(&t);
