@@ -31,15 +31,57 @@ static int page_print(struct details *d, const char *page)
 		return details_session(d);
 	if (!d->results.count)
 		cli_note("'%s' holds no results of kernels", d->r.path);
+	if (d->summary)
+		return details_summary(d);
 	return page && !strcmp(page, "raw") ? details_raw(d) : details_sections(d);
+}
+
+/* Which of the option's words was given, from 0; the first without it. */
+static unsigned choice(const struct options *o, enum option_id id, unsigned otherwise)
+{
+	const char *words = option_rows[id].choices, *value = o->value[id];
+	unsigned number = 0;
+	for (const char *at = words; value; number++) {
+		size_t bytes = strcspn(at, " ");
+		if (bytes == strlen(value) && !strncmp(at, value, bytes))
+			return number;
+		at += bytes + (at[bytes] == ' ');
+	}
+	return otherwise;
+}
+
+/* Words are in the order of the enumerations. */
+static struct details form_of(const struct options *o)
+{
+	return (struct details){.csv = o->value[OPT_details_csv],
+		.base_units = choice(o, OPT_details_print_units, 0) == 1,
+		.floating = o->value[OPT_details_print_fp],
+		.rule_details = o->value[OPT_details_print_rule_details],
+		.rename = choice(o, OPT_details_print_nvtx_rename, 0) == 1,
+		.part = choice(o, OPT_details_print_details, PART_HEADER),
+		.names = choice(o, OPT_details_print_metric_name, NAMES_LABEL),
+		.instances = choice(o, OPT_details_print_metric_instances, INSTANCES_NONE),
+		.summary = choice(o, OPT_details_print_summary, SUMMARY_NONE),
+		.kernel_base = choice(o, OPT_details_print_kernel_base, BASE_DEMANGLED),
+		.out = stdout};
+}
+
+/* Summaries have the metrics of headers. STATUS_OK, or STATUS_FAILED after a message. */
+static int summary_check(const struct options *o, const struct details *d)
+{
+	const char *page = o->value[OPT_details_page];
+	if (!d->summary || ((!page || !strcmp(page, "details")) && d->part == PART_HEADER))
+		return STATUS_OK;
+	cli_error("--print-summary is for --page details with --print-details header");
+	return STATUS_FAILED;
 }
 
 int command_details(const struct options *o)
 {
-	struct details d = {.csv = o->value[OPT_details_csv], .out = stdout};
+	struct details d = form_of(o);
 	const struct contents_visitor visitor = {&d, note_block, NULL, details_problem};
 	const char *file = option_file(o);
-	if (!file || details_filter_set(&d.filter, o) ||
+	if (!file || summary_check(o, &d) || details_filter_set(&d.filter, o) ||
 		cli_open(&d.r, file, o->value[OPT_details_no_wait]))
 		return STATUS_FAILED;
 	contents_init(&d.contents);

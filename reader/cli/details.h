@@ -39,15 +39,30 @@ struct details_filter {
 int details_filter_set(struct details_filter *f, const struct options *o);
 void details_filter_release(struct details_filter *f);
 
+/* The kernel's name of that kind, "" without one. */
+const char *details_name_by(enum details_base base, const Ncu__ProfileResult *result);
+
 /* Asked for each result in order; ..._again() before another pass. */
 bool details_wants(struct details_filter *f, const Ncu__ProfileResult *result);
 void details_filter_again(struct details_filter *f);
+
+enum details_part { PART_HEADER, PART_BODY, PART_ALL };
+enum details_names { NAMES_LABEL, NAMES_NAME, NAMES_BOTH };
+enum details_instances { INSTANCES_NONE, INSTANCES_VALUES, INSTANCES_DETAILS };
+enum details_summary { SUMMARY_NONE, SUMMARY_KERNEL, SUMMARY_GPU };
 
 struct details {
 	struct cli_report r;
 	struct contents contents;
 	struct ncu_results results;
 	bool csv;
+	bool base_units, floating; /* units are not scaled; two digits behind the point always */
+	bool rule_details, rename; /* focus metrics of rules; kernels get the name of their range */
+	enum details_part part;
+	enum details_names names;
+	enum details_instances instances;
+	enum details_summary summary;
+	enum details_base kernel_base;
 	struct details_filter filter;
 	FILE *out;
 	bool has_nvtx, has_rules, has_speedups; /* columns that CSV pages have only where needed */
@@ -59,6 +74,7 @@ struct details {
 int details_session(struct details *d);
 int details_raw(struct details *d);
 int details_sections(struct details *d);
+int details_summary(struct details *d);
 
 /* ---- what the pages share (details_parts.c) ---- */
 
@@ -69,6 +85,19 @@ int details_each(struct details *d, details_visit *one, void *user);
 
 /* Was an NVTX range open at the launch? */
 bool details_has_ranges(const Ncu__ProfileResult *result);
+
+/* The last part of a path of Linux or Windows. */
+const char *details_base_name(const char *path);
+
+/* "(X, Y, Z)", "MAJOR.MINOR", and the number of the device. */
+#define DETAILS_DIM_BYTES 80u
+void details_dim_text(const Ncu__Uint64x3 *dim, char ret_text[DETAILS_DIM_BYTES]);
+void details_cc_text(const struct details *d, const Ncu__ProfileResult *result,
+	char ret_text[DETAILS_DIM_BYTES]);
+uint64_t details_device(const struct details *d, const Ncu__ProfileResult *result);
+
+/* The kernel's name as it is to be printed, for the caller to free; NULL: no memory. */
+char *details_kernel_name(const struct details *d, const Ncu__ProfileResult *result);
 
 /* Cells of a CSV row: quoted, a comma in front of all but the first. */
 void csv_cell(FILE *out, bool first, const char *text);
@@ -81,12 +110,61 @@ void details_csv_launch(const struct details *d, size_t id, const Ncu__ProfileRe
 /* The lines that say which launch follows, with its callchain and its ranges where it has them. */
 void details_text_launch(struct details *d, size_t id, const Ncu__ProfileResult *result);
 
-/* A table of rows with `columns` texts each, the first `left` of them left-aligned; the last column
+/* ---- metrics (details_metric.c) ---- */
+
+/* A metric of a section; texts are its own. */
+struct details_metric {
+	char *label, *value;
+	char unit[NCU_UNIT_BYTES];
+	bool is_missing; /* the result does not have it */
+};
+
+/* 0 or -ENOMEM. */
+int details_metric_fill(const struct details *d, const struct ncu_shown *shown,
+	enum details_instances instances, struct details_metric *ret_metric);
+void details_metric_release(struct details_metric *m);
+
+/* What to divide the metric's value by, and its unit made to fit; 1 where units are not scaled. */
+double details_scale(
+	const struct details *d, const Ncu__ProfileMetricResult *m, char unit[NCU_UNIT_BYTES]);
+
+/* Its value and instances, for the caller to free; NULL: no memory. m: NULL makes "". */
+char *details_value_text(const struct details *d, const Ncu__ProfileMetricResult *m, double scale,
+	bool many_digits, enum details_instances instances);
+
+/* ---- a section of a result ---- */
+
+struct details_section {
+	struct details *d;
+	size_t id;
+	const Ncu__ProfileResult *result;
+	struct ncu_target target;
+	const char *name, *identifier;
+	bool is_titled;          /* its name was printed */
+	const char *body_titled; /* the body whose name was printed last */
+};
+
+/* Prints the names of the section and of its body (NULL: none) where that is not done yet. */
+void details_section_title(struct details_section *s, const char *body);
+
+/* A table of metrics; item: the label of what it is in the body, NULL = the header. */
+int details_table(struct details_section *s, const char *item, const struct ncu_shown_list *list);
+
+/* By name. */
+void details_sort(struct ncu_shown_list *list);
+
+/* Each 0 or a negative errno: what lies in the bodies of a section (details_body.c), what rules
+ * said of it (details_rules.c). */
+int details_bodies(struct details_section *s, const Ncu__ProfilerSection *of);
+int details_rules(struct details_section *s);
+
+/* A table of rows with `columns` texts each, those of `left` (bits) left-aligned; the last column
  * is at most `most` wide (0: as it must be), longer texts go on in the lines below, broken between
  * words if `words`. */
 struct details_rows {
 	const char *const *titles;
-	size_t columns, left;
+	size_t columns;
+	uint32_t left;
 	enum details_lines { LINE_BELOW_TITLES, LINES_ROUND_TITLES, LINES_ROUND_ALL } lines;
 	char **cells;
 	size_t count, capacity;

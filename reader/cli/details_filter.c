@@ -106,7 +106,7 @@ static int id_set(struct details_filter *f, const char *text)
 
 /* ---- a result ---- */
 
-static const char *name_by(enum details_base base, const Ncu__ProfileResult *r)
+const char *details_name_by(enum details_base base, const Ncu__ProfileResult *r)
 {
 	const char *name = base == BASE_MANGLED ? r->kernel_mangled_name : r->kernel_function_name;
 	return base == BASE_DEMANGLED ? ncu_kernel_name(r) : name ? name : "";
@@ -117,7 +117,7 @@ static bool id_matches(struct details_filter *f, const Ncu__ProfileResult *r)
 	char number[24];
 	if ((f->has_context && r->context_id != f->context) ||
 		(f->has_stream && r->stream_id != f->stream) ||
-		!pattern_matches(&f->id_name, name_by(f->base, r)))
+		!pattern_matches(&f->id_name, details_name_by(f->base, r)))
 		return false;
 	snprintf(number, sizeof(number), "%" PRIu64, ++f->invocations);
 	return pattern_matches(&f->invocation, number);
@@ -129,7 +129,7 @@ bool details_wants(struct details_filter *f, const Ncu__ProfileResult *r)
 		return false;
 	if (f->seen++ < f->skip_before_match)
 		return false;
-	if (f->has_id ? !id_matches(f, r) : !pattern_matches(&f->name, name_by(f->base, r)))
+	if (f->has_id ? !id_matches(f, r) : !pattern_matches(&f->name, details_name_by(f->base, r)))
 		return false;
 	return f->matched++ >= f->skip && f->matched - f->skip <= f->count;
 }

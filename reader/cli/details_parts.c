@@ -54,7 +54,7 @@ void csv_format(FILE *out, const char *format, ...)
 }
 
 /* Of a path of Linux or Windows. */
-static const char *base_name(const char *path)
+const char *details_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *back = strrchr(path, '\\');
 	const char *last = !slash || (back && back > slash) ? back : slash;
@@ -77,10 +77,23 @@ static uint64_t of_dim(const Ncu__Uint64x3 *dim, int axis)
 	return axis == 0 ? dim->x : axis == 1 ? dim->y : dim->z;
 }
 
-static void dim_text(const Ncu__Uint64x3 *dim, char ret_text[80])
+void details_dim_text(const Ncu__Uint64x3 *dim, char ret_text[DETAILS_DIM_BYTES])
 {
-	snprintf(ret_text, 80, "(%" PRIu64 ", %" PRIu64 ", %" PRIu64 ")", of_dim(dim, 0),
-		of_dim(dim, 1), of_dim(dim, 2));
+	snprintf(ret_text, DETAILS_DIM_BYTES, "(%" PRIu64 ", %" PRIu64 ", %" PRIu64 ")",
+		of_dim(dim, 0), of_dim(dim, 1), of_dim(dim, 2));
+}
+
+uint64_t details_device(const struct details *d, const Ncu__ProfileResult *r)
+{
+	return metric_u64(d, r, "device__attribute_device_index");
+}
+
+void details_cc_text(
+	const struct details *d, const Ncu__ProfileResult *r, char ret_text[DETAILS_DIM_BYTES])
+{
+	snprintf(ret_text, DETAILS_DIM_BYTES, "%" PRIu64 ".%" PRIu64,
+		metric_u64(d, r, "device__attribute_compute_capability_major"),
+		metric_u64(d, r, "device__attribute_compute_capability_minor"));
 }
 
 /* ---- NVTX ---- */
@@ -263,6 +276,29 @@ static void nvtx_lines(const Ncu__ProfileResult *r, FILE *out)
 
 /* ---- the launch ---- */
 
+/* The range that the launching thread pushed last; NULL: none. */
+static const char *innermost_range(const Ncu__ProfileResult *r)
+{
+	const Ncu__NvtxThread *thread = launching_thread(r);
+	const char *name = NULL;
+	for (size_t d = 0; thread && d < thread->n_push_pop_domains; d++) {
+		const Ncu__NvtxPushPopDomain *domain = thread->push_pop_domains[d];
+		if (domain->n_stack)
+			name = domain->stack[domain->n_stack - 1]->name;
+	}
+	return name && *name ? name : NULL;
+}
+
+char *details_kernel_name(const struct details *d, const Ncu__ProfileResult *r)
+{
+	char *name = NULL;
+	const char *range = d->rename ? innermost_range(r) : NULL;
+	if (asprintf(&name, "%s%s%s", range ? range : "", range ? "/" : "",
+		    details_name_by(d->kernel_base, r)) < 0)
+		return NULL;
+	return name;
+}
+
 void details_csv_heading(const struct details *d)
 {
 	static const char *const before[] = {"ID", "Process ID", "Process Name", "Host Name"};
@@ -284,27 +320,28 @@ void details_csv_heading(const struct details *d)
 void details_csv_launch(const struct details *d, size_t id, const Ncu__ProfileResult *r)
 {
 	const struct ncu_process *p = &d->results.processes[d->results.entries[id].process];
-	char text[80];
+	char text[DETAILS_DIM_BYTES];
 	snprintf(text, sizeof(text), "%zu", id);
 	csv_cell(d->out, true, text);
 	csv_format(d->out, "%" PRIu32, p->pid);
-	csv_cell(d->out, false, base_name(p->path));
+	csv_cell(d->out, false, details_base_name(p->path));
 	csv_cell(d->out, false, p->host);
 	if (d->has_nvtx) {
 		nvtx_cell(r, push_pop_cell, d->out);
 		nvtx_cell(r, start_end_cell, d->out);
 	}
-	csv_cell(d->out, false, ncu_kernel_name(r));
+	char *name = details_kernel_name(d, r);
+	csv_cell(d->out, false, name);
+	free(name);
 	csv_format(d->out, "%" PRIu32, r->context_id);
 	csv_format(d->out, "%" PRIu32, r->stream_id);
-	dim_text(r->block_size, text);
+	details_dim_text(r->block_size, text);
 	csv_cell(d->out, false, text);
-	dim_text(r->grid_size, text);
+	details_dim_text(r->grid_size, text);
 	csv_cell(d->out, false, text);
-	csv_format(d->out, "%" PRIu64, metric_u64(d, r, "device__attribute_device_index"));
-	csv_format(d->out, "%" PRIu64 ".%" PRIu64,
-		metric_u64(d, r, "device__attribute_compute_capability_major"),
-		metric_u64(d, r, "device__attribute_compute_capability_minor"));
+	csv_format(d->out, "%" PRIu64, details_device(d, r));
+	details_cc_text(d, r, text);
+	csv_cell(d->out, false, text);
 }
 
 static void callchain_lines(const Ncu__CpuStacktraceStackMessage *stack, FILE *out)
@@ -328,19 +365,20 @@ void details_text_launch(struct details *d, size_t id, const Ncu__ProfileResult 
 {
 	const size_t process = d->results.entries[id].process;
 	const struct ncu_process *p = &d->results.processes[process];
-	char grid[80], block[80];
+	char grid[DETAILS_DIM_BYTES], block[DETAILS_DIM_BYTES], cc[DETAILS_DIM_BYTES];
 	if (d->process_shown != process + 1)
-		fprintf(d->out, "[%" PRIu32 "] %s@%s\n", p->pid, base_name(p->path), p->host);
+		fprintf(d->out, "[%" PRIu32 "] %s@%s\n", p->pid, details_base_name(p->path),
+			p->host);
 	d->process_shown = process + 1;
-	dim_text(r->grid_size, grid);
-	dim_text(r->block_size, block);
+	details_dim_text(r->grid_size, grid);
+	details_dim_text(r->block_size, block);
+	char *name = details_kernel_name(d, r);
+	details_cc_text(d, r, cc);
 	fprintf(d->out,
-		"  %s %sx%s, Context %" PRIu32 ", Stream %" PRIu32 ", Device %" PRIu64
-		", CC %" PRIu64 ".%" PRIu64 "\n",
-		ncu_kernel_name(r), grid, block, r->context_id, r->stream_id,
-		metric_u64(d, r, "device__attribute_device_index"),
-		metric_u64(d, r, "device__attribute_compute_capability_major"),
-		metric_u64(d, r, "device__attribute_compute_capability_minor"));
+		"  %s %sx%s, Context %" PRIu32 ", Stream %" PRIu32 ", Device %" PRIu64 ", CC %s\n",
+		name ? name : "", grid, block, r->context_id, r->stream_id, details_device(d, r),
+		cc);
+	free(name);
 	callchain_lines(r->cpu_stack, d->out);
 	if (details_has_ranges(r))
 		nvtx_lines(r, d->out);

@@ -3,7 +3,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,39 +79,21 @@ static void page_take(struct raw_page *p, const struct details *d, const Ncu__Pr
 }
 
 /* The unit of a column is the one that suits the number at hand. */
-static void column_scale(struct raw_column *c)
+static void column_scale(struct raw_column *c, const struct details *d)
 {
-	double number = 0;
 	ncu_unit(c->name, c->unit);
-	c->scale = 1;
-	if (*c->unit && c->metric && c->metric->metric_value &&
-		ncu_value_number(c->metric->metric_value, &number))
-		c->scale = ncu_unit_scale(c->unit, number);
+	c->scale = details_scale(d, c->metric, c->unit);
 }
 
-static void value_text(const struct raw_column *c, bool csv, char *room, size_t bytes)
+static char *value_text(const struct raw_column *c, const struct details *d)
 {
 	const Ncu__ProfileMetricValue *v = c->metric ? c->metric->metric_value : NULL;
-	double number = 0;
-	char text[NCU_NUMBER_BYTES];
-	*room = 0;
-	if (c->metric && !v && !c->metric->n_metric_value_list)
-		snprintf(room, bytes, "no data");
-	else if (v && v->string_value)
-		snprintf(room, bytes, "%s", v->string_value);
-	else if (v && csv && *c->unit && ncu_value_number(v, &number))
-		snprintf(room, bytes, "%f", number / c->scale);
-	else if (v && v->has_uint64_value && c->scale == 1)
-		snprintf(room, bytes, "%" PRIu64, v->uint64_value);
-	else if (v && ncu_value_number(v, &number)) {
-		ncu_number_text(number / c->scale, text);
-		snprintf(room, bytes, "%s", text);
-	}
+	const bool many_digits = d->csv && !d->base_units && *c->unit && v && !v->string_value;
+	return details_value_text(d, c->metric, c->scale, many_digits, d->instances);
 }
 
 /* ---- as CSV: a row for each result, a column for each metric that any result has ---- */
 
-#define VALUE_BYTES 4096u
 #define VALUE_COLUMNS 20u /* of a terminal */
 
 static int survey(struct details *d, size_t id, const Ncu__ProfileResult *r, void *user)
@@ -123,23 +104,25 @@ static int survey(struct details *d, size_t id, const Ncu__ProfileResult *r, voi
 	d->has_nvtx |= details_has_ranges(r);
 	for (size_t i = 0; i < p->count; i++)
 		if (p->columns[i].metric && !p->columns[i].scale)
-			column_scale(&p->columns[i]);
+			column_scale(&p->columns[i], d);
 	return 0;
 }
 
 static int print_csv_row(struct details *d, size_t id, const Ncu__ProfileResult *r, void *user)
 {
 	struct raw_page *p = user;
-	char text[VALUE_BYTES];
+	int error = 0;
 	page_take(p, d, r);
 	details_csv_launch(d, id, r);
-	for (size_t i = 0; i < p->count; i++)
-		if (p->columns[i].is_used) {
-			value_text(&p->columns[i], true, text, sizeof(text));
+	for (size_t i = 0; !error && i < p->count; i++) {
+		char *text = p->columns[i].is_used ? value_text(&p->columns[i], d) : NULL;
+		if (p->columns[i].is_used)
 			csv_cell(d->out, false, text);
-		}
+		error = p->columns[i].is_used && !text ? -ENOMEM : 0;
+		free(text);
+	}
 	fputc('\n', d->out);
-	return 0;
+	return error;
 }
 
 static void print_csv_heading(struct details *d, const struct raw_page *p)
@@ -175,20 +158,20 @@ static int print_table(struct details *d, size_t id, const Ncu__ProfileResult *r
 	static const char *const titles[] = {"Metric Name", "Metric Unit", "Metric Value"};
 	struct raw_page *p = user;
 	struct details_rows rows = {.titles = titles, .columns = 3, .left = 1};
-	char text[VALUE_BYTES];
 	int error = 0;
 	page_take(p, d, r);
 	for (size_t i = 0; !error && i < p->count; i++) {
 		struct raw_column *c = &p->columns[i];
 		if (!c->metric)
 			continue;
-		column_scale(c);
-		value_text(c, false, text, sizeof(text));
-		error = details_rows_add(&rows, c->name);
+		column_scale(c, d);
+		char *text = value_text(c, d);
+		error = text ? details_rows_add(&rows, c->name) : -ENOMEM;
 		if (!error)
 			error = details_rows_add(&rows, c->unit);
 		if (!error)
 			error = details_rows_add(&rows, text);
+		free(text);
 	}
 	details_text_launch(d, id, r);
 	if (!error)

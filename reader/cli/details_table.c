@@ -30,6 +30,7 @@ void details_rows_release(struct details_rows *t)
 }
 
 #define COLUMNS_MAX 16u
+#define FIRST_COLUMNS 110u /* of a terminal: the first column is at most as wide */
 
 static void print_rule(const size_t *widths, size_t columns, int indent, FILE *out)
 {
@@ -43,17 +44,15 @@ static void print_rule(const size_t *widths, size_t columns, int indent, FILE *o
 	fputc('\n', out);
 }
 
-/* Bytes of `text` that a line of `width` takes; *ret_skip more are the blank it was broken at. */
-static size_t line_take(const char *text, size_t width, bool words, size_t *ret_skip)
+/* Bytes of `text` that a line of `width` takes. A blank it is broken at begins the next one. */
+static size_t line_take(const char *text, size_t width, bool words)
 {
 	size_t bytes = strnlen(text, width + 1), blank = width;
-	*ret_skip = 0;
 	if (bytes <= width)
 		return bytes;
-	while (words && blank && text[blank] != ' ')
-		blank--;
-	*ret_skip = words && blank > 0;
-	return blank && words ? blank : width;
+	while (words && blank && text[--blank] != ' ')
+		;
+	return words && blank ? blank : width;
 }
 
 /* One row; a text longer than its column goes on in the lines below. */
@@ -68,10 +67,10 @@ static void print_row(const struct details_rows *t, const char *const *cells, co
 		more = false;
 		fprintf(out, "%*s", indent, "");
 		for (size_t i = 0; i < t->columns && i < COLUMNS_MAX; i++) {
-			size_t skip, bytes = line_take(at[i], widths[i], words, &skip);
-			fprintf(out, i < t->left ? "%s%-*.*s" : "%s%*.*s", i ? " " : "",
+			size_t bytes = line_take(at[i], widths[i], words && i);
+			fprintf(out, t->left >> i & 1 ? "%s%-*.*s" : "%s%*.*s", i ? " " : "",
 				(int)widths[i], (int)bytes, at[i]);
-			at[i] += bytes + skip;
+			at[i] += bytes;
 			more |= *at[i] != 0;
 		}
 		fputc('\n', out);
@@ -89,6 +88,8 @@ void details_rows_print(
 		size_t bytes = strlen(t->cells[i]), *width = &widths[i % columns];
 		if (i % columns + 1 == columns && most && bytes > most)
 			bytes = most;
+		if (i % columns == 0 && bytes > FIRST_COLUMNS)
+			bytes = FIRST_COLUMNS;
 		*width = bytes > *width ? bytes : *width;
 	}
 	if (t->lines != LINE_BELOW_TITLES)

@@ -138,6 +138,11 @@ static int add_fitting(struct ncu_shown_list *list, const struct ncu_target *t,
 	return error;
 }
 
+bool ncu_filter_matches(const Ncu__MetricOptionFilter *f, const struct ncu_target *t)
+{
+	return filter_matches(f, t->architecture, t->scope);
+}
+
 static int add_one(struct ncu_shown_list *list, const struct ncu_target *t,
 	const Ncu__ProfilerSectionMetric *m)
 {

@@ -21,6 +21,9 @@ struct ncu_target {
 
 struct ncu_target ncu_target_of(const struct ncu_results *results, const Ncu__ProfileResult *r);
 
+/* Is what has this filter for the target? NULL is for all. */
+bool ncu_filter_matches(const Ncu__MetricOptionFilter *f, const struct ncu_target *target);
+
 struct ncu_shown {
 	const char *name, *label;             /* the label is the name where the section has none */
 	const Ncu__ProfilerSectionMetric *as; /* how the section has it */

@@ -1,10 +1,7 @@
 #!/usr/bin/env python3
 # timeout: 240
-"""`trace details` on reports of Nsight Compute: against values an independent reader took from them (SHARED/fixtures/ncu/expected.json),
-and, where NVIDIA's ncu has been fetched (PEERS, default /tmp/peers), line by line against what that prints.
-
-That ncu is of 2024.1.1: it knows neither the device of one report nor all sections of another, which are of 2025. What differs there is
-named below and checked.
+"""`trace details` on reports of Nsight Compute: against values an independent reader took from them (SHARED/fixtures/ncu/expected.json), its pages
+against each other, and on damaged reports. details_ncu.py compares with NVIDIA's ncu.
 """
 import csv
 import glob
@@ -20,11 +17,7 @@ from lib import BUILD, folder, main, run, tap, trace  # noqa: E402
 FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/ncu")
 REPORTS = sorted(glob.glob(os.path.join(FIXTURES, "*.ncu-rep")))
 PAGES = ("details", "raw", "session")
-NCU = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-compute/ncu")
 PLACE = folder()
-UNKNOWN_DEVICE = "transposeMatrix-2025.2.1"  # compute capability 12.0: ncu 2024.1.1 gives its metrics no units
-# Sections of 2025 whose filters ncu 2024.1.1 does not understand: it shows these metrics, which the report does not have, as n/a
-UNKNOWN_FILTERS = {"path_tracer-2025.4.1": {"Preferred Cluster Size", "Average MC Channel Active Cycles", "Total MC Channel Elapsed Cycles"}}
 
 
 def page(path, name, *options):
@@ -90,66 +83,6 @@ def values():
         tap.ok(not wrong and session.get("display_name") == want["devices"][0][1], f"{name}: versions and device", wrong)
 
 
-def ncu_page(path, name, *options):
-    done = run([NCU, "--import", path, "--page", name, *options], env=dict(os.environ), limit=100)
-    return [line.rstrip() for line in done.out.decode().splitlines() if not line.startswith("==WARNING==")]
-
-
-def without_unknown(name, lines):
-    hidden = UNKNOWN_FILTERS.get(name, ())
-    return [line for line in lines if not ("n/a" in line and any(text in line for text in hidden))]
-
-
-def without_widths(lines):
-    """Rows that only one side has change how wide the columns of their table are."""
-    return [" ".join(line.replace("-", " ").split()) for line in lines]
-
-
-def as_ncu():
-    if not os.path.exists(NCU) or not REPORTS:
-        tap.skip("as ncu prints it", "no ncu in PEERS or /tmp/peers, or no fixtures")
-        return
-    for path in REPORTS:
-        name = os.path.basename(path)[: -len(".ncu-rep")]
-        for page_name in PAGES:
-            for options in ((), ("--csv",)):
-                if name == UNKNOWN_DEVICE and page_name != "session":
-                    continue
-                theirs = ncu_page(path, page_name, *options)
-                ours = [line.rstrip() for line in page(path, page_name, *options).splitlines()]
-                if name in UNKNOWN_FILTERS:
-                    theirs, ours = without_widths(without_unknown(name, theirs)), without_widths(ours)
-                if name == UNKNOWN_DEVICE:  # it takes that report's path of Windows apart, and quotes it otherwise
-                    theirs, ours = (
-                        [line for line in lines if "Profiler Command Line" not in line] for lines in (theirs, ours))
-                wrong = [f"{a!r} | {b!r}" for a, b in zip(ours, theirs) if a != b]
-                tap.ok(not wrong and len(ours) == len(theirs), f"{name} {page_name} {' '.join(options)}: {len(theirs)} lines as ncu's",
-                       f"{len(ours)} lines\n" + "\n".join(wrong))
-
-
-def units_of_unknown_device():
-    """Where that ncu has no units, numbers are the same all the same."""
-    if not os.path.exists(NCU) or not REPORTS:
-        tap.skip("numbers of a device that ncu does not know", "no ncu in PEERS or /tmp/peers, or no fixtures")
-        return
-    path = os.path.join(FIXTURES, UNKNOWN_DEVICE + ".ncu-rep")
-    ours, theirs = rows(page(path, "raw", "--csv")), rows("\n".join(ncu_page(path, "raw", "--csv")))
-    scales = {"K": 1e3, "M": 1e6, "G": 1e9, "usecond": 1e3}
-    wrong = []
-    for i, name in enumerate(ours[0]):
-        k = theirs[0].index(name)
-        unit = ours[1][i]
-        scale = scales.get(unit, scales.get(unit[:1], 1) if unit[1:5] == "byte" else 1)
-        for mine, other in zip(ours[2:], theirs[2:]):
-            try:
-                same = abs(float(mine[i]) * scale - float(other[k])) <= max(0.01, 1e-6 * abs(float(other[k])))
-            except ValueError:
-                same = mine[i] == other[k]
-            if not same and theirs[1][k] == "" and unit:
-                wrong.append(f"{name}: {mine[i]} {unit}, {other[k]}")
-    tap.ok(not wrong and len(ours[0]) == len(theirs[0]), f"numbers of a device that ncu does not know: {len(ours[0])} columns", "\n".join(wrong))
-
-
 # options, and the results (of all, counted from 0) that they choose; ncu 2024.1.1 chooses the same
 FILTERS = {
     "ex-gpu.s10": [
@@ -170,34 +103,87 @@ FILTERS = {
 }
 
 
+def words_of(options):
+    return [word.replace("_domain", " domain") for word in options.split()]
+
+
 def chosen(text):
-    found = rows(text)
-    return "".join(row[0] for row in found[2:])
+    """The numbers of the results on a raw page."""
+    return "".join(row[0] for row in rows(text)[2:])
 
 
 def filters():
     if not REPORTS:
         tap.skip("launches by name, place and NVTX ranges", "no fixtures")
         return
-    wrong, count, compared = [], 0, os.path.exists(NCU)
+    wrong, count = [], 0
     for name, cases in FILTERS.items():
         path = os.path.join(FIXTURES, name + ".ncu-rep")
         for options, wanted in cases:
-            words = [word.replace("_domain", " domain") for word in options.split()]
-            ours = chosen(page(path, "raw", "--csv", *words))
+            ours = chosen(page(path, "raw", "--csv", *words_of(options)))
             if ours != wanted:
                 wrong.append(f"{name} {options}: {ours}, not {wanted}")
-            theirs = chosen("\n".join(ncu_page(path, "raw", "--csv", *words))) if compared else wanted
-            if theirs != wanted:
-                wrong.append(f"{name} {options}: {theirs} by ncu, not {wanted}")
             count += 1
-    tap.ok(not wrong, f"launches by name, place and NVTX ranges: {count} choices{' as ncu makes them' if compared else ''}", "\n".join(wrong))
+    tap.ok(not wrong, f"launches by name, place and NVTX ranges: {count} choices", "\n".join(wrong))
     path = os.path.join(FIXTURES, "manual_nvtx.ncu-rep")
     ours = chosen(page(path, "raw", "--csv", "-k", "*_kernel"))
     tap.ok(ours == "012", "shell patterns choose kernels, too", ours)
     for words in (("--kernel-id", "a"), ("--kernel-id", "::regex:(:1"), ("-k", "regex:("), ("--filter-mode", "per-gpu"), ("--nvtx-include", "a@b@c")):
         result = trace("details", *words, path)
         tap.ok(result.status == 2 and result.err.count(b"trace: ") == 1, f"refused: {' '.join(words)}", f"{result.status} {result.err!r}")
+
+
+def sections_as_raw():
+    """What sections show of a metric is what the raw page has: by name, header and body, in base units, for every result."""
+    if not REPORTS:
+        tap.skip("metrics of sections as on the raw page", "no fixtures")
+        return
+    for path in REPORTS:
+        heading, units, *results = rows(page(path, "raw", "--csv", "--print-units", "base"))
+        raw = {row[0]: dict(zip(heading, row)) for row in results}
+        columns, *shown = rows(page(path, "details", "--csv", "--print-details", "all", "--print-metric-name", "name", "--print-units", "base"))
+        at = {name: i for i, name in enumerate(columns)}
+        wrong, count = [], 0
+        for row in shown:
+            name = row[at["Metric Name"]] if len(row) > 12 else ""
+            if not name or row[at["Metric Value"]] == "n/a":
+                continue
+            want, value = raw[row[0]].get(name), row[at["Metric Value"]].split(" (")[0]
+            if want is None or value != want.split(" (")[0]:
+                wrong.append(f"{row[0]} {name}: {value}, raw {want}")
+            count += 1
+        tap.ok(not wrong and count, f"{os.path.basename(path)}: {count} metrics of sections as on the raw page", "\n".join(wrong[:20]))
+
+
+def summaries():
+    """Least, greatest and mean of the results' own values; every metric of a header is there once for a kernel."""
+    if not REPORTS:
+        tap.skip("summaries", "no fixtures")
+        return
+    for path in REPORTS:
+        options = ("--csv", "--print-units", "base", "--print-metric-name", "name")
+        columns, *each = rows(page(path, "details", *options))
+        values = {}
+        at = {name: i for i, name in enumerate(columns)}
+        for row in each:
+            try:
+                number = float(row[at["Metric Value"]])
+            except ValueError:
+                continue
+            kernel = tuple(row[at[name]] for name in ("Kernel Name", "Block Size", "Grid Size"))
+            values.setdefault((*kernel, row[at["Section Name"]], row[at["Metric Name"]]), []).append(number)
+        for how in ("per-kernel", "per-gpu"):
+            columns, *summed = rows(page(path, "details", "--print-summary", how, *options))
+            at = {name: i for i, name in enumerate(columns)}
+            wrong = [] if len(summed) == len(values) else [f"{len(summed)} rows, {len(values)} metrics"]
+            for row in summed:
+                key = tuple(row[at[name]] for name in ("Kernel Name", "Block Size", "Grid Size", "Section Name", "Metric Name"))
+                own = values.get(key, [0])
+                want = (min(own), max(own), sum(own) / len(own))
+                found = [float(row[at[name]]) for name in ("Minimum", "Maximum", "Average")]
+                if any(abs(a - b) > 0.011 for a, b in zip(found, want)) or int(row[at["Invocations"]]) != len(own):
+                    wrong.append(f"{key}: {found}, not {want}")
+            tap.ok(not wrong, f"{os.path.basename(path)}: {len(summed)} metrics {how}", "\n".join(wrong[:20]))
 
 
 def damaged():
@@ -217,7 +203,8 @@ def damaged():
         with open(path, "wb") as file:
             file.write(data)
         for name in PAGES:
-            result = trace("details", "--page", name, "--csv", path)
+            body = ("--print-details", "all") if name == "details" else ()
+            result = trace("details", "--page", name, *body, *(("--csv",) if i % 3 else ()), path)
             seen.add(result.status)
             if result.status not in (0, 1, 2) or (result.status and not result.err):
                 wrong.append(f"{i} {name}: {result.status} {result.err[:100]!r}")
@@ -262,4 +249,4 @@ def foreign():
 
 
 if __name__ == "__main__":
-    main(values, as_ncu, units_of_unknown_device, filters, damaged, nested, foreign)
+    main(values, filters, sections_as_raw, summaries, damaged, nested, foreign)
