@@ -18,11 +18,12 @@ struct ncu_target ncu_target_of(const struct ncu_results *n, const Ncu__ProfileR
 	const double architecture =
 		10 * number_of(n, r, "device__attribute_compute_capability_major") +
 		number_of(n, r, "device__attribute_compute_capability_minor");
-	return (struct ncu_target){n, r,
-		architecture > 0 && architecture < UINT32_MAX ? (uint32_t)architecture : 0,
-		r->has_collection_scope ? r->collection_scope
-					: NCU__COLLECTION_SCOPE__CollectionScope_Launch,
-		NULL};
+	return (struct ncu_target){.results = n,
+		.result = r,
+		.architecture =
+			architecture > 0 && architecture < UINT32_MAX ? (uint32_t)architecture : 0,
+		.scope = r->has_collection_scope ? r->collection_scope
+						 : NCU__COLLECTION_SCOPE__CollectionScope_Launch};
 }
 
 static bool is_in(uint32_t arch, bool has_least, int least, bool has_most, int most)
@@ -41,18 +42,44 @@ static bool is_architecture(const Ncu__MetricOptionFilter *f, uint32_t arch)
 	return !f->n_items;
 }
 
-/* Both ends of a range of architectures belong to it; any one of several ranges will do, and so
- * will any one of the scopes. No filter lets all through. */
-static bool filter_matches(
-	const Ncu__MetricOptionFilter *f, uint32_t arch, Ncu__CollectionScope scope)
+const Ncu__MetricOptionFilter *ncu_filter_of_architecture(
+	const Ncu__MetricOptionFilter *metric, const struct ncu_target *around)
 {
-	if (!f)
-		return true;
-	const Ncu__CollectionFilter *c = f->collection_filter;
-	bool is_scope = !c || !c->n_collection_scopes;
-	for (size_t i = 0; !is_scope && i < c->n_collection_scopes; i++)
-		is_scope = c->collection_scopes[i] == scope;
-	return is_scope && is_architecture(f, arch);
+	const Ncu__MetricOptionFilter *filters[] = {
+		metric, around->item_filter, around->section_filter};
+	for (int i = 0; i < 3; i++) {
+		const Ncu__MetricOptionFilter *f = filters[i];
+		if (f && (f->has_min_arch || f->has_max_arch || f->n_items))
+			return f;
+	}
+	return NULL;
+}
+
+const Ncu__MetricOptionFilter *ncu_filter_of_scope(
+	const Ncu__MetricOptionFilter *metric, const struct ncu_target *around)
+{
+	const Ncu__MetricOptionFilter *filters[] = {
+		metric, around->item_filter, around->section_filter};
+	for (int i = 0; i < 3; i++) {
+		const Ncu__MetricOptionFilter *f = filters[i];
+		if (f && f->collection_filter && f->collection_filter->n_collection_scopes)
+			return f;
+	}
+	return NULL;
+}
+
+/* Both ends of a range of architectures belong to it; any one of several ranges will do, and so
+ * will any one of the scopes. */
+bool ncu_filter_matches(const Ncu__MetricOptionFilter *metric, const struct ncu_target *t)
+{
+	const Ncu__MetricOptionFilter *f = ncu_filter_of_architecture(metric, t);
+	if (f && !is_architecture(f, t->architecture))
+		return false;
+	f = ncu_filter_of_scope(metric, t);
+	for (size_t i = 0; f && i < f->collection_filter->n_collection_scopes; i++)
+		if (f->collection_filter->collection_scopes[i] == t->scope)
+			return true;
+	return !f;
 }
 
 static int list_add(struct ncu_shown_list *list, const struct ncu_shown *shown)
@@ -138,23 +165,26 @@ static int add_fitting(struct ncu_shown_list *list, const struct ncu_target *t,
 	return error;
 }
 
-bool ncu_filter_matches(const Ncu__MetricOptionFilter *f, const struct ncu_target *t)
+const char *ncu_shown_name(const Ncu__ProfilerSectionMetric *m, const struct ncu_target *t,
+	const Ncu__ProfilerSectionMetricOption **ret_option)
 {
-	return filter_matches(f, t->architecture, t->scope);
+	const Ncu__ProfilerSectionMetricOption *option = NULL;
+	for (size_t i = 0; !option && i < m->n_options; i++)
+		if (ncu_filter_matches(m->options[i]->filter, t))
+			option = m->options[i];
+	*ret_option = option;
+	if (!option && !ncu_filter_matches(m->filter, t))
+		return NULL;
+	const char *name = option && option->name ? option->name : m->name;
+	return name && *name ? name : NULL;
 }
 
 static int add_one(struct ncu_shown_list *list, const struct ncu_target *t,
 	const Ncu__ProfilerSectionMetric *m)
 {
-	const Ncu__ProfilerSectionMetricOption *option = NULL;
-	for (size_t i = 0; !option && i < m->n_options; i++)
-		if (filter_matches(m->options[i]->filter, t->architecture, t->scope))
-			option = m->options[i];
-	const Ncu__MetricOptionFilter *filter = m->filter ? m->filter : t->section_filter;
-	if (!option && !filter_matches(filter, t->architecture, t->scope))
-		return 0;
-	const char *name = option && option->name ? option->name : m->name;
-	if (!name || !*name)
+	const Ncu__ProfilerSectionMetricOption *option;
+	const char *name = ncu_shown_name(m, t, &option);
+	if (!name)
 		return 0;
 	if (!is_plain(name)) {
 		const Ncu__ProfileMetricResult *stored =

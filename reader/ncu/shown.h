@@ -16,12 +16,13 @@ struct ncu_target {
 	const Ncu__ProfileResult *result;
 	uint32_t architecture; /* 10 * major + minor; 0 = the result does not say */
 	Ncu__CollectionScope scope;
-	const Ncu__MetricOptionFilter *section_filter; /* holds where a metric has none; NULL */
+	/* What lies around a metric: they hold where its own filter says nothing; or NULL. */
+	const Ncu__MetricOptionFilter *item_filter, *section_filter;
 };
 
 struct ncu_target ncu_target_of(const struct ncu_results *results, const Ncu__ProfileResult *r);
 
-/* Is what has this filter for the target? NULL is for all. */
+/* Is what has this filter for the target? NULL: those around it decide. */
 bool ncu_filter_matches(const Ncu__MetricOptionFilter *f, const struct ncu_target *target);
 
 struct ncu_shown {
@@ -40,6 +41,17 @@ struct ncu_shown_list {
  * -ENOMEM. */
 int ncu_shown_add(struct ncu_shown_list *list, const struct ncu_target *target,
 	Ncu__ProfilerSectionMetric *const *metrics, size_t count);
+/* Which filter says something about architectures, about scopes: that of the metric (or of its
+ * option, or NULL) before those around it. NULL: none. */
+const Ncu__MetricOptionFilter *ncu_filter_of_architecture(
+	const Ncu__MetricOptionFilter *metric, const struct ncu_target *around);
+const Ncu__MetricOptionFilter *ncu_filter_of_scope(
+	const Ncu__MetricOptionFilter *metric, const struct ncu_target *around);
+
+/* The name under which `m` is wanted there (results and result of the target are not looked at),
+ * NULL: its filter does not match. *ret_option: the option that took its place, or NULL. */
+const char *ncu_shown_name(const Ncu__ProfilerSectionMetric *m, const struct ncu_target *target,
+	const Ncu__ProfilerSectionMetricOption **ret_option);
 void ncu_shown_release(struct ncu_shown_list *list);
 
 #endif

@@ -1,0 +1,43 @@
+/*
+ * text_lexer.h - protobuf's text format as tokens.
+ *
+ * A token points into the text, which stays the caller's. What is no token comes as TEXT_BROKEN,
+ * with the cause in the lexer; nothing behind it is looked at. No allocation; any thread.
+ *
+ * Language: https://protobuf.dev/reference/protobuf/textformat-spec.
+ */
+#ifndef READER_NCU_TEXT_LEXER_H
+#define READER_NCU_TEXT_LEXER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum text_token_kind {
+	TEXT_END,
+	TEXT_WORD,
+	TEXT_NUMBER, /* without its sign, as it is written */
+	TEXT_STRING, /* with its quotes; backslashes stay as they are */
+	TEXT_MARK,   /* one character */
+	TEXT_BROKEN
+};
+
+struct text_token {
+	enum text_token_kind kind;
+	uint32_t line, column; /* of its first byte, from 1 */
+	const char *text;
+	size_t bytes;
+};
+
+struct text_lexer {
+	const char *at, *end;
+	const char *line_begin;
+	uint32_t line;
+	const char *cause; /* of a broken token */
+};
+
+void text_lexer_init(struct text_lexer *l, const char *text, size_t bytes);
+
+/* The next token. Behind the last one: TEXT_END, again and again. */
+void text_lex(struct text_lexer *l, struct text_token *ret_token);
+
+#endif
