@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "reader/schema.h"
 
 #include <string.h>
@@ -210,4 +211,22 @@ bool schema_is_moment(const struct schema_field *field)
 			field->number == FIELD_CUDA_KERNEL_COMPLETED_NS;
 	return field->event == KIND_CUDA_EVENT &&
 		field->number == FIELD_CUDA_EVENT_DEVICE_TIMESTAMP_NS;
+}
+
+void schema_flag_names(uint64_t value, char *out)
+{
+	static const struct {
+		uint64_t flag;
+		const char *name;
+	} flags[] = {{RECORD_ABANDONED, "abandoned"}, {RECORD_NESTED, "nested"},
+		{RECORD_UNFINISHED, "unfinished"}, {RECORD_TEXT_CUT, "text_cut"},
+		{RECORD_TEXT_NAMED, "registered"}, {RECORD_PAYLOAD_CUT, "payload_cut"},
+		{RECORD_IMPORTED, "imported"}};
+	char *at = out;
+	*at = 0;
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (value & flags[i].flag) {
+			at = stpcpy(at, at == out ? "" : ",");
+			at = stpcpy(at, flags[i].name);
+		}
 }

@@ -86,6 +86,10 @@ const char *schema_drop(uint64_t number);
  * began. */
 const char *schema_value_name(const struct schema_field *field, int64_t value);
 
+/* Names of the flags of a FLAGS column, divided by commas; at most SCHEMA_FLAGS_BYTES. */
+#define SCHEMA_FLAGS_BYTES 96u
+void schema_flag_names(uint64_t value, char *out);
+
 /* Is this a moment of the session's clock besides the one that the row begins at? 0 = not known. */
 bool schema_is_moment(const struct schema_field *field);
 

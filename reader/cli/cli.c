@@ -122,11 +122,13 @@ int cli_failed(const struct cli_report *r, int error)
 int cli_finish(FILE *out, const char *name)
 {
 	bool failed = ferror(out);
+	int cause = failed ? errno : 0; /* of the write that failed */
 	errno = 0;
 	if (fflush(out) || failed || ferror(out)) {
-		if (errno != EPIPE)
+		cause = errno ? errno : cause;
+		if (cause != EPIPE)
 			cli_error("cannot write '%s': %s", name,
-				errno ? strerror(errno) : "write error");
+				cause ? strerror(cause) : "write error");
 		return STATUS_FAILED;
 	}
 	return STATUS_OK;

@@ -12,23 +12,23 @@
 #include "reader/demangle.h"
 #include "reader/print.h"
 
-static const struct {
-	uint64_t flag;
-	const char *name;
-} flags[] = {{RECORD_ABANDONED, "abandoned"}, {RECORD_NESTED, "nested"},
-	{RECORD_UNFINISHED, "unfinished"}, {RECORD_TEXT_CUT, "text_cut"},
-	{RECORD_TEXT_NAMED, "registered"}, {RECORD_PAYLOAD_CUT, "payload_cut"},
-	{RECORD_IMPORTED, "imported"}};
-
-/* "a,b", or with quotes: "a","b" */
-static void print_flags(FILE *out, uint64_t value, const char *quote)
+/* a,b as "a","b" */
+static void print_flags_quoted(FILE *out, uint64_t value)
 {
+	char names[SCHEMA_FLAGS_BYTES], *rest = names;
 	const char *comma = "";
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
-		if (value & flags[i].flag) {
-			fprintf(out, "%s%s%s%s", comma, quote, flags[i].name, quote);
-			comma = ",";
-		}
+	schema_flag_names(value, names);
+	while (*names && rest) {
+		fprintf(out, "%s\"%s\"", comma, strsep(&rest, ","));
+		comma = ",";
+	}
+}
+
+static void print_flags(FILE *out, uint64_t value)
+{
+	char names[SCHEMA_FLAGS_BYTES];
+	schema_flag_names(value, names);
+	fputs(names, out);
 }
 
 /* Objects have 48 bits: a small negative number, as AT_FDCWD or a pid of -1, has the upper ones
@@ -93,7 +93,7 @@ static void print_value_text(
 		name ? fputs(name, out) : fprintf(out, "%lld", (long long)value);
 		break;
 	case FIELD_KIND_FLAGS:
-		print_flags(out, (uint64_t)value, "");
+		print_flags(out, (uint64_t)value);
 		break;
 	case FIELD_KIND_METHOD:
 		fprintf(out, "\"%s%s%s\"", name, (uint64_t)value & CALLCHAIN_IS_CUT ? ", cut" : "",
@@ -242,7 +242,7 @@ static void print_value_json(
 		putc_unlocked('"', out);
 	} else if (field->kind == FIELD_KIND_FLAGS) {
 		putc_unlocked('[', out);
-		print_flags(out, (uint64_t)value, "\"");
+		print_flags_quoted(out, (uint64_t)value);
 		putc_unlocked(']', out);
 	} else if (field->kind == FIELD_KIND_ERRNO) {
 		print_i64(out, value);

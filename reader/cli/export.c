@@ -14,6 +14,7 @@
 #include "reader/cli/events.h"
 #include "reader/cli/export_ncu.h"
 #include "reader/cli/export_nvtxt.h"
+#include "reader/cli/export_timeline.h"
 #include "reader/cli/stats.h"
 #include "reader/cli/stop.h"
 #include "reader/export/exporters.h"
@@ -122,10 +123,10 @@ static int output_close(struct output *out, const char *name, bool overwrite, in
 }
 
 struct format {
-	const char *name, *suffix, *title;
+	const char *name, *suffix, *title, *carries, *loses;
 };
 
-#define EXPORTER(name, suffix, title) {#name, suffix, title},
+#define EXPORTER(name, suffix, title, carries, loses) {#name, suffix, title, carries, loses},
 static const struct format formats[] = {
 #include "reader/export/exporters.def"
 };
@@ -172,6 +173,21 @@ static int write_profile(struct cli_report *r, const struct options *o, FILE *ou
 	return error;
 }
 
+static int write_format(struct cli_report *r, const struct options *o, const char *format,
+	FILE *out, const struct contents_visitor *v)
+{
+	if (!strcmp(format, "json"))
+		return write_json(r, o, out, v);
+	if (!strcmp(format, "nvtxt"))
+		return export_nvtxt(out, r, v);
+	if (!strcmp(format, "ncu"))
+		return export_ncu(out, r, v, o->value[OPT_export_symbol_path],
+			o->value[OPT_export_no_symbols]);
+	if (!strcmp(format, "folded") || !strcmp(format, "speedscope"))
+		return write_profile(r, o, out, v, !strcmp(format, "speedscope"));
+	return export_timeline(out, r, o, format, v);
+}
+
 static int export_to(struct cli_report *r, const struct options *o, const struct format *format,
 	const char *name)
 {
@@ -183,12 +199,7 @@ static int export_to(struct cli_report *r, const struct options *o, const struct
 		return STATUS_FAILED;
 	if (out.temporary)
 		stops_await();
-	int error = !strcmp(format->name, "json") ? write_json(r, o, out.file, &visitor)
-		: !strcmp(format->name, "nvtxt")  ? export_nvtxt(out.file, r, &visitor)
-		: !strcmp(format->name, "ncu")
-		? export_ncu(out.file, r, &visitor, o->value[OPT_export_symbol_path],
-			  o->value[OPT_export_no_symbols])
-		: write_profile(r, o, out.file, &visitor, !strcmp(format->name, "speedscope"));
+	int error = write_format(r, o, format->name, out.file, &visitor);
 	cli_progress_end(r);
 	int status = error && error != -EPIPE
 		? stop_signal ? STATUS_FAILED : cli_failed(r, error)
@@ -225,13 +236,19 @@ static int export_database(const struct options *o, const struct format *format)
 	return status;
 }
 
+static void list_formats(void)
+{
+	for (size_t i = 0; i < FORMATS; i++)
+		printf("%-12s%s\n            carries: %s\n            loses: %s\n", formats[i].name,
+			formats[i].title, formats[i].carries, formats[i].loses);
+}
+
 int command_export(const struct options *o)
 {
 	struct cli_report r;
 	const struct format *format = format_of(o);
 	if (o->value[OPT_export_list]) {
-		for (size_t i = 0; i < FORMATS; i++)
-			printf("%-12s%s\n", formats[i].name, formats[i].title);
+		list_formats();
 		return cli_finish(stdout, "standard output");
 	}
 	const struct select_options by = {OPT_export_nvtx_include, OPT_export_nvtx_exclude,

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "reader/cli/export_timeline.h"
 #include "reader/export/nvtxt.h"
 
 struct indexing {
@@ -23,19 +24,6 @@ static void visit_problem(void *user, uint64_t offset, const char *cause)
 	x->visitor->problem(x->visitor->user, offset, cause);
 }
 
-static void note_kinds(const char *path, const struct nvtxt_tally *t)
-{
-	char text[1000] = "";
-	size_t at = 0;
-	const struct schema_event *event;
-	for (uint32_t n = 0; (event = schema_event_at(n)) && at < sizeof(text) - 100; n++)
-		if (t->left_out[event->number])
-			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%" PRIu64 " %.60s",
-				at ? ", " : "", t->left_out[event->number], event->name);
-	if (at)
-		cli_note("%s: left out, since NVTXT has no place for them: %s", path, text);
-}
-
 static void note_columns(const char *path, const struct nvtxt_tally *t)
 {
 	const struct schema_event *event;
@@ -50,7 +38,7 @@ static void note_columns(const char *path, const struct nvtxt_tally *t)
 /* What could not be carried, or only in comments. */
 static void note_tally(const char *path, const struct nvtxt_tally *t)
 {
-	note_kinds(path, t);
+	export_note_left_out(path, "NVTXT", t->left_out);
 	note_columns(path, t);
 	if (t->ids)
 		cli_note("%s: left out: %" PRIu64

@@ -15,6 +15,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
 from cuda_results import NCU, by_ncu, by_trace, in_ns, listed, told  # noqa: E402
+from libwire import fields  # noqa: E402
 from lib import Report, clean_env, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
 ROOT = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr")
@@ -37,35 +38,6 @@ def exported(command, toolkit="cuda13", **options):
     path = os.path.join(work, "r.ncu-rep")
     done = tap.ok(sound and made.status == 0 and os.path.exists(path), f"{' '.join(command)[-60:]}: exported", f"{made.status} {made.err}")
     return (path, report, made.err.decode()) if done else None
-
-
-# ---- the wire format, as little of it as is needed ----
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return value, at
-
-
-def fields(data):
-    """number -> values; messages and texts as bytes."""
-    at, found = 0, collections.defaultdict(list)
-    while at < len(data):
-        key, at = varint(data, at)
-        if key & 7 == 0:
-            value, at = varint(data, at)
-        elif key & 7 == 2:
-            size, at = varint(data, at)
-            value, at = data[at:at + size], at + size
-        else:
-            size = {1: 8, 5: 4}[key & 7]
-            value, at = data[at:at + size], at + size
-        found[key >> 3].append(value)
-    return found
 
 
 def results(path, alone=True):

@@ -1,0 +1,36 @@
+#include "reader/export/proto.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void proto_release(struct proto *p)
+{
+	free(p->bytes);
+	*p = (struct proto){0};
+}
+
+bool proto_grow(struct proto *p, size_t bytes)
+{
+	size_t room = p->room ? p->room : 2 * (size_t)PROTO_FLUSH_BYTES;
+	while (room - p->used < bytes)
+		room *= 2;
+	uint8_t *larger = p->failed ? NULL : realloc(p->bytes, room);
+	if (!larger) {
+		p->failed = true;
+		return false;
+	}
+	p->bytes = larger;
+	p->room = room;
+	return true;
+}
+
+int proto_flush(struct proto *p, FILE *out, bool all)
+{
+	if (p->failed)
+		return -ENOMEM;
+	if (!all && p->used < PROTO_FLUSH_BYTES)
+		return 0;
+	bool written = fwrite(p->bytes, 1, p->used, out) == p->used;
+	p->used = 0;
+	return written ? 0 : -EPIPE;
+}

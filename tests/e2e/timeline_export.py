@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+# timeout: 300
+"""`trace export -t perfetto` and `-t chrome`: every event that has a place there, where and when the report says, and a note of what has none.
+
+The files are read by a few lines here and compared with `trace dump --json` and `trace stats` of the same report. Real readers, where they are
+installed: tests/peers/viewers.py. CUDA programs run on the simulated device; nothing here has run on a GPU."""
+import collections
+import csv
+import io
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import libdevice as device  # noqa: E402
+from lib import Report, app, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from libwire import fields, fixed, one, real, signed  # noqa: E402
+
+SLICES = ("osrt_call", "nvtx_range", "nvtx_start_end", "cuda_api", "cuda_kernel", "cuda_memcpy", "cuda_memset", "cuda_graph_trace", "cuda_sync",
+          "cuda_unified_memory", "cuda_overhead")
+CATEGORIES = {"osrt_call": "osrt", "nvtx_range": "nvtx", "nvtx_start_end": "nvtx", "cuda_api": "cuda_api", "cuda_kernel": "kernel", "cuda_memcpy": "memcpy",
+              "cuda_memset": "memset", "cuda_graph_trace": "graph", "cuda_sync": "cuda_sync", "cuda_unified_memory": "unified_memory",
+              "cuda_overhead": "overhead"}
+NAMED_BY = {"osrt_call": "function", "nvtx_range": "text", "nvtx_start_end": "text", "cuda_api": "function", "cuda_kernel": "name"}
+
+
+def recorded(command, on_device=False, **options):
+    """A report of the command; None where it failed."""
+    work, spool = folder(), spool_folder()
+    report = Report(os.path.join(work, "r.rep"))
+    env = traced_env(report.path, spool, **options)
+    result = run(command, env=device.env(base=env) if on_device else env, cwd=work)
+    sound = wait_spool_gone(spool, 30) and result.status == 0 and report.check().status == 0
+    return report if tap.ok(sound, f"{os.path.basename(command[-1])}: recorded", f"{result.status} {result.err}") else None
+
+
+def exported(report, kind, suffix, *options):
+    path = os.path.splitext(report.path)[0] + "." + suffix
+    result = trace("export", "-t", kind, *options, report.path, limit=100)
+    done = tap.ok(result.status == 0 and os.path.exists(path), f"{kind}: exported", f"{result.status} {result.err}")
+    return (path, result.err.decode()) if done else (None, "")
+
+
+def name_of(event):
+    """What an event that is called by a text is called; None = by a number."""
+    column = NAMED_BY.get(event["kind"])
+    name = event[column] if column else None
+    return re.sub(r"_v[0-9]{4,}$", "", name) if event["kind"] == "cuda_api" else name
+
+
+def told(report, events):
+    """(category, name) -> (number, nanoseconds) of slices; the name is "" where a number stands for it."""
+    found = collections.defaultdict(lambda: [0, 0])
+    for event in events:
+        if event["kind"] in SLICES:
+            entry = found[CATEGORIES[event["kind"]], name_of(event) or ""]
+            entry[0] += 1
+            entry[1] += event["duration_ns"]
+    return dict(found)
+
+
+# ---- Perfetto ----
+
+class Perfetto:
+    """Slices (category, name, start, duration, track, flow, chain, arguments) of a trace, moments, values of counters, and its tracks."""
+    def __init__(self, path):
+        self.tracks, self.slices, self.moments, self.values = {}, [], [], []
+        self.names, self.categories, self.arguments, self.chains, self.frames, self.functions = {}, {}, {}, {}, {}, {}
+        self.primary = self.default = None
+        open_slices = collections.defaultdict(list)
+        events = []
+        for order, data in enumerate(fields(open(path, "rb").read())[1]):
+            packet = fields(data)
+            self.intern(packet)
+            self.clocks(packet)
+            for track in packet[60]:
+                track = fields(track)
+                self.tracks[one(track, 1)] = track
+            for event in packet[11]:
+                events.append((one(packet, 8), order, fields(event)))
+        for ns, _, event in sorted(events, key=lambda e: e[:2]):  # as trace_processor sorts: by time, then by place
+            self.take(ns, event, open_slices)
+        self.unended = sum(map(len, open_slices.values()))
+
+    def clocks(self, packet):
+        for clocks in packet[6]:
+            self.primary = one(fields(clocks), 2)
+        for defaults in packet[59]:
+            self.default = one(fields(defaults), 58)
+
+    def intern(self, packet):
+        for data in packet[12]:
+            table = fields(data)
+            for number, kept in ((1, self.categories), (2, self.names), (3, self.arguments), (5, self.functions)):
+                for entry in map(fields, table[number]):
+                    kept[one(entry, 1)] = one(entry, 2, b"").decode()
+            for entry in map(fields, table[6]):
+                self.frames[one(entry, 1)] = self.functions.get(one(entry, 2), "")
+            for entry in map(fields, table[7]):
+                self.chains[one(entry, 1)] = [self.frames[n] for n in entry[2]]
+
+    def take(self, ns, event, open_slices):
+        track = one(event, 11)
+        assert track in self.tracks
+        if one(event, 9) == 2:
+            entry = open_slices[track].pop()
+            entry["duration"] = ns - entry["start"]
+            return
+        if one(event, 9) == 4:
+            self.values.append((track, ns, signed(one(event, 30)) if 30 in event else real(one(event, 44))))
+            return
+        entry = {"category": self.categories[one(event, 3)], "name": self.names[one(event, 10)], "start": ns, "track": track,
+                 "flow": fixed(one(event, 47)) if 47 in event else None, "chain": self.chains.get(one(event, 56)),
+                 "arguments": {self.arguments[one(a, 1)]: a for a in map(fields, event[4])}}
+        if one(event, 9) == 3:
+            self.moments.append(entry)
+            return
+        self.slices.append(entry)
+        open_slices[track].append(entry)
+
+    def summed(self, by_number):
+        found = collections.defaultdict(lambda: [0, 0])
+        for entry in self.slices:
+            key = entry["category"], "" if entry["category"] in by_number else entry["name"]
+            found[key][0] += 1
+            found[key][1] += entry["duration"]
+        return dict(found)
+
+
+BY_NUMBER = {CATEGORIES[kind] for kind in SLICES} - {CATEGORIES[kind] for kind in NAMED_BY}
+
+
+def perfetto_is_the_report(report, events, chains):
+    path, note = exported(report, "perfetto", "perfetto-trace")
+    if not path:
+        return None
+    found = Perfetto(path)
+    tap.ok(found.unended == 0 and found.primary == found.default == 3, "every slice ends; times are CLOCK_MONOTONIC", f"{found.unended} {found.primary}")
+    wanted, have = told(report, events), found.summed(BY_NUMBER)
+    tap.ok(wanted and wanted == have, "counts, names and durations are those of the events", {k: (wanted.get(k), have.get(k)) for k in {*wanted, *have}
+                                                                                                  if wanted.get(k) != have.get(k)})
+    origin = next(e for e in fields(open(path, "rb").read())[1])  # the first packet has the clocks
+    start = one(fields(fields(fields(origin)[6][0])[1][0]), 2)
+    left = collections.Counter((e["start_ns"] + start, e["duration_ns"]) for e in events if e["kind"] in SLICES)
+    tap.ok(left == collections.Counter((s["start"], s["duration"]) for s in found.slices), "each stands where it began")
+    threads = {(one(t, 1), one(t, 2)) for track in found.tracks.values() for t in map(fields, track[4])}
+    tap.ok(threads >= {(e["pid"], e["tid"]) for e in events if e["kind"] in ("osrt_call", "cuda_api", "nvtx_range")}, "each thread has a track", threads)
+    roots = [t for t in found.tracks.values() if not t[3] and not t[4]]
+    tap.ok(all(one(t, 5) in found.tracks for t in roots), "every other track belongs to one")
+    wanted = [[f.get("function") or "" for f in reversed(e["callchain"])] for e in events if e.get("callchain") and e["kind"] in SLICES]
+    have = [s["chain"] for s in found.slices if s["chain"]]
+    tap.ok(bool(wanted) == chains and sorted(map(len, wanted)) == sorted(map(len, have)), "chains are there, with all their frames", f"{len(wanted)} {len(have)}")
+    tap.ok(sorted(c for c in wanted if "" not in c) == sorted(c for c in have if "" not in c), "outermost first, by name")
+    said = {kind: int(number) for number, kind in re.findall(r"(\d+) ([a-z_]+)(?:,|$)", note.split("no place for them: ")[-1].strip())} if "no place" in note else {}
+    kinds = collections.Counter(e["kind"] for e in events)
+    tap.ok(all(kinds[kind] == number for kind, number in said.items()) and said.get("osrt_summary", 0) == kinds["osrt_summary"], "what has no place is told", note)
+    return found
+
+
+def arrows_join_calls_and_device(found, events):
+    calls = {e["correlation_id"] for e in events if e["kind"] == "cuda_api" and e["level"] == 0}
+    work = [e for e in events if e["kind"] in ("cuda_kernel", "cuda_memcpy", "cuda_memset") and e["correlation_id"] in calls]
+    flows = collections.Counter((s["flow"], s["category"]) for s in found.slices if s["flow"])
+    from_calls = {flow for flow, category in flows if category == "cuda_api"}
+    to_device = [flow for (flow, category), n in flows.items() for _ in range(n) if category in ("kernel", "memcpy", "memset")]
+    tap.ok(len(from_calls) == len(calls) and len(to_device) == len(work) and from_calls >= set(to_device), "arrows lead from calls to all they did",
+           f"{len(from_calls)} {len(calls)} {len(to_device)} {len(work)}")
+    for kernel in (s for s in found.slices if s["category"] == "kernel"):
+        if one(kernel["arguments"]["grid_x"], 3) != next(e for e in events if e["kind"] == "cuda_kernel" and e["correlation_id"] == kernel["flow"] & 0xffffffff)["grid_x"]:
+            tap.ok(False, "kernels have the columns of their launch", kernel)
+            return
+    tap.ok(True, "kernels have the columns of their launch")
+
+
+def memory_is_counted(found, events):
+    sums, wanted = collections.Counter(), []
+    for event in (e for e in events if e["kind"] == "cuda_memory"):
+        sums[event["memory_kind"]] += event["bytes"] if event["operation"] == 1 else -event["bytes"]
+        wanted.append(sums[event["memory_kind"]])
+    tap.ok(wanted and wanted == [value for _, _, value in found.values], "counters have the device memory in use", f"{wanted} {found.values}")
+
+
+# ---- Chrome's JSON ----
+
+def chrome_is_the_report(report, events, step=None):
+    path, note = exported(report, "chrome", "trace.json", *(("--steps", step) if step else ()))
+    if not path:
+        return None
+    found = json.load(open(path, encoding="utf-8"))
+    slices = [e for e in found["traceEvents"] if e["ph"] == "X"]
+    wanted = collections.Counter((e["start_ns"], e["duration_ns"]) for e in events if e["kind"] in SLICES)
+    have = collections.Counter((round(e["ts"] * 1000), round(e["dur"] * 1000)) for e in slices)
+    tap.ok(wanted == have, "each slice of Chrome's JSON stands where it began, to the nanosecond", f"{wanted - have} {have - wanted}")
+    names = collections.Counter(name_of(e) for e in events if e["kind"] in NAMED_BY and (e["kind"] != "nvtx_range" or name_of(e) != step))
+    have = collections.Counter(e["name"] for e in slices)
+    tap.ok(all(have[name] == number for name, number in names.items()), "with its name", {n: (c, have[n]) for n, c in names.items() if have[n] != c})
+    ids = {e["pid"] for e in found["traceEvents"]}
+    tap.ok(ids <= {e["pid"] for e in found["traceEvents"] if e["name"] == "process_name"}, "all processes and devices have names", ids)
+    chains = any(e.get("callchain") for e in events)
+    tap.ok(("callchains" in note) == chains, "callchains are said to be left out where there are some", note)
+    return found
+
+
+def of_a_device():
+    reason = device.missing("pipeline")
+    if reason:
+        tap.skip("CUDA", reason)
+        return
+    report = recorded([device.app("pipeline")], on_device=True, LIBTRACE_TRACE="cuda,osrt", LIBTRACE_CUDA_BACKTRACE="all")
+    if not report:
+        return
+    events = report.events()
+    found = perfetto_is_the_report(report, events, True)
+    if found:
+        arrows_join_calls_and_device(found, events)
+        memory_is_counted(found, events)
+    made = chrome_is_the_report(report, events)
+    rows = list(csv.DictReader(io.StringIO(trace("stats", "-r", "cuda_gpu_kern_sum", "-f", "csv", report.path).out.decode())))
+    have = collections.defaultdict(lambda: [0, 0])
+    for event in made["traceEvents"] if made else ():
+        if event.get("cat") == "kernel":
+            have[event["name"]][0] += 1
+            have[event["name"]][1] += round(event["dur"] * 1000)
+    tap.ok(rows and {r["Name"]: [int(r["Instances"]), int(r["Total Time (ns)"])] for r in rows} == dict(have), "kernels are those of trace stats", have)
+
+
+def steps():
+    reason = device.missing("nvtx_launch")
+    if reason:
+        tap.skip("steps", reason)
+        return
+    report = recorded([device.app("nvtx_launch")], on_device=True, LIBTRACE_TRACE="cuda,nvtx", LIBTRACE_NVTX_BACKTRACE_THRESHOLD="0")
+    if not report:
+        return
+    events = report.events()
+    perfetto_is_the_report(report, events, True)
+    made = chrome_is_the_report(report, events, "step")
+    wanted = sorted((e["start_ns"], e["duration_ns"]) for e in events if e["kind"] == "nvtx_range" and e["text"] == "step")
+    have = [(e["name"], round(e["ts"] * 1000), round(e["dur"] * 1000)) for e in (made or {"traceEvents": ()})["traceEvents"]
+            if e["name"].startswith("ProfilerStep#")]
+    tap.ok(wanted and have == [(f"ProfilerStep#{n}", *entry) for n, entry in enumerate(wanted)], "--steps names the steps of the program", f"{wanted} {have}")
+
+
+def of_nvtx():
+    for name in ("nvtx_random", "nvtx_payloads", "nvtx_counters"):
+        if not os.path.exists(app(name)):
+            tap.skip("NVTX", "built without headers of NVTX")
+            return
+        report = recorded([app(name)], LIBTRACE_TRACE="nvtx,osrt")
+        if not report:
+            continue
+        events = report.events()
+        found = perfetto_is_the_report(report, events, any(e.get("callchain") for e in events))
+        made = chrome_is_the_report(report, events)
+        if not found or not made:
+            continue
+        wanted = collections.Counter(e["text"] for e in events if e["kind"] == "nvtx_mark")
+        for have in ((m["name"] for m in found.moments if m["category"] == "nvtx"), (e["name"] for e in made["traceEvents"] if e.get("cat") == "nvtx" and e["ph"] == "i")):
+            tap.ok(wanted == collections.Counter(have), "marks are moments", wanted)
+        payloads_are_there(found, made, events)
+        if name == "nvtx_counters":
+            samples_are_there(found, made, events)
+
+
+def payloads_are_there(found, made, events):
+    wanted = [e["payload"] for e in events if e["kind"] in ("nvtx_range", "nvtx_mark", "nvtx_start_end") and isinstance(e.get("payload"), (dict, list))]
+    entries = [s["arguments"]["payload"] for s in (*found.slices, *found.moments) if "payload" in s["arguments"]]
+    have = [p for p in (json.loads(one(a, 9)) for a in entries if 9 in a) if isinstance(p, (dict, list))]
+    tap.ok(sorted(map(json.dumps, wanted)) == sorted(map(json.dumps, have)), f"{len(wanted)} extended payloads are JSON", f"{len(have)}")
+    have = [e["args"]["payload"] for e in made["traceEvents"] if isinstance(e.get("args", {}).get("payload"), (dict, list))]
+    tap.ok(sorted(map(json.dumps, wanted)) == sorted(map(json.dumps, have)), "in both", f"{len(have)}")
+
+
+def samples_are_there(found, made, events):
+    wanted = sorted(float(e["payload"]) for e in events if e["kind"] == "nvtx_sample" and isinstance(e["payload"], (int, float)) and "payload_id" not in e)
+    tap.ok(wanted and wanted == sorted(float(value) for _, _, value in found.values), "samples that are numbers are values of counters", f"{wanted}")
+    have = sorted(float(e["args"]["value"]) for e in made["traceEvents"] if e["ph"] == "C")
+    tap.ok(wanted == have, "in both", have)
+
+
+def nothing_half_written():
+    report = recorded(["/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8; do /bin/true; done"])
+    if not report:
+        return
+    place = os.path.dirname(report.path)
+    for kind in ("perfetto", "chrome"):
+        before = sorted(os.listdir(place))
+        result = trace("export", "-t", kind, "-o", "/dev/full", report.path)
+        tap.ok(result.status == 2 and b"No space left" in result.err and sorted(os.listdir(place)) == before, f"{kind}: a full disk is told, and nothing stays", result.err)
+        result = trace("export", "-t", kind, "-o", os.path.join(place, "absent/x"), report.path)
+        tap.ok(result.status == 2 and b"absent/x" in result.err, f"{kind}: so is a folder that is not there", result.err)
+    listed = trace("export", "--list").out.decode()
+    tap.ok(listed.count("carries: ") == listed.count("loses: ") == 8, "--list says of each format what it carries and loses", listed)
+
+
+if __name__ == "__main__":
+    main(of_a_device, steps, of_nvtx, nothing_half_written)
