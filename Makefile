@@ -183,6 +183,12 @@ $(LIBDIR)/liblzma.so.5: $(LIBLZMA_FILE)
 	$(call say,COPY)mkdir -p $(@D) && cp -L $< $@
 endif
 
+# What the command runs in Python: it travels with the folder of the library.
+PYTHON_FILES := $(shell find reader/python/trace_tools -name __pycache__ -prune -o -type f -print 2>/dev/null)
+companions: $(PYTHON_FILES:reader/python/%=$(LIBDIR)/python/%)
+$(LIBDIR)/python/%: reader/python/%
+	$(call say,COPY)mkdir -p $(@D) && cp $< $@
+
 # ---- unit tests: one program per file ----
 
 UNIT := $(patsubst tests/unit/%.c,$(P)/tests/unit/%,$(wildcard tests/unit/test_*.c tests/unit/libc_def_check.c))
@@ -341,7 +347,8 @@ D = $(DESTDIR)$(PREFIX)
 install: all ## PREFIX= DESTDIR=; command, library folder, header, man page, completion
 	$(Q)install -d $(D)/bin $(D)/include $(D)/lib/libtrace $(D)/share/man/man1 $(D)/share/bash-completion/completions
 	$(Q)for file in $(wildcard $(P)/bin/trace scripts/libtrace-run); do install -m 755 $$file $(D)/bin/; done
-	$(Q)install -m 755 $(wildcard $(LIBDIR)/*) $(D)/lib/libtrace/
+	$(Q)install -m 755 $(filter-out %/python,$(wildcard $(LIBDIR)/*)) $(D)/lib/libtrace/
+	$(Q)for file in $(PYTHON_FILES:reader/python/%=%); do install -D -m 644 reader/python/$$file $(D)/lib/libtrace/python/$$file; done
 	$(Q)install -m 644 include/libtrace.h include/libtrace-reader.h $(D)/include/
 	$(Q)made() { shift; $(P)/bin/trace help "$$@" >$(O)/help.tmp 2>/dev/null && [ -s $(O)/help.tmp ]; }; \
 		made man --man && install -m 644 $(O)/help.tmp $(D)/share/man/man1/trace.1; \

@@ -165,13 +165,40 @@ static int row_of(enum command_id command, int result)
 	return -1;
 }
 
+/* diff: what stands for its "--", which getopt would take as the end of the options. */
+static char divider[] = "";
+
+static void divider_put(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--")) {
+			argv[i] = divider;
+			return;
+		}
+}
+
+/* Takes it out of the arguments that are left. */
+static void divider_take(struct options *o)
+{
+	for (int i = 0; i < o->argc; i++)
+		if (o->argv[i] == divider) {
+			memmove(o->argv + i, o->argv + i + 1,
+				sizeof(*o->argv) * (size_t)(o->argc - i));
+			o->argc--;
+			o->before = i;
+			return;
+		}
+}
+
 int options_parse(struct options *o, enum command_id command, int argc, char **argv)
 {
 	struct option longs[OPTIONS + 2];
 	char shorts[2 * OPTIONS + 8];
 	int result;
-	*o = (struct options){.command = command};
+	*o = (struct options){.command = command, .before = -1};
 	tables_make(command, longs, shorts);
+	if (command == CMD_diff)
+		divider_put(argc, argv);
 	/* Options may stand behind the file, too; behind a program they are the program's. */
 	char *order = command == CMD_run ? shorts : shorts + 1;
 	optind = 0;
@@ -184,6 +211,7 @@ int options_parse(struct options *o, enum command_id command, int argc, char **a
 	}
 	o->argc = argc - optind;
 	o->argv = argv + optind;
+	divider_take(o);
 	return 0;
 }
 

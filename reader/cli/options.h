@@ -32,6 +32,7 @@ struct options {
 	const char *value[OPTIONS]; /* NULL = not given; "" for a switch that is */
 	int argc;
 	char **argv; /* what is left: arguments of the command */
+	int before;  /* diff: how many of them stood in front of "--"; -1 = there was none */
 };
 
 struct command_row {

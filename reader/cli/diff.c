@@ -1,0 +1,28 @@
+/*
+ * diff.c - `trace diff`: hands over to the package trace_tools, which compares.
+ */
+#include <errno.h>
+
+#include "reader/cli/cli.h"
+#include "reader/cli/python.h"
+
+int command_diff(const struct options *o)
+{
+	struct python_arguments a = {0};
+	int before = o->before, error;
+	if (before < 0 && o->argc == 2)
+		before = 1; /* two files need nothing between them */
+	if (before <= 0 || before >= o->argc) {
+		cli_error(
+			"runs of two sides are wanted, BASE... -- OTHER...; see 'trace help diff'");
+		return STATUS_FAILED;
+	}
+	error = python_add_options(&a, o);
+	for (int i = 0; !error && i < o->argc; i++)
+		error = python_add(&a, "%s=%s", i < before ? "--base" : "--other", o->argv[i]);
+	if (error) {
+		cli_error("out of memory");
+		return STATUS_FAILED;
+	}
+	return python_become("diff", &a);
+}

@@ -1,0 +1,52 @@
+"""Reports to databases, by `trace export -t sqlite`; databases stay as they are."""
+import concurrent.futures
+import os
+import subprocess
+
+from . import Failure
+
+SQLITE_MAGIC = b"SQLite format 3\0"
+
+
+def command():
+    """The `trace` that started us, else the one of PATH."""
+    return os.environ.get("LIBTRACE_COMMAND") or "trace"
+
+
+def is_database(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
+    except OSError as error:
+        raise Failure(f"cannot open '{path}': {error.strerror}") from None
+
+
+def export(path, database):
+    """Writes `database` from a report. Raises Failure with the last line that the command said."""
+    try:
+        result = subprocess.run([command(), "export", "-t", "sqlite", "-f", "true", "-o", database, "--", path], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    except OSError as error:
+        raise Failure(f"cannot run '{command()}': {error.strerror}") from None
+    if result.returncode not in (0, 1) or not os.path.exists(database):
+        lines = result.stderr.decode(errors="replace").strip().splitlines() or [f"trace export ended with status {result.returncode}"]
+        raise Failure(lines[-1].removeprefix("trace: "))
+    return result.returncode == 1
+
+
+def each(paths, folder, use):
+    """Calls use(path, database, damaged) for each path and returns the results in their order. Databases made of reports lie in `folder` and go
+    right behind their use."""
+    def one(number, path):
+        if is_database(path):
+            return use(path, path, False)
+        database = os.path.join(folder, f"{number}.sqlite")
+        try:
+            damaged = export(path, database)
+            return use(path, database, damaged)
+        finally:
+            if os.path.exists(database):
+                os.unlink(database)
+
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        return list(pool.map(one, range(len(paths)), paths))

