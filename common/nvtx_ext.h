@@ -94,6 +94,17 @@ enum nvtx_type {
 #define NVTX_ENTRY_DEEP_COPY 0x100u
 #define NVTX_ENTRY_MESSAGE 0x400u
 
+/* What an entry is of a deferred event; its layout may say so, too. */
+#define NVTX_ENTRY_TIMESTAMP 0x800u
+#define NVTX_ENTRY_EVENT 0x7000u /* mask */
+#define NVTX_ENTRY_BEGIN 0x1000u
+#define NVTX_ENTRY_END 0x2000u
+#define NVTX_ENTRY_MARK 0x3000u
+#define NVTX_SCHEMA_EVENT 0x38u /* mask */
+#define NVTX_SCHEMA_PUSH_POP 0x10u
+#define NVTX_SCHEMA_START_END 0x18u
+#define NVTX_SCHEMA_MARK 0x20u
+
 enum nvtx_layout {
 #define LAYOUT(number, id, name) NVTX_LAYOUT_##id = number,
 #include "common/schema/events.def"
@@ -103,6 +114,11 @@ enum nvtx_layout {
  * in [NVTX_ID_STATIC, NVTX_ID_DYNAMIC), those that a tool gives above. */
 #define NVTX_ID_STATIC (UINT64_C(1) << 24)
 #define NVTX_ID_DYNAMIC (UINT64_C(1) << 32)
+
+enum nvtx_semantic {
+#define SEMANTIC(number, id, name) NVTX_SEMANTIC_##id = number,
+#include "common/schema/events.def"
+};
 
 struct nvtx_semantics {
 	uint32_t struct_bytes;
@@ -179,13 +195,49 @@ struct nvtx_scope_attributes {
 	uint64_t parent, id;
 };
 
+#define NVTX_SCOPE_NONE 0u
+#define NVTX_SCOPE_THREAD 22u    /* the one that calls */
+#define NVTX_SCOPE_INNERMOST 31u /* of software: that thread */
+
 struct nvtx_time_domain_attributes {
 	uint64_t scope, clock, id, flags;
 	int64_t ticks_per_second;
 	uint64_t origin;
 };
-#define NVTX_CLOCK_TOOL 1u /* what nvtxTimestampGet() gives */
-#define NVTX_CLOCK_MONOTONIC 14u
+
+/* Clocks: ids of time domains, or these types. */
+enum nvtx_clock {
+	NVTX_CLOCK_NONE = 0,
+	NVTX_CLOCK_TOOL = 1, /* what nvtxTimestampGet() gives */
+	NVTX_CLOCK_TSC = 10,
+	NVTX_CLOCK_REALTIME = 12,
+	NVTX_CLOCK_REALTIME_COARSE,
+	NVTX_CLOCK_MONOTONIC,
+	NVTX_CLOCK_MONOTONIC_RAW,
+	NVTX_CLOCK_MONOTONIC_COARSE,
+	NVTX_CLOCK_BOOTTIME,
+	NVTX_CLOCK_TIMESPEC_GET = 42,
+	NVTX_CLOCK_CPP_STEADY = 50,
+	NVTX_CLOCK_CPP_SYSTEM = 52
+};
+#define NVTX_ORIGIN_UNIX_EPOCH 3u
+
+/* The one of those that show the same time which stands for all of them: what glibc and libstdc++
+ * make of the clocks of C and C++. Others are themselves. */
+static inline uint64_t nvtx_clock_same(uint64_t clock)
+{
+	switch (clock) {
+	case NVTX_CLOCK_REALTIME_COARSE:
+	case NVTX_CLOCK_TIMESPEC_GET:
+	case NVTX_CLOCK_CPP_SYSTEM:
+		return NVTX_CLOCK_REALTIME;
+	case NVTX_CLOCK_MONOTONIC_COARSE:
+	case NVTX_CLOCK_CPP_STEADY:
+		return NVTX_CLOCK_MONOTONIC;
+	default:
+		return clock;
+	}
+}
 
 struct nvtx_sync_point {
 	int64_t source, target;

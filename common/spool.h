@@ -110,8 +110,9 @@ enum record_flag {
 	RECORD_TEXT_CUT = 8,    /* NVTX: the text was longer */
 	RECORD_TEXT_NAMED = 16, /* NVTX, in reports only: the text is a registered string */
 	RECORD_PAYLOAD_CUT =
-		32,          /* NVTX, in reports only: the payload was longer, or not to be had */
-	RECORD_IMPORTED = 64 /* in reports only: from a text file, by `trace import` */
+		32,           /* NVTX, in reports only: the payload was longer, or not to be had */
+	RECORD_IMPORTED = 64, /* in reports only: from a text file, by `trace import` */
+	RECORD_DEFERRED = 128 /* in what readers make of reports only: of an NVTX_DEFERRED row */
 };
 
 enum record_kind {

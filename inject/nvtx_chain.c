@@ -90,9 +90,9 @@ enum how {
 	GIVES_RANGE = 8,  /* the program gets ours */
 	RANGE_FIRST = 16, /* argument that is one */
 	RANGE_SECOND = 32,
-	EITHER = 64,        /* true when one says so */
-	THEIRS_ALONE = 128, /* ours would be in vain */
-	DOMAIN = 256        /* the first argument is one */
+	EITHER = 64,      /* true when one says so */
+	GIVES_TIME = 128, /* theirs; ours is told of it */
+	DOMAIN = 256      /* the first argument is one */
 };
 
 /* By module and slot, as NVTX numbers them; 0 = both get the same, and theirs is returned. */
@@ -119,7 +119,7 @@ static const uint16_t hows[CHAIN_MODULES][CHAIN_SLOTS] = {
 		[5] = DOMAIN | GIVES_RANGE,
 		[6] = DOMAIN | RANGE_SECOND,
 		[7] = DOMAIN | EITHER,
-		[8] = THEIRS_ALONE,
+		[8] = GIVES_TIME,
 		[9] = DOMAIN | GIVES_ID,
 		[10 ... 11] = DOMAIN,
 		[12] = DOMAIN | GIVES_ID,
@@ -171,8 +171,10 @@ static uint64_t chain_call(const struct chained *c, uint32_t how, const struct a
 		ours.whole[0] = handles_ours(ours.whole[0]);
 	if (is_theirs)
 		result = call(their_function, &theirs);
-	if (is_theirs && how & THEIRS_ALONE)
+	if (is_theirs && how & GIVES_TIME) {
+		nvtx_clock_of_tool((int64_t)result);
 		return result;
+	}
 	ext_give_id(how & GIVES_ID ? result : 0);
 	own = call(__atomic_load_n(&c->ours, __ATOMIC_ACQUIRE), &ours);
 	ext_give_id(0);

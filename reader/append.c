@@ -291,6 +291,24 @@ static int write_all(int fd, const struct append_buffer *b, uint64_t offset)
 	return 0;
 }
 
+void append_start(struct append *a)
+{
+	*a = (struct append){.fd = -1};
+}
+
+int append_blocks(struct append *a, uint8_t **ret_data, size_t *ret_bytes)
+{
+	block_seal(a);
+	*ret_data = NULL;
+	*ret_bytes = 0;
+	if (a->broken)
+		return -ENOMEM;
+	*ret_data = a->out.data;
+	*ret_bytes = a->out.bytes;
+	a->out = (struct append_buffer){0};
+	return 0;
+}
+
 int append_commit(struct append *a, uint64_t end)
 {
 	struct stat status;

@@ -78,6 +78,15 @@ void append_entry(struct append *a, const Libtrace__Entry *entry);
 void append_rows(struct append *a, uint32_t kind, uint32_t process, uint32_t tid, uint32_t count,
 	const int64_t *values);
 
+/* In place of a file: append_start(), what is to be added, append_blocks(), append_close(). Blocks
+ * are told apart from those of the file by nothing but their place; `next_sequence` and
+ * `compress` are the caller's to set. */
+void append_start(struct append *a);
+
+/* The blocks so far, which become the caller's to free(); NULL and 0 bytes: there are none. 0 or
+ * -ENOMEM. */
+int append_blocks(struct append *a, uint8_t **ret_data, size_t *ret_bytes);
+
 /* Writes at `end`, the offset behind the last whole block. 0 or a negative errno, and then the file
  * ends at `end`. */
 int append_commit(struct append *a, uint64_t end);

@@ -62,14 +62,15 @@ static int header_read(struct report_block *b, const struct source *s, uint64_t 
 	uint32_t *ret_bytes, const char **ret_cause)
 {
 	uint8_t size[4];
-	if (s->size - offset < 4)
+	uint64_t end = source_end(s, offset);
+	if (end - offset < 4)
 		return cut_off(b, ret_cause);
 	int error = source_read(s, offset, size, 4);
 	if (error)
 		return error;
 	uint32_t bytes = le32_at(size);
 	*ret_cause = "impossible size of a block header";
-	if (bytes > s->size - offset - 4)
+	if (bytes > end - offset - 4)
 		return cut_off(b, ret_cause);
 	if (bytes == 0 || bytes > REPORT_HEADER_BYTES_MAX)
 		return -EBADMSG;
@@ -97,7 +98,7 @@ int report_block_find(
 	b->payload_offset = offset + 4 + bytes;
 	b->payload_bytes = b->header->payload_size;
 	b->end = b->payload_offset + b->payload_bytes;
-	return b->end > s->size ? cut_off(b, ret_cause) : 0;
+	return b->end > source_end(s, offset) ? cut_off(b, ret_cause) : 0;
 }
 
 /* Steps over the standard entries, which lie in front of ours. */

@@ -14,6 +14,7 @@ static void blob_make(struct decode *d, const struct nvtx_piece *pieces, uint32_
 	struct blob b = {.index = pieces[0].key.index,
 		.schema = pieces[0].schema,
 		.address = pieces[0].address,
+		.told_bytes = pieces[0].bytes,
 		.time_ns = pieces[0].key.time_ns};
 	const struct string_table *strings = &d->p->contents->strings;
 	struct string_ref first = string_table_get(strings, pieces[0].data);
@@ -49,8 +50,7 @@ static void blobs_make(struct decode *d)
 	}
 }
 
-/* Layouts are from here on those of the payload's time. */
-static void blob_seek(struct decode *d, const struct blob *b)
+void decode_seek(struct decode *d, const struct blob *b)
 {
 	d->time_ns = b->time_ns;
 	nvtx_payloads_seek(d->p, d->ref->process);
@@ -60,7 +60,7 @@ static void blob_seek(struct decode *d, const struct blob *b)
 static void blob_print(struct decode *d, const struct blob *b, uint64_t schema)
 {
 	const struct place at = {b, 0, 0};
-	blob_seek(d, b);
+	decode_seek(d, b);
 	struct nvtx_extent extent = decode_extent(d, schema);
 	bool is_one = decode_layout(d, schema) ||
 		(extent.bytes && b->bytes / extent.bytes == 1 && !nvtx_type_is_text(schema));
@@ -82,7 +82,7 @@ static void blob_print(struct decode *d, const struct blob *b, uint64_t schema)
 static void batch_print(struct decode *d, const struct blob *b, uint64_t schema)
 {
 	struct place at = {b, 0, 0};
-	blob_seek(d, b);
+	decode_seek(d, b);
 	struct nvtx_layout_row *l = decode_layout(d, schema);
 	struct nvtx_extent extent = decode_extent(d, schema);
 	putc_unlocked('[', d->out);
@@ -100,6 +100,20 @@ static void batch_print(struct decode *d, const struct blob *b, uint64_t schema)
 		at.base = at.at;
 	}
 	putc_unlocked(']', d->out);
+}
+
+/* One of a batch, by its place. */
+static void element_print(struct decode *d, uint64_t index)
+{
+	struct blob *b = &d->blobs[0];
+	decode_seek(d, b);
+	uint64_t bytes = decode_extent(d, b->schema).bytes;
+	if (!bytes || index >= b->bytes / bytes) {
+		fputs("null", d->out);
+		return;
+	}
+	const struct place at = {b, index * bytes, index * bytes};
+	decode_element(d, b->schema, &at, UINT64_MAX);
 }
 
 static void event_print(struct decode *d)
@@ -145,31 +159,61 @@ static uint64_t counter_schema(const struct decode *d)
 			.time_ns = d->blobs[0].time_ns});
 }
 
-void nvtx_payload_print(
+struct decode *decode_open(
 	FILE *out, struct nvtx_payloads *p, const struct nvtx_payload_ref *reference)
 {
 	struct decode *d = calloc(1, sizeof(*d));
-	if (!d) {
-		fputs("null", out);
-		return;
-	}
+	if (!d)
+		return NULL;
 	d->out = out;
 	d->p = p;
 	d->ref = reference;
 	d->domain = nvtx_domain_key(p->contents, reference->domain);
 	blobs_make(d);
-	uint64_t counter = counter_schema(d);
-	if (!d->blob_count)
+	return d;
+}
+
+void decode_close(struct decode *d)
+{
+	for (uint32_t i = 0; d && i < d->blob_count; i++)
+		free(d->blobs[i].own);
+	free(d);
+}
+
+/* What stands for one event of a batch: the batch, and the event's place there. */
+static struct nvtx_payload_ref ref_resolve(
+	const struct nvtx_payloads *p, const struct nvtx_payload_ref *ref, uint64_t *ret_index)
+{
+	struct nvtx_payload_ref own = *ref;
+	if (ref->use != NVTX_USE_EVENT ||
+		!nvtx_event_in_batch(ref->payload, &own.payload, ret_index)) {
+		*ret_index = UINT64_MAX;
+		return own;
+	}
+	const struct nvtx_deferred_row *row = nvtx_deferred_find(p, ref->process, own.payload);
+	own.use = NVTX_USE_EVENT_BATCH;
+	own.flex_offset = row ? row->flex_offset : 0;
+	return own;
+}
+
+void nvtx_payload_print(
+	FILE *out, struct nvtx_payloads *p, const struct nvtx_payload_ref *reference)
+{
+	uint64_t index;
+	const struct nvtx_payload_ref own = ref_resolve(p, reference, &index);
+	struct decode *d = decode_open(out, p, &own);
+	uint64_t counter = d ? counter_schema(d) : 0;
+	if (!d || !d->blob_count)
 		fputs("null", out);
-	else if (reference->use == NVTX_USE_SAMPLE)
+	else if (own.use == NVTX_USE_SAMPLE)
 		blob_print(d, &d->blobs[0], counter);
-	else if (reference->use == NVTX_USE_SAMPLE_BATCH)
+	else if (own.use == NVTX_USE_SAMPLE_BATCH)
 		samples_print(d, counter);
-	else if (reference->use == NVTX_USE_EVENT_BATCH)
+	else if (own.use == NVTX_USE_EVENT_BATCH && index != UINT64_MAX)
+		element_print(d, index);
+	else if (own.use == NVTX_USE_EVENT_BATCH)
 		batch_print(d, &d->blobs[0], d->blobs[0].schema);
 	else
 		event_print(d);
-	for (uint32_t i = 0; i < d->blob_count; i++)
-		free(d->blobs[i].own);
-	free(d);
+	decode_close(d);
 }

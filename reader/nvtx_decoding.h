@@ -6,6 +6,7 @@
 #define READER_NVTX_DECODING_H
 
 #include "reader/nvtx_decode.h"
+#include "reader/nvtx_facts.h"
 
 #define BLOBS_MAX 128u /* begin and end of a range: 64 each */
 
@@ -16,8 +17,8 @@ struct blob {
 	uint32_t index;
 	uint64_t schema, address, time_ns;
 	const uint8_t *data;
-	uint64_t bytes;
-	uint8_t *own; /* NULL = data lies in the string table */
+	uint64_t bytes, told_bytes; /* of which there were, as the program says */
+	uint8_t *own;               /* NULL = data lies in the string table */
 };
 
 struct decode {
@@ -31,6 +32,10 @@ struct decode {
 	uint32_t depth;        /* of layouts in layouts */
 	uint32_t extent_depth; /* the same while extents are found */
 	uint64_t values;       /* printed so far; long texts count for more */
+	/* Not NULL: nothing is printed, but these are found, and messages written. */
+	struct nvtx_event_facts *facts;
+	FILE *message;
+	bool in_message;
 };
 
 /* Where a value is read. */
@@ -54,6 +59,18 @@ static inline const uint8_t *place_bytes(const struct place *at)
 {
 	return at->blob->data + at->at;
 }
+
+/* All pieces of a payload; NULL = out of memory. decode_close() takes NULL. */
+struct decode *decode_open(
+	FILE *out, struct nvtx_payloads *p, const struct nvtx_payload_ref *reference);
+void decode_close(struct decode *d);
+
+/* Layouts are from here on those of the payload's time. */
+void decode_seek(struct decode *d, const struct blob *b);
+
+/* Finds what an entry says of its event. */
+void decode_entry_note(struct decode *d, const struct nvtx_layout_row *l,
+	const struct nvtx_entry_row *e, uint32_t index, const struct place *at);
 
 static inline bool decode_spent(struct decode *d)
 {

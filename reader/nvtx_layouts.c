@@ -144,6 +144,15 @@ static bool address_find(struct decode *d, uint64_t address, struct place *ret_a
 	return false;
 }
 
+/* A message is written as it is, in place of all printing. */
+static void text_print(struct decode *d, uint64_t type, const uint8_t *at, uint64_t bytes)
+{
+	if (d->in_message)
+		nvtx_text_write(d->message, type, at, bytes);
+	else
+		nvtx_text_print(d->out, type, at, bytes);
+}
+
 /* A text that a pointer or handle stands for: one the tracer copied. */
 static void far_text_print(struct decode *d, uint64_t type, uint64_t address)
 {
@@ -151,7 +160,7 @@ static void far_text_print(struct decode *d, uint64_t type, uint64_t address)
 	struct string_ref text = string_table_get(&d->p->contents->strings, id);
 	d->values += text.bytes / VALUE_BYTES;
 	if (id)
-		nvtx_text_print(d->out, type, (const uint8_t *)text.text, text.bytes);
+		text_print(d, type, (const uint8_t *)text.text, text.bytes);
 	else if (address)
 		fprintf(d->out, "\"0x%llx\"", (unsigned long long)address);
 	else
@@ -215,8 +224,8 @@ void decode_array(
 		fputs("null", d->out);
 	} else if (n->count == 1 && (nvtx_type_is_text(type) || nvtx_is_character(type))) {
 		uint64_t most = place_left(at) / element.bytes;
-		nvtx_text_print(d->out, type, place_bytes(at),
-			(length < most ? length : most) * element.bytes);
+		text_print(
+			d, type, place_bytes(at), (length < most ? length : most) * element.bytes);
 	} else if (n->count == 1 && type == NVTX_TYPE_BYTE) {
 		print_bytes(d->out, (const char *)place_bytes(at),
 			length < place_left(at) ? length : place_left(at));
@@ -395,6 +404,24 @@ static uint64_t entry_print(
 	return array_bytes(&n, element.bytes == NVTX_BYTES_UNKNOWN ? 0 : element.bytes);
 }
 
+/* In place of printing: what the entry says of the event. */
+static uint64_t entry_note(
+	struct decode *d, const struct scope *s, uint32_t index, const struct place *at)
+{
+	const struct nvtx_entry_row *e = &s->entries[index];
+	struct nvtx_extent own = entry_extent(d, e);
+	d->values++;
+	if (e->flags & NVTX_ENTRY_MESSAGE && !d->facts->has_text) {
+		d->in_message = d->facts->has_text = true;
+		entry_print(d, s, index, at);
+		d->in_message = false;
+	} else {
+		decode_entry_note(d, s->layout, e, index, at);
+	}
+	bool is_passed = own.bytes != NVTX_BYTES_UNKNOWN && e->type < NVTX_TYPES_END;
+	return is_passed ? own.bytes : entry_print(d, s, index, at);
+}
+
 static void name_print(struct decode *d, const struct nvtx_entry_row *e, uint32_t index)
 {
 	struct string_ref name = string_table_get(&d->p->contents->strings, e->name);
@@ -453,7 +480,8 @@ uint64_t decode_fields(
 		if (i)
 			putc_unlocked(',', d->out);
 		name_print(d, e, i);
-		uint64_t bytes = entry_print(d, &s, i, &value);
+		uint64_t bytes =
+			d->facts ? entry_note(d, &s, i, &value) : entry_print(d, &s, i, &value);
 		end = bytes < UINT32_MAX && begin < UINT32_MAX ? begin + bytes : UINT32_MAX;
 		s.begins[i] = place;
 		s.known = i + 1;

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS_MAX 8u
 #define OWN_ROWS_MAX 65536u /* more than a payload or a layout can have */
 #define PARENTS_MAX 64u     /* forked from forked from ... */
 
@@ -16,8 +15,8 @@ void nvtx_payloads_init(struct nvtx_payloads *p, const struct contents *c)
 
 void nvtx_payloads_release(struct nvtx_payloads *p)
 {
-	struct nvtx_rows *all[] = {
-		&p->layouts, &p->entries, &p->values, &p->counters, &p->pieces, &p->texts};
+	struct nvtx_rows *all[] = {&p->layouts, &p->entries, &p->values, &p->counters, &p->pieces,
+		&p->texts, &p->deferred, &p->meanings, &p->time_domains, &p->syncs};
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		free(all[i]->rows);
 	free(p->columns);
@@ -31,200 +30,6 @@ uint64_t nvtx_domain_key(const struct contents *c, uint32_t name)
 	for (uint32_t i = 0; i < text.bytes; i++)
 		hash = (hash ^ (uint8_t)text.text[i]) * UINT64_C(0x100000001b3);
 	return hash ^ hash >> 32;
-}
-
-/* ---- taking ---- */
-
-/* Room for `more` rows; NULL = no memory, or too many. */
-static void *rows_room(struct nvtx_rows *r, uint32_t more, size_t bytes)
-{
-	if (more > NVTX_DEFINITIONS_MAX - r->count)
-		return NULL;
-	if (r->count + more > r->capacity) {
-		uint32_t capacity =
-			r->capacity * 2 > r->count + more ? r->capacity * 2 : r->count + more;
-		void *rows = realloc(r->rows, capacity * bytes);
-		if (!rows)
-			return NULL;
-		r->rows = rows;
-		r->capacity = capacity;
-	}
-	return (char *)r->rows + r->count * bytes;
-}
-
-/* The columns of a batch: `fields` ends with 0; field 1, the time, comes first by itself. */
-static bool columns_read(struct nvtx_payloads *p, const struct event_batch *b,
-	const uint32_t *fields, const int64_t **ret_columns)
-{
-	if (!p->columns)
-		p->columns = malloc(COLUMNS_MAX * (size_t)BATCH_ROWS_MAX * sizeof(*p->columns));
-	for (uint32_t i = 0; p->columns && i < COLUMNS_MAX; i++) {
-		int64_t *column = p->columns + i * (size_t)BATCH_ROWS_MAX;
-		ret_columns[i] = column;
-		if (!fields[i])
-			return true;
-		if (event_batch_column(b, fields[i], column))
-			return false;
-	}
-	return p->columns != NULL;
-}
-
-static struct nvtx_key key_of(
-	const struct nvtx_payloads *p, const struct event_batch *b, const int64_t **c, uint32_t row)
-{
-	return (struct nvtx_key){.process = b->process,
-		.time_ns = (uint64_t)c[0][row],
-		.domain = nvtx_domain_key(p->contents, (uint32_t)c[1][row]),
-		.id = (uint64_t)c[2][row]};
-}
-
-#define ROOM(rows, type) rows_room(&p->rows, b->count, sizeof(struct type))
-
-static int layouts_take(struct nvtx_payloads *p, const struct event_batch *b)
-{
-	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_SCHEMA_START,
-		FIELD_NVTX_SCHEMA_DOMAIN, FIELD_NVTX_SCHEMA_SCHEMA, FIELD_NVTX_SCHEMA_NAME,
-		FIELD_NVTX_SCHEMA_LAYOUT, FIELD_NVTX_SCHEMA_SIZE, FIELD_NVTX_SCHEMA_ALIGNMENT};
-	const int64_t *c[COLUMNS_MAX];
-	struct nvtx_layout_row *rows = ROOM(layouts, nvtx_layout_row);
-	if (!rows || !columns_read(p, b, fields, c))
-		return rows ? 0 : -ENOMEM;
-	for (uint32_t i = 0; i < b->count; i++)
-		rows[i] = (struct nvtx_layout_row){.key = key_of(p, b, c, i),
-			.name = (uint32_t)c[3][i],
-			.layout = (uint32_t)c[4][i],
-			.bytes = (uint64_t)c[5][i],
-			.pack = (uint64_t)c[6][i]};
-	p->layouts.count += b->count;
-	return 0;
-}
-
-static int entries_take(struct nvtx_payloads *p, const struct event_batch *b)
-{
-	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_SCHEMA_ENTRY_START,
-		FIELD_NVTX_SCHEMA_ENTRY_DOMAIN, FIELD_NVTX_SCHEMA_ENTRY_SCHEMA,
-		FIELD_NVTX_SCHEMA_ENTRY_INDEX, FIELD_NVTX_SCHEMA_ENTRY_NAME,
-		FIELD_NVTX_SCHEMA_ENTRY_TYPE, FIELD_NVTX_SCHEMA_ENTRY_FLAGS,
-		FIELD_NVTX_SCHEMA_ENTRY_DETAIL};
-	const int64_t *c[COLUMNS_MAX];
-	int64_t *offsets = NULL;
-	struct nvtx_entry_row *rows = ROOM(entries, nvtx_entry_row);
-	if (!rows || !columns_read(p, b, fields, c))
-		return rows ? 0 : -ENOMEM;
-	for (uint32_t i = 0; i < b->count; i++) {
-		rows[i] = (struct nvtx_entry_row){.key = key_of(p, b, c, i),
-			.name = (uint32_t)c[4][i],
-			.type = (uint64_t)c[5][i],
-			.flags = (uint64_t)c[6][i],
-			.detail = (uint64_t)c[7][i]};
-		rows[i].key.index = (uint32_t)c[3][i];
-	}
-	offsets = p->columns; /* one column more than there is room for */
-	if (event_batch_column(b, FIELD_NVTX_SCHEMA_ENTRY_OFFSET, offsets))
-		return 0;
-	for (uint32_t i = 0; i < b->count; i++)
-		rows[i].offset = (uint64_t)offsets[i];
-	p->entries.count += b->count;
-	return 0;
-}
-
-static int values_take(struct nvtx_payloads *p, const struct event_batch *b)
-{
-	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_ENUM_START,
-		FIELD_NVTX_ENUM_DOMAIN, FIELD_NVTX_ENUM_SCHEMA, FIELD_NVTX_ENUM_INDEX,
-		FIELD_NVTX_ENUM_NAME, FIELD_NVTX_ENUM_VALUE, FIELD_NVTX_ENUM_IS_FLAG,
-		FIELD_NVTX_ENUM_SIZE};
-	const int64_t *c[COLUMNS_MAX];
-	struct nvtx_value_row *rows = ROOM(values, nvtx_value_row);
-	if (!rows || !columns_read(p, b, fields, c))
-		return rows ? 0 : -ENOMEM;
-	for (uint32_t i = 0; i < b->count; i++) {
-		rows[i] = (struct nvtx_value_row){.key = key_of(p, b, c, i),
-			.name = (uint32_t)c[4][i],
-			.value = c[5][i],
-			.is_flag = c[6][i] != 0,
-			.bytes = (uint64_t)c[7][i]};
-		rows[i].key.index = (uint32_t)c[3][i];
-	}
-	p->values.count += b->count;
-	return 0;
-}
-
-static int counters_take(struct nvtx_payloads *p, const struct event_batch *b)
-{
-	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_COUNTER_START,
-		FIELD_NVTX_COUNTER_DOMAIN, FIELD_NVTX_COUNTER_COUNTER, FIELD_NVTX_COUNTER_SCHEMA};
-	const int64_t *c[COLUMNS_MAX];
-	struct nvtx_counter_row *rows = ROOM(counters, nvtx_counter_row);
-	if (!rows || !columns_read(p, b, fields, c))
-		return rows ? 0 : -ENOMEM;
-	for (uint32_t i = 0; i < b->count; i++)
-		rows[i] = (struct nvtx_counter_row){key_of(p, b, c, i), (uint64_t)c[3][i]};
-	p->counters.count += b->count;
-	return 0;
-}
-
-static int pieces_take(struct nvtx_payloads *p, const struct event_batch *b)
-{
-	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_PAYLOAD_START,
-		FIELD_NVTX_PAYLOAD_PAYLOAD, FIELD_NVTX_PAYLOAD_INDEX, FIELD_NVTX_PAYLOAD_SCHEMA,
-		FIELD_NVTX_PAYLOAD_ADDRESS, FIELD_NVTX_PAYLOAD_SIZE, FIELD_NVTX_PAYLOAD_OFFSET,
-		FIELD_NVTX_PAYLOAD_DATA};
-	const int64_t *c[COLUMNS_MAX];
-	struct nvtx_piece *rows = ROOM(pieces, nvtx_piece);
-	if (!rows || !columns_read(p, b, fields, c))
-		return rows ? 0 : -ENOMEM;
-	for (uint32_t i = 0; i < b->count; i++)
-		rows[i] = (struct nvtx_piece){.key = {.process = b->process,
-						      .id = (uint64_t)c[1][i],
-						      .index = (uint32_t)c[2][i],
-						      .time_ns = (uint64_t)c[0][i]},
-			.schema = (uint64_t)c[3][i],
-			.address = (uint64_t)c[4][i],
-			.bytes = (uint64_t)c[5][i],
-			.offset = (uint64_t)c[6][i],
-			.data = (uint32_t)c[7][i]};
-	p->pieces.count += b->count;
-	return 0;
-}
-
-static int texts_take(struct nvtx_payloads *p, const struct event_batch *b)
-{
-	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_PAYLOAD_TEXT_START,
-		FIELD_NVTX_PAYLOAD_TEXT_PAYLOAD, FIELD_NVTX_PAYLOAD_TEXT_ADDRESS,
-		FIELD_NVTX_PAYLOAD_TEXT_TEXT};
-	const int64_t *c[COLUMNS_MAX];
-	struct nvtx_far_text *rows = ROOM(texts, nvtx_far_text);
-	if (!rows || !columns_read(p, b, fields, c))
-		return rows ? 0 : -ENOMEM;
-	for (uint32_t i = 0; i < b->count; i++)
-		rows[i] = (struct nvtx_far_text){.key = {.process = b->process,
-							 .id = (uint64_t)c[1][i],
-							 .time_ns = (uint64_t)c[0][i]},
-			.address = (uint64_t)c[2][i],
-			.text = (uint32_t)c[3][i]};
-	p->texts.count += b->count;
-	return 0;
-}
-
-int nvtx_payloads_take(struct nvtx_payloads *p, const struct event_batch *b)
-{
-	switch (b->kind) {
-	case KIND_NVTX_SCHEMA:
-		return layouts_take(p, b);
-	case KIND_NVTX_SCHEMA_ENTRY:
-		return entries_take(p, b);
-	case KIND_NVTX_ENUM:
-		return values_take(p, b);
-	case KIND_NVTX_COUNTER:
-		return counters_take(p, b);
-	case KIND_NVTX_PAYLOAD:
-		return pieces_take(p, b);
-	case KIND_NVTX_PAYLOAD_TEXT:
-		return texts_take(p, b);
-	default:
-		return 0;
-	}
 }
 
 /* ---- order ---- */
@@ -355,7 +160,7 @@ static int enums_add(struct nvtx_payloads *p)
 		if (i && !compare_owners(&values[i].key, &values[i - 1].key) &&
 			values[i].key.index > values[i - 1].key.index)
 			continue;
-		struct nvtx_layout_row *row = rows_room(&p->layouts, 1, sizeof(*row));
+		struct nvtx_layout_row *row = nvtx_rows_room(&p->layouts, 1, sizeof(*row));
 		if (!row)
 			return -ENOMEM;
 		*row = (struct nvtx_layout_row){
@@ -377,6 +182,10 @@ void nvtx_payloads_ready(struct nvtx_payloads *p)
 	rows_sort(&p->counters, sizeof(struct nvtx_counter_row), compare_keys);
 	rows_sort(&p->pieces, sizeof(struct nvtx_piece), compare_pieces);
 	rows_sort(&p->texts, sizeof(struct nvtx_far_text), compare_texts);
+	rows_sort(&p->deferred, sizeof(struct nvtx_deferred_row), compare_keys);
+	rows_sort(&p->meanings, sizeof(struct nvtx_meaning_row), compare_keys);
+	rows_sort(&p->time_domains, sizeof(struct nvtx_time_domain_row), compare_keys);
+	rows_sort(&p->syncs, sizeof(struct nvtx_sync_row), compare_keys);
 	rows = p->layouts.rows;
 	for (uint32_t i = 0; i < p->layouts.count; i++) {
 		bool has_next =
@@ -408,9 +217,7 @@ static struct process *parent_find(const struct process_list *l, const struct pr
 	return found;
 }
 
-/* Goes to the process that one was forked from, and to the time of that; false = not forked, or not
- * known. */
-static bool seek_parent(const struct contents *c, struct nvtx_key *key)
+bool nvtx_seek_parent(const struct contents *c, struct nvtx_key *key)
 {
 	struct process_list *l = (struct process_list *)(uintptr_t)&c->processes;
 	struct process *child = process_find(l, key->process);
@@ -449,7 +256,7 @@ static void *row_find(const struct nvtx_payloads *p, const struct nvtx_rows *r, 
 			void *row = row_at(r, bytes, &key, is_first);
 			if (row)
 				return row;
-			if (!seek_parent(p->contents, &key))
+			if (!nvtx_seek_parent(p->contents, &key))
 				break;
 		}
 	}
@@ -481,12 +288,29 @@ uint64_t nvtx_counter_schema(struct nvtx_payloads *p, struct nvtx_key wanted)
 	return row ? row->schema : 0;
 }
 
+uint64_t nvtx_entry_clock(struct nvtx_payloads *p, struct nvtx_key wanted)
+{
+	wanted.id = nvtx_entry_id(wanted.id, wanted.index);
+	const struct nvtx_meaning_row *row =
+		row_find(p, &p->meanings, sizeof(struct nvtx_meaning_row), wanted);
+	return row ? row->clock : 0;
+}
+
 const struct nvtx_piece *nvtx_pieces_find(
 	const struct nvtx_payloads *p, uint32_t process, uint64_t payload, uint32_t *ret_count)
 {
 	const struct nvtx_key key = {.process = process, .id = payload};
 	uint32_t at = rows_find(&p->pieces, sizeof(struct nvtx_piece), &key, ret_count);
 	return *ret_count ? (const struct nvtx_piece *)p->pieces.rows + at : NULL;
+}
+
+const struct nvtx_deferred_row *nvtx_deferred_find(
+	const struct nvtx_payloads *p, uint32_t process, uint64_t payload)
+{
+	const struct nvtx_key key = {.process = process, .id = payload};
+	uint32_t count,
+		at = rows_find(&p->deferred, sizeof(struct nvtx_deferred_row), &key, &count);
+	return count ? (const struct nvtx_deferred_row *)p->deferred.rows + at : NULL;
 }
 
 uint32_t nvtx_far_text(

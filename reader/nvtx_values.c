@@ -43,6 +43,20 @@ uint64_t nvtx_length(uint64_t type, const uint8_t *at, uint32_t bytes)
 	return is_signed(type) && signed_of(value, bytes) < 0 ? 0 : value;
 }
 
+bool nvtx_integer(uint64_t type, const uint8_t *at, uint32_t bytes, int64_t *ret_value)
+{
+	bool is_known = is_signed(type) || type == NVTX_TYPE_UCHAR || type == NVTX_TYPE_USHORT ||
+		type == NVTX_TYPE_UINT || type == NVTX_TYPE_ULONG || type == NVTX_TYPE_ULONGLONG ||
+		type == NVTX_TYPE_UINT8 || type == NVTX_TYPE_UINT16 || type == NVTX_TYPE_UINT32 ||
+		type == NVTX_TYPE_UINT64 || type == NVTX_TYPE_SIZE ||
+		(type >= NVTX_TYPE_RANGE_ID && type <= NVTX_TYPE_TID64);
+	if (!is_known || !bytes || bytes > sizeof(uint64_t))
+		return false;
+	uint64_t value = nvtx_unsigned(at, bytes);
+	*ret_value = is_signed(type) ? signed_of(value, bytes) : (int64_t)value;
+	return true;
+}
+
 bool nvtx_is_character(uint64_t type)
 {
 	return type == NVTX_TYPE_CHAR || (type >= NVTX_TYPE_WCHAR && type <= NVTX_TYPE_CHAR32);
@@ -50,7 +64,14 @@ bool nvtx_is_character(uint64_t type)
 
 /* ---- texts ---- */
 
-static void character_print(FILE *out, uint32_t c)
+typedef void (*text_fn)(FILE *out, const char *text, size_t bytes);
+
+static void part_write(FILE *out, const char *text, size_t bytes)
+{
+	fwrite(text, 1, bytes, out);
+}
+
+static void character_print(FILE *out, uint32_t c, text_fn print)
 {
 	char text[4];
 	size_t bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
@@ -62,7 +83,7 @@ static void character_print(FILE *out, uint32_t c)
 	for (size_t i = bytes - 1; i > 0; i--, c >>= 6)
 		text[i] = (char)(0x80 | (c & 0x3f));
 	text[0] = (char)(lead[bytes] | c);
-	print_json_part(out, text, bytes);
+	print(out, text, bytes);
 }
 
 /* A surrogate pair is one character. */
@@ -79,21 +100,31 @@ static uint32_t utf16_take(const uint8_t *at, uint64_t bytes, uint64_t *ret_take
 	return 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 }
 
-void nvtx_text_print(FILE *out, uint64_t type, const uint8_t *at, uint64_t bytes)
+static void text_print(FILE *out, uint64_t type, const uint8_t *at, uint64_t bytes, text_fn print)
 {
 	uint64_t unit = nvtx_type_extent(type).bytes;
 	if (unit <= 1) {
-		print_json(out, (const char *)at, strnlen((const char *)at, bytes));
+		print(out, (const char *)at, strnlen((const char *)at, bytes));
 		return;
 	}
-	putc_unlocked('"', out);
 	for (uint64_t n = 0, taken = unit; n + unit <= bytes; n += taken) {
 		uint32_t c = unit == 2 ? utf16_take(at + n, bytes - n, &taken)
 				       : (uint32_t)nvtx_unsigned(at + n, 4);
 		if (!c)
 			break;
-		character_print(out, c);
+		character_print(out, c, print);
 	}
+}
+
+void nvtx_text_write(FILE *out, uint64_t type, const uint8_t *at, uint64_t bytes)
+{
+	text_print(out, type, at, bytes, part_write);
+}
+
+void nvtx_text_print(FILE *out, uint64_t type, const uint8_t *at, uint64_t bytes)
+{
+	putc_unlocked('"', out);
+	text_print(out, type, at, bytes, print_json_part);
 	putc_unlocked('"', out);
 }
 

@@ -47,8 +47,14 @@ void source_close(struct source *s)
 
 int source_read(const struct source *s, uint64_t offset, void *buffer, size_t bytes)
 {
-	if (offset > s->size || bytes > s->size - offset)
+	uint64_t end = source_end(s, offset);
+	if (offset > end || bytes > end - offset)
 		return -EIO;
+	if (offset >= s->size) {
+		if (bytes)
+			memcpy(buffer, s->tail + (offset - s->size), bytes);
+		return 0;
+	}
 	if (s->fd < 0) {
 		if (bytes)
 			memcpy(buffer, s->memory + offset, bytes);

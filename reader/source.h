@@ -16,7 +16,17 @@ struct source {
 	int fd; /* -1 = memory */
 	const uint8_t *memory;
 	uint64_t size;
+	/* Bytes that are read as if they stood behind `size`, which does not count them; the
+	 * caller's. */
+	const uint8_t *tail;
+	uint64_t tail_bytes;
 };
+
+/* Where the part ends that an offset lies in: the file, or the tail. */
+static inline uint64_t source_end(const struct source *s, uint64_t offset)
+{
+	return offset < s->size ? s->size : s->size + s->tail_bytes;
+}
 
 /* 0 or a negative errno; -EISDIR, -ESPIPE for what is no regular file. */
 int source_open(struct source *s, const char *path);
@@ -28,8 +38,8 @@ void source_close(struct source *s);
 /* Takes the size anew, after a writer has ended. */
 int source_refresh(struct source *s);
 
-/* Reads exactly `bytes` at `offset`. 0, -EIO when the file is shorter than its size was, or another
- * negative errno. */
+/* Reads exactly `bytes` at `offset`, all of one part. 0, -EIO when there are not so many or the
+ * file is shorter than its size was, or another negative errno. */
 int source_read(const struct source *s, uint64_t offset, void *buffer, size_t bytes);
 
 #endif

@@ -133,7 +133,7 @@ static void account(struct walk *w)
 int walk_next(struct walk *w)
 {
 	const struct source *s = &w->report->source;
-	while (w->offset < s->size) {
+	while (w->offset < s->size + s->tail_bytes) {
 		const char *cause;
 		int error = report_block_find(&w->block, s, w->offset, &cause);
 		bool sizes_hold = !error;

@@ -131,11 +131,13 @@ void ext_semantics(struct name *domain, uint64_t counter, uint64_t schema, uint6
 		s = s->next, seen++) {
 		struct nvtx_semantics_counter c = {.header = {.semantic = s->semantic}};
 		uint64_t value = 0;
-		if ((s->semantic == 1 || s->semantic == 2) &&
+		if ((s->semantic == NVTX_SEMANTIC_SCOPE || s->semantic == NVTX_SEMANTIC_TIME) &&
 			s->struct_bytes >= sizeof(struct nvtx_semantics_id))
 			value = ((const struct nvtx_semantics_id *)(const void *)s)->id;
-		else if (s->semantic == 5 && s->struct_bytes >= sizeof(c))
+		else if (s->semantic == NVTX_SEMANTIC_COUNTER && s->struct_bytes >= sizeof(c))
 			c = *(const struct nvtx_semantics_counter *)(const void *)s;
+		if (s->semantic == NVTX_SEMANTIC_TIME)
+			nvtx_clock_follow(domain, value);
 		uint32_t type = limit_type(c.limit_type);
 		uint32_t low = c.flags & NVTX_COUNTER_HAS_MINIMUM ? type : NVTX_VALUE_NONE,
 			 high = c.flags & NVTX_COUNTER_HAS_MAXIMUM ? type : NVTX_VALUE_NONE;
@@ -149,7 +151,7 @@ void ext_semantics(struct name *domain, uint64_t counter, uint64_t schema, uint6
 	}
 }
 
-/* ---- scopes and clocks ---- */
+/* ---- scopes ---- */
 
 uint64_t nvtx_scope_register(struct name *domain, const struct nvtx_scope_attributes *a)
 {
@@ -162,75 +164,6 @@ uint64_t nvtx_scope_register(struct name *domain, const struct nvtx_scope_attrib
 		.texts = {ext_chars(a->path)},
 		.text_count = 1});
 	return id;
-}
-
-int64_t nvtx_timestamp(void)
-{
-	return (int64_t)clock_monotonic_ns();
-}
-
-uint64_t nvtx_time_domain_register(struct name *domain, const struct nvtx_time_domain_attributes *a)
-{
-	if (!a)
-		return 0;
-	uint64_t id = ext_id(true, a->id);
-	ext_put(&(struct ext_row){.event = EXT_NVTX_TIME_DOMAIN,
-		.domain = domain,
-		EXT_NUMBERS(id, a->scope, a->clock, a->flags, (uint64_t)a->ticks_per_second,
-			a->origin)});
-	return id;
-}
-
-static void sync_put(struct name *domain, uint64_t source, uint64_t target,
-	const struct nvtx_sync_point *point, double slope)
-{
-	union {
-		double real;
-		uint64_t bits;
-	} value = {.real = slope};
-	ext_put(&(struct ext_row){.event = EXT_NVTX_TIME_SYNC,
-		.domain = domain,
-		EXT_NUMBERS(source, target, (uint64_t)point->source, (uint64_t)point->target,
-			slope != 0 ? NVTX_VALUE_DOUBLE : NVTX_VALUE_NONE, value.bits)});
-}
-
-void nvtx_timer_source(
-	struct name *domain, uint64_t time_domain, uint64_t flags, int64_t (*clock)(void))
-{
-	(void)flags;
-	if (clock)
-		nvtx_time_sync(
-			domain, time_domain, NVTX_CLOCK_MONOTONIC, clock(), nvtx_timestamp());
-}
-
-void nvtx_timer_source_with_data(struct name *domain, uint64_t time_domain, uint64_t flags,
-	int64_t (*clock)(void *data), void *data)
-{
-	(void)flags;
-	if (clock)
-		nvtx_time_sync(
-			domain, time_domain, NVTX_CLOCK_MONOTONIC, clock(data), nvtx_timestamp());
-}
-
-void nvtx_time_sync(struct name *domain, uint64_t source, uint64_t target, int64_t source_time,
-	int64_t target_time)
-{
-	const struct nvtx_sync_point point = {source_time, target_time};
-	sync_put(domain, source, target, &point, 0);
-}
-
-void nvtx_time_sync_table(struct name *domain, uint64_t source, uint64_t target,
-	const struct nvtx_sync_point *points, uint64_t count)
-{
-	for (uint64_t i = 0; points && i < count; i++)
-		sync_put(domain, source, target, &points[i], 0);
-}
-
-void nvtx_time_factor(struct name *domain, uint64_t source, uint64_t target, double slope,
-	int64_t source_time, int64_t target_time)
-{
-	const struct nvtx_sync_point point = {source_time, target_time};
-	sync_put(domain, source, target, &point, slope);
 }
 
 /* ---- synchronization objects ---- */

@@ -126,7 +126,7 @@ int64_t nvtx_timestamp(void); /* ns of CLOCK_MONOTONIC */
 uint64_t nvtx_time_domain_register(
 	struct name *domain, const struct nvtx_time_domain_attributes *a);
 
-/* Asks the program's clock once, for a point of synchronization. */
+/* The program's clock is asked now, and again when it submits deferred events. */
 void nvtx_timer_source(
 	struct name *domain, uint64_t time_domain, uint64_t flags, int64_t (*clock)(void));
 void nvtx_timer_source_with_data(struct name *domain, uint64_t time_domain, uint64_t flags,
@@ -138,6 +138,17 @@ void nvtx_time_sync_table(struct name *domain, uint64_t source, uint64_t target,
 	const struct nvtx_sync_point *points, uint64_t count);
 void nvtx_time_factor(struct name *domain, uint64_t source, uint64_t target, double slope,
 	int64_t source_time, int64_t target_time);
+
+/* Times of this clock are to come: where it is one that can be read here, points of synchronization
+ * with CLOCK_MONOTONIC are recorded from now on. */
+void nvtx_clock_follow(struct name *domain, uint64_t clock);
+
+/* Records points of all clocks followed, where the last ones are old enough. */
+void nvtx_clocks_sync(void);
+
+/* Another tool gives the times of nvtxTimestampGet(): it has given this one. */
+void nvtx_clock_of_tool(int64_t time);
+
 void nvtx_event_submit(struct name *domain, const struct nvtx_data *data, uint64_t count);
 void nvtx_event_batch_submit(struct name *domain, const struct nvtx_event_batch *batch);
 

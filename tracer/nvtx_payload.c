@@ -10,12 +10,14 @@
 
 #define SCHEMA_ENTRIES_MAX 4096u
 #define PAGE_BYTES 4096u
+#define TOLD_MAX 64u
 
 /* The payloads of one call. */
 struct payloads {
 	struct name *domain;
 	const struct nvtx_data *data;
 	uint64_t count, id;
+	uint64_t *told; /* of a batch, which is one event behind the other: texts put last */
 };
 
 /* ---- texts that lie elsewhere ---- */
@@ -70,6 +72,17 @@ static uint32_t half_at(const struct nvtx_data *d, uint64_t offset)
 	return *(const half *)(const void *)((const char *)d->data + offset);
 }
 
+static bool is_told(struct payloads *p, uint64_t address)
+{
+	if (!p->told)
+		return false;
+	uint64_t *place = &p->told[(address * UINT64_C(0x9e3779b97f4a7c15)) >> 58];
+	bool told = *place == address;
+	*place = address;
+	return told;
+}
+_Static_assert(TOLD_MAX == 64, "six bits of the hash");
+
 static void text_put(const struct payloads *p, uint64_t address, const struct ext_text *text)
 {
 	ext_put(&(struct ext_row){.event = EXT_NVTX_PAYLOAD_TEXT,
@@ -79,20 +92,22 @@ static void text_put(const struct payloads *p, uint64_t address, const struct ex
 		.text_count = 1});
 }
 
-static void texts_put(const struct payloads *p, const struct nvtx_data *d, const struct schema *s)
+/* Those of the value that begins at `begin`. */
+static void texts_put(
+	struct payloads *p, const struct nvtx_data *d, const struct schema *s, uint64_t begin)
 {
 	for (uint32_t i = 0; i < s->place_count; i++) {
 		const struct schema_place *place = &s->places[i];
 		uint64_t address = 0;
 		struct ext_text text = {0};
 		if (place->type == NVTX_TYPE_STRING_HANDLE) {
-			address = word_at(d, place->offset);
-			text.name = names_known(address);
+			address = word_at(d, begin + place->offset);
+			text.name = is_told(p, address) ? NULL : names_known(address);
 			if (text.name)
 				text_put(p, address, &text);
 		} else if (place->is_pointer) {
-			address = word_at(d, place->offset);
-			if (!address || is_within(p, address))
+			address = word_at(d, begin + place->offset);
+			if (!address || is_within(p, address) || is_told(p, address))
 				continue;
 			uint64_t bytes = far_text_bytes(
 				address, (uint32_t)nvtx_type_extent(place->type).bytes);
@@ -154,26 +169,43 @@ static void data_put(const struct payloads *p, const struct nvtx_data *d, uint64
 	} while (offset < bytes);
 }
 
+/* The texts of a payload; of a batch, which has values of one size, those of each. */
+static void all_texts_put(
+	struct payloads *p, const struct nvtx_data *d, const struct schema *s, bool is_batch)
+{
+	uint64_t step = s->extent.bytes;
+	texts_put(p, d, s, 0);
+	if (!is_batch || !step || step >= NVTX_PAYLOAD_BYTES_MAX || d->bytes == NVTX_BYTES_UNKNOWN)
+		return;
+	for (uint64_t at = step; at < d->bytes && at < NVTX_PAYLOAD_BYTES_MAX; at += step)
+		texts_put(p, d, s, at);
+}
+
+static uint64_t payloads_put(struct payloads *p, uint64_t first_index)
+{
+	static uint64_t last;
+	if (!p->data || !p->count || !ext_is_on(p->domain))
+		return 0;
+	if (p->count > NVTX_PAYLOADS_MAX)
+		p->count = NVTX_PAYLOADS_MAX;
+	if (!p->id)
+		p->id = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+	for (uint64_t i = 0; i < p->count; i++) {
+		const struct schema *s = p->data[i].schema >= NVTX_ID_STATIC
+			? schemas_find(p->domain, p->data[i].schema)
+			: NULL;
+		data_put(p, &p->data[i], first_index + i);
+		if (s && s->place_count)
+			all_texts_put(p, &p->data[i], s, p->told && !i);
+	}
+	return p->id;
+}
+
 uint64_t nvtx_payload_put(struct name *domain, const struct nvtx_data *data, uint64_t count,
 	uint64_t id, uint64_t first_index)
 {
-	static uint64_t last;
-	struct payloads p = {domain, data, count, id};
-	if (!data || !count || !ext_is_on(domain))
-		return 0;
-	if (p.count > NVTX_PAYLOADS_MAX)
-		p.count = NVTX_PAYLOADS_MAX;
-	if (!p.id)
-		p.id = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
-	for (uint64_t i = 0; i < p.count; i++) {
-		const struct schema *s = data[i].schema >= NVTX_ID_STATIC
-			? schemas_find(domain, data[i].schema)
-			: NULL;
-		data_put(&p, &data[i], first_index + i);
-		if (s && s->place_count)
-			texts_put(&p, &data[i], s);
-	}
-	return p.id;
+	struct payloads p = {.domain = domain, .data = data, .count = count, .id = id};
+	return payloads_put(&p, first_index);
 }
 
 /* ---- layouts ---- */
@@ -415,10 +447,12 @@ void nvtx_payload_end(
 void nvtx_event_submit(struct name *domain, const struct nvtx_data *data, uint64_t count)
 {
 	uint64_t id = nvtx_payload_put(domain, data, count, 0, 0);
-	if (id)
-		ext_put(&(struct ext_row){.event = EXT_NVTX_DEFERRED,
-			.domain = domain,
-			EXT_NUMBERS(NVTX_VALUE_EXTENDED, id, 0, 0, 0, 0)});
+	if (!id)
+		return;
+	nvtx_clocks_sync();
+	ext_put(&(struct ext_row){.event = EXT_NVTX_DEFERRED,
+		.domain = domain,
+		EXT_NUMBERS(NVTX_VALUE_EXTENDED, id, 0, 0, 0, 0)});
 }
 
 void nvtx_event_batch_submit(struct name *domain, const struct nvtx_event_batch *batch)
@@ -428,11 +462,16 @@ void nvtx_event_batch_submit(struct name *domain, const struct nvtx_event_batch 
 	const struct nvtx_data data[] = {{batch->schema, batch->bytes, batch->events},
 		{NVTX_TYPE_REFERENCED, batch->flex_bytes,
 			batch->flex ? (const char *)batch->flex + batch->flex_offset : NULL}};
-	uint64_t id =
-		nvtx_payload_put(domain, data, batch->flex && batch->flex_bytes ? 2 : 1, 0, 0);
-	if (id)
-		ext_put(&(struct ext_row){.event = EXT_NVTX_DEFERRED,
-			.domain = domain,
-			EXT_NUMBERS(NVTX_VALUE_EXTENDED, id, 1, batch->scope, batch->flags,
-				batch->flex_offset)});
+	uint64_t told[TOLD_MAX] = {0};
+	struct payloads p = {.domain = domain,
+		.data = data,
+		.count = batch->flex && batch->flex_bytes ? 2 : 1,
+		.told = told};
+	if (!payloads_put(&p, 0))
+		return;
+	nvtx_clocks_sync();
+	ext_put(&(struct ext_row){.event = EXT_NVTX_DEFERRED,
+		.domain = domain,
+		EXT_NUMBERS(NVTX_VALUE_EXTENDED, p.id, 1, batch->scope, batch->flags,
+			batch->flex_offset)});
 }

@@ -112,6 +112,8 @@ void block_put_batch(struct block *block, const struct batch *batch)
 	}
 	block->body.bytes += batch_encode(batch, block->body.data + block->body.bytes);
 	block->num_entries++;
+	if (batch->kind == EVENT_NVTX_DEFERRED)
+		block->num_deferred += batch->count;
 }
 
 void block_note_events(struct block *block, uint64_t count, uint64_t first_ns, uint64_t last_ns)
@@ -201,6 +203,8 @@ static void fill_extension(const struct block *block, const struct block_identit
 	}
 	x->has_num_dropped = block->num_dropped != 0;
 	x->num_dropped = block->num_dropped;
+	x->has_num_deferred = block->num_deferred != 0;
+	x->num_deferred = block->num_deferred;
 	for (uint32_t i = 0; i < block->position_count; i++)
 		positions[i] = (Libtrace__LanePosition *)&block->positions[i];
 	x->n_positions = block->position_count;
@@ -275,6 +279,7 @@ void block_reset(struct block *block)
 {
 	block->results.bytes = block->front.bytes = block->body.bytes = block->header.bytes = 0;
 	block->position_count = block->num_entries = block->num_results = 0;
-	block->num_events = block->num_dropped = block->first_ns = block->last_ns = 0;
+	block->num_events = block->num_dropped = block->num_deferred = 0;
+	block->first_ns = block->last_ns = 0;
 	block->broken = false;
 }

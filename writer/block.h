@@ -40,7 +40,7 @@ struct block {
 	uint32_t num_entries, num_results;
 	const char *const *metric_names; /* of all results; told where there are some */
 	uint32_t metric_count;
-	uint64_t num_events, num_dropped, first_ns, last_ns;
+	uint64_t num_events, num_dropped, num_deferred, first_ns, last_ns;
 	void *zstd;                              /* NULL = no compression */
 	bool broken;                             /* memory was short: something is missing */
 	const Libtrace__SessionDetails *session; /* until the block is sealed */

@@ -57,9 +57,28 @@ int cli_open(struct cli_report *r, const char *path, bool no_wait)
 		cli_error("cannot open '%s': %s", path, strerror(-error));
 	else if (r->report.unfinished)
 		cli_note("'%s' is still being written: reading what is there", path);
-	if (error)
+	return error ? STATUS_FAILED : STATUS_OK;
+}
+
+static void note_unplaced(const struct cli_report *r)
+{
+	static const char *told;
+	uint64_t unplaced = nvtx_deferred_unplaced(&r->deferred);
+	if (!unplaced || told == r->path)
+		return;
+	told = r->path;
+	cli_note("'%s': %" PRIu64 " of %" PRIu64
+		 " deferred NVTX events have no place in time and are left out: see 'trace info'",
+		r->path, unplaced, unplaced + r->deferred.placed);
+}
+
+int cli_open_events(struct cli_report *r, const char *path, bool no_wait)
+{
+	if (cli_open(r, path, no_wait))
 		return STATUS_FAILED;
-	int status = select_report(r);
+	int error = nvtx_deferred_read(&r->deferred, &r->report, true);
+	note_unplaced(r);
+	int status = error ? cli_failed(r, error) : select_report(r);
 	if (status)
 		cli_close(r);
 	return status;
@@ -69,6 +88,7 @@ void cli_close(struct cli_report *r)
 {
 	select_tell(r);
 	selection_release(&r->selection);
+	nvtx_deferred_release(&r->deferred);
 	report_close(&r->report);
 }
 

@@ -12,6 +12,7 @@
 
 #include "reader/cli/options.h"
 #include "reader/contents.h"
+#include "reader/nvtx_deferred.h"
 #include "reader/selection.h"
 
 enum exit_status { STATUS_OK = 0, STATUS_DAMAGED = 1, STATUS_FAILED = 2 };
@@ -28,6 +29,7 @@ struct cli_report {
 	struct report report;
 	struct selection
 		selection; /* of the report, where options ask for one; so this may not move */
+	struct nvtx_deferred deferred; /* added to the report by cli_open_events() */
 	const char *path;
 	uint64_t problems;
 	uint64_t done_bytes; /* of this pass, for the progress line */
@@ -38,6 +40,10 @@ struct cli_report {
 /* Opens; prints why not. 0 or STATUS_FAILED. */
 int cli_open(struct cli_report *r, const char *path, bool no_wait);
 void cli_close(struct cli_report *r);
+
+/* The same for those who read events: deferred ones of NVTX stand among the others, and options may
+ * have selected some. What has no place in time is told. */
+int cli_open_events(struct cli_report *r, const char *path, bool no_wait);
 
 /* For contents_visitor: user is the struct cli_report; offset 0 = no place in the file. */
 void cli_problem(void *user, uint64_t offset, const char *cause);

@@ -50,7 +50,7 @@ int command_dump(const struct options *o)
 	const struct select_options by = {
 		OPT_dump_nvtx_include, OPT_dump_nvtx_exclude, o->value[OPT_dump_filter_time], true};
 	if (!file || filter_fill(&filter, o) || select_by(o, &by) ||
-		cli_open(&r, file, o->value[OPT_dump_no_wait]))
+		cli_open_events(&r, file, o->value[OPT_dump_no_wait]))
 		return STATUS_FAILED;
 	const struct events_form form = {
 		.json = o->value[OPT_dump_json],

@@ -251,13 +251,18 @@ static void print_value_json(
 	}
 }
 
-/* With the id that its bytes have in other rows. */
+/* With the id that its bytes have in other rows, and which event of them it is. */
 static void print_json_payload(
 	const struct printer *p, const struct event_row *row, uint32_t column)
 {
+	uint64_t payload, index;
 	print_payload(p, row, column);
-	if (row->values[column - 1] == PAYLOAD_EXTENDED)
-		fprintf(p->out, ",\"payload_id\":%llu", (unsigned long long)row->values[column]);
+	if (row->values[column - 1] != PAYLOAD_EXTENDED)
+		return;
+	bool is_of_batch = nvtx_event_in_batch((uint64_t)row->values[column], &payload, &index);
+	fprintf(p->out, ",\"payload_id\":%llu", (unsigned long long)payload);
+	if (is_of_batch)
+		fprintf(p->out, ",\"event_index\":%llu", (unsigned long long)index);
 }
 
 static void print_json_line(const struct printer *p, const struct event_row *row)

@@ -60,7 +60,7 @@ static int export_sqlite(const struct options *o, const char *output)
 	int status = reports && sources ? STATUS_OK : STATUS_FAILED;
 	for (; !status && job.count < (uint32_t)o->argc; job.count += !status) {
 		struct cli_report *r = &reports[job.count];
-		status = cli_open(r, o->argv[job.count], o->value[OPT_export_no_wait]);
+		status = cli_open_events(r, o->argv[job.count], o->value[OPT_export_no_wait]);
 		sources[job.count] = (struct sqlite_source){
 			&r->report, {r, stop_or_progress, NULL, cli_problem}, note_cut_off};
 	}
@@ -258,7 +258,7 @@ int command_export(const struct options *o)
 	if (!strcmp(format->name, "sqlite"))
 		return export_database(o, format);
 	const char *file = option_file(o), *name = o->value[OPT_export_output];
-	if (!file || cli_open(&r, file, o->value[OPT_export_no_wait]))
+	if (!file || cli_open_events(&r, file, o->value[OPT_export_no_wait]))
 		return STATUS_FAILED;
 	char *made = name ? NULL : default_name(file, format->suffix);
 	name = name ? name : made;

@@ -216,6 +216,20 @@ static void print_imports(FILE *out, const struct contents *c)
 	}
 }
 
+static void print_deferred(FILE *out, const struct nvtx_deferred *d)
+{
+	if (!d->submissions)
+		return;
+	fprintf(out,
+		"\ndeferred NVTX events: %" PRIu64 " submissions, %" PRIu64
+		" events placed in time\n",
+		d->submissions, d->placed);
+	for (int i = 0; i < NVTX_UNPLACED_COUNT; i++)
+		if (d->unplaced[i])
+			fprintf(out, "  not placed: %" PRIu64 " (%s)\n", d->unplaced[i],
+				nvtx_unplaced_text((enum nvtx_unplaced)i));
+}
+
 static void print_diagnostics(FILE *out, const struct contents *c)
 {
 	for (uint64_t n = 0; n < c->diagnostic_count && n < DIAGNOSTICS_KEPT; n++) {
@@ -245,6 +259,7 @@ static void print_all(FILE *out, const struct info *i, bool verbose)
 			" addresses are stored%s\n",
 			i->callchain_nodes, i->stored_symbols,
 			i->stored_symbols ? "" : ": see 'trace help symbolize'");
+	print_deferred(out, &i->deferred);
 	print_imports(out, &i->c);
 	print_diagnostics(out, &i->c);
 	info_verdict(i, verdict, sizeof(verdict));
@@ -275,6 +290,8 @@ int info_gather(struct info *i, const char *file, bool no_wait)
 	int error = contents_read(&i->c, &i->r.report, &visitor);
 	cli_progress_end(&i->r);
 	sum_up(i);
+	if (!error)
+		error = nvtx_deferred_read(&i->deferred, &i->r.report, false);
 	if (!error)
 		return 0;
 	cli_failed(&i->r, error);

@@ -15,6 +15,7 @@ struct info {
 	uint64_t unended;       /* traced processes without a receipt */
 	uint64_t untraced, partly;
 	uint64_t callchain_nodes, stored_symbols; /* of all processes */
+	struct nvtx_deferred deferred;
 };
 
 /* Reads a report; prints why not. 0, or an exit status and nothing to release. */

@@ -154,6 +154,23 @@ static void print_imports(FILE *out, const struct contents *c)
 	}
 }
 
+static void print_deferred(FILE *out, const struct nvtx_deferred *d)
+{
+	const char *comma = "";
+	fprintf(out, "{\"submissions\": %" PRIu64, d->submissions);
+	number_member(out, "placed", d->placed);
+	fputs(", \"not_placed\": [", out);
+	for (int i = 0; i < NVTX_UNPLACED_COUNT; i++) {
+		if (!d->unplaced[i])
+			continue;
+		fprintf(out, "%s{\"count\": %" PRIu64, comma, d->unplaced[i]);
+		text_member(out, "reason", nvtx_unplaced_text((enum nvtx_unplaced)i));
+		fputs("}", out);
+		comma = ", ";
+	}
+	fputs("]}", out);
+}
+
 void info_print_json(FILE *out, const struct info *i)
 {
 	char verdict[512];
@@ -183,6 +200,10 @@ void info_print_json(FILE *out, const struct info *i)
 	}
 	fputs(",\n \"events\": ", out);
 	print_counts(out, i->c.events);
+	if (i->deferred.submissions) {
+		fputs(",\n \"deferred\": ", out);
+		print_deferred(out, &i->deferred);
+	}
 	fputs(",\n \"processes\": [", out);
 	for (size_t n = 0; n < i->c.processes.count; n++) {
 		fputs(n ? ",\n  " : "\n  ", out);

@@ -86,7 +86,7 @@ int sql_file_open(struct sql *s, const char *path, const struct sql_open_form *f
 		int error = sql_open(s, path);
 		status = error ? sql_file_failed(s, path, "open", error) : STATUS_OK;
 	} else {
-		if (cli_open(&r, path, form->no_wait)) {
+		if (cli_open_events(&r, path, form->no_wait)) {
 			stops_end();
 			return STATUS_FAILED;
 		}

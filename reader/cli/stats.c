@@ -359,7 +359,7 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
 	struct stats_data d = {.weight = form->weight,
 		.format = table_format_named(form->format),
 		.time = form->time};
-	if (cli_open(&r, file, form->no_wait))
+	if (cli_open_events(&r, file, form->no_wait))
 		return STATUS_FAILED;
 	contents_init(&d.contents);
 	osrt_totals_init(&d.totals);

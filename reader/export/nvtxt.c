@@ -99,11 +99,17 @@ static void message_write(struct writing *w, struct item *item, bool with_domain
 
 /* ---- comments ---- */
 
+/* Those that a file can say: where an event came from is not one. */
+static int64_t own_flags(const struct item *item)
+{
+	return item->value[FLAGS] & ~(int64_t)(RECORD_IMPORTED | RECORD_DEFERRED);
+}
+
 static bool has_note(const struct item *item)
 {
 	const int64_t *v = item->value;
 	return item->domain.bytes || item->changed || v[PAYLOAD_TYPE] || v[LEVEL] || v[RANGE_ID] ||
-		(v[FLAGS] & ~(int64_t)RECORD_IMPORTED) ||
+		own_flags(item) ||
 		(item->row->event->number == KIND_NVTX_START_END &&
 			(v[START_TID] != item->tid || !v[DURATION]));
 }
@@ -132,7 +138,7 @@ static void note_write(struct writing *w, const struct item *item)
 	number_note(w->out, "range", v[RANGE_ID]);
 	if (is_span && v[START_TID] != item->tid)
 		nvtxt_note_number(w->out, "start_thread", (uint64_t)v[START_TID]);
-	number_note(w->out, "flags", v[FLAGS] & ~(int64_t)RECORD_IMPORTED);
+	number_note(w->out, "flags", own_flags(item));
 	number_note(w->out, "instant", is_span && !v[DURATION]);
 	w->tally->noted++;
 	w->tally->changed += item->changed;

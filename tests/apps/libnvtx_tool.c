@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct nvtxDomainRegistration_st {
 	char text[64];
@@ -163,6 +164,14 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(NvtxGetExpor
 	return 1;
 }
 
+/* A clock of its own: half as fast as ours, from another time on. */
+static int64_t timestamp_get(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec) / 2 + 1000;
+}
+
 __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
 	nvtxExtModuleInfo_t *module)
 {
@@ -171,6 +180,8 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
 			(intptr_t)schema_register;
 		module->segments->functionSlots[NVTX3EXT_CBID_nvtxMarkPayload] =
 			(intptr_t)mark_payload;
+		module->segments->functionSlots[NVTX3EXT_CBID_nvtxTimestampGet] =
+			(intptr_t)timestamp_get;
 	}
 	return 1;
 }

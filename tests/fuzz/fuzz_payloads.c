@@ -1,14 +1,18 @@
 /*
- * fuzz_payloads.c - any layouts and any bytes, printed as extended NVTX payloads.
+ * fuzz_payloads.c - any layouts and any bytes, printed as extended NVTX payloads, and read as
+ * deferred events with any clocks.
  *
- * The input is made of records of 8 bytes, kind first: layouts, entries, enumerations and pieces of
- * payloads with small ids, so that they meet; what is left are the bytes of the payloads.
+ * The input is made of records of 8 bytes, kind first: layouts, entries, enumerations, pieces of
+ * payloads, clocks and points of synchronization with small ids, so that they meet; what is left
+ * are the bytes of the payloads.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/nvtx_clocks.h"
 #include "reader/nvtx_decode.h"
+#include "reader/nvtx_facts.h"
 
 #define RECORD_BYTES 8u
 #define ROWS_MAX 200u
@@ -19,12 +23,39 @@ struct input {
 	struct nvtx_value_row values[ROWS_MAX];
 	struct nvtx_piece pieces[ROWS_MAX];
 	struct nvtx_far_text texts[ROWS_MAX];
+	struct nvtx_time_domain_row time_domains[ROWS_MAX];
+	struct nvtx_sync_row syncs[ROWS_MAX];
 };
 
 /* Small numbers are types and offsets, large ones ids and what is out of all bounds. */
 static uint64_t wide(uint8_t byte)
 {
 	return byte < 128 ? byte : byte < 192 ? NVTX_ID_DYNAMIC + byte % 16 : UINT64_MAX - byte % 8;
+}
+
+/* Types of clocks, or ids of some. */
+static uint64_t clock_id(uint8_t byte)
+{
+	return byte < 128 ? byte : NVTX_ID_STATIC + byte % 8;
+}
+
+static void clock_take(
+	struct nvtx_payloads *p, struct input *in, struct nvtx_key key, const uint8_t *r)
+{
+	key.id = clock_id(r[1]);
+	if (r[2] & 1 && p->time_domains.count < ROWS_MAX)
+		in->time_domains[p->time_domains.count++] =
+			(struct nvtx_time_domain_row){.key = key,
+				.clock = clock_id(r[3]),
+				.origin = r[4] % 8,
+				.ticks_per_second = r[5] < 250 ? r[5] * (int64_t)r[5] : INT64_MIN};
+	else if (p->syncs.count < ROWS_MAX)
+		in->syncs[p->syncs.count++] = (struct nvtx_sync_row){.key = key,
+			.target = clock_id(r[3]),
+			.source_time = (int64_t)wide(r[4]),
+			.target_time = (int64_t)wide(r[5]),
+			.has_slope = r[6] & 1,
+			.slope = r[7] < 250 ? r[7] / 16.0 : -1 / 0.0};
 }
 
 static void record_take(struct nvtx_payloads *p, struct input *in, const uint8_t *r)
@@ -35,12 +66,18 @@ static void record_take(struct nvtx_payloads *p, struct input *in, const uint8_t
 		.id = NVTX_ID_DYNAMIC + r[1] % 16,
 		.index = r[2] % 8,
 		.time_ns = time++};
-	switch (r[0] % 8) {
+	switch (r[0] % 9) {
+	case 8:
+		clock_take(p, in, key, r);
+		break;
 	case 0:
 		if (p->layouts.count < ROWS_MAX) {
 			struct nvtx_layout_row *l = &in->layouts[p->layouts.count++];
-			*l = (struct nvtx_layout_row){
-				.key = key, .layout = r[3] % 6, .bytes = wide(r[4]), .pack = r[5]};
+			*l = (struct nvtx_layout_row){.key = key,
+				.layout = r[3] % 6,
+				.bytes = wide(r[4]),
+				.pack = r[5],
+				.flags = r[6]};
 			l->key.index = 0;
 		}
 		break;
@@ -74,7 +111,7 @@ static void record_take(struct nvtx_payloads *p, struct input *in, const uint8_t
 			in->entries[p->entries.count++] = (struct nvtx_entry_row){.key = key,
 				.name = r[3] % 4,
 				.type = wide(r[4]),
-				.flags = r[5],
+				.flags = (uint64_t)r[5] * 0x101,
 				.detail = wide(r[6]),
 				.offset = wide(r[7])};
 	}
@@ -92,6 +129,41 @@ static void strings_make(struct string_table *t, const uint8_t *bytes, size_t co
 	message.texts = texts;
 	if (string_table_add(t, &message))
 		abort();
+}
+
+struct timing {
+	struct nvtx_clocks clocks;
+	uint64_t domain, events, checksum;
+};
+
+static int event_time(void *user, uint64_t index, const struct nvtx_event_facts *f)
+{
+	struct timing *t = user;
+	int64_t ns = 0;
+	for (uint64_t clock = 0; clock < 64; clock++)
+		if (nvtx_clock_ns(&t->clocks, t->domain, clock_id((uint8_t)(clock * 4)),
+			    f->begin.ticks, &ns) == NVTX_CLOCK_OK)
+			t->checksum ^= (uint64_t)ns;
+	for (size_t i = 0; i < f->text_bytes; i++)
+		t->checksum ^= (uint8_t)f->text[i];
+	t->checksum ^= index;
+	return ++t->events > 1000;
+}
+
+static void time_all(struct nvtx_payloads *p)
+{
+	struct timing t = {.domain = nvtx_domain_key(p->contents, 0)};
+	nvtx_clocks_init(&t.clocks, p);
+	if (nvtx_clocks_seek(&t.clocks, 1))
+		abort();
+	for (int is_batch = 0; is_batch < 2; is_batch++) {
+		const struct nvtx_deferred_row row = {
+			.key = {.process = 1, .id = 1}, .is_batch = is_batch != 0};
+		uint64_t missing;
+		if (nvtx_facts_read(p, &row, event_time, &t, &missing) < 0)
+			abort();
+	}
+	nvtx_clocks_release(&t.clocks);
 }
 
 static void print_all(struct nvtx_payloads *p)
@@ -125,6 +197,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	payloads.values.rows = in->values;
 	payloads.pieces.rows = in->pieces;
 	payloads.texts.rows = in->texts;
+	payloads.time_domains.rows = in->time_domains;
+	payloads.syncs.rows = in->syncs;
 	payloads.layouts.capacity = ROWS_MAX;
 	while (bytes >= RECORD_BYTES && data[0] < 250) {
 		record_take(&payloads, in, data);
@@ -139,6 +213,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		payloads.layouts.rows = own;
 		nvtx_payloads_ready(&payloads);
 		print_all(&payloads);
+		time_all(&payloads);
 		free(payloads.layouts.rows);
 	}
 	contents_release(&contents);

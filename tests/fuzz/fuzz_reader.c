@@ -1,6 +1,7 @@
 /*
  * fuzz_reader.c - any bytes, read as a report in all the ways there are: contents, events in order,
- * callchains and modules, statistics, profile, results of kernels, and kernels as results.
+ * callchains and modules, statistics, profile, results of kernels, and kernels as results; once
+ * more with deferred events of NVTX among the others, where there are some.
  *
  * clang -fsanitize=fuzzer gives main(); with -DSTANDALONE the program reads the files named.
  */
@@ -15,6 +16,7 @@
 #include "reader/export/ncu.h"
 #include "reader/ncu/metrics.h"
 #include "reader/nvtx_decode.h"
+#include "reader/nvtx_deferred.h"
 #include "reader/osrt.h"
 #include "reader/profile.h"
 
@@ -203,6 +205,15 @@ static void read_report(const struct report *report)
 	contents_release(&c);
 }
 
+static void read_with_deferred(struct report *report)
+{
+	struct nvtx_deferred deferred;
+	read_report(report);
+	if (!nvtx_deferred_read(&deferred, report, true) && deferred.blocks)
+		read_report(report);
+	nvtx_deferred_release(&deferred);
+}
+
 /*
  * Gives every block the checksum of its payload, or the fuzzer would never come past it. The field
  * is found by tag and old value.
@@ -241,7 +252,7 @@ static void read_mended(const uint8_t *data, size_t bytes)
 	memcpy(copy, data, bytes);
 	mend_checksums(copy, bytes);
 	if (report_open_memory(&report, copy, bytes, &cause) == 0) {
-		read_report(&report);
+		read_with_deferred(&report);
 		report_close(&report);
 	}
 	free(copy);
@@ -253,7 +264,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	struct report report;
 	const char *cause;
 	if (report_open_memory(&report, data, bytes, &cause) == 0) {
-		read_report(&report);
+		read_with_deferred(&report);
 		report_close(&report);
 		read_mended(data, bytes);
 	}
