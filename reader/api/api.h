@@ -7,6 +7,7 @@
 #include "libtrace-reader.h"
 #include "reader/contents.h"
 #include "reader/ncu/results.h"
+#include "reader/ncu/wire.h"
 #include "reader/pool.h"
 
 struct libtrace_report {
@@ -38,19 +39,5 @@ struct libtrace_result {
 	/* instances of the metric that was asked for last */
 	struct api_values instance_keys, instance_values;
 };
-
-/* ---- wire format ---- */
-
-/* A field as it lies in a message: `at` to `end` is what is behind its length, or the number itself
- * is in `value`. */
-struct wire_field {
-	uint64_t number;
-	unsigned type; /* enum wire_type */
-	uint64_t value;
-	const uint8_t *start, *at, *end; /* start: its tag */
-};
-
-/* The field at *at, which is moved behind it. 1, 0 at the end of the message, -EBADMSG. */
-int wire_next(const uint8_t **at, const uint8_t *end, struct wire_field *ret_field);
 
 #endif

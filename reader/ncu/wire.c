@@ -1,9 +1,10 @@
+#include "reader/ncu/wire.h"
+
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
 
 #include "common/varint.h"
-#include "reader/api/api.h"
 
 static uint64_t fixed(const uint8_t *at, size_t bytes)
 {
