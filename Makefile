@@ -184,7 +184,7 @@ $(LIBDIR)/liblzma.so.5: $(LIBLZMA_FILE)
 endif
 
 # What the command runs in Python: it travels with the folder of the library.
-PYTHON_FILES := $(shell find reader/python/trace_tools -name __pycache__ -prune -o -type f -print 2>/dev/null)
+PYTHON_FILES := $(shell find reader/python/*/ -name __pycache__ -prune -o -name build -prune -o -name '*.egg-info' -prune -o -type f -print 2>/dev/null)
 companions: $(PYTHON_FILES:reader/python/%=$(LIBDIR)/python/%)
 $(LIBDIR)/python/%: reader/python/%
 	$(call say,COPY)mkdir -p $(@D) && cp $< $@

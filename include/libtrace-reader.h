@@ -138,6 +138,15 @@ LIBTRACE_READER_API int libtrace_result_part(
  * longer one is cut to `unit_bytes`, NUL included. Any thread; does not allocate. */
 LIBTRACE_READER_API void libtrace_metric_unit(const char *name, char *unit, size_t unit_bytes);
 
+/*
+ * The bytes of a RuleResultBodyItem (ncu.proto) that a chart file of a rule holds as text, the
+ * caller's by libtrace_data_free(). -EINVAL: with line, column and what is wrong in `cause`, as
+ * above. Fields that are not known are left out. Any thread.
+ */
+LIBTRACE_READER_API int libtrace_body_item(const char *text, size_t bytes, void **ret_item,
+	size_t *ret_bytes, char *cause, size_t cause_bytes);
+LIBTRACE_READER_API void libtrace_data_free(void *data);
+
 #ifdef __cplusplus
 }
 #endif

@@ -21,6 +21,11 @@ void libtrace_text_free(char *text)
 	free(text);
 }
 
+void libtrace_data_free(void *data)
+{
+	free(data);
+}
+
 static int note_block(void *user, const struct report_block *block)
 {
 	struct libtrace_report *r = user;

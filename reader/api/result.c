@@ -10,6 +10,7 @@
 #include "reader/api/api.h"
 #include "reader/api/json.h"
 #include "reader/ncu/depth.h"
+#include "reader/ncu/wire.h"
 
 int libtrace_result_open(
 	struct libtrace_report *report, size_t index, struct libtrace_result **ret_result)

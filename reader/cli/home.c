@@ -16,7 +16,10 @@ static bool folder_fill(struct home *h, const char *folder)
 		return false;
 	int a = snprintf(h->library, sizeof(h->library), "%s/libtrace.so", real);
 	int b = snprintf(h->writer, sizeof(h->writer), "%s/libtrace-writer", real);
-	bool fits = a > 0 && b > 0 && a < (int)sizeof(h->library) && b < (int)sizeof(h->writer);
+	int c = snprintf(h->reader, sizeof(h->reader), "%s/libtrace-reader.so", real);
+	int d = snprintf(h->python, sizeof(h->python), "%s/python", real);
+	bool fits = a > 0 && b > 0 && c > 0 && d > 0 && a < PATH_MAX && b < PATH_MAX &&
+		c < PATH_MAX && d < PATH_MAX;
 	return fits && !access(h->library, R_OK) && !access(h->writer, X_OK);
 }
 
@@ -46,5 +49,15 @@ int home_find(struct home *h)
 		return 0;
 	cli_error("libtrace.so and libtrace-writer are not in ../lib/libtrace beside trace; set "
 		  "LIBTRACE_HOME");
+	return -ENOENT;
+}
+
+int home_find_python(struct home *h)
+{
+	if (home_find(h))
+		return -ENOENT;
+	if (!access(h->reader, R_OK) && !access(h->python, X_OK))
+		return 0;
+	cli_error("'%s' or '%s' is missing", h->reader, h->python);
 	return -ENOENT;
 }

@@ -1,5 +1,5 @@
 /*
- * home.h - where libtrace.so and libtrace-writer are, and starting the writer.
+ * home.h - where libtrace.so, libtrace-writer and what else is installed with them are.
  */
 #ifndef READER_CLI_HOME_H
 #define READER_CLI_HOME_H
@@ -11,10 +11,15 @@
 struct home {
 	char library[PATH_MAX];
 	char writer[PATH_MAX];
+	char reader[PATH_MAX]; /* libtrace-reader.so */
+	char python[PATH_MAX]; /* the folder of Python's packages */
 };
 
 /* LIBTRACE_HOME, else ../lib/libtrace beside the folder of this program. 0, or -ENOENT after a
  * message. */
 int home_find(struct home *h);
+
+/* The same for running Python over the library of the reader. */
+int home_find_python(struct home *h);
 
 #endif

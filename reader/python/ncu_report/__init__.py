@@ -6,7 +6,8 @@
 """
 from ._library import ReportError
 from ._metric import IMetric
+from ._mutable import IMutableMetric
 from ._nvtx import INvtxDomainInfo, INvtxRange, INvtxState
-from ._report import IAction, IContext, IRange, load_report
+from ._report import IAction, IContext, INTERFACE, IRange, ISourceInfo, load_report
 
-__all__ = ["IAction", "IContext", "IMetric", "INvtxDomainInfo", "INvtxRange", "INvtxState", "IRange", "ReportError", "load_report"]
+__all__ = ["IAction", "IContext", "IMetric", "IMutableMetric", "INTERFACE", "INvtxDomainInfo", "INvtxRange", "INvtxState", "IRange", "ISourceInfo", "ReportError", "load_report"]

@@ -73,6 +73,9 @@ _declare("libtrace_result_instances", c_int, c_void_p, c_size_t, POINTER(Instanc
 _declare("libtrace_result_part", c_int, c_void_p, c_char_p, POINTER(c_void_p))
 _declare("libtrace_metric_unit", None, c_char_p, ctypes.c_char_p, c_size_t)
 
+_declare("libtrace_data_free", None, c_void_p)
+_declare("libtrace_body_item", c_int, c_char_p, c_size_t, POINTER(c_void_p), POINTER(c_size_t), ctypes.c_char_p, c_size_t)
+
 NONE, STRING, FLOAT, DOUBLE, UINT32, UINT64 = range(6)  # enum libtrace_value_kind
 
 
@@ -139,3 +142,15 @@ def unit_of(name: str) -> str:
     unit = ctypes.create_string_buffer(64)
     lib.libtrace_metric_unit(name.encode("utf-8", "surrogateescape"), unit, len(unit))
     return text_of(unit.value)
+
+
+def body_item(path: str, text: bytes) -> bytes:
+    """The RuleResultBodyItem that a chart file holds. Raises ValueError with file, line and column."""
+    item, count, cause = c_void_p(), c_size_t(), ctypes.create_string_buffer(1024)
+    error = lib.libtrace_body_item(text, len(text), byref(item), byref(count), cause, len(cause))
+    if error:
+        raise ValueError("{}:{}".format(path, text_of(cause.value)))
+    try:
+        return ctypes.string_at(item, count.value)
+    finally:
+        lib.libtrace_data_free(item)

@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, 
 
 from ._library import Metrics, NONE, check, column, lib, open_report, open_result, part, take_json, text_of
 from ._metric import IMetric, MetricColumns
+from ._mutable import IMutableMetric
 from ._nvtx import INvtxState
 
 INTERFACE = "2024.1.1"  # of ncu_report, the release whose methods these are
@@ -69,7 +70,7 @@ class _Result:
     def __init__(self, report: _Report, index: int) -> None:
         self.report, self.index = report, index
         self.handle = _Handle(open_result(report.handle.pointer, index), lib.libtrace_result_close, report.handle)
-        self.added = {}  # type: Dict[str, IMetric]
+        self.added = {}  # type: Dict[str, IMutableMetric]  # these stand before stored ones of their names
         self._columns = None  # type: Optional[MetricColumns]
         self._names = None  # type: Optional[_Names]
         self._parts = {}  # type: Dict[str, Any]
@@ -99,6 +100,21 @@ class _Result:
 
 _KERNEL = 1  # LIBTRACE_WORKLOAD_KERNEL
 _CMDLIST = 3
+
+
+class ISourceInfo:
+    """A line of source."""
+
+    def __init__(self, file_name: str, line: int) -> None:
+        self._file_name, self._line = file_name, line
+
+    def file_name(self) -> str:
+        """The path of the file, as the compiler knew it."""
+        return self._file_name
+
+    def line(self) -> int:
+        """The line, from 1."""
+        return self._line
 
 
 class IAction:
@@ -147,6 +163,42 @@ class IAction:
             raise TypeError("names of metrics are strings, not {}".format(type(metric_name).__name__))
         added = self._result.added.get(metric_name)
         return added if added or at is None else IMetric(self._columns, at, metric_name)
+
+    # ---- for rules ----
+
+    def add_metric(self, value_name: str) -> IMutableMetric:
+        """Adds a metric without a value, in place of one of that name. Only rules' are stored: by `trace rules apply`."""
+        made = self._result.added[value_name] = IMutableMetric(value_name)
+        return made
+
+    def add_integer_metric(self, value_name: str, value_kind: int, value: int) -> Optional[IMetric]:
+        """Adds a metric of ValueKind_UINT64 or _UINT32; None for another kind."""
+        made = self.add_metric(value_name)
+        return made if made.set_uint64(value_kind, value) else None
+
+    def add_double_metric(self, value_name: str, value_kind: int, value: float) -> Optional[IMetric]:
+        """Adds a metric of ValueKind_DOUBLE or _FLOAT; None for another kind."""
+        made = self.add_metric(value_name)
+        return made if made.set_double(value_kind, value) else None
+
+    def add_string_metric(self, value_name: str, value_kind: int, value: str) -> Optional[IMetric]:
+        """Adds a metric of ValueKind_STRING; None for another kind."""
+        made = self.add_metric(value_name)
+        return made if made.set_string(value_kind, value) else None
+
+    def added_metrics(self) -> Dict[str, IMutableMetric]:
+        """The metrics that were added, by name."""
+        return self._result.added
+
+    def put_metric(self, metric: IMutableMetric) -> None:
+        """Adds a metric that was made before."""
+        self._result.added[metric.name()] = metric
+
+    # ---- what was around it ----
+
+    def source_info(self, address: int) -> Optional[ISourceInfo]:
+        """The line of source that an instruction was made of, or None where it is not known. Reading lines is not there yet: None."""
+        return None
 
     def nvtx_state(self) -> Optional[INvtxState]:
         """The NVTX ranges that were open, or None where NVTX was not recorded."""

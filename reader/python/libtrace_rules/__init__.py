@@ -1,0 +1,1 @@
+"""Runs rule files of Nsight Compute over a report; started by `trace rules`."""

@@ -1,0 +1,154 @@
+"""python3 -m libtrace_rules: what `trace rules` starts. Rules are Python code, which processes of their own run.
+
+On standard input a JSON object: report, folders, rules (identifiers; empty: all), limit_s, is_list. On standard output frames: a letter, the
+number of bytes behind it (u32, little endian), and these:
+  L  a line about a rule (with is_list)
+  R  u64 result, a RuleResult
+  M  u64 result, u32 bytes of the name, the name, a ProfileMetricResult without its name
+  P  what is wrong, in one line
+  N  a line about a rule that was not applied, as it should be
+  E  the end: nothing is missing
+"""
+import json
+import os
+import struct
+import sys
+from typing import Any, Dict, List
+
+import ncu_report
+
+from . import _apply, _encode, _process, _rules
+
+
+class Output:
+    """Frames, on a descriptor that rules do not know: what they print goes to standard error."""
+
+    def __init__(self) -> None:
+        self._file = os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)
+
+    def put(self, letter: str, data: bytes) -> None:
+        self._file.write(letter.encode() + struct.pack("<I", len(data)) + data)
+
+    def line(self, letter: str, text: str) -> None:
+        self.put(letter, " ".join(text.split()).encode("utf-8", "replace"))
+
+    def flush(self) -> None:
+        """Or a process that is forked would write it again."""
+        self._file.flush()
+
+
+def load(job: Dict[str, Any], out: Output) -> List[_rules.Rule]:
+    """The rules of the folders. Of several with one identifier the first counts."""
+    rules = {}  # type: Dict[str, _rules.Rule]
+    paths, problems = _rules.files(job["folders"])
+
+    def take(path: str, what: Any) -> None:
+        if isinstance(what, str):
+            out.line("P", "{}: {}".format(path, what))
+        elif what and what.identifier in rules:
+            out.line("P", "{}: rule {} is in {}, too".format(path, what.identifier, rules[what.identifier].path))
+        elif what:
+            rules[what.identifier] = what
+
+    for problem in problems:
+        out.line("P", problem)
+    for path in paths:
+        out.flush()
+        why = _process.over_all(_rules.describe, [path], job["limit_s"], take)
+        if why:
+            out.line("P", "{}: {}".format(path, why))
+    return list(rules.values())
+
+
+class Session:
+    """Rules one after the other over all results."""
+
+    def __init__(self, job: Dict[str, Any], rules: List[_rules.Rule], out: Output) -> None:
+        self.job, self.out = job, out
+        self.known = [rule.identifier for rule in rules]
+        report = ncu_report.load_report(job["report"])
+        self.range = report[0] if len(report) else ()  # type: Any
+        self.sections = [None] * len(self.range)  # type: List[Any]
+        # what rules left for those behind them, by result
+        self.sent = {}  # type: Dict[int, _apply.Numbers]
+        self.vaults = {}  # type: Dict[int, _apply.Numbers]
+        self.added = {}  # type: Dict[int, Dict[str, Any]]
+
+    def has_section(self, index: int, identifier: str) -> bool:
+        """Was the section collected?"""
+        if self.sections[index] is None:
+            self.sections[index] = frozenset(section.get("identifier") for section in self.range[index].fields("sections") or [])
+        return identifier in self.sections[index]
+
+    def can_hold(self, index: int) -> bool:
+        """Rules are for kernels: results of ranges and graphs have no place for theirs."""
+        action = self.range[index]
+        return action.workload_type() == action.WorkloadType_KERNEL
+
+    def action(self, index: int) -> ncu_report.IAction:
+        action = self.range[index]
+        for metric in self.added.get(index, {}).values():
+            action.put_metric(metric)
+        return action
+
+    def run(self, rule: _rules.Rule) -> None:
+        todo = [i for i in range(len(self.range)) if self.can_hold(i) and (not rule.section or self.has_section(i, rule.section))]
+        is_told = not self.job["rules"] or rule.identifier in self.job["rules"]
+        modules = []  # type: List[Any]
+        done = 0
+
+        def one(index: int) -> _apply.Finding:
+            if not modules:
+                modules.append(_rules.import_file(rule.path))
+            sent = self.sent.get(index, {})
+            return _apply.apply(rule, modules[0], self.action(index), self.known,
+                                {parent: sent[parent] for parent in rule.parents if parent in sent}, self.vaults.get(index, {}))
+
+        def take(index: int, found: _apply.Finding) -> None:
+            nonlocal done
+            done += 1
+            self.take(rule, index, found, is_told)
+
+        self.out.flush()
+        why = _process.over_all(one, todo, self.job["limit_s"], take) if todo else None
+        if why:
+            self.out.line("P", "{}: rule {} at result {}: {}; {} results are without it".format(rule.path, rule.identifier, todo[done], why, len(todo) - done))
+
+    def take(self, rule: _rules.Rule, index: int, found: _apply.Finding, is_told: bool) -> None:
+        if found.sent:
+            self.sent.setdefault(index, {})[rule.identifier] = found.sent
+        if found.vault:
+            self.vaults[index] = found.vault
+        if found.added:
+            self.added.setdefault(index, {}).update(found.added)
+        if is_told:
+            for name, metric in found.added.items():
+                raw = name.encode("utf-8", "replace")
+                self.out.put("M", struct.pack("<QI", index, len(raw)) + raw + _encode.metric(metric))
+            if found.result:
+                self.out.put("R", struct.pack("<Q", index) + found.result)
+        if found.problem:
+            self.out.line("P" if found.result else "N", "{}: rule {} at result {}: {}".format(rule.path, rule.identifier, index, found.problem))
+
+
+def main() -> None:
+    job = json.load(sys.stdin)
+    out = Output()
+    rules = load(job, out)
+    for name in job["rules"]:
+        if not any(rule.identifier == name for rule in rules):
+            out.line("P", "there is no rule '{}'".format(name))
+    if job["is_list"]:
+        for rule in rules:
+            out.line("L", "{}: {} (section {}; {})".format(rule.identifier, rule.name, rule.section or "none", rule.path))
+    else:
+        session = Session(job, rules, out)
+        for rule in _rules.ordered(_rules.chosen(rules, job["rules"])):
+            session.run(rule)
+    out.put("E", b"")
+    out.flush()
+
+
+if __name__ == "__main__":
+    main()

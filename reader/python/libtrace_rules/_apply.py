@@ -1,0 +1,120 @@
+"""A rule and a result."""
+import os
+from typing import Any, Callable, Dict, List, Optional
+
+import NvRules
+import ncu_report
+from ncu_report._library import body_item
+
+from . import _encode
+from ._rules import Rule, said
+
+CHART_BYTES_MAX = 1 << 20
+
+Numbers = Dict[str, Dict[str, float]]  # by rule
+
+
+class _One:
+    """IContext and IRange as a rule sees them: holding one thing."""
+
+    def __init__(self, held: Any) -> None:
+        self._held = held
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, key: Any) -> Any:
+        return (self._held,)[key]
+
+    def __iter__(self) -> Any:
+        return iter((self._held,))
+
+
+class _Range(_One):
+    def num_actions(self) -> int:
+        return 1
+
+    def action_by_idx(self, idx: int) -> Optional[ncu_report.IAction]:
+        return self._held if idx == 0 else None
+
+
+class _Context(_One):
+    def __init__(self, action: ncu_report.IAction, frontend: NvRules.IFrontend, vault: NvRules.IMessageVault) -> None:
+        super().__init__(_Range(action))
+        self._frontend, self._controller = frontend, NvRules.IController(frontend, vault)
+
+    def num_ranges(self) -> int:
+        return 1
+
+    def range_by_idx(self, idx: int) -> Any:
+        return self._held if idx == 0 else None
+
+    def frontend(self) -> NvRules.IFrontend:
+        return self._frontend
+
+    def controller(self) -> NvRules.IController:
+        return self._controller
+
+    def get_version(self) -> str:
+        return ncu_report.INTERFACE
+
+    def handle_exception(self, msg: str) -> bool:
+        raise SystemError(msg)
+
+
+class Handle:
+    """What apply() and evaluate() are called with."""
+
+    def __init__(self, context: Any = None, evaluator: Any = None) -> None:
+        self.context, self.evaluator = context, evaluator
+
+
+class Finding:
+    """What a rule found in a result, and left for others."""
+
+    def __init__(self, vault: Numbers) -> None:
+        self.result = b""  # a RuleResult; empty: it was not applied
+        self.problem = None  # type: Optional[str]
+        self.sent = {}  # type: Dict[str, float]
+        self.vault = vault
+        self.added = {}  # type: Dict[str, ncu_report.IMutableMetric]
+
+
+def _chart_loader(rule: Rule) -> Callable[[str], bytes]:
+    def load(filename: str) -> bytes:
+        path = os.path.join(os.path.dirname(rule.path), filename)
+        with open(path, "rb") as source:
+            text = source.read(CHART_BYTES_MAX + 1)
+        if len(text) > CHART_BYTES_MAX:
+            raise ValueError("{}: longer than {} bytes".format(path, CHART_BYTES_MAX))
+        return body_item(path, text)
+    return load
+
+
+def _lacks(module: Any, action: ncu_report.IAction, known: List[str]) -> Optional[str]:
+    """What evaluate() requires and is not there."""
+    if not hasattr(module, "evaluate"):
+        return None
+    evaluator = NvRules.IEvaluator()
+    module.evaluate(Handle(evaluator=evaluator))
+    missing = [name for name in evaluator.metrics if name not in action] + ["rule " + name for name in evaluator.rules if name not in known]
+    return "not applied, for lack of {}".format(", ".join(missing)) if missing else None
+
+
+def apply(rule: Rule, module: Any, action: ncu_report.IAction, known: List[str], parents: Numbers, vault: Numbers) -> Finding:
+    """Applies the rule to a result, whatever it does."""
+    found = Finding(vault)
+    frontend = NvRules.IFrontend(_chart_loader(rule), parents)
+    before = dict(action.added_metrics())
+    lacks = None
+    try:
+        lacks = found.problem = _lacks(module, action, known)
+        if not lacks:
+            module.apply(Handle(_Context(action, frontend, NvRules.IMessageVault(found.vault))))
+    except (Exception, SystemExit) as error:
+        found.problem = said(error, rule.path)
+    if not lacks:
+        found.result = _encode.rule_result(rule.identifier, rule.name, rule.section, frontend.items, frontend.markers)
+    found.sent = frontend.sent
+    found.added = {name: metric for name, metric in action.added_metrics().items() if before.get(name) is not metric}
+    return found

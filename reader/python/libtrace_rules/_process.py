@@ -1,0 +1,87 @@
+"""Code of others in a process of its own: what it does there, or does not end doing, happens to nobody else."""
+import os
+import pickle
+import resource
+import select
+import signal
+import struct
+import sys
+import time
+from typing import Any, Callable, Iterable, Optional
+
+_HEAD = struct.Struct("<Q")
+
+
+class _Gone(Exception):
+    """The process ended early."""
+
+
+def _child(fd: int, one: Callable[[Any], Any], todo: Iterable[Any]) -> None:
+    """Never returns."""
+    status = 1
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.setpgid(0, 0)
+        for item in todo:
+            data = pickle.dumps(one(item))
+            sys.stdout.flush()
+            data = _HEAD.pack(len(data)) + data
+            while data:
+                data = data[os.write(fd, data):]
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _read(fd: int, count: int, deadline: float) -> bytes:
+    out = b""
+    while len(out) < count:
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([fd], [], [], left)[0]:
+            raise TimeoutError
+        piece = os.read(fd, min(count - len(out), 1 << 20))
+        if not piece:
+            raise _Gone
+        out += piece
+    return out
+
+
+def _wait(pid: int) -> str:
+    status = os.waitpid(pid, 0)[1]
+    return "signal {}".format(os.WTERMSIG(status)) if os.WIFSIGNALED(status) else "status {}".format(os.WEXITSTATUS(status))
+
+
+def _end(pid: int) -> None:
+    """Ends the process, and what it started."""
+    for kill in (os.killpg, os.kill):
+        try:
+            kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+    _wait(pid)
+
+
+def over_all(one: Callable[[Any], Any], todo: Iterable[Any], limit_s: float, take: Callable[[Any, Any], None]) -> Optional[str]:
+    """Calls one(item) for each item, in order, in one other process, and take(item, what it returned) here. Each item may take limit_s.
+
+    Returns None, or why it came to an early end; take() was not called for the item that it came to, nor for those behind."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.close(reader)
+        _child(writer, one, todo)
+    os.close(writer)
+    try:
+        for item in todo:
+            deadline = time.monotonic() + limit_s
+            size = _HEAD.unpack(_read(reader, _HEAD.size, deadline))[0]
+            take(item, pickle.loads(_read(reader, size, deadline)))
+    except TimeoutError:
+        _end(pid)
+        return "did not end within {:g} s".format(limit_s)
+    except _Gone:
+        return "ended its process by " + _wait(pid)
+    finally:
+        os.close(reader)
+    _end(pid)  # threads and children of it may be left
+    return None

@@ -1,0 +1,114 @@
+"""Rule files: found, described, put in order. Only describe() and import_file() run their code, in a process of their own (_process.py)."""
+import importlib.util
+import os
+import sys
+import traceback
+from types import ModuleType
+from typing import Any, Dict, List, NamedTuple, Tuple
+
+MANDATORY = ("get_identifier", "apply", "get_name", "get_description")
+
+
+class Rule(NamedTuple):
+    """What a rule file says of itself."""
+    path: str
+    identifier: str
+    name: str
+    description: str
+    section: str  # "": of none
+    parents: List[str]
+
+
+def line_of(error: BaseException, path: str) -> int:
+    """The innermost line of the file that an exception came through, or that it is about; 0: none."""
+    if isinstance(error, SyntaxError) and error.filename == path:
+        return error.lineno or 0
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    return lines[-1] or 0 if lines else 0
+
+
+def said(error: BaseException, path: str) -> str:
+    """An exception in one line, with the line of the file."""
+    text = " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split())
+    line = line_of(error, path)
+    return "{}{}{}".format("line {}: ".format(line) if line else "", type(error).__name__, ": " + text if text else "")
+
+
+def import_file(path: str) -> ModuleType:
+    """Runs the file, which may import others of its folder."""
+    folder = os.path.dirname(path)
+    if folder not in sys.path:
+        sys.path.append(folder)  # behind: NvRules is ours
+    spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
+    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
+    spec.loader.exec_module(module)  # type: ignore[union-attr]
+    return module
+
+
+def _text(module: ModuleType, name: str, is_mandatory: bool) -> str:
+    value = getattr(module, name)() if hasattr(module, name) else ""
+    if not isinstance(value, str) or is_mandatory and not value:
+        raise TypeError("{}() returned {!r}".format(name, value))
+    return value
+
+
+def describe(path: str) -> Any:
+    """A Rule; what is wrong, as str; None for a file that is no rule: rules may import such."""
+    try:
+        module = import_file(path)
+        if not hasattr(module, "get_identifier") and not hasattr(module, "apply"):
+            return None
+        missing = [name for name in MANDATORY if not callable(getattr(module, name, None))]
+        if missing:
+            return "it has no function {}".format(", ".join(missing))
+        parents = module.get_parent_rules_identifiers() if hasattr(module, "get_parent_rules_identifiers") else []
+        return Rule(path, _text(module, "get_identifier", True), _text(module, "get_name", False), _text(module, "get_description", False),
+                    _text(module, "get_section_identifier", False), [str(parent) for parent in parents])
+    except (Exception, SystemExit) as error:
+        return said(error, path)
+
+
+def files(folders: List[str]) -> Tuple[List[str], List[str]]:
+    """(paths, what was wrong): the Python files of the folders by name, but NvRules.py, which is ours."""
+    paths, problems = [], []  # type: List[str], List[str]
+    for folder in folders:
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError as error:
+            problems.append("{}: {}".format(folder, error.strerror))
+            continue
+        paths += [os.path.abspath(os.path.join(folder, name)) for name in names if name.endswith(".py") and name != "NvRules.py"]
+    return paths, problems
+
+
+def ordered(rules: List[Rule]) -> List[Rule]:
+    """By identifier, but parents before their children, as Nsight Compute has them; in a circle of parents the first comes first."""
+    by_name = {rule.identifier: rule for rule in rules}
+    out = {}  # type: Dict[str, Rule]  # in the order in which they came
+    begun = set()
+
+    for name in sorted(by_name):
+        todo = [name]
+        while todo:
+            rule = by_name[todo[-1]]
+            begun.add(rule.identifier)
+            parent = next((p for p in rule.parents if p in by_name and p not in begun), None)
+            if parent is not None:
+                todo.append(parent)
+            else:
+                out.setdefault(rule.identifier, rule)
+                todo.pop()
+    return list(out.values())
+
+
+def chosen(rules: List[Rule], names: List[str]) -> List[Rule]:
+    """The rules that are named (none: all), and those that these get numbers from."""
+    by_name = {rule.identifier: rule for rule in rules}
+    todo = [name for name in names if name in by_name] if names else list(by_name)
+    found = {}  # type: Dict[str, Rule]
+    while todo:
+        rule = by_name[todo.pop()]
+        if rule.identifier not in found:
+            found[rule.identifier] = rule
+            todo += [parent for parent in rule.parents if parent in by_name]
+    return [rule for rule in rules if rule.identifier in found]
