@@ -542,7 +542,9 @@ static struct name *intern(bool is_domain, struct name *domain, enum nvtx_text_k
 	if (t->busy)
 		return NULL;
 	thread_enter(t);
-	struct name *name = cut && !is_domain ? nvtx_long_name(kind, text) : NULL;
+	struct name *name = !cut ? NULL
+		: is_domain      ? nvtx_long_domain(kind, text, ret_is_new)
+				 : nvtx_long_name(kind, text);
 	if (!name)
 		name = names_intern(is_domain, domain, copy, bytes, cut, ret_is_new);
 	thread_leave(t);

@@ -67,9 +67,11 @@ struct ext_text ext_chars(const char *text)
 	uint32_t length = 0;
 	while (text && length < NVTX_TEXT_BYTES && text[length])
 		length++;
-	if (length == NVTX_TEXT_BYTES && text[length])
-		length = nvtx_cut_length(text, NVTX_TEXT_BYTES);
-	return (struct ext_text){.bytes = text, .length = length};
+	if (length < NVTX_TEXT_BYTES || !text[length])
+		return (struct ext_text){.bytes = text, .length = length};
+	return (struct ext_text){.bytes = text,
+		.length = nvtx_cut_length(text, NVTX_TEXT_BYTES),
+		.name = nvtx_message_name(NVTX_TEXT_CHARS, text)};
 }
 
 struct ext_text ext_message(enum nvtx_text_kind kind, const void *text, char *room)
@@ -79,9 +81,12 @@ struct ext_text ext_message(enum nvtx_text_kind kind, const void *text, char *ro
 		return ext_chars(text);
 	if (kind == NVTX_TEXT_NAME)
 		return (struct ext_text){.name = names_known((uint64_t)(uintptr_t)text)};
-	if (kind == NVTX_TEXT_WIDE && text)
-		return (struct ext_text){.bytes = room, .length = nvtx_wide_copy(room, text, &cut)};
-	return (struct ext_text){0};
+	if (kind != NVTX_TEXT_WIDE || !text)
+		return (struct ext_text){0};
+	struct ext_text made = {.bytes = room, .length = nvtx_wide_copy(room, text, &cut)};
+	if (cut)
+		made.name = nvtx_message_name(kind, text);
+	return made;
 }
 
 static __thread uint64_t given_id __attribute__((tls_model("initial-exec")));

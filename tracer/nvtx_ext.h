@@ -76,7 +76,8 @@ static inline enum nvtx_text_kind nvtx_text_kind(int64_t message_type)
 /* Makes the record. */
 void ext_put(const struct ext_row *row);
 
-/* A text that ends with a zero, cut at NVTX_TEXT_BYTES; NULL is empty. */
+/* A text that ends with a zero; NULL is empty. A long one becomes a name (nvtx_text.h), or is cut
+ * at NVTX_TEXT_BYTES where there is no room for more of these. */
 struct ext_text ext_chars(const char *text);
 
 /* A message as NVTX hands them over; wide ones are converted in `room`. */

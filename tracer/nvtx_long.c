@@ -7,35 +7,55 @@
 #include "tracer/osrt.h"
 #include "tracer/thread.h"
 
-/* A copy in UTF-8; NULL = no memory. */
-static char *wide_text(const wchar_t *text, uint32_t *ret_bytes, bool *ret_cut)
+/* A text of at most NAME_BYTES_MAX bytes; wide ones in a copy. */
+struct whole {
+	const char *chars;
+	char *copy;
+	uint32_t bytes;
+	bool is_cut;
+};
+
+/* False = no memory for the copy. */
+static bool whole_find(struct whole *w, enum nvtx_text_kind kind, const void *text)
 {
-	char *copy = sys_mmap_private(NAME_BYTES_MAX);
-	if (copy)
-		*ret_bytes = nvtx_wide_copy_most(copy, text, NAME_BYTES_MAX, ret_cut);
-	return copy;
+	*w = (struct whole){.chars = text};
+	if (kind == NVTX_TEXT_WIDE) {
+		w->chars = w->copy = sys_mmap_private(NAME_BYTES_MAX);
+		if (w->copy)
+			w->bytes = nvtx_wide_copy_most(w->copy, text, NAME_BYTES_MAX, &w->is_cut);
+		return w->copy != NULL;
+	}
+	while (w->bytes < NAME_BYTES_MAX && w->chars[w->bytes])
+		w->bytes++;
+	w->is_cut = w->bytes == NAME_BYTES_MAX && w->chars[w->bytes];
+	if (w->is_cut)
+		w->bytes = nvtx_cut_length(w->chars, NAME_BYTES_MAX);
+	return true;
+}
+
+static void whole_forget(const struct whole *w)
+{
+	if (w->copy)
+		sys_munmap(w->copy, NAME_BYTES_MAX);
 }
 
 struct name *nvtx_long_name(enum nvtx_text_kind kind, const void *text)
 {
-	uint32_t bytes = 0;
-	bool is_cut = false;
-	const char *chars = text;
-	char *copy = NULL;
-	if (kind == NVTX_TEXT_WIDE) {
-		chars = copy = wide_text(text, &bytes, &is_cut);
-		if (!copy)
-			return NULL;
-	} else {
-		while (bytes < NAME_BYTES_MAX && chars[bytes])
-			bytes++;
-		is_cut = bytes == NAME_BYTES_MAX && chars[bytes];
-		if (is_cut)
-			bytes = nvtx_cut_length(chars, NAME_BYTES_MAX);
-	}
-	struct name *name = names_intern_long(chars, bytes, is_cut);
-	if (copy)
-		sys_munmap(copy, NAME_BYTES_MAX);
+	struct whole w;
+	if (!whole_find(&w, kind, text))
+		return NULL;
+	struct name *name = names_intern_long(w.chars, w.bytes, w.is_cut);
+	whole_forget(&w);
+	return name;
+}
+
+struct name *nvtx_long_domain(enum nvtx_text_kind kind, const void *text, bool *ret_is_new)
+{
+	struct whole w;
+	if (!whole_find(&w, kind, text))
+		return NULL;
+	struct name *name = names_intern(true, NULL, w.chars, w.bytes, w.is_cut, ret_is_new);
+	whole_forget(&w);
 	return name;
 }
 
@@ -49,6 +69,18 @@ struct name *nvtx_message_name(enum nvtx_text_kind kind, const void *text)
 		return NULL;
 	thread_enter(t);
 	struct name *name = nvtx_long_name(kind, text);
+	thread_leave(t);
+	return name;
+}
+
+struct name *nvtx_bytes_name(const char *bytes, uint32_t count, bool is_cut)
+{
+	struct thread *t = &thread_self;
+	osrt_mend_busy(t);
+	if (t->busy)
+		return NULL;
+	thread_enter(t);
+	struct name *name = names_intern_long(bytes, count, is_cut);
 	thread_leave(t);
 	return name;
 }

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "common/clock.h"
+#include "common/sys.h"
 #include "tracer/nvtx_ext.h"
 #include "tracer/nvtx_text.h"
 #include "tracer/schemas.h"
@@ -22,11 +23,12 @@ struct payloads {
 
 /* ---- texts that lie elsewhere ---- */
 
-/* How many of its bytes can be read, up to a unit of 0; NVTX_BYTES_UNKNOWN: it cannot. */
+/* How many of its bytes can be read, up to a unit of 0, of at most NAME_BYTES_MAX;
+ * NVTX_BYTES_UNKNOWN: it cannot. */
 static uint64_t far_text_bytes(uint64_t address, uint32_t unit)
 {
 	uint64_t checked = 0;
-	for (uint64_t bytes = 0; bytes + unit <= NVTX_TEXT_BYTES; bytes += unit) {
+	for (uint64_t bytes = 0; bytes + unit <= NAME_BYTES_MAX; bytes += unit) {
 		uint64_t end = address + bytes + unit;
 		if (end > checked) {
 			if (!ext_readable(address + bytes, unit))
@@ -40,7 +42,7 @@ static uint64_t far_text_bytes(uint64_t address, uint32_t unit)
 		if (!any)
 			return bytes;
 	}
-	return NVTX_TEXT_BYTES / unit * unit;
+	return NAME_BYTES_MAX / unit * unit;
 }
 
 static bool is_within(const struct payloads *p, uint64_t address)
@@ -92,6 +94,16 @@ static void text_put(const struct payloads *p, uint64_t address, const struct ex
 		.text_count = 1});
 }
 
+/* A long one becomes a name, or is cut at what a record has room for. */
+static struct ext_text far_text(const char *bytes, uint32_t length)
+{
+	if (length <= NVTX_TEXT_BYTES)
+		return (struct ext_text){.bytes = bytes, .length = length};
+	return (struct ext_text){.bytes = bytes,
+		.length = NVTX_TEXT_BYTES,
+		.name = nvtx_bytes_name(bytes, length, length > NAME_BYTES_MAX - 4)};
+}
+
 /* Those of the value that begins at `begin`. */
 static void texts_put(
 	struct payloads *p, const struct nvtx_data *d, const struct schema *s, uint64_t begin)
@@ -111,10 +123,10 @@ static void texts_put(
 				continue;
 			uint64_t bytes = far_text_bytes(
 				address, (uint32_t)nvtx_type_extent(place->type).bytes);
-			text.bytes = (const void *)(uintptr_t)address;
-			text.length = (uint32_t)bytes;
-			if (bytes != NVTX_BYTES_UNKNOWN)
-				text_put(p, address, &text);
+			if (bytes == NVTX_BYTES_UNKNOWN)
+				continue;
+			text = far_text((const char *)(uintptr_t)address, (uint32_t)bytes);
+			text_put(p, address, &text);
 		}
 	}
 }
@@ -153,7 +165,7 @@ static void data_put(const struct payloads *p, const struct nvtx_data *d, uint64
 {
 	uint64_t bytes = data_bytes(d), offset = 0;
 	bool is_all = bytes == d->bytes ||
-		(d->bytes == NVTX_BYTES_UNKNOWN && bytes && bytes < NVTX_TEXT_BYTES);
+		(d->bytes == NVTX_BYTES_UNKNOWN && bytes && bytes < NAME_BYTES_MAX - 4);
 	do {
 		uint64_t left = bytes - offset;
 		uint32_t piece = (uint32_t)(left < NVTX_PIECE_BYTES ? left : NVTX_PIECE_BYTES);
@@ -283,21 +295,30 @@ struct attributes {
 	char room[EXT_ROOM_BYTES];
 };
 
-/* UTF-16 or UTF-32, up to a unit of 0. Returns the bytes in UTF-8. */
-static uint32_t units_copy(char *to, const char *from, uint64_t count, uint32_t unit)
+/* Memory that holds `count` units. */
+struct units {
+	const char *at;
+	uint64_t count;
+	uint32_t bytes; /* of one */
+};
+
+/* UTF-16 or UTF-32, up to a unit of 0. Returns the bytes in UTF-8, at most `most`. */
+static uint32_t units_copy(char *to, const struct units *from, uint32_t most, bool *ret_cut)
 {
 	typedef uint16_t half __attribute__((may_alias, aligned(1)));
 	typedef uint32_t word __attribute__((may_alias, aligned(1)));
-	const half *halves = (const half *)(const void *)from;
-	const word *words = (const word *)(const void *)from;
+	const half *halves = (const half *)(const void *)from->at;
+	const word *words = (const word *)(const void *)from->at;
 	uint32_t bytes = 0;
-	for (uint64_t i = 0; i < count; i++) {
-		uint32_t c = unit == 2 ? halves[i] : words[i];
-		bool is_pair = unit == 2 && c >> 10 == 0xd800 >> 10 && i + 1 < count &&
+	*ret_cut = false;
+	for (uint64_t i = 0; i < from->count; i++) {
+		uint32_t c = from->bytes == 2 ? halves[i] : words[i];
+		bool is_pair = from->bytes == 2 && c >> 10 == 0xd800 >> 10 && i + 1 < from->count &&
 			halves[i + 1] >> 10 == 0xdc00 >> 10;
 		if (is_pair)
 			c = 0x10000 + ((c & 0x3ff) << 10 | (halves[++i] & 0x3ff));
-		uint32_t end = c ? nvtx_character_put(to, bytes, c, NVTX_TEXT_BYTES) : 0;
+		uint32_t end = c ? nvtx_character_put(to, bytes, c, most) : 0;
+		*ret_cut = c && !end;
 		if (!end)
 			break;
 		bytes = end;
@@ -305,24 +326,62 @@ static uint32_t units_copy(char *to, const char *from, uint64_t count, uint32_t 
 	return bytes;
 }
 
+/* The bytes up to a 0, at most `most`. */
+static uint32_t chars_length(const struct units *from, uint32_t most, bool *ret_cut)
+{
+	uint32_t n = 0;
+	while (n < from->count && n < most && from->at[n])
+		n++;
+	*ret_cut = n == most && n < from->count && from->at[n];
+	return *ret_cut ? nvtx_cut_length(from->at, most) : n;
+}
+
+/* One that is longer than an event's text; NULL = no room for more of these. */
+static __attribute__((cold, noinline)) struct name *message_whole(const struct units *from)
+{
+	bool is_cut = false;
+	if (from->bytes == 1) {
+		uint32_t n = chars_length(from, NAME_BYTES_MAX, &is_cut);
+		return nvtx_bytes_name(from->at, n, is_cut);
+	}
+	char *copy = sys_mmap_private(NAME_BYTES_MAX);
+	if (!copy)
+		return NULL;
+	uint32_t n = units_copy(copy, from, NAME_BYTES_MAX, &is_cut);
+	struct name *name = nvtx_bytes_name(copy, n, is_cut);
+	sys_munmap(copy, NAME_BYTES_MAX);
+	return name;
+}
+
+static void message_take(struct attributes *a, const struct units *from)
+{
+	bool is_cut;
+	uint32_t n;
+	if (from->bytes == 1) {
+		n = chars_length(from, NVTX_TEXT_BYTES, &is_cut);
+		for (uint32_t i = 0; i < n; i++)
+			a->room[i] = from->at[i];
+	} else {
+		n = units_copy(a->room, from, NVTX_TEXT_BYTES, &is_cut);
+	}
+	struct name *whole = is_cut ? message_whole(from) : NULL;
+	a->room[n] = 0;
+	a->text = (struct nvtx_event){.kind = NVTX_TEXT_CHARS, .text = a->room};
+	if (whole)
+		a->text = (struct nvtx_event){.kind = NVTX_TEXT_NAME, .text = whole};
+}
+
 /* A message that lies in the payload itself. */
 static void message_copy(
 	struct attributes *a, const struct nvtx_data *d, const struct schema_place *place)
 {
-	uint32_t unit = (uint32_t)nvtx_type_extent(place->type).bytes, n = 0;
-	uint64_t left = d->bytes > place->offset && d->bytes != NVTX_BYTES_UNKNOWN
-		? (d->bytes - place->offset) / unit
-		: 0;
-	const char *at = (const char *)d->data + place->offset;
-	if (place->units && place->units < left)
-		left = place->units;
-	if (unit != 1)
-		n = units_copy(a->room, at, left, unit);
-	else
-		for (; n < left && n < NVTX_TEXT_BYTES && at[n]; n++)
-			a->room[n] = at[n];
-	a->room[n] = 0;
-	a->text = (struct nvtx_event){.kind = NVTX_TEXT_CHARS, .text = a->room};
+	struct units from = {.at = (const char *)d->data + place->offset,
+		.bytes = (uint32_t)nvtx_type_extent(place->type).bytes};
+	if (d->bytes > place->offset && d->bytes != NVTX_BYTES_UNKNOWN)
+		from.count = (d->bytes - place->offset) / from.bytes;
+	if (place->units && place->units < from.count)
+		from.count = place->units;
+	message_take(a, &from);
 }
 
 static void message_find(
@@ -340,9 +399,8 @@ static void message_find(
 		uint64_t bytes = address ? far_text_bytes(address, unit) : NVTX_BYTES_UNKNOWN;
 		if (bytes == NVTX_BYTES_UNKNOWN)
 			return;
-		const struct schema_place within = {.type = place->type};
-		const struct nvtx_data far = {0, bytes, (const void *)(uintptr_t)address};
-		message_copy(a, &far, &within);
+		message_take(
+			a, &(struct units){(const char *)(uintptr_t)address, bytes / unit, unit});
 	}
 }
 

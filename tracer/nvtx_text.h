@@ -118,6 +118,15 @@ static inline uint32_t nvtx_wide_copy(char *to, const wchar_t *from, bool *ret_c
 __attribute__((cold, noinline)) struct name *nvtx_long_name(
 	enum nvtx_text_kind kind, const void *text);
 
+/* The same as a domain; *ret_is_new as of names_intern(). */
+__attribute__((cold, noinline)) struct name *nvtx_long_domain(
+	enum nvtx_text_kind kind, const void *text, bool *ret_is_new);
+
+/* The same for `count` bytes of any text, at most NAME_BYTES_MAX, for anybody: NULL as well where a
+ * handler interrupted the tracer. */
+__attribute__((cold, noinline)) struct name *nvtx_bytes_name(
+	const char *bytes, uint32_t count, bool is_cut);
+
 /* The same for anybody: NULL as well where a handler interrupted the tracer. A name
  * stays itself. */
 __attribute__((cold, noinline)) struct name *nvtx_message_name(

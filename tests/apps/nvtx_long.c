@@ -2,13 +2,13 @@
 /*
  * nvtx_long [kill|many] - NVTX texts that are longer than a record has room for.
  *
- * Promise: the texts are runs of one letter, their lengths those below; two ranges stay open. With
- * "many" there are 1000 more, all different, and then a registered string. "kill": it ends by
- * SIGKILL.
+ * Promise: the texts are runs of one letter, their lengths those below; two ranges stay open.
+ * Domains, names of layouts, and what payloads have or refer to, are as long. With "many" there are
+ * 1000 more, all different, and then a registered string. "kill": it ends by SIGKILL.
  */
 #include "app.h"
 
-#include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
 #include <signal.h>
 #include <wchar.h>
 
@@ -54,6 +54,54 @@ static void mark_with_category(const char *text)
 	nvtxMarkEx(&e);
 }
 
+/* A mark in a domain: its message and another text lie elsewhere. */
+static void far_texts(nvtxDomainHandle_t domain)
+{
+	static char name[2001], message[5001];
+	static uint16_t other[3001];
+	memset(name, 'n', 2000);
+	memset(message, 'f', 5000);
+	for (unsigned i = 0; i < 3000; i++)
+		other[i] = 0x20ac;
+	nvtxPayloadSchemaEntry_t entries[] = {
+		{NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE, NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, "message"},
+		{0, NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF16, "other"}};
+	nvtxPayloadSchemaAttr_t attributes = {.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME |
+			NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
+			NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+			NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES,
+		.name = name,
+		.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC,
+		.entries = entries,
+		.numEntries = 2};
+	struct {
+		const char *message;
+		const uint16_t *other;
+	} v = {message, other};
+	nvtxPayloadData_t data = {nvtxPayloadSchemaRegister(domain, &attributes), sizeof(v), &v};
+	nvtxMarkPayload(domain, &data, 1);
+}
+
+/* Its message lies in the payload, in UTF-32. */
+static void near_text(nvtxDomainHandle_t domain)
+{
+	static uint32_t message[2001];
+	for (unsigned i = 0; i < 2000; i++)
+		message[i] = 'u';
+	nvtxPayloadSchemaEntry_t entry = {NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE |
+			NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_ZERO_TERMINATED,
+		NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32, "message"};
+	nvtxPayloadSchemaAttr_t attributes = {.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
+			NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+			NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES,
+		.type = NVTX_PAYLOAD_SCHEMA_TYPE_DYNAMIC,
+		.entries = &entry,
+		.numEntries = 1};
+	nvtxPayloadData_t data = {
+		nvtxPayloadSchemaRegister(domain, &attributes), sizeof(message), message};
+	nvtxMarkPayload(domain, &data, 1);
+}
+
 static void many(void)
 {
 	for (unsigned i = 0; i < 1000; i++) {
@@ -81,6 +129,8 @@ int main(int argc, char **argv)
 	nvtxRangeId_t c = nvtxRangeStartA(run('c', 5000)), s = nvtxRangeStartA(run('s', 5000));
 	nvtxRangeEnd(s);
 	nvtxRangeEnd(c);
+	far_texts(nvtxDomainCreateA(run('D', 5000)));
+	near_text(nvtxDomainCreateW(euros(1000)));
 	nvtxRangeStartA(run('t', 5000));
 	nvtxRangePushA(run('o', 5000));
 	if (argc > 1 && !strcmp(argv[1], "many"))

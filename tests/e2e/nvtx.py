@@ -192,7 +192,11 @@ def long_texts(*arguments, status=0):
     shown = {kind: [(e["text"], e["flags"]) for e in t.events[kind]] for kind in KINDS[:3]}
     same(f"{name}: marks", shown["nvtx_mark"],
          [("a" * 928, []), ("b" * 929, []), ("c" * 5000, []), ("c" * 5000, []), ("d" * limit, []), ("e" * limit, ["text_cut"]), (euro * 3000, []), (euro * (limit // 3), ["text_cut"]),
-          ("r" * 5000, ["registered"]), ("c" * 5000, [])])
+          ("r" * 5000, ["registered"]), ("c" * 5000, []), ("f" * 5000, ["registered"]), ("u" * 2000, ["registered"])])
+    far = [e for e in t.events["nvtx_mark"] if e["domain"]]
+    same(f"{name}: domains", [e["domain"] for e in far], ["D" * 5000, euro * 1000])
+    same(f"{name}: texts that payloads refer to", far[0]["payload"], {"message": "f" * 5000, "other": euro * 3000})
+    same(f"{name}: a layout's name", [e["name"] for e in t.report.events("--kind", "nvtx_schema")], ["n" * 2000, ""])
     same(f"{name}: ranges", sorted(shown["nvtx_range"]), [("c" * 5000, []), ("o" * 5000, ["unfinished"]), ("p" * limit, ["text_cut"])])
     same(f"{name}: ranges of start and end", sorted(shown["nvtx_start_end"]), [("c" * 5000, []), ("s" * 5000, []), ("t" * 5000, ["unfinished"])])
 
@@ -209,7 +213,7 @@ def very_long_texts():
     tap.ok(len(marks) == 1000 and len(whole) + len(cut) == 1000 and all(not e["flags"] for e in whole) and all(e["flags"] == ["text_cut"] for e in cut) and len(whole) > 300,
            "what there is no memory for is cut, and flagged", (len(marks), len(whole), len(cut)))
     same("many long texts: each is itself", sorted(int(e["text"][7:13]) for e in marks), list(range(1000)))
-    same("many long texts: registered strings still have names", [e["text"] for e in t.events["nvtx_mark"] if "registered" in e["flags"]][1:], ["registered at the end"])
+    same("many long texts: registered strings still have names", [e["text"] for e in t.events["nvtx_mark"] if "registered" in e["flags"]][3:], ["registered at the end"])
 
 
 def notes_of(report):
