@@ -5,6 +5,7 @@
 
 #include "reader/export/chrome.h"
 #include "reader/export/perfetto.h"
+#include "reader/export/xplane.h"
 
 struct indexing {
 	struct timeline *timeline;
@@ -71,7 +72,8 @@ static int write_as(FILE *out, struct timeline *t, const struct options *o, cons
 	const char *steps = o->value[OPT_export_steps];
 	if (!strcmp(format, "perfetto"))
 		return perfetto_write(out, t);
-	return chrome_write(out, t, steps);
+	return !strcmp(format, "xplane") ? xplane_write(out, t, steps)
+					 : chrome_write(out, t, steps);
 }
 
 int export_timeline(FILE *out, struct cli_report *r, const struct options *o, const char *format,

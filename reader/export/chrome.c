@@ -354,21 +354,13 @@ static void print_head(struct chrome *w)
 	w->comma = "";
 }
 
-static bool several_used_devices(const struct contents *c)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < c->processes.count; i++)
-		count += c->processes.rows[i]->events[KIND_CUDA_API] > 0;
-	return count > 1;
-}
-
 int chrome_write(FILE *out, struct timeline *t, const char *steps)
 {
 	struct chrome w = {.out = out, .timeline = t, .steps = steps};
 	struct timeline_item i;
 	int more;
 	w.origin_ns = t->contents.session ? t->contents.session->start_ns : 0;
-	w.several = several_used_devices(&t->contents);
+	w.several = timeline_several(t);
 	print_head(&w);
 	while ((more = timeline_next(t, &i)) > 0) {
 		if (!i.lane->told)

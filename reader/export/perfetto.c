@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/utf8.h"
 #include "reader/export/perfetto_chains.h"
 #include "reader/export/proto.h"
 
@@ -159,32 +158,15 @@ static uint64_t uuid_of(const struct lane *lane)
 	return UUID_OF_LANES | lane->number;
 }
 
-/* A text of the report, which may have other bytes than UTF-8. */
-static void text_put(struct proto *p, uint32_t field, const char *text, size_t bytes)
-{
-	size_t clean_bytes = utf8_clean_bytes(text, bytes);
-	if (clean_bytes == bytes) {
-		proto_text(p, field, text, bytes);
-		return;
-	}
-	char *copy = malloc(clean_bytes + 1);
-	if (copy) {
-		utf8_clean(text, bytes, copy);
-		proto_text(p, field, copy, clean_bytes);
-	}
-	p->failed |= !copy;
-	free(copy);
-}
-
 static void process_put(struct proto *p, const struct process *process)
 {
 	const Libtrace__Process *f = process->facts;
 	const char *name = timeline_program(process);
 	size_t message = proto_open(p, TRACK_PROCESS);
 	proto_u64(p, PROCESS_PID, f->pid);
-	text_put(p, PROCESS_NAME, name, strlen(name));
+	proto_clean(p, PROCESS_NAME, name, strlen(name));
 	for (size_t i = 0; i < f->n_arguments; i++)
-		text_put(p, PROCESS_COMMAND, (const char *)f->arguments[i].data,
+		proto_clean(p, PROCESS_COMMAND, (const char *)f->arguments[i].data,
 			f->arguments[i].len);
 	proto_close(p, message);
 }
@@ -196,7 +178,7 @@ static void thread_put(struct proto *p, struct timeline *t, const struct lane_ke
 	proto_u64(p, THREAD_PID, key->process->facts->pid);
 	proto_u64(p, THREAD_TID, key->tid);
 	if (name.bytes)
-		text_put(p, THREAD_NAME, name.text, name.bytes);
+		proto_clean(p, THREAD_NAME, name.text, name.bytes);
 	proto_close(p, message);
 }
 
@@ -210,10 +192,10 @@ static void track_name_put(struct proto *p, struct timeline *t, const struct lan
 	char name[LANE_NAME_BYTES];
 	struct string_ref counter = timeline_counter_name(t, lane);
 	if (counter.bytes) {
-		text_put(p, TRACK_NAME, counter.text, counter.bytes);
+		proto_clean(p, TRACK_NAME, counter.text, counter.bytes);
 	} else {
 		lane_name(lane, name, sizeof(name));
-		text_put(p, TRACK_NAME, name, strlen(name));
+		proto_clean(p, TRACK_NAME, name, strlen(name));
 	}
 }
 

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/utf8.h"
+
 void proto_release(struct proto *p)
 {
 	free(p->bytes);
@@ -33,4 +35,20 @@ int proto_flush(struct proto *p, FILE *out, bool all)
 	bool written = fwrite(p->bytes, 1, p->used, out) == p->used;
 	p->used = 0;
 	return written ? 0 : -EPIPE;
+}
+
+void proto_clean(struct proto *p, uint32_t field, const char *text, size_t bytes)
+{
+	size_t clean_bytes = utf8_clean_bytes(text, bytes);
+	if (clean_bytes == bytes) {
+		proto_text(p, field, text, bytes);
+		return;
+	}
+	char *copy = malloc(clean_bytes + 1);
+	if (copy) {
+		utf8_clean(text, bytes, copy);
+		proto_text(p, field, copy, clean_bytes);
+	}
+	p->failed |= !copy;
+	free(copy);
 }

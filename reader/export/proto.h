@@ -32,6 +32,9 @@ bool proto_grow(struct proto *p, size_t bytes);
  * failed, or -ENOMEM. */
 int proto_flush(struct proto *p, FILE *out, bool all);
 
+/* A text that may have other bytes than UTF-8: those as \\xNN. */
+void proto_clean(struct proto *p, uint32_t field, const char *text, size_t bytes);
+
 static inline bool proto_has_room(struct proto *p, size_t bytes)
 {
 	return p->room - p->used >= bytes || proto_grow(p, bytes);

@@ -300,3 +300,12 @@ int timeline_next(struct timeline *t, struct timeline_item *ret_item)
 			return made;
 	}
 }
+
+bool timeline_several(const struct timeline *t)
+{
+	const struct process_list *l = &t->contents.processes;
+	size_t count = 0;
+	for (size_t i = 0; i < l->count; i++)
+		count += l->rows[i]->events[KIND_CUDA_API] > 0;
+	return count > 1;
+}

@@ -147,6 +147,9 @@ struct string_ref timeline_thread_name(
 	const struct timeline *t, const struct process *process, uint32_t tid);
 struct string_ref timeline_counter_name(const struct timeline *t, const struct lane *lane);
 
+/* Did several processes call CUDA? Correlation ids are those of a process. */
+bool timeline_several(const struct timeline *t);
+
 /* The name of the program without folders; never NULL. */
 const char *timeline_program(const struct process *process);
 

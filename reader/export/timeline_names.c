@@ -189,8 +189,7 @@ int timeline_name_find(
 	const uint32_t place = i->kind->name, event = i->row->event->number;
 	const enum field_kind kind = i->row->event->fields[place].kind;
 	const bool plain = kind == FIELD_KIND_STRING || event == KIND_OSRT_CALL;
-	const uint64_t number =
-		event == KIND_CUDA_GRAPH_TRACE ? 0 : (uint64_t)i->row->values[place];
+	const uint64_t number = (uint64_t)i->row->values[place];
 	uint32_t found = map_get(&t->name_numbers, plain ? 0 : event, number);
 	if (!found) {
 		void *room =

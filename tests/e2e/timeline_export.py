@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # timeout: 300
-"""`trace export -t perfetto` and `-t chrome`: every event that has a place there, where and when the report says, and a note of what has none.
+"""`trace export -t perfetto`, `-t chrome` and `-t xplane`: every event that has a place there, where and when the report says, and a note of what has none.
 
 The files are read by a few lines here and compared with `trace dump --json` and `trace stats` of the same report. Real readers, where they are
 installed: tests/peers/viewers.py. CUDA programs run on the simulated device; nothing here has run on a GPU."""
@@ -18,10 +18,10 @@ from lib import Report, app, folder, main, run, spool_folder, tap, trace, traced
 from libwire import fields, fixed, one, real, signed  # noqa: E402
 
 SLICES = ("osrt_call", "nvtx_range", "nvtx_start_end", "cuda_api", "cuda_kernel", "cuda_memcpy", "cuda_memset", "cuda_graph_trace", "cuda_sync",
-          "cuda_unified_memory", "cuda_overhead")
+          "cuda_unified_memory", "cuda_overhead", "cuda_jit", "cuda_mem_decompress", "cuda_device_graph")
 CATEGORIES = {"osrt_call": "osrt", "nvtx_range": "nvtx", "nvtx_start_end": "nvtx", "cuda_api": "cuda_api", "cuda_kernel": "kernel", "cuda_memcpy": "memcpy",
               "cuda_memset": "memset", "cuda_graph_trace": "graph", "cuda_sync": "cuda_sync", "cuda_unified_memory": "unified_memory",
-              "cuda_overhead": "overhead"}
+              "cuda_overhead": "overhead", "cuda_jit": "jit", "cuda_mem_decompress": "decompress", "cuda_device_graph": "graph"}
 NAMED_BY = {"osrt_call": "function", "nvtx_range": "text", "nvtx_start_end": "text", "cuda_api": "function", "cuda_kernel": "name"}
 
 
@@ -202,6 +202,71 @@ def chrome_is_the_report(report, events, step=None):
     return found
 
 
+# ---- XSpace ----
+
+class Xspace:
+    """events: (plane, line, name, start, duration, stats) with times in nanoseconds since the start."""
+    def __init__(self, path):
+        self.events, self.planes, self.lines = [], {}, []
+        space = fields(open(path, "rb").read())
+        self.hostname = one(space, 4, b"").decode()
+        for plane in map(fields, space[1]):
+            name = one(plane, 2).decode()
+            names = {number: one(fields(one(entry, 2)), 2, b"").decode() for entry in map(fields, plane[4]) for number in entry[1]}
+            stats = {number: one(fields(one(entry, 2)), 2, b"").decode() for entry in map(fields, plane[5]) for number in entry[1]}
+            self.planes[name] = self.stats_of(plane[6], stats)
+            for line in map(fields, plane[3]):
+                self.lines.append((name, one(line, 1), one(line, 2, b"").decode()))
+                for event in map(fields, line[4]):
+                    self.events.append((name, one(line, 2).decode(), names[one(event, 1)], signed(one(event, 2)) / 1000, one(event, 3) / 1000,
+                                        self.stats_of(event[4], stats)))
+
+    @staticmethod
+    def stats_of(entries, names):
+        found = {}
+        for entry in map(fields, entries):
+            value = (real(entry[2][0]) if 2 in entry else entry[3][0] if 3 in entry else signed(entry[4][0]) if 4 in entry else
+                     entry[5][0].decode() if 5 in entry else names[entry[7][0]])
+            found[names[one(entry, 1)]] = value
+        return found
+
+
+def xplane_is_the_report(report, events, step=None):
+    path, _ = exported(report, "xplane", "xplane.pb", *(("--steps", step) if step else ()))
+    if not path:
+        return
+    found = Xspace(path)
+    wanted = collections.Counter((e["start_ns"], e["duration_ns"]) for e in events if e["kind"] in SLICES)
+    have = collections.Counter((start, duration) for _, _, name, start, duration, stats in found.events
+                               if name not in ("MemoryAllocation", "MemoryDeallocation") and "_r" not in stats)
+    tap.ok(wanted and wanted == have, "XSpace: each event stands where it began, to the nanosecond", f"{wanted - have} {have - wanted}")
+    for kind, detail in (("cuda_kernel", "kernel_details"), ("cuda_memcpy", "memcpy_details"), ("cuda_memset", "Memset_details")):
+        wanted = collections.Counter((e["correlation_id"], e["start_ns"]) for e in events if e["kind"] == kind)
+        have = collections.Counter((s["correlation_id"], start) for plane, _, _, start, _, s in found.events if plane.startswith("/device:GPU:") and detail in s)
+        tap.ok(wanted == have, f"{kind}: on their device, with correlation id and details", f"{wanted - have} {have - wanted}")
+    for kernel in (e for e in events if e["kind"] == "cuda_kernel"):
+        shape = "grid:{grid_x},{grid_y},{grid_z} block:{block_x},{block_y},{block_z}".format(**kernel)
+        if not any(start == kernel["start_ns"] and name == kernel["name"] and shape in s.get("kernel_details", "") and line.startswith(f"Stream #{kernel['stream_id']}(")
+                   for _, line, name, start, _, s in found.events):
+            tap.ok(False, "kernels have name, shape and stream", kernel)
+            break
+    calls = {e["correlation_id"] for e in events if e["kind"] == "cuda_api"}
+    have = {s["correlation_id"] for plane, _, _, _, _, s in found.events if plane == "/host:CPU" and "correlation_id" in s}
+    tap.ok(calls <= have, "calls have their correlation id", calls - have)
+    start, stop = (found.planes["Task Environment"][f"profile_{word}_time"] for word in ("start", "stop"))
+    tap.ok(stop - start == max(e["start_ns"] + e.get("duration_ns", 0) for e in events if e["kind"] in SLICES) and start > 1_600_000_000_000_000_000,
+           "the environment has the time of the day", f"{start} {stop}")
+    ids = collections.Counter((plane, number) for plane, number, _ in found.lines)
+    tap.ok(max(ids.values()) == 1, "ids of lines differ", ids)
+    if step:
+        wanted = sorted((e["start_ns"], e["duration_ns"]) for e in events if e["kind"] == "nvtx_range" and e["text"] == step)
+        have = sorted((start, duration) for _, _, name, start, duration, s in found.events if name == "train" and s.get("_r") == 1)
+        tap.ok(wanted and wanted == have, "steps are roots of groups", f"{wanted} {have}")
+        inside = {e["correlation_id"]: e for e in events if e["kind"] == "cuda_kernel"}
+        have = [s.get("nvtx_range", "") for _, _, _, _, _, s in found.events if "kernel_details" in s]
+        tap.ok(len(have) == len(inside) and any(have), "kernels have the NVTX range of their call", have)
+
+
 def of_a_device():
     reason = device.missing("pipeline")
     if reason:
@@ -215,6 +280,7 @@ def of_a_device():
     if found:
         arrows_join_calls_and_device(found, events)
         memory_is_counted(found, events)
+    xplane_is_the_report(report, events)
     made = chrome_is_the_report(report, events)
     rows = list(csv.DictReader(io.StringIO(trace("stats", "-r", "cuda_gpu_kern_sum", "-f", "csv", report.path).out.decode())))
     have = collections.defaultdict(lambda: [0, 0])
@@ -235,6 +301,7 @@ def steps():
         return
     events = report.events()
     perfetto_is_the_report(report, events, True)
+    xplane_is_the_report(report, events, "step")
     made = chrome_is_the_report(report, events, "step")
     wanted = sorted((e["start_ns"], e["duration_ns"]) for e in events if e["kind"] == "nvtx_range" and e["text"] == "step")
     have = [(e["name"], round(e["ts"] * 1000), round(e["dur"] * 1000)) for e in (made or {"traceEvents": ()})["traceEvents"]
@@ -284,14 +351,14 @@ def nothing_half_written():
     if not report:
         return
     place = os.path.dirname(report.path)
-    for kind in ("perfetto", "chrome"):
+    for kind in ("perfetto", "chrome", "xplane"):
         before = sorted(os.listdir(place))
         result = trace("export", "-t", kind, "-o", "/dev/full", report.path)
         tap.ok(result.status == 2 and b"No space left" in result.err and sorted(os.listdir(place)) == before, f"{kind}: a full disk is told, and nothing stays", result.err)
         result = trace("export", "-t", kind, "-o", os.path.join(place, "absent/x"), report.path)
         tap.ok(result.status == 2 and b"absent/x" in result.err, f"{kind}: so is a folder that is not there", result.err)
     listed = trace("export", "--list").out.decode()
-    tap.ok(listed.count("carries: ") == listed.count("loses: ") == 8, "--list says of each format what it carries and loses", listed)
+    tap.ok(listed.count("carries: ") == listed.count("loses: ") == 9, "--list says of each format what it carries and loses", listed)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,102 @@
+#define _GNU_SOURCE
+#include "reader/export/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "reader/export/map.h"
+
+void spool_release(struct spool *s)
+{
+	if (s->file)
+		fclose(s->file);
+	*s = (struct spool){0};
+}
+
+void spool_stream_release(struct spool_stream *stream)
+{
+	free(stream->buffer);
+	free(stream->pieces);
+	*stream = (struct spool_stream){0};
+}
+
+static int temporary_open(struct spool *s)
+{
+	const char *place = getenv("TMPDIR");
+	int fd = open(place && *place ? place : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	s->file = fd >= 0 ? fdopen(fd, "w+") : tmpfile();
+	return s->file ? 0 : -errno;
+}
+
+static int piece_write(struct spool *s, struct spool_stream *stream)
+{
+	int error = s->file ? 0 : temporary_open(s);
+	if (error)
+		return error;
+	struct spool_piece *last = stream->count ? &stream->pieces[stream->count - 1] : NULL;
+	if (last && last->offset + last->bytes == s->bytes &&
+		last->bytes <= UINT32_MAX - SPOOL_BUFFER_BYTES) {
+		last->bytes += (uint32_t)stream->used;
+	} else {
+		void *room = array_room(
+			stream->pieces, stream->count, &stream->capacity, sizeof(*stream->pieces));
+		if (!room)
+			return -ENOMEM;
+		stream->pieces = room;
+		stream->pieces[stream->count++] =
+			(struct spool_piece){s->bytes, (uint32_t)stream->used};
+	}
+	if (fwrite(stream->buffer, 1, stream->used, s->file) != stream->used)
+		return -errno;
+	s->bytes += stream->used;
+	stream->used = 0;
+	return 0;
+}
+
+int spool_write(struct spool *s, struct spool_stream *stream, const void *bytes, size_t count)
+{
+	const uint8_t *from = bytes;
+	if (!stream->buffer && !(stream->buffer = malloc(SPOOL_BUFFER_BYTES)))
+		return -ENOMEM;
+	stream->bytes += count;
+	while (count) {
+		size_t some = SPOOL_BUFFER_BYTES - stream->used;
+		some = some < count ? some : count;
+		memcpy(stream->buffer + stream->used, from, some);
+		stream->used += some;
+		from += some;
+		count -= some;
+		int error = stream->used == SPOOL_BUFFER_BYTES ? piece_write(s, stream) : 0;
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static int piece_copy(struct spool *s, const struct spool_piece *piece, FILE *out)
+{
+	uint8_t bytes[SPOOL_BUFFER_BYTES];
+	for (uint32_t done = 0, some; done < piece->bytes; done += some) {
+		some = piece->bytes - done < sizeof(bytes) ? piece->bytes - done
+							   : (uint32_t)sizeof(bytes);
+		ssize_t got = pread(fileno(s->file), bytes, some, (off_t)(piece->offset + done));
+		if (got != (ssize_t)some)
+			return got < 0 ? -errno : -EIO;
+		if (fwrite(bytes, 1, some, out) != some)
+			return -EPIPE;
+	}
+	return 0;
+}
+
+int spool_copy(struct spool *s, const struct spool_stream *stream, FILE *out)
+{
+	int error = s->file && fflush(s->file) ? -errno : 0;
+	for (uint32_t i = 0; !error && i < stream->count; i++)
+		error = piece_copy(s, &stream->pieces[i], out);
+	if (!error && fwrite(stream->buffer, 1, stream->used, out) != stream->used)
+		error = -EPIPE;
+	return error;
+}
