@@ -23,6 +23,13 @@ struct cuda_call {
 	uint64_t pad2[2];
 };
 
+/* Payload of REC_CUDA_CUBIN, before the bytes of the piece. Pieces of one cubin follow each other
+ * in a lane, in order; one that is missing ends it. */
+struct cuda_cubin {
+	uint64_t total_bytes;
+	uint64_t offset; /* of this piece */
+};
+
 /* Functions whose calls are counted only. */
 #define CUDA_COUNTED_MAX 128u
 struct cuda_counted {

@@ -36,7 +36,7 @@
 #include <stdint.h>
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
-#define SPOOL_VERSION 3u
+#define SPOOL_VERSION 4u
 #define RECORD_BYTES 32u
 #define CHUNK_BYTES \
 	65536u /* 2048 records: a chunk switch costs about 40 ns, spread over them it is nothing */
@@ -147,10 +147,12 @@ enum record_kind {
 				       text; payload uint64_t numbers[], then texts, each a struct
 				       nvtx_ext_text at a multiple of 8 */
 	/* CUDA: see cuda_spool.h */
-	REC_CUDA_API = 0xf20, /* a = correlation id << 32 | result, b = duration; payload struct
-				 cuda_call */
-	REC_CUDA_ROW = 0xf21  /* tick is ns, a = number of the event << 32 | columns behind, b =
-				 duration in ns; payload these columns as varints */
+	REC_CUDA_API = 0xf20,  /* a = correlation id << 32 | result, b = duration; payload struct
+				  cuda_call */
+	REC_CUDA_ROW = 0xf21,  /* tick is ns, a = number of the event << 32 | columns behind, b =
+				  duration in ns; payload these columns as varints */
+	REC_CUDA_CUBIN = 0xf22 /* a piece of a module's code, no event: a = hash; payload struct
+				  cuda_cubin, bytes */
 };
 
 #define NVTX_HAS_ATTRIBUTES 0x8000u

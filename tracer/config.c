@@ -56,6 +56,7 @@ static const struct option options[] = {
 	{"LIBTRACE_CUDA_GRAPH", KIND_WORD, 0, "node", AT(cuda_graph_nodes)},
 	{"LIBTRACE_CUDA_MEMORY", KIND_BOOL, 0, NULL, AT(cuda_memory)},
 	{"LIBTRACE_CUDA_UNIFIED_MEMORY", KIND_BOOL, 0, NULL, AT(cuda_unified_memory)},
+	{"LIBTRACE_CUDA_CUBINS", KIND_BOOL, 0, NULL, AT(cuda_cubins)},
 	{"LIBTRACE_CUDA_FLUSH", KIND_NUMBER, 1000000u, NULL, AT(cuda_flush_ns)},
 	{"LIBTRACE_CUDA_BUFFERS", KIND_NUMBER, 1u << 20, NULL, AT(cuda_buffers_bytes)},
 	{"LIBTRACE_CUPTI", KIND_TEXT, 0, NULL, AT(cupti)},

@@ -41,6 +41,7 @@ struct config {
 	bool cuda_graph_nodes;       /* LIBTRACE_CUDA_GRAPH=node */
 	bool cuda_memory;            /* LIBTRACE_CUDA_MEMORY: allocations and pools */
 	bool cuda_unified_memory;    /* LIBTRACE_CUDA_UNIFIED_MEMORY: migrations and faults */
+	bool cuda_cubins;            /* LIBTRACE_CUDA_CUBINS: keep the code of modules */
 	uint64_t cuda_flush_ns;      /* LIBTRACE_CUDA_FLUSH (ms) */
 	uint64_t cuda_buffers_bytes; /* LIBTRACE_CUDA_BUFFERS (MiB) */
 	const char *cupti;           /* LIBTRACE_CUPTI; NULL = looked for */

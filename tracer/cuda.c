@@ -298,6 +298,7 @@ void cuda_forked(void)
 		cuda.page = NULL;
 	again = cuda_activity_forked(again);
 	cuda_api_forked();
+	cuda_module_forked();
 	if (state != CUDA_NEW)
 		state_set(again ? CUDA_ON : CUDA_OFF);
 }

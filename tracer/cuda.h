@@ -13,6 +13,7 @@
 
 #include "common/cuda_spool.h"
 #include "tracer/cupti.h"
+#include "tracer/thread.h"
 
 enum cuda_state { CUDA_NEW = 0, CUDA_STARTING, CUDA_ON, CUDA_ENDED, CUDA_OFF };
 
@@ -64,6 +65,13 @@ void cuda_api_callback(
 
 /* Was the call with this id made while events were recorded? */
 bool cuda_api_is_recorded(uint32_t correlation);
+
+/* ---- cuda_module.c ---- */
+
+/* A module is loaded or unloaded: its row, and where cubins are wanted and this one is new, its
+ * code. thread.busy set. */
+void cuda_module_put(struct thread *t, bool unload, const struct cupti_resource_data *data);
+void cuda_module_forked(void);
 
 /* ---- cuda_activity.c ---- */
 

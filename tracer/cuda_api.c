@@ -1,5 +1,5 @@
 /*
- * cuda_api.c - calls of the CUDA APIs, and what CUPTI tells of graphs and modules on the way.
+ * cuda_api.c - calls of the CUDA APIs, and what CUPTI tells of graphs on the way.
  *
  * CUPTI calls back at the begin and end of each call, on its thread. A call made by another one
  * (the runtime calls the driver) is marked by its level. Trivial ones are only counted.
@@ -288,7 +288,7 @@ static void call_exit(
 		cuda_clock_look(clock_monotonic_ns());
 }
 
-/* ---- graphs and modules ---- */
+/* ---- graphs ---- */
 
 static uint32_t id_of(uint32_t (*get)(void *, uint32_t *), void *object)
 {
@@ -330,32 +330,12 @@ static void graph_put(struct thread *t, uint32_t cbid, const struct cupti_graph_
 	cuda_row_put(t, NUMBER_CUDA_GRAPH, clock_monotonic_ns(), 0, values);
 }
 
-/* The same code again has the same. Whole words: a cubin has megabytes. */
-static uint64_t cubin_hash(const struct cupti_module_data *m)
-{
-	const uint64_t *word = (const void *)m->cubin;
-	uint64_t hash = m->cubin_bytes;
-	for (size_t i = 0; i < m->cubin_bytes / sizeof(*word); i++)
-		hash = (hash ^ word[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
-static void module_put(struct thread *t, bool unload, const struct cupti_resource_data *data)
-{
-	uint64_t values[CUDA_COLUMNS_MAX + 1] = {0};
-	const struct cupti_module_data *m = data->descriptor;
-	values[COLUMN_CUDA_MODULE_CONTEXT_ID] = id_of(cupti.GetContextId, data->context);
-	values[COLUMN_CUDA_MODULE_MODULE_ID] = m->module;
-	values[COLUMN_CUDA_MODULE_CUBIN_BYTES] = m->cubin_bytes;
-	if (m->cubin && m->cubin_bytes && !unload)
-		values[COLUMN_CUDA_MODULE_CUBIN_HASH] = cubin_hash(m);
-	values[COLUMN_CUDA_MODULE_IS_UNLOAD] = unload;
-	cuda_row_put(t, NUMBER_CUDA_MODULE, clock_monotonic_ns(), 0, values);
-}
-
 static void resource(uint32_t cbid, const struct cupti_resource_data *data)
 {
-	struct thread *t = *session_gate && data->descriptor ? enter() : NULL;
+	/* Modules are told at any time, as names are: kernels of a window run in earlier ones. */
+	bool is_module =
+		cbid == CUPTI_RESOURCE_MODULE_LOADED || cbid == CUPTI_RESOURCE_MODULE_UNLOAD;
+	struct thread *t = (*session_gate || is_module) && data->descriptor ? enter() : NULL;
 	if (!t)
 		return;
 	switch (cbid) {
@@ -370,7 +350,7 @@ static void resource(uint32_t cbid, const struct cupti_resource_data *data)
 		break;
 	case CUPTI_RESOURCE_MODULE_LOADED:
 	case CUPTI_RESOURCE_MODULE_UNLOAD:
-		module_put(t, cbid == CUPTI_RESOURCE_MODULE_UNLOAD, data);
+		cuda_module_put(t, cbid == CUPTI_RESOURCE_MODULE_UNLOAD, data);
 		break;
 	default:
 		break;

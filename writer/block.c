@@ -9,6 +9,7 @@
 
 #define BODY_SLACK_BYTES (CHUNK_ENCODED_BYTES_MAX + BATCH_BYTES_MAX)
 #define ZSTD_LEVEL 1
+#define BLOCK_MESSAGE_MAX (1u << 30)
 
 static int buffer_reserve(struct block_buffer *buffer, size_t bytes)
 {
@@ -42,6 +43,7 @@ int block_init(struct block *block, bool compress)
 
 void block_release(struct block *block)
 {
+	free(block->sources.data);
 	free(block->results.data);
 	free(block->front.data);
 	free(block->body.data);
@@ -54,44 +56,59 @@ void block_release(struct block *block)
 
 bool block_is_empty(const struct block *block)
 {
-	return !block->num_entries && !block->num_results && !block->position_count &&
-		!block->session;
+	return !block->num_entries && !block->num_sources && !block->num_results &&
+		!block->position_count && !block->session;
 }
 
 bool block_is_full(const struct block *block, const struct strings *strings)
 {
-	return block->results.bytes + block->front.bytes + block->body.bytes +
-			strings->pending_bytes >=
+	return block->sources.bytes + block->results.bytes + block->front.bytes +
+			block->body.bytes + strings->pending_bytes >=
 		BLOCK_BYTES_MAX ||
 		block->position_count == BLOCK_POSITIONS_MAX;
 }
 
+/* Room for a message of `size` bytes behind its size; NULL: the block is broken. */
+static uint8_t *message_room(struct block *block, struct block_buffer *buffer, size_t size)
+{
+	uint32_t bytes = (uint32_t)size;
+	if (size > BLOCK_MESSAGE_MAX || buffer_reserve(buffer, sizeof(bytes) + size)) {
+		block->broken = true;
+		return NULL;
+	}
+	uint8_t *p = buffer->data + buffer->bytes;
+	memcpy(p, &bytes, sizeof(bytes));
+	buffer->bytes += sizeof(bytes) + size;
+	return p + sizeof(bytes);
+}
+
 void block_put_entry(struct block *block, const Libtrace__Entry *entry)
 {
-	uint32_t size = (uint32_t)libtrace__entry__get_packed_size(entry);
-	if (buffer_reserve(&block->front, sizeof(size) + size)) {
-		block->broken = true;
+	uint8_t *p = message_room(block, &block->front, libtrace__entry__get_packed_size(entry));
+	if (!p)
 		return;
-	}
-	uint8_t *p = block->front.data + block->front.bytes;
-	memcpy(p, &size, sizeof(size));
-	libtrace__entry__pack(entry, p + sizeof(size));
-	block->front.bytes += sizeof(size) + size;
+	libtrace__entry__pack(entry, p);
 	block->num_entries++;
+}
+
+void block_put_source(struct block *block, const Ncu__SourceData *source)
+{
+	uint8_t *p =
+		message_room(block, &block->sources, ncu__source_data__get_packed_size(source));
+	if (!p)
+		return;
+	ncu__source_data__pack(source, p);
+	block->num_sources++;
 }
 
 void block_put_result(struct block *block, const Ncu__ProfileResult *result,
 	const char *const *metric_names, uint32_t metric_count)
 {
-	uint32_t size = (uint32_t)ncu__profile_result__get_packed_size(result);
-	if (buffer_reserve(&block->results, sizeof(size) + size)) {
-		block->broken = true;
+	uint8_t *p =
+		message_room(block, &block->results, ncu__profile_result__get_packed_size(result));
+	if (!p)
 		return;
-	}
-	uint8_t *p = block->results.data + block->results.bytes;
-	memcpy(p, &size, sizeof(size));
-	ncu__profile_result__pack(result, p + sizeof(size));
-	block->results.bytes += sizeof(size) + size;
+	ncu__profile_result__pack(result, p);
 	block->num_results++;
 	block->metric_names = metric_names;
 	block->metric_count = metric_count;
@@ -224,14 +241,18 @@ static int put_header(struct block *block, const Libtrace__BlockHeader *header)
 	return 0;
 }
 
+static struct iovec part_of(const struct block_buffer *buffer)
+{
+	return (struct iovec){buffer->data, buffer->bytes};
+}
+
 static void set_parts(struct block *block, bool packed)
 {
-	block->parts[0] = (struct iovec){block->header.data, block->header.bytes};
-	block->parts[1] = (struct iovec){block->results.data, block->results.bytes};
-	block->parts[2] = packed ? (struct iovec){block->packed.data, block->packed.bytes}
-				 : (struct iovec){block->front.data, block->front.bytes};
-	block->parts[3] = packed ? (struct iovec){NULL, 0}
-				 : (struct iovec){block->body.data, block->body.bytes};
+	block->parts[0] = part_of(&block->header);
+	block->parts[1] = part_of(&block->sources);
+	block->parts[2] = part_of(&block->results);
+	block->parts[3] = part_of(packed ? &block->packed : &block->front);
+	block->parts[4] = packed ? (struct iovec){NULL, 0} : part_of(&block->body);
 }
 
 int block_seal(struct block *block, struct strings *strings, const struct block_identity *identity)
@@ -257,6 +278,7 @@ int block_seal(struct block *block, struct strings *strings, const struct block_
 		header.payload_size += (uint32_t)block->parts[i].iov_len;
 	}
 	header.has_num_sources = header.has_num_results = header.has_payload_size = 1;
+	header.num_sources = block->num_sources;
 	header.num_results = block->num_results;
 	table.strings = (char **)(uintptr_t)block->metric_names;
 	table.n_strings = block->num_results ? block->metric_count : 0;
@@ -277,8 +299,10 @@ int block_seal(struct block *block, struct strings *strings, const struct block_
 
 void block_reset(struct block *block)
 {
-	block->results.bytes = block->front.bytes = block->body.bytes = block->header.bytes = 0;
-	block->position_count = block->num_entries = block->num_results = 0;
+	block->sources.bytes = block->results.bytes = block->front.bytes = block->body.bytes = 0;
+	block->header.bytes = 0;
+	block->position_count = block->num_entries = 0;
+	block->num_sources = block->num_results = 0;
 	block->num_events = block->num_dropped = block->num_deferred = 0;
 	block->first_ns = block->last_ns = 0;
 	block->broken = false;

@@ -23,7 +23,7 @@
 		      to lose or hold */
 #define BLOCK_POSITIONS_MAX 1024u /* keeps the header under 64 KiB */
 #define BLOCK_FORMAT_VERSION 1u
-#define BLOCK_PARTS 4u
+#define BLOCK_PARTS 5u
 
 struct block_buffer {
 	uint8_t *data;
@@ -31,13 +31,14 @@ struct block_buffer {
 };
 
 struct block {
-	struct block_buffer results; /* standard entries, before all of ours */
+	struct block_buffer sources; /* standard entries: modules of device code ... */
+	struct block_buffer results; /* ... and results, before all of ours */
 	struct block_buffer front;   /* entries that are no batches: they are seen first */
 	struct block_buffer body;    /* batches */
 	struct block_buffer header, packed;
 	Libtrace__LanePosition *positions;
 	uint32_t position_count;
-	uint32_t num_entries, num_results;
+	uint32_t num_entries, num_sources, num_results;
 	const char *const *metric_names; /* of all results; told where there are some */
 	uint32_t metric_count;
 	uint64_t num_events, num_dropped, num_deferred, first_ns, last_ns;
@@ -64,6 +65,9 @@ bool block_is_empty(const struct block *block);
 bool block_is_full(const struct block *block, const struct strings *strings);
 
 void block_put_entry(struct block *block, const Libtrace__Entry *entry);
+
+/* A standard entry: a module of device code. */
+void block_put_source(struct block *block, const Ncu__SourceData *source);
 
 /* A standard entry. Its metrics are numbers in the table of names, which is the same for all
  * results of a file and stays valid. */

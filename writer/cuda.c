@@ -12,6 +12,7 @@
 #include "common/cuda_spool.h"
 #include "common/schema/cuda_columns.h"
 #include "common/varint.h"
+#include "writer/cubins.h"
 #include "writer/launches.h"
 #include "writer/segment.h"
 
@@ -171,6 +172,8 @@ static bool row_put(struct segment *s, uint32_t bytes)
 		results_note_device(s->spool, values);
 	else if (event == EVENT_CUDA_SETUP)
 		results_note_setup(s->spool, values);
+	else if (event == EVENT_CUDA_MODULE)
+		cubins_note_module(s->spool, values);
 	texts_find(s, columns, values);
 	struct batch *b = segment_row_add(s, event, r.tick);
 	if (first == 3)

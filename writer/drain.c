@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/schema/functions.h"
+#include "writer/cubins.h"
 #include "writer/modules.h"
 #include "writer/segment.h"
 
@@ -308,6 +309,10 @@ static uint32_t other_put(struct segment *s, const struct record *r, uint64_t wo
 		return slots;
 	case REC_NVTX_EXT:
 		return nvtx_ext_put(s, (uint32_t)bytes) ? slots : 0;
+	case REC_CUDA_CUBIN:
+		s->overhead++;
+		cubins_piece_put(s, r, (uint32_t)bytes);
+		return slots;
 	case REC_CUDA_API:
 	case REC_CUDA_ROW:
 		return cuda_put(s, word, (uint32_t)bytes) ? slots : 0;

@@ -11,6 +11,7 @@
 
 #include "common/cuda_spool.h"
 #include "common/ncu/launch.h"
+#include "writer/cubins.h"
 #include "writer/launches.h"
 #include "writer/modules.h"
 #include "writer/segment.h"
@@ -245,7 +246,9 @@ static void launch_put(struct writer *w, struct spool *spool, const struct launc
 		.duration_ns = l->duration_ns,
 		.tid = l->tid,
 		.kernel_id = l->name + 1,
-		.mangled = mangled};
+		.mangled = mangled,
+		.source = cubins_reference(
+			spool, (uint32_t)l->values[CUDA_KERNEL_CONTEXT_ID + 1], mangled)};
 	for (uint32_t i = 0; i < r->device_count; i++)
 		if (r->devices[i][CUDA_DEVICE_DEVICE_ID + 1] ==
 			l->values[CUDA_KERNEL_DEVICE_ID + 1]) {
@@ -295,6 +298,7 @@ int results_put(struct writer *w, struct spool *spool)
 	struct results *r = spool->results;
 	int error = 0;
 	bool any = r && r->launch_count;
+	cubins_finish(w, spool);
 	for (uint32_t i = 0; any && i < r->launch_count && !error; i++) {
 		launch_put(w, spool, &r->launches[i]);
 		error = writer_make_room(w);

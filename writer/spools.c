@@ -38,6 +38,7 @@ static void spool_free(struct spool *spool)
 	results_free(spool->results);
 	launches_free(spool->launches);
 	modules_free(spool->modules);
+	cubins_free(spool->cubins);
 	if (spool->map)
 		munmap(spool->map, spool->map_bytes);
 	if (spool->pidfd >= 0)

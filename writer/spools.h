@@ -51,9 +51,11 @@ struct cuda_causality { /* of device operations whose API call is known */
 struct results;
 struct launches;
 struct modules;
+struct cubins;
 void results_free(struct results *results);
 void launches_free(struct launches *launches);
 void modules_free(struct modules *modules);
+void cubins_free(struct cubins *cubins);
 
 struct spool {
 	char name[64]; /* of the file */
@@ -82,6 +84,7 @@ struct spool {
 	struct cuda_causality cuda;
 	struct results *results;   /* launches for standard entries; NULL = none */
 	struct launches *launches; /* calls that launch; NULL = none */
+	struct cubins *cubins;     /* code of modules; NULL = none */
 	struct modules *modules;   /* files mapped as code; NULL = none told */
 	bool has_nvtx;             /* there were ranges or marks */
 	uint32_t device_lane;      /* 1 + its index; 0 = none */

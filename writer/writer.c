@@ -44,6 +44,7 @@ void writer_release(struct writer *w)
 	strings_release(&w->strings);
 	spools_release(&w->spools);
 	free(w->cuda_origins);
+	free(w->cubin_hashes);
 	free(w->known);
 	free(w->adopted_lanes);
 	free(w->adopted_processes);
@@ -141,7 +142,8 @@ int writer_flush(struct writer *w, bool last)
 			return error;
 	}
 	struct iovec parts[1 + BLOCK_PARTS] = {{(void *)start, w->has_header ? 0 : sizeof(start)},
-		w->block.parts[0], w->block.parts[1], w->block.parts[2], w->block.parts[3]};
+		w->block.parts[0], w->block.parts[1], w->block.parts[2], w->block.parts[3],
+		w->block.parts[4]};
 	int error = sink_append(&w->sink, parts, 1 + BLOCK_PARTS, last);
 	set_sink_state(w, error ? SINK_STALLED : SINK_OK);
 	if (error)

@@ -72,6 +72,8 @@ struct writer {
 	uint32_t callchain_method; /* of the last chain */
 	struct function_info functions[FN_MAX];
 	struct nvtx_name_id nvtx_names[NVTX_NAMES_KEPT];
+	uint64_t *cubin_hashes; /* of modules of device code that are in the report */
+	uint32_t cubin_count, cubin_capacity;
 	struct cuda_origin *cuda_origins; /* the latest API calls; NULL = none yet */
 
 	char report[4096];

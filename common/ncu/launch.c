@@ -201,6 +201,7 @@ void launch_entry_fill(struct launch_entry *e, const struct launch_facts *f)
 	section_fill(e);
 	r->source = &e->source;
 	e->source.has_reference = 1;
+	e->source.reference = f->source;
 	r->context_id = (uint32_t)v[COLUMN_CUDA_KERNEL_CONTEXT_ID];
 	r->stream_id = (uint32_t)v[COLUMN_CUDA_KERNEL_STREAM_ID];
 }

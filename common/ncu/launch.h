@@ -34,6 +34,7 @@ struct launch_facts {
 	const char *device_name;
 	uint64_t duration_ns;
 	uint32_t tid;                               /* that made the call; 0 = not known */
+	uint64_t source;                            /* reference of its module; 0 = none */
 	uint64_t kernel_id;                         /* the same for all launches of a function */
 	const char *mangled, *function, *demangled; /* "" where it is not mangled, or not known */
 };

@@ -118,7 +118,7 @@ static void measure_of(struct writer *w, struct spool *spool, uint64_t events,
 					.hostname = "h",
 					.process_name = "p"};
 				block_seal(&w->block, &w->strings, &identity);
-				for (int i = 0; i < 3; i++)
+				for (unsigned i = 0; i < BLOCK_PARTS; i++)
 					bytes += (double)w->block.parts[i].iov_len;
 				block_reset(&w->block);
 			}

@@ -231,7 +231,7 @@ __attribute__((unused)) static void fake_thread_start(
 struct report {
 	uint8_t *data;
 	size_t bytes;
-	uint32_t blocks, bad_blocks, bad_sequence;
+	uint32_t blocks, bad_blocks, bad_sequence, sources;
 	uint64_t rows[EVENT_KINDS], header_events, header_dropped;
 	Libtrace__Entry *entries[100000];
 	uint32_t entry_count;
@@ -257,7 +257,7 @@ __attribute__((unused)) static void report_take(
 
 /* Returns false when the file is no report. A torn tail counts as a bad block. */
 /* Of the standard entries, which lie before ours. */
-static size_t results_bytes(const uint8_t *payload, size_t bytes, uint32_t count)
+static size_t standard_bytes(const uint8_t *payload, size_t bytes, uint32_t count)
 {
 	size_t at = 0;
 	uint32_t size;
@@ -297,7 +297,8 @@ __attribute__((unused)) static bool report_read(struct report *r, const char *pa
 		r->header_events += x->num_events;
 		r->header_dropped += x->num_dropped;
 		size_t bytes = h->payload_size,
-		       skipped = results_bytes(payload, bytes, h->num_results);
+		       skipped = standard_bytes(payload, bytes, h->num_sources + h->num_results);
+		r->sources += h->num_sources;
 		payload += skipped;
 		bytes -= skipped;
 		if (x->compression) {

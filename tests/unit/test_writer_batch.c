@@ -295,16 +295,16 @@ static void block_is_the_same_compressed(void)
 	}
 	size_t bytes = plain.front.bytes + plain.body.bytes;
 	uint8_t *raw = check(malloc(bytes), "malloc");
-	size_t got = ZSTD_decompress(raw, bytes, packed.parts[2].iov_base, packed.parts[2].iov_len);
+	size_t got = ZSTD_decompress(raw, bytes, packed.parts[3].iov_base, packed.parts[3].iov_len);
 	tap(got == bytes && !memcmp(raw, plain.front.data, plain.front.bytes) &&
 			!memcmp(raw + plain.front.bytes, plain.body.data, plain.body.bytes),
 		"one frame holds what the plain block holds");
 	Libtrace__BlockHeader *h = libtrace__block_header__unpack(
 		NULL, packed.header.bytes - 4, packed.header.data + 4);
 	tap(h && h->libtrace->uncompressed_bytes == bytes &&
-			h->payload_size == packed.parts[2].iov_len &&
+			h->payload_size == packed.parts[3].iov_len &&
 			h->libtrace->payload_crc32c ==
-				crc32c(0, packed.parts[2].iov_base, packed.parts[2].iov_len),
+				crc32c(0, packed.parts[3].iov_base, packed.parts[3].iov_len),
 		"its header says so");
 	libtrace__block_header__free_unpacked(h, NULL);
 	free(raw);

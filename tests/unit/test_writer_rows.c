@@ -1,6 +1,7 @@
 /* What each kind of record becomes, and that damaged spools harm nobody. */
 #include "tests/unit/test_writer.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 
@@ -240,6 +241,57 @@ static void cuda_put(struct fake_spool *s, struct lane *lane)
 	}
 }
 
+/* Code of a module: a cubin without sections, in pieces of 16 bytes. Those of `missing` are left
+ * out. */
+static void cubin_put(struct fake_spool *s, struct lane *lane, uint64_t hash, uint32_t missing)
+{
+	Elf64_Ehdr elf = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64},
+		.e_machine = 190,
+		.e_shoff = 8,
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = 60000};
+	uint64_t tick = now + 10000;
+	for (uint32_t i = 0; i < sizeof(elf) / 16; i++) {
+		struct {
+			struct cuda_cubin head;
+			uint8_t bytes[16];
+		} piece = {.head = {.total_bytes = sizeof(elf), .offset = (uint64_t)i * 16}};
+		memcpy(piece.bytes, (const uint8_t *)&elf + (size_t)i * 16, 16);
+		if (!(missing >> i & 1))
+			fake_put_long(s, lane, tick += 10, REC_CUDA_CUBIN, hash, 0, &piece,
+				sizeof(piece));
+	}
+}
+
+static void code_is_kept_whole_or_not_at_all(void)
+{
+	struct fake_tree t;
+	struct fake_spool s;
+	fake_tree_make(&t);
+	uint32_t pid = dead_pid(), diagnostics = 0;
+	fake_spool_make(&s, &t, pid, CLOCK_KIND_MONOTONIC);
+	now = s.header->first.tick + 1000;
+	struct lane *lane = fake_lane(&s);
+	thread_put(&s, lane, pid, pid, THREAD_MAIN);
+	cubin_put(&s, lane, 0x100, 0);
+	cubin_put(&s, lane, 0x100, 0); /* again: it is there */
+	cubin_put(&s, lane, 0x200, 2);
+	cubin_put(&s, lane, 0x300, 1);
+	cubin_put(&s, lane, 0x400, 8);
+	cubin_put(&s, lane, 0x500, 0);
+	tap_equal(recover_quietly(&t), 0, "recover a spool with code of modules");
+	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
+	tap_equal(report.sources, 2, "what came whole is kept, once");
+	for (uint32_t i = 0; i < report.entry_count; i++)
+		diagnostics += report.entries[i]->diagnostic &&
+			strstr(report.entries[i]->diagnostic->text, "code of 3 modules");
+	tap_equal(diagnostics, 1, "one line says how many did not");
+	const Libtrace__Receipt *r = report_receipt(&report, report_process_of(&report, pid));
+	tap(r && r->produced == r->written, "pieces are no events");
+	report_release(&report);
+	clean(&t);
+}
+
 static void cuda_rows_become_rows(void)
 {
 	struct fake_tree t;
@@ -301,6 +353,8 @@ static void damaged_spools_harm_nobody(void)
 			fill_lane(&s, lane, pid);
 			for (int k = 0; k < 40; k++)
 				cuda_put(&s, lane);
+			cubin_put(&s, lane, 0x100, 0);
+			cubin_put(&s, lane, 0x200, (uint32_t)random_next());
 			for (int k = 0; k < 3000; k++)
 				fake_call(&s, lane, now + 10000 + (uint64_t)k * 10, 5,
 					(uint32_t)k % fn_count());
@@ -352,6 +406,7 @@ int main(void)
 {
 	records_become_rows();
 	cuda_rows_become_rows();
+	code_is_kept_whole_or_not_at_all();
 	the_receipt_tells_damaged_lanes();
 	damaged_spools_harm_nobody();
 	return tap_end();

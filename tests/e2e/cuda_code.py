@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# timeout: 300
+"""The code of CUDA modules in the report (`--cuda-cubins true`): whole, each once, and found by the kernels of it.
+
+What the report holds is compared with the program's file, with readelf and, where NVIDIA's ncu has been fetched (PEERS, default /tmp/peers),
+by its disassembly. On the simulated device, which tells CUPTI's client of the cubins that nvcc made; nothing here has run on a GPU."""
+import collections
+import os
+import struct
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import libdevice as device  # noqa: E402
+from cuda_results import NCU  # noqa: E402
+from lib import Report, clean_env, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from ncu_export import fields, results  # noqa: E402
+
+LOADER = """
+import ctypes, sys
+cuda = ctypes.CDLL("libcuda.so.1")
+context, module = ctypes.c_void_p(), ctypes.c_void_p()
+def check(result): result and sys.exit(str(result))
+check(cuda.cuInit(0))
+check(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
+check(cuda.cuCtxPushCurrent_v2(context))
+for path in sys.argv[1:]:
+    check(cuda.cuModuleLoadData(ctypes.byref(module), open(path, "rb").read()))
+"""
+
+
+def traced(argv, **options):
+    """(report, whether it is sound)"""
+    work, spool = folder(), spool_folder()
+    report = Report(os.path.join(work, "r.rep"))
+    result = run(argv, env=device.env(base=traced_env(report.path, spool, LIBTRACE_TRACE="cuda", **options)), cwd=work, limit=100)
+    sound = wait_spool_gone(spool, 60) and result.status == 0 and report.check().status == 0 and not receipts_agree(report)
+    return report, tap.ok(sound, f"{' '.join(argv)[-60:]}: its report is sound", f"{result.status} {result.err.decode()[-500:]} {report.check().out}")
+
+
+def sources(path):
+    """fields of each module in the file"""
+    data = open(path, "rb").read()
+    at = 8 + struct.unpack_from("<I", data, 4)[0]
+    while at < len(data):
+        size, = struct.unpack_from("<I", data, at)
+        header = fields(data[at + 4:at + 4 + size])
+        at += 4 + size
+        end = at + header[5][0]
+        for _ in range(header[1][0]):
+            size, = struct.unpack_from("<I", data, at)
+            yield fields(data[at + 4:at + 4 + size])
+            at += 4 + size
+        at = end
+
+
+def functions(source):
+    return sorted(fields(f)[1][0].decode() for f in fields(source[9][0])[1]) if source[9] else []
+
+
+def by_readelf(binary):
+    """Names of the functions of a cubin."""
+    path = os.path.join(folder(), "a.cubin")
+    with open(path, "wb") as file:
+        file.write(binary)
+    table = run(["readelf", "-sW", path], env=clean_env()).out.decode().splitlines()
+    return sorted(line.split()[-1] for line in table if " FUNC " in line and " UND " not in line)
+
+
+def notes(report):
+    return [d["text"] for d in report.info()["diagnostics"] if "code of" in d["text"]]
+
+
+def kept():
+    for program in ("vector_add", "pipeline", "graph"):
+        if device.missing(program):
+            tap.skip(f"{program}: its code is kept", device.missing(program))
+            continue
+        report, sound = traced([device.app(program)], LIBTRACE_CUDA_CUBINS="true", LIBTRACE_CUDA_GRAPH="node")
+        if not sound:
+            continue
+        found = list(sources(report.path))
+        modules = [e for e in report.events("--kind", "cuda_module") if not e["is_unload"]]
+        file = open(device.app(program), "rb").read()
+        tap.ok(found and all(s[4][0] in file for s in found), f"{program}: what is kept stands in its file, byte by byte", f"{len(found)} of {len(modules)}")
+        told_of = {(int(str(e["cubin_hash"]), 0) | 1, e["cubin_bytes"]) for e in modules if int(str(e["cubin_hash"]), 0)}
+        tap.ok({(s[1][0], len(s[4][0])) for s in found} == told_of and len(found) == len(told_of), f"{program}: one entry for each content",
+               f"{[(s[1][0], len(s[4][0])) for s in found]} {told_of}")
+        tap.ok(all(functions(s) == by_readelf(s[4][0]) for s in found), f"{program}: its functions, as readelf names them", [functions(s) for s in found])
+        tap.ok(all((s[5][0], s[6][0]) == (9, 9 << 16) for s in found), f"{program}: for which architecture", [(s[5], s[6]) for s in found])
+        by_reference = {s[1][0]: functions(s) for s in found}
+        made = [r for _, r in results(report.path, alone=False)]
+        led = [fields(r[15][0])[1][0] for r in made]
+        tap.ok(made and all(r[5][0].decode() in by_reference.get(reference, ()) for r, reference in zip(made, led)),
+               f"{program}: each kernel leads to the module that has it", f"{collections.Counter(led)} {list(by_reference)}")
+        tap.ok(not notes(report), f"{program}: nothing is missing", notes(report))
+        if program == "vector_add":
+            disassembled(report.path)
+
+
+def disassembled(path):
+    if not os.path.exists(NCU):
+        tap.skip("ncu prints the code", "no ncu in PEERS or /tmp/peers")
+        return
+    page = run([NCU, "--import", path, "--page", "source", "--print-source", "sass", "--csv"], env=clean_env(HOME=folder()), limit=100).out.decode()
+    tap.ok('"Kernel Name","vector_add"' in page and "FADD" in page and "LDG" in page, "ncu disassembles the kernel from the report", page[:500])
+
+
+def not_asked_for():
+    if device.missing("vector_add"):
+        tap.skip("not asked for", device.missing("vector_add"))
+        return
+    report, sound = traced([device.app("vector_add")])
+    if sound:
+        tap.ok(not list(sources(report.path)) and [e for e in report.events("--kind", "cuda_module") if e["cubin_bytes"]], "modules are told without their code by default")
+
+
+def twice():
+    if device.missing("vector_add"):
+        tap.skip("twice", device.missing("vector_add"))
+        return
+    program = device.app("vector_add")
+    report, sound = traced(["/bin/sh", "-c", f"{program} & {program}; wait"], LIBTRACE_CUDA_CUBINS="true")
+    if sound:
+        led = {fields(r[15][0])[1][0] for _, r in results(report.path, alone=False)}
+        found = list(sources(report.path))
+        tap.ok(len(found) == 1 and led == {found[0][1][0]}, "two processes with the same code: it is there once, and kernels of both lead to it", f"{len(found)} {led}")
+
+
+def elf(size, machine=190, symbol_bytes=48):
+    """A cubin of `size` bytes with one function, big; its sections stand at its end, and that of symbols may say too much."""
+    texts = b"\0big\0"
+    names_at, symbols_at, code_at = 64, 64 + 8, 64 + 8 + 48
+    section = struct.Struct("<IIQQQQIIQQ")
+    sections_at = size - 4 * section.size
+    header = struct.pack("<4s5B7xHHIQQQIHHHHHH", b"\x7fELF", 2, 1, 1, 65, 8, 1, machine, 1, 0, 0, sections_at, 90 << 8, 64, 0, 0, 64, 4, 0)
+    symbols = bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 3, 0, 64)
+    sections = (bytes(section.size) + section.pack(0, 3, 0, 0, names_at, len(texts), 0, 0, 1, 0)
+                + section.pack(0, 2, 0, 0, symbols_at, symbol_bytes, 1, 1, 8, 24) + section.pack(0, 1, 6, 0, code_at, sections_at - code_at, 0, 0, 1, 0))
+    code = bytes((i * 7 + i // 251) & 255 for i in range(251)) * (size // 251 + 1)
+    return header + texts.ljust(8, b"\0") + symbols + code[:sections_at - code_at] + sections
+
+
+def outside():
+    """Modules are told, with their code, while nothing is recorded: what a later window has runs in them."""
+    if device.missing():
+        tap.skip("outside of a window", device.missing())
+        return
+    path = os.path.join(folder(), "small")
+    with open(path, "wb") as file:
+        file.write(elf(500))
+    report, sound = traced([sys.executable, "-c", LOADER, path], LIBTRACE_CUDA_CUBINS="true", LIBTRACE_CAPTURE_RANGE="nvtx:never")
+    if sound:
+        kinds = collections.Counter(e["kind"] for e in report.events())
+        tap.ok(kinds["cuda_module"] and not kinds["cuda_api"] and [functions(s) for s in sources(report.path)] == [["big"]],
+               "a module loaded outside of every window is told, with its code", kinds)
+
+
+def large_and_broken():
+    if device.missing():
+        tap.skip("large code", device.missing())
+        return
+    work = folder()
+    images = {"large": elf(5_000_003), "small": elf(500), "other machine": elf(700, machine=62), "too many symbols": elf(600, symbol_bytes=1 << 60)}
+    paths = []
+    for name, image in images.items():
+        paths.append(os.path.join(work, name))
+        with open(paths[-1], "wb") as file:
+            file.write(image)
+    report, sound = traced([sys.executable, "-c", LOADER, *paths], LIBTRACE_CUDA_CUBINS="true")
+    if not sound:
+        return
+    found = {len(s[4][0]): s for s in sources(report.path)}
+    large = found.get(len(images["large"]))
+    tap.ok(large is not None and large[4][0] == images["large"] and functions(large) == ["big"], "five megabytes come through whole", list(found))
+    tap.ok(len(images["small"]) in found and len(images["other machine"]) not in found, "what is no cubin is not kept", list(found))
+    tap.ok(len(images["too many symbols"]) in found and not functions(found[len(images["too many symbols"])]), "a table that reaches too far is not read", list(found))
+    tap.ok(len(notes(report)) == 1, "and one line says so", notes(report))
+    tap.ok(report.info()["verdict"].startswith("complete"), "no event is missing", report.info()["verdict"])
+
+
+if __name__ == "__main__":
+    main(kept, not_asked_for, twice, outside, large_and_broken)

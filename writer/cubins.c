@@ -1,0 +1,339 @@
+#define _GNU_SOURCE
+#include "writer/cubins.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cuda_spool.h"
+#include "common/schema/cuda_columns.h"
+
+#define CUBINS_MAX 4096u            /* of a process */
+#define CUBIN_BYTES_MAX (48u << 20) /* a reader takes blocks of 64 MiB */
+#define MODULES_MAX 65536u
+#define ELF_MACHINE_CUDA 190u
+
+struct cubin {
+	uint64_t hash, total_bytes, bytes; /* bytes: so far */
+	uint8_t *data;                     /* until it is whole */
+	uint64_t capacity;
+	char *names;     /* of its functions, one behind the other; */
+	char **function; /* sorted */
+	uint32_t function_count;
+	bool is_whole;
+};
+
+struct context_module {
+	uint64_t hash;
+	uint32_t context;
+};
+
+struct cubins {
+	struct cubin *rows;
+	uint32_t count, capacity;
+	struct context_module *modules; /* in the order of their loading */
+	uint32_t module_count, module_capacity;
+	uint32_t refused; /* for lack of room */
+};
+
+void cubins_free(struct cubins *c)
+{
+	for (uint32_t i = 0; c && i < c->count; i++) {
+		free(c->rows[i].data);
+		free(c->rows[i].names);
+		free(c->rows[i].function);
+	}
+	if (c) {
+		free(c->rows);
+		free(c->modules);
+	}
+	free(c);
+}
+
+static struct cubins *cubins_of(struct spool *spool)
+{
+	if (!spool->cubins)
+		spool->cubins = calloc(1, sizeof(*spool->cubins));
+	return spool->cubins;
+}
+
+static uint64_t reference_of(uint64_t hash)
+{
+	return hash | 1;
+}
+
+/* ---- what is in a cubin ---- */
+
+static const void *part(const struct cubin *c, uint64_t offset, uint64_t bytes)
+{
+	return offset <= c->bytes && bytes <= c->bytes - offset ? c->data + offset : NULL;
+}
+
+static bool section(const struct cubin *c, const Elf64_Ehdr *elf, uint32_t index, Elf64_Shdr *ret)
+{
+	const void *at = index < elf->e_shnum && elf->e_shentsize == sizeof(*ret)
+		? part(c, elf->e_shoff + (uint64_t)index * sizeof(*ret), sizeof(*ret))
+		: NULL;
+	if (at)
+		memcpy(ret, at, sizeof(*ret));
+	return at;
+}
+
+/* The table of symbols and its texts, which end with a NUL. */
+static bool symbols_find(const struct cubin *c, const Elf64_Ehdr *elf, Elf64_Shdr *ret_symbols,
+	Elf64_Shdr *ret_texts)
+{
+	for (uint32_t i = 0; section(c, elf, i, ret_symbols); i++) {
+		if (ret_symbols->sh_type != SHT_SYMTAB)
+			continue;
+		const char *texts = section(c, elf, ret_symbols->sh_link, ret_texts)
+			? part(c, ret_texts->sh_offset, ret_texts->sh_size)
+			: NULL;
+		return texts && ret_texts->sh_size && !texts[ret_texts->sh_size - 1] &&
+			part(c, ret_symbols->sh_offset, ret_symbols->sh_size);
+	}
+	return false;
+}
+
+static bool is_ascii(const char *text)
+{
+	for (; *text; text++)
+		if (*text & 0x80)
+			return false;
+	return true;
+}
+
+/* A function that the cubin defines: its name; NULL = another symbol. */
+static const char *function_name(
+	const struct cubin *c, const Elf64_Sym *symbol, const Elf64_Shdr *texts)
+{
+	if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF ||
+		!symbol->st_name || symbol->st_name >= texts->sh_size)
+		return NULL;
+	const char *name = part(c, texts->sh_offset + symbol->st_name, 1);
+	return name && is_ascii(name) ? name : NULL;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Entries of the functions, which are put into `ret_list`, and their sorted names. Addresses are
+ * those in the file: where the code lay in the process is not known. */
+static uint32_t functions_read(
+	struct cubin *c, const Elf64_Ehdr *elf, Ncu__RelocationSymbolEntry **ret_rows)
+{
+	Elf64_Shdr symbols, texts, code;
+	if (!symbols_find(c, elf, &symbols, &texts))
+		return 0;
+	uint64_t most = symbols.sh_size / sizeof(Elf64_Sym);
+	const char *blob = part(c, texts.sh_offset, texts.sh_size);
+	Ncu__RelocationSymbolEntry *rows = calloc(most + 1, sizeof(*rows));
+	c->names = malloc(texts.sh_size);
+	c->function = calloc(most + 1, sizeof(*c->function));
+	if (!rows || !c->names || !c->function) {
+		free(rows);
+		return 0;
+	}
+	memcpy(c->names, blob, texts.sh_size);
+	for (uint64_t i = 0; i < most; i++) {
+		Elf64_Sym symbol;
+		memcpy(&symbol, part(c, symbols.sh_offset + i * sizeof(symbol), sizeof(symbol)),
+			sizeof(symbol));
+		const char *name = function_name(c, &symbol, &texts);
+		if (!name || !section(c, elf, symbol.st_shndx, &code))
+			continue;
+		Ncu__RelocationSymbolEntry *row = &rows[c->function_count];
+		ncu__relocation_symbol_entry__init(row);
+		row->symbol_name = c->names + (name - blob);
+		row->has_address = row->has_symbol_index = 1;
+		row->address = code.sh_offset + symbol.st_value;
+		row->symbol_index = (uint32_t)i;
+		c->function[c->function_count++] = row->symbol_name;
+	}
+	qsort(c->function, c->function_count, sizeof(*c->function), by_text);
+	*ret_rows = rows;
+	return c->function_count;
+}
+
+/* Which architecture it is for: 90 is 9.0. CUDA 13 has it in other bits. */
+static uint32_t architecture_of(const Elf64_Ehdr *elf)
+{
+	return elf->e_ident[EI_ABIVERSION] >= 8 ? elf->e_flags >> 8 & 0xff : elf->e_flags & 0xff;
+}
+
+/* ---- the entry ---- */
+
+/* Is it in the report already, by another process of the tree? */
+static bool is_told(struct writer *w, uint64_t hash)
+{
+	for (uint32_t i = 0; i < w->cubin_count; i++)
+		if (w->cubin_hashes[i] == hash)
+			return true;
+	if (w->cubin_count == w->cubin_capacity) {
+		uint32_t more = w->cubin_capacity ? w->cubin_capacity * 2 : 64;
+		uint64_t *hashes = realloc(w->cubin_hashes, more * sizeof(*hashes));
+		if (!hashes)
+			return false;
+		w->cubin_hashes = hashes;
+		w->cubin_capacity = more;
+	}
+	w->cubin_hashes[w->cubin_count++] = hash;
+	return false;
+}
+
+static void entry_put(struct writer *w, const struct cubin *c, const Elf64_Ehdr *elf,
+	Ncu__RelocationSymbolEntry *functions, uint32_t count)
+{
+	Ncu__SourceData source = NCU__SOURCE_DATA__INIT;
+	Ncu__RelocationData relocation = NCU__RELOCATION_DATA__INIT;
+	Ncu__RelocationSymbolEntry **list =
+		calloc(count + 1u, sizeof(Ncu__RelocationSymbolEntry *));
+	uint32_t architecture = architecture_of(elf);
+	source.has_reference = source.has_binary = 1;
+	source.reference = reference_of(c->hash);
+	source.binary = (ProtobufCBinaryData){c->bytes, c->data};
+	source.has_sass_level = source.has_sm_revision = source.has_binary_flags = 1;
+	source.sass_level = (Ncu__SourceSassLevel)(architecture / 10);
+	source.sm_revision = (architecture / 10) << 16 | architecture % 10;
+	for (uint32_t i = 0; list && i < count; i++)
+		list[i] = &functions[i];
+	relocation.functions = list;
+	relocation.n_functions = list ? count : 0;
+	source.relocation_data = &relocation;
+	block_put_source(&w->block, &source);
+	free(list);
+}
+
+static void cubin_end(struct writer *w, struct cubin *c)
+{
+	Elf64_Ehdr elf;
+	Ncu__RelocationSymbolEntry *functions = NULL;
+	const void *head = part(c, 0, sizeof(elf));
+	if (head)
+		memcpy(&elf, head, sizeof(elf));
+	if (head && !memcmp(elf.e_ident, ELFMAG, SELFMAG) && elf.e_ident[EI_CLASS] == ELFCLASS64 &&
+		elf.e_machine == ELF_MACHINE_CUDA) {
+		uint32_t count = functions_read(c, &elf, &functions);
+		if (!is_told(w, c->hash))
+			entry_put(w, c, &elf, functions, count);
+		free(functions);
+		c->is_whole = true;
+	}
+	free(c->data);
+	c->data = NULL;
+}
+
+/* ---- what comes by ---- */
+
+static struct cubin *cubin_get(struct cubins *c, uint64_t hash)
+{
+	for (uint32_t i = c->count; i-- > 0;)
+		if (c->rows[i].hash == hash)
+			return &c->rows[i];
+	if (c->count == CUBINS_MAX)
+		return NULL;
+	if (c->count == c->capacity) {
+		uint32_t more = c->capacity ? c->capacity * 2 : 16;
+		struct cubin *rows = realloc(c->rows, more * sizeof(*rows));
+		if (!rows)
+			return NULL;
+		c->rows = rows;
+		c->capacity = more;
+	}
+	c->rows[c->count] = (struct cubin){.hash = hash};
+	return &c->rows[c->count++];
+}
+
+/* False: no room. */
+static bool bytes_add(struct cubin *c, const uint8_t *data, uint32_t bytes)
+{
+	if (c->bytes + bytes > CUBIN_BYTES_MAX)
+		return false;
+	if (c->bytes + bytes > c->capacity) {
+		uint64_t more = (c->bytes + bytes) * 2;
+		uint8_t *grown = realloc(c->data, more);
+		if (!grown)
+			return false;
+		c->data = grown;
+		c->capacity = more;
+	}
+	memcpy(c->data + c->bytes, data, bytes);
+	c->bytes += bytes;
+	return true;
+}
+
+void cubins_piece_put(struct segment *s, const struct record *r, uint32_t bytes)
+{
+	struct cuda_cubin head;
+	struct cubins *all = cubins_of(s->spool);
+	if (!all || bytes <= sizeof(head))
+		return;
+	memcpy(&head, r + 1, sizeof(head));
+	struct cubin *c = cubin_get(all, r->a);
+	all->refused += !c;
+	if (!c || c->is_whole)
+		return;
+	if (!head.offset) {
+		c->bytes = 0;
+		c->total_bytes = head.total_bytes;
+	}
+	bytes -= (uint32_t)sizeof(head);
+	if (head.offset != c->bytes || c->bytes + bytes > c->total_bytes ||
+		!bytes_add(c, (const uint8_t *)(r + 1) + sizeof(head), bytes))
+		return;
+	if (c->bytes == c->total_bytes)
+		cubin_end(s->w, c);
+}
+
+void cubins_note_module(struct spool *spool, const uint64_t *values)
+{
+	uint64_t hash = values[COLUMN_CUDA_MODULE_CUBIN_HASH];
+	struct cubins *c = cubins_of(spool);
+	if (!c || !hash || values[COLUMN_CUDA_MODULE_IS_UNLOAD] || c->module_count == MODULES_MAX)
+		return;
+	if (c->module_count == c->module_capacity) {
+		uint32_t more = c->module_capacity ? c->module_capacity * 2 : 16;
+		struct context_module *modules = realloc(c->modules, more * sizeof(*modules));
+		if (!modules)
+			return;
+		c->modules = modules;
+		c->module_capacity = more;
+	}
+	c->modules[c->module_count++] =
+		(struct context_module){hash, (uint32_t)values[COLUMN_CUDA_MODULE_CONTEXT_ID]};
+}
+
+static bool has_function(const struct cubins *c, uint64_t hash, const char *mangled)
+{
+	for (uint32_t i = 0; i < c->count; i++)
+		if (c->rows[i].hash == hash)
+			return c->rows[i].is_whole && c->rows[i].function_count &&
+				bsearch(&mangled, c->rows[i].function, c->rows[i].function_count,
+					sizeof(*c->rows[i].function), by_text);
+	return false;
+}
+
+uint64_t cubins_reference(const struct spool *spool, uint32_t context, const char *mangled)
+{
+	const struct cubins *c = spool->cubins;
+	for (uint32_t i = c ? c->module_count : 0; i-- > 0;)
+		if (c->modules[i].context == context &&
+			has_function(c, c->modules[i].hash, mangled))
+			return reference_of(c->modules[i].hash);
+	return 0;
+}
+
+void cubins_finish(struct writer *w, struct spool *spool)
+{
+	const struct cubins *c = spool->cubins;
+	uint32_t missing = c ? c->refused : 0;
+	for (uint32_t i = 0; c && i < c->count; i++)
+		missing += !c->rows[i].is_whole;
+	if (missing)
+		writer_note(w, spool->pid, w->now.mono_ns,
+			"CUDA: the code of %u modules could not be kept: it did not come whole, or "
+			"is no cubin",
+			missing);
+}
