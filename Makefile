@@ -168,9 +168,13 @@ $(LIBDIR)/libtrace-writer: $(OBJ)/prog/writer/main.o $(WRITER_A) $(COMMON_A) $(P
 $(P)/bin/trace: $(OBJ)/prog/reader/cli/main.o $(READER_A) $(COMMON_A) $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) $(READER_LIBS)
 
-# Its symbols have the version of the interface; what it is made of stays inside.
-$(LIBDIR)/libtrace-reader.so: $(call objects,prog,$(wildcard reader/api/*.c)) $(READER_A) $(COMMON_A) reader/api/libtrace-reader.map $(P)/.config
-	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -shared -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) $(SYMBOL_LIBS) -lm \
+# Its symbols have the version of the interface; what it is made of stays inside. Without elfutils, whose archive fits into no library: names of
+# functions are those that `trace symbolize` has stored.
+NO_DWARF := $(patsubst %.c,$(OBJ)/prog/plain/%.o,$(wildcard reader/binary.c reader/binary_search.c reader/dwarf.c))
+$(OBJ)/prog/plain/%.o: %.c $(OBJ)/.flags | $(PB_H)
+	$(call say,CC)mkdir -p $(@D) && $(CC) $(PROG_FLAGS) -UHAVE_LIBDW -c -o $@ $<
+$(LIBDIR)/libtrace-reader.so: $(call objects,prog,$(wildcard reader/api/*.c)) $(NO_DWARF) $(READER_A) $(COMMON_A) reader/api/libtrace-reader.map $(P)/.config
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -shared -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) $(filter -l:libiberty.a,$(SYMBOL_LIBS)) -lm \
 		-Wl,-soname,libtrace-reader.so $(if $(SAN),,-Wl,-z,defs) -Wl,-z,now -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--version-script,reader/api/libtrace-reader.map
 
 # Private copies of the unwinder and what it needs: the folder can be carried to a machine without them.

@@ -134,9 +134,48 @@ LIBTRACE_READER_API int libtrace_result_instances(
 LIBTRACE_READER_API int libtrace_result_part(
 	struct libtrace_result *result, const char *part, char **ret_json);
 
+/*
+ * Which results an NVTX filter chooses: those that any of `includes` holds for (all, without any)
+ * and none of `excludes`, in the language of ncu's --nvtx-include ('trace help nvtx'). Sets one
+ * byte per result, 0 or 1. -EINVAL for a filter that cannot be understood, with the cause as in
+ * libtrace_report_open(). Results that cannot be read are not chosen.
+ */
+LIBTRACE_READER_API int libtrace_report_nvtx(struct libtrace_report *report,
+	const char *const *includes, size_t include_count, const char *const *excludes,
+	size_t exclude_count, uint8_t *ret_chosen, char *cause, size_t cause_bytes);
+
 /* The unit of a metric by its name, in base units (byte, nsecond, cycle/second), "" without one. A
  * longer one is cut to `unit_bytes`, NUL included. Any thread; does not allocate. */
 LIBTRACE_READER_API void libtrace_metric_unit(const char *name, char *unit, size_t unit_bytes);
+
+/* ---- events of libtrace: calls, ranges, kernels ... ---- */
+
+/* Which events are wanted; 0 and NULL: all. */
+struct libtrace_event_filter {
+	const char *kind; /* as 'trace dump --kind' has it */
+	const char *name; /* shell pattern for the function; events without one are left out */
+	uint32_t pid, tid;
+	uint64_t start_ns,
+		end_ns; /* start_ns <= start of the event < end_ns, since the session's start */
+	uint32_t no_symbols; /* 1: callchains as addresses alone */
+};
+
+struct libtrace_events;
+
+/*
+ * Opens the events of a report in order of their start. -EINVAL: no such kind. Reads the report
+ * once; what it holds is bounded (256 MiB of rows), but
+ * for names. Callchains have the names that 'trace symbolize' has stored in the report.
+ * libtrace_events_close() gives it back, before the report is closed; NULL is nothing.
+ */
+LIBTRACE_READER_API int libtrace_events_open(struct libtrace_report *report,
+	const struct libtrace_event_filter *filter, struct libtrace_events **ret_events);
+LIBTRACE_READER_API void libtrace_events_close(struct libtrace_events *events);
+
+/* The next events, at most `count`, as lines of JSON: what 'trace dump --json' prints. *ret_json is
+ * the caller's; NULL behind the last event. */
+LIBTRACE_READER_API int libtrace_events_next(
+	struct libtrace_events *events, size_t count, char **ret_json);
 
 /*
  * The bytes of a RuleResultBodyItem (ncu.proto) that a chart file of a rule holds as text, the

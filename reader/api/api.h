@@ -40,4 +40,9 @@ struct libtrace_result {
 	struct api_values instance_keys, instance_values;
 };
 
+/* Unpacks the fields of the result that `part` names, which the caller frees. 0; -EINVAL: no such
+ * field; -EBADMSG, -ENOMEM. */
+int api_result_unpack(
+	struct libtrace_result *result, const char *part, ProtobufCMessage **ret_message);
+
 #endif

@@ -313,7 +313,7 @@ static int fields_gather(const struct libtrace_result *r, const uint32_t *number
 	return more;
 }
 
-int libtrace_result_part(struct libtrace_result *r, const char *part, char **ret_json)
+int api_result_unpack(struct libtrace_result *r, const char *part, ProtobufCMessage **ret_message)
 {
 	const ProtobufCMessageDescriptor *type = result_type(r);
 	uint32_t numbers[PARTS_MAX];
@@ -323,14 +323,19 @@ int libtrace_result_part(struct libtrace_result *r, const char *part, char **ret
 		return count;
 	uint8_t *gathered = malloc(r->entry->bytes + 1u);
 	int error = gathered ? fields_gather(r, numbers, count, gathered, &bytes) : -ENOMEM;
-	ProtobufCMessage *message = NULL;
+	*ret_message = NULL;
 	if (!error && message_depth_is_sane(type, gathered, bytes))
-		message = protobuf_c_message_unpack(type, NULL, bytes, gathered);
+		*ret_message = protobuf_c_message_unpack(type, NULL, bytes, gathered);
 	free(gathered);
+	return error || *ret_message ? error : -EBADMSG;
+}
+
+int libtrace_result_part(struct libtrace_result *r, const char *part, char **ret_json)
+{
+	ProtobufCMessage *message;
+	int error = api_result_unpack(r, part, &message);
 	if (error)
 		return error;
-	if (!message)
-		return -EBADMSG;
 	error = json_message(message, ret_json);
 	protobuf_c_message_free_unpacked(message, NULL);
 	return error;

@@ -1,31 +1,14 @@
 /*
- * chains.h - a callchain as text or JSON.
+ * chains.h - what a command says of the callchains that it printed.
  *
- * One thread per stream.
+ * One thread.
  */
 #ifndef READER_CLI_CHAINS_H
 #define READER_CLI_CHAINS_H
 
-#include <stdint.h>
-#include <stdio.h>
-
-#include "reader/processes.h"
 #include "reader/symbols.h"
-
-/*
- * "inner <- outer <- main", in quotes: the functions of the chain of node `id`, for a call that
- * ended at `ns`. A function that is not known is module+0xoffset. Without `symbols` (NULL): the
- * addresses. A chain whose end the file does not tell ends with "?".
- */
-void chain_print_text(
-	FILE *out, struct symbols *symbols, const struct process *p, uint32_t id, uint64_t ns);
 
 /* Says on stderr, for the most frequent causes, why functions of `symbols` are not known. */
 void chains_note_unresolved(const struct symbols *symbols);
-
-/* An array of frames, innermost first: address, function, offset, module, file, line, inlined;
- * where the function is not known the reason. Without `symbols` the address alone. */
-void chain_print_json(
-	FILE *out, struct symbols *symbols, const struct process *p, uint32_t id, uint64_t ns);
 
 #endif

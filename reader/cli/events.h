@@ -1,5 +1,5 @@
 /*
- * events.h - one event as a line of text or a JSON object; knows column kinds, not events.
+ * events.h - the events of a report, in order, on a stream.
  *
  * One thread per stream.
  */

@@ -9,7 +9,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, folder, main, run, tap  # noqa: E402
+from lib import BUILD, app, folder, main, run, tap  # noqa: E402
 
 SRC = os.environ.get("SRC") or os.getcwd()
 PACKAGE = os.path.join(SRC, "reader/python")
@@ -130,18 +130,26 @@ def compare_metrics(path, theirs, ours):
             if their[part] != our[part] and not is_known(path, their["name"], part, their[part], our[part])]
 
 
-def as_theirs():
+def module_of_nvidia():
+    """A folder that it can be imported from: it wants to lie where the tool was installed. None: it has not been fetched."""
     if not os.path.exists(os.path.join(THEIRS, "_ncu_report.so")) or not os.path.isdir(TARGET):
-        tap.skip("the same answers as NVIDIA's module", "no ncu_report in PEERS or /tmp/peers")
-        return
+        return None
     place = folder()
     os.makedirs(os.path.join(place, "extras/python"))
     os.symlink(TARGET, os.path.join(place, "target"))
     for name in ("ncu_report.py", "_ncu_report.so"):
         os.symlink(os.path.join(THEIRS, name), os.path.join(place, "extras/python", name))
+    return os.path.join(place, "extras/python")
+
+
+def as_theirs():
+    package = module_of_nvidia()
+    if not package:
+        tap.skip("the same answers as NVIDIA's module", "no ncu_report in PEERS or /tmp/peers")
+        return
     for path in REPORTS:
         try:
-            theirs = answers(path, os.path.join(place, "extras/python"))
+            theirs = answers(path, package)
         except RuntimeError as error:
             tap.skip(f"{os.path.basename(path)}: the same answers as NVIDIA's module", f"it does not run here: {str(error)[-80:]!r}")
             return
@@ -156,10 +164,100 @@ def as_theirs():
         tap.ok(not wrong and count, f"{os.path.basename(path)}: the same answers as NVIDIA's module, {count} metrics", "\n".join(wrong[:20]))
 
 
-def test():
-    if not os.path.exists(LIBRARY) or os.environ.get("SAN"):
-        tap.skip("ncu_report", "no libtrace-reader.so, or one with sanitizers, which Python cannot load")
+FILTERS = """
+import json, sys
+import ncu_report
+range_ = ncu_report.load_report(sys.argv[1])[0]
+json.dump([range_.actions_by_nvtx(includes, excludes) for includes, excludes in json.loads(sys.argv[2])], sys.stdout)
+"""
+# What is chosen of manual_nvtx, whose stacks are run_test and in it init_data, daxpy, check_results
+CHOSEN = [((["run_test/"], ["check_results/"]), [0, 1]), ((["[run_test"], []), [0, 1, 2]), ((["daxpy]"], []), [1]), ((["run_test/init_data"], []), [0]),
+          ((["[daxpy"], []), []), ((["run_test/+/daxpy"], []), []), ((["run_test/*/daxpy"], []), [1]), ((["run_test"], []), []), (([], []), []),
+          (([], ["daxpy]"]), []), ((["daxpy/", "check_results/"], []), [1, 2]), ((["regex:un_t/"], []), [0, 1, 2]), ((["Other@run_test/"], []), []),
+          ((["<default domain>@run_test/"], []), [0, 1, 2]), ((["[run_test/*/daxpy]"], ["init_data/"]), [1])]
+
+
+def script(text, *arguments, package=PACKAGE):
+    place = os.path.join(folder(), "script.py")
+    with open(place, "w") as out:
+        out.write(text)
+    return run([sys.executable, "-B", place, *arguments], env=dict(os.environ, PYTHONPATH=package, LIBTRACE_READER=LIBRARY), limit=120)
+
+
+def filters():
+    path, wanted = os.path.join(FIXTURES, "manual_nvtx.ncu-rep"), [chosen for _, chosen in CHOSEN]
+    if not os.path.exists(path):
+        tap.skip("actions_by_nvtx", "no fixtures of Nsight Compute in SHARED")
         return
+    asked = json.dumps([filters for filters, _ in CHOSEN])
+    got = script(FILTERS, path, asked)
+    tap.ok(got.status == 0 and json.loads(got.out) == wanted, "actions_by_nvtx", f"{got.out}\n{wanted}\n{got.err.decode()}")
+    theirs = module_of_nvidia()
+    if theirs:
+        other = script(FILTERS, path, asked, package=theirs)
+        tap.ok(other.status == 0 and json.loads(other.out) == wanted, "as NVIDIA's module chooses", f"{other.out}\n{other.err.decode()}")
+    bad = script(FILTERS, path, '[[["a@b@c/"], []]]')
+    tap.ok(bad.status == 1 and b"ValueError: 'a@b@c/'" in bad.err, "a filter that is none is told", bad.err)
+
+
+EVENTS = """
+import json, sys
+import ncu_report
+report = ncu_report.load_report(sys.argv[1])
+rows = list(report.events(symbols=False))
+calls = list(report.api_calls(symbols=False))
+json.dump({"rows": rows, "calls": calls, "ranges": list(report.nvtx_ranges()), "attribute": calls[0].function,
+           "frames": [frame.address for frame in next(c for c in calls if c["callchain"]).callchain()],
+           "nobody": list(report.events(pid=1)), "window": list(report.events("osrt_call", start_ns=calls[0].start_ns, end_ns=calls[0].start_ns + 1, symbols=False)),
+           "results": len(report)}, sys.stdout)
+"""
+
+
+def events():
+    if not os.path.exists(app("nvtx_calls")):
+        tap.skip("events", "no headers of NVTX, so no program with ranges")
+        return
+    path = os.path.join(folder(), "own.rep")
+    made = run([os.path.join(BUILD, "bin/trace"), "run", "-o", path, "--osrt-threshold", "0", "--osrt-backtrace-threshold", "0", "--",
+                app("nvtx_calls")], env=dict(os.environ), limit=60)
+    wanted = run([os.path.join(BUILD, "bin/trace"), "dump", "--json", "--no-symbols", path], env=dict(os.environ), limit=60)
+    result = script(EVENTS, path)
+    if not tap.ok(wanted.status == 0 and result.status == 0, "events are read", f"{made.err!r} {result.err.decode()}"):
+        return
+    rows, got = [json.loads(line) for line in wanted.out.splitlines()], json.loads(result.out)
+    tap.ok(got["rows"] == rows and rows, f"{len(rows)} events, as trace dump --json prints them")
+    tap.ok(got["calls"] == [e for e in rows if e["kind"] in ("osrt_call", "cuda_api")]
+           and got["ranges"] and len(got["ranges"]) == sum(e["kind"] in ("nvtx_range", "nvtx_start_end") for e in rows), "calls, and NVTX ranges")
+    call = next(e for e in rows if e["kind"] == "osrt_call" and e["callchain"])
+    tap.ok(got["frames"] == [frame["address"] for frame in call["callchain"]] and got["attribute"] == got["calls"][0]["function"], "callchains; columns as attributes")
+    tap.ok(not got["nobody"] and got["calls"][0] in got["window"] and got["results"] == 0, "filters")
+    bad = script("import ncu_report, sys; ncu_report.load_report(sys.argv[1]).events('no_kind')", path)
+    tap.ok(b"ValueError: there is no kind of event 'no_kind'" in bad.err, "a kind that there is not", bad.err)
+    bad = script("import ncu_report, sys; ncu_report.load_report(sys.argv[0])")
+    tap.ok(b"ReportError" in bad.err and b"script.py" in bad.err, "what is no report is told with its name", bad.err)
+
+
+PANDAS = """
+import sys
+import pandas, ncu_report
+report = ncu_report.load_report(sys.argv[1])
+all_, some = report.to_pandas(), report.to_pandas(["gpu__time_duration.sum", "no__metric"])
+assert len(all_) == len(report[0]) and set(report[0][0]) < set(all_.columns), all_.columns
+assert list(some.columns) == ["name", "gpu__time_duration.sum", "no__metric"] and some["no__metric"].isna().all()
+assert some["gpu__time_duration.sum"].sum() == sum(a["gpu__time_duration.sum"].value() for a in report[0])
+"""
+
+
+def pandas():
+    if script("import pandas").status != 0:
+        tap.skip("to_pandas", "no pandas in this Python")
+        return
+    for path in REPORTS[:2]:
+        result = script(PANDAS, path)
+        tap.ok(result.status == 0, f"{os.path.basename(path)}: to_pandas", result.err)
+
+
+def answers_of_all():
     if not REPORTS:
         tap.skip("ncu_report on reports of Nsight Compute", "no fixtures of Nsight Compute in SHARED")
         return
@@ -170,4 +268,7 @@ def test():
 
 
 if __name__ == "__main__":
-    main(test)
+    if not os.path.exists(LIBRARY) or os.environ.get("SAN"):
+        tap.skip("ncu_report", "no libtrace-reader.so, or one with sanitizers, which Python cannot load")
+        tap.finish()
+    main(answers_of_all, filters, events, pandas)

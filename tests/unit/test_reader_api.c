@@ -11,9 +11,10 @@
 
 #include "libtrace-reader.h"
 #include "report.pb-c.h"
+#include "tests/unit/make_report.h"
 #include "tests/unit/tap.h"
 
-#define FILE_BYTES_MAX 4096u
+#define FILE_BYTES_MAX 16384u
 
 struct file {
 	uint8_t data[FILE_BYTES_MAX];
@@ -212,10 +213,27 @@ static void as_made(struct file *f)
 	libtrace_report_close(report);
 }
 
+static void events_read(struct libtrace_report *report)
+{
+	const struct libtrace_event_filter all = {0};
+	struct libtrace_events *events;
+	char *json;
+	if (libtrace_events_open(report, &all, &events))
+		return;
+	while (!libtrace_events_next(events, 100, &json) && json)
+		libtrace_text_free(json);
+	libtrace_events_close(events);
+}
+
 /* Asks for all there is; what comes of it does not matter. */
 static void read_all(struct libtrace_report *report)
 {
+	const char *const include = "A/";
+	uint8_t chosen[16];
 	char *json;
+	if (libtrace_report_result_count(report) <= sizeof(chosen))
+		libtrace_report_nvtx(report, &include, 1, NULL, 0, chosen, NULL, 0);
+	events_read(report);
 	if (!libtrace_report_session(report, &json))
 		libtrace_text_free(json);
 	for (size_t r = 0; r < libtrace_report_result_count(report); r++) {
@@ -236,6 +254,37 @@ static void read_all(struct libtrace_report *report)
 			libtrace_text_free(json);
 		libtrace_result_close(result);
 	}
+	libtrace_report_close(report);
+}
+
+/* A report of ours: its events, and the same damaged. */
+static void own_events(struct file *f)
+{
+	const struct libtrace_event_filter calls = {.kind = "osrt_call", .no_symbols = 1},
+					   none = {.kind = "no_kind"};
+	struct libtrace_report *report;
+	struct libtrace_events *events = NULL;
+	struct make_report made;
+	char *json = NULL;
+	size_t lines = 0;
+	make_sample(&made, false);
+	if (made.bytes > sizeof(f->data))
+		abort();
+	memcpy(f->data, made.data, made.bytes);
+	f->bytes = made.bytes;
+	make_release(&made);
+	report = file_open(f, f->bytes);
+	check(report && libtrace_events_open(report, &none, &events) == -EINVAL,
+		"no such kind of event");
+	int error = libtrace_events_open(report, &calls, &events);
+	while (!error && !(error = libtrace_events_next(events, 2, &json)) && json) {
+		for (const char *at = json; (at = strchr(at, '\n')); at++)
+			lines++;
+		libtrace_text_free(json);
+	}
+	check(!error && lines > 2, "%zu calls, two at a time", lines);
+	libtrace_events_close(events);
+	libtrace_events_close(NULL);
 	libtrace_report_close(report);
 }
 
@@ -282,13 +331,15 @@ static void refused(void)
 
 int main(void)
 {
-	struct file f = {.path = "/tmp/test_reader_api.XXXXXX"};
+	struct file f = {.path = "/dev/shm/test_api.XXXXXX"};
 	int fd = mkstemp(f.path);
 	if (fd < 0)
 		return 1;
 	close(fd);
 	file_make(&f);
 	as_made(&f);
+	damaged(&f);
+	own_events(&f);
 	damaged(&f);
 	refused();
 	unlink(f.path);

@@ -4,10 +4,11 @@
     for action in ncu_report.load_report("report.ncu-rep")[0]:
         print(action.name(), action["gpu__time_duration.sum"].value())
 """
+from ._events import Event, Frame
 from ._library import ReportError
 from ._metric import IMetric
 from ._mutable import IMutableMetric
 from ._nvtx import INvtxDomainInfo, INvtxRange, INvtxState
 from ._report import IAction, IContext, INTERFACE, IRange, ISourceInfo, load_report
 
-__all__ = ["IAction", "IContext", "IMetric", "IMutableMetric", "INTERFACE", "INvtxDomainInfo", "INvtxRange", "INvtxState", "IRange", "ISourceInfo", "ReportError", "load_report"]
+__all__ = ["Event", "Frame", "IAction", "IContext", "IMetric", "IMutableMetric", "INTERFACE", "INvtxDomainInfo", "INvtxRange", "INvtxState", "IRange", "ISourceInfo", "ReportError", "load_report"]

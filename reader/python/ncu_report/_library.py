@@ -4,11 +4,12 @@ The interpreter's lock is held during calls, so that objects may be shared by th
 """
 import array
 import ctypes
+import errno
 import json
 import os
 import shutil
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any, List, NamedTuple, Optional
+from typing import Any, List, NamedTuple, Optional, Sequence
 
 NAME = "libtrace-reader.so"
 VERSION = 1  # of the interface: LIBTRACE_READER_VERSION
@@ -71,6 +72,7 @@ _declare("libtrace_result_workload", c_int, c_void_p)
 _declare("libtrace_result_metrics", c_int, c_void_p, POINTER(Metrics))
 _declare("libtrace_result_instances", c_int, c_void_p, c_size_t, POINTER(Instances))
 _declare("libtrace_result_part", c_int, c_void_p, c_char_p, POINTER(c_void_p))
+_declare("libtrace_report_nvtx", c_int, c_void_p, POINTER(c_char_p), c_size_t, POINTER(c_char_p), c_size_t, ctypes.c_char_p, ctypes.c_char_p, c_size_t)
 _declare("libtrace_metric_unit", None, c_char_p, ctypes.c_char_p, c_size_t)
 
 _declare("libtrace_data_free", None, c_void_p)
@@ -136,6 +138,18 @@ def part(result: c_void_p, names: str) -> Any:
     text = c_void_p()
     check(lib.libtrace_result_part(result, names.encode(), byref(text)), names)
     return take_json(text)
+
+
+def chosen_by_nvtx(report: c_void_p, count: int, includes: Sequence[str], excludes: Sequence[str]) -> bytes:
+    """For each of `count` results a byte: 1, it is chosen. Raises ValueError for a filter that is none."""
+    def texts(values: Sequence[str]) -> Any:
+        return (c_char_p * len(values))(*(value.encode("utf-8", "surrogateescape") for value in values))
+    chosen, cause = ctypes.create_string_buffer(count + 1), ctypes.create_string_buffer(1024)
+    error = lib.libtrace_report_nvtx(report, texts(includes), len(includes), texts(excludes), len(excludes), chosen, cause, len(cause))
+    if error == -errno.EINVAL:
+        raise ValueError(text_of(cause.value))
+    check(error, "NVTX filter")
+    return chosen.raw[:count]
 
 
 def unit_of(name: str) -> str:

@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, overload
 
-from ._library import Metrics, NONE, check, column, lib, open_report, open_result, part, take_json, text_of
+from ._events import Event, events, to_pandas as events_to_pandas
+from ._library import Metrics, check, chosen_by_nvtx, column, lib, open_report, open_result, part, take_json, text_of
 from ._metric import IMetric, MetricColumns
 from ._mutable import IMutableMetric
 from ._nvtx import INvtxState
@@ -270,6 +271,26 @@ class IRange:
         """A result by its number, or None."""
         return IAction(self._report.result(idx)) if 0 <= idx < self._report.count else None
 
+    def actions_by_nvtx(self, includes: Sequence[str], excludes: Sequence[str]) -> Tuple[int, ...]:
+        """The numbers of the results that an NVTX filter chooses, in the language of ``--nvtx-include`` and ``--nvtx-exclude``.
+
+        Without includes none is, as in NVIDIA's module. Raises ValueError for a filter that cannot be understood."""
+        if not includes:
+            return ()
+        chosen = chosen_by_nvtx(self._report.handle.pointer, self._report.count, list(includes), list(excludes))
+        return tuple(i for i, is_chosen in enumerate(chosen) if is_chosen)
+
+    def to_pandas(self, metrics: Optional[Sequence[str]] = None) -> Any:
+        """The results as a pandas.DataFrame, a row each: name, and the values of the metrics (None: all that any result has)."""
+        import pandas
+        rows = []
+        for action in self:
+            names = action.metric_names() if metrics is None else [name for name in metrics if name in action]
+            row = {"name": action.name()}  # type: Dict[str, Any]
+            row.update((name, action[name].value()) for name in names)
+            rows.append(row)
+        return pandas.DataFrame.from_records(rows, columns=None if metrics is None else ["name", *metrics])
+
     def __len__(self) -> int:
         """How many results there are."""
         return self._report.count
@@ -326,6 +347,33 @@ class IContext:
         text = ctypes.c_void_p()
         check(lib.libtrace_report_session(self._report.handle.pointer, ctypes.byref(text)), self._report.path)
         return take_json(text)
+
+    # ---- events of libtrace (not in NVIDIA's module) ----
+
+    def events(self, kind: Optional[str] = None, *, name: Optional[str] = None, pid: int = 0, tid: int = 0, start_ns: int = 0, end_ns: int = 0,
+               symbols: bool = True) -> Iterator[Event]:
+        """The events in order of their start: of a kind ("osrt_call", "nvtx_range", "cuda_kernel"; None: all), of functions that a shell
+        pattern names, of a process, of a thread, of a time (ns since the session's start; 0: any). Callchains have the
+        names that `trace symbolize` has stored, or without `symbols` addresses alone.
+
+        Raises ValueError for a kind that there is not."""
+        return events(self._report.handle, kind, name, pid, tid, start_ns, end_ns, symbols)
+
+    def api_calls(self, **filters: Any) -> Iterator[Event]:
+        """Calls of the OS runtime and of the CUDA API. Filters are those of events()."""
+        return (event for event in self.events(**filters) if event["kind"] in ("osrt_call", "cuda_api"))
+
+    def nvtx_ranges(self, **filters: Any) -> Iterator[Event]:
+        """NVTX ranges, of push and pop and of start and end. Filters are those of events()."""
+        return (event for event in self.events(**filters) if event["kind"] in ("nvtx_range", "nvtx_start_end"))
+
+    def events_to_pandas(self, kind: Optional[str] = None, **filters: Any) -> Any:
+        """The events as a pandas.DataFrame, a row each. Filters are those of events()."""
+        return events_to_pandas(self.events(kind, **filters))
+
+    def to_pandas(self, metrics: Optional[Sequence[str]] = None) -> Any:
+        """The results as a pandas.DataFrame, a row each: name, and the values of the metrics (None: all that any result has)."""
+        return self[0].to_pandas(metrics) if len(self) else IRange(self._report).to_pandas(metrics)
 
     def problems(self) -> int:
         """Places where the file is damaged, and was passed over. (Not in NVIDIA's module.)"""
