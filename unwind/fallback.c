@@ -191,8 +191,10 @@ uint32_t fallback_chain(const struct fallback_frames *frames, uint32_t count,
 	*ret_more = false;
 	if (!fallback_ready())
 		return 0;
+	int saved = errno; /* of the application: libunwind tries addresses by system calls */
 	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
 	uint32_t found = walk_by_pipe(frames, count, ret_addresses, ret_more);
 	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+	errno = saved;
 	return found;
 }

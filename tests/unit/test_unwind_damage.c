@@ -4,7 +4,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -123,22 +122,39 @@ static __attribute__((noinline)) uint32_t leaf_compare(void)
 	return 0;
 }
 
-static void code_made_at_run_time(void)
+/* Calls `leaf` twice from code without tables. */
+static void call_by_made_code(const uint8_t *code, size_t bytes, uint32_t (*leaf)(void))
 {
-	static const uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
 	uint8_t *page =
 		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	memcpy(page, code, sizeof(code)); /* push rbp; mov rbp, rsp; call rdi; pop rbp; ret */
+	memcpy(page, code, bytes);
 	mprotect(page, 4096, PROT_READ | PROT_EXEC);
 	void (*function)(uint32_t(*)(void));
 	*(void **)&function = page;
-	function(leaf_compare);
-	function(leaf_compare);
+	function(leaf);
+	function(leaf);
+	munmap(page, 4096);
+}
+
+static void code_made_at_run_time(void)
+{
+	/* push rbp; mov rbp, rsp; call rdi; pop rbp; ret */
+	static const uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+	call_by_made_code(code, sizeof(code), leaf_compare);
 	check(oracle_same(&expected, &found, CALLCHAIN_DEPTH_MAX) &&
 			result.end == CALLCHAIN_WHOLE && result.walked == 3,
 		"code without tables is passed by rbp, and remembered: %u frames, %u walked",
 		result.count, result.walked);
-	munmap(page, 4096);
+}
+
+static int errno_changed;
+
+static __attribute__((noinline)) uint32_t leaf_check_errno(void)
+{
+	errno = ENOTTY;
+	uint32_t id = callchain_take(&memory, CALLCHAIN_DEPTH_MAX, CALLCHAIN_CHECK, &result);
+	errno_changed |= errno != ENOTTY;
+	return id;
 }
 
 /* Its CFA is an expression with an operation that the rules do not know. */
@@ -178,6 +194,10 @@ static void frames_for_libunwind(void)
 	check(result.method == CALLCHAIN_RULES &&
 			oracle_same(&expected, &found, CALLCHAIN_DEPTH_MAX),
 		"and the next chain is ours again");
+	/* push rbp; mov ebp, 0x1000; call rdi; pop rbp; ret: what libunwind tries is no address */
+	static const uint8_t code[] = {0x55, 0xbd, 0, 0x10, 0, 0, 0xff, 0xd7, 0x5d, 0xc3};
+	call_by_made_code(code, sizeof(code), leaf_check_errno);
+	check(!errno_changed, "errno stays what it was");
 	struct callchain_counts before = callchain_counts();
 	for (int i = 0; i < 100; i++)
 		callchain_take(&memory, CALLCHAIN_DEPTH_MAX, CALLCHAIN_CHECK, &result);
