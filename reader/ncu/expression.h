@@ -1,0 +1,51 @@
+/*
+ * expression.h - the expression of a derived metric: parsed once, computed for each result.
+ *
+ *   a + b   a - b   a * b   a / b   (a)   f(a)   metric names   constants
+ *
+ * f: revise_min, revise_max, revise_avg, revise_sum, simplify (Nsight Compute Customization Guide
+ * 2.5.3), nan_as_zero (section files of 2025). * and / before + and -, from left to right.
+ * Constants are of type uint64 or, with a point or an exponent, double. Any text may come: what is
+ * parsed has at most EXPRESSION_STEPS_MAX steps. One thread; allocates.
+ */
+#ifndef READER_NCU_EXPRESSION_H
+#define READER_NCU_EXPRESSION_H
+
+#include "reader/ncu/quantity.h"
+#include "reader/ncu/results.h"
+
+#define EXPRESSION_STEPS_MAX 512u /* numbers, names, operators and functions */
+#define EXPRESSION_DEPTH_MAX 64u  /* of parentheses */
+
+enum expression_kind { STEP_CONSTANT, STEP_METRIC, STEP_OPERATOR, STEP_FUNCTION };
+
+/* What is done to a stack of quantities. */
+struct expression_step {
+	enum expression_kind kind;
+	struct number constant;
+	char *metric;
+	char operation;
+	unsigned function; /* index */
+};
+
+struct expression {
+	struct expression_step *steps; /* operands before their operator */
+	size_t count;
+};
+
+struct expression_problem {
+	size_t column; /* in bytes, from 1 */
+	char text[128];
+};
+
+/* 0; -EINVAL with the problem; -ENOMEM. The caller releases in any case. */
+int expression_parse(
+	struct expression *e, const char *text, struct expression_problem *ret_problem);
+void expression_release(struct expression *e);
+
+/* Computes it from the metrics of a result. 0, and the caller releases the quantity; -ENOENT or
+ * -EINVAL with the metric that the result does not have, or that is a text; -ENOMEM. */
+int expression_compute(const struct expression *e, const struct ncu_results *results,
+	const Ncu__ProfileResult *r, struct quantity *ret_quantity, const char **ret_metric);
+
+#endif
