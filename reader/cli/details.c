@@ -76,26 +76,51 @@ static int summary_check(const struct options *o, const struct details *d)
 	return STATUS_FAILED;
 }
 
+/* An exit status. */
+static int choice_init(struct details *d, const struct options *o)
+{
+	const struct section_options options = {.folders = o->value[OPT_details_section_folder],
+		.folders_recursive = o->value[OPT_details_section_folder_recursive],
+		.names = o->value[OPT_details_section],
+		.sets = o->value[OPT_details_set]};
+	return details_choice_init(&d->choice, &options, o->value[OPT_details_metrics]);
+}
+
+static int report_print(struct details *d, const char *page)
+{
+	const struct contents_visitor visitor = {d, note_block, NULL, details_problem};
+	contents_init(&d->contents);
+	ncu_results_init(&d->results, &d->r.report);
+	int error = contents_read(&d->contents, &d->r.report, &visitor);
+	if (!error)
+		error = ncu_definitions_name(&d->choice.definitions, &d->results);
+	if (!error)
+		error = page_print(d, page);
+	if (!error)
+		details_choice_tell(&d->choice);
+	ncu_results_release(&d->results);
+	contents_release(&d->contents);
+	return error;
+}
+
 int command_details(const struct options *o)
 {
 	struct details d = form_of(o);
-	const struct contents_visitor visitor = {&d, note_block, NULL, details_problem};
 	const char *file = option_file(o);
-	if (!file || summary_check(o, &d) || details_filter_set(&d.filter, o) ||
-		cli_open(&d.r, file, o->value[OPT_details_no_wait]))
-		return STATUS_FAILED;
-	contents_init(&d.contents);
-	ncu_results_init(&d.results, &d.r.report);
-	int error = contents_read(&d.contents, &d.r.report, &visitor);
-	if (!error)
-		error = page_print(&d, o->value[OPT_details_page]);
-	int status = error && error != -EPIPE ? cli_failed(&d.r, error)
-					      : cli_finish(stdout, "standard output");
-	if (!status && d.r.problems)
-		status = STATUS_DAMAGED;
-	ncu_results_release(&d.results);
-	contents_release(&d.contents);
-	cli_close(&d.r);
+	int status = !file || summary_check(o, &d) || details_filter_set(&d.filter, o)
+		? STATUS_FAILED
+		: choice_init(&d, o);
+	if (status == STATUS_OK)
+		status = cli_open(&d.r, file, o->value[OPT_details_no_wait]);
+	if (status == STATUS_OK) {
+		int error = report_print(&d, o->value[OPT_details_page]);
+		status = error && error != -EPIPE ? cli_failed(&d.r, error)
+						  : cli_finish(stdout, "standard output");
+		if (!status && (d.r.problems || d.choice.files.errors))
+			status = STATUS_DAMAGED;
+		cli_close(&d.r);
+	}
+	details_choice_release(&d.choice);
 	details_filter_release(&d.filter);
 	return status;
 }

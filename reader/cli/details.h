@@ -11,6 +11,7 @@
 #include <regex.h>
 
 #include "reader/cli/cli.h"
+#include "reader/cli/details_choice.h"
 #include "reader/cli/select.h"
 #include "reader/ncu/shown.h"
 
@@ -64,6 +65,7 @@ struct details {
 	enum details_summary summary;
 	enum details_base kernel_base;
 	struct details_filter filter;
+	struct details_choice choice;
 	FILE *out;
 	bool has_nvtx, has_rules, has_speedups; /* columns that CSV pages have only where needed */
 	size_t groups_shown;                    /* of the session page */

@@ -10,6 +10,17 @@
 
 #include "reader/cli/details.h"
 
+static int visit(
+	struct details *d, size_t id, Ncu__ProfileResult *r, details_visit *one, void *user)
+{
+	struct details_sections_before before;
+	int error = details_choice_apply(&d->choice, &d->results, r, &before);
+	if (!error)
+		error = one(d, id, r, user);
+	details_choice_undo(r, &before);
+	return error;
+}
+
 int details_each(struct details *d, details_visit *one, void *user)
 {
 	int error = 0;
@@ -25,7 +36,7 @@ int details_each(struct details *d, details_visit *one, void *user)
 			continue;
 		}
 		if (!error && details_wants(&d->filter, result))
-			error = one(d, i, result, user);
+			error = visit(d, i, result, one, user);
 		if (!error || result)
 			ncu__profile_result__free_unpacked(result, NULL);
 	}

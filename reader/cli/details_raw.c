@@ -13,6 +13,7 @@ struct raw_column {
 	const char *name; /* of the table of names */
 	char unit[NCU_UNIT_BYTES];
 	double scale;
+	bool is_hidden;                         /* whatever has it */
 	bool is_used;                           /* a result has it */
 	const Ncu__ProfileMetricResult *metric; /* of the result at hand; NULL = it has none */
 };
@@ -29,8 +30,16 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct raw_column *)a)->name, ((const struct raw_column *)b)->name);
 }
 
-static int page_init(struct raw_page *p, const struct ncu_results *n)
+/* Lists of other metrics' names, which sections use. */
+static bool is_list(const char *name)
 {
+	return !strncmp(name, "breakdown:", 10) || !strncmp(name, "group:", 6) ||
+		!strncmp(name, "regex:", 6);
+}
+
+static int page_init(struct raw_page *p, const struct details *d)
+{
+	const struct ncu_results *n = &d->results;
 	p->columns = calloc(n->name_count + 1, sizeof(*p->columns));
 	p->column_of = calloc(n->name_count + 1, sizeof(*p->column_of));
 	if (!p->columns || !p->column_of)
@@ -41,6 +50,9 @@ static int page_init(struct raw_page *p, const struct ncu_results *n)
 	for (size_t i = 0; i < n->name_count; i++)
 		if (!p->count || strcmp(p->columns[p->count - 1].name, p->columns[i].name) != 0)
 			p->columns[p->count++] = p->columns[i];
+	for (size_t i = 0; i < p->count; i++)
+		p->columns[i].is_hidden = is_list(p->columns[i].name) ||
+			!details_choice_has(&d->choice, p->columns[i].name);
 	for (size_t i = 0; i < n->name_count; i++) {
 		const struct raw_column key = {.name = n->names[i]};
 		const struct raw_column *found =
@@ -56,13 +68,6 @@ static void page_release(struct raw_page *p)
 	free(p->column_of);
 }
 
-/* Lists of other metrics' names, which sections use. */
-static bool is_list(const char *name)
-{
-	return !strncmp(name, "breakdown:", 10) || !strncmp(name, "group:", 6) ||
-		!strncmp(name, "regex:", 6);
-}
-
 /* Puts the values of a result into their columns; of a name that it has twice, the first. */
 static void page_take(struct raw_page *p, const struct details *d, const Ncu__ProfileResult *r)
 {
@@ -70,9 +75,11 @@ static void page_take(struct raw_page *p, const struct details *d, const Ncu__Pr
 		p->columns[i].metric = NULL;
 	for (size_t i = r->n_metric_results; i-- > 0;) {
 		const Ncu__ProfileMetricResult *m = r->metric_results[i];
-		if (m->name_id >= d->results.name_count || is_list(d->results.names[m->name_id]))
+		if (m->name_id >= d->results.name_count)
 			continue;
 		struct raw_column *c = &p->columns[p->column_of[m->name_id]];
+		if (c->is_hidden)
+			continue;
 		c->metric = m;
 		c->is_used = true;
 	}
@@ -184,7 +191,7 @@ static int print_table(struct details *d, size_t id, const Ncu__ProfileResult *r
 int details_raw(struct details *d)
 {
 	struct raw_page p = {0};
-	int error = page_init(&p, &d->results);
+	int error = page_init(&p, d);
 	if (!error)
 		error = d->csv ? print_csv(d, &p) : details_each(d, print_table, &p);
 	page_release(&p);

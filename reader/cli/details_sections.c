@@ -142,6 +142,7 @@ static int section_print(
 		.target = ncu_target_of(&d->results, r),
 		.name = of->display_name ? of->display_name : "",
 		.identifier = of->identifier ? of->identifier : ""};
+	s.target.section_filter = of->filter;
 	int error = d->part != PART_BODY ? header_print(&s, of) : 0;
 	if (!error && d->part != PART_HEADER)
 		error = details_bodies(&s, of);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "reader/cli/cli.h"
+#include "reader/cli/cli_output.h"
 #include "reader/cli/select.h"
 #include "reader/cli/events.h"
 #include "reader/cli/export_ncu.h"
@@ -29,14 +30,6 @@ static char *default_name(const char *file, const char *suffix)
 	int stem =
 		(int)(dot && dot != file && dot[-1] != '/' ? (size_t)(dot - file) : strlen(file));
 	return asprintf(&name, "%.*s.%s", stem, file, suffix) < 0 ? NULL : name;
-}
-
-static void write_failed(const char *name, int error, const char *cause)
-{
-	if (error == -EEXIST)
-		cli_error("'%s' exists; '--force-overwrite true' replaces it", name);
-	else
-		cli_error("cannot write '%s': %s", name, cause);
 }
 
 static void note_cut_off(void *user, const struct contents *c)
@@ -71,7 +64,7 @@ static int export_sqlite(const struct options *o, const char *output)
 		if (result.failed)
 			cli_error("cannot read '%s': %s", result.failed->name, result.cause);
 		else
-			write_failed(output, error, result.cause);
+			cli_write_failed(output, error, result.cause);
 		status = STATUS_FAILED;
 	}
 	if (result.impossible)
@@ -84,41 +77,6 @@ static int export_sqlite(const struct options *o, const char *output)
 	}
 	free(sources);
 	free(reports);
-	return status;
-}
-
-/* Where a format that is a stream goes: a file that gets its name in the end, or, if there is such
- * a one, a device or pipe. */
-struct output {
-	FILE *file;
-	char *temporary; /* NULL: it has its name */
-};
-
-static bool output_open(struct output *out, const char *name, bool overwrite)
-{
-	*out = (struct output){0};
-	int fd = output_is_special(name) ? open(name, O_WRONLY | O_CLOEXEC)
-					 : output_begin(name, overwrite, &out->temporary);
-	int error = fd == -1 ? -errno : fd;
-	out->file = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!out->file)
-		write_failed(name, error, strerror(-error));
-	return out->file;
-}
-
-/* Gives it its name if all went well; else nothing stays. */
-static int output_close(struct output *out, const char *name, bool overwrite, int status)
-{
-	int error = fclose(out->file) ? -errno : 0;
-	if (!error && !status && out->temporary)
-		error = output_end(out->temporary, name, overwrite);
-	if (error && !status) {
-		write_failed(name, error, strerror(-error));
-		status = STATUS_FAILED;
-	}
-	if (out->temporary && status)
-		unlink(out->temporary);
-	free(out->temporary);
 	return status;
 }
 
@@ -194,8 +152,8 @@ static int export_to(struct cli_report *r, const struct options *o, const struct
 	const struct contents_visitor visitor = {r, stop_or_progress, NULL, cli_problem};
 	const bool to_stdout = !strcmp(name, "-"),
 		   overwrite = option_is(o, OPT_export_force_overwrite, "true");
-	struct output out = {.file = stdout};
-	if (!to_stdout && !output_open(&out, name, overwrite))
+	struct cli_output out = {.file = stdout};
+	if (!to_stdout && !cli_output_open(&out, name, overwrite))
 		return STATUS_FAILED;
 	if (out.temporary)
 		stops_await();
@@ -205,7 +163,7 @@ static int export_to(struct cli_report *r, const struct options *o, const struct
 		? stop_signal ? STATUS_FAILED : cli_failed(r, error)
 		: cli_finish(out.file, to_stdout ? "standard output" : name);
 	if (!to_stdout)
-		status = output_close(&out, name, overwrite, status);
+		status = cli_output_close(&out, name, overwrite, status);
 	stop_if_told();
 	return !status && r->problems ? STATUS_DAMAGED : status;
 }

@@ -186,7 +186,7 @@ static void completion_words(FILE *out, uint32_t command)
 		if (option_rows[i].command == command)
 			fprintf(out, " --%s", option_rows[i].name);
 	if (command == CMD_help) {
-		fputs(" env nvtx", out);
+		fputs(" env metrics nvtx", out);
 		for (uint32_t i = 0; i < COMMANDS; i++)
 			fprintf(out, " %s", command_rows[i].name);
 	}
@@ -247,6 +247,25 @@ static void help_nvtx(FILE *out)
 		out);
 }
 
+static void help_metrics(FILE *out)
+{
+	fputs("--metrics LIST of 'trace details' and 'trace derive', and Expression in section "
+	      "files: metrics are\ncomputed from those that a result has.\n\n"
+	      "  NAME=EXPRESSION   a name has letters, digits, '_', '.' and ':'\n"
+	      "  + - * / ( )       * and / before + and -, from left to right\n"
+	      "  METRIC  2  2.5    whole numbers are unsigned, 64 bits; others double\n"
+	      "  revise_min(E)  revise_max(E)  revise_avg(E)  revise_sum(E)\n"
+	      "                    the aggregate becomes that of the instances\n"
+	      "  simplify(E)       the aggregate alone\n"
+	      "  nan_as_zero(E)    0 in place of what is not a number\n\n"
+	      "Of two types the wider one holds (uint32, uint64, float, double); whole numbers "
+	      "divide to whole\nones, and by zero to the dividend; what is unsigned and below "
+	      "zero becomes a double. A metric with\ninstances meets a single number instance by "
+	      "instance, and another metric by correlation id: + and -\nkeep what only one side "
+	      "has, * and / drop it. The aggregate is then the sum of the instances.\n",
+		out);
+}
+
 int command_help(const struct options *o)
 {
 	if (o->value[OPT_help_man]) {
@@ -259,6 +278,8 @@ int command_help(const struct options *o)
 		help_variables(stdout);
 	} else if (!strcmp(o->argv[0], "nvtx")) {
 		help_nvtx(stdout);
+	} else if (!strcmp(o->argv[0], "metrics")) {
+		help_metrics(stdout);
 	} else {
 		uint32_t i = 0;
 		while (i < COMMANDS && strcmp(command_rows[i].name, o->argv[0]))

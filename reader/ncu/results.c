@@ -43,17 +43,33 @@ static int grow(void **array, size_t count, size_t *capacity, size_t bytes)
 	return 0;
 }
 
+static int name_add(struct ncu_results *n, const char *name)
+{
+	int error = grow((void **)&n->names, n->name_count, &n->name_capacity, sizeof(*n->names));
+	char *copy = error ? NULL : strdup(name);
+	if (!copy)
+		return -ENOMEM;
+	n->names[n->name_count++] = copy;
+	return 0;
+}
+
 static int note_names(struct ncu_results *n, const Libtrace__StringTable *table)
 {
-	for (size_t i = 0; table && i < table->n_strings; i++) {
-		int error = grow(
-			(void **)&n->names, n->name_count, &n->name_capacity, sizeof(*n->names));
-		char *name = error ? NULL : strdup(table->strings[i]);
-		if (!name)
-			return -ENOMEM;
-		n->names[n->name_count++] = name;
-	}
-	return 0;
+	int error = 0;
+	for (size_t i = 0; table && !error && i < table->n_strings; i++)
+		error = name_add(n, table->strings[i]);
+	return error;
+}
+
+int ncu_results_name(struct ncu_results *n, const char *name, uint32_t *ret_id)
+{
+	for (size_t i = 0; i < n->name_count; i++)
+		if (!strcmp(n->names[i], name)) {
+			*ret_id = (uint32_t)i;
+			return 0;
+		}
+	*ret_id = (uint32_t)n->name_count;
+	return name_add(n, name);
 }
 
 static bool is_same(const char *a, const char *b)

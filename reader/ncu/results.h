@@ -58,6 +58,10 @@ int ncu_entry_load(const struct ncu_results *n, size_t i, uint8_t **ret_bytes);
  * frees by ncu__profile_result__free_unpacked(). */
 int ncu_result_read(const struct ncu_results *n, size_t i, Ncu__ProfileResult **ret_result);
 
+/* The number of a metric's name, which is added behind the others where no result has it. 0 or
+ * -ENOMEM. */
+int ncu_results_name(struct ncu_results *n, const char *name, uint32_t *ret_id);
+
 /* Demangled where the report has that, else as written in the program. */
 const char *ncu_kernel_name(const Ncu__ProfileResult *result);
 

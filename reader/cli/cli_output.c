@@ -1,0 +1,46 @@
+#define _GNU_SOURCE
+#include "reader/cli/cli_output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "reader/cli/cli.h"
+#include "reader/export/output.h"
+
+void cli_write_failed(const char *name, int error, const char *cause)
+{
+	if (error == -EEXIST)
+		cli_error("'%s' exists; '--force-overwrite true' replaces it", name);
+	else
+		cli_error("cannot write '%s': %s", name, cause);
+}
+
+bool cli_output_open(struct cli_output *out, const char *name, bool overwrite)
+{
+	*out = (struct cli_output){0};
+	int fd = output_is_special(name) ? open(name, O_WRONLY | O_CLOEXEC)
+					 : output_begin(name, overwrite, &out->temporary);
+	int error = fd == -1 ? -errno : fd;
+	out->file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!out->file)
+		cli_write_failed(name, error, strerror(-error));
+	return out->file;
+}
+
+int cli_output_close(struct cli_output *out, const char *name, bool overwrite, int status)
+{
+	int error = fclose(out->file) ? -errno : 0;
+	if (!error && !status && out->temporary)
+		error = output_end(out->temporary, name, overwrite);
+	if (error && !status) {
+		cli_write_failed(name, error, strerror(-error));
+		status = STATUS_FAILED;
+	}
+	if (out->temporary && status)
+		unlink(out->temporary);
+	free(out->temporary);
+	return status;
+}

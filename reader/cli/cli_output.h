@@ -1,0 +1,25 @@
+/*
+ * cli_output.h - where a command writes a report or a stream: a file that gets its name in the end,
+ * or, if there is such a one, a device or pipe. One thread; prints why not.
+ */
+#ifndef READER_CLI_CLI_OUTPUT_H
+#define READER_CLI_CLI_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct cli_output {
+	FILE *file;
+	char *temporary; /* NULL: it has its name */
+};
+
+/* false after a message. */
+bool cli_output_open(struct cli_output *out, const char *name, bool overwrite);
+
+/* Gives it its name if all went well; else nothing stays. Returns the exit status. */
+int cli_output_close(struct cli_output *out, const char *name, bool overwrite, int status);
+
+/* The message; error: a negative errno. */
+void cli_write_failed(const char *name, int error, const char *cause);
+
+#endif
