@@ -214,11 +214,11 @@ static void setup_tell(struct thread *t, enum cuda_clock clock, uint32_t driver)
 }
 
 /* Handlers registered last run first: those of the CUDA runtime are there already, and it is gone
- * when ours of the start runs. */
+ * when ours of the start runs. exit() may be called in a signal handler, too. */
 static void at_exit(int status, void *unused)
 {
 	(void)status, (void)unused;
-	cuda_flush_all(true);
+	cuda_flush_at_end(true);
 }
 
 static void start(struct thread *t, const char *file)
@@ -283,11 +283,11 @@ void cuda_flush_all(bool is_last)
 
 void cuda_flush_at_end(bool is_last)
 {
-	if (registers_in_handler())
+	if (!registers_in_handler())
+		cuda_flush_all(is_last);
+	else if (!is_last || !__atomic_exchange_n(&cuda.ended, 1, __ATOMIC_ACQ_REL)) /* once */
 		session_note("CUDA: the process ended within a signal handler: what CUPTI had not "
 			     "handed over by then is not here");
-	else
-		cuda_flush_all(is_last);
 }
 
 void cuda_forked(void)

@@ -40,8 +40,8 @@ void cuda_start(const char *file);
  * recorded any more. */
 void cuda_flush_all(bool is_last);
 
-/* The same where the process ends by _exit() or is replaced, unless that happens in a signal
- * handler: CUPTI takes locks and allocates, and the handler may have interrupted an allocation. */
+/* The same where the process ends or is replaced, unless that happens in a signal handler: CUPTI
+ * takes locks and allocates, and the handler may have interrupted an allocation. */
 void cuda_flush_at_end(bool is_last);
 
 static inline void cuda_flush(bool is_last)

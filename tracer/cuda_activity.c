@@ -109,7 +109,8 @@ void cuda_activity_requested(uint8_t **buffer, size_t *size, size_t *records_max
 			*buffer = buffers[i].memory;
 			return;
 		}
-	__atomic_add_fetch(&cuda.page->buffers_refused, 1, __ATOMIC_RELAXED);
+	if (cuda.page) /* not in a forked child, which has its parent's buffers in use */
+		__atomic_add_fetch(&cuda.page->buffers_refused, 1, __ATOMIC_RELAXED);
 	*buffer = NULL;
 	*size = 0;
 	if (cupti.version >= NULL_IS_TAKEN)

@@ -1,11 +1,13 @@
-// A signal handler that interrupts malloc() ends the program by _exit(), as crash handlers do.
-// Its malloc() has one lock, which is held then: whoever allocates once more waits for ever.
+// A signal handler that interrupts malloc() ends the program, by _exit() as crash handlers do, or
+// by exit(). Usage: end_in_malloc [exit] Its malloc() has one lock, which is held then: whoever
+// allocates once more waits for ever.
 #include "tests/cuda/did.h"
 
 #include <cuda.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <string.h>
 #include <unistd.h>
 
 struct did did;
@@ -15,10 +17,13 @@ extern void *__libc_calloc(size_t count, size_t bytes);
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static volatile bool is_time;
+static bool by_exit;
 
 static void interrupted(int number)
 {
 	(void)number;
+	if (by_exit)
+		exit(7);
 	_exit(7);
 }
 
@@ -47,11 +52,12 @@ void *calloc(size_t count, size_t bytes)
 	return made;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	CUcontext context;
 	CUdeviceptr memory;
 
+	by_exit = argc > 1 && !strcmp(argv[1], "exit");
 	CHECK(cuInit(0));
 	CHECK(cuDevicePrimaryCtxRetain(&context, 0));
 	CHECK(cuCtxPushCurrent(context));

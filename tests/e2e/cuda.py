@@ -354,11 +354,14 @@ def ends():
 
 
 def ends_in_a_handler():
-    """_exit() in a handler that interrupted malloc(): CUPTI, which allocates, is not asked for the rest."""
+    """_exit() or exit() in a handler that interrupted malloc(): CUPTI, which allocates, is not asked for the rest."""
     if not runs("end in malloc", "end_in_malloc"):
         return
-    for backtrace in ("dwarf", "none"):
-        t = traced(f"_exit in malloc, backtraces {backtrace}", [device.app("end_in_malloc")], status=7, fault="worker=1", LIBTRACE_BACKTRACE=backtrace)
+    for way, backtrace in (("_exit", "dwarf"), ("_exit", "none"), ("exit", "dwarf"), ("exit", "none")):
+        argv = [device.app("end_in_malloc")] + (["exit"] if way == "exit" else [])
+        plain = run(argv, env=device.env())
+        tap.ok(plain.status == 7, f"{way} in malloc, untraced", plain)
+        t = traced(f"{way} in malloc, backtraces {backtrace}", argv, status=7, fault="worker=1", LIBTRACE_BACKTRACE=backtrace)
         if t:
             same("one line says what is missing", len([text for text in t.notes() if "signal handler" in text]), 1)
 

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "tap.h"
+#include "tracer/cuda.h"
+#include "tracer/session.h"
 #include "tracer/cupti_abi.h"
 #include "tracer/cupti_decode.h"
 
@@ -175,8 +177,28 @@ static void what_is_special(void)
 	check(!cupti_decode(unknown, sizeof(unknown), &row), "an unknown kind is none");
 }
 
+/* A child of a program that had called CUDA: it has no page for counts, and its parent's buffers
+ * look taken. CUPTI is of no use there, but may still ask. */
+static void a_forked_child_is_refused_buffers(void)
+{
+	uint8_t *buffer;
+	size_t bytes, most;
+	uint32_t given = 0;
+	cuda.page = NULL;
+	cupti.version = CUPTI_13_0;
+	session.config.cuda_buffers_bytes = 2u << 20;
+	for (int i = 0; i < 3; i++) {
+		cuda_activity_requested(&buffer, &bytes, &most);
+		given += buffer && bytes;
+		if (buffer)
+			cuda_activity_completed(NULL, 0, buffer, bytes, 0);
+	}
+	check(given == 2 && !buffer && !bytes, "two of three buffers: %u", given);
+}
+
 int main(void)
 {
+	a_forked_child_is_refused_buffers();
 	kernels_of_all_versions();
 	lengths();
 	cut_anywhere();
