@@ -51,6 +51,7 @@ struct nvtx_filter {
 	struct nvtx_pattern names[NVTX_FILTER_NAMES];
 	uint32_t count, name_count;
 	uint32_t includes, excludes; /* bits of expressions */
+	bool of_process; /* stacks of all threads of an event's process count, not its own alone */
 };
 
 void nvtx_filter_init(struct nvtx_filter *f);

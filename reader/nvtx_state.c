@@ -352,6 +352,7 @@ static uint32_t group_at(const struct nvtx_state *s, const struct state_group *g
 	return 0;
 }
 
+/* By process and thread. */
 static bool is_group_before(const struct state_group *g, uint32_t process, uint32_t tid)
 {
 	return g->process != process ? g->process < process : g->tid < tid;
@@ -361,15 +362,16 @@ static uint32_t push_pop_at(
 	const struct nvtx_state *s, uint32_t process, uint32_t tid, uint64_t time_ns)
 {
 	uint32_t low = 0, high = s->group_count, holds = 0;
+	const bool all_threads = s->filter->of_process;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		if (is_group_before(&s->groups[middle], process, tid))
+		if (is_group_before(&s->groups[middle], process, all_threads ? 0 : tid))
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	for (; low < s->group_count && s->groups[low].process == process &&
-		s->groups[low].tid == tid;
+		(all_threads || s->groups[low].tid == tid);
 		low++)
 		holds |= group_at(s, &s->groups[low], time_ns);
 	return holds;

@@ -1,6 +1,6 @@
 /*
- * selection.h - which rows of a report count: those in a window of time, and those whose thread is
- * in the NVTX ranges that a filter asks for when they begin.
+ * selection.h - which rows of a report count: those in a window of time, and those whose thread, or
+ * process, is in the NVTX ranges that a filter asks for when they begin.
  *
  * A report that has a selection (open.h) hands out only these rows, whoever reads it and whichever
  * way. Events of the device belong to the API call that they come from. Sums that cannot be

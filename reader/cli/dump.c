@@ -47,8 +47,8 @@ int command_dump(const struct options *o)
 	struct cursor_filter filter;
 	const struct contents_visitor visitor = {&r, NULL, NULL, cli_problem};
 	const char *file = option_file(o);
-	const struct select_options by = {
-		OPT_dump_nvtx_include, OPT_dump_nvtx_exclude, o->value[OPT_dump_filter_time], true};
+	const struct select_options by = {OPT_dump_nvtx_include, OPT_dump_nvtx_exclude,
+		OPT_dump_nvtx_scope, o->value[OPT_dump_filter_time], true};
 	if (!file || filter_fill(&filter, o) || select_by(o, &by) ||
 		cli_open_events(&r, file, o->value[OPT_dump_no_wait]))
 		return STATUS_FAILED;

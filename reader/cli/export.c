@@ -210,7 +210,7 @@ int command_export(const struct options *o)
 		return cli_finish(stdout, "standard output");
 	}
 	const struct select_options by = {OPT_export_nvtx_include, OPT_export_nvtx_exclude,
-		o->value[OPT_export_filter_time], false};
+		OPT_export_nvtx_scope, o->value[OPT_export_filter_time], false};
 	if (select_by(o, &by))
 		return STATUS_FAILED;
 	if (!strcmp(format->name, "sqlite"))

@@ -242,7 +242,9 @@ static void help_nvtx(FILE *out)
 	      "'/]'\n\n"
 	      "A backslash before @ , [ ] / * + makes them part of a name. Both options may be "
 	      "repeated: an\nevent is in when any include holds (or there is none) and no "
-	      "exclude. A range is in itself.\nWork of a GPU belongs to the API call it comes "
+	      "exclude. A range is in itself.\nWith --nvtx-push-pop-scope process, push and pop of "
+	      "any "
+	      "thread of the process count.\nWork of a GPU belongs to the API call it comes "
 	      "from. Sums of calls that were not recorded one\nby one are left out.\n",
 		out);
 }

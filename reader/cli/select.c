@@ -63,6 +63,7 @@ int select_nvtx(const struct options *o, enum option_id include, enum option_id 
 int select_by(const struct options *o, const struct select_options *by)
 {
 	int status = select_nvtx(o, by->include, by->exclude, &wanted.filter);
+	filter.of_process = option_is(o, by->scope, "process");
 	if (!status)
 		status = window_add(by->window);
 	wanted.events_only = by->events_only;

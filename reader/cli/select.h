@@ -14,6 +14,7 @@
 /* Which options of a command. */
 struct select_options {
 	enum option_id include, exclude; /* several expressions are separated by line ends */
+	enum option_id scope;            /* "process": not the event's thread alone */
 	const char *window;              /* NULL = all times */
 	bool events_only;                /* selection.h */
 };

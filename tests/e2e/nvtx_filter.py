@@ -48,7 +48,7 @@ class Oracle:
             elif e["kind"] == "nvtx_start_end":
                 self.spans[e["pid"], e["domain"]].append((e["start_ns"], e["start_ns"] + e["duration_ns"], e["text"]))
 
-    def holds(self, expression, e):
+    def holds(self, expression, e, of_process=False):
         domain, at, ranges = expression.rpartition("@")
         tid = e.get("start_tid", e["tid"])
         now = e["start_ns"]
@@ -56,8 +56,10 @@ class Oracle:
         if not (bottom or top or "/" in ranges):
             is_open = {text for start, end, text in self.spans[e["pid"], domain] if start <= now < end or start == now}
             return all(name in is_open for name in ranges.split(","))
-        stack = [text for start, level, end, text in sorted(self.ranges[e["pid"], tid, domain]) if start <= now < end or start == now]
-        return stack_holds(ranges.strip("[]").rstrip("/").split("/"), bottom, top, stack)
+        threads = [t for pid, t, d in self.ranges if (pid, d) == (e["pid"], domain)] if of_process else [tid]
+        elements = ranges.strip("[]").rstrip("/").split("/")
+        stacks = ([text for start, level, end, text in sorted(self.ranges[e["pid"], t, domain]) if start <= now < end or start == now] for t in threads)
+        return any(stack_holds(elements, bottom, top, stack) for stack in stacks if stack)
 
 
 CASES = (
@@ -91,6 +93,12 @@ def against_the_oracle():
         chosen_somewhere += 0 < len(wanted) < len(rows)
         tap.ok(got == wanted, f"{' '.join(options_of(includes, excludes))}: {len(wanted)} of {len(rows)} events",
                f"too many: {[k for k in got if k not in set(wanted)][:5]}\nmissing: {[k for k in wanted if k not in set(got)][:5]}")
+    for includes, excludes in ((["a/*/b"], []), (["[a"], ["D@c/"])):
+        options = (*options_of(includes, excludes), "--nvtx-push-pop-scope", "process")
+        wanted = sorted(key(e) for e in rows if any(oracle.holds(x, e, True) for x in includes) and not any(oracle.holds(x, e, True) for x in excludes))
+        got = sorted(key(e) for e in report.events(*options))
+        less = len(report.events(*options_of(includes, [])))
+        tap.ok(got == wanted and (excludes or less < len(got)), f"{' '.join(options)}: {len(wanted)} of {len(rows)} events", f"{len(got)}, of the thread alone {less}")
     tap.ok(chosen_somewhere >= len(CASES) - 3, "nearly every case chooses some and leaves some", chosen_somewhere)
     every_command(report, rows, oracle)
     windows(report, rows)
