@@ -113,6 +113,11 @@ REPORT_FILES := $(wildcard reader/reports/*.sql reader/reports/*/*.sql)
 $(GEN)/reports_sql.h: scripts/gen-reports $(REPORT_FILES) $(sort $(dir $(REPORT_FILES)))
 	$(call say,SQL)mkdir -p $(@D) && scripts/gen-reports $(REPORT_FILES) >$@
 
+# The page of `trace report --html`, bundled from reader/web with what npm fetches; without npm it is empty, and the command says so.
+$(GEN)/page_html.h: scripts/gen-page $(wildcard reader/web/*.json reader/web/*.mjs reader/web/src/*)
+	$(call say,NPM)mkdir -p $(@D) && scripts/gen-page $(O)/web $@
+$(OBJ)/prog/reader/cli/page.o: | $(GEN)/page_html.h
+
 # The exported names: from the table of interposed functions.
 $(GEN)/libtrace.map: $(wildcard scripts/gen-libc-map common/schema/libc.def) Makefile
 	$(call say,MAP)mkdir -p $(@D); if [ -x scripts/gen-libc-map ] && [ -f common/schema/libc.def ]; then \
@@ -337,7 +342,7 @@ golden-update: all ## rewrite tests/golden from what the exporters print now
 FUZZ_SECONDS ?= 60
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_FLAGS = -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(COMMON_FLAGS) $(SYMBOL_CFLAGS) $(SQLITE_CFLAGS)
-$(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(READER_SRC) $(COMMON_SRC) $(NCU_SRC) $(PB_C) $(GEN)/reports_sql.h
+$(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(READER_SRC) $(COMMON_SRC) $(NCU_SRC) $(PB_C) $(GEN)/reports_sql.h $(GEN)/page_html.h
 	$(call say,FUZZ)mkdir -p $(@D) && clang $(FUZZ_FLAGS) -o $@ $(filter %.c,$^) $(FORMAT_LIBS) $(READER_LIBS)
 fuzz: $(FUZZERS:%=$(O)/fuzz/fuzz_%) ## run every fuzzer FUZZ_SECONDS (60); a crash leaves its input in build/fuzz
 	$(Q)for name in $(FUZZERS); do mkdir -p $(O)/fuzz/found/$$name tests/fuzz/corpus/$$name; \

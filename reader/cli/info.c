@@ -284,8 +284,10 @@ static void sum_up(struct info *i)
 int info_gather(struct info *i, const char *file, bool no_wait)
 {
 	const struct contents_visitor visitor = {&i->r, cli_progress, NULL, cli_problem};
+	const bool quiet = i->r.quiet;
 	if (cli_open(&i->r, file, no_wait))
 		return STATUS_FAILED;
+	i->r.quiet = quiet;
 	contents_init(&i->c);
 	int error = contents_read(&i->c, &i->r.report, &visitor);
 	cli_progress_end(&i->r);

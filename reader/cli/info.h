@@ -18,7 +18,8 @@ struct info {
 	struct nvtx_deferred deferred;
 };
 
-/* Reads a report; prints why not. 0, or an exit status and nothing to release. */
+/* Reads a report, into zeros (r.quiet: its problems are not printed); prints why not. 0, or an exit
+ * status and nothing to release. */
 int info_gather(struct info *i, const char *file, bool no_wait);
 void info_release(struct info *i);
 

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS_MAX 64 /* of a report */
-#define TEXT_MOST 100  /* characters of a text in the aligned form, as nsys has them */
+#define TEXT_MOST 100 /* characters of a text in the aligned form, as nsys has them */
 
 struct printing {
 	struct table table;
@@ -118,11 +117,12 @@ static int report_row(void *user, const struct sql_value *values, int count)
 	return ferror(p->out) ? -EPIPE : table_flow(&p->table, p->form->format, p->out);
 }
 
-/* "Time (%), Name text": the columns; titles point into the text, which is cut up. */
-static size_t columns_parse(char *text, struct table_column *ret_columns)
+/* "Time (%), Name text": the text is cut up. */
+int sql_columns_read(struct sql_columns *c, const struct sql_report *r)
 {
-	size_t count = 0;
-	for (char *at = strtok(text, ","); at && count < COLUMNS_MAX; at = strtok(NULL, ",")) {
+	*c = (struct sql_columns){.text = report_header(r, "columns")};
+	for (char *at = c->text ? strtok(c->text, ",") : NULL; at && c->count < SQL_COLUMNS_MAX;
+		at = strtok(NULL, ",")) {
 		at += strspn(at, " ");
 		size_t length = strlen(at);
 		while (length && at[length - 1] == ' ')
@@ -130,10 +130,15 @@ static size_t columns_parse(char *text, struct table_column *ret_columns)
 		bool is_text = ends_in(at, " text");
 		if (is_text)
 			at[length - 5] = 0;
-		ret_columns[count++] =
+		c->column[c->count++] =
 			(struct table_column){at, is_text, is_text ? TEXT_MOST : 0, false};
 	}
-	return count;
+	return c->text ? 0 : -ENOMEM;
+}
+
+void sql_columns_release(struct sql_columns *c)
+{
+	free(c->text);
 }
 
 int sql_needs_met(struct sql *s, const char *tables)
@@ -164,38 +169,46 @@ static int before_run(struct sql *s, const char *before, const char *arguments)
 	return error ? error : shared_run(s, "nvtx_launches");
 }
 
-int sql_report_print(struct sql *s, const struct sql_report *r, const char *arguments,
-	const struct sql_form *form, void (*heading)(void *user), void *user, FILE *out,
-	struct sql_outcome *ret_outcome)
+int sql_report_run(struct sql *s, const struct sql_report *r, const char *arguments,
+	const struct sql_visitor *visitor, bool *ret_skipped)
 {
-	struct table_column columns[COLUMNS_MAX];
-	struct printing p = {.columns = columns,
-		.form = form,
-		.heading = form->format == TABLE_ALIGNED ? heading : NULL,
-		.user = user,
-		.out = out};
-	const struct sql_visitor visitor = {&p, NULL, report_row};
-	char *titles = report_header(r, "columns"), *needs = report_header(r, "needs"),
-	     *before = report_header(r, "before");
-	int error = titles && needs && before ? 0 : -ENOMEM,
-	    met = error ? 0 : sql_needs_met(s, needs);
-	*ret_outcome = (struct sql_outcome){0, met == 0};
-	table_init(&p.table, columns, error ? 0 : columns_parse(titles, columns));
-	p.table.time = form->time;
+	char *needs = report_header(r, "needs"), *before = report_header(r, "before");
+	int error = needs && before ? 0 : -ENOMEM, met = error ? 0 : sql_needs_met(s, needs);
+	*ret_skipped = met == 0;
 	s->arguments = arguments;
 	if (!error && met < 0)
 		error = met;
 	if (!error && met)
 		error = before_run(s, before, arguments);
 	if (!error && met)
-		error = sql_run(s, r->text, &visitor);
-	if (!error && (p.rows || form->format != TABLE_ALIGNED))
-		error = table_print(&p.table, form->format, out);
-	ret_outcome->rows = p.rows;
+		error = sql_run(s, r->text, visitor);
 	s->arguments = NULL;
-	table_release(&p.table);
-	free(titles);
 	free(needs);
 	free(before);
+	return error;
+}
+
+int sql_report_print(struct sql *s, const struct sql_report *r, const char *arguments,
+	const struct sql_form *form, void (*heading)(void *user), void *user, FILE *out,
+	struct sql_outcome *ret_outcome)
+{
+	struct sql_columns columns;
+	int error = sql_columns_read(&columns, r);
+	struct printing p = {.columns = columns.column,
+		.form = form,
+		.heading = form->format == TABLE_ALIGNED ? heading : NULL,
+		.user = user,
+		.out = out};
+	const struct sql_visitor visitor = {&p, NULL, report_row};
+	bool skipped = false;
+	table_init(&p.table, columns.column, columns.count);
+	p.table.time = form->time;
+	if (!error)
+		error = sql_report_run(s, r, arguments, &visitor, &skipped);
+	if (!error && (p.rows || form->format != TABLE_ALIGNED))
+		error = table_print(&p.table, form->format, out);
+	*ret_outcome = (struct sql_outcome){p.rows, skipped};
+	table_release(&p.table);
+	sql_columns_release(&columns);
 	return error;
 }

@@ -24,6 +24,25 @@ int sql_rows_print(struct sql *s, const char *text, enum table_format format, FI
 /* 1 if one of the tables (words) has rows, or none is named; 0; or a negative errno. */
 int sql_needs_met(struct sql *s, const char *tables);
 
+#define SQL_COLUMNS_MAX 64u /* of a report */
+
+/* The columns that a report's header names; titles point into `text`. */
+struct sql_columns {
+	struct table_column column[SQL_COLUMNS_MAX];
+	size_t count;
+	char *text;
+};
+
+/* 0 or -ENOMEM; release them in any case. */
+int sql_columns_read(struct sql_columns *c, const struct sql_report *r);
+void sql_columns_release(struct sql_columns *c);
+
+/* Runs a report with its arguments ("base:rows=10", NULL = none), unless none of the tables that it
+ * needs has rows. Rows of `count` columns as its header has them are those of the report. 0 or a
+ * negative errno. */
+int sql_report_run(struct sql *s, const struct sql_report *r, const char *arguments,
+	const struct sql_visitor *visitor, bool *ret_skipped);
+
 /* What a report prints: whether it had rows, and what stopped it. */
 struct sql_outcome {
 	uint64_t rows;

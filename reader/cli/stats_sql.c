@@ -14,6 +14,12 @@ static const char *const usual[] = {"nvtx_sum", "osrt_sum", "cuda_api_sum", "cud
 	"cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "openmp_sum", "mpi_event_sum", "um_sum",
 	"um_total_sum", "um_cpu_page_faults_sum", "openacc_sum", "syscall_sum"};
 
+const struct sql_report *stats_usual_at(size_t n)
+{
+	const char *name = n < sizeof(usual) / sizeof(usual[0]) ? usual[n] : NULL;
+	return name ? report_find(name, strlen(name), false) : NULL;
+}
+
 bool stats_window_options(const char *window, const char *unit, struct sql_window *ret_window,
 	enum table_time *ret_time)
 {

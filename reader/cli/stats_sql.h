@@ -13,6 +13,7 @@
 
 #include "reader/cli/sql_open.h"
 #include "reader/cli/stats.h"
+#include "reader/sql/reports.h"
 #include "reader/sql/views.h"
 
 /* What options say of the window of time and the unit, NULL = nothing. false after a message. */
@@ -39,6 +40,9 @@ int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,
  * `done` (names with commas around them). */
 int stats_sql_print_all(
 	struct stats_database *d, const char *done, const struct stats_form *form, FILE *out);
+
+/* The reports that nsys prints unasked, in its order; NULL behind the last. */
+const struct sql_report *stats_usual_at(size_t n);
 
 /* Is there a SQL report of this name ("name:argument")? */
 bool stats_sql_knows(const char *report, size_t bytes);

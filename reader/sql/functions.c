@@ -237,6 +237,45 @@ static void range_release(sqlite3_context *context)
 		free(s->frames);
 }
 
+/* ---- rows of a lane ---- */
+
+#define LANE_ROWS 64u /* what finds no free row shares the last one */
+
+struct lane_rows {
+	int64_t ends[LANE_ROWS]; /* when the last of a row ends */
+	uint32_t count, last;
+};
+
+static void lane_step(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	(void)count;
+	struct lane_rows *l = sqlite3_aggregate_context(context, sizeof(*l));
+	int64_t start = sqlite3_value_int64(values[0]), end = sqlite3_value_int64(values[1]);
+	if (!l) {
+		sqlite3_result_error_nomem(context);
+		return;
+	}
+	uint32_t row = 0;
+	while (row < l->count && l->ends[row] > start)
+		row++;
+	row = row < LANE_ROWS ? row : LANE_ROWS - 1;
+	l->count = row < l->count ? l->count : row + 1;
+	l->ends[row] = end > start || start == INT64_MAX ? end : start + 1;
+	l->last = row;
+}
+
+static void lane_value(sqlite3_context *context)
+{
+	const struct lane_rows *l = sqlite3_aggregate_context(context, 0);
+	if (l)
+		sqlite3_result_int64(context, l->last);
+}
+
+static void lane_final(sqlite3_context *context)
+{
+	(void)context;
+}
+
 /* ---- functions of a row ---- */
 
 static void api_name(sqlite3_context *context, int count, sqlite3_value **values)
@@ -315,6 +354,7 @@ int functions_add(struct sql *s)
 		{"range_parent", 3, range_step, range_parent_value, range_release, NULL},
 		{"range_level", 3, range_step, range_level_value, range_release, NULL},
 		{"range_stack", 3, range_step, range_stack_value, range_release, NULL},
+		{"lane_row", 2, lane_step, lane_value, lane_final, NULL},
 		{"api_name", 1, NULL, NULL, NULL, api_name},
 		{"argument", 1, NULL, NULL, NULL, argument},
 		{"enum_label", 2, NULL, NULL, NULL, enum_label},

@@ -1,0 +1,43 @@
+/*
+ * page.h - the page that `trace report --html` makes: one file with everything in it, script and
+ * data, that a browser shows without a network.
+ *
+ * The script is reader/web, bundled when the program is built. Data is one JSON object in an
+ * element that no browser runs; texts of the report cannot end it, since every `<` is written as
+ * \u003c, and the page allows no script but its own (Content-Security-Policy, by hash).
+ *
+ * One thread; allocates.
+ */
+#ifndef READER_CLI_PAGE_H
+#define READER_CLI_PAGE_H
+
+#include "reader/cli/facts.h"
+#include "reader/cli/stats_sql.h"
+
+#define PAGE_REPORTS_MAX 2u
+#define PAGE_TEXT_BYTES 300u           /* of a text in the page; a longer one is cut */
+#define PAGE_TIMELINE_BYTES (7u << 20) /* of all its reports together */
+
+/* Was the script bundled into this program? */
+bool page_is_built(void);
+
+/* Where the JSON goes that follows: a stream that writes to `out` in a form that ends no element.
+ * Close it before more is written to `out`. NULL = no memory. */
+FILE *page_escaped(FILE *out);
+
+/* What comes before the data, and behind it. */
+void page_begin(FILE *out);
+void page_end(FILE *out);
+
+/* One report: its facts, tables, findings, timeline (at most so many bytes) and callchains. 0 or a
+ * negative errno; where the database failed its cause is in d->sql. */
+int page_report(FILE *out, const struct facts *f, struct stats_database *d, size_t timeline_bytes);
+
+/* Parts of it. */
+int page_timeline(FILE *out, struct sql *s, size_t bytes_most);
+int page_flame(FILE *out, struct sql *s);
+
+/* A text of PAGE_TEXT_BYTES at most as a JSON string. */
+void page_text(FILE *out, const char *text, size_t bytes);
+
+#endif

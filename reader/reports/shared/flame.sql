@@ -1,0 +1,17 @@
+-- Callchains of 'trace report --html' with the events that carry them, by process: calls of the OS runtime, and of CUDA. The chains are
+-- told apart by `source`.
+
+CREATE TEMP TABLE PAGE_CHAINS AS
+SELECT 0 AS source, callchainId AS chain, globalTid >> 24 AS process, sum("end" - start) AS ns, count(*) AS count
+FROM OSRT_API WHERE eventClass = 27 AND callchainId > 0 AND "end" >= start AND globalTid IS NOT NULL GROUP BY chain, process
+UNION ALL
+SELECT 1, callchainId, globalTid >> 24, sum("end" - start), count(*)
+FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE callchainId > 0 AND "end" >= start AND globalTid IS NOT NULL GROUP BY callchainId, globalTid >> 24;
+
+-- The outermost frame first.
+CREATE TEMP VIEW PAGE_FRAMES AS
+SELECT c.source, c.chain, c.process, c.ns, c.count, f.stackDepth, f.symbol, s.value AS text
+FROM PAGE_CHAINS AS c
+     JOIN (SELECT 0 AS source, id, symbol, stackDepth FROM OSRT_CALLCHAINS UNION ALL
+           SELECT 1, id, symbol, stackDepth FROM CUDA_CALLCHAINS) AS f ON f.source = c.source AND f.id = c.chain
+     LEFT JOIN StringIds AS s ON s.id = f.symbol;

@@ -1,0 +1,62 @@
+-- The timeline of 'trace report --html': lanes, names, and the events of each lane in rows of it that they do not share at one time.
+-- A process is globalTid >> 24. Every event has a lane (what, and of whom) and a name (a text, and what else is to be said of it).
+
+CREATE TEMP TABLE PAGE_LANES (id INTEGER PRIMARY KEY, process, tid, what, device, stream, UNIQUE (process, tid, what, device, stream));
+CREATE TEMP TABLE PAGE_NAMES (id INTEGER PRIMARY KEY, class, text, detail, UNIQUE (class, text, detail));
+
+-- Level 0 has an event each, later ones several: `busy` is the time they take, `longest` holds the length of the longest, and in its
+-- lower 21 bits the number of its name.
+CREATE TEMP TABLE PAGE_ROWS (level, lane, row, start, "end", busy, count, longest);
+
+CREATE TEMP VIEW PAGE_EVENTS AS
+SELECT e.start, coalesce(e."end", e.start) AS "end", e.globalTid >> 24 AS process,
+       CASE WHEN e.eventType IN (60, 71) THEN 0 ELSE e.globalTid & 0xffffff END AS tid, 'nvtx' AS what, 0 AS device, 0 AS stream,
+       'nvtx' AS class, coalesce(e.text, s.value, '') AS text,
+       CASE WHEN d.name IS NULL THEN '' ELSE 'domain ' || d.name END ||
+       CASE WHEN e.eventType IN (34, 69) THEN ' (mark)' WHEN e."end" IS NULL THEN ' (never ended)' ELSE '' END AS detail
+FROM NVTX_EVENTS AS e
+     LEFT JOIN StringIds AS s ON s.id = e.textId
+     LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 & 0xffffff AND d.domainId = e.domainId
+WHERE e.eventType IN (34, 59, 60, 69, 70, 71) AND e.start IS NOT NULL AND e.globalTid IS NOT NULL
+UNION ALL
+SELECT start, "end", globalTid >> 24, tid, 'api', 0, 0, 'api', coalesce(name, ''),
+       CASE WHEN coalesce(returnValue, 0) = 0 THEN '' ELSE 'returned ' || returnValue END
+FROM API_CALLS WHERE globalTid IS NOT NULL
+UNION ALL
+SELECT start, "end", globalTid >> 24, tid, 'osrt', 0, 0, 'osrt', coalesce(name, ''), coalesce('held by thread ' || holder, '')
+FROM OSRT_CALLS WHERE globalTid IS NOT NULL
+UNION ALL
+SELECT k.start, k."end", coalesce(k.globalPid, 0) >> 24, 0, 'gpu', k.deviceId, k.streamId, 'kernel', coalesce(short.value, whole.value, ''),
+       coalesce(whole.value, '') || ', grid ' || k.gridX || ' x ' || k.gridY || ' x ' || k.gridZ || ', block ' || k.blockX || ' x ' ||
+       k.blockY || ' x ' || k.blockZ || ', ' || k.registersPerThread || ' registers'
+FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
+     LEFT JOIN StringIds AS whole ON whole.id = k.demangledName
+     LEFT JOIN StringIds AS short ON short.id = k.shortName
+UNION ALL
+SELECT start, "end", coalesce(globalPid, 0) >> 24, 0, 'gpu', deviceId, streamId, CASE WHEN copy_kind IS NULL THEN 'memset' ELSE 'memcpy' END, name,
+       coalesce(bytes || ' bytes', '')
+FROM MEMORY_OPERATIONS
+UNION ALL
+SELECT start, "end", coalesce(globalPid, 0) >> 24, 0, 'gpu', deviceId, streamId, 'graph', 'CUDA graph ' || graphId, 'graphExec ' || graphExecId
+FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE
+UNION ALL
+SELECT m.start, m."end", m.globalTid >> 24, m.globalTid & 0xffffff, 'mpi', 0, 0, 'mpi', coalesce(s.value, ''), ''
+FROM (SELECT start, "end", globalTid, textId FROM MPI_P2P_EVENTS UNION ALL SELECT start, "end", globalTid, textId FROM MPI_COLLECTIVES_EVENTS
+      UNION ALL SELECT start, "end", globalTid, textId FROM MPI_START_WAIT_EVENTS
+      UNION ALL SELECT start, "end", globalTid, textId FROM MPI_OTHER_EVENTS) AS m LEFT JOIN StringIds AS s ON s.id = m.textId
+WHERE m.globalTid IS NOT NULL;
+
+INSERT INTO PAGE_LANES (process, tid, what, device, stream)
+SELECT DISTINCT process, tid, what, device, stream FROM PAGE_EVENTS ORDER BY process, what <> 'gpu', tid, what NOT IN ('nvtx'), what, device, stream;
+
+INSERT INTO PAGE_NAMES (class, text, detail)
+SELECT DISTINCT class, text, detail FROM PAGE_EVENTS;
+
+INSERT INTO PAGE_ROWS
+SELECT 0, l.id, lane_row(e.start, e."end") OVER (PARTITION BY l.id ORDER BY e.start, e."end" DESC ROWS UNBOUNDED PRECEDING), e.start, e."end",
+       e."end" - e.start, 1, min(max(e."end" - e.start, 0), 0x3ffffffffff) << 21 | CASE WHEN n.id < 0x200000 THEN n.id ELSE 0 END
+FROM PAGE_EVENTS AS e
+     JOIN PAGE_LANES AS l ON l.process = e.process AND l.tid = e.tid AND l.what = e.what AND l.device = e.device AND l.stream = e.stream
+     JOIN PAGE_NAMES AS n ON n.class = e.class AND n.text = e.text AND n.detail = e.detail
+WHERE e."end" >= e.start;
+CREATE INDEX temp.PAGE_ROWS_ORDER ON PAGE_ROWS (level, lane, row, start);

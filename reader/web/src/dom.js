@@ -1,0 +1,70 @@
+// Elements and numbers. Texts of a report only ever become text nodes or pixels: nothing here reads markup.
+
+export function element(tag, attributes = {}, ...children) {
+	const made = document.createElement(tag);
+	for (const [name, value] of Object.entries(attributes)) {
+		if (name.startsWith('on')) made.addEventListener(name.slice(2), value);
+		else if (value !== false && value != null) made.setAttribute(name, value === true ? '' : value);
+	}
+	made.append(...children.filter((child) => child != null));
+	return made;
+}
+
+// Nanoseconds as people say them.
+export function duration(ns) {
+	const size = Math.abs(ns);
+	if (size < 1e3) return `${Math.round(ns)} ns`;
+	if (size < 1e6) return `${(ns / 1e3).toFixed(size < 1e4 ? 2 : 1)} us`;
+	if (size < 1e9) return `${(ns / 1e6).toFixed(size < 1e7 ? 3 : 2)} ms`;
+	return `${(ns / 1e9).toFixed(size < 1e10 ? 4 : 2)} s`;
+}
+
+// A time of the session, to the nanosecond where `scale` (ns) asks for it.
+export function moment(ns, scale) {
+	const [unit, name] = ns >= 1e9 ? [1e9, 's'] : ns >= 1e6 ? [1e6, 'ms'] : [1e3, 'us'];
+	return `${(ns / unit).toFixed(Math.max(2, Math.min(Math.log10(unit), Math.ceil(Math.log10((100 * unit) / Math.max(scale, 1))))))} ${name}`;
+}
+
+// With separators of thousands; what is no integer, or wants so many, has digits behind the point.
+export function grouped(number, digits = Number.isInteger(number) ? 0 : 1) {
+	return number.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+// A canvas as sharp as the screen; returns its context, scaled to CSS pixels.
+export function fit(canvas, width, height) {
+	const ratio = window.devicePixelRatio || 1;
+	if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+		canvas.width = Math.round(width * ratio);
+		canvas.height = Math.round(height * ratio);
+		canvas.style.width = `${width}px`;
+		canvas.style.height = `${height}px`;
+	}
+	const context = canvas.getContext('2d');
+	context.setTransform(ratio, 0, 0, ratio, 0, 0);
+	context.clearRect(0, 0, width, height);
+	return context;
+}
+
+export function colour(name) {
+	return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+// One for the page; follows the pointer.
+const tip = element('div', { class: 'tip', hidden: true });
+export function tipShow(event, lines) {
+	if (!tip.isConnected) document.body.append(tip);
+	tip.replaceChildren(...lines.filter(Boolean).map((line, index) => element('div', index ? {} : { class: 'first' }, line)));
+	tip.hidden = false;
+	const width = tip.offsetWidth, height = tip.offsetHeight;
+	tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, window.innerWidth - width - 8))}px`;
+	tip.style.top = `${event.clientY + 18 + height > window.innerHeight ? Math.max(4, event.clientY - height - 10) : event.clientY + 18}px`;
+}
+export function tipHide() {
+	tip.hidden = true;
+}
+
+// As much of a text as is so wide, by the width of its font's letters.
+export function clipped(text, width, letter) {
+	const most = Math.floor(width / letter);
+	return text.length <= most ? text : most < 3 ? '' : `${text.slice(0, most - 1)}\u2026`;
+}

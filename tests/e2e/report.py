@@ -1,0 +1,434 @@
+#!/usr/bin/env python3
+# timeout: 180
+"""`trace report`: the text for a terminal, and the page, in a real browser where there is one.
+
+SCREENSHOTS=DIR keeps pictures of the page there.
+"""
+import base64
+import html.parser
+import json
+import os
+import pty
+import re
+import sqlite3
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import TRACE, app, clean_env, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+import _browser  # noqa: E402
+import _made_database as made  # noqa: E402
+import libdevice as device  # noqa: E402
+
+PLACE = folder()
+MADE = os.path.join(PLACE, "made.sqlite")
+made.make(MADE)
+EVIL = "</script><script>window.owned = 1</script><img src=x onerror='window.owned = 2'>\u2028\"]}"
+BUILT = b"not built into" not in trace("report", "--html", "-o", os.path.join(PLACE, "first.html"), MADE).err
+
+
+def traced(name, *command, **more):
+    """A report of a program; None where it cannot be built here."""
+    path, spool = os.path.join(PLACE, name + ".rep"), spool_folder()
+    run(list(command), env=traced_env(path, spool, **more))
+    wait_spool_gone(spool)
+    return path
+
+
+REPORT = traced("calls", app("lock_holder"), LIBTRACE_OSRT_BACKTRACE_THRESHOLD=0)
+
+
+# ---- text ----
+
+def text_widths():
+    for file in (MADE, REPORT):
+        for width in (60, 80, 132):
+            result = trace("report", file, env=clean_env(COLUMNS=width))
+            long = [line for line in result.out.decode().splitlines() if len(line) > width]
+            tap.ok(result.status == 0 and not long and not result.err, f"text is at most {width} wide: {os.path.basename(file)}", "\n".join(long) or result)
+
+
+def text_says_what_others_say():
+    text = trace("report", "--text", REPORT).out.decode()
+    info = json.loads(trace("info", "--json", REPORT).out)
+    tap.ok(f"verdict:          {info['verdict']}\n" in text, "the verdict is that of trace info", text[-300:])
+    written = sum(process["receipt"]["written"] for process in info["processes"] if process.get("receipt"))
+    tap.ok(f" {written} written," in text, "the receipt sums up those of all processes", text[:900])
+    rows = json.loads(trace("stats", "-r", "osrt_sum", "-f", "json", REPORT).out)
+    first = f"{rows[0]['Total Time (ns)']:,}"
+    tap.ok(re.search(rf"^ +[0-9.]+ +{first} .*{rows[0]['Name']} *$", text, re.M), "tables have the numbers of trace stats", (rows[0], text))
+    found = [each["title"] for each in json.loads(trace("analyze", "-f", "json", MADE).out) if each["severity"] != "info" and each["rows"]]
+    made_text = trace("report", MADE).out.decode()
+    tap.ok(found and all(f"\n{title}\n" in made_text for title in found), "every warning of trace analyze is there", (found, made_text[-2000:]))
+
+
+def text_colours():
+    tap.ok(b"\033" not in trace("report", REPORT).out, "no colours where it is no terminal")
+    for name, more, wanted in (("colours on a terminal", {}, True), ("none with NO_COLOR", {"NO_COLOR": "1"}, False)):
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.execve(TRACE, [TRACE, "report", REPORT], clean_env(**more))
+        out = b""
+        try:
+            while data := os.read(fd, 65536):
+                out += data
+        except OSError:
+            pass
+        os.close(fd)
+        _, status = os.waitpid(pid, 0)
+        tap.ok(status == 0 and (b"\033[1m" in out) == wanted, name, out[-200:])
+
+
+def text_of_hostile_names():
+    path = hostile_database()
+    out = trace("report", path).out
+    tap.ok(b"\033" not in out and b"\\x1b" in out, "control characters of names do not reach the terminal", out[:500])
+
+
+def wrong_use():
+    for name, arguments, message in (("both forms", ["--html", "--text", MADE], b"--html and --text"), ("no file", [], b"which report"),
+                                     ("a file that is not there", [os.path.join(PLACE, "none.rep")], b"none.rep"),
+                                     ("text into a file", ["-o", os.path.join(PLACE, "x"), MADE], b"--output")):
+        result = trace("report", *arguments)
+        tap.ok(result.status == 2 and message in result.err and result.err.count(b"\n") == 1, f"{name}: one line, status 2", result)
+
+
+# ---- the page as a file ----
+
+class Page(html.parser.HTMLParser):
+    """What a browser would take for elements."""
+    def __init__(self, path):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.data, self.policy, self.inside = [], "", "", False
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            self.text = file.read()
+        self.feed(self.text)
+        self.reports = json.loads(self.data)["reports"] if self.data else []
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.tags.append((tag, attributes))
+        self.inside = attributes.get("id") == "data"
+        if attributes.get("http-equiv") == "Content-Security-Policy":
+            self.policy = attributes["content"]
+
+    def handle_endtag(self, tag):
+        self.inside = False
+
+    def handle_data(self, data):
+        self.data += data if self.inside else ""
+
+
+def page(name, *files):
+    path = os.path.join(PLACE, name + ".html")
+    result = trace("report", "--html", "-f", "true", "-o", path, *files)
+    if result.status != 0 or result.err:
+        raise RuntimeError(result)
+    return Page(path), path
+
+
+def rows_of(text):
+    """The rows of a track as the page decodes them: start, length, name, count, busy."""
+    data, numbers = base64.b64decode(text), []
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            numbers.append(value)
+            value = shift = 0
+    at, last, rows = 0, 0, []
+    while at < len(numbers):
+        last += numbers[at]
+        length, several, name = numbers[at + 1] >> 1, numbers[at + 1] & 1, numbers[at + 2]
+        rows.append((last, length, name, *(numbers[at + 3:at + 5] if several else (1, length))))
+        at += 5 if several else 3
+    return rows
+
+
+def level_rows(level):
+    return [(lane, row, *each) for lane, row, text in level["tracks"] for each in rows_of(text)]
+
+
+def page_stands_alone():
+    made_page, path = page("made", MADE)
+    addresses = [value for _, attributes in made_page.tags for name, value in attributes.items() if name in ("src", "href", "data", "action")]
+    tap.ok(not addresses, "the page names no other file", addresses)
+    tap.ok("default-src 'none'" in made_page.policy and "unsafe-inline" not in made_page.policy and "http" not in made_page.policy,
+           "its policy allows its own script alone", made_page.policy)
+    tap.ok("d3-zoom" in made_page.text and "Permission to use, copy, modify" in made_page.text, "the licences of what is bundled are in it")
+    tap.ok(os.path.getsize(path) <= 10 << 20, "it has at most 10 MB", os.path.getsize(path))
+
+
+def page_has_all_events():
+    """Of few events, one level has each of them; lanes and names are those of the database."""
+    report = page("calls", REPORT)[0].reports[0]
+    timeline = report["timeline"]
+    names = {number: (kind, text, detail) for number, kind, text, detail in timeline["names"]}
+    lanes = {lane[0]: lane[1:] for lane in timeline["lanes"]}
+    shown = sorted((lanes[lane][1], start, length, names[name][1]) for lane, _, start, length, name, count, _ in level_rows(timeline["levels"][0]) if count == 1)
+    query = "SELECT globalTid & 16777215, start, \"end\" - start, value FROM OSRT_API JOIN StringIds ON StringIds.id = nameId"
+    wanted = sorted(tuple(row.values()) for row in json.loads(trace("query", "-f", "json", REPORT, query).out))
+    tap.ok(len(timeline["levels"]) == 1 and shown == wanted and len(shown) > 5, f"the timeline has every call ({len(shown)})", (shown[:3], wanted[:3]))
+    kinds = {text: kind for kind, text, _ in names.values()}
+    tap.ok(kinds.get("pthread_mutex_lock") == "lock" and kinds.get("pthread_join") == "wait", "calls are told apart by what they wait for", kinds)
+    overlap = [(a, b) for track in timeline["levels"][0]["tracks"] for a, b in zip(rows_of(track[2]), rows_of(track[2])[1:]) if a[0] + a[1] > b[0] and track[1] < 63]
+    tap.ok(not overlap, "events of a row do not overlap", overlap[:3])
+    stats = json.loads(trace("stats", "-r", "osrt_sum", "-f", "json", REPORT).out)
+    table = next(each for each in report["tables"] if each["name"] == "osrt_sum")
+    tap.ok([(row[1], row[2], row[-1]) for row in table["rows"]] == [(row["Total Time (ns)"], row["Num Calls"], row["Name"]) for row in stats],
+           "tables are those of trace stats")
+
+
+def page_flame_sums():
+    report = page("calls", REPORT)[0].reports[0]
+    nodes = report["flame"]["nodes"]
+    query = "SELECT sum(\"end\" - start) AS ns, count(*) AS calls FROM OSRT_API WHERE callchainId > 0"
+    wanted = json.loads(trace("query", "-f", "json", REPORT, query).out)[0]
+    tap.ok(sum(node[3] for node in nodes) == wanted["ns"] and sum(node[4] for node in nodes) == wanted["calls"],
+           "the flame graph has the time and number of all calls with a callchain", (wanted, nodes[:3]))
+    texts = dict(report["flame"]["texts"])
+    tap.ok("main" in {texts.get(node[1]) for node in nodes if not node[2]} and all(node[0] < index + 1 for index, node in enumerate(nodes)),
+           "functions have names, and come behind their callers", list(texts.items())[:5])
+
+
+def long_database():
+    """60,000 events of two threads and a stream, most of them short and close, in a nested range each thousand."""
+    path = os.path.join(PLACE, "long.sqlite")
+    if os.path.exists(path):
+        return path
+    made.make(path)
+    database = sqlite3.connect(path)
+    for table in ("OSRT_API", "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET", "NVTX_EVENTS"):
+        database.execute(f"DELETE FROM {table}")
+    name = database.execute("SELECT id, value FROM StringIds ORDER BY id LIMIT 5").fetchall()
+    columns = [row[1] for row in database.execute("PRAGMA table_info(OSRT_API)")]
+    calls = []
+    for number in range(60000):
+        start = number * 5000 + (number * 7919) % 3000
+        row = dict.fromkeys(columns, 0) | {"start": start, "end": start + 200 + (number * 104729) % 1500, "eventClass": 27,
+                                           "globalTid": made.T1 if number % 2 else made.T1B, "nameId": name[number % 5][0]}
+        calls.append([row[column] for column in columns])
+    database.executemany(f"INSERT INTO OSRT_API VALUES ({', '.join('?' * len(columns))})", calls)
+    columns = [row[1] for row in database.execute("PRAGMA table_info(NVTX_EVENTS)")]
+    for number in range(120):
+        row = dict.fromkeys(columns) | {"start": number * 2500000, "end": number * 2500000 + 2400000, "eventType": 59, "text": f"step {number}", "globalTid": made.T1}
+        database.execute(f"INSERT INTO NVTX_EVENTS VALUES ({', '.join('?' * len(columns))})", [row[column] for column in columns])
+    database.commit()
+    database.close()
+    return path
+
+
+def page_levels():
+    """Each level of detail stands for all events: none is lost or counted twice."""
+    timeline = page("long", long_database())[0].reports[0]["timeline"]
+    levels = timeline["levels"]
+    sums = [(sum(each[5] for each in rows), sum(each[6] for each in rows)) for rows in map(level_rows, levels)]
+    tap.ok(len(levels) >= 3 and len(set(sums)) == 1 and sums[0][0] == timeline["events"] > 60120, f"{len(levels)} levels have the same events and time", sums)
+    sizes = [level["rows"] for level in levels]
+    tap.ok(all(b <= a / 2 for a, b in zip(sizes, sizes[1:])) and sizes[-1] <= 4096 * 3 and [level["rows"] for level in levels] == [len(level_rows(level)) for level in levels],
+           "each has at most half the rows of the one before", sizes)
+    wrong = [each for level in levels for each in level_rows(level) if each[5] > 1 and each[3] > 2 * level["cell_ns"]]
+    tap.ok(not wrong, "what is shown as one lies within two cells", wrong[:3])
+    lanes = {lane[0]: lane for lane in timeline["lanes"]}
+    names = {number: text for number, _, text, _ in timeline["names"]}
+    steps = [each for each in level_rows(levels[-1]) if lanes[each[0]][3] == "nvtx"]
+    tap.ok(len(steps) == 120 and {names[each[4]] for each in steps} == {f"step {number}" for number in range(120)}, "long ranges stay single in the coarsest", steps[:2])
+
+
+def hostile_database():
+    path = os.path.join(PLACE, "hostile.sqlite")
+    if not os.path.exists(path):
+        made.make(path)
+        database = sqlite3.connect(path)
+        database.execute("UPDATE StringIds SET value = char(27) || '[31m' || ? || id || value", (EVIL,))
+        database.execute("UPDATE NVTX_EVENTS SET text = ? WHERE text IS NOT NULL", (EVIL,))
+        database.execute("UPDATE PROCESSES SET name = ?", (EVIL + "x" * 100000,))
+        database.commit()
+        database.close()
+    return path
+
+
+def page_of_hostile_names():
+    hostile, path = page("hostile", hostile_database())
+    clean, _ = page("made", MADE)
+    tap.ok([tag for tag, _ in hostile.tags] == [tag for tag, _ in clean.tags], "names of a report make no elements", [tag for tag, _ in hostile.tags])
+    names = [each[2] for each in hostile.reports[0]["timeline"]["names"]]
+    tap.ok(any(EVIL in name for name in names), "they are there as they were", names[:2])
+    tap.ok(os.path.getsize(path) < 400000, "and long ones are cut", os.path.getsize(path))
+
+
+def page_failures():
+    target = os.path.join(PLACE, "kept.html")
+    with open(target, "w", encoding="ascii") as file:
+        file.write("mine")
+    result = trace("report", "--html", "-o", target, MADE)
+    with open(target, encoding="ascii") as file:
+        tap.ok(result.status == 2 and b"exists" in result.err and file.read() == "mine", "a file that is there stays", result)
+    before = sorted(os.listdir(PLACE))
+    result = trace("report", "--html", "-o", os.path.join(PLACE, "half.html"), MADE, os.path.join(PLACE, "none.rep"))
+    tap.ok(result.status == 2 and b"none.rep" in result.err and sorted(os.listdir(PLACE)) == before, "nothing half-written stays", result)
+    result = trace("report", "--html", MADE, MADE, MADE)
+    tap.ok(result.status == 2 and b"two" in result.err, "three files are one too many", result)
+    full = trace("report", "--html", "-o", "/dev/full", MADE)
+    tap.ok(full.status == 2 and b"/dev/full" in full.err, "a full disk is told", full)
+
+
+# ---- the page in a browser ----
+
+SHOTS = os.environ.get("SCREENSHOTS")
+VIEW = ".timeline .status"
+
+
+def picture(browser, name, whole=False):
+    if SHOTS:
+        os.makedirs(SHOTS, exist_ok=True)
+        browser.screenshot(os.path.join(SHOTS, name + ".png"), whole)
+
+
+def text_of(browser, selector):
+    return browser.evaluate(f"document.querySelector({json.dumps(selector)}).textContent")
+
+
+def colours_in(browser, selector):
+    """How many colours a canvas has: one of nothing has one."""
+    return browser.evaluate(f"(() => {{ const c = document.querySelector({json.dumps(selector)}); "
+                            "const d = new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer); return new Set(d).size; })()")
+
+
+def shows(browser, name, path):
+    browser.open(path)
+    urls, wrong = browser.requests()
+    failed = browser.evaluate("document.documentElement.dataset.failed || ''")
+    tap.ok(not failed and not wrong and all(url.startswith("file://") and url.endswith(os.path.basename(path)) for url in urls),
+           f"{name}: shown without a complaint, and without asking for anything", (failed, wrong, urls))
+    browser.wait("!document.querySelector('.timeline .status') || document.querySelector('.timeline .status').textContent !== ''")
+
+
+def in_view_ns(browser):
+    """What the line below the timeline says is in view."""
+    number, unit = re.search(r"in view: ([0-9.]+) (\w+)", text_of(browser, VIEW)).groups()
+    return float(number) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+
+
+def status_becomes(browser, other_than):
+    """What the line says when it says something else: it is written with the next picture."""
+    browser.wait(f"document.querySelector('{VIEW}').textContent !== {json.dumps(other_than)}")
+    return text_of(browser, VIEW)
+
+
+def press(browser, label):
+    browser.evaluate(f"[...document.querySelectorAll('.timeline .toolbar button')].find((b) => b.textContent === {json.dumps(label)}).click()")
+
+
+def browser_timeline(browser):
+    shows(browser, "a long report", page("long", long_database())[1])
+    picture(browser, "long")
+    whole, first = in_view_ns(browser), text_of(browser, VIEW)
+    tap.ok(colours_in(browser, ".timeline .scroller canvas") > 20, "the timeline is drawn")
+    x, y, width, height = browser.box(".timeline .scroller canvas")
+    browser.mouse("mouseWheel", x + width * 0.6, y + height / 2, deltaX=0, deltaY=-400, modifiers=2)
+    place = status_becomes(browser, first)
+    tap.ok(in_view_ns(browser) < whole * 0.9, "ctrl and the wheel zoom", (first, place))
+    browser.mouse("mousePressed", x + width * 0.7, y + height / 2, button="left", buttons=1, clickCount=1)
+    browser.mouse("mouseMoved", x + width * 0.5, y + height / 2, button="left", buttons=1)
+    browser.mouse("mouseReleased", x + width * 0.5, y + height / 2, button="left", clickCount=1)
+    moved = status_becomes(browser, place)
+    tap.ok(moved.split(" from ")[0] == place.split(" from ")[0], "dragging moves, and does not zoom", (place, moved))
+    for _ in range(12):
+        press(browser, "+")
+    place = status_becomes(browser, moved)
+    picture(browser, "long-zoomed")
+    press(browser, "all")
+    tap.ok(status_becomes(browser, place) == first, "and there is a way back", (first, text_of(browser, VIEW)))
+    browser.evaluate("(() => { const i = document.querySelector('.timeline input'); i.value = 'step 1'; i.dispatchEvent(new Event('input')); })()")
+    browser.wait("document.querySelector('.timeline .matches').textContent === '31 found'")
+    browser.evaluate("document.querySelector('.timeline input').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
+    status_becomes(browser, first)
+    tap.ok(text_of(browser, ".timeline .matches") == "1 of 31" and text_of(browser, VIEW).startswith("step 1"), "a search finds events by name and goes to them",
+           (text_of(browser, ".timeline .matches"), text_of(browser, VIEW)))
+    picture(browser, "long-found")
+
+
+def browser_hover(browser):
+    shows(browser, "a report of calls", page("calls", REPORT)[1])
+    x, y, width, height = browser.box(".timeline .scroller canvas")
+    seen = set()
+    for down in range(30, int(height), 17):
+        for part in range(20, 100, 8):
+            browser.mouse("mouseMoved", x + width * part / 100, y + down)
+            seen.add(browser.evaluate("(() => { const t = document.querySelector('.tip'); return t && !t.hidden ? t.textContent : ''; })()"))
+    picture(browser, "calls")
+    tap.ok(any("pthread_mutex_lock" in text and "held by" in text and "lasted" in text for text in seen), "the pointer tells an event's name and how long it lasted", list(seen)[:5])
+    browser.box(".flamegraph .scroller")
+    picture(browser, "calls-flame")
+    tap.ok(colours_in(browser, ".flamegraph canvas") > 10, "the flame graph is drawn")
+    x, y, width, _ = browser.box(".flamegraph canvas")
+    browser.click(x + width / 2, y + 18 * 2 + 9)
+    tap.ok("\u203a" in text_of(browser, ".flamegraph .status"), "a click enlarges a function", text_of(browser, ".flamegraph .status"))
+    browser.evaluate("document.querySelector('#tables th:last-child').click()")
+    cells = browser.evaluate("[...document.querySelectorAll('#tables details:first-child tbody tr td:last-child')].map((c) => c.textContent)")
+    tap.ok(len(cells) > 2 and cells == sorted(cells), "a click on a heading sorts", cells)
+    picture(browser, "calls-all", whole=True)
+
+
+def browser_hostile(browser):
+    _, path = page("hostile", hostile_database())
+    shows(browser, "hostile names", path)
+    browser.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    tap.ok(browser.evaluate("window.owned === undefined && !document.querySelector('img')"), "names of a report do not become script or elements")
+    tap.ok(EVIL[:30] in text_of(browser, "#tables"), "they are shown as text", text_of(browser, "#tables")[:300])
+    picture(browser, "hostile")
+
+
+def browser_two(browser):
+    shows(browser, "two reports", page("two", MADE, REPORT)[1])
+    boxes = browser.evaluate("[...document.querySelectorAll('#timeline .column')].map((c) => { const b = c.getBoundingClientRect(); return [b.x, b.y, b.width]; })")
+    tap.ok(len(boxes) == 2 and boxes[0][1] == boxes[1][1] and boxes[0][0] + boxes[0][2] <= boxes[1][0], "they lie beside each other", boxes)
+    tap.ok(browser.evaluate("document.querySelectorAll('#comparison table tbody tr').length") > 2, "and there is a table of both")
+    picture(browser, "two", whole=True)
+
+
+def browser_cuda(browser):
+    reason = device.missing("pipeline")
+    if reason:
+        tap.skip("a CUDA program's page", reason)
+        return
+    path, spool = os.path.join(PLACE, "pipeline.rep"), spool_folder()
+    run([device.app("pipeline")], env=device.env(base=traced_env(path, spool, LIBTRACE_CUDA_BACKTRACE="all")))
+    wait_spool_gone(spool)
+    made_page, file = page("pipeline", path)
+    timeline = made_page.reports[0]["timeline"]
+    kernels = {number for number, kind, _, _ in timeline["names"] if kind == "kernel"}
+    shown = sum(each[5] for each in level_rows(timeline["levels"][0]) if each[4] in kernels)
+    stats = json.loads(trace("stats", "-r", "cuda_gpu_kern_sum", "-f", "json", path).out)
+    tap.ok(shown == sum(row["Instances"] for row in stats) > 0, f"the timeline has all {shown} kernels", stats)
+    shows(browser, "a CUDA program", file)
+    lanes = browser.evaluate("JSON.parse(document.getElementById('data').textContent).reports[0].timeline.lanes.map((l) => l[3])")
+    tap.ok({"gpu", "api", "osrt"} <= set(lanes), "streams, API calls and waits have lanes", lanes)
+    picture(browser, "pipeline", whole=True)
+
+
+def in_browser():
+    tests = (browser_timeline, browser_hover, browser_hostile, browser_two, browser_cuda)
+    if not _browser.find():
+        for test in tests:
+            tap.skip(test.__name__, "no chromium here")
+        return
+    with _browser.Browser() as browser:
+        for test in tests:
+            test(browser)
+
+
+TEXT = (text_widths, text_says_what_others_say, text_colours, text_of_hostile_names, wrong_use)
+PAGE = (page_stands_alone, page_has_all_events, page_flame_sums, page_levels, page_of_hostile_names, page_failures, in_browser)
+
+
+def not_built():
+    result = trace("report", "--html", "-o", os.path.join(PLACE, "none.html"), MADE)
+    tap.ok(result.status == 2 and result.err.count(b"\n") == 1 and b"npm" in result.err and not os.path.exists(os.path.join(PLACE, "none.html")),
+           "without a page in the program one line says why", result)
+    for test in PAGE:
+        tap.skip(test.__name__, "the page was not built: no npm")
+
+
+main(*TEXT, *(PAGE if BUILT else (not_built,)))
