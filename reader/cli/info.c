@@ -9,7 +9,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "reader/cli/info_xspace.h"
 #include "reader/print.h"
+#include "reader/xspace/xspace.h"
 
 __attribute__((format(printf, 3, 4))) static void verdict_add(
 	char *text, size_t bytes, const char *format, ...)
@@ -310,6 +312,11 @@ void info_release(struct info *i)
 static int info_file(const struct options *o, const char *file, void *count)
 {
 	struct info i = {0};
+	if (xspace_is(file)) {
+		if ((*(int *)count)++ && !o->value[OPT_info_json])
+			putchar('\n');
+		return info_xspace(file, o->value[OPT_info_json]);
+	}
 	if (info_gather(&i, file, o->value[OPT_info_no_wait]))
 		return STATUS_FAILED;
 	if ((*(int *)count)++ && !o->value[OPT_info_json])

@@ -8,6 +8,7 @@
 
 #include "reader/cli/stop.h"
 #include "reader/export/sqlite.h"
+#include "reader/xspace/database.h"
 
 #define SIZE_TOLD (256u << 20) /* a temporary database from this size on is told of */
 
@@ -49,9 +50,31 @@ static void size_tell(const char *path, const char *name)
 			path, bytes >> 20);
 }
 
-/* The database loses its name as soon as it is open. */
-static int report_open_as_database(
-	struct sql *s, struct cli_report *r, const struct sql_open_form *form)
+static int xspace_convert(const char *path, const char *name)
+{
+	struct xspace x;
+	struct xspace_tally tally;
+	char cause[DATABASE_CAUSE_BYTES];
+	int error = xspace_open(&x, path);
+	if (error) {
+		cli_error("cannot read '%s': %s", path,
+			error == -EBADMSG ? "it is a damaged XSpace, or none" : strerror(-error));
+		return STATUS_FAILED;
+	}
+	error = xspace_to_database(&x, name, &tally, cause);
+	xspace_close(&x);
+	if (error)
+		cli_error("cannot make a temporary database of '%s': %s", path, cause);
+	else if (tally.left_out)
+		cli_note("%s: %llu events are neither work of a device, API calls nor NVTX ranges: "
+			 "no report has them",
+			path, (unsigned long long)tally.left_out);
+	return error ? STATUS_FAILED : STATUS_OK;
+}
+
+/* The database loses its name as soon as it is open. `r` NULL: the file is an XSpace. */
+static int open_as_database(
+	struct sql *s, const char *path, struct cli_report *r, const struct sql_open_form *form)
 {
 	const char *place = getenv("TMPDIR");
 	char *folder = NULL, *name = NULL;
@@ -61,12 +84,12 @@ static int report_open_as_database(
 		free(folder);
 		return STATUS_FAILED;
 	}
-	int status = asprintf(&name, "%s/report.sqlite", folder) < 0
-		? STATUS_FAILED
-		: report_convert(r, form, name);
+	int status = asprintf(&name, "%s/report.sqlite", folder) < 0 ? STATUS_FAILED
+		: r                                                  ? report_convert(r, form, name)
+								     : xspace_convert(path, name);
 	if (!status) {
-		size_tell(r->path, name);
-		status = sql_open(s, name) ? sql_file_failed(s, r->path, "open", -EIO) : STATUS_OK;
+		size_tell(path, name);
+		status = sql_open(s, name) ? sql_file_failed(s, path, "open", -EIO) : STATUS_OK;
 	}
 	if (name)
 		unlink(name);
@@ -85,12 +108,14 @@ int sql_file_open(struct sql *s, const char *path, const struct sql_open_form *f
 	if (sql_is_database(path)) {
 		int error = sql_open(s, path);
 		status = error ? sql_file_failed(s, path, "open", error) : STATUS_OK;
+	} else if (xspace_is(path)) {
+		status = open_as_database(s, path, NULL, form);
 	} else {
 		if (cli_open_events(&r, path, form->no_wait)) {
 			stops_end();
 			return STATUS_FAILED;
 		}
-		status = report_open_as_database(s, &r, form);
+		status = open_as_database(s, path, &r, form);
 		status = !status && r.problems ? STATUS_DAMAGED : status;
 		cli_close(&r);
 	}
@@ -106,4 +131,9 @@ int sql_file_failed(const struct sql *s, const char *path, const char *what, int
 		cli_error(
 			"'%s': cannot %s: %s", path, what, *s->cause ? s->cause : strerror(-error));
 	return STATUS_FAILED;
+}
+
+bool sql_file_is_foreign(const char *path)
+{
+	return sql_is_database(path) || xspace_is(path);
 }

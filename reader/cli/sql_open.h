@@ -1,6 +1,6 @@
 /*
- * sql_open.h - a file to be asked in SQL: a database is opened as it is, a report of ours becomes a
- * temporary one.
+ * sql_open.h - a file to be asked in SQL: a database is opened as it is, a report of ours, or
+ * an XSpace, becomes a temporary one.
  *
  * The temporary database is of some 100 bytes per event; it lies in TMPDIR (else /var/tmp), without
  * a name while it is used. Messages go to stderr. Signals are awaited (stop.h). One thread.
@@ -18,6 +18,9 @@ struct sql_open_form {
 
 /* STATUS_OK, STATUS_DAMAGED when what is there of a damaged report was opened, or STATUS_FAILED. */
 int sql_file_open(struct sql *s, const char *path, const struct sql_open_form *form);
+
+/* Is it a database, or an XSpace of a profiler, which becomes one: no report? */
+bool sql_file_is_foreign(const char *path);
 
 /* Says why a statement failed: `what` was it. Returns STATUS_FAILED; silent when a signal ended it,
  * which ends the program then, or when the reader of a pipe has gone. */

@@ -164,7 +164,7 @@ static int applying_print(struct output *o, const char *file)
 static int stats_file(const struct options *options, const char *file, void *user)
 {
 	struct output *o = user;
-	bool is_database = sql_is_database(file);
+	bool is_database = sql_file_is_foreign(file);
 	int status;
 	if (is_database && select_has_filter()) {
 		cli_error("'%s': --nvtx-include and --nvtx-exclude are for reports", file);

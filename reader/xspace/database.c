@@ -1,0 +1,304 @@
+#include "reader/xspace/database.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/demangle.h"
+#include "reader/export/map.h"
+#include "reader/pool.h"
+
+#define DEVICE_PLANE "/device:GPU:"
+#define PUSH_POP_RANGE 59 /* of ENUM_NSYS_EVENT_TYPE */
+#define DOMAIN_MADE 75
+#define RUNTIME_CALL 0
+#define NVTX "NVTX:"
+#define VM (INT64_C(1) << 48)
+
+/* What of an event's stats is asked for. */
+struct facts {
+	struct xspace_text kernel, memcpy, memset;
+	uint64_t correlation, context, graph_node;
+	bool has_correlation;
+};
+
+struct writing {
+	struct database database;
+	struct pool texts;
+	struct map ids; /* address of a text -> id */
+	uint32_t id_count;
+	struct map domains; /* id of the name -> number */
+	uint32_t domain_count;
+	struct xspace_tally *tally;
+};
+
+static int64_t text_id(struct writing *w, struct xspace_text text, int *error)
+{
+	const char *kept = pool_text(&w->texts, text.text ? text.text : "", text.bytes);
+	uint32_t known = kept ? map_get(&w->ids, (uint64_t)(uintptr_t)kept, 0) : 0;
+	if (known || *error)
+		return known;
+	*error = kept ? map_put(&w->ids, (uint64_t)(uintptr_t)kept, 0, ++w->id_count) : -ENOMEM;
+	if (!*error)
+		*error = database_row(&w->database, "StringIds", "it", (int64_t)w->id_count, kept);
+	return w->id_count;
+}
+
+static struct facts facts_of(const struct xspace_plane *plane, const struct xspace_event *e)
+{
+	struct facts f = {0};
+	struct xspace_stat s;
+	const uint8_t *at = e->at;
+	while (xspace_stat_next(plane, XSPACE_EVENT_STAT, &at, e->end, &s)) {
+		if (xspace_text_is(s.name, "kernel_details"))
+			f.kernel = s.text;
+		else if (xspace_text_is(s.name, "memcpy_details"))
+			f.memcpy = s.text;
+		else if (xspace_text_is(s.name, "Memset_details"))
+			f.memset = s.text;
+		else if (xspace_text_is(s.name, "cuda_graph_node_id"))
+			f.graph_node = s.number;
+		else if (xspace_text_is(s.name, "correlation_id")) {
+			f.correlation = s.number;
+			f.has_correlation = true;
+		} else if (xspace_text_is(s.name, "context_id")) {
+			for (size_t i = 0; i < s.text.bytes; i++)
+				if (isdigit((unsigned char)s.text.text[i]))
+					f.context =
+						f.context * 10 + (uint64_t)(s.text.text[i] - '0');
+		}
+	}
+	return f;
+}
+
+/* The numbers behind "key:" in a text of details, divided by commas; those that are not there stay
+ * as they are. */
+static void details(struct xspace_text text, const char *key, int64_t *ret_numbers, uint32_t count)
+{
+	const size_t length = strlen(key);
+	for (size_t i = 0; i + length < text.bytes; i++) {
+		if ((i && text.text[i - 1] != ' ' && text.text[i - 1] != '\n') ||
+			memcmp(text.text + i, key, length))
+			continue;
+		i += length;
+		for (uint32_t n = 0; n < count; n++, i++)
+			for (ret_numbers[n] = 0;
+				i < text.bytes && isdigit((unsigned char)text.text[i]); i++)
+				ret_numbers[n] = (int64_t)((uint64_t)ret_numbers[n] * 10 +
+					(uint64_t)(text.text[i] - '0'));
+		return;
+	}
+}
+
+struct place {
+	int64_t device, stream, tid;
+	int64_t start_ns, end_ns;
+	struct facts facts;
+};
+
+/* As its author wrote it. */
+static struct xspace_text readable(struct writing *w, struct xspace_text name, char *room)
+{
+	const char *text = pool_text(&w->texts, name.text ? name.text : "", name.bytes);
+	size_t bytes = text ? demangle(text, room) : 0;
+	return bytes ? (struct xspace_text){room, bytes} : name;
+}
+
+/* The short name, without arguments, is not told and so the whole one. */
+static int put_kernel(struct writing *w, const struct xspace_event *e, const struct place *p)
+{
+	int error = 0;
+	char room[DEMANGLED_BYTES_MAX];
+	int64_t name = text_id(w, readable(w, e->name, room), &error);
+	int64_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, registers = 0, fixed = 0, dynamic = 0;
+	details(p->facts.kernel, "grid:", grid, 3);
+	details(p->facts.kernel, "block:", block, 3);
+	details(p->facts.kernel, "regs:", &registers, 1);
+	details(p->facts.kernel, "static_shared:", &fixed, 1);
+	details(p->facts.kernel, "dynamic_shared:", &dynamic, 1);
+	if (error)
+		return error;
+	return database_row(&w->database, "CUPTI_ACTIVITY_KIND_KERNEL",
+		"iiiiniiiii"
+		"nnn"
+		"iiiiiiiiiiii"
+		"no"
+		"nnnnnnnnnnnn"
+		"t",
+		p->start_ns, p->end_ns, p->device, (int64_t)p->facts.context, p->stream,
+		(int64_t)p->facts.correlation, VM, name, name, registers, grid[0], grid[1], grid[2],
+		block[0], block[1], block[2], fixed, dynamic, INT64_C(0), INT64_C(0), INT64_C(0),
+		p->facts.graph_node != 0, (int64_t)p->facts.graph_node, "");
+}
+
+/* CUPTI's numbers of kinds of copies, by the letters in the name. */
+static int64_t copy_kind(struct xspace_text name)
+{
+	static const struct {
+		char from, to;
+		int kind;
+	} kinds[] = {{'H', 'D', 1}, {'D', 'H', 2}, {'D', 'D', 8}, {'H', 'H', 9}, {'P', 'P', 10}};
+	char from = 0, to = 0;
+	if (name.bytes > 7) {
+		from = name.text[6];
+		to = name.text[7] == '2' || name.bytes == 8 ? name.text[name.bytes > 8 ? 8 : 7]
+			: name.bytes > 9                    ? name.text[9]
+							    : 0;
+	}
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (kinds[i].from == from && kinds[i].to == to)
+			return kinds[i].kind;
+	return 0;
+}
+
+static int put_copy(struct writing *w, const struct xspace_event *e, const struct place *p)
+{
+	int64_t bytes = 0;
+	details(p->facts.memcpy, "num_bytes:", &bytes, 1);
+	details(p->facts.memcpy, "size:", &bytes, 1);
+	return database_row(&w->database, "CUPTI_ACTIVITY_KIND_MEMCPY", "iiiiniiiiinnnnnnnnonnn",
+		p->start_ns, p->end_ns, p->device, (int64_t)p->facts.context, p->stream,
+		(int64_t)p->facts.correlation, VM, bytes, copy_kind(e->name),
+		p->facts.graph_node != 0, (int64_t)p->facts.graph_node);
+}
+
+static int put_set(struct writing *w, const struct place *p)
+{
+	int64_t bytes = 0;
+	details(p->facts.memset, "num_bytes:", &bytes, 1);
+	return database_row(&w->database, "CUPTI_ACTIVITY_KIND_MEMSET", "iiiiniiiiion", p->start_ns,
+		p->end_ns, p->device, (int64_t)p->facts.context, p->stream,
+		(int64_t)p->facts.correlation, VM, INT64_C(0), bytes, p->facts.graph_node != 0,
+		(int64_t)p->facts.graph_node);
+}
+
+static int put_call(struct writing *w, const struct xspace_event *e, const struct place *p)
+{
+	int error = 0;
+	int64_t name = text_id(w, e->name, &error);
+	return error ? error
+		     : database_row(&w->database, "CUPTI_ACTIVITY_KIND_RUNTIME", "iiiiiiin",
+			       p->start_ns, p->end_ns, (int64_t)RUNTIME_CALL, p->tid,
+			       (int64_t)p->facts.correlation, name, INT64_C(0));
+}
+
+/* The number of a domain, told if need be; 0 = the default one. */
+static int domain_id(
+	struct writing *w, struct xspace_text name, const struct place *p, int64_t *ret_id)
+{
+	int error = 0;
+	*ret_id = 0;
+	if (!name.bytes)
+		return 0;
+	const int64_t text = text_id(w, name, &error);
+	if (error)
+		return error;
+	*ret_id = map_get(&w->domains, (uint64_t)text, 0);
+	if (*ret_id)
+		return 0;
+	*ret_id = ++w->domain_count;
+	error = map_put(&w->domains, (uint64_t)text, 0, w->domain_count);
+	return error ? error
+		     : database_row(&w->database, "NVTX_EVENTS",
+			       "ini"
+			       "nnnn"
+			       "inii"
+			       "nnnnnnnnn",
+			       p->start_ns, (int64_t)DOMAIN_MADE, p->tid, text, *ret_id);
+}
+
+/* "NVTX:domain:text": a domain has no colon here, a text may. */
+static int put_range(struct writing *w, struct xspace_text name, const struct place *p)
+{
+	int64_t domain, id;
+	struct xspace_text rest = {name.text + strlen(NVTX), name.bytes - strlen(NVTX)};
+	const char *colon = memchr(rest.text, ':', rest.bytes);
+	const size_t length = colon ? (size_t)(colon - rest.text) : 0;
+	int error = domain_id(w, (struct xspace_text){rest.text, length}, p, &domain);
+	if (colon)
+		rest = (struct xspace_text){colon + 1, rest.bytes - length - 1};
+	id = text_id(w, rest, &error);
+	return error ? error
+		     : database_row(&w->database, "NVTX_EVENTS",
+			       "iii"
+			       "nnnn"
+			       "inii"
+			       "nnnnnnnnn",
+			       p->start_ns, p->end_ns, (int64_t)PUSH_POP_RANGE, p->tid, id, domain);
+}
+
+static int put_event(
+	struct writing *w, bool on_device, const struct xspace_event *e, const struct place *p)
+{
+	const bool nvtx = e->name.bytes > strlen(NVTX) && !memcmp(e->name.text, NVTX, strlen(NVTX));
+	w->tally->taken++;
+	if (on_device && p->facts.memcpy.bytes)
+		return put_copy(w, e, p);
+	if (on_device && p->facts.memset.bytes)
+		return put_set(w, p);
+	if (on_device && p->facts.kernel.bytes)
+		return put_kernel(w, e, p);
+	if (!on_device && nvtx)
+		return put_range(w, e->name, p);
+	if (!on_device && p->facts.has_correlation)
+		return put_call(w, e, p);
+	w->tally->taken--;
+	w->tally->left_out++;
+	return 0;
+}
+
+static int put_line(struct writing *w, const struct xspace_plane *plane,
+	const struct xspace_line *line, bool on_device)
+{
+	struct xspace_event e;
+	const uint8_t *at = line->at;
+	int error = 0;
+	while (!error && xspace_event_next(plane, line, &at, &e)) {
+		struct place p = {.device = plane->id,
+			.stream = line->id,
+			.tid = VM | (line->id & 0xffffff),
+			.facts = facts_of(plane, &e)};
+		p.start_ns =
+			(int64_t)((uint64_t)line->timestamp_ns + (uint64_t)(e.offset_ps / 1000));
+		p.end_ns = (int64_t)((uint64_t)p.start_ns + (uint64_t)(e.duration_ps / 1000));
+		error = put_event(w, on_device, &e, &p);
+	}
+	return error;
+}
+
+static int put_all(struct writing *w, const struct xspace *x)
+{
+	int error = 0;
+	for (uint32_t i = 0; !error && i < x->plane_count; i++) {
+		const struct xspace_plane *plane = &x->planes[i];
+		const bool on_device = plane->name.bytes > strlen(DEVICE_PLANE) &&
+			!memcmp(plane->name.text, DEVICE_PLANE, strlen(DEVICE_PLANE));
+		const bool on_host =
+			plane->name.bytes > 6 && !memcmp(plane->name.text, "/host:", 6);
+		for (uint32_t n = 0; !error && (on_device || on_host) && n < plane->line_count; n++)
+			error = put_line(w, plane, &plane->lines[n], on_device);
+	}
+	return error;
+}
+
+int xspace_to_database(
+	const struct xspace *x, const char *name, struct xspace_tally *ret_tally, char *cause)
+{
+	struct writing w = {.tally = ret_tally};
+	*ret_tally = (struct xspace_tally){0};
+	int error = database_create(&w.database, name, false);
+	w.database.generation = NSYS_3_24;
+	if (!error)
+		error = database_table(&w.database, "StringIds", NULL);
+	if (!error)
+		error = put_all(&w, x);
+	if (!error)
+		error = database_finish(&w.database);
+	strcpy(cause, error == -ENOMEM ? "out of memory" : w.database.cause);
+	database_abandon(&w.database);
+	map_release(&w.ids);
+	map_release(&w.domains);
+	pool_release(&w.texts);
+	return error;
+}
