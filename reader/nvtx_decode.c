@@ -167,7 +167,8 @@ struct decode *decode_open(
 		return NULL;
 	d->out = out;
 	d->p = p;
-	d->ref = reference;
+	d->of = *reference;
+	d->ref = &d->of;
 	d->domain = nvtx_domain_key(p->contents, reference->domain);
 	blobs_make(d);
 	return d;
@@ -196,11 +197,33 @@ static struct nvtx_payload_ref ref_resolve(
 	return own;
 }
 
+/* Events of a batch are mostly asked for one after the other: it is put together once. */
+static void batch_event_print(
+	FILE *out, struct nvtx_payloads *p, const struct nvtx_payload_ref *batch, uint64_t index)
+{
+	struct decode *d = p->kept;
+	if (!d || d->of.process != batch->process || d->of.payload != batch->payload) {
+		decode_close(d);
+		d = p->kept = decode_open(out, p, batch);
+	}
+	if (!d || !d->blob_count) {
+		fputs("null", out);
+		return;
+	}
+	d->out = out;
+	d->values = 0;
+	element_print(d, index);
+}
+
 void nvtx_payload_print(
 	FILE *out, struct nvtx_payloads *p, const struct nvtx_payload_ref *reference)
 {
 	uint64_t index;
 	const struct nvtx_payload_ref own = ref_resolve(p, reference, &index);
+	if (index != UINT64_MAX) {
+		batch_event_print(out, p, &own, index);
+		return;
+	}
 	struct decode *d = decode_open(out, p, &own);
 	uint64_t counter = d ? counter_schema(d) : 0;
 	if (!d || !d->blob_count)
@@ -209,8 +232,6 @@ void nvtx_payload_print(
 		blob_print(d, &d->blobs[0], counter);
 	else if (own.use == NVTX_USE_SAMPLE_BATCH)
 		samples_print(d, counter);
-	else if (own.use == NVTX_USE_EVENT_BATCH && index != UINT64_MAX)
-		element_print(d, index);
 	else if (own.use == NVTX_USE_EVENT_BATCH)
 		batch_print(d, &d->blobs[0], d->blobs[0].schema);
 	else

@@ -24,7 +24,8 @@ struct blob {
 struct decode {
 	FILE *out;
 	struct nvtx_payloads *p;
-	const struct nvtx_payload_ref *ref;
+	struct nvtx_payload_ref of;
+	const struct nvtx_payload_ref *ref; /* to it */
 	uint64_t domain;
 	uint64_t time_ns; /* of the payload that is printed */
 	struct blob blobs[BLOBS_MAX];

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/nvtx_decoding.h"
+
 #define OWN_ROWS_MAX 65536u /* more than a payload or a layout can have */
 #define PARENTS_MAX 64u     /* forked from forked from ... */
 
@@ -20,6 +22,7 @@ void nvtx_payloads_release(struct nvtx_payloads *p)
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		free(all[i]->rows);
 	free(p->columns);
+	decode_close(p->kept);
 	*p = (struct nvtx_payloads){0};
 }
 

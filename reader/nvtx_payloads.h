@@ -140,6 +140,7 @@ struct nvtx_payloads {
 	bool has_repeats;       /* an id of a process was registered more than once */
 	uint64_t epoch;         /* counts the times at which layouts were asked for */
 	uint32_t epoch_process; /* of that time */
+	struct decode *kept;    /* the batch that an event was printed of last (nvtx_decode.c) */
 };
 
 /* `c` is the contents that the pass fills; it stays the caller's. */

@@ -3,7 +3,8 @@
  *
  * Every event says by its message what it is to become. With a path as its argument the program
  * writes a line for each that has a place in time: kind, message, and its begin and end by
- * CLOCK_MONOTONIC as the program saw them.
+ * CLOCK_MONOTONIC as the program saw them. With "large" it submits one batch instead, of more
+ * events than a payload has room for.
  */
 #define _GNU_SOURCE
 #include <nvtx3/nvToolsExtPayload.h>
@@ -323,6 +324,23 @@ static void batches(void)
 	nvtxEventBatchSubmit(domain, &batch);
 }
 
+/* As many as one payload has room for, and more: the rest is not kept. */
+static void large_batch(void)
+{
+	enum { ROOM = 1 << 20, MORE = 10 };
+	const size_t count = ROOM / sizeof(struct batched) + MORE;
+	struct batched *v = calloc(count, sizeof(*v));
+	int64_t now = nvtxTimestampGet();
+	for (size_t i = 0; v && i < count; i++)
+		v[i] = (struct batched){
+			now, now + 1, i % 2 ? "large: odd" : "large: even", 0, 0, 0, (uint32_t)i};
+	nvtxEventBatch_t batch = {
+		batch_layout(NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, 0, NVTX_PAYLOAD_SCHEMA_FLAG_MARK),
+		count * sizeof(*v), v, NVTX_SCOPE_NONE, 0, NULL, 0, 0};
+	nvtxEventBatchSubmit(domain, &batch);
+	free(v);
+}
+
 /* By the clock of its scope; of no thread. */
 static void scopes(void)
 {
@@ -341,8 +359,12 @@ static void scopes(void)
 
 int main(int argc, char **argv)
 {
-	out = argc > 1 ? fopen(argv[1], "w") : NULL;
 	domain = nvtxDomainCreateA("deferred");
+	if (argc > 1 && !strcmp(argv[1], "large")) {
+		large_batch();
+		return app_result();
+	}
+	out = argc > 1 ? fopen(argv[1], "w") : NULL;
 	clocks_of_the_system();
 	clocks_of_the_program();
 	kinds();

@@ -127,6 +127,20 @@ def domains_are_chosen():
     same("an excluded domain has none", (placed(report), report.info().get("deferred")), ([], None))
 
 
+def a_large_batch():
+    where, spool = folder(), spool_folder()
+    result = run([app("nvtx_deferred"), "large"], env=traced_env(os.path.join(where, "r.rep"), spool), cwd=where)
+    finished, report = wait_spool_gone(spool), Report(os.path.join(where, "r.rep"))
+    tap.ok(finished and result.status == 0 and not receipts_agree(report), "a batch of 1 MiB is recorded", result.err.decode())
+    room = (1 << 20) // 40  # bytes of an event
+    told = report.info()["deferred"]
+    missing = {r["reason"]: r["count"] for r in told["not_placed"]}
+    same("all that fits is placed, the rest counted", (told["placed"], set(missing), missing.get("bytes or layout not kept", 0) in (10, 11)), (room, {"bytes or layout not kept"}, True))
+    marks = placed(report)
+    same("each with its own text and fields", collections.Counter((e["text"], e["payload"]["detail"] % 2) for e in marks),
+         {("large: even", 0): (room + 1) // 2, ("large: odd", 1): room // 2})
+
+
 def another_tools_clock():
     report, said = traced(NVTX_INJECTION64_PATH=app("libnvtx_tool.so"))
     names = {e["text"] for e in placed(report)}
@@ -139,4 +153,4 @@ def another_tools_clock():
 if not os.path.exists(app("nvtx_deferred")):
     tap.skip("deferred events", "not built: no headers of NVTX")
     tap.finish()
-main(events_have_their_place, statistics_have_them, exports_have_them, filters_know_them, domains_are_chosen, another_tools_clock)
+main(events_have_their_place, statistics_have_them, exports_have_them, filters_know_them, domains_are_chosen, a_large_batch, another_tools_clock)
