@@ -8,6 +8,8 @@
 #include <sys/file.h>
 #include <time.h>
 
+#include "reader/unpack.h"
+
 #define POLL_NS 20000000u
 #define FILE_HEADER_BYTES_MAX 4096u
 #define FILE_VERSION 7u
@@ -62,9 +64,15 @@ static int file_header_read(struct report *r, const char **ret_cause)
 }
 
 /* The file is open: its header and its name. */
-static int report_begin(struct report *r, const char *path, const char **ret_cause)
+static int report_begin(struct report *r, const char *path, bool may_unpack, const char **ret_cause)
 {
 	int error = source_refresh(&r->source);
+	if (!error && source_is_packed(&r->source) && !may_unpack) {
+		*ret_cause = "compressed: 'zstd -d' makes a report of it that can be changed";
+		error = -EBADMSG;
+	} else if (!error && source_is_packed(&r->source)) {
+		error = source_unpack(&r->source, ret_cause);
+	}
 	if (!error)
 		error = file_header_read(r, ret_cause);
 	r->name = error ? NULL : strdup(path);
@@ -79,7 +87,7 @@ int report_open(struct report *r, const char *path, uint64_t wait_ns, const char
 	if (error)
 		return error;
 	r->unfinished = !wait_for_writer(r->source.fd, wait_ns);
-	error = report_begin(r, path, ret_cause);
+	error = report_begin(r, path, true, ret_cause);
 	if (error)
 		report_close(r);
 	return error;
@@ -89,7 +97,7 @@ int report_open_fd(struct report *r, int fd, const char *path, const char **ret_
 {
 	*r = (struct report){.source.fd = fd};
 	*ret_cause = NULL;
-	int error = report_begin(r, path, ret_cause);
+	int error = report_begin(r, path, false, ret_cause);
 	if (error)
 		r->source.fd = -1;
 	return error;

@@ -30,7 +30,8 @@ struct report {
 };
 
 /*
- * Opens a report; when a writer is at work on it, waits up to wait_ns for it to finish. Returns 0;
+ * Opens a report, which may be compressed as a whole (unpack.h); when a writer is at work on it,
+ * waits up to wait_ns for it to finish. Returns 0;
  * -EBADMSG when it is no report (with the cause), or another negative errno. The caller closes.
  */
 int report_open(struct report *r, const char *path, uint64_t wait_ns, const char **ret_cause);

@@ -54,7 +54,8 @@ int cli_open(struct cli_report *r, const char *path, bool no_wait)
 	else if (error == -ESPIPE)
 		cli_error("'%s': not a regular file", path);
 	else if (error)
-		cli_error("cannot open '%s': %s", path, strerror(-error));
+		cli_error("cannot open '%s': %s%s%s", path, cause ? cause : "", cause ? ": " : "",
+			strerror(-error));
 	else if (r->report.unfinished)
 		cli_note("'%s' is still being written: reading what is there", path);
 	return error ? STATUS_FAILED : STATUS_OK;

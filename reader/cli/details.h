@@ -66,6 +66,7 @@ struct details {
 	enum details_base kernel_base;
 	struct details_filter filter;
 	struct details_choice choice;
+	const uint8_t *name_bits; /* of the metrics that are read, by NameId; NULL = all */
 	FILE *out;
 	bool has_nvtx, has_rules, has_speedups; /* columns that CSV pages have only where needed */
 	size_t groups_shown;                    /* of the session page */

@@ -29,7 +29,8 @@ int details_each(struct details *d, details_visit *one, void *user)
 		Ncu__ProfileResult *result;
 		if (d->results.entries[i].kind != NCU_RESULT)
 			continue;
-		error = ncu_result_read(&d->results, i, &result);
+		error = d->name_bits ? ncu_result_read_some(&d->results, i, d->name_bits, &result)
+				     : ncu_result_read(&d->results, i, &result);
 		if (error == -EBADMSG) {
 			cli_problem(&d->r, d->results.entries[i].offset, "broken result");
 			error = 0;

@@ -23,6 +23,7 @@ struct raw_page {
 		*columns; /* sorted by name; names without results are left out at the end */
 	size_t count;
 	uint32_t *column_of; /* of each NameId */
+	uint8_t *name_bits;  /* of the names that are wanted, or say of what a result is */
 };
 
 static int by_name(const void *a, const void *b)
@@ -66,6 +67,30 @@ static void page_release(struct raw_page *p)
 {
 	free(p->columns);
 	free(p->column_of);
+	free(p->name_bits);
+}
+
+/* What the line of a launch is made of. */
+static bool is_of_launch(const char *name)
+{
+	return !strcmp(name, "device__attribute_device_index") ||
+		!strncmp(name, "device__attribute_compute_capability_", 37);
+}
+
+/* Where --metrics names metrics of the report alone, no others are read. */
+static int page_narrow(struct raw_page *p, struct details *d)
+{
+	const size_t names = d->results.name_count;
+	if (!d->choice.names || d->choice.definitions.count)
+		return 0;
+	p->name_bits = calloc(names / 8 + 1, 1);
+	if (!p->name_bits)
+		return -ENOMEM;
+	for (size_t i = 0; i < names; i++)
+		if (!p->columns[p->column_of[i]].is_hidden || is_of_launch(d->results.names[i]))
+			p->name_bits[i / 8] |= (uint8_t)(1u << i % 8);
+	d->name_bits = p->name_bits;
+	return 0;
 }
 
 /* Puts the values of a result into their columns; of a name that it has twice, the first. */
@@ -192,6 +217,8 @@ int details_raw(struct details *d)
 {
 	struct raw_page p = {0};
 	int error = page_init(&p, d);
+	if (!error)
+		error = page_narrow(&p, d);
 	if (!error)
 		error = d->csv ? print_csv(d, &p) : details_each(d, print_table, &p);
 	page_release(&p);

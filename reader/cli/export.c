@@ -131,6 +131,12 @@ static int write_profile(struct cli_report *r, const struct options *o, FILE *ou
 	return error;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	const size_t bytes = text ? strlen(text) : 0;
+	return bytes >= strlen(end) && !strcmp(text + bytes - strlen(end), end);
+}
+
 static int write_format(struct cli_report *r, const struct options *o, const char *format,
 	FILE *out, const struct contents_visitor *v)
 {
@@ -138,9 +144,13 @@ static int write_format(struct cli_report *r, const struct options *o, const cha
 		return write_json(r, o, out, v);
 	if (!strcmp(format, "nvtxt"))
 		return export_nvtxt(out, r, v);
-	if (!strcmp(format, "ncu"))
-		return export_ncu(out, r, v, o->value[OPT_export_symbol_path],
-			o->value[OPT_export_no_symbols]);
+	if (!strcmp(format, "ncu")) {
+		const struct export_ncu_form form = {
+			.symbol_path = o->value[OPT_export_symbol_path],
+			.no_symbols = o->value[OPT_export_no_symbols],
+			.packed = ends_with(o->value[OPT_export_output], ".ncu-repz")};
+		return export_ncu(out, r, v, &form);
+	}
 	if (!strcmp(format, "folded") || !strcmp(format, "speedscope"))
 		return write_profile(r, o, out, v, !strcmp(format, "speedscope"));
 	return export_timeline(out, r, o, format, v);

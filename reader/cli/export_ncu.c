@@ -1,11 +1,17 @@
 #include "reader/cli/export_ncu.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
+#include "reader/cli/select.h"
 #include "reader/export/ncu.h"
+#include "reader/export/pack.h"
+#include "reader/ncu/nvtx_match.h"
+#include "reader/ncu/rewrite.h"
 
 struct indexing {
 	struct cursor cursor;
+	struct ncu_results results;
 	const struct contents_visitor *visitor;
 	struct ncu_devices devices;
 };
@@ -13,7 +19,14 @@ struct indexing {
 static int visit_block(void *user, const struct report_block *block)
 {
 	struct indexing *x = user;
-	int error = cursor_add_block(&x->cursor, block);
+	const char *cause;
+	int error = ncu_results_note(&x->results, block, &cause);
+	if (error == -EBADMSG) {
+		x->visitor->problem(x->visitor->user, block->offset, cause);
+		error = 0;
+	}
+	if (!error)
+		error = cursor_add_block(&x->cursor, block);
 	return error ? error : x->visitor->block(x->visitor->user, block);
 }
 
@@ -46,27 +59,69 @@ static void note_tally(const char *path, const struct ncu_tally *t)
 			path, t->states_left_out);
 }
 
+static int judge(void *filter, size_t i, Ncu__ProfileResult *result)
+{
+	(void)i;
+	return ncu_nvtx_passes(filter, result->nvtx, result->thread_id) ? NCU_KEEP : NCU_DROP;
+}
+
+/* A report of Nsight Compute: itself, without the results that an NVTX filter leaves out. */
+static int rewrite(FILE *out, struct cli_report *r, const struct ncu_results *results)
+{
+	const char *cause;
+	const struct nvtx_filter *filter = select_filter();
+	const struct ncu_rewrite all = {
+		.results = results, .judge = filter ? judge : NULL, .user = (void *)filter};
+	int error = ncu_rewrite(&all, out, &cause);
+	if (error == -EBADMSG)
+		cli_problem(r, 0, cause);
+	return error;
+}
+
+static int write_results(FILE *out, struct cli_report *r, struct indexing *x,
+	const struct contents *c, struct symbols *symbols)
+{
+	struct ncu_tally tally;
+	if (!c->session && x->results.count)
+		return rewrite(out, r, &x->results);
+	int error = ncu_write(out, &x->cursor, symbols, &x->devices, &tally);
+	if (!error) {
+		note_tally(r->path, &tally);
+		cli_note_cut_off(r, c);
+	}
+	return error;
+}
+
+static int write_packed(FILE *out, struct cli_report *r, struct indexing *x,
+	const struct contents *c, struct symbols *symbols)
+{
+	FILE *packed = pack_open(out);
+	if (!packed)
+		return -errno;
+	int error = write_results(packed, r, x, c, symbols);
+	if (fclose(packed) && !error)
+		error = errno ? -errno : -EIO;
+	return error;
+}
+
 int export_ncu(FILE *out, struct cli_report *r, const struct contents_visitor *visitor,
-	const char *symbol_path, bool no_symbols)
+	const struct export_ncu_form *form)
 {
 	static struct indexing x;
 	struct contents c;
 	struct symbols symbols;
-	struct ncu_tally tally;
 	const struct cursor_filter all = {.end_ns = UINT64_MAX};
 	const struct contents_visitor index = {&x, visit_block, visit_batch, visit_problem};
 	x.visitor = visitor;
 	contents_init(&c);
-	symbols_init(&symbols, &c, symbol_path);
-	symbols.no_names = no_symbols;
+	symbols_init(&symbols, &c, form->symbol_path);
+	symbols.no_names = form->no_symbols;
 	cursor_init(&x.cursor, &r->report, &c, &all);
+	ncu_results_init(&x.results, &r->report);
 	int error = contents_read(&c, &r->report, &index);
 	if (!error)
-		error = ncu_write(out, &x.cursor, &symbols, &x.devices, &tally);
-	if (!error) {
-		note_tally(r->path, &tally);
-		cli_note_cut_off(r, &c);
-	}
+		error = (form->packed ? write_packed : write_results)(out, r, &x, &c, &symbols);
+	ncu_results_release(&x.results);
 	cursor_release(&x.cursor);
 	symbols_release(&symbols);
 	contents_release(&c);

@@ -6,9 +6,15 @@
 
 #include "reader/cli/cli.h"
 
-/* Writes the kernel launches of the report, and prints on stderr what could not be told of them.
- * `symbol_path` as in symbols.h. 0 or a negative errno. */
+struct export_ncu_form {
+	const char *symbol_path; /* as in symbols.h */
+	bool no_symbols;
+	bool packed; /* .ncu-repz */
+};
+
+/* Writes the kernel launches of the report, and prints on stderr what could not be told of them; of
+ * a report of Nsight Compute its results as they are. 0 or a negative errno. */
 int export_ncu(FILE *out, struct cli_report *r, const struct contents_visitor *visitor,
-	const char *symbol_path, bool no_symbols);
+	const struct export_ncu_form *form);
 
 #endif

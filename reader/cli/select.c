@@ -70,9 +70,9 @@ int select_by(const struct options *o, const struct select_options *by)
 	return status;
 }
 
-bool select_has_filter(void)
+const struct nvtx_filter *select_filter(void)
 {
-	return wanted.filter != NULL;
+	return wanted.filter;
 }
 
 void select_tell(const struct cli_report *r)

@@ -27,8 +27,8 @@ int select_by(const struct options *o, const struct select_options *by);
 int select_nvtx(const struct options *o, enum option_id include, enum option_id exclude,
 	const struct nvtx_filter **ret_filter);
 
-/* Is there an NVTX filter? */
-bool select_has_filter(void);
+/* The NVTX filter that select_by() took note of; NULL = none. */
+const struct nvtx_filter *select_filter(void);
 
 /* Says so when the report was read and nothing was chosen; once for a file. */
 void select_tell(const struct cli_report *r);

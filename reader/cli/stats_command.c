@@ -166,7 +166,7 @@ static int stats_file(const struct options *options, const char *file, void *use
 	struct output *o = user;
 	bool is_database = sql_file_is_foreign(file);
 	int status;
-	if (is_database && select_has_filter()) {
+	if (is_database && select_filter()) {
 		cli_error("'%s': --nvtx-include and --nvtx-exclude are for reports", file);
 		return STATUS_FAILED;
 	}

@@ -14,8 +14,9 @@ static const uint8_t *value_skip(const uint8_t *at, const uint8_t *end, enum wir
 	return (size_t)(end - at) < bytes ? NULL : at + bytes;
 }
 
-static bool is_sane(
-	const ProtobufCMessageDescriptor *d, const uint8_t *at, const uint8_t *end, unsigned depth)
+/* *parts counts down. */
+static bool is_sane(const ProtobufCMessageDescriptor *d, const uint8_t *at, const uint8_t *end,
+	unsigned depth, uint32_t *parts)
 {
 	if (depth > MESSAGE_DEPTH_MAX)
 		return false;
@@ -34,8 +35,10 @@ static bool is_sane(
 		const ProtobufCFieldDescriptor *f = tag >> 3 <= UINT32_MAX
 			? protobuf_c_message_descriptor_get_field(d, (unsigned)(tag >> 3))
 			: NULL;
+		if (!(*parts)--)
+			return false;
 		if (f && f->type == PROTOBUF_C_TYPE_MESSAGE &&
-			!is_sane(f->descriptor, at, at + bytes, depth + 1))
+			!is_sane(f->descriptor, at, at + bytes, depth + 1, parts))
 			return false;
 		at += bytes;
 	}
@@ -45,5 +48,6 @@ static bool is_sane(
 bool message_depth_is_sane(
 	const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t count)
 {
-	return is_sane(type, bytes, bytes + count, 0);
+	uint32_t parts = MESSAGE_PARTS_MAX;
+	return is_sane(type, bytes, bytes + count, 0, &parts);
 }

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/varint.h"
 #include "reader/ncu/depth.h"
+#include "reader/ncu/wire.h"
 
 #define PROCESSES_MAX UINT16_MAX
 
@@ -154,18 +156,93 @@ int ncu_entry_load(const struct ncu_results *n, size_t i, uint8_t **ret_bytes)
 	return error;
 }
 
+static int unpack(const uint8_t *bytes, size_t count, Ncu__ProfileResult **ret_result)
+{
+	*ret_result = message_depth_is_sane(&ncu__profile_result__descriptor, bytes, count)
+		? ncu__profile_result__unpack(NULL, count, bytes)
+		: NULL;
+	return *ret_result ? 0 : -EBADMSG;
+}
+
 int ncu_result_read(const struct ncu_results *n, size_t i, Ncu__ProfileResult **ret_result)
 {
 	uint8_t *bytes;
 	int error = ncu_entry_load(n, i, &bytes);
 	if (error)
 		return error;
-	const size_t count = n->entries[i].bytes;
-	*ret_result = message_depth_is_sane(&ncu__profile_result__descriptor, bytes, count)
-		? ncu__profile_result__unpack(NULL, count, bytes)
-		: NULL;
+	error = unpack(bytes, n->entries[i].bytes, ret_result);
 	free(bytes);
-	return *ret_result ? 0 : -EBADMSG;
+	return error;
+}
+
+/* Numbers of fields of ProfileResult. */
+enum { RESULT_METRICS = 13, RESULT_SECTIONS = 17, RESULT_RULES = 19 };
+
+#define TAG(field, type) ((field) << 3 | (type))
+
+/* Is this metric's NameId among those wanted? Writers put it first, so nothing else is looked at
+ * then. */
+static bool is_wanted(
+	const struct ncu_results *n, const uint8_t *metrics, const uint8_t *at, const uint8_t *end)
+{
+	struct wire_field f = {.number = 0};
+	if (end - at > 2 && at[0] == TAG(1, WIRE_VARINT))
+		f.number = varint_get(at + 1, end, &f.value) ? 1 : 0;
+	else
+		while (f.number != 1 && wire_next(&at, end, &f) > 0)
+			;
+	return f.number == 1 && f.value < n->name_count && metrics[f.value / 8] >> f.value % 8 & 1;
+}
+
+/* Steps over metrics that are not wanted, which are most of a result. */
+static const uint8_t *unwanted_skip(
+	const struct ncu_results *n, const uint8_t *metrics, const uint8_t *at, const uint8_t *end)
+{
+	while (at < end && *at == TAG(RESULT_METRICS, WIRE_BYTES)) {
+		uint64_t bytes;
+		const uint8_t *inner = varint_get(at + 1, end, &bytes);
+		if (!inner || bytes > (uint64_t)(end - inner) ||
+			is_wanted(n, metrics, inner, inner + bytes))
+			break;
+		at = inner + bytes;
+	}
+	return at;
+}
+
+/* Moves what is wanted to the front; the count of bytes that are left, or -EBADMSG. */
+static int64_t keep_wanted(
+	const struct ncu_results *n, const uint8_t *metrics, uint8_t *bytes, size_t count)
+{
+	const uint8_t *at = bytes;
+	struct wire_field f;
+	size_t kept = 0;
+	int more;
+	for (;;) {
+		at = unwanted_skip(n, metrics, at, bytes + count);
+		more = wire_next(&at, bytes + count, &f);
+		if (more <= 0)
+			break;
+		if (f.type == WIRE_BYTES &&
+			(f.number == RESULT_SECTIONS || f.number == RESULT_RULES))
+			continue;
+		memmove(bytes + kept, f.start, (size_t)(f.end - f.start));
+		kept += (size_t)(f.end - f.start);
+	}
+	return more < 0 ? more : (int64_t)kept;
+}
+
+int ncu_result_read_some(const struct ncu_results *n, size_t i, const uint8_t *metrics,
+	Ncu__ProfileResult **ret_result)
+{
+	uint8_t *bytes;
+	*ret_result = NULL;
+	int error = ncu_entry_load(n, i, &bytes);
+	if (error)
+		return error;
+	int64_t kept = keep_wanted(n, metrics, bytes, n->entries[i].bytes);
+	error = kept < 0 ? -EBADMSG : unpack(bytes, (size_t)kept, ret_result);
+	free(bytes);
+	return error;
 }
 
 const char *ncu_kernel_name(const Ncu__ProfileResult *r)

@@ -186,6 +186,68 @@ def summaries():
             tap.ok(not wrong, f"{os.path.basename(path)}: {len(summed)} metrics {how}", "\n".join(wrong[:20]))
 
 
+def some_metrics():
+    """--metrics: the columns and values that the whole page has."""
+    if not REPORTS:
+        tap.skip("some metrics", "no fixtures")
+        return
+    for path in REPORTS:
+        whole = rows(page(path, "raw", "--csv"))
+        some = rows(page(path, "raw", "--csv", "--metrics", "launch__grid_size,no_such_metric", "--metrics", "regex:^launch__block_(size|dim)"))
+        names = sorted(name for name in whole[0] if name == "launch__grid_size" or name.startswith(("launch__block_size", "launch__block_dim")))
+        wrong = [] if some[0][-len(names):] == names else [some[0]]
+        for name in [*some[0][: -len(names)], *names]:
+            i, k = whole[0].index(name), some[0].index(name)
+            wrong += [name for a, b in zip(whole, some) if a[i] != b[k]]
+        tap.ok(not wrong and len(whole) == len(some), f"{os.path.basename(path)}: {len(names)} metrics as on the whole page", wrong)
+
+
+def packed():
+    """A report written anew has the same bytes, compressed (.ncu-repz) the same pages; what is cut off, changed or no report is refused."""
+    if not REPORTS:
+        tap.skip("reports written anew and compressed", "no fixtures")
+        return
+    copy, small, other = (os.path.join(PLACE, name) for name in ("copy.ncu-rep", "small.ncu-repz", "other.ncu-rep"))
+    wrong = []
+    for path in REPORTS:
+        done = [trace("export", "-t", "ncu", "-f", "true", "-o", to, source) for source, to in ((path, copy), (path, small), (small, other))]
+        with open(path, "rb") as file:
+            whole = file.read()
+        for name in (copy, other):
+            with open(name, "rb") as file:
+                if file.read() != whole:
+                    wrong.append(f"{path}: {name} differs")
+        if any(one.status or one.err for one in done) or os.path.getsize(small) >= len(whole) * 0.6 or page(small, "raw") != page(path, "raw"):
+            wrong.append(f"{path}: {[(one.status, one.err) for one in done]}, {os.path.getsize(small)} bytes")
+    tap.ok(not wrong, f"{len(REPORTS)} reports written anew: the same bytes; compressed: the same pages", "\n".join(wrong))
+    with open(small, "rb") as file:
+        data = file.read()
+    cases = {b"cut off": data[: len(data) // 2], b"damaged": data[: len(data) // 2] + bytes(100) + data[len(data) // 2 + 100:]}
+    for why, bad in cases.items():
+        with open(small, "wb") as file:
+            file.write(bad)
+        result = trace("info", small)
+        tap.ok(result.status == 2 and why in result.err and not result.out, f"a compressed report that is {why.decode()}", result.err)
+    with open(small, "wb") as file:
+        file.write(data)
+    result = run([os.path.join(BUILD, "bin/trace"), "info", small], env={**os.environ, "TMPDIR": "/nonexistent"})
+    tap.ok(result.status == 2 and b"TMPDIR" in result.err, "no place to unpack a report", result.err)
+    result = trace("symbolize", small)
+    tap.ok(result.status == 2 and b"compressed" in result.err, "a compressed report is not changed in place", result.err)
+
+
+def some_results():
+    """export -t ncu with an NVTX filter: the results that it chooses, and nothing else is gone."""
+    if not REPORTS:
+        tap.skip("results by NVTX ranges", "no fixtures")
+        return
+    path, to = os.path.join(FIXTURES, "manual_nvtx.ncu-rep"), os.path.join(PLACE, "some.ncu-rep")
+    done = trace("export", "-t", "ncu", "-f", "true", "--nvtx-include", "daxpy]", "-o", to, path)
+    whole, some = rows(page(path, "raw", "--csv")), rows(page(to, "raw", "--csv"))
+    tap.ok(done.status == 0 and some[:2] == whole[:2] and [row[1:] for row in some[2:]] == [whole[3][1:]], "one of three results, by its NVTX ranges", done.err)
+    tap.ok(page(to, "session") == page(path, "session"), "its session is whole")
+
+
 def damaged():
     """Cut and changed files end in a message and a status, never by a signal."""
     if not REPORTS:
@@ -249,4 +311,4 @@ def foreign():
 
 
 if __name__ == "__main__":
-    main(values, filters, sections_as_raw, summaries, damaged, nested, foreign)
+    main(values, filters, sections_as_raw, summaries, some_metrics, packed, some_results, damaged, nested, foreign)

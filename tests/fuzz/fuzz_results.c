@@ -1,0 +1,254 @@
+/*
+ * fuzz_results.c - any bytes as any message of a report of Nsight Compute.
+ *
+ * The first two bytes choose the type, from all that the standard entries and the header are made
+ * of: it is unpacked and packed again, twice the same. As a result, and as the whole report, the
+ * bytes are also printed on every page of `trace details`, with every option that changes what is
+ * printed, and written anew.
+ *
+ * clang -fsanitize=fuzzer gives main(); with -DSTANDALONE the program reads the files named.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/cli/details.h"
+#include "reader/ncu/depth.h"
+#include "reader/ncu/nvtx_match.h"
+#include "reader/ncu/rewrite.h"
+
+/* ---- every type of message ---- */
+
+#define TYPES_MAX 200u
+
+static const ProtobufCMessageDescriptor *types[TYPES_MAX];
+static size_t type_count;
+
+/* The type and those of its fields, each once. */
+static void type_add(const ProtobufCMessageDescriptor *type)
+{
+	for (size_t i = 0; i < type_count; i++)
+		if (types[i] == type)
+			return;
+	if (type_count == TYPES_MAX)
+		abort();
+	types[type_count++] = type;
+	for (unsigned i = 0; i < type->n_fields; i++)
+		if (type->fields[i].type == PROTOBUF_C_TYPE_MESSAGE)
+			type_add(type->fields[i].descriptor);
+}
+
+static void types_fill(void)
+{
+	type_add(&ncu__profile_result__descriptor);
+	type_add(&ncu__range_result__descriptor);
+	type_add(&ncu__cmdlist_result__descriptor);
+	type_add(&ncu__graph_result__descriptor);
+	type_add(&ncu__source_data__descriptor);
+	type_add(&ncu__profiler_section__descriptor);
+	type_add(&libtrace__file_header__descriptor);
+	type_add(&libtrace__block_header__descriptor);
+	type_add(&libtrace__session_details__descriptor);
+}
+
+static uint8_t *packed(const ProtobufCMessage *m, size_t *ret_bytes)
+{
+	*ret_bytes = protobuf_c_message_get_packed_size(m);
+	uint8_t *data = malloc(*ret_bytes + 1);
+	if (data && protobuf_c_message_pack(m, data) != *ret_bytes)
+		abort();
+	return data;
+}
+
+/* What was packed once is packed the same again. */
+static void as_message(const ProtobufCMessageDescriptor *type, const uint8_t *data, size_t bytes)
+{
+	size_t once_bytes = 0, twice_bytes = 0;
+	if (!message_depth_is_sane(type, data, bytes))
+		return;
+	ProtobufCMessage *first = protobuf_c_message_unpack(type, NULL, bytes, data);
+	if (!first)
+		return;
+	uint8_t *once = packed(first, &once_bytes);
+	ProtobufCMessage *second =
+		once ? protobuf_c_message_unpack(type, NULL, once_bytes, once) : NULL;
+	if (once && !second)
+		abort();
+	uint8_t *twice = second ? packed(second, &twice_bytes) : NULL;
+	if (twice && (once_bytes != twice_bytes || memcmp(once, twice, once_bytes)))
+		abort();
+	if (second)
+		protobuf_c_message_free_unpacked(second, NULL);
+	protobuf_c_message_free_unpacked(first, NULL);
+	free(once);
+	free(twice);
+}
+
+/* ---- pages ---- */
+
+static int note_block(void *user, const struct report_block *block)
+{
+	const char *cause;
+	int error = ncu_results_note(user, block, &cause);
+	return error == -EBADMSG ? 0 : error;
+}
+
+static int some_changed(void *user, size_t i, Ncu__ProfileResult *result)
+{
+	(void)user;
+	(void)result;
+	return (int)(i % 3);
+}
+
+static void write_anew(const struct ncu_results *results)
+{
+	static const char *const names[] = {"one", "two"};
+	const char *cause;
+	char *data = NULL;
+	size_t bytes;
+	const struct ncu_rewrite keep = {.results = results},
+				 change = {.results = results,
+					 .judge = some_changed,
+					 .names = names,
+					 .name_count = 2};
+	FILE *out = open_memstream(&data, &bytes);
+	if (!out)
+		return;
+	int error = ncu_rewrite(&keep, out, &cause);
+	fclose(out);
+	if (!error && bytes != results->report->source.size)
+		abort();
+	free(data);
+	out = open_memstream(&data, &bytes);
+	if (!out)
+		return;
+	ncu_rewrite(&change, out, &cause);
+	fclose(out);
+	free(data);
+}
+
+static void print_pages(struct details *d, const struct nvtx_filter *nvtx)
+{
+	uint8_t *some_names = malloc(d->results.name_count / 8 + 1);
+	if (!some_names)
+		return;
+	memset(some_names, 0x55, d->results.name_count / 8 + 1);
+	for (unsigned form = 0; form < 8; form++) {
+		d->csv = form & 1;
+		d->base_units = form & 2;
+		d->floating = form & 4;
+		d->rule_details = form & 4;
+		d->rename = form & 2;
+		d->part = (enum details_part)(form % 3);
+		d->names = (enum details_names)(form % 3);
+		d->instances = (enum details_instances)((form + 1) % 3);
+		d->kernel_base = (enum details_base)(form % 3);
+		d->filter.nvtx = form == 5 ? nvtx : NULL;
+		d->summary = form & 1 ? SUMMARY_GPU : SUMMARY_KERNEL;
+		d->name_bits = form == 6 ? some_names : NULL;
+		details_raw(d);
+		d->name_bits = NULL;
+		details_session(d);
+		details_sections(d);
+		details_summary(d);
+	}
+	free(some_names);
+}
+
+static void as_report(const uint8_t *data, size_t bytes)
+{
+	static struct details d;
+	static struct nvtx_filter nvtx;
+	static FILE *nowhere;
+	const char *cause;
+	size_t at;
+	if (!nowhere) {
+		nowhere = fopen("/dev/null", "w");
+		nvtx_filter_init(&nvtx);
+		nvtx_filter_add(&nvtx, "a/*/b", false, &at, &cause);
+		nvtx_filter_add(&nvtx, "regex:.@a,b", true, &at, &cause);
+	}
+	memset(&d, 0, sizeof(d));
+	d.r.path = "fuzzed";
+	d.r.quiet = true;
+	d.filter.count = UINT64_MAX;
+	d.out = nowhere;
+	if (!nowhere || report_open_memory(&d.r.report, data, bytes, &cause))
+		return;
+	const struct contents_visitor visitor = {&d.results, note_block, NULL, NULL};
+	contents_init(&d.contents);
+	ncu_results_init(&d.results, &d.r.report);
+	if (!contents_read(&d.contents, &d.r.report, &visitor)) {
+		print_pages(&d, &nvtx);
+		write_anew(&d.results);
+	}
+	ncu_results_release(&d.results);
+	contents_release(&d.contents);
+	report_close(&d.r.report);
+}
+
+/* A report of one block that has some names, and the bytes as its result. */
+static void as_result(const uint8_t *data, size_t bytes)
+{
+	static char *const names[] = {"sm__one.sum", "device__attribute_compute_capability_major",
+		"launch__two", "numa__dev_display_name_all", "group:all", "gpu__time_duration.sum"};
+	Libtrace__StringTable table = LIBTRACE__STRING_TABLE__INIT;
+	Libtrace__BlockHeader header = LIBTRACE__BLOCK_HEADER__INIT;
+	table.n_strings = sizeof(names) / sizeof(*names);
+	table.strings = (char **)names;
+	header.string_table = &table;
+	header.has_num_results = header.has_payload_size = 1;
+	header.num_results = 1;
+	header.payload_size = (uint32_t)bytes + 4;
+	size_t header_bytes = 0;
+	uint8_t *packed_header = packed(&header.base, &header_bytes);
+	uint8_t *report = malloc(18 + header_bytes + bytes);
+	if (packed_header && report) {
+		uint32_t size = (uint32_t)header_bytes;
+		memcpy(report, "NVR\0\2\0\0\0\x08\x07", 10);
+		memcpy(report + 10, &size, 4);
+		memcpy(report + 14, packed_header, header_bytes);
+		size = (uint32_t)bytes;
+		memcpy(report + 14 + header_bytes, &size, 4);
+		memcpy(report + 18 + header_bytes, data, bytes);
+		as_report(report, 18 + header_bytes + bytes);
+	}
+	free(packed_header);
+	free(report);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	if (!type_count)
+		types_fill();
+	if (bytes > 8 && !memcmp(data, "NVR", 4)) {
+		as_report(data, bytes);
+	} else if (bytes >= 2) {
+		const size_t type = (data[0] | (size_t)data[1] << 8) % (type_count + 3);
+		if (type >= type_count)
+			as_result(data + 2, bytes - 2);
+		else
+			as_message(types[type], data + 2, bytes - 2);
+	}
+	return 0;
+}
+
+#ifdef STANDALONE
+int main(int argc, char **argv)
+{
+	static uint8_t data[16u << 20];
+	for (int i = 1; i < argc; i++) {
+		FILE *file = fopen(argv[i], "rb");
+		if (!file)
+			return 1;
+		size_t bytes = fread(data, 1, sizeof(data), file);
+		fclose(file);
+		LLVMFuzzerTestOneInput(data, bytes);
+	}
+	return 0;
+}
+#endif
