@@ -11,10 +11,10 @@ from lib import tap
 COMMAND = os.path.join(lib.SRC, "scripts/gpu-validate")
 
 
-def validate(**more):
+def validate(*options, **more):
     out = lib.folder()
     env = lib.clean_env(BUILD=lib.BUILD, SIM=device.SIM, **more)
-    result = lib.run([COMMAND, "--sim", "--quick", "--out", out], env=env, limit=200)
+    result = lib.run([COMMAND, "--sim", "--quick", *options, "--out", out], env=env, limit=200)
     data = {}
     if os.path.exists(os.path.join(out, "gpu-validation.json")):
         with open(os.path.join(out, "gpu-validation.json"), encoding="utf-8") as file:
@@ -33,6 +33,29 @@ def test_all_right():
     with tarfile.open(os.path.join(out, "buffers.tar.gz")) as archive:
         sizes = {member.name: member.size for member in archive.getmembers() if member.name.endswith(".bin")}
     tap.ok(len(sizes) >= 4 and all(sizes.values()), "recorded buffers are kept", sizes)
+    with tarfile.open(os.path.join(out, "reports.tar.gz")) as archive:
+        names = archive.getnames()
+    tap.ok({"vector_add.rep", "pipeline.rep", "probe-vector_add.jsonl"} <= set(names), "reports and probes, too", names)
+    left = {name: os.path.getsize(os.path.join(out, name)) for name in os.listdir(out)}
+    tap.ok(len(left) == 4 and sum(left.values()) < 16 << 20, "four files in all, small ones", left)
+    code = data.get("code", {})
+    tap.ok(any(code.get("cubins CUPTI showed (bytes)", [])) and code.get("launches that trace lists") == "10 of 10", "launches are listed, with their code", code)
+
+
+def test_no_time():
+    result, data, _ = validate("--limit", "0.1")
+    tap.ok(result.status == 1 and any("time was up" in word for word in data.get("wrong", [])), "what there was no time for is said", data.get("wrong"))
+
+
+def test_no_python():
+    result, _, out = validate(GPU_VALIDATE_PYTHON="none")
+    text = result.out.decode()
+    tap.ok(result.status == 0 and "Nothing was wrong." in text and text.count("kernels; complete") == 5, "without python a shell does most of it", f"{text}\n{result.err.decode()}")
+    with tarfile.open(os.path.join(out, "reports.tar.gz")) as archive:
+        names = archive.getnames()
+    tap.ok({"pipeline.rep", "probe-pipeline.jsonl", "buffers/pipeline/records.jsonl"} <= set(names), "and keeps reports, probes and recordings", names)
+    result, _, _ = validate(GPU_VALIDATE_PYTHON="none", SIM_FAULT="drop_every=4")
+    tap.ok(result.status == 1 and "wrong: vector_add: " in result.out.decode(), "and notices lost records", result.out.decode())
 
 
 def test_no_gpu():
@@ -58,4 +81,4 @@ def test_notices():
 if device.missing("vector_add", "launch_loop"):
     tap.skip("scripts/gpu-validate", device.missing("vector_add", "launch_loop"))
     tap.finish()
-lib.main(test_all_right, test_no_gpu, test_notices)
+lib.main(test_all_right, test_no_gpu, test_notices, test_no_time, test_no_python)

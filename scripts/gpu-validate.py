@@ -1,0 +1,562 @@
+#!/usr/bin/env python3
+"""Checks the tracer on a GPU machine and answers what only one can tell: one command, nothing installed, nothing fetched.
+
+Usage: scripts/gpu-validate [--sim] [--quick] [--limit SECONDS] [--out FOLDER]
+
+It needs the built tree alone: scripts/, tests/cuda, build/bin, build/lib and build/tests/cuda (`make all cuda-apps` on a machine with nvcc), and there a driver with
+libcudart.so.13 and libcupti.so.13 (the toolkit's, PyTorch's or build/cuda/lib). Without python3 there, scripts/gpu-validate does the part of it that a shell can. FOLDER
+(gpu-validation) gets
+  gpu-validation.md    a section for docs/gpu-validation.md (also printed)
+  gpu-validation.json  the same as data
+  buffers.tar.gz       activity buffers as CUPTI gave them: recordings to replay
+  reports.tar.gz       the reports of the programs, and what tests/cuda/libprobe.c saw (probe-*.jsonl)
+--sim    on the simulated device of build/sim: proves that this script works, and nothing about a GPU
+--quick  fewer launches
+--limit  seconds that it may take at most (1500); what there was no time for is said, and counts as wrong
+Exit status: 0 all programs were right and all counts agreed; 1 something did not; 2 it could not run.
+"""
+import argparse
+import collections
+import glob
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+SRC = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.environ.get("BUILD") or os.path.join(SRC, "build")
+TRACE = os.path.join(BUILD, "bin/trace")
+APPS = os.path.join(BUILD, "tests/cuda")
+LIMIT_S = 120  # of one command
+ARCHIVED_BYTES = 4 << 20  # of a file, at most
+GOAL_NS = 1500  # per launch, API and kernels traced, no callchains
+
+STATIC = "vector_add_static"  # with the static runtime, nvcc's default
+PROGRAMS = ("vector_add", "pipeline", "graph", "other_calls", "driver_api")
+# What is traced: title, program, options of `trace run`, what of COUNTED is not in such a report.
+TRACED = [(name, name, (), ()) for name in ("vector_add", "pipeline", "driver_api", "ctypes_driver.py", STATIC)] + [
+    ("graph, as a whole", "graph", ("--cuda-graph", "graph"), ("graph_kernels",)),
+    ("graph, node by node", "graph", ("--cuda-graph", "node"), ("graph_launches",)),
+    ("other_calls", "other_calls", ("--cuda-graph", "node"), ("graph_launches",))]
+# What a program counts -> how the report counts it: kind of event and a test of it.
+COUNTED = {
+    "graph_launches": ("cuda_graph_trace", lambda event: True),
+    "kernels": ("cuda_kernel", lambda event: not event["graph_id"]),
+    "graph_kernels": ("cuda_kernel", lambda event: event["graph_id"]),
+    "copies_htod": ("cuda_memcpy", lambda event: not event["graph_id"] and event["copy_kind"] == 1),
+    "copies_dtoh": ("cuda_memcpy", lambda event: not event["graph_id"] and event["copy_kind"] == 2),
+    "sets": ("cuda_memset", lambda event: not event["graph_id"]),
+}
+
+
+def note(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def give_up(text):
+    note(f"gpu-validate: {text}")
+    sys.exit(2)
+
+
+class Section:
+    """The Markdown text and the data, and whether anything was wrong."""
+
+    def __init__(self):
+        self.lines, self.data, self.wrong = [], {}, []
+
+    def add(self, *lines):
+        self.lines += lines
+
+    def table(self, head, rows):
+        self.add("| " + " | ".join(head) + " |", "|" + "---|" * len(head))
+        self.add(*("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows), "")
+
+    def fail(self, text):
+        self.wrong.append(text)
+        note(f"wrong: {text}")
+
+
+# ---- where things are ----
+
+def library_folders(sim):
+    if sim:
+        return [os.environ.get("SIM_FOLDER") or os.path.join(os.environ.get("SIM") or os.path.join(BUILD, "sim"), "cuda13")]
+    patterns = [os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "lib64"), "/usr/local/cuda*/lib64", "/usr/local/cuda*/extras/CUPTI/lib64",
+                "/usr/local/cuda*/targets/x86_64-linux/lib", os.path.join(BUILD, "cuda/lib"), "/usr/lib/x86_64-linux-gnu"]
+    patterns += [os.path.join(path, "nvidia/cu13/lib") for path in sys.path if path]
+    patterns += ["/opt/*/.venv/lib/python3*/site-packages/nvidia/cu13/lib", "/opt/*/lib/python3*/site-packages/nvidia/cu13/lib"]
+    found = []
+    for name in ("libcudart.so.13", "libcupti.so.13"):
+        folders = [folder for pattern in patterns for folder in sorted(glob.glob(pattern)) if os.path.exists(os.path.join(folder, name))]
+        if not folders:
+            give_up(f"no {name} found (CUDA_HOME names a toolkit)")
+        if folders[0] not in found:
+            found.append(folders[0])
+    return found
+
+
+class Machine:
+    def __init__(self, sim, quick, out, limit_s):
+        self.sim, self.quick, self.out = sim, quick, out
+        self.end = time.monotonic() + limit_s
+        self.folders = library_folders(sim)
+        self.cupti = next(os.path.join(folder, "libcupti.so.13") for folder in self.folders if os.path.exists(os.path.join(folder, "libcupti.so.13")))
+
+    def env(self, **more):
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("LIBTRACE_", "SIM_", "BARE_", "PROBE_")) and name != "LD_PRELOAD"}
+        for name in ("SIM_DEVICE", "SIM_FAULT"):
+            if self.sim and name in os.environ:
+                env[name] = os.environ[name]
+        env["LD_LIBRARY_PATH"] = ":".join(self.folders + [path for path in [os.environ.get("LD_LIBRARY_PATH")] if path and not self.sim])
+        env.update({name: str(value) for name, value in more.items()})
+        return env
+
+    def run(self, argv, **more):
+        """(exit status, standard output); a hang has the status "hung", what there was no time for "no time"."""
+        left = self.left()
+        if left <= 0:
+            return "no time", ""
+        try:
+            done = subprocess.run(argv, env=self.env(**more), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=min(LIMIT_S, left), check=False)
+        except subprocess.TimeoutExpired:
+            return "hung", ""
+        if done.returncode:
+            note(done.stderr.decode("utf-8", "replace")[-2000:])
+        return done.returncode, done.stdout.decode("utf-8", "replace")
+
+    def left(self):
+        return self.end - time.monotonic()
+
+    def bare(self, kinds, **more):
+        return {"LD_PRELOAD": os.path.join(APPS, "libbare.so"), "BARE_KINDS": kinds, "BARE_CUPTI": self.cupti, **more}
+
+
+def command(program):
+    return [sys.executable, os.path.join(SRC, "tests/cuda", program)] if program.endswith(".py") else [os.path.join(APPS, program)]
+
+
+def said(output):
+    """The last JSON object with "did" that a program printed, {} if it said that a result was wrong."""
+    for line in reversed(output.splitlines()):
+        if line.startswith('{"did"'):
+            line = json.loads(line)
+            return line["did"] if line["right"] else {}
+    return {}
+
+
+def json_lines(path):
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file if line.endswith("\n")]
+
+
+# ---- 1: the machine ----
+
+def first_line(argv):
+    try:
+        done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=20, check=False)
+        return (done.stdout.decode("utf-8", "replace").splitlines() or [""])[0].strip()
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def read_file(path):
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return "?"
+
+
+def describe(machine, section):
+    gpu = "simulated" if machine.sim else first_line(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]) or "no nvidia-smi"
+    facts = {"GPU, driver": gpu, "kernel": platform.release(), "libc": " ".join(platform.libc_ver()), "processors": os.cpu_count(),
+             "libraries": ", ".join(machine.folders), "perf_event_paranoid": read_file("/proc/sys/kernel/perf_event_paranoid"),
+             "tracer": first_line([TRACE, "--version"])}
+    section.data["machine"] = facts
+    section.add(f"## {time.strftime('%Y-%m-%d')}: {'the simulated device (this says nothing about a GPU)' if machine.sim else gpu}", "",
+                "`scripts/gpu-validate" + (" --sim" if machine.sim else "") + (" --quick" if machine.quick else "") + "`", "")
+    section.table(("machine", ""), facts.items())
+
+
+# ---- 2: programs and counts ----
+
+def tracer_takes_cuda(machine):
+    report = os.path.join(machine.out, "none.rep")
+    status, _ = machine.run([TRACE, "run", "-t", "cuda", "-o", report, "--", "/bin/true"])
+    if os.path.exists(report):
+        os.unlink(report)
+    return status == 0
+
+
+def traced(machine, name, argv, section, options=()):
+    """Counts of the report by what COUNTED has, and the verdict of `trace info`; None where it could not be made."""
+    report = os.path.join(machine.out, name.replace(", ", "-").replace(" ", "-") + ".rep")
+    if os.path.exists(report):
+        os.unlink(report)
+    status, output = machine.run([TRACE, "run", "-t", "cuda,nvtx,osrt", *options, "-o", report, "--", *argv])
+    if status != 0 or not said(output):
+        section.fail(f"{name} under the tracer: exit status {status}, or wrong results")
+        return None
+    _, info = machine.run([TRACE, "info", "--json", report])
+    _, dump = machine.run([TRACE, "dump", "--json", report])
+    events = [json.loads(line) for line in dump.splitlines() if '"cuda_' in line]
+    counts = {kind: sum(event["kind"] == name_ and bool(test(event)) for event in events) for kind, (name_, test) in COUNTED.items()}
+    early = causality(events)
+    return {"counts": counts, "verdict": json.loads(info).get("verdict"), "all": collections.Counter(event["kind"] for event in events), "early": early}
+
+
+def causality(events):
+    """How many kernels begin before the call that launched them did, and by how much at most, in ns."""
+    calls = {}
+    for event in events:
+        if event["kind"] == "cuda_api" and not event["level"]:
+            calls[event["correlation_id"]] = event["start_ns"]
+    early = [calls[event["correlation_id"]] - event["start_ns"] for event in events
+             if event["kind"] == "cuda_kernel" and event["correlation_id"] in calls and event["start_ns"] < calls[event["correlation_id"]]]
+    return len(early), max(early, default=0)
+
+
+def agree(did, counts, absent):
+    return all(did[kind] == counts[kind] for kind in COUNTED if kind in did and kind not in absent)
+
+
+def check_program(machine, traced_program, with_cuda, section):
+    name, program, options, absent = traced_program
+    argv = command(program)
+    if not os.path.exists(argv[-1]):
+        return (name, "not built", "", "", "", "")
+    if machine.sim and program == STATIC:
+        return (name, "not run: no static runtime on the simulated device", "", "", "", "")
+    status, output = machine.run(argv)
+    did = said(output)
+    if status != 0 or not did:
+        section.fail(f"{name} untraced: exit status {status}, or wrong results")
+        return (name, "wrong", "", "", "", "")
+    if not with_cuda:
+        return (name, "right", "not traced: this build has no CUDA source", "", "", "")
+    result = traced(machine, name, argv, section, options)
+    if not result:
+        return (name, "right", "wrong when traced", "", "", "")
+    same = agree(did, result["counts"], absent)
+    if not same:
+        section.fail(f"{name}: did {did}, reported {result['counts']}")
+    if not str(result["verdict"]).startswith("complete"):
+        section.fail(f"{name}: the report says: {result['verdict']}")
+    section.data.setdefault("programs", {})[name] = {"did": did, **result}
+    kinds = ", ".join(f"{count} {kind[5:]}" for kind, count in sorted(result["all"].items()))
+    return (name, "right", "agree" if same else "**differ**", result["verdict"], f"{result['early'][0]} (most: {result['early'][1]} ns)", kinds)
+
+
+def ncu_command():
+    """NVIDIA's, where there is one."""
+    places = [shutil.which("ncu"), *sorted(glob.glob("/opt/nvidia/nsight-compute/*/ncu")), "/usr/local/cuda/bin/ncu",
+              os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-compute/ncu")]
+    return next((place for place in places if place and os.path.exists(place)), None)
+
+
+def check_code(machine, with_cuda, section):
+    """The standard entries: a result for each launch, the code of its module, both read by NVIDIA's own tool where there is one."""
+    name = "results and code"
+    if not with_cuda:
+        return
+    result = traced(machine, name, [os.path.join(APPS, "vector_add")], section, ("--cuda-cubins", "true", "--cuda-backtrace", "kernel"))
+    if not result:
+        return
+    report, ncu = os.path.join(machine.out, "results-and-code.rep"), ncu_command()
+    kernels = result["counts"]["kernels"]
+    listed = {"trace": machine.run([TRACE, "details", "--page", "raw", "--csv", report])[1]}
+    code = machine.run([TRACE, "dump", "--json", "-k", "cuda_module", report])[1]
+    facts = {"cubins CUPTI showed (bytes)": [json.loads(line)["cubin_bytes"] for line in code.splitlines() if '"cubin_bytes"' in line]}
+    if ncu:
+        with tempfile.TemporaryDirectory() as home:  # it leaves files there
+            listed["ncu"] = machine.run([ncu, "--import", report, "--page", "raw", "--csv"], HOME=home)[1]
+            sass = machine.run([ncu, "--import", report, "--page", "source", "--print-source", "sass", "--csv"], HOME=home)[1]
+        facts["instructions that ncu prints"] = sum(line.startswith('"0x') for line in sass.splitlines())
+        if not facts["instructions that ncu prints"]:
+            section.fail("ncu prints no code of the report")
+    else:
+        facts["ncu"] = "none here"
+    for reader, page in listed.items():
+        rows = sum(line.startswith('"') and line[1:2].isdigit() for line in page.splitlines())
+        facts[f"launches that {reader} lists"] = f"{rows} of {kernels}"
+        if rows != kernels:
+            section.fail(f"{reader} lists {rows} of {kernels} launches")
+    section.data["code"] = facts
+    section.add("### Results and code", "", "`trace run --cuda-cubins true --cuda-backtrace kernel`, vector_add:", "")
+    section.table(("", ""), facts.items())
+
+
+def torch_python():
+    for python in (sys.executable, "python3", "/opt/torch/.venv/bin/python3"):
+        if shutil.which(python) and subprocess.run([python, "-c", "import torch; assert torch.cuda.is_available()"], capture_output=True, check=False, timeout=LIMIT_S).returncode == 0:
+            return python
+    return None
+
+
+def check_torch(machine, with_cuda, section):
+    """PyTorch with cuBLAS: the number of kernels is what the bare client sees in another run."""
+    python = None if machine.sim else torch_python()
+    if not python:
+        return ("PyTorch, cuBLAS", "not run: " + ("no static runtime on the simulated device" if machine.sim else "no PyTorch with CUDA"), "", "", "", "")
+    argv, log = [python, os.path.join(SRC, "tests/cuda/torch_matmul.py")], os.path.join(machine.out, "torch.jsonl")
+    status, output = machine.run(argv, **machine.bare(1, BARE_LOG=log))
+    kernels = sum(line["type"] == "kernel" for line in json_lines(log))
+    if status != 0 or not said(output) or not with_cuda:
+        return ("PyTorch, cuBLAS", f"exit status {status}, {kernels} kernels seen by the bare client", "", "", "", "")
+    result = traced(machine, "torch", argv, section)
+    if not result:
+        return ("PyTorch, cuBLAS", "right", "wrong when traced", "", "", "")
+    same = result["all"]["cuda_kernel"] == kernels
+    if not same:
+        section.fail(f"PyTorch: bare client saw {kernels} kernels, the report has {result['all']['cuda_kernel']}")
+    return ("PyTorch, cuBLAS", "right", f"{kernels} kernels, " + ("agree" if same else "**differ**"), result["verdict"], f"{result['early'][0]} (most: {result['early'][1]} ns)", "")
+
+
+def programs(machine, section):
+    with_cuda = tracer_takes_cuda(machine)
+    rows = [check_program(machine, traced_program, with_cuda, section) for traced_program in TRACED]
+    rows.append(check_torch(machine, with_cuda, section))
+    section.add("### Programs", "", "Each ran untraced and traced (`-t cuda,nvtx,osrt`); counts are those the program says it did, against the report. "
+                "Early: kernels that begin before the call that launched them.", "")
+    section.table(("program", "results", "counts", "verdict of the report", "early", "events"), rows)
+    return with_cuda
+
+
+# ---- 3: questions ----
+
+def probe(machine, name, **more):
+    log = os.path.join(machine.out, f"probe-{name}.jsonl")
+    library = os.path.join(APPS, "libprobe.so")
+    machine.run([os.path.join(APPS, name)], LD_PRELOAD=library, PROBE_LOG=log, PROBE_CUPTI=machine.cupti, CUDA_INJECTION64_PATH=library, **more)
+    return json_lines(log)
+
+
+def of(facts, *names):
+    return [fact for fact in facts if fact["fact"] in names]
+
+
+def first(facts, name):
+    return (of(facts, name) or [{}])[0]
+
+
+def answer_injection(facts):
+    callers = sorted({os.path.basename(fact["caller"]) for fact in of(facts, "getenv")})
+    return (f"InitializeInjection called {len(of(facts, 'injection'))} time(s) in the library that was preloaded; getenv(\"CUDA_INJECTION64_PATH\") came through the PLT from: "
+            + (", ".join(callers) or "nobody"))
+
+
+def answer_subscribe(facts):
+    done, fork, after = first(facts, "subscribe"), first(facts, "fork"), first(facts, "after_subscribe")
+    state = {0: "initialised", 3: "not initialised"}.get(after.get("device_count_result"), f"result {after.get('device_count_result')}")
+    return f"result {done.get('result')} after {done.get('ns', 0) / 1e6:.2f} ms; the driver is {state} then; cuInit in a child forked then: {fork.get('cuInit')}"
+
+
+def answer_launch(facts):
+    launches = collections.Counter((fact["name"], fact["cbid"]) for fact in of(facts, "call") if fact["domain"] == 2 and "aunch" in fact["name"])
+    internal = sorted({fact["name"] for fact in of(facts, "call") if fact["name"].startswith("__cuda")})
+    outer, same, own = None, 0, 0
+    for fact in of(facts, "call"):
+        if fact["depth"] == 0:
+            outer = fact
+        elif outer:
+            same, own = same + (fact["correlation"] == outer["correlation"]), own + (fact["correlation"] != outer["correlation"])
+    seen = ", ".join(f"{name} (cbid {cbid}) x{count}" for (name, cbid), count in launches.items())
+    return f"{seen or 'none'}; calls of __cuda*: {', '.join(internal) or 'none'}; nested calls: {same} with the outer correlation id, {own} with their own"
+
+
+def answer_records(facts):
+    steps = collections.defaultdict(collections.Counter)
+    for fact in facts:
+        if "step" in fact:
+            steps[fact.get("kind", fact["fact"])][fact["step"]] += 1
+    sizes = "; ".join(f"{kind}: " + ", ".join(f"{step} B x{count}" for step, count in sorted(counter.items())) for kind, counter in sorted(steps.items(), key=str))
+    streams = sorted({(fact["context"], fact["stream"]) for fact in of(facts, "resource") if fact["cbid"] == 3})
+    syncs = sorted({(fact["type"], fact["stream"], fact["event"]) for fact in of(facts, "sync")})
+    kernel = first(facts, "kernel")
+    return (f"distance of records: {sizes}. (context, stream) ids: {streams}. Synchronisations (type, stream, event): {syncs}. "
+            f"First kernel: {', '.join(f'{name} {kernel[name]}' for name in kernel if name not in ('fact', 'start', 'end'))}")
+
+
+def answer_clock(facts):
+    clock, calls = first(facts, "clock"), {}
+    for fact in of(facts, "api"):
+        calls.setdefault(fact["correlation"], []).append(fact["start"])
+    delays = [fact["start"] - min(calls[fact["correlation"]]) for fact in of(facts, "kernel") if fact["correlation"] in calls]
+    zero = sum(not fact["start"] or fact["end"] < fact["start"] for fact in of(facts, "kernel"))
+    late = [fact for fact in of(facts, "flush") if fact["records"]]
+    between = clock.get("realtime_before", 0) <= clock.get("cupti", -1) <= clock.get("realtime_after", 0)
+    text = f"cuptiGetTimestamp is {'' if between else 'not '}CLOCK_REALTIME; callback: result {first(facts, 'timestamp_callback').get('result')}; {zero} kernels without possible stamps"
+    if delays:
+        text += f"; from call to start of kernel: least {min(delays)} ns, median {statistics.median(delays):.0f} ns, {sum(delay < 0 for delay in delays)} negative"
+    return text + "; records came at: " + (", ".join(f"{fact['where']} {fact['records']} in {fact['ns'] / 1e6:.2f} ms" for fact in late) or "no flush")
+
+
+def answer_kinds(facts):
+    refused = [f"{fact['kind']}: {fact['result']}" for fact in of(facts, "kind") if fact["result"]]
+    slow = max(of(facts, "kind"), key=lambda fact: fact["ns"], default={"kind": 0, "ns": 0})
+    moved = sum(fact["kind"] == 25 for fact in of(facts, "record"))
+    return (f"refused (kind: result): {', '.join(refused) or 'none'}; slowest to enable: kind {slow['kind']}, {slow['ns'] / 1e6:.2f} ms; "
+            f"unified memory: configuration {first(facts, 'unified_memory_config').get('result')}, {moved} records")
+
+
+def answer_graphs(facts):
+    events = of(facts, "graph")
+    created = {fact["node"]: fact["graph"] for fact in events if fact["cbid"] == 13}
+    cloned = {fact["node"]: fact["original_node"] for fact in events if fact["cbid"] == 20}
+    ran = collections.Counter(fact["graph_node"] for fact in of(facts, "kernel") if fact["graph_node"])
+    return (f"{len(created)} nodes created, {len(cloned)} cloned of which {sum(original in created for original in cloned.values())} name a created one; kernels ran for {len(ran)} node ids, "
+            f"{sum(node in cloned for node in ran)} of them clones, {sum(node in created for node in ran)} originals; callbacks: {dict(collections.Counter(fact['cbid'] for fact in events))}")
+
+
+def questions(machine, section):
+    facts = {name: probe(machine, name) for name in PROGRAMS if os.path.exists(os.path.join(APPS, name))}
+    if not facts.get("vector_add"):
+        section.fail("the probe saw nothing")
+        return
+    forked = probe(machine, "vector_add", PROBE_FORK=1)
+    rows = [
+        ("injection: is a preloaded library's entry called?", answer_injection(facts["vector_add"])),
+        ("cuptiSubscribe when libcuda is loaded, before cuInit", answer_subscribe(forked)),
+        ("launches: callback ids and correlation", answer_launch(facts["vector_add"])),
+        ("records: packing, streams, synchronisation", answer_records(facts["vector_add"])),
+        ("clock and late records", answer_clock(facts["vector_add"])),
+        ("kinds; unified memory", answer_kinds(facts.get("pipeline") or facts["vector_add"])),
+        ("graph node ids", answer_graphs(facts.get("graph") or [])),
+    ]
+    section.data["answers"] = dict(rows)
+    section.add("### What only a device can tell", "")
+    section.table(("question", "answer"), rows)
+
+
+# ---- 4: overhead ----
+
+def launch_cost(machine, rounds, wrap=(), **more):
+    status, output = machine.run([*wrap, os.path.join(APPS, "launch_loop"), str(rounds)], **more)
+    for line in output.splitlines():
+        if status == 0 and line.startswith('{"rounds"'):
+            return json.loads(line)["ns_per_launch"]["median"]
+    return None
+
+
+def variants(machine, with_cuda):
+    report = os.path.join(machine.out, "launches.rep")
+    made = [("no tool", (), {}), ("bare CUPTI: device activity", (), machine.bare(1)), ("bare CUPTI: and API records", (), machine.bare(2)),
+            ("bare CUPTI: and API callbacks", (), machine.bare(3)), ("tracer, no CUDA source (-t osrt)", (TRACE, "run", "-t", "osrt", "-o", report, "--"), {})]
+    if with_cuda:
+        made += [("tracer, API and kernels, no callchains", (TRACE, "run", "-t", "cuda", "--cuda-backtrace", "none", "-o", report, "--"), {}),
+                 ("tracer, defaults (cuda,nvtx,osrt)", (TRACE, "run", "-t", "cuda,nvtx,osrt", "-o", report, "--"), {})]
+    return made, report
+
+
+def overhead(machine, with_cuda, section):
+    if not os.path.exists(os.path.join(APPS, "launch_loop")):
+        section.fail("launch_loop is not built")
+        return
+    rounds, repeats = (20, 3) if machine.quick else (200, 5)
+    made, report = variants(machine, with_cuda)
+    costs = collections.defaultdict(list)
+    for _ in range(repeats):
+        for name, wrap, more in made:
+            if os.path.exists(report):
+                os.unlink(report)
+            costs[name].append(launch_cost(machine, rounds, wrap, **more))
+    rows, base, peer = [], costs["no tool"], costs["bare CUPTI: and API records"]
+    for name, _, _ in made:
+        if None in costs[name]:
+            section.fail(f"launch_loop: {name}: no figure")
+            rows.append((name, "-", "-", "-", "-"))
+            continue
+        added = [cost - before for cost, before in zip(costs[name], base)]
+        ratio = statistics.median(cost / other for cost, other in zip(costs[name], peer)) if None not in peer else 0
+        rows.append((name, f"{statistics.median(costs[name]):.0f}", f"{min(added):.0f}", f"{statistics.median(added):.0f}", f"{ratio:.2f}"))
+    section.data["ns_per_launch"] = dict(costs)
+    section.add("### Cost of a launch", "", f"`launch_loop {rounds}`: {rounds} times 500 launches of an empty kernel, the waiting not counted; {repeats} rounds, all variants in turn, "
+                f"differences to \"no tool\" of the same round. Goal: at most {GOAL_NS} ns with API and kernels traced, no callchains; nothing without CUDA calls.", "")
+    section.table(("", "ns per launch, median", "added, min", "added, median", "ratio to bare CUPTI with API records"), rows)
+
+
+# ---- 5: recordings ----
+
+def recordings(machine, section):
+    folder = os.path.join(machine.out, "buffers")
+    shutil.rmtree(folder, ignore_errors=True)
+    rows = []
+    for name in PROGRAMS:
+        if not os.path.exists(os.path.join(APPS, name)):
+            continue
+        os.makedirs(os.path.join(folder, name))
+        log = os.path.join(folder, name, "records.jsonl")
+        machine.run([os.path.join(APPS, name)], **machine.bare(4, BARE_RAW=os.path.join(folder, name), BARE_LOG=log))
+        end = (json_lines(log) or [{}])[-1]
+        rows.append((name, end.get("buffers"), end.get("records"), end.get("dropped"), end.get("cupti")))
+        if end.get("type") != "end" or not end["records"]:
+            section.fail(f"{name}: no recording")
+    pack(machine, "buffers.tar.gz", [folder], section)
+    section.add("### Recorded activity buffers", "", "`buffers.tar.gz`: the buffers as CUPTI gave them, with their records as JSON lines.", "")
+    section.table(("program", "buffers", "records", "dropped", "CUPTI"), rows)
+
+
+# ---- main ----
+
+def pack(machine, name, paths, section):
+    """Files and folders into one archive, and away; files that are too large are left out and said."""
+    with tarfile.open(os.path.join(machine.out, name), "w:gz") as archive:
+        for path in paths:
+            for file in sorted(glob.glob(os.path.join(path, "**"), recursive=True)) if os.path.isdir(path) else [path]:
+                size = os.path.getsize(file)
+                if os.path.isfile(file) and size <= ARCHIVED_BYTES:
+                    archive.add(file, os.path.relpath(file, machine.out))
+                elif os.path.isfile(file):
+                    section.add(f"{os.path.relpath(file, machine.out)} has {size} bytes and is not in {name}.", "")
+    for path in paths:
+        shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sim", action="store_true")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--limit", type=float, default=1500, metavar="SECONDS")
+    parser.add_argument("--out", default="gpu-validation")
+    options = parser.parse_args()
+    if not os.path.exists(TRACE) or not os.path.exists(os.path.join(APPS, "vector_add")):
+        give_up("build first, with nvcc: make all cuda-apps")
+    os.makedirs(options.out, exist_ok=True)
+    machine, section = Machine(options.sim, options.quick, os.path.abspath(options.out), options.limit), Section()
+    if not options.sim and machine.run([os.path.join(APPS, "vector_add")])[0] != 0:
+        give_up("vector_add does not run here: is there a GPU, and its driver?")
+    steps = [("machine", lambda: describe(machine, section)), ("questions", lambda: questions(machine, section)), ("recordings", lambda: recordings(machine, section))]
+    for name, step in steps[:1]:
+        note(name)
+        step()
+    note("programs")
+    with_cuda = programs(machine, section)
+    for name, step in steps[1:]:
+        note(name)
+        step()
+    note("results and code")
+    check_code(machine, with_cuda, section)
+    note("overhead")
+    overhead(machine, with_cuda, section)
+    if machine.left() <= 0:
+        section.fail(f"the time was up after {options.limit:.0f} s: what is missing above was not run")
+    pack(machine, "reports.tar.gz", sorted(glob.glob(os.path.join(machine.out, "*.rep")) + glob.glob(os.path.join(machine.out, "*.jsonl"))), section)
+    section.add("### Verdict", "", *([f"- wrong: {text}" for text in section.wrong] or ["Nothing was wrong."]), "")
+    section.data["wrong"] = section.wrong
+    with open(os.path.join(machine.out, "gpu-validation.md"), "w", encoding="utf-8") as file:
+        file.write("\n".join(section.lines))
+    with open(os.path.join(machine.out, "gpu-validation.json"), "w", encoding="utf-8") as file:
+        json.dump(section.data, file, indent=1, default=str)
+    print("\n".join(section.lines))
+    return 1 if section.wrong else 0
+
+
+sys.exit(main())
