@@ -95,7 +95,7 @@ struct libtrace_metrics {
 	const uint8_t *categories;       /* 0: counters and the like, 1: made of samples */
 };
 
-/* The instances of a metric. What their keys mean depends on the metric: addresses of instructions,
+/* Instances of metrics. What their keys mean depends on the metric: addresses of instructions,
  * numbers of units, times in ns, names of opcodes. */
 struct libtrace_instances {
 	struct libtrace_values keys, values;
@@ -119,10 +119,11 @@ LIBTRACE_READER_API int libtrace_result_workload(const struct libtrace_result *r
 LIBTRACE_READER_API int libtrace_result_metrics(
 	struct libtrace_result *result, struct libtrace_metrics *ret_metrics);
 
-/* The instances of the metric at position `metric` of libtrace_result_metrics(). Arrays live until
- * the next call for this result, texts until it is closed. */
+/* The instances of all metrics, in the order of the metrics: instance_counts[0] of the first one,
+ * and so on. Behind libtrace_result_metrics(), else -EINVAL; arrays and texts live until the result
+ * is closed. */
 LIBTRACE_READER_API int libtrace_result_instances(
-	struct libtrace_result *result, size_t metric, struct libtrace_instances *ret_instances);
+	struct libtrace_result *result, struct libtrace_instances *ret_instances);
 
 /*
  * A part of the result as JSON, the caller's: the fields of ProfileResult, RangeResult,

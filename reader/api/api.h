@@ -36,7 +36,7 @@ struct libtrace_result {
 	struct { /* of the message of each metric, in `bytes` */
 		const uint8_t *at, *end;
 	} * places;
-	/* instances of the metric that was asked for last */
+	/* of all of them, once they were asked for */
 	struct api_values instance_keys, instance_values;
 };
 

@@ -236,26 +236,38 @@ static int instance_read(struct libtrace_result *r, size_t i, const struct wire_
 	return error ? error : more;
 }
 
-int libtrace_result_instances(
-	struct libtrace_result *r, size_t metric, struct libtrace_instances *ret_instances)
+/* Those of metric `metric`, from instance `*first` of all on, which is moved behind them. */
+static int instances_read(struct libtrace_result *r, size_t metric, size_t *first)
 {
-	if (!r->places || metric >= r->count)
-		return -EINVAL;
-	const size_t count = r->instance_counts[metric];
 	const uint8_t *at = r->places[metric].at, *end = r->places[metric].end;
+	const size_t behind = *first + r->instance_counts[metric];
 	struct wire_field f;
-	int error = values_room(&r->instance_keys, count);
-	if (!error)
-		error = values_room(&r->instance_values, count);
-	for (size_t i = 0; !error && i < count;) {
-		int more = wire_next(&at, end, &f);
-		if (more <= 0) /* cannot be: it was walked before */
-			return -EBADMSG;
+	int more, error = 0;
+	while (!error && *first < behind && (more = wire_next(&at, end, &f)) > 0)
 		if (f.number == METRIC_INSTANCE && f.type == WIRE_BYTES)
-			error = instance_read(r, i++, &f);
+			error = instance_read(r, (*first)++, &f);
+	return error;
+}
+
+int libtrace_result_instances(struct libtrace_result *r, struct libtrace_instances *ret_instances)
+{
+	if (!r->places)
+		return -EINVAL;
+	size_t count = 0, first = 0;
+	for (size_t i = 0; i < r->count; i++)
+		count += r->instance_counts[i];
+	if (!r->instance_values.bits) {
+		int error = values_room(&r->instance_keys, count);
+		if (!error)
+			error = values_room(&r->instance_values, count);
+		for (size_t i = 0; !error && i < r->count; i++)
+			error = instances_read(r, i, &first);
+		if (error) {
+			values_release(&r->instance_keys);
+			values_release(&r->instance_values);
+			return error;
+		}
 	}
-	if (error)
-		return error;
 	*ret_instances =
 		(struct libtrace_instances){{count, r->instance_keys.kinds, r->instance_keys.bits},
 			{count, r->instance_values.kinds, r->instance_values.bits}};

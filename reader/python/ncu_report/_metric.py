@@ -1,7 +1,8 @@
 """Metrics: names, values, instances."""
 import ctypes
 from functools import lru_cache
-from typing import Any, Dict, List, Optional, Union
+from itertools import accumulate
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 from . import _names
 from ._library import Column, DOUBLE, FLOAT, Instances, NONE, STRING, UINT32, UINT64, check, column, lib, text_of, unit_of
@@ -25,7 +26,7 @@ class IMetric:
 
     Made by :meth:`IAction.metric_by_name`; valid as long as it is held."""
 
-    __slots__ = ("_result", "_at", "_name")
+    __slots__ = ("_result", "_at", "_name", "_own_instances", "_list")
 
     ValueKind_UNKNOWN, ValueKind_ANY, ValueKind_STRING, ValueKind_FLOAT, ValueKind_DOUBLE, ValueKind_UINT32, ValueKind_UINT64 = range(7)
     MetricType_OTHER, MetricType_COUNTER, MetricType_RATIO, MetricType_THROUGHPUT = range(4)
@@ -42,6 +43,8 @@ class IMetric:
 
     def __init__(self, result: Any, at: int, name: str) -> None:
         self._result, self._at, self._name = result, at, name
+        self._own_instances = None  # type: Optional[InstanceColumns]  # once they were asked for
+        self._list = None  # type: Optional[List[Value]]  # their values
 
     # ---- what it is ----
 
@@ -74,11 +77,11 @@ class IMetric:
     def kind(self, instance: Optional[int] = None) -> int:
         """One of ValueKind_*: of the value, or of an instance. Without a value it is that of the instances."""
         if instance is not None:
-            values = self._instances().values
-            return _api_kind(values.kinds[instance]) if 0 <= instance < len(values.kinds) else 0
+            kinds = self._instances().value_kinds
+            return _api_kind(kinds[instance]) if 0 <= instance < len(kinds) else 0
         kind = self._result.kinds[self._at]
         if kind == NONE and self.num_instances():
-            kind = self._instances().values.kinds[0]
+            kind = self._instances().value_kinds[0]
         return _api_kind(kind)
 
     def has_value(self, value_kind: int = ValueKind_ANY) -> bool:
@@ -100,17 +103,30 @@ class IMetric:
                 kind = self.kind() - 1
                 return None if kind in (-1, STRING) else 0.0 if kind in (FLOAT, DOUBLE) else 0
             return _value(result.values, at)
-        return _value(self._instances().values, idx)
+        values = self._list if self._list is not None else self._load()
+        return values[idx] if 0 <= idx < len(values) else None
 
     def as_double(self, instance: Optional[int] = None) -> float:
         """The value as float; 0.0 for texts and what is not there."""
-        value = self.value(instance)
-        return float(value) if isinstance(value, (int, float)) else 0.0
+        values = self._list
+        if instance is None or values is None or not 0 <= instance < len(values):
+            value = self.value(instance)
+        else:
+            value = values[instance]  # as value() does
+        if value.__class__ is float:
+            return value  # type: ignore[return-value]
+        return float(value) if value.__class__ is int else 0.0  # type: ignore[arg-type]
 
     def as_uint64(self, instance: Optional[int] = None) -> int:
         """The value as int, cut off behind the point; 0 for texts and what is not there."""
-        value = self.value(instance)
-        return _whole(value) if isinstance(value, float) else value if isinstance(value, int) else 0
+        values = self._list
+        if instance is None or values is None or not 0 <= instance < len(values):
+            value = self.value(instance)
+        else:
+            value = values[instance]
+        if value.__class__ is int:
+            return value  # type: ignore[return-value]
+        return _whole(value) if value.__class__ is float else 0  # type: ignore[arg-type]
 
     def as_string(self, instance: Optional[int] = None) -> Optional[str]:
         """The value if it is a text, else None."""
@@ -125,7 +141,7 @@ class IMetric:
 
     def has_correlation_ids(self) -> bool:
         """Have the instances keys?"""
-        return self.num_instances() > 0 and self._instances().keys.kinds[0] != NONE
+        return self._result.instance_counts[self._at] > 0 and self._instances().key_kinds[0] != NONE
 
     def correlation_ids(self) -> Optional["IMetric"]:
         """A metric whose instances are the keys of this one's: addresses, numbers of units, names of opcodes."""
@@ -133,8 +149,7 @@ class IMetric:
 
     def instances(self) -> List[Value]:
         """The values of all instances. (Not in NVIDIA's module.)"""
-        values = self._instances().values
-        return [_value(values, i) for i in range(len(values.kinds))]
+        return list(self._instances().values)
 
     def to_dict(self) -> Dict[Value, Value]:
         """{key: value} of the instances; without keys, their numbers. (Not in NVIDIA's module.)"""
@@ -142,7 +157,13 @@ class IMetric:
         return dict(zip(keys.instances() if keys else range(self.num_instances()), self.instances()))
 
     def _instances(self) -> "InstanceColumns":
-        return self._result.instances(self._at)
+        if self._own_instances is None:
+            self._own_instances = self._result.instances(self._at)
+            self._list = self._own_instances.values
+        return self._own_instances
+
+    def _load(self) -> List[Value]:
+        return self._instances().values
 
     def __str__(self) -> str:
         """The name."""
@@ -152,30 +173,42 @@ class IMetric:
         return "<{} {}: {!r}>".format(type(self).__name__, self.name(), self.value())
 
 
+def _values(of: Column, begin: int, end: int) -> List[Value]:
+    """Part of a column as Python's values."""
+    kinds = of.kinds[begin:end]
+    if kinds.count(DOUBLE) == len(kinds):
+        return of.reals[begin:end].tolist()  # type: ignore[return-value]
+    if kinds.count(UINT64) == len(kinds):
+        return of.numbers[begin:end].tolist()  # type: ignore[return-value]
+    return [_value(of, at) for at in range(begin, end)]
+
+
 class InstanceColumns:
     """Keys and values of the instances of a metric."""
-    __slots__ = ("keys", "values")
+    __slots__ = ("key_kinds", "keys", "value_kinds", "values")
 
-    def __init__(self, keys: Column, values: Column) -> None:
-        self.keys, self.values = keys, values
+    def __init__(self, keys: Column, values: Column, begin: int, end: int) -> None:
+        self.key_kinds, self.keys = keys.kinds[begin:end], _values(keys, begin, end)
+        self.value_kinds, self.values = values.kinds[begin:end], _values(values, begin, end)
 
 
 class MetricColumns:
     """The metrics of a result by position: what IMetric looks into. Holds the result, whose texts it names."""
-    __slots__ = ("handle", "ids", "values", "kinds", "reals", "numbers", "instance_counts", "_instances")
+    __slots__ = ("handle", "ids", "values", "kinds", "reals", "numbers", "instance_counts", "_all", "_ends")
 
     def __init__(self, handle: Any, ids: bytes, values: Column, instance_counts: Any) -> None:
         self.handle, self.ids, self.values, self.instance_counts = handle, ids, values, instance_counts
         self.kinds, self.reals, self.numbers = values.kinds, values.reals, values.numbers
-        self._instances = {}  # type: Dict[int, InstanceColumns]
+        self._all = None  # type: Optional[Tuple[Column, Column]]  # keys and values of all metrics
+        self._ends = []  # type: List[int]  # of each metric's instances in them
 
     def instances(self, at: int) -> InstanceColumns:
-        found = self._instances.get(at)
-        if found is None:
+        if self._all is None:
             made = Instances()
-            check(lib.libtrace_result_instances(self.handle.pointer, at, ctypes.byref(made)), "instances of a metric")
-            found = self._instances[at] = InstanceColumns(column(made.keys), column(made.values))
-        return found
+            check(lib.libtrace_result_instances(self.handle.pointer, ctypes.byref(made)), "instances of metrics")
+            self._all, self._ends = (column(made.keys), column(made.values)), list(accumulate(self.instance_counts))
+        end = self._ends[at]
+        return InstanceColumns(*self._all, end - self.instance_counts[at], end)
 
 
 def _api_kind(stored: int) -> int:
@@ -195,26 +228,28 @@ def _value(values: Column, at: int) -> Value:
 class _Keys(IMetric):
     """The keys of a metric's instances, as its instances."""
 
+    __slots__ = ()
+
     def __init__(self, of: IMetric) -> None:
         super().__init__(of._result, of._at, of._name)
-        self._keys = of._instances().keys
-
-    __slots__ = ("_keys",)
+        self._own_instances = of._instances()
+        self._list = self._own_instances.keys
 
     def kind(self, instance: Optional[int] = None) -> int:
-        at = 0 if instance is None else instance
-        return _api_kind(self._keys.kinds[at]) if 0 <= at < len(self._keys.kinds) else 0
+        kinds, at = self._instances().key_kinds, 0 if instance is None else instance
+        return _api_kind(kinds[at]) if 0 <= at < len(kinds) else 0
 
     def value(self, idx: Optional[int] = None) -> Value:
         if idx is None:
             return None if self.kind() == self.ValueKind_STRING else 0
-        return _value(self._keys, idx)
+        keys = self._instances().keys
+        return keys[idx] if 0 <= idx < len(keys) else None
 
     def num_instances(self) -> int:
-        return len(self._keys.kinds)
+        return len(self._instances().keys)
 
     def has_correlation_ids(self) -> bool:
         return False
 
     def instances(self) -> List[Value]:
-        return [_value(self._keys, i) for i in range(len(self._keys.kinds))]
+        return list(self._instances().keys)

@@ -10,12 +10,12 @@ _EMPTY = (IMetric.ValueKind_UNKNOWN, None)  # type: _Slot
 class IMutableMetric(IMetric):
     """A metric that was added: it can be set. Made by :meth:`IAction.add_metric`."""
 
-    __slots__ = ("_own", "_own_instances", "_own_keys")
+    __slots__ = ("_own", "_slots", "_own_keys")
 
     def __init__(self, name: str) -> None:
         super().__init__(None, 0, name)
         self._own = _EMPTY
-        self._own_instances = []  # type: List[_Slot]
+        self._slots = []  # type: List[_Slot]
         self._own_keys = None  # type: Optional[IMutableMetric]
 
     def _set(self, arguments: Tuple[Any, ...], kinds: Tuple[int, ...], convert: Any) -> bool:
@@ -27,9 +27,9 @@ class IMutableMetric(IMetric):
         if not where:
             self._own = slot
             return True
-        while len(self._own_instances) <= where[0]:
-            self._own_instances.append(_EMPTY)
-        self._own_instances[where[0]] = slot
+        while len(self._slots) <= where[0]:
+            self._slots.append(_EMPTY)
+        self._slots[where[0]] = slot
         return True
 
     def set_double(self, *args: Any) -> bool:
@@ -53,11 +53,11 @@ class IMutableMetric(IMetric):
     def _slot(self, instance: Optional[int]) -> _Slot:
         if instance is None:
             return self._own
-        return self._own_instances[instance] if 0 <= instance < len(self._own_instances) else _EMPTY
+        return self._slots[instance] if 0 <= instance < len(self._slots) else _EMPTY
 
     def kind(self, instance: Optional[int] = None) -> int:
         kind = self._slot(instance)[0]
-        return self._own_instances[0][0] if not kind and instance is None and self._own_instances else kind
+        return self._slots[0][0] if not kind and instance is None and self._slots else kind
 
     def has_value(self, value_kind: int = IMetric.ValueKind_ANY) -> bool:
         return self._own[0] != 0 if value_kind == self.ValueKind_ANY else value_kind == self.kind()
@@ -66,7 +66,7 @@ class IMutableMetric(IMetric):
         return self._slot(idx)[1]
 
     def num_instances(self) -> int:
-        return len(self._own_instances)
+        return len(self._slots)
 
     def has_correlation_ids(self) -> bool:
         return self._own_keys is not None and self._own_keys.num_instances() > 0
@@ -75,4 +75,4 @@ class IMutableMetric(IMetric):
         return self._own_keys if self.has_correlation_ids() else None
 
     def instances(self) -> List[Value]:
-        return [value for _, value in self._own_instances]
+        return [value for _, value in self._slots]
