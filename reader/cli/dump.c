@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "reader/cli/cli.h"
+#include "reader/cli/dump_results.h"
 #include "reader/cli/events.h"
 #include "reader/cli/select.h"
 
@@ -58,7 +59,8 @@ int command_dump(const struct options *o)
 		.no_symbols = o->value[OPT_dump_no_symbols],
 		.symbol_path = o->value[OPT_dump_symbol_path],
 	};
-	int error = events_print(stdout, &r, &visitor, &filter, &form);
+	int error = is_of_ncu(&r.report) ? results_print(stdout, &r, form.json)
+					 : events_print(stdout, &r, &visitor, &filter, &form);
 	int status = error && error != -EPIPE ? cli_failed(&r, error)
 					      : cli_finish(stdout, "standard output");
 	if (!status && r.problems)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "reader/cli/cli.h"
+#include "reader/cli/dump_results.h"
 #include "reader/cli/cli_output.h"
 #include "reader/cli/select.h"
 #include "reader/cli/events.h"
@@ -94,6 +95,8 @@ static int write_json(
 	struct cli_report *r, const struct options *o, FILE *out, const struct contents_visitor *v)
 {
 	const struct cursor_filter all = {0};
+	if (is_of_ncu(&r->report))
+		return results_print(out, r, true);
 	const struct events_form form = {.json = true,
 		.no_symbols = o->value[OPT_export_no_symbols],
 		.symbol_path = o->value[OPT_export_symbol_path]};

@@ -150,6 +150,10 @@ static void print_file(FILE *out, const struct info *i)
 	for (size_t n = 0; d && !i->c.session && n < d->n_versions; n++)
 		fprintf(out, "           %s %s\n", d->versions[n]->provider,
 			d->versions[n]->version);
+	for (size_t n = 0; d && !i->c.session && n < d->n_device_attributes; n++)
+		fprintf(out, "device %u:  %s, %zu attributes\n", d->device_attributes[n]->id,
+			d->device_attributes[n]->name ? d->device_attributes[n]->name : "?",
+			d->device_attributes[n]->n_attributes);
 }
 
 #define WINDOWS_PRINTED 10u

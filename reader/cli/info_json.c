@@ -1,5 +1,7 @@
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "reader/api/json.h"
 #include "reader/cli/info.h"
 #include "reader/print.h"
 
@@ -194,6 +196,10 @@ void info_print_json(FILE *out, const struct info *i)
 	text_member(out, "verdict", verdict);
 	fputs(",\n \"session\": ", out);
 	print_session(out, i);
+	char *details = NULL;
+	if (!i->c.session && i->c.details && !json_message(&i->c.details->base, &details))
+		fprintf(out, ",\n \"details\": %s", details);
+	free(details);
 	if (i->c.windows.told || info_never_began(i)) {
 		fputs(",\n \"windows\": ", out);
 		print_windows(out, &i->c.windows);

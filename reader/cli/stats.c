@@ -378,7 +378,10 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
 		error = print_reports(list, &d, file, out);
 	const struct walk_tally *tally = &d.contents.tally;
 	if (!error && tally->blocks == tally->foreign_blocks && tally->blocks)
-		cli_note("'%s' holds no OS runtime events: it was not written by libtrace", file);
+		cli_note("'%s' holds no OS runtime events: it was not written by libtrace%s", file,
+			tally->results ? "; for its results of kernels see 'trace details "
+					 "--print-summary per-kernel'"
+				       : "");
 	if (!error)
 		cli_note_cut_off(&r, &d.contents);
 	if (!error && !strcmp(list, "osrt_sum"))

@@ -1,0 +1,17 @@
+/*
+ * dump_results.h - `trace dump` and `trace export -t json` of a report of Nsight Compute: its
+ * modules and results instead of events.
+ */
+#ifndef READER_CLI_DUMP_RESULTS_H
+#define READER_CLI_DUMP_RESULTS_H
+
+#include "reader/cli/cli.h"
+
+/* Is it such a report, whose first block is not one of ours? */
+bool is_of_ncu(const struct report *report);
+
+/* One object a line, modules first, or without `json` one readable line for each result. Damage is
+ * told to the report's problems. 0 or a negative errno. */
+int results_print(FILE *out, struct cli_report *r, bool json);
+
+#endif
