@@ -359,7 +359,7 @@ fuzz: $(FUZZERS:%=$(O)/fuzz/fuzz_%) ## run every fuzzer FUZZ_SECONDS (60); a cra
 D = $(DESTDIR)$(PREFIX)
 install: all ## PREFIX= DESTDIR=; command, library folder, header, man page, completion
 	$(Q)install -d $(D)/bin $(D)/include $(D)/lib/libtrace $(D)/share/man/man1 $(D)/share/bash-completion/completions
-	$(Q)for file in $(wildcard $(P)/bin/trace scripts/libtrace-run); do install -m 755 $$file $(D)/bin/; done
+	$(Q)for file in $(wildcard $(P)/bin/trace scripts/libtrace-run scripts/libtrace-nightly); do install -m 755 $$file $(D)/bin/; done
 	$(Q)install -m 755 $(filter-out %/python,$(wildcard $(LIBDIR)/*)) $(D)/lib/libtrace/
 	$(Q)for file in $(PYTHON_FILES:reader/python/%=%); do install -D -m 644 reader/python/$$file $(D)/lib/libtrace/python/$$file; done
 	$(Q)install -m 644 include/libtrace.h include/libtrace-reader.h $(D)/include/
@@ -368,7 +368,7 @@ install: all ## PREFIX= DESTDIR=; command, library folder, header, man page, com
 		made completion --completion bash && install -m 644 $(O)/help.tmp $(D)/share/bash-completion/completions/trace; rm -f $(O)/help.tmp
 	@echo "installed in $(D)"
 uninstall: ## takes away what install put there
-	$(Q)rm -f $(D)/bin/trace $(D)/bin/libtrace-run $(D)/include/libtrace.h $(D)/include/libtrace-reader.h \
+	$(Q)rm -f $(D)/bin/trace $(D)/bin/libtrace-run $(D)/bin/libtrace-nightly $(D)/include/libtrace.h $(D)/include/libtrace-reader.h \
 		$(D)/share/man/man1/trace.1 $(D)/share/bash-completion/completions/trace
 	$(Q)rm -rf $(D)/lib/libtrace
 .PHONY: install uninstall

@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "writer/facts.h"
 #include "writer/writer.h"
 
 #define OPTIONS_MAX 64u /* more than there are */
@@ -20,6 +21,7 @@ struct session_texts {
 		directory[1024];
 	char options[8][4200], others[sizeof(((struct tree_control *)0)->options)];
 	char *option_list[OPTIONS_MAX];
+	struct facts facts;
 	Libtrace__SystemInfo machine;
 	Libtrace__VersionInfo version, *versions[1];
 	Libtrace__ExecutableSettings settings;
@@ -69,6 +71,11 @@ static void root_read(struct writer *w, struct session_texts *t)
 		break;
 	}
 	t->executable[length > 0 ? length : 0] = 0;
+	if (!*t->directory) {
+		snprintf(path, sizeof(path), "/proc/%u/cwd", w->control->root_pid);
+		length = readlink(path, t->directory, sizeof(t->directory) - 1);
+		t->directory[length > 0 ? length : 0] = 0;
+	}
 	text_clean(t->executable);
 	text_clean(t->directory);
 }
@@ -167,6 +174,9 @@ void session_put(struct writer *w)
 	message.root_pid = w->control->root_pid;
 	message.n_options = options_fill(w, &t);
 	message.options = t.option_list;
+	facts_read(&t.facts, t.directory);
+	message.n_facts = t.facts.count;
+	message.facts = t.facts.list;
 	entry.session = &message;
 	block_put_entry(&w->block, &entry);
 }

@@ -88,18 +88,18 @@ bool info_never_began(const struct info *i)
 
 #define OPTIONS_WIDTH 110u
 
-/* Several on a line. */
-static void print_options(FILE *out, const Libtrace__Session *s)
+/* Several on a line. title: of 11 columns. */
+static void print_texts(FILE *out, const char *title, char *const *texts, size_t count)
 {
 	size_t column = 0;
-	for (size_t n = 0; n < s->n_options; n++) {
-		size_t length = strlen(s->options[n]);
+	for (size_t n = 0; n < count; n++) {
+		size_t length = strlen(texts[n]);
 		bool fresh = !n || column + 2 + length > OPTIONS_WIDTH;
-		fputs(!n ? "options:   " : fresh ? ",\n           " : ", ", out);
-		print_text(out, s->options[n], length);
+		fputs(!n ? title : fresh ? ",\n           " : ", ", out);
+		print_text(out, texts[n], length);
 		column = fresh ? length : column + 2 + length;
 	}
-	if (s->n_options)
+	if (count)
 		fputc('\n', out);
 }
 
@@ -125,7 +125,8 @@ static void print_session(FILE *out, const struct info *i)
 		}
 	fprintf(out, ", %u processors\nversion:   %s\n", s->cpu_count,
 		s->library_version ? s->library_version : "?");
-	print_options(out, s);
+	print_texts(out, "options:   ", s->options, s->n_options);
+	print_texts(out, "machine:   ", s->facts, s->n_facts);
 }
 
 static void print_file(FILE *out, const struct info *i)

@@ -16,6 +16,16 @@ static void number_member(FILE *out, const char *name, uint64_t value)
 	fprintf(out, ", \"%s\": %" PRIu64, name, value);
 }
 
+static void texts_member(FILE *out, const char *name, char *const *texts, size_t count)
+{
+	fprintf(out, ", \"%s\": [", name);
+	for (size_t n = 0; n < count; n++) {
+		fputs(n ? ", " : "", out);
+		print_json_string(out, texts[n]);
+	}
+	fputs("]", out);
+}
+
 static void print_session(FILE *out, const struct info *i)
 {
 	const Libtrace__Session *s = i->c.session;
@@ -32,12 +42,9 @@ static void print_session(FILE *out, const struct info *i)
 	number_member(out, "cpu_count", s->cpu_count);
 	text_member(out, "library_version", s->library_version);
 	number_member(out, "root_pid", s->root_pid);
-	fputs(", \"options\": [", out);
-	for (size_t n = 0; n < s->n_options; n++) {
-		fputs(n ? ", " : "", out);
-		print_json_string(out, s->options[n]);
-	}
-	fputs("]}", out);
+	texts_member(out, "options", s->options, s->n_options);
+	texts_member(out, "facts", s->facts, s->n_facts);
+	fputs("}", out);
 }
 
 static void print_receipt(FILE *out, const Libtrace__Receipt *t)

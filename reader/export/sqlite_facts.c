@@ -352,6 +352,8 @@ static int capture_put(struct writing *w)
 	}
 	for (size_t i = 0; !error && s && i < s->n_options; i++)
 		error = meta_put(w, CAPTURE, "LIBTRACE_OPTION", s->options[i]);
+	for (size_t i = 0; !error && s && i < s->n_facts; i++)
+		error = meta_put(w, CAPTURE, "LIBTRACE_FACT", s->facts[i]);
 	return error;
 }
 

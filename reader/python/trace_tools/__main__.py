@@ -5,7 +5,7 @@ import sys
 
 from . import Failure
 
-COMMANDS = {"diff": ("diff", "numpy", "scipy")}  # command: its module, and what that needs
+COMMANDS = {"diff": ("diff", "numpy", "scipy"), "nightly": ("nightly", "numpy", "scipy")}  # command: its module, and what that needs
 
 
 def main():

@@ -238,8 +238,8 @@ def impact(f, profiles):
     return total / count * abs(f.other - f.base) if f.metric == COUNT and count else 0.0
 
 
-def test(comparison, table):
-    """Tests all metrics that vary over the runs; those that do not are equal."""
+def test(comparison, table, nights):
+    """Tests all metrics that vary over the runs; those that do not are equal. nights: how many of the base runs belong together, or nothing."""
     options, rng = comparison.options, numpy.random.default_rng(comparison.options.seed)
     columns = []
     for i in table.testable():
@@ -254,6 +254,8 @@ def test(comparison, table):
     base, other = (numpy.column_stack([table.columns[i][side] for i in columns]) for side in (0, 1))
     family = statistics.test_family(base, other, options.alpha, rng)
     floors = statistics.noise_floors(base, rng)
+    if len(nights) > 1:
+        floors = numpy.fmax(floors, statistics.noise_between(base, nights))
     for n, i in enumerate(columns):
         f = table.findings[i]
         judge(f, *table.columns[i], family.p[n], floors[n], options, rng)
@@ -277,8 +279,9 @@ def reason_of(comparison, reachable):
     return OK, f"nothing is worse among {comparison.tested} metrics"
 
 
-def compare(base, other, options):
-    """base, other: lists of profile.Profile, which are changed. Returns a Comparison."""
+def compare(base, other, options, nights=()):
+    """base, other: lists of profile.Profile, which are changed. nights: the numbers of base runs that were made together, in their order: noise is
+    learned between those, too. Returns a Comparison."""
     c = Comparison(base, other, options)
     c.differences = fingerprint.differences(base, other)
     c.problems = [(side, p.path, text) for side, profiles in (("base", base), ("other", other)) for p in profiles for text in p.problems]
@@ -292,7 +295,7 @@ def compare(base, other, options):
         c.notes.append(f"of {len(summed)} OS runtime functions ({', '.join(sorted(summed)[:4])}{', ...' * (len(summed) > 4)}) short calls were summed up, so they are compared over the "
                        "whole program: --osrt-threshold 0 (and --osrt-locks all) tells the NVTX range of each")
     table = Table(base, other, renames_apply(base, other))
-    reachable = test(c, table) if min(len(base), len(other)) > 1 else False
+    reachable = test(c, table, nights) if min(len(base), len(other)) > 1 else False
     c.findings = sorted(table.findings, key=lambda f: (not is_cause(f), -f.impact_ns))
     if min(len(base), len(other)) < 2:
         for f in c.findings:

@@ -1,6 +1,7 @@
 """What a run was made with: machine, driver, libraries, options, arguments. Says which differences forbid a comparison."""
 import collections
 import os
+import re
 
 Difference = collections.namedtuple("Difference", "name base other refuses")
 
@@ -8,7 +9,12 @@ Difference = collections.namedtuple("Difference", "name base other refuses")
 REFUSING = {
     "host", "processor", "cpus", "gpu", "option trace", "option osrt_threshold", "option osrt_locks", "option cuda_trivial", "option cuda_graph",
     "option capture_range", "option delay_ns", "option duration_ns", "option nvtx_domain_include", "option nvtx_domain_exclude", "program", "recorded by",
+    "governor", "turbo", "smt", "cpus_allowed", "cgroup_cpu_max", "cgroup_memory_max", "nvidia_driver", "CUDA driver", "gpu", "gpu clock", "ECC", "power limit",
 }
+# Facts that always differ a little: told in the store, not as differences.
+RESTLESS = {"load"}
+SECRET = re.compile(r"(?i)(pass(word|wd|phrase)?|secret|token|credential|api[-_]?key|access[-_]?key|private[-_]?key|auth)")
+ECC_ENABLED = 32  # CU_DEVICE_ATTRIBUTE_ECC_ENABLED
 # Options that say where a report goes, not what is in it.
 PLAIN_OPTIONS = {"output", "overwrite", "spool_dir", "helper", "exit_wait", "flush_interval_ns", "compress", "memory"}
 
@@ -39,11 +45,48 @@ def read(db, profile):
             facts["option osrt_threshold"] = value
     arguments = [value or "" for name, value in capture if name.startswith("PROCESS_0:ARGUMENT_")]
     if arguments:
-        facts["arguments"] = " ".join(arguments)
+        facts["arguments"] = " ".join(redact(arguments))
     program = next((value for name, value in capture if name == "PROCESS_0:COMMAND"), None)
     if program:
         facts["program"] = os.path.basename(program)
+    read_devices(db, facts)
+    read_libraries(db, facts)
     read_end(db, profile)
+
+
+def redact(arguments):
+    """Arguments without what names say is secret: of --token=X and TOKEN=X the value, of --token X the next one."""
+    kept, hide = [], False
+    for argument in arguments:
+        name, equals, _ = argument.partition("=")
+        if hide and not argument.startswith("-"):
+            kept.append("REDACTED")
+            hide = False
+            continue
+        secret = bool(SECRET.search(name)) and (bool(equals) or name.startswith("-"))
+        kept.append(f"{name}=REDACTED" if secret and equals else argument)
+        hide = secret and not equals
+    return kept
+
+
+def read_devices(db, facts):
+    """What the devices that a run used say of themselves."""
+    clocks = {row[0] for row in db.rows("LIBTRACE_CUDA_DEVICE", "SELECT coreClockRate FROM LIBTRACE_CUDA_DEVICE WHERE coreClockRate > 0")}
+    ecc = {row[0] for row in db.rows("LIBTRACE_CUDA_DEVICE_ATTRIBUTE", f"SELECT value FROM LIBTRACE_CUDA_DEVICE_ATTRIBUTE WHERE attribute = {ECC_ENABLED}")}
+    for name, values in (("gpu clock", clocks), ("ECC", ecc)):
+        if values:
+            facts[name] = ", ".join(str(v) for v in sorted(values))
+    for driver, cupti in set(db.rows("LIBTRACE_CUDA_SETUP", "SELECT driverVersion, cuptiVersion FROM LIBTRACE_CUDA_SETUP")):
+        facts["CUDA driver"], facts["CUPTI"] = str(driver), str(cupti)
+
+
+def read_libraries(db, facts):
+    """Build ids of what was loaded, where callchains were recorded: one text of all, and which they are for the message."""
+    strings = "(SELECT value FROM StringIds WHERE id = {})"
+    rows = set(db.rows("LIBTRACE_MODULE_LOAD", f"SELECT {strings.format('pathId')}, {strings.format('buildId')} FROM LIBTRACE_MODULE_LOAD WHERE buildId IS NOT NULL"))
+    for path, build_id in sorted((p or "", b or "") for p, b in rows):
+        if build_id and path.startswith("/"):
+            facts[f"build-id {os.path.basename(path)}"] = build_id
 
 
 def read_end(db, profile):
@@ -64,6 +107,8 @@ def differences(base, other):
     found = []
     names = sorted({name for profile in base + other for name in profile.facts})
     for name in names:
+        if name in RESTLESS:
+            continue
         sides = [sorted({profile.facts.get(name, "not known") for profile in side}) for side in (base, other)]
         if sides[0] != sides[1] or len(sides[0]) > 1:
             found.append(Difference(name, " | ".join(sides[0]), " | ".join(sides[1]), name in REFUSING))

@@ -100,6 +100,16 @@ def noise_floors(base, rng):
     return numpy.quantile(apart, 0.99, axis=0, method="higher")
 
 
+def noise_between(base, groups):
+    """The same between groups of runs that were made together: how far the medians of two of them lie apart, at most. Runs of one night are alike in
+    what differs between nights, so what exchanging runs calls more than chance may be no more than another night."""
+    ends = numpy.cumsum(groups)
+    medians = numpy.array([numpy.median(base[end - count:end], axis=0) for count, end in zip(groups, ends)])
+    low, high = medians.min(axis=0), medians.max(axis=0)
+    with numpy.errstate(divide="ignore", invalid="ignore"):
+        return numpy.where(high > 0, numpy.where(low > 0, high / low - 1, numpy.inf), 0)
+
+
 def is_exact(base, other):
     """Every run of a side has the same value, and there are enough runs for that to be no chance."""
     return bool(min(len(base), len(other)) >= EXACT_RUNS and numpy.ptp(base) == 0 and numpy.ptp(other) == 0)

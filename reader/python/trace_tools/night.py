@@ -1,0 +1,275 @@
+"""One night of a benchmark: runs it, keeps what came out, compares with the nights before, leaves a verdict whatever happens."""
+import fcntl
+import json
+import os
+import shlex
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from . import Failure, compare, convert, fingerprint, formats, profile, store
+
+RANK_VARIABLES = ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "MPI_RANK", "PMI_RANK")
+VERDICT_BYTES = 64 << 10  # taken at the begin, so that a full disk cannot keep the verdict from being written
+GRACE_S = 10              # between SIGTERM and SIGKILL
+POLL_S = 0.2
+
+
+def baseline_of(nights, count):
+    """The last good nights, from the last accepted one on. nights: rows of the store, in their order."""
+    good = [n for n in nights if n["is_baseline"]]
+    return good[-count:]
+
+
+class Lock:
+    """Held by one instance for a benchmark on a host, across machines where the filesystem has locks."""
+
+    def __init__(self, path):
+        self.file = open(path, "a+", encoding="ascii")
+        try:
+            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.file.seek(0)
+            holder = self.file.read().strip() or "?"
+            raise Failure(f"'{path}': another instance is at work (process {holder})") from None
+        self.file.seek(0)
+        self.file.truncate()
+        self.file.write(f"{os.getpid()}\n")
+        self.file.flush()
+
+
+class VerdictFile:
+    """verdict.json of a night: there from its begin, saying that the night was cut off; in the end its text is replaced in place."""
+
+    def __init__(self, path):
+        self.path = path
+        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            os.posix_fallocate(self.fd, 0, VERDICT_BYTES)
+        except OSError:
+            pass  # what is written then may fail; the exit status says it
+        self.put({"verdict": "cannot tell", "exit_status": 2, "reason": "the night was cut off"})
+
+    def put(self, content):
+        text = (json.dumps(content) + "\n").encode()
+        if len(text) > VERDICT_BYTES:
+            text = (json.dumps({k: content[k] for k in ("verdict", "exit_status", "reason")}) + "\n").encode()
+        os.pwrite(self.fd, text + b" " * (VERDICT_BYTES - len(text) - 1) + b"\n" if len(text) < VERDICT_BYTES else text, 0)
+
+    def close(self, content):
+        self.put(content)
+        os.ftruncate(self.fd, len(os.pread(self.fd, VERDICT_BYTES, 0).rstrip()) + 1)
+        os.close(self.fd)
+
+
+def commit_here():
+    result = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False) if any(
+        os.access(os.path.join(d, "git"), os.X_OK) for d in os.environ.get("PATH", "").split(":")) else None
+    return result.stdout.strip() if result and result.returncode == 0 else None
+
+
+class Night:
+    def __init__(self, given, program, now):
+        self.given, self.program, self.now = given, program, now
+        self.commit = given.commit or commit_here()
+        self.place = os.path.join(given.folder, given.name, given.host)
+        stem = now.strftime("%Y%m%d-%H%M%S") + (f"-{self.commit[:12]}" if self.commit else "")
+        self.folder = os.path.join(os.path.abspath(self.place), stem)
+        self.notes, self.failed_status = [], 0
+
+    # ---- the command ----
+
+    def traced(self, number):
+        """The command of a recorded run: {trace} in it stands for the tracer, else it is put in front."""
+        options = shlex.split(self.given.trace_options)
+        if "{trace}" not in self.program:
+            return [convert.command(), "run", *options, "-f", "true", "-o", os.path.join(self.folder, f"run-{number:02}.rep"), "--", *self.program]
+        named = self.given.rank_variable
+        script = ("for v in " + " ".join([named] if named else RANK_VARIABLES) + '; do eval "r=\\${$v-}"; [ -z "$r" ] || break; done; '
+                  'case "$LIBTRACE_RANKS" in ""|*",$r,"*) ;; *) exec "$@";; esac; exec ' +
+                  " ".join(map(shlex.quote, [convert.command(), "run", *options, "-f", "true", "-o"])) + f' {shlex.quote(self.folder)}/run-{number:02}-rank-"${{r:-0}}".rep -- "$@"')
+        words = []
+        for word in self.program:
+            words += ["/bin/sh", "-c", script, "sh"] if word == "{trace}" else [word]
+        return words
+
+    def plain(self):
+        return [word for word in self.program if word != "{trace}"]
+
+    def reports_of(self, number):
+        """[(rank or None, path)] of a run."""
+        names = sorted(n for n in os.listdir(self.folder) if n.startswith(f"run-{number:02}") and n.endswith(".rep"))
+        return [(n.split("-rank-")[1][:-4] if "-rank-" in n else None, os.path.join(self.folder, n)) for n in names]
+
+    def execute(self, command, log, number):
+        """Runs a command to its end or ours. (outcome, exit status, signal, wall ns)."""
+        environment = {**os.environ, "LIBTRACE_RANKS": f",{self.given.ranks}," if self.given.ranks else ""}
+        begin = time.monotonic()
+        with open(log, "ab") as out:
+            try:
+                process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, start_new_session=True)
+            except OSError as error:
+                return f"cannot be run: {error.strerror}", 127, None, 0
+            outcome = self.wait(process, begin, number)
+        wall_ns = int((time.monotonic() - begin) * 1e9)
+        status = process.returncode
+        if outcome == "ok" and status:
+            outcome = "killed" if status < 0 else "failed"
+        return outcome, status if status >= 0 else None, -status if status < 0 else None, wall_ns
+
+    def wait(self, process, begin, number):
+        """Until it ends; ends what takes too long or writes too much. The reports of a group that was ended are finished by their writers."""
+        outcome, ended = "ok", None
+        while True:
+            try:
+                process.wait(POLL_S if ended or self.given.timeout < 1e9 else None)
+                return outcome
+            except subprocess.TimeoutExpired:
+                pass
+            now = time.monotonic()
+            if outcome == "ok" and now - begin > self.given.timeout:
+                outcome = "hung"
+            elif outcome == "ok" and sum(os.stat(path).st_size for _, path in self.reports_of(number)) > self.given.run_mib * 2**20:
+                outcome = "too large"
+            if outcome != "ok":
+                self.end(process, signal.SIGKILL if ended and now - ended > GRACE_S else signal.SIGTERM if not ended else 0)
+                ended = ended or now
+
+    @staticmethod
+    def end(process, number):
+        try:
+            os.killpg(process.pid, number)
+        except ProcessLookupError:
+            pass
+
+    # ---- recording ----
+
+    def record_run(self, kept, night, number):
+        log = os.path.join(self.folder, f"run-{number:02}.log")
+        outcome, status, signal_number, wall_ns = self.execute(self.traced(number), log, number)
+        reports = self.reports_of(number)
+        if outcome != "ok":
+            self.failed_status = self.failed_status or status or (128 + signal_number if signal_number else 2)
+            self.notes.append(f"run {number}: {outcome}" + (f" (status {status})" if status is not None else f" (signal {signal_number})" if signal_number else ""))
+        for rank, path in reports or [(None, None)]:
+            found, result = None, outcome
+            if path:
+                found, result = self.read(path, outcome)
+            elif outcome == "ok":
+                result = "no report"
+                self.notes.append(f"run {number}: left no report")
+            kept.run_add(night, number, rank, True, result, status, signal_number, wall_ns, path and os.path.relpath(path, self.given.folder), path and os.path.getsize(path), found)
+        return wall_ns if outcome == "ok" else None
+
+    def read(self, path, outcome):
+        """(profile or None, outcome)."""
+        try:
+            with tempfile.TemporaryDirectory(prefix="trace-nightly-") as folder:
+                database = os.path.join(folder, "run.sqlite")
+                damaged = convert.export(path, database)
+                found = profile.read(database, os.path.relpath(path, self.given.folder))
+        except (Failure, OSError) as error:
+            self.notes.append(f"{os.path.basename(path)}: {error}")
+            return None, outcome if outcome != "ok" else "report not readable"
+        if damaged:
+            found.problems.append("the report is damaged")
+        if found.problems and outcome == "ok":
+            self.notes += [f"{os.path.basename(path)}: {text}" for text in found.problems]
+            return found, "incomplete"
+        return found, outcome
+
+    def record_untraced(self, kept, night, traced_ns):
+        """What recording costs, as ratio of medians; None where that was not asked for or is not known."""
+        plain_ns = []
+        for number in range(1, self.given.untraced + 1):
+            outcome, status, signal_number, wall_ns = self.execute(self.plain(), os.path.join(self.folder, f"untraced-{number:02}.log"), 0)
+            kept.run_add(night, number, None, False, outcome, status, signal_number, wall_ns, None, None, None)
+            if outcome == "ok":
+                plain_ns.append(wall_ns)
+        return statistics.median(traced_ns) / statistics.median(plain_ns) if plain_ns and traced_ns else None
+
+    # ---- the verdict ----
+
+    def compare(self, kept, night, baseline):
+        """The comparison with the baseline; None without one, or with nothing to compare."""
+        base = [kept.profiles(n["id"]) for n in baseline]
+        other = kept.profiles(night)
+        if not any(base) or not other:
+            return None
+        options = compare.Options(force=self.given.force)
+        options.alpha = self.given.alpha or options.alpha
+        options.min_effect = self.given.min_effect / 100 if self.given.min_effect is not None else options.min_effect
+        return compare.compare([p for n in base for p in n], other, options, [len(n) for n in base if n])
+
+    def verdict(self, kept, night, baseline, complete):
+        """(verdict, reason, comparison, is this night one of the baseline)."""
+        if not complete:
+            return compare.CANNOT_TELL, "not every run was whole: " + "; ".join(self.notes[:3]), None, False
+        if not baseline:
+            return compare.CANNOT_TELL, "the first night: there is nothing to compare with", None, True
+        comparison = self.compare(kept, night, baseline)
+        if not comparison:
+            return compare.CANNOT_TELL, "there is nothing to compare", None, False
+        return comparison.verdict, comparison.reason, comparison, comparison.verdict == compare.OK or (
+            comparison.verdict == compare.CANNOT_TELL and not comparison.problems and not any(d.refuses for d in comparison.differences))
+
+    def write_verdict(self, file, verdict, reason, comparison, overhead):
+        content = {"verdict": compare.VERDICTS[verdict], "exit_status": verdict, "reason": reason, "benchmark": self.given.name, "host": self.given.host,
+                   "begun": self.now.isoformat(), "commit": self.commit, "overhead": overhead, "notes": self.notes,
+                   "command": fingerprint.redact(self.program)}
+        if comparison:
+            try:
+                for kind, name in (("text", "verdict.txt"), ("markdown", "verdict.md"), ("junit", "verdict.xml"), ("json", "verdict.diff.json")):
+                    with open(os.path.join(self.folder, name), "w", encoding="utf-8") as out:
+                        out.write(formats.FORMATS[kind](comparison, False))
+            except OSError as error:
+                content["notes"] = self.notes + [f"cannot write {error.filename}: {error.strerror}"]
+            content["worse"] = [{"place": f.key.path, "kind": f.key.kind, "name": f.key.name, "metric": f.metric, "base": f.base, "other": f.other} for f in comparison.of("worse")[:20]]
+        file.close(content)
+
+    def dry_run(self):
+        print(f"benchmark '{self.given.name}' on '{self.given.host}', commit {self.commit or 'not known'}")
+        print(f"folder    {self.folder}\nstore     {store.without_password(self.given.store)}")
+        print(f"would run {self.given.runs} times: {shlex.join(fingerprint.redact(self.traced(1)))}")
+        if self.given.untraced:
+            print(f"and {self.given.untraced} times without the tracer: {shlex.join(fingerprint.redact(self.plain()))}")
+        if os.path.exists(self.given.store):
+            nights = store.Store(self.given.store).nights(self.given.name, self.given.host)
+            print("would compare with nights " + (", ".join(str(n["id"]) for n in baseline_of(nights, self.given.baseline_nights)) or "none yet"))
+        return 0
+
+    def record(self, prune):
+        if self.given.dry_run:
+            return self.dry_run()
+        os.makedirs(self.place, exist_ok=True)
+        lock = Lock(os.path.join(self.place, "lock"))
+        for more in range(1, 1000):
+            try:
+                os.makedirs(self.folder)
+                break
+            except FileExistsError:  # the same second, or a clock that was put back
+                self.folder = f"{self.folder.split('+')[0]}+{more}"
+        file = VerdictFile(os.path.join(self.folder, "verdict.json"))
+        kept = store.Store(self.given.store)
+        kept.cut_off(self.given.name, self.given.host)
+        nights = kept.nights(self.given.name, self.given.host)
+        begun = self.now.isoformat(timespec="seconds").replace("+00:00", "")
+        if nights and nights[-1]["begun"] > begun:
+            self.notes.append(f"the clock went back: the night before began {nights[-1]['begun']}")
+        night = kept.night_begin(self.given.name, self.given.host, begun, self.commit, self.folder)
+        walls = [self.record_run(kept, night, n) for n in range(1, self.given.runs + 1)]
+        overhead = self.record_untraced(kept, night, [w for w in walls if w is not None])
+        complete = all(r["outcome"] == "ok" for r in kept.runs(night) if r["is_traced"])
+        verdict, reason, comparison, is_baseline = self.verdict(kept, night, baseline_of(nights, self.given.baseline_nights), complete)
+        self.write_verdict(file, verdict, reason, comparison, overhead)
+        kept.night_end(night, compare.VERDICTS[verdict], reason, is_baseline, overhead, "\n".join(self.notes))
+        prune(kept, self.given, self.now)
+        kept.close()
+        print(f"night {night}: {compare.VERDICTS[verdict]}: {reason}" + (f"; recording took {100 * (overhead - 1):+.1f} %" if overhead else ""))
+        for note in self.notes:
+            print(f"trace: nightly: {note}", file=sys.stderr)
+        del lock
+        return self.failed_status or verdict

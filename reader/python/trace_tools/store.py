@@ -1,0 +1,189 @@
+"""Where nights are kept: a SQLite file, or PostgreSQL by a connection string (postgresql://..., or libpq's host=... dbname=...) for many machines at once.
+
+Tables (docs/nightly.md): night, run, item. Reports stay files; the store has what comparisons need of them. Every write is one transaction: a writer that
+is killed leaves nothing half done, and several may write at the same time.
+"""
+import json
+import sqlite3
+
+from . import Failure
+from .profile import Item, Key, Profile
+
+# {id}: what numbers the rows.
+SCHEMA = (
+    """CREATE TABLE IF NOT EXISTS night (
+      id {id}, benchmark TEXT NOT NULL, host TEXT NOT NULL, begun TEXT NOT NULL, commit_id TEXT, folder TEXT NOT NULL,
+      state TEXT NOT NULL, verdict TEXT, reason TEXT, is_baseline INTEGER NOT NULL DEFAULT 0, overhead DOUBLE PRECISION, notes TEXT)""",
+    """CREATE TABLE IF NOT EXISTS run (
+      id {id}, night_id BIGINT NOT NULL REFERENCES night (id), number INTEGER NOT NULL, rank TEXT, is_traced INTEGER NOT NULL, outcome TEXT NOT NULL,
+      exit_status INTEGER, signal INTEGER, wall_ns BIGINT, report TEXT, report_bytes BIGINT, facts TEXT, problems TEXT, summed TEXT)""",
+    """CREATE TABLE IF NOT EXISTS item (
+      run_id BIGINT NOT NULL REFERENCES run (id), kind TEXT NOT NULL, program TEXT NOT NULL, path TEXT NOT NULL, name TEXT NOT NULL,
+      count BIGINT NOT NULL, total_ns BIGINT NOT NULL, typical_ns DOUBLE PRECISION, bytes BIGINT NOT NULL)""",
+    "CREATE INDEX IF NOT EXISTS night_by_benchmark ON night (benchmark, host, id)",
+    "CREATE INDEX IF NOT EXISTS run_by_night ON run (night_id)",
+    "CREATE INDEX IF NOT EXISTS item_by_run ON item (run_id)",
+)
+WAIT_S = 60  # for other writers
+NIGHT = ("id", "benchmark", "host", "begun", "commit_id", "folder", "state", "verdict", "reason", "is_baseline", "overhead", "notes")
+RUN = ("id", "night_id", "number", "rank", "is_traced", "outcome", "exit_status", "signal", "wall_ns", "report", "report_bytes", "facts", "problems", "summed")
+
+
+def is_postgresql(url):
+    return url.startswith(("postgresql://", "postgres://")) or ("=" in url and "/" not in url.split("=", 1)[0])
+
+
+class Store:
+    """One connection; not for several threads."""
+
+    def __init__(self, url):
+        self.url, self.is_postgresql = url, is_postgresql(url)
+        if self.is_postgresql:
+            try:
+                import psycopg
+            except ImportError as error:
+                raise Failure(f"a store in PostgreSQL needs psycopg ({error}); scripts/setup --python installs it") from None
+            self.errors = (psycopg.Error,)
+            self.connection = self.guard(lambda: psycopg.connect(url, connect_timeout=WAIT_S))
+        else:
+            self.errors = (sqlite3.Error,)
+            self.connection = self.guard(lambda: sqlite3.connect(url, timeout=WAIT_S, isolation_level=None))
+        self.guard(self.make_tables)
+
+    def guard(self, action):
+        try:
+            return action()
+        except self.errors as error:
+            raise Failure(f"store '{without_password(self.url)}': {str(error).splitlines()[0] if str(error) else type(error).__name__}") from None
+
+    def make_tables(self):
+        number = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY" if self.is_postgresql else "INTEGER PRIMARY KEY AUTOINCREMENT"
+        with self.transaction():
+            if self.is_postgresql:
+                self.connection.execute("SELECT pg_advisory_xact_lock(1279869524)")  # two that make the tables at once fail otherwise
+            for statement in SCHEMA:
+                self.connection.execute(statement.format(id=number))
+
+    def transaction(self):
+        return self.connection.transaction() if self.is_postgresql else Transaction(self.connection)
+
+    def execute(self, sql, *values):
+        return self.guard(lambda: self.connection.execute(sql.replace("?", "%s") if self.is_postgresql else sql, values))
+
+    def rows(self, names, sql, *values):
+        return [dict(zip(names, row)) for row in self.execute(sql, *values).fetchall()]
+
+    def close(self):
+        self.connection.close()
+
+    # ---- nights ----
+
+    def night_begin(self, benchmark, host, begun, commit, folder):
+        def insert():
+            with self.transaction():
+                return self.execute("INSERT INTO night (benchmark, host, begun, commit_id, folder, state) VALUES (?, ?, ?, ?, ?, 'running') RETURNING id",
+                                    benchmark, host, begun, commit, folder).fetchone()[0]
+        return self.guard(insert)
+
+    def night_end(self, night, verdict, reason, is_baseline, overhead, notes):
+        def update():
+            with self.transaction():
+                self.execute("UPDATE night SET state = 'done', verdict = ?, reason = ?, is_baseline = ?, overhead = ?, notes = ? WHERE id = ?",
+                             verdict, reason, int(is_baseline), overhead, notes, night)
+        self.guard(update)
+
+    def cut_off(self, benchmark, host):
+        """Nights that were never finished: whoever made them was killed. To be called with the lock of the benchmark held."""
+        def update():
+            with self.transaction():
+                self.execute("UPDATE night SET state = 'cut off', verdict = 'cannot tell', reason = 'the night was cut off' "
+                             "WHERE benchmark = ? AND host = ? AND state = 'running'", benchmark, host)
+        self.guard(update)
+
+    def accept(self, night):
+        """Makes a night the baseline: those before it are none any more."""
+        def update():
+            with self.transaction():
+                found = self.rows(NIGHT, f"SELECT {', '.join(NIGHT)} FROM night WHERE id = ?", night)
+                if not found:
+                    raise Failure(f"store: there is no night {night}")
+                self.execute("UPDATE night SET is_baseline = 0 WHERE benchmark = ? AND host = ? AND id < ?", found[0]["benchmark"], found[0]["host"], night)
+                self.execute("UPDATE night SET is_baseline = 1 WHERE id = ?", night)
+        self.guard(update)
+
+    def nights(self, benchmark=None, host=None):
+        sql, values = f"SELECT {', '.join(NIGHT)} FROM night WHERE 1 = 1", []
+        for column, value in (("benchmark", benchmark), ("host", host)):
+            if value is not None:
+                sql, values = f"{sql} AND {column} = ?", [*values, value]
+        return self.rows(NIGHT, sql + " ORDER BY id", *values)
+
+    # ---- runs ----
+
+    def run_add(self, night, number, rank, is_traced, outcome, exit_status, signal, wall_ns, report, report_bytes, profile):
+        """A run and its items (profile: None where there is no report), in one transaction."""
+        facts = problems = summed = None
+        if profile:
+            facts, problems, summed = json.dumps(profile.facts), json.dumps(profile.problems), json.dumps(sorted(profile.summed))
+
+        def insert():
+            with self.transaction():
+                run = self.execute(
+                    "INSERT INTO run (night_id, number, rank, is_traced, outcome, exit_status, signal, wall_ns, report, report_bytes, facts, problems, summed) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+                    night, number, rank, int(is_traced), outcome, exit_status, signal, wall_ns, report, report_bytes, facts, problems, summed).fetchone()[0]
+                items = [(run, *(clean(t) for t in key), i.count, i.total_ns, i.typical_ns if i.typical_ns == i.typical_ns else None, i.bytes)
+                         for key, i in (profile.items.items() if profile else ())]
+                sql = "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                if self.is_postgresql:
+                    with self.connection.cursor() as cursor:
+                        cursor.executemany(sql.replace("?", "%s"), items)
+                else:
+                    self.connection.executemany(sql, items)
+                return run
+        return self.guard(insert)
+
+    def runs(self, night):
+        return self.rows(RUN, f"SELECT {', '.join(RUN)} FROM run WHERE night_id = ? ORDER BY id", night)
+
+    def profiles(self, night, whole_only=True):
+        """What the traced runs of a night did, as it was read from their reports."""
+        found = []
+        for run in self.runs(night):
+            if not run["is_traced"] or run["facts"] is None or (whole_only and run["outcome"] != "ok"):
+                continue
+            items = {Key(*row[:4]): Item(row[4], row[5], row[6] if row[6] is not None else float("nan"), row[7]) for row in
+                     self.execute("SELECT kind, program, path, name, count, total_ns, typical_ns, bytes FROM item WHERE run_id = ?", run["id"]).fetchall()}
+            found.append(Profile(run["report"], items, set(json.loads(run["summed"])), json.loads(run["facts"]), json.loads(run["problems"])))
+        return found
+
+    def report_gone(self, night):
+        """The reports of a night were removed; what was read from them stays."""
+        def update():
+            with self.transaction():
+                self.execute("UPDATE run SET report_bytes = NULL WHERE night_id = ?", night)
+                self.execute("UPDATE night SET state = 'pruned' WHERE id = ?", night)
+        self.guard(update)
+
+
+class Transaction:
+    """SQLite: the write lock is taken at the begin, so that no transaction fails half way because another one writes."""
+
+    def __init__(self, connection):
+        self.connection = connection
+
+    def __enter__(self):
+        self.connection.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind, *_):
+        self.connection.execute("ROLLBACK" if kind else "COMMIT")
+
+
+def clean(text):
+    """PostgreSQL has no NUL in texts, and neither has surrogates."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def without_password(url):
+    import re
+    return re.sub(r"password=\S+", "password=REDACTED", re.sub(r"(//[^:/@]*):[^@/]*@", r"\1:REDACTED@", url))

@@ -1,0 +1,347 @@
+#!/usr/bin/env python3
+"""trace nightly: a month of nights on two machines with everything that goes wrong, bookkeeping that stays sound, ranks, stores with many writers. Verdicts are asserted
+by counts alone, so nothing here depends on how busy the machine is."""
+import contextlib
+import glob
+import io
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import xml.etree.ElementTree as xml
+
+import lib
+import lib_compare as made
+from lib import tap
+
+made.enter_interpreter("trace nightly")
+import trace_tools  # noqa: E402
+from trace_tools import nightly, profile, store  # noqa: E402
+
+TRACE_OPTIONS = "--trace-options=-t nvtx,osrt --osrt-threshold 0"
+DAYS = 30
+
+
+def run(*arguments):
+    """`trace nightly` within this process: (exit status, what it said)."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = nightly.main(list(arguments))
+        except trace_tools.Failure as failure:
+            status = 2
+            print(f"trace: {failure}", file=err)
+    return status, out.getvalue() + err.getvalue()
+
+
+def mount_small(folder, mib):
+    """A small disk at `folder`, in a mount namespace of our own (this process enters it); false where that is not allowed."""
+    if not hasattr(os, "unshare") or os.geteuid():
+        return False  # Python 3.12 has it; else the next call
+    try:
+        os.unshare(os.CLONE_NEWNS)
+    except OSError:
+        return False
+    subprocess.run(["mount", "--make-rprivate", "/"], check=False, stderr=subprocess.DEVNULL)
+    return not subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mib}m", "none", folder], check=False, stderr=subprocess.DEVNULL).returncode
+
+
+def unshare_by_libc():
+    """For Pythons before 3.12."""
+    import ctypes
+    if not hasattr(os, "unshare"):
+        libc = ctypes.CDLL(None, use_errno=True)
+        os.CLONE_NEWNS = 0x20000
+
+        def unshare(flags):
+            if libc.unshare(flags):
+                raise OSError(ctypes.get_errno(), "unshare")
+        os.unshare = unshare
+
+
+class Month:
+    """Nights in March 2026, one a day; odd days on host a, even ones on b."""
+
+    def __init__(self, folder, small):
+        self.folder, self.small, self.verdicts, self.said = folder, small, {}, {}
+
+    def night(self, day, command, *options, date=None, runs=2):
+        host = "a" if day % 2 else "b"
+        self.verdicts[day], self.said[day] = run(
+            "run", "--name=job", f"--folder={self.folder}", f"--host={host}", f"--runs={runs}", "--alpha=0.05", "--baseline-nights=5", "--keep-mib=1", "--timeout=20",
+            f"--commit={day:040x}", f"--now={date or f'2026-03-{day:02}T03:00:00'}", TRACE_OPTIONS, *options, "--", *command)
+
+    def cut_off(self, day):
+        """The whole instance is killed in the middle of the night."""
+        host = "a" if day % 2 else "b"
+        process = subprocess.Popen([sys.executable, "-m", "trace_tools", "nightly", "run", "--name=job", f"--folder={self.folder}", f"--host={host}", "--runs=2",
+                                    f"--now=2026-03-{day:02}T03:00:00", TRACE_OPTIONS, "--", "/bin/sh", "-c", "echo ready; sleep 600"],
+                                   env={**os.environ, "PYTHONPATH": made.PACKAGES}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        pattern = os.path.join(self.folder, "job", host, f"202603{day:02}*", "run-01.log")
+        begun = lib.wait_until(lambda: any("ready" in open(p, encoding="utf-8").read() for p in glob.glob(pattern)))
+        tap.ok(begun, "the night that will be cut off has begun")
+        status, said = run("run", "--name=job", f"--folder={self.folder}", f"--host={host}", "--", "true")
+        tap.ok(status == 2 and "another instance is at work" in said, "a second instance is refused", said)
+        process.kill()
+        process.wait()
+        for path in glob.glob(pattern):  # what it ran is in a session of its own
+            self.end_sleeps(os.path.dirname(path))
+
+    @staticmethod
+    def end_sleeps(folder):
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    words = file.read()
+                if folder.encode() in words and b"sleep 600" in words:
+                    os.killpg(int(pid), signal.SIGKILL)
+            except (OSError, ProcessLookupError):
+                pass
+
+    def full_disk(self, day, command):
+        filler = os.path.join(self.folder, "filler")
+        with open(filler, "wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        os.truncate(filler, max(os.path.getsize(filler) - (100 << 10), 0))
+        self.night(day, command)
+        os.unlink(filler)
+
+
+def live_through(month, program):
+    good, worse = [program, "none", "5"], [program, "call", "5"]
+    for day in range(1, DAYS + 1):
+        if day == 5:
+            month.night(day, ["/bin/sh", "-c", "exit 3"])
+        elif day == 7:
+            month.night(day, ["/bin/sh", "-c", "kill -9 $$"])
+        elif day == 9:
+            month.night(day, ["/bin/sh", "-c", "sleep 600"], "--timeout=0.3", runs=1)
+        elif day == 11:
+            month.cut_off(day)
+        elif day == 12 and month.small:
+            month.full_disk(day, good)
+        elif day == 13:
+            month.night(day, good, date="2026-02-01T03:00:00")
+        elif day == 14:
+            month.night(day, ["/none/such"], runs=1)
+        else:
+            month.night(day, worse if day >= 20 else good)
+
+
+def a_month_goes_by():
+    program = lib.app("regressed")
+    if not os.path.exists(program):
+        tap.skip("a month", "no headers of NVTX")
+        return
+    unshare_by_libc()
+    folder = lib.folder()
+    small = mount_small(folder, 12)
+    month = Month(folder, small)
+    live_through(month, program)
+    said = month.said
+    tap.ok(month.verdicts[5] == 3 and "status 3" in said[5], "a failing command: its exit status is passed on", said[5])
+    tap.ok(month.verdicts[7] == 128 + 9 and "signal 9" in said[7], "a killed one: as shells have it", said[7])
+    tap.ok("hung" in said[9] and month.verdicts[9], "a hung one is ended", said[9])
+    if small:
+        tap.ok(month.verdicts[12] == 2, "a full disk: cannot tell", said[12])
+    else:
+        tap.skip("a full disk", "no mounts here")
+    tap.ok("the clock went back" in said[13], "a clock that was put back is told", said[13])
+    tap.ok(month.verdicts[14] == 127, "a command that is not there", said[14])
+    tap.ok(all(month.verdicts[d] == 1 for d in range(20, 31)), "from the night on that one more call per item was made each is worse", month.verdicts)
+    tap.ok(all(month.verdicts[d] in (0, 2) for d in range(1, 20) if d not in (5, 7, 9, 11, 14)), "and none before", month.verdicts)
+    verdict_files(folder)
+    bookkeeping(folder)
+    history(folder)
+
+
+def verdict_files(folder):
+    nights = [n for n in glob.glob(os.path.join(folder, "job", "*", "2*")) if os.path.isdir(n)]
+    tap.ok(len(nights) == DAYS, "a folder for each night, also for those of a clock put back", sorted(nights))
+    bad = []
+    for night in nights:
+        try:
+            with open(os.path.join(night, "verdict.json"), encoding="utf-8") as file:
+                if json.load(file)["verdict"] not in ("ok", "worse", "cannot tell"):
+                    bad.append(night)
+        except (OSError, ValueError, KeyError) as error:
+            bad.append(f"{night}: {error}")
+    tap.ok(not bad, "each with a verdict", bad)
+    used = sum(nightly.folder_bytes(n) for n in glob.glob(os.path.join(folder, "job", "a", "2*")))
+    tap.ok(used <= 1 << 20, "reports stay under the limit", used)
+    worse = sorted(glob.glob(os.path.join(folder, "job", "a", "20260329*")))[0]
+    tap.ok(xml.parse(os.path.join(worse, "verdict.xml")).find(".//failure") is not None, "a worse night has its evidence as JUnit XML")
+
+
+def bookkeeping(folder):
+    database = os.path.join(folder, "nightly.sqlite")
+    c = sqlite3.connect(database)
+    tap.ok(c.execute("PRAGMA integrity_check").fetchone() == ("ok",), "the store is sound")
+    nights = c.execute("SELECT host, begun, state, verdict FROM night ORDER BY id").fetchall()
+    tap.ok(len(nights) >= DAYS - 1 and all(v for *_, v in nights), "with a verdict for each night", nights)
+    outcomes = dict(c.execute("SELECT outcome, count(*) FROM run GROUP BY 1").fetchall())
+    tap.ok(outcomes.get("failed") == 3 and outcomes.get("killed") == 2 and outcomes.get("hung") == 1, "and what became of the runs", outcomes)
+    tap.ok(("a", "2026-03-11T03:00:00", "cut off", "cannot tell") in [n[:2] + n[2:] for n in nights] or any(n[2] == "pruned" and n[1].startswith("2026-03-11") for n in nights),
+           "the night that was cut off is told so", nights)
+    c.close()
+    status, said = run("accept", "--name=job", f"--folder={folder}", "--host=a")
+    tap.ok(status == 0 and "is the baseline" in said, "what is worse can be accepted", said)
+    status, said = run("run", "--name=job", f"--folder={folder}", "--host=a", "--runs=2", "--alpha=0.05", TRACE_OPTIONS, "--now=2026-04-01T03:00:00", "--", lib.app("regressed"), "call", "5")
+    tap.ok(status in (0, 2) and "worse" not in said, "and is none any more then", said)
+    status, said = run("list", "--name=job", f"--folder={folder}")
+    tap.ok(status == 0 and said.count("\n") >= DAYS, "list has them", said)
+
+
+def history(folder):
+    status, said = run("report", "--name=job", f"--folder={folder}", "--host=b")
+    with open(os.path.join(folder, "job", "b", "history.html"), encoding="utf-8") as file:
+        page = file.read()
+    tap.ok(status == 0 and "<svg" in page and "<script" not in page, "a history with plots", said)
+    moved = [line for line in page.splitlines() if line.startswith(("<li>", "<ul><li>")) and "write: count" in line]
+    tap.ok(len(moved) == 1 and f"commit {20:040x}"[:19] in moved[0] and "2026-03-20" in moved[0], "that says in which night and with which commit it moved", moved)
+    tap.ok("/verdict.txt'" in page, "and leads to the evidence")
+
+
+LAUNCHER = """#!/bin/sh
+# as mpirun: so many copies, each with its rank
+n=$1; shift; i=0
+while [ $i -lt $n ]; do OMPI_COMM_WORLD_RANK=$i "$@" & i=$((i + 1)); done
+wait
+"""
+
+
+def ranks_have_reports_of_their_own():
+    folder = lib.folder()
+    launcher = os.path.join(folder, "launch")
+    with open(launcher, "w", encoding="ascii") as file:
+        file.write(LAUNCHER)
+    os.chmod(launcher, 0o755)
+    status, said = run("run", "--name=mpi", f"--folder={folder}", "--host=a", "--runs=1", "--ranks=0,2", "--", launcher, "4", "{trace}", "/bin/echo", "rank")
+    reports = sorted(os.path.basename(p) for p in glob.glob(os.path.join(folder, "mpi/a/2*/*.rep")))
+    tap.ok(status == 2 and reports == ["run-01-rank-0.rep", "run-01-rank-2.rep"], "ranks that are chosen have a report each", f"{status} {said} {reports}")
+    logs = [open(p, encoding="utf-8").read() for p in glob.glob(os.path.join(folder, "mpi/a/2*/run-01.log"))]
+    tap.ok(logs and logs[0].count("rank\n") == 4, "and all ranks run", logs)
+    c = sqlite3.connect(os.path.join(folder, "nightly.sqlite"))
+    tap.ok([r[0] for r in c.execute("SELECT rank FROM run ORDER BY rank")] == ["0", "2"], "the store knows them")
+    c.close()
+
+
+def options_come_from_a_file_too():
+    folder = lib.folder()
+    config = os.path.join(folder, "nightly.conf")
+    with open(config, "w", encoding="ascii") as file:
+        file.write(f"[nightly]\nname = conf\nfolder = {folder}/kept\nruns = 7\nhost = h\ntrace-options = -t osrt\n")
+    status, said = run("run", f"--config={config}", "--runs=3", "--dry-run", "--", "./bench", "--token=abc", "PASSWORD=x")
+    tap.ok(status == 0 and "would run 3 times" in said and "run -t osrt" in said and not os.path.exists(os.path.join(folder, "kept")), "a dry run says what would be done, and does nothing", said)
+    tap.ok("abc" not in said and "PASSWORD=REDACTED" in said, "secrets are not repeated", said)
+    with open(config, "a", encoding="ascii") as file:
+        file.write("colour = red\n")
+    status, said = run("run", f"--config={config}", "--", "true")
+    tap.ok(status == 2 and "'colour' is no option" in said, "an unknown option in the file is told", said)
+    for arguments, what in ((("run", "--", "true"), "--name"), (("run", "--name=x"), "which command"), (("run", "--name=../x", "--", "true"), "no name"),
+                            (("report", "--name=none", f"--folder={folder}"), "no nights")):
+        status, said = run(*arguments)
+        tap.ok(status == 2 and what in said and said.count("\n") == 1, f"one line: {what}", said)
+
+
+WRITER = """
+import sys
+from trace_tools import store
+from trace_tools.profile import Item, Key, Profile
+kept = store.Store(sys.argv[1])
+host = sys.argv[2]
+for n in range(8):
+    night = kept.night_begin('many', host, f'2026-03-{n + 1:02}T00:00:00', None, '/none')
+    for r in range(3):
+        kept.run_add(night, r, None, True, 'ok', 0, None, 5, 'x', 1, Profile('x', {Key('call', 'p', '', f'f{i}'): Item(i, i, 1.5, 0) for i in range(50)}))
+    kept.night_end(night, 'ok', '', True, None, '')
+"""
+
+
+def many_write(url, name):
+    environment = {**os.environ, "PYTHONPATH": made.PACKAGES}
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, url, f"h{i}"], env=environment, stderr=subprocess.PIPE) for i in range(4)]
+    errors = [w.communicate()[1] for w in writers]
+    tap.ok(not any(w.returncode for w in writers), f"{name}: four write at once", errors)
+    kept = store.Store(url)
+    counts = [kept.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("night", "run", "item")]
+    tap.ok(counts == [32, 96, 4800], f"{name}: and nothing is lost", counts)
+    read = kept.profiles(kept.nights("many", "h2")[3]["id"])
+    tap.ok(len(read) == 3 and read[0].items[profile.Key("call", "p", "", "f7")] == profile.Item(7, 7, 1.5, 0), f"{name}: what is read is what was written")
+    kept.close()
+
+
+def many_writers_lose_nothing():
+    folder = lib.folder()
+    many_write(os.path.join(folder, "many.sqlite"), "SQLite")
+    binaries = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
+    try:
+        import psycopg  # noqa: F401
+    except ImportError:
+        binaries = []
+    if not binaries:
+        tap.skip("PostgreSQL", "no server, or no psycopg (scripts/setup --tests --python)")
+        return
+    user = {"user": "postgres", "group": "postgres", "extra_groups": []} if not os.geteuid() else {}
+    data = os.path.join(folder, "pg")
+    os.mkdir(data)
+    os.chmod(folder, 0o755)
+    if user:
+        shutil.chown(data, "postgres")
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "cwd": "/", **user}
+    made_it = subprocess.run([f"{binaries[-1]}/initdb", "-D", f"{data}/db", "-U", "nights", "-A", "trust", "--no-sync"], check=False, **quiet)
+    server = subprocess.Popen([f"{binaries[-1]}/postgres", "-D", f"{data}/db", "-k", data, "-c", "listen_addresses=", "-c", "fsync=off"], **{**quiet, "stderr": subprocess.DEVNULL})
+    try:
+        ready = lib.wait_until(lambda: not subprocess.run([f"{binaries[-1]}/pg_isready", "-h", data], check=False, **quiet).returncode)
+        if tap.ok(ready and not made_it.returncode, "a server of PostgreSQL has begun", made_it.stderr):
+            many_write(f"host={data} user=nights dbname=postgres", "PostgreSQL")
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait()
+    status, said = run("list", "--name=x", f"--store=postgresql://u:geheim@localhost:1/none?host={data}")
+    tap.ok(status == 2 and "geheim" not in said and said.count("\n") == 1, "a server that is not there: one line, without the password", said)
+
+
+def facts_are_in_the_report():
+    """git_commit without git: a plain repository, packed references, a further working tree, and a folder deep inside."""
+    folder = lib.folder()
+    repository = os.path.join(folder, "repository")
+
+    def git(*arguments, where=repository):
+        return subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e@e", *arguments], cwd=where, capture_output=True, text=True, check=False).stdout.strip()
+
+    os.makedirs(os.path.join(repository, "deep/er"))
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "first")
+    git("worktree", "add", "-q", "../tree")
+    cases = [("a repository", repository), ("a folder inside", os.path.join(repository, "deep/er")), ("a further working tree", os.path.join(folder, "tree"))]
+    wanted = {name: git("rev-parse", "HEAD", where=where) for name, where in cases}
+    if not wanted["a repository"]:
+        tap.skip("git_commit", "no git")
+        return
+
+    def check(name, where, commit):
+        report = os.path.join(folder, "x.rep")
+        result = lib.trace("run", "-f", "true", "-o", report, "--", "/bin/true", cwd=where)
+        facts = json.loads(lib.trace("info", "--json", report).out)["session"]["facts"]
+        found = [f for f in facts if f.startswith("git_commit=")]
+        tap.ok(found == ([f"git_commit={commit}"] if commit else []), f"the commit is in the report: {name}", f"{facts} {result.err}")
+        return facts
+
+    for name, where in cases:
+        check(name, where, wanted[name])
+    git("pack-refs", "--all")
+    check("packed references", repository, wanted["a repository"])
+    git("checkout", "-q", "--detach")
+    facts = check("no branch", repository, wanted["a repository"])
+    names = {f.split("=")[0] for f in facts}
+    tap.ok({"memory", "cpus_allowed", "load"} <= names, "with what the machine is", facts)
+    os.mkdir(os.path.join(folder, "plain"))
+    check("no repository", os.path.join(folder, "plain"), None)
+
+
+lib.main(facts_are_in_the_report, ranks_have_reports_of_their_own, options_come_from_a_file_too, many_writers_lose_nothing, a_month_goes_by)

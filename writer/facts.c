@@ -1,0 +1,255 @@
+#define _GNU_SOURCE
+#include "writer/facts.h"
+
+#include <glob.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CGROUPS "/sys/fs/cgroup"
+
+static void text_clean(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || (unsigned char)*text >= 0x7f)
+			*text = '?';
+}
+
+__attribute__((format(printf, 2, 3))) static void fact_add(struct facts *f, const char *format, ...)
+{
+	va_list arguments;
+	if (f->count == FACTS_MAX)
+		return;
+	va_start(arguments, format);
+	vsnprintf(f->texts[f->count], FACT_BYTES, format, arguments);
+	va_end(arguments);
+	text_clean(f->texts[f->count]);
+	f->list[f->count] = f->texts[f->count];
+	f->count++;
+}
+
+/* False where it does not fit, and is cut. */
+__attribute__((format(printf, 3, 4))) static bool text_make(
+	char *ret_text, size_t bytes, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	int length = vsnprintf(ret_text, bytes, format, arguments);
+	va_end(arguments);
+	return length >= 0 && (size_t)length < bytes;
+}
+
+/* The first line of a file without its end; false when there is none. */
+static bool line_read(const char *path, char *ret_line, size_t bytes)
+{
+	FILE *file = fopen(path, "re");
+	bool found = file && fgets(ret_line, (int)bytes, file);
+	if (file)
+		fclose(file);
+	if (found)
+		ret_line[strcspn(ret_line, "\n")] = 0;
+	return found;
+}
+
+/* The value of the first line of a file that begins with `name`, behind its colon. */
+static bool value_read(const char *path, const char *name, char *ret_value, size_t bytes)
+{
+	FILE *file = fopen(path, "re");
+	char line[512];
+	bool found = false;
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		char *colon = strchr(line, ':');
+		if (strncmp(line, name, strlen(name)) || !colon)
+			continue;
+		line[strcspn(line, "\n")] = 0;
+		colon += 1 + strspn(colon + 1, " \t");
+		text_make(ret_value, bytes, "%s", colon);
+		found = true;
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static void add_file(struct facts *f, const char *name, const char *path)
+{
+	char line[256];
+	if (line_read(path, line, sizeof(line)))
+		fact_add(f, "%s=%s", name, line);
+}
+
+static void add_value(struct facts *f, const char *name, const char *path, const char *key)
+{
+	char value[256];
+	if (value_read(path, key, value, sizeof(value)))
+		fact_add(f, "%s=%s", name, value);
+}
+
+static void turbo_read(struct facts *f)
+{
+	char line[16];
+	if (line_read("/sys/devices/system/cpu/intel_pstate/no_turbo", line, sizeof(line)))
+		fact_add(f, "turbo=%s", *line == '0' ? "on" : "off");
+	else if (line_read("/sys/devices/system/cpu/cpufreq/boost", line, sizeof(line)))
+		fact_add(f, "turbo=%s", *line == '1' ? "on" : "off");
+}
+
+/* Of a list with one in brackets: that one. */
+static void huge_pages_read(struct facts *f)
+{
+	char line[128];
+	if (!line_read("/sys/kernel/mm/transparent_hugepage/enabled", line, sizeof(line)))
+		return;
+	char *begin = strchr(line, '['), *end = begin ? strchr(begin, ']') : NULL;
+	if (end)
+		fact_add(f, "transparent_hugepage=%.*s", (int)(end - begin - 1), begin + 1);
+}
+
+static void load_read(struct facts *f)
+{
+	char line[128];
+	if (line_read("/proc/loadavg", line, sizeof(line)))
+		fact_add(f, "load=%.*s", (int)strcspn(line, " "), line);
+}
+
+/* The limit of a control group is the first one on the way from ours (of version 2) to the root. */
+static void limit_read(struct facts *f, const char *name, const char *group, const char *file)
+{
+	char path[2 * PATH_MAX], here[PATH_MAX], line[128];
+	text_make(here, sizeof(here), "%s", group);
+	for (char *slash = here + strlen(here); slash; slash = strrchr(here, '/')) {
+		*slash = 0;
+		text_make(path, sizeof(path), CGROUPS "%s/%s", here, file);
+		if (line_read(path, line, sizeof(line)) && strncmp(line, "max", 3)) {
+			fact_add(f, "%s=%s", name, line);
+			return;
+		}
+	}
+}
+
+static void limits_read(struct facts *f)
+{
+	char group[PATH_MAX];
+	/* "0::/path": the name of a version 2 group is behind the second colon */
+	if (!value_read("/proc/self/cgroup", "0::", group, sizeof(group)) || *group != ':')
+		return;
+	limit_read(f, "cgroup_cpu_max", group + 1, "cpu.max");
+	limit_read(f, "cgroup_memory_max", group + 1, "memory.max");
+}
+
+/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  ...": the word behind Module */
+static void driver_read(struct facts *f)
+{
+	char line[256];
+	if (!line_read("/proc/driver/nvidia/version", line, sizeof(line)))
+		return;
+	char *version = strstr(line, "Module");
+	version = version ? version + 6 + strspn(version + 6, " \t") : line;
+	version += strncmp(version, "for x86_64", 10) ? 0 : 10 + strspn(version + 10, " \t");
+	fact_add(f, "nvidia_driver=%.*s", (int)strcspn(version, " "), version);
+}
+
+static void devices_read(struct facts *f)
+{
+	glob_t found;
+	char model[128];
+	if (glob("/proc/driver/nvidia/gpus/*/information", 0, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc && i < 8; i++)
+		if (value_read(found.gl_pathv[i], "Model", model, sizeof(model)))
+			fact_add(f, "nvidia_gpu_%zu=%s", i, model);
+	globfree(&found);
+}
+
+/* ---- git: the commit of the working directory's repository, without git ---- */
+
+static bool is_commit(const char *text)
+{
+	size_t length = strspn(text, "0123456789abcdef");
+	return length >= 40 && length <= 64 && !text[length];
+}
+
+/* The commit of a reference that has no file of its own. */
+static bool packed_read(const char *folder, const char *name, char *ret_commit, size_t bytes)
+{
+	char path[PATH_MAX + 32], line[512];
+	bool found = false;
+	text_make(path, sizeof(path), "%s/packed-refs", folder);
+	FILE *file = fopen(path, "re");
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = 0;
+		char *blank = strchr(line, ' ');
+		if (!blank || strcmp(blank + 1, name))
+			continue;
+		*blank = 0;
+		found = is_commit(line);
+		text_make(ret_commit, bytes, "%s", line);
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* Of the folder that has HEAD: "ref: NAME" or a commit. */
+static bool head_read(const char *folder, char *ret_commit, size_t bytes)
+{
+	char path[PATH_MAX + 768], shared[PATH_MAX + 512], head[512], more[512];
+	text_make(path, sizeof(path), "%s/HEAD", folder);
+	if (!line_read(path, head, sizeof(head)))
+		return false;
+	if (strncmp(head, "ref: ", 5)) {
+		text_make(ret_commit, bytes, "%s", head);
+		return is_commit(ret_commit);
+	}
+	text_make(path, sizeof(path), "%s/commondir", folder); /* of a further working tree */
+	bool apart = line_read(path, more, sizeof(more));
+	if (apart && *more == '/')
+		text_make(shared, sizeof(shared), "%s", more);
+	else
+		text_make(shared, sizeof(shared), "%s%s%s", folder, apart ? "/" : "",
+			apart ? more : "");
+	text_make(path, sizeof(path), "%s/%s", shared, head + 5);
+	if (!strstr(head, "..") && line_read(path, ret_commit, bytes) && is_commit(ret_commit))
+		return true;
+	return packed_read(shared, head + 5, ret_commit, bytes);
+}
+
+static void commit_read(struct facts *f, const char *directory)
+{
+	char here[PATH_MAX], path[PATH_MAX + 16], line[PATH_MAX + 16], commit[80];
+	if (*directory != '/' || strlen(directory) >= sizeof(here))
+		return;
+	text_make(here, sizeof(here), "%s", directory);
+	for (char *slash = here + strlen(here); slash; slash = strrchr(here, '/')) {
+		*slash = 0;
+		text_make(path, sizeof(path), "%s/.git", here);
+		bool found = head_read(path, commit, sizeof(commit));
+		if (!found && line_read(path, line, sizeof(line)) && !strncmp(line, "gitdir: /", 9))
+			found = head_read(line + 8, commit, sizeof(commit));
+		if (found) {
+			fact_add(f, "git_commit=%s", commit);
+			return;
+		}
+	}
+}
+
+void facts_read(struct facts *f, const char *directory)
+{
+	f->count = 0;
+	add_value(f, "microcode", "/proc/cpuinfo", "microcode");
+	add_file(f, "governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+	turbo_read(f);
+	add_file(f, "smt", "/sys/devices/system/cpu/smt/active");
+	add_value(f, "memory", "/proc/meminfo", "MemTotal");
+	add_value(f, "cpus_allowed", "/proc/self/status", "Cpus_allowed_list");
+	limits_read(f);
+	huge_pages_read(f);
+	add_file(f, "randomize_va_space", "/proc/sys/kernel/randomize_va_space");
+	load_read(f);
+	driver_read(f);
+	devices_read(f);
+	commit_read(f, directory);
+}
