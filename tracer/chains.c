@@ -197,7 +197,7 @@ void chains_forked(void)
 
 void chains_end(void)
 {
-	char text[160];
+	char text[200];
 	if (!(flags & CALLCHAIN_CHECK) || session.restricted)
 		return;
 	struct callchain_counts counts = callchain_counts();
@@ -206,7 +206,9 @@ void chains_end(void)
 	at = text_append(text, sizeof(text), at, ", different: ");
 	at = text_append_number(text, sizeof(text), at, counts.different, 10);
 	at = text_append(text, sizeof(text), at, ", frames without a way on: ");
-	text_append_number(text, sizeof(text), at, counts.lost, 10);
+	at = text_append_number(text, sizeof(text), at, counts.lost, 10);
+	at = text_append(text, sizeof(text), at, ", where libunwind gave up: ");
+	text_append_number(text, sizeof(text), at, counts.shorter, 10);
 	session_note(text);
 }
 

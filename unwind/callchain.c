@@ -34,7 +34,6 @@ enum frame_flag {
 	FRAME_OPAQUE = 8    /* it depends on words that are not remembered */
 };
 
-#define GUESS_MAX_BYTES 0x4000 /* of a frame found by guessing rbp; libunwind's */
 #define ALL_FRAMES_MAX 1000
 #if defined(__x86_64__)
 #define RULES_HERE true
@@ -42,7 +41,6 @@ enum frame_flag {
 #define RULES_HERE false
 #endif
 #define RED_ZONE_BYTES 128
-
 static struct callchain_setup setup;
 static struct callchain_nodes nodes;
 static struct callchain_counts counts;
@@ -505,22 +503,26 @@ static __attribute__((noinline)) uint32_t take_by_libunwind(
 	return name_frames(frames, count, more ? NODE_CUT : 0);
 }
 
-/* Is the chain `id` what libunwind finds, step by step, up to code that it does not understand? */
+/* Is the chain `id` what libunwind finds, step by step, up to code that it does not understand? In
+ * code without tables it gives up when such frames together have taken GUESS_MAX_BYTES. */
 static __attribute__((noinline)) void compare(uint64_t start, uint32_t depth, uint32_t id)
 {
 	const struct fallback_frames ours = {start, setup.own_begin, setup.own_end};
 	uint64_t frames[CALLCHAIN_DEPTH_MAX];
-	bool more, same = true, beyond = false;
+	bool more, same = true, beyond = false, untold = false;
 	uint32_t i = 0, count = fallback_chain(&ours, depth, frames, &more);
 	for (; id && i < count && same && !beyond; i++) {
 		uint64_t ip = node_at(&nodes, id)->address;
 		same = ip == frames[i];
-		beyond = rules_find(ip - 1) == RULE_NO_FDE && registers_room_behind(ip);
+		untold = rules_find(ip - 1) == RULE_NO_FDE;
+		beyond = untold && registers_room_behind(ip);
 		id = node_at(&nodes, id)->parent;
 	}
+	bool shorter = same && !beyond && untold && id && count;
+	bool differs = count && !shorter && (!same || (!beyond && (id || i != count)));
 	__atomic_add_fetch(&counts.checked, count != 0, __ATOMIC_RELAXED);
-	if (count && (!same || (!beyond && (id || i != count))))
-		__atomic_add_fetch(&counts.different, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&counts.shorter, shorter, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&counts.different, differs, __ATOMIC_RELAXED);
 }
 
 static ALWAYS_INLINE uint32_t take(struct callchain_thread *thread, struct registers start,
@@ -572,10 +574,8 @@ __attribute__((noinline)) uint32_t callchain_take(struct callchain_thread *threa
 		.ip = frame[1], .sp = (uint64_t)(uintptr_t)(frame + 2), .bp = frame[0], .back = 1};
 	*ret_result = (struct callchain_result){.end = CALLCHAIN_LOST};
 	depth = depth < 1 ? 1 : depth > CALLCHAIN_DEPTH_MAX ? CALLCHAIN_DEPTH_MAX : depth;
-	if (!RULES_HERE) {
-		uint64_t caller = (uint64_t)(uintptr_t)__builtin_return_address(0);
-		return take_by_libunwind(caller, depth, ret_result);
-	}
+	if (!RULES_HERE)
+		return take_by_libunwind(frame[1], depth, ret_result);
 	if (!begin(thread, start.sp, depth, flags))
 		return 0;
 	if (flags & CALLCHAIN_FRAME_POINTERS)

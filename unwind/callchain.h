@@ -85,8 +85,9 @@ struct callchain_setup {
 
 /* Numbers for diagnostics. */
 struct callchain_counts {
-	uint64_t checked, different; /* by CALLCHAIN_CHECK */
-	uint64_t lost;               /* frames that nothing here could pass */
+	/* By CALLCHAIN_CHECK. Shorter: libunwind gave up in code without tables. */
+	uint64_t checked, different, shorter;
+	uint64_t lost; /* frames that nothing here could pass */
 };
 
 /* Once, before the first chain. *setup is copied. Costs 6 us. */

@@ -4,7 +4,6 @@
 #include "unwind/stack.h"
 
 /* Of the kernel's struct sigcontext: r8..r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip. */
-#define GUESS_MAX_BYTES 0x4000
 #define SIGNAL_FIRST_BYTES 40u
 static const uint8_t signal_order[CFI_REGISTERS] = {
 	8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16};

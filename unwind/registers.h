@@ -17,6 +17,8 @@
 #define REGISTERS_SP_BYTES 160u
 #define REGISTERS_IP_BYTES 168u
 
+#define GUESS_MAX_BYTES 0x4000 /* of a frame found by guessing rbp; libunwind's */
+
 struct registers_all {
 	uint64_t r[CFI_REGISTERS]; /* by DWARF number */
 	bool exact;                /* interrupted: r[CFI_IP] is not a return address */
