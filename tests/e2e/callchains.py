@@ -397,7 +397,7 @@ def as_gdb_walks():
 # ---- against libunwind ----
 
 # Where check mode shows: libunwind calls the program's read(), leaves a pipe open, needs 15 KiB of stack, is slower than a timer of 0.1 ms.
-NOT_CHECKED = ("own_read", "close_all", "exec_chain", "python_subprocess", "small_stack", "limits", "signal_forks")
+NOT_CHECKED = ("own_read", "close_all", "exec_chain", "python_subprocess", "small_stack", "limits", "signal_forks", "longjmp_storm")
 CHECKED_BY_DEFAULT = ("many_paths", "callchain", "callchain_cxx", "callchain_fp", "cxx_throw", "coroutines", "dlopen_storm", "atfork_first", "forks", "seccomp_filter",
                       "python_threads", "strace_run", "perl_all")
 CHECKED = dict(threshold=0, LIBTRACE_OSRT_BACKTRACE_THRESHOLD="0", LIBTRACE_OSRT_BACKTRACE_DEPTH="128", LIBTRACE_BACKTRACE="check")
