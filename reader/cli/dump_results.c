@@ -96,19 +96,18 @@ static void note_problem(void *user, uint64_t offset, const char *cause)
 
 /* ---- results ---- */
 
+/* null: there is no value, or it is no finite number. */
 static void value_print(FILE *out, const Ncu__ProfileMetricValue *v)
 {
-	if (!v)
-		fputs("null", out);
-	else if (v->string_value)
+	if (v && v->string_value)
 		print_json_string(out, v->string_value);
-	else if (v->has_uint64_value)
+	else if (v && v->has_uint64_value)
 		print_u64(out, v->uint64_value);
-	else if (v->has_uint32_value)
+	else if (v && v->has_uint32_value)
 		print_u64(out, v->uint32_value);
-	else if (v->has_double_value && isfinite(v->double_value))
+	else if (v && v->has_double_value && isfinite(v->double_value))
 		print_real(out, v->double_value, 17);
-	else if (v->has_float_value && isfinite(v->float_value))
+	else if (v && v->has_float_value && isfinite(v->float_value))
 		print_real(out, (double)v->float_value, 9);
 	else
 		fputs("null", out);
