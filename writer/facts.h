@@ -17,7 +17,8 @@ struct facts {
 	size_t count;
 };
 
-/* Reads /proc, /sys and the git repository that `directory` lies in (an absolute path; "" = none). */
+/* Reads /proc, /sys and the git repository that `directory` (an absolute path; "" = none) lies in.
+ */
 void facts_read(struct facts *f, const char *directory);
 
 #endif

@@ -17,6 +17,7 @@
 #include "reader/cli/export_ncu.h"
 #include "reader/cli/export_nvtxt.h"
 #include "reader/cli/export_timeline.h"
+#include "reader/cli/python.h"
 #include "reader/cli/stats.h"
 #include "reader/cli/stop.h"
 #include "reader/export/exporters.h"
@@ -214,6 +215,28 @@ static void list_formats(void)
 			formats[i].title, formats[i].carries, formats[i].loses);
 }
 
+/* The tables of sqlite, by the package trace_tools: it starts this command again for these. */
+static int export_parquet(const struct options *o)
+{
+	struct python_arguments a = {0};
+	static const enum option_id passed[] = {OPT_export_output, OPT_export_force_overwrite,
+		OPT_export_symbol_path, OPT_export_filter_time, OPT_export_no_symbols};
+	int error = 0;
+	for (size_t i = 0; !error && i < sizeof(passed) / sizeof(passed[0]); i++)
+		if (o->value[passed[i]])
+			error = python_add(
+				&a, "--%s=%s", option_rows[passed[i]].name, o->value[passed[i]]);
+	for (int i = 0; !error && i < o->argc; i++)
+		error = python_add(&a, "--file=%s", o->argv[i]);
+	if (!o->argc)
+		return option_file(o) ? STATUS_OK : STATUS_FAILED;
+	if (error) {
+		cli_error("out of memory");
+		return STATUS_FAILED;
+	}
+	return python_become("parquet", &a);
+}
+
 int command_export(const struct options *o)
 {
 	struct cli_report r;
@@ -228,6 +251,8 @@ int command_export(const struct options *o)
 		return STATUS_FAILED;
 	if (!strcmp(format->name, "sqlite"))
 		return export_database(o, format);
+	if (!strcmp(format->name, "parquet"))
+		return export_parquet(o);
 	const char *file = option_file(o), *name = o->value[OPT_export_output];
 	if (!file || cli_open_events(&r, file, o->value[OPT_export_no_wait]))
 		return STATUS_FAILED;

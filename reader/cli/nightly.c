@@ -1,12 +1,13 @@
 /*
- * nightly.c - `trace nightly`: hands over to the package trace_tools, which has its own options.
+ * nightly.c - `trace nightly` and `trace recipe`: hand over to the package trace_tools, which has
+ * their options.
  */
 #include <errno.h>
 
 #include "reader/cli/cli.h"
 #include "reader/cli/python.h"
 
-int command_nightly(const struct options *o)
+static int hand_over(const char *command, const struct options *o)
 {
 	struct python_arguments a = {0};
 	int error = 0;
@@ -16,5 +17,15 @@ int command_nightly(const struct options *o)
 		cli_error("out of memory");
 		return STATUS_FAILED;
 	}
-	return python_become("nightly", &a);
+	return python_become(command, &a);
+}
+
+int command_nightly(const struct options *o)
+{
+	return hand_over("nightly", o);
+}
+
+int command_recipe(const struct options *o)
+{
+	return hand_over("recipe", o);
 }

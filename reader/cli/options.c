@@ -196,7 +196,7 @@ int options_parse(struct options *o, enum command_id command, int argc, char **a
 	char shorts[2 * OPTIONS + 8];
 	int result;
 	*o = (struct options){.command = command, .before = -1};
-	if (command == CMD_nightly) { /* all of them are the package's */
+	if (command == CMD_nightly || command == CMD_recipe) { /* all of them are the package's */
 		o->argc = argc - 1;
 		o->argv = argv + 1;
 		return 0;

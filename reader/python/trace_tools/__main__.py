@@ -5,7 +5,8 @@ import sys
 
 from . import Failure
 
-COMMANDS = {"diff": ("diff", "numpy", "scipy"), "nightly": ("nightly", "numpy", "scipy")}  # command: its module, and what that needs
+COMMANDS = {"diff": ("diff", "numpy", "scipy"), "nightly": ("nightly", "numpy", "scipy"),
+            "parquet": ("parquet", "pyarrow"), "recipe": ("recipe", "duckdb")}  # command: its module, and what that needs
 
 
 def main():

@@ -1,0 +1,112 @@
+"""`trace export -t parquet`: a report, or a database, as a folder with a Parquet file for each table, for engines that read many of them at once.
+
+NAME.pqtdir/TABLE.parquet. Each row begins with _report (the file's name without its suffix), _host, and _rank (from "rank-N" or "rank_N" in the name, else NULL), so that
+tables of many folders can be read as one.
+"""
+import argparse
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import urllib.parse
+
+import pyarrow
+import pyarrow.parquet
+
+from . import Failure, convert
+
+ROWS = 65536  # of a row group, and held at a time
+RANK = re.compile(r"rank[-_]?(\d+)")
+TYPES = {"INTEGER": pyarrow.int64(), "REAL": pyarrow.float64(), "DOUBLE PRECISION": pyarrow.float64()}
+
+
+def export_database(given, path, database):
+    options = [f"--{name.replace('_', '-')}={value}" for name in ("symbol_path", "filter_time") if (value := getattr(given, name))]
+    options += ["--no-symbols"] if given.no_symbols is not None else []
+    result = subprocess.run([convert.command(), "export", "-t", "sqlite", "-o", database, *options, "--", path], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    if result.returncode not in (0, 1) or not os.path.exists(database):
+        raise Failure((result.stderr.decode(errors="replace").strip().splitlines() or ["export failed"])[-1].removeprefix("trace: "))
+    return result.returncode
+
+
+def quoted(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+def write_table(connection, table, folder, fixed):
+    columns = connection.execute(f"PRAGMA table_info({quoted(table)})").fetchall()
+    names, types = [c[1] for c in columns], [TYPES.get((c[2] or "").upper(), pyarrow.string()) for c in columns]
+    schema = pyarrow.schema([("_report", pyarrow.string()), ("_host", pyarrow.string()), ("_rank", pyarrow.int64())] + list(zip(names, types)))
+    rows = connection.execute(f"SELECT {', '.join(map(quoted, names))} FROM {quoted(table)}")
+    with pyarrow.parquet.ParquetWriter(os.path.join(folder, f"{table}.parquet"), schema, compression="zstd") as out:
+        while part := rows.fetchmany(ROWS):
+            arrays = [pyarrow.array([value] * len(part), type=schema.field(i).type) for i, value in enumerate(fixed)]
+            for i, kind in enumerate(types):
+                values = [row[i] for row in part]
+                if kind == pyarrow.string():
+                    values = [v if v is None or isinstance(v, str) else str(v) for v in values]
+                arrays.append(pyarrow.array(values, type=kind))
+            out.write_batch(pyarrow.record_batch(arrays, schema=schema))
+
+
+def write_folder(database, path, output):
+    """All tables of a database as files of a folder, which gets its name when it is complete."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    rank = RANK.search(stem)
+    parent = os.path.dirname(os.path.abspath(output))
+    try:
+        connection = sqlite3.connect(f"file:{urllib.parse.quote(os.path.abspath(database))}?mode=ro&immutable=1", uri=True)
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")]
+        bad = [t for t in tables if not re.fullmatch(r"\w+", t, re.ASCII)]
+        if bad:
+            raise Failure(f"'{path}': a table has a name that is none: '{bad[0]}'")
+        host = connection.execute("SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname'").fetchone() if "TARGET_INFO_SYSTEM_ENV" in tables else None
+        made = tempfile.mkdtemp(prefix=".trace-parquet-", dir=parent)
+        try:
+            for table in tables:
+                write_table(connection, table, made, (stem, host[0] if host else None, int(rank.group(1)) if rank else None))
+            os.chmod(made, 0o755)
+            os.rename(made, output)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    except sqlite3.Error as error:
+        raise Failure(f"'{path}': {error}") from None
+    except (pyarrow.ArrowException, TypeError, OverflowError) as error:
+        raise Failure(f"'{path}': {str(error).splitlines()[0]}") from None
+    except OSError as error:
+        raise Failure(f"cannot write '{output}': {error.strerror}") from None
+    connection.close()
+
+
+def main(arguments):
+    p = argparse.ArgumentParser(prog="trace export -t parquet", allow_abbrev=False)
+    p.add_argument("--file", action="append", required=True)
+    p.add_argument("--output")
+    p.add_argument("--force-overwrite", choices=("true", "false"), default="false")
+    p.add_argument("--symbol-path")
+    p.add_argument("--filter-time")
+    p.add_argument("--no-symbols", nargs="?", const="")
+    given = p.parse_args(arguments)
+    if given.output and len(given.file) > 1:
+        raise Failure("each report becomes a folder of its own beside it: --output is for one report")
+    status = 0
+    for path in given.file:
+        output = given.output or os.path.splitext(path)[0] + ".pqtdir"
+        if os.path.lexists(output):
+            if given.force_overwrite != "true":
+                raise Failure(f"cannot write '{output}': it exists; '--force-overwrite true' replaces it")
+            if not os.path.isdir(output) or any(not name.endswith(".parquet") for name in os.listdir(output)):
+                raise Failure(f"'{output}' is no folder of Parquet files: it stays")
+        with tempfile.TemporaryDirectory(prefix="trace-parquet-") as folder:
+            database = path
+            if not convert.is_database(path):
+                database = os.path.join(folder, "report.sqlite")
+                status = max(status, export_database(given, path, database))
+            if os.path.isdir(output):
+                shutil.rmtree(output)
+            write_folder(database, path, output)
+    return status
