@@ -135,6 +135,11 @@ LIBTRACE_READER_API int libtrace_result_instances(
 LIBTRACE_READER_API int libtrace_result_part(
 	struct libtrace_result *result, const char *part, char **ret_json);
 
+/* The source files that the report holds for the module of a kernel (ncu's --import-source), as
+ * JSON, the caller's: {"files":[{"file_name":..., "content":...}]}; "{}" where it holds none. */
+LIBTRACE_READER_API int libtrace_result_source_files(
+	struct libtrace_result *result, char **ret_json);
+
 /*
  * Which results an NVTX filter chooses: those that any of `includes` holds for (all, without any)
  * and none of `excludes`, in the language of ncu's --nvtx-include ('trace help nvtx'). Sets one

@@ -10,10 +10,18 @@
 #include "reader/ncu/wire.h"
 #include "reader/pool.h"
 
+/* A module that results point to: a SourceData. */
+struct api_module {
+	uint64_t offset;
+	uint32_t bytes;
+};
+
 struct libtrace_report {
 	struct report report;
 	struct contents contents;
 	struct ncu_results results;
+	struct api_module *modules; /* in file order */
+	size_t module_count;
 	uint64_t problems;
 };
 
@@ -44,5 +52,8 @@ struct libtrace_result {
  * field; -EBADMSG, -ENOMEM. */
 int api_result_unpack(
 	struct libtrace_result *result, const char *part, ProtobufCMessage **ret_message);
+
+/* Takes note of the modules in a block. 0, -EBADMSG, -EIO, -ENOMEM. */
+int api_modules_note(struct libtrace_report *r, const struct report_block *block);
 
 #endif

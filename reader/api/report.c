@@ -31,6 +31,8 @@ static int note_block(void *user, const struct report_block *block)
 	struct libtrace_report *r = user;
 	const char *cause;
 	int error = ncu_results_note(&r->results, block, &cause);
+	if (!error)
+		error = api_modules_note(r, block);
 	if (error != -EBADMSG)
 		return error;
 	r->problems++;
@@ -82,6 +84,7 @@ void libtrace_report_close(struct libtrace_report *r)
 	ncu_results_release(&r->results);
 	contents_release(&r->contents);
 	report_close(&r->report);
+	free(r->modules);
 	free(r);
 }
 

@@ -10,6 +10,7 @@
 
 #include "reader/cli/rules.h"
 #include "reader/export/output.h"
+#include "reader/export/pack.h"
 #include "reader/ncu/rewrite.h"
 
 #define LIMIT_S "10"
@@ -75,6 +76,25 @@ static int write_failed(const char *path, int error)
 	return STATUS_FAILED;
 }
 
+static bool is_packed_name(const char *path)
+{
+	static const char suffix[] = ".ncu-repz";
+	const size_t bytes = strlen(path);
+	return bytes >= sizeof(suffix) && !strcmp(path + bytes - strlen(suffix), suffix);
+}
+
+/* Writes the report anew, compressed where the name says so. */
+static int write_anew(const struct ncu_rewrite *how, FILE *out, bool packed, const char **ret_cause)
+{
+	FILE *stream = packed ? pack_open(out) : out;
+	if (!stream)
+		return -errno;
+	int error = ncu_rewrite(how, stream, ret_cause);
+	if (packed && fclose(stream) && !error)
+		error = -errno;
+	return error;
+}
+
 /* The report with the findings in it, under the name `path` when it is complete. */
 static int target_write(struct target *t, const char *path, bool overwrite)
 {
@@ -87,7 +107,7 @@ static int target_write(struct target *t, const char *path, bool overwrite)
 		return write_failed(path, fd);
 	FILE *out = fdopen(fd, "w");
 	findings_sort(&t->findings);
-	int error = out ? ncu_rewrite(&how, out, &cause) : -ENOMEM;
+	int error = out ? write_anew(&how, out, is_packed_name(path), &cause) : -ENOMEM;
 	if (error == -EBADMSG)
 		cli_error("'%s' is damaged and stays as it is: %s", t->r.path, cause);
 	if (out ? fclose(out) : close(fd))

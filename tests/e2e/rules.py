@@ -156,6 +156,11 @@ def rules_speak():
     listed = trace("rules", "list", "--rule-folder", rules)
     tap.ok(listed.status == 0 and sorted(line.split(":")[0] for line in listed.out.decode().splitlines()) == ["adder", "child", "speaker", "user"], "list",
            listed.out)
+    packed = os.path.join(place, "out.ncu-repz")
+    again = apply(report, rules, options=["-o", packed])
+    tap.ok(again.status == 0 and open(packed, "rb").read(4) == b"\x28\xb5\x2f\xfd" and found(packed) == all_found
+           and apply(packed, rules, rules=["child"]).status == 0 and open(packed, "rb").read(4) == b"\x28\xb5\x2f\xfd" and found(packed) == all_found,
+           "a compressed report stays compressed", again.err.decode())
     if os.path.exists(NCU):
         theirs = run([NCU, "--import", output, "--page", "details"], env=dict(os.environ), limit=60)
         tap.ok(theirs.status == 0 and b"made1 took 101.0" in theirs.out and b"Est. Speedup: 12.5%" in theirs.out, "NVIDIA's ncu shows it", theirs.out)

@@ -98,6 +98,9 @@ static void file_make(struct file *f)
 	Ncu__ProfileResult kernel = NCU__PROFILE_RESULT__INIT;
 	Ncu__RangeResult range = NCU__RANGE_RESULT__INIT;
 	Ncu__GraphResult graph = NCU__GRAPH_RESULT__INIT;
+	Ncu__SourceFile file = NCU__SOURCE_FILE__INIT, *files = &file;
+	Ncu__SourceFiles source_files = NCU__SOURCE_FILES__INIT;
+	Ncu__SourceData module = NCU__SOURCE_DATA__INIT, reference = NCU__SOURCE_DATA__INIT;
 	Libtrace__StringTable table = LIBTRACE__STRING_TABLE__INIT;
 	Libtrace__SessionDetails details = LIBTRACE__SESSION_DETAILS__INIT;
 	Libtrace__BlockHeader h = LIBTRACE__BLOCK_HEADER__INIT;
@@ -110,6 +113,14 @@ static void file_make(struct file *f)
 	kernel.stream_id = 7;
 	kernel.n_metric_results = range.n_metric_results = 2;
 	kernel.metric_results = range.metric_results = m.list;
+	file.file_name = (char *)"a.cu";
+	file.content = (char *)"text";
+	source_files.n_files = 1;
+	source_files.files = &files;
+	module.has_reference = reference.has_reference = 1;
+	module.reference = reference.reference = 77;
+	module.source_files = &source_files;
+	kernel.source = &reference;
 	table.n_strings = 2;
 	table.strings = names;
 	details.comments = (char *)"made for a test";
@@ -117,10 +128,13 @@ static void file_make(struct file *f)
 	h.session_details = &details;
 	h.has_num_results = h.has_num_range_results = h.has_num_graph_results = h.has_payload_size =
 		1;
+	h.has_num_sources = 1;
+	h.num_sources = 1;
 	h.num_results = h.num_range_results = h.num_graph_results = 1;
-	h.payload_size = SIZE_OF(&kernel) + SIZE_OF(&range) + SIZE_OF(&graph);
+	h.payload_size = SIZE_OF(&module) + SIZE_OF(&kernel) + SIZE_OF(&range) + SIZE_OF(&graph);
 	file_header(f);
 	put_message(f, &h.base);
+	put_message(f, &module.base);
 	put_message(f, &kernel.base);
 	put_message(f, &range.base);
 	put_message(f, &graph.base);
@@ -192,6 +206,11 @@ static void as_made(struct file *f)
 	part_is(result, "stream_id", "{\"stream_id\":7}");
 	part_is(result, "kernel_function_name", "{\"kernel_function_name\":\"scale\\\"\\n\"}");
 	part_is(result, "nvtx,context_id", "{\"nvtx\":{\"default_domain\":18446744073709551615}}");
+	check(!libtrace_result_source_files(result, &json) &&
+			!strcmp(json,
+				"{\"files\":[{\"file_name\":\"a.cu\",\"content\":\"text\"}]}"),
+		"source files");
+	libtrace_text_free(json);
 	check(libtrace_result_part(result, "metric_results", &json) == -EINVAL &&
 			libtrace_result_part(result, "nothing", &json) == -EINVAL &&
 			libtrace_result_part(result, "", &json) == -EINVAL &&
@@ -249,6 +268,8 @@ static void read_all(struct libtrace_report *report)
 				(void)strlen((const char *)(uintptr_t)m.values.bits[k]);
 		}
 		libtrace_result_instances(result, &i);
+		if (!libtrace_result_source_files(result, &json))
+			libtrace_text_free(json);
 		if (!libtrace_result_part(result, "thread_id,nvtx,cpu_stack", &json))
 			libtrace_text_free(json);
 		libtrace_result_close(result);

@@ -9,6 +9,6 @@ from ._library import ReportError
 from ._metric import IMetric
 from ._mutable import IMutableMetric
 from ._nvtx import INvtxDomainInfo, INvtxRange, INvtxState
-from ._report import IAction, IContext, INTERFACE, IRange, ISourceInfo, load_report
+from ._report import IAction, IContext, INTERFACE, IRange, IRuleResult, ISourceInfo, load_report
 
-__all__ = ["Event", "Frame", "IAction", "IContext", "IMetric", "IMutableMetric", "INTERFACE", "INvtxDomainInfo", "INvtxRange", "INvtxState", "IRange", "ISourceInfo", "ReportError", "load_report"]
+__all__ = ["Event", "Frame", "IAction", "IContext", "IMetric", "IMutableMetric", "INTERFACE", "INvtxDomainInfo", "INvtxRange", "INvtxState", "IRange", "IRuleResult", "ISourceInfo", "ReportError", "load_report"]

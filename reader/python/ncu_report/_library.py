@@ -72,6 +72,7 @@ _declare("libtrace_result_workload", c_int, c_void_p)
 _declare("libtrace_result_metrics", c_int, c_void_p, POINTER(Metrics))
 _declare("libtrace_result_instances", c_int, c_void_p, POINTER(Instances))
 _declare("libtrace_result_part", c_int, c_void_p, c_char_p, POINTER(c_void_p))
+_declare("libtrace_result_source_files", c_int, c_void_p, POINTER(c_void_p))
 _declare("libtrace_report_nvtx", c_int, c_void_p, POINTER(c_char_p), c_size_t, POINTER(c_char_p), c_size_t, ctypes.c_char_p, ctypes.c_char_p, c_size_t)
 _declare("libtrace_metric_unit", None, c_char_p, ctypes.c_char_p, c_size_t)
 
@@ -138,6 +139,13 @@ def part(result: c_void_p, names: str) -> Any:
     text = c_void_p()
     check(lib.libtrace_result_part(result, names.encode(), byref(text)), names)
     return take_json(text)
+
+
+def source_files(result: c_void_p) -> Any:
+    """The files of the module of a result: [{file_name, content}]."""
+    text = c_void_p()
+    check(lib.libtrace_result_source_files(result, byref(text)), "source files")
+    return take_json(text).get("files", [])
 
 
 def chosen_by_nvtx(report: c_void_p, count: int, includes: Sequence[str], excludes: Sequence[str]) -> bytes:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, overload
 
 from ._events import Event, events, to_pandas as events_to_pandas
-from ._library import Metrics, check, chosen_by_nvtx, column, lib, open_report, open_result, part, take_json, text_of
+from ._library import Metrics, check, chosen_by_nvtx, column, lib, open_report, open_result, part, source_files, take_json, text_of
 from ._metric import IMetric, MetricColumns
 from ._mutable import IMutableMetric
 from ._nvtx import INvtxState
@@ -118,6 +118,67 @@ class ISourceInfo:
         return self._line
 
 
+class IRuleResult:
+    """What a rule found, as later releases of NVIDIA's module have it."""
+
+    _TYPES = ("NONE", "OK", "WARNING", "ERROR", "OPTIMIZATION")  # of RuleResultMessage
+
+    def __init__(self, fields: Dict[str, Any]) -> None:
+        self._fields = fields
+        self._items = fields.get("body", {}).get("items", [])  # type: List[Dict[str, Any]]
+        self._said = next((item for item in self._items if "message" in item), {})  # type: Dict[str, Any]
+
+    def rule_identifier(self) -> str:
+        """The identifier of the rule."""
+        return self._fields.get("identifier", "")
+
+    def name(self) -> str:
+        """The name of the rule, for people."""
+        return self._fields.get("display_name", "")
+
+    def section_identifier(self) -> str:
+        """The section that the rule belongs to; "" for none."""
+        return self._fields.get("section_identifier", "")
+
+    def has_rule_message(self) -> bool:
+        """Did it say something?"""
+        return bool(self._said)
+
+    def rule_message(self) -> Optional[Dict[str, str]]:
+        """Its first message: title, message and type (NONE, OK, OPTIMIZATION, WARNING, ERROR)."""
+        if not self._said:
+            return None
+        message = self._said["message"]
+        kind = message.get("type", 0)
+        return {"title": message.get("name", ""), "message": message.get("message", ""),
+                "type": self._TYPES[kind] if kind < len(self._TYPES) else str(kind)}
+
+    def focus_metrics(self) -> List[Dict[str, Any]]:
+        """The metrics that its messages are about: message_id, metric_name, metric_value, severity (0 default, 1 low, 2 high), info."""
+        return [dict(focus) for item in self._items for focus in item.get("focus_metrics", [])]
+
+    def has_speedup_estimation(self) -> bool:
+        """Does its first message have an estimated speedup?"""
+        return "speedup" in self._said
+
+    def speedup_estimation(self) -> Optional[Dict[str, Any]]:
+        """The estimated speedup of its first message: type (LOCAL, GLOBAL) and speedup in per cent."""
+        if "speedup" not in self._said:
+            return None
+        speedup = self._said["speedup"]
+        return {"type": {1: "LOCAL", 2: "GLOBAL"}.get(speedup.get("speedup_type"), "UNKNOWN"), "speedup": float(speedup.get("value", 0.0))}
+
+    def source_markers(self) -> List[Dict[str, Any]]:
+        """Its notes at instructions and lines, as SourceMarker of ncu.proto."""
+        return [dict(marker) for marker in self._fields.get("source_markers", [])]
+
+    def as_dict(self) -> Dict[str, Any]:
+        """All of it."""
+        return {"rule_identifier": self.rule_identifier(), "name": self.name(), "section_identifier": self.section_identifier(),
+                "rule_message": self.rule_message(), "focus_metrics": self.focus_metrics(), "speedup_estimation": self.speedup_estimation(),
+                "source_markers": self.source_markers()}
+
+
 class IAction:
     """A result: what was measured of a kernel, a range, a command list or a graph."""
 
@@ -197,9 +258,29 @@ class IAction:
 
     # ---- what was around it ----
 
+    def source_files(self) -> Dict[str, str]:
+        """{path: text} of the source files that the report holds (``--import-source``); the text is "" where only the path is known."""
+        return {file.get("file_name", ""): file.get("content", "") for file in source_files(self._result.handle.pointer)}
+
     def source_info(self, address: int) -> Optional[ISourceInfo]:
-        """The line of source that an instruction was made of, or None where it is not known. Reading lines is not there yet: None."""
+        """The line of source that an instruction was made of. Tables of lines are not read: always None."""
         return None
+
+    def sass_by_pc(self, address: int) -> str:
+        """The instruction at an address as text. Code is not disassembled: always ""."""
+        return ""
+
+    def ptx_by_pc(self, address: int) -> str:
+        """The PTX that an instruction was made of. It is not looked for: always ""."""
+        return ""
+
+    def rule_results(self) -> List["IRuleResult"]:
+        """What rules found, in the order of the file."""
+        return [IRuleResult(fields) for fields in self._result.part("rule_results") or []]
+
+    def rule_results_as_dicts(self) -> List[Dict[str, Any]]:
+        """The same as dicts."""
+        return [rule.as_dict() for rule in self.rule_results()]
 
     def nvtx_state(self) -> Optional[INvtxState]:
         """The NVTX ranges that were open, or None where NVTX was not recorded."""
