@@ -14,6 +14,7 @@
 #include "reader/cli/cli_output.h"
 #include "reader/cli/select.h"
 #include "reader/cli/events.h"
+#include "reader/cli/export_codexl.h"
 #include "reader/cli/export_ncu.h"
 #include "reader/cli/export_nvtxt.h"
 #include "reader/cli/export_timeline.h"
@@ -155,6 +156,8 @@ static int write_format(struct cli_report *r, const struct options *o, const cha
 			.packed = ends_with(o->value[OPT_export_output], ".ncu-repz")};
 		return export_ncu(out, r, v, &form);
 	}
+	if (!strcmp(format, "atp") || !strcmp(format, "csv") || !strcmp(format, "occupancy"))
+		return export_codexl(out, r, o, format);
 	if (!strcmp(format, "folded") || !strcmp(format, "speedscope"))
 		return write_profile(r, o, out, v, !strcmp(format, "speedscope"));
 	return export_timeline(out, r, o, format, v);

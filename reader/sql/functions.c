@@ -154,6 +154,7 @@ struct range_frame {
 	int64_t id, end;
 	uint32_t around; /* 1 + place of the range that holds this one; 0 = none */
 	uint32_t level;
+	bool crosses; /* ends behind one that was open when it began */
 };
 
 struct range_stack {
@@ -181,8 +182,9 @@ static void range_step(sqlite3_context *context, int count, sqlite3_value **valu
 	uint32_t around = s->count;
 	while (around && s->frames[around - 1].end < end)
 		around--;
-	s->frames[s->count++] = (struct range_frame){sqlite3_value_int64(values[0]), end, around,
-		around ? s->frames[around - 1].level + 1 : 0};
+	s->frames[s->count] = (struct range_frame){sqlite3_value_int64(values[0]), end, around,
+		around ? s->frames[around - 1].level + 1 : 0, around != s->count};
+	s->count++;
 }
 
 /* Rows never leave the frame. */
@@ -212,6 +214,14 @@ static void range_level_value(sqlite3_context *context)
 	const struct range_frame *top = range_top(context, &s);
 	if (top)
 		sqlite3_result_int64(context, top->level);
+}
+
+static void range_crosses_value(sqlite3_context *context)
+{
+	const struct range_stack *s;
+	const struct range_frame *top = range_top(context, &s);
+	if (top)
+		sqlite3_result_int64(context, top->crosses);
 }
 
 /* The outermost first; a deep one begins with what fits. */
@@ -353,6 +363,7 @@ int functions_add(struct sql *s)
 		{"stddev", 1, deviation_step, NULL, deviation_final, NULL},
 		{"range_parent", 3, range_step, range_parent_value, range_release, NULL},
 		{"range_level", 3, range_step, range_level_value, range_release, NULL},
+		{"range_crosses", 3, range_step, range_crosses_value, range_release, NULL},
 		{"range_stack", 3, range_step, range_stack_value, range_release, NULL},
 		{"lane_row", 2, lane_step, lane_value, lane_final, NULL},
 		{"api_name", 1, NULL, NULL, NULL, api_name},

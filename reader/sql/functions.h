@@ -8,6 +8,8 @@
  *                          window functions over ROWS UNBOUNDED PRECEDING, ordered by start, end
  *                          DESC: the id of the innermost earlier range that holds this one, how
  *                          many there are around it, and their ids and its own as ":1:2:3"
+ *   range_crosses(id, start, end)
+ *                          the same kind: 1 if an earlier range ends within this one, 0 if not
  *   lane_row(start, end)   window function over ROWS UNBOUNDED PRECEDING, ordered by start, end
  *                          DESC: the least row, from 0 to 63, in which nothing else is at that time
  *   api_name(text)         a CUDA API name without its version, where that has four digits

@@ -358,7 +358,8 @@ def nothing_half_written():
         result = trace("export", "-t", kind, "-o", os.path.join(place, "absent/x"), report.path)
         tap.ok(result.status == 2 and b"absent/x" in result.err, f"{kind}: so is a folder that is not there", result.err)
     listed = trace("export", "--list").out.decode()
-    tap.ok(listed.count("carries: ") == listed.count("loses: ") == 10, "--list says of each format what it carries and loses", listed)
+    formats = [line for line in listed.splitlines() if not line.startswith(" ")]
+    tap.ok(listed.count("carries: ") == listed.count("loses: ") == len(formats) >= 9, "--list says of each format what it carries and loses", listed)
 
 
 if __name__ == "__main__":

@@ -118,7 +118,7 @@ export class TimelineView {
 			}
 		}
 		this.height = Math.min(Math.max(y + 4, 60), Math.max(260, Math.round(window.innerHeight * 0.62)));
-		this.scroller.style.height = `${this.height}px`;
+		this.scroller.style.height = `${this.height + 2}px`; // and its border
 		this.content.style.height = `${Math.max(y + 4, this.height)}px`;
 		this.zoom.extent([[GUTTER, 0], [GUTTER + this.plotWidth(), this.height]]).translateExtent([[GUTTER, -Infinity], [GUTTER + this.plotWidth(), Infinity]]);
 		this.show(...this.domain);

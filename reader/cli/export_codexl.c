@@ -1,0 +1,575 @@
+#include "reader/cli/export_codexl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/cli/stats_sql.h"
+#include "reader/cli/stop.h"
+#include "reader/occupancy.h"
+
+#define NAME_BYTES_MOST 1000u /* of a kernel's: readers of AMD take lines of 2047 bytes */
+#define REGISTERS_MOST 255u   /* that a thread can have */
+
+/* A text with other characters where the format has none for them. A character that is not in
+ * `from` stays; control characters become '_'. */
+static void text_put(
+	FILE *out, const char *text, const char *from, const char *const *to, size_t most)
+{
+	for (size_t i = 0; text && text[i] && i < most; i++) {
+		const char *at = strchr(from, text[i]);
+		if (at)
+			fputs(to[at - from], out);
+		else
+			fputc((unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '_' : text[i],
+				out);
+	}
+}
+
+/* Of a name that may have blanks and commas, as AMD's files write them. */
+static void symbol_put(FILE *out, const char *text)
+{
+	static const char *const to[] = {"&nbsp;", "&comma;"};
+	text_put(out, text, " ,", to, SIZE_MAX);
+}
+
+static void word_put(FILE *out, const char *text)
+{
+	static const char *const to[] = {"_", "_"};
+	text_put(out, text && *text ? text : "unknown", " ,", to, SIZE_MAX);
+}
+
+/* Of a table whose cells lie between commas. */
+static void cell_put(FILE *out, const char *text)
+{
+	static const char *const to[] = {";"};
+	text_put(out, text && *text ? text : "unknown", ",", to, NAME_BYTES_MOST);
+}
+
+static void line_put(FILE *out, const char *text)
+{
+	text_put(out, text, "", NULL, SIZE_MAX);
+}
+
+struct writing {
+	FILE *out;
+	int64_t thread, origin_ns;
+	const char *section;
+	uint64_t rows;
+};
+
+static int query(struct stats_database *d, struct writing *w, const char *statement,
+	int (*row)(void *user, const struct sql_value *v, int count))
+{
+	const struct sql_visitor visitor = {w, NULL, row};
+	w->thread = -1;
+	w->rows = 0;
+	return sql_run(&d->sql, statement, &visitor);
+}
+
+/* ---- what stands before ---- */
+
+struct header {
+	FILE *out;
+	const char *before; /* each line: "", "#" or "# " */
+	bool timeline;
+};
+
+static void header_line(const struct header *h, const char *key, const char *value)
+{
+	fprintf(h->out, "%s%s=", h->before, key);
+	line_put(h->out, value);
+	fputc('\n', h->out);
+}
+
+/* executable, arguments (the program's name first), folder, system, host */
+static int header_row(void *user, const struct sql_value *v, int count)
+{
+	const struct header *h = user;
+	const char *arguments = v[1].text ? v[1].text : "", *blank = strchr(arguments, ' ');
+	if (count != 5)
+		return 0;
+	header_line(h, "Application", v[0].text);
+	header_line(h, "ApplicationArgs", blank ? blank + 1 : "");
+	header_line(h, "WorkingDirectory", v[2].text);
+	if (h->timeline)
+		header_line(h, "UserTimer", "False");
+	header_line(h, "OS Version", v[3].text);
+	header_line(h, "DisplayName", v[4].text);
+	return 0;
+}
+
+static int header_put(struct header *h, struct stats_database *d)
+{
+	static const char of_report[] =
+		"SELECT executable, arguments, workDirectory, "
+		"(SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'SoftwareReleaseVersion'), "
+		"(SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname') "
+		"FROM main.LIBTRACE_PROCESS ORDER BY start LIMIT 1",
+			  other[] = "SELECT '', '', '', '', ''";
+	const struct sql_visitor visitor = {h, NULL, header_row};
+	int has = sql_has(&d->sql, "LIBTRACE_PROCESS", "workDirectory");
+	return has < 0 ? has : sql_run(&d->sql, has ? of_report : other, &visitor);
+}
+
+static int origin_row(void *user, const struct sql_value *v, int count)
+{
+	struct writing *w = user;
+	if (count == 1)
+		w->origin_ns = v[0].integer;
+	return 0;
+}
+
+/* Times are those of the machine's clock where the database knows them. */
+static int origin_find(struct stats_database *d, struct writing *w)
+{
+	int has = sql_has(&d->sql, "LIBTRACE_REPORT", "startClock");
+	if (has <= 0)
+		return has;
+	return query(d, w, "SELECT startClock FROM main.LIBTRACE_REPORT LIMIT 1", origin_row);
+}
+
+/* ---- the timeline ---- */
+
+static void section_begin(struct writing *w)
+{
+	if (!w->rows++)
+		fprintf(w->out, "=====%s=====\n", w->section);
+}
+
+/* A thread's block begins with its id and the number of its lines. */
+static void thread_begin(struct writing *w, const struct sql_value *v)
+{
+	section_begin(w);
+	if (w->thread != v[0].integer)
+		fprintf(w->out, "%" PRId64 "\n%" PRId64 "\n", v[0].integer & 0xffffff,
+			v[1].integer);
+	w->thread = v[0].integer;
+}
+
+static void result_put(FILE *out, const char *name, int64_t type, int64_t result)
+{
+	if (type == 1000 && !result)
+		fputs(strncmp(name, "cuda", 4) ? "CUDA_SUCCESS" : "cudaSuccess", out);
+	else
+		fprintf(out, "%" PRId64, result);
+}
+
+static int call_row(void *user, const struct sql_value *v, int count)
+{
+	struct writing *w = user;
+	if (count != 6)
+		return 0;
+	thread_begin(w, v);
+	result_put(w->out, v[2].text, v[3].integer, v[4].integer);
+	fputs(" = ", w->out);
+	word_put(w->out, v[2].text);
+	fputs(" ( ", w->out);
+	line_put(w->out, v[5].text);
+	fputs(" )\n", w->out);
+	return ferror(w->out) ? -EPIPE : 0;
+}
+
+static void padding_put(FILE *out, long begun, int width)
+{
+	long written = ftell(out) - begun;
+	fprintf(out, "%*s", begun >= 0 && written < width ? (int)(width - written) : 1, "");
+}
+
+static int time_row(void *user, const struct sql_value *v, int count)
+{
+	struct writing *w = user;
+	if (count != 6)
+		return 0;
+	thread_begin(w, v);
+	fprintf(w->out, "%-5" PRId64, v[3].integer);
+	long begun = ftell(w->out);
+	word_put(w->out, v[2].text);
+	padding_put(w->out, begun, 45);
+	fprintf(w->out, "%-21" PRId64 "%-21" PRId64 "\n", v[4].integer + w->origin_ns,
+		v[5].integer + w->origin_ns);
+	return ferror(w->out) ? -EPIPE : 0;
+}
+
+/* Who called: a function, of which neither line nor file is known here; or nobody. */
+static int caller_row(void *user, const struct sql_value *v, int count)
+{
+	struct writing *w = user;
+	if (count != 4)
+		return 0;
+	thread_begin(w, v);
+	word_put(w->out, v[2].text);
+	if (v[3].type == SQL_TEXT) {
+		fputc('\t', w->out);
+		line_put(w->out, v[3].text);
+		fputs("\t0\tNULL", w->out);
+	}
+	fputc('\n', w->out);
+	return ferror(w->out) ? -EPIPE : 0;
+}
+
+enum {
+	K_COUNT,
+	K_NAME,
+	K_HANDLE,
+	K_START,
+	K_END,
+	K_DEVICE,
+	K_DEVICE_ID,
+	K_STREAM,
+	K_CORRELATION,
+	K_SIZES,
+	K_FIELDS
+};
+
+static int kernel_row(void *user, const struct sql_value *v, int count)
+{
+	struct writing *w = user;
+	if (count != K_FIELDS)
+		return 0;
+	bool first = !w->rows;
+	section_begin(w);
+	if (first)
+		fprintf(w->out, "%" PRId64 "\n", v[K_COUNT].integer);
+	long begun = ftell(w->out);
+	symbol_put(w->out, v[K_NAME].text && *v[K_NAME].text ? v[K_NAME].text : "unknown");
+	padding_put(w->out, begun, 50);
+	fprintf(w->out, "0x%-19" PRIX64 "%-21" PRId64 "%-21" PRId64, (uint64_t)v[K_HANDLE].integer,
+		v[K_START].integer + w->origin_ns, v[K_END].integer + w->origin_ns);
+	begun = ftell(w->out);
+	word_put(w->out, v[K_DEVICE].text);
+	padding_put(w->out, begun, 64);
+	fprintf(w->out, "0x%-19" PRIX64 "%-21" PRId64 "%-10" PRId64 "%-35s%-21" PRId64,
+		(uint64_t)v[K_DEVICE_ID].integer + 1, v[K_STREAM].integer, v[K_DEVICE_ID].integer,
+		"HSA_PACKET_TYPE_KERNEL_DISPATCH", v[K_CORRELATION].integer);
+	line_put(w->out, v[K_SIZES].text);
+	fputc('\n', w->out);
+	return ferror(w->out) ? -EPIPE : 0;
+}
+
+static int marker_row(void *user, const struct sql_value *v, int count)
+{
+	struct writing *w = user;
+	if (count != 6)
+		return 0;
+	thread_begin(w, v);
+	int64_t time_ns = v[2].integer + w->origin_ns;
+	if (!v[3].integer) {
+		fprintf(w->out, "%-20s%-20" PRId64 "\n", "clEndPerfMarker", time_ns);
+		return ferror(w->out) ? -EPIPE : 0;
+	}
+	fprintf(w->out, "%-20s", "clBeginPerfMarker");
+	long begun = ftell(w->out);
+	symbol_put(w->out, v[4].text && *v[4].text ? v[4].text : "unknown");
+	padding_put(w->out, begun, 50);
+	fprintf(w->out, "%-20" PRId64 "   ", time_ns);
+	symbol_put(w->out, v[5].text && *v[5].text ? v[5].text : "Default");
+	fputc('\n', w->out);
+	return ferror(w->out) ? -EPIPE : 0;
+}
+
+/* A caller is the frame outside of the function called: the outermost of its name, as CUDA's calls
+ * lie in each other; else the innermost frame. */
+static const char callers[] =
+	"SELECT c.globalTid, count(*) OVER (PARTITION BY c.globalTid), c.name, "
+	"(SELECT s.value FROM (SELECT 0 AS source, id, symbol, stackDepth FROM OSRT_CALLCHAINS "
+	"UNION ALL SELECT 1, id, symbol, stackDepth FROM CUDA_CALLCHAINS) AS f "
+	"JOIN StringIds AS s ON s.id = f.symbol "
+	"WHERE f.source = c.source AND f.id = c.chain AND f.stackDepth > coalesce("
+	"(SELECT max(g.stackDepth) FROM (SELECT 0 AS source, id, symbol, stackDepth FROM "
+	"OSRT_CALLCHAINS UNION ALL SELECT 1, id, symbol, stackDepth FROM CUDA_CALLCHAINS) AS g "
+	"JOIN StringIds AS t ON t.id = g.symbol "
+	"WHERE g.source = c.source AND g.id = c.chain AND t.value = c.name), 0) "
+	"ORDER BY f.stackDepth LIMIT 1) "
+	"FROM CODEXL_CALLS AS c ORDER BY c.rowid";
+
+static int timeline_write(struct writing *w, struct stats_database *d)
+{
+	const struct {
+		const char *section, *statement;
+		int (*row)(void *user, const struct sql_value *v, int count);
+	} parts[] = {
+		{"hsa API Trace Output",
+			"SELECT globalTid, count(*) OVER (PARTITION BY globalTid), name, type, "
+			"result, arguments FROM CODEXL_CALLS ORDER BY rowid",
+			call_row},
+		{"hsa Timestamp Output",
+			"SELECT globalTid, count(*) OVER (PARTITION BY globalTid), name, type, "
+			"start, "
+			"\"end\" FROM CODEXL_CALLS ORDER BY rowid",
+			time_row},
+		{"hsa Kernel Timestamp Output",
+			"SELECT count(*) OVER (), name, handle, start, \"end\", device, deviceId, "
+			"streamId, coalesce(correlationId, 0), '{grid_size={' || gridX * blockX || "
+			"',' "
+			"|| gridY * blockY || ',' || gridZ * blockZ || '};workgroup_size={' || "
+			"blockX "
+			"|| ',' || blockY || ',' || blockZ || '}}' FROM CODEXL_KERNELS ORDER BY "
+			"rowid",
+			kernel_row},
+		{"hsa Stack Trace Output", callers, caller_row},
+		{"Perfmarker Output",
+			"SELECT globalTid, count(*) OVER (PARTITION BY globalTid), time, is_begin, "
+			"text, domain FROM CODEXL_MARKERS ORDER BY rowid",
+			marker_row},
+	};
+	struct header header = {w->out, "", true};
+	fputs("TraceFileVersion=3.2\nProfilerVersion=" LIBTRACE_VERSION "\n", w->out);
+	int error = header_put(&header, d);
+	fputs("HSAExcludedAPIs=\n", w->out);
+	for (size_t i = 0; !error && i < sizeof(parts) / sizeof(parts[0]); i++) {
+		w->section = parts[i].section;
+		error = query(d, w, parts[i].statement, parts[i].row);
+	}
+	return error;
+}
+
+/* ---- kernels ---- */
+
+enum {
+	O_TID,
+	O_NAME,
+	O_DEVICE,
+	O_DEVICE_ID,
+	O_KIND,
+	O_GRID_X,
+	O_GRID_Y,
+	O_GRID_Z,
+	O_BLOCK_X,
+	O_BLOCK_Y,
+	O_BLOCK_Z,
+	O_REGISTERS,
+	O_SHARED,
+	O_NS,
+	O_SMS,
+	O_WARPS,
+	O_BLOCKS,
+	O_SM_REGISTERS,
+	O_SM_SHARED,
+	O_WARP,
+	O_BLOCK_MOST,
+	O_GRID_MOST,
+	O_MAJOR,
+	O_MINOR,
+	O_FIELDS
+};
+
+static const char kernels[] =
+	"SELECT tid, name, device, deviceId, dense_rank() OVER (ORDER BY handle), gridX, gridY, "
+	"gridZ, blockX, blockY, blockZ, registers, shared, \"end\" - start, smCount, "
+	"maxWarpsPerSm, "
+	"maxBlocksPerSm, maxRegistersPerSm, maxShmemPerSm, threadsPerWarp, maxThreadsPerBlock, "
+	"maxGridDimX, computeMajor, computeMinor FROM CODEXL_KERNELS ORDER BY rowid";
+
+static uint64_t number(const struct sql_value *v)
+{
+	return v->type == SQL_INTEGER && v->integer > 0 ? (uint64_t)v->integer : 0;
+}
+
+static uint32_t number32(const struct sql_value *v)
+{
+	return number(v) < UINT32_MAX ? (uint32_t)number(v) : UINT32_MAX;
+}
+
+/* 0, or -EINVAL where the device is not known well enough. */
+static int kernel_occupancy(const struct sql_value *v, struct occupancy_device *ret_device,
+	struct occupancy *ret_occupancy)
+{
+	const struct occupancy_kernel kernel = {.block_threads = number32(&v[O_BLOCK_X]) *
+			number32(&v[O_BLOCK_Y]) * number32(&v[O_BLOCK_Z]),
+		.registers = number32(&v[O_REGISTERS]),
+		.shared_bytes = number(&v[O_SHARED])};
+	*ret_device = (struct occupancy_device){.major = number32(&v[O_MAJOR]),
+		.minor = number32(&v[O_MINOR]),
+		.warp_threads = number32(&v[O_WARP]),
+		.warps = number32(&v[O_WARPS]),
+		.blocks = number32(&v[O_BLOCKS]),
+		.registers = number32(&v[O_SM_REGISTERS]),
+		.shared_bytes = number(&v[O_SM_SHARED]),
+		.reserved_bytes = number(&v[O_MAJOR]) >= 8 ? 1024 : 0};
+	*ret_occupancy = (struct occupancy){0};
+	return occupancy_of(ret_device, &kernel, ret_occupancy);
+}
+
+static double percent(const struct occupancy_device *d, const struct occupancy *o)
+{
+	return d->warps ? 100.0 * o->active_warps / d->warps : 0;
+}
+
+static int counters_row(void *user, const struct sql_value *v, int count)
+{
+	struct writing *w = user;
+	struct occupancy_device device;
+	struct occupancy occupancy;
+	if (count != O_FIELDS)
+		return 0;
+	w->rows++;
+	cell_put(w->out, v[O_NAME].text);
+	fprintf(w->out, "__k%" PRId64 "_", v[O_KIND].integer);
+	word_put(w->out, v[O_DEVICE].text);
+	fprintf(w->out, "%" PRId64 ", %" PRIu64 ", ", v[O_DEVICE_ID].integer + 1, w->rows);
+	if (v[O_TID].type == SQL_INTEGER)
+		fprintf(w->out, "%" PRId64, v[O_TID].integer);
+	else
+		fputs("NA", w->out);
+	fprintf(w->out, ", {%7" PRIu64 " %7" PRIu64 " %7" PRIu64 "}",
+		number(&v[O_GRID_X]) * number(&v[O_BLOCK_X]),
+		number(&v[O_GRID_Y]) * number(&v[O_BLOCK_Y]),
+		number(&v[O_GRID_Z]) * number(&v[O_BLOCK_Z]));
+	fprintf(w->out,
+		", {%5" PRIu64 " %5" PRIu64 " %5" PRIu64 "}, %" PRIu64 ", %" PRIu64 ", NA, ",
+		number(&v[O_BLOCK_X]), number(&v[O_BLOCK_Y]), number(&v[O_BLOCK_Z]),
+		number(&v[O_SHARED]), number(&v[O_REGISTERS]));
+	if (kernel_occupancy(v, &device, &occupancy))
+		fputs("NA", w->out);
+	else
+		fprintf(w->out, "%.6g", percent(&device, &occupancy));
+	fprintf(w->out, ", %.5f\n", (double)v[O_NS].integer / 1e6);
+	return ferror(w->out) ? -EPIPE : 0;
+}
+
+static int counters_write(struct writing *w, struct stats_database *d)
+{
+	struct header header = {w->out, "#", false};
+	fputs("#ProfileFileVersion=5.6\n#ProfilerVersion=" LIBTRACE_VERSION "\n#API=HSA\n", w->out);
+	int error = header_put(&header, d);
+	fputs("#ListSeparator=,\n#ForceSinglePass=False\nMethod, ExecutionOrder, ThreadID, "
+	      "GlobalWorkSize, WorkGroupSize, LocalMemSize, VGPRs, SGPRs, KernelOccupancy, Time\n",
+		w->out);
+	return error ? error : query(d, w, kernels, counters_row);
+}
+
+/* The columns of reference; SGPRs do not exist here: none are used, and they limit nothing. */
+static int occupancy_row(void *user, const struct sql_value *v, int count)
+{
+	struct writing *w = user;
+	struct occupancy_device d;
+	struct occupancy o;
+	if (count != O_FIELDS)
+		return 0;
+	w->rows++;
+	int unknown = kernel_occupancy(v, &d, &o);
+	uint64_t block = number(&v[O_BLOCK_X]) * number(&v[O_BLOCK_Y]) * number(&v[O_BLOCK_Z]),
+		 grid = number(&v[O_GRID_X]) * number(&v[O_GRID_Y]) * number(&v[O_GRID_Z]),
+		 block_most = number(&v[O_BLOCK_MOST]);
+	fprintf(w->out, "%" PRIu64 ",", number(&v[O_TID]));
+	cell_put(w->out, v[O_NAME].text);
+	fputc(',', w->out);
+	cell_put(w->out, v[O_DEVICE].text);
+	fprintf(w->out, ",%u,%u,%u,%u,0,%" PRIu64 ",%u,0,%" PRIu64 ",%u,%" PRIu64 ",%u,",
+		number32(&v[O_SMS]), d.warps, d.blocks, REGISTERS_MOST, d.shared_bytes,
+		number32(&v[O_REGISTERS]), number(&v[O_SHARED]), d.warp_threads, block,
+		o.block_warps);
+	fprintf(w->out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%u,%u,%u,%.6g,%u,%u\n",
+		block_most, d.warp_threads ? (block_most + d.warp_threads - 1) / d.warp_threads : 0,
+		unknown ? 0 : grid * block, number(&v[O_GRID_MOST]), o.register_warps,
+		unknown ? 0 : d.warps, o.shared_warps, o.block_limit_warps, percent(&d, &o),
+		d.major, occupancy_partitions(&d));
+	return ferror(w->out) ? -EPIPE : 0;
+}
+
+/* executable, arguments, number of kernels */
+static int occupancy_header(void *user, const struct sql_value *v, int count)
+{
+	const struct writing *w = user;
+	const struct header header = {w->out, "# ", false};
+	const char *arguments = v[1].text ? v[1].text : "", *blank = strchr(arguments, ' ');
+	if (count != 3)
+		return 0;
+	header_line(&header, "ProfilerVersion", LIBTRACE_VERSION);
+	header_line(&header, "Application", v[0].text);
+	header_line(&header, "ApplicationArgs", blank ? blank + 1 : "");
+	header_line(&header, "ListSeparator", ",");
+	header_line(&header, "KernelCount", v[2].text);
+	return 0;
+}
+
+static int occupancy_write(struct writing *w, struct stats_database *d)
+{
+	static const char of_report[] =
+		"SELECT executable, arguments, (SELECT count(*) FROM CODEXL_KERNELS) FROM "
+		"main.LIBTRACE_PROCESS ORDER BY start LIMIT 1",
+			  other[] = "SELECT '', '', (SELECT count(*) FROM CODEXL_KERNELS)";
+	int has = sql_has(&d->sql, "LIBTRACE_PROCESS", "arguments");
+	int error = has < 0 ? has : query(d, w, has ? of_report : other, occupancy_header);
+	fputs("Thread ID,Kernel Name,Device Name,Number of compute units,Max. number of wavefronts "
+	      "per CU,Max. number of work-group per CU,Max. number of VGPR,Max. number of "
+	      "SGPR,Max. "
+	      "amount of LDS,Number of VGPR used,Number of SGPR used,Amount of LDS used,Size of "
+	      "wavefront,Work-group size,Wavefronts per work-group,Max work-group size,Max "
+	      "wavefronts per work-group,Global work size,Maximum global work size,Nbr "
+	      "VGPR-limited "
+	      "waves,Nbr SGPR-limited waves,Nbr LDS-limited waves,Nbr of WG-limited waves,Kernel "
+	      "occupancy,Graphics IP Version,Number of SIMDs per CU\n",
+		w->out);
+	return error ? error : query(d, w, kernels, occupancy_row);
+}
+
+/* ---- what has no place ---- */
+
+struct left_out {
+	const char *path, *format;
+};
+
+/* In the order of `what`. */
+static int left_out_row(void *user, const struct sql_value *v, int count)
+{
+	const struct left_out *l = user;
+	static const char *const what[] = {"copies and memory sets on the device", "NVTX marks",
+		"NVTX start/end ranges", "NVTX ranges that lie across others", "calls",
+		"NVTX ranges of push and pop"};
+	int shown = strcmp(l->format, "atp") ? 6 : 4;
+	char text[300] = "";
+	size_t at = 0;
+	for (int i = 0; count == 6 && i < shown; i++)
+		if (v[i].integer)
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%" PRId64 " %s",
+				at ? ", " : "", v[i].integer, what[i]);
+	if (at)
+		cli_note("%s: left out, since %s has no place for them: %s", l->path, l->format,
+			text);
+	return 0;
+}
+
+static int left_out_tell(struct stats_database *d, const char *format)
+{
+	struct left_out l = {d->file, format};
+	const struct sql_visitor visitor = {&l, NULL, left_out_row};
+	return sql_run(&d->sql,
+		"SELECT (SELECT count(*) FROM MEMORY_OPERATIONS), "
+		"(SELECT count(*) FROM NVTX_EVENTS WHERE eventType IN (34, 69)), "
+		"(SELECT count(*) FROM NVTX_RANGES WHERE style = 'StartEnd'), "
+		"(SELECT count(*) FROM NVTX_RANGES WHERE style = 'PushPop') - "
+		"(SELECT count(*) FROM CODEXL_RANGES), (SELECT count(*) FROM CODEXL_CALLS), "
+		"(SELECT count(*) FROM CODEXL_RANGES)",
+		&visitor);
+}
+
+int export_codexl(FILE *out, struct cli_report *r, const struct options *o, const char *format)
+{
+	static const char *const before[] = {"nvtx", "osrt", "codexl"};
+	const struct stats_form form = {.symbol_path = o->value[OPT_export_symbol_path],
+		.no_wait = o->value[OPT_export_no_wait],
+		.window = {.all = true}};
+	struct stats_database d;
+	struct writing w = {.out = out};
+	if (stats_database_open(&d, r->path, &form, o->value[OPT_export_no_symbols]))
+		return -EIO;
+	r->problems += d.status == STATUS_DAMAGED;
+	int error = 0;
+	for (size_t i = 0; !error && i < sizeof(before) / sizeof(before[0]); i++)
+		error = sql_run(&d.sql, report_shared(before[i]), NULL);
+	if (!error)
+		error = origin_find(&d, &w);
+	if (!error)
+		error = !strcmp(format, "atp")   ? timeline_write(&w, &d)
+			: !strcmp(format, "csv") ? counters_write(&w, &d)
+						 : occupancy_write(&w, &d);
+	if (!error)
+		error = left_out_tell(&d, format);
+	if (error)
+		sql_file_failed(&d.sql, r->path, "write it in this format", error);
+	stats_database_close(&d);
+	return error;
+}

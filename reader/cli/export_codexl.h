@@ -1,0 +1,17 @@
+/*
+ * export_codexl.h - `trace export -t atp|csv|occupancy`: the text files of CodeXL and the Radeon
+ * Compute Profiler.
+ *
+ * The report becomes a temporary database, and SQL (reports/shared/codexl.sql) puts rows in the
+ * order in which the files have them. One thread.
+ */
+#ifndef READER_CLI_EXPORT_CODEXL_H
+#define READER_CLI_EXPORT_CODEXL_H
+
+#include "reader/cli/cli.h"
+
+/* Writes the format (a name of exporters.def), and prints on stderr what has no place there. 0 or a
+ * negative errno; -EIO after a message. */
+int export_codexl(FILE *out, struct cli_report *r, const struct options *o, const char *format);
+
+#endif

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+# timeout: 120
+"""`trace export -t atp`, `-t csv`, `-t occupancy`: CodeXL's files. They are read here by the grammar of those formats; that this reader has the
+grammar right is shown by files of which AMD's own parser has said what is in them (SHARED/fixtures/codexl)."""
+import glob
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import app, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+import libdevice as device  # noqa: E402
+
+PLACE = folder()
+FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/codexl")
+
+
+# ---- the grammar ----
+
+def decoded(text):
+    return text.replace("&nbsp;", " ").replace("&comma;", ",")
+
+
+class Atp:
+    """A timeline: header, sections by title; of each thread its lines in order."""
+    def __init__(self, text):
+        lines = text.splitlines()
+        at = next((n for n, line in enumerate(lines) if line.startswith("=")), len(lines))
+        self.header = dict(line.split("=", 1) for line in lines[:at])
+        self.sections = {}
+        while at < len(lines):
+            title = re.fullmatch(r"=====(.+)=====", lines[at]).group(1)
+            at, threads = at + 1, []
+            if title.endswith("Kernel Timestamp Output"):
+                count = int(lines[at])
+                threads.append((None, lines[at + 1:at + 1 + count]))
+                at += 1 + count
+            while at < len(lines) and not lines[at].startswith("="):
+                tid, count = int(lines[at]), int(lines[at + 1])
+                threads.append((tid, lines[at + 2:at + 2 + count]))
+                at += 2 + count
+            if title in self.sections or any(not line for _, each in threads for line in each):
+                raise ValueError(f"{title}: twice, or with empty lines")
+            self.sections[title] = threads
+
+    def calls(self, kind):
+        """(tid, id, name, result, arguments, start, end, further columns)"""
+        found = []
+        for (tid, calls), (again, times) in zip(self.sections.get(kind + " API Trace Output", []), self.sections.get(kind + " Timestamp Output", [])):
+            if tid != again or len(calls) != len(times):
+                raise ValueError("calls and their times differ")
+            for call, time in zip(calls, times):
+                pattern = r"(?:(.*?) = )?(\S+) \( (.*) \)" if kind == "hsa" else r"(.*?) = (\S+) \( ([^)]*) \)"
+                result, name, arguments = re.match(pattern, call).groups()
+                columns = time.split()
+                if columns[1] != name:
+                    raise ValueError(f"{call} is not {time}")
+                found.append((tid, int(columns[0]), name, result, arguments.strip(), int(columns[2]), int(columns[3]), columns[4:]))
+        return found
+
+    def kernels(self):
+        found = []
+        for _, lines in self.sections.get("hsa Kernel Timestamp Output", []):
+            for line in lines:
+                name, handle, start, end, agent, agent_handle, queue, queue_handle, packet, number, sizes = line.split(None, 10)
+                if packet == "HSA_PACKET_TYPE_KERNEL_DISPATCH":
+                    found.append((decoded(name), int(handle, 16), int(start), int(end), agent, int(agent_handle, 16), int(queue), queue_handle, int(number), sizes))
+        return found
+
+    def stacks(self, kind):
+        return [(tid, *line.split("\t")) for tid, lines in self.sections.get(kind + " Stack Trace Output", []) for line in lines]
+
+    def markers(self):
+        """(tid, time, is it a begin, name, group)"""
+        found = []
+        for tid, lines in self.sections.get("Perfmarker Output", []):
+            for line in lines:
+                words = line.split()
+                begin = words[0] == "clBeginPerfMarker"
+                found.append((tid, int(words[2 if begin else 1]), begin, decoded(words[1]) if begin else "", decoded(words[3]) if begin else ""))
+        return found
+
+
+class Table:
+    """.csv and .occupancy: header, columns, rows."""
+    def __init__(self, text):
+        lines = text.splitlines()
+        self.header = dict(line.lstrip("#").split("=", 1) for line in lines if line.startswith("#"))
+        rows = [[cell.strip(" ") for cell in line.split(self.header.get(" ListSeparator", self.header.get("ListSeparator", ",")))]
+                for line in lines if line and not line.startswith("#")]
+        self.columns, self.rows = rows[0], rows[1:]
+        if any(len(row) > len(self.columns) for row in self.rows) or any(len(line) > 2047 for line in lines):
+            raise ValueError("a row is longer than AMD's reader takes")
+
+    def dictionaries(self):
+        return [dict(zip(self.columns, row)) for row in self.rows]
+
+
+def grammar_is_right():
+    names = sorted(glob.glob(os.path.join(FIXTURES, "*.rcp_parse.txt")))
+    if not names:
+        tap.skip("this reader and AMD's agree", "no fixtures")
+    for name in names:
+        with open(name, encoding="utf-8") as file:
+            wanted = file.read().splitlines()
+        with open(name[:-len(".rcp_parse.txt")], encoding="utf-8") as file:
+            text = file.read()
+        if ".atp" in name:
+            made = atp_as_amd(Atp(text))
+            missing = [line for line in wanted if line.split()[0] in ("HSA", "CL", "HSAKERNEL", "MARK", "HEADER") and line.split(" missing=")[0].split(" addr=")[0] not in made]
+            extra = [line for line in made if not any(each.startswith(line) for each in wanted)]
+        else:
+            table = Table(text)
+            made = ["ROW |" + " |".join(row) for row in table.rows] + [f"COL [{column}]" for column in table.columns]
+            missing = [line for line in wanted if line.split()[0] in ("ROW", "COL") and line.rstrip() not in [each.rstrip() for each in made]]
+            extra = [line for line in made if line.rstrip() not in [each.rstrip() for each in wanted]]
+        tap.ok(made and not missing and not extra, f"this reader and AMD's agree on {os.path.basename(name)[:-14]}", "\n".join((missing + extra)[:6]))
+
+
+def atp_as_amd(atp):
+    lines = [f"HEADER [{key}]=[{value}]" for key, value in atp.header.items()]
+    for kind in ("hsa", "ocl"):
+        lines += [f"{'HSA' if kind == 'hsa' else 'CL'} tid={tid} id={number} {name} ret=[{result}] args=[{arguments}] {start}..{end}"
+                  for tid, number, name, result, arguments, start, end, _ in atp.calls(kind)]
+    lines += [f"HSAKERNEL {name} h={handle:X} {start}..{end} dev={agent}/0x{agent_handle:X} q={queue}/{queue_handle}"
+              for name, handle, start, end, agent, agent_handle, queue, queue_handle, _, _ in atp.kernels()]
+    lines += [f"MARK tid={tid} t={time} type=0 name=[{name}] group=[{group}]" if begin else f"MARK tid={tid} t={time} type=1" for tid, time, begin, name, group in atp.markers()]
+    return lines
+
+
+# ---- what we write ----
+
+def exported(report, kind):
+    result = trace("export", "-t", kind, "-o", "-", report)
+    if result.status != 0:
+        raise RuntimeError(result)
+    return result.out.decode(), result.err.decode()
+
+
+def query(report, sql):
+    result = trace("query", "-f", "json", report, sql)
+    if result.status != 0:
+        raise RuntimeError(result)
+    return [tuple(row.values()) for row in json.loads(result.out)]
+
+
+def traced(name, command, simulated):
+    path, spool = os.path.join(PLACE, name + ".rep"), spool_folder()
+    env = traced_env(path, spool, LIBTRACE_CUDA_BACKTRACE="all", LIBTRACE_OSRT_BACKTRACE_THRESHOLD=0)
+    run(command, env=device.env(base=env) if simulated else env)
+    wait_spool_gone(spool)
+    return path
+
+
+def calls_are_all_there(name, report):
+    atp = Atp(exported(report, "atp")[0])
+    origin = query(report, "SELECT startClock FROM LIBTRACE_REPORT")[0][0]
+    tables = [table for table in ("CUPTI_ACTIVITY_KIND_RUNTIME", "OSRT_API") if query(report, f"SELECT count(*) FROM sqlite_master WHERE name = '{table}'")[0][0]]
+    wanted = sorted(row for table in tables for row in query(report, f"SELECT globalTid & 16777215, api_name(value), start + {origin}, \"end\" + {origin} FROM {table} JOIN StringIds AS s ON s.id = nameId"
+                                                             + (" WHERE eventClass = 27" if table == "OSRT_API" else "")))
+    calls = atp.calls("hsa")
+    tap.ok(calls and sorted((call[0], call[2], call[5], call[6]) for call in calls) == wanted, f"{name}: all {len(wanted)} calls with thread, name and times", (calls[:2], wanted[:2]))
+    threads = {}
+    for call in calls:
+        threads.setdefault(call[0], []).append(call[5])
+    tap.ok(all(times == sorted(times) for times in threads.values()), f"{name}: in the order of their begin")
+    stacks = atp.stacks("hsa")
+    tap.ok([(stack[0], stack[1]) for stack in stacks] == [(call[0], call[2]) for call in calls] and all(len(stack) in (2, 5) for stack in stacks),
+           f"{name}: the stack section has a line for each call", stacks[:3])
+    return atp, calls, stacks
+
+
+def calls_of_the_runtime():
+    report = traced("holder", [app("lock_holder")], False)
+    _, calls, stacks = calls_are_all_there("OS runtime", report)
+    callers = {stack[1]: stack[2] for stack in stacks if len(stack) == 5}
+    tap.ok(callers.get("pthread_join") == "main", "a caller is the function outside of the call", callers)
+    tap.ok({call[1] for call in calls} == {2000}, "calls of the OS runtime have a type of their own", calls[:2])
+
+
+def calls_and_kernels_of_cuda():
+    reason = device.missing("pipeline", "nvtx_launch")
+    if reason:
+        tap.skip("CUDA programs", reason)
+        return
+    report = traced("pipeline", [device.app("pipeline")], True)
+    atp, calls, _ = calls_are_all_there("CUDA", report)
+    origin = query(report, "SELECT startClock FROM LIBTRACE_REPORT")[0][0]
+    wanted = query(report, f"SELECT s.value, start + {origin}, \"end\" + {origin}, streamId FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds AS s ON s.id = demangledName ORDER BY start")
+    tap.ok(wanted and [(kernel[0], kernel[2], kernel[3], kernel[6]) for kernel in atp.kernels()] == wanted, "kernels with name, times and stream", (atp.kernels()[:1], wanted[:1]))
+    launches = [call for call in calls if call[2] == "cudaLaunchKernel"]
+    tap.ok(launches and all(call[3] == "cudaSuccess" and "gridDim={" in call[4] and "blockDim={" in call[4] for call in launches), "launches have their sizes as arguments", launches[:1])
+    _, told = exported(report, "atp")
+    copies = sum(query(report, f"SELECT count(*) FROM CUPTI_ACTIVITY_KIND_{kind}")[0][0] for kind in ("MEMCPY", "MEMSET"))
+    tap.ok(f"{copies} copies and memory sets" in told and told.count("\n") == 1, "what has no place is told, with its number", told)
+    tables(report)
+
+
+def tables(report):
+    counters = Table(exported(report, "csv")[0])
+    kernels = query(report, "SELECT gridX * blockX, gridY * blockY, gridZ * blockZ, blockX, blockY, blockZ, registersPerThread, \"end\" - start, streamId FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY start, \"end\"")
+    rows = counters.dictionaries()
+    same = [tuple(map(int, re.findall(r"\d+", row["GlobalWorkSize"] + row["WorkGroupSize"]))) + (int(row["VGPRs"]), round(float(row["Time"]) * 1e6, -1)) for row in rows]
+    tap.ok(rows and same == [(*kernel[:7], round(kernel[7], -1)) for kernel in kernels], "the file of counters has a line for each kernel: sizes, registers, time", (same[:1], kernels[:1]))
+    tap.ok([int(row["ExecutionOrder"]) for row in rows] == list(range(1, len(rows) + 1)) and counters.header["API"] == "HSA", "in the order in which they ran", counters.header)
+    occupancy = Table(exported(report, "occupancy")[0])
+    device_facts = query(report, "SELECT smCount, maxWarpsPerSm, maxBlocksPerSm, maxShmemPerSm, threadsPerWarp, computeMajor FROM TARGET_INFO_GPU WHERE id = 0")[0]
+    known = [tuple(int(row[column]) for column in ("Number of compute units", "Max. number of wavefronts per CU", "Max. number of work-group per CU", "Max. amount of LDS",
+                                                  "Size of wavefront", "Graphics IP Version")) for row in occupancy.dictionaries()]
+    tap.ok(len(occupancy.columns) == 26 and len(known) == len(rows) == int(occupancy.header[" KernelCount"]) and set(known) == {device_facts},
+           "the file of occupancy has 26 columns, and the device's facts for each kernel", (known[:1], device_facts))
+    for row in occupancy.dictionaries()[:1]:
+        # 128 threads, 19 registers: 4 warps of 768 registers each: 21 in a quarter of 65,536; 32 blocks of 4 warps are more than 64 warps
+        tap.ok(row["Number of VGPR used"] == "19" and row["Wavefronts per work-group"] == "4" and row["Kernel occupancy"] == "100" and row["Nbr VGPR-limited waves"] == "64",
+               "and what limits them", row)
+    tap.ok([row["KernelOccupancy"] for row in rows] == [row["Kernel occupancy"] for row in occupancy.dictionaries()], "both files say the same occupancy")
+
+
+def ranges_are_markers():
+    if device.missing("nvtx_launch"):
+        tap.skip("NVTX ranges as perf markers", device.missing("nvtx_launch"))
+        return
+    report = traced("ranges", [device.app("nvtx_launch")], True)
+    text, told = exported(report, "atp")
+    markers, open_ranges, wrong = Atp(text).markers(), {}, []
+    origin = query(report, "SELECT startClock FROM LIBTRACE_REPORT")[0][0]
+    ranges = []
+    for tid, time, begin, name, group in markers:
+        stack = open_ranges.setdefault(tid, [])
+        if begin:
+            stack.append((time, name, group))
+        elif stack:
+            ranges.append((tid, *stack.pop(), time))
+        else:
+            wrong.append((tid, time))
+    wanted = query(report, f"SELECT globalTid & 16777215, start + {origin}, coalesce(text, s.value), \"end\" + {origin} FROM NVTX_EVENTS LEFT JOIN StringIds AS s ON s.id = textId "
+                           "WHERE eventType IN (59, 70) AND \"end\" IS NOT NULL")
+    shown = {(tid, start, name, end) for tid, start, name, _, end in ranges}
+    missing = [each for each in wanted if each not in shown]
+    across = [each for each in missing if any(each[0] == other[0] and other is not each and (other[1] <= each[1] < other[3] < each[3]) for other in wanted)]
+    tap.ok(ranges and not wrong and not any(open_ranges.values()) and shown <= set(wanted) and missing == across, "ranges of push and pop begin, nest and end as they did",
+           (sorted(shown)[:2], missing[:2], wrong))
+    tap.ok(missing and f"{len(missing)} NVTX ranges that lie across others" in told, "those that end within another's time have no place, and that is told", (len(missing), told))
+    ends = query(report, "SELECT count(*) FROM NVTX_EVENTS WHERE eventType IN (60, 71) AND \"end\" IS NOT NULL")[0][0]
+    tap.ok(not ends or f"{ends} NVTX start/end ranges" in told, "start/end ranges have no place, and that is told", told)
+
+
+def failures():
+    report = traced("small", [app("lock_holder")], False)
+    for kind in ("atp", "csv", "occupancy"):
+        result = trace("export", "-t", kind, "-o", "/dev/full", report)
+        tap.ok(result.status == 2 and b"/dev/full" in result.err, f"{kind}: a full disk is told", result)
+    tap.ok(Table(exported(report, "csv")[0]).rows == [] and Table(exported(report, "occupancy")[0]).rows == [], "without kernels there are headings alone")
+
+
+main(grammar_is_right, calls_of_the_runtime, calls_and_kernels_of_cuda, ranges_are_markers, failures)
