@@ -29,6 +29,10 @@ uint32_t thread_names_given;
 
 static pthread_key_t end_key;
 static bool end_key_usable;
+static uint32_t lanes_given_back;
+
+/* A thread for which there was no lane looks again when one was given back, or now and then. */
+#define MISSED_CALLS 1024u
 
 /* glibc keeps the values of the first keys inside the thread; later ones are allocated when first
  * set, which a hook must never do. */
@@ -165,8 +169,6 @@ static struct lane *lane_find(struct thread *t)
 
 static struct lane *attach(struct thread *t)
 {
-	if (session.restricted)
-		return NULL;
 	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) == SESSION_FORKED &&
 		!session_child_start())
 		return NULL;
@@ -179,6 +181,7 @@ static struct lane *attach(struct thread *t)
 		return NULL;
 	}
 	struct lane *lane = session.restricted ? NULL : lane_find(t);
+	t->missed_lane = !lane;
 	if (!lane) {
 		session_count_drop(DROP_NO_LANE);
 		return NULL;
@@ -255,6 +258,14 @@ struct lane *thread_attach(struct thread *t)
 			session_count_drop(DROP_NESTED);
 		return NULL;
 	}
+	if (session.restricted)
+		return NULL;
+	uint32_t given_back = __atomic_load_n(&lanes_given_back, __ATOMIC_RELAXED);
+	if (t->missed_lane && t->lanes_seen == given_back && t->missed_lane++ % MISSED_CALLS) {
+		session_count_drop(DROP_NO_LANE);
+		return NULL;
+	}
+	t->lanes_seen = given_back;
 	uint64_t all = UINT64_MAX, before; /* the calls of a handler would have no lane yet */
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
 	thread_enter(t);
@@ -292,6 +303,7 @@ void thread_detach(struct thread *t)
 	t->fast = NO_LANE;
 	t->cur = t->end = t->chunk_end = NULL;
 	__atomic_store_n(&lane->state, LANE_FREE, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&lanes_given_back, 1, __ATOMIC_RELAXED);
 	thread_leave(t);
 }
 

@@ -55,6 +55,8 @@ struct thread {
 	uint32_t cuda_correlation; /* of the outermost one */
 	uint64_t cuda_sp;          /* its frame */
 	uint32_t vfork_chain;      /* node of the last callchain that a vfork child took on it */
+	uint32_t missed_lane;      /* calls since there was no lane to be had */
+	uint32_t lanes_seen;       /* lanes given back until then */
 };
 
 extern __thread struct thread thread_self
