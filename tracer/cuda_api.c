@@ -147,10 +147,7 @@ static struct thread *enter(void)
 static bool counted_make(struct function *f, uint32_t api, uint32_t cbid)
 {
 	struct cuda_page *page = cuda.page;
-	static uint32_t making;
 	bool made = false;
-	if (!bounded_lock_take(&making))
-		return false;
 	uint32_t count = page->counted_count;
 	for (uint32_t i = 0; i < count; i++)
 		if (page->counted[i].cbid == cbid && page->counted[i].api == api) {
@@ -164,17 +161,13 @@ static bool counted_make(struct function *f, uint32_t api, uint32_t cbid)
 		__atomic_store_n(&page->counted_count, count + 1, __ATOMIC_RELEASE);
 		made = true;
 	}
-	bounded_lock_give(&making);
 	return made;
 }
 
-static __attribute__((cold, noinline)) void function_learn(
-	struct function *f, uint32_t api, uint32_t domain, uint32_t cbid)
+/* Once for each function; `treatment` comes last. */
+static void function_fill(struct function *f, uint32_t api, uint32_t domain, uint32_t cbid)
 {
 	const char *text = NULL;
-	struct thread *t = enter();
-	if (!t)
-		return;
 	if (cupti.GetCallbackName(domain, cbid, &text) != CUPTI_OK || !text)
 		text = "?";
 	f->name = names_intern(false, NULL, text, (uint32_t)text_length(text), false, NULL);
@@ -183,6 +176,21 @@ static __attribute__((cold, noinline)) void function_learn(
 	if (treatment == TREAT_COUNT && (!cuda.page || !counted_make(f, api, cbid)))
 		treatment = TREAT_RECORD;
 	__atomic_store_n(&f->treatment, treatment, __ATOMIC_RELEASE);
+}
+
+/* Where the lock cannot be had, this call has no name. */
+static __attribute__((cold, noinline)) void function_learn(
+	struct function *f, uint32_t api, uint32_t domain, uint32_t cbid)
+{
+	static uint32_t learning;
+	struct thread *t = enter();
+	if (!t)
+		return;
+	if (bounded_lock_take(&learning)) {
+		if (!f->treatment)
+			function_fill(f, api, domain, cbid);
+		bounded_lock_give(&learning);
+	}
 	thread_leave(t);
 }
 

@@ -30,7 +30,11 @@ static void refresh_clock_point(void)
 		!__atomic_compare_exchange_n(&spool->last_sequence, &sequence, sequence + 1, false,
 			__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
-	clock_point_take(&spool->last);
+	struct clock_point now;
+	clock_point_take(&now);
+	spool->last.mono_ns = now.mono_ns;
+	spool->last.error_ns = now.error_ns;
+	__atomic_store_n(&spool->last.tick, now.tick, __ATOMIC_RELAXED); /* others look at it */
 	__atomic_store_n(&spool->last_sequence, sequence + 2, __ATOMIC_RELEASE);
 }
 
@@ -119,7 +123,8 @@ static bool chunk_next(struct thread *t)
 	t->chunk_end = (struct record *)(void *)(start + limit);
 	t->bias = n * CHUNK_BYTES - (uint64_t)(uintptr_t)start;
 	t->end = t->chunk_end;
-	if (begin - session.spool->last.tick > CLOCK_POINT_TICKS)
+	if (begin - __atomic_load_n(&session.spool->last.tick, __ATOMIC_RELAXED) >
+		CLOCK_POINT_TICKS)
 		refresh_clock_point();
 	__atomic_add_fetch(&session.spool->tracer_ticks, clock_ticks() - begin, __ATOMIC_RELAXED);
 	return true;
