@@ -55,6 +55,20 @@ struct contents_visitor {
 	void (*problem)(void *user, uint64_t offset, const char *cause);
 };
 
+/* For visitors that pass on what they are told: `v` may be NULL. */
+static inline int contents_tell_block(
+	const struct contents_visitor *v, const struct report_block *block)
+{
+	return v && v->block ? v->block(v->user, block) : 0;
+}
+
+static inline void contents_tell_problem(
+	const struct contents_visitor *v, uint64_t offset, const char *cause)
+{
+	if (v && v->problem)
+		v->problem(v->user, offset, cause);
+}
+
 void contents_init(struct contents *c);
 void contents_release(struct contents *c);
 

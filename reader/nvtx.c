@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/spool.h"
-
-enum { START, DURATION, DOMAIN, TEXT, FLAGS, LEVEL, COLUMNS };
+#include "reader/medians.h"
+#include "reader/nvtx_columns.h"
 
 struct reading {
 	struct nvtx_sums *sums;   /* or */
@@ -126,11 +126,11 @@ static int sums_take(
 {
 	struct last last = {0, 0, NULL};
 	for (uint32_t i = 0; i < b->count; i++) {
-		int64_t domain = column[DOMAIN][i], text = column[TEXT][i];
+		int64_t domain = column[NVTX_COLUMN_DOMAIN][i], text = column[NVTX_COLUMN_TEXT][i];
 		if (r->names->pattern &&
 			!name_filter_matches(r->names, &r->c->strings, (uint32_t)text))
 			continue;
-		if (column[FLAGS][i] & RECORD_UNFINISHED) {
+		if (column[NVTX_COLUMN_FLAGS][i] & RECORD_UNFINISHED) {
 			r->sums->unfinished += !r->again;
 			continue;
 		}
@@ -139,10 +139,10 @@ static int sums_take(
 				domain, text, group_of(r, style, (uint32_t)domain, (uint32_t)text)};
 		if (!last.group)
 			return -ENOMEM;
-		uint64_t ns = (uint64_t)column[DURATION][i];
-		int error = column[DURATION][i] < 0 ? 0
-			: r->again                  ? durations_again(&last.group->durations, ns)
-						    : durations_add(&last.group->durations, ns);
+		uint64_t ns = (uint64_t)column[NVTX_COLUMN_DURATION][i];
+		int error = column[NVTX_COLUMN_DURATION][i] < 0 ? 0
+			: r->again ? durations_again(&last.group->durations, ns)
+				   : durations_add(&last.group->durations, ns);
 		if (error)
 			return error;
 	}
@@ -179,20 +179,24 @@ static int trace_take(struct reading *r, const struct event_batch *b, int64_t **
 {
 	struct nvtx_trace *t = r->trace;
 	for (uint32_t i = 0; i < b->count; i++) {
-		if (column[FLAGS][i] & RECORD_UNFINISHED || column[DURATION][i] < 0)
+		if (column[NVTX_COLUMN_FLAGS][i] & RECORD_UNFINISHED ||
+			column[NVTX_COLUMN_DURATION][i] < 0)
 			continue;
 		if (r->names->pattern &&
-			!name_filter_matches(r->names, &r->c->strings, (uint32_t)column[TEXT][i]))
+			!name_filter_matches(
+				r->names, &r->c->strings, (uint32_t)column[NVTX_COLUMN_TEXT][i]))
 			continue;
 		if (t->count == t->capacity && trace_grow(t))
 			return -ENOMEM;
-		t->ranges[t->count++] = (struct nvtx_range){.start_ns = (uint64_t)column[START][i],
-			.end_ns = (uint64_t)column[START][i] + (uint64_t)column[DURATION][i],
-			.process = b->process,
-			.tid = b->tid,
-			.domain = (uint32_t)column[DOMAIN][i],
-			.text = (uint32_t)column[TEXT][i],
-			.level = (uint32_t)column[LEVEL][i]};
+		t->ranges[t->count++] =
+			(struct nvtx_range){.start_ns = (uint64_t)column[NVTX_COLUMN_START][i],
+				.end_ns = (uint64_t)column[NVTX_COLUMN_START][i] +
+					(uint64_t)column[NVTX_COLUMN_DURATION][i],
+				.process = b->process,
+				.tid = b->tid,
+				.domain = (uint32_t)column[NVTX_COLUMN_DOMAIN][i],
+				.text = (uint32_t)column[NVTX_COLUMN_TEXT][i],
+				.level = (uint32_t)column[NVTX_COLUMN_LEVEL][i]};
 	}
 	return 0;
 }
@@ -265,27 +269,10 @@ static int trace_nest(struct nvtx_trace *t)
 
 /* ---- reading ---- */
 
-static bool columns_decode(struct reading *r, const struct event_batch *b, int64_t **ret_column)
-{
-	static const uint32_t push_pop[COLUMNS] = {FIELD_NVTX_RANGE_START,
-		FIELD_NVTX_RANGE_DURATION, FIELD_NVTX_RANGE_DOMAIN, FIELD_NVTX_RANGE_TEXT,
-		FIELD_NVTX_RANGE_FLAGS, FIELD_NVTX_RANGE_LEVEL};
-	static const uint32_t start_end[COLUMNS] = {FIELD_NVTX_START_END_START,
-		FIELD_NVTX_START_END_DURATION, FIELD_NVTX_START_END_DOMAIN,
-		FIELD_NVTX_START_END_TEXT, FIELD_NVTX_START_END_FLAGS, FIELD_NVTX_START_END_FLAGS};
-	const uint32_t *fields = b->kind == KIND_NVTX_RANGE ? push_pop : start_end;
-	for (uint32_t i = 0; i < COLUMNS; i++) {
-		ret_column[i] = r->columns + (size_t)i * BATCH_ROWS_MAX;
-		if (event_batch_column(b, fields[i], ret_column[i]))
-			return false;
-	}
-	return true;
-}
-
 static int visit_batch(void *user, struct walk *walk, const struct event_batch *b)
 {
 	struct reading *r = user;
-	int64_t *column[COLUMNS];
+	int64_t *column[NVTX_COLUMNS];
 	const struct process *p =
 		r->filter->pid ? process_find(&r->c->processes, b->process) : NULL;
 	bool push_pop = b->kind == KIND_NVTX_RANGE;
@@ -293,7 +280,7 @@ static int visit_batch(void *user, struct walk *walk, const struct event_batch *
 		(r->filter->tid && r->filter->tid != b->tid) ||
 		(r->filter->pid && (!p || p->facts->pid != r->filter->pid)))
 		return 0;
-	if (!columns_decode(r, b, column)) {
+	if (!nvtx_columns_decode(b, r->columns, column)) {
 		if (!r->again)
 			walk_problem(walk, walk->block.offset,
 				"rows of a column do not match the batch");
@@ -305,40 +292,25 @@ static int visit_batch(void *user, struct walk *walk, const struct event_batch *
 
 static int visit_block(void *user, const struct report_block *block)
 {
-	struct reading *r = user;
-	return r->visitor && r->visitor->block ? r->visitor->block(r->visitor->user, block) : 0;
+	return contents_tell_block(((struct reading *)user)->visitor, block);
 }
 
 static void visit_problem(void *user, uint64_t offset, const char *cause)
 {
-	struct reading *r = user;
-	if (r->visitor && r->visitor->problem)
-		r->visitor->problem(r->visitor->user, offset, cause);
+	contents_tell_problem(((struct reading *)user)->visitor, offset, cause);
 }
 
 static int read_first(struct reading *r, const struct report *report)
 {
 	const struct contents_visitor first = {r, visit_block, visit_batch, visit_problem};
-	r->columns = malloc((size_t)COLUMNS * BATCH_ROWS_MAX * sizeof(*r->columns));
+	r->columns = malloc((size_t)NVTX_COLUMNS * BATCH_ROWS_MAX * sizeof(*r->columns));
 	r->names->pattern = r->filter->name;
 	return r->columns ? contents_read(r->c, report, &first) : -ENOMEM;
 }
 
-static int medians_find(struct reading *r, const struct report *report)
+static struct durations *durations_at(void *user, uint32_t index)
 {
-	const struct contents_visitor again = {r, visit_block, visit_batch, NULL};
-	for (r->again = true;;) {
-		bool more = false;
-		for (uint32_t i = 0; i < r->sums->count; i++) {
-			int result = durations_pass_end(&r->sums->groups[i]->durations);
-			if (result < 0)
-				return result;
-			more |= result == 1;
-		}
-		int error = more ? contents_batches(report, &again) : 0;
-		if (error || !more)
-			return error;
-	}
+	return &((struct nvtx_sums *)user)->groups[index]->durations;
 }
 
 static int compare_totals(const void *a, const void *b)
@@ -356,9 +328,13 @@ int nvtx_sums_read(struct nvtx_sums *s, struct contents *c, const struct report 
 {
 	struct reading reading = {
 		.sums = s, .filter = &s->filter, .names = &s->names, .c = c, .visitor = visitor};
+	const struct contents_visitor again = {&reading, visit_block, visit_batch, NULL};
+	uint32_t passes;
 	int error = read_first(&reading, r);
+	const struct medians medians = {s, s->count, durations_at};
+	reading.again = true;
 	if (!error)
-		error = medians_find(&reading, r);
+		error = medians_find(&medians, r, &again, &passes);
 	if (!error && s->count)
 		qsort(s->groups, s->count, sizeof(*s->groups), compare_totals);
 	free(reading.columns);

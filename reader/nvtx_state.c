@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/spool.h"
+#include "reader/nvtx_columns.h"
 
 struct state_range {
 	uint64_t start_ns, end_ns, names;
@@ -37,8 +38,6 @@ struct remembered {
 	uint32_t domain;
 	uint64_t names;
 };
-
-enum { START, DURATION, DOMAIN, TEXT, LEVEL, COLUMNS };
 
 struct reading {
 	struct nvtx_state *state;
@@ -142,46 +141,31 @@ static int span_take(struct reading *r, const struct state_range *range, uint64_
 	return 0;
 }
 
-static bool columns_decode(struct reading *r, const struct event_batch *b, int64_t **ret_column)
-{
-	static const uint32_t push_pop[COLUMNS] = {FIELD_NVTX_RANGE_START,
-		FIELD_NVTX_RANGE_DURATION, FIELD_NVTX_RANGE_DOMAIN, FIELD_NVTX_RANGE_TEXT,
-		FIELD_NVTX_RANGE_LEVEL};
-	static const uint32_t start_end[COLUMNS] = {FIELD_NVTX_START_END_START,
-		FIELD_NVTX_START_END_DURATION, FIELD_NVTX_START_END_DOMAIN,
-		FIELD_NVTX_START_END_TEXT, FIELD_NVTX_START_END_START};
-	const uint32_t *fields = b->kind == KIND_NVTX_RANGE ? push_pop : start_end;
-	for (uint32_t i = 0; i < COLUMNS; i++) {
-		ret_column[i] = r->columns + (size_t)i * BATCH_ROWS_MAX;
-		if (event_batch_column(b, fields[i], ret_column[i]))
-			return false;
-	}
-	return true;
-}
-
 static int visit_batch(void *user, struct walk *walk, const struct event_batch *b)
 {
 	struct reading *r = user;
-	int64_t *column[COLUMNS];
+	int64_t *column[NVTX_COLUMNS];
 	int error = 0;
 	(void)walk;
 	if ((b->kind != KIND_NVTX_RANGE && b->kind != KIND_NVTX_START_END) ||
-		!columns_decode(r, b, column))
+		!nvtx_columns_decode(b, r->columns, column))
 		return 0;
 	for (uint32_t i = 0; i < b->count && !error; i++) {
-		int domain = domain_of(r, (uint32_t)column[DOMAIN][i]);
+		int domain = domain_of(r, (uint32_t)column[NVTX_COLUMN_DOMAIN][i]);
 		if (domain < 0)
 			return domain;
 		const struct state_domain *d = &r->domains[domain];
-		if (!d->expressions || column[DURATION][i] < 0)
+		if (!d->expressions || column[NVTX_COLUMN_DURATION][i] < 0)
 			continue;
-		const struct state_range range = {.start_ns = (uint64_t)column[START][i],
-			.end_ns = (uint64_t)column[START][i] + (uint64_t)column[DURATION][i],
-			.names = names_of(r, (uint32_t)column[TEXT][i]) & d->names,
+		const struct state_range range = {
+			.start_ns = (uint64_t)column[NVTX_COLUMN_START][i],
+			.end_ns = (uint64_t)column[NVTX_COLUMN_START][i] +
+				(uint64_t)column[NVTX_COLUMN_DURATION][i],
+			.names = names_of(r, (uint32_t)column[NVTX_COLUMN_TEXT][i]) & d->names,
 			.process = b->process,
 			.tid = b->tid,
 			.domain = (uint32_t)domain,
-			.level = (uint32_t)column[LEVEL][i]};
+			.level = (uint32_t)column[NVTX_COLUMN_LEVEL][i]};
 		error = b->kind == KIND_NVTX_RANGE ? range_take(r, &range)
 						   : span_take(r, &range, range.names);
 	}
@@ -301,7 +285,7 @@ int nvtx_state_read(struct nvtx_state *s, const struct nvtx_filter *filter, stru
 		return -ENOMEM;
 	r->state = s;
 	r->c = c;
-	r->columns = malloc((size_t)COLUMNS * BATCH_ROWS_MAX * sizeof(*r->columns));
+	r->columns = malloc((size_t)NVTX_COLUMNS * BATCH_ROWS_MAX * sizeof(*r->columns));
 	const struct contents_visitor visitor = {r, NULL, visit_batch, NULL};
 	int error = r->columns ? contents_read(c, report, &visitor) : -ENOMEM;
 	if (s->range_count)

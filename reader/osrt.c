@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/spool.h"
+#include "reader/medians.h"
 
 struct reading {
 	struct osrt_totals *t;
@@ -196,36 +197,17 @@ static int visit_batch(void *user, struct walk *walk, const struct event_batch *
 
 static int visit_block(void *user, const struct report_block *block)
 {
-	struct reading *r = user;
-	return r->visitor && r->visitor->block ? r->visitor->block(r->visitor->user, block) : 0;
+	return contents_tell_block(((struct reading *)user)->visitor, block);
 }
 
 static void visit_problem(void *user, uint64_t offset, const char *cause)
 {
-	struct reading *r = user;
-	if (r->visitor && r->visitor->problem)
-		r->visitor->problem(r->visitor->user, offset, cause);
+	contents_tell_problem(((struct reading *)user)->visitor, offset, cause);
 }
 
-static int medians_find(struct reading *r, const struct report *report)
+static struct durations *durations_at(void *user, uint32_t index)
 {
-	struct osrt_totals *t = r->t;
-	/* the values once more, for medians not found yet */
-	const struct contents_visitor again = {r, visit_block, visit_batch, NULL};
-	for (t->passes = 1;; t->passes++) {
-		bool more = false;
-		for (uint32_t i = 0; i < t->count; i++) {
-			int result = durations_pass_end(&t->functions[i]->calls);
-			if (result < 0)
-				return result;
-			more |= result == 1;
-		}
-		if (!more)
-			return 0;
-		int error = contents_batches(report, &again);
-		if (error)
-			return error;
-	}
+	return &((struct osrt_totals *)user)->functions[index]->calls;
 }
 
 static int compare_totals(const void *a, const void *b)
@@ -244,9 +226,11 @@ int osrt_totals_read(struct osrt_totals *t, struct contents *c, const struct rep
 	t->names.pattern = t->filter.name;
 	const struct contents_visitor first = {&reading, visit_block, visit_batch, visit_problem};
 	int error = contents_read(c, r, &first);
+	const struct contents_visitor again = {&reading, visit_block, visit_batch, NULL};
+	const struct medians medians = {t, t->count, durations_at};
 	reading.again = true;
 	if (!error)
-		error = medians_find(&reading, r);
+		error = medians_find(&medians, r, &again, &t->passes);
 	if (!error && t->count)
 		qsort(t->functions, t->count, sizeof(*t->functions), compare_totals);
 	return error;

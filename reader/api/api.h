@@ -8,6 +8,7 @@
 #include "reader/contents.h"
 #include "reader/ncu/results.h"
 #include "reader/ncu/wire.h"
+#include "reader/nvtx_deferred.h"
 #include "reader/pool.h"
 
 /* A module that results point to: a SourceData. */
@@ -23,6 +24,7 @@ struct libtrace_report {
 	struct api_module *modules; /* in file order */
 	size_t module_count;
 	uint64_t problems;
+	struct nvtx_deferred deferred; /* stand among the other events */
 };
 
 /* Columns that grow together. */

@@ -68,6 +68,8 @@ int libtrace_report_open(
 	contents_init(&r->contents);
 	ncu_results_init(&r->results, &r->report);
 	error = contents_read(&r->contents, &r->report, &visitor);
+	if (!error)
+		error = nvtx_deferred_read(&r->deferred, &r->report, true);
 	if (error) {
 		say(cause, cause_bytes, path, strerror(-error));
 		libtrace_report_close(r);
@@ -83,6 +85,7 @@ void libtrace_report_close(struct libtrace_report *r)
 		return;
 	ncu_results_release(&r->results);
 	contents_release(&r->contents);
+	nvtx_deferred_release(&r->deferred);
 	report_close(&r->report);
 	free(r->modules);
 	free(r);
