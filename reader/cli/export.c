@@ -108,6 +108,8 @@ static int write_json(
 static int write_profile(struct cli_report *r, const struct options *o, FILE *out,
 	const struct contents_visitor *v, bool speedscope)
 {
+	static const uint32_t of_osrt[] = {KIND_OSRT_CALL, 0},
+			      of_nvtx[] = {KIND_NVTX_RANGE, KIND_NVTX_START_END, KIND_NVTX_MARK, 0};
 	struct contents c;
 	struct symbols symbols;
 	struct profile profile;
@@ -127,6 +129,8 @@ static int write_profile(struct cli_report *r, const struct options *o, FILE *ou
 	else if (!error)
 		error = folded_write(out, &profile, weight);
 	if (!error) {
+		export_note_others(r->path, speedscope ? "speedscope" : "folded", &c,
+			profile.source == PROFILE_NVTX ? of_nvtx : of_osrt);
 		stats_note_left_out(r->path, &profile);
 		cli_note_cut_off(r, &c);
 	}

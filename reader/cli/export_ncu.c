@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "reader/cli/export_timeline.h"
 #include "reader/cli/select.h"
 #include "reader/export/ncu.h"
 #include "reader/export/pack.h"
@@ -81,11 +82,14 @@ static int rewrite(FILE *out, struct cli_report *r, const struct ncu_results *re
 static int write_results(FILE *out, struct cli_report *r, struct indexing *x,
 	const struct contents *c, struct symbols *symbols)
 {
+	static const uint32_t carried[] = {KIND_CUDA_KERNEL, KIND_CUDA_API, KIND_CUDA_DEVICE,
+		KIND_CUDA_SETUP, KIND_NVTX_RANGE, KIND_NVTX_START_END, KIND_NVTX_NAME, 0};
 	struct ncu_tally tally;
 	if (!c->session && x->results.count)
 		return rewrite(out, r, &x->results);
 	int error = ncu_write(out, &x->cursor, symbols, &x->devices, &tally);
 	if (!error) {
+		export_note_others(r->path, "ncu", c, carried);
 		note_tally(r->path, &tally);
 		cli_note_cut_off(r, c);
 	}

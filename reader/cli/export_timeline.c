@@ -45,6 +45,20 @@ void export_note_left_out(const char *path, const char *format, const uint64_t *
 		cli_note("%s: left out, since %s has no place for them: %s", path, format, text);
 }
 
+void export_note_others(
+	const char *path, const char *format, const struct contents *c, const uint32_t *carried)
+{
+	static const uint32_t facts[] = {KIND_THREAD_START, KIND_THREAD_END, KIND_THREAD_NAME,
+		KIND_MODULE_LOAD, KIND_MODULE_UNLOAD, 0};
+	uint64_t by_kind[SCHEMA_KINDS];
+	memcpy(by_kind, c->events, sizeof(by_kind));
+	for (uint32_t i = 0; facts[i]; i++)
+		by_kind[facts[i]] = 0;
+	for (uint32_t i = 0; carried[i]; i++)
+		by_kind[carried[i]] = 0;
+	export_note_left_out(path, format, by_kind);
+}
+
 static uint64_t chains_count(const struct contents *c)
 {
 	uint64_t count = 0;

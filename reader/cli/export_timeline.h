@@ -15,4 +15,9 @@ int export_timeline(FILE *out, struct cli_report *r, const struct options *o, co
 /* Prints counts of events by kind that the format has no place for, if there are any. */
 void export_note_left_out(const char *path, const char *format, const uint64_t *by_kind);
 
+/* The same for a format that carries the kinds in `carried` alone, which ends with 0: events of the
+ * report, without those that say what others mean. */
+void export_note_others(
+	const char *path, const char *format, const struct contents *c, const uint32_t *carried);
+
 #endif

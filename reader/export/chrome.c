@@ -227,12 +227,25 @@ static void print_shape(struct chrome *w, const struct timeline_item *i)
 			(long long)column_value(i, FIELD_CUDA_KERNEL_BLOCK_Z));
 }
 
+/* Of copies and sets, as the PyTorch profiler tells it: bytes in a nanosecond. */
+static void print_bandwidth(struct chrome *w, const struct timeline_item *i)
+{
+	const uint32_t kind = i->row->event->number;
+	if ((kind != KIND_CUDA_MEMCPY && kind != KIND_CUDA_MEMSET) || !i->duration_ns)
+		return;
+	const int64_t bytes = column_value(
+		i, kind == KIND_CUDA_MEMCPY ? FIELD_CUDA_MEMCPY_BYTES : FIELD_CUDA_MEMSET_BYTES);
+	fputs_unlocked(",\"memory bandwidth (GB/s)\":", w->out);
+	print_real(w->out, (double)bytes / (double)i->duration_ns, 6);
+}
+
 static void print_args(struct chrome *w, const struct timeline_item *i)
 {
 	fputs_unlocked(",\"args\":{", w->out);
 	if (i->correlation || is_of_device(i->lane)) {
 		print_known_args(w, i);
 		print_shape(w, i);
+		print_bandwidth(w, i);
 	} else {
 		fputs_unlocked("\"kind\":\"", w->out);
 		fputs_unlocked(i->row->event->name, w->out);

@@ -144,6 +144,7 @@ def lies_in(call, around):
     return around["tid"] == call["tid"] and around["start_ns"] <= call["start_ns"] < around["start_ns"] + around["duration_ns"]
 
 
+COPIES = {1: "Memcpy HtoD", 2: "Memcpy DtoH", 8: "Memcpy DtoD"}
 HTA = """
 import json, logging, os, sys
 logging.disable(logging.CRITICAL)
@@ -153,8 +154,10 @@ _, kernels = analysis.get_gpu_kernel_breakdown(visualize=False, num_kernels=1000
 frame, names = analysis.t.get_trace(0), analysis.t.symbol_table.get_sym_table()
 mean = {row["name"]: row["mean (us)"] for _, row in kernels.iterrows()}
 rows = frame[frame["stream"] >= 0]
+summary = analysis.get_memory_bw_summary()
+bandwidth = {} if summary is None else {name[-1] if isinstance(name, tuple) else name: float(value) for name, value in summary[("memory_bw_gbps", "mean")].items()}
 counts = {names[n]: int(c) for n, c in rows["name"].value_counts().items()}
-print(json.dumps({"sums": {row["name"]: row["sum (us)"] for _, row in kernels.iterrows()}, "counts": counts,
+print(json.dumps({"sums": {row["name"]: row["sum (us)"] for _, row in kernels.iterrows()}, "counts": counts, "bandwidth": bandwidth,
                   "joined": int((rows["index_correlation"] >= 0).sum()),
                   "steps": sorted({names[n] for n in frame["name"] if names[n].startswith("ProfilerStep#")})}))
 """
@@ -175,6 +178,11 @@ def holistic_trace_analysis_reads_it():
         tap.ok(kernels and kernels == have, f"{name}: names, counts and durations of kernels are those of trace stats", f"{kernels} {have}")
         events = report.events()
         work = [e for e in events if e["kind"] in ("cuda_kernel", "cuda_memcpy", "cuda_memset") and e["correlation_id"]]
+        speeds = collections.defaultdict(list)
+        for event in (e for e in work if e["kind"] == "cuda_memcpy"):
+            speeds[COPIES[event["copy_kind"]]].append(event["bytes"] / event["duration_ns"])
+        tap.ok(all(abs(found["bandwidth"].get(n, 0) - sum(v) / len(v)) < 0.01 * max(v) for n, v in speeds.items()), "bandwidths of copies are those of the events",
+               f"{found['bandwidth']} {dict(speeds)}")
         tap.ok(found["joined"] == len(work), "work of the device is joined with its calls", f"{found['joined']} {len(work)}")
         if step:
             count = sum(e["kind"] == "nvtx_range" and e["text"] == step for e in events)
