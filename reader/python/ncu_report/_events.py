@@ -58,22 +58,30 @@ def events(report: Any, kind: Optional[str], name: Optional[str], pid: int, tid:
     if error == -errno.EINVAL:
         raise ValueError("there is no kind of event '{}'".format(kind))
     check(error, "events")
-    return _each(report, handle)
+    return _each(_Opened(handle, report))
 
 
-def _each(report: Any, handle: ctypes.c_void_p) -> Iterator[Event]:
+class _Opened:
+    """Opened events, which are given back with the last reference to them, before their report."""
+    __slots__ = ("pointer", "_report", "_close")
+
+    def __init__(self, pointer: ctypes.c_void_p, report: Any) -> None:
+        self.pointer, self._report, self._close = pointer, report, lib.libtrace_events_close
+
+    def __del__(self) -> None:
+        self._close(self.pointer)
+
+
+def _each(opened: _Opened) -> Iterator[Event]:
     text = ctypes.c_void_p()
-    try:
-        while True:
-            check(lib.libtrace_events_next(handle, _ROWS, ctypes.byref(text)), "events")
-            if not text:
-                return
-            lines = text_of(ctypes.string_at(text))
-            lib.libtrace_text_free(text)
-            for line in lines.splitlines():
-                yield Event(json.loads(line))
-    finally:
-        lib.libtrace_events_close(handle)
+    while True:
+        check(lib.libtrace_events_next(opened.pointer, _ROWS, ctypes.byref(text)), "events")
+        if not text:
+            return
+        lines = text_of(ctypes.string_at(text))
+        lib.libtrace_text_free(text)
+        for line in lines.split("\n")[:-1]:  # texts may have other ends of lines in them
+            yield Event(json.loads(line))
 
 
 def to_pandas(rows: Iterator[Event]) -> Any:
