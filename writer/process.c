@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "writer/redact.h"
 #include "writer/writer.h"
 
 #define ARGUMENTS_MAX 1024u
@@ -116,6 +117,7 @@ static void texts_load(struct texts *t, const struct spool_header *h)
 		at += bytes + 1;
 	}
 	t->truncated |= at < end;
+	redact_arguments(t->arguments, t->count);
 }
 
 static void put_process(struct writer *w, Libtrace__Process *message)

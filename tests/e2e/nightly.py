@@ -354,4 +354,17 @@ def facts_are_in_the_report():
     check("no repository", os.path.join(folder, "plain"), None)
 
 
-lib.main(facts_are_in_the_report, ranks_have_reports_of_their_own, options_come_from_a_file_too, many_writers_lose_nothing, a_month_goes_by)
+def secrets_are_not_in_reports():
+    folder = lib.folder()
+    given = ["--hf-token", "geheim1", "--API_KEY=geheim22", "PASSWORD=geheim3", "--secret=g", "--max-tokens=512", "--tokenizer", "bert", "--token", "--verbose", "plain=x"]
+    shown = ["--hf-token", "REDACTED", "--API_KEY=REDACTED", "PASSWORD=*******", "--secret=*", "--max-tokens=512", "--tokenizer", "bert", "--token", "--verbose", "plain=x"]
+    report = os.path.join(folder, "x.rep")
+    result = lib.trace("run", "-o", report, "--", "/bin/echo", *given)
+    with open(report, "rb") as file:
+        content = file.read()
+    arguments = json.loads(lib.trace("info", "--json", report).out)["processes"][0]["arguments"]
+    tap.ok(arguments[1:] == shown and b"geheim" not in content, "arguments whose names say so are not in the report, others are", arguments)
+    tap.ok(result.out.decode().split() == given, "and the program gets them", result.out)
+
+
+lib.main(secrets_are_not_in_reports, facts_are_in_the_report, ranks_have_reports_of_their_own, options_come_from_a_file_too, many_writers_lose_nothing, a_month_goes_by)

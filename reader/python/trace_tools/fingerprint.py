@@ -13,7 +13,7 @@ REFUSING = {
 }
 # Facts that always differ a little: told in the store, not as differences.
 RESTLESS = {"load"}
-SECRET = re.compile(r"(?i)(pass(word|wd|phrase)?|secret|token|credential|api[-_]?key|access[-_]?key|private[-_]?key|auth)")
+SECRET = re.compile(r"(?i)(?<![a-z0-9])(password|passwd|passphrase|secrets?|token|credentials?|authorization|apikey|(api|access|private)[^a-z0-9]+key)(?![a-z0-9])")  # as writer/redact.c
 ECC_ENABLED = 32  # CU_DEVICE_ATTRIBUTE_ECC_ENABLED
 # Options that say where a report goes, not what is in it.
 PLAIN_OPTIONS = {"output", "overwrite", "spool_dir", "helper", "exit_wait", "flush_interval_ns", "compress", "memory"}
