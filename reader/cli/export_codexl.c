@@ -68,6 +68,12 @@ static int query(struct stats_database *d, struct writing *w, const char *statem
 	return sql_run(&d->sql, statement, &visitor);
 }
 
+/* Of the machine's clock; a report may hold any number. */
+static int64_t absolute(const struct writing *w, const struct sql_value *v)
+{
+	return (int64_t)((uint64_t)v->integer + (uint64_t)w->origin_ns);
+}
+
 /* ---- what stands before ---- */
 
 struct header {
@@ -151,7 +157,7 @@ static void thread_begin(struct writing *w, const struct sql_value *v)
 static void result_put(FILE *out, const char *name, int64_t type, int64_t result)
 {
 	if (type == 1000 && !result)
-		fputs(strncmp(name, "cuda", 4) ? "CUDA_SUCCESS" : "cudaSuccess", out);
+		fputs(!name || strncmp(name, "cuda", 4) ? "CUDA_SUCCESS" : "cudaSuccess", out);
 	else
 		fprintf(out, "%" PRId64, result);
 }
@@ -187,8 +193,7 @@ static int time_row(void *user, const struct sql_value *v, int count)
 	long begun = ftell(w->out);
 	word_put(w->out, v[2].text);
 	padding_put(w->out, begun, 45);
-	fprintf(w->out, "%-21" PRId64 "%-21" PRId64 "\n", v[4].integer + w->origin_ns,
-		v[5].integer + w->origin_ns);
+	fprintf(w->out, "%-21" PRId64 "%-21" PRId64 "\n", absolute(w, &v[4]), absolute(w, &v[5]));
 	return ferror(w->out) ? -EPIPE : 0;
 }
 
@@ -236,7 +241,7 @@ static int kernel_row(void *user, const struct sql_value *v, int count)
 	symbol_put(w->out, v[K_NAME].text && *v[K_NAME].text ? v[K_NAME].text : "unknown");
 	padding_put(w->out, begun, 50);
 	fprintf(w->out, "0x%-19" PRIX64 "%-21" PRId64 "%-21" PRId64, (uint64_t)v[K_HANDLE].integer,
-		v[K_START].integer + w->origin_ns, v[K_END].integer + w->origin_ns);
+		absolute(w, &v[K_START]), absolute(w, &v[K_END]));
 	begun = ftell(w->out);
 	word_put(w->out, v[K_DEVICE].text);
 	padding_put(w->out, begun, 64);
@@ -254,7 +259,7 @@ static int marker_row(void *user, const struct sql_value *v, int count)
 	if (count != 6)
 		return 0;
 	thread_begin(w, v);
-	int64_t time_ns = v[2].integer + w->origin_ns;
+	int64_t time_ns = absolute(w, &v[2]);
 	if (!v[3].integer) {
 		fprintf(w->out, "%-20s%-20" PRId64 "\n", "clEndPerfMarker", time_ns);
 		return ferror(w->out) ? -EPIPE : 0;
@@ -408,7 +413,8 @@ static int counters_row(void *user, const struct sql_value *v, int count)
 	cell_put(w->out, v[O_NAME].text);
 	fprintf(w->out, "__k%" PRId64 "_", v[O_KIND].integer);
 	word_put(w->out, v[O_DEVICE].text);
-	fprintf(w->out, "%" PRId64 ", %" PRIu64 ", ", v[O_DEVICE_ID].integer + 1, w->rows);
+	fprintf(w->out, "%" PRIu64 ", %" PRIu64 ", ", (uint64_t)v[O_DEVICE_ID].integer + 1,
+		w->rows);
 	if (v[O_TID].type == SQL_INTEGER)
 		fprintf(w->out, "%" PRId64, v[O_TID].integer);
 	else

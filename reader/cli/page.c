@@ -63,6 +63,11 @@ void page_text(FILE *out, const char *text, size_t bytes)
 	fputs(kept < bytes ? " ...\"" : "\"", out);
 }
 
+void page_value(FILE *out, const struct sql_value *v)
+{
+	page_text(out, v->text ? v->text : "", v->text ? v->bytes : 0);
+}
+
 static void string(FILE *out, const char *text)
 {
 	page_text(out, text ? text : "", text ? strlen(text) : 0);

@@ -40,4 +40,7 @@ int page_flame(FILE *out, struct sql *s);
 /* A text of PAGE_TEXT_BYTES at most as a JSON string. */
 void page_text(FILE *out, const char *text, size_t bytes);
 
+/* The same of a value; "" where it is no text. */
+void page_value(FILE *out, const struct sql_value *v);
+
 #endif

@@ -125,7 +125,7 @@ static int text_print(void *user, const struct sql_value *v, int count)
 	if (count != 2 || !bsearch(&v[0].integer, t->ids, t->count, sizeof(*t->ids), by_id))
 		return 0;
 	fprintf(t->out, "%s[%" PRId64 ", ", t->any ? ",\n" : "", v[0].integer);
-	page_text(t->out, v[1].text ? v[1].text : "", v[1].bytes);
+	page_value(t->out, &v[1]);
 	fputc(']', t->out);
 	t->any = true;
 	return ferror(t->out) ? -EPIPE : 0;

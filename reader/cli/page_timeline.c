@@ -244,9 +244,9 @@ static int name_print(void *user, const struct sql_value *v, int count)
 	const char *class = v[1].text ? v[1].text : "", *text = v[2].text ? v[2].text : "";
 	fprintf(out, "%s[%" PRId64 ", \"%s\", ", l->count++ ? ",\n" : "", v[0].integer,
 		strcmp(class, "osrt") ? class : osrt_class(text));
-	page_text(out, text, v[2].bytes);
+	page_value(out, &v[2]);
 	fputs(", ", out);
-	page_text(out, v[3].text ? v[3].text : "", v[3].bytes);
+	page_value(out, &v[3]);
 	fputc(']', out);
 	return ferror(out) ? -EPIPE : 0;
 }

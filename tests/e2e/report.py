@@ -257,6 +257,25 @@ def page_of_hostile_names():
     tap.ok(os.path.getsize(path) < 400000, "and long ones are cut", os.path.getsize(path))
 
 
+def page_of_impossible_times():
+    """Nor do names that are no texts end the command."""
+    path = os.path.join(PLACE, "times.sqlite")
+    made.make(path)
+    database = sqlite3.connect(path)
+    times = [(-2**63, 2**63 - 1), (2**63 - 1, -2**63), (0, 2**62), ("abc", b"\xff"), (2**63 - 1, 2**63 - 1), (5, 7)]
+    rows = [row for row, in database.execute("SELECT rowid FROM CUPTI_ACTIVITY_KIND_RUNTIME")]
+    for number, row in enumerate(rows):
+        database.execute("UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET start = ?, \"end\" = ? WHERE rowid = ?", (*times[number % len(times)], row))
+    database.execute("UPDATE StringIds SET value = x'fffe3c00' WHERE id % 3 = 0")
+    database.commit()
+    database.close()
+    timeline = page("times", path)[0].reports[0]["timeline"]
+    whole = page("made", MADE)[0].reports[0]["timeline"]
+    possible = len(range(5, len(rows), len(times)))
+    tap.ok(timeline["events"] == whole["events"] - len(rows) + possible and timeline["end_ns"] < 2**60, "what has no time that can be is not in the timeline, and the rest is",
+           (timeline["events"], whole["events"], len(rows)))
+
+
 def page_failures():
     target = os.path.join(PLACE, "kept.html")
     with open(target, "w", encoding="ascii") as file:
@@ -420,7 +439,7 @@ def in_browser():
 
 
 TEXT = (text_widths, text_says_what_others_say, text_colours, text_of_hostile_names, wrong_use)
-PAGE = (page_stands_alone, page_has_all_events, page_flame_sums, page_levels, page_of_hostile_names, page_failures, in_browser)
+PAGE = (page_stands_alone, page_has_all_events, page_flame_sums, page_levels, page_of_hostile_names, page_of_impossible_times, page_failures, in_browser)
 
 
 def not_built():

@@ -58,5 +58,6 @@ SELECT 0, l.id, lane_row(e.start, e."end") OVER (PARTITION BY l.id ORDER BY e.st
 FROM PAGE_EVENTS AS e
      JOIN PAGE_LANES AS l ON l.process = e.process AND l.tid = e.tid AND l.what = e.what AND l.device = e.device AND l.stream = e.stream
      JOIN PAGE_NAMES AS n ON n.class = e.class AND n.text = e.text AND n.detail = e.detail
-WHERE e."end" >= e.start;
+WHERE typeof(e.start) = 'integer' AND typeof(e."end") = 'integer' AND e."end" >= e.start
+      AND e.start > -0x1000000000000000 AND e."end" < 0x1000000000000000; -- some 36 years: what is beyond is no time
 CREATE INDEX temp.PAGE_ROWS_ORDER ON PAGE_ROWS (level, lane, row, start);
