@@ -2,6 +2,8 @@
 # timeout: 200
 """CUDA programs on the simulated device, traced and exported to SQLite: what the device did is in the tables of nsys, and joins as scripts join it."""
 import collections
+import csv
+import io
 import json
 import os
 import sqlite3
@@ -133,7 +135,49 @@ def older_generations():
         tap.ok(counts["2.9"] == counts["3.4"] == counts["3.24"], f"{name}: the same rows in each: {counts['2.9']}", counts)
 
 
+def of_ranges(events):
+    """The ranges that launched something: (name, style, tid, its length, its kernels); by plain search, a launch lies in a range of its thread."""
+    calls = {e["correlation_id"]: e for e in events if e["kind"] == "cuda_api" and not e["level"]}
+    for e in events:
+        if e["kind"] not in ("nvtx_range", "nvtx_start_end"):
+            continue
+        tid = e["tid"] if e["kind"] == "nvtx_range" else e["start_tid"]
+        end = e["start_ns"] + e["duration_ns"]
+        inside = [k for k in events if k["kind"] == "cuda_kernel" and calls[k["correlation_id"]]["tid"] == tid and e["start_ns"] <= calls[k["correlation_id"]]["start_ns"]
+                  and calls[k["correlation_id"]]["start_ns"] + calls[k["correlation_id"]]["duration_ns"] <= end]
+        if inside:
+            yield f"{e['domain'] or ''}:{e['text']}", "PushPop" if e["kind"] == "nvtx_range" else "StartEnd", tid, e["duration_ns"], inside
+
+
+def projected():
+    """nvtx_gpu_proj_sum, nvtx_gpu_proj_trace and nvtx_kern_sum of a report, against what its events say."""
+    if device.missing("nvtx_launch"):
+        tap.skip("projected", device.missing("nvtx_launch"))
+        return
+    report, spool = os.path.join(PLACE, "projected.rep"), spool_folder()
+    done = run([device.app("nvtx_launch"), "5"], env=device.env(base=traced_env(report, spool, LIBTRACE_TRACE="cuda,nvtx")))
+    if not tap.ok(done.status == 0 and wait_spool_gone(spool), "ranges that launch kernels: traced", done):
+        return
+    ranges = list(of_ranges([json.loads(line) for line in trace("dump", "--json", "--absolute", report).out.splitlines()]))
+    sums, kernels, traced = collections.defaultdict(lambda: [0, 0, 0, 0]), collections.defaultdict(lambda: [0, 0, 0]), collections.Counter()
+    for name, style, tid, length, inside in ranges:
+        length_there = max(k["start_ns"] + k["duration_ns"] for k in inside) - min(k["start_ns"] for k in inside)
+        for at, value in enumerate((length_there, length, 1, len(inside))):
+            sums[name, style][at] += value
+        for at, value in enumerate((1, len(inside), sum(k["duration_ns"] for k in inside))):
+            kernels[name, style, tid][at] += value
+        traced[name, style, tid, length_there, length, len(inside)] += 1
+    table = lambda title: list(csv.DictReader(io.StringIO(trace("stats", "-r", title, "-f", "csv", report, limit=100).out.decode())))  # noqa: E731
+    got = {(r["Range"], r["Style"]): [int(r[c]) for c in ("Total Proj Time (ns)", "Total Range Time (ns)", "Range Instances", "Total GPU Ops")] for r in table("nvtx_gpu_proj_sum")}
+    tap.ok(len(got) == 6 and got == dict(sums), "nvtx_gpu_proj_sum is what a plain search finds", f"{got}\n{dict(sums)}")
+    got = {(r["NVTX Range"], r["Style"], int(r["TID"])): [int(r[c]) for c in ("NVTX Inst", "Kern Inst", "Total Time (ns)")] for r in table("nvtx_kern_sum")}
+    tap.ok(len(got) >= 6 and got == dict(kernels), "nvtx_kern_sum, too", f"{got}\n{dict(kernels)}")
+    got = collections.Counter((r["Name"], r["Style"], int(r["TID"]), *(int(r[c]) for c in ("Projected Duration (ns)", "Orig Duration (ns)", "NumGPUOps")))
+                              for r in table("nvtx_gpu_proj_trace"))
+    tap.ok(got == traced and sum(got.values()) == len(ranges) == 30, "nvtx_gpu_proj_trace, range by range", f"{got - traced}\n{traced - got}")
+
+
 if b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE, "x"), __file__).err:
     print("1..0 # SKIP this build is without SQLite")
     sys.exit(0)
-main(what_the_device_did, joins, older_generations)
+main(what_the_device_did, joins, older_generations, projected)
