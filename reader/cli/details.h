@@ -67,6 +67,8 @@ struct details {
 	struct details_filter filter;
 	struct details_choice choice;
 	const uint8_t *name_bits; /* of the metrics that are read, by NameId; NULL = all */
+	bool source_lines;        /* the source page by lines */
+	const char *source_files; /* --resolve-source-file, or NULL */
 	FILE *out;
 	bool has_nvtx, has_rules, has_speedups; /* columns that CSV pages have only where needed */
 	size_t groups_shown;                    /* of the session page */
@@ -78,6 +80,7 @@ int details_session(struct details *d);
 int details_raw(struct details *d);
 int details_sections(struct details *d);
 int details_summary(struct details *d);
+int details_source(struct details *d);
 
 /* ---- what the pages share (details_parts.c) ---- */
 

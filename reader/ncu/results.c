@@ -27,6 +27,7 @@ void ncu_results_release(struct ncu_results *n)
 	}
 	free(n->names);
 	free(n->entries);
+	free(n->sources);
 	free(n->processes);
 	*n = (struct ncu_results){0};
 }
@@ -106,7 +107,15 @@ static int note_process(
 
 static int note_entry(struct ncu_results *n, const struct ncu_entry *e)
 {
-	int error = grow((void **)&n->entries, n->count, &n->capacity, sizeof(*e));
+	int error;
+	if (e->kind == NCU_SOURCE) {
+		error = grow(
+			(void **)&n->sources, n->source_count, &n->source_capacity, sizeof(*e));
+		if (!error)
+			n->sources[n->source_count++] = *e;
+		return error;
+	}
+	error = grow((void **)&n->entries, n->count, &n->capacity, sizeof(*e));
 	if (!error)
 		n->entries[n->count++] = *e;
 	return error;
@@ -137,15 +146,14 @@ int ncu_results_note(
 			if (!error && e.bytes > block->end - e.offset)
 				return -EBADMSG;
 			at = e.offset + e.bytes;
-			if (!error && kind != NCU_SOURCE)
+			if (!error)
 				error = note_entry(n, &e);
 		}
 	return error;
 }
 
-int ncu_entry_load(const struct ncu_results *n, size_t i, uint8_t **ret_bytes)
+static int entry_load(const struct ncu_results *n, const struct ncu_entry *e, uint8_t **ret_bytes)
 {
-	const struct ncu_entry *e = &n->entries[i];
 	uint8_t *bytes = malloc(e->bytes + 1u);
 	int error = bytes ? source_read(&n->report->source, e->offset, bytes, e->bytes) : -ENOMEM;
 	*ret_bytes = bytes;
@@ -154,6 +162,11 @@ int ncu_entry_load(const struct ncu_results *n, size_t i, uint8_t **ret_bytes)
 		*ret_bytes = NULL;
 	}
 	return error;
+}
+
+int ncu_entry_load(const struct ncu_results *n, size_t i, uint8_t **ret_bytes)
+{
+	return entry_load(n, &n->entries[i], ret_bytes);
 }
 
 static int unpack(const uint8_t *bytes, size_t count, Ncu__ProfileResult **ret_result)
@@ -243,6 +256,20 @@ int ncu_result_read_some(const struct ncu_results *n, size_t i, const uint8_t *m
 	error = kept < 0 ? -EBADMSG : unpack(bytes, (size_t)kept, ret_result);
 	free(bytes);
 	return error;
+}
+
+int ncu_source_read(const struct ncu_results *n, size_t i, Ncu__SourceData **ret_source)
+{
+	uint8_t *bytes;
+	int error = entry_load(n, &n->sources[i], &bytes);
+	if (error)
+		return error;
+	const size_t count = n->sources[i].bytes;
+	*ret_source = message_depth_is_sane(&ncu__source_data__descriptor, bytes, count)
+		? ncu__source_data__unpack(NULL, count, bytes)
+		: NULL;
+	free(bytes);
+	return *ret_source ? 0 : -EBADMSG;
 }
 
 const char *ncu_kernel_name(const Ncu__ProfileResult *r)

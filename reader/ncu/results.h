@@ -38,6 +38,8 @@ struct ncu_results {
 	size_t name_count, name_capacity;
 	struct ncu_entry *entries; /* all but sources, in file order */
 	size_t count, capacity;
+	struct ncu_entry *sources; /* modules */
+	size_t source_count, source_capacity;
 	struct ncu_process *processes;
 	size_t process_count;
 };
@@ -57,6 +59,9 @@ int ncu_entry_load(const struct ncu_results *n, size_t i, uint8_t **ret_bytes);
 /* Unpacks result `i`, which must be of kind NCU_RESULT. 0, -EBADMSG, -EIO, -ENOMEM. The caller
  * frees by ncu__profile_result__free_unpacked(). */
 int ncu_result_read(const struct ncu_results *n, size_t i, Ncu__ProfileResult **ret_result);
+
+/* Unpacks source `i`; otherwise the same, with ncu__source_data__free_unpacked(). */
+int ncu_source_read(const struct ncu_results *n, size_t i, Ncu__SourceData **ret_source);
 
 /* The number of a metric's name, which is added behind the others where no result has it. 0 or
  * -ENOMEM. */

@@ -1,0 +1,193 @@
+#define _GNU_SOURCE
+#include "reader/cli/nvdisasm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CUBIN_FD 3 /* of the program that is started */
+
+extern char **environ;
+
+/* A file without a name that holds the cubin. */
+static int cubin_file(const uint8_t *cubin, size_t bytes)
+{
+	int fd = memfd_create("cubin", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	while (bytes) {
+		ssize_t written = write(fd, cubin, bytes);
+		if (written <= 0) {
+			int error = written ? -errno : -EIO;
+			close(fd);
+			return error;
+		}
+		cubin += written;
+		bytes -= (size_t)written;
+	}
+	return fd;
+}
+
+static int spawn_one(const char *program, int cubin, int output, pid_t *ret_pid)
+{
+	static char name[] = "nvdisasm", code[] = "-c", path[] = "/proc/self/fd/3";
+	char *arguments[] = {name, code, path, NULL};
+	posix_spawn_file_actions_t actions;
+	int error = posix_spawn_file_actions_init(&actions);
+	if (error)
+		return -error;
+	error = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	if (!error)
+		error = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+	if (!error)
+		error = posix_spawn_file_actions_addopen(
+			&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	if (!error)
+		error = posix_spawn_file_actions_adddup2(&actions, cubin, CUBIN_FD);
+	if (!error)
+		error = posix_spawnp(ret_pid, program, &actions, NULL, arguments, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	return -error;
+}
+
+static int spawn_any(int cubin, int output, pid_t *ret_pid)
+{
+	int error = spawn_one("nvdisasm", cubin, output, ret_pid);
+	return error == -ENOENT ? spawn_one("/usr/local/cuda/bin/nvdisasm", cubin, output, ret_pid)
+				: error;
+}
+
+/* All that comes, with a NUL behind it. */
+static int output_read(struct nvdisasm *d, int fd)
+{
+	size_t used = 0, capacity = 0;
+	for (;;) {
+		if (used + 1 >= capacity) {
+			capacity = capacity ? 2 * capacity : 65536;
+			char *more = capacity <= NVDISASM_BYTES_MAX ? realloc(d->output, capacity)
+								    : NULL;
+			if (!more)
+				return -ENOMEM;
+			d->output = more;
+		}
+		ssize_t bytes = read(fd, d->output + used, capacity - used - 1);
+		if (bytes < 0 && errno == EINTR)
+			continue;
+		if (bytes < 0)
+			return -errno;
+		used += (size_t)bytes;
+		d->output[used] = 0;
+		if (!bytes)
+			return 0;
+	}
+}
+
+static int line_add(struct nvdisasm *d, const struct nvdisasm_line *line)
+{
+	if (d->count == d->capacity) {
+		size_t more = d->capacity ? 2 * d->capacity : 256;
+		void *all = reallocarray(d->lines, more, sizeof(*d->lines));
+		if (!all)
+			return -ENOMEM;
+		d->lines = all;
+		d->capacity = more;
+	}
+	d->lines[d->count++] = *line;
+	return 0;
+}
+
+/* An instruction: its offset in a comment, then its text up to ';'. false: the line is none. */
+static int instruction_take(char *line, struct nvdisasm_line *l)
+{
+	char *end;
+	line += strspn(line, " \t");
+	if (strncmp(line, "/*", 2) != 0)
+		return 0;
+	l->offset = strtoull(line + 2, &end, 16);
+	if (end == line + 2 || strncmp(end, "*/", 2) != 0)
+		return 0;
+	end += 2 + strspn(end + 2, " \t");
+	l->text = end;
+	end += strcspn(end, ";");
+	while (end > l->text && end[-1] == ' ')
+		end--;
+	*end = 0;
+	return *l->text != 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct nvdisasm_line *x = a, *y = b;
+	int order = strcmp(x->section, y->section);
+	return order ? order : x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Lines of the output become texts of their own. */
+static int output_parse(struct nvdisasm *d)
+{
+	struct nvdisasm_line line = {.section = NULL};
+	char *at = NULL;
+	int error = 0;
+	for (char *text = strtok_r(d->output, "\n", &at); text && !error;
+		text = strtok_r(NULL, "\n", &at)) {
+		const size_t bytes = strlen(text);
+		if (!strncmp(text, ".text.", 6) && text[bytes - 1] == ':') {
+			text[bytes - 1] = 0;
+			line.section = text;
+		} else if (line.section && instruction_take(text, &line)) {
+			error = line_add(d, &line);
+		}
+	}
+	if (d->count)
+		qsort(d->lines, d->count, sizeof(*d->lines), by_place);
+	return error;
+}
+
+int nvdisasm_run(struct nvdisasm *d, const uint8_t *cubin, size_t bytes)
+{
+	int ends[2], status = 0;
+	pid_t pid;
+	*d = (struct nvdisasm){0};
+	int file = cubin_file(cubin, bytes);
+	if (file < 0)
+		return file;
+	if (pipe2(ends, O_CLOEXEC)) {
+		close(file);
+		return -errno;
+	}
+	int error = spawn_any(file, ends[1], &pid);
+	close(ends[1]);
+	close(file);
+	if (!error) {
+		error = output_read(d, ends[0]);
+		close(ends[0]);
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+		if (!error)
+			error = status ? -EIO : output_parse(d);
+	} else {
+		close(ends[0]);
+	}
+	return error;
+}
+
+void nvdisasm_release(struct nvdisasm *d)
+{
+	free(d->output);
+	free(d->lines);
+	*d = (struct nvdisasm){0};
+}
+
+const char *nvdisasm_at(const struct nvdisasm *d, const char *section, uint64_t offset)
+{
+	const struct nvdisasm_line key = {.section = section, .offset = offset};
+	const struct nvdisasm_line *found =
+		d->count ? bsearch(&key, d->lines, d->count, sizeof(key), by_place) : NULL;
+	return found ? found->text : NULL;
+}

@@ -1,0 +1,307 @@
+/*
+ * cubin_lines.c - the line tables of a cubin: .debug_line, DWARF 2 to 4.
+ *
+ * Source: DWARF 2.0, section 6.2; of NVIDIA's extended opcodes (inlined calls) the size is enough.
+ */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/varint.h"
+#include "reader/ncu/cubin.h"
+
+#define FILES_MAX 65536u
+#define RELOCATIONS_LOOKED_AT 200000000u /* bounds the time a hostile file can take */
+
+enum { LINE_EXTENDED = 0, LINE_COPY, LINE_ADVANCE_PC, LINE_ADVANCE_LINE, LINE_SET_FILE };
+enum { LINE_CONST_ADD_PC = 8, LINE_FIXED_ADVANCE_PC = 9 };
+enum { LINE_END_SEQUENCE = 1, LINE_SET_ADDRESS = 2 };
+
+struct program {
+	struct cubin *cubin;
+	struct cubin_section section, relocations; /* of .debug_line */
+	bool has_relocations, has_addends;
+	const uint8_t *at, *end; /* of the unit at hand */
+	uint32_t least_bytes, range, opcodes;
+	int line_base;
+	const uint8_t *operands; /* by opcode, from 1 */
+	size_t first_file;       /* of this unit among the cubin's */
+	/* the state machine; symbol 0: no address was set */
+	uint32_t symbol, file, line;
+	uint64_t offset;
+	uint32_t looked_at;
+	bool broken;
+	int error;
+};
+
+/* ---- numbers; what is cut off breaks the program ---- */
+
+static uint64_t fixed(struct program *p, size_t bytes)
+{
+	uint64_t value = 0;
+	if ((size_t)(p->end - p->at) < bytes) {
+		p->broken = true;
+		p->at = p->end;
+		return 0;
+	}
+	memcpy(&value, p->at, bytes);
+	p->at += bytes;
+	return value;
+}
+
+static uint64_t leb(struct program *p)
+{
+	uint64_t value = 0;
+	const uint8_t *behind = varint_get(p->at, p->end, &value);
+	p->broken |= !behind;
+	p->at = behind ? behind : p->end;
+	return value;
+}
+
+static int64_t signed_leb(struct program *p)
+{
+	const uint8_t *begin = p->at;
+	uint64_t value = leb(p);
+	const size_t bits = 7 * (size_t)(p->at - begin);
+	if (!p->broken && bits < 64 && (p->at[-1] & 0x40))
+		value |= ~0ull << bits;
+	return (int64_t)value;
+}
+
+static const char *text(struct program *p)
+{
+	const char *begin = (const char *)p->at;
+	const uint8_t *zero = memchr(p->at, 0, (size_t)(p->end - p->at));
+	p->broken |= !zero;
+	p->at = zero ? zero + 1 : p->end;
+	return zero ? begin : "";
+}
+
+/* ---- the header of a unit ---- */
+
+static void file_add(struct program *p, const char *folder, const char *name)
+{
+	struct cubin *c = p->cubin;
+	if (c->file_count == FILES_MAX) {
+		p->broken = true;
+		return;
+	}
+	char **all = reallocarray(c->files, c->file_count + 1, sizeof(*all));
+	if (all)
+		c->files = all;
+	if (!all || asprintf(&all[c->file_count], "%s%s%s", folder, *folder ? "/" : "", name) < 0)
+		p->error = -ENOMEM;
+	else
+		c->file_count++;
+}
+
+/* The folder of that number, from 1; "": the file's name is all, or it is not known. */
+static const char *folder_at(const uint8_t *at, const uint8_t *end, uint64_t number)
+{
+	for (; at < end && *at; number--) {
+		const uint8_t *zero = memchr(at, 0, (size_t)(end - at));
+		if (!zero || number == 1)
+			return zero ? (const char *)at : "";
+		at = zero + 1;
+	}
+	return "";
+}
+
+static void files_read(struct program *p)
+{
+	const uint8_t *folders = p->at;
+	while (!p->broken && p->at < p->end && *p->at)
+		text(p);
+	fixed(p, 1);
+	p->first_file = p->cubin->file_count;
+	while (!p->broken && !p->error && p->at < p->end && *p->at) {
+		const char *name = text(p);
+		const uint64_t folder = leb(p);
+		leb(p);
+		leb(p);
+		file_add(p, *name == '/' ? "" : folder_at(folders, p->end, folder), name);
+	}
+	fixed(p, 1);
+}
+
+/* Of the unit between p->at and p->end; leaves p->at at its program. */
+static void header_read(struct program *p)
+{
+	const uint64_t version = fixed(p, 2), bytes = fixed(p, 4);
+	const uint8_t *program = p->at + bytes;
+	if (p->broken || version < 2 || version > 4 || bytes > (uint64_t)(p->end - p->at)) {
+		p->broken = true;
+		return;
+	}
+	p->least_bytes = (uint32_t)fixed(p, 1);
+	if (version == 4)
+		fixed(p, 1);
+	fixed(p, 1);
+	p->line_base = (int)(fixed(p, 1) ^ 0x80) - 0x80; /* a signed byte */
+	p->range = (uint32_t)fixed(p, 1);
+	p->opcodes = (uint32_t)fixed(p, 1);
+	p->operands = p->at;
+	p->broken |= !p->range || !p->opcodes || p->opcodes - 1 > (size_t)(p->end - p->at);
+	if (p->broken)
+		return;
+	p->at += p->opcodes - 1;
+	files_read(p);
+	p->at = program;
+}
+
+/* ---- the program ---- */
+
+static void row_add(struct program *p, bool is_end)
+{
+	struct cubin *c = p->cubin;
+	const size_t file = p->first_file + p->file - 1;
+	if (!p->symbol || c->line_count == CUBIN_LINES_MAX)
+		return;
+	if (c->line_count == c->line_capacity) {
+		size_t more = c->line_capacity ? 2 * c->line_capacity : 256;
+		void *all = reallocarray(c->lines, more, sizeof(*c->lines));
+		if (!all) {
+			p->error = -ENOMEM;
+			return;
+		}
+		c->lines = all;
+		c->line_capacity = more;
+	}
+	const bool is_known = !is_end && p->file && file < c->file_count;
+	c->lines[c->line_count] = (struct cubin_line){.symbol = p->symbol,
+		.file = is_known ? (uint32_t)file : 0,
+		.line = is_known ? p->line : 0,
+		.offset = p->offset,
+		.order = (uint32_t)c->line_count};
+	c->line_count++;
+}
+
+/* The function that the address at `place` of the section is of. */
+static void address_set(struct program *p, uint64_t place, uint64_t value)
+{
+	const size_t bytes = p->has_addends ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+	p->symbol = 0;
+	p->offset = value;
+	if (!p->has_relocations)
+		return;
+	for (const uint8_t *at = p->relocations.data;
+		(size_t)(p->relocations.end - at) >= bytes && p->looked_at < RELOCATIONS_LOOKED_AT;
+		at += bytes) {
+		Elf64_Rela r = {0};
+		p->looked_at++;
+		memcpy(&r, at, bytes);
+		if (r.r_offset != place)
+			continue;
+		p->symbol = (uint32_t)ELF64_R_SYM(r.r_info);
+		p->offset = p->has_addends ? (uint64_t)r.r_addend : value;
+		return;
+	}
+}
+
+static void extended(struct program *p)
+{
+	const uint64_t bytes = leb(p);
+	if (p->broken || !bytes || bytes > (uint64_t)(p->end - p->at)) {
+		p->broken = true;
+		return;
+	}
+	const uint8_t *behind = p->at + bytes;
+	const uint64_t opcode = fixed(p, 1);
+	if (opcode == LINE_END_SEQUENCE) {
+		row_add(p, true);
+		p->symbol = 0;
+		p->file = p->line = 1;
+		p->offset = 0;
+	} else if (opcode == LINE_SET_ADDRESS && bytes == 9) {
+		const uint64_t place = (uint64_t)(p->at - p->section.data);
+		address_set(p, place, fixed(p, 8));
+	}
+	p->at = behind;
+}
+
+static void standard(struct program *p, unsigned opcode)
+{
+	switch (opcode) {
+	case LINE_COPY:
+		row_add(p, false);
+		break;
+	case LINE_ADVANCE_PC:
+		p->offset += p->least_bytes * leb(p);
+		break;
+	case LINE_ADVANCE_LINE:
+		p->line += (uint32_t)signed_leb(p);
+		break;
+	case LINE_SET_FILE:
+		p->file = (uint32_t)leb(p);
+		break;
+	case LINE_CONST_ADD_PC:
+		p->offset += p->least_bytes * ((255 - p->opcodes) / p->range);
+		break;
+	case LINE_FIXED_ADVANCE_PC:
+		p->offset += fixed(p, 2);
+		break;
+	default:
+		for (unsigned i = 0; i < p->operands[opcode - 1]; i++)
+			leb(p);
+	}
+}
+
+static void program_run(struct program *p)
+{
+	p->symbol = 0;
+	p->file = p->line = 1;
+	p->offset = 0;
+	while (!p->broken && !p->error && p->at < p->end) {
+		const unsigned opcode = (unsigned)fixed(p, 1);
+		if (opcode == LINE_EXTENDED) {
+			extended(p);
+		} else if (opcode < p->opcodes) {
+			standard(p, opcode);
+		} else {
+			p->offset += p->least_bytes * ((opcode - p->opcodes) / p->range);
+			p->line +=
+				(uint32_t)(p->line_base + (int)((opcode - p->opcodes) % p->range));
+			row_add(p, false);
+		}
+	}
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct cubin_line *x = a, *y = b;
+	if (x->symbol != y->symbol)
+		return x->symbol < y->symbol ? -1 : 1;
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return x->order < y->order ? -1 : 1;
+}
+
+int cubin_lines_read(struct cubin *c)
+{
+	struct program p = {.cubin = c};
+	if (!cubin_section_named(c, ".debug_line", &p.section))
+		return 0;
+	p.has_addends = cubin_section_named(c, ".rela.debug_line", &p.relocations);
+	p.has_relocations =
+		p.has_addends || cubin_section_named(c, ".rel.debug_line", &p.relocations);
+	p.at = p.section.data;
+	while (!p.error && p.section.end - p.at >= 4) {
+		p.end = p.section.end;
+		p.broken = false;
+		const uint64_t bytes = fixed(&p, 4);
+		if (bytes > (uint64_t)(p.section.end - p.at))
+			break;
+		const uint8_t *behind = p.at + bytes;
+		p.end = behind;
+		header_read(&p);
+		if (!p.broken && !p.error)
+			program_run(&p);
+		p.at = behind;
+	}
+	if (c->line_count)
+		qsort(c->lines, c->line_count, sizeof(*c->lines), by_place);
+	return p.error;
+}

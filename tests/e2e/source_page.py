@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+# timeout: 240
+"""`trace details --page source`: metrics by instruction and by source line, disassembly by nvdisasm where there is one.
+
+Where NVIDIA's ncu has been fetched (PEERS, default /tmp/peers), every value is compared with what that prints; it disassembles by itself, so texts of
+instructions are compared where an nvdisasm is installed.
+"""
+import csv
+import io
+import os
+import random
+import re
+import shutil
+import struct
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import TRACE, clean_env, folder, main, run, tap  # noqa: E402
+
+FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/ncu")
+NCU = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-compute/ncu")
+PLACE = folder()
+LINES = os.path.join(PLACE, "manual_nvtx.cu")  # the name that the report's line table has
+FEW = ("vec_add-2024.1.1", "manual_nvtx")  # those with metrics by instruction
+# ncu's command line sums these over the instructions of a line, though the section says that they are to be divided by their number
+MEANS = {"Avg. Threads Executed", "Avg. Predicated-On Threads Executed"}
+HEADINGS = ("Kernel Name", "File Path", "Function Name")
+
+
+def fixture(name):
+    return os.path.join(FIXTURES, name + ".ncu-rep")
+
+
+def page(path, *options, tools=None):
+    """Standard output and error. tools: the folder in front of all others in PATH."""
+    env = clean_env(PATH=f"{tools or '/nonexistent'}:/usr/bin:/bin", HOME=PLACE)
+    result = run([TRACE, "details", "--page", "source", *options, path], env=env, limit=100)
+    return result.status, result.out.decode(errors="replace"), result.err.decode(errors="replace")
+
+
+def blocks(text):
+    """(headings, titles, rows) of each table."""
+    found, fresh = [], True
+    for row in csv.reader(io.StringIO(text)):
+        if not row or row[0].startswith("=="):
+            continue
+        if row[0] in HEADINGS:
+            if fresh or not found or found[-1][1]:
+                found.append(({}, [], []))
+            fresh = False
+            found[-1][0][row[0]] = row[1]
+        elif not found[-1][1]:
+            found[-1][1].extend(row)
+        else:
+            found[-1][2].append(row)
+    return [block for block in found if block[1]]
+
+
+def lines_file():
+    with open(LINES, "w", encoding="utf-8") as file:
+        file.write("".join(f"line {i}\n" for i in range(1, 201)))
+
+
+def without_counts(text):
+    """A word for several instructions of a line has their number behind it in ncu: 'Global(3)'."""
+    return re.sub(r"\([0-9]+\)", "", text)
+
+
+def as_ncu():
+    if not os.path.exists(NCU) or not os.path.isdir(FIXTURES):
+        tap.skip("as ncu prints it", "no ncu in PEERS or /tmp/peers, or no fixtures")
+        return
+    lines_file()
+    for name in FEW:
+        for view in ("sass", "cuda,sass"):
+            options = ("--csv", "--print-source", view, "--resolve-source-file", LINES)
+            _, text, _ = page(fixture(name), *options)
+            theirs = run([NCU, "--import", fixture(name), "--page", "source", *options], env=clean_env(HOME=PLACE), limit=100).out.decode()
+            ours, theirs = blocks(text), blocks(theirs)
+            wrong, count = [] if len(ours) == len(theirs) else [f"{len(ours)} functions, not {len(theirs)}"], 0
+            for (_, titles, mine), (_, their_titles, other) in zip(ours, theirs):
+                if set(titles) != set(their_titles) or len(mine) != len(other):
+                    wrong.append(f"{len(mine)} rows, not {len(other)}; {set(titles) ^ set(their_titles)}")
+                    continue
+                for row, want in zip(mine, other):
+                    for i, title in enumerate(titles):
+                        is_code = title == "Source" and titles[i - 1] == "Address"
+                        if is_code or (title in MEANS and view != "sass"):
+                            continue
+                        k = i if title == "Source" else their_titles.index(title)
+                        count += 1
+                        if row[i] != without_counts(want[k]):
+                            wrong.append(f"{row[:3]} {title}: {row[i]}, not {want[k]}")
+            tap.ok(not wrong and (count > 500 or name == "vec_add-2024.1.1"), f"{name} {view}: {count} cells as ncu's", "\n".join(wrong[:20]))
+
+
+def sums():
+    if not os.path.isdir(FIXTURES):
+        tap.skip("sums", "no fixtures")
+        return
+    for name in FEW:
+        whole = run([TRACE, "details", "--page", "raw", "--csv", fixture(name)], env=clean_env(), limit=100).out.decode()
+        wanted = [float(row["inst_executed"]) for row in list(csv.DictReader(io.StringIO(whole)))[1:]]
+        _, text, _ = page(fixture(name), "--csv")
+        found = [sum(float(row[titles.index("Instructions Executed")]) for row in rows) for _, titles, rows in blocks(text)]
+        tap.ok(wanted and found == wanted, f"{name}: instructions add up to what the kernel executed", f"{found} {wanted}")
+    _, text, _ = page(fixture("vec_add-2024.1.1"), "--csv", "--metrics", "inst_executed,half=inst_executed / 2,launch__grid_size")
+    titles, rows = blocks(text)[0][1:]
+    tap.ok(titles == ["Address", "Source", "inst_executed", "half"] and rows[0][2:] == ["32768", "16384"], "--metrics, derived ones, too", f"{titles} {rows[:1]}")
+    status, text, err = page(fixture("vec_add-2024.1.1"), "--csv", "--print-source", "cuda,sass")
+    tap.ok(status == 0 and not blocks(text) and "no source lines are known" in err, "code without lines", f"{text[:200]} {err}")
+    status, text, err = page(fixture("ex-gpu.s10"), "--csv")
+    tap.ok(status == 0 and not blocks(text) and "no metrics by instruction" in err, "results without metrics by instruction", err)
+
+
+def tool(name, text):
+    place = os.path.join(PLACE, name)
+    os.makedirs(place, exist_ok=True)
+    path = os.path.join(place, "nvdisasm")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\n" + text)
+    os.chmod(path, 0o755)
+    return place
+
+
+GOOD = r"""[ "$1" = -c ] && head -c 4 "$2" | grep -q ELF || exit 9
+printf '.text._Z7vec_addPfS_S_i:\n        /*0000*/                   FIRST R1, c[0x0][0x28] ;\n        /*0010*/  @P0 SECOND ;\n.L_x_1:\n'
+echo noise >&2
+"""
+
+
+def disassembly():
+    if not os.path.isdir(FIXTURES):
+        tap.skip("disassembly", "no fixtures")
+        return
+    path = fixture("vec_add-2024.1.1")
+
+    def instructions(tools):
+        status, text, err = page(path, "--csv", tools=tools)
+        return status, [row[1] for row in blocks(text)[0][2]], err
+
+    status, texts, err = instructions(tool("good", GOOD))
+    tap.ok(status == 0 and texts[:3] == ["FIRST R1, c[0x0][0x28]", "@P0 SECOND", ""] and not err, "what nvdisasm says stands beside the addresses", f"{texts} {err}")
+    for name, text in (("failing", "exit 3\n"), ("killed", "kill -9 $$\n"), ("silent", ""), ("noise", "head -c 100000 /dev/urandom\n")):
+        status, texts, err = instructions(tool(name, text))
+        tap.ok(status == 0 and not any(texts) and len(texts) == 16 and ("failed" in err) == (name in ("failing", "killed")), f"nvdisasm {name}", f"{texts} {err}")
+    if os.path.exists("/usr/local/cuda/bin/nvdisasm"):
+        tap.skip("no nvdisasm", "there is one in /usr/local/cuda")
+    else:
+        status, texts, err = instructions(None)
+        tap.ok(status == 0 and not any(texts) and "there is no nvdisasm" in err, "no nvdisasm", f"{texts} {err}")
+    found = shutil.which("nvdisasm") or shutil.which("nvdisasm", path="/usr/local/cuda/bin")
+    if not found or not os.path.exists(NCU):
+        tap.skip("texts as ncu's", "no nvdisasm, or no ncu in PEERS or /tmp/peers")
+        return
+    _, texts, _ = instructions(os.path.dirname(found))
+    theirs = run([NCU, "--import", path, "--page", "source", "--csv"], env=clean_env(HOME=PLACE), limit=100).out.decode()
+    wanted = [row[1].split() for row in blocks(theirs)[0][2]]
+    tap.ok([text.split()[:1] for text in texts[:15]] == [words[:1] for words in wanted[:15]], "instructions as ncu disassembles them", texts)
+
+
+# ---- a source text in the report ----
+
+def varint(value):
+    out = b""
+    while value >= 128:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def field(number, data):
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def with_source(data, path, text):
+    """The report with a source file in its first module."""
+    at = 10
+    while at < len(data):
+        (size,) = struct.unpack_from("<I", data, at)
+        header = data[at + 4: at + 4 + size]
+        if header[:2] == b"\x08\x01":  # NumSources: 1
+            begin = at + 4 + size
+            (length,) = struct.unpack_from("<I", data, begin)
+            more = field(8, field(1, field(1, path) + field(2, text)))
+            old = b"\x28" + varint(length + 4)  # PayloadSize
+            assert header.count(old) == 1
+            new = header.replace(old, b"\x28" + varint(length + 4 + len(more)))
+            return (data[:at] + struct.pack("<I", len(new)) + new + struct.pack("<I", length + len(more)) + data[begin + 4: begin + 4 + length] + more +
+                    data[begin + 4 + length:])
+        at += 4 + size + payload_bytes(header)
+    raise RuntimeError("no module")
+
+
+def payload_bytes(header):
+    at = 0
+    while at < len(header):
+        tag, at = number_at(header, at)
+        value, at = number_at(header, at)
+        if tag == 5 << 3:
+            return value
+        at += value if tag & 7 == 2 else 0
+    return 0
+
+
+def number_at(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+        if data[at - 1] < 128:
+            return value, at
+
+
+def embedded():
+    if not os.path.isdir(FIXTURES):
+        tap.skip("source texts in the report", "no fixtures")
+        return
+    with open(fixture("manual_nvtx"), "rb") as file:
+        data = file.read()
+    path = os.path.join(PLACE, "embedded.ncu-rep")
+    with open(path, "wb") as file:
+        file.write(with_source(data, b"/usr/local/parallel_forall/posts/nvtx/manual_nvtx.cu", b"".join(b"own %d\r\n" % i for i in range(1, 70))))
+    _, text, _ = page(path, "--csv", "--print-source", "cuda,sass")
+    shown = {row[0]: row[1] for _, _, rows in blocks(text) for row in rows if row[0]}
+    tap.ok(shown["54"] == "own 54" and shown["69"] == "own 69" and shown["73"] == "", "lines of a source text that the report has", shown)
+    lines_file()
+    _, text, _ = page(fixture("manual_nvtx"), "--csv", "--print-source", "cuda,sass", "--resolve-source-file", f"/nonexistent/other.cu,{LINES}")
+    shown = {row[0]: row[1] for _, _, rows in blocks(text) for row in rows if row[0]}
+    tap.ok(shown["54"] == "line 54" and blocks(text)[0][0]["Function Name"] == "init_data_kernel(int, double *)", "lines of a file that is named", shown)
+
+
+def damaged():
+    if not os.path.isdir(FIXTURES):
+        tap.skip("damaged reports", "no fixtures")
+        return
+    with open(fixture("manual_nvtx"), "rb") as file:
+        whole = file.read()
+    begin = whole.index(b"\x7fELF")
+    chance, wrong, seen = random.Random(7), [], set()
+    for i in range(40):
+        data = bytearray(whole)
+        for _ in range(30):
+            place = begin + chance.randrange(11416) if i % 2 else chance.randrange(len(data))
+            data[place] = chance.randrange(256)
+        path = os.path.join(PLACE, "damaged.ncu-rep")
+        with open(path, "wb") as file:
+            file.write(data)
+        status, _, err = page(path, "--csv", "--print-source", "cuda,sass")
+        seen.add(status)
+        if status not in (0, 1, 2) or (status and not err):
+            wrong.append(f"{i}: {status} {err[:100]}")
+    tap.ok(not wrong and 0 in seen, f"40 damaged reports, half of them in the code: statuses {sorted(seen)}", "\n".join(wrong))
+
+
+if __name__ == "__main__":
+    main(as_ncu, sums, disassembly, embedded, damaged)

@@ -1,0 +1,45 @@
+/*
+ * fuzz_cubin.c - any bytes, read as the code of a module: functions and lines are within bounds,
+ * and lines are in order.
+ *
+ * clang -fsanitize=fuzzer gives main().
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/ncu/cubin.h"
+
+static void lines_check(const struct cubin *c)
+{
+	for (size_t i = 0; i < c->line_count; i++) {
+		const struct cubin_line *l = &c->lines[i], *before = i ? l - 1 : l;
+		if (before->symbol > l->symbol ||
+			(before->symbol == l->symbol && before->offset > l->offset) ||
+			(l->line && l->file >= c->file_count))
+			abort();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct cubin c;
+	int error = cubin_read(&c, data, size);
+	if (error && error != -EBADMSG)
+		abort();
+	lines_check(&c);
+	for (size_t i = 0; i < c.function_count; i++) {
+		const struct cubin_function *f = &c.functions[i];
+		if (strlen(f->name) >= size || strlen(f->section) >= size)
+			abort();
+		for (uint64_t offset = 0; offset < 64; offset += 16) {
+			const struct cubin_line *l = cubin_line_at(&c, f, offset);
+			if (l &&
+				(!l->line || l->symbol != f->symbol || l->offset > offset ||
+					strlen(c.files[l->file]) > 2 * size))
+				abort();
+		}
+	}
+	cubin_release(&c);
+	return 0;
+}
