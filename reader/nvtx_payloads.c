@@ -138,11 +138,11 @@ static void registration_find(
 	uint32_t first = rows_from(r, bytes, &l->key), end = rows_from(r, bytes, &end_key),
 		 kept = 0;
 	uint32_t count = end - first < OWN_ROWS_MAX ? end - first : OWN_ROWS_MAX;
-	char *rows = (char *)r->rows + first * bytes;
 	l->first = first;
 	l->count = 0;
 	if (!count)
 		return;
+	char *rows = (char *)r->rows + first * bytes;
 	qsort(rows, count, bytes, compare_places);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct nvtx_key *key = (const void *)(rows + i * bytes),
