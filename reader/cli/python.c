@@ -98,16 +98,11 @@ static const char *interpreter(const char *program, char *room)
 	return beside(program, "../python/bin/python3", room) ? room : "python3";
 }
 
-static void path_prepend(const char *folder)
-{
-	const char *before = getenv("PYTHONPATH");
-	char *path = NULL;
-	if (before && *before && asprintf(&path, "%s:%s", folder, before) >= 0)
-		setenv("PYTHONPATH", path, 1);
-	else
-		setenv("PYTHONPATH", folder, 1);
-	free(path);
-}
+/* Neither the folder at hand nor PYTHONPATH: a command that the package runs has the environment
+ * that we were given. */
+#define START                                                          \
+	"import sys; sys.path[:1] = [sys.argv.pop(1)]; import runpy; " \
+	"runpy.run_module('trace_tools', run_name='__main__')"
 
 static int become(const char *program, const char *folder, const char *command,
 	const struct python_arguments *a)
@@ -118,13 +113,11 @@ static int become(const char *program, const char *folder, const char *command,
 	if (!argv)
 		return -ENOMEM;
 	char *const first[] = {
-		(char *)python, (char *)"-m", (char *)"trace_tools", (char *)command};
+		(char *)python, (char *)"-c", (char *)START, (char *)folder, (char *)command};
 	memcpy(argv, first, sizeof(first));
 	if (a->count)
-		memcpy(argv + 4, a->list, sizeof(*argv) * (size_t)a->count);
+		memcpy(argv + 5, a->list, sizeof(*argv) * (size_t)a->count);
 	setenv("LIBTRACE_COMMAND", program, 1);
-	path_prepend(folder);
-	setenv("PYTHONSAFEPATH", "1", 1);
 	signal(SIGPIPE, SIG_DFL);
 	execvp(python, argv);
 	int error = errno;

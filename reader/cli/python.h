@@ -24,7 +24,7 @@ __attribute__((format(printf, 2, 3))) int python_add(
  * one for each value. 0 or -ENOMEM. */
 int python_add_options(struct python_arguments *a, const struct options *o);
 
-/* Becomes `python3 -m trace_tools COMMAND ARGUMENT...`, which finds this program in
+/* Becomes what `python3 -m trace_tools COMMAND ARGUMENT...` is, which finds this program in
  * LIBTRACE_COMMAND. Returns STATUS_FAILED after a message when that is not possible. */
 int python_become(const char *command, const struct python_arguments *a);
 

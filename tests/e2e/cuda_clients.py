@@ -40,11 +40,11 @@ def same_as_untraced(name, argv, env, driver):
     return notes
 
 
-def without_driver(name, argv):
+def without_driver(name, argv, env=None):
     if os.path.exists("/dev/nvidiactl"):
         tap.skip(name, "there may be a driver")
         return
-    notes = same_as_untraced(f"{name}, no driver", argv, {}, driver=False)
+    notes = same_as_untraced(f"{name}, no driver", argv, env or {}, driver=False)
     tap.ok(len(notes) == 1 or name != "static runtime", f"{name}, no driver: it asked for one, and the line says so", notes)
 
 
@@ -60,10 +60,11 @@ def static_runtime():
 
 def packages():
     for name, code in IMPORTS.items():
-        if run([PYTHON, "-c", f"import {name}"], env=clean_env(), limit=120).status:
+        home = {"HOME": folder()}  # CuPy makes its cache there
+        if run([PYTHON, "-c", f"import {name}"], env=dict(clean_env(), **home), limit=120).status:
             tap.skip(name, f"not installed for {PYTHON} (CUDA_PYTHON)")
             continue
-        without_driver(name, [PYTHON, "-c", code])
+        without_driver(name, [PYTHON, "-c", code], home)
 
 
 if __name__ == "__main__":
