@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/text.h"
+
 #define REDACTED "REDACTED"
 
 /* One word, or two that follow each other. */
@@ -65,7 +67,7 @@ void redact_arguments(ProtobufCBinaryData *arguments, size_t count)
 			continue;
 		size_t value = a->len - name - 1, kept = strlen(REDACTED);
 		kept = value < kept ? value : kept;
-		memcpy(equals + 1, value < strlen(REDACTED) ? "********" : REDACTED, kept);
+		bytes_copy(equals + 1, value < strlen(REDACTED) ? "********" : REDACTED, kept);
 		a->len = name + 1 + kept;
 	}
 }
