@@ -503,8 +503,8 @@ static __attribute__((noinline)) uint32_t take_by_libunwind(
 	return name_frames(frames, count, more ? NODE_CUT : 0);
 }
 
-/* Is the chain `id` what libunwind finds, step by step, up to code that it does not understand? In
- * code without tables it gives up when such frames together have taken GUESS_MAX_BYTES. */
+/* Is the chain `id` what libunwind finds, up to code that it does not understand or the depth asked
+ * for? It gives up where frames without tables together have taken GUESS_MAX_BYTES. */
 static __attribute__((noinline)) void compare(uint64_t start, uint32_t depth, uint32_t id)
 {
 	const struct fallback_frames ours = {start, setup.own_begin, setup.own_end};
@@ -512,11 +512,11 @@ static __attribute__((noinline)) void compare(uint64_t start, uint32_t depth, ui
 	bool more, same = true, beyond = false, untold = false;
 	uint32_t i = 0, count = fallback_chain(&ours, depth, frames, &more);
 	for (; id && i < count && same && !beyond; i++) {
-		uint64_t ip = node_at(&nodes, id)->address;
-		same = ip == frames[i];
-		untold = rules_find(ip - 1) == RULE_NO_FDE;
-		beyond = untold && registers_room_behind(ip);
-		id = node_at(&nodes, id)->parent;
+		const struct callchain_node *n = node_at(&nodes, id);
+		same = n->address == frames[i];
+		untold = rules_find(n->address - 1) == RULE_NO_FDE;
+		beyond = n->flags & NODE_CUT || (untold && registers_room_behind(n->address));
+		id = n->parent;
 	}
 	bool shorter = same && !beyond && untold && id && count;
 	bool differs = count && !shorter && (!same || (!beyond && (id || i != count)));

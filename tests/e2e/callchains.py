@@ -60,7 +60,7 @@ class Traced:
         return compared(self.report)
 
 
-COMPARED = re.compile(r"callchains compared with libunwind: (\d+), different: (\d+), frames without a way on: (\d+)")
+COMPARED = re.compile(r"callchains compared with libunwind: (\d+), different: (\d+), frames without a way on: (\d+), where libunwind gave up: \d+")
 
 
 def compared(report):
