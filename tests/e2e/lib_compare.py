@@ -27,11 +27,12 @@ def enter_interpreter(what):
         os.execv(found, [found, *sys.argv])
     sys.path.insert(0, PACKAGES)
     os.environ["LIBTRACE_COMMAND"] = lib.TRACE
+    os.environ["LIBTRACE_SPOOL_DIR"] = lib.spool_folder()  # what killed runs leave goes with it
 
 
 def command(*arguments, **more):
     """Runs `trace` with the Python of this test."""
-    return lib.run([lib.TRACE, *map(str, arguments)], env=lib.clean_env(LIBTRACE_PYTHON=sys.executable, **more))
+    return lib.run([lib.TRACE, *map(str, arguments)], env=lib.clean_env(LIBTRACE_PYTHON=sys.executable, LIBTRACE_SPOOL_DIR=os.environ["LIBTRACE_SPOOL_DIR"], **more))
 
 
 class Run:

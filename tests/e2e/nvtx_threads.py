@@ -27,7 +27,7 @@ class Recorded:
         said = re.search(rb"expect (\d+) (\d+)", result.out)
         self.threads = int(said.group(1)) if said else 0
         if recovered:
-            made = trace("recover", env=dict(os.environ, LIBTRACE_SPOOL_DIR=spool))
+            made = trace("recover", *(os.path.join(spool, tree) for tree in os.listdir(spool)), env=dict(os.environ, LIBTRACE_SPOOL_DIR=spool))
             result = result if made.status == 0 else made
         finished = wait_spool_gone(spool, 60)
         self.report = Report(self.path)
