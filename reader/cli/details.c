@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "reader/cli/details.h"
+#include "reader/cli/dump_results.h"
 
 static int note_block(void *user, const struct report_block *block)
 {
@@ -102,6 +103,10 @@ static int report_print(struct details *d, const char *page)
 		error = page_print(d, page);
 	if (!error)
 		details_choice_tell(&d->choice);
+	if (!error && is_of_ncu(&d->r.report))
+		results_tell_torn(&d->r, &d->contents);
+	else if (!error)
+		cli_note_cut_off(&d->r, &d->contents);
 	ncu_results_release(&d->results);
 	contents_release(&d->contents);
 	return error;

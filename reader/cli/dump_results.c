@@ -205,6 +205,13 @@ static int result_print(struct dumping *d, size_t id)
 	return error;
 }
 
+void results_tell_torn(struct cli_report *r, const struct contents *c)
+{
+	if (c->tally.torn_bytes)
+		cli_problem(r, r->report.source.size - c->tally.torn_bytes,
+			"the file is cut off: what followed is missing");
+}
+
 int results_print(FILE *out, struct cli_report *r, bool json)
 {
 	struct dumping d = {.r = r, .out = out, .json = json};
@@ -216,6 +223,8 @@ int results_print(FILE *out, struct cli_report *r, bool json)
 	for (size_t i = 0; !error && i < d.results.count; i++)
 		if (d.results.entries[i].kind == NCU_RESULT)
 			error = result_print(&d, i);
+	if (!error)
+		results_tell_torn(r, &c);
 	ncu_results_release(&d.results);
 	contents_release(&c);
 	return error;

@@ -6,9 +6,14 @@
 #define READER_CLI_DUMP_RESULTS_H
 
 #include "reader/cli/cli.h"
+#include "reader/contents.h"
 
 /* Is it such a report, whose first block is not one of ours? */
 bool is_of_ncu(const struct report *report);
+
+/* Such a report is never written in pieces: one that ends within a block is damaged, which this
+ * tells. After a whole pass, which filled `c`. */
+void results_tell_torn(struct cli_report *r, const struct contents *c);
 
 /* One object a line, modules first, or without `json` one readable line for each result. Damage is
  * told to the report's problems. 0 or a negative errno. */

@@ -199,6 +199,9 @@ static void report_tell(const struct run *r)
 	}
 	if (r->untraced) {
 		unlink(l->output); /* made before it was known that nothing would come */
+		const char *sources = launch_value(l, OPT_run_trace);
+		if (sources && !strcmp(sources, "none"))
+			return;
 		cli_error("no report: '%s' does not load the library (static, set-user-id, another "
 			  "architecture?)",
 			l->program[0]);

@@ -143,6 +143,17 @@ def values():
         with open(to, encoding="utf-8") as file:
             tap.ok([json.loads(line) for line in file] == lines, f"{name}: exported as JSON")
         tap.ok(f"{len(results)} results" in printed("check", report), f"{name}: checked")
+        cut_off(name, report)
+
+
+def cut_off(name, report):
+    """The last byte is missing: what is left is printed, and it is said."""
+    short = os.path.join(PLACE, "short.ncu-rep")
+    with open(report, "rb") as file, open(short, "wb") as copy:
+        copy.write(file.read()[:-1])
+    silent = [words for words in (("details",), ("details", "--page", "raw"), ("dump",), ("export", "-t", "json", "-o", "-"))
+              if (done := trace(*words, short)).status != 1 or b"short.ncu-rep': the file is cut off" not in done.err]
+    tap.ok(not silent, f"{name}, cut off: each command says so", silent)
 
 
 if __name__ == "__main__":

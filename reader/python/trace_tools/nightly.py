@@ -10,6 +10,14 @@ import sys
 from . import Failure, night, nights_report, store
 
 
+def at_least_one(text):
+    """The type of an option that counts runs."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is less than 1")
+    return number
+
+
 def parser():
     p = argparse.ArgumentParser(prog="trace nightly", allow_abbrev=False, description="Records a benchmark every night, and says whether it got worse.",
                                 epilog="Exit status of run: that of the command if it failed; else 0: ok, 1: worse, 2: cannot tell, or it failed itself.")
@@ -24,7 +32,7 @@ def parser():
         return sub
 
     run = common(commands.add_parser("run", allow_abbrev=False, help="record a night and compare it", usage="trace nightly run --name NAME [OPTION...] -- COMMAND [ARGUMENT...]"))
-    run.add_argument("--runs", type=int, default=10, help="how often the command is recorded; default 10")
+    run.add_argument("--runs", type=at_least_one, default=10, help="how often the command is recorded; default 10")
     run.add_argument("--untraced", type=int, default=0, help="how often it also runs without the tracer, to state what recording costs; default 0")
     run.add_argument("--timeout", type=float, default=3600, metavar="SEC", help="a run that takes longer is ended, and counts as hung; default 3600")
     run.add_argument("--trace-options", default="", metavar="TEXT", help="options of 'trace run', as in '-t nvtx,osrt --osrt-threshold 0'")
