@@ -5,12 +5,14 @@
 #include "inject/fn.h"
 
 #include "tracer/chains.h"
+#include "tracer/nvtx_ext.h"
 
 /* Unloaded code must be forgotten before anything else is mapped there. */
 WRAPPER(int, dlclose, (void *t_handle))
 {
 	struct call call;
 	bool begun = call_begin(&call, FN_dlclose);
+	nvtx_clocks_doubt(); /* a function that is followed may go */
 	int result = REAL(dlclose)(t_handle);
 	if (begun)
 		osrt_end(&call, FN_dlclose, FN_BITS(result), osrt_object(FN_BITS(t_handle), 0));

@@ -56,8 +56,11 @@ bool cuda_api_start(void)
 }
 
 /* Counts are in the parent's page: what is counted is met anew. */
+static uint32_t learning; /* a lock */
+
 void cuda_api_forked(void)
 {
+	bounded_lock_give(&learning);
 	for (uint32_t i = 0; api_memory && i < 2 * FUNCTIONS_MAX; i++)
 		if (api_memory->functions[i / FUNCTIONS_MAX][i % FUNCTIONS_MAX].treatment ==
 			TREAT_COUNT)
@@ -182,7 +185,6 @@ static void function_fill(struct function *f, uint32_t api, uint32_t domain, uin
 static __attribute__((cold, noinline)) void function_learn(
 	struct function *f, uint32_t api, uint32_t domain, uint32_t cbid)
 {
-	static uint32_t learning;
 	struct thread *t = enter();
 	if (!t)
 		return;

@@ -200,6 +200,8 @@ static void gap_close(struct thread *t)
 static void nested_keep(struct lane *lane, uint32_t moved)
 {
 	uint32_t i = moved, count = lane->nested_count;
+	if (!moved)
+		return;
 	do {
 		for (; i < count; i++) {
 			lane->nested[i - moved] = lane->nested[i];
@@ -216,8 +218,10 @@ static bool nested_move(struct thread *t)
 	uint32_t moved = 0, count;
 	do {
 		for (count = lane->nested_count; moved < count; moved++) {
-			if (!lane->nested[moved].word)
-				continue; /* its handler was left by siglongjmp() */
+			if (!lane->nested[moved].word) { /* its handler was left by siglongjmp() */
+				lane->dropped[DROP_NESTED]++;
+				continue;
+			}
 			if (!room_make(t, 1)) {
 				nested_keep(lane, moved);
 				return false;

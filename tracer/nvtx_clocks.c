@@ -26,7 +26,7 @@ static struct followed {
 	int64_t (*read_with_data)(void *data);
 	void *data;
 	uint64_t first_ns, last_ns; /* of its points */
-	uint32_t is_ready;
+	uint32_t is_ready, is_doubtful;
 } followed[FOLLOWED_MAX];
 static uint32_t followed_count;
 
@@ -101,15 +101,16 @@ static bool system_read(uint64_t clock, int64_t *ret_time)
 	return true;
 }
 
-/* The program's function must still be there when it is called again: an object that is unloaded
- * does not say so. */
+/* The program's function must still be there when it is called again: after a dlclose() nobody
+ * knows, until it is registered anew. */
 static bool clock_read(const struct followed *f, bool is_again, int64_t *ret_time)
 {
 	uint64_t address =
 		f->read ? (uint64_t)(uintptr_t)f->read : (uint64_t)(uintptr_t)f->read_with_data;
 	if (!address)
 		return system_read(f->clock, ret_time);
-	if (is_again && !ext_readable(address, 1))
+	if (is_again &&
+		(__atomic_load_n(&f->is_doubtful, __ATOMIC_ACQUIRE) || !ext_readable(address, 1)))
 		return false;
 	*ret_time = f->read ? f->read() : f->read_with_data(f->data);
 	return true;
@@ -172,8 +173,10 @@ static struct followed *followed_find(const struct followed *wanted)
 static struct followed *followed_add(const struct followed *wanted)
 {
 	struct followed *f = followed_find(wanted);
-	if (f)
+	if (f) {
+		__atomic_store_n(&f->is_doubtful, 0, __ATOMIC_RELEASE);
 		return f;
+	}
 	uint32_t place = __atomic_load_n(&followed_count, __ATOMIC_RELAXED);
 	while (place < FOLLOWED_MAX &&
 		!__atomic_compare_exchange_n(&followed_count, &place, place + 1, false,
@@ -204,6 +207,13 @@ void nvtx_clock_follow(struct name *domain, uint64_t clock)
 	clock = nvtx_clock_same(clock);
 	if (system_read(clock, &time))
 		follow(&(struct followed){.domain = domain, .clock = clock});
+}
+
+void nvtx_clocks_doubt(void)
+{
+	uint32_t count = __atomic_load_n(&followed_count, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < count && i < FOLLOWED_MAX; i++)
+		__atomic_store_n(&followed[i].is_doubtful, 1, __ATOMIC_RELEASE);
 }
 
 void nvtx_clocks_sync(void)

@@ -147,6 +147,10 @@ void nvtx_clock_follow(struct name *domain, uint64_t clock);
 /* Records points of all clocks followed, where the last ones are old enough. */
 void nvtx_clocks_sync(void);
 
+/* Before an object may be unloaded: functions of clocks that the program registered are called
+ * again only after it has registered them again. Any thread; no lock. */
+void nvtx_clocks_doubt(void);
+
 /* Another tool gives the times of nvtxTimestampGet(): it has given this one. */
 void nvtx_clock_of_tool(int64_t time);
 

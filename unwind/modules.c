@@ -198,12 +198,25 @@ static bool is_in_other_namespace(const struct module *m)
 		(uint64_t)(uintptr_t)object.begin == m->begin && object.map->l_addr == m->bias;
 }
 
+/* Does one that was listed lie there now? */
+static bool is_replaced(const struct module *m)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct module *other = module_at(i);
+		if (other->number && other->seen == refreshes && other->begin < m->end &&
+			m->begin < other->end)
+			return true;
+	}
+	return false;
+}
+
 static uint64_t forget_unseen(void)
 {
 	uint64_t gone = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		struct module *m = module_at(i);
-		if (!m->number || m->seen == refreshes || is_in_other_namespace(m))
+		if (!m->number || m->seen == refreshes ||
+			(!is_replaced(m) && is_in_other_namespace(m)))
 			continue;
 		forget_module(m);
 		gone++;

@@ -95,12 +95,16 @@ static bool symbols_find(const struct cubin *c, const Elf64_Ehdr *elf, Elf64_Shd
 	return false;
 }
 
-static bool is_ascii(const char *text)
+/* Many symbols may have one name, which is written for each: neither is without a bound. */
+#define SYMBOL_BYTES_MAX 4096u
+#define SYMBOLS_BYTES_MAX (8u << 20)
+
+static bool is_short_ascii(const char *text)
 {
-	for (; *text; text++)
-		if (*text & 0x80)
-			return false;
-	return true;
+	size_t i = 0;
+	while (i < SYMBOL_BYTES_MAX && text[i] && !(text[i] & 0x80))
+		i++;
+	return i < SYMBOL_BYTES_MAX && !text[i];
 }
 
 /* A function that the cubin defines: its name; NULL = another symbol. */
@@ -111,7 +115,7 @@ static const char *function_name(
 		!symbol->st_name || symbol->st_name >= texts->sh_size)
 		return NULL;
 	const char *name = part(c, texts->sh_offset + symbol->st_name, 1);
-	return name && is_ascii(name) ? name : NULL;
+	return name && is_short_ascii(name) ? name : NULL;
 }
 
 static int by_text(const void *a, const void *b)
@@ -137,7 +141,7 @@ static uint32_t functions_read(
 		return 0;
 	}
 	memcpy(c->names, blob, texts.sh_size);
-	for (uint64_t i = 0; i < most; i++) {
+	for (uint64_t i = 0, bytes = 0; i < most && bytes < SYMBOLS_BYTES_MAX; i++) {
 		Elf64_Sym symbol;
 		memcpy(&symbol, part(c, symbols.sh_offset + i * sizeof(symbol), sizeof(symbol)),
 			sizeof(symbol));
@@ -151,6 +155,7 @@ static uint32_t functions_read(
 		row->address = code.sh_offset + symbol.st_value;
 		row->symbol_index = (uint32_t)i;
 		c->function[c->function_count++] = row->symbol_name;
+		bytes += strlen(name);
 	}
 	qsort(c->function, c->function_count, sizeof(*c->function), by_text);
 	*ret_rows = rows;

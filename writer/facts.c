@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "writer/facts.h"
 
+#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -8,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define CGROUPS "/sys/fs/cgroup"
 
@@ -42,10 +45,24 @@ __attribute__((format(printf, 3, 4))) static bool text_make(
 	return length >= 0 && (size_t)length < bytes;
 }
 
+#define LINES_MAX 100000 /* of a file */
+
+/* To be read to its end, which others have chosen: no pipe, device or terminal. NULL: it is not. */
+static FILE *file_open(const char *path)
+{
+	struct stat status;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	FILE *file =
+		fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) ? fdopen(fd, "r") : NULL;
+	if (!file && fd >= 0)
+		close(fd);
+	return file;
+}
+
 /* The first line of a file without its end; false when there is none. */
 static bool line_read(const char *path, char *ret_line, size_t bytes)
 {
-	FILE *file = fopen(path, "re");
+	FILE *file = file_open(path);
 	bool found = file && fgets(ret_line, (int)bytes, file);
 	if (file)
 		fclose(file);
@@ -57,10 +74,10 @@ static bool line_read(const char *path, char *ret_line, size_t bytes)
 /* The value of the first line of a file that begins with `name`, behind its colon. */
 static bool value_read(const char *path, const char *name, char *ret_value, size_t bytes)
 {
-	FILE *file = fopen(path, "re");
+	FILE *file = file_open(path);
 	char line[512];
 	bool found = false;
-	while (file && !found && fgets(line, sizeof(line), file)) {
+	for (int i = 0; file && !found && i < LINES_MAX && fgets(line, sizeof(line), file); i++) {
 		char *colon = strchr(line, ':');
 		if (strncmp(line, name, strlen(name)) || !colon)
 			continue;
@@ -178,8 +195,8 @@ static bool packed_read(const char *folder, const char *name, char *ret_commit, 
 	char path[PATH_MAX + 32], line[512];
 	bool found = false;
 	text_make(path, sizeof(path), "%s/packed-refs", folder);
-	FILE *file = fopen(path, "re");
-	while (file && !found && fgets(line, sizeof(line), file)) {
+	FILE *file = file_open(path);
+	for (int i = 0; file && !found && i < LINES_MAX && fgets(line, sizeof(line), file); i++) {
 		line[strcspn(line, "\n")] = 0;
 		char *blank = strchr(line, ' ');
 		if (!blank || strcmp(blank + 1, name))

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/utf8.h"
+#include "writer/modules.h"
 #include "writer/segment.h"
 
 #define WAYS 8u /* places that a call may have */
@@ -88,20 +88,11 @@ static bool grow(void *list, uint32_t count, uint32_t *capacity, uint32_t most, 
 
 /* ---- ranges ---- */
 
-/* In UTF-8: an allocated copy. */
-static char *clean_copy(const char *text, uint32_t bytes)
-{
-	char *copy = malloc(utf8_clean_bytes(text, bytes) + 1);
-	if (copy)
-		utf8_clean(text, bytes, copy);
-	return copy;
-}
-
 static char *name_copy(struct spool *spool, uint32_t ref)
 {
 	const char *text = "";
 	uint32_t bytes = ref ? nvtx_name_text(spool, ref, &text) : 0;
-	return clean_copy(text, bytes);
+	return shared_text_copy(text, bytes);
 }
 
 static void range_drop(struct launches *l, uint32_t index)
@@ -124,7 +115,7 @@ static uint32_t range_make(struct spool *spool, const struct launch_span *from)
 			sizeof(*l->ranges)))
 		return 0;
 	char *text = from->name ? name_copy(spool, from->name)
-				: clean_copy(from->text, from->text_bytes);
+				: shared_text_copy(from->text, from->text_bytes);
 	char *domain = name_copy(spool, from->domain);
 	if (!text || !domain) {
 		free(text);

@@ -1,6 +1,7 @@
 #include "writer/modules.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/utf8.h"
 #include "writer/spools.h"
@@ -42,6 +43,19 @@ static struct module *row_add(struct modules *m)
 	return &m->rows[m->count];
 }
 
+char *shared_text_copy(const char *text, uint32_t bytes)
+{
+	char *own = malloc(bytes + 1u), *copy = NULL;
+	if (own) {
+		memcpy(own, text, bytes);
+		copy = malloc(utf8_clean_bytes(own, bytes) + 1);
+	}
+	if (copy)
+		utf8_clean(own, bytes, copy);
+	free(own);
+	return copy;
+}
+
 void modules_note_load(struct spool *spool, const struct module_range *range, const char *path,
 	uint32_t path_bytes)
 {
@@ -49,10 +63,9 @@ void modules_note_load(struct spool *spool, const struct module_range *range, co
 	if (!m)
 		m = spool->modules = calloc(1, sizeof(*m));
 	struct module *row = m ? row_add(m) : NULL;
-	char *copy = row ? malloc(utf8_clean_bytes(path, path_bytes) + 1) : NULL;
+	char *copy = row ? shared_text_copy(path, path_bytes) : NULL;
 	if (!copy)
 		return;
-	utf8_clean(path, path_bytes, copy);
 	*row = (struct module){*range, UINT64_MAX, copy};
 	m->count++;
 }

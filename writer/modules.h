@@ -16,6 +16,10 @@ struct module_range {
 	uint64_t begin, end; /* addresses */
 };
 
+/* An allocated copy in UTF-8 of text in a spool, which its process may change at any moment. NULL
+ * without memory. */
+char *shared_text_copy(const char *text, uint32_t bytes);
+
 void modules_note_load(struct spool *spool, const struct module_range *range, const char *path,
 	uint32_t path_bytes);
 void modules_note_unload(struct spool *spool, uint64_t begin, uint64_t tick);

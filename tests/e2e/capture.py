@@ -310,6 +310,21 @@ def run_here(pattern, cwd, argv=("true",), more=(), **env):
     return trace("run", "-o", pattern, *more, "--", *argv, cwd=cwd, env=clean_env(**env))
 
 
+def working_directory_is_a_trap():
+    """What looks like a repository, but is read without an end, holds nobody up."""
+    place = folder()
+    os.mkdir(os.path.join(place, ".git"))
+    os.mkfifo(os.path.join(place, ".git/HEAD"))
+    result = run_here("a", place)
+    tap.ok(result.status == 0 and os.path.exists(os.path.join(place, "a.rep")), "a pipe as .git/HEAD", result)
+    os.unlink(os.path.join(place, ".git/HEAD"))
+    with open(os.path.join(place, ".git/HEAD"), "w", encoding="utf-8") as file:
+        file.write("ref: refs/heads/main\n")
+    os.symlink("/dev/zero", os.path.join(place, ".git/packed-refs"))
+    result = run_here("b", place)
+    tap.ok(result.status == 0 and os.path.exists(os.path.join(place, "b.rep")), "a device as .git/packed-refs", result)
+
+
 def names_of_reports():
     place, host = folder(), os.uname().nodename
     for pattern, wanted, env in (("a", "a.rep", {}), ("b.rep", "b.rep", {}), ("%h-x", f"{host}-x.rep", {}), ("%e", "true.rep", {}), ("100%%", "100%.rep", {}),
@@ -636,7 +651,7 @@ if __name__ == "__main__":
     if not os.path.exists(LIBRARY):
         print(f"Bail out! no {LIBRARY}")
         sys.exit(1)
-    main(counts_of_apps, counts_with_threshold, storm_is_counted, forks_under_signals_are_counted, left_calls_harm_no_later_ones, calls_hold_results, times_make_sense, holder_is_named, every_lock_on_request, paths_on_request,
+    main(working_directory_is_a_trap, counts_of_apps, counts_with_threshold, storm_is_counted, forks_under_signals_are_counted, left_calls_harm_no_later_ones, calls_hold_results, times_make_sense, holder_is_named, every_lock_on_request, paths_on_request,
          threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, children_not_followed,
          names_of_reports, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, run_forwards_signals, run_waits_for_the_tree,
          delay_and_duration, run_options_reach_the_library, one_report_per_tree, nothing_left_in_shared_memory, tracing_inside_tracing,

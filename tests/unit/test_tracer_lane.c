@@ -238,6 +238,31 @@ static void handler_inside_the_tracer_loses_nothing(void)
 		"a place that was never written is passed over");
 }
 
+static void handlers_records_wait_for_room(void)
+{
+	bool in_order;
+	uint64_t made = 0;
+	spool_make(SPOOL_FIRST_BYTES);
+	osrt_threshold[1] = 0;
+	while (!made || !lane_number(0)->dropped[DROP_RING_FULL])
+		put_call(made++);
+	struct lane *lane = lane_number(0);
+	uint64_t head = lane->head, calls = calls_in(lane, 0, 0, &in_order);
+	thread_enter(&thread_self);
+	thread_self.busy += 4096;
+	put_call(made++);
+	put_call(made++);
+	thread_leave(&thread_self);
+	put_call(made++); /* there still is no room */
+	__atomic_store_n(&lane->tail, lane->head, __ATOMIC_RELEASE);
+	put_call(made++);
+	uint64_t later = calls_in(lane, head, 0, &in_order);
+	check(later == 3 && made == calls + later + lane->dropped[DROP_RING_FULL] &&
+			lane->dropped[DROP_NESTED] == 0,
+		"handlers' records wait until there is room: %llu made, %llu and %llu found",
+		(unsigned long long)made, (unsigned long long)calls, (unsigned long long)later);
+}
+
 static void handler_that_jumps_out_costs_nothing_later(void)
 {
 	bool in_order;
@@ -452,6 +477,7 @@ int main(void)
 	dead_writer_is_not_waited_for();
 	below_threshold_is_summed();
 	handler_inside_the_tracer_loses_nothing();
+	handlers_records_wait_for_room();
 	handler_that_jumps_out_costs_nothing_later();
 	lanes_are_used_again();
 	calls_after_the_end_are_kept();
