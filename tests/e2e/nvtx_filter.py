@@ -97,8 +97,8 @@ def against_the_oracle():
         options = (*options_of(includes, excludes), "--nvtx-push-pop-scope", "process")
         wanted = sorted(key(e) for e in rows if any(oracle.holds(x, e, True) for x in includes) and not any(oracle.holds(x, e, True) for x in excludes))
         got = sorted(key(e) for e in report.events(*options))
-        less = len(report.events(*options_of(includes, [])))
-        tap.ok(got == wanted and (excludes or less < len(got)), f"{' '.join(options)}: {len(wanted)} of {len(rows)} events", f"{len(got)}, of the thread alone {less}")
+        less = len(report.events(*options_of(includes, [])))  # as many where the threads did not run at the same time
+        tap.ok(got == wanted and (excludes or less <= len(got)), f"{' '.join(options)}: {len(wanted)} of {len(rows)} events", f"{len(got)}, of the thread alone {less}")
     tap.ok(chosen_somewhere >= len(CASES) - 3, "nearly every case chooses some and leaves some", chosen_somewhere)
     every_command(report, rows, oracle)
     windows(report, rows)
