@@ -36,7 +36,7 @@
 #include <stdint.h>
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
-#define SPOOL_VERSION 4u
+#define SPOOL_VERSION 5u
 #define RECORD_BYTES 32u
 #define CHUNK_BYTES \
 	65536u /* 2048 records: a chunk switch costs about 40 ns, spread over them it is nothing */
@@ -377,6 +377,7 @@ struct lane {
 	uint64_t gap_first_tick, gap_last_tick,
 		gap_count; /* open gap: becomes a REC_GAP when there is room again */
 	uint64_t gap_reason;
+	uint64_t next_wait_tick; /* no wait for room before this: the last one was in vain */
 	uint64_t ranges;     /* file offset of NVTX_RANGES_BYTES for open NVTX ranges; 0 = none */
 	uint32_t ranges_top; /* bytes of them in use */
 	uint32_t ranges_pad;

@@ -73,18 +73,20 @@ static bool writer_helps(void)
 		!tree_writer_died(control);
 }
 
-static bool chunk_wait(struct thread *t, uint64_t n)
+/* The writer empties the chunks of a lane, but gives it no new ones. In vain is in vain for
+ * whatever thread has the lane: of thousands of short ones each would wait. */
+static bool chunk_wait(struct lane *lane, uint64_t n)
 {
-	if (clock_ticks() < t->next_wait_tick)
+	if (!lane->chunk_count || clock_ticks() < lane->next_wait_tick)
 		return false;
 	uint64_t waited = 0;
 	for (; waited < WAIT_MAX_NS && writer_helps(); waited += WAIT_SLICE_NS) {
 		lane_wake_writer();
 		session_pause(WAIT_SLICE_NS);
-		if (chunk_ready(t->lane, n))
+		if (chunk_ready(lane, n))
 			return true;
 	}
-	t->next_wait_tick = clock_ticks() + WAIT_AGAIN_TICKS;
+	lane->next_wait_tick = clock_ticks() + WAIT_AGAIN_TICKS;
 	return false;
 }
 
@@ -112,7 +114,7 @@ static bool chunk_next(struct thread *t)
 		0) { /* else a thread takes over a lane in the middle of a chunk */
 		if (n)
 			lane_wake_writer();
-		if (!chunk_ready(lane, n) && !chunk_wait(t, n))
+		if (!chunk_ready(lane, n) && !chunk_wait(lane, n))
 			return false;
 	}
 	char *start = spool_file_at(lane->chunk[n % LANE_CHUNKS_MAX]);

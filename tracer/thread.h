@@ -46,7 +46,6 @@ struct thread {
 	uint32_t names_given;    /* thread_names_given when its own was last known */
 	uint32_t parent_tid;     /* who created it, handed over by the start trampoline */
 	char name[16];           /* as last recorded */
-	uint64_t next_wait_tick; /* no wait for room before this: the last one was in vain */
 	char *ranges;            /* where lane.ranges is mapped; NULL = no NVTX range yet */
 	uint32_t ranges_limit;   /* bytes of it that may be used */
 	uint32_t ranges_last;    /* offset of the innermost open range, or NVTX_NO_FRAME */

@@ -149,48 +149,85 @@ static void full_ring_drops_and_tells(void)
 
 static long sleeps;
 
+/* Counted, not slept. */
 static bool count_sleeps(long number, const long argument[6], long *ret_result)
 {
 	(void)argument;
-	(void)ret_result;
-	sleeps += number == SYS_nanosleep;
-	return false;
+	*ret_result = 0;
+	__atomic_add_fetch(&sleeps, number == SYS_nanosleep, __ATOMIC_RELAXED);
+	return number == SYS_nanosleep;
 }
 
-static long sleeps_with_full_ring(struct tree_control *shared)
+static void *one_call(void *unused)
 {
-	spool_make(SPOOL_FIRST_BYTES);
-	session.control = shared;
-	osrt_threshold[1] = 0;
+	memset(&thread_self, 0, sizeof(thread_self));
+	put_call(1);
+	thread_detach(&thread_self);
+	return unused;
+}
+
+/* How often `threads` threads sleep, one after the other, while this one keeps its own lane. */
+static long sleeps_of_threads(int threads)
+{
 	sleeps = 0;
-	sys_override = count_sleeps;
-	for (uint64_t i = 0; i < 3000; i++)
-		put_call(i);
-	sys_override = NULL;
+	for (int i = 0; i < threads; i++) {
+		pthread_t thread;
+		if (pthread_create(&thread, NULL, one_call, NULL) == 0)
+			pthread_join(thread, NULL);
+	}
 	return sleeps;
 }
 
-/* Its parent, this test, does not take note of its end. */
-static void dead_writer_is_not_waited_for(void)
+static long sleeps_with_full_ring(struct tree_control *shared, uint64_t limit_bytes)
+{
+	spool_make(limit_bytes);
+	session.control = shared;
+	osrt_threshold[1] = 0;
+	sleeps = 0;
+	for (uint64_t i = 0; i < 3000; i++)
+		put_call(i);
+	return sleeps;
+}
+
+static void hold_writer_lock(struct tree_control *shared)
+{
+	tree_writer_holds(shared);
+	__atomic_store_n(&shared->writer_state, WRITER_RUNNING, __ATOMIC_RELEASE);
+	for (;;)
+		pause();
+}
+
+/* The writer lives and empties nothing. Its parent, this test, does not take note of its end. */
+static void writer_is_waited_for_where_it_helps(void)
 {
 	struct tree_control *shared = mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	siginfo_t info;
 	pid_t writer = fork();
-	if (writer == 0) {
-		tree_writer_holds(shared);
-		__atomic_store_n(&shared->writer_state, WRITER_RUNNING, __ATOMIC_RELEASE);
-		for (;;)
-			pause();
-	}
+	if (writer == 0)
+		hold_writer_lock(shared);
 	while (!__atomic_load_n(&shared->writer_state, __ATOMIC_ACQUIRE))
 		sched_yield();
-	check(!tree_writer_died(shared) && sleeps_with_full_ring(shared) > 0,
-		"a full ring waits for a writer that lives: %ld times", sleeps);
+	sys_override = count_sleeps;
+	long once = sleeps_with_full_ring(shared, SPOOL_FIRST_BYTES);
+	check(!tree_writer_died(shared) && once > 0,
+		"a full ring waits for a writer that lives: %ld times", once);
+	thread_detach(&thread_self);
+	long again = sleeps_of_threads(100);
+	check(again < 50 * once,
+		"the next 100 threads of that lane do not each wait again: %ld times", again);
+	sleeps_with_full_ring(shared, SPOOL_FIRST_BYTES + LANE_BYTES);
+	long without_chunk = sleeps_of_threads(3);
+	const struct lane *lane = lane_number(1);
+	check(without_chunk == 0 && session.spool->lane_count == 2 &&
+			lane->dropped[DROP_RING_FULL] >= 3,
+		"a lane without any chunk waits for nothing: %ld times, %llu dropped",
+		without_chunk, (unsigned long long)lane->dropped[DROP_RING_FULL]);
 	kill(writer, SIGKILL);
 	waitid(P_PID, (id_t)writer, &info, WEXITED | WNOWAIT);
-	check(tree_writer_died(shared) && sleeps_with_full_ring(shared) == 0,
-		"and not for a dead one that nobody has reaped: %ld times", sleeps);
+	check(tree_writer_died(shared) && sleeps_with_full_ring(shared, SPOOL_FIRST_BYTES) == 0,
+		"nor is a dead one waited for that nobody has reaped: %ld times", sleeps);
+	sys_override = NULL;
 	waitpid(writer, NULL, 0);
 	session.control = &control;
 	munmap(shared, TREE_CONTROL_BYTES);
@@ -474,7 +511,7 @@ int main(void)
 	records_keep_their_order();
 	chunks_are_used_again();
 	full_ring_drops_and_tells();
-	dead_writer_is_not_waited_for();
+	writer_is_waited_for_where_it_helps();
 	below_threshold_is_summed();
 	handler_inside_the_tracer_loses_nothing();
 	handlers_records_wait_for_room();
