@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 /* Holes come from lost blocks; more of them than this are no accident, and would make us slow. */
 #define PIECES_MAX 4096u
 
@@ -40,14 +42,8 @@ static struct callchain_piece *piece_before(const struct callchain_nodes *n, uin
 static struct callchain_piece *piece_new(struct callchain_nodes *n, uint32_t first_id)
 {
 	uint32_t at = pieces_until(n, first_id);
-	if (n->count == n->capacity) {
-		uint32_t more = n->capacity ? n->capacity * 2 : 1;
-		struct callchain_piece *pieces = realloc(n->pieces, more * sizeof(*pieces));
-		if (!pieces)
-			return NULL;
-		n->pieces = pieces;
-		n->capacity = more;
-	}
+	if (array_room(&n->pieces, n->count, &n->capacity, sizeof(*n->pieces)))
+		return NULL;
 	memmove(&n->pieces[at + 1], &n->pieces[at], (n->count - at) * sizeof(*n->pieces));
 	n->count++;
 	n->pieces[at] = (struct callchain_piece){.first_id = first_id};

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/array.h"
 #include "reader/selection.h"
 
 /* Process entries carry at most a command line; a larger one is damage, and merging it again and
@@ -174,16 +175,10 @@ static int take_window(struct contents *c, const struct report_entry *e)
 
 static int take_imported(struct contents *c, const struct report_entry *e)
 {
-	if (c->import_count == c->import_capacity) {
-		size_t capacity = c->import_capacity ? 2 * c->import_capacity : 16;
-		Libtrace__Imported **imports = capacity > IMPORTS_MAX
-			? NULL
-			: realloc(c->imports, capacity * sizeof(Libtrace__Imported *));
-		if (!imports)
-			return capacity > IMPORTS_MAX ? -EBADMSG : -ENOMEM;
-		c->imports = imports;
-		c->import_capacity = capacity;
-	}
+	if (c->import_count == IMPORTS_MAX)
+		return -EBADMSG;
+	if (array_room(&c->imports, c->import_count, &c->import_capacity, sizeof(*c->imports)))
+		return -ENOMEM;
 	Libtrace__Imported *imported = UNPACK(imported, e);
 	if (imported)
 		c->imports[c->import_count++] = imported;

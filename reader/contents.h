@@ -31,7 +31,8 @@ struct contents {
 	uint64_t diagnostic_count;
 	struct windows windows;       /* none told: events were recorded all the time */
 	Libtrace__Imported **imports; /* files whose events were added */
-	size_t import_count, import_capacity;
+	size_t import_count;
+	uint32_t import_capacity;
 	uint64_t events[SCHEMA_KINDS]; /* by kind; index 0: of kinds that this version does not know
 					*/
 	uint64_t events_total, events_told; /* counted; as block headers say */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "reader/selection.h"
 
 struct row_ref {
@@ -72,14 +73,8 @@ int cursor_add_block(struct cursor *c, const struct report_block *block)
 	if (own->first_ns >= c->filter.end_ns ||
 		(own->has_last_ns && own->last_ns < c->filter.start_ns))
 		return 0;
-	if (c->count == c->capacity) {
-		size_t more = c->capacity ? c->capacity * 2 : 64;
-		struct cursor_block *blocks = realloc(c->blocks, more * sizeof(*blocks));
-		if (!blocks)
-			return -ENOMEM;
-		c->blocks = blocks;
-		c->capacity = more;
-	}
+	if (array_room(&c->blocks, c->count, &c->capacity, sizeof(*c->blocks)))
+		return -ENOMEM;
 	c->blocks[c->count++] =
 		(struct cursor_block){.offset = block->offset, .next_ns = own->first_ns};
 	return 0;
@@ -143,14 +138,9 @@ static int refs_add(struct cursor *c, struct cursor_rows *rows)
 {
 	const struct part *part = &rows->parts[rows->part_count - 1];
 	int function = function_field(part->event);
-	if (rows->capacity - rows->count < part->count) {
-		uint32_t more = rows->capacity * 2 + part->count;
-		struct row_ref *refs = realloc(rows->refs, (size_t)more * sizeof(*refs));
-		if (!refs)
-			return -ENOMEM;
-		rows->refs = refs;
-		rows->capacity = more;
-	}
+	if (array_reserve(&rows->refs, &rows->capacity, (uint64_t)rows->count + part->count,
+		    sizeof(*rows->refs)))
+		return -ENOMEM;
 	for (uint32_t i = 0; i < part->count; i++)
 		if (row_is_wanted(c, part, function, i))
 			rows->refs[rows->count++] =
@@ -160,14 +150,8 @@ static int refs_add(struct cursor *c, struct cursor_rows *rows)
 
 static struct part *part_new(struct cursor_rows *rows)
 {
-	if (rows->part_count == rows->part_capacity) {
-		uint32_t more = rows->part_capacity ? rows->part_capacity * 2 : 32;
-		struct part *parts = realloc(rows->parts, more * sizeof(*parts));
-		if (!parts)
-			return NULL;
-		rows->parts = parts;
-		rows->part_capacity = more;
-	}
+	if (array_room(&rows->parts, rows->part_count, &rows->part_capacity, sizeof(*rows->parts)))
+		return NULL;
 	return &rows->parts[rows->part_count];
 }
 

@@ -48,7 +48,8 @@ struct cursor {
 	struct contents *contents;
 	struct cursor_filter filter;
 	struct cursor_block *blocks; /* a heap by next_ns */
-	size_t count, capacity;
+	size_t count;
+	uint32_t capacity;
 	struct report_block block;
 	uint64_t loaded_bytes;
 	uint64_t loads;     /* how often a block was loaded, for tests and tuning */

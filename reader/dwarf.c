@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "reader/demangle.h"
 #include "reader/ranges.h"
 
@@ -49,14 +50,8 @@ static int ranges_of(struct ranges *r, Dwarf_Die *die, uint32_t value)
 
 static int unit_add(struct dwarf *d, const Dwarf_Die *die, const Dwarf_Die *tree)
 {
-	if (d->count == d->capacity) {
-		uint32_t more = d->capacity ? d->capacity * 2 : 16;
-		struct unit *units = realloc(d->units, more * sizeof(*units));
-		if (!units)
-			return -ENOMEM;
-		d->units = units;
-		d->capacity = more;
-	}
+	if (array_room(&d->units, d->count, &d->capacity, sizeof(*d->units)))
+		return -ENOMEM;
 	struct unit *u = &d->units[d->count++];
 	*u = (struct unit){.die = *die, .tree = *tree};
 	return ranges_of(&d->ranges, &u->die, d->count - 1);
@@ -109,14 +104,8 @@ static int function_add(struct unit *u, Dwarf_Die *die)
 	/* A function whose cold part lies elsewhere has ranges alone; a declaration has none. */
 	if (dwarf_entrypc(die, &begin) && dwarf_ranges(die, 0, &base, &begin, &end) <= 0)
 		return 0;
-	if (u->count == u->capacity) {
-		uint32_t more = u->capacity ? u->capacity * 2 : 64;
-		struct function *functions = realloc(u->functions, more * sizeof(*functions));
-		if (!functions)
-			return -ENOMEM;
-		u->functions = functions;
-		u->capacity = more;
-	}
+	if (array_room(&u->functions, u->count, &u->capacity, sizeof(*u->functions)))
+		return -ENOMEM;
 	u->functions[u->count++] = (struct function){dwarf_dieoffset(die), begin};
 	return ranges_of(&u->ranges, die, u->count - 1);
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "reader/contents.h"
 #include "reader/ranges.h"
 
@@ -70,25 +71,13 @@ void jit_maps_free(struct jit_maps *j)
 	free(j);
 }
 
-static void *grown(void *array, uint32_t count, uint32_t *capacity, uint32_t most, size_t size)
-{
-	if (count < *capacity)
-		return array;
-	uint32_t more = *capacity ? *capacity * 2 : 64;
-	void *larger = count < most ? realloc(array, more * size) : NULL;
-	if (larger)
-		*capacity = more;
-	return larger;
-}
-
 static void code_add(struct jit_maps *j, struct map *m, const struct jit_code *code, uint64_t bytes)
 {
 	if (!bytes || bytes > UINT64_MAX - code->begin || !code->name)
 		return;
-	void *place = grown(m->codes, m->count, &m->capacity, CODES_MAX, sizeof(*m->codes));
-	if (!place)
+	if (m->count == CODES_MAX ||
+		array_room(&m->codes, m->count, &m->capacity, sizeof(*m->codes)))
 		return;
-	m->codes = place;
 	m->codes[m->count] = *code;
 	if (j->pending_lines && j->pending_address == code->begin) {
 		m->codes[m->count].first_line = j->line_count - j->pending_lines;
@@ -239,11 +228,9 @@ static void dump_lines(struct jit_maps *j, struct dump *d)
 		if (!text || (!strcmp(text, "\xff") && !file))
 			return;
 		file = strcmp(text, "\xff") ? text : file; /* "\xff": the same as before */
-		void *place = grown(
-			j->lines, j->line_count, &j->line_capacity, LINES_MAX, sizeof(*j->lines));
-		if (!place)
+		if (j->line_count == LINES_MAX ||
+			array_room(&j->lines, j->line_count, &j->line_capacity, sizeof(*j->lines)))
 			return;
-		j->lines = place;
 		j->lines[j->line_count++] = (struct jit_line_row){row.address, row.line, file};
 		j->pending_lines++;
 	}

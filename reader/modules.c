@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "reader/schema.h"
 
 /* How many begins are looked at below an address. Files that lie in each other's place at different
@@ -15,17 +16,6 @@ void module_map_release(struct module_map *m)
 	free(m->modules);
 	free(m->ends);
 	*m = (struct module_map){0};
-}
-
-static void *grown(void *array, uint32_t *capacity, uint64_t least, size_t size)
-{
-	uint64_t more = *capacity ? *capacity : 16;
-	while (more < least)
-		more *= 2;
-	void *larger = more > *capacity ? realloc(array, (size_t)more * size) : array;
-	if (larger)
-		*capacity = (uint32_t)more;
-	return larger;
 }
 
 static int add_load(
@@ -74,16 +64,11 @@ int module_map_add(
 		return -EBADMSG;
 	*room -= b->count;
 	bool load = b->kind == KIND_MODULE_LOAD;
-	void *place = load ? grown(m->modules, &m->capacity, (uint64_t)m->count + b->count,
-				     sizeof(*m->modules))
-			   : grown(m->ends, &m->end_capacity, (uint64_t)m->end_count + b->count,
-				     sizeof(*m->ends));
-	if (!place)
+	if (load ? array_reserve(&m->modules, &m->capacity, (uint64_t)m->count + b->count,
+			   sizeof(*m->modules))
+		 : array_reserve(&m->ends, &m->end_capacity, (uint64_t)m->end_count + b->count,
+			   sizeof(*m->ends)))
 		return -ENOMEM;
-	if (load)
-		m->modules = place;
-	else
-		m->ends = place;
 	m->sorted = false;
 	int64_t *values = malloc(((size_t)b->count * 6 + 1) * sizeof(*values));
 	int error = values ? rows_take(m, b, values) : -ENOMEM;

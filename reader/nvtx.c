@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/spool.h"
 #include "reader/medians.h"
 #include "reader/nvtx_columns.h"
@@ -163,18 +164,6 @@ void nvtx_trace_release(struct nvtx_trace *t)
 	*t = (struct nvtx_trace){0};
 }
 
-static int trace_grow(struct nvtx_trace *t)
-{
-	uint32_t capacity = t->capacity ? t->capacity * 2 : 1024;
-	struct nvtx_range *ranges =
-		capacity > t->capacity ? realloc(t->ranges, capacity * sizeof(*ranges)) : NULL;
-	if (!ranges)
-		return -ENOMEM;
-	t->ranges = ranges;
-	t->capacity = capacity;
-	return 0;
-}
-
 static int trace_take(struct reading *r, const struct event_batch *b, int64_t **column)
 {
 	struct nvtx_trace *t = r->trace;
@@ -186,7 +175,7 @@ static int trace_take(struct reading *r, const struct event_batch *b, int64_t **
 			!name_filter_matches(
 				r->names, &r->c->strings, (uint32_t)column[NVTX_COLUMN_TEXT][i]))
 			continue;
-		if (t->count == t->capacity && trace_grow(t))
+		if (array_room(&t->ranges, t->count, &t->capacity, sizeof(*t->ranges)))
 			return -ENOMEM;
 		t->ranges[t->count++] =
 			(struct nvtx_range){.start_ns = (uint64_t)column[NVTX_COLUMN_START][i],

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/spool.h"
 #include "reader/append.h"
 #include "reader/nvtx_clocks.h"
@@ -131,17 +132,6 @@ static uint32_t thread_of(const struct placing *z, const struct nvtx_event_facts
 	return of_thread ? z->row->tid : 0;
 }
 
-static int events_grow(struct placing *z)
-{
-	uint32_t capacity = z->capacity ? z->capacity * 2 : 1024;
-	struct placed *events = realloc(z->events, capacity * sizeof(*events));
-	if (!events)
-		return -ENOMEM;
-	z->events = events;
-	z->capacity = capacity;
-	return 0;
-}
-
 static int event_take(void *user, uint64_t index, const struct nvtx_event_facts *f)
 {
 	struct placing *z = user;
@@ -158,7 +148,7 @@ static int event_take(void *user, uint64_t index, const struct nvtx_event_facts 
 		z->d->unplaced[why]++;
 		return 0;
 	}
-	if (z->count == z->capacity && events_grow(z))
+	if (array_room(&z->events, z->count, &z->capacity, sizeof(*z->events)))
 		return -ENOMEM;
 	if (payload < NVTX_EVENT_PAYLOADS_MAX)
 		event.payload = z->row->is_batch ? nvtx_event_of_batch(payload, index) : payload;

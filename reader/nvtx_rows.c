@@ -4,23 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "reader/nvtx_payloads.h"
 
 #define COLUMNS_MAX 8u
 
 void *nvtx_rows_room(struct nvtx_rows *r, uint32_t more, size_t bytes)
 {
-	if (more > NVTX_DEFINITIONS_MAX - r->count)
+	if (more > NVTX_DEFINITIONS_MAX - r->count ||
+		array_reserve(&r->rows, &r->capacity, (uint64_t)r->count + more, bytes))
 		return NULL;
-	if (r->count + more > r->capacity) {
-		uint32_t capacity =
-			r->capacity * 2 > r->count + more ? r->capacity * 2 : r->count + more;
-		void *rows = realloc(r->rows, capacity * bytes);
-		if (!rows)
-			return NULL;
-		r->rows = rows;
-		r->capacity = capacity;
-	}
 	return (char *)r->rows + r->count * bytes;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/spool.h"
 #include "reader/nvtx_columns.h"
 
@@ -102,25 +103,15 @@ static int domain_of(struct reading *r, uint32_t id)
 /* ---- taking rows ---- */
 
 /* Room for one more element. Counts of a hostile report cost it nothing, so they are bounded. */
-static int grow(void **array, uint32_t *capacity, uint32_t count, size_t bytes)
+static int grow(void *array, uint32_t *capacity, uint32_t count, size_t bytes)
 {
-	if (count < *capacity)
-		return 0;
-	uint32_t more = *capacity ? *capacity * 2 : 256;
-	if (more > NVTX_STATE_RANGES)
-		return -E2BIG;
-	void *bigger = realloc(*array, more * bytes);
-	if (!bigger)
-		return -ENOMEM;
-	*array = bigger;
-	*capacity = more;
-	return 0;
+	return count == NVTX_STATE_RANGES ? -E2BIG : array_room(array, count, capacity, bytes);
 }
 
 static int range_take(struct reading *r, const struct state_range *range)
 {
 	struct nvtx_state *s = r->state;
-	int error = grow((void **)&s->ranges, &s->range_capacity, s->range_count, sizeof(*range));
+	int error = grow(&s->ranges, &s->range_capacity, s->range_count, sizeof(*range));
 	if (!error)
 		s->ranges[s->range_count++] = *range;
 	return error;
@@ -131,8 +122,7 @@ static int span_take(struct reading *r, const struct state_range *range, uint64_
 	struct nvtx_state *s = r->state;
 	for (uint32_t name = 0; names; names &= names - 1) {
 		name = (uint32_t)__builtin_ctzll(names);
-		int error = grow(
-			(void **)&s->spans, &s->span_capacity, s->span_count, sizeof(*s->spans));
+		int error = grow(&s->spans, &s->span_capacity, s->span_count, sizeof(*s->spans));
 		if (error)
 			return error;
 		s->spans[s->span_count++] = (struct state_span){
@@ -210,9 +200,9 @@ static int open_grow(struct open_ranges *o)
 	uint32_t capacity = o->capacity;
 	if (o->count > NVTX_LEVEL_MASK)
 		return -E2BIG;
-	if (grow((void **)&o->index, &capacity, o->count, sizeof(*o->index)))
+	if (grow(&o->index, &capacity, o->count, sizeof(*o->index)))
 		return -ENOMEM;
-	return grow((void **)&o->stack, &o->capacity, o->count, sizeof(*o->stack));
+	return grow(&o->stack, &o->capacity, o->count, sizeof(*o->stack));
 }
 
 static bool is_around(const struct state_range *outer, const struct state_range *inner)
@@ -251,8 +241,8 @@ static int groups_make(struct nvtx_state *s, const struct state_domain *domains)
 		const struct state_range *r = &s->ranges[i];
 		if (!i || !same_group(r, r - 1)) {
 			open.count = 0;
-			error = grow((void **)&s->groups, &s->group_capacity, s->group_count,
-				sizeof(*s->groups));
+			error = grow(
+				&s->groups, &s->group_capacity, s->group_count, sizeof(*s->groups));
 			if (error)
 				break;
 			s->groups[s->group_count++] =

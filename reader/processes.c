@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 #define PROCESSES_MAX (1u << 22) /* pids end there; bounds what a hostile file can make us hold */
 
 void process_list_init(struct process_list *l)
@@ -37,27 +39,22 @@ struct process *process_find(struct process_list *l, uint32_t id)
 	return id < l->ids ? l->by_id[id] : NULL;
 }
 
-static int grow(void *array, size_t *count, size_t least)
+static int ids_reserve(struct process_list *l, uint32_t least)
 {
-	size_t more = *count ? *count : 16;
-	while (more < least)
-		more *= 2;
-	struct process **rows = realloc(*(void **)array, more * sizeof(*rows));
-	if (!rows)
-		return -ENOMEM;
-	memset(rows + *count, 0, (more - *count) * sizeof(*rows));
-	*(void **)array = rows;
-	*count = more;
-	return 0;
+	uint32_t before = l->ids;
+	int error = array_reserve(&l->by_id, &l->ids, least, sizeof(struct process *));
+	if (!error)
+		memset(l->by_id + before, 0, (l->ids - before) * sizeof(struct process *));
+	return error;
 }
 
 static int make_room(struct process_list *l, uint32_t id)
 {
 	if (id >= PROCESSES_MAX)
 		return -EBADMSG;
-	if (id >= l->ids && grow(&l->by_id, &l->ids, (size_t)id + 1))
+	if (ids_reserve(l, id + 1))
 		return -ENOMEM;
-	return l->count == l->capacity ? grow(&l->rows, &l->capacity, l->count + 1) : 0;
+	return array_room(&l->rows, l->count, &l->capacity, sizeof(struct process *));
 }
 
 struct process *process_get(struct process_list *l, uint32_t id)

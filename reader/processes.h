@@ -37,9 +37,9 @@ struct process {
 
 struct process_list {
 	struct process **rows; /* in order of first mention */
-	size_t count, capacity;
-	struct process **by_id; /* NULL where no process has the id */
-	size_t ids;
+	size_t count;
+	uint32_t capacity, ids;
+	struct process **by_id; /* NULL where no process has the id; `ids` of them */
 };
 
 void process_list_init(struct process_list *l);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/spool.h"
 #include "reader/nvtx.h"
 
@@ -70,27 +71,13 @@ static int table_put(struct table *t, struct key key, uint32_t value, struct tim
 	return 0;
 }
 
-static void *grown(void *array, uint32_t count, uint32_t *capacity, size_t size)
-{
-	if (count < *capacity)
-		return array;
-	uint32_t more = *capacity ? *capacity * 2 : 256;
-	void *larger = realloc(array, more * size);
-	if (larger)
-		*capacity = more;
-	return larger;
-}
-
 /* Index of a new node, 0 with *ret_error. */
 static uint32_t node_new(struct profile *p, uint32_t parent, uint32_t frame, int *ret_error)
 {
 	*ret_error = p->node_count >= PROFILE_NODES_MAX ? -E2BIG : -ENOMEM;
-	void *place = p->node_count >= PROFILE_NODES_MAX
-		? NULL
-		: grown(p->nodes, p->node_count, &p->node_capacity, sizeof(*p->nodes));
-	if (!place)
+	if (p->node_count >= PROFILE_NODES_MAX ||
+		array_room(&p->nodes, p->node_count, &p->node_capacity, sizeof(*p->nodes)))
 		return 0;
-	p->nodes = place;
 	p->nodes[p->node_count] = (struct profile_node){.parent = parent, .frame = frame};
 	*ret_error = 0;
 	return p->node_count++;
@@ -137,10 +124,8 @@ static uint32_t frame_find(struct profile *p, const struct profile_frame *frame)
 	uint32_t found = table_get(&p->tables->frames, key);
 	if (found || !frame->function)
 		return found;
-	void *place = grown(p->frames, p->frame_count, &p->frame_capacity, sizeof(*p->frames));
-	if (!place)
+	if (array_room(&p->frames, p->frame_count, &p->frame_capacity, sizeof(*p->frames)))
 		return 0;
-	p->frames = place;
 	p->frames[p->frame_count] = *frame;
 	if (table_put(&p->tables->frames, key, p->frame_count + 1, always))
 		return 0;
@@ -240,11 +225,9 @@ static struct profile_root *root_of(
 	uint32_t found = table_get(&p->tables->roots, key);
 	if (found)
 		return &p->roots[found - 1];
-	void *place = grown(p->roots, p->root_count, &p->root_capacity, sizeof(*p->roots));
-	*ret_error = -ENOMEM;
-	if (!place)
+	*ret_error = array_room(&p->roots, p->root_count, &p->root_capacity, sizeof(*p->roots));
+	if (*ret_error)
 		return NULL;
-	p->roots = place;
 	struct profile_root *root = &p->roots[p->root_count];
 	*root = (struct profile_root){.process = process, .tid = tid};
 	root->node = node_new(p, 0, 0, ret_error);

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/array.h"
+
 /* Ranges below an address that are looked at: sound ones are nested a few deep. */
 #define LOOKED_AT_MAX 4096u
 
@@ -16,15 +18,8 @@ int ranges_add(struct ranges *r, uint64_t low, uint64_t high, uint32_t value)
 {
 	if (low >= high)
 		return 0;
-	if (r->count == r->capacity) {
-		uint32_t more = r->capacity ? r->capacity * 2 : 64;
-		struct range *rows =
-			more > r->capacity ? realloc(r->rows, more * sizeof(*rows)) : NULL;
-		if (!rows)
-			return -ENOMEM;
-		r->rows = rows;
-		r->capacity = more;
-	}
+	if (array_room(&r->rows, r->count, &r->capacity, sizeof(*r->rows)))
+		return -ENOMEM;
 	/* until the sort, `reach` is the order of adding */
 	r->rows[r->count] = (struct range){low, high, r->count, value};
 	r->count++;

@@ -3,28 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/array.h"
+
 void stored_symbols_release(struct stored_symbols *s)
 {
 	free(s->rows);
 	free(s->frames);
 	*s = (struct stored_symbols){0};
-}
-
-static int reserve(void **array, uint32_t *capacity, uint64_t least, size_t size)
-{
-	uint64_t more = *capacity ? *capacity : 16;
-	if (least <= *capacity)
-		return 0;
-	if (least > UINT32_MAX / 2)
-		return -EBADMSG;
-	while (more < least)
-		more *= 2;
-	void *larger = realloc(*array, (size_t)more * size);
-	if (!larger)
-		return -ENOMEM;
-	*array = larger;
-	*capacity = (uint32_t)more;
-	return 0;
 }
 
 static bool is_consistent(const Libtrace__Symbols *e)
@@ -50,10 +35,10 @@ int stored_symbols_add(
 	*ret_cause = "columns of symbols do not match";
 	if (!is_consistent(entry))
 		return -EBADMSG;
-	int error = reserve((void **)&s->rows, &s->capacity,
-		(uint64_t)s->count + entry->n_addresses, sizeof(*s->rows));
+	int error = array_reserve(
+		&s->rows, &s->capacity, (uint64_t)s->count + entry->n_addresses, sizeof(*s->rows));
 	if (!error)
-		error = reserve((void **)&s->frames, &s->frame_capacity,
+		error = array_reserve(&s->frames, &s->frame_capacity,
 			(uint64_t)s->frame_count + entry->n_functions, sizeof(*s->frames));
 	*ret_cause = "more symbols than any process has";
 	if (error)

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <zstd.h>
 
+#include "common/array.h"
 #include "common/crc32c.h"
 #include "writer/writer.h"
 
@@ -27,16 +28,6 @@ struct adoption {
 	bool ours;
 };
 
-static void *grow(void *array, uint32_t count, uint32_t *capacity, size_t size)
-{
-	if (count < *capacity)
-		return array;
-	void *larger = realloc(array, (*capacity ? *capacity * 2 : 64) * size);
-	if (larger)
-		*capacity = *capacity ? *capacity * 2 : 64;
-	return larger;
-}
-
 static void take_position(struct writer *w, const Libtrace__LanePosition *p)
 {
 	Libtrace__LanePosition copy = *p;
@@ -49,11 +40,9 @@ static void take_position(struct writer *w, const Libtrace__LanePosition *p)
 			return;
 		}
 	}
-	void *lanes = grow(
-		w->adopted_lanes, w->adopted_lane_count, &w->adopted_lane_capacity, sizeof(copy));
-	if (!lanes)
+	if (array_room(&w->adopted_lanes, w->adopted_lane_count, &w->adopted_lane_capacity,
+		    sizeof(copy)))
 		return;
-	w->adopted_lanes = lanes;
 	w->adopted_lanes[w->adopted_lane_count++] = copy;
 }
 
@@ -63,11 +52,9 @@ static void take_process(struct writer *w, const Libtrace__Process *p)
 		w->next_process_id = p->id + 1;
 	if (!p->spool)
 		return;
-	void *all = grow(w->adopted_processes, w->adopted_process_count,
-		&w->adopted_process_capacity, sizeof(struct adopted_process));
-	if (!all)
+	if (array_room(&w->adopted_processes, w->adopted_process_count,
+		    &w->adopted_process_capacity, sizeof(struct adopted_process)))
 		return;
-	w->adopted_processes = all;
 	struct adopted_process *adopted = &w->adopted_processes[w->adopted_process_count++];
 	*adopted = (struct adopted_process){.id = p->id, .pid = p->pid};
 	strncpy(adopted->spool, p->spool, sizeof(adopted->spool) - 1);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/cuda_spool.h"
 #include "common/schema/cuda_columns.h"
 
@@ -176,14 +177,9 @@ static bool is_told(struct writer *w, uint64_t hash)
 	for (uint32_t i = 0; i < w->cubin_count; i++)
 		if (w->cubin_hashes[i] == hash)
 			return true;
-	if (w->cubin_count == w->cubin_capacity) {
-		uint32_t more = w->cubin_capacity ? w->cubin_capacity * 2 : 64;
-		uint64_t *hashes = realloc(w->cubin_hashes, more * sizeof(*hashes));
-		if (!hashes)
-			return false;
-		w->cubin_hashes = hashes;
-		w->cubin_capacity = more;
-	}
+	if (array_room(
+		    &w->cubin_hashes, w->cubin_count, &w->cubin_capacity, sizeof(*w->cubin_hashes)))
+		return false;
 	w->cubin_hashes[w->cubin_count++] = hash;
 	return false;
 }
@@ -239,14 +235,8 @@ static struct cubin *cubin_get(struct cubins *c, uint64_t hash)
 			return &c->rows[i];
 	if (c->count == CUBINS_MAX)
 		return NULL;
-	if (c->count == c->capacity) {
-		uint32_t more = c->capacity ? c->capacity * 2 : 16;
-		struct cubin *rows = realloc(c->rows, more * sizeof(*rows));
-		if (!rows)
-			return NULL;
-		c->rows = rows;
-		c->capacity = more;
-	}
+	if (array_room(&c->rows, c->count, &c->capacity, sizeof(*c->rows)))
+		return NULL;
 	c->rows[c->count] = (struct cubin){.hash = hash};
 	return &c->rows[c->count++];
 }
@@ -298,14 +288,8 @@ void cubins_note_module(struct spool *spool, const uint64_t *values)
 	struct cubins *c = cubins_of(spool);
 	if (!c || !hash || values[COLUMN_CUDA_MODULE_IS_UNLOAD] || c->module_count == MODULES_MAX)
 		return;
-	if (c->module_count == c->module_capacity) {
-		uint32_t more = c->module_capacity ? c->module_capacity * 2 : 16;
-		struct context_module *modules = realloc(c->modules, more * sizeof(*modules));
-		if (!modules)
-			return;
-		c->modules = modules;
-		c->module_capacity = more;
-	}
+	if (array_room(&c->modules, c->module_count, &c->module_capacity, sizeof(*c->modules)))
+		return;
 	c->modules[c->module_count++] =
 		(struct context_module){hash, (uint32_t)values[COLUMN_CUDA_MODULE_CONTEXT_ID]};
 }

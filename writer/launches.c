@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "writer/modules.h"
 #include "writer/segment.h"
 
@@ -71,21 +72,6 @@ void launches_free(struct launches *l)
 	free(l);
 }
 
-/* Room for one more in a list that grows up to `most`. False: there is none. */
-static bool grow(void *list, uint32_t count, uint32_t *capacity, uint32_t most, size_t bytes)
-{
-	void **rows = list;
-	if (count < *capacity)
-		return true;
-	uint32_t more = *capacity ? *capacity * 2 : 64;
-	void *grown = count < most ? realloc(*rows, more * bytes) : NULL;
-	if (!grown)
-		return false;
-	*rows = grown;
-	*capacity = more;
-	return true;
-}
-
 /* ---- ranges ---- */
 
 static char *name_copy(struct spool *spool, uint32_t ref)
@@ -111,8 +97,9 @@ static uint32_t range_make(struct spool *spool, const struct launch_span *from)
 {
 	struct launches *l = spool->launches;
 	if (!l->range_free &&
-		!grow(&l->ranges, l->range_count, &l->range_capacity, RANGES_MAX,
-			sizeof(*l->ranges)))
+		(l->range_count == RANGES_MAX ||
+			array_room(&l->ranges, l->range_count, &l->range_capacity,
+				sizeof(*l->ranges))))
 		return 0;
 	char *text = from->name ? name_copy(spool, from->name)
 				: shared_text_copy(from->text, from->text_bytes);
@@ -143,7 +130,8 @@ static uint32_t range_make(struct spool *spool, const struct launch_span *from)
 static void link_add(struct launches *l, struct launch_call *call, uint32_t range)
 {
 	if (!l->link_free &&
-		!grow(&l->links, l->link_count, &l->link_capacity, LINKS_MAX, sizeof(*l->links)))
+		(l->link_count == LINKS_MAX ||
+			array_room(&l->links, l->link_count, &l->link_capacity, sizeof(*l->links))))
 		return;
 	uint32_t number = l->link_free ? l->link_free : ++l->link_count;
 	struct launch_link *link = &l->links[number - 1];
@@ -173,9 +161,8 @@ static struct launch_thread *thread_find(struct launches *l, uint32_t tid, bool 
 	for (uint32_t i = l->thread_count; i-- > 0;)
 		if (l->threads[i].tid == tid)
 			return &l->threads[i];
-	if (!make ||
-		!grow(&l->threads, l->thread_count, &l->thread_capacity, THREADS_MAX,
-			sizeof(*l->threads)))
+	if (!make || l->thread_count == THREADS_MAX ||
+		array_room(&l->threads, l->thread_count, &l->thread_capacity, sizeof(*l->threads)))
 		return NULL;
 	l->threads[l->thread_count] = (struct launch_thread){.tid = tid};
 	return &l->threads[l->thread_count++];

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/utf8.h"
 #include "writer/spools.h"
 
@@ -31,15 +32,9 @@ void modules_free(struct modules *m)
 /* NULL = no room. */
 static struct module *row_add(struct modules *m)
 {
-	if (m->count == m->capacity) {
-		uint32_t more = m->capacity ? m->capacity * 2 : 64;
-		struct module *rows =
-			m->count < MODULES_MAX ? realloc(m->rows, more * sizeof(*rows)) : NULL;
-		if (!rows)
-			return NULL;
-		m->rows = rows;
-		m->capacity = more;
-	}
+	if (m->count == MODULES_MAX ||
+		array_room(&m->rows, m->count, &m->capacity, sizeof(*m->rows)))
+		return NULL;
 	return &m->rows[m->count];
 }
 

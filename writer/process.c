@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "writer/redact.h"
 #include "writer/writer.h"
 
@@ -35,14 +36,8 @@ uint32_t process_known(const struct writer *w, uint32_t pid)
 
 void process_remember(struct writer *w, uint32_t pid, uint32_t id)
 {
-	if (w->known_count == w->known_capacity) {
-		uint32_t capacity = w->known_capacity ? w->known_capacity * 2 : 64;
-		struct known_process *known = realloc(w->known, capacity * sizeof(*known));
-		if (!known)
-			return;
-		w->known = known;
-		w->known_capacity = capacity;
-	}
+	if (array_room(&w->known, w->known_count, &w->known_capacity, sizeof(*w->known)))
+		return;
 	w->known[w->known_count++] = (struct known_process){pid, id, false};
 }
 

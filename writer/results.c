@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/cuda_spool.h"
 #include "common/ncu/launch.h"
 #include "writer/cubins.h"
@@ -126,14 +127,8 @@ void results_note_kernel(
 	struct results *r = results_of(spool);
 	if (!r || !is_wanted(r, values))
 		return;
-	if (r->launch_count == r->launch_capacity) {
-		uint32_t more = r->launch_capacity ? r->launch_capacity * 2 : 16;
-		struct launch *launches = realloc(r->launches, more * sizeof(*launches));
-		if (!launches)
-			return;
-		r->launches = launches;
-		r->launch_capacity = more;
-	}
+	if (array_room(&r->launches, r->launch_count, &r->launch_capacity, sizeof(*r->launches)))
+		return;
 	int name = name_keep(r, spool, (uint32_t)values[CUDA_KERNEL_NAME + 1]);
 	if (name < 0)
 		return;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/schema/functions.h"
 #include "common/tree.h"
 
@@ -195,14 +196,8 @@ static bool is_spool_name(const char *name)
 
 static int spools_append(struct spools *s, struct spool *spool)
 {
-	if (s->count == s->capacity) {
-		uint32_t capacity = s->capacity ? s->capacity * 2 : 16;
-		struct spool **all = realloc(s->all, capacity * sizeof(*all));
-		if (!all)
-			return -ENOMEM;
-		s->all = all;
-		s->capacity = capacity;
-	}
+	if (array_room(&s->all, s->count, &s->capacity, sizeof(*s->all)))
+		return -ENOMEM;
 	s->all[s->count++] = spool;
 	return 0;
 }

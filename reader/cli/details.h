@@ -173,7 +173,8 @@ struct details_rows {
 	uint32_t left;
 	enum details_lines { LINE_BELOW_TITLES, LINES_ROUND_TITLES, LINES_ROUND_ALL } lines;
 	char **cells;
-	size_t count, capacity;
+	size_t count;
+	uint32_t capacity;
 };
 int details_rows_add(struct details_rows *t, const char *text);
 void details_rows_print(

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "reader/cli/details.h"
 #include "reader/pool.h"
 
@@ -28,7 +29,8 @@ struct summary_group {
 	const char *kernel, *grid, *block, *cc;
 	uint64_t launches;
 	struct summary_row *rows;
-	size_t count, capacity, next; /* next: where the row after the last one found lies */
+	uint32_t capacity;
+	size_t count, next; /* next: where the row after the last one found lies */
 };
 
 struct summary {
@@ -110,14 +112,8 @@ static struct summary_group *group_of(
 
 static struct summary_row *row_new(struct summary_group *g)
 {
-	if (g->count == g->capacity) {
-		size_t more = g->capacity ? 2 * g->capacity : 32;
-		void *rows = reallocarray(g->rows, more, sizeof(*g->rows));
-		if (!rows)
-			return NULL;
-		g->rows = rows;
-		g->capacity = more;
-	}
+	if (array_room(&g->rows, g->count, &g->capacity, sizeof(*g->rows)))
+		return NULL;
 	return &g->rows[g->count++];
 }
 

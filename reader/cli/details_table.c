@@ -5,18 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "reader/cli/details.h"
 
 int details_rows_add(struct details_rows *t, const char *text)
 {
-	if (t->count == t->capacity) {
-		size_t more = t->capacity ? 2 * t->capacity : 64;
-		char **cells = reallocarray(t->cells, more, sizeof(*cells));
-		if (!cells)
-			return -ENOMEM;
-		t->cells = cells;
-		t->capacity = more;
-	}
+	if (array_room(&t->cells, t->count, &t->capacity, sizeof(*t->cells)))
+		return -ENOMEM;
 	t->cells[t->count] = strdup(text ? text : "");
 	return t->cells[t->count++] ? 0 : -ENOMEM;
 }

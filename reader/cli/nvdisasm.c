@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/array.h"
+
 #define CUBIN_FD 3 /* of the program that is started */
 
 extern char **environ;
@@ -90,14 +92,8 @@ static int output_read(struct nvdisasm *d, int fd)
 
 static int line_add(struct nvdisasm *d, const struct nvdisasm_line *line)
 {
-	if (d->count == d->capacity) {
-		size_t more = d->capacity ? 2 * d->capacity : 256;
-		void *all = reallocarray(d->lines, more, sizeof(*d->lines));
-		if (!all)
-			return -ENOMEM;
-		d->lines = all;
-		d->capacity = more;
-	}
+	if (array_room(&d->lines, d->count, &d->capacity, sizeof(*d->lines)))
+		return -ENOMEM;
 	d->lines[d->count++] = *line;
 	return 0;
 }

@@ -18,7 +18,8 @@ struct nvdisasm_line {
 struct nvdisasm {
 	char *output;
 	struct nvdisasm_line *lines; /* by section and offset */
-	size_t count, capacity;
+	size_t count;
+	uint32_t capacity;
 };
 
 /* Runs `nvdisasm` of PATH, or else that of /usr/local/cuda. 0; -ENOENT: there is none; -EIO: it

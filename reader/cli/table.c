@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "reader/print.h"
 
 void table_init(struct table *t, const struct table_column *columns, size_t count)
@@ -28,25 +29,13 @@ void table_release(struct table *t)
 	*t = (struct table){0};
 }
 
-static bool make_room(struct table *t)
-{
-	if (t->count < t->capacity)
-		return true;
-	size_t more = t->capacity ? t->capacity * 2 : 64;
-	char **cells = realloc(t->cells, more * sizeof(*cells));
-	if (!cells)
-		return false;
-	t->cells = cells;
-	t->capacity = more;
-	return true;
-}
-
 void table_cell(struct table *t, const char *format, ...)
 {
 	char *text = NULL;
 	va_list arguments;
 	va_start(arguments, format);
-	if (t->broken || !make_room(t) || vasprintf(&text, format, arguments) < 0)
+	if (t->broken || array_room(&t->cells, t->count, &t->capacity, sizeof(*t->cells)) ||
+		vasprintf(&text, format, arguments) < 0)
 		t->broken = true;
 	else
 		t->cells[t->count++] = text;
@@ -55,7 +44,7 @@ void table_cell(struct table *t, const char *format, ...)
 
 void table_null(struct table *t)
 {
-	if (t->broken || !make_room(t))
+	if (t->broken || array_room(&t->cells, t->count, &t->capacity, sizeof(*t->cells)))
 		t->broken = true;
 	else
 		t->cells[t->count++] = NULL;

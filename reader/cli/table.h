@@ -35,7 +35,8 @@ struct table {
 	size_t column_count;
 	enum table_time time; /* set it behind table_init() */
 	char **cells;         /* NULL = no value */
-	size_t count, capacity;
+	size_t count;
+	uint32_t capacity;
 	size_t *widths; /* of the aligned form, when the heading is printed */
 	bool begun, broken;
 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "reader/contents.h"
 
 void lanes_init(struct lanes *l, const struct contents *contents)
@@ -28,10 +29,8 @@ void lanes_release(struct lanes *l)
 
 static struct lane *lane_new(struct lanes *l, const struct lane_key *key)
 {
-	struct lane **rows = array_room(l->rows, l->count, &l->capacity, sizeof(struct lane *));
-	if (!rows)
+	if (array_room(&l->rows, l->count, &l->capacity, sizeof(struct lane *)))
 		return NULL;
-	l->rows = rows;
 	struct lane *lane = calloc(1, sizeof(*lane));
 	if (!lane)
 		return NULL;
@@ -130,12 +129,10 @@ int lane_open(struct lanes *l, struct lane *lane, uint64_t start_ns, uint64_t en
 		if (!lane->next && !lane_overflow(l, lane))
 			return -ENOMEM;
 	}
-	uint64_t *open =
-		array_room(lane->open_ns, lane->open_count, &lane->open_capacity, sizeof(*open));
-	if (!open)
+	if (array_room(
+		    &lane->open_ns, lane->open_count, &lane->open_capacity, sizeof(*lane->open_ns)))
 		return -ENOMEM;
-	lane->open_ns = open;
-	open[lane->open_count++] = end_ns;
+	lane->open_ns[lane->open_count++] = end_ns;
 	*ret_lane = lane;
 	return 0;
 }

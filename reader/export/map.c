@@ -43,14 +43,3 @@ int map_put(struct map *m, uint64_t a, uint64_t b, uint32_t value)
 	*slot = (struct map_slot){a, b, value};
 	return 0;
 }
-
-void *array_room(void *array, uint32_t count, uint32_t *capacity, size_t element_bytes)
-{
-	if (count < *capacity)
-		return array;
-	uint32_t more = *capacity ? *capacity * 2 : 64;
-	void *larger = realloc(array, more * element_bytes);
-	if (larger)
-		*capacity = more;
-	return larger;
-}

@@ -27,8 +27,4 @@ uint32_t map_get(const struct map *m, uint64_t a, uint64_t b);
 /* Puts a value, not 0, in place of the one that is there. 0 or -ENOMEM. */
 int map_put(struct map *m, uint64_t a, uint64_t b, uint32_t value);
 
-/* Room for one more element of an array: the array, moved if need be, or NULL = out of memory, and
- * the array stays. */
-void *array_room(void *array, uint32_t count, uint32_t *capacity, size_t element_bytes);
-
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/ncu/launch_nvtx.h"
 #include "common/utf8.h"
 
@@ -102,14 +103,8 @@ static int range_note(
 		c->ranges_left_out++;
 		return 0;
 	}
-	if (o->open_count == o->open_capacity) {
-		uint32_t more = o->open_capacity ? o->open_capacity * 2 : 64;
-		struct open_range *open = realloc(o->open, more * sizeof(*open));
-		if (!open)
-			return -ENOMEM;
-		o->open = open;
-		o->open_capacity = more;
-	}
+	if (array_room(&o->open, o->open_count, &o->open_capacity, sizeof(*o->open)))
+		return -ENOMEM;
 	o->open[o->open_count++] = *range;
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/utf8.h"
 
 #define CHAIN_FRAMES_MAX 128u /* the tracer's own limit; a hostile file has no more */
@@ -184,10 +185,8 @@ int perfetto_chain(struct perfetto_chains *c, const struct timeline_item *i, uin
 		return 0;
 	}
 	if (!known) {
-		void *room = array_room(c->rows, c->count, &c->capacity, sizeof(*c->rows));
-		if (!room)
+		if (array_room(&c->rows, c->count, &c->capacity, sizeof(*c->rows)))
 			return -ENOMEM;
-		c->rows = room;
 		known = &c->rows[c->count++];
 		*known = (struct perfetto_chain){0};
 		if (map_put(&c->by_node, p->id, node, c->count))

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "reader/export/map.h"
 
 void spool_release(struct spool *s)
@@ -41,11 +42,9 @@ static int piece_write(struct spool *s, struct spool_stream *stream)
 		last->bytes <= UINT32_MAX - SPOOL_BUFFER_BYTES) {
 		last->bytes += (uint32_t)stream->used;
 	} else {
-		void *room = array_room(
-			stream->pieces, stream->count, &stream->capacity, sizeof(*stream->pieces));
-		if (!room)
+		if (array_room(&stream->pieces, stream->count, &stream->capacity,
+			    sizeof(*stream->pieces)))
 			return -ENOMEM;
-		stream->pieces = room;
 		stream->pieces[stream->count++] =
 			(struct spool_piece){s->bytes, (uint32_t)stream->used};
 	}

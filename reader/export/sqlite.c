@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "reader/export/sqlite_writing.h"
 #include "common/utf8.h"
 
@@ -18,10 +19,8 @@ int writing_text(struct writing *w, const char *text, uint32_t *ret_id)
 	*ret_id = found - 1;
 	if (found)
 		return 0;
-	void *room = array_room(t->texts, t->count, &t->capacity, sizeof(*t->texts));
-	if (!kept || !room)
+	if (!kept || array_room(&t->texts, t->count, &t->capacity, sizeof(*t->texts)))
 		return -ENOMEM;
-	t->texts = room;
 	t->texts[t->count] = kept;
 	*ret_id = t->count++;
 	return map_put(&t->ids, (uintptr_t)kept, 0, t->count);

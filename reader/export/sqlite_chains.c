@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/spool.h"
 #include "reader/export/sqlite_writing.h"
 
@@ -183,10 +184,9 @@ int writing_chain(struct writing *w, const struct writing_chain_wanted *wanted, 
 		return error;
 	*ret_id = made.id;
 	if (!known) {
-		void *room = array_room(
-			w->chain_list, w->chain_count, &w->chain_capacity, sizeof(*w->chain_list));
-		w->chain_list = room ? room : w->chain_list;
-		if (!room || map_put(&w->chains, key[0], key[1], w->chain_count + 1))
+		if (array_room(&w->chain_list, w->chain_count, &w->chain_capacity,
+			    sizeof(*w->chain_list)) ||
+			map_put(&w->chains, key[0], key[1], w->chain_count + 1))
 			return -ENOMEM;
 		known = &w->chain_list[w->chain_count++];
 	}

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/schema/fn_groups.h"
 #include "reader/export/sqlite_writing.h"
 
@@ -64,10 +65,8 @@ static int type_find(struct writing *w, uint32_t function, enum access_type *ret
 
 static int file_add(struct writing *w, const struct writing_file *file)
 {
-	void *room = array_room(w->files, w->file_count, &w->file_capacity, sizeof(*w->files));
-	if (!room)
+	if (array_room(&w->files, w->file_count, &w->file_capacity, sizeof(*w->files)))
 		return -ENOMEM;
-	w->files = room;
 	w->files[w->file_count++] = *file;
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/array.h"
 #include "reader/export/sqlite_writing.h"
 #include "reader/nvtx_decode.h"
 #include "common/utf8.h"
@@ -24,11 +25,9 @@ int nvtx_domains_collect(struct writing *w, const struct event_batch *batch)
 	for (uint32_t i = 0; i < batch->count; i++) {
 		if (what[i] != NAMED_DOMAIN)
 			continue;
-		void *room = array_room(w->domain_list, w->domain_count, &w->domain_capacity,
-			sizeof(*w->domain_list));
-		if (!room)
+		if (array_room(&w->domain_list, w->domain_count, &w->domain_capacity,
+			    sizeof(*w->domain_list)))
 			return -ENOMEM;
-		w->domain_list = room;
 		w->domain_list[w->domain_count++] = (struct writing_domain){
 			(uint64_t)b.columns[0][i], batch->process, (uint32_t)name[i]};
 	}

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/array.h"
 #include "reader/export/sqlite_writing.h"
 
 int64_t writing_global(const struct writing *w, const struct process *p, uint32_t tid)
@@ -58,11 +59,9 @@ int writing_thread(struct writing *w, int64_t global_tid, struct writing_thread 
 {
 	uint32_t found = map_get(&w->thread_ids, (uint64_t)global_tid, 0);
 	if (!found) {
-		void *room = array_room(
-			w->threads, w->thread_count, &w->thread_capacity, sizeof(*w->threads));
-		if (!room)
+		if (array_room(
+			    &w->threads, w->thread_count, &w->thread_capacity, sizeof(*w->threads)))
 			return -ENOMEM;
-		w->threads = room;
 		w->threads[w->thread_count] = (struct writing_thread){.global_tid = global_tid};
 		found = ++w->thread_count;
 		if (map_put(&w->thread_ids, (uint64_t)global_tid, 0, found))

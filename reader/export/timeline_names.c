@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/utf8.h"
 #include "reader/demangle.h"
 #include "reader/export/timeline.h"
@@ -18,11 +19,9 @@ static int thread_named(struct timeline *t, uint32_t process, uint32_t tid, uint
 {
 	uint32_t found = map_get(&t->thread_numbers, process, tid);
 	if (!found) {
-		void *room = array_room(
-			t->threads, t->thread_count, &t->thread_capacity, sizeof(*t->threads));
-		if (!room)
+		if (array_room(
+			    &t->threads, t->thread_count, &t->thread_capacity, sizeof(*t->threads)))
 			return -ENOMEM;
-		t->threads = room;
 		found = ++t->thread_count;
 		t->threads[found - 1] = (struct timeline_thread){0};
 		if (map_put(&t->thread_numbers, process, tid, found))
@@ -192,11 +191,8 @@ int timeline_name_find(
 	const uint64_t number = (uint64_t)i->row->values[place];
 	uint32_t found = map_get(&t->name_numbers, plain ? 0 : event, number);
 	if (!found) {
-		void *room =
-			array_room(t->names, t->name_count, &t->name_capacity, sizeof(*t->names));
-		if (!room)
+		if (array_room(&t->names, t->name_count, &t->name_capacity, sizeof(*t->names)))
 			return -ENOMEM;
-		t->names = room;
 		t->names[t->name_count++] = name_make(t, i->row, place);
 		found = t->name_count;
 		if (map_put(&t->name_numbers, plain ? 0 : event, number, found))

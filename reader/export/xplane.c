@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "reader/export/xplane_writing.h"
 
 #define PS_PER_NS 1000
@@ -33,10 +34,8 @@ static int plane_find(struct xplane *x, bool is_device, uint32_t device)
 	for (uint32_t i = 0; i < x->plane_count; i++)
 		if (x->planes[i].is_device == is_device && x->planes[i].device == device)
 			return (int)i;
-	void *room = array_room(x->planes, x->plane_count, &x->plane_capacity, sizeof(*x->planes));
-	if (!room)
+	if (array_room(&x->planes, x->plane_count, &x->plane_capacity, sizeof(*x->planes)))
 		return -1;
-	x->planes = room;
 	x->planes[x->plane_count] = (struct xplane_plane){.is_device = is_device, .device = device};
 	return (int)x->plane_count++;
 }
@@ -296,11 +295,9 @@ static int peak_of(struct xplane *x, const struct lane *lane, int64_t bytes, int
 {
 	uint32_t found = map_get(&x->peaks, lane->number, 0);
 	if (!found) {
-		void *room = array_room(
-			x->peak_bytes, x->peak_count, &x->peak_capacity, sizeof(*x->peak_bytes));
-		if (!room)
+		if (array_room(&x->peak_bytes, x->peak_count, &x->peak_capacity,
+			    sizeof(*x->peak_bytes)))
 			return -ENOMEM;
-		x->peak_bytes = room;
 		x->peak_bytes[x->peak_count] = 0;
 		found = ++x->peak_count;
 		if (map_put(&x->peaks, lane->number, 0, found))

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "reader/export/xplane_writing.h"
 
 int xplane_texts_init(struct xplane *x)
@@ -30,11 +31,8 @@ uint32_t xplane_text(struct xplane *x, const char *text, size_t bytes)
 	uint32_t known = kept ? map_get(&x->numbers, (uint64_t)(uintptr_t)kept, 0) : 0;
 	if (known || !kept)
 		return known;
-	void *room =
-		array_room(x->by_number, x->text_count, &x->text_capacity, sizeof(*x->by_number));
-	if (!room)
+	if (array_room(&x->by_number, x->text_count, &x->text_capacity, sizeof(*x->by_number)))
 		return 0;
-	x->by_number = room;
 	x->by_number[x->text_count++] = kept;
 	return map_put(&x->numbers, (uint64_t)(uintptr_t)kept, 0, x->text_count) ? 0
 										 : x->text_count;
@@ -104,11 +102,9 @@ int xplane_range_note(struct xplane *x, const struct timeline_item *i, uint32_t 
 	const uint64_t process = i->row->process->id;
 	uint32_t found = map_get(&x->ranges, process, i->row->tid);
 	if (!found) {
-		void *room = array_room(
-			x->threads, x->thread_count, &x->thread_capacity, sizeof(*x->threads));
-		if (!room)
+		if (array_room(
+			    &x->threads, x->thread_count, &x->thread_capacity, sizeof(*x->threads)))
 			return -ENOMEM;
-		x->threads = room;
 		x->threads[x->thread_count] = (struct xplane_ranges){0};
 		found = ++x->thread_count;
 		if (map_put(&x->ranges, process, i->row->tid, found))
@@ -118,10 +114,8 @@ int xplane_range_note(struct xplane *x, const struct timeline_item *i, uint32_t 
 	ranges_end(r, i->start_ns);
 	if (r->count == XPLANE_OPEN_MAX)
 		return 0;
-	void *room = array_room(r->open, r->count, &r->capacity, sizeof(*r->open));
-	if (!room)
+	if (array_room(&r->open, r->count, &r->capacity, sizeof(*r->open)))
 		return -ENOMEM;
-	r->open = room;
 	r->open[r->count++] = (struct xplane_range){i->start_ns + i->duration_ns, text};
 	return 0;
 }

@@ -36,7 +36,8 @@ struct cubin {
 	char **files;
 	size_t file_count;
 	struct cubin_line *lines; /* by function and offset */
-	size_t line_count, line_capacity;
+	size_t line_count;
+	uint32_t line_capacity;
 };
 
 /* 0; -EBADMSG: no cubin; -ENOMEM. Lines that make no sense are left out. Release it in any case. */

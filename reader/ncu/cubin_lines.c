@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/varint.h"
 #include "reader/ncu/cubin.h"
 
@@ -160,15 +161,9 @@ static void row_add(struct program *p, bool is_end)
 	const size_t file = p->first_file + p->file - 1;
 	if (!p->symbol || c->line_count == CUBIN_LINES_MAX)
 		return;
-	if (c->line_count == c->line_capacity) {
-		size_t more = c->line_capacity ? 2 * c->line_capacity : 256;
-		void *all = reallocarray(c->lines, more, sizeof(*c->lines));
-		if (!all) {
-			p->error = -ENOMEM;
-			return;
-		}
-		c->lines = all;
-		c->line_capacity = more;
+	if (array_room(&c->lines, c->line_count, &c->line_capacity, sizeof(*c->lines))) {
+		p->error = -ENOMEM;
+		return;
 	}
 	const bool is_known = !is_end && p->file && file < c->file_count;
 	c->lines[c->line_count] = (struct cubin_line){.symbol = p->symbol,

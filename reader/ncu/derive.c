@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 /* ---- definitions ---- */
 
 static bool is_name(const char *name)
@@ -28,14 +30,8 @@ int ncu_definitions_add(struct ncu_definitions *d, const char *name, const char 
 	}
 	if (d->count == DEFINITIONS_MAX)
 		return -E2BIG;
-	if (d->count == d->capacity) {
-		size_t more = d->capacity ? 2 * d->capacity : 16;
-		void *all = reallocarray(d->list, more, sizeof(*d->list));
-		if (!all)
-			return -ENOMEM;
-		d->list = all;
-		d->capacity = more;
-	}
+	if (array_room(&d->list, d->count, &d->capacity, sizeof(*d->list)))
+		return -ENOMEM;
 	int error = expression_parse(&new.expression, expression, problem);
 	if (!error && !(new.name = strdup(name)))
 		error = -ENOMEM;

@@ -23,7 +23,8 @@ struct ncu_definition {
 
 struct ncu_definitions {
 	struct ncu_definition *list;
-	size_t count, capacity;
+	size_t count;
+	uint32_t capacity;
 };
 
 /* Adds a definition. 0; -EINVAL with the problem of its expression (column 0: of its name);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/varint.h"
 #include "reader/ncu/depth.h"
 #include "reader/ncu/rewrite.h"
@@ -42,14 +43,8 @@ void findings_release(struct findings *f)
 
 static int row_add(struct findings *f, const struct finding *row)
 {
-	if (f->count == f->capacity) {
-		size_t more = f->capacity ? 2 * f->capacity : 64;
-		struct finding *rows = reallocarray(f->rows, more, sizeof(*rows));
-		if (!rows)
-			return -ENOMEM;
-		f->rows = rows;
-		f->capacity = more;
-	}
+	if (array_room(&f->rows, f->count, &f->capacity, sizeof(*f->rows)))
+		return -ENOMEM;
 	f->rows[f->count] = *row;
 	f->rows[f->count].order = f->count;
 	f->count++;
@@ -60,14 +55,8 @@ static int name_add(struct findings *f, const uint8_t *name, size_t bytes)
 {
 	if (f->name_count == NAMES_MAX)
 		return -EBADMSG;
-	if (f->name_count == f->name_capacity) {
-		size_t more = f->name_capacity ? 2 * f->name_capacity : 16;
-		char **names = reallocarray(f->names, more, sizeof(*names));
-		if (!names)
-			return -ENOMEM;
-		f->names = names;
-		f->name_capacity = more;
-	}
+	if (array_room(&f->names, f->name_count, &f->name_capacity, sizeof(*f->names)))
+		return -ENOMEM;
 	f->names[f->name_count] = strndup((const char *)name, bytes);
 	return f->names[f->name_count++] ? 0 : -ENOMEM;
 }

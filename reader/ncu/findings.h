@@ -13,9 +13,11 @@
 struct findings {
 	const struct ncu_results *results;
 	struct finding *rows;
-	size_t count, capacity;
+	size_t count;
+	uint32_t capacity;
 	char **names; /* of metrics that the report does not have */
-	size_t name_count, name_capacity;
+	size_t name_count;
+	uint32_t name_capacity;
 	uint64_t rule_results, metrics; /* taken */
 	size_t next;                    /* row that findings_judge() comes to */
 	size_t results_changed;         /* by findings_judge() */

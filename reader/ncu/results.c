@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/varint.h"
 #include "reader/ncu/depth.h"
 #include "reader/ncu/wire.h"
@@ -32,23 +33,9 @@ void ncu_results_release(struct ncu_results *n)
 	*n = (struct ncu_results){0};
 }
 
-/* Room for one more of `bytes` each behind `count`. */
-static int grow(void **array, size_t count, size_t *capacity, size_t bytes)
-{
-	if (count < *capacity)
-		return 0;
-	size_t more = *capacity ? 2 * *capacity : 64;
-	void *data = reallocarray(*array, more, bytes);
-	if (!data)
-		return -ENOMEM;
-	*array = data;
-	*capacity = more;
-	return 0;
-}
-
 static int name_add(struct ncu_results *n, const char *name)
 {
-	int error = grow((void **)&n->names, n->name_count, &n->name_capacity, sizeof(*n->names));
+	int error = array_room(&n->names, n->name_count, &n->name_capacity, sizeof(*n->names));
 	char *copy = error ? NULL : strdup(name);
 	if (!copy)
 		return -ENOMEM;
@@ -109,13 +96,12 @@ static int note_entry(struct ncu_results *n, const struct ncu_entry *e)
 {
 	int error;
 	if (e->kind == NCU_SOURCE) {
-		error = grow(
-			(void **)&n->sources, n->source_count, &n->source_capacity, sizeof(*e));
+		error = array_room(&n->sources, n->source_count, &n->source_capacity, sizeof(*e));
 		if (!error)
 			n->sources[n->source_count++] = *e;
 		return error;
 	}
-	error = grow((void **)&n->entries, n->count, &n->capacity, sizeof(*e));
+	error = array_room(&n->entries, n->count, &n->capacity, sizeof(*e));
 	if (!error)
 		n->entries[n->count++] = *e;
 	return error;

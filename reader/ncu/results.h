@@ -35,11 +35,14 @@ struct ncu_process {
 struct ncu_results {
 	const struct report *report;
 	char **names; /* of metrics, by NameId: the string tables of all blocks in file order */
-	size_t name_count, name_capacity;
+	size_t name_count;
+	uint32_t name_capacity;
 	struct ncu_entry *entries; /* all but sources, in file order */
-	size_t count, capacity;
+	size_t count;
+	uint32_t capacity;
 	struct ncu_entry *sources; /* modules */
-	size_t source_count, source_capacity;
+	size_t source_count;
+	uint32_t source_capacity;
 	struct ncu_process *processes;
 	size_t process_count;
 };

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/array.h"
+
 static int add_folder(struct ncu_sections *s, const char *path, unsigned depth);
 
 void ncu_sections_init(struct ncu_sections *s,
@@ -130,15 +132,8 @@ static int file_keep(struct ncu_sections *s, const char *path, Ncu__ProfilerSect
 	for (size_t i = 0; !old && i < s->count; i++)
 		if (!strcmp(s->files[i].section->identifier, section->identifier))
 			old = &s->files[i];
-	if (!old && s->count == s->capacity) {
-		size_t more = s->capacity ? 2 * s->capacity : 32;
-		void *all = reallocarray(s->files, more, sizeof(*s->files));
-		if (all) {
-			s->files = all;
-			s->capacity = more;
-		}
-	}
-	if (!file.path || (!old && s->count == s->capacity)) {
+	if (!file.path ||
+		(!old && array_room(&s->files, s->count, &s->capacity, sizeof(*s->files)))) {
 		free(file.path);
 		ncu__profiler_section__free_unpacked(section, NULL);
 		return -ENOMEM;

@@ -26,7 +26,8 @@ struct ncu_section_file {
 
 struct ncu_sections {
 	struct ncu_section_file *files; /* those that loaded, by identifier once they are sorted */
-	size_t count, capacity;
+	size_t count;
+	uint32_t capacity;
 	size_t found, errors; /* files with that suffix; problems that are no warnings */
 	/* Told about each problem; line 0 = of the whole file. */
 	void (*problem)(void *user, const char *path, const struct text_problem *problem);

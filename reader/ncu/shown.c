@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 static double number_of(const struct ncu_results *n, const Ncu__ProfileResult *r, const char *name)
 {
 	double number = 0;
@@ -84,14 +86,8 @@ bool ncu_filter_matches(const Ncu__MetricOptionFilter *metric, const struct ncu_
 
 static int list_add(struct ncu_shown_list *list, const struct ncu_shown *shown)
 {
-	if (list->count == list->capacity) {
-		size_t more = list->capacity ? 2 * list->capacity : 32;
-		void *all = reallocarray(list->metrics, more, sizeof(*list->metrics));
-		if (!all)
-			return -ENOMEM;
-		list->metrics = all;
-		list->capacity = more;
-	}
+	if (array_room(&list->metrics, list->count, &list->capacity, sizeof(*list->metrics)))
+		return -ENOMEM;
 	list->metrics[list->count++] = *shown;
 	return 0;
 }

@@ -33,7 +33,8 @@ struct ncu_shown {
 
 struct ncu_shown_list {
 	struct ncu_shown *metrics;
-	size_t count, capacity;
+	size_t count;
+	uint32_t capacity;
 };
 
 /* Adds what each of `metrics` stands for: nothing where its filter does not match, the first option

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/crc32c.h"
 #include "reader/nvtxt/state.h"
 
@@ -89,17 +90,10 @@ struct nvtxt_name *nvtxt_name(struct nvtxt_file *f, const char *text)
 
 void nvtxt_event_add(struct nvtxt_file *f, const struct nvtxt_event *event)
 {
-	if (f->count == f->capacity) {
-		uint32_t capacity = f->capacity ? 2 * f->capacity : 256;
-		struct nvtxt_event *events = capacity > EVENTS_MAX
-			? NULL
-			: realloc(f->events, capacity * sizeof(*events));
-		if (!events) {
-			f->broken = true;
-			return;
-		}
-		f->events = events;
-		f->capacity = capacity;
+	if (f->count == EVENTS_MAX ||
+		array_room(&f->events, f->count, &f->capacity, sizeof(*f->events))) {
+		f->broken = true;
+		return;
 	}
 	f->events[f->count++] = *event;
 }

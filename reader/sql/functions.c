@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "reader/durations.h"
 
 #define VALUES_HELD (1u << 17) /* of a median: 1 MiB */
@@ -169,13 +170,7 @@ static void range_step(sqlite3_context *context, int count, sqlite3_value **valu
 	int64_t start = sqlite3_value_int64(values[1]), end = sqlite3_value_int64(values[2]);
 	while (s && s->count && s->frames[s->count - 1].end <= start)
 		s->count--;
-	if (s && s->count == s->capacity) {
-		uint32_t capacity = s->capacity ? 2 * s->capacity : 64;
-		void *room = realloc(s->frames, capacity * sizeof(*s->frames));
-		s->frames = room ? room : s->frames;
-		s->capacity = room ? capacity : s->capacity;
-	}
-	if (!s || s->count == s->capacity) {
+	if (!s || array_room(&s->frames, s->count, &s->capacity, sizeof(*s->frames))) {
 		sqlite3_result_error_nomem(context);
 		return;
 	}

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/varint.h"
 #include "reader/ncu/wire.h"
 #include "reader/source.h"
@@ -38,18 +39,6 @@ bool xspace_text_is(struct xspace_text text, const char *wanted)
 	return text.bytes == strlen(wanted) && !memcmp(text.text, wanted, text.bytes);
 }
 
-/* Room for one more element; NULL = out of memory. */
-static void *room_for(void *array, uint32_t count, uint32_t *capacity, size_t element_bytes)
-{
-	if (count < *capacity)
-		return array;
-	uint32_t more = *capacity ? *capacity * 2 : 16;
-	void *larger = realloc(array, (size_t)more * element_bytes);
-	if (larger)
-		*capacity = more;
-	return larger;
-}
-
 /* An entry of a map: an id and a message with a name. */
 static int name_add(struct xspace_names *n, const struct wire_field *entry)
 {
@@ -69,13 +58,10 @@ static int name_add(struct xspace_names *n, const struct wire_field *entry)
 		if (inside < 0)
 			return inside;
 	}
-	struct xspace_name *rows =
-		more < 0 ? NULL : room_for(n->rows, n->count, &n->capacity, sizeof(*rows));
-	if (!rows)
-		return more < 0 ? more : -ENOMEM;
-	n->rows = rows;
-	rows[n->count++] = name;
-	return 0;
+	int error = more < 0 ? more : array_room(&n->rows, n->count, &n->capacity, sizeof(name));
+	if (!error)
+		n->rows[n->count++] = name;
+	return error;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -215,13 +201,12 @@ static int line_read(struct xspace_plane *plane, struct xspace_line *line)
 
 static int line_add(struct xspace_plane *plane, const struct wire_field *f)
 {
-	struct xspace_line *lines =
-		room_for(plane->lines, plane->line_count, &plane->line_capacity, sizeof(*lines));
-	if (!lines)
-		return -ENOMEM;
-	plane->lines = lines;
-	lines[plane->line_count++] = (struct xspace_line){.at = f->at, .end = f->end};
-	return 0;
+	int error = array_room(
+		&plane->lines, plane->line_count, &plane->line_capacity, sizeof(*plane->lines));
+	if (!error)
+		plane->lines[plane->line_count++] =
+			(struct xspace_line){.at = f->at, .end = f->end};
+	return error;
 }
 
 /* Names may stand behind the lines, so lines are read when all names are known. */
@@ -256,24 +241,19 @@ static int plane_read(struct xspace_plane *plane)
 
 static int plane_add(struct xspace *x, const struct wire_field *f)
 {
-	struct xspace_plane *planes =
-		room_for(x->planes, x->plane_count, &x->plane_capacity, sizeof(*planes));
-	if (!planes)
+	if (array_room(&x->planes, x->plane_count, &x->plane_capacity, sizeof(*x->planes)))
 		return -ENOMEM;
-	x->planes = planes;
-	planes[x->plane_count] = (struct xspace_plane){.at = f->at, .end = f->end};
-	return plane_read(&planes[x->plane_count++]);
+	x->planes[x->plane_count] = (struct xspace_plane){.at = f->at, .end = f->end};
+	return plane_read(&x->planes[x->plane_count++]);
 }
 
 static int hostname_add(struct xspace *x, const struct wire_field *f)
 {
-	struct xspace_text *rows =
-		room_for(x->hostnames, x->hostname_count, &x->hostname_capacity, sizeof(*rows));
-	if (!rows)
-		return -ENOMEM;
-	x->hostnames = rows;
-	rows[x->hostname_count++] = text_of(f);
-	return 0;
+	int error = array_room(
+		&x->hostnames, x->hostname_count, &x->hostname_capacity, sizeof(*x->hostnames));
+	if (!error)
+		x->hostnames[x->hostname_count++] = text_of(f);
+	return error;
 }
 
 static int space_read(struct xspace *x, const uint8_t *at, const uint8_t *end)

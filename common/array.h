@@ -1,0 +1,45 @@
+/*
+ * array.h - room in arrays that grow as elements come, for the writer and the reading half.
+ *
+ * `array` is the address of the pointer to the elements. 0, or -ENOMEM and nothing has changed: no
+ * memory, or more than ARRAY_MAX elements. One thread at a time; allocates.
+ */
+#ifndef COMMON_ARRAY_H
+#define COMMON_ARRAY_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARRAY_FIRST 16u
+#define ARRAY_MAX (UINT32_MAX / 2)
+
+/* Room for `least` elements in all: the capacity doubles until they fit. */
+static inline int array_reserve(
+	void *array, uint32_t *capacity, uint64_t least, size_t element_bytes)
+{
+	uint64_t more = *capacity ? *capacity : ARRAY_FIRST;
+	void *elements, *larger;
+	if (least <= *capacity)
+		return 0;
+	if (least > ARRAY_MAX)
+		return -ENOMEM;
+	while (more < least)
+		more *= 2;
+	memcpy(&elements, array, sizeof(elements));
+	larger = realloc(elements, more * element_bytes);
+	if (!larger)
+		return -ENOMEM;
+	memcpy(array, &larger, sizeof(larger));
+	*capacity = (uint32_t)more;
+	return 0;
+}
+
+/* Room for one more element behind `count` of them. */
+static inline int array_room(void *array, uint64_t count, uint32_t *capacity, size_t element_bytes)
+{
+	return count < *capacity ? 0 : array_reserve(array, capacity, count + 1, element_bytes);
+}
+
+#endif
