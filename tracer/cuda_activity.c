@@ -21,6 +21,7 @@
 
 #define BUFFER_BYTES (1u << 20)
 #define BUFFERS_AT_START 4u
+#define LOCK_WAIT_NS 1000000000u /* a buffer takes some milliseconds, on a busy machine more */
 #define BUFFERS_MAX 256u
 #define NULL_IS_TAKEN CUPTI_12_9 /* older versions crash when they are refused a buffer */
 
@@ -35,14 +36,24 @@ static struct thread device_thread; /* owner of the device's lane, under the loc
 
 /* ---- the lock ---- */
 
-static void device_lock(void)
+/* False when its holder does not give it back, left by siglongjmp() from a handler: then it is
+ * tried and no longer waited for. */
+static bool device_lock(void)
 {
+	static bool in_vain;
 	uint32_t state = 0;
 	if (__atomic_compare_exchange_n(
 		    &lock, &state, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return;
-	while (__atomic_exchange_n(&lock, 2, __ATOMIC_ACQUIRE))
-		sys_futex_wait(&lock, 2, 0);
+		return true;
+	uint64_t end_ns = clock_monotonic_ns() + LOCK_WAIT_NS;
+	while (__atomic_exchange_n(&lock, 2, __ATOMIC_ACQUIRE)) {
+		if (__atomic_load_n(&in_vain, __ATOMIC_RELAXED) || clock_monotonic_ns() >= end_ns) {
+			__atomic_store_n(&in_vain, true, __ATOMIC_RELAXED);
+			return false;
+		}
+		sys_futex_wait(&lock, 2, LOCK_WAIT_NS);
+	}
+	return true;
 }
 
 static void device_unlock(void)
@@ -265,16 +276,18 @@ void cuda_activity_completed(
 	if (!device_thread.lane)
 		return; /* a forked child, where this cannot be */
 	osrt_mend_busy(t);
-	if (t->busy || !is_of_pool(buffer)) {
-		records_count(buffer, valid, t->busy ? DROP_NESTED : DROP_CUPTI);
-	} else {
+	bool nested = t->busy;
+	if (!nested)
 		thread_enter(t);
-		device_lock();
+	if (!nested && is_of_pool(buffer) && device_lock()) {
 		cuda.page->buffers++;
 		records_put(buffer, valid, clock_monotonic_ns());
 		device_unlock();
-		thread_leave(t);
+	} else {
+		records_count(buffer, valid, nested ? DROP_NESTED : DROP_CUPTI);
 	}
+	if (!nested)
+		thread_leave(t);
 	dropped_count(context, stream);
 	buffer_give(buffer, size);
 	__atomic_add_fetch(&session.spool->tracer_ticks, clock_ticks() - begin, __ATOMIC_RELAXED);

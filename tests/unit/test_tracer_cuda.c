@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -161,25 +162,28 @@ static void *loader(void *unused)
 	return NULL;
 }
 
+static void *deliver(void *unused)
+{
+	uint8_t *buffer;
+	size_t bytes, most;
+	cuda_activity_requested(&buffer, &bytes, &most);
+	struct cupti_kernel *records = (void *)buffer;
+	for (uint32_t n = 0; n < RECORDS; n++) {
+		uint64_t now_ns = clock_monotonic_ns();
+		records[n] = (struct cupti_kernel){.kind = CUPTI_CONCURRENT_KERNEL,
+			.start = n % 8 ? now_ns : 0,
+			.end = now_ns + 5,
+			.name = n & 1 ? "_Z3addPfS_" : "_Z3mulPfS_"};
+	}
+	cuda_activity_completed(NULL, 0, buffer, bytes, RECORDS * sizeof(struct cupti_kernel));
+	return unused;
+}
+
 static void *deliverer(void *unused)
 {
-	(void)unused;
-	for (uint32_t i = 0; i < BUFFERS; i++) {
-		uint8_t *buffer;
-		size_t bytes, most;
-		cuda_activity_requested(&buffer, &bytes, &most);
-		struct cupti_kernel *records = (void *)buffer;
-		for (uint32_t n = 0; n < RECORDS; n++) {
-			uint64_t now_ns = clock_monotonic_ns();
-			records[n] = (struct cupti_kernel){.kind = CUPTI_CONCURRENT_KERNEL,
-				.start = n % 8 ? now_ns : 0,
-				.end = now_ns + 5,
-				.name = n & 1 ? "_Z3addPfS_" : "_Z3mulPfS_"};
-		}
-		cuda_activity_completed(
-			NULL, 0, buffer, bytes, RECORDS * sizeof(struct cupti_kernel));
-	}
-	return NULL;
+	for (uint32_t i = 0; i < BUFFERS; i++)
+		deliver(NULL);
+	return unused;
 }
 
 static void *flusher(void *unused)
@@ -250,6 +254,31 @@ static void all_at_once(void)
 		flushes);
 }
 
+static sigjmp_buf out;
+
+static uint32_t next_record_left(uint8_t *buffer, size_t valid, struct cupti_activity **record)
+{
+	(void)buffer, (void)valid, (void)record;
+	cupti.ActivityGetNextRecord = next_record;
+	siglongjmp(out, 1);
+}
+
+/* A handler leaves a flush by siglongjmp() while a buffer is being read. */
+static void left_buffer_holds_nobody_up(void)
+{
+	pthread_t thread;
+	uint64_t before = session.spool->dropped[DROP_CUPTI];
+	cupti.ActivityGetNextRecord = next_record_left;
+	if (!sigsetjmp(out, 1))
+		deliver(NULL);
+	for (int i = 0; i < 3; i++)
+		if (pthread_create(&thread, NULL, deliver, NULL) == 0)
+			pthread_join(thread, NULL);
+	uint64_t more = session.spool->dropped[DROP_CUPTI] - before;
+	check(more == 3 * (RECORDS + 1), "what comes after a buffer left half read is counted: %lu",
+		(unsigned long)more);
+}
+
 int main(void)
 {
 	if (!mkdtemp(folder))
@@ -257,8 +286,10 @@ int main(void)
 	clock_init();
 	for (uint32_t i = 0; i < CONTENTS; i++)
 		memset(cubins[i], (int)i + 1, CUBIN_BYTES);
-	if (check(start(), "the source starts"))
+	if (check(start(), "the source starts")) {
 		all_at_once();
+		left_buffer_holds_nobody_up();
+	}
 	unlink(session.spool_path);
 	rmdir(folder);
 	return tap_done();
