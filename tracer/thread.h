@@ -42,15 +42,15 @@ struct thread {
 			      the TSC */
 	struct lane *set_aside; /* the lane, during a fork */
 	uint32_t tid;
-	uint32_t vfork_pid;      /* this thread is a vfork child that runs in its parent's memory */
-	uint32_t names_given;    /* thread_names_given when its own was last known */
-	uint32_t parent_tid;     /* who created it, handed over by the start trampoline */
-	char name[16];           /* as last recorded */
-	char *ranges;            /* where lane.ranges is mapped; NULL = no NVTX range yet */
-	uint32_t ranges_limit;   /* bytes of it that may be used */
-	uint32_t ranges_last;    /* offset of the innermost open range, or NVTX_NO_FRAME */
-	uint32_t ranges_lost;    /* open ranges inside of that, for which there was no room */
-	uint32_t cuda_level;     /* CUDA API calls in progress */
+	uint32_t vfork_pid;    /* this thread is a vfork child that runs in its parent's memory */
+	uint32_t names_given;  /* thread_names_given when its own was last known */
+	uint32_t parent_tid;   /* who created it, handed over by the start trampoline */
+	char name[16];         /* as last recorded */
+	char *ranges;          /* where lane.ranges is mapped; NULL = no NVTX range yet */
+	uint32_t ranges_limit; /* bytes of it that may be used */
+	uint32_t ranges_last;  /* offset of the innermost open range, or NVTX_NO_FRAME */
+	uint32_t ranges_lost;  /* open ranges inside of that, for which there was no room */
+	uint32_t cuda_level;   /* CUDA API calls in progress */
 	uint32_t cuda_correlation; /* of the outermost one */
 	uint64_t cuda_sp;          /* its frame */
 	uint32_t vfork_chain;      /* node of the last callchain that a vfork child took on it */
