@@ -101,6 +101,14 @@ static void modules_meet(uint32_t innermost)
 	}
 }
 
+void chains_tell_modules(void)
+{
+	if (!is_on)
+		return;
+	telling = true;
+	modules_tell();
+}
+
 /* What a node led through may have gone, and something else be there. */
 static void meet_again(void)
 {

@@ -48,6 +48,10 @@ void chains_vfork_parent(struct thread *t);
  * from within the guard. */
 void chains_refresh(void);
 
+/* Tells of the modules that are in the map: a source's events name addresses other than by chains.
+ * Owning thread, with a lane, thread.busy set. */
+void chains_tell_modules(void);
+
 /* libunwind is in use: while it runs, in the tracer's guard, our own map answers it. */
 extern bool chains_ask_libunwind __attribute__((visibility("hidden")));
 int chains_iterate_modules(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);

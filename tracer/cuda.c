@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/sys.h"
 #include "common/text.h"
+#include "tracer/chains.h"
 #include "tracer/cuda_clock.h"
 #include "tracer/cuda_row.h"
 #include "tracer/osrt.h"
@@ -210,6 +211,7 @@ static void setup_tell(struct thread *t, enum cuda_clock clock, uint32_t driver)
 	values[COLUMN_CUDA_SETUP_CLOCK] = clock;
 	values[COLUMN_CUDA_SETUP_CLOCK_ERROR_NS] = cuda_clock_error_ns();
 	cuda_row_put(t, NUMBER_CUDA_SETUP, clock_monotonic_ns(), 0, values);
+	chains_tell_modules(); /* faults of the CPU name an instruction */
 	thread_leave(t);
 }
 

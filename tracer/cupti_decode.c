@@ -161,13 +161,18 @@ static void overhead_finish(struct cupti_row *row, const uint8_t *record, size_t
 
 enum { COUNTER_CPU_FAULT = 3, COUNTER_THRASHING = 5, COUNTER_REMOTE_MAP = 7 };
 
-/* These have no end. */
+/* Some have no end; a fault of the CPU has the address of the instruction as its value. */
 static void unified_memory_finish(struct cupti_row *row)
 {
 	uint64_t counter = row->value[COLUMN_CUDA_UNIFIED_MEMORY_COUNTER_KIND];
 	if (counter == COUNTER_CPU_FAULT || counter == COUNTER_THRASHING ||
 		counter == COUNTER_REMOTE_MAP)
 		row->end = row->start;
+	if (counter == COUNTER_CPU_FAULT) {
+		row->value[COLUMN_CUDA_UNIFIED_MEMORY_PC] =
+			row->value[COLUMN_CUDA_UNIFIED_MEMORY_VALUE];
+		row->value[COLUMN_CUDA_UNIFIED_MEMORY_VALUE] = 1;
+	}
 }
 
 static void device_finish(struct cupti_row *row, const struct cupti_device *device, size_t bytes)

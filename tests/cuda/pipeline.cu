@@ -118,6 +118,7 @@ static void managed(void)
 	DID(kernels, 1);
 	CHECK(cudaDeviceSynchronize());
 	DID(syncs, 1);
+	sim_host_touches(values);
 	RIGHT(all_are(values, 10));
 	CHECK(cudaFree(values));
 }

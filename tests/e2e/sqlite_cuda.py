@@ -177,7 +177,12 @@ def projected():
     tap.ok(got == traced and sum(got.values()) == len(ranges) == 30, "nvtx_gpu_proj_trace, range by range", f"{got - traced}\n{traced - got}")
 
 
-if b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE, "x"), __file__).err:
-    print("1..0 # SKIP this build is without SQLite")
-    sys.exit(0)
-main(what_the_device_did, joins, older_generations, projected)
+def without_sqlite():
+    return b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE, "x"), __file__).err
+
+
+if __name__ == "__main__":
+    if without_sqlite():
+        print("1..0 # SKIP this build is without SQLite")
+        sys.exit(0)
+    main(what_the_device_did, joins, older_generations, projected)

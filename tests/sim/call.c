@@ -87,6 +87,17 @@ void sim_tell_op(const struct sim_op *op)
 		tool->op(op);
 }
 
+void sim_tell_overhead(uint32_t kind, uint64_t start_ns)
+{
+	struct sim_op op = {.kind = SIM_OVERHEAD,
+		.start_ns = start_ns,
+		.end_ns = sim_now_ns(),
+		.correlation = sim_correlation(),
+		.overhead.kind = kind};
+
+	sim_tell_op(&op);
+}
+
 void sim_tell_resource(const struct sim_resource *resource)
 {
 	const struct sim_tool *tool = sim_tool();

@@ -45,6 +45,8 @@ extern const struct sim_entry sim_entries[];
 
 /* Tells truth and tool. */
 void sim_tell_op(const struct sim_op *op);
+/* CUDA took the time since then for itself. kind: CUpti_ActivityOverheadKind. */
+void sim_tell_overhead(uint32_t kind, uint64_t start_ns);
 void sim_tell_resource(const struct sim_resource *resource);
 
 #endif

@@ -288,9 +288,9 @@ static void put_devices(void)
 			put_device(i);
 		if (!cupti_kind_on(CUPTI_ACTIVITY_KIND_DEVICE_ATTRIBUTE))
 			continue;
-		put_attribute(i, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 132);
-		put_attribute(i, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32);
-		put_attribute(i, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 52428800);
+		for (int n = 1; n < CU_DEVICE_ATTRIBUTE_MAX; n++)
+			put_attribute(
+				i, (CUdevice_attribute)n, cupti_driver()->device_attribute(i, n));
 	}
 }
 
@@ -304,6 +304,22 @@ static void put_context(const struct sim_resource *resource)
 
 	if (cupti_kind_on(record.kind))
 		cupti_put(&record, sizeof record, true);
+}
+
+/* What CUPTI takes for itself when a context begins. */
+static void put_own_resources(const struct sim_resource *resource)
+{
+	struct sim_op op = {.kind = SIM_OVERHEAD,
+		.start_ns = cupti_driver()->now_ns(),
+		.device = resource->device_id,
+		.context = resource->context_id,
+		.overhead.kind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE};
+
+	op.end_ns = op.start_ns + 20000;
+	if (!cupti_kind_on(CUPTI_ACTIVITY_KIND_OVERHEAD))
+		return;
+	cupti_driver()->note_op(&op);
+	cupti_op(&op);
 }
 
 static void put_stream(const struct sim_resource *resource)
@@ -339,6 +355,7 @@ void cupti_resource_record(const struct sim_resource *resource)
 		break;
 	case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
 		put_context(resource);
+		put_own_resources(resource);
 		break;
 	case CUPTI_CBID_RESOURCE_STREAM_CREATED:
 		put_stream(resource);

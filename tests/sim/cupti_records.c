@@ -223,7 +223,7 @@ static void fill_unified(const struct sim_op *op, CUpti_ActivityUnifiedMemoryCou
 	record->dstId = op->unified.target;
 	record->streamId = op->stream;
 	record->processId = (uint32_t)getpid();
-	record->flags = op->unified.cause;
+	record->flags = op->unified.flags;
 }
 
 static void fill_memory(const struct sim_op *op, CUpti_ActivityMemory4 *record)

@@ -450,6 +450,8 @@ CUresult impl_cuDeviceGetAttribute(int *ret_value, CUdevice_attribute attribute,
 
 	if (!device)
 		return CUDA_ERROR_INVALID_DEVICE;
+	if (attribute < 1 || attribute >= CU_DEVICE_ATTRIBUTE_MAX)
+		return CUDA_ERROR_INVALID_VALUE;
 	*ret_value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
 		? (int)device->facts.major
 		: attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
@@ -477,6 +479,14 @@ CUresult impl_cuProfilerStop(void)
 static void device_facts(uint32_t ordinal, struct sim_device_facts *ret_facts)
 {
 	*ret_facts = devices[ordinal].facts;
+}
+
+static int32_t device_attribute(uint32_t ordinal, int attribute)
+{
+	int value = 0;
+
+	impl_cuDeviceGetAttribute(&value, (CUdevice_attribute)attribute, (CUdevice)ordinal);
+	return value;
 }
 
 static uint32_t context_id(void *context)
@@ -511,9 +521,11 @@ static const struct sim_driver driver_table = {.enter = sim_enter,
 	.fault_result = sim_fault_result,
 	.now_ns = sim_now_ns,
 	.set_tool = sim_set_tool,
+	.note_op = truth_op,
 	.violation = truth_violation,
 	.device_count = device_count,
 	.device_facts = device_facts,
+	.device_attribute = device_attribute,
 	.initialized = driver_initialized,
 	.contexts_made = driver_contexts_made,
 	.context_id = context_id,

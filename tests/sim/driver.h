@@ -67,6 +67,7 @@ struct CUfunc_st {
 	const char *name;
 	CUmodule module;
 	uint32_t registers, static_shared_bytes, local_bytes;
+	bool loaded;                        /* by its first launch */
 	const struct sim_kernel *emulation; /* what the program has for it, or NULL */
 	CUfunction next;
 };

@@ -1,10 +1,11 @@
 /* How a program tells the simulated device what a kernel does: it exports, under the name
  * sim_kernel_NAME (NAME as in the cubin, mangled), a struct sim_kernel (link the program with
  * -rdynamic). A kernel without one takes its time and changes nothing. On a real GPU nobody looks
- * for it. Plain C and C++. */
+ * for it. And how it tells that it touches managed memory. Plain C and C++. */
 #ifndef SIM_KERNEL_H
 #define SIM_KERNEL_H
 
+#include <dlfcn.h>
 #include <stdint.h>
 
 enum { SIM_KERNEL_MAX_ARGUMENTS = 16 };
@@ -15,5 +16,18 @@ struct sim_kernel {
 	/* The size of each argument; 0 ends the list. Graphs keep copies of arguments. */
 	uint8_t argument_bytes[SIM_KERNEL_MAX_ARGUMENTS];
 };
+
+/* The program is about to touch managed memory: what lies on the device comes back by faults of the
+ * CPU, as a real driver notices by itself. Nothing where the driver is a real one. */
+static inline void sim_host_touches(const void *address)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	void (*touched)(const void *) = NULL;
+
+	if (driver)
+		*(void **)(void *)&touched = dlsym(driver, "sim_host_touched");
+	if (touched)
+		touched(address);
+}
 
 #endif

@@ -96,6 +96,15 @@ CUresult work_submit(CUstream stream, struct work *work)
 	return CUDA_SUCCESS;
 }
 
+/* The first launch of a function loads its code. */
+static void load_lazily(CUfunction function)
+{
+	uint64_t start_ns = sim_now_ns();
+
+	if (!__atomic_exchange_n(&function->loaded, true, __ATOMIC_RELAXED))
+		sim_tell_overhead(CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING, start_ns);
+}
+
 static CUresult launch(CUstream handle, CUfunction function, const uint32_t grid[3],
 	const uint32_t block[3], uint32_t shared_bytes, void **arguments, const uint32_t cluster[3],
 	uint8_t launch_type)
@@ -115,6 +124,7 @@ static CUresult launch(CUstream handle, CUfunction function, const uint32_t grid
 	work.op.kernel.launch_type = launch_type;
 	if (call)
 		call->symbol = function->name;
+	load_lazily(function);
 	return work_submit(stream, &work);
 }
 

@@ -130,11 +130,14 @@ CUresult memory_give_back(uintptr_t address, bool async, CUstream stream)
 
 /* ---- unified memory ---- */
 
+#define UNIFIED_BLOCK 65536u /* bytes that one fault brings over */
+
+/* A migration, or faults of the device. */
 static void tell_unified(CUstream stream, uint8_t counter, const struct allocation *allocation,
-	uint64_t start_ns, uint64_t value, uint32_t cause)
+	uint64_t start_ns, uint64_t value, uint32_t flags)
 {
 	uint32_t device = stream->context->device->facts.ordinal;
-	bool to_device = counter != CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH;
+	bool to_device = counter == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD;
 	struct sim_op op = {.kind = SIM_UNIFIED,
 		.start_ns = start_ns,
 		.end_ns = start_ns + copy_duration_ns(value, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD),
@@ -146,7 +149,7 @@ static void tell_unified(CUstream stream, uint8_t counter, const struct allocati
 			.address = allocation->address,
 			.source = to_device ? UINT32_MAX : device,
 			.target = to_device ? device : UINT32_MAX,
-			.cause = cause}};
+			.flags = flags}};
 
 	sim_tell_op(&op);
 }
@@ -173,11 +176,47 @@ void memory_migrate_for_kernel(CUcontext context, CUstream stream, uint64_t when
 
 	while ((found = next_to_migrate(context))) {
 		tell_unified(stream, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT,
-			found, when_ns, (found->bytes + 65535) / 65536, 0);
+			found, when_ns, (found->bytes + UNIFIED_BLOCK - 1) / UNIFIED_BLOCK,
+			CUPTI_ACTIVITY_UNIFIED_MEMORY_ACCESS_TYPE_WRITE);
 		tell_unified(stream, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD,
 			found, when_ns, found->bytes,
 			CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_COHERENCE);
 	}
+}
+
+/* A fault for each block, at the instruction that the program touches the memory with. */
+static void tell_cpu_faults(const struct allocation *allocation, const void *instruction)
+{
+	struct sim_op op = {.kind = SIM_UNIFIED,
+		.start_ns = sim_now_ns(),
+		.context = allocation->context->id,
+		.device = allocation->context->device->facts.ordinal,
+		.unified = {
+			.counter = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT,
+			.value = (uint64_t)(uintptr_t)instruction}};
+
+	op.end_ns = op.start_ns;
+	for (size_t at = 0; at < allocation->bytes; at += UNIFIED_BLOCK) {
+		op.unified.address = allocation->address + at;
+		sim_tell_op(&op);
+	}
+}
+
+SIM_EXPORT void sim_host_touched(const void *address);
+
+/* Called by programs, tests/sim/kernel.h. */
+void sim_host_touched(const void *address)
+{
+	struct allocation *allocation = memory_find((uintptr_t)address);
+
+	if (!allocation || allocation->kind != MEMORY_MANAGED || !allocation->on_device)
+		return;
+	allocation->on_device = false;
+	tell_cpu_faults(allocation, __builtin_extract_return_addr(__builtin_return_address(0)));
+	tell_unified(&allocation->context->null_stream,
+		CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH, allocation,
+		sim_now_ns(), allocation->bytes,
+		CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_COHERENCE);
 }
 
 CUresult impl_cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location,

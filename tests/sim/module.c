@@ -105,13 +105,19 @@ static void compile(struct CUmod_st *module)
 	sim_wait_until(op.start_ns + 200000);
 	op.end_ns = sim_now_ns();
 	sim_tell_op(&op);
-	op.kind = SIM_OVERHEAD;
-	op.overhead.kind = CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER;
-	sim_tell_op(&op);
+	sim_tell_overhead(CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER, op.start_ns);
+}
+
+static bool is_of_runtime(void)
+{
+	const struct sim_call *call = sim_current_call();
+
+	return call && call->outer && call->outer->domain == SIM_RUNTIME_API;
 }
 
 CUresult impl_cuModuleLoadData(CUmodule *ret_module, const void *image)
 {
+	uint64_t start_ns = sim_now_ns();
 	CUmodule module;
 
 	if (!driver_context())
@@ -127,6 +133,9 @@ CUresult impl_cuModuleLoadData(CUmodule *ret_module, const void *image)
 	if (!is_elf(module) && !memcmp(module->image, "//", 2))
 		compile(module);
 	tell_module(module, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+	if (is_of_runtime())
+		sim_tell_overhead(
+			CUPTI_ACTIVITY_OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING, start_ns);
 	*ret_module = module;
 	return CUDA_SUCCESS;
 }

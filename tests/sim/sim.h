@@ -107,10 +107,10 @@ struct sim_op {
 		} event;
 		struct {
 			uint8_t counter;
-			uint64_t value; /* bytes, or number of faults */
+			uint64_t value; /* bytes, number of faults, or instruction */
 			uint64_t address;
 			uint32_t source, target; /* device, or UINT32_MAX for the host */
-			uint32_t cause;
+			uint32_t flags; /* of a migration its cause, of faults the access */
 		} unified;
 		struct {
 			uint8_t operation, memory_kind;
@@ -172,10 +172,13 @@ struct sim_driver {
 	uint32_t (*fault_result)(const char *name, uint32_t result);
 	uint64_t (*now_ns)(void);
 	void (*set_tool)(const struct sim_tool *tool);
+	/* A line of the truth about what CUPTI itself did. */
+	void (*note_op)(const struct sim_op *op);
 	/* A line of the truth about the tool's use of CUPTI that a real one may punish. */
 	void (*violation)(const char *rule);
 	uint32_t (*device_count)(void);
 	void (*device_facts)(uint32_t ordinal, struct sim_device_facts *ret_facts);
+	int32_t (*device_attribute)(uint32_t ordinal, int attribute);
 	bool (*initialized)(void);
 	uint32_t (*contexts_made)(void);
 	/* Ids of handles; 0 for what is none. */

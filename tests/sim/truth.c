@@ -127,8 +127,11 @@ static void put_facts(FILE *out, const struct sim_op *op)
 		fprintf(out, ",\"event\":%u", op->event.event);
 		break;
 	case SIM_UNIFIED:
-		fprintf(out, ",\"counter\":%u,\"value\":%" PRIu64 ",\"address\":%" PRIu64,
-			op->unified.counter, op->unified.value, op->unified.address);
+		fprintf(out,
+			",\"counter\":%u,\"value\":%" PRIu64 ",\"address\":%" PRIu64
+			",\"flags\":%u",
+			op->unified.counter, op->unified.value, op->unified.address,
+			op->unified.flags);
 		break;
 	case SIM_MEMORY:
 		put_memory(out, op);

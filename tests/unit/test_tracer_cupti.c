@@ -151,9 +151,11 @@ static void what_is_special(void)
 			row.value[COLUMN_CUDA_MEMCPY_DST_DEVICE_ID] == 2,
 		"a copy between devices is a copy with two more devices");
 	struct cupti_unified_memory fault = {
-		.kind = CUPTI_UNIFIED_MEMORY, .counter = 3, .start = 500, .end = 0};
-	check(cupti_decode(&fault, sizeof(fault), &row) && row.start == 500 && row.end == 500,
-		"a fault of the CPU is a moment");
+		.kind = CUPTI_UNIFIED_MEMORY, .counter = 3, .value = 0x401000, .start = 500};
+	check(cupti_decode(&fault, sizeof(fault), &row) && row.start == 500 && row.end == 500 &&
+			row.value[COLUMN_CUDA_UNIFIED_MEMORY_PC] == 0x401000 &&
+			row.value[COLUMN_CUDA_UNIFIED_MEMORY_VALUE] == 1,
+		"a fault of the CPU is a moment, one of its kind, at an instruction");
 	struct cupti_memory memory = {.kind = CUPTI_MEMORY, .timestamp = 42, .source = "lib.so"};
 	check(cupti_decode(&memory, sizeof(memory), &row) && row.timing == CUPTI_IS_MOMENT &&
 			row.start == 42 && row.end == 42 &&
