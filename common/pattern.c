@@ -126,19 +126,34 @@ static void put_directory(struct output *o, const char *pattern)
 	put(o, "/");
 }
 
-/* .rep, unless the name ends so, or in -rep as those of other tools do. */
-static void put_suffix(struct output *o)
-{
-	const char *end = o->at >= 4 ? o->path + o->at - 4 : "";
-	if (o->at && o->path[o->at - 1] == '/')
-		o->reason = "the pattern names a directory";
-	else if (!text_equal(end, ".rep") && !text_equal(end, "-rep"))
-		put(o, ".rep");
-}
-
 static bool exists(const char *path)
 {
 	return SYS3(SYS_faccessat, AT_FDCWD, path, 0) == 0;
+}
+
+/* Does the path so far name a directory? */
+static bool is_directory(struct output *o)
+{
+	size_t at = o->at;
+	put(o, "/.");
+	bool found = !o->reason && exists(o->path);
+	o->path[at] = 0;
+	o->at = at;
+	return found;
+}
+
+/* In a directory the default name; .rep, unless the name ends so, or in -rep as those of other
+ * tools do. */
+static void put_suffix(struct output *o, const struct pattern_values *values, uint64_t number)
+{
+	bool slash = o->at && o->path[o->at - 1] == '/';
+	if (slash || is_directory(o)) {
+		put(o, slash ? "" : "/");
+		expand(o, PATTERN_DEFAULT, values, number);
+	}
+	const char *end = o->at >= 4 ? o->path + o->at - 4 : "";
+	if (!text_equal(end, ".rep") && !text_equal(end, "-rep"))
+		put(o, ".rep");
 }
 
 int pattern_expand(const char *pattern, const struct pattern_values *values, char *ret_path,
@@ -157,7 +172,7 @@ int pattern_expand(const char *pattern, const struct pattern_values *values, cha
 		if (!o.reason)
 			expand(&o, pattern, values, number);
 		if (!o.reason)
-			put_suffix(&o);
+			put_suffix(&o, values, number);
 		if (o.reason) {
 			*ret_reason = o.reason;
 			return -EINVAL;

@@ -22,9 +22,10 @@ struct pattern_values {
 
 /*
  * Expands `pattern` (NULL = PATTERN_DEFAULT) to an absolute path; a name that does not end in .rep
- * (or -rep) gets .rep. The value of a letter never brings in a slash or becomes "..", so the file
- * lies in the directory that the pattern names. Returns 0, or a negative errno with the reason in
- * *ret_reason (a constant).
+ * (or -rep) gets .rep, and in a directory (one that is there, or a name that ends in a slash)
+ * the report is called PATTERN_DEFAULT. The value of a letter never brings in a slash or becomes
+ * "..", so the file lies in the directory that the pattern names. Returns 0, or a negative errno
+ * with the reason in *ret_reason (a constant).
  */
 int pattern_expand(const char *pattern, const struct pattern_values *values, char *ret_path,
 	size_t bytes, const char **ret_reason);

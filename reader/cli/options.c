@@ -22,6 +22,7 @@ const struct option_row option_rows[OPTIONS] = {
 };
 
 #define HELP_VALUE (OPTIONS + 256)
+#define SECONDS_MAX 999999999. /* what launch.c and the tracer can count in ns */
 
 static bool is_number(const char *value, bool fraction)
 {
@@ -59,6 +60,37 @@ static bool are_words(const char *words, const char *value)
 	}
 }
 
+/* Is each element of the comma-separated list a word, with ":NUMBER" or without? "none" stands
+ * alone. */
+static bool are_classes(const char *words, const char *value)
+{
+	char item[64];
+	uint64_t number;
+	if (!strcmp(value, "none"))
+		return true;
+	for (;; value++) {
+		size_t length = strcspn(value, ","), name = strcspn(value, ":,");
+		snprintf(item, sizeof(item), "%.*s", (int)(length - name),
+			value + name); /* ":NUMBER" or nothing */
+		if (!is_word(words, value, name) || (*item && !text_to_number(item + 1, &number)))
+			return false;
+		value += length;
+		if (!*value)
+			return true;
+	}
+}
+
+/* "NUMBER", "NUMBER none", "NUMBER 128": the greatest that is allowed. */
+static bool is_number_choice(const char *choices, const char *value)
+{
+	uint64_t number, most = UINT64_MAX;
+	const char *more = choices[6] ? choices + 7 : choices + 6;
+	if (!text_to_number(value, &number))
+		return *more && !strcmp(value, more);
+	text_to_number(more, &most);
+	return number <= most;
+}
+
 const char *option_words(const struct option_row *row)
 {
 	const char *choices = row->choices ? row->choices : "";
@@ -69,15 +101,19 @@ const char *option_words(const struct option_row *row)
 
 static bool is_choice(const char *choices, const char *value)
 {
-	uint64_t number;
 	if (!choices || !strcmp(choices, "FILE") || !strcmp(choices, "REPEAT") ||
 		!strcmp(choices, "NAMES"))
 		return *value || !choices;
 	if (!strncmp(choices, "NUMBER", 6))
-		return text_to_number(value, &number) ||
-			(choices[6] && !strcmp(value, choices + 7));
+		return is_number_choice(choices, value);
 	if (!strcmp(choices, "SECONDS"))
+		return is_number(value, true) && strtod(value, NULL) <= SECONDS_MAX;
+	if (!strcmp(choices, "DECIMAL"))
 		return is_number(value, true);
+	if (!strcmp(choices, "PROBABILITY"))
+		return is_number(value, true) && strtod(value, NULL) > 0 && strtod(value, NULL) < 1;
+	if (!strncmp(choices, "CLASSES ", 8))
+		return are_classes(choices + 8, value);
 	if (!strncmp(choices, "LIST ", 5))
 		return are_words(choices + 5, value);
 	return is_word(choices, value, strlen(value));
@@ -108,24 +144,38 @@ static bool may_repeat(const char *choices)
 	return choices && (!strcmp(choices, "REPEAT") || !strcmp(choices, "NAMES"));
 }
 
-/* What the argument may be, for a message. */
-static const char *expected(const struct option_row *option)
+/* What the argument may be, for a message. `room` may take the text. */
+static const char *expected(const struct option_row *option, char *room, size_t bytes)
 {
+	static const struct {
+		const char *choices, *text;
+	} texts[] = {{"SECONDS", "seconds, such as 10 or 0.5, at most 999999999"},
+		{"DECIMAL", "a number, such as 10 or 0.5"},
+		{"PROBABILITY", "a number between 0 and 1, such as 0.005"},
+		{"NUMBER none", "a number in digits, or none"}, {"NUMBER", "a number in digits"}};
 	const char *choices = option->choices ? option->choices : "";
 	if (option_words(option))
 		return option_words(option);
-	if (!strcmp(choices, "SECONDS"))
-		return "seconds, such as 10 or 0.5";
-	if (!strcmp(choices, "NUMBER none"))
-		return "a number in digits, or none";
-	return !strcmp(choices, "NUMBER") ? "a number in digits" : option->argument;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (!strcmp(choices, texts[i].choices))
+			return texts[i].text;
+	if (!strncmp(choices, "CLASSES ", 8))
+		snprintf(
+			room, bytes, "none, or a list of %s, as in kernel:500,memory", choices + 8);
+	else if (!strncmp(choices, "NUMBER ", 7))
+		snprintf(room, bytes, "a number in digits, at most %s", choices + 7);
+	else
+		return option->argument;
+	return room;
 }
 
 static int option_set(struct options *o, uint32_t row, const char *value)
 {
 	const struct option_row *option = &option_rows[row];
+	char room[128];
 	if (option->argument && !is_choice(option->choices, value)) {
-		cli_error("'%s' is no value of --%s (%s)", value, option->name, expected(option));
+		cli_error("'%s' is no value of --%s (%s)", value, option->name,
+			expected(option, room, sizeof(room)));
 		return -EINVAL;
 	}
 	if (o->value[row] && may_repeat(option->choices))

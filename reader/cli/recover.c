@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -141,6 +142,25 @@ static void all_folders_take(struct recovery *r)
 	}
 }
 
+/* Can the tree be taken? If not, says why. */
+static bool is_ours(const char *dir)
+{
+	struct stat status;
+	int error = stat(dir, &status) ? errno : S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
+	if (!error && !access(dir, R_OK | W_OK | X_OK))
+		return true;
+	if (error == ENOTDIR)
+		cli_error("'%s' is no folder of a recording; 'trace recover' takes folders such as "
+			  "%s/libtrace-UID-...",
+			dir, TREE_DEFAULT_BASE);
+	else if (error)
+		cli_error("cannot open '%s': %s", dir, strerror(error));
+	else
+		cli_error("'%s' is a recording of user %u: that user or root can recover it", dir,
+			(unsigned)status.st_uid);
+	return false;
+}
+
 int command_recover(const struct options *o)
 {
 	struct recovery r = {.options = o};
@@ -149,10 +169,8 @@ int command_recover(const struct options *o)
 			o->argc ? "too many arguments" : "-o needs a DIRECTORY");
 		return STATUS_FAILED;
 	}
-	if (o->argc && access(o->argv[0], R_OK | X_OK)) {
-		cli_error("cannot open '%s': %s", o->argv[0], strerror(errno));
+	if (o->argc && !is_ours(o->argv[0]))
 		return STATUS_FAILED;
-	}
 	if (!o->value[OPT_recover_list] && home_find(&r.home))
 		return STATUS_FAILED;
 	if (o->argc)

@@ -336,10 +336,33 @@ def names_of_reports():
     for n in (1, 2):
         run_here("n%n", place)
     tap.ok(sum(name.startswith("n") for name in os.listdir(place)) == 2, "%n takes a number that is free", os.listdir(place))
+    inside = os.path.join(place, "inside")
+    os.mkdir(inside)
+    results = [run_here(pattern, place).status for pattern in ("inside", "inside/", "absent/")]
+    tap.ok(results == [0, 0, 2] and sorted(os.listdir(inside)) == ["report1.rep", "report2.rep"], "a directory has the report in it", f"{results} {os.listdir(inside)}")
     run_here("p-%p", place, ("sh", "-c", "/bin/true; /bin/true; :"))
     made = [name for name in os.listdir(place) if name.startswith("p-")]
     tap.ok(len(made) == 3 and all(re.fullmatch(r"p-\d+\.rep", name) for name in made), "%p makes one report per process", made)
     tap.ok(all(Report(os.path.join(place, name)).check().status == 0 for name in made), "each is sound")
+
+
+def recordings_that_cannot_be_recovered():
+    place = folder()
+    file = os.path.join(place, "file")
+    with open(file, "wb"):
+        pass
+    result = run([TRACE, "recover", file])
+    tap.ok(result.status == 2 and b"is no folder of a recording" in result.err and result.err.count(b"\n") == 1, "recover: a file", result)
+    if os.geteuid():
+        tap.skip("recover: a recording of another user", "not root")
+        return
+    os.chmod(place, 0o700)
+    try:
+        result = run([TRACE, "recover", place], user=65534, group=65534, extra_groups=[])
+    except OSError as error:
+        tap.skip("recover: a recording of another user", f"the build's folder is closed: {error}")
+        return
+    tap.ok(result.status == 2 and b"is a recording of user 0" in result.err, "recover: a recording of another user", result)
 
 
 def bad_names():
@@ -653,7 +676,7 @@ if __name__ == "__main__":
         sys.exit(1)
     main(working_directory_is_a_trap, counts_of_apps, counts_with_threshold, storm_is_counted, forks_under_signals_are_counted, left_calls_harm_no_later_ones, calls_hold_results, times_make_sense, holder_is_named, every_lock_on_request, paths_on_request,
          threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, children_not_followed,
-         names_of_reports, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, run_forwards_signals, run_waits_for_the_tree,
+         names_of_reports, recordings_that_cannot_be_recovered, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, run_forwards_signals, run_waits_for_the_tree,
          delay_and_duration, run_options_reach_the_library, one_report_per_tree, nothing_left_in_shared_memory, tracing_inside_tracing,
          library_cannot_be_fooled, library_folder_can_be_moved, shell_wrapper, reading_while_it_grows,
          several_files, hints, completion, quickstart)

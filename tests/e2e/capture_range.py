@@ -223,7 +223,9 @@ def wrong_options():
                            (("-c", "nvtx:a", "--capture-range-end", "repeat:0"), "repeat:N"), (("-p", "a"), "--capture-range=nvtx"),
                            (("--nvtx-domain-include", "a", "--nvtx-domain-exclude", "b"), "do not go together"),
                            (("-o", "-"), "not standard output"), (("-t", "osrt,foo"), "is no value of --trace ("), (("-t", "osrt,"), "is no value of --trace ("),
-                           (("-d", "5s"), "seconds, such as"), (("-e", "A B"), "A=B"), (("--osrt-threshold", "x"), "a number in digits")):
+                           (("-d", "5s"), "seconds, such as"), (("-d", "9999999999"), "at most 999999999"), (("-e", "A B"), "A=B"), (("--osrt-threshold", "x"), "a number in digits"),
+                           (("--osrt-backtrace-depth", "129"), "'129' is no value of --osrt-backtrace-depth (a number in digits, at most 128)"),
+                           *((("--cuda-backtrace", list_), "kernel memory sync other all") for list_ in ("kern", "kernel:", "kernel:5,none", "all,", ":5"))):
         place = folder()
         result = subprocess.run([TRACE, "run", "-o", os.path.join(place, "r"), *options, "--", "true"], capture_output=True, text=True,
                                 env=clean_env(), timeout=30, check=False)
@@ -238,12 +240,15 @@ def options_are_told():
     told = report.info()["session"]["options"]
     wanted = ["trace=osrt", "osrt_locks=all", "capture_range=nvtx:a b", "osrt_threshold=77", "backtrace=dwarf"]
     tap.ok(not set(wanted) - set(told), "trace run: the report tells the options in force, defaults as well", told)
+    lists = [run([TRACE, "run", "-f", "true", "-o", report.path, "--cuda-backtrace", list_, "--", "true"], env=clean_env()).status for list_ in ("none", "kernel:5,memory", "all")]
+    tap.ok(not any(lists), "classes of CUDA calls that are known are taken", lists)
     other = Report(os.path.join(place, "other.rep"))
-    run(["/bin/true"], env=traced_env(other.path, spool, LIBTRACE_TRACE="osrt,foo", LIBTRACE_OSRT_FILE_ACCESS="true"))
+    run(["/bin/true"], env=traced_env(other.path, spool, LIBTRACE_TRACE="osrt,foo", LIBTRACE_OSRT_FILE_ACCESS="true", LIBTRACE_OSRT_BACKTRACE_DEPTH=129))
     wait_spool_gone(spool)
     info = other.info()
     tap.ok("osrt_file_access=true" in info["session"]["options"], "preload alone: so it does", info["session"]["options"])
     tap.ok(any("LIBTRACE_TRACE has a value" in d["text"] for d in info["diagnostics"]), "an unknown source is told", info["diagnostics"])
+    tap.ok(any("128 holds" in d["text"] for d in info["diagnostics"]), "and a depth that is too large", info["diagnostics"])
 
 
 if __name__ == "__main__":

@@ -248,14 +248,44 @@ def options_come_from_a_file_too():
     status, said = run("run", f"--config={config}", "--runs=3", "--dry-run", "--", "./bench", "--token=abc", "PASSWORD=x")
     tap.ok(status == 0 and "would run 3 times" in said and "run -t osrt" in said and not os.path.exists(os.path.join(folder, "kept")), "a dry run says what would be done, and does nothing", said)
     tap.ok("abc" not in said and "PASSWORD=REDACTED" in said, "secrets are not repeated", said)
+    os.mkdir(os.path.join(folder, "kept"))
+    status, said = run("list", f"--config={config}")
+    tap.ok(status == 0, "the same file serves the other commands, too", said)
+    status, said = run("run", "--name=x", f"--folder={folder}", "--dry-run", "--trace-options", "-t nvtx", "--", "true")
+    tap.ok(status == 0 and "run -t nvtx -f true" in said, "options of 'trace run' stand behind a blank or an equals sign", said)
     with open(config, "a", encoding="ascii") as file:
         file.write("colour = red\n")
     status, said = run("run", f"--config={config}", "--", "true")
     tap.ok(status == 2 and "'colour' is no option" in said, "an unknown option in the file is told", said)
     for arguments, what in ((("run", "--", "true"), "--name"), (("run", "--name=x"), "which command"), (("run", "--name=../x", "--", "true"), "no name"),
-                            (("report", "--name=none", f"--folder={folder}"), "no nights")):
+                            (("report", "--name=none", f"--folder={folder}"), "no nights"), (("run", "--name=x", "--runs=x", "--", "true"), "--runs: 'x' is not a whole number from 1 on"),
+                            (("run", "--name=x", "--alpha=2", "--", "true"), "--alpha: '2' is not a number between 0 and 1"), (("run", "--name=x", "--keep-days=nan", "--", "true"), "--keep-days: 'nan'"),
+                            (("run", "--name=x", "--ranks=a", "--", "true"), "--ranks: 'a' is not ranks"), (("run", "--name=x", "--trace-options='", "--", "true"), "closing quotation"),
+                            (("prune", "--name=x", "--keep-nights=0"), "--keep-nights: '0'"), (("run", "--name=x", "--host=a/b", "--", "true"), "no name of a host")):
         status, said = run(*arguments)
         tap.ok(status == 2 and what in said and said.count("\n") == 1, f"one line: {what}", said)
+
+
+def a_night(folder, day, *command, options=()):
+    return run("run", "--name=kept", f"--folder={folder}", "--host=a", "--runs=1", f"--now=2026-05-{day:02}T03:00:00", *options, "--", *command)
+
+
+def nights_with_reports_are_counted():
+    folder = lib.folder()
+
+    def holding():
+        return [int(os.path.basename(n)[6:8]) for n in sorted(glob.glob(os.path.join(folder, "kept/a/2*"))) if glob.glob(os.path.join(n, "*.rep"))]
+
+    a_night(folder, 1, "/bin/true", options=["--commit=1"])
+    for day in range(2, 7):
+        status, said = a_night(folder, day, "/bin/sh", "-c", "echo no such data >&2; exit 4", options=["--commit=1", "--keep-nights=3"])
+    tap.ok(status == 4 and "run 1: failed (status 4): no such data" in said, "the last line of a run that failed is told", said)
+    tap.ok(holding() == [1, 5, 6], "so many nights have reports, the baseline's among them", holding())
+    status, said = run("prune", "--name=kept", f"--folder={folder}", "--host=a", "--keep-nights=1", "--now=2026-05-06T04:00:00")
+    tap.ok(status == 0 and "of 1 nights" in said and holding() == [1, 6], "the baseline's and the last night's stay in any case", f"{said} {holding()}")
+    tap.ok(len(glob.glob(os.path.join(folder, "kept/a/2*/verdict.json"))) == 6, "and all verdicts")
+    status, said = a_night(folder, 7, "/bin/true", options=["--trace-options", "--osrt-threshold x"])
+    tap.ok(status == 2 and "'x' is no value of --osrt-threshold" in said, "and why options of 'trace run' are none", said)
 
 
 WRITER = """
@@ -367,4 +397,4 @@ def secrets_are_not_in_reports():
     tap.ok(result.out.decode().split() == given, "and the program gets them", result.out)
 
 
-lib.main(secrets_are_not_in_reports, facts_are_in_the_report, ranks_have_reports_of_their_own, options_come_from_a_file_too, many_writers_lose_nothing, a_month_goes_by)
+lib.main(secrets_are_not_in_reports, facts_are_in_the_report, ranks_have_reports_of_their_own, nights_with_reports_are_counted, options_come_from_a_file_too, many_writers_lose_nothing, a_month_goes_by)

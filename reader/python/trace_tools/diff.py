@@ -1,9 +1,8 @@
 """`trace diff`: reads the runs of both sides, compares them, and prints what came out in the formats that are wanted."""
-import argparse
 import sys
 import tempfile
 
-from . import Failure, compare, convert, formats, profile
+from . import Failure, arguments, compare, convert, formats, profile
 
 
 def read_profiles(paths, merge_numbers):
@@ -47,17 +46,17 @@ def write(comparison, wanted, everything):
             raise Failure(f"cannot write '{file or 'standard output'}': {error.strerror}") from None
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser(prog="trace diff", allow_abbrev=False)
+def main(given):
+    parser = arguments.Parser(prog="trace diff")
     parser.add_argument("--base", action="append", required=True)
     parser.add_argument("--other", action="append", required=True)
     parser.add_argument("--format", action="append")
-    parser.add_argument("--alpha", type=float, default=compare.Options.alpha)
-    parser.add_argument("--min-effect", type=float, default=100 * compare.Options.min_effect)
+    parser.add_argument("--alpha", type=arguments.probability, default=compare.Options.alpha)
+    parser.add_argument("--min-effect", type=arguments.amount, default=100 * compare.Options.min_effect)
     parser.add_argument("--merge-numbers", action="store_true")
     parser.add_argument("--force", action="store_true")
     parser.add_argument("--all", action="store_true")
-    given = parser.parse_args(arguments)
+    given = parser.parse_args(given)
     wanted = targets(given.format)
     profiles = read_profiles(given.base + given.other, given.merge_numbers)
     options = compare.Options(given.alpha, given.min_effect / 100, given.force)

@@ -16,6 +16,8 @@ RANK_VARIABLES = ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "MPI_RANK
 VERDICT_BYTES = 64 << 10  # taken at the begin, so that a full disk cannot keep the verdict from being written
 GRACE_S = 10              # between SIGTERM and SIGKILL
 POLL_S = 0.2
+LOG_END_BYTES = 4096
+CAUSE_CHARACTERS = 200
 
 
 def baseline_of(nights, count):
@@ -65,6 +67,14 @@ class VerdictFile:
         os.close(self.fd)
 
 
+def cause_in(log):
+    """': ' and the last line of what a run printed, but for those about its report; where that is nothing, ''."""
+    with open(log, "rb") as file:
+        file.seek(max(0, os.path.getsize(log) - LOG_END_BYTES))
+        lines = [line for line in file.read().decode(errors="replace").splitlines() if line.strip() and not line.startswith("report: ")]
+    return ": " + "".join(c if c.isprintable() else "?" for c in lines[-1].strip()[:CAUSE_CHARACTERS]) if lines else ""
+
+
 def commit_here():
     result = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False) if any(
         os.access(os.path.join(d, "git"), os.X_OK) for d in os.environ.get("PATH", "").split(":")) else None
@@ -84,7 +94,7 @@ class Night:
 
     def traced(self, number):
         """The command of a recorded run: {trace} in it stands for the tracer, else it is put in front."""
-        options = shlex.split(self.given.trace_options)
+        options = self.given.trace_options
         if "{trace}" not in self.program:
             return [convert.command(), "run", *options, "-f", "true", "-o", os.path.join(self.folder, f"run-{number:02}.rep"), "--", *self.program]
         named = self.given.rank_variable
@@ -106,7 +116,7 @@ class Night:
 
     def execute(self, command, log, number):
         """Runs a command to its end or ours. (outcome, exit status, signal, wall ns)."""
-        environment = {**os.environ, "LIBTRACE_RANKS": f",{self.given.ranks}," if self.given.ranks else ""}
+        environment = {**os.environ, "LIBTRACE_RANKS": f",{','.join(map(str, sorted(self.given.ranks)))}," if self.given.ranks else ""}
         begin = time.monotonic()
         with open(log, "ab") as out:
             try:
@@ -153,14 +163,14 @@ class Night:
         reports = self.reports_of(number)
         if outcome != "ok":
             self.failed_status = self.failed_status or status or (128 + signal_number if signal_number else 2)
-            self.notes.append(f"run {number}: {outcome}" + (f" (status {status})" if status is not None else f" (signal {signal_number})" if signal_number else ""))
+            self.notes.append(f"run {number}: {outcome}" + (f" (status {status})" if status is not None else f" (signal {signal_number})" if signal_number else "") + cause_in(log))
         for rank, path in reports or [(None, None)]:
             found, result = None, outcome
             if path:
                 found, result = self.read(path, outcome)
             elif outcome == "ok":
                 result = "no report"
-                self.notes.append(f"run {number}: left no report")
+                self.notes.append(f"run {number}: left no report" + cause_in(log))
             kept.run_add(night, number, rank, True, result, status, signal_number, wall_ns, path and os.path.relpath(path, self.given.folder), path and os.path.getsize(path), found)
         return wall_ns if outcome == "ok" else None
 

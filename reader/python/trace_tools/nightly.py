@@ -3,66 +3,90 @@ import argparse
 import configparser
 import datetime
 import os
+import re
+import shlex
 import shutil
 import socket
 import sys
 
-from . import Failure, night, nights_report, store
+from . import Failure, arguments, night, nights_report, store
 
 
-def at_least_one(text):
-    """The type of an option that counts runs."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is less than 1")
-    return number
+def words(text):
+    """The words of a text, as a shell splits them."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is not words as a shell has them: {str(error).lower()}") from None
+
+
+def ranks(text):
+    """'0,2,4-6' -> {0, 2, 4, 5, 6}."""
+    if not re.fullmatch(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not ranks, such as 0,2 or 0-3,8")
+    ends = [(part.partition("-")[0], part.rpartition("-")[2]) for part in text.split(",")]
+    return {rank for first, last in ends for rank in range(int(first), int(last) + 1)}
+
+
+def variable(text):
+    """The name of an environment variable."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not the name of an environment variable")
+    return text
+
+
+def keeping(sub):
+    """Options that say which reports stay."""
+    sub.add_argument("--baseline-nights", type=arguments.count(1), default=5, metavar="N", help="how many of the last good nights are compared with, and keep their reports; default 5")
+    sub.add_argument("--keep-days", type=arguments.amount, default=90, metavar="DAYS", help="reports of older nights are removed; default 90")
+    sub.add_argument("--keep-mib", type=arguments.amount, default=2048, metavar="MIB", help="reports take no more than this, of all nights of the benchmark and host; default 2048")
+    sub.add_argument("--keep-nights", type=arguments.count(1), default=100, metavar="N", help="so many nights of the benchmark and host have reports, the baseline's among them; default 100")
+    sub.add_argument("--now", help=argparse.SUPPRESS)  # the time, as 2026-11-21T03:00:00: for tests
 
 
 def parser():
-    p = argparse.ArgumentParser(prog="trace nightly", allow_abbrev=False, description="Records a benchmark every night, and says whether it got worse.",
+    p = arguments.Parser(prog="trace nightly", description="Records a benchmark every night, and says whether it got worse.",
                                 epilog="Exit status of run: that of the command if it failed; else 0: ok, 1: worse, 2: cannot tell, or it failed itself.")
     commands = p.add_subparsers(dest="command", required=True, metavar="run | report | list | accept | prune")
 
     def common(sub):
-        sub.add_argument("--config", metavar="FILE", help="options of this command, as NAME = VALUE lines in a section [nightly]; what the command line says counts more")
+        sub.add_argument("--config", metavar="FILE", help="options, as NAME = VALUE lines in a section [nightly]; what the command line says counts more")
         sub.add_argument("--name", help="of the benchmark")
         sub.add_argument("--folder", metavar="DIR", default="nightly", help="where everything is kept; default nightly")
         sub.add_argument("--store", metavar="FILE|URL", help="SQLite file, or PostgreSQL (postgresql://...); default DIR/nightly.sqlite")
         sub.add_argument("--host", default=socket.gethostname(), help="nights of different hosts are never compared; default: this host's name")
         return sub
 
-    run = common(commands.add_parser("run", allow_abbrev=False, help="record a night and compare it", usage="trace nightly run --name NAME [OPTION...] -- COMMAND [ARGUMENT...]"))
-    run.add_argument("--runs", type=at_least_one, default=10, help="how often the command is recorded; default 10")
-    run.add_argument("--untraced", type=int, default=0, help="how often it also runs without the tracer, to state what recording costs; default 0")
-    run.add_argument("--timeout", type=float, default=3600, metavar="SEC", help="a run that takes longer is ended, and counts as hung; default 3600")
-    run.add_argument("--trace-options", default="", metavar="TEXT", help="options of 'trace run', as in '-t nvtx,osrt --osrt-threshold 0'")
-    run.add_argument("--ranks", metavar="LIST", help="with {trace} in COMMAND: ranks that are recorded, as in 0,2; default all")
-    run.add_argument("--rank-variable", metavar="NAME", help="with {trace} in COMMAND: variable that has a process's rank; default: that of Slurm, Open MPI, MPICH or PMI")
+    run = common(commands.add_parser("run", help="record a night and compare it", usage="trace nightly run --name NAME [OPTION...] -- COMMAND [ARGUMENT...]"))
+    run.add_argument("--runs", type=arguments.count(1), default=10, metavar="N", help="how often the command is recorded; default 10")
+    run.add_argument("--untraced", type=arguments.count(0), default=0, metavar="N", help="how often it also runs without the tracer, to state what recording costs; default 0")
+    run.add_argument("--timeout", type=arguments.amount, default=3600, metavar="SEC", help="a run that takes longer is ended, and counts as hung; default 3600")
+    run.add_argument("--trace-options", type=words, default=[], metavar="TEXT", help="options of 'trace run' as one text, as in '-t nvtx,osrt --osrt-threshold 0'")
+    run.add_argument("--ranks", type=ranks, metavar="LIST", help="with {trace} in COMMAND: ranks that are recorded, as in 0,2 or 0-3,8; default all")
+    run.add_argument("--rank-variable", type=variable, metavar="NAME", help="with {trace} in COMMAND: variable that has a process's rank; default: that of Slurm, Open MPI, MPICH or PMI")
     run.add_argument("--commit", help="what was built; default: the commit of the git repository here")
-    run.add_argument("--baseline-nights", type=int, default=5, help="how many of the last good nights are compared with; default 5")
-    run.add_argument("--alpha", type=float, default=None, help="as of 'trace diff'")
-    run.add_argument("--min-effect", type=float, default=None, metavar="PERCENT", help="as of 'trace diff'")
+    run.add_argument("--alpha", type=arguments.probability, help="as of 'trace diff'")
+    run.add_argument("--min-effect", type=arguments.amount, metavar="PERCENT", help="as of 'trace diff'")
     run.add_argument("--force", action="store_true", help="compare with nights of another fingerprint, too")
-    run.add_argument("--keep-days", type=float, default=90, help="reports of older nights are removed; default 90")
-    run.add_argument("--keep-mib", type=float, default=2048, help="reports take no more than this, of all nights of the benchmark and host; default 2048")
-    run.add_argument("--run-mib", type=float, default=1024, help="a report that grows larger ends its run, which counts as too large; default 1024")
-    run.add_argument("--now", help=argparse.SUPPRESS)  # the time, as 2026-11-21T03:00:00: for tests
+    keeping(run)
+    run.add_argument("--run-mib", type=arguments.amount, default=1024, metavar="MIB", help="a report that grows larger ends its run, which counts as too large; default 1024")
     run.add_argument("--dry-run", action="store_true", help="only say what would be done")
-    report = common(commands.add_parser("report", allow_abbrev=False, help="the history of a benchmark as HTML"))
+    report = common(commands.add_parser("report", help="the history of a benchmark as HTML"))
     report.add_argument("--output", "-o", metavar="FILE", help="default: DIR/NAME/HOST/history.html")
-    common(commands.add_parser("list", allow_abbrev=False, help="the nights"))
-    accept = common(commands.add_parser("accept", allow_abbrev=False, help="make a night the baseline, since what is worse is wanted"))
+    common(commands.add_parser("list", help="the nights"))
+    accept = common(commands.add_parser("accept", help="make a night the baseline, since what is worse is wanted"))
     accept.add_argument("night", type=int, nargs="?", help="its number in 'list'; default: the last one")
-    prune = common(commands.add_parser("prune", allow_abbrev=False, help="remove old reports, never those of the baseline"))
-    prune.add_argument("--keep-days", type=float, default=90)
-    prune.add_argument("--keep-mib", type=float, default=2048)
-    prune.add_argument("--baseline-nights", type=int, default=5)
-    prune.add_argument("--now", help=argparse.SUPPRESS)
+    keeping(common(commands.add_parser("prune", help="remove old reports, never those of the baseline")))
     return p, commands.choices
 
 
-def config_read(path, sub):
-    """The options of a file as arguments."""
+def options_of(sub):
+    """{name: action} of a command's options."""
+    return {option.lstrip("-"): action for action in sub._actions for option in action.option_strings}  # noqa: SLF001 - argparse tells in no other way
+
+
+def config_read(path, subs, command):
+    """The options of a file as arguments of the command; one file serves all commands, and what only others have is passed over."""
     config = configparser.ConfigParser(interpolation=None)
     try:
         with open(path, encoding="utf-8") as file:
@@ -71,12 +95,15 @@ def config_read(path, sub):
         raise Failure(f"cannot read '{path}': {str(error).splitlines()[0]}") from None
     if not config.has_section("nightly"):
         raise Failure(f"'{path}': there is no section [nightly]")
-    known = {option.lstrip("-"): action for action in sub._actions for option in action.option_strings}  # noqa: SLF001 - argparse tells in no other way
+    known = {name for sub in subs.values() for name in options_of(sub)}
+    own = options_of(subs[command])
     arguments = []
     for name, value in config["nightly"].items():
-        action = known.get(name.replace("_", "-"))
-        if not action or name == "config":
+        if name.replace("_", "-") not in known or name == "config":
             raise Failure(f"'{path}': '{name}' is no option")
+        action = own.get(name.replace("_", "-"))
+        if not action:
+            continue
         if action.nargs == 0:
             if value.lower() not in ("true", "yes", "on", "1", "false", "no", "off", "0"):
                 raise Failure(f"'{path}': '{name}' is true or false")
@@ -86,15 +113,28 @@ def config_read(path, sub):
     return arguments
 
 
-def parse(arguments):
+def with_values(given):
+    """--trace-options '-t nvtx' as --trace-options='-t nvtx': argparse takes no value that begins as an option does."""
+    joined = []
+    for argument in given:
+        if joined and joined[-1] == "--trace-options":
+            joined[-1] += f"={argument}"
+        else:
+            joined.append(argument)
+    return joined
+
+
+def parse(given):
     """(options, the command behind --)."""
-    own, program = (arguments[:arguments.index("--")], arguments[arguments.index("--") + 1:]) if "--" in arguments else (arguments, [])
+    own, program = (given[:given.index("--")], given[given.index("--") + 1:]) if "--" in given else (given, [])
+    own = with_values(own)
     p, subs = parser()
     given = p.parse_args(own)
     if given.config:
-        given = p.parse_args([own[0], *config_read(given.config, subs[given.command]), *own[1:]])
-    if given.name and (os.sep in given.name or given.name.startswith(".")):
-        raise Failure(f"'{given.name}' is no name of a benchmark: it becomes a folder")
+        given = p.parse_args([own[0], *config_read(given.config, subs, given.command), *own[1:]])
+    for what, name in (("benchmark", given.name), ("host", given.host)):
+        if name and (os.sep in name or name.startswith(".")):
+            raise Failure(f"'{name}' is no name of a {what}: it becomes a folder")
     if not given.name and given.command != "list":
         raise Failure(f"--name says which benchmark; see 'trace nightly {given.command} --help'")
     given.store = given.store or os.path.join(given.folder, "nightly.sqlite")
@@ -135,20 +175,20 @@ def time_of(given):
 
 
 def prune(kept, given, now):
-    """Removes reports of old nights, and of the oldest ones while all take too much; the baseline's and the last night's stay. Returns the nights."""
+    """Removes reports of old nights, and of the oldest ones while all take too much or are too many; the baseline's and the last night's stay. Returns the nights."""
     nights = kept.nights(given.name, given.host)
     baseline = {n["id"] for n in night.baseline_of(nights, given.baseline_nights)} | ({nights[-1]["id"]} if nights else set())
     sizes = {n["id"]: folder_bytes(n["folder"]) for n in nights}
-    total, gone = sum(sizes.values()), []
+    total, holding, gone = sum(sizes.values()), sum(1 for size in sizes.values() if size), []
     for n in nights:
         age_days = (now - datetime.datetime.fromisoformat(n["begun"]).replace(tzinfo=datetime.timezone.utc)).total_seconds() / 86400
-        if n["id"] in baseline or not sizes[n["id"]] or not (age_days > given.keep_days or total > given.keep_mib * 2**20):
+        if n["id"] in baseline or not sizes[n["id"]] or not (age_days > given.keep_days or total > given.keep_mib * 2**20 or holding > given.keep_nights):
             continue
         for name in os.listdir(n["folder"]):
             if not name.startswith("verdict."):
                 path = os.path.join(n["folder"], name)
                 shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
-        total -= sizes[n["id"]]
+        total, holding = total - sizes[n["id"]], holding - 1
         kept.report_gone(n["id"])
         gone.append(n)
     return gone
@@ -162,8 +202,8 @@ def folder_bytes(folder):
         return 0
 
 
-def main(arguments):
-    given, program = parse(arguments)
+def main(given):
+    given, program = parse(given)
     if given.command == "list":
         return list_nights(given)
     if given.command == "accept":

@@ -3,7 +3,6 @@
 NAME.pqtdir/TABLE.parquet. Each row begins with _report (the file's name without its suffix), _host, and _rank (from "rank-N" or "rank_N" in the name, else NULL), so that
 tables of many folders can be read as one.
 """
-import argparse
 import os
 import re
 import shutil
@@ -15,7 +14,7 @@ import urllib.parse
 import pyarrow
 import pyarrow.parquet
 
-from . import Failure, convert
+from . import Failure, arguments, convert
 
 ROWS = 65536  # of a row group, and held at a time
 RANK = re.compile(r"rank[-_]?(\d+)")
@@ -82,15 +81,15 @@ def write_folder(database, path, output):
     connection.close()
 
 
-def main(arguments):
-    p = argparse.ArgumentParser(prog="trace export -t parquet", allow_abbrev=False)
+def main(given):
+    p = arguments.Parser(prog="trace export -t parquet")
     p.add_argument("--file", action="append", required=True)
     p.add_argument("--output")
     p.add_argument("--force-overwrite", choices=("true", "false"), default="false")
     p.add_argument("--symbol-path")
     p.add_argument("--filter-time")
     p.add_argument("--no-symbols", nargs="?", const="")
-    given = p.parse_args(arguments)
+    given = p.parse_args(given)
     if given.output and len(given.file) > 1:
         raise Failure("each report becomes a folder of its own beside it: --output is for one report")
     status = 0

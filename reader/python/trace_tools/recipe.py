@@ -1,13 +1,12 @@
 """`trace recipe`: ready analyses over many reports, run by DuckDB on what `trace export -t parquet` made. A recipe is recipes/NAME.sql: the first line says what it is
 for, the second the tables it reads. Each table is a view over all folders, with a column `folder` beside those of the files."""
-import argparse
 import glob
 import os
 import sys
 
 import duckdb
 
-from . import Failure
+from . import Failure, arguments
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recipes")
 
@@ -49,13 +48,13 @@ def print_table(names, rows, how):
             print("  ".join(c.rjust(w) if is_right else c.ljust(w) for c, w, is_right in zip(r, widths, right)).rstrip())
 
 
-def main(arguments):
+def main(given):
     known = recipes()
-    p = argparse.ArgumentParser(prog="trace recipe", allow_abbrev=False, epilog="recipes: " + "; ".join(f"{n}: {t}" for n, (t, *_) in known.items()))
+    p = arguments.Parser(prog="trace recipe", epilog="recipes: " + "; ".join(f"{n}: {t}" for n, (t, *_) in known.items()))
     p.add_argument("--format", "-f", choices=("table", "csv", "json"), default="table")
     p.add_argument("name", nargs="?", help="which; without it they are listed")
     p.add_argument("folder", nargs="*", help="folders (*.pqtdir) that 'trace export -t parquet' made")
-    given = p.parse_intermixed_args(arguments)
+    given = p.parse_intermixed_args(given)
     if not given.name:
         for name, (title, *_) in known.items():
             print(f"{name:<14}{title}")
