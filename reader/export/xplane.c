@@ -7,6 +7,7 @@
 
 #include "common/array.h"
 #include "reader/export/xplane_writing.h"
+#include "reader/occupancy.h"
 
 #define PS_PER_NS 1000
 
@@ -128,6 +129,43 @@ static uint32_t details(struct xplane *x, const char *text, int bytes)
 	return bytes < 0 ? 0 : xplane_text(x, text, (size_t)bytes);
 }
 
+/* Of the process's own device of that number; NULL = not told. */
+static const uint64_t *device_columns(const struct xplane *x, const struct timeline_item *i)
+{
+	const struct ncu_devices *d = x->timeline->devices;
+	const uint64_t device = (uint64_t)i->row->values[i->kind->device];
+	for (uint32_t n = 0; n < d->count; n++)
+		if (d->rows[n].process == i->row->process->id &&
+			d->rows[n].columns[FIELD_CUDA_DEVICE_DEVICE_ID] == device)
+			return d->rows[n].columns;
+	return NULL;
+}
+
+/* What fits on a multiprocessor, of what it can hold; 0 where the device is not known. */
+static double occupancy_percent(const struct xplane *x, const struct timeline_item *i)
+{
+	const uint64_t *c = device_columns(x, i);
+	struct occupancy o;
+	if (!c)
+		return 0;
+#define OF(name) column_value(i, FIELD_CUDA_KERNEL_##name)
+	const struct occupancy_device d = {
+		.major = (uint32_t)c[FIELD_CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR],
+		.minor = (uint32_t)c[FIELD_CUDA_DEVICE_COMPUTE_CAPABILITY_MINOR],
+		.warp_threads = (uint32_t)c[FIELD_CUDA_DEVICE_THREADS_PER_WARP],
+		.warps = (uint32_t)c[FIELD_CUDA_DEVICE_MAX_WARPS_PER_MULTIPROCESSOR],
+		.blocks = (uint32_t)c[FIELD_CUDA_DEVICE_MAX_BLOCKS_PER_MULTIPROCESSOR],
+		.registers = (uint32_t)c[FIELD_CUDA_DEVICE_MAX_REGISTERS_PER_MULTIPROCESSOR],
+		.shared_bytes = c[FIELD_CUDA_DEVICE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR],
+		.reserved_bytes = c[FIELD_CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR] >= 8 ? 1024 : 0};
+	const struct occupancy_kernel k = {
+		.block_threads = (uint32_t)(OF(BLOCK_X) * OF(BLOCK_Y) * OF(BLOCK_Z)),
+		.registers = (uint32_t)OF(REGISTERS_PER_THREAD),
+		.shared_bytes = OF(STATIC_SHARED_MEMORY) + OF(DYNAMIC_SHARED_MEMORY)};
+#undef OF
+	return occupancy_of(&d, &k, &o) ? 0 : 100.0 * o.active_warps / d.warps;
+}
+
 static uint32_t kernel_details(struct xplane *x, const struct timeline_item *i)
 {
 	char text[300];
@@ -135,10 +173,10 @@ static uint32_t kernel_details(struct xplane *x, const struct timeline_item *i)
 	return details(x, text,
 		snprintf(text, sizeof(text),
 			"regs:%llu static_shared:%llu dynamic_shared:%llu grid:%llu,%llu,%llu "
-			"block:%llu,%llu,%llu",
+			"block:%llu,%llu,%llu occ_pct:%.6g",
 			OF(REGISTERS_PER_THREAD), OF(STATIC_SHARED_MEMORY),
 			OF(DYNAMIC_SHARED_MEMORY), OF(GRID_X), OF(GRID_Y), OF(GRID_Z), OF(BLOCK_X),
-			OF(BLOCK_Y), OF(BLOCK_Z)));
+			OF(BLOCK_Y), OF(BLOCK_Z), occupancy_percent(x, i)));
 #undef OF
 }
 
@@ -194,6 +232,8 @@ static void stats_of_work(
 		const char *name = x->by_number[range - 1] + strlen(XPLANE_NVTX);
 		stat_ref(x, plane, XPLANE_STAT_NVTX_RANGE, xplane_text(x, name, strlen(name)));
 	}
+	if (k->lane == LANE_STREAM) /* XProf counts a device as idle without */
+		stat_ref(x, plane, XPLANE_STAT_OPERATION, xplane_operation(x, range));
 }
 
 static void stats_of_kernel(
@@ -216,7 +256,8 @@ static void stats_of_payload(struct xplane *x, const struct timeline_item *i)
 		xplane_stat_u64(&x->event, EVENT_STAT, XPLANE_STAT_PAYLOAD, v.number);
 }
 
-static void stats_put(struct xplane *x, const struct timeline_item *i, struct xplane_plane *plane)
+static void stats_put(
+	struct xplane *x, const struct timeline_item *i, struct xplane_plane *plane, uint32_t text)
 {
 	switch (i->row->event->number) {
 	case KIND_CUDA_KERNEL:
@@ -238,6 +279,9 @@ static void stats_put(struct xplane *x, const struct timeline_item *i, struct xp
 		break;
 	case KIND_NVTX_RANGE:
 	case KIND_NVTX_START_END:
+		stat_ref(x, plane, XPLANE_STAT_OPERATION, xplane_operation(x, text));
+		stats_of_payload(x, i);
+		break;
 	case KIND_NVTX_MARK:
 		stats_of_payload(x, i);
 		break;
@@ -263,7 +307,7 @@ static int put_event(struct xplane *x, const struct timeline_item *i)
 			return error;
 	}
 	event_begin(x, text, i->start_ns, i->duration_ns, &place);
-	stats_put(x, i, &x->planes[line->plane]);
+	stats_put(x, i, &x->planes[line->plane], text);
 	line->kinds |= xplane_kind_bit(i);
 	return event_end(x, line, text, place);
 }

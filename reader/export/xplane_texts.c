@@ -1,4 +1,5 @@
 /* Names of events, and the NVTX ranges that calls were made in. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ void xplane_texts_release(struct xplane *x)
 	free(x->by_number);
 	map_release(&x->numbers);
 	map_release(&x->event_texts);
+	map_release(&x->operations);
 	map_release(&x->ranges);
 	pool_release(&x->texts);
 }
@@ -36,6 +38,49 @@ uint32_t xplane_text(struct xplane *x, const char *text, size_t bytes)
 	x->by_number[x->text_count++] = kept;
 	return map_put(&x->numbers, (uint64_t)(uintptr_t)kept, 0, x->text_count) ? 0
 										 : x->text_count;
+}
+
+/* ---- operations ---- */
+
+/* XProf takes any name before the colon where the type behind it looks like this. */
+static void type_put(FILE *out, const char *domain)
+{
+	if (*domain >= '0' && *domain <= '9')
+		fputc('_', out);
+	for (; *domain; domain++) {
+		const int c = tolower((unsigned char)*domain);
+		fputc((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : '_', out);
+	}
+}
+
+static void name_put(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		fputc(*text == ':' ? '_' : *text, out);
+}
+
+static uint32_t operation_text(struct xplane *x, const char *name, const char *domain)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *memory = open_memstream(&text, &bytes);
+	if (!memory)
+		return 0;
+	name_put(memory, *name ? name : "(no text)");
+	fputc(':', memory);
+	type_put(memory, *domain ? domain : "nvtx");
+	uint32_t made = fclose(memory) ? 0 : xplane_text(x, text, bytes);
+	free(text);
+	return made;
+}
+
+uint32_t xplane_operation(struct xplane *x, uint32_t range)
+{
+	uint32_t known = map_get(&x->operations, range, 0);
+	if (known || range)
+		return known;
+	known = operation_text(x, "no NVTX range", "none");
+	return known && !map_put(&x->operations, 0, 0, known) ? known : 0;
 }
 
 static bool is_nvtx(const struct timeline_item *i)
@@ -78,6 +123,9 @@ uint32_t xplane_event_text(struct xplane *x, const struct timeline_item *i)
 		fwrite(i->name.text.text, 1, i->name.text.bytes, memory);
 		made = fclose(memory) ? 0 : xplane_text(x, text, bytes);
 		free(text);
+		uint32_t operation = operation_text(x, i->name.text.text, i->lane->domain);
+		if (!operation || map_put(&x->operations, made, 0, operation))
+			return 0;
 	} else if (i->row->event->number == KIND_CUDA_MEMCPY) {
 		made = xplane_text(x, copy_name(i), strlen(copy_name(i)));
 	} else {

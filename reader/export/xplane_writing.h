@@ -90,6 +90,7 @@ struct xplane {
 	const char **by_number; /* less 1 */
 	uint32_t text_count, text_capacity;
 	struct map event_texts; /* number of a name and its domain -> number of the text */
+	struct map operations;  /* number of a range's text -> that of its operation */
 	struct map ranges;      /* process and thread -> open ranges */
 	struct xplane_ranges {
 		struct xplane_range {
@@ -111,6 +112,11 @@ uint32_t xplane_text(struct xplane *x, const char *text, size_t bytes);
 
 /* The number of what the event is called. 0 = out of memory. */
 uint32_t xplane_event_text(struct xplane *x, const struct timeline_item *i);
+
+/* The number of what XProf sums up by (its "tf_op", name:type): of an NVTX range, by the number of
+ * its text, the text with '_' for colons, and the domain in letters, digits and '_'; 0 stands for
+ * no range. 0 = out of memory. */
+uint32_t xplane_operation(struct xplane *x, uint32_t range);
 
 /* Takes note of a range of a thread. 0 or -ENOMEM. */
 int xplane_range_note(struct xplane *x, const struct timeline_item *i, uint32_t text);

@@ -250,6 +250,7 @@ def xplane_is_the_report(report, events, step=None):
                    for _, line, name, start, _, s in found.events):
             tap.ok(False, "kernels have name, shape and stream", kernel)
             break
+    operations_are_ranges(found)
     calls = {e["correlation_id"] for e in events if e["kind"] == "cuda_api"}
     have = {s["correlation_id"] for plane, _, _, _, _, s in found.events if plane == "/host:CPU" and "correlation_id" in s}
     tap.ok(calls <= have, "calls have their correlation id", calls - have)
@@ -265,6 +266,25 @@ def xplane_is_the_report(report, events, step=None):
         inside = {e["correlation_id"]: e for e in events if e["kind"] == "cuda_kernel"}
         have = [s.get("nvtx_range", "") for _, _, _, _, _, s in found.events if "kernel_details" in s]
         tap.ok(len(have) == len(inside) and any(have), "kernels have the NVTX range of their call", have)
+
+
+def operation_of(domain, text):
+    return text.replace(":", "_") + ":" + (re.sub("[^a-z0-9_]", "_", domain.lower()) or "nvtx")
+
+
+def operations_are_ranges(found):
+    """What XProf sums up by: each NVTX range, and all work of a device with the range of its call."""
+    wrong = []
+    for plane, _, name, _, duration, stats in found.events:
+        wanted = None
+        if plane.startswith("/device:GPU:"):
+            wanted = operation_of(*stats["nvtx_range"].split(":", 1)) if "nvtx_range" in stats else "no NVTX range:none"
+        elif name.startswith("NVTX:") and (duration or "tf_op" in stats):
+            wanted = operation_of(*name.split(":", 2)[1:])
+        wrong += [(name, stats)] if stats.get("tf_op") != wanted else []
+    tap.ok(not wrong, "operations are NVTX ranges", wrong[:3])
+    details = [s["kernel_details"] for _, _, _, _, _, s in found.events if "kernel_details" in s]
+    tap.ok(all(0 < float(text.split("occ_pct:")[1]) <= 100 for text in details), "kernels have an occupancy", details)
 
 
 def of_a_device():

@@ -81,9 +81,10 @@ def xprof_reads_it():
             continue
         path = exported(report, "xplane", "xplane.pb", *(("--steps", step) if step else ()))
         events = report.events()
-        found = asked(XPROF, path, "kernel_stats", "memory_profile", "overview_page", "trace_viewer")
+        found = asked(XPROF, path, "kernel_stats", "memory_profile", "overview_page", "trace_viewer", "framework_op_stats")
         kernels_are_ours(found["kernel_stats"], report)
         memory_is_ours(found["memory_profile"], events)
+        operations_are_ours(found["framework_op_stats"][0], report, events)
         viewer_has_all(found["trace_viewer"]["traceEvents"], events)
         if step:
             tap.ok(any(table.get("p", {}).get("device_compute_32bit_percent") == "100.0%" for table in found["overview_page"]), "the overview has the device's time")
@@ -136,8 +137,33 @@ def steps_are_ours(found, events, step):
     kernels = [e for e in events if e["kind"] == "cuda_kernel"]
     begins = [min(k["start_ns"] for k in kernels if lies_in(calls[k["correlation_id"]], r)) for r in ranges]
     ends = [*begins[1:], max(k["start_ns"] for k in kernels if lies_in(calls[k["correlation_id"]], ranges[-1])) + 1]
-    sums = {str(n): sum(k["duration_ns"] for k in kernels if begins[n] <= k["start_ns"] < ends[n]) for n in range(len(ranges))}
-    tap.ok(sums == have, "with what the device did from a step's first kernel to that of the next", f"{sums} {have}")
+    busy = {str(n): busy_ns([(k["start_ns"], k["start_ns"] + k["duration_ns"]) for k in kernels if begins[n] <= k["start_ns"] < ends[n]]) for n in range(len(ranges))}
+    tap.ok(busy == have, "with what the device did from a step's first kernel to that of the next", f"{busy} {have}")
+
+
+def busy_ns(spans):
+    """Kernels of two streams may run at the same time."""
+    found = until = 0
+    for start, end in sorted(spans):
+        found += max(0, end - max(start, until))
+        until = max(until, end)
+    return found
+
+
+def operations_are_ours(table, report, events):
+    """By NVTX range: of the device, what it did for the calls in it; of the host, how often and how long. XProf takes ranges of one text as one."""
+    have = collections.Counter()
+    for row in rows_of(table):
+        have[row["host_or_device"], row["operation"].split("/")[0]] += round(row["total_time"] * 1000)
+    have = collections.Counter({key: ns for key, ns in have.items() if key[1] != "IDLE"})
+    wanted = collections.Counter()
+    for event in events:
+        if event["kind"] in ("nvtx_range", "nvtx_start_end"):
+            wanted["Host", event["text"].replace(":", "_")] += event["duration_ns"]
+    tap.ok(wanted == collections.Counter({k: v for k, v in have.items() if k[0] == "Host"}), "operations of the host are NVTX ranges", f"{wanted} {have}")
+    work = sum(e["duration_ns"] for e in events if e["kind"] in ("cuda_kernel", "cuda_memcpy", "cuda_memset"))
+    device_ns = [v for k, v in have.items() if k[0] == "Device"]
+    tap.ok(work and sum(device_ns) == work and len(device_ns) > bool(wanted), "those of the device are all it did, by NVTX range", f"{work} {have} {report.path}")
 
 
 def lies_in(call, around):
