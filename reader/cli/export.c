@@ -13,6 +13,7 @@
 #include "reader/cli/dump_results.h"
 #include "reader/cli/cli_output.h"
 #include "reader/cli/select.h"
+#include "reader/cli/sql_open.h"
 #include "reader/cli/events.h"
 #include "reader/cli/export_codexl.h"
 #include "reader/cli/export_ncu.h"
@@ -35,11 +36,6 @@ static char *default_name(const char *file, const char *suffix)
 	return asprintf(&name, "%.*s.%s", stem, file, suffix) < 0 ? NULL : name;
 }
 
-static void note_cut_off(void *user, const struct contents *c)
-{
-	cli_note_cut_off(user, c);
-}
-
 /* All FILEs into one database. */
 static int export_sqlite(const struct options *o, const char *output)
 {
@@ -50,6 +46,7 @@ static int export_sqlite(const struct options *o, const char *output)
 		.overwrite = option_is(o, OPT_export_force_overwrite, "true"),
 		.no_symbols = o->value[OPT_export_no_symbols],
 		.symbol_path = o->value[OPT_export_symbol_path],
+		.nvtx = select_filter(),
 		.sources = sources};
 	if (o->value[OPT_export_compat])
 		nsys_generation_named(o->value[OPT_export_compat], &job.generation);
@@ -58,7 +55,7 @@ static int export_sqlite(const struct options *o, const char *output)
 		struct cli_report *r = &reports[job.count];
 		status = cli_open_events(r, o->argv[job.count], o->value[OPT_export_no_wait]);
 		sources[job.count] = (struct sqlite_source){
-			&r->report, {r, stop_or_progress, NULL, cli_problem}, note_cut_off};
+			&r->report, {r, stop_or_progress, NULL, cli_problem}, sql_note_cut_off};
 	}
 	stops_await();
 	int error = status ? 0 : sqlite_export(&job, &result);
@@ -70,6 +67,8 @@ static int export_sqlite(const struct options *o, const char *output)
 			cli_write_failed(output, error, result.cause);
 		status = STATUS_FAILED;
 	}
+	if (!status && job.count)
+		sql_note_results(&reports[0], &result);
 	if (result.impossible)
 		cli_note("%llu calls that end before they start were left out",
 			(unsigned long long)result.impossible);

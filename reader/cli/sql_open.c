@@ -2,33 +2,43 @@
 #include "reader/cli/sql_open.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "reader/cli/dump_results.h"
+#include "reader/cli/select.h"
 #include "reader/cli/stop.h"
 #include "reader/export/sqlite.h"
 #include "reader/xspace/database.h"
 
 #define SIZE_TOLD (256u << 20) /* a temporary database from this size on is told of */
 
-static void note_cut_off(void *user, const struct contents *c)
+void sql_note_cut_off(void *user, const struct contents *c)
 {
-	cli_note_cut_off(user, c);
+	struct cli_report *r = user;
+	if (is_of_ncu(&r->report))
+		results_tell_torn(r, c);
+	else
+		cli_note_cut_off(r, c);
 }
 
 static int report_convert(struct cli_report *r, const struct sql_open_form *form, const char *name)
 {
 	struct sqlite_result result = {0};
 	const struct sqlite_source source = {
-		&r->report, {r, stop_or_progress, NULL, cli_problem}, note_cut_off};
+		&r->report, {r, stop_or_progress, NULL, cli_problem}, sql_note_cut_off};
 	const struct sqlite_job job = {.output = name,
 		.no_symbols = form->no_symbols,
 		.symbol_path = form->symbol_path,
+		.kernels_only = form->kernels_only,
+		.nvtx = select_filter(),
 		.sources = &source,
 		.count = 1};
 	int error = sqlite_export(&job, &result);
 	cli_progress_end(r);
+	sql_note_results(r, &result);
 	if (error && !stop_signal && result.failed)
 		cli_error("cannot read '%s': %s", r->path, result.cause);
 	else if (error && !stop_signal)
@@ -70,6 +80,18 @@ static int xspace_convert(const char *path, const char *name)
 			 "no report has them",
 			path, (unsigned long long)tally.left_out);
 	return error ? STATUS_FAILED : STATUS_OK;
+}
+
+void sql_note_results(const struct cli_report *r, const struct sqlite_result *result)
+{
+	const struct results_tally *t = &result->results;
+	if (t->left_out && t->left_out == t->results)
+		cli_note("'%s': no kernel is in the NVTX ranges asked for", r->path);
+	if (t->untimed)
+		cli_note("'%s': %" PRIu64
+			 " results have no gpu__time_duration.sum: they are not among kernels that "
+			 "have a time",
+			r->path, t->untimed);
 }
 
 /* The database loses its name as soon as it is open. `r` NULL: the file is an XSpace. */

@@ -9,15 +9,24 @@
 #define READER_CLI_SQL_OPEN_H
 
 #include "reader/cli/cli.h"
+#include "reader/export/sqlite.h"
 #include "reader/sql/connection.h"
 
 struct sql_open_form {
 	const char *symbol_path; /* symbols.h; NULL = none */
 	bool no_symbols, no_wait;
+	bool kernels_only; /* of reports of Nsight Compute no metrics */
 };
 
 /* STATUS_OK, STATUS_DAMAGED when what is there of a damaged report was opened, or STATUS_FAILED. */
 int sql_file_open(struct sql *s, const char *path, const struct sql_open_form *form);
+
+/* Says that the end of a report is missing; `user`: its struct cli_report. One of Nsight Compute is
+ * damaged then. */
+void sql_note_cut_off(void *user, const struct contents *c);
+
+/* Says what of a report's results the export left out. */
+void sql_note_results(const struct cli_report *r, const struct sqlite_result *result);
 
 /* Is it a database, or an XSpace of a profiler, which becomes one: no report? */
 bool sql_file_is_foreign(const char *path);

@@ -374,15 +374,19 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
 	cli_progress_end(&r);
 	if (form->events)
 		memcpy(form->events, d.contents.events, sizeof(d.contents.events));
-	if (!error)
-		error = print_reports(list, &d, file, out);
 	const struct walk_tally *tally = &d.contents.tally;
-	if (!error && tally->blocks == tally->foreign_blocks && tally->blocks)
+	const bool is_foreign = tally->blocks && tally->blocks == tally->foreign_blocks;
+	const bool is_told = is_foreign && tally->results && form->results_only;
+	if (is_told)
+		*form->results_only = true;
+	if (!error && !is_told)
+		error = print_reports(list, &d, file, out);
+	if (!error && is_foreign && !is_told)
 		cli_note("'%s' holds no OS runtime events: it was not written by libtrace%s", file,
-			tally->results ? "; for its results of kernels see 'trace details "
-					 "--print-summary per-kernel'"
+			tally->results ? "; of its kernels '-r cuda_gpu_kern_sum' and '-r "
+					 "ncu_metric_sum' have times and metrics"
 				       : "");
-	if (!error)
+	if (!error && !is_told)
 		cli_note_cut_off(&r, &d.contents);
 	if (!error && !strcmp(list, "osrt_sum"))
 		tell_short_calls(&d.totals);

@@ -55,6 +55,12 @@ static bool list_is_known(const char *list)
 	return true;
 }
 
+/* Does a report of the list ask for more than the times of kernels? */
+static bool list_has_metrics(const char *list)
+{
+	return list && (!strncmp(list, "ncu_", 4) || strstr(list, ",ncu_"));
+}
+
 static bool is_direct(const struct output *o, const char *report, size_t bytes)
 {
 	return !o->windowed && stats_direct(report, bytes);
@@ -148,9 +154,16 @@ static int applying_print(struct output *o, const char *file)
 {
 	uint64_t events[SCHEMA_KINDS] = {0};
 	struct stats_form form = o->form;
+	bool has_results = false;
 	form.events = events;
+	form.results_only = &has_results;
 	int status = stats_print(file, "osrt_sum", &form, o->out, o->name);
 	form.events = NULL;
+	form.results_only = NULL;
+	if (status != STATUS_FAILED && has_results) {
+		cli_note("'%s': metrics by kernel: -r ncu_metric_sum", file);
+		return worse(status, applying_in_sql(o, file, ""));
+	}
 	if (status != STATUS_FAILED && (events[KIND_NVTX_RANGE] || events[KIND_NVTX_START_END])) {
 		if (!o->aligned)
 			fputc('\n', o->out);
@@ -222,6 +235,7 @@ int command_stats(const struct options *o)
 	output.name = to_stdout ? "standard output" : name;
 	output.windowed = !output.form.window.all || output.form.nvtx_window;
 	output.aligned = table_format_named(output.form.format) == TABLE_ALIGNED;
+	output.form.kernels_only = !list_has_metrics(output.list);
 	int status = option_files(o, stats_file, &output);
 	if (!to_stdout && fclose(out) && status < STATUS_FAILED) {
 		cli_error("cannot write '%s': %s", name, strerror(errno));

@@ -62,6 +62,18 @@ static int visit_block(void *user, const struct report_block *block)
 	return v->block ? v->block(v->user, block) : 0;
 }
 
+static int visit_first_block(void *user, const struct report_block *block)
+{
+	int error = results_note(user, block);
+	return error ? error : visit_block(user, block);
+}
+
+static int visit_second_block(void *user, const struct report_block *block)
+{
+	int error = results_rows(user, block);
+	return error ? error : visit_block(user, block);
+}
+
 static void visit_problem(void *user, uint64_t offset, const char *cause)
 {
 	const struct writing *w = user;
@@ -102,7 +114,8 @@ static int files_find(struct writing *w)
 	return error ? error : files_number(w);
 }
 
-/* Start of the session on both clocks, from the first block; 0 where that does not say. */
+/* Start of the session on both clocks, from the first block; 0 where that does not say: reports of
+ * Nsight Compute have the second alone. */
 static int session_times(const struct report *r, uint64_t *ret_start, uint64_t *ret_real)
 {
 	struct walk walk;
@@ -111,6 +124,9 @@ static int session_times(const struct report *r, uint64_t *ret_start, uint64_t *
 	*ret_start = *ret_real = 0;
 	walk_start(&walk, r);
 	int found = walk_next(&walk);
+	const Libtrace__SessionDetails *d = found > 0 ? walk.block.header->session_details : NULL;
+	if (d && d->creation_time_s < INT64_MAX / 1000000000u)
+		*ret_real = d->creation_time_s * 1000000000u;
 	while (found > 0 && report_block_entry(&walk.block, &entry, &cause) > 0) {
 		Libtrace__Session *s = entry.kind == ENTRY_SESSION
 			? libtrace__session__unpack(
@@ -150,10 +166,12 @@ static void report_begin(struct writing *w, uint32_t index)
 	contents_init(&w->contents);
 	nvtx_payloads_init(&w->payloads, &w->contents);
 	symbols_init(&w->symbols, &w->contents, w->job->symbol_path);
+	results_begin(w);
 }
 
 static void report_end(struct writing *w)
 {
+	results_end(w);
 	nvtx_payloads_release(&w->payloads);
 	symbols_release(&w->symbols);
 	contents_release(&w->contents);
@@ -193,8 +211,8 @@ static int output(struct writing *w, int error)
 static int report_write(struct writing *w)
 {
 	const struct contents_visitor *v = &w->source->visitor,
-				      first = {w, visit_block, visit_first, visit_problem},
-				      second = {w, visit_block, visit_batch, NULL};
+				      first = {w, visit_first_block, visit_first, visit_problem},
+				      second = {w, visit_second_block, visit_batch, NULL};
 	int error = contents_read(&w->contents, w->source->report, &first);
 	if (!error) {
 		clock_set(w);
@@ -206,6 +224,8 @@ static int report_write(struct writing *w)
 	if (!error)
 		error = files_find(w);
 	if (!error)
+		error = results_ready(w);
+	if (!error)
 		error = contents_batches(w->source->report, &second);
 	if (error)
 		return error;
@@ -216,6 +236,8 @@ static int report_write(struct writing *w)
 		error = database_resume(&w->database);
 	if (!error)
 		error = writing_report_facts(w);
+	if (!error)
+		error = results_facts(w);
 	if (!error)
 		error = database_pause(&w->database);
 	if (!error)
@@ -260,6 +282,8 @@ static uint64_t rows_count(const struct writing *w)
 		rows += w->tables[i].rows;
 	for (uint32_t i = 0; i < SCHEMA_KINDS; i++)
 		rows += w->facts[i].rows + w->others[i].rows;
+	for (uint32_t i = 0; i < RESULTS_TABLES; i++)
+		rows += w->results.tables[i].rows;
 	return rows;
 }
 
@@ -308,6 +332,7 @@ int sqlite_export(const struct sqlite_job *job, struct sqlite_result *ret_result
 			w->output_failed && *w->database.cause ? w->database.cause
 							       : strerror(-error));
 	ret_result->rows = rows_count(w);
+	ret_result->results = w->results.tally;
 	ret_result->impossible = w->impossible;
 	writing_release(w);
 	return error;

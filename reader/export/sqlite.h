@@ -17,6 +17,7 @@
 
 #include "reader/contents.h"
 #include "reader/export/database.h"
+#include "reader/nvtx_filter.h"
 
 #define SQLITE_REPORTS_MAX 32000u /* what VM and hardware ids can tell apart */
 
@@ -32,14 +33,23 @@ struct sqlite_job {
 	enum nsys_generation generation;
 	bool no_symbols;         /* callchains as addresses */
 	const char *symbol_path; /* as for symbols_init() */
+	bool kernels_only;       /* of reports of Nsight Compute no metrics, sections and rules */
+	const struct nvtx_filter *nvtx; /* results that it lets pass; NULL = all */
 	const struct sqlite_source *sources;
 	uint32_t count;
+};
+
+/* Results of kernels in reports of Nsight Compute. */
+struct results_tally {
+	uint64_t results, left_out; /* left out: by the NVTX filter */
+	uint64_t untimed;           /* not in the table of kernels: how long they ran is not told */
 };
 
 struct sqlite_result {
 	const struct report *failed; /* the report that could not be read; NULL: the output */
 	char cause[DATABASE_CAUSE_BYTES];
-	uint64_t rows;       /* of all tables that are filled from events and callchains */
+	uint64_t rows; /* of all tables that are filled from events and callchains */
+	struct results_tally results;
 	uint64_t impossible; /* calls left out because they end before they start */
 };
 

@@ -50,7 +50,7 @@ static void own_name(const struct schema_event *e, bool other, char *out, size_t
 		*out = (char)toupper((unsigned char)*out);
 }
 
-static int table_begin(
+int writing_table_begin(
 	struct writing *w, struct page_table *t, const char *name, const char *columns)
 {
 	uint32_t root = 0, count = 0;
@@ -75,7 +75,7 @@ static int whole_begin(
 	for (uint32_t i = 1; i < e->field_count; i++)
 		column_add(sql, sizeof(sql), &e->fields[i]);
 	own_name(e, other, name, sizeof(name));
-	return table_begin(w, t, name, sql);
+	return writing_table_begin(w, t, name, sql);
 }
 
 /* The row that it belongs to, and fields that have no place there. */
@@ -88,7 +88,7 @@ static int facts_begin(struct writing *w, const struct schema_event *e)
 	for (uint32_t i = 0; i < k->fact_count; i++)
 		column_add(sql, sizeof(sql), &e->fields[k->facts[i]]);
 	own_name(e, false, name, sizeof(name));
-	return table_begin(w, &w->facts[e->number], name, sql);
+	return writing_table_begin(w, &w->facts[e->number], name, sql);
 }
 
 static int kind_begin(struct writing *w, const struct schema_event *e)
@@ -120,11 +120,12 @@ int writing_tables_begin(struct writing *w)
 		struct nsys_shape shape;
 		nsys_table_shape(i, w->database.generation, &shape);
 		if (is_paged(w, i) && shape.columns)
-			error = table_begin(w, &w->tables[i], nsys_table_name(i, NSYS_3_24), NULL);
+			error = writing_table_begin(
+				w, &w->tables[i], nsys_table_name(i, NSYS_3_24), NULL);
 	}
 	for (uint32_t n = 0; !error && (e = schema_event_at(n)); n++)
 		error = kind_begin(w, e);
-	return error;
+	return error ? error : results_tables_begin(w);
 }
 
 static int table_end(struct page_table *t)
@@ -142,10 +143,10 @@ int writing_tables_end(struct writing *w)
 		if (!error)
 			error = table_end(&w->others[i]);
 	}
-	return error;
+	return error ? error : results_tables_end(w);
 }
 
-static int drop_if_empty(struct writing *w, const struct page_table *t, const char *name)
+int writing_drop_if_empty(struct writing *w, const struct page_table *t, const char *name)
 {
 	char sql[96];
 	if (!t->columns || t->rows)
@@ -160,14 +161,17 @@ int writing_tables_drop_empty(struct writing *w)
 	const struct schema_event *e;
 	int error = 0;
 	for (uint32_t i = 0; !error && i < NSYS_TABLES; i++)
-		error = drop_if_empty(w, &w->tables[i], nsys_table_name(i, w->database.generation));
+		error = writing_drop_if_empty(
+			w, &w->tables[i], nsys_table_name(i, w->database.generation));
 	for (uint32_t n = 0; !error && (e = schema_event_at(n)); n++) {
 		own_name(e, false, name, sizeof(name));
-		error = drop_if_empty(w, &w->facts[e->number], name);
+		error = writing_drop_if_empty(w, &w->facts[e->number], name);
 		own_name(e, true, name, sizeof(name));
 		if (!error)
-			error = drop_if_empty(w, &w->others[e->number], name);
+			error = writing_drop_if_empty(w, &w->others[e->number], name);
 	}
+	if (!error)
+		error = results_drop_empty(w);
 	/* the indexes of the callchains' primary keys are made from their rows */
 	if (!error && w->tables[NSYS_OSRT_CALLCHAINS].rows)
 		error = database_run(&w->database, "REINDEX OSRT_CALLCHAINS");
@@ -184,4 +188,5 @@ void writing_tables_release(struct writing *w)
 		page_table_release(&w->facts[i]);
 		page_table_release(&w->others[i]);
 	}
+	results_tables_release(w);
 }

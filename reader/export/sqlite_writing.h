@@ -10,6 +10,7 @@
 #include "reader/export/nsys.h"
 #include "reader/export/pages.h"
 #include "reader/export/sqlite.h"
+#include "reader/export/sqlite_results.h"
 #include "reader/nvtx_payloads.h"
 #include "reader/symbols.h"
 
@@ -149,6 +150,7 @@ struct writing {
 	struct page_table tables[NSYS_TABLES];  /* those of nsys that are filled by pages */
 	struct page_table facts[SCHEMA_KINDS];  /* LIBTRACE_KIND */
 	struct page_table others[SCHEMA_KINDS]; /* LIBTRACE_KIND_OTHER */
+	struct results_writing results;
 	struct writing_texts texts;
 	struct map thread_ids; /* globalTid -> index + 1 */
 	struct writing_thread *threads;
@@ -337,6 +339,12 @@ struct writing_chain_wanted {
 
 /* Its id in the table, made if need be; 0 = none. 0 or a negative errno. */
 int writing_chain(struct writing *w, const struct writing_chain_wanted *wanted, uint32_t *ret_id);
+
+/* One table that is filled by pages: made, `columns` NULL being those of nsys; dropped where it got
+ * no row. 0 or a negative errno. */
+int writing_table_begin(
+	struct writing *w, struct page_table *t, const char *name, const char *columns);
+int writing_drop_if_empty(struct writing *w, const struct page_table *t, const char *name);
 
 /* The tables that are filled by pages: made, and where they begin. 0 or a negative errno. */
 int writing_tables_begin(struct writing *w);

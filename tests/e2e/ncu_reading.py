@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # timeout: 120
 """`trace info --json` and `trace dump --json` of NVIDIA's reports: every value that an independent reader took from them
-(SHARED/fixtures/ncu/expected.json). `trace check` and `trace export` open them, too.
+(SHARED/fixtures/ncu/expected.json). `trace check`, `trace export` and `trace stats` open them, too, and say the same.
 """
 import json
 import os
+import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -143,7 +144,130 @@ def values():
         with open(to, encoding="utf-8") as file:
             tap.ok([json.loads(line) for line in file] == lines, f"{name}: exported as JSON")
         tap.ok(f"{len(results)} results" in printed("check", report), f"{name}: checked")
+        in_database(name, report, results)
+        as_statistics(name, report, results)
         cut_off(name, report)
+
+
+def wanted_metrics(results):
+    """(result, name, value) of each metric, and (result, metric, key, value) of each instance, as the lines have them."""
+    metrics = [(i, m["name"], m.get("value")) for i, r in enumerate(results, 1) for m in r["metrics"]]
+    instances = [(i, m["name"], *pair) for i, r in enumerate(results, 1) for m in r["metrics"] for pair in m.get("instances", ())]
+    return metrics, instances
+
+
+def findings(result):
+    """What rules said, as the database has it."""
+    for rule in result.get("rule_results", []):
+        items = [x for x in rule.get("body", {}).get("items", []) if "message" in x or "speedup" in x]
+        for item in items or [{}]:
+            message = item.get("message", {})
+            yield (rule["identifier"], rule["display_name"], rule.get("section_identifier"), message.get("name"), message.get("message"),
+                   item.get("speedup", {}).get("value"))
+
+
+def open_ranges(result):
+    state = result.get("nvtx", {})
+    for thread in state.get("threads", ()):
+        for domain in thread["push_pop_domains"]:
+            yield from (("PushPop", thread["tid"], depth, r["name"]) for depth, r in enumerate(domain.get("stack", ())))
+    for domain in state.get("start_end_domains", ()):
+        yield from (("StartEnd", r.get("start_tid", 0), None, r["name"]) for r in domain.get("ranges", ()))
+
+
+def first_metric(result, name):
+    return next((m.get("value") for m in result["metrics"] if m["name"] == name), None)
+
+
+def shape(result):
+    return tuple(result[size][axis] for size in ("grid_size", "block_size") for axis in "xyz")
+
+
+def kernel_rows(results):
+    """Kernels as nsys's table has them; a start is the second in which the result was made, or the end of the one before."""
+    end = 0
+    for result in results:
+        duration = first_metric(result, "gpu__time_duration.sum")
+        start = max(end, (result["creation_time"] - results[0]["creation_time"]) * 10**9)
+        end = start + duration
+        yield (start, end, result["kernel_demangled_name"] or result["kernel_function_name"], result["kernel_function_name"],
+               result["kernel_mangled_name"], *shape(result), first_metric(result, "launch__registers_per_thread"), result["context_id"], result["stream_id"])
+
+
+def in_database(name, report, results):
+    """The tables of the exported database have what `dump --json` has, which was compared with the fixtures' own list."""
+    to = os.path.join(PLACE, "results.sqlite")
+    printed("export", "-t", "sqlite", "-f", "true", "-o", to, report)
+    connection = sqlite3.connect(to)
+
+    def rows(sql):
+        return connection.execute(sql).fetchall()
+
+    def table(name, sql):
+        return rows(sql) if rows(f"SELECT 1 FROM sqlite_master WHERE name = '{name}'") else []
+
+    wrong = Differences()
+    metrics, instances = wanted_metrics(results)
+    named = "FROM LIBTRACE_NCU_METRIC AS m JOIN StringIds AS s ON s.id = m.nameId"
+    wrong.same("metrics", rows(f"SELECT m.resultId, s.value, m.value {named} ORDER BY m.id"), metrics)
+    wrong.same("instances", rows(f"SELECT m.resultId, s.value, i.key, i.value {named} JOIN LIBTRACE_NCU_INSTANCE AS i ON i.metricId = m.id ORDER BY i.rowid"),
+               instances)
+    wrong.same("sections", rows("SELECT resultId, identifier FROM LIBTRACE_NCU_SECTION"),
+               [(i, section) for i, r in enumerate(results, 1) for section in r["sections"]])
+    wrong.same("rules", table("LIBTRACE_NCU_RULE", "SELECT resultId, identifier, name, section, title, message, speedup FROM LIBTRACE_NCU_RULE"),
+               [(i, *f) for i, r in enumerate(results, 1) for f in findings(r)])
+    wrong.same("ranges", table("LIBTRACE_NCU_RANGE", "SELECT resultId, style, globalTid & 0xffffff, depth, name FROM LIBTRACE_NCU_RANGE"),
+               [(i, *f) for i, r in enumerate(results, 1) for f in open_ranges(r)])
+    wrong.same("frames", table("LIBTRACE_NCU_FRAME", "SELECT resultId, symbol, address FROM LIBTRACE_NCU_FRAME"),
+               [(i, f.get("func_name"), f["pc"]) for i, r in enumerate(results, 1) for f in r.get("cpu_stack", {}).get("frames", ())])
+    names = [f"JOIN StringIds AS {column} ON {column}.id = k.{column}" for column in ("demangledName", "shortName", "mangledName")]
+    wrong.same("kernels", rows("SELECT k.start, k.end, demangledName.value, shortName.value, mangledName.value, gridX, gridY, gridZ, blockX, blockY, blockZ, "
+                               f"registersPerThread, contextId, streamId FROM CUPTI_ACTIVITY_KIND_KERNEL AS k {' '.join(names)} ORDER BY k.rowid"),
+               list(kernel_rows(results)))
+    wrong.same("devices", rows("SELECT name, smCount FROM TARGET_INFO_GPU"), [(first_metric(results[0], "device__attribute_display_name"),
+                                                                              first_metric(results[0], "device__attribute_multiprocessor_count"))])
+    wrong.same("processes", rows("SELECT pid, globalPid FROM PROCESSES"), [(results[0]["pid"], 1 << 48 | results[0]["pid"] << 24)])
+    wrong.same("integrity", rows("PRAGMA integrity_check"), [("ok",)])
+    connection.close()
+    tap.ok(not wrong, f"{name}: as a database", "\n".join(wrong[:5])[:4000])
+
+
+def as_statistics(name, report, results):
+    """`trace stats`: times by kernel unasked, and each metric's sum, mean, least and greatest value by kernel."""
+    kernels = {}
+    for result in results:
+        kernels.setdefault(result["kernel_demangled_name"] or result["kernel_function_name"], []).append(result)
+    done = trace("stats", "-f", "json", report)
+    times = {row["Name"]: (row["Total Time (ns)"], row["Instances"]) for row in json.loads(done.out)}
+    durations = {kernel: [first_metric(r, "gpu__time_duration.sum") for r in of] for kernel, of in kernels.items()}
+    tap.ok(done.status == 0 and times == {kernel: (sum(d), len(d)) for kernel, d in durations.items()}, f"{name}: stats, times by kernel", done)
+    values = {}
+    for kernel, of in kernels.items():
+        for metric in (m for r in of for m in r["metrics"] if isinstance(m.get("value"), (int, float))):
+            values.setdefault((kernel, metric["name"]), []).append(metric["value"])
+    rows = {(row["Name"], row["Metric"]): row for row in json.loads(printed("stats", "-f", "json", "-r", "ncu_metric_sum", report))}
+    wrong = [(key, rows.get(key)) for key, v in values.items() if key not in rows or rows[key]["Values"] != len(v) or
+             not all(near(rows[key][column], of) for column, of in (("Sum", sum(v)), ("Avg", sum(v) / len(v)), ("Min", min(v)), ("Max", max(v))))]
+    tap.ok(values and not wrong and len(rows) == len(values), f"{name}: stats, {len(values)} metrics by kernel", wrong[:5])
+    some = json.loads(printed("stats", "-f", "json", "-r", "ncu_metric_sum:base:metric=gpu__time*.sum", report))
+    tap.ok({(r["Name"], r["Metric"]) for r in some} == {(r["kernel_function_name"], "gpu__time_duration.sum") for r in results},
+           f"{name}: stats of some metrics, by the function's name", some)
+
+
+def near(found, wanted):
+    return abs(found - wanted) <= 1e-12 * abs(wanted)
+
+
+def only_some_ranges():
+    """An NVTX filter chooses results for statistics and databases, too; one that chooses none is told."""
+    report = os.path.join(FIXTURES, "manual_nvtx.ncu-rep")
+    if not os.path.exists(report):
+        tap.skip("statistics of some NVTX ranges", "no fixtures")
+        return
+    done = trace("stats", "-f", "json", "--nvtx-include", "run_test/daxpy/", report)
+    tap.ok([row["Instances"] for row in json.loads(done.out)] == [1], "statistics of the kernels in an NVTX range", done)
+    none = trace("stats", "--nvtx-include", "nothing/", report)
+    tap.ok(none.status == 0 and b"no kernel is in the NVTX ranges asked for" in none.err, "no kernel is in that range", none)
 
 
 def cut_off(name, report):
@@ -151,10 +275,11 @@ def cut_off(name, report):
     short = os.path.join(PLACE, "short.ncu-rep")
     with open(report, "rb") as file, open(short, "wb") as copy:
         copy.write(file.read()[:-1])
-    silent = [words for words in (("details",), ("details", "--page", "raw"), ("dump",), ("export", "-t", "json", "-o", "-"))
+    into = ("-f", "true", "-o", os.path.join(PLACE, "short.sqlite"))
+    silent = [words for words in (("details",), ("details", "--page", "raw"), ("dump",), ("export", "-t", "json", "-o", "-"), ("stats",), ("export", *into))
               if (done := trace(*words, short)).status != 1 or b"short.ncu-rep': the file is cut off" not in done.err]
     tap.ok(not silent, f"{name}, cut off: each command says so", silent)
 
 
 if __name__ == "__main__":
-    main(values)
+    main(values, only_some_ranges)

@@ -128,10 +128,23 @@ def os_runtime_program():
     compare("python", database("python", [sys.executable, "-c", program], lambda base: base), ("osrt_sum",))
 
 
+def results_of_kernels():
+    """Databases of NVIDIA's reports of Nsight Compute: kernels alone."""
+    folder_of_fixtures = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/ncu")
+    for name in ("ex-gpu.s10", "manual_nvtx", "path_tracer-2025.4.1"):
+        report, path = os.path.join(folder_of_fixtures, name + ".ncu-rep"), os.path.join(PLACE, name + ".sqlite")
+        if not os.path.exists(report):
+            tap.skip(f"reports of {name}", "no fixtures")
+            continue
+        made = trace("export", "-t", "sqlite", "-o", path, report)
+        tap.ok(made.status == 0, f"{name} as a database", made)
+        compare(name, path, ("cuda_gpu_kern_sum", "cuda_gpu_kern_gb_sum", "cuda_gpu_sum", "cuda_gpu_trace"))
+
+
 if not NSYS:
     print("1..0 # SKIP no nsys in PEERS or /tmp/peers")
     sys.exit(0)
 if b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE, "x"), __file__).err:
     print("1..0 # SKIP this build is without SQLite")
     sys.exit(0)
-main(cuda_programs, expert_rules, nvtx_program, os_runtime_program)
+main(results_of_kernels, cuda_programs, expert_rules, nvtx_program, os_runtime_program)
