@@ -6,6 +6,7 @@
 #define SIM_KERNEL_H
 
 #include <dlfcn.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { SIM_KERNEL_MAX_ARGUMENTS = 16 };
