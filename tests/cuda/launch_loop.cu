@@ -1,11 +1,12 @@
 // What a launch costs the host: launches an empty kernel again and again and waits after each 500, the waiting not counted.
-// Usage: launch_loop [ROUNDS=100]      prints {"rounds": N, "ns_per_launch": {"min": N, "median": N}, "waited_ns": N}
+// Usage: launch_loop [ROUNDS=100 [SLEEP_MS=0]], asleep at the end; prints {"rounds": N, "ns_per_launch": {"min": N, "median": N}, "waited_ns": N}
 #include "tests/cuda/did.h"
 #include "tests/sim/kernel.h"
 
 #include <algorithm>
 #include <cuda_runtime.h>
 #include <time.h>
+#include <unistd.h>
 #include <vector>
 
 struct did did;
@@ -49,6 +50,7 @@ int main(int argc, char **argv)
 		DID(syncs, 1);
 	}
 	CHECK(cudaGetLastError());
+	usleep(argc > 2 ? atoi(argv[2]) * 1000 : 0);
 	std::sort(ns.begin(), ns.end());
 	printf("{\"rounds\": %d, \"ns_per_launch\": {\"min\": %.1f, \"median\": %.1f}, \"waited_ns\": %ld}\n", rounds, ns.front(),
 		ns[ns.size() / 2], waited);

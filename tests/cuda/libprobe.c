@@ -214,6 +214,23 @@ static bool is_wanted(int kind)
 	return kind != CUPTI_ACTIVITY_KIND_KERNEL && kind != CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
 }
 
+/* The counters that the tracer wants; the second form is the one that it uses. */
+static CUptiResult configure_unified_memory(CUpti_ActivityUnifiedMemoryCounterScope scope)
+{
+	static const CUpti_ActivityUnifiedMemoryCounterKind kinds[] = {
+		CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD,
+		CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH,
+		CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT,
+		CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT,
+		CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD};
+	enum { COUNT = sizeof kinds / sizeof *kinds };
+	CUpti_ActivityUnifiedMemoryCounterConfig counters[COUNT];
+
+	for (size_t i = 0; i < COUNT; i++)
+		counters[i] = (CUpti_ActivityUnifiedMemoryCounterConfig){scope, kinds[i], 0, 1};
+	return CUPTI(cuptiActivityConfigureUnifiedMemoryCounter)(counters, COUNT);
+}
+
 static void ask_kinds(void)
 {
 	static const int kept[] = {CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET,
@@ -224,13 +241,6 @@ static void ask_kinds(void)
 		CUPTI_ACTIVITY_KIND_STREAM, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
 		CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY_POOL,
 		CUPTI_ACTIVITY_KIND_JIT};
-	CUpti_ActivityUnifiedMemoryCounterConfig counters[] = {
-		{CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
-			CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD, 0, 1},
-		{CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
-			CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH, 0, 1},
-		{CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
-			CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT, 0, 1}};
 
 	for (int kind = 1; kind < CUPTI_ACTIVITY_KIND_COUNT; kind++) {
 		uint64_t start = monotonic_ns();
@@ -246,8 +256,12 @@ static void ask_kinds(void)
 		if (is_wanted(kind) && !result && !keep)
 			CUPTI(cuptiActivityDisable)((CUpti_ActivityKind)kind);
 	}
+	FACT("{\"fact\":\"unified_memory_all_devices\",\"result\":%d}",
+		configure_unified_memory(
+			CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES));
 	FACT("{\"fact\":\"unified_memory_config\",\"result\":%d}",
-		CUPTI(cuptiActivityConfigureUnifiedMemoryCounter)(counters, 3));
+		configure_unified_memory(
+			CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE));
 }
 
 /* Has subscribing initialised the driver? cuDeviceGetCount says 3 (not initialized) if not. And can

@@ -13,7 +13,7 @@ COMMAND = os.path.join(lib.SRC, "scripts/gpu-validate")
 
 def validate(*options, **more):
     out = lib.folder()
-    env = lib.clean_env(BUILD=lib.BUILD, SIM=device.SIM, **more)
+    env = lib.clean_env(**{"BUILD": lib.BUILD, "SIM": device.SIM, **more})
     result = lib.run([COMMAND, "--sim", "--quick", *options, "--out", out], env=env, limit=200)
     data = {}
     if os.path.exists(os.path.join(out, "gpu-validation.json")):
@@ -29,7 +29,9 @@ def test_all_right():
     tap.ok("this says nothing about a GPU" in text, "and the section says that this was no GPU", text[:200])
     tap.ok(len(data.get("answers", {})) == 7 and all(data["answers"].values()), "all questions have an answer", data.get("answers"))
     costs = data.get("ns_per_launch", {})
-    tap.ok(len(costs) >= 5 and all(None not in ns and min(ns) > 0 for ns in costs.values()), "each variant of the launch loop has its figures", costs)
+    tap.ok(len(costs) >= 8 and all(None not in ns and min(ns) > 0 for ns in costs.values()), "each variant of the launch loop has its figures", costs)
+    tap.ok(data.get("goal", {}).get("met") in (True, False) and len(data.get("rest", {})) == 8 and all(None not in runs for runs in data["rest"].values()),
+           "the goal is judged, and there are figures without launches", (data.get("goal"), data.get("rest")))
     with tarfile.open(os.path.join(out, "buffers.tar.gz")) as archive:
         sizes = {member.name: member.size for member in archive.getmembers() if member.name.endswith(".bin")}
     tap.ok(len(sizes) >= 4 and all(sizes.values()), "recorded buffers are kept", sizes)
@@ -43,8 +45,23 @@ def test_all_right():
 
 
 def test_no_time():
-    result, data, _ = validate("--limit", "0.1")
-    tap.ok(result.status == 1 and any("time was up" in word for word in data.get("wrong", [])), "what there was no time for is said", data.get("wrong"))
+    for limit in ("0.01", "0.3"):  # before the first command; in the middle
+        result, data, _ = validate("--limit", limit)
+        tap.ok(result.status == 1 and any("time was up" in word for word in data.get("wrong", [])), f"what there was no time for in {limit} s is said", f"{data.get('wrong')}\n{result.err.decode()}")
+
+
+def test_broken_reader():
+    """A step that finds nothing, or something that nobody thought of, does not keep the others from their results."""
+    build = lib.folder()
+    for part in ("lib", "tests", "sim"):
+        os.symlink(os.path.join(lib.BUILD, part), os.path.join(build, part))
+    os.mkdir(os.path.join(build, "bin"))
+    with open(os.path.join(build, "bin/trace"), "w", encoding="ascii") as file:
+        file.write(f"""#!/bin/sh\ncase $1 in\nrun | --version) exec {lib.TRACE} "$@" ;;\n*) echo '{{"kind": 1}}'; echo '[' ;;\nesac\n""")
+    os.chmod(os.path.join(build, "bin/trace"), 0o755)
+    result, data, _ = validate(BUILD=build)
+    tap.ok(result.status == 1 and data.get("wrong") and len(data.get("answers", {})) == 7 and data.get("ns_per_launch"), "a reader that talks nonsense: said, and all other steps are done",
+           f"{data.get('wrong')}\n{result.err.decode()[-2000:]}")
 
 
 def test_no_python():
@@ -81,4 +98,4 @@ def test_notices():
 if device.missing("vector_add", "launch_loop"):
     tap.skip("scripts/gpu-validate", device.missing("vector_add", "launch_loop"))
     tap.finish()
-lib.main(test_all_right, test_no_gpu, test_notices, test_no_time, test_no_python)
+lib.main(test_all_right, test_no_gpu, test_notices, test_no_time, test_broken_reader, test_no_python)
