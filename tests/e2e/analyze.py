@@ -12,11 +12,11 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import app, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import app, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 import _made_database as made  # noqa: E402
 
 PLACE = folder()
-FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/nsys")
+FIXTURES = fixtures("nsys")
 MADE, QUIET = (os.path.join(PLACE, name + ".sqlite") for name in ("made", "quiet"))
 GPU_RULES = ("cuda_memcpy_async", "cuda_memcpy_sync", "cuda_memset_sync", "cuda_api_sync", "gpu_gaps:gap=0", "gpu_time_util")
 made.make(MADE)

@@ -9,11 +9,11 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import app, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import app, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 import libdevice as device  # noqa: E402
 
 PLACE = folder()
-FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/codexl")
+FIXTURES = fixtures("codexl")
 
 
 # ---- the grammar ----

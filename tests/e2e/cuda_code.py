@@ -13,7 +13,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
 from cuda_results import NCU  # noqa: E402
 from lib import Report, clean_env, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
-from ncu_export import fields, results  # noqa: E402
+from libwire import blocks, entries, fields  # noqa: E402
+from ncu_export import results  # noqa: E402
 
 LOADER = """
 import ctypes, sys
@@ -39,18 +40,8 @@ def traced(argv, **options):
 
 def sources(path):
     """fields of each module in the file"""
-    data = open(path, "rb").read()
-    at = 8 + struct.unpack_from("<I", data, 4)[0]
-    while at < len(data):
-        size, = struct.unpack_from("<I", data, at)
-        header = fields(data[at + 4:at + 4 + size])
-        at += 4 + size
-        end = at + header[5][0]
-        for _ in range(header[1][0]):
-            size, = struct.unpack_from("<I", data, at)
-            yield fields(data[at + 4:at + 4 + size])
-            at += 4 + size
-        at = end
+    for header, payload in blocks(path):
+        yield from map(fields, entries(payload, header[1][0]))
 
 
 def functions(source):

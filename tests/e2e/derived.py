@@ -17,9 +17,9 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
 from cuda_results import NCU, traced  # noqa: E402
-from lib import clean_env, folder, main, run, tap, trace  # noqa: E402
+from lib import clean_env, fixtures, folder, main, run, tap, trace  # noqa: E402
 
-FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/ncu")
+FIXTURES = fixtures("ncu")
 REPORTS = sorted(glob.glob(os.path.join(FIXTURES, "*.ncu-rep")))
 ROOT = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr")
 MODULE = os.path.join(ROOT, "lib/python3/dist-packages")

@@ -12,9 +12,9 @@ import random
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, folder, main, run, tap, trace  # noqa: E402
+from lib import BUILD, fixtures, folder, main, run, tap, trace  # noqa: E402
 
-FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/ncu")
+FIXTURES = fixtures("ncu")
 REPORTS = sorted(glob.glob(os.path.join(FIXTURES, "*.ncu-rep")))
 PAGES = ("details", "raw", "session")
 PLACE = folder()

@@ -34,6 +34,11 @@ def app(name):
     return os.path.join(BUILD, "tests/apps", name)
 
 
+def fixtures(name):
+    """The folder of files of that kind that other tools made; it exists where there are any."""
+    return os.path.join(os.environ.get("SHARED") or os.path.join(SRC, "../shared"), "fixtures", name)
+
+
 # ---- TAP ----
 
 class Tap:

@@ -1,4 +1,4 @@
-"""The wire format of protobuf, as little of it as tests need: https://protobuf.dev/programming-guides/encoding."""
+"""The wire format of protobuf, as little of it as tests need (https://protobuf.dev/programming-guides/encoding), and the blocks of a report."""
 import collections
 import struct
 
@@ -45,3 +45,44 @@ def fixed(data):
 
 def real(data):
     return struct.unpack("<d", data)[0]
+
+
+def put_varint(value):
+    out = b""
+    while value >= 128:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def put_bytes(number, data):
+    """A field that holds a text or a message."""
+    return put_varint(number << 3 | 2) + put_varint(len(data)) + data
+
+
+# ---- reports ----
+
+def entry(data, at):
+    """(what lies there behind its length, where that ends)"""
+    end = at + 4 + struct.unpack_from("<I", data, at)[0]
+    return data[at + 4:end], end
+
+
+def entries(payload, count):
+    """The first entries of a block's payload."""
+    at = 0
+    for _ in range(count):
+        found, at = entry(payload, at)
+        yield found
+
+
+def blocks(path):
+    """(fields of the header, payload) of each block in the file."""
+    with open(path, "rb") as file:
+        data = file.read()
+    _, at = entry(data, 4)
+    while at < len(data):
+        header, at = entry(data, at)
+        header = fields(header)
+        yield header, data[at:at + header[5][0]]
+        at += header[5][0]

@@ -9,13 +9,12 @@ import csv
 import io
 import json
 import os
-import struct
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
 from cuda_results import NCU, by_ncu, by_trace, in_ns, listed, told  # noqa: E402
-from libwire import fields  # noqa: E402
+from libwire import blocks, entries, fields  # noqa: E402
 from lib import Report, clean_env, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
 ROOT = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr")
@@ -42,20 +41,11 @@ def exported(command, toolkit="cuda13", **options):
 
 def results(path, alone=True):
     """(fields of the process, fields of the result) of each one in the file; `alone`: it holds nothing else."""
-    data = open(path, "rb").read()
-    at = 8 + struct.unpack_from("<I", data, 4)[0]
-    while at < len(data):
-        size, = struct.unpack_from("<I", data, at)
-        header = fields(data[at + 4:at + 4 + size])
-        at += 4 + size
-        end = at + header[5][0]
-        for _ in range(header[2][0]):
-            size, = struct.unpack_from("<I", data, at)
-            yield fields(header[6][0]), fields(data[at + 4:at + 4 + size])
-            at += 4 + size
-        if at != end and alone:
+    for header, payload in blocks(path):
+        found = list(entries(payload, header[2][0]))
+        yield from ((fields(header[6][0]), fields(result)) for result in found)
+        if alone and len(payload) != sum(4 + len(result) for result in found):
             raise RuntimeError("a payload has more than its results")
-        at = end
 
 
 def chain(result):

@@ -9,9 +9,9 @@ import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import folder, main, tap, trace  # noqa: E402
+from lib import fixtures, folder, main, tap, trace  # noqa: E402
 
-FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/ncu")
+FIXTURES = fixtures("ncu")
 PLACE = folder()
 
 

@@ -9,12 +9,12 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, app, folder, main, run, tap  # noqa: E402
+from lib import BUILD, app, fixtures, folder, main, run, tap  # noqa: E402
 
 SRC = os.environ.get("SRC") or os.getcwd()
 PACKAGE = os.path.join(SRC, "reader/python")
 LIBRARY = os.path.join(BUILD, "lib/libtrace/libtrace-reader.so")
-FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/ncu")
+FIXTURES = fixtures("ncu")
 REPORTS = sorted(glob.glob(os.path.join(FIXTURES, "*.ncu-rep")))
 ROOT = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr")
 THEIRS = os.path.join(ROOT, "lib/python3/dist-packages")

@@ -9,14 +9,14 @@ import sys
 import textwrap
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, SRC, folder, main, run, tap, trace  # noqa: E402
+from lib import BUILD, SRC, fixtures, folder, main, run, tap, trace  # noqa: E402
 
 LIBRARY = os.path.join(BUILD, "lib/libtrace/libtrace-reader.so")
 os.environ["LIBTRACE_READER"] = LIBRARY
 sys.path.insert(0, os.path.join(SRC, "reader/python"))
 sys.dont_write_bytecode = True
 
-FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/ncu")
+FIXTURES = fixtures("ncu")
 ROOT = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr")
 STOCK = os.path.join(ROOT, "lib/x86_64-linux-gnu/nsight-compute/sections")
 NCU = os.path.join(ROOT, "lib/nsight-compute/ncu")

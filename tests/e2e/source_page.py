@@ -15,9 +15,10 @@ import struct
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import TRACE, clean_env, folder, main, run, tap  # noqa: E402
+from lib import TRACE, clean_env, fixtures, folder, main, run, tap  # noqa: E402
+from libwire import entry, fields, put_bytes, put_varint  # noqa: E402
 
-FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/ncu")
+FIXTURES = fixtures("ncu")
 NCU = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-compute/ncu")
 PLACE = folder()
 LINES = os.path.join(PLACE, "manual_nvtx.cu")  # the name that the report's line table has
@@ -161,55 +162,21 @@ def disassembly():
 
 # ---- a source text in the report ----
 
-def varint(value):
-    out = b""
-    while value >= 128:
-        out += bytes([value & 127 | 128])
-        value >>= 7
-    return out + bytes([value])
-
-
-def field(number, data):
-    return varint(number << 3 | 2) + varint(len(data)) + data
-
-
 def with_source(data, path, text):
     """The report with a source file in its first module."""
-    at = 10
+    _, at = entry(data, 4)
     while at < len(data):
-        (size,) = struct.unpack_from("<I", data, at)
-        header = data[at + 4: at + 4 + size]
-        if header[:2] == b"\x08\x01":  # NumSources: 1
-            begin = at + 4 + size
-            (length,) = struct.unpack_from("<I", data, begin)
-            more = field(8, field(1, field(1, path) + field(2, text)))
-            old = b"\x28" + varint(length + 4)  # PayloadSize
+        header, begin = entry(data, at)
+        counts = fields(header)
+        if counts[1] == [1]:  # NumSources
+            source, end = entry(data, begin)
+            more = put_bytes(8, put_bytes(1, put_bytes(1, path) + put_bytes(2, text)))
+            old = b"\x28" + put_varint(4 + len(source))  # PayloadSize
             assert header.count(old) == 1
-            new = header.replace(old, b"\x28" + varint(length + 4 + len(more)))
-            return (data[:at] + struct.pack("<I", len(new)) + new + struct.pack("<I", length + len(more)) + data[begin + 4: begin + 4 + length] + more +
-                    data[begin + 4 + length:])
-        at += 4 + size + payload_bytes(header)
+            new = header.replace(old, b"\x28" + put_varint(4 + len(source) + len(more)))
+            return (data[:at] + struct.pack("<I", len(new)) + new + struct.pack("<I", len(source) + len(more)) + source + more + data[end:])
+        at = begin + counts[5][0]
     raise RuntimeError("no module")
-
-
-def payload_bytes(header):
-    at = 0
-    while at < len(header):
-        tag, at = number_at(header, at)
-        value, at = number_at(header, at)
-        if tag == 5 << 3:
-            return value
-        at += value if tag & 7 == 2 else 0
-    return 0
-
-
-def number_at(data, at):
-    value = shift = 0
-    while True:
-        value |= (data[at] & 127) << shift
-        at, shift = at + 1, shift + 7
-        if data[at - 1] < 128:
-            return value, at
 
 
 def embedded():

@@ -14,12 +14,12 @@ import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, app, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import BUILD, app, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 import _made_database as made  # noqa: E402
 import libdevice as device  # noqa: E402
 
 PLACE = folder()
-FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/nsys")
+FIXTURES = fixtures("nsys")
 MADE = os.path.join(PLACE, "made.sqlite")
 made.make(MADE)
 

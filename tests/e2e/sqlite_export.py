@@ -19,12 +19,12 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, Report, TRACE, app, folder, main, spool_folder, tap, trace, traced_env, run, wait_spool_gone, wait_until  # noqa: E402
+from lib import BUILD, Report, TRACE, app, fixtures, folder, main, spool_folder, tap, trace, traced_env, run, wait_spool_gone, wait_until  # noqa: E402
 
 MAKER = os.path.join(BUILD, "tests/unit/test_reader_profile")
 PLACE = folder()
 CHAINS, SAMPLE, LIVE = (os.path.join(PLACE, name + ".rep") for name in ("chains", "sample", "live"))
-FIXTURES = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/nsys")
+FIXTURES = fixtures("nsys")
 MEMORY_BYTES = 8 << 20
 OS_RUNTIME = 27  # ENUM_NSYS_EVENT_CLASS
 

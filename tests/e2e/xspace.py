@@ -14,9 +14,9 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
-from lib import SRC, Report, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import Report, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
-FIXTURES = os.path.join(os.environ.get("SHARED") or os.path.join(SRC, "../shared"), "fixtures/xplane")
+FIXTURES = fixtures("xplane")
 LINE_KEYS = ("id", "name", "timestamp_ns", "events", "sum_duration_ps", "min_offset_ps", "max_end_ps")
 
 
