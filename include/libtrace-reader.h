@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LIBTRACE_READER_VERSION 1u
+#define LIBTRACE_READER_VERSION 2u
 
 #define LIBTRACE_READER_API __attribute__((visibility("default")))
 
@@ -139,6 +139,24 @@ LIBTRACE_READER_API int libtrace_result_part(
  * JSON, the caller's: {"files":[{"file_name":..., "content":...}]}; "{}" where it holds none. */
 LIBTRACE_READER_API int libtrace_result_source_files(
 	struct libtrace_result *result, char **ret_json);
+
+/*
+ * What the module of a kernel says of the instruction at an address: metrics by instruction have
+ * such addresses as keys. Texts are the caller's; NULL: it is not known, since the result is of no
+ * kernel, the report has no code of it, or no instruction begins (sass) or lies there. Since
+ * version 2.
+ *
+ * sass: as NVIDIA's nvdisasm writes it, which is started once for a module; labels are addresses.
+ * -ENOENT: there is no nvdisasm in PATH or /usr/local/cuda/bin; -EIO: it failed.
+ * ptx: the line of PTX that the instruction was made of, where the compiler has left that.
+ * line: file and line (from 1) of its source, of code that was built with -lineinfo.
+ */
+LIBTRACE_READER_API int libtrace_result_sass(
+	struct libtrace_result *result, uint64_t address, char **ret_text);
+LIBTRACE_READER_API int libtrace_result_ptx(
+	struct libtrace_result *result, uint64_t address, char **ret_text);
+LIBTRACE_READER_API int libtrace_result_line(
+	struct libtrace_result *result, uint64_t address, char **ret_file, uint32_t *ret_line);
 
 /*
  * Which results an NVTX filter chooses: those that any of `includes` holds for (all, without any)

@@ -6,23 +6,30 @@
 
 #include "libtrace-reader.h"
 #include "reader/contents.h"
+#include "reader/ncu/module.h"
+#include "reader/ncu/nvdisasm.h"
 #include "reader/ncu/results.h"
 #include "reader/ncu/wire.h"
 #include "reader/nvtx_deferred.h"
 #include "reader/pool.h"
 
-/* A module that results point to: a SourceData. */
-struct api_module {
-	uint64_t offset;
-	uint32_t bytes;
+#define API_CODE_MAX 16u /* modules whose code is held */
+
+/* The code of a module; instructions as text once they were asked for. */
+struct api_code {
+	struct ncu_module module;
+	struct nvdisasm text;
+	bool was_run;
+	int run_error; /* of nvdisasm */
 };
 
 struct libtrace_report {
 	struct report report;
 	struct contents contents;
 	struct ncu_results results;
-	struct api_module *modules; /* in file order */
-	size_t module_count;
+	struct api_code
+		*code[API_CODE_MAX]; /* the last ones that were asked for, NULL behind them */
+	size_t code_next;            /* which gives way */
 	uint64_t problems;
 	struct nvtx_deferred deferred; /* stand among the other events */
 };
@@ -38,6 +45,8 @@ struct libtrace_result {
 	const struct ncu_entry *entry;
 	uint8_t *bytes;   /* of the message, as in the file */
 	struct pool pool; /* texts of metrics and instances */
+	bool reference_is_read, has_reference;
+	uint64_t reference; /* of its module */
 	/* metrics, once they were asked for */
 	size_t count;
 	struct api_values values;
@@ -55,7 +64,7 @@ struct libtrace_result {
 int api_result_unpack(
 	struct libtrace_result *result, const char *part, ProtobufCMessage **ret_message);
 
-/* Takes note of the modules in a block. 0, -EBADMSG, -EIO, -ENOMEM. */
-int api_modules_note(struct libtrace_report *r, const struct report_block *block);
+/* Gives back the code that the report holds. */
+void api_code_release(struct libtrace_report *r);
 
 #endif

@@ -31,8 +31,6 @@ static int note_block(void *user, const struct report_block *block)
 	struct libtrace_report *r = user;
 	const char *cause;
 	int error = ncu_results_note(&r->results, block, &cause);
-	if (!error)
-		error = api_modules_note(r, block);
 	if (error != -EBADMSG)
 		return error;
 	r->problems++;
@@ -83,11 +81,11 @@ void libtrace_report_close(struct libtrace_report *r)
 {
 	if (!r)
 		return;
+	api_code_release(r);
 	ncu_results_release(&r->results);
 	contents_release(&r->contents);
 	nvtx_deferred_release(&r->deferred);
 	report_close(&r->report);
-	free(r->modules);
 	free(r);
 }
 

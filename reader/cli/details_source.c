@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "reader/cli/details.h"
-#include "reader/cli/nvdisasm.h"
 #include "reader/cli/source_table.h"
 #include "reader/cli/source_text.h"
+#include "reader/ncu/nvdisasm.h"
 
 #define TEXT_COLUMNS_MAX 16u /* of details_rows */
 #define JOINED_BYTES 256u

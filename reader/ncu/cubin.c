@@ -117,23 +117,38 @@ void cubin_release(struct cubin *c)
 		free(c->files[i]);
 	free(c->files);
 	free(c->functions);
-	free(c->lines);
+	free(c->lines.list);
+	free(c->ptx_lines.list);
+	free(c->ptx);
 	*c = (struct cubin){0};
+}
+
+/* Of several lines at one place the last; NULL: it is not known. */
+static const struct cubin_line *line_at(
+	const struct cubin_lines *lines, uint32_t symbol, uint64_t offset)
+{
+	size_t low = 0, high = lines->count;
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		const struct cubin_line *l = &lines->list[middle];
+		if (l->symbol < symbol || (l->symbol == symbol && l->offset <= offset))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || lines->list[low - 1].symbol != symbol || !lines->list[low - 1].line)
+		return NULL;
+	return &lines->list[low - 1];
 }
 
 const struct cubin_line *cubin_line_at(
 	const struct cubin *c, const struct cubin_function *f, uint64_t offset)
 {
-	size_t low = 0, high = c->line_count;
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		const struct cubin_line *l = &c->lines[middle];
-		if (l->symbol < f->symbol || (l->symbol == f->symbol && l->offset <= offset))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || c->lines[low - 1].symbol != f->symbol || !c->lines[low - 1].line)
-		return NULL;
-	return &c->lines[low - 1];
+	return line_at(&c->lines, f->symbol, offset);
+}
+
+const char *cubin_ptx_at(const struct cubin *c, const struct cubin_function *f, uint64_t offset)
+{
+	const struct cubin_line *l = line_at(&c->ptx_lines, f->symbol, offset);
+	return l && l->line <= c->ptx_count ? c->ptx[l->line - 1] : NULL;
 }

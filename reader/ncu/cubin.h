@@ -2,8 +2,9 @@
  * cubin.h - the code of a module: its functions, and the source lines of their instructions.
  *
  * A cubin is an ELF file of 64 bits; each function has a section .text.NAME, -lineinfo adds
- * .debug_line (DWARF 2 to 4) with relocations that say which function an address is of. Files are
- * hostile: what lies outside of the bytes is not there. One thread; allocates.
+ * .debug_line (DWARF 2 to 4) with relocations that say which function an address is of. Where the
+ * PTX was kept, .nv_debug_line_sass has its lines in the same way, and .nv_debug_ptx_txt its texts.
+ * Files are hostile: what lies outside of the bytes is not there. One thread; allocates.
  */
 #ifndef READER_NCU_CUBIN_H
 #define READER_NCU_CUBIN_H
@@ -25,7 +26,14 @@ struct cubin_function {
 struct cubin_line {
 	uint32_t symbol, file, line; /* file: an index; line 0: none */
 	uint64_t offset;
-	uint32_t order; /* of several at one place the last holds */
+	uint32_t order; /* of several at one place the last holds; of the PTX the first is last here
+			 */
+};
+
+struct cubin_lines {
+	struct cubin_line *list; /* by function and offset */
+	size_t count;
+	uint32_t capacity;
 };
 
 struct cubin {
@@ -35,9 +43,9 @@ struct cubin {
 	size_t function_count;
 	char **files;
 	size_t file_count;
-	struct cubin_line *lines; /* by function and offset */
-	size_t line_count;
-	uint32_t line_capacity;
+	struct cubin_lines lines, ptx_lines; /* of source files; of the PTX, which has no file */
+	const char **ptx;                    /* the lines of the PTX */
+	size_t ptx_count;
 };
 
 /* 0; -EBADMSG: no cubin; -ENOMEM. Lines that make no sense are left out. Release it in any case. */
@@ -47,6 +55,9 @@ void cubin_release(struct cubin *c);
 /* The line of an instruction; NULL: it is not known. */
 const struct cubin_line *cubin_line_at(
 	const struct cubin *c, const struct cubin_function *f, uint64_t offset);
+
+/* The line of PTX that it was made of; NULL: it is not known. */
+const char *cubin_ptx_at(const struct cubin *c, const struct cubin_function *f, uint64_t offset);
 
 /* ---- for cubin.c and cubin_lines.c ---- */
 
@@ -61,7 +72,7 @@ struct cubin_section {
 bool cubin_section_named(
 	const struct cubin *c, const char *name, struct cubin_section *ret_section);
 
-/* Reads .debug_line. 0 or -ENOMEM. */
+/* Reads .debug_line, .nv_debug_line_sass and .nv_debug_ptx_txt. 0 or -ENOMEM. */
 int cubin_lines_read(struct cubin *c);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * cubin_lines.c - the line tables of a cubin: .debug_line, DWARF 2 to 4.
+ * cubin_lines.c - the line tables of a cubin: .debug_line, DWARF 2 to 4, and the PTX.
  *
  * Source: DWARF 2.0, section 6.2; of NVIDIA's extended opcodes (inlined calls) the size is enough.
  */
@@ -23,7 +23,9 @@ enum { LINE_END_SEQUENCE = 1, LINE_SET_ADDRESS = 2 };
 
 struct program {
 	struct cubin *cubin;
-	struct cubin_section section, relocations; /* of .debug_line */
+	struct cubin_lines *lines; /* which are made */
+	bool has_files;            /* the PTX is one text */
+	struct cubin_section section, relocations;
 	bool has_relocations, has_addends;
 	const uint8_t *at, *end; /* of the unit at hand */
 	uint32_t least_bytes, range, opcodes;
@@ -157,21 +159,23 @@ static void header_read(struct program *p)
 
 static void row_add(struct program *p, bool is_end)
 {
-	struct cubin *c = p->cubin;
-	const size_t file = p->first_file + p->file - 1;
-	if (!p->symbol || c->line_count == CUBIN_LINES_MAX)
+	struct cubin_lines *lines = p->lines;
+	const size_t file = p->has_files ? p->first_file + p->file - 1 : 0;
+	if (!p->symbol || lines->count == CUBIN_LINES_MAX)
 		return;
-	if (array_room(&c->lines, c->line_count, &c->line_capacity, sizeof(*c->lines))) {
+	if (array_room(&lines->list, lines->count, &lines->capacity, sizeof(*lines->list))) {
 		p->error = -ENOMEM;
 		return;
 	}
-	const bool is_known = !is_end && p->file && file < c->file_count;
-	c->lines[c->line_count] = (struct cubin_line){.symbol = p->symbol,
+	const bool is_known =
+		!is_end && (!p->has_files || (p->file && file < p->cubin->file_count));
+	lines->list[lines->count] = (struct cubin_line){.symbol = p->symbol,
 		.file = is_known ? (uint32_t)file : 0,
 		.line = is_known ? p->line : 0,
 		.offset = p->offset,
-		.order = (uint32_t)c->line_count};
-	c->line_count++;
+		.order = p->has_files ? (uint32_t)lines->count
+				      : UINT32_MAX - (uint32_t)lines->count};
+	lines->count++;
 }
 
 /* The function that the address at `place` of the section is of. */
@@ -274,14 +278,22 @@ static int by_place(const void *a, const void *b)
 	return x->order < y->order ? -1 : 1;
 }
 
-int cubin_lines_read(struct cubin *c)
+/* Tables of relocations are called after their sections. */
+static bool relocations_find(struct program *p, const char *prefix, const char *section)
 {
-	struct program p = {.cubin = c};
-	if (!cubin_section_named(c, ".debug_line", &p.section))
+	char name[64];
+	snprintf(name, sizeof(name), "%s%s", prefix, section);
+	return cubin_section_named(p->cubin, name, &p->relocations);
+}
+
+static int section_read(
+	struct cubin *c, const char *name, struct cubin_lines *ret_lines, bool has_files)
+{
+	struct program p = {.cubin = c, .lines = ret_lines, .has_files = has_files};
+	if (!cubin_section_named(c, name, &p.section))
 		return 0;
-	p.has_addends = cubin_section_named(c, ".rela.debug_line", &p.relocations);
-	p.has_relocations =
-		p.has_addends || cubin_section_named(c, ".rel.debug_line", &p.relocations);
+	p.has_addends = relocations_find(&p, ".rela", name);
+	p.has_relocations = p.has_addends || relocations_find(&p, ".rel", name);
 	p.at = p.section.data;
 	while (!p.error && p.section.end - p.at >= 4) {
 		p.end = p.section.end;
@@ -296,7 +308,36 @@ int cubin_lines_read(struct cubin *c)
 			program_run(&p);
 		p.at = behind;
 	}
-	if (c->line_count)
-		qsort(c->lines, c->line_count, sizeof(*c->lines), by_place);
+	if (ret_lines->count)
+		qsort(ret_lines->list, ret_lines->count, sizeof(*ret_lines->list), by_place);
 	return p.error;
+}
+
+/* The lines of the PTX, each with a NUL behind it. */
+static int ptx_read(struct cubin *c)
+{
+	struct cubin_section s;
+	size_t count = 0;
+	if (!c->ptx_lines.count || !cubin_section_named(c, ".nv_debug_ptx_txt", &s))
+		return 0;
+	for (const uint8_t *at = s.data;
+		count < CUBIN_LINES_MAX && (at = memchr(at, 0, (size_t)(s.end - at))); at++)
+		count++;
+	c->ptx = reallocarray(NULL, count + 1, sizeof(*c->ptx));
+	if (!c->ptx)
+		return -ENOMEM;
+	const char *at = (const char *)s.data;
+	while (c->ptx_count < count) {
+		c->ptx[c->ptx_count++] = at;
+		at += strlen(at) + 1;
+	}
+	return 0;
+}
+
+int cubin_lines_read(struct cubin *c)
+{
+	int error = section_read(c, ".debug_line", &c->lines, true);
+	if (!error)
+		error = section_read(c, ".nv_debug_line_sass", &c->ptx_lines, false);
+	return error ? error : ptx_read(c);
 }

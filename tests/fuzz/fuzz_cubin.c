@@ -10,13 +10,13 @@
 
 #include "reader/ncu/cubin.h"
 
-static void lines_check(const struct cubin *c)
+static void lines_check(const struct cubin_lines *lines, size_t file_count)
 {
-	for (size_t i = 0; i < c->line_count; i++) {
-		const struct cubin_line *l = &c->lines[i], *before = i ? l - 1 : l;
+	for (size_t i = 0; i < lines->count; i++) {
+		const struct cubin_line *l = &lines->list[i], *before = i ? l - 1 : l;
 		if (before->symbol > l->symbol ||
 			(before->symbol == l->symbol && before->offset > l->offset) ||
-			(l->line && l->file >= c->file_count))
+			(l->line && l->file >= file_count))
 			abort();
 	}
 }
@@ -27,7 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int error = cubin_read(&c, data, size);
 	if (error && error != -EBADMSG)
 		abort();
-	lines_check(&c);
+	lines_check(&c.lines, c.file_count);
+	lines_check(&c.ptx_lines, 1);
 	for (size_t i = 0; i < c.function_count; i++) {
 		const struct cubin_function *f = &c.functions[i];
 		if (strlen(f->name) >= size || strlen(f->section) >= size)
@@ -37,6 +38,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (l &&
 				(!l->line || l->symbol != f->symbol || l->offset > offset ||
 					strlen(c.files[l->file]) > 2 * size))
+				abort();
+			const char *ptx = cubin_ptx_at(&c, f, offset);
+			if (ptx && strlen(ptx) >= size)
 				abort();
 		}
 	}

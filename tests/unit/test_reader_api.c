@@ -183,6 +183,18 @@ static void part_is(struct libtrace_result *result, const char *part, const char
 	libtrace_text_free(json);
 }
 
+/* The module has no code, so nothing is known of any address, and no program is started. */
+static void no_code(struct libtrace_result *result)
+{
+	char *texts[3] = {(char *)1, (char *)1, (char *)1};
+	uint32_t line = 1;
+	check(!libtrace_result_sass(result, 4096, &texts[0]) &&
+			!libtrace_result_ptx(result, 4096, &texts[1]) &&
+			!libtrace_result_line(result, UINT64_MAX, &texts[2], &line) && !texts[0] &&
+			!texts[1] && !texts[2] && !line,
+		"nothing is known of instructions");
+}
+
 static void as_made(struct file *f)
 {
 	struct libtrace_report *report = file_open(f, f->bytes);
@@ -211,6 +223,7 @@ static void as_made(struct file *f)
 				"{\"files\":[{\"file_name\":\"a.cu\",\"content\":\"text\"}]}"),
 		"source files");
 	libtrace_text_free(json);
+	no_code(result);
 	check(libtrace_result_part(result, "metric_results", &json) == -EINVAL &&
 			libtrace_result_part(result, "nothing", &json) == -EINVAL &&
 			libtrace_result_part(result, "", &json) == -EINVAL &&
@@ -258,6 +271,7 @@ static void read_all(struct libtrace_report *report)
 		struct libtrace_result *result;
 		struct libtrace_metrics m = {0};
 		struct libtrace_instances i;
+		uint32_t line;
 		if (libtrace_result_open(report, r, &result))
 			continue;
 		if (libtrace_result_metrics(result, &m))
@@ -269,6 +283,10 @@ static void read_all(struct libtrace_report *report)
 		}
 		libtrace_result_instances(result, &i);
 		if (!libtrace_result_source_files(result, &json))
+			libtrace_text_free(json);
+		if (!libtrace_result_ptx(result, 4096, &json))
+			libtrace_text_free(json);
+		if (!libtrace_result_line(result, 4096, &json, &line))
 			libtrace_text_free(json);
 		if (!libtrace_result_part(result, "thread_id,nvtx,cpu_stack", &json))
 			libtrace_text_free(json);

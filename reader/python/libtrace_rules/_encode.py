@@ -2,7 +2,8 @@
 import struct
 from typing import Any, Iterable
 
-from NvRules import IFrontend, IMetric, IMutableMetric, Message
+from ncu_report import IFrontend, IMetric, IMutableMetric
+from ncu_report._rules import Message
 
 _MESSAGE_TYPES = (0, 1, 4, 2, 3)  # of IFrontend.MsgType_*, as the file has them
 _VALUE_FIELDS = {IMetric.ValueKind_STRING: 1, IMetric.ValueKind_FLOAT: 2, IMetric.ValueKind_DOUBLE: 3, IMetric.ValueKind_UINT32: 4,

@@ -9,6 +9,9 @@ from ._library import ReportError
 from ._metric import IMetric
 from ._mutable import IMutableMetric
 from ._nvtx import INvtxDomainInfo, INvtxRange, INvtxState
-from ._report import IAction, IContext, INTERFACE, IRange, IRuleResult, ISourceInfo, load_report
+from ._report import IAction, IContext, IRange, IRuleResult, ISourceInfo, load_report
+from ._rules import INTERFACE, IBaseContext, IController, IEvaluator, IFrontend, IMessageVault, RuleKind_DEFAULT, RuleKind_GUIDED
 
-__all__ = ["Event", "Frame", "IAction", "IContext", "IMetric", "IMutableMetric", "INTERFACE", "INvtxDomainInfo", "INvtxRange", "INvtxState", "IRange", "IRuleResult", "ISourceInfo", "ReportError", "load_report"]
+__all__ = ["Event", "Frame", "IAction", "IBaseContext", "IContext", "IController", "IEvaluator", "IFrontend", "IMessageVault", "IMetric", "IMutableMetric",
+           "INTERFACE", "INvtxDomainInfo", "INvtxRange", "INvtxState", "IRange", "IRuleResult", "ISourceInfo", "ReportError", "RuleKind_DEFAULT",
+           "RuleKind_GUIDED", "load_report"]

@@ -6,13 +6,15 @@ import array
 import ctypes
 import errno
 import json
+import operator
 import os
 import shutil
+import warnings
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any, List, NamedTuple, Optional, Sequence
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 NAME = "libtrace-reader.so"
-VERSION = 1  # of the interface: LIBTRACE_READER_VERSION
+VERSION = 2  # of the interface: LIBTRACE_READER_VERSION
 
 
 def _places() -> List[str]:
@@ -73,6 +75,9 @@ _declare("libtrace_result_metrics", c_int, c_void_p, POINTER(Metrics))
 _declare("libtrace_result_instances", c_int, c_void_p, POINTER(Instances))
 _declare("libtrace_result_part", c_int, c_void_p, c_char_p, POINTER(c_void_p))
 _declare("libtrace_result_source_files", c_int, c_void_p, POINTER(c_void_p))
+_declare("libtrace_result_sass", c_int, c_void_p, c_uint64, POINTER(c_void_p))
+_declare("libtrace_result_ptx", c_int, c_void_p, c_uint64, POINTER(c_void_p))
+_declare("libtrace_result_line", c_int, c_void_p, c_uint64, POINTER(c_void_p), POINTER(c_uint32))
 _declare("libtrace_report_nvtx", c_int, c_void_p, POINTER(c_char_p), c_size_t, POINTER(c_char_p), c_size_t, ctypes.c_char_p, ctypes.c_char_p, c_size_t)
 _declare("libtrace_metric_unit", None, c_char_p, ctypes.c_char_p, c_size_t)
 
@@ -94,6 +99,16 @@ def check(error: int, what: str) -> None:
 
 def text_of(raw: Optional[bytes]) -> str:
     return (raw or b"").decode("utf-8", "surrogateescape")
+
+
+def take_text(pointer: c_void_p) -> Optional[str]:
+    """A text that the library handed out, which is given back; None for NULL."""
+    if not pointer:
+        return None
+    try:
+        return text_of(ctypes.string_at(pointer))
+    finally:
+        lib.libtrace_text_free(pointer)
 
 
 def take_json(pointer: c_void_p) -> Any:
@@ -139,6 +154,41 @@ def part(result: c_void_p, names: str) -> Any:
     text = c_void_p()
     check(lib.libtrace_result_part(result, names.encode(), byref(text)), names)
     return take_json(text)
+
+
+def _u64(number: int) -> int:
+    """A number as the library takes it: ctypes would cut it off."""
+    number = operator.index(number)
+    if not 0 <= number < 1 << 64:
+        raise OverflowError("{} is no unsigned number of 64 bits".format(number))
+    return number
+
+
+def sass(result: c_void_p, address: int) -> str:
+    """An instruction as text; "" where it is not known. Warns once where the disassembler is not there or fails."""
+    text = c_void_p()
+    error = lib.libtrace_result_sass(result, _u64(address), byref(text))
+    if error in (-errno.ENOENT, -errno.EIO):
+        warnings.warn("instructions have no text: " + ("there is no nvdisasm in PATH or /usr/local/cuda/bin" if error == -errno.ENOENT else "nvdisasm failed"),
+                      RuntimeWarning, stacklevel=3)
+        return ""
+    check(error, "instructions")
+    return take_text(text) or ""
+
+
+def ptx(result: c_void_p, address: int) -> str:
+    """The line of PTX that an instruction was made of; "" where it is not known."""
+    text = c_void_p()
+    check(lib.libtrace_result_ptx(result, _u64(address), byref(text)), "PTX")
+    return take_text(text) or ""
+
+
+def source_line(result: c_void_p, address: int) -> Optional[Tuple[str, int]]:
+    """File and line that an instruction was made of; None where it is not known."""
+    file, line = c_void_p(), c_uint32()
+    check(lib.libtrace_result_line(result, _u64(address), byref(file), byref(line)), "source lines")
+    name = take_text(file)
+    return None if name is None else (name, line.value)
 
 
 def source_files(result: c_void_p) -> Any:

@@ -5,6 +5,7 @@ from itertools import accumulate
 from typing import Any, Dict, List, Optional, Tuple, Union
 
 from . import _names
+from ._describe import describe
 from ._library import Column, DOUBLE, FLOAT, Instances, NONE, STRING, UINT32, UINT64, check, column, lib, text_of, unit_of
 
 Value = Union[str, int, float, None]
@@ -57,8 +58,8 @@ class IMetric:
         return _unit(self._name)
 
     def description(self) -> str:
-        """A text about what is counted. Reports hold none, so it is always ""."""
-        return ""
+        """What is counted, of counters, ratios and throughputs of hardware, as their names tell it (reports hold no such text); "" for others."""
+        return describe(self._name)
 
     def metric_type(self) -> int:
         """MetricType_COUNTER, MetricType_RATIO or MetricType_THROUGHPUT for what hardware counts, else MetricType_OTHER."""

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, overload
 
 from ._events import Event, events, to_pandas as events_to_pandas
-from ._library import Metrics, check, chosen_by_nvtx, column, lib, open_report, open_result, part, source_files, take_json, text_of
+from ._library import Metrics, check, chosen_by_nvtx, column, lib, open_report, open_result, part, ptx, sass, source_files, source_line, take_json, text_of
 from ._metric import IMetric, MetricColumns
 from ._mutable import IMutableMetric
 from ._nvtx import INvtxState
+from ._rules import IBaseContext
 
-INTERFACE = "2024.1.1"  # of ncu_report, the release whose methods these are
 _OPENED = 16  # results that a report keeps open for those who ask again
 
 
@@ -263,16 +263,17 @@ class IAction:
         return {file.get("file_name", ""): file.get("content", "") for file in source_files(self._result.handle.pointer)}
 
     def source_info(self, address: int) -> Optional[ISourceInfo]:
-        """The line of source that an instruction was made of. Tables of lines are not read: always None."""
-        return None
+        """The line of source that the instruction at an address was made of, or None: the code has no lines (-lineinfo), or the address is not in it."""
+        found = source_line(self._result.handle.pointer, address)
+        return found and ISourceInfo(*found)
 
     def sass_by_pc(self, address: int) -> str:
-        """The instruction at an address as text. Code is not disassembled: always ""."""
-        return ""
+        """The instruction at an address as text; "" where none begins there. NVIDIA's nvdisasm is wanted for it: without one it is "", with a warning."""
+        return sass(self._result.handle.pointer, address)
 
     def ptx_by_pc(self, address: int) -> str:
-        """The PTX that an instruction was made of. It is not looked for: always ""."""
-        return ""
+        """The line of PTX that the instruction at an address was made of; "" where the compiler has not left that (-lineinfo)."""
+        return ptx(self._result.handle.pointer, address)
 
     def rule_results(self) -> List["IRuleResult"]:
         """What rules found, in the order of the file."""
@@ -397,7 +398,7 @@ class IRange:
         return (IAction(self._report.result(i)) for i in range(self._report.count))
 
 
-class IContext:
+class IContext(IBaseContext):
     """A report. Made by :func:`load_report`."""
 
     def __init__(self, report: _Report) -> None:
@@ -418,10 +419,6 @@ class IContext:
     def controller(self) -> Any:
         """Where rules propose rules; None outside of rules."""
         return None
-
-    def get_version(self) -> str:
-        """The release of Nsight Compute whose interface this is."""
-        return INTERFACE
 
     def session(self) -> Dict[str, Any]:
         """What the report says of machine, devices and versions: SessionDetails of report.proto. (Not in NVIDIA's module.)"""

@@ -1,8 +1,9 @@
 #define _GNU_SOURCE
-#include "reader/cli/nvdisasm.h"
+#include "reader/ncu/nvdisasm.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +99,15 @@ static int line_add(struct nvdisasm *d, const struct nvdisasm_line *line)
 	return 0;
 }
 
+/* The offset of a label is that of the instruction behind it, which is not known yet. */
+static int label_add(struct nvdisasm *d, const char *name)
+{
+	if (array_room(&d->labels, d->label_count, &d->label_capacity, sizeof(*d->labels)))
+		return -ENOMEM;
+	d->labels[d->label_count++] = (struct nvdisasm_label){name, UINT64_MAX};
+	return 0;
+}
+
 /* An instruction: its offset in a comment, then its text up to ';'. false: the line is none. */
 static int instruction_take(char *line, struct nvdisasm_line *l)
 {
@@ -124,24 +134,46 @@ static int by_place(const void *a, const void *b)
 	return order ? order : x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	const struct nvdisasm_label *x = a, *y = b;
+	return strcmp(x->name, y->name);
+}
+
+/* A line without the colon at its end, if it begins so and has one. */
+static char *heading_take(char *line, const char *begin)
+{
+	const size_t bytes = strlen(line);
+	if (strncmp(line, begin, strlen(begin)) != 0 || line[bytes - 1] != ':')
+		return NULL;
+	line[bytes - 1] = 0;
+	return line;
+}
+
 /* Lines of the output become texts of their own. */
 static int output_parse(struct nvdisasm *d)
 {
 	struct nvdisasm_line line = {.section = NULL};
-	char *at = NULL;
+	size_t placed = 0; /* labels whose instruction has come, or will not */
+	char *at = NULL, *name;
 	int error = 0;
 	for (char *text = strtok_r(d->output, "\n", &at); text && !error;
 		text = strtok_r(NULL, "\n", &at)) {
-		const size_t bytes = strlen(text);
-		if (!strncmp(text, ".text.", 6) && text[bytes - 1] == ':') {
-			text[bytes - 1] = 0;
-			line.section = text;
+		if ((name = heading_take(text, ".text."))) {
+			line.section = name;
+			placed = d->label_count;
+		} else if ((name = heading_take(text, ".L"))) {
+			error = label_add(d, name);
 		} else if (line.section && instruction_take(text, &line)) {
+			for (; placed < d->label_count; placed++)
+				d->labels[placed].offset = line.offset;
 			error = line_add(d, &line);
 		}
 	}
 	if (d->count)
 		qsort(d->lines, d->count, sizeof(*d->lines), by_place);
+	if (d->label_count)
+		qsort(d->labels, d->label_count, sizeof(*d->labels), by_name);
 	return error;
 }
 
@@ -177,6 +209,7 @@ void nvdisasm_release(struct nvdisasm *d)
 {
 	free(d->output);
 	free(d->lines);
+	free(d->labels);
 	*d = (struct nvdisasm){0};
 }
 
@@ -186,4 +219,53 @@ const char *nvdisasm_at(const struct nvdisasm *d, const char *section, uint64_t 
 	const struct nvdisasm_line *found =
 		d->count ? bsearch(&key, d->lines, d->count, sizeof(key), by_place) : NULL;
 	return found ? found->text : NULL;
+}
+
+/* What stands between "`(" and ")", where that is a label with a place; NULL: it is none. */
+static const struct nvdisasm_label *label_of(const struct nvdisasm *d, const char *text)
+{
+	char name[64];
+	const size_t bytes = strncmp(text, "`(", 2) == 0 ? strcspn(text + 2, ")") : 0;
+	if (!bytes || bytes >= sizeof(name) || !d->label_count)
+		return NULL;
+	memcpy(name, text + 2, bytes);
+	name[bytes] = 0;
+	const struct nvdisasm_label key = {.name = name}, *found;
+	found = bsearch(&key, d->labels, d->label_count, sizeof(key), by_name);
+	return found && found->offset != UINT64_MAX ? found : NULL;
+}
+
+static void text_spell(const struct nvdisasm *d, const char *text, uint64_t address, FILE *out)
+{
+	static const char hint[] = ".reuse";
+	const struct nvdisasm_label *label;
+	while (*text) {
+		if ((label = label_of(d, text))) {
+			fprintf(out, "0x%" PRIx64, address + label->offset);
+			text = strchr(text, ')') + 1;
+		} else if (!strncmp(text, hint, sizeof(hint) - 1)) {
+			text += sizeof(hint) - 1;
+		} else {
+			fputc(*text++, out);
+		}
+	}
+}
+
+int nvdisasm_text(const struct nvdisasm *d, const char *section, uint64_t offset, uint64_t address,
+	char **ret_text)
+{
+	const char *text = nvdisasm_at(d, section, offset);
+	size_t bytes;
+	*ret_text = NULL;
+	if (!text)
+		return 0;
+	FILE *out = open_memstream(ret_text, &bytes);
+	if (!out)
+		return -ENOMEM;
+	text_spell(d, text, address, out);
+	if (!fclose(out))
+		return 0;
+	free(*ret_text);
+	*ret_text = NULL;
+	return -ENOMEM;
 }

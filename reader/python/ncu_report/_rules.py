@@ -1,0 +1,136 @@
+"""What rule files of Nsight Compute talk to while they run. `trace rules apply` makes these; outside of it there are none."""
+from typing import Any, Dict, List, Optional
+
+INTERFACE = "2024.1.1"  # of ncu_report, the release whose methods these are
+RuleKind_DEFAULT, RuleKind_GUIDED = range(2)
+
+
+class Message:
+    """A message with what belongs to it."""
+
+    def __init__(self, number: int, kind: int, text: str, title: Optional[str]) -> None:
+        self.number, self.kind, self.text, self.title = number, kind, text, title
+        self.focus_metrics = []  # type: List[Any]  # (name, value, severity, info)
+        self.speedup = None  # type: Any  # (type, per cent)
+
+
+class IFrontend:
+    """Where a rule puts what it found."""
+
+    MsgType_MSG_NONE, MsgType_MSG_OK, MsgType_MSG_OPTIMIZATION, MsgType_MSG_WARNING, MsgType_MSG_ERROR = range(5)
+    MarkerKind_SASS, MarkerKind_SOURCE = range(2)
+    Severity_SEVERITY_DEFAULT, Severity_SEVERITY_LOW, Severity_SEVERITY_HIGH = range(3)
+    SpeedupType_LOCAL, SpeedupType_GLOBAL = range(2)
+
+    def __init__(self, load_chart: Any, parents: Dict[str, Dict[str, float]]) -> None:
+        self.items = []  # type: List[Any]  # Message, or bytes of a chart, or the identifier of a proposed rule
+        self.markers = []  # type: List[Any]  # (text, address or line, kind, file name, type)
+        self.sent = {}  # type: Dict[str, float]
+        self._load_chart, self._parents = load_chart, parents
+        self._messages = {}  # type: Dict[int, Message]
+
+    def message(self, *args: Any) -> int:
+        """message([type,] text[, title]): says something; returns its number."""
+        kind = self.MsgType_MSG_NONE
+        if args and not isinstance(args[0], str):
+            kind, args = int(args[0]), args[1:]
+        if not 1 <= len(args) <= 2 or not isinstance(args[0], str) or not 0 <= kind <= self.MsgType_MSG_ERROR:
+            raise TypeError("message() takes [type,] text[, title]")
+        made = Message(len(self._messages) + 1, kind, args[0], args[1] if len(args) == 2 else None)
+        self._messages[made.number] = made
+        self.items.append(made)
+        return made.number
+
+    def speedup(self, message_id: int, type: int, estimated_speedup: float) -> bool:
+        """How many per cent what the message says could gain; False where there is no such message."""
+        message = self._messages.get(message_id)
+        if message is None or type not in (self.SpeedupType_LOCAL, self.SpeedupType_GLOBAL):
+            return False
+        message.speedup = (type, float(estimated_speedup))
+        return True
+
+    def focus_metric(self, message_id: int, metric_name: str, metric_value: float, severity: int, info: str) -> bool:
+        """A metric that the message is about; False where there is no such message."""
+        message = self._messages.get(message_id)
+        if message is None or not 0 <= severity <= self.Severity_SEVERITY_HIGH:
+            return False
+        message.focus_metrics.append((str(metric_name), float(metric_value), severity, str(info)))
+        return True
+
+    def source_marker(self, str: str, address_or_line: int, kind: int, *args: Any) -> None:
+        """source_marker(text, address or line, kind[, file name][, type]): a note at an instruction or a line."""
+        file_name, rest = ("", args) if not args or not isinstance(args[0], type("")) else (args[0], args[1:])
+        if len(rest) > 1 or kind not in (self.MarkerKind_SASS, self.MarkerKind_SOURCE):
+            raise TypeError("source_marker() takes text, address or line, kind[, file name][, type]")
+        self.markers.append((str, int(address_or_line), kind, file_name, rest[0] if rest else self.MsgType_MSG_NONE))
+
+    def load_chart_from_file(self, filename: str) -> None:
+        """Shows the chart or table of a file beside the rule's.
+
+        Raises OSError, and ValueError with line and column for a text that is none."""
+        self.items.append(self._load_chart(filename))
+
+    def send_dict_to_children(self, dict: Dict[str, float]) -> None:
+        """Numbers for the rules that name this one in get_parent_rules_identifiers()."""
+        self.sent = {str(key): float(value) for key, value in dict.items()}
+
+    def receive_dict_from_parent(self, parent_id: str) -> Dict[str, float]:
+        """What that rule has sent; empty where it has not."""
+        return dict(self._parents.get(parent_id, {}))
+
+
+class IMessageVault:
+    """Numbers that rules leave for each other by identifier."""
+
+    def __init__(self, kept: Dict[str, Dict[str, float]]) -> None:
+        self._kept = kept
+
+    def Put(self, ruleId: str, message: Dict[str, float]) -> None:
+        """Leaves numbers in the name of a rule."""
+        self._kept[str(ruleId)] = {str(key): float(value) for key, value in message.items()}
+
+    def Get(self, ruleId: str) -> Dict[str, float]:
+        """What was left in its name."""
+        return dict(self._kept.get(ruleId, {}))
+
+
+class IController:
+    """Proposes what to look at next."""
+
+    def __init__(self, frontend: IFrontend, vault: IMessageVault) -> None:
+        self._frontend, self._vault = frontend, vault
+
+    def propose_rule(self, rule: str) -> None:
+        """Proposes a rule by its identifier."""
+        self._frontend.items.append(str(rule))
+
+    def get_message_vault(self) -> IMessageVault:
+        """Where rules leave numbers for each other."""
+        return self._vault
+
+
+class IBaseContext:
+    """What contexts and evaluators have in common."""
+
+    def get_version(self) -> str:
+        """The release of Nsight Compute whose interface this is."""
+        return INTERFACE
+
+    def handle_exception(self, msg: str) -> bool:
+        """A rule could not be applied: raises SystemError there. False: no rule runs."""
+        return False
+
+
+class IEvaluator(IBaseContext):
+    """Takes what a rule's evaluate() requires."""
+
+    def __init__(self) -> None:
+        self.metrics, self.rules = [], []  # type: List[str], List[str]
+
+    def require_metric(self, metric: str) -> None:
+        """The rule needs this metric."""
+        self.metrics.append(str(metric))
+
+    def require_rule(self, rule: str) -> None:
+        """The rule needs this rule to be there."""
+        self.rules.append(str(rule))
