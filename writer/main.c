@@ -64,8 +64,7 @@ static void detach(bool foreground)
 	signals_ignore();
 	limit_raise(RLIMIT_FSIZE);
 	limit_raise(RLIMIT_NOFILE);
-	if (!foreground)
-		setsid();
+	setsid(); /* launchers of parallel programs kill the process group of a rank */
 	descriptors_close(foreground);
 	(void)fcntl(TREE_WRITER_LOCK_FD, F_SETFD, FD_CLOEXEC);
 	if (chdir("/"))

@@ -1,9 +1,10 @@
 /*
  * run.c - `trace run`: the program as our child, its signals, its end, the report.
  *
- * Program and writer are our children in our process group: what the terminal sends (^C, ^Z)
- * reaches the program without us; what is sent to us alone is passed on. All signals of interest
- * are blocked and taken with sigtimedwait, so nothing runs in a handler.
+ * Program and writer are our children. The program is in our process group: what the terminal sends
+ * (^C, ^Z) reaches it without us; what is sent to us alone is passed on. The writer has a session
+ * of its own, so that killing our group leaves it to finish the report. All signals of interest are
+ * blocked and taken with sigtimedwait, so nothing runs in a handler.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -15,11 +15,16 @@ GLOBAL_TID = GLOBAL_PID | PID
 PACKAGES = os.path.join(lib.SRC, "reader/python")
 
 
+def interpreter():
+    """A Python that has what trace_tools needs, or None."""
+    places = (os.path.join(lib.BUILD, "python/bin/python3"), os.path.join(lib.SRC, "build/python/bin/python3"), sys.executable)
+    return next((path for path in places if os.path.exists(path) and
+                 not subprocess.run([path, "-c", "import numpy, scipy.stats"], capture_output=True, check=False).returncode), None)
+
+
 def enter_interpreter(what):
     """Makes sure that this test runs by a Python that has what trace_tools needs; without one it is skipped, and ends here."""
-    places = (os.path.join(lib.BUILD, "python/bin/python3"), os.path.join(lib.SRC, "build/python/bin/python3"), sys.executable)
-    found = next((path for path in places if os.path.exists(path) and
-                  not subprocess.run([path, "-c", "import numpy, scipy.stats"], capture_output=True, check=False).returncode), None)
+    found = interpreter()
     if not found:
         lib.tap.skip(what, "no python3 with numpy and scipy (scripts/setup --python)")
         lib.tap.finish()
