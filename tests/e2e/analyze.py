@@ -13,6 +13,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import app, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from libpeers import NSYS  # noqa: E402
 import _made_database as made  # noqa: E402
 
 PLACE = folder()
@@ -121,15 +122,14 @@ def on_fixtures():
 
 
 def nsys_itself():
-    nsys = next(iter(glob.glob(os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-systems/target-linux-x64/nsys"))), None)
-    if not nsys:
+    if not os.path.exists(NSYS):
         tap.skip("nsys analyze on the database made here", "no nsys in PEERS or /tmp/peers")
         return
     for rule in GPU_RULES:
         if rule == "cuda_api_sync":
             continue  # nsys 2023.4 leaves the driver's calls out
         name = rule.partition(":")[0]
-        done = run([nsys, "analyze", "-q", "-r", rule, "-f", "csv", "--force-export=false", MADE], env=dict(os.environ), limit=200)
+        done = run([NSYS, "analyze", "-q", "-r", rule, "-f", "csv", "--force-export=false", MADE], env=dict(os.environ), limit=200)
         lines = done.out.decode().splitlines()
         begin = next((i for i, line in enumerate(lines) if "Duration (ns)" in line), len(lines))
         theirs = [{k: v for k, v in row.items() if k != "Green Context ID"} for row in csv.DictReader(line for line in lines[begin:] if line)]

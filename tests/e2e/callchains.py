@@ -14,7 +14,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import transparent  # noqa: E402
-from lib import LIBRARY, SRC, TORTURE, Report, app, clean_env, folder, main, program_of, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import LIBRARY, SRC, TORTURE, Report, app, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
 SOURCES = {}
 

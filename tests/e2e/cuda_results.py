@@ -11,8 +11,8 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
 from lib import Report, clean_env, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from libpeers import NCU  # noqa: E402
 
-NCU = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-compute/ncu")
 LIMIT = 1000  # results of a process; half of them whatever the launches are
 
 

@@ -16,14 +16,12 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
-from cuda_results import NCU, traced  # noqa: E402
+from cuda_results import traced  # noqa: E402
 from lib import clean_env, fixtures, folder, main, run, tap, trace  # noqa: E402
+from libpeers import NCU, ncu_python  # noqa: E402
 
 FIXTURES = fixtures("ncu")
 REPORTS = sorted(glob.glob(os.path.join(FIXTURES, "*.ncu-rep")))
-ROOT = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr")
-MODULE = os.path.join(ROOT, "lib/python3/dist-packages")
-TARGET = os.path.join(ROOT, "lib/x86_64-linux-gnu/nsight-compute/target")
 PLACE = folder()
 # What NVIDIA's section SourceCounters defines
 STORED = {"derived__avg_thread_executed": "thread_inst_executed / inst_executed",
@@ -140,14 +138,10 @@ print(json.dumps(rows))
 
 def by_python(path, metric):
     """(value, instances) of each result as NVIDIA's module has them; None where it cannot be had."""
-    if not os.path.exists(os.path.join(MODULE, "_ncu_report.so")) or not os.path.isdir(TARGET):
+    module = ncu_python()
+    if not module:
         return None
-    place = folder()  # it finds its libraries from where it lies
-    os.makedirs(os.path.join(place, "extras/python"))
-    os.symlink(TARGET, os.path.join(place, "target"))
-    for name in ("ncu_report.py", "_ncu_report.so"):
-        os.symlink(os.path.join(MODULE, name), os.path.join(place, "extras/python", name))
-    result = run(["python3", "-c", ASK, os.path.join(place, "extras/python"), path, metric], env=clean_env(HOME=place), limit=100)
+    result = run(["python3", "-c", ASK, module, path, metric], env=clean_env(HOME=module), limit=100)
     return None if b"ImportError" in result.err else json.loads(result.out or b"[]")
 
 

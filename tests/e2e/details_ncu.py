@@ -12,8 +12,8 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from details import FILTERS, FIXTURES, PAGES, REPORTS, chosen, page, rows, words_of  # noqa: E402
 from lib import main, run, tap  # noqa: E402
+from libpeers import NCU  # noqa: E402
 
-NCU = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-compute/ncu")
 UNKNOWN_DEVICE = "transposeMatrix-2025.2.1"  # compute capability 12.0: ncu 2024.1.1 gives its metrics no units
 # Sections of 2025 whose filters ncu 2024.1.1 does not understand: it shows these metrics, which the report does not have, as n/a
 UNKNOWN_FILTERS = {

@@ -13,13 +13,11 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
-from cuda_results import NCU, by_ncu, by_trace, in_ns, listed, told  # noqa: E402
+from cuda_results import by_ncu, by_trace, in_ns, listed, told  # noqa: E402
 from libwire import blocks, entries, fields  # noqa: E402
 from lib import Report, clean_env, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from libpeers import NCU, ncu_python  # noqa: E402
 
-ROOT = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr")
-MODULE = os.path.join(ROOT, "lib/python3/dist-packages")
-TARGET = os.path.join(ROOT, "lib/x86_64-linux-gnu/nsight-compute/target")
 PUSH_POP, START_END = ("thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg",
                        "Id:Domain:Start/Stop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg")
 KERNEL = "void work::scale<float>(float*, unsigned int)"
@@ -146,15 +144,11 @@ print(json.dumps(rows))
 
 
 def python_module(path, events):
-    if not os.path.exists(os.path.join(MODULE, "_ncu_report.so")) or not os.path.isdir(TARGET):
+    module = ncu_python()
+    if not module:
         tap.skip("ncu_report reads it", "no ncu_report in PEERS or /tmp/peers")
         return
-    place = folder()  # it finds its libraries from where it lies
-    os.makedirs(os.path.join(place, "extras/python"))
-    os.symlink(TARGET, os.path.join(place, "target"))
-    for name in ("ncu_report.py", "_ncu_report.so"):
-        os.symlink(os.path.join(MODULE, name), os.path.join(place, "extras/python", name))
-    result = run(["python3", "-c", ASK, os.path.join(place, "extras/python"), path], env=clean_env(HOME=place), limit=100)
+    result = run(["python3", "-c", ASK, module, path], env=clean_env(HOME=module), limit=100)
     if result.status and b"ImportError" in result.err:
         tap.skip("ncu_report reads it", "its module is for another Python")
         return

@@ -10,15 +10,13 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import BUILD, app, fixtures, folder, main, run, tap  # noqa: E402
+from libpeers import ncu_python  # noqa: E402
 
 SRC = os.environ.get("SRC") or os.getcwd()
 PACKAGE = os.path.join(SRC, "reader/python")
 LIBRARY = os.path.join(BUILD, "lib/libtrace/libtrace-reader.so")
 FIXTURES = fixtures("ncu")
 REPORTS = sorted(glob.glob(os.path.join(FIXTURES, "*.ncu-rep")))
-ROOT = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr")
-THEIRS = os.path.join(ROOT, "lib/python3/dist-packages")
-TARGET = os.path.join(ROOT, "lib/x86_64-linux-gnu/nsight-compute/target")
 NO_SUCH_DEVICE = "transposeMatrix-2025.2.1"  # NVIDIA's module of 2024 does not know it, and then says nothing of hardware metrics
 # Metrics of which NVIDIA's module says otherwise: of some it knows what their names do not say, of others it reads names as texts
 KNOWN = {
@@ -130,20 +128,8 @@ def compare_metrics(path, theirs, ours):
             if their[part] != our[part] and not is_known(path, their["name"], part, their[part], our[part])]
 
 
-def module_of_nvidia():
-    """A folder that it can be imported from: it wants to lie where the tool was installed. None: it has not been fetched."""
-    if not os.path.exists(os.path.join(THEIRS, "_ncu_report.so")) or not os.path.isdir(TARGET):
-        return None
-    place = folder()
-    os.makedirs(os.path.join(place, "extras/python"))
-    os.symlink(TARGET, os.path.join(place, "target"))
-    for name in ("ncu_report.py", "_ncu_report.so"):
-        os.symlink(os.path.join(THEIRS, name), os.path.join(place, "extras/python", name))
-    return os.path.join(place, "extras/python")
-
-
 def as_theirs():
-    package = module_of_nvidia()
+    package = ncu_python()
     if not package:
         tap.skip("the same answers as NVIDIA's module", "no ncu_report in PEERS or /tmp/peers")
         return
@@ -213,7 +199,7 @@ def filters():
     asked = json.dumps([filters for filters, _ in CHOSEN])
     got = script(FILTERS, path, asked)
     tap.ok(got.status == 0 and json.loads(got.out) == wanted, "actions_by_nvtx", f"{got.out}\n{wanted}\n{got.err.decode()}")
-    theirs = module_of_nvidia()
+    theirs = ncu_python()
     if theirs:
         other = script(FILTERS, path, asked, package=theirs)
         tap.ok(other.status == 0 and json.loads(other.out) == wanted, "as NVIDIA's module chooses", f"{other.out}\n{other.err.decode()}")

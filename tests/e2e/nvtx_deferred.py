@@ -9,7 +9,7 @@ import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import Report, app, clean_env, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import Report, app, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
 WITHIN_NS = 200_000_000  # a point of synchronization is as good as the processor lets the program read two clocks together
 UNPLACED = ["no time in the layout", "a begin without an end, or an end without a begin", "an end before the begin", "no clock told",

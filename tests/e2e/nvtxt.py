@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import Report, app, clean_env, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone, wait_until  # noqa: E402
+from lib import Report, app, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone, wait_until  # noqa: E402
 
 NVTX_KINDS = ("nvtx_mark", "nvtx_range", "nvtx_start_end", "nvtx_name")
 FIXTURES = fixtures("nvtxt")

@@ -10,6 +10,7 @@ import textwrap
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import BUILD, SRC, fixtures, folder, main, run, tap, trace  # noqa: E402
+from libpeers import NCU, NCU_SECTIONS  # noqa: E402
 
 LIBRARY = os.path.join(BUILD, "lib/libtrace/libtrace-reader.so")
 os.environ["LIBTRACE_READER"] = LIBRARY
@@ -17,9 +18,6 @@ sys.path.insert(0, os.path.join(SRC, "reader/python"))
 sys.dont_write_bytecode = True
 
 FIXTURES = fixtures("ncu")
-ROOT = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr")
-STOCK = os.path.join(ROOT, "lib/x86_64-linux-gnu/nsight-compute/sections")
-NCU = os.path.join(ROOT, "lib/nsight-compute/ncu")
 RESULTS = 3
 
 
@@ -270,7 +268,7 @@ def nothing_changes():
 
 def stock():
     """The rules of 2024.1.1. What reports of other releases hold was said by other versions of them: the differences are these."""
-    if not os.path.exists(os.path.join(STOCK, "SpeedOfLight.py")) or not os.path.isdir(FIXTURES):
+    if not os.path.exists(os.path.join(NCU_SECTIONS, "SpeedOfLight.py")) or not os.path.isdir(FIXTURES):
         tap.skip("NVIDIA's rules", "no fixtures in SHARED, or no rules in PEERS or /tmp/peers")
         return
     differ = {
@@ -283,7 +281,7 @@ def stock():
     }
     for name, known in differ.items():
         path, output = os.path.join(FIXTURES, name + ".ncu-rep"), os.path.join(folder(), "out.ncu-rep")
-        result = apply(path, STOCK, options=["-o", output])
+        result = apply(path, NCU_SECTIONS, options=["-o", output])
         if not tap.ok(result.status in (0, 1) and os.path.exists(output), f"{name}: NVIDIA's rules run", f"{result.status} {result.err.decode()}"):
             continue
         failed = [line for line in result.err.decode().splitlines() if "rules in" not in line and "Some required metrics are missing" not in line]
@@ -298,7 +296,7 @@ def stock():
             if name == "vec_add-2024.1.1" and list(before) != list(after):
                 wrong.append(f"order: {list(before)}, now {list(after)}")
         tap.ok(not wrong and same, f"{name}: {same} results as the report holds them", "\n".join(wrong))
-    left = [file for file in os.listdir(STOCK) if file == "__pycache__"]
+    left = [file for file in os.listdir(NCU_SECTIONS) if file == "__pycache__"]
     tap.ok(not left, "nothing is written into the folder of the rules", left)
 
 

@@ -13,10 +13,9 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import folder, main, run, tap, trace  # noqa: E402
+from libpeers import NCU, NCU_SECTIONS, NCU_TEMPLATES  # noqa: E402
 
-ROOT = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib")
-NCU = os.path.join(ROOT, "nsight-compute/ncu")
-STOCK = [os.path.join(ROOT, "x86_64-linux-gnu/nsight-compute/sections"), os.path.join(ROOT, "nsight-compute/extras/RuleTemplates")]
+STOCK = [NCU_SECTIONS, NCU_TEMPLATES]
 PLACE = folder()
 
 FIRST = """# our own

@@ -16,10 +16,10 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import TRACE, clean_env, fixtures, folder, main, run, tap  # noqa: E402
+from libpeers import NCU  # noqa: E402
 from libwire import entry, fields, put_bytes, put_varint  # noqa: E402
 
 FIXTURES = fixtures("ncu")
-NCU = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-compute/ncu")
 PLACE = folder()
 LINES = os.path.join(PLACE, "manual_nvtx.cu")  # the name that the report's line table has
 FEW = ("vec_add-2024.1.1", "manual_nvtx")  # those with metrics by instruction

@@ -10,11 +10,11 @@ import glob
 import io
 import json
 import os
-import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import BUILD, app, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from libpeers import NSYS  # noqa: E402
 import _made_database as made  # noqa: E402
 import libdevice as device  # noqa: E402
 
@@ -131,8 +131,7 @@ def alike(ours, theirs):
 
 def nsys_itself():
     """Columns where nsys 2023.4 differs from what later ones document, or that are arbitrary, are left out."""
-    nsys = next(iter(glob.glob(os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-systems/target-linux-x64/nsys"))), None)
-    if not nsys:
+    if not os.path.exists(NSYS):
         tap.skip("nsys stats on the database made here", "no nsys in PEERS or /tmp/peers")
         return
     skipped = {"GreenCtx", "QStdDev (ns)", "RangeId", "ParentId", "RangeStack", "NumChild", "Avg Num Child"}
@@ -141,7 +140,7 @@ def nsys_itself():
                "nvtx_gpu_proj_sum nvtx_gpu_proj_trace nvtx_kern_sum nvtx_pushpop_sum nvtx_pushpop_trace nvtx_startend_sum nvtx_sum openacc_sum openmp_sum "
                "osrt_sum um_sum um_total_sum um_cpu_page_faults_sum").split()
     base = os.path.join(PLACE, "nsys")
-    done = run([nsys, "stats", "-r", ",".join(reports), "-f", "csv", "--force-export=false", "-o", base, MADE], env=dict(os.environ), limit=200)
+    done = run([NSYS, "stats", "-r", ",".join(reports), "-f", "csv", "--force-export=false", "-o", base, MADE], env=dict(os.environ), limit=200)
     for report in reports:
         path = f"{base}_{report.replace(':', '_')}.csv"
         if not os.path.exists(path):

@@ -20,6 +20,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import BUILD, Report, TRACE, app, fixtures, folder, main, spool_folder, tap, trace, traced_env, run, wait_spool_gone, wait_until  # noqa: E402
+from libpeers import NSYS  # noqa: E402
 
 MAKER = os.path.join(BUILD, "tests/unit/test_reader_profile")
 PLACE = folder()
@@ -116,12 +117,11 @@ def statistics_agree():
 
 
 def nsys_itself():
-    nsys = next(iter(glob.glob(os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-systems/target-linux-x64/nsys"))), None)
-    if not nsys:
+    if not os.path.exists(NSYS):
         tap.skip("nsys stats on our file", "no nsys in PEERS or /tmp/peers")
         return
     path = exported(LIVE, name="nsys")
-    done = run([nsys, "stats", "--report", "osrt_sum", "--format", "csv", "--force-export=false", path], env=dict(os.environ), limit=200)
+    done = run([NSYS, "stats", "--report", "osrt_sum", "--format", "csv", "--force-export=false", path], env=dict(os.environ), limit=200)
     rows = csv_rows(done.out.decode(errors="replace"))
     stats = csv_rows(trace("stats", "-r", "osrt_sum", "-f", "csv", LIVE).out.decode())
     wrong = differ(by_name(rows), by_name(stats))

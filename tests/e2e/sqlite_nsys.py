@@ -5,7 +5,6 @@
 nsys is looked for in PEERS (default /tmp/peers); without it all is skipped. The CUDA programs run on the simulated device.
 """
 import csv
-import glob
 import io
 import itertools
 import os
@@ -15,9 +14,9 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device
-from lib import app, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone
+from lib import app, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone
+from libpeers import NSYS
 
-NSYS = next(iter(sorted(glob.glob(os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-systems/target-linux-x64/nsys")))), None)
 PLACE = folder()
 CUDA = ("cuda_api_sum", "cuda_api_trace", "cuda_api_gpu_sum", "cuda_gpu_kern_sum", "cuda_gpu_kern_gb_sum", "cuda_gpu_mem_size_sum", "cuda_gpu_mem_time_sum",
         "cuda_gpu_sum", "cuda_gpu_trace", "cuda_kern_exec_sum", "cuda_kern_exec_trace", "osrt_sum")
@@ -130,9 +129,8 @@ def os_runtime_program():
 
 def results_of_kernels():
     """Databases of NVIDIA's reports of Nsight Compute: kernels alone."""
-    folder_of_fixtures = os.path.join(os.environ.get("SHARED") or "/nonexistent", "fixtures/ncu")
     for name in ("ex-gpu.s10", "manual_nvtx", "path_tracer-2025.4.1"):
-        report, path = os.path.join(folder_of_fixtures, name + ".ncu-rep"), os.path.join(PLACE, name + ".sqlite")
+        report, path = os.path.join(fixtures("ncu"), name + ".ncu-rep"), os.path.join(PLACE, name + ".sqlite")
         if not os.path.exists(report):
             tap.skip(f"reports of {name}", "no fixtures")
             continue
@@ -141,7 +139,7 @@ def results_of_kernels():
         compare(name, path, ("cuda_gpu_kern_sum", "cuda_gpu_kern_gb_sum", "cuda_gpu_sum", "cuda_gpu_trace"))
 
 
-if not NSYS:
+if not os.path.exists(NSYS):
     print("1..0 # SKIP no nsys in PEERS or /tmp/peers")
     sys.exit(0)
 if b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE, "x"), __file__).err:

@@ -1,0 +1,24 @@
+"""NVIDIA's tools that tests compare with, where they have been fetched (PEERS, default /tmp/peers)."""
+import os
+
+from lib import folder
+
+ROOT = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib")
+NCU = os.path.join(ROOT, "nsight-compute/ncu")
+NCU_SECTIONS = os.path.join(ROOT, "x86_64-linux-gnu/nsight-compute/sections")
+NCU_TEMPLATES = os.path.join(ROOT, "nsight-compute/extras/RuleTemplates")
+NSYS = os.path.join(ROOT, "nsight-systems/target-linux-x64/nsys")
+
+
+def ncu_python():
+    """A folder that ncu_report can be imported from, which finds its libraries by where it lies; None where it has not been fetched."""
+    module, target = os.path.join(ROOT, "python3/dist-packages"), os.path.join(ROOT, "x86_64-linux-gnu/nsight-compute/target")
+    if not os.path.exists(os.path.join(module, "_ncu_report.so")) or not os.path.isdir(target):
+        return None
+    place = folder()
+    python = os.path.join(place, "extras/python")
+    os.makedirs(python)
+    os.symlink(target, os.path.join(place, "target"))
+    for name in ("ncu_report.py", "_ncu_report.so"):
+        os.symlink(os.path.join(module, name), os.path.join(python, name))
+    return python
