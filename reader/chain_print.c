@@ -30,37 +30,6 @@ static void frame_text(FILE *out, const struct symbol *symbol, uint32_t frame, u
 	}
 }
 
-static void address_text(
-	FILE *out, struct symbols *symbols, const struct process *p, uint64_t address, uint64_t ns)
-{
-	const struct symbol *symbol = symbols ? symbols_find(symbols, p, address, ns, NULL) : NULL;
-	if (!symbol)
-		print_hex(out, address);
-	for (uint32_t i = 0; symbol && i < symbol->frame_count; i++) {
-		if (i)
-			fputs_unlocked(" <- ", out);
-		frame_text(out, symbol, i, address);
-	}
-}
-
-void chain_print_text(
-	FILE *out, struct symbols *symbols, const struct process *p, uint32_t id, uint64_t ns)
-{
-	uint64_t addresses[CALLCHAIN_FRAMES_MAX];
-	bool whole;
-	uint32_t count = callchain_addresses(
-		&p->memory->callchains, id, addresses, CALLCHAIN_FRAMES_MAX, &whole);
-	putc_unlocked('"', out);
-	for (uint32_t i = 0; i < count; i++) {
-		if (i)
-			fputs_unlocked(" <- ", out);
-		address_text(out, symbols, p, addresses[i], ns);
-	}
-	if (!whole)
-		fputs_unlocked(count ? " <- ?" : "?", out);
-	putc_unlocked('"', out);
-}
-
 static void member(FILE *out, const char *name, const char *text)
 {
 	fprintf(out, ",\"%s\":", name);
@@ -90,31 +59,63 @@ static void frame_json(FILE *out, const struct symbol *symbol, uint32_t frame, u
 	putc_unlocked('}', out);
 }
 
-static void address_json(
-	FILE *out, struct symbols *symbols, const struct process *p, uint64_t address, uint64_t ns)
+static void address_json(FILE *out, uint64_t address)
 {
-	const struct symbol *symbol = symbols ? symbols_find(symbols, p, address, ns, NULL) : NULL;
-	if (!symbol)
-		fprintf(out, "{\"address\":\"0x%llx\"}", (unsigned long long)address);
-	for (uint32_t i = 0; symbol && i < symbol->frame_count; i++) {
+	fputs_unlocked("{\"address\":\"", out);
+	print_hex(out, address);
+	fputs_unlocked("\"}", out);
+}
+
+/* ---- chains ---- */
+
+struct style {
+	const char *between; /* frames */
+	void (*frame)(FILE *out, const struct symbol *symbol, uint32_t frame, uint64_t address);
+	void (*address)(FILE *out, uint64_t address); /* a frame without a name */
+};
+
+static const struct style style_text = {" <- ", frame_text, print_hex},
+			  style_json = {",", frame_json, address_json};
+
+/* The frames of the chain, innermost first. Their number; *ret_whole: there are no more. */
+static uint32_t frames_print(FILE *out, const struct style *style, struct symbols *symbols,
+	const struct process *p, uint32_t id, uint64_t ns, bool *ret_whole)
+{
+	uint64_t addresses[CALLCHAIN_FRAMES_MAX];
+	uint32_t count = callchain_addresses(
+		&p->memory->callchains, id, addresses, CALLCHAIN_FRAMES_MAX, ret_whole);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct symbol *symbol =
+			symbols ? symbols_find(symbols, p, addresses[i], ns, NULL) : NULL;
 		if (i)
-			putc_unlocked(',', out);
-		frame_json(out, symbol, i, address);
+			fputs_unlocked(style->between, out);
+		if (!symbol)
+			style->address(out, addresses[i]);
+		for (uint32_t n = 0; symbol && n < symbol->frame_count; n++) {
+			if (n)
+				fputs_unlocked(style->between, out);
+			style->frame(out, symbol, n, addresses[i]);
+		}
 	}
+	return count;
+}
+
+void chain_print_text(
+	FILE *out, struct symbols *symbols, const struct process *p, uint32_t id, uint64_t ns)
+{
+	bool is_whole;
+	putc_unlocked('"', out);
+	uint32_t count = frames_print(out, &style_text, symbols, p, id, ns, &is_whole);
+	if (!is_whole)
+		fputs_unlocked(count ? " <- ?" : "?", out);
+	putc_unlocked('"', out);
 }
 
 void chain_print_json(
 	FILE *out, struct symbols *symbols, const struct process *p, uint32_t id, uint64_t ns)
 {
-	uint64_t addresses[CALLCHAIN_FRAMES_MAX];
-	bool whole;
-	uint32_t count = callchain_addresses(
-		&p->memory->callchains, id, addresses, CALLCHAIN_FRAMES_MAX, &whole);
+	bool is_whole;
 	putc_unlocked('[', out);
-	for (uint32_t i = 0; i < count; i++) {
-		if (i)
-			putc_unlocked(',', out);
-		address_json(out, symbols, p, addresses[i], ns);
-	}
+	frames_print(out, &style_json, symbols, p, id, ns, &is_whole);
 	putc_unlocked(']', out);
 }

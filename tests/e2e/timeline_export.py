@@ -287,12 +287,15 @@ def operations_are_ranges(found):
     tap.ok(all(0 < float(text.split("occ_pct:")[1]) <= 100 for text in details), "kernels have an occupancy", details)
 
 
+def of_program(name, **options):
+    """The report of a CUDA program; None where it cannot run, or failed: that is told."""
+    if device.missing(name):
+        return tap.skip(name, device.missing(name))
+    return recorded([device.app(name)], on_device=True, **options)
+
+
 def of_a_device():
-    reason = device.missing("pipeline")
-    if reason:
-        tap.skip("CUDA", reason)
-        return
-    report = recorded([device.app("pipeline")], on_device=True, LIBTRACE_TRACE="cuda,osrt", LIBTRACE_CUDA_BACKTRACE="all")
+    report = of_program("pipeline", LIBTRACE_TRACE="cuda,osrt", LIBTRACE_CUDA_BACKTRACE="all")
     if not report:
         return
     events = report.events()
@@ -312,11 +315,7 @@ def of_a_device():
 
 
 def steps():
-    reason = device.missing("nvtx_launch")
-    if reason:
-        tap.skip("steps", reason)
-        return
-    report = recorded([device.app("nvtx_launch")], on_device=True, LIBTRACE_TRACE="cuda,nvtx", LIBTRACE_NVTX_BACKTRACE_THRESHOLD="0")
+    report = of_program("nvtx_launch", LIBTRACE_TRACE="cuda,nvtx", LIBTRACE_NVTX_BACKTRACE_THRESHOLD="0")
     if not report:
         return
     events = report.events()

@@ -183,14 +183,21 @@ static void check_rows(uint32_t process, uint32_t pid)
 		"again");
 }
 
+/* A tree with the spool of a process that has ended: its pid. */
+static uint32_t dead_process(struct fake_tree *t, struct fake_spool *s, enum clock_kind kind)
+{
+	uint32_t pid = dead_pid();
+	fake_tree_make(t);
+	fake_spool_make(s, t, pid, kind);
+	now = s->header->first.tick + 1000;
+	return pid;
+}
+
 static void records_become_rows(void)
 {
 	struct fake_tree t;
 	struct fake_spool s;
-	fake_tree_make(&t);
-	uint32_t pid = dead_pid();
-	fake_spool_make(&s, &t, pid, CLOCK_KIND_MONOTONIC);
-	now = s.header->first.tick + 1000;
+	uint32_t pid = dead_process(&t, &s, CLOCK_KIND_MONOTONIC);
 	fill_lane(&s, fake_lane(&s), pid);
 	s.header->dropped[DROP_LATE] = 2;
 	tap_equal(recover_quietly(&t), 0, "recover");
@@ -267,10 +274,7 @@ static void code_is_kept_whole_or_not_at_all(void)
 {
 	struct fake_tree t;
 	struct fake_spool s;
-	fake_tree_make(&t);
-	uint32_t pid = dead_pid(), diagnostics = 0;
-	fake_spool_make(&s, &t, pid, CLOCK_KIND_MONOTONIC);
-	now = s.header->first.tick + 1000;
+	uint32_t pid = dead_process(&t, &s, CLOCK_KIND_MONOTONIC), diagnostics = 0;
 	struct lane *lane = fake_lane(&s);
 	thread_put(&s, lane, pid, pid, THREAD_MAIN);
 	cubin_put(&s, lane, 0x100, 0);
@@ -297,10 +301,7 @@ static void cuda_rows_become_rows(void)
 	struct fake_tree t;
 	struct fake_spool s;
 	uint32_t kinds = 0, missing = 0;
-	fake_tree_make(&t);
-	uint32_t pid = dead_pid();
-	fake_spool_make(&s, &t, pid, CLOCK_KIND_MONOTONIC);
-	now = s.header->first.tick + 1000;
+	uint32_t pid = dead_process(&t, &s, CLOCK_KIND_MONOTONIC);
 	struct lane *lane = fake_lane(&s);
 	thread_put(&s, lane, pid, pid, THREAD_MAIN);
 	cuda_put(&s, lane);
@@ -344,10 +345,7 @@ static void damaged_spools_harm_nobody(void)
 	for (uint32_t i = 0; i < 120; i++) {
 		struct fake_tree t;
 		struct fake_spool s;
-		fake_tree_make(&t);
-		uint32_t pid = dead_pid();
-		fake_spool_make(&s, &t, pid, i & 1 ? CLOCK_KIND_MONOTONIC : clock_init());
-		now = s.header->first.tick + 1000;
+		uint32_t pid = dead_process(&t, &s, i & 1 ? CLOCK_KIND_MONOTONIC : clock_init());
 		for (int lanes = 0; lanes < 3; lanes++) {
 			struct lane *lane = fake_lane(&s);
 			fill_lane(&s, lane, pid);
@@ -382,10 +380,7 @@ static void the_receipt_tells_damaged_lanes(void)
 {
 	struct fake_tree t;
 	struct fake_spool s;
-	fake_tree_make(&t);
-	uint32_t pid = dead_pid();
-	fake_spool_make(&s, &t, pid, CLOCK_KIND_MONOTONIC);
-	now = s.header->first.tick + 1000;
+	uint32_t pid = dead_process(&t, &s, CLOCK_KIND_MONOTONIC);
 	struct lane *sound = fake_lane(&s), *broken = fake_lane(&s);
 	for (int k = 0; k < 10; k++) {
 		fake_call(&s, sound, now + (uint64_t)k * 10, 5, 0);
