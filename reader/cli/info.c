@@ -41,13 +41,13 @@ static void verdict_file(const struct info *i, char *text, size_t bytes)
 		verdict_add(text, bytes, "still being written");
 }
 
-void info_verdict(const struct info *i, char *ret_text, size_t bytes)
+bool info_verdict(const struct info *i, char *ret_text, size_t bytes)
 {
 	const struct walk_tally *t = &i->c.tally;
 	*ret_text = 0;
 	if (t->foreign_blocks == t->blocks && t->blocks && !i->r.problems && !t->torn_bytes) {
 		snprintf(ret_text, bytes, "not written by libtrace: holds no OS runtime events");
-		return;
+		return false;
 	}
 	verdict_file(i, ret_text, bytes);
 	if (i->dropped)
@@ -65,9 +65,10 @@ void info_verdict(const struct info *i, char *ret_text, size_t bytes)
 		verdict_add(ret_text, bytes, "%" PRIu64 " processes not traced", i->untraced);
 	if (i->partly)
 		verdict_add(ret_text, bytes, "%" PRIu64 " processes traced in part", i->partly);
-	if (!*ret_text)
-		snprintf(
-			ret_text, bytes, t->blocks ? "complete: nothing lost" : "empty: no blocks");
+	if (*ret_text)
+		return false;
+	snprintf(ret_text, bytes, t->blocks ? "complete: nothing lost" : "empty: no blocks");
+	return t->blocks;
 }
 
 bool info_never_began(const struct info *i)

@@ -23,8 +23,8 @@ struct info {
 int info_gather(struct info *i, const char *file, bool no_wait);
 void info_release(struct info *i);
 
-/* One sentence: is anything missing? */
-void info_verdict(const struct info *i, char *ret_text, size_t bytes);
+/* One sentence: is anything missing? True: nothing is. */
+bool info_verdict(const struct info *i, char *ret_text, size_t bytes);
 
 /* Was a delay or a capture range waited for until the end, so that nothing was recorded? */
 bool info_never_began(const struct info *i);

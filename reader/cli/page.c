@@ -73,27 +73,27 @@ static void string(FILE *out, const char *text)
 	page_text(out, text ? text : "", text ? strlen(text) : 0);
 }
 
-/* ---- facts ---- */
+/* ---- overview ---- */
 
-static void facts_print(FILE *out, const struct facts *f)
+static void overview_print(FILE *out, const struct overview *o)
 {
 	fputs("\"verdict\": ", out);
-	string(out, f->verdict);
+	string(out, o->verdict);
 	fprintf(out, ", \"complete\": %s, \"is_report\": %s, \"facts\": [",
-		f->complete ? "true" : "false", f->is_report ? "true" : "false");
-	for (size_t n = 0; n < f->count; n++) {
+		o->complete ? "true" : "false", o->is_report ? "true" : "false");
+	for (size_t n = 0; n < o->count; n++) {
 		fputs(n ? ", [" : "[", out);
-		string(out, f->rows[n].label);
+		string(out, o->rows[n].label);
 		fputs(", ", out);
-		string(out, f->rows[n].value);
+		string(out, o->rows[n].value);
 		fputc(']', out);
 	}
 	fputs("], \"notes\": [", out);
-	for (size_t n = 0; n < f->note_count; n++) {
+	for (size_t n = 0; n < o->note_count; n++) {
 		fputs(n ? ", " : "", out);
-		string(out, f->notes[n]);
+		string(out, o->notes[n]);
 	}
-	fprintf(out, "], \"notes_left_out\": %" PRIu64, f->notes_left_out);
+	fprintf(out, "], \"notes_left_out\": %" PRIu64, o->notes_left_out);
 }
 
 /* ---- rows of statements ---- */
@@ -227,10 +227,11 @@ static int processes_print(FILE *out, struct sql *s)
 	return error;
 }
 
-int page_report(FILE *out, const struct facts *f, struct stats_database *d, size_t timeline_bytes)
+int page_report(
+	FILE *out, const struct overview *o, struct stats_database *d, size_t timeline_bytes)
 {
 	fputs("{", out);
-	facts_print(out, f);
+	overview_print(out, o);
 	int error = processes_print(out, &d->sql);
 	if (!error)
 		error = tables_print(out, &d->sql);

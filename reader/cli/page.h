@@ -11,7 +11,7 @@
 #ifndef READER_CLI_PAGE_H
 #define READER_CLI_PAGE_H
 
-#include "reader/cli/facts.h"
+#include "reader/cli/overview.h"
 #include "reader/cli/stats_sql.h"
 
 #define PAGE_REPORTS_MAX 2u
@@ -29,9 +29,10 @@ FILE *page_escaped(FILE *out);
 void page_begin(FILE *out);
 void page_end(FILE *out);
 
-/* One report: its facts, tables, findings, timeline (at most so many bytes) and callchains. 0 or a
- * negative errno; where the database failed its cause is in d->sql. */
-int page_report(FILE *out, const struct facts *f, struct stats_database *d, size_t timeline_bytes);
+/* One report: its overview, tables, findings, timeline (at most so many bytes) and callchains. 0 or
+ * a negative errno; where the database failed its cause is in d->sql. */
+int page_report(
+	FILE *out, const struct overview *o, struct stats_database *d, size_t timeline_bytes);
 
 /* Parts of it. */
 int page_timeline(FILE *out, struct sql *s, size_t bytes_most);

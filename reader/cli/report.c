@@ -27,19 +27,19 @@ static struct stats_form form_of(const struct options *o)
 static int page_file(FILE *out, const struct options *o, const char *file)
 {
 	const struct stats_form form = form_of(o);
-	struct facts facts;
+	struct overview overview;
 	struct stats_database database;
-	int status = facts_gather(&facts, file, form.no_wait);
+	int status = overview_gather(&overview, file, form.no_wait);
 	if (!status)
 		status = stats_database_open(&database, file, &form, form.no_symbols);
 	if (!status) {
 		int error = page_report(
-			out, &facts, &database, PAGE_TIMELINE_BYTES / (unsigned)o->argc);
+			out, &overview, &database, PAGE_TIMELINE_BYTES / (unsigned)o->argc);
 		status = error ? sql_file_failed(&database.sql, file, "make the page", error)
 			       : database.status;
 		stats_database_close(&database);
 	}
-	facts_release(&facts);
+	overview_release(&overview);
 	return status;
 }
 

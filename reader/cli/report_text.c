@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "reader/cli/facts.h"
+#include "reader/cli/overview.h"
 #include "reader/cli/sql_rows.h"
 #include "reader/print.h"
 
@@ -66,28 +66,28 @@ static void wrapped(const struct terminal *t, unsigned indent, const char *text)
 	putchar('\n');
 }
 
-static void facts_print(const struct terminal *t, const struct facts *f)
+static void overview_print(const struct terminal *t, const struct overview *o)
 {
-	for (size_t n = 0; n < f->count; n++) {
-		printf("%-18s", f->rows[n].label);
-		wrapped(t, 18, f->rows[n].value);
+	for (size_t n = 0; n < o->count; n++) {
+		printf("%-18s", o->rows[n].label);
+		wrapped(t, 18, o->rows[n].value);
 	}
-	for (size_t n = 0; n < f->note_count; n++) {
+	for (size_t n = 0; n < o->note_count; n++) {
 		printf("%-18s", n ? "" : "notes");
-		wrapped(t, 18, f->notes[n]);
+		wrapped(t, 18, o->notes[n]);
 	}
-	if (f->notes_left_out)
-		printf("%-18sand %" PRIu64 " more\n", "", f->notes_left_out);
+	if (o->notes_left_out)
+		printf("%-18sand %" PRIu64 " more\n", "", o->notes_left_out);
 }
 
-static void verdict_print(const struct terminal *t, const struct facts *f)
+static void verdict_print(const struct terminal *t, const struct overview *o)
 {
-	enum colour colour = f->complete ? GREEN : f->is_report ? RED : BOLD;
+	enum colour colour = o->complete ? GREEN : o->is_report ? RED : BOLD;
 	putchar('\n');
 	if (t->colours)
 		printf("\033[%dm", colour);
 	printf("%-18s", "verdict:");
-	wrapped(t, 18, f->verdict);
+	wrapped(t, 18, o->verdict);
 	if (t->colours)
 		fputs("\033[0m", stdout);
 }
@@ -267,11 +267,11 @@ static int tables_print(const struct terminal *t, struct sql *s)
 int report_text_print(const char *file, const struct stats_form *form)
 {
 	const struct terminal t = terminal_of();
-	struct facts facts;
+	struct overview overview;
 	struct stats_database database;
-	int status = facts_gather(&facts, file, form->no_wait);
+	int status = overview_gather(&overview, file, form->no_wait);
 	if (!status) {
-		facts_print(&t, &facts);
+		overview_print(&t, &overview);
 		status = stats_database_open(&database, file, form, form->no_symbols);
 	}
 	if (!status) {
@@ -279,8 +279,8 @@ int report_text_print(const char *file, const struct stats_form *form)
 		status = error ? sql_file_failed(&database.sql, file, "make the tables", error)
 			       : database.status;
 		stats_database_close(&database);
-		verdict_print(&t, &facts);
+		verdict_print(&t, &overview);
 	}
-	facts_release(&facts);
+	overview_release(&overview);
 	return status;
 }

@@ -179,11 +179,10 @@ static void wait_for_all(struct run *r, const sigset_t *set)
 static void verdict_tell(const struct info *i, const char *report)
 {
 	char verdict[512];
-	info_verdict(i, verdict, sizeof(verdict));
+	bool is_complete = info_verdict(i, verdict, sizeof(verdict));
 	fprintf(stderr, "report: %s (%llu events, %zu process%s; %s%s%s)\n", report,
 		(unsigned long long)i->c.events_total, i->c.processes.count,
-		i->c.processes.count == 1 ? "" : "es",
-		strncmp(verdict, "complete", 8) ? verdict : "complete",
+		i->c.processes.count == 1 ? "" : "es", is_complete ? "complete" : verdict,
 		info_never_began(i) ? "; recording never began" : "",
 		i->c.diagnostic_count ? "; with diagnostics: see 'trace info'" : "");
 }
