@@ -49,8 +49,15 @@ LIBTRACE_READER_API int libtrace_report_open(
 	const char *path, struct libtrace_report **ret_report, char *cause, size_t cause_bytes);
 LIBTRACE_READER_API void libtrace_report_close(struct libtrace_report *report);
 
-/* Places where the file is damaged; they were passed over. Does not allocate. */
+/* Places where the file is damaged, which were passed over; where it, or what was recorded, is cut
+ * off, that is one, too. Does not allocate. */
 LIBTRACE_READER_API uint64_t libtrace_report_problems(const struct libtrace_report *report);
+
+/* What is wrong at one of them, from 0 on: "the file is cut off: what followed is missing at offset
+ * 3204". The first 16 have a text; NULL behind these. It lives as long as the report. Does not
+ * allocate. Since version 2. */
+LIBTRACE_READER_API const char *libtrace_report_problem(
+	const struct libtrace_report *report, size_t index);
 
 /* The details of the session, merged, as JSON: the fields of SessionDetails in common/schema. "{}"
  * where there are none. The text is the caller's. */

@@ -13,6 +13,8 @@
 #include "reader/nvtx_deferred.h"
 #include "reader/pool.h"
 
+#define API_PROBLEMS_MAX 16u /* whose texts are held */
+
 #define API_CODE_MAX 16u /* modules whose code is held */
 
 /* The code of a module; instructions as text once they were asked for. */
@@ -31,7 +33,8 @@ struct libtrace_report {
 		*code[API_CODE_MAX]; /* the last ones that were asked for, NULL behind them */
 	size_t code_next;            /* which gives way */
 	uint64_t problems;
-	struct nvtx_deferred deferred; /* stand among the other events */
+	char *problem_texts[API_PROBLEMS_MAX]; /* of the first ones */
+	struct nvtx_deferred deferred;         /* stand among the other events */
 };
 
 /* Columns that grow together. */

@@ -1,8 +1,9 @@
 /*
  * report.c - a report behind its handle.
  */
+#define _GNU_SOURCE
 #include <errno.h>
-#include <stdarg.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,16 @@ void libtrace_data_free(void *data)
 	free(data);
 }
 
+/* Without memory for its text a problem still counts. */
+static void problem_add(struct libtrace_report *r, const char *cause, uint64_t offset)
+{
+	char *text = NULL;
+	if (r->problems < API_PROBLEMS_MAX &&
+		asprintf(&text, "%s at offset %" PRIu64, cause, offset) >= 0)
+		r->problem_texts[r->problems] = text;
+	r->problems++;
+}
+
 static int note_block(void *user, const struct report_block *block)
 {
 	struct libtrace_report *r = user;
@@ -33,16 +44,26 @@ static int note_block(void *user, const struct report_block *block)
 	int error = ncu_results_note(&r->results, block, &cause);
 	if (error != -EBADMSG)
 		return error;
-	r->problems++;
+	problem_add(r, cause, block->offset);
 	return 0;
 }
 
 static void note_problem(void *user, uint64_t offset, const char *cause)
 {
-	struct libtrace_report *r = user;
-	(void)offset;
-	(void)cause;
-	r->problems++;
+	problem_add(user, cause, offset);
+}
+
+/* What is there ends before what was to be: the file is cut off, or the recording was. */
+static void note_end(struct libtrace_report *r)
+{
+	const uint64_t bytes = r->report.source.size;
+	if (r->report.unfinished)
+		problem_add(r, "the report is still being written: what follows is missing", bytes);
+	else if (r->contents.tally.torn_bytes)
+		problem_add(r, "the file is cut off: what followed is missing",
+			bytes - r->contents.tally.torn_bytes);
+	else if (processes_unended(&r->contents.processes))
+		problem_add(r, "the recording has no end: not all that happened is there", bytes);
 }
 
 static void say(char *cause, size_t cause_bytes, const char *path, const char *why)
@@ -73,6 +94,7 @@ int libtrace_report_open(
 		libtrace_report_close(r);
 		return error;
 	}
+	note_end(r);
 	*ret_report = r;
 	return 0;
 }
@@ -86,12 +108,19 @@ void libtrace_report_close(struct libtrace_report *r)
 	contents_release(&r->contents);
 	nvtx_deferred_release(&r->deferred);
 	report_close(&r->report);
+	for (size_t i = 0; i < API_PROBLEMS_MAX; i++)
+		free(r->problem_texts[i]);
 	free(r);
 }
 
 uint64_t libtrace_report_problems(const struct libtrace_report *r)
 {
 	return r->problems;
+}
+
+const char *libtrace_report_problem(const struct libtrace_report *r, size_t index)
+{
+	return index < API_PROBLEMS_MAX ? r->problem_texts[index] : NULL;
 }
 
 int libtrace_report_session(const struct libtrace_report *r, char **ret_json)

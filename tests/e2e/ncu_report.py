@@ -244,6 +244,49 @@ def events():
     tap.ok(b"ReportError" in bad.err and b"script.py" in bad.err, "what is no report is told with its name", bad.err)
 
 
+CUT = """
+import sys, warnings
+import ncu_report
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    report = ncu_report.load_report(sys.argv[1])
+    actions = [action.name() for range_ in report for action in range_]
+texts = [str(warning.message) for warning in caught]
+assert all(warning.category is ncu_report.ReportWarning and warning.filename == sys.argv[0] for warning in caught)
+assert bool(texts) == bool(report.problems()) == bool(report.problem_texts()) and len(texts) < 2
+print(len(actions), len(list(report.events())), texts)
+"""
+
+
+def cut_off():
+    """Of reports that end too early each whole result is there, and a warning names file and place."""
+    place = folder()
+    own, cut = os.path.join(place, "own.rep"), os.path.join(place, "cut.rep")
+    run([os.path.join(BUILD, "bin/trace"), "run", "-o", own, "--osrt-threshold", "0", "--", "/bin/ls", "/"], env=dict(os.environ), limit=60)
+    for path in [own, *REPORTS]:
+        with open(path, "rb") as whole:
+            data = whole.read()
+        said = []
+        for size in (11, len(data) // 2, len(data) - 1, len(data)):
+            with open(cut, "wb") as out:
+                out.write(data[:size])
+            result = script(CUT, cut)
+            if not result.status:
+                said.append(result.out.decode().strip().split(" ", 2))
+                continue
+            tap.ok(False, f"{os.path.basename(path)}: {size} bytes are read", result.err)
+        wanted = f"'{cut}': the file is cut off: what followed is missing at offset "
+        counts = [int(results) + int(events) for results, events, _ in said]
+        tap.ok(counts == sorted(counts) and counts[0] < counts[-1] and said[-1][2] == "[]" and all(wanted in text for *_, text in said[:-1]),
+               f"{os.path.basename(path)}: cut off, {counts} results or events, and told", said)
+    damaged = bytearray(data)
+    damaged[222] ^= 255
+    with open(cut, "wb") as out:
+        out.write(damaged)
+    plain = script("import ncu_report, sys; ncu_report.load_report(sys.argv[1])", cut)
+    tap.ok(plain.status == 0 and b"ReportWarning: '" + cut.encode() in plain.err, "a damaged one is told on standard error", plain.err)
+
+
 PANDAS = """
 import sys
 import pandas, ncu_report
@@ -278,4 +321,4 @@ if __name__ == "__main__":
     if not os.path.exists(LIBRARY) or os.environ.get("SAN"):
         tap.skip("ncu_report", "no libtrace-reader.so, or one with sanitizers, which Python cannot load")
         tap.finish()
-    main(answers_of_all, surface, filters, events, pandas)
+    main(answers_of_all, surface, filters, events, cut_off, pandas)

@@ -203,7 +203,8 @@ static void as_made(struct file *f)
 	char *json = NULL;
 	if (!check(report && libtrace_report_result_count(report) == 3, "three results"))
 		return;
-	check(!libtrace_report_problems(report), "an intact report has no problems");
+	check(!libtrace_report_problems(report) && !libtrace_report_problem(report, 0),
+		"an intact report has no problems");
 	check(!strcmp(libtrace_report_metric_name(report, 1), "made__text") &&
 			!libtrace_report_metric_name(report, 2),
 		"names of metrics end behind the last");
@@ -265,6 +266,10 @@ static void read_all(struct libtrace_report *report)
 	if (libtrace_report_result_count(report) <= sizeof(chosen))
 		libtrace_report_nvtx(report, &include, 1, NULL, 0, chosen, NULL, 0);
 	events_read(report);
+	for (size_t i = 0; i <= libtrace_report_problems(report) && i < 100; i++) {
+		const char *text = libtrace_report_problem(report, i);
+		(void)(text && strlen(text));
+	}
 	if (!libtrace_report_session(report, &json))
 		libtrace_text_free(json);
 	for (size_t r = 0; r < libtrace_report_result_count(report); r++) {

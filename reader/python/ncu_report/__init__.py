@@ -5,7 +5,7 @@
         print(action.name(), action["gpu__time_duration.sum"].value())
 """
 from ._events import Event, Frame
-from ._library import ReportError
+from ._library import ReportError, ReportWarning
 from ._metric import IMetric
 from ._mutable import IMutableMetric
 from ._nvtx import INvtxDomainInfo, INvtxRange, INvtxState
@@ -13,5 +13,5 @@ from ._report import IAction, IContext, IRange, IRuleResult, ISourceInfo, load_r
 from ._rules import INTERFACE, IBaseContext, IController, IEvaluator, IFrontend, IMessageVault, RuleKind_DEFAULT, RuleKind_GUIDED
 
 __all__ = ["Event", "Frame", "IAction", "IBaseContext", "IContext", "IController", "IEvaluator", "IFrontend", "IMessageVault", "IMetric", "IMutableMetric",
-           "INTERFACE", "INvtxDomainInfo", "INvtxRange", "INvtxState", "IRange", "IRuleResult", "ISourceInfo", "ReportError", "RuleKind_DEFAULT",
-           "RuleKind_GUIDED", "load_report"]
+           "INTERFACE", "INvtxDomainInfo", "INvtxRange", "INvtxState", "IRange", "IRuleResult", "ISourceInfo", "ReportError", "ReportWarning",
+           "RuleKind_DEFAULT", "RuleKind_GUIDED", "load_report"]

@@ -65,6 +65,7 @@ _declare("libtrace_text_free", None, c_void_p)
 _declare("libtrace_report_open", c_int, c_char_p, POINTER(c_void_p), ctypes.c_char_p, c_size_t)
 _declare("libtrace_report_close", None, c_void_p)
 _declare("libtrace_report_problems", c_uint64, c_void_p)
+_declare("libtrace_report_problem", c_char_p, c_void_p, c_size_t)
 _declare("libtrace_report_session", c_int, c_void_p, POINTER(c_void_p))
 _declare("libtrace_report_metric_name", c_char_p, c_void_p, c_uint32)
 _declare("libtrace_report_result_count", c_size_t, c_void_p)
@@ -89,6 +90,14 @@ NONE, STRING, FLOAT, DOUBLE, UINT32, UINT64 = range(6)  # enum libtrace_value_ki
 
 class ReportError(OSError, ValueError):
     """A file cannot be read as a report; the text says which and why."""
+
+    __module__ = "ncu_report"
+
+
+class ReportWarning(UserWarning):
+    """A report is damaged or cut off; the text says which, where, and what is wrong. What could be read of it is there."""
+
+    __module__ = "ncu_report"
 
 
 def check(error: int, what: str) -> None:
@@ -132,6 +141,18 @@ def column(values: Values) -> Column:
     reals.frombytes(bits)
     numbers.frombytes(bits)
     return Column(ctypes.string_at(values.kinds, values.count), reals, numbers)
+
+
+def problems(report: c_void_p) -> List[str]:
+    """What is wrong with a report, place by place; a last one counts those that have no text."""
+    texts = []  # type: List[str]
+    count = lib.libtrace_report_problems(report)
+    while True:
+        text = lib.libtrace_report_problem(report, len(texts))
+        if text is None:
+            break
+        texts.append(text_of(text))
+    return texts + ["{} more places".format(count - len(texts))] if count > len(texts) else texts
 
 
 def open_report(path: str) -> c_void_p:

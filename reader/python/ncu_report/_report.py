@@ -2,11 +2,12 @@
 import array
 import ctypes
 import os
+import warnings
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, overload
 
 from ._events import Event, events, to_pandas as events_to_pandas
-from ._library import Metrics, check, chosen_by_nvtx, column, lib, open_report, open_result, part, ptx, sass, source_files, source_line, take_json, text_of
+from ._library import Metrics, ReportWarning, check, chosen_by_nvtx, column, lib, open_report, open_result, part, problems, ptx, sass, source_files, source_line, take_json, text_of
 from ._metric import IMetric, MetricColumns
 from ._mutable import IMutableMetric
 from ._nvtx import INvtxState
@@ -79,7 +80,7 @@ class _Result:
     def columns(self) -> MetricColumns:
         if self._columns is None:
             m = Metrics()
-            check(lib.libtrace_result_metrics(self.handle.pointer, ctypes.byref(m)), "metrics of result {}".format(self.index))
+            check(lib.libtrace_result_metrics(self.handle.pointer, ctypes.byref(m)), "'{}': metrics of result {}".format(self.report.path, self.index))
             counts = array.array("I", ctypes.string_at(m.instance_counts, 4 * m.values.count))
             self._columns = MetricColumns(self.handle, ctypes.string_at(m.name_ids, 4 * m.values.count), column(m.values), counts)
         return self._columns
@@ -454,8 +455,12 @@ class IContext(IBaseContext):
         return self[0].to_pandas(metrics) if len(self) else IRange(self._report).to_pandas(metrics)
 
     def problems(self) -> int:
-        """Places where the file is damaged, and was passed over. (Not in NVIDIA's module.)"""
+        """At how many places the file is damaged, or cut off; they were passed over. (Not in NVIDIA's module.)"""
         return lib.libtrace_report_problems(self._report.handle.pointer)
+
+    def problem_texts(self) -> List[str]:
+        """What is wrong there, and at which offset; at most 16 texts, and one that counts the others. (Not in NVIDIA's module.)"""
+        return problems(self._report.handle.pointer)
 
     def __len__(self) -> int:
         """How many ranges there are."""
@@ -486,8 +491,14 @@ class IContext(IBaseContext):
 def load_report(file_name: Union[str, "os.PathLike[str]"]) -> IContext:
     """Opens a report of Nsight Compute or of libtrace.
 
-    Raises FileNotFoundError where there is no such file, ReportError where it cannot be read as a report."""
+    Of one that is damaged or cut off what can be read is there; a ReportWarning says what is wrong, and so does IContext.problem_texts(). Raises
+    FileNotFoundError where there is no such file, ReportError where it cannot be read as a report."""
     path = os.fspath(file_name)
     if not Path(path).exists():
         raise FileNotFoundError("Could not load report file: {} does not exist.".format(path))
-    return IContext(_Report(path))
+    context = IContext(_Report(path))
+    wrong = context.problems()
+    if wrong:
+        more = "; and {} more places".format(wrong - 1) if wrong > 1 else ""
+        warnings.warn("'{}': {}{}".format(path, context.problem_texts()[0], more), ReportWarning, stacklevel=2)
+    return context
