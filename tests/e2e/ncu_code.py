@@ -15,7 +15,8 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import folder, main, run, tap  # noqa: E402
-from ncu_report import FIXTURES, LIBRARY, PACKAGE, REPORTS, module_of_nvidia  # noqa: E402
+from libpeers import ncu_python  # noqa: E402
+from ncu_report import FIXTURES, LIBRARY, PACKAGE, REPORTS  # noqa: E402
 from source_page import tool, with_source  # noqa: E402
 
 VEC_ADD, NVTX = (os.path.join(FIXTURES, name + ".ncu-rep") for name in ("vec_add-2024.1.1", "manual_nvtx"))
@@ -95,7 +96,7 @@ def answers(*arguments, **named):
 # ---- beside NVIDIA's module ----
 
 def as_theirs():
-    package = module_of_nvidia()
+    package = ncu_python()
     if not package or not REPORTS:
         tap.skip("code as NVIDIA's module has it", "no ncu_report in PEERS or /tmp/peers, or no fixtures")
         return
@@ -181,7 +182,7 @@ def source():
     path = os.path.join(folder(), "with.ncu-rep")
     with open(NVTX, "rb") as file, open(path, "wb") as out:
         out.write(with_source(file.read(), b"/src/made.cu", b"one\ntwo\n"))
-    package = module_of_nvidia()
+    package = ncu_python()
     files = [answers(path, module)[1] for module in filter(None, (PACKAGE, package))]
     tap.ok(all(found == [{"/src/made.cu": "one\ntwo\n"}] * 3 for found in files), "a source file in the report" + (", as NVIDIA's module has it" if package else ""), files)
     result = run([sys.executable, "-B", "-c", WRONG, NVTX], env=dict(os.environ, PYTHONPATH=PACKAGE, LIBTRACE_READER=LIBRARY), limit=60)

@@ -161,7 +161,7 @@ HELPERS = ("IAction__", "IContext__", "IMetric_", "INvtxDomainInfo__", "INvtxSta
 
 
 def surface():
-    package = module_of_nvidia()
+    package = ncu_python()
     if not package:
         tap.skip("all that NVIDIA's module has", "no ncu_report in PEERS or /tmp/peers")
         return
