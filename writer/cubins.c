@@ -16,6 +16,7 @@
 
 struct cubin {
 	uint64_t hash, total_bytes, bytes; /* bytes: so far */
+	const struct lane_view *lane;      /* that the latest piece came by */
 	uint8_t *data;                     /* until it is whole */
 	uint64_t capacity;
 	char *names;     /* of its functions, one behind the other; */
@@ -259,6 +260,27 @@ static bool bytes_add(struct cubin *c, const uint8_t *data, uint32_t bytes)
 	return true;
 }
 
+/* What is missing will not come any more. */
+static void cubin_give_up(struct cubin *c)
+{
+	free(c->data);
+	c->data = NULL;
+	c->bytes = c->capacity = 0;
+}
+
+/* The next piece. Two threads may send the same content: what is here already is passed over. */
+static void piece_add(
+	struct cubin *c, const struct cuda_cubin *head, const uint8_t *data, uint32_t bytes)
+{
+	if (!head->offset && !c->bytes)
+		c->total_bytes = head->total_bytes;
+	if (head->total_bytes != c->total_bytes || head->offset < c->bytes)
+		return;
+	if (head->offset > c->bytes || c->bytes + bytes > c->total_bytes ||
+		!bytes_add(c, data, bytes))
+		cubin_give_up(c);
+}
+
 void cubins_piece_put(struct segment *s, const struct record *r, uint32_t bytes)
 {
 	struct cuda_cubin head;
@@ -270,23 +292,31 @@ void cubins_piece_put(struct segment *s, const struct record *r, uint32_t bytes)
 	all->refused += !c;
 	if (!c || c->is_whole)
 		return;
-	if (!head.offset) {
-		c->bytes = 0;
-		c->total_bytes = head.total_bytes;
-	}
-	bytes -= (uint32_t)sizeof(head);
-	if (head.offset != c->bytes || c->bytes + bytes > c->total_bytes ||
-		!bytes_add(c, (const uint8_t *)(r + 1) + sizeof(head), bytes))
-		return;
-	if (c->bytes == c->total_bytes)
+	c->lane = s->view;
+	piece_add(
+		c, &head, (const uint8_t *)(r + 1) + sizeof(head), bytes - (uint32_t)sizeof(head));
+	if (c->bytes && c->bytes == c->total_bytes)
 		cubin_end(s->w, c);
 }
 
-void cubins_note_module(struct spool *spool, const uint64_t *values)
+/* A thread tells of a module when it has sent its code: pieces that found no room are not sent
+ * again. */
+static void sent_end(struct cubins *all, uint64_t hash, const struct lane_view *lane)
+{
+	for (uint32_t i = 0; i < all->count; i++)
+		if (all->rows[i].hash == hash && all->rows[i].lane == lane &&
+			!all->rows[i].is_whole)
+			cubin_give_up(&all->rows[i]);
+}
+
+void cubins_note_module(struct segment *s, const uint64_t *values)
 {
 	uint64_t hash = values[COLUMN_CUDA_MODULE_CUBIN_HASH];
-	struct cubins *c = cubins_of(spool);
-	if (!c || !hash || values[COLUMN_CUDA_MODULE_IS_UNLOAD] || c->module_count == MODULES_MAX)
+	struct cubins *c = cubins_of(s->spool);
+	if (!c || !hash || values[COLUMN_CUDA_MODULE_IS_UNLOAD])
+		return;
+	sent_end(c, hash, s->view);
+	if (c->module_count == MODULES_MAX)
 		return;
 	if (array_room(&c->modules, c->module_count, &c->module_capacity, sizeof(*c->modules)))
 		return;
@@ -312,6 +342,17 @@ uint64_t cubins_reference(const struct spool *spool, uint32_t context, const cha
 			has_function(c, c->modules[i].hash, mangled))
 			return reference_of(c->modules[i].hash);
 	return 0;
+}
+
+uint32_t cubins_unwritten(const struct writer *w)
+{
+	uint32_t count = w->block.num_sources;
+	for (uint32_t i = 0; i < w->spools.count; i++) {
+		const struct cubins *c = w->spools.all[i]->cubins;
+		for (uint32_t n = 0; c && n < c->count; n++)
+			count += c->rows[n].data != NULL;
+	}
+	return count;
 }
 
 void cubins_finish(struct writer *w, struct spool *spool)

@@ -173,7 +173,7 @@ static bool row_put(struct segment *s, uint32_t bytes)
 	else if (event == EVENT_CUDA_SETUP)
 		results_note_setup(s->spool, values);
 	else if (event == EVENT_CUDA_MODULE)
-		cubins_note_module(s->spool, values);
+		cubins_note_module(s, values);
 	texts_find(s, columns, values);
 	struct batch *b = segment_row_add(s, event, r.tick);
 	if (first == 3)

@@ -19,6 +19,7 @@
 
 #include "common/clock.h"
 #include "common/sys.h"
+#include "writer/cubins.h"
 #include "writer/writer.h"
 
 #define PASS_NS UINT64_C(1000000)   /* between passes while events flow */
@@ -306,11 +307,16 @@ static int fail(struct writer *w, int error)
 /* What could not be written stays in the spools; the reserve has room to say so. */
 static int give_up(struct writer *w)
 {
+	uint32_t cubins = cubins_unwritten(w);
 	writer_discard(w);
 	writer_note(w, 0, clock_monotonic_ns(),
 		"the report could not be written to its end: the rest is in '%s', for trace "
 		"recover",
 		w->dir);
+	if (cubins)
+		writer_note(w, 0, clock_monotonic_ns(),
+			"CUDA: the code of %u modules is not in the report, nor is all of it there",
+			cubins);
 	writer_flush(w, true);
 	return fail(w, -ENOSPC);
 }

@@ -10,16 +10,19 @@
 
 #define WAYS 8u /* places that a call may have */
 #define FUNCTIONS 2048u
-#define THREADS_MAX 4096u /* that have launched something */
+#define BUCKETS 4096u     /* of threads by their ids */
 #define RANGES_MAX 65536u /* that calls hold at a time */
 #define ENDED_MAX 1024u   /* ranges of start and end that calls may still be found in */
 #define LINKS_MAX (1u << 20)
 
-/* What a thread has called; by 1 + its place, 0 = nothing. */
+/* What a thread has called; by 1 + its place, 0 = nothing. There is one as long as a call of it is
+ * here, so there are no more than calls. */
 struct launch_thread {
 	uint32_t tid;
+	uint32_t calls;
 	uint32_t newest, newest_kept;
 	uint64_t newest_order;
+	uint32_t next; /* 1 + index: in its bucket, or of those that are free */
 };
 
 struct kept_range {
@@ -47,7 +50,8 @@ struct launches {
 	uint8_t functions[2][FUNCTIONS]; /* by API and cbid */
 	uint64_t order;
 	struct launch_thread *threads;
-	uint32_t thread_count, thread_capacity;
+	uint32_t thread_count, thread_capacity, thread_free; /* 1 + index */
+	uint32_t buckets[BUCKETS];                           /* 1 + index of a thread */
 	struct kept_range *ranges;
 	uint32_t range_count, range_capacity, range_free; /* 1 + index */
 	struct launch_link *links;
@@ -156,16 +160,50 @@ static void links_drop(struct launches *l, struct launch_call *call)
 
 /* ---- calls ---- */
 
-static struct launch_thread *thread_find(struct launches *l, uint32_t tid, bool make)
+/* Where the thread's number is, or 0 that ends its bucket. */
+static uint32_t *thread_place(struct launches *l, uint32_t tid)
 {
-	for (uint32_t i = l->thread_count; i-- > 0;)
-		if (l->threads[i].tid == tid)
-			return &l->threads[i];
-	if (!make || l->thread_count == THREADS_MAX ||
+	uint32_t *at = &l->buckets[tid % BUCKETS];
+	while (*at && l->threads[*at - 1].tid != tid)
+		at = &l->threads[*at - 1].next;
+	return at;
+}
+
+static struct launch_thread *thread_find(struct launches *l, uint32_t tid)
+{
+	uint32_t number = *thread_place(l, tid);
+	return number ? &l->threads[number - 1] : NULL;
+}
+
+/* The thread of one more call. NULL without memory. */
+static struct launch_thread *thread_take(struct launches *l, uint32_t tid)
+{
+	struct launch_thread *t = thread_find(l, tid);
+	if (!t && !l->thread_free &&
 		array_room(&l->threads, l->thread_count, &l->thread_capacity, sizeof(*l->threads)))
 		return NULL;
-	l->threads[l->thread_count] = (struct launch_thread){.tid = tid};
-	return &l->threads[l->thread_count++];
+	if (!t) {
+		uint32_t number = l->thread_free ? l->thread_free : ++l->thread_count;
+		t = &l->threads[number - 1];
+		if (l->thread_free)
+			l->thread_free = t->next;
+		*t = (struct launch_thread){.tid = tid};
+		*thread_place(l, tid) = number;
+	}
+	t->calls++;
+	return t;
+}
+
+/* One of its calls has gone. */
+static void thread_give(struct launches *l, uint32_t tid)
+{
+	uint32_t *at = thread_place(l, tid), number = *at;
+	struct launch_thread *t = &l->threads[number - 1];
+	if (--t->calls)
+		return;
+	*at = t->next;
+	t->next = l->thread_free;
+	l->thread_free = number;
 }
 
 static struct launch_call *set_of(struct launches *l, uint32_t correlation)
@@ -189,15 +227,18 @@ static struct launch_call *place_take(struct launches *l, uint32_t correlation)
 	for (uint32_t i = 0; i < WAYS; i++)
 		if (!set[i].kept && (!oldest || set[i].order < oldest->order))
 			oldest = &set[i];
-	if (oldest)
+	if (oldest && oldest->order) {
 		links_drop(l, oldest);
+		thread_give(l, oldest->tid);
+		oldest->order = 0;
+	}
 	return oldest;
 }
 
 /* Held calls of a thread are in the order of their time. */
 static void call_keep(struct launches *l, struct launch_call *call)
 {
-	struct launch_thread *t = call->kept ? NULL : thread_find(l, call->tid, false);
+	struct launch_thread *t = call->kept ? NULL : thread_find(l, call->tid);
 	if (!t)
 		return;
 	uint32_t *at = &t->newest_kept;
@@ -217,7 +258,7 @@ static void call_put(struct launches *l, const struct launch_call *from)
 		return;
 	}
 	call = place_take(l, from->correlation);
-	struct launch_thread *t = call ? thread_find(l, from->tid, true) : NULL;
+	struct launch_thread *t = call ? thread_take(l, from->tid) : NULL;
 	if (!t)
 		return;
 	*call = (struct launch_call){.tick = from->tick,
@@ -329,8 +370,11 @@ void launches_note_range(struct spool *spool, const struct launch_span *range)
 {
 	struct launches *l = spool->launches;
 	struct meeting m = {.spool = spool, .span = range};
-	for (uint32_t i = 0; l && i < l->thread_count; i++)
-		if (range->is_span || l->threads[i].tid == range->tid)
+	struct launch_thread *own = l && !range->is_span ? thread_find(l, range->tid) : NULL;
+	if (own)
+		thread_meet(&m, own);
+	for (uint32_t i = 0; l && range->is_span && i < l->thread_count; i++)
+		if (l->threads[i].calls)
 			thread_meet(&m, &l->threads[i]);
 	if (l && range->is_span)
 		ended_note(&m);

@@ -45,6 +45,7 @@ struct results {
 	char *device_names[DEVICES_MAX];
 	uint32_t device_count;
 	uint32_t cuda_version; /* of the driver: 13000 is 13.0; 0 = not known */
+	uint32_t without_call; /* launches whose call is not known */
 };
 
 static struct results *results_of(struct spool *spool)
@@ -139,6 +140,7 @@ void results_note_kernel(
 		.name = (uint32_t)name,
 		.duration_ns = duration_ns};
 	memcpy(l->values, values, sizeof(l->values));
+	r->without_call += !l->call;
 }
 
 void results_note_device(struct spool *spool, const uint64_t *values)
@@ -294,6 +296,11 @@ int results_put(struct writer *w, struct spool *spool)
 	int error = 0;
 	bool any = r && r->launch_count;
 	cubins_finish(w, spool);
+	if (any && r->without_call)
+		writer_note(w, spool->pid, w->now.mono_ns,
+			"CUDA: %u of %u listed launches lack the callchain and the NVTX ranges of "
+			"their calls, which were not at hand any more",
+			r->without_call, r->launch_count);
 	for (uint32_t i = 0; any && i < r->launch_count && !error; i++) {
 		launch_put(w, spool, &r->launches[i]);
 		error = writer_make_room(w);

@@ -197,8 +197,34 @@ static void first_and_wanted_stay(void)
 	launches_free(spool.launches);
 }
 
+/* Each call is of a thread of its own, and in a range of it. */
+static void many_threads(void)
+{
+	static uint8_t map[HEADER + 4096];
+	struct spool spool;
+	uint32_t right = 0, calls = LAUNCH_CALLS * 4;
+	struct launch_range ranges[LAUNCH_RANGES_MAX];
+	spool_make(&spool, map);
+	event_count = 0;
+	for (uint32_t i = 0; i < calls; i++) {
+		uint64_t at = 10 * i;
+		feed(&spool, &(struct event){at + 1, at + 2, i + 1, i + 1, true, false, true});
+		feed(&spool, &(struct event){at, at + 3, i + 1, i + 1, false, false, false});
+	}
+	for (uint32_t i = calls - LAUNCH_CALLS / 2; i < calls; i++) {
+		const struct launch_call *call = launches_keep(spool.launches, i + 1);
+		right += call && call->tid == i + 1 && call->chain == i + 1 &&
+			launches_ranges(spool.launches, call, ranges) == 1 &&
+			(uint32_t)atoi(ranges[0].text) == i + 1;
+	}
+	check(right == LAUNCH_CALLS / 2, "calls of %u threads: the latest have their ranges: %u",
+		calls, right);
+	launches_free(spool.launches);
+}
+
 int main(void)
 {
+	many_threads();
 	drained_in_turns(1);
 	drained_in_turns(200);
 	drained_in_turns(STEPS);
