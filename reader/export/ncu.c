@@ -72,6 +72,7 @@ struct writing {
 	struct contents *contents;
 	struct symbols *symbols;
 	const struct ncu_devices *devices;
+	struct ncu_code *code;
 	struct ncu_tally *tally;
 	struct ncu_calls calls;
 	struct launch_entry entry;
@@ -155,8 +156,8 @@ static int header_write(struct writing *w, const Libtrace__BlockHeader *header)
 	return 0;
 }
 
-/* The first block has the session and all names of metrics. */
-static int block_write(struct writing *w)
+/* Up to its payload. The first block has the session and all names of metrics. */
+static int block_begin(struct writing *w, uint32_t sources, uint32_t results, uint64_t bytes)
 {
 	static const uint8_t magic[] = {'N', 'V', 'R', 0, 2, 0, 0, 0, 8, 7};
 	struct session session = {.devices = NULL};
@@ -176,20 +177,48 @@ static int block_write(struct writing *w)
 		table.n_strings = launch_metric_count;
 	}
 	header.has_num_sources = header.has_num_results = header.has_payload_size = 1;
-	header.num_results = w->count;
+	header.num_sources = sources;
+	header.num_results = results;
 	header.string_table = &table;
-	header.payload_size = (uint32_t)w->bytes;
+	header.payload_size = (uint32_t)bytes;
 	header.process = &process;
 	process.process_id = p ? p->facts->pid : 0;
 	process.hostname = ncu_text(&w->calls.texts, facts ? facts->hostname : NULL);
 	process.process_name = ncu_text(&w->calls.texts, p ? p->facts->executable : NULL);
 	if (!error)
 		error = header_write(w, &header);
-	if (!error)
-		fwrite(w->results, 1, w->bytes, w->out);
 	free(session.devices);
 	w->has_header = true;
+	return error ? error : ferror_unlocked(w->out) ? -EPIPE : 0;
+}
+
+static int block_write(struct writing *w)
+{
+	int error = block_begin(w, 0, w->count, w->bytes);
+	if (!error)
+		fwrite(w->results, 1, w->bytes, w->out);
 	w->bytes = w->count = 0;
+	return error ? error : ferror_unlocked(w->out) ? -EPIPE : 0;
+}
+
+/* The code of modules as it lies in the report, a block each: a cubin may be large. */
+static int code_write(struct writing *w)
+{
+	const struct ncu_code *c = w->code;
+	int error = 0;
+	for (uint32_t i = 0; !error && i < c->source_count; i++) {
+		uint8_t *message;
+		uint32_t bytes = c->results->sources[c->sources[i]].bytes;
+		error = ncu_source_load(c->results, c->sources[i], &message);
+		if (error)
+			break;
+		error = block_begin(w, 1, 0, sizeof(bytes) + (uint64_t)bytes);
+		if (!error) {
+			fwrite(&bytes, sizeof(bytes), 1, w->out);
+			fwrite(message, 1, bytes, w->out);
+		}
+		free(message);
+	}
 	return error ? error : ferror_unlocked(w->out) ? -EPIPE : 0;
 }
 
@@ -315,6 +344,9 @@ static int kernel_write(struct writing *w, const struct event_row *row)
 	facts.duration_ns = columns[COLUMN_CUDA_KERNEL_DURATION];
 	names_fill(w, &facts);
 	device_find(w, &facts, row->process);
+	facts.source = ncu_code_reference(w->code, row->process->id,
+		(uint32_t)columns[COLUMN_CUDA_KERNEL_CONTEXT_ID], columns[COLUMN_CUDA_KERNEL_NAME],
+		facts.mangled);
 	const struct ncu_call *call =
 		ncu_call_find(&w->calls, row->process, columns[COLUMN_CUDA_KERNEL_CORRELATION_ID]);
 	w->tally->launches++;
@@ -338,16 +370,19 @@ static int kernel_write(struct writing *w, const struct event_row *row)
 }
 
 int ncu_write(FILE *out, struct cursor *cursor, struct symbols *symbols,
-	const struct ncu_devices *devices, struct ncu_tally *ret_tally)
+	const struct ncu_devices *devices, struct ncu_code *code, struct ncu_tally *ret_tally)
 {
 	struct event_row row;
 	struct writing w = {.out = out,
 		.contents = cursor->contents,
 		.symbols = symbols,
 		.devices = devices,
+		.code = code,
 		.tally = ret_tally};
 	*ret_tally = (struct ncu_tally){0};
 	int error = ncu_calls_init(&w.calls, cursor->contents);
+	if (!error)
+		error = code_write(&w);
 	cursor_start(cursor);
 	while (!error && (error = cursor_next(cursor, &row)) > 0)
 		error = row.event->number == KIND_CUDA_KERNEL ? kernel_write(&w, &row)

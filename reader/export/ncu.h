@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "reader/cursor.h"
+#include "reader/export/ncu_code.h"
 #include "reader/symbols.h"
 
 #define NCU_DEVICES_MAX 256u   /* of all processes: more is no real report */
@@ -37,9 +38,9 @@ struct ncu_tally {
 	uint64_t states_left_out; /* calls whose ranges there was no room for */
 };
 
-/* Writes the report. Contents have been read into the cursor's, symbols are over them. 0 or a
- * negative errno: -EPIPE, the stream failed. */
+/* Writes the report, the code of modules first. Contents have been read into the cursor's, symbols
+ * are over them. 0 or a negative errno: -EPIPE, the stream failed. */
 int ncu_write(FILE *out, struct cursor *cursor, struct symbols *symbols,
-	const struct ncu_devices *devices, struct ncu_tally *ret_tally);
+	const struct ncu_devices *devices, struct ncu_code *code, struct ncu_tally *ret_tally);
 
 #endif

@@ -244,10 +244,15 @@ int ncu_result_read_some(const struct ncu_results *n, size_t i, const uint8_t *m
 	return error;
 }
 
+int ncu_source_load(const struct ncu_results *n, size_t i, uint8_t **ret_bytes)
+{
+	return entry_load(n, &n->sources[i], ret_bytes);
+}
+
 int ncu_source_read(const struct ncu_results *n, size_t i, Ncu__SourceData **ret_source)
 {
 	uint8_t *bytes;
-	int error = entry_load(n, &n->sources[i], &bytes);
+	int error = ncu_source_load(n, i, &bytes);
 	if (error)
 		return error;
 	const size_t count = n->sources[i].bytes;

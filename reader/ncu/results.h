@@ -63,6 +63,9 @@ int ncu_entry_load(const struct ncu_results *n, size_t i, uint8_t **ret_bytes);
  * frees by ncu__profile_result__free_unpacked(). */
 int ncu_result_read(const struct ncu_results *n, size_t i, Ncu__ProfileResult **ret_result);
 
+/* The message of source `i`, likewise: sources[i].bytes. */
+int ncu_source_load(const struct ncu_results *n, size_t i, uint8_t **ret_bytes);
+
 /* Unpacks source `i`; otherwise the same, with ncu__source_data__free_unpacked(). */
 int ncu_source_read(const struct ncu_results *n, size_t i, Ncu__SourceData **ret_source);
 

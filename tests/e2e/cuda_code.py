@@ -84,8 +84,23 @@ def kept():
         tap.ok(made and all(r[5][0].decode() in by_reference.get(reference, ()) for r, reference in zip(made, led)),
                f"{program}: each kernel leads to the module that has it", f"{collections.Counter(led)} {list(by_reference)}")
         tap.ok(not notes(report), f"{program}: nothing is missing", notes(report))
+        exported(program, report.path, by_reference)
         if program == "vector_add":
             disassembled(report.path)
+
+
+def exported(program, path, by_reference):
+    """`trace export -t ncu`: all launches, not only those that a writer looks at, lead to their code, which stands there once."""
+    made = os.path.join(os.path.dirname(path), "made.ncu-rep")
+    tap.ok(trace("export", "-t", "ncu", "-o", made, path).status == 0, f"{program}: exported")
+    tap.ok({s[1][0]: bytes(s[4][0]) for s in sources(made)} == {s[1][0]: bytes(s[4][0]) for s in sources(path)} and len(list(sources(made))) == len(by_reference),
+           f"{program}: the code of each module, once", f"{[s[1] for s in sources(made)]} {list(by_reference)}")
+    launches = list(results(made))
+    kernels = [e for e in Report(path).events("--kind", "cuda_kernel")]
+    led = [(r[5][0].decode(), fields(r[15][0])[1][0]) for _, r in launches]
+    tap.ok(len(led) == len(kernels) > 0 and all(name in by_reference.get(reference, ()) for name, reference in led), f"{program}: each of {len(kernels)} launches leads to the module that has it", led[:5])
+    if program == "vector_add":
+        disassembled(made)
 
 
 def disassembled(path):
@@ -93,7 +108,7 @@ def disassembled(path):
         tap.skip("ncu prints the code", "no ncu in PEERS or /tmp/peers")
         return
     page = run([NCU, "--import", path, "--page", "source", "--print-source", "sass", "--csv"], env=clean_env(HOME=folder()), limit=100).out.decode()
-    tap.ok('"Kernel Name","vector_add"' in page and "FADD" in page and "LDG" in page, "ncu disassembles the kernel from the report", page[:500])
+    tap.ok('"Kernel Name","vector_add"' in page and "FADD" in page and "LDG" in page, f"ncu disassembles the kernel from {os.path.basename(path)}", page[:500])
 
 
 def not_asked_for():
@@ -112,6 +127,9 @@ def twice():
     program = device.app("vector_add")
     report, sound = traced(["/bin/sh", "-c", f"{program} & {program}; wait"], LIBTRACE_CUDA_CUBINS="true")
     if sound:
+        made = os.path.join(os.path.dirname(report.path), "made.ncu-rep")
+        trace("export", "-t", "ncu", "-o", made, report.path)
+        tap.ok(len(list(sources(made))) == 1 and {fields(r[15][0])[1][0] for _, r in results(made)} == {next(sources(made))[1][0]}, "exported: likewise")
         led = {fields(r[15][0])[1][0] for _, r in results(report.path, alone=False)}
         found = list(sources(report.path))
         tap.ok(len(found) == 1 and led == {found[0][1][0]}, "two processes with the same code: it is there once, and kernels of both lead to it", f"{len(found)} {led}")

@@ -40,8 +40,9 @@ def exported(command, toolkit="cuda13", **options):
 def results(path, alone=True):
     """(fields of the process, fields of the result) of each one in the file; `alone`: it holds nothing else."""
     for header, payload in blocks(path):
-        found = list(entries(payload, header[2][0]))
-        yield from ((fields(header[6][0]), fields(result)) for result in found)
+        first = header.get(1, [0])[0]  # sources come before results
+        found = list(entries(payload, first + header[2][0]))
+        yield from ((fields(header[6][0]), fields(result)) for result in found[first:])
         if alone and len(payload) != sum(4 + len(result) for result in found):
             raise RuntimeError("a payload has more than its results")
 
