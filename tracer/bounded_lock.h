@@ -1,5 +1,5 @@
 /*
- * bounded_lock.h - a lock for rare, short work, waited for no longer than some 20 ms.
+ * bounded_lock.h - a lock for rare, short work, which nobody waits for longer than 0.2 s, and once.
  *
  * Whoever held it may never give it back: a thread that was cancelled, left by siglongjmp from a
  * handler, or missing in a forked child. Then the work is left out, and the program goes on. A word
@@ -11,27 +11,39 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/clock.h"
 #include "tracer/session.h"
 
-#define LOCK_TRIES 1000u
+enum bounded_lock { LOCK_FREE = 0, LOCK_HELD, LOCK_GIVEN_UP /* held, and waited for in vain */ };
+
 #define LOCK_PAUSE_NS 20000u
+#define LOCK_WAIT_NS 200000000u /* its holder may be off the processor: on a busy machine long */
 
 /* False when it cannot be had. */
 static inline bool bounded_lock_take(uint32_t *lock)
 {
-	for (unsigned i = 0; i < LOCK_TRIES; i++) {
-		uint32_t open = 0;
+	uint64_t end_ns = 0;
+	for (;;) {
+		uint32_t state = LOCK_FREE;
 		if (__atomic_compare_exchange_n(
-			    lock, &open, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			    lock, &state, LOCK_HELD, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			return true;
+		if (state == LOCK_GIVEN_UP)
+			return false;
+		uint64_t now_ns = clock_monotonic_ns();
+		end_ns = end_ns ? end_ns : now_ns + LOCK_WAIT_NS;
+		if (now_ns >= end_ns) {
+			__atomic_compare_exchange_n(lock, &state, LOCK_GIVEN_UP, false,
+				__ATOMIC_RELAXED, __ATOMIC_RELAXED);
+			return false;
+		}
 		session_pause(LOCK_PAUSE_NS);
 	}
-	return false;
 }
 
 static inline void bounded_lock_give(uint32_t *lock)
 {
-	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(lock, LOCK_FREE, __ATOMIC_RELEASE);
 }
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "common/sys.h"
 #include "tracer/bounded_lock.h"
-#include "tracer/session.h"
+#include "tracer/nvtx_record.h"
 
 #define BUCKETS 256u
 #define BLOCK_BYTES 65536u
@@ -56,20 +56,30 @@ static struct schema *memory_take(uint32_t places)
 	return s;
 }
 
+/* With the lock. */
+static void add(const struct schema *made, const struct schema_place *places)
+{
+	struct schema **bucket = bucket_of(made->domain, made->id), *s;
+	s = memory_take(made->place_count);
+	if (!s)
+		return;
+	*s = *made;
+	for (uint32_t i = 0; i < made->place_count; i++)
+		s->places[i] = places[i];
+	s->next = *bucket; /* one registered again with the same id comes before it */
+	__atomic_store_n(bucket, s, __ATOMIC_RELEASE);
+}
+
 static void keep(const struct schema *made, const struct schema_place *places)
 {
-	struct schema **bucket = bucket_of(made->domain, made->id);
-	if (!bounded_lock_take(&lock))
+	struct thread *t = nvtx_enter();
+	if (!t)
 		return;
-	struct schema *s = memory_take(made->place_count);
-	if (s) {
-		*s = *made;
-		for (uint32_t i = 0; i < made->place_count; i++)
-			s->places[i] = places[i];
-		s->next = *bucket; /* one registered again with the same id comes before it */
-		__atomic_store_n(bucket, s, __ATOMIC_RELEASE);
+	if (bounded_lock_take(&lock)) {
+		add(made, places);
+		bounded_lock_give(&lock);
 	}
-	bounded_lock_give(&lock);
+	thread_leave(t);
 }
 
 struct places {
