@@ -22,9 +22,9 @@
 #include "reader/cli/launch.h"
 #include "reader/cli/stats.h"
 
-#define PRIMARY_WAIT_NS                                                                            \
-	1000000000ull /* `--wait primary`: what the writer gets to finish when no other process is \
-			 left */
+#define PRIMARY_WAIT_NS                                                                           \
+	1000000000ull /* what the writer gets to finish with `--wait primary`, and after a signal \
+			 to us when the program has ended */
 
 struct run {
 	struct launch launch;
@@ -91,7 +91,10 @@ static void pass_on(struct run *r, const siginfo_t *info)
 			kill(r->program, info->si_signo);
 	} else if (info->si_signo == SIGINT || info->si_signo == SIGTERM ||
 		info->si_signo == SIGHUP || info->si_signo == SIGQUIT) {
-		r->given_up = true; /* only the rest of the tree is waited for */
+		/* only the rest of the tree is waited for; a signal to all of it may have ended
+		 * the program just now, then the writer is about to finish */
+		r->given_up = r->patience_ns != 0;
+		r->patience_ns = now_ns() + PRIMARY_WAIT_NS;
 	}
 }
 

@@ -286,6 +286,9 @@ def nights_with_reports_are_counted():
     tap.ok(len(glob.glob(os.path.join(folder, "kept/a/2*/verdict.json"))) == 6, "and all verdicts")
     status, said = a_night(folder, 7, "/bin/true", options=["--trace-options", "--osrt-threshold x"])
     tap.ok(status == 2 and "'x' is no value of --osrt-threshold" in said, "and why options of 'trace run' are none", said)
+    status, said = a_night(folder, 8, "/bin/sh", "-c", "pkill -KILL -P $PPID libtrace-write; kill -KILL $$")
+    reports = glob.glob(os.path.join(folder, "kept/a/20260508*/*.rep"))
+    tap.ok(status == 137 and len(reports) == 1 and lib.Report(reports[0]).check().status == 0, "a writer that was killed with its run: the report is recovered", f"{status} {said} {reports}")
 
 
 WRITER = """

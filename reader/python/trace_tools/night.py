@@ -2,6 +2,7 @@
 import fcntl
 import json
 import os
+import re
 import shlex
 import signal
 import statistics
@@ -73,6 +74,20 @@ def cause_in(log):
         file.seek(max(0, os.path.getsize(log) - LOG_END_BYTES))
         lines = [line for line in file.read().decode(errors="replace").splitlines() if line.strip() and not line.startswith("report: ")]
     return ": " + "".join(c if c.isprintable() else "?" for c in lines[-1].strip()[:CAUSE_CHARACTERS]) if lines else ""
+
+
+def recover(folder):
+    """Finishes reports below `folder` whose writers were killed with all else (batch systems do that), where the recording still lies on this machine; waits for writers that are at work."""
+    trace, patience = convert.command(), time.monotonic() + GRACE_S
+    while True:
+        listed = subprocess.run([trace, "recover", "--list"], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False).stdout
+        found = re.findall(r"^(/.*): (in use|can be recovered), report " + re.escape(os.path.join(folder, "")), listed, re.MULTILINE)
+        for tree, state in found:
+            if state == "can be recovered":
+                subprocess.run([trace, "recover", tree], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        if all(state != "in use" for _, state in found) or time.monotonic() > patience:
+            return
+        time.sleep(POLL_S)
 
 
 def commit_here():
@@ -160,6 +175,8 @@ class Night:
     def record_run(self, kept, night, number):
         log = os.path.join(self.folder, f"run-{number:02}.log")
         outcome, status, signal_number, wall_ns = self.execute(self.traced(number), log, number)
+        if outcome != "ok":
+            recover(self.folder)
         reports = self.reports_of(number)
         if outcome != "ok":
             self.failed_status = self.failed_status or status or (128 + signal_number if signal_number else 2)
@@ -256,6 +273,7 @@ class Night:
             return self.dry_run()
         os.makedirs(self.place, exist_ok=True)
         lock = Lock(os.path.join(self.place, "lock"))
+        recover(os.path.abspath(self.place))
         for more in range(1, 1000):
             try:
                 os.makedirs(self.folder)
