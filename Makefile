@@ -88,7 +88,7 @@ NCU_SRC := $(wildcard common/ncu/*.c)
 TRACER_SRC := $(wildcard tracer/*.c unwind/*.c)
 INJECT_SRC := $(wildcard inject/*.c inject/*.S)
 WRITER_SRC := $(filter-out writer/main.c,$(wildcard writer/*.c))
-READER_SRC := $(filter-out reader/cli/main.c,$(wildcard reader/*.c reader/api/*.c reader/cli/*.c reader/export/*.c reader/ncu/*.c reader/nvtxt/*.c reader/sql/*.c reader/xspace/*.c))
+READER_SRC := $(filter-out reader/cli/main.c,$(wildcard reader/*.c reader/api/*.c reader/cli/*.c reader/codexl/*.c reader/export/*.c reader/ncu/*.c reader/nvtxt/*.c reader/sql/*.c reader/xspace/*.c))
 
 objects = $(patsubst %,$(OBJ)/$(1)/%.o,$(basename $(2)))
 PROTOS := $(patsubst common/schema/%.proto,%,$(wildcard common/schema/*.proto))

@@ -175,6 +175,7 @@ static void header_add(
 	header.payload_size = (uint32_t)payload->bytes;
 	header.string_table = &table;
 	header.process = a->has_process ? &a->process : NULL;
+	header.session_details = own->sequence ? NULL : (Libtrace__SessionDetails *)a->details;
 	header.libtrace = own;
 	size_t bytes = libtrace__block_header__get_packed_size(&header);
 	uint32_t size = htole32((uint32_t)bytes);
@@ -306,6 +307,21 @@ int append_blocks(struct append *a, uint8_t **ret_data, size_t *ret_bytes)
 	*ret_data = a->out.data;
 	*ret_bytes = a->out.bytes;
 	a->out = (struct append_buffer){0};
+	return 0;
+}
+
+int append_file(struct append *a, uint8_t **ret_data, size_t *ret_bytes)
+{
+	static const uint8_t begin[] = {'N', 'V', 'R', 0, 2, 0, 0, 0, 0x08, 0x07};
+	block_seal(a);
+	uint8_t *data = a->broken ? NULL : malloc(sizeof(begin) + a->out.bytes);
+	if (!data)
+		return -ENOMEM;
+	memcpy(data, begin, sizeof(begin));
+	if (a->out.bytes)
+		memcpy(data + sizeof(begin), a->out.data, a->out.bytes);
+	*ret_data = data;
+	*ret_bytes = sizeof(begin) + a->out.bytes;
 	return 0;
 }
 

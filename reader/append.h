@@ -32,7 +32,8 @@ struct append {
 	int fd;               /* holds the lock; -1 = not open */
 	struct report report; /* reads by the same descriptor */
 	uint64_t next_sequence;
-	Libtrace__ProcessInfo process; /* as in the other headers; texts are ours */
+	Libtrace__ProcessInfo process;           /* as in the other headers; texts are ours */
+	const Libtrace__SessionDetails *details; /* of block 0, where that is new; NULL = none */
 	bool has_process, compress;
 	bool broken; /* memory was short: append_commit() says -ENOMEM */
 	/* the block being filled */
@@ -86,6 +87,9 @@ void append_start(struct append *a);
 /* The blocks so far, which become the caller's to free(); NULL and 0 bytes: there are none. 0 or
  * -ENOMEM. */
 int append_blocks(struct append *a, uint8_t **ret_data, size_t *ret_bytes);
+
+/* The same as a whole report, for one that is new: `details` are told in its first block. */
+int append_file(struct append *a, uint8_t **ret_data, size_t *ret_bytes);
 
 /* Writes at `end`, the offset behind the last whole block. 0 or a negative errno, and then the file
  * ends at `end`. */

@@ -161,20 +161,30 @@ static int take_call(struct reading *r, struct osrt_function *f, int64_t duratio
 			: durations_add(&f->calls, (uint64_t)duration);
 }
 
+/* Calls that were recorded, or those of the OS runtime that `trace import` read. */
 static int take_calls(struct reading *r, struct walk *walk, const struct event_batch *b)
 {
-	const int64_t *duration = column(r->t, b, 0, FIELD_OSRT_CALL_DURATION);
-	const int64_t *function = duration ? column(r->t, b, 1, FIELD_OSRT_CALL_FUNCTION) : NULL;
-	const int64_t *flags = function ? column(r->t, b, 2, FIELD_OSRT_CALL_FLAGS) : NULL;
-	if (!flags)
+	enum { IMPORTED_OSRT = 2 }; /* CODEXL_CALL.api */
+	const bool imported = b->kind == KIND_CODEXL_CALL;
+	const int64_t *duration = column(r->t, b, 0,
+		imported ? (uint32_t)FIELD_CODEXL_CALL_DURATION : FIELD_OSRT_CALL_DURATION);
+	const int64_t *function = duration ? column(r->t, b, 1,
+						     imported ? (uint32_t)FIELD_CODEXL_CALL_FUNCTION
+							      : FIELD_OSRT_CALL_FUNCTION)
+					   : NULL;
+	const int64_t *last = function
+		? column(r->t, b, 2,
+			  imported ? (uint32_t)FIELD_CODEXL_CALL_API : FIELD_OSRT_CALL_FLAGS)
+		: NULL;
+	if (!last)
 		return batch_bad(r, walk, ROWS_DIFFER);
 	for (uint32_t i = 0; i < b->count; i++) {
-		if (!is_wanted(r, (uint32_t)function[i]))
+		if (!is_wanted(r, (uint32_t)function[i]) || (imported && last[i] != IMPORTED_OSRT))
 			continue;
 		struct osrt_function *f = function_of(r, (uint32_t)function[i]);
 		if (!f)
 			return batch_bad(r, walk, "too many functions");
-		if (take_call(r, f, duration[i], flags[i]))
+		if (take_call(r, f, duration[i], imported ? 0 : last[i]))
 			return -ENOMEM;
 	}
 	return 0;
@@ -188,7 +198,7 @@ static int visit_batch(void *user, struct walk *walk, const struct event_batch *
 	if ((filter->tid && filter->tid != b->tid) ||
 		(filter->pid && (!p || p->facts->pid != filter->pid)))
 		return 0;
-	if (b->kind == KIND_OSRT_CALL)
+	if (b->kind == KIND_OSRT_CALL || b->kind == KIND_CODEXL_CALL)
 		return take_calls(r, walk, b);
 	if (b->kind == KIND_OSRT_SUMMARY && !r->again)
 		return take_summary(r, walk, b);

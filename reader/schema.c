@@ -209,6 +209,12 @@ bool schema_is_moment(const struct schema_field *field)
 		return field->number == FIELD_CUDA_KERNEL_QUEUED_NS ||
 			field->number == FIELD_CUDA_KERNEL_SUBMITTED_NS ||
 			field->number == FIELD_CUDA_KERNEL_COMPLETED_NS;
+	if (field->event == KIND_CODEXL_COMMAND)
+		return field->number == FIELD_CODEXL_COMMAND_QUEUED ||
+			field->number == FIELD_CODEXL_COMMAND_SUBMITTED;
+	if (field->event == KIND_CODEXL_CALL)
+		return field->number == FIELD_CODEXL_CALL_TRANSFER_START ||
+			field->number == FIELD_CODEXL_CALL_TRANSFER_END;
 	return field->event == KIND_CUDA_EVENT &&
 		field->number == FIELD_CUDA_EVENT_DEVICE_TIMESTAMP_NS;
 }

@@ -160,7 +160,7 @@ static int write_format(struct cli_report *r, const struct options *o, const cha
 		return export_ncu(out, r, v, &form);
 	}
 	if (!strcmp(format, "atp") || !strcmp(format, "csv") || !strcmp(format, "occupancy"))
-		return export_codexl(out, r, o, format);
+		return export_codexl(out, r, o, format, v);
 	if (!strcmp(format, "folded") || !strcmp(format, "speedscope"))
 		return write_profile(r, o, out, v, !strcmp(format, "speedscope"));
 	return export_timeline(out, r, o, format, v);

@@ -5,51 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/cli/export_timeline.h"
 #include "reader/cli/stats_sql.h"
 #include "reader/cli/stop.h"
+#include "reader/codexl/put.h"
+#include "reader/codexl/write.h"
 #include "reader/occupancy.h"
 
 #define NAME_BYTES_MOST 1000u /* of a kernel's: readers of AMD take lines of 2047 bytes */
 #define REGISTERS_MOST 255u   /* that a thread can have */
 
-/* A text with other characters where the format has none for them. A character that is not in
- * `from` stays; control characters become '_'. */
-static void text_put(
-	FILE *out, const char *text, const char *from, const char *const *to, size_t most)
-{
-	for (size_t i = 0; text && text[i] && i < most; i++) {
-		const char *at = strchr(from, text[i]);
-		if (at)
-			fputs(to[at - from], out);
-		else
-			fputc((unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '_' : text[i],
-				out);
-	}
-}
-
 /* Of a name that may have blanks and commas, as AMD's files write them. */
-static void symbol_put(FILE *out, const char *text)
+static void symbol_put(FILE *out, const char *text, size_t width)
 {
-	static const char *const to[] = {"&nbsp;", "&comma;"};
-	text_put(out, text, " ,", to, SIZE_MAX);
+	codexl_put_column(out, text && *text ? text : "unknown", CODEXL_PUT_SYMBOL, width);
 }
 
-static void word_put(FILE *out, const char *text)
+static size_t word_put(FILE *out, const char *text)
 {
-	static const char *const to[] = {"_", "_"};
-	text_put(out, text && *text ? text : "unknown", " ,", to, SIZE_MAX);
+	return codexl_put_text(out, text && *text ? text : "unknown", CODEXL_PUT_WORD, SIZE_MAX);
 }
 
 /* Of a table whose cells lie between commas. */
 static void cell_put(FILE *out, const char *text)
 {
-	static const char *const to[] = {";"};
-	text_put(out, text && *text ? text : "unknown", ",", to, NAME_BYTES_MOST);
+	codexl_put_text(out, text && *text ? text : "unknown", CODEXL_PUT_CELL, NAME_BYTES_MOST);
 }
 
 static void line_put(FILE *out, const char *text)
 {
-	text_put(out, text, "", NULL, SIZE_MAX);
+	codexl_put_text(out, text, CODEXL_PUT_LINE, SIZE_MAX);
 }
 
 struct writing {
@@ -177,22 +162,14 @@ static int call_row(void *user, const struct sql_value *v, int count)
 	return ferror(w->out) ? -EPIPE : 0;
 }
 
-static void padding_put(FILE *out, long begun, int width)
-{
-	long written = ftell(out) - begun;
-	fprintf(out, "%*s", begun >= 0 && written < width ? (int)(width - written) : 1, "");
-}
-
 static int time_row(void *user, const struct sql_value *v, int count)
 {
 	struct writing *w = user;
 	if (count != 6)
 		return 0;
 	thread_begin(w, v);
-	fprintf(w->out, "%-5" PRId64, v[3].integer);
-	long begun = ftell(w->out);
-	word_put(w->out, v[2].text);
-	padding_put(w->out, begun, 45);
+	codexl_put_number(w->out, v[3].integer, 5);
+	codexl_put_padding(w->out, word_put(w->out, v[2].text), 45);
 	fprintf(w->out, "%-21" PRId64 "%-21" PRId64 "\n", absolute(w, &v[4]), absolute(w, &v[5]));
 	return ferror(w->out) ? -EPIPE : 0;
 }
@@ -237,14 +214,10 @@ static int kernel_row(void *user, const struct sql_value *v, int count)
 	section_begin(w);
 	if (first)
 		fprintf(w->out, "%" PRId64 "\n", v[K_COUNT].integer);
-	long begun = ftell(w->out);
-	symbol_put(w->out, v[K_NAME].text && *v[K_NAME].text ? v[K_NAME].text : "unknown");
-	padding_put(w->out, begun, 50);
+	symbol_put(w->out, v[K_NAME].text, 50);
 	fprintf(w->out, "0x%-19" PRIX64 "%-21" PRId64 "%-21" PRId64, (uint64_t)v[K_HANDLE].integer,
 		absolute(w, &v[K_START]), absolute(w, &v[K_END]));
-	begun = ftell(w->out);
-	word_put(w->out, v[K_DEVICE].text);
-	padding_put(w->out, begun, 64);
+	codexl_put_padding(w->out, word_put(w->out, v[K_DEVICE].text), 64);
 	fprintf(w->out, "0x%-19" PRIX64 "%-21" PRId64 "%-10" PRId64 "%-35s%-21" PRId64,
 		(uint64_t)v[K_DEVICE_ID].integer + 1, v[K_STREAM].integer, v[K_DEVICE_ID].integer,
 		"HSA_PACKET_TYPE_KERNEL_DISPATCH", v[K_CORRELATION].integer);
@@ -265,11 +238,11 @@ static int marker_row(void *user, const struct sql_value *v, int count)
 		return ferror(w->out) ? -EPIPE : 0;
 	}
 	fprintf(w->out, "%-20s", "clBeginPerfMarker");
-	long begun = ftell(w->out);
-	symbol_put(w->out, v[4].text && *v[4].text ? v[4].text : "unknown");
-	padding_put(w->out, begun, 50);
+	codexl_put_column(
+		w->out, v[4].text && *v[4].text ? v[4].text : "unknown", CODEXL_PUT_NAME, 50);
 	fprintf(w->out, "%-20" PRId64 "   ", time_ns);
-	symbol_put(w->out, v[5].text && *v[5].text ? v[5].text : "Default");
+	codexl_put_text(w->out, v[5].text && *v[5].text ? v[5].text : CODEXL_DEFAULT_GROUP,
+		CODEXL_PUT_NAME, SIZE_MAX);
 	fputc('\n', w->out);
 	return ferror(w->out) ? -EPIPE : 0;
 }
@@ -552,7 +525,37 @@ static int left_out_tell(struct stats_database *d, const char *format)
 		&visitor);
 }
 
-int export_codexl(FILE *out, struct cli_report *r, const struct options *o, const char *format)
+/* A report that was made of a file of this format: that file again. 1: it was not. */
+static int write_back(FILE *out, struct cli_report *r, enum codexl_format format,
+	const struct contents_visitor *visitor)
+{
+	static const uint32_t carried[] = {KIND_CODEXL_HEADER, KIND_CODEXL_CALL,
+		KIND_CODEXL_COMMAND, KIND_CODEXL_KERNEL, KIND_NVTX_RANGE, 0},
+			      cells[] = {KIND_CODEXL_HEADER, KIND_CODEXL_CELL, 0};
+	static const char *const names[] = {"atp", "csv", "occupancy"};
+	struct contents c;
+	uint64_t lost = 0;
+	int error;
+	contents_init(&c);
+	struct codexl_writer *w = codexl_writer_open(&r->report, &c, visitor, &error);
+	if (!error && !codexl_writer_has(w, format))
+		error = 1;
+	if (!error && visitor->problem)
+		error = codexl_writer_write(w, out, format, &lost);
+	if (!error && visitor->problem)
+		export_note_others(
+			r->path, names[format], &c, format == CODEXL_TIMELINE ? carried : cells);
+	if (lost)
+		cli_note("%s: left out: %" PRIu64 " commands whose call is not there", r->path,
+			lost);
+	codexl_writer_close(w);
+	contents_release(&c);
+	return error;
+}
+
+/* Of a report that this program recorded: by a temporary database. */
+static int write_recorded(
+	FILE *out, struct cli_report *r, const struct options *o, const char *format)
 {
 	static const char *const before[] = {"nvtx", "osrt", "codexl"};
 	const struct stats_form form = {.symbol_path = o->value[OPT_export_symbol_path],
@@ -578,4 +581,17 @@ int export_codexl(FILE *out, struct cli_report *r, const struct options *o, cons
 		sql_file_failed(&d.sql, r->path, "write it in this format", error);
 	stats_database_close(&d);
 	return error;
+}
+
+int export_codexl(FILE *out, struct cli_report *r, const struct options *o, const char *format,
+	const struct contents_visitor *visitor)
+{
+	const struct contents_visitor look = {r, stop_or_progress, NULL, NULL};
+	const enum codexl_format which = !strcmp(format, "atp") ? CODEXL_TIMELINE
+		: !strcmp(format, "csv")                        ? CODEXL_COUNTERS
+								: CODEXL_OCCUPANCY;
+	int error = write_back(out, r, which, &look);
+	if (!error)
+		return write_back(out, r, which, visitor);
+	return error > 0 ? write_recorded(out, r, o, format) : error;
 }

@@ -3,7 +3,8 @@
  * Compute Profiler.
  *
  * The report becomes a temporary database, and SQL (reports/shared/codexl.sql) puts rows in the
- * order in which the files have them. One thread.
+ * order in which the files have them. What `trace import` read from such a file is written as it
+ * stood there. One thread.
  */
 #ifndef READER_CLI_EXPORT_CODEXL_H
 #define READER_CLI_EXPORT_CODEXL_H
@@ -12,6 +13,7 @@
 
 /* Writes the format (a name of exporters.def), and prints on stderr what has no place there. 0 or a
  * negative errno; -EIO after a message. */
-int export_codexl(FILE *out, struct cli_report *r, const struct options *o, const char *format);
+int export_codexl(FILE *out, struct cli_report *r, const struct options *o, const char *format,
+	const struct contents_visitor *visitor);
 
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "reader/cli/change.h"
+#include "reader/cli/import_codexl.h"
 #include "reader/nvtxt/import.h"
 #include "reader/nvtxt/resolve.h"
 
@@ -87,7 +88,9 @@ static int file_read(struct job *job, struct input *in)
 		close(fd);
 	if (error)
 		cli_error("cannot read '%s': %s", in->path,
-			error == -ESPIPE ? "not a regular file" : strerror(-error));
+			error == -ESPIPE           ? "not a regular file"
+				: error == -EILSEQ ? "not a text file"
+						   : strerror(-error));
 	return error ? STATUS_FAILED : STATUS_OK;
 }
 
@@ -325,8 +328,24 @@ static int check_only(struct job *job)
 	return status;
 }
 
+/* All, none, or some of the files that are named: 1, 0, -1. */
+static int are_codexl(const struct options *o)
+{
+	int count = 0;
+	for (int i = 0; i < o->argc; i++)
+		count += import_is_codexl(o->argv[i]);
+	return !count ? 0 : count == o->argc ? 1 : -1;
+}
+
 int command_import(const struct options *o)
 {
+	int codexl = are_codexl(o);
+	if (codexl > 0)
+		return import_codexl(o);
+	if (codexl < 0) {
+		cli_error("files of CodeXL and others at once: one or the other");
+		return STATUS_FAILED;
+	}
 	struct job job = {.o = o};
 	const char *report = o->value[OPT_import_into];
 	int status = clock_take(&job);

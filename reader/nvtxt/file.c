@@ -4,15 +4,13 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/array.h"
-#include "common/crc32c.h"
+#include "reader/lines.h"
 #include "reader/nvtxt/state.h"
 
 #define EVENTS_MAX (1u << 28)
 #define NAMES_FIRST 64u
-#define READ_BYTES (64u << 10)
 
 int nvtxt_file_init(struct nvtxt_file *f, struct pool *pool)
 {
@@ -98,72 +96,23 @@ void nvtxt_event_add(struct nvtxt_file *f, const struct nvtxt_event *event)
 	f->events[f->count++] = *event;
 }
 
-/* ---- lines of a descriptor ---- */
-
-struct lines {
-	char *line; /* the one at hand, NVTXT_LINE_BYTES_MAX */
-	size_t bytes;
-	bool too_long;
-};
-
-static int line_end(struct nvtxt_file *f, struct lines *l)
+static int visit_line(void *user, const char *line, size_t bytes, bool too_long)
 {
-	int error = 0;
-	if (l->too_long) {
-		f->line++;
-		nvtxt_file_tell(f, NVTXT_LEXING_ERROR, f->line, NVTXT_LINE_BYTES_MAX,
-			"line of more than %u bytes", NVTXT_LINE_BYTES_MAX);
-	} else {
-		error = nvtxt_file_line(f, l->line, l->bytes);
-	}
-	l->bytes = 0;
-	l->too_long = false;
-	return error;
-}
-
-/* As much of [at, end) as the line has room for. */
-static void line_add(struct lines *l, const char *at, const char *end)
-{
-	size_t bytes = (size_t)(end - at), room = NVTXT_LINE_BYTES_MAX - l->bytes;
-	l->too_long |= bytes > room;
-	bytes = bytes > room ? room : bytes;
-	memcpy(l->line + l->bytes, at, bytes);
-	l->bytes += bytes;
-}
-
-static int piece_take(struct nvtxt_file *f, struct lines *l, const char *at, size_t bytes)
-{
-	const char *end = at + bytes, *newline;
-	int error = 0;
-	while (!error && (newline = memchr(at, '\n', (size_t)(end - at)))) {
-		line_add(l, at, newline);
-		error = line_end(f, l);
-		at = newline + 1;
-	}
-	if (!error)
-		line_add(l, at, end);
-	return error;
+	struct nvtxt_file *f = user;
+	if (!too_long)
+		return nvtxt_file_line(f, line, bytes);
+	f->line++;
+	nvtxt_file_tell(f, NVTXT_LEXING_ERROR, f->line, LINE_BYTES_MAX,
+		"line of more than %u bytes", LINE_BYTES_MAX);
+	return 0;
 }
 
 int nvtxt_file_read(struct nvtxt_file *f, int fd)
 {
-	struct lines l = {.line = malloc(NVTXT_LINE_BYTES_MAX)};
-	char *piece = malloc(READ_BYTES);
-	int error = l.line && piece ? 0 : -ENOMEM;
-	ssize_t n = 1;
-	while (!error && n) {
-		n = read(fd, piece, READ_BYTES);
-		if (n > 0) {
-			f->bytes += (uint64_t)n;
-			f->crc = crc32c(f->crc, piece, (size_t)n);
-			error = piece_take(f, &l, piece, (size_t)n);
-		} else if (n < 0 && errno != EINTR) {
-			error = -errno;
-		}
-	}
-	if (!error && (l.bytes || l.too_long))
-		error = line_end(f, &l);
-	free(piece);
-	free(l.line);
+	const struct lines_visitor visitor = {f, visit_line};
+	struct lines_sum sum;
+	int error = lines_read(fd, &visitor, &sum);
+	f->bytes = sum.bytes;
+	f->crc = sum.crc;
 	return error;
 }

@@ -21,7 +21,6 @@
 #include "reader/nvtxt/words.h"
 #include "reader/pool.h"
 
-#define NVTXT_LINE_BYTES_MAX (1u << 20)
 #define NVTXT_IDS_MAX 16777215u /* of processes and threads: 24 bits, as in global ids of nsys */
 
 enum nvtxt_problem_kind {
@@ -93,7 +92,7 @@ void nvtxt_file_release(struct nvtxt_file *f);
 /* The next line, without its end. 0, or -ENOMEM, -EOVERFLOW (too many events). */
 int nvtxt_file_line(struct nvtxt_file *f, const char *line, size_t bytes);
 
-/* All lines of the descriptor, which stays open: 0 or a negative errno. */
+/* All lines of the descriptor, which stays open: 0 or a negative errno, as lines_read(). */
 int nvtxt_file_read(struct nvtxt_file *f, int fd);
 
 /* Tells and counts a problem. */

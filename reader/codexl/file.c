@@ -1,0 +1,117 @@
+#include "reader/codexl/file.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "reader/codexl/state.h"
+#include "reader/lines.h"
+
+int codexl_file_init(struct codexl_file *f, enum codexl_format format, struct pool *pool)
+{
+	*f = (struct codexl_file){
+		.format = format, .pool = pool, .state = calloc(1, sizeof(*f->state))};
+	if (!f->state)
+		return -ENOMEM;
+	f->state->separator = ',';
+	return 0;
+}
+
+void codexl_file_release(struct codexl_file *f)
+{
+	if (f->state) {
+		free(f->state->threads.rows);
+		map_release(&f->state->thread_ids);
+		map_release(&f->state->device_ids);
+		map_release(&f->state->marker_depths);
+	}
+	free(f->state);
+	free(f->headers.rows);
+	free(f->calls.rows);
+	free(f->commands.rows);
+	free(f->kernels.rows);
+	free(f->markers.rows);
+	free(f->cells.rows);
+	*f = (struct codexl_file){0};
+}
+
+int codexl_wrong(struct codexl_file *f, const char *format, ...)
+{
+	va_list list;
+	va_start(list, format);
+	vsnprintf(f->cause, sizeof(f->cause), format, list);
+	va_end(list);
+	for (char *at = f->cause; *at; at++)
+		if ((unsigned char)*at < 0x20 || *at == 0x7f)
+			*at = '?';
+	return -EBADMSG;
+}
+
+int codexl_header_line(struct codexl_file *f, struct codexl_words line)
+{
+	size_t bytes = (size_t)(line.end - line.at);
+	const char *equals = memchr(line.at, '=', bytes);
+	if (!equals)
+		return codexl_wrong(f, "neither KEY=VALUE nor the begin of a section: %.*s",
+			bytes < 60 ? (int)bytes : 60, line.at);
+	struct codexl_header *h = CODEXL_ADD(f->headers);
+	if (!h)
+		return -ENOMEM;
+	h->key = pool_text(f->pool, line.at, (size_t)(equals - line.at));
+	h->value = pool_text(f->pool, equals + 1, (size_t)(line.end - equals - 1));
+	return h->key && h->value ? 0 : -ENOMEM;
+}
+
+/* `text` without blanks around it is `key`. */
+static bool is_key(const char *text, const char *key)
+{
+	size_t bytes = strlen(key);
+	text += strspn(text, " ");
+	return !strncmp(text, key, bytes) && !text[bytes + strspn(text + bytes, " ")];
+}
+
+const char *codexl_file_header(const struct codexl_file *f, const char *key)
+{
+	for (uint32_t i = 0; i < f->headers.count; i++)
+		if (is_key(f->headers.rows[i].key, key))
+			return f->headers.rows[i].value + strspn(f->headers.rows[i].value, " ");
+	return "";
+}
+
+int codexl_file_line(struct codexl_file *f, const char *line, size_t bytes)
+{
+	struct codexl_words words = {line, line + bytes};
+	f->line++;
+	if (f->line == 1 && bytes >= 3 && !memcmp(line, "\xef\xbb\xbf", 3))
+		words.at += 3; /* a mark of UTF-8 */
+	if (words.end > words.at && words.end[-1] == '\r')
+		words.end--;
+	if (memchr(words.at, 0, (size_t)(words.end - words.at)))
+		return codexl_wrong(f, "a zero byte: this is no text");
+	return f->format == CODEXL_TIMELINE ? codexl_timeline_line(f, words)
+					    : codexl_table_line(f, words);
+}
+
+int codexl_file_end(struct codexl_file *f)
+{
+	return f->format == CODEXL_TIMELINE ? codexl_timeline_end(f) : codexl_table_end(f);
+}
+
+static int visit_line(void *user, const char *line, size_t bytes, bool too_long)
+{
+	struct codexl_file *f = user;
+	if (!too_long)
+		return codexl_file_line(f, line, bytes);
+	f->line++;
+	return codexl_wrong(f, "line of more than %u bytes", LINE_BYTES_MAX);
+}
+
+int codexl_file_read(struct codexl_file *f, int fd)
+{
+	const struct lines_visitor visitor = {f, visit_line};
+	struct lines_sum sum;
+	int error = lines_read(fd, &visitor, &sum);
+	f->bytes = sum.bytes;
+	f->crc = sum.crc;
+	return error ? error : codexl_file_end(f);
+}

@@ -1,0 +1,159 @@
+/*
+ * file.h - what a text file of CodeXL or the Radeon Compute Profiler says: a timeline (.atp), a
+ * table of performance counters (.csv), or one of occupancy (.occupancy).
+ *
+ *   codexl_file_init(); codexl_file_line() for each line, or codexl_file_read();
+ * codexl_file_end(); import.h makes a report of it; codexl_file_release()
+ *
+ * The first line that is not of the format ends the reading, and is told with number and cause:
+ * counts in the file say how many lines follow, so that behind an error nothing is certain.
+ *
+ * Source: "Output files" in the documentation of CodeXL. One thread; allocates; memory follows the
+ * number of lines, never a number in the file.
+ */
+#ifndef READER_CODEXL_FILE_H
+#define READER_CODEXL_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "reader/export/map.h"
+#include "reader/pool.h"
+
+/* CODEXL_HEADER.format */
+enum codexl_format { CODEXL_TIMELINE, CODEXL_COUNTERS, CODEXL_OCCUPANCY, CODEXL_FORMATS };
+
+/* CODEXL_CALL.parts */
+enum codexl_part {
+	CODEXL_HAS_CALL = 1,
+	CODEXL_HAS_TIMES = 2,
+	CODEXL_HAS_STACK = 4,
+	CODEXL_HAS_RESULT = 8,
+	CODEXL_HAS_CALLER = 16,
+	CODEXL_HAS_SOURCE = 32,
+	CODEXL_HAS_TRANSFER = 64
+};
+
+/* CODEXL_COMMAND.columns */
+enum codexl_column { CODEXL_KERNEL_COLUMNS = 1, CODEXL_HANDLE_COLUMN = 2, CODEXL_BYTES_COLUMN = 4 };
+
+/* CODEXL_CALL.api */
+enum codexl_api { CODEXL_API_OTHER, CODEXL_API_CUDA, CODEXL_API_OSRT };
+
+/* CODEXL_COMMAND.operation; copies as CUPTI numbers them. */
+enum codexl_operation {
+	CODEXL_NO_OPERATION = 0,
+	CODEXL_COPY_TO_DEVICE = 1,
+	CODEXL_COPY_FROM_DEVICE = 2,
+	CODEXL_COPY_ON_DEVICE = 8,
+	CODEXL_RUN_KERNEL = 20,
+	CODEXL_FILL = 21
+};
+
+#define CODEXL_DEFAULT_GROUP "Default" /* of perf markers: here "", as the domain of NVTX */
+
+/* Texts are in the pool; "" = none. */
+struct codexl_header {
+	const char *key, *value;
+};
+
+struct codexl_sizes {
+	uint32_t grid[3], block[3]; /* groups, and work items of a group; 0 = not known */
+};
+
+struct codexl_call {
+	uint32_t tid, parts, caller_line;
+	uint32_t next; /* call of the same thread and section, its index + 1 */
+	bool is_opencl;
+	int64_t type;
+	uint64_t start_ns, end_ns;
+	uint64_t transfer_start_ns, transfer_end_ns, transfer_id;
+	const char *name, *result, *arguments, *caller, *caller_file;
+};
+
+struct codexl_command {
+	uint32_t call; /* its index */
+	uint32_t columns, operation, device_id;
+	uint64_t type, queued_ns, submitted_ns, start_ns, end_ns;
+	uint64_t queue_id, queue, context_id, context, handle, bytes;
+	const char *command, *device, *kernel, *global_size, *group_size;
+	struct codexl_sizes sizes;
+};
+
+struct codexl_kernel {
+	uint64_t handle, start_ns, end_ns, agent, queue_id;
+	uint32_t device_id;
+	const char *name, *device, *queue, *packet_type, *packet_id, *packet;
+	struct codexl_sizes sizes;
+};
+
+struct codexl_marker {
+	uint32_t tid, level; /* level: markers of the same group around it */
+	uint32_t outer;      /* marker around it, its index + 1 */
+	bool ended;
+	uint64_t start_ns, end_ns;
+	const char *name, *group;
+};
+
+struct codexl_cell {
+	uint32_t row, blanks_before, blanks_behind;
+	const char *name, *value;
+};
+
+/* What a file has that a report has no place for. */
+struct codexl_lost {
+	uint64_t comments;        /* behind calls */
+	uint64_t sections, lines; /* of unknown sections */
+	uint64_t ends;            /* of perf markers that did not begin */
+	uint64_t end_names;       /* names and groups of ends that differ from those of the begin */
+	uint64_t texts;           /* further words of lines */
+};
+
+#define CODEXL_ARRAY(type)                  \
+	struct {                            \
+		struct codexl_##type *rows; \
+		uint32_t count, capacity;   \
+	}
+
+struct codexl_state;
+
+struct codexl_file {
+	struct pool *pool; /* not the file's own */
+	enum codexl_format format;
+	CODEXL_ARRAY(header) headers;
+	CODEXL_ARRAY(call) calls;
+	CODEXL_ARRAY(command) commands;
+	CODEXL_ARRAY(kernel) kernels;
+	CODEXL_ARRAY(marker) markers;
+	CODEXL_ARRAY(cell) cells;
+	uint32_t row_count; /* of a table, without the names of columns */
+	struct codexl_lost lost;
+	uint64_t bytes; /* read from a descriptor, and their CRC-32C */
+	uint32_t crc;
+	uint32_t line;   /* the last one */
+	char cause[200]; /* what is wrong with it; "" = nothing */
+	struct codexl_state *state;
+};
+
+/* 0 or -ENOMEM. */
+int codexl_file_init(struct codexl_file *f, enum codexl_format format, struct pool *pool);
+void codexl_file_release(struct codexl_file *f);
+
+/* The next line, without its end. 0, -EBADMSG with line and cause, -ENOMEM, -EOVERFLOW (too many
+ * lines). */
+int codexl_file_line(struct codexl_file *f, const char *line, size_t bytes);
+
+/* There are no more lines: the same. */
+int codexl_file_end(struct codexl_file *f);
+
+/* All lines of the descriptor, which stays open, and the end: the same, or another negative errno,
+ * as lines_read(). */
+int codexl_file_read(struct codexl_file *f, int fd);
+
+/* The value of a header line, without blanks around it; "" = there is none. */
+const char *codexl_file_header(const struct codexl_file *f, const char *key);
+
+/* Do lines of kernels have the index of their queue in this TraceFileVersion? "": the latest. */
+bool codexl_has_queue_index(const char *version);
+
+#endif
