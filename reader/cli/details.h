@@ -50,7 +50,7 @@ void details_filter_again(struct details_filter *f);
 enum details_part { PART_HEADER, PART_BODY, PART_ALL };
 enum details_names { NAMES_LABEL, NAMES_NAME, NAMES_BOTH };
 enum details_instances { INSTANCES_NONE, INSTANCES_VALUES, INSTANCES_DETAILS };
-enum details_summary { SUMMARY_NONE, SUMMARY_KERNEL, SUMMARY_GPU };
+enum details_summary { SUMMARY_NONE, SUMMARY_KERNEL, SUMMARY_GPU, SUMMARY_NVTX };
 
 struct details {
 	struct cli_report r;
@@ -88,9 +88,6 @@ int details_source(struct details *d);
 typedef int details_visit(
 	struct details *d, size_t id, const Ncu__ProfileResult *result, void *user);
 int details_each(struct details *d, details_visit *one, void *user);
-
-/* Was an NVTX range open at the launch? */
-bool details_has_ranges(const Ncu__ProfileResult *result);
 
 /* The last part of a path of Linux or Windows. */
 const char *details_base_name(const char *path);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "reader/cli/details.h"
+#include "reader/cli/details_nvtx.h"
 
 /* A metric of the report: a column of the CSV page. */
 struct raw_column {
@@ -133,7 +134,7 @@ static int survey(struct details *d, size_t id, const Ncu__ProfileResult *r, voi
 	struct raw_page *p = user;
 	(void)id;
 	page_take(p, d, r);
-	d->has_nvtx |= details_has_ranges(r);
+	d->has_nvtx |= nvtx_has_ranges(r);
 	for (size_t i = 0; i < p->count; i++)
 		if (p->columns[i].metric && !p->columns[i].scale)
 			column_scale(&p->columns[i], d);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "reader/cli/details.h"
+#include "reader/cli/details_nvtx.h"
 
 #define BODY_COLUMNS 30u /* of a terminal, for a value in the body of a section */
 
@@ -176,7 +177,7 @@ static int survey(struct details *d, size_t id, const Ncu__ProfileResult *r, voi
 {
 	(void)id;
 	(void)user;
-	d->has_nvtx |= details_has_ranges(r);
+	d->has_nvtx |= nvtx_has_ranges(r);
 	d->has_rules |= r->n_rule_results > 0;
 	d->has_speedups |= r->n_rule_results > 0;
 	return 0;

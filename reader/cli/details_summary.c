@@ -1,6 +1,7 @@
 /*
  * details_summary.c - `trace details --print-summary`: launches of one kernel and shape together,
- * each metric of their sections' headers with its least and greatest value and the arithmetic mean.
+ * with per-nvtx those in the same ranges of a domain, each metric of their sections' headers with
+ * its least and greatest value and the arithmetic mean.
  *
  * Held are a group for each kernel and shape, and in it a row for each metric; results are gone
  * once they are added.
@@ -14,6 +15,7 @@
 
 #include "common/array.h"
 #include "reader/cli/details.h"
+#include "reader/cli/details_nvtx.h"
 #include "reader/pool.h"
 
 /* Texts are of the pool, so equal ones have one address. */
@@ -24,7 +26,8 @@ struct summary_row {
 };
 
 struct summary_group {
-	size_t process; /* index */
+	size_t process;               /* index; per NVTX state: 0 */
+	struct nvtx_state_text state; /* per NVTX state only, else all NULL */
 	uint64_t device;
 	const char *kernel, *grid, *block, *cc;
 	uint64_t launches;
@@ -35,7 +38,7 @@ struct summary_group {
 
 struct summary {
 	struct pool pool;
-	bool by_device;
+	bool by_device, by_state;
 	void *tree;                    /* groups, by what they are of */
 	struct summary_group **groups; /* the same, in order, at the end */
 	size_t count;
@@ -48,10 +51,20 @@ static int compare_u64(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
+static int by_state(const struct nvtx_state_text *x, const struct nvtx_state_text *y)
+{
+	int order = x->domain && y->domain ? strcmp(x->domain, y->domain) : 0;
+	if (order || !x->domain || !y->domain)
+		return order;
+	order = strcmp(x->order, y->order);
+	return order ? order : strcmp(x->own, y->own);
+}
+
 static int by_kernel(const void *a, const void *b)
 {
 	const struct summary_group *x = a, *y = b;
-	int order = compare_u64(x->process, y->process);
+	int order = by_state(&x->state, &y->state);
+	order = order ? order : compare_u64(x->process, y->process);
 	order = order ? order : strcmp(x->kernel, y->kernel);
 	order = order ? order : strcmp(x->grid, y->grid);
 	order = order ? order : strcmp(x->block, y->block);
@@ -75,8 +88,23 @@ static const char *text_keep(struct summary *s, const char *text)
 	return pool_text(&s->pool, text, strlen(text));
 }
 
-static struct summary_group *group_of(
-	struct summary *s, const struct details *d, size_t id, const Ncu__ProfileResult *r)
+/* The texts of a group that is new. */
+static bool group_keep(struct summary *s, struct summary_group *g)
+{
+	const char **texts[] = {&g->kernel, &g->grid, &g->block, &g->cc, &g->state.domain,
+		&g->state.order, &g->state.own, &g->state.cell, &g->state.lines};
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		const bool is_wanted = *texts[i] != NULL;
+		*texts[i] = is_wanted ? text_keep(s, *texts[i]) : NULL;
+		if (is_wanted && !*texts[i])
+			return false;
+	}
+	return tsearch(g, &s->tree, by_kernel) != NULL;
+}
+
+/* state: NULL = whatever ranges were open. NULL: no memory. */
+static struct summary_group *group_of(struct summary *s, const struct details *d, size_t id,
+	const Ncu__ProfileResult *r, const struct nvtx_state_text *state)
 {
 	char grid[DETAILS_DIM_BYTES], block[DETAILS_DIM_BYTES], cc[DETAILS_DIM_BYTES];
 	char *name = details_kernel_name(d, r);
@@ -85,7 +113,8 @@ static struct summary_group *group_of(
 	details_dim_text(r->grid_size, grid);
 	details_dim_text(r->block_size, block);
 	details_cc_text(d, r, cc);
-	struct summary_group key = {.process = d->results.entries[id].process,
+	struct summary_group key = {.process = state ? 0 : d->results.entries[id].process,
+		.state = state ? *state : (struct nvtx_state_text){0},
 		.device = details_device(d, r),
 		.kernel = name,
 		.grid = grid,
@@ -95,12 +124,7 @@ static struct summary_group *group_of(
 	struct summary_group *g = found ? *found : pool_room(&s->pool, sizeof(*g));
 	if (g && !found) {
 		*g = key;
-		g->kernel = text_keep(s, name);
-		g->grid = text_keep(s, grid);
-		g->block = text_keep(s, block);
-		g->cc = text_keep(s, cc);
-		if (!g->kernel || !g->grid || !g->block || !g->cc ||
-			!tsearch(g, &s->tree, by_kernel))
+		if (!group_keep(s, g))
 			g = NULL;
 		s->count += g != NULL;
 	}
@@ -162,11 +186,10 @@ static int row_add(struct summary *s, struct summary_group *g, const struct deta
 	return 0;
 }
 
-static int result_add(struct details *d, size_t id, const Ncu__ProfileResult *r, void *user)
+static int group_add(
+	struct summary *s, struct summary_group *g, struct details *d, const Ncu__ProfileResult *r)
 {
-	struct summary *s = user;
 	const struct ncu_target target = ncu_target_of(&d->results, r);
-	struct summary_group *g = group_of(s, d, id, r);
 	int error = g ? 0 : -ENOMEM;
 	for (size_t i = 0; !error && i < r->n_sections; i++) {
 		const Ncu__ProfilerSection *of = r->sections[i];
@@ -181,6 +204,28 @@ static int result_add(struct details *d, size_t id, const Ncu__ProfileResult *r,
 	if (g)
 		g->launches++;
 	return error;
+}
+
+struct adding {
+	struct summary *summary;
+	struct details *details;
+	size_t id;
+	const Ncu__ProfileResult *result;
+};
+
+static int state_add(void *user, const struct nvtx_state_text *state)
+{
+	struct adding *a = user;
+	struct summary_group *g = group_of(a->summary, a->details, a->id, a->result, state);
+	return group_add(a->summary, g, a->details, a->result);
+}
+
+static int result_add(struct details *d, size_t id, const Ncu__ProfileResult *r, void *user)
+{
+	struct summary *s = user;
+	struct adding adding = {s, d, id, r};
+	return s->by_state ? nvtx_states(r, state_add, &adding)
+			   : group_add(s, group_of(s, d, id, r, NULL), d, r);
 }
 
 /* ---- printing ---- */
@@ -214,9 +259,10 @@ static void row_csv(const struct details *d, const struct summary *s, const stru
 	const struct ncu_process *p = &d->results.processes[g->process];
 	char unit[NCU_UNIT_BYTES], texts[3][NCU_NUMBER_BYTES], number[24];
 	snprintf(number, sizeof(number), "%" PRIu32, p->pid);
-	csv_cell(d->out, true, number);
-	csv_cell(d->out, false, details_base_name(p->path));
-	csv_cell(d->out, false, p->host);
+	csv_cell(d->out, true, s->by_state ? g->state.domain : number);
+	csv_cell(d->out, false, s->by_state ? g->state.cell : details_base_name(p->path));
+	if (!s->by_state)
+		csv_cell(d->out, false, p->host);
 	const char *kernel[] = {g->kernel, g->block, g->grid};
 	for (size_t i = 0; !s->by_device && i < 3; i++)
 		csv_cell(d->out, false, kernel[i]);
@@ -240,7 +286,11 @@ static void csv_heading(const struct details *d, const struct summary *s)
 		"Kernel Name", "Block Size", "Grid Size", "Device", "CC", "Invocations",
 		"Section Name", "Metric Name", "Metric Unit", "Minimum", "Maximum", "Average"};
 	static const uint8_t device_first[] = {0, 1, 2, 6, 7, 3, 4, 5, 8, 9, 10, 11, 12, 13, 14};
-	for (size_t i = 0; i < sizeof(kernel) / sizeof(*kernel); i++)
+	if (s->by_state) {
+		csv_cell(d->out, true, "Domain");
+		csv_cell(d->out, false, "Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg");
+	}
+	for (size_t i = s->by_state ? 3 : 0; i < sizeof(kernel) / sizeof(*kernel); i++)
 		csv_cell(d->out, i == 0, kernel[s->by_device ? device_first[i] : i]);
 	fputc('\n', d->out);
 }
@@ -279,7 +329,11 @@ static int group_print(struct details *d, const struct summary *s, const struct 
 	const struct ncu_process *p = &d->results.processes[g->process];
 	int error = 0, indent = s->by_device ? 4 : 2;
 	const bool same = before && before->process == g->process;
-	if (!same)
+	if (s->by_state && (!before || strcmp(before->state.domain, g->state.domain)))
+		fprintf(d->out, "\n== NVTX State ==\n%s\n", g->state.domain);
+	if (s->by_state && (!before || by_state(&before->state, &g->state)))
+		fputs(g->state.lines, d->out);
+	else if (!s->by_state && !same)
 		fprintf(d->out, "[%" PRIu32 "] %s@%s\n", p->pid, details_base_name(p->path),
 			p->host);
 	if (s->by_device && (!same || before->device != g->device || strcmp(before->cc, g->cc)))
@@ -328,7 +382,8 @@ static void nothing(void *group)
 
 int details_summary(struct details *d)
 {
-	struct summary s = {.by_device = d->summary == SUMMARY_GPU};
+	struct summary s = {
+		.by_device = d->summary == SUMMARY_GPU, .by_state = d->summary == SUMMARY_NVTX};
 	int error = details_each(d, result_add, &s);
 	s.groups = calloc(s.count + 1, sizeof(*s.groups));
 	if (!s.groups)
@@ -340,6 +395,8 @@ int details_summary(struct details *d)
 		qsort(s.groups, s.count, sizeof(*s.groups), by_device);
 	if (!error)
 		error = summary_print(d, &s);
+	if (!error && s.by_state && !s.count)
+		cli_note("'%s': no kernel was launched in an NVTX range", d->r.path);
 	for (size_t i = 0; i < s.count; i++)
 		free(s.groups[i]->rows);
 	tdestroy(s.tree, nothing);

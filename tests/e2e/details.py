@@ -13,6 +13,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import BUILD, fixtures, folder, main, run, tap, trace  # noqa: E402
+from libncu import launch, push, section, started, state, write  # noqa: E402
 
 FIXTURES = fixtures("ncu")
 REPORTS = sorted(glob.glob(os.path.join(FIXTURES, "*.ncu-rep")))
@@ -186,6 +187,28 @@ def summaries():
             tap.ok(not wrong, f"{os.path.basename(path)}: {len(summed)} metrics {how}", "\n".join(wrong[:20]))
 
 
+def launches_in_ranges():
+    """Four kernels in NVTX ranges of two domains, and one in none; the report is made here."""
+    names, path = [], os.path.join(PLACE, "ranges.ncu-rep")
+    shown = [section("Demo", "Demo Section", [("gpu__time_duration.sum", "Duration")])]
+    step, started_too = push("step", color=0x5, payload=("i64", -5)), {0: [started(11, "all")], 1: [started(12, "epoch")]}
+    states = [state({1: {0: [step], 1: [push("load")]}}), state({1: {0: [step]}}), state({1: {0: [step]}}, started_too), state({2: {0: [step]}}), None]
+    write(path, names, [launch(names, {"gpu__time_duration.sum": 1000.0 * 2**i}, nvtx=nvtx, sections=shown) for i, nvtx in enumerate(states)])
+    in_step = ' "step:Int64:-5:RGB:0x5:ASCII:step" '
+    none = ":none:none:none:none:none:none"
+    wanted = [["<default domain>", in_step, "2", "1.00", "2.00", "1.50"],
+              ["<default domain>", f'{in_step} "all{none}"  "epoch{none}" ', "1", "4.00", "4.00", "4.00"], ["other", f' "load{none}" ', "1", "1.00", "1.00", "1.00"]]
+    heading, *found = rows(page(path, "details", "--print-summary", "per-nvtx", "--csv"))
+    found = [[*row[:2], row[7], *row[-3:]] for row in found]
+    tap.ok(found == wanted and heading[:3] == ["Domain", "Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg", "Kernel Name"], "a summary per NVTX state", found)
+    text = [line for line in page(path, "details", "--print-summary", "per-nvtx").splitlines() if line[4:5].strip() or line.startswith("    Int64")]
+    lines = [line.strip() for line in text]
+    tap.ok(lines[:6] == ["== NVTX State ==", "<default domain>", "<step>", "Int64: -5", "RGB: 0x5", "ASCII: step"] and "<11, all>" in lines and
+           "other" in lines[lines.index("<11, all>"):], "the same as text", lines)
+    none_left = trace("details", "--print-summary", "per-nvtx", "--nvtx-exclude", "step/", "--nvtx-exclude", "load/", path)
+    tap.ok(none_left.status == 0 and b"no kernel was launched in an NVTX range" in none_left.err, "launches in no range are no state", none_left)
+
+
 def some_metrics():
     """--metrics: the columns and values that the whole page has."""
     if not REPORTS:
@@ -311,4 +334,4 @@ def foreign():
 
 
 if __name__ == "__main__":
-    main(values, filters, sections_as_raw, summaries, some_metrics, packed, some_results, damaged, nested, foreign)
+    main(values, filters, sections_as_raw, summaries, launches_in_ranges, some_metrics, packed, some_results, damaged, nested, foreign)

@@ -11,7 +11,8 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from details import FILTERS, FIXTURES, PAGES, REPORTS, chosen, page, rows, words_of  # noqa: E402
-from lib import main, run, tap  # noqa: E402
+from lib import folder, main, run, tap, trace  # noqa: E402
+from libncu import Template, push, started, state  # noqa: E402
 from libpeers import NCU  # noqa: E402
 
 UNKNOWN_DEVICE = "transposeMatrix-2025.2.1"  # compute capability 12.0: ncu 2024.1.1 gives its metrics no units
@@ -28,6 +29,7 @@ OPTIONS = {
         "--print-details all --print-metric-name label-name --print-fp", "--print-metric-name name --print-units base --print-fp",
         "--print-details body --print-metric-instances details --print-rule-details", "--print-kernel-base mangled --print-nvtx-rename kernel",
         "--print-summary per-kernel", "--print-summary per-kernel --csv", "--print-summary per-gpu --print-units base", "--print-summary per-gpu --csv",
+        "--print-summary per-nvtx", "--print-summary per-nvtx --csv",
     ],
     "raw": ["", "--csv", "--print-metric-instances details", "--print-metric-instances values --print-fp", "--csv --print-units base --print-metric-instances details"],
     "session": ["", "--csv"],
@@ -37,6 +39,14 @@ OPTIONS = {
 def ncu_page(path, name, *options):
     done = run([NCU, "--import", path, "--page", name, *options], env=dict(os.environ), limit=100)
     return [line.rstrip() for line in done.out.decode().splitlines() if not line.startswith("==WARNING==")]
+
+
+def printed(path, name, *options):
+    """Lines of ours; that no kernel was in a range is told on stderr."""
+    done = trace("details", "--page", name, *options, path)
+    if done.status != 0 or (done.err and b"no kernel was launched in an NVTX range" not in done.err):
+        raise RuntimeError(f"trace details {path}: {done.status} {done.err!r}")
+    return done.out.decode().splitlines()
 
 
 def without_unknown(name, lines):
@@ -81,7 +91,7 @@ def as_ncu():
                     continue
                 words = options.split()
                 theirs = comparable(name, words, ncu_page(path, page_name, *words))
-                ours = comparable(name, words, [line.rstrip() for line in page(path, page_name, *words).splitlines()])
+                ours = comparable(name, words, [line.rstrip() for line in printed(path, page_name, *words)])
                 wrong = [f"{a!r} | {b!r}" for a, b in zip(ours, theirs) if a != b]
                 tap.ok(not wrong and len(ours) == len(theirs), f"{name} {page_name} {options}: {len(theirs)} lines as ncu's",
                        f"{len(ours)} lines\n" + "\n".join(wrong[:20]))
@@ -110,6 +120,49 @@ def units_of_unknown_device():
     tap.ok(not wrong and len(ours[0]) == len(theirs[0]), f"numbers of a device that ncu does not know: {len(ours[0])} columns", "\n".join(wrong))
 
 
+def nvtx_states(tid):
+    """Reports by their name: what NVTX can say of a launch."""
+    def of(stacks, ranges=(), **more):
+        return state({tid: stacks}, ranges, **more)
+    x = push("X", payload=("i64", -5))
+    both = {0: [started(11, "SE")], 1: [started(13, "SO")]}
+    return {
+        "domains": [(0, of({0: [push("A")], 1: [x, push("Y")]}), "k"), (1, of({1: [x, push("Y")]}), "l"), (2, of({1: [x, push("Y")]}), "l"), (1, None, "m")],
+        "names of domains": [(0, of({i: [push("A")]}, domains=("zeta", "alpha", "zeta")), "k") for i in range(3)],
+        "attributes": [(0, of({0: [push("A", **more)]}), "k") for more in (
+            {}, {"color": 1}, {"payload": ("u64", 3)}, {"payload": ("u64", 4)}, {"category": 4}, {"category": 5}, {"color": 2, "payload": ("u64", 1)},
+            {"payload": ("double", 2.5)}, {"payload": ("float", -2.5)}, {"payload": ("i32", -2)}, {"payload": ("u32", 7)}, {"text": "z"},
+            {"text": "y", "message_type": 2}, {"handle": 77}, {"color": 0xFF00FF00, "text": "z"})],
+        "registered strings": [(0, of({0: [push("A", handle=77), push("B", handle=78)], 1: [push("C", handle=77)]}, strings={77: "text"}), "k")],
+        "stacks": [(0, of({0: [push("B"), push("C")]}), "k"), (1, of({0: [push("A")]}), "k"), (2, of({0: [push("B")]}), "k"), (0, of({0: []}), "k"),
+                   (1, of({0: [push("A")]}), "i"), (1, of({0: [push("A")]}), "k")],
+        "started ranges": [(0, of({0: []}, {0: [started(11, "SE", color=5)]}), "k"), (1, of({0: []}, {0: [started(12, "SE", color=5)]}), "k"),
+                           (2, of({0: [push("Z")]}, {0: [started(15, "SE", color=5), started(11, "SD")]}), "k"), (0, of({}, both), "k"), (1, of({1: []}, both), "k"),
+                           (0, of({0: [push("Z")], 1: [push("Q")]}, both), "k"), (2, of({1: [push("Q")]}, {2: [started(13, "S3")], 1: [started(14, "S1")]}), "k"),
+                           (0, of({0: [push("Z")]}, {1: [started(13, "SO")]}), "k"), (0, of({0: [push("Z")]}, {0: [started(11, "SE")], 1: [started(17, "SP")]}), "k")],
+        "other threads": [(0, state({tid + 1: {0: [push("A")]}}, {0: [started(11, "SE")]}), "k"), (1, state({tid: {0: [push("A")]}, tid + 1: {0: [push("B")]}}), "k")],
+    }
+
+
+def nvtx_as_ncu():
+    """Ranges of all kinds, as details, as cells, and as what a summary goes by."""
+    path = os.path.join(FIXTURES, "manual_nvtx.ncu-rep")
+    if not os.path.exists(NCU) or not os.path.exists(path):
+        tap.skip("NVTX states as ncu prints them", "no ncu in PEERS or /tmp/peers, or no fixtures")
+        return
+    template = Template(path)
+    for name, launches in nvtx_states(template.tid()).items():
+        made = os.path.join(folder(), "nvtx.ncu-rep")
+        template.write(made, launches)
+        wrong = []
+        for options in ("--print-summary per-nvtx", "--print-summary per-nvtx --csv", "", "--csv"):
+            words = options.split()
+            theirs, ours = (comparable("", words, lines) for lines in (ncu_page(made, "details", *words), printed(made, "details", *words)))
+            wrong += [f"{options}: {a!r} | {b!r}" for a, b in zip((line.rstrip() for line in ours), theirs) if a != b]
+            wrong += [f"{options}: {len(ours)} lines, {len(theirs)} of ncu"] * (len(ours) != len(theirs))
+        tap.ok(not wrong, f"NVTX, {name}: {len(launches)} launches as ncu prints them", "\n".join(wrong[:10]))
+
+
 def filters_as_ncu():
     """The launches that the cases of details.py choose are those that ncu chooses."""
     if not os.path.exists(NCU) or not REPORTS:
@@ -126,4 +179,4 @@ def filters_as_ncu():
 
 
 if __name__ == "__main__":
-    main(as_ncu, units_of_unknown_device, filters_as_ncu)
+    main(nvtx_as_ncu, as_ncu, units_of_unknown_device, filters_as_ncu)

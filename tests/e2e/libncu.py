@@ -1,0 +1,160 @@
+"""Reports of Nsight Compute made by tests: launches with the metrics, sections and NVTX ranges that a test wants."""
+import struct
+
+from libwire import varint as decode
+
+
+def varint(number):
+    out = b""
+    while number >= 0x80:
+        out += bytes([number & 0x7F | 0x80])
+        number >>= 7
+    return out + bytes([number])
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value)
+
+
+def data(field, value):
+    value = value if isinstance(value, bytes) else value.encode()
+    return varint(field << 3 | 2) + varint(len(value)) + value
+
+
+def real(field, value):
+    return varint(field << 3 | 1) + struct.pack("<d", value)
+
+
+def single(field, value):
+    return varint(field << 3 | 5) + struct.pack("<f", value)
+
+
+# ---- NVTX ----
+
+PAYLOADS = {"u64": (1, 2, number), "i64": (2, 3, lambda f, v: number(f, v & (1 << 64) - 1)), "double": (3, 4, real), "u32": (4, 5, number),
+            "i32": (5, 6, lambda f, v: number(f, v & (1 << 64) - 1)), "float": (6, 7, single)}
+
+
+def attributes(text=None, color=None, payload=None, category=0, message_type=1, handle=None):
+    """NvtxEventAttributes; payload: a pair of its kind in PAYLOADS and its value; handle: of a registered string, in place of the text."""
+    out = number(1, 2) + number(2, category) + data(3, number(1, 1) + number(2, color) if color is not None else number(1, 0))
+    if payload:
+        kind, field, encode = PAYLOADS[payload[0]]
+        out += data(4, number(1, kind) + encode(field, payload[1]))
+    else:
+        out += data(4, number(1, 0))
+    if handle is not None:
+        return out + data(5, number(1, 3) + number(3, handle))
+    return out + data(5, number(1, message_type) + data(2, text) if text is not None else number(1, 0))
+
+
+def push(name, **of):
+    """A range on a stack, as nvtxRangePushA() leaves it; any keyword: one with attributes, `text` its message."""
+    return data(1, name) + (data(2, attributes(**{"text": name, **of})) if of else b"") + number(3, 0)
+
+
+def started(range_id, name, tid=1, **of):
+    return number(1, range_id) + data(2, name) + (data(3, attributes(**{"text": name, **of})) if of else b"") + number(4, 0) + number(5, tid)
+
+
+def state(threads, ranges=(), domains=("<default domain>", "other", "third"), strings=()):
+    """NvtxState. threads: {tid: {domain: [push()]}}, ranges: {domain: [started()]}; domains are numbered by their place; strings: {handle: text} of
+    the first one."""
+    texts = b"".join(data(3, number(1, handle) + data(2, text)) for handle, text in dict(strings).items())
+    out = b"".join(data(1, number(1, i) + data(2, name) + (b"" if i else texts)) for i, name in enumerate(domains))
+    for tid, stacks in threads.items():
+        out += data(2, number(1, tid) + b"".join(data(2, number(1, d) + b"".join(data(3, r) for r in stack)) for d, stack in stacks.items()))
+    for domain, of in dict(ranges).items():
+        out += data(3, number(1, domain) + b"".join(data(3, r) for r in of))
+    return out + number(4, 0)
+
+
+# ---- results ----
+
+def value(of):
+    """ProfileMetricValue."""
+    return data(1, of) if isinstance(of, (str, bytes)) else number(5, of) if isinstance(of, int) else real(3, of)
+
+
+def launch(names, metrics, kernel="compute", tid=1, grid=(4, 1, 1), block=(32, 1, 1), nvtx=None, sections=(), rules=(), context=1, stream=7):
+    """ProfileResult. metrics: {name: value}, or of a name a pair: value and {key: value of the instance}; names: the string table, which grows."""
+    dims = [b"".join(number(i, n) for i, n in enumerate(dim, 1)) for dim in ((0, 0, 0), grid, block)]
+    out = number(1, tid) + number(2, 77) + number(3, 1 << 40) + number(4, 1 << 41) + data(5, kernel) + data(6, kernel) + data(7, kernel + "()") + number(8, 3)
+    out += b"".join(data(field, dim) for field, dim in zip((9, 10, 11), dims))
+    for name, of in metrics.items():
+        if name not in names:
+            names.append(name)
+        of, instances = of if isinstance(of, tuple) else (of, {})
+        out += data(13, number(1, names.index(name)) + (data(2, value(of)) if of is not None else b"") +
+                    b"".join(data(3, data(1, value(key)) + data(2, value(item))) for key, item in instances.items()))
+    out += number(14, 1700000000) + data(15, number(1, (17 << 32) + 1)) + number(16, 0) + b"".join(data(17, s) for s in sections)
+    return out + b"".join(data(19, r) for r in rules) + (data(21, nvtx) if nvtx is not None else b"") + number(22, context) + number(23, stream)
+
+
+def section(identifier, name, shown=(), body=b""):
+    """ProfilerSection. shown: pairs of a metric's name and its label, of the header."""
+    header = b"".join(data(2, data(1, metric) + data(2, label)) for metric, label in shown)
+    return data(1, identifier) + data(2, name) + number(3, 10) + data(4, header) + body
+
+
+def write(path, names, launches, pid=4242, program="/bin/app"):
+    """A report of one process."""
+    process = data(6, number(1, pid) + data(2, "127.0.0.1") + data(3, program))
+    with open(path, "wb") as file:
+        file.write(b"NVR\0" + struct.pack("<I", 2) + b"\x08\x07")
+        for i, message in enumerate(launches):
+            table = data(4, b"".join(data(1, name) for name in names)) if i == 0 else data(4, b"")
+            header = number(1, 0) + number(2, 1) + table + number(5, len(message) + 4) + process
+            file.write(struct.pack("<I", len(header)) + header + struct.pack("<I", len(message)) + message)
+
+
+# ---- reports of others, with other launches ----
+
+def pieces(message):
+    """(number, value, bytes) of each field, in their order."""
+    at = 0
+    while at < len(message):
+        begin = at
+        key, at = decode(message, at)
+        if key & 7 == 0:
+            of, at = decode(message, at)
+        else:
+            size, at = decode(message, at) if key & 7 == 2 else ({1: 8, 5: 4}[key & 7], at)
+            of, at = message[at:at + size], at + size
+        yield key >> 3, of, message[begin:at]
+
+
+def without(message, *numbers):
+    return b"".join(piece for number_, _, piece in pieces(message) if number_ not in numbers)
+
+
+class Template:
+    """A report that has one result a block."""
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            data_ = file.read()
+        at = 8 + struct.unpack_from("<I", data_, 4)[0]
+        self.head, self.before, self.results = data_[:at], [], []
+        while at < len(data_):
+            header, at = data_[at + 4:at + 4 + struct.unpack_from("<I", data_, at)[0]], at + 4 + struct.unpack_from("<I", data_, at)[0]
+            found = {number_: of for number_, of, _ in pieces(header)}
+            payload, at = data_[at:at + found.get(5, 0)], at + found.get(5, 0)
+            if found.get(2):
+                self.results.append((header, payload[4:]))
+            else:
+                self.before.append(struct.pack("<I", len(header)) + header + payload)
+
+    def tid(self):
+        return next(of for number_, of, _ in pieces(self.results[0][1]) if number_ == 1)
+
+    def write(self, path, launches):
+        """launches: (result of the template, NVTX state or None, name of the kernel); the first must be of result 0, which has the strings."""
+        with open(path, "wb") as file:
+            file.write(self.head + b"".join(self.before))
+            for i, nvtx, kernel in launches:
+                header, message = self.results[i]
+                message = b"".join(data(number_, kernel) if number_ in (5, 6, 7) else piece for number_, _, piece in pieces(without(message, 21)))
+                message += data(21, nvtx) if nvtx is not None else b""
+                header = without(header, 5) + number(5, len(message) + 4)
+                file.write(struct.pack("<I", len(header)) + header + struct.pack("<I", len(message)) + message)
