@@ -19,6 +19,7 @@
 #include "reader/cli/export_ncu.h"
 #include "reader/cli/export_nvtxt.h"
 #include "reader/cli/export_timeline.h"
+#include "reader/cli/export_tools.h"
 #include "reader/cli/python.h"
 #include "reader/cli/stats.h"
 #include "reader/cli/stop.h"
@@ -145,6 +146,11 @@ static bool ends_with(const char *text, const char *end)
 	return bytes >= strlen(end) && !strcmp(text + bytes - strlen(end), end);
 }
 
+static bool begins_with(const char *text, const char *begin)
+{
+	return !strncmp(text, begin, strlen(begin));
+}
+
 static int write_format(struct cli_report *r, const struct options *o, const char *format,
 	FILE *out, const struct contents_visitor *v)
 {
@@ -216,9 +222,14 @@ static int export_database(const struct options *o, const struct format *format)
 
 static void list_formats(void)
 {
-	for (size_t i = 0; i < FORMATS; i++)
-		printf("%-12s%s\n            carries: %s\n            loses: %s\n", formats[i].name,
-			formats[i].title, formats[i].carries, formats[i].loses);
+	const char *absent;
+	for (size_t i = 0; i < FORMATS; i++) {
+		printf("%-14s%s\n              carries: %s\n              loses: %s\n",
+			formats[i].name, formats[i].title, formats[i].carries, formats[i].loses);
+		for (size_t n = 0;
+			!strcmp(formats[i].name, TOOLS_FORMAT) && (absent = tools_absent(n)); n++)
+			printf("              not written: %s\n", absent);
+	}
 }
 
 /* The tables of sqlite, by the package trace_tools: it starts this command again for these. */
@@ -243,6 +254,19 @@ static int export_parquet(const struct options *o)
 	return python_become("parquet", &a);
 }
 
+/* Viewers want these in folders of their own: DIR/plugins/profile/RUN. false after a message. */
+static bool folders_ready(const struct format *format, const char *name)
+{
+	if (!ends_with(name, "/") || !strcmp(format->name, TOOLS_FORMAT)) {
+		int error = begins_with(format->name, "xplane") ? output_folders_make(name) : 0;
+		if (error)
+			cli_write_failed(name, error, strerror(-error));
+		return !error;
+	}
+	cli_error("cannot write '%s': that is a folder; name a file in it", name);
+	return false;
+}
+
 int command_export(const struct options *o)
 {
 	struct cli_report r;
@@ -264,7 +288,9 @@ int command_export(const struct options *o)
 		return STATUS_FAILED;
 	char *made = name ? NULL : default_name(file, format->suffix);
 	name = name ? name : made;
-	int status = name ? export_to(&r, o, format, name) : STATUS_FAILED;
+	int status = !name || !folders_ready(format, name) ? STATUS_FAILED
+		: !strcmp(format->name, TOOLS_FORMAT)      ? export_tools(&r, o, name)
+							   : export_to(&r, o, format, name);
 	free(made);
 	cli_close(&r);
 	return status;

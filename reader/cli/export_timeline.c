@@ -81,17 +81,20 @@ static void note_tally(const struct cli_report *r, const struct timeline *t, con
 		cli_note("%s: left out: callchains, which 'perfetto' has", r->path);
 }
 
-static int write_as(FILE *out, struct timeline *t, const struct options *o, const char *format)
+static int write_as(
+	FILE *const *out, struct timeline *t, const struct options *o, const char *format)
 {
 	const char *steps = o->value[OPT_export_steps];
 	if (!strcmp(format, "perfetto"))
-		return perfetto_write(out, t);
-	return !strcmp(format, "xplane") ? xplane_write(out, t, steps)
-					 : chrome_write(out, t, steps);
+		return perfetto_write(*out, t);
+	if (!strcmp(format, TOOLS_FORMAT))
+		return tools_write(out, t, steps);
+	return !strcmp(format, "xplane") ? xplane_write(*out, t, steps)
+					 : chrome_write(*out, t, steps);
 }
 
-int export_timeline(FILE *out, struct cli_report *r, const struct options *o, const char *format,
-	const struct contents_visitor *visitor)
+static int export_all(FILE *const *out, struct cli_report *r, const struct options *o,
+	const char *format, const struct contents_visitor *visitor)
 {
 	static struct timeline t;
 	struct indexing x = {&t, visitor};
@@ -112,4 +115,16 @@ int export_timeline(FILE *out, struct cli_report *r, const struct options *o, co
 	}
 	timeline_release(&t);
 	return error;
+}
+
+int export_timeline(FILE *out, struct cli_report *r, const struct options *o, const char *format,
+	const struct contents_visitor *visitor)
+{
+	return export_all(&out, r, o, format, visitor);
+}
+
+int export_tools_messages(FILE *const out[TOOLS_MESSAGES], struct cli_report *r,
+	const struct options *o, const struct contents_visitor *visitor)
+{
+	return export_all(out, r, o, TOOLS_FORMAT, visitor);
 }

@@ -6,11 +6,16 @@
 #define READER_CLI_EXPORT_TIMELINE_H
 
 #include "reader/cli/cli.h"
+#include "reader/export/tools.h"
 
 /* Writes the report in the format (a name of exporters.def), and prints on stderr what has no place
  * there. 0 or a negative errno. */
 int export_timeline(FILE *out, struct cli_report *r, const struct options *o, const char *format,
 	const struct contents_visitor *visitor);
+
+/* Writes XProf's messages of results, each to the stream of its place. As above. */
+int export_tools_messages(FILE *const out[TOOLS_MESSAGES], struct cli_report *r,
+	const struct options *o, const struct contents_visitor *visitor);
 
 /* Prints counts of events by kind that the format has no place for, if there are any. */
 void export_note_left_out(const char *path, const char *format, const uint64_t *by_kind);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,4 +47,18 @@ bool output_is_special(const char *name)
 {
 	struct stat facts;
 	return !stat(name, &facts) && !S_ISREG(facts.st_mode);
+}
+
+int output_folders_make(const char *name)
+{
+	char *copy = strdup(name), *slash = copy;
+	int error = copy ? 0 : -ENOMEM;
+	while (!error && (slash = strchr(slash + 1, '/')) && slash[strspn(slash, "/")]) {
+		*slash = 0;
+		if (mkdir(copy, 0777) && errno != EEXIST)
+			error = -errno;
+		*slash = '/';
+	}
+	free(copy);
+	return error;
 }

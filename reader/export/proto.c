@@ -32,7 +32,7 @@ int proto_flush(struct proto *p, FILE *out, bool all)
 		return -ENOMEM;
 	if (!all && p->used < PROTO_FLUSH_BYTES)
 		return 0;
-	bool written = fwrite(p->bytes, 1, p->used, out) == p->used;
+	bool written = !p->used || fwrite(p->bytes, 1, p->used, out) == p->used;
 	p->used = 0;
 	return written ? 0 : -EPIPE;
 }

@@ -76,6 +76,15 @@ static inline void proto_text(struct proto *p, uint32_t field, const char *text,
 	p->used = (size_t)(at - p->bytes) + bytes;
 }
 
+/* Bytes of the text, or message, at hand. */
+static inline void proto_bytes(struct proto *p, const char *text, size_t bytes)
+{
+	if (!proto_has_room(p, bytes))
+		return;
+	memcpy(p->bytes + p->used, text, bytes);
+	p->used += bytes;
+}
+
 static inline void proto_string(struct proto *p, uint32_t field, const char *text)
 {
 	proto_text(p, field, text, strlen(text));

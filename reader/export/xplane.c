@@ -7,7 +7,6 @@
 
 #include "common/array.h"
 #include "reader/export/xplane_writing.h"
-#include "reader/occupancy.h"
 
 #define PS_PER_NS 1000
 
@@ -119,98 +118,6 @@ static int event_end(struct xplane *x, struct xplane_line *line, uint32_t text, 
 	return error ? error : spool_write(&x->spool, &line->events, x->event.bytes, x->event.used);
 }
 
-static uint64_t column_value(const struct timeline_item *i, uint32_t field)
-{
-	return (uint64_t)i->row->values[schema_column_index(i->row->event, field)];
-}
-
-static uint32_t details(struct xplane *x, const char *text, int bytes)
-{
-	return bytes < 0 ? 0 : xplane_text(x, text, (size_t)bytes);
-}
-
-/* Of the process's own device of that number; NULL = not told. */
-static const uint64_t *device_columns(const struct xplane *x, const struct timeline_item *i)
-{
-	const struct ncu_devices *d = x->timeline->devices;
-	const uint64_t device = (uint64_t)i->row->values[i->kind->device];
-	for (uint32_t n = 0; n < d->count; n++)
-		if (d->rows[n].process == i->row->process->id &&
-			d->rows[n].columns[FIELD_CUDA_DEVICE_DEVICE_ID] == device)
-			return d->rows[n].columns;
-	return NULL;
-}
-
-/* What fits on a multiprocessor, of what it can hold; 0 where the device is not known. */
-static double occupancy_percent(const struct xplane *x, const struct timeline_item *i)
-{
-	const uint64_t *c = device_columns(x, i);
-	struct occupancy o;
-	if (!c)
-		return 0;
-#define OF(name) column_value(i, FIELD_CUDA_KERNEL_##name)
-	const struct occupancy_device d = {
-		.major = (uint32_t)c[FIELD_CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR],
-		.minor = (uint32_t)c[FIELD_CUDA_DEVICE_COMPUTE_CAPABILITY_MINOR],
-		.warp_threads = (uint32_t)c[FIELD_CUDA_DEVICE_THREADS_PER_WARP],
-		.warps = (uint32_t)c[FIELD_CUDA_DEVICE_MAX_WARPS_PER_MULTIPROCESSOR],
-		.blocks = (uint32_t)c[FIELD_CUDA_DEVICE_MAX_BLOCKS_PER_MULTIPROCESSOR],
-		.registers = (uint32_t)c[FIELD_CUDA_DEVICE_MAX_REGISTERS_PER_MULTIPROCESSOR],
-		.shared_bytes = c[FIELD_CUDA_DEVICE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR],
-		.reserved_bytes = c[FIELD_CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR] >= 8 ? 1024 : 0};
-	const struct occupancy_kernel k = {
-		.block_threads = (uint32_t)(OF(BLOCK_X) * OF(BLOCK_Y) * OF(BLOCK_Z)),
-		.registers = (uint32_t)OF(REGISTERS_PER_THREAD),
-		.shared_bytes = OF(STATIC_SHARED_MEMORY) + OF(DYNAMIC_SHARED_MEMORY)};
-#undef OF
-	return occupancy_of(&d, &k, &o) ? 0 : 100.0 * o.active_warps / d.warps;
-}
-
-static uint32_t kernel_details(struct xplane *x, const struct timeline_item *i)
-{
-	char text[300];
-#define OF(name) ((unsigned long long)column_value(i, FIELD_CUDA_KERNEL_##name))
-	return details(x, text,
-		snprintf(text, sizeof(text),
-			"regs:%llu static_shared:%llu dynamic_shared:%llu grid:%llu,%llu,%llu "
-			"block:%llu,%llu,%llu occ_pct:%.6g",
-			OF(REGISTERS_PER_THREAD), OF(STATIC_SHARED_MEMORY),
-			OF(DYNAMIC_SHARED_MEMORY), OF(GRID_X), OF(GRID_Y), OF(GRID_Z), OF(BLOCK_X),
-			OF(BLOCK_Y), OF(BLOCK_Z), occupancy_percent(x, i)));
-#undef OF
-}
-
-static const char *memory_kind(uint64_t kind)
-{
-	static const char *const names[] = {"unknown", "pageable", "pinned", "device", "array",
-		"managed", "device_static", "managed_static"};
-	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown";
-}
-
-/* The size stands twice: where XProf's statistics and where its viewer look. */
-static uint32_t memcpy_details(struct xplane *x, const struct timeline_item *i)
-{
-	char text[300];
-	const unsigned long long bytes = column_value(i, FIELD_CUDA_MEMCPY_BYTES);
-	return details(x, text,
-		snprintf(text, sizeof(text),
-			"num_bytes:%llu\nkind_src:%s kind_dst:%s size:%llu dest:%llu async:%llu",
-			bytes, memory_kind(column_value(i, FIELD_CUDA_MEMCPY_SRC_KIND)),
-			memory_kind(column_value(i, FIELD_CUDA_MEMCPY_DST_KIND)), bytes,
-			(unsigned long long)column_value(i, FIELD_CUDA_MEMCPY_DEVICE_ID),
-			(unsigned long long)(column_value(i, FIELD_CUDA_MEMCPY_FLAGS) & 1)));
-}
-
-static uint32_t memset_details(struct xplane *x, const struct timeline_item *i)
-{
-	char text[200];
-	return details(x, text,
-		snprintf(text, sizeof(text), "kind:%s num_bytes:%llu async:%llu",
-			memory_kind(column_value(i, FIELD_CUDA_MEMSET_MEMORY_KIND)),
-			(unsigned long long)column_value(i, FIELD_CUDA_MEMSET_BYTES),
-			(unsigned long long)(column_value(i, FIELD_CUDA_MEMSET_FLAGS) & 1)));
-}
-
 /* What joins calls and what the device did, and where both were. */
 static void stats_of_work(
 	struct xplane *x, const struct timeline_item *i, struct xplane_plane *plane)
@@ -224,8 +131,8 @@ static void stats_of_work(
 				   : i->correlation);
 	if (k->context >= 0 && i->row->values[k->context])
 		stat_ref(x, plane, XPLANE_STAT_CONTEXT,
-			details(x, text,
-				snprintf(text, sizeof(text), "$$%u",
+			xplane_text(x, text,
+				(size_t)snprintf(text, sizeof(text), "$$%u",
 					(unsigned)i->row->values[k->context])));
 	const uint32_t range = xplane_range_of(x, i);
 	if (range) {
@@ -239,9 +146,9 @@ static void stats_of_work(
 static void stats_of_kernel(
 	struct xplane *x, const struct timeline_item *i, struct xplane_plane *plane)
 {
-	const uint64_t node = column_value(i, FIELD_CUDA_KERNEL_GRAPH_NODE_ID),
-		       graph = column_value(i, FIELD_CUDA_KERNEL_GRAPH_ID);
-	stat_ref(x, plane, XPLANE_STAT_KERNEL_DETAILS, kernel_details(x, i));
+	const uint64_t node = xplane_column(i, FIELD_CUDA_KERNEL_GRAPH_NODE_ID),
+		       graph = xplane_column(i, FIELD_CUDA_KERNEL_GRAPH_ID);
+	stat_ref(x, plane, XPLANE_STAT_KERNEL_DETAILS, xplane_details(x, i));
 	if (node)
 		xplane_stat_u64(&x->event, EVENT_STAT, XPLANE_STAT_GRAPH_NODE, node);
 	if (graph)
@@ -266,11 +173,11 @@ static void stats_put(
 		break;
 	case KIND_CUDA_MEMCPY:
 		stats_of_work(x, i, plane);
-		stat_ref(x, plane, XPLANE_STAT_MEMCPY_DETAILS, memcpy_details(x, i));
+		stat_ref(x, plane, XPLANE_STAT_MEMCPY_DETAILS, xplane_details(x, i));
 		break;
 	case KIND_CUDA_MEMSET:
 		stats_of_work(x, i, plane);
-		stat_ref(x, plane, XPLANE_STAT_MEMSET_DETAILS, memset_details(x, i));
+		stat_ref(x, plane, XPLANE_STAT_MEMSET_DETAILS, xplane_details(x, i));
 		break;
 	case KIND_CUDA_API:
 	case KIND_CUDA_GRAPH_TRACE:
@@ -287,7 +194,7 @@ static void stats_put(
 		break;
 	case KIND_OSRT_CALL:
 		xplane_stat_i64(&x->event, EVENT_STAT, XPLANE_STAT_RETURN,
-			(int64_t)column_value(i, FIELD_OSRT_CALL_RETURN));
+			(int64_t)xplane_column(i, FIELD_OSRT_CALL_RETURN));
 		break;
 	default:
 		break;
@@ -353,11 +260,23 @@ static int peak_of(struct xplane *x, const struct lane *lane, int64_t bytes, int
 	return 0;
 }
 
+void xplane_allocator(
+	const struct xplane *x, const struct lane *lane, char out[XPLANE_ALLOCATOR_BYTES])
+{
+	char name[LANE_NAME_BYTES];
+	lane_name(lane, name, sizeof(name));
+	if (x->several)
+		snprintf(out, XPLANE_ALLOCATOR_BYTES, "%s, process %u", name,
+			lane->key.process->facts->pid);
+	else
+		snprintf(out, XPLANE_ALLOCATOR_BYTES, "%s", name);
+}
+
 static int put_memory(struct xplane *x, const struct timeline_item *i)
 {
-	char allocator[LANE_NAME_BYTES];
-	const bool is_new = column_value(i, FIELD_CUDA_MEMORY_OPERATION) == 1;
-	const int64_t bytes = (int64_t)column_value(i, FIELD_CUDA_MEMORY_BYTES);
+	char allocator[XPLANE_ALLOCATOR_BYTES];
+	const bool is_new = xplane_column(i, FIELD_CUDA_MEMORY_OPERATION) == 1;
+	const int64_t bytes = (int64_t)xplane_column(i, FIELD_CUDA_MEMORY_BYTES);
 	const char *name = is_new ? "MemoryAllocation" : "MemoryDeallocation";
 	struct proto *p = &x->event;
 	struct xplane_line *line = line_find(x, i->lane);
@@ -367,7 +286,7 @@ static int put_memory(struct xplane *x, const struct timeline_item *i)
 	int error = text ? peak_of(x, i->lane, i->integer, &peak) : -ENOMEM;
 	if (error)
 		return error;
-	lane_name(i->lane, allocator, sizeof(allocator));
+	xplane_allocator(x, i->lane, allocator);
 	event_begin(x, text, i->start_ns, 0, &place);
 	stat_ref(x, &x->planes[line->plane], XPLANE_STAT_ALLOCATOR,
 		xplane_text(x, allocator, strlen(allocator)));
@@ -376,7 +295,7 @@ static int put_memory(struct xplane *x, const struct timeline_item *i)
 	xplane_stat_i64(p, EVENT_STAT, XPLANE_STAT_REQUESTED, bytes);
 	xplane_stat_i64(p, EVENT_STAT, XPLANE_STAT_ALLOCATION, bytes);
 	xplane_stat_i64(p, EVENT_STAT, XPLANE_STAT_ADDRESS,
-		(int64_t)column_value(i, FIELD_CUDA_MEMORY_ADDRESS));
+		(int64_t)xplane_column(i, FIELD_CUDA_MEMORY_ADDRESS));
 	return event_end(x, line, text, place);
 }
 

@@ -19,7 +19,8 @@ enum xplane_stat {
 
 #define XPLANE_CALLS (1u << 16) /* whose NVTX range is known; a power of two */
 #define XPLANE_NVTX "NVTX:"     /* what names of NVTX begin with */
-#define XPLANE_OPEN_MAX 4096u   /* ranges of a thread at a time: more is no real one */
+#define XPLANE_ALLOCATOR_BYTES (LANE_NAME_BYTES + 30)
+#define XPLANE_OPEN_MAX 4096u /* ranges of a thread at a time: more is no real one */
 
 /* Fields of the messages written. */
 enum {
@@ -117,6 +118,21 @@ uint32_t xplane_event_text(struct xplane *x, const struct timeline_item *i);
  * its text, the text with '_' for colons, and the domain in letters, digits and '_'; 0 stands for
  * no range. 0 = out of memory. */
 uint32_t xplane_operation(struct xplane *x, uint32_t range);
+
+/* What a column of the event says. */
+uint64_t xplane_column(const struct timeline_item *i, uint32_t field);
+
+/* The number of the text that describes a kernel, copy or memory set; 0 = another event, or out of
+ * memory. */
+uint32_t xplane_details(struct xplane *x, const struct timeline_item *i);
+
+/* Of a kernel, in percent: the warps that fit on a multiprocessor at once, of those it can hold. 0
+ * where the device is not known. */
+double xplane_occupancy(const struct xplane *x, const struct timeline_item *i);
+
+/* What the lane of memory in use is called: those of several processes are told apart. */
+void xplane_allocator(
+	const struct xplane *x, const struct lane *lane, char out[XPLANE_ALLOCATOR_BYTES]);
 
 /* Takes note of a range of a thread. 0 or -ENOMEM. */
 int xplane_range_note(struct xplane *x, const struct timeline_item *i, uint32_t text);

@@ -136,7 +136,7 @@ def steps_are_ours(found, events, step):
     calls = {e["correlation_id"]: e for e in events if e["kind"] == "cuda_api" and e["level"] == 0}
     kernels = [e for e in events if e["kind"] == "cuda_kernel"]
     begins = [min(k["start_ns"] for k in kernels if lies_in(calls[k["correlation_id"]], r)) for r in ranges]
-    ends = [*begins[1:], max(k["start_ns"] for k in kernels if lies_in(calls[k["correlation_id"]], ranges[-1])) + 1]
+    ends = [*begins[1:], 1 << 63]
     busy = {str(n): busy_ns([(k["start_ns"], k["start_ns"] + k["duration_ns"]) for k in kernels if begins[n] <= k["start_ns"] < ends[n]]) for n in range(len(ranges))}
     tap.ok(busy == have, "with what the device did from a step's first kernel to that of the next", f"{busy} {have}")
 
@@ -168,6 +168,119 @@ def operations_are_ours(table, report, events):
 
 def lies_in(call, around):
     return around["tid"] == call["tid"] and around["start_ns"] <= call["start_ns"] < around["start_ns"] + around["duration_ns"]
+
+
+TOOLS = """
+import json, os, shutil, sys
+from google.protobuf import json_format
+from google.protobuf.unknown_fields import UnknownFieldSet
+from xprof.convert import raw_to_tool_data
+from xprof.protobuf import kernel_stats_pb2, memory_profile_pb2, op_metrics_pb2, op_stats_pb2, steps_db_pb2, trace_events_old_pb2
+KINDS = {"kernel_stats": kernel_stats_pb2.KernelStatsDb, "step_db": steps_db_pb2.StepDatabaseResult, "host_op_metrics": op_metrics_pb2.OpMetricsDb, "op_stats": op_stats_pb2.OpStats,
+         "device_op_metrics": op_metrics_pb2.OpMetricsDb, "memory_profile": memory_profile_pb2.MemoryProfile, "trace": trace_events_old_pb2.Trace}
+unknown = []
+def look(message, path):
+    unknown.extend(f"{path}/{field.field_number}" for field in UnknownFieldSet(message))
+    for field, value in message.ListFields():
+        if field.message_type:
+            for part in (value.values() if hasattr(value, "values") else value if hasattr(value, "append") or hasattr(value, "add") else [value]):
+                if hasattr(part, "ListFields"):
+                    look(part, f"{path}/{field.name}")
+def read(path, kind):
+    message = kind()
+    with open(path, "rb") as file:
+        message.ParseFromString(file.read())
+    look(message, kind.__name__)
+    return message
+as_dict = lambda message: json_format.MessageToDict(message, preserving_proto_field_name=True)
+xplane, folder = sys.argv[1:]
+ours = {name: as_dict(read(os.path.join(folder, name + ".pb"), kind)) for name, kind in KINDS.items()}
+tools = ("kernel_stats", "framework_op_stats", "overview_page", "pod_viewer")
+shown = [{tool: json.loads(raw_to_tool_data.xspace_to_tool_data([xplane], tool, {})[0]) for tool in (*tools, "memory_profile")}]
+cache = os.path.join(os.path.dirname(xplane), "ALL_HOSTS.op_stats_v2.pb")
+theirs = as_dict(read(cache, op_stats_pb2.OpStats))
+shutil.copyfile(os.path.join(folder, "op_stats.pb"), cache)
+shown.append({tool: json.loads(raw_to_tool_data.xspace_to_tool_data([xplane], tool, {})[0]) for tool in tools})
+print(json.dumps({"ours": ours, "theirs": theirs, "shown": shown, "unknown": unknown}))
+"""
+
+
+def xprof_makes_the_same_messages():
+    if not has("xprof"):
+        tap.skip("XProf's messages", f"no xprof in {PYTHON}")
+        return
+    for name, step in (("nvtx_launch", "step"), ("pipeline", None)):
+        report = recorded(name)
+        if not report:
+            continue
+        steps = ("--steps", step) if step else ()
+        found = asked(TOOLS, exported(report, "xplane", "xplane.pb", *steps), exported(report, "xplane-tools", "xplane-tools", *steps))
+        tap.ok(not found["unknown"], f"{name}: every field is one of XProf's messages", found["unknown"])
+        ours, theirs = found["ours"], found["theirs"]
+        same_kernels(ours["kernel_stats"], theirs["kernel_stats_db"])
+        same_operations(ours["device_op_metrics"], theirs["device_op_metrics_db"], "device")
+        same_operations(ours["host_op_metrics"], theirs["host_op_metrics_db"], "host")
+        same_steps(ours["step_db"], theirs["step_db"])
+        same_memory(ours["memory_profile"], found["shown"][0]["memory_profile"])
+        same_pages(*found["shown"], step)
+
+
+def same_kernels(ours, theirs):
+    def rows(message):
+        return sorted((k["name"], k["op_name"], k["block_dim"], k["grid_dim"], k["occurrences"], k["total_duration_ns"], k["min_duration_ns"], k["max_duration_ns"],
+                       k.get("registers_per_thread"), k.get("static_shmem_bytes"), k.get("dynamic_shmem_bytes"), k.get("occupancy_pct")) for k in message["reports"])
+    tap.ok(rows(ours) == rows(theirs), "KernelStatsDb is XProf's", f"{ours} {theirs}")
+
+
+def same_operations(ours, theirs, which):
+    """By name: of the host, XProf takes ranges of one text as one; idle time of threads is its own."""
+    def rows(message):
+        found = collections.defaultdict(lambda: [0, 0, 0])
+        for row in message.get("metrics_db", ()):
+            if row["name"] != "IDLE":
+                entry = found[row["name"]]
+                entry[:] = [entry[0] + int(row.get("occurrences", 0)), entry[1] + int(row.get("time_ps", 0)), entry[2] + int(row.get("self_time_ps", 0))]
+        return dict(found)
+    tap.ok(rows(ours) == rows(theirs) and ours.get("total_op_time_ps") == theirs.get("total_op_time_ps"), f"OpMetricsDb of the {which} is XProf's", f"{ours} {theirs}")
+    if which == "device":  # XProf counts what ran at the same time twice
+        idle = [int(next(r["time_ps"] for r in m["metrics_db"] if r["name"] == "IDLE")) for m in (ours, theirs)]
+        twice = int(ours["total_op_time_ps"]) - int(ours["busy_time_ps"])
+        tap.ok(ours["total_time_ps"] == theirs["total_time_ps"] and idle[0] == idle[1] + twice, "with the time in all, and idle time", f"{ours} {theirs}")
+
+
+def same_steps(ours, theirs):
+    def rows(message):
+        return [(s.get("step_num", 0), core, info.get("begin_ps"), info.get("duration_ps"), {k: v for k, v in info["step_breakdown"]["type_ps"].items() if v != "0"},
+                 [(t.get("occurrence"), t.get("time_us"), t.get("bytes_transferred")) for t in s["device_memory_transfers"]])
+                for s in message.get("step_sequence", ()) for core, info in s["step_info_per_core"].items()]
+    tap.ok(rows(ours) == rows(theirs), "StepDatabaseResult is XProf's", f"{rows(ours)} {rows(theirs)}")
+
+
+def same_memory(ours, theirs):
+    def rows(profile):
+        found = {}
+        for name, allocator in profile.items():
+            summary = allocator.get("profile_summary") or allocator.get("profileSummary")
+            snapshots = allocator.get("sampled_timeline_snapshots") or allocator.get("sampledTimelineSnapshots")
+            whole = json.loads(re.sub(r"_([a-z])", lambda m: m[1].upper(), json.dumps([summary, snapshots])))
+            found[name] = (whole[0]["peakBytesUsageLifetime"], whole[0]["peakStatsTimePs"],
+                           [(s["timeOffsetPs"], s["aggregationStats"].get("heapAllocatedBytes", "0"), s["aggregationStats"]["peakBytesInUse"],
+                             s["activityMetadata"]["memoryActivity"], s["activityMetadata"]["allocationBytes"], s["activityMetadata"]["address"]) for s in whole[1]])
+        return found
+    mine, xprofs = rows(ours["memory_profile_per_allocator"]), rows(theirs["memoryProfilePerAllocator"])
+    tap.ok(mine and mine == xprofs, "MemoryProfile is XProf's", f"{mine} {xprofs}")
+
+
+def same_pages(theirs, ours, step):
+    """XProf's pages, made of its messages and of ours."""
+    tap.ok(rows_of(theirs["kernel_stats"]) == rows_of(ours["kernel_stats"]) != [], "its page of kernels is the same of our OpStats", ours["kernel_stats"])
+    pages = [{(r["host_or_device"], r["operation"]): (r["occurrences"], r["total_time"]) for r in rows_of(found["framework_op_stats"][1]) if r["host_or_device"] == "Device"}
+             for found in (theirs, ours)]
+    tap.ok(pages[0] == pages[1] != {}, "that of operations", pages)
+    if step:
+        tables = [next(t for t in found["overview_page"] if any(c["id"] == "stepnum" for c in t["cols"])) for found in (theirs, ours)]
+        rows = [[(r["stepnum"], r["deviceComputeTimeMs"]) for r in rows_of(table)] for table in tables]
+        tap.ok([(f"{step} {n}", ms) for n, ms in rows[0]] == rows[1] != [], "and the overview's steps", rows)
 
 
 COPIES = {1: "Memcpy HtoD", 2: "Memcpy DtoH", 8: "Memcpy DtoD"}
@@ -271,4 +384,4 @@ def trace_processor_reads_it():
 
 
 if __name__ == "__main__":
-    main(xprof_reads_it, holistic_trace_analysis_reads_it, perfetto_knows_every_field, trace_processor_reads_it)
+    main(xprof_reads_it, xprof_makes_the_same_messages, holistic_trace_analysis_reads_it, perfetto_knows_every_field, trace_processor_reads_it)
