@@ -10,7 +10,7 @@
 
 #define CLOCK_POINT_TICKS (UINT64_C(1) << 21) /* about a millisecond: a point costs 0.2 us */
 #define WAIT_SLICE_NS 50000u   /* between two looks whether the writer has made room */
-#define WAIT_MAX_NS 200000000u /* a program is held up no longer than this, once */
+#define WAIT_MAX_NS 400000000u /* a program is held up no longer than this, once */
 #define WAIT_AGAIN_TICKS (UINT64_C(1) << 31) /* and then not again for about a second */
 
 void lane_wake_writer(void)
@@ -79,8 +79,8 @@ static bool chunk_wait(struct lane *lane, uint64_t n)
 {
 	if (!lane->chunk_count || clock_ticks() < lane->next_wait_tick)
 		return false;
-	uint64_t waited = 0;
-	for (; waited < WAIT_MAX_NS && writer_helps(); waited += WAIT_SLICE_NS) {
+	uint64_t end_ns = clock_monotonic_ns() + WAIT_MAX_NS; /* a slice may last far longer */
+	while (clock_monotonic_ns() < end_ns && writer_helps()) {
 		lane_wake_writer();
 		session_pause(WAIT_SLICE_NS);
 		if (chunk_ready(lane, n))
