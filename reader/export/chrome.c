@@ -242,7 +242,8 @@ static void print_bandwidth(struct chrome *w, const struct timeline_item *i)
 static void print_args(struct chrome *w, const struct timeline_item *i)
 {
 	fputs_unlocked(",\"args\":{", w->out);
-	if (i->correlation || is_of_device(i->lane)) {
+	if ((i->correlation && i->is_call) ||
+		is_of_device(i->lane)) { /* one of each: they join by it */
 		print_known_args(w, i);
 		print_shape(w, i);
 		print_bandwidth(w, i);

@@ -322,6 +322,9 @@ def steps():
     perfetto_is_the_report(report, events, True)
     xplane_is_the_report(report, events, "step")
     made = chrome_is_the_report(report, events, "step")
+    shared = collections.Counter((e["cat"] in ("kernel", "gpu_memcpy", "gpu_memset"), e["args"]["correlation"]) for e in (made or {"traceEvents": ()})["traceEvents"]
+                                 if "correlation" in e.get("args", {}))
+    tap.ok(shared and max(shared.values()) == 1, "one call and one piece of work have a correlation id, since readers join by it", shared.most_common(3))
     wanted = sorted((e["start_ns"], e["duration_ns"]) for e in events if e["kind"] == "nvtx_range" and e["text"] == "step")
     have = [(e["name"], round(e["ts"] * 1000), round(e["dur"] * 1000)) for e in (made or {"traceEvents": ()})["traceEvents"]
             if e["name"].startswith("ProfilerStep#")]

@@ -2,8 +2,8 @@
 # timeout: 300
 """Our exports as the viewers' own packages read them: XProf (xprof), Holistic Trace Analysis, Perfetto's messages and its trace_processor.
 
-VIEWERS names a virtual environment with tests/peers/viewers.txt in it (default: build/viewers); what is not there is skipped. trace_processor is not on
-PyPI: TRACE_PROCESSOR names the program. CUDA programs run on the simulated device; nothing here has run on a GPU."""
+VIEWERS names a virtual environment with tests/peers/viewers.txt in it (default: build/viewers); what is not there is skipped. trace_processor is in no
+package of PyPI or Debian: TRACE_PROCESSOR names the program, or perfetto fetches the one of its version. CUDA programs run on the simulated device; nothing here has run on a GPU."""
 import collections
 import csv
 import io
@@ -363,24 +363,49 @@ def perfetto_knows_every_field():
     tap.ok(found["threads"] > 0 and found["frames"] > 0, "with threads, and frames of callchains", found)
 
 
-QUERY = "select s.category as category, s.name as name, count(*) as number, sum(s.dur) as ns from slice s group by 1, 2"
+NAMES = "select s.category as category, s.name as name, count(*) as number, sum(s.dur) as ns from slice s group by 1, 2"
+COUNTS = "select (select count(*) from slice) as slices, (select count(*) from flow) as flows, (select count(*) from counter) as counters"
+SHELL = "import json; from perfetto.trace_processor.platform import PlatformDelegate; print(json.dumps(PlatformDelegate().get_shell_path(None)))"
+
+
+def processor():
+    """The program, and why there is none: TRACE_PROCESSOR, or what the package fetches, which has its SHA-256."""
+    if PROCESSOR or not has("perfetto.trace_processor"):
+        return PROCESSOR, f"TRACE_PROCESSOR names none, and there is no perfetto in {PYTHON}"
+    try:
+        return asked(SHELL), ""
+    except RuntimeError as error:
+        return None, f"TRACE_PROCESSOR names none, and the package perfetto could not fetch it: {str(error)[-100:]}"
+
+
+def queried(program, statement, path):
+    query = os.path.join(folder(), "q.sql")
+    with open(query, "w", encoding="utf-8") as file:
+        file.write(statement + ";\n")
+    result = run([program, "-q", query, path], env=clean_env(), limit=120)
+    return list(csv.DictReader(io.StringIO(result.out.decode())))
 
 
 def trace_processor_reads_it():
-    if not PROCESSOR:
-        tap.skip("trace_processor", "TRACE_PROCESSOR does not name one")
+    """Nobody has run this yet: the machines of this project reach no trace_processor."""
+    program, reason = processor()
+    if not program:
+        tap.skip("trace_processor", reason)
         return
     report = recorded("nvtx_launch", LIBTRACE_CUDA_BACKTRACE="all")
     if not report:
         return
-    query = os.path.join(folder(), "q.sql")
-    with open(query, "w", encoding="utf-8") as file:
-        file.write(QUERY + ";\n")
-    result = run([PROCESSOR, "-q", query, exported(report, "perfetto", "perfetto-trace")], env=clean_env(), limit=120)
-    rows = {(r["category"], r["name"]): (int(r["number"]), int(r["ns"])) for r in csv.DictReader(io.StringIO(result.out.decode()))}
+    path, events = exported(report, "perfetto", "perfetto-trace"), report.events()
+    rows = {(r["category"], r["name"]): (int(r["number"]), int(r["ns"])) for r in queried(program, NAMES, path)}
     ours = {("kernel", row["Name"]): (int(row["Instances"]), int(row["Total Time (ns)"])) for row in stats(report, "cuda_gpu_kern_sum")}
     ours.update({("osrt", row["Name"]): (int(row["Num Calls"]), int(row["Total Time (ns)"])) for row in stats(report, "osrt_sum")})
     tap.ok(ours and all(rows.get(key) == value for key, value in ours.items()), "its SQL gives what trace stats says", f"{rows} {ours}")
+    calls = {e["correlation_id"] for e in events if e["kind"] == "cuda_api" and e["level"] == 0}
+    wanted = {"slices": sum(e["kind"] in (*SLICES, "nvtx_mark", "gap", "child") for e in events),
+              "flows": sum(e["kind"] in ("cuda_kernel", "cuda_memcpy", "cuda_memset") and e["correlation_id"] in calls for e in events),
+              "counters": sum(e["kind"] in ("cuda_memory", "nvtx_sample") for e in events)}
+    have = {name: int(value) for name, value in queried(program, COUNTS, path)[0].items()}
+    tap.ok(wanted == have, "as many slices, arrows and values of counters as events", f"{wanted} {have}")
 
 
 if __name__ == "__main__":
