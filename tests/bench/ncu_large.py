@@ -19,31 +19,13 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
+from libpeers import NCU  # noqa: E402
+from libwire import put_bytes as data, put_number as number, put_real as real  # noqa: E402
+
 TRACE = os.path.join(os.environ.get("BUILD") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build"), "bin/trace")
-NCU = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-compute/ncu")
 DURATION = "gpu__time_duration.sum"
 LIMIT_SECONDS, LIMIT_BYTES = 2.0, 200e6
-
-
-def varint(n):
-    out = b""
-    while n >= 0x80:
-        out += bytes([n & 0x7F | 0x80])
-        n >>= 7
-    return out + bytes([n])
-
-
-def number(field, value):
-    return varint(field << 3) + varint(value)
-
-
-def data(field, value):
-    value = value if isinstance(value, bytes) else value.encode()
-    return varint(field << 3 | 2) + varint(len(value)) + value
-
-
-def real(field, value):
-    return varint(field << 3 | 1) + struct.pack("<d", value)
 
 
 def metric(name_id, value, instances=()):

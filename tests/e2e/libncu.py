@@ -1,32 +1,7 @@
 """Reports of Nsight Compute made by tests: launches with the metrics, sections and NVTX ranges that a test wants."""
 import struct
 
-from libwire import varint as decode
-
-
-def varint(number):
-    out = b""
-    while number >= 0x80:
-        out += bytes([number & 0x7F | 0x80])
-        number >>= 7
-    return out + bytes([number])
-
-
-def number(field, value):
-    return varint(field << 3) + varint(value)
-
-
-def data(field, value):
-    value = value if isinstance(value, bytes) else value.encode()
-    return varint(field << 3 | 2) + varint(len(value)) + value
-
-
-def real(field, value):
-    return varint(field << 3 | 1) + struct.pack("<d", value)
-
-
-def single(field, value):
-    return varint(field << 3 | 5) + struct.pack("<f", value)
+from libwire import entry, put_bytes as data, put_number as number, put_real as real, put_single as single, varint as decode
 
 
 # ---- NVTX ----
@@ -134,10 +109,10 @@ class Template:
     def __init__(self, path):
         with open(path, "rb") as file:
             data_ = file.read()
-        at = 8 + struct.unpack_from("<I", data_, 4)[0]
+        _, at = entry(data_, 4)
         self.head, self.before, self.results = data_[:at], [], []
         while at < len(data_):
-            header, at = data_[at + 4:at + 4 + struct.unpack_from("<I", data_, at)[0]], at + 4 + struct.unpack_from("<I", data_, at)[0]
+            header, at = entry(data_, at)
             found = {number_: of for number_, of, _ in pieces(header)}
             payload, at = data_[at:at + found.get(5, 0)], at + found.get(5, 0)
             if found.get(2):

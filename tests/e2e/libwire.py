@@ -55,9 +55,22 @@ def put_varint(value):
     return out + bytes([value])
 
 
-def put_bytes(number, data):
-    """A field that holds a text or a message."""
-    return put_varint(number << 3 | 2) + put_varint(len(data)) + data
+def put_number(field, value):
+    return put_varint(field << 3) + put_varint(value)
+
+
+def put_bytes(field, value):
+    """A text or a message."""
+    value = value if isinstance(value, bytes) else value.encode()
+    return put_varint(field << 3 | 2) + put_varint(len(value)) + value
+
+
+def put_real(field, value):
+    return put_varint(field << 3 | 1) + struct.pack("<d", value)
+
+
+def put_single(field, value):
+    return put_varint(field << 3 | 5) + struct.pack("<f", value)
 
 
 # ---- reports ----
