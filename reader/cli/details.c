@@ -33,7 +33,9 @@ static int page_print(struct details *d, const char *page)
 	if (!d->results.count)
 		cli_note("'%s' holds no results of kernels", d->r.path);
 	if (page && !strcmp(page, "source"))
-		return details_source(d);
+		return d->source_view == SOURCE_PTX || d->source_view == SOURCE_CUDA
+			? details_listing(d)
+			: details_source(d);
 	if (d->summary)
 		return details_summary(d);
 	return page && !strcmp(page, "raw") ? details_raw(d) : details_sections(d);
@@ -66,7 +68,7 @@ static struct details form_of(const struct options *o)
 		.instances = choice(o, OPT_details_print_metric_instances, INSTANCES_NONE),
 		.summary = choice(o, OPT_details_print_summary, SUMMARY_NONE),
 		.kernel_base = choice(o, OPT_details_print_kernel_base, BASE_DEMANGLED),
-		.source_lines = choice(o, OPT_details_print_source, 0) == 1,
+		.source_view = choice(o, OPT_details_print_source, SOURCE_SASS),
 		.source_files = o->value[OPT_details_resolve_source_file],
 		.out = stdout};
 }

@@ -52,6 +52,8 @@ enum details_names { NAMES_LABEL, NAMES_NAME, NAMES_BOTH };
 enum details_instances { INSTANCES_NONE, INSTANCES_VALUES, INSTANCES_DETAILS };
 enum details_summary { SUMMARY_NONE, SUMMARY_KERNEL, SUMMARY_GPU, SUMMARY_NVTX };
 
+enum details_view { SOURCE_SASS, SOURCE_PTX, SOURCE_CUDA, SOURCE_LINES };
+
 struct details {
 	struct cli_report r;
 	struct contents contents;
@@ -67,7 +69,7 @@ struct details {
 	struct details_filter filter;
 	struct details_choice choice;
 	const uint8_t *name_bits; /* of the metrics that are read, by NameId; NULL = all */
-	bool source_lines;        /* the source page by lines */
+	enum details_view source_view;
 	const char *source_files; /* --resolve-source-file, or NULL */
 	FILE *out;
 	bool has_nvtx, has_rules, has_speedups; /* columns that CSV pages have only where needed */
@@ -81,6 +83,7 @@ int details_raw(struct details *d);
 int details_sections(struct details *d);
 int details_summary(struct details *d);
 int details_source(struct details *d);
+int details_listing(struct details *d);
 
 /* ---- what the pages share (details_parts.c) ---- */
 

@@ -327,7 +327,7 @@ static void function_print(struct source_page *p, const struct module_function *
 	p->error = source_table_fill(&p->table, &p->columns, f, p->module.instruction_bytes);
 	if (!p->error && p->table.rows &&
 		(p->table.is_used || (mangled && !strcmp(mangled, f->name)))) {
-		if (p->d->source_lines)
+		if (p->d->source_view == SOURCE_LINES)
 			lines_print(p);
 		else
 			instructions_print(p);

@@ -31,8 +31,8 @@ static int file_read(const char *path, char **ret_text)
 	return 0;
 }
 
-/* The text of the file that is named so; NULL stays where there is none. */
-static int resolve(const char *list, const char *name, char **ret_text)
+/* The text and path of the file that is named so; NULL stay where there is none. */
+static int resolve(const char *list, const char *name, char **ret_path, char **ret_text)
 {
 	int error = 0;
 	while (list && *list && !*ret_text && !error) {
@@ -42,7 +42,10 @@ static int resolve(const char *list, const char *name, char **ret_text)
 			return -ENOMEM;
 		if (!strcmp(last_part(path), last_part(name)))
 			error = file_read(path, ret_text);
-		free(path);
+		if (*ret_text)
+			*ret_path = path;
+		else
+			free(path);
 		list += bytes + (list[bytes] == ',');
 	}
 	return error;
@@ -76,7 +79,7 @@ int source_text_make(
 	if (embedded)
 		s->text = strdup(embedded);
 	else
-		error = resolve(list, name, &s->text);
+		error = resolve(list, name, &s->path, &s->text);
 	if (embedded && !s->text)
 		error = -ENOMEM;
 	return error || !s->text ? error : lines_split(s);
@@ -84,6 +87,7 @@ int source_text_make(
 
 void source_text_release(struct source_text *s)
 {
+	free(s->path);
 	free(s->text);
 	free(s->lines);
 	*s = (struct source_text){0};

@@ -197,6 +197,36 @@ def embedded():
     tap.ok(shown["54"] == "line 54" and blocks(text)[0][0]["Function Name"] == "init_data_kernel(int, double *)", "lines of a file that is named", shown)
 
 
+def listings():
+    """--print-source ptx and cuda: texts without metrics, each once, as ncu prints them."""
+    path = fixture("manual_nvtx")
+    if not os.path.exists(path):
+        tap.skip("PTX and source files", "no fixtures")
+        return
+    lines_file()
+    views = ("--print-source ptx", "--print-source ptx --csv", "--print-source ptx --csv -k daxpy_kernel", f"--print-source cuda --resolve-source-file {LINES}",
+             f"--print-source cuda --csv --resolve-source-file {LINES}")
+    printed = {view: page(path, *view.split()) for view in views}
+    ptx = list(csv.reader(io.StringIO(printed[views[1]][1])))
+    tap.ok(ptx[0] == ["Line No", "Source"] and [row[0] for row in ptx[1:]] == [str(i) for i in range(1, 174)] and ptx[9][1] == ".version 7.8" and
+           sum(".visible .entry" in text for _, text in ptx[1:]) == 3, "the PTX of three kernels, once", ptx[:12])
+    source = list(csv.reader(io.StringIO(printed[views[4]][1])))
+    tap.ok(source == [["File Name", LINES], ["Line No", "Source"]] + [[str(i), f"line {i}"] for i in range(1, 201)], "the source file of three kernels, once",
+           source[:5])
+    tap.ok(all(status == 0 and not err for status, _, err in printed.values()), "nothing is told where all is there", printed.values())
+    for view, said in (("ptx", "the report has no PTX of it"), ("cuda", "no source lines are known")):
+        status, out, err = page(fixture("path_tracer-2025.4.1"), "--print-source", view)
+        tap.ok(status == 0 and not out and said in err and err.count("\n") == 1, f"{view}: none is told once", err)
+    status, out, err = page(path, "--print-source", "cuda")
+    tap.ok(status == 0 and not out and "--resolve-source-file" in err, "a source file that is not there is told", err)
+    if not os.path.exists(NCU):
+        tap.skip("PTX and source files as ncu prints them", "no ncu in PEERS or /tmp/peers")
+        return
+    theirs = {view: run([NCU, "--import", path, "--page", "source", *view.split()], env=dict(os.environ), limit=100).out.decode() for view in views}
+    wrong = [view for view in views if theirs[view] != printed[view][1]]
+    tap.ok(not wrong, f"PTX and source files: {len(views)} pages as ncu's", wrong)
+
+
 def damaged():
     if not os.path.isdir(FIXTURES):
         tap.skip("damaged reports", "no fixtures")
@@ -221,4 +251,4 @@ def damaged():
 
 
 if __name__ == "__main__":
-    main(as_ncu, sums, disassembly, embedded, damaged)
+    main(as_ncu, sums, disassembly, embedded, listings, damaged)
