@@ -7,10 +7,13 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "common/clock.h"
 #include "common/sys.h"
 #include "common/text.h"
+
+#define ROOM_BYTES (UINT64_C(1) << 20)
 
 static size_t control_path(const char *dir, char *ret_path, size_t bytes)
 {
@@ -22,8 +25,7 @@ static int directory_make(const char *base, char *ret_dir)
 {
 	uint64_t id = sys_clock_ns(CLOCK_MONOTONIC) ^ (uint64_t)sys_getpid() << 40;
 	for (int try = 0; try < 100; try++, id++) {
-		size_t at =
-			text_append(ret_dir, TREE_PATH_BYTES, 0, base ? base : TREE_DEFAULT_BASE);
+		size_t at = text_append(ret_dir, TREE_PATH_BYTES, 0, base);
 		at = text_append(ret_dir, TREE_PATH_BYTES, at, "/libtrace-");
 		at = text_append_number(ret_dir, TREE_PATH_BYTES, at, (uint64_t)sys_geteuid(), 10);
 		at = text_append(ret_dir, TREE_PATH_BYTES, at, "-");
@@ -155,11 +157,11 @@ static struct tree_control *control_create(const char *path, int *ret_fd, int *r
 	return control;
 }
 
-struct tree_control *tree_create(
-	const struct tree_options *options, char *ret_dir, int *ret_lock_fd, int *ret_error)
+static struct tree_control *create_in(const char *base, const struct tree_options *options,
+	char *ret_dir, int *ret_lock_fd, int *ret_error)
 {
 	char path[TREE_PATH_BYTES + 16];
-	*ret_error = directory_make(options->base, ret_dir);
+	*ret_error = directory_make(base, ret_dir);
 	if (*ret_error < 0)
 		return NULL;
 	control_path(ret_dir, path, sizeof(path));
@@ -169,6 +171,33 @@ struct tree_control *tree_create(
 		return NULL;
 	}
 	control_fill(control, options);
+	return control;
+}
+
+/* For a process or two; containers may have next to none. */
+static bool has_room(const char *base)
+{
+	struct statfs status;
+	return SYS2(SYS_statfs, base, &status) < 0 ||
+		(uint64_t)status.f_bavail * (uint64_t)status.f_bsize >= ROOM_BYTES;
+}
+
+struct tree_control *tree_create(
+	const struct tree_options *options, char *ret_dir, int *ret_lock_fd, int *ret_error)
+{
+	struct tree_control *control = NULL;
+	if (options->base)
+		return create_in(options->base, options, ret_dir, ret_lock_fd, ret_error);
+	if (has_room(TREE_DEFAULT_BASE))
+		control = create_in(TREE_DEFAULT_BASE, options, ret_dir, ret_lock_fd, ret_error);
+	if (control)
+		return control;
+	control = create_in(TREE_SECOND_BASE, options, ret_dir, ret_lock_fd, ret_error);
+	if (!control)
+		return create_in(TREE_DEFAULT_BASE, options, ret_dir, ret_lock_fd, ret_error);
+	tree_note(control, options->root_pid, TREE_NOTE_LINE,
+		"events wait in " TREE_SECOND_BASE ": " TREE_DEFAULT_BASE
+		" is not there, closed or full");
 	return control;
 }
 

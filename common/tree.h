@@ -138,5 +138,6 @@ void tree_note(struct tree_control *control, uint32_t pid, enum tree_note kind, 
 
 #define TREE_PATH_BYTES 512u
 #define TREE_DEFAULT_BASE "/dev/shm"
+#define TREE_SECOND_BASE "/tmp" /* where that cannot be used */
 
 #endif

@@ -250,7 +250,7 @@ static bool tree_begin(void)
 	session.control = tree_create(&options, session.tree, &lock_fd, &error);
 	if (!session.control) {
 		note(TREE_NOTE_LINE,
-			"no directory for the tree: is LIBTRACE_SPOOL_DIR, or /dev/shm, writable?");
+			"no directory for the tree: LIBTRACE_SPOOL_DIR, /dev/shm, /tmp are closed");
 		return false;
 	}
 	child_environment_add(session.tree);

@@ -48,6 +48,7 @@ struct follow {
 	uint64_t backlog; /* of the fullest lane at the last look */
 	uint32_t quiet, wake, exit_requests, exit_polls;
 	bool gate_opened, gate_closed, seen_spool;
+	bool init_ended; /* when it has gone, the kernel kills all others, us as well */
 };
 
 static void gate_work(struct follow *f, uint64_t now)
@@ -101,7 +102,9 @@ static bool check_deaths(struct follow *f, uint64_t now)
 	bool due = now - f->checked_ns >= DEATH_CHECK_NS;
 	for (uint32_t i = 0; i < w->spools.count; i++) {
 		struct spool *spool = w->spools.all[i];
-		if (!spool->dead && (due || spool->drained))
+		if (!spool->dead && f->init_ended)
+			spool->dead = true; /* as good as */
+		else if (!spool->dead && (due || spool->drained))
 			spool->dead = spool_is_dead(&w->spools, spool, now);
 		died |= spool->dead;
 	}
@@ -139,9 +142,8 @@ static int pass(struct follow *f)
 	if (!error)
 		error = writer_flush(w, false);
 	for (uint32_t i = 0; i < count && !error; i++) {
-		waiting[i]->drained = true;
-		__atomic_store_n(&spool_header(waiting[i])->drained, 1, __ATOMIC_RELEASE);
-		sys_futex_wake(&spool_header(waiting[i])->drained, 1 << 30);
+		f->init_ended |= spool_is_init(waiting[i]);
+		tree_drained_tell(waiting[i]);
 	}
 	if (!error)
 		f->waiting_ns = 0;
@@ -191,7 +193,7 @@ static bool tree_has_ended(struct follow *f, uint64_t now)
 		return true;
 	if (!f->seen_spool && now - f->started_ns < FIRST_SPOOL_NS)
 		return false;
-	if (children_live(w))
+	if (!f->init_ended && children_live(w))
 		return false;
 	f->looked_ns = 0;
 	look_for_spools(f, now);
@@ -355,8 +357,11 @@ static int run(struct writer *w)
 	if (error)
 		return give_up(w);
 	sink_close(&w->sink);
+	if (f.init_ended)
+		tree_remove(w); /* behind the next line there may be no time for it */
 	__atomic_store_n(&w->control->writer_state, WRITER_FINISHED, __ATOMIC_RELEASE);
-	tree_remove(w);
+	if (!f.init_ended)
+		tree_remove(w);
 	return 0;
 }
 

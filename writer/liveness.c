@@ -191,6 +191,11 @@ static bool owner_known(struct spools *s, struct spool *spool, uint64_t now_ns, 
 	return spool->host_pid != 0;
 }
 
+bool spool_is_init(const struct spool *spool)
+{
+	return spool->same_namespace && spool->pid == 1;
+}
+
 bool spool_is_dead(struct spools *s, struct spool *spool, uint64_t now_ns)
 {
 	bool wait;

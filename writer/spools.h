@@ -137,6 +137,10 @@ uint64_t spool_look(struct spool *spool, uint64_t *fullest);
  * asked. */
 bool spool_is_dead(struct spools *s, struct spool *spool, uint64_t now_ns);
 
+/* The first process of our pid namespace, as a program in a container is: when it has gone, the
+ * kernel kills all others of the namespace. */
+bool spool_is_init(const struct spool *spool);
+
 /* Unlinks the file and frees the memory. */
 void spools_drop(struct spools *s, uint32_t index);
 

@@ -220,10 +220,12 @@ int tree_end_spool(struct writer *w, struct spool *spool)
 	return writer_make_room(w);
 }
 
-static void drained_tell(struct spool *spool)
+void tree_drained_tell(struct spool *spool)
 {
 	struct spool_header *h = spool_header(spool);
 	spool->drained = true;
+	if (spool_is_init(spool))
+		return;
 	__atomic_store_n(&h->drained, 1, __ATOMIC_RELEASE);
 	sys_futex_wake(&h->drained, INT_MAX);
 }
@@ -238,7 +240,7 @@ int tree_end_dead(struct writer *w)
 		error = writer_flush(w, false);
 	for (uint32_t i = 0; i < w->spools.count && !error;) {
 		if (w->spools.all[i]->finished) {
-			drained_tell(w->spools.all[i]);
+			tree_drained_tell(w->spools.all[i]);
 			spools_drop(&w->spools, i);
 		} else {
 			i++;

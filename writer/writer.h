@@ -212,6 +212,10 @@ int tree_drain(struct writer *w);
  * where it stopped when called again. */
 int tree_end_spool(struct writer *w, struct spool *spool);
 
+/* Tells a process that all it has recorded is in the report; not the first process of our pid
+ * namespace, which waits for the report's end. */
+void tree_drained_tell(struct spool *spool);
+
 /* Ends every dead process and writes the block, then lets go of the spools. */
 int tree_end_dead(struct writer *w);
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "reader/cli/cli.h"
@@ -23,13 +24,22 @@ static bool folder_fill(struct home *h, const char *folder)
 	return fits && !access(h->library, R_OK) && !access(h->writer, X_OK);
 }
 
+int home_program(char *ret_path)
+{
+	ssize_t length = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
+	if (length > 0) {
+		ret_path[length] = 0;
+		return 0;
+	}
+	const char *given = (const char *)(uintptr_t)getauxval(AT_EXECFN); /* without /proc */
+	return given && realpath(given, ret_path) ? 0 : -ENOENT;
+}
+
 static bool beside_program(struct home *h)
 {
 	char path[PATH_MAX + 32];
-	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
-	if (length <= 0 || length >= PATH_MAX)
+	if (home_program(path))
 		return false;
-	path[length] = 0;
 	char *slash = strrchr(path, '/');
 	strcpy(slash ? slash : path, "/../lib/libtrace");
 	return folder_fill(h, path);

@@ -15,6 +15,9 @@ struct home {
 	char python[PATH_MAX]; /* the folder of Python's packages */
 };
 
+/* Path of the program that runs, PATH_MAX bytes; also where there is no /proc. 0, or -ENOENT. */
+int home_program(char *ret_path);
+
 /* LIBTRACE_HOME, else ../lib/libtrace beside the folder of this program. 0, or -ENOENT after a
  * message. */
 int home_find(struct home *h);

@@ -100,7 +100,7 @@ static int tree_make(struct launch *l)
 	l->control = tree_create(&options, l->tree, &l->lock_fd, &error);
 	if (l->control)
 		return 0;
-	cli_error("cannot make a folder in '%s': %s",
+	cli_error("cannot make a folder in '%s': %s; LIBTRACE_SPOOL_DIR names another place",
 		options.base ? options.base : TREE_DEFAULT_BASE, strerror(-error));
 	return error;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "reader/cli/cli.h"
+#include "reader/cli/home.h"
 
 int python_add(struct python_arguments *a, const char *format, ...)
 {
@@ -132,12 +133,11 @@ static int become(const char *program, const char *folder, const char *command,
 int python_become(const char *command, const struct python_arguments *a)
 {
 	char program[PATH_MAX], folder[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-	if (length <= 0) {
-		cli_error("cannot find this program: %s", strerror(errno));
+	int error = home_program(program);
+	if (error) {
+		cli_error("cannot find this program: %s", strerror(-error));
 		return STATUS_FAILED;
 	}
-	program[length] = 0;
 	if (package_find(program, folder))
 		become(program, folder, command, a);
 	else

@@ -131,8 +131,8 @@ static void folder_take(struct recovery *r, const char *folder)
 
 static void all_folders_take(struct recovery *r)
 {
-	const char *folders[] = {
-		TREE_DEFAULT_BASE, getenv("TMPDIR"), "/tmp", getenv("LIBTRACE_SPOOL_DIR")};
+	const char *folders[] = {TREE_DEFAULT_BASE, getenv("TMPDIR"), TREE_SECOND_BASE,
+		getenv("LIBTRACE_SPOOL_DIR")};
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		bool seen = !folders[i];
 		for (size_t n = 0; n < i && !seen; n++)
