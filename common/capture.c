@@ -204,7 +204,19 @@ void capture_set_time(struct tree_control *control, bool is_right)
 {
 	const struct change by = {
 		.set = is_right ? 0 : STATE_UNTIMELY, .clear = is_right ? STATE_UNTIMELY : 0};
+	__atomic_store_n(&control->time_is_over, !is_right, __ATOMIC_RELEASE);
 	change(control, &by);
+}
+
+bool capture_is_over(const struct tree_control *control)
+{
+	const struct capture_spec *s = &control->capture;
+	uint64_t state = __atomic_load_n(&control->gate_state, __ATOMIC_ACQUIRE);
+	bool is_counted =
+		s->kind != CAPTURE_NONE && s->windows_max && s->windows_max != CAPTURE_UNLIMITED;
+	return __atomic_load_n(&control->time_is_over, __ATOMIC_ACQUIRE) ||
+		(is_counted && !(state & STATE_OPEN) &&
+			(state >> STATE_ENDED_SHIFT & STATE_ENDED_MASK) >= s->windows_max);
 }
 
 bool capture_begin(struct tree_control *control)

@@ -60,8 +60,11 @@ struct capture_window {
 void capture_init(
 	struct tree_control *control, const struct capture_spec *spec, bool delayed, bool limited);
 
-/* The time is right from now on, or no longer. */
+/* The time is right from now on, or is over. */
 void capture_set_time(struct tree_control *control, bool is_right);
+
+/* Will the gate never open again: --duration has passed, or all windows of the ranges have been? */
+bool capture_is_over(const struct tree_control *control);
 
 /* A capture range begins. False when too many are open: then its end is not to be told. */
 bool capture_begin(struct tree_control *control);

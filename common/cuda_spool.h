@@ -48,6 +48,7 @@ struct cuda_page {
 	uint64_t unwanted; /* of calls that were made while nothing was recorded */
 	uint64_t impossible, converted;
 	uint64_t buffers, buffers_refused;
+	uint64_t unread; /* buffers that CUPTI could not read to their end */
 	uint64_t api_calls;
 	uint32_t counted_count; /* stored after the entry is complete */
 	uint32_t pad;

@@ -65,6 +65,7 @@ struct tree_control {
 	char options[3072]; /* the others, for the report: "name=value" and a line end, each */
 	struct capture_spec capture;
 	uint32_t keeps_windows; /* 1 = the gate may be closed at some time: windows are told */
+	uint32_t time_is_over;  /* 1 = duration_ns has passed */
 
 	/* Shared state; atomics. */
 	union {

@@ -143,13 +143,21 @@ static uint32_t kinds_enable(void)
 	return first;
 }
 
-static bool callbacks_enable(void)
+static const uint8_t domains[] = {CUPTI_RUNTIME_API, CUPTI_DRIVER_API, CUPTI_RESOURCE};
+
+static bool callbacks_enable(bool enable)
+{
+	uint32_t result = CUPTI_OK;
+	for (size_t i = 0; i < sizeof(domains) && result == CUPTI_OK; i++)
+		result = cupti.EnableDomain(enable, cuda.subscriber, domains[i]);
+	return result == CUPTI_OK;
+}
+
+static bool activity_enable(void)
 {
 	return cupti.ActivityRegisterCallbacks(cuda_activity_requested, cuda_activity_completed) ==
 		CUPTI_OK &&
-		cupti.EnableDomain(1, cuda.subscriber, CUPTI_RUNTIME_API) == CUPTI_OK &&
-		cupti.EnableDomain(1, cuda.subscriber, CUPTI_DRIVER_API) == CUPTI_OK &&
-		cupti.EnableDomain(1, cuda.subscriber, CUPTI_RESOURCE) == CUPTI_OK;
+		callbacks_enable(true);
 }
 
 static bool page_make(void)
@@ -169,28 +177,6 @@ static bool driver_is_there(const char *file)
 	return !file || dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
-static enum cuda_state begin(enum cuda_clock *ret_clock)
-{
-	if (!page_make() || !cuda_api_start() || !cuda_activity_start()) {
-		session_note("CUDA is not recorded: no memory");
-		return CUDA_OFF;
-	}
-	if (!subscribe())
-		return CUDA_OFF;
-	if (cupti.SetThreadIdType)
-		cupti.SetThreadIdType(CUPTI_THREAD_ID_SYSTEM);
-	*ret_clock = cuda_clock_start();
-	uint32_t result = callbacks_enable() ? kinds_enable() : CUPTI_UNKNOWN;
-	if (result != CUPTI_OK) {
-		note_result(reason_of(result), cupti.path, result);
-		cupti.Unsubscribe(cuda.subscriber);
-		return CUDA_OFF;
-	}
-	if (cupti.ActivityFlushPeriod && session.config.cuda_flush_ns)
-		cupti.ActivityFlushPeriod((uint32_t)(session.config.cuda_flush_ns / 1000000u));
-	return CUDA_ON;
-}
-
 static uint32_t driver_version(void)
 {
 	int version = 0;
@@ -201,15 +187,65 @@ static uint32_t driver_version(void)
 	return get && !get(&version) && version > 0 ? (uint32_t)version : 0;
 }
 
-static void setup_tell(struct thread *t, enum cuda_clock clock, uint32_t driver)
+/* An attribute of CUPTI that is a size_t; 0 = this version does not have it. */
+static uint64_t attribute(uint32_t number)
+{
+	size_t value = 0, bytes = sizeof(value);
+	return cupti.ActivityGetAttribute &&
+			cupti.ActivityGetAttribute(number, &bytes, &value) == CUPTI_OK
+		? value
+		: 0;
+}
+
+/* What is told of the start. */
+struct setup {
+	enum cuda_clock clock;
+	uint32_t driver;
+	uint64_t device_bytes, device_bytes_max;
+};
+
+static void setup_ask(struct setup *ret)
+{
+	uint64_t bytes = attribute(CUPTI_DEVICE_BUFFER_BYTES);
+	ret->driver = driver_version();
+	ret->device_bytes = bytes * attribute(CUPTI_DEVICE_BUFFERS_AT_START);
+	ret->device_bytes_max = bytes * attribute(CUPTI_DEVICE_BUFFERS_MAX);
+}
+
+static enum cuda_state begin(struct setup *ret_setup)
+{
+	if (!page_make() || !cuda_api_start() || !cuda_activity_start()) {
+		session_note("CUDA is not recorded: no memory");
+		return CUDA_OFF;
+	}
+	if (!subscribe())
+		return CUDA_OFF;
+	if (cupti.SetThreadIdType)
+		cupti.SetThreadIdType(CUPTI_THREAD_ID_SYSTEM);
+	ret_setup->clock = cuda_clock_start();
+	uint32_t result = activity_enable() ? kinds_enable() : CUPTI_UNKNOWN;
+	if (result != CUPTI_OK) {
+		note_result(reason_of(result), cupti.path, result);
+		cupti.Unsubscribe(cuda.subscriber);
+		return CUDA_OFF;
+	}
+	if (cupti.ActivityFlushPeriod && session.config.cuda_flush_ns)
+		cupti.ActivityFlushPeriod((uint32_t)(session.config.cuda_flush_ns / 1000000u));
+	setup_ask(ret_setup);
+	return CUDA_ON;
+}
+
+static void setup_tell(struct thread *t, const struct setup *setup)
 {
 	uint64_t values[CUDA_COLUMNS_MAX + 1] = {0};
 	thread_enter(t);
 	values[COLUMN_CUDA_SETUP_LIBRARY] = cuda_row_text(cupti.path);
 	values[COLUMN_CUDA_SETUP_CUPTI_VERSION] = cupti.version;
-	values[COLUMN_CUDA_SETUP_DRIVER_VERSION] = driver;
-	values[COLUMN_CUDA_SETUP_CLOCK] = clock;
+	values[COLUMN_CUDA_SETUP_DRIVER_VERSION] = setup->driver;
+	values[COLUMN_CUDA_SETUP_CLOCK] = setup->clock;
 	values[COLUMN_CUDA_SETUP_CLOCK_ERROR_NS] = cuda_clock_error_ns();
+	values[COLUMN_CUDA_SETUP_DEVICE_BYTES] = setup->device_bytes;
+	values[COLUMN_CUDA_SETUP_DEVICE_BYTES_MAX] = setup->device_bytes_max;
 	cuda_row_put(t, NUMBER_CUDA_SETUP, clock_monotonic_ns(), 0, values);
 	chains_tell_modules(); /* faults of the CPU name an instruction */
 	thread_leave(t);
@@ -226,18 +262,17 @@ static void at_exit(int status, void *unused)
 static void start(struct thread *t, const char *file)
 {
 	uint64_t all = UINT64_MAX, before, begin_ns = clock_monotonic_ns();
-	enum cuda_clock clock = CUDA_CLOCK_NONE;
+	struct setup setup = {.clock = CUDA_CLOCK_NONE};
 	thread_enter(t);
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
 	struct lane *lane = thread_mute(t);
 	bool there = driver_is_there(file);
-	enum cuda_state state = there ? begin(&clock) : CUDA_OFF;
-	uint32_t driver = state == CUDA_ON ? driver_version() : 0;
+	enum cuda_state state = there ? begin(&setup) : CUDA_OFF;
 	thread_unmute(t, lane);
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 	thread_leave(t);
 	if (state == CUDA_ON) {
-		setup_tell(t, clock, driver);
+		setup_tell(t, &setup);
 		on_exit(at_exit, NULL);
 	} else if (!there) {
 		session_note("CUDA is not recorded: there is no driver (libcuda.so.1)");
@@ -268,6 +303,56 @@ static void kinds_disable(void)
 			cupti.ActivityDisable(kinds[i]);
 }
 
+/* Is a call in progress that was recorded when it began? Its end is to be recorded, too. */
+static bool calls_are_open(void)
+{
+	const struct spool_header *spool = session.spool;
+	uint32_t count = __atomic_load_n(&spool->lane_count, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < count && i < SPOOL_LANES_MAX; i++) {
+		uint64_t offset = __atomic_load_n(&spool->lane_offset[i], __ATOMIC_ACQUIRE);
+		const struct lane *lane = offset ? spool_file_at(offset) : NULL;
+		if (lane && __atomic_load_n(&lane->cuda_open.tick, __ATOMIC_ACQUIRE))
+			return true;
+	}
+	return false;
+}
+
+/* A subscriber whose kinds and callbacks are on slows the program down although nobody looks. What
+ * was launched in the last window is given a second to end. */
+#define OVER_NS 1000000000u
+
+void cuda_look_over(void)
+{
+	static uint64_t seen_ns;
+	uint64_t none = 0;
+	if (state_of() != CUDA_ON || !capture_is_over(session.control))
+		return;
+	uint64_t now = clock_monotonic_ns();
+	if (__atomic_compare_exchange_n(
+		    &seen_ns, &none, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+		now - none < OVER_NS || calls_are_open())
+		return;
+	cuda_flush_all(true);
+	if (state_of() == CUDA_ENDED)
+		callbacks_enable(false);
+}
+
+static void flush_note(uint32_t result)
+{
+	static uint32_t is_told;
+	char text[120];
+	if (result == CUPTI_OK)
+		return;
+	session_count_drop(DROP_CUPTI); /* nobody knows how many: one at least */
+	if (__atomic_exchange_n(&is_told, 1, __ATOMIC_RELAXED))
+		return;
+	size_t at = text_append(text, sizeof(text), 0,
+		"CUDA: CUPTI did not hand over what it had: records are missing (error ");
+	at = text_append_number(text, sizeof(text), at, result, 10);
+	text_append(text, sizeof(text), at, ")");
+	session_note(text);
+}
+
 /* A handler may have interrupted a CUDA call of this thread, with CUPTI's locks held. */
 void cuda_flush_all(bool is_last)
 {
@@ -278,7 +363,7 @@ void cuda_flush_all(bool is_last)
 		return;
 	if (is_last)
 		kinds_disable();
-	cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED);
+	flush_note(cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED));
 	if (is_last)
 		state_set(CUDA_ENDED);
 }

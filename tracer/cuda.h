@@ -44,6 +44,10 @@ void cuda_flush_all(bool is_last);
  * takes locks and allocates, and the handler may have interrupted an allocation. */
 void cuda_flush_at_end(bool is_last);
 
+/* A call is made while nothing is recorded: where nothing ever will be any more, CUPTI is told to
+ * stop, a second after that was first seen. From within callbacks of the APIs only. */
+void cuda_look_over(void);
+
 static inline void cuda_flush(bool is_last)
 {
 	if (__builtin_expect(__atomic_load_n(&cuda.state, __ATOMIC_ACQUIRE) == CUDA_ON, 0))

@@ -240,7 +240,8 @@ static void records_put(uint8_t *buffer, size_t valid, uint64_t now_ns)
 {
 	struct cupti_activity *record = NULL;
 	const uint8_t *end = buffer + valid, *previous = NULL;
-	while (cupti.ActivityGetNextRecord(buffer, valid, &record) == CUPTI_OK) {
+	uint32_t result;
+	while ((result = cupti.ActivityGetNextRecord(buffer, valid, &record)) == CUPTI_OK) {
 		const uint8_t *at = (const uint8_t *)record;
 		if (at < buffer || at >= end || (previous && at <= previous))
 			break;
@@ -250,6 +251,10 @@ static void records_put(uint8_t *buffer, size_t valid, uint64_t now_ns)
 	}
 	if (previous)
 		record_put((const void *)previous, (size_t)(end - previous), now_ns);
+	if (result == CUPTI_NO_MORE)
+		return;
+	cuda.page->unread++; /* nobody knows how many records: one at least */
+	session_count_drop(DROP_CUPTI);
 }
 
 static void records_count(uint8_t *buffer, size_t valid, enum drop_reason reason)

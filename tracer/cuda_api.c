@@ -238,8 +238,10 @@ static void call_enter(
 	if (f->treatment == TREAT_START)
 		window_api_start(CAPTURE_CUDA_PROFILER);
 	api_memory->is_recorded[c->correlation % IDS_KEPT] = *session_gate != 0;
-	if (!*session_gate)
+	if (!*session_gate) {
+		cuda_look_over();
 		return;
+	}
 	if (f->treatment == TREAT_COUNT && cuda.page) {
 		__atomic_add_fetch(&cuda.page->counted[f->counted].count, 1, __ATOMIC_RELAXED);
 		return;

@@ -42,6 +42,7 @@ typedef void (*cupti_completed_fn)(
 	FUNCTION(ActivityGetNumDroppedRecords, (void *, uint32_t, size_t *))           \
 	FUNCTION(ActivityFlushAll, (uint32_t))                                         \
 	FUNCTION(ActivityFlushPeriod, (uint32_t))                                      \
+	FUNCTION(ActivityGetAttribute, (uint32_t, size_t *, void *))                   \
 	FUNCTION(ActivityConfigureUnifiedMemoryCounter,                                \
 		(struct cupti_unified_memory_config *, uint32_t))
 

@@ -20,6 +20,7 @@ enum cupti_result {
 	CUPTI_NOT_SUPPORTED = 27,
 	CUPTI_INSUFFICIENT_PRIVILEGES = 35,
 	CUPTI_MULTIPLE_SUBSCRIBERS = 39,
+	CUPTI_NO_MORE = 12, /* MAX_LIMIT_REACHED: a buffer's end */
 	CUPTI_UNKNOWN = 999
 };
 
@@ -51,6 +52,13 @@ enum cupti_resource {
 	CUPTI_RESOURCE_NODE_CREATED = 13,
 	CUPTI_RESOURCE_EXEC_CREATED = 18,
 	CUPTI_RESOURCE_NODE_CLONED = 20
+};
+
+/* Of those that are a size_t. */
+enum cupti_attribute {
+	CUPTI_DEVICE_BUFFER_BYTES = 0,
+	CUPTI_DEVICE_BUFFERS_MAX = 2,
+	CUPTI_DEVICE_BUFFERS_AT_START = 6
 };
 
 enum cupti_kind {

@@ -248,4 +248,5 @@ void cuda_receipt_fill(
 	batch_set(b, CUDA_RECEIPT_CHECKED, causality->checked);
 	batch_set(b, CUDA_RECEIPT_TOO_EARLY, causality->too_early);
 	batch_set(b, CUDA_RECEIPT_WORST_EARLY, causality->worst_early_ns);
+	batch_set(b, CUDA_RECEIPT_UNREAD, page->unread);
 }

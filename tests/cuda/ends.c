@@ -84,8 +84,12 @@ static int end(const char *way)
 	if (!strcmp(way, "fork_first"))
 		fork_child(child_works, 3);
 	device_open();
-	if (!strcmp(way, "window")) {
+	if (!strncmp(way, "window", 6)) {
 		window();
+		if (!strcmp(way, "window_later")) { /* longer than the tracer waits for its rest */
+			usleep(1300000);
+			sets();
+		}
 		return did_end();
 	}
 	sets();

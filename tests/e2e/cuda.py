@@ -22,10 +22,10 @@ TRIVIAL = ("cudaGetLastError", "cudaPeekAtLastError", "cudaGetDevice", "cuCtxSet
 class Traced:
     """A program, traced on the simulated device: result, report, its rows by kind, the device's truth."""
 
-    def __init__(self, argv, toolkit="cuda13", sources="cuda", sim_device=None, fault=None, **options):
+    def __init__(self, argv, toolkit="cuda13", sources="cuda", sim_device=None, fault=None, preload=(), **options):
         self.folder, self.spool = folder(), spool_folder()
         self.truth_path = os.path.join(self.folder, "truth-%p")
-        base = traced_env(os.path.join(self.folder, "r.rep"), self.spool, LIBTRACE_TRACE=sources, **options)
+        base = traced_env(os.path.join(self.folder, "r.rep"), self.spool, preload=preload, LIBTRACE_TRACE=sources, **options)
         env = device.env(toolkit, truth=self.truth_path, device=sim_device, fault=fault, base=base)
         self.result = run(argv, env=env, cwd=self.folder)
         self.finished = wait_spool_gone(self.spool, 30)

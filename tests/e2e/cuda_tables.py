@@ -18,7 +18,7 @@ from lib import folder, main, receipts_agree, Report, run, spool_folder, tap, tr
 from sqlite_cuda import CLOCKS_NS, MEMORY_KIND, of, one, rows, same, without_sqlite  # noqa: E402
 
 CONTEXT_CREATED, STREAM_CREATED, MODULE_LOADED, MODULE_UNLOADED = 1, 3, 6, 7  # CUpti_CallbackIdResource
-GRAPH_CREATED, GRAPH_CLONED, NODE_CREATED, NODE_CLONED, EXEC_CREATED = 11, 19, 13, 20, 18
+GRAPH_CREATED, GRAPH_CLONED, NODE_CREATED, NODE_CLONED, EXEC_CREATED = 9, 11, 13, 20, 18
 OVERHEAD_TYPES = {1: 2, 1 << 16: 3, 2 << 16: 4, 3 << 16: 5, 4 << 16: 6, 5 << 16: 7, 6 << 16: 8}  # CUPTI's kind: nsys's type
 OF_PROFILER = (1, 3, 4, 5)  # types in PROFILER_OVERHEAD; the others are in CUPTI_ACTIVITY_KIND_OVERHEAD
 ASK_ATTRIBUTES = """

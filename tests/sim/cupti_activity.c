@@ -54,8 +54,8 @@ static void put_times(struct sim_op *op, uint64_t number)
 {
 	uint64_t skew = cupti_driver()->option(SIM_OPTION_skew_ns), start;
 
-	op->start_ns = cupti_time(op->start_ns) - skew;
-	op->end_ns = cupti_time(op->end_ns) - skew;
+	op->start_ns = cupti_time_in(op->context, op->start_ns) - skew;
+	op->end_ns = cupti_time_in(op->context, op->end_ns) - skew;
 	if (nth(SIM_OPTION_zero_every, number))
 		op->start_ns = op->end_ns = 0;
 	if (nth(SIM_OPTION_invert_every, number)) {
@@ -394,6 +394,7 @@ CUPTI_EXPORT cuptiActivityEnable(CUpti_ActivityKind kind)
 
 CUPTI_EXPORT cuptiActivityDisable(CUpti_ActivityKind kind)
 {
+	CUPTI_MAY_FAIL();
 	if (!cupti_driver())
 		return CUPTI_ERROR_UNKNOWN;
 	if (kind <= CUPTI_ACTIVITY_KIND_INVALID || kind >= CUPTI_ACTIVITY_KIND_COUNT)
@@ -441,6 +442,7 @@ CUPTI_EXPORT cuptiActivityEnableLatencyTimestamps(uint8_t enable)
 
 CUPTI_EXPORT cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
 {
+	CUPTI_MAY_FAIL();
 	system_thread_ids = type == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM;
 	return CUPTI_SUCCESS;
 }

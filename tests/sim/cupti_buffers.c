@@ -317,6 +317,7 @@ CUPTI_EXPORT cuptiActivityFlush(CUcontext context, uint32_t stream, uint32_t fla
 
 CUPTI_EXPORT cuptiActivityFlushPeriod(uint32_t ms)
 {
+	CUPTI_MAY_FAIL();
 	if (!cupti_driver())
 		return CUPTI_ERROR_UNKNOWN;
 	pthread_mutex_lock(&worker_mutex);

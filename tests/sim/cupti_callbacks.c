@@ -233,6 +233,7 @@ CUPTI_EXPORT cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, co
 {
 	const char *name = NULL;
 
+	CUPTI_MAY_FAIL();
 	if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && cbid < sim_runtime_names_count)
 		name = sim_runtime_names[cbid];
 	else if (domain == CUPTI_CB_DOMAIN_DRIVER_API && cbid < sim_driver_names_count)

@@ -60,6 +60,7 @@ CUPTI_EXPORT cuptiGetErrorMessage(CUptiResult result, const char **ret_text)
 
 CUPTI_EXPORT cuptiGetContextId(CUcontext context, uint32_t *ret_id)
 {
+	CUPTI_MAY_FAIL();
 	if (!cupti_driver())
 		return CUPTI_ERROR_UNKNOWN;
 	if (!context || !ret_id)
@@ -92,6 +93,7 @@ CUPTI_EXPORT cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t *ret_
 
 CUPTI_EXPORT cuptiGetGraphId(CUgraph graph, uint32_t *ret_id)
 {
+	CUPTI_MAY_FAIL();
 	if (!cupti_driver() || !graph)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	*ret_id = cupti_driver()->graph_id(graph);
@@ -100,6 +102,7 @@ CUPTI_EXPORT cuptiGetGraphId(CUgraph graph, uint32_t *ret_id)
 
 CUPTI_EXPORT cuptiGetGraphExecId(CUgraphExec exec, uint32_t *ret_id)
 {
+	CUPTI_MAY_FAIL();
 	if (!cupti_driver() || !exec)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	*ret_id = cupti_driver()->graph_exec_id(exec);
@@ -108,6 +111,7 @@ CUPTI_EXPORT cuptiGetGraphExecId(CUgraphExec exec, uint32_t *ret_id)
 
 CUPTI_EXPORT cuptiGetGraphNodeId(CUgraphNode node, uint64_t *ret_id)
 {
+	CUPTI_MAY_FAIL();
 	if (!cupti_driver() || !node)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	*ret_id = cupti_driver()->graph_node_id(node);
@@ -119,6 +123,7 @@ CUPTI_EXPORT cuptiGetGraphNodeId(CUgraphNode node, uint64_t *ret_id)
 static size_t attributes[16] = {
 	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] = 3200000,
 	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT] = 250,
+	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE] = 3,
 	[CUPTI_ACTIVITY_ATTR_PROFILING_SEMAPHORE_POOL_SIZE] = 25000,
 	[CUPTI_ACTIVITY_ATTR_PROFILING_SEMAPHORE_POOL_LIMIT] = 250,
 };
@@ -138,6 +143,7 @@ static size_t attribute_bytes(CUpti_ActivityAttribute attribute)
 CUPTI_EXPORT cuptiActivityGetAttribute(
 	CUpti_ActivityAttribute attribute, size_t *bytes, void *value)
 {
+	CUPTI_MAY_FAIL();
 	if ((unsigned)attribute >= 16 || !bytes || !value)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (*bytes < attribute_bytes(attribute))
@@ -164,6 +170,7 @@ CUPTI_EXPORT cuptiActivitySetAttribute(
 CUPTI_EXPORT cuptiActivityConfigureUnifiedMemoryCounter(
 	CUpti_ActivityUnifiedMemoryCounterConfig *configs, uint32_t count)
 {
+	CUPTI_MAY_FAIL();
 	if (!cupti_driver())
 		return CUPTI_ERROR_UNKNOWN;
 	return configs && count ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;

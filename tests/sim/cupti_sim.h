@@ -24,6 +24,9 @@ extern _Thread_local unsigned cupti_in_closed_callback;
 /* A time of the driver in the clock that the client registered (default: CLOCK_REALTIME), linearly
  * interpolated as CUPTI does. */
 uint64_t cupti_time(uint64_t driver_ns);
+/* The same for what is of a context: those that were made before a clock was registered keep the
+ * default one. */
+uint64_t cupti_time_in(uint32_t context, uint64_t driver_ns);
 /* Takes a new pair of both clocks. */
 void cupti_clock_sample(void);
 

@@ -82,14 +82,17 @@ static void windows_are(const char *end, unsigned ranges, const char *wanted)
 {
 	char open[32] = "";
 	begin("nvtx:a", end, false);
-	bool closed = !control->gate;
+	bool closed = !control->gate, over_early = false;
 	for (unsigned i = 0; i < ranges; i++) {
+		over_early |= capture_is_over(control) && wanted[2 * i] == '1';
 		capture_begin(control);
 		open[2 * i] = control->gate ? '1' : '0';
 		capture_end(control, 1, 0);
 		open[2 * i + 1] = control->gate ? '1' : '0';
 	}
 	check(closed && !strcmp(open, wanted), "%s: closed at first, then %s", end, open);
+	check(!over_early && capture_is_over(control) == (wanted[2 * ranges - 2] == '0'),
+		"%s: over when none will be recorded any more, and not before", end);
 }
 
 static void gate_follows(void)
@@ -101,17 +104,19 @@ static void gate_follows(void)
 	windows_are("none", 3, "111111");
 
 	begin("none", "stop", false);
-	check(control->gate && !control->keeps_windows, "without options it is open for good");
+	check(control->gate && !control->keeps_windows && !capture_is_over(control),
+		"without options it is open for good");
 	begin("nvtx:a", "repeat", true);
 	capture_begin(control);
-	check(!control->gate, "a range within --delay opens nothing");
+	check(!control->gate && !capture_is_over(control), "a range within --delay opens nothing");
 	capture_set_time(control, true);
 	check(control->gate, "the delay is over within the range: open");
 	capture_begin(control);
 	capture_end(control, 1, 0);
 	check(control->gate, "of two ranges that overlap one is still open");
 	capture_set_time(control, false);
-	check(!control->gate && capture_windows(control) == 1, "--duration is over: closed");
+	check(!control->gate && capture_windows(control) == 1 && capture_is_over(control),
+		"--duration is over: closed");
 	capture_end(control, 1, 0);
 	capture_end(control, 5, 0);
 	capture_begin(control);

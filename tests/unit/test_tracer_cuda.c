@@ -53,7 +53,7 @@ static uint32_t next_record(uint8_t *buffer, size_t valid, struct cupti_activity
 {
 	uint8_t *at = *record ? (uint8_t *)*record + sizeof(struct cupti_kernel) : buffer;
 	if (at + sizeof(struct cupti_kernel) > buffer + valid)
-		return CUPTI_UNKNOWN;
+		return CUPTI_NO_MORE;
 	*record = (struct cupti_activity *)(void *)at;
 	return CUPTI_OK;
 }
