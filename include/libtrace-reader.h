@@ -69,6 +69,11 @@ LIBTRACE_READER_API int libtrace_report_session(
 LIBTRACE_READER_API const char *libtrace_report_metric_name(
 	const struct libtrace_report *report, uint32_t name_id);
 
+/* All of these names at once, in order, each with a NUL behind it: `ret_bytes` of them. The
+ * caller's by libtrace_text_free(). Since version 2. */
+LIBTRACE_READER_API int libtrace_report_metric_names(
+	const struct libtrace_report *report, char **ret_names, size_t *ret_bytes);
+
 /* ---- results of Nsight Compute: kernels, ranges, command lists, graphs ---- */
 
 enum libtrace_workload {
@@ -126,11 +131,24 @@ LIBTRACE_READER_API int libtrace_result_workload(const struct libtrace_result *r
 LIBTRACE_READER_API int libtrace_result_metrics(
 	struct libtrace_result *result, struct libtrace_metrics *ret_metrics);
 
+/* Which of these metrics is the first of that name; -ENOENT: none. Behind
+ * libtrace_result_metrics(), else -EINVAL. Does not allocate. Since version 2. */
+LIBTRACE_READER_API int libtrace_result_metric(
+	struct libtrace_result *result, const char *name, size_t *ret_position);
+
 /* The instances of all metrics, in the order of the metrics: instance_counts[0] of the first one,
  * and so on. Behind libtrace_result_metrics(), else -EINVAL; arrays and texts live until the result
  * is closed. */
 LIBTRACE_READER_API int libtrace_result_instances(
 	struct libtrace_result *result, struct libtrace_instances *ret_instances);
+
+/* Values as numbers: `values->count` of them. Whole numbers are cut off behind the point; negative
+ * ones count modulo 2^64; what is no number, or none of 64 bits, is 0. Any thread; does not
+ * allocate. Since version 2. */
+LIBTRACE_READER_API void libtrace_values_as_real(
+	const struct libtrace_values *values, double *ret_reals);
+LIBTRACE_READER_API void libtrace_values_as_whole(
+	const struct libtrace_values *values, uint64_t *ret_wholes);
 
 /*
  * A part of the result as JSON, the caller's: the fields of ProfileResult, RangeResult,

@@ -30,6 +30,7 @@ void contents_release(struct contents *c)
 		libtrace__session__free_unpacked(c->session, NULL);
 	if (c->details)
 		libtrace__session_details__free_unpacked(c->details, NULL);
+	free(c->packed);
 	for (uint64_t i = 0; i < c->diagnostic_count && i < DIAGNOSTICS_KEPT; i++)
 		libtrace__diagnostic__free_unpacked(c->diagnostics[i], NULL);
 	free(c->diagnostics);
@@ -231,26 +232,27 @@ static int take_entry(struct pass *pass, const struct report_entry *e, const cha
 	return 0;
 }
 
-/* The session details of all blocks merge. */
+/* The session details of all blocks merge: messages that follow each other are one to protobuf. */
 static int take_details(struct contents *c, const Libtrace__SessionDetails *details)
 {
-	const ProtobufCMessageDescriptor *type = &libtrace__session_details__descriptor;
-	size_t old = c->details ? libtrace__session_details__get_packed_size(c->details) : 0;
-	size_t more = libtrace__session_details__get_packed_size(details);
-	uint8_t *bytes = old + more > DETAILS_BYTES_MAX ? NULL : malloc(old + more + 1);
-	if (!bytes)
-		return old + more > DETAILS_BYTES_MAX ? 0 : -ENOMEM;
-	if (c->details)
-		libtrace__session_details__pack(c->details, bytes);
-	libtrace__session_details__pack(details, bytes + old);
-	ProtobufCMessage *merged = protobuf_c_message_unpack(type, NULL, old + more, bytes);
-	free(bytes);
-	if (!merged)
+	const size_t more = libtrace__session_details__get_packed_size(details);
+	if (more > DETAILS_BYTES_MAX - c->packed_bytes)
+		return 0;
+	if (array_reserve(&c->packed, &c->packed_capacity, c->packed_bytes + more, 1))
 		return -ENOMEM;
+	c->packed_bytes +=
+		(uint32_t)libtrace__session_details__pack(details, c->packed + c->packed_bytes);
+	return 0;
+}
+
+static int details_merge(struct contents *c)
+{
+	if (!c->packed)
+		return 0;
 	if (c->details)
 		libtrace__session_details__free_unpacked(c->details, NULL);
-	c->details = (Libtrace__SessionDetails *)merged;
-	return 0;
+	c->details = libtrace__session_details__unpack(NULL, c->packed_bytes, c->packed);
+	return c->details ? 0 : -ENOMEM;
 }
 
 static int take_header(struct contents *c, const struct report_block *b)
@@ -306,7 +308,7 @@ int contents_read(
 	}
 	c->tally = pass.walk.tally;
 	walk_stop(&pass.walk);
-	return error;
+	return error ? error : details_merge(c);
 }
 
 static int block_batches(struct walk *walk, const struct contents_visitor *visitor)

@@ -24,7 +24,9 @@
 
 struct contents {
 	Libtrace__Session *session;        /* NULL = none found */
-	Libtrace__SessionDetails *details; /* the standard ones, merged; NULL = none */
+	Libtrace__SessionDetails *details; /* the standard ones, merged at the end; NULL = none */
+	uint8_t *packed;                   /* those of each block, until they are merged */
+	uint32_t packed_bytes, packed_capacity;
 	struct string_table strings;
 	struct process_list processes;
 	Libtrace__Diagnostic **diagnostics; /* the first DIAGNOSTICS_KEPT */

@@ -87,7 +87,7 @@ int libtrace_report_open(
 	contents_init(&r->contents);
 	ncu_results_init(&r->results, &r->report);
 	error = contents_read(&r->contents, &r->report, &visitor);
-	if (!error)
+	if (!error && r->contents.tally.blocks > r->contents.tally.foreign_blocks)
 		error = nvtx_deferred_read(&r->deferred, &r->report, true);
 	if (error) {
 		say(cause, cause_bytes, path, strerror(-error));
@@ -131,6 +131,22 @@ int libtrace_report_session(const struct libtrace_report *r, char **ret_json)
 const char *libtrace_report_metric_name(const struct libtrace_report *r, uint32_t name_id)
 {
 	return name_id < r->results.name_count ? r->results.names[name_id] : NULL;
+}
+
+int libtrace_report_metric_names(
+	const struct libtrace_report *r, char **ret_names, size_t *ret_bytes)
+{
+	size_t bytes = 0, at = 0;
+	for (size_t i = 0; i < r->results.name_count; i++)
+		bytes += strlen(r->results.names[i]) + 1;
+	char *names = malloc(bytes + 1);
+	if (!names)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->results.name_count; i++)
+		at = (size_t)(stpcpy(names + at, r->results.names[i]) + 1 - names);
+	*ret_names = names;
+	*ret_bytes = bytes;
+	return 0;
 }
 
 size_t libtrace_report_result_count(const struct libtrace_report *r)

@@ -220,6 +220,17 @@ int libtrace_result_metrics(struct libtrace_result *r, struct libtrace_metrics *
 	return 0;
 }
 
+int libtrace_result_metric(struct libtrace_result *r, const char *name, size_t *ret_position)
+{
+	const struct ncu_results *of = &r->of->results;
+	for (size_t i = 0; r->places && i < r->count; i++)
+		if (r->name_ids[i] < of->name_count && !strcmp(of->names[r->name_ids[i]], name)) {
+			*ret_position = i;
+			return 0;
+		}
+	return r->places ? -ENOENT : -EINVAL;
+}
+
 /* Instance `i`: a ProfileMetricListElement. */
 static int instance_read(struct libtrace_result *r, size_t i, const struct wire_field *message)
 {
@@ -272,6 +283,46 @@ int libtrace_result_instances(struct libtrace_result *r, struct libtrace_instanc
 		(struct libtrace_instances){{count, r->instance_keys.kinds, r->instance_keys.bits},
 			{count, r->instance_values.kinds, r->instance_values.bits}};
 	return 0;
+}
+
+/* ---- values as numbers ---- */
+
+void libtrace_values_as_real(const struct libtrace_values *v, double *ret_reals)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		const uint8_t kind = v->kinds[i];
+		if (kind == LIBTRACE_VALUE_FLOAT || kind == LIBTRACE_VALUE_DOUBLE)
+			memcpy(&ret_reals[i], &v->bits[i], sizeof(*ret_reals));
+		else
+			ret_reals[i] =
+				kind == LIBTRACE_VALUE_UINT32 || kind == LIBTRACE_VALUE_UINT64
+				? (double)v->bits[i]
+				: 0;
+	}
+}
+
+/* A real number without what is behind its point, modulo 2^64; 0 where it has no such number. */
+static uint64_t whole_of(double real)
+{
+	if (real >= 0)
+		return real < 0x1p64 ? (uint64_t)real : 0;
+	return real > -0x1p64 ? -(uint64_t)-real : 0;
+}
+
+void libtrace_values_as_whole(const struct libtrace_values *v, uint64_t *ret_wholes)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		const uint8_t kind = v->kinds[i];
+		double real;
+		memcpy(&real, &v->bits[i], sizeof(real));
+		if (kind == LIBTRACE_VALUE_UINT32 || kind == LIBTRACE_VALUE_UINT64)
+			ret_wholes[i] = v->bits[i];
+		else
+			ret_wholes[i] =
+				kind == LIBTRACE_VALUE_FLOAT || kind == LIBTRACE_VALUE_DOUBLE
+				? whole_of(real)
+				: 0;
+	}
 }
 
 /* ---- other parts ---- */

@@ -175,6 +175,44 @@ static void metrics_as_made(struct libtrace_result *result)
 		"instances with their keys");
 }
 
+/* Numbers as functions give them that are asked for one kind. */
+static void numbers_as_asked(void)
+{
+	static const double reals[] = {2.9, -2.9, 0x1p64, -0x1p64, NAN};
+	uint8_t kinds[7] = {LIBTRACE_VALUE_UINT64, LIBTRACE_VALUE_STRING};
+	uint64_t bits[7] = {UINT64_MAX, 1}, wholes[7];
+	double as_reals[7];
+	const struct libtrace_values v = {7, kinds, bits};
+	memset(kinds + 2, LIBTRACE_VALUE_DOUBLE, 5);
+	memcpy(bits + 2, reals, sizeof(reals));
+	libtrace_values_as_real(&v, as_reals);
+	libtrace_values_as_whole(&v, wholes);
+	check(as_reals[0] > 0x1.fp63 && !(as_reals[1] < 0) && !(as_reals[1] > 0) &&
+			!memcmp(as_reals + 2, reals, sizeof(reals)),
+		"values as real numbers");
+	check(wholes[0] == UINT64_MAX && !wholes[1] && wholes[2] == 2 &&
+			wholes[3] == UINT64_MAX - 1 && !wholes[4] && !wholes[5] && !wholes[6],
+		"values as whole numbers");
+}
+
+static void names_as_made(struct libtrace_report *report, struct libtrace_result *result)
+{
+	static const char wanted[] = "gpu__time_duration.sum\0made__text";
+	struct libtrace_metrics m;
+	size_t bytes = 0, at = 0;
+	char *names = NULL;
+	check(libtrace_result_metric(result, "made__text", &at) == -EINVAL,
+		"positions are there behind the metrics only");
+	check(!libtrace_report_metric_names(report, &names, &bytes) && bytes == sizeof(wanted) &&
+			!memcmp(names, wanted, sizeof(wanted)),
+		"all names: %s", names);
+	libtrace_text_free(names);
+	check(!libtrace_result_metrics(result, &m) &&
+			!libtrace_result_metric(result, "made__text", &at) && at == 1 &&
+			libtrace_result_metric(result, "made__tex", &at) == -ENOENT && at == 1,
+		"the position of a metric");
+}
+
 static void part_is(struct libtrace_result *result, const char *part, const char *wanted)
 {
 	char *json = NULL;
@@ -215,6 +253,8 @@ static void as_made(struct file *f)
 	check(libtrace_result_workload(result) == LIBTRACE_WORKLOAD_KERNEL, "it is a kernel");
 	check(libtrace_result_instances(result, &(struct libtrace_instances){0}) == -EINVAL,
 		"instances are there behind the metrics only");
+	names_as_made(report, result);
+	numbers_as_asked();
 	metrics_as_made(result);
 	part_is(result, "stream_id", "{\"stream_id\":7}");
 	part_is(result, "kernel_function_name", "{\"kernel_function_name\":\"scale\\\"\\n\"}");

@@ -40,12 +40,12 @@ class Values(ctypes.Structure):
     _fields_ = [("count", c_size_t), ("kinds", c_void_p), ("bits", c_void_p)]
 
 
-class Metrics(ctypes.Structure):
+class MetricArrays(ctypes.Structure):
     """struct libtrace_metrics"""
     _fields_ = [("values", Values), ("name_ids", c_void_p), ("instance_counts", c_void_p), ("categories", c_void_p)]
 
 
-class Instances(ctypes.Structure):
+class InstanceArrays(ctypes.Structure):
     """struct libtrace_instances"""
     _fields_ = [("keys", Values), ("values", Values)]
 
@@ -67,13 +67,16 @@ _declare("libtrace_report_close", None, c_void_p)
 _declare("libtrace_report_problems", c_uint64, c_void_p)
 _declare("libtrace_report_problem", c_char_p, c_void_p, c_size_t)
 _declare("libtrace_report_session", c_int, c_void_p, POINTER(c_void_p))
-_declare("libtrace_report_metric_name", c_char_p, c_void_p, c_uint32)
+_declare("libtrace_report_metric_names", c_int, c_void_p, POINTER(c_void_p), POINTER(c_size_t))
 _declare("libtrace_report_result_count", c_size_t, c_void_p)
 _declare("libtrace_result_open", c_int, c_void_p, c_size_t, POINTER(c_void_p))
 _declare("libtrace_result_close", None, c_void_p)
 _declare("libtrace_result_workload", c_int, c_void_p)
-_declare("libtrace_result_metrics", c_int, c_void_p, POINTER(Metrics))
-_declare("libtrace_result_instances", c_int, c_void_p, POINTER(Instances))
+_declare("libtrace_result_metrics", c_int, c_void_p, POINTER(MetricArrays))
+_declare("libtrace_result_metric", c_int, c_void_p, c_char_p, POINTER(c_size_t))
+_declare("libtrace_result_instances", c_int, c_void_p, POINTER(InstanceArrays))
+_declare("libtrace_values_as_real", None, POINTER(Values), c_void_p)
+_declare("libtrace_values_as_whole", None, POINTER(Values), c_void_p)
 _declare("libtrace_result_part", c_int, c_void_p, c_char_p, POINTER(c_void_p))
 _declare("libtrace_result_source_files", c_int, c_void_p, POINTER(c_void_p))
 _declare("libtrace_result_sass", c_int, c_void_p, c_uint64, POINTER(c_void_p))
@@ -164,16 +167,52 @@ def open_report(path: str) -> c_void_p:
     return handle
 
 
-def open_result(report: c_void_p, index: int) -> c_void_p:
+def as_reals(values: Values) -> List[float]:
+    """Values as float: 0.0 for what is no number."""
+    out = array.array("d", bytes(8 * values.count))
+    lib.libtrace_values_as_real(byref(values), out.buffer_info()[0])
+    return out.tolist()
+
+
+def as_wholes(values: Values) -> List[int]:
+    """Values as int, cut off behind the point; 0 for what is no number."""
+    out = array.array("Q", bytes(8 * values.count))
+    lib.libtrace_values_as_whole(byref(values), out.buffer_info()[0])
+    return out.tolist()
+
+
+def metric_names(report: c_void_p) -> List[str]:
+    """The names that metrics have by number."""
+    text, count = c_void_p(), c_size_t()
+    check(lib.libtrace_report_metric_names(report, byref(text), byref(count)), "names of metrics")
+    try:
+        return text_of(ctypes.string_at(text, count.value)).split("\0")[:-1]
+    finally:
+        lib.libtrace_text_free(text)
+
+
+def metric_position(result: c_void_p, name: str) -> Optional[int]:
+    """Which of the metrics of a result the first of that name is; None: none that the library finds."""
+    at = c_size_t()
+    raw = name.encode("utf-8", "surrogateescape")
+    if b"\0" in raw or lib.libtrace_result_metric(result, raw, byref(at)):
+        return None
+    return at.value
+
+
+def open_result(report: c_void_p, index: int, what: str) -> c_void_p:
     handle = c_void_p()
-    check(lib.libtrace_result_open(report, index, byref(handle)), "result {}".format(index))
+    check(lib.libtrace_result_open(report, index, byref(handle)), what)
     return handle
 
 
-def part(result: c_void_p, names: str) -> Any:
-    """Fields of a result by their names in ncu.proto."""
+def part(result: c_void_p, names: str, what: str) -> Any:
+    """Fields of a result by their names in ncu.proto. Raises ValueError for a name that is none."""
     text = c_void_p()
-    check(lib.libtrace_result_part(result, names.encode(), byref(text)), names)
+    error = lib.libtrace_result_part(result, names.encode(), byref(text))
+    if error == -errno.EINVAL:
+        raise ValueError("{} has no field '{}'".format(what, names))
+    check(error, what)
     return take_json(text)
 
 

@@ -2,19 +2,14 @@
 import ctypes
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _names
 from ._describe import describe
-from ._library import Column, DOUBLE, FLOAT, Instances, NONE, STRING, UINT32, UINT64, check, column, lib, text_of, unit_of
+from ._library import Column, DOUBLE, FLOAT, InstanceArrays, NONE, STRING, UINT32, UINT64, Values, as_reals, as_wholes, check, column, lib, text_of, unit_of
 
 Value = Union[str, int, float, None]
 _U64 = (1 << 64) - 1
-
-
-def _whole(real: float) -> int:
-    """A real number as as_uint64() gives it: cut off behind the point."""
-    return int(real) & _U64 if abs(real) < 1 << 64 else 0
 
 
 @lru_cache(maxsize=65536)
@@ -27,7 +22,7 @@ class IMetric:
 
     Made by :meth:`IAction.metric_by_name`; valid as long as it is held."""
 
-    __slots__ = ("_result", "_at", "_name", "_own_instances", "_list")
+    __slots__ = ("_result", "_at", "_name", "_reals", "_wholes", "_values")
 
     ValueKind_UNKNOWN, ValueKind_ANY, ValueKind_STRING, ValueKind_FLOAT, ValueKind_DOUBLE, ValueKind_UINT32, ValueKind_UINT64 = range(7)
     MetricType_OTHER, MetricType_COUNTER, MetricType_RATIO, MetricType_THROUGHPUT = range(4)
@@ -44,8 +39,7 @@ class IMetric:
 
     def __init__(self, result: Any, at: int, name: str) -> None:
         self._result, self._at, self._name = result, at, name
-        self._own_instances = None  # type: Optional[InstanceColumns]  # once they were asked for
-        self._list = None  # type: Optional[List[Value]]  # their values
+        self._reals = self._wholes = self._values = ()  # type: Sequence[Any]  # the instances, once they were asked for so
 
     # ---- what it is ----
 
@@ -77,13 +71,13 @@ class IMetric:
 
     def kind(self, instance: Optional[int] = None) -> int:
         """One of ValueKind_*: of the value, or of an instance. Without a value it is that of the instances."""
-        if instance is not None:
-            kinds = self._instances().value_kinds
-            return _api_kind(kinds[instance]) if 0 <= instance < len(kinds) else 0
-        kind = self._result.kinds[self._at]
-        if kind == NONE and self.num_instances():
-            kind = self._instances().value_kinds[0]
-        return _api_kind(kind)
+        if instance is None:
+            kind = self._result.kinds[self._at]
+            if kind != NONE:
+                return _api_kind(kind)
+            instance = 0
+        begin, end = self._result.span(self._at)
+        return _api_kind(self._side().column.kinds[begin + instance]) if 0 <= instance < end - begin else 0
 
     def has_value(self, value_kind: int = ValueKind_ANY) -> bool:
         """Is there a value? With another kind than ValueKind_ANY: is that the metric's kind?"""
@@ -103,31 +97,40 @@ class IMetric:
             if kind == NONE:
                 kind = self.kind() - 1
                 return None if kind in (-1, STRING) else 0.0 if kind in (FLOAT, DOUBLE) else 0
-            return _value(result.values, at)
-        values = self._list if self._list is not None else self._load()
-        return values[idx] if 0 <= idx < len(values) else None
+            return value_of(result.values, at)
+        try:
+            if idx >= 0:
+                return self._values[idx]
+        except IndexError:
+            pass
+        self._values = self._side().values(*self._result.span(self._at))
+        return self._values[idx] if 0 <= idx < len(self._values) else None
 
     def as_double(self, instance: Optional[int] = None) -> float:
         """The value as float; 0.0 for texts and what is not there."""
-        values = self._list
-        if instance is None or values is None or not 0 <= instance < len(values):
-            value = self.value(instance)
-        else:
-            value = values[instance]  # as value() does
-        if value.__class__ is float:
-            return value  # type: ignore[return-value]
-        return float(value) if value.__class__ is int else 0.0  # type: ignore[arg-type]
+        if instance is None:
+            return real_of(self.value())
+        try:
+            if instance >= 0:
+                return self._reals[instance]
+        except IndexError:
+            pass
+        begin, end = self._result.span(self._at)
+        self._reals = self._side().reals[begin:end]
+        return self._reals[instance] if 0 <= instance < end - begin else 0.0
 
     def as_uint64(self, instance: Optional[int] = None) -> int:
         """The value as int, cut off behind the point; 0 for texts and what is not there."""
-        values = self._list
-        if instance is None or values is None or not 0 <= instance < len(values):
-            value = self.value(instance)
-        else:
-            value = values[instance]
-        if value.__class__ is int:
-            return value  # type: ignore[return-value]
-        return _whole(value) if value.__class__ is float else 0  # type: ignore[arg-type]
+        if instance is None:
+            return whole_of(self.value())
+        try:
+            if instance >= 0:
+                return self._wholes[instance]
+        except IndexError:
+            pass
+        begin, end = self._result.span(self._at)
+        self._wholes = self._side().wholes[begin:end]
+        return self._wholes[instance] if 0 <= instance < end - begin else 0
 
     def as_string(self, instance: Optional[int] = None) -> Optional[str]:
         """The value if it is a text, else None."""
@@ -142,29 +145,24 @@ class IMetric:
 
     def has_correlation_ids(self) -> bool:
         """Have the instances keys?"""
-        return self._result.instance_counts[self._at] > 0 and self._instances().key_kinds[0] != NONE
+        return self._result.instance_counts[self._at] > 0 and self._result.has_keys(self._at)
 
     def correlation_ids(self) -> Optional["IMetric"]:
         """A metric whose instances are the keys of this one's: addresses, numbers of units, names of opcodes."""
-        return _Keys(self) if self.has_correlation_ids() else None
+        result, at = self._result, self._at
+        return _Keys(result, at, self._name) if result.instance_counts[at] and result.has_keys(at) else None
 
     def instances(self) -> List[Value]:
         """The values of all instances. (Not in NVIDIA's module.)"""
-        return list(self._instances().values)
+        return list(self._side().values(*self._result.span(self._at)))
 
     def to_dict(self) -> Dict[Value, Value]:
         """{key: value} of the instances; without keys, their numbers. (Not in NVIDIA's module.)"""
         keys = self.correlation_ids()
         return dict(zip(keys.instances() if keys else range(self.num_instances()), self.instances()))
 
-    def _instances(self) -> "InstanceColumns":
-        if self._own_instances is None:
-            self._own_instances = self._result.instances(self._at)
-            self._list = self._own_instances.values
-        return self._own_instances
-
-    def _load(self) -> List[Value]:
-        return self._instances().values
+    def _side(self) -> "InstanceColumn":
+        return self._result.instances()[1]
 
     def __str__(self) -> str:
         """The name."""
@@ -174,42 +172,27 @@ class IMetric:
         return "<{} {}: {!r}>".format(type(self).__name__, self.name(), self.value())
 
 
-def _values(of: Column, begin: int, end: int) -> List[Value]:
-    """Part of a column as Python's values."""
-    kinds = of.kinds[begin:end]
-    if kinds.count(DOUBLE) == len(kinds):
-        return of.reals[begin:end].tolist()  # type: ignore[return-value]
-    if kinds.count(UINT64) == len(kinds):
-        return of.numbers[begin:end].tolist()  # type: ignore[return-value]
-    return [_value(of, at) for at in range(begin, end)]
+class _Keys(IMetric):
+    """The keys of a metric's instances, as its instances."""
 
+    __slots__ = ()
 
-class InstanceColumns:
-    """Keys and values of the instances of a metric."""
-    __slots__ = ("key_kinds", "keys", "value_kinds", "values")
+    def kind(self, instance: Optional[int] = None) -> int:
+        return super().kind(0 if instance is None else instance)
 
-    def __init__(self, keys: Column, values: Column, begin: int, end: int) -> None:
-        self.key_kinds, self.keys = keys.kinds[begin:end], _values(keys, begin, end)
-        self.value_kinds, self.values = values.kinds[begin:end], _values(values, begin, end)
+    def value(self, idx: Optional[int] = None) -> Value:
+        if idx is None:
+            return None if self.kind() == self.ValueKind_STRING else 0
+        return super().value(idx)
 
+    def has_correlation_ids(self) -> bool:
+        return False
 
-class MetricColumns:
-    """The metrics of a result by position: what IMetric looks into. Holds the result, whose texts it names."""
-    __slots__ = ("handle", "ids", "values", "kinds", "reals", "numbers", "instance_counts", "_all", "_ends")
+    def correlation_ids(self) -> None:
+        return None
 
-    def __init__(self, handle: Any, ids: bytes, values: Column, instance_counts: Any) -> None:
-        self.handle, self.ids, self.values, self.instance_counts = handle, ids, values, instance_counts
-        self.kinds, self.reals, self.numbers = values.kinds, values.reals, values.numbers
-        self._all = None  # type: Optional[Tuple[Column, Column]]  # keys and values of all metrics
-        self._ends = []  # type: List[int]  # of each metric's instances in them
-
-    def instances(self, at: int) -> InstanceColumns:
-        if self._all is None:
-            made = Instances()
-            check(lib.libtrace_result_instances(self.handle.pointer, ctypes.byref(made)), "instances of metrics")
-            self._all, self._ends = (column(made.keys), column(made.values)), list(accumulate(self.instance_counts))
-        end = self._ends[at]
-        return InstanceColumns(*self._all, end - self.instance_counts[at], end)
+    def _side(self) -> "InstanceColumn":
+        return self._result.instances()[0]
 
 
 def _api_kind(stored: int) -> int:
@@ -217,8 +200,9 @@ def _api_kind(stored: int) -> int:
     return stored + 1 if stored else 0
 
 
-def _value(values: Column, at: int) -> Value:
-    kind = values.kinds[at] if 0 <= at < len(values.kinds) else NONE
+def value_of(values: Column, at: int) -> Value:
+    """The value at a position that is there."""
+    kind = values.kinds[at]
     if kind in (DOUBLE, FLOAT):
         return values.reals[at]
     if kind in (UINT64, UINT32):
@@ -226,31 +210,74 @@ def _value(values: Column, at: int) -> Value:
     return text_of(ctypes.string_at(values.numbers[at])) if kind == STRING else None
 
 
-class _Keys(IMetric):
-    """The keys of a metric's instances, as its instances."""
+def real_of(value: Value) -> float:
+    """As as_double() gives it."""
+    return float(value) if isinstance(value, (int, float)) else 0.0
 
-    __slots__ = ()
 
-    def __init__(self, of: IMetric) -> None:
-        super().__init__(of._result, of._at, of._name)
-        self._own_instances = of._instances()
-        self._list = self._own_instances.keys
+def whole_of(value: Value) -> int:
+    """As as_uint64() gives it: cut off behind the point."""
+    if isinstance(value, int):
+        return value
+    return int(value) & _U64 if isinstance(value, float) and abs(value) < 1 << 64 else 0
 
-    def kind(self, instance: Optional[int] = None) -> int:
-        kinds, at = self._instances().key_kinds, 0 if instance is None else instance
-        return _api_kind(kinds[at]) if 0 <= at < len(kinds) else 0
 
-    def value(self, idx: Optional[int] = None) -> Value:
-        if idx is None:
-            return None if self.kind() == self.ValueKind_STRING else 0
-        keys = self._instances().keys
-        return keys[idx] if 0 <= idx < len(keys) else None
+class InstanceColumn:
+    """The keys of all instances of a result, or their values; as float and as int they are made when they are asked for so."""
+    __slots__ = ("column", "_arrays", "_reals", "_wholes")
 
-    def num_instances(self) -> int:
-        return len(self._instances().keys)
+    def __init__(self, arrays: Values) -> None:
+        self.column, self._arrays = column(arrays), arrays
+        self._reals = self._wholes = None  # type: Any
 
-    def has_correlation_ids(self) -> bool:
-        return False
+    @property
+    def reals(self) -> List[float]:
+        if self._reals is None:
+            self._reals = as_reals(self._arrays)
+        return self._reals
 
-    def instances(self) -> List[Value]:
-        return list(self._instances().keys)
+    @property
+    def wholes(self) -> List[int]:
+        if self._wholes is None:
+            self._wholes = as_wholes(self._arrays)
+        return self._wholes
+
+    def values(self, begin: int, end: int) -> List[Value]:
+        """Some of them as they are."""
+        kinds = self.column.kinds[begin:end]
+        if kinds.count(DOUBLE) == end - begin:
+            return self.column.reals[begin:end].tolist()  # type: ignore[return-value]
+        if kinds.count(UINT64) == end - begin:
+            return self.column.numbers[begin:end].tolist()  # type: ignore[return-value]
+        return [value_of(self.column, at) for at in range(begin, end)]
+
+
+class MetricColumns:
+    """The metrics of a result by position: what IMetric looks into. Holds the result, whose texts it names."""
+    __slots__ = ("handle", "values", "kinds", "reals", "numbers", "instance_counts", "_instances", "_ends")
+
+    def __init__(self, handle: Any, values: Column, instance_counts: Any) -> None:
+        self.handle, self.values, self.instance_counts = handle, values, instance_counts
+        self.kinds, self.reals, self.numbers = values.kinds, values.reals, values.numbers
+        self._instances = None  # type: Optional[Tuple[InstanceColumn, InstanceColumn]]
+        self._ends = []  # type: List[int]  # of each metric's instances in them
+
+    def instances(self) -> Tuple[InstanceColumn, InstanceColumn]:
+        """Keys and values of the instances of all metrics."""
+        if self._instances is None:
+            made = InstanceArrays()
+            check(lib.libtrace_result_instances(self.handle.pointer, ctypes.byref(made)), "instances of metrics")
+            self._ends = list(accumulate(self.instance_counts))
+            self._instances = InstanceColumn(made.keys), InstanceColumn(made.values)
+        return self._instances
+
+    def span(self, at: int) -> Tuple[int, int]:
+        """Where a metric's instances lie in these."""
+        if self._instances is None:
+            self.instances()
+        end = self._ends[at]
+        return end - self.instance_counts[at], end
+
+    def has_keys(self, at: int) -> bool:
+        """Has the first instance of a metric, which has some, a key?"""
+        return self.instances()[0].column.kinds[self._ends[at] - self.instance_counts[at]] != NONE

@@ -1,7 +1,7 @@
 """Metrics that rules add to a result."""
 from typing import Any, List, Optional, Tuple
 
-from ._metric import IMetric, Value
+from ._metric import IMetric, Value, real_of, whole_of
 
 _Slot = Tuple[int, Value]  # one of ValueKind_*, and the value
 _EMPTY = (IMetric.ValueKind_UNKNOWN, None)  # type: _Slot
@@ -64,6 +64,12 @@ class IMutableMetric(IMetric):
 
     def value(self, idx: Optional[int] = None) -> Value:
         return self._slot(idx)[1]
+
+    def as_double(self, instance: Optional[int] = None) -> float:
+        return real_of(self.value(instance))
+
+    def as_uint64(self, instance: Optional[int] = None) -> int:
+        return whole_of(self.value(instance))
 
     def num_instances(self) -> int:
         return len(self._slots)

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, overload
 
 from ._events import Event, events, to_pandas as events_to_pandas
-from ._library import Metrics, ReportWarning, check, chosen_by_nvtx, column, lib, open_report, open_result, part, problems, ptx, sass, source_files, source_line, take_json, text_of
+from ._library import MetricArrays, ReportWarning, check, chosen_by_nvtx, column, lib, metric_names, metric_position, open_report, open_result, part, problems, ptx, sass, source_files, source_line, take_json, text_of
 from ._metric import IMetric, MetricColumns
 from ._mutable import IMutableMetric
 from ._nvtx import INvtxState
 from ._rules import IBaseContext
 
 _OPENED = 16  # results that a report keeps open for those who ask again
+_ASKED_MAX = 3  # names of metrics that are looked for one by one
 
 
 class _Handle:
@@ -27,13 +28,99 @@ class _Handle:
         self._close(self.pointer)
 
 
-class _Names:
-    """Names of metrics, sorted, and at which position each is."""
-    __slots__ = ("sorted", "at")
+class _NameTable:
+    """The names of metrics of a report. Results of one run have the same metrics: theirs are looked up once."""
+    __slots__ = ("_report", "_all", "_known")
 
-    def __init__(self, names: List[str]) -> None:
-        self.at = {name: len(names) - 1 - i for i, name in enumerate(reversed(names))}  # the first of a name counts
-        self.sorted = tuple(sorted(self.at))
+    def __init__(self, report: _Handle) -> None:
+        self._report = report
+        self._all = None  # type: Optional[List[str]]  # by number
+        self._known = {}  # type: Dict[bytes, _Names]
+
+    def all(self) -> List[str]:
+        if self._all is None:
+            self._all = metric_names(self._report.pointer)
+        return self._all
+
+    def of(self, ids: bytes) -> "_Names":
+        """Those of the metrics with these numbers."""
+        found = self._known.get(ids)
+        if found is None:
+            found = self._known[ids] = _Names(self, ids)
+        return found
+
+
+class _Names:
+    """Names of metrics, and at which position each is."""
+    __slots__ = ("at", "_table", "_ids", "_asked", "_sorted")
+
+    def __init__(self, table: _NameTable, ids: bytes) -> None:
+        self._table, self._ids = table, ids  # type: _NameTable, Optional[bytes]  # no ids: all names are in `at`
+        self.at = {}  # type: Dict[str, int]
+        self._asked = 0
+        self._sorted = None  # type: Optional[Tuple[str, ...]]
+
+    def all(self) -> Dict[str, int]:
+        if self._ids is not None:
+            known = self._table.all()
+            names = [known[number] if number < len(known) else "#{}".format(number) for number in array.array("I", self._ids)]
+            self.at.update(zip(reversed(names), range(len(names) - 1, -1, -1)))  # the first of a name counts
+            self._ids = None
+        return self.at
+
+    def find(self, name: str, result: ctypes.c_void_p) -> Optional[int]:
+        """The position of a name that is not in `at`; None: there is none. The first few are looked for one by one: often they are all that is wanted."""
+        self._asked += 1
+        at = metric_position(result, name) if self._ids is not None and self._asked <= _ASKED_MAX else None
+        if at is None:
+            return self.all().get(name)
+        self.at[name] = at
+        return at
+
+    def sorted(self) -> Tuple[str, ...]:
+        if self._sorted is None:
+            self._sorted = tuple(sorted(self.all()))
+        return self._sorted
+
+
+class _Metrics:
+    """The metrics of a result, read when one is asked for, and those that were added, which stand before stored ones of their names."""
+    __slots__ = ("at", "columns", "added", "_result", "_table", "_what", "_names")
+
+    def __init__(self, result: _Handle, table: _NameTable, what: str) -> None:
+        self._result, self._table, self._what = result, table, what
+        self.at = {}  # type: Dict[str, int]  # of stored ones in the columns; empty until they are read
+        self.columns = self._names = None  # type: Any
+        self.added = {}  # type: Dict[str, IMutableMetric]
+
+    def read(self) -> _Names:
+        if self._names is None:
+            m = MetricArrays()
+            check(lib.libtrace_result_metrics(self._result.pointer, ctypes.byref(m)), self._what)
+            count = 4 * m.values.count
+            self.columns = MetricColumns(self._result, column(m.values), array.array("I", ctypes.string_at(m.instance_counts, count)))
+            self._names = self._table.of(ctypes.string_at(m.name_ids, count))
+            self.at = self._names.at
+        return self._names
+
+    def add(self, metric: IMutableMetric) -> IMutableMetric:
+        names = self.read()
+        self.added[metric.name()] = metric
+        self.at = {name: at for name, at in names.all().items() if name not in self.added}
+        return metric
+
+    def names(self) -> Tuple[str, ...]:
+        """All of them, sorted."""
+        names = self.read()
+        return tuple(sorted(set(names.all()) | set(self.added))) if self.added else names.sorted()
+
+    def find(self, name: str) -> Optional[IMetric]:
+        """One that was added, or is not in `at` yet; None: there is none."""
+        names = self.read()
+        if name in self.added:
+            return self.added[name]
+        at = names.find(name, self._result.pointer)
+        return None if at is None else IMetric(self.columns, at, name)
 
 
 class _Report:
@@ -43,57 +130,33 @@ class _Report:
         self.path = path
         self.handle = _Handle(open_report(path), lib.libtrace_report_close)
         self.count = lib.libtrace_report_result_count(self.handle.pointer)  # type: int
+        self._table = _NameTable(self.handle)
         self._opened = {}  # type: Dict[int, _Result]
-        self._names = {}  # type: Dict[bytes, _Names]
 
     def result(self, index: int) -> "_Result":
         found = self._opened.get(index)
         if found is None:
-            found = _Result(self, index)
+            what = "'{}': result {}".format(self.path, index)
+            handle = _Handle(open_result(self.handle.pointer, index, what), lib.libtrace_result_close, self.handle)
+            found = _Result(handle, self._table, what)
             if len(self._opened) >= _OPENED:
                 del self._opened[next(iter(self._opened))]
             self._opened[index] = found
-        return found
-
-    def names(self, ids: bytes) -> _Names:
-        """Results of one run have the same metrics: their names are looked up once."""
-        found = self._names.get(ids)
-        if found is None:
-            name_of, pointer = lib.libtrace_report_metric_name, self.handle.pointer
-            numbers = array.array("I", ids)
-            raw = [(number, name_of(pointer, number)) for number in numbers]
-            found = self._names[ids] = _Names(["#{}".format(number) if name is None else text_of(name) for number, name in raw])
         return found
 
 
 class _Result:
     """An opened result."""
 
-    def __init__(self, report: _Report, index: int) -> None:
-        self.report, self.index = report, index
-        self.handle = _Handle(open_result(report.handle.pointer, index), lib.libtrace_result_close, report.handle)
-        self.added = {}  # type: Dict[str, IMutableMetric]  # these stand before stored ones of their names
-        self._columns = None  # type: Optional[MetricColumns]
-        self._names = None  # type: Optional[_Names]
+    def __init__(self, handle: _Handle, table: _NameTable, what: str) -> None:
+        self.handle, self._what = handle, what
+        self.metrics = _Metrics(handle, table, what)
         self._parts = {}  # type: Dict[str, Any]
-
-    def columns(self) -> MetricColumns:
-        if self._columns is None:
-            m = Metrics()
-            check(lib.libtrace_result_metrics(self.handle.pointer, ctypes.byref(m)), "'{}': metrics of result {}".format(self.report.path, self.index))
-            counts = array.array("I", ctypes.string_at(m.instance_counts, 4 * m.values.count))
-            self._columns = MetricColumns(self.handle, ctypes.string_at(m.name_ids, 4 * m.values.count), column(m.values), counts)
-        return self._columns
-
-    def names(self) -> _Names:
-        if self._names is None:
-            self._names = self.report.names(self.columns().ids)
-        return self._names
 
     def part(self, name: str) -> Any:
         """A field of the result; None where it is not there."""
         if name not in self._parts:
-            self._parts[name] = part(self.handle.pointer, name).get(name)
+            self._parts[name] = part(self.handle.pointer, name, self._what).get(name)
         return self._parts[name]
 
     def workload(self) -> int:
@@ -187,12 +250,7 @@ class IAction:
     WorkloadType_KERNEL, WorkloadType_RANGE, WorkloadType_CMDLIST, WorkloadType_GRAPH = range(4)
 
     def __init__(self, result: _Result) -> None:
-        self._result = result
-        self._at = None  # type: Optional[Dict[str, int]]
-        self._columns = None  # type: Any
-
-    def _find(self) -> None:
-        self._at, self._columns = self._result.names().at, self._result.columns()
+        self._result, self._metrics = result, result.metrics
 
     def name(self, base: int = NameBase_FUNCTION) -> Optional[str]:
         """The name of the kernel: as written, demangled or mangled; None for another base."""
@@ -211,28 +269,21 @@ class IAction:
 
     def metric_names(self) -> Tuple[str, ...]:
         """The names of all metrics, sorted."""
-        added = self._result.added
-        names = self._result.names()
-        return tuple(sorted(set(names.sorted) | set(added))) if added else names.sorted
+        return self._metrics.names()
 
     def metric_by_name(self, metric_name: str) -> Optional[IMetric]:
         """The metric of that name, or None."""
-        if self._at is None:
-            self._find()
-        at = self._at.get(metric_name)  # type: ignore[union-attr]
-        if at is not None and not self._result.added:
-            return IMetric(self._columns, at, metric_name)
         if not isinstance(metric_name, str):
             raise TypeError("names of metrics are strings, not {}".format(type(metric_name).__name__))
-        added = self._result.added.get(metric_name)
-        return added if added or at is None else IMetric(self._columns, at, metric_name)
+        metrics = self._metrics
+        at = metrics.at.get(metric_name)
+        return metrics.find(metric_name) if at is None else IMetric(metrics.columns, at, metric_name)
 
     # ---- for rules ----
 
     def add_metric(self, value_name: str) -> IMutableMetric:
         """Adds a metric without a value, in place of one of that name. Only rules' are stored: by `trace rules apply`."""
-        made = self._result.added[value_name] = IMutableMetric(value_name)
-        return made
+        return self._metrics.add(IMutableMetric(value_name))
 
     def add_integer_metric(self, value_name: str, value_kind: int, value: int) -> Optional[IMetric]:
         """Adds a metric of ValueKind_UINT64 or _UINT32; None for another kind."""
@@ -251,11 +302,11 @@ class IAction:
 
     def added_metrics(self) -> Dict[str, IMutableMetric]:
         """The metrics that were added, by name."""
-        return self._result.added
+        return self._metrics.added
 
     def put_metric(self, metric: IMutableMetric) -> None:
         """Adds a metric that was made before."""
-        self._result.added[metric.name()] = metric
+        self._metrics.add(metric)
 
     # ---- what was around it ----
 
@@ -319,16 +370,14 @@ class IAction:
         """The metric of that name.
 
         Raises KeyError where there is none, TypeError for what is no str."""
-        if self._at is None:
-            self._find()
-        if not self._result.added:
-            try:
-                return IMetric(self._columns, self._at[key], key)  # type: ignore[index]
-            except (KeyError, TypeError):
-                pass
+        metrics = self._metrics
+        try:
+            return IMetric(metrics.columns, metrics.at[key], key)
+        except (KeyError, TypeError):
+            pass
         if not isinstance(key, str):
             raise TypeError("IAction metric keys must be strings, not {}".format(type(key).__name__))
-        metric = self.metric_by_name(key)
+        metric = metrics.find(key)
         if metric is None:
             raise KeyError("no metric named '{}'".format(key))
         return metric
