@@ -317,9 +317,8 @@ $(P)/tests/cuda/%: tests/cuda/%.c $(P)/.config $(SIM)/cuda13/libcuda.so.1
 
 # ---- running tests ----
 
-SCRIPT_FILES := $(wildcard $(foreach folder,e2e fault golden peers,tests/$(folder)/*.sh tests/$(folder)/*.py))
+SCRIPT_FILES := $(wildcard $(foreach folder,e2e fault peers,tests/$(folder)/*.sh tests/$(folder)/*.py))
 SCRIPT_TESTS := $(foreach file,$(SCRIPT_FILES),$(if $(filter lib% _%,$(notdir $(file))),,$(file)))
-TORTURE_TESTS := $(SCRIPT_TESTS) $(wildcard tests/torture/*.sh tests/torture/*.py)
 # TESTS='words' runs only the tests whose path has one of the words in it.
 chosen = $(if $(TESTS),$(foreach file,$(1),$(if $(strip $(foreach word,$(TESTS),$(findstring $(word),$(file)))),$(file))),$(1))
 SHARED_DIR := $(realpath ../shared)
@@ -329,17 +328,15 @@ check: all apps cuda-apps $(UNIT) ## unit + e2e + lint; ends with the line "N pa
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT) $(SCRIPT_TESTS) scripts/lint)
 unit: $(UNIT) ## unit tests only
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT))
-e2e: all apps cuda-apps $(UNIT) ## traced programs, fault and golden tests
+e2e: all apps cuda-apps $(UNIT) ## traced programs, faults, and other tools where they are there
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(SCRIPT_TESTS))
 lint: all $(UNIT) ## the checks of scripts/check-*
 	$(Q)$(ENV) scripts/tap-run scripts/lint
 torture: all apps cuda-apps ## the long version of the e2e tests (TORTURE=1)
-	$(Q)$(ENV) TORTURE=1 scripts/tap-run $(call chosen,$(TORTURE_TESTS))
+	$(Q)$(ENV) TORTURE=1 scripts/tap-run $(call chosen,$(SCRIPT_TESTS))
 bench: all apps cuda-apps $(OWN_BENCH) ## speed and size against the limits of docs/performance.md
 	$(Q)$(ENV) tests/bench/run
-golden-update: all ## rewrite tests/golden from what the exporters print now
-	$(Q)$(ENV) GOLDEN_UPDATE=1 scripts/tap-run $(wildcard tests/golden/*.sh tests/golden/*.py)
-.PHONY: check unit e2e lint torture bench golden-update
+.PHONY: check unit e2e lint torture bench
 
 # ---- fuzzing: tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME, by clang's libFuzzer ----
 

@@ -10,8 +10,7 @@
  *   OBJECT_KIND(ARGS)   enum arg_object, a constant: what OBJECT is, and so how to print it
  *   OBJECT_COUNT(ARGS)  a constant: how many arguments OBJECT mixes; rows have 0 or 1
  *   PATH_OF(ARGS)       const char *: the PATH argument, NULL without one
- *   SIZE_OF(ARGS)       uint64_t: the SIZE argument, 0 without one
- *   FLAGS_OF(ARGS)      the same for FLAGS
+ *   FLAGS_OF(ARGS)      uint64_t: the FLAGS argument, 0 without one
  *   MODE_OF(ARGS)       the same for MODE
  *
  * In the wrapper of a row, with `...` for ARGS:
@@ -42,7 +41,6 @@ enum arg_object {
 #define OBJECT_KIND(...) (0 ARGS_EACH(ARGS_OBJECT_KIND, __VA_ARGS__))
 #define OBJECT_COUNT(...) (0 ARGS_EACH(ARGS_OBJECT_COUNT, __VA_ARGS__))
 #define PATH_OF(...) ((const char *)((uintptr_t)0 ARGS_EACH(ARGS_PATH, __VA_ARGS__)))
-#define SIZE_OF(...) ((uint64_t)0 ARGS_EACH(ARGS_SIZE, __VA_ARGS__))
 #define FLAGS_OF(...) ((uint64_t)0 ARGS_EACH(ARGS_FLAGS, __VA_ARGS__))
 #define MODE_OF(...) ((uint64_t)0 ARGS_EACH(ARGS_MODE, __VA_ARGS__))
 
@@ -53,7 +51,6 @@ enum arg_object {
 #define ARGS_OBJECT_KIND(kind, type, name) ARGS_OBJECT_KIND_##kind
 #define ARGS_OBJECT_COUNT(kind, type, name) ARGS_OBJECT_COUNT_##kind
 #define ARGS_PATH(kind, type, name) ARGS_PATH_##kind(name)
-#define ARGS_SIZE(kind, type, name) ARGS_SIZE_##kind(name)
 #define ARGS_FLAGS(kind, type, name) ARGS_FLAGS_##kind(name)
 #define ARGS_MODE(kind, type, name) ARGS_MODE_##kind(name)
 
@@ -135,19 +132,6 @@ enum arg_object {
 #define ARGS_PATH_MODE(name)
 #define ARGS_PATH_SKIP(name)
 #define ARGS_PATH_MORE(name)
-
-/* bytes asked for */
-#define ARGS_SIZE_NONE(name)
-#define ARGS_SIZE_FD(name)
-#define ARGS_SIZE_ADDR(name)
-#define ARGS_SIZE_PID(name)
-#define ARGS_SIZE_ID(name)
-#define ARGS_SIZE_SIZE(name) ARGS_BITS(name)
-#define ARGS_SIZE_PATH(name)
-#define ARGS_SIZE_FLAGS(name)
-#define ARGS_SIZE_MODE(name)
-#define ARGS_SIZE_SKIP(name)
-#define ARGS_SIZE_MORE(name)
 
 /* flags */
 #define ARGS_FLAGS_NONE(name)

@@ -298,8 +298,7 @@ static int details(
 	int t_a, int t_b, int t_c, int t_d, const char *t_e, int t_f, size_t t_g, void *t_h)
 {
 	return PATH_OF(EIGHT) == t_e && FLAGS_OF(EIGHT) == 6 && MODE_OF(EIGHT) == 4 &&
-		SIZE_OF(EIGHT) == 7 && OBJECT(EIGHT) == (uint64_t)(uintptr_t)t_h &&
-		t_a + t_b + t_c + t_d + t_f + (int)t_g;
+		OBJECT(EIGHT) == (uint64_t)(uintptr_t)t_h && t_a + t_b + t_c + t_d + t_f + (int)t_g;
 }
 
 _Static_assert(OBJECT_KIND(EIGHT) == ARG_OBJECT_ADDR &&
