@@ -86,7 +86,7 @@ FORCE:
 COMMON_SRC := $(wildcard common/*.c common/schema/*.c)
 NCU_SRC := $(wildcard common/ncu/*.c)
 TRACER_SRC := $(wildcard tracer/*.c unwind/*.c)
-INJECT_SRC := $(wildcard inject/*.c inject/*.S)
+INJECT_SRC := $(filter-out inject/libc_stub.c,$(wildcard inject/*.c inject/*.S))
 WRITER_SRC := $(filter-out writer/main.c,$(wildcard writer/*.c))
 READER_SRC := $(filter-out reader/cli/main.c,$(wildcard reader/*.c reader/api/*.c reader/cli/*.c reader/codexl/*.c reader/export/*.c reader/ncu/*.c reader/nvtxt/*.c reader/sql/*.c reader/xspace/*.c))
 
@@ -162,10 +162,13 @@ all: $(PRODUCTS) companions ## build library, writer and command (default)
 
 # No relro: each fork copies one mapping less, and the table of real functions would lie outside of it anyway.
 # Bound at start (-z now), so that no hook ever enters the lazy resolver; never unloaded, since threads may be inside.
-$(LIBDIR)/libtrace.so: $(call objects,lib,$(INJECT_SRC) $(TRACER_SRC)) $(OBJ)/lib/common.a $(GEN)/libtrace.map $(P)/.config
-	$(call say,LD)mkdir -p $(@D) && $(CC) $(CFLAGS) -shared -o $@ $(filter %.o,$^) $(filter %.a,$^) -Wl,-soname,libtrace.so \
+$(LIBDIR)/libtrace.so: $(call objects,lib,$(INJECT_SRC) $(TRACER_SRC)) $(OBJ)/lib/common.a $(GEN)/libtrace.map $(OBJ)/lib/stub/libc.so.6 $(P)/.config
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(CFLAGS) -shared -nostdlib -o $@ $(filter %.o,$^) $(filter %.a,$^) $(filter %.so.6,$^) -lgcc -Wl,-soname,libtrace.so \
 		-Wl,-z,defs,-z,nodelete,-z,now,-z,norelro,-z,noseparate-code -Wl,--exclude-libs,ALL -Wl,--version-script,$(GEN)/libtrace.map \
 		-Wl,-Map,$(OBJ)/lib/libtrace.link-map $(LDFLAGS)
+
+$(OBJ)/lib/stub/libc.so.6: inject/libc_stub.c
+	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -nostdlib -fPIC -fno-builtin -o $@ $< -Wl,-soname,libc.so.6
 
 $(LIBDIR)/libtrace-writer: $(OBJ)/prog/writer/main.o $(WRITER_A) $(COMMON_A) $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) $(STATIC) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS)

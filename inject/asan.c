@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "common/text.h"
+#include "tracer/libc.h"
 
 #define ALLOW "verify_asan_link_order=0"
 
@@ -23,8 +24,10 @@ const char *asan_options(void) __asm__("__asan_default_options")
 const char *asan_options(void)
 {
 	static char options[1024];
-	const char *(*next)(void) =
-		(const char *(*)(void))(uintptr_t)dlsym(RTLD_NEXT, "__asan_default_options");
+	const char *(*next)(void) = NULL;
+	if (libc.dlsym)
+		next = (const char *(*)(void))(uintptr_t)libc.dlsym(
+			RTLD_NEXT, "__asan_default_options");
 	const char *theirs = next ? next() : NULL;
 	if (!theirs || !*theirs)
 		return ALLOW;

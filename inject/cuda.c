@@ -12,6 +12,7 @@
 #include "common/text.h"
 #include "inject/cuda.h"
 #include "tracer/cuda.h"
+#include "tracer/libc.h"
 
 #define DRIVER "libcuda.so"
 
@@ -30,7 +31,7 @@ void *dlopen_before(const char *file, int flags)
 	static void *real_dlopen;
 	int error = errno;
 	if (__builtin_expect(!real_dlopen, 0))
-		real_dlopen = dlsym(RTLD_NEXT, "dlopen");
+		real_dlopen = libc.dlsym(RTLD_NEXT, "dlopen");
 	if (__builtin_expect(is_driver(file) && !(flags & RTLD_NOLOAD) && cuda_is_wanted(), 0))
 		cuda_start(file);
 	errno = error;
@@ -53,7 +54,7 @@ void cuda_linked(void)
 bool cuda_asks_for_tool(const void *caller)
 {
 	Dl_info info;
-	return cuda_is_wanted() && dladdr(caller, &info) && is_driver(info.dli_fname);
+	return cuda_is_wanted() && libc.dladdr(caller, &info) && is_driver(info.dli_fname);
 }
 
 __attribute__((visibility("default"))) int InitializeInjection(void);

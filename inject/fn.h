@@ -106,7 +106,8 @@ void real_resolve(unsigned fn);
 
 /*
  * Starts tracing before our constructor, at the first call that a constructor of another library
- * makes. False = already tried, or the C library has not set up its environment yet.
+ * makes. False = already tried, or the C library has not set up its environment yet, or is
+ * incomplete: libc_complete().
  */
 bool preload_early(void);
 

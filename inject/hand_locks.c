@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
+#include "tracer/libc.h"
 
 /* Upper half of struct record.a: the holder's tid. */
 static uint64_t with_holder(int result, uint32_t holder)
@@ -98,7 +99,8 @@ LOCK_WRAPPER(pthread_spin_lock, pthread_spinlock_t,
 static bool semaphore_taken(sem_t *semaphore)
 {
 	int error = errno;
-	pthread_testcancel();
+	if (libc.pthread_testcancel)
+		libc.pthread_testcancel();
 	if (REAL(sem_trywait)(semaphore) == 0)
 		return true;
 	errno = error;

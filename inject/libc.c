@@ -5,8 +5,10 @@
 #include "inject/fn.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stddef.h>
 
+#include "tracer/libc.h"
 #include "tracer/next.h"
 
 /* ---- boot functions: called instead of a real function that has not been looked up yet ---- */
@@ -61,31 +63,42 @@ static struct next_scope scope;
  */
 static void *real_find_by_loader(const struct real_name *row)
 {
-	void *next = dlsym(RTLD_NEXT, row->name);
-	void *exact = row->version ? dlvsym(RTLD_NEXT, row->name, row->version) : NULL;
+	void *next = libc.dlsym(RTLD_NEXT, row->name);
+	void *exact = row->version && libc.dlvsym ? libc.dlvsym(RTLD_NEXT, row->name, row->version)
+						  : NULL;
 	Dl_info next_info, exact_info;
-	if (!exact || next == exact || !dladdr(next, &next_info) || !dladdr(exact, &exact_info))
+	if (!exact || next == exact || !libc.dladdr(next, &next_info) ||
+		!libc.dladdr(exact, &exact_info))
 		return next;
 	return next_info.dli_fbase == exact_info.dli_fbase ? exact : next;
+}
+
+static void **real_place(const struct real_name *row)
+{
+	return (void **)(void *)((char *)&real + row->offset);
 }
 
 void real_resolve(unsigned fn)
 {
 	const struct real_name *row = &real_names[fn - 1];
+	/* A constructor's call, before ours has run. dlsym of an old glibc allocates. */
+	if (!scope.count)
+		next_open(&scope, _DYNAMIC);
 	void *found = next_find(&scope, row->name, row->version);
-	if (!found)
+	if (!found && libc.dlsym)
 		found = real_find_by_loader(row);
 	if (!found)
 		found = (void *)(uintptr_t)missing_function;
-	__atomic_store_n((void **)(void *)((char *)&real + row->offset), found, __ATOMIC_RELEASE);
+	__atomic_store_n(real_place(row), found, __ATOMIC_RELEASE);
 }
 
 void real_open(void)
 {
-	if (next_open(&scope, &real))
-		return;
+	bool opened = next_open(&scope, _DYNAMIC);
 	for (unsigned fn = 1; fn < FN_COUNT; fn++)
-		real_resolve(fn);
+		if (!opened ||
+			*real_place(&real_names[fn - 1]) == (void *)(uintptr_t)missing_function)
+			real_resolve(fn);
 }
 
 /* ---- wrappers ---- */

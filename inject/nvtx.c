@@ -16,6 +16,7 @@
 #include "inject/nvtx_abi.h"
 #include "inject/nvtx_chain.h"
 #include "tracer/handles.h"
+#include "tracer/libc.h"
 #include "tracer/nvtx_ext.h"
 
 #define VARIABLE "NVTX_INJECTION64_PATH"
@@ -28,7 +29,7 @@
 static const char *own_file(void)
 {
 	Dl_info info;
-	return dladdr((void *)&session, &info) ? info.dli_fname : NULL;
+	return libc.dladdr((void *)&session, &info) ? info.dli_fname : NULL;
 }
 
 static __attribute__((cold, noinline)) char *injection_path(char *theirs)

@@ -5,6 +5,7 @@
 
 #include "common/text.h"
 #include "tracer/handles.h"
+#include "tracer/libc.h"
 #include "tracer/nvtx_ext.h"
 #include "tracer/session.h"
 #include "tracer/spans.h"
@@ -54,7 +55,7 @@ void chain_want(const char *path)
 static bool is_ours(const void *function)
 {
 	Dl_info theirs, ours;
-	return dladdr(function, &theirs) && dladdr((void *)&session, &ours) &&
+	return libc.dladdr(function, &theirs) && libc.dladdr((void *)&session, &ours) &&
 		theirs.dli_fbase == ours.dli_fbase;
 }
 
@@ -62,7 +63,7 @@ chain_fn chain_symbol(const char *name)
 {
 	if (!is_wanted || __atomic_load_n(&tool_state, __ATOMIC_ACQUIRE) != 2 || !tool)
 		return NULL;
-	void *function = dlsym(tool, name);
+	void *function = libc.dlsym(tool, name);
 	return function && !is_ours(function) ? (chain_fn)function : NULL;
 }
 

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "inject/cuda.h"
 #include "inject/fn.h"
+#include "tracer/libc.h"
 
 #include <dlfcn.h>
 
@@ -35,8 +36,8 @@ typedef int (*register_fn)(handler_fn, handler_fn, handler_fn, void *);
 static register_fn handlers_real(void)
 {
 	static register_fn real_register;
-	if (!real_register)
-		real_register = (register_fn)(uintptr_t)dlsym(RTLD_NEXT, "__register_atfork");
+	if (!real_register && libc.dlsym)
+		real_register = (register_fn)(uintptr_t)libc.dlsym(RTLD_NEXT, "__register_atfork");
 	return real_register;
 }
 
@@ -84,7 +85,7 @@ static void at_exit(int status, void *unused)
 #endif
 static void clone_find(void)
 {
-	void *found = dlvsym(RTLD_NEXT, "clone", CLONE_VERSION);
+	void *found = libc.dlvsym ? libc.dlvsym(RTLD_NEXT, "clone", CLONE_VERSION) : NULL;
 	real_resolve(FN_clone);
 	launch_clone = real.fn_clone;
 	if (found)
@@ -108,8 +109,10 @@ static void begin(int argc, char **argv, char **envp)
 	clone_find();
 	syscall_real = real.fn_syscall;
 	session.iterate_phdr = real.fn_dl_iterate_phdr;
-	thread_init();
-	session_start(argc, argv, envp);
+	if (libc_is_complete()) {
+		thread_init();
+		session_start(argc, argv, envp);
+	}
 	if (session.state == SESSION_NEW) {
 		session.state = SESSION_OFF;
 		osrt_off = true;
@@ -121,7 +124,7 @@ static void begin(int argc, char **argv, char **envp)
 bool preload_early(void)
 {
 	int error = errno;
-	if (begun || !environ)
+	if (begun || !environ || !libc_is_complete())
 		return false;
 	begin(0, NULL, environ);
 	errno = error;
@@ -131,11 +134,16 @@ bool preload_early(void)
 __attribute__((constructor(101))) static void preload_start(int argc, char **argv, char **envp)
 {
 	int error = errno;
-	if (!begun)
+	if (!begun) {
+		if (!libc_is_complete()) {
+			real_open(); /* for the allocator's calls meanwhile */
+			libc_complete();
+		}
 		begin(argc, argv, envp);
+	}
 	if (session.state == SESSION_ON) {
 		handlers_register();
-		on_exit(at_exit, NULL);
+		libc.on_exit(at_exit, NULL);
 		capture_listen();
 		if (!thread_self.lane)
 			thread_attach(&thread_self);

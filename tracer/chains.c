@@ -10,6 +10,7 @@
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/lane.h"
+#include "tracer/libc.h"
 #include "tracer/osrt.h"
 #include "tracer/session.h"
 #include "tracer/spool_file.h"
@@ -151,7 +152,7 @@ static void own_range(struct callchain_setup *setup)
 
 static void load_libunwind(void)
 {
-	const struct fallback_setup setup = {session.home, dlopen, dlsym};
+	const struct fallback_setup setup = {session.home, dlopen, libc.dlsym};
 	chains_ask_libunwind = fallback_load(&setup) == 0;
 	if (!chains_ask_libunwind)
 		session_note("libunwind could not be loaded from the library's folder, or the "
@@ -170,7 +171,7 @@ void chains_start(void)
 {
 	const struct config *c = &session.config;
 	struct callchain_setup setup = {.more = chunk_more};
-	*(void **)(void *)&setup.find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
+	*(void **)(void *)&setup.find_object = libc.dlsym(RTLD_DEFAULT, "_dl_find_object");
 	rules_init(setup.find_object); /* for registers_in_handler(), whatever chains are wanted */
 	if (!c->backtrace_depth || c->backtrace == BACKTRACE_NONE || !any_wanted(c))
 		return;

@@ -11,6 +11,7 @@
 #include "tracer/chains.h"
 #include "tracer/cuda_clock.h"
 #include "tracer/cuda_row.h"
+#include "tracer/libc.h"
 #include "tracer/osrt.h"
 #include "tracer/session.h"
 #include "tracer/spool_file.h"
@@ -183,7 +184,7 @@ static uint32_t driver_version(void)
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 	uint32_t (*get)(int *) = NULL;
 	if (driver)
-		*(void **)(void *)&get = dlsym(driver, "cuDriverGetVersion");
+		*(void **)(void *)&get = libc.dlsym(driver, "cuDriverGetVersion");
 	return get && !get(&version) && version > 0 ? (uint32_t)version : 0;
 }
 
@@ -273,7 +274,7 @@ static void start(struct thread *t, const char *file)
 	thread_leave(t);
 	if (state == CUDA_ON) {
 		setup_tell(t, &setup);
-		on_exit(at_exit, NULL);
+		libc.on_exit(at_exit, NULL);
 	} else if (!there) {
 		session_note("CUDA is not recorded: there is no driver (libcuda.so.1)");
 	}

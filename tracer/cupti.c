@@ -5,6 +5,7 @@
 #include <link.h>
 
 #include "common/text.h"
+#include "tracer/libc.h"
 #include "tracer/session.h"
 
 struct cupti cupti;
@@ -89,14 +90,14 @@ static void *symbol_of(void *library, const char *name)
 {
 	char full[64];
 	text_append(full, sizeof(full), text_append(full, sizeof(full), 0, "cupti"), name);
-	return dlsym(library, full);
+	return libc.dlsym(library, full);
 }
 
 /* As the loader has it: a name may have been found anywhere. */
 static void path_keep(const char *asked)
 {
 	Dl_info info;
-	bool known = cupti.GetVersion && dladdr((void *)(uintptr_t)cupti.GetVersion, &info) &&
+	bool known = cupti.GetVersion && libc.dladdr((void *)(uintptr_t)cupti.GetVersion, &info) &&
 		info.dli_fname;
 	text_append(cupti.path, PATH_BYTES, 0, known ? info.dli_fname : asked);
 }

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "tracer/next.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
 
@@ -57,12 +56,21 @@ static bool is_vdso(const struct link_map *map)
 	return text_begins(map->l_name, "linux-vdso") || text_begins(map->l_name, "linux-gate");
 }
 
-bool next_open(struct next_scope *scope, const void *own_address)
+#pragma weak _r_debug /* only glibc has it */
+
+static const struct link_map *map_of(const void *dynamic)
 {
-	Dl_info info;
-	struct link_map *own = NULL;
+	const struct link_map *map = &_r_debug ? _r_debug.r_map : NULL;
+	while (map && map->l_ld != dynamic)
+		map = map->l_next;
+	return map;
+}
+
+bool next_open(struct next_scope *scope, const void *own_dynamic)
+{
+	const struct link_map *own = map_of(own_dynamic);
 	scope->count = 0;
-	if (!dladdr1(own_address, &info, (void **)&own, RTLD_DL_LINKMAP) || !own)
+	if (!own)
 		return false;
 	for (const struct link_map *map = own->l_next; map; map = map->l_next) {
 		if (is_vdso(map))

@@ -30,11 +30,11 @@ struct next_scope {
 };
 
 /*
- * Opens the objects loaded behind the one that holds `own_address`. False when there are none or
+ * Opens the objects loaded behind the one whose _DYNAMIC is given. False when there are none or
  * too many, or one has no table of the kind: then only dlsym knows, and the scope is empty. While
  * nobody loads or unloads, as in constructors at the start. What is loaded at the start stays.
  */
-bool next_open(struct next_scope *scope, const void *own_address);
+bool next_open(struct next_scope *scope, const void *own_dynamic);
 
 /*
  * Any thread, async-signal-safe. The function `name` of `version`, or its default version where

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
+#include "tracer/libc.h"
 #include "tracer/session.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -170,7 +170,7 @@ static size_t make_absolute(const char *path, char *ret_path, size_t bytes)
 static bool find_home(void)
 {
 	Dl_info info;
-	if (!dladdr((void *)&session, &info) || !info.dli_fname)
+	if (!libc.dladdr((void *)&session, &info) || !info.dli_fname)
 		return false;
 	size_t length = make_absolute(info.dli_fname, session.home, sizeof(session.home));
 	while (length && session.home[length - 1] != '/')

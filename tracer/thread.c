@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "tracer/libc.h"
 #include "tracer/thread.h"
 
 #include <errno.h>
@@ -44,7 +45,8 @@ static void end_hook(void *value)
 {
 	struct thread *t = &thread_self;
 	(void)value;
-	if (++t->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(end_key, t) == 0)
+	if (++t->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
+		libc.pthread_setspecific(end_key, t) == 0)
 		return;
 	t->gone = 1; /* nothing will detach the lane of a handler that runs from here on */
 	thread_detach(t);
@@ -52,8 +54,8 @@ static void end_hook(void *value)
 
 void thread_init(void)
 {
-	end_key_usable =
-		pthread_key_create(&end_key, end_hook) == 0 && end_key < KEYS_WITHOUT_ALLOCATION;
+	end_key_usable = libc.pthread_key_create(&end_key, end_hook) == 0 &&
+		end_key < KEYS_WITHOUT_ALLOCATION;
 }
 
 void thread_forget(struct thread *t)
@@ -202,7 +204,7 @@ static struct lane *attach(struct thread *t)
 	if (t->gone)
 		__atomic_store_n(&lane->state, LANE_PARTING, __ATOMIC_RELEASE);
 	else if (end_key_usable)
-		pthread_setspecific(end_key, t);
+		libc.pthread_setspecific(end_key, t);
 	return lane;
 }
 

@@ -1,6 +1,6 @@
 // CC: musl-gcc
-/* musl_child - a program of another C library: it does not start with a glibc library preloaded, so
- * it must be started without. */
+/* musl_child - a program of another C library: with ours preloaded it runs as without, and nothing
+ * is recorded; as a child it is started without. */
 #include <stdio.h>
 #include <stdlib.h>
 

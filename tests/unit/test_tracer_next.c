@@ -1,6 +1,7 @@
 /* next.h against dlsym: every function of the table, as the first object of the search has it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 
 #include "tests/unit/tap.h"
@@ -27,7 +28,7 @@ int main(void)
 {
 	struct next_scope scope;
 	int differ = 0, found = 0, left = 0;
-	check(next_open(&scope, &names), "the objects behind this program are opened");
+	check(next_open(&scope, _DYNAMIC), "the objects behind this program are opened");
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		void *ours = next_find(&scope, names[i].name, names[i].version);
 		void *theirs = by_loader(&names[i]);
