@@ -29,7 +29,7 @@ FORKS = "fork vfork _Fork clone spawn spawnp system popen daemon double handler 
 EXITS = "return exit _exit _Exit quick_exit abort abort_caught segv kill term pthread_exit exec thread_exit raw handler_exit last_thread".split()
 MODES = {"forks": FORKS, "exits": EXITS, "memory_limit": ["as", "lock"], "seccomp_filter": ["filter", "strict"], "many_calls": ["100000 4"]}
 # Not programs of their own; and what prints addresses, or the levels that NVTX only counts for a tool.
-NOT_ALONE = ("counter_workload", "static_child", "nvtx_memory", "nvtx_chained")
+NOT_ALONE = ("counter_workload", "static_child", "musl_child", "nvtx_memory", "nvtx_chained")
 
 
 class Case:

@@ -1,4 +1,6 @@
-"""Programs of a distribution that is older than the library: they run as untraced, and what they did is in the report.
+"""Programs of another C library than the one of the build: of an older glibc, and of musl.
+
+Those of a distribution that is older than the library run as untraced, and what they did is in the report.
 
 OLD_ROOT names a folder that holds one, as `debootstrap --variant=minbase --include=python3,perl,redis-server,g++ bullseye DIR` makes it (glibc 2.31; needs
 root, as this does). The short test is that libtrace.so asks the loader for no version of any symbol, by which it would be refused.
@@ -7,7 +9,7 @@ import os
 import shutil
 import subprocess
 
-from lib import LIBRARY, SRC, Report, folder, main, run, tap
+from lib import LIBRARY, SRC, Report, app, clean_env, folder, main, run, tap, traced_env
 
 ROOT = os.environ.get("OLD_ROOT")
 PYTHON = "import subprocess, threading; [t.start() or t.join() for t in [threading.Thread(target=subprocess.run, args=(['ls', '/'],)) for _ in range(8)]]"
@@ -26,6 +28,16 @@ def asks_for_no_version():
     done = subprocess.run(["readelf", "--version-info", "--wide", LIBRARY], capture_output=True, text=True, check=True)
     tap.ok("Version definition section" in done.stdout and "Version needs section" not in done.stdout,
            "libtrace.so needs no version of the C library", done.stdout[-2000:])
+
+
+def musl():
+    name = app("musl_child")
+    if not os.path.exists(name):
+        tap.skip("a program of musl", "there is no musl-gcc")
+        return
+    place = folder()
+    plain, traced = run([name], clean_env()), run([name], traced_env(os.path.join(place, "r.rep"), place))
+    tap.ok(plain[:3] == traced[:3] and not os.listdir(place), "a program of musl runs as untraced, and nothing is recorded", f"{plain}\n{traced}")
 
 
 def in_root(argv, **env):
@@ -61,4 +73,4 @@ def older_distribution():
 
 
 if __name__ == "__main__":
-    main(asks_for_no_version, older_distribution)
+    main(asks_for_no_version, musl, older_distribution)
