@@ -38,6 +38,25 @@ static FILE *log_file(void)
 	return file;
 }
 
+/* The same, and `mutex` is held until log_end(). NULL: it is not. */
+static FILE *log_begin(void)
+{
+	FILE *out;
+
+	if (!getenv("SIM_LOG"))
+		return NULL;
+	pthread_mutex_lock(&mutex);
+	out = log_file();
+	if (!out)
+		pthread_mutex_unlock(&mutex);
+	return out;
+}
+
+static void log_end(void)
+{
+	pthread_mutex_unlock(&mutex);
+}
+
 /* Names of kernels may be anything; JSON wants quotes and backslashes escaped. */
 static void put_text(FILE *out, const char *key, const char *text)
 {
@@ -52,22 +71,19 @@ static void put_text(FILE *out, const char *key, const char *text)
 
 void truth_call(const struct sim_call *call)
 {
-	FILE *out;
+	FILE *out = log_begin();
 
-	if (!getenv("SIM_LOG"))
+	if (!out)
 		return;
-	pthread_mutex_lock(&mutex);
-	out = log_file();
-	if (out)
-		fprintf(out,
-			"{\"type\":\"api\",\"domain\":\"%s\",\"name\":\"%s\",\"cbid\":%u,"
-			"\"correlation\":%u,"
-			"\"nested\":%s,\"start\":%" PRIu64 ",\"end\":%" PRIu64
-			",\"result\":%u,\"tid\":%d}\n",
-			call->domain == SIM_DRIVER_API ? "driver" : "runtime", call->name,
-			call->cbid, call->correlation, call->outer ? "true" : "false",
-			call->start_ns, call->end_ns, call->result, (int)gettid());
-	pthread_mutex_unlock(&mutex);
+	fprintf(out,
+		"{\"type\":\"api\",\"domain\":\"%s\",\"name\":\"%s\",\"cbid\":%u,"
+		"\"correlation\":%u,"
+		"\"nested\":%s,\"start\":%" PRIu64 ",\"end\":%" PRIu64
+		",\"result\":%u,\"tid\":%d}\n",
+		call->domain == SIM_DRIVER_API ? "driver" : "runtime", call->name, call->cbid,
+		call->correlation, call->outer ? "true" : "false", call->start_ns, call->end_ns,
+		call->result, (int)gettid());
+	log_end();
 }
 
 static void put_kernel(FILE *out, const struct sim_op *op)
@@ -153,56 +169,44 @@ void truth_op(const struct sim_op *op)
 	static const char *const types[SIM_OP_KIND_COUNT] = {"kernel", "memcpy", "memcpy_peer",
 		"memset", "synchronization", "event", "graph", "unified_memory", "memory",
 		"memory_pool", "overhead", "jit"};
-	FILE *out;
+	FILE *out = log_begin();
 
-	if (!getenv("SIM_LOG"))
+	if (!out)
 		return;
-	pthread_mutex_lock(&mutex);
-	out = log_file();
-	if (out) {
-		fprintf(out,
-			"{\"type\":\"%s\",\"start\":%" PRIu64 ",\"end\":%" PRIu64
-			",\"device\":%u,\"context\":%u,"
-			"\"stream\":%u,\"correlation\":%u,\"graph\":%u,\"graph_node\":%" PRIu64,
-			types[op->kind], op->start_ns, op->end_ns, op->device, op->context,
-			op->stream, op->correlation, op->graph, op->graph_node);
-		put_facts(out, op);
-		fputs("}\n", out);
-	}
-	pthread_mutex_unlock(&mutex);
+	fprintf(out,
+		"{\"type\":\"%s\",\"start\":%" PRIu64 ",\"end\":%" PRIu64
+		",\"device\":%u,\"context\":%u,"
+		"\"stream\":%u,\"correlation\":%u,\"graph\":%u,\"graph_node\":%" PRIu64,
+		types[op->kind], op->start_ns, op->end_ns, op->device, op->context, op->stream,
+		op->correlation, op->graph, op->graph_node);
+	put_facts(out, op);
+	fputs("}\n", out);
+	log_end();
 }
 
 void truth_resource(const struct sim_resource *resource)
 {
-	FILE *out;
+	FILE *out = log_begin();
 
-	if (!getenv("SIM_LOG"))
+	if (!out)
 		return;
-	pthread_mutex_lock(&mutex);
-	out = log_file();
-	if (out)
-		fprintf(out,
-			"{\"type\":\"resource\",\"cbid\":%u,\"context\":%u,\"device\":%u,"
-			"\"stream\":%u,"
-			"\"module\":%u,\"cubin_bytes\":%zu,\"correlation\":%u}\n",
-			resource->cbid, resource->context_id, resource->device_id,
-			resource->stream_id, resource->module_id, resource->cubin_bytes,
-			resource->correlation);
-	pthread_mutex_unlock(&mutex);
+	fprintf(out,
+		"{\"type\":\"resource\",\"cbid\":%u,\"context\":%u,\"device\":%u,"
+		"\"stream\":%u,"
+		"\"module\":%u,\"cubin_bytes\":%zu,\"correlation\":%u}\n",
+		resource->cbid, resource->context_id, resource->device_id, resource->stream_id,
+		resource->module_id, resource->cubin_bytes, resource->correlation);
+	log_end();
 }
 
 void truth_violation(const char *rule)
 {
-	FILE *out;
+	FILE *out = log_begin();
 
-	if (!getenv("SIM_LOG"))
+	if (!out)
 		return;
-	pthread_mutex_lock(&mutex);
-	out = log_file();
-	if (out) {
-		fputs("{\"type\":\"violation\"", out);
-		put_text(out, "rule", rule);
-		fputs("}\n", out);
-	}
-	pthread_mutex_unlock(&mutex);
+	fputs("{\"type\":\"violation\"", out);
+	put_text(out, "rule", rule);
+	fputs("}\n", out);
+	log_end();
 }
