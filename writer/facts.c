@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,29 +133,85 @@ static void load_read(struct facts *f)
 		fact_add(f, "load=%.*s", (int)strcspn(line, " "), line);
 }
 
-/* The limit of a control group is the first one on the way from ours (of version 2) to the root. */
-static void limit_read(struct facts *f, const char *name, const char *group, const char *file)
+/* A line of a limit that says there is none: "max", -1, or the largest number of pages. */
+static bool is_unlimited(const char *line)
 {
-	char path[2 * PATH_MAX], here[PATH_MAX], line[128];
+	return !strncmp(line, "max", 3) || *line == '-' || strtoull(line, NULL, 10) > INT64_MAX / 2;
+}
+
+/* The limit of a control group is the first one on the way from ours to the root. `folder`: that of
+ * the controller in version 1, "" in version 2. In a container of version 1 our group has the name
+ * that it has outside, and lies in the root. `second`: a file whose value stands behind, or NULL. */
+static void limit_read(struct facts *f, const char *name, const char *folder, const char *group,
+	const char *file, const char *second)
+{
+	char path[2 * PATH_MAX], here[PATH_MAX], line[64], more[64] = "";
 	text_make(here, sizeof(here), "%s", group);
 	for (char *slash = here + strlen(here); slash; slash = strrchr(here, '/')) {
 		*slash = 0;
-		text_make(path, sizeof(path), CGROUPS "%s/%s", here, file);
-		if (line_read(path, line, sizeof(line)) && strncmp(line, "max", 3)) {
-			fact_add(f, "%s=%s", name, line);
-			return;
-		}
+		text_make(path, sizeof(path), CGROUPS "%s%s/%s", folder, here, file);
+		if (!line_read(path, line, sizeof(line)) || is_unlimited(line))
+			continue;
+		text_make(
+			path, sizeof(path), CGROUPS "%s%s/%s", folder, here, second ? second : "");
+		bool has_more = second && line_read(path, more, sizeof(more));
+		fact_add(f, "%s=%s%s%s", name, line, has_more ? " " : "", more);
+		return;
 	}
 }
 
+/* Of a line "4:cpu,cpuacct:/path" the path, if the controller is one of the words. */
+static char *group_of(char *line, const char *controller)
+{
+	char *words = strchr(line, ':'), *path = words ? strchr(words + 1, ':') : NULL;
+	size_t length = strlen(controller);
+	if (!path)
+		return NULL;
+	line[strcspn(line, "\n")] = 0;
+	*path++ = 0;
+	for (char *at = words + 1; (at = strstr(at, controller)); at += length)
+		if ((at[-1] == ':' || at[-1] == ',') && (!at[length] || at[length] == ','))
+			return path;
+	path[-1] = ':';
+	return NULL;
+}
+
+/* Controllers are of version 2 ("0::/path"), or each has a hierarchy of version 1. */
 static void limits_read(struct facts *f)
 {
-	char group[PATH_MAX];
-	/* "0::/path": the name of a version 2 group is behind the second colon */
-	if (!value_read("/proc/self/cgroup", "0::", group, sizeof(group)) || *group != ':')
-		return;
-	limit_read(f, "cgroup_cpu_max", group + 1, "cpu.max");
-	limit_read(f, "cgroup_memory_max", group + 1, "memory.max");
+	FILE *file = file_open("/proc/self/cgroup");
+	char line[PATH_MAX], *group;
+	for (int i = 0; file && i < LINES_MAX && fgets(line, sizeof(line), file); i++) {
+		if (!strncmp(line, "0::", 3)) {
+			line[strcspn(line, "\n")] = 0;
+			limit_read(f, "cgroup_cpu_max", "", line + 3, "cpu.max", NULL);
+			limit_read(f, "cgroup_memory_max", "", line + 3, "memory.max", NULL);
+		} else if ((group = group_of(line, "cpu"))) {
+			limit_read(f, "cgroup_cpu_max", "/cpu", group, "cpu.cfs_quota_us",
+				"cpu.cfs_period_us");
+		} else if ((group = group_of(line, "memory"))) {
+			limit_read(f, "cgroup_memory_max", "/memory", group,
+				"memory.limit_in_bytes", NULL);
+		}
+	}
+	if (file)
+		fclose(file);
+}
+
+/* What a package may take, as the kernel's powercap tells it: in uW, for a long and a short time. */
+static void power_limits_read(struct facts *f)
+{
+	static const char *const spans[] = {"long", "short"};
+	char path[128], limit[32];
+	for (int package = 0; package < 16; package++)
+		for (int span = 0; span < 2; span++) {
+			text_make(path, sizeof(path),
+				"/sys/class/powercap/intel-rapl:%d/constraint_%d_power_limit_uw",
+				package, span);
+			if (line_read(path, limit, sizeof(limit)))
+				fact_add(f, "cpu_power_limit_%s_%d=%s uW", spans[span], package,
+					limit);
+		}
 }
 
 /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  ...": the word behind Module */
@@ -259,6 +316,7 @@ void facts_read(struct facts *f, const char *directory)
 	add_value(f, "microcode", "/proc/cpuinfo", "microcode");
 	add_file(f, "governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
 	turbo_read(f);
+	power_limits_read(f);
 	add_file(f, "smt", "/sys/devices/system/cpu/smt/active");
 	add_value(f, "memory", "/proc/meminfo", "MemTotal");
 	add_value(f, "cpus_allowed", "/proc/self/status", "Cpus_allowed_list");

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-enum { FACTS_MAX = 24, FACT_BYTES = 320 };
+enum { FACTS_MAX = 64, FACT_BYTES = 320 };
 
 struct facts {
 	char texts[FACTS_MAX][FACT_BYTES];

@@ -387,6 +387,44 @@ def facts_are_in_the_report():
     check("no repository", os.path.join(folder, "plain"), None)
 
 
+MACHINE = """mount -t tmpfs none /sys || exit 125
+cd /sys && mkdir -p devices/system/cpu/cpu0/cpufreq devices/system/cpu/intel_pstate devices/system/cpu/smt class/powercap/intel-rapl:0 fs/cgroup/cpu fs/cgroup/memory
+echo $GOVERNOR >devices/system/cpu/cpu0/cpufreq/scaling_governor
+echo 1 >devices/system/cpu/intel_pstate/no_turbo
+echo 1 >devices/system/cpu/smt/active
+echo $LIMIT >class/powercap/intel-rapl:0/constraint_0_power_limit_uw
+echo 200000000 >class/powercap/intel-rapl:0/constraint_1_power_limit_uw
+echo 150000 100000 >fs/cgroup/cpu.max; echo 150000 >fs/cgroup/cpu/cpu.cfs_quota_us; echo 100000 >fs/cgroup/cpu/cpu.cfs_period_us
+echo 629145600 >fs/cgroup/memory.max; echo 629145600 >fs/cgroup/memory/memory.limit_in_bytes
+cd "$PLACE"; exec "$@"
+"""
+
+
+def machines_that_differ_are_refused():
+    """A /sys of our own says what the machine is."""
+    place = lib.folder()
+
+    def recorded(name, governor, limit):
+        environment = lib.clean_env(GOVERNOR=governor, LIMIT=limit, PLACE=place)
+        return lib.run(["unshare", "-rm", "sh", "-c", MACHINE, "sh", lib.TRACE, "run", "-f", "true", "-o", name, "--", "/bin/true"], env=environment)
+
+    results = [recorded("base", "performance", 125000000), recorded("other", "powersave", 95000000), recorded("same", "performance", 125000000)]
+    if any(r.status for r in results):
+        tap.skip("facts of /sys", f"no mounts here: {results[0].err}")
+        return
+    facts = set(json.loads(lib.trace("info", "--json", f"{place}/base.rep").out)["session"]["facts"])
+    wanted = {"governor=performance", "turbo=off", "smt=1", "cpu_power_limit_long_0=125000000 uW", "cpu_power_limit_short_0=200000000 uW", "cgroup_cpu_max=150000 100000",
+              "cgroup_memory_max=629145600"}
+    tap.ok(wanted <= facts, "what the machine tells of itself is in the report", wanted - facts)
+    result = made.command("diff", f"{place}/base.rep", "--", f"{place}/other.rep")
+    said = (result.out + result.err).decode()
+    tap.ok(result.status == 2 and "governor: performance -> powersave" in said and "cpu_power_limit_long_0: 125000000 uW -> 95000000 uW" in said and "must not be compared" in said,
+           "another governor, another power limit: told, and not compared", said)
+    for options, other in ((["--force"], "other"), ([], "same")):
+        result = made.command("diff", *options, f"{place}/base.rep", "--", f"{place}/{other}.rep")
+        tap.ok(b"must not be compared" not in result.out + result.err, f"compared: {other} {options}", result)
+
+
 def secrets_are_not_in_reports():
     folder = lib.folder()
     given = ["--hf-token", "geheim1", "--API_KEY=geheim22", "PASSWORD=geheim3", "--secret=g", "--max-tokens=512", "--tokenizer", "bert", "--token", "--verbose", "plain=x"]
@@ -400,4 +438,4 @@ def secrets_are_not_in_reports():
     tap.ok(result.out.decode().split() == given, "and the program gets them", result.out)
 
 
-lib.main(secrets_are_not_in_reports, facts_are_in_the_report, ranks_have_reports_of_their_own, nights_with_reports_are_counted, options_come_from_a_file_too, many_writers_lose_nothing, a_month_goes_by)
+lib.main(secrets_are_not_in_reports, machines_that_differ_are_refused, facts_are_in_the_report, ranks_have_reports_of_their_own, nights_with_reports_are_counted, options_come_from_a_file_too, many_writers_lose_nothing, a_month_goes_by)
