@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define CGROUPS "/sys/fs/cgroup"
+#define POWERCAP "/sys/class/powercap"
 
 static void text_clean(char *text)
 {
@@ -139,9 +140,9 @@ static bool is_unlimited(const char *line)
 	return !strncmp(line, "max", 3) || *line == '-' || strtoull(line, NULL, 10) > INT64_MAX / 2;
 }
 
-/* The limit of a control group is the first one on the way from ours to the root. `folder`: that of
- * the controller in version 1, "" in version 2. In a container of version 1 our group has the name
- * that it has outside, and lies in the root. `second`: a file whose value stands behind, or NULL. */
+/* The limit of a control group is the first one on the way from ours to the root. `folder`: that
+ * of the controller in version 1, "" in version 2. In a container of version 1 our group has its
+ * name from outside, and lies in the root. `second`: a file whose value stands behind, or NULL. */
 static void limit_read(struct facts *f, const char *name, const char *folder, const char *group,
 	const char *file, const char *second)
 {
@@ -206,8 +207,8 @@ static void power_limits_read(struct facts *f)
 	for (int package = 0; package < 16; package++)
 		for (int span = 0; span < 2; span++) {
 			text_make(path, sizeof(path),
-				"/sys/class/powercap/intel-rapl:%d/constraint_%d_power_limit_uw",
-				package, span);
+				POWERCAP "/intel-rapl:%d/constraint_%d_power_limit_uw", package,
+				span);
 			if (line_read(path, limit, sizeof(limit)))
 				fact_add(f, "cpu_power_limit_%s_%d=%s uW", spans[span], package,
 					limit);
