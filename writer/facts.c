@@ -15,6 +15,7 @@
 
 #define CGROUPS "/sys/fs/cgroup"
 #define POWERCAP "/sys/class/powercap"
+#define PACKAGES_MAX 16 /* whose power limits are read */
 
 static void text_clean(char *text)
 {
@@ -204,15 +205,12 @@ static void power_limits_read(struct facts *f)
 {
 	static const char *const spans[] = {"long", "short"};
 	char path[128], limit[32];
-	for (int package = 0; package < 16; package++)
-		for (int span = 0; span < 2; span++) {
-			text_make(path, sizeof(path),
-				POWERCAP "/intel-rapl:%d/constraint_%d_power_limit_uw", package,
-				span);
-			if (line_read(path, limit, sizeof(limit)))
-				fact_add(f, "cpu_power_limit_%s_%d=%s uW", spans[span], package,
-					limit);
-		}
+	for (int i = 0; i < 2 * PACKAGES_MAX; i++) {
+		text_make(path, sizeof(path),
+			POWERCAP "/intel-rapl:%d/constraint_%d_power_limit_uw", i / 2, i % 2);
+		if (line_read(path, limit, sizeof(limit)))
+			fact_add(f, "cpu_power_limit_%s_%d=%s uW", spans[i % 2], i / 2, limit);
+	}
 }
 
 /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  ...": the word behind Module */
