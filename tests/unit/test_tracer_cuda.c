@@ -13,13 +13,11 @@
 #include "common/sys.h"
 #include "common/text.h"
 #include "tap.h"
+#include "tests/unit/tracer_session.h"
 #include "tracer/cuda.h"
 #include "tracer/lane.h"
 #include "tracer/session.h"
 #include "tracer/spool_file.h"
-
-/* preload.c gives it; here no writer is ever started. */
-int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
 
 #define THREADS 4u
 #define CALLS 1500u   /* of a thread: a launch with a driver call inside, and one that is counted */
@@ -29,12 +27,9 @@ int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
 #define MODULES 200u  /* loads of a thread, of CONTENTS cubins */
 #define CONTENTS 8u
 #define CUBIN_BYTES 20000u
-#define SPOOL_LIMIT (256u << 20) /* nobody drains it */
 
 enum { LAUNCH = 1, LAST_ERROR, DRIVER_LAUNCH };
 
-static struct tree_control control;
-static char folder[] = "/tmp/libtrace-cuda-XXXXXX";
 static uint8_t cubins[CONTENTS][CUBIN_BYTES];
 static uint32_t next_correlation, flushes;
 
@@ -86,24 +81,9 @@ static uint32_t disable(uint32_t kind)
 
 static bool start(void)
 {
-	int error = 0;
 	void *place;
-	snprintf(session.spool_path, sizeof(session.spool_path), "%s/spool", folder);
-	session.spool = spool_file_create(session.spool_path, SPOOL_LIMIT, &error);
-	if (!session.spool)
+	if (!tracer_session_start())
 		return false;
-	spool_file_publish(session.spool_path);
-	session.spool->limit_bytes = SPOOL_LIMIT;
-	session.control = &control;
-	session.pid = (uint32_t)sys_getpid();
-	session.state = SESSION_ON;
-	session.config.cuda = session.config.cuda_cubins = true;
-	session.config.cuda_buffers_bytes = 64u << 20;
-	for (int i = 0; i < CHAIN_CLASSES; i++)
-		session.config.backtrace_ns[i] = UINT64_MAX;
-	control.gate = 1;
-	session_gate = &control.gate;
-	clock_point_take(&session.spool->first);
 	cupti.version = CUPTI_13_0;
 	cupti.GetCallbackName = name_of;
 	cupti.ActivityGetNextRecord = next_record;
@@ -281,16 +261,12 @@ static void left_buffer_holds_nobody_up(void)
 
 int main(void)
 {
-	if (!mkdtemp(folder))
-		return 1;
-	clock_init();
 	for (uint32_t i = 0; i < CONTENTS; i++)
 		memset(cubins[i], (int)i + 1, CUBIN_BYTES);
 	if (check(start(), "the source starts")) {
 		all_at_once();
 		left_buffer_holds_nobody_up();
 	}
-	unlink(session.spool_path);
-	rmdir(folder);
+	tracer_session_end();
 	return tap_done();
 }
