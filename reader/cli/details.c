@@ -105,6 +105,8 @@ static int report_print(struct details *d, const char *page)
 		error = page_print(d, page);
 	if (!error)
 		details_choice_tell(&d->choice);
+	if (!error && d->filter.is_asked && !d->filter.any)
+		cli_note("'%s': no kernel is chosen by what was asked for", d->r.path);
 	if (!error && is_of_ncu(&d->r.report))
 		results_tell_torn(&d->r, &d->contents);
 	else if (!error)

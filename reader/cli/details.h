@@ -34,6 +34,7 @@ struct details_filter {
 	uint64_t skip_before_match, skip, count;
 	const struct nvtx_filter *nvtx; /* NULL = none */
 	uint64_t seen, matched, invocations;
+	bool is_asked, any; /* of a result at all; one was wanted */
 };
 
 /* 0, or a negative errno after a message. */

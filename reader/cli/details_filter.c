@@ -123,7 +123,7 @@ static bool id_matches(struct details_filter *f, const Ncu__ProfileResult *r)
 	return pattern_matches(&f->invocation, number);
 }
 
-bool details_wants(struct details_filter *f, const Ncu__ProfileResult *r)
+static bool wants(struct details_filter *f, const Ncu__ProfileResult *r)
 {
 	if (f->nvtx && !ncu_nvtx_passes(f->nvtx, r->nvtx, r->thread_id))
 		return false;
@@ -132,6 +132,14 @@ bool details_wants(struct details_filter *f, const Ncu__ProfileResult *r)
 	if (f->has_id ? !id_matches(f, r) : !pattern_matches(&f->name, details_name_by(f->base, r)))
 		return false;
 	return f->matched++ >= f->skip && f->matched - f->skip <= f->count;
+}
+
+bool details_wants(struct details_filter *f, const Ncu__ProfileResult *r)
+{
+	const bool is_wanted = wants(f, r);
+	f->is_asked = true;
+	f->any |= is_wanted;
+	return is_wanted;
 }
 
 void details_filter_again(struct details_filter *f)

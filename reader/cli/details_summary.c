@@ -395,7 +395,7 @@ int details_summary(struct details *d)
 		qsort(s.groups, s.count, sizeof(*s.groups), by_device);
 	if (!error)
 		error = summary_print(d, &s);
-	if (!error && s.by_state && !s.count)
+	if (!error && s.by_state && !s.count && d->filter.any)
 		cli_note("'%s': no kernel was launched in an NVTX range", d->r.path);
 	for (size_t i = 0; i < s.count; i++)
 		free(s.groups[i]->rows);

@@ -23,7 +23,8 @@ PLACE = folder()
 
 def page(path, name, *options):
     result = trace("details", "--page", name, *options, path)
-    if result.status != 0 or result.err:
+    none_told = f"trace: '{path}': no kernel is chosen by what was asked for\n".encode()
+    if result.status != 0 or result.err not in (b"", none_told):
         raise RuntimeError(f"trace details {path}: {result.status} {result.err!r}")
     return result.out.decode()
 
@@ -122,7 +123,8 @@ def filters():
         path = os.path.join(FIXTURES, name + ".ncu-rep")
         for options, wanted in cases:
             ours = chosen(page(path, "raw", "--csv", *words_of(options)))
-            if ours != wanted:
+            told = b"no kernel is chosen" in trace("details", *words_of(options), path).err
+            if ours != wanted or told == bool(wanted):
                 wrong.append(f"{name} {options}: {ours}, not {wanted}")
             count += 1
     tap.ok(not wrong, f"launches by name, place and NVTX ranges: {count} choices", "\n".join(wrong))
@@ -207,6 +209,8 @@ def launches_in_ranges():
            "other" in lines[lines.index("<11, all>"):], "the same as text", lines)
     none_left = trace("details", "--print-summary", "per-nvtx", "--nvtx-exclude", "step/", "--nvtx-exclude", "load/", path)
     tap.ok(none_left.status == 0 and b"no kernel was launched in an NVTX range" in none_left.err, "launches in no range are no state", none_left)
+    none_left = trace("details", "--print-summary", "per-nvtx", "-k", "nothing", path)
+    tap.ok(none_left.err.count(b"trace: ") == 1 and b"no kernel is chosen" in none_left.err, "one line where no kernel is chosen", none_left)
 
 
 def some_metrics():
