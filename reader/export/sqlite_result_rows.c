@@ -369,7 +369,8 @@ static struct page_value fact_or_0(const struct launch *l, enum result_fact fact
 {
 	const struct page_value *v = &l->facts[fact];
 	if (v->kind == PAGE_REAL)
-		return of_number(v->real >= 0 && v->real < TIME_MAX_NS ? llround(v->real) : 0);
+		return of_number(
+			v->real >= 0 && v->real < (double)TIME_MAX_NS ? llround(v->real) : 0);
 	return of_number(v->kind == PAGE_INTEGER ? v->integer : 0);
 }
 
