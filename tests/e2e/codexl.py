@@ -9,7 +9,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import app, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import app, fixtures, folder, main, recorded, tap, trace  # noqa: E402
 import libdevice as device  # noqa: E402
 
 PLACE = folder()
@@ -145,12 +145,9 @@ def query(report, sql):
     return [tuple(row.values()) for row in json.loads(result.out)]
 
 
-def traced(name, command, simulated):
-    path, spool = os.path.join(PLACE, name + ".rep"), spool_folder()
-    env = traced_env(path, spool, LIBTRACE_CUDA_BACKTRACE="all", LIBTRACE_OSRT_BACKTRACE_THRESHOLD=0)
-    run(command, env=device.env(base=env) if simulated else env)
-    wait_spool_gone(spool)
-    return path
+def traced(command, simulated):
+    record = device.recorded if simulated else recorded
+    return record(command, LIBTRACE_CUDA_BACKTRACE="all", LIBTRACE_OSRT_BACKTRACE_THRESHOLD=0).path
 
 
 def calls_are_all_there(name, report):
@@ -172,7 +169,7 @@ def calls_are_all_there(name, report):
 
 
 def calls_of_the_runtime():
-    report = traced("holder", [app("lock_holder")], False)
+    report = traced([app("lock_holder")], False)
     _, calls, stacks = calls_are_all_there("OS runtime", report)
     callers = {stack[1]: stack[2] for stack in stacks if len(stack) == 5}
     tap.ok(callers.get("pthread_join") == "main", "a caller is the function outside of the call", callers)
@@ -184,7 +181,7 @@ def calls_and_kernels_of_cuda():
     if reason:
         tap.skip("CUDA programs", reason)
         return
-    report = traced("pipeline", [device.app("pipeline")], True)
+    report = traced([device.app("pipeline")], True)
     atp, calls, _ = calls_are_all_there("CUDA", report)
     origin = query(report, "SELECT startClock FROM LIBTRACE_REPORT")[0][0]
     wanted = query(report, f"SELECT s.value, start + {origin}, \"end\" + {origin}, streamId FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds AS s ON s.id = demangledName ORDER BY start")
@@ -221,7 +218,7 @@ def ranges_are_markers():
     if device.missing("nvtx_launch"):
         tap.skip("NVTX ranges as perf markers", device.missing("nvtx_launch"))
         return
-    report = traced("ranges", [device.app("nvtx_launch")], True)
+    report = traced([device.app("nvtx_launch")], True)
     text, told = exported(report, "atp")
     markers, open_ranges, wrong = Atp(text).markers(), {}, []
     origin = query(report, "SELECT startClock FROM LIBTRACE_REPORT")[0][0]
@@ -247,7 +244,7 @@ def ranges_are_markers():
 
 
 def failures():
-    report = traced("small", [app("lock_holder")], False)
+    report = traced([app("lock_holder")], False)
     for kind in ("atp", "csv", "occupancy"):
         result = trace("export", "-t", kind, "-o", "/dev/full", report)
         tap.ok(result.status == 2 and b"/dev/full" in result.err, f"{kind}: a full disk is told", result)

@@ -9,7 +9,7 @@ import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import app, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import app, fixtures, folder, main, recorded, tap, trace  # noqa: E402
 import libdevice as device  # noqa: E402
 
 PLACE = folder()
@@ -152,12 +152,9 @@ def as_amd_reads_them():
 
 # ---- reports of ours ----
 
-def traced(name, command, simulated):
-    path, spool = os.path.join(PLACE, name + ".rep"), spool_folder()
-    env = traced_env(path, spool, LIBTRACE_CUDA_BACKTRACE="all", LIBTRACE_OSRT_BACKTRACE_THRESHOLD=0)
-    run(command, env=device.env(base=env) if simulated else env)
-    wait_spool_gone(spool)
-    return path
+def traced(command, simulated):
+    record = device.recorded if simulated else recorded
+    return record(command, LIBTRACE_CUDA_BACKTRACE="all", LIBTRACE_OSRT_BACKTRACE_THRESHOLD=0).path
 
 
 def round_trip(name, report):
@@ -169,13 +166,13 @@ def round_trip(name, report):
 
 
 def ours_come_back():
-    copy = round_trip("holder", traced("locks", [app("lock_holder")], False))
+    copy = round_trip("holder", traced([app("lock_holder")], False))
     calls = trace("stats", "-r", "osrt_sum", copy).out.decode()
     tap.ok("pthread_join" in calls, "statistics know the calls of an imported timeline", calls)
     if device.missing("pipeline"):
         tap.skip("a report of CUDA comes back", device.missing("pipeline"))
         return
-    report = traced("cuda", [device.app("pipeline")], True)
+    report = traced([device.app("pipeline")], True)
     copy = round_trip("pipeline", report)
     named = [{line.split()[-1] for line in trace("stats", "-r", "cuda_gpu_kern_sum,cuda_api_sum", each).out.decode().splitlines()[3:] if line.strip()} for each in (report, copy)]
     tap.ok(len(named[0]) > 6 and named[0] == named[1], "the same kernels and calls of CUDA are in the statistics of both", named)

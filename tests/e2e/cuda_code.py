@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
-from lib import Report, clean_env, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import Report, clean_env, folder, main, run, tap, trace  # noqa: E402
 from libpeers import NCU  # noqa: E402
 from libwire import blocks, entries, fields  # noqa: E402
 from ncu_export import results  # noqa: E402
@@ -30,12 +30,7 @@ for path in sys.argv[1:]:
 
 
 def traced(argv, **options):
-    """(report, whether it is sound)"""
-    work, spool = folder(), spool_folder()
-    report = Report(os.path.join(work, "r.rep"))
-    result = run(argv, env=device.env(base=traced_env(report.path, spool, LIBTRACE_TRACE="cuda", **options)), cwd=work, limit=100)
-    sound = wait_spool_gone(spool, 60) and result.status == 0 and report.check().status == 0 and not receipts_agree(report)
-    return report, tap.ok(sound, f"{' '.join(argv)[-60:]}: its report is sound", f"{result.status} {result.err.decode()[-500:]} {report.check().out}")
+    return device.recorded(argv, limit=100, LIBTRACE_TRACE="cuda", **options)
 
 
 def sources(path):
@@ -66,8 +61,8 @@ def kept():
         if device.missing(program):
             tap.skip(f"{program}: its code is kept", device.missing(program))
             continue
-        report, sound = traced([device.app(program)], LIBTRACE_CUDA_CUBINS="true", LIBTRACE_CUDA_GRAPH="node")
-        if not sound:
+        report = traced([device.app(program)], LIBTRACE_CUDA_CUBINS="true", LIBTRACE_CUDA_GRAPH="node")
+        if not report:
             continue
         found = list(sources(report.path))
         modules = [e for e in report.events("--kind", "cuda_module") if not e["is_unload"]]
@@ -115,8 +110,8 @@ def not_asked_for():
     if device.missing("vector_add"):
         tap.skip("not asked for", device.missing("vector_add"))
         return
-    report, sound = traced([device.app("vector_add")])
-    if sound:
+    report = traced([device.app("vector_add")])
+    if report:
         tap.ok(not list(sources(report.path)) and [e for e in report.events("--kind", "cuda_module") if e["cubin_bytes"]], "modules are told without their code by default")
 
 
@@ -125,8 +120,8 @@ def twice():
         tap.skip("twice", device.missing("vector_add"))
         return
     program = device.app("vector_add")
-    report, sound = traced(["/bin/sh", "-c", f"{program} & {program}; wait"], LIBTRACE_CUDA_CUBINS="true")
-    if sound:
+    report = traced(["/bin/sh", "-c", f"{program} & {program}; wait"], LIBTRACE_CUDA_CUBINS="true")
+    if report:
         made = os.path.join(os.path.dirname(report.path), "made.ncu-rep")
         trace("export", "-t", "ncu", "-o", made, report.path)
         tap.ok(len(list(sources(made))) == 1 and {fields(r[15][0])[1][0] for _, r in results(made)} == {next(sources(made))[1][0]}, "exported: likewise")
@@ -157,8 +152,8 @@ def outside():
     path = os.path.join(folder(), "small")
     with open(path, "wb") as file:
         file.write(elf(500))
-    report, sound = traced([sys.executable, "-c", LOADER, path], LIBTRACE_CUDA_CUBINS="true", LIBTRACE_CAPTURE_RANGE="nvtx:never")
-    if sound:
+    report = traced([sys.executable, "-c", LOADER, path], LIBTRACE_CUDA_CUBINS="true", LIBTRACE_CAPTURE_RANGE="nvtx:never")
+    if report:
         kinds = collections.Counter(e["kind"] for e in report.events())
         tap.ok(kinds["cuda_module"] and not kinds["cuda_api"] and [functions(s) for s in sources(report.path)] == [["big"]],
                "a module loaded outside of every window is told, with its code", kinds)
@@ -175,8 +170,8 @@ def large_and_broken():
         paths.append(os.path.join(work, name))
         with open(paths[-1], "wb") as file:
             file.write(image)
-    report, sound = traced([sys.executable, "-c", LOADER, *paths], LIBTRACE_CUDA_CUBINS="true")
-    if not sound:
+    report = traced([sys.executable, "-c", LOADER, *paths], LIBTRACE_CUDA_CUBINS="true")
+    if not report:
         return
     found = {len(s[4][0]): s for s in sources(report.path)}
     large = found.get(len(images["large"]))

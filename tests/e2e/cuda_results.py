@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
-from lib import Report, clean_env, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import clean_env, folder, main, run, tap, trace  # noqa: E402
 from libpeers import NCU  # noqa: E402
 
 LIMIT = 1000  # results of a process; half of them whatever the launches are
@@ -18,14 +18,8 @@ LIMIT = 1000  # results of a process; half of them whatever the launches are
 
 def traced(program, *arguments, **options):
     """(path of the report, its kernels)"""
-    work, spool = folder(), spool_folder()
-    path = os.path.join(work, "r.rep")
-    env = device.env(base=traced_env(path, spool, LIBTRACE_TRACE="cuda", **options))
-    result = run([device.app(program), *map(str, arguments)], env=env, cwd=work)
-    report = Report(path)
-    sound = wait_spool_gone(spool, 30) and result.status == 0 and report.exists() and report.check().status == 0
-    tap.ok(sound, f"{program} {' '.join(map(str, arguments))}: its report is sound", f"{result.status} {result.err.decode()}")
-    return path, report.events("--kind", "cuda_kernel", "--absolute") if sound else []
+    report = device.recorded([device.app(program), *map(str, arguments)], LIBTRACE_TRACE="cuda", **options)
+    return (report.path, report.events("--kind", "cuda_kernel", "--absolute")) if report else (None, [])
 
 
 def by_trace(path, page="raw"):

@@ -15,7 +15,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
 from lib import folder, main, receipts_agree, Report, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
-from sqlite_cuda import CLOCKS_NS, MEMORY_KIND, of, one, rows, same, without_sqlite  # noqa: E402
+from sqlite_cuda import MEMORY_KIND, of, one, rows, same, without_sqlite  # noqa: E402
 
 CONTEXT_CREATED, STREAM_CREATED, MODULE_LOADED, MODULE_UNLOADED = 1, 3, 6, 7  # CUpti_CallbackIdResource
 GRAPH_CREATED, GRAPH_CLONED, NODE_CREATED, NODE_CLONED, EXEC_CREATED = 9, 11, 13, 20, 18

@@ -312,6 +312,18 @@ def receipts_agree(report):
     return "\n".join(wrong) or None
 
 
+def recorded(command, name=None, status=0, environment=dict, limit=HANG_S, **options):
+    """The report of a command, in a folder of its own, whose other files lie there, too; None, and a test has failed, where the command does not
+    end so or the report is not sound. environment: makes the command's of that which has it traced; options: of traced_env()."""
+    work, spool = folder(), spool_folder()
+    report = Report(os.path.join(work, "r.rep"))
+    result = run(command, env=environment(traced_env(report.path, spool, **options)), cwd=work, limit=limit)
+    sound = wait_spool_gone(spool) and result.status == status and report.exists() and report.check().status == 0 and not receipts_agree(report)
+    tap.ok(sound, f"{name or ' '.join([os.path.basename(command[0]), *command[1:]])[-60:]}: runs as it should, and its report is sound",
+           f"status {result.status}\n{result.out.decode()}\n{result.err.decode()}")
+    return report if sound else None
+
+
 # ---- the books of counter_workload ----
 
 class Books:

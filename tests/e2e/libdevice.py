@@ -51,6 +51,11 @@ def env(toolkit="cuda13", truth=None, device=None, fault=None, base=None, **more
     return made
 
 
+def recorded(argv, toolkit="cuda13", **options):
+    """lib.recorded() on the device."""
+    return lib.recorded(argv, environment=lambda base: env(toolkit, base=base), **options)
+
+
 def lines(path):
     """The objects of a file of JSON lines."""
     with open(path, encoding="utf-8") as file:

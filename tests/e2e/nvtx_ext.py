@@ -5,7 +5,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import Report, app, folder, main, receipts_agree, run, spool_folder, tap, traced_env, wait_spool_gone  # noqa: E402
+from lib import app, main, recorded, tap  # noqa: E402
 
 
 def traced(program, *arguments, status=0, **options):
@@ -13,12 +13,7 @@ def traced(program, *arguments, status=0, **options):
     if not os.path.exists(app(program)):
         tap.skip(program, "not built: no headers of NVTX")
         return None
-    where, spool = folder(), spool_folder()
-    result = run([app(program), *arguments], env=traced_env(os.path.join(where, "r.rep"), spool, **options), cwd=where)
-    finished, report = wait_spool_gone(spool, 30), Report(os.path.join(where, "r.rep"))
-    ok = finished and result.status == status and report.exists() and not receipts_agree(report) and report.check().status == 0
-    tap.ok(ok, f"{program}: runs as it should, and its report is sound", f"status {result.status}\n{result.out.decode()}\n{result.err.decode()}")
-    return report if ok else None
+    return recorded([app(program), *arguments], status=status, **options)
 
 
 def same(name, got, wanted):

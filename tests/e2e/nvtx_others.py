@@ -10,7 +10,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, Report, app, folder, main, receipts_agree, run, spool_folder, tap, traced_env, wait_spool_gone  # noqa: E402
+from lib import BUILD, app, main, recorded, run, tap  # noqa: E402
 
 PACKAGES = os.environ.get("NVTX_PACKAGES") or os.path.join(BUILD, "nvtx-packages")
 SMALL = ("nvtx==0.2.17", "nvidia-nvtx-cu12==12.1.105")  # the last wheel with libnvToolsExt
@@ -39,12 +39,7 @@ def library(pattern):
 
 
 def traced(name, argv, **options):
-    where, spool = folder(), spool_folder()
-    result = run(argv, env=traced_env(os.path.join(where, "r.rep"), spool, LIBTRACE_TRACE="nvtx", **options), cwd=where, limit=120)
-    finished, report = wait_spool_gone(spool, 30), Report(os.path.join(where, "r.rep"))
-    ok = finished and result.status == 0 and report.exists() and not receipts_agree(report)
-    tap.ok(ok, f"{name}: runs as it should, and its report is sound", f"status {result.status}\n{result.out.decode()}\n{result.err.decode()}")
-    return report if ok else None
+    return recorded(argv, name, limit=120, LIBTRACE_TRACE="nvtx", **options)
 
 
 def same(name, got, wanted):

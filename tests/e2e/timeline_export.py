@@ -14,7 +14,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
-from lib import Report, app, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import app, main, recorded, tap, trace  # noqa: E402
 from libwire import fields, fixed, one, real, signed  # noqa: E402
 
 SLICES = ("osrt_call", "nvtx_range", "nvtx_start_end", "cuda_api", "cuda_kernel", "cuda_memcpy", "cuda_memset", "cuda_graph_trace", "cuda_sync",
@@ -23,16 +23,6 @@ CATEGORIES = {"osrt_call": "osrt", "nvtx_range": "nvtx", "nvtx_start_end": "nvtx
               "cuda_memset": "memset", "cuda_graph_trace": "graph", "cuda_sync": "cuda_sync", "cuda_unified_memory": "unified_memory",
               "cuda_overhead": "overhead", "cuda_jit": "jit", "cuda_mem_decompress": "decompress", "cuda_device_graph": "graph"}
 NAMED_BY = {"osrt_call": "function", "nvtx_range": "text", "nvtx_start_end": "text", "cuda_api": "function", "cuda_kernel": "name"}
-
-
-def recorded(command, on_device=False, **options):
-    """A report of the command; None where it failed."""
-    work, spool = folder(), spool_folder()
-    report = Report(os.path.join(work, "r.rep"))
-    env = traced_env(report.path, spool, **options)
-    result = run(command, env=device.env(base=env) if on_device else env, cwd=work)
-    sound = wait_spool_gone(spool, 30) and result.status == 0 and report.check().status == 0
-    return report if tap.ok(sound, f"{os.path.basename(command[-1])}: recorded", f"{result.status} {result.err}") else None
 
 
 def exported(report, kind, suffix, *options):
@@ -291,7 +281,7 @@ def of_program(name, **options):
     """The report of a CUDA program; None where it cannot run, or failed: that is told."""
     if device.missing(name):
         return tap.skip(name, device.missing(name))
-    return recorded([device.app(name)], on_device=True, **options)
+    return device.recorded([device.app(name)], **options)
 
 
 def of_a_device():

@@ -14,22 +14,13 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
-from lib import TRACE, Report, app, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
-from libwire import fields, one, real, varint  # noqa: E402
+from lib import TRACE, app, folder, main, recorded, run, tap, trace  # noqa: E402
+from libwire import fields, one, varint  # noqa: E402
 from timeline_export import SLICES, operation_of  # noqa: E402
 
 FILES = ("kernel_stats", "step_db", "host_op_metrics", "device_op_metrics", "memory_profile", "trace", "op_stats")
 DEVICE_WORK = ("cuda_kernel", "cuda_memcpy", "cuda_memset")
 MEMORY_KINDS = ("unknown", "pageable", "pinned", "device", "array", "managed", "device static", "managed static")
-
-
-def recorded(command, on_device=True, **options):
-    work, spool = folder(), spool_folder()
-    report = Report(os.path.join(work, "r.rep"))
-    env = traced_env(report.path, spool, **options)
-    result = run(command, env=device.env(base=env) if on_device else env, cwd=work)
-    sound = wait_spool_gone(spool, 30) and result.status == 0 and report.check().status == 0
-    return report if tap.ok(sound, f"{os.path.basename(command[-1])}: recorded", f"{result.status} {result.err}") else None
 
 
 def exported(report, *options):
@@ -196,7 +187,7 @@ def of_a_program(name, pattern):
     if reason:
         tap.skip(name, reason)
         return
-    report = recorded([device.app(name)], LIBTRACE_TRACE="cuda,nvtx,osrt")
+    report = device.recorded([device.app(name)], LIBTRACE_TRACE="cuda,nvtx,osrt")
     messages = report and exported(report, *(("--steps", pattern) if pattern else ()))
     if not messages:
         return
@@ -222,7 +213,7 @@ def with_streams():
 
 
 def without_a_device():
-    report = recorded([app("nvtx_calls")], on_device=False, LIBTRACE_TRACE="nvtx,osrt")
+    report = recorded([app("nvtx_calls")], LIBTRACE_TRACE="nvtx,osrt")
     messages = report and exported(report, "--steps", "outer")
     if not messages:
         return
@@ -241,7 +232,7 @@ def listed():
 
 def too_large():
     """A file that may not grow: the cause is told, and nothing stays."""
-    report = recorded([app("nvtx_calls")], on_device=False, LIBTRACE_TRACE="nvtx,osrt")
+    report = recorded([app("nvtx_calls")], LIBTRACE_TRACE="nvtx,osrt")
     if not report:
         return
     place = folder()
@@ -250,7 +241,7 @@ def too_large():
 
 
 def folders():
-    report = recorded([app("nvtx_calls")], on_device=False, LIBTRACE_TRACE="nvtx")
+    report = recorded([app("nvtx_calls")], LIBTRACE_TRACE="nvtx")
     if not report:
         return
     place = os.path.join(folder(), "tools")
