@@ -287,26 +287,6 @@ def cut_off():
     tap.ok(plain.status == 0 and b"ReportWarning: '" + cut.encode() in plain.err, "a damaged one is told on standard error", plain.err)
 
 
-PANDAS = """
-import sys
-import pandas, ncu_report
-report = ncu_report.load_report(sys.argv[1])
-all_, some = report.to_pandas(), report.to_pandas(["gpu__time_duration.sum", "no__metric"])
-assert len(all_) == len(report[0]) and set(report[0][0]) < set(all_.columns), all_.columns
-assert list(some.columns) == ["name", "gpu__time_duration.sum", "no__metric"] and some["no__metric"].isna().all()
-assert some["gpu__time_duration.sum"].sum() == sum(a["gpu__time_duration.sum"].value() for a in report[0])
-"""
-
-
-def pandas():
-    if script("import pandas").status != 0:
-        tap.skip("to_pandas", "no pandas in this Python")
-        return
-    for path in REPORTS[:2]:
-        result = script(PANDAS, path)
-        tap.ok(result.status == 0, f"{os.path.basename(path)}: to_pandas", result.err)
-
-
 def answers_of_all():
     if not REPORTS:
         tap.skip("ncu_report on reports of Nsight Compute", "no fixtures of Nsight Compute in SHARED")
@@ -321,4 +301,4 @@ if __name__ == "__main__":
     if not os.path.exists(LIBRARY) or os.environ.get("SAN"):
         tap.skip("ncu_report", "no libtrace-reader.so, or one with sanitizers, which Python cannot load")
         tap.finish()
-    main(answers_of_all, surface, filters, events, cut_off, pandas)
+    main(answers_of_all, surface, filters, events, cut_off)

@@ -412,16 +412,25 @@ class IRange:
         chosen = chosen_by_nvtx(self._report.handle.pointer, self._report.count, list(includes), list(excludes))
         return tuple(i for i, is_chosen in enumerate(chosen) if is_chosen)
 
-    def to_pandas(self, metrics: Optional[Sequence[str]] = None) -> Any:
-        """The results as a pandas.DataFrame, a row each: name, and the values of the metrics (None: all that any result has)."""
+    def to_pandas(self, metrics: Optional[Sequence[str]] = None, units: bool = False) -> Any:
+        """The results as a pandas.DataFrame, a row each: name, and the values of the metrics (None: all that any result has).
+
+        With `units` columns are called "gpu__time_duration.sum [nsecond]"; attrs["units"] has {metric: unit} in any case."""
         import pandas
-        rows = []
+        rows, found = [], {}  # type: List[Dict[str, Any]], Dict[str, str]
         for action in self:
             names = action.metric_names() if metrics is None else [name for name in metrics if name in action]
             row = {"name": action.name()}  # type: Dict[str, Any]
-            row.update((name, action[name].value()) for name in names)
+            for name in names:
+                metric = action[name]
+                row[name] = metric.value()
+                found[name] = metric.unit()
             rows.append(row)
-        return pandas.DataFrame.from_records(rows, columns=None if metrics is None else ["name", *metrics])
+        frame = pandas.DataFrame.from_records(rows, columns=None if metrics is None else ["name", *metrics])
+        if units:
+            frame = frame.rename(columns={name: "{} [{}]".format(name, unit) for name, unit in found.items() if unit})
+        frame.attrs["units"] = found
+        return frame
 
     def __len__(self) -> int:
         """How many results there are."""
@@ -499,9 +508,9 @@ class IContext(IBaseContext):
         """The events as a pandas.DataFrame, a row each. Filters are those of events()."""
         return events_to_pandas(self.events(kind, **filters))
 
-    def to_pandas(self, metrics: Optional[Sequence[str]] = None) -> Any:
-        """The results as a pandas.DataFrame, a row each: name, and the values of the metrics (None: all that any result has)."""
-        return self[0].to_pandas(metrics) if len(self) else IRange(self._report).to_pandas(metrics)
+    def to_pandas(self, metrics: Optional[Sequence[str]] = None, units: bool = False) -> Any:
+        """The results as a pandas.DataFrame: IRange.to_pandas()."""
+        return IRange(self._report).to_pandas(metrics, units)
 
     def problems(self) -> int:
         """At how many places the file is damaged, or cut off; they were passed over. (Not in NVIDIA's module.)"""
