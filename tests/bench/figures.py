@@ -148,7 +148,7 @@ class Run:
         self.stdout = done.stdout
         self.lines = [line.split("\t") for line in done.stdout.splitlines()]
         fields = open(usage).read().split("\t")
-        self.wall, self.cpu, self.left, self.peak_kib = (int(f) for f in fields[1:5])
+        self.wall, self.cpu, self.left, self.peak_kib, self.waited = (int(f) for f in fields[1:6])  # ns, KiB
 
     def calls(self):
         """{least, median, cpu_least, cpu_median, count} of the line `calls`."""
