@@ -427,8 +427,28 @@ def browser_cuda(browser):
     picture(browser, "pipeline", whole=True)
 
 
+def browser_many_lanes(browser):
+    """A process with more lanes than are opened unasked is open if it is the first; closed, its head has what it did."""
+    path, spool = os.path.join(PLACE, "threads.rep"), spool_folder()
+    run([app("many_threads")], env=traced_env(path, spool))
+    wait_spool_gone(spool)
+    shows(browser, "many threads", page("threads", path)[1])
+    high = "document.querySelector('.timeline .scroller > div').offsetHeight"
+    opened = browser.evaluate(high)
+    tap.ok(opened > 61 * 17, "the first process is open", opened)
+    picture(browser, "threads")
+    x, y, _, _ = browser.box(".timeline .scroller canvas")
+    browser.click(x + 30, y + 10)
+    browser.wait(f"{high} < {opened}")
+    in_head = ("(() => { const c = document.querySelector('.timeline .scroller canvas'), k = c.width / c.clientWidth; "
+               "return new Set(new Uint32Array(c.getContext('2d').getImageData(230 * k, 10 * k, c.width - 230 * k, 1).data.buffer)).size; })()")
+    browser.wait(f"{in_head} > 1")
+    tap.ok(browser.evaluate(in_head) > 1, "closed, its head shows its work")
+    picture(browser, "threads_closed")
+
+
 def in_browser():
-    tests = (browser_timeline, browser_hover, browser_hostile, browser_two, browser_cuda)
+    tests = (browser_timeline, browser_hover, browser_hostile, browser_two, browser_cuda, browser_many_lanes)
     if not _browser.find():
         for test in tests:
             tap.skip(test.__name__, "no chromium here")

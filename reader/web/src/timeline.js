@@ -6,7 +6,8 @@ import { clipped, colour, duration, element, fit, grouped, moment, tipHide, tipS
 import { Timeline, colourOf, colourOfKind, KINDS } from './model.js';
 
 const GUTTER = 210, ROW = 17, GAP = 5, HEAD = 22, AXIS = 24, OVERVIEW = 44, LETTER = 6.1, FONT = '11px system-ui, sans-serif';
-const OPEN_LANES = 60; // beyond so many, processes begin closed
+const OPEN_LANES = 60; // beyond so many, processes but the first begin closed
+const CLOSED_LANES = 64; // so many of a closed process are drawn in its head
 const FOUND_MOST = 20000;
 
 export class TimelineView {
@@ -32,7 +33,7 @@ export class TimelineView {
 		let shown = 0;
 		for (const process of this.model.processes) {
 			shown += process.lanes.length;
-			process.open = lanes <= OPEN_LANES || shown <= OPEN_LANES / 2;
+			process.open = lanes <= OPEN_LANES || shown <= OPEN_LANES / 2 || process === this.model.processes[0];
 		}
 	}
 
@@ -257,7 +258,7 @@ export class TimelineView {
 			const y = line.y - top;
 			if (y + line.height < 0 || y > this.height) continue;
 			if (line.lane) this.drawLane(context, scale, level, line, y);
-			else this.drawHead(context, line, y);
+			else this.drawHead(context, scale, level, line, y);
 		}
 		this.drawAxis(scale);
 		this.drawOverview();
@@ -270,14 +271,33 @@ export class TimelineView {
 		for (const tick of scale.ticks(Math.max(2, this.plotWidth() / 110))) context.fillRect(Math.round(scale(tick)), 0, 1, this.height);
 	}
 
-	drawHead(context, line, y) {
+	drawHead(context, scale, level, line, y) {
 		context.fillStyle = this.colours.head;
 		context.fillRect(0, y, this.width, HEAD - 2);
+		if (!line.process.open) this.drawClosed(context, scale, level, line.process, y);
 		context.fillStyle = this.colours.text;
 		context.font = `600 ${FONT}`;
 		const { process } = line;
-		context.fillText(clipped(`${process.open ? '\u25be' : '\u25b8'} ${process.name || 'process'} (${process.pid})${process.open ? '' : `, ${process.lanes.length} lanes`}`, this.width - 16, LETTER * 1.08), 8, y + HEAD / 2 - 1);
+		context.fillText(clipped(`${process.open ? '\u25be' : '\u25b8'} ${process.name || 'process'} (${process.pid})${process.open ? '' : `, ${process.lanes.length} lane${process.lanes.length === 1 ? '' : 's'}`}`, (process.open ? this.width : GUTTER) - 16, LETTER * 1.08), 8, y + HEAD / 2 - 1);
 		context.font = FONT;
+	}
+
+	// All lanes on top of each other.
+	drawClosed(context, scale, level, process, y) {
+		const left = GUTTER, right = GUTTER + this.plotWidth(), [from, to] = this.domain;
+		context.globalAlpha = process.lanes.length === 1 ? 0.8 : 0.4;
+		for (const lane of process.lanes.slice(0, CLOSED_LANES)) {
+			const track = this.model.track(level, lane.id, 0);
+			let reached = -1;
+			for (let i = track ? this.model.first(track, from) : 0; track && i < track.start.length && track.start[i] <= to; i++) {
+				const x0 = Math.max(scale(track.start[i]), left), x1 = Math.min(scale(track.start[i] + track.length[i]), right);
+				if (x1 < left || (x1 <= reached && x1 - x0 < 1)) continue;
+				context.fillStyle = colourOf(this.model.name(track.name[i]));
+				context.fillRect(x0, y + 3, Math.max(x1 - x0, 1), HEAD - 8);
+				reached = Math.floor(Math.max(x1, x0 + 1));
+			}
+		}
+		context.globalAlpha = 1;
 	}
 
 	drawLane(context, scale, level, line, y) {
