@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "reader/cli/cli.h"
@@ -43,4 +44,15 @@ int cli_output_close(struct cli_output *out, const char *name, bool overwrite, i
 		unlink(out->temporary);
 	free(out->temporary);
 	return status;
+}
+
+unsigned cli_terminal_width(unsigned usual)
+{
+	struct winsize size;
+	const char *columns = getenv("COLUMNS");
+	if (columns && atoi(columns) > 0)
+		return (unsigned)atoi(columns);
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
+		return size.ws_col;
+	return usual;
 }

@@ -22,4 +22,7 @@ int cli_output_close(struct cli_output *out, const char *name, bool overwrite, i
 /* The message; error: a negative errno. */
 void cli_write_failed(const char *name, int error, const char *cause);
 
+/* Columns of the terminal that standard output is, or of COLUMNS; `usual` where neither tells. */
+unsigned cli_terminal_width(unsigned usual);
+
 #endif

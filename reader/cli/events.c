@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "reader/cli/chains.h"
+#include "reader/cli/stop.h"
 #include "reader/event_print.h"
 #include "reader/nvtx_decode.h"
 
@@ -76,6 +77,8 @@ static int print_all(const struct event_printer *p, struct listing *l, bool json
 			event_print_text(p, &row);
 		if (ferror_unlocked(p->out))
 			return -EPIPE;
+		if (stop_signal)
+			return -EINTR;
 		any = true;
 	}
 	if (!any && !error)

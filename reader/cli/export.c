@@ -16,6 +16,7 @@
 #include "reader/cli/sql_open.h"
 #include "reader/cli/events.h"
 #include "reader/cli/export_codexl.h"
+#include "reader/cli/export_list.h"
 #include "reader/cli/export_ncu.h"
 #include "reader/cli/export_nvtxt.h"
 #include "reader/cli/export_timeline.h"
@@ -26,6 +27,8 @@
 #include "reader/export/exporters.h"
 #include "reader/export/output.h"
 #include "reader/export/sqlite.h"
+
+#define LIST_COLUMNS 160u /* of `--list`, where no terminal says how many it has */
 
 /* "dir/name.rep" -> "dir/name.json"; the caller frees. */
 static char *default_name(const char *file, const char *suffix)
@@ -82,16 +85,6 @@ static int export_sqlite(const struct options *o, const char *output)
 	free(reports);
 	return status;
 }
-
-struct format {
-	const char *name, *suffix, *title, *carries, *loses;
-};
-
-#define EXPORTER(name, suffix, title, carries, loses) {#name, suffix, title, carries, loses},
-static const struct format formats[] = {
-#include "reader/export/exporters.def"
-};
-#define FORMATS (sizeof(formats) / sizeof(formats[0]))
 
 static int write_json(
 	struct cli_report *r, const struct options *o, FILE *out, const struct contents_visitor *v)
@@ -172,19 +165,21 @@ static int write_format(struct cli_report *r, const struct options *o, const cha
 	return export_timeline(out, r, o, format, v);
 }
 
-static int export_to(struct cli_report *r, const struct options *o, const struct format *format,
-	const char *name)
+static int export_to(struct cli_report *r, const struct options *o,
+	const struct export_format *format, const char *name)
 {
 	const struct contents_visitor visitor = {r, stop_or_progress, NULL, cli_problem};
 	const bool to_stdout = !strcmp(name, "-"),
 		   overwrite = option_is(o, OPT_export_force_overwrite, "true");
 	struct cli_output out = {.file = stdout};
+	if (!to_stdout && !output_is_special(name))
+		stops_await();
 	if (!to_stdout && !cli_output_open(&out, name, overwrite))
 		return STATUS_FAILED;
-	if (out.temporary)
-		stops_await();
 	int error = write_format(r, o, format->name, out.file, &visitor);
 	cli_progress_end(r);
+	if (stop_signal && out.temporary)
+		error = -EINTR;
 	int status = error && error != -EPIPE
 		? stop_signal ? STATUS_FAILED : cli_failed(r, error)
 		: cli_finish(out.file, to_stdout ? "standard output" : name);
@@ -194,17 +189,8 @@ static int export_to(struct cli_report *r, const struct options *o, const struct
 	return !status && r->problems ? STATUS_DAMAGED : status;
 }
 
-static const struct format *format_of(const struct options *o)
-{
-	const char *name = o->value[OPT_export_type];
-	for (size_t i = 0; name && i < FORMATS; i++)
-		if (!strcmp(formats[i].name, name))
-			return &formats[i];
-	return &formats[0];
-}
-
 /* The one format that is not a stream, and takes several reports. */
-static int export_database(const struct options *o, const struct format *format)
+static int export_database(const struct options *o, const struct export_format *format)
 {
 	const char *name = o->value[OPT_export_output];
 	if (!o->argc)
@@ -218,18 +204,6 @@ static int export_database(const struct options *o, const struct format *format)
 	int status = name ? export_sqlite(o, name) : STATUS_FAILED;
 	free(made);
 	return status;
-}
-
-static void list_formats(void)
-{
-	const char *absent;
-	for (size_t i = 0; i < FORMATS; i++) {
-		printf("%-14s%s\n              carries: %s\n              loses: %s\n",
-			formats[i].name, formats[i].title, formats[i].carries, formats[i].loses);
-		for (size_t n = 0;
-			!strcmp(formats[i].name, TOOLS_FORMAT) && (absent = tools_absent(n)); n++)
-			printf("              not written: %s\n", absent);
-	}
 }
 
 /* The tables of sqlite, by the package trace_tools: it starts this command again for these. */
@@ -255,7 +229,7 @@ static int export_parquet(const struct options *o)
 }
 
 /* Viewers want these in folders of their own: DIR/plugins/profile/RUN. false after a message. */
-static bool folders_ready(const struct format *format, const char *name)
+static bool folders_ready(const struct export_format *format, const char *name)
 {
 	if (!ends_with(name, "/") || !strcmp(format->name, TOOLS_FORMAT)) {
 		int error = begins_with(format->name, "xplane") ? output_folders_make(name) : 0;
@@ -270,9 +244,9 @@ static bool folders_ready(const struct format *format, const char *name)
 int command_export(const struct options *o)
 {
 	struct cli_report r;
-	const struct format *format = format_of(o);
+	const struct export_format *format = export_format_named(o->value[OPT_export_type]);
 	if (o->value[OPT_export_list]) {
-		list_formats();
+		export_list_print(stdout, cli_terminal_width(LIST_COLUMNS));
 		return cli_finish(stdout, "standard output");
 	}
 	const struct select_options by = {OPT_export_nvtx_include, OPT_export_nvtx_exclude,

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/cli/export_codexl_back.h"
 #include "reader/cli/export_timeline.h"
 #include "reader/cli/stats_sql.h"
 #include "reader/cli/stop.h"
 #include "reader/codexl/put.h"
-#include "reader/codexl/write.h"
 #include "reader/occupancy.h"
 
 #define NAME_BYTES_MOST 1000u /* of a kernel's: readers of AMD take lines of 2047 bytes */
@@ -36,6 +36,8 @@ static void line_put(FILE *out, const char *text)
 {
 	codexl_put_text(out, text, CODEXL_PUT_LINE, SIZE_MAX);
 }
+
+enum { TYPE_CUDA = 1000, TYPE_OSRT = 2000 }; /* numbers of ours; readers take any */
 
 struct writing {
 	FILE *out;
@@ -139,9 +141,9 @@ static void thread_begin(struct writing *w, const struct sql_value *v)
 	w->thread = v[0].integer;
 }
 
-static void result_put(FILE *out, const char *name, int64_t type, int64_t result)
+static void result_put(FILE *out, const char *name, bool is_cuda, int64_t result)
 {
-	if (type == 1000 && !result)
+	if (is_cuda && !result)
 		fputs(!name || strncmp(name, "cuda", 4) ? "CUDA_SUCCESS" : "cudaSuccess", out);
 	else
 		fprintf(out, "%" PRId64, result);
@@ -168,24 +170,32 @@ static int time_row(void *user, const struct sql_value *v, int count)
 	if (count != 6)
 		return 0;
 	thread_begin(w, v);
-	codexl_put_number(w->out, v[3].integer, 5);
+	codexl_put_number(w->out, v[3].integer ? TYPE_CUDA : TYPE_OSRT, 5);
 	codexl_put_padding(w->out, word_put(w->out, v[2].text), 45);
 	fprintf(w->out, "%-21" PRId64 "%-21" PRId64 "\n", absolute(w, &v[4]), absolute(w, &v[5]));
 	return ferror(w->out) ? -EPIPE : 0;
 }
 
-/* Who called: a function, of which neither line nor file is known here; or nobody. */
+/* Who called: a function, or where that has no name its address; its line and file where the
+ * program tells them; or nobody. */
 static int caller_row(void *user, const struct sql_value *v, int count)
 {
 	struct writing *w = user;
-	if (count != 4)
+	if (count != 6)
 		return 0;
+	const char *function = v[3].text;
 	thread_begin(w, v);
 	word_put(w->out, v[2].text);
 	if (v[3].type == SQL_TEXT) {
 		fputc('\t', w->out);
-		line_put(w->out, v[3].text);
-		fputs("\t0\tNULL", w->out);
+		line_put(w->out, function);
+	}
+	if (v[3].type == SQL_TEXT && !strncmp(function, "0x", 2)) {
+		fputs("+0x0", w->out);
+	} else if (v[3].type == SQL_TEXT) {
+		fprintf(w->out, "\t%" PRId64 "\t", v[5].type == SQL_INTEGER ? v[5].integer : 0);
+		codexl_put_text(w->out, v[4].type == SQL_TEXT ? v[4].text : "NULL", CODEXL_PUT_NAME,
+			SIZE_MAX);
 	}
 	fputc('\n', w->out);
 	return ferror(w->out) ? -EPIPE : 0;
@@ -247,21 +257,6 @@ static int marker_row(void *user, const struct sql_value *v, int count)
 	return ferror(w->out) ? -EPIPE : 0;
 }
 
-/* A caller is the frame outside of the function called: the outermost of its name, as CUDA's calls
- * lie in each other; else the innermost frame. */
-static const char callers[] =
-	"SELECT c.globalTid, count(*) OVER (PARTITION BY c.globalTid), c.name, "
-	"(SELECT s.value FROM (SELECT 0 AS source, id, symbol, stackDepth FROM OSRT_CALLCHAINS "
-	"UNION ALL SELECT 1, id, symbol, stackDepth FROM CUDA_CALLCHAINS) AS f "
-	"JOIN StringIds AS s ON s.id = f.symbol "
-	"WHERE f.source = c.source AND f.id = c.chain AND f.stackDepth > coalesce("
-	"(SELECT max(g.stackDepth) FROM (SELECT 0 AS source, id, symbol, stackDepth FROM "
-	"OSRT_CALLCHAINS UNION ALL SELECT 1, id, symbol, stackDepth FROM CUDA_CALLCHAINS) AS g "
-	"JOIN StringIds AS t ON t.id = g.symbol "
-	"WHERE g.source = c.source AND g.id = c.chain AND t.value = c.name), 0) "
-	"ORDER BY f.stackDepth LIMIT 1) "
-	"FROM CODEXL_CALLS AS c ORDER BY c.rowid";
-
 static int timeline_write(struct writing *w, struct stats_database *d)
 {
 	const struct {
@@ -269,16 +264,23 @@ static int timeline_write(struct writing *w, struct stats_database *d)
 		int (*row)(void *user, const struct sql_value *v, int count);
 	} parts[] = {
 		{"hsa API Trace Output",
-			"SELECT globalTid, count(*) OVER (PARTITION BY globalTid), name, type, "
-			"result, arguments FROM CODEXL_CALLS ORDER BY rowid",
+			"SELECT c.globalTid, l.calls, n.name, c.source, c.result, "
+			"coalesce(a.arguments, 'object=' || c.object) FROM CODEXL_CALLS AS c "
+			"JOIN CODEXL_LINES AS l ON l.globalTid = c.globalTid "
+			"JOIN CODEXL_NAMES AS n ON n.source = c.source AND n.id = c.nameId "
+			"LEFT JOIN CODEXL_LAUNCHES AS a ON a.process = c.globalTid >> 24 "
+			"AND a.correlationId = c.correlationId ORDER BY c.rowid",
 			call_row},
 		{"hsa Timestamp Output",
-			"SELECT globalTid, count(*) OVER (PARTITION BY globalTid), name, type, "
-			"start, "
-			"\"end\" FROM CODEXL_CALLS ORDER BY rowid",
+			"SELECT c.globalTid, l.calls, n.name, c.source, c.start, c.\"end\" "
+			"FROM CODEXL_CALLS AS c "
+			"JOIN CODEXL_LINES AS l ON l.globalTid = c.globalTid "
+			"JOIN CODEXL_NAMES AS n ON n.source = c.source AND n.id = c.nameId "
+			"ORDER BY c.rowid",
 			time_row},
 		{"hsa Kernel Timestamp Output",
-			"SELECT count(*) OVER (), name, handle, start, \"end\", device, deviceId, "
+			"SELECT (SELECT count(*) FROM CODEXL_KERNELS), name, handle, start, "
+			"\"end\", device, deviceId, "
 			"streamId, coalesce(correlationId, 0), '{grid_size={' || gridX * blockX || "
 			"',' "
 			"|| gridY * blockY || ',' || gridZ * blockZ || '};workgroup_size={' || "
@@ -286,10 +288,18 @@ static int timeline_write(struct writing *w, struct stats_database *d)
 			"|| ',' || blockY || ',' || blockZ || '}}' FROM CODEXL_KERNELS ORDER BY "
 			"rowid",
 			kernel_row},
-		{"hsa Stack Trace Output", callers, caller_row},
+		{"hsa Stack Trace Output",
+			"SELECT c.globalTid, l.calls, n.name, k.function, k.file, k.line "
+			"FROM CODEXL_CALLS AS c "
+			"JOIN CODEXL_LINES AS l ON l.globalTid = c.globalTid "
+			"JOIN CODEXL_NAMES AS n ON n.source = c.source AND n.id = c.nameId "
+			"LEFT JOIN CODEXL_CALLERS AS k ON k.source = c.source "
+			"AND k.chain = c.chain AND k.nameId = c.nameId ORDER BY c.rowid",
+			caller_row},
 		{"Perfmarker Output",
-			"SELECT globalTid, count(*) OVER (PARTITION BY globalTid), time, is_begin, "
-			"text, domain FROM CODEXL_MARKERS ORDER BY rowid",
+			"SELECT m.globalTid, l.markers, m.time, m.is_begin, m.text, m.domain "
+			"FROM CODEXL_MARKERS AS m JOIN CODEXL_LINES AS l "
+			"ON l.globalTid = m.globalTid ORDER BY m.rowid",
 			marker_row},
 	};
 	struct header header = {w->out, "", true};
@@ -525,32 +535,17 @@ static int left_out_tell(struct stats_database *d, const char *format)
 		&visitor);
 }
 
-/* A report that was made of a file of this format: that file again. 1: it was not. */
-static int write_back(FILE *out, struct cli_report *r, enum codexl_format format,
-	const struct contents_visitor *visitor)
+/* What left_out_tell() has no number of. Devices are told by their kernels. */
+static void others_tell(const char *path, enum codexl_format format, uint64_t *events)
 {
-	static const uint32_t carried[] = {KIND_CODEXL_HEADER, KIND_CODEXL_CALL,
-		KIND_CODEXL_COMMAND, KIND_CODEXL_KERNEL, KIND_NVTX_RANGE, 0},
-			      cells[] = {KIND_CODEXL_HEADER, KIND_CODEXL_CELL, 0};
-	static const char *const names[] = {"atp", "csv", "occupancy"};
-	struct contents c;
-	uint64_t lost = 0;
-	int error;
-	contents_init(&c);
-	struct codexl_writer *w = codexl_writer_open(&r->report, &c, visitor, &error);
-	if (!error && !codexl_writer_has(w, format))
-		error = 1;
-	if (!error && visitor->problem)
-		error = codexl_writer_write(w, out, format, &lost);
-	if (!error && visitor->problem)
-		export_note_others(
-			r->path, names[format], &c, format == CODEXL_TIMELINE ? carried : cells);
-	if (lost)
-		cli_note("%s: left out: %" PRIu64 " commands whose call is not there", r->path,
-			lost);
-	codexl_writer_close(w);
-	contents_release(&c);
-	return error;
+	static const uint32_t carried[] = {KIND_OSRT_CALL, KIND_CUDA_API, KIND_CUDA_KERNEL,
+		KIND_NVTX_RANGE, KIND_NVTX_MARK, KIND_NVTX_START_END, KIND_CUDA_MEMCPY,
+		KIND_CUDA_MEMSET, KIND_CUDA_DEVICE, KIND_CUDA_DEVICE_ATTRIBUTE, KIND_THREAD_START,
+		KIND_THREAD_END, KIND_THREAD_NAME, KIND_MODULE_LOAD, KIND_MODULE_UNLOAD,
+		KIND_CUDA_RECEIPT, KIND_CODEXL_KERNEL};
+	for (size_t i = 0; i < sizeof(carried) / sizeof(carried[0]); i++)
+		events[carried[i]] = 0;
+	export_note_left_out(path, codexl_format_name(format), events);
 }
 
 /* Of a report that this program recorded: by a temporary database. */
@@ -590,8 +585,14 @@ int export_codexl(FILE *out, struct cli_report *r, const struct options *o, cons
 	const enum codexl_format which = !strcmp(format, "atp") ? CODEXL_TIMELINE
 		: !strcmp(format, "csv")                        ? CODEXL_COUNTERS
 								: CODEXL_OCCUPANCY;
-	int error = write_back(out, r, which, &look);
+	uint64_t events[SCHEMA_KINDS];
+	int error = export_codexl_back(out, r, which, &look, events);
 	if (!error)
-		return write_back(out, r, which, visitor);
-	return error > 0 ? write_recorded(out, r, o, format) : error;
+		return export_codexl_back(out, r, which, visitor, events);
+	if (error < 0)
+		return error;
+	error = write_recorded(out, r, o, codexl_format_name(which));
+	if (!error)
+		others_tell(r->path, which, events);
+	return error;
 }

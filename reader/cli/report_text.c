@@ -6,9 +6,9 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "reader/cli/cli_output.h"
 #include "reader/cli/overview.h"
 #include "reader/cli/sql_rows.h"
 #include "reader/print.h"
@@ -26,13 +26,9 @@ struct terminal {
 
 static struct terminal terminal_of(void)
 {
-	struct winsize size;
-	const char *columns = getenv("COLUMNS"), *no_color = getenv("NO_COLOR");
-	struct terminal t = {WIDTH_USUAL, isatty(STDOUT_FILENO) && !(no_color && *no_color)};
-	if (columns && atoi(columns) > 0)
-		t.width = (unsigned)atoi(columns);
-	else if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
-		t.width = size.ws_col;
+	const char *no_color = getenv("NO_COLOR");
+	struct terminal t = {
+		cli_terminal_width(WIDTH_USUAL), isatty(STDOUT_FILENO) && !(no_color && *no_color)};
 	t.width = t.width < WIDTH_LEAST ? WIDTH_LEAST : t.width;
 	return t;
 }

@@ -23,10 +23,12 @@ int stop_or_progress(void *user, const struct report_block *block)
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define SIGNALS (sizeof(signals) / sizeof(signals[0]))
 static bool awaited[SIGNALS];
+static unsigned waiting; /* works in each other that have something to take away */
 
 void stops_await(void)
 {
 	struct sigaction action = {.sa_handler = stop_soon}, before;
+	waiting++;
 	for (size_t i = 0; i < SIGNALS; i++)
 		if (!awaited[i] && !sigaction(signals[i], NULL, &before) &&
 			before.sa_handler != SIG_IGN)
@@ -35,6 +37,9 @@ void stops_await(void)
 
 void stops_end(void)
 {
+	waiting -= waiting > 0;
+	if (waiting)
+		return;
 	stop_if_told();
 	for (size_t i = 0; i < SIGNALS; i++)
 		if (awaited[i])

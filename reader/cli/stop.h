@@ -13,6 +13,8 @@
 
 extern volatile sig_atomic_t stop_signal; /* 0 = none came */
 
+/* Work in other work awaits them for itself, and ends that: the signal does, too, only when the
+ * outer work ends it. */
 void stops_await(void);
 
 /* Ends as the signal would have ended it. */

@@ -271,9 +271,10 @@ static int compare_commands(const void *a, const void *b)
  * memory than for a batch. */
 static void calls_tell(struct importing *z, const struct codexl_file *f)
 {
-	const struct codexl_command *c = f->commands.rows, *end = c + f->commands.count;
+	struct codexl_command *commands = f->commands.rows;
+	uint32_t next = 0;
 	if (f->commands.count)
-		qsort(f->commands.rows, f->commands.count, sizeof(*c), compare_commands);
+		qsort(commands, f->commands.count, sizeof(*commands), compare_commands);
 	for (uint32_t i = 0; i < f->calls.count;) {
 		const uint32_t first = i, tid = f->calls.rows[i].tid;
 		while (i < f->calls.count && i - first < CALLS_OF_BATCH &&
@@ -281,8 +282,8 @@ static void calls_tell(struct importing *z, const struct codexl_file *f)
 			call_tell(z, &f->calls.rows[i], i + 1);
 			i++;
 		}
-		for (; c < end && c->call < i; c++)
-			command_tell(z, c);
+		for (; next < f->commands.count && commands[next].call < i; next++)
+			command_tell(z, &commands[next]);
 	}
 }
 

@@ -15,14 +15,31 @@ enum unwind_method { UNWIND_FRAME_POINTER = 1, UNWIND_DWARF_EH = 6 };
 
 static const char UNKNOWN[] = "[Unknown]"; /* what nsys calls a module that is not known */
 
+/* What OSRT_CALLCHAINS and CUDA_CALLCHAINS have no columns for: where the source of a frame is. */
+static const char *const line_tables[CHAIN_TABLES] = {
+	"LIBTRACE_OSRT_CALLCHAINS", "LIBTRACE_CUDA_CALLCHAINS"};
+
 struct frame_row {
 	enum nsys_table table;
 	uint32_t chain, depth;
 	const char *symbol, *module;
+	const char *file; /* source; NULL = not known */
+	uint32_t line;
 	bool unresolved, special;
 	uint64_t address; /* 0 = not known */
 	uint32_t method;  /* of callchain_method */
 };
+
+static int line_put(struct writing *w, const struct frame_row *f)
+{
+	uint32_t file = 0;
+	int error = f->file ? writing_text(w, f->file, &file) : 0;
+	const int64_t values[] = {f->chain, f->depth, file, f->line};
+	return error || !f->file
+		? error
+		: writing_numbers(
+			  w, &w->chain_lines[f->table == NSYS_CUDA_CALLCHAINS], 0, values, 0);
+}
 
 /* Until 2024 nsys had NULL where a mark is not set. */
 static int frame_put(struct writing *w, const struct frame_row *f)
@@ -78,7 +95,11 @@ static int address_put(struct writing *w, struct process *p, struct frame_row *f
 		f->symbol = function ? function : hex;
 		f->unresolved = !function;
 		f->module = module && *module ? module : UNKNOWN;
+		f->file = function && s->frames[i].line ? s->frames[i].file : NULL;
+		f->line = f->file ? s->frames[i].line : 0;
 		error = frame_put(w, f);
+		if (!error)
+			error = line_put(w, f);
 	}
 	return error;
 }
@@ -159,6 +180,38 @@ static int chain_new(
 	if (c->table != NSYS_CUDA_CALLCHAINS || w->database.generation != NSYS_2_9)
 		return 0;
 	return chain_put(w, c, ++*last, &made->span, &again);
+}
+
+int chains_tables_begin(struct writing *w)
+{
+	int error = 0;
+	for (unsigned i = 0; !error && i < CHAIN_TABLES; i++)
+		error = writing_table_begin(w, &w->chain_lines[i], line_tables[i],
+			"id INTEGER NOT NULL, stackDepth INTEGER NOT NULL, fileId INTEGER NOT "
+			"NULL, line INTEGER NOT NULL");
+	return error;
+}
+
+int chains_tables_end(struct writing *w)
+{
+	int error = 0;
+	for (unsigned i = 0; !error && i < CHAIN_TABLES; i++)
+		error = w->chain_lines[i].columns ? page_table_end(&w->chain_lines[i]) : 0;
+	return error;
+}
+
+int chains_drop_empty(struct writing *w)
+{
+	int error = 0;
+	for (unsigned i = 0; !error && i < CHAIN_TABLES; i++)
+		error = writing_drop_if_empty(w, &w->chain_lines[i], line_tables[i]);
+	return error;
+}
+
+void chains_tables_release(struct writing *w)
+{
+	for (unsigned i = 0; i < CHAIN_TABLES; i++)
+		page_table_release(&w->chain_lines[i]);
 }
 
 /* One node is one chain, as long as the same modules are there. */

@@ -125,6 +125,8 @@ int writing_tables_begin(struct writing *w)
 	}
 	for (uint32_t n = 0; !error && (e = schema_event_at(n)); n++)
 		error = kind_begin(w, e);
+	if (!error)
+		error = chains_tables_begin(w);
 	return error ? error : results_tables_begin(w);
 }
 
@@ -143,6 +145,8 @@ int writing_tables_end(struct writing *w)
 		if (!error)
 			error = table_end(&w->others[i]);
 	}
+	if (!error)
+		error = chains_tables_end(w);
 	return error ? error : results_tables_end(w);
 }
 
@@ -171,6 +175,8 @@ int writing_tables_drop_empty(struct writing *w)
 			error = writing_drop_if_empty(w, &w->others[e->number], name);
 	}
 	if (!error)
+		error = chains_drop_empty(w);
+	if (!error)
 		error = results_drop_empty(w);
 	/* the indexes of the callchains' primary keys are made from their rows */
 	if (!error && w->tables[NSYS_OSRT_CALLCHAINS].rows)
@@ -182,6 +188,7 @@ int writing_tables_drop_empty(struct writing *w)
 
 void writing_tables_release(struct writing *w)
 {
+	chains_tables_release(w);
 	for (uint32_t i = 0; i < NSYS_TABLES; i++)
 		page_table_release(&w->tables[i]);
 	for (uint32_t i = 0; i < SCHEMA_KINDS; i++) {

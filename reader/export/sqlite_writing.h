@@ -140,6 +140,8 @@ struct writing_chain {
 	struct time_span span;
 };
 
+#define CHAIN_TABLES 2u
+
 struct writing {
 	const struct sqlite_job *job;
 	struct database database;
@@ -147,9 +149,10 @@ struct writing {
 	int fd;
 	struct mapping mappings[MAPPINGS_MAX];
 	struct kind_rows kinds[SCHEMA_KINDS];
-	struct page_table tables[NSYS_TABLES];  /* those of nsys that are filled by pages */
-	struct page_table facts[SCHEMA_KINDS];  /* LIBTRACE_KIND */
-	struct page_table others[SCHEMA_KINDS]; /* LIBTRACE_KIND_OTHER */
+	struct page_table tables[NSYS_TABLES];       /* those of nsys that are filled by pages */
+	struct page_table facts[SCHEMA_KINDS];       /* LIBTRACE_KIND */
+	struct page_table others[SCHEMA_KINDS];      /* LIBTRACE_KIND_OTHER */
+	struct page_table chain_lines[CHAIN_TABLES]; /* LIBTRACE_OSRT_CALLCHAINS, ..._CUDA_... */
 	struct results_writing results;
 	struct writing_texts texts;
 	struct map thread_ids; /* globalTid -> index + 1 */
@@ -353,6 +356,13 @@ int writing_tables_begin(struct writing *w);
 int writing_tables_end(struct writing *w);
 int writing_tables_drop_empty(struct writing *w);
 void writing_tables_release(struct writing *w);
+
+/* The tables of source lines of frames: made, ended, dropped without rows. 0 or a negative
+ * errno. */
+int chains_tables_begin(struct writing *w);
+int chains_tables_end(struct writing *w);
+int chains_drop_empty(struct writing *w);
+void chains_tables_release(struct writing *w);
 
 /* What is told of the report at hand and of its processes. 0 or a negative errno. */
 int writing_report_facts(struct writing *w);

@@ -9,7 +9,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import app, fixtures, folder, main, recorded, tap, trace  # noqa: E402
+from lib import SRC, app, fixtures, folder, main, recorded, tap, trace  # noqa: E402
 import libdevice as device  # noqa: E402
 
 PLACE = folder()
@@ -163,16 +163,27 @@ def calls_are_all_there(name, report):
         threads.setdefault(call[0], []).append(call[5])
     tap.ok(all(times == sorted(times) for times in threads.values()), f"{name}: in the order of their begin")
     stacks = atp.stacks("hsa")
-    tap.ok([(stack[0], stack[1]) for stack in stacks] == [(call[0], call[2]) for call in calls] and all(len(stack) in (2, 5) for stack in stacks),
+    tap.ok([(stack[0], stack[1]) for stack in stacks] == [(call[0], call[2]) for call in calls] and all(len(stack) in (2, 3, 5) for stack in stacks),
            f"{name}: the stack section has a line for each call", stacks[:3])
     return atp, calls, stacks
+
+
+def clock(report):
+    return query(report, "SELECT startClock FROM LIBTRACE_REPORT")[0][0]
 
 
 def calls_of_the_runtime():
     report = traced([app("lock_holder")], False)
     _, calls, stacks = calls_are_all_there("OS runtime", report)
-    callers = {stack[1]: stack[2] for stack in stacks if len(stack) == 5}
-    tap.ok(callers.get("pthread_join") == "main", "a caller is the function outside of the call", callers)
+    callers = {stack[1]: stack[2:] for stack in stacks if len(stack) == 5}
+    caller, line, file = callers.get("pthread_join", ("", "0", ""))
+    tap.ok(caller == "main", "a caller is the function outside of the call", callers)
+    with open(os.path.join(SRC, "tests/apps/lock_holder.c"), encoding="utf-8") as source:
+        joins = [number for number, text in enumerate(source, 1) if "pthread_join" in text]
+    tap.ok(file.endswith("lock_holder.c") and int(line) in joins, "with the line and the file of the call", (callers, joins))
+    objects = query(report, f"SELECT globalTid & 16777215, start + {clock(report)}, object FROM OSRT_API JOIN LIBTRACE_OSRT_CALL AS f ON f.id = OSRT_API.rowid WHERE object")
+    told = {(call[0], call[5]): call[4] for call in calls if call[4]}
+    tap.ok(objects and told == {(tid, start): f"object={number}" for tid, start, number in objects}, "what a call worked on is its argument", (list(told.items())[:2], objects[:2]))
     tap.ok({call[1] for call in calls} == {2000}, "calls of the OS runtime have a type of their own", calls[:2])
 
 
@@ -190,7 +201,11 @@ def calls_and_kernels_of_cuda():
     tap.ok(launches and all(call[3] == "cudaSuccess" and "gridDim={" in call[4] and "blockDim={" in call[4] for call in launches), "launches have their sizes as arguments", launches[:1])
     _, told = exported(report, "atp")
     copies = sum(query(report, f"SELECT count(*) FROM CUPTI_ACTIVITY_KIND_{kind}")[0][0] for kind in ("MEMCPY", "MEMSET"))
-    tap.ok(f"{copies} copies and memory sets" in told and told.count("\n") == 1, "what has no place is told, with its number", told)
+    tap.ok(f"{copies} copies and memory sets" in told and "cuda_context" in told and told.count("\n") == 2, "what has no place is told, with its number", told)
+    waits = [call for call in calls if call[2] == "cudaStreamSynchronize"]
+    made = [call for call in calls if call[2] == "cudaMalloc"]
+    tap.ok(made and all(re.fullmatch(r"address=0x[0-9A-F]+;bytes=\d+", call[4]) for call in made), "allocations have address and size as arguments", made[:1])
+    tap.ok(not waits or all("stream=" in call[4] for call in waits), "waits their stream", waits[:1])
     tables(report)
 
 

@@ -370,8 +370,12 @@ def nothing_half_written():
         result = trace("export", "-t", kind, "-o", os.path.join(place, "r.rep/x"), report.path)
         tap.ok(result.status == 2 and b"r.rep/x" in result.err, f"{kind}: so is a folder that is none", result.err)
     listed = trace("export", "--list").out.decode()
-    formats = [line for line in listed.splitlines() if not line.startswith(" ")]
-    tap.ok(listed.count("carries: ") == listed.count("loses: ") == len(formats) >= 9, "--list says of each format what it carries and loses", listed)
+    heading, rule, *lines = listed.split("\n\n")[0].splitlines()
+    begins = [heading.index(name) for name in ("Format", "File", "What it is", "Carries", "Loses")]
+    formats = [[line[begin:end].strip() for begin, end in zip(begins, [*begins[1:], None])] for line in lines if not line.startswith(" ")]
+    tap.ok(len(formats) >= 13 and all(all(row) for row in formats), "--list is one table that says of each format what it carries and loses", listed)
+    narrow = trace("export", "--list", env={**os.environ, "COLUMNS": "80"}).out.decode().split("\n\n")[0]
+    tap.ok(max(map(len, narrow.splitlines())) <= 80 and narrow.split()[0] == "Format", "and fits a terminal of 80 columns", narrow)
 
 
 if __name__ == "__main__":

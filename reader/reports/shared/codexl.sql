@@ -1,7 +1,7 @@
 -- What 'trace export -t atp', 'csv' and 'occupancy' write: calls of each thread in the order in which they began, kernels in that of their
--- start, perf markers. A row's number is its place.
+-- start, perf markers. A row's number is its place. Tables of calls hold numbers alone, and names once: they lie in a temporary file.
 
--- What a call of CUDA did on the device, where that was recorded.
+-- What a call of CUDA did, as far as that was recorded.
 CREATE TEMP TABLE CODEXL_LAUNCHES (process, correlationId, arguments, PRIMARY KEY (process, correlationId)) WITHOUT ROWID;
 INSERT OR IGNORE INTO CODEXL_LAUNCHES
 SELECT globalPid >> 24, correlationId,
@@ -12,16 +12,51 @@ INSERT OR IGNORE INTO CODEXL_LAUNCHES
 SELECT globalPid >> 24, correlationId,
        'count=' || bytes || CASE WHEN copy_kind IS NULL THEN '' ELSE ';kind=' || replace(replace(name, '[CUDA memcpy ', ''), ']', '') END || ';stream=' || streamId
 FROM MEMORY_OPERATIONS WHERE correlationId > 0 AND globalPid IS NOT NULL;
+INSERT OR IGNORE INTO CODEXL_LAUNCHES
+SELECT globalPid >> 24, correlationId, 'address=' || printf('0x%X', address) || ';bytes=' || bytes
+FROM CUDA_GPU_MEMORY_USAGE_EVENTS WHERE correlationId > 0 AND globalPid IS NOT NULL;
+INSERT OR IGNORE INTO CODEXL_LAUNCHES
+SELECT globalPid >> 24, correlationId,
+       rtrim(CASE WHEN eventId BETWEEN 1 AND 4294967294 THEN 'event=' || eventId || ';' ELSE '' END ||
+             CASE WHEN streamId BETWEEN 0 AND 4294967294 THEN 'stream=' || streamId ELSE '' END, ';')
+FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION WHERE correlationId > 0 AND globalPid IS NOT NULL;
+
+-- Names by what they are names of: 0 calls of the OS runtime, 1 of CUDA.
+CREATE TEMP TABLE CODEXL_NAMES (source, id, name, PRIMARY KEY (source, id)) WITHOUT ROWID;
+INSERT INTO CODEXL_NAMES SELECT 1, n.nameId, api_name(s.value) FROM (SELECT DISTINCT nameId FROM CUPTI_ACTIVITY_KIND_RUNTIME) AS n JOIN StringIds AS s ON s.id = n.nameId;
+INSERT INTO CODEXL_NAMES SELECT 0, n.nameId, s.value FROM (SELECT DISTINCT nameId FROM OSRT_API WHERE eventClass = 27) AS n JOIN StringIds AS s ON s.id = n.nameId;
 
 CREATE TEMP TABLE CODEXL_CALLS AS
-SELECT c.globalTid, c.start, c."end", c.type, c.name, c.result, coalesce(l.arguments, '') AS arguments, c.source, c.chain
-FROM (SELECT globalTid, start, "end", 1000 AS type, name, coalesce(returnValue, 0) AS result, correlationId, 1 AS source, coalesce(callchainId, 0) AS chain
-      FROM API_CALLS
+SELECT c.globalTid, c.start, c."end", c.source, c.nameId, c.result, c.correlationId, c.chain, c.object
+FROM (SELECT globalTid, start, "end", nameId, coalesce(returnValue, 0) AS result, correlationId, 1 AS source, coalesce(callchainId, 0) AS chain, NULL AS object
+      FROM CUPTI_ACTIVITY_KIND_RUNTIME
       UNION ALL
-      SELECT globalTid, start, "end", 2000, name, coalesce(returnValue, 0), NULL, 0, coalesce(chain, 0) FROM OSRT_CALLS) AS c
-     LEFT JOIN CODEXL_LAUNCHES AS l ON l.process = c.globalTid >> 24 AND l.correlationId = c.correlationId
-WHERE c.globalTid IS NOT NULL AND c.name IS NOT NULL AND c."end" >= c.start
+      SELECT o.globalTid, o.start, o."end", o.nameId, coalesce(o.returnValue, 0), NULL, 0, coalesce(o.callchainId, 0), f.object
+      FROM OSRT_API AS o LEFT JOIN LIBTRACE_OSRT_CALL AS f ON f.id = o.id WHERE o.eventClass = 27) AS c
+WHERE c.globalTid IS NOT NULL AND EXISTS (SELECT * FROM CODEXL_NAMES AS n WHERE n.source = c.source AND n.id = c.nameId) AND c."end" >= c.start
 ORDER BY c.globalTid, c.start, c."end" DESC;
+
+-- Lines of the blocks of a thread.
+CREATE TEMP TABLE CODEXL_LINES (globalTid PRIMARY KEY, calls, markers DEFAULT 0) WITHOUT ROWID;
+INSERT INTO CODEXL_LINES (globalTid, calls) SELECT globalTid, count(*) FROM CODEXL_CALLS GROUP BY globalTid;
+
+-- Who called: the frame outside of the function called, the outermost of its name, as CUDA's calls lie in each other; else the innermost frame.
+CREATE TEMP TABLE CODEXL_FRAMES AS
+SELECT 0 AS source, f.id, f.stackDepth, s.value AS name, p.value AS file, l.line
+FROM OSRT_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol
+     LEFT JOIN LIBTRACE_OSRT_CALLCHAINS AS l ON l.id = f.id AND l.stackDepth = f.stackDepth LEFT JOIN StringIds AS p ON p.id = l.fileId
+UNION ALL
+SELECT 1, f.id, f.stackDepth, s.value, p.value, l.line
+FROM CUDA_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol
+     LEFT JOIN LIBTRACE_CUDA_CALLCHAINS AS l ON l.id = f.id AND l.stackDepth = f.stackDepth LEFT JOIN StringIds AS p ON p.id = l.fileId;
+CREATE INDEX temp.CODEXL_FRAME ON CODEXL_FRAMES (source, id, stackDepth);
+CREATE TEMP TABLE CODEXL_CALLERS (source, chain, nameId, function, file, line, PRIMARY KEY (source, chain, nameId)) WITHOUT ROWID;
+INSERT INTO CODEXL_CALLERS
+SELECT c.source, c.chain, c.nameId, f.name, f.file, f.line
+FROM (SELECT d.*, coalesce((SELECT max(g.stackDepth) FROM CODEXL_FRAMES AS g WHERE g.source = d.source AND g.id = d.chain AND g.name = n.name), 0) AS depth
+      FROM (SELECT DISTINCT source, chain, nameId FROM CODEXL_CALLS WHERE chain) AS d JOIN CODEXL_NAMES AS n ON n.source = d.source AND n.id = d.nameId) AS c
+     JOIN CODEXL_FRAMES AS f ON f.source = c.source AND f.id = c.chain AND f.stackDepth =
+          (SELECT min(g.stackDepth) FROM CODEXL_FRAMES AS g WHERE g.source = c.source AND g.id = c.chain AND g.stackDepth > c.depth);
 
 -- The thread that launched an operation.
 CREATE TEMP TABLE CODEXL_THREADS (process, correlationId, tid, PRIMARY KEY (process, correlationId)) WITHOUT ROWID;
@@ -61,3 +96,5 @@ SELECT globalTid, time, is_begin, text, domain FROM (
   UNION ALL
   SELECT globalTid, "end", 0, '', '', CASE WHEN "end" > start THEN 0 ELSE 2 END, -start, -id FROM CODEXL_RANGES)
 ORDER BY globalTid, time, place, other, id;
+INSERT INTO CODEXL_LINES (globalTid, calls, markers) SELECT globalTid, 0, count(*) FROM CODEXL_MARKERS WHERE true GROUP BY globalTid
+ON CONFLICT (globalTid) DO UPDATE SET markers = excluded.markers;
