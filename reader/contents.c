@@ -101,14 +101,38 @@ static int take_diagnostic(struct contents *c, Libtrace__Diagnostic *d)
 	return 0;
 }
 
+#define FACTS_MAX 10000u
+
 #define UNPACK(type, e) \
 	libtrace__##type##__unpack(NULL, (size_t)((e)->inner_end - (e)->inner), (e)->inner)
+
+/* Facts that were found later, in a session of nothing else: `more` is empty then. */
+static int facts_join(Libtrace__Session *session, Libtrace__Session *more)
+{
+	size_t count = session->n_facts + more->n_facts;
+	char **facts = count < FACTS_MAX
+		? realloc(session->facts, (count + 1) * sizeof(*session->facts))
+		: NULL;
+	if (!facts)
+		return count < FACTS_MAX ? -ENOMEM : -EBADMSG;
+	for (size_t i = 0; i < more->n_facts; i++)
+		facts[session->n_facts + i] = more->facts[i];
+	session->facts = facts;
+	session->n_facts = count;
+	more->n_facts = 0;
+	return 0;
+}
 
 static int take_session(struct contents *c, const struct report_entry *e)
 {
 	Libtrace__Session *session = UNPACK(session, e);
 	if (!session)
 		return -EBADMSG;
+	if (c->session && !session->has_start_ns) {
+		int error = facts_join(c->session, session);
+		libtrace__session__free_unpacked(session, NULL);
+		return error;
+	}
 	if (c->session)
 		libtrace__session__free_unpacked(c->session, NULL);
 	c->session = session;

@@ -200,7 +200,7 @@ static void limits_read(struct facts *f)
 		fclose(file);
 }
 
-/* What a package may take, as the kernel's powercap tells it: in uW, for a long and a short time. */
+/* What a package may take by the kernel's powercap: in uW, for a long and a short time. */
 static void power_limits_read(struct facts *f)
 {
 	static const char *const spans[] = {"long", "short"};

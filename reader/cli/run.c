@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "reader/cli/cli.h"
+#include "reader/cli/gpu_facts.h"
 #include "reader/cli/info.h"
 #include "reader/cli/launch.h"
 #include "reader/cli/stats.h"
@@ -228,6 +229,8 @@ static void report_tell(const struct run *r)
 	if (info_gather(&i, l->output, true))
 		return;
 	verdict_tell(&i, l->output);
+	if (i.c.events[KIND_CUDA_SETUP] && r->launch.control->writer_state == WRITER_FINISHED)
+		gpu_facts_add(l->output);
 	info_release(&i);
 	if (option_is(l->options, OPT_run_stats, "true"))
 		stats_print(l->output, "osrt_sum", &(struct stats_form){.no_wait = true}, stderr,

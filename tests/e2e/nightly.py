@@ -15,6 +15,7 @@ import xml.etree.ElementTree as xml
 
 import lib
 import lib_compare as made
+import libdevice as device
 from lib import tap
 
 made.enter_interpreter("trace nightly")
@@ -425,6 +426,39 @@ def machines_that_differ_are_refused():
         tap.ok(b"must not be compared" not in result.out + result.err, f"compared: {other} {options}", result)
 
 
+def gpus_that_differ_are_refused():
+    """A made-up NVML says what the GPUs are; the program runs on the simulated device."""
+    reason = device.missing("driver_api")
+    if reason:
+        tap.skip("facts of GPUs", reason)
+        return
+    place = lib.folder()
+    libraries = os.path.join(place, "libraries")
+    shutil.copytree(device.folder(), libraries)
+    shutil.copy(lib.app("libnvml.so"), os.path.join(libraries, "libnvidia-ml.so.1"))
+
+    def recorded(name, *program, **more):
+        return lib.trace("run", "-f", "true", "-o", name, "--", *program, cwd=place, env=device.env(**{"LD_LIBRARY_PATH": libraries, "NVML_GPUS": 2, **more}))
+
+    def facts(name):
+        return {f for f in json.loads(lib.trace("info", "--json", f"{place}/{name}.rep").out)["session"]["facts"] if f.startswith("gpu_")}
+
+    program = device.app("driver_api")
+    results = [recorded("base", program, NVML_POWER_MW=700000), recorded("other", program, NVML_POWER_MW=500000)]
+    wanted = {"gpu_0_name=Made up", "gpu_0_power_limit=700000 mW", "gpu_0_max_clocks=graphics 1980 MHz, memory 2619 MHz", "gpu_0_application_clocks=graphics 1410 MHz, memory 1410 MHz",
+              "gpu_0_ecc=on", "gpu_0_mig=off", "gpu_0_persistence=on", "gpu_1_name=Made up", "gpu_1_power_limit=700000 mW", "gpu_1_max_clocks=graphics 1980 MHz, memory 2619 MHz",
+              "gpu_1_persistence=on"}
+    tap.ok(not any(r.status for r in results) and facts("base") == wanted, "what GPUs tell of themselves is in the report, and what they do not tell is not", facts("base") ^ wanted)
+    tap.ok(lib.Report(f"{place}/base.rep").check().status == 0, "which stays sound")
+    result = made.command("diff", f"{place}/base.rep", "--", f"{place}/other.rep")
+    said = (result.out + result.err).decode()
+    tap.ok(result.status == 2 and "gpu_0_power_limit: 700000 mW -> 500000 mW" in said and "must not be compared" in said, "another power limit: told, and not compared", said)
+    recorded("plain", "/bin/true", NVML_HANGS=1)
+    tap.ok(not facts("plain"), "a program without CUDA: nobody asks")
+    result = recorded("hung", program, NVML_HANGS=1)
+    tap.ok(result.status == results[0].status and not facts("hung") and lib.Report(f"{place}/hung.rep").check().status == 0, "no answer: the report is as without", result)
+
+
 def secrets_are_not_in_reports():
     folder = lib.folder()
     given = ["--hf-token", "geheim1", "--API_KEY=geheim22", "PASSWORD=geheim3", "--secret=g", "--max-tokens=512", "--tokenizer", "bert", "--token", "--verbose", "plain=x"]
@@ -438,4 +472,4 @@ def secrets_are_not_in_reports():
     tap.ok(result.out.decode().split() == given, "and the program gets them", result.out)
 
 
-lib.main(secrets_are_not_in_reports, machines_that_differ_are_refused, facts_are_in_the_report, ranks_have_reports_of_their_own, nights_with_reports_are_counted, options_come_from_a_file_too, many_writers_lose_nothing, a_month_goes_by)
+lib.main(secrets_are_not_in_reports, machines_that_differ_are_refused, gpus_that_differ_are_refused, facts_are_in_the_report, ranks_have_reports_of_their_own, nights_with_reports_are_counted, options_come_from_a_file_too, many_writers_lose_nothing, a_month_goes_by)

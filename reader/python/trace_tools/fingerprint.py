@@ -11,7 +11,7 @@ REFUSING = {
     "option capture_range", "option delay_ns", "option duration_ns", "option nvtx_domain_include", "option nvtx_domain_exclude", "program", "recorded by",
     "governor", "turbo", "smt", "cpus_allowed", "cgroup_cpu_max", "cgroup_memory_max", "nvidia_driver", "CUDA driver", "gpu clock", "ECC",
 }
-# The same, of each package or device.
+# The same, of each package or device, where both sides know it: who recorded may not have asked.
 REFUSING_EACH = re.compile(r"(cpu_power_limit_(long|short)|nvidia_gpu)_\d+|gpu_\d+_(name|power_limit|max_clocks|application_clocks|ecc|mig)")
 # Facts that always differ a little: told in the store, not as differences.
 RESTLESS = {"load"}
@@ -113,5 +113,6 @@ def differences(base, other):
             continue
         sides = [sorted({profile.facts.get(name, "not known") for profile in side}) for side in (base, other)]
         if sides[0] != sides[1] or len(sides[0]) > 1:
-            found.append(Difference(name, " | ".join(sides[0]), " | ".join(sides[1]), name in REFUSING or bool(REFUSING_EACH.fullmatch(name))))
+            refuses = name in REFUSING or (bool(REFUSING_EACH.fullmatch(name)) and "not known" not in sides[0] + sides[1])
+            found.append(Difference(name, " | ".join(sides[0]), " | ".join(sides[1]), refuses))
     return sorted(found, key=lambda d: (not d.refuses, d.name))
