@@ -350,7 +350,7 @@ $(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(READER_SRC) $(COMMON_SRC) $(NCU_SRC) $(P
 	$(call say,FUZZ)mkdir -p $(@D) && clang $(FUZZ_FLAGS) -o $@ $(filter %.c,$^) $(FORMAT_LIBS) $(READER_LIBS)
 fuzz: $(FUZZERS:%=$(O)/fuzz/fuzz_%) ## run every fuzzer FUZZ_SECONDS (60); a crash leaves its input in build/fuzz
 	$(Q)for name in $(FUZZERS); do mkdir -p $(O)/fuzz/found/$$name tests/fuzz/corpus/$$name; \
-		$(O)/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -timeout=10 -artifact_prefix=$(O)/fuzz/ -print_final_stats=1 \
+		$(O)/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -timeout=10 -close_fd_mask=2 -artifact_prefix=$(O)/fuzz/ -print_final_stats=1 \
 			$(O)/fuzz/found/$$name tests/fuzz/corpus/$$name || exit 1; done
 .PHONY: fuzz
 

@@ -4,7 +4,7 @@
  * The first two bytes choose the type, from all that the standard entries and the header are made
  * of: it is unpacked and packed again, twice the same. As a result, and as the whole report, the
  * bytes are also printed on every page of `trace details`, with every option that changes what is
- * printed, and written anew.
+ * printed, as lines of `trace dump`, exported as a database, and written anew.
  *
  * clang -fsanitize=fuzzer gives main(); with -DSTANDALONE the program reads the files named.
  */
@@ -13,8 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "reader/cli/details.h"
+#include "reader/cli/dump_results.h"
+#include "reader/export/sqlite.h"
 #include "reader/ncu/depth.h"
 #include "reader/ncu/nvtx_match.h"
 #include "reader/ncu/rewrite.h"
@@ -129,6 +132,54 @@ static void write_anew(const struct ncu_results *results)
 	free(data);
 }
 
+/* Summaries, and the views of the source page: the disassembler is not started. */
+static void print_views(struct details *d)
+{
+	for (unsigned form = 0; form < 6; form++) {
+		d->csv = form & 1;
+		d->summary = (enum details_summary)(SUMMARY_KERNEL + form / 2);
+		details_summary(d);
+	}
+	d->summary = SUMMARY_NONE;
+	for (unsigned form = 0; form < 8; form++) {
+		d->csv = form & 1;
+		d->source_view = (enum details_view)(form / 2);
+		d->filter.nvtx = NULL;
+		if (d->source_view == SOURCE_PTX || d->source_view == SOURCE_CUDA)
+			details_listing(d);
+		else
+			details_source(d);
+	}
+}
+
+static void no_problem(void *user, uint64_t offset, const char *cause)
+{
+	(void)user;
+	(void)offset;
+	(void)cause;
+}
+
+/* As a database, of one report in 16: files are slow. */
+static void as_database(const struct report *report, const struct nvtx_filter *nvtx)
+{
+	static char name[64];
+	static unsigned calls;
+	struct sqlite_result result;
+	const struct sqlite_source source = {report, {NULL, NULL, NULL, no_problem}, NULL};
+	const struct sqlite_job job = {.output = name,
+		.overwrite = true,
+		.no_symbols = true,
+		.kernels_only = calls % 64 == 16,
+		.nvtx = calls % 64 == 32 ? nvtx : NULL,
+		.sources = &source,
+		.count = 1};
+	if (calls++ % 16)
+		return;
+	snprintf(name, sizeof(name), "/dev/shm/fuzz-%d.sqlite", (int)getpid());
+	if (!sqlite_export(&job, &result))
+		unlink(name);
+}
+
 static void print_pages(struct details *d, const struct nvtx_filter *nvtx)
 {
 	uint8_t *some_names = malloc(d->results.name_count / 8 + 1);
@@ -146,14 +197,13 @@ static void print_pages(struct details *d, const struct nvtx_filter *nvtx)
 		d->instances = (enum details_instances)((form + 1) % 3);
 		d->kernel_base = (enum details_base)(form % 3);
 		d->filter.nvtx = form == 5 ? nvtx : NULL;
-		d->summary = form & 1 ? SUMMARY_GPU : SUMMARY_KERNEL;
 		d->name_bits = form == 6 ? some_names : NULL;
 		details_raw(d);
 		d->name_bits = NULL;
 		details_session(d);
 		details_sections(d);
-		details_summary(d);
 	}
+	print_views(d);
 	free(some_names);
 }
 
@@ -166,6 +216,7 @@ static void as_report(const uint8_t *data, size_t bytes)
 	size_t at;
 	if (!nowhere) {
 		nowhere = fopen("/dev/null", "w");
+		setenv("PATH", "/nonexistent", 1);
 		nvtx_filter_init(&nvtx);
 		nvtx_filter_add(&nvtx, "a/*/b", false, &at, &cause);
 		nvtx_filter_add(&nvtx, "regex:.@a,b", true, &at, &cause);
@@ -182,6 +233,9 @@ static void as_report(const uint8_t *data, size_t bytes)
 	ncu_results_init(&d.results, &d.r.report);
 	if (!contents_read(&d.contents, &d.r.report, &visitor)) {
 		print_pages(&d, &nvtx);
+		results_print(nowhere, &d.r, true);
+		results_print(nowhere, &d.r, false);
+		as_database(&d.r.report, &nvtx);
 		write_anew(&d.results);
 	}
 	ncu_results_release(&d.results);
