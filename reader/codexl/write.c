@@ -79,6 +79,12 @@ static const char *text_of(const struct codexl_writer *w, int64_t id)
 	return text ? text : "";
 }
 
+/* A report may hold any numbers. */
+static int64_t end_of(int64_t start_ns, int64_t duration_ns)
+{
+	return (int64_t)((uint64_t)start_ns + (uint64_t)duration_ns);
+}
+
 /* ---- passes ---- */
 
 static bool is_of_codexl(uint32_t kind)
@@ -293,7 +299,7 @@ static void command_put(struct codexl_writer *w, const struct row *c)
 	codexl_put_number(w->out, VALUE(c, CODEXL_COMMAND, QUEUED), 21);
 	codexl_put_number(w->out, VALUE(c, CODEXL_COMMAND, SUBMITTED), 21);
 	codexl_put_number(w->out, start_ns, 21);
-	codexl_put_number(w->out, start_ns + VALUE(c, CODEXL_COMMAND, DURATION), 21);
+	codexl_put_number(w->out, end_of(start_ns, VALUE(c, CODEXL_COMMAND, DURATION)), 21);
 	codexl_put_number(w->out, VALUE(c, CODEXL_COMMAND, STREAM_ID), 10);
 	nullable_put(w->out, VALUE(c, CODEXL_COMMAND, QUEUE), 25);
 	codexl_put_number(w->out, VALUE(c, CODEXL_COMMAND, CONTEXT_ID), 10);
@@ -320,7 +326,7 @@ static void held_put(struct codexl_writer *w, uint32_t count)
 		codexl_put_number(w->out, VALUE(row, CODEXL_CALL, TYPE), 5);
 		column_put(w, VALUE(row, CODEXL_CALL, FUNCTION), 45);
 		codexl_put_number(w->out, start_ns, 21);
-		codexl_put_number(w->out, start_ns + VALUE(row, CODEXL_CALL, DURATION), 21);
+		codexl_put_number(w->out, end_of(start_ns, VALUE(row, CODEXL_CALL, DURATION)), 21);
 		if (VALUE(command, CODEXL_COMMAND, CORRELATION_ID)) {
 			command_put(w, command);
 		} else if (VALUE(row, CODEXL_CALL, PARTS) & CODEXL_HAS_TRANSFER) {
@@ -409,7 +415,7 @@ static int kernel_row(
 	codexl_put_column(w->out, TEXT(w, row, CODEXL_KERNEL, NAME), CODEXL_PUT_SYMBOL, 50);
 	codexl_put_handle(w->out, (uint64_t)VALUE(row, CODEXL_KERNEL, HANDLE), 21);
 	codexl_put_number(w->out, start_ns, 21);
-	codexl_put_number(w->out, start_ns + VALUE(row, CODEXL_KERNEL, DURATION), 21);
+	codexl_put_number(w->out, end_of(start_ns, VALUE(row, CODEXL_KERNEL, DURATION)), 21);
 	column_put(w, VALUE(row, CODEXL_KERNEL, DEVICE), 64);
 	codexl_put_handle(w->out, (uint64_t)VALUE(row, CODEXL_KERNEL, AGENT), 21);
 	if (w->has_queue_index)

@@ -71,8 +71,8 @@ def events(report):
     return [json.loads(line) for line in result.out.decode().splitlines()]
 
 
-def exported(report, kind):
-    result = trace("export", "-t", kind, "-o", "-", report)
+def exported(report, kind, *options):
+    result = trace("export", "-t", kind, "-o", "-", *options, report)
     if result.status:
         raise RuntimeError(result)
     return result.out.decode()
@@ -191,6 +191,8 @@ def statistics_know_them():
     with sqlite3.connect(database) as connection:
         check = connection.execute("PRAGMA integrity_check").fetchall()
     tap.ok(result.status == 0 and check == [("ok",)], "the database of it holds what its tables ask for", check)
+    window = exported(report, "atp", "--filter-time", "0/500")
+    tap.ok("clEnqueueWriteBuffer" in window and "cudaMalloc" not in window and window.split("=====")[2].split()[1] == "2", "a window of time holds for it as for other reports", window)
     lost = trace("export", "-t", "csv", "-o", "-", report)
     tap.ok(lost.status == 0 and "fill__k1_" in lost.out.decode(), "and its kernels can be written as a table, which it has not been", lost)
 
