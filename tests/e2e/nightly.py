@@ -20,7 +20,7 @@ from lib import tap
 
 made.enter_interpreter("trace nightly")
 import trace_tools  # noqa: E402
-from trace_tools import nightly, profile, store  # noqa: E402
+from trace_tools import night, nightly, profile, store  # noqa: E402
 
 TRACE_OPTIONS = "--trace-options=-t nvtx,osrt --osrt-threshold 0"
 DAYS = 30
@@ -90,6 +90,7 @@ class Month:
         process.wait()
         for path in glob.glob(pattern):  # what it ran is in a session of its own
             self.end_sleeps(os.path.dirname(path))
+        night.recover(os.path.abspath(self.folder))  # its writer gives back what it had reserved of the disk
 
     @staticmethod
     def end_sleeps(folder):
