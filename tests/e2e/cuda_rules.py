@@ -3,13 +3,13 @@
 """What a tracer has to keep to with the driver and CUPTI, each rule tried on the simulated device; docs/simulated-device.md lists the rules, and which test of which file has each.
 
 Here: by which way the source starts, where CUPTI is found, every call of CUPTI failing, versions whose clock is not to be trusted, contexts that are older than the tracer,
-programs that use CUDA in odd places, and CUPTI left alone after the last window."""
+programs that use CUDA in odd places, a second tool, and CUPTI left alone after the last window."""
 import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
-from cuda import Traced, no_violations, runs, same, traced  # noqa: E402
+from cuda import Traced, no_cuda, no_violations, runs, same, traced  # noqa: E402
 from lib import folder, main, run, tap  # noqa: E402
 
 # Calls of CUPTI, and what is recorded when each of them fails: "nothing", "calls" (and no activity), "all".
@@ -168,6 +168,19 @@ def odd():
             same(f"CUPTI stays loaded{' where it refuses' if fault else ''}", t.result.out.decode().split(), ["True"])
 
 
+def two_tools():
+    """Another client of CUPTI in the process, which comes first: it has everything, as without us."""
+    if not runs("two tools", "vector_add"):
+        return
+    log = os.path.join(folder(), "bare")
+    t = traced("two tools", [device.app("vector_add")], sources="cuda,osrt", preload=("@", device.app("libbare.so")), BARE_LOG=log, BARE_KINDS=1)
+    if t:
+        lines = device.lines(log)
+        same("the other tool has all kernels, and was refused nothing", (sum(line["type"] == "kernel" for line in lines), [line for line in lines if line["type"] == "error"]),
+             (device.did(t.result)["kernels"], []))
+        no_cuda("two tools", t, ["another tool"])
+
+
 def memory_taken():
     if not runs("memory of the device", "vector_add"):
         return
@@ -194,4 +207,4 @@ def left_alone():
 
 
 if __name__ == "__main__":
-    main(starts, found, each_call_fails, versions, older_context, odd, memory_taken, left_alone)
+    main(starts, found, each_call_fails, versions, older_context, odd, two_tools, memory_taken, left_alone)
