@@ -29,26 +29,46 @@ static bool callback_is_sound(void)
 		(v < CUPTI_12_6 || v >= CUPTI_13_1);
 }
 
-/* The tightest of some brackets. */
-static void pair_take(void)
+static bool read_theirs(uint64_t *ret_time)
 {
-	uint64_t best = UINT64_MAX, offset = 0, at = 0;
+	return cupti.GetTimestamp(ret_time) == CUPTI_OK;
+}
+
+static bool read_realtime(uint64_t *ret_time)
+{
+	*ret_time = sys_clock_ns(CLOCK_REALTIME);
+	return true;
+}
+
+/* Ours less another clock, modulo 2^64, and when; by the tightest of some brackets. */
+struct pair {
+	uint64_t offset_ns, at_ns, width_ns;
+};
+
+static bool pair_read(bool (*read)(uint64_t *), struct pair *ret_best)
+{
+	*ret_best = (struct pair){.width_ns = UINT64_MAX};
 	for (int i = 0; i < TRIES; i++) {
 		uint64_t theirs = 0, begin = clock_monotonic_ns();
-		if (cupti.GetTimestamp(&theirs) != CUPTI_OK)
-			return;
-		uint64_t end = clock_monotonic_ns(), width = end - begin;
-		if (width < best) {
-			best = width;
-			at = begin + width / 2;
-			offset = at - theirs;
-		}
+		if (!read(&theirs))
+			return false;
+		uint64_t width = clock_monotonic_ns() - begin, at = begin + width / 2;
+		if (width < ret_best->width_ns)
+			*ret_best = (struct pair){at - theirs, at, width};
 	}
+	return true;
+}
+
+static void pair_take(void)
+{
+	struct pair best;
+	if (!pair_read(read_theirs, &best))
+		return;
 	__atomic_store_n(&before_ns, latest_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&latest_ns, offset, __ATOMIC_RELAXED);
-	if (best / 2 > error_ns)
-		error_ns = best / 2;
-	looked_ns = at;
+	__atomic_store_n(&latest_ns, best.offset_ns, __ATOMIC_RELAXED);
+	if (best.width_ns / 2 > error_ns)
+		error_ns = best.width_ns / 2;
+	looked_ns = best.at_ns;
 }
 
 enum cuda_clock cuda_clock_start(void)
@@ -100,9 +120,11 @@ enum cuda_stamp cuda_clock_span(uint64_t *start, uint64_t *end, uint64_t now_ns)
 		if (is_possible(*start, *end, now_ns))
 			return CUDA_STAMP_GOOD;
 		/* A context that was there before us keeps CUPTI's own clock. */
-		uint64_t offset = now_ns - sys_clock_ns(CLOCK_REALTIME);
-		return add_offset(start, end, offset, now_ns) ? CUDA_STAMP_CONVERTED
-							      : CUDA_STAMP_IMPOSSIBLE;
+		struct pair realtime;
+		return pair_read(read_realtime, &realtime) &&
+				add_offset(start, end, realtime.offset_ns, now_ns)
+			? CUDA_STAMP_CONVERTED
+			: CUDA_STAMP_IMPOSSIBLE;
 	}
 	/* The clock may have been set since the last look, or between the stamp and it. */
 	if (add_offset(start, end, __atomic_load_n(&latest_ns, __ATOMIC_RELAXED), now_ns) ||

@@ -13,25 +13,28 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct pair first, latest;
 static uint32_t old_contexts; /* made before the client's clock came: the last one's id */
 
-static uint64_t client_now(void)
+static uint64_t default_now(void)
 {
 	struct timespec now;
 
-	if (client_clock)
-		return client_clock();
 	clock_gettime(CLOCK_REALTIME, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static uint64_t client_now(void)
+{
+	return client_clock ? client_clock() : default_now();
+}
+
 /* The best of a few: the one whose two readings of the driver's clock lie closest. */
-static struct pair take_pair(void)
+static struct pair take_pair(uint64_t (*clock)(void))
 {
 	const struct sim_driver *driver = cupti_driver();
 	struct pair best = {0, 0};
 	uint64_t least = UINT64_MAX;
 
 	for (int i = 0; i < 5; i++) {
-		uint64_t before = driver->now_ns(), client = client_now(), after = driver->now_ns();
+		uint64_t before = driver->now_ns(), client = clock(), after = driver->now_ns();
 
 		if (after - before >= least)
 			continue;
@@ -48,9 +51,9 @@ void cupti_clock_sample(void)
 
 	pthread_mutex_lock(&mutex);
 	if (!first.driver_ns) {
-		first = latest = take_pair();
+		first = latest = take_pair(client_now);
 	} else if (now > latest.driver_ns + 10000000) {
-		pair = take_pair();
+		pair = take_pair(client_now);
 		latest = pair;
 	}
 	pthread_mutex_unlock(&mutex);
@@ -83,13 +86,12 @@ uint64_t cupti_time(uint64_t driver_ns)
 
 uint64_t cupti_time_in(uint32_t context, uint64_t driver_ns)
 {
-	struct timespec now;
+	struct pair pair;
 
 	if (!driver_ns || !client_clock || !context || context > old_contexts)
 		return cupti_time(driver_ns);
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec -
-		(cupti_driver()->now_ns() - driver_ns);
+	pair = take_pair(default_now);
+	return pair.client - (pair.driver_ns - driver_ns);
 }
 
 CUPTI_EXPORT cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock)
@@ -110,7 +112,7 @@ CUPTI_EXPORT cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc 
 	old_contexts = driver->contexts_made();
 	client_clock = clock;
 	pthread_mutex_lock(&mutex);
-	first = latest = take_pair();
+	first = latest = take_pair(client_now);
 	pthread_mutex_unlock(&mutex);
 	return CUPTI_SUCCESS;
 }
