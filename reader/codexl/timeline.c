@@ -68,9 +68,9 @@ static int block_missing(struct codexl_file *f)
 static int version_take(struct codexl_file *f)
 {
 	const char *version = codexl_file_header(f, "TraceFileVersion");
-	unsigned major = 2;
-	if (*version && sscanf(version, "%3u", &major) < 1)
-		return codexl_wrong(f, "TraceFileVersion is no number");
+	unsigned major = 0;
+	if (sscanf(version, "%3u", &major) < 1)
+		return codexl_wrong(f, "no timeline: the header has no number TraceFileVersion");
 	if (major < 2)
 		return codexl_wrong(f,
 			"version %s is a trace of graphics (DirectX, Vulkan), "
@@ -175,9 +175,9 @@ int codexl_timeline_end(struct codexl_file *f)
 	int error = block_missing(f);
 	if (error)
 		return error;
-	if (f->state->section == SECTION_HEADER && !f->headers.count)
-		return codexl_wrong(f, "the file is empty");
-	return f->state->section == SECTION_HEADER ? codexl_wrong(f, "no section follows") : 0;
+	if (f->state->section != SECTION_HEADER)
+		return 0;
+	return f->headers.count ? version_take(f) : codexl_wrong(f, "the file is empty");
 }
 
 struct codexl_thread *codexl_thread(struct codexl_file *f, bool is_opencl, uint32_t tid)
