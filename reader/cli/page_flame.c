@@ -142,7 +142,7 @@ static int texts_print(FILE *out, struct flame *f, struct sql *s)
 			t.ids[t.count++] = f->nodes[i].symbol;
 	qsort(t.ids, t.count, sizeof(*t.ids), by_id);
 	fputs("], \"texts\": [\n", out);
-	int error = t.count ? sql_run(s, "SELECT id, value FROM StringIds", &visitor) : 0;
+	int error = t.count ? sql_run(s, "SELECT id, text FROM PAGE_TEXTS", &visitor) : 0;
 	free(t.ids);
 	return error;
 }

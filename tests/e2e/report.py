@@ -425,6 +425,10 @@ def browser_cuda(browser):
     lanes = browser.evaluate("JSON.parse(document.getElementById('data').textContent).reports[0].timeline.lanes.map((l) => l[3])")
     tap.ok({"gpu", "api", "osrt"} <= set(lanes), "streams, API calls and waits have lanes", lanes)
     picture(browser, "pipeline", whole=True)
+    unnamed = [text for _, text in page("pipeline_unnamed", "--no-symbols", path)[0].reports[0]["flame"]["texts"] if "0x" in text]
+    tap.ok(all(re.fullmatch(r"\S+ 0x[0-9a-f]+", text) for text in unnamed) and {"pipeline", "libcudart.so.13"} <= {text.split()[0] for text in unnamed},
+           "addresses without a function have their file's name", unnamed)
+
 
 
 def browser_many_lanes(browser):

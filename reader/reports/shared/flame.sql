@@ -15,3 +15,12 @@ FROM PAGE_CHAINS AS c
      JOIN (SELECT 0 AS source, id, symbol, stackDepth FROM OSRT_CALLCHAINS UNION ALL
            SELECT 1, id, symbol, stackDepth FROM CUDA_CALLCHAINS) AS f ON f.source = c.source AND f.id = c.chain
      LEFT JOIN StringIds AS s ON s.id = f.symbol;
+
+-- Where a function has no name, its address has that of its file before it, without folders.
+CREATE TEMP VIEW PAGE_TEXTS AS
+SELECT s.id, CASE WHEN s.value LIKE '0x%' AND m.value LIKE '%/%'
+                  THEN replace(m.value, rtrim(m.value, replace(m.value, '/', '')), '') || ' ' || s.value ELSE s.value END AS text
+FROM StringIds AS s
+     LEFT JOIN (SELECT symbol, CASE WHEN min(module) = max(module) THEN min(module) END AS module
+                FROM (SELECT symbol, module FROM OSRT_CALLCHAINS UNION ALL SELECT symbol, module FROM CUDA_CALLCHAINS) GROUP BY symbol) AS f ON f.symbol = s.id
+     LEFT JOIN StringIds AS m ON m.id = f.module;
