@@ -25,7 +25,8 @@ static int item_table(const struct body_item *item, const struct ncu_shown_list 
 	details_section_title(item->s, item->body);
 	if (!item->s->d->csv) {
 		FILE *out = item->s->d->out;
-		fprintf(out, "    Table Name : %s\n", item->label ? item->label : "");
+		if (item->label && *item->label)
+			fprintf(out, "    Table Name : %s\n", item->label);
 		if (item->description && *item->description)
 			fprintf(out, "    Table Description : %s\n", item->description);
 	}

@@ -13,7 +13,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import BUILD, fixtures, folder, main, run, tap, trace  # noqa: E402
-from libncu import launch, push, section, started, state, write  # noqa: E402
+from libncu import data, launch, push, section, started, state, write  # noqa: E402
 
 FIXTURES = fixtures("ncu")
 REPORTS = sorted(glob.glob(os.path.join(FIXTURES, "*.ncu-rep")))
@@ -213,6 +213,18 @@ def launches_in_ranges():
     tap.ok(none_left.err.count(b"trace: ") == 1 and b"no kernel is chosen" in none_left.err, "one line where no kernel is chosen", none_left)
 
 
+def charts():
+    """Charts of a body are tables of their metrics; one without a label has no name. The report is made here."""
+    names, path, metric = [], os.path.join(PLACE, "charts.ncu-rep"), data(1, "m__x.sum") + data(2, "X")
+    items = [data(2, data(1, "Bars") + data(5, metric)), data(3, data(1, "Histogram") + data(4, metric)), data(4, data(1, "Line") + data(4, metric)),
+             data(3, data(4, metric)), data(5, data(1, data(3, data(1, "Inside") + data(4, metric))))]
+    body = data(5, b"".join(data(1, item) for item in items) + data(2, "Body"))
+    write(path, names, [launch(names, {"m__x.sum": (3.0, {1: 1.0, 2: 2.0})}, sections=[section("Demo", "Demo Section", body=body)])])
+    text = page(path, "details", "--print-details", "body")
+    found = [line[17:] for line in text.splitlines() if line.startswith("    Table Name : ")]
+    tap.ok(found == ["Bars", "Histogram", "Line", "Inside"] and text.count("    X  ") == 5, "bars, histograms and lines as tables", text)
+
+
 def some_metrics():
     """--metrics: the columns and values that the whole page has."""
     if not REPORTS:
@@ -338,4 +350,4 @@ def foreign():
 
 
 if __name__ == "__main__":
-    main(values, filters, sections_as_raw, summaries, launches_in_ranges, some_metrics, packed, some_results, damaged, nested, foreign)
+    main(values, filters, sections_as_raw, summaries, launches_in_ranges, charts, some_metrics, packed, some_results, damaged, nested, foreign)
