@@ -30,6 +30,7 @@ struct codexl_thread {
 	uint32_t first, last; /* indices + 1 */
 	uint32_t cursor[3];   /* the call that the last line of a section was of, its index + 1:
 				 calls, times, stack */
+	uint64_t marker_ns;   /* the last end */
 	uint32_t open_marker; /* index + 1 */
 };
 

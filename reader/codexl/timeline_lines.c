@@ -411,6 +411,8 @@ static int marker_begin(struct codexl_file *f, struct codexl_words line)
 		return -ENOMEM;
 	if (m.outer && f->markers.rows[m.outer - 1].start_ns > m.start_ns)
 		return codexl_wrong(f, "the marker begins before the one around it");
+	if (m.start_ns < t->marker_ns)
+		return codexl_wrong(f, "the marker begins before one above it ended");
 	m.level = marker_depth(f, &m);
 	struct codexl_marker *added = CODEXL_ADD(f->markers);
 	if (!added || marker_depth_set(f, &m, m.level + 1))
@@ -441,6 +443,7 @@ static int marker_end(struct codexl_file *f, struct codexl_words line, bool is_n
 			return -ENOMEM;
 		f->lost.end_names += name != m->name || group != m->group;
 	}
+	t->marker_ns = end_ns > t->marker_ns ? end_ns : t->marker_ns;
 	m->end_ns = end_ns;
 	m->ended = true;
 	t->open_marker = m->outer;
