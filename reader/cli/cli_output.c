@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "reader/cli/cli.h"
@@ -17,6 +18,21 @@ void cli_write_failed(const char *name, int error, const char *cause)
 		cli_error("'%s' exists; '--force-overwrite true' replaces it", name);
 	else
 		cli_error("cannot write '%s': %s", name, cause);
+}
+
+bool cli_output_is_input(const struct options *o, const char *name)
+{
+	struct stat output, input;
+	if (stat(name, &output) || !S_ISREG(output.st_mode))
+		return false;
+	for (int i = 0; i < o->argc; i++) {
+		if (stat(o->argv[i], &input) || input.st_dev != output.st_dev ||
+			input.st_ino != output.st_ino)
+			continue;
+		cli_error("cannot write '%s': it is the input '%s'", name, o->argv[i]);
+		return true;
+	}
+	return false;
 }
 
 bool cli_output_open(struct cli_output *out, const char *name, bool overwrite)

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "reader/cli/options.h"
+
 struct cli_output {
 	FILE *file;
 	char *temporary; /* NULL: it has its name */
@@ -18,6 +20,12 @@ bool cli_output_open(struct cli_output *out, const char *name, bool overwrite);
 
 /* Gives it its name if all went well; else nothing stays. Returns the exit status. */
 int cli_output_close(struct cli_output *out, const char *name, bool overwrite, int status);
+
+/*
+ * Is the regular file `name` also one of the arguments of the command (device and inode)? It would
+ * replace what is read. true after a message.
+ */
+bool cli_output_is_input(const struct options *o, const char *name);
 
 /* The message; error: a negative errno. */
 void cli_write_failed(const char *name, int error, const char *cause);

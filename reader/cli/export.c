@@ -201,7 +201,7 @@ static int export_database(const struct options *o, const struct export_format *
 	}
 	char *made = name ? NULL : default_name(o->argv[0], format->suffix);
 	name = name ? name : made;
-	int status = name ? export_sqlite(o, name) : STATUS_FAILED;
+	int status = name && !cli_output_is_input(o, name) ? export_sqlite(o, name) : STATUS_FAILED;
 	free(made);
 	return status;
 }
@@ -262,9 +262,10 @@ int command_export(const struct options *o)
 		return STATUS_FAILED;
 	char *made = name ? NULL : default_name(file, format->suffix);
 	name = name ? name : made;
-	int status = !name || !folders_ready(format, name) ? STATUS_FAILED
-		: !strcmp(format->name, TOOLS_FORMAT)      ? export_tools(&r, o, name)
-							   : export_to(&r, o, format, name);
+	int status = !name || cli_output_is_input(o, name) || !folders_ready(format, name)
+		? STATUS_FAILED
+		: !strcmp(format->name, TOOLS_FORMAT) ? export_tools(&r, o, name)
+						      : export_to(&r, o, format, name);
 	free(made);
 	cli_close(&r);
 	return status;

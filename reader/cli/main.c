@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "reader/cli/cli.h"
+#include "reader/cli/cli_output.h"
 #include "reader/cli/help.h"
 
 #ifndef LIBTRACE_VERSION
@@ -25,6 +26,17 @@ static void files_allow(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Does --output name what is to be read? true after a message. What stands behind `run` is a
+ * program and its arguments. */
+static bool writes_input(const struct options *o)
+{
+	for (uint32_t i = 0; o->command != CMD_run && i < OPTIONS; i++)
+		if (option_rows[i].command == o->command &&
+			!strcmp(option_rows[i].name, "output") && o->value[i])
+			return cli_output_is_input(o, o->value[i]);
+	return false;
+}
+
 static int run(enum command_id command, int argc, char **argv)
 {
 	struct options o;
@@ -35,7 +47,7 @@ static int run(enum command_id command, int argc, char **argv)
 		help_command(stdout, command);
 		return cli_finish(stdout, "standard output");
 	}
-	return command_rows[command].run(&o);
+	return writes_input(&o) ? STATUS_FAILED : command_rows[command].run(&o);
 }
 
 int main(int argc, char **argv)

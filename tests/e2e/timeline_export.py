@@ -378,5 +378,28 @@ def nothing_half_written():
     tap.ok(max(map(len, narrow.splitlines())) <= 80 and narrow.split()[0] == "Format", "and fits a terminal of 80 columns", narrow)
 
 
+def input_is_no_output():
+    """What a command reads is never what it writes, by this name or another of the same file, whatever --force-overwrite says."""
+    report = recorded(["/bin/true"])
+    if not report:
+        return
+    with open(report.path, "rb") as file:
+        before = file.read()
+    link = report.path + ".link.ncu-rep"
+    os.link(report.path, link)
+    commands = [("export", "-t", kind) for kind in ("json", "folded", "speedscope", "nvtxt", "perfetto", "chrome", "xplane", "sqlite", "ncu", "atp")]
+    commands = [(*command, "-f", "true", "-o", output) for command in [*commands, ("report", "--html")] for output in (report.path, link)]
+    commands += [("export", "-t", "ncu", "-f", "true"), ("stats", "-o", report.path), ("derive", "--metrics", "x", "-f", "true", "-o", link)]
+    for command in commands:
+        read = report.path if "-o" in command else link
+        result = trace(*command, read)
+        with open(read, "rb") as file:
+            same = file.read() == before
+        lines = result.err.decode().splitlines()
+        told = len(lines) == 1 and "it is the input" in lines[0] and os.path.basename(read) in lines[0]
+        tap.ok(result.status == 2 and told and same and not result.out, f"{' '.join(command[:3])}: the input is no output, and stays", (command, result.status, lines, same))
+    tap.ok(sorted(os.listdir(os.path.dirname(report.path))).count("r.rep") == 1 and trace("check", report.path).status == 0, "the report is still sound")
+
+
 if __name__ == "__main__":
-    main(of_a_device, steps, of_nvtx, nothing_half_written)
+    main(of_a_device, steps, of_nvtx, nothing_half_written, input_is_no_output)
