@@ -293,6 +293,31 @@ def nights_with_reports_are_counted():
     tap.ok(status == 137 and len(reports) == 1 and lib.Report(reports[0]).check().status == 0, "a writer that was killed with its run: the report is recovered", f"{status} {said} {reports}")
 
 
+def failed_nights_are_no_baseline():
+    """'exit 4' leaves reports, but no whole run."""
+    folder = lib.folder()
+
+    def accept(*night):
+        return run("accept", "--name=kept", f"--folder={folder}", "--host=a", *night)
+
+    def baseline():
+        with contextlib.closing(sqlite3.connect(os.path.join(folder, "nightly.sqlite"))) as c:
+            return [row[0] for row in c.execute("SELECT id FROM night WHERE is_baseline = 1 ORDER BY id")]
+
+    failing = ("/bin/sh", "-c", "exit 4")
+    a_night(folder, 1, *failing)
+    status, said = accept()
+    tap.ok(status == 2 and "no night of 'kept' on 'a' has a whole run" in said and said.count("\n") == 1 and not baseline(), "with failed nights alone there is nothing to accept", said)
+    a_night(folder, 2, "/bin/true")
+    a_night(folder, 3, *failing)
+    before = baseline()
+    status, said = accept("3")
+    tap.ok(status == 2 and "night 3 has no whole run" in said and "status 4" in said and said.count("\n") == 1 and baseline() == before,
+           "a night that failed is not accepted, and the baseline stays", f"{said} {before} {baseline()}")
+    status, said = accept()
+    tap.ok(status == 0 and said.startswith("night 2 ") and baseline() == [2], "without a number it is the last night that has a whole run", f"{said} {baseline()}")
+
+
 WRITER = """
 import sys
 from trace_tools import store
@@ -473,4 +498,4 @@ def secrets_are_not_in_reports():
     tap.ok(result.out.decode().split() == given, "and the program gets them", result.out)
 
 
-lib.main(secrets_are_not_in_reports, machines_that_differ_are_refused, gpus_that_differ_are_refused, facts_are_in_the_report, ranks_have_reports_of_their_own, nights_with_reports_are_counted, options_come_from_a_file_too, many_writers_lose_nothing, a_month_goes_by)
+lib.main(secrets_are_not_in_reports, machines_that_differ_are_refused, gpus_that_differ_are_refused, facts_are_in_the_report, ranks_have_reports_of_their_own, nights_with_reports_are_counted, failed_nights_are_no_baseline, options_come_from_a_file_too, many_writers_lose_nothing, a_month_goes_by)

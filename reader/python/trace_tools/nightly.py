@@ -75,7 +75,7 @@ def parser():
     report.add_argument("--output", "-o", metavar="FILE", help="default: DIR/NAME/HOST/history.html")
     common(commands.add_parser("list", help="the nights"))
     accept = common(commands.add_parser("accept", help="make a night the baseline, since what is worse is wanted"))
-    accept.add_argument("night", type=int, nargs="?", help="its number in 'list'; default: the last one")
+    accept.add_argument("night", type=int, nargs="?", help="its number in 'list'; default: the last one that has a whole run")
     keeping(common(commands.add_parser("prune", help="remove old reports, never those of the baseline")))
     return p, commands.choices
 
@@ -159,9 +159,16 @@ def accept(given):
     nights = kept.nights(given.name, given.host)
     if not nights:
         raise Failure(f"there are no nights of '{given.name}' on '{given.host}'")
-    chosen = next((n for n in nights if n["id"] == given.night), None) if given.night is not None else nights[-1]
-    if not chosen:
-        raise Failure(f"night {given.night} is none of '{given.name}' on '{given.host}'")
+    if given.night is None:
+        chosen = next((n for n in reversed(nights) if kept.has_whole_run(n["id"])), None)
+        if not chosen:
+            raise Failure(f"no night of '{given.name}' on '{given.host}' has a whole run to compare with; the baseline stays as it was")
+    else:
+        chosen = next((n for n in nights if n["id"] == given.night), None)
+        if not chosen:
+            raise Failure(f"night {given.night} is none of '{given.name}' on '{given.host}'")
+        if not kept.has_whole_run(chosen["id"]):
+            raise Failure(f"night {given.night} has no whole run to compare with ({(chosen['reason'] or chosen['state']).splitlines()[0]}); the baseline stays as it was")
     kept.accept(chosen["id"])
     kept.close()
     print(f"night {chosen['id']} ({chosen['begun']}) is the baseline of '{given.name}' on '{given.host}'")

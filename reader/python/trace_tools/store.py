@@ -146,6 +146,10 @@ class Store:
     def runs(self, night):
         return self.rows(RUN, f"SELECT {', '.join(RUN)} FROM run WHERE night_id = ? ORDER BY id", night)
 
+    def has_whole_run(self, night):
+        """Whether a night has a run that others can be compared with."""
+        return any(run["is_traced"] and run["outcome"] == "ok" and run["facts"] is not None for run in self.runs(night))
+
     def profiles(self, night, whole_only=True):
         """What the traced runs of a night did, as it was read from their reports."""
         found = []
