@@ -252,7 +252,9 @@ def options_come_from_a_file_too():
     tap.ok("abc" not in said and "PASSWORD=REDACTED" in said, "secrets are not repeated", said)
     os.mkdir(os.path.join(folder, "kept"))
     status, said = run("list", f"--config={config}")
-    tap.ok(status == 0, "the same file serves the other commands, too", said)
+    tap.ok(status == 2 and said == "trace: there are no nights of 'conf'\n", "the same file serves the other commands, too", said)
+    status, said = run("list", f"--folder={folder}/kept")
+    tap.ok(status == 0 and said.startswith("Night") and said.count("\n") == 1, "of all benchmarks there may be none yet", said)
     status, said = run("run", "--name=x", f"--folder={folder}", "--dry-run", "--trace-options", "-t nvtx", "--", "true")
     tap.ok(status == 0 and "run -t nvtx -f true" in said, "options of 'trace run' stand behind a blank or an equals sign", said)
     with open(config, "a", encoding="ascii") as file:
@@ -284,7 +286,8 @@ def nights_with_reports_are_counted():
     tap.ok(status == 4 and "run 1: failed (status 4): no such data" in said, "the last line of a run that failed is told", said)
     tap.ok(holding() == [1, 5, 6], "so many nights have reports, the baseline's among them", holding())
     status, said = run("prune", "--name=kept", f"--folder={folder}", "--host=a", "--keep-nights=1", "--now=2026-05-06T04:00:00")
-    tap.ok(status == 0 and "of 1 nights" in said and holding() == [1, 6], "the baseline's and the last night's stay in any case", f"{said} {holding()}")
+    tap.ok(status == 0 and "of 1 nights; those of the baseline and of the last night are kept" in said and holding() == [1, 6],
+           "the baseline's and the last night's stay in any case, and that is said", f"{said} {holding()}")
     tap.ok(len(glob.glob(os.path.join(folder, "kept/a/2*/verdict.json"))) == 6, "and all verdicts")
     status, said = a_night(folder, 7, "/bin/true", options=["--trace-options", "--osrt-threshold x"])
     tap.ok(status == 2 and "'x' is no value of --osrt-threshold" in said, "and why options of 'trace run' are none", said)

@@ -76,7 +76,7 @@ def parser():
     common(commands.add_parser("list", help="the nights"))
     accept = common(commands.add_parser("accept", help="make a night the baseline, since what is worse is wanted"))
     accept.add_argument("night", type=int, nargs="?", help="its number in 'list'; default: the last one that has a whole run")
-    keeping(common(commands.add_parser("prune", help="remove old reports, never those of the baseline")))
+    keeping(common(commands.add_parser("prune", help="remove old reports, never those of the baseline and of the last night")))
     return p, commands.choices
 
 
@@ -143,8 +143,11 @@ def parse(given):
 
 def list_nights(given):
     kept = store.Store(given.store)
+    nights = kept.nights(given.name)
+    if given.name and not nights:
+        raise Failure(f"there are no nights of '{given.name}'")
     rows = [("Night", "Begun", "Benchmark", "Host", "Commit", "Verdict", "Baseline", "Reason")]
-    for n in kept.nights(given.name):
+    for n in nights:
         rows.append((str(n["id"]), n["begun"], n["benchmark"], n["host"], (n["commit_id"] or "-")[:12], n["verdict"] or n["state"], "yes" if n["is_baseline"] else "-",
                      (n["reason"] or "").split("\n")[0][:80]))
     kept.close()
@@ -221,7 +224,7 @@ def main(given):
         kept = store.Store(given.store)
         gone = prune(kept, given, time_of(given))
         kept.close()
-        print(f"removed the reports of {len(gone)} nights" + "".join(f"\n  {n['folder']}" for n in gone))
+        print(f"removed the reports of {len(gone)} nights; those of the baseline and of the last night are kept in any case" + "".join(f"\n  {n['folder']}" for n in gone))
         return 0
     if not program:
         raise Failure("run: which command? it stands behind --; see 'trace nightly run --help'")
