@@ -106,6 +106,10 @@ def refuses_what_must_not_be_compared():
     other = made.runs(folder, "other", 5, 2, options=["osrt_threshold=0"]) + [made.program(failed).write(os.path.join(folder, "failed.sqlite"))]
     status, found, err = as_json(base, other)
     tap.ok(status == 2 and "ended with status 3" in json.dumps(found["problems"]), "a run that failed is none to compare with", f"{status} {err}")
+    with contextlib.closing(sqlite3.connect(other[-1])) as cut, cut:
+        cut.execute("UPDATE LIBTRACE_PROCESS SET endHow = NULL, exitStatus = NULL")
+    status, found, err = as_json(base, other)
+    tap.ok(status == 2 and [p["text"] for p in found["problems"]] == ["the end of app is not in the report"], "nor one whose report is cut off", f"{status} {found} {err}")
 
 
 def prints_five_formats():

@@ -100,6 +100,8 @@ def read_end(db, profile):
             profile.problems.append(f"{dropped} events of {name} ({pid}) were dropped")
         if pid in root and how == "exit" and status:
             profile.problems.append(f"{name} ended with status {status}")
+        elif pid in root and how is None:
+            profile.problems.append(f"the end of {name} is not in the report")
         elif pid in root and how not in ("exit", "exec"):
             profile.problems.append(f"{name} did not end by itself ({how})")
 
