@@ -16,7 +16,7 @@ from lib import tap
 
 made.enter_interpreter("trace diff")
 import trace_tools  # noqa: E402
-from trace_tools import diff as trace_diff  # noqa: E402
+from trace_tools import diff as trace_diff, fingerprint, profile  # noqa: E402
 
 
 def diff(base, other, *options, **environment):
@@ -110,6 +110,16 @@ def refuses_what_must_not_be_compared():
         cut.execute("UPDATE LIBTRACE_PROCESS SET endHow = NULL, exitStatus = NULL")
     status, found, err = as_json(base, other)
     tap.ok(status == 2 and [p["text"] for p in found["problems"]] == ["the end of app is not in the report"], "nor one whose report is cut off", f"{status} {found} {err}")
+
+
+def build_ids_differ_where_both_are_known():
+    def side(*build_ids):
+        return [profile.Profile("x.rep", {}, set(), {"build-id libx.so": b} if b else {}, []) for b in build_ids]
+
+    for base, other, told in ((("a", None), ("a", None), []), (("a", "b"), ("b", "a", None), []), ((None,), ("a",), []), (("a",), (None,), []), (("a", None), ("a",), []),
+                              (("a",), ("b",), [("a", "b")]), (("a",), ("a", "b"), [("a", "a | b")]), (("a", None), ("b", None), [("a | not known", "b | not known")])):
+        found = fingerprint.differences(side(*base), side(*other))
+        tap.ok([(d.base, d.other) for d in found] == told and not any(d.refuses for d in found), f"build ids {base} and {other}: {'differ' if told else 'no difference'}", found)
 
 
 def prints_five_formats():
@@ -220,5 +230,5 @@ def holds_its_error_rate():
     tap.ok(float(p) == round(2 / 252, 4) and reachable == b"False", "exact p of sides that do not overlap; three runs a side cannot reach it", words)
 
 
-lib.main(finds_planted_changes, compares_databases_of_nsys, tells_new_vanished_and_renamed, says_what_cannot_be_known, refuses_what_must_not_be_compared,
+lib.main(finds_planted_changes, compares_databases_of_nsys, tells_new_vanished_and_renamed, says_what_cannot_be_known, refuses_what_must_not_be_compared, build_ids_differ_where_both_are_known,
          prints_five_formats, one_line_for_each_error, finds_counts_in_reports, holds_its_error_rate)

@@ -16,6 +16,7 @@ REFUSING_EACH = re.compile(r"(cpu_power_limit_(long|short)|nvidia_gpu)_\d+|gpu_\
 # Facts that always differ a little: told in the store, not as differences.
 RESTLESS = {"load"}
 SECRET = re.compile(r"(?i)(?<![a-z0-9])(password|passwd|passphrase|secrets?|token|credentials?|authorization|apikey|(api|access|private)[^a-z0-9]+key)(?![a-z0-9])")  # as writer/redact.c
+BUILD_ID = "build-id "  # of a library, before its name
 ECC_ENABLED = 32  # CU_DEVICE_ATTRIBUTE_ECC_ENABLED
 # Options that say where a report goes, not what is in it.
 PLAIN_OPTIONS = {"output", "overwrite", "spool_dir", "helper", "exit_wait", "flush_interval_ns", "compress", "memory"}
@@ -88,7 +89,7 @@ def read_libraries(db, facts):
     rows = set(db.rows("LIBTRACE_MODULE_LOAD", f"SELECT {strings.format('pathId')}, {strings.format('buildId')} FROM LIBTRACE_MODULE_LOAD WHERE buildId IS NOT NULL"))
     for path, build_id in sorted((p or "", b or "") for p, b in rows):
         if build_id and path.startswith("/"):
-            facts[f"build-id {os.path.basename(path)}"] = build_id
+            facts[f"{BUILD_ID}{os.path.basename(path)}"] = build_id
 
 
 def read_end(db, profile):
@@ -106,6 +107,12 @@ def read_end(db, profile):
             profile.problems.append(f"{name} did not end by itself ({how})")
 
 
+def same_where_known(base, other):
+    """Whether two sides' values are the same but for what is not known: which runs recorded callchains, and so know build ids, is chance."""
+    base, other = set(base) - {"not known"}, set(other) - {"not known"}
+    return not base or not other or base == other
+
+
 def differences(base, other):
     """Facts in which the runs of two sides (lists of profiles) differ, each side's values as one text; sorted, refusing ones first."""
     found = []
@@ -114,6 +121,8 @@ def differences(base, other):
         if name in RESTLESS:
             continue
         sides = [sorted({profile.facts.get(name, "not known") for profile in side}) for side in (base, other)]
+        if name.startswith(BUILD_ID) and same_where_known(*sides):
+            continue
         if sides[0] != sides[1] or len(sides[0]) > 1:
             refuses = name in REFUSING or (bool(REFUSING_EACH.fullmatch(name)) and "not known" not in sides[0] + sides[1])
             found.append(Difference(name, " | ".join(sides[0]), " | ".join(sides[1]), refuses))
