@@ -122,8 +122,10 @@ static int write_profile(struct cli_report *r, const struct options *o, FILE *ou
 	else if (!error)
 		error = folded_write(out, &profile, weight);
 	if (!error) {
-		export_note_others(r->path, speedscope ? "speedscope" : "folded", &c,
-			profile.source == PROFILE_NVTX ? of_nvtx : of_osrt);
+		const char *format = speedscope ? "speedscope" : "folded";
+		export_note_others(
+			r->path, format, &c, profile.source == PROFILE_NVTX ? of_nvtx : of_osrt);
+		export_note_results(r->path, format, &c);
 		stats_note_left_out(r->path, &profile);
 		cli_note_cut_off(r, &c);
 	}
@@ -221,6 +223,10 @@ static int export_parquet(const struct options *o)
 		error = python_add(&a, "--file=%s", o->argv[i]);
 	if (!o->argc)
 		return option_file(o) ? STATUS_OK : STATUS_FAILED;
+	if (option_is(o, OPT_export_output, "-")) {
+		cli_error("a folder of files cannot go to standard output; name a folder");
+		return STATUS_FAILED;
+	}
 	if (error) {
 		cli_error("out of memory");
 		return STATUS_FAILED;
@@ -257,6 +263,10 @@ int command_export(const struct options *o)
 		return export_database(o, format);
 	if (!strcmp(format->name, "parquet"))
 		return export_parquet(o);
+	if (o->argc > 1) {
+		cli_error("too many arguments: only sqlite and parquet take several reports");
+		return STATUS_FAILED;
+	}
 	const char *file = option_file(o), *name = o->value[OPT_export_output];
 	if (!file || cli_open_events(&r, file, o->value[OPT_export_no_wait]))
 		return STATUS_FAILED;

@@ -69,6 +69,7 @@ int export_nvtxt(FILE *out, const struct cli_report *r, const struct contents_vi
 		error = nvtxt_write(out, &x.cursor, slash ? slash + 1 : r->path, &tally);
 	if (!error) {
 		note_tally(r->path, &tally);
+		export_note_results(r->path, "NVTXT", &c);
 		cli_note_cut_off(r, &c);
 	}
 	cursor_release(&x.cursor);

@@ -59,6 +59,15 @@ void export_note_others(
 	export_note_left_out(path, format, by_kind);
 }
 
+void export_note_results(const char *path, const char *format, const struct contents *c)
+{
+	const uint64_t count = c->tally.results + c->tally.range_results;
+	if (!c->session && count)
+		cli_note("%s: left out, since %s has no place for them: %" PRIu64
+			 " results of Nsight Compute",
+			path, format, count);
+}
+
 static uint64_t chains_count(const struct contents *c)
 {
 	uint64_t count = 0;
@@ -71,6 +80,7 @@ static uint64_t chains_count(const struct contents *c)
 static void note_tally(const struct cli_report *r, const struct timeline *t, const char *format)
 {
 	export_note_left_out(r->path, format, t->left_out);
+	export_note_results(r->path, format, &t->contents);
 	if (t->no_value)
 		cli_note("%s: left out: %" PRIu64 " values of counters that are not one number",
 			r->path, t->no_value);

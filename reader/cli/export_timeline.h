@@ -25,4 +25,8 @@ void export_note_left_out(const char *path, const char *format, const uint64_t *
 void export_note_others(
 	const char *path, const char *format, const struct contents *c, const uint32_t *carried);
 
+/* Prints how many results of Nsight Compute the format has no place for: those of a report that
+ * holds nothing else. After a whole pass, which filled `c`. */
+void export_note_results(const char *path, const char *format, const struct contents *c);
+
 #endif

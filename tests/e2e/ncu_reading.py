@@ -281,5 +281,18 @@ def cut_off(name, report):
     tap.ok(not silent, f"{name}, cut off: each command says so", silent)
 
 
+def no_place_is_told():
+    """Formats of events have none for results of Nsight Compute: how many there are is told. Those with kernels have them."""
+    for name in ("manual_nvtx", "ex-gpu.s10"):
+        report = os.path.join(FIXTURES, name + ".ncu-rep")
+        count = sum("result" in json.loads(line) for line in printed("export", "-t", "json", "-o", "-", report).splitlines())
+        for kind in ("folded", "speedscope", "nvtxt", "perfetto", "chrome", "xplane"):
+            done = trace("export", "-t", kind, "-o", "-", report)
+            told = [line for line in done.err.decode().splitlines() if f"no place for them: {count} results" in line]
+            tap.ok(done.status == 0 and count and len(told) == 1 and kind in told[0].lower(), f"{name}: {kind} says that {count} results are left out", done.err)
+        for kind in ("ncu", "json", "atp", "csv", "occupancy"):
+            tap.ok(b"results" not in trace("export", "-t", kind, "-o", "-", report).err, f"{name}: {kind} has them")
+
+
 if __name__ == "__main__":
-    main(values, only_some_ranges)
+    main(values, only_some_ranges, no_place_is_told)

@@ -398,6 +398,14 @@ def input_is_no_output():
         lines = result.err.decode().splitlines()
         told = len(lines) == 1 and "it is the input" in lines[0] and os.path.basename(read) in lines[0]
         tap.ok(result.status == 2 and told and same and not result.out, f"{' '.join(command[:3])}: the input is no output, and stays", (command, result.status, lines, same))
+    for kind in ("parquet", "sqlite", "xplane-tools"):
+        result = trace("export", "-t", kind, "-o", "-", report.path, cwd=os.path.dirname(report.path))
+        told = result.err.decode().splitlines()
+        tap.ok(result.status == 2 and len(told) == 1 and "standard output" in told[0] and not os.path.lexists(os.path.join(os.path.dirname(report.path), "-")),
+               f"{kind} does not go to standard output, nor to a file of that name", told)
+    for kind in ("perfetto", "json", "xplane-tools"):
+        result = trace("export", "-t", kind, report.path, report.path)
+        tap.ok(result.status == 2 and b"only sqlite and parquet take several" in result.err, f"{kind} takes one report, and says which take several", result.err)
     tap.ok(sorted(os.listdir(os.path.dirname(report.path))).count("r.rep") == 1 and trace("check", report.path).status == 0, "the report is still sound")
 
 
