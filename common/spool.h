@@ -321,7 +321,8 @@ enum child_verdict {
 				 out */
 	VERDICT_ASAN,         /* AddressSanitizer's runtime would refuse to start behind us; taken
 				 out */
-	VERDICT_BAD_POINTER   /* never recorded: the call fails with EFAULT */
+	VERDICT_BAD_POINTER,  /* never recorded: the call fails with EFAULT */
+	VERDICT_UNSEEN        /* the writer's: after an exec that was to be traced, no spool */
 };
 
 struct record {

@@ -58,7 +58,7 @@ static void take_process(struct writer *w, const Libtrace__Process *p)
 	struct adopted_process *adopted = &w->adopted_processes[w->adopted_process_count++];
 	*adopted = (struct adopted_process){.id = p->id, .pid = p->pid};
 	strncpy(adopted->spool, p->spool, sizeof(adopted->spool) - 1);
-	process_remember(w, p->pid, p->id);
+	process_remember(w, p->pid, p->id, p->start_ns);
 }
 
 static void take_receipt(struct writer *w, const Libtrace__Receipt *r)

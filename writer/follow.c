@@ -353,6 +353,7 @@ static int run(struct writer *w)
 		return fail(w, error);
 	writer_collect_diagnostics(w);
 	windows_finish(w);
+	process_tell_unseen(w);
 	error = writer_flush(w, true);
 	if (error)
 		return give_up(w);

@@ -34,20 +34,52 @@ uint32_t process_known(const struct writer *w, uint32_t pid)
 	return 0;
 }
 
-void process_remember(struct writer *w, uint32_t pid, uint32_t id)
+void process_remember(struct writer *w, uint32_t pid, uint32_t id, uint64_t start_ns)
 {
 	if (array_room(&w->known, w->known_count, &w->known_capacity, sizeof(*w->known)))
 		return;
-	w->known[w->known_count++] = (struct known_process){pid, id, false};
+	w->known[w->known_count++] =
+		(struct known_process){.pid = pid, .id = id, .start_ns = start_ns};
 }
 
 /* The latest one of the pid was replaced by another program, so the next one of the pid is its
  * successor. */
-static void known_replaced(struct writer *w, uint32_t id)
+static void known_replaced(
+	struct writer *w, uint32_t id, uint32_t parent_pid, const struct last_exec *exec)
 {
-	for (uint32_t i = w->known_count; i-- > 0;)
-		if (w->known[i].id == id)
-			w->known[i].replaced = true;
+	for (uint32_t i = w->known_count; i-- > 0;) {
+		struct known_process *known = &w->known[i];
+		if (known->id != id)
+			continue;
+		known->replaced = true;
+		known->parent_pid = parent_pid;
+		known->replaced_ns = exec->ns;
+		free(known->successor);
+		known->successor = strdup(exec->path);
+	}
+}
+
+/* Whatever began later with the pid: mostly what became known next, but a vfork child may become
+ * known after its program. */
+static bool has_successor(const struct writer *w, uint32_t index)
+{
+	const struct known_process *of = &w->known[index];
+	for (uint32_t i = 1; i < w->known_count; i++) {
+		const struct known_process *other = &w->known[(index + i) % w->known_count];
+		if (other->pid == of->pid && other->start_ns > of->start_ns)
+			return true;
+	}
+	return false;
+}
+
+void process_tell_unseen(struct writer *w)
+{
+	for (uint32_t i = 0, count = w->known_count; i < count; i++) {
+		const struct known_process known = w->known[i];
+		if (known.replaced && !has_successor(w, i))
+			process_untraced(w, known.pid, known.parent_pid, known.id, VERDICT_UNSEEN,
+				known.replaced_ns, known.successor ? known.successor : "");
+	}
 }
 
 /* Length of the UTF-8 sequence at `p`, 0 when it is none. */
@@ -196,7 +228,7 @@ void process_begin(struct writer *w, struct spool *spool)
 	if (adopted) {
 		spool->id = adopted->id;
 		spool->finished = adopted->finished;
-		process_remember(w, spool->pid, spool->id);
+		process_remember(w, spool->pid, spool->id, spool->start_ns);
 		return;
 	}
 	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
@@ -205,7 +237,7 @@ void process_begin(struct writer *w, struct spool *spool)
 	message.id = spool->id;
 	fill_begin(w, spool, &message, &texts);
 	put_process(w, &message);
-	process_remember(w, spool->pid, spool->id);
+	process_remember(w, spool->pid, spool->id, spool->start_ns);
 	w->total_processes++;
 }
 
@@ -255,7 +287,7 @@ void process_end(struct writer *w, struct spool *spool, uint64_t end_ns)
 	fill_end(spool, &message, reason);
 	put_process(w, &message);
 	if (message.end == LIBTRACE__PROCESS_END__END_EXEC)
-		known_replaced(w, spool->id);
+		known_replaced(w, spool->id, spool->ppid, &spool->exec);
 	if (message.end == LIBTRACE__PROCESS_END__END_EXEC && spool->exec.verdict)
 		process_untraced(w, spool->pid, spool->ppid, spool->id, spool->exec.verdict,
 			spool->exec.ns, spool->exec.path);
@@ -282,14 +314,15 @@ uint32_t process_guest(struct writer *w, const struct spool *spool, uint32_t pid
 	message.forked = 1;
 	message.memory_of = spool->id;
 	put_process(w, &message);
-	process_remember(w, pid, message.id);
+	process_remember(w, pid, message.id, message.start_ns);
 	w->total_processes++;
 	return message.id;
 }
 
 /* The program that a vfork child became may have shown its spool before the child's own records
  * were read. */
-static void successor_link(struct writer *w, uint32_t pid, uint32_t guest)
+static void successor_link(
+	struct writer *w, const struct spool *spool, uint32_t pid, uint32_t guest)
 {
 	for (uint32_t i = w->known_count; i-- > 0;) {
 		if (w->known[i].pid != pid || w->known[i].id == guest)
@@ -301,7 +334,7 @@ static void successor_link(struct writer *w, uint32_t pid, uint32_t guest)
 		put_process(w, &message);
 		return;
 	}
-	known_replaced(w, guest);
+	known_replaced(w, guest, spool->pid, &spool->exec);
 }
 
 void process_guest_end(struct writer *w, const struct spool *spool, struct lane_view *view,
@@ -317,7 +350,7 @@ void process_guest_end(struct writer *w, const struct spool *spool, struct lane_
 	put_process(w, &message);
 	receipt_put_guest(w, view->owner, &view->guest);
 	if (view->guest_execs && !spool->exec.verdict)
-		successor_link(w, view->owner_pid, view->owner);
+		successor_link(w, spool, view->owner_pid, view->owner);
 	if (view->guest_execs && spool->exec.verdict && spool->exec.verdict != VERDICT_MISSING)
 		process_untraced(w, view->owner_pid, spool->pid, view->owner, spool->exec.verdict,
 			spool->exec.ns, spool->exec.path);
@@ -341,7 +374,7 @@ void process_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, uint3
 	message.traced = LIBTRACE__TRACED__TRACED_NO;
 	message.reason = (char *)verdict_text(verdict);
 	put_process(w, &message);
-	process_remember(w, pid, message.id);
+	process_remember(w, pid, message.id, message.start_ns);
 	w->total_processes++;
 }
 
@@ -355,6 +388,6 @@ void process_told_untraced(struct writer *w, uint32_t pid, uint64_t time_ns, cha
 	message.traced = LIBTRACE__TRACED__TRACED_NO;
 	message.reason = utf8_clean(reason);
 	put_process(w, &message);
-	process_remember(w, pid, message.id);
+	process_remember(w, pid, message.id, message.start_ns);
 	w->total_processes++;
 }

@@ -198,6 +198,7 @@ static int finish(struct writer *w)
 	writer_collect_diagnostics(w);
 	int error = spools_recover(w);
 	windows_finish(w);
+	process_tell_unseen(w);
 	if (!error)
 		error = writer_flush(w, true);
 	if (error)

@@ -45,6 +45,8 @@ void writer_release(struct writer *w)
 	spools_release(&w->spools);
 	free(w->cuda_origins);
 	free(w->cubin_hashes);
+	for (uint32_t i = 0; i < w->known_count; i++)
+		free(w->known[i].successor);
 	free(w->known);
 	free(w->adopted_lanes);
 	free(w->adopted_processes);

@@ -30,6 +30,9 @@
 struct known_process { /* latest report process of a pid */
 	uint32_t pid, id;
 	bool replaced; /* by another program: exec */
+	uint32_t parent_pid;
+	uint64_t start_ns, replaced_ns;
+	char *successor; /* the file that was executed, allocated; NULL = not replaced */
 };
 
 struct adopted_process {
@@ -167,9 +170,11 @@ uint32_t process_known(const struct writer *w, uint32_t pid);
 /* A process that told why it is not traced. */
 void process_told_untraced(struct writer *w, uint32_t pid, uint64_t time_ns, char *reason);
 
+/* At the tree's end: programs that were to be traced after an exec, and showed nothing. */
+void process_tell_unseen(struct writer *w);
 /* Keeps the tree alive until this process has ended or its spool is seen. */
 void child_watch(struct writer *w, uint32_t pid);
-void process_remember(struct writer *w, uint32_t pid, uint32_t id);
+void process_remember(struct writer *w, uint32_t pid, uint32_t id, uint64_t start_ns);
 
 /* ---- receipt.c ---- */
 void receipt_put(struct writer *w, const struct spool *spool);

@@ -296,6 +296,19 @@ def verdicts():
     tap.ok(any(program_of(p) == "static_child" or "static" in (p.get("reason") or "") for p in untraced) or bool(verdict_of("static_child")), "children not traced are listed", untraced)
 
 
+def exec_as_another_user_is_told():
+    """Whoever gives up root before an exec cannot make a spool in the folder of root."""
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        tap.skip("exec as another user", "this is not root, or there is no setpriv")
+        return
+    drop = "setpriv --reuid=65534 --regid=65534 --clear-groups"
+    for name, argv in (("in place", [*drop.split(), "ls", "-d", "/"]), ("as a child", ["sh", "-c", f"{drop} ls -d /; echo x"])):
+        traced = traced_ok(f"exec as another user, {name}", argv)
+        if traced:
+            untraced = [p for p in traced.report.processes() if p.get("traced") == "no"]
+            tap.ok(len(untraced) == 1 and program_of(untraced[0]) == "ls" and "no permission" in untraced[0]["reason"], f"exec as another user, {name}: told", untraced)
+
+
 def children_not_followed():
     traced = traced_ok("LIBTRACE_FOLLOW=0", [app("forks"), "spawn"], LIBTRACE_FOLLOW="0")
     if traced:
@@ -675,7 +688,7 @@ if __name__ == "__main__":
         print(f"Bail out! no {LIBRARY}")
         sys.exit(1)
     main(working_directory_is_a_trap, counts_of_apps, counts_with_threshold, storm_is_counted, forks_under_signals_are_counted, left_calls_harm_no_later_ones, calls_hold_results, times_make_sense, holder_is_named, every_lock_on_request, paths_on_request,
-         threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, children_not_followed,
+         threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, exec_as_another_user_is_told, children_not_followed,
          names_of_reports, recordings_that_cannot_be_recovered, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, run_forwards_signals, run_waits_for_the_tree,
          delay_and_duration, run_options_reach_the_library, one_report_per_tree, nothing_left_in_shared_memory, tracing_inside_tracing,
          library_cannot_be_fooled, library_folder_can_be_moved, shell_wrapper, reading_while_it_grows,
