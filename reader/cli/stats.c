@@ -379,7 +379,11 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
 	const bool is_told = is_foreign && tally->results && form->results_only;
 	if (is_told)
 		*form->results_only = true;
-	if (!error && !is_told)
+	const bool is_imported = form->imported_only && d.contents.import_count &&
+		!d.contents.events[KIND_OSRT_CALL];
+	if (is_imported)
+		*form->imported_only = true;
+	if (!error && !is_told && !is_imported)
 		error = print_reports(list, &d, file, out);
 	if (!error && is_foreign && !is_told)
 		cli_note("'%s' holds no OS runtime events: it was not written by libtrace%s", file,

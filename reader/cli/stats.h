@@ -25,9 +25,11 @@ struct stats_form {
 	struct sql_window window; /* .all: no window */
 	const char *nvtx_window;  /* a range that is the window (window.h); NULL = none */
 	uint64_t *events;         /* gets the number of events by kind (SCHEMA_KINDS); NULL = not */
-	bool *results_only; /* set, and nothing printed, where a report has results of kernels and
-			       no events; NULL = not */
-	bool kernels_only;  /* no report is about metrics of kernels (sql_open.h) */
+	bool *results_only;  /* set, and nothing printed, where a report has results of kernels and
+				no events; NULL = not */
+	bool *imported_only; /* set, and nothing printed, where files were imported and no call of
+				the OS runtime is there; NULL = not */
+	bool kernels_only;   /* no report is about metrics of kernels (sql_open.h) */
 };
 
 /* Is this a report that stats_print() makes? Their names; NULL behind the last. */

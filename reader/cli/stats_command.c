@@ -144,7 +144,8 @@ static bool wants_sql(const uint64_t *events)
 {
 	const struct schema_event *e;
 	for (uint32_t n = 0; (e = schema_event_at(n)); n++)
-		if (events[e->number] && !strncmp(e->name, "cuda_", 5))
+		if (events[e->number] &&
+			(!strncmp(e->name, "cuda_", 5) || !strncmp(e->name, "codexl_", 7)))
 			return true;
 	return false;
 }
@@ -154,23 +155,27 @@ static int applying_print(struct output *o, const char *file)
 {
 	uint64_t events[SCHEMA_KINDS] = {0};
 	struct stats_form form = o->form;
-	bool has_results = false;
+	bool has_results = false, skips_osrt = false, any;
 	form.events = events;
 	form.results_only = &has_results;
+	form.imported_only = &skips_osrt;
 	int status = stats_print(file, "osrt_sum", &form, o->out, o->name);
 	form.events = NULL;
 	form.results_only = NULL;
+	form.imported_only = NULL;
+	any = !skips_osrt;
 	if (status != STATUS_FAILED && has_results) {
 		cli_note("'%s': metrics by kernel: -r ncu_metric_sum", file);
 		return worse(status, applying_in_sql(o, file, ""));
 	}
 	if (status != STATUS_FAILED && (events[KIND_NVTX_RANGE] || events[KIND_NVTX_START_END])) {
-		if (!o->aligned)
+		if (any && !o->aligned)
 			fputc('\n', o->out);
+		any = true;
 		status = worse(status, stats_print(file, "nvtx_sum", &form, o->out, o->name));
 	}
-	if (status != STATUS_FAILED && wants_sql(events))
-		status = worse(status, applying_in_sql(o, file, ",osrt_sum,nvtx_sum,"));
+	if (status != STATUS_FAILED && (wants_sql(events) || !any))
+		status = worse(status, applying_in_sql(o, file, any ? ",osrt_sum,nvtx_sum," : ""));
 	return status;
 }
 

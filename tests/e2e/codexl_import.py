@@ -186,6 +186,13 @@ def statistics_know_them():
     tap.ok("[CUDA memcpy Host-to-Device]" in found["cuda_gpu_mem_size_sum"] and "0.004" in found["cuda_gpu_mem_size_sum"], "a written buffer is a copy to the device, with its bytes", found)
     tap.ok("cudaMalloc" in found["cuda_api_sum"] and "hsa_shut_down" not in found["cuda_api_sum"], "of calls those of CUDA are calls of CUDA", found)
     tap.ok("read" in found["osrt_sum"] and "500" in found["osrt_sum"], "and those of the OS runtime are that", found)
+    usual = trace("stats", report).out.decode()
+    shown = [name for name in ("osrt_sum", "nvtx_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum") if f"({name}):" in usual]
+    tap.ok(shown == ["osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum"], "without -r the statistics are those that it has rows for", usual)
+    kernel, _ = imported(written("kernel.atp", HEAD + KERNELS.format("scale 0x1 100 350 GPU 0x1 7 0")))
+    usual = [trace("stats", *options, kernel).out.decode() for options in ((), ("-f", "csv"))]
+    tap.ok("(cuda_gpu_kern_sum):" in usual[0] and "scale" in usual[0] and "OS Runtime" not in usual[0], "of kernels alone those of kernels", usual)
+    tap.ok(usual[1].startswith("Time (%)") and "scale" in usual[1] and "\n\n" not in usual[1].rstrip(), "and one table of them as CSV", usual)
     database = os.path.join(PLACE, "mixed.sqlite")
     result = trace("export", "-t", "sqlite", "-o", database, report)
     with sqlite3.connect(database) as connection:
