@@ -16,7 +16,7 @@ from lib import tap
 
 made.enter_interpreter("trace diff")
 import trace_tools  # noqa: E402
-from trace_tools import diff as trace_diff, fingerprint, profile  # noqa: E402
+from trace_tools import convert, diff as trace_diff, fingerprint, profile  # noqa: E402
 
 
 def diff(base, other, *options, **environment):
@@ -120,6 +120,18 @@ def build_ids_differ_where_both_are_known():
                               (("a",), ("b",), [("a", "b")]), (("a",), ("a", "b"), [("a", "a | b")]), (("a", None), ("b", None), [("a | not known", "b | not known")])):
         found = fingerprint.differences(side(*base), side(*other))
         tap.ok([(d.base, d.other) for d in found] == told and not any(d.refuses for d in found), f"build ids {base} and {other}: {'differ' if told else 'no difference'}", found)
+
+
+def children_have_the_name_of_a_program():
+    """Children that become a program by vfork and exec, and such that execute nothing."""
+    report = os.path.join(lib.folder(), "spawns.rep")
+    text = "import subprocess\nfor i in range(3): subprocess.run(['/bin/true'])\nfor i in range(2):\n try: subprocess.run(['/none/such'])\n except OSError: pass"
+    result = lib.trace("run", "-o", report, "--", sys.executable, "-c", text)
+    database = report + ".sqlite"
+    convert.export(report, database)
+    found = {key.name: item.count for key, item in profile.read(database, "spawns").items.items() if key.kind == "process"}
+    pythons = [count for name, count in found.items() if name.startswith("python")]
+    tap.ok(not result.status and found.get("true") == 3 and pythons == [3] and "" not in found, "processes: each with the name of a program, once", (found, result))
 
 
 def prints_five_formats():
@@ -231,4 +243,4 @@ def holds_its_error_rate():
 
 
 lib.main(finds_planted_changes, compares_databases_of_nsys, tells_new_vanished_and_renamed, says_what_cannot_be_known, refuses_what_must_not_be_compared, build_ids_differ_where_both_are_known,
-         prints_five_formats, one_line_for_each_error, finds_counts_in_reports, holds_its_error_rate)
+         children_have_the_name_of_a_program, prints_five_formats, one_line_for_each_error, finds_counts_in_reports, holds_its_error_rate)

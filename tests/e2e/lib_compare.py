@@ -101,8 +101,8 @@ class Run:
             c.execute("CREATE TABLE LIBTRACE_REPORT (rootPid INTEGER)")
             c.execute("INSERT INTO LIBTRACE_REPORT VALUES (?)", (PID,))
             c.execute("CREATE TABLE LIBTRACE_PROCESS (globalPid INTEGER, pid INTEGER, start INTEGER, end INTEGER, executable TEXT, endHow TEXT, exitStatus INTEGER, traced TEXT, "
-                      "dropped INTEGER)")
-            c.execute("INSERT INTO LIBTRACE_PROCESS VALUES (?, ?, 0, ?, '/opt/app', 'exit', ?, 'yes', 0)", (GLOBAL_PID, PID, self.now, self.status))
+                      "dropped INTEGER, forked INTEGER, processId INTEGER, previousId INTEGER)")
+            c.execute("INSERT INTO LIBTRACE_PROCESS VALUES (?, ?, 0, ?, '/opt/app', 'exit', ?, 'yes', 0, 0, 1, NULL)", (GLOBAL_PID, PID, self.now, self.status))
         c.commit()
         c.close()
         return path

@@ -293,10 +293,12 @@ class Reader:
     # ---- processes ----
 
     def read_processes(self):
-        rows = self.db.rows("LIBTRACE_PROCESS", 'SELECT globalPid, executable, start, "end" FROM LIBTRACE_PROCESS WHERE traced = \'yes\'')
+        """A child between fork or vfork and its exec is no process of its own; one that executes none has its parent's name."""
+        rows = self.db.rows("LIBTRACE_PROCESS", 'SELECT globalPid, executable, start, "end" FROM LIBTRACE_PROCESS '
+                            "WHERE traced = 'yes' AND NOT (forked AND processId IN (SELECT previousId FROM LIBTRACE_PROCESS WHERE previousId IS NOT NULL))")
         lives = collections.defaultdict(list)
         for process, program, start, end in rows:
-            lives[os.path.basename(program or "")].append((process >> 24, start, end))
+            lives[os.path.basename(program or "") or self.program(process >> 24)].append((process >> 24, start, end))
         for program, those in lives.items():
             ns = [end - start for _, start, end in those if start is not None and end is not None and end >= start]
             self.put(Key("process", program, "", program), len(those), sum(ns), float(numpy.median(ns)) if ns else float("nan"))
