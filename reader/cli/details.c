@@ -103,8 +103,10 @@ static int report_print(struct details *d, const char *page)
 		error = ncu_definitions_name(&d->choice.definitions, &d->results);
 	if (!error)
 		error = page_print(d, page);
-	if (!error)
+	if (!error) {
 		details_choice_tell(&d->choice);
+		details_choice_tell_unknown(&d->choice, &d->results);
+	}
 	if (!error && d->filter.is_asked && !d->filter.any)
 		cli_note("'%s': no kernel is chosen by what was asked for", d->r.path);
 	if (!error && is_of_ncu(&d->r.report))

@@ -110,6 +110,7 @@ void details_choice_release(struct details_choice *c)
 	free(c->metrics);
 	free(c->metric_list);
 	free(c->names);
+	free(c->found);
 }
 
 /* ---- a result ---- */
@@ -137,11 +138,26 @@ static size_t sections_choose(
 	return count;
 }
 
+/* Those of files were checked when they were read. */
+static int words_note(struct details_choice *c, const Ncu__ProfileResult *r)
+{
+	const size_t count = section_words_count(&c->options);
+	if (!count || c->options.folders || c->options.folders_recursive)
+		return 0;
+	if (!c->found)
+		c->found = calloc(count, sizeof(*c->found));
+	for (size_t i = 0; c->found && i < r->n_sections; i++)
+		section_words_note(&c->options, r->sections[i], c->found);
+	return c->found ? 0 : -ENOMEM;
+}
+
 int details_choice_apply(struct details_choice *c, const struct ncu_results *n,
 	Ncu__ProfileResult *r, struct details_sections_before *before)
 {
 	*before = (struct details_sections_before){r->sections, r->n_sections};
-	int error = ncu_derive(&c->definitions, n, r);
+	int error = words_note(c, r);
+	if (!error)
+		error = ncu_derive(&c->definitions, n, r);
 	Ncu__ProfilerSection **chosen =
 		error ? NULL : calloc(c->files.count + r->n_sections + 1, sizeof(*chosen));
 	if (!chosen)
@@ -169,15 +185,30 @@ static bool is_fitting(const char *expression, const char *name)
 	return fits;
 }
 
+static bool is_wanted(const char *wanted, const char *name)
+{
+	return !strncmp(wanted, "regex:", 6) ? is_fitting(wanted + 6, name) : !strcmp(wanted, name);
+}
+
 bool details_choice_has(const struct details_choice *c, const char *name)
 {
-	for (size_t i = 0; i < c->header.n_metrics; i++) {
-		const char *wanted = c->metrics[i].name;
-		if (!strncmp(wanted, "regex:", 6) ? is_fitting(wanted + 6, name)
-						  : !strcmp(wanted, name))
+	for (size_t i = 0; i < c->header.n_metrics; i++)
+		if (is_wanted(c->metrics[i].name, name))
 			return true;
-	}
 	return !c->header.n_metrics;
+}
+
+void details_choice_tell_unknown(const struct details_choice *c, const struct ncu_results *results)
+{
+	if (c->found)
+		section_words_tell(&c->options, c->found);
+	for (size_t i = 0; i < c->header.n_metrics; i++) {
+		bool found = false;
+		for (size_t n = 0; !found && n < results->name_count; n++)
+			found = is_wanted(c->metrics[i].name, results->names[n]);
+		if (!found)
+			cli_error("--metrics: no metric is named '%s'", c->metrics[i].name);
+	}
 }
 
 void details_choice_tell(const struct details_choice *c)

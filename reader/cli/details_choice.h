@@ -20,6 +20,7 @@ struct details_choice {
 	Ncu__ProfilerSectionHeader header;
 	Ncu__ProfilerSectionMetric *metrics, **metric_list;
 	char *names; /* of the metrics, one behind the other */
+	bool *found; /* section_words_note(), of results; NULL = no result was asked */
 };
 
 /* The sections that a result had before. */
@@ -45,5 +46,9 @@ bool details_choice_has(const struct details_choice *c, const char *name);
 
 /* Says which definitions of --metrics were added to no result, and why. */
 void details_choice_tell(const struct details_choice *c);
+
+/* Says which names of --section, --set and --metrics are those of nothing in the report; of
+ * sections only where results were asked for theirs. */
+void details_choice_tell_unknown(const struct details_choice *c, const struct ncu_results *results);
 
 #endif

@@ -75,6 +75,58 @@ bool section_is_chosen(const struct section_options *o, const Ncu__ProfilerSecti
 	return is_any(section, o->names, false) || is_any(section, o->sets, true);
 }
 
+static size_t lines_count(const char *at)
+{
+	size_t count = at != NULL;
+	for (; at && (at = strchr(at, '\n')); at++)
+		count++;
+	return count;
+}
+
+size_t section_words_count(const struct section_options *o)
+{
+	return lines_count(o->names) + lines_count(o->sets);
+}
+
+static void words_note(
+	const char *names, bool is_set, const Ncu__ProfilerSection *section, bool *found)
+{
+	char *name;
+	for (; (name = next_line(&names)); found++) {
+		*found = *found || is_named(section, name, is_set);
+		free(name);
+	}
+}
+
+void section_words_note(
+	const struct section_options *o, const Ncu__ProfilerSection *section, bool *found)
+{
+	words_note(o->names, false, section, found);
+	words_note(o->sets, true, section, found + lines_count(o->names));
+}
+
+static void unknown_tell(const char *name, bool is_set)
+{
+	cli_error("--%s: no section is %s '%s'", is_set ? "set" : "section",
+		is_set ? "in the set" : "named", name);
+}
+
+static void words_tell(const char *names, bool is_set, const bool *found)
+{
+	char *name;
+	for (; (name = next_line(&names)); found++) {
+		if (!*found)
+			unknown_tell(name, is_set);
+		free(name);
+	}
+}
+
+void section_words_tell(const struct section_options *o, const bool *found)
+{
+	words_tell(o->names, false, found);
+	words_tell(o->sets, true, found + lines_count(o->names));
+}
+
 static int names_check(const struct ncu_sections *s, const char *names, bool is_set)
 {
 	int status = STATUS_OK;
@@ -84,8 +136,7 @@ static int names_check(const struct ncu_sections *s, const char *names, bool is_
 		for (size_t i = 0; !found && i < s->count; i++)
 			found = is_named(s->files[i].section, name, is_set);
 		if (!found) {
-			cli_error("--%s: no section is %s '%s'", is_set ? "set" : "section",
-				is_set ? "in the set" : "named", name);
+			unknown_tell(name, is_set);
 			status = STATUS_FAILED;
 		}
 		free(name);

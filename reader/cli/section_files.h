@@ -26,4 +26,14 @@ bool section_is_chosen(const struct section_options *o, const Ncu__ProfilerSecti
 /* Checks that each of --section and --set chooses something of what loaded. An exit status. */
 int section_choice_check(const struct section_options *o, const struct ncu_sections *s);
 
+/*
+ * Which words of --section and --set chose something: one flag for each, first those of --section.
+ * section_words_note() sets the flags of those that choose a section; section_words_tell() names
+ * the others on stderr.
+ */
+size_t section_words_count(const struct section_options *o);
+void section_words_note(
+	const struct section_options *o, const Ncu__ProfilerSection *section, bool *found);
+void section_words_tell(const struct section_options *o, const bool *found);
+
 #endif

@@ -24,7 +24,8 @@ PLACE = folder()
 def page(path, name, *options):
     result = trace("details", "--page", name, *options, path)
     none_told = f"trace: '{path}': no kernel is chosen by what was asked for\n".encode()
-    if result.status != 0 or result.err not in (b"", none_told):
+    unknown = b"trace: --metrics: no metric is named 'no_such_metric'\n" if any("no_such_metric" in option for option in options) else b""
+    if result.status != 0 or result.err not in (unknown, none_told):
         raise RuntimeError(f"trace details {path}: {result.status} {result.err!r}")
     return result.out.decode()
 
@@ -349,5 +350,23 @@ def foreign():
     tap.ok(made.status == 0 and result.status == 0 and b"no results of kernels" in result.err, "a report without results says so", result.err)
 
 
+def unknown_names():
+    """A name of --section, --set or --metrics that is that of nothing is told by one line, and no other is."""
+    path = os.path.join(FIXTURES, "manual_nvtx.ncu-rep")
+    if not os.path.exists(path):
+        tap.skip("names of nothing", "no fixtures")
+        return
+    duration = "gpu__time_duration.sum"
+    cases = ((("--section", "nosuch"), ["section"]), (("--set", "nosuch"), ["set"]), (("--metrics", "nosuch"), ["metrics"]),
+             (("--metrics", f"{duration},nosuch"), ["metrics"]), (("--section", "SpeedOfLight", "--section", "nosuch"), ["section"]),
+             (("--section", "nosuch", "--metrics", "regex:nosuch"), ["section", "metrics"]), (("--page", "raw", "--metrics", "nosuch"), ["metrics"]),
+             (("--section", "SpeedOfLight"), []), (("--metrics", f"regex:^gpu__,{duration},mine={duration}*2"), []), ((), []))
+    for options, wanted in cases:
+        done = trace("details", *options, path)
+        lines = done.err.decode().splitlines()
+        sound = len(lines) == len(wanted) and all(f"--{option}: no " in line and "nosuch" in line for option, line in zip(wanted, lines))
+        tap.ok(done.status == 0 and sound, f"{' '.join(options)}: {len(wanted)} names of nothing are told", lines)
+
+
 if __name__ == "__main__":
-    main(values, filters, sections_as_raw, summaries, launches_in_ranges, charts, some_metrics, packed, some_results, damaged, nested, foreign)
+    main(values, filters, sections_as_raw, summaries, launches_in_ranges, charts, some_metrics, packed, some_results, damaged, nested, foreign, unknown_names)
