@@ -91,6 +91,14 @@ static void note_tally(const struct cli_report *r, const struct timeline *t, con
 		cli_note("%s: left out: callchains, which 'perfetto' has", r->path);
 }
 
+static void note_steps(
+	const char *path, const struct timeline *t, const char *steps, const char *format)
+{
+	if (steps && !t->steps && strcmp(format, "perfetto"))
+		cli_note(
+			"%s: no step: '--steps %s' matches no NVTX range of a thread", path, steps);
+}
+
 static int write_as(
 	FILE *const *out, struct timeline *t, const struct options *o, const char *format)
 {
@@ -121,6 +129,7 @@ static int export_all(FILE *const *out, struct cli_report *r, const struct optio
 	}
 	if (!error) {
 		note_tally(r, &t, format);
+		note_steps(r->path, &t, o->value[OPT_export_steps], format);
 		cli_note_cut_off(r, &t.contents);
 	}
 	timeline_release(&t);

@@ -2,7 +2,6 @@
 #include "reader/export/chrome.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -261,12 +260,6 @@ static void print_args(struct chrome *w, const struct timeline_item *i)
 	putc_unlocked('}', w->out);
 }
 
-static bool is_step(const struct chrome *w, const struct timeline_item *i)
-{
-	return w->steps && i->row->event->number == KIND_NVTX_RANGE &&
-		!fnmatch(w->steps, i->name.text.text, 0);
-}
-
 static void print_event(struct chrome *w, const struct timeline_item *i)
 {
 	const bool slice = i->kind->shape == TIMELINE_SLICE;
@@ -274,7 +267,7 @@ static void print_event(struct chrome *w, const struct timeline_item *i)
 	fputs_unlocked(",\"cat\":\"", w->out);
 	fputs_unlocked(category(i), w->out);
 	fputs_unlocked("\",\"name\":", w->out);
-	if (is_step(w, i))
+	if (timeline_is_step(w->timeline, i, w->steps))
 		fprintf(w->out, "\"ProfilerStep#%llu\"", (unsigned long long)w->step++);
 	else
 		print_json(w->out, i->name.text.text, i->name.text.bytes);

@@ -1,6 +1,7 @@
 #include "reader/export/timeline.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,6 +300,14 @@ int timeline_next(struct timeline *t, struct timeline_item *ret_item)
 		if (made)
 			return made;
 	}
+}
+
+bool timeline_is_step(struct timeline *t, const struct timeline_item *i, const char *steps)
+{
+	const bool is = steps && i->row->event->number == KIND_NVTX_RANGE &&
+		!fnmatch(steps, i->name.text.text, 0);
+	t->steps += is;
+	return is;
 }
 
 bool timeline_several(const struct timeline *t)

@@ -109,6 +109,7 @@ struct timeline {
 	void *user;
 	uint64_t loads;                  /* of the cursor, that `loaded` knows of */
 	uint64_t left_out[SCHEMA_KINDS]; /* rows, by kind */
+	uint64_t steps;                  /* that timeline_is_step() found */
 	uint64_t crossed;                /* slices left out: too many lay across each other */
 	uint64_t no_value;               /* samples of counters left out: they have no number */
 	char text[SCHEMA_FLAGS_BYTES];   /* of the value asked for last */
@@ -146,6 +147,10 @@ void timeline_payload(struct timeline *t, FILE *out, const struct event_row *row
 struct string_ref timeline_thread_name(
 	const struct timeline *t, const struct process *process, uint32_t tid);
 struct string_ref timeline_counter_name(const struct timeline *t, const struct lane *lane);
+
+/* Is it a range of a thread whose text this pattern of a shell matches? NULL matches none. Ask once
+ * for each item: it is counted. */
+bool timeline_is_step(struct timeline *t, const struct timeline_item *i, const char *steps);
 
 /* Did several processes call CUDA? Correlation ids are those of a process. */
 bool timeline_several(const struct timeline *t);

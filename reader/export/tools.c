@@ -1,7 +1,6 @@
 #include "reader/export/tools.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,7 +159,7 @@ static int range_add(struct tools *t, const struct timeline_item *i, uint32_t te
 	if (error || i->row->event->number != KIND_NVTX_RANGE)
 		return error;
 	error = xplane_range_note(&t->x, i, text);
-	if (!error && t->x.steps && !fnmatch(t->x.steps, i->name.text.text, 0))
+	if (!error && timeline_is_step(t->x.timeline, i, t->x.steps))
 		error = tools_step_add(t, i);
 	return error;
 }

@@ -1,7 +1,6 @@
 #include "reader/export/xplane.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -326,8 +325,7 @@ static int put_item(struct xplane *x, const struct timeline_item *i)
 	if (i->kind->shape == TIMELINE_COUNTER)
 		return put_sample(x, i);
 	int error = put_event(x, i);
-	if (!error && x->steps && i->row->event->number == KIND_NVTX_RANGE &&
-		!fnmatch(x->steps, i->name.text.text, 0))
+	if (!error && timeline_is_step(x->timeline, i, x->steps))
 		error = put_step(x, i);
 	return error;
 }

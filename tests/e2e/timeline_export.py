@@ -319,6 +319,11 @@ def steps():
     have = [(e["name"], round(e["ts"] * 1000), round(e["dur"] * 1000)) for e in (made or {"traceEvents": ()})["traceEvents"]
             if e["name"].startswith("ProfilerStep#")]
     tap.ok(wanted and have == [(f"ProfilerStep#{n}", *entry) for n, entry in enumerate(wanted)], "--steps names the steps of the program", f"{wanted} {have}")
+    for kind in ("chrome", "xplane", "xplane-tools"):
+        for pattern, lines in (("nosuch*", 1), ("st?p", 0)):
+            result = trace("export", "-t", kind, "-f", "true", "--steps", pattern, "-o", report.path + "." + kind, report.path)
+            told = [line for line in result.err.decode().splitlines() if "no step" in line and pattern in line]
+            tap.ok(result.status == 0 and len(told) == lines, f"{kind}: --steps {pattern}: {'a range matches' if not lines else 'that no range matches is told'}", result.err)
 
 
 def of_nvtx():
