@@ -52,6 +52,8 @@ static void known_replaced(
 		if (known->id != id)
 			continue;
 		known->replaced = true;
+		if (!exec)
+			continue;
 		known->parent_pid = parent_pid;
 		known->replaced_ns = exec->ns;
 		free(known->successor);
@@ -76,9 +78,9 @@ void process_tell_unseen(struct writer *w)
 {
 	for (uint32_t i = 0, count = w->known_count; i < count; i++) {
 		const struct known_process known = w->known[i];
-		if (known.replaced && !has_successor(w, i))
+		if (known.successor && !has_successor(w, i))
 			process_untraced(w, known.pid, known.parent_pid, known.id, VERDICT_UNSEEN,
-				known.replaced_ns, known.successor ? known.successor : "");
+				known.replaced_ns, known.successor);
 	}
 }
 
@@ -334,7 +336,7 @@ static void successor_link(
 		put_process(w, &message);
 		return;
 	}
-	known_replaced(w, guest, spool->pid, &spool->exec);
+	known_replaced(w, guest, spool->pid, NULL); /* the exec of a vfork child may have failed */
 }
 
 void process_guest_end(struct writer *w, const struct spool *spool, struct lane_view *view,

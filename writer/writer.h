@@ -32,7 +32,7 @@ struct known_process { /* latest report process of a pid */
 	bool replaced; /* by another program: exec */
 	uint32_t parent_pid;
 	uint64_t start_ns, replaced_ns;
-	char *successor; /* the file that was executed, allocated; NULL = not replaced */
+	char *successor; /* the file that was executed, allocated; NULL = not for sure */
 };
 
 struct adopted_process {
