@@ -118,7 +118,7 @@ Result = collections.namedtuple("Result", "status out err hung note seconds")
 
 def clean_env(**more):
     # A home in which not even root can make anything, as compilers do; other tests want /nonexistent not to be there.
-    env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C.UTF-8", "TERM": "xterm", "HOME": "/dev/null"}
+    env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C.UTF-8", "TERM": "xterm", "HOME": "/dev/null", "CCACHE_DISABLE": "1"}
     env.update({name: str(value) for name, value in more.items() if value is not None})
     return env
 
