@@ -78,6 +78,7 @@ struct CUmod_st {
 	const void *image;
 	size_t image_bytes;
 	CUfunction functions;
+	CUmodule next; /* unloaded before this one */
 };
 
 struct sim_device *sim_device(int ordinal);

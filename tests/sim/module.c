@@ -172,11 +172,18 @@ CUresult impl_cuModuleLoad(CUmodule *ret_module, const char *path)
 				   : impl_cuModuleLoadData(ret_module, image);
 }
 
+/* Kept: what was launched may still run. */
 CUresult impl_cuModuleUnload(CUmodule module)
 {
+	static CUmodule unloaded;
+
 	if (!module)
 		return CUDA_ERROR_INVALID_HANDLE;
 	tell_module(module, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);
+	pthread_mutex_lock(&driver_mutex);
+	module->next = unloaded;
+	unloaded = module;
+	pthread_mutex_unlock(&driver_mutex);
 	return CUDA_SUCCESS;
 }
 
