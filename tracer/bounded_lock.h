@@ -1,5 +1,6 @@
 /*
- * bounded_lock.h - a lock for rare, short work, which nobody waits for longer than 0.2 s, and once.
+ * bounded_lock.h - a lock for rare, short work, which nobody waits for longer than a bound, and
+ * once.
  *
  * Whoever held it may never give it back: a thread that was cancelled, left by siglongjmp from a
  * handler, or missing in a forked child. Then the work is left out, and the program goes on. A word
@@ -19,8 +20,8 @@ enum bounded_lock { LOCK_FREE = 0, LOCK_HELD, LOCK_GIVEN_UP /* held, and waited 
 #define LOCK_PAUSE_NS 20000u
 #define LOCK_WAIT_NS 200000000u /* its holder may be off the processor: on a busy machine long */
 
-/* False when it cannot be had. */
-static inline bool bounded_lock_take(uint32_t *lock)
+/* False when it cannot be had within `wait_ns`. */
+static inline bool bounded_lock_take_within(uint32_t *lock, uint64_t wait_ns)
 {
 	uint64_t end_ns = 0;
 	for (;;) {
@@ -31,7 +32,7 @@ static inline bool bounded_lock_take(uint32_t *lock)
 		if (state == LOCK_GIVEN_UP)
 			return false;
 		uint64_t now_ns = clock_monotonic_ns();
-		end_ns = end_ns ? end_ns : now_ns + LOCK_WAIT_NS;
+		end_ns = end_ns ? end_ns : now_ns + wait_ns;
 		if (now_ns >= end_ns) {
 			__atomic_compare_exchange_n(lock, &state, LOCK_GIVEN_UP, false,
 				__ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -39,6 +40,11 @@ static inline bool bounded_lock_take(uint32_t *lock)
 		}
 		session_pause(LOCK_PAUSE_NS);
 	}
+}
+
+static inline bool bounded_lock_take(uint32_t *lock)
+{
+	return bounded_lock_take_within(lock, LOCK_WAIT_NS);
 }
 
 static inline void bounded_lock_give(uint32_t *lock)

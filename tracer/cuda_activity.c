@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "common/sys.h"
 #include "common/text.h"
+#include "tracer/bounded_lock.h"
 #include "tracer/cuda_clock.h"
 #include "tracer/cuda_row.h"
 #include "tracer/lane.h"
@@ -21,7 +22,7 @@
 
 #define BUFFER_BYTES (1u << 20)
 #define BUFFERS_AT_START 4u
-#define LOCK_WAIT_NS 1000000000u /* a buffer takes some milliseconds, on a busy machine more */
+#define DECODE_WAIT_NS 1000000000u /* a buffer takes some milliseconds, on a busy machine more */
 #define BUFFERS_MAX 256u
 #define NULL_IS_TAKEN CUPTI_12_9 /* older versions crash when they are refused a buffer */
 
@@ -31,36 +32,8 @@ struct buffer {
 };
 
 static struct buffer buffers[BUFFERS_MAX];
-static uint32_t lock;               /* futex: 0 free, 1 held, 2 held and waited for */
+static uint32_t device_lock;        /* bounded: siglongjmp() may have left its holder */
 static struct thread device_thread; /* owner of the device's lane, under the lock */
-
-/* ---- the lock ---- */
-
-/* False when its holder does not give it back, left by siglongjmp() from a handler: then it is
- * tried and no longer waited for. */
-static bool device_lock(void)
-{
-	static bool in_vain;
-	uint32_t state = 0;
-	if (__atomic_compare_exchange_n(
-		    &lock, &state, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return true;
-	uint64_t end_ns = clock_monotonic_ns() + LOCK_WAIT_NS;
-	while (__atomic_exchange_n(&lock, 2, __ATOMIC_ACQUIRE)) {
-		if (__atomic_load_n(&in_vain, __ATOMIC_RELAXED) || clock_monotonic_ns() >= end_ns) {
-			__atomic_store_n(&in_vain, true, __ATOMIC_RELAXED);
-			return false;
-		}
-		sys_futex_wait(&lock, 2, LOCK_WAIT_NS);
-	}
-	return true;
-}
-
-static void device_unlock(void)
-{
-	if (__atomic_exchange_n(&lock, 0, __ATOMIC_RELEASE) == 2)
-		sys_futex_wake(&lock, 1);
-}
 
 /* ---- buffers ---- */
 
@@ -84,7 +57,7 @@ bool cuda_activity_start(void)
 
 bool cuda_activity_forked(bool again)
 {
-	lock = 0;
+	device_lock = LOCK_FREE;
 	device_thread.lane = NULL;
 	return again && lane_begin();
 }
@@ -284,10 +257,11 @@ void cuda_activity_completed(
 	bool nested = t->busy;
 	if (!nested)
 		thread_enter(t);
-	if (!nested && is_of_pool(buffer) && device_lock()) {
+	if (!nested && is_of_pool(buffer) &&
+		bounded_lock_take_within(&device_lock, DECODE_WAIT_NS)) {
 		cuda.page->buffers++;
 		records_put(buffer, valid, clock_monotonic_ns());
-		device_unlock();
+		bounded_lock_give(&device_lock);
 	} else {
 		records_count(buffer, valid, nested ? DROP_NESTED : DROP_CUPTI);
 	}
