@@ -42,23 +42,30 @@ void process_remember(struct writer *w, uint32_t pid, uint32_t id, uint64_t star
 		(struct known_process){.pid = pid, .id = id, .start_ns = start_ns};
 }
 
-/* The latest one of the pid was replaced by another program, so the next one of the pid is its
- * successor. */
-static void known_replaced(
-	struct writer *w, uint32_t id, uint32_t parent_pid, const struct last_exec *exec)
+/* The process was replaced by another program, so the next one of its pid is its successor. NULL
+ * when it is not remembered. */
+static struct known_process *known_replaced(struct writer *w, uint32_t id)
 {
 	for (uint32_t i = w->known_count; i-- > 0;) {
 		struct known_process *known = &w->known[i];
 		if (known->id != id)
 			continue;
 		known->replaced = true;
-		if (!exec)
-			continue;
-		known->parent_pid = parent_pid;
-		known->replaced_ns = exec->ns;
-		free(known->successor);
-		known->successor = strdup(exec->path);
+		return known;
 	}
+	return NULL;
+}
+
+/* It executed another program in place, which is told of should it show nothing. */
+static void successor_expect(struct writer *w, const struct spool *spool)
+{
+	struct known_process *known = known_replaced(w, spool->id);
+	if (!known)
+		return;
+	known->parent_pid = spool->ppid;
+	known->replaced_ns = spool->exec.ns;
+	free(known->successor);
+	known->successor = strdup(spool->exec.path);
 }
 
 /* Whatever began later with the pid: mostly what became known next, but a vfork child may become
@@ -289,7 +296,7 @@ void process_end(struct writer *w, struct spool *spool, uint64_t end_ns)
 	fill_end(spool, &message, reason);
 	put_process(w, &message);
 	if (message.end == LIBTRACE__PROCESS_END__END_EXEC)
-		known_replaced(w, spool->id, spool->ppid, &spool->exec);
+		successor_expect(w, spool);
 	if (message.end == LIBTRACE__PROCESS_END__END_EXEC && spool->exec.verdict)
 		process_untraced(w, spool->pid, spool->ppid, spool->id, spool->exec.verdict,
 			spool->exec.ns, spool->exec.path);
@@ -323,8 +330,7 @@ uint32_t process_guest(struct writer *w, const struct spool *spool, uint32_t pid
 
 /* The program that a vfork child became may have shown its spool before the child's own records
  * were read. */
-static void successor_link(
-	struct writer *w, const struct spool *spool, uint32_t pid, uint32_t guest)
+static void successor_link(struct writer *w, uint32_t pid, uint32_t guest)
 {
 	for (uint32_t i = w->known_count; i-- > 0;) {
 		if (w->known[i].pid != pid || w->known[i].id == guest)
@@ -336,7 +342,7 @@ static void successor_link(
 		put_process(w, &message);
 		return;
 	}
-	known_replaced(w, guest, spool->pid, NULL); /* the exec of a vfork child may have failed */
+	known_replaced(w, guest); /* the exec of a vfork child may have failed */
 }
 
 void process_guest_end(struct writer *w, const struct spool *spool, struct lane_view *view,
@@ -352,7 +358,7 @@ void process_guest_end(struct writer *w, const struct spool *spool, struct lane_
 	put_process(w, &message);
 	receipt_put_guest(w, view->owner, &view->guest);
 	if (view->guest_execs && !spool->exec.verdict)
-		successor_link(w, spool, view->owner_pid, view->owner);
+		successor_link(w, view->owner_pid, view->owner);
 	if (view->guest_execs && spool->exec.verdict && spool->exec.verdict != VERDICT_MISSING)
 		process_untraced(w, view->owner_pid, spool->pid, view->owner, spool->exec.verdict,
 			spool->exec.ns, spool->exec.path);
