@@ -36,6 +36,20 @@ static inline int array_reserve(
 	return 0;
 }
 
+/* The same, and what is new is zeroed. */
+static inline int array_reserve_zeroed(
+	void *array, uint32_t *capacity, uint64_t least, size_t element_bytes)
+{
+	uint32_t before = *capacity;
+	int err = array_reserve(array, capacity, least, element_bytes);
+	if (!err && *capacity > before) {
+		char *elements;
+		memcpy(&elements, array, sizeof(elements));
+		memset(elements + before * element_bytes, 0, (*capacity - before) * element_bytes);
+	}
+	return err;
+}
+
 /* Room for one more element behind `count` of them. */
 static inline int array_room(void *array, uint64_t count, uint32_t *capacity, size_t element_bytes)
 {

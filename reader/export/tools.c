@@ -54,15 +54,8 @@ static void operation_add(struct tools_operation *o, uint64_t ns)
 
 static struct tools_open *open_of(struct tools *t, const struct lane *lane)
 {
-	if (lane->number > t->open_room) {
-		uint32_t room = lane->number * 2;
-		struct tools_open *open = realloc(t->open, room * sizeof(*open));
-		if (!open)
-			return NULL;
-		memset(open + t->open_room, 0, (room - t->open_room) * sizeof(*open));
-		t->open = open;
-		t->open_room = room;
-	}
+	if (array_reserve_zeroed(&t->open, &t->open_room, lane->number, sizeof(*t->open)))
+		return NULL;
 	return &t->open[lane->number - 1];
 }
 

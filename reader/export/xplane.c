@@ -42,15 +42,8 @@ static int plane_find(struct xplane *x, bool is_device, uint32_t device)
 static struct xplane_line *line_find(struct xplane *x, const struct lane *lane)
 {
 	const bool is_device = lane->key.kind == LANE_STREAM;
-	if (lane->number > x->line_room) {
-		uint32_t room = lane->number * 2;
-		struct xplane_line *lines = realloc(x->lines, room * sizeof(*lines));
-		if (!lines)
-			return NULL;
-		memset(lines + x->line_room, 0, (room - x->line_room) * sizeof(*lines));
-		x->lines = lines;
-		x->line_room = room;
-	}
+	if (array_reserve_zeroed(&x->lines, &x->line_room, lane->number, sizeof(*x->lines)))
+		return NULL;
 	struct xplane_line *line = &x->lines[lane->number - 1];
 	if (!line->lane) {
 		int plane = plane_find(x, is_device, is_device ? lane->key.device : 0);
