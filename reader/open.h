@@ -45,12 +45,13 @@ int report_open_memory(struct report *r, const void *data, size_t bytes, const c
 void report_close(struct report *r);
 
 struct walk_tally {
-	uint64_t blocks;                          /* sound ones */
-	uint64_t foreign_blocks;                  /* of them without our extension */
-	uint64_t sources, results, range_results; /* standard entries */
-	uint64_t bad_blocks, skipped_bytes;       /* damage */
-	uint64_t missing_blocks;                  /* by sequence numbers */
-	uint64_t torn_bytes;                      /* cut off at the end */
+	uint64_t blocks;           /* sound ones */
+	uint64_t foreign_blocks;   /* of them without our extension */
+	uint64_t sources, results; /* standard entries; results: of kernels */
+	uint64_t range_results, cmdlist_results, graph_results;
+	uint64_t bad_blocks, skipped_bytes; /* damage */
+	uint64_t missing_blocks;            /* by sequence numbers */
+	uint64_t torn_bytes;                /* cut off at the end */
 	uint64_t problems;
 };
 

@@ -119,6 +119,8 @@ static void account(struct walk *w)
 	w->tally.sources += b->header->num_sources;
 	w->tally.results += b->header->num_results;
 	w->tally.range_results += b->header->num_range_results;
+	w->tally.cmdlist_results += b->header->num_cmdlist_results;
+	w->tally.graph_results += b->header->num_graph_results;
 	if (b->own) {
 		check_sequence(w);
 	} else {

@@ -26,12 +26,21 @@ static void details_problem(void *user, uint64_t offset, const char *cause)
 	cli_problem(&d->r, offset, cause);
 }
 
+static bool any_kernels(const struct details *d)
+{
+	for (size_t i = 0; i < d->results.count; i++)
+		if (details_is_kernel(d, i))
+			return true;
+	return false;
+}
+
 static int page_print(struct details *d, const char *page)
 {
 	if (page && !strcmp(page, "session"))
 		return details_session(d);
 	if (!d->results.count)
-		cli_note("'%s' holds no results of kernels", d->r.path);
+		cli_note("'%s' holds no results", d->r.path);
+	d->has_kernels = !d->results.count || any_kernels(d);
 	if (page && !strcmp(page, "source"))
 		return d->source_view == SOURCE_PTX || d->source_view == SOURCE_CUDA
 			? details_listing(d)

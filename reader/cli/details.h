@@ -73,9 +73,10 @@ struct details {
 	enum details_view source_view;
 	const char *source_files; /* --resolve-source-file, or NULL */
 	FILE *out;
-	bool has_nvtx, has_rules, has_speedups; /* columns that CSV pages have only where needed */
-	size_t groups_shown;                    /* of the session page */
-	size_t process_shown;                   /* index + 1 of the one named last; 0 = none */
+	/* Columns that CSV pages have only where needed; has_kernels: of grids and blocks. */
+	bool has_kernels, has_nvtx, has_rules, has_speedups;
+	size_t groups_shown;  /* of the session page */
+	size_t process_shown; /* index + 1 of the one named last; 0 = none */
 };
 
 /* Each 0 or a negative errno. */
@@ -95,6 +96,9 @@ int details_each(struct details *d, details_visit *one, void *user);
 
 /* The last part of a path of Linux or Windows. */
 const char *details_base_name(const char *path);
+
+/* Is it of a kernel, and not of a range, command list or graph? */
+bool details_is_kernel(const struct details *d, size_t id);
 
 /* "(X, Y, Z)", "MAJOR.MINOR", and the number of the device. */
 #define DETAILS_DIM_BYTES 80u

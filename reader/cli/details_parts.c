@@ -28,8 +28,6 @@ int details_each(struct details *d, details_visit *one, void *user)
 	details_filter_again(&d->filter);
 	for (size_t i = 0; !error && i < d->results.count; i++) {
 		Ncu__ProfileResult *result;
-		if (d->results.entries[i].kind != NCU_RESULT)
-			continue;
 		error = d->name_bits ? ncu_result_read_some(&d->results, i, d->name_bits, &result)
 				     : ncu_result_read(&d->results, i, &result);
 		if (error == -EBADMSG) {
@@ -83,6 +81,11 @@ static uint64_t metric_u64(const struct details *d, const Ncu__ProfileResult *r,
 										 : 0;
 }
 
+bool details_is_kernel(const struct details *d, size_t id)
+{
+	return d->results.entries[id].kind == NCU_RESULT;
+}
+
 static uint64_t of_dim(const Ncu__Uint64x3 *dim, int axis)
 {
 	if (!dim)
@@ -126,6 +129,7 @@ void details_csv_heading(const struct details *d)
 	static const char *const before[] = {"ID", "Process ID", "Process Name", "Host Name"};
 	static const char *const after[] = {
 		"Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC"};
+	const size_t dims = 3; /* of them */
 	for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++)
 		csv_cell(d->out, i == 0, before[i]);
 	if (d->has_nvtx) {
@@ -136,7 +140,19 @@ void details_csv_heading(const struct details *d)
 			"Id:Domain:Start/Stop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg");
 	}
 	for (size_t i = 0; i < sizeof(after) / sizeof(*after); i++)
-		csv_cell(d->out, false, after[i]);
+		if (d->has_kernels || i < dims || i >= dims + 2)
+			csv_cell(d->out, false, after[i]);
+}
+
+/* Empty where others have them. */
+static void csv_dims(const struct details *d, size_t id, const Ncu__ProfileResult *r)
+{
+	const bool is_kernel = details_is_kernel(d, id);
+	char text[DETAILS_DIM_BYTES];
+	details_dim_text(r->block_size, text);
+	csv_cell(d->out, false, is_kernel ? text : "");
+	details_dim_text(r->grid_size, text);
+	csv_cell(d->out, false, is_kernel ? text : "");
 }
 
 void details_csv_launch(const struct details *d, size_t id, const Ncu__ProfileResult *r)
@@ -154,11 +170,12 @@ void details_csv_launch(const struct details *d, size_t id, const Ncu__ProfileRe
 	csv_cell(d->out, false, name);
 	free(name);
 	csv_format(d->out, "%" PRIu32, r->context_id);
-	csv_format(d->out, "%" PRIu32, r->stream_id);
-	details_dim_text(r->block_size, text);
-	csv_cell(d->out, false, text);
-	details_dim_text(r->grid_size, text);
-	csv_cell(d->out, false, text);
+	if (details_is_kernel(d, id) || r->has_stream_id)
+		csv_format(d->out, "%" PRIu32, r->stream_id);
+	else
+		csv_cell(d->out, false, "n/a");
+	if (d->has_kernels)
+		csv_dims(d, id, r);
 	csv_format(d->out, "%" PRIu64, details_device(d, r));
 	details_cc_text(d, r, text);
 	csv_cell(d->out, false, text);
@@ -190,14 +207,18 @@ void details_text_launch(struct details *d, size_t id, const Ncu__ProfileResult 
 		fprintf(d->out, "[%" PRIu32 "] %s@%s\n", p->pid, details_base_name(p->path),
 			p->host);
 	d->process_shown = process + 1;
-	details_dim_text(r->grid_size, grid);
-	details_dim_text(r->block_size, block);
 	char *name = details_kernel_name(d, r);
+	fprintf(d->out, "  %s", name ? name : "");
+	if (details_is_kernel(d, id)) {
+		details_dim_text(r->grid_size, grid);
+		details_dim_text(r->block_size, block);
+		fprintf(d->out, " %sx%s, Context %" PRIu32 ", Stream %" PRIu32, grid, block,
+			r->context_id, r->stream_id);
+	} else {
+		fprintf(d->out, ", Context %" PRIu32, r->context_id);
+	}
 	details_cc_text(d, r, cc);
-	fprintf(d->out,
-		"  %s %sx%s, Context %" PRIu32 ", Stream %" PRIu32 ", Device %" PRIu64 ", CC %s\n",
-		name ? name : "", grid, block, r->context_id, r->stream_id, details_device(d, r),
-		cc);
+	fprintf(d->out, ", Device %" PRIu64 ", CC %s\n", details_device(d, r), cc);
 	free(name);
 	callchain_lines(r->cpu_stack, d->out);
 	if (nvtx_has_ranges(r))

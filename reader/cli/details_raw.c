@@ -160,7 +160,7 @@ static int print_csv_row(struct details *d, size_t id, const Ncu__ProfileResult 
 
 static void print_csv_heading(struct details *d, const struct raw_page *p)
 {
-	const size_t launch_columns = d->has_nvtx ? 13 : 11;
+	const size_t launch_columns = 9 + (d->has_kernels ? 2 : 0) + (d->has_nvtx ? 2 : 0);
 	details_csv_heading(d);
 	for (size_t i = 0; i < p->count; i++)
 		if (p->columns[i].is_used)

@@ -189,11 +189,12 @@ static int row_add(struct summary *s, struct summary_group *g, const struct deta
 static int group_add(
 	struct summary *s, struct summary_group *g, struct details *d, const Ncu__ProfileResult *r)
 {
-	const struct ncu_target target = ncu_target_of(&d->results, r);
+	struct ncu_target target = ncu_target_of(&d->results, r);
 	int error = g ? 0 : -ENOMEM;
 	for (size_t i = 0; !error && i < r->n_sections; i++) {
 		const Ncu__ProfilerSection *of = r->sections[i];
 		struct ncu_shown_list list = {0};
+		target.section_filter = of->filter;
 		if (of->header)
 			error = ncu_shown_add(
 				&list, &target, of->header->metrics, of->header->n_metrics);

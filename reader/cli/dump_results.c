@@ -11,6 +11,7 @@
 #include "reader/api/json.h"
 #include "reader/ncu/depth.h"
 #include "reader/ncu/metrics.h"
+#include "reader/ncu/workload.h"
 #include "reader/print.h"
 
 struct dumping {
@@ -146,7 +147,9 @@ static int result_json(struct dumping *d, size_t id, Ncu__ProfileResult *r)
 	r->n_sections = sections;
 	if (error)
 		return error;
-	fprintf(d->out, "{\"result\": %zu, \"pid\": %" PRIu32 ", \"process_name\": ", id, p->pid);
+	fprintf(d->out,
+		"{\"result\": %zu, \"workload\": \"%s\", \"pid\": %" PRIu32 ", \"process_name\": ",
+		id, ncu_workload_name((enum ncu_entry_kind)d->results.entries[id].kind), p->pid);
 	print_json_string(d->out, p->path);
 	fputs(", \"hostname\": ", d->out);
 	print_json_string(d->out, p->host);
@@ -172,6 +175,7 @@ static void result_line(struct dumping *d, size_t id, const Ncu__ProfileResult *
 	const struct ncu_process *p = &d->results.processes[d->results.entries[id].process];
 	const Ncu__ProfileMetricResult *m =
 		ncu_metric_find(&d->results, r, "gpu__time_duration.sum");
+	const uint16_t kind = d->results.entries[id].kind;
 	double duration_ns;
 	fprintf(d->out, "%6zu  %" PRIu32 ":%" PRIu32 "  ", id, p->pid, r->thread_id);
 	print_text(d->out, ncu_kernel_name(r), strlen(ncu_kernel_name(r)));
@@ -181,7 +185,9 @@ static void result_line(struct dumping *d, size_t id, const Ncu__ProfileResult *
 			">>>",
 			r->grid_size->x, r->grid_size->y, r->grid_size->z, r->block_size->x,
 			r->block_size->y, r->block_size->z);
-	fprintf(d->out, "  context %" PRIu32 ", stream %" PRIu32, r->context_id, r->stream_id);
+	fprintf(d->out, "  context %" PRIu32, r->context_id);
+	if (r->has_stream_id || kind == NCU_RESULT)
+		fprintf(d->out, ", stream %" PRIu32, r->stream_id);
 	if (m && m->metric_value && ncu_value_number(m->metric_value, &duration_ns))
 		fprintf(d->out, "  %.0f ns", duration_ns);
 	fprintf(d->out, "  %zu metrics\n", r->n_metric_results);
@@ -221,8 +227,7 @@ int results_print(FILE *out, struct cli_report *r, bool json)
 	ncu_results_init(&d.results, &r->report);
 	int error = contents_read(&c, &r->report, &visitor);
 	for (size_t i = 0; !error && i < d.results.count; i++)
-		if (d.results.entries[i].kind == NCU_RESULT)
-			error = result_print(&d, i);
+		error = result_print(&d, i);
 	if (!error)
 		results_tell_torn(r, &c);
 	ncu_results_release(&d.results);

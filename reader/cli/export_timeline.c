@@ -61,7 +61,9 @@ void export_note_others(
 
 void export_note_results(const char *path, const char *format, const struct contents *c)
 {
-	const uint64_t count = c->tally.results + c->tally.range_results;
+	const struct walk_tally *t = &c->tally;
+	const uint64_t count =
+		t->results + t->range_results + t->cmdlist_results + t->graph_results;
 	if (!c->session && count)
 		cli_note("%s: left out, since %s has no place for them: %" PRIu64
 			 " results of Nsight Compute",

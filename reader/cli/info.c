@@ -130,6 +130,21 @@ static void print_session(FILE *out, const struct info *i)
 	print_texts(out, "machine:   ", s->facts, s->n_facts);
 }
 
+static void print_count(FILE *out, uint64_t count, const char *of)
+{
+	if (count)
+		fprintf(out, ", %" PRIu64 " %s", count, of);
+}
+
+static void print_entries(FILE *out, const struct walk_tally *t)
+{
+	print_count(out, t->results, "results");
+	print_count(out, t->range_results, "range results");
+	print_count(out, t->cmdlist_results, "results of command lists");
+	print_count(out, t->graph_results, "results of graphs");
+	print_count(out, t->sources, "sources");
+}
+
 static void print_file(FILE *out, const struct info *i)
 {
 	const struct walk_tally *t = &i->c.tally;
@@ -138,10 +153,7 @@ static void print_file(FILE *out, const struct info *i)
 	fprintf(out, " bytes, %" PRIu64 " blocks", t->blocks);
 	if (i->c.compressed_blocks)
 		fprintf(out, ", %" PRIu64 " compressed", i->c.compressed_blocks);
-	if (t->results || t->sources || t->range_results)
-		fprintf(out,
-			", %" PRIu64 " results, %" PRIu64 " range results, %" PRIu64 " sources",
-			t->results, t->range_results, t->sources);
+	print_entries(out, t);
 	fputc('\n', out);
 	const Libtrace__SessionDetails *d = i->c.details;
 	if (d && d->command_line) {

@@ -192,6 +192,8 @@ void info_print_json(FILE *out, const struct info *i)
 	number_member(out, "compressed_blocks", i->c.compressed_blocks);
 	number_member(out, "results", i->c.tally.results);
 	number_member(out, "range_results", i->c.tally.range_results);
+	number_member(out, "cmdlist_results", i->c.tally.cmdlist_results);
+	number_member(out, "graph_results", i->c.tally.graph_results);
 	number_member(out, "sources", i->c.tally.sources);
 	number_member(out, "bad_blocks", i->c.tally.bad_blocks);
 	number_member(out, "missing_blocks", i->c.tally.missing_blocks);

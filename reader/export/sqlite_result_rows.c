@@ -8,8 +8,9 @@
 #include "common/utf8.h"
 #include "reader/export/sqlite_writing.h"
 #include "reader/ncu/metrics.h"
+#include "reader/ncu/workload.h"
 
-#define VALUES_MAX 18u              /* columns of the widest of our tables */
+#define VALUES_MAX 19u              /* columns of the widest of our tables */
 #define TIME_MAX_NS (INT64_MAX / 4) /* of a hostile report: later times are this one */
 
 /* ---- values ---- */
@@ -320,6 +321,7 @@ static int frames_put(struct writing *w, const Ncu__ProfileResult *result)
 /* What both tables say of a launch. */
 struct launch {
 	int64_t global_pid;
+	enum ncu_entry_kind workload;
 	struct page_value demangled, base, mangled; /* ids of texts */
 	struct page_value grid[3], block[3];
 	struct page_value facts[RESULT_FACTS];
@@ -341,14 +343,17 @@ static int64_t global_pid_of(const struct writing *w, size_t i)
 static int launch_read(
 	struct writing *w, size_t i, const Ncu__ProfileResult *result, struct launch *l)
 {
-	*l = (struct launch){.global_pid = global_pid_of(w, i)};
+	*l = (struct launch){.global_pid = global_pid_of(w, i),
+		.workload = (enum ncu_entry_kind)w->results.results.entries[i].kind};
 	int error = text_id(w, ncu_kernel_name(result), &l->demangled);
 	if (!error)
 		error = text_id(w, result->kernel_function_name, &l->base);
 	if (!error)
 		error = text_id(w, result->kernel_mangled_name, &l->mangled);
-	dim_read(result->grid_size, l->grid);
-	dim_read(result->block_size, l->block);
+	if (l->workload == NCU_RESULT) {
+		dim_read(result->grid_size, l->grid);
+		dim_read(result->block_size, l->block);
+	}
 	return error ? error : facts_read(w, result, l->facts);
 }
 
@@ -420,18 +425,22 @@ static int kernel_put(struct writing *w, const Ncu__ProfileResult *result, const
 static int launch_put(struct writing *w, const Ncu__ProfileResult *result, const struct launch *l)
 {
 	const struct page_table *kernels = &w->tables[NSYS_CUPTI_ACTIVITY_KIND_KERNEL];
-	const bool was_timed = l->facts[FACT_DURATION].kind != PAGE_NULL;
+	const bool is_kernel = l->workload == NCU_RESULT;
+	const bool was_timed = is_kernel && l->facts[FACT_DURATION].kind != PAGE_NULL;
 	const struct page_value none = {.kind = PAGE_NULL};
-	w->results.tally.untimed += !was_timed;
+	const char *workload = ncu_workload_name(l->workload);
+	w->results.tally.untimed += is_kernel && !was_timed;
 	int error = was_timed ? kernel_put(w, result, l) : 0;
 	struct page_value v[VALUES_MAX] = {none, /* the row's id */
 		was_timed ? of_number((int64_t)kernels->last_rowid) : none,
 		of_number(l->global_pid | (result->thread_id & 0xffffff)), l->facts[FACT_DEVICE],
-		of_number(result->context_id), of_number(result->stream_id),
+		of_number(result->context_id),
+		is_kernel || result->has_stream_id ? of_number(result->stream_id) : none,
 		of_u64(result->api_call_id), l->demangled, l->base, l->mangled, l->grid[0],
 		l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
 		l->facts[FACT_DURATION],
-		result->has_creation_time ? of_u64(result->creation_time) : none};
+		result->has_creation_time ? of_u64(result->creation_time) : none,
+		{PAGE_TEXT, (uint32_t)strlen(workload), {.text = workload}}};
 	return error ? error : row_put(w, OF_RESULT, v);
 }
 

@@ -17,7 +17,7 @@ static const struct {
 		"deviceId INTEGER, contextId INTEGER, streamId INTEGER, apiCallId INTEGER, "
 		"demangledName INTEGER, shortName INTEGER, mangledName INTEGER, gridX INTEGER, "
 		"gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER, blockZ INTEGER, "
-		"duration REAL, creationTime INTEGER"},
+		"duration REAL, creationTime INTEGER, workload TEXT NOT NULL"},
 	[OF_METRIC] = {"LIBTRACE_NCU_METRIC",
 		"id INTEGER NOT NULL PRIMARY KEY, resultId INTEGER NOT NULL, "
 		"nameId INTEGER NOT NULL, unitId INTEGER, value, isSeries INTEGER NOT NULL"},
@@ -270,8 +270,6 @@ static int entry_put(struct writing *w, size_t i)
 {
 	struct results_writing *r = &w->results;
 	Ncu__ProfileResult *result;
-	if (r->results.entries[i].kind != NCU_RESULT)
-		return 0;
 	int error = r->facts_only ? ncu_result_read_some(&r->results, i, r->facts_only, &result)
 				  : ncu_result_read(&r->results, i, &result);
 	if (error == -EBADMSG)

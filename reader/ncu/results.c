@@ -10,6 +10,7 @@
 #include "common/varint.h"
 #include "reader/ncu/depth.h"
 #include "reader/ncu/wire.h"
+#include "reader/ncu/workload.h"
 
 #define PROCESSES_MAX UINT16_MAX
 
@@ -163,13 +164,32 @@ static int unpack(const uint8_t *bytes, size_t count, Ncu__ProfileResult **ret_r
 	return *ret_result ? 0 : -EBADMSG;
 }
 
+/* The bytes of entry `i` as those of a ProfileResult. */
+static int result_load(
+	const struct ncu_results *n, size_t i, uint8_t **ret_bytes, size_t *ret_count)
+{
+	const struct ncu_entry *e = &n->entries[i];
+	int error = ncu_entry_load(n, i, ret_bytes);
+	*ret_count = e->bytes;
+	if (error || e->kind == NCU_RESULT)
+		return error;
+	uint8_t *own = *ret_bytes;
+	*ret_bytes = NULL;
+	error = ncu_workload_recast(
+		(enum ncu_entry_kind)e->kind, own, e->bytes, ret_bytes, ret_count);
+	free(own);
+	return error;
+}
+
 int ncu_result_read(const struct ncu_results *n, size_t i, Ncu__ProfileResult **ret_result)
 {
 	uint8_t *bytes;
-	int error = ncu_entry_load(n, i, &bytes);
+	size_t count;
+	*ret_result = NULL;
+	int error = result_load(n, i, &bytes, &count);
 	if (error)
 		return error;
-	error = unpack(bytes, n->entries[i].bytes, ret_result);
+	error = unpack(bytes, count, ret_result);
 	free(bytes);
 	return error;
 }
@@ -234,11 +254,12 @@ int ncu_result_read_some(const struct ncu_results *n, size_t i, const uint8_t *m
 	Ncu__ProfileResult **ret_result)
 {
 	uint8_t *bytes;
+	size_t count;
 	*ret_result = NULL;
-	int error = ncu_entry_load(n, i, &bytes);
+	int error = result_load(n, i, &bytes, &count);
 	if (error)
 		return error;
-	int64_t kept = keep_wanted(n, metrics, bytes, n->entries[i].bytes);
+	int64_t kept = keep_wanted(n, metrics, bytes, count);
 	error = kept < 0 ? -EBADMSG : unpack(bytes, (size_t)kept, ret_result);
 	free(bytes);
 	return error;

@@ -59,8 +59,8 @@ int ncu_results_note(
  * -EIO, -ENOMEM. The caller frees. */
 int ncu_entry_load(const struct ncu_results *n, size_t i, uint8_t **ret_bytes);
 
-/* Unpacks result `i`, which must be of kind NCU_RESULT. 0, -EBADMSG, -EIO, -ENOMEM. The caller
- * frees by ncu__profile_result__free_unpacked(). */
+/* Unpacks result `i`; one of a range, command list or graph as workload.h says. 0, -EBADMSG, -EIO,
+ * -ENOMEM. The caller frees by ncu__profile_result__free_unpacked(). */
 int ncu_result_read(const struct ncu_results *n, size_t i, Ncu__ProfileResult **ret_result);
 
 /* The message of source `i`, likewise: sources[i].bytes. */

@@ -1,7 +1,7 @@
 """Reports of Nsight Compute made by tests: launches with the metrics, sections and NVTX ranges that a test wants."""
 import struct
 
-from libwire import entry, put_bytes as data, put_number as number, put_real as real, put_single as single, varint as decode
+from libwire import entry, put_bytes as data, put_number as number, put_real as real, put_single as single, put_varint, varint as decode
 
 
 # ---- NVTX ----
@@ -103,6 +103,20 @@ def without(message, *numbers):
     return b"".join(piece for number_, _, piece in pieces(message) if number_ not in numbers)
 
 
+# Results of what is no kernel: the field of the block's header that counts them, and which field of theirs each of ProfileResult's is
+WORKLOADS = {
+    "range": (7, {1: 1, 2: 2, 12: 3, 13: 4, 14: 5, 16: 6, 17: 7, 18: 8, 20: 9, 21: 10, 22: 11, 25: 12, 26: 13, 28: 14, 30: 16}),
+    "cmdlist": (8, {1: 1, 2: 2, 12: 3, 13: 4, 14: 5, 16: 6, 17: 7, 18: 8, 20: 9, 21: 10, 22: 11, 23: 12, 25: 13, 26: 14, 27: 15, 28: 16, 6: 18, 8: 19, 19: 21}),
+    "graph": (9, {1: 1, 2: 2, 12: 3, 13: 4, 14: 5, 16: 6, 17: 7, 18: 8, 20: 9, 21: 10, 22: 11, 23: 12, 25: 13, 26: 14, 27: 15, 28: 16, 30: 18}),
+}
+
+
+def renumbered(piece, to):
+    """The field under another number."""
+    key, at = decode(piece, 0)
+    return put_varint(to << 3 | key & 7) + piece[at:]
+
+
 class Template:
     """A report that has one result a block."""
 
@@ -132,4 +146,14 @@ class Template:
                 message = b"".join(data(number_, kernel) if number_ in (5, 6, 7) else piece for number_, _, piece in pieces(without(message, 21)))
                 message += data(21, nvtx) if nvtx is not None else b""
                 header = without(header, 5) + number(5, len(message) + 4)
+                file.write(struct.pack("<I", len(header)) + header + struct.pack("<I", len(message)) + message)
+
+    def write_as(self, path, workload):
+        """The same results, each as that of a range, a command list (with the kernel's name) or a graph."""
+        count, numbers = WORKLOADS[workload]
+        with open(path, "wb") as file:
+            file.write(self.head + b"".join(self.before))
+            for header, message in self.results:
+                message = b"".join(renumbered(piece, numbers[number_]) for number_, _, piece in pieces(message) if number_ in numbers)
+                header = without(header, 2, 5, 7, 8, 9) + number(count, 1) + number(5, len(message) + 4)
                 file.write(struct.pack("<I", len(header)) + header + struct.pack("<I", len(message)) + message)

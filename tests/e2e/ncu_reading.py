@@ -10,6 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import fixtures, folder, main, tap, trace  # noqa: E402
+from libncu import Template, WORKLOADS  # noqa: E402
 
 FIXTURES = fixtures("ncu")
 PLACE = folder()
@@ -294,5 +295,34 @@ def no_place_is_told():
             tap.ok(b"results" not in trace("export", "-t", kind, "-o", "-", report).err, f"{name}: {kind} has them")
 
 
+def other_workloads():
+    """Results of ranges, command lists and graphs, which no fixture has: those of kernels under the numbers of their messages."""
+    report = os.path.join(FIXTURES, "manual_nvtx.ncu-rep")
+    if not os.path.exists(report):
+        tap.skip("results of ranges, command lists and graphs", "no fixtures")
+        return
+    was = [json.loads(line) for line in printed("dump", "--json", report).splitlines()]
+    was = [line for line in was if "result" in line]
+    for workload in WORKLOADS:
+        made, database = os.path.join(PLACE, workload + ".ncu-rep"), os.path.join(PLACE, workload + ".sqlite")
+        Template(report).write_as(made, workload)
+        now = [json.loads(line) for line in printed("dump", "--json", made).splitlines()]
+        now = [line for line in now if "result" in line]
+        parts = ("pid", "thread_id", "context_id", "nvtx", "sections", "metrics", "creation_time")
+        tap.ok(len(was) == 3 and [[r.get(part) for part in parts] for r in now] == [[r.get(part) for part in parts] for r in was]
+               and {r["workload"] for r in now} == {workload} and {r["workload"] for r in was} == {"kernel"}, f"{workload}: dump", now[:1])
+        name = {"cmdlist": was[0]["kernel_function_name"]}.get(workload, workload)
+        printed("export", "-t", "sqlite", "-f", "true", "-o", database, made)
+        connection = sqlite3.connect(database)
+        rows = connection.execute("SELECT workload, kernelId, gridX, value FROM LIBTRACE_NCU_RESULT JOIN StringIds AS s ON s.id = demangledName").fetchall()
+        kernels = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'CUPTI_ACTIVITY_KIND_KERNEL'").fetchall()
+        values = connection.execute("SELECT count(*) FROM LIBTRACE_NCU_METRIC").fetchall()
+        connection.close()
+        tap.ok(len(rows) == 3 and rows[0] == (workload, None, None, name) and kernels == [(0,)] and values == [(sum(len(r["metrics"]) for r in was),)],
+               f"{workload}: rows of the database, none of kernels", (rows, kernels, values))
+        info = json.loads(printed("info", "--json", made))
+        tap.ok((info["results"], info[workload + "_results"]) == (0, 3), f"{workload}: info counts them", info)
+
+
 if __name__ == "__main__":
-    main(values, only_some_ranges, no_place_is_told)
+    main(values, only_some_ranges, no_place_is_told, other_workloads)
