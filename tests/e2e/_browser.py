@@ -10,6 +10,7 @@ import tempfile
 import time
 
 LIMIT_S = 60
+NUDGE_S = 3
 
 
 def find():
@@ -29,6 +30,7 @@ class Browser:
         # The browser reads from 3 and writes to 4; above 10 first, so that neither is lost by the other.
         high_read, high_write = os.dup2(to_read, 110), os.dup2(to_write, 111)
         command = [find(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--remote-debugging-pipe",
+                   "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
                    f"--user-data-dir={self.folder}", f"--window-size={width},{height}", "about:blank"]
         self.process = subprocess.Popen(["bash", "-c", 'exec "$@" 3<&110 4>&111 110<&- 111>&-', "bash", *command], pass_fds=(110, 111), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
@@ -88,12 +90,21 @@ class Browser:
         return result["result"].get("value")
 
     def wait(self, expression):
-        end = time.monotonic() + LIMIT_S
+        """A page that nobody sees may get no frames, on a busy machine for good: a picture of it makes one."""
+        end, nudge = time.monotonic() + LIMIT_S, time.monotonic() + NUDGE_S
         while not (value := self.evaluate(expression)):
             if time.monotonic() > end:
                 raise RuntimeError(f"never came true: {expression}")
+            if time.monotonic() > nudge:
+                self.call("Page.captureScreenshot")
+                nudge = time.monotonic() + NUDGE_S
             time.sleep(0.02)
         return value
+
+    def settle(self):
+        """All that was asked of the page so far is drawn."""
+        self.evaluate("(() => { window.settled = false; requestAnimationFrame(() => requestAnimationFrame(() => { window.settled = true; })); })()")
+        self.wait("window.settled")
 
     def open(self, path):
         """Shows a file; returns when its script has drawn it, or failed to."""

@@ -330,8 +330,9 @@ def in_view_ns(browser):
 
 
 def status_becomes(browser, other_than):
-    """What the line says when it says something else: it is written with the next picture."""
+    """What the line says when it says something else, and all that was asked for is drawn."""
     browser.wait(f"document.querySelector('{VIEW}').textContent !== {json.dumps(other_than)}")
+    browser.settle()
     return text_of(browser, VIEW)
 
 
