@@ -10,6 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import BUILD, app, fixtures, folder, main, run, tap  # noqa: E402
+from libncu import Template, WORKLOADS  # noqa: E402
 from libpeers import ncu_python  # noqa: E402
 
 SRC = os.environ.get("SRC") or os.getcwd()
@@ -128,12 +129,29 @@ def compare_metrics(path, theirs, ours):
             if their[part] != our[part] and not is_known(path, their["name"], part, their[part], our[part])]
 
 
+def other_workloads():
+    """Reports of ranges, command lists and graphs, which no fixture is: results of kernels under the numbers of their messages."""
+    template = Template(os.path.join(FIXTURES, "manual_nvtx.ncu-rep"))
+    for workload in WORKLOADS:
+        path = os.path.join(folder(), workload + ".ncu-rep")
+        template.write_as(path, workload)
+        yield path
+
+
+def names_of_workloads():
+    for path in other_workloads():
+        got = [action["names"] for action in answers(path, PACKAGE)["actions"]]
+        workload = os.path.basename(path)[: -len(".ncu-rep")]
+        wanted = ["init_data", "daxpy", "check_results"] if workload == "cmdlist" else [workload] * 3
+        tap.ok(len(got) == 3 and all(text in names[0] for names, text in zip(got, wanted)), f"{workload}: names of results", got)
+
+
 def as_theirs():
     package = ncu_python()
     if not package:
         tap.skip("the same answers as NVIDIA's module", "no ncu_report in PEERS or /tmp/peers")
         return
-    for path in REPORTS:
+    for path in [*REPORTS, *other_workloads()]:
         try:
             theirs = answers(path, package)
         except RuntimeError as error:
@@ -294,6 +312,7 @@ def answers_of_all():
     with open(os.path.join(FIXTURES, "expected.json")) as source:
         expected = json.load(source)
     as_expected(expected)
+    names_of_workloads()
     as_theirs()
 
 

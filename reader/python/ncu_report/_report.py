@@ -163,8 +163,7 @@ class _Result:
         return lib.libtrace_result_workload(self.handle.pointer)
 
 
-_KERNEL = 1  # LIBTRACE_WORKLOAD_KERNEL
-_CMDLIST = 3
+_KERNEL, _RANGE, _CMDLIST, _GRAPH = range(1, 5)  # LIBTRACE_WORKLOAD_*
 
 
 class ISourceInfo:
@@ -253,11 +252,12 @@ class IAction:
         self._result, self._metrics = result, result.metrics
 
     def name(self, base: int = NameBase_FUNCTION) -> Optional[str]:
-        """The name of the kernel: as written, demangled or mangled; None for another base."""
+        """The name of the kernel: as written, demangled or mangled; None for another base. Of a command list its own, else "range" or "graph"."""
         if base not in (0, 1, 2):
             return None
-        if self._result.workload() != _KERNEL:
-            return (self._result.part("display_name") or "") if self._result.workload() == _CMDLIST else ""
+        workload = self._result.workload()
+        if workload != _KERNEL:
+            return "range" if workload == _RANGE else "graph" if workload == _GRAPH else self._result.part("display_name") or ""
         function = self._result.part("kernel_function_name") or ""
         if base == self.NameBase_FUNCTION:
             return function
