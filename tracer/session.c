@@ -15,10 +15,12 @@
 #include "tracer/child.h"
 #include "tracer/cuda.h"
 #include "tracer/launch.h"
+#include "tracer/note.h"
 #include "tracer/nvtx.h"
 #include "tracer/nvtx_select.h"
 #include "tracer/osrt.h"
 #include "tracer/spool_file.h"
+#include "tracer/valgrind.h"
 #include "tracer/window.h"
 
 struct session session;
@@ -33,39 +35,6 @@ static void gate_use(const uint32_t *gate)
 }
 
 extern char **environ;
-
-#define NOTE_BYTES 640u /* longer ones are cut */
-
-static void log_stderr(const char *text)
-{
-	char line[NOTE_BYTES];
-	size_t at = text_append(line, sizeof(line), 0, "libtrace: ");
-	at = text_append(line, sizeof(line), at, text);
-	at = text_append(line, sizeof(line), at, "\n");
-	sys_write(2, line, at);
-}
-
-static void note(enum tree_note kind, const char *text)
-{
-	if (session.config.log_stderr)
-		log_stderr(text);
-	if (session.control)
-		tree_note(session.control, session.pid, kind, text);
-}
-
-static void note_about(const char *text, const char *name)
-{
-	char both[NOTE_BYTES];
-	size_t at = text_append(both, sizeof(both) - 32, 0, text);
-	at = text_append(both, sizeof(both) - 32, at, ": ");
-	text_append(both, sizeof(both) - 32, at, name);
-	note(TREE_NOTE_LINE, both);
-}
-
-void session_note(const char *text)
-{
-	note(TREE_NOTE_LINE, text);
-}
 
 void session_off(const char *reason)
 {
@@ -442,6 +411,17 @@ static void note_bad_value(const char *name)
 	session_note(text);
 }
 
+/* The program that Valgrind runs is left alone; what it starts is not run by Valgrind, as a rule. */
+static bool left_to_valgrind(void)
+{
+	if (!runs_on_valgrind())
+		return false;
+	session.config.all_locks = false; /* that way asks who has the lock */
+	if (session.config.tree && !one_report_per_process() && tree_join())
+		note(TREE_NOTE_UNTRACED, "Valgrind runs it");
+	return true;
+}
+
 void session_start(int argc, char **argv, char **envp)
 {
 	/* A set-user-id program must not follow variables of its caller. The loader has refused us
@@ -453,7 +433,7 @@ void session_start(int argc, char **argv, char **envp)
 	keep_strings();
 	keep_arguments(argc, argv);
 	session.pid = (uint32_t)sys_getpid();
-	if (!config_has_source(&session.config) || !find_home())
+	if (!config_has_source(&session.config) || left_to_valgrind() || !find_home())
 		return;
 	long length = sys_readlink("/proc/self/exe", session.exe, sizeof(session.exe) - 1);
 	session.exe[length > 0 ? length : 0] = 0;
