@@ -62,6 +62,7 @@ int launch_writer(const char *program, const char *tree, int lock_fd)
 	const char *argv[] = {program, "--tree", tree, NULL};
 	struct launch launch = {argv, lock_fd, 0};
 	uint64_t all_signals = ~UINT64_C(0), old_signals;
+	int before = errno; /* clone() may fail, in the middle on our memory, too */
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all_signals, &old_signals, sizeof(all_signals));
 	/* No exit signal: the program's wait() does not see this child, only __WCLONE does. */
 	int pid = launch_clone(
@@ -70,5 +71,6 @@ int launch_writer(const char *program, const char *tree, int lock_fd)
 		while (SYS4(SYS_wait4, pid, NULL, __WCLONE, NULL) == -EINTR)
 			;
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &old_signals, NULL, sizeof(old_signals));
+	errno = before;
 	return pid < 0 ? -EAGAIN : launch.error;
 }
