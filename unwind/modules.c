@@ -178,13 +178,24 @@ static void tell(void)
 		}
 }
 
+/* After the loader's lock is given back: who is told may wait. */
+static void tell_gone(void)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (module_at(i)->gone) {
+			module_at(i)->gone = 0;
+			if (setup.unloaded)
+				setup.unloaded(setup.arg, module_at(i));
+		}
+}
+
 static void forget_module(struct module *m)
 {
 	callchain_unloaded(m->begin, m->end);
-	if (!m->told)
+	if (m->told)
+		m->gone = 1;
+	else
 		untold--;
-	else if (setup.unloaded)
-		setup.unloaded(setup.arg, m);
 	change_begin(m);
 	m->number = 0;
 	change_end(m);
@@ -252,6 +263,7 @@ static void refresh_once(void)
 	setup.iterate(bring_up_to_date, &changed);
 	if (!changed)
 		return;
+	tell_gone();
 	tell();
 	__atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
 }
@@ -323,7 +335,7 @@ void modules_forked(void)
 			module_at(i)->number = 0;
 			change_end(module_at(i));
 		}
-		module_at(i)->told = 0;
+		module_at(i)->told = module_at(i)->gone = 0;
 		untold += module_at(i)->number != 0;
 	}
 }

@@ -27,6 +27,7 @@ struct module {
 	uint32_t number;       /* counts loads, from 1; 0 = free entry */
 	uint32_t seen;         /* by that refresh */
 	uint32_t told;         /* `loaded` has been called */
+	uint32_t gone;         /* it was told, and `unloaded` is to be called */
 	uint64_t bias;         /* address - address in the file */
 	uint64_t begin, end;   /* of all PT_LOAD */
 	uint64_t frame_header; /* .eh_frame_hdr, 0 = none */
@@ -52,8 +53,8 @@ struct modules_setup {
 	int (*find_object)(void *, void *); /* _dl_find_object(), or NULL where there is none */
 	/*
 	 * A module has come or gone: called by modules_refresh() and modules_tell(). `loaded`
-	 * returns false to be asked again; `unloaded` comes only for what it took, under the
-	 * loader's lock. NULL = nobody wants to know.
+	 * returns false to be asked again; `unloaded` comes only for what it took. Neither is
+	 * called with the loader's lock held. NULL = nobody wants to know.
 	 */
 	bool (*loaded)(void *arg, const struct module *module);
 	void (*unloaded)(void *arg, const struct module *module);

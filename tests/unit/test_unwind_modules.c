@@ -16,12 +16,14 @@
 static char folder[] = "/tmp/libtrace-modules-XXXXXX";
 static struct callchain_thread memory;
 static uint32_t loaded, unloaded;
+static uint32_t held, told_held; /* the loader's lock by this thread; told meanwhile */
 static char last_path[MODULE_PATH_BYTES];
 
 static bool on_loaded(void *arg, const struct module *module)
 {
 	(void)arg;
 	loaded++;
+	told_held += held;
 	strcpy(last_path, module->path);
 	return true;
 }
@@ -31,6 +33,15 @@ static void on_unloaded(void *arg, const struct module *module)
 	(void)arg;
 	(void)module;
 	unloaded++;
+	told_held += held;
+}
+
+static int iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *arg)
+{
+	held++;
+	int result = dl_iterate_phdr(callback, arg);
+	held--;
+	return result;
 }
 
 /* Plugins with the same instructions but for the size of the frame: what was known about a return
@@ -111,6 +122,7 @@ static void comings_and_goings_are_told(void)
 	modules_refresh();
 	check(unloaded == gone + 1 && !modules_find((uint64_t)(uintptr_t)function, &object),
 		"an unloaded one is told and no longer found");
+	check(told_held == 0, "what is told, which may wait, never waits under the loader's lock");
 }
 
 struct listing {
@@ -237,7 +249,7 @@ static void what_came_back_stays(void)
 int main(void)
 {
 	struct modules_setup setup = {
-		.iterate = dl_iterate_phdr, .loaded = on_loaded, .unloaded = on_unloaded};
+		.iterate = iterate, .loaded = on_loaded, .unloaded = on_unloaded};
 	oracle_init();
 	if (!mkdtemp(folder) || !build("la", 1000) || !build("lb", 3000)) {
 		printf("1..0 # SKIP no compiler\n");
@@ -251,6 +263,7 @@ int main(void)
 	plugins_replace_each_other();
 	rules_do_without_the_loader();
 	tables_may_lie_beyond_the_code();
+	setup.iterate = dl_iterate_phdr; /* by two threads now */
 	setup.find_object = find_slowly;
 	modules_init(&setup);
 	if (real_find)
