@@ -411,7 +411,7 @@ static void note_bad_value(const char *name)
 	session_note(text);
 }
 
-/* The program that Valgrind runs is left alone; what it starts is not run by Valgrind, as a rule. */
+/* The program that Valgrind runs is left alone; what that starts is not run by it, as a rule. */
 static bool left_to_valgrind(void)
 {
 	if (!runs_on_valgrind())
