@@ -28,7 +28,7 @@ struct jit_line_row {
 };
 
 /* Of one process. */
-struct map {
+struct jit_map {
 	struct ranges ranges; /* value: index in `codes` */
 	struct jit_code *codes;
 	uint32_t count, capacity;
@@ -38,7 +38,7 @@ struct jit_maps {
 	const struct contents *contents;
 	const char *symbol_path;
 	struct pool *pool;
-	struct map **maps; /* by process id; NULL = not asked for yet */
+	struct jit_map **maps; /* by process id; NULL = not asked for yet */
 	size_t map_count;
 	struct jit_line_row *lines;
 	uint32_t line_count, line_capacity;
@@ -71,7 +71,8 @@ void jit_maps_free(struct jit_maps *j)
 	free(j);
 }
 
-static void code_add(struct jit_maps *j, struct map *m, const struct jit_code *code, uint64_t bytes)
+static void code_add(
+	struct jit_maps *j, struct jit_map *m, const struct jit_code *code, uint64_t bytes)
 {
 	if (!bytes || bytes > UINT64_MAX - code->begin || !code->name)
 		return;
@@ -89,7 +90,7 @@ static void code_add(struct jit_maps *j, struct map *m, const struct jit_code *c
 }
 
 /* "7f0012340000 1c0 name of it"; other lines are left out. Java's come with 0x. */
-static void perf_map_line(struct jit_maps *j, struct map *m, const char *path, char *line)
+static void perf_map_line(struct jit_maps *j, struct jit_map *m, const char *path, char *line)
 {
 	char *at = line, *end;
 	uint64_t begin, bytes;
@@ -111,7 +112,7 @@ static void perf_map_line(struct jit_maps *j, struct map *m, const char *path, c
 			bytes);
 }
 
-static void perf_map_read(struct jit_maps *j, struct map *m, const char *path, FILE *in)
+static void perf_map_read(struct jit_maps *j, struct jit_map *m, const char *path, FILE *in)
 {
 	char line[NAME_BYTES_MAX + 64];
 	bool whole = true;
@@ -186,7 +187,7 @@ static const char *dump_text(struct jit_maps *j, struct dump *d)
 	return c ? NULL : pool_text(j->pool, text, at);
 }
 
-static void dump_load(struct jit_maps *j, struct map *m, struct dump *d)
+static void dump_load(struct jit_maps *j, struct jit_map *m, struct dump *d)
 {
 	struct jit_load load;
 	if (!dump_read(d, &load, sizeof(load)))
@@ -198,7 +199,7 @@ static void dump_load(struct jit_maps *j, struct map *m, struct dump *d)
 	code_add(j, m, &code, load.code_bytes);
 }
 
-static void dump_move(struct jit_maps *j, struct map *m, struct dump *d)
+static void dump_move(struct jit_maps *j, struct jit_map *m, struct dump *d)
 {
 	struct jit_move move;
 	if (!dump_read(d, &move, sizeof(move)))
@@ -236,7 +237,7 @@ static void dump_lines(struct jit_maps *j, struct dump *d)
 	}
 }
 
-static void dump_read_all(struct jit_maps *j, struct map *m, const char *path, FILE *in)
+static void dump_read_all(struct jit_maps *j, struct jit_map *m, const char *path, FILE *in)
 {
 	struct jit_header header;
 	struct dump d = {.in = in, .path = path};
@@ -301,12 +302,12 @@ static FILE *file_open(
 }
 
 /* Reads the two kinds of files that a folder can have for a pid. */
-static void folder_read(struct jit_maps *j, struct map *m, const struct process *p,
+static void folder_read(struct jit_maps *j, struct jit_map *m, const struct process *p,
 	const char *folder, size_t bytes, uint32_t pid, bool any_time)
 {
 	static const struct {
 		const char *name;
-		void (*read)(struct jit_maps *, struct map *, const char *, FILE *);
+		void (*read)(struct jit_maps *, struct jit_map *, const char *, FILE *);
 	} kinds[] = {{"%.*s/perf-%u.map", perf_map_read}, {"%.*s/jit-%u.dump", dump_read_all}};
 	char path[PATH_MAX];
 	for (int i = 0; i < 2; i++) {
@@ -321,7 +322,7 @@ static void folder_read(struct jit_maps *j, struct map *m, const struct process 
 	}
 }
 
-static void map_read(struct jit_maps *j, struct map *m, const struct process *p)
+static void map_read(struct jit_maps *j, struct jit_map *m, const struct process *p)
 {
 	const char *folder = p->facts->work_directory;
 	uint32_t pids[] = {p->facts->pid, p->facts->forked ? p->facts->parent_pid : 0};
@@ -339,15 +340,15 @@ static void map_read(struct jit_maps *j, struct map *m, const struct process *p)
 	ranges_sort(&m->ranges);
 }
 
-static const struct map *map_of(struct jit_maps *j, const struct process *p)
+static const struct jit_map *map_of(struct jit_maps *j, const struct process *p)
 {
 	if (!j->maps) {
 		j->map_count = j->contents->processes.ids;
-		j->maps = calloc(j->map_count + 1, sizeof(struct map *));
+		j->maps = calloc(j->map_count + 1, sizeof(struct jit_map *));
 	}
 	if (!j->maps || p->id >= j->map_count)
 		return NULL;
-	struct map *m = j->maps[p->id];
+	struct jit_map *m = j->maps[p->id];
 	if (!m) {
 		m = j->maps[p->id] = calloc(1, sizeof(*m));
 		if (m)
@@ -359,7 +360,7 @@ static const struct map *map_of(struct jit_maps *j, const struct process *p)
 const struct jit_code *jit_find(
 	struct jit_maps *j, const struct process *p, uint64_t address, uint64_t ns)
 {
-	const struct map *m = map_of(j, p);
+	const struct jit_map *m = map_of(j, p);
 	const struct jit_code *best = NULL;
 	if (!m)
 		return NULL;

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "reader/export/map.h"
+#include "reader/map.h"
 #include "reader/pool.h"
 
 /* CODEXL_HEADER.format */

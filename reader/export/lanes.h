@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reader/export/map.h"
+#include "reader/map.h"
 #include "reader/pool.h"
 #include "reader/processes.h"
 

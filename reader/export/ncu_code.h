@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "reader/batch.h"
-#include "reader/export/map.h"
+#include "reader/map.h"
 #include "reader/ncu/results.h"
 
 /* All zero = empty; ncu_code_release() at the end. */

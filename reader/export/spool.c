@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/array.h"
-#include "reader/export/map.h"
+#include "reader/map.h"
 
 void spool_release(struct spool *s)
 {

@@ -6,7 +6,7 @@
 #define READER_EXPORT_SQLITE_WRITING_H
 
 #include "reader/batch.h"
-#include "reader/export/map.h"
+#include "reader/map.h"
 #include "reader/export/nsys.h"
 #include "reader/export/pages.h"
 #include "reader/export/sqlite.h"

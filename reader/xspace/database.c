@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "reader/demangle.h"
-#include "reader/export/map.h"
+#include "reader/map.h"
 #include "reader/pool.h"
 
 #define DEVICE_PLANE "/device:GPU:"
