@@ -8,68 +8,25 @@
 
 #include "common/array.h"
 #include "common/spool.h"
+#include "reader/map.h"
 #include "reader/nvtx.h"
 
-/* A hash of rows that are looked up by a key. Which table a row is in, its key tells. */
-struct key {
-	uint64_t a, b;
-};
-
-struct slot {
-	struct key key;
-	uint32_t value; /* 0 = free */
+/* What is behind a node of a callchain, and in which times. */
+struct chain_place {
+	uint32_t node;
 	struct time_span span;
 };
 
-struct table {
-	struct slot *slots;
-	uint32_t count, capacity;
-};
-
 struct profile_tables {
-	struct table frames;   /* function, module -> frame */
-	struct table children; /* parent node, frame -> node */
-	struct table roots;    /* process, tid -> root + 1 */
-	struct table chains;   /* root node and process, callchain node -> node */
-	int64_t *columns;      /* room for decoding */
+	struct map frames;   /* function, module -> frame + 1 */
+	struct map children; /* parent node, frame -> node */
+	struct map roots;    /* process, tid -> root + 1 */
+	struct map chains;   /* root node and process, callchain node -> place + 1 */
+	struct chain_place *places;
+	uint32_t place_count, place_capacity;
+	int64_t *columns; /* room for decoding */
 	size_t column_values;
 };
-
-static struct slot *slot_of(const struct table *t, struct key key)
-{
-	uint64_t hash =
-		(key.a * UINT64_C(0x9e3779b97f4a7c15)) ^ (key.b * UINT64_C(0xc2b2ae3d27d4eb4f));
-	uint32_t i = (uint32_t)(hash ^ hash >> 32) & (t->capacity - 1);
-	while (t->slots[i].value && (t->slots[i].key.a != key.a || t->slots[i].key.b != key.b))
-		i = (i + 1) & (t->capacity - 1);
-	return &t->slots[i];
-}
-
-static uint32_t table_get(const struct table *t, struct key key)
-{
-	return t->capacity ? slot_of(t, key)->value : 0;
-}
-
-static int table_put(struct table *t, struct key key, uint32_t value, struct time_span span)
-{
-	if (t->count * 2 >= t->capacity) {
-		struct table old = *t;
-		t->capacity = old.capacity ? old.capacity * 2 : 1024;
-		t->slots = calloc(t->capacity, sizeof(*t->slots));
-		if (!t->slots) {
-			*t = old;
-			return -ENOMEM;
-		}
-		for (uint32_t i = 0; i < old.capacity; i++)
-			if (old.slots[i].value)
-				*slot_of(t, old.slots[i].key) = old.slots[i];
-		free(old.slots);
-	}
-	struct slot *slot = slot_of(t, key);
-	t->count += !slot->value;
-	*slot = (struct slot){key, value, span};
-	return 0;
-}
 
 /* Index of a new node, 0 with *ret_error. */
 static uint32_t node_new(struct profile *p, uint32_t parent, uint32_t frame, int *ret_error)
@@ -101,10 +58,11 @@ int profile_init(struct profile *p, struct contents *contents, struct symbols *s
 void profile_release(struct profile *p)
 {
 	if (p->tables) {
-		free(p->tables->frames.slots);
-		free(p->tables->children.slots);
-		free(p->tables->roots.slots);
-		free(p->tables->chains.slots);
+		map_release(&p->tables->frames);
+		map_release(&p->tables->children);
+		map_release(&p->tables->roots);
+		map_release(&p->tables->chains);
+		free(p->tables->places);
 		free(p->tables->columns);
 	}
 	free(p->tables);
@@ -115,19 +73,17 @@ void profile_release(struct profile *p)
 	*p = (struct profile){0};
 }
 
-static const struct time_span always = {0, UINT64_MAX};
-
 /* Texts are of one pool: equal ones have one address. Returns the index + 1, 0 = no memory. */
 static uint32_t frame_find(struct profile *p, const struct profile_frame *frame)
 {
-	struct key key = {(uintptr_t)frame->function, (uintptr_t)frame->module};
-	uint32_t found = table_get(&p->tables->frames, key);
+	uint64_t function = (uintptr_t)frame->function, module = (uintptr_t)frame->module;
+	uint32_t found = map_get(&p->tables->frames, function, module);
 	if (found || !frame->function)
 		return found;
 	if (array_room(&p->frames, p->frame_count, &p->frame_capacity, sizeof(*p->frames)))
 		return 0;
 	p->frames[p->frame_count] = *frame;
-	if (table_put(&p->tables->frames, key, p->frame_count + 1, always))
+	if (map_put(&p->tables->frames, function, module, p->frame_count + 1))
 		return 0;
 	return ++p->frame_count;
 }
@@ -139,12 +95,11 @@ static uint32_t child_find(
 	*ret_error = -ENOMEM;
 	if (!number)
 		return 0;
-	struct key key = {parent, number};
-	uint32_t node = table_get(&p->tables->children, key);
+	uint32_t node = map_get(&p->tables->children, parent, number);
 	if (node)
 		return node;
 	node = node_new(p, parent, number - 1, ret_error);
-	if (node && table_put(&p->tables->children, key, node, always)) {
+	if (node && map_put(&p->tables->children, parent, number, node)) {
 		*ret_error = -ENOMEM;
 		return 0;
 	}
@@ -179,50 +134,65 @@ static uint32_t address_place(struct profile *p, const struct process *process, 
 	return symbol ? node : 0;
 }
 
+static int place_put(
+	struct profile_tables *t, uint64_t start, uint32_t id, const struct chain_place *place)
+{
+	uint32_t known = map_get(&t->chains, start, id);
+	if (known) {
+		t->places[known - 1] = *place;
+		return 0;
+	}
+	int error = array_room(&t->places, t->place_count, &t->place_capacity, sizeof(*t->places));
+	if (!error)
+		error = map_put(&t->chains, start, id, t->place_count + 1);
+	if (!error)
+		t->places[t->place_count++] = *place;
+	return error;
+}
+
 /* The node of a callchain below its root. What its callers gave is used again, as long as the same
  * modules were there. 0 with *ret_error. */
 static uint32_t chain_place(struct profile *p, const struct process *process, uint32_t root,
 	uint32_t id, uint64_t ns, int *ret_error)
 {
 	static const char missing[] = "[not in the file]";
-	uint32_t ids[CALLCHAIN_FRAMES_MAX], count = 0, node = root, parent;
+	uint32_t ids[CALLCHAIN_FRAMES_MAX], count = 0, parent;
 	uint64_t address, start = (uint64_t)root << 32 | process->id;
-	struct time_span span = always;
-	struct table *chains = &p->tables->chains;
+	struct chain_place at = {root, {0, UINT64_MAX}};
+	struct profile_tables *t = p->tables;
 	*ret_error = 0;
 	for (; id && count < CALLCHAIN_FRAMES_MAX; id = parent) {
-		const struct slot *slot =
-			chains->capacity ? slot_of(chains, (struct key){start, id}) : NULL;
-		if (slot && slot->value && slot->span.from_ns <= ns && ns < slot->span.until_ns) {
-			node = slot->value;
-			span = slot->span;
+		uint32_t known = map_get(&t->chains, start, id);
+		const struct chain_place *place = known ? &t->places[known - 1] : NULL;
+		if (place && place->span.from_ns <= ns && ns < place->span.until_ns) {
+			at = *place;
 			break;
 		}
 		if (!callchain_node(&process->memory->callchains, id, &parent, &address)) {
 			const struct profile_frame frame = {
 				pool_text(&p->symbols->pool, missing, sizeof(missing)), NULL, NULL,
 				0};
-			node = child_find(p, root, &frame, ret_error);
+			at.node = child_find(p, root, &frame, ret_error);
 			break;
 		}
 		ids[count++] = id;
 	}
-	while (node && count-- > 0) {
+	while (at.node && count-- > 0) {
 		callchain_node(&process->memory->callchains, ids[count], &parent, &address);
-		node = address_place(p, process, node, address, ns, &span, ret_error);
-		if (node && table_put(chains, (struct key){start, ids[count]}, node, span)) {
+		at.node = address_place(p, process, at.node, address, ns, &at.span, ret_error);
+		if (at.node && place_put(t, start, ids[count], &at)) {
 			*ret_error = -ENOMEM;
 			return 0;
 		}
 	}
-	return node;
+	return at.node;
 }
 
 static struct profile_root *root_of(
 	struct profile *p, const struct process *process, uint32_t tid, int *ret_error)
 {
-	struct key key = {p->by_thread ? process->id : 0, p->by_thread ? tid : 0};
-	uint32_t found = table_get(&p->tables->roots, key);
+	uint32_t of = p->by_thread ? process->id : 0, thread = p->by_thread ? tid : 0;
+	uint32_t found = map_get(&p->tables->roots, of, thread);
 	if (found)
 		return &p->roots[found - 1];
 	*ret_error = array_room(&p->roots, p->root_count, &p->root_capacity, sizeof(*p->roots));
@@ -233,7 +203,7 @@ static struct profile_root *root_of(
 	root->node = node_new(p, 0, 0, ret_error);
 	if (!root->node)
 		return NULL;
-	*ret_error = table_put(&p->tables->roots, key, ++p->root_count, always);
+	*ret_error = map_put(&p->tables->roots, of, thread, ++p->root_count);
 	return *ret_error ? NULL : root;
 }
 
