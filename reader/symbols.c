@@ -3,25 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "reader/binary.h"
 #include "reader/contents.h"
 #include "reader/jit.h"
 
-#define CAPACITY_FIRST 4096u
-
-/* One answer. `place`: the module or the code made at run time; NULL = neither. */
-struct symbol_slot {
-	uint64_t address;
-	uint32_t process;
-	const void *place;
-	const struct symbol *symbol; /* NULL = free */
-};
-
 /* Processes share files: one is opened once, by path and build-id. */
 struct opened_binary {
-	const char *path, *build_id; /* texts of the pool; NULL = free */
-	const char *reason;          /* why not */
-	struct binary *binary;       /* NULL = not */
+	const char *path;
+	const char *reason;    /* why not */
+	struct binary *binary; /* NULL = not */
 };
 
 void symbols_init(struct symbols *s, struct contents *contents, const char *symbol_path)
@@ -31,45 +22,15 @@ void symbols_init(struct symbols *s, struct contents *contents, const char *symb
 
 void symbols_release(struct symbols *s)
 {
-	for (uint32_t i = 0; i < s->binary_capacity; i++)
+	for (uint32_t i = 0; i < s->binary_count; i++)
 		binary_close(s->binaries[i].binary);
+	map_release(&s->binary_places);
 	free(s->binaries);
-	free(s->slots);
+	map_release(&s->places);
+	free(s->answers);
 	jit_maps_free(s->jit);
 	pool_release(&s->pool);
 	*s = (struct symbols){0};
-}
-
-static struct symbol_slot *slot_of(
-	const struct symbols *s, uint32_t process, uint64_t address, const void *place)
-{
-	uint64_t hash = (address ^ (uintptr_t)place * 31 ^ (uint64_t)process << 48) *
-		UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t i = (uint32_t)(hash >> 32) & (s->capacity - 1);
-	for (;; i = (i + 1) & (s->capacity - 1)) {
-		struct symbol_slot *slot = &s->slots[i];
-		if (!slot->symbol ||
-			(slot->address == address && slot->place == place &&
-				slot->process == process))
-			return slot;
-	}
-}
-
-static bool slots_grow(struct symbols *s)
-{
-	struct symbol_slot *old = s->slots;
-	uint32_t old_capacity = s->capacity;
-	uint32_t capacity = old_capacity ? old_capacity * 2 : CAPACITY_FIRST;
-	struct symbol_slot *slots = calloc(capacity, sizeof(*slots));
-	if (!slots)
-		return false;
-	s->slots = slots;
-	s->capacity = capacity;
-	for (uint32_t i = 0; i < old_capacity; i++)
-		if (old[i].symbol)
-			*slot_of(s, old[i].process, old[i].address, old[i].place) = old[i];
-	free(old);
-	return true;
 }
 
 static const char *string_text(struct symbols *s, uint32_t id)
@@ -93,49 +54,23 @@ static struct symbol *symbol_new(
 	return symbol;
 }
 
-static struct opened_binary *binary_slot(
-	const struct symbols *s, const char *path, const char *build_id)
-{
-	uint64_t hash =
-		((uintptr_t)path ^ (uintptr_t)build_id << 20) * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t i = (uint32_t)(hash >> 32) & (s->binary_capacity - 1);
-	while (s->binaries[i].path &&
-		(s->binaries[i].path != path || s->binaries[i].build_id != build_id))
-		i = (i + 1) & (s->binary_capacity - 1);
-	return &s->binaries[i];
-}
-
-static bool binaries_grow(struct symbols *s)
-{
-	struct opened_binary *old = s->binaries;
-	uint32_t old_capacity = s->binary_capacity, capacity = old ? old_capacity * 2 : 64;
-	struct opened_binary *binaries = calloc(capacity, sizeof(*binaries));
-	if (!binaries)
-		return false;
-	s->binaries = binaries;
-	s->binary_capacity = capacity;
-	for (uint32_t i = 0; i < old_capacity; i++)
-		if (old[i].path)
-			*binary_slot(s, old[i].path, old[i].build_id) = old[i];
-	free(old);
-	return true;
-}
-
 static const struct opened_binary *binary_of(struct symbols *s, const struct module *module)
 {
 	const char *path = string_text(s, module->path),
 		   *build_id = string_text(s, module->build_id);
 	if (!path || !build_id)
 		return NULL;
-	if (s->binary_count * 2 >= s->binary_capacity && !binaries_grow(s))
+	uint64_t a = (uintptr_t)path, b = (uintptr_t)build_id;
+	uint32_t place = map_get(&s->binary_places, a, b);
+	if (place)
+		return &s->binaries[place - 1];
+	if (array_room(&s->binaries, s->binary_count, &s->binary_capacity, sizeof(*s->binaries)) ||
+		map_put(&s->binary_places, a, b, s->binary_count + 1))
 		return NULL;
-	struct opened_binary *b = binary_slot(s, path, build_id);
-	if (b->path)
-		return b;
-	*b = (struct opened_binary){path, build_id, NULL, NULL};
-	s->binary_count++;
-	b->binary = binary_open(path, build_id, s->symbol_path, &s->pool, &b->reason);
-	return b;
+	struct opened_binary *opened = &s->binaries[s->binary_count++];
+	*opened = (struct opened_binary){.path = path};
+	opened->binary = binary_open(path, build_id, s->symbol_path, &s->pool, &opened->reason);
+	return opened;
 }
 
 static const struct symbol *of_module(
@@ -260,20 +195,18 @@ static const struct symbol *find(struct symbols *s, struct process *p, uint64_t 
 	const struct module *module, uint64_t ns, bool with_stored, struct time_span *span)
 {
 	const struct jit_code *code = module || s->no_names ? NULL : code_at(s, p, address, ns);
-	const void *place = module ? (const void *)module : code;
+	/* of one process, both */
+	uint64_t where = module ? (uintptr_t)module : code ? (uintptr_t)code : (uintptr_t)p;
 	if (code && code->from_ns)
 		narrow(span, ns, ns + 1);
-	if (s->count * 2 >= s->capacity && !slots_grow(s))
-		return NULL;
-	struct symbol_slot *slot = slot_of(s, p->id, address, place);
-	if (slot->symbol)
-		return slot->symbol;
+	uint32_t known = map_get(&s->places, address, where);
+	if (known)
+		return s->answers[known - 1];
 	const struct symbol *symbol = answer(s, p, address, module, code, with_stored);
-	if (!symbol)
+	if (!symbol || array_room(&s->answers, s->count, &s->capacity, sizeof(*s->answers)) ||
+		map_put(&s->places, address, where, s->count + 1))
 		return NULL;
-	*slot = (struct symbol_slot){address, p->id, place, symbol};
-	s->count++;
-	return symbol;
+	return s->answers[s->count++] = symbol;
 }
 
 const struct symbol *symbols_find(struct symbols *s, const struct process *process,
@@ -323,10 +256,10 @@ static int compare_unresolved(const void *a, const void *b)
 uint32_t symbols_unresolved(const struct symbols *s, struct unresolved *ret_rows, uint32_t room)
 {
 	uint32_t rows = 0;
-	for (uint32_t i = 0; i < s->capacity; i++) {
-		const struct symbol *symbol = s->slots[i].symbol;
+	for (uint32_t i = 0; i < s->count; i++) {
+		const struct symbol *symbol = s->answers[i];
 		uint32_t at = 0;
-		if (!symbol || !symbol->reason)
+		if (!symbol->reason)
 			continue;
 		while (at < rows &&
 			!(is_text(ret_rows[at].module, symbol->module) &&

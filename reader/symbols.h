@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "reader/map.h"
 #include "reader/pool.h"
 
 struct contents;
@@ -41,10 +42,12 @@ struct symbols {
 	const char *symbol_path; /* the caller's; NULL = none */
 	bool no_names;           /* module and offset only: set it behind init */
 	struct pool pool;
-	struct symbol_slot *slots; /* hash of answers */
+	const struct symbol **answers;
 	uint32_t count, capacity;
-	struct opened_binary *binaries; /* hash of files */
+	struct map places; /* address, and what it lies in -> place in `answers` + 1 */
+	struct opened_binary *binaries;
 	uint32_t binary_count, binary_capacity;
+	struct map binary_places; /* path, build-id (of the pool) -> place in `binaries` + 1 */
 	struct jit_maps *jit;
 };
 
