@@ -10,7 +10,6 @@
 #include "reader/nvtxt/state.h"
 
 #define EVENTS_MAX (1u << 28)
-#define NAMES_FIRST 64u
 
 int nvtxt_file_init(struct nvtxt_file *f, struct pool *pool)
 {
@@ -20,8 +19,10 @@ int nvtxt_file_init(struct nvtxt_file *f, struct pool *pool)
 
 void nvtxt_file_release(struct nvtxt_file *f)
 {
-	if (f->state)
+	if (f->state) {
+		map_release(&f->state->name_places);
 		free(f->state->names);
+	}
 	free(f->state);
 	free(f->events);
 	*f = (struct nvtxt_file){0};
@@ -47,43 +48,19 @@ uint64_t nvtxt_file_errors(const struct nvtxt_file *f)
 		f->problems[NVTXT_RANGE_ERROR];
 }
 
-static struct nvtxt_name *name_slot(const struct nvtxt_state *s, const char *text)
-{
-	uint64_t hash = (uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t i = (uint32_t)(hash >> 32) & (s->name_capacity - 1);
-	while (s->names[i].text && s->names[i].text != text)
-		i = (i + 1) & (s->name_capacity - 1);
-	return &s->names[i];
-}
-
-static bool names_grow(struct nvtxt_state *s)
-{
-	struct nvtxt_name *old = s->names;
-	uint32_t count = s->name_capacity;
-	s->names = calloc(count ? 2 * (size_t)count : NAMES_FIRST, sizeof(*s->names));
-	if (!s->names) {
-		s->names = old;
-		return false;
-	}
-	s->name_capacity = count ? 2 * count : NAMES_FIRST;
-	for (uint32_t i = 0; i < count; i++)
-		if (old[i].text)
-			*name_slot(s, old[i].text) = old[i];
-	free(old);
-	return true;
-}
-
 struct nvtxt_name *nvtxt_name(struct nvtxt_file *f, const char *text)
 {
 	struct nvtxt_state *s = f->state;
-	if (!text || (2 * s->name_count >= s->name_capacity && !names_grow(s))) {
+	uint32_t place = text ? map_get(&s->name_places, (uintptr_t)text, 0) : 0;
+	if (place)
+		return &s->names[place - 1];
+	if (!text || array_room(&s->names, s->name_count, &s->name_capacity, sizeof(*s->names)) ||
+		map_put(&s->name_places, (uintptr_t)text, 0, s->name_count + 1)) {
 		f->broken = true;
 		return NULL;
 	}
-	struct nvtxt_name *name = name_slot(s, text);
-	s->name_count += !name->text;
-	name->text = text;
-	return name;
+	s->names[s->name_count] = (struct nvtxt_name){0};
+	return &s->names[s->name_count++];
 }
 
 void nvtxt_event_add(struct nvtxt_file *f, const struct nvtxt_event *event)

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/array.h"
 #include "common/spool.h"
+#include "reader/map.h"
 
 __extension__ typedef __int128 wide;
 
@@ -13,8 +15,9 @@ struct resolving {
 	enum nvtxt_clock_kind kinds[NVTXT_BASES_MAX];
 	bool refused[NVTXT_BASES_MAX]; /* ticks without a scale: told once */
 	int64_t last_ns;               /* the greatest time of the file */
-	/* the innermost open push of each thread: 1 + place of the event, in a hash */
-	uint32_t *tops, slot_count;
+	struct map threads;            /* process, thread -> number */
+	uint32_t *tops; /* by number - 1: the innermost open push, 1 + place of the event */
+	uint32_t top_capacity;
 	uint32_t *under; /* of each event, the push below it on the stack */
 };
 
@@ -122,88 +125,78 @@ static void clocks_convert(struct resolving *r)
 
 /* ---- pushes and pops ---- */
 
-static uint32_t *top_slot(const struct resolving *r, const struct nvtxt_event *e)
+/* The innermost open push of the event's thread: 1 + its place, 0 = none. NULL = no memory. */
+static uint32_t *top_of(struct resolving *r, const struct nvtxt_event *e)
 {
-	uint64_t hash = ((uint64_t)e->process << 32 | e->thread) * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t i = (uint32_t)(hash >> 32) & (r->slot_count - 1);
-	for (;; i = (i + 1) & (r->slot_count - 1)) {
-		const struct nvtxt_event *top =
-			r->tops[i] ? &r->file->events[r->tops[i] - 1] : NULL;
-		if (!top || (top->process == e->process && top->thread == e->thread))
-			return &r->tops[i];
+	uint32_t number = map_get(&r->threads, e->process, e->thread);
+	if (!number) {
+		number = r->threads.count + 1;
+		if (array_room(&r->tops, number - 1, &r->top_capacity, sizeof(*r->tops)) ||
+			map_put(&r->threads, e->process, e->thread, number))
+			return NULL;
+		r->tops[number - 1] = 0;
 	}
+	return &r->tops[number - 1];
 }
 
-static void push(struct resolving *r, uint32_t *slot, uint32_t index)
+static void push(struct resolving *r, uint32_t *top, uint32_t index)
 {
 	struct nvtxt_event *e = &r->file->events[index];
-	uint32_t top = *slot, depth = 0;
-	/* An entry whose stack is empty keeps the last range that was on it, so that the thread is
-	 * found again: it is done. */
-	if (top && r->under[top - 1] == UINT32_MAX)
-		top = 0;
-	if (top)
-		depth = r->file->events[top - 1].level + 1;
 	if (!e->has_level)
-		e->level = depth;
-	r->under[index] = top;
-	*slot = index + 1;
+		e->level = *top ? r->file->events[*top - 1].level + 1 : 0;
+	r->under[index] = *top;
+	*top = index + 1;
 }
 
-static void pop(struct resolving *r, uint32_t *slot, struct nvtxt_event *e)
+static void pop(struct resolving *r, uint32_t *top, struct nvtxt_event *e)
 {
 	struct nvtxt_file *f = r->file;
 	e->kind = NVTXT_EVENT_NONE;
-	if (!*slot || r->under[*slot - 1] == UINT32_MAX) {
+	if (!*top) {
 		nvtxt_file_tell(f, NVTXT_WARNING, e->line, e->column,
 			"pop without a push before it: left out");
 		return;
 	}
-	uint32_t place = *slot - 1, below = r->under[place];
-	struct nvtxt_event *range = &f->events[place];
+	struct nvtxt_event *range = &f->events[*top - 1];
 	range->end = e->start;
 	if (range->end < range->start) {
 		nvtxt_file_tell(f, NVTXT_RANGE_ERROR, e->line, e->column,
 			"the range pushed in line %u ends before it starts", range->line);
 		range->kind = NVTXT_EVENT_NONE;
 	}
-	if (below)
-		*slot = below;
-	else
-		r->under[place] = UINT32_MAX;
+	*top = r->under[*top - 1];
 }
 
 static int ranges_pair(struct resolving *r)
 {
 	struct nvtxt_file *f = r->file;
-	r->slot_count = 64;
-	while (r->slot_count < 2 * (uint64_t)f->count)
-		r->slot_count *= 2;
-	r->tops = calloc(r->slot_count, sizeof(*r->tops));
 	r->under = calloc((size_t)f->count + 1, sizeof(*r->under));
-	if (!r->tops || !r->under)
+	if (!r->under)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < f->count; i++)
-		if (f->events[i].kind == NVTXT_EVENT_PUSH)
-			push(r, top_slot(r, &f->events[i]), i);
-		else if (f->events[i].kind == NVTXT_EVENT_POP)
-			pop(r, top_slot(r, &f->events[i]), &f->events[i]);
+	for (uint32_t i = 0; i < f->count; i++) {
+		struct nvtxt_event *e = &f->events[i];
+		if (e->kind != NVTXT_EVENT_PUSH && e->kind != NVTXT_EVENT_POP)
+			continue;
+		uint32_t *top = top_of(r, e);
+		if (!top)
+			return -ENOMEM;
+		if (e->kind == NVTXT_EVENT_PUSH)
+			push(r, top, i);
+		else
+			pop(r, top, e);
+	}
 	return 0;
 }
 
 /* What is still on a stack reaches to the last event of the file. */
 static void ranges_end(struct resolving *r)
 {
-	for (uint32_t i = 0; i < r->slot_count; i++) {
-		uint32_t place = r->tops[i];
-		if (place && r->under[place - 1] == UINT32_MAX)
-			continue;
-		for (; place; place = r->under[place - 1]) {
+	for (uint32_t i = 0; i < r->threads.count; i++)
+		for (uint32_t place = r->tops[i]; place; place = r->under[place - 1]) {
 			struct nvtxt_event *e = &r->file->events[place - 1];
 			e->end = r->last_ns;
 			e->flags |= RECORD_UNFINISHED;
 		}
-	}
 }
 
 int nvtxt_resolve(struct nvtxt_file *f, const struct nvtxt_clock *clock)
@@ -213,6 +206,7 @@ int nvtxt_resolve(struct nvtxt_file *f, const struct nvtxt_clock *clock)
 	int error = ranges_pair(&r);
 	if (!error)
 		ranges_end(&r);
+	map_release(&r.threads);
 	free(r.tops);
 	free(r.under);
 	return error;

@@ -4,6 +4,7 @@
 #ifndef READER_NVTXT_STATE_H
 #define READER_NVTXT_STATE_H
 
+#include "reader/map.h"
 #include "reader/nvtxt/file.h"
 #include "reader/nvtxt/lexer.h"
 
@@ -19,7 +20,6 @@ struct nvtxt_value {
 
 /* A name that was assigned to, or whose definition as a command was seen. */
 struct nvtxt_name {
-	const char *text; /* in the pool */
 	bool is_assigned, is_defined;
 	struct nvtxt_value value;
 };
@@ -36,8 +36,9 @@ struct nvtxt_item {
 };
 
 struct nvtxt_state {
-	struct nvtxt_name *names; /* a hash by the text's address */
+	struct nvtxt_name *names;
 	uint32_t name_count, name_capacity;
+	struct map name_places; /* address of the pooled text -> place in `names` + 1 */
 	/* Of each argument: what was assigned or, later, given in a call. */
 	struct nvtxt_value current[NVTXT_ARGUMENTS];
 	struct nvtxt_definition definitions[NVTXT_COMMANDS];
@@ -49,8 +50,8 @@ struct nvtxt_state {
 	uint32_t item_count;
 };
 
-/* The entry of a pooled name, made if need be; NULL = out of memory, which the file takes note
- * of. */
+/* The entry of a pooled name, made if need be, until the next call; NULL = out of memory, which the
+ * file takes note of. */
 struct nvtxt_name *nvtxt_name(struct nvtxt_file *f, const char *text);
 
 /*
