@@ -58,7 +58,7 @@ void append_close(struct append *a)
 	free(a->strings.data);
 	free(a->entries.data);
 	free(a->ids.data);
-	free(a->texts);
+	map_release(&a->texts);
 	free(a->out.data);
 	*a = (struct append){.fd = -1};
 }
@@ -213,31 +213,6 @@ static void block_seal(struct append *a)
 	a->num_events = 0;
 }
 
-static struct append_text_id *text_slot(const struct append *a, const char *text)
-{
-	uint64_t hash = (uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t i = (uint32_t)(hash >> 32) & (a->text_capacity - 1);
-	while (a->texts[i].text && a->texts[i].text != text)
-		i = (i + 1) & (a->text_capacity - 1);
-	return &a->texts[i];
-}
-
-static int texts_grow(struct append *a)
-{
-	struct append_text_id *old = a->texts;
-	uint32_t count = a->text_capacity, capacity = count ? count * 2 : 1024;
-	struct append_text_id *texts = calloc(capacity, sizeof(*texts));
-	if (!texts)
-		return -ENOMEM;
-	a->texts = texts;
-	a->text_capacity = capacity;
-	for (uint32_t i = 0; i < count; i++)
-		if (old[i].text)
-			*text_slot(a, old[i].text) = old[i];
-	free(old);
-	return 0;
-}
-
 void append_texts_begin(struct append *a, uint32_t last_id)
 {
 	a->next_text_id = last_id + 1; /* 0 = there are no more */
@@ -254,22 +229,21 @@ uint32_t append_text(struct append *a, const char *text)
 {
 	if (!text || !*text)
 		return 0;
-	if (a->text_count * 2 >= a->text_capacity && texts_grow(a)) {
+	uint32_t id = map_get(&a->texts, (uintptr_t)text, 0);
+	if (id || !a->next_text_id)
+		return id;
+	if (map_put(&a->texts, (uintptr_t)text, 0, a->next_text_id)) {
 		a->broken = true;
 		return 0;
 	}
-	struct append_text_id *slot = text_slot(a, text);
-	if (!slot->text && a->next_text_id) {
-		*slot = (struct append_text_id){text, a->next_text_id++};
-		a->text_count++;
-		string_add(a, slot->id, text);
-	}
-	return slot->id;
+	id = a->next_text_id++;
+	string_add(a, id, text);
+	return id;
 }
 
 int append_texts_end(const struct append *a)
 {
-	return a->broken ? -ENOMEM : !a->next_text_id && a->text_count ? -EOVERFLOW : 0;
+	return a->broken ? -ENOMEM : !a->next_text_id && a->texts.count ? -EOVERFLOW : 0;
 }
 
 void append_entry(struct append *a, const Libtrace__Entry *entry)

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "reader/map.h"
 #include "reader/open.h"
 
 #define APPEND_BLOCK_BYTES (1u << 20) /* as writers seal them */
@@ -20,12 +21,6 @@
 struct append_buffer {
 	uint8_t *data;
 	size_t bytes, capacity;
-};
-
-/* Ids given to texts, by the text's address. */
-struct append_text_id {
-	const char *text;
-	uint32_t id;
 };
 
 struct append {
@@ -42,8 +37,8 @@ struct append {
 	struct append_buffer ids;
 	uint64_t num_events, first_ns, last_ns;
 	/* texts told by append_text() */
-	struct append_text_id *texts;
-	uint32_t text_count, text_capacity, next_text_id;
+	struct map texts; /* their address -> id */
+	uint32_t next_text_id;
 	/* what append_commit() writes: whole blocks */
 	struct append_buffer out;
 };
