@@ -42,49 +42,13 @@ void nvtx_sums_init(struct nvtx_sums *s)
 
 void nvtx_sums_release(struct nvtx_sums *s)
 {
-	for (uint32_t i = 0; i < s->count; i++) {
+	for (uint32_t i = 0; i < s->count; i++)
 		durations_release(&s->groups[i]->durations);
-		free(s->groups[i]->name);
-		free(s->groups[i]);
-	}
 	free(s->groups);
-	free(s->slots);
+	map_release(&s->places);
+	pool_release(&s->texts);
 	name_filter_release(&s->names);
 	*s = (struct nvtx_sums){0};
-}
-
-static uint32_t *slot_of(const struct nvtx_sums *s, enum nvtx_style style, const char *name)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325) + style;
-	for (const char *at = name; *at; at++)
-		hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
-	uint32_t i = (uint32_t)(hash ^ hash >> 32) & (s->slot_count - 1);
-	while (s->slots[i]) {
-		const struct nvtx_group *g = s->groups[s->slots[i] - 1];
-		if (g->style == style && !strcmp(g->name, name))
-			break;
-		i = (i + 1) & (s->slot_count - 1);
-	}
-	return &s->slots[i];
-}
-
-static int sums_grow(struct nvtx_sums *s)
-{
-	uint32_t capacity = s->capacity ? s->capacity * 2 : 256;
-	struct nvtx_group **groups = realloc(s->groups, capacity * sizeof(*groups));
-	if (!groups)
-		return -ENOMEM;
-	s->groups = groups;
-	uint32_t *slots = calloc(capacity * 2, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	free(s->slots);
-	s->slots = slots;
-	s->slot_count = capacity * 2;
-	s->capacity = capacity;
-	for (uint32_t i = 0; i < s->count; i++)
-		*slot_of(s, groups[i]->style, groups[i]->name) = i + 1;
-	return 0;
 }
 
 /* NULL: no memory, too many, or a name that the first pass has not met. */
@@ -93,27 +57,18 @@ static struct nvtx_group *group_of(
 {
 	struct nvtx_sums *s = r->sums;
 	char *name = nvtx_full_name(r->c, domain, text);
-	if (!name ||
-		(s->count == s->capacity && !r->again &&
-			(s->count >= NVTX_GROUPS_MAX || sums_grow(s)))) {
-		free(name);
+	const char *kept = name ? pool_text(&s->texts, name, SIZE_MAX) : NULL;
+	free(name);
+	uint32_t place = map_get(&s->places, (uintptr_t)kept, style);
+	if (!kept || place || r->again)
+		return place ? s->groups[place - 1] : NULL;
+	struct nvtx_group *g = s->count < NVTX_GROUPS_MAX ? pool_room(&s->texts, sizeof(*g)) : NULL;
+	if (!g || array_room(&s->groups, s->count, &s->capacity, sizeof(*s->groups)) ||
+		map_put(&s->places, (uintptr_t)kept, style, s->count + 1))
 		return NULL;
-	}
-	uint32_t *slot = s->slot_count ? slot_of(s, style, name) : NULL;
-	if (!slot || *slot || r->again) {
-		free(name);
-		return slot && *slot ? s->groups[*slot - 1] : NULL;
-	}
-	struct nvtx_group *g = calloc(1, sizeof(*g));
-	if (!g) {
-		free(name);
-		return NULL;
-	}
-	*g = (struct nvtx_group){.style = style, .name = name};
+	*g = (struct nvtx_group){.style = style, .name = kept};
 	durations_init(&g->durations);
-	s->groups[s->count++] = g;
-	*slot = s->count;
-	return g;
+	return s->groups[s->count++] = g;
 }
 
 /* The last group found: neighbours are often alike. */

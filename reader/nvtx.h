@@ -14,6 +14,8 @@
 #include "reader/contents.h"
 #include "reader/cursor.h"
 #include "reader/durations.h"
+#include "reader/map.h"
+#include "reader/pool.h"
 
 #define NVTX_GROUPS_MAX (1u << 20) /* bounds what a hostile report can make us hold */
 
@@ -22,15 +24,15 @@ enum nvtx_style { NVTX_PUSH_POP, NVTX_START_END };
 /* Ranges of one style and name. */
 struct nvtx_group {
 	enum nvtx_style style;
-	char *name; /* "domain:text"; the default domain is empty */
+	const char *name; /* "domain:text"; the default domain is empty */
 	struct durations durations;
 };
 
 struct nvtx_sums {
 	struct nvtx_group **groups; /* by total, descending, when read */
 	uint32_t count, capacity;
-	uint32_t *slots; /* hash of names: 1 + place in `groups` */
-	uint32_t slot_count;
+	struct map places; /* name, style -> place in `groups` + 1, while they are read */
+	struct pool texts;
 	struct cursor_filter filter; /* pid, tid and name are looked at; set it behind init */
 	struct name_filter names;
 	uint64_t unfinished; /* left out */
