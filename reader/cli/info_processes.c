@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/map.h"
 #include "reader/print.h"
 
 #define INDENT_MAX 40u
@@ -180,33 +181,29 @@ static struct node *nodes_make(const struct process_list *l)
 	return nodes;
 }
 
-/* Place of the latest node with this pid in a hash table of places, or of the free entry for it. */
-static size_t *pid_slot(size_t *slots, size_t slot_count, const struct node *nodes, uint32_t pid)
+/* Finds each node's parent: 0 or -ENOMEM. */
+static int nodes_link(struct node *nodes, size_t count)
 {
-	size_t at = pid % slot_count;
-	while (slots[at] != SIZE_MAX && nodes[slots[at]].process->facts->pid != pid)
-		at = (at + 1) % slot_count;
-	return &slots[at];
-}
-
-static void nodes_link(struct node *nodes, size_t count, size_t *slots, size_t slot_count)
-{
-	for (size_t n = 0; n < count; n++) {
+	struct map latest = {0}; /* pid -> node + 1, of those so far */
+	int error = 0;
+	for (size_t n = 0; !error && n < count; n++) {
 		const Libtrace__Process *f = nodes[n].process->facts;
-		size_t same = *pid_slot(slots, slot_count, nodes, f->pid);
-		bool replaces = same != SIZE_MAX &&
-			nodes[same].process->facts->end == LIBTRACE__PROCESS_END__END_EXEC;
-		size_t up = replaces ? same : *pid_slot(slots, slot_count, nodes, f->parent_pid);
-		if (up != SIZE_MAX) {
-			struct node *parent = &nodes[up];
-			nodes[n].parent = up;
+		uint32_t same = map_get(&latest, f->pid, 0);
+		bool replaces = same &&
+			nodes[same - 1].process->facts->end == LIBTRACE__PROCESS_END__END_EXEC;
+		uint32_t up = replaces ? same : map_get(&latest, f->parent_pid, 0);
+		if (up) {
+			struct node *parent = &nodes[up - 1];
+			nodes[n].parent = up - 1;
 			nodes[n].depth = parent->depth + !replaces;
 			*(parent->last_child == SIZE_MAX ? &parent->first_child
 							 : &nodes[parent->last_child].next) = n;
 			parent->last_child = n;
 		}
-		*pid_slot(slots, slot_count, nodes, f->pid) = n;
+		error = map_put(&latest, f->pid, 0, (uint32_t)n + 1);
 	}
+	map_release(&latest);
+	return error;
 }
 
 /* Depth first, without recursion: a tree may be as deep as it likes. */
@@ -256,12 +253,8 @@ static void print_total(FILE *out, const struct process_list *l)
 void info_print_processes(FILE *out, const struct process_list *l, bool verbose)
 {
 	size_t left = verbose ? SIZE_MAX : PROCESSES_SHOWN;
-	size_t slot_count = 2 * l->count + 1;
 	struct node *nodes = nodes_make(l);
-	size_t *slots = malloc(slot_count * sizeof(*slots));
-	if (nodes && slots) {
-		memset(slots, 0xff, slot_count * sizeof(*slots));
-		nodes_link(nodes, l->count, slots, slot_count);
+	if (nodes && !nodes_link(nodes, l->count)) {
 		fprintf(out, "\nprocesses: %zu\n", l->count);
 		for (size_t n = 0; n < l->count; n++)
 			if (nodes[n].parent == SIZE_MAX)
@@ -271,5 +264,4 @@ void info_print_processes(FILE *out, const struct process_list *l, bool verbose)
 		fprintf(out, "  and %zu more, see --verbose\n", l->count - PROCESSES_SHOWN);
 	print_total(out, l);
 	free(nodes);
-	free(slots);
 }

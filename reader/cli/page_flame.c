@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "reader/cli/page.h"
+#include "reader/map.h"
 
 #define NODES_MOST 200000u /* of the tree */
 #define NODES_SHOWN 5000u  /* of them, those with the most time */
-#define SLOTS (1u << 19)   /* of the table that finds a node; a power of two */
 
 struct node {
 	int64_t symbol; /* id of its text; of a process: its number */
@@ -26,36 +26,25 @@ struct node {
 struct flame {
 	struct node *nodes; /* 0 is the root; parents come before their children */
 	uint32_t count;
-	uint32_t *slots;
+	struct map places; /* parent, symbol -> node */
+	int error;
 	uint32_t at;                    /* the node of the chain at hand */
 	int64_t source, chain, process; /* of it */
 	uint64_t ns, calls;             /* of it */
 };
 
-static uint32_t slot_of(const struct flame *f, uint32_t parent, int64_t symbol)
-{
-	uint64_t hash = ((uint64_t)symbol * 0x9e3779b97f4a7c15u) ^ parent * 0x85ebca6bu;
-	uint32_t slot = (uint32_t)(hash ^ hash >> 32) & (SLOTS - 1);
-	while (f->slots[slot]) {
-		const struct node *n = &f->nodes[f->slots[slot]];
-		if (n->parent == parent && n->symbol == symbol)
-			break;
-		slot = (slot + 1) & (SLOTS - 1);
-	}
-	return slot;
-}
-
 /* The child, made where there is room; else the parent itself. */
 static uint32_t child(struct flame *f, uint32_t parent, int64_t symbol, bool is_process)
 {
-	uint32_t slot = slot_of(f, parent, symbol);
-	if (f->slots[slot])
-		return f->slots[slot];
-	if (f->count == NODES_MOST)
+	uint32_t known = map_get(&f->places, parent, (uint64_t)symbol);
+	if (known || f->count == NODES_MOST)
+		return known ? known : parent;
+	f->error = map_put(&f->places, parent, (uint64_t)symbol, f->count);
+	if (f->error)
 		return parent;
 	f->nodes[f->count] =
 		(struct node){.symbol = symbol, .parent = parent, .is_process = is_process};
-	return f->slots[slot] = f->count++;
+	return f->count++;
 }
 
 static void chain_end(struct flame *f)
@@ -82,9 +71,9 @@ static int frame_add(void *user, const struct sql_value *v, int count)
 		f->calls = (uint64_t)v[F_COUNT].integer;
 		f->at = child(f, 0, f->process, true);
 	}
-	if (v[F_SYMBOL].type == SQL_INTEGER)
+	if (!f->error && v[F_SYMBOL].type == SQL_INTEGER)
 		f->at = child(f, f->at, v[F_SYMBOL].integer, false);
-	return 0;
+	return f->error;
 }
 
 /* Sums; children come behind their parents. Returns what a node must have to be shown. */
@@ -184,8 +173,7 @@ int page_flame(FILE *out, struct sql *s)
 	struct flame f = {.count = 1, .source = -1};
 	const struct sql_visitor visitor = {&f, NULL, frame_add};
 	f.nodes = calloc(NODES_MOST, sizeof(*f.nodes));
-	f.slots = calloc(SLOTS, sizeof(*f.slots));
-	int error = f.nodes && f.slots ? 0 : -ENOMEM;
+	int error = f.nodes ? 0 : -ENOMEM;
 	if (!error)
 		error = sql_run(s, report_shared("flame"), NULL);
 	if (!error)
@@ -194,7 +182,7 @@ int page_flame(FILE *out, struct sql *s)
 		chain_end(&f);
 		error = tree_print(out, &f, s);
 	}
-	free(f.slots);
+	map_release(&f.places);
 	free(f.nodes);
 	return error;
 }
