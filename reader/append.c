@@ -88,36 +88,24 @@ void append_note(struct append *a, const struct report_block *block)
 	a->process.process_name = copy_of(a, process->process_name);
 }
 
-static uint8_t *buffer_room(struct append *a, struct append_buffer *b, size_t bytes)
+/* Where `bytes` more go; NULL = no memory, which is told in the end. */
+static uint8_t *room_for(struct append *a, struct buffer *b, size_t bytes)
 {
-	if (b->capacity - b->bytes < bytes) {
-		size_t more = b->capacity * 2 > b->bytes + bytes ? b->capacity * 2
-								 : b->bytes + bytes + 4096;
-		uint8_t *data = realloc(b->data, more);
-		if (!data) {
-			a->broken = true;
-			return NULL;
-		}
-		b->data = data;
-		b->capacity = more;
-	}
-	return b->data + b->bytes;
+	a->broken |= buffer_reserve(b, bytes) != 0;
+	return a->broken ? NULL : b->data + b->bytes;
 }
 
-static void buffer_add(struct append *a, struct append_buffer *b, const void *data, size_t bytes)
+static void add(struct append *a, struct buffer *b, const void *data, size_t bytes)
 {
-	uint8_t *room = buffer_room(a, b, bytes);
-	if (room && bytes)
-		memcpy(room, data, bytes);
-	b->bytes += room ? bytes : 0;
+	a->broken |= buffer_add(b, data, bytes) != 0;
 }
 
-static void entry_add(struct append *a, struct append_buffer *b, const Libtrace__Entry *entry)
+static void entry_add(struct append *a, struct buffer *b, const Libtrace__Entry *entry)
 {
 	size_t bytes = libtrace__entry__get_packed_size(entry);
 	uint32_t size = htole32((uint32_t)bytes);
-	buffer_add(a, b, &size, sizeof(size));
-	uint8_t *room = buffer_room(a, b, bytes);
+	add(a, b, &size, sizeof(size));
+	uint8_t *room = room_for(a, b, bytes);
 	if (!room)
 		return;
 	libtrace__entry__pack(entry, room);
@@ -126,7 +114,7 @@ static void entry_add(struct append *a, struct append_buffer *b, const Libtrace_
 }
 
 /* Texts lie in `strings` one behind the other, each with its NUL, their ids in `ids`. */
-static void strings_entry(struct append *a, struct append_buffer *payload)
+static void strings_entry(struct append *a, struct buffer *payload)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Strings message = LIBTRACE__STRINGS__INIT;
@@ -148,7 +136,7 @@ static void strings_entry(struct append *a, struct append_buffer *payload)
 }
 
 /* One frame in place of the entries, where that is smaller. */
-static void compress(struct append *a, struct append_buffer *payload, Libtrace__BlockExtension *own)
+static void compress(struct append *a, struct buffer *payload, Libtrace__BlockExtension *own)
 {
 	size_t room = ZSTD_compressBound(payload->bytes);
 	uint8_t *frame = a->compress ? malloc(room) : NULL;
@@ -162,11 +150,11 @@ static void compress(struct append *a, struct append_buffer *payload, Libtrace__
 	own->compression = LIBTRACE__COMPRESSION__COMPRESSION_ZSTD;
 	own->uncompressed_bytes = payload->bytes;
 	free(payload->data);
-	*payload = (struct append_buffer){frame, bytes, room};
+	*payload = (struct buffer){frame, bytes, room};
 }
 
 static void header_add(
-	struct append *a, const struct append_buffer *payload, Libtrace__BlockExtension *own)
+	struct append *a, const struct buffer *payload, Libtrace__BlockExtension *own)
 {
 	Libtrace__BlockHeader header = LIBTRACE__BLOCK_HEADER__INIT;
 	Libtrace__StringTable table = LIBTRACE__STRING_TABLE__INIT;
@@ -179,8 +167,8 @@ static void header_add(
 	header.libtrace = own;
 	size_t bytes = libtrace__block_header__get_packed_size(&header);
 	uint32_t size = htole32((uint32_t)bytes);
-	buffer_add(a, &a->out, &size, sizeof(size));
-	uint8_t *room = buffer_room(a, &a->out, bytes);
+	add(a, &a->out, &size, sizeof(size));
+	uint8_t *room = room_for(a, &a->out, bytes);
 	if (room) {
 		libtrace__block_header__pack(&header, room);
 		a->out.bytes += bytes;
@@ -189,12 +177,12 @@ static void header_add(
 
 static void block_seal(struct append *a)
 {
-	struct append_buffer payload = {0};
+	struct buffer payload = {0};
 	Libtrace__BlockExtension own = LIBTRACE__BLOCK_EXTENSION__INIT;
 	if (!a->string_ids && !a->entries.bytes)
 		return;
 	strings_entry(a, &payload);
-	buffer_add(a, &payload, a->entries.data, a->entries.bytes);
+	add(a, &payload, a->entries.data, a->entries.bytes);
 	own.has_format_version = own.has_sequence = own.has_payload_crc32c = own.has_num_entries =
 		true;
 	own.format_version = REPORT_FORMAT_VERSION;
@@ -206,7 +194,7 @@ static void block_seal(struct append *a)
 	own.last_ns = a->last_ns;
 	compress(a, &payload, &own);
 	header_add(a, &payload, &own);
-	buffer_add(a, &a->out, payload.data, payload.bytes);
+	add(a, &a->out, payload.data, payload.bytes);
 	free(payload.data);
 	a->strings.bytes = a->entries.bytes = a->ids.bytes = 0;
 	a->string_ids = a->num_entries = 0;
@@ -220,8 +208,8 @@ void append_texts_begin(struct append *a, uint32_t last_id)
 
 static void string_add(struct append *a, uint32_t id, const char *text)
 {
-	buffer_add(a, &a->strings, text, strlen(text) + 1);
-	buffer_add(a, &a->ids, &id, sizeof(id));
+	add(a, &a->strings, text, strlen(text) + 1);
+	add(a, &a->ids, &id, sizeof(id));
 	a->string_ids++;
 }
 
@@ -253,7 +241,7 @@ void append_entry(struct append *a, const Libtrace__Entry *entry)
 		block_seal(a);
 }
 
-static int write_all(int fd, const struct append_buffer *b, uint64_t offset)
+static int write_all(int fd, const struct buffer *b, uint64_t offset)
 {
 	for (size_t done = 0; done < b->bytes;) {
 		ssize_t n = pwrite(fd, b->data + done, b->bytes - done, (off_t)(offset + done));
@@ -280,7 +268,7 @@ int append_blocks(struct append *a, uint8_t **ret_data, size_t *ret_bytes)
 		return -ENOMEM;
 	*ret_data = a->out.data;
 	*ret_bytes = a->out.bytes;
-	a->out = (struct append_buffer){0};
+	a->out = (struct buffer){0};
 	return 0;
 }
 

@@ -13,15 +13,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/buffer.h"
 #include "reader/map.h"
 #include "reader/open.h"
 
 #define APPEND_BLOCK_BYTES (1u << 20) /* as writers seal them */
-
-struct append_buffer {
-	uint8_t *data;
-	size_t bytes, capacity;
-};
 
 struct append {
 	int fd;               /* holds the lock; -1 = not open */
@@ -32,15 +28,15 @@ struct append {
 	bool has_process, compress;
 	bool broken; /* memory was short: append_commit() says -ENOMEM */
 	/* the block being filled */
-	struct append_buffer strings, entries;
+	struct buffer strings, entries;
 	uint32_t string_ids, num_entries;
-	struct append_buffer ids;
+	struct buffer ids;
 	uint64_t num_events, first_ns, last_ns;
 	/* texts told by append_text() */
 	struct map texts; /* their address -> id */
 	uint32_t next_text_id;
 	/* what append_commit() writes: whole blocks */
-	struct append_buffer out;
+	struct buffer out;
 };
 
 /*

@@ -11,21 +11,6 @@
 #define ZSTD_LEVEL 1
 #define BLOCK_MESSAGE_MAX (1u << 30)
 
-static int buffer_reserve(struct block_buffer *buffer, size_t bytes)
-{
-	if (buffer->bytes + bytes <= buffer->capacity)
-		return 0;
-	size_t capacity = buffer->capacity * 2;
-	if (capacity < buffer->bytes + bytes)
-		capacity = buffer->bytes + bytes + 4096;
-	uint8_t *data = realloc(buffer->data, capacity);
-	if (!data)
-		return -ENOMEM;
-	buffer->data = data;
-	buffer->capacity = capacity;
-	return 0;
-}
-
 int block_init(struct block *block, bool compress)
 {
 	memset(block, 0, sizeof(*block));
@@ -69,7 +54,7 @@ bool block_is_full(const struct block *block, const struct strings *strings)
 }
 
 /* Room for a message of `size` bytes behind its size; NULL: the block is broken. */
-static uint8_t *message_room(struct block *block, struct block_buffer *buffer, size_t size)
+static uint8_t *message_room(struct block *block, struct buffer *buffer, size_t size)
 {
 	uint32_t bytes = (uint32_t)size;
 	if (size > BLOCK_MESSAGE_MAX || buffer_reserve(buffer, sizeof(bytes) + size)) {
@@ -241,7 +226,7 @@ static int put_header(struct block *block, const Libtrace__BlockHeader *header)
 	return 0;
 }
 
-static struct iovec part_of(const struct block_buffer *buffer)
+static struct iovec part_of(const struct buffer *buffer)
 {
 	return (struct iovec){buffer->data, buffer->bytes};
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "common/buffer.h"
 #include "ncu.pb-c.h"
 #include "report.pb-c.h"
 #include "writer/batch.h"
@@ -25,17 +26,12 @@
 #define BLOCK_FORMAT_VERSION 1u
 #define BLOCK_PARTS 5u
 
-struct block_buffer {
-	uint8_t *data;
-	size_t bytes, capacity;
-};
-
 struct block {
-	struct block_buffer sources; /* standard entries: modules of device code ... */
-	struct block_buffer results; /* ... and results, before all of ours */
-	struct block_buffer front;   /* entries that are no batches: they are seen first */
-	struct block_buffer body;    /* batches */
-	struct block_buffer header, packed;
+	struct buffer sources; /* standard entries: modules of device code ... */
+	struct buffer results; /* ... and results, before all of ours */
+	struct buffer front;   /* entries that are no batches: they are seen first */
+	struct buffer body;    /* batches */
+	struct buffer header, packed;
 	Libtrace__LanePosition *positions;
 	uint32_t position_count;
 	uint32_t num_entries, num_sources, num_results;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/buffer.h"
 #include "common/cuda_spool.h"
 #include "common/schema/cuda_columns.h"
 
@@ -15,12 +16,11 @@
 #define ELF_MACHINE_CUDA 190u
 
 struct cubin {
-	uint64_t hash, total_bytes, bytes; /* bytes: so far */
-	const struct lane_view *lane;      /* that the latest piece came by */
-	uint8_t *data;                     /* until it is whole */
-	uint64_t capacity;
-	char *names;     /* of its functions, one behind the other; */
-	char **function; /* sorted */
+	uint64_t hash, total_bytes;
+	const struct lane_view *lane; /* that the latest piece came by */
+	struct buffer code; /* what has come; when it is whole and told, only its length */
+	char *names;        /* of its functions, one behind the other; */
+	char **function;    /* sorted */
 	uint32_t function_count;
 	bool is_whole;
 };
@@ -41,7 +41,7 @@ struct cubins {
 void cubins_free(struct cubins *c)
 {
 	for (uint32_t i = 0; c && i < c->count; i++) {
-		free(c->rows[i].data);
+		free(c->rows[i].code.data);
 		free(c->rows[i].names);
 		free(c->rows[i].function);
 	}
@@ -68,7 +68,8 @@ static uint64_t reference_of(uint64_t hash)
 
 static const void *part(const struct cubin *c, uint64_t offset, uint64_t bytes)
 {
-	return offset <= c->bytes && bytes <= c->bytes - offset ? c->data + offset : NULL;
+	return offset <= c->code.bytes && bytes <= c->code.bytes - offset ? c->code.data + offset
+									  : NULL;
 }
 
 static bool section(const struct cubin *c, const Elf64_Ehdr *elf, uint32_t index, Elf64_Shdr *ret)
@@ -195,7 +196,7 @@ static void entry_put(struct writer *w, const struct cubin *c, const Elf64_Ehdr 
 	uint32_t architecture = architecture_of(elf);
 	source.has_reference = source.has_binary = 1;
 	source.reference = reference_of(c->hash);
-	source.binary = (ProtobufCBinaryData){c->bytes, c->data};
+	source.binary = (ProtobufCBinaryData){c->code.bytes, c->code.data};
 	source.has_sass_level = source.has_sm_revision = source.has_binary_flags = 1;
 	source.sass_level = (Ncu__SourceSassLevel)(architecture / 10);
 	source.sm_revision = (architecture / 10) << 16 | architecture % 10;
@@ -223,8 +224,8 @@ static void cubin_end(struct writer *w, struct cubin *c)
 		free(functions);
 		c->is_whole = true;
 	}
-	free(c->data);
-	c->data = NULL;
+	free(c->code.data);
+	c->code.data = NULL;
 }
 
 /* ---- what comes by ---- */
@@ -245,38 +246,25 @@ static struct cubin *cubin_get(struct cubins *c, uint64_t hash)
 /* False: no room. */
 static bool bytes_add(struct cubin *c, const uint8_t *data, uint32_t bytes)
 {
-	if (c->bytes + bytes > CUBIN_BYTES_MAX)
-		return false;
-	if (c->bytes + bytes > c->capacity) {
-		uint64_t more = (c->bytes + bytes) * 2;
-		uint8_t *grown = realloc(c->data, more);
-		if (!grown)
-			return false;
-		c->data = grown;
-		c->capacity = more;
-	}
-	memcpy(c->data + c->bytes, data, bytes);
-	c->bytes += bytes;
-	return true;
+	return c->code.bytes + bytes <= CUBIN_BYTES_MAX && !buffer_add(&c->code, data, bytes);
 }
 
 /* What is missing will not come any more. */
 static void cubin_give_up(struct cubin *c)
 {
-	free(c->data);
-	c->data = NULL;
-	c->bytes = c->capacity = 0;
+	free(c->code.data);
+	c->code = (struct buffer){0};
 }
 
 /* The next piece. Two threads may send the same content: what is here already is passed over. */
 static void piece_add(
 	struct cubin *c, const struct cuda_cubin *head, const uint8_t *data, uint32_t bytes)
 {
-	if (!head->offset && !c->bytes)
+	if (!head->offset && !c->code.bytes)
 		c->total_bytes = head->total_bytes;
-	if (head->total_bytes != c->total_bytes || head->offset < c->bytes)
+	if (head->total_bytes != c->total_bytes || head->offset < c->code.bytes)
 		return;
-	if (head->offset > c->bytes || c->bytes + bytes > c->total_bytes ||
+	if (head->offset > c->code.bytes || c->code.bytes + bytes > c->total_bytes ||
 		!bytes_add(c, data, bytes))
 		cubin_give_up(c);
 }
@@ -295,7 +283,7 @@ void cubins_piece_put(struct segment *s, const struct record *r, uint32_t bytes)
 	c->lane = s->view;
 	piece_add(
 		c, &head, (const uint8_t *)(r + 1) + sizeof(head), bytes - (uint32_t)sizeof(head));
-	if (c->bytes && c->bytes == c->total_bytes)
+	if (c->code.bytes && c->code.bytes == c->total_bytes)
 		cubin_end(s->w, c);
 }
 
@@ -350,7 +338,7 @@ uint32_t cubins_unwritten(const struct writer *w)
 	for (uint32_t i = 0; i < w->spools.count; i++) {
 		const struct cubins *c = w->spools.all[i]->cubins;
 		for (uint32_t n = 0; c && n < c->count; n++)
-			count += c->rows[n].data != NULL;
+			count += c->rows[n].code.data != NULL;
 	}
 	return count;
 }

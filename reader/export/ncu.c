@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/buffer.h"
 #include "common/ncu/launch.h"
 #include "reader/demangle.h"
 #include "reader/export/ncu_calls.h"
@@ -76,8 +77,7 @@ struct writing {
 	struct ncu_tally *tally;
 	struct ncu_calls calls;
 	struct launch_entry entry;
-	uint8_t *results; /* of the block at hand */
-	size_t bytes, capacity;
+	struct buffer results; /* of the block at hand */
 	uint32_t count;
 	const struct process *process; /* of those results */
 	struct names names;
@@ -194,10 +194,10 @@ static int block_begin(struct writing *w, uint32_t sources, uint32_t results, ui
 
 static int block_write(struct writing *w)
 {
-	int error = block_begin(w, 0, w->count, w->bytes);
+	int error = block_begin(w, 0, w->count, w->results.bytes);
 	if (!error)
-		fwrite(w->results, 1, w->bytes, w->out);
-	w->bytes = w->count = 0;
+		fwrite(w->results.data, 1, w->results.bytes, w->out);
+	w->results.bytes = w->count = 0;
 	return error ? error : ferror_unlocked(w->out) ? -EPIPE : 0;
 }
 
@@ -225,17 +225,11 @@ static int code_write(struct writing *w)
 static int result_put(struct writing *w)
 {
 	uint32_t size = (uint32_t)ncu__profile_result__get_packed_size(&w->entry.result);
-	if (w->bytes + sizeof(size) + size > w->capacity) {
-		size_t more = w->capacity * 2 + sizeof(size) + size;
-		uint8_t *results = realloc(w->results, more);
-		if (!results)
-			return -ENOMEM;
-		w->results = results;
-		w->capacity = more;
-	}
-	memcpy(w->results + w->bytes, &size, sizeof(size));
-	ncu__profile_result__pack(&w->entry.result, w->results + w->bytes + sizeof(size));
-	w->bytes += sizeof(size) + size;
+	if (buffer_reserve(&w->results, sizeof(size) + size))
+		return -ENOMEM;
+	buffer_add(&w->results, &size, sizeof(size));
+	ncu__profile_result__pack(&w->entry.result, w->results.data + w->results.bytes);
+	w->results.bytes += size;
 	w->count++;
 	return 0;
 }
@@ -336,7 +330,7 @@ static int kernel_write(struct writing *w, const struct event_row *row)
 	uint64_t columns[LAUNCH_COLUMNS] = {0};
 	struct launch_facts facts = {.kernel = columns};
 	int error = 0;
-	if (w->count && (w->process != row->process || w->bytes >= BLOCK_BYTES))
+	if (w->count && (w->process != row->process || w->results.bytes >= BLOCK_BYTES))
 		error = block_write(w);
 	w->process = row->process;
 	for (uint32_t i = 0; i < row->event->field_count; i++)
@@ -392,6 +386,6 @@ int ncu_write(FILE *out, struct cursor *cursor, struct symbols *symbols,
 	ret_tally->ranges_left_out = w.calls.ranges_left_out;
 	ret_tally->states_left_out = w.calls.states_left_out;
 	ncu_calls_release(&w.calls);
-	free(w.results);
+	free(w.results.data);
 	return error;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/buffer.h"
 #include "common/varint.h"
 #include "reader/ncu/depth.h"
 #include "reader/ncu/text_lexer.h"
@@ -18,8 +19,7 @@
 struct packing {
 	struct text_lexer lexer;
 	struct text_token token; /* the next one */
-	uint8_t *data;
-	size_t bytes, capacity;
+	struct buffer out;
 	text_problem_told *problem;
 	void *user;
 	int error; /* the first one: everything stops */
@@ -65,19 +65,8 @@ static void tell_expected(struct packing *p, const char *what)
 
 static void put(struct packing *p, const void *data, size_t bytes)
 {
-	if (p->bytes + bytes > p->capacity) {
-		size_t more = 2 * (p->bytes + bytes) + 256;
-		void *all = realloc(p->data, more);
-		if (!all) {
-			p->error = p->error ? p->error : -ENOMEM;
-			return;
-		}
-		p->data = all;
-		p->capacity = more;
-	}
-	if (bytes)
-		memcpy(p->data + p->bytes, data, bytes);
-	p->bytes += bytes;
+	int error = buffer_add(&p->out, data, bytes);
+	p->error = p->error ? p->error : error;
 }
 
 static void put_varint(struct packing *p, uint64_t value)
@@ -94,12 +83,12 @@ static void put_tag(struct packing *p, uint32_t field, enum wire_type type)
 /* Writes the size of what was put behind `begin` in front of it. */
 static void put_size_at(struct packing *p, size_t begin)
 {
-	const size_t bytes = p->bytes - begin, room = varint_bytes(bytes);
+	const size_t bytes = p->out.bytes - begin, room = varint_bytes(bytes);
 	put(p, "\0\0\0\0\0\0\0\0\0", room);
 	if (p->error)
 		return;
-	memmove(p->data + begin + room, p->data + begin, bytes);
-	varint_put(p->data + begin, bytes);
+	memmove(p->out.data + begin + room, p->out.data + begin, bytes);
+	varint_put(p->out.data + begin, bytes);
 }
 
 /* ---- tokens ---- */
@@ -313,7 +302,7 @@ static void put_text(struct packing *p)
 static void pack_string(struct packing *p, const ProtobufCFieldDescriptor *f)
 {
 	put_tag(p, f->id, WIRE_BYTES);
-	const size_t begin = p->bytes;
+	const size_t begin = p->out.bytes;
 	if (p->token.kind != TEXT_STRING)
 		tell_expected(p, "a string");
 	while (!p->error && p->token.kind == TEXT_STRING) {
@@ -337,7 +326,7 @@ static void pack_message(struct packing *p, const ProtobufCFieldDescriptor *f, u
 		return;
 	}
 	put_tag(p, f->id, WIRE_BYTES);
-	const size_t begin = p->bytes;
+	const size_t begin = p->out.bytes;
 	if (pack_fields(p, f->descriptor, depth + 1))
 		return;
 	put_size_at(p, begin);
@@ -480,14 +469,14 @@ int text_format_pack(const ProtobufCMessageDescriptor *type, const char *text, s
 	struct packing p = {.problem = problem, .user = user};
 	text_lexer_init(&p.lexer, text, bytes);
 	put(&p, "", 1); /* so that an empty message is not NULL */
-	p.bytes = 0;
+	p.out.bytes = 0;
 	next(&p);
 	pack_fields(&p, type, 0);
 	if (!p.error && p.token.kind != TEXT_END)
 		tell_expected(&p, "a field");
 	if (p.error)
-		free(p.data);
-	*ret_bytes = p.error ? NULL : p.data;
-	*ret_count = p.error ? 0 : p.bytes;
+		free(p.out.data);
+	*ret_bytes = p.error ? NULL : p.out.data;
+	*ret_count = p.error ? 0 : p.out.bytes;
 	return p.error;
 }
