@@ -151,19 +151,11 @@ static void put_strings(struct block *block, struct strings *strings)
 		return;
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Strings message = LIBTRACE__STRINGS__INIT;
-	ProtobufCBinaryData *texts = calloc(strings->pending_count, sizeof(*texts));
-	if (!texts) {
-		block->broken = true;
-		return;
-	}
-	for (uint32_t i = 0; i < strings->pending_count; i++)
-		texts[i] = (ProtobufCBinaryData){strings->lengths[i], strings->texts[i]};
 	message.n_ids = message.n_texts = strings->pending_count;
 	message.ids = strings->pending;
-	message.texts = texts;
+	message.texts = strings->texts;
 	entry.strings = &message;
 	block_put_entry(block, &entry);
-	free(texts);
 	strings_forget_pending(strings);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/schema/functions.h"
 
 #define CAPACITY_FIRST 1024u
@@ -96,7 +97,6 @@ void strings_release(struct strings *s)
 	free(s->slots);
 	free(s->pending);
 	free(s->texts);
-	free(s->lengths);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -130,20 +130,13 @@ static int table_grow(struct strings *s)
 
 static int pending_grow(struct strings *s)
 {
-	uint32_t capacity = s->pending_capacity ? s->pending_capacity * 2 : 256;
-	uint32_t *pending = realloc(s->pending, capacity * sizeof(*pending));
-	if (pending)
-		s->pending = pending;
-	uint8_t **texts = realloc(s->texts, capacity * sizeof(*texts));
-	if (texts)
-		s->texts = texts;
-	size_t *lengths = realloc(s->lengths, capacity * sizeof(*lengths));
-	if (lengths)
-		s->lengths = lengths;
-	if (!pending || !texts || !lengths)
-		return -ENOMEM;
-	s->pending_capacity = capacity;
-	return 0;
+	uint32_t ids = s->pending_capacity, texts = s->pending_capacity;
+	int error = array_room(&s->pending, s->pending_count, &ids, sizeof(*s->pending));
+	if (!error)
+		error = array_room(&s->texts, s->pending_count, &texts, sizeof(*s->texts));
+	if (!error)
+		s->pending_capacity = texts;
+	return error;
 }
 
 static uint32_t slot_fill(
@@ -159,8 +152,7 @@ static uint32_t slot_fill(
 	s->count++;
 	s->text_bytes += bytes;
 	s->pending[s->pending_count] = slot->id;
-	s->texts[s->pending_count] = (uint8_t *)kept;
-	s->lengths[s->pending_count++] = bytes;
+	s->texts[s->pending_count++] = (ProtobufCBinaryData){bytes, (uint8_t *)kept};
 	s->pending_bytes += bytes + 8;
 	return slot->id;
 }

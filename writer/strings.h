@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "common/spool.h"
+#include "report.pb-c.h"
 
 struct string_slot {
 	uint64_t hash;
@@ -31,9 +32,8 @@ struct strings {
 	struct text_chunk *chunks;  /* of the texts in the table, the one in use first */
 	struct text_chunk *retired; /* of texts that only the block still needs */
 	/* first used in the block that is being filled */
-	uint32_t *pending; /* slot ids in order of use */
-	uint8_t **texts;   /* in the chunks */
-	size_t *lengths;
+	uint32_t *pending;          /* slot ids in order of use */
+	ProtobufCBinaryData *texts; /* theirs, in the chunks */
 	uint32_t pending_count, pending_capacity;
 	size_t pending_bytes;
 	uint32_t functions[FN_MAX]; /* ids of function names, 0 = not used yet */
