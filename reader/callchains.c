@@ -52,19 +52,13 @@ static struct callchain_piece *piece_new(struct callchain_nodes *n, uint32_t fir
 
 static int piece_reserve(struct callchain_piece *p)
 {
-	if (p->count < p->capacity)
-		return 0;
-	uint32_t more = p->capacity ? p->capacity * 2 : 16;
-	uint32_t *parents = realloc(p->parents, more * sizeof(*parents));
-	if (parents)
-		p->parents = parents;
-	uint64_t *addresses = realloc(p->addresses, more * sizeof(*addresses));
-	if (addresses)
-		p->addresses = addresses;
-	if (!parents || !addresses)
-		return -ENOMEM;
-	p->capacity = more;
-	return 0;
+	uint32_t parents = p->capacity, addresses = p->capacity;
+	int error = array_room(&p->parents, p->count, &parents, sizeof(*p->parents));
+	if (!error)
+		error = array_room(&p->addresses, p->count, &addresses, sizeof(*p->addresses));
+	if (!error)
+		p->capacity = addresses;
+	return error;
 }
 
 /* Adds one node, or finds it told before. *piece: where the node before it went, or NULL. */

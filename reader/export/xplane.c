@@ -60,20 +60,10 @@ static struct xplane_line *line_find(struct xplane *x, const struct lane *lane)
 /* The plane has the text, as a name or as a value. */
 static int text_use(struct xplane_plane *plane, uint32_t number, bool as_value)
 {
-	if (number > plane->room) {
-		uint32_t room = number * 2;
-		uint8_t *names = realloc(plane->names, room);
-		plane->names = names ? names : plane->names;
-		uint8_t *values = realloc(plane->values, room);
-		plane->values = values ? values : plane->values;
-		if (!names || !values)
-			return -ENOMEM;
-		memset(names + plane->room, 0, room - plane->room);
-		memset(values + plane->room, 0, room - plane->room);
-		plane->room = room;
-	}
-	(as_value ? plane->values : plane->names)[number - 1] = 1;
-	return 0;
+	int error = array_reserve_zeroed(&plane->uses, &plane->room, number, sizeof(*plane->uses));
+	if (!error)
+		plane->uses[number - 1] |= as_value ? XPLANE_VALUE : XPLANE_NAME;
+	return error;
 }
 
 static void stat_ref(
@@ -328,8 +318,7 @@ static void xplane_release(struct xplane *x)
 	for (uint32_t i = 0; i < x->line_room; i++)
 		spool_stream_release(&x->lines[i].events);
 	for (uint32_t i = 0; i < x->plane_count; i++) {
-		free(x->planes[i].names);
-		free(x->planes[i].values);
+		free(x->planes[i].uses);
 	}
 	xplane_texts_release(x);
 	map_release(&x->peaks);

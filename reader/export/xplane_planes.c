@@ -109,9 +109,9 @@ static void plane_texts(struct xplane *x, struct proto *p, const struct xplane_p
 	for (uint32_t n = 1; n < XPLANE_STATS; n++)
 		metadata_put(p, PLANE_STAT_METADATA, n, stat_names[n]);
 	for (uint32_t n = 0; n < plane->room && n < x->text_count; n++) {
-		if (plane->names[n])
+		if (plane->uses[n] & XPLANE_NAME)
 			metadata_put(p, PLANE_EVENT_METADATA, n + 1, x->by_number[n]);
-		if (plane->values[n])
+		if (plane->uses[n] & XPLANE_VALUE)
 			metadata_put(p, PLANE_STAT_METADATA, XPLANE_STATS + n + 1, x->by_number[n]);
 	}
 }

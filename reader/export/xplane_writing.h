@@ -59,11 +59,13 @@ struct xplane_line {
 	uint32_t kinds; /* of device events: a bit for each of line_kinds */
 };
 
+enum xplane_use { XPLANE_NAME = 1, XPLANE_VALUE };
+
 /* A plane, and which of the texts it has as names of events, and as values. */
 struct xplane_plane {
 	bool is_device;
 	uint32_t device; /* number */
-	uint8_t *names, *values;
+	uint8_t *uses;   /* bits of enum xplane_use, by number of the text - 1 */
 	uint32_t room;
 };
 
