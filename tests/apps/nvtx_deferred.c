@@ -1,3 +1,4 @@
+// NEEDS: nvtx
 /*
  * nvtx_deferred.c - deferred events of NVTX, with times from clocks of many kinds.
  *
