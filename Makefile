@@ -196,10 +196,17 @@ $(LIBDIR)/liblzma.so.5: $(LIBLZMA_FILE)
 endif
 
 # What the command runs in Python: it travels with the folder of the library.
-PYTHON_FILES := $(shell find reader/python/*/ -name __pycache__ -prune -o -name build -prune -o -name '*.egg-info' -prune -o -type f -print 2>/dev/null)
+PYTHON_FILES := $(shell find reader/python/*/ -name __pycache__ -prune -o -name build -prune -o -name '*.egg-info' -prune -o -name '*.c' -o -type f -print 2>/dev/null)
 companions: $(PYTHON_FILES:reader/python/%=$(LIBDIR)/python/%)
 $(LIBDIR)/python/%: reader/python/%
 	$(call say,COPY)mkdir -p $(@D) && cp $< $@
+
+# The compiled part of ncu_report, where python3 has headers; the interpreter has the functions that it calls.
+PYTHON_FAST := $(if $(PYTHON_SUFFIX),$(LIBDIR)/python/ncu_report/_fast$(PYTHON_SUFFIX))
+companions: $(PYTHON_FAST)
+$(OBJ)/prog/reader/python/%.o: PROG_FLAGS += $(PYTHON_CFLAGS)
+$(LIBDIR)/python/ncu_report/_fast$(PYTHON_SUFFIX): $(OBJ)/prog/reader/python/ncu_report/_fast.o $(P)/.config
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -shared -o $@ $< -Wl,-z,now
 
 # ---- unit tests: one program per file ----
 
@@ -362,6 +369,7 @@ install: all ## PREFIX= DESTDIR=; command, library folder, header, man page, com
 	$(Q)for file in $(wildcard $(P)/bin/trace scripts/libtrace-run scripts/libtrace-nightly); do install -m 755 $$file $(D)/bin/; done
 	$(Q)install -m 755 $(filter-out %/python,$(wildcard $(LIBDIR)/*)) $(D)/lib/libtrace/
 	$(Q)for file in $(PYTHON_FILES:reader/python/%=%); do install -D -m 644 reader/python/$$file $(D)/lib/libtrace/python/$$file; done
+	$(Q)for file in $(PYTHON_FAST); do install -m 755 $$file $(D)/lib/libtrace/python/ncu_report/; done
 	$(Q)install -m 644 include/libtrace.h include/libtrace-reader.h $(D)/include/
 	$(Q)made() { shift; $(P)/bin/trace help "$$@" >$(O)/help.tmp 2>/dev/null && [ -s $(O)/help.tmp ]; }; \
 		made man --man && install -m 644 $(O)/help.tmp $(D)/share/man/man1/trace.1; \

@@ -1,7 +1,11 @@
-"""Takes libtrace-reader.so into the package where the tree has one that was built (`make`); else it is looked for when it is wanted."""
+"""Takes libtrace-reader.so into the package where the tree has one that was built (`make`); else it is looked for when it is wanted.
+
+ncu_report/_fast.c is compiled where there are a compiler and the headers of CPython; without them the package is the same, and slower."""
 import os
 import shutil
-from setuptools import Distribution, setup
+import sys
+import sysconfig
+from setuptools import Distribution, Extension, setup
 from setuptools.command.build_py import build_py
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -16,10 +20,10 @@ class BuildWithLibrary(build_py):
 
 
 class BuiltDistribution(Distribution):
-    """The wheel is for this machine's kind if it holds the library."""
+    """The wheel is for this machine's kind if it holds the library, or may hold what is compiled."""
 
     def has_ext_modules(self):
-        return os.path.exists(LIBRARY)
+        return os.path.exists(LIBRARY) or bool(self.ext_modules)
 
 
 try:
@@ -29,10 +33,15 @@ except ImportError:
 
 
 class AnyPython(bdist_wheel):
-    """By ctypes: one wheel for every version of Python."""
+    """Without what is compiled, which may have failed: one wheel for every version of Python."""
 
     def get_tag(self):
-        return ("py3", "none", super().get_tag()[2])
+        built = self.get_finalized_command("build_ext").get_outputs() if self.distribution.ext_modules else []
+        return super().get_tag() if any(map(os.path.exists, built)) else ("py3", "none", super().get_tag()[2])
 
 
-setup(cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": AnyPython}, distclass=BuiltDistribution)
+# Of another Python, or one without the interpreter's lock, _fast.c knows nothing.
+WITH_FAST = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
+FAST = [Extension("ncu_report._fast", ["ncu_report/_fast.c"], optional=True)] if WITH_FAST else []
+
+setup(cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": AnyPython}, distclass=BuiltDistribution, ext_modules=FAST)

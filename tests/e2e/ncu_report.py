@@ -2,8 +2,10 @@
 # timeout: 300
 """The Python package ncu_report: every fixture of Nsight Compute, against values that an independent reader took from them
 (SHARED/fixtures/ncu/expected.json), and, where NVIDIA's own module has been fetched (PEERS, default /tmp/peers), one script with both modules,
-answer by answer. What may differ is named in KNOWN (docs/python.md says why) and nothing else may."""
+answer by answer: with the compiled part of the package, where it was built, and without. What may differ is named in KNOWN (docs/python.md says why)
+and nothing else may."""
 import glob
+import itertools
 import json
 import os
 import sys
@@ -18,6 +20,7 @@ PACKAGE = os.path.join(SRC, "reader/python")
 LIBRARY = os.path.join(BUILD, "lib/libtrace/libtrace-reader.so")
 FIXTURES = fixtures("ncu")
 REPORTS = sorted(glob.glob(os.path.join(FIXTURES, "*.ncu-rep")))
+WAYS = {"": "1", "without the compiled part, ": "0"}  # of LIBTRACE_READER_COMPILED
 NO_SUCH_DEVICE = "transposeMatrix-2025.2.1"  # NVIDIA's module of 2024 does not know it, and then says nothing of hardware metrics
 # Metrics of which NVIDIA's module says otherwise: of some it knows what their names do not say, of others it reads names as texts
 KNOWN = {
@@ -72,19 +75,22 @@ out = dict(
     actions=[dict(names=[a.name(), a.name(a.NameBase_FUNCTION), a.name(a.NameBase_DEMANGLED), a.name(a.NameBase_MANGLED), str(a)], count=len(a),
                   metric_names=list(a.metric_names()), same=list(a) == list(a.metric_names()), nvtx=state(a.nvtx_state()),
                   metrics=[metric(a[name]) for name in a]) for r in report for a in r])
-json.dump(out, sys.stdout)
+json.dump([getattr(ncu_report, "COMPILED", None), out], sys.stdout)
 """
 
 
-def answers(path, package):
+def answers(path, package, way=""):
     place = os.path.join(folder(), "ask.py")
     with open(place, "w") as out:
         out.write(SCRIPT)
-    env = dict(os.environ, PYTHONPATH=package, LIBTRACE_READER=LIBRARY)
+    env = dict(os.environ, PYTHONPATH=package, LIBTRACE_READER=LIBRARY, LIBTRACE_READER_COMPILED=WAYS[way])
     result = run([sys.executable, place, path], env=env, limit=120)
     if result.status:
         raise RuntimeError(f"{package}: {os.path.basename(path)}: {result.status} {result.err.decode()[-400:]}")
-    return json.loads(result.out)
+    compiled, found = json.loads(result.out)
+    if compiled and way:
+        raise RuntimeError(f"{os.path.basename(path)}: LIBTRACE_READER_COMPILED=0, and it is compiled")
+    return found
 
 
 def wrong_values(action, want):
@@ -103,13 +109,13 @@ def wrong_values(action, want):
 
 
 def as_expected(expected):
-    for path in REPORTS:
-        got = answers(path, PACKAGE)["actions"]
+    for path, way in itertools.product(REPORTS, WAYS):
+        got = answers(path, PACKAGE, way)["actions"]
         want = expected[os.path.basename(path)]["results"]
         wrong = [] if len(got) == len(want) else [f"{len(got)} results"]
         for action, wanted in zip(got, want):
             wrong += wrong_values(action, wanted)
-        tap.ok(not wrong, f"{os.path.basename(path)}: names and values of every result", "\n".join(wrong[:10]))
+        tap.ok(not wrong, f"{os.path.basename(path)}: {way}names and values of every result", "\n".join(wrong[:10]))
 
 
 def is_known(path, name, part, theirs, ours):
@@ -157,15 +163,19 @@ def as_theirs():
         except RuntimeError as error:
             tap.skip(f"{os.path.basename(path)}: the same answers as NVIDIA's module", f"it does not run here: {str(error)[-80:]!r}")
             return
-        ours = answers(path, PACKAGE)
-        wrong = [f"{part}: {theirs[part]}, ours {ours[part]}" for part in theirs if part != "actions" and theirs[part] != ours[part]]
-        wrong += [] if len(theirs["actions"]) == len(ours["actions"]) else ["number of results"]
-        count = 0
-        for their, our in zip(theirs["actions"], ours["actions"]):
-            wrong += [f"{part}: {their[part]}, ours {our[part]}" for part in their if part != "metrics" and their[part] != our[part]]
-            wrong += compare_metrics(path, their["metrics"], our["metrics"])
-            count += len(their["metrics"])
-        tap.ok(not wrong and count, f"{os.path.basename(path)}: the same answers as NVIDIA's module, {count} metrics", "\n".join(wrong[:20]))
+        for way in WAYS:
+            compare(path, way, theirs, answers(path, PACKAGE, way))
+
+
+def compare(path, way, theirs, ours):
+    wrong = [f"{part}: {theirs[part]}, ours {ours[part]}" for part in theirs if part != "actions" and theirs[part] != ours[part]]
+    wrong += [] if len(theirs["actions"]) == len(ours["actions"]) else ["number of results"]
+    count = 0
+    for their, our in zip(theirs["actions"], ours["actions"]):
+        wrong += [f"{part}: {their[part]}, ours {our[part]}" for part in their if part != "metrics" and their[part] != our[part]]
+        wrong += compare_metrics(path, their["metrics"], our["metrics"])
+        count += len(their["metrics"])
+    tap.ok(not wrong and count, f"{os.path.basename(path)}: {way}the same answers as NVIDIA's module, {count} metrics", "\n".join(wrong[:20]))
 
 
 SURFACE = """

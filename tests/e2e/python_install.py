@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # timeout: 300
-"""The Python packages as users get them: installed by pip from the tree into an environment of its own, where nothing of the tree is in reach; and
-CPython 3.8, the oldest that they are for: by its grammar, by what they use of the standard library (vermin, of PyPI), and by each python3.X that is here.
+"""The Python packages as users get them: installed by pip from the tree into an environment of its own, where nothing of the tree is in reach, with
+what is compiled and, as where there is no compiler, without; and CPython 3.8, the oldest that they are for: by its grammar, by what they use of the standard library (vermin, of PyPI), and by each python3.X that is here.
 """
 import ast
 import glob
 import os
+import shutil
 import sys
+import sysconfig
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import BUILD, SRC, clean_env, folder, main, run, tap  # noqa: E402
@@ -29,7 +31,7 @@ for action in report[0]:
     assert action.source_info(4096) is None and action.nvtx_state() is None and action.rule_results()[0].name() == "Old rule"
 assert values == [("gpu__time_duration.sum", 102.0, "nsecond", 102.0, 0), ("made__count", 7, "", 7.0, 0)], values
 assert list(report.events()) == [] and report.session() == {} and not report.problems()
-print(sys.version_info[:2], ncu_report.__file__)
+print(sys.version_info[:2], ncu_report.__file__, ncu_report.COMPILED)
 """
 
 
@@ -38,27 +40,42 @@ def files():
 
 
 def installed():
+    compiles = os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")) and (shutil.which("cc") or shutil.which("gcc"))
+    if compiles:
+        install("", True)
+    else:
+        tap.skip("pip install compiles a part", "no compiler, or no headers of this Python (python3-dev)")
+    install("without a compiler: ", False, CC="/bin/false")
+
+
+def install(title, compiled, **more):
     """Of a copy, since pip builds in the folder that it installs from."""
-    venv, source = os.path.join(PLACE, "venv"), os.path.join(PLACE, "source")
+    venv, source, wheels = (os.path.join(PLACE, name + "-" * compiled) for name in ("venv", "source", "wheels"))
     made = run([sys.executable, "-m", "venv", "--without-pip", venv], env=clean_env(), limit=100)
     if made.status:
-        tap.skip("pip install from the tree", f"no venv: {made.err.decode()[-80:]!r}")
+        tap.skip(title + "pip install from the tree", f"no venv: {made.err.decode()[-80:]!r}")
         return
     run(["cp", "-r", PACKAGES, source], env=clean_env(), limit=30)
     python = os.path.join(venv, "bin/python3")
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LIBTRACE"))}
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LIBTRACE")) and name != "CC"}
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python]
-    result = run([*pip, "install", "--quiet", source], env=dict(env, LIBTRACE_READER=LIBRARY), limit=200)
+    result = run([*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", wheels, source], env=dict(env, LIBTRACE_READER=LIBRARY, **more), limit=200)
     if result.status and any(word in result.err for word in (b"ConnectionError", b"NewConnectionError", b"No matching distribution found for setuptools")):
-        tap.skip("pip install from the tree", "PyPI, which has what builds the package, is not reached")
+        tap.skip(title + "pip install from the tree", "PyPI, which has what builds the package, is not reached")
         return
-    tap.ok(result.status == 0, "pip install from the tree", result.err)
+    wheel, = glob.glob(os.path.join(wheels, "*.whl")) or [""]
+    version = "cp{}{}".format(*sys.version_info)
+    tag = f"-{version}-{version}-linux_" if compiled else "-py3-none-linux_"
+    tap.ok(tag in wheel, f"{title}the wheel is for what it holds: {tag[1:-7]}", f"{wheel} {result.err}")
+    result = run([*pip, "install", "--quiet", wheel], env=env, limit=200)
+    tap.ok(result.status == 0, title + "pip install from the tree", result.err)
     result = run([python, "-c", SCRIPT, REPORT], env=dict(env, PATH="/usr/bin:/bin"), cwd=PLACE, limit=60)
-    tap.ok(result.status == 0 and venv.encode() in result.out, "it is read without the tree, by the library in the package", f"{result.out} {result.err.decode()}")
+    tap.ok(result.status == 0 and venv.encode() in result.out and f" {compiled}\n".encode() in result.out,
+           title + "it is read without the tree, by the library in the package", f"{result.out} {result.err.decode()}")
     result = run([*pip, "show", "--files", "libtrace-reader"], env=env, limit=60)
     listed = [name for name in ("ncu_report/py.typed", "ncu_report/libtrace-reader.so", *(os.path.relpath(path, PACKAGES) for path in files()))
               if f"  {name}\n" not in result.out.decode()]
-    tap.ok(not listed, "all files of the packages are in it", listed)
+    tap.ok(not listed, title + "all files of the packages are in it", listed)
 
 
 def grammar():

@@ -2,11 +2,12 @@
 import ctypes
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 from . import _names
 from ._describe import describe
 from ._library import Column, DOUBLE, FLOAT, InstanceArrays, NONE, STRING, UINT32, UINT64, Values, as_reals, as_wholes, check, column, lib, text_of, unit_of
+from ._quick import Metric, Views, quick
 
 Value = Union[str, int, float, None]
 _U64 = (1 << 64) - 1
@@ -17,12 +18,12 @@ def _unit(name: str) -> str:
     return unit_of(name).replace("/", "_per_")
 
 
-class IMetric:
+class IMetric(Metric):
     """A metric of a result: its value, and instances of it where it has some.
 
     Made by :meth:`IAction.metric_by_name`; valid as long as it is held."""
 
-    __slots__ = ("_result", "_at", "_name", "_reals", "_wholes", "_values")
+    __slots__ = ("_reals", "_wholes", "_values")  # the instances, once they were asked for so
 
     ValueKind_UNKNOWN, ValueKind_ANY, ValueKind_STRING, ValueKind_FLOAT, ValueKind_DOUBLE, ValueKind_UINT32, ValueKind_UINT64 = range(7)
     MetricType_OTHER, MetricType_COUNTER, MetricType_RATIO, MetricType_THROUGHPUT = range(4)
@@ -36,10 +37,6 @@ class IMetric:
      MetricSubtype_PCT_OF_PEAK_SUSTAINED_ACTIVE, MetricSubtype_PCT_OF_PEAK_SUSTAINED_ELAPSED,
      MetricSubtype_PCT_OF_PEAK_SUSTAINED_FRAME, MetricSubtype_PCT_OF_PEAK_SUSTAINED_REGION, MetricSubtype_MAX_RATE,
      MetricSubtype_PCT, MetricSubtype_RATIO) = range(22)
-
-    def __init__(self, result: Any, at: int, name: str) -> None:
-        self._result, self._at, self._name = result, at, name
-        self._reals = self._wholes = self._values = ()  # type: Sequence[Any]  # the instances, once they were asked for so
 
     # ---- what it is ----
 
@@ -77,7 +74,7 @@ class IMetric:
                 return _api_kind(kind)
             instance = 0
         begin, end = self._result.span(self._at)
-        return _api_kind(self._side().column.kinds[begin + instance]) if 0 <= instance < end - begin else 0
+        return _api_kind(self._instances().column.kinds[begin + instance]) if 0 <= instance < end - begin else 0
 
     def has_value(self, value_kind: int = ValueKind_ANY) -> bool:
         """Is there a value? With another kind than ValueKind_ANY: is that the metric's kind?"""
@@ -85,6 +82,7 @@ class IMetric:
             return self._result.kinds[self._at] != NONE
         return value_kind == self.kind()
 
+    @quick
     def value(self, idx: Optional[int] = None) -> Value:
         """The value, or that of an instance, as str, int or float; None where there is none."""
         if idx is None:
@@ -101,11 +99,12 @@ class IMetric:
         try:
             if idx >= 0:
                 return self._values[idx]
-        except IndexError:
+        except (AttributeError, IndexError):
             pass
-        self._values = self._side().values(*self._result.span(self._at))
+        self._values = self._instances().values(*self._result.span(self._at))
         return self._values[idx] if 0 <= idx < len(self._values) else None
 
+    @quick
     def as_double(self, instance: Optional[int] = None) -> float:
         """The value as float; 0.0 for texts and what is not there."""
         if instance is None:
@@ -113,12 +112,13 @@ class IMetric:
         try:
             if instance >= 0:
                 return self._reals[instance]
-        except IndexError:
+        except (AttributeError, IndexError):
             pass
         begin, end = self._result.span(self._at)
-        self._reals = self._side().reals[begin:end]
+        self._reals = self._instances().reals[begin:end]
         return self._reals[instance] if 0 <= instance < end - begin else 0.0
 
+    @quick
     def as_uint64(self, instance: Optional[int] = None) -> int:
         """The value as int, cut off behind the point; 0 for texts and what is not there."""
         if instance is None:
@@ -126,10 +126,10 @@ class IMetric:
         try:
             if instance >= 0:
                 return self._wholes[instance]
-        except IndexError:
+        except (AttributeError, IndexError):
             pass
         begin, end = self._result.span(self._at)
-        self._wholes = self._side().wholes[begin:end]
+        self._wholes = self._instances().wholes[begin:end]
         return self._wholes[instance] if 0 <= instance < end - begin else 0
 
     def as_string(self, instance: Optional[int] = None) -> Optional[str]:
@@ -139,6 +139,7 @@ class IMetric:
 
     # ---- its instances ----
 
+    @quick
     def num_instances(self) -> int:
         """How many instances there are; 0: the value is all."""
         return self._result.instance_counts[self._at]
@@ -147,22 +148,23 @@ class IMetric:
         """Have the instances keys?"""
         return self._result.instance_counts[self._at] > 0 and self._result.has_keys(self._at)
 
+    @quick
     def correlation_ids(self) -> Optional["IMetric"]:
         """A metric whose instances are the keys of this one's: addresses, numbers of units, names of opcodes."""
         result, at = self._result, self._at
-        return _Keys(result, at, self._name) if result.instance_counts[at] and result.has_keys(at) else None
+        return _Keys(result, at, self._name, 0) if result.instance_counts[at] and result.has_keys(at) else None
 
     def instances(self) -> List[Value]:
         """The values of all instances. (Not in NVIDIA's module.)"""
-        return list(self._side().values(*self._result.span(self._at)))
+        return list(self._instances().values(*self._result.span(self._at)))
 
     def to_dict(self) -> Dict[Value, Value]:
         """{key: value} of the instances; without keys, their numbers. (Not in NVIDIA's module.)"""
         keys = self.correlation_ids()
         return dict(zip(keys.instances() if keys else range(self.num_instances()), self.instances()))
 
-    def _side(self) -> "InstanceColumn":
-        return self._result.instances()[1]
+    def _instances(self) -> "InstanceColumn":
+        return self._result.instances()[self._side]
 
     def __str__(self) -> str:
         """The name."""
@@ -180,6 +182,7 @@ class _Keys(IMetric):
     def kind(self, instance: Optional[int] = None) -> int:
         return super().kind(0 if instance is None else instance)
 
+    @quick
     def value(self, idx: Optional[int] = None) -> Value:
         if idx is None:
             return None if self.kind() == self.ValueKind_STRING else 0
@@ -190,9 +193,6 @@ class _Keys(IMetric):
 
     def correlation_ids(self) -> None:
         return None
-
-    def _side(self) -> "InstanceColumn":
-        return self._result.instances()[0]
 
 
 def _api_kind(stored: int) -> int:
@@ -252,7 +252,7 @@ class InstanceColumn:
         return [value_of(self.column, at) for at in range(begin, end)]
 
 
-class MetricColumns:
+class MetricColumns(Views):
     """The metrics of a result by position: what IMetric looks into. Holds the result, whose texts it names."""
     __slots__ = ("handle", "values", "kinds", "reals", "numbers", "instance_counts", "_instances", "_ends")
 
@@ -261,6 +261,7 @@ class MetricColumns:
         self.kinds, self.reals, self.numbers = values.kinds, values.reals, values.numbers
         self._instances = None  # type: Optional[Tuple[InstanceColumn, InstanceColumn]]
         self._ends = []  # type: List[int]  # of each metric's instances in them
+        self.show_metrics(values.kinds, values.numbers, instance_counts)
 
     def instances(self) -> Tuple[InstanceColumn, InstanceColumn]:
         """Keys and values of the instances of all metrics."""
@@ -268,7 +269,8 @@ class MetricColumns:
             made = InstanceArrays()
             check(lib.libtrace_result_instances(self.handle.pointer, ctypes.byref(made)), "instances of metrics")
             self._ends = list(accumulate(self.instance_counts))
-            self._instances = InstanceColumn(made.keys), InstanceColumn(made.values)
+            self._instances = keys, values = InstanceColumn(made.keys), InstanceColumn(made.values)
+            self.show_instances(keys.column.kinds, keys.column.numbers, values.column.kinds, values.column.numbers)
         return self._instances
 
     def span(self, at: int) -> Tuple[int, int]:

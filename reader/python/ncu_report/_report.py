@@ -61,9 +61,10 @@ class _Names:
         self._sorted = None  # type: Optional[Tuple[str, ...]]
 
     def all(self) -> Dict[str, int]:
-        if self._ids is not None:
+        ids = self._ids  # another thread may be here, too
+        if ids is not None:
             known = self._table.all()
-            names = [known[number] if number < len(known) else "#{}".format(number) for number in array.array("I", self._ids)]
+            names = [known[number] if number < len(known) else "#{}".format(number) for number in array.array("I", ids)]
             self.at.update(zip(reversed(names), range(len(names) - 1, -1, -1)))  # the first of a name counts
             self._ids = None
         return self.at
@@ -131,17 +132,17 @@ class _Report:
         self.handle = _Handle(open_report(path), lib.libtrace_report_close)
         self.count = lib.libtrace_report_result_count(self.handle.pointer)  # type: int
         self._table = _NameTable(self.handle)
-        self._opened = {}  # type: Dict[int, _Result]
+        self.opened = {}  # type: Dict[int, _Result]
 
     def result(self, index: int) -> "_Result":
-        found = self._opened.get(index)
+        found = self.opened.get(index)
         if found is None:
             what = "'{}': result {}".format(self.path, index)
             handle = _Handle(open_result(self.handle.pointer, index, what), lib.libtrace_result_close, self.handle)
             found = _Result(handle, self._table, what)
-            if len(self._opened) >= _OPENED:
-                del self._opened[next(iter(self._opened))]
-            self._opened[index] = found
+            for old in list(self.opened)[:1 - _OPENED]:
+                self.opened.pop(old, None)
+            self.opened[index] = found
         return found
 
 
@@ -372,7 +373,8 @@ class IAction:
         Raises KeyError where there is none, TypeError for what is no str."""
         metrics = self._metrics
         try:
-            return IMetric(metrics.columns, metrics.at[key], key)
+            at = metrics.at[key]  # first: columns are there when it is
+            return IMetric(metrics.columns, at, key)
         except (KeyError, TypeError):
             pass
         if not isinstance(key, str):
@@ -454,7 +456,9 @@ class IRange:
 
     def __iter__(self) -> Iterator[IAction]:
         """The results, in the order of the file."""
-        return (IAction(self._report.result(i)) for i in range(self._report.count))
+        report, opened = self._report, self._report.opened
+        for i in range(report.count):
+            yield IAction(opened.get(i) or report.result(i))
 
 
 class IContext(IBaseContext):
@@ -543,7 +547,7 @@ class IContext(IBaseContext):
 
     def __iter__(self) -> Iterator[IRange]:
         """The ranges."""
-        return (self[i] for i in range(len(self)))
+        return iter((IRange(self._report),) if self._report.count else ())
 
 
 def load_report(file_name: Union[str, "os.PathLike[str]"]) -> IContext:

@@ -1,0 +1,595 @@
+/*
+ * The compiled part of ncu_report: what a loop over metrics and instances calls most, answered
+ * without a frame of Python. It is built where there are a compiler and Python.h; without it the
+ * package is the same, and slower (_quick.py stands in for it).
+ *
+ * Views holds the arrays of a result, Metric is where IMetric keeps what it is of, and quick()
+ * makes of a method of IMetric a callable that answers what it can and else calls the method:
+ * indexes that are no plain int, keyword arguments, whatever raises. So each answer has its
+ * definition in _metric.py, and this file only shortens the way to the usual ones.
+ *
+ * All of it runs with the interpreter's lock held (free-threaded builds go without). Types are
+ * static: an interpreter with a lock of its own cannot import this, and does without.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <structmember.h>
+
+#define INTERFACE 1 /* counts changes between this file and _quick.py */
+
+/* enum libtrace_value_kind of libtrace-reader.h; IMetric.ValueKind_* are one more, but for NONE */
+enum { KIND_NONE, KIND_STRING, KIND_FLOAT, KIND_DOUBLE, KIND_UINT32, KIND_UINT64 };
+
+/* ---- Views: the arrays of a result ---- */
+
+/* Values as struct libtrace_values has them, in the buffers of Python objects. */
+struct values {
+	Py_buffer kinds, bits;
+};
+
+enum { KEYS, VALUES, SIDES }; /* of instances */
+
+typedef struct {
+	PyObject object;
+	struct values scalars; /* of the metrics */
+	Py_buffer counts;      /* of their instances */
+	struct values instances[SIDES];
+	Py_ssize_t *begins; /* of a metric's instances in these, and the end; NULL: not there */
+} Views;
+
+static void values_release(struct values *v)
+{
+	PyBuffer_Release(&v->kinds);
+	PyBuffer_Release(&v->bits);
+}
+
+static bool values_fit(const struct values *v, Py_ssize_t count)
+{
+	return v->kinds.len == count && v->bits.len % 8 == 0 && v->bits.len / 8 == count;
+}
+
+static int values_kind(const struct values *v, Py_ssize_t at)
+{
+	return ((const uint8_t *)v->kinds.buf)[at];
+}
+
+static uint64_t values_bits(const struct values *v, Py_ssize_t at)
+{
+	uint64_t bits;
+	memcpy(&bits, (const char *)v->bits.buf + 8 * at, sizeof(bits));
+	return bits;
+}
+
+static double values_real(const struct values *v, Py_ssize_t at)
+{
+	double real;
+	memcpy(&real, (const char *)v->bits.buf + 8 * at, sizeof(real));
+	return real;
+}
+
+static uint32_t views_count(const Views *v, Py_ssize_t at)
+{
+	uint32_t count;
+	memcpy(&count, (const char *)v->counts.buf + 4 * at, sizeof(count));
+	return count;
+}
+
+/* show_metrics(kinds, bits, counts) */
+static PyObject *views_show_metrics(PyObject *self, PyObject *args)
+{
+	Views *v = (Views *)self;
+	struct values *to = &v->scalars;
+	if (to->kinds.obj)
+		Py_RETURN_NONE;
+	if (!PyArg_ParseTuple(args, "y*y*y*", &to->kinds, &to->bits, &v->counts))
+		return NULL;
+	if (values_fit(to, to->kinds.len) && v->counts.len % 4 == 0 &&
+		v->counts.len / 4 == to->kinds.len)
+		Py_RETURN_NONE;
+	values_release(to);
+	PyBuffer_Release(&v->counts);
+	PyErr_SetString(PyExc_ValueError, "not as many kinds, values and counts");
+	return NULL;
+}
+
+/* Where the instances of each metric begin. ValueError where they are not `total`. */
+static Py_ssize_t *begins_make(const Views *v, Py_ssize_t total)
+{
+	const Py_ssize_t metrics = v->scalars.kinds.len;
+	Py_ssize_t *begins = PyMem_New(Py_ssize_t, (size_t)metrics + 1);
+	if (!begins) {
+		PyErr_NoMemory();
+		return NULL;
+	}
+	Py_ssize_t sum = 0, i = 0;
+	for (; i < metrics && views_count(v, i) <= (size_t)(total - sum); i++) {
+		begins[i] = sum;
+		sum += (Py_ssize_t)views_count(v, i);
+	}
+	begins[i] = sum;
+	if (i == metrics && sum == total)
+		return begins;
+	PyMem_Free(begins);
+	PyErr_SetString(PyExc_ValueError, "not as many instances as the metrics have");
+	return NULL;
+}
+
+/* show_instances(key_kinds, key_bits, kinds, bits) */
+static PyObject *views_show_instances(PyObject *self, PyObject *args)
+{
+	Views *v = (Views *)self;
+	struct values *keys = &v->instances[KEYS], *values = &v->instances[VALUES];
+	if (v->begins)
+		Py_RETURN_NONE;
+	if (!PyArg_ParseTuple(
+		    args, "y*y*y*y*", &keys->kinds, &keys->bits, &values->kinds, &values->bits))
+		return NULL;
+	if (values_fit(keys, values->kinds.len) && values_fit(values, values->kinds.len))
+		v->begins = begins_make(v, values->kinds.len);
+	else
+		PyErr_SetString(PyExc_ValueError, "not as many keys and values");
+	if (v->begins)
+		Py_RETURN_NONE;
+	values_release(keys);
+	values_release(values);
+	return NULL;
+}
+
+static void views_free(PyObject *self)
+{
+	Views *v = (Views *)self;
+	values_release(&v->scalars);
+	values_release(&v->instances[KEYS]);
+	values_release(&v->instances[VALUES]);
+	PyBuffer_Release(&v->counts);
+	PyMem_Free(v->begins);
+	Py_TYPE(self)->tp_free(self);
+}
+
+static PyMethodDef views_methods[] = {
+	{"show_metrics", views_show_metrics, METH_VARARGS,
+		"show_metrics($self, kinds, bits, counts, /)\n--\n\nTakes the metrics: buffers of "
+		"1, 8 and 4 bytes each. The first call counts."},
+	{"show_instances", views_show_instances, METH_VARARGS,
+		"show_instances($self, key_kinds, key_bits, kinds, bits, /)\n--\n\nTakes the "
+		"instances of all metrics. The first call counts."},
+	{NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject views_type = {
+	PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ncu_report._fast.Views",
+	.tp_basicsize = sizeof(Views),
+	.tp_dealloc = views_free,
+	.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+	.tp_doc = PyDoc_STR("The arrays of a result: the base of MetricColumns."),
+	.tp_methods = views_methods,
+	.tp_new = PyType_GenericNew,
+};
+
+/* ---- Metric: what IMetric keeps ---- */
+
+/* As four slots of Python would lie, which is what copy and pickle reckon with. */
+typedef struct {
+	PyObject object;
+	PyObject *result; /* MetricColumns, or whatever else: then Python answers all */
+	Py_ssize_t at;    /* which of its metrics */
+	PyObject *name;
+	Py_ssize_t side; /* KEYS or VALUES */
+} Metric;
+
+/* IMetric(result, at, name, side=1): __init__ */
+static int metric_init(PyObject *self, PyObject *args, PyObject *keywords)
+{
+	static char *names[] = {"result", "at", "name", "side", NULL};
+	Metric *m = (Metric *)self;
+	PyObject *result, *name;
+	Py_ssize_t at, side = VALUES;
+	if (!keywords && PyTuple_GET_SIZE(args) == 3) { /* the usual way, without a parser */
+		result = PyTuple_GET_ITEM(args, 0), name = PyTuple_GET_ITEM(args, 2);
+		at = PyLong_AsSsize_t(PyTuple_GET_ITEM(args, 1));
+		if (at == -1 && PyErr_Occurred())
+			return -1;
+	} else if (!PyArg_ParseTupleAndKeywords(
+			   args, keywords, "OnO|n", names, &result, &at, &name, &side)) {
+		return -1;
+	}
+	PyObject *old_result = m->result, *old_name = m->name;
+	Py_INCREF(result);
+	Py_INCREF(name);
+	m->result = result, m->name = name, m->at = at, m->side = side;
+	Py_XDECREF(old_result);
+	Py_XDECREF(old_name);
+	return 0;
+}
+
+static int metric_traverse(PyObject *self, visitproc visit, void *arg)
+{
+	Py_VISIT(((Metric *)self)->result);
+	Py_VISIT(((Metric *)self)->name);
+	return 0;
+}
+
+static int metric_clear(PyObject *self)
+{
+	Py_CLEAR(((Metric *)self)->result);
+	Py_CLEAR(((Metric *)self)->name);
+	return 0;
+}
+
+static void metric_free(PyObject *self)
+{
+	PyObject_GC_UnTrack(self);
+	metric_clear(self);
+	Py_TYPE(self)->tp_free(self);
+}
+
+static PyMemberDef metric_members[] = {
+	{"_result", T_OBJECT_EX, offsetof(Metric, result), 0, NULL},
+	{"_at", T_PYSSIZET, offsetof(Metric, at), 0, NULL},
+	{"_name", T_OBJECT_EX, offsetof(Metric, name), 0, NULL},
+	{"_side", T_PYSSIZET, offsetof(Metric, side), 0, NULL},
+	{NULL, 0, 0, 0, NULL},
+};
+
+static PyTypeObject metric_type = {
+	PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ncu_report._fast.Metric",
+	.tp_basicsize = sizeof(Metric),
+	.tp_dealloc = metric_free,
+	.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+	.tp_doc = PyDoc_STR("Metric(result, at, name, side=1)\n--\n\nThe base of IMetric."),
+	.tp_traverse = metric_traverse,
+	.tp_clear = metric_clear,
+	.tp_members = metric_members,
+	.tp_init = metric_init,
+	.tp_new = PyType_GenericNew,
+};
+
+/* ---- answers: of a metric, and of an index (NULL: none). NULL without an exception: Python knows
+ * ---- */
+
+/* What the metric is of; NULL: nothing that is known here. */
+static Views *views_of(const Metric *m)
+{
+	if (!m->result || !PyObject_TypeCheck(m->result, &views_type))
+		return NULL;
+	Views *v = (Views *)m->result;
+	return m->at >= 0 && m->at < v->scalars.kinds.len ? v : NULL;
+}
+
+/* The same with instances, which are read now where that was not done yet. */
+static Views *views_with_instances(const Metric *m)
+{
+	Views *v = views_of(m);
+	if (!v || v->begins)
+		return v;
+	Py_INCREF(v);
+	PyObject *read = PyObject_CallMethod((PyObject *)v, "instances", NULL);
+	Views *found = read && views_of(m) == v && v->begins ? v : NULL;
+	Py_XDECREF(read);
+	Py_DECREF(v);
+	return found;
+}
+
+/* The position of an instance; -1: there is none of that number. */
+static Py_ssize_t instance_at(const Views *v, const Metric *m, PyObject *index)
+{
+	const Py_ssize_t wanted = PyLong_AsSsize_t(index);
+	if (wanted == -1)
+		PyErr_Clear(); /* too large, if it is not -1 */
+	return wanted >= 0 && wanted < v->begins[m->at + 1] - v->begins[m->at]
+		? v->begins[m->at] + wanted
+		: -1;
+}
+
+static PyObject *value_at(const struct values *v, Py_ssize_t at)
+{
+	const char *text;
+	switch (values_kind(v, at)) {
+	case KIND_FLOAT:
+	case KIND_DOUBLE:
+		return PyFloat_FromDouble(values_real(v, at));
+	case KIND_UINT32:
+	case KIND_UINT64:
+		return PyLong_FromUnsignedLongLong(values_bits(v, at));
+	case KIND_STRING:
+		text = (const char *)(uintptr_t)values_bits(v, at);
+		return text
+			? PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogateescape")
+			: NULL;
+	default:
+		return NULL;
+	}
+}
+
+static PyObject *answer_value(const Metric *m, PyObject *index)
+{
+	if (!index) {
+		const Views *v = m->side != KEYS ? views_of(m) : NULL;
+		return v ? value_at(&v->scalars, m->at) : NULL;
+	}
+	const Views *v = views_with_instances(m);
+	const Py_ssize_t at = v ? instance_at(v, m, index) : -1;
+	return at >= 0 ? value_at(&v->instances[m->side != KEYS], at) : NULL;
+}
+
+/* The kind of an instance, and where it lies in *ret_from. KIND_NONE: there is none. */
+static int instance_kind(const Views *v, const Metric *m, PyObject *index,
+	const struct values **ret_from, Py_ssize_t *ret_at)
+{
+	*ret_from = &v->instances[m->side != KEYS];
+	*ret_at = instance_at(v, m, index);
+	return *ret_at < 0 ? KIND_NONE : values_kind(*ret_from, *ret_at);
+}
+
+/* As libtrace_values_as_real() makes it. */
+static PyObject *answer_as_double(const Metric *m, PyObject *index)
+{
+	const Views *v = index ? views_with_instances(m) : NULL;
+	const struct values *from;
+	Py_ssize_t at;
+	switch (v ? instance_kind(v, m, index, &from, &at) : -1) {
+	case -1:
+		return NULL;
+	case KIND_FLOAT:
+	case KIND_DOUBLE:
+		return PyFloat_FromDouble(values_real(from, at));
+	case KIND_UINT32:
+	case KIND_UINT64:
+		return PyFloat_FromDouble((double)values_bits(from, at));
+	default:
+		return PyFloat_FromDouble(0);
+	}
+}
+
+/* As libtrace_values_as_whole() makes it: cut off behind the point, modulo 2^64. */
+static uint64_t whole_of(double real)
+{
+	if (real >= 0)
+		return real < 0x1p64 ? (uint64_t)real : 0;
+	return real > -0x1p64 ? -(uint64_t)-real : 0;
+}
+
+static PyObject *answer_as_uint64(const Metric *m, PyObject *index)
+{
+	const Views *v = index ? views_with_instances(m) : NULL;
+	const struct values *from;
+	Py_ssize_t at;
+	switch (v ? instance_kind(v, m, index, &from, &at) : -1) {
+	case -1:
+		return NULL;
+	case KIND_FLOAT:
+	case KIND_DOUBLE:
+		return PyLong_FromUnsignedLongLong(whole_of(values_real(from, at)));
+	case KIND_UINT32:
+	case KIND_UINT64:
+		return PyLong_FromUnsignedLongLong(values_bits(from, at));
+	default:
+		return PyLong_FromLong(0);
+	}
+}
+
+static PyObject *answer_num_instances(const Metric *m, PyObject *index)
+{
+	const Views *v = index ? NULL : views_of(m);
+	return v ? PyLong_FromUnsignedLong(views_count(v, m->at)) : NULL;
+}
+
+/* Only that there are none: what most metrics answer. */
+static PyObject *answer_correlation_ids(const Metric *m, PyObject *index)
+{
+	const Views *v = index ? NULL : views_of(m);
+	PyObject *none = v && !views_count(v, m->at) ? Py_None : NULL;
+	Py_XINCREF(none);
+	return none;
+}
+
+/* ---- quick: a method that has such an answer ---- */
+
+typedef PyObject *(*answer)(const Metric *metric, PyObject *index);
+
+static const struct {
+	const char *name;
+	answer answer;
+} answers[] = {
+	{"value", answer_value},
+	{"as_double", answer_as_double},
+	{"as_uint64", answer_as_uint64},
+	{"num_instances", answer_num_instances},
+	{"correlation_ids", answer_correlation_ids},
+};
+
+typedef struct {
+	PyObject object;
+	PyObject *method; /* of Python; never NULL but while it is freed */
+	answer answer;
+#if PY_VERSION_HEX >= 0x03090000
+	vectorcallfunc call;
+#endif
+} Quick;
+
+/* NULL without an exception where the method must be asked. */
+static PyObject *quick_answer(const Quick *q, PyObject *const *args, Py_ssize_t count)
+{
+	if (count < 1 || count > 2 || !PyObject_TypeCheck(args[0], &metric_type))
+		return NULL;
+	if (count == 2 && !PyLong_CheckExact(args[1]))
+		return NULL;
+	return q->answer((const Metric *)args[0], count == 2 ? args[1] : NULL);
+}
+
+#if PY_VERSION_HEX >= 0x03090000
+static PyObject *quick_call(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+{
+	const Quick *q = (const Quick *)self;
+	PyObject *found = names ? NULL : quick_answer(q, args, PyVectorcall_NARGS(count));
+	return found || PyErr_Occurred() ? found
+					 : PyObject_Vectorcall(q->method, args, count, names);
+}
+#define QUICK_CALL PyVectorcall_Call
+#define QUICK_FLAGS (Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR)
+#define QUICK_VECTORCALL offsetof(Quick, call)
+#else /* vectorcall is not public there */
+static PyObject *quick_call(PyObject *self, PyObject *args, PyObject *keywords)
+{
+	const Quick *q = (const Quick *)self;
+	PyObject *first[2] = {NULL, NULL};
+	const Py_ssize_t count = PyTuple_GET_SIZE(args);
+	for (Py_ssize_t i = 0; i < count && i < 2; i++)
+		first[i] = PyTuple_GET_ITEM(args, i);
+	PyObject *found =
+		keywords && PyDict_GET_SIZE(keywords) ? NULL : quick_answer(q, first, count);
+	return found || PyErr_Occurred() ? found : PyObject_Call(q->method, args, keywords);
+}
+#define QUICK_CALL quick_call
+#define QUICK_FLAGS Py_TPFLAGS_METHOD_DESCRIPTOR
+#define QUICK_VECTORCALL 0
+#endif
+
+static PyObject *quick_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+	static char *names[] = {"method", NULL};
+	const size_t count = sizeof(answers) / sizeof(*answers);
+	PyObject *method;
+	if (!PyArg_ParseTupleAndKeywords(args, keywords, "O", names, &method))
+		return NULL;
+	PyObject *name = PyObject_GetAttrString(method, "__name__");
+	const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
+	size_t i = 0;
+	while (text && i < count && strcmp(answers[i].name, text) != 0)
+		i++;
+	if (text && i == count)
+		PyErr_Format(PyExc_ValueError, "there is no quick answer to %U", name);
+	Py_XDECREF(name);
+	Quick *q = text && i < count ? (Quick *)type->tp_alloc(type, 0) : NULL;
+	if (!q)
+		return NULL;
+	Py_INCREF(method);
+	q->method = method, q->answer = answers[i].answer;
+#if PY_VERSION_HEX >= 0x03090000
+	q->call = quick_call;
+#endif
+	return (PyObject *)q;
+}
+
+static int quick_traverse(PyObject *self, visitproc visit, void *arg)
+{
+	Py_VISIT(((Quick *)self)->method);
+	return 0;
+}
+
+static int quick_clear(PyObject *self)
+{
+	Py_CLEAR(((Quick *)self)->method);
+	return 0;
+}
+
+static void quick_free(PyObject *self)
+{
+	PyObject_GC_UnTrack(self);
+	quick_clear(self);
+	Py_TYPE(self)->tp_free(self);
+}
+
+/* Bound to an object as a function is. */
+static PyObject *quick_get(PyObject *self, PyObject *object, PyObject *type)
+{
+	(void)type;
+	if (object && object != Py_None)
+		return PyMethod_New(self, object);
+	Py_INCREF(self);
+	return self;
+}
+
+/* What it does not have itself - name, module, annotations, code - is the method's. */
+static PyObject *quick_getattr(PyObject *self, PyObject *name)
+{
+	PyObject *found = PyObject_GenericGetAttr(self, name);
+	PyObject *method = ((Quick *)self)->method;
+	if (found || !method || !PyErr_ExceptionMatches(PyExc_AttributeError))
+		return found;
+	PyErr_Clear();
+	return PyObject_GetAttr(method, name);
+}
+
+static PyObject *quick_doc(PyObject *self, void *closure)
+{
+	(void)closure;
+	return PyObject_GetAttrString(((Quick *)self)->method, "__doc__");
+}
+
+static PyMemberDef quick_members[] = {
+	{"__wrapped__", T_OBJECT_EX, offsetof(Quick, method), READONLY, NULL},
+	{NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef quick_getset[] = {
+	{"__doc__", quick_doc, NULL, NULL, NULL},
+	{NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyTypeObject quick_type = {
+	PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ncu_report._fast.quick",
+	.tp_basicsize = sizeof(Quick),
+	.tp_dealloc = quick_free,
+	.tp_vectorcall_offset = QUICK_VECTORCALL,
+	.tp_call = QUICK_CALL,
+	.tp_getattro = quick_getattr,
+	.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | QUICK_FLAGS,
+	.tp_traverse = quick_traverse,
+	.tp_clear = quick_clear,
+	.tp_members = quick_members,
+	.tp_getset = quick_getset,
+	.tp_descr_get = quick_get,
+	.tp_new = quick_new,
+};
+
+/* ---- the module ---- */
+
+/* Adds a type under a name; the module holds a reference of its own. */
+static int type_add(PyObject *module, const char *name, PyTypeObject *type)
+{
+	if (PyType_Ready(type))
+		return -1;
+	Py_INCREF(type);
+	if (PyModule_AddObject(module, name, (PyObject *)type)) {
+		Py_DECREF(type);
+		return -1;
+	}
+	return 0;
+}
+
+static int module_exec(PyObject *module)
+{
+	if (!metric_type.tp_dict) { /* for copy and pickle: the members are slots */
+		PyObject *slots = Py_BuildValue("(ssss)", "_result", "_at", "_name", "_side");
+		metric_type.tp_dict = slots ? PyDict_New() : NULL;
+		const int failed = !metric_type.tp_dict ||
+			PyDict_SetItemString(metric_type.tp_dict, "__slots__", slots);
+		Py_XDECREF(slots);
+		if (failed)
+			return -1;
+	}
+	return type_add(module, "Views", &views_type) || type_add(module, "Metric", &metric_type) ||
+			type_add(module, "quick", &quick_type) ||
+			PyModule_AddIntConstant(module, "INTERFACE", INTERFACE)
+		? -1
+		: 0;
+}
+
+static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, (void *)module_exec}, {0, NULL}};
+
+static struct PyModuleDef module_def = {
+	PyModuleDef_HEAD_INIT,
+	.m_name = "_fast",
+	.m_doc = PyDoc_STR("The compiled part of ncu_report."),
+	.m_slots = module_slots,
+};
+
+__attribute__((visibility("default"))) PyMODINIT_FUNC PyInit__fast(void);
+PyMODINIT_FUNC PyInit__fast(void)
+{
+	return PyModuleDef_Init(&module_def);
+}
