@@ -19,7 +19,7 @@ extern char **environ;
 struct target {
 	enum child_verdict verdict;
 	const char *path;
-	char *const *envp;
+	struct child_environment environment;
 	char buffer[1024]; /* small: threads may have 16 KiB of stack */
 };
 
@@ -32,22 +32,21 @@ static void target_examine(struct target *target, const char *file, bool search,
 	target->verdict = child_examine(target->path, envp);
 	if (target->verdict == VERDICT_BAD_POINTER)
 		target->path = NULL;
-	target->envp = envp;
+	child_environment_plan(target->verdict, envp, &target->environment);
 }
 
 /*
- * Calls CALL with `envp` in scope: the caller's environment, or, where the preload would break the
- * program, a copy without us in this frame.
+ * Calls CALL with `envp` in scope: the caller's environment, or a copy in this frame: without us
+ * where the preload would break the program, with the tree's name where only that was lost.
  */
-#define WITH_ENVIRONMENT(target, given, CALL)                                                  \
-	({                                                                                     \
-		bool clean = child_needs_clean_environment((target)->verdict);                 \
-		char *copy[clean ? child_environment_count(given) : 1];                        \
-		char preload[clean ? child_preload_bytes(given) : 1];                          \
-		char *const *envp = (given);                                                   \
-		if (clean)                                                                     \
-			envp = child_environment_clean(given, copy, preload, sizeof(preload)); \
-		CALL;                                                                          \
+#define WITH_ENVIRONMENT(plan, given, CALL)                                         \
+	({                                                                          \
+		char *copy[(plan)->places ? (plan)->places : 1];                    \
+		char variable[(plan)->places ? (plan)->bytes : 1];                  \
+		char *const *envp = (given);                                        \
+		if ((plan)->places)                                                 \
+			envp = child_environment_make(plan, given, copy, variable); \
+		CALL;                                                               \
 	})
 
 /* Around an exec call: the process's last record, and what has to be taken back when it fails. */
@@ -60,8 +59,8 @@ static void target_examine(struct target *target, const char *file, bool search,
 	child_record(0, CHILD_EXEC, target.verdict, target.path);                        \
 	bool begun = call_begin(&call, FN_##name);                                       \
 	session_exec();                                                                  \
-	int result = child_needs_clean_environment(target.verdict)                       \
-		? WITH_ENVIRONMENT(&target, given_envp, env_call)                        \
+	int result = target.environment.places                                           \
+		? WITH_ENVIRONMENT(&target.environment, given_envp, env_call)            \
 		: plain_call;                                                            \
 	session_exec_failed();                                                           \
 	if (begun)                                                                       \
@@ -177,15 +176,15 @@ WRAPPER(int, execle, (const char *t_path, const char *t_arg0, ...))
 		if (session.restricted)                                                            \
 			return REAL(name)(t_pid, t_path, t_actions, t_attributes, t_argv, t_envp); \
 		target_examine(&target, t_path, search, t_envp);                                   \
-		if (!call_begin(&call, FN_##name))                                                 \
-			return REAL(name)(t_pid, t_path, t_actions, t_attributes, t_argv, t_envp); \
-		int result = WITH_ENVIRONMENT(&target, t_envp,                                     \
+		bool begun = call_begin(&call, FN_##name);                                         \
+		int result = WITH_ENVIRONMENT(&target.environment, t_envp,                         \
 			REAL(name)(t_pid ? t_pid : &pid, t_path, t_actions, t_attributes, t_argv,  \
 				envp));                                                            \
 		if (result == 0 && t_pid)                                                          \
 			pid = *t_pid;                                                              \
-		osrt_end(&call, FN_##name, FN_BITS(result), osrt_object(FN_BITS(pid), 0));         \
-		if (result == 0)                                                                   \
+		if (begun)                                                                         \
+			osrt_end(&call, FN_##name, FN_BITS(result), osrt_object(FN_BITS(pid), 0)); \
+		if (begun && result == 0)                                                          \
 			child_record(                                                              \
 				(unsigned long)pid, CHILD_SPAWN, target.verdict, target.path);     \
 		return result;                                                                     \

@@ -140,6 +140,13 @@ static bool library_is_there(const char *preload)
 	return !text_find(path, "/") || SYS3(SYS_faccessat, AT_FDCWD, path, 0) == 0;
 }
 
+/* LD_PRELOAD of this environment, NULL where it does not name the library. */
+static const char *preload_with_us(char *const *envp)
+{
+	const char *preload = config_lookup((char **)(uintptr_t)envp, "LD_PRELOAD");
+	return preload && text_find(preload, "libtrace.so") ? preload : NULL;
+}
+
 enum child_verdict child_examine(const char *path, char *const *envp)
 {
 	if (!session.config.follow)
@@ -152,31 +159,60 @@ enum child_verdict child_examine(const char *path, char *const *envp)
 		verdict = VERDICT_TRACED;
 	if (verdict != VERDICT_TRACED)
 		return verdict;
-	const char *preload = config_lookup((char **)(uintptr_t)envp, "LD_PRELOAD");
-	if (!preload || !text_find(preload, "libtrace.so"))
+	const char *preload = preload_with_us(envp);
+	if (!preload)
 		return VERDICT_PRELOAD_LOST;
 	return library_is_there(preload) ? VERDICT_TRACED : VERDICT_UNREACHABLE;
 }
 
-bool child_needs_clean_environment(enum child_verdict verdict)
+static bool is_option(const char *variable)
 {
-	return verdict == VERDICT_MUSL || verdict == VERDICT_OTHER_ARCH ||
-		verdict == VERDICT_BY_OPTION || verdict == VERDICT_UNREACHABLE ||
-		verdict == VERDICT_ASAN;
+	return text_begins(variable, "LIBTRACE_");
 }
 
-size_t child_preload_bytes(char *const *envp)
+/* Some programs hand LD_PRELOAD on and little else (lighttpd to CGI): a report of its own, in
+ * whatever directory, is not what anybody wants of such a child. */
+static bool has_lost_tree(char *const *envp)
 {
-	const char *preload = config_lookup((char **)(uintptr_t)envp, "LD_PRELOAD");
-	return sizeof("LD_PRELOAD=") + (preload ? text_length(preload) : 0);
+	char **given = (char **)(uintptr_t)envp;
+	return session.tree[0] && preload_with_us(envp) && !config_lookup(given, "LIBTRACE_TREE") &&
+		!config_lookup(given, "LIBTRACE_OUTPUT");
 }
 
-size_t child_environment_count(char *const *envp)
+static size_t environment_count(char *const *envp)
 {
 	size_t count = 1;
 	while (envp && envp[count - 1])
 		count++;
 	return count;
+}
+
+static size_t count_options(void)
+{
+	size_t count = 0;
+	for (size_t i = 0; environ && environ[i]; i++)
+		count += is_option(environ[i]);
+	return count;
+}
+
+void child_environment_plan(
+	enum child_verdict verdict, char *const *envp, struct child_environment *ret_plan)
+{
+	*ret_plan = (struct child_environment){0};
+	if (verdict == VERDICT_BAD_POINTER)
+		return;
+	if (verdict == VERDICT_MUSL || verdict == VERDICT_OTHER_ARCH ||
+		verdict == VERDICT_BY_OPTION || verdict == VERDICT_UNREACHABLE ||
+		verdict == VERDICT_ASAN) {
+		const char *preload = config_lookup((char **)(uintptr_t)envp, "LD_PRELOAD");
+		ret_plan->without_us = true;
+		ret_plan->places = environment_count(envp);
+		ret_plan->bytes = sizeof("LD_PRELOAD=") + (preload ? text_length(preload) : 0);
+	} else if (has_lost_tree(envp)) {
+		ret_plan->with_tree = true;
+		ret_plan->places = environment_count(envp) + count_options() + 1;
+		ret_plan->bytes = sizeof("LIBTRACE_TREE=") + text_length(session.tree);
+	}
 }
 
 /* Copies the elements of a preload list (blanks or colons between) that are not this library. */
@@ -200,20 +236,46 @@ static void preload_without_us(const char *list, char *buffer, size_t bytes)
 	}
 }
 
-char *const *child_environment_clean(char *const *envp, char **ret_envp, char *buffer, size_t bytes)
+static size_t copy_without_us(
+	const struct child_environment *plan, char *const *envp, char **ret_envp, char *buffer)
 {
 	size_t to = 0;
-	for (size_t i = 0; envp && envp[i]; i++) {
+	for (size_t i = 0; envp && envp[i] && to + 1 < plan->places; i++) {
 		ret_envp[to] = envp[i];
 		if (text_begins(envp[i], "LD_PRELOAD=")) {
-			preload_without_us(envp[i] + sizeof("LD_PRELOAD=") - 1, buffer, bytes);
+			preload_without_us(
+				envp[i] + sizeof("LD_PRELOAD=") - 1, buffer, plan->bytes);
 			if (text_equal(buffer, "LD_PRELOAD="))
 				continue;
 			ret_envp[to] = buffer;
 		}
 		to++;
 	}
-	ret_envp[to] = NULL;
+	return to;
+}
+
+/* The options are as this process has them, too, unless the program gives its own. */
+static size_t copy_with_tree(
+	const struct child_environment *plan, char *const *envp, char **ret_envp, char *buffer)
+{
+	size_t to = 0;
+	text_append(buffer, plan->bytes, text_append(buffer, plan->bytes, 0, "LIBTRACE_TREE="),
+		session.tree);
+	for (size_t i = 0; envp && envp[i] && to + 2 < plan->places; i++)
+		ret_envp[to++] = envp[i];
+	for (size_t i = 0; environ && environ[i] && to + 2 < plan->places && envp != environ; i++)
+		if (is_option(environ[i]) && !text_begins(environ[i], "LIBTRACE_TREE="))
+			ret_envp[to++] = environ[i];
+	ret_envp[to++] = buffer;
+	return to;
+}
+
+char *const *child_environment_make(
+	const struct child_environment *plan, char *const *envp, char **ret_envp, char *buffer)
+{
+	size_t count = plan->without_us ? copy_without_us(plan, envp, ret_envp, buffer)
+					: copy_with_tree(plan, envp, ret_envp, buffer);
+	ret_envp[count] = NULL;
 	return ret_envp;
 }
 

@@ -16,22 +16,22 @@
 /* Looks at the file to be executed (through #! lines) and at the environment it would get. */
 enum child_verdict child_examine(const char *path, char *const *envp);
 
-/* Would the preload keep such a program from starting, or make its loader complain? Then our name
- * is taken out of LD_PRELOAD. */
-bool child_needs_clean_environment(enum child_verdict verdict);
+/* How the environment that a program gets differs from the one given for it. */
+struct child_environment {
+	bool without_us; /* the preload would keep it from starting, or make its loader complain */
+	bool with_tree;  /* it has the preload, but has lost the variables that name the tree */
+	size_t places;   /* pointers that the new one needs, the last NULL included; 0 = as given */
+	size_t bytes;    /* and bytes for a variable */
+};
 
-/* Bytes that the LD_PRELOAD variable of this environment needs, its name included. */
-size_t child_preload_bytes(char *const *envp);
+/* The verdict is child_examine()'s on the same envp. */
+void child_environment_plan(
+	enum child_verdict verdict, char *const *envp, struct child_environment *ret_plan);
 
-/* Number of pointers, the last NULL included. */
-size_t child_environment_count(char *const *envp);
-
-/*
- * Copies envp to ret_envp (child_environment_count() places) without this library in LD_PRELOAD;
- * `buffer` (bytes) keeps the new variable. Returns ret_envp.
- */
-char *const *child_environment_clean(
-	char *const *envp, char **ret_envp, char *buffer, size_t bytes);
+/* Fills ret_envp (plan->places) and `buffer` (plan->bytes) by a plan with places. Returns
+ * ret_envp. */
+char *const *child_environment_make(
+	const struct child_environment *plan, char *const *envp, char **ret_envp, char *buffer);
 
 /* Finds `file` in PATH as execvp does; `file` itself where it has a slash or is not found. */
 const char *child_find_in_path(const char *file, char *buffer, size_t bytes);

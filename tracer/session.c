@@ -396,11 +396,12 @@ static void keep_strings(void)
 /* Programs that libc starts by itself take the environment as it is. */
 static void leave_environment(void)
 {
-	size_t count = child_environment_count(environ), bytes = child_preload_bytes(environ);
-	char *memory = sys_mmap_private(count * sizeof(char *) + bytes);
+	struct child_environment plan;
+	child_environment_plan(VERDICT_BY_OPTION, environ, &plan);
+	char *memory = sys_mmap_private(plan.places * sizeof(char *) + plan.bytes);
 	if (memory)
-		environ = (char **)(uintptr_t)child_environment_clean(
-			environ, (char **)(void *)memory, memory + count * sizeof(char *), bytes);
+		environ = (char **)(uintptr_t)child_environment_make(&plan, environ,
+			(char **)(void *)memory, memory + plan.places * sizeof(char *));
 }
 
 static void note_bad_value(const char *name)

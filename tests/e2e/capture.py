@@ -86,7 +86,7 @@ def expectations(traced, name):
 
 
 APPS = ([[name] for name in ("longjmp_over", "small_stack", "close_all", "fd_limit", "file_limit", "thread_churn", "fork_storm", "early_calls", "exec_chain",
-                             "clearenv_exec", "altstack_nested", "coroutines", "drop_user", "fortified", "own_read", "hidden_threads", "many_threads",
+                             "clearenv_exec", "preload_kept", "altstack_nested", "coroutines", "drop_user", "fortified", "own_read", "hidden_threads", "many_threads",
                              "lock_holder", "vfork_child", "user_namespace", "seccomp_filter", "late_daemon", "cancel", "cxx_throw", "atfork_first")]
         + [["seccomp_filter", "strict"], ["memory_limit", "as"], ["memory_limit", "lock"]]
         + [["forks", mode] for mode in "fork vfork _Fork clone spawn spawnp system popen daemon double handler atfork thread".split()]
@@ -307,6 +307,16 @@ def exec_as_another_user_is_told():
         if traced:
             untraced = [p for p in traced.report.processes() if p.get("traced") == "no"]
             tap.ok(len(untraced) == 1 and program_of(untraced[0]) == "ls" and "no permission" in untraced[0]["reason"], f"exec as another user, {name}: told", untraced)
+
+
+def a_closed_gate_keeps_children_from_the_preload_too():
+    """Where nothing is recorded yet, a program that cannot load the library is kept from it, or its loader would complain."""
+    place = folder()
+    shutil.copytree(os.path.dirname(LIBRARY), os.path.join(place, "libtrace"))
+    script = "import os; os.chdir('/'); print(os.waitpid(os.posix_spawn('/bin/sh', ['sh', '-c', 'exit 3'], os.environ), 0)[1] >> 8)"
+    for name, more in (("open", {}), ("closed", {"LIBTRACE_DELAY": 1000})):
+        result = run([sys.executable, "-c", script], cwd=place, env=clean_env(LD_PRELOAD="./libtrace/libtrace.so", LIBTRACE_OUTPUT=os.path.join(place, name), **more))
+        tap.ok((result.status, result.out, result.err) == (0, b"3\n", b""), f"posix_spawn out of the library's reach, the gate {name}: as untraced", result)
 
 
 def children_not_followed():
@@ -688,7 +698,8 @@ if __name__ == "__main__":
         print(f"Bail out! no {LIBRARY}")
         sys.exit(1)
     main(working_directory_is_a_trap, counts_of_apps, counts_with_threshold, storm_is_counted, forks_under_signals_are_counted, left_calls_harm_no_later_ones, calls_hold_results, times_make_sense, holder_is_named, every_lock_on_request, paths_on_request,
-         threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, exec_as_another_user_is_told, children_not_followed,
+         threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, exec_as_another_user_is_told,
+         a_closed_gate_keeps_children_from_the_preload_too, children_not_followed,
          names_of_reports, recordings_that_cannot_be_recovered, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, run_forwards_signals, run_waits_for_the_tree,
          delay_and_duration, run_options_reach_the_library, one_report_per_tree, nothing_left_in_shared_memory, tracing_inside_tracing,
          library_cannot_be_fooled, library_folder_can_be_moved, shell_wrapper, reading_while_it_grows,
