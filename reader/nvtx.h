@@ -2,7 +2,7 @@
  * nvtx.h - NVTX ranges of a report: sums by name, and how those of push and pop lie in each other.
  *
  * nvtx_sums_read() makes the passes that exact medians need (durations.h); its memory follows the
- * number of names. nvtx_trace_read() holds every range, 72 bytes each. Ranges that were not ended
+ * number of names. nvtx_trace_read() holds every range, 56 bytes each. Ranges that were not ended
  * are left out of both. One thread; allocates.
  */
 #ifndef READER_NVTX_H

@@ -2,7 +2,7 @@
  * nvtx_state.h - which expressions of a filter hold on a thread at a time.
  *
  * A report has ranges as rows made at their end, so they are all read first: nvtx_state_read()
- * makes one pass and holds 56 bytes per range of push and pop, 32 per range of start and end, of
+ * makes one pass and holds 48 bytes per range of push and pop, 32 per range of start and end, of
  * the domains that the filter is about. A range is open at t when start <= t < end, and at its
  * start even when it takes no time; so a range is in itself. One thread; allocates.
  */
