@@ -5,8 +5,8 @@
  * A report that has a selection (open.h) hands out only these rows, whoever reads it and whichever
  * way. Events of the device belong to the API call that they come from. Sums that cannot be
  * divided (OSRT_SUMMARY) are left out. What tells about threads, processes, modules and names is
- * always there, unless `events_only`. One thread; allocates. Memory: nvtx_state.h, and 16 to 32 bytes per
- * CUDA API call that is chosen.
+ * always there, unless `events_only`. One thread; allocates. Memory: nvtx_state.h, and 16 to 32
+ * bytes per CUDA API call that is chosen.
  */
 #ifndef READER_SELECTION_H
 #define READER_SELECTION_H

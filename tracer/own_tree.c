@@ -1,0 +1,168 @@
+#define _GNU_SOURCE
+#include "tracer/own_tree.h"
+
+#include "common/clock.h"
+#include "common/pattern.h"
+#include "common/sys.h"
+#include "common/text.h"
+#include "common/tree.h"
+#include "tracer/child.h"
+#include "tracer/launch.h"
+#include "tracer/libc.h"
+#include "tracer/note.h"
+#include "tracer/session.h"
+#include "tracer/window.h"
+
+extern char **environ;
+
+/* `path` made absolute by the current directory. Returns its length, 0 when it does not fit or
+ * there is none. */
+static size_t make_absolute(const char *path, char *ret_path, size_t bytes)
+{
+	size_t at = 0;
+	if (path[0] != '/') {
+		if (SYS2(SYS_getcwd, ret_path, bytes) <= 0)
+			return 0;
+		at = text_append(ret_path, bytes, text_length(ret_path), "/");
+	}
+	at = text_append(ret_path, bytes, at, path);
+	return at + 1 < bytes ? at : 0;
+}
+
+bool own_tree_find_home(void)
+{
+	Dl_info info;
+	if (!libc.dladdr((void *)&session, &info) || !info.dli_fname)
+		return false;
+	size_t length = make_absolute(info.dli_fname, session.home, sizeof(session.home));
+	while (length && session.home[length - 1] != '/')
+		length--;
+	session.home[length ? length - 1 : 0] = 0;
+	return length > 1;
+}
+
+static void start_writer(int lock_fd)
+{
+	char program[sizeof(session.home) + 32];
+	text_append(program, sizeof(program),
+		text_append(program, sizeof(program), 0, session.home), "/libtrace-writer");
+	session.writer_missing = launch_writer(program, session.tree, lock_fd) < 0;
+	if (session.writer_missing)
+		note(TREE_NOTE_LINE,
+			"the writer could not be started: events wait in the spool for 'trace "
+			"recover'");
+}
+
+/* One tree per process where the report's name holds its pid. */
+static bool one_report_per_process(void)
+{
+	return session.config.output && text_find(session.config.output, "%p");
+}
+
+/* Is there one to join? */
+static bool is_named(void)
+{
+	return session.config.tree && !one_report_per_process();
+}
+
+bool own_tree_join(void)
+{
+	int error;
+	if (!is_named())
+		return false;
+	session.control = tree_open(session.config.tree, &error);
+	if (!session.control)
+		return false;
+	if (__atomic_load_n(&session.control->writer_state, __ATOMIC_ACQUIRE) == WRITER_FINISHED) {
+		sys_munmap(session.control, TREE_CONTROL_BYTES);
+		session.control = NULL;
+		return false;
+	}
+	clock_set(session.control->clock_kind);
+	text_append(session.tree, sizeof(session.tree), 0, session.config.tree);
+	return true;
+}
+
+static const char *lookup_environment(const char *name)
+{
+	return config_lookup(environ, name);
+}
+
+static const char *option_value(const char *name, void *unused)
+{
+	(void)unused;
+	return config_lookup(environ, name);
+}
+
+static bool tree_begin(void)
+{
+	char output[4096];
+	const char *why = NULL;
+	struct pattern_values values = {
+		.pid = session.pid, .executable = session.exe, .lookup = lookup_environment};
+	if (pattern_expand(session.config.output, &values, output, sizeof(output), &why) < 0) {
+		note_about(why, session.config.output ? session.config.output : PATTERN_DEFAULT);
+		return false;
+	}
+	why = pattern_check(output, session.config.overwrite);
+	if (why) {
+		note_about(why, output);
+		return false;
+	}
+	struct tree_options options = {.base = session.config.spool_dir,
+		.output = output,
+		.overwrite = session.config.overwrite,
+		.compress = session.config.compress,
+		.flush_interval_ns = session.config.flush_interval_ns,
+		.delay_ns = session.config.delay_ns,
+		.duration_ns = session.config.duration_ns,
+		.capture = window_spec(),
+		.value = option_value,
+		.root_pid = session.pid};
+	int lock_fd, error;
+	session.control = tree_create(&options, session.tree, &lock_fd, &error);
+	if (!session.control) {
+		note(TREE_NOTE_LINE,
+			"no directory for the tree: LIBTRACE_SPOOL_DIR, /dev/shm, /tmp are closed");
+		return false;
+	}
+	child_environment_add(session.tree);
+	session.is_root = true;
+	if (session.config.writer)
+		start_writer(lock_fd);
+	sys_close(lock_fd);
+	return true;
+}
+
+/* A tree without a living writer gets a new one, which finds every spool of it. */
+static void check_writer(void)
+{
+	if (!session.config.writer ||
+		__atomic_load_n(&session.control->writer_state, __ATOMIC_ACQUIRE) == WRITER_FAILED)
+		return;
+	int lock_fd = tree_lock(session.tree);
+	if (lock_fd < 0)
+		return;
+	start_writer(lock_fd);
+	sys_close(lock_fd);
+}
+
+bool own_tree_enter(void)
+{
+	if (!is_named())
+		return tree_begin();
+	if (!own_tree_join())
+		return false;
+	session.is_root = session.control->root_pid == session.pid;
+	check_writer();
+	return true;
+}
+
+/* The parent's control page is mapped in a forked child, too. */
+bool own_tree_of_child(void)
+{
+	if (one_report_per_process())
+		return tree_begin();
+	check_writer();
+	return true;
+}
