@@ -240,10 +240,10 @@ def use(action, names):
                 except (TypeError, AttributeError):
                     pass
         IMetric(metric._result, 0, name, side=1).__init__(metric._result, 0, name)
-        metric._result.show_metrics(b"", b"", b"")
-        metric._result.show_instances(b"", b"", b"", b"")
+        metric._result.show_metrics(0, 0, 0, 0)
+        metric._result.show_instances(0, 0, 0, 0, 0)
         try:
-            metric._result.show_instances(1, b"", b"", b"")
+            metric._result.show_instances(0, 0, 0, 0, b"")
         except TypeError:
             pass
 
@@ -295,18 +295,27 @@ def hostile():
         except error:
             return
         raise AssertionError((function, arguments))
-    refused(ValueError, Views().show_metrics, b"1", b"", b"1234")
-    refused(ValueError, Views().show_metrics, b"1", b"12345678", b"123")
-    refused(TypeError, Views().show_metrics, b"1", 3, b"123")
+    import array
+    def at(kind, *numbers):
+        kept.append(array.array(kind, numbers))
+        return kept[-1].buffer_info()[0]
+    kept = []
+    nulls, kinds = at("Q", *[0] * 200), at("B", *[5] * 200)
+    refused(TypeError, Views().show_metrics, b"1", 0, 0, 0)
+    refused(TypeError, Views().show_metrics, 1, kinds, nulls)
+    for many in (-1, -2 ** 63, 2 ** 60, 2 ** 61, 2 ** 63 - 1):
+        refused(MemoryError, Views().show_metrics, many, kinds, nulls, nulls)
     views = Views()
-    views.show_metrics(b"\\3\\5", bytes(16), b"\\1\\0\\0\\0\\xff\\xff\\xff\\xff")
+    views.show_instances(0, 0, 0, 0, 0)  # of no metrics
+    views = Views()
+    views.show_metrics(2, kinds, nulls, at("I", 1, 2 ** 32 - 1))
     for many in (0, 1, 2, 100):
-        refused(ValueError, views.show_instances, bytes(many), bytes(8 * many), bytes(many), bytes(8 * many))
-    refused(ValueError, views.show_instances, b"", b"", b"1", bytes(8))
+        refused(ValueError, views.show_instances, many, kinds, nulls, kinds, nulls)
+    refused(MemoryError, views.show_instances, -1, kinds, nulls, kinds, nulls)
     views = Views()
-    views.show_metrics(b"\\5", bytes(8), b"\\2\\0\\0\\0")
-    refused(ValueError, views.show_instances, bytes(3), bytes(24), bytes(3), bytes(24))
-    views.show_instances(b"\\5\\5", bytes(16), b"\\5\\5", bytes(16))
+    views.show_metrics(1, kinds, nulls, at("I", 2))
+    refused(ValueError, views.show_instances, 3, kinds, nulls, kinds, nulls)
+    views.show_instances(2, kinds, nulls, kinds, nulls)
     assert IMetric(views, 0, "x").as_uint64(1) == 0 and IMetric(views, 0, "x", 99).as_double(1) == 0.0 and IMetric(views, 0, "x", -3).value(1) == 0
     refused(AttributeError, IMetric(views, 1, "x").as_double, 0)  # no metric of it: Python's way, which these have not
     refused(ValueError, quick, len)

@@ -18,16 +18,18 @@
 #include <string.h>
 #include <structmember.h>
 
-#define INTERFACE 1 /* counts changes between this file and _quick.py */
+#define INTERFACE 2 /* counts changes between this file and _quick.py */
 
 /* enum libtrace_value_kind of libtrace-reader.h; IMetric.ValueKind_* are one more, but for NONE */
 enum { KIND_NONE, KIND_STRING, KIND_FLOAT, KIND_DOUBLE, KIND_UINT32, KIND_UINT64 };
 
 /* ---- Views: the arrays of a result ---- */
 
-/* Values as struct libtrace_values has them, in the buffers of Python objects. */
+/* struct libtrace_values, copied: nothing here looks at what the library may have given back. */
 struct values {
-	Py_buffer kinds, bits;
+	Py_ssize_t count;
+	uint8_t *kinds;
+	uint64_t *bits;
 };
 
 enum { KEYS, VALUES, SIDES }; /* of instances */
@@ -35,79 +37,76 @@ enum { KEYS, VALUES, SIDES }; /* of instances */
 typedef struct {
 	PyObject object;
 	struct values scalars; /* of the metrics */
-	Py_buffer counts;      /* of their instances */
+	uint32_t *counts;      /* of their instances */
 	struct values instances[SIDES];
 	Py_ssize_t *begins; /* of a metric's instances in these, and the end; NULL: not there */
 } Views;
 
-static void values_release(struct values *v)
+/* NULL with an exception where there is no memory. Never of no bytes: NULL means "not there". */
+static void *copied(unsigned long long address, Py_ssize_t count, size_t size)
 {
-	PyBuffer_Release(&v->kinds);
-	PyBuffer_Release(&v->bits);
+	void *copy = count >= 0 && (size_t)count < PY_SSIZE_T_MAX / size
+		? PyMem_Malloc((size_t)count * size + 1)
+		: NULL;
+	if (!copy)
+		PyErr_NoMemory();
+	else if (count)
+		memcpy(copy, (const void *)(uintptr_t)address, (size_t)count * size);
+	return copy;
 }
 
-static bool values_fit(const struct values *v, Py_ssize_t count)
+static bool values_copied(
+	struct values *v, Py_ssize_t count, unsigned long long kinds, unsigned long long bits)
 {
-	return v->kinds.len == count && v->bits.len % 8 == 0 && v->bits.len / 8 == count;
+	v->kinds = copied(kinds, count, sizeof(*v->kinds));
+	v->bits = v->kinds ? copied(bits, count, sizeof(*v->bits)) : NULL;
+	v->count = v->bits ? count : 0;
+	return v->bits;
 }
 
-static int values_kind(const struct values *v, Py_ssize_t at)
+static void values_free(struct values *v)
 {
-	return ((const uint8_t *)v->kinds.buf)[at];
+	PyMem_Free(v->kinds);
+	PyMem_Free(v->bits);
+	memset(v, 0, sizeof(*v));
 }
 
-static uint64_t values_bits(const struct values *v, Py_ssize_t at)
-{
-	uint64_t bits;
-	memcpy(&bits, (const char *)v->bits.buf + 8 * at, sizeof(bits));
-	return bits;
-}
-
-static double values_real(const struct values *v, Py_ssize_t at)
+static double real_of(uint64_t bits)
 {
 	double real;
-	memcpy(&real, (const char *)v->bits.buf + 8 * at, sizeof(real));
+	memcpy(&real, &bits, sizeof(real));
 	return real;
 }
 
-static uint32_t views_count(const Views *v, Py_ssize_t at)
-{
-	uint32_t count;
-	memcpy(&count, (const char *)v->counts.buf + 4 * at, sizeof(count));
-	return count;
-}
-
-/* show_metrics(kinds, bits, counts) */
+/* show_metrics(count, kinds, bits, counts) */
 static PyObject *views_show_metrics(PyObject *self, PyObject *args)
 {
 	Views *v = (Views *)self;
-	struct values *to = &v->scalars;
-	if (to->kinds.obj)
-		Py_RETURN_NONE;
-	if (!PyArg_ParseTuple(args, "y*y*y*", &to->kinds, &to->bits, &v->counts))
+	unsigned long long kinds, bits, counts;
+	Py_ssize_t count;
+	if (!PyArg_ParseTuple(args, "nKKK", &count, &kinds, &bits, &counts))
 		return NULL;
-	if (values_fit(to, to->kinds.len) && v->counts.len % 4 == 0 &&
-		v->counts.len / 4 == to->kinds.len)
+	if (!v->counts && values_copied(&v->scalars, count, kinds, bits))
+		v->counts = copied(counts, count, sizeof(*v->counts));
+	if (v->counts)
 		Py_RETURN_NONE;
-	values_release(to);
-	PyBuffer_Release(&v->counts);
-	PyErr_SetString(PyExc_ValueError, "not as many kinds, values and counts");
+	values_free(&v->scalars);
 	return NULL;
 }
 
 /* Where the instances of each metric begin. ValueError where they are not `total`. */
 static Py_ssize_t *begins_make(const Views *v, Py_ssize_t total)
 {
-	const Py_ssize_t metrics = v->scalars.kinds.len;
+	const Py_ssize_t metrics = v->scalars.count;
 	Py_ssize_t *begins = PyMem_New(Py_ssize_t, (size_t)metrics + 1);
 	if (!begins) {
 		PyErr_NoMemory();
 		return NULL;
 	}
 	Py_ssize_t sum = 0, i = 0;
-	for (; i < metrics && views_count(v, i) <= (size_t)(total - sum); i++) {
+	for (; i < metrics && v->counts[i] <= (size_t)(total - sum); i++) {
 		begins[i] = sum;
-		sum += (Py_ssize_t)views_count(v, i);
+		sum += (Py_ssize_t)v->counts[i];
 	}
 	begins[i] = sum;
 	if (i == metrics && sum == total)
@@ -117,45 +116,46 @@ static Py_ssize_t *begins_make(const Views *v, Py_ssize_t total)
 	return NULL;
 }
 
-/* show_instances(key_kinds, key_bits, kinds, bits) */
+/* show_instances(count, key_kinds, key_bits, kinds, bits) */
 static PyObject *views_show_instances(PyObject *self, PyObject *args)
 {
 	Views *v = (Views *)self;
-	struct values *keys = &v->instances[KEYS], *values = &v->instances[VALUES];
-	if (v->begins)
-		Py_RETURN_NONE;
-	if (!PyArg_ParseTuple(
-		    args, "y*y*y*y*", &keys->kinds, &keys->bits, &values->kinds, &values->bits))
+	unsigned long long kinds[SIDES], bits[SIDES];
+	Py_ssize_t count;
+	if (!PyArg_ParseTuple(args, "nKKKK", &count, &kinds[KEYS], &bits[KEYS], &kinds[VALUES],
+		    &bits[VALUES]))
 		return NULL;
-	if (values_fit(keys, values->kinds.len) && values_fit(values, values->kinds.len))
-		v->begins = begins_make(v, values->kinds.len);
-	else
-		PyErr_SetString(PyExc_ValueError, "not as many keys and values");
 	if (v->begins)
 		Py_RETURN_NONE;
-	values_release(keys);
-	values_release(values);
+	if (values_copied(&v->instances[KEYS], count, kinds[KEYS], bits[KEYS]) &&
+		values_copied(&v->instances[VALUES], count, kinds[VALUES], bits[VALUES]))
+		v->begins = begins_make(v, count);
+	if (v->begins)
+		Py_RETURN_NONE;
+	values_free(&v->instances[KEYS]);
+	values_free(&v->instances[VALUES]);
 	return NULL;
 }
 
 static void views_free(PyObject *self)
 {
 	Views *v = (Views *)self;
-	values_release(&v->scalars);
-	values_release(&v->instances[KEYS]);
-	values_release(&v->instances[VALUES]);
-	PyBuffer_Release(&v->counts);
+	values_free(&v->scalars);
+	values_free(&v->instances[KEYS]);
+	values_free(&v->instances[VALUES]);
+	PyMem_Free(v->counts);
 	PyMem_Free(v->begins);
 	Py_TYPE(self)->tp_free(self);
 }
 
 static PyMethodDef views_methods[] = {
 	{"show_metrics", views_show_metrics, METH_VARARGS,
-		"show_metrics($self, kinds, bits, counts, /)\n--\n\nTakes the metrics: buffers of "
-		"1, 8 and 4 bytes each. The first call counts."},
+		"show_metrics($self, count, kinds, bits, counts, /)\n--\n\nCopies the metrics, "
+		"from "
+		"addresses of the library. The first call counts."},
 	{"show_instances", views_show_instances, METH_VARARGS,
-		"show_instances($self, key_kinds, key_bits, kinds, bits, /)\n--\n\nTakes the "
-		"instances of all metrics. The first call counts."},
+		"show_instances($self, count, key_kinds, key_bits, kinds, bits, /)\n--\n\nCopies "
+		"the instances of all metrics. The first call counts."},
 	{NULL, NULL, 0, NULL},
 };
 
@@ -256,7 +256,7 @@ static Views *views_of(const Metric *m)
 	if (!m->result || !PyObject_TypeCheck(m->result, &views_type))
 		return NULL;
 	Views *v = (Views *)m->result;
-	return m->at >= 0 && m->at < v->scalars.kinds.len ? v : NULL;
+	return m->at >= 0 && m->at < v->scalars.count ? v : NULL;
 }
 
 /* The same with instances, which are read now where that was not done yet. */
@@ -287,15 +287,15 @@ static Py_ssize_t instance_at(const Views *v, const Metric *m, PyObject *index)
 static PyObject *value_at(const struct values *v, Py_ssize_t at)
 {
 	const char *text;
-	switch (values_kind(v, at)) {
+	switch (v->kinds[at]) {
 	case KIND_FLOAT:
 	case KIND_DOUBLE:
-		return PyFloat_FromDouble(values_real(v, at));
+		return PyFloat_FromDouble(real_of(v->bits[at]));
 	case KIND_UINT32:
 	case KIND_UINT64:
-		return PyLong_FromUnsignedLongLong(values_bits(v, at));
+		return PyLong_FromUnsignedLongLong(v->bits[at]);
 	case KIND_STRING:
-		text = (const char *)(uintptr_t)values_bits(v, at);
+		text = (const char *)(uintptr_t)v->bits[at];
 		return text
 			? PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogateescape")
 			: NULL;
@@ -321,7 +321,7 @@ static int instance_kind(const Views *v, const Metric *m, PyObject *index,
 {
 	*ret_from = &v->instances[m->side != KEYS];
 	*ret_at = instance_at(v, m, index);
-	return *ret_at < 0 ? KIND_NONE : values_kind(*ret_from, *ret_at);
+	return *ret_at < 0 ? KIND_NONE : (*ret_from)->kinds[*ret_at];
 }
 
 /* As libtrace_values_as_real() makes it. */
@@ -335,10 +335,10 @@ static PyObject *answer_as_double(const Metric *m, PyObject *index)
 		return NULL;
 	case KIND_FLOAT:
 	case KIND_DOUBLE:
-		return PyFloat_FromDouble(values_real(from, at));
+		return PyFloat_FromDouble(real_of(from->bits[at]));
 	case KIND_UINT32:
 	case KIND_UINT64:
-		return PyFloat_FromDouble((double)values_bits(from, at));
+		return PyFloat_FromDouble((double)from->bits[at]);
 	default:
 		return PyFloat_FromDouble(0);
 	}
@@ -362,10 +362,10 @@ static PyObject *answer_as_uint64(const Metric *m, PyObject *index)
 		return NULL;
 	case KIND_FLOAT:
 	case KIND_DOUBLE:
-		return PyLong_FromUnsignedLongLong(whole_of(values_real(from, at)));
+		return PyLong_FromUnsignedLongLong(whole_of(real_of(from->bits[at])));
 	case KIND_UINT32:
 	case KIND_UINT64:
-		return PyLong_FromUnsignedLongLong(values_bits(from, at));
+		return PyLong_FromUnsignedLongLong(from->bits[at]);
 	default:
 		return PyLong_FromLong(0);
 	}
@@ -374,14 +374,14 @@ static PyObject *answer_as_uint64(const Metric *m, PyObject *index)
 static PyObject *answer_num_instances(const Metric *m, PyObject *index)
 {
 	const Views *v = index ? NULL : views_of(m);
-	return v ? PyLong_FromUnsignedLong(views_count(v, m->at)) : NULL;
+	return v ? PyLong_FromUnsignedLong(v->counts[m->at]) : NULL;
 }
 
 /* Only that there are none: what most metrics answer. */
 static PyObject *answer_correlation_ids(const Metric *m, PyObject *index)
 {
 	const Views *v = index ? NULL : views_of(m);
-	PyObject *none = v && !views_count(v, m->at) ? Py_None : NULL;
+	PyObject *none = v && !v->counts[m->at] ? Py_None : NULL;
 	Py_XINCREF(none);
 	return none;
 }

@@ -1,4 +1,5 @@
 """Metrics: names, values, instances."""
+import array
 import ctypes
 from functools import lru_cache
 from itertools import accumulate
@@ -6,8 +7,8 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 from . import _names
 from ._describe import describe
-from ._library import Column, DOUBLE, FLOAT, InstanceArrays, NONE, STRING, UINT32, UINT64, Values, as_reals, as_wholes, check, column, lib, text_of, unit_of
-from ._quick import Metric, Views, quick
+from ._library import Column, DOUBLE, FLOAT, InstanceArrays, MetricArrays, NONE, STRING, UINT32, UINT64, Values, as_reals, as_wholes, check, column, lib, text_of, unit_of
+from ._quick import COMPILED, Metric, Views, quick
 
 Value = Union[str, int, float, None]
 _U64 = (1 << 64) - 1
@@ -227,8 +228,14 @@ class InstanceColumn:
     __slots__ = ("column", "_arrays", "_reals", "_wholes")
 
     def __init__(self, arrays: Values) -> None:
-        self.column, self._arrays = column(arrays), arrays
+        self._arrays = arrays
         self._reals = self._wholes = None  # type: Any
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "column":
+            raise AttributeError(name)
+        self.column = column(self._arrays)  # what is compiled has no need of it
+        return self.column
 
     @property
     def reals(self) -> List[float]:
@@ -254,23 +261,42 @@ class InstanceColumn:
 
 class MetricColumns(Views):
     """The metrics of a result by position: what IMetric looks into. Holds the result, whose texts it names."""
-    __slots__ = ("handle", "values", "kinds", "reals", "numbers", "instance_counts", "_instances", "_ends")
+    __slots__ = ("handle", "values", "kinds", "reals", "numbers", "instance_counts", "_arrays", "_instances", "_ends")
 
-    def __init__(self, handle: Any, values: Column, instance_counts: Any) -> None:
-        self.handle, self.values, self.instance_counts = handle, values, instance_counts
-        self.kinds, self.reals, self.numbers = values.kinds, values.reals, values.numbers
+    def __init__(self, handle: Any, arrays: MetricArrays) -> None:
+        self.handle, self._arrays = handle, arrays
         self._instances = None  # type: Optional[Tuple[InstanceColumn, InstanceColumn]]
-        self._ends = []  # type: List[int]  # of each metric's instances in them
-        self.show_metrics(values.kinds, values.numbers, instance_counts)
+        if COMPILED:
+            values = arrays.values
+            self.show_metrics(values.count, values.kinds or 0, values.bits or 0, arrays.instance_counts or 0)
+        else:
+            self._make()
+
+    def _make(self) -> None:
+        arrays = self._arrays
+        self.values = values = column(arrays.values)
+        self.kinds, self.reals, self.numbers = values.kinds, values.reals, values.numbers
+        self.instance_counts = array.array("I", ctypes.string_at(arrays.instance_counts, 4 * len(values.kinds)))
+
+    def __getattr__(self, name: str) -> Any:
+        """The arrays, which are made when Python asks for one: what is compiled has its own."""
+        if name == "_ends":  # of each metric's instances in those of all
+            self._ends = list(accumulate(self.instance_counts))
+        elif name in ("values", "kinds", "reals", "numbers", "instance_counts"):
+            self._make()
+        else:
+            raise AttributeError(name)
+        return getattr(self, name)
 
     def instances(self) -> Tuple[InstanceColumn, InstanceColumn]:
         """Keys and values of the instances of all metrics."""
         if self._instances is None:
             made = InstanceArrays()
             check(lib.libtrace_result_instances(self.handle.pointer, ctypes.byref(made)), "instances of metrics")
-            self._ends = list(accumulate(self.instance_counts))
-            self._instances = keys, values = InstanceColumn(made.keys), InstanceColumn(made.values)
-            self.show_instances(keys.column.kinds, keys.column.numbers, values.column.kinds, values.column.numbers)
+            self._instances = InstanceColumn(made.keys), InstanceColumn(made.values)
+            if COMPILED:
+                keys, values = made.keys, made.values
+                self.show_instances(values.count, keys.kinds or 0, keys.bits or 0, values.kinds or 0, values.bits or 0)
         return self._instances
 
     def span(self, at: int) -> Tuple[int, int]:

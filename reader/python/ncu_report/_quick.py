@@ -9,7 +9,7 @@ from typing import Any, Callable, TypeVar
 
 from ._library import lib
 
-INTERFACE = 1  # of _fast.c
+INTERFACE = 2  # of _fast.c
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
@@ -30,14 +30,8 @@ def _fast() -> Any:
 
 
 class PlainViews:
-    """The arrays of a result: the base of MetricColumns."""
+    """The base of MetricColumns."""
     __slots__ = ()
-
-    def show_metrics(self, kinds: Any, bits: Any, counts: Any) -> None:
-        pass
-
-    def show_instances(self, key_kinds: Any, key_bits: Any, kinds: Any, bits: Any) -> None:
-        pass
 
 
 class PlainMetric:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, overload
 
 from ._events import Event, events, to_pandas as events_to_pandas
-from ._library import MetricArrays, ReportWarning, check, chosen_by_nvtx, column, lib, metric_names, metric_position, open_report, open_result, part, problems, ptx, sass, source_files, source_line, take_json, text_of
+from ._library import MetricArrays, ReportWarning, check, chosen_by_nvtx, lib, metric_names, metric_position, open_report, open_result, part, problems, ptx, sass, source_files, source_line, take_json, text_of
 from ._metric import IMetric, MetricColumns
 from ._mutable import IMutableMetric
 from ._nvtx import INvtxState
@@ -70,7 +70,10 @@ class _Names:
         return self.at
 
     def find(self, name: str, result: ctypes.c_void_p) -> Optional[int]:
-        """The position of a name that is not in `at`; None: there is none. The first few are looked for one by one: often they are all that is wanted."""
+        """The position of a name; None: there is none. The first few are looked for one by one: often they are all that is wanted."""
+        at = self.at.get(name)  # another result has asked for it
+        if at is not None:
+            return at
         self._asked += 1
         at = metric_position(result, name) if self._ids is not None and self._asked <= _ASKED_MAX else None
         if at is None:
@@ -98,9 +101,8 @@ class _Metrics:
         if self._names is None:
             m = MetricArrays()
             check(lib.libtrace_result_metrics(self._result.pointer, ctypes.byref(m)), self._what)
-            count = 4 * m.values.count
-            self.columns = MetricColumns(self._result, column(m.values), array.array("I", ctypes.string_at(m.instance_counts, count)))
-            self._names = self._table.of(ctypes.string_at(m.name_ids, count))
+            self.columns = MetricColumns(self._result, m)
+            self._names = self._table.of(ctypes.string_at(m.name_ids, 4 * m.values.count))
             self.at = self._names.at
         return self._names
 
