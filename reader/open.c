@@ -40,7 +40,7 @@ static int file_header_read(struct report *r, const char **ret_cause)
 {
 	uint8_t start[8], message[FILE_HEADER_BYTES_MAX];
 	uint32_t bytes;
-	*ret_cause = "not a report";
+	*ret_cause = REPORT_IS_NONE;
 	if (r->source.size < sizeof(start))
 		return -EBADMSG;
 	int error = source_read(&r->source, 0, start, sizeof(start));

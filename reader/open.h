@@ -17,6 +17,7 @@
 #include "reader/source.h"
 
 #define REPORT_WAIT_NS 5000000000ull
+#define REPORT_IS_NONE "not a report" /* the cause where a file begins in another way */
 
 struct selection; /* selection.h */
 

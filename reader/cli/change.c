@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "reader/cli/foreign.h"
+
 #define COPY_BYTES (1u << 20)
 
 static int note_block(void *user, const struct report_block *block)
@@ -26,7 +28,9 @@ static void note_problem(void *user, uint64_t offset, const char *cause)
 
 static int open_failed(const char *path, int error, const char *cause)
 {
-	if (error == -EBADMSG)
+	if (error == -EISDIR || (error == -EBADMSG && !strcmp(cause, REPORT_IS_NONE)))
+		foreign_tell(path);
+	else if (error == -EBADMSG)
 		cli_error("'%s': %s at offset 0", path, cause);
 	else if (error == -EBUSY)
 		cli_error("'%s' is still being written; nothing was changed", path);

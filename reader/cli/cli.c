@@ -3,23 +3,60 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "reader/cli/foreign.h"
 #include "reader/cli/select.h"
-#include "reader/sql/connection.h"
 
 #define PROBLEMS_SHOWN 20u
 #define PROGRESS_BYTES (32u << 20)
+
+static volatile sig_atomic_t pipe_signal; /* some pipe had no reader any more */
+static bool pipe_failed;                  /* what was to be printed did not get there */
+
+static void pipe_note(int number)
+{
+	pipe_signal = number;
+}
+
+void cli_pipes_await(void)
+{
+	const struct sigaction action = {.sa_handler = pipe_note, .sa_flags = SA_RESTART};
+	sigaction(SIGPIPE, &action, NULL);
+}
+
+/* Is it standard output? Libraries have connections of their own. */
+static bool output_is_closed(void)
+{
+	struct pollfd output = {.fd = STDOUT_FILENO};
+	return pipe_signal && poll(&output, 1, 0) == 1 && (output.revents & POLLERR);
+}
+
+void cli_end_if_closed(void)
+{
+	if (!pipe_failed && !output_is_closed())
+		return;
+	signal(SIGPIPE, SIG_DFL);
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(SIGPIPE);
+}
 
 /* One write for a message, or it mixes with what others write to the same place. */
 static void message(const char *format, va_list arguments)
 {
 	char *text = NULL;
 	fflush(stdout);
+	if (output_is_closed())
+		return;
 	if (vasprintf(&text, format, arguments) < 0)
 		text = NULL;
 	dprintf(STDERR_FILENO, "trace: %s\n", text ? text : "out of memory");
@@ -47,8 +84,8 @@ int cli_open(struct cli_report *r, const char *path, bool no_wait)
 	const char *cause = NULL;
 	*r = (struct cli_report){.path = path, .next_shown = PROGRESS_BYTES};
 	int error = report_open(&r->report, path, no_wait ? 0 : REPORT_WAIT_NS, &cause);
-	if (error == -EBADMSG && sql_is_database(path))
-		cli_error("'%s': a database, not a report; stats, analyze and query take it", path);
+	if (error == -EISDIR || (error == -EBADMSG && !strcmp(cause, REPORT_IS_NONE)))
+		foreign_tell(path);
 	else if (error == -EBADMSG)
 		cli_error("'%s': %s at offset 0", path, cause);
 	else if (error == -ESPIPE)
@@ -142,15 +179,16 @@ int cli_failed(const struct cli_report *r, int error)
 
 int cli_finish(FILE *out, const char *name)
 {
+	static bool told;
 	bool failed = ferror(out);
 	int cause = failed ? errno : 0; /* of the write that failed */
 	errno = 0;
-	if (fflush(out) || failed || ferror(out)) {
-		cause = errno ? errno : cause;
-		if (cause != EPIPE)
-			cli_error("cannot write '%s': %s", name,
-				cause ? strerror(cause) : "write error");
-		return STATUS_FAILED;
-	}
-	return STATUS_OK;
+	if (!fflush(out) && !failed && !ferror(out))
+		return STATUS_OK;
+	cause = errno ? errno : cause;
+	pipe_failed |= cause == EPIPE;
+	if (cause != EPIPE && !(told && out == stdout))
+		cli_error("cannot write '%s': %s", name, cause ? strerror(cause) : "write error");
+	told |= out == stdout;
+	return STATUS_FAILED;
 }

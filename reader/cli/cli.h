@@ -56,8 +56,17 @@ void cli_note_cut_off(const struct cli_report *r, const struct contents *c);
 /* Prints the message of a pass that ended by `error`. Returns STATUS_FAILED. */
 int cli_failed(const struct cli_report *r, int error);
 
-/* Flushes and checks. Returns 0, or STATUS_FAILED after a message (silent when the reader of a pipe
- * has gone). */
+/* Flushes and checks. Returns 0, or STATUS_FAILED after a message: one for each stream, and none
+ * when the reader of a pipe has gone. */
 int cli_finish(FILE *out, const char *name);
+
+/*
+ * A pipe whose reader has gone (`trace dump ... | head -1`) ends a command as it ends others: by
+ * SIGPIPE, without a word, whatever the signal was set to; but not before temporary files are
+ * cleared away. cli_pipes_await() makes writes to such a pipe fail, and no message is printed from
+ * then on; cli_end_if_closed() ends the process, if one did.
+ */
+void cli_pipes_await(void);
+void cli_end_if_closed(void);
 
 #endif

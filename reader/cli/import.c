@@ -25,6 +25,8 @@ struct input {
 	char *own_path; /* of a file that was found, not named */
 	struct nvtxt_file file;
 	uint64_t shown, hidden;
+	char *held[PROBLEMS_SHOWN]; /* of `shown`: not yet, as the file may be something else */
+	bool is_certain;            /* it has events: nothing is held */
 	bool strict;
 };
 
@@ -44,6 +46,17 @@ static const char *base_name(const char *path)
 
 /* ---- what is wrong ---- */
 
+static void held_show(struct input *in)
+{
+	in->is_certain = true;
+	for (unsigned i = 0; i < PROBLEMS_SHOWN; i++) {
+		if (in->held[i])
+			cli_error("%s", in->held[i]);
+		free(in->held[i]);
+		in->held[i] = NULL;
+	}
+}
+
 static void show_problem(void *user, const struct nvtxt_problem *p)
 {
 	static const char *const kinds[NVTXT_PROBLEM_KINDS] = {"lexing error", "parsing error",
@@ -55,7 +68,19 @@ static void show_problem(void *user, const struct nvtxt_problem *p)
 		in->hidden++;
 		return;
 	}
-	cli_error("%s:%u:%u: %s: %s", in->path, p->line, p->column, kinds[p->kind], p->text);
+	char *text;
+	if (asprintf(&text, "%s:%u:%u: %s: %s", in->path, p->line, p->column, kinds[p->kind],
+		    p->text) < 0)
+		return;
+	in->held[in->shown - 1] = text;
+	if (in->is_certain || in->file.count)
+		held_show(in);
+}
+
+/* Text of another kind: hardly a line of it is one of NVTXT, and there is no event. */
+static bool is_something_else(const struct input *in)
+{
+	return !in->file.count && nvtxt_file_errors(&in->file) > in->file.understood;
 }
 
 static void show_hidden(const struct input *in)
@@ -86,12 +111,18 @@ static int file_read(struct job *job, struct input *in)
 		error = nvtxt_file_read(&in->file, fd);
 	if (fd >= 0)
 		close(fd);
-	if (error)
-		cli_error("cannot read '%s': %s", in->path,
-			error == -ESPIPE           ? "not a regular file"
-				: error == -EILSEQ ? "not a text file"
-						   : strerror(-error));
-	return error ? STATUS_FAILED : STATUS_OK;
+	if (error) {
+		import_unreadable(in->path, error);
+		return STATUS_FAILED;
+	}
+	if (is_something_else(in)) {
+		cli_error("cannot read '%s': hardly a line of it is NVTXT, nor is it a file of "
+			  "CodeXL by its name (.atp .csv .occupancy); the first error: %s",
+			in->path, in->held[0] ? in->held[0] + strlen(in->path) + 1 : "");
+		return STATUS_FAILED;
+	}
+	held_show(in);
+	return STATUS_OK;
 }
 
 static int compare_paths(const void *a, const void *b)
@@ -360,6 +391,8 @@ int command_import(const struct options *o)
 	if (!status)
 		status = report ? import_into(&job, report) : check_only(&job);
 	for (size_t i = 0; i < job.count; i++) {
+		for (unsigned n = 0; n < PROBLEMS_SHOWN; n++)
+			free(job.inputs[i].held[n]);
 		nvtxt_file_release(&job.inputs[i].file);
 		free(job.inputs[i].own_path);
 	}

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "reader/cli/cli_output.h"
+#include "reader/cli/foreign.h"
 #include "reader/cli/stop.h"
 #include "reader/codexl/import.h"
 
@@ -33,6 +34,18 @@ static enum codexl_format format_of(const char *path)
 	return format;
 }
 
+void import_unreadable(const char *path, int error)
+{
+	char kind[FOREIGN_BYTES];
+	if (error == -EILSEQ && foreign_kind(path, kind))
+		cli_error("cannot read '%s': not a text file, but %s", path, kind);
+	else
+		cli_error("cannot read '%s': %s", path,
+			error == -ESPIPE           ? "not a regular file"
+				: error == -EILSEQ ? "not a text file"
+						   : strerror(-error));
+}
+
 bool import_is_codexl(const char *path)
 {
 	return format_of(path) != CODEXL_FORMATS;
@@ -52,10 +65,7 @@ static int input_read(struct input *in, struct pool *pool)
 	if (error == -EBADMSG)
 		cli_error("%s:%u: %s", in->path, in->file.line, in->file.cause);
 	else if (error)
-		cli_error("cannot read '%s': %s", in->path,
-			error == -ESPIPE           ? "not a regular file"
-				: error == -EILSEQ ? "not a text file"
-						   : strerror(-error));
+		import_unreadable(in->path, error);
 	return error ? STATUS_FAILED : STATUS_OK;
 }
 

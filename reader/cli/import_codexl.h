@@ -10,6 +10,9 @@
 /* Is it one by its name? */
 bool import_is_codexl(const char *path);
 
+/* Says why a file that was to be text cannot be read. */
+void import_unreadable(const char *path, int error);
+
 /* Reads the files that the options name, which are all of CodeXL, and writes a report of them where
  * --output names one. Prints what each holds, and what has no place in a report. An exit status. */
 int import_codexl(const struct options *o);

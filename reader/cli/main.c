@@ -3,7 +3,6 @@
  */
 #define _GNU_SOURCE
 #include <locale.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -50,31 +49,38 @@ static int run(enum command_id command, int argc, char **argv)
 	return writes_input(&o) ? STATUS_FAILED : command_rows[command].run(&o);
 }
 
+/* What is still to be written is, so that a full disk is told; and a closed pipe ends us. */
+static int end(int status)
+{
+	int written = cli_finish(stdout, "standard output");
+	cli_end_if_closed();
+	return status ? status : written;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc < 2 || strcmp(argv[1], "run") != 0)
+		cli_pipes_await();
 	if (argc < 2) {
 		help_overview(stderr);
 		return STATUS_FAILED;
 	}
 	if (!strcmp(argv[1], "--version")) {
 		puts("trace " LIBTRACE_VERSION);
-		return cli_finish(stdout, "standard output");
+		return end(STATUS_OK);
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
 		help_overview(stdout);
-		return cli_finish(stdout, "standard output");
+		return end(STATUS_OK);
 	}
 	for (uint32_t i = 0; i < COMMANDS; i++)
 		if (!strcmp(argv[1], command_rows[i].name)) {
 			/* getopt's own messages begin with this: as ours do */
 			argv[1] = (char *)"trace";
-			/* a write to a closed pipe is an error like others; a program that we run
-			 * gets the default back */
-			if (i != CMD_run) {
-				signal(SIGPIPE, SIG_IGN);
-				files_allow();
-			}
-			return run((enum command_id)i, argc - 1, argv + 1);
+			if (i == CMD_run)
+				return run(CMD_run, argc - 1, argv + 1);
+			files_allow();
+			return end(run((enum command_id)i, argc - 1, argv + 1));
 		}
 	cli_error("'%s' is no command; see 'trace help'", argv[1]);
 	return STATUS_FAILED;

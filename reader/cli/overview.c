@@ -105,10 +105,11 @@ int overview_gather(struct overview *o, const char *file, bool no_wait)
 {
 	*o = (struct overview){0};
 	fact_add(o, "file", "%s", file);
-	if (!sql_is_database(file))
+	if (!sql_file_is_foreign(file))
 		return report_gather(o, file, no_wait);
 	snprintf(o->verdict, sizeof(o->verdict),
-		"not known: a database has none; 'trace info' says it of the report");
+		"not known: only a report of libtrace has one; this is %s",
+		sql_is_database(file) ? "a database" : "an XSpace of a profiler");
 	return STATUS_OK;
 }
 

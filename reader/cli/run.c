@@ -310,6 +310,7 @@ int command_run(const struct options *o)
 	if (status)
 		return status;
 	wait_for_all(&r, &set);
+	signal(SIGPIPE, SIG_IGN); /* nobody may read what we say: we end as the program did */
 	report_tell(&r);
 	return end_like(r.status, &r.launch);
 }

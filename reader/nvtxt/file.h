@@ -79,7 +79,8 @@ struct nvtxt_file {
 	uint32_t crc;
 	uint64_t problems[NVTXT_PROBLEM_KINDS];
 	uint32_t line;
-	bool broken; /* memory was short */
+	uint64_t understood; /* lines that say something and have no error */
+	bool broken;         /* memory was short */
 	struct nvtxt_state *state;
 	void (*problem)(void *user, const struct nvtxt_problem *problem); /* may be NULL */
 	void *user;

@@ -219,29 +219,33 @@ static void definition(struct nvtxt_file *f)
 
 /* ---- lines ---- */
 
-static void sentence(struct nvtxt_file *f)
+/* false: the line says nothing. */
+static bool sentence(struct nvtxt_file *f)
 {
 	struct nvtxt_state *s = f->state;
-	if (!next(f) || s->token.kind == NVTXT_LINE_END)
-		return;
+	if (!next(f))
+		return true;
+	if (s->token.kind == NVTXT_LINE_END)
+		return false;
 	uint32_t column = s->token.column;
 	if (s->token.kind == NVTXT_COMMAND) {
 		definition(f);
-		return;
+		return true;
 	}
 	if (s->token.kind != NVTXT_WORD) {
 		parsing_error(f, column, "a line begins with a name or with @");
-		return;
+		return true;
 	}
 	const char *name = keep(f, &s->token);
 	if (!next(f))
-		return;
+		return true;
 	if (s->token.kind == NVTXT_EQUALS)
 		assignment(f, name, column);
 	else if (s->token.kind != NVTXT_COMMA && s->token.kind != NVTXT_LINE_END)
 		parsing_error(f, s->token.column, "a comma or = must follow the name");
 	else if (items_read(f))
 		nvtxt_call(f, name, column);
+	return true;
 }
 
 /* A comment that stands alone. */
@@ -305,7 +309,9 @@ int nvtxt_file_line(struct nvtxt_file *f, const char *line, size_t bytes)
 	nvtxt_lexer_init(&s->lexer, line, bytes);
 	note_read(f);
 	nvtxt_lexer_init(&s->lexer, line, bytes);
-	sentence(f);
+	uint64_t errors = nvtxt_file_errors(f);
+	bool speaks = sentence(f);
+	f->understood += speaks && errors == nvtxt_file_errors(f);
 	note_take(f);
 	return f->broken ? -ENOMEM : 0;
 }

@@ -1,6 +1,7 @@
 """Options of the package's commands: what is wrong with one is a single line that names it, its value and what is allowed."""
 import argparse
 import math
+import sys
 
 from . import Failure
 
@@ -10,6 +11,9 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **more):
         super().__init__(allow_abbrev=False, **more)
+
+    def print_help(self, file=None):
+        (file or sys.stdout).write(self.format_help())  # argparse's own hides that it cannot be written
 
     def error(self, message):
         raise Failure(f"{self.prog.removeprefix('trace ')}: {message.removeprefix('argument ')}; see '{self.prog} --help'")

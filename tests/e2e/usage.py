@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# timeout: 180
+"""What a newcomer meets in all commands: pipes that are closed, full disks, files that are no reports, names that do not exist."""
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import LIBRARY, TRACE, app, clean_env, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+
+PLACE = folder()
+
+
+def recorded(name, *command, **more):
+    path, spool = os.path.join(PLACE, name + ".rep"), spool_folder()
+    run(list(command), env=traced_env(path, spool, **more))
+    wait_spool_gone(spool)
+    return path
+
+
+REPORT = recorded("calls", app("lock_holder"), LIBTRACE_OSRT_BACKTRACE_THRESHOLD=0)
+
+
+# ---- output that goes nowhere ----
+
+def printing():
+    """Commands that print something on standard output."""
+    return [["info", REPORT], ["info", "--json", REPORT], ["dump", REPORT], ["dump", "--json", REPORT], ["check", REPORT], ["stats", REPORT],
+            ["stats", "-f", "csv", REPORT], ["stats", "-r", "callchain_tree", REPORT], ["stats", "-r", "cuda_api_sum", REPORT], ["analyze", REPORT],
+            ["analyze", "--list"], ["report", REPORT], ["query", REPORT, "SELECT * FROM StringIds"], ["export", "-t", "json", "-o", "-", REPORT],
+            ["export", "-t", "folded", "-o", "-", REPORT], ["export", "-t", "perfetto", "-o", "-", REPORT], ["export", "--list"], ["symbolize", REPORT],
+            ["diff", REPORT, "--", REPORT], ["nightly", "run", "--help"], ["help"], ["help", "--man"], ["run", "--help"], ["--help"], ["--version"]]
+
+
+def said_in(result):
+    """What is said about the output; the rest is about the report."""
+    return [line for line in result.stderr.splitlines() if b"cannot write" in line or b"rror" in line or b"Traceback" in line]
+
+
+def closed_pipes():
+    for arguments in printing():
+        ends = os.pipe()
+        os.close(ends[0])
+        result = subprocess.run([TRACE, *arguments], env=clean_env(), stdin=subprocess.DEVNULL, stdout=ends[1], stderr=subprocess.PIPE, check=False)
+        os.close(ends[1])
+        tap.ok(result.returncode == -signal.SIGPIPE and not said_in(result), f"{' '.join(arguments[:3])}: a closed pipe ends it by SIGPIPE, without a word", result)
+
+
+def full_disks():
+    for arguments in printing():
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([TRACE, *arguments], env=clean_env(), stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, check=False)
+        said = said_in(result)
+        tap.ok(result.returncode == 2 and said == [b"trace: cannot write 'standard output': No space left on device"],
+               f"{' '.join(arguments[:3])}: a full disk is told in one line", result)
+
+
+def a_run_nobody_listens_to():
+    """`trace run` ends as the program did, whoever reads what it says."""
+    for command, status in ((["sh", "-c", "exit 3"], 3), (["sh", "-c", "kill -PIPE $$"], -signal.SIGPIPE)):
+        ends = os.pipe()
+        os.close(ends[0])
+        result = subprocess.run([TRACE, "run", "-f", "true", "-o", os.path.join(PLACE, "unheard"), "--", *command], env=clean_env(), stdin=subprocess.DEVNULL,
+                                stderr=ends[1], check=False)
+        os.close(ends[1])
+        tap.ok(result.returncode == status, f"trace run whose messages nobody reads ends with {status}", result)
+
+
+# ---- files that are no reports ----
+
+def strangers():
+    """Files of other kinds: what is said of each, and which commands are named."""
+    database, made = os.path.join(PLACE, "calls.sqlite"), {}
+    trace("export", "-t", "sqlite", "-o", database, REPORT)
+    for name, data in (("empty", b""), ("noise", bytes(range(128)) * 9), ("words.txt", b"nothing but words\n" * 30), ("calls.nsys-rep", b"\x01\x02\x03" * 99),
+                       ("x.gz", b"\x1f\x8b\x08" + bytes(99))):
+        made[name] = os.path.join(PLACE, name)
+        with open(made[name], "wb") as file:
+            file.write(data)
+    found = [(database, b"a database; stats, analyze, report, query and diff read it"), (app("lock_holder"), b"ELF"), (PLACE, b"a folder"),
+             (made["empty"], b"an empty file"), (made["noise"], b"nor anything else"), (made["words.txt"], b"a text file"),
+             (made["calls.nsys-rep"], b"nsys export -t sqlite"), (made["x.gz"], b"gzip")]
+    xspace = os.path.join(fixtures("xplane"), "own_cuda_min.xplane.pb")
+    return found + ([(xspace, b"an XSpace of a profiler; info, stats, analyze, report and query read it")] if os.path.exists(xspace) else [])
+
+
+def files_that_are_no_reports():
+    reading = {b"a database": ("stats", "analyze", "report"), b"an XSpace": ("info", "stats", "analyze", "report")}
+    for path, text in strangers():
+        taken = next((commands for kind, commands in reading.items() if text.startswith(kind)), ())
+        for command in ("dump", "report", "info", "check", "stats", "analyze", "details", "symbolize", "export"):
+            result = trace(command, path)
+            if command in taken:
+                tap.ok(result.status == 0 and result.out, f"{command} reads {text[:12]}, as is said", result)
+            else:
+                tap.ok(result.status == 2 and not result.out and result.err.count(b"\n") == 1 and b"not a report" in result.err and text in result.err
+                       and path.encode() in result.err, f"{command}: one line says that it is {text[:30]}", result)
+
+
+def imports_of_other_files():
+    for path, text in [(REPORT, b"a report; 'trace info'"), *strangers()]:
+        result = trace("import", path)
+        if os.path.basename(path) == "empty":
+            tap.ok(result.status == 0 and not result.err, "import: an empty file is a text without a line", result)
+            continue
+        text = {b"a folder": b"not a regular file", b"nor anything else": b"not a text file", b"a text file": b"hardly a line of it is NVTXT"}.get(text, text)
+        tap.ok(result.status == 2 and result.err.count(b"\n") == 1 and not result.out and text in result.err and path.encode() in result.err,
+               f"import: one line says that it is {text[:30]}", result)
+
+
+main(files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks, a_run_nobody_listens_to)
