@@ -3,16 +3,21 @@
  * reader/reports/rules with advice and a severity.
  */
 #define _GNU_SOURCE
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "reader/cli/cli.h"
+#include "reader/cli/cli_output.h"
 #include "reader/cli/sql_rows.h"
 #include "reader/cli/stats_sql.h"
 #include "reader/print.h"
 
 #define STATUS_FOUND 3 /* a rule of the severity of --fail-on found something */
 #define ADVICE_WIDTH 100u
+#define ROWS_SHOWN 10u    /* of a rule, unless told otherwise */
+#define ROWS_COUNTED 1000 /* what is left out is counted so far */
 
 static const char *const severities[] = {"info", "warning", "error"};
 #define SEVERITIES (sizeof(severities) / sizeof(severities[0]))
@@ -20,7 +25,9 @@ static const char *const severities[] = {"info", "warning", "error"};
 struct analysis {
 	struct stats_form form;
 	const char *rules; /* names with commas between them; NULL = all */
+	const char *rows;  /* of --rows: digits, or "all"; NULL = not said */
 	bool json;
+	unsigned width; /* of the terminal; 0 = none */
 	size_t fail_on; /* SEVERITIES = never */
 	bool any;       /* a rule was printed */
 	bool found;     /* one of the severity of fail_on */
@@ -30,6 +37,7 @@ struct analysis {
 struct finding {
 	const struct sql_report *rule;
 	const char *severity;
+	unsigned width;
 };
 
 static size_t severity_rank(const char *name)
@@ -41,12 +49,12 @@ static size_t severity_rank(const char *name)
 }
 
 /* Words of a text as lines. */
-static void lines_print(const char *text)
+static void lines_print(const char *text, unsigned width)
 {
-	size_t column = 0;
+	size_t column = 0, most = width && width < ADVICE_WIDTH ? width : ADVICE_WIDTH;
 	for (size_t bytes; *text; text += bytes + strspn(text + bytes, " ")) {
 		bytes = strcspn(text, " ");
-		if (column && column + 1 + bytes > ADVICE_WIDTH) {
+		if (column && column + 1 + bytes > most) {
 			putchar('\n');
 			column = 0;
 		}
@@ -60,7 +68,7 @@ static void heading_print(void *user)
 	const struct finding *f = user;
 	char *title = report_title(f->rule), *advice = report_header(f->rule, "advice");
 	printf("\n ** %s (%s): %s\n\n", title ? title : "", f->rule->name, f->severity);
-	lines_print(advice ? advice : "");
+	lines_print(advice ? advice : "", f->width);
 	putchar('\n');
 	free(advice);
 	free(title);
@@ -87,13 +95,56 @@ static void json_begin(const struct analysis *a, const char *file, const struct 
 	free(title);
 }
 
+/* Do the arguments of the rule say how many rows it has? */
+static bool says_rows(const char *arguments)
+{
+	for (const char *at = arguments; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL)
+		if (!strncmp(at, "rows=", 5))
+			return true;
+	return false;
+}
+
+/* How many rows of a rule are printed; 0 = all that it gives. */
+static uint64_t rows_shown(const struct analysis *a, const char *arguments)
+{
+	if (a->json || says_rows(arguments) || (a->rows && !strcmp(a->rows, "all")))
+		return 0;
+	return a->rows ? strtoull(a->rows, NULL, 10) : ROWS_SHOWN;
+}
+
+/* The rule with a number of rows: what its arguments say, or --rows; in text so many more that the
+ * rest can be counted. The caller frees; NULL = as the rule has it, or no memory. */
+static char *arguments_make(const struct analysis *a, const char *arguments)
+{
+	char *text = NULL;
+	long long rows = a->json ? 0 : (long long)rows_shown(a, NULL) + ROWS_COUNTED;
+	if (says_rows(arguments) || (a->json && !a->rows))
+		return arguments ? strdup(arguments) : NULL;
+	if (a->rows)
+		rows = !strcmp(a->rows, "all") ? -1 : rows + (a->json ? atoll(a->rows) : 0);
+	if (asprintf(&text, "%s%srows=%lld", arguments ? arguments : "", arguments ? ":" : "",
+		    rows) < 0)
+		return NULL;
+	return text;
+}
+
+static void rest_tell(const struct sql_report *rule, uint64_t rows, uint64_t shown)
+{
+	printf("%s%" PRIu64 " more: --rows all shows them, -r %s:rows=N so many of this rule\n",
+		rows - shown >= ROWS_COUNTED ? "at least " : "", rows - shown, rule->name);
+}
+
 /* 0, or a negative errno after a message. */
 static int rule_print(struct analysis *a, struct stats_database *d, const struct sql_report *rule,
-	const char *arguments)
+	const char *given)
 {
 	char *severity = report_header(rule, "severity"), what[80];
-	const struct finding finding = {rule, severity ? severity : ""};
-	const struct sql_form form = {a->json ? TABLE_JSON : TABLE_ALIGNED, a->form.time};
+	char *arguments = arguments_make(a, given);
+	const struct finding finding = {rule, severity ? severity : "", a->width};
+	const struct sql_form form = {.format = a->json ? TABLE_JSON : TABLE_ALIGNED,
+		.time = a->form.time,
+		.width = a->width,
+		.rows_most = rows_shown(a, given)};
 	struct sql_outcome outcome;
 	if (a->json)
 		json_begin(a, d->file, &finding);
@@ -101,15 +152,18 @@ static int rule_print(struct analysis *a, struct stats_database *d, const struct
 		&d->sql, rule, arguments, &form, heading_print, (void *)&finding, stdout, &outcome);
 	if (a->json)
 		printf(", \"data\": %s}", outcome.skipped ? "false" : "true");
-	else if (!error && outcome.rows)
+	else if (!error && outcome.rows) {
+		if (form.rows_most && outcome.rows > form.rows_most)
+			rest_tell(rule, outcome.rows, form.rows_most);
 		putchar('\n');
-	else if (!error)
+	} else if (!error)
 		printf("%s: %s\n", rule->name, outcome.skipped ? "no data" : "nothing found");
 	a->any = true;
 	a->found |= !error && outcome.rows && severity_rank(finding.severity) >= a->fail_on;
 	snprintf(what, sizeof(what), "run the rule %s", rule->name);
 	if (error)
 		sql_file_failed(&d->sql, d->file, what, error);
+	free(arguments);
 	free(severity);
 	return error;
 }
@@ -189,11 +243,18 @@ int command_analyze(const struct options *o)
 			.window = {.all = true},
 			.nvtx_window = o->value[OPT_analyze_filter_nvtx]},
 		.rules = o->value[OPT_analyze_rule],
+		.rows = o->value[OPT_analyze_rows],
 		.json = option_is(o, OPT_analyze_format, "json"),
 		.fail_on = fail_on ? severity_rank(fail_on) : SEVERITIES,
 	};
 	if (o->value[OPT_analyze_list])
 		return rules_list();
+	if (a.rows && strcmp(a.rows, "all") != 0 &&
+		!rows_shown(&(struct analysis){.rows = a.rows}, NULL)) {
+		cli_error("'%s' is no value of --rows (a number from 1 on, or all)", a.rows);
+		return STATUS_FAILED;
+	}
+	a.width = !a.json && isatty(STDOUT_FILENO) ? cli_terminal_width(0) : 0;
 	if (!rules_are_known(a.rules) ||
 		!stats_window_options(window, unit, &a.form.window, &a.form.time))
 		return STATUS_FAILED;

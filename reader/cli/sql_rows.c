@@ -71,7 +71,7 @@ static int any_row(void *user, const struct sql_value *values, int count)
 
 int sql_rows_print(struct sql *s, const char *text, enum table_format format, FILE *out)
 {
-	const struct sql_form form = {format, TABLE_NS};
+	const struct sql_form form = {.format = format};
 	struct printing p = {.form = &form, .out = out};
 	const struct sql_visitor visitor = {&p, any_columns, any_row};
 	int error = sql_query(s, text, &visitor);
@@ -108,12 +108,14 @@ static int report_row(void *user, const struct sql_value *values, int count)
 	struct printing *p = user;
 	if ((size_t)count != p->table.column_count)
 		return 0; /* of a statement before the last */
+	if (p->form->rows_most && p->rows++ >= p->form->rows_most)
+		return 0;
 	for (int i = 0; i < count; i++)
 		report_cell(&p->table, &p->columns[i], &values[i]);
 	if (p->heading)
 		p->heading(p->user);
 	p->heading = NULL;
-	p->rows++;
+	p->rows += !p->form->rows_most;
 	return ferror(p->out) ? -EPIPE : table_flow(&p->table, p->form->format, p->out);
 }
 
@@ -203,6 +205,7 @@ int sql_report_print(struct sql *s, const struct sql_report *r, const char *argu
 	bool skipped = false;
 	table_init(&p.table, columns.column, columns.count);
 	p.table.time = form->time;
+	p.table.width = form->width;
 	if (!error)
 		error = sql_report_run(s, r, arguments, &visitor, &skipped);
 	if (!error && (p.rows || form->format != TABLE_ALIGNED))

@@ -15,6 +15,8 @@
 struct sql_form {
 	enum table_format format;
 	enum table_time time;
+	uint32_t width;     /* of the terminal; 0 = any */
+	uint64_t rows_most; /* of a report: further ones are counted only; 0 = all */
 };
 
 /* Prints what a statement of the user's gives; columns are of text where one of the first rows has

@@ -95,7 +95,8 @@ int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,
 {
 	size_t length = name_bytes(report, bytes);
 	struct frame frame = {report_find(report, length, false), out};
-	const struct sql_form sql_form = {table_format_named(form->format), form->time};
+	const struct sql_form sql_form = {
+		.format = table_format_named(form->format), .time = form->time};
 	struct sql_outcome outcome;
 	char *arguments = length < bytes ? strndup(report + length + 1, bytes - length - 1) : NULL;
 	bool aligned = sql_form.format == TABLE_ALIGNED;

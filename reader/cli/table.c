@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "reader/cli/table_fold.h"
 #include "reader/print.h"
 
 void table_init(struct table *t, const struct table_column *columns, size_t count)
@@ -219,22 +220,60 @@ static bool widths_begin(struct table *t)
 	return t->widths;
 }
 
+static size_t row_width(const struct table *t)
+{
+	size_t width = 1;
+	for (size_t i = 0; i < t->column_count; i++)
+		width += t->widths[i] + (i ? 2 : 0);
+	return width;
+}
+
+struct titles {
+	const struct table *t;
+	char room[TITLE_BYTES];
+};
+
+static const char *titles_get(void *user, size_t column)
+{
+	struct titles *titles = user;
+	return title_of(titles->t, column, titles->room, sizeof(titles->room));
+}
+
+static void print_row(const struct table *t, char *const *texts, FILE *out)
+{
+	struct titles titles = {.t = t};
+	if (t->folded) {
+		table_row_folded(out, t->columns, t->column_count, texts, t->widths);
+		return;
+	}
+	if (t->listed) {
+		table_row_listed(out, t->column_count, texts, t->width, titles_get, &titles);
+		fputc('\n', out);
+		return;
+	}
+	for (size_t i = 0; i < t->column_count; i++) {
+		size_t pad = t->widths[i] - width_of(texts[i]);
+		bool is_text = t->columns[i].is_text;
+		spaces(out, (i ? 2 : 1) + (is_text ? 0 : pad));
+		fputs(texts[i], out);
+		spaces(out, is_text ? pad : 0);
+	}
+	fputc('\n', out);
+}
+
 static int print_aligned(struct table *t, FILE *out)
 {
 	char **texts = calloc(t->count + 1, sizeof(*texts));
 	bool heading = !t->widths;
 	bool complete = texts && (t->widths || widths_begin(t)) && cells_shown(t, texts, t->widths);
-	if (complete && heading)
-		print_heading(t, t->widths, out);
-	for (size_t i = 0; complete && i < t->count; i++) {
-		size_t column = i % t->column_count, pad = t->widths[column] - width_of(texts[i]);
-		bool is_text = t->columns[column].is_text;
-		spaces(out, (column ? 2 : 1) + (is_text ? 0 : pad));
-		fputs(texts[i], out);
-		spaces(out, is_text ? pad : 0);
-		if (column + 1 == t->column_count)
-			fputc('\n', out);
+	if (complete && heading && t->width && row_width(t) > t->width) {
+		t->folded = table_narrow(t->columns, t->column_count, t->widths, t->width);
+		t->listed = !t->folded;
 	}
+	if (complete && heading && !t->listed)
+		print_heading(t, t->widths, out);
+	for (size_t i = 0; complete && i < t->count; i += t->column_count)
+		print_row(t, texts + i, out);
 	for (size_t i = 0; texts && i < t->count; i++)
 		free(texts[i]);
 	free(texts);

@@ -34,10 +34,12 @@ struct table {
 	const struct table_column *columns;
 	size_t column_count;
 	enum table_time time; /* set it behind table_init() */
+	uint32_t width;       /* likewise: of the terminal that the aligned form is for; 0 = any */
 	char **cells;         /* NULL = no value */
 	size_t count;
 	uint32_t capacity;
-	size_t *widths; /* of the aligned form, when the heading is printed */
+	size_t *widths;      /* of the aligned form, when the heading is printed */
+	bool folded, listed; /* how the aligned form found room */
 	bool begun, broken;
 };
 

@@ -7,14 +7,20 @@ analyze` is asked, too, where it has been fetched (PEERS, default /tmp/peers).
 """
 import contextlib
 import csv
+import fcntl
 import glob
 import json
 import os
+import pty
+import shutil
 import sqlite3
+import struct
+import subprocess
 import sys
+import termios
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import app, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import TRACE, app, clean_env, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 from libpeers import NSYS  # noqa: E402
 import _made_database as made  # noqa: E402
 
@@ -113,6 +119,68 @@ def text():
     tap.ok(len(rules) == 11 and any(line.split()[:2] == ["gpu_gaps", "warning"] for line in rules), "the list of rules", rules)
 
 
+def many_gaps():
+    """A database with 41 gaps between kernels."""
+    path = os.path.join(PLACE, "gaps.sqlite")
+    shutil.copy(QUIET, path)
+    database = sqlite3.connect(path)
+    database.row_factory = sqlite3.Row
+    row = dict(database.execute("SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 1").fetchone())
+    for table in ("KERNEL", "MEMCPY", "MEMSET"):
+        database.execute(f"DELETE FROM CUPTI_ACTIVITY_KIND_{table}")
+    for number in range(42):
+        row.update(start=10_000_000 * number, end=10_000_000 * number + 1000, correlationId=number)
+        names = ", ".join(f'"{name}"' for name in row)
+        database.execute(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL ({names}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
+    database.commit()
+    database.close()
+    return path
+
+
+def rows_are_counted():
+    path = many_gaps()
+
+    def table(*options):
+        lines = trace("analyze", *options, path).out.decode().splitlines()
+        heading = next(n for n, line in enumerate(lines) if line.startswith(" ---"))
+        return sum(line.startswith("  ") for line in lines[heading + 1:]), [line for line in lines if " more: " in line]
+
+    usual = table("-r", "gpu_gaps:gap=1")
+    tap.ok(usual == (10, ["31 more: --rows all shows them, -r gpu_gaps:rows=N so many of this rule"]), "ten rows, and how many more there are", usual)
+    everything = table("-r", "gpu_gaps:gap=1", "--rows", "all")
+    tap.ok(everything == (41, []), "--rows all: all", everything)
+    some = table("-r", "gpu_gaps:gap=1", "--rows", "3"), table("-r", "gpu_gaps:gap=1:rows=12")
+    tap.ok(some[0][0] == 3 and some[1] == (12, []), "so many as are asked for", some)
+    of_json = [len(findings(path, "-r", "gpu_gaps:gap=1", *more)["gpu_gaps"]) for more in ((), ("--rows", "7"), ("--rows", "all"))]
+    tap.ok(of_json == [41, 7, 41], "JSON has the rule's own number of rows, or what is asked for", of_json)
+    tap.ok(trace("analyze", "--rows", "0", path).status == 2, "--rows 0 is refused")
+
+
+def on_terminal(columns, *arguments):
+    """What `trace` prints on a terminal so wide."""
+    control, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    with subprocess.Popen([TRACE, *arguments], env=clean_env(), stdin=subprocess.DEVNULL, stdout=terminal, stderr=subprocess.DEVNULL):
+        os.close(terminal)
+        text = b""
+        with contextlib.suppress(OSError):  # EIO: nobody has it open any more
+            while piece := os.read(control, 65536):
+                text += piece
+    os.close(control)
+    return text.decode().replace("\r\n", "\n")
+
+
+def texts_are_folded():
+    path = os.path.join(PLACE, "convoy.rep")
+    piped = trace("analyze", "-r", "lock_convoy", path).out.decode()
+    widest, words = max(map(len, piped.splitlines())), {word for word in piped.split() if "..." not in word and "--" not in word}
+    for columns in (60, 100, 170):
+        text_ = on_terminal(columns, "analyze", "-r", "lock_convoy", path)
+        lost = [word for word in words if word not in text_]
+        tap.ok(widest > 170 and max(map(len, text_.splitlines())) <= columns and not lost,
+               f"on a terminal of {columns} columns no line is wider, and no word is lost", (widest, lost, text_))
+
+
 # ---- GPU ----
 
 def on_databases():
@@ -156,4 +224,4 @@ def nsys_itself():
         tap.ok(ours == theirs and theirs, f"{rule} of nsys itself: {len(theirs)} rows", (ours[:3], theirs[:3], done.err))
 
 
-main(on_programs, convoy_told, short_processes, convoy_of_nsys, exit_status, text, on_databases, on_fixtures, nsys_itself)
+main(on_programs, convoy_told, short_processes, convoy_of_nsys, exit_status, text, texts_are_folded, rows_are_counted, on_databases, on_fixtures, nsys_itself)
