@@ -10,6 +10,7 @@
 
 #include "reader/cli/cli.h"
 #include "reader/cli/cli_output.h"
+#include "reader/cli/names_near.h"
 #include "reader/cli/sql_rows.h"
 #include "reader/cli/stats_sql.h"
 #include "reader/print.h"
@@ -188,13 +189,25 @@ static int rules_print(struct analysis *a, struct stats_database *d)
 	return error;
 }
 
+static const char *rule_name_at(size_t n)
+{
+	const struct sql_report *r;
+	for (size_t i = 0; (r = report_at(i)); i++)
+		if (r->is_rule && !n--)
+			return r->name;
+	return NULL;
+}
+
 static bool rules_are_known(const char *rules)
 {
 	for (const char *at = rules; at; at++) {
 		size_t bytes = strcspn(at, ","), name = strcspn(at, ",:");
 		if (!report_find(at, name, true)) {
-			cli_error("'%.*s' is no rule; 'trace analyze --list' names them", (int)name,
-				at);
+			char *near = names_near(at, name, rule_name_at);
+			cli_error("'%.*s' is no rule%s%s%s 'trace analyze --list' names them",
+				(int)name, at, near ? "; did you mean " : "", near ? near : "",
+				near ? "?" : ";");
+			free(near);
 			return false;
 		}
 		at += bytes;

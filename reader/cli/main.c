@@ -10,6 +10,7 @@
 #include "reader/cli/cli.h"
 #include "reader/cli/cli_output.h"
 #include "reader/cli/help.h"
+#include "reader/cli/names_near.h"
 
 #ifndef LIBTRACE_VERSION
 #define LIBTRACE_VERSION "0"
@@ -57,6 +58,11 @@ static int end(int status)
 	return status ? status : written;
 }
 
+static const char *command_at(size_t n)
+{
+	return n < COMMANDS ? command_rows[n].name : NULL;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2 || strcmp(argv[1], "run") != 0)
@@ -82,6 +88,9 @@ int main(int argc, char **argv)
 			files_allow();
 			return end(run((enum command_id)i, argc - 1, argv + 1));
 		}
-	cli_error("'%s' is no command; see 'trace help'", argv[1]);
+	char *near = names_near(argv[1], strlen(argv[1]), command_at);
+	cli_error("'%s' is no command%s%s%s see 'trace help'", argv[1],
+		near ? "; did you mean " : "", near ? near : "", near ? "?" : ";");
+	free(near);
 	return STATUS_FAILED;
 }

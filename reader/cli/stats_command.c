@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "reader/cli/cli.h"
+#include "reader/cli/names_near.h"
 #include "reader/cli/select.h"
 #include "reader/cli/stats.h"
 #include "reader/cli/stats_sql.h"
@@ -23,20 +24,41 @@ struct output {
 	int files;
 };
 
+/* All names: of direct reports, then of the others. NULL behind the last. */
+static const char *name_at(size_t n)
+{
+	const char *direct;
+	const struct sql_report *r;
+	for (size_t i = 0; (direct = stats_direct_at(i)); i++)
+		if (!n--)
+			return direct;
+	for (size_t i = 0; (r = report_at(i)); i++)
+		if (!r->is_rule && !stats_direct(r->name, strlen(r->name)) && !n--)
+			return r->name;
+	return NULL;
+}
+
+#define LIST_WIDTH 100u
+
 static void names_tell(const char *name, int bytes)
 {
-	char *list = NULL;
-	size_t size;
-	const struct sql_report *r;
+	char *list = NULL, *near = names_near(name, (size_t)bytes, name_at);
+	size_t size, column = 0;
+	const char *each;
+	if (near) {
+		cli_error(
+			"'%.*s' is no report; did you mean %s? -r x lists all", bytes, name, near);
+		free(near);
+		return;
+	}
 	FILE *out = open_memstream(&list, &size);
-	const char *direct;
-	for (size_t i = 0; out && (direct = stats_direct_at(i)); i++)
-		fprintf(out, "%s%s", i ? ", " : "", direct);
-	for (size_t i = 0; out && (r = report_at(i)); i++)
-		if (!r->is_rule && !stats_direct(r->name, strlen(r->name)))
-			fprintf(out, ", %s", r->name);
+	for (size_t i = 0; out && (each = name_at(i)); i++) {
+		bool fresh = !i || column + 2 + strlen(each) > LIST_WIDTH;
+		fprintf(out, "%s%s", !i ? "\n  " : fresh ? ",\n  " : ", ", each);
+		column = (fresh ? 2 : column + 2) + strlen(each);
+	}
 	if (out && !fclose(out))
-		cli_error("'%.*s' is no report; there are %s", bytes, name, list);
+		cli_error("'%.*s' is no report; there are:%s", bytes, name, list);
 	free(list);
 }
 

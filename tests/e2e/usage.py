@@ -109,4 +109,20 @@ def imports_of_other_files():
                f"import: one line says that it is {text[:30]}", result)
 
 
-main(files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks, a_run_nobody_listens_to)
+# ---- names that do not exist ----
+
+def unknown_names():
+    for arguments, text in ((("stats", "-r", "cuda_kern_sum", REPORT), b"'cuda_kern_sum' is no report; did you mean cuda_api_sum, cuda_gpu_kern_sum or cuda_gpu_sum?"),
+                            (("stats", "-r", "osrt_sum,osrt_sums", REPORT), b"'osrt_sums' is no report; did you mean osrt_sum"),
+                            (("analyze", "-r", "lockconvoy", REPORT), b"'lockconvoy' is no rule; did you mean lock_convoy?"),
+                            (("anaylze", REPORT), b"'anaylze' is no command; did you mean analyze?"), (("quux",), b"'quux' is no command; see 'trace help'")):
+        result = trace(*arguments)
+        tap.ok(result.status == 2 and text in result.err and result.err.count(b"\n") == 1, f"{arguments[0]}: {text.decode()}", result)
+    result = trace("stats", "-r", "x", REPORT)
+    lines = result.err.decode().splitlines()
+    listed = {name.strip() for name in " ".join(lines[1:]).split(",")}
+    tap.ok(result.status == 2 and max(map(len, lines)) <= 100 and {"osrt_sum", "callchain_tree", "um_total_sum", "mpi_event_trace"} <= listed and len(listed) > 30,
+           "stats -r x lists all of them, in lines that can be read", result.err.decode())
+
+
+main(unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks, a_run_nobody_listens_to)
