@@ -129,7 +129,7 @@ static int capture_options_read(struct launch *l)
 	return 0;
 }
 
-int launch_prepare(struct launch *l)
+int launch_check(struct launch *l)
 {
 	const char *pattern = launch_value(l, OPT_run_output);
 	l->lock_fd = -1;
@@ -144,7 +144,12 @@ int launch_prepare(struct launch *l)
 			l->home.library);
 		return -EINVAL;
 	}
-	error = output_choose(l);
+	return output_choose(l);
+}
+
+int launch_prepare(struct launch *l)
+{
+	int error = launch_check(l);
 	if (!error && l->makes_tree)
 		error = tree_make(l);
 	return error;

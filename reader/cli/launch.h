@@ -37,6 +37,10 @@ const char *launch_value(const struct launch *l, enum option_id id);
 /* Nanoseconds of a time option given in seconds. */
 uint64_t launch_seconds_ns(const struct launch *l, enum option_id id);
 
+/* What is wrong with the options, or with the place of the report; makes nothing. 0, or a negative
+ * errno after a message. */
+int launch_check(struct launch *l);
+
 /* 0 or a negative errno after a message. */
 int launch_prepare(struct launch *l);
 

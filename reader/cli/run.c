@@ -22,6 +22,7 @@
 #include "reader/cli/info.h"
 #include "reader/cli/launch.h"
 #include "reader/cli/stats.h"
+#include "reader/print.h"
 
 #define PRIMARY_WAIT_NS                                                                           \
 	1000000000ull /* what the writer gets to finish with `--wait primary`, and after a signal \
@@ -288,6 +289,48 @@ static bool are_assignments(const char *list)
 	return true;
 }
 
+/* The program's place, as execvp() finds it. */
+static bool program_is_there(const char *name)
+{
+	const char *path = getenv("PATH");
+	char place[4096];
+	if (strchr(name, '/'))
+		return !access(name, X_OK);
+	for (const char *at = path ? path : "/bin:/usr/bin"; *at; at += *at == ':') {
+		size_t bytes = strcspn(at, ":");
+		int length = snprintf(
+			place, sizeof(place), "%.*s/%s", (int)bytes, bytes ? at : ".", name);
+		if (length > 0 && length < (int)sizeof(place) && !access(place, X_OK))
+			return true;
+		at += bytes;
+	}
+	errno = ENOENT;
+	return false;
+}
+
+/* What would happen. */
+static int run_tell(struct run *r)
+{
+	struct launch *l = &r->launch;
+	if (!program_is_there(l->program[0])) {
+		bool is_missing = errno == ENOENT;
+		cli_error("cannot run '%s': %s", l->program[0], strerror(errno));
+		return is_missing ? 127 : 126;
+	}
+	if (launch_check(l))
+		return STATUS_FAILED;
+	fputs("program:", stdout);
+	for (char **word = l->program; *word; word++) {
+		putchar(' ');
+		print_text(stdout, *word, strlen(*word));
+	}
+	fputs("\nreport: ", stdout);
+	const char *name = l->makes_tree ? l->output : launch_value(l, OPT_run_output);
+	print_text(stdout, name, strlen(name));
+	puts(l->makes_tree ? "" : " (one for each process)");
+	return cli_finish(stdout, "standard output");
+}
+
 int command_run(const struct options *o)
 {
 	struct run r = {.launch = {.options = o, .program = o->argv}};
@@ -306,6 +349,8 @@ int command_run(const struct options *o)
 		cli_error("which program? see 'trace help run'");
 		return STATUS_FAILED;
 	}
+	if (o->value[OPT_run_dry_run])
+		return run_tell(&r);
 	int status = run_start(&r, &set);
 	if (status)
 		return status;

@@ -285,12 +285,20 @@ def nights_with_reports_are_counted():
         status, said = a_night(folder, day, "/bin/sh", "-c", "echo no such data >&2; exit 4", options=["--commit=1", "--keep-nights=3"])
     tap.ok(status == 4 and "run 1: failed (status 4): no such data" in said, "the last line of a run that failed is told", said)
     tap.ok(holding() == [1, 5, 6], "so many nights have reports, the baseline's among them", holding())
+    status, said = run("prune", "--name=kept", f"--folder={folder}", "--host=a", "--keep-nights=1", "--now=2026-05-06T04:00:00", "--dry-run")
+    tap.ok(status == 0 and said.startswith("would remove the reports of 1 nights;") and "/20260505-" in said and said.rstrip().endswith("MiB") and holding() == [1, 5, 6],
+           "prune --dry-run says what would go, and removes nothing", f"{said} {holding()}")
     status, said = run("prune", "--name=kept", f"--folder={folder}", "--host=a", "--keep-nights=1", "--now=2026-05-06T04:00:00")
     tap.ok(status == 0 and "of 1 nights; those of the baseline and of the last night are kept" in said and holding() == [1, 6],
            "the baseline's and the last night's stay in any case, and that is said", f"{said} {holding()}")
     tap.ok(len(glob.glob(os.path.join(folder, "kept/a/2*/verdict.json"))) == 6, "and all verdicts")
-    status, said = a_night(folder, 7, "/bin/true", options=["--trace-options", "--osrt-threshold x"])
-    tap.ok(status == 2 and "'x' is no value of --osrt-threshold" in said, "and why options of 'trace run' are none", said)
+    before = run("list", f"--folder={folder}"), sorted(os.listdir(os.path.join(folder, "kept/a")))
+    for wrong, what in (("--osrt-threshold x", "'x' is no value of --osrt-threshold"), ("--colour red", "unrecognized option '--colour'"), ("osrt", "cannot run 'osrt'"),
+                        ("-t osrt ls", "not only options"), ("--capture-range=quux", "--capture-range quux"), ("--help", "not only options")):
+        status, said = a_night(folder, 7, "/bin/true", options=["--trace-options", wrong])
+        tap.ok(status == 2 and "--trace-options: " in said and what in said and said.count("\n") == 1, f"wrong options of 'trace run' are refused in one line: {what}", said)
+    after = run("list", f"--folder={folder}"), sorted(os.listdir(os.path.join(folder, "kept/a")))
+    tap.ok(before == after, "and no night is stored", after)
     status, said = a_night(folder, 8, "/bin/sh", "-c", "pkill -KILL -P $PPID libtrace-write; kill -KILL $$")
     reports = glob.glob(os.path.join(folder, "kept/a/20260508*/*.rep"))
     tap.ok(status == 137 and len(reports) == 1 and lib.Report(reports[0]).check().status == 0, "a writer that was killed with its run: the report is recovered", f"{status} {said} {reports}")

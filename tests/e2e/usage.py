@@ -125,4 +125,26 @@ def unknown_names():
            "stats -r x lists all of them, in lines that can be read", result.err.decode())
 
 
-main(unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks, a_run_nobody_listens_to)
+# ---- where a run would go ----
+
+def dry_runs():
+    place = folder()
+    os.mkdir(os.path.join(place, "mk"))
+    for arguments, status, text in ((["-o", "a", "--", "ls", "-l"], 0, f"program: ls -l\nreport: {place}/a.rep\n"),
+                                    (["-o", "mk", "ls"], 0, f"program: ls\nreport: {place}/mk/report1.rep\n"),
+                                    (["-o", "r-%p", "ls"], 0, "program: ls\nreport: r-%p (one for each process)\n"),
+                                    (["no-such-program"], 127, "trace: cannot run 'no-such-program': No such file or directory\n"),
+                                    (["/etc/passwd"], 126, "trace: cannot run '/etc/passwd': Permission denied\n"),
+                                    (["-o", "none/a", "ls"], 2, f"trace: report '{place}/none/a.rep': the report's directory does not exist\n"),
+                                    (["--capture-range=x", "ls"], 2, None)):
+        result = trace("run", "--dry-run", *arguments, cwd=place)
+        said = (result.out + result.err).decode()
+        tap.ok(result.status == status and (said == text or (not text and said.count("\n") == 1)), f"run --dry-run {' '.join(arguments)}", result)
+    tap.ok(os.listdir(place) == ["mk"] and not os.listdir(os.path.join(place, "mk")), "nothing is made", os.listdir(place))
+    for number in (1, 2):
+        result = trace("run", "-o", "mk", "--", "true", cwd=place)
+        tap.ok(result.status == 0 and f"report: {place}/mk/report{number}.rep ".encode() in result.err and os.path.exists(f"{place}/mk/report{number}.rep"),
+               f"-o FOLDER: report{number}.rep in it, and that is said", result)
+
+
+main(dry_runs, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks, a_run_nobody_listens_to)

@@ -121,6 +121,15 @@ class Night:
             words += ["/bin/sh", "-c", script, "sh"] if word == "{trace}" else [word]
         return words
 
+    def options_check(self):
+        """Nothing is run, nor kept in the store, with options that `trace run` does not take."""
+        words = ["run", "--dry-run", "-f", "true", "-o", os.path.join(tempfile.gettempdir(), "night.rep"), *self.given.trace_options, "--", "true"]
+        result = subprocess.run([convert.command(), *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+        if result.returncode:
+            raise Failure(f"--trace-options: {(result.stderr.strip().splitlines() or ['they are not those of trace run'])[-1].removeprefix('trace: ')}")
+        if "program: true" not in result.stdout.splitlines():
+            raise Failure(f"--trace-options: not only options of 'trace run': {shlex.join(self.given.trace_options)}")
+
     def plain(self):
         return [word for word in self.program if word != "{trace}"]
 
@@ -269,6 +278,7 @@ class Night:
         return 0
 
     def record(self, prune):
+        self.options_check()
         if self.given.dry_run:
             return self.dry_run()
         os.makedirs(self.place, exist_ok=True)

@@ -76,7 +76,9 @@ def parser():
     common(commands.add_parser("list", help="the nights"))
     accept = common(commands.add_parser("accept", help="make a night the baseline, since what is worse is wanted"))
     accept.add_argument("night", type=int, nargs="?", help="its number in 'list'; default: the last one that has a whole run")
-    keeping(common(commands.add_parser("prune", help="remove old reports, never those of the baseline and of the last night")))
+    pruning = common(commands.add_parser("prune", help="remove old reports, never those of the baseline and of the last night"))
+    keeping(pruning)
+    pruning.add_argument("--dry-run", action="store_true", help="only say what would be removed")
     return p, commands.choices
 
 
@@ -184,8 +186,9 @@ def time_of(given):
     return datetime.datetime.fromisoformat(given.now).replace(tzinfo=datetime.timezone.utc)
 
 
-def prune(kept, given, now):
-    """Removes reports of old nights, and of the oldest ones while all take too much or are too many; the baseline's and the last night's stay. Returns the nights."""
+def prune(kept, given, now, is_dry=False):
+    """Removes reports of old nights, and of the oldest ones while all take too much or are too many; the baseline's and the last night's stay.
+    Returns [(night, bytes)]; dry: what would be removed."""
     nights = kept.nights(given.name, given.host)
     baseline = {n["id"] for n in night.baseline_of(nights, given.baseline_nights)} | ({nights[-1]["id"]} if nights else set())
     sizes = {n["id"]: folder_bytes(n["folder"]) for n in nights}
@@ -194,14 +197,19 @@ def prune(kept, given, now):
         age_days = (now - datetime.datetime.fromisoformat(n["begun"]).replace(tzinfo=datetime.timezone.utc)).total_seconds() / 86400
         if n["id"] in baseline or not sizes[n["id"]] or not (age_days > given.keep_days or total > given.keep_mib * 2**20 or holding > given.keep_nights):
             continue
-        for name in os.listdir(n["folder"]):
-            if not name.startswith("verdict."):
-                path = os.path.join(n["folder"], name)
-                shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+        if not is_dry:
+            reports_remove(n["folder"])
+            kept.report_gone(n["id"])
         total, holding = total - sizes[n["id"]], holding - 1
-        kept.report_gone(n["id"])
-        gone.append(n)
+        gone.append((n, sizes[n["id"]]))
     return gone
+
+
+def reports_remove(folder):
+    for name in os.listdir(folder):
+        if not name.startswith("verdict."):
+            path = os.path.join(folder, name)
+            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
 
 
 def folder_bytes(folder):
@@ -222,9 +230,10 @@ def main(given):
         return nights_report.write(given)
     if given.command == "prune":
         kept = store.Store(given.store)
-        gone = prune(kept, given, time_of(given))
+        gone = prune(kept, given, time_of(given), given.dry_run)
         kept.close()
-        print(f"removed the reports of {len(gone)} nights; those of the baseline and of the last night are kept in any case" + "".join(f"\n  {n['folder']}" for n in gone))
+        print(f"{'would remove' if given.dry_run else 'removed'} the reports of {len(gone)} nights; those of the baseline and of the last night are kept in any case" +
+              "".join(f"\n  {n['folder']}  {size / 2**20:.1f} MiB" for n, size in gone))
         return 0
     if not program:
         raise Failure("run: which command? it stands behind --; see 'trace nightly run --help'")
