@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/pattern.h"
 #include "common/tree.h"
 #include "reader/cli/cli.h"
 #include "reader/cli/home.h"
@@ -81,10 +82,35 @@ static void tree_list(const char *dir, bool in_use)
 		munmap(control, TREE_CONTROL_BYTES);
 }
 
+static const char *lookup(const char *name)
+{
+	return getenv(name);
+}
+
+/* The name of the report as `trace run -o` makes it: with .rep, in a folder report1.rep. false
+ * after a message. */
+static bool output_expand(const struct recovery *r, const char *dir, char *ret_path, size_t bytes)
+{
+	const char *pattern = r->options->value[OPT_recover_output], *why = NULL;
+	int error;
+	struct tree_control *control = tree_open(dir, &error);
+	const struct pattern_values values = {
+		.pid = control ? control->root_pid : 0, .lookup = lookup};
+	error = pattern_expand(pattern, &values, ret_path, bytes, &why);
+	if (control)
+		munmap(control, TREE_CONTROL_BYTES);
+	if (error < 0)
+		cli_error("name of the report '%s': %s", pattern, why);
+	return error >= 0;
+}
+
 static int writer_run(const struct recovery *r, const char *dir)
 {
-	const char *output = r->options->value[OPT_recover_output];
+	char path[4096];
+	const char *output = r->options->value[OPT_recover_output] ? path : NULL;
 	int status;
+	if (output && !output_expand(r, dir, path, sizeof(path)))
+		return -EINVAL;
 	fflush(NULL);
 	pid_t pid = fork();
 	if (pid == 0) {

@@ -369,6 +369,24 @@ def names_of_reports():
     tap.ok(all(Report(os.path.join(place, name)).check().status == 0 for name in made), "each is sound")
 
 
+def recovered_by_name():
+    """-o of recover is that of run."""
+    place = folder()
+    os.mkdir(os.path.join(place, "mk"))
+    for name, made in (("rec", "rec.rep"), ("whole.rep", "whole.rep"), ("mk", "mk/report1.rep"), ("mk", "mk/report2.rep"), ("at-%%", "at-%.rep")):
+        spool = spool_folder()
+        run([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], env=traced_env(os.path.join(place, "first.rep"), spool, LIBTRACE_HELPER=0))
+        trees = [os.path.join(spool, tree) for tree in os.listdir(spool)]
+        result = run([TRACE, "recover", *trees, "-o", name], cwd=place)
+        path = os.path.join(place, made)
+        tap.ok(len(trees) == 1 and result.status == 0 and f"'{path}'".encode() in result.out and os.path.exists(path) and Report(path).check().status == 0,
+               f"recover -o {name} writes {made}", (trees, result, os.listdir(place)))
+    spool = spool_folder()
+    run([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], env=traced_env(os.path.join(place, "first.rep"), spool, LIBTRACE_HELPER=0))
+    result = run([TRACE, "recover", os.path.join(spool, os.listdir(spool)[0]), "-o", "%x"], cwd=place)
+    tap.ok(result.status != 0 and b"name of the report '%x': unknown letter" in result.err and os.listdir(spool), "a name that cannot be is told, and nothing is lost", result)
+
+
 def recordings_that_cannot_be_recovered():
     place = folder()
     file = os.path.join(place, "file")
@@ -700,7 +718,7 @@ if __name__ == "__main__":
     main(working_directory_is_a_trap, counts_of_apps, counts_with_threshold, storm_is_counted, forks_under_signals_are_counted, left_calls_harm_no_later_ones, calls_hold_results, times_make_sense, holder_is_named, every_lock_on_request, paths_on_request,
          threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, exec_as_another_user_is_told,
          a_closed_gate_keeps_children_from_the_preload_too, children_not_followed,
-         names_of_reports, recordings_that_cannot_be_recovered, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, run_forwards_signals, run_waits_for_the_tree,
+         names_of_reports, recovered_by_name, recordings_that_cannot_be_recovered, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, run_forwards_signals, run_waits_for_the_tree,
          delay_and_duration, run_options_reach_the_library, one_report_per_tree, nothing_left_in_shared_memory, tracing_inside_tracing,
          library_cannot_be_fooled, library_folder_can_be_moved, shell_wrapper, reading_while_it_grows,
          several_files, hints, completion, quickstart)
