@@ -41,6 +41,26 @@ static void verdict_file(const struct info *i, char *text, size_t bytes)
 		verdict_add(text, bytes, "still being written");
 }
 
+/* What is missing of what was captured. */
+static void verdict_losses(const struct info *i, char *text, size_t bytes)
+{
+	if (i->dropped)
+		verdict_add(text, bytes, "%" PRIu64 " events dropped", i->dropped);
+	if (i->damaged_lanes)
+		verdict_add(text, bytes,
+			"%" PRIu64 " threads whose events could not be read to their end",
+			i->damaged_lanes);
+	if (i->unended && !i->r.report.unfinished)
+		verdict_add(text, bytes,
+			"%" PRIu64 " processes without a receipt: the writer did not finish, "
+			"try 'trace recover'",
+			i->unended);
+	if (i->untraced)
+		verdict_add(text, bytes, "%" PRIu64 " processes not traced", i->untraced);
+	if (i->partly)
+		verdict_add(text, bytes, "%" PRIu64 " processes traced in part", i->partly);
+}
+
 bool info_verdict(const struct info *i, char *ret_text, size_t bytes)
 {
 	const struct walk_tally *t = &i->c.tally;
@@ -50,25 +70,17 @@ bool info_verdict(const struct info *i, char *ret_text, size_t bytes)
 		return false;
 	}
 	verdict_file(i, ret_text, bytes);
-	if (i->dropped)
-		verdict_add(ret_text, bytes, "%" PRIu64 " events dropped", i->dropped);
-	if (i->damaged_lanes)
-		verdict_add(ret_text, bytes,
-			"%" PRIu64 " threads whose events could not be read to their end",
-			i->damaged_lanes);
-	if (i->unended && !i->r.report.unfinished)
-		verdict_add(ret_text, bytes,
-			"%" PRIu64 " processes without a receipt: the writer did not finish, "
-			"try 'trace recover'",
-			i->unended);
-	if (i->untraced)
-		verdict_add(ret_text, bytes, "%" PRIu64 " processes not traced", i->untraced);
-	if (i->partly)
-		verdict_add(ret_text, bytes, "%" PRIu64 " processes traced in part", i->partly);
-	if (*ret_text)
-		return false;
-	snprintf(ret_text, bytes, t->blocks ? "complete: nothing lost" : "empty: no blocks");
-	return t->blocks;
+	verdict_losses(i, ret_text, bytes);
+	bool complete = !*ret_text && t->blocks;
+	if (!*ret_text)
+		snprintf(
+			ret_text, bytes, t->blocks ? "complete: nothing lost" : "empty: no blocks");
+	if (info_is_empty(i)) {
+		char reasons[EMPTY_REASONS_BYTES];
+		info_empty_reasons(i, reasons, sizeof(reasons));
+		verdict_add(ret_text, bytes, "but it holds no events: %s", reasons);
+	}
+	return complete;
 }
 
 bool info_never_began(const struct info *i)

@@ -7,6 +7,8 @@
 
 #include "reader/cli/cli.h"
 
+#define EMPTY_REASONS_BYTES 400u
+
 struct info {
 	struct cli_report r;
 	struct contents c;
@@ -28,6 +30,14 @@ bool info_verdict(const struct info *i, char *ret_text, size_t bytes);
 
 /* Was a delay or a capture range waited for until the end, so that nothing was recorded? */
 bool info_never_began(const struct info *i);
+
+/* Was nothing recorded but that processes and threads ran, in a report of ours? `events`: their
+ * number by kind. */
+bool info_is_empty(const struct info *i);
+bool info_events_empty(const uint64_t *events);
+
+/* Why that is, likely: of the session's options, windows and processes. */
+void info_empty_reasons(const struct info *i, char *ret_text, size_t bytes);
 
 /* Processes as a tree; short: a line each, the first ones, remarkable receipts only. */
 void info_print_processes(FILE *out, const struct process_list *l, bool verbose);

@@ -185,10 +185,13 @@ static void verdict_tell(const struct info *i, const char *report)
 {
 	char verdict[512];
 	bool is_complete = info_verdict(i, verdict, sizeof(verdict));
-	fprintf(stderr, "report: %s (%llu events, %zu process%s; %s%s%s)\n", report,
+	fprintf(stderr, "report: %s (%llu events, %zu process%s; %s%s%s%s)\n", report,
 		(unsigned long long)i->c.events_total, i->c.processes.count,
 		i->c.processes.count == 1 ? "" : "es", is_complete ? "complete" : verdict,
 		info_never_began(i) ? "; recording never began" : "",
+		is_complete && info_is_empty(i) && !info_never_began(i)
+			? ", but nothing was recorded: see 'trace info'"
+			: "",
 		i->c.diagnostic_count ? "; with diagnostics: see 'trace info'" : "");
 }
 

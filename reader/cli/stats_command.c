@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "reader/cli/cli.h"
+#include "reader/cli/info.h"
 #include "reader/cli/names_near.h"
 #include "reader/cli/select.h"
 #include "reader/cli/stats.h"
@@ -172,6 +173,19 @@ static bool wants_sql(const uint64_t *events)
 	return false;
 }
 
+/* Says so where nothing was recorded: tables that are skipped are no answer then. */
+static void empty_tell(const char *file, const uint64_t *events, bool no_wait)
+{
+	struct info i = {.r.quiet = true};
+	char reasons[EMPTY_REASONS_BYTES];
+	if (!info_events_empty(events) || info_gather(&i, file, no_wait))
+		return;
+	info_empty_reasons(&i, reasons, sizeof(reasons));
+	if (info_is_empty(&i))
+		cli_note("'%s' holds no events: %s", file, reasons);
+	info_release(&i);
+}
+
 /* What applies: the direct reports first, which also say what else there is. */
 static int applying_print(struct output *o, const char *file)
 {
@@ -186,6 +200,8 @@ static int applying_print(struct output *o, const char *file)
 	form.results_only = NULL;
 	form.imported_only = NULL;
 	any = !skips_osrt;
+	if (status != STATUS_FAILED && !has_results)
+		empty_tell(file, events, o->form.no_wait);
 	if (status != STATUS_FAILED && has_results) {
 		cli_note("'%s': metrics by kernel: -r ncu_metric_sum", file);
 		return worse(status, applying_in_sql(o, file, ""));

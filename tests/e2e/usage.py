@@ -147,4 +147,22 @@ def dry_runs():
                f"-o FOLDER: report{number}.rep in it, and that is said", result)
 
 
-main(dry_runs, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks, a_run_nobody_listens_to)
+# ---- reports of nothing ----
+
+def nothing_recorded():
+    for options, reason in ((["-t", "nvtx"], "no NVTX call was made; other events were not asked for (trace=nvtx)"),
+                            (["-t", "nvtx", "--nvtx-domain-include", "a"], "no NVTX call was made in the domains asked for"),
+                            (["-t", "cuda,nvtx"], "CUDA was not used"), (["--delay", "1000"], "recording never began"),
+                            (["--capture-range=nvtx:never"], "recording never began")):
+        path = os.path.join(PLACE, "nothing.rep")
+        told = trace("run", "-f", "true", "-o", path, *options, "--", "true")
+        info, stats = trace("info", path), trace("stats", path)
+        verdict = next(line for line in info.out.decode().splitlines() if line.startswith("verdict:"))
+        tap.ok("complete: nothing lost; but it holds no events: " in verdict and reason in verdict, f"run {' '.join(options)}: complete, but without events, and why", info.out.decode())
+        tap.ok(b"holds no events: " in stats.err and reason.encode() in stats.err and stats.status == 0, "stats says so, too", stats)
+        tap.ok(told.status == 0 and (b"complete, but nothing was recorded" in told.err or b"recording never began" in told.err), "and so does run", told)
+    some = trace("info", REPORT), trace("stats", REPORT)
+    tap.ok(b"but it holds no events" not in some[0].out and b"holds no events" not in some[1].err, "not of a report that has some", some)
+
+
+main(nothing_recorded, dry_runs, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks, a_run_nobody_listens_to)
