@@ -183,7 +183,7 @@ static void report_end(struct writing *w)
 	w->file_count = 0;
 	w->vids += w->lives_most;
 	w->lives_most = 0;
-	cuda_release(w);
+	cuda_report_end(w);
 	w->libc_process = 0;
 	w->domain_count = 0;
 	w->chain_count = 0;
@@ -296,6 +296,7 @@ static void writing_release(struct writing *w)
 	database_abandon(&w->database);
 	pool_release(&w->texts.pool);
 	map_release(&w->texts.ids);
+	cuda_release(w);
 	map_release(&w->thread_ids);
 	free(w->texts.texts);
 	free(w->threads);

@@ -103,12 +103,17 @@ int cuda_collect(struct writing *w, const struct event_batch *batch)
 	return batch->kind == KIND_CUDA_GRAPH ? graphs_collect(w, &b) : attributes_collect(w, &b);
 }
 
-void cuda_release(struct writing *w)
+void cuda_report_end(struct writing *w)
 {
 	map_release(&w->cuda_ids);
-	map_release(&w->cuda_devices);
 	map_release(&w->kernel_names);
-	w->gpu_count = w->cuda_driver = 0;
+	w->cuda_driver = 0;
+}
+
+void cuda_release(struct writing *w)
+{
+	map_release(&w->cuda_devices);
+	w->gpu_count = 0;
 }
 
 /* What was collected; false: nothing. */
@@ -120,20 +125,24 @@ static bool collected(
 	return found;
 }
 
-/* A device of the machine is the same in all processes, whatever number it has there: by its UUID,
- * or, where that is not told, by the number. Texts of the pool have an id. */
+#define OF_UUID (UINT64_C(1) << 63)
+
+/* A device is the same in all processes and reports, whatever number it has there, by its UUID; or,
+ * where that is not told, in all processes of a report, by the number. Texts of the pool have an id
+ * for the whole database. */
 static int gpu_find(
 	struct writing *w, const struct writing_batch *b, uint32_t row, uint32_t *ret_gpu)
 {
 	const int64_t uuid = writing_column(b, FIELD_CUDA_DEVICE_UUID)[row],
 		      device = writing_column(b, FIELD_CUDA_DEVICE_DEVICE_ID)[row];
-	uint64_t key = (uint64_t)device;
+	uint64_t report = (uint64_t)(w->source - w->job->sources), key;
 	uint32_t id = 0;
+	key = (report & INT32_MAX) << 32 | (uint32_t)device;
 	if (string_table_get(&w->contents.strings, (uint32_t)uuid).bytes) {
 		int error = writing_string(w, (uint32_t)uuid, &id);
 		if (error)
 			return error;
-		key = UINT64_C(1) << 32 | id;
+		key = OF_UUID | id;
 	}
 	uint32_t found = map_get(&w->cuda_devices, UINT64_MAX, key);
 	*ret_gpu = found - 1;

@@ -292,6 +292,9 @@ uint32_t cuda_overhead_type(int64_t kind);
 
 /* What later rows refer to: told in the first pass. 0 or -ENOMEM. */
 int cuda_collect(struct writing *w, const struct event_batch *b);
+
+/* What is one report's goes; GPUs stay, since the next report may be of the same. */
+void cuda_report_end(struct writing *w);
 void cuda_release(struct writing *w);
 
 /* Is this device one that the table has not yet? */

@@ -177,6 +177,24 @@ def projected():
     tap.ok(got == traced and sum(got.values()) == len(ranges) == 30, "nvtx_gpu_proj_trace, range by range", f"{got - traced}\n{traced - got}")
 
 
+def many_machines():
+    """Reports in one database: a GPU has one number, by its UUID, whatever its number was where it was recorded."""
+    reports = []
+    for first, devices, name in ((0, 1, "vector_add"), (4, 2, "pipeline"), (5, 1, "vector_add"), (0, 2, "vector_add")):
+        path, spool = os.path.join(PLACE, f"machine-{len(reports)}.rep"), spool_folder()
+        run([device.app(name)], env=device.env(device=f"first_gpu={first},devices={devices}", base=traced_env(path, spool, LIBTRACE_TRACE="cuda")))
+        wait_spool_gone(spool)
+        reports.append((path, {f"{first + n}" for n in range(devices)}))
+    merged = os.path.join(PLACE, "machines.sqlite")
+    made = trace("export", "-t", "sqlite", "-f", "true", "-o", merged, *(path for path, _ in reports))
+    db = sqlite3.connect(f"file:{merged}?mode=ro", uri=True)
+    gpus = db.execute("SELECT id, uuid FROM TARGET_INFO_GPU ORDER BY id").fetchall()
+    tap.ok(made.status == 0 and [gpu for gpu, _ in gpus] == [0, 1, 2, 3] and len({uuid for _, uuid in gpus}) == 4, "four GPUs of three machines have a number each", gpus)
+    joined = db.execute("SELECT d.pid, d.cudaId, d.uuid, g.uuid FROM TARGET_INFO_CUDA_DEVICE AS d LEFT JOIN TARGET_INFO_GPU AS g ON g.id = d.gpuId").fetchall()
+    known = one(db, "SELECT count(*) FROM TARGET_INFO_CUDA_DEVICE")
+    tap.ok(known >= 5 and len(joined) == known and all(own == of_gpu for _, _, own, of_gpu in joined), "each process's devices join to the GPU that they are", joined)
+
+
 def without_sqlite():
     return b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE, "x"), __file__).err
 
@@ -185,4 +203,4 @@ if __name__ == "__main__":
     if without_sqlite():
         print("1..0 # SKIP this build is without SQLite")
         sys.exit(0)
-    main(what_the_device_did, joins, older_generations, projected)
+    main(what_the_device_did, joins, older_generations, projected, many_machines)

@@ -69,7 +69,7 @@ static void make_devices(void)
 			.minor = 0,
 			.memory_bytes = 1ull << 36};
 		memcpy(device->facts.uuid, "simulated-gpu-0", 16);
-		device->facts.uuid[14] = (uint8_t)('0' + i);
+		device->facts.uuid[14] = (uint8_t)('0' + sim_option(SIM_OPTION_first_gpu) + i);
 		device->primary.device = device;
 		device->primary.primary = true;
 	}
