@@ -128,7 +128,8 @@ enum record_kind {
 	REC_CHILD = 0xf06,   /* a = child's pid (0 = not known), b = enum child_how << 32 | enum
 				child_verdict; payload path or empty */
 	REC_EXEC = 0xf07,    /* b and payload as REC_CHILD: this process is about to be replaced (if
-				state stays SPOOL_EXEC) */
+				state stays SPOOL_EXEC); of a vfork child, whose state is nobody's,
+				another one with CHILD_EXEC_FAILED says that it was not */
 	REC_PATH = 0xf08, /* file access option, behind its call: a = descriptor or -1, b = flags <<
 			     32 | mode; payload path */
 	REC_CALLCHAIN = 0xf09,   /* published together with the event behind it: a = node, b = enum
@@ -301,7 +302,8 @@ enum child_how {
 	CHILD_EXEC,
 	CHILD_SYSTEM,
 	CHILD_POPEN,
-	CHILD_CLONE
+	CHILD_CLONE,
+	CHILD_EXEC_FAILED /* in REC_EXEC alone: the exec before it on this lane came back */
 };
 
 /* Can a program about to be executed be traced? Names in schema/events.def (VERDICT rows). */

@@ -63,6 +63,7 @@ static void target_examine(struct target *target, const char *file, bool search,
 		? WITH_ENVIRONMENT(&target.environment, given_envp, env_call)            \
 		: plain_call;                                                            \
 	session_exec_failed();                                                           \
+	child_exec_failed();                                                             \
 	if (begun)                                                                       \
 		osrt_end(&call, FN_##name, FN_BITS(result), osrt_object(object, errno)); \
 	return result;

@@ -308,7 +308,7 @@ void child_record(
 		verdict = VERDICT_UNREADABLE;
 		path = NULL;
 	}
-	unsigned kind = how == CHILD_EXEC ? REC_EXEC : REC_CHILD;
+	unsigned kind = how == CHILD_EXEC || how == CHILD_EXEC_FAILED ? REC_EXEC : REC_CHILD;
 	uint64_t tick = clock_ticks(), what = (uint64_t)how << 32 | verdict;
 	thread_enter(t);
 	if (t->nested) /* in a handler that interrupted the tracer: there is no room for a path */
@@ -316,6 +316,12 @@ void child_record(
 	else
 		lane_put(t, tick, kind, pid, what, path, path ? text_length(path) : 0);
 	thread_leave(t);
+}
+
+void child_exec_failed(void)
+{
+	if (thread_self.vfork_pid)
+		child_record(0, CHILD_EXEC_FAILED, VERDICT_TRACED, NULL);
 }
 
 #define ENVIRONMENT_FITS 256u /* variables; a mapping of its own would cost each fork */

@@ -41,6 +41,9 @@ const char *child_find_in_path(const char *file, char *buffer, size_t bytes);
 void child_record(
 	unsigned long pid, enum child_how how, enum child_verdict verdict, const char *path);
 
+/* Behind an exec that came back: a vfork child, which has no state of its own, goes on. */
+void child_exec_failed(void);
+
 /* Names the tree to our children. Before any thread. */
 void child_environment_add(const char *tree);
 

@@ -172,6 +172,11 @@ static void put_child(
 	struct segment *s, const struct record *r, bool exec, const char *path, uint32_t bytes)
 {
 	uint32_t verdict = (uint32_t)r->b, how = (uint32_t)(r->b >> 32);
+	if (exec && how == CHILD_EXEC_FAILED) {
+		s->view->guest_execs = false;
+		s->overhead++;
+		return;
+	}
 	uint32_t self = s->view->owner ? s->view->owner_pid : s->spool->pid;
 	uint32_t pid = exec ? self : (uint32_t)r->a;
 	uint64_t ns = segment_ns(s, r->tick);

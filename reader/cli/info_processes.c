@@ -35,6 +35,8 @@ static void end_text(const struct process *p, char *ret_text, size_t bytes)
 	const Libtrace__Process *f = p->facts;
 	if (!f->has_end)
 		snprintf(ret_text, bytes, "end not known");
+	else if (f->end == LIBTRACE__PROCESS_END__END_EXIT && !f->has_exit_status)
+		snprintf(ret_text, bytes, "exit, its status is not known");
 	else if (f->end == LIBTRACE__PROCESS_END__END_EXIT)
 		snprintf(ret_text, bytes, "exit %d", f->exit_status);
 	else if (f->end == LIBTRACE__PROCESS_END__END_EXEC)

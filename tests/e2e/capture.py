@@ -369,6 +369,19 @@ def names_of_reports():
     tap.ok(all(Report(os.path.join(place, name)).check().status == 0 for name in made), "each is sound")
 
 
+def refused_programs():
+    """A child whose exec fails is what it was before, not a program that was not traced."""
+    traced = traced_ok("exec_refused", [app("exec_refused")])
+    if not traced:
+        return
+    processes = traced.report.processes()
+    listed = [(p.get("traced"), p.get("reason"), p["end"], p.get("exit_status")) for p in processes]
+    tap.ok(all(p["traced"] == "yes" for p in processes), "no child whose program was refused is listed as not traced", listed)
+    tap.ok(sum(p["end"] == "exec" for p in processes) == 1 and any(program_of(p) == "true" for p in processes), "one of them became another program", listed)
+    said = trace("info", traced.report.path).out.decode()
+    tap.ok(said.count("exit, its status is not known") == 2 and "exit 13" in said, "an exit status that nobody saw is not said to be 0", said)
+
+
 def recovered_by_name():
     """-o of recover is that of run."""
     place = folder()
@@ -718,7 +731,7 @@ if __name__ == "__main__":
     main(working_directory_is_a_trap, counts_of_apps, counts_with_threshold, storm_is_counted, forks_under_signals_are_counted, left_calls_harm_no_later_ones, calls_hold_results, times_make_sense, holder_is_named, every_lock_on_request, paths_on_request,
          threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, exec_as_another_user_is_told,
          a_closed_gate_keeps_children_from_the_preload_too, children_not_followed,
-         names_of_reports, recovered_by_name, recordings_that_cannot_be_recovered, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, run_forwards_signals, run_waits_for_the_tree,
+         names_of_reports, refused_programs, recovered_by_name, recordings_that_cannot_be_recovered, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, run_forwards_signals, run_waits_for_the_tree,
          delay_and_duration, run_options_reach_the_library, one_report_per_tree, nothing_left_in_shared_memory, tracing_inside_tracing,
          library_cannot_be_fooled, library_folder_can_be_moved, shell_wrapper, reading_while_it_grows,
          several_files, hints, completion, quickstart)
