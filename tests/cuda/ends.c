@@ -3,10 +3,13 @@
 #include "tests/cuda/did.h"
 
 #include <cuda.h>
-#include <cudaProfiler.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* Of cudaProfiler.h, which comes apart from the other headers. */
+CUresult CUDAAPI cuProfilerStart(void);
+CUresult CUDAAPI cuProfilerStop(void);
 
 struct did did;
 
