@@ -165,11 +165,6 @@ enum child_verdict child_examine(const char *path, char *const *envp)
 	return library_is_there(preload) ? VERDICT_TRACED : VERDICT_UNREACHABLE;
 }
 
-static bool is_option(const char *variable)
-{
-	return text_begins(variable, "LIBTRACE_");
-}
-
 /* Some programs hand LD_PRELOAD on and little else (lighttpd to CGI): a report of its own, in
  * whatever directory, is not what anybody wants of such a child. */
 static bool has_lost_tree(char *const *envp)
@@ -187,12 +182,28 @@ static size_t environment_count(char *const *envp)
 	return count;
 }
 
-static size_t count_options(void)
+/* The options of this process as they were when it began: the environment is the program's, and
+ * another thread may change it. What has no room is left out. */
+static struct {
+	char *variables[64];
+	uint32_t count;
+	size_t bytes;
+	char text[4096];
+} options;
+
+void child_options_keep(char *const *envp)
 {
-	size_t count = 0;
-	for (size_t i = 0; environ && environ[i]; i++)
-		count += is_option(environ[i]);
-	return count;
+	for (size_t i = 0; envp && envp[i]; i++) {
+		const size_t bytes = text_length(envp[i]) + 1;
+		if (!text_begins(envp[i], "LIBTRACE_") || text_begins(envp[i], "LIBTRACE_TREE=") ||
+			options.count == sizeof(options.variables) / sizeof(*options.variables) ||
+			bytes > sizeof(options.text) - options.bytes)
+			continue;
+		char *copy = options.text + options.bytes;
+		text_append(copy, bytes, 0, envp[i]);
+		options.bytes += bytes;
+		options.variables[options.count++] = copy;
+	}
 }
 
 void child_environment_plan(
@@ -210,7 +221,7 @@ void child_environment_plan(
 		ret_plan->bytes = sizeof("LD_PRELOAD=") + (preload ? text_length(preload) : 0);
 	} else if (has_lost_tree(envp)) {
 		ret_plan->with_tree = true;
-		ret_plan->places = environment_count(envp) + count_options() + 1;
+		ret_plan->places = environment_count(envp) + options.count + 1;
 		ret_plan->bytes = sizeof("LIBTRACE_TREE=") + text_length(session.tree);
 	}
 }
@@ -254,7 +265,7 @@ static size_t copy_without_us(
 	return to;
 }
 
-/* The options are as this process has them, too, unless the program gives its own. */
+/* The first of two variables of a name counts, so what the program gives goes before. */
 static size_t copy_with_tree(
 	const struct child_environment *plan, char *const *envp, char **ret_envp, char *buffer)
 {
@@ -263,9 +274,8 @@ static size_t copy_with_tree(
 		session.tree);
 	for (size_t i = 0; envp && envp[i] && to + 2 < plan->places; i++)
 		ret_envp[to++] = envp[i];
-	for (size_t i = 0; environ && environ[i] && to + 2 < plan->places && envp != environ; i++)
-		if (is_option(environ[i]) && !text_begins(environ[i], "LIBTRACE_TREE="))
-			ret_envp[to++] = environ[i];
+	for (uint32_t i = 0; i < options.count && to + 2 < plan->places; i++)
+		ret_envp[to++] = options.variables[i];
 	ret_envp[to++] = buffer;
 	return to;
 }

@@ -24,6 +24,9 @@ struct child_environment {
 	size_t bytes;    /* and bytes for a variable */
 };
 
+/* Keeps the options for programs that lose them. Before any thread. */
+void child_options_keep(char *const *envp);
+
 /* The verdict is child_examine()'s on the same envp. */
 void child_environment_plan(
 	enum child_verdict verdict, char *const *envp, struct child_environment *ret_plan);

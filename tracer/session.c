@@ -288,6 +288,7 @@ void session_start(int argc, char **argv, char **envp)
 	config_read(&session.config, envp);
 	window_start();
 	keep_strings();
+	child_options_keep(envp);
 	keep_arguments(argc, argv);
 	session.pid = (uint32_t)sys_getpid();
 	if (!config_has_source(&session.config) || left_to_valgrind() || !own_tree_find_home())
