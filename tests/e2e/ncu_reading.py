@@ -284,6 +284,9 @@ def cut_off(name, report):
 
 def no_place_is_told():
     """Formats of events have none for results of Nsight Compute: how many there are is told. Those with kernels have them."""
+    if not os.path.isdir(FIXTURES):
+        tap.skip("formats without a place for results", "no fixtures")
+        return
     for name in ("manual_nvtx", "ex-gpu.s10"):
         report = os.path.join(FIXTURES, name + ".ncu-rep")
         count = sum("result" in json.loads(line) for line in printed("export", "-t", "json", "-o", "-", report).splitlines())

@@ -307,6 +307,9 @@ def cut_off():
         counts = [int(results) + int(events) for results, events, _ in said]
         tap.ok(counts == sorted(counts) and counts[0] < counts[-1] and said[-1][2] == "[]" and all(wanted in text for *_, text in said[:-1]),
                f"{os.path.basename(path)}: cut off, {counts} results or events, and told", said)
+    if not REPORTS:
+        tap.skip("a damaged one is told on standard error", "no fixtures of Nsight Compute in SHARED")
+        return
     damaged = bytearray(data)
     damaged[222] ^= 255
     with open(cut, "wb") as out:

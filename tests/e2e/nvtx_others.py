@@ -88,7 +88,8 @@ def python_package():
         same("the Python package: ranges and marks", [(e["kind"], e["domain"], e["text"], e["payload"]) for e in report.events() if e["kind"] in ("nvtx_mark", "nvtx_range", "nvtx_start_end")],
              [("nvtx_range", "py", "from python", 7), ("nvtx_mark", "py", "a mark", None), ("nvtx_range", "py", "a function", None),
               ("nvtx_start_end", "py", "started", None), ("nvtx_range", "py", "pushed", None)])
-        same("its category", [(e["what"], e["name"]) for e in report.events("--kind", "nvtx_name")], [("domain", "py"), ("category", "c")])
+        same("its category", [(e["what"], e["name"]) for e in report.events("--kind", "nvtx_name") if e["what"] != "domain destroyed"],
+             [("domain", "py"), ("category", "c")])  # some builds of Python destroy it at the end
     probe = run([sys.executable, "-c", "import numpy"], env=dict(os.environ))
     if probe.status:
         tap.skip("the Python package: arrays as payloads", "numpy is not installed")

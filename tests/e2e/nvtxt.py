@@ -155,7 +155,7 @@ Marker, 1234, {pid}, {pid}, 'said "so"'
 
 
 def annotations_join():
-    report = recorded("r.rep", ["/bin/true"])
+    report = recorded("r.rep", ["/bin/sleep", "0.01"])
     before, pid = Report(report).info(), Report(report).info()["processes"][0]["pid"]
     notes = written(ANNOTATED.format(pid=pid))
     result = imported(notes, "--into", report)
