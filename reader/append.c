@@ -13,6 +13,7 @@
 #include <zstd.h>
 
 #include "common/crc32c.h"
+#include "reader/io.h"
 
 #define LOCK_PAUSE_NS 20000000u
 #define LOCK_LEAST_NS 1000000000u /* a reader holds it for a moment */
@@ -241,19 +242,6 @@ void append_entry(struct append *a, const Libtrace__Entry *entry)
 		block_seal(a);
 }
 
-static int write_all(int fd, const struct buffer *b, uint64_t offset)
-{
-	for (size_t done = 0; done < b->bytes;) {
-		ssize_t n = pwrite(fd, b->data + done, b->bytes - done, (off_t)(offset + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		done += (size_t)n;
-	}
-	return 0;
-}
-
 void append_start(struct append *a)
 {
 	*a = (struct append){.fd = -1};
@@ -300,7 +288,7 @@ int append_commit(struct append *a, uint64_t end)
 		return -errno;
 	if ((uint64_t)status.st_size != a->report.source.size)
 		return -EBUSY;
-	int error = write_all(a->fd, &a->out, end);
+	int error = io_write_at(a->fd, a->out.data, a->out.bytes, end);
 	if (!error && ftruncate(a->fd, (off_t)(end + a->out.bytes)))
 		error = -errno;
 	if (!error && fdatasync(a->fd) && errno != EINVAL)

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "reader/io.h"
+
 int source_refresh(struct source *s)
 {
 	struct stat status;
@@ -60,14 +62,5 @@ int source_read(const struct source *s, uint64_t offset, void *buffer, size_t by
 			memcpy(buffer, s->memory + offset, bytes);
 		return 0;
 	}
-	for (size_t done = 0; done < bytes;) {
-		ssize_t n =
-			pread(s->fd, (char *)buffer + done, bytes - done, (off_t)(offset + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		done += (size_t)n;
-	}
-	return 0;
+	return io_read_at(s->fd, buffer, bytes, offset);
 }

@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "reader/io.h"
+
 struct unpacking {
 	const struct source *from;
 	uint64_t at; /* what was read of it */
@@ -59,17 +61,11 @@ static int all_write(struct unpacking *u, size_t bytes)
 	u->cause = "unpacks to more than half of the space that is left, or 64 GiB";
 	if (bytes > u->most - u->written)
 		return -EBADMSG;
-	for (size_t done = 0; done < bytes;) {
-		ssize_t n = write(u->to, u->out + done, bytes - done);
-		if (n < 0 && errno == EINTR)
-			continue;
+	int error = io_write(u->to, u->out, bytes);
+	if (error)
 		u->cause = "no room to unpack it: see TMPDIR";
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		done += (size_t)n;
-	}
 	u->written += bytes;
-	return 0;
+	return error;
 }
 
 static int piece_unpack(struct unpacking *u, ZSTD_inBuffer *in)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "reader/cli/foreign.h"
+#include "reader/io.h"
 
 #define COPY_BYTES (1u << 20)
 
@@ -94,20 +95,6 @@ void change_close(struct change *g)
 
 /* ---- copies ---- */
 
-static int write_all(int fd, const uint8_t *data, size_t bytes)
-{
-	while (bytes) {
-		ssize_t n = write(fd, data, bytes);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		data += n;
-		bytes -= (size_t)n;
-	}
-	return 0;
-}
-
 static int copy_bytes(const struct source *from, int to)
 {
 	uint8_t *piece = malloc(COPY_BYTES);
@@ -117,7 +104,7 @@ static int copy_bytes(const struct source *from, int to)
 			from->size - at < COPY_BYTES ? (size_t)(from->size - at) : COPY_BYTES;
 		error = source_read(from, at, piece, bytes);
 		if (!error)
-			error = write_all(to, piece, bytes);
+			error = io_write(to, piece, bytes);
 	}
 	free(piece);
 	return error;

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "reader/io.h"
+
 #define BUFFER_BYTES (1u << 20)
 #define PENDING_BYTE 0x40000000u /* where SQLite locks: that page stays unused */
 #define HEADER_BYTES 100u
@@ -31,21 +33,6 @@ static uint32_t load_32(const uint8_t *at)
 	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-static int write_at(int fd, const uint8_t *data, size_t bytes, uint64_t offset)
-{
-	while (bytes) {
-		ssize_t n = pwrite(fd, data, bytes, (off_t)offset);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		data += n;
-		bytes -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return 0;
-}
-
 int pages_start(struct pages *p, int fd)
 {
 	uint8_t header[HEADER_BYTES];
@@ -66,7 +53,7 @@ int pages_start(struct pages *p, int fd)
 
 static int flush(struct pages *p)
 {
-	int error = write_at(
+	int error = io_write_at(
 		p->fd, p->buffer, p->buffered, (uint64_t)(p->buffered_first - 1) * PAGE_BYTES);
 	p->buffered = 0;
 	return error;
@@ -77,7 +64,7 @@ int pages_stop(struct pages *p)
 	uint8_t count[4];
 	store_32(count, p->next_page - 1);
 	int error = p->buffered ? flush(p) : 0;
-	return error ? error : write_at(p->fd, count, sizeof(count), HEADER_PAGE_COUNT);
+	return error ? error : io_write_at(p->fd, count, sizeof(count), HEADER_PAGE_COUNT);
 }
 
 void pages_release(struct pages *p)
@@ -472,6 +459,6 @@ int page_table_end(struct page_table *t)
 	}
 	if (error)
 		return error;
-	return write_at(t->pages->fd, t->levels[level].bytes, PAGE_BYTES,
+	return io_write_at(t->pages->fd, t->levels[level].bytes, PAGE_BYTES,
 		(uint64_t)(t->root - 1) * PAGE_BYTES);
 }
