@@ -18,7 +18,7 @@
 #include <string.h>
 #include <structmember.h>
 
-#define INTERFACE 2 /* counts changes between this file and _quick.py */
+#define INTERFACE 3 /* counts changes between this file and _quick.py */
 
 /* enum libtrace_value_kind of libtrace-reader.h; IMetric.ValueKind_* are one more, but for NONE */
 enum { KIND_NONE, KIND_STRING, KIND_FLOAT, KIND_DOUBLE, KIND_UINT32, KIND_UINT64 };
@@ -78,7 +78,7 @@ static double real_of(uint64_t bits)
 	return real;
 }
 
-/* show_metrics(count, kinds, bits, counts) */
+/* show_metrics(count, kinds, bits, counts): addresses of the library. The first call counts. */
 static PyObject *views_show_metrics(PyObject *self, PyObject *args)
 {
 	Views *v = (Views *)self;
@@ -116,7 +116,7 @@ static Py_ssize_t *begins_make(const Views *v, Py_ssize_t total)
 	return NULL;
 }
 
-/* show_instances(count, key_kinds, key_bits, kinds, bits) */
+/* show_instances(count, key_kinds, key_bits, kinds, bits): so, of the instances of all metrics. */
 static PyObject *views_show_instances(PyObject *self, PyObject *args)
 {
 	Views *v = (Views *)self;
@@ -149,13 +149,8 @@ static void views_free(PyObject *self)
 }
 
 static PyMethodDef views_methods[] = {
-	{"show_metrics", views_show_metrics, METH_VARARGS,
-		"show_metrics($self, count, kinds, bits, counts, /)\n--\n\nCopies the metrics, "
-		"from "
-		"addresses of the library. The first call counts."},
-	{"show_instances", views_show_instances, METH_VARARGS,
-		"show_instances($self, count, key_kinds, key_bits, kinds, bits, /)\n--\n\nCopies "
-		"the instances of all metrics. The first call counts."},
+	{"show_metrics", views_show_metrics, METH_VARARGS, NULL},
+	{"show_instances", views_show_instances, METH_VARARGS, NULL},
 	{NULL, NULL, 0, NULL},
 };
 
@@ -377,13 +372,18 @@ static PyObject *answer_num_instances(const Metric *m, PyObject *index)
 	return v ? PyLong_FromUnsignedLong(v->counts[m->at]) : NULL;
 }
 
-/* Only that there are none: what most metrics answer. */
+/* None, as of most metrics, or one of the class that IMetric names. */
 static PyObject *answer_correlation_ids(const Metric *m, PyObject *index)
 {
 	const Views *v = index ? NULL : views_of(m);
-	PyObject *none = v && !v->counts[m->at] ? Py_None : NULL;
-	Py_XINCREF(none);
-	return none;
+	const bool some = v && v->counts[m->at];
+	if (some)
+		v = views_with_instances(m);
+	if (!v || !m->name)
+		return NULL;
+	if (!some || v->instances[KEYS].kinds[v->begins[m->at]] == KIND_NONE)
+		return Py_INCREF(Py_None), Py_None;
+	return PyObject_CallMethod((PyObject *)m, "_KEYS", "OnOi", m->result, m->at, m->name, KEYS);
 }
 
 /* ---- quick: a method that has such an answer ---- */

@@ -196,6 +196,9 @@ class _Keys(IMetric):
         return None
 
 
+IMetric._KEYS = _Keys  # type: ignore[attr-defined]  # for what is compiled
+
+
 def _api_kind(stored: int) -> int:
     """IMetric.ValueKind_* of enum libtrace_value_kind."""
     return stored + 1 if stored else 0

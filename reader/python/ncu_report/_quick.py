@@ -9,7 +9,7 @@ from typing import Any, Callable, TypeVar
 
 from ._library import lib
 
-INTERFACE = 2  # of _fast.c
+INTERFACE = 3  # of _fast.c
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
