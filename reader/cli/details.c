@@ -45,9 +45,10 @@ static int page_print(struct details *d, const char *page)
 		return d->source_view == SOURCE_PTX || d->source_view == SOURCE_CUDA
 			? details_listing(d)
 			: details_source(d);
+	const bool is_raw = page && !strcmp(page, "raw");
 	if (d->summary)
-		return details_summary(d);
-	return page && !strcmp(page, "raw") ? details_raw(d) : details_sections(d);
+		return details_summary(d, is_raw);
+	return is_raw ? details_raw(d) : details_sections(d);
 }
 
 /* Which of the option's words was given, from 0; the first without it. */
@@ -80,16 +81,6 @@ static struct details form_of(const struct options *o)
 		.source_view = choice(o, OPT_details_print_source, SOURCE_SASS),
 		.source_files = o->value[OPT_details_resolve_source_file],
 		.out = stdout};
-}
-
-/* Summaries have the metrics of headers. STATUS_OK, or STATUS_FAILED after a message. */
-static int summary_check(const struct options *o, const struct details *d)
-{
-	const char *page = o->value[OPT_details_page];
-	if (!d->summary || ((!page || !strcmp(page, "details")) && d->part == PART_HEADER))
-		return STATUS_OK;
-	cli_error("--print-summary is for --page details with --print-details header");
-	return STATUS_FAILED;
 }
 
 /* An exit status. */
@@ -131,9 +122,7 @@ int command_details(const struct options *o)
 {
 	struct details d = form_of(o);
 	const char *file = option_file(o);
-	int status = !file || summary_check(o, &d) || details_filter_set(&d.filter, o)
-		? STATUS_FAILED
-		: choice_init(&d, o);
+	int status = !file || details_filter_set(&d.filter, o) ? STATUS_FAILED : choice_init(&d, o);
 	if (status == STATUS_OK)
 		status = cli_open(&d.r, file, o->value[OPT_details_no_wait]);
 	if (status == STATUS_OK) {

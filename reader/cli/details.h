@@ -83,7 +83,7 @@ struct details {
 int details_session(struct details *d);
 int details_raw(struct details *d);
 int details_sections(struct details *d);
-int details_summary(struct details *d);
+int details_summary(struct details *d, bool is_raw);
 int details_source(struct details *d);
 int details_listing(struct details *d);
 
@@ -130,6 +130,15 @@ struct details_metric {
 	bool is_missing; /* the result does not have it */
 };
 
+/* For the caller to free; NULL: no memory. */
+char *details_label(const struct details *d, const struct ncu_shown *shown);
+/* Its unit in a section, not scaled. */
+void details_section_unit(const char *name, char ret_unit[NCU_UNIT_BYTES]);
+
+/* What an instance is of. */
+void details_key_print(
+	const struct details *d, const Ncu__ProfileMetricResult *m, size_t i, FILE *out);
+
 /* 0 or -ENOMEM. */
 int details_metric_fill(const struct details *d, const struct ncu_shown *shown,
 	enum details_instances instances, struct details_metric *ret_metric);
@@ -143,22 +152,49 @@ double details_scale(
 char *details_value_text(const struct details *d, const Ncu__ProfileMetricResult *m, double scale,
 	bool many_digits, enum details_instances instances);
 
+/* ---- the raw page's metrics of a result (details_raw.c) ---- */
+
+/* Calls `one` for each result that is wanted, with its metrics by name, each once. */
+typedef int details_metrics_visit(struct details *d, size_t id, const Ncu__ProfileResult *result,
+	const struct ncu_shown_list *metrics, void *user);
+int details_raw_metrics(struct details *d, details_metrics_visit *one, void *user);
+
 /* ---- a section of a result ---- */
+
+/* A table or chart of a section; names are of the body and of the item, and may be NULL. */
+struct details_item {
+	struct details_section *s;
+	size_t place; /* in the section, from 1; 0: the header */
+	const char *body, *label, *description;
+};
+
+/* Takes the tables of sections in place of their being printed: each that has metrics, and with
+ * list NULL the begin of a section's bodies. 0 or a negative errno. */
+typedef int details_take(
+	void *user, const struct details_item *item, const struct ncu_shown_list *list);
 
 struct details_section {
 	struct details *d;
 	size_t id;
 	const Ncu__ProfileResult *result;
 	struct ncu_target target;
+	const Ncu__ProfilerSection *of;
 	const char *name, *identifier;
 	bool is_titled;          /* its name was printed */
 	const char *body_titled; /* the body whose name was printed last */
+	size_t items;            /* of its bodies, that were walked */
+	details_take *take;      /* or NULL: what it has is printed */
+	void *user;
 };
+
+/* Hands all tables of all sections of a result to `take`. */
+int details_take_sections(
+	struct details *d, size_t id, const Ncu__ProfileResult *r, details_take *take, void *user);
 
 /* Prints the names of the section and of its body (NULL: none) where that is not done yet. */
 void details_section_title(struct details_section *s, const char *body);
 
-/* A table of metrics; item: the label of what it is in the body, NULL = the header. */
+/* Prints a table of metrics; item: the label of what it is in the body, NULL = the header. */
 int details_table(struct details_section *s, const char *item, const struct ncu_shown_list *list);
 
 /* By name. */

@@ -12,16 +12,12 @@
 
 #include "reader/cli/details.h"
 
-/* What all tables and charts have. */
-struct body_item {
-	struct details_section *s;
-	const char *body, *label, *description; /* names of the body and of the item; may be NULL */
-};
-
-static int item_table(const struct body_item *item, const struct ncu_shown_list *list)
+static int item_table(const struct details_item *item, const struct ncu_shown_list *list)
 {
 	if (!list->count)
 		return 0;
+	if (item->s->take)
+		return item->s->take(item->s->user, item, list);
 	details_section_title(item->s, item->body);
 	if (!item->s->d->csv) {
 		FILE *out = item->s->d->out;
@@ -61,8 +57,8 @@ static int by_value_descending(const void *a, const void *b)
 	return x != y ? (x > y ? -1 : 1) : strcmp(left->name, right->name);
 }
 
-static int metrics_print(const struct body_item *item, Ncu__ProfilerSectionMetric *const *metrics,
-	size_t count, struct order order)
+static int metrics_print(const struct details_item *item,
+	Ncu__ProfilerSectionMetric *const *metrics, size_t count, struct order order)
 {
 	struct ncu_shown_list list = {0};
 	int error = ncu_shown_add(&list, &item->s->target, metrics, count);
@@ -77,7 +73,7 @@ static int metrics_print(const struct body_item *item, Ncu__ProfilerSectionMetri
 	return error;
 }
 
-static int line_chart(const struct body_item *item, const Ncu__ProfilerSectionLineChart *c)
+static int line_chart(const struct details_item *item, const Ncu__ProfilerSectionLineChart *c)
 {
 	struct ncu_shown_list list = {0};
 	int error = ncu_shown_add(&list, &item->s->target, c->metrics, c->n_metrics);
@@ -119,7 +115,7 @@ static int suffixed_add(struct ncu_shown_list *list, const struct ncu_target *t,
 	return error;
 }
 
-static int suffix_table(const struct body_item *item, const Ncu__ProfilerSuffixTable *table)
+static int suffix_table(const struct details_item *item, const Ncu__ProfilerSuffixTable *table)
 {
 	const struct ncu_target *t = &item->s->target;
 	struct ncu_shown_list bases = {0}, list = {0};
@@ -174,7 +170,8 @@ static int roofline_pair(struct details_section *s, const char *label, const cha
 	return error ? error : roofline_value(s, label, titles[1], traffic);
 }
 
-static int roofline_chart(const struct body_item *item, const Ncu__ProfilerSectionRooflineChart *c)
+static int roofline_chart(
+	const struct details_item *item, const Ncu__ProfilerSectionRooflineChart *c)
 {
 	static const char *const peak[] = {"Peak Work", "Peak Traffic"},
 				 *const achieved[] = {"Achieved Work", "Achieved Traffic"};
@@ -215,7 +212,7 @@ static bool is_of(enum memory_table table, const char *name)
 	return false;
 }
 
-static int memory_table(const struct body_item *item, enum memory_table table)
+static int memory_table(const struct details_item *item, enum memory_table table)
 {
 	const struct ncu_target *t = &item->s->target;
 	struct ncu_shown_list list = {0};
@@ -275,7 +272,7 @@ static void rows_csv(const struct details_rows *t, FILE *out)
 	fputc('\n', out);
 }
 
-static int numa_table(const struct body_item *item)
+static int numa_table(const struct details_item *item)
 {
 	static const char *const titles[] = {"GPU ID", "GPU Name", "NUMA ID by CPU Affinity",
 		"CPU Affinity", "NUMA ID by Memory Affinity"},
@@ -306,7 +303,7 @@ static int numa_table(const struct body_item *item)
 	return error;
 }
 
-static int nvlink_topology(const struct body_item *item)
+static int nvlink_topology(const struct details_item *item)
 {
 	struct details_section *s = item->s;
 	const Ncu__ProfileMetricResult *m =
@@ -323,7 +320,7 @@ static int nvlink_topology(const struct body_item *item)
 #define CONTAINER_DEPTH_MAX 8 /* real ones: 1 */
 
 /* What only a GPU's memory has. */
-static int memory_item(struct body_item *at, const Ncu__ProfilerSectionBodyItem *i)
+static int memory_item(struct details_item *at, const Ncu__ProfilerSectionBodyItem *i)
 {
 	const struct {
 		const void *item;
@@ -354,7 +351,7 @@ static struct order order_of(bool has_key, Ncu__SortKeys key, Ncu__SortDirection
 		direction == NCU__SORT_DIRECTIONS__Descending};
 }
 
-static int table_item(struct body_item *at, const Ncu__ProfilerSectionBodyItem *i)
+static int table_item(struct details_item *at, const Ncu__ProfilerSectionBodyItem *i)
 {
 	const struct order by_names = {false, false};
 #define LABELLED(field) (at->label = i->field->label, at->description = i->field->description)
@@ -395,10 +392,16 @@ static int table_item(struct body_item *at, const Ncu__ProfilerSectionBodyItem *
 	return memory_item(at, i);
 }
 
+/* What summaries have: tables that are of metrics alone, for themselves. */
+static bool is_summed(const Ncu__ProfilerSectionBodyItem *i)
+{
+	return !i->timeline && !i->numa_id_table && !i->nvlink_topology && !i->roofline_chart;
+}
+
 static int item_print(struct details_section *s, const char *body,
 	const Ncu__ProfilerSectionBodyItem *i, int depth)
 {
-	struct body_item at = {.s = s, .body = body};
+	struct details_item at = {.s = s, .body = body, .place = ++s->items};
 	int error = 0;
 	if (depth > CONTAINER_DEPTH_MAX || !ncu_filter_matches(i->filter, &s->target))
 		return 0;
@@ -408,6 +411,8 @@ static int item_print(struct details_section *s, const char *body,
 			error = item_print(s, body, c->items[n], depth + 1);
 		return error;
 	}
+	if (s->take && !is_summed(i))
+		return 0;
 	if (i->timeline) /* is drawn, not printed */
 		details_section_title(s, NULL);
 	else if (i->numa_id_table)
@@ -421,7 +426,8 @@ static int item_print(struct details_section *s, const char *body,
 
 int details_bodies(struct details_section *s, const Ncu__ProfilerSection *of)
 {
-	int error = 0;
+	const struct details_item begin = {.s = s};
+	int error = s->take && of->n_body ? s->take(s->user, &begin, NULL) : 0;
 	for (size_t b = 0; !error && b < of->n_body; b++)
 		for (size_t i = 0; !error && i < of->body[b]->n_items; i++)
 			error = item_print(s, of->body[b]->display_name, of->body[b]->items[i], 0);

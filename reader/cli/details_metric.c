@@ -36,10 +36,14 @@ static void value_print(const struct details *d, const Ncu__ProfileMetricValue *
 		number_print(d, number / scale, many_digits, out);
 }
 
-/* What an instance is of: a text, a time and how long after the first one, an address of code (but
- * for derived metrics and counts of samples), or a plain number. */
-static void key_print(const Ncu__ProfileMetricResult *m, size_t i, bool is_derived, FILE *out)
+/* A text, a time and how long after the first one, an address of code (but for derived metrics and
+ * counts of samples), or a plain number. */
+void details_key_print(
+	const struct details *d, const Ncu__ProfileMetricResult *m, size_t i, FILE *out)
 {
+	const char *name = m->name_id < d->results.name_count ? d->results.names[m->name_id] : "";
+	const bool is_derived =
+		!strncmp(name, "derived_", 8) || !strcmp(name, "smsp__pcsamp_sample_count");
 	const Ncu__ProfileMetricValue *key = m->metric_value_list[i]->correlation_id;
 	const Ncu__ProfileMetricValue *first = m->metric_value_list[0]->correlation_id;
 	double number = 0;
@@ -61,13 +65,10 @@ static void key_print(const Ncu__ProfileMetricResult *m, size_t i, bool is_deriv
 static void instances_print(const struct details *d, const Ncu__ProfileMetricResult *m,
 	double scale, bool keys, FILE *out)
 {
-	const char *name = m->name_id < d->results.name_count ? d->results.names[m->name_id] : "";
-	const bool is_derived =
-		!strncmp(name, "derived_", 8) || !strcmp(name, "smsp__pcsamp_sample_count");
 	for (size_t i = 0; i < m->n_metric_value_list; i++) {
 		fputs(i ? "; " : "(", out);
 		if (keys) {
-			key_print(m, i, is_derived, out);
+			details_key_print(d, m, i, out);
 			fputs(": ", out);
 		}
 		if (m->metric_value_list[i]->element_value)
@@ -170,10 +171,24 @@ static void label_print(const struct details *d, const struct ncu_shown *s, FILE
 		fprintf(out, " (%s)", s->name);
 }
 
+char *details_label(const struct details *d, const struct ncu_shown *shown)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+	if (!out)
+		return NULL;
+	label_print(d, shown, out);
+	if (!fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
+
 /* ---- metrics ---- */
 
 /* Sums of thread instructions have another unit in sections than on the raw page. */
-static void section_unit(const char *name, char ret_unit[NCU_UNIT_BYTES])
+void details_section_unit(const char *name, char ret_unit[NCU_UNIT_BYTES])
 {
 	if (!fnmatch("derived__*_inst_executed*_x2", name, 0))
 		snprintf(ret_unit, NCU_UNIT_BYTES, "inst");
@@ -184,17 +199,11 @@ static void section_unit(const char *name, char ret_unit[NCU_UNIT_BYTES])
 int details_metric_fill(const struct details *d, const struct ncu_shown *shown,
 	enum details_instances instances, struct details_metric *m)
 {
-	size_t bytes;
 	const Ncu__ProfileMetricValue *v = shown->metric ? shown->metric->metric_value : NULL;
 	const bool has = v || (shown->metric && shown->metric->n_metric_value_list);
-	*m = (struct details_metric){.is_missing = !has};
-	FILE *out = open_memstream(&m->label, &bytes);
-	if (!out)
-		return -ENOMEM;
-	label_print(d, shown, out);
-	fclose(out);
+	*m = (struct details_metric){.is_missing = !has, .label = details_label(d, shown)};
 	if (v && !v->string_value)
-		section_unit(shown->name, m->unit);
+		details_section_unit(shown->name, m->unit);
 	const double scale = details_scale(d, shown->metric, m->unit);
 	if (v && shown->as->unit && *shown->as->unit && !*m->unit)
 		snprintf(m->unit, sizeof(m->unit), "%s", shown->as->unit);

@@ -64,8 +64,9 @@ static int page_init(struct raw_page *p, const struct details *d)
 	return 0;
 }
 
-static void page_release(struct raw_page *p)
+static void page_release(struct raw_page *p, struct details *d)
 {
+	d->name_bits = NULL;
 	free(p->columns);
 	free(p->column_of);
 	free(p->name_bits);
@@ -92,6 +93,12 @@ static int page_narrow(struct raw_page *p, struct details *d)
 			p->name_bits[i / 8] |= (uint8_t)(1u << i % 8);
 	d->name_bits = p->name_bits;
 	return 0;
+}
+
+static int page_begin(struct raw_page *p, struct details *d)
+{
+	const int error = page_init(p, d);
+	return error ? error : page_narrow(p, d);
 }
 
 /* Puts the values of a result into their columns; of a name that it has twice, the first. */
@@ -214,14 +221,51 @@ static int print_table(struct details *d, size_t id, const Ncu__ProfileResult *r
 	return error;
 }
 
+/* ---- for others ---- */
+
+struct visiting {
+	struct raw_page page;
+	struct ncu_shown_list list; /* has room for all columns */
+	details_metrics_visit *one;
+	void *user;
+};
+
+static int metrics_visit(struct details *d, size_t id, const Ncu__ProfileResult *r, void *user)
+{
+	static const Ncu__ProfilerSectionMetric plain = NCU__PROFILER_SECTION_METRIC__INIT;
+	struct visiting *v = user;
+	page_take(&v->page, d, r);
+	v->list.count = 0;
+	for (size_t i = 0; i < v->page.count; i++) {
+		const struct raw_column *c = &v->page.columns[i];
+		if (c->metric)
+			v->list.metrics[v->list.count++] =
+				(struct ncu_shown){c->name, c->name, &plain, c->metric};
+	}
+	return v->one(d, id, r, &v->list, v->user);
+}
+
+int details_raw_metrics(struct details *d, details_metrics_visit *one, void *user)
+{
+	struct visiting v = {.one = one, .user = user};
+	int error = page_begin(&v.page, d);
+	if (!error)
+		v.list.metrics = calloc(v.page.count + 1, sizeof(*v.list.metrics));
+	if (!error && !v.list.metrics)
+		error = -ENOMEM;
+	if (!error)
+		error = details_each(d, metrics_visit, &v);
+	ncu_shown_release(&v.list);
+	page_release(&v.page, d);
+	return error;
+}
+
 int details_raw(struct details *d)
 {
 	struct raw_page p = {0};
-	int error = page_init(&p, d);
-	if (!error)
-		error = page_narrow(&p, d);
+	int error = page_begin(&p, d);
 	if (!error)
 		error = d->csv ? print_csv(d, &p) : details_each(d, print_table, &p);
-	page_release(&p);
+	page_release(&p, d);
 	return error;
 }

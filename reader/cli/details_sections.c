@@ -125,8 +125,11 @@ static int header_metrics(const struct details_section *s, const Ncu__ProfilerSe
 static int header_print(struct details_section *s, const Ncu__ProfilerSection *of)
 {
 	struct ncu_shown_list list = {0};
+	const struct details_item item = {.s = s};
 	int error = header_metrics(s, of, &list);
-	if (!error && list.count) {
+	if (!error && list.count && s->take) {
+		error = s->take(s->user, &item, &list);
+	} else if (!error && list.count) {
 		details_section_title(s, NULL);
 		error = details_table(s, NULL, &list);
 	}
@@ -134,20 +137,37 @@ static int header_print(struct details_section *s, const Ncu__ProfilerSection *o
 	return error;
 }
 
-static int section_print(
-	struct details *d, size_t id, const Ncu__ProfileResult *r, const Ncu__ProfilerSection *of)
+static struct details_section section_of(struct details *d, size_t id, const Ncu__ProfileResult *r)
 {
-	struct details_section s = {.d = d,
-		.id = id,
-		.result = r,
-		.target = ncu_target_of(&d->results, r),
-		.name = of->display_name ? of->display_name : "",
-		.identifier = of->identifier ? of->identifier : ""};
-	s.target.section_filter = of->filter;
-	int error = d->part != PART_BODY ? header_print(&s, of) : 0;
-	if (!error && d->part != PART_HEADER)
-		error = details_bodies(&s, of);
-	return error ? error : details_rules(&s);
+	return (struct details_section){
+		.d = d, .id = id, .result = r, .target = ncu_target_of(&d->results, r)};
+}
+
+static int section_metrics(struct details_section *s, const Ncu__ProfilerSection *of)
+{
+	s->of = of;
+	s->name = of->display_name ? of->display_name : "";
+	s->identifier = of->identifier ? of->identifier : "";
+	s->is_titled = false;
+	s->body_titled = NULL;
+	s->items = 0;
+	s->target.section_filter = of->filter;
+	int error = s->d->part != PART_BODY ? header_print(s, of) : 0;
+	if (!error && s->d->part != PART_HEADER)
+		error = details_bodies(s, of);
+	return error;
+}
+
+int details_take_sections(
+	struct details *d, size_t id, const Ncu__ProfileResult *r, details_take *take, void *user)
+{
+	struct details_section s = section_of(d, id, r);
+	int error = 0;
+	s.take = take;
+	s.user = user;
+	for (size_t i = 0; !error && i < r->n_sections; i++)
+		error = section_metrics(&s, r->sections[i]);
+	return error;
 }
 
 static int by_order(const void *a, const void *b)
@@ -162,14 +182,18 @@ static int by_order(const void *a, const void *b)
 
 static int print_result(struct details *d, size_t id, const Ncu__ProfileResult *r, void *user)
 {
+	struct details_section s = section_of(d, id, r);
 	int error = 0;
 	(void)user;
 	if (!d->csv)
 		details_text_launch(d, id, r);
 	if (r->n_sections)
 		qsort(r->sections, r->n_sections, sizeof(*r->sections), by_order);
-	for (size_t i = 0; !error && i < r->n_sections; i++)
-		error = section_print(d, id, r, r->sections[i]);
+	for (size_t i = 0; !error && i < r->n_sections; i++) {
+		error = section_metrics(&s, r->sections[i]);
+		if (!error)
+			error = details_rules(&s);
+	}
 	return error;
 }
 

@@ -190,6 +190,57 @@ def summaries():
             tap.ok(not wrong, f"{os.path.basename(path)}: {len(summed)} metrics {how}", "\n".join(wrong[:20]))
 
 
+def raw_summaries():
+    """Every number of the raw page once for a kernel; attributes of a device have one value, with per-gpu in rows of the device."""
+    names, path, of = [], os.path.join(PLACE, "summary.ncu-rep"), "device__attribute_"
+    metrics = [{"m__a.sum": 1.0, "m__text": "x", "m__some": 4, of + "display_name": "one", of + "device_index": 0, "m__list": (None, {1: 2.0})},
+               {"m__a.sum": 2.0, "m__text": "y", of + "display_name": "other", of + "device_index": 0},
+               {"m__a.sum": 4.5, "m__text": 3, of + "display_name": "two", of + "device_index": 1}]
+    write(path, names, [launch(names, each) for each in metrics] + [launch(names, metrics[0], kernel="b")])
+    wanted = {"0": [["m__a.sum", "", "1.000000", "2.000000", "1.500000"], ["m__some", "", "4.000000", "4.000000", "4.000000"]],
+              "1": [["m__a.sum", "", "4.500000", "4.500000", "4.500000"], ["m__text", "", "3.000000", "3.000000", "3.000000"]]}
+    own = {device: [[of + "device_index", "", "", "", device], [of + "display_name", "", "", "", text]] for device, text in (("0", "one"), ("1", "two"))}
+    heading, *found = rows(page(path, "raw", "--print-summary", "per-kernel", "--csv"))
+    for device in "01":
+        now = [row[9:] for row in found if row[3] == "compute()" and row[6] == device]
+        tap.ok(now == own[device] + wanted[device], f"the raw page of a kernel on device {device}", now)
+    tap.ok(heading[-5:] == ["Metric Name", "Metric Unit", "Minimum", "Maximum", "Average"] and {len(row) for row in found} == {len(heading)}, "its heading", heading)
+    heading, *found = rows(page(path, "raw", "--print-summary", "per-gpu", "--csv"))
+    for device in "01":
+        now = [row[9:] for row in found if row[3] == device and row[5] in ("", "compute()")]
+        tap.ok(now == own[device] + wanted[device] and [row[5] for row in found if row[3] == device].count("") == 2, f"per GPU: device {device}", now)
+    text = page(path, "raw", "--print-summary", "per-gpu")
+    tap.ok(text.count("Metric Value") == 2 and text.count("Minimum") == 3 and text.count("  Device ") == 2, "a table for each device and kernel", text)
+    some = rows(page(path, "raw", "--print-summary", "per-kernel", "--csv", "--metrics", "m__some"))
+    tap.ok([row[-5] for row in some[1:]] == ["m__some", "m__some"], "with --metrics, these", some)
+
+
+def body_summaries():
+    """Tables of bodies, in the order they have there; what is text has no mean. Instances have the mean over launches by what they are of."""
+    names, path = [], os.path.join(PLACE, "bodies.ncu-rep")
+    metric_a, metric_b = (data(5, data(1, name) + data(2, label)) for name, label in (("m__a.sum", "A"), ("m__b.sum", "B")))
+    items = [data(1, data(1, "Second") + metric_b + data(8, "About it")), data(1, data(1, "First") + metric_b + metric_a),
+             data(1, data(1, "Texts") + data(5, data(1, "m__text") + data(2, "T")))]
+    body = data(5, b"".join(data(1, item) for item in items) + data(2, "Body"))
+    shown = section("Demo", "Demo Section", [("m__a.sum", "Head A")], body=body)
+    values = [{"m__a.sum": 1.0, "m__b.sum": (8.0, {7: 2.0, 9: 6.0}), "m__text": "t"}, {"m__a.sum": 4.0, "m__b.sum": (2.0, {9: 1.0, 7: 1.0}), "m__text": "t"}]
+    write(path, names, [launch(names, each, sections=[shown]) for each in values])
+
+    def found(*options):
+        return [row[9:] for row in rows(page(path, "details", "--print-summary", "per-kernel", "--csv", *options))[1:]]
+    of_b, of_a = ["Demo Section", "B", "", "2.00", "8.00", "5.00"], ["Demo Section", "A", "", "1.00", "4.00", "2.50"]
+    head = [of_a[0], "Head A", *of_a[2:]]
+    tap.ok(found() == [head], "the header alone", found())
+    tap.ok(found("--print-details", "body") == [of_b, of_a, of_b], "tables of the body", found("--print-details", "body"))
+    tap.ok(found("--print-details", "all") == [head, of_b, head, of_b], "both: a metric has one label in a section", found("--print-details", "all"))
+    text = page(path, "details", "--print-summary", "per-kernel", "--print-details", "body").splitlines()
+    titles = [line.strip() for line in text if line.startswith("    ") and line[4] not in "-MAB"]
+    tap.ok(titles == ["Section: Demo Section", "Table Name : Second", "Table Description : About it", "Table Name : First"] and "    Body" in text, "as text", text)
+    for how, wanted in (("values", "5.00 [1.50,3.50,]"), ("details", "5.00 [7: 1.50; 9: 3.50; ]")):
+        now = found("--print-details", "body", "--print-metric-instances", how)
+        tap.ok([row[-1] for row in now] == [wanted, "2.50", wanted], f"{how} of instances", now)
+
+
 def launches_in_ranges():
     """Four kernels in NVTX ranges of two domains, and one in none; the report is made here."""
     names, path = [], os.path.join(PLACE, "ranges.ncu-rep")
@@ -369,4 +420,4 @@ def unknown_names():
 
 
 if __name__ == "__main__":
-    main(values, filters, sections_as_raw, summaries, launches_in_ranges, charts, some_metrics, packed, some_results, damaged, nested, foreign, unknown_names)
+    main(values, filters, sections_as_raw, summaries, raw_summaries, body_summaries, launches_in_ranges, charts, some_metrics, packed, some_results, damaged, nested, foreign, unknown_names)

@@ -135,12 +135,17 @@ static void write_anew(const struct ncu_results *results)
 /* Summaries, and the views of the source page: the disassembler is not started. */
 static void print_views(struct details *d)
 {
-	for (unsigned form = 0; form < 6; form++) {
+	const struct details before = *d;
+	d->part = PART_ALL;
+	for (unsigned form = 0; form < 12; form++) {
 		d->csv = form & 1;
-		d->summary = (enum details_summary)(SUMMARY_KERNEL + form / 2);
-		details_summary(d);
+		d->summary = (enum details_summary)(SUMMARY_KERNEL + form / 2 % 3);
+		d->instances = form < 6 ? INSTANCES_DETAILS : INSTANCES_NONE;
+		details_summary(d, form >= 6);
 	}
 	d->summary = SUMMARY_NONE;
+	d->part = before.part;
+	d->instances = before.instances;
 	for (unsigned form = 0; form < 8; form++) {
 		d->csv = form & 1;
 		d->source_view = (enum details_view)(form / 2);

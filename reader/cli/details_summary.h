@@ -1,0 +1,81 @@
+/*
+ * details_summary.h - what `trace details --print-summary` adds up: launches of one kernel and
+ * shape (on a device; in the same NVTX ranges) are a group, each of their metrics is a row of it.
+ *
+ * Memory follows the groups and their rows; no result is held. One thread.
+ */
+#ifndef READER_CLI_DETAILS_SUMMARY_H
+#define READER_CLI_DETAILS_SUMMARY_H
+
+#include "reader/cli/details.h"
+#include "reader/cli/details_nvtx.h"
+#include "reader/pool.h"
+
+/* A metric's instance, added up over launches. */
+struct summary_instance {
+	const char *key;
+	size_t repeat;         /* how many of the same key lie before it */
+	uint64_t launch, used; /* the one that came last, and how many of the key it had */
+	uint64_t count;
+	double sum;
+	struct summary_instance *next; /* in the order of their coming */
+};
+
+/* Texts are of the pool. Of a section that has bodies there is a row of its name alone, too: ""
+ * for its metric. */
+struct summary_row {
+	const char *section, *body, *table, *description; /* the last three: of a body's table */
+	size_t place;                                     /* of the table; 0: none, or the header */
+	const char *name, *label, *unit;
+	unsigned label_rank;   /* of where the label is from, the best is 0 */
+	const char *attribute; /* text of what is the device's and not of launches; else NULL */
+	uint64_t count;
+	double least, most, sum;
+	void *keys; /* tree of the instances */
+	struct summary_instance *first, *last;
+};
+
+struct summary_group {
+	size_t process;               /* index; per NVTX state: 0 */
+	struct nvtx_state_text state; /* per NVTX state only, else all NULL */
+	uint64_t device;
+	bool is_device; /* has what is the device's; no launches */
+	const char *kernel, *grid, *block, *cc;
+	uint64_t launches;
+	struct summary_row *rows;
+	uint32_t capacity;
+	size_t count, next; /* next: where the row after the last one found lies */
+};
+
+struct summary {
+	struct details *d;
+	struct pool pool;
+	bool by_device, by_state, is_raw;
+	void *tree;                    /* groups, by what they are of */
+	struct summary_group **groups; /* the same, in order, at the end */
+	size_t count;
+};
+
+/* ---- rows (details_summary_rows.c); 0 or -ENOMEM ---- */
+
+/* Adds a launch's value, if it is a number, to the row of the metric in that table. */
+int summary_row_add(struct summary *s, struct summary_group *g, const struct details_item *at,
+	const struct ncu_shown *shown);
+/* Notes the value of the device. */
+int summary_attribute_add(
+	struct summary *s, struct summary_group *g, const struct ncu_shown *shown);
+/* Notes the name of the section. */
+int summary_section_add(struct summary *s, struct summary_group *g, const char *section);
+/* By section, table and metric. */
+void summary_rows_sort(struct summary_group *g);
+void summary_rows_release(struct summary_group *g);
+
+/* ---- printing (details_summary_print.c) ---- */
+
+/* The groups in their order; 0 or -ENOMEM. */
+int summary_print(struct summary *s);
+
+/* Are launches of these two in the same ranges? 0: yes, else which comes first. */
+int summary_state_order(const struct nvtx_state_text *x, const struct nvtx_state_text *y);
+
+#endif
