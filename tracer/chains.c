@@ -175,8 +175,6 @@ void chains_start(void)
 	rules_init(setup.find_object); /* for registers_in_handler(), whatever chains are wanted */
 	if (!c->backtrace_depth || c->backtrace == BACKTRACE_NONE || !any_wanted(c))
 		return;
-	if (c->backtrace_depth > CALLCHAIN_DEPTH_MAX)
-		session_note("LIBTRACE_OSRT_BACKTRACE_DEPTH is more than 128: 128 holds");
 	own_range(&setup);
 	callchain_init(&setup);
 	const struct modules_setup modules = {.iterate = session.iterate_phdr,

@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "common/text.h"
+#include "unwind/callchain.h"
 
 const char *config_lookup(char **envp, const char *name)
 {
@@ -31,9 +32,11 @@ struct option {
 	uint64_t unit;
 	const char *word;
 	size_t offset;
+	uint64_t most; /* of a number, in its unit: a greater one is cut; 0 = any */
 };
 
-#define AT(field) offsetof(struct config, field)
+#define AT(field) offsetof(struct config, field), 0
+#define UP_TO(most, field) offsetof(struct config, field), most
 
 static const struct option options[] = {
 	{"LIBTRACE_TRACE", KIND_LIST, 0, "osrt", AT(osrt)},
@@ -49,7 +52,8 @@ static const struct option options[] = {
 	{"LIBTRACE_OSRT_THRESHOLD", KIND_NUMBER, 1, NULL, AT(threshold_ns)},
 	{"LIBTRACE_OSRT_BACKTRACE_THRESHOLD", KIND_LIMIT, 1, NULL, AT(backtrace_ns[CHAIN_OSRT])},
 	{"LIBTRACE_NVTX_BACKTRACE_THRESHOLD", KIND_LIMIT, 1, NULL, AT(backtrace_ns[CHAIN_NVTX])},
-	{"LIBTRACE_OSRT_BACKTRACE_DEPTH", KIND_NUMBER, 1, NULL, AT(backtrace_depth)},
+	{"LIBTRACE_OSRT_BACKTRACE_DEPTH", KIND_NUMBER, 1, NULL,
+		UP_TO(CALLCHAIN_DEPTH_MAX, backtrace_depth)},
 	{"LIBTRACE_BACKTRACE", KIND_CHOICE, 0, "dwarf,fp,libunwind,check,none", AT(backtrace)},
 	{"LIBTRACE_CUDA_BACKTRACE", KIND_CLASSES, 1, NULL, AT(backtrace_ns)},
 	{"LIBTRACE_CUDA_TRIVIAL", KIND_WORD, 0, "record", AT(cuda_all_calls)},
@@ -58,12 +62,12 @@ static const struct option options[] = {
 	{"LIBTRACE_CUDA_UNIFIED_MEMORY", KIND_BOOL, 0, NULL, AT(cuda_unified_memory)},
 	{"LIBTRACE_CUDA_CUBINS", KIND_BOOL, 0, NULL, AT(cuda_cubins)},
 	{"LIBTRACE_CUDA_FLUSH", KIND_NUMBER, 1000000u, NULL, AT(cuda_flush_ns)},
-	{"LIBTRACE_CUDA_BUFFERS", KIND_NUMBER, 1u << 20, NULL, AT(cuda_buffers_bytes)},
+	{"LIBTRACE_CUDA_BUFFERS", KIND_NUMBER, 1u << 20, NULL, UP_TO(256, cuda_buffers_bytes)},
 	{"LIBTRACE_CUPTI", KIND_TEXT, 0, NULL, AT(cupti)},
-	{"LIBTRACE_MEMORY", KIND_NUMBER, 1u << 20, NULL, AT(memory_bytes)},
+	{"LIBTRACE_MEMORY", KIND_NUMBER, 1u << 20, NULL, UP_TO(1024, memory_bytes)},
 	{"LIBTRACE_DELAY", KIND_NUMBER, 1000000000u, NULL, AT(delay_ns)},
 	{"LIBTRACE_DURATION", KIND_NUMBER, 1000000000u, NULL, AT(duration_ns)},
-	{"LIBTRACE_FLUSH_INTERVAL", KIND_NUMBER, 1000000u, NULL, AT(flush_interval_ns)},
+	{"LIBTRACE_FLUSH_INTERVAL", KIND_NUMBER, 1000000u, NULL, UP_TO(1000000, flush_interval_ns)},
 	{"LIBTRACE_EXIT_WAIT", KIND_NUMBER, 1000000u, NULL, AT(exit_wait_ns)},
 	{"LIBTRACE_CAPTURE_RANGE", KIND_TEXT, 0, NULL, AT(capture_range)},
 	{"LIBTRACE_NVTX_CAPTURE", KIND_TEXT, 0, NULL, AT(nvtx_capture)},
@@ -226,7 +230,13 @@ static bool option_apply(struct config *c, const struct option *o, const char *v
 		}
 		return parse_number(value, o->unit, (uint64_t *)(void *)place);
 	case KIND_NUMBER:
-		return parse_number(value, o->unit, (uint64_t *)(void *)place);
+		if (!parse_number(value, o->unit, (uint64_t *)(void *)place))
+			return false;
+		if (o->most && *(uint64_t *)(void *)place > o->most * o->unit) {
+			*(uint64_t *)(void *)place = o->most * o->unit;
+			c->cut |= UINT64_C(1) << (o - options);
+		}
+		return true;
 	case KIND_TEXT:
 		*(const char **)(void *)place = *value ? value : NULL;
 		return true;
@@ -256,4 +266,18 @@ void config_read(struct config *c, char **envp)
 		if (value && !option_apply(c, &options[i], value) && !c->bad)
 			c->bad = options[i].name;
 	}
+}
+
+bool config_cut_text(const struct config *c, uint32_t n, char *ret_text, size_t bytes)
+{
+	_Static_assert(OPTIONS <= 64, "a bit for each");
+	if (n >= OPTIONS || !(c->cut >> n & 1))
+		return false;
+	size_t at = text_append(ret_text, bytes, 0, options[n].name);
+	at = text_append(ret_text, bytes, at, " is more than ");
+	at = text_append_number(ret_text, bytes, at, options[n].most, 10);
+	at = text_append(ret_text, bytes, at, ": ");
+	at = text_append_number(ret_text, bytes, at, options[n].most, 10);
+	text_append(ret_text, bytes, at, " holds");
+	return true;
 }

@@ -5,6 +5,7 @@
 #define TRACER_CONFIG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum backtrace {
@@ -62,6 +63,7 @@ struct config {
 	const char *output;              /* LIBTRACE_OUTPUT; NULL = default */
 	const char *tree;                /* LIBTRACE_TREE; NULL = start one */
 	const char *spool_dir;           /* LIBTRACE_SPOOL_DIR; NULL = /dev/shm */
+	uint64_t cut;    /* variables whose number was greater than what can be: a bit each */
 	const char *bad; /* first variable whose value is not understood: its default holds, and a
 			    diagnostic says so */
 };
@@ -74,6 +76,10 @@ static inline bool config_has_source(const struct config *c)
 
 /* Fills `c` from the environment. Strings stay the environment's. */
 void config_read(struct config *c, char **envp);
+
+/* "NAME is more than 128: 128 holds", of the n-th variable; false: its value was not cut. For n
+ * from 0 to 63. */
+bool config_cut_text(const struct config *c, uint32_t n, char *ret_text, size_t bytes);
 
 /* Value of NAME in the environment, or NULL. */
 const char *config_lookup(char **envp, const char *name);

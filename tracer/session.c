@@ -268,6 +268,14 @@ static void note_bad_value(const char *name)
 	session_note(text);
 }
 
+static void note_cut_values(void)
+{
+	char text[100];
+	for (uint32_t n = 0; session.config.cut >> n && n < 64; n++)
+		if (config_cut_text(&session.config, n, text, sizeof(text)))
+			session_note(text);
+}
+
 /* The program that Valgrind runs is left alone; what that starts is not run by it, as a rule. */
 static bool left_to_valgrind(void)
 {
@@ -300,6 +308,7 @@ void session_start(int argc, char **argv, char **envp)
 		return;
 	if (session.config.bad)
 		note_bad_value(session.config.bad);
+	note_cut_values();
 	osrt_start();
 	chains_start();
 	nvtx_select_start();

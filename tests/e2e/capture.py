@@ -549,6 +549,21 @@ def run_options_reach_the_library():
     tap.ok(result.status == 0 and (not os.path.exists(os.path.join(place, "t.rep")) or Report(os.path.join(place, "t.rep")).total("pread") == 0), "-t none records nothing", result)
 
 
+def numbers_that_are_cut_are_told():
+    place, spool = folder(), spool_folder()
+    path = os.path.join(place, "r.rep")
+    most = {"LIBTRACE_OSRT_BACKTRACE_DEPTH": 128, "LIBTRACE_MEMORY": 1024, "LIBTRACE_CUDA_BUFFERS": 256, "LIBTRACE_FLUSH_INTERVAL": 1000000}
+    run(["/bin/true"], env=traced_env(path, spool, **{name: 2 * number for name, number in most.items()}))
+    wait_spool_gone(spool)
+    told = sorted(d["text"] for d in Report(path).info()["diagnostics"])
+    tap.ok(told == sorted(f"{name} is more than {number}: {number} holds" for name, number in most.items()), "a number that is cut at its limit is told", told)
+    run(["/bin/true"], env=traced_env(path, spool, LIBTRACE_FORCE_OVERWRITE=1, **most))
+    wait_spool_gone(spool)
+    tap.ok(not Report(path).info()["diagnostics"], "the limits themselves are not cut", Report(path).info()["diagnostics"])
+    result = run_here("m", place, ("true",), more=("--memory", "1025"))
+    tap.ok(result.status == 2 and b"'1025' is no value of --memory (a number in digits, at most 1024)" in result.err, "as an option it is refused", result)
+
+
 # ---- trees ----
 
 def one_report_per_tree():
@@ -732,6 +747,6 @@ if __name__ == "__main__":
          threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, exec_as_another_user_is_told,
          a_closed_gate_keeps_children_from_the_preload_too, children_not_followed,
          names_of_reports, refused_programs, recovered_by_name, recordings_that_cannot_be_recovered, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, run_forwards_signals, run_waits_for_the_tree,
-         delay_and_duration, run_options_reach_the_library, one_report_per_tree, nothing_left_in_shared_memory, tracing_inside_tracing,
+         delay_and_duration, run_options_reach_the_library, numbers_that_are_cut_are_told, one_report_per_tree, nothing_left_in_shared_memory, tracing_inside_tracing,
          library_cannot_be_fooled, library_folder_can_be_moved, shell_wrapper, reading_while_it_grows,
          several_files, hints, completion, quickstart)
