@@ -76,12 +76,15 @@ static int take_batch(struct pass *pass, const struct report_entry *e, const cha
 	int error = batch_rows_count(p, &b);
 	if (!error && (kind == KIND_MODULE_LOAD || kind == KIND_MODULE_UNLOAD))
 		error = module_map_add(&p->modules, &b, &c->module_room, ret_cause);
-	if (error || !kind || !pass->visitor->batch)
+	if (error)
 		return error;
 	struct selection *selection = pass->walk.report->selection;
-	if (selection && !selection_apply(selection, &b))
+	if (selection && kind && !selection_apply(selection, &b))
 		return 0;
-	return pass->visitor->batch(pass->visitor->user, &pass->walk, &b);
+	c->selected[kind] += b.count;
+	return kind && pass->visitor->batch
+		? pass->visitor->batch(pass->visitor->user, &pass->walk, &b)
+		: 0;
 }
 
 static int take_diagnostic(struct contents *c, Libtrace__Diagnostic *d)

@@ -37,6 +37,7 @@ struct contents {
 	uint32_t import_capacity;
 	uint64_t events[SCHEMA_KINDS]; /* by kind; index 0: of kinds that this version does not know
 					*/
+	uint64_t selected[SCHEMA_KINDS]; /* of them those that the report's selection hands out */
 	uint64_t events_total, events_told; /* counted; as block headers say */
 	uint64_t dropped_told;              /* by block headers */
 	uint64_t unknown_entries;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "reader/cli/export_codexl_back.h"
+#include "reader/cli/export_codexl_left.h"
 #include "reader/cli/export_timeline.h"
 #include "reader/cli/stats_sql.h"
 #include "reader/cli/stop.h"
@@ -495,62 +496,9 @@ static int occupancy_write(struct writing *w, struct stats_database *d)
 	return error ? error : query(d, w, kernels, occupancy_row);
 }
 
-/* ---- what has no place ---- */
-
-struct left_out {
-	const char *path, *format;
-};
-
-/* In the order of `what`. */
-static int left_out_row(void *user, const struct sql_value *v, int count)
-{
-	const struct left_out *l = user;
-	static const char *const what[] = {"copies and memory sets on the device", "NVTX marks",
-		"NVTX start/end ranges", "NVTX ranges that lie across others", "calls",
-		"NVTX ranges of push and pop"};
-	int shown = strcmp(l->format, "atp") ? 6 : 4;
-	char text[300] = "";
-	size_t at = 0;
-	for (int i = 0; count == 6 && i < shown; i++)
-		if (v[i].integer)
-			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%" PRId64 " %s",
-				at ? ", " : "", v[i].integer, what[i]);
-	if (at)
-		cli_note("%s: left out, since %s has no place for them: %s", l->path, l->format,
-			text);
-	return 0;
-}
-
-static int left_out_tell(struct stats_database *d, const char *format)
-{
-	struct left_out l = {d->file, format};
-	const struct sql_visitor visitor = {&l, NULL, left_out_row};
-	return sql_run(&d->sql,
-		"SELECT (SELECT count(*) FROM MEMORY_OPERATIONS), "
-		"(SELECT count(*) FROM NVTX_EVENTS WHERE eventType IN (34, 69)), "
-		"(SELECT count(*) FROM NVTX_RANGES WHERE style = 'StartEnd'), "
-		"(SELECT count(*) FROM NVTX_RANGES WHERE style = 'PushPop') - "
-		"(SELECT count(*) FROM CODEXL_RANGES), (SELECT count(*) FROM CODEXL_CALLS), "
-		"(SELECT count(*) FROM CODEXL_RANGES)",
-		&visitor);
-}
-
-/* What left_out_tell() has no number of. Devices are told by their kernels. */
-static void others_tell(const char *path, enum codexl_format format, uint64_t *events)
-{
-	static const uint32_t carried[] = {KIND_OSRT_CALL, KIND_CUDA_API, KIND_CUDA_KERNEL,
-		KIND_NVTX_RANGE, KIND_NVTX_MARK, KIND_NVTX_START_END, KIND_CUDA_MEMCPY,
-		KIND_CUDA_MEMSET, KIND_CUDA_DEVICE, KIND_CUDA_DEVICE_ATTRIBUTE, KIND_THREAD_START,
-		KIND_THREAD_END, KIND_THREAD_NAME, KIND_MODULE_LOAD, KIND_MODULE_UNLOAD,
-		KIND_CUDA_RECEIPT, KIND_CODEXL_KERNEL};
-	for (size_t i = 0; i < sizeof(carried) / sizeof(carried[0]); i++)
-		events[carried[i]] = 0;
-	export_note_left_out(path, codexl_format_name(format), events);
-}
-
 /* Of a report that this program recorded: by a temporary database. */
-static int write_recorded(
-	FILE *out, struct cli_report *r, const struct options *o, const char *format)
+static int write_recorded(FILE *out, struct cli_report *r, const struct options *o,
+	const char *format, const uint64_t *events)
 {
 	static const char *const before[] = {"nvtx", "osrt", "codexl"};
 	const struct stats_form form = {.symbol_path = o->value[OPT_export_symbol_path],
@@ -571,7 +519,7 @@ static int write_recorded(
 			: !strcmp(format, "csv") ? counters_write(&w, &d)
 						 : occupancy_write(&w, &d);
 	if (!error)
-		error = left_out_tell(&d, format);
+		error = codexl_left_out_tell(&d, format, events);
 	if (error)
 		sql_file_failed(&d.sql, r->path, "write it in this format", error);
 	stats_database_close(&d);
@@ -591,8 +539,8 @@ int export_codexl(FILE *out, struct cli_report *r, const struct options *o, cons
 		return export_codexl_back(out, r, which, visitor, events);
 	if (error < 0)
 		return error;
-	error = write_recorded(out, r, o, codexl_format_name(which));
+	error = write_recorded(out, r, o, codexl_format_name(which), events);
 	if (!error)
-		others_tell(r->path, which, events);
+		codexl_others_tell(r->path, which, events);
 	return error;
 }

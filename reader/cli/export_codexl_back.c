@@ -24,7 +24,7 @@ int export_codexl_back(FILE *out, struct cli_report *r, enum codexl_format forma
 	contents_init(&c);
 	struct codexl_writer *w = codexl_writer_open(&r->report, &c, visitor, &error);
 	if (!error && !codexl_writer_has(w, format)) {
-		memcpy(ret_events, c.events, sizeof(c.events));
+		memcpy(ret_events, c.selected, sizeof(c.selected));
 		error = 1;
 	}
 	if (!error && visitor->problem)

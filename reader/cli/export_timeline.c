@@ -51,7 +51,7 @@ void export_note_others(
 	static const uint32_t facts[] = {KIND_THREAD_START, KIND_THREAD_END, KIND_THREAD_NAME,
 		KIND_MODULE_LOAD, KIND_MODULE_UNLOAD, 0};
 	uint64_t by_kind[SCHEMA_KINDS];
-	memcpy(by_kind, c->events, sizeof(by_kind));
+	memcpy(by_kind, c->selected, sizeof(by_kind));
 	for (uint32_t i = 0; facts[i]; i++)
 		by_kind[facts[i]] = 0;
 	for (uint32_t i = 0; carried[i]; i++)

@@ -202,11 +202,27 @@ def calls_and_kernels_of_cuda():
     _, told = exported(report, "atp")
     copies = sum(query(report, f"SELECT count(*) FROM CUPTI_ACTIVITY_KIND_{kind}")[0][0] for kind in ("MEMCPY", "MEMSET"))
     tap.ok(f"{copies} copies and memory sets" in told and "cuda_context" in told and told.count("\n") == 2, "what has no place is told, with its number", told)
+    numbers_are_exact(report, calls, told)
     waits = [call for call in calls if call[2] == "cudaStreamSynchronize"]
     made = [call for call in calls if call[2] == "cudaMalloc"]
     tap.ok(made and all(re.fullmatch(r"address=0x[0-9A-F]+;bytes=\d+", call[4]) for call in made), "allocations have address and size as arguments", made[:1])
     tap.ok(not waits or all("stream=" in call[4] for call in waits), "waits their stream", waits[:1])
     tables(report)
+
+
+def numbers_are_exact(report, calls, told):
+    """Calls of the report are those of the file and those that are told."""
+    events = [json.loads(line) for line in trace("dump", "--json", report).out.splitlines()]
+    inner = sum(e["kind"] == "cuda_api" and e["level"] > 0 for e in events)
+    every = sum(e["kind"] in ("cuda_api", "osrt_call") for e in events)
+    missing = every - inner - len(calls)
+    tap.ok(inner and f"{inner} CUDA calls inside of other CUDA calls" in told and (f"{missing} calls that did not return" in told if missing else "did not return" not in told),
+           "calls inside of others, and those that did not return, are told with their number", (every, inner, len(calls), told))
+    _, of_csv = exported(report, "csv")
+    tap.ok(f"{every} calls" in of_csv, "a table leaves out all calls", (every, of_csv))
+    whole = trace("export", "-f", "true", "-t", "folded", "-o", "/dev/null", report).err.decode()
+    some = trace("export", "-f", "true", "-t", "folded", "-o", "/dev/null", "--filter-time", "0/1ns", report).err.decode()
+    tap.ok(" cuda_api," in whole and " cuda_api," not in some and " cuda_kernel" not in some, "what a filter takes away is not told as what has no place", (whole, some))
 
 
 def tables(report):
