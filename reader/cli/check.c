@@ -7,11 +7,14 @@
 #include <stdlib.h>
 
 #include "reader/cli/cli.h"
+#include "reader/ncu/results.h"
 
 struct check {
 	struct cli_report r;
 	int64_t *values;
 	const struct contents *contents;
+	struct ncu_results results; /* of Nsight Compute, and their modules */
+	uint64_t metrics;           /* of the results that were read */
 	/* what the events of the block at hand say, against its header */
 	uint64_t events_before, dropped, first_ns, last_ns;
 	struct {
@@ -51,6 +54,11 @@ static int check_block(void *user, const struct report_block *b)
 	const char *cause;
 	block_end(k);
 	cli_progress(&k->r, b);
+	int error = ncu_results_note(&k->results, b, &cause);
+	if (error == -EBADMSG)
+		problem(k, b->offset, cause);
+	else if (error)
+		return error;
 	if (!own)
 		return 0;
 	uint64_t entries = 0;
@@ -160,6 +168,47 @@ static void check_receipts(struct check *k, const struct contents *c)
 	}
 }
 
+static void check_names(struct check *k, const Ncu__ProfileResult *result, uint64_t offset)
+{
+	for (size_t i = 0; i < result->n_metric_results; i++) {
+		const Ncu__ProfileMetricResult *m = result->metric_results[i];
+		k->metrics++;
+		if (!m->has_name_id || m->name_id < k->results.name_count)
+			continue;
+		problem(k, offset, "a result has a metric whose name no string table has");
+		return;
+	}
+}
+
+/* The messages of results and modules: blocks tell only where they lie. */
+static int check_results(struct check *k)
+{
+	const struct ncu_results *n = &k->results;
+	Ncu__ProfileResult *result;
+	Ncu__SourceData *source;
+	int error = 0;
+	for (size_t i = 0; !error && i < n->count; i++) {
+		error = ncu_result_read(n, i, &result);
+		if (error == -EBADMSG) {
+			problem(k, n->entries[i].offset, "a result is no message that can be read");
+			error = 0;
+		} else if (!error) {
+			check_names(k, result, n->entries[i].offset);
+			ncu__profile_result__free_unpacked(result, NULL);
+		}
+	}
+	for (size_t i = 0; !error && i < n->source_count; i++) {
+		error = ncu_source_read(n, i, &source);
+		if (error == -EBADMSG) {
+			problem(k, n->sources[i].offset, "a module is no message that can be read");
+			error = 0;
+		} else if (!error) {
+			ncu__source_data__free_unpacked(source, NULL);
+		}
+	}
+	return error;
+}
+
 /* Is it sound as far as it goes, and nobody writes the rest? */
 static bool is_cut_off(const struct check *k, const struct contents *c)
 {
@@ -186,8 +235,11 @@ static int verdict(struct check *k, const struct contents *c)
 			k->r.path, torn, k->r.report.source.size - torn);
 	if (t->foreign_blocks == t->blocks && !k->r.problems && !torn)
 		printf("%s: %" PRIu64 " blocks, %" PRIu64 " results, %" PRIu64
-		       " sources; no data of libtrace: checked for its container only\n",
-			k->r.path, t->blocks, t->results, t->sources);
+		       " sources; no data of libtrace: sound as far as is checked: blocks and "
+		       "their "
+		       "counts, each result and module as a message, the names of %" PRIu64
+		       " metrics\n",
+			k->r.path, t->blocks, (uint64_t)k->results.count, t->sources, k->metrics);
 	else
 		printf("%s: %" PRIu64 " blocks, %" PRIu64 " events: %s\n", k->r.path, t->blocks,
 			c->events_total,
@@ -209,12 +261,16 @@ static int check_file(const struct options *o, const char *file, void *unused)
 	contents_init(&c);
 	k.contents = &c;
 	k.values = malloc(2 * BATCH_ROWS_MAX * sizeof(*k.values));
+	ncu_results_init(&k.results, &k.r.report);
 	int error = k.values ? contents_read(&c, &k.r.report, &visitor) : -ENOMEM;
 	block_end(&k);
+	if (!error)
+		error = check_results(&k);
 	cli_progress_end(&k.r);
 	int status = error ? cli_failed(&k.r, error) : verdict(&k, &c);
 	int written = cli_finish(stdout, "standard output");
 	free(k.values);
+	ncu_results_release(&k.results);
 	contents_release(&c);
 	cli_close(&k.r);
 	return status ? status : written;

@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import fixtures, folder, main, tap, trace  # noqa: E402
-from libncu import Template, WORKLOADS  # noqa: E402
+from libncu import Template, WORKLOADS, launch, write  # noqa: E402
 
 FIXTURES = fixtures("ncu")
 PLACE = folder()
@@ -327,5 +327,23 @@ def other_workloads():
         tap.ok((info["results"], info[workload + "_results"]) == (0, 3), f"{workload}: info counts them", info)
 
 
+def check_reads_messages():
+    """`trace check` looks into results: a container that holds together is not enough."""
+    def checked(name, names, *launches):
+        path = os.path.join(PLACE, name + ".ncu-rep")
+        write(path, names, launches)
+        done = trace("check", path)
+        return done.status, (done.out + done.err).decode()
+
+    names = []
+    one, two = launch(names, {"m__x.sum": 3.0}), launch(names, {"m__x.sum": 3.0, "m__y.sum": 4.0})
+    status, said = checked("sound", names, one, two)
+    tap.ok(status == 0 and "2 blocks, 2 results" in said and "names of 3 metrics" in said, "a sound report: what was checked is said", said)
+    status, said = checked("nameless", names[:1], one, two)
+    tap.ok(status == 1 and "a result has a metric whose name no string table has at offset" in said, "a metric without a name is damage", said)
+    status, said = checked("broken", names, one, two + b"\xff\xff")
+    tap.ok(status == 1 and "a result is no message that can be read at offset" in said, "so is a result that is no message", said)
+
+
 if __name__ == "__main__":
-    main(values, only_some_ranges, no_place_is_told, other_workloads)
+    main(values, only_some_ranges, no_place_is_told, other_workloads, check_reads_messages)
