@@ -226,11 +226,35 @@ static void print_tree(FILE *out, const struct node *nodes, size_t root, bool ve
 	}
 }
 
+#define REASONS_TOLD 16u /* and all others as one */
+
+static void add_drops(const Libtrace__Receipt *r, uint64_t *drops)
+{
+	for (size_t n = 0; n < r->n_drops; n++) {
+		uint32_t reason = r->drops[n]->reason;
+		drops[reason < REASONS_TOLD ? reason : REASONS_TOLD] += r->drops[n]->count;
+	}
+}
+
+/* "  dropped: 5 ring full, 2 nested signals"; nothing when there are none. */
+static void print_drops(FILE *out, const uint64_t *drops)
+{
+	const char *before = "  dropped: ";
+	for (unsigned reason = 0; reason <= REASONS_TOLD; reason++) {
+		if (!drops[reason])
+			continue;
+		fprintf(out, "%s%" PRIu64 " %s", before, drops[reason], schema_drop(reason));
+		before = ", ";
+	}
+	if (*before == ',')
+		fputc('\n', out);
+}
+
 /* All receipts in one. */
 static void print_total(FILE *out, const struct process_list *l)
 {
 	Libtrace__Receipt total = LIBTRACE__RECEIPT__INIT;
-	uint64_t dropped = 0;
+	uint64_t drops[REASONS_TOLD + 1] = {0};
 	for (size_t n = 0; n < l->count; n++) {
 		const Libtrace__Receipt *r = l->rows[n]->receipt;
 		if (!r)
@@ -244,12 +268,11 @@ static void print_total(FILE *out, const struct process_list *l)
 		total.tracer_ns += r->tracer_ns;
 		if (r->clock_error_ns > total.clock_error_ns)
 			total.clock_error_ns = r->clock_error_ns;
-		dropped += process_dropped(l->rows[n]);
+		add_drops(r, drops);
 	}
 	fputs("\nall processes together:\n", out);
 	print_receipt(out, &total, 2);
-	if (dropped)
-		fprintf(out, "  dropped: %" PRIu64 "\n", dropped);
+	print_drops(out, drops);
 }
 
 void info_print_processes(FILE *out, const struct process_list *l, bool verbose)

@@ -113,6 +113,15 @@ def counts_with_threshold():
         tap.ok(not short, "no call far below the threshold is recorded", short[:5])
 
 
+def reasons_of_drops_are_told():
+    traced = traced_ok("more threads than places", [app("many_threads")])
+    if not traced:
+        return
+    dropped, text = traced.report.dropped(), trace("info", traced.report.path).out.decode()
+    total = text.partition("all processes together:")[2]
+    tap.ok(dropped > 0 and f"dropped: {dropped} no memory for thread\n" in total, "the total names the reason of what was dropped", f"{dropped}\n{total}")
+
+
 def storm_is_counted():
     traced = traced_ok("signal_storm", [app("signal_storm")], facts=True)
     if not traced:
@@ -743,7 +752,7 @@ if __name__ == "__main__":
     if not os.path.exists(LIBRARY):
         print(f"Bail out! no {LIBRARY}")
         sys.exit(1)
-    main(working_directory_is_a_trap, counts_of_apps, counts_with_threshold, storm_is_counted, forks_under_signals_are_counted, left_calls_harm_no_later_ones, calls_hold_results, times_make_sense, holder_is_named, every_lock_on_request, paths_on_request,
+    main(working_directory_is_a_trap, counts_of_apps, counts_with_threshold, reasons_of_drops_are_told, storm_is_counted, forks_under_signals_are_counted, left_calls_harm_no_later_ones, calls_hold_results, times_make_sense, holder_is_named, every_lock_on_request, paths_on_request,
          threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, exec_as_another_user_is_told,
          a_closed_gate_keeps_children_from_the_preload_too, children_not_followed,
          names_of_reports, refused_programs, recovered_by_name, recordings_that_cannot_be_recovered, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, run_forwards_signals, run_waits_for_the_tree,
