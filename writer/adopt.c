@@ -115,9 +115,24 @@ static void take_entries(struct adoption *a, const uint8_t *data, uint64_t bytes
 	}
 }
 
-static void take_payload(struct adoption *a, const Libtrace__BlockExtension *x,
-	const uint8_t *payload, uint32_t bytes)
+/* Where our entries begin: the standard ones lie before them. */
+static uint32_t standard_bytes(const Libtrace__BlockHeader *h, const uint8_t *payload)
 {
+	uint64_t count = (uint64_t)h->num_sources + h->num_results, at = 0;
+	for (uint32_t size; count-- && h->payload_size - at >= sizeof(size); at += size) {
+		memcpy(&size, payload + at, sizeof(size));
+		at += sizeof(size);
+		if (size > h->payload_size - at)
+			return h->payload_size;
+	}
+	return (uint32_t)at;
+}
+
+static void take_payload(struct adoption *a, const Libtrace__BlockHeader *h, const uint8_t *payload)
+{
+	const Libtrace__BlockExtension *x = h->libtrace;
+	const uint32_t skipped = standard_bytes(h, payload), bytes = h->payload_size - skipped;
+	payload += skipped;
 	if (x->compression != LIBTRACE__COMPRESSION__COMPRESSION_ZSTD) {
 		take_entries(a, payload, bytes, x->num_entries);
 		return;
@@ -151,7 +166,7 @@ static uint64_t take_block(struct adoption *a)
 	if (x && header->payload_size <= left - begin &&
 		crc32c(0, payload, header->payload_size) == x->payload_crc32c) {
 		length = begin + header->payload_size;
-		take_payload(a, x, payload, header->payload_size);
+		take_payload(a, header, payload);
 		for (size_t i = 0; i < x->n_positions && a->ours; i++)
 			take_position(a->w, x->positions[i]);
 		if (a->ours && x->sequence >= a->w->next_sequence)

@@ -376,6 +376,39 @@ static void damaged_spools_harm_nobody(void)
 	tap_equal(unreadable, 0, "and every report opens");
 }
 
+/* Code of modules stands in front of our entries: a writer that goes on with the report finds the
+ * processes behind it. */
+static void a_report_with_code_is_gone_on_with(void)
+{
+	struct fake_tree first, second;
+	struct fake_spool s;
+	uint32_t pid = dead_process(&first, &s, CLOCK_KIND_MONOTONIC);
+	struct lane *lane = fake_lane(&s);
+	thread_put(&s, lane, pid, pid, THREAD_MAIN);
+	for (uint64_t hash = 0x100; hash < 0x1000; hash += 0x100)
+		cubin_put(&s, lane, hash, 0);
+	const struct tree_control control = *first.control;
+	const uint32_t first_pid = pid;
+	tap_equal(recover_quietly(&first), 0, "a report with the code of a module is made");
+	munmap(s.map, FAKE_SPOOL_BYTES);
+	pid = dead_process(&second, &s, CLOCK_KIND_MONOTONIC);
+	lane = fake_lane(&s);
+	thread_put(&s, lane, pid, pid, THREAD_MAIN);
+	second.control->created_mono_ns = control.created_mono_ns;
+	second.control->created_realtime_ns = control.created_realtime_ns;
+	memcpy(second.control->output, control.output, sizeof(control.output));
+	tap_equal(recover_quietly(&second), 0, "and gone on with");
+	tap(report_read(&report, first.report) && !report.bad_blocks && report.sources == 15,
+		"the report has both");
+	tap(report_strings_sound(&report), "texts have one id");
+	tap(report_process_of(&report, first_pid) == 1 && report_process_of(&report, pid) == 2,
+		"so have processes");
+	report_release(&report);
+	clean(&second);
+	clean(&first);
+	munmap(s.map, FAKE_SPOOL_BYTES);
+}
+
 static void the_receipt_tells_damaged_lanes(void)
 {
 	struct fake_tree t;
@@ -402,6 +435,7 @@ int main(void)
 	records_become_rows();
 	cuda_rows_become_rows();
 	code_is_kept_whole_or_not_at_all();
+	a_report_with_code_is_gone_on_with();
 	the_receipt_tells_damaged_lanes();
 	damaged_spools_harm_nobody();
 	return tap_end();
