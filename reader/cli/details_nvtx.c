@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "reader/cli/details.h"
+#include "reader/ncu/nvtx_names.h"
 #include "reader/nvtx_state.h"
 
 bool nvtx_has_ranges(const Ncu__ProfileResult *r)
@@ -22,12 +23,10 @@ bool nvtx_has_ranges(const Ncu__ProfileResult *r)
 	return false;
 }
 
-static const char *domain_name(const Ncu__NvtxState *s, uint64_t id)
+static const char *domain_name(struct ncu_nvtx_names *names, uint64_t id)
 {
-	for (size_t i = 0; i < s->n_domains; i++)
-		if (s->domains[i]->id == id && s->domains[i]->name)
-			return s->domains[i]->name;
-	return "";
+	const char *name = ncu_nvtx_domain(names, id);
+	return name ? name : "";
 }
 
 /* The thread that made the launch; NULL: it is not told. */
@@ -86,18 +85,8 @@ static const char *payload_text(const Ncu__NvtxPayload *p, char *text, size_t by
 	}
 }
 
-/* The text that was registered, whatever the domain: handles are addresses. */
-static const char *registered_text(const Ncu__NvtxState *s, uint64_t handle)
-{
-	for (size_t d = 0; d < s->n_domains; d++)
-		for (size_t i = 0; i < s->domains[d]->n_strings; i++)
-			if (s->domains[d]->strings[i]->id == handle)
-				return s->domains[d]->strings[i]->value;
-	return NULL;
-}
-
 static const char *message_text(
-	const Ncu__NvtxState *s, const Ncu__NvtxMessage *m, const char **ret_kind)
+	struct ncu_nvtx_names *names, const Ncu__NvtxMessage *m, const char **ret_kind)
 {
 	const char *text = NULL;
 	*ret_kind = "";
@@ -109,7 +98,7 @@ static const char *message_text(
 		*ret_kind = "UNICODE";
 		return m->message;
 	case NCU__NVTX_MESSAGE_TYPE__NvtxMessageTypeRegistered:
-		text = registered_text(s, m->handle);
+		text = ncu_nvtx_text(names, m->handle);
 		*ret_kind = text ? "REGISTERED" : "";
 		return text ? text : "invalid handle";
 	default:
@@ -117,7 +106,7 @@ static const char *message_text(
 	}
 }
 
-static void texts_of(const Ncu__NvtxState *s, const Ncu__NvtxEventAttributes *a,
+static void texts_of(struct ncu_nvtx_names *names, const Ncu__NvtxEventAttributes *a,
 	struct attribute_texts *ret_texts)
 {
 	struct attribute_texts *t = ret_texts;
@@ -129,7 +118,7 @@ static void texts_of(const Ncu__NvtxState *s, const Ncu__NvtxEventAttributes *a,
 		t->color_kind = "RGB";
 		snprintf(t->color, sizeof(t->color), "0x%" PRIx32, color->color);
 	}
-	t->message = message_text(s, a ? a->message : NULL, &t->message_kind);
+	t->message = message_text(names, a ? a->message : NULL, &t->message_kind);
 }
 
 static const char *or_none(const char *text)
@@ -138,31 +127,31 @@ static const char *or_none(const char *text)
 }
 
 /* name:payload type:payload:colour type:colour:message type:message */
-static void range_cell(
-	const Ncu__NvtxState *s, const char *name, const Ncu__NvtxEventAttributes *a, FILE *out)
+static void range_cell(struct ncu_nvtx_names *names, const char *name,
+	const Ncu__NvtxEventAttributes *a, FILE *out)
 {
 	struct attribute_texts t;
-	texts_of(s, a, &t);
+	texts_of(names, a, &t);
 	fprintf(out, "%s:%s:%s:%s:%s:", name ? name : "", or_none(t.payload_kind),
 		or_none(t.payload), or_none(t.color_kind), or_none(t.color));
 	fprintf(out, "%s:%s\" ", t.message ? t.message_kind : "none",
 		t.message ? t.message : "none");
 }
 
-static void range_order(
-	const Ncu__NvtxState *s, const char *name, const Ncu__NvtxEventAttributes *a, FILE *out)
+static void range_order(struct ncu_nvtx_names *names, const char *name,
+	const Ncu__NvtxEventAttributes *a, FILE *out)
 {
 	struct attribute_texts t;
-	texts_of(s, a, &t);
+	texts_of(names, a, &t);
 	fprintf(out, "%s%s%s%s%s%s%s", name ? name : "", t.payload_kind, t.payload, t.color_kind,
 		t.color, t.message_kind, t.message ? t.message : "");
 }
 
 static void attribute_lines(
-	const Ncu__NvtxState *s, const Ncu__NvtxEventAttributes *a, int indent, FILE *out)
+	struct ncu_nvtx_names *names, const Ncu__NvtxEventAttributes *a, int indent, FILE *out)
 {
 	struct attribute_texts t;
-	texts_of(s, a, &t);
+	texts_of(names, a, &t);
 	if (*t.payload_kind)
 		fprintf(out, "%*s%s: %s\n", indent, "", t.payload_kind, t.payload);
 	if (*t.color_kind)
@@ -185,7 +174,7 @@ const char *nvtx_innermost(const Ncu__ProfileResult *r)
 	return name && *name ? name : NULL;
 }
 
-static void push_pop_cell(const Ncu__ProfileResult *r, FILE *out)
+static void push_pop_cell(const Ncu__ProfileResult *r, struct ncu_nvtx_names *names, FILE *out)
 {
 	const Ncu__NvtxThread *thread = pushing_thread(r);
 	if (!thread)
@@ -194,34 +183,36 @@ static void push_pop_cell(const Ncu__ProfileResult *r, FILE *out)
 	for (size_t d = 0; d < thread->n_push_pop_domains; d++) {
 		const Ncu__NvtxPushPopDomain *domain = thread->push_pop_domains[d];
 		for (size_t i = 0; i < domain->n_stack; i++) {
-			fprintf(out, " \"%s:", domain_name(r->nvtx, domain->id));
+			fprintf(out, " \"%s:", domain_name(names, domain->id));
 			range_cell(
-				r->nvtx, domain->stack[i]->name, domain->stack[i]->attributes, out);
+				names, domain->stack[i]->name, domain->stack[i]->attributes, out);
 		}
 	}
 }
 
-static void start_end_cell(const Ncu__ProfileResult *r, FILE *out)
+static void start_end_cell(const Ncu__ProfileResult *r, struct ncu_nvtx_names *names, FILE *out)
 {
 	const Ncu__NvtxState *s = r->nvtx;
 	for (size_t d = 0; s && d < s->n_start_end_domains; d++) {
 		const Ncu__NvtxStartEndDomain *domain = s->start_end_domains[d];
 		for (size_t i = 0; i < domain->n_ranges; i++) {
 			fprintf(out, " \"%" PRIu64 ":%s:", domain->ranges[i]->id,
-				domain_name(s, domain->id));
-			range_cell(s, domain->ranges[i]->name, domain->ranges[i]->attributes, out);
+				domain_name(names, domain->id));
+			range_cell(
+				names, domain->ranges[i]->name, domain->ranges[i]->attributes, out);
 		}
 	}
 }
 
-static void one_cell(const Ncu__ProfileResult *r,
-	void (*print)(const Ncu__ProfileResult *r, FILE *out), FILE *out)
+static void one_cell(const Ncu__ProfileResult *r, struct ncu_nvtx_names *names,
+	void (*print)(const Ncu__ProfileResult *r, struct ncu_nvtx_names *names, FILE *out),
+	FILE *out)
 {
 	char *text = NULL;
 	size_t bytes;
 	FILE *memory = open_memstream(&text, &bytes);
 	if (memory) {
-		print(r, memory);
+		print(r, names, memory);
 		fclose(memory);
 	}
 	csv_cell(out, false, text);
@@ -230,28 +221,33 @@ static void one_cell(const Ncu__ProfileResult *r,
 
 void nvtx_cells(const Ncu__ProfileResult *r, FILE *out)
 {
-	one_cell(r, push_pop_cell, out);
-	one_cell(r, start_end_cell, out);
+	struct ncu_nvtx_names names;
+	ncu_nvtx_names_init(&names, r->nvtx);
+	one_cell(r, &names, push_pop_cell, out);
+	one_cell(r, &names, start_end_cell, out);
+	ncu_nvtx_names_release(&names);
 }
 
-static void range_lines(const Ncu__NvtxState *s, uint64_t level, const char *name,
+static void range_lines(struct ncu_nvtx_names *names, uint64_t level, const char *name,
 	const Ncu__NvtxEventAttributes *a, FILE *out)
 {
 	fprintf(out, "        <%" PRIu64 ",%s>\n", level, name ? name : "");
-	attribute_lines(s, a, 10, out);
+	attribute_lines(names, a, 10, out);
 }
 
 void nvtx_lines(const Ncu__ProfileResult *r, FILE *out)
 {
 	const Ncu__NvtxState *s = r->nvtx;
 	const Ncu__NvtxThread *thread = pushing_thread(r);
+	struct ncu_nvtx_names names;
 	const char *title = "\n    NVTX Start/End Ranges:\n";
+	ncu_nvtx_names_init(&names, s);
 	for (size_t d = 0; s && d < s->n_start_end_domains; d++) {
 		const Ncu__NvtxStartEndDomain *domain = s->start_end_domains[d];
 		if (domain->n_ranges)
-			fprintf(out, "%s      %s\n", title, domain_name(s, domain->id));
+			fprintf(out, "%s      %s\n", title, domain_name(&names, domain->id));
 		for (size_t i = 0; i < domain->n_ranges; i++)
-			range_lines(s, domain->ranges[i]->id, domain->ranges[i]->name,
+			range_lines(&names, domain->ranges[i]->id, domain->ranges[i]->name,
 				domain->ranges[i]->attributes, out);
 		title = domain->n_ranges ? "" : title;
 	}
@@ -260,11 +256,12 @@ void nvtx_lines(const Ncu__ProfileResult *r, FILE *out)
 	for (size_t d = 0; thread && d < thread->n_push_pop_domains; d++) {
 		const Ncu__NvtxPushPopDomain *domain = thread->push_pop_domains[d];
 		if (domain->n_stack)
-			fprintf(out, "     %s\n", domain_name(s, domain->id));
+			fprintf(out, "     %s\n", domain_name(&names, domain->id));
 		for (size_t i = 0; i < domain->n_stack; i++)
-			range_lines(
-				s, i, domain->stack[i]->name, domain->stack[i]->attributes, out);
+			range_lines(&names, i, domain->stack[i]->name, domain->stack[i]->attributes,
+				out);
 	}
+	ncu_nvtx_names_release(&names);
 }
 
 /* ---- states ---- */
@@ -296,20 +293,20 @@ static void streams_close(struct state_streams *s)
 }
 
 /* `id` NULL: a range of the stack; is_own: of the state's domain. */
-static void state_range(struct state_streams *s, const Ncu__NvtxState *of, bool is_own,
+static void state_range(struct state_streams *s, struct ncu_nvtx_names *names, bool is_own,
 	const uint64_t *id, const char *name, const Ncu__NvtxEventAttributes *a)
 {
 	if (is_own)
-		range_order(of, name, a, s->to[STATE_ORDER]);
+		range_order(names, name, a, s->to[STATE_ORDER]);
 	for (int text = is_own ? STATE_OWN : STATE_CELL; text <= STATE_CELL; text++) {
 		fputs(" \"", s->to[text]);
-		range_cell(of, name, a, s->to[text]);
+		range_cell(names, name, a, s->to[text]);
 	}
 	fputs("  <", s->to[STATE_LINES]);
 	if (id)
 		fprintf(s->to[STATE_LINES], "%" PRIu64 ", ", *id);
 	fprintf(s->to[STATE_LINES], "%s>\n", name ? name : "");
-	attribute_lines(of, a, 4, s->to[STATE_LINES]);
+	attribute_lines(names, a, 4, s->to[STATE_LINES]);
 }
 
 static bool has_started(const Ncu__NvtxState *s, uint64_t domain)
@@ -321,15 +318,16 @@ static bool has_started(const Ncu__NvtxState *s, uint64_t domain)
 }
 
 static void state_fill(
-	struct state_streams *to, const Ncu__NvtxState *s, const Ncu__NvtxPushPopDomain *d)
+	struct state_streams *to, struct ncu_nvtx_names *names, const Ncu__NvtxPushPopDomain *d)
 {
+	const Ncu__NvtxState *s = names->state;
 	for (size_t i = 0; i < d->n_stack; i++)
-		state_range(to, s, true, NULL, d->stack[i]->name, d->stack[i]->attributes);
+		state_range(to, names, true, NULL, d->stack[i]->name, d->stack[i]->attributes);
 	for (size_t k = 0; has_started(s, d->id) && k < s->n_start_end_domains; k++) {
 		const Ncu__NvtxStartEndDomain *of = s->start_end_domains[k];
 		for (size_t i = 0; i < of->n_ranges; i++)
-			state_range(to, s, of->id == d->id, &of->ranges[i]->id, of->ranges[i]->name,
-				of->ranges[i]->attributes);
+			state_range(to, names, of->id == d->id, &of->ranges[i]->id,
+				of->ranges[i]->name, of->ranges[i]->attributes);
 	}
 }
 
@@ -337,7 +335,9 @@ int nvtx_states(const Ncu__ProfileResult *r,
 	int (*one)(void *user, const struct nvtx_state_text *state), void *user)
 {
 	const Ncu__NvtxThread *thread = launching_thread(r);
+	struct ncu_nvtx_names names;
 	int error = 0;
+	ncu_nvtx_names_init(&names, r->nvtx);
 	const size_t domains = thread ? thread->n_push_pop_domains : 0;
 	for (size_t i = 0; !error && i < domains && i < NVTX_STATE_DOMAINS; i++) {
 		const Ncu__NvtxPushPopDomain *d = thread->push_pop_domains[i];
@@ -346,9 +346,9 @@ int nvtx_states(const Ncu__ProfileResult *r,
 			continue;
 		const bool is_open = streams_open(&to);
 		if (is_open)
-			state_fill(&to, r->nvtx, d);
+			state_fill(&to, &names, d);
 		streams_close(&to);
-		const struct nvtx_state_text state = {domain_name(r->nvtx, d->id),
+		const struct nvtx_state_text state = {domain_name(&names, d->id),
 			to.texts[STATE_ORDER], to.texts[STATE_OWN], to.texts[STATE_CELL],
 			to.texts[STATE_LINES]};
 		error = is_open && state.order && state.own && state.cell && state.lines
@@ -357,5 +357,6 @@ int nvtx_states(const Ncu__ProfileResult *r,
 		for (size_t k = 0; k < STATE_TEXTS; k++)
 			free(to.texts[k]);
 	}
+	ncu_nvtx_names_release(&names);
 	return error;
 }

@@ -9,6 +9,7 @@
 #include "reader/export/sqlite_writing.h"
 #include "reader/ncu/metrics.h"
 #include "reader/ncu/workload.h"
+#include "reader/ncu/nvtx_names.h"
 
 #define VALUES_MAX 19u              /* columns of the widest of our tables */
 #define TIME_MAX_NS (INT64_MAX / 4) /* of a hostile report: later times are this one */
@@ -252,31 +253,28 @@ static int rules_put(struct writing *w, const Ncu__ProfileResult *result)
 	return error;
 }
 
-static int range_put(struct writing *w, const Ncu__NvtxState *s, bool pushed, int64_t global_tid,
-	uint64_t domain, size_t depth, const char *name)
+static int range_put(struct writing *w, struct ncu_nvtx_names *names, bool pushed,
+	int64_t global_tid, uint64_t domain, size_t depth, const char *name)
 {
-	const char *texts[] = {pushed ? "PushPop" : "StartEnd"}, *of = NULL;
+	const char *texts[] = {pushed ? "PushPop" : "StartEnd"};
 	struct page_value v[VALUES_MAX] = {result_id(w)};
-	for (size_t i = 0; !of && i < s->n_domains; i++)
-		if (s->domains[i]->id == domain)
-			of = s->domains[i]->name;
 	int error = of_texts(w, texts, 1, &v[1]);
 	v[2] = of_number(global_tid);
 	if (!error)
-		error = results_text(w, of, &v[3]);
+		error = results_text(w, ncu_nvtx_domain(names, domain), &v[3]);
 	v[4] = pushed ? of_number((int64_t)depth) : (struct page_value){.kind = PAGE_NULL};
 	if (!error)
 		error = results_text(w, name, &v[5]);
 	return error ? error : row_put(w, OF_RANGE, v);
 }
 
-static int stacks_put(
-	struct writing *w, const Ncu__NvtxState *s, const Ncu__NvtxThread *t, int64_t global_pid)
+static int stacks_put(struct writing *w, struct ncu_nvtx_names *names, const Ncu__NvtxThread *t,
+	int64_t global_pid)
 {
 	int error = 0;
 	for (size_t i = 0; i < t->n_push_pop_domains; i++)
 		for (size_t k = 0; !error && k < t->push_pop_domains[i]->n_stack; k++)
-			error = range_put(w, s, true, global_pid | (t->tid & 0xffffff),
+			error = range_put(w, names, true, global_pid | (t->tid & 0xffffff),
 				t->push_pop_domains[i]->id, k,
 				t->push_pop_domains[i]->stack[k]->name);
 	return error;
@@ -285,16 +283,19 @@ static int stacks_put(
 static int ranges_put(struct writing *w, const Ncu__ProfileResult *result, int64_t global_pid)
 {
 	const Ncu__NvtxState *s = result->nvtx;
+	struct ncu_nvtx_names names;
 	int error = 0;
+	ncu_nvtx_names_init(&names, s);
 	for (size_t i = 0; !error && s && i < s->n_threads; i++)
-		error = stacks_put(w, s, s->threads[i], global_pid);
+		error = stacks_put(w, &names, s->threads[i], global_pid);
 	for (size_t i = 0; s && i < s->n_start_end_domains; i++) {
 		const Ncu__NvtxStartEndDomain *d = s->start_end_domains[i];
 		for (size_t k = 0; !error && k < d->n_ranges; k++)
-			error = range_put(w, s, false,
+			error = range_put(w, &names, false,
 				global_pid | (d->ranges[k]->start_tid & 0xffffff), d->id, 0,
 				d->ranges[k]->name);
 	}
+	ncu_nvtx_names_release(&names);
 	return error;
 }
 
