@@ -28,9 +28,11 @@ void codexl_put_padding(FILE *out, size_t written, size_t width);
 /* A word and the blanks up to its column's width. */
 void codexl_put_column(FILE *out, const char *text, enum codexl_put how, size_t width);
 
-static inline void codexl_put_number(FILE *out, int64_t number, int width)
+/* Likewise. */
+static inline void codexl_put_number(FILE *out, int64_t number, size_t width)
 {
-	fprintf(out, "%-*" PRId64 "%s", width, number, width ? "" : " ");
+	const int written = fprintf(out, "%" PRId64, number);
+	codexl_put_padding(out, written > 0 ? (size_t)written : 0, width);
 }
 
 static inline void codexl_put_handle(FILE *out, uint64_t handle, int width)
