@@ -292,16 +292,21 @@ static void streams_close(struct state_streams *s)
 			fclose(s->to[i]);
 }
 
-/* `id` NULL: a range of the stack; is_own: of the state's domain. */
-static void state_range(struct state_streams *s, struct ncu_nvtx_names *names, bool is_own,
-	const uint64_t *id, const char *name, const Ncu__NvtxEventAttributes *a)
+/* What tells states apart: a range of the state's domain. */
+static void own_range(struct state_streams *s, struct ncu_nvtx_names *names, const char *name,
+	const Ncu__NvtxEventAttributes *a)
 {
-	if (is_own)
-		range_order(names, name, a, s->to[STATE_ORDER]);
-	for (int text = is_own ? STATE_OWN : STATE_CELL; text <= STATE_CELL; text++) {
-		fputs(" \"", s->to[text]);
-		range_cell(names, name, a, s->to[text]);
-	}
+	range_order(names, name, a, s->to[STATE_ORDER]);
+	fputs(" \"", s->to[STATE_OWN]);
+	range_cell(names, name, a, s->to[STATE_OWN]);
+}
+
+/* What is printed of a range; `id` NULL: of the stack. */
+static void shown_range(struct state_streams *s, struct ncu_nvtx_names *names, const uint64_t *id,
+	const char *name, const Ncu__NvtxEventAttributes *a)
+{
+	fputs(" \"", s->to[STATE_CELL]);
+	range_cell(names, name, a, s->to[STATE_CELL]);
 	fputs("  <", s->to[STATE_LINES]);
 	if (id)
 		fprintf(s->to[STATE_LINES], "%" PRIu64 ", ", *id);
@@ -317,27 +322,54 @@ static bool has_started(const Ncu__NvtxState *s, uint64_t domain)
 	return false;
 }
 
-static void state_fill(
-	struct state_streams *to, struct ncu_nvtx_names *names, const Ncu__NvtxPushPopDomain *d)
+/* All started ranges, which are printed with each state that has some: made once. */
+static bool started_fill(struct state_streams *to, struct ncu_nvtx_names *names)
 {
 	const Ncu__NvtxState *s = names->state;
-	for (size_t i = 0; i < d->n_stack; i++)
-		state_range(to, names, true, NULL, d->stack[i]->name, d->stack[i]->attributes);
-	for (size_t k = 0; has_started(s, d->id) && k < s->n_start_end_domains; k++) {
+	const bool is_open = streams_open(to);
+	for (size_t k = 0; is_open && s && k < s->n_start_end_domains; k++) {
 		const Ncu__NvtxStartEndDomain *of = s->start_end_domains[k];
 		for (size_t i = 0; i < of->n_ranges; i++)
-			state_range(to, names, of->id == d->id, &of->ranges[i]->id,
-				of->ranges[i]->name, of->ranges[i]->attributes);
+			shown_range(to, names, &of->ranges[i]->id, of->ranges[i]->name,
+				of->ranges[i]->attributes);
 	}
+	streams_close(to);
+	return is_open && to->texts[STATE_CELL] && to->texts[STATE_LINES];
+}
+
+static void state_fill(struct state_streams *to, struct ncu_nvtx_names *names,
+	const Ncu__NvtxPushPopDomain *d, const struct state_streams *started)
+{
+	const Ncu__NvtxState *s = names->state;
+	for (size_t i = 0; i < d->n_stack; i++) {
+		own_range(to, names, d->stack[i]->name, d->stack[i]->attributes);
+		shown_range(to, names, NULL, d->stack[i]->name, d->stack[i]->attributes);
+	}
+	if (!has_started(s, d->id))
+		return;
+	for (size_t k = 0; k < s->n_start_end_domains; k++) {
+		const Ncu__NvtxStartEndDomain *of = s->start_end_domains[k];
+		for (size_t i = 0; of->id == d->id && i < of->n_ranges; i++)
+			own_range(to, names, of->ranges[i]->name, of->ranges[i]->attributes);
+	}
+	fputs(started->texts[STATE_CELL], to->to[STATE_CELL]);
+	fputs(started->texts[STATE_LINES], to->to[STATE_LINES]);
+}
+
+static void streams_free(struct state_streams *s)
+{
+	for (size_t i = 0; i < STATE_TEXTS; i++)
+		free(s->texts[i]);
 }
 
 int nvtx_states(const Ncu__ProfileResult *r,
 	int (*one)(void *user, const struct nvtx_state_text *state), void *user)
 {
 	const Ncu__NvtxThread *thread = launching_thread(r);
+	struct state_streams started = {.to = {NULL}};
 	struct ncu_nvtx_names names;
-	int error = 0;
 	ncu_nvtx_names_init(&names, r->nvtx);
+	int error = started_fill(&started, &names) ? 0 : -ENOMEM;
 	const size_t domains = thread ? thread->n_push_pop_domains : 0;
 	for (size_t i = 0; !error && i < domains && i < NVTX_STATE_DOMAINS; i++) {
 		const Ncu__NvtxPushPopDomain *d = thread->push_pop_domains[i];
@@ -346,7 +378,7 @@ int nvtx_states(const Ncu__ProfileResult *r,
 			continue;
 		const bool is_open = streams_open(&to);
 		if (is_open)
-			state_fill(&to, &names, d);
+			state_fill(&to, &names, d, &started);
 		streams_close(&to);
 		const struct nvtx_state_text state = {domain_name(&names, d->id),
 			to.texts[STATE_ORDER], to.texts[STATE_OWN], to.texts[STATE_CELL],
@@ -354,9 +386,9 @@ int nvtx_states(const Ncu__ProfileResult *r,
 		error = is_open && state.order && state.own && state.cell && state.lines
 			? one(user, &state)
 			: -ENOMEM;
-		for (size_t k = 0; k < STATE_TEXTS; k++)
-			free(to.texts[k]);
+		streams_free(&to);
 	}
+	streams_free(&started);
 	ncu_nvtx_names_release(&names);
 	return error;
 }
