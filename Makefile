@@ -220,6 +220,14 @@ $(UNIT): $(P)/tests/unit/%: $(OBJ)/prog/tests/unit/%.o $(COMMON_A) $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o,$^) \
 		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) $(if $(filter $(READER_A),$^),$(SYMBOL_LIBS) $(SQLITE_LIBS)) -lm -ldl
 
+# The fuzzers, with a main() of ours: what is kept in tests/fuzz/corpus, and the same few changes of it each time.
+FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_SHARED := tests/unit/make_report.c $(filter-out tests/fuzz/fuzz_% tests/fuzz/driver.c,$(wildcard tests/fuzz/*.c))
+FUZZ_TESTS := $(FUZZERS:%=$(P)/tests/fuzz/fuzz_%)
+$(FUZZ_TESTS): $(P)/tests/fuzz/%: $(OBJ)/prog/tests/fuzz/%.o $(call objects,prog,tests/fuzz/driver.c $(FUZZ_SHARED)) $(WRITER_A) $(READER_A) $(COMMON_A) $(P)/.config
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o,$^) \
+		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) $(READER_LIBS) -ldl
+
 # ---- programs that are traced, and benchmarks: one program per file, lib*.c a shared object ----
 # The first lines of a file may say `// LINK: flags`, `// CFLAGS: flags` and `// CC: compiler` (left out where that is not installed), and
 # `// NEEDS: nvtx` (left out where there are no headers of NVTX).
@@ -334,32 +342,44 @@ chosen = $(if $(TESTS),$(foreach file,$(1),$(if $(strip $(foreach word,$(TESTS),
 SHARED_DIR := $(realpath ../shared)
 ENV = PATH="$$PATH:/usr/sbin:/sbin" BUILD='$(abspath $(P))' SRC='$(CURDIR)' SHARED='$(SHARED_DIR)' CC='$(CC)' SAN='$(SAN)' JOBS='$(JOBS)' LOGS='$(abspath $(P))/test-logs' OBJ='$(OBJ)' GEN='$(GEN)' SIM='$(abspath $(SIM))'
 
-check: all apps cuda-apps $(UNIT) ## unit + e2e + lint; ends with the line "N passed, N failed, N skipped"
-	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT) $(SCRIPT_TESTS) scripts/lint)
-unit: $(UNIT) ## unit tests only
-	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT))
+check: all apps cuda-apps $(UNIT) $(FUZZ_TESTS) ## unit + e2e + lint; ends with the line "N passed, N failed, N skipped"
+	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT) $(FUZZ_TESTS) $(SCRIPT_TESTS) scripts/lint)
+unit: $(UNIT) $(FUZZ_TESTS) ## unit tests only, and some inputs of each fuzzer
+	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT) $(FUZZ_TESTS))
 e2e: all apps cuda-apps $(UNIT) ## traced programs, faults, and other tools where they are there
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(SCRIPT_TESTS))
 lint: all $(UNIT) ## the checks of scripts/check-*
 	$(Q)$(ENV) scripts/tap-run scripts/lint
-torture: all apps cuda-apps ## the long version of the e2e tests (TORTURE=1)
-	$(Q)$(ENV) TORTURE=1 scripts/tap-run $(call chosen,$(SCRIPT_TESTS))
+torture: all apps cuda-apps $(FUZZ_TESTS) ## the long version of the e2e tests and of the fuzzers (TORTURE=1)
+	$(Q)$(ENV) TORTURE=1 scripts/tap-run $(call chosen,$(FUZZ_TESTS) $(SCRIPT_TESTS))
 bench: all apps cuda-apps $(OWN_BENCH) ## speed and size against the limits of docs/performance.md
 	$(Q)$(ENV) tests/bench/run
 .PHONY: check unit e2e lint torture bench
 
-# ---- fuzzing: tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME, by clang's libFuzzer ----
+# ---- fuzzing: tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME, by clang's libFuzzer; REACH=1: for tests/fuzz/reach.sh ----
 
 FUZZ_SECONDS ?= 60
-FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_FLAGS = -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(COMMON_FLAGS) $(SYMBOL_CFLAGS) $(SQLITE_CFLAGS)
-$(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(READER_SRC) $(COMMON_SRC) $(NCU_SRC) $(PB_C) $(GEN)/reports_sql.h $(GEN)/page_html.h
-	$(call say,FUZZ)mkdir -p $(@D) && clang $(FUZZ_FLAGS) -o $@ $(filter %.c,$^) $(FORMAT_LIBS) $(READER_LIBS)
+FUZZ_OBJ := $(O)/obj/fuzz$(if $(REACH),-reach)
+FUZZ := $(O)/fuzz$(if $(REACH),/reach)
+FUZZ_SAN := $(if $(REACH),-fprofile-instr-generate -fcoverage-mapping,-fsanitize=address$(comma)undefined -fno-sanitize-recover=all)
+FUZZ_FLAGS = -O1 -g $(FUZZ_SAN) -pthread $(COMMON_FLAGS) $(PROTOBUFC_CFLAGS) $(ZSTD_CFLAGS) $(SYMBOL_CFLAGS) $(SQLITE_CFLAGS) $(CUDA_CFLAGS)
+fuzz_objects = $(patsubst %,$(FUZZ_OBJ)/%.o,$(basename $(1)))
+$(FUZZ_OBJ)/gen/%.pb-c.o: $(GEN)/%.pb-c.c $(FUZZ_OBJ)/.flags
+	$(call say,CC)mkdir -p $(@D) && clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
+$(FUZZ_OBJ)/%.o: %.c $(FUZZ_OBJ)/.flags | $(PB_H) $(GEN)/reports_sql.h $(GEN)/page_html.h
+	$(call say,CC)mkdir -p $(@D) && clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
+$(FUZZ_OBJ)/.flags: FORCE
+	$(call stamp,$(FUZZ_FLAGS))
+$(FUZZ_OBJ)/all.a: $(call fuzz_objects,$(READER_SRC) $(WRITER_SRC) $(COMMON_SRC) $(NCU_SRC) $(FUZZ_SHARED)) $(PROTOS:%=$(FUZZ_OBJ)/gen/%.pb-c.o)
+	$(archive)
+$(FUZZ)/fuzz_%: $(FUZZ_OBJ)/tests/fuzz/fuzz_%.o $(FUZZ_OBJ)/all.a
+	$(call say,FUZZ)mkdir -p $(@D) && clang $(FUZZ_SAN) -fsanitize=fuzzer -pthread -o $@ $^ $(FORMAT_LIBS) $(READER_LIBS)
 fuzz: $(FUZZERS:%=$(O)/fuzz/fuzz_%) ## run every fuzzer FUZZ_SECONDS (60); a crash leaves its input in build/fuzz
-	$(Q)for name in $(FUZZERS); do mkdir -p $(O)/fuzz/found/$$name tests/fuzz/corpus/$$name; \
-		$(O)/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -timeout=10 -close_fd_mask=2 -artifact_prefix=$(O)/fuzz/ -print_final_stats=1 \
+	$(Q)for name in $(FUZZERS); do mkdir -p $(O)/fuzz/found/$$name; \
+		$(O)/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -timeout=10 -malloc_limit_mb=250 -close_fd_mask=3 -artifact_prefix=$(O)/fuzz/ -print_final_stats=1 \
 			$(O)/fuzz/found/$$name tests/fuzz/corpus/$$name || exit 1; done
 .PHONY: fuzz
+-include $(shell find $(FUZZ_OBJ) -name '*.d' 2>/dev/null)
 
 # ---- install ----
 

@@ -195,7 +195,7 @@ static int block_begin(struct writing *w, uint32_t sources, uint32_t results, ui
 static int block_write(struct writing *w)
 {
 	int error = block_begin(w, 0, w->count, w->results.bytes);
-	if (!error)
+	if (!error && w->results.bytes)
 		fwrite(w->results.data, 1, w->results.bytes, w->out);
 	w->results.bytes = w->count = 0;
 	return error ? error : ferror_unlocked(w->out) ? -EPIPE : 0;

@@ -8,8 +8,8 @@
 #include "common/utf8.h"
 #include "reader/export/sqlite_writing.h"
 #include "reader/ncu/metrics.h"
-#include "reader/ncu/workload.h"
 #include "reader/ncu/nvtx_names.h"
+#include "reader/ncu/workload.h"
 
 #define VALUES_MAX 19u              /* columns of the widest of our tables */
 #define TIME_MAX_NS (INT64_MAX / 4) /* of a hostile report: later times are this one */

@@ -1,9 +1,7 @@
 /*
  * fuzz_reader.c - any bytes, read as a report in all the ways there are: contents, events in order,
- * callchains and modules, statistics, profile, results of kernels, and kernels as results; once
+ * callchains and modules, statistics, profile, results of kernels; once
  * more with deferred events of NVTX among the others, where there are some.
- *
- * clang -fsanitize=fuzzer gives main(); with -DSTANDALONE the program reads the files named.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,14 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/crc32c.h"
 #include "reader/cursor.h"
-#include "reader/export/ncu.h"
 #include "reader/ncu/metrics.h"
 #include "reader/nvtx_decode.h"
 #include "reader/nvtx_deferred.h"
 #include "reader/osrt.h"
 #include "reader/profile.h"
+#include "tests/fuzz/mutate.h"
 
 struct listing {
 	struct cursor *cursor;
@@ -137,46 +134,6 @@ static void read_results(const struct report *report)
 	contents_release(&c);
 }
 
-struct exporting {
-	struct cursor cursor;
-	struct ncu_devices devices;
-};
-
-static int export_block(void *user, const struct report_block *block)
-{
-	return cursor_add_block(&((struct exporting *)user)->cursor, block);
-}
-
-static int export_batch(void *user, struct walk *walk, const struct event_batch *b)
-{
-	(void)walk;
-	return ncu_devices_collect(&((struct exporting *)user)->devices, b);
-}
-
-static void export_results(const struct report *report)
-{
-	static struct exporting x;
-	static FILE *out;
-	struct contents c;
-	struct symbols symbols;
-	struct ncu_tally tally;
-	const struct cursor_filter all = {0};
-	const struct contents_visitor visitor = {&x, export_block, export_batch, NULL};
-	if (!out)
-		out = fopen("/dev/null", "w");
-	memset(&x.devices, 0, sizeof(x.devices));
-	contents_init(&c);
-	symbols_init(&symbols, &c, NULL);
-	symbols.no_names = true;
-	cursor_init(&x.cursor, report, &c, &all);
-	/* as above: a block may unpack to any number of rows */
-	if (out && !contents_read(&c, report, &visitor) && c.events_total < 100000)
-		ncu_write(out, &x.cursor, &symbols, &x.devices, &tally);
-	cursor_release(&x.cursor);
-	symbols_release(&symbols);
-	contents_release(&c);
-}
-
 static void read_report(const struct report *report)
 {
 	const struct cursor_filter all = {0};
@@ -196,7 +153,6 @@ static void read_report(const struct report *report)
 	follow_chains(&c);
 	sum_chains(report);
 	read_results(report);
-	export_results(report);
 	osrt_totals_read(&totals, &again, report, &none);
 	osrt_totals_release(&totals);
 	cursor_release(&cursor);
@@ -214,34 +170,6 @@ static void read_with_deferred(struct report *report)
 	nvtx_deferred_release(&deferred);
 }
 
-/*
- * Gives every block the checksum of its payload, or the fuzzer would never come past it. The field
- * is found by tag and old value.
- */
-static void mend_checksums(uint8_t *data, size_t bytes)
-{
-	struct report report;
-	struct report_block b;
-	const char *cause;
-	if (report_open_memory(&report, data, bytes, &cause))
-		return;
-	report_block_init(&b);
-	for (uint64_t at = report.first_block; at < bytes; at = b.end) {
-		if (report_block_find(&b, &report.source, at, &cause))
-			break;
-		if (!b.own || !b.own->has_payload_crc32c)
-			continue;
-		uint32_t old = b.own->payload_crc32c;
-		uint32_t now = crc32c(0, data + b.payload_offset, (size_t)b.payload_bytes);
-		uint8_t field[5] = {0x1d};
-		memcpy(field + 1, &old, 4);
-		uint8_t *place = memmem(data + at, (size_t)(b.payload_offset - at), field, 5);
-		if (place)
-			memcpy(place + 1, &now, 4);
-	}
-	report_block_release(&b);
-}
-
 static void read_mended(const uint8_t *data, size_t bytes)
 {
 	struct report report;
@@ -250,7 +178,7 @@ static void read_mended(const uint8_t *data, size_t bytes)
 	if (!copy)
 		return;
 	memcpy(copy, data, bytes);
-	mend_checksums(copy, bytes);
+	mutate_mend(copy, bytes);
 	if (report_open_memory(&report, copy, bytes, &cause) == 0) {
 		read_with_deferred(&report);
 		report_close(&report);
@@ -271,17 +199,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	return 0;
 }
 
-#ifdef STANDALONE
-int main(int argc, char **argv)
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t max, unsigned seed);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t max, unsigned seed)
 {
-	for (int i = 1; i < argc; i++) {
-		struct report report;
-		const char *cause;
-		if (report_open(&report, argv[i], 0, &cause) == 0) {
-			read_report(&report);
-			report_close(&report);
-		}
-	}
-	return 0;
+	return mutate_report(data, bytes, max, seed);
 }
-#endif

@@ -5,8 +5,6 @@
  * of: it is unpacked and packed again, twice the same. As a result, and as the whole report, the
  * bytes are also printed on every page of `trace details`, with every option that changes what is
  * printed, as lines of `trace dump`, exported as a database, and written anew.
- *
- * clang -fsanitize=fuzzer gives main(); with -DSTANDALONE the program reads the files named.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,8 +17,10 @@
 #include "reader/cli/dump_results.h"
 #include "reader/export/sqlite.h"
 #include "reader/ncu/depth.h"
+#include "reader/ncu/findings.h"
 #include "reader/ncu/nvtx_match.h"
 #include "reader/ncu/rewrite.h"
+#include "tests/fuzz/mutate.h"
 
 /* ---- every type of message ---- */
 
@@ -132,6 +132,34 @@ static void write_anew(const struct ncu_results *results)
 	free(data);
 }
 
+/* What a rule said of the results, of which this is a frame. */
+static const uint8_t *frame;
+static size_t frame_bytes;
+
+static void put_findings(const struct ncu_results *results)
+{
+	struct findings found;
+	const char *cause;
+	char *data = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&data, &bytes);
+	if (!out)
+		return;
+	findings_init(&found, results);
+	findings_take(&found, 'M', frame, frame_bytes);
+	findings_take(&found, 'R', frame, frame_bytes);
+	findings_sort(&found);
+	const struct ncu_rewrite change = {.results = results,
+		.judge = findings_judge,
+		.user = &found,
+		.names = (const char *const *)found.names,
+		.name_count = found.name_count};
+	ncu_rewrite(&change, out, &cause);
+	findings_release(&found);
+	fclose(out);
+	free(data);
+}
+
 /* Summaries, and the views of the source page: the disassembler is not started. */
 static void print_views(struct details *d)
 {
@@ -237,6 +265,8 @@ static void as_report(const uint8_t *data, size_t bytes)
 	contents_init(&d.contents);
 	ncu_results_init(&d.results, &d.r.report);
 	if (!contents_read(&d.contents, &d.r.report, &visitor)) {
+		if (frame)
+			put_findings(&d.results);
 		print_pages(&d, &nvtx);
 		results_print(nowhere, &d.r, true);
 		results_print(nowhere, &d.r, false);
@@ -278,6 +308,17 @@ static void as_result(const uint8_t *data, size_t bytes)
 	free(report);
 }
 
+static void as_findings(const uint8_t *data, size_t bytes)
+{
+	static const uint8_t empty[1];
+	frame = data;
+	frame_bytes = bytes;
+	as_result(empty, 0);
+	frame = NULL;
+}
+
+#define MORE_TYPES 4u /* of the first two bytes: three times a result, and findings */
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
@@ -287,8 +328,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	if (bytes > 8 && !memcmp(data, "NVR", 4)) {
 		as_report(data, bytes);
 	} else if (bytes >= 2) {
-		const size_t type = (data[0] | (size_t)data[1] << 8) % (type_count + 3);
-		if (type >= type_count)
+		const size_t type = (data[0] | (size_t)data[1] << 8) % (type_count + MORE_TYPES);
+		if (type == type_count + MORE_TYPES - 1)
+			as_findings(data + 2, bytes - 2);
+		else if (type >= type_count)
 			as_result(data + 2, bytes - 2);
 		else
 			as_message(types[type], data + 2, bytes - 2);
@@ -296,18 +339,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	return 0;
 }
 
-#ifdef STANDALONE
-int main(int argc, char **argv)
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t max, unsigned seed);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t max, unsigned seed)
 {
-	static uint8_t data[16u << 20];
-	for (int i = 1; i < argc; i++) {
-		FILE *file = fopen(argv[i], "rb");
-		if (!file)
-			return 1;
-		size_t bytes = fread(data, 1, sizeof(data), file);
-		fclose(file);
-		LLVMFuzzerTestOneInput(data, bytes);
-	}
-	return 0;
+	if (!type_count)
+		types_fill();
+	if (bytes > 8 && !memcmp(data, "NVR", 4))
+		return mutate_report(data, bytes, max, seed);
+	if (bytes < 2 || seed % 16 == 0)
+		return LLVMFuzzerMutate(data, bytes, max);
+	const size_t type = (data[0] | (size_t)data[1] << 8) % (type_count + MORE_TYPES);
+	return 2 +
+		mutate_message(
+			types[type < type_count ? type : 0], data + 2, bytes - 2, max - 2, seed);
 }
-#endif

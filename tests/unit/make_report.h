@@ -1,8 +1,8 @@
 /*
  * make_report.h - builds small reports for tests, by protobuf-c and nothing of writer/.
  *
- * make_init(), then entries go into the block being filled until make_block_end(); make_finish()
- * gives the bytes. Out of memory ends the test program. One thread.
+ * make_init(), then entries go into the block being filled until make_block_end(); `data` and
+ * `bytes` are the file. Out of memory ends the test program. One thread.
  */
 #ifndef TESTS_UNIT_MAKE_REPORT_H
 #define TESTS_UNIT_MAKE_REPORT_H

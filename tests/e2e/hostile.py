@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# timeout: 600
+"""Reports made to take long: as many NVTX domains, texts and ranges in one result as fit, on each page; each ends within seconds of processor time."""
+import os
+import resource
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import libncu  # noqa: E402
+from lib import TRACE, folder, main, tap  # noqa: E402
+from libncu import data, number  # noqa: E402
+
+SECONDS_MAX = 5  # of processor time; walking through all for each takes more than twice that
+MANY, STATES = 100_000, 4_000
+COMMANDS = (("details",), ("details", "--page", "raw", "--csv"), ("details", "--nvtx-include", "a/*/b"), ("export", "-t", "sqlite", "-f", "true", "-o", "OUT"),
+            ("details", "--print-summary", "per-nvtx"))
+
+
+def stacks():
+    """Domains, none of which the stacks are of."""
+    return b"".join(data(1, number(1, i) + data(2, "d")) for i in range(MANY)) + data(2, number(1, 1) + b"".join(
+        data(2, number(1, MANY + i) + data(3, libncu.push("a"))) for i in range(MANY)))
+
+
+def ranges():
+    return b"".join(data(1, number(1, i) + data(2, "d")) for i in range(MANY)) + b"".join(
+        data(3, number(1, MANY + i) + data(3, libncu.started(i, "r"))) for i in range(MANY))
+
+
+def texts():
+    """Messages by handle, and none of these handles."""
+    registered = b"".join(data(3, number(1, i) + data(2, "s")) for i in range(MANY))
+    return data(1, number(1, 0) + data(2, "x") + registered) + data(2, number(1, 1) + data(2, number(1, 0) + b"".join(
+        data(3, libncu.push("a", message_type=3, handle=MANY + i)) for i in range(MANY))))
+
+
+def states():
+    return libncu.state({1: {d: [libncu.push("a")] for d in range(STATES)}}, {d: [libncu.started(d, "r")] for d in range(STATES)})
+
+
+def limit():
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS_MAX, SECONDS_MAX))
+
+
+def run_all():
+    where = folder()
+    for make in (stacks, ranges, texts, states):
+        path, names, wrong = os.path.join(where, make.__name__ + ".ncu-rep"), [], []
+        libncu.write(path, names, [libncu.launch(names, {"launch__one": 7}, nvtx=make())])
+        for command in COMMANDS:
+            argv = [os.path.join(where, "out.sqlite") if word == "OUT" else word for word in command]
+            done = subprocess.run([TRACE, *argv, path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=limit, check=False)
+            if done.returncode:
+                wrong.append(f"{' '.join(command)}: {done.returncode} {done.stderr.decode(errors='replace')}")
+        tap.ok(not wrong, f"{make.__name__}: each page ends", "\n".join(wrong))
+
+
+if __name__ == "__main__":
+    main(run_all)
