@@ -7,7 +7,7 @@ functions=
 [ "${1:-}" != -f ] || { functions=1; shift; }
 more=${1:-}
 names=$(for file in tests/fuzz/fuzz_*.c; do basename "$file" .c; done)
-# shellcheck disable=SC2086
+# shellcheck disable=SC2046
 make -j"$(nproc)" REACH=1 $(for name in $names; do echo "build/fuzz/reach/$name"; done) >/dev/null
 mkdir -p build/fuzz/reach/profiles
 rm -f build/fuzz/reach/profiles/*
