@@ -44,7 +44,7 @@ bool info_is_empty(const struct info *i)
 static const char *option_of(const Libtrace__Session *s, const char *name)
 {
 	size_t bytes = strlen(name);
-	for (size_t n = 0; n < s->n_options; n++)
+	for (size_t n = 0; s && n < s->n_options; n++)
 		if (!strncmp(s->options[n], name, bytes) && s->options[n][bytes] == '=')
 			return s->options[n] + bytes + 1;
 	return "";
