@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "reader/mix.h"
+
 #define MAP_SLOTS_MAX (1u << 31)
 
 struct map_slot {
@@ -27,8 +29,7 @@ void map_release(struct map *m);
 /* The slot of the pair, or the free one where it belongs. The map has slots. */
 static inline struct map_slot *map_slot_of(const struct map *m, uint64_t a, uint64_t b)
 {
-	uint64_t hash = a * UINT64_C(0x9e3779b97f4a7c15) ^ b * UINT64_C(0xc2b2ae3d27d4eb4f);
-	uint32_t i = (uint32_t)(hash ^ hash >> 32) & (m->capacity - 1);
+	uint32_t i = (uint32_t)mix(a, b) & (m->capacity - 1);
 	while (m->slots[i].value && (m->slots[i].a != a || m->slots[i].b != b))
 		i = (i + 1) & (m->capacity - 1);
 	return &m->slots[i];

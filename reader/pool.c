@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/mix.h"
+
 #define PIECE_BYTES (64u << 10)
 #define CAPACITY_FIRST 1024u
 #define ALIGNMENT 16u
@@ -51,15 +53,14 @@ void *pool_room(struct pool *p, size_t bytes)
 
 static uint64_t hash_of(const char *text, size_t bytes)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325), word;
+	uint64_t hash = bytes, word;
 	for (; bytes >= 8; bytes -= 8, text += 8) {
 		memcpy(&word, text, 8);
-		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-		hash ^= hash >> 32;
+		hash = mix(hash, word);
 	}
-	while (bytes--)
-		hash = (hash ^ (uint8_t)*text++) * UINT64_C(0x100000001b3);
-	return hash ^ hash >> 29;
+	word = 0;
+	memcpy(&word, text, bytes);
+	return mix(hash, word);
 }
 
 static char **slot_of(const struct pool *p, const char *text, size_t bytes)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/mix.h"
+
 /* ---- kinds ---- */
 
 enum rule {
@@ -46,8 +48,7 @@ static const struct kind_rule rules[SCHEMA_KINDS] = {
 
 static uint64_t *call_slot(const struct selection *s, uint64_t key)
 {
-	uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t i = (uint32_t)(hash >> 32) & (s->call_capacity - 1);
+	uint32_t i = (uint32_t)mix(key, 0) & (s->call_capacity - 1);
 	while (s->calls[i] && s->calls[i] != key)
 		i = (i + 1) & (s->call_capacity - 1);
 	return &s->calls[i];

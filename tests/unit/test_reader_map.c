@@ -1,0 +1,78 @@
+/*
+ * test_reader_map - map and pool, with keys as a file that means harm could choose them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/map.h"
+#include "reader/pool.h"
+#include "tests/unit/tap.h"
+
+#define KEYS 20000u
+
+/* How many steps from where they belong the pairs lie, all together: few where they spread. */
+static uint64_t steps(const struct map *m)
+{
+	uint64_t sum = 0;
+	for (uint32_t i = 0; i < m->capacity; i++)
+		if (m->slots[i].value)
+			sum += (i - (uint32_t)mix(m->slots[i].a, m->slots[i].b)) &
+				(m->capacity - 1);
+	return sum;
+}
+
+static void keys_spread(const char *name, unsigned shift_a, unsigned shift_b)
+{
+	struct map m = {0};
+	uint32_t wrong = 0;
+	for (uint32_t i = 0; i < KEYS; i++)
+		wrong += map_put(&m, (uint64_t)i << shift_a, (uint64_t)i << shift_b, i + 1) != 0;
+	for (uint32_t i = 0; i < KEYS; i++)
+		wrong += map_get(&m, (uint64_t)i << shift_a, (uint64_t)i << shift_b) != i + 1;
+	check(!wrong && m.count == KEYS, "%s: all are found", name);
+	check(steps(&m) < 4 * KEYS, "%s: they spread", name);
+	wrong = 0;
+	for (uint32_t i = 0; i < KEYS; i++)
+		wrong += map_get(&m, (uint64_t)i << shift_a, ((uint64_t)i << shift_b) + 1) != 0;
+	check(!wrong, "%s: others are not", name);
+	map_release(&m);
+}
+
+static void values_change(void)
+{
+	struct map m = {0};
+	check(map_get(&m, 1, 2) == 0, "an empty map has nothing");
+	check(map_put(&m, 1, 2, 3) == 0 && map_put(&m, 1, 2, 4) == 0 && map_put(&m, 2, 1, 5) == 0,
+		"values are put");
+	check(m.count == 2 && map_get(&m, 1, 2) == 4 && map_get(&m, 2, 1) == 5,
+		"the later value of a pair counts");
+	map_release(&m);
+}
+
+static void texts_are_kept_once(void)
+{
+	struct pool p = {0};
+	const char *kept[300];
+	char text[400];
+	uint32_t wrong = 0;
+	memset(text, 'x', sizeof(text));
+	for (uint32_t bytes = 0; bytes < 300; bytes++)
+		kept[bytes] = pool_text(&p, text, bytes);
+	for (uint32_t bytes = 0; bytes < 300; bytes++)
+		wrong += !kept[bytes] || strlen(kept[bytes]) != bytes ||
+			pool_text(&p, text, bytes) != kept[bytes];
+	check(!wrong, "texts of every length, each once");
+	pool_release(&p);
+}
+
+int main(void)
+{
+	keys_spread("counting", 0, 0);
+	keys_spread("addresses of pages", 12, 3);
+	keys_spread("high bits of the first", 48, 63);
+	keys_spread("high bits of the second", 63, 48);
+	values_change();
+	texts_are_kept_once();
+	return tap_done();
+}
