@@ -70,7 +70,7 @@ def notebook():
         if not made.get(name):
             tap.skip(f"the example over {name}", "no fixtures in SHARED" if name == "report.ncu-rep" else "its program was not built")
             continue
-        result = python(code)
+        result = python(code + ("\nassert len(both) == len(kernels), (len(both), len(kernels))" if name == "cuda.rep" else ""))
         tap.ok(result.status == 0 and len(result.out.splitlines()) > 1, f"the example over {name}", f"{result.out.decode()}\n{result.err.decode()}")
     for name in ("run.rep", "cuda.rep"):
         if made.get(name):
