@@ -746,6 +746,9 @@ def quickstart():
     for argv, status in ((["sh", "-c", "sleep 0.01; exit 3"], 3), (["true"], 0), (["/nonexistent/program"], 127)):
         result = run([os.path.join(place, "scripts/quickstart"), *argv])
         tap.ok(result.status == status and (b"verdict" in result.out) == (status != 127), f"quickstart with {' '.join(argv)}: {status}", result)
+    shown, unknown = (run([os.path.join(place, "scripts/quickstart"), option]) for option in ("--help", "--nothing"))
+    tap.ok(shown.status == 0 and b"Usage: scripts/quickstart" in shown.out and b"verdict" not in shown.out, "quickstart --help: its usage, and nothing run", shown)
+    tap.ok(unknown.status == 2 and unknown.err == b"quickstart: unknown option '--nothing'\n" and not unknown.out, "quickstart: an unknown option", unknown)
 
 
 if __name__ == "__main__":
