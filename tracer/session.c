@@ -230,7 +230,8 @@ static bool begin_spool(void)
 {
 	if (spool_begin())
 		return true;
-	note(TREE_NOTE_UNTRACED, "no space or no permission for its spool");
+	note(TREE_NOTE_UNTRACED,
+		"no space or no permission for its spool, or its folder is not visible there");
 	session.spool = NULL;
 	return false;
 }
