@@ -8,7 +8,6 @@
 
 #include "reader/cli/details.h"
 #include "reader/ncu/nvtx_names.h"
-#include "reader/nvtx_state.h"
 
 bool nvtx_has_ranges(const Ncu__ProfileResult *r)
 {
@@ -266,6 +265,9 @@ void nvtx_lines(const Ncu__ProfileResult *r, FILE *out)
 
 /* ---- states ---- */
 
+#define STATE_DOMAINS_MAX 4096u
+#define STATES_BYTES_MAX (4u << 20) /* of the texts of a launch's states */
+
 enum { STATE_ORDER, STATE_OWN, STATE_CELL, STATE_LINES, STATE_TEXTS };
 
 /* Texts of the state at hand. */
@@ -371,7 +373,10 @@ int nvtx_states(const Ncu__ProfileResult *r,
 	ncu_nvtx_names_init(&names, r->nvtx);
 	int error = started_fill(&started, &names) ? 0 : -ENOMEM;
 	const size_t domains = thread ? thread->n_push_pop_domains : 0;
-	for (size_t i = 0; !error && i < domains && i < NVTX_STATE_DOMAINS; i++) {
+	size_t bytes = 0;
+	if (!error && domains > STATE_DOMAINS_MAX)
+		error = -E2BIG;
+	for (size_t i = 0; !error && i < domains; i++) {
 		const Ncu__NvtxPushPopDomain *d = thread->push_pop_domains[i];
 		struct state_streams to = {.to = {NULL}};
 		if (!d->n_stack && !has_started(r->nvtx, d->id))
@@ -383,9 +388,12 @@ int nvtx_states(const Ncu__ProfileResult *r,
 		const struct nvtx_state_text state = {domain_name(&names, d->id),
 			to.texts[STATE_ORDER], to.texts[STATE_OWN], to.texts[STATE_CELL],
 			to.texts[STATE_LINES]};
-		error = is_open && state.order && state.own && state.cell && state.lines
-			? one(user, &state)
-			: -ENOMEM;
+		for (size_t k = 0; k < STATE_TEXTS; k++)
+			bytes += to.bytes[k];
+		if (!is_open || !state.order || !state.own || !state.cell || !state.lines)
+			error = -ENOMEM;
+		else
+			error = bytes > STATES_BYTES_MAX ? -E2BIG : one(user, &state);
 		streams_free(&to);
 	}
 	streams_free(&started);

@@ -35,7 +35,8 @@ struct nvtx_state_text {
 	const char *cell, *lines;
 };
 
-/* Calls `one` for each state of a launch until it returns an error. 0, that error, or -ENOMEM. */
+/* Calls `one` for each state of a launch until it returns an error. 0, that error, -ENOMEM, or
+ * -E2BIG where there are more domains or texts than any program has: a file that means harm. */
 int nvtx_states(const Ncu__ProfileResult *result,
 	int (*one)(void *user, const struct nvtx_state_text *state), void *user);
 

@@ -175,8 +175,14 @@ static int metrics_add(struct details *d, size_t id, const Ncu__ProfileResult *r
 {
 	struct summary *s = user;
 	struct adding adding = {.summary = s, .id = id, .result = r, .raw = raw};
-	(void)d;
-	return s->by_state ? nvtx_states(r, state_add, &adding) : group_add(&adding);
+	if (!s->by_state)
+		return group_add(&adding);
+	int error = nvtx_states(r, state_add, &adding);
+	if (error != -E2BIG)
+		return error;
+	cli_problem(
+		&d->r, d->results.entries[id].offset, "more NVTX ranges than can be told apart");
+	return 0;
 }
 
 static int result_add(struct details *d, size_t id, const Ncu__ProfileResult *r, void *user)
@@ -220,6 +226,7 @@ int details_summary(struct details *d, bool is_raw)
 		summary_rows_release(s.groups[i]);
 	tdestroy(s.tree, nothing);
 	free(s.groups);
+	map_release(&s.tables);
 	pool_release(&s.pool);
 	return error;
 }

@@ -9,6 +9,7 @@
 
 #include "reader/cli/details.h"
 #include "reader/cli/details_nvtx.h"
+#include "reader/map.h"
 #include "reader/pool.h"
 
 /* A metric's instance, added up over launches. */
@@ -27,6 +28,7 @@ struct summary_row {
 	const char *section, *body, *table, *description; /* the last three: of a body's table */
 	size_t place;                                     /* of the table; 0: none, or the header */
 	const char *name, *label, *unit;
+	uint32_t same;         /* index + 1 of the row before it of this name and section */
 	unsigned label_rank;   /* of where the label is from, the best is 0 */
 	const char *attribute; /* text of what is the device's and not of launches; else NULL */
 	uint64_t count;
@@ -44,13 +46,17 @@ struct summary_group {
 	uint64_t launches;
 	struct summary_row *rows;
 	uint32_t capacity;
-	size_t count, next; /* next: where the row after the last one found lies */
+	size_t count, next;    /* next: where the row after the last one found lies */
+	struct map by_table;   /* of a name and a table's number: index + 1 of the row */
+	struct map by_section; /* of a name and a section: index + 1 of the newest row */
 };
 
 struct summary {
 	struct details *d;
 	struct pool pool;
 	bool by_device, by_state, is_raw;
+	struct map tables; /* numbers of the tables of sections, by section and place */
+	uint32_t table_count;
 	void *tree;                    /* groups, by what they are of */
 	struct summary_group **groups; /* the same, in order, at the end */
 	size_t count;

@@ -27,11 +27,12 @@ static void instances_print(
 	fputc(']', out);
 }
 
-#define TEXTS 5 /* of a row: label, unit, least, greatest, mean */
+#define NUMBER_BYTES 336u /* the greatest number, with six digits behind the point */
+#define TEXTS 5           /* of a row: label, unit, least, greatest, mean */
 
 struct texts {
 	const char *of[TEXTS];
-	char unit[NCU_UNIT_BYTES], numbers[2][NCU_NUMBER_BYTES];
+	char unit[NCU_UNIT_BYTES], numbers[2][NUMBER_BYTES];
 	char *average; /* to be freed */
 };
 
@@ -60,8 +61,8 @@ static int row_texts(const struct summary *s, const struct summary_row *row, str
 		scale = ncu_unit_scale(ret->unit, mean);
 	else if (!*ret->unit)
 		snprintf(ret->unit, sizeof(ret->unit), "%s", row->unit);
-	snprintf(ret->numbers[0], NCU_NUMBER_BYTES, format, row->least / scale);
-	snprintf(ret->numbers[1], NCU_NUMBER_BYTES, format, row->most / scale);
+	snprintf(ret->numbers[0], NUMBER_BYTES, format, row->least / scale);
+	snprintf(ret->numbers[1], NUMBER_BYTES, format, row->most / scale);
 	FILE *out = open_memstream(&ret->average, &bytes);
 	if (!out)
 		return -ENOMEM;

@@ -25,20 +25,35 @@ static struct summary_row *row_new(struct summary_group *g)
 	return row;
 }
 
-/* Launches of a kernel mostly have the same metrics in the same order. */
-static struct summary_row *row_find(
-	struct summary_group *g, const char *section, size_t place, const char *name)
+/* Of a section's table; 0: no memory. */
+static uint32_t table_number(struct summary *s, const char *section, size_t place)
 {
-	for (size_t i = 0; i < g->count; i++) {
-		size_t at = g->next + i < g->count ? g->next + i : g->next + i - g->count;
-		const struct summary_row *row = &g->rows[at];
-		if (row->place == place && !strcmp(row->name, name) &&
-			!strcmp(row->section, section)) {
-			g->next = at + 1;
-			return &g->rows[at];
-		}
-	}
-	return NULL;
+	uint32_t number = map_get(&s->tables, (uintptr_t)section, place);
+	if (!number && !map_put(&s->tables, (uintptr_t)section, place, s->table_count + 1))
+		number = ++s->table_count;
+	return number;
+}
+
+static bool is_row(
+	const struct summary_row *row, const char *section, size_t place, const char *name)
+{
+	return row->place == place && !strcmp(row->name, name) && !strcmp(row->section, section);
+}
+
+/* Launches of a kernel mostly have the same metrics in the same order. */
+static struct summary_row *row_find(struct summary *s, struct summary_group *g, const char *section,
+	size_t place, const char *name)
+{
+	if (g->next < g->count && is_row(&g->rows[g->next], section, place, name))
+		return &g->rows[g->next++];
+	section = text_keep(s, section);
+	name = text_keep(s, name);
+	const uint32_t table = section && name ? table_number(s, section, place) : 0;
+	const uint32_t at = table ? map_get(&g->by_table, (uintptr_t)name, table) : 0;
+	if (!at)
+		return NULL;
+	g->next = at;
+	return &g->rows[at - 1];
 }
 
 static struct summary_row *row_keep(struct summary *s, struct summary_group *g, const char *section,
@@ -50,7 +65,12 @@ static struct summary_row *row_keep(struct summary *s, struct summary_group *g, 
 	row->section = text_keep(s, section);
 	row->place = place;
 	row->name = text_keep(s, name);
-	return row->section && row->name ? row : NULL;
+	if (!row->section || !row->name)
+		return NULL;
+	const uint32_t table = table_number(s, row->section, place);
+	if (!table || map_put(&g->by_table, (uintptr_t)row->name, table, (uint32_t)g->count))
+		return NULL;
+	return row;
 }
 
 /* ---- instances ---- */
@@ -131,17 +151,24 @@ static unsigned label_rank(const struct details_item *at, const struct ncu_shown
 	return RANK_NONE;
 }
 
-static void labels_agree(struct summary_group *g, struct summary_row *row)
+/* Rows of a metric in tables of one section are chained, and have one label: the best so far. */
+static int labels_agree(struct summary_group *g, struct summary_row *row)
 {
-	for (size_t i = 0; i < g->count; i++) {
-		struct summary_row *other = &g->rows[i];
-		if (other == row || other->name != row->name || other->section != row->section)
-			continue;
-		const struct summary_row *from = other->label_rank <= row->label_rank ? other : row;
-		struct summary_row *to = from == row ? other : row;
-		to->label = from->label;
-		to->label_rank = from->label_rank;
+	const uintptr_t name = (uintptr_t)row->name, section = (uintptr_t)row->section;
+	row->same = map_get(&g->by_section, name, section);
+	if (map_put(&g->by_section, name, section, (uint32_t)g->count))
+		return -ENOMEM;
+	const struct summary_row *before = row->same ? &g->rows[row->same - 1] : row;
+	if (before->label_rank <= row->label_rank) {
+		row->label = before->label;
+		row->label_rank = before->label_rank;
+		return 0;
 	}
+	for (uint32_t i = row->same; i; i = g->rows[i - 1].same) {
+		g->rows[i - 1].label = row->label;
+		g->rows[i - 1].label_rank = row->label_rank;
+	}
+	return 0;
 }
 
 static struct summary_row *metric_row(struct summary *s, struct summary_group *g,
@@ -160,7 +187,8 @@ static struct summary_row *metric_row(struct summary *s, struct summary_group *g
 		row->unit = texts[3];
 		row->label = text_keep(s, label);
 		row->label_rank = label_rank(at, shown);
-		labels_agree(g, row);
+		if (labels_agree(g, row))
+			row->label = NULL;
 	}
 	free(label);
 	return row && row->body && row->table && row->description && row->unit && row->label ? row
@@ -177,7 +205,7 @@ int summary_row_add(struct summary *s, struct summary_group *g, const struct det
 	int error = 0;
 	if (!v || !ncu_value_number(v, &number))
 		return 0;
-	struct summary_row *row = row_find(g, section, at->place, shown->name);
+	struct summary_row *row = row_find(s, g, section, at->place, shown->name);
 	if (!row) {
 		row = metric_row(s, g, at, section, shown);
 		if (!row)
@@ -198,7 +226,7 @@ int summary_row_add(struct summary *s, struct summary_group *g, const struct det
 /* Of launches that differ in it, the first. */
 int summary_attribute_add(struct summary *s, struct summary_group *g, const struct ncu_shown *shown)
 {
-	if (row_find(g, "", 0, shown->name))
+	if (row_find(s, g, "", 0, shown->name))
 		return 0;
 	struct summary_row *row = row_keep(s, g, "", 0, shown->name);
 	char *text = row ? details_value_text(s->d, shown->metric, 1, false, INSTANCES_NONE) : NULL;
@@ -212,7 +240,7 @@ int summary_attribute_add(struct summary *s, struct summary_group *g, const stru
 
 int summary_section_add(struct summary *s, struct summary_group *g, const char *section)
 {
-	return row_find(g, section, 0, "") || row_keep(s, g, section, 0, "") ? 0 : -ENOMEM;
+	return row_find(s, g, section, 0, "") || row_keep(s, g, section, 0, "") ? 0 : -ENOMEM;
 }
 
 static int by_table(const void *a, const void *b)
@@ -240,4 +268,6 @@ void summary_rows_release(struct summary_group *g)
 	for (size_t i = 0; i < g->count; i++)
 		tdestroy(g->rows[i].keys, nothing);
 	free(g->rows);
+	map_release(&g->by_table);
+	map_release(&g->by_section);
 }

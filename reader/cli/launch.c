@@ -256,14 +256,14 @@ pid_t launch_program(struct launch *l)
 
 static void writer_run(const struct launch *l, bool foreground)
 {
-	int null = open("/dev/null", O_RDWR);
-	/* What the program's output goes to must not be held open by the writer. */
-	dup2(null, STDIN_FILENO);
-	dup2(null, STDOUT_FILENO);
 	if (l->lock_fd == TREE_WRITER_LOCK_FD)
 		fcntl(l->lock_fd, F_SETFD, 0);
 	else
 		dup2(l->lock_fd, TREE_WRITER_LOCK_FD);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	/* What the program's output goes to must not be held open by the writer. */
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
 	unsetenv("LIBTRACE_TREE");
 	unsetenv("LD_PRELOAD");
 	child_restore(l);

@@ -2,10 +2,12 @@
  * main.c - `trace`: finds the command and hands over.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "reader/cli/cli.h"
 #include "reader/cli/cli_output.h"
@@ -24,6 +26,19 @@ static void files_allow(void)
 		return;
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/*
+ * A descriptor of ours in place of a closed standard one would be taken for that: messages would go
+ * into a file of the recording. What keeps the place is of no use, as if it were closed, and closes
+ * with an exec.
+ */
+static void standard_places_keep(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+			open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) < 0)
+			return;
 }
 
 /* Does --output name what is to be read? true after a message. What stands behind `run` is a
@@ -65,6 +80,7 @@ static const char *command_at(size_t n)
 
 int main(int argc, char **argv)
 {
+	standard_places_keep();
 	if (argc < 2 || strcmp(argv[1], "run") != 0)
 		cli_pipes_await();
 	if (argc < 2) {

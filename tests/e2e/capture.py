@@ -503,6 +503,18 @@ def run_passes_status():
     tap.ok(trace("run").status == 2 and trace("run", "--no-such-option").status == 2, "wrong usage: 2")
 
 
+def closed_standard_descriptors():
+    """What `trace run` opens must not lie where the program's, or the writer's, standard descriptors are wanted."""
+    place = folder()
+    for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+        ended = []
+        for i in range(8):
+            done = run(["sh", "-c", f'"$0" run -o r{i} -- sh -c "exit 3" {closed}', TRACE], cwd=place, env=clean_env())
+            ended.append((done.status, b"another writer" in done.err or b"still being" in done.err, trace("check", os.path.join(place, f"r{i}.rep")).status))
+            os.unlink(os.path.join(place, f"r{i}.rep"))
+        tap.ok(ended == [(3, False, 0)] * 8, f"trace run with {closed}", ended)
+
+
 def run_forwards_signals():
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
         place = folder()
@@ -758,7 +770,7 @@ if __name__ == "__main__":
     main(working_directory_is_a_trap, counts_of_apps, counts_with_threshold, reasons_of_drops_are_told, storm_is_counted, forks_under_signals_are_counted, left_calls_harm_no_later_ones, calls_hold_results, times_make_sense, holder_is_named, every_lock_on_request, paths_on_request,
          threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, exec_as_another_user_is_told,
          a_closed_gate_keeps_children_from_the_preload_too, children_not_followed,
-         names_of_reports, refused_programs, recovered_by_name, recordings_that_cannot_be_recovered, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, run_forwards_signals, run_waits_for_the_tree,
+         names_of_reports, refused_programs, recovered_by_name, recordings_that_cannot_be_recovered, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, closed_standard_descriptors, run_forwards_signals, run_waits_for_the_tree,
          delay_and_duration, run_options_reach_the_library, numbers_that_are_cut_are_told, one_report_per_tree, nothing_left_in_shared_memory, tracing_inside_tracing,
          library_cannot_be_fooled, library_folder_can_be_moved, shell_wrapper, reading_while_it_grows,
          several_files, hints, completion, quickstart)
