@@ -22,6 +22,7 @@ const struct option_row option_rows[OPTIONS] = {
 };
 
 #define HELP_VALUE (OPTIONS + 256)
+#define CAPABILITY_END 60.     /* above: 86 or 100, without the point */
 #define SECONDS_MAX 999999999. /* what launch.c and the tracer can count in ns */
 
 static bool is_number(const char *value, bool fraction)
@@ -110,6 +111,8 @@ static bool is_choice(const char *choices, const char *value)
 		return is_number(value, true) && strtod(value, NULL) <= SECONDS_MAX;
 	if (!strcmp(choices, "DECIMAL"))
 		return is_number(value, true);
+	if (!strcmp(choices, "CAPABILITY"))
+		return is_number(value, true) && strtod(value, NULL) < CAPABILITY_END;
 	if (!strcmp(choices, "PROBABILITY"))
 		return is_number(value, true) && strtod(value, NULL) > 0 && strtod(value, NULL) < 1;
 	if (!strncmp(choices, "CLASSES ", 8))
@@ -151,6 +154,7 @@ static const char *expected(const struct option_row *option, char *room, size_t 
 		const char *choices, *text;
 	} texts[] = {{"SECONDS", "seconds, such as 10 or 0.5, at most 999999999"},
 		{"DECIMAL", "a number, such as 10 or 0.5"},
+		{"CAPABILITY", "a compute capability with its point, such as 8.6"},
 		{"PROBABILITY", "a number between 0 and 1, such as 0.005"},
 		{"NUMBER none", "a number in digits, or none"}, {"NUMBER", "a number in digits"}};
 	const char *choices = option->choices ? option->choices : "";

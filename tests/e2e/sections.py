@@ -98,6 +98,9 @@ def metrics():
         _, rows, _ = sections(*place, "--architecture", architecture, "--scope", scope)
         found = {row[1] for row in rows[1:] if "bytes" in row[1]}
         tap.ok(found == names and len(rows) == 4 + len(names), f"--architecture {architecture}: {names or 'neither'}", rows)
+    for wrong in ("86x", "86"):
+        result = trace("sections", *place, "--architecture", wrong)
+        tap.ok(result.status == 2 and b"such as 8.6" in result.err and not result.out, f"--architecture {wrong}: how it is given", result)
     _, rows, _ = sections(*place, "--architecture", "7.0", "--scope", "range")
     tap.ok(rows[1:] == [], "--scope range: nothing of a section for launches", rows)
 

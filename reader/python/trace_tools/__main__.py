@@ -57,7 +57,8 @@ def main():
     module, *needed = COMMANDS[sys.argv[1]]
     lacking = [name for name in needed if not importlib.util.find_spec(name)]
     if lacking:
-        print(f"trace: {sys.executable} lacks what 'trace {sys.argv[1]}' needs ({', '.join(lacking)}); scripts/setup --python installs it", file=sys.stderr)
+        name = "export -t parquet" if sys.argv[1] == "parquet" else sys.argv[1]
+        print(f"trace: {sys.executable} lacks what 'trace {name}' needs ({', '.join(lacking)}); scripts/setup --python installs it", file=sys.stderr)
         return 2
     module = importlib.import_module(f"trace_tools.{module}")
     try:
