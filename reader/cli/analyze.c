@@ -19,6 +19,7 @@
 #define ADVICE_WIDTH 100u
 #define ROWS_SHOWN 10u    /* of a rule, unless told otherwise */
 #define ROWS_COUNTED 1000 /* what is left out is counted so far */
+#define ROWS_MOST ((uint64_t)INT64_MAX - ROWS_COUNTED)
 
 static const char *const severities[] = {"info", "warning", "error"};
 #define SEVERITIES (sizeof(severities) / sizeof(severities[0]))
@@ -110,7 +111,8 @@ static uint64_t rows_shown(const struct analysis *a, const char *arguments)
 {
 	if (a->json || says_rows(arguments) || (a->rows && !strcmp(a->rows, "all")))
 		return 0;
-	return a->rows ? strtoull(a->rows, NULL, 10) : ROWS_SHOWN;
+	uint64_t rows = a->rows ? strtoull(a->rows, NULL, 10) : ROWS_SHOWN;
+	return rows < ROWS_MOST ? rows : ROWS_MOST;
 }
 
 /* The rule with a number of rows: what its arguments say, or --rows; in text so many more that the

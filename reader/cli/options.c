@@ -156,7 +156,8 @@ static const char *expected(const struct option_row *option, char *room, size_t 
 		{"DECIMAL", "a number, such as 10 or 0.5"},
 		{"CAPABILITY", "a compute capability with its point, such as 8.6"},
 		{"PROBABILITY", "a number between 0 and 1, such as 0.005"},
-		{"NUMBER none", "a number in digits, or none"}, {"NUMBER", "a number in digits"}};
+		{"NUMBER", "a number in digits"}};
+	uint64_t most;
 	const char *choices = option->choices ? option->choices : "";
 	if (option_words(option))
 		return option_words(option);
@@ -167,7 +168,8 @@ static const char *expected(const struct option_row *option, char *room, size_t 
 		snprintf(
 			room, bytes, "none, or a list of %s, as in kernel:500,memory", choices + 8);
 	else if (!strncmp(choices, "NUMBER ", 7))
-		snprintf(room, bytes, "a number in digits, at most %s", choices + 7);
+		snprintf(room, bytes, "a number in digits, %s %s",
+			text_to_number(choices + 7, &most) ? "at most" : "or", choices + 7);
 	else
 		return option->argument;
 	return room;

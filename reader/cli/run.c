@@ -8,11 +8,13 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -292,33 +294,62 @@ static bool are_assignments(const char *list)
 	return true;
 }
 
-/* The program's place, as execvp() finds it. */
-static bool program_is_there(const char *name)
+/* 0, or what execve() would say: folders and other files that are not regular are refused. */
+static int place_check(const char *place)
 {
-	const char *path = getenv("PATH");
-	char place[4096];
-	if (strchr(name, '/'))
-		return !access(name, X_OK);
-	for (const char *at = path ? path : "/bin:/usr/bin"; *at; at += *at == ':') {
-		size_t bytes = strcspn(at, ":");
+	struct stat status;
+	if (stat(place, &status))
+		return -errno;
+	if (!S_ISREG(status.st_mode))
+		return -EACCES;
+	return eaccess(place, X_OK) ? -errno : 0;
+}
+
+/* The list of folders that the program is looked for in: of --env-var, else ours. */
+static const char *path_in_use(const char *assignments, size_t *ret_bytes)
+{
+	const char *path = getenv("PATH"), *at = assignments;
+	path = path ? path : "/bin:/usr/bin";
+	*ret_bytes = strlen(path);
+	for (; at && *at; at += strcspn(at, ","), at += *at == ',')
+		if (!strncmp(at, "PATH=", 5)) {
+			path = at + 5;
+			*ret_bytes = strcspn(path, ",");
+		}
+	return path;
+}
+
+/* Is the program there, as execvp() finds it? 0 or a negative errno. */
+static int program_check(const char *name, const char *assignments)
+{
+	size_t left, bytes;
+	const char *at = path_in_use(assignments, &left);
+	char place[PATH_MAX];
+	bool refused = false;
+	if (!*name || strchr(name, '/'))
+		return place_check(name);
+	for (;; at += bytes + 1, left -= bytes + 1) {
+		const char *colon = memchr(at, ':', left);
+		bytes = colon ? (size_t)(colon - at) : left;
 		int length = snprintf(
-			place, sizeof(place), "%.*s/%s", (int)bytes, bytes ? at : ".", name);
-		if (length > 0 && length < (int)sizeof(place) && !access(place, X_OK))
-			return true;
-		at += bytes;
+			place, sizeof(place), "%.*s%s%s", (int)bytes, at, bytes ? "/" : "", name);
+		int error = length < (int)sizeof(place) ? place_check(place) : -ENOENT;
+		if (!error)
+			return 0;
+		refused |= error == -EACCES; /* another folder may have one that can be run */
+		if (!colon)
+			return refused ? -EACCES : error;
 	}
-	errno = ENOENT;
-	return false;
 }
 
 /* What would happen. */
 static int run_tell(struct run *r)
 {
 	struct launch *l = &r->launch;
-	if (!program_is_there(l->program[0])) {
-		bool is_missing = errno == ENOENT;
-		cli_error("cannot run '%s': %s", l->program[0], strerror(errno));
-		return is_missing ? 127 : 126;
+	int error = program_check(l->program[0], l->options->value[OPT_run_env_var]);
+	if (error) {
+		cli_error("cannot run '%s': %s", l->program[0], strerror(-error));
+		return error == -ENOENT ? 127 : 126;
 	}
 	if (launch_check(l))
 		return STATUS_FAILED;

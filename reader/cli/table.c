@@ -261,21 +261,37 @@ static void print_row(const struct table *t, char *const *texts, FILE *out)
 	fputc('\n', out);
 }
 
+/* The rows that are held must have room on the terminal, too: columns of texts stay as wide as in
+ * `before`, those of the rows before; NULL = these are the first. */
+static void widths_fit(struct table *t, const size_t *before)
+{
+	if (!t->width || t->listed || row_width(t) <= t->width)
+		return;
+	for (size_t i = 0; before && i < t->column_count; i++)
+		if (t->columns[i].is_text && t->widths[i])
+			t->widths[i] = before[i] ? before[i] : 1;
+	t->folded = table_narrow(t->columns, t->column_count, t->widths, t->width);
+	t->listed = !t->folded;
+}
+
 static int print_aligned(struct table *t, FILE *out)
 {
 	char **texts = calloc(t->count + 1, sizeof(*texts));
+	size_t *before = calloc(t->column_count + 1, sizeof(*before));
 	bool heading = !t->widths;
-	bool complete = texts && (t->widths || widths_begin(t)) && cells_shown(t, texts, t->widths);
-	if (complete && heading && t->width && row_width(t) > t->width) {
-		t->folded = table_narrow(t->columns, t->column_count, t->widths, t->width);
-		t->listed = !t->folded;
-	}
+	bool complete = texts && before && (t->widths || widths_begin(t));
+	if (complete)
+		memcpy(before, t->widths, t->column_count * sizeof(*before));
+	complete = complete && cells_shown(t, texts, t->widths);
+	if (complete)
+		widths_fit(t, heading ? NULL : before);
 	if (complete && heading && !t->listed)
 		print_heading(t, t->widths, out);
 	for (size_t i = 0; complete && i < t->count; i += t->column_count)
 		print_row(t, texts + i, out);
 	for (size_t i = 0; texts && i < t->count; i++)
 		free(texts[i]);
+	free(before);
 	free(texts);
 	return complete ? 0 : -ENOMEM;
 }

@@ -3,8 +3,9 @@
  *
  * table_init(), table_cell() column by column, row by row, table_print(), table_release(). Of many
  * rows only some need be held: table_flow() behind each row prints some of them, and the aligned
- * form takes its widths from the first TABLE_ROWS_HELD. A table that ran out of memory prints
- * nothing (more) and table_print() says -ENOMEM. One thread.
+ * form takes its widths from the first TABLE_ROWS_HELD; on a terminal, texts of later rows that
+ * have no room there are folded. A table that ran out of memory prints nothing (more) and
+ * table_print() says -ENOMEM. One thread.
  */
 #ifndef READER_CLI_TABLE_H
 #define READER_CLI_TABLE_H

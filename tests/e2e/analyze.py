@@ -119,16 +119,16 @@ def text():
     tap.ok(len(rules) == 11 and any(line.split()[:2] == ["gpu_gaps", "warning"] for line in rules), "the list of rules", rules)
 
 
-def many_gaps():
-    """A database with 41 gaps between kernels."""
-    path = os.path.join(PLACE, "gaps.sqlite")
+def many_gaps(gaps=41):
+    """A database with so many gaps between kernels."""
+    path = os.path.join(PLACE, f"gaps{gaps}.sqlite")
     shutil.copy(QUIET, path)
     database = sqlite3.connect(path)
     database.row_factory = sqlite3.Row
     row = dict(database.execute("SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 1").fetchone())
     for table in ("KERNEL", "MEMCPY", "MEMSET"):
         database.execute(f"DELETE FROM CUPTI_ACTIVITY_KIND_{table}")
-    for number in range(42):
+    for number in range(gaps + 1):
         row.update(start=10_000_000 * number, end=10_000_000 * number + 1000, correlationId=number)
         names = ", ".join(f'"{name}"' for name in row)
         database.execute(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL ({names}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
@@ -154,6 +154,11 @@ def rows_are_counted():
     of_json = [len(findings(path, "-r", "gpu_gaps:gap=1", *more)["gpu_gaps"]) for more in ((), ("--rows", "7"), ("--rows", "all"))]
     tap.ok(of_json == [41, 7, 41], "JSON has the rule's own number of rows, or what is asked for", of_json)
     tap.ok(trace("analyze", "--rows", "0", path).status == 2, "--rows 0 is refused")
+    for most in (2**63 - 1001, 2**63 - 1, 2**63, 2**64 - 995):
+        shown_ = table("-r", "gpu_gaps:gap=1", "--rows", str(most)), len(findings(path, "-r", "gpu_gaps:gap=1", "--rows", str(most))["gpu_gaps"])
+        tap.ok(shown_ == ((41, []), 41), f"--rows {most}: all", shown_)
+    refused = trace("analyze", "--rows", "x", path)
+    tap.ok(refused.status == 2 and refused.err == b"trace: 'x' is no value of --rows (a number in digits, or all)\n", "what --rows takes is told", refused)
 
 
 def on_terminal(columns, *arguments):
@@ -179,6 +184,27 @@ def texts_are_folded():
         lost = [word for word in words if word not in text_]
         tap.ok(widest > 170 and max(map(len, text_.splitlines())) <= columns and not lost,
                f"on a terminal of {columns} columns no line is wider, and no word is lost", (widest, lost, text_))
+
+
+def later_rows_are_folded():
+    """The widths come from the first 1000 rows; the texts of those behind them must have room in these."""
+    path = os.path.join(PLACE, "copies.sqlite")
+    shutil.copy(MADE, path)
+    database = sqlite3.connect(path)
+    long = "Pageable memory " * 5 + "of the host"
+    database.execute("UPDATE ENUM_CUDA_MEM_KIND SET label = ? WHERE id = 7", (long,))
+    first = "SELECT rowid FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE srcKind = 0 AND copyKind = 1 AND bytes > 65536 LIMIT 1"
+    names = [row[1] for row in database.execute("PRAGMA table_info(CUPTI_ACTIVITY_KIND_MEMCPY)")]
+    taken = ", ".join({"end": "start + 9000 - n", "srcKind": "iif(n < 1200, 0, 7)"}.get(name, f'"{name}"') for name in names)
+    database.execute(f"""WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1499)
+                         INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY SELECT {taken} FROM CUPTI_ACTIVITY_KIND_MEMCPY, numbers WHERE CUPTI_ACTIVITY_KIND_MEMCPY.rowid = ({first})""")
+    database.commit()
+    database.close()
+    for columns in (140, 160):
+        lines = on_terminal(columns, "analyze", "-r", "cuda_memcpy_sync", "--rows", "all", path).splitlines()
+        places = [line.index(" 1.049 ") for line in lines if " 1.049 " in line]
+        tap.ok(max(map(len, lines)) <= columns and len(places) == 1501 and len(set(places)) == 1,
+               f"{columns} columns: no row is wider, and the columns stay where they are, behind the first 1000 rows, too", (max(map(len, lines)), set(places), lines[-3:]))
 
 
 # ---- GPU ----
@@ -224,4 +250,4 @@ def nsys_itself():
         tap.ok(ours == theirs and theirs, f"{rule} of nsys itself: {len(theirs)} rows", (ours[:3], theirs[:3], done.err))
 
 
-main(on_programs, convoy_told, short_processes, convoy_of_nsys, exit_status, text, texts_are_folded, rows_are_counted, on_databases, on_fixtures, nsys_itself)
+main(on_programs, convoy_told, short_processes, convoy_of_nsys, exit_status, text, texts_are_folded, later_rows_are_folded, rows_are_counted, on_databases, on_fixtures, nsys_itself)

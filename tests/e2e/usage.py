@@ -147,6 +147,26 @@ def dry_runs():
                f"-o FOLDER: report{number}.rep in it, and that is said", result)
 
 
+def dry_runs_find_as_runs_do():
+    """Where a program is looked for, and why it is not found: as a run has it, and as execvp() has it."""
+    place = folder()
+    for name in ("tools", "others", "tools/folder", "here-folder"):
+        os.mkdir(os.path.join(place, name))
+    for name, mode in (("here", 0o755), ("tools/tool", 0o755), ("tools/closed", 0o644), ("tools/both", 0o644), ("others/both", 0o755), ("tools/file", 0o644)):
+        with open(os.path.join(place, name), "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\nexit 0\n")
+        os.chmod(file.name, mode)
+    tools, others = os.path.join(place, "tools"), os.path.join(place, "others")
+    for path, program, status in (("/bin", tools, 126), ("/bin", "./here-folder", 126), (tools, "folder", 126), (tools, "tool", 0), (tools, "closed", 126),
+                                  (f"{tools}:{others}", "closed", 126), (f"{tools}:{others}", "both", 0), (tools, "none", 127), ("", "here", 0),
+                                  (f":{tools}", "here", 0), (f"{tools}:", "here", 0), (f"{tools}::{others}", "here", 0), (f"{tools}:{others}", "here", 127),
+                                  (f"{tools}/file", "tool", 126), (tools, "", 127), ("/bin", "tools/file/x", 126)):
+        for options, variables in (((), {"PATH": path}), (("--env-var", f"A=B,PATH={path}"), {"PATH": "/none"})):
+            dry, real = (trace("run", *more, "-f", "true", "-o", "a", *options, "--", program, cwd=place, env=clean_env(**variables)) for more in (("--dry-run",), ()))
+            tap.ok(dry.status == real.status == status and (not status or dry.err.splitlines()[0] == real.err.splitlines()[0]),
+                   f"PATH={path.replace(place, '')} {options[:1]} {program.replace(place, '')!r}: {status}, dry or not", (dry, real))
+
+
 # ---- reports of nothing ----
 
 def nothing_recorded():
@@ -165,4 +185,4 @@ def nothing_recorded():
     tap.ok(b"but it holds no events" not in some[0].out and b"holds no events" not in some[1].err, "not of a report that has some", some)
 
 
-main(nothing_recorded, dry_runs, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks, a_run_nobody_listens_to)
+main(nothing_recorded, dry_runs, dry_runs_find_as_runs_do, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks, a_run_nobody_listens_to)
