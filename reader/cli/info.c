@@ -66,7 +66,10 @@ bool info_verdict(const struct info *i, char *ret_text, size_t bytes)
 	const struct walk_tally *t = &i->c.tally;
 	*ret_text = 0;
 	if (t->foreign_blocks == t->blocks && t->blocks && !i->r.problems && !t->torn_bytes) {
-		snprintf(ret_text, bytes, "not written by libtrace: holds no OS runtime events");
+		snprintf(ret_text, bytes,
+			t->results ? "of Nsight Compute, not written by libtrace: holds results of "
+				     "kernels, see 'trace details'; no OS runtime events"
+				   : "not written by libtrace: holds no OS runtime events");
 		return false;
 	}
 	verdict_file(i, ret_text, bytes);

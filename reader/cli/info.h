@@ -31,8 +31,8 @@ bool info_verdict(const struct info *i, char *ret_text, size_t bytes);
 /* Was a delay or a capture range waited for until the end, so that nothing was recorded? */
 bool info_never_began(const struct info *i);
 
-/* Was nothing recorded but that processes and threads ran, in a report of ours? `events`: their
- * number by kind. */
+/* Was nothing recorded but that processes and threads ran, in a report of ours that is whole?
+ * `events`: their number by kind. */
 bool info_is_empty(const struct info *i);
 bool info_events_empty(const uint64_t *events);
 

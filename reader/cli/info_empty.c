@@ -34,9 +34,16 @@ bool info_events_empty(const uint64_t *events)
 	return true;
 }
 
+/* Events that cannot be read any more may be all there were. */
+static bool is_whole(const struct info *i)
+{
+	return !i->r.problems && !i->r.report.unfinished && !i->c.tally.torn_bytes && !i->dropped &&
+		!i->damaged_lanes && !i->unended;
+}
+
 bool info_is_empty(const struct info *i)
 {
-	return i->c.session && i->c.tally.blocks && !i->c.tally.results &&
+	return is_whole(i) && i->c.session && i->c.tally.blocks && !i->c.tally.results &&
 		info_events_empty(i->c.events);
 }
 

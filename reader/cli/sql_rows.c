@@ -147,10 +147,16 @@ int sql_needs_met(struct sql *s, const char *tables)
 {
 	char name[96];
 	int has = !*tables;
-	for (size_t bytes; !has && *tables; tables += bytes + strspn(tables + bytes, " ")) {
+	for (size_t bytes; *tables; tables += bytes + strspn(tables + bytes, " ")) {
 		bytes = strcspn(tables, " ");
-		snprintf(name, sizeof(name), "%.*s", (int)bytes, tables);
-		has = sql_has_rows(s, name);
+		bool is_barred = *tables == '!';
+		if (has && !is_barred)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)bytes - is_barred, tables + is_barred);
+		int rows = sql_has_rows(s, name);
+		if (rows < 0 || (is_barred && rows))
+			return rows < 0 ? rows : 0;
+		has |= !is_barred && rows;
 	}
 	return has;
 }

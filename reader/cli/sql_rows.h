@@ -23,7 +23,8 @@ struct sql_form {
  * one. 0 or a negative errno, with the cause in s->cause where it is not the output's. */
 int sql_rows_print(struct sql *s, const char *text, enum table_format format, FILE *out);
 
-/* 1 if one of the tables (words) has rows, or none is named; 0; or a negative errno. */
+/* 1 if one of the tables (words) has rows, or none is named, and none behind a '!' has; 0; or a
+ * negative errno. */
 int sql_needs_met(struct sql *s, const char *tables);
 
 #define SQL_COLUMNS_MAX 64u /* of a report */

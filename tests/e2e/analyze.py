@@ -111,6 +111,12 @@ def exit_status():
     tap.ok(trace("analyze", "-r", "nonsense", calm).status == 2 and trace("analyze", os.path.join(PLACE, "none")).status == 2, "an error: 2")
 
 
+def times_of_nsight_compute():
+    """Its kernels begin at whole seconds: what lies between them is no gap."""
+    result = trace("analyze", "--fail-on", "warning", os.path.join(fixtures("ncu"), "path_tracer-2025.4.1.ncu-rep"))
+    tap.ok(result.status == 0 and b"gpu_gaps: no data" in result.out and b"gpu_time_util: no data" in result.out, "a report of Nsight Compute: no rule about gaps", result)
+
+
 def text():
     out = trace("analyze", os.path.join(PLACE, "convoy.rep")).out.decode()
     tap.ok(" ** Lock Convoys (lock_convoy): warning" in out and "split it." in out and "cuda_memcpy_sync: no data" in out and "tiny_io: nothing found" in out,
@@ -250,4 +256,4 @@ def nsys_itself():
         tap.ok(ours == theirs and theirs, f"{rule} of nsys itself: {len(theirs)} rows", (ours[:3], theirs[:3], done.err))
 
 
-main(on_programs, convoy_told, short_processes, convoy_of_nsys, exit_status, text, texts_are_folded, later_rows_are_folded, rows_are_counted, on_databases, on_fixtures, nsys_itself)
+main(on_programs, convoy_told, short_processes, convoy_of_nsys, exit_status, times_of_nsight_compute, text, texts_are_folded, later_rows_are_folded, rows_are_counted, on_databases, on_fixtures, nsys_itself)

@@ -183,6 +183,20 @@ def nothing_recorded():
         tap.ok(told.status == 0 and (b"complete, but nothing was recorded" in told.err or b"recording never began" in told.err), "and so does run", told)
     some = trace("info", REPORT), trace("stats", REPORT)
     tap.ok(b"but it holds no events" not in some[0].out and b"holds no events" not in some[1].err, "not of a report that has some", some)
+    cut = os.path.join(PLACE, "cut.rep")
+    with open(path, "rb") as whole, open(cut, "wb") as out:
+        out.write(whole.read()[:-20])
+    info, stats = trace("info", cut), trace("stats", cut)
+    tap.ok(b"torn tail: " in info.out and b"holds no events" not in info.out + stats.err, "nor of one that is cut off: nobody knows what was behind", (info, stats))
 
 
-main(nothing_recorded, dry_runs, dry_runs_find_as_runs_do, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks, a_run_nobody_listens_to)
+def ncu_verdict():
+    path = os.path.join(fixtures("ncu"), "path_tracer-2025.4.1.ncu-rep")
+    if not os.path.exists(path):
+        tap.skip("a report of Nsight Compute: info says so", "no fixtures")
+        return
+    info = trace("info", path)
+    tap.ok(b"verdict:   of Nsight Compute, not written by libtrace" in info.out and b"'trace details'" in info.out, "a report of Nsight Compute: info says so, and what reads it", info)
+
+
+main(nothing_recorded, ncu_verdict, dry_runs, dry_runs_find_as_runs_do, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks, a_run_nobody_listens_to)

@@ -1,12 +1,13 @@
 -- GPU Time Utilization
 -- severity: warning
 -- columns: Row#, In-Use (%), Duration (ns), Start (ns), PID, Device ID, Context ID
--- needs: CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY CUPTI_ACTIVITY_KIND_MEMSET
+-- needs: CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY CUPTI_ACTIVITY_KIND_MEMSET !LIBTRACE_NCU_RESULT
 -- data: CUDA trace
 -- arguments: rows chunks (default 30) threshold (percent, default 50)
 -- advice: Between its first and its last operation the device was in use for less than the argument threshold (50 %) of these times. Operations that overlap count each.
 -- advice: Keep it fed: launch more before waiting, overlap copies with kernels, and look what the host did meanwhile.
 
+-- Not for kernels of Nsight Compute: their starts are told in whole seconds.
 DROP TABLE IF EXISTS temp.CHUNK_NUMBERS;
 CREATE TEMP TABLE CHUNK_NUMBERS (number INTEGER PRIMARY KEY);
 INSERT INTO CHUNK_NUMBERS
