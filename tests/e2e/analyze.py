@@ -113,7 +113,11 @@ def exit_status():
 
 def times_of_nsight_compute():
     """Its kernels begin at whole seconds: what lies between them is no gap."""
-    result = trace("analyze", "--fail-on", "warning", os.path.join(fixtures("ncu"), "path_tracer-2025.4.1.ncu-rep"))
+    path = os.path.join(fixtures("ncu"), "path_tracer-2025.4.1.ncu-rep")
+    if not os.path.exists(path):
+        tap.skip("a report of Nsight Compute: no rule about gaps", "no fixtures")
+        return
+    result = trace("analyze", "--fail-on", "warning", path)
     tap.ok(result.status == 0 and b"gpu_gaps: no data" in result.out and b"gpu_time_util: no data" in result.out, "a report of Nsight Compute: no rule about gaps", result)
 
 
