@@ -4,7 +4,7 @@
 # Two flavours of objects: `lib` goes into the application (position independent, hidden, no sanitizer ever), `prog` into our own
 # programs and the unit tests. Archives hold a folder each, so a program takes only the files it uses.
 
-VERSION := 0.1.0
+VERSION := $(shell cat VERSION)
 
 O ?= build
 PREFIX ?= /usr/local

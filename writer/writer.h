@@ -21,10 +21,6 @@
 #include "writer/spools.h"
 #include "writer/strings.h"
 
-#ifndef LIBTRACE_VERSION
-#define LIBTRACE_VERSION "0.1.0"
-#endif
-
 #define CHILDREN_KEPT 64u
 
 struct known_process { /* latest report process of a pid */

@@ -13,10 +13,7 @@
 #include "reader/cli/cli_output.h"
 #include "reader/cli/help.h"
 #include "reader/cli/names_near.h"
-
-#ifndef LIBTRACE_VERSION
-#define LIBTRACE_VERSION "0"
-#endif
+#include "reader/cli/version.h"
 
 /* Every file that names are taken from stays open: a big build has more than the usual 1024. */
 static void files_allow(void)
@@ -88,7 +85,7 @@ int main(int argc, char **argv)
 		return STATUS_FAILED;
 	}
 	if (!strcmp(argv[1], "--version")) {
-		puts("trace " LIBTRACE_VERSION);
+		version_print(argc > 2 && !strcmp(argv[2], "--verbose"));
 		return end(STATUS_OK);
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
