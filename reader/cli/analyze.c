@@ -8,9 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "reader/cli/cli.h"
 #include "reader/cli/cli_output.h"
+#include "reader/cli/commands.h"
+#include "reader/cli/message.h"
 #include "reader/cli/names_near.h"
+#include "reader/cli/options.h"
 #include "reader/cli/sql_rows.h"
 #include "reader/cli/stats_sql.h"
 #include "reader/print.h"

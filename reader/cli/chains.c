@@ -1,6 +1,6 @@
 #include "reader/cli/chains.h"
 
-#include "reader/cli/cli.h"
+#include "reader/cli/message.h"
 
 #define REASONS_COUNTED 64u
 #define REASONS_TOLD 4u

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "reader/cli/foreign.h"
+#include "reader/cli/input.h"
 #include "reader/io.h"
 
 #define COPY_BYTES (1u << 20)

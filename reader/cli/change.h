@@ -10,7 +10,8 @@
 #define READER_CLI_CHANGE_H
 
 #include "reader/append.h"
-#include "reader/cli/cli.h"
+#include "reader/cli/input_state.h"
+#include "reader/cli/message.h"
 
 struct change {
 	struct cli_report r; /* for messages; its report is not open */

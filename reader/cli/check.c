@@ -6,7 +6,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "reader/cli/cli.h"
+#include "reader/cli/commands.h"
+#include "reader/cli/input.h"
+#include "reader/cli/message.h"
+#include "reader/cli/options.h"
 #include "reader/ncu/results.h"
 
 struct check {

@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "reader/cli/cli.h"
+#include "reader/cli/message.h"
+#include "reader/cli/options.h"
 #include "reader/export/output.h"
 
 void cli_write_failed(const char *name, int error, const char *cause)

@@ -8,6 +8,8 @@
 
 #include "reader/cli/cli_output.h"
 #include "reader/cli/details_choice.h"
+#include "reader/cli/input.h"
+#include "reader/cli/input_state.h"
 #include "reader/ncu/rewrite.h"
 
 struct deriving {

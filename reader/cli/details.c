@@ -7,6 +7,7 @@
 
 #include "reader/cli/details.h"
 #include "reader/cli/dump_results.h"
+#include "reader/cli/input.h"
 
 static int note_block(void *user, const struct report_block *block)
 {

@@ -10,8 +10,10 @@
 
 #include <regex.h>
 
-#include "reader/cli/cli.h"
+#include "reader/cli/csv.h"
 #include "reader/cli/details_choice.h"
+#include "reader/cli/input_state.h"
+#include "reader/cli/options.h"
 #include "reader/cli/select.h"
 #include "reader/ncu/shown.h"
 
@@ -110,10 +112,6 @@ uint64_t details_device(const struct details *d, const Ncu__ProfileResult *resul
 /* The kernel's name as it is to be printed, for the caller to free; NULL: no memory. */
 char *details_kernel_name(const struct details *d, const Ncu__ProfileResult *result);
 
-/* Cells of a CSV row: quoted, a comma in front of all but the first. */
-void csv_cell(FILE *out, bool first, const char *text);
-__attribute__((format(printf, 2, 3))) void csv_format(FILE *out, const char *format, ...);
-
 /* The columns that say which launch a row is about. */
 void details_csv_heading(const struct details *d);
 void details_csv_launch(const struct details *d, size_t id, const Ncu__ProfileResult *result);
@@ -197,8 +195,9 @@ void details_section_title(struct details_section *s, const char *body);
 /* Prints a table of metrics; item: the label of what it is in the body, NULL = the header. */
 int details_table(struct details_section *s, const char *item, const struct ncu_shown_list *list);
 
-/* By name. */
+/* Sort by name, members of a group by the group's; the comparison for qsort() alone. */
 void details_sort(struct ncu_shown_list *list);
+int details_by_name(const void *a, const void *b);
 
 /* Each 0 or a negative errno: what lies in the bodies of a section (details_body.c), what rules
  * said of it (details_rules.c). */

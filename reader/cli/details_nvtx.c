@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/cli/details.h"
+#include "reader/cli/csv.h"
 #include "reader/ncu/nvtx_names.h"
 
 bool nvtx_has_ranges(const Ncu__ProfileResult *r)
@@ -399,4 +399,13 @@ int nvtx_states(const Ncu__ProfileResult *r,
 	streams_free(&started);
 	ncu_nvtx_names_release(&names);
 	return error;
+}
+
+int nvtx_state_order(const struct nvtx_state_text *x, const struct nvtx_state_text *y)
+{
+	int order = x->domain && y->domain ? strcmp(x->domain, y->domain) : 0;
+	if (order || !x->domain || !y->domain)
+		return order;
+	order = strcmp(x->order, y->order);
+	return order ? order : strcmp(x->own, y->own);
 }

@@ -40,4 +40,8 @@ struct nvtx_state_text {
 int nvtx_states(const Ncu__ProfileResult *result,
 	int (*one)(void *user, const struct nvtx_state_text *state), void *user);
 
+/* Compare two states: 0 = launches of the two were in the same ranges, otherwise which comes first.
+ */
+int nvtx_state_order(const struct nvtx_state_text *x, const struct nvtx_state_text *y);
+
 #endif

@@ -43,27 +43,6 @@ int details_each(struct details *d, details_visit *one, void *user)
 	return error;
 }
 
-void csv_cell(FILE *out, bool first, const char *text)
-{
-	fputs(first ? "\"" : ",\"", out);
-	for (; text && *text; text++) {
-		if (*text == '"')
-			fputc('"', out);
-		fputc(*text, out);
-	}
-	fputc('"', out);
-}
-
-void csv_format(FILE *out, const char *format, ...)
-{
-	char text[128];
-	va_list list;
-	va_start(list, format);
-	vsnprintf(text, sizeof(text), format, list);
-	va_end(list);
-	csv_cell(out, false, text);
-}
-
 /* Of a path of Linux or Windows. */
 const char *details_base_name(const char *path)
 {

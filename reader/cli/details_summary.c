@@ -20,19 +20,10 @@ static int compare_u64(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-int summary_state_order(const struct nvtx_state_text *x, const struct nvtx_state_text *y)
-{
-	int order = x->domain && y->domain ? strcmp(x->domain, y->domain) : 0;
-	if (order || !x->domain || !y->domain)
-		return order;
-	order = strcmp(x->order, y->order);
-	return order ? order : strcmp(x->own, y->own);
-}
-
 static int by_kernel(const void *a, const void *b)
 {
 	const struct summary_group *x = a, *y = b;
-	int order = summary_state_order(&x->state, &y->state);
+	int order = nvtx_state_order(&x->state, &y->state);
 	order = order ? order : compare_u64(x->process, y->process);
 	order = order ? order : y->is_device - x->is_device;
 	order = order ? order : strcmp(x->kernel, y->kernel);

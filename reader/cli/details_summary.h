@@ -81,7 +81,4 @@ void summary_rows_release(struct summary_group *g);
 /* The groups in their order; 0 or -ENOMEM. */
 int summary_print(struct summary *s);
 
-/* Are launches of these two in the same ranges? 0: yes, else which comes first. */
-int summary_state_order(const struct nvtx_state_text *x, const struct nvtx_state_text *y);
-
 #endif

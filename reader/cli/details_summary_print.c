@@ -234,7 +234,7 @@ static void group_title(
 	const struct ncu_process *p = &s->d->results.processes[g->process];
 	const bool same = before && before->process == g->process;
 	const bool same_state =
-		s->by_state && before && !summary_state_order(&before->state, &g->state);
+		s->by_state && before && !nvtx_state_order(&before->state, &g->state);
 	const bool same_domain =
 		s->by_state && before && !strcmp(before->state.domain, g->state.domain);
 	if (s->by_state && (s->is_raw ? !same_state : !same_domain))

@@ -3,7 +3,9 @@
  */
 #include <errno.h>
 
-#include "reader/cli/cli.h"
+#include "reader/cli/commands.h"
+#include "reader/cli/message.h"
+#include "reader/cli/options.h"
 #include "reader/cli/python.h"
 
 int command_diff(const struct options *o)

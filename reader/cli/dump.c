@@ -5,9 +5,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "reader/cli/cli.h"
+#include "reader/cli/commands.h"
 #include "reader/cli/dump_results.h"
 #include "reader/cli/events.h"
+#include "reader/cli/input.h"
+#include "reader/cli/message.h"
+#include "reader/cli/options.h"
 #include "reader/cli/select.h"
 
 static void kinds_tell(const char *kind)

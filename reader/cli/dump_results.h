@@ -5,7 +5,9 @@
 #ifndef READER_CLI_DUMP_RESULTS_H
 #define READER_CLI_DUMP_RESULTS_H
 
-#include "reader/cli/cli.h"
+#include <stdio.h>
+
+#include "reader/cli/input_state.h"
 #include "reader/contents.h"
 
 /* Is it such a report, whose first block is not one of ours? */

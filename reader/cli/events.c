@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "reader/cli/chains.h"
+#include "reader/cli/message.h"
 #include "reader/cli/stop.h"
 #include "reader/event_print.h"
 #include "reader/nvtx_decode.h"

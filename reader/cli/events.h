@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "reader/cli/cli.h"
+#include "reader/cli/input_state.h"
 #include "reader/cursor.h"
 
 struct events_form {

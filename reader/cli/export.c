@@ -9,11 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "reader/cli/cli.h"
-#include "reader/cli/dump_results.h"
 #include "reader/cli/cli_output.h"
-#include "reader/cli/select.h"
-#include "reader/cli/sql_open.h"
+#include "reader/cli/commands.h"
+#include "reader/cli/dump_results.h"
 #include "reader/cli/events.h"
 #include "reader/cli/export_codexl.h"
 #include "reader/cli/export_list.h"
@@ -21,7 +19,12 @@
 #include "reader/cli/export_nvtxt.h"
 #include "reader/cli/export_timeline.h"
 #include "reader/cli/export_tools.h"
+#include "reader/cli/input.h"
+#include "reader/cli/message.h"
+#include "reader/cli/options.h"
 #include "reader/cli/python.h"
+#include "reader/cli/select.h"
+#include "reader/cli/sql_open.h"
 #include "reader/cli/stats.h"
 #include "reader/cli/stop.h"
 #include "reader/export/exporters.h"

@@ -9,7 +9,10 @@
 #ifndef READER_CLI_EXPORT_CODEXL_H
 #define READER_CLI_EXPORT_CODEXL_H
 
-#include "reader/cli/cli.h"
+#include <stdio.h>
+
+#include "reader/cli/input_state.h"
+#include "reader/cli/options.h"
 
 /* Writes the format (a name of exporters.def), and prints on stderr what has no place there. 0 or a
  * negative errno; -EIO after a message. */

@@ -4,13 +4,8 @@
 #include <string.h>
 
 #include "reader/cli/export_timeline.h"
+#include "reader/cli/message.h"
 #include "reader/codexl/write.h"
-
-const char *codexl_format_name(enum codexl_format format)
-{
-	static const char *const names[] = {"atp", "csv", "occupancy"};
-	return names[format];
-}
 
 int export_codexl_back(FILE *out, struct cli_report *r, enum codexl_format format,
 	const struct contents_visitor *visitor, uint64_t *ret_events)

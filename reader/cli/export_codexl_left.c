@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "reader/cli/export_codexl_back.h"
 #include "reader/cli/export_timeline.h"
 #include "reader/codexl/put.h"
 

@@ -4,7 +4,9 @@
 #ifndef READER_CLI_EXPORT_NCU_H
 #define READER_CLI_EXPORT_NCU_H
 
-#include "reader/cli/cli.h"
+#include <stdio.h>
+
+#include "reader/cli/input_state.h"
 
 struct export_ncu_form {
 	const char *symbol_path; /* as in symbols.h */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "reader/cli/export_timeline.h"
+#include "reader/cli/message.h"
 #include "reader/export/nvtxt.h"
 
 struct indexing {

@@ -4,7 +4,9 @@
 #ifndef READER_CLI_EXPORT_NVTXT_H
 #define READER_CLI_EXPORT_NVTXT_H
 
-#include "reader/cli/cli.h"
+#include <stdio.h>
+
+#include "reader/cli/input_state.h"
 
 /* Writes the NVTX events of the report, and prints on stderr what NVTXT could not carry. 0 or a
  * negative errno. */

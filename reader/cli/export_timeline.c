@@ -6,6 +6,7 @@
 #include "reader/export/chrome.h"
 #include "reader/export/perfetto.h"
 #include "reader/export/xplane.h"
+#include "reader/cli/message.h"
 
 struct indexing {
 	struct timeline *timeline;

@@ -5,7 +5,8 @@
 #ifndef READER_CLI_EXPORT_TIMELINE_H
 #define READER_CLI_EXPORT_TIMELINE_H
 
-#include "reader/cli/cli.h"
+#include "reader/cli/input_state.h"
+#include "reader/cli/options.h"
 #include "reader/export/tools.h"
 
 /* Writes the report in the format (a name of exporters.def), and prints on stderr what has no place

@@ -6,7 +6,9 @@
 #ifndef READER_CLI_EXPORT_TOOLS_H
 #define READER_CLI_EXPORT_TOOLS_H
 
-#include "reader/cli/cli.h"
+#include "reader/cli/input_state.h"
+#include "reader/cli/message.h"
+#include "reader/cli/options.h"
 
 /* Writes the folder, which gets its name when all is there; prints what nothing recorded can fill.
  * Returns the exit status, after a message where that is not STATUS_OK. */

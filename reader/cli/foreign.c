@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "reader/cli/cli.h"
-#include "reader/cli/import_codexl.h"
+#include "reader/cli/message.h"
+#include "reader/codexl/format.h"
 #include "reader/source.h"
 #include "reader/sql/connection.h"
 #include "reader/xspace/xspace.h"
@@ -73,8 +73,9 @@ static const char *kind_by_end(const char *path)
 		if (length > bytes && !strcmp(path + length - bytes, by_end[i].end))
 			return by_end[i].text;
 	}
-	return import_is_codexl(path) ? "a text file of CodeXL by its name; 'trace import' reads it"
-				      : NULL;
+	return codexl_format_of(path) != CODEXL_FORMATS
+		? "a text file of CodeXL by its name; 'trace import' reads it"
+		: NULL;
 }
 
 static bool is_text(const char *start, size_t bytes)

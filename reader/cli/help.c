@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "reader/cli/cli.h"
+#include "reader/cli/commands.h"
+#include "reader/cli/message.h"
+#include "reader/cli/options.h"
 
 #define TEXT_COLUMN 32
 #define WIDTH 100

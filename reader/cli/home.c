@@ -8,7 +8,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "reader/cli/cli.h"
+#include "reader/cli/message.h"
 
 static bool folder_fill(struct home *h, const char *folder)
 {

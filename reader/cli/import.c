@@ -13,6 +13,7 @@
 
 #include "reader/cli/change.h"
 #include "reader/cli/import_codexl.h"
+#include "reader/codexl/format.h"
 #include "reader/nvtxt/import.h"
 #include "reader/nvtxt/resolve.h"
 
@@ -364,7 +365,7 @@ static int are_codexl(const struct options *o)
 {
 	int count = 0;
 	for (int i = 0; i < o->argc; i++)
-		count += import_is_codexl(o->argv[i]);
+		count += codexl_format_of(o->argv[i]) != CODEXL_FORMATS;
 	return !count ? 0 : count == o->argc ? 1 : -1;
 }
 

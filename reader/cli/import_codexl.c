@@ -10,6 +10,7 @@
 
 #include "reader/cli/cli_output.h"
 #include "reader/cli/foreign.h"
+#include "reader/cli/message.h"
 #include "reader/cli/stop.h"
 #include "reader/codexl/import.h"
 
@@ -17,22 +18,6 @@ struct input {
 	const char *path;
 	struct codexl_file file;
 };
-
-/* The format that the name says; CODEXL_FORMATS = none. */
-static enum codexl_format format_of(const char *path)
-{
-	static const char *const suffixes[] = {[CODEXL_TIMELINE] = ".atp",
-		[CODEXL_COUNTERS] = ".csv",
-		[CODEXL_OCCUPANCY] = ".occupancy"};
-	size_t bytes = strlen(path);
-	unsigned format = 0;
-	for (; format < CODEXL_FORMATS; format++) {
-		size_t suffix = strlen(suffixes[format]);
-		if (bytes > suffix && !strcmp(path + bytes - suffix, suffixes[format]))
-			break;
-	}
-	return format;
-}
 
 void import_unreadable(const char *path, int error)
 {
@@ -46,18 +31,13 @@ void import_unreadable(const char *path, int error)
 						   : strerror(-error));
 }
 
-bool import_is_codexl(const char *path)
-{
-	return format_of(path) != CODEXL_FORMATS;
-}
-
 static int input_read(struct input *in, struct pool *pool)
 {
 	struct stat status;
 	int fd = open(in->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	int error = fd < 0 || fstat(fd, &status) ? -errno : S_ISREG(status.st_mode) ? 0 : -ESPIPE;
 	if (!error)
-		error = codexl_file_init(&in->file, format_of(in->path), pool);
+		error = codexl_file_init(&in->file, codexl_format_of(in->path), pool);
 	if (!error)
 		error = codexl_file_read(&in->file, fd);
 	if (fd >= 0)
@@ -139,7 +119,7 @@ static bool are_a_session(const struct options *o)
 {
 	bool has[CODEXL_FORMATS] = {false};
 	for (int i = 0; i < o->argc; i++) {
-		enum codexl_format format = format_of(o->argv[i]);
+		enum codexl_format format = codexl_format_of(o->argv[i]);
 		if (has[format]) {
 			cli_error("'%s' is the second file of its format: a session of CodeXL has "
 				  "one .atp, one .csv and one .occupancy",

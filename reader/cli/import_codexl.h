@@ -5,10 +5,7 @@
 #ifndef READER_CLI_IMPORT_CODEXL_H
 #define READER_CLI_IMPORT_CODEXL_H
 
-#include "reader/cli/cli.h"
-
-/* Is it one by its name? */
-bool import_is_codexl(const char *path);
+#include "reader/cli/options.h"
 
 /* Says why a file that was to be text cannot be read. */
 void import_unreadable(const char *path, int error);

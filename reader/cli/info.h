@@ -5,7 +5,9 @@
 #ifndef READER_CLI_INFO_H
 #define READER_CLI_INFO_H
 
-#include "reader/cli/cli.h"
+#include <stdio.h>
+
+#include "reader/cli/input_state.h"
 
 #define EMPTY_REASONS_BYTES 400u
 
@@ -38,6 +40,9 @@ bool info_events_empty(const uint64_t *events);
 
 /* Why that is, likely: of the session's options, windows and processes. */
 void info_empty_reasons(const struct info *i, char *ret_text, size_t bytes);
+
+/* Print all of it as text; verbose: each process and window. */
+void info_print(FILE *out, const struct info *i, bool verbose);
 
 /* Processes as a tree; short: a line each, the first ones, remarkable receipts only. */
 void info_print_processes(FILE *out, const struct process_list *l, bool verbose);

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "reader/cli/cli.h"
+#include "reader/cli/message.h"
 #include "reader/print.h"
 #include "reader/xspace/xspace.h"
 

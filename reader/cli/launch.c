@@ -11,7 +11,8 @@
 #include "common/elf.h"
 #include "common/pattern.h"
 #include "common/text.h"
-#include "reader/cli/cli.h"
+#include "reader/cli/message.h"
+#include "reader/cli/options.h"
 
 const char *launch_value(const struct launch *l, enum option_id id)
 {

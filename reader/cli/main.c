@@ -9,9 +9,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "reader/cli/cli.h"
 #include "reader/cli/cli_output.h"
+#include "reader/cli/commands.h"
 #include "reader/cli/help.h"
+#include "reader/cli/message.h"
 #include "reader/cli/names_near.h"
 #include "reader/cli/version.h"
 
@@ -59,7 +60,7 @@ static int run(enum command_id command, int argc, char **argv)
 		help_command(stdout, command);
 		return cli_finish(stdout, "standard output");
 	}
-	return writes_input(&o) ? STATUS_FAILED : command_rows[command].run(&o);
+	return writes_input(&o) ? STATUS_FAILED : command_functions[command](&o);
 }
 
 /* What is still to be written is, so that a full disk is told; and a closed pipe ends us. */

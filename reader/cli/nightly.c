@@ -4,7 +4,9 @@
  */
 #include <errno.h>
 
-#include "reader/cli/cli.h"
+#include "reader/cli/commands.h"
+#include "reader/cli/message.h"
+#include "reader/cli/options.h"
 #include "reader/cli/python.h"
 
 static int hand_over(const char *command, const struct options *o)

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "reader/cli/cli.h"
+#include "reader/cli/message.h"
 
-#define COMMAND(name, arguments, title, text) {#name, arguments, title, text, command_##name},
+#define COMMAND(name, arguments, title, text) {#name, arguments, title, text},
 const struct command_row command_rows[COMMANDS] = {
 #include "reader/cli/options.def"
 };

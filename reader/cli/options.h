@@ -37,7 +37,6 @@ struct options {
 
 struct command_row {
 	const char *name, *arguments, *title, *text;
-	int (*run)(const struct options *o); /* returns the exit status */
 };
 
 extern const struct command_row command_rows[COMMANDS];

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "reader/cli/cli.h"
+#include "reader/cli/message.h"
 #include "reader/cli/sql_open.h"
 
 #define OVERVIEW_ROWS_MAX 16u

@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "page_html.h"
+#include "reader/cli/page_flame.h"
+#include "reader/cli/page_json.h"
+#include "reader/cli/page_timeline.h"
 #include "reader/cli/sql_rows.h"
 #include "reader/print.h"
 
@@ -29,7 +32,7 @@ void page_end(FILE *out)
 	fputs(page_behind, out);
 }
 
-/* ---- texts ---- */
+/* ---- escaping ---- */
 
 static ssize_t escaped_write(void *cookie, const char *text, size_t bytes)
 {
@@ -50,22 +53,6 @@ static ssize_t escaped_write(void *cookie, const char *text, size_t bytes)
 FILE *page_escaped(FILE *out)
 {
 	return fopencookie(out, "w", (cookie_io_functions_t){.write = escaped_write});
-}
-
-void page_text(FILE *out, const char *text, size_t bytes)
-{
-	size_t kept = bytes;
-	if (bytes > PAGE_TEXT_BYTES)
-		for (kept = PAGE_TEXT_BYTES; kept && ((unsigned char)text[kept] & 0xc0) == 0x80;)
-			kept--;
-	fputc('"', out);
-	print_json_part(out, text, kept);
-	fputs(kept < bytes ? " ...\"" : "\"", out);
-}
-
-void page_value(FILE *out, const struct sql_value *v)
-{
-	page_text(out, v->text ? v->text : "", v->text ? v->bytes : 0);
 }
 
 static void string(FILE *out, const char *text)

@@ -15,7 +15,6 @@
 #include "reader/cli/stats_sql.h"
 
 #define PAGE_REPORTS_MAX 2u
-#define PAGE_TEXT_BYTES 300u           /* of a text in the page; a longer one is cut */
 #define PAGE_TIMELINE_BYTES (7u << 20) /* of all its reports together */
 
 /* Was the script bundled into this program? */
@@ -33,15 +32,5 @@ void page_end(FILE *out);
  * a negative errno; where the database failed its cause is in d->sql. */
 int page_report(
 	FILE *out, const struct overview *o, struct stats_database *d, size_t timeline_bytes);
-
-/* Parts of it. */
-int page_timeline(FILE *out, struct sql *s, size_t bytes_most);
-int page_flame(FILE *out, struct sql *s);
-
-/* A text of PAGE_TEXT_BYTES at most as a JSON string. */
-void page_text(FILE *out, const char *text, size_t bytes);
-
-/* The same of a value; "" where it is no text. */
-void page_value(FILE *out, const struct sql_value *v);
 
 #endif

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/cli/page.h"
+#include "reader/cli/page_flame.h"
+#include "reader/cli/page_json.h"
+#include "reader/sql/reports.h"
 #include "reader/map.h"
 
 #define NODES_MOST 200000u /* of the tree */

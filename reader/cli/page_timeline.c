@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/cli/page.h"
+#include "reader/cli/page_timeline.h"
+#include "reader/cli/page_json.h"
+#include "reader/sql/reports.h"
 #include "reader/osrt_class.h"
 
 #define CELLS_LEAST 1024u /* of the coarsest level: about a pixel each */

@@ -10,8 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "reader/cli/cli.h"
 #include "reader/cli/home.h"
+#include "reader/cli/message.h"
+#include "reader/cli/options.h"
 
 int python_add(struct python_arguments *a, const char *format, ...)
 {

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "reader/cli/cli.h"
+#include "reader/cli/commands.h"
+#include "reader/cli/message.h"
+#include "reader/cli/options.h"
 #include "reader/cli/sql_open.h"
 #include "reader/cli/sql_rows.h"
 #include "reader/cli/stop.h"

@@ -16,8 +16,10 @@
 
 #include "common/pattern.h"
 #include "common/tree.h"
-#include "reader/cli/cli.h"
+#include "reader/cli/commands.h"
 #include "reader/cli/home.h"
+#include "reader/cli/message.h"
+#include "reader/cli/options.h"
 #include "reader/print.h"
 
 struct recovery {

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "reader/cli/cli.h"
+#include "reader/cli/commands.h"
+#include "reader/cli/message.h"
+#include "reader/cli/options.h"
 #include "reader/cli/page.h"
 #include "reader/cli/report_text.h"
 #include "reader/cli/stop.h"

@@ -19,10 +19,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "reader/cli/cli.h"
+#include "reader/cli/commands.h"
 #include "reader/cli/gpu_facts.h"
 #include "reader/cli/info.h"
 #include "reader/cli/launch.h"
+#include "reader/cli/message.h"
+#include "reader/cli/options.h"
 #include "reader/cli/stats.h"
 #include "reader/print.h"
 

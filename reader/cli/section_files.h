@@ -6,7 +6,7 @@
 #ifndef READER_CLI_SECTION_FILES_H
 #define READER_CLI_SECTION_FILES_H
 
-#include "reader/cli/cli.h"
+#include "reader/cli/message.h"
 #include "reader/ncu/sections.h"
 
 /* The options of a command, NULL where they are not given; repeated ones have a line each. */

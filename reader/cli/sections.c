@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/cli/options.h"
 #include "reader/cli/section_files.h"
 #include "reader/cli/table.h"
 #include "reader/ncu/section_metrics.h"

@@ -9,7 +9,9 @@
 
 #include <stdbool.h>
 
-#include "reader/cli/cli.h"
+#include "reader/cli/input_state.h"
+#include "reader/cli/message.h"
+#include "reader/cli/options.h"
 
 /* Which options of a command. */
 struct select_options {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "reader/cli/dump_results.h"
+#include "reader/cli/input.h"
 #include "reader/cli/select.h"
 #include "reader/cli/stop.h"
 #include "reader/export/sqlite.h"

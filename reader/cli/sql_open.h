@@ -8,7 +8,8 @@
 #ifndef READER_CLI_SQL_OPEN_H
 #define READER_CLI_SQL_OPEN_H
 
-#include "reader/cli/cli.h"
+#include "reader/cli/input_state.h"
+#include "reader/cli/message.h"
 #include "reader/export/sqlite.h"
 #include "reader/sql/connection.h"
 

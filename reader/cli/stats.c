@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "reader/cli/chains.h"
-#include "reader/cli/cli.h"
+#include "reader/cli/input.h"
+#include "reader/cli/message.h"
+#include "reader/cli/stats_cells.h"
 #include "reader/cli/stats_chains.h"
 #include "reader/cli/stats_nvtx.h"
 #include "reader/cli/table.h"
@@ -54,23 +56,6 @@ struct stats_data {
 };
 
 #define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
-
-static uint64_t saturated(unsigned __int128 number)
-{
-	return number > UINT64_MAX ? UINT64_MAX : (uint64_t)number;
-}
-
-void stats_duration_cells(struct table *t, const struct durations *d, long double all)
-{
-	table_cell(t, "%.1f", all > 0 ? (double)(100 * (long double)d->total / all) : 0);
-	table_cell(t, "%" PRIu64, saturated(d->total));
-	table_cell(t, "%" PRIu64, d->count);
-	table_cell(t, "%.1f", durations_mean(d));
-	table_cell(t, "%.1f", durations_median(d));
-	table_cell(t, "%" PRIu64, d->min);
-	table_cell(t, "%" PRIu64, d->max);
-	table_cell(t, "%.1f", durations_deviation(d));
-}
 
 static void fill_sum(struct table *t, struct stats_data *data)
 {
@@ -115,9 +100,9 @@ static void fill_totals(struct table *t, struct stats_data *data)
 	for (uint32_t i = 0; i < totals->count; i++) {
 		const struct osrt_function *f = rows[i];
 		table_cell(t, "%" PRIu64, f->calls.count + f->unfinished + f->summary_count);
-		table_cell(t, "%" PRIu64, saturated(f->calls.total + f->summary_ns));
+		table_cell(t, "%" PRIu64, stats_saturated(f->calls.total + f->summary_ns));
 		table_cell(t, "%" PRIu64, f->calls.count);
-		table_cell(t, "%" PRIu64, saturated(f->calls.total));
+		table_cell(t, "%" PRIu64, stats_saturated(f->calls.total));
 		table_cell(t, "%" PRIu64, f->summary_count);
 		table_cell(t, "%" PRIu64, f->summary_ns);
 		table_cell(t, "%" PRIu64, f->unfinished);

@@ -45,8 +45,4 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
  */
 void stats_note_left_out(const char *file, const struct profile *p);
 
-/* The cells from "Time (%)" to "StdDev (ns)" of a row, as nsys has them; `all` is the time that is
- * 100 %. */
-void stats_duration_cells(struct table *t, const struct durations *d, long double all);
-
 #endif

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/cli/cli.h"
+#include "reader/cli/commands.h"
 #include "reader/cli/info.h"
+#include "reader/cli/message.h"
 #include "reader/cli/names_near.h"
+#include "reader/cli/options.h"
 #include "reader/cli/select.h"
 #include "reader/cli/stats.h"
 #include "reader/cli/stats_sql.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/cli/stats.h"
+#include "reader/cli/stats_cells.h"
 
 #define DEPTH_SHOWN 200u /* deeper ranges stay there: a line must end */
 

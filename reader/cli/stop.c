@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "reader/cli/cli.h"
+#include "reader/cli/input_state.h"
 
 volatile sig_atomic_t stop_signal;
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "reader/cli/change.h"
+#include "reader/cli/options.h"
 #include "reader/symbolize.h"
 
 static void print_tally(const char *path, const struct symbolize_tally *t)

@@ -17,11 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "reader/codexl/format.h"
 #include "reader/map.h"
 #include "reader/pool.h"
-
-/* CODEXL_HEADER.format */
-enum codexl_format { CODEXL_TIMELINE, CODEXL_COUNTERS, CODEXL_OCCUPANCY, CODEXL_FORMATS };
 
 /* CODEXL_CALL.parts */
 enum codexl_part {

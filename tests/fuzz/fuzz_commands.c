@@ -14,7 +14,9 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "reader/cli/cli.h"
+#include "reader/cli/commands.h"
+#include "reader/cli/message.h"
+#include "reader/cli/options.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/unit/make_report.h"
 
@@ -198,7 +200,7 @@ static void run(const struct line *line)
 	}
 	if (options_parse(&o, line->command, argc, argv))
 		abort();
-	const int status = command_rows[line->command].run(&o);
+	const int status = command_functions[line->command](&o);
 	if (status < STATUS_OK || status > STATUS_FAILED)
 		abort();
 	fflush(stdout);

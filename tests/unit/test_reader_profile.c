@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "reader/cli/events.h"
+#include "reader/cli/input.h"
 #include "reader/cli/stats.h"
 #include "reader/export/exporters.h"
 #include "tests/unit/chained_report.h"

@@ -1,0 +1,9 @@
+/*
+ * commands.c - the functions of the commands, by number.
+ */
+#include "reader/cli/commands.h"
+
+#define COMMAND(name, ...) command_##name,
+command_function *const command_functions[COMMANDS] = {
+#include "reader/cli/options.def"
+};

@@ -1,0 +1,15 @@
+/*
+ * commands.h - the functions of the commands of options.def. Each returns an exit status.
+ */
+#ifndef READER_CLI_COMMANDS_H
+#define READER_CLI_COMMANDS_H
+
+#include "reader/cli/options.h"
+
+#define COMMAND(name, ...) int command_##name(const struct options *o);
+#include "reader/cli/options.def"
+
+typedef int command_function(const struct options *o);
+extern command_function *const command_functions[COMMANDS];
+
+#endif
