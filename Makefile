@@ -383,22 +383,34 @@ fuzz: $(FUZZERS:%=$(O)/fuzz/fuzz_%) ## run every fuzzer FUZZ_SECONDS (60); a cra
 
 # ---- install ----
 
+# The library is not installed in lib/ itself: another package's libtrace.so may be there, and -ltrace must not find ours.
+# PROGRAM_PREFIX=lt- installs the command as lt-trace, where `trace` is another program's (perf's, for one).
+
 D = $(DESTDIR)$(PREFIX)
-install: all ## PREFIX= DESTDIR=; command, library folder, header, man page, completion
-	$(Q)install -d $(D)/bin $(D)/include $(D)/lib/libtrace $(D)/share/man/man1 $(D)/share/bash-completion/completions
-	$(Q)for file in $(wildcard $(P)/bin/trace scripts/libtrace-run scripts/libtrace-nightly); do install -m 755 $$file $(D)/bin/; done
+PROGRAM_PREFIX ?=
+PROGRAM = $(PROGRAM_PREFIX)trace
+BASH_COMPLETIONS = $(D)/share/bash-completion/completions
+install: all ## PREFIX= DESTDIR= PROGRAM_PREFIX=; command, library folder, headers, libtrace.pc, man page, completion
+	$(Q)install -d $(D)/bin $(D)/include $(D)/lib/libtrace $(D)/lib/pkgconfig $(D)/share/man/man1 $(BASH_COMPLETIONS) $(D)/share/doc/libtrace
+	$(Q)install -m 755 $(P)/bin/trace $(D)/bin/$(PROGRAM)
+	$(Q)install -m 755 scripts/libtrace-run $(D)/bin/
+	$(Q)sed 's|/trace"|/$(PROGRAM)"|g; s|\(command -v\|exec\) trace |\1 $(PROGRAM) |' scripts/libtrace-nightly >$(O)/install.tmp
+	$(Q)install -m 755 $(O)/install.tmp $(D)/bin/libtrace-nightly
 	$(Q)install -m 755 $(filter-out %/python,$(wildcard $(LIBDIR)/*)) $(D)/lib/libtrace/
 	$(Q)for file in $(PYTHON_FILES:reader/python/%=%); do install -D -m 644 reader/python/$$file $(D)/lib/libtrace/python/$$file; done
 	$(Q)for file in $(PYTHON_FAST); do install -m 755 $$file $(D)/lib/libtrace/python/ncu_report/; done
 	$(Q)install -m 644 include/libtrace.h include/libtrace-reader.h $(D)/include/
-	$(Q)made() { shift; $(P)/bin/trace help "$$@" >$(O)/help.tmp 2>/dev/null && [ -s $(O)/help.tmp ]; }; \
-		made man --man && install -m 644 $(O)/help.tmp $(D)/share/man/man1/trace.1; \
-		made completion --completion bash && install -m 644 $(O)/help.tmp $(D)/share/bash-completion/completions/trace; rm -f $(O)/help.tmp
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' libtrace.pc.in >$(O)/install.tmp && install -m 644 $(O)/install.tmp $(D)/lib/pkgconfig/libtrace.pc
+	$(Q)install -m 644 LICENSE THIRD-PARTY.md NEWS.md $(D)/share/doc/libtrace/
+	$(Q)made() { shift; $(P)/bin/trace help "$$@" >$(O)/install.tmp 2>/dev/null && [ -s $(O)/install.tmp ]; }; \
+		made man --man && install -m 644 $(O)/install.tmp $(D)/share/man/man1/$(PROGRAM).1; \
+		made completion --completion bash && sed 's/^\(complete .*\) trace$$/\1 $(PROGRAM)/' $(O)/install.tmp >$(O)/install.tmp2 && \
+		install -m 644 $(O)/install.tmp2 $(BASH_COMPLETIONS)/$(PROGRAM); rm -f $(O)/install.tmp $(O)/install.tmp2
 	@echo "installed in $(D)"
-uninstall: ## takes away what install put there
-	$(Q)rm -f $(D)/bin/trace $(D)/bin/libtrace-run $(D)/bin/libtrace-nightly $(D)/include/libtrace.h $(D)/include/libtrace-reader.h \
-		$(D)/share/man/man1/trace.1 $(D)/share/bash-completion/completions/trace
-	$(Q)rm -rf $(D)/lib/libtrace
+uninstall: ## takes away what install put there, with the same PREFIX, DESTDIR and PROGRAM_PREFIX
+	$(Q)rm -f $(D)/bin/$(PROGRAM) $(D)/bin/libtrace-run $(D)/bin/libtrace-nightly $(D)/include/libtrace.h $(D)/include/libtrace-reader.h \
+		$(D)/lib/pkgconfig/libtrace.pc $(D)/share/man/man1/$(PROGRAM).1 $(BASH_COMPLETIONS)/$(PROGRAM)
+	$(Q)rm -rf $(D)/lib/libtrace $(D)/share/doc/libtrace
 .PHONY: install uninstall
 
 # ---- the rest ----
