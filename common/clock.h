@@ -2,14 +2,16 @@
  * clock.h - the tick counter that events are stamped with.
  *
  * The invariant TSC where the kernel itself trusts it, else nanoseconds of CLOCK_MONOTONIC. Ticks
- * become nanoseconds outside the process, by clock points. Any thread, async-signal-safe, no system
- * call (the vdso serves CLOCK_MONOTONIC).
+ * become nanoseconds outside the process, by clock points. Never by the clock_gettime() of libc: the
+ * program, or a library preloaded with us (libfaketime), may have one of its own, which stands still
+ * or runs elsewhere. The vdso's function is found by clock_init() and clock_set(); without it, and
+ * before them, the kernel is asked. Any thread, async-signal-safe; no system call where the vdso
+ * serves the clock.
  */
 #ifndef COMMON_CLOCK_H
 #define COMMON_CLOCK_H
 
 #include <stdint.h>
-#include <time.h>
 
 #include "common/spool.h"
 
@@ -25,12 +27,10 @@ void clock_set(enum clock_kind kind);
 /* Reads counter and CLOCK_MONOTONIC together: the best of a few tries. */
 void clock_point_take(struct clock_point *ret_point);
 
-static inline uint64_t clock_monotonic_ns(void)
-{
-	struct timespec time;
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
+/* Nanoseconds of a clock of the system, CLOCK_MONOTONIC and others. */
+uint64_t clock_system_ns(int clock_id);
+
+uint64_t clock_monotonic_ns(void);
 
 /* rdtsc without a fence: 8 ns; a call worth recording lasts longer than it can be reordered by. */
 static inline uint64_t clock_ticks(void)

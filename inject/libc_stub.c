@@ -15,7 +15,6 @@
 
 VARIABLE(environ)        /* the environment of children */
 SYMBOL(__errno_location) /* errno, kept around every hook */
-SYMBOL(clock_gettime)    /* the vdso clock, where the TSC cannot be trusted */
 SYMBOL(getauxval)        /* no call into the kernel, no state */
 SYMBOL(pthread_self)
 /* what compilers invent */

@@ -36,7 +36,7 @@ static bool read_theirs(uint64_t *ret_time)
 
 static bool read_realtime(uint64_t *ret_time)
 {
-	*ret_time = sys_clock_ns(CLOCK_REALTIME);
+	*ret_time = clock_system_ns(CLOCK_REALTIME);
 	return true;
 }
 

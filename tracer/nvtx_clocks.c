@@ -76,8 +76,7 @@ void nvtx_time_factor(struct name *domain, uint64_t source, uint64_t target, dou
 
 static bool system_read(uint64_t clock, int64_t *ret_time)
 {
-	struct timespec time;
-	clockid_t id;
+	int id;
 	switch (clock) {
 #if defined(__x86_64__)
 	case NVTX_CLOCK_TSC:
@@ -96,8 +95,7 @@ static bool system_read(uint64_t clock, int64_t *ret_time)
 	default:
 		return false;
 	}
-	clock_gettime(id, &time);
-	*ret_time = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+	*ret_time = (int64_t)clock_system_ns(id);
 	return true;
 }
 

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "writer/spools.h"
 
 #define CHECK_EXEC_NS \
@@ -42,13 +43,6 @@ static ssize_t file_read(const char *path, char *buffer, size_t bytes)
 	return length;
 }
 
-static uint64_t clock_read_ns(clockid_t clock)
-{
-	struct timespec time;
-	clock_gettime(clock, &time);
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 /* State letter and start time of a process, in ns of CLOCK_MONOTONIC. */
 static int proc_stat(uint32_t pid, char *ret_state, uint64_t *ret_start_ns)
 {
@@ -66,7 +60,7 @@ static int proc_stat(uint32_t pid, char *ret_state, uint64_t *ret_start_ns)
 			ret_state, &ticks) != 2)
 		return -EIO;
 	uint64_t boot_ns = (uint64_t)ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
-	uint64_t suspended_ns = clock_read_ns(CLOCK_BOOTTIME) - clock_read_ns(CLOCK_MONOTONIC);
+	uint64_t suspended_ns = clock_system_ns(CLOCK_BOOTTIME) - clock_monotonic_ns();
 	*ret_start_ns = boot_ns > suspended_ns ? boot_ns - suspended_ns : 0;
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "reader/cli/change.h"
 
 #define NVML_LIBRARY "libnvidia-ml.so.1"
@@ -121,9 +122,7 @@ static void all_tell(int fd)
 
 static int64_t now_ms(void)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return (int64_t)(clock_monotonic_ns() / 1000000);
 }
 
 /* What comes until the end of the pipe; 0 bytes when that takes too long. */

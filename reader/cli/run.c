@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "reader/cli/commands.h"
 #include "reader/cli/gpu_facts.h"
 #include "reader/cli/info.h"
@@ -46,13 +47,6 @@ struct run {
 static const int forwarded[] = {
 	SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
 #define FORWARDED (sizeof(forwarded) / sizeof(forwarded[0]))
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* The signal of the capture range: it is for the tracer, not for the program. */
 static int capture_signal(const struct launch *l)
@@ -100,7 +94,7 @@ static void pass_on(struct run *r, const siginfo_t *info)
 		/* only the rest of the tree is waited for; a signal to all of it may have ended
 		 * the program just now, then the writer is about to finish */
 		r->given_up = r->patience_ns != 0;
-		r->patience_ns = now_ns() + PRIMARY_WAIT_NS;
+		r->patience_ns = clock_monotonic_ns() + PRIMARY_WAIT_NS;
 	}
 }
 
@@ -129,7 +123,7 @@ static void program_has_ended(struct run *r, int status)
 	r->status = status;
 	const char *wait = r->launch.options->value[OPT_run_wait];
 	if (wait && !strcmp(wait, "primary"))
-		r->patience_ns = now_ns() + PRIMARY_WAIT_NS;
+		r->patience_ns = clock_monotonic_ns() + PRIMARY_WAIT_NS;
 	end_if_untraced(r);
 }
 
@@ -150,7 +144,7 @@ static void children_reap(struct run *r)
 /* Time until something is due; false: nothing ever is. */
 static bool timeout_get(const struct run *r, struct timespec *ret_timeout)
 {
-	uint64_t now = now_ns(), due = r->program_ended ? r->patience_ns : r->kill_ns;
+	uint64_t now = clock_monotonic_ns(), due = r->program_ended ? r->patience_ns : r->kill_ns;
 	if (!due)
 		return false;
 	uint64_t left = due > now ? due - now : 0;
@@ -160,7 +154,7 @@ static bool timeout_get(const struct run *r, struct timespec *ret_timeout)
 
 static void due_do(struct run *r)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_monotonic_ns();
 	if (!r->program_ended && r->kill_ns && now >= r->kill_ns) {
 		kill(r->program, r->kill_signal);
 		r->kill_ns = 0;
@@ -276,7 +270,7 @@ static int run_start(struct run *r, sigset_t *set)
 		return r->program == -ENOENT ? 127 : 126;
 	}
 	if (r->kill_signal && launch_seconds_ns(l, OPT_run_duration))
-		r->kill_ns = now_ns() + launch_seconds_ns(l, OPT_run_delay) +
+		r->kill_ns = clock_monotonic_ns() + launch_seconds_ns(l, OPT_run_delay) +
 			launch_seconds_ns(l, OPT_run_duration);
 	const char *wait = l->options->value[OPT_run_wait];
 	if (l->makes_tree)
