@@ -103,7 +103,7 @@ uint64_t clock_system_ns(int clock_id)
 {
 	struct timespec time;
 	clock_function *function = __atomic_load_n(&vdso_clock, __ATOMIC_RELAXED);
-	if (!function || function(clock_id, &time))
+	if (!function || sys_override || function(clock_id, &time))
 		return sys_clock_ns(clock_id);
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }

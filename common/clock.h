@@ -2,11 +2,11 @@
  * clock.h - the tick counter that events are stamped with.
  *
  * The invariant TSC where the kernel itself trusts it, else nanoseconds of CLOCK_MONOTONIC. Ticks
- * become nanoseconds outside the process, by clock points. Never by the clock_gettime() of libc: the
- * program, or a library preloaded with us (libfaketime), may have one of its own, which stands still
- * or runs elsewhere. The vdso's function is found by clock_init() and clock_set(); without it, and
- * before them, the kernel is asked. Any thread, async-signal-safe; no system call where the vdso
- * serves the clock.
+ * become nanoseconds outside the process, by clock points. Never by the clock_gettime() of libc:
+ * the program, or a library preloaded with us (libfaketime), may have one of its own, which stands
+ * still or runs elsewhere. The vdso's function is found by clock_init() and clock_set(); without
+ * it, and before them, the kernel is asked. Any thread, async-signal-safe; no system call where the
+ * vdso serves the clock.
  */
 #ifndef COMMON_CLOCK_H
 #define COMMON_CLOCK_H

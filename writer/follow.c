@@ -28,6 +28,7 @@
 #define EXIT_POLLS_MAX 500          /* unless it is not: then as any other */
 #define QUIET_PASSES 8              /* passes without a full chunk before the long sleeps begin */
 #define DEATH_CHECK_NS UINT64_C(10000000)
+#define CLOCK_NS UINT64_C(100000000) /* between clock points where no pass takes one */
 #define LOOK_NS UINT64_C(1000000000) /* into the directory, whatever the counter says */
 #define FIRST_SPOOL_NS \
 	UINT64_C(5000000000)          /* a tree in which no spool appears has come to nothing */
@@ -257,6 +258,8 @@ static int turn(struct follow *f)
 	struct writer *w = f->w;
 	uint64_t now = clock_monotonic_ns();
 	int error = 0;
+	if (now - w->now.mono_ns >= CLOCK_NS)
+		writer_take_time(w);
 	f->wake = __atomic_load_n(&w->control->wake, __ATOMIC_SEQ_CST);
 	gate_work(f, now);
 	if (!w->sealed) {

@@ -59,8 +59,7 @@ static uint64_t clock_error(struct writer *w, const struct spool *spool)
 {
 	if (spool_header(spool)->clock_kind != CLOCK_KIND_TSC)
 		return 0;
-	/* Without a second reading of that machine's clock the rate is a guess. */
-	return w->clock.count >= 2 ? w->clock.max_error_ns : UINT32_MAX;
+	return clockfit_error(&w->clock);
 }
 
 void receipt_put(struct writer *w, const struct spool *spool)
@@ -91,6 +90,9 @@ void receipt_put(struct writer *w, const struct spool *spool)
 		? clockfit_scale(&w->clock, h->tracer_ticks)
 		: h->tracer_ticks;
 	receipt.clock_error_ns = clock_error(w, spool);
+	if (h->clock_kind == CLOCK_KIND_TSC)
+		receipt.clock_breaks = w->clock.breaks - spool->breaks_before;
+	receipt.has_clock_breaks = receipt.clock_breaks != 0;
 	receipt.has_damaged_lanes = (receipt.damaged_lanes = spool->damaged_lanes) != 0;
 	put_receipt(w, &receipt, &sum, dropped);
 }
@@ -99,7 +101,7 @@ void receipt_put_guest(struct writer *w, uint32_t id, const struct tally *tally)
 {
 	Libtrace__Receipt receipt = LIBTRACE__RECEIPT__INIT;
 	receipt.process = id;
-	receipt.clock_error_ns = w->clock.max_error_ns;
+	receipt.clock_error_ns = clockfit_error(&w->clock);
 	put_receipt(w, &receipt, tally, 0);
 }
 
@@ -110,6 +112,7 @@ void clock_points_put(struct writer *w, const struct spool *spool, uint64_t end_
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__ClockPoints message = LIBTRACE__CLOCK_POINTS__INIT;
 	static uint64_t columns[3][CLOCKFIT_POINTS];
+	static uint32_t breaks[CLOCKFIT_POINTS];
 	const struct clock_point *points = w->clock.points;
 	uint32_t first = 0, last = w->clock.count, n = 0;
 	while (first + 1 < last && points[first + 1].mono_ns <= spool->start_ns)
@@ -118,8 +121,12 @@ void clock_points_put(struct writer *w, const struct spool *spool, uint64_t end_
 		last--;
 	uint32_t step = (last - first) / CLOCK_POINTS_TOLD + 1;
 	for (uint32_t i = first; i < last; i++) {
-		if ((i - first) % step && i + 1 != last)
+		bool begins = i > first && w->clock.begins_run[i],
+		     ends = i + 1 < last && w->clock.begins_run[i + 1];
+		if ((i - first) % step && i + 1 != last && !begins && !ends)
 			continue;
+		if (begins)
+			breaks[message.n_breaks++] = n;
 		columns[0][n] = points[i].tick;
 		columns[1][n] = points[i].mono_ns;
 		columns[2][n++] = points[i].error_ns;
@@ -132,6 +139,7 @@ void clock_points_put(struct writer *w, const struct spool *spool, uint64_t end_
 	message.ticks = columns[0];
 	message.mono_ns = columns[1];
 	message.error_ns = columns[2];
+	message.breaks = breaks;
 	entry.clock = &message;
 	block_put_entry(&w->block, &entry);
 }

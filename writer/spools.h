@@ -79,7 +79,8 @@ struct spool {
 	bool damaged;
 	bool finished;
 	uint64_t damaged_lanes;
-	uint64_t checked_ns; /* when /proc was last asked */
+	uint32_t breaks_before; /* of the clock, when it was found */
+	uint64_t checked_ns;    /* when /proc was last asked */
 	struct last_exec exec;
 	struct cuda_causality cuda;
 	struct results *results;   /* launches for standard entries; NULL = none */

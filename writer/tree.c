@@ -51,6 +51,16 @@ int tree_open_control(struct writer *w)
 	return error;
 }
 
+/* When recovering, nobody has followed the clock: between a process's point and ours the machine
+ * may have been suspended. */
+static void point_add(struct writer *w, const struct clock_point *point)
+{
+	if (w->recovering && !w->other_boot)
+		clockfit_add_apart(&w->clock, point);
+	else
+		clockfit_add(&w->clock, point);
+}
+
 /* Clock points of the process; ours are better once there are some around. */
 static void clock_points_take(struct writer *w, struct spool *spool)
 {
@@ -60,10 +70,10 @@ static void clock_points_take(struct writer *w, struct spool *spool)
 		return;
 	if (first.tick &&
 		(w->recovering || !w->clock.count || first.tick < w->clock.points[0].tick))
-		clockfit_add(&w->clock, &first);
+		point_add(w, &first);
 	if (w->recovering && last.tick > first.tick &&
 		!(__atomic_load_n(&h->last_sequence, __ATOMIC_ACQUIRE) & 1))
-		clockfit_add(&w->clock, &last);
+		point_add(w, &last);
 }
 
 int tree_discover(struct writer *w)
@@ -74,6 +84,7 @@ int tree_discover(struct writer *w)
 	for (uint32_t i = before; i < w->spools.count; i++) {
 		struct spool *spool = w->spools.all[i];
 		process_begin(w, spool);
+		spool->breaks_before = w->recovering ? 0 : w->clock.breaks;
 		clock_points_take(w, spool);
 		spool->dead = spool->dead_when_found =
 			spool_is_dead(&w->spools, spool, clock_monotonic_ns());

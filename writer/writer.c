@@ -11,6 +11,10 @@
 
 #include "common/clock.h"
 #include "common/schema/functions.h"
+#include "common/sys.h"
+
+#define DOUBTS_MAX 8
+#define DOUBT_NS 20000u
 
 int writer_init(struct writer *w, const char *dir)
 {
@@ -91,8 +95,14 @@ int writer_open_report(struct writer *w, const char *path, bool overwrite)
 void writer_take_time(struct writer *w)
 {
 	clock_point_take(&w->now);
-	if (clock_is_tsc && !w->other_boot)
-		clockfit_add(&w->clock, &w->now);
+	/* When recovering, what the machine did since the processes died is of no interest. */
+	if (!clock_is_tsc || w->other_boot || (w->recovering && w->clock.count >= 2))
+		return;
+	/* A reading that contradicts the others is doubted until some more agree with it. */
+	for (int i = 0; clockfit_follow(&w->clock, &w->now) == -EINVAL && i < DOUBTS_MAX; i++) {
+		sys_sleep_ns(DOUBT_NS);
+		clock_point_take(&w->now);
+	}
 }
 
 static int seal(struct writer *w)

@@ -101,16 +101,18 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *r, unsigned indent
 	print_part(out, r->impossible_times, "impossible times");
 	print_part(out, r->unfinished, "unfinished");
 	fprintf(out, "; tracer's own time %" PRIu64 " ns, ", r->tracer_ns);
-	if (r->clock_error_ns >= UINT32_MAX)
-		fputs("clock rate guessed\n", out);
+	if (r->clock_error_ns < UINT32_MAX)
+		fprintf(out, "clock error at most %" PRIu64 " ns", r->clock_error_ns);
 	else
-		fprintf(out, "clock error at most %" PRIu64 " ns\n", r->clock_error_ns);
+		fputs(r->clock_breaks ? "clock error unknown" : "clock rate guessed", out);
+	print_part(out, r->clock_breaks, "clock discontinuities");
+	fputs("\n", out);
 }
 
 /* Something that a reader of the short form should see, too. */
 static bool is_remarkable(const Libtrace__Receipt *r)
 {
-	return r->n_drops || r->impossible_times || r->produced != r->written;
+	return r->n_drops || r->impossible_times || r->clock_breaks || r->produced != r->written;
 }
 
 static void print_imported(FILE *out, const struct process *p, unsigned indent)
@@ -268,6 +270,8 @@ static void print_total(FILE *out, const struct process_list *l)
 		total.tracer_ns += r->tracer_ns;
 		if (r->clock_error_ns > total.clock_error_ns)
 			total.clock_error_ns = r->clock_error_ns;
+		if (r->clock_breaks > total.clock_breaks)
+			total.clock_breaks = r->clock_breaks;
 		add_drops(r, drops);
 	}
 	fputs("\nall processes together:\n", out);

@@ -51,7 +51,7 @@ static void session_add(struct overview *o, const struct info *i)
 /* The sums of all processes' receipts. */
 static void receipt_add(struct overview *o, const struct info *i)
 {
-	uint64_t produced = 0, written = 0, summarized = 0, tracer_ns = 0, error_ns = 0;
+	uint64_t produced = 0, written = 0, summarized = 0, tracer_ns = 0, error_ns = 0, breaks = 0;
 	for (size_t n = 0; n < i->c.processes.count; n++) {
 		const Libtrace__Receipt *r = i->c.processes.rows[n]->receipt;
 		produced += r ? r->produced : 0;
@@ -59,6 +59,7 @@ static void receipt_add(struct overview *o, const struct info *i)
 		summarized += r ? r->summarized : 0;
 		tracer_ns += r ? r->tracer_ns : 0;
 		error_ns = r && r->clock_error_ns > error_ns ? r->clock_error_ns : error_ns;
+		breaks = r && r->clock_breaks > breaks ? r->clock_breaks : breaks;
 	}
 	fact_add(o, "processes", "%zu", i->c.processes.count);
 	fact_add(o, "receipt",
@@ -67,9 +68,11 @@ static void receipt_add(struct overview *o, const struct info *i)
 		produced, written, i->dropped, summarized);
 	fact_add(o, "tracer's own time", "%.6f s", (double)tracer_ns / 1e9);
 	if (error_ns >= UINT32_MAX)
-		fact_add(o, "clock", "its rate was guessed");
+		fact_add(o, "clock", breaks ? "its error is unknown" : "its rate was guessed");
 	else
 		fact_add(o, "clock", "error at most %" PRIu64 " ns", error_ns);
+	if (breaks)
+		fact_add(o, "clock discontinuities", "%" PRIu64, breaks);
 }
 
 static void notes_add(struct overview *o, const struct contents *c)

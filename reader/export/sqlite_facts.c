@@ -175,7 +175,8 @@ static int process_put(struct writing *w, const struct process *p)
 static const char RECEIPT_COLUMNS[] =
 	"globalPid INTEGER NOT NULL, processId INTEGER NOT NULL, produced INTEGER, "
 	"written INTEGER, summarized INTEGER, abandoned INTEGER, unfinished INTEGER, "
-	"impossibleTimes INTEGER, tracer INTEGER, clockError INTEGER";
+	"impossibleTimes INTEGER, tracer INTEGER, clockError INTEGER, "
+	"clockBreaks INTEGER";
 static const char DROP_COLUMNS[] =
 	"globalPid INTEGER NOT NULL, processId INTEGER NOT NULL, reason TEXT, count INTEGER, "
 	"first INTEGER, last INTEGER";
@@ -184,10 +185,10 @@ static int receipt_put(struct writing *w, const struct process *p)
 {
 	const Libtrace__Receipt *t = p->receipt;
 	int64_t pid = writing_global(w, p, 0), id = p->id;
-	int error = database_row(&w->database, "LIBTRACE_RECEIPT", "iiiiiiiiii", pid, id,
+	int error = database_row(&w->database, "LIBTRACE_RECEIPT", "iiiiiiiiiii", pid, id,
 		(int64_t)t->produced, (int64_t)t->written, (int64_t)t->summarized,
 		(int64_t)t->abandoned, (int64_t)t->unfinished, (int64_t)t->impossible_times,
-		(int64_t)t->tracer_ns, (int64_t)t->clock_error_ns);
+		(int64_t)t->tracer_ns, (int64_t)t->clock_error_ns, (int64_t)t->clock_breaks);
 	for (size_t i = 0; !error && i < t->n_drops; i++) {
 		const Libtrace__Drop *d = t->drops[i];
 		error = database_table(&w->database, "LIBTRACE_DROP", DROP_COLUMNS);

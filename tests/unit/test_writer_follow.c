@@ -6,7 +6,9 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
+#include "common/sys.h"
 #include "writer/writer.h"
 
 #define FN_READ 40u
@@ -324,6 +326,90 @@ static void windows_behind_a_lost_one_are_told(void)
 	clean(&t);
 }
 
+/* ---- a machine that is suspended: the counter goes on, the clock does not ---- */
+
+#define SUSPEND_NS UINT64_C(1000000000)
+static uint64_t suspend_at_ns;
+
+static bool clock_of_suspended(long number, const long argument[6], long *ret_result)
+{
+	struct timespec *time = (struct timespec *)(uintptr_t)argument[1];
+	if (number != SYS_clock_gettime)
+		return false;
+	*ret_result = clock_gettime((clockid_t)argument[0], time);
+	uint64_t ns = (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
+	if (ns < suspend_at_ns)
+		return true;
+	ns = ns - suspend_at_ns < SUSPEND_NS ? suspend_at_ns : ns - SUSPEND_NS;
+	time->tv_sec = (time_t)(ns / 1000000000u);
+	time->tv_nsec = (long)(ns % 1000000000u);
+	return true;
+}
+
+/* A child whose calls lie on both sides; it says when it ended, by the clock. */
+static void live_through_suspend(struct fake_tree *t, uint64_t *ret_end_ns)
+{
+	struct fake_spool s;
+	fake_spool_make(&s, t, (uint32_t)getpid(), clock_init());
+	struct lane *lane = fake_lane(&s);
+	produce(&s, lane, 1000);
+	usleep((useconds_t)(SUSPEND_NS / 1000) + 600000);
+	produce(&s, lane, 1000);
+	struct clock_point end;
+	clock_point_take(&end);
+	s.header->end_tick = end.tick;
+	*ret_end_ns = end.mono_ns;
+	__atomic_store_n(&s.header->state, SPOOL_EXITED, __ATOMIC_RELEASE);
+	_exit(0);
+}
+
+static uint64_t end_ns_of(uint32_t process)
+{
+	uint64_t ns = 0;
+	for (uint32_t i = 0; i < report.entry_count; i++) {
+		const Libtrace__Process *p = report.entries[i]->process;
+		ns = p && p->id == process && p->has_end_ns ? p->end_ns : ns;
+	}
+	return ns;
+}
+
+static void suspended_machine_is_noticed(void)
+{
+	struct fake_tree t;
+	fake_tree_make(&t);
+	uint64_t *end_ns = check(mmap(NULL, sizeof(*end_ns), PROT_READ | PROT_WRITE,
+					 MAP_SHARED | MAP_ANONYMOUS, -1, 0),
+		"mmap");
+	if (clock_init() != CLOCK_KIND_TSC) {
+		printf("# SKIP a suspended machine: the clock is the counter here\n");
+		return;
+	}
+	suspend_at_ns = clock_monotonic_ns() + 300000000;
+	sys_override = clock_of_suspended;
+	pid_t writer = start_writer(&t), child = fork();
+	if (!child)
+		live_through_suspend(&t, end_ns);
+	sys_override = NULL;
+	wait_status(child);
+	tap_equal(wait_status(writer), 0, "the writer ends after a suspend");
+	tap(report_read(&report, t.report), "the report opens");
+	uint32_t process = report_process_of(&report, (uint32_t)child);
+	const Libtrace__Receipt *receipt = report_receipt(&report, process);
+	uint64_t told = end_ns_of(process), off = told > *end_ns ? told - *end_ns : *end_ns - told;
+	printf("# off by %llu ns, the bound is %llu\n", (unsigned long long)off,
+		(unsigned long long)(receipt ? receipt->clock_error_ns : 0));
+	tap(receipt && receipt->clock_breaks == 1, "the receipt says that the clock parted once");
+	tap(receipt && off <= receipt->clock_error_ns + 2000 && off < SUSPEND_NS / 2,
+		"and the end of the process lies where the clock had it");
+	uint64_t breaks = 0;
+	for (uint32_t i = 0; i < report.entry_count; i++)
+		breaks += report.entries[i]->clock ? report.entries[i]->clock->n_breaks : 0;
+	tap_equal((int64_t)breaks, 1, "the clock points say where");
+	report_release(&report);
+	munmap(end_ns, sizeof(*end_ns));
+	clean(&t);
+}
+
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -335,5 +421,6 @@ int main(void)
 	short_disk_stalls_and_recovers();
 	gate_opens_and_closes();
 	windows_behind_a_lost_one_are_told();
+	suspended_machine_is_noticed();
 	return tap_end();
 }
