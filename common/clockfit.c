@@ -86,7 +86,7 @@ static uint64_t slope_best(const struct clockfit *fit)
 	return slope ? slope : UINT64_C(1) << CLOCKFIT_SHIFT;
 }
 
-/* Nanoseconds that the time between two points may differ from the rate without telling anything. */
+/* Nanoseconds by which the time between two points may differ from the rate and mean nothing. */
 static uint64_t noise_ns(const struct clock_point *a, const struct clock_point *b,
 	const struct rate *rate, uint64_t expected)
 {

@@ -24,7 +24,7 @@
 
 struct clockfit {
 	struct clock_point points[CLOCKFIT_POINTS]; /* ascending */
-	uint8_t begins_run[CLOCKFIT_POINTS]; /* 1 = clock and counter parted since the point before */
+	uint8_t begins_run[CLOCKFIT_POINTS]; /* 1 = the clock parted from the counter before */
 	uint32_t count;
 	uint32_t error_ns; /* the bound for points and runs; see clockfit_error() */
 	uint32_t breaks;   /* how often a new run began, ever */

@@ -380,7 +380,7 @@ struct lane {
 	uint64_t gap_first_tick, gap_last_tick,
 		gap_count; /* open gap: becomes a REC_GAP when there is room again */
 	uint64_t gap_reason;
-	uint64_t next_wait_tick; /* no wait for room before this: the last one was in vain */
+	uint64_t unused;
 	uint64_t ranges;     /* file offset of NVTX_RANGES_BYTES for open NVTX ranges; 0 = none */
 	uint32_t ranges_top; /* bytes of them in use */
 	uint32_t ranges_pad;

@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* Set by tests before use only (clocks are then read by a system call, too). Returns true when it handled the call and stored what it returns in
- * *ret_result. */
+/* Set by tests before use only; clocks are then read by a system call, too. Returns true when it
+ * handled the call and stored what it returns in *ret_result. */
 extern bool (*sys_override)(long number, const long argument[6], long *ret_result);
 
 /* Makes the system call `number`. May block if that call does. */

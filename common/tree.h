@@ -90,6 +90,7 @@ struct tree_control {
 	uint32_t diagnostic_count; /* ever; entries beyond TREE_DIAGNOSTICS are only counted */
 	char writer_error[240];
 	struct tree_diagnostic diagnostics[TREE_DIAGNOSTICS];
+	uint32_t blocks; /* written since the tree began: each gives room back to producers */
 };
 _Static_assert(
 	sizeof(struct tree_control) <= TREE_CONTROL_BYTES, "the control page must fit its place");

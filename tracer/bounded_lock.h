@@ -23,7 +23,7 @@ enum bounded_lock { LOCK_FREE = 0, LOCK_HELD, LOCK_GIVEN_UP /* held, and waited 
 /* False when it cannot be had within `wait_ns`. */
 static inline bool bounded_lock_take_within(uint32_t *lock, uint64_t wait_ns)
 {
-	uint64_t end_ns = 0;
+	uint64_t end_ns = 0, rounds = 0;
 	for (;;) {
 		uint32_t state = LOCK_FREE;
 		if (__atomic_compare_exchange_n(
@@ -33,7 +33,7 @@ static inline bool bounded_lock_take_within(uint32_t *lock, uint64_t wait_ns)
 			return false;
 		uint64_t now_ns = clock_monotonic_ns();
 		end_ns = end_ns ? end_ns : now_ns + wait_ns;
-		if (now_ns >= end_ns) {
+		if (now_ns >= end_ns || rounds++ >= wait_ns / LOCK_PAUSE_NS) {
 			__atomic_compare_exchange_n(lock, &state, LOCK_GIVEN_UP, false,
 				__ATOMIC_RELAXED, __ATOMIC_RELAXED);
 			return false;

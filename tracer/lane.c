@@ -5,13 +5,11 @@
 #include "common/schema/functions.h"
 #include "common/sys.h"
 #include "common/text.h"
+#include "tracer/patience.h"
 #include "tracer/session.h"
 #include "tracer/spool_file.h"
 
 #define CLOCK_POINT_TICKS (UINT64_C(1) << 21) /* about a millisecond: a point costs 0.2 us */
-#define WAIT_SLICE_NS 50000u   /* between two looks whether the writer has made room */
-#define WAIT_MAX_NS 400000000u /* a program is held up no longer than this, once */
-#define WAIT_AGAIN_TICKS (UINT64_C(1) << 31) /* and then not again for about a second */
 
 void lane_wake_writer(void)
 {
@@ -74,20 +72,24 @@ static bool writer_helps(void)
 }
 
 /* The writer empties the chunks of a lane, but gives it no new ones. In vain is in vain for
- * whatever thread has the lane: of thousands of short ones each would wait. */
+ * whatever thread: of thousands of short ones each would wait. */
 static bool chunk_wait(struct lane *lane, uint64_t n)
 {
-	if (!lane->chunk_count || clock_ticks() < lane->next_wait_tick)
+	struct patience p;
+	uint64_t begin = clock_ticks();
+	bool ready = false;
+	if (!lane->chunk_count || !writer_helps() || !patience_begin(&p))
 		return false;
-	uint64_t end_ns = clock_monotonic_ns() + WAIT_MAX_NS; /* a slice may last far longer */
-	while (clock_monotonic_ns() < end_ns && writer_helps()) {
+	do {
 		lane_wake_writer();
-		session_pause(WAIT_SLICE_NS);
-		if (chunk_ready(lane, n))
-			return true;
-	}
-	lane->next_wait_tick = clock_ticks() + WAIT_AGAIN_TICKS;
-	return false;
+		session_pause(PATIENCE_ROUND_NS);
+		ready = chunk_ready(lane, n);
+	} while (!ready && patience_left(&p) && writer_helps());
+	patience_end(&p, !ready);
+	if (!ready) /* else the caller counts it */
+		__atomic_add_fetch(
+			&session.spool->tracer_ticks, clock_ticks() - begin, __ATOMIC_RELAXED);
+	return ready;
 }
 
 /* As far as the chunk at `start` may be written from `position` on; 0 = no room for the rest. */

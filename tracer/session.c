@@ -16,6 +16,7 @@
 #include "tracer/nvtx_select.h"
 #include "tracer/osrt.h"
 #include "tracer/own_tree.h"
+#include "tracer/patience.h"
 #include "tracer/spool_file.h"
 #include "tracer/valgrind.h"
 #include "tracer/window.h"
@@ -75,14 +76,16 @@ static void tell_early(void)
 			"made by a constructor, before the tracer was ready");
 }
 
+#define LOOK_LEAST_NS 5u /* no look at a clock takes less */
+
 void session_pause(uint64_t ns)
 {
 	if (!session.restricted) {
 		sys_sleep_ns(ns);
 		return;
 	}
-	uint64_t end_ns = clock_monotonic_ns() + ns;
-	while (clock_monotonic_ns() < end_ns)
+	uint64_t end_ns = clock_monotonic_ns() + ns, rounds = ns / LOOK_LEAST_NS;
+	while (clock_monotonic_ns() < end_ns && rounds--)
 		;
 }
 
@@ -352,6 +355,7 @@ void session_child(void)
 	session.spool = NULL;
 	session.is_root = false;
 	thread_forget(&thread_self);
+	patience_renew();
 	if (session.state != SESSION_ON && session.state != SESSION_FORKED)
 		return;
 	/* Under a system call filter no spool can be made. */
@@ -389,7 +393,10 @@ static void wait_until_drained(void)
 	__atomic_add_fetch(&control->exit_requests, 1, __ATOMIC_RELEASE);
 	__atomic_add_fetch(&control->wake, 1, __ATOMIC_RELEASE);
 	sys_futex_wake(&control->wake, 1);
-	for (uint64_t waited = 0; waited < session.config.exit_wait_ns; waited += WAIT_SLICE_NS) {
+	uint64_t end_ns = clock_monotonic_ns() + session.config.exit_wait_ns;
+	for (uint64_t waited = 0;
+		waited < session.config.exit_wait_ns && clock_monotonic_ns() < end_ns;
+		waited += WAIT_SLICE_NS) {
 		if (__atomic_load_n(&spool->drained, __ATOMIC_ACQUIRE))
 			return;
 		uint32_t state = __atomic_load_n(&control->writer_state, __ATOMIC_ACQUIRE);

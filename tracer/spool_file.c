@@ -26,6 +26,7 @@ static char *segments[SEGMENTS_MAX]; /* SPOOL_SEGMENT_BYTES each */
 #define LOCK_YIELDS 100u             /* a growth takes some ten microseconds */
 #define LOCK_SLEEP_NS 50000u         /* then its holder is off the processor: on a busy machine */
 #define LOCK_WAIT_NS 1000000000u     /* may be long */
+#define LOCK_ROUNDS_MAX (LOCK_YIELDS + LOCK_WAIT_NS / LOCK_SLEEP_NS)
 static uint32_t lock; /* tid of its holder; held for a few instructions, or one growth; its holder
 			 is `busy`, so no handler of its thread wants it */
 static uint32_t given_up; /* the holder that was waited for in vain: not so long again */
@@ -57,7 +58,8 @@ static bool lock_take(uint32_t tid)
 		}
 		uint64_t now_ns = clock_monotonic_ns();
 		end_ns = end_ns ? end_ns : now_ns + LOCK_WAIT_NS;
-		if (holder == __atomic_load_n(&given_up, __ATOMIC_RELAXED) || now_ns >= end_ns) {
+		if (holder == __atomic_load_n(&given_up, __ATOMIC_RELAXED) || now_ns >= end_ns ||
+			i >= LOCK_ROUNDS_MAX) {
 			__atomic_store_n(&given_up, holder, __ATOMIC_RELAXED);
 			return false;
 		}

@@ -140,6 +140,7 @@ static void tails_advance(struct writer *w)
 			view->touched = false;
 		}
 	}
+	__atomic_add_fetch(&w->control->blocks, 1, __ATOMIC_RELEASE);
 }
 
 int writer_flush(struct writer *w, bool last)

@@ -20,6 +20,7 @@
 #include "tap.h"
 #include "tracer/lane.h"
 #include "tracer/osrt.h"
+#include "tracer/patience.h"
 #include "tracer/session.h"
 #include "tracer/spool_file.h"
 
@@ -42,6 +43,7 @@ static void spool_make(uint64_t limit_bytes)
 	spool_file_publish(session.spool_path);
 	session.spool->limit_bytes = limit_bytes;
 	session.control = &control;
+	patience_renew();
 	session.pid = (uint32_t)sys_getpid();
 	session.state = SESSION_ON;
 	control.gate = 1;
@@ -206,6 +208,41 @@ static void hold_writer_lock(struct tree_control *shared)
 		pause();
 }
 
+static long sleeps_of_calls(uint64_t calls)
+{
+	sleeps = 0;
+	for (uint64_t i = 0; i < calls; i++)
+		put_call(i);
+	return sleeps;
+}
+
+#define ROUNDS_MAX ((long)(PATIENCE_NS / PATIENCE_ROUND_NS))
+
+/* However long it is stuck; sleeps are counted, and take no time here. */
+static void stuck_writer_costs_a_bounded_time(struct tree_control *shared)
+{
+	long first = sleeps_with_full_ring(shared, SPOOL_FIRST_BYTES);
+	long later = sleeps_of_calls(100000);
+	struct lane *lane = lane_number(0);
+	bool in_order;
+	uint64_t calls = calls_in(lane, 0, 0, &in_order);
+	check(first > ROUNDS_MAX / 2 && first + later <= ROUNDS_MAX && in_order,
+		"a writer that is stuck for ever: %ld rounds, then %ld in 100000 calls; at most "
+		"%ld",
+		first, later, ROUNDS_MAX);
+	check(calls + lane->dropped[DROP_RING_FULL] == 103000,
+		"each call is there or counted as dropped: %llu and %llu",
+		(unsigned long long)calls, (unsigned long long)lane->dropped[DROP_RING_FULL]);
+	long few = (shared->blocks += 63, sleeps_of_calls(1000)),
+	     again = (shared->blocks += 1, sleeps_of_calls(1000)),
+	     not_yet = (shared->blocks += 64, sleeps_of_calls(1000)),
+	     third = (shared->blocks += 64, sleeps_of_calls(1000));
+	check(!few && again > ROUNDS_MAX / 2 && again <= ROUNDS_MAX && !not_yet && third,
+		"it is waited for again when it has written 64 blocks, then 128: %ld %ld %ld %ld "
+		"rounds",
+		few, again, not_yet, third);
+}
+
 /* The writer lives and empties nothing. Its parent, this test, does not take note of its end. */
 static void writer_is_waited_for_where_it_helps(void)
 {
@@ -221,15 +258,16 @@ static void writer_is_waited_for_where_it_helps(void)
 	long once = sleeps_with_full_ring(shared, SPOOL_FIRST_BYTES);
 	sys_override = sleep_long;
 	long of_long_ones = sleeps_with_full_ring(shared, SPOOL_FIRST_BYTES);
-	check(of_long_ones > 0 && of_long_ones <= 20, "for a time, not for a number of sleeps: %ld",
-		of_long_ones);
+	check(of_long_ones > 0 && of_long_ones <= PATIENCE_NS / 20000000 + 10,
+		"for a time, not for a number of sleeps: %ld of 20 ms", of_long_ones);
 	sys_override = count_sleeps;
 	check(!tree_writer_died(shared) && once > 0,
 		"a full ring waits for a writer that lives: %ld times", once);
 	thread_detach(&thread_self);
 	long again = sleeps_of_threads(100);
-	check(again < 50 * once,
-		"the next 100 threads of that lane do not each wait again: %ld times", again);
+	check(again == 0, "the next 100 threads of that lane do not each wait again: %ld times",
+		again);
+	stuck_writer_costs_a_bounded_time(shared);
 	sleeps_with_full_ring(shared, SPOOL_FIRST_BYTES + LANE_BYTES);
 	long without_chunk = sleeps_of_threads(3);
 	const struct lane *lane = lane_number(1);

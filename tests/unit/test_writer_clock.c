@@ -317,7 +317,7 @@ int clock_gettime(clockid_t id, struct timespec *ret_time)
 	return (int)syscall(SYS_clock_gettime, id, ret_time);
 }
 
-/* Behind this filter a system call is SIGKILL, and reading the counter, as the vdso does, SIGSEGV. */
+/* Behind this filter a system call is SIGKILL; reading the counter, as the vdso does, SIGSEGV. */
 static bool reads_the_counter(void)
 {
 	int status = 0;
