@@ -257,7 +257,7 @@ int clockfit_add_apart(struct clockfit *fit, const struct clock_point *point)
 }
 
 /* The readings in doubt become a run. Of a counter that was set back, or a clock, the same tick
- * means two times: only the new run counts from now on, and nobody knows the error of older ones. */
+ * means two times: only the new run counts from now on, and older times have no bound. */
 static void run_begin(struct clockfit *fit)
 {
 	bool is_later = fit->count && ascending(&fit->points[fit->count - 1], &fit->doubt[0]);
@@ -339,7 +339,7 @@ void clockfit_select(struct clockfit *fit, uint64_t tick)
 	}
 	if (!fit->begins_run[high]) {
 		const struct clock_point *a = &fit->points[low], *b = &fit->points[high];
-		/* The last piece goes on: what is newer than the newest point has no better one. */
+		/* The last piece goes on: there is no better one. */
 		piece_use(
 			fit, a, slope_between(a, b), high == last ? SPAN_OPEN : b->tick - a->tick);
 	} else if (high == last && tick >= fit->points[last].tick) {
