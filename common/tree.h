@@ -19,7 +19,7 @@
 #include "common/capture.h"
 
 #define TREE_MAGIC 0x31656572546c7254ull
-#define TREE_VERSION 4u
+#define TREE_VERSION 5u
 #define TREE_CONTROL_BYTES 20480u
 #define TREE_DIAGNOSTICS 32u
 #define TREE_WRITER_LOCK_FD 3 /* the locked control descriptor in a new writer */
