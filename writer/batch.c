@@ -1,6 +1,5 @@
 #include "writer/batch.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "common/varint.h"
@@ -155,8 +154,9 @@ void batch_same(struct batch *b, uint32_t column, uint64_t value, uint32_t count
 		b->value[column] = value;
 		b->same |= UINT64_C(1) << column;
 	} else if (!(b->same >> column & 1) || b->value[column] != value) {
+		uint32_t end = b->count + (count < batch_room(b) ? count : batch_room(b));
 		column_vary(b, column);
-		for (uint32_t row = b->count; row < b->count + count; row++)
+		for (uint32_t row = b->count; row < end; row++)
 			b->column[column][row] = value;
 	}
 }
@@ -169,15 +169,25 @@ uint64_t *batch_rows(struct batch *b, uint32_t column)
 	return b->column[column] + b->count;
 }
 
-void batch_row_add(struct batch *b, uint64_t ns)
+void batch_rows_added(struct batch *b, uint32_t count)
 {
+	b->count += count < batch_room(b) ? count : batch_room(b);
+}
+
+bool batch_row_add(struct batch *b, uint64_t ns)
+{
+	if (!batch_room(b))
+		return false;
 	for (uint32_t i = 0, count = batch_columns(b->kind); i < count; i++)
 		batch_same(b, i, i ? 0 : ns, 1);
 	b->count++;
+	return true;
 }
 
 void batch_set(struct batch *b, uint32_t column, uint64_t value)
 {
+	if (!b->count || column >= batch_columns(b->kind))
+		return;
 	if (b->same >> column & 1 && b->count == 1) {
 		b->value[column] = value;
 	} else if (!(b->same >> column & 1) || b->value[column] != value) {

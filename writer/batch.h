@@ -9,6 +9,7 @@
 #ifndef WRITER_BATCH_H
 #define WRITER_BATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,15 +48,25 @@ size_t batch_bytes(uint32_t kind);
 /* At most what the rows of one chunk become, in as many batches as there are rows. */
 #define CHUNK_ENCODED_BYTES_MAX (BATCH_ROWS * (BATCH_COLUMNS * 16u + 64u))
 
+/* How many more rows fit: a full batch has to be encoded first. */
+static inline uint32_t batch_room(const struct batch *b)
+{
+	return b->count < BATCH_ROWS ? BATCH_ROWS - b->count : 0;
+}
+
 /*
- * Rows are added column by column: the `count` rows from b->count on get one `value`, or the caller
- * stores theirs where batch_rows() points. Then `count` is added to b->count.
+ * Rows are added column by column: the `count` rows from b->count on, at most batch_room(), get one
+ * `value`, or the caller stores theirs where batch_rows() points. Then batch_rows_added().
  */
 void batch_same(struct batch *b, uint32_t column, uint64_t value, uint32_t count);
 uint64_t *batch_rows(struct batch *b, uint32_t column);
+void batch_rows_added(struct batch *b, uint32_t count);
 
-/* A new row, all columns 0 but the time; and a column of that row. */
-void batch_row_add(struct batch *b, uint64_t ns);
+/* Add a row, all columns 0 but the time. Returns false, and changes nothing, where the batch is
+ * full. */
+bool batch_row_add(struct batch *b, uint64_t ns) __attribute__((warn_unused_result));
+
+/* Set a column of the last row; nothing where the kind has no such column. */
 void batch_set(struct batch *b, uint32_t column, uint64_t value);
 
 /* Writes the entry with its u32 size in front to `out`, which has room for BATCH_BYTES_MAX. Returns

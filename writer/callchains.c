@@ -1,24 +1,63 @@
 /*
- * callchains.c - nodes of a process's callchain tree, from its spool into the report.
+ * callchains.c - write the callchain nodes of a process from its spool into the report.
  *
- * A node goes into the report before the first event whose chain leads through it. Nodes are told
- * in the order of their ids; one that is not stored yet (a thread is just adding it, and no event
- * names it) is told as a hole, and again when it is there.
+ * A node is written before the first event whose chain leads through it, and once. Nodes are
+ * written in the order of their ids; one that is not stored yet (a thread is just adding it, and no
+ * event names it) is written as a hole, and by itself when a chain leads through it.
+ *
+ * A spool may claim anything: only chunks that lie in the file and nowhere on another one count,
+ * and an id that has no node writes nothing. So what is written is bounded by the nodes that exist.
  */
 #define _GNU_SOURCE
+#include <stdlib.h>
+
 #include "writer/writer.h"
 
 #define NODES_PER_ENTRY 4096u
+#define FRAMES_LOOKED_AT 1024u /* of a chain, for holes: readers look at no more */
+#define WORD_BITS 64u
+
+struct callchains {
+	uint64_t offset[CALLCHAIN_CHUNKS_MAX];   /* as first seen; 0 = not seen yet */
+	uint64_t *written[CALLCHAIN_CHUNKS_MAX]; /* a bit for each node; NULL = none of them */
+	uint32_t end;                            /* nodes below it are written, or holes; 0 = 1 */
+	uint32_t holes, first_hole;              /* nodes below `end` that are not written */
+};
+
+void callchains_free(struct callchains *c)
+{
+	for (uint32_t i = 0; c && i < CALLCHAIN_CHUNKS_MAX; i++)
+		free(c->written[i]);
+	free(c);
+}
+
+static struct callchains *callchains_of(struct spool *spool)
+{
+	if (!spool->callchains)
+		spool->callchains = calloc(1, sizeof(*spool->callchains));
+	return spool->callchains;
+}
+
+/* Offset of chunk `number`; 0 = there is none, or it overlaps another one. */
+static uint64_t chunk_offset(struct spool *spool, uint32_t number)
+{
+	struct callchains *c = callchains_of(spool);
+	if (!c || number >= CALLCHAIN_CHUNKS_MAX || c->offset[number])
+		return c && number < CALLCHAIN_CHUNKS_MAX ? c->offset[number] : 0;
+	uint64_t offset =
+		__atomic_load_n(&spool_header(spool)->callchain_chunk[number], __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; offset && i < CALLCHAIN_CHUNKS_MAX; i++)
+		if (c->offset[i] && offset + CHUNK_BYTES > c->offset[i] &&
+			c->offset[i] + CHUNK_BYTES > offset)
+			return 0;
+	return c->offset[number] = offset;
+}
 
 /* A copy of node `id`; all zero when it is not there. */
 static struct callchain_node node_load(struct spool *spool, uint32_t id)
 {
 	struct callchain_node none = {0};
-	uint32_t number = id / CALLCHAIN_CHUNK_NODES;
-	if (number >= CALLCHAIN_CHUNKS_MAX)
-		return none;
-	uint64_t offset =
-		__atomic_load_n(&spool_header(spool)->callchain_chunk[number], __ATOMIC_ACQUIRE);
+	uint64_t offset = chunk_offset(spool, id / CALLCHAIN_CHUNK_NODES);
 	const struct callchain_node *chunk =
 		offset ? (const void *)spool_at(spool, offset, CHUNK_BYTES) : NULL;
 	if (!chunk)
@@ -29,23 +68,49 @@ static struct callchain_node node_load(struct spool *spool, uint32_t id)
 	return address && copy.parent < id ? copy : none;
 }
 
-/* Nodes [first, end), as many as an entry holds. Returns the id behind the last one told. */
+static bool is_written(const struct callchains *c, uint32_t id)
+{
+	const uint64_t *words = c->written[id / CALLCHAIN_CHUNK_NODES];
+	uint32_t bit = id % CALLCHAIN_CHUNK_NODES;
+	return words && words[bit / WORD_BITS] >> bit % WORD_BITS & 1;
+}
+
+/* False without memory: the node is a hole then. */
+static bool written_set(struct callchains *c, uint32_t id)
+{
+	uint64_t **words = &c->written[id / CALLCHAIN_CHUNK_NODES];
+	uint32_t bit = id % CALLCHAIN_CHUNK_NODES;
+	if (!*words)
+		*words = calloc(CALLCHAIN_CHUNK_NODES / WORD_BITS, sizeof(**words));
+	if (*words)
+		(*words)[bit / WORD_BITS] |= UINT64_C(1) << bit % WORD_BITS;
+	return *words;
+}
+
+static void holes_add(struct callchains *c, uint32_t first, uint32_t count)
+{
+	c->first_hole = c->holes && c->first_hole < first ? c->first_hole : first;
+	c->holes += count;
+}
+
+/* Write the nodes [first, end), as many as an entry holds. Returns the id behind the last one. */
 static uint32_t entry_put(struct writer *w, struct spool *spool, uint32_t first, uint32_t end)
 {
 	static uint32_t parents[NODES_PER_ENTRY];
 	static int64_t addresses[NODES_PER_ENTRY];
+	struct callchains *c = spool->callchains;
 	Libtrace__Callchains callchains = LIBTRACE__CALLCHAINS__INIT;
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	uint64_t previous = 0;
 	uint32_t count = 0;
 	for (; count < NODES_PER_ENTRY && first + count < end; count++) {
-		struct callchain_node node = node_load(spool, first + count);
-		uint64_t address = node.address + ((node.flags & NODE_EXACT) != 0);
-		if (!node.address) {
-			spool->last_hole = first + count;
-			if (!spool->first_hole)
-				spool->first_hole = first + count;
+		uint32_t id = first + count;
+		struct callchain_node node = node_load(spool, id);
+		if (!node.address || !written_set(c, id)) {
+			node = (struct callchain_node){0};
+			holes_add(c, id, 1);
 		}
+		uint64_t address = node.address + ((node.flags & NODE_EXACT) != 0);
 		parents[count] = node.parent;
 		addresses[count] = (int64_t)(address - previous);
 		previous = address;
@@ -61,14 +126,18 @@ static uint32_t entry_put(struct writer *w, struct spool *spool, uint32_t first,
 	return first + count;
 }
 
-/* Does the chain lead through what may have been told as holes? Some of them may be there while the
- * first is not. */
-static bool meets_holes(struct spool *spool, uint32_t id)
+/* Write the nodes of the chain that were holes and are there now. */
+static void holes_fill(struct writer *w, struct spool *spool, uint32_t id)
 {
-	for (; spool->first_hole && id >= spool->first_hole; id = node_load(spool, id).parent)
-		if (id <= spool->last_hole && id <= spool->nodes_told)
-			return true;
-	return false;
+	struct callchains *c = spool->callchains;
+	for (uint32_t i = 0; i < FRAMES_LOOKED_AT && c->holes && id >= c->first_hole; i++) {
+		struct callchain_node node = node_load(spool, id);
+		if (node.address && !is_written(c, id)) {
+			c->holes--;
+			entry_put(w, spool, id, id + 1);
+		}
+		id = node.parent;
+	}
 }
 
 uint32_t callchains_addresses(
@@ -85,17 +154,25 @@ uint32_t callchains_addresses(
 	return count;
 }
 
-void callchains_tell(struct writer *w, struct spool *spool, uint32_t id)
+bool callchain_nodes_put(struct writer *w, struct spool *spool, uint32_t id)
 {
-	uint32_t from = spool->nodes_told + 1;
-	if (meets_holes(spool, id)) {
-		from = spool->first_hole;
-		spool->first_hole = 0;
+	struct callchains *c = callchains_of(spool);
+	if (!c || !node_load(spool, id).address)
+		return true;
+	uint32_t from = c->end ? c->end : 1;
+	while (from <= id && !block_is_full(&w->block, &w->strings)) {
+		uint32_t number = from / CALLCHAIN_CHUNK_NODES, next = number + 1;
+		uint32_t chunk_end = next * CALLCHAIN_CHUNK_NODES;
+		if (chunk_offset(spool, number)) {
+			from = entry_put(w, spool, from, id < chunk_end ? id + 1 : chunk_end);
+		} else {
+			holes_add(c, from, chunk_end - from);
+			from = chunk_end;
+		}
+		c->end = from;
 	}
-	uint32_t end = (id > spool->nodes_told ? id : spool->nodes_told) + 1;
-	if (end > CALLCHAIN_CHUNKS_MAX * CALLCHAIN_CHUNK_NODES)
-		end = CALLCHAIN_CHUNKS_MAX * CALLCHAIN_CHUNK_NODES;
-	while (from < end)
-		from = entry_put(w, spool, from, end);
-	spool->nodes_told = end - 1;
+	if (from <= id)
+		return false;
+	holes_fill(w, spool, id);
+	return true;
 }

@@ -58,7 +58,7 @@ static uint32_t calls_scan(const struct record *r, uint32_t count, uint32_t func
 	const struct record first = *r;
 	struct differences d = {0};
 	uint32_t i = 0;
-	for (; i < count && (r[i].word & RECORD_KIND_MASK) < functions; i++) {
+	for (; i < count && (r[i].word & RECORD_KIND_MASK) - 1 < functions - 1; i++) {
 		d.word |= r[i].word ^ first.word;
 		d.a |= r[i].a ^ first.a;
 		d.b |= r[i].b ^ first.b;
@@ -194,7 +194,8 @@ static void call_chains_put(struct segment *s, struct batch *b, uint32_t count)
 void calls_put(struct segment *s, struct batch *b, uint32_t functions)
 {
 	struct differences d;
-	uint32_t count = calls_scan(&s->records[s->at], s->end - s->at, functions, &d);
+	uint32_t left = s->end - s->at, room = batch_room(b);
+	uint32_t count = calls_scan(&s->records[s->at], left < room ? left : room, functions, &d);
 	if (!count)
 		return;
 	call_times_put(s, b, count);
@@ -203,5 +204,5 @@ void calls_put(struct segment *s, struct batch *b, uint32_t functions)
 	call_objects_put(s, b, count, d.b);
 	call_chains_put(s, b, count);
 	s->at += count;
-	b->count += count;
+	batch_rows_added(b, count);
 }

@@ -36,6 +36,7 @@ struct cubins {
 	struct context_module *modules; /* in the order of their loading */
 	uint32_t module_count, module_capacity;
 	uint32_t refused; /* for lack of room */
+	bool is_told;     /* what is missing has been reported */
 };
 
 void cubins_free(struct cubins *c)
@@ -98,9 +99,10 @@ static bool symbols_find(const struct cubin *c, const Elf64_Ehdr *elf, Elf64_Shd
 	return false;
 }
 
-/* Many symbols may have one name, which is written for each: neither is without a bound. */
+/* Many symbols may have one name, which is written for each: all are no longer than the code. */
 #define SYMBOL_BYTES_MAX 4096u
 #define SYMBOLS_BYTES_MAX (8u << 20)
+#define SYMBOL_ENTRY_BYTES 32u /* beside its name */
 
 static bool is_short_ascii(const char *text)
 {
@@ -144,7 +146,8 @@ static uint32_t functions_read(
 		return 0;
 	}
 	memcpy(c->names, blob, texts.sh_size);
-	for (uint64_t i = 0, bytes = 0; i < most && bytes < SYMBOLS_BYTES_MAX; i++) {
+	uint64_t limit = c->code.bytes < SYMBOLS_BYTES_MAX ? c->code.bytes : SYMBOLS_BYTES_MAX;
+	for (uint64_t i = 0, bytes = 0; i < most && bytes < limit; i++) {
 		Elf64_Sym symbol;
 		memcpy(&symbol, part(c, symbols.sh_offset + i * sizeof(symbol), sizeof(symbol)),
 			sizeof(symbol));
@@ -158,7 +161,7 @@ static uint32_t functions_read(
 		row->address = code.sh_offset + symbol.st_value;
 		row->symbol_index = (uint32_t)i;
 		c->function[c->function_count++] = row->symbol_name;
-		bytes += strlen(name);
+		bytes += strlen(name) + SYMBOL_ENTRY_BYTES;
 	}
 	qsort(c->function, c->function_count, sizeof(*c->function), by_text);
 	*ret_rows = rows;
@@ -345,10 +348,12 @@ uint32_t cubins_unwritten(const struct writer *w)
 
 void cubins_finish(struct writer *w, struct spool *spool)
 {
-	const struct cubins *c = spool->cubins;
-	uint32_t missing = c ? c->refused : 0;
-	for (uint32_t i = 0; c && i < c->count; i++)
+	struct cubins *c = spool->cubins;
+	uint32_t missing = c && !c->is_told ? c->refused : 0;
+	for (uint32_t i = 0; c && !c->is_told && i < c->count; i++)
 		missing += !c->rows[i].is_whole;
+	if (c)
+		c->is_told = true;
 	if (missing)
 		writer_note(w, spool->pid, w->now.mono_ns,
 			"CUDA: the code of %u modules could not be kept: it did not come whole, or "

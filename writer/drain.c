@@ -40,16 +40,7 @@ static void note_time(struct writer *w, uint64_t first_ns, uint64_t last_ns)
 		w->batch_last_ns = last_ns;
 }
 
-struct batch *segment_row_add(struct segment *s, enum event_kind kind, uint64_t ns)
-{
-	struct batch *b = batch_for(s, kind);
-	batch_row_add(b, ns);
-	note_time(s->w, ns, ns);
-	return b;
-}
-
-/* Encodes what the present thread has gathered. `slot` is where its run ends. */
-static void run_end(struct segment *s, uint32_t slot)
+void segment_run_end(struct segment *s, uint32_t slot)
 {
 	struct writer *w = s->w;
 	struct tally *tally = segment_tally(s);
@@ -72,6 +63,15 @@ static void run_end(struct segment *s, uint32_t slot)
 	w->batch_last_ns = 0;
 	s->run = slot;
 	s->overhead = 0;
+}
+
+struct batch *segment_row_add(struct segment *s, enum event_kind kind, uint64_t ns)
+{
+	struct batch *b = batch_for(s, kind);
+	while (!batch_row_add(b, ns))
+		segment_run_end(s, s->at);
+	note_time(s->w, ns, ns);
+	return b;
 }
 
 static size_t text_bytes(const char *text, size_t limit)
@@ -103,7 +103,7 @@ static void put_thread_start(struct segment *s, const struct record *r, const ui
 	struct thread_start start = {0};
 	uint64_t ns = segment_ns(s, r->tick);
 	memcpy(&start, payload, bytes < sizeof(start) ? bytes : sizeof(start));
-	run_end(s, s->at);
+	segment_run_end(s, s->at);
 	guest_leave(s, ns, false);
 	s->overhead += slots - 1;
 	s->view->tid = (uint32_t)r->a;
@@ -126,7 +126,7 @@ static void put_thread_start(struct segment *s, const struct record *r, const ui
 static void put_thread_end(struct segment *s, const struct record *r)
 {
 	segment_row_add(s, EVENT_THREAD_END, segment_ns(s, r->tick));
-	run_end(s, s->at + 1);
+	segment_run_end(s, s->at + 1);
 	s->view->tid = 0;
 }
 
@@ -247,17 +247,46 @@ static void put_module_unload(struct segment *s, const struct record *r)
 	modules_note_unload(s->spool, r->a, r->tick);
 }
 
-/* A vfork child's chains lead through its parent's nodes: Process.memory_of says so. */
-static void put_callchain(struct segment *s, const struct record *r)
+/* Write the block where it is full, between two records: what it holds ends at s->at. Returns false
+ * where it cannot be written. */
+static bool segment_cut(struct segment *s)
 {
-	s->overhead++;
-	s->callchain = (uint32_t)r->a;
-	s->callchain_method = (uint32_t)r->b;
-	callchains_tell(s->w, s->spool, s->callchain);
+	uint64_t chunk = s->view->position / CHUNK_BYTES;
+	if (!block_is_full(&s->w->block, &s->w->strings))
+		return true;
+	segment_run_end(s, s->at);
+	s->view->position = chunk * CHUNK_BYTES + (uint64_t)s->at * RECORD_BYTES;
+	lane_mark(s->w, s->spool, s->view);
+	s->error = writer_make_room(s->w);
 	s->records = spool_at(s->spool, s->offset, CHUNK_BYTES); /* may lie elsewhere now */
+	return !s->error;
 }
 
-/* Any record but a call. Returns the slots it takes, 0 when it cannot be. */
+/* A vfork child's chains lead through its parent's nodes: Process.memory_of says so. Returns false
+ * where the block cannot be written. */
+static bool put_callchain(struct segment *s, const struct record *r)
+{
+	const uint32_t id = (uint32_t)r->a, method = (uint32_t)r->b;
+	while (!callchain_nodes_put(s->w, s->spool, id))
+		if (!segment_cut(s))
+			return false;
+	s->overhead++;
+	s->callchain = id;
+	s->callchain_method = method;
+	s->records = spool_at(s->spool, s->offset, CHUNK_BYTES); /* may lie elsewhere now */
+	return true;
+}
+
+/* A slot that the head counts and nobody wrote: two have taken one lane, or somebody moved its head.
+ */
+static uint32_t put_unwritten(struct segment *s)
+{
+	s->overhead++;
+	s->view->unwritten++;
+	return 1;
+}
+
+/* Any record but a call. Returns the slots it takes, 0 when it cannot be, or with s->error. */
 static uint32_t other_put(struct segment *s, const struct record *r, uint64_t word)
 {
 	uint64_t bytes = word >> RECORD_LENGTH_SHIFT;
@@ -266,6 +295,8 @@ static uint32_t other_put(struct segment *s, const struct record *r, uint64_t wo
 		s->overhead += left;
 		return left;
 	}
+	if (!word && !r->tick)
+		return put_unwritten(s);
 	if (bytes > (uint64_t)(left - 1) * RECORD_BYTES)
 		return 0;
 	uint32_t slots = 1 + (uint32_t)((bytes + RECORD_BYTES - 1) / RECORD_BYTES);
@@ -294,7 +325,10 @@ static uint32_t other_put(struct segment *s, const struct record *r, uint64_t wo
 		put_child(s, r, kind == REC_EXEC, (const char *)payload, (uint32_t)bytes);
 		return slots;
 	case REC_CALLCHAIN:
-		put_callchain(s, r);
+		s->overhead -= slots - 1; /* it may come again */
+		if (!put_callchain(s, r))
+			return 0;
+		s->overhead += slots - 1;
 		return slots;
 	case REC_MODULE_LOAD:
 		put_module_load(s, r, payload, (uint32_t)bytes);
@@ -326,7 +360,8 @@ static uint32_t other_put(struct segment *s, const struct record *r, uint64_t wo
 	}
 }
 
-/* Returns false at a record that cannot be. */
+/* Returns false at a record that cannot be. A chain belongs to the record behind it, so the block
+ * is not cut between them. */
 static bool segment_decode(struct segment *s)
 {
 	struct batch *calls = batch_for(s, EVENT_OSRT_CALL);
@@ -334,17 +369,25 @@ static bool segment_decode(struct segment *s)
 	while (s->at < s->end && s->records) {
 		const struct record *r = &s->records[s->at];
 		uint64_t word = __atomic_load_n(&r->word, __ATOMIC_RELAXED);
-		if (__builtin_expect(!s->view->tid, 0) &&
-			(word & RECORD_KIND_MASK) != REC_THREAD_START)
+		uint32_t kind = (uint32_t)(word & RECORD_KIND_MASK);
+		if (__builtin_expect(!s->view->tid, 0) && kind != REC_THREAD_START)
 			thread_guess(s);
-		if (__builtin_expect((word & RECORD_KIND_MASK) < functions, 1)) {
+		if (__builtin_expect(kind && kind < functions, 1)) {
+			if (__builtin_expect(!batch_room(calls), 0))
+				segment_run_end(s, s->at);
 			calls_put(s, calls, functions);
 			continue;
 		}
-		uint32_t slots = other_put(s, r, word);
-		if (!slots)
+		if ((!s->callchain || kind == REC_CALLCHAIN) && !segment_cut(s))
+			return true;
+		if (!s->records)
 			return false;
+		uint32_t slots = other_put(s, &s->records[s->at], word);
+		if (!slots)
+			return s->error;
 		s->at += slots;
+		if (kind != REC_CALLCHAIN)
+			s->callchain = 0;
 	}
 	return s->records;
 }
@@ -406,10 +449,12 @@ static int segment_drain(
 	s.at = s.run = (uint32_t)(view->position % CHUNK_BYTES / RECORD_BYTES);
 	s.end = (uint32_t)((end - number * CHUNK_BYTES) / RECORD_BYTES);
 	bool sound = s.records && segment_decode(&s);
-	if (s.records)
-		run_end(&s, s.at);
 	if (s.latest_tick > spool->latest_tick)
 		spool->latest_tick = s.latest_tick;
+	if (s.error)
+		return s.error; /* all before it is in the block */
+	if (s.records)
+		segment_run_end(&s, s.at);
 	view->position = number * CHUNK_BYTES + (uint64_t)s.at * RECORD_BYTES;
 	if (!sound)
 		lane_damage(spool, view);

@@ -63,10 +63,21 @@ static struct tally *finish_tally(struct finish *f)
 	return f->view->owner ? &f->view->guest : &f->view->own;
 }
 
+/* Rows of the batch go into the block. */
+static void batch_flush(struct finish *f, struct batch *b)
+{
+	b->process = f->view->owner ? f->view->owner : f->spool->id;
+	b->tid = f->view->tid;
+	block_put_batch(&f->w->block, b);
+	f->rows += b->count;
+	b->count = 0;
+}
+
 static struct batch *row_add(struct finish *f, enum event_kind kind, uint64_t ns)
 {
 	struct batch *b = f->w->batches[kind];
-	batch_row_add(b, ns);
+	while (!batch_row_add(b, ns))
+		batch_flush(f, b);
 	f->first_ns = ns < f->first_ns ? ns : f->first_ns;
 	f->last_ns = ns > f->last_ns ? ns : f->last_ns;
 	finish_tally(f)->produced++;
@@ -228,16 +239,9 @@ static bool is_leased(const struct finish *f)
 static void rows_encode(struct finish *f)
 {
 	struct writer *w = f->w;
-	for (uint32_t kind = 1; kind < EVENT_KINDS; kind++) {
-		struct batch *b = w->batches[kind];
-		if (!b->count)
-			continue;
-		b->process = f->view->owner ? f->view->owner : f->spool->id;
-		b->tid = f->view->tid;
-		block_put_batch(&w->block, b);
-		f->rows += b->count;
-		b->count = 0;
-	}
+	for (uint32_t kind = 1; kind < EVENT_KINDS; kind++)
+		if (w->batches[kind]->count)
+			batch_flush(f, w->batches[kind]);
 	block_note_events(&w->block, f->rows, f->first_ns, f->last_ns);
 	finish_tally(f)->written += f->rows;
 	w->block.num_dropped += f->dropped;

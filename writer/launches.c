@@ -14,6 +14,7 @@
 #define RANGES_MAX 65536u /* that calls hold at a time */
 #define ENDED_MAX 1024u   /* ranges of start and end that calls may still be found in */
 #define LINKS_MAX (1u << 20)
+#define TEXTS_BYTES_MAX (32u << 20) /* of the ranges that are held */
 
 /* What a thread has called; by 1 + its place, 0 = nothing. There is one as long as a call of it is
  * here, so there are no more than calls. */
@@ -54,6 +55,7 @@ struct launches {
 	uint32_t buckets[BUCKETS];                           /* 1 + index of a thread */
 	struct kept_range *ranges;
 	uint32_t range_count, range_capacity, range_free; /* 1 + index */
+	uint64_t text_bytes;                              /* of the ranges */
 	struct launch_link *links;
 	uint32_t link_count, link_capacity, link_free; /* 1 + index */
 	struct ended_span ended[ENDED_MAX];
@@ -85,11 +87,17 @@ static char *name_copy(struct spool *spool, uint32_t ref)
 	return shared_text_copy(text, bytes);
 }
 
+static uint64_t range_bytes(const struct launch_range *r)
+{
+	return strlen(r->text) + strlen(r->domain_name) + 2;
+}
+
 static void range_drop(struct launches *l, uint32_t index)
 {
 	struct kept_range *r = &l->ranges[index];
 	if (--r->links)
 		return;
+	l->text_bytes -= range_bytes(&r->range);
 	free((char *)(uintptr_t)r->range.text);
 	free((char *)(uintptr_t)r->range.domain_name);
 	r->next_free = l->range_free;
@@ -100,6 +108,8 @@ static void range_drop(struct launches *l, uint32_t index)
 static uint32_t range_make(struct spool *spool, const struct launch_span *from)
 {
 	struct launches *l = spool->launches;
+	if (l->text_bytes >= TEXTS_BYTES_MAX)
+		return 0;
 	if (!l->range_free &&
 		(l->range_count == RANGES_MAX ||
 			array_room(&l->ranges, l->range_count, &l->range_capacity,
@@ -128,6 +138,7 @@ static uint32_t range_make(struct spool *spool, const struct launch_span *from)
 		.color = from->attributes.color,
 		.payload_type = from->attributes.payload_type,
 		.payload = from->attributes.payload};
+	l->text_bytes += range_bytes(&r->range);
 	return number;
 }
 

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "writer/modules.h"
 
 #include <stdlib.h>
@@ -8,6 +9,8 @@
 #include "writer/spools.h"
 
 #define MODULES_MAX 65536u
+#define PATH_BYTES_MAX 4096u        /* of one, as the kernel has it */
+#define PATHS_BYTES_MAX (16u << 20) /* of a process: 65,536 of 256 bytes */
 
 struct module {
 	struct module_range range;
@@ -17,6 +20,7 @@ struct module {
 
 struct modules {
 	uint32_t count, capacity;
+	uint64_t path_bytes;
 	struct module *rows;
 };
 
@@ -40,6 +44,7 @@ static struct module *row_add(struct modules *m)
 
 char *shared_text_copy(const char *text, uint32_t bytes)
 {
+	bytes = (uint32_t)strnlen(text, bytes);
 	char *own = malloc(bytes + 1u), *copy = NULL;
 	if (own) {
 		memcpy(own, text, bytes);
@@ -57,11 +62,14 @@ void modules_note_load(struct spool *spool, const struct module_range *range, co
 	struct modules *m = spool->modules;
 	if (!m)
 		m = spool->modules = calloc(1, sizeof(*m));
-	struct module *row = m ? row_add(m) : NULL;
+	if (!m || path_bytes > PATH_BYTES_MAX || m->path_bytes + path_bytes > PATHS_BYTES_MAX)
+		return;
+	struct module *row = row_add(m);
 	char *copy = row ? shared_text_copy(path, path_bytes) : NULL;
 	if (!copy)
 		return;
 	*row = (struct module){*range, UINT64_MAX, copy};
+	m->path_bytes += path_bytes;
 	m->count++;
 }
 

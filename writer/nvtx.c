@@ -30,7 +30,7 @@ static uint32_t name_read(struct writer *w, struct spool *spool, uint32_t ref)
 {
 	const char *text;
 	uint32_t bytes = nvtx_name_text(spool, ref, &text);
-	return bytes ? strings_id(&w->strings, text, bytes) : 0;
+	return bytes ? spool_text_id(w, spool, text, bytes) : 0;
 }
 
 uint32_t nvtx_name_id(struct writer *w, struct spool *spool, uint32_t ref)
@@ -38,7 +38,7 @@ uint32_t nvtx_name_id(struct writer *w, struct spool *spool, uint32_t ref)
 	if (!ref)
 		return 0;
 	struct nvtx_name_id *kept = &w->nvtx_names[(ref ^ ref >> 10) % NVTX_NAMES_KEPT];
-	if (kept->process != spool->id || kept->ref != ref)
+	if (kept->process != spool->id || kept->ref != ref || !kept->string_id)
 		*kept = (struct nvtx_name_id){spool->id, ref, name_read(w, spool, ref)};
 	return kept->string_id;
 }
@@ -154,15 +154,30 @@ static void frame_read(
 
 typedef void (*visit_fn)(void *user, uint32_t kind, const struct nvtx_row *row);
 
-static void frames_each(struct spool *spool, const struct lane_view *view, uint64_t end_tick,
-	visit_fn visit, void *user)
+static bool overlap(uint64_t offset, uint64_t other)
+{
+	return other && offset < other + NVTX_RANGES_BYTES && other < offset + NVTX_RANGES_BYTES;
+}
+
+/* Each lane has its own memory for them. */
+static bool is_anothers(const struct spool *spool, uint64_t offset)
+{
+	for (uint32_t i = 0; i < spool->lane_count; i++)
+		if (overlap(offset, spool->lanes[i]->ranges))
+			return true;
+	return false;
+}
+
+static void frames_each(
+	struct spool *spool, struct lane_view *view, uint64_t end_tick, visit_fn visit, void *user)
 {
 	static struct nvtx_row row;
 	const struct lane *lane = lane_of(spool, view);
 	uint64_t offset = lane ? lane->ranges : 0, head = view->position;
 	uint32_t top = offset ? lane->ranges_top : 0;
-	if (!offset || top > NVTX_RANGES_BYTES)
+	if (!offset || top > NVTX_RANGES_BYTES || is_anothers(spool, offset))
 		return;
+	view->ranges = offset;
 	for (uint32_t at = 0; at + sizeof(struct nvtx_frame) <= top;) {
 		const uint8_t *frames = spool_at(spool, offset, NVTX_RANGES_BYTES);
 		if (!frames)
@@ -215,27 +230,37 @@ static void span_visit(struct spool *spool, const struct nvtx_span *s, uint64_t 
 		visit(user, EVENT_NVTX_START_END, &row);
 }
 
+static uint64_t span_chunk(struct spool *spool, uint32_t number)
+{
+	return __atomic_load_n(&spool_header(spool)->nvtx_span_chunk[number], __ATOMIC_ACQUIRE);
+}
+_Static_assert(NVTX_RANGES_BYTES == CHUNK_BYTES, "both are compared by overlap()");
+
 /* Those that a thread of this lane started. */
 static void spans_each(struct spool *spool, const struct lane_view *view, uint64_t end_tick,
 	visit_fn visit, void *user)
 {
 	for (uint32_t number = 0; number < NVTX_SPAN_CHUNKS_MAX; number++) {
-		uint64_t offset = __atomic_load_n(
-			&spool_header(spool)->nvtx_span_chunk[number], __ATOMIC_ACQUIRE);
+		uint64_t offset = span_chunk(spool, number);
+		for (uint32_t other = 0; offset && other < number; other++)
+			if (overlap(offset, span_chunk(spool, other)))
+				offset = 0; /* told already */
 		for (uint32_t i = 0; offset && i < NVTX_SPANS_PER_CHUNK; i++) {
 			const struct nvtx_span *chunk =
 				(const void *)spool_at(spool, offset, CHUNK_BYTES);
 			if (!chunk)
 				return;
-			struct nvtx_span copy = chunk[i];
+			if (chunk[i].lane != view->index)
+				continue;
+			const struct nvtx_span copy = chunk[i];
 			if (copy.lane == view->index)
 				span_visit(spool, &copy, end_tick, visit, user);
 		}
 	}
 }
 
-void nvtx_open_each(struct spool *spool, const struct lane_view *view, uint64_t end_tick,
-	visit_fn visit, void *user)
+void nvtx_open_each(
+	struct spool *spool, struct lane_view *view, uint64_t end_tick, visit_fn visit, void *user)
 {
 	frames_each(spool, view, end_tick, visit, user);
 	spans_each(spool, view, end_tick, visit, user);

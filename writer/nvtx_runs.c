@@ -237,11 +237,20 @@ static bool has_attributes(const struct layout *l, uint64_t low)
 	return l->attributes || low & NVTX_HAS_ATTRIBUTES;
 }
 
+/* Then the block is sealed before the next record. */
+static bool texts_are_many(const struct run *run)
+{
+	return run->rows && run->s->w->strings.pending_bytes >= BLOCK_BYTES_MAX;
+}
+
 uint32_t nvtx_run_put(struct segment *s, uint32_t slots)
 {
 	const struct record *r = &s->records[s->at];
 	uint64_t word = __atomic_load_n(&r->word, __ATOMIC_RELAXED), kind = word & RECORD_KIND_MASK;
 	const struct layout *l = layout_of(word);
+	if (!batch_room(s->w->batches[l->event]))
+		segment_run_end(s, s->at);
+	const uint32_t room = batch_room(s->w->batches[l->event]);
 	struct run run = {.s = s,
 		.b = s->w->batches[l->event],
 		.layout = l,
@@ -252,7 +261,7 @@ uint32_t nvtx_run_put(struct segment *s, uint32_t slots)
 	bool launches = s->spool->launches && l->lasts && !s->view->owner;
 	s->spool->has_nvtx = true;
 	run_columns(&run);
-	while (run.slot < s->end && s->records) {
+	while (run.slot < s->end && s->records && run.rows < room && !texts_are_many(&run)) {
 		r = &s->records[run.slot];
 		word = __atomic_load_n(&r->word, __ATOMIC_RELAXED);
 		uint64_t bytes = word >> RECORD_LENGTH_SHIFT;
@@ -272,7 +281,7 @@ uint32_t nvtx_run_put(struct segment *s, uint32_t slots)
 	callchains_put(&run);
 	for (uint32_t i = CATEGORY; !run.attributes && i <= PAYLOAD; i++)
 		batch_same(run.b, l->first + i, 0, run.rows);
-	run.b->count += run.rows;
+	batch_rows_added(run.b, run.rows);
 	s->w->batch_first_ns = run.first_ns;
 	s->w->batch_last_ns = run.last_ns;
 	segment_tally(s)->impossible += run.impossible;

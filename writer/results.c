@@ -21,7 +21,8 @@
 #define LAUNCHES_ANY (LAUNCHES_MAX / 2) /* whatever they are */
 #define DEVICES_MAX 32u
 #define NAMES_MAX LAUNCHES_MAX
-#define FRAMES_MAX 512u /* of a callchain */
+#define FRAMES_MAX 512u               /* of a callchain */
+#define RESULTS_BYTES_MAX (16u << 20) /* of a process: 16 KiB each, where most have 1 to 4 */
 
 struct launch {
 	uint32_t tid;
@@ -44,8 +45,11 @@ struct results {
 	uint64_t devices[DEVICES_MAX][LAUNCH_COLUMNS];
 	char *device_names[DEVICES_MAX];
 	uint32_t device_count;
-	uint32_t cuda_version; /* of the driver: 13000 is 13.0; 0 = not known */
-	uint32_t without_call; /* launches whose call is not known */
+	uint32_t cuda_version;              /* of the driver: 13000 is 13.0; 0 = not known */
+	uint32_t without_call;              /* launches whose call is not known */
+	bool begun;                         /* what is told once is told */
+	uint32_t launches_put, devices_put; /* what a full disk interrupts goes on behind these */
+	uint64_t bytes_put;
 };
 
 static struct results *results_of(struct spool *spool)
@@ -290,27 +294,53 @@ static const Libtrace__SessionDetails *device_details(const struct results *r, u
 	return &details;
 }
 
-int results_put(struct writer *w, struct spool *spool)
+static void results_begin(struct writer *w, const struct spool *spool, struct results *r)
 {
-	struct results *r = spool->results;
-	int error = 0;
-	bool any = r && r->launch_count;
-	cubins_finish(w, spool);
-	if (any && r->without_call)
+	if (!r->begun && r->without_call)
 		writer_note(w, spool->pid, w->now.mono_ns,
 			"CUDA: %u of %u listed launches lack the callchain and the NVTX ranges of "
 			"their calls, which were not at hand any more",
 			r->without_call, r->launch_count);
-	for (uint32_t i = 0; any && i < r->launch_count && !error; i++) {
-		launch_put(w, spool, &r->launches[i]);
+	r->begun = true;
+}
+
+/* A launch that is in the block counts as written: a block that cannot be is kept. */
+static int launches_put(struct writer *w, struct spool *spool, struct results *r)
+{
+	int error = 0;
+	while (!error && r->launches_put < r->launch_count && r->bytes_put < RESULTS_BYTES_MAX) {
+		size_t before = w->block.results.bytes;
+		launch_put(w, spool, &r->launches[r->launches_put++]);
+		r->bytes_put += w->block.results.bytes - before;
 		error = writer_make_room(w);
 	}
+	if (!error && r->launches_put < r->launch_count) {
+		writer_note(w, spool->pid, w->now.mono_ns,
+			"CUDA: %u of %u launches are not listed: the callchains and NVTX ranges of "
+			"the others fill %u MiB; all are among the events",
+			r->launch_count - r->launches_put, r->launch_count,
+			RESULTS_BYTES_MAX >> 20);
+		r->launches_put = r->launch_count;
+	}
+	return error;
+}
+
+int results_put(struct writer *w, struct spool *spool)
+{
+	struct results *r = spool->results;
+	cubins_finish(w, spool);
+	if (!r)
+		return 0;
+	results_begin(w, spool, r);
+	int error = launches_put(w, spool, r);
 	/* One block for each: its header is made before the next one's details are. */
-	for (uint32_t i = 0; any && i < r->device_count && !error; i++) {
-		block_put_session(&w->block, device_details(r, i));
+	while (r->launch_count && !error && r->devices_put < r->device_count) {
+		block_put_session(&w->block, device_details(r, r->devices_put++));
 		error = writer_flush(w, false);
 	}
+	if (error)
+		return error;
 	results_free(r);
 	spool->results = NULL;
-	return error;
+	return 0;
 }

@@ -21,6 +21,7 @@ struct segment {
 	uint32_t callchain;           /* of the event that comes next; 0 = none */
 	uint32_t callchain_method;
 	bool monotonic;
+	int error; /* the block is full and could not be written: the record at `at` comes again */
 	uint64_t least_tick, most_tick, latest_tick;
 };
 
@@ -32,6 +33,9 @@ static inline struct tally *segment_tally(struct segment *s)
 /* Calls as far as they follow each other, into the rows of `b`: s->at moves on. `functions` is
  * fn_count(). */
 void calls_put(struct segment *s, struct batch *b, uint32_t functions);
+
+/* Encode the rows gathered so far. `slot` is where their records end. */
+void segment_run_end(struct segment *s, uint32_t slot);
 
 /* A new row of a rare kind, its time set. */
 struct batch *segment_row_add(struct segment *s, enum event_kind kind, uint64_t ns);

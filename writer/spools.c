@@ -40,6 +40,7 @@ static void spool_free(struct spool *spool)
 	launches_free(spool->launches);
 	modules_free(spool->modules);
 	cubins_free(spool->cubins);
+	callchains_free(spool->callchains);
 	if (spool->map)
 		munmap(spool->map, spool->map_bytes);
 	if (spool->pidfd >= 0)
@@ -284,11 +285,12 @@ static struct lane_view *lane_add(struct spool *spool)
 	return view;
 }
 
-/* Two lanes at one place would show every event twice. */
+/* Two lanes that overlap would show events twice. */
 static bool is_taken(const struct spool *spool, uint64_t offset)
 {
 	for (uint32_t i = 0; i < spool->lane_count; i++)
-		if (spool->lanes[i]->offset == offset)
+		if (offset < spool->lanes[i]->offset + LANE_BYTES &&
+			spool->lanes[i]->offset < offset + LANE_BYTES)
 			return true;
 	return false;
 }
@@ -343,11 +345,12 @@ static uint64_t lane_look(struct spool *spool, struct lane_view *view)
 	return head - view->position;
 }
 
-/* Lanes share the file: together they cannot hold more than it does. */
+/* Lanes share the file: together they cannot hold more data than it does. */
 static bool is_too_much(struct spool *spool, uint64_t bytes)
 {
-	return bytes > spool->map_bytes &&
-		(!owner || spool_map(owner, spool) || bytes > spool->map_bytes);
+	if (bytes > SPOOL_FIRST_BYTES && bytes > spool->data_bytes && owner)
+		spool->data_bytes = spool_data_bytes(owner->dir_fd, spool->name);
+	return bytes > SPOOL_FIRST_BYTES && bytes > spool->data_bytes;
 }
 
 uint64_t spool_look(struct spool *spool, uint64_t *fullest)

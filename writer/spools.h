@@ -32,6 +32,8 @@ struct lane_view {
 			   process */
 	uint32_t owner_pid;
 	struct tally own, guest; /* of the spool's process, of the present owner */
+	uint64_t ranges;         /* file offset of its open NVTX ranges, once they were read */
+	uint64_t unwritten;      /* slots that the head counts and nobody wrote */
 	bool guest_execs;        /* the owner was about to exec */
 	bool touched;            /* position is ahead of the tail in the spool */
 	bool closed;             /* finished rows are in the block being made, or in the report */
@@ -52,10 +54,12 @@ struct results;
 struct launches;
 struct modules;
 struct cubins;
+struct callchains;
 void results_free(struct results *results);
 void launches_free(struct launches *launches);
 void modules_free(struct modules *modules);
 void cubins_free(struct cubins *cubins);
+void callchains_free(struct callchains *callchains);
 
 struct spool {
 	char name[64]; /* of the file */
@@ -80,18 +84,20 @@ struct spool {
 	bool finished;
 	uint64_t damaged_lanes;
 	uint32_t breaks_before; /* of the clock, when it was found */
+	uint64_t data_bytes;    /* of the file when last looked at: holes do not count */
+	uint64_t text_bytes;    /* of names that were written into the report ... */
+	uint64_t text_limit;    /* ... and may be: spool_text_id() */
+	uint64_t texts_refused; /* beyond that: written as no text */
 	uint64_t checked_ns;    /* when /proc was last asked */
 	struct last_exec exec;
 	struct cuda_causality cuda;
-	struct results *results;   /* launches for standard entries; NULL = none */
-	struct launches *launches; /* calls that launch; NULL = none */
-	struct cubins *cubins;     /* code of modules; NULL = none */
-	struct modules *modules;   /* files mapped as code; NULL = none told */
-	bool has_nvtx;             /* there were ranges or marks */
-	uint32_t device_lane;      /* 1 + its index; 0 = none */
-	uint32_t nodes_told;       /* callchain nodes up to this one are in the report */
-	uint32_t first_hole;       /* the first of them that was not stored yet; 0 = none */
-	uint32_t last_hole;        /* the last */
+	struct results *results;       /* launches for standard entries; NULL = none */
+	struct launches *launches;     /* calls that launch; NULL = none */
+	struct cubins *cubins;         /* code of modules; NULL = none */
+	struct modules *modules;       /* files mapped as code; NULL = none told */
+	bool has_nvtx;                 /* there were ranges or marks */
+	uint32_t device_lane;          /* 1 + its index; 0 = none */
+	struct callchains *callchains; /* nodes that are in the report; NULL = none */
 };
 
 struct spools {
@@ -124,6 +130,9 @@ void *spool_at(struct spool *spool, uint64_t offset, uint64_t bytes);
 /* Brings spool->lanes up to the lanes there are. Lanes with impossible offsets are left out for
  * ever. */
 void spool_find_lanes(struct spools *s, struct spool *spool);
+
+/* Bytes of data in a spool's file; holes do not count. */
+uint64_t spool_data_bytes(int dir_fd, const char *name);
 
 /* The lane itself, or NULL. */
 struct lane *lane_of(struct spool *spool, const struct lane_view *view);

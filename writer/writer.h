@@ -146,6 +146,12 @@ uint64_t spool_ns(struct writer *w, const struct spool *spool, uint64_t tick);
 /* Records position and counts of a lane in the block. */
 void lane_mark(struct writer *w, struct spool *spool, struct lane_view *view);
 
+/* ---- claims.c ---- */
+
+/* String id of a text that lies in the spool for many records to name; 0 where the spool has named
+ * more than it can hold, which is counted. */
+uint32_t spool_text_id(struct writer *w, struct spool *spool, const char *text, uint32_t bytes);
+
 /* ---- process.c ---- */
 
 /* First sight of a spool: id, Process entry; or what a predecessor knew of it. */
@@ -241,7 +247,7 @@ struct nvtx_row {
 };
 
 /* Calls `visit` for each range that the dead process left open in this lane. */
-void nvtx_open_each(struct spool *spool, const struct lane_view *view, uint64_t end_tick,
+void nvtx_open_each(struct spool *spool, struct lane_view *view, uint64_t end_tick,
 	void (*visit)(void *user, uint32_t kind, const struct nvtx_row *row), void *user);
 
 /* String id of a text that a record or range has only the begin of; clears RECORD_TEXT_CUT where
@@ -275,8 +281,9 @@ int results_put(struct writer *w, struct spool *spool);
 
 /* ---- callchains.c ---- */
 
-/* Tells the nodes of a process up to `id`, before an event that names it. */
-void callchains_tell(struct writer *w, struct spool *spool, uint32_t id);
+/* Write the nodes of a process up to `id`, before an event that names it. Returns false when the
+ * block is full before all are written: call again with the next one. May map the spool anew. */
+bool callchain_nodes_put(struct writer *w, struct spool *spool, uint32_t id);
 
 /* The return addresses of a chain, innermost first, as the report has them. Returns how many. May
  * map the spool anew. */

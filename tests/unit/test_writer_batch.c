@@ -172,6 +172,28 @@ static void pieces_are_the_rows(void)
 	tap(alike > 100, "many had columns that are not stored");
 }
 
+/* The memory of a batch is as long as its kind needs: nothing lies behind the last row. */
+static void a_full_batch_takes_no_more(void)
+{
+	struct batch *b = check(calloc(1, batch_bytes(EVENT_OSRT_CALL)), "calloc");
+	uint32_t rows = 0, last = batch_columns(EVENT_OSRT_CALL) - 1;
+	b->kind = EVENT_OSRT_CALL;
+	batch_set(b, last, 7); /* of no row */
+	while (rows < 2 * BATCH_ROWS && batch_row_add(b, rows)) {
+		batch_set(b, last, ++rows);
+		batch_set(b, last + 1, 7); /* of no column */
+	}
+	tap(rows == BATCH_ROWS && b->count == BATCH_ROWS && !batch_room(b),
+		"a full batch takes no more rows");
+	tap(b->column[0][BATCH_ROWS - 1] == BATCH_ROWS - 1 && b->column[1][0] == 0 &&
+			b->column[last][BATCH_ROWS - 1] == BATCH_ROWS,
+		"and none lie in the next column");
+	batch_same(b, 1, 9, 100);
+	batch_rows_added(b, 100);
+	tap(b->count == BATCH_ROWS && b->column[2][0] == 0, "nor do many at once");
+	free(b);
+}
+
 static void varints_are_read_back(void)
 {
 	int wrong = 0;
@@ -317,6 +339,7 @@ int main(void)
 {
 	bytes_are_those_of_protobuf();
 	pieces_are_the_rows();
+	a_full_batch_takes_no_more();
 	varints_are_read_back();
 	checksum_is_crc32c();
 	clock_is_monotonic_and_near();

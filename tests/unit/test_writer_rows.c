@@ -416,8 +416,8 @@ static void the_receipt_tells_damaged_lanes(void)
 	uint32_t pid = dead_process(&t, &s, CLOCK_KIND_MONOTONIC);
 	struct lane *sound = fake_lane(&s), *broken = fake_lane(&s);
 	for (int k = 0; k < 10; k++) {
-		fake_call(&s, sound, now + (uint64_t)k * 10, 5, 0);
-		fake_call(&s, broken, now + (uint64_t)k * 10, 5, 0);
+		fake_call(&s, sound, now + (uint64_t)k * 10, 5, 1);
+		fake_call(&s, broken, now + (uint64_t)k * 10, 5, 1);
 	}
 	broken->head = UINT64_C(1) << 46; /* no lane holds so much */
 	tap_equal(recover_quietly(&t), 0, "a spool with a damaged lane is recovered");
@@ -430,8 +430,46 @@ static void the_receipt_tells_damaged_lanes(void)
 	munmap(s.map, FAKE_SPOOL_BYTES);
 }
 
+/* Twice as many open ranges in one lane as a batch has rows. */
+static void all_open_ranges_become_rows(void)
+{
+	struct fake_tree t;
+	struct fake_spool s;
+	uint32_t pid = dead_process(&t, &s, CLOCK_KIND_MONOTONIC), wrong = 0;
+	struct lane *lane = fake_lane(&s);
+	thread_put(&s, lane, pid, pid, THREAD_MAIN);
+	for (uint32_t n = 0; n < NVTX_SPANS_MAX; n++) {
+		uint32_t number = n / NVTX_SPANS_PER_CHUNK;
+		if (n % NVTX_SPANS_PER_CHUNK == 0)
+			s.header->nvtx_span_chunk[number] = fake_take(&s, CHUNK_BYTES);
+		struct nvtx_span *spans = (void *)(s.map + s.header->nvtx_span_chunk[number]);
+		spans[n % NVTX_SPANS_PER_CHUNK] = (struct nvtx_span){.id = n + 1,
+			.tick = now + n,
+			.tid = pid,
+			.attributes = {.category = n + 2, .payload_type = 1, .payload = n + 3}};
+	}
+	tap_equal(recover_quietly(&t), 0, "recover a spool full of open ranges");
+	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
+	tap_equal((int64_t)report.rows[EVENT_NVTX_START_END], NVTX_SPANS_MAX, "all are rows");
+	uint32_t process = report_process_of(&report, pid), n = 0;
+	for (uint32_t i = 0; i < 2; i++) {
+		const Libtrace__EventBatch *b = batch_of(EVENT_NVTX_START_END, process, i);
+		for (uint32_t row = 0; b && row < b->count; row += 7, n += 7)
+			wrong += batch_value(b, NVTX_START_END_RANGE_ID + 1, row) != n + 1 ||
+				batch_value(b, NVTX_START_END_PAYLOAD + 1, row) != n + 3;
+		n = b ? b->count : 0;
+	}
+	tap_equal(wrong, 0, "each with its own values");
+	const Libtrace__Receipt *r = report_receipt(&report, process);
+	tap(r && r->produced == r->written && r->unfinished == NVTX_SPANS_MAX, "and counted");
+	report_release(&report);
+	clean(&t);
+	munmap(s.map, FAKE_SPOOL_BYTES);
+}
+
 int main(void)
 {
+	all_open_ranges_become_rows();
 	records_become_rows();
 	cuda_rows_become_rows();
 	code_is_kept_whole_or_not_at_all();
