@@ -59,13 +59,16 @@ static void take_process(struct writer *w, const Libtrace__Process *p)
 	*adopted = (struct adopted_process){.id = p->id, .pid = p->pid};
 	strncpy(adopted->spool, p->spool, sizeof(adopted->spool) - 1);
 	process_remember(w, p->pid, p->id, p->start_ns);
+	struct known_process *known = known_of_id(&w->known, p->id);
+	if (known)
+		known->adopted = w->adopted_process_count;
 }
 
 static void take_receipt(struct writer *w, const Libtrace__Receipt *r)
 {
-	for (uint32_t i = w->adopted_process_count; i-- > 0;)
-		if (w->adopted_processes[i].id == r->process)
-			w->adopted_processes[i].finished = true;
+	const struct known_process *known = known_of_id(&w->known, r->process);
+	if (known && known->adopted)
+		w->adopted_processes[known->adopted - 1].finished = true;
 }
 
 static void take_session(struct adoption *a, const Libtrace__Session *s)
@@ -208,11 +211,12 @@ int adopt_report(struct writer *w)
 	return sink_adopt_at(&w->sink, a.at);
 }
 
-const struct adopted_process *adopted_find(const struct writer *w, const char *spool_name)
+const struct adopted_process *adopted_find(const struct writer *w, const struct spool *spool)
 {
-	for (uint32_t i = 0; i < w->adopted_process_count; i++)
-		if (!strcmp(w->adopted_processes[i].spool, spool_name))
-			return &w->adopted_processes[i];
+	for (const struct known_process *p = known_of_pid(&w->known, spool->pid); p;
+		p = known_before(&w->known, p))
+		if (p->adopted && !strcmp(w->adopted_processes[p->adopted - 1].spool, spool->name))
+			return &w->adopted_processes[p->adopted - 1];
 	return NULL;
 }
 
@@ -227,7 +231,8 @@ static const Libtrace__LanePosition *position_find(
 
 void adopted_apply(struct writer *w, const struct spool *spool, struct lane_view *view)
 {
-	const Libtrace__LanePosition *p = position_find(w, spool->id, view->index);
+	const Libtrace__LanePosition *p =
+		adopted_find(w, spool) ? position_find(w, spool->id, view->index) : NULL;
 	if (!p)
 		return;
 	view->tid = p->tid;
@@ -245,7 +250,7 @@ void adopted_apply(struct writer *w, const struct spool *spool, struct lane_view
 			"not in this report",
 			(unsigned long long)(view->position - p->position), view->index);
 	}
-	for (uint32_t i = 0; view->owner && i < w->known_count; i++)
-		if (w->known[i].id == view->owner)
-			view->owner_pid = w->known[i].pid;
+	const struct known_process *owner = view->owner ? known_of_id(&w->known, view->owner) : NULL;
+	if (owner)
+		view->owner_pid = owner->pid;
 }

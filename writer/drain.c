@@ -187,8 +187,8 @@ static void put_child(
 	batch_set(b, CHILD_VERDICT, verdict);
 	batch_set(b, CHILD_PATH, strings_id(&s->w->strings, path, length));
 	if (!exec && !verdict && (how == CHILD_FORK || how == CHILD_CLONE))
-		if (!process_known(s->w, pid))
-			child_watch(s->w, pid);
+		if (s->spool->same_namespace && !process_known_since(s->w, pid, ns))
+			child_watch(s->w, pid, ns);
 	struct last_exec *last = &s->spool->exec;
 	if (exec || (verdict && verdict != VERDICT_MISSING && pid)) {
 		char copy[sizeof(last->path)];

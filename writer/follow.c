@@ -172,19 +172,6 @@ static bool dir_is_gone(const struct writer *w)
 	return fstat(w->spools.dir_fd, &status) || status.st_nlink == 0;
 }
 
-/* Forked children that may still make a spool. */
-static bool children_live(struct writer *w)
-{
-	for (uint32_t i = 0; i < w->child_count;) {
-		struct pollfd child = {w->children[i].pidfd, POLLIN, 0};
-		if (poll(&child, 1, 0) == 0)
-			return true;
-		close(w->children[i].pidfd);
-		w->children[i] = w->children[--w->child_count];
-	}
-	return false;
-}
-
 static bool tree_has_ended(struct follow *f, uint64_t now)
 {
 	struct writer *w = f->w;
@@ -334,7 +321,8 @@ static void start(struct follow *f, struct writer *w)
 	__atomic_store_n(&w->control->writer_state, WRITER_RUNNING, __ATOMIC_RELEASE);
 	spools_guard(&w->spools);
 	child_watch(w,
-		w->control->root_pid); /* a program that cannot be traced may start one that can */
+		w->control->root_pid,
+		UINT64_MAX); /* a program that cannot be traced may start one that can */
 	writer_take_time(w);
 }
 
@@ -356,8 +344,9 @@ static int run(struct writer *w)
 		return fail(w, error);
 	writer_collect_diagnostics(w);
 	windows_finish(w);
-	process_tell_unseen(w);
-	error = writer_flush(w, true);
+	error = process_tell_unseen(w);
+	if (!error)
+		error = writer_flush(w, true);
 	if (error)
 		return give_up(w);
 	sink_close(&w->sink);

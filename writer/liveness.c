@@ -43,8 +43,7 @@ static ssize_t file_read(const char *path, char *buffer, size_t bytes)
 	return length;
 }
 
-/* State letter and start time of a process, in ns of CLOCK_MONOTONIC. */
-static int proc_stat(uint32_t pid, char *ret_state, uint64_t *ret_start_ns)
+int process_stat(uint32_t pid, char *ret_state, uint64_t *ret_start_ns)
 {
 	char path[64], text[1024];
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
@@ -154,7 +153,7 @@ static bool pid_is_other(struct spool *spool, uint64_t now_ns)
 	spool->checked_ns = now_ns;
 	char state = '?', pid[16];
 	uint64_t start_ns = 0;
-	int error = proc_stat(spool->host_pid, &state, &start_ns);
+	int error = process_stat(spool->host_pid, &state, &start_ns);
 	if (error == -ENOENT || error == -ESRCH || (!error && state == 'X'))
 		return true;
 	if (!error && start_ns > h->first.mono_ns + START_SLACK_NS && h->first.mono_ns)

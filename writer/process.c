@@ -5,10 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/array.h"
 #include "writer/redact.h"
 #include "writer/writer.h"
 
@@ -26,34 +24,27 @@ static const char *verdict_text(uint32_t verdict)
 	}
 }
 
-uint32_t process_known(const struct writer *w, uint32_t pid)
+#define START_SLACK_NS UINT64_C(1000000) /* a child's first call may precede its parent's record */
+
+bool process_known_since(const struct writer *w, uint32_t pid, uint64_t ns)
 {
-	for (uint32_t i = w->known_count; i-- > 0;)
-		if (w->known[i].pid == pid)
-			return w->known[i].id;
-	return 0;
+	const struct known_process *known = known_of_pid(&w->known, pid);
+	return known && known->start_ns + START_SLACK_NS >= ns;
 }
 
 void process_remember(struct writer *w, uint32_t pid, uint32_t id, uint64_t start_ns)
 {
-	if (array_room(&w->known, w->known_count, &w->known_capacity, sizeof(*w->known)))
-		return;
-	w->known[w->known_count++] =
-		(struct known_process){.pid = pid, .id = id, .start_ns = start_ns};
+	known_add(&w->known, pid, id, start_ns);
 }
 
 /* The process was replaced by another program, so the next one of its pid is its successor. NULL
  * when it is not remembered. */
 static struct known_process *known_replaced(struct writer *w, uint32_t id)
 {
-	for (uint32_t i = w->known_count; i-- > 0;) {
-		struct known_process *known = &w->known[i];
-		if (known->id != id)
-			continue;
+	struct known_process *known = known_of_id(&w->known, id);
+	if (known)
 		known->replaced = true;
-		return known;
-	}
-	return NULL;
+	return known;
 }
 
 /* It executed another program in place, which is told of should it show nothing. */
@@ -68,27 +59,28 @@ static void successor_expect(struct writer *w, const struct spool *spool)
 	known->successor = strdup(spool->exec.path);
 }
 
-/* Whatever began later with the pid: mostly what became known next, but a vfork child may become
- * known after its program. */
-static bool has_successor(const struct writer *w, uint32_t index)
+/* Has anything begun later with the pid? A vfork child may become known after its program. */
+static bool has_successor(const struct writer *w, const struct known_process *of)
 {
-	const struct known_process *of = &w->known[index];
-	for (uint32_t i = 1; i < w->known_count; i++) {
-		const struct known_process *other = &w->known[(index + i) % w->known_count];
-		if (other->pid == of->pid && other->start_ns > of->start_ns)
+	for (const struct known_process *p = known_of_pid(&w->known, of->pid); p;
+		p = known_before(&w->known, p))
+		if (p->start_ns > of->start_ns)
 			return true;
-	}
 	return false;
 }
 
-void process_tell_unseen(struct writer *w)
+int process_tell_unseen(struct writer *w)
 {
-	for (uint32_t i = 0, count = w->known_count; i < count; i++) {
-		const struct known_process known = w->known[i];
-		if (known.successor && !has_successor(w, i))
-			process_untraced(w, known.pid, known.parent_pid, known.id, VERDICT_UNSEEN,
-				known.replaced_ns, known.successor);
+	int error = 0;
+	for (uint32_t i = 0, count = w->known.count; i < count && !error; i++) {
+		const struct known_process known = w->known.rows[i];
+		if (!known.successor || has_successor(w, &known))
+			continue;
+		process_untraced(w, known.pid, known.parent_pid, known.id, VERDICT_UNSEEN,
+			known.replaced_ns, known.successor);
+		error = writer_make_room(w);
 	}
+	return error;
 }
 
 /* Length of the UTF-8 sequence at `p`, 0 when it is none. */
@@ -175,10 +167,8 @@ static uint32_t previous_of(struct writer *w, const struct spool *spool)
 			return other->id;
 		}
 	}
-	for (uint32_t i = w->known_count; i-- > 0;)
-		if (w->known[i].pid == spool->pid)
-			return w->known[i].replaced ? w->known[i].id : 0;
-	return 0;
+	const struct known_process *known = known_of_pid(&w->known, spool->pid);
+	return known && known->replaced ? known->id : 0;
 }
 
 static void fill_begin(
@@ -206,31 +196,11 @@ static void fill_begin(
 	m->spool = (char *)spool->name;
 }
 
-void child_watch(struct writer *w, uint32_t pid)
-{
-	if (!pid || w->child_count == CHILDREN_KEPT)
-		return;
-	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (pidfd >= 0)
-		w->children[w->child_count++] = (struct child){pid, pidfd};
-}
-
-static void children_forget(struct writer *w, uint32_t pid)
-{
-	for (uint32_t i = 0; i < w->child_count;)
-		if (w->children[i].pid == pid) {
-			close(w->children[i].pidfd);
-			w->children[i] = w->children[--w->child_count];
-		} else {
-			i++;
-		}
-}
-
 void process_begin(struct writer *w, struct spool *spool)
 {
 	static struct texts texts;
 	const struct spool_header *h = spool_header(spool);
-	const struct adopted_process *adopted = adopted_find(w, spool->name);
+	const struct adopted_process *adopted = adopted_find(w, spool);
 	spool->start_ns = h->first.mono_ns;
 	spool->announced = true;
 	children_forget(w, spool->pid);
@@ -332,12 +302,13 @@ uint32_t process_guest(struct writer *w, const struct spool *spool, uint32_t pid
  * were read. */
 static void successor_link(struct writer *w, uint32_t pid, uint32_t guest)
 {
-	for (uint32_t i = w->known_count; i-- > 0;) {
-		if (w->known[i].pid != pid || w->known[i].id == guest)
-			continue;
+	const struct known_process *p = known_of_pid(&w->known, pid);
+	while (p && p->id == guest)
+		p = known_before(&w->known, p);
+	if (p) {
 		Libtrace__Process message = LIBTRACE__PROCESS__INIT;
 		message.has_id = message.has_previous_id = 1;
-		message.id = w->known[i].id;
+		message.id = p->id;
 		message.previous_id = guest;
 		put_process(w, &message);
 		return;

@@ -106,7 +106,8 @@ static int report_open(struct writer *w, const char *output)
 		int error = file_copy(begun, output);
 		if (error)
 			return error;
-		w->adopted_lane_count = w->adopted_process_count = w->known_count = 0;
+		w->adopted_lane_count = w->adopted_process_count = 0;
+		known_clear(&w->known);
 	}
 	return writer_open_report(w, output, false);
 }
@@ -198,7 +199,8 @@ static int finish(struct writer *w)
 	writer_collect_diagnostics(w);
 	int error = spools_recover(w);
 	windows_finish(w);
-	process_tell_unseen(w);
+	if (!error)
+		error = process_tell_unseen(w);
 	if (!error)
 		error = writer_flush(w, true);
 	if (error)

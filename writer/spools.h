@@ -147,6 +147,9 @@ uint64_t spool_look(struct spool *spool, uint64_t *fullest);
  * asked. */
 bool spool_is_dead(struct spools *s, struct spool *spool, uint64_t now_ns);
 
+/* State letter and start time of a process, in ns of CLOCK_MONOTONIC. 0 or a negative errno. */
+int process_stat(uint32_t pid, char *ret_state, uint64_t *ret_start_ns);
+
 /* The first process of our pid namespace, as a program in a container is: when it has gone, the
  * kernel kills all others of the namespace. */
 bool spool_is_init(const struct spool *spool);

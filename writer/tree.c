@@ -227,7 +227,7 @@ int tree_end_spool(struct writer *w, struct spool *spool)
 	spool->finished = true;
 	/* Between an exec and the new program's spool the tree has none, and is not at its end. */
 	if (spool_header(spool)->state == SPOOL_EXEC && !w->recovering)
-		child_watch(w, spool->host_pid);
+		child_watch(w, spool->host_pid, UINT64_MAX);
 	return writer_make_room(w);
 }
 

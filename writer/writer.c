@@ -41,17 +41,14 @@ void writer_release(struct writer *w)
 {
 	for (uint32_t kind = 1; kind < EVENT_KINDS; kind++)
 		free(w->batches[kind]);
-	for (uint32_t i = 0; i < w->child_count; i++)
-		close(w->children[i].pidfd);
+	children_release(w);
 	sink_close(&w->sink);
 	block_release(&w->block);
 	strings_release(&w->strings);
 	spools_release(&w->spools);
 	free(w->cuda_origins);
 	free(w->cubin_hashes);
-	for (uint32_t i = 0; i < w->known_count; i++)
-		free(w->known[i].successor);
-	free(w->known);
+	known_clear(&w->known);
 	free(w->adopted_lanes);
 	free(w->adopted_processes);
 	tree_writer_holds(NULL);

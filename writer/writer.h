@@ -17,19 +17,10 @@
 #include "common/tree.h"
 #include "writer/batch.h"
 #include "writer/block.h"
+#include "writer/known.h"
 #include "writer/sink.h"
 #include "writer/spools.h"
 #include "writer/strings.h"
-
-#define CHILDREN_KEPT 64u
-
-struct known_process { /* latest report process of a pid */
-	uint32_t pid, id;
-	bool replaced; /* by another program: exec */
-	uint32_t parent_pid;
-	uint64_t start_ns, replaced_ns;
-	char *successor; /* the file that was executed, allocated; NULL = not for sure */
-};
 
 struct adopted_process {
 	uint32_t id, pid;
@@ -39,7 +30,8 @@ struct adopted_process {
 
 struct child { /* forked or just executed, and its spool not seen yet; or the tree's first one */
 	uint32_t pid;
-	int pidfd;
+	int pidfd;         /* -1 = none */
+	uint64_t start_ns; /* as /proc has it; 0 = not known */
 };
 
 struct function_info {      /* of a row of libc.def, beside each other for the hot loop */
@@ -78,8 +70,7 @@ struct writer {
 	char report[4096];
 	uint64_t next_sequence;
 	uint32_t next_process_id;
-	struct known_process *known;
-	uint32_t known_count, known_capacity;
+	struct known known;
 	Libtrace__LanePosition *adopted_lanes;
 	uint32_t adopted_lane_count, adopted_lane_capacity;
 	struct adopted_process *adopted_processes;
@@ -87,8 +78,9 @@ struct writer {
 
 	bool sealed;     /* a block waits to be written */
 	bool has_header; /* block 0 is in the file */
-	struct child children[CHILDREN_KEPT];
-	uint32_t child_count;
+	struct child *children;
+	uint32_t child_count, child_capacity;
+	uint32_t child_pidfds, child_sweep; /* that are open; count at which dead ones go */
 	uint32_t diagnostics_seen;
 	uint64_t windows_seen;
 	uint64_t last_end_ns; /* of a process */
@@ -167,16 +159,24 @@ void process_guest_end(struct writer *w, const struct spool *spool, struct lane_
 	uint64_t end_ns, bool killed);
 void process_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, uint32_t previous_id,
 	uint32_t verdict, uint64_t ns, const char *path);
-uint32_t process_known(const struct writer *w, uint32_t pid);
+/* Has a process become known that got this pid at `ns` or later? */
+bool process_known_since(const struct writer *w, uint32_t pid, uint64_t ns);
 
 /* A process that told why it is not traced. */
 void process_told_untraced(struct writer *w, uint32_t pid, uint64_t time_ns, char *reason);
 
 /* At the tree's end: programs that were to be traced after an exec, and showed nothing. */
-void process_tell_unseen(struct writer *w);
-/* Keeps the tree alive until this process has ended or its spool is seen. */
-void child_watch(struct writer *w, uint32_t pid);
+int process_tell_unseen(struct writer *w);
 void process_remember(struct writer *w, uint32_t pid, uint32_t id, uint64_t start_ns);
+
+/* ---- children.c ---- */
+
+/* Keep the tree alive until this process has ended or its spool is seen; one that started later
+ * than `latest_start_ns` is another one. */
+void child_watch(struct writer *w, uint32_t pid, uint64_t latest_start_ns);
+void children_forget(struct writer *w, uint32_t pid);
+bool children_live(struct writer *w);
+void children_release(struct writer *w);
 
 /* ---- receipt.c ---- */
 void receipt_put(struct writer *w, const struct spool *spool);
@@ -188,7 +188,7 @@ void clock_points_put(struct writer *w, const struct spool *spool, uint64_t end_
 /* Reads the headers of the report that `w->sink` has open. Returns 0 when this tree made it,
  * -ENOMSG when another did or it is none of ours. */
 int adopt_report(struct writer *w);
-const struct adopted_process *adopted_find(const struct writer *w, const char *spool_name);
+const struct adopted_process *adopted_find(const struct writer *w, const struct spool *spool);
 
 /* Sets a lane just found to where a predecessor stopped. */
 void adopted_apply(struct writer *w, const struct spool *spool, struct lane_view *view);

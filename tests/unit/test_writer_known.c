@@ -1,0 +1,128 @@
+/* Processes that the writer knows, and those that it waits for. */
+#include "tests/unit/test_writer.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "writer/writer.h"
+
+/* By hashes 400,000 take some milliseconds, one behind the other hours: then the alarm ends this. */
+static void many_are_found(void)
+{
+	enum { PIDS = 100000, ROUNDS = 4 };
+	struct known k = {0};
+	uint32_t wrong = 0;
+	alarm(60);
+	for (uint32_t i = 0; i < PIDS * ROUNDS; i++) {
+		known_add(&k, 1 + i % PIDS, i + 1, i);
+		const struct known_process *p = known_of_pid(&k, 1 + i % PIDS);
+		wrong += !p || p->id != i + 1 || known_of_pid(&k, PIDS + 1 + i) != NULL;
+	}
+	tap_equal(wrong, 0, "the latest process of each pid is found");
+	for (uint32_t i = 0; i < PIDS; i++) {
+		const struct known_process *p = known_of_pid(&k, 1 + i);
+		for (uint32_t round = ROUNDS; round-- > 0; p = p ? known_before(&k, p) : NULL)
+			wrong += !p || p->id != round * PIDS + i + 1;
+		wrong += p != NULL;
+	}
+	tap_equal(wrong, 0, "and those before it, one after the other");
+	for (uint32_t id = 1; id <= PIDS * ROUNDS; id++) {
+		const struct known_process *p = known_of_id(&k, id);
+		wrong += !p || p->id != id || p->pid != 1 + (id - 1) % PIDS;
+	}
+	wrong += known_of_id(&k, PIDS * ROUNDS + 1) != NULL;
+	tap_equal(wrong, 0, "and each by its id");
+	known_clear(&k);
+	tap(!known_of_pid(&k, 1) && !known_of_id(&k, 1), "a list that was cleared is empty");
+	alarm(0);
+}
+
+static pid_t start_writer(const struct fake_tree *t)
+{
+	fflush(stdout);
+	pid_t pid = fork();
+	if (!pid) {
+		freopen("/dev/null", "w", stderr);
+		_exit(follow_tree(t->dir, -1));
+	}
+	return pid;
+}
+
+/* A process that makes no call until it is killed. */
+static pid_t start_sleeper(void)
+{
+	fflush(stdout);
+	pid_t pid = fork();
+	while (!pid)
+		pause();
+	return pid;
+}
+
+static void end_sleeper(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static bool wait_gone(const char *path)
+{
+	for (int i = 0; i < 5000; i++, usleep(1000))
+		if (access(path, F_OK) && errno == ENOENT)
+			return true;
+	return false;
+}
+
+/* The pid of the child was another process's before, which is known. */
+static void a_pid_used_again_is_waited_for(void)
+{
+	static struct report report;
+	struct fake_tree t;
+	struct fake_spool old, late, s;
+	fake_tree_make(&t);
+	fake_spool_make(&s, &t, 1, CLOCK_KIND_MONOTONIC); /* mapped by the next two: it is theirs */
+	pid_t parent = start_sleeper(), child = start_sleeper();
+	s.header->pid = (uint32_t)parent;
+	fake_spool_make(&old, &t, (uint32_t)child, CLOCK_KIND_MONOTONIC);
+	old.header->first.tick = old.header->first.mono_ns = 1; /* long before this one */
+	old.header->last = old.header->first;
+	fake_thread_start(&old, fake_lane(&old), (uint32_t)child, (uint32_t)child, THREAD_MAIN);
+	struct lane *lane = fake_lane(&s);
+	fake_thread_start(&s, lane, (uint32_t)parent, (uint32_t)parent, THREAD_MAIN);
+	pid_t writer = start_writer(&t);
+	tap(wait_gone(old.path), "the first process of the pid has ended");
+	fake_put(&s, lane, clock_monotonic_ns(), REC_CHILD, (uint64_t)child,
+		(uint64_t)CHILD_FORK << 32);
+	end_sleeper(parent);
+	tap(wait_gone(s.path), "so has the one that forked it again");
+	usleep(300000); /* a writer that does not wait ends in this time */
+	if (!tap(!access(t.dir, F_OK), "the writer waits for the child")) {
+		end_sleeper(child);
+		waitpid(writer, NULL, 0);
+		return;
+	}
+	fake_spool_make(&late, &t, (uint32_t)child, CLOCK_KIND_MONOTONIC);
+	lane = fake_lane(&late);
+	fake_thread_start(&late, lane, (uint32_t)child, (uint32_t)child, THREAD_MAIN);
+	for (uint32_t i = 0; i < 10; i++)
+		fake_call(&late, lane, clock_monotonic_ns(), 5, 1);
+	end_sleeper(child);
+	bool ended = wait_gone(t.dir);
+	tap(ended, "the tree ends");
+	if (!ended)
+		kill(writer, SIGKILL);
+	waitpid(writer, NULL, 0);
+	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
+	tap_equal((int64_t)report.rows[EVENT_OSRT_CALL], 10, "with the calls of the child");
+	report_release(&report);
+	char command[400];
+	snprintf(command, sizeof(command), "rm -rf %s %s", t.dir, t.report);
+	if (system(command))
+		perror(command);
+}
+
+int main(void)
+{
+	many_are_found();
+	a_pid_used_again_is_waited_for();
+	return tap_end();
+}
