@@ -6,6 +6,7 @@
 #include "tests/unit/test_writer.h"
 
 #include <elf.h>
+#include <signal.h>
 #include <sys/resource.h>
 
 #include "common/cuda_spool.h"
@@ -18,6 +19,7 @@
 #define BLOCK_MOST (24u << 20)
 #define MEMORY_MOST (96u << 20)
 #define NEIGHBOUR_CALLS 1000u
+#define LAUNCHES 500u /* of a process, whatever they are */
 #define LANE_ROOM ((FAKE_CHUNKS - 2) * CHUNK_BYTES)
 #define RANDOM_SPOOLS 150u
 #define HOSTILE_PID 0x7ffffff0u
@@ -390,8 +392,8 @@ static void cubins_of_one_name(void)
 		}
 }
 
-/* Launches, each with a chain whose frames lie in a file with a long name. */
-static void launches_in_long_paths(void)
+/* LAUNCHES launches, each with a chain of so many frames in a file with a name so long. */
+static void launches_put(uint32_t frames, uint32_t path_bytes)
 {
 	static const struct {
 		uint32_t bytes, is_cut;
@@ -405,21 +407,26 @@ static void launches_in_long_paths(void)
 	} module = {.load = {.bias = 0}};
 	memcpy(run.spool.map + offset, &launch, sizeof(launch));
 	memset(module.path, 'p', sizeof(module.path));
-	put(REC_MODULE_LOAD, 0x1000, 0x100000, &module, sizeof(module));
-	for (uint32_t i = 1; i < 600; i++)
+	put(REC_MODULE_LOAD, 0x1000, 0x100000, &module, sizeof(module.load) + path_bytes);
+	for (uint32_t i = 1; i <= frames; i++)
 		nodes[i] = (struct callchain_node){0x2000 + i, i - 1, 0};
 	const struct cuda_call call = {.name = (uint32_t)(offset / NVTX_NAME_UNIT), .cbid = 211};
 	const struct cuda_column *columns = cuda_columns_of(NUMBER_CUDA_KERNEL);
-	for (uint32_t i = 1; i < 600; i++) {
+	for (uint32_t i = 1; i <= LAUNCHES; i++) {
 		uint8_t payload[CUDA_COLUMNS_MAX * VARINT_MAX], *p = payload;
 		uint32_t from = cuda_columns_first(columns), count = 0;
-		put(REC_CALLCHAIN, 599, CALLCHAIN_RULES, NULL, 0);
+		put(REC_CALLCHAIN, frames, CALLCHAIN_RULES, NULL, 0);
 		put(REC_CUDA_API, (uint64_t)i << 32, 5, &call, sizeof(call));
 		for (uint32_t k = from; k <= CUDA_COLUMNS_MAX && columns[k].encoding; k++, count++)
 			p = varint_put(p, k == COLUMN_CUDA_KERNEL_CORRELATION_ID ? i : 0);
 		put(REC_CUDA_ROW, (uint64_t)NUMBER_CUDA_KERNEL << 32 | count, 7, payload,
 			(uint64_t)(p - payload));
 	}
+}
+
+static void launches_in_long_paths(void)
+{
+	launches_put(510, 4000);
 }
 
 static const struct {
@@ -502,8 +509,55 @@ static void random_spool(void)
 	h->clock_kind = CLOCK_KIND_MONOTONIC;
 }
 
+/* ---- a full disk ---- */
+
+static uint64_t results_of_report(void)
+{
+	uint64_t results = 0;
+	for (size_t at = 10; at + 4 < report.bytes;) {
+		uint32_t size;
+		memcpy(&size, report.data + at, 4);
+		Libtrace__BlockHeader *h =
+			libtrace__block_header__unpack(NULL, size, report.data + at + 4);
+		if (!h)
+			break;
+		results += h->num_results;
+		at += 4 + size + h->payload_size;
+		libtrace__block_header__free_unpacked(h, NULL);
+	}
+	return results;
+}
+
+/* The disk is full while launches are listed, and then is not. */
+static void launches_outlast_a_full_disk(void)
+{
+	const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY},
+			    small = {2u << 20, RLIM_INFINITY};
+	begin();
+	launches_put(100, 40);
+	fflush(stdout);
+	pid_t writer = fork();
+	if (!writer) {
+		freopen("/dev/null", "w", stderr);
+		signal(SIGXFSZ, SIG_IGN);
+		setrlimit(RLIMIT_FSIZE, &small);
+		alarm(60);
+		_exit(follow_tree(run.tree.dir, -1));
+	}
+	for (int i = 0; i < 20000 && run.tree.control->sink_state != SINK_STALLED; i++)
+		usleep(1000);
+	tap_equal(run.tree.control->sink_state, SINK_STALLED, "the report finds no room");
+	prlimit(writer, RLIMIT_FSIZE, &none, NULL);
+	waitpid(writer, NULL, 0);
+	tap(report_read(&report, run.tree.report) && !report.bad_blocks, "the report opens");
+	tap_equal((int64_t)results_of_report(), LAUNCHES, "and lists all launches, each once");
+	report_release(&report);
+	clean();
+}
+
 int main(void)
 {
+	launches_outlast_a_full_disk();
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		begin();
 		shapes[i].make();
