@@ -250,7 +250,8 @@ void adopted_apply(struct writer *w, const struct spool *spool, struct lane_view
 			"not in this report",
 			(unsigned long long)(view->position - p->position), view->index);
 	}
-	const struct known_process *owner = view->owner ? known_of_id(&w->known, view->owner) : NULL;
+	const struct known_process *owner =
+		view->owner ? known_of_id(&w->known, view->owner) : NULL;
 	if (owner)
 		view->owner_pid = owner->pid;
 }

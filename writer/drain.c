@@ -164,6 +164,7 @@ static void gap_put(
 	batch_set(b, GAP_DURATION, last_ns > first_ns ? last_ns - first_ns : 0);
 	batch_set(b, GAP_COUNT, count);
 	batch_set(b, GAP_REASON, reason);
+	s->view->gaps += count;
 	s->w->block.num_dropped += count;
 	s->w->total_dropped += count;
 }

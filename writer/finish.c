@@ -222,6 +222,7 @@ static void gap_finish(struct finish *f)
 	batch_set(b, GAP_DURATION, last_ns > first_ns ? last_ns - first_ns : 0);
 	batch_set(b, GAP_COUNT, count);
 	batch_set(b, GAP_REASON, reason);
+	f->view->gaps += count;
 	f->dropped += count;
 }
 

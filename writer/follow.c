@@ -320,8 +320,7 @@ static void start(struct follow *f, struct writer *w)
 	__atomic_store_n(&w->control->sink_state, SINK_OK, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->control->writer_state, WRITER_RUNNING, __ATOMIC_RELEASE);
 	spools_guard(&w->spools);
-	child_watch(w,
-		w->control->root_pid,
+	child_watch(w, w->control->root_pid,
 		UINT64_MAX); /* a program that cannot be traced may start one that can */
 	writer_take_time(w);
 }
@@ -345,8 +344,10 @@ static int run(struct writer *w)
 	writer_collect_diagnostics(w);
 	windows_finish(w);
 	error = process_tell_unseen(w);
-	if (!error)
+	if (!error) {
+		process_tell_lost(w);
 		error = writer_flush(w, true);
+	}
 	if (error)
 		return give_up(w);
 	sink_close(&w->sink);

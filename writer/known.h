@@ -15,7 +15,7 @@ struct known_process {
 	uint32_t parent_pid;
 	uint64_t start_ns, replaced_ns;
 	char *successor;  /* the file that was executed, allocated; NULL = not for sure */
-	uint32_t adopted;  /* 1 + index in writer.adopted_processes; 0 = none */
+	uint32_t adopted; /* 1 + index in writer.adopted_processes; 0 = none */
 	uint32_t next[2]; /* 1 + index of the one before it in its bucket, by pid and by id */
 };
 

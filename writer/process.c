@@ -83,6 +83,19 @@ int process_tell_unseen(struct writer *w)
 	return error;
 }
 
+void process_tell_lost(struct writer *w)
+{
+	uint32_t made = __atomic_load_n(&w->control->spools, __ATOMIC_ACQUIRE),
+		 seen = w->adopted_process_count + w->spools_begun;
+	char reason[128];
+	if (made <= seen)
+		return;
+	snprintf(reason, sizeof(reason),
+		"%u of %u spools of the tree were not found: their processes are missing",
+		made - seen, made);
+	process_told_untraced(w, 0, w->now.mono_ns, reason);
+}
+
 /* Length of the UTF-8 sequence at `p`, 0 when it is none. */
 static unsigned utf8_length(const unsigned char *p)
 {
@@ -211,6 +224,7 @@ void process_begin(struct writer *w, struct spool *spool)
 		return;
 	}
 	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
+	w->spools_begun++;
 	spool->id = w->next_process_id++;
 	message.has_id = 1;
 	message.id = spool->id;

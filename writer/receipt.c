@@ -3,10 +3,12 @@
  * clock; cost.
  *
  * `produced` comes from positions and slots, `written` from the rows that were encoded: two ways
- * that must meet.
+ * that must meet. What the process itself has counted (heads of lanes, dropped events, rows of
+ * CUDA) must meet both. A difference is `unaccounted`, and the report is not complete.
  */
 #include <string.h>
 
+#include "common/cuda_spool.h"
 #include "writer/writer.h"
 
 #define CLOCK_POINTS_TOLD 16u
@@ -24,6 +26,7 @@ static void tally_sum(struct tally *sum, const struct tally *t)
 static void put_receipt(
 	struct writer *w, Libtrace__Receipt *r, const struct tally *t, uint64_t dropped)
 {
+	const uint64_t lost = r->unaccounted;
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	r->has_process = r->has_produced = r->has_written = r->has_summarized = r->has_abandoned =
 		1;
@@ -34,13 +37,17 @@ static void put_receipt(
 	r->abandoned = t->abandoned;
 	r->impossible_times = t->impossible;
 	r->unfinished = t->unfinished;
+	r->unaccounted +=
+		t->produced > t->written ? t->produced - t->written : t->written - t->produced;
+	r->has_unaccounted = r->unaccounted != 0;
 	entry.receipt = r;
 	block_put_entry(&w->block, &entry);
-	if (t->produced != t->written)
+	if (r->unaccounted)
 		writer_note(w, 0, w->now.mono_ns,
-			"process %u of the report: %llu events were read but %llu written",
-			r->process, (unsigned long long)t->produced,
-			(unsigned long long)t->written);
+			"process %u of the report: %llu events were read and %llu written; %llu "
+			"more are unaccounted for",
+			r->process, (unsigned long long)t->produced, (unsigned long long)t->written,
+			(unsigned long long)lost);
 }
 
 /* Drops of one reason over the process and its lanes. */
@@ -53,6 +60,39 @@ static uint64_t drops_of(struct spool *spool, uint32_t reason)
 			count += __atomic_load_n(&lane->dropped[reason], __ATOMIC_RELAXED);
 	}
 	return count;
+}
+
+/* Events that a lane's own counts have, and the report has not: published behind the position or
+ * never stored; and events that gaps tell, which the lane did not count. A damaged lane is counted
+ * as such. */
+static uint64_t lane_unaccounted(struct spool *spool, const struct lane_view *view)
+{
+	const struct lane *lane = lane_of(spool, view);
+	uint64_t lost = view->unwritten;
+	if (!lane)
+		return lost;
+	uint64_t head = __atomic_load_n(&lane->head, __ATOMIC_ACQUIRE),
+		 dropped = lane->dropped[DROP_RING_FULL] + lane->dropped[DROP_SINK_STALLED];
+	lost += head > view->position ? (head - view->position) / RECORD_BYTES : 0;
+	return lost + (view->gaps > dropped ? view->gaps - dropped : 0);
+}
+
+/* Rows that the CUDA source counted as stored, and its lane did not have. */
+static uint64_t cuda_unaccounted(struct spool *spool)
+{
+	struct cuda_page page;
+	if (!spool->device_lane || !cuda_page_read(spool, &page))
+		return 0;
+	uint64_t written = spool->lanes[spool->device_lane - 1]->own.written;
+	return page.rows > written ? page.rows - written : 0;
+}
+
+static uint64_t unaccounted(struct spool *spool)
+{
+	uint64_t lost = spool->texts_refused + cuda_unaccounted(spool);
+	for (uint32_t i = 0; i < spool->lane_count; i++)
+		lost += lane_unaccounted(spool, spool->lanes[i]);
+	return lost;
 }
 
 static uint64_t clock_error(struct writer *w, const struct spool *spool)
@@ -94,6 +134,7 @@ void receipt_put(struct writer *w, const struct spool *spool)
 		receipt.clock_breaks = w->clock.breaks - spool->breaks_before;
 	receipt.has_clock_breaks = receipt.clock_breaks != 0;
 	receipt.has_damaged_lanes = (receipt.damaged_lanes = spool->damaged_lanes) != 0;
+	receipt.unaccounted = unaccounted((struct spool *)spool);
 	put_receipt(w, &receipt, &sum, dropped);
 }
 

@@ -202,6 +202,8 @@ static int finish(struct writer *w)
 	if (!error)
 		error = process_tell_unseen(w);
 	if (!error)
+		process_tell_lost(w);
+	if (!error)
 		error = writer_flush(w, true);
 	if (error)
 		return complain(w->report, strerror(-error));

@@ -33,6 +33,7 @@ struct lane_view {
 	uint32_t owner_pid;
 	struct tally own, guest; /* of the spool's process, of the present owner */
 	uint64_t ranges;         /* file offset of its open NVTX ranges, once they were read */
+	uint64_t gaps;           /* events that are missing by the GAP rows */
 	uint64_t unwritten;      /* slots that the head counts and nobody wrote */
 	bool guest_execs;        /* the owner was about to exec */
 	bool touched;            /* position is ahead of the tail in the spool */

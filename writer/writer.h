@@ -85,6 +85,7 @@ struct writer {
 	uint64_t windows_seen;
 	uint64_t last_end_ns; /* of a process */
 	uint32_t spools_seen; /* control.spools at the last look */
+	uint32_t spools_begun;
 	uint64_t total_events, total_dropped, total_processes;
 	char hostname[256], process_name[1024], producer[32];
 	const Libtrace__SessionDetails *session_details; /* for block 0 only */
@@ -167,6 +168,9 @@ void process_told_untraced(struct writer *w, uint32_t pid, uint64_t time_ns, cha
 
 /* At the tree's end: programs that were to be traced after an exec, and showed nothing. */
 int process_tell_unseen(struct writer *w);
+
+/* Then, too: spools that were made and never found, as a process that was not traced. */
+void process_tell_lost(struct writer *w);
 void process_remember(struct writer *w, uint32_t pid, uint32_t id, uint64_t start_ns);
 
 /* ---- children.c ---- */

@@ -45,7 +45,7 @@ bool info_events_empty(const uint64_t *events)
 static bool is_whole(const struct info *i)
 {
 	return !i->r.problems && !i->r.report.unfinished && !i->c.tally.torn_bytes && !i->dropped &&
-		!i->damaged_lanes && !i->unended;
+		!i->damaged_lanes && !i->unaccounted && !i->unended;
 }
 
 bool info_is_empty(const struct info *i)
@@ -153,6 +153,8 @@ static void verdict_losses(const struct info *i, char *text, size_t bytes)
 		verdict_add(text, bytes,
 			"%" PRIu64 " threads whose events could not be read to their end",
 			i->damaged_lanes);
+	if (i->unaccounted)
+		verdict_add(text, bytes, "%" PRIu64 " events unaccounted for", i->unaccounted);
 	if (i->unended && !i->r.report.unfinished)
 		verdict_add(text, bytes,
 			"%" PRIu64 " processes without a receipt: the writer did not finish, "
@@ -410,6 +412,7 @@ static void sum_up(struct info *i)
 		const struct process *p = i->c.processes.rows[n];
 		i->dropped += process_dropped(p);
 		i->damaged_lanes += p->receipt ? p->receipt->damaged_lanes : 0;
+		i->unaccounted += p->receipt ? p->receipt->unaccounted : 0;
 		i->stored_symbols += p->symbols.count;
 		for (uint32_t piece = 0; piece < p->callchains.count; piece++)
 			i->callchain_nodes += p->callchains.pieces[piece].count;

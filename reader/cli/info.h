@@ -16,6 +16,7 @@ struct info {
 	struct contents c;
 	uint64_t dropped;       /* events missing, of all processes */
 	uint64_t damaged_lanes; /* whose rest is missing */
+	uint64_t unaccounted;   /* events that are missing, and nothing says why */
 	uint64_t unended;       /* traced processes without a receipt */
 	uint64_t untraced, partly;
 	uint64_t callchain_nodes, stored_symbols; /* of all processes */

@@ -58,6 +58,7 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *t)
 	number_member(out, "clock_error_ns", t->clock_error_ns);
 	number_member(out, "clock_breaks", t->clock_breaks);
 	number_member(out, "unfinished", t->unfinished);
+	number_member(out, "unaccounted", t->unaccounted);
 	fputs(", \"drops\": [", out);
 	for (size_t n = 0; n < t->n_drops; n++) {
 		fprintf(out, "%s{\"reason\": ", n ? ", " : "");

@@ -100,6 +100,7 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *r, unsigned indent
 	print_part(out, r->abandoned, "abandoned");
 	print_part(out, r->impossible_times, "impossible times");
 	print_part(out, r->unfinished, "unfinished");
+	print_part(out, r->unaccounted, "unaccounted for");
 	fprintf(out, "; tracer's own time %" PRIu64 " ns, ", r->tracer_ns);
 	if (r->clock_error_ns < UINT32_MAX)
 		fprintf(out, "clock error at most %" PRIu64 " ns", r->clock_error_ns);
@@ -112,7 +113,8 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *r, unsigned indent
 /* Something that a reader of the short form should see, too. */
 static bool is_remarkable(const Libtrace__Receipt *r)
 {
-	return r->n_drops || r->impossible_times || r->clock_breaks || r->produced != r->written;
+	return r->n_drops || r->impossible_times || r->clock_breaks ||
+		r->produced != r->written || r->unaccounted;
 }
 
 static void print_imported(FILE *out, const struct process *p, unsigned indent)
@@ -267,6 +269,7 @@ static void print_total(FILE *out, const struct process_list *l)
 		total.abandoned += r->abandoned;
 		total.impossible_times += r->impossible_times;
 		total.unfinished += r->unfinished;
+		total.unaccounted += r->unaccounted;
 		total.tracer_ns += r->tracer_ns;
 		if (r->clock_error_ns > total.clock_error_ns)
 			total.clock_error_ns = r->clock_error_ns;

@@ -467,8 +467,85 @@ static void all_open_ranges_become_rows(void)
 	munmap(s.map, FAKE_SPOOL_BYTES);
 }
 
+/* What a process has counted itself is compared with what was read of it. */
+enum wrong_count { NOTHING, HEAD, GAPS, CUDA_ROWS, NAMES, SPOOLS, WRONG_COUNTS };
+
+static void count_falsify(
+	struct fake_tree *t, struct fake_spool *s, struct lane *lane, enum wrong_count wrong)
+{
+	struct cuda_page *page;
+	struct lane *device;
+	uint64_t names;
+	switch (wrong) {
+	case HEAD: /* five records that nobody has stored */
+		lane->head += UINT64_C(5) * RECORD_BYTES;
+		break;
+	case GAPS:
+		fake_put(s, lane, now + 9300, REC_GAP, (uint64_t)DROP_RING_FULL << 48 | 5, now);
+		break;
+	case CUDA_ROWS: /* none of five is in the lane; the receipt's row is */
+		s->header->cuda_offset = fake_take(s, CUDA_PAGE_BYTES);
+		page = (void *)(s->map + s->header->cuda_offset);
+		page->records = page->rows = 6;
+		device = fake_lane(s);
+		device->state = LANE_DEVICE;
+		device->tid = 0;
+		break;
+	case NAMES: /* that overlap, in a page of the file, and reach behind its data */
+		names = fake_take(s, 4096 + 65536);
+		for (uint32_t i = 0; i < 512; i++)
+			s->map[names + i * 8 + 1] = 0xf0;
+		for (uint32_t i = 0; i < 512; i++)
+			fake_put(s, lane, now + 9400 + i, REC_NVTX_MARK,
+				(names + i * 8) / NVTX_NAME_UNIT, 0);
+		break;
+	case SPOOLS:
+		t->control->spools++;
+		break;
+	default:
+		break;
+	}
+}
+
+static void what_does_not_meet_is_told(void)
+{
+	static const char *const names[] = {
+		"sound", "a head", "gaps", "rows of CUDA", "names", "spools"};
+	for (enum wrong_count wrong = NOTHING; wrong < WRONG_COUNTS; wrong++) {
+		struct fake_tree t;
+		struct fake_spool s;
+		uint32_t pid = dead_process(&t, &s, CLOCK_KIND_MONOTONIC), lines = 0;
+		struct lane *lane = fake_lane(&s);
+		thread_put(&s, lane, pid, pid, THREAD_MAIN);
+		for (int k = 0; k < 100; k++)
+			fake_call(&s, lane, now + (uint64_t)k * 10, 5, 1);
+		count_falsify(&t, &s, lane, wrong);
+		tap_equal(recover_quietly(&t), 0, names[wrong]);
+		tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
+		tap_equal((int64_t)report.rows[EVENT_OSRT_CALL], 100, "with what there is");
+		const Libtrace__Receipt *r =
+			report_receipt(&report, report_process_of(&report, pid));
+		uint64_t lost = r ? r->unaccounted : UINT64_MAX;
+		for (uint32_t i = 0; i < report.entry_count; i++)
+			lines += report.entries[i]->diagnostic &&
+				strstr(report.entries[i]->diagnostic->text, "unaccounted for");
+		if (wrong == NOTHING || wrong == SPOOLS)
+			tap(!lost && !lines, "nothing of the process is missing");
+		else
+			tap((wrong == NAMES ? lost > 100 : lost == 5) && lines == 1,
+				"the receipt and a line say how much is unaccounted for");
+		const Libtrace__Process *p = untraced();
+		tap((wrong == SPOOLS) == (p && p->reason && strstr(p->reason, "1 of 2 spools")),
+			"a process that was not found is told, none else");
+		report_release(&report);
+		clean(&t);
+		munmap(s.map, FAKE_SPOOL_BYTES);
+	}
+}
+
 int main(void)
 {
+	what_does_not_meet_is_told();
 	all_open_ranges_become_rows();
 	records_become_rows();
 	cuda_rows_become_rows();

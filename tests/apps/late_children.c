@@ -1,0 +1,35 @@
+/*
+ * late_children - the program ends at once; each of the many children it left behind makes its
+ * first wrapped call only later, most of them when some have ended.
+ *
+ * Promise: the tree waits for all of them, however many there are.
+ */
+#include "app.h"
+
+#include <fcntl.h>
+
+#define CHILDREN 150
+#define EARLY 64
+#define CALLS 7
+
+static void work(void)
+{
+	char byte;
+	int fd = open("/dev/zero", O_RDONLY);
+	for (int i = 0; i < CALLS; i++)
+		require(pread(fd, &byte, 1, 0) == 1, "pread");
+	close(fd);
+}
+
+int main(void)
+{
+	say("expect %d pread", CALLS * (CHILDREN + 1));
+	work();
+	for (int i = 0; i < CHILDREN; i++)
+		if (!fork()) {
+			app_sleep_ms(i < EARLY ? 100 : 2000);
+			work();
+			_exit(0);
+		}
+	_exit(0);
+}
