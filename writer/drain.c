@@ -278,8 +278,7 @@ static bool put_callchain(struct segment *s, const struct record *r)
 	return true;
 }
 
-/* A slot that the head counts and nobody wrote: two have taken one lane, or somebody moved its head.
- */
+/* A slot that the head counts and nobody wrote: two have taken one lane, or its head was moved. */
 static uint32_t put_unwritten(struct segment *s)
 {
 	s->overhead++;

@@ -87,7 +87,8 @@ static void look_for_spools(struct follow *f, uint64_t now)
 		now - f->looked_ns < LOOK_NS && f->looked_ns)
 		return;
 	f->looked_ns = now;
-	tree_discover(w);
+	if (tree_discover(w) < 0)
+		f->looked_ns = 0; /* again in the next turn */
 	f->seen_spool |= w->spools.count != 0;
 	if (!w->spools.unfinished_names)
 		f->names_ns = 0;
@@ -185,7 +186,7 @@ static bool tree_has_ended(struct follow *f, uint64_t now)
 		return false;
 	f->looked_ns = 0;
 	look_for_spools(f, now);
-	return !w->spools.count && (!f->names_ns || now - f->names_ns > NAMES_NS);
+	return !w->spools.count && !w->sealed && (!f->names_ns || now - f->names_ns > NAMES_NS);
 }
 
 /* Sleeps until a process that has been told that it is drained has gone. Returns false when there
@@ -249,8 +250,9 @@ static int turn(struct follow *f)
 		writer_take_time(w);
 	f->wake = __atomic_load_n(&w->control->wake, __ATOMIC_SEQ_CST);
 	gate_work(f, now);
-	if (!w->sealed) {
+	if (!w->sealed)
 		look_for_spools(f, now);
+	if (!w->sealed) { /* they may have filled it */
 		writer_collect_diagnostics(w);
 		windows_collect(w);
 	}

@@ -67,6 +67,12 @@ void spools_drop(struct spools *s, uint32_t index)
 	memmove(&s->all[index], &s->all[index + 1], (--s->count - index) * sizeof(*s->all));
 }
 
+void spools_forget_from(struct spools *s, uint32_t index)
+{
+	while (s->count > index)
+		spool_free(s->all[--s->count]);
+}
+
 struct spool_header *spool_header(const struct spool *spool)
 {
 	return (struct spool_header *)(void *)spool->map;

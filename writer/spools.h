@@ -158,6 +158,9 @@ bool spool_is_init(const struct spool *spool);
 /* Unlinks the file and frees the memory. */
 void spools_drop(struct spools *s, uint32_t index);
 
+/* Lets go of the spools from `index` on; their files stay, and are found again. */
+void spools_forget_from(struct spools *s, uint32_t index);
+
 /* Turns SIGBUS in a spool's mapping into a zero page. Once. */
 void spools_guard(struct spools *s);
 

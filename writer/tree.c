@@ -83,6 +83,11 @@ int tree_discover(struct writer *w)
 	int found = spools_discover(&w->spools);
 	for (uint32_t i = before; i < w->spools.count; i++) {
 		struct spool *spool = w->spools.all[i];
+		int error = writer_make_room(w);
+		if (error) {
+			spools_forget_from(&w->spools, i); /* found again at the next look */
+			return error;
+		}
 		process_begin(w, spool);
 		spool->breaks_before = w->recovering ? 0 : w->clock.breaks;
 		clock_points_take(w, spool);

@@ -6,7 +6,7 @@
 
 #include "writer/writer.h"
 
-/* By hashes 400,000 take some milliseconds, one behind the other hours: then the alarm ends this. */
+/* By hash 400,000 take milliseconds, one after the other hours: then the alarm ends this. */
 static void many_are_found(void)
 {
 	enum { PIDS = 100000, ROUNDS = 4 };
