@@ -15,11 +15,15 @@
 /* Without any function: even syscall() would be the child's first call. */
 static void sleep_bare(long ms)
 {
+#ifdef __x86_64__
 	struct {
 		long seconds, nanoseconds;
 	} left = {ms / 1000, ms % 1000 * 1000000};
 	long result = SYS_nanosleep;
 	__asm__ volatile("syscall" : "+a"(result) : "D"(&left), "S"(NULL) : "rcx", "r11", "memory");
+#else
+	app_sleep_ms(ms);
+#endif
 }
 
 static void work(void)
