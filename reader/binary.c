@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/regular.h"
 #include "reader/binary_search.h"
 #include "reader/demangle.h"
 #include "reader/dwarf.h"
@@ -46,7 +47,7 @@ static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dw
 	const char *file, const char *link, GElf_Word crc, char **ret_path)
 {
 	const struct binary *b = *user;
-	int fd = b && *b->debug_path ? open(b->debug_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	int fd = b && *b->debug_path ? regular_open(b->debug_path) : -1;
 	if (fd < 0)
 		return dwfl_standard_find_debuginfo(
 			module, user, name, base, file, link, crc, ret_path);
@@ -204,7 +205,7 @@ struct binary *binary_open(const char *path, const char *build_id, const char *s
 	if (fd < 0)
 		fd = find_by_build_id(build_id);
 	if (fd < 0 && *b->debug_path)
-		fd = open(b->debug_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		fd = regular_open(b->debug_path);
 	int error = fd < 0 ? -ENOENT : module_open(b, path, fd);
 	if (!error)
 		error = symbols_read(b);

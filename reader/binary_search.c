@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/regular.h"
+
 enum verdict { MISSING, NO_PROGRAM, OTHER_BUILD, FITS };
 
 struct search {
@@ -71,9 +73,8 @@ static enum verdict examine(const struct search *s, int fd)
 /* Opens the file if it is the right one. Returns the descriptor or -1. */
 static int try_path(struct search *s, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	int error = errno;
-	enum verdict verdict = fd < 0 ? MISSING : examine(s, fd);
+	int fd = regular_open(path), error = fd < 0 ? -fd : 0;
+	enum verdict verdict = fd == -EINVAL ? NO_PROGRAM : fd < 0 ? MISSING : examine(s, fd);
 	if (verdict > s->best || !*s->best_path) {
 		s->best = verdict;
 		s->error = error;

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "writer/facts.h"
 
-#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -10,8 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "common/regular.h"
 
 #define CGROUPS "/sys/fs/cgroup"
 #define POWERCAP "/sys/class/powercap"
@@ -53,10 +53,8 @@ __attribute__((format(printf, 3, 4))) static bool text_make(
 /* To be read to its end, which others have chosen: no pipe, device or terminal. NULL: it is not. */
 static FILE *file_open(const char *path)
 {
-	struct stat status;
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	FILE *file =
-		fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) ? fdopen(fd, "r") : NULL;
+	int fd = regular_open(path);
+	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
 	if (!file && fd >= 0)
 		close(fd);
 	return file;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/regular.h"
+
 static const char *last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *back = strrchr(path, '\\');
@@ -15,10 +17,11 @@ static const char *last_part(const char *path)
 
 static int file_read(const char *path, char **ret_text)
 {
-	FILE *file = fopen(path, "re");
+	int fd = regular_open(path);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	char *text = file ? malloc(SOURCE_TEXT_BYTES_MAX) : NULL;
 	size_t bytes = text ? fread(text, 1, SOURCE_TEXT_BYTES_MAX - 1, file) : 0;
-	int error = !file ? -errno : !text ? -ENOMEM : ferror(file) ? -EIO : 0;
+	int error = fd < 0 ? fd : !file ? -errno : !text ? -ENOMEM : ferror(file) ? -EIO : 0;
 	if (file)
 		fclose(file);
 	if (error) {
