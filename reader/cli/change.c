@@ -11,6 +11,7 @@
 
 #include "reader/cli/foreign.h"
 #include "reader/cli/input.h"
+#include "reader/export/output.h"
 #include "reader/io.h"
 
 #define COPY_BYTES (1u << 20)
@@ -126,12 +127,8 @@ int change_copy(
 		return exists(output);
 	if (cli_open(&r, report, no_wait))
 		return STATUS_FAILED;
-	int error = r.report.unfinished                    ? -EBUSY
-		: asprintf(&copy, "%s.XXXXXX", output) < 0 ? -ENOMEM
-							   : 0;
-	int fd = error ? -1 : mkostemp(copy, O_CLOEXEC);
-	if (!error && fd < 0)
-		error = -errno;
+	int fd = r.report.unfinished ? -EBUSY : output_begin(output, overwrite, &copy);
+	int error = fd < 0 ? fd : 0;
 	if (!error)
 		error = copy_bytes(&r.report.source, fd);
 	if (fd >= 0 && close(fd) && !error)
@@ -152,15 +149,15 @@ int change_copy(
 
 int change_copy_end(char *copy, const char *output, bool overwrite, int status)
 {
-	/* A link replaces nothing; a file system may have none. */
-	bool linked = !status && !overwrite && !link(copy, output);
-	if (!status && !overwrite && !linked && !access(output, F_OK))
+	int error = status ? 0 : output_end(copy, output, overwrite);
+	if (error == -EEXIST)
 		status = exists(output);
-	if (!status && !linked && rename(copy, output)) {
-		cli_error("cannot write '%s': %s", output, strerror(errno));
+	else if (error) {
+		cli_error("cannot write '%s': %s", output, strerror(-error));
 		status = STATUS_FAILED;
 	}
-	unlink(copy);
+	if (status)
+		unlink(copy);
 	free(copy);
 	return status;
 }

@@ -39,9 +39,9 @@ bool cli_output_is_input(const struct options *o, const char *name)
 bool cli_output_open(struct cli_output *out, const char *name, bool overwrite)
 {
 	*out = (struct cli_output){0};
-	int fd = output_is_special(name) ? open(name, O_WRONLY | O_CLOEXEC)
+	int fd = output_is_special(name) ? output_special_open(name)
 					 : output_begin(name, overwrite, &out->temporary);
-	int error = fd == -1 ? -errno : fd;
+	int error = fd;
 	out->file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out->file)
 		cli_write_failed(name, error, strerror(-error));

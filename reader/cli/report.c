@@ -72,9 +72,9 @@ static int page_to(const struct options *o, const char *name)
 		   overwrite = option_is(o, OPT_report_force_overwrite, "true");
 	char *temporary = NULL;
 	int fd = !strcmp(name, "-") ? dup(STDOUT_FILENO)
-		: special           ? open(name, O_WRONLY | O_CLOEXEC)
+		: special           ? output_special_open(name)
 				    : output_begin(name, overwrite, &temporary);
-	int error = fd == -1 ? -errno : fd < 0 ? fd : 0;
+	int error = fd >= 0 ? 0 : !strcmp(name, "-") ? -errno : fd;
 	FILE *out = error ? NULL : fdopen(fd, "w");
 	if (!out) {
 		if (error == -EEXIST)

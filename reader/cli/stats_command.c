@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "reader/cli/cli_output.h"
 #include "reader/cli/commands.h"
 #include "reader/cli/info.h"
 #include "reader/cli/message.h"
@@ -262,6 +264,14 @@ static bool form_make(const struct options *o, struct stats_form *ret_form)
 	return stats_window_options(window, unit, &ret_form->window, &ret_form->time);
 }
 
+/* Tables are no reports: as any program's output. */
+static void mode_usual(int fd)
+{
+	const mode_t mask = umask(0);
+	umask(mask);
+	(void)fchmod(fd, 0666 & ~mask);
+}
+
 int command_stats(const struct options *o)
 {
 	const char *name = o->value[OPT_stats_output];
@@ -271,20 +281,20 @@ int command_stats(const struct options *o)
 	if (!list_is_known(output.list) || !form_make(o, &output.form) || select_by(o, &by))
 		return STATUS_FAILED;
 	bool to_stdout = !name || !strcmp(name, "-");
-	FILE *out = to_stdout ? stdout : fopen(name, "we");
-	if (!out) {
-		cli_error("cannot write '%s': %s", name, strerror(errno));
+	struct cli_output file = {.file = stdout};
+	if (!to_stdout && !cli_output_open(&file, name, true))
 		return STATUS_FAILED;
-	}
-	output.out = out;
+	if (file.temporary)
+		mode_usual(fileno(file.file));
+	output.out = file.file;
 	output.name = to_stdout ? "standard output" : name;
 	output.windowed = !output.form.window.all || output.form.nvtx_window;
 	output.aligned = table_format_named(output.form.format) == TABLE_ALIGNED;
 	output.form.kernels_only = !list_has_metrics(output.list);
 	int status = option_files(o, stats_file, &output);
-	if (!to_stdout && fclose(out) && status < STATUS_FAILED) {
-		cli_error("cannot write '%s': %s", name, strerror(errno));
-		status = STATUS_FAILED;
-	}
-	return status;
+	if (to_stdout)
+		return status;
+	int closed =
+		cli_output_close(&file, name, true, status == STATUS_FAILED ? status : STATUS_OK);
+	return closed ? closed : status;
 }

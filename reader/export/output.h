@@ -19,6 +19,10 @@ int output_end(const char *temporary, const char *name, bool overwrite);
 /* Is there something of this name that is no regular file (a device, a pipe, a folder)? */
 bool output_is_special(const char *name);
 
+/* Opens such a one for writing: a descriptor or a negative errno; -EPERM: a pipe that another user
+ * has made, and would read. */
+int output_special_open(const char *name);
+
 /* Makes the folders that a file of this name lies in, where they are missing. 0 or a negative
  * errno. */
 int output_folders_make(const char *name);
