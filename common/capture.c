@@ -149,10 +149,25 @@ static uint64_t decided(const struct tree_control *c, uint64_t state)
 	return (state & ~STATE_OPEN) | (open ? STATE_OPEN : 0);
 }
 
-static void window_put(struct tree_control *c, uint64_t begin_tick, uint64_t end_tick)
+static const struct capture_state *in_force(const struct tree_control *c)
 {
-	uint64_t number = __atomic_add_fetch(&c->window_count, 1, __ATOMIC_RELAXED);
-	struct capture_window *w = &c->windows[number % CAPTURE_WINDOWS_KEPT];
+	return c->capture.kind == CAPTURE_NONE ? &c->by_time : &c->by_range;
+}
+
+static struct capture_state *state_of(struct tree_control *c)
+{
+	return c->capture.kind == CAPTURE_NONE ? &c->by_time : &c->by_range;
+}
+
+const uint32_t *capture_gate(const struct tree_control *control)
+{
+	return &in_force(control)->gate;
+}
+
+static void window_put(struct capture_state *s, uint64_t begin_tick, uint64_t end_tick)
+{
+	uint64_t number = __atomic_add_fetch(&s->window_count, 1, __ATOMIC_RELAXED);
+	struct capture_window *w = &s->windows[number % CAPTURE_WINDOWS_KEPT];
 	__atomic_exchange_n(&w->number, 0, __ATOMIC_ACQ_REL);
 	__atomic_store_n(&w->begin_tick, begin_tick ? begin_tick : end_tick, __ATOMIC_RELEASE);
 	__atomic_store_n(&w->end_tick, end_tick, __ATOMIC_RELEASE);
@@ -176,19 +191,20 @@ static uint64_t changed(const struct tree_control *c, uint64_t state, const stru
 
 static void change(struct tree_control *c, const struct change *by)
 {
-	uint64_t old = __atomic_load_n(&c->gate_state, __ATOMIC_RELAXED), next;
+	struct capture_state *s = state_of(c);
+	uint64_t old = __atomic_load_n(&s->gate_state, __ATOMIC_RELAXED), next;
 	do
 		next = changed(c, old, by);
 	while (!__atomic_compare_exchange_n(
-		&c->gate_state, &old, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+		&s->gate_state, &old, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 	if (!c->keeps_windows || !((old ^ next) & STATE_OPEN))
 		return;
 	uint64_t tick = by->tick ? by->tick : clock_ticks();
 	if (next & STATE_OPEN)
-		__atomic_store_n(&c->window_begin_tick, tick, __ATOMIC_RELEASE);
+		__atomic_store_n(&s->window_begin_tick, tick, __ATOMIC_RELEASE);
 	else
 		window_put(
-			c, __atomic_exchange_n(&c->window_begin_tick, 0, __ATOMIC_ACQ_REL), tick);
+			s, __atomic_exchange_n(&s->window_begin_tick, 0, __ATOMIC_ACQ_REL), tick);
 }
 
 void capture_init(
@@ -211,7 +227,7 @@ void capture_set_time(struct tree_control *control, bool is_right)
 bool capture_is_over(const struct tree_control *control)
 {
 	const struct capture_spec *s = &control->capture;
-	uint64_t state = __atomic_load_n(&control->gate_state, __ATOMIC_ACQUIRE);
+	uint64_t state = __atomic_load_n(&in_force(control)->gate_state, __ATOMIC_ACQUIRE);
 	bool is_counted =
 		s->kind != CAPTURE_NONE && s->windows_max && s->windows_max != CAPTURE_UNLIMITED;
 	return __atomic_load_n(&control->time_is_over, __ATOMIC_ACQUIRE) ||
@@ -221,7 +237,9 @@ bool capture_is_over(const struct tree_control *control)
 
 bool capture_begin(struct tree_control *control)
 {
-	if (holders_of(__atomic_load_n(&control->gate_state, __ATOMIC_RELAXED)) >=
+	if (control->capture.kind == CAPTURE_NONE)
+		return false; /* that gate is the writer's */
+	if (holders_of(__atomic_load_n(&in_force(control)->gate_state, __ATOMIC_RELAXED)) >=
 		STATE_HOLDERS_LIMIT)
 		return false;
 	change(control, &(struct change){.begun = 1});
@@ -230,19 +248,20 @@ bool capture_begin(struct tree_control *control)
 
 void capture_end(struct tree_control *control, uint32_t count, uint64_t tick)
 {
-	if (count)
+	if (count && control->capture.kind != CAPTURE_NONE)
 		change(control, &(struct change){.ended = count, .tick = tick});
 }
 
 void capture_toggle(struct tree_control *control)
 {
+	struct capture_state *s = state_of(control);
 	uint64_t now = clock_monotonic_ns(),
-		 last = __atomic_load_n(&control->toggled_ns, __ATOMIC_RELAXED);
-	if ((last && now - last < CAPTURE_SIGNAL_NS) ||
-		!__atomic_compare_exchange_n(&control->toggled_ns, &last, now, false,
-			__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		 last = __atomic_load_n(&s->toggled_ns, __ATOMIC_RELAXED);
+	if (control->capture.kind == CAPTURE_NONE || (last && now - last < CAPTURE_SIGNAL_NS) ||
+		!__atomic_compare_exchange_n(
+			&s->toggled_ns, &last, now, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
-	if (holders_of(__atomic_load_n(&control->gate_state, __ATOMIC_RELAXED)))
+	if (holders_of(__atomic_load_n(&s->gate_state, __ATOMIC_RELAXED)))
 		capture_end(control, 1, 0);
 	else
 		capture_begin(control);
@@ -252,13 +271,13 @@ void capture_toggle(struct tree_control *control)
 
 uint64_t capture_windows(const struct tree_control *control)
 {
-	return __atomic_load_n(&control->window_count, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&in_force(control)->window_count, __ATOMIC_ACQUIRE);
 }
 
 bool capture_window_get(
 	const struct tree_control *control, uint64_t number, struct capture_window *ret_window)
 {
-	const struct capture_window *w = &control->windows[number % CAPTURE_WINDOWS_KEPT];
+	const struct capture_window *w = &in_force(control)->windows[number % CAPTURE_WINDOWS_KEPT];
 	if (__atomic_load_n(&w->number, __ATOMIC_ACQUIRE) != number)
 		return false;
 	ret_window->number = number;
@@ -269,6 +288,6 @@ bool capture_window_get(
 
 bool capture_is_open(const struct tree_control *control, uint64_t *ret_begin_tick)
 {
-	*ret_begin_tick = __atomic_load_n(&control->window_begin_tick, __ATOMIC_ACQUIRE);
-	return __atomic_load_n(&control->gate_state, __ATOMIC_ACQUIRE) & STATE_OPEN;
+	*ret_begin_tick = __atomic_load_n(&in_force(control)->window_begin_tick, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&in_force(control)->gate_state, __ATOMIC_ACQUIRE) & STATE_OPEN;
 }

@@ -56,6 +56,23 @@ struct capture_window {
 };
 #define CAPTURE_WINDOWS_KEPT 64u
 
+/* The gate and its windows; atomics. The control page has two: which one is in force is told by the
+ * kind of its capture ranges. */
+struct capture_state {
+	union {
+		uint32_t gate;       /* 1 = calls are being recorded; every wrapper reads it */
+		uint64_t gate_state; /* the gate in its lower half; see capture.c */
+	};
+	uint64_t window_begin_tick; /* of the open window; 0 = none, or not known yet */
+	uint64_t window_count;      /* windows ended, ever */
+	uint64_t toggled_ns;        /* time of the last signal */
+	struct capture_window windows[CAPTURE_WINDOWS_KEPT]; /* the last ones, by number */
+};
+
+/* The gate that is in force. Without capture ranges only the writer changes it, in its own part of
+ * the page; with them every process does. */
+const uint32_t *capture_gate(const struct tree_control *control);
+
 /* Sets up the gate of a new tree: closed when `delayed` or until a capture range begins. */
 void capture_init(
 	struct tree_control *control, const struct capture_spec *spec, bool delayed, bool limited);

@@ -94,6 +94,11 @@ long sys_write(int fd, const void *buffer, size_t bytes)
 	return SYS3(SYS_write, fd, buffer, bytes);
 }
 
+long sys_pwrite(int fd, const void *buffer, size_t bytes, uint64_t offset)
+{
+	return SYS4(SYS_pwrite64, fd, buffer, bytes, offset);
+}
+
 int sys_ftruncate(int fd, uint64_t bytes)
 {
 	return (int)SYS2(SYS_ftruncate, fd, bytes);

@@ -38,6 +38,7 @@ int sys_rmdir(const char *path);
 long sys_readlink(const char *path, char *buffer, size_t bytes);
 long sys_pread(int fd, void *buffer, size_t bytes, uint64_t offset);
 long sys_write(int fd, const void *buffer, size_t bytes);
+long sys_pwrite(int fd, const void *buffer, size_t bytes, uint64_t offset);
 int sys_ftruncate(int fd, uint64_t bytes);
 int sys_fallocate(int fd, int mode, uint64_t offset, uint64_t bytes);
 int sys_flock(int fd, int operation);

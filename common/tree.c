@@ -15,9 +15,38 @@
 
 #define ROOM_BYTES (UINT64_C(1) << 20)
 
-static size_t control_path(const char *dir, char *ret_path, size_t bytes)
+/* Is it of that type, and nobody else's? */
+static int ownership_check(int fd, uint32_t type)
 {
-	return text_append(ret_path, bytes, text_append(ret_path, bytes, 0, dir), "/control");
+	struct stat status;
+	int error = (int)SYS2(SYS_fstat, fd, &status);
+	if (error < 0)
+		return error;
+	if ((status.st_mode & S_IFMT) != type)
+		return type == S_IFDIR ? -ENOTDIR : -EINVAL;
+	if (status.st_uid != (uid_t)sys_geteuid() || (status.st_mode & 077) ||
+		(type == S_IFREG && status.st_nlink > 1))
+		return -EPERM;
+	return 0;
+}
+
+static int open_checked(int dir_fd, const char *name, int flags, uint32_t type)
+{
+	int fd = sys_openat(dir_fd, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	int error = fd < 0 ? fd : ownership_check(fd, type);
+	if (error < 0 && fd >= 0)
+		sys_close(fd);
+	return error < 0 ? error : fd;
+}
+
+int tree_open_dir(const char *dir)
+{
+	return open_checked(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, S_IFDIR);
+}
+
+int tree_open_file(int dir_fd, const char *name, int flags)
+{
+	return open_checked(dir_fd, name, flags, S_IFREG);
 }
 
 /* <base>/libtrace-<uid>-<id>, with an id that no other tree has. */
@@ -89,10 +118,14 @@ static void options_fill(struct tree_control *control, const struct tree_options
 
 static void control_fill(struct tree_control *control, const struct tree_options *options)
 {
+	struct clock_point now;
 	control->version = TREE_VERSION;
 	control->clock_kind = clock_init();
 	control->root_pid = options->root_pid;
-	control->created_mono_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	clock_point_take(&now);
+	control->created_mono_ns = now.mono_ns;
+	control->created_tick = now.tick;
+	control->created_error_ns = now.error_ns;
 	control->created_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
 	long length = sys_read_file(
 		"/proc/sys/kernel/random/boot_id", control->boot_id, sizeof(control->boot_id));
@@ -106,27 +139,67 @@ static void control_fill(struct tree_control *control, const struct tree_options
 	control->duration_ns = options->duration_ns;
 	options_fill(control, options);
 	capture_init(control, options->capture, options->delay_ns, options->duration_ns);
-	__atomic_store_n(&control->magic, TREE_MAGIC, __ATOMIC_RELEASE);
+	control->guard_first = control->guard_last = TREE_GUARD;
+	control->magic = TREE_MAGIC;
 }
 
-static struct tree_control *control_map(int fd, int *ret_error)
+/* The whole file for writing, then what this process may not change anew through a descriptor that
+ * cannot write: mprotect() does not help it. */
+static struct tree_control *control_map(int read_fd, int write_fd, bool as_writer, int *ret_error)
 {
-	return sys_mmap(
-		NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0, ret_error);
+	struct tree_control *control = sys_mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE,
+		MAP_SHARED, write_fd, 0, ret_error);
+	if (control &&
+		!sys_mmap(control, as_writer ? TREE_WRITER_AT : TREE_SHARED_AT, PROT_READ,
+			MAP_SHARED | MAP_FIXED, read_fd, 0, ret_error)) {
+		sys_munmap(control, TREE_CONTROL_BYTES);
+		return NULL;
+	}
+	return control;
+}
+
+static int size_check(int fd)
+{
+	struct stat status;
+	int error = (int)SYS2(SYS_fstat, fd, &status);
+	return error < 0 ? error : (uint64_t)status.st_size < TREE_CONTROL_BYTES ? -EINVAL : 0;
+}
+
+static bool ends(const char *text, size_t bytes)
+{
+	while (bytes && text[bytes - 1])
+		bytes--;
+	return bytes;
+}
+
+static bool control_is_sound(const struct tree_control *c)
+{
+	return __atomic_load_n(&c->magic, __ATOMIC_ACQUIRE) == TREE_MAGIC &&
+		c->version == TREE_VERSION && ends(c->output, sizeof(c->output)) &&
+		ends(c->boot_id, sizeof(c->boot_id));
 }
 
 /*
- * The descriptor that holds the lock must not be the one that is mapped: a mapping keeps its open
- * file, and with it the lock, for as long as the process lives.
+ * Neither descriptor is the one that holds the lock: a mapping keeps its open file, and with it the
+ * lock, for as long as the process lives.
  */
-static struct tree_control *control_map_again(const char *path, int *ret_error)
+struct tree_control *tree_map(int dir_fd, bool as_writer, int *ret_error)
 {
-	int fd = sys_openat(AT_FDCWD, path, O_RDWR | O_NOFOLLOW, 0);
-	*ret_error = fd;
-	if (fd < 0)
+	struct tree_control *control = NULL;
+	int read_fd = tree_open_file(dir_fd, "control", O_RDONLY);
+	int write_fd = read_fd < 0 ? read_fd : tree_open_file(dir_fd, "control", O_RDWR);
+	*ret_error = write_fd < 0 ? write_fd : size_check(read_fd);
+	if (*ret_error == 0)
+		control = control_map(read_fd, write_fd, as_writer, ret_error);
+	if (write_fd >= 0)
+		sys_close(write_fd);
+	if (read_fd >= 0)
+		sys_close(read_fd);
+	if (control && !control_is_sound(control)) {
+		sys_munmap(control, TREE_CONTROL_BYTES);
+		*ret_error = -EINVAL;
 		return NULL;
-	struct tree_control *control = control_map(fd, ret_error);
-	sys_close(fd);
+	}
 	return control;
 }
 
@@ -138,39 +211,74 @@ static int control_reserve(int fd)
 	return error == -EOPNOTSUPP ? sys_ftruncate(fd, TREE_CONTROL_BYTES) : error;
 }
 
-static struct tree_control *control_create(const char *path, int *ret_fd, int *ret_error)
+/* The magic last: what has it is whole. */
+static int control_write(int fd, const struct tree_options *options)
 {
-	int fd = sys_openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-	*ret_error = fd;
-	if (fd < 0)
-		return NULL;
-	*ret_error = control_reserve(fd);
-	if (*ret_error == 0)
-		*ret_error = sys_flock(fd, LOCK_EX | LOCK_NB);
-	struct tree_control *control = *ret_error ? NULL : control_map_again(path, ret_error);
-	if (!control) {
+	const size_t first = sizeof(((struct tree_control *)0)->magic);
+	struct tree_control *control = sys_mmap_private(TREE_CONTROL_BYTES);
+	if (!control)
+		return -ENOMEM;
+	control_fill(control, options);
+	long rest = sys_pwrite(fd, (char *)control + first, TREE_CONTROL_BYTES - first, first);
+	long magic = rest < 0 ? rest : sys_pwrite(fd, control, first, 0);
+	sys_munmap(control, TREE_CONTROL_BYTES);
+	if (rest < 0 || magic < 0)
+		return (int)(rest < 0 ? rest : magic);
+	return rest + magic == (long)TREE_CONTROL_BYTES ? 0 : -ENOSPC;
+}
+
+/* By a descriptor that cannot write, for whoever inherits it; some file systems want one that can.
+ */
+static int lock_open(int dir_fd)
+{
+	int fd = tree_open_file(dir_fd, "control", O_RDONLY);
+	int error = fd < 0 ? fd : sys_flock(fd, LOCK_EX | LOCK_NB);
+	if (error == -EBADF) {
 		sys_close(fd);
-		sys_unlink(path);
-		return NULL;
+		fd = tree_open_file(dir_fd, "control", O_RDWR);
+		error = fd < 0 ? fd : sys_flock(fd, LOCK_EX | LOCK_NB);
 	}
-	*ret_fd = fd;
-	return control;
+	if (error < 0 && fd >= 0)
+		sys_close(fd);
+	return error < 0 ? error : fd;
+}
+
+static int control_create(int dir_fd, const struct tree_options *options)
+{
+	int fd = sys_openat(dir_fd, "control", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return fd;
+	int error = control_reserve(fd);
+	if (error == 0)
+		error = control_write(fd, options);
+	sys_close(fd);
+	return error;
 }
 
 static struct tree_control *create_in(const char *base, const struct tree_options *options,
 	char *ret_dir, int *ret_lock_fd, int *ret_error)
 {
-	char path[TREE_PATH_BYTES + 16];
+	struct tree_control *control = NULL;
+	int lock_fd = -1;
 	*ret_error = directory_make(base, ret_dir);
 	if (*ret_error < 0)
 		return NULL;
-	control_path(ret_dir, path, sizeof(path));
-	struct tree_control *control = control_create(path, ret_lock_fd, ret_error);
+	int dir_fd = tree_open_dir(ret_dir);
+	*ret_error = dir_fd < 0 ? dir_fd : control_create(dir_fd, options);
+	if (*ret_error == 0)
+		*ret_error = lock_fd = lock_open(dir_fd);
+	if (*ret_error >= 0)
+		control = tree_map(dir_fd, false, ret_error);
 	if (!control) {
+		if (lock_fd >= 0)
+			sys_close(lock_fd);
+		if (dir_fd >= 0)
+			SYS3(SYS_unlinkat, dir_fd, "control", 0);
 		sys_rmdir(ret_dir);
-		return NULL;
 	}
-	control_fill(control, options);
+	if (dir_fd >= 0)
+		sys_close(dir_fd);
+	*ret_lock_fd = lock_fd;
 	return control;
 }
 
@@ -201,65 +309,48 @@ struct tree_control *tree_create(
 	return control;
 }
 
-/* Ours alone: a real directory, our user's, closed to everybody else. */
-static int directory_check(const char *dir)
-{
-	struct stat status;
-	long error = SYS4(SYS_newfstatat, AT_FDCWD, dir, &status, AT_SYMLINK_NOFOLLOW);
-	if (error < 0)
-		return (int)error;
-	if (!S_ISDIR(status.st_mode) || (status.st_mode & 077) ||
-		status.st_uid != (uid_t)sys_geteuid())
-		return -EPERM;
-	return 0;
-}
-
 struct tree_control *tree_open(const char *dir, int *ret_error)
 {
-	char path[TREE_PATH_BYTES + 16];
 	if (text_length(dir) + 64 > TREE_PATH_BYTES) {
 		*ret_error = -ENAMETOOLONG;
 		return NULL;
 	}
-	*ret_error = directory_check(dir);
-	if (*ret_error < 0)
+	int dir_fd = tree_open_dir(dir);
+	*ret_error = dir_fd;
+	if (dir_fd < 0)
 		return NULL;
-	control_path(dir, path, sizeof(path));
-	int fd = sys_openat(AT_FDCWD, path, O_RDWR | O_NOFOLLOW, 0);
-	struct stat status;
-	*ret_error = fd < 0 ? fd : (int)SYS2(SYS_fstat, fd, &status);
-	if (*ret_error == 0 && (uint64_t)status.st_size < TREE_CONTROL_BYTES)
-		*ret_error = -EINVAL;
-	struct tree_control *control = *ret_error ? NULL : control_map(fd, ret_error);
+	struct tree_control *control = tree_map(dir_fd, false, ret_error);
+	sys_close(dir_fd);
+	return control;
+}
+
+int tree_set_root(const char *dir, uint32_t pid)
+{
+	int dir_fd = tree_open_dir(dir);
+	int fd = dir_fd < 0 ? dir_fd : tree_open_file(dir_fd, "control", O_WRONLY);
+	long written = fd < 0
+		? fd
+		: sys_pwrite(fd, &pid, sizeof(pid), offsetof(struct tree_control, root_pid));
 	if (fd >= 0)
 		sys_close(fd);
-	if (control &&
-		(__atomic_load_n(&control->magic, __ATOMIC_ACQUIRE) != TREE_MAGIC ||
-			control->version != TREE_VERSION)) {
-		sys_munmap(control, TREE_CONTROL_BYTES);
-		*ret_error = -EINVAL;
-		return NULL;
-	}
-	return control;
+	if (dir_fd >= 0)
+		sys_close(dir_fd);
+	return written < 0 ? (int)written : 0;
 }
 
 int tree_lock(const char *dir)
 {
-	char path[TREE_PATH_BYTES + 16];
-	control_path(dir, path, sizeof(path));
-	int fd = sys_openat(AT_FDCWD, path, O_RDWR | O_NOFOLLOW, 0);
-	if (fd < 0)
-		return fd;
-	int error = sys_flock(fd, LOCK_EX | LOCK_NB);
-	if (error < 0) {
-		sys_close(fd);
-		return error;
-	}
+	int dir_fd = tree_open_dir(dir);
+	if (dir_fd < 0)
+		return dir_fd;
+	int fd = lock_open(dir_fd);
+	sys_close(dir_fd);
 	return fd;
 }
 
 /* The list is empty; the word is named as the one about to be put on it, which the kernel treats
- * alike. The head lies in shared memory: an out-of-memory killer empties private memory first. */
+ * alike. The head lies in shared memory, where only the writer writes: an out-of-memory killer
+ * empties private memory first. */
 void tree_writer_holds(struct tree_control *control)
 {
 	static struct robust_list_head none;
@@ -282,8 +373,11 @@ bool tree_writer_died(const struct tree_control *control)
 void tree_note(struct tree_control *control, uint32_t pid, enum tree_note kind, const char *text)
 {
 	uint32_t index = __atomic_fetch_add(&control->diagnostic_count, 1, __ATOMIC_RELAXED);
-	if (index >= TREE_DIAGNOSTICS)
+	if (index >= TREE_DIAGNOSTICS) {
+		if (kind == TREE_NOTE_UNTRACED)
+			__atomic_add_fetch(&control->untraced_unsaid, 1, __ATOMIC_RELEASE);
 		return;
+	}
 	struct tree_diagnostic *d = &control->diagnostics[index];
 	d->mono_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	d->pid = pid;

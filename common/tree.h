@@ -3,26 +3,34 @@
  * control page.
  *
  * The directory (mode 0700, by default /dev/shm/libtrace-<uid>-<id>, named to children by
- * LIBTRACE_TREE) holds control          struct tree_control, mapped shared by every process and the
- * writer <pid>-<tick>.spool   one per process (spool.h); appears by rename when its header is
- * complete The writer holds flock(LOCK_EX) on `control` while it lives: a process that gets that
- * lock knows there is none, and starts one that inherits the locked descriptor (as descriptor 3). A
- * clean end removes the directory.
+ * LIBTRACE_TREE) holds `control` (struct tree_control, mapped by every process and the writer) and
+ * a <pid>-<tick>.spool per process (spool.h), which appears by rename when its header is complete.
+ * The writer holds flock(LOCK_EX) on `control` while it lives: a process that gets that lock knows
+ * there is none, and starts one that inherits the locked descriptor (as descriptor 3). A clean end
+ * removes the directory.
+ *
+ * A traced process may give up its rights and turn hostile, and keeps what it has mapped. So the
+ * control page has three parts: what never changes, what only the writer changes, and what all
+ * change. The first two are mapped through a descriptor that cannot write. docs/trust.md
  */
 #ifndef COMMON_TREE_H
 #define COMMON_TREE_H
 
 #include <linux/futex.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/capture.h"
 
 #define TREE_MAGIC 0x31656572546c7254ull
-#define TREE_VERSION 5u
-#define TREE_CONTROL_BYTES 20480u
+#define TREE_VERSION 6u
+#define TREE_WRITER_AT 8192u  /* the part that only the writer changes */
+#define TREE_SHARED_AT 12288u /* the part that every process of the tree changes */
+#define TREE_CONTROL_BYTES 24576u
 #define TREE_DIAGNOSTICS 32u
-#define TREE_WRITER_LOCK_FD 3 /* the locked control descriptor in a new writer */
+#define TREE_GUARD 0x6472617547657274ull /* whoever scribbles over the shared part changes it */
+#define TREE_WRITER_LOCK_FD 3            /* the locked control descriptor in a new writer */
 
 enum writer_state {
 	WRITER_NONE = 0,
@@ -51,35 +59,37 @@ enum tree_note {
 };
 
 struct tree_control {
+	/* Never changes once the tree has a process. Nobody has it mapped for writing. */
 	uint64_t magic; /* stored last */
 	uint32_t version, root_pid;
-	uint32_t clock_kind; /* enum clock_kind: found out once, not by each process */
+	uint32_t clock_kind;    /* enum clock_kind: found out once, not by each process */
+	uint32_t overwrite;     /* 1 = may replace an existing file */
+	uint32_t compress;      /* 0 none, 1 zstd */
+	uint32_t keeps_windows; /* 1 = the gate may be closed at some time: windows are kept */
 	uint64_t created_mono_ns, created_realtime_ns;
+	uint64_t created_tick, created_error_ns; /* clock point, with created_mono_ns */
+	uint64_t flush_interval_ns;              /* data waits no longer than this for its block */
+	uint64_t delay_ns, duration_ns; /* 0 = from the start, to the end; the writer does that */
 	char boot_id[40];  /* /proc/sys/kernel/random/boot_id: ticks and monotonic times hold within
 			      one boot */
 	char output[4096]; /* absolute path of the report, patterns expanded */
-	uint32_t overwrite;             /* 1 = may replace an existing file */
-	uint32_t compress;              /* 0 none, 1 zstd */
-	uint64_t flush_interval_ns;     /* data waits no longer than this for its block */
-	uint64_t delay_ns, duration_ns; /* 0 = from the start, to the end; the writer works that */
 	char options[3072]; /* the others, for the report: "name=value" and a line end, each */
 	struct capture_spec capture;
-	uint32_t keeps_windows; /* 1 = the gate may be closed at some time: windows are told */
-	uint32_t time_is_over;  /* 1 = duration_ns has passed */
 
-	/* Shared state; atomics. */
-	union {
-		uint32_t gate;       /* 1 = calls are being recorded; every wrapper reads it */
-		uint64_t gate_state; /* the gate in its lower half; see capture.c */
-	};
-	uint64_t window_begin_tick; /* of the open window; 0 = none, or not known yet */
-	uint64_t window_count;      /* windows ended, ever */
-	uint64_t toggled_ns;        /* time of the last signal */
-	struct capture_window windows[CAPTURE_WINDOWS_KEPT]; /* the last ones, by number */
-	uint32_t writer_state;                               /* enum writer_state */
+	/* Written by the writer alone; atomics. */
+	_Alignas(4096) uint32_t writer_state; /* enum writer_state */
 	uint32_t writer_holder; /* tree_writer_holds(): FUTEX_OWNER_DIED = that writer is dead */
+	uint32_t sink_state;    /* enum sink_state */
+	uint32_t time_is_over;  /* 1 = duration_ns has passed */
+	uint32_t blocks; /* written since the tree began: each gives room back to producers */
+	uint64_t report_inode;  /* of the report that a writer of this tree has made; 0 = none */
 	struct robust_list_head writer_robust; /* read by the kernel at the writer's end */
-	uint32_t sink_state;                   /* enum sink_state */
+	struct capture_state by_time;          /* the gate without capture ranges */
+	char writer_error[240];
+
+	/* Shared by all processes, so believed by none; atomics. */
+	_Alignas(4096) struct capture_state by_range; /* the gate with capture ranges */
+	uint64_t guard_first;                         /* TREE_GUARD, and guard_last */
 	uint32_t wake;     /* futex: changed by a producer that wants the writer's attention */
 	uint32_t sleeping; /* 1 = the writer is in a long sleep on `wake`; producers call futex only
 			      then */
@@ -88,12 +98,14 @@ struct tree_control {
 	uint32_t spools;        /* spools ever made: a changed number makes the writer look into the
 				   directory */
 	uint32_t diagnostic_count; /* ever; entries beyond TREE_DIAGNOSTICS are only counted */
-	char writer_error[240];
+	uint32_t untraced_unsaid;  /* ... of these, processes that are not traced */
 	struct tree_diagnostic diagnostics[TREE_DIAGNOSTICS];
-	uint32_t blocks; /* written since the tree began: each gives room back to producers */
+	uint64_t guard_last;
 };
-_Static_assert(
-	sizeof(struct tree_control) <= TREE_CONTROL_BYTES, "the control page must fit its place");
+_Static_assert(offsetof(struct tree_control, writer_state) == TREE_WRITER_AT &&
+		offsetof(struct tree_control, by_range) == TREE_SHARED_AT &&
+		sizeof(struct tree_control) == TREE_CONTROL_BYTES,
+	"the parts of the control page begin with pages");
 
 /* What the maker of a tree decides. Strings are copied. */
 struct tree_options {
@@ -109,6 +121,14 @@ struct tree_options {
 };
 
 /*
+ * Opens a tree's directory, or a file in it, without following a link, and checks by the descriptor
+ * that it is ours alone: of the effective user, without rights for group or others, a regular file
+ * without a second name. A descriptor or a negative errno; -EPERM: it is not.
+ */
+int tree_open_dir(const char *dir);
+int tree_open_file(int dir_fd, const char *name, int flags);
+
+/*
  * Makes the directory and control page of a new tree and takes the writer's lock. Returns the
  * mapped page, or NULL with a negative errno in *ret_error. `ret_dir` (TREE_PATH_BYTES) receives
  * the directory; *ret_lock_fd the locked descriptor (O_CLOEXEC), which a writer inherits as
@@ -117,8 +137,14 @@ struct tree_options {
 struct tree_control *tree_create(
 	const struct tree_options *options, char *ret_dir, int *ret_lock_fd, int *ret_error);
 
-/* Maps the control page of an existing tree. -EPERM for a directory that is not ours alone. */
+/* Sets root_pid of a tree that has no process yet. 0 or a negative errno. */
+int tree_set_root(const char *dir, uint32_t pid);
+
+/* Maps the control page of an existing tree. -EPERM for a directory or page that is not ours
+ * alone, -EINVAL for none that can be read. tree_map() as its writer, from the checked directory.
+ */
 struct tree_control *tree_open(const char *dir, int *ret_error);
+struct tree_control *tree_map(int dir_fd, bool as_writer, int *ret_error);
 
 /* Takes the writer's lock. Returns its descriptor, or -EWOULDBLOCK while a writer lives, or another
  * negative errno. */

@@ -89,6 +89,7 @@ static int take_batch(struct pass *pass, const struct report_entry *e, const cha
 
 static int take_diagnostic(struct contents *c, Libtrace__Diagnostic *d)
 {
+	c->damage_count += d->damage;
 	if (c->diagnostic_count >= DIAGNOSTICS_KEPT) {
 		c->diagnostic_count++;
 		libtrace__diagnostic__free_unpacked(d, NULL);

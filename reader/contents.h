@@ -31,6 +31,7 @@ struct contents {
 	struct process_list processes;
 	Libtrace__Diagnostic **diagnostics; /* the first DIAGNOSTICS_KEPT */
 	uint64_t diagnostic_count;
+	uint64_t damage_count;        /* diagnostics that something may be missing or wrong */
 	struct windows windows;       /* none told: events were recorded all the time */
 	Libtrace__Imported **imports; /* files whose events were added */
 	size_t import_count;

@@ -32,6 +32,8 @@ static void gate_use(const uint32_t *gate)
 	__atomic_store_n(&session_gate, gate, __ATOMIC_RELEASE);
 }
 
+static bool may_change_user;
+
 extern char **environ;
 
 void session_off(const char *reason)
@@ -303,6 +305,7 @@ void session_start(int argc, char **argv, char **envp)
 	child_options_keep(envp);
 	keep_arguments(argc, argv);
 	session.pid = (uint32_t)sys_getpid();
+	may_change_user = !sys_geteuid();
 	if (!config_has_source(&session.config) || left_to_valgrind() || !own_tree_find_home())
 		return;
 	long length = sys_readlink("/proc/self/exe", session.exe, sizeof(session.exe) - 1);
@@ -318,17 +321,20 @@ void session_start(int argc, char **argv, char **envp)
 	nvtx_select_start();
 	session.spool->tracer_ticks = osrt_ticks(clock_monotonic_ns() - start_ns);
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
-	gate_use(&session.control->gate);
+	gate_use(capture_gate(session.control));
 	tell_early();
 	if (!session.config.follow)
 		leave_environment();
 }
 
+/* Root's children may be about to become another user's processes: they lose the parent's spool
+ * before they do anything. */
 void session_before_fork(void)
 {
 	if (session.state != SESSION_OFF)
 		thread_forking(&thread_self,
-			*session_gate && !session.restricted ? FORK_LAZY : FORK_EAGER);
+			*session_gate && !session.restricted && !may_change_user ? FORK_LAZY
+										 : FORK_EAGER);
 }
 
 FORKED_TEXT bool session_is_ours(void)
@@ -354,6 +360,10 @@ void session_child(void)
 	session.pid = (uint32_t)sys_getpid();
 	session.spool = NULL;
 	session.is_root = false;
+	/* It may be about to become another user's process. Not behind a system call filter, nor
+	 * where a handler that interrupted the tracer forks: that goes on with what it had. */
+	if (!session.restricted && !thread_self.busy)
+		spool_file_forget();
 	thread_forget(&thread_self);
 	patience_renew();
 	if (session.state != SESSION_ON && session.state != SESSION_FORKED)
@@ -379,7 +389,7 @@ bool session_child_start(void)
 	chains_forked();
 	nvtx_forked();
 	cuda_forked();
-	gate_use(&session.control->gate);
+	gate_use(capture_gate(session.control));
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
 	return true;
 }

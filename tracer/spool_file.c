@@ -192,7 +192,7 @@ static char *segment_follow(char *before, uint64_t bytes)
 
 static char *segment_open(uint64_t offset)
 {
-	int error, fd = sys_openat(AT_FDCWD, session.spool_path, O_RDWR | O_NOFOLLOW, 0);
+	int error, fd = tree_open_file(AT_FDCWD, session.spool_path, O_RDWR);
 	if (fd < 0)
 		return NULL;
 	char *map = NULL;

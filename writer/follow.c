@@ -26,7 +26,9 @@
 #define IDLE_NS UINT64_C(100000000) /* a long sleep */
 #define EXIT_POLL_MS 2              /* a process that has announced its end is gone very soon */
 #define EXIT_POLLS_MAX 500          /* unless it is not: then as any other */
-#define QUIET_PASSES 8              /* passes without a full chunk before the long sleeps begin */
+#define WOKEN_NS \
+	UINT64_C(50000) /* called before we slept: by one that calls always, it is no spin */
+#define QUIET_PASSES 8  /* passes without a full chunk before the long sleeps begin */
 #define DEATH_CHECK_NS UINT64_C(10000000)
 #define CLOCK_NS UINT64_C(100000000) /* between clock points where no pass takes one */
 #define LOOK_NS UINT64_C(1000000000) /* into the directory, whatever the counter says */
@@ -218,6 +220,8 @@ static void sleep_long(struct follow *f, uint64_t now)
 	__atomic_store_n(&c->sleeping, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&c->wake, __ATOMIC_SEQ_CST) == f->wake)
 		sys_futex_wait(&c->wake, f->wake, ns);
+	else
+		sys_sleep_ns(WOKEN_NS);
 	__atomic_store_n(&c->sleeping, 0, __ATOMIC_SEQ_CST);
 }
 
@@ -343,6 +347,8 @@ static int run(struct writer *w)
 	} while (!error);
 	if (error < 0)
 		return fail(w, error);
+	w->spools.at_end = true;
+	tree_discover(w);
 	writer_collect_diagnostics(w);
 	windows_finish(w);
 	error = process_tell_unseen(w);

@@ -184,6 +184,17 @@ static bool owner_known(struct spools *s, struct spool *spool, uint64_t now_ns, 
 	return spool->host_pid != 0;
 }
 
+/* Its own word, which no other process of the tree can give, else whether the spool is mapped. */
+bool spool_is_replaced(const struct spool *spool)
+{
+	char pid[16];
+	if (spool->dead ||
+		__atomic_load_n(&spool_header(spool)->state, __ATOMIC_ACQUIRE) == SPOOL_EXEC)
+		return true;
+	snprintf(pid, sizeof(pid), "%u", spool->host_pid);
+	return !spool->host_pid || maps_spool(pid, spool->name) != 1;
+}
+
 bool spool_is_init(const struct spool *spool)
 {
 	return spool->same_namespace && spool->pid == 1;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,28 @@ static void detach(bool foreground)
 		return; /* then a mounted directory stays busy: no reason to write no report */
 }
 
+/* The path without slashes at its end, from the root. Links stay in it: one in place of the folder
+ * is refused when that is opened, and one with a slash behind it would be followed. */
+static bool absolute(const char *path, char *ret_path, size_t bytes)
+{
+	size_t length = strlen(path), at = 0;
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	if (*path != '/' && getcwd(ret_path, bytes - 1)) {
+		at = strlen(ret_path);
+		ret_path[at++] = '/';
+	} else if (*path != '/') {
+		return false;
+	}
+	if (at + length + 1 > bytes) {
+		errno = ENAMETOOLONG;
+		return false;
+	}
+	memcpy(ret_path + at, path, length);
+	ret_path[at + length] = 0;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	const char *tree = NULL, *recover = NULL, *output = NULL;
@@ -90,7 +113,7 @@ int main(int argc, char **argv)
 	}
 	if (!tree == !recover || (output && !recover))
 		return usage();
-	if (!realpath(tree ? tree : recover, dir)) {
+	if (!absolute(tree ? tree : recover, dir, sizeof(dir))) {
 		fprintf(stderr, "libtrace: writer: %s: %s\n", tree ? tree : recover,
 			strerror(errno));
 		return 1;

@@ -175,7 +175,7 @@ static uint32_t previous_of(struct writer *w, const struct spool *spool)
 		struct spool *other = w->spools.all[i];
 		if (other != spool && other->pid == spool->pid && other->id &&
 			other->start_ns <= spool->start_ns &&
-			spool_header(other)->pid_namespace == spool_header(spool)->pid_namespace) {
+			other->pid_namespace == spool->pid_namespace && spool_is_replaced(other)) {
 			other->dead = true;
 			return other->id;
 		}
@@ -285,7 +285,7 @@ void process_end(struct writer *w, struct spool *spool, uint64_t end_ns)
 		process_untraced(w, spool->pid, spool->ppid, spool->id, spool->exec.verdict,
 			spool->exec.ns, spool->exec.path);
 	if (spool->damaged || spool->damaged_lanes)
-		writer_note(w, spool->pid, end_ns,
+		writer_note_damage(w, spool->pid,
 			"spool '%s' is damaged: %llu of its %u lanes could not be read to their "
 			"end",
 			spool->name, (unsigned long long)spool->damaged_lanes, spool->lane_count);

@@ -48,7 +48,7 @@ static void control_guess(struct writer *w)
 		const struct spool_header *h = spool_header(look.all[i]);
 		if (c->root_pid && h->first.mono_ns >= c->created_mono_ns)
 			continue;
-		c->root_pid = h->pid;
+		c->root_pid = look.all[i]->pid;
 		c->created_mono_ns = h->first.mono_ns;
 		c->created_realtime_ns = h->start_realtime_ns;
 	}
@@ -90,7 +90,7 @@ static int file_copy(const char *from, const char *to)
 /* Is the file a report that this tree's writer began? Leaves nothing open. */
 static bool is_own_report(struct writer *w, const char *path)
 {
-	if (!*path || sink_open(&w->sink, path))
+	if (!*path || sink_open(&w->sink, path, w->control->report_inode))
 		return false;
 	bool own = adopt_report(w) == 0;
 	sink_close(&w->sink);
@@ -167,12 +167,15 @@ static const struct spool *living(struct writer *w)
 static int prepare(struct writer *w, const char *output)
 {
 	int missing = tree_open_control(w);
+	if (missing == -EPERM || missing == -ELOOP)
+		return complain(
+			w->dir, "its control page is somebody else's, or others have rights on it");
 	if (!w->control || (missing && !output))
 		return complain(
 			w->dir, "no control page that can be read: name the report with -o");
 	if (w->control_fd >= 0 && flock(w->control_fd, LOCK_EX | LOCK_NB))
 		return complain(w->dir, "a writer is at work on it");
-	w->recovering = true;
+	w->recovering = w->spools.at_end = true;
 	w->other_boot = !missing && !same_boot(w->control);
 	spools_guard(&w->spools);
 	rate_measure(w);
@@ -194,10 +197,8 @@ static int prepare(struct writer *w, const char *output)
 static int finish(struct writer *w)
 {
 	uint32_t processes = w->spools.count;
-	if (w->spools.refused)
-		writer_note(w, 0, 0, "%s", w->spools.refusal);
-	writer_collect_diagnostics(w);
 	int error = spools_recover(w);
+	writer_collect_diagnostics(w);
 	windows_finish(w);
 	if (!error)
 		error = process_tell_unseen(w);
@@ -210,8 +211,8 @@ static int finish(struct writer *w)
 	sink_close(&w->sink);
 	printf("%u process%s, %" PRIu64 " events, %" PRIu64 " dropped: '%s'\n", processes,
 		processes == 1 ? "" : "es", w->total_events, w->total_dropped, w->report);
-	if (w->spools.refused)
-		return complain(w->dir, w->spools.refusal);
+	if (w->spools.refused_count)
+		return complain(w->dir, w->spools.refused[0].reason);
 	__atomic_store_n(&w->control->writer_state, WRITER_FINISHED, __ATOMIC_RELEASE);
 	tree_remove(w);
 	return 0;

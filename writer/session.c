@@ -61,8 +61,8 @@ static void root_read(struct writer *w, struct session_texts *t)
 	for (uint32_t i = 0; i < w->spools.count; i++) {
 		const struct spool_header *h = spool_header(w->spools.all[i]);
 		uint32_t exe = h->exe_bytes, cwd = h->cwd_bytes;
-		if (h->pid != w->control->root_pid || !exe || exe > sizeof(t->executable) ||
-			cwd > sizeof(t->directory))
+		if (w->spools.all[i]->pid != w->control->root_pid || !exe ||
+			exe > sizeof(t->executable) || cwd > sizeof(t->directory))
 			continue;
 		memcpy(t->executable, h->text, exe);
 		length = (ssize_t)strnlen(t->executable, exe - 1);

@@ -3,6 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -36,31 +40,90 @@ static int sink_start(struct sink *sink, int fd)
 		close(fd);
 		return error;
 	}
-	*sink = (struct sink){.fd = fd};
+	*sink = (struct sink){.fd = fd, .inode = status.st_ino};
 	return 0;
+}
+
+/* A new file under a name of its own in the same folder, locked. */
+static int temporary_make(struct sink *sink, const char *path, char *ret_name, size_t bytes)
+{
+	const char *slash = strrchr(path, '/');
+	int folder = slash ? (int)(slash + 1 - path) : 0;
+	if (snprintf(ret_name, bytes, "%.*s.trace-XXXXXX", folder, path) >= (int)bytes)
+		return -ENAMETOOLONG;
+	int fd = mkostemp(ret_name, O_CLOEXEC);
+	return fd < 0 ? -errno : sink_start(sink, fd);
+}
+
+/* At once, so that the report has its name from its first byte on. What has the name goes: it may
+ * be somebody else's file, or they may have it open. */
+static int sink_replace(struct sink *sink, const char *path)
+{
+	char name[PATH_MAX + 16];
+	int error = temporary_make(sink, path, name, sizeof(name));
+	if (!error && rename(name, path)) {
+		/* EBUSY: a mount of its own, as containers have for single files. */
+		error = errno == EBUSY ? -EEXIST : -errno;
+		unlink(name);
+		sink_close(sink);
+	}
+	return error;
 }
 
 int sink_create(struct sink *sink, const char *path, bool overwrite)
 {
-	int flags =
-		O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (overwrite ? 0 : O_EXCL);
-	int fd = open(path, flags, 0600);
+	if (overwrite)
+		return sink_replace(sink, path);
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	int error = sink_start(sink, fd);
-	if (error)
-		return error;
-	if (fchmod(fd, 0600) || ftruncate(fd, 0)) {
+	if (!error && fchmod(sink->fd, 0600)) {
 		error = -errno;
 		sink_close(sink);
 	}
 	return error;
 }
 
-int sink_open(struct sink *sink, const char *path)
+/* May a report that is there be gone on with? -EAGAIN: another writer has replaced it while we
+ * waited for the lock. */
+static int trust_check(const struct sink *sink, uint64_t inode)
 {
+	struct stat status;
+	if (fstat(sink->fd, &status))
+		return -errno;
+	if (!status.st_nlink)
+		return -EAGAIN;
+	bool ours = status.st_uid == geteuid() && status.st_nlink == 1;
+	return ours || status.st_ino == inode ? 0 : -EPERM;
+}
+
+/* Looked at before it is opened: opening a device may do something. */
+static int open_regular(struct sink *sink, const char *path)
+{
+	struct stat status;
+	if (lstat(path, &status))
+		return -errno;
+	if (!S_ISREG(status.st_mode))
+		return S_ISLNK(status.st_mode) ? -ELOOP : -EINVAL;
 	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	return fd < 0 ? -errno : sink_start(sink, fd);
+	if (fd < 0)
+		return errno == EACCES ? -EPERM : -errno;
+	return sink_start(sink, fd);
+}
+
+int sink_open(struct sink *sink, const char *path, uint64_t inode)
+{
+	int error = -EAGAIN;
+	for (int i = 0; error == -EAGAIN && i < LOCK_TRIES; i++) {
+		error = open_regular(sink, path);
+		if (error)
+			return error;
+		error = trust_check(sink, inode);
+		if (error)
+			sink_close(sink);
+	}
+	return error;
 }
 
 int sink_adopt_at(struct sink *sink, uint64_t end)

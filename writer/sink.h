@@ -16,22 +16,24 @@
 #define SINK_RESERVE_BYTES 65536u
 
 struct sink {
-	int fd;            /* -1 = closed */
+	int fd; /* -1 = closed */
+	uint64_t inode;
 	uint64_t end;      /* of the last whole block */
 	uint64_t reserved; /* space is allocated up to here */
 	bool no_reserve;   /* the file system cannot allocate ahead */
 };
 
 /*
- * Creates the file, mode 0600, or empties the existing one if `overwrite`. Returns 0, -EEXIST,
- * -EISDIR / -EINVAL when it is no regular file, -EBUSY when another writer has it, or what the
- * system says. The caller writes the file header.
+ * Creates the file, mode 0600; with `overwrite` what has its name is replaced by rename, never
+ * written into. Returns 0, -EEXIST, -EISDIR / -EINVAL when it is no regular file, -EBUSY when
+ * another writer has it, or what the system says. The caller writes the file header.
  */
 int sink_create(struct sink *sink, const char *path, bool overwrite);
 
 /* Opens an existing report to go on behind its first `end` bytes, to which sink_adopt_at() cuts it.
- * Errors as above, -ENOENT. */
-int sink_open(struct sink *sink, const char *path);
+ * Errors as above, -ENOENT; -EPERM: a file of another user, or one with a second name, unless it is
+ * the file with that inode, which a writer of the tree has made (0 = none). */
+int sink_open(struct sink *sink, const char *path, uint64_t inode);
 int sink_adopt_at(struct sink *sink, uint64_t end);
 
 /*

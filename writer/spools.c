@@ -23,9 +23,9 @@ int spools_init(struct spools *s, const char *dir)
 {
 	memset(s, 0, sizeof(*s));
 	s->dir = dir;
-	s->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	s->dir_fd = tree_open_dir(dir);
 	if (s->dir_fd < 0)
-		return -errno;
+		return s->dir_fd;
 	struct stat status;
 	s->pid_namespace = stat("/proc/self/ns/pid", &status) ? 0 : status.st_ino;
 	return 0;
@@ -53,8 +53,10 @@ void spools_release(struct spools *s)
 	for (uint32_t i = 0; i < s->count; i++)
 		spool_free(s->all[i]);
 	free(s->all);
+	free(s->refused);
 	s->all = NULL;
-	s->count = 0;
+	s->refused = NULL;
+	s->count = s->refused_count = 0;
 	if (s->dir_fd >= 0)
 		close(s->dir_fd);
 	s->dir_fd = -1;
@@ -96,9 +98,9 @@ static uint64_t used_bytes(int fd)
 /* Maps the file as far as it is in use. The old mapping stays when that fails. */
 static int spool_map(struct spools *s, struct spool *spool)
 {
-	int fd = openat(s->dir_fd, spool->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	int fd = tree_open_file(s->dir_fd, spool->name, O_RDWR);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	int error = -EINVAL;
 	uint64_t bytes = used_bytes(fd);
 	if (bytes <= SPOOL_BYTES_MAX && bytes > spool->map_bytes) {
@@ -164,6 +166,12 @@ static int header_check(const struct spool *spool)
 		: -EPROTO;
 }
 
+/* "<pid>-<tick>.spool" */
+static uint32_t pid_of(const char *name)
+{
+	return (uint32_t)strtoul(name, NULL, 10);
+}
+
 static int spool_open(struct spools *s, const char *name, struct spool **ret_spool)
 {
 	struct spool *spool = calloc(1, sizeof(*spool));
@@ -179,9 +187,11 @@ static int spool_open(struct spools *s, const char *name, struct spool **ret_spo
 		return error;
 	}
 	const struct spool_header *h = spool_header(spool);
-	spool->pid = h->pid;
+	spool->pid = pid_of(name);
 	spool->ppid = h->ppid;
-	spool->same_namespace = h->pid_namespace == s->pid_namespace;
+	spool->pid_namespace = h->pid_namespace;
+	spool->same_namespace = spool->pid_namespace == s->pid_namespace;
+	spool->damaged = spool->pid != h->pid;
 	*ret_spool = spool;
 	return 0;
 }
@@ -190,6 +200,9 @@ static bool is_known(const struct spools *s, const char *name)
 {
 	for (uint32_t i = s->count; i-- > 0;)
 		if (!strcmp(s->all[i]->name, name))
+			return true;
+	for (uint32_t i = 0; i < s->refused_count; i++)
+		if (!strcmp(s->refused[i].name, name))
 			return true;
 	return false;
 }
@@ -209,19 +222,28 @@ static int spools_append(struct spools *s, struct spool *spool)
 	return 0;
 }
 
-static void spool_refuse(struct spools *s, const char *name)
+/* Remembered, so that it is not looked at again. */
+static void spool_refuse(struct spools *s, const char *name, int error)
 {
-	s->refused++;
-	snprintf(s->refusal, sizeof(s->refusal),
-		"spool '%.63s' was made by another version of the library: not read", name);
+	if (array_room(&s->refused, s->refused_count, &s->refused_capacity, sizeof(*s->refused)))
+		return;
+	struct refused_spool *spool = &s->refused[s->refused_count++];
+	*spool = (struct refused_spool){.pid = pid_of(name)};
+	snprintf(spool->name, sizeof(spool->name), "%.63s", name);
+	snprintf(spool->reason, sizeof(spool->reason), "spool '%.63s' %s: not read", name,
+		error == -EPROTO ? "was made by another version of the library"
+			: error == -EPERM || error == -ELOOP
+			? "is somebody else's, or others have rights on it"
+			: "has a damaged header");
 }
 
 static int entry_take(struct spools *s, const char *name)
 {
 	struct spool *spool;
 	int error = spool_open(s, name, &spool);
-	if (error == -EPROTO)
-		spool_refuse(s, name);
+	bool never = error == -EPROTO || error == -EPERM || error == -ELOOP;
+	if (never || (s->at_end && (error == -EAGAIN || error == -EINVAL)))
+		spool_refuse(s, name, error);
 	else if (error)
 		s->unfinished_names++;
 	if (error)
@@ -248,7 +270,7 @@ int spools_discover(struct spools *s)
 	int count = scandirat(s->dir_fd, ".", &names, NULL, compare_names), found = 0;
 	if (count < 0)
 		return -errno;
-	s->unfinished_names = s->refused = 0;
+	s->unfinished_names = 0;
 	for (int i = 0; i < count; i++) {
 		const char *name = names[i]->d_name;
 		if (name[0] != '.' && strcmp(name, "control") != 0) {

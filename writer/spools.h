@@ -63,9 +63,10 @@ void cubins_free(struct cubins *cubins);
 void callchains_free(struct callchains *callchains);
 
 struct spool {
-	char name[64]; /* of the file */
-	uint32_t id;   /* Process.id */
-	uint32_t pid, ppid;
+	char name[64];      /* of the file */
+	uint32_t id;        /* Process.id */
+	uint32_t pid, ppid; /* pid: as the file's name has it, which the process cannot change */
+	uint64_t pid_namespace;
 	int pidfd; /* -1 = none */
 	uint8_t *map;
 	uint64_t map_bytes;
@@ -101,16 +102,22 @@ struct spool {
 	struct callchains *callchains; /* nodes that are in the report; NULL = none */
 };
 
+struct refused_spool {
+	char name[64], reason[160];
+	uint32_t pid;
+};
+
 struct spools {
 	int dir_fd;
 	const char *dir;
 	struct spool **all;
 	uint32_t count, capacity;
 	uint64_t pid_namespace;
-	uint64_t owners_ns;        /* when all processes were last looked at */
-	uint32_t unfinished_names; /* files that are no spools yet, at the last look */
-	uint32_t refused;          /* files that can never be read: another table or version */
-	char refusal[160];
+	uint64_t owners_ns;            /* when all processes were last looked at */
+	uint32_t unfinished_names;     /* files that are no spools yet, at the last look */
+	bool at_end;                   /* what is not ready now never will be */
+	struct refused_spool *refused; /* files that can never be read */
+	uint32_t refused_count, refused_capacity, refused_told;
 };
 
 int spools_init(struct spools *s, const char *dir);
@@ -150,6 +157,10 @@ bool spool_is_dead(struct spools *s, struct spool *spool, uint64_t now_ns);
 
 /* State letter and start time of a process, in ns of CLOCK_MONOTONIC. 0 or a negative errno. */
 int process_stat(uint32_t pid, char *ret_state, uint64_t *ret_start_ns);
+
+/* Has the process of that spool become another program? Asked when a spool of the same pid is seen.
+ * True also where the system does not say. */
+bool spool_is_replaced(const struct spool *spool);
 
 /* The first process of our pid namespace, as a program in a container is: when it has gone, the
  * kernel kills all others of the namespace. */

@@ -15,39 +15,34 @@
 #include "common/sys.h"
 #include "writer/writer.h"
 
-static bool control_is_sound(struct tree_control *c)
+/* The first clock point is that of the tree's maker: what was before the writer has a rate, too. */
+static void clock_created_take(struct writer *w)
 {
-	if (__atomic_load_n(&c->magic, __ATOMIC_ACQUIRE) != TREE_MAGIC ||
-		c->version != TREE_VERSION)
-		return false;
-	c->output[sizeof(c->output) - 1] = 0;
-	c->boot_id[sizeof(c->boot_id) - 1] = 0;
-	return true;
+	const struct tree_control *c = w->control;
+	const struct clock_point created = {
+		c->created_tick, c->created_mono_ns, c->created_error_ns};
+	if (c->clock_kind == CLOCK_KIND_TSC && created.tick)
+		clockfit_add(&w->clock, &created);
 }
 
 int tree_open_control(struct writer *w)
 {
-	struct stat status;
-	int error = -EINVAL;
+	int error = 0;
 	if (w->control_fd < 0)
-		w->control_fd =
-			openat(w->spools.dir_fd, "control", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+		w->control_fd = tree_open_file(w->spools.dir_fd, "control", O_RDWR);
 	if (w->control_fd < 0)
-		error = -errno;
-	else if (!fstat(w->control_fd, &status) && S_ISREG(status.st_mode) &&
-		status.st_size >= (off_t)TREE_CONTROL_BYTES) {
-		void *map = mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-			w->control_fd, 0);
-		if (map != MAP_FAILED && control_is_sound(map)) {
-			w->control = map;
-			return 0;
-		}
-		if (map != MAP_FAILED)
-			munmap(map, TREE_CONTROL_BYTES);
+		error = w->control_fd;
+	else
+		w->control = tree_map(w->spools.dir_fd, true, &error);
+	if (w->control) {
+		clock_created_take(w);
+		return 0;
 	}
 	void *own = mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	w->control = own == MAP_FAILED ? NULL : own;
+	if (w->control)
+		w->control->guard_first = w->control->guard_last = TREE_GUARD;
 	return error;
 }
 
@@ -61,19 +56,29 @@ static void point_add(struct writer *w, const struct clock_point *point)
 		clockfit_add(&w->clock, point);
 }
 
-/* Clock points of the process; ours are better once there are some around. */
+/* Clock points of the process, where there are none of our own: a process may store any, and the
+ * times of all hang on them. */
 static void clock_points_take(struct writer *w, struct spool *spool)
 {
 	struct spool_header *h = spool_header(spool);
 	struct clock_point first = h->first, last = h->last;
-	if (h->clock_kind != CLOCK_KIND_TSC)
+	if (h->clock_kind != CLOCK_KIND_TSC || !w->recovering)
 		return;
-	if (first.tick &&
-		(w->recovering || !w->clock.count || first.tick < w->clock.points[0].tick))
+	if (first.tick)
 		point_add(w, &first);
-	if (w->recovering && last.tick > first.tick &&
-		!(__atomic_load_n(&h->last_sequence, __ATOMIC_ACQUIRE) & 1))
+	if (last.tick > first.tick && !(__atomic_load_n(&h->last_sequence, __ATOMIC_ACQUIRE) & 1))
 		point_add(w, &last);
+}
+
+/* Spools that cannot be read: their processes count as not traced. */
+static void refused_tell(struct writer *w)
+{
+	struct spools *s = &w->spools;
+	for (; s->refused_told < s->refused_count; s->refused_told++) {
+		struct refused_spool *spool = &s->refused[s->refused_told];
+		process_told_untraced(w, spool->pid, clock_monotonic_ns(), spool->reason);
+		writer_note(w, spool->pid, clock_monotonic_ns(), "%s", spool->reason);
+	}
 }
 
 int tree_discover(struct writer *w)
@@ -81,6 +86,7 @@ int tree_discover(struct writer *w)
 	uint32_t before = w->spools.count;
 	w->spools_seen = __atomic_load_n(&w->control->spools, __ATOMIC_ACQUIRE);
 	int found = spools_discover(&w->spools);
+	refused_tell(w);
 	for (uint32_t i = before; i < w->spools.count; i++) {
 		struct spool *spool = w->spools.all[i];
 		int error = writer_make_room(w);

@@ -32,6 +32,10 @@ static void collect(struct writer *w, bool is_end)
 	struct capture_window window;
 	if (count == w->windows_seen || !c->keeps_windows)
 		return;
+	if (count < w->windows_seen) { /* somebody has written over it */
+		w->windows_seen = count;
+		return;
+	}
 	if (count - w->windows_seen > CAPTURE_WINDOWS_KEPT)
 		w->windows_seen = count - CAPTURE_WINDOWS_KEPT;
 	writer_take_time(w);

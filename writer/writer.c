@@ -65,7 +65,7 @@ int writer_open_report(struct writer *w, const char *path, bool overwrite)
 	int error = w->block.positions ? 0 : block_init(&w->block, w->control->compress == 1);
 	if (error)
 		return error;
-	error = sink_open(&w->sink, path);
+	error = sink_open(&w->sink, path, w->control->report_inode);
 	if (!error) {
 		error = adopt_report(w);
 		if (!error) {
@@ -79,12 +79,13 @@ int writer_open_report(struct writer *w, const char *path, bool overwrite)
 			return error;
 		overwrite |= bytes ==
 			0; /* nothing to lose; perhaps a predecessor died before its first write */
-	} else if (error != -ENOENT) {
+	} else if (error != -ENOENT && error != -EPERM) {
 		return error;
 	}
 	error = sink_create(&w->sink, path, overwrite);
 	if (error)
 		return error;
+	w->control->report_inode = w->sink.inode;
 	session_put(w);
 	return writer_flush(w, false);
 }
@@ -181,7 +182,8 @@ int writer_make_room(struct writer *w)
 	return block_is_full(&w->block, &w->strings) ? writer_flush(w, false) : 0;
 }
 
-static void put_diagnostic(struct writer *w, uint32_t pid, uint64_t time_ns, char *text)
+static void put_diagnostic(
+	struct writer *w, uint32_t pid, uint64_t time_ns, char *text, bool is_damage)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Diagnostic message = LIBTRACE__DIAGNOSTIC__INIT;
@@ -193,6 +195,7 @@ static void put_diagnostic(struct writer *w, uint32_t pid, uint64_t time_ns, cha
 	message.has_pid = pid != 0;
 	message.pid = pid;
 	message.text = text;
+	message.has_damage = message.damage = is_damage;
 	entry.diagnostic = &message;
 	block_put_entry(&w->block, &entry);
 }
@@ -204,24 +207,73 @@ void writer_note(struct writer *w, uint32_t pid, uint64_t time_ns, const char *f
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	put_diagnostic(w, pid, time_ns, text);
+	put_diagnostic(w, pid, time_ns, text, false);
+}
+
+void writer_note_damage(struct writer *w, uint32_t pid, const char *format, ...)
+{
+	char text[512];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	put_diagnostic(w, pid, clock_monotonic_ns(), text, true);
+}
+
+/* Has a process written over what all share? Reported once. */
+static void shared_check(struct writer *w)
+{
+	const struct tree_control *c = w->control;
+	uint32_t count = __atomic_load_n(&c->diagnostic_count, __ATOMIC_ACQUIRE);
+	bool is_kept = __atomic_load_n(&c->guard_first, __ATOMIC_RELAXED) == TREE_GUARD &&
+		__atomic_load_n(&c->guard_last, __ATOMIC_RELAXED) == TREE_GUARD;
+	if ((is_kept && count >= w->diagnostics_counted) || w->shared_damaged)
+		w->diagnostics_counted = count;
+	else {
+		w->shared_damaged = true;
+		writer_note_damage(w, 0,
+			"a process has written over the memory that all of the tree share: "
+			"diagnostics, windows of capture ranges and processes that could not be "
+			"traced may be missing or invented");
+	}
+}
+
+static void take_diagnostic(struct writer *w, const struct tree_diagnostic *d, uint32_t kind)
+{
+	char text[sizeof(d->text) + 1] = "";
+	const uint32_t pid = d->pid;
+	const uint64_t time_ns = d->mono_ns;
+	memcpy(text, d->text, sizeof(d->text));
+	put_diagnostic(w, pid, time_ns, text, false);
+	if (kind == TREE_NOTE_UNTRACED)
+		process_told_untraced(w, pid, time_ns, text);
+}
+
+/* Processes that could not be traced, and found no room to say why. */
+static void take_unsaid(struct writer *w)
+{
+	uint32_t unsaid = __atomic_load_n(&w->control->untraced_unsaid, __ATOMIC_ACQUIRE);
+	char reason[] = "its reason, and perhaps those of others, had no room";
+	if (unsaid)
+		process_told_untraced(w, 0, w->now.mono_ns, reason);
 }
 
 void writer_collect_diagnostics(struct writer *w)
 {
 	struct tree_control *c = w->control;
-	uint32_t count = __atomic_load_n(&c->diagnostic_count, __ATOMIC_ACQUIRE);
-	while (w->diagnostics_seen < count && w->diagnostics_seen < TREE_DIAGNOSTICS) {
+	uint32_t count = __atomic_load_n(&c->diagnostic_count, __ATOMIC_ACQUIRE), kind;
+	shared_check(w);
+	for (; w->diagnostics_seen < count && w->diagnostics_seen < TREE_DIAGNOSTICS;
+		w->diagnostics_seen++) {
 		struct tree_diagnostic *d = &c->diagnostics[w->diagnostics_seen];
-		if (!__atomic_load_n(&d->ready, __ATOMIC_ACQUIRE))
-			return; /* its writer is between counting and storing */
-		char text[sizeof(d->text) + 1] = "";
-		memcpy(text, d->text, sizeof(d->text));
-		put_diagnostic(w, d->pid, d->mono_ns, text);
-		if (d->ready == TREE_NOTE_UNTRACED)
-			process_told_untraced(w, d->pid, d->mono_ns, text);
-		w->diagnostics_seen++;
+		kind = __atomic_load_n(&d->ready, __ATOMIC_ACQUIRE);
+		if (!kind && !w->spools.at_end)
+			return; /* its maker is between counting and storing, or was killed there */
+		if (kind)
+			take_diagnostic(w, d, kind);
 	}
+	if (w->spools.at_end)
+		take_unsaid(w);
 	if (count > TREE_DIAGNOSTICS && w->diagnostics_seen == TREE_DIAGNOSTICS) {
 		w->diagnostics_seen++;
 		writer_note(w, 0, w->now.mono_ns, "more than %u diagnostics: the others are lost",

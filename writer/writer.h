@@ -82,6 +82,8 @@ struct writer {
 	uint32_t child_count, child_capacity;
 	uint32_t child_pidfds, child_sweep; /* that are open; count at which dead ones go */
 	uint32_t diagnostics_seen;
+	uint32_t diagnostics_counted; /* by the processes, at the last look */
+	bool shared_damaged;          /* and this is in the report */
 	uint64_t windows_seen;
 	uint64_t last_end_ns; /* of a process */
 	uint32_t spools_seen; /* control.spools at the last look */
@@ -115,6 +117,10 @@ int writer_make_room(struct writer *w);
 /* Diagnostic entry of the writer's own or of the tree's control page. */
 void writer_note(struct writer *w, uint32_t pid, uint64_t time_ns, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* The same where something may be missing from the report, or wrong: then it is not complete. */
+void writer_note_damage(struct writer *w, uint32_t pid, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 void writer_collect_diagnostics(struct writer *w);
 
 /* ---- windows.c ---- */

@@ -160,6 +160,9 @@ static void verdict_losses(const struct info *i, char *text, size_t bytes)
 			"%" PRIu64 " processes without a receipt: the writer did not finish, "
 			"try 'trace recover'",
 			i->unended);
+	if (i->damage)
+		verdict_add(text, bytes, "%" PRIu64 " diagnostics of damage, see 'trace info'",
+			i->damage);
 	if (i->untraced)
 		verdict_add(text, bytes, "%" PRIu64 " processes not traced", i->untraced);
 	if (i->partly)
@@ -419,6 +422,7 @@ static void sum_up(struct info *i)
 		i->untraced += p->facts->traced == LIBTRACE__TRACED__TRACED_NO;
 		i->partly += p->facts->traced == LIBTRACE__TRACED__TRACED_PARTLY;
 	}
+	i->damage = i->c.damage_count;
 	i->unended = processes_unended(&i->c.processes);
 }
 

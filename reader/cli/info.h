@@ -19,6 +19,7 @@ struct info {
 	uint64_t unaccounted;   /* events that are missing, and nothing says why */
 	uint64_t unended;       /* traced processes without a receipt */
 	uint64_t untraced, partly;
+	uint64_t damage;                          /* diagnostics that say so */
 	uint64_t callchain_nodes, stored_symbols; /* of all processes */
 	struct nvtx_deferred deferred;
 };

@@ -224,7 +224,7 @@ static void child_restore(const struct launch *l)
 static void program_run(struct launch *l, int report_fd)
 {
 	if (l->control)
-		l->control->root_pid = (uint32_t)getpid();
+		tree_set_root(l->tree, (uint32_t)getpid());
 	environment_fill(l);
 	child_restore(l);
 	execvp(l->program[0], l->program);

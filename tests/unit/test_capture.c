@@ -82,13 +82,13 @@ static void windows_are(const char *end, unsigned ranges, const char *wanted)
 {
 	char open[32] = "";
 	begin("nvtx:a", end, false);
-	bool closed = !control->gate, over_early = false;
+	bool closed = !*capture_gate(control), over_early = false;
 	for (unsigned i = 0; i < ranges; i++) {
 		over_early |= capture_is_over(control) && wanted[2 * i] == '1';
 		capture_begin(control);
-		open[2 * i] = control->gate ? '1' : '0';
+		open[2 * i] = *capture_gate(control) ? '1' : '0';
 		capture_end(control, 1, 0);
-		open[2 * i + 1] = control->gate ? '1' : '0';
+		open[2 * i + 1] = *capture_gate(control) ? '1' : '0';
 	}
 	check(closed && !strcmp(open, wanted), "%s: closed at first, then %s", end, open);
 	check(!over_early && capture_is_over(control) == (wanted[2 * ranges - 2] == '0'),
@@ -104,25 +104,26 @@ static void gate_follows(void)
 	windows_are("none", 3, "111111");
 
 	begin("none", "stop", false);
-	check(control->gate && !control->keeps_windows && !capture_is_over(control),
+	check(*capture_gate(control) && !control->keeps_windows && !capture_is_over(control),
 		"without options it is open for good");
 	begin("nvtx:a", "repeat", true);
 	capture_begin(control);
-	check(!control->gate && !capture_is_over(control), "a range within --delay opens nothing");
+	check(!*capture_gate(control) && !capture_is_over(control),
+		"a range within --delay opens nothing");
 	capture_set_time(control, true);
-	check(control->gate, "the delay is over within the range: open");
+	check(*capture_gate(control), "the delay is over within the range: open");
 	capture_begin(control);
 	capture_end(control, 1, 0);
-	check(control->gate, "of two ranges that overlap one is still open");
+	check(*capture_gate(control), "of two ranges that overlap one is still open");
 	capture_set_time(control, false);
-	check(!control->gate && capture_windows(control) == 1 && capture_is_over(control),
+	check(!*capture_gate(control) && capture_windows(control) == 1 && capture_is_over(control),
 		"--duration is over: closed");
 	capture_end(control, 1, 0);
 	capture_end(control, 5, 0);
 	capture_begin(control);
-	check(!control->gate, "and stays so");
+	check(!*capture_gate(control), "and stays so");
 	capture_set_time(control, true);
-	check(control->gate && capture_is_open(control, &tick) && tick,
+	check(*capture_gate(control) && capture_is_open(control, &tick) && tick,
 		"an end too many does no harm: the range begun after it counts");
 
 	begin("nvtx:a", "stop", true);
@@ -130,7 +131,7 @@ static void gate_follows(void)
 	capture_end(control, 1, 0);
 	capture_set_time(control, true);
 	capture_begin(control);
-	check(control->gate, "a range that was not recorded is not the one of 'stop'");
+	check(*capture_gate(control), "a range that was not recorded is not the one of 'stop'");
 }
 
 static void windows_are_kept(void)
@@ -167,12 +168,13 @@ static void signals_toggle(void)
 {
 	begin("signal:USR1", "repeat", false);
 	capture_toggle(control);
-	bool opened = control->gate;
+	bool opened = *capture_gate(control);
 	capture_toggle(control);
-	check(opened && control->gate, "a second signal at once is the same one");
-	control->toggled_ns -= CAPTURE_SIGNAL_NS;
+	check(opened && *capture_gate(control), "a second signal at once is the same one");
+	control->by_range.toggled_ns -= CAPTURE_SIGNAL_NS;
 	capture_toggle(control);
-	check(!control->gate && capture_windows(control) == 1, "a later one closes the window");
+	check(!*capture_gate(control) && capture_windows(control) == 1,
+		"a later one closes the window");
 }
 
 #define THREADS 4
@@ -183,7 +185,7 @@ static void *hammer(void *unused)
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		if (!capture_begin(control))
 			return unused;
-		if (!__atomic_load_n(&control->gate, __ATOMIC_RELAXED))
+		if (!__atomic_load_n(&*capture_gate(control), __ATOMIC_RELAXED))
 			return control;
 		capture_end(control, 1, 0);
 	}
@@ -204,7 +206,7 @@ static void many_threads(void)
 		failed += result != NULL;
 	}
 	uint64_t windows = capture_windows(control);
-	check(!failed && !control->gate && windows && windows <= THREADS * ROUNDS,
+	check(!failed && !*capture_gate(control) && windows && windows <= THREADS * ROUNDS,
 		"%u threads: open in every range, closed at the end, %u windows", THREADS,
 		(unsigned)windows);
 }

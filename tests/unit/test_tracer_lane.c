@@ -46,8 +46,8 @@ static void spool_make(uint64_t limit_bytes)
 	patience_renew();
 	session.pid = (uint32_t)sys_getpid();
 	session.state = SESSION_ON;
-	control.gate = 1;
-	session_gate = &control.gate;
+	control.by_time.gate = 1;
+	session_gate = &control.by_time.gate;
 	clock_point_take(&session.spool->first);
 }
 

@@ -41,8 +41,8 @@ static void spool_make(void)
 	session.pid = (uint32_t)sys_getpid();
 	session.state = SESSION_ON;
 	session.config.nvtx = true;
-	control.gate = 1;
-	session_gate = &control.gate;
+	control.by_time.gate = 1;
+	session_gate = &control.by_time.gate;
 	clock_point_take(&session.spool->first);
 	nvtx_forked(); /* a new spool: nothing is told yet */
 }

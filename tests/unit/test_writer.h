@@ -104,7 +104,8 @@ __attribute__((unused)) static void fake_tree_make(struct fake_tree *t)
 	close(fd);
 	memcpy(c->output, t->report, sizeof(t->report));
 	c->flush_interval_ns = 1000000000;
-	c->gate = 1;
+	c->by_time.gate = 1;
+	c->guard_first = c->guard_last = TREE_GUARD;
 	c->magic = TREE_MAGIC;
 }
 

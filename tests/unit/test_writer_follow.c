@@ -276,7 +276,7 @@ static void gate_opens_and_closes(void)
 {
 	struct fake_tree t;
 	fake_tree_make(&t);
-	t.control->gate = 0;
+	t.control->by_time.gate = 0;
 	t.control->delay_ns = 200000000;
 	t.control->duration_ns = 300000000;
 	fflush(stdout);
@@ -289,13 +289,79 @@ static void gate_opens_and_closes(void)
 	}
 	pid_t writer = start_writer(&t);
 	usleep(100000);
-	tap_equal(t.control->gate, 0, "closed before the delay is over");
+	tap_equal(t.control->by_time.gate, 0, "closed before the delay is over");
 	usleep(200000);
-	tap_equal(t.control->gate, 1, "open after it");
+	tap_equal(t.control->by_time.gate, 1, "open after it");
 	usleep(400000);
-	tap_equal(t.control->gate, 0, "closed after the duration");
+	tap_equal(t.control->by_time.gate, 0, "closed after the duration");
 	wait_status(child);
 	tap_equal(wait_status(writer), 0, "the writer ends");
+	clean(&t);
+}
+
+/* Calls, a byte to the pipe, calls again when one comes back. */
+static pid_t start_victim(struct fake_tree *t, const int *fds)
+{
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid)
+		return pid;
+	struct fake_spool s;
+	char byte = 0;
+	fake_spool_make(&s, t, (uint32_t)getpid(), clock_init());
+	struct lane *lane = fake_lane(&s);
+	produce(&s, lane, 1000);
+	if (write(fds[1], &byte, 1) != 1 || read(fds[0], &byte, 1) != 1)
+		_exit(1);
+	usleep(200000); /* the writer has seen what is wrong, and ends whom it takes for dead */
+	produce(&s, lane, 1000);
+	_exit(0);
+}
+
+/* Its spool, made while the writer is stopped, has the pid of another one. */
+static pid_t start_liar(struct fake_tree *t, uint32_t pid_of_other, int done_fd)
+{
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid)
+		return pid;
+	struct fake_spool s;
+	fake_spool_make(&s, t, (uint32_t)getpid(), clock_init());
+	s.header->pid = pid_of_other;
+	if (write(done_fd, "", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+static void a_wrong_pid_ends_no_other_process(void)
+{
+	struct fake_tree t;
+	int fds[2][2];
+	char byte;
+	fake_tree_make(&t);
+	if (pipe(fds[0]) || pipe(fds[1]))
+		check(NULL, "pipe");
+	const int there[] = {fds[0][0], fds[1][1]};
+	pid_t writer = start_writer(&t), victim = start_victim(&t, there);
+	tap(read(fds[1][0], &byte, 1) == 1, "a process has recorded");
+	usleep(100000);
+	kill(writer, SIGSTOP);
+	pid_t liar = start_liar(&t, (uint32_t)victim, fds[1][1]);
+	tap(read(fds[1][0], &byte, 1) == 1, "another one says that it has the same pid");
+	kill(writer, SIGCONT);
+	tap(write(fds[0][1], &byte, 1) == 1, "the first one goes on");
+	tap_equal(wait_status(victim), 0, "and ends");
+	kill(liar, SIGKILL);
+	wait_status(liar);
+	tap_equal(wait_status(writer), 0, "the writer ends with the tree");
+	tap(report_read(&report, t.report), "the report opens");
+	tap_equal((int64_t)report.rows[EVENT_OSRT_CALL], 2000, "all calls of the first are there");
+	tap(report_process_of(&report, (uint32_t)liar) != 0,
+		"the other one has the pid that its file is named by");
+	report_release(&report);
+	for (int i = 0; i < 4; i++)
+		close(fds[i / 2][i % 2]);
 	clean(&t);
 }
 
@@ -306,8 +372,9 @@ static void windows_behind_a_lost_one_are_told(void)
 	fake_tree_make(&t);
 	const struct capture_spec ranges = {
 		.kind = CAPTURE_LIBTRACE_API, .windows_max = CAPTURE_UNLIMITED};
+	t.control->by_range.gate = 1;
 	capture_init(t.control, &ranges, false, false); /* closes it: window 1 */
-	t.control->window_count++;
+	t.control->by_range.window_count++;
 	for (int i = 0; i < 2; i++) {
 		capture_begin(t.control);
 		capture_end(t.control, 1, 0);
@@ -422,5 +489,6 @@ int main(void)
 	gate_opens_and_closes();
 	windows_behind_a_lost_one_are_told();
 	suspended_machine_is_noticed();
+	a_wrong_pid_ends_no_other_process();
 	return tap_end();
 }

@@ -42,8 +42,8 @@ static bool tracer_session_start(void)
 	session.config.cuda_buffers_bytes = 64u << 20;
 	for (int i = 0; i < CHAIN_CLASSES; i++)
 		session.config.backtrace_ns[i] = UINT64_MAX;
-	tracer_control.gate = 1;
-	session_gate = &tracer_control.gate;
+	tracer_control.by_time.gate = 1;
+	session_gate = &tracer_control.by_time.gate;
 	clock_point_take(&session.spool->first);
 	return true;
 }
