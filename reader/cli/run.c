@@ -7,6 +7,7 @@
  * blocked and taken with sigtimedwait, so nothing runs in a handler.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -37,8 +38,9 @@ struct run {
 	struct launch launch;
 	pid_t program, writer;
 	bool program_ended, writer_ended, given_up;
-	bool untraced;    /* no process loaded the library */
-	int status;       /* wait status of the program */
+	bool untraced; /* no process loaded the library */
+	int status;    /* wait status of the program */
+	int writer_status;
 	uint64_t kill_ns; /* when to send kill_signal; 0 = never */
 	int kill_signal;
 	uint64_t patience_ns; /* when to stop waiting for the writer; 0 = never */
@@ -104,16 +106,54 @@ static void stop_too(void)
 	kill(getpid(), SIGSTOP);
 }
 
-/* No process of the tree could be traced: there is nothing to wait for. */
+static int is_spool(const struct dirent *entry)
+{
+	const char *suffix = strrchr(entry->d_name, '.');
+	return suffix && !strcmp(suffix, ".spool");
+}
+
+static bool has_spools(const char *tree)
+{
+	struct dirent **names = NULL;
+	int count = scandir(tree, &names, is_spool, NULL);
+	for (int i = 0; i < count; i++)
+		free(names[i]);
+	free(names);
+	return count > 0;
+}
+
+/* A spool goes only when its process is in the report. Silent: the writer is at work on it. */
+static bool has_traced(const char *path)
+{
+	const struct contents_visitor nobody = {NULL, NULL, NULL, NULL};
+	struct report report;
+	struct contents contents;
+	const char *cause;
+	bool found = false;
+	if (report_open(&report, path, 0, &cause))
+		return false;
+	contents_init(&contents);
+	if (contents_read(&contents, &report, &nobody))
+		found = true; /* cannot tell */
+	for (size_t n = 0; n < contents.processes.count; n++)
+		found |= contents.processes.rows[n]->facts->spool != NULL;
+	contents_release(&contents);
+	report_close(&report);
+	return found;
+}
+
+/* No process of the tree could be traced: there is nothing to wait for. The count of spools alone
+ * does not prove it: any process of the tree can write it. */
 static void end_if_untraced(struct run *r)
 {
 	struct tree_control *control = r->launch.control;
-	if (!control || r->writer <= 0 || __atomic_load_n(&control->spools, __ATOMIC_ACQUIRE))
+	if (!control || r->writer <= 0 || __atomic_load_n(&control->spools, __ATOMIC_ACQUIRE) ||
+		has_spools(r->launch.tree) || has_traced(r->launch.output))
 		return;
 	kill(r->writer, SIGKILL);
 	waitpid(r->writer, NULL, 0);
 	r->writer_ended = r->untraced = true;
-	if (!__atomic_load_n(&control->spools, __ATOMIC_ACQUIRE))
+	if (!has_spools(r->launch.tree))
 		launch_undo(&r->launch);
 }
 
@@ -127,6 +167,12 @@ static void program_has_ended(struct run *r, int status)
 	end_if_untraced(r);
 }
 
+static void writer_has_ended(struct run *r, int status)
+{
+	r->writer_ended = true;
+	r->writer_status = status;
+}
+
 static void children_reap(struct run *r)
 {
 	int status;
@@ -137,7 +183,7 @@ static void children_reap(struct run *r)
 		else if (pid == r->program)
 			program_has_ended(r, status);
 		else if (pid == r->writer && !WIFSTOPPED(status))
-			r->writer_ended = true;
+			writer_has_ended(r, status);
 	}
 }
 
@@ -231,7 +277,7 @@ static void report_tell(const struct run *r)
 	if (info_gather(&i, l->output, true))
 		return;
 	verdict_tell(&i, l->output);
-	if (i.c.events[KIND_CUDA_SETUP] && r->launch.control->writer_state == WRITER_FINISHED)
+	if (i.c.events[KIND_CUDA_SETUP] && !r->writer_status)
 		gpu_facts_add(l->output);
 	info_release(&i);
 	if (option_is(l->options, OPT_run_stats, "true"))
