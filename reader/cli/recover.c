@@ -25,7 +25,7 @@
 struct recovery {
 	const struct options *options;
 	struct home home;
-	unsigned found, in_use, failed;
+	unsigned found, in_use, failed, refused;
 };
 
 /* Does a process map this file? Its pid alone says little: it may be another process's by now. */
@@ -47,7 +47,8 @@ static bool process_maps(long pid, const char *file)
 /* "<pid>-<tick>.spool" */
 static bool has_living_process(const char *dir)
 {
-	DIR *d = opendir(dir);
+	int fd = tree_open_dir(dir);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	bool lives = false;
 	for (struct dirent *e; d && !lives && (e = readdir(d));) {
 		char *end;
@@ -57,6 +58,8 @@ static bool has_living_process(const char *dir)
 	}
 	if (d)
 		closedir(d);
+	else if (fd >= 0)
+		close(fd);
 	return lives;
 }
 
@@ -130,6 +133,34 @@ static int writer_run(const struct recovery *r, const char *dir)
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
 }
 
+/* Does the folder belong to the user that we are, and to nobody else? If not, says why. The writer
+ * asks again, of what it has open, and of each file in it. */
+static bool is_ours(const char *dir)
+{
+	struct stat status;
+	int fd = tree_open_dir(dir);
+	if (fd >= 0) {
+		close(fd);
+		return true;
+	}
+	bool found = !lstat(dir, &status);
+	if (fd == -ENOTDIR || fd == -ELOOP)
+		cli_error("'%s' is no folder of a recording; 'trace recover' takes folders such as "
+			  "%s/libtrace-UID-...",
+			dir, TREE_DEFAULT_BASE);
+	else if (found && status.st_uid != geteuid())
+		cli_error("'%s' is left alone: it is a recording of user %u, which only that user "
+			  "can recover",
+			dir, (unsigned)status.st_uid);
+	else if (fd == -EPERM)
+		cli_error("'%s' is left alone: others have rights on it (mode %03o); if all in it "
+			  "is yours, 'chmod -R go= %s' takes them away",
+			dir, found ? (unsigned)status.st_mode & 0777 : 0, dir);
+	else
+		cli_error("cannot open '%s': %s", dir, strerror(-fd));
+	return false;
+}
+
 static void tree_take(struct recovery *r, const char *dir)
 {
 	bool in_use = is_in_use(dir);
@@ -141,6 +172,7 @@ static void tree_take(struct recovery *r, const char *dir)
 		r->failed += writer_run(r, dir) != 0;
 }
 
+/* Anybody can make a folder of such a name there: one that is not ours is named, and no failure. */
 static void folder_take(struct recovery *r, const char *folder)
 {
 	char prefix[64], *dir = NULL;
@@ -150,7 +182,10 @@ static void folder_take(struct recovery *r, const char *folder)
 		if (strncmp(e->d_name, prefix, strlen(prefix)) ||
 			asprintf(&dir, "%s/%s", folder, e->d_name) < 0)
 			continue;
-		tree_take(r, dir);
+		if (is_ours(dir))
+			tree_take(r, dir);
+		else
+			r->refused++;
 		free(dir);
 	}
 	if (d)
@@ -170,25 +205,6 @@ static void all_folders_take(struct recovery *r)
 	}
 }
 
-/* Can the tree be taken? If not, says why. */
-static bool is_ours(const char *dir)
-{
-	struct stat status;
-	int error = stat(dir, &status) ? errno : S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
-	if (!error && !access(dir, R_OK | W_OK | X_OK))
-		return true;
-	if (error == ENOTDIR)
-		cli_error("'%s' is no folder of a recording; 'trace recover' takes folders such as "
-			  "%s/libtrace-UID-...",
-			dir, TREE_DEFAULT_BASE);
-	else if (error)
-		cli_error("cannot open '%s': %s", dir, strerror(error));
-	else
-		cli_error("'%s' is a recording of user %u: that user or root can recover it", dir,
-			(unsigned)status.st_uid);
-	return false;
-}
-
 int command_recover(const struct options *o)
 {
 	struct recovery r = {.options = o};
@@ -197,6 +213,8 @@ int command_recover(const struct options *o)
 			o->argc ? "too many arguments" : "-o needs a DIRECTORY");
 		return STATUS_FAILED;
 	}
+	for (size_t n = o->argc ? strlen(o->argv[0]) : 0; n > 1 && o->argv[0][n - 1] == '/'; n--)
+		o->argv[0][n - 1] = 0; /* or a link in place of the folder would be followed */
 	if (o->argc && !is_ours(o->argv[0]))
 		return STATUS_FAILED;
 	if (!o->value[OPT_recover_list] && home_find(&r.home))
@@ -206,7 +224,7 @@ int command_recover(const struct options *o)
 	else
 		all_folders_take(&r);
 	if (!r.found)
-		cli_note("nothing to recover");
+		cli_note(r.refused ? "nothing else to recover" : "nothing to recover");
 	else if (r.in_use && !o->value[OPT_recover_list])
 		cli_note("%u still in use, left alone", r.in_use);
 	int status = cli_finish(stdout, "standard output");

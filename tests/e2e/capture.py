@@ -425,7 +425,7 @@ def recordings_that_cannot_be_recovered():
     except OSError as error:
         tap.skip("recover: a recording of another user", f"the build's folder is closed: {error}")
         return
-    tap.ok(result.status == 2 and b"is a recording of user 0" in result.err, "recover: a recording of another user", result)
+    tap.ok(result.status == 2 and b"is a recording of user 0, which only that user can recover" in result.err, "recover: a recording of another user", result)
 
 
 def bad_names():
