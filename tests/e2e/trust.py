@@ -1,0 +1,324 @@
+#!/usr/bin/env python3
+# timeout: 600
+"""What another user, or a traced process that has turned hostile, can do to root's reports: nothing. docs/trust.md says who may do what; these are its
+promises, each tried. All but a few need root, and are skipped aloud without."""
+import ctypes
+import os
+import signal
+import stat
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import HANG_S, TRACE, Report, app, clean_env, folder, kill_session, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone, wait_until  # noqa: E402
+
+NOBODY = 65534
+CALLS = 2000  # turncoat's, at a time
+PRECIOUS = b"precious\n" * 100
+
+
+def needs_root(name):
+    if os.geteuid():
+        tap.skip(name, "not root: there is no second user")
+    return os.geteuid() == 0
+
+
+def file_make(path, owner=0, mode=0o600, data=PRECIOUS):
+    with open(path, "wb") as file:
+        file.write(data)
+    os.chown(path, owner, owner)
+    os.chmod(path, mode)
+    return path
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def own(path, owner):
+    """Gives a folder and what is in it to a user."""
+    for base, _, files in os.walk(path):
+        for name in [base] + [os.path.join(base, name) for name in files]:
+            os.lchown(name, owner, owner)
+
+
+def dead_tree(base, report, uid=0, **more):
+    """The folder of a program that was killed, without a writer, named as a user's."""
+    inside = folder(base)
+    run([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], env=traced_env(report, inside, LIBTRACE_HELPER="false", **more))
+    tree = os.path.join(base, f"libtrace-{uid}-{os.path.basename(inside)}")
+    os.rename(os.path.join(inside, os.listdir(inside)[0]), tree)
+    return tree
+
+
+def patch(path, old, new):
+    """In place: old and new texts of one length, or new ends with a NUL."""
+    data = content(path)
+    assert old in data
+    with open(path, "r+b") as file:
+        file.write(data.replace(old, new))
+
+
+def recover(base, *arguments):
+    """`trace recover` where there are no trees but those of `base`; other tests have theirs in /dev/shm."""
+    if os.geteuid() == 0 and not arguments:
+        script = 'mount -t tmpfs none /dev/shm && exec "$@"'
+        return run(["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh", TRACE, "recover"], env=clean_env(LIBTRACE_SPOOL_DIR=base))
+    return run([TRACE, "recover", *arguments], env=clean_env(LIBTRACE_SPOOL_DIR=base))
+
+
+def strangers_folder():
+    """It says that its report is root's file."""
+    if not needs_root("recover leaves a stranger's folder alone"):
+        return
+    base, place = folder(), folder()
+    report, target = os.path.join(place, "report.rep"), file_make(os.path.join(place, "target.re"))
+    tree = dead_tree(base, report, LIBTRACE_FORCE_OVERWRITE="true")
+    patch(os.path.join(tree, "control"), report.encode() + b"\0", target.encode() + b"\0\0")
+    ours = dead_tree(base, os.path.join(place, "ours.rep"))
+    own(tree, NOBODY)
+    result = recover(base)
+    tap.ok(content(target) == PRECIOUS and os.path.isdir(tree) and b"left alone: it is a recording of user 65534" in result.err,
+           "recover: a stranger's folder of root's name is left alone, and that is said", result)
+    tap.ok(result.status == 0 and not os.path.exists(ours) and Report(os.path.join(place, "ours.rep")).check().status == 0,
+           "and root's own beside it is recovered: a stranger spoils no nightly run", (result, os.listdir(base)))
+    result = recover(base, tree)
+    tap.ok(content(target) == PRECIOUS and result.status == 2 and b"left alone" in result.err, "the same, given by name", result)
+    result = recover(base, tree, "-o", os.path.join(place, "new.rep"))
+    tap.ok(result.status == 2 and not os.path.exists(os.path.join(place, "new.rep")), "the same, with a name for the report", result)
+    result = run([os.path.join(os.path.dirname(TRACE), "../lib/libtrace/libtrace-writer"), "--recover", tree])
+    tap.ok(content(target) == PRECIOUS and result.status == 1 and b"Operation not permitted" in result.err, "the writer, too, does not take it", result)
+
+
+def rights_of_others():
+    """Each of these would let somebody else put records or names into it."""
+    base, place = folder(), folder()
+    report = os.path.join(place, "r.rep")
+    tree = dead_tree(base, report, os.geteuid())
+    os.chmod(tree, 0o755)
+    result = recover(base, tree)
+    tap.ok(result.status == 2 and b"chmod -R go=" in result.err and not os.path.exists(report), "recover: a folder that others can enter is left alone", result)
+    os.chmod(tree, 0o700)
+    link = os.path.join(base, "link")
+    os.symlink(tree, link)
+    result = recover(base, link + "/")
+    tap.ok(result.status == 2 and b"is no folder of a recording" in result.err and not os.path.exists(report), "so is a link to one, with a slash behind it", result)
+    control, spool = os.path.join(tree, "control"), [os.path.join(tree, name) for name in os.listdir(tree) if name.endswith(".spool")][0]
+    for name, spoil, mend in (("that others can read", lambda: os.chmod(control, 0o644), lambda: os.chmod(control, 0o600)),
+                              ("with a second name", lambda: os.link(control, control + "2"), lambda: os.unlink(control + "2")),
+                              ("that is a link", lambda: (os.rename(control, base + "/c"), os.symlink(base + "/c", control)),
+                               lambda: os.rename(base + "/c", control))):
+        spoil()
+        result = recover(base, tree)
+        tap.ok(result.status == 1 and b"control page" in result.err and not os.path.exists(report), f"a control page {name} is not believed", result)
+        mend()
+    for name, spoil, mend in (("that others can write", lambda: os.chmod(spool, 0o622), lambda: os.chmod(spool, 0o600)),
+                              ("with a second name", lambda: os.link(spool, base + "/s"), lambda: os.unlink(base + "/s")),
+                              ("that is a link", lambda: (os.rename(spool, base + "/s"), os.symlink(base + "/s", spool)), lambda: os.rename(base + "/s", spool))):
+        spoil()
+        result = recover(base, tree, "-o", os.path.join(place, "x.rep"))
+        verdict = Report(os.path.join(place, "x.rep")).info()["verdict"]
+        tap.ok(result.status == 1 and b"not read" in result.err and "not traced" in verdict and os.path.exists(spool), f"a spool {name} is not read, and stays",
+               (result, verdict))
+        os.unlink(os.path.join(place, "x.rep"))
+        mend()
+    result = recover(base, tree)
+    tap.ok(result.status == 0 and "complete" in Report(report).info()["verdict"] and not os.path.exists(tree), "and all of it is, when it is ours alone", result)
+
+
+# ---- files that others have made ----
+
+def sticky():
+    place = folder()
+    os.chmod(place, 0o1777)
+    return place
+
+
+def owner_of(path):
+    status = os.stat(path)
+    return status.st_uid, stat.S_IMODE(status.st_mode)
+
+
+def others_file_is_replaced():
+    if not needs_root("-f true replaces another user's file"):
+        return
+    for name in ("file", "link"):
+        place, elsewhere = sticky(), sticky()
+        report, spool = os.path.join(place, "r.rep"), spool_folder()
+        theirs = file_make(report if name == "file" else os.path.join(elsewhere, "theirs"), NOBODY, 0o666)
+        if name == "link":
+            os.link(theirs, report)
+        with open(theirs, "rb") as kept:
+            result = run([TRACE, "run", "-f", "true", "-o", report, "true"], env=clean_env(LIBTRACE_SPOOL_DIR=spool))
+            kept.seek(0)
+            tap.ok(result.status == 0 and b"; complete" in result.err and owner_of(report) == (0, 0o600) and kept.read() == PRECIOUS,
+                   f"run -f true: what a stranger has made of that name ({name}) is replaced, not written into", (result, owner_of(report)))
+        tap.ok(name == "file" or content(theirs) == PRECIOUS, f"{name}: and their file stays as it is")
+        tap.ok(os.listdir(place) == ["r.rep"], f"{name}: nothing else is left there", os.listdir(place))
+    place = sticky()
+    os.symlink(file_make(os.path.join(place, "target.rep")), os.path.join(place, "r.rep"))
+    result = run([TRACE, "run", "-f", "true", "-o", os.path.join(place, "r.rep"), "true"], env=clean_env(LIBTRACE_SPOOL_DIR=spool_folder()))
+    tap.ok(content(os.path.join(place, "target.rep")) == PRECIOUS and b"no complete report" in result.err, "run -f true does not follow a link", result)
+
+
+def others_file_is_no_report_of_ours():
+    """A writer goes on with the report of one that was killed: not with what a stranger has put there meanwhile."""
+    if not needs_root("recover replaces nothing"):
+        return
+    base, place = folder(), folder()
+    report = os.path.join(place, "r.rep")
+    tree = dead_tree(base, report)
+    file_make(report, NOBODY, 0o666, b"")
+    result = recover(base, tree)
+    tap.ok(result.status == 1 and b"the file exists and is not of this tree" in result.err and owner_of(report) == (NOBODY, 0o666),
+           "recover: an empty file of a stranger is no report that was begun", result)
+
+
+def outputs_of_commands():
+    if not needs_root("exports replace another user's file"):
+        return
+    report, spool = os.path.join(folder(), "r.rep"), spool_folder()
+    run([app("forks"), "fork"], env=traced_env(report, spool))
+    wait_spool_gone(spool)
+    commands = [("export", "-t", kind, "-f", "true") for kind in ("sqlite", "perfetto", "ncu")] + [
+        ("stats", "--format", "csv")]
+    for command in commands:
+        place = sticky()
+        theirs = file_make(os.path.join(place, "out"), NOBODY, 0o666)
+        with open(theirs, "rb") as kept:
+            result = trace(command[0], report, *command[1:], "-o", theirs)
+            kept.seek(0)
+            tap.ok(result.status == 0 and owner_of(theirs)[0] == 0 and kept.read() == PRECIOUS, f"{' '.join(command)}: a stranger's file is replaced", result)
+    place = sticky()
+    pipe = os.path.join(place, "pipe")
+    os.mkfifo(pipe)
+    os.chown(pipe, NOBODY, NOBODY)
+    for command in (("export", "-t", "perfetto", "-f", "true"), ("stats",)):
+        result = trace(command[0], report, *command[1:], "-o", pipe, limit=20)
+        tap.ok(result.status == 2 and not result.hung and b"Operation not permitted" in result.err, f"{command[0]}: nothing is written into a stranger's pipe", result)
+
+
+# ---- files that a traced process names ----
+
+IN_OPEN = 0x20
+
+
+def devices_are_not_opened():
+    """The commit of the working directory's repository is read there by root's writer: what the program has put in its place may be a device."""
+    if not needs_root("devices named by the program are not opened"):
+        return
+    place, spool = folder(), spool_folder()
+    os.mkdir(os.path.join(place, ".git"))
+    device, head = os.path.join(place, "device"), os.path.join(place, ".git/HEAD")
+    try:
+        os.mknod(device, 0o600 | stat.S_IFCHR, os.makedev(1, 3))
+        os.close(os.open(device, os.O_RDONLY))
+    except OSError as error:
+        tap.skip("devices named by the program are not opened", f"no device can be made: {error}")
+        return
+    os.symlink(device, head)
+    libc = ctypes.CDLL(None)
+    watch = libc.inotify_init1(os.O_NONBLOCK)
+    libc.inotify_add_watch(watch, device.encode(), IN_OPEN)
+    report = os.path.join(folder(), "r.rep")
+    run(["true"], env=traced_env(report, spool), cwd=place)
+    wait_spool_gone(spool)
+    try:
+        opened = os.read(watch, 4096)
+    except BlockingIOError:
+        opened = b""
+    os.close(watch)
+    tap.ok(Report(report).check().status == 0 and not opened, "a device in place of .git/HEAD is not opened", opened)
+
+
+# ---- a traced process that has turned ----
+
+def honest_calls(report, dropped_by=""):
+    """Calls of the parent and its honest children, by the report; None where it cannot be read."""
+    per_process = {}
+    for (process, _, function), entry in report.counts.items():
+        if function == "pread":
+            per_process[process] = per_process.get(process, 0) + entry.all
+    return sorted(per_process.values())
+
+
+# The parent has 3 times that many, its two honest children 2 times.
+WANTED = [2 * CALLS, 2 * CALLS, 3 * CALLS]
+
+
+def holds(counts):
+    rest = list(counts)
+    for number in WANTED:
+        if number not in rest:
+            return False
+        rest.remove(number)
+    return True
+
+
+def turncoats():
+    if not needs_root("a worker that has turned"):
+        return
+    for mode in ("random", "zeros"):
+        for way in ("preload", "run"):
+            work, spool = folder(), spool_folder()
+            report = Report(os.path.join(work, "r.rep"))
+            if way == "preload":
+                result = run([app("turncoat"), mode], env=traced_env(report.path, spool), cwd=work)
+                wait_spool_gone(spool, 20)
+            else:
+                result = run([TRACE, "run", "--osrt-threshold", "0", "-o", report.path, app("turncoat"), mode], env=clean_env(LIBTRACE_SPOOL_DIR=spool), cwd=work)
+            told = f"{mode}, {way}"
+            tap.ok(result.status == 0 and not result.hung, f"turncoat {told}: the program works as untraced", result)
+            if not tap.ok(report.exists() and report.check().status == 0, f"{told}: the report lies where it was wanted, and is sound", (result, os.listdir(work))):
+                continue
+            info = report.info()
+            tap.ok(holds(honest_calls(report)), f"{told}: the events of all others are complete", (honest_calls(report), info["verdict"], info["diagnostics"]))
+            tap.ok("nothing lost" not in info["verdict"] and any("written over the memory" in d["text"] for d in info["diagnostics"]),
+                   f"{told}: the verdict is not 'complete', and says why", (info["verdict"], info["diagnostics"]))
+            tap.ok(way == "preload" or b"\x1b" not in result.err and all(c >= 32 or c == 10 for c in result.err), f"{told}: no control characters are printed", result.err)
+
+
+def writer_of(spool):
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if spool.encode() in content(f"/proc/{pid}/cmdline") and b"libtrace-writer" in content(f"/proc/{pid}/cmdline"):
+                return int(pid)
+        except OSError:
+            pass
+    return None
+
+
+def turncoat_and_the_next_writer():
+    """It makes another file the report, for the writer that comes when this one has died."""
+    if not needs_root("a worker that names another report"):
+        return
+    work, spool = folder(), spool_folder()
+    report = Report(os.path.join(work, "report.rep"))
+    target = file_make(os.path.join(work, "target.rep"))
+    process = subprocess.Popen([app("turncoat"), "path", report.path, target, "wait"], env=traced_env(report.path, spool, LIBTRACE_FORCE_OVERWRITE="true"),
+                               cwd=work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+    said = b""
+    try:
+        while b"scribbled" not in said:
+            line = process.stdout.readline()
+            said += line
+            if not line:
+                break
+        pid = writer_of(spool)
+        if tap.ok(pid is not None, "turncoat: there is a writer", said):
+            os.kill(pid, signal.SIGKILL)
+            wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 10)
+        said += process.communicate(b"on\n", timeout=HANG_S)[0]
+    finally:
+        kill_session(process.pid)
+    wait_spool_gone(spool, 20)
+    tap.ok(content(target) == PRECIOUS, "turncoat: root's other file is as it was", owner_of(target))
+    tap.ok(process.returncode == 0 and b"FAIL" not in said, "the program works as untraced", said)
+    tap.ok(report.exists() and report.check().status == 0 and holds(honest_calls(report)), "and the next writer goes on with the report that was wanted",
+           (report.exists() and (honest_calls(report), report.info()["verdict"]), os.listdir(spool)))
+
+
+if __name__ == "__main__":
+    main(strangers_folder, rights_of_others, others_file_is_replaced, others_file_is_no_report_of_ours, outputs_of_commands, devices_are_not_opened, turncoats,
+         turncoat_and_the_next_writer)
