@@ -322,6 +322,7 @@ static int run_start(struct run *r, sigset_t *set)
 	if (l->makes_tree)
 		r->writer = launch_writer(l, !wait || strcmp(wait, "primary"));
 	r->writer_ended = r->writer <= 0;
+	r->writer_status = r->writer <= 0 ? -1 : 0;
 	return 0;
 }
 
