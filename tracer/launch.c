@@ -15,6 +15,10 @@
  * made in C. */
 extern int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
 
+/* A debugger that follows what the program starts does not get the writer: it would see a process
+ * that the program did not make, and may kill all of them at its own end (PTRACE_O_EXITKILL). */
+#define LAUNCH_FLAGS (CLONE_VM | CLONE_VFORK | CLONE_UNTRACED)
+
 struct launch {
 	const char *const *argv;
 	int lock_fd;
@@ -49,8 +53,7 @@ static int run_writer(void *argument)
 
 static int run_middle(void *argument)
 {
-	int pid = launch_clone(
-		run_writer, stacks[1] + sizeof(stacks[1]), CLONE_VM | CLONE_VFORK, argument);
+	int pid = launch_clone(run_writer, stacks[1] + sizeof(stacks[1]), LAUNCH_FLAGS, argument);
 	if (pid < 0)
 		((struct launch *)argument)->error = -EAGAIN;
 	exit_raw(0);
@@ -65,8 +68,7 @@ int launch_writer(const char *program, const char *tree, int lock_fd)
 	int before = errno; /* clone() may fail, in the middle on our memory, too */
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all_signals, &old_signals, sizeof(all_signals));
 	/* No exit signal: the program's wait() does not see this child, only __WCLONE does. */
-	int pid = launch_clone(
-		run_middle, stacks[0] + sizeof(stacks[0]), CLONE_VM | CLONE_VFORK, &launch);
+	int pid = launch_clone(run_middle, stacks[0] + sizeof(stacks[0]), LAUNCH_FLAGS, &launch);
 	if (pid > 0)
 		while (SYS4(SYS_wait4, pid, NULL, __WCLONE, NULL) == -EINTR)
 			;
