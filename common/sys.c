@@ -136,6 +136,23 @@ void *sys_mmap_private(size_t bytes)
 	return memory;
 }
 
+void *sys_mmap_table(void **place, size_t bytes)
+{
+	void *table = __atomic_load_n(place, __ATOMIC_ACQUIRE), *none = NULL;
+	if (table)
+		return table;
+	table = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_NORESERVE, -1, 0, NULL);
+	if (!table)
+		return NULL;
+	SYS2(SYS_munlock, table, bytes);
+	if (__atomic_compare_exchange_n(
+		    place, &none, table, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+		return table;
+	sys_munmap(table, bytes);
+	return none;
+}
+
 int sys_munmap(void *address, size_t bytes)
 {
 	return (int)SYS2(SYS_munmap, address, bytes);

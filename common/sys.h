@@ -49,6 +49,12 @@ void *sys_mmap(void *address, size_t bytes, int protection, int flags, int fd, u
 /* Private zeroed memory, not locked even where the process locks all it maps (mlockall): it would
  * count against what the program may lock. NULL on failure. */
 void *sys_mmap_private(size_t bytes);
+/*
+ * A zeroed table of the process, mapped at its first use: *place is its address from then on. NULL
+ * without memory. What lies in .bss counts against RLIMIT_DATA, which is the program's; this does
+ * not, since the kernel counts what may grow downwards as stack. Each is a mapping of its own.
+ */
+void *sys_mmap_table(void **place, size_t bytes);
 int sys_munmap(void *address, size_t bytes);
 int sys_madvise(void *address, size_t bytes, int advice);
 

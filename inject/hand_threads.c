@@ -3,12 +3,13 @@
  * begin before its first call.
  *
  * The trampoline's argument comes from a static pool, because an allocator may create threads while
- * it holds its own lock. When the pool is empty the thread starts without one, and is noticed at
- * its first call.
+ * it holds its own lock. When the pool is empty, or there is no memory for it, the thread starts
+ * without one, and is noticed at its first call.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
 
+#include "common/sys.h"
 #include "common/text.h"
 
 #define STARTS_MAX 1024u
@@ -23,12 +24,16 @@ struct start {
 	char name[16]; /* a new thread has its maker's */
 };
 
-static struct start starts[STARTS_MAX];
-static uint32_t start_hint; /* the one given back last: its lines are still in the cache */
+static struct start *starts; /* STARTS_MAX, from the first thread on */
+static uint32_t start_hint;  /* the one given back last: its lines are still in the cache */
 
 static struct start *start_take(void)
 {
 	uint32_t hint = __atomic_load_n(&start_hint, __ATOMIC_RELAXED);
+	if (!starts &&
+		(session.restricted ||
+			!sys_mmap_table((void **)(void *)&starts, STARTS_MAX * sizeof(*starts))))
+		return NULL;
 	for (uint32_t i = 0; i < STARTS_MAX; i++) {
 		struct start *start = &starts[(hint + i) % STARTS_MAX];
 		if (!__atomic_load_n(&start->taken, __ATOMIC_RELAXED) &&

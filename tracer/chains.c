@@ -26,9 +26,10 @@ bool chains_ask_libunwind;
 static struct callchain_thread *memory_of_lane[SPOOL_LANES_MAX];
 static bool is_on; /* some class has a threshold */
 static uint32_t flags;
-static bool telling;                 /* from the first chain on */
-static uint64_t met[NODES_MAX / 64]; /* bit per node: its module and those further out are known */
-static uint32_t most_met;            /* words of it in use */
+static bool telling;  /* from the first chain on */
+static uint64_t *met; /* bit per node: its module and those further out are known */
+#define MET_BYTES (NODES_MAX / 8)
+static uint32_t most_met; /* words of it in use */
 
 static void *chunk_more(void *unused, uint32_t number)
 {
@@ -237,6 +238,8 @@ static struct callchain_thread *memory_make(void)
 static struct callchain_thread *memory_for(struct thread *t)
 {
 	struct callchain_thread **kept = &memory_of_lane[t->lane->index];
+	if (!met && !sys_mmap_table((void **)(void *)&met, MET_BYTES))
+		return NULL;
 	if (!*kept)
 		*kept = memory_make();
 	if (*kept && !t->chains_begun) /* another thread's stack was remembered */

@@ -7,6 +7,7 @@
 #include "tracer/cuda.h"
 
 #include "common/clock.h"
+#include "common/sys.h"
 #include "common/text.h"
 #include "tracer/cuda_row.h"
 #include "tracer/lane.h"
@@ -31,18 +32,21 @@ static uint64_t cubin_hash(const struct cupti_module_data *m)
 	return (hash ^ word) * UINT64_C(0x100000001b3);
 }
 
-static uint64_t known[CUBINS_KNOWN]; /* hashes of those that were sent; 0 = free */
+static uint64_t *known; /* CUBINS_KNOWN hashes of those that were sent; 0 = free */
 
 /* A forked child has a report entry of its own, and sends what it meets again. */
 void cuda_module_forked(void)
 {
-	for (uint32_t i = 0; i < CUBINS_KNOWN; i++)
+	for (uint32_t i = 0; known && i < CUBINS_KNOWN; i++)
 		known[i] = 0;
 }
 
 /* Met for the first time in this process? No room to remember it: it counts as new. */
 static bool is_new(uint64_t hash)
 {
+	if (session.restricted ||
+		!sys_mmap_table((void **)(void *)&known, CUBINS_KNOWN * sizeof(*known)))
+		return true;
 	for (uint32_t i = 0; i < 8; i++) {
 		uint64_t *place = &known[(hash + i) % CUBINS_KNOWN], none = 0;
 		if (__atomic_compare_exchange_n(

@@ -23,9 +23,10 @@ struct launch {
 	const char *const *argv;
 	int lock_fd;
 	volatile int error; /* of the grandchild; memory is shared until it executes */
+	char *stacks;       /* of both tasks */
 };
 
-static _Alignas(16) char stacks[2][16384];
+#define STACK_BYTES UINT64_C(16384)
 
 static void exit_raw(int status)
 {
@@ -53,9 +54,10 @@ static int run_writer(void *argument)
 
 static int run_middle(void *argument)
 {
-	int pid = launch_clone(run_writer, stacks[1] + sizeof(stacks[1]), LAUNCH_FLAGS, argument);
+	struct launch *launch = argument;
+	int pid = launch_clone(run_writer, launch->stacks + 2 * STACK_BYTES, LAUNCH_FLAGS, launch);
 	if (pid < 0)
-		((struct launch *)argument)->error = -EAGAIN;
+		launch->error = -EAGAIN;
 	exit_raw(0);
 	return 0;
 }
@@ -63,16 +65,19 @@ static int run_middle(void *argument)
 int launch_writer(const char *program, const char *tree, int lock_fd)
 {
 	const char *argv[] = {program, "--tree", tree, NULL};
-	struct launch launch = {argv, lock_fd, 0};
+	struct launch launch = {argv, lock_fd, 0, sys_mmap_private(2 * STACK_BYTES)};
 	uint64_t all_signals = ~UINT64_C(0), old_signals;
 	int before = errno; /* clone() may fail, in the middle on our memory, too */
+	if (!launch.stacks)
+		return -ENOMEM;
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all_signals, &old_signals, sizeof(all_signals));
 	/* No exit signal: the program's wait() does not see this child, only __WCLONE does. */
-	int pid = launch_clone(run_middle, stacks[0] + sizeof(stacks[0]), LAUNCH_FLAGS, &launch);
+	int pid = launch_clone(run_middle, launch.stacks + STACK_BYTES, LAUNCH_FLAGS, &launch);
 	if (pid > 0)
 		while (SYS4(SYS_wait4, pid, NULL, __WCLONE, NULL) == -EINTR)
 			;
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &old_signals, NULL, sizeof(old_signals));
 	errno = before;
+	sys_munmap(launch.stacks, 2 * STACK_BYTES);
 	return pid < 0 ? -EAGAIN : launch.error;
 }

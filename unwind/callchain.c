@@ -576,6 +576,8 @@ __attribute__((noinline)) uint32_t callchain_take(struct callchain_thread *threa
 	depth = depth < 1 ? 1 : depth > CALLCHAIN_DEPTH_MAX ? CALLCHAIN_DEPTH_MAX : depth;
 	if (!RULES_HERE)
 		return take_by_libunwind(frame[1], depth, ret_result);
+	if (__builtin_expect(!rules_cache, 0) && !rules_open())
+		return 0;
 	if (!begin(thread, start.sp, depth, flags))
 		return 0;
 	if (flags & CALLCHAIN_FRAME_POINTERS)

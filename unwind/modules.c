@@ -12,8 +12,7 @@
 static struct modules_setup setup;
 /* By chunks: most programs fit in the first, and what is mapped counts against limits of theirs. */
 #define CHUNK_MODULES 32u
-static struct module first_chunk[CHUNK_MODULES];
-static struct module *chunks[MODULES_MAX / CHUNK_MODULES] = {first_chunk};
+static struct module *chunks[MODULES_MAX / CHUNK_MODULES];
 static uint32_t count; /* entries ever used */
 static uint32_t loads; /* modules ever seen */
 static uint32_t refreshes, generation;
@@ -124,10 +123,8 @@ static struct module *module_make(uint32_t i)
 {
 	if (i >= MODULES_MAX)
 		return NULL;
-	struct module **chunk = &chunks[i / CHUNK_MODULES];
-	if (!*chunk)
-		*chunk = sys_mmap_private(sizeof(first_chunk));
-	return *chunk ? module_at(i) : NULL;
+	void **chunk = (void **)(void *)&chunks[i / CHUNK_MODULES];
+	return sys_mmap_table(chunk, CHUNK_MODULES * sizeof(struct module)) ? module_at(i) : NULL;
 }
 
 /* Marks the entry of a module as seen; a new one gets a free entry, where there is one. */

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "common/sys.h"
 #include "unwind/modules.h"
 
 #define CFA_MAX_BYTES 0x7fff8
@@ -9,18 +10,29 @@
 #define OTHERS_MAX 1024u
 #define TABLES_MAX_BYTES (1ull << 30) /* around .eh_frame_hdr */
 
-uint64_t rules_cache[1u << RULES_SETS_BITS][RULES_WAYS] __attribute__((aligned(64)));
+#define PAGE_SETS 64u /* sets in a page of memory */
 
-#define PAGE_SETS 64u                                          /* sets in a page of memory */
-static uint8_t page_used[(1u << RULES_SETS_BITS) / PAGE_SETS]; /* others are never touched */
+/* The cache is the first member. */
+static struct rules {
+	uint64_t cache[1u << RULES_SETS_BITS][RULES_WAYS];
+	struct cfi_rule others[OTHERS_MAX];
+	uint8_t page_used[(1u << RULES_SETS_BITS) / PAGE_SETS]; /* others are never touched */
+} * rules;
+uint64_t (*rules_cache)[RULES_WAYS];
 
-static struct cfi_rule others[OTHERS_MAX];
 static uint32_t others_taken; /* may pass OTHERS_MAX */
 static int (*dl_find_object)(void *address, void *ret_object);
 
 void rules_init(int (*find_object)(void *address, void *ret_object))
 {
 	dl_find_object = find_object;
+}
+
+bool rules_open(void)
+{
+	struct rules *table = sys_mmap_table((void **)(void *)&rules, sizeof(*rules));
+	__atomic_store_n(&rules_cache, table ? table->cache : NULL, __ATOMIC_RELEASE);
+	return table != NULL;
 }
 
 bool rules_object(uint64_t address, struct cfi_object *ret_object)
@@ -56,14 +68,14 @@ static uint32_t other_rule(const struct cfi_rule *rule)
 {
 	uint32_t count = __atomic_load_n(&others_taken, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < count && i < OTHERS_MAX; i++)
-		if (__atomic_load_n(&others[i].kind, __ATOMIC_ACQUIRE) &&
-			same_rule(&others[i], rule))
+		if (__atomic_load_n(&rules->others[i].kind, __ATOMIC_ACQUIRE) &&
+			same_rule(&rules->others[i], rule))
 			return RULE_OTHER | i << 3;
 	uint32_t number =
 		count < OTHERS_MAX ? __atomic_fetch_add(&others_taken, 1, __ATOMIC_RELAXED) : count;
 	if (number >= OTHERS_MAX)
 		return RULE_UNKNOWN;
-	struct cfi_rule *other = &others[number];
+	struct cfi_rule *other = &rules->others[number];
 	other->bp_saved = rule->bp_saved;
 	other->cfa = rule->cfa;
 	other->bp = rule->bp;
@@ -108,7 +120,7 @@ static uint32_t rules_fill(uint64_t address)
 	uint64_t hash = address * RULES_FACTOR, way = RULES_FIRST(hash);
 	uint64_t *set = rules_cache[RULES_SET(hash)];
 	uint64_t entry = RULES_TAG(hash) | rule;
-	__atomic_store_n(&page_used[RULES_SET(hash) / PAGE_SETS], 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&rules->page_used[RULES_SET(hash) / PAGE_SETS], 1, __ATOMIC_RELAXED);
 	for (uint64_t i = 0; i < RULES_WAYS; i++) {
 		uint64_t empty = 0;
 		if (__atomic_compare_exchange_n(&set[(way + i) % RULES_WAYS], &empty, entry, false,
@@ -134,7 +146,7 @@ uint32_t rules_find_slow(uint64_t address)
 
 const struct cfi_rule *rules_other(uint32_t rule)
 {
-	return &others[(rule >> 3 & 0xffff) % OTHERS_MAX];
+	return &rules->others[(rule >> 3 & 0xffff) % OTHERS_MAX];
 }
 
 /* The inverse of an odd number modulo 2^64, by Newton's method: each step doubles the bits. */
@@ -162,7 +174,7 @@ static void set_drop(uint64_t set, uint64_t back, uint64_t begin, uint64_t end)
 void rules_drop(uint64_t begin, uint64_t end)
 {
 	const uint64_t back = inverse(RULES_FACTOR >> (64 - RULES_ADDRESS_BITS));
-	for (uint64_t set = 0; set < 1u << RULES_SETS_BITS; set++)
-		if (__atomic_load_n(&page_used[set / PAGE_SETS], __ATOMIC_RELAXED))
+	for (uint64_t set = 0; rules && set < 1u << RULES_SETS_BITS; set++)
+		if (__atomic_load_n(&rules->page_used[set / PAGE_SETS], __ATOMIC_RELAXED))
 			set_drop(set, back, begin, end);
 }

@@ -38,8 +38,10 @@ enum rule_kind {
 #define RULES_PAYLOAD_BITS 29
 #define RULES_ADDRESS_BITS 48
 
-extern uint64_t rules_cache[1u << RULES_SETS_BITS][RULES_WAYS]
-	__attribute__((visibility("hidden")));
+extern uint64_t (*rules_cache)[RULES_WAYS] __attribute__((visibility("hidden")));
+
+/* Makes room for the rules. False without memory: then none may be asked for. */
+bool rules_open(void);
 
 /*
  * Multiplication by an odd number permutes the 48-bit addresses (here in the upper 48 bits of a

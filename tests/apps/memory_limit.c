@@ -1,11 +1,11 @@
 /*
  * memory_limit - lives under a small RLIMIT_AS, and under mlockall(MCL_FUTURE) with a small
- * RLIMIT_MEMLOCK.
+ * RLIMIT_MEMLOCK; and starts under an RLIMIT_DATA of 1 MiB.
  *
  * Promise: what the tracer maps is little, and when it gets nothing more it counts what it cannot
  * record; the program's own allocations, threads and forks work within limits that leave it room.
  *
- *     memory_limit as|lock
+ *     memory_limit as|lock|data
  */
 #include "app.h"
 
@@ -84,9 +84,33 @@ static void lock_memory(void)
 	check(!mlockall(MCL_CURRENT | MCL_FUTURE), "mlockall");
 }
 
+/* Of the C library's, the tracer's and our own data the limit holds from the start. */
+static int start_with_little_data(char **argv)
+{
+	struct rlimit limit = {1u << 20, 1u << 20};
+	char *again[] = {argv[0], "started", NULL};
+	check(!setrlimit(RLIMIT_DATA, &limit), "setrlimit");
+	execv("/proc/self/exe", again);
+	return 1;
+}
+
+static int live_with_little_data(void)
+{
+	work();
+	void *p = malloc(400u << 10);
+	check(p != NULL, "400 KiB of 1 MiB of data");
+	free(p);
+	say("expect-at-most %d pread", CALLS);
+	return app_result();
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], "data"))
+		return start_with_little_data(argv);
 	zero_fd = open("/dev/zero", O_RDONLY);
+	if (argc > 1 && !strcmp(argv[1], "started"))
+		return live_with_little_data();
 	if (argc > 1 && !strcmp(argv[1], "lock")) {
 		lock_memory();
 	} else {

@@ -34,5 +34,12 @@ def debugger():
            os.listdir(spool))
 
 
+def little_data():
+    """Calls with callchains: their tables are mapped, too."""
+    report = both([app("memory_limit"), "data"], "RLIMIT_DATA of 1 MiB", LIBTRACE_OSRT_BACKTRACE_THRESHOLD="0")
+    tap.ok(report and report.total("pread", "recorded") > 10000 and report.dropped() == 0, "RLIMIT_DATA of 1 MiB: what is executed under it is traced",
+           report and report.processes())
+
+
 if __name__ == "__main__":
-    main(debugger)
+    main(debugger, little_data)
