@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "common/clock.h"
@@ -171,7 +172,8 @@ static bool any_wanted(const struct config *c)
 void chains_start(void)
 {
 	const struct config *c = &session.config;
-	struct callchain_setup setup = {.more = chunk_more};
+	struct callchain_setup setup = {
+		.more = chunk_more, .main_top = (uint64_t)getauxval(AT_RANDOM)};
 	*(void **)(void *)&setup.find_object = libc.dlsym(RTLD_DEFAULT, "_dl_find_object");
 	rules_init(setup.find_object); /* for registers_in_handler(), whatever chains are wanted */
 	if (!c->backtrace_depth || c->backtrace == BACKTRACE_NONE || !any_wanted(c))

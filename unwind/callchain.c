@@ -19,8 +19,9 @@
  * another rbp is loaded (FRAME_NEEDS_BP says where it matters), and saved rbp of the same kind.
  *
  * The words are compared from the inside out, and the first difference ends it: every word that is
- * read is one that a walk of the present stack would read too. A slot that is remembered from a
- * stack which is unmapped by now is not touched.
+ * read is one that a walk of the present stack would read too. Like those of a walk they are read
+ * only where that can be done: what lies above a stack that the program made and switched to may
+ * have been unmapped since.
  *
  * Frames whose way out depends on other words (RULE_OTHER, signal frames) are not remembered, nor
  * what was called from them.
@@ -55,7 +56,8 @@ struct registers {
 
 struct walk {
 	struct callchain_thread *thread;
-	struct stack_range *range; /* of the stack that the walk is on */
+	struct stack_range *range; /* what can be read of the stack that the walk is on */
+	struct stack_range inner;  /* where it begins */
 	struct stack_range outer;  /* behind a signal frame */
 	uint32_t keep;  /* remembered frames that may still be, then are, part of this chain */
 	uint32_t fresh; /* frames walked */
@@ -161,7 +163,7 @@ static bool step_signal(struct walk *w, struct registers *r, struct callchain_fr
 	if (out.sp & 7)
 		return false;
 	if (out.sp < w->range->low || out.sp >= w->range->high) {
-		w->outer = (struct stack_range){0, 0};
+		w->outer = (struct stack_range){0};
 		w->range = &w->outer;
 		if (!stack_range_hold(&w->outer, out.sp - RED_ZONE_BYTES) &&
 			!stack_range_hold(&w->outer, out.sp))
@@ -291,11 +293,10 @@ static ALWAYS_INLINE const struct callchain_check *changed(
 }
 
 /* Is the frame `r`, and everything outside of it, as remembered? Lowers *keep to what may be. */
-static ALWAYS_INLINE bool remembered(
-	const struct callchain_thread *thread, const struct registers *r, uint32_t *keep)
+static ALWAYS_INLINE bool remembered(struct walk *w, const struct registers *r, uint32_t *keep)
 {
-	const struct callchain_frame *frame = thread->frame;
-	const struct callchain_check *check = thread->check;
+	const struct callchain_frame *frame = w->thread->frame;
+	const struct callchain_check *check = w->thread->check;
 	uint64_t slot = r->sp - 8;
 	while (*keep && check[frame[*keep - 1].checks - 1].address < slot)
 		--*keep;
@@ -306,6 +307,11 @@ static ALWAYS_INLINE bool remembered(
 	if (own->address != slot || own->value != r->ip ||
 		(f->flags & FRAME_NEEDS_BP && f->bp != r->bp))
 		return false;
+	if (__builtin_expect(check[0].address >= w->range->high, 0) &&
+		!stack_range_raise(w->range, check[0].address + 8)) {
+		*keep = 0;
+		return false;
+	}
 	const struct callchain_check *c = changed(own, check);
 	if (!c)
 		return true;
@@ -320,7 +326,7 @@ static ALWAYS_INLINE void walk(struct walk *w, struct registers r, bool by_rbp)
 {
 	struct callchain_fresh *f = w->thread->fresh, *end = f + w->limit;
 	uint32_t keep = w->keep;
-	while (!remembered(w->thread, &r, &keep)) {
+	while (!remembered(w, &r, &keep)) {
 		if (f == end || r.ip == 0) {
 			w->end = r.ip == 0 ? CALLCHAIN_WHOLE : CALLCHAIN_CUT;
 			keep = 0;
@@ -469,6 +475,8 @@ static bool begin(struct callchain_thread *thread, uint64_t sp, uint32_t depth, 
 			return true;
 		}
 	}
+	if (!other.sure)
+		stack_range_settle(&other, sp, setup.main_top);
 	thread->range[1] = thread->range[0];
 	thread->range[0] = other;
 	return true;
@@ -528,16 +536,20 @@ static __attribute__((noinline)) void compare(uint64_t start, uint32_t depth, ui
 static ALWAYS_INLINE uint32_t take(struct callchain_thread *thread, struct registers start,
 	uint32_t depth, bool by_rbp, struct callchain_result *ret_result)
 {
-	struct walk w = {.thread = thread, .range = &thread->range[0], .limit = depth};
+	struct walk w = {.thread = thread, .limit = depth};
+	w.inner = stack_range_now(&thread->range[0], start.sp);
+	w.range = &w.inner;
 	w.keep = thread->count;
 	w.end = thread->cut ? CALLCHAIN_CUT : CALLCHAIN_WHOLE;
 	walk(&w, start, by_rbp);
 	if (__builtin_expect(w.keep && thread->cut && w.keep + w.fresh < depth, 0)) {
 		/* More frames fit than the cut chain had: its outer end is not known. */
 		w.keep = 0;
-		w.range = &thread->range[0];
+		w.range = &w.inner;
 		walk(&w, start, by_rbp);
 	}
+	if (w.inner.high > thread->range[0].high)
+		thread->range[0].high = w.inner.high;
 	/* A handler may leave by siglongjmp while frames are being put in place. */
 	thread->count = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -80,6 +80,7 @@ struct callchain_setup {
 	uint64_t own_begin, own_end; /* libtrace.so itself: its frames are left out; 0, 0 = none */
 	void *(*more)(void *arg, uint32_t number); /* see struct callchain_nodes */
 	void *more_arg;
+	uint64_t main_top; /* an address at the outer end of the program's stack; 0 = not known */
 	int (*find_object)(void *, void *); /* _dl_find_object(), or NULL where there is none */
 };
 

@@ -39,6 +39,7 @@ bool stack_range_hold(struct stack_range *range, uint64_t sp)
 		return true;
 	}
 	range->low = range->high = page;
+	range->sure = 0;
 	if (page + STACK_PAGE_BYTES < page || !stack_readable(page))
 		return false;
 	range->high = page + STACK_PAGE_BYTES;
@@ -55,6 +56,29 @@ bool stack_range_raise(struct stack_range *range, uint64_t end)
 		return false;
 	range->high = high;
 	return true;
+}
+
+/* glibc has the descriptor that the thread pointer leads to at the outer end of a thread's stack;
+ * that of the first thread lies elsewhere. */
+static uint64_t thread_top(void)
+{
+	uint64_t top = 0;
+#if defined(__x86_64__)
+	if (sys_gettid() != sys_getpid())
+		__asm__("movq %%fs:0, %0" : "=r"(top));
+#endif
+	return top;
+}
+
+static bool is_near_top(struct stack_range *range, uint64_t sp, uint64_t top)
+{
+	return sp < top && top - sp <= NEAR_BYTES && stack_range_raise(range, top);
+}
+
+void stack_range_settle(struct stack_range *range, uint64_t sp, uint64_t main_top)
+{
+	if (is_near_top(range, sp, main_top) || is_near_top(range, sp, thread_top()))
+		range->sure = range->high;
 }
 
 /* Where the alternate signal stack ends that `sp` is on; 0 = it is on none. */

@@ -17,6 +17,10 @@
 struct stack_range {
 	uint64_t low, high; /* [low, high), whole pages but for a signal stack's low; low == high:
 			       nothing known */
+	uint64_t sure;      /* the end of it, which stays readable as long as anything runs on this
+			       stack:      the stack of the program or of a thread. 0 = not known: a stack
+			       that the      program made and switched to, and what lies above that may go at
+			       any time */
 };
 
 /* Can 8 bytes at `address` (a multiple of 8) be read? One system call, about 0.1 us. */
@@ -29,6 +33,19 @@ bool stack_range_hold(struct stack_range *range, uint64_t sp);
 /* The same for the stack that the caller runs on: of an alternate signal stack the lowest
  * `room_bytes` do not count, and below them it is false. One system call more. */
 bool stack_range_hold_room(struct stack_range *range, uint64_t sp, uint64_t room_bytes);
+
+/* Sets range->sure where the stack that `sp` is on is that of the program, which has `main_top` (0
+ * = not known) at its outer end, or of the calling thread. Some system calls. */
+void stack_range_settle(struct stack_range *range, uint64_t sp, uint64_t main_top);
+
+/* What of `range` can be read without asking again, by a walk that begins at `sp`. */
+static inline struct stack_range stack_range_now(const struct stack_range *range, uint64_t sp)
+{
+	uint64_t page = sp & ~(uint64_t)(STACK_PAGE_BYTES - 1);
+	if (__builtin_expect(range->sure != 0, 1))
+		return (struct stack_range){range->low, range->sure, range->sure};
+	return (struct stack_range){page, page + STACK_PAGE_BYTES, 0};
+}
 
 /* Makes range->high at least `end`. False when something in between cannot be read. */
 bool stack_range_raise(struct stack_range *range, uint64_t end);

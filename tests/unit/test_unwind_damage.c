@@ -112,6 +112,72 @@ __attribute__((unused)) static void damaged_stacks_do_no_harm(void)
 	munmap(map, STACK_BYTES + 8192);
 }
 
+/* ---- a stack whose neighbor goes ---- */
+
+#define ABOVE_BYTES 8192
+static uint32_t frames_before, frames_behind, depth_before;
+
+/*
+ * Another stack, at whose outer end the unwinder finds no end: the last frame returns to where a
+ * frame of a fixed size would be, again and again, into what lies above the stack. These chains are
+ * cut at their depth, so they are remembered.
+ */
+static __attribute__((noinline)) uint32_t leaf_twice(void)
+{
+	callchain_take(&memory, depth_before, 0, &result);
+	frames_before = result.count;
+	callchain_take(&memory, depth_before, 0, &result);
+	munmap(stack + STACK_BYTES, ABOVE_BYTES);
+	callchain_take(&memory, depth_before, 0, &result);
+	frames_behind = result.count;
+	return 0;
+}
+
+static __attribute__((noinline)) uint32_t fixed_frame(void)
+{
+	volatile char room[64];
+	room[0] = 1;
+	return leaf_twice() + (uint32_t)(room[0] == 2);
+}
+
+static void switched_to(void)
+{
+	fixed_frame();
+	setcontext(&main_context);
+}
+
+/* What returns into fixed_frame() looks the same at each step, so it is found in one frame of it. */
+static void what_lies_above_a_stack_may_go(void)
+{
+	char *map = mmap(NULL, STACK_BYTES + ABOVE_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t *word = (uint64_t *)(void *)map;
+	stack = map;
+	memset(&memory, 0, sizeof(memory));
+	/* Each word is a return address into fixed_frame(), behind its call. */
+	const uint8_t *code = (const uint8_t *)(uintptr_t)fixed_frame;
+	while (*code != 0xe8 ||
+		code + 5 + *(const int32_t *)(const void *)(code + 1) !=
+			(const uint8_t *)(uintptr_t)leaf_twice)
+		code++;
+	for (size_t i = 0; i < (STACK_BYTES + ABOVE_BYTES) / 8; i++)
+		word[i] = (uint64_t)(uintptr_t)(code + 5);
+	getcontext(&other_context);
+	other_context.uc_stack = (stack_t){.ss_sp = stack, .ss_size = STACK_BYTES - 64};
+	other_context.uc_link = NULL;
+	makecontext(&other_context, switched_to, 0);
+	/* No end at its outer end: it returns into fixed_frame(), too. */
+	*(uint64_t *)(uintptr_t)other_context.uc_mcontext.gregs[REG_RSP] =
+		(uint64_t)(uintptr_t)(code + 5);
+	depth_before = 64;
+	if (getcontext(&main_context) == 0 && !frames_before)
+		setcontext(&other_context);
+	check(frames_before == depth_before && frames_behind < frames_before && frames_behind >= 3,
+		"a chain into what lies above a stack has %u frames, and %u when that has gone",
+		frames_before, frames_behind);
+	munmap(map, STACK_BYTES);
+}
+
 /* ---- other frames ---- */
 
 static __attribute__((noinline)) uint32_t leaf_compare(void)
@@ -268,6 +334,7 @@ int main(void)
 	oracle_init();
 #if !defined(STACKS_ARE_GUARDED)
 	damaged_stacks_do_no_harm();
+	what_lies_above_a_stack_may_go();
 #endif
 	code_made_at_run_time();
 	frames_for_libunwind();

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "unwind/callchain.h"
@@ -63,7 +64,8 @@ __attribute__((unused)) static void oracle_init(void)
 	*(void **)&oracle.flush_cache = dlsym(library, "_Ux86_64_flush_cache");
 	*(void **)&oracle.address_space = dlsym(library, "_ULx86_64_local_addr_space");
 	*(void **)&oracle.backtrace = dlsym(library, "unw_backtrace");
-	struct callchain_setup setup = {.more = oracle_more};
+	struct callchain_setup setup = {
+		.more = oracle_more, .main_top = (uint64_t)getauxval(AT_RANDOM)};
 	*(void **)&setup.find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
 	callchain_init(&setup);
 }
