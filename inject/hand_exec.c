@@ -3,7 +3,7 @@
  * nothing comes after.
  *
  * The exec family often runs in vfork children, on their parent's memory: everything here lives on
- * the stack.
+ * the stack, but for environments that have to be copied.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
@@ -36,17 +36,20 @@ static void target_examine(struct target *target, const char *file, bool search,
 }
 
 /*
- * Calls CALL with `envp` in scope: the caller's environment, or a copy in this frame: without us
- * where the preload would break the program, with the tree's name where only that was lost.
+ * Calls CALL with `envp` in scope: the caller's environment, or a copy: without us where the
+ * preload would break the program, with the tree's name where only that was lost.
  */
-#define WITH_ENVIRONMENT(plan, given, CALL)                                         \
-	({                                                                          \
-		char *copy[(plan)->places ? (plan)->places : 1];                    \
-		char variable[(plan)->places ? (plan)->bytes : 1];                  \
-		char *const *envp = (given);                                        \
-		if ((plan)->places)                                                 \
-			envp = child_environment_make(plan, given, copy, variable); \
-		CALL;                                                               \
+#define WITH_ENVIRONMENT(plan, given, CALL)                                                       \
+	({                                                                                        \
+		char *const *envp = (given);                                                      \
+		void *memory =                                                                    \
+			(plan)->places ? child_memory_take(child_environment_bytes(plan)) : NULL; \
+		if (memory)                                                                       \
+			envp = child_environment_make(plan, given, memory);                       \
+		__typeof__(CALL) ended = CALL;                                                    \
+		if (memory)                                                                       \
+			child_memory_give();                                                      \
+		ended;                                                                            \
 	})
 
 /* Around an exec call: the process's last record, and what has to be taken back when it fails. */
@@ -104,7 +107,9 @@ WRAPPER(int, execveat,
 {
 	char path[40];
 	const char *file = t_path;
-	if (t_path && !*t_path) {
+	if (t_path && !child_string_is_readable(t_path)) {
+		file = NULL;
+	} else if (t_path && !*t_path) {
 		descriptor_path(t_fd, path, sizeof(path));
 		file = path;
 	} else if (t_path && *t_path != '/' && t_fd != AT_FDCWD) {

@@ -137,6 +137,8 @@ WRAPPER(int, clone,
 		thread_self.lane->open.kind = 0; /* the child's calls are not inside this one */
 	int pid = REAL(clone)(function, t_stack, t_flags, shares ? t_argument : (void *)&start,
 		more[0], more[1], more[2]);
+	if (waits)
+		child_memory_give_all();
 	if (waits && thread_self.vfork_pid)
 		thread_vfork_parent(&thread_self, 0);
 	if (begun)
@@ -217,6 +219,7 @@ __attribute__((visibility("hidden"))) void vfork_child(void)
 __attribute__((visibility("hidden"))) void vfork_parent(long pid, uint64_t tick)
 {
 	struct thread *t = &thread_self;
+	child_memory_give_all();
 	if (t->vfork_pid)
 		thread_vfork_parent(t,
 			(uint64_t)(uintptr_t)__builtin_frame_address(0) +

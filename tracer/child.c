@@ -10,9 +10,11 @@
 #include "common/elf.h"
 #include "common/sys.h"
 #include "common/text.h"
+#include "tracer/apart.h"
 #include "tracer/config.h"
 #include "tracer/lane.h"
 #include "tracer/session.h"
+#include "unwind/stack.h"
 
 #define SCRIPT_DEPTH_MAX 5 /* as the kernel's */
 #define HEAD_BYTES 2048    /* ELF header, program headers and most interpreter names lie in there */
@@ -80,7 +82,7 @@ static bool script_interpreter(char *head)
 	}
 }
 
-static enum child_verdict examine_file(const char *path)
+static enum child_verdict examine_here(const char *path)
 {
 	_Alignas(16) char head[HEAD_BYTES + 1];
 	for (int depth = 0; depth < SCRIPT_DEPTH_MAX; depth++) {
@@ -106,21 +108,68 @@ static enum child_verdict examine_file(const char *path)
 	return VERDICT_UNREADABLE;
 }
 
-/* The kernel answers a bad pointer with EFAULT: so it is asked before we look. */
-static bool is_readable(const void *pointer)
+struct examination {
+	const char *path;
+	enum child_verdict verdict;
+};
+
+static void examine_apart(void *argument)
 {
-	return SYS3(SYS_faccessat, AT_FDCWD, pointer, 0) != -EFAULT;
+	struct examination *examination = argument;
+	examination->verdict = examine_here(examination->path);
+}
+
+/* A vfork child has a table of descriptors of its own already. */
+static enum child_verdict examine_file(const char *path)
+{
+	struct examination examination = {path, VERDICT_UNREADABLE};
+	if (thread_self.vfork_pid || !apart_run(examine_apart, &examination))
+		return examine_here(path);
+	return examination.verdict;
+}
+
+/* ---- pointers of the program: the kernel answers a bad one with EFAULT, so it is asked before we
+ * look ---- */
+
+/* Can `bytes` at `at` be read? *page is the last page that could. */
+static bool is_readable(uint64_t at, uint64_t bytes, uint64_t *page)
+{
+	for (uint64_t now = at & ~UINT64_C(4095); now < at + bytes; now += 4096) {
+		if (now != *page && !stack_readable(now))
+			return false;
+		*page = now;
+	}
+	return true;
+}
+
+static bool string_is_readable(const char *text, uint64_t *page)
+{
+	for (;; text++) {
+		uint64_t at = (uint64_t)(uintptr_t)text;
+		if ((at & ~UINT64_C(4095)) != *page && !is_readable(at, 1, page))
+			return false;
+		if (!*text)
+			return true;
+	}
+}
+
+bool child_string_is_readable(const char *text)
+{
+	uint64_t page = 1; /* none */
+	return string_is_readable(text, &page);
 }
 
 static bool environment_is_readable(char *const *envp)
 {
-	if (!envp || envp == environ)
-		return true;
-	if (!is_readable(envp))
-		return false;
-	for (; *envp; envp++)
-		if (!is_readable(*envp))
+	uint64_t page = 1, text_page = 1;
+	for (; envp; envp++) {
+		if (!is_readable((uint64_t)(uintptr_t)envp, sizeof(*envp), &page))
 			return false;
+		if (!*envp)
+			return true;
+		if (!string_is_readable(*envp, &text_page))
+			return false;
+	}
 	return true;
 }
 
@@ -149,10 +198,10 @@ static const char *preload_with_us(char *const *envp)
 
 enum child_verdict child_examine(const char *path, char *const *envp)
 {
-	if (!session.config.follow)
-		return VERDICT_BY_OPTION;
 	if (!environment_is_readable(envp))
 		return VERDICT_BAD_POINTER;
+	if (!session.config.follow)
+		return VERDICT_BY_OPTION;
 	enum child_verdict verdict = path ? examine_file(path) : VERDICT_UNREADABLE;
 	if (verdict == VERDICT_ASAN &&
 		elf_asan_decided(config_lookup((char **)(uintptr_t)envp, "ASAN_OPTIONS")))
@@ -280,9 +329,42 @@ static size_t copy_with_tree(
 	return to;
 }
 
-char *const *child_environment_make(
-	const struct child_environment *plan, char *const *envp, char **ret_envp, char *buffer)
+/* Of this thread, and of the vfork child that runs on it; the last one first. */
+static __thread struct memory {
+	struct memory *next;
+	size_t bytes;
+} * memory_held __attribute__((tls_model("initial-exec")));
+
+void *child_memory_take(size_t bytes)
 {
+	bytes += sizeof(struct memory);
+	struct memory *memory = sys_mmap_private(bytes);
+	if (!memory)
+		return NULL;
+	*memory = (struct memory){memory_held, bytes};
+	memory_held = memory;
+	return memory + 1;
+}
+
+void child_memory_give(void)
+{
+	struct memory *memory = memory_held;
+	if (!memory)
+		return;
+	memory_held = memory->next;
+	sys_munmap(memory, memory->bytes);
+}
+
+void child_memory_give_all(void)
+{
+	while (memory_held)
+		child_memory_give();
+}
+
+char *const *child_environment_make(
+	const struct child_environment *plan, char *const *envp, void *memory)
+{
+	char **ret_envp = memory, *buffer = (char *)(ret_envp + plan->places);
 	size_t count = plan->without_us ? copy_without_us(plan, envp, ret_envp, buffer)
 					: copy_with_tree(plan, envp, ret_envp, buffer);
 	ret_envp[count] = NULL;

@@ -31,10 +31,25 @@ void child_options_keep(char *const *envp);
 void child_environment_plan(
 	enum child_verdict verdict, char *const *envp, struct child_environment *ret_plan);
 
-/* Fills ret_envp (plan->places) and `buffer` (plan->bytes) by a plan with places. Returns
- * ret_envp. */
+/* The new environment by a plan with places, in `memory` of child_environment_bytes(plan). */
 char *const *child_environment_make(
-	const struct child_environment *plan, char *const *envp, char **ret_envp, char *buffer);
+	const struct child_environment *plan, char *const *envp, void *memory);
+static inline size_t child_environment_bytes(const struct child_environment *plan)
+{
+	return plan->places * sizeof(char *) + plan->bytes;
+}
+
+/*
+ * Memory around an exec call, taken and given back like that of a stack: threads may have little of
+ * that. What a vfork child takes stays behind in its parent, which gives back all when it goes on.
+ * NULL without memory.
+ */
+void *child_memory_take(size_t bytes);
+void child_memory_give(void);
+void child_memory_give_all(void);
+
+/* Can it be read up to its end? */
+bool child_string_is_readable(const char *text);
 
 /* Finds `file` in PATH as execvp does; `file` itself where it has a slash or is not found. */
 const char *child_find_in_path(const char *file, char *buffer, size_t bytes);

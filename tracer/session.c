@@ -260,10 +260,9 @@ static void leave_environment(void)
 {
 	struct child_environment plan;
 	child_environment_plan(VERDICT_BY_OPTION, environ, &plan);
-	char *memory = sys_mmap_private(plan.places * sizeof(char *) + plan.bytes);
+	void *memory = sys_mmap_private(child_environment_bytes(&plan));
 	if (memory)
-		environ = (char **)(uintptr_t)child_environment_make(&plan, environ,
-			(char **)(void *)memory, memory + plan.places * sizeof(char *));
+		environ = (char **)(uintptr_t)child_environment_make(&plan, environ, memory);
 }
 
 static void note_bad_value(const char *name)

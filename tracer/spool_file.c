@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/sys.h"
 #include "common/text.h"
+#include "tracer/apart.h"
 #include "tracer/session.h"
 #include "tracer/thread.h"
 
@@ -190,17 +191,31 @@ static char *segment_follow(char *before, uint64_t bytes)
 	return (char *)(uintptr_t)(map + bytes);
 }
 
-static char *segment_open(uint64_t offset)
+struct opening {
+	uint64_t offset;
+	char *map;
+};
+
+static void segment_open_apart(void *argument)
 {
+	struct opening *opening = argument;
+	uint64_t offset = opening->offset;
 	int error, fd = tree_open_file(AT_FDCWD, session.spool_path, O_RDWR);
 	if (fd < 0)
-		return NULL;
-	char *map = NULL;
+		return;
 	if (offset + SPOOL_SEGMENT_BYTES <= sys_file_limit() &&
 		file_extend(fd, offset, SPOOL_SEGMENT_BYTES) == 0)
-		map = segment_map(fd, offset, SPOOL_SEGMENT_BYTES, 0, &error);
+		opening->map = segment_map(fd, offset, SPOOL_SEGMENT_BYTES, 0, &error);
 	sys_close(fd);
-	return map;
+}
+
+/* Other threads of the program open and close, too. */
+static char *segment_open(uint64_t offset)
+{
+	struct opening opening = {offset, NULL};
+	if (!apart_run(segment_open_apart, &opening))
+		segment_open_apart(&opening);
+	return opening.map;
 }
 
 static bool grow(struct spool_header *header)

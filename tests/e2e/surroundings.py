@@ -41,5 +41,17 @@ def little_data():
            report and report.processes())
 
 
+def exec_edges():
+    report = both([app("exec_edges")], "exec with little stack or bad pointers")
+    ran = [p for p in report.processes() if program_of(p) == "true"] if report else []
+    tap.ok(len(ran) == 3, "exec with little stack: the programs are in the tree although it was not named to them", report and report.processes())
+
+
+def exec_locks():
+    """A child that is not traced would be listed with the reason that its file could not be examined."""
+    report = both([app("exec_locks")], "exec beside locks and open()")
+    tap.ok(report and all(p["traced"] == "yes" for p in report.processes()), "exec beside locks: all are traced", report and report.processes())
+
+
 if __name__ == "__main__":
-    main(debugger, little_data)
+    main(debugger, little_data, exec_edges, exec_locks)
