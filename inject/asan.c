@@ -10,6 +10,7 @@
 
 #include "common/text.h"
 #include "tracer/libc.h"
+#include "tracer/relocate.h"
 
 #define ALLOW "verify_asan_link_order=0"
 
@@ -23,6 +24,7 @@ const char *asan_options(void) __asm__("__asan_default_options")
  */
 const char *asan_options(void)
 {
+	relocate_check();
 	static char options[1024];
 	const char *(*next)(void) = NULL;
 	if (libc.dlsym)

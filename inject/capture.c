@@ -17,6 +17,7 @@ EXPORTED void libtrace_capture_stop(void);
 
 void libtrace_capture_start(void)
 {
+	relocate_check();
 	int error = errno;
 	window_api_start(CAPTURE_LIBTRACE_API);
 	errno = error;
@@ -24,6 +25,7 @@ void libtrace_capture_start(void)
 
 void libtrace_capture_stop(void)
 {
+	relocate_check();
 	int error = errno;
 	window_api_stop(CAPTURE_LIBTRACE_API);
 	errno = error;

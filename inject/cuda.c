@@ -29,6 +29,7 @@ __attribute__((visibility("hidden"))) void *dlopen_before(const char *file, int 
 void *dlopen_before(const char *file, int flags)
 {
 	static void *real_dlopen;
+	relocate_check();
 	int error = errno;
 	if (__builtin_expect(!real_dlopen, 0))
 		real_dlopen = libc.dlsym(RTLD_NEXT, "dlopen");
@@ -62,6 +63,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void);
 /* The driver calls this while it starts, before any context. */
 int InitializeInjection(void)
 {
+	relocate_check();
 	int error = errno;
 	cuda_start(NULL);
 	errno = error;

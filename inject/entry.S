@@ -20,16 +20,10 @@ vfork:
 	subq $8, %rsp
 	.cfi_adjust_cfa_offset 8
 	call vfork_before
+	movq %rax, %r8		/* when it began */
 	addq $8, %rsp
 	.cfi_adjust_cfa_offset -8
-	xorl %r8d, %r8d		/* when it began: only while tracing, a program may forbid rdtsc */
-	movq session_gate(%rip), %rax
-	cmpl $0, (%rax)
-	je 4f
-	rdtsc
-	shlq $32, %rdx
-	leaq (%rax,%rdx), %r8
-4:	popq %rdi
+	popq %rdi
 	.cfi_adjust_cfa_offset -8
 	.cfi_register %rip, %rdi
 	movl $__NR_vfork, %eax
@@ -72,6 +66,7 @@ vfork:
 	.type syscall, @function
 	.p2align 4
 syscall:
+syscall_entry:
 	.cfi_startproc
 	endbr64
 	cmpq $__NR_vfork, %rdi
@@ -86,6 +81,8 @@ syscall:
 	je 1f
 	jmp syscall_traced
 1:	/* the real one, with the stack as it is */
+	cmpq $0, syscall_real(%rip)
+	je 5f
 	jmp *syscall_real(%rip)
 3:	/* clone(flags, stack, ...): on this stack, in memory of its own? */
 	testq %rdx, %rdx
@@ -100,7 +97,9 @@ syscall:
 	jnz 1b
 	cmpq $0, 40(%rsi)
 	jne 1b
-2:	subq $8, %rsp
+2:	cmpq $0, syscall_real(%rip)
+	je 5f
+	subq $8, %rsp
 	.cfi_adjust_cfa_offset 8
 	call *syscall_real(%rip)
 	movq %rax, %rdi
@@ -108,6 +107,21 @@ syscall:
 	addq $8, %rsp
 	.cfi_adjust_cfa_offset -8
 	ret
+5:	/* called before our constructor: find it, and begin again */
+	.irp register, rdi, rsi, rdx, rcx, r8, r9
+	pushq %\register
+	.cfi_adjust_cfa_offset 8
+	.endr
+	subq $8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call syscall_find
+	addq $8, %rsp
+	.cfi_adjust_cfa_offset -8
+	.irp register, r9, r8, rcx, rdx, rsi, rdi
+	popq %\register
+	.cfi_adjust_cfa_offset -8
+	.endr
+	jmp syscall_entry
 	.cfi_endproc
 	.size syscall, . - syscall
 

@@ -59,6 +59,7 @@
 
 #include "common/schema/args.h"
 #include "tracer/osrt.h"
+#include "tracer/relocate.h"
 
 typedef void *(*libtrace_start_fn)(void *);
 typedef int (*libtrace_clone_fn)(void *);
@@ -106,8 +107,8 @@ void real_resolve(unsigned fn);
 
 /*
  * Starts tracing before our constructor, at the first call that a constructor of another library
- * makes. False = already tried, or the C library has not set up its environment yet, or is
- * incomplete: libc_complete().
+ * makes; at any call, relocate_check(). False = already tried, or the C library has not set up its
+ * environment yet, or is incomplete: libc_complete().
  */
 bool preload_early(void);
 

@@ -52,9 +52,15 @@ static void target_examine(struct target *target, const char *file, bool search,
 		ended;                                                                            \
 	})
 
+/* A system call filter is in force, or the C library has not begun, so there are no options. */
+static bool is_left_alone(void)
+{
+	return session.restricted || (session.state == SESSION_NEW && !preload_early());
+}
+
 /* Around an exec call: the process's last record, and what has to be taken back when it fails. */
 #define EXEC_BODY(name, file, search, given_envp, plain_call, env_call, object)          \
-	if (session.restricted)                                                          \
+	if (is_left_alone())                                                             \
 		return plain_call;                                                       \
 	struct call call;                                                                \
 	struct target target;                                                            \
@@ -179,7 +185,7 @@ WRAPPER(int, execle, (const char *t_path, const char *t_arg0, ...))
 		struct call call;                                                                  \
 		struct target target;                                                              \
 		pid_t pid = 0;                                                                     \
-		if (session.restricted)                                                            \
+		if (is_left_alone())                                                               \
 			return REAL(name)(t_pid, t_path, t_actions, t_attributes, t_argv, t_envp); \
 		target_examine(&target, t_path, search, t_envp);                                   \
 		bool begun = call_begin(&call, FN_##name);                                         \

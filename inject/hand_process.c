@@ -198,13 +198,18 @@ WRAPPER(void, quick_exit, (int t_status))
 
 /* ---- vfork: entry.S calls these around the system call ---- */
 
-/* Before: a child that attached for its parent would leave it a wrong number. */
-__attribute__((visibility("hidden"))) void vfork_before(void)
+/* Before: a child that attached for its parent would leave it a wrong number. Returns when it
+ * began: only while tracing, a program may forbid rdtsc. */
+__attribute__((visibility("hidden"))) uint64_t vfork_before(void);
+uint64_t vfork_before(void)
 {
 	if (session.state == SESSION_NEW)
 		preload_early();
-	if (*session_gate && !thread_self.lane)
+	if (!*session_gate)
+		return 0;
+	if (!thread_self.lane)
 		thread_attach(&thread_self);
+	return clock_is_tsc ? clock_ticks() : 0;
 }
 
 /* In the child, on the parent's memory: what it calls is recorded under its own pid. */
@@ -242,6 +247,7 @@ __attribute__((visibility("hidden"))) long syscall_traced(
 	long number, long a, long b, long c, long d, long e, long f)
 {
 	struct call call = {NULL, 0, 0};
+	relocate_check();
 	if (number == SYS_exit_group)
 		session_end((int)a);
 	bool restricted = session.restricted;
@@ -276,16 +282,17 @@ __attribute__((visibility("hidden"))) long syscall_forked(long result)
  */
 static void before_prctl(int option, unsigned long value)
 {
-	if (option == PR_SET_SECCOMP)
-		session_restrict();
 	if ((option == PR_SET_SECCOMP && value == SECCOMP_MODE_STRICT) ||
 		(option == PR_SET_TSC && value == PR_TSC_SIGSEGV))
 		session_off("the program forbids itself to read the time stamp counter");
+	if (option == PR_SET_SECCOMP)
+		session_restrict();
 }
 
 WRAPPER(int, prctl, (int t_option, ...))
 {
 	struct call call = {NULL, 0, 0};
+	relocate_check();
 	va_list list;
 	unsigned long word[4];
 	va_start(list, t_option);

@@ -81,6 +81,7 @@ static void **real_place(const struct real_name *row)
 
 void real_resolve(unsigned fn)
 {
+	relocate_check();
 	const struct real_name *row = &real_names[fn - 1];
 	/* A constructor's call, before ours has run. dlsym of an old glibc allocates. */
 	if (!scope.count)
@@ -111,6 +112,8 @@ static inline __attribute__((always_inline)) void count_only(unsigned fn)
 	struct lane *lane = thread_self.lane;
 	if (__builtin_expect(*osrt_gate && (lane || (lane = thread_attach(&thread_self))), 1))
 		osrt_count(lane, fn, 0);
+	else
+		relocate_check();
 }
 
 /* A function that is only counted, in the usual case that nobody asked for locks to be timed. True

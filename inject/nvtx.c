@@ -411,6 +411,7 @@ static initialize_fn tool_initialize(void)
 /* Called once by each object that uses NVTX. Never 0: that would switch NVTX off there for good. */
 static int initialize(nvtx_get_table_fn get_table)
 {
+	relocate_check();
 	const struct nvtx_callback_table *callbacks = get_table(NVTX_TABLE_CALLBACKS);
 	const struct nvtx_version_table *version = get_table(NVTX_TABLE_VERSION);
 	struct slots_before before = {{{NULL}}}, *theirs = NULL;

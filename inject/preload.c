@@ -15,6 +15,14 @@ int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
 /* entry.S jumps there. */
 __attribute__((visibility("hidden"))) long (*syscall_real)(long, ...);
 
+/* Before begin(): entry.S asks for it. */
+__attribute__((visibility("hidden"))) void syscall_find(void);
+void syscall_find(void)
+{
+	real_resolve(FN_syscall);
+	syscall_real = real.fn_syscall;
+}
+
 /* ---- fork ---- */
 
 /* Handlers of others, which come before this one, may have taken the lane back for their calls. */
@@ -57,6 +65,7 @@ static void handlers_register(void)
 WRAPPER(int, __register_atfork,
 	(handler_fn t_prepare, handler_fn t_parent, handler_fn t_child, void *t_library))
 {
+	relocate_check();
 	int error = errno;
 	handlers_register();
 	register_fn real_register = handlers_real();
@@ -123,6 +132,7 @@ static void begin(int argc, char **argv, char **envp)
 /* Nothing here allocates: the caller may be an allocator's own constructor. */
 bool preload_early(void)
 {
+	relocate_check();
 	int error = errno;
 	if (begun || !environ || !libc_is_complete())
 		return false;

@@ -160,3 +160,21 @@ void *next_find(const struct next_scope *scope, const char *name, const char *ve
 	}
 	return NULL;
 }
+
+uint64_t next_find_from(const struct link_map *map, const char *name)
+{
+	uint32_t hash = hash_of(name);
+	for (; map; map = map->l_next) {
+		struct next_object object;
+		if (is_vdso(map) || !object_open(&object, map))
+			continue;
+		const Elf64_Sym *symbol = object_find(&object, hash, name, NULL);
+		if (!symbol)
+			continue;
+		uint64_t found = object.bias + symbol->st_value;
+		if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
+			found = ((uint64_t(*)(void))(uintptr_t)found)();
+		return found;
+	}
+	return 0;
+}

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct link_map; /* of <link.h> */
+
 #define NEXT_OBJECTS_MAX 512u
 
 struct next_object {
@@ -42,5 +44,12 @@ bool next_open(struct next_scope *scope, const void *own_dynamic);
  * STT_GNU_IFUNC).
  */
 void *next_find(const struct next_scope *scope, const char *name, const char *version);
+
+/*
+ * The function or variable `name`, in its default version, of the first object from `map` on that
+ * has it; 0 = none has. A function that is chosen at run time is chosen. Uses relative addresses
+ * alone: it also runs before this library is relocated (relocate.h).
+ */
+uint64_t next_find_from(const struct link_map *map, const char *name);
 
 #endif

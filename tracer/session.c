@@ -3,6 +3,7 @@
 #include "tracer/session.h"
 
 #include <sys/auxv.h>
+#include <sys/mman.h>
 
 #include "common/clock.h"
 #include "common/schema/functions.h"
@@ -24,11 +25,38 @@
 struct session session;
 
 static const uint32_t gate_closed;
-const uint32_t *session_gate = &gate_closed, *osrt_gate = &gate_closed;
+const uint32_t *session_gate = &gate_closed;
+uint32_t osrt_gate_page[GATE_PAGE_BYTES / sizeof(uint32_t)]
+	__attribute__((aligned(GATE_PAGE_BYTES)));
+static bool osrt_gate_mapped;
 
+static void osrt_gate_close(void)
+{
+	sys_mmap(osrt_gate_page, sizeof(osrt_gate_page), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0, NULL);
+	osrt_gate_mapped = false;
+}
+
+/* An old size of 0 maps the same page again. */
+static void osrt_gate_open(void)
+{
+	const char *page = (const char *)session.control + GATE_PAGE_OFFSET;
+	long place = sys_call(SYS_mremap, (long)page, 0, sizeof(osrt_gate_page),
+		MREMAP_MAYMOVE | MREMAP_FIXED, (long)osrt_gate_page, 0);
+	osrt_gate_mapped = place == (long)osrt_gate_page;
+	if (!osrt_gate_mapped)
+		osrt_gate_close(); /* it may have left a hole */
+}
+
+/* Behind a system call filter the page stays: there it closes only for a forked child, whose
+ * thread is no longer on the short way. */
 static void gate_use(const uint32_t *gate)
 {
-	__atomic_store_n(&osrt_gate, session.config.osrt ? gate : &gate_closed, __ATOMIC_RELEASE);
+	bool open = gate != &gate_closed && session.config.osrt;
+	if (open)
+		osrt_gate_open(); /* a forked child may have a tree of its own */
+	else if (!open && osrt_gate_mapped && !session.restricted)
+		osrt_gate_close();
 	__atomic_store_n(&session_gate, gate, __ATOMIC_RELEASE);
 }
 

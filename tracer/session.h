@@ -47,8 +47,17 @@ extern struct session session __attribute__((visibility("hidden")));
 /* What wrappers read: 0 = forward only. Points at a constant 0 until tracing is on. */
 extern const uint32_t *session_gate __attribute__((visibility("hidden")));
 
-/* The same for OS runtime calls that are only measured: 0 also where nobody wants them. */
-extern const uint32_t *osrt_gate __attribute__((visibility("hidden")));
+/*
+ * The same for OS runtime calls that are only measured: 0 also where nobody wants them. While open,
+ * the page has that of the tree mapped over it: the gate of the hot path is then a word at a fixed
+ * place, which is closed before this library has been relocated (relocate.h).
+ */
+#define GATE_PAGE_BYTES 4096u
+#define GATE_PAGE_OFFSET (offsetof(struct tree_control, gate) / GATE_PAGE_BYTES * GATE_PAGE_BYTES)
+extern uint32_t osrt_gate_page[GATE_PAGE_BYTES / sizeof(uint32_t)]
+	__attribute__((visibility("hidden")));
+#define osrt_gate \
+	(&osrt_gate_page[offsetof(struct tree_control, gate) % GATE_PAGE_BYTES / sizeof(uint32_t)])
 
 /* Starts tracing in a process that has just been executed. Before main; never fails: it is off
  * then. */

@@ -53,5 +53,13 @@ def exec_locks():
     tap.ok(report and all(p["traced"] == "yes" for p in report.processes()), "exec beside locks: all are traced", report and report.processes())
 
 
+def ifunc():
+    for more in ({}, {"LD_BIND_NOW": "1"}, {"LIBTRACE_OSRT_LOCKS": "all"}, {"LIBTRACE_TRACE": "nvtx"}):
+        name = f"resolvers of indirect functions {more or ''}".strip()
+        report = both([app("ifunc_early")], name, **more)
+        wanted = 0 if "LIBTRACE_TRACE" in more else 100
+        tap.ok(report and report.total("pread") == wanted, f"{name}: what comes later is recorded", report and report.total("pread"))
+
+
 if __name__ == "__main__":
-    main(debugger, little_data, exec_edges, exec_locks)
+    main(debugger, little_data, exec_edges, exec_locks, ifunc)

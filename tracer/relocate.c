@@ -1,0 +1,141 @@
+/* Runs before the library is relocated: uses relative addresses alone. */
+#define _GNU_SOURCE
+#include "tracer/relocate.h"
+
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/text.h"
+#include "tracer/next.h"
+
+const void *const volatile relocate_mark = (const void *)&relocate_mark;
+
+#if defined(__x86_64__)
+#define RELATIVE R_X86_64_RELATIVE
+#define SYMBOL_GOT R_X86_64_GLOB_DAT
+#define SYMBOL_PLT R_X86_64_JUMP_SLOT
+#define SYMBOL_DATA R_X86_64_64
+#define THREAD_OFFSET R_X86_64_TPOFF64
+#elif defined(__aarch64__)
+#define RELATIVE R_AARCH64_RELATIVE
+#define SYMBOL_GOT R_AARCH64_GLOB_DAT
+#define SYMBOL_PLT R_AARCH64_JUMP_SLOT
+#define SYMBOL_DATA R_AARCH64_ABS64
+#define THREAD_OFFSET R_AARCH64_TLS_TPREL
+#endif
+
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+extern const ElfW(Dyn) own_dynamic[] __asm__("_DYNAMIC") __attribute__((visibility("hidden")));
+
+/* Stands in for what is thread-local: nobody knows yet where that will be. What is written there
+ * is lost. */
+static _Alignas(64) char thread_memory[1024];
+
+static uint64_t thread_pointer(void)
+{
+	uint64_t pointer;
+#if defined(__x86_64__)
+	__asm__("movq %%fs:0, %0" : "=r"(pointer));
+#else
+	__asm__("mrs %0, tpidr_el0" : "=r"(pointer));
+#endif
+	return pointer;
+}
+
+/* The program's headers, as the kernel tells them behind the environment: AT_PHDR, AT_PHENT and
+ * AT_PHNUM have always come in this order. We are on the stack below. */
+static const ElfW(Phdr) * program_headers(uint64_t *ret_count)
+{
+	const uint64_t *word = __builtin_frame_address(0);
+	while (word[0] != AT_PHDR || word[2] != AT_PHENT || word[3] != sizeof(ElfW(Phdr)) ||
+		word[4] != AT_PHNUM)
+		word++;
+	*ret_count = word[5];
+	return (const ElfW(Phdr) *)(uintptr_t)word[1];
+}
+
+/* The first of the loaded objects, the program: its dynamic section leads to the list. */
+static const struct link_map *objects(void)
+{
+	uint64_t count, bias = 0;
+	const ElfW(Phdr) *segment = program_headers(&count);
+	const ElfW(Dyn) *d = NULL;
+	for (uint64_t i = 0; i < count; i++)
+		if (segment[i].p_type == PT_PHDR)
+			bias = (uint64_t)(uintptr_t)segment - segment[i].p_vaddr;
+	for (uint64_t i = 0; i < count; i++)
+		if (segment[i].p_type == PT_DYNAMIC)
+			d = (const void *)(uintptr_t)(bias + segment[i].p_vaddr);
+	for (; d && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_DEBUG && d->d_un.d_ptr)
+			return ((const struct r_debug *)(uintptr_t)d->d_un.d_ptr)->r_map;
+	return NULL;
+}
+
+struct own {
+	uint64_t base;
+	const struct link_map *objects;
+	const ElfW(Sym) * symbols;
+	const char *strings;
+};
+
+static void apply(const struct own *own, const ElfW(Rela) * r)
+{
+	uint64_t *place = (uint64_t *)(uintptr_t)(own->base + r->r_offset);
+	uint64_t value = (uint64_t)r->r_addend;
+	const ElfW(Sym) *symbol = &own->symbols[ELF64_R_SYM(r->r_info)];
+	switch (ELF64_R_TYPE(r->r_info)) {
+	case RELATIVE:
+		*place = own->base + value;
+		break;
+	case THREAD_OFFSET:
+		*place = (uint64_t)(uintptr_t)thread_memory + symbol->st_value + value -
+			thread_pointer();
+		break;
+	case SYMBOL_GOT:
+	case SYMBOL_PLT:
+	case SYMBOL_DATA: {
+		uint64_t found = next_find_from(own->objects, own->strings + symbol->st_name);
+		*place = found ? found + value : 0;
+		break;
+	}
+	}
+}
+
+static void apply_all(const struct own *own, uint64_t at, uint64_t bytes)
+{
+	const ElfW(Rela) *r = (const void *)(uintptr_t)at;
+	for (uint64_t i = 0; i < bytes / sizeof(*r); i++)
+		apply(own, &r[i]);
+}
+
+/* As it will be in each thread. */
+static void fill_thread_memory(uint64_t base)
+{
+	const ElfW(Phdr) *segment = (const void *)(uintptr_t)(base + __ehdr_start.e_phoff);
+	for (unsigned i = 0; i < __ehdr_start.e_phnum; i++)
+		if (segment[i].p_type == PT_TLS && segment[i].p_memsz <= sizeof(thread_memory))
+			bytes_copy(thread_memory,
+				(const void *)(uintptr_t)(base + segment[i].p_vaddr),
+				segment[i].p_filesz);
+}
+
+void relocate_self(void)
+{
+	struct own own = {(uint64_t)(uintptr_t)&__ehdr_start, objects(), NULL, NULL};
+	uint64_t value[DT_JMPREL + 1] = {0};
+	for (const ElfW(Dyn) *d = own_dynamic; d->d_tag != DT_NULL; d++)
+		if (d->d_tag <= DT_JMPREL)
+			value[d->d_tag] = d->d_un.d_val;
+	/* Addresses, or offsets where the loader has not added ours. */
+	static const uint8_t pointers[] = {DT_SYMTAB, DT_STRTAB, DT_RELA, DT_JMPREL};
+	for (size_t i = 0; i < sizeof(pointers); i++)
+		if (value[pointers[i]] < own.base)
+			value[pointers[i]] += own.base;
+	own.symbols = (const void *)(uintptr_t)value[DT_SYMTAB];
+	own.strings = (const void *)(uintptr_t)value[DT_STRTAB];
+	apply_all(&own, value[DT_RELA], value[DT_RELASZ]);
+	apply_all(&own, value[DT_JMPREL], value[DT_PLTRELSZ]);
+	fill_thread_memory(own.base);
+}
