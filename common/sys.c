@@ -136,21 +136,54 @@ void *sys_mmap_private(size_t bytes)
 	return memory;
 }
 
+/* Several tables in one mapping: each mapping is one more for forks to copy. */
+#define TABLES_BYTES UINT64_C(0x100000)
+static struct tables {
+	uint64_t used; /* this included; may pass TABLES_BYTES */
+} * tables;
+
+static struct tables *tables_map(void)
+{
+	struct tables *map = sys_mmap(NULL, TABLES_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_NORESERVE, -1, 0, NULL);
+	if (!map)
+		return NULL;
+	SYS2(SYS_munlock, map, TABLES_BYTES);
+	map->used = 64;
+	return map;
+}
+
+static void *table_take(uint64_t bytes)
+{
+	struct tables *now = __atomic_load_n(&tables, __ATOMIC_ACQUIRE);
+	for (;;) {
+		uint64_t at = now ? __atomic_fetch_add(&now->used, bytes, __ATOMIC_RELAXED)
+				  : TABLES_BYTES;
+		if (at + bytes <= TABLES_BYTES)
+			return (char *)now + at;
+		struct tables *more = tables_map();
+		if (!more)
+			return NULL;
+		if (__atomic_compare_exchange_n(
+			    &tables, &now, more, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			now = more;
+		else
+			sys_munmap(more, TABLES_BYTES);
+	}
+}
+
+/* One that two threads make at the same time is taken twice, and used once. */
 void *sys_mmap_table(void **place, size_t bytes)
 {
 	void *table = __atomic_load_n(place, __ATOMIC_ACQUIRE), *none = NULL;
 	if (table)
 		return table;
-	table = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_NORESERVE, -1, 0, NULL);
-	if (!table)
-		return NULL;
-	SYS2(SYS_munlock, table, bytes);
-	if (__atomic_compare_exchange_n(
-		    place, &none, table, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
-		return table;
-	sys_munmap(table, bytes);
-	return none;
+	table = table_take((bytes + 63) & ~UINT64_C(63));
+	if (table &&
+		!__atomic_compare_exchange_n(
+			place, &none, table, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+		return none;
+	return table;
 }
 
 int sys_munmap(void *address, size_t bytes)

@@ -52,7 +52,7 @@ void *sys_mmap_private(size_t bytes);
 /*
  * A zeroed table of the process, mapped at its first use: *place is its address from then on. NULL
  * without memory. What lies in .bss counts against RLIMIT_DATA, which is the program's; this does
- * not, since the kernel counts what may grow downwards as stack. Each is a mapping of its own.
+ * not, since the kernel counts what may grow downwards as stack. At most 1 MiB.
  */
 void *sys_mmap_table(void **place, size_t bytes);
 int sys_munmap(void *address, size_t bytes);

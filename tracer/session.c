@@ -26,8 +26,9 @@ struct session session;
 
 static const uint32_t gate_closed;
 const uint32_t *session_gate = &gate_closed;
+/* Common: at the end of .bss, so that mapping it leaves one piece of that, which forks copy. */
 uint32_t osrt_gate_page[GATE_PAGE_BYTES / sizeof(uint32_t)]
-	__attribute__((aligned(GATE_PAGE_BYTES)));
+	__attribute__((common, aligned(GATE_PAGE_BYTES)));
 static bool osrt_gate_mapped;
 
 static void osrt_gate_close(void)
