@@ -65,6 +65,7 @@ struct tree_control {
 	uint32_t clock_kind;    /* enum clock_kind: found out once, not by each process */
 	uint32_t overwrite;     /* 1 = may replace an existing file */
 	uint32_t compress;      /* 0 none, 1 zstd */
+	uint32_t filters;       /* system call filters that the tree's maker has */
 	uint32_t keeps_windows; /* 1 = the gate may be closed at some time: windows are kept */
 	uint64_t created_mono_ns, created_realtime_ns;
 	uint64_t created_tick, created_error_ns; /* clock point, with created_mono_ns */
@@ -77,14 +78,14 @@ struct tree_control {
 	struct capture_spec capture;
 
 	/* Written by the writer alone; atomics. */
-	_Alignas(4096) uint32_t writer_state; /* enum writer_state */
+	_Alignas(4096) struct capture_state by_time; /* the gate without capture ranges */
+	uint32_t writer_state;                       /* enum writer_state */
 	uint32_t writer_holder; /* tree_writer_holds(): FUTEX_OWNER_DIED = that writer is dead */
 	uint32_t sink_state;    /* enum sink_state */
 	uint32_t time_is_over;  /* 1 = duration_ns has passed */
 	uint32_t blocks; /* written since the tree began: each gives room back to producers */
 	uint64_t report_inode;  /* of the report that a writer of this tree has made; 0 = none */
 	struct robust_list_head writer_robust; /* read by the kernel at the writer's end */
-	struct capture_state by_time;          /* the gate without capture ranges */
 	char writer_error[240];
 
 	/* Shared by all processes, so believed by none; atomics. */
@@ -102,7 +103,7 @@ struct tree_control {
 	struct tree_diagnostic diagnostics[TREE_DIAGNOSTICS];
 	uint64_t guard_last;
 };
-_Static_assert(offsetof(struct tree_control, writer_state) == TREE_WRITER_AT &&
+_Static_assert(offsetof(struct tree_control, by_time) == TREE_WRITER_AT &&
 		offsetof(struct tree_control, by_range) == TREE_SHARED_AT &&
 		sizeof(struct tree_control) == TREE_CONTROL_BYTES,
 	"the parts of the control page begin with pages");
@@ -146,6 +147,10 @@ int tree_set_root(const char *dir, uint32_t pid);
 struct tree_control *tree_open(const char *dir, int *ret_error);
 struct tree_control *tree_map(int dir_fd, bool as_writer, int *ret_error);
 
+/* The same behind a system call filter, by the calls that a loader makes: openat, read, mmap,
+ * close. NULL where it cannot be had. */
+struct tree_control *tree_open_filtered(const char *dir);
+
 /* Takes the writer's lock. Returns its descriptor, or -EWOULDBLOCK while a writer lives, or another
  * negative errno. */
 int tree_lock(const char *dir);
@@ -163,6 +168,10 @@ bool tree_writer_died(const struct tree_control *control);
 
 /* Adds a line to the diagnostics. Any thread or process of the tree. */
 void tree_note(struct tree_control *control, uint32_t pid, enum tree_note kind, const char *text);
+
+/* The same with the time given: no system call. */
+void tree_note_at(struct tree_control *control, uint64_t mono_ns, uint32_t pid, enum tree_note kind,
+	const char *text);
 
 #define TREE_PATH_BYTES 512u
 #define TREE_DEFAULT_BASE "/dev/shm"

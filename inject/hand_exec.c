@@ -12,6 +12,7 @@
 
 #include "common/text.h"
 #include "tracer/child.h"
+#include "tracer/own_tree.h"
 
 extern char **environ;
 
@@ -58,9 +59,21 @@ static bool is_left_alone(void)
 	return session.restricted || (session.state == SESSION_NEW && !preload_early());
 }
 
+/* The same of who is about to be replaced: sandboxes enter their filter just before, and may do it
+ * by an instruction of their own. A vfork child has it for itself. */
+static bool exec_is_left_alone(void)
+{
+	if (is_left_alone())
+		return true;
+	if (!own_tree_is_filtered_since())
+		return false;
+	session.restricted = !thread_self.vfork_pid;
+	return true;
+}
+
 /* Around an exec call: the process's last record, and what has to be taken back when it fails. */
 #define EXEC_BODY(name, file, search, given_envp, plain_call, env_call, object)          \
-	if (is_left_alone())                                                             \
+	if (exec_is_left_alone())                                                        \
 		return plain_call;                                                       \
 	struct call call;                                                                \
 	struct target target;                                                            \

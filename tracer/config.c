@@ -44,6 +44,7 @@ static const struct option options[] = {
 	{"LIBTRACE_TRACE", KIND_LIST, 0, "cuda", AT(cuda)},
 	{"LIBTRACE_FORCE_OVERWRITE", KIND_BOOL, 0, NULL, AT(overwrite)},
 	{"LIBTRACE_FOLLOW", KIND_BOOL, 0, NULL, AT(follow)},
+	{"LIBTRACE_SECCOMP", KIND_WORD, 0, "trace", AT(filtered)},
 	{"LIBTRACE_HELPER", KIND_BOOL, 0, NULL, AT(writer)},
 	{"LIBTRACE_OSRT_LOCKS", KIND_WORD, 0, "all", AT(all_locks)},
 	{"LIBTRACE_OSRT_FILE_ACCESS", KIND_BOOL, 0, NULL, AT(file_access)},

@@ -32,6 +32,7 @@ struct config {
 	bool nvtx;           /* LIBTRACE_TRACE names nvtx */
 	bool cuda;           /* LIBTRACE_TRACE names cuda */
 	bool overwrite;      /* LIBTRACE_FORCE_OVERWRITE */
+	bool filtered;       /* LIBTRACE_SECCOMP=trace: whatever filters are in force */
 	bool follow;         /* LIBTRACE_FOLLOW: trace children too */
 	bool writer;         /* LIBTRACE_HELPER: start a writer when there is none */
 	bool all_locks;      /* LIBTRACE_OSRT_LOCKS=all: time and record locks that are free, too */

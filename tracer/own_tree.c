@@ -1,8 +1,11 @@
 #define _GNU_SOURCE
 #include "tracer/own_tree.h"
 
+#include <errno.h>
+
 #include "common/clock.h"
 #include "common/pattern.h"
+#include "common/seccomp.h"
 #include "common/sys.h"
 #include "common/text.h"
 #include "common/tree.h"
@@ -81,6 +84,49 @@ bool own_tree_join(void)
 	clock_set(session.control->clock_kind);
 	text_append(session.tree, sizeof(session.tree), 0, session.config.tree);
 	return true;
+}
+
+#define WHY_FILTERED                                                                             \
+	"it began behind a system call filter (seccomp) that the first process of the tree had " \
+	"not: LIBTRACE_SECCOMP=trace traces it"
+
+/* At the start. */
+static uint32_t filters_before;
+
+/* The clock makes no call where the kernel tells the time by the counter. */
+static void tell_filtered(struct tree_control *control, uint32_t pid)
+{
+	uint64_t now_ns = control->clock_kind == CLOCK_KIND_TSC ? clock_monotonic_ns()
+								: control->created_mono_ns;
+	tree_note_at(control, now_ns, pid, TREE_NOTE_UNTRACED, WHY_FILTERED);
+}
+
+bool own_tree_is_filtered(void)
+{
+	uint32_t pid, unused;
+	int filters = seccomp_filters(SECCOMP_OWN_STATUS, &pid);
+	if (filters < 0) /* no /proc; or a filter answers in place of the kernel */
+		return filters == -EPERM || filters == -EACCES || filters == -ENOSYS;
+	filters_before = (uint32_t)filters;
+	if (!filters || session.config.filtered)
+		return false;
+	if (!is_named())
+		return filters > seccomp_filters("/proc/1/status", &unused);
+	struct tree_control *control = tree_open_filtered(session.config.tree);
+	if (control && filters_before <= control->filters) {
+		sys_munmap(control, TREE_CONTROL_BYTES);
+		return false;
+	}
+	if (control)
+		tell_filtered(control, pid);
+	return true;
+}
+
+bool own_tree_is_filtered_since(void)
+{
+	uint32_t unused;
+	int filters = seccomp_filters(SECCOMP_OWN_STATUS, &unused);
+	return filters > 0 && (uint32_t)filters > filters_before;
 }
 
 static const char *lookup_environment(const char *name)

@@ -24,4 +24,14 @@ bool own_tree_enter(void);
 /* In a forked child: its parent's tree, or one of its own. */
 bool own_tree_of_child(void);
 
+/*
+ * Is a system call filter in force that may kill for what tracing calls? One that the tree's maker
+ * had, too, does not, nor one that holds for a whole container, so that process 1 has it. Says so
+ * in the tree. First of all: makes the calls that a loader makes, no other.
+ */
+bool own_tree_is_filtered(void);
+
+/* Has the calling thread more filters than at the start? */
+bool own_tree_is_filtered_since(void);
+
 #endif

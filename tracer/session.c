@@ -328,6 +328,10 @@ void session_start(int argc, char **argv, char **envp)
 	if (getauxval(AT_SECURE))
 		return;
 	config_read(&session.config, envp);
+	if (config_has_source(&session.config) && own_tree_is_filtered()) {
+		session.restricted = true;
+		return;
+	}
 	window_start();
 	keep_strings();
 	child_options_keep(envp);

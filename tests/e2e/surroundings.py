@@ -5,7 +5,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import Report, app, clean_env, folder, main, program_of, receipts_agree, run, spool_folder, tap, traced_env, wait_spool_gone  # noqa: E402
+from lib import TRACE, Report, app, clean_env, folder, main, program_of, receipts_agree, run, spool_folder, tap, traced_env, wait_spool_gone  # noqa: E402
 
 
 def both(argv, name, **options):
@@ -61,5 +61,49 @@ def ifunc():
         tap.ok(report and report.total("pread") == wanted, f"{name}: what comes later is recorded", report and report.total("pread"))
 
 
+def filtered():
+    """A filter that came in the tree: what begins behind it is left alone, and the report says so."""
+    report = both([app("filter_exec")], "programs behind a filter")
+    told = [p for p in report.processes() if p["traced"] == "no" and "seccomp" in (p["reason"] or "")] if report else []
+    tap.ok(len(told) == 2, "programs behind a filter: both are listed as not traced, and why", report and report.processes())
+    tap.ok(report and any(p["traced"] == "yes" for p in report.processes()), "programs behind a filter: the others are traced", report and report.processes())
+
+
+def filtered_start():
+    """A filter that was there before, as in a container: what the tree's maker lives with is no danger; without a tree process 1 decides."""
+    work, spool = folder(), spool_folder()
+    report = Report(os.path.join(work, "r.rep"))
+    inside = [app("filter_exec"), app("filter_exec"), "inside"]
+    plain = run(inside, env=clean_env(), cwd=work)
+    env = traced_env(report.path, spool)
+    first = run([app("filter_exec"), "env", *(f"{name}={value}" for name, value in env.items()), app("filter_exec"), "inside"], env=clean_env(), cwd=work)
+    tap.ok(plain.status == 7 and (plain.status, plain.out, plain.err) == (first.status, first.out, first.err), "first program, behind a filter: as untraced", (plain, first))
+    tap.ok(not os.listdir(spool) and not report.exists(), "first program, behind a filter: nothing is begun", os.listdir(spool))
+
+
+def container():
+    """Such a filter is in force in each process. The tree's maker has it, or process 1; else the user says that it does no harm."""
+    program = [app("ifunc_early")]
+    own_process_1 = ["unshare", "--pid", "--fork", "--mount-proc"]
+    can_unshare = run([*own_process_1, "true"], env=clean_env()).status == 0
+    for name, around, more, wanted in (("trace run", [], None, True), ("LD_PRELOAD", [], {}, False), ("LIBTRACE_SECCOMP=trace", [], {"LIBTRACE_SECCOMP": "trace"}, True),
+                                       ("LD_PRELOAD, process 1 has it", own_process_1, {}, True)):
+        work, spool = folder(), spool_folder()
+        report = Report(os.path.join(work, "r.rep"))
+        if around and not can_unshare:
+            tap.skip(f"container, {name}", "no pid namespaces")
+            continue
+        if more is None:
+            command, env = [TRACE, "run", "-o", report.path, *program], clean_env(LIBTRACE_SPOOL_DIR=spool)
+        else:
+            command = ["env", *(f"{key}={value}" for key, value in traced_env(report.path, spool, **more).items()), *program]
+            env = clean_env()
+        result = run([app("filter_exec"), "deny", *around, *command], env=env, cwd=work)
+        ended = wait_spool_gone(spool)
+        tap.ok(result.status == 0 and ended and report.exists() == wanted, f"container, {name}: {'traced' if wanted else 'not traced'}", result)
+        if wanted and report.exists():
+            tap.ok(report.check().status == 0 and report.total("pread") == 100, f"container, {name}: all is recorded", report.total("pread"))
+
+
 if __name__ == "__main__":
-    main(debugger, little_data, exec_edges, exec_locks, ifunc)
+    main(debugger, little_data, exec_edges, exec_locks, ifunc, filtered, filtered_start, container)
