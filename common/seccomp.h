@@ -7,7 +7,8 @@
 
 #include <stdint.h>
 
-#define SECCOMP_OWN_STATUS "/proc/thread-self/status"
+#define SECCOMP_PROCESS_STATUS "/proc/self/status" /* of the first thread */
+#define SECCOMP_THREAD_STATUS "/proc/thread-self/status"
 
 /*
  * How many filters the thread has whose status file is given (before Linux 5.9: 1 for any number),

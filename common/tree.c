@@ -128,7 +128,7 @@ static void control_fill(struct tree_control *control, const struct tree_options
 	control->created_tick = now.tick;
 	control->created_error_ns = now.error_ns;
 	uint32_t unused;
-	int filters = seccomp_filters(SECCOMP_OWN_STATUS, &unused);
+	int filters = seccomp_filters(SECCOMP_PROCESS_STATUS, &unused);
 	control->filters = filters > 0 ? (uint32_t)filters : 0;
 	control->created_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
 	long length = sys_read_file(

@@ -121,19 +121,22 @@ WRAPPER(int, fexecve, (int t_fd, char *const *t_argv, char *const *t_envp))
 		REAL(fexecve)(t_fd, t_argv, envp), FN_BITS(t_fd))
 }
 
+/* The file that execveat() means; NULL = not looked at: no path, or relative to a directory. */
+static const char *path_at(int fd, const char *path, char *buffer, size_t bytes)
+{
+	if (!path || !child_string_is_readable(path))
+		return NULL;
+	if (*path)
+		return *path == '/' || fd == AT_FDCWD ? path : NULL;
+	descriptor_path(fd, buffer, bytes);
+	return buffer;
+}
+
 WRAPPER(int, execveat,
 	(int t_fd, const char *t_path, char *const *t_argv, char *const *t_envp, int t_flags))
 {
 	char path[40];
-	const char *file = t_path;
-	if (t_path && !child_string_is_readable(t_path)) {
-		file = NULL;
-	} else if (t_path && !*t_path) {
-		descriptor_path(t_fd, path, sizeof(path));
-		file = path;
-	} else if (t_path && *t_path != '/' && t_fd != AT_FDCWD) {
-		file = NULL; /* relative to a directory: not looked at */
-	}
+	const char *file = exec_is_left_alone() ? NULL : path_at(t_fd, t_path, path, sizeof(path));
 	EXEC_BODY(execveat, file, false, t_envp,
 		REAL(execveat)(t_fd, t_path, t_argv, t_envp, t_flags),
 		REAL(execveat)(t_fd, t_path, t_argv, envp, t_flags), FN_BITS(t_fd))

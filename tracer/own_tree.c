@@ -104,7 +104,7 @@ static void tell_filtered(struct tree_control *control, uint32_t pid)
 bool own_tree_is_filtered(void)
 {
 	uint32_t pid, unused;
-	int filters = seccomp_filters(SECCOMP_OWN_STATUS, &pid);
+	int filters = seccomp_filters(SECCOMP_PROCESS_STATUS, &pid);
 	if (filters < 0) /* no /proc; or a filter answers in place of the kernel */
 		return filters == -EPERM || filters == -EACCES || filters == -ENOSYS;
 	filters_before = (uint32_t)filters;
@@ -125,7 +125,7 @@ bool own_tree_is_filtered(void)
 bool own_tree_is_filtered_since(void)
 {
 	uint32_t unused;
-	int filters = seccomp_filters(SECCOMP_OWN_STATUS, &unused);
+	int filters = seccomp_filters(SECCOMP_THREAD_STATUS, &unused);
 	return filters > 0 && (uint32_t)filters > filters_before;
 }
 

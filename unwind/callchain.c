@@ -463,23 +463,8 @@ static bool begin(struct callchain_thread *thread, uint64_t sp, uint32_t depth, 
 	}
 	if (__builtin_expect(sp >= thread->range[0].low && sp < thread->range[0].high, 1))
 		return true;
-	struct stack_range other = thread->range[1];
-	if (sp < other.low || sp >= other.high) {
-		/* Deeper on the same stack than ever, or one never seen. */
-		other = thread->range[0];
-		uint64_t room = fallback_ready() ? ROOM_BYTES_LIBUNWIND : ROOM_BYTES;
-		if (!stack_range_hold_room(&other, sp, room))
-			return false;
-		if (other.high == thread->range[0].high) {
-			thread->range[0] = other;
-			return true;
-		}
-	}
-	if (!other.sure)
-		stack_range_settle(&other, sp, setup.main_top);
-	thread->range[1] = thread->range[0];
-	thread->range[0] = other;
-	return true;
+	return stack_ranges_switch(thread->range, sp,
+		fallback_ready() ? ROOM_BYTES_LIBUNWIND : ROOM_BYTES, setup.main_top);
 }
 
 /* ---- libunwind ---- */

@@ -102,3 +102,24 @@ bool stack_range_hold_room(struct stack_range *range, uint64_t sp, uint64_t room
 		range->low = low;
 	return true;
 }
+
+bool stack_ranges_switch(
+	struct stack_range ranges[2], uint64_t sp, uint64_t room_bytes, uint64_t main_top)
+{
+	struct stack_range other = ranges[1];
+	if (sp < other.low || sp >= other.high) {
+		/* Deeper on the same stack than ever, or one never seen. */
+		other = ranges[0];
+		if (!stack_range_hold_room(&other, sp, room_bytes))
+			return false;
+		if (other.high == ranges[0].high) {
+			ranges[0] = other;
+			return true;
+		}
+	}
+	if (!other.sure)
+		stack_range_settle(&other, sp, main_top);
+	ranges[1] = ranges[0];
+	ranges[0] = other;
+	return true;
+}

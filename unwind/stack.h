@@ -14,13 +14,14 @@
 
 #define STACK_PAGE_BYTES 4096u
 
+/*
+ * [low, high): whole pages but for a signal stack's low; low == high: nothing known. sure: the end
+ * of it, which stays readable as long as anything runs on this stack: that of the program or of a
+ * thread; 0 = not known: above a stack that the program made and switched to anything may go.
+ */
 struct stack_range {
-	uint64_t low, high; /* [low, high), whole pages but for a signal stack's low; low == high:
-			       nothing known */
-	uint64_t sure;      /* the end of it, which stays readable as long as anything runs on this
-			       stack:      the stack of the program or of a thread. 0 = not known: a stack
-			       that the      program made and switched to, and what lies above that may go at
-			       any time */
+	uint64_t low, high;
+	uint64_t sure;
 };
 
 /* Can 8 bytes at `address` (a multiple of 8) be read? One system call, about 0.1 us. */
@@ -46,6 +47,14 @@ static inline struct stack_range stack_range_now(const struct stack_range *range
 		return (struct stack_range){range->low, range->sure, range->sure};
 	return (struct stack_range){page, page + STACK_PAGE_BYTES, 0};
 }
+
+/*
+ * Makes ranges[0] that of the stack that the caller runs on; ranges[1] is the one before.
+ * room_bytes as for stack_range_hold_room(), main_top as for stack_range_settle(). No system call
+ * on a stack that is one of the two, where it has been as deep.
+ */
+bool stack_ranges_switch(
+	struct stack_range ranges[2], uint64_t sp, uint64_t room_bytes, uint64_t main_top);
 
 /* Makes range->high at least `end`. False when something in between cannot be read. */
 bool stack_range_raise(struct stack_range *range, uint64_t end);

@@ -146,7 +146,7 @@ static void switched_to(void)
 	setcontext(&main_context);
 }
 
-/* What returns into fixed_frame() looks the same at each step, so it is found in one frame of it. */
+/* What returns into fixed_frame() looks the same at each step. */
 static void what_lies_above_a_stack_may_go(void)
 {
 	char *map = mmap(NULL, STACK_BYTES + ABOVE_BYTES, PROT_READ | PROT_WRITE,
