@@ -139,6 +139,7 @@ void *sys_mmap_private(size_t bytes)
 /* Several tables in one mapping: each mapping is one more for forks to copy. */
 #define TABLES_BYTES UINT64_C(0x100000)
 static struct tables {
+	struct tables *before;
 	uint64_t used; /* this included; may pass TABLES_BYTES */
 } * tables;
 
@@ -164,12 +165,19 @@ static void *table_take(uint64_t bytes)
 		struct tables *more = tables_map();
 		if (!more)
 			return NULL;
+		more->before = now;
 		if (__atomic_compare_exchange_n(
 			    &tables, &now, more, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 			now = more;
 		else
 			sys_munmap(more, TABLES_BYTES);
 	}
+}
+
+void sys_unlock_tables(void)
+{
+	for (struct tables *t = __atomic_load_n(&tables, __ATOMIC_ACQUIRE); t; t = t->before)
+		SYS2(SYS_munlock, t, TABLES_BYTES);
 }
 
 /* One that two threads make at the same time is taken twice, and used once. */

@@ -55,6 +55,7 @@ void *sys_mmap_private(size_t bytes);
  * not, since the kernel counts what may grow downwards as stack. At most 1 MiB.
  */
 void *sys_mmap_table(void **place, size_t bytes);
+void sys_unlock_tables(void); /* after mlockall() of the program */
 int sys_munmap(void *address, size_t bytes);
 int sys_madvise(void *address, size_t bytes, int advice);
 

@@ -141,6 +141,7 @@ void session_unlock_memory(void)
 		return;
 	SYS2(SYS_munlock, begin, (uint64_t)(uintptr_t)_end - begin);
 	SYS2(SYS_munlock, session.control, TREE_CONTROL_BYTES);
+	sys_unlock_tables();
 	spool_file_unlock();
 }
 
