@@ -121,21 +121,30 @@ static void fill_thread_memory(uint64_t base)
 				segment[i].p_filesz);
 }
 
+/* 0 = there is none. No array is cleared here: a compiler may call memset() for that. */
+static uint64_t dynamic_value(int64_t tag)
+{
+	for (const ElfW(Dyn) *d = own_dynamic; d->d_tag != DT_NULL; d++)
+		if (d->d_tag == tag)
+			return d->d_un.d_val;
+	return 0;
+}
+
+/* An address, or an offset where the loader has not added our base. */
+static uint64_t dynamic_address(uint64_t base, int64_t tag)
+{
+	uint64_t value = dynamic_value(tag);
+	return value < base ? value + base : value;
+}
+
 void relocate_self(void)
 {
-	struct own own = {(uint64_t)(uintptr_t)&__ehdr_start, objects(), NULL, NULL};
-	uint64_t value[DT_JMPREL + 1] = {0};
-	for (const ElfW(Dyn) *d = own_dynamic; d->d_tag != DT_NULL; d++)
-		if (d->d_tag <= DT_JMPREL)
-			value[d->d_tag] = d->d_un.d_val;
-	/* Addresses, or offsets where the loader has not added ours. */
-	static const uint8_t pointers[] = {DT_SYMTAB, DT_STRTAB, DT_RELA, DT_JMPREL};
-	for (size_t i = 0; i < sizeof(pointers); i++)
-		if (value[pointers[i]] < own.base)
-			value[pointers[i]] += own.base;
-	own.symbols = (const void *)(uintptr_t)value[DT_SYMTAB];
-	own.strings = (const void *)(uintptr_t)value[DT_STRTAB];
-	apply_all(&own, value[DT_RELA], value[DT_RELASZ]);
-	apply_all(&own, value[DT_JMPREL], value[DT_PLTRELSZ]);
+	struct own own;
+	own.base = (uint64_t)(uintptr_t)&__ehdr_start;
+	own.objects = objects();
+	own.symbols = (const void *)(uintptr_t)dynamic_address(own.base, DT_SYMTAB);
+	own.strings = (const void *)(uintptr_t)dynamic_address(own.base, DT_STRTAB);
+	apply_all(&own, dynamic_address(own.base, DT_RELA), dynamic_value(DT_RELASZ));
+	apply_all(&own, dynamic_address(own.base, DT_JMPREL), dynamic_value(DT_PLTRELSZ));
 	fill_thread_memory(own.base);
 }
