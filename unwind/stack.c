@@ -75,7 +75,8 @@ static bool is_near_top(struct stack_range *range, uint64_t sp, uint64_t top)
 	return sp < top && top - sp <= NEAR_BYTES && stack_range_raise(range, top);
 }
 
-void stack_range_settle(struct stack_range *range, uint64_t sp, uint64_t main_top)
+/* Sets range->sure where the stack that `sp` is on is that of the program or of this thread. */
+static void settle(struct stack_range *range, uint64_t sp, uint64_t main_top)
 {
 	if (is_near_top(range, sp, main_top) || is_near_top(range, sp, thread_top()))
 		range->sure = range->high;
@@ -91,7 +92,9 @@ static uint64_t signal_low(uint64_t sp)
 	return sp - low < stack.ss_size ? low : 0;
 }
 
-bool stack_range_hold_room(struct stack_range *range, uint64_t sp, uint64_t room_bytes)
+/* The same for the stack that the caller runs on: of an alternate signal stack the lowest
+ * `room_bytes` do not count, and below them it is false. One system call more. */
+static bool hold_room(struct stack_range *range, uint64_t sp, uint64_t room_bytes)
 {
 	uint64_t low = signal_low(sp);
 	if (low)
@@ -110,7 +113,7 @@ bool stack_ranges_switch(
 	if (sp < other.low || sp >= other.high) {
 		/* Deeper on the same stack than ever, or one never seen. */
 		other = ranges[0];
-		if (!stack_range_hold_room(&other, sp, room_bytes))
+		if (!hold_room(&other, sp, room_bytes))
 			return false;
 		if (other.high == ranges[0].high) {
 			ranges[0] = other;
@@ -118,7 +121,7 @@ bool stack_ranges_switch(
 		}
 	}
 	if (!other.sure)
-		stack_range_settle(&other, sp, main_top);
+		settle(&other, sp, main_top);
 	ranges[1] = ranges[0];
 	ranges[0] = other;
 	return true;

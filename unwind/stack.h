@@ -31,14 +31,6 @@ bool stack_readable(uint64_t address);
  * be read there; *range is then empty. */
 bool stack_range_hold(struct stack_range *range, uint64_t sp);
 
-/* The same for the stack that the caller runs on: of an alternate signal stack the lowest
- * `room_bytes` do not count, and below them it is false. One system call more. */
-bool stack_range_hold_room(struct stack_range *range, uint64_t sp, uint64_t room_bytes);
-
-/* Sets range->sure where the stack that `sp` is on is that of the program, which has `main_top` (0
- * = not known) at its outer end, or of the calling thread. Some system calls. */
-void stack_range_settle(struct stack_range *range, uint64_t sp, uint64_t main_top);
-
 /* What of `range` can be read without asking again, by a walk that begins at `sp`. */
 static inline struct stack_range stack_range_now(const struct stack_range *range, uint64_t sp)
 {
@@ -49,9 +41,10 @@ static inline struct stack_range stack_range_now(const struct stack_range *range
 }
 
 /*
- * Makes ranges[0] that of the stack that the caller runs on; ranges[1] is the one before.
- * room_bytes as for stack_range_hold_room(), main_top as for stack_range_settle(). No system call
- * on a stack that is one of the two, where it has been as deep.
+ * Makes ranges[0] that of the stack that the caller runs on, at `sp`; ranges[1] is the one before.
+ * False when nothing can be read there, or less than `room_bytes` of an alternate signal stack are
+ * left. main_top lies at the outer end of the program's stack (0 = not known). No system call on a
+ * stack that is one of the two, where it has been as deep.
  */
 bool stack_ranges_switch(
 	struct stack_range ranges[2], uint64_t sp, uint64_t room_bytes, uint64_t main_top);
