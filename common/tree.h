@@ -83,8 +83,8 @@ struct tree_control {
 	uint32_t writer_holder; /* tree_writer_holds(): FUTEX_OWNER_DIED = that writer is dead */
 	uint32_t sink_state;    /* enum sink_state */
 	uint32_t time_is_over;  /* 1 = duration_ns has passed */
-	uint32_t blocks; /* written since the tree began: each gives room back to producers */
-	uint64_t report_inode;  /* of the report that a writer of this tree has made; 0 = none */
+	uint32_t blocks;       /* written since the tree began: each gives room back to producers */
+	uint64_t report_inode; /* of the report that a writer of this tree has made; 0 = none */
 	struct robust_list_head writer_robust; /* read by the kernel at the writer's end */
 	char writer_error[240];
 

@@ -38,11 +38,10 @@ static void osrt_gate_close(void)
 	osrt_gate_mapped = false;
 }
 
-/* An old size of 0 maps the same page again. */
-static void osrt_gate_open(void)
+/* Map the page that begins with `gate` again (an old size of 0 leaves the first mapping). */
+static void osrt_gate_open(const uint32_t *gate)
 {
-	const char *page = (const char *)session.control + GATE_PAGE_OFFSET;
-	long place = sys_call(SYS_mremap, (long)page, 0, sizeof(osrt_gate_page),
+	long place = sys_call(SYS_mremap, (long)gate, 0, sizeof(osrt_gate_page),
 		MREMAP_MAYMOVE | MREMAP_FIXED, (long)osrt_gate_page, 0);
 	osrt_gate_mapped = place == (long)osrt_gate_page;
 	if (!osrt_gate_mapped)
@@ -55,7 +54,7 @@ static void gate_use(const uint32_t *gate)
 {
 	bool open = gate != &gate_closed && session.config.osrt;
 	if (open)
-		osrt_gate_open(); /* a forked child may have a tree of its own */
+		osrt_gate_open(gate); /* a forked child may have a tree of its own */
 	else if (!open && osrt_gate_mapped && !session.restricted)
 		osrt_gate_close();
 	__atomic_store_n(&session_gate, gate, __ATOMIC_RELEASE);

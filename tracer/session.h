@@ -49,15 +49,17 @@ extern const uint32_t *session_gate __attribute__((visibility("hidden")));
 
 /*
  * The same for OS runtime calls that are only measured: 0 also where nobody wants them. While open,
- * the page has that of the tree mapped over it: the gate of the hot path is then a word at a fixed
- * place, which is closed before this library has been relocated (relocate.h).
+ * the page of the control page that has the gate in force is mapped over it, which begins with the
+ * gate: so the gate of the hot path is a word at a fixed place, and closed before this library has
+ * been relocated (relocate.h).
  */
 #define GATE_PAGE_BYTES 4096u
-#define GATE_PAGE_OFFSET (offsetof(struct tree_control, gate) / GATE_PAGE_BYTES * GATE_PAGE_BYTES)
+_Static_assert(TREE_WRITER_AT % GATE_PAGE_BYTES == 0 && TREE_SHARED_AT % GATE_PAGE_BYTES == 0 &&
+		offsetof(struct capture_state, gate) == 0,
+	"each gate begins a page");
 extern uint32_t osrt_gate_page[GATE_PAGE_BYTES / sizeof(uint32_t)]
 	__attribute__((visibility("hidden")));
-#define osrt_gate \
-	(&osrt_gate_page[offsetof(struct tree_control, gate) % GATE_PAGE_BYTES / sizeof(uint32_t)])
+#define osrt_gate (&osrt_gate_page[0])
 
 /* Starts tracing in a process that has just been executed. Before main; never fails: it is off
  * then. */
