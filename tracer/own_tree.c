@@ -96,6 +96,8 @@ static uint32_t filters_before;
 /* The clock makes no call where the kernel tells the time by the counter. */
 static void tell_filtered(struct tree_control *control, uint32_t pid)
 {
+	clock_set((enum clock_kind)
+			  control->clock_kind); /* else the time would be asked of the kernel */
 	uint64_t now_ns = control->clock_kind == CLOCK_KIND_TSC ? clock_monotonic_ns()
 								: control->created_mono_ns;
 	tree_note_at(control, now_ns, pid, TREE_NOTE_UNTRACED, WHY_FILTERED);
