@@ -1,13 +1,13 @@
+/* contents.c - one pass over a report, entry by entry. */
 #include "reader/contents.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "common/array.h"
-#include "reader/selection.h"
 
-/* Process entries carry at most a command line; a larger one is damage, and merging it again and
- * again would take for ever. */
+/* A process entry carries at most a command line. A larger one is damage; merging it once per entry
+ * would take quadratic time. */
 #define PROCESS_BYTES_MAX 65536
 #define DETAILS_BYTES_MAX (1u << 20)
 
@@ -78,8 +78,7 @@ static int take_batch(struct pass *pass, const struct report_entry *e, const cha
 		error = module_map_add(&p->modules, &b, &c->module_room, ret_cause);
 	if (error)
 		return error;
-	struct selection *selection = pass->walk.report->selection;
-	if (selection && kind && !selection_apply(selection, &b))
+	if (kind && !report_choose_rows(pass->walk.report, &b))
 		return 0;
 	c->selected[kind] += b.count;
 	return kind && pass->visitor->batch
@@ -110,7 +109,8 @@ static int take_diagnostic(struct contents *c, Libtrace__Diagnostic *d)
 #define UNPACK(type, e) \
 	libtrace__##type##__unpack(NULL, (size_t)((e)->inner_end - (e)->inner), (e)->inner)
 
-/* Facts that were found later, in a session of nothing else: `more` is empty then. */
+/* Move the facts of `more`, a session entry that has only facts, into `session`. Returns 0,
+ * -ENOMEM, or -EBADMSG when there are too many. */
 static int facts_join(Libtrace__Session *session, Libtrace__Session *more)
 {
 	size_t count = session->n_facts + more->n_facts;
@@ -260,7 +260,8 @@ static int take_entry(struct pass *pass, const struct report_entry *e, const cha
 	return 0;
 }
 
-/* The session details of all blocks merge: messages that follow each other are one to protobuf. */
+/* Append the session details of a block to c->packed: protobuf reads concatenated messages as one
+ * merged message. */
 static int take_details(struct contents *c, const Libtrace__SessionDetails *details)
 {
 	const size_t more = libtrace__session_details__get_packed_size(details);
@@ -344,11 +345,10 @@ static int block_batches(struct walk *walk, const struct contents_visitor *visit
 	struct report_entry e;
 	struct event_batch b;
 	const char *cause;
-	struct selection *selection = walk->report->selection;
 	int error = visitor->block ? visitor->block(visitor->user, &walk->block) : 0;
 	while (!error && walk->block.own && report_block_entry(&walk->block, &e, &cause) > 0)
 		if (e.kind == ENTRY_BATCH && !event_batch_parse(&b, e.inner, e.inner_end, &cause) &&
-			(!selection || selection_apply(selection, &b)))
+			report_choose_rows(walk->report, &b))
 			error = visitor->batch(visitor->user, walk, &b);
 	return error;
 }

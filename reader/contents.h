@@ -1,10 +1,10 @@
 /*
- * contents.h - one pass over a report: everything it holds but the events themselves, and counts of
- * these.
+ * contents.h - the contents of a report except its events: session, strings, processes, and counts
+ * of events.
  *
- * contents_read() walks the blocks once, keeps session, strings, processes (with receipts,
- * callchain nodes, modules), standard details and diagnostics, and hands every batch of events to
- * the caller's function, so that a command that can work in file order needs no second pass. One
+ * contents_read() walks the blocks once. It keeps session, strings, processes (with receipts,
+ * callchain nodes and modules), standard details and diagnostics, and passes every batch of events
+ * to the caller's function, so that a command that works in file order needs no second pass. One
  * thread; allocates.
  */
 #ifndef READER_CONTENTS_H
@@ -25,42 +25,41 @@
 struct contents {
 	Libtrace__Session *session;        /* NULL = none found */
 	Libtrace__SessionDetails *details; /* the standard ones, merged at the end; NULL = none */
-	uint8_t *packed;                   /* those of each block, until they are merged */
+	uint8_t *packed;                   /* details of each block, until they are merged */
 	uint32_t packed_bytes, packed_capacity;
 	struct string_table strings;
 	struct process_list processes;
 	Libtrace__Diagnostic **diagnostics; /* the first DIAGNOSTICS_KEPT */
 	uint64_t diagnostic_count;
 	uint64_t damage_count;        /* diagnostics that something may be missing or wrong */
-	struct windows windows;       /* none told: events were recorded all the time */
+	struct windows windows;       /* empty: events were recorded all the time */
 	Libtrace__Imported **imports; /* files whose events were added */
 	size_t import_count;
 	uint32_t import_capacity;
-	uint64_t events[SCHEMA_KINDS]; /* by kind; index 0: of kinds that this version does not know
-					*/
-	uint64_t selected[SCHEMA_KINDS]; /* of them those that the report's selection hands out */
-	uint64_t events_total, events_told; /* counted; as block headers say */
-	uint64_t dropped_told;              /* by block headers */
+	uint64_t events[SCHEMA_KINDS];      /* by kind; index 0: kinds unknown to this version */
+	uint64_t selected[SCHEMA_KINDS];    /* events left by the report's row filter */
+	uint64_t events_total, events_told; /* counted; according to block headers */
+	uint64_t dropped_told;              /* according to block headers */
 	uint64_t unknown_entries;
 	uint64_t clock_points;
-	uint32_t module_room; /* MODULES_MAX less those that the processes have */
+	uint32_t module_room; /* MODULES_MAX less the modules of all processes so far */
 	uint64_t compressed_blocks;
 	uint64_t first_ns,
 		last_ns; /* least and greatest times of block headers; first > last: none */
 	struct walk_tally tally;
 };
 
-/* What a pass tells its caller. Members may be NULL. Functions return 0, or a negative errno that
- * ends the pass. */
+/* Functions called during a pass; any may be NULL. They return 0, or a negative errno that ends the
+ * pass. */
 struct contents_visitor {
 	void *user;
 	int (*block)(void *user, const struct report_block *block);
 	int (*batch)(void *user, struct walk *walk,
-		const struct event_batch *batch); /* a sound heading; columns not decoded yet */
+		const struct event_batch *batch); /* header is valid; columns not decoded yet */
 	void (*problem)(void *user, uint64_t offset, const char *cause);
 };
 
-/* For visitors that pass on what they are told: `v` may be NULL. */
+/* Forward a call to another visitor; `v` may be NULL. */
 static inline int contents_tell_block(
 	const struct contents_visitor *v, const struct report_block *block)
 {
@@ -74,16 +73,17 @@ static inline void contents_tell_problem(
 		v->problem(v->user, offset, cause);
 }
 
+/* Initialize empty contents; contents_release() frees what a pass has stored in them. */
 void contents_init(struct contents *c);
 void contents_release(struct contents *c);
 
-/* 0, or a negative errno when the machine fails or the visitor says so; damage is told and left
- * out. */
+/* Read the whole report into `c`. Returns 0, a negative errno of a system failure, or what the
+ * visitor returned. Damage is reported to visitor->problem and skipped. */
 int contents_read(
 	struct contents *c, const struct report *r, const struct contents_visitor *visitor);
 
-/* Another pass over the batches alone, for what the first one has to be complete for: calls `block`
- * and `batch` of the visitor. Damage is left out, and not told again. */
+/* Make another pass over the batches alone, for work that needs complete contents: calls `block`
+ * and `batch` of the visitor. Damage is skipped without a report. Returns as contents_read(). */
 int contents_batches(const struct report *r, const struct contents_visitor *visitor);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "reader/selection.h"
 
 struct row_ref {
 	int64_t start;
@@ -195,12 +194,11 @@ static int rows_read(struct cursor *c, struct cursor_rows *rows)
 {
 	struct report_entry e;
 	struct event_batch b;
-	struct selection *selection = c->report->selection;
 	const char *cause;
 	int error = 0;
 	while (!error && report_block_entry(&c->block, &e, &cause) > 0)
 		if (e.kind == ENTRY_BATCH && !event_batch_parse(&b, e.inner, e.inner_end, &cause) &&
-			(!selection || selection_apply(selection, &b)))
+			report_choose_rows(c->report, &b))
 			error = part_add(c, rows, &b);
 	for (uint32_t i = 1; i < rows->count; i++)
 		if (compare_refs(&rows->refs[i - 1], &rows->refs[i]) > 0) {

@@ -1,3 +1,4 @@
+/* nvtx_state.c - the NVTX ranges of a report, kept so that the open ones can be looked up. */
 #include "reader/nvtx_state.h"
 
 #include <errno.h>
@@ -12,8 +13,8 @@ struct state_range {
 	uint64_t start_ns, end_ns, names;
 	uint32_t process, tid, domain;
 	uint32_t level;  /* as recorded */
-	uint32_t parent; /* 1 + index of the one around it, 0 = none */
-	uint32_t holds;  /* bits of expressions, while this is the innermost */
+	uint32_t parent; /* 1 + index of the enclosing range, 0 = none */
+	uint32_t holds;  /* expressions that hold while this is the innermost, as bits */
 };
 
 struct state_group {
@@ -22,20 +23,20 @@ struct state_group {
 
 struct state_span {
 	uint64_t start_ns, end_ns;
-	uint64_t latest_ns; /* greatest end up to here, of the same process and name */
+	uint64_t latest_ns; /* greatest end up to this span, of the same process and name */
 	uint32_t process, name;
 };
 
 struct state_domain {
 	char *text;
 	uint32_t expressions; /* bits */
-	uint64_t names;       /* those of the expressions */
+	uint64_t names;       /* names in these expressions, as bits */
 };
 
-/* What an id means, remembered: neighbours use the same ones. */
+/* Caches of what an id means: neighboring rows mostly use the same ids. */
 #define REMEMBERED 4096u
 struct remembered {
-	uint32_t id; /* 0 = nothing */
+	uint32_t id; /* 0 = empty */
 	uint32_t domain;
 	uint64_t names;
 };
@@ -49,7 +50,7 @@ struct reading {
 	int64_t *columns;
 };
 
-/* ---- what texts mean ---- */
+/* ---- names and domains ---- */
 
 static const char *text_of(const struct reading *r, uint32_t id)
 {
@@ -82,7 +83,8 @@ static int domain_add(struct reading *r, const char *text)
 	return (int)r->domain_count++;
 }
 
-/* Its number; the same text may have several ids. A negative errno. */
+/* Return the index of a domain in r->domains, or a negative errno. Several ids may have the same
+ * text. */
 static int domain_of(struct reading *r, uint32_t id)
 {
 	struct remembered *m = &r->domain_ids[id % REMEMBERED];
@@ -100,9 +102,9 @@ static int domain_of(struct reading *r, uint32_t id)
 	return number;
 }
 
-/* ---- taking rows ---- */
+/* ---- rows ---- */
 
-/* Room for one more element. Counts of a hostile report cost it nothing, so they are bounded. */
+/* Make room for one more element. A hostile report can claim any count, so counts are bounded. */
 static int grow(void *array, uint32_t *capacity, uint32_t count, size_t bytes)
 {
 	return count == NVTX_STATE_RANGES ? -E2BIG : array_room(array, count, capacity, bytes);
@@ -188,7 +190,7 @@ static int compare_spans(const void *a, const void *b)
 	return 0;
 }
 
-/* What is open while ranges of a group are passed in the order of their starts. */
+/* The ranges that are open while the ranges of a group are visited in the order of their starts. */
 struct open_ranges {
 	uint32_t *index; /* of the range, innermost last */
 	struct nvtx_stack *stack;
@@ -300,18 +302,18 @@ void nvtx_state_release(struct nvtx_state *s)
 	*s = (struct nvtx_state){0};
 }
 
-/* ---- asking ---- */
+/* ---- lookup ---- */
 
 static bool is_open(uint64_t start_ns, uint64_t end_ns, uint64_t time_ns)
 {
 	return end_ns > time_ns || start_ns == time_ns;
 }
 
-/* What holds by the ranges of one group. */
+/* Return the expressions that hold according to one group. */
 static uint32_t group_at(const struct nvtx_state *s, const struct state_group *g, uint64_t time_ns)
 {
 	uint32_t low = g->first, high = g->first + g->count;
-	while (low < high) { /* the first one that starts later */
+	while (low < high) { /* find the first range that starts later */
 		uint32_t middle = low + (high - low) / 2;
 		if (s->ranges[middle].start_ns <= time_ns)
 			low = middle + 1;
@@ -326,7 +328,7 @@ static uint32_t group_at(const struct nvtx_state *s, const struct state_group *g
 	return 0;
 }
 
-/* By process and thread. */
+/* Order groups by process and thread. */
 static bool is_group_before(const struct state_group *g, uint32_t process, uint32_t tid)
 {
 	return g->process != process ? g->process < process : g->tid < tid;
@@ -356,7 +358,7 @@ static bool is_span_open(
 {
 	const struct state_span key = {.process = process, .name = name, .start_ns = time_ns};
 	uint32_t low = 0, high = s->span_count;
-	while (low < high) { /* the first one that starts later */
+	while (low < high) { /* find the first span that starts later */
 		uint32_t middle = low + (high - low) / 2;
 		if (compare_spans(&s->spans[middle], &key) <= 0)
 			low = middle + 1;

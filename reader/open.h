@@ -19,7 +19,7 @@
 #define REPORT_WAIT_NS 5000000000ull
 #define REPORT_IS_NONE "not a report" /* the cause where a file begins in another way */
 
-struct selection; /* selection.h */
+struct event_batch; /* batch.h */
 
 struct report {
 	struct source source;
@@ -27,8 +27,17 @@ struct report {
 	uint64_t first_block; /* offset behind the file header */
 	bool unfinished; /* a writer still held the file when it was opened: this is what was there
 			    by then */
-	struct selection *selection; /* the rows that readers get; NULL = all. The caller's */
+	/* Reduces a batch to the rows that readers get; the choice holds until the next batch.
+	 * False: no row is left. NULL = readers get all rows (selection.h). */
+	bool (*choose_rows)(void *user, struct event_batch *b);
+	void *choose_user; /* the caller's; lives as long as the report is read */
 };
+
+/* Applies the report's row filter, if it has one, to a batch. False: no row is left. */
+static inline bool report_choose_rows(const struct report *r, struct event_batch *b)
+{
+	return !r->choose_rows || r->choose_rows(r->choose_user, b);
+}
 
 /*
  * Opens a report, which may be compressed as a whole (unpack.h); when a writer is at work on it,

@@ -1,3 +1,4 @@
+/* selection.c - the row filter of a report, by time and NVTX ranges. */
 #include "reader/selection.h"
 
 #include <errno.h>
@@ -9,14 +10,14 @@
 /* ---- kinds ---- */
 
 enum rule {
-	RULE_ALWAYS,    /* tells about other rows */
+	RULE_ALWAYS,    /* describes other rows */
 	RULE_BY_THREAD, /* an event of a thread */
-	RULE_BY_CALL,   /* of a device: belongs to the API call of its correlation id */
-	RULE_SUM        /* of events that it does not tell one by one */
+	RULE_BY_CALL,   /* a device event: selected with the API call of its correlation id */
+	RULE_SUM        /* a summary of several events */
 };
 
 struct kind_rule {
-	uint8_t rule, field; /* of the correlation id, or of the thread where that is a column */
+	uint8_t rule, field; /* column of the correlation id, or of the thread; 0 = none */
 };
 
 static const struct kind_rule rules[SCHEMA_KINDS] = {
@@ -44,7 +45,7 @@ static const struct kind_rule rules[SCHEMA_KINDS] = {
 	[KIND_CUDA_MEM_DECOMPRESS] = {RULE_BY_CALL, FIELD_CUDA_MEM_DECOMPRESS_CORRELATION_ID},
 };
 
-/* ---- API calls that were chosen ---- */
+/* ---- selected API calls ---- */
 
 static uint64_t *call_slot(const struct selection *s, uint64_t key)
 {
@@ -54,7 +55,7 @@ static uint64_t *call_slot(const struct selection *s, uint64_t key)
 	return &s->calls[i];
 }
 
-/* Never 0: processes count from 1. */
+/* Never 0: process ids count from 1. */
 static uint64_t call_key(uint32_t process, int64_t correlation)
 {
 	return (uint64_t)process << 32 | (uint32_t)correlation;
@@ -99,7 +100,7 @@ struct rows {
 	int64_t *start, *duration, *other; /* other: correlation id or thread; NULL = none */
 };
 
-/* False: damaged, and told by whoever decodes it next. */
+/* False: the batch is damaged, which the next reader to decode it reports. */
 static bool rows_decode(struct selection *s, const struct event_batch *b,
 	const struct schema_event *event, uint32_t other, struct rows *ret_rows)
 {
@@ -131,8 +132,10 @@ static bool row_passes(struct selection *s, const struct event_batch *b, struct 
 	return nvtx_filter_passes(filter, nvtx_state_at(&s->state, b->process, tid, start_ns));
 }
 
-bool selection_apply(struct selection *s, struct event_batch *b)
+/* Implements choose_rows of struct report. */
+static bool selection_choose(void *user, struct event_batch *b)
 {
+	struct selection *s = user;
 	const struct schema_event *event = schema_event(b->kind);
 	struct kind_rule rule = event ? rules[b->kind] : (struct kind_rule){RULE_ALWAYS, 0};
 	bool is_event = rule.rule == RULE_BY_THREAD || rule.rule == RULE_BY_CALL;
@@ -186,7 +189,7 @@ static int read_ahead(struct selection *s, const struct report *report)
 				   : contents_read(&c, report, &nothing);
 	s->origin_ns = c.session ? c.session->start_ns : 0;
 	if (!error && s->spec.filter && c.events[KIND_CUDA_API]) {
-		/* A device may work behind the window for a call within it. */
+		/* The device may work inside the window for a call made before it. */
 		bool has_window = s->spec.has_window;
 		s->spec.has_window = false;
 		error = contents_batches(report, &calls);
@@ -196,8 +199,7 @@ static int read_ahead(struct selection *s, const struct report *report)
 	return error;
 }
 
-int selection_read(
-	struct selection *s, const struct selection_spec *spec, const struct report *report)
+int selection_read(struct selection *s, const struct selection_spec *spec, struct report *report)
 {
 	*s = (struct selection){.spec = *spec};
 	s->keep = malloc(BATCH_ROWS_MAX);
@@ -205,7 +207,11 @@ int selection_read(
 	int error = s->keep && s->columns ? read_ahead(s, report) : -ENOMEM;
 	s->choice.keep = s->keep;
 	s->choice.scratch = s->columns ? s->columns + (size_t)3 * BATCH_ROWS_MAX : NULL;
-	return error;
+	if (error)
+		return error;
+	report->choose_rows = selection_choose;
+	report->choose_user = s;
+	return 0;
 }
 
 void selection_release(struct selection *s)

@@ -1,12 +1,12 @@
 /*
- * selection.h - which rows of a report count: those in a window of time, and those whose thread, or
- * process, is in the NVTX ranges that a filter asks for when they begin.
+ * selection.h - a row filter of a report: by time, and by the NVTX ranges that are open on a row's
+ * thread or process when the row begins.
  *
- * A report that has a selection (open.h) hands out only these rows, whoever reads it and whichever
- * way. Events of the device belong to the API call that they come from. Sums that cannot be
- * divided (OSRT_SUMMARY) are left out. What tells about threads, processes, modules and names is
- * always there, unless `events_only`. One thread; allocates. Memory: nvtx_state.h, and 16 to 32
- * bytes per CUDA API call that is chosen.
+ * Once attached to a report (struct report, choose_rows) it applies to every reader of that report.
+ * A device event is selected with the API call that caused it. Summary rows, which cannot be split
+ * (OSRT_SUMMARY), are dropped. Rows about threads, processes, modules and names always pass, unless
+ * `events_only`. One thread; allocates. Memory: that of nvtx_state.h, and 16 to 32 bytes per
+ * selected CUDA API call.
  */
 #ifndef READER_SELECTION_H
 #define READER_SELECTION_H
@@ -19,11 +19,11 @@
 #include "reader/nvtx_filter.h"
 #include "reader/nvtx_state.h"
 
-/* What is asked for. */
+/* What the user selected. */
 struct selection_spec {
-	const struct nvtx_filter *filter; /* NULL = none; lives longer */
+	const struct nvtx_filter *filter; /* NULL = none; outlives the selection */
 	bool has_window;
-	uint64_t start_ns, end_ns; /* since the start of the session: what overlaps it */
+	uint64_t start_ns, end_ns; /* since the start of the session: rows that overlap it */
 	bool events_only;
 };
 
@@ -31,20 +31,19 @@ struct selection {
 	struct selection_spec spec;
 	struct nvtx_state state;
 	uint64_t origin_ns; /* start of the session */
-	uint64_t *calls;    /* hash of the API calls chosen */
+	uint64_t *calls;    /* hash table of the selected API calls */
 	uint32_t call_count, call_capacity;
 	struct batch_choice choice;
 	uint8_t *keep;
 	int64_t *columns;
-	bool asked, chosen; /* events were looked at; at least one was chosen */
+	bool asked, chosen; /* events were tested; at least one was selected */
 };
 
-/* Reads what it needs of the report, which must not have a selection. 0 or a negative errno. */
-int selection_read(
-	struct selection *s, const struct selection_spec *spec, const struct report *report);
+/* Read NVTX ranges and API calls of the report, as the spec needs, and attach the selection to the
+ * report; `s` must not move until selection_release(). The report must not have a row filter.
+ * Returns 0 or a negative errno: then nothing is attached. Release `s` in either case, after the
+ * last read of the report. */
+int selection_read(struct selection *s, const struct selection_spec *spec, struct report *report);
 void selection_release(struct selection *s);
-
-/* Chooses rows of the batch; the choice holds until the next batch. False: none is left. */
-bool selection_apply(struct selection *s, struct event_batch *b);
 
 #endif

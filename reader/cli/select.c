@@ -97,7 +97,5 @@ int select_report(struct cli_report *r)
 			r->path, NVTX_STATE_RANGES, NVTX_STATE_DOMAINS);
 	else if (error)
 		cli_failed(r, error);
-	else
-		r->report.selection = &r->selection;
 	return error ? STATUS_FAILED : STATUS_OK;
 }
