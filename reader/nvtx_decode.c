@@ -1,62 +1,11 @@
+/* nvtx_decode.c - printing of whole payloads: of an event, of a counter sample, of batches. */
 #define _GNU_SOURCE
 #include "reader/nvtx_decode.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "reader/nvtx_decoding.h"
 #include "reader/nvtx_values.h"
 #include "reader/print.h"
 
-/* Pieces of one index, together as far as none is missing. */
-static void blob_make(struct decode *d, const struct nvtx_piece *pieces, uint32_t count)
-{
-	struct blob b = {.index = pieces[0].key.index,
-		.schema = pieces[0].schema,
-		.address = pieces[0].address,
-		.told_bytes = pieces[0].bytes,
-		.time_ns = pieces[0].key.time_ns};
-	const struct string_table *strings = &d->p->contents->strings;
-	struct string_ref first = string_table_get(strings, pieces[0].data);
-	uint64_t bytes = 0;
-	for (uint32_t i = 0; i < count && pieces[i].offset == bytes; i++)
-		bytes += string_table_get(strings, pieces[i].data).bytes;
-	b.data = (const uint8_t *)first.text;
-	b.bytes = first.bytes;
-	if (count > 1 && bytes > first.bytes && (b.own = malloc(bytes))) {
-		uint64_t at = 0;
-		for (uint32_t i = 0; i < count && pieces[i].offset == at; i++) {
-			struct string_ref piece = string_table_get(strings, pieces[i].data);
-			memcpy(b.own + at, piece.text, piece.bytes);
-			at += piece.bytes;
-		}
-		b.data = b.own;
-		b.bytes = at;
-	}
-	d->blobs[d->blob_count++] = b;
-}
-
-static void blobs_make(struct decode *d)
-{
-	uint32_t count, end;
-	const struct nvtx_piece *pieces =
-		nvtx_pieces_find(d->p, d->ref->process, d->ref->payload, &count);
-	for (uint32_t i = 0; i < count && d->blob_count < BLOBS_MAX; i = end) {
-		for (end = i + 1; end < count; end++)
-			if (pieces[end].key.index != pieces[i].key.index ||
-				pieces[end].offset <= pieces[end - 1].offset)
-				break;
-		blob_make(d, pieces + i, end - i);
-	}
-}
-
-void decode_seek(struct decode *d, const struct blob *b)
-{
-	d->time_ns = b->time_ns;
-	nvtx_payloads_seek(d->p, d->ref->process);
-}
-
-/* A whole payload. */
+/* Print a whole payload. */
 static void blob_print(struct decode *d, const struct blob *b, uint64_t schema)
 {
 	const struct place at = {b, 0, 0};
@@ -78,7 +27,7 @@ static void blob_print(struct decode *d, const struct blob *b, uint64_t schema)
 	}
 }
 
-/* One value behind the other. */
+/* Print a batch: values that follow each other. */
 static void batch_print(struct decode *d, const struct blob *b, uint64_t schema)
 {
 	struct place at = {b, 0, 0};
@@ -102,7 +51,7 @@ static void batch_print(struct decode *d, const struct blob *b, uint64_t schema)
 	putc_unlocked(']', d->out);
 }
 
-/* One of a batch, by its place. */
+/* Print one value of a batch, by its index. */
 static void element_print(struct decode *d, uint64_t index)
 {
 	struct blob *b = &d->blobs[0];
@@ -146,10 +95,10 @@ static void samples_print(struct decode *d, uint64_t schema)
 	putc_unlocked('}', d->out);
 }
 
-/* Of the counter that a sample is of; 0 = not known, or no sample. */
+/* Return the type of the counter of a sample; 0 = not known, or not a sample. */
 static uint64_t counter_schema(const struct decode *d)
 {
-	const struct nvtx_payload_ref *ref = d->ref;
+	const struct nvtx_payload_ref *ref = &d->ref;
 	if (!d->blob_count || (ref->use != NVTX_USE_SAMPLE && ref->use != NVTX_USE_SAMPLE_BATCH))
 		return 0;
 	return nvtx_counter_schema(d->p,
@@ -159,29 +108,8 @@ static uint64_t counter_schema(const struct decode *d)
 			.time_ns = d->blobs[0].time_ns});
 }
 
-struct decode *decode_open(
-	FILE *out, struct nvtx_payloads *p, const struct nvtx_payload_ref *reference)
-{
-	struct decode *d = calloc(1, sizeof(*d));
-	if (!d)
-		return NULL;
-	d->out = out;
-	d->p = p;
-	d->of = *reference;
-	d->ref = &d->of;
-	d->domain = nvtx_domain_key(p->contents, reference->domain);
-	blobs_make(d);
-	return d;
-}
-
-void decode_close(struct decode *d)
-{
-	for (uint32_t i = 0; d && i < d->blob_count; i++)
-		free(d->blobs[i].own);
-	free(d);
-}
-
-/* What stands for one event of a batch: the batch, and the event's place there. */
+/* Resolve a reference to one event of a batch: returns the batch, and the event's index in it;
+ * UINT64_MAX for any other reference. */
 static struct nvtx_payload_ref ref_resolve(
 	const struct nvtx_payloads *p, const struct nvtx_payload_ref *ref, uint64_t *ret_index)
 {
@@ -197,14 +125,20 @@ static struct nvtx_payload_ref ref_resolve(
 	return own;
 }
 
-/* Events of a batch are mostly asked for one after the other: it is put together once. */
+static void cache_free(void *cache)
+{
+	decode_close(cache);
+}
+
+/* Print one event of a batch. Callers mostly ask for the events in turn, so the batch is kept. */
 static void batch_event_print(
 	FILE *out, struct nvtx_payloads *p, const struct nvtx_payload_ref *batch, uint64_t index)
 {
-	struct decode *d = p->kept;
-	if (!d || d->of.process != batch->process || d->of.payload != batch->payload) {
+	struct decode *d = p->cache;
+	if (!d || d->ref.process != batch->process || d->ref.payload != batch->payload) {
 		decode_close(d);
-		d = p->kept = decode_open(out, p, batch);
+		d = p->cache = decode_open(out, p, batch);
+		p->cache_free = cache_free;
 	}
 	if (!d || !d->blob_count) {
 		fputs("null", out);

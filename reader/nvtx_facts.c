@@ -1,15 +1,16 @@
+/* nvtx_facts.c - time, kind and message of deferred NVTX events. */
 #define _GNU_SOURCE
 #include "reader/nvtx_facts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "reader/nvtx_decoding.h"
+#include "reader/nvtx_layouts.h"
 #include "reader/nvtx_values.h"
 
 /* ---- entries ---- */
 
-/* A time that no entry calls a begin or an end is the begin, and a second one the end. */
+/* Store a time. The first one without a flag is the begin, a second one the end. */
 static void time_note(
 	struct nvtx_event_facts *f, uint64_t event, const struct nvtx_event_time *time)
 {
@@ -27,14 +28,15 @@ static bool is_plain_integer(uint64_t type)
 	return type < NVTX_TYPE_RANGE_ID && nvtx_type_extent(type).bytes == sizeof(int64_t);
 }
 
-void decode_entry_note(struct decode *d, const struct nvtx_layout_row *l,
+/* Implements struct decode_notes: takes what an entry says about its event. */
+static void entry_note(void *user, uint32_t depth, const struct nvtx_layout_row *l,
 	const struct nvtx_entry_row *e, uint32_t index, const struct place *at)
 {
-	struct nvtx_event_facts *f = d->facts;
+	struct nvtx_event_facts *f = user;
 	uint64_t event = e->flags & NVTX_ENTRY_EVENT;
 	uint32_t bytes = (uint32_t)nvtx_type_extent(e->type).bytes;
 	int64_t value;
-	f->what |= d->depth ? 0 : l->flags & NVTX_SCHEMA_EVENT;
+	f->what |= depth ? 0 : l->flags & NVTX_SCHEMA_EVENT;
 	if (e->flags & (NVTX_ENTRY_ARRAY | NVTX_ENTRY_ELSEWHERE) || !bytes ||
 		place_left(at) < bytes || !nvtx_integer(e->type, place_bytes(at), bytes, &value))
 		return;
@@ -56,41 +58,43 @@ void decode_entry_note(struct decode *d, const struct nvtx_layout_row *l,
 
 /* ---- events ---- */
 
-struct reading {
+struct facts_reader {
 	struct decode *d;
 	const struct nvtx_deferred_row *row;
 	struct nvtx_event_facts facts;
+	struct decode_notes notes;
 	char *text;
 	size_t text_bytes;
-	FILE *message;
 	nvtx_facts_fn take;
 	void *user;
 };
 
-static void facts_reset(struct reading *r)
+static void facts_reset(struct facts_reader *r)
 {
 	r->facts = (struct nvtx_event_facts){.scope = r->row->scope};
-	rewind(r->message);
+	r->notes.has_message = false;
+	rewind(r->notes.message);
 }
 
-static int facts_give(struct reading *r, uint64_t index)
+static int facts_give(struct facts_reader *r, uint64_t index)
 {
-	long bytes = ftell(r->message);
-	if (fflush(r->message) || bytes < 0)
+	long bytes = ftell(r->notes.message);
+	if (fflush(r->notes.message) || bytes < 0)
 		return -ENOMEM;
+	r->facts.has_text = r->notes.has_message;
 	r->facts.text = r->text;
 	r->facts.text_bytes = (size_t)bytes;
 	return r->take(r->user, index, &r->facts);
 }
 
-/* Fields of the value at `at`, where its layout has some. */
-static void value_note(struct reading *r, struct nvtx_layout_row *l, const struct place *at)
+/* Visit the fields of the value at `at`, if it has a layout. */
+static void value_note(struct facts_reader *r, struct nvtx_layout_row *l, const struct place *at)
 {
 	if (l && !l->is_enum)
 		decode_fields(r->d, l, at, UINT64_MAX);
 }
 
-static int event_read(struct reading *r)
+static int event_read(struct facts_reader *r)
 {
 	facts_reset(r);
 	for (uint32_t i = 0; i < r->d->blob_count; i++) {
@@ -101,7 +105,7 @@ static int event_read(struct reading *r)
 	return facts_give(r, 0);
 }
 
-static int batch_read(struct reading *r, uint64_t *ret_missing)
+static int batch_read(struct facts_reader *r, uint64_t *ret_missing)
 {
 	struct decode *d = r->d;
 	const struct blob *b = &d->blobs[0];
@@ -123,7 +127,7 @@ static int batch_read(struct reading *r, uint64_t *ret_missing)
 	return error;
 }
 
-/* Takes it all: without a function of its own, a stream would be one that fails. */
+/* Discard output: a cookie stream without a write function would fail. */
 static ssize_t drop(void *cookie, const char *bytes, size_t count)
 {
 	(void)cookie;
@@ -141,23 +145,23 @@ int nvtx_facts_read(struct nvtx_payloads *p, const struct nvtx_deferred_row *row
 		.payload = row->key.id,
 		.flex_offset = row->flex_offset};
 	static const cookie_io_functions_t nowhere = {.write = drop};
-	struct reading r = {.row = row, .take = take, .user = user};
+	struct facts_reader r = {.row = row, .take = take, .user = user};
 	FILE *out = fopencookie(NULL, "w", nowhere);
-	r.message = open_memstream(&r.text, &r.text_bytes);
-	r.d = out && r.message ? decode_open(out, p, &ref) : NULL;
+	r.notes = (struct decode_notes){.entry = entry_note,
+		.user = &r.facts,
+		.message = open_memstream(&r.text, &r.text_bytes)};
+	r.d = out && r.notes.message ? decode_open(out, p, &ref) : NULL;
 	int error = r.d ? 0 : -ENOMEM;
 	*ret_missing = 1;
-	if (r.d) {
-		r.d->facts = &r.facts;
-		r.d->message = r.message;
-	}
+	if (r.d)
+		r.d->notes = &r.notes;
 	if (r.d && r.d->blob_count) {
 		*ret_missing = 0;
 		error = row->is_batch ? batch_read(&r, ret_missing) : event_read(&r);
 	}
 	decode_close(r.d);
-	if (r.message)
-		fclose(r.message);
+	if (r.notes.message)
+		fclose(r.notes.message);
 	if (out)
 		fclose(out);
 	free(r.text);

@@ -1,21 +1,96 @@
-/* nvtx_layouts.c - layouts of NVTX payloads: where their entries lie, and what these print. */
+/* nvtx_layouts.c - layouts of NVTX payloads: offsets of their entries, and printing of their
+ * values. */
 #define _GNU_SOURCE
+#include "reader/nvtx_layouts.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/nvtx_decoding.h"
 #include "reader/nvtx_values.h"
 #include "reader/print.h"
 
-#define VALUE_BYTES 16u /* of a text, that count as one value */
-#define VALUE_ROWS 256u /* of a layout that are searched, likewise */
+#define VALUE_BYTES 16u /* of a text; they count as one value */
+#define VALUE_ROWS 256u /* of a layout that are searched; they count as one value */
 #define NAME_BYTES_MAX 1024u
 #define EXTENT_DEPTH_MAX 64u
+
+/* ---- payloads ---- */
+
+/* Join the pieces of one index, up to the first missing one. */
+static void blob_make(struct decode *d, const struct nvtx_piece *pieces, uint32_t count)
+{
+	struct blob b = {.index = pieces[0].key.index,
+		.schema = pieces[0].schema,
+		.address = pieces[0].address,
+		.told_bytes = pieces[0].bytes,
+		.time_ns = pieces[0].key.time_ns};
+	const struct string_table *strings = &d->p->contents->strings;
+	struct string_ref first = string_table_get(strings, pieces[0].data);
+	uint64_t bytes = 0;
+	for (uint32_t i = 0; i < count && pieces[i].offset == bytes; i++)
+		bytes += string_table_get(strings, pieces[i].data).bytes;
+	b.data = (const uint8_t *)first.text;
+	b.bytes = first.bytes;
+	if (count > 1 && bytes > first.bytes && (b.own = malloc(bytes))) {
+		uint64_t at = 0;
+		for (uint32_t i = 0; i < count && pieces[i].offset == at; i++) {
+			struct string_ref piece = string_table_get(strings, pieces[i].data);
+			memcpy(b.own + at, piece.text, piece.bytes);
+			at += piece.bytes;
+		}
+		b.data = b.own;
+		b.bytes = at;
+	}
+	d->blobs[d->blob_count++] = b;
+}
+
+static void blobs_make(struct decode *d)
+{
+	uint32_t count, end;
+	const struct nvtx_piece *pieces =
+		nvtx_pieces_find(d->p, d->ref.process, d->ref.payload, &count);
+	for (uint32_t i = 0; i < count && d->blob_count < BLOBS_MAX; i = end) {
+		for (end = i + 1; end < count; end++)
+			if (pieces[end].key.index != pieces[i].key.index ||
+				pieces[end].offset <= pieces[end - 1].offset)
+				break;
+		blob_make(d, pieces + i, end - i);
+	}
+}
+
+void decode_seek(struct decode *d, const struct blob *b)
+{
+	d->time_ns = b->time_ns;
+	nvtx_payloads_seek(d->p, d->ref.process);
+}
+
+struct decode *decode_open(
+	FILE *out, struct nvtx_payloads *p, const struct nvtx_payload_ref *reference)
+{
+	struct decode *d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	d->out = out;
+	d->p = p;
+	d->ref = *reference;
+	d->domain = nvtx_domain_key(p->contents, reference->domain);
+	blobs_make(d);
+	return d;
+}
+
+void decode_close(struct decode *d)
+{
+	for (uint32_t i = 0; d && i < d->blob_count; i++)
+		free(d->blobs[i].own);
+	free(d);
+}
+
+/* ---- layouts by type ---- */
 
 struct nvtx_layout_row *decode_layout(struct decode *d, uint64_t type)
 {
 	const struct nvtx_key wanted = {
-		.process = d->ref->process, .domain = d->domain, .id = type, .time_ns = d->time_ns};
+		.process = d->ref.process, .domain = d->domain, .id = type, .time_ns = d->time_ns};
 	return type >= NVTX_TYPES_END ? nvtx_layout_find(d->p, wanted) : NULL;
 }
 
@@ -37,7 +112,7 @@ static struct nvtx_extent entry_extent(struct decode *d, const struct nvtx_entry
 	return nvtx_entry_extent(e->flags, e->type, e->detail, decode_extent(d, e->type));
 }
 
-/* Where a member of a union lies: behind the selector, where it says nothing else. */
+/* Return the offset of a member of a union: its own, or after the selector when it has none. */
 static uint64_t member_begin(struct decode *d, const struct nvtx_layout_row *l, uint32_t index)
 {
 	const struct nvtx_entry_row *e = entries_of(d, l) + index;
@@ -47,7 +122,7 @@ static uint64_t member_begin(struct decode *d, const struct nvtx_layout_row *l, 
 		entry_extent(d, e).align, l->pack);
 }
 
-/* Made once. A layout that contains itself has no extent. */
+/* Return the extent of a layout, computed once. A layout that contains itself has none. */
 static struct nvtx_extent layout_extent(struct decode *d, struct nvtx_layout_row *l)
 {
 	struct nvtx_extent whole = {0, 1};
@@ -131,7 +206,7 @@ static void enum_print(struct decode *d, const struct nvtx_layout_row *l, const 
 	putc_unlocked('"', d->out);
 }
 
-/* A payload of the event that has the address. */
+/* Find the payload of the event that contains an address. */
 static bool address_find(struct decode *d, uint64_t address, struct place *ret_at)
 {
 	for (uint32_t i = 0; i < d->blob_count; i++) {
@@ -144,19 +219,19 @@ static bool address_find(struct decode *d, uint64_t address, struct place *ret_a
 	return false;
 }
 
-/* A message is written as it is, in place of all printing. */
+/* Print a text; while a message is being collected, write it there as it is. */
 static void text_print(struct decode *d, uint64_t type, const uint8_t *at, uint64_t bytes)
 {
-	if (d->in_message)
-		nvtx_text_write(d->message, type, at, bytes);
+	if (d->notes && d->notes->in_message)
+		nvtx_text_write(d->notes->message, type, at, bytes);
 	else
 		nvtx_text_print(d->out, type, at, bytes);
 }
 
-/* A text that a pointer or handle stands for: one the tracer copied. */
+/* Print the text of a pointer or handle, which the tracer has copied; else the address. */
 static void far_text_print(struct decode *d, uint64_t type, uint64_t address)
 {
-	uint32_t id = nvtx_far_text(d->p, d->ref->process, d->ref->payload, address);
+	uint32_t id = nvtx_far_text(d->p, d->ref.process, d->ref.payload, address);
 	struct string_ref text = string_table_get(&d->p->contents->strings, id);
 	d->values += text.bytes / VALUE_BYTES;
 	if (id)
@@ -167,7 +242,6 @@ static void far_text_print(struct decode *d, uint64_t type, uint64_t address)
 		fputs("null", d->out);
 }
 
-/* One element of a type: no array, and where it lies. */
 void decode_element(struct decode *d, uint64_t type, const struct place *at, uint64_t member)
 {
 	const struct nvtx_layout_row *l = decode_layout(d, type);
@@ -189,11 +263,11 @@ void decode_element(struct decode *d, uint64_t type, const struct place *at, uin
 
 /* ---- arrays ---- */
 
-/* Rows of the last dimension, and of those around it. */
+/* Print the rows of a dimension, each with the dimensions inside it. */
 static void rows_print(struct decode *d, uint64_t type, struct place *at, uint64_t step,
 	const struct dimensions *n, uint32_t dimension)
 {
-	d->values++; /* rows may be empty */
+	d->values++; /* a row may be empty */
 	putc_unlocked('[', d->out);
 	for (uint64_t i = 0;
 		i < n->length[dimension] && place_left(at) >= (step ? step : 1) && !decode_spent(d);
@@ -210,7 +284,6 @@ static void rows_print(struct decode *d, uint64_t type, struct place *at, uint64
 	putc_unlocked(']', d->out);
 }
 
-/* Arrays of bytes and characters are strings. */
 void decode_array(
 	struct decode *d, uint64_t type, const struct place *at, const struct dimensions *n)
 {
@@ -234,7 +307,7 @@ void decode_array(
 	}
 }
 
-/* Elements until one is all 0. */
+/* Count the elements before the first that is all 0. */
 static uint64_t terminated_length(struct decode *d, const struct place *at, uint64_t step)
 {
 	uint64_t n = 0, most = step ? place_left(at) / step : 0;
@@ -252,7 +325,7 @@ static uint64_t terminated_length(struct decode *d, const struct place *at, uint
 
 /* ---- entries ---- */
 
-/* The entries of a layout so far: those behind them may ask for lengths and selectors. */
+/* The entries of a layout that were passed: later entries refer to them for lengths and selectors. */
 struct scope {
 	const struct nvtx_layout_row *layout;
 	const struct nvtx_entry_row *entries;
@@ -260,7 +333,7 @@ struct scope {
 	uint32_t known;
 };
 
-/* The integer or integers at an entry that was passed. */
+/* Read the integer or integers of an entry that was passed. */
 static void lengths_of_entry(struct decode *d, const struct scope *s, const struct place *base,
 	uint64_t index, struct dimensions *ret)
 {
@@ -299,7 +372,7 @@ static void lengths_of_payload(struct decode *d, uint64_t index, struct dimensio
 	}
 }
 
-/* The length or lengths of an array. */
+/* Return the length of an array in each dimension. */
 static struct dimensions lengths_find(struct decode *d, const struct scope *s,
 	const struct nvtx_entry_row *e, const struct place *base, const struct place *at)
 {
@@ -324,7 +397,7 @@ static struct dimensions lengths_find(struct decode *d, const struct scope *s,
 	return n;
 }
 
-/* Bytes that an array takes; beyond the payload when it says so. */
+/* Return the size of an array; may exceed the payload. */
 static uint64_t array_bytes(const struct dimensions *n, uint64_t step)
 {
 	uint64_t bytes = step;
@@ -334,15 +407,15 @@ static uint64_t array_bytes(const struct dimensions *n, uint64_t step)
 	return n->count ? bytes : 0;
 }
 
-/* Where an entry's value lies that is not in its place. False = nowhere in these payloads. */
+/* Find the value of an entry that is stored elsewhere. False = not in these payloads. */
 static bool elsewhere_find(struct decode *d, const struct nvtx_entry_row *e, const struct place *at,
 	uint64_t word, struct place *ret_at)
 {
-	bool is_batch = d->ref->use == NVTX_USE_EVENT_BATCH && d->blob_count > 1;
+	bool is_batch = d->ref.use == NVTX_USE_EVENT_BATCH && d->blob_count > 1;
 	if (e->flags & NVTX_ENTRY_POINTER)
 		return address_find(d, word, ret_at);
 	if (e->flags & NVTX_ENTRY_FROM_BASE && is_batch)
-		*ret_at = (struct place){&d->blobs[1], 0, word - d->ref->flex_offset};
+		*ret_at = (struct place){&d->blobs[1], 0, word - d->ref.flex_offset};
 	else if (e->flags & NVTX_ENTRY_FROM_BASE)
 		*ret_at = (struct place){at->blob, at->base, at->base + word};
 	else
@@ -350,7 +423,7 @@ static bool elsewhere_find(struct decode *d, const struct nvtx_entry_row *e, con
 	return place_left(ret_at) > 0;
 }
 
-/* Prints entry number `index`, which begins at `at`. Returns its bytes there. */
+/* Print entry number `index`, which begins at `at`. Returns its size there. */
 static uint64_t entry_print(
 	struct decode *d, const struct scope *s, uint32_t index, const struct place *at)
 {
@@ -400,23 +473,24 @@ static uint64_t entry_print(
 	if (own.bytes != NVTX_BYTES_UNKNOWN)
 		return own.bytes;
 	if ((e->flags & NVTX_ENTRY_ARRAY) == NVTX_ARRAY_TERMINATED && n.count)
-		n.length[0]++; /* the zero */
+		n.length[0]++; /* the terminator */
 	return array_bytes(&n, element.bytes == NVTX_BYTES_UNKNOWN ? 0 : element.bytes);
 }
 
-/* In place of printing: what the entry says of the event. */
+/* Pass an entry to d->notes instead of printing it. Returns its size. */
 static uint64_t entry_note(
 	struct decode *d, const struct scope *s, uint32_t index, const struct place *at)
 {
 	const struct nvtx_entry_row *e = &s->entries[index];
 	struct nvtx_extent own = entry_extent(d, e);
+	struct decode_notes *notes = d->notes;
 	d->values++;
-	if (e->flags & NVTX_ENTRY_MESSAGE && !d->facts->has_text) {
-		d->in_message = d->facts->has_text = true;
+	if (e->flags & NVTX_ENTRY_MESSAGE && !notes->has_message) {
+		notes->in_message = notes->has_message = true;
 		entry_print(d, s, index, at);
-		d->in_message = false;
+		notes->in_message = false;
 	} else {
-		decode_entry_note(d, s->layout, e, index, at);
+		notes->entry(notes->user, d->depth, s->layout, e, index, at);
 	}
 	bool is_passed = own.bytes != NVTX_BYTES_UNKNOWN && e->type < NVTX_TYPES_END;
 	return is_passed ? own.bytes : entry_print(d, s, index, at);
@@ -459,7 +533,6 @@ static void union_print(
 	putc_unlocked('}', d->out);
 }
 
-/* Prints an object. Returns its bytes. */
 uint64_t decode_fields(
 	struct decode *d, const struct nvtx_layout_row *l, const struct place *at, uint64_t member)
 {
@@ -481,7 +554,7 @@ uint64_t decode_fields(
 			putc_unlocked(',', d->out);
 		name_print(d, e, i);
 		uint64_t bytes =
-			d->facts ? entry_note(d, &s, i, &value) : entry_print(d, &s, i, &value);
+			d->notes ? entry_note(d, &s, i, &value) : entry_print(d, &s, i, &value);
 		end = bytes < UINT32_MAX && begin < UINT32_MAX ? begin + bytes : UINT32_MAX;
 		s.begins[i] = place;
 		s.known = i + 1;

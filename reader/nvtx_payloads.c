@@ -1,3 +1,4 @@
+/* nvtx_payloads.c - rows of extended NVTX payloads: storing, ordering and looking up. */
 #define _GNU_SOURCE
 #include "reader/nvtx_payloads.h"
 
@@ -5,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/nvtx_decoding.h"
+#include "common/array.h"
 
+#define COLUMNS_MAX 8u
 #define OWN_ROWS_MAX 65536u /* more than a payload or a layout can have */
 #define PARENTS_MAX 64u     /* forked from forked from ... */
 
@@ -22,7 +24,8 @@ void nvtx_payloads_release(struct nvtx_payloads *p)
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		free(all[i]->rows);
 	free(p->columns);
-	decode_close(p->kept);
+	if (p->cache)
+		p->cache_free(p->cache);
 	*p = (struct nvtx_payloads){0};
 }
 
@@ -35,6 +38,290 @@ uint64_t nvtx_domain_key(const struct contents *c, uint32_t name)
 	return hash ^ hash >> 32;
 }
 
+/* ---- rows ---- */
+
+/* Make room for `more` rows after the existing ones; NULL = out of memory, or too many. */
+static void *rows_room(struct nvtx_rows *r, uint32_t more, size_t bytes)
+{
+	if (more > NVTX_DEFINITIONS_MAX - r->count ||
+		array_reserve(&r->rows, &r->capacity, (uint64_t)r->count + more, bytes))
+		return NULL;
+	return (char *)r->rows + r->count * bytes;
+}
+
+/* Decode the columns of a batch: `fields` starts with the time and ends with 0. */
+static bool columns_read(struct nvtx_payloads *p, const struct event_batch *b,
+	const uint32_t *fields, const int64_t **ret_columns)
+{
+	if (!p->columns)
+		p->columns = malloc(COLUMNS_MAX * (size_t)BATCH_ROWS_MAX * sizeof(*p->columns));
+	for (uint32_t i = 0; p->columns && i < COLUMNS_MAX; i++) {
+		int64_t *column = p->columns + i * (size_t)BATCH_ROWS_MAX;
+		ret_columns[i] = column;
+		if (!fields[i])
+			return true;
+		if (event_batch_column(b, fields[i], column))
+			return false;
+	}
+	return p->columns != NULL;
+}
+
+static struct nvtx_key key_of(
+	const struct nvtx_payloads *p, const struct event_batch *b, const int64_t **c, uint32_t row)
+{
+	return (struct nvtx_key){.process = b->process,
+		.time_ns = (uint64_t)c[0][row],
+		.domain = nvtx_domain_key(p->contents, (uint32_t)c[1][row]),
+		.id = (uint64_t)c[2][row]};
+}
+
+#define ROOM(rows, type) rows_room(&p->rows, b->count, sizeof(struct type))
+
+static int layouts_take(struct nvtx_payloads *p, const struct event_batch *b)
+{
+	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_SCHEMA_START,
+		FIELD_NVTX_SCHEMA_DOMAIN, FIELD_NVTX_SCHEMA_SCHEMA, FIELD_NVTX_SCHEMA_NAME,
+		FIELD_NVTX_SCHEMA_LAYOUT, FIELD_NVTX_SCHEMA_SIZE, FIELD_NVTX_SCHEMA_ALIGNMENT,
+		FIELD_NVTX_SCHEMA_FLAGS};
+	const int64_t *c[COLUMNS_MAX];
+	struct nvtx_layout_row *rows = ROOM(layouts, nvtx_layout_row);
+	if (!rows || !columns_read(p, b, fields, c))
+		return rows ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < b->count; i++)
+		rows[i] = (struct nvtx_layout_row){.key = key_of(p, b, c, i),
+			.name = (uint32_t)c[3][i],
+			.layout = (uint32_t)c[4][i],
+			.bytes = (uint64_t)c[5][i],
+			.pack = (uint64_t)c[6][i],
+			.flags = (uint64_t)c[7][i]};
+	p->layouts.count += b->count;
+	return 0;
+}
+
+static int entries_take(struct nvtx_payloads *p, const struct event_batch *b)
+{
+	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_SCHEMA_ENTRY_START,
+		FIELD_NVTX_SCHEMA_ENTRY_DOMAIN, FIELD_NVTX_SCHEMA_ENTRY_SCHEMA,
+		FIELD_NVTX_SCHEMA_ENTRY_INDEX, FIELD_NVTX_SCHEMA_ENTRY_NAME,
+		FIELD_NVTX_SCHEMA_ENTRY_TYPE, FIELD_NVTX_SCHEMA_ENTRY_FLAGS,
+		FIELD_NVTX_SCHEMA_ENTRY_DETAIL};
+	const int64_t *c[COLUMNS_MAX];
+	int64_t *offsets = NULL;
+	struct nvtx_entry_row *rows = ROOM(entries, nvtx_entry_row);
+	if (!rows || !columns_read(p, b, fields, c))
+		return rows ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < b->count; i++) {
+		rows[i] = (struct nvtx_entry_row){.key = key_of(p, b, c, i),
+			.name = (uint32_t)c[4][i],
+			.type = (uint64_t)c[5][i],
+			.flags = (uint64_t)c[6][i],
+			.detail = (uint64_t)c[7][i]};
+		rows[i].key.index = (uint32_t)c[3][i];
+	}
+	offsets = p->columns; /* reuses a buffer: one column more than there are buffers */
+	if (event_batch_column(b, FIELD_NVTX_SCHEMA_ENTRY_OFFSET, offsets))
+		return 0;
+	for (uint32_t i = 0; i < b->count; i++)
+		rows[i].offset = (uint64_t)offsets[i];
+	p->entries.count += b->count;
+	return 0;
+}
+
+static int values_take(struct nvtx_payloads *p, const struct event_batch *b)
+{
+	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_ENUM_START,
+		FIELD_NVTX_ENUM_DOMAIN, FIELD_NVTX_ENUM_SCHEMA, FIELD_NVTX_ENUM_INDEX,
+		FIELD_NVTX_ENUM_NAME, FIELD_NVTX_ENUM_VALUE, FIELD_NVTX_ENUM_IS_FLAG,
+		FIELD_NVTX_ENUM_SIZE};
+	const int64_t *c[COLUMNS_MAX];
+	struct nvtx_value_row *rows = ROOM(values, nvtx_value_row);
+	if (!rows || !columns_read(p, b, fields, c))
+		return rows ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < b->count; i++) {
+		rows[i] = (struct nvtx_value_row){.key = key_of(p, b, c, i),
+			.name = (uint32_t)c[4][i],
+			.value = c[5][i],
+			.is_flag = c[6][i] != 0,
+			.bytes = (uint64_t)c[7][i]};
+		rows[i].key.index = (uint32_t)c[3][i];
+	}
+	p->values.count += b->count;
+	return 0;
+}
+
+static int counters_take(struct nvtx_payloads *p, const struct event_batch *b)
+{
+	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_COUNTER_START,
+		FIELD_NVTX_COUNTER_DOMAIN, FIELD_NVTX_COUNTER_COUNTER, FIELD_NVTX_COUNTER_SCHEMA};
+	const int64_t *c[COLUMNS_MAX];
+	struct nvtx_counter_row *rows = ROOM(counters, nvtx_counter_row);
+	if (!rows || !columns_read(p, b, fields, c))
+		return rows ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < b->count; i++)
+		rows[i] = (struct nvtx_counter_row){key_of(p, b, c, i), (uint64_t)c[3][i]};
+	p->counters.count += b->count;
+	return 0;
+}
+
+static int pieces_take(struct nvtx_payloads *p, const struct event_batch *b)
+{
+	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_PAYLOAD_START,
+		FIELD_NVTX_PAYLOAD_PAYLOAD, FIELD_NVTX_PAYLOAD_INDEX, FIELD_NVTX_PAYLOAD_SCHEMA,
+		FIELD_NVTX_PAYLOAD_ADDRESS, FIELD_NVTX_PAYLOAD_SIZE, FIELD_NVTX_PAYLOAD_OFFSET,
+		FIELD_NVTX_PAYLOAD_DATA};
+	const int64_t *c[COLUMNS_MAX];
+	struct nvtx_piece *rows = ROOM(pieces, nvtx_piece);
+	if (!rows || !columns_read(p, b, fields, c))
+		return rows ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < b->count; i++)
+		rows[i] = (struct nvtx_piece){.key = {.process = b->process,
+						      .id = (uint64_t)c[1][i],
+						      .index = (uint32_t)c[2][i],
+						      .time_ns = (uint64_t)c[0][i]},
+			.schema = (uint64_t)c[3][i],
+			.address = (uint64_t)c[4][i],
+			.bytes = (uint64_t)c[5][i],
+			.offset = (uint64_t)c[6][i],
+			.data = (uint32_t)c[7][i]};
+	p->pieces.count += b->count;
+	return 0;
+}
+
+static int texts_take(struct nvtx_payloads *p, const struct event_batch *b)
+{
+	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_PAYLOAD_TEXT_START,
+		FIELD_NVTX_PAYLOAD_TEXT_PAYLOAD, FIELD_NVTX_PAYLOAD_TEXT_ADDRESS,
+		FIELD_NVTX_PAYLOAD_TEXT_TEXT};
+	const int64_t *c[COLUMNS_MAX];
+	struct nvtx_far_text *rows = ROOM(texts, nvtx_far_text);
+	if (!rows || !columns_read(p, b, fields, c))
+		return rows ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < b->count; i++)
+		rows[i] = (struct nvtx_far_text){.key = {.process = b->process,
+							 .id = (uint64_t)c[1][i],
+							 .time_ns = (uint64_t)c[0][i]},
+			.address = (uint64_t)c[2][i],
+			.text = (uint32_t)c[3][i]};
+	p->texts.count += b->count;
+	return 0;
+}
+
+static int deferred_take(struct nvtx_payloads *p, const struct event_batch *b)
+{
+	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_DEFERRED_START,
+		FIELD_NVTX_DEFERRED_DOMAIN, FIELD_NVTX_DEFERRED_PAYLOAD,
+		FIELD_NVTX_DEFERRED_IS_BATCH, FIELD_NVTX_DEFERRED_SCOPE,
+		FIELD_NVTX_DEFERRED_FLEX_OFFSET};
+	const int64_t *c[COLUMNS_MAX];
+	struct nvtx_deferred_row *rows = ROOM(deferred, nvtx_deferred_row);
+	if (!rows || !columns_read(p, b, fields, c))
+		return rows ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < b->count; i++)
+		rows[i] = (struct nvtx_deferred_row){.key = {.process = b->process,
+							     .id = (uint64_t)c[2][i],
+							     .time_ns = (uint64_t)c[0][i]},
+			.tid = b->tid,
+			.domain = (uint32_t)c[1][i],
+			.is_batch = c[3][i] != 0,
+			.scope = (uint64_t)c[4][i],
+			.flex_offset = (uint64_t)c[5][i]};
+	p->deferred.count += b->count;
+	return 0;
+}
+
+/* Store the semantics rows that name the clock of an entry. */
+static int meanings_take(struct nvtx_payloads *p, const struct event_batch *b)
+{
+	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_SEMANTICS_START,
+		FIELD_NVTX_SEMANTICS_DOMAIN, FIELD_NVTX_SEMANTICS_SCHEMA,
+		FIELD_NVTX_SEMANTICS_INDEX, FIELD_NVTX_SEMANTICS_SEMANTIC,
+		FIELD_NVTX_SEMANTICS_VALUE};
+	const int64_t *c[COLUMNS_MAX];
+	struct nvtx_meaning_row *rows = ROOM(meanings, nvtx_meaning_row);
+	if (!rows || !columns_read(p, b, fields, c))
+		return rows ? 0 : -ENOMEM;
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < b->count; i++) {
+		if (c[4][i] != NVTX_SEMANTIC_TIME || !c[2][i])
+			continue;
+		rows[count] = (struct nvtx_meaning_row){key_of(p, b, c, i), (uint64_t)c[5][i]};
+		rows[count++].key.id = nvtx_entry_id((uint64_t)c[2][i], (uint64_t)c[3][i]);
+	}
+	p->meanings.count += count;
+	return 0;
+}
+
+static int time_domains_take(struct nvtx_payloads *p, const struct event_batch *b)
+{
+	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_TIME_DOMAIN_START,
+		FIELD_NVTX_TIME_DOMAIN_DOMAIN, FIELD_NVTX_TIME_DOMAIN_TIME_DOMAIN,
+		FIELD_NVTX_TIME_DOMAIN_SCOPE, FIELD_NVTX_TIME_DOMAIN_CLOCK,
+		FIELD_NVTX_TIME_DOMAIN_RESOLUTION, FIELD_NVTX_TIME_DOMAIN_ORIGIN};
+	const int64_t *c[COLUMNS_MAX];
+	struct nvtx_time_domain_row *rows = ROOM(time_domains, nvtx_time_domain_row);
+	if (!rows || !columns_read(p, b, fields, c))
+		return rows ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < b->count; i++)
+		rows[i] = (struct nvtx_time_domain_row){.key = key_of(p, b, c, i),
+			.scope = (uint64_t)c[3][i],
+			.clock = (uint64_t)c[4][i],
+			.ticks_per_second = c[5][i],
+			.origin = (uint64_t)c[6][i]};
+	p->time_domains.count += b->count;
+	return 0;
+}
+
+static int syncs_take(struct nvtx_payloads *p, const struct event_batch *b)
+{
+	static const uint32_t fields[COLUMNS_MAX + 1] = {FIELD_NVTX_TIME_SYNC_START,
+		FIELD_NVTX_TIME_SYNC_DOMAIN, FIELD_NVTX_TIME_SYNC_SOURCE,
+		FIELD_NVTX_TIME_SYNC_TARGET, FIELD_NVTX_TIME_SYNC_SOURCE_TIME,
+		FIELD_NVTX_TIME_SYNC_TARGET_TIME, FIELD_NVTX_TIME_SYNC_SLOPE_TYPE,
+		FIELD_NVTX_TIME_SYNC_SLOPE};
+	const int64_t *c[COLUMNS_MAX];
+	struct nvtx_sync_row *rows = ROOM(syncs, nvtx_sync_row);
+	if (!rows || !columns_read(p, b, fields, c))
+		return rows ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < b->count; i++) {
+		rows[i] = (struct nvtx_sync_row){.key = key_of(p, b, c, i),
+			.target = (uint64_t)c[3][i],
+			.source_time = c[4][i],
+			.target_time = c[5][i],
+			.has_slope = c[6][i] != 0};
+		memcpy(&rows[i].slope, &c[7][i], sizeof(rows[i].slope));
+	}
+	p->syncs.count += b->count;
+	return 0;
+}
+
+int nvtx_payloads_take(struct nvtx_payloads *p, const struct event_batch *b)
+{
+	switch (b->kind) {
+	case KIND_NVTX_SCHEMA:
+		return layouts_take(p, b);
+	case KIND_NVTX_SCHEMA_ENTRY:
+		return entries_take(p, b);
+	case KIND_NVTX_ENUM:
+		return values_take(p, b);
+	case KIND_NVTX_COUNTER:
+		return counters_take(p, b);
+	case KIND_NVTX_PAYLOAD:
+		return pieces_take(p, b);
+	case KIND_NVTX_PAYLOAD_TEXT:
+		return texts_take(p, b);
+	case KIND_NVTX_DEFERRED:
+		return deferred_take(p, b);
+	case KIND_NVTX_SEMANTICS:
+		return meanings_take(p, b);
+	case KIND_NVTX_TIME_DOMAIN:
+		return time_domains_take(p, b);
+	case KIND_NVTX_TIME_SYNC:
+		return syncs_take(p, b);
+	default:
+		return 0;
+	}
+}
+
 /* ---- order ---- */
 
 static int compare_numbers(uint64_t a, uint64_t b)
@@ -42,7 +329,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Whose it is, without the place in it. */
+/* Compare all but the index and the time. */
 static int compare_owners(const struct nvtx_key *a, const struct nvtx_key *b)
 {
 	int order = compare_numbers(a->process, b->process);
@@ -51,7 +338,7 @@ static int compare_owners(const struct nvtx_key *a, const struct nvtx_key *b)
 	return order ? order : compare_numbers(a->id, b->id);
 }
 
-/* Keys stand first in all rows. */
+/* The key is the first member of all rows. */
 static int compare_keys(const void *x, const void *y)
 {
 	const struct nvtx_key *a = x, *b = y;
@@ -61,7 +348,7 @@ static int compare_keys(const void *x, const void *y)
 	return order ? order : compare_numbers(a->index, b->index);
 }
 
-/* Of one registration. */
+/* Compare rows of one registration. */
 static int compare_places(const void *x, const void *y)
 {
 	const struct nvtx_key *a = x, *b = y;
@@ -91,7 +378,7 @@ static void rows_sort(struct nvtx_rows *r, size_t bytes, int (*compare)(const vo
 		qsort(r->rows, r->count, bytes, compare);
 }
 
-/* First row that is not before the owner: *ret_count those that are its. */
+/* Return the first row that is not before the owner; *ret_count: rows of the owner. */
 static uint32_t rows_find(
 	const struct nvtx_rows *r, size_t bytes, const struct nvtx_key *owner, uint32_t *ret_count)
 {
@@ -111,7 +398,7 @@ static uint32_t rows_find(
 	return low;
 }
 
-/* First row of its key that is not before its time. */
+/* Return the first row of a key that is not before its time. */
 static uint32_t rows_from(const struct nvtx_rows *r, size_t bytes, const struct nvtx_key *key)
 {
 	const char *rows = r->rows;
@@ -128,8 +415,8 @@ static uint32_t rows_from(const struct nvtx_rows *r, size_t bytes, const struct 
 	return low;
 }
 
-/* The rows of the registration that began at key->time_ns; the next one began at `next_ns`. They
- * come in the order of their places, of several with one place the last. */
+/* Set the rows of the registration that began at l->key.time_ns; the next one began at `next_ns`.
+ * They are sorted by index; of several rows with one index the last is kept. */
 static void registration_find(
 	struct nvtx_rows *r, size_t bytes, struct nvtx_layout_row *l, uint64_t next_ns)
 {
@@ -154,8 +441,8 @@ static void registration_find(
 	l->count = kept;
 }
 
-/* An enumeration is a layout without entries. Each registration of one begins with a lower place
- * than the last value before it had. */
+/* Add a layout without entries for each enumeration. A new registration begins where the index does
+ * not increase. */
 static int enums_add(struct nvtx_payloads *p)
 {
 	const struct nvtx_value_row *values = p->values.rows;
@@ -163,7 +450,7 @@ static int enums_add(struct nvtx_payloads *p)
 		if (i && !compare_owners(&values[i].key, &values[i - 1].key) &&
 			values[i].key.index > values[i - 1].key.index)
 			continue;
-		struct nvtx_layout_row *row = nvtx_rows_room(&p->layouts, 1, sizeof(*row));
+		struct nvtx_layout_row *row = rows_room(&p->layouts, 1, sizeof(*row));
 		if (!row)
 			return -ENOMEM;
 		*row = (struct nvtx_layout_row){
@@ -179,7 +466,7 @@ void nvtx_payloads_ready(struct nvtx_payloads *p)
 	struct nvtx_layout_row *rows;
 	rows_sort(&p->values, sizeof(struct nvtx_value_row), compare_keys);
 	if (enums_add(p))
-		p->values.count = 0; /* no memory: their numbers will do */
+		p->values.count = 0; /* out of memory: print numbers instead of names */
 	rows_sort(&p->layouts, sizeof(struct nvtx_layout_row), compare_keys);
 	rows_sort(&p->entries, sizeof(struct nvtx_entry_row), compare_keys);
 	rows_sort(&p->counters, sizeof(struct nvtx_counter_row), compare_keys);
@@ -204,9 +491,9 @@ void nvtx_payloads_ready(struct nvtx_payloads *p)
 	}
 }
 
-/* ---- looking up ---- */
+/* ---- lookup ---- */
 
-/* The last one with its parent's pid that had begun. */
+/* Return the last process with the pid of the parent that started before the child. */
 static struct process *parent_find(const struct process_list *l, const struct process *child)
 {
 	struct process *found = NULL;
@@ -236,7 +523,7 @@ bool nvtx_seek_parent(const struct contents *c, struct nvtx_key *key)
 	return true;
 }
 
-/* The last row of a key that is not after its time; `is_first`: the first of all times. */
+/* Return the last row of a key that is not after its time; `is_first`: the first of all times. */
 static void *row_at(
 	const struct nvtx_rows *r, size_t bytes, const struct nvtx_key *key, bool is_first)
 {
@@ -249,7 +536,7 @@ static void *row_at(
 	return at < r->count && !compare_owners((const void *)row, key) ? row : NULL;
 }
 
-/* In the process or those before it. */
+/* Look a key up in its process, then in the processes that it was forked from. */
 static void *row_find(const struct nvtx_payloads *p, const struct nvtx_rows *r, size_t bytes,
 	struct nvtx_key wanted)
 {

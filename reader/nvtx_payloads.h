@@ -1,11 +1,11 @@
 /*
- * nvtx_payloads.h - extended NVTX payloads of a report: their bytes, and what the program
- * registered to say what these mean.
+ * nvtx_payloads.h - the extended NVTX payloads of a report, and the layouts that the program
+ * registered to describe them.
  *
- * nvtx_payloads_init(), nvtx_payloads_take() with every batch of a pass, nvtx_payloads_ready();
- * then payloads can be asked for by process and id. Memory follows the number of payloads (some 50
- * bytes each) and of registered entries; their bytes stay in the string table of the contents. One
- * thread; allocates.
+ * Call nvtx_payloads_init(), nvtx_payloads_take() with every batch of a pass, then
+ * nvtx_payloads_ready(); after that payloads are looked up by process and id. Memory grows with the
+ * number of payloads (some 50 bytes each) and of registered entries; their bytes remain in the
+ * string table of the contents. One thread; allocates.
  */
 #ifndef READER_NVTX_PAYLOADS_H
 #define READER_NVTX_PAYLOADS_H
@@ -16,13 +16,12 @@
 #include "common/nvtx_layout.h"
 #include "reader/contents.h"
 
-#define NVTX_DEFINITIONS_MAX (1u << 22) /* rows of a kind: bounds what a report can make us hold */
+#define NVTX_DEFINITIONS_MAX (1u << 22) /* rows of a kind: bounds memory for hostile reports */
 
-/* What registrations have in common: in which process and domain (by the hash of its name), its id.
- */
+/* Common part of all registrations: process, domain (as the hash of its name), and id. */
 struct nvtx_key {
 	uint64_t domain, id;
-	uint32_t process, index; /* of entries: their place */
+	uint32_t process, index; /* index: of an entry in its layout */
 	uint64_t time_ns;
 };
 
@@ -33,8 +32,8 @@ struct nvtx_layout_row {
 	uint32_t layout;
 	uint64_t flags; /* schema_flags */
 	bool is_enum;
-	uint8_t state;  /* of `extent`: 0 not asked for yet, 1 being found, 2 found */
-	uint64_t epoch; /* of the payloads in which `state` holds */
+	uint8_t state;  /* of `extent`: 0 unknown, 1 being computed, 2 known */
+	uint64_t epoch; /* of the payloads, for which `state` is valid */
 	uint64_t bytes, pack;
 	struct nvtx_extent extent;
 	uint32_t first, count; /* its entries or values */
@@ -71,16 +70,16 @@ struct nvtx_far_text { /* key as of a piece; index unused */
 	uint32_t text; /* Strings id */
 };
 
-/* Deferred events, handed over in one payload. */
+/* Deferred events, submitted in one payload. */
 struct nvtx_deferred_row {
 	struct nvtx_key key; /* as of a piece */
-	uint32_t tid;        /* who handed them over */
+	uint32_t tid;        /* of the thread that submitted them */
 	uint32_t domain;     /* Strings id */
 	bool is_batch;
 	uint64_t scope, flex_offset;
 };
 
-/* Which clock the times of an entry of a layout are of. Its key's id is nvtx_entry_id(). */
+/* The clock of the times in an entry of a layout. The id of the key is nvtx_entry_id(). */
 struct nvtx_meaning_row {
 	struct nvtx_key key;
 	uint64_t clock;
@@ -88,7 +87,7 @@ struct nvtx_meaning_row {
 
 static inline uint64_t nvtx_entry_id(uint64_t layout, uint64_t entry)
 {
-	return layout << 16 | (entry & 0xffff); /* layouts have at most 4096, ids count upwards */
+	return layout << 16 | (entry & 0xffff); /* a layout has at most 4096 entries */
 }
 
 struct nvtx_time_domain_row {
@@ -105,7 +104,7 @@ struct nvtx_sync_row { /* key.id: the source */
 	double slope;
 };
 
-/* In place of a payload: one event of a batch, by its place there. No report has such an id. */
+/* An id that refers to one event of a batch instead of a payload. No report contains such an id. */
 #define NVTX_EVENT_OF_BATCH (UINT64_C(1) << 63)
 #define NVTX_EVENT_INDEX_BITS 20u /* a payload has at most 1 MiB */
 #define NVTX_EVENT_PAYLOADS_MAX (UINT64_C(1) << 43)
@@ -115,7 +114,7 @@ static inline uint64_t nvtx_event_of_batch(uint64_t payload, uint64_t index)
 	return NVTX_EVENT_OF_BATCH | payload << NVTX_EVENT_INDEX_BITS | index;
 }
 
-/* The payload of such an id, and the place in it; false = it is the id of a payload itself. */
+/* Split such an id into payload and index; false = the id is that of a payload. */
 static inline bool nvtx_event_in_batch(uint64_t id, uint64_t *ret_payload, uint64_t *ret_index)
 {
 	*ret_payload = id & NVTX_EVENT_OF_BATCH
@@ -125,7 +124,7 @@ static inline bool nvtx_event_in_batch(uint64_t id, uint64_t *ret_payload, uint6
 	return (id & NVTX_EVENT_OF_BATCH) != 0;
 }
 
-/* Rows of a kind, sorted once all are there. */
+/* Rows of a kind; sorted by nvtx_payloads_ready(). */
 struct nvtx_rows {
 	void *rows;
 	uint32_t count, capacity;
@@ -135,60 +134,59 @@ struct nvtx_payloads {
 	const struct contents *contents;
 	struct nvtx_rows layouts, entries, values, counters, pieces, texts, deferred, meanings,
 		time_domains, syncs;
-	int64_t *columns; /* room for decoding */
-	bool is_ready;
+	int64_t *columns;       /* buffer for decoding */
 	bool has_repeats;       /* an id of a process was registered more than once */
-	uint64_t epoch;         /* counts the times at which layouts were asked for */
-	uint32_t epoch_process; /* of that time */
-	struct decode *kept;    /* the batch that an event was printed of last (nvtx_decode.c) */
+	uint64_t epoch;         /* incremented when cached extents become invalid */
+	uint32_t epoch_process; /* the process that extents are cached for */
+	void *cache;            /* kept by the decoder between payloads (nvtx_decode.c) */
+	void (*cache_free)(void *cache);
 };
 
-/* `c` is the contents that the pass fills; it stays the caller's. */
+/* Initialize for a pass that fills `c`, which must outlive `p`; release frees all rows and the
+ * cache. */
 void nvtx_payloads_init(struct nvtx_payloads *p, const struct contents *c);
 void nvtx_payloads_release(struct nvtx_payloads *p);
 
-/* Rows of a batch, if it has any of these. 0 or -ENOMEM; damaged ones are left out. */
+/* Store the rows of a batch whose kind belongs here. Damaged rows are skipped. Returns 0 or
+ * -ENOMEM. */
 int nvtx_payloads_take(struct nvtx_payloads *p, const struct event_batch *b);
 
-/* All batches were taken. */
+/* Sort the rows, after the last batch. Lookups are valid from then on. */
 void nvtx_payloads_ready(struct nvtx_payloads *p);
 
-/* Room for `more` rows behind those that there are; NULL = no memory, or too many. */
-void *nvtx_rows_room(struct nvtx_rows *r, uint32_t more, size_t bytes);
-
-/* What follows is asked for a payload of this process and time: extents found before hold no longer
- * when ids may mean something else. */
+/* Begin lookups for a payload of this process: cached extents become invalid when an id may have
+ * another meaning there. */
 void nvtx_payloads_seek(struct nvtx_payloads *p, uint32_t process);
 
-/* The layout or enumeration that an id means in a process at a time (`index` of the key is unused):
- * its last registration by then, or else by the process's fork in one that it was forked from, or
- * else the first at all. NULL = the report has none. */
+/* Return the layout or enumeration that an id denotes in a process at a time (`index` of the key is
+ * unused): the last registration up to then; else the last one before the fork in a process that it
+ * was forked from; else the first of all times. NULL = the report has none. */
 struct nvtx_layout_row *nvtx_layout_find(struct nvtx_payloads *p, struct nvtx_key wanted);
 
-/* Schema of a counter, found in the same way; 0 = not known. */
+/* Return the schema of a counter, looked up in the same way; 0 = not known. */
 uint64_t nvtx_counter_schema(struct nvtx_payloads *p, struct nvtx_key wanted);
 
-/* The clock that entry `index` of the layout `id` has its times from, found in the same way; 0 =
- * not told. */
+/* Return the clock of the times in entry `index` of layout `id`, looked up in the same way; 0 = not
+ * known. */
 uint64_t nvtx_entry_clock(struct nvtx_payloads *p, struct nvtx_key wanted);
 
-/* Pieces of a payload, by index and offset; *ret_count may become 0. */
+/* Return the pieces of a payload, ordered by index and offset; NULL with *ret_count 0 = none. */
 const struct nvtx_piece *nvtx_pieces_find(
 	const struct nvtx_payloads *p, uint32_t process, uint64_t payload, uint32_t *ret_count);
 
-/* The row that handed over a payload; NULL = none did. */
+/* Return the row that submitted a payload; NULL = there is none. */
 const struct nvtx_deferred_row *nvtx_deferred_find(
 	const struct nvtx_payloads *p, uint32_t process, uint64_t payload);
 
-/* Goes on, with process and time, where a forked process has from what it does not register itself:
- * its parent, and the time of the fork. False = not forked, or the parent is not known. */
+/* Replace the process of a key by its parent and the time by that of the fork: a forked process
+ * inherits registrations. False = not forked, or the parent is not known. */
 bool nvtx_seek_parent(const struct contents *c, struct nvtx_key *key);
 
-/* The text that a payload has at an address: its Strings id, 0 = none. */
+/* Return the Strings id of the text that was copied from an address; 0 = none. */
 uint32_t nvtx_far_text(
 	const struct nvtx_payloads *p, uint32_t process, uint64_t payload, uint64_t address);
 
-/* What stands for a domain in keys. */
+/* Return the hash that identifies a domain in keys. */
 uint64_t nvtx_domain_key(const struct contents *c, uint32_t name);
 
 #endif
