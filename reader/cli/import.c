@@ -15,6 +15,7 @@
 #include "reader/cli/import_codexl.h"
 #include "reader/codexl/format.h"
 #include "reader/nvtxt/import.h"
+#include "reader/nvtxt/parse.h"
 #include "reader/nvtxt/resolve.h"
 
 #define PROBLEMS_SHOWN 20u /* of a file */

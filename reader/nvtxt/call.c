@@ -1,21 +1,42 @@
-/*
- * call.c - calls of NVTXT commands: their values become the arguments in force, and those an event.
- */
+/* call.c - calls of NVTXT commands: assigns their values to arguments, and creates the event. */
+#include "reader/nvtxt/call.h"
+
 #include <string.h>
 
 #include "common/spool.h"
-#include "reader/nvtxt/state.h"
 #include "reader/schema.h"
 
-/* What a call has to go by. */
+/* A call, and the arguments that apply to it. */
 struct call {
 	enum nvtxt_command command;
 	uint32_t column;
-	struct nvtxt_value arguments[NVTXT_ARGUMENTS]; /* those in force, with the call's own */
+	struct nvtxt_value arguments[NVTXT_ARGUMENTS]; /* current ones, then the call's own */
 };
 
-/* Where a value is used as it must not be: at its own place, or at the command where the value is a
- * variable's. */
+const char *nvtxt_value_check(enum nvtxt_argument argument, const struct nvtxt_value *value,
+	enum nvtxt_problem_kind *ret_error)
+{
+	enum nvtxt_type type = nvtxt_arguments[argument].type;
+	*ret_error = NVTXT_PARSING_ERROR;
+	if (value->kind == NVTXT_TEXT && type == NVTXT_TYPE_INTEGER)
+		return "a number is wanted";
+	if (value->kind == NVTXT_NUMBER && type == NVTXT_TYPE_STRING)
+		return "a text is wanted";
+	*ret_error = NVTXT_RANGE_ERROR;
+	if (value->kind != NVTXT_NUMBER || argument == NVTXT_PAYLOAD || argument == NVTXT_COLOR)
+		return NULL;
+	if (value->integer < 0)
+		return "it cannot be negative";
+	if ((argument == NVTXT_PROCESS_ID || argument == NVTXT_THREAD_ID) &&
+		value->integer > NVTXT_IDS_MAX)
+		return "it is above 16777215";
+	if (argument == NVTXT_CATEGORY_ID && value->integer > UINT32_MAX)
+		return "it is above 4294967295";
+	return NULL;
+}
+
+/* Report a value that the argument cannot have: at `column`, or at the command (0) for the value of
+ * a variable. */
 static bool argument_check(struct nvtxt_file *f, const struct call *c, enum nvtxt_argument argument,
 	const struct nvtxt_value *value, uint32_t column)
 {
@@ -79,7 +100,7 @@ static bool values_take(struct nvtxt_file *f, struct call *c, const int8_t *argu
 	return true;
 }
 
-/* Finds which arguments the values are, and takes them. */
+/* Assign the values of the line to arguments, in the order that applies to the command. */
 static bool arguments_take(struct nvtxt_file *f, struct call *c)
 {
 	const struct nvtxt_command_row *row = &nvtxt_commands[c->command];
@@ -104,7 +125,7 @@ static bool arguments_take(struct nvtxt_file *f, struct call *c)
 		       : values_take(f, c, d->arguments, d->count, d->line);
 }
 
-/* ---- what the arguments mean ---- */
+/* ---- arguments as members of the event ---- */
 
 static uint32_t color_of(struct nvtxt_file *f, const struct call *c)
 {
@@ -136,7 +157,7 @@ static bool base_take(struct nvtxt_file *f, const struct call *c, struct nvtxt_e
 	return true;
 }
 
-/* A time; one that nothing gives is 0, as NVIDIA's importer has it. */
+/* Return a time; a missing one is 0, as in NVIDIA's importer. */
 static int64_t time_of(struct nvtxt_file *f, const struct call *c, enum nvtxt_argument argument)
 {
 	const struct nvtxt_value *v = &c->arguments[argument];
@@ -176,7 +197,7 @@ static void payload_take(const struct nvtxt_file *f, const struct call *c, struc
 	}
 }
 
-/* The message, with "domain:" before it where the comment names a domain. */
+/* Set the text; strip the "domain:" prefix when the comment names the domain. */
 static void text_take(const struct nvtxt_file *f, const struct call *c, struct nvtxt_event *e)
 {
 	const struct nvtxt_note *n = &f->state->note;
@@ -203,7 +224,7 @@ static void note_apply(const struct nvtxt_file *f, struct nvtxt_event *e)
 	e->level = e->has_level ? (uint32_t)n->level : 0;
 	e->identifier = n->range;
 	if (n->instant)
-		e->end = e->start; /* was written longer: NVIDIA's importer leaves it out else */
+		e->end = e->start; /* written longer, since NVIDIA's importer drops empty ranges */
 	if (n->has_start_thread && n->start_thread <= UINT32_MAX)
 		e->start_thread = (uint32_t)n->start_thread;
 }
@@ -258,7 +279,7 @@ static bool is_used(enum nvtxt_command command, unsigned argument)
 	return used >> argument & 1;
 }
 
-/* Variables are looked at where they are used: for the arguments that a call leaves out. */
+/* Check the variables that the call uses for the arguments it leaves out. */
 static bool variables_check(struct nvtxt_file *f, const struct call *c)
 {
 	for (unsigned i = 0; i < NVTXT_ARGUMENTS; i++)
@@ -288,7 +309,7 @@ static void call_run(struct nvtxt_file *f, struct call *c)
 		.thread = (uint32_t)c->arguments[NVTXT_THREAD_ID].integer};
 	if (!(is_name ? name_event(f, c, &e) : timed_event(f, c, &e)))
 		return;
-	/* A value given in a call stays in force, but for those of names. */
+	/* A value given in a call remains current, except in calls that give names. */
 	if (!is_name)
 		memcpy(s->current, c->arguments, sizeof(s->current));
 	if (s->note.word != NVTXT_NOTE_SKIP)

@@ -1,9 +1,11 @@
-/*
- * parse.c - the sentences of NVTXT: assignments, definitions, calls.
- */
+/* parse.c - the statements of NVTXT: assignments, definitions, calls. */
+#include "reader/nvtxt/parse.h"
+
 #include <errno.h>
 #include <string.h>
 
+#include "reader/lines.h"
+#include "reader/nvtxt/call.h"
 #include "reader/nvtxt/state.h"
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
@@ -37,7 +39,8 @@ static bool is_name(const char *text)
 	return token.kind == NVTXT_WORD && lexer.at == lexer.end && !lexer.comment;
 }
 
-/* $Name becomes the value last assigned; what calls left in an argument does not count here. */
+/* Replace $Name by the value last assigned; a value that a call left in an argument does not count.
+ */
 static bool expand(struct nvtxt_file *f, struct nvtxt_token *t)
 {
 	const char *text = keep(f, t);
@@ -58,7 +61,7 @@ static bool expand(struct nvtxt_file *f, struct nvtxt_token *t)
 	return true;
 }
 
-/* The next token, expanded, in state->token; false: it is broken, which was told. */
+/* Read the next token, expanded, into state->token. False: it is broken, which was reported. */
 static bool next(struct nvtxt_file *f)
 {
 	struct nvtxt_state *s = f->state;
@@ -88,7 +91,7 @@ static struct nvtxt_value value_of(struct nvtxt_file *f, const struct nvtxt_toke
 	return (struct nvtxt_value){NVTXT_TEXT, 0, keep(f, t)};
 }
 
-/* { "," value } [ "," ] up to the line's end: the items. */
+/* Read { "," value } [ "," ] up to the end of the line into the items. */
 static bool items_read(struct nvtxt_file *f)
 {
 	struct nvtxt_state *s = f->state;
@@ -114,29 +117,7 @@ static bool items_read(struct nvtxt_file *f)
 
 /* ---- assignments ---- */
 
-const char *nvtxt_value_check(enum nvtxt_argument argument, const struct nvtxt_value *value,
-	enum nvtxt_problem_kind *ret_error)
-{
-	enum nvtxt_type type = nvtxt_arguments[argument].type;
-	*ret_error = NVTXT_PARSING_ERROR;
-	if (value->kind == NVTXT_TEXT && type == NVTXT_TYPE_INTEGER)
-		return "a number is wanted";
-	if (value->kind == NVTXT_NUMBER && type == NVTXT_TYPE_STRING)
-		return "a text is wanted";
-	*ret_error = NVTXT_RANGE_ERROR;
-	if (value->kind != NVTXT_NUMBER || argument == NVTXT_PAYLOAD || argument == NVTXT_COLOR)
-		return NULL;
-	if (value->integer < 0)
-		return "it cannot be negative";
-	if ((argument == NVTXT_PROCESS_ID || argument == NVTXT_THREAD_ID) &&
-		value->integer > NVTXT_IDS_MAX)
-		return "it is above 16777215";
-	if (argument == NVTXT_CATEGORY_ID && value->integer > UINT32_MAX)
-		return "it is above 4294967295";
-	return NULL;
-}
-
-/* What NVIDIA's importer says of an assignment; it counts here all the same. */
+/* Report what NVIDIA's importer would refuse in an assignment; it is applied all the same. */
 static void assignment_judge(struct nvtxt_file *f, int argument, const char *name, uint32_t column,
 	const struct nvtxt_value *value)
 {
@@ -219,8 +200,8 @@ static void definition(struct nvtxt_file *f)
 
 /* ---- lines ---- */
 
-/* false: the line says nothing. */
-static bool sentence(struct nvtxt_file *f)
+/* Read a statement. False: the line is empty. */
+static bool statement(struct nvtxt_file *f)
 {
 	struct nvtxt_state *s = f->state;
 	if (!next(f))
@@ -248,7 +229,7 @@ static bool sentence(struct nvtxt_file *f)
 	return true;
 }
 
-/* A comment that stands alone. */
+/* Apply the libtrace comment of a line, which may have no statement. */
 static void note_take(struct nvtxt_file *f)
 {
 	const struct nvtxt_note *n = &f->state->note;
@@ -273,7 +254,7 @@ static void note_take(struct nvtxt_file *f)
 	}
 }
 
-/* Reads the comment behind the line, before the line itself is. */
+/* Read the comment at the end of the line, before the statement. */
 static void note_read(struct nvtxt_file *f)
 {
 	struct nvtxt_state *s = f->state;
@@ -310,8 +291,29 @@ int nvtxt_file_line(struct nvtxt_file *f, const char *line, size_t bytes)
 	note_read(f);
 	nvtxt_lexer_init(&s->lexer, line, bytes);
 	uint64_t errors = nvtxt_file_errors(f);
-	bool speaks = sentence(f);
+	bool speaks = statement(f);
 	f->understood += speaks && errors == nvtxt_file_errors(f);
 	note_take(f);
 	return f->broken ? -ENOMEM : 0;
+}
+
+static int visit_line(void *user, const char *line, size_t bytes, bool too_long)
+{
+	struct nvtxt_file *f = user;
+	if (!too_long)
+		return nvtxt_file_line(f, line, bytes);
+	f->line++;
+	nvtxt_file_tell(f, NVTXT_LEXING_ERROR, f->line, LINE_BYTES_MAX,
+		"line of more than %u bytes", LINE_BYTES_MAX);
+	return 0;
+}
+
+int nvtxt_file_read(struct nvtxt_file *f, int fd)
+{
+	const struct lines_visitor visitor = {f, visit_line};
+	struct lines_sum sum;
+	int error = lines_read(fd, &visitor, &sum);
+	f->bytes = sum.bytes;
+	f->crc = sum.crc;
+	return error;
 }

@@ -1,5 +1,7 @@
 /*
- * state.h - what the lines of an NVTXT file have said so far: inside of reader/nvtxt/.
+ * state.h - the variables, definitions and current line of an NVTXT file while it is read.
+ *
+ * Belongs to struct nvtxt_file; used only inside reader/nvtxt/. One thread; allocates.
  */
 #ifndef READER_NVTXT_STATE_H
 #define READER_NVTXT_STATE_H
@@ -18,7 +20,7 @@ struct nvtxt_value {
 	const char *text; /* in the pool */
 };
 
-/* A name that was assigned to, or whose definition as a command was seen. */
+/* A name that has a value, or is defined as a command. */
 struct nvtxt_name {
 	bool is_assigned, is_defined;
 	struct nvtxt_value value;
@@ -38,11 +40,11 @@ struct nvtxt_item {
 struct nvtxt_state {
 	struct nvtxt_name *names;
 	uint32_t name_count, name_capacity;
-	struct map name_places; /* address of the pooled text -> place in `names` + 1 */
-	/* Of each argument: what was assigned or, later, given in a call. */
+	struct map name_places; /* address of the pooled text -> index in `names` + 1 */
+	/* Value of each argument: the last one assigned, or given in a call. */
 	struct nvtxt_value current[NVTXT_ARGUMENTS];
 	struct nvtxt_definition definitions[NVTXT_COMMANDS];
-	/* the line at hand */
+	/* the current line */
 	struct nvtxt_lexer lexer;
 	struct nvtxt_token token;
 	struct nvtxt_note note;
@@ -50,21 +52,12 @@ struct nvtxt_state {
 	uint32_t item_count;
 };
 
-/* The entry of a pooled name, made if need be, until the next call; NULL = out of memory, which the
- * file takes note of. */
+/* Returns NULL when out of memory. nvtxt_state_free() accepts NULL. */
+struct nvtxt_state *nvtxt_state_create(void);
+void nvtxt_state_free(struct nvtxt_state *s);
+
+/* Return the entry of a pooled name, which is created if needed; valid until the next call. `text`
+ * may be NULL. Returns NULL when out of memory, and then sets f->broken. */
 struct nvtxt_name *nvtxt_name(struct nvtxt_file *f, const char *text);
-
-/*
- * Can the argument have this value? NULL, or why not. *ret_error: NVTXT_PARSING_ERROR for a wrong
- * type, else NVTXT_RANGE_ERROR.
- */
-const char *nvtxt_value_check(enum nvtxt_argument argument, const struct nvtxt_value *value,
-	enum nvtxt_problem_kind *ret_error);
-
-/* Carries out a call: the values are the line's items. */
-void nvtxt_call(struct nvtxt_file *f, const char *name, uint32_t column);
-
-/* Takes an event in; it is the file's copy. */
-void nvtxt_event_add(struct nvtxt_file *f, const struct nvtxt_event *event);
 
 #endif

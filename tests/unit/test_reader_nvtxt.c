@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/nvtxt/parse.h"
 #include "reader/nvtxt/resolve.h"
 #include "tap.h"
 
