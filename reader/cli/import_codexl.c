@@ -13,6 +13,7 @@
 #include "reader/cli/message.h"
 #include "reader/cli/stop.h"
 #include "reader/codexl/import.h"
+#include "reader/codexl/read.h"
 
 struct input {
 	const char *path;

@@ -1,3 +1,4 @@
+/* file.c - the contents of a file of CodeXL, and its error. */
 #include "reader/codexl/file.h"
 
 #include <stdarg.h>
@@ -5,7 +6,7 @@
 #include <stdlib.h>
 
 #include "reader/codexl/state.h"
-#include "reader/lines.h"
+#include "reader/codexl/words.h"
 
 int codexl_file_init(struct codexl_file *f, enum codexl_format format, struct pool *pool)
 {
@@ -62,7 +63,7 @@ int codexl_header_line(struct codexl_file *f, struct codexl_words line)
 	return h->key && h->value ? 0 : -ENOMEM;
 }
 
-/* `text` without blanks around it is `key`. */
+/* Compare `text`, without the blanks around it, with `key`. */
 static bool is_key(const char *text, const char *key)
 {
 	size_t bytes = strlen(key);
@@ -76,42 +77,4 @@ const char *codexl_file_header(const struct codexl_file *f, const char *key)
 		if (is_key(f->headers.rows[i].key, key))
 			return f->headers.rows[i].value + strspn(f->headers.rows[i].value, " ");
 	return "";
-}
-
-int codexl_file_line(struct codexl_file *f, const char *line, size_t bytes)
-{
-	struct codexl_words words = {line, line + bytes};
-	f->line++;
-	if (f->line == 1 && bytes >= 3 && !memcmp(line, "\xef\xbb\xbf", 3))
-		words.at += 3; /* a mark of UTF-8 */
-	if (words.end > words.at && words.end[-1] == '\r')
-		words.end--;
-	if (memchr(words.at, 0, (size_t)(words.end - words.at)))
-		return codexl_wrong(f, "a zero byte: this is no text");
-	return f->format == CODEXL_TIMELINE ? codexl_timeline_line(f, words)
-					    : codexl_table_line(f, words);
-}
-
-int codexl_file_end(struct codexl_file *f)
-{
-	return f->format == CODEXL_TIMELINE ? codexl_timeline_end(f) : codexl_table_end(f);
-}
-
-static int visit_line(void *user, const char *line, size_t bytes, bool too_long)
-{
-	struct codexl_file *f = user;
-	if (!too_long)
-		return codexl_file_line(f, line, bytes);
-	f->line++;
-	return codexl_wrong(f, "line of more than %u bytes", LINE_BYTES_MAX);
-}
-
-int codexl_file_read(struct codexl_file *f, int fd)
-{
-	const struct lines_visitor visitor = {f, visit_line};
-	struct lines_sum sum;
-	int error = lines_read(fd, &visitor, &sum);
-	f->bytes = sum.bytes;
-	f->crc = sum.crc;
-	return error ? error : codexl_file_end(f);
 }

@@ -1,15 +1,12 @@
 /*
- * file.h - what a text file of CodeXL or the Radeon Compute Profiler says: a timeline (.atp), a
- * table of performance counters (.csv), or one of occupancy (.occupancy).
+ * file.h - the contents of a text file of CodeXL or the Radeon Compute Profiler: a timeline (.atp),
+ * a table of performance counters (.csv), or one of occupancy (.occupancy).
  *
- *   codexl_file_init(); codexl_file_line() for each line, or codexl_file_read();
- * codexl_file_end(); import.h makes a report of it; codexl_file_release()
+ *   codexl_file_init(); codexl_file_read(), or codexl_file_line() for each line and
+ * codexl_file_end() (read.h); codexl_import() builds a report (import.h); codexl_file_release()
  *
- * The first line that is not of the format ends the reading, and is told with number and cause:
- * counts in the file say how many lines follow, so that behind an error nothing is certain.
- *
- * Source: "Output files" in the documentation of CodeXL. One thread; allocates; memory follows the
- * number of lines, never a number in the file.
+ * Source: "Output files" in the documentation of CodeXL. One thread; allocates; memory grows with
+ * the number of lines, never with a number in the file.
  */
 #ifndef READER_CODEXL_FILE_H
 #define READER_CODEXL_FILE_H
@@ -38,7 +35,7 @@ enum codexl_column { CODEXL_KERNEL_COLUMNS = 1, CODEXL_HANDLE_COLUMN = 2, CODEXL
 /* CODEXL_CALL.api */
 enum codexl_api { CODEXL_API_OTHER, CODEXL_API_CUDA, CODEXL_API_OSRT };
 
-/* CODEXL_COMMAND.operation; copies as CUPTI numbers them. */
+/* CODEXL_COMMAND.operation; copies have the numbers of CUPTI. */
 enum codexl_operation {
 	CODEXL_NO_OPERATION = 0,
 	CODEXL_COPY_TO_DEVICE = 1,
@@ -48,7 +45,7 @@ enum codexl_operation {
 	CODEXL_FILL = 21
 };
 
-#define CODEXL_DEFAULT_GROUP "Default" /* of perf markers: here "", as the domain of NVTX */
+#define CODEXL_DEFAULT_GROUP "Default" /* of perf markers; stored as "", as NVTX's domain */
 
 /* Texts are in the pool; "" = none. */
 struct codexl_header {
@@ -56,12 +53,12 @@ struct codexl_header {
 };
 
 struct codexl_sizes {
-	uint32_t grid[3], block[3]; /* groups, and work items of a group; 0 = not known */
+	uint32_t grid[3], block[3]; /* work groups, and work items per group; 0 = not known */
 };
 
 struct codexl_call {
 	uint32_t tid, parts, caller_line;
-	uint32_t next; /* call of the same thread and section, its index + 1 */
+	uint32_t next; /* next call of the same thread and section, its index + 1 */
 	bool is_opencl;
 	int64_t type;
 	uint64_t start_ns, end_ns;
@@ -86,8 +83,8 @@ struct codexl_kernel {
 };
 
 struct codexl_marker {
-	uint32_t tid, level; /* level: markers of the same group around it */
-	uint32_t outer;      /* marker around it, its index + 1 */
+	uint32_t tid, level; /* level: enclosing markers of the same group */
+	uint32_t outer;      /* enclosing marker, its index + 1 */
 	bool ended;
 	uint64_t start_ns, end_ns;
 	const char *name, *group;
@@ -98,13 +95,13 @@ struct codexl_cell {
 	const char *name, *value;
 };
 
-/* What a file has that a report has no place for. */
+/* Counts of what a report cannot store. */
 struct codexl_lost {
-	uint64_t comments;        /* behind calls */
+	uint64_t comments;        /* after calls */
 	uint64_t sections, lines; /* of unknown sections */
 	uint64_t ends;            /* of perf markers that did not begin */
 	uint64_t end_names;       /* names and groups of ends that differ from those of the begin */
-	uint64_t texts;           /* further words of lines */
+	uint64_t texts;           /* extra words at the end of lines */
 };
 
 #define CODEXL_ARRAY(type)                  \
@@ -113,10 +110,11 @@ struct codexl_lost {
 		uint32_t count, capacity;   \
 	}
 
-struct codexl_state;
+struct codexl_state; /* state.h */
+struct codexl_words; /* words.h */
 
 struct codexl_file {
-	struct pool *pool; /* not the file's own */
+	struct pool *pool; /* the caller's */
 	enum codexl_format format;
 	CODEXL_ARRAY(header) headers;
 	CODEXL_ARRAY(call) calls;
@@ -128,30 +126,24 @@ struct codexl_file {
 	struct codexl_lost lost;
 	uint64_t bytes; /* read from a descriptor, and their CRC-32C */
 	uint32_t crc;
-	uint32_t line;   /* the last one */
-	char cause[200]; /* what is wrong with it; "" = nothing */
+	uint32_t line;   /* number of the last line read */
+	char cause[200]; /* its error; "" = none */
 	struct codexl_state *state;
 };
 
-/* 0 or -ENOMEM. */
+/* Initialize an empty file whose texts are kept in `pool`, which must outlive it. Returns 0 or
+ * -ENOMEM; release it in either case. */
 int codexl_file_init(struct codexl_file *f, enum codexl_format format, struct pool *pool);
 void codexl_file_release(struct codexl_file *f);
 
-/* The next line, without its end. 0, -EBADMSG with line and cause, -ENOMEM, -EOVERFLOW (too many
- * lines). */
-int codexl_file_line(struct codexl_file *f, const char *line, size_t bytes);
+/* Set f->cause, without control characters. Returns -EBADMSG. */
+__attribute__((format(printf, 2, 3))) int codexl_wrong(
+	struct codexl_file *f, const char *format, ...);
 
-/* There are no more lines: the same. */
-int codexl_file_end(struct codexl_file *f);
+/* Store a header line, split at its first `=`. Returns 0, -EBADMSG or -ENOMEM. */
+int codexl_header_line(struct codexl_file *f, struct codexl_words line);
 
-/* All lines of the descriptor, which stays open, and the end: the same, or another negative errno,
- * as lines_read(). */
-int codexl_file_read(struct codexl_file *f, int fd);
-
-/* The value of a header line, without blanks around it; "" = there is none. */
+/* Return the value of a header line, without leading blanks; "" = there is none. */
 const char *codexl_file_header(const struct codexl_file *f, const char *key);
-
-/* Do lines of kernels have the index of their queue in this TraceFileVersion? "": the latest. */
-bool codexl_has_queue_index(const char *version);
 
 #endif

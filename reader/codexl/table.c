@@ -1,9 +1,12 @@
-/* Tables: performance counters and occupancy of kernels. */
+/* table.c - tables of CodeXL: performance counters and occupancy of kernels. */
+#include "reader/codexl/table.h"
+
 #include <stdio.h>
 
 #include "reader/codexl/state.h"
 
-/* Up to the next separator; behind the last cell the line's `at` is NULL. NULL = out of memory. */
+/* Read a cell, up to the next separator; after the last cell line->at is NULL. NULL = out of
+ * memory. */
 static struct codexl_cell *cell_take(struct codexl_file *f, struct codexl_words *line)
 {
 	const char *end = memchr(line->at, f->state->separator, (size_t)(line->end - line->at));
@@ -61,7 +64,7 @@ static int comment_take(struct codexl_file *f, struct codexl_words line)
 	return error;
 }
 
-/* Names of columns that make such a table what it is. */
+/* Return whether the table has a column. */
 static bool has_column(const struct codexl_state *s, const char *name)
 {
 	for (uint32_t i = 0; i < s->column_count; i++)

@@ -1,8 +1,8 @@
-/* How lines of files of CodeXL are taken apart. */
-#include <stdio.h>
-#include <stdlib.h>
+/* words.c - splits lines of files of CodeXL into words and numbers. */
+#include "reader/codexl/words.h"
 
-#include "reader/codexl/state.h"
+#include <stdlib.h>
+#include <string.h>
 
 static bool is_blank(char c)
 {
@@ -60,7 +60,7 @@ const char *codexl_decoded(struct codexl_file *f, struct codexl_word word, bool 
 	return kept;
 }
 
-/* Digits of a base, all of the word from `at` on. */
+/* Parse the word from `at` on as digits of a base. */
 static bool digits_take(struct codexl_word word, size_t at, unsigned base, uint64_t *ret_number)
 {
 	uint64_t number = 0;
@@ -94,7 +94,7 @@ bool codexl_handle(struct codexl_word word, uint64_t *ret_handle)
 		digits_take(word, 2, 16, ret_handle);
 }
 
-/* `{1,2,3}` with one to three numbers, the others 1. */
+/* Parse `{1,2,3}` with one to three numbers; missing ones are 1. */
 static bool sizes_take(struct codexl_word word, uint64_t *ret_sizes)
 {
 	size_t at = 1;
@@ -129,12 +129,4 @@ void codexl_sizes(struct codexl_word global, struct codexl_word group, struct co
 		ret->block[i] = (uint32_t)block[i];
 		ret->grid[i] = (uint32_t)((items[i] + block[i] - 1) / block[i]);
 	}
-}
-
-int codexl_device(struct codexl_file *f, const char *name, uint32_t *ret_id)
-{
-	struct codexl_state *s = f->state;
-	uint32_t known = map_get(&s->device_ids, (uint64_t)(uintptr_t)name, 0);
-	*ret_id = known ? known - 1 : s->device_count;
-	return known ? 0 : map_put(&s->device_ids, (uint64_t)(uintptr_t)name, 0, ++s->device_count);
 }

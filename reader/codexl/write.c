@@ -8,6 +8,7 @@
 #include "common/spool.h"
 #include "reader/batch.h"
 #include "reader/codexl/put.h"
+#include "reader/codexl/timeline.h"
 #include "reader/lines.h"
 #include "reader/schema.h"
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "reader/codexl/import.h"
+#include "reader/codexl/read.h"
 #include "reader/codexl/write.h"
 
 static int lines_take(struct codexl_file *f, const char *at, const char *end)

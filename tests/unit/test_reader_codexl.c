@@ -2,7 +2,8 @@
  * not stand in their usual order. */
 #include <string.h>
 
-#include "reader/codexl/state.h"
+#include "reader/codexl/read.h"
+#include "reader/codexl/words.h"
 #include "tests/unit/tap.h"
 
 static struct codexl_word word(const char *text)
