@@ -1,9 +1,12 @@
 /*
  * cubin_lines.c - the line tables of a cubin: .debug_line, DWARF 2 to 4, and the PTX.
  *
- * Source: DWARF 2.0, section 6.2; of NVIDIA's extended opcodes (inlined calls) the size is enough.
+ * Source: DWARF 2.0, section 6.2. NVIDIA's extended opcodes (inlined calls) are skipped by their
+ * size.
  */
 #define _GNU_SOURCE
+#include "reader/ncu/cubin_lines.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -12,10 +15,10 @@
 
 #include "common/array.h"
 #include "common/varint.h"
-#include "reader/ncu/cubin.h"
+#include "reader/ncu/cubin_sections.h"
 
 #define FILES_MAX 65536u
-#define RELOCATIONS_LOOKED_AT 200000000u /* bounds the time a hostile file can take */
+#define RELOCATIONS_LOOKED_AT 200000000u /* bounds the time spent on a hostile file */
 
 enum { LINE_EXTENDED = 0, LINE_COPY, LINE_ADVANCE_PC, LINE_ADVANCE_LINE, LINE_SET_FILE };
 enum { LINE_CONST_ADD_PC = 8, LINE_FIXED_ADVANCE_PC = 9 };
@@ -23,16 +26,16 @@ enum { LINE_END_SEQUENCE = 1, LINE_SET_ADDRESS = 2 };
 
 struct program {
 	struct cubin *cubin;
-	struct cubin_lines *lines; /* which are made */
-	bool has_files;            /* the PTX is one text */
+	struct cubin_lines *lines; /* the table to fill */
+	bool has_files;            /* false for the PTX, which is one text */
 	struct cubin_section section, relocations;
 	bool has_relocations, has_addends;
-	const uint8_t *at, *end; /* of the unit at hand */
+	const uint8_t *at, *end; /* unread bytes of the unit */
 	uint32_t least_bytes, range, opcodes;
 	int line_base;
 	const uint8_t *operands; /* by opcode, from 1 */
 	size_t first_file;       /* of this unit among the cubin's */
-	/* the state machine; symbol 0: no address was set */
+	/* the state machine; symbol 0: no address set */
 	uint32_t symbol, file, line;
 	uint64_t offset;
 	uint32_t looked_at;
@@ -40,7 +43,7 @@ struct program {
 	int error;
 };
 
-/* ---- numbers; what is cut off breaks the program ---- */
+/* ---- numbers; a truncated one breaks the program ---- */
 
 static uint64_t fixed(struct program *p, size_t bytes)
 {
@@ -101,7 +104,7 @@ static void file_add(struct program *p, const char *folder, const char *name)
 		c->file_count++;
 }
 
-/* The folder of that number, from 1; "": the file's name is all, or it is not known. */
+/* Return a folder by its number, from 1; "" = none, or not known. */
 static const char *folder_at(const uint8_t *at, const uint8_t *end, uint64_t number)
 {
 	for (; at < end && *at; number--) {
@@ -130,7 +133,7 @@ static void files_read(struct program *p)
 	fixed(p, 1);
 }
 
-/* Of the unit between p->at and p->end; leaves p->at at its program. */
+/* Read the header of the unit between p->at and p->end; leaves p->at at its program. */
 static void header_read(struct program *p)
 {
 	const uint64_t version = fixed(p, 2), bytes = fixed(p, 4);
@@ -143,7 +146,7 @@ static void header_read(struct program *p)
 	if (version == 4)
 		fixed(p, 1);
 	fixed(p, 1);
-	p->line_base = (int)(fixed(p, 1) ^ 0x80) - 0x80; /* a signed byte */
+	p->line_base = (int)(fixed(p, 1) ^ 0x80) - 0x80; /* sign-extends the byte */
 	p->range = (uint32_t)fixed(p, 1);
 	p->opcodes = (uint32_t)fixed(p, 1);
 	p->operands = p->at;
@@ -178,7 +181,7 @@ static void row_add(struct program *p, bool is_end)
 	lines->count++;
 }
 
-/* The function that the address at `place` of the section is of. */
+/* Set address and function from the operand at offset `place` of the section. */
 static void address_set(struct program *p, uint64_t place, uint64_t value)
 {
 	const size_t bytes = p->has_addends ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
@@ -278,7 +281,7 @@ static int by_place(const void *a, const void *b)
 	return x->order < y->order ? -1 : 1;
 }
 
-/* Tables of relocations are called after their sections. */
+/* Find the relocations of a section, which are named after it. */
 static bool relocations_find(struct program *p, const char *prefix, const char *section)
 {
 	char name[64];
@@ -313,7 +316,7 @@ static int section_read(
 	return p.error;
 }
 
-/* The lines of the PTX, each with a NUL behind it. */
+/* Read the lines of the PTX, each terminated by NUL. */
 static int ptx_read(struct cubin *c)
 {
 	struct cubin_section s;

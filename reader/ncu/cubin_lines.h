@@ -1,0 +1,13 @@
+/*
+ * cubin_lines.h - the line tables of a cubin. Used only by cubin.c. One thread; allocates.
+ */
+#ifndef READER_NCU_CUBIN_LINES_H
+#define READER_NCU_CUBIN_LINES_H
+
+#include "reader/ncu/cubin.h"
+
+/* Read .debug_line, .nv_debug_line_sass and .nv_debug_ptx_txt into `c`; malformed units are
+ * skipped. Returns 0 or -ENOMEM. */
+int cubin_lines_read(struct cubin *c);
+
+#endif
