@@ -7,7 +7,10 @@
 #define READER_EXPORT_TOOLS_WRITING_H
 
 #include "reader/export/tools.h"
-#include "reader/export/xplane_writing.h"
+#include "reader/export/xplane_details.h"
+#include "reader/export/xplane_state.h"
+#include "reader/export/xplane_stats.h"
+#include "reader/export/xplane_texts.h"
 
 #define TOOLS_PS_PER_NS 1000u
 #define TOOLS_SNAPSHOTS_MAX 1000u /* of memory in use, as XProf draws them */

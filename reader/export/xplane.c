@@ -1,3 +1,4 @@
+/* xplane.c - events of a timeline as events of an XSpace. */
 #include "reader/export/xplane.h"
 
 #include <errno.h>
@@ -5,29 +6,17 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "reader/export/xplane_writing.h"
+#include "reader/export/xplane_details.h"
+#include "reader/export/xplane_planes.h"
+#include "reader/export/xplane_state.h"
+#include "reader/export/xplane_stats.h"
+#include "reader/export/xplane_texts.h"
 
 #define PS_PER_NS 1000
 
-void xplane_stat_u64(struct proto *p, uint32_t field, enum xplane_stat stat, uint64_t value)
-{
-	size_t message = proto_open(p, field);
-	proto_u64(p, STAT_METADATA, stat);
-	proto_u64(p, STAT_U64, value);
-	proto_close(p, message);
-}
-
-void xplane_stat_i64(struct proto *p, uint32_t field, enum xplane_stat stat, int64_t value)
-{
-	size_t message = proto_open(p, field);
-	proto_u64(p, STAT_METADATA, stat);
-	proto_u64(p, STAT_I64, (uint64_t)value);
-	proto_close(p, message);
-}
-
 /* ---- planes and lines ---- */
 
-/* The plane of a device, or of the host: its place, -1 = out of memory. */
+/* Return the index of the plane of a device or of the host; -1 = out of memory. */
 static int plane_find(struct xplane *x, bool is_device, uint32_t device)
 {
 	for (uint32_t i = 0; i < x->plane_count; i++)
@@ -57,7 +46,7 @@ static struct xplane_line *line_find(struct xplane *x, const struct lane *lane)
 
 /* ---- events ---- */
 
-/* The plane has the text, as a name or as a value. */
+/* Record that the plane uses a text, as a name or as a value. */
 static int text_use(struct xplane_plane *plane, uint32_t number, bool as_value)
 {
 	int error = array_reserve_zeroed(&plane->uses, &plane->room, number, sizeof(*plane->uses));
@@ -100,7 +89,7 @@ static int event_end(struct xplane *x, struct xplane_line *line, uint32_t text, 
 	return error ? error : spool_write(&x->spool, &line->events, x->event.bytes, x->event.used);
 }
 
-/* What joins calls and what the device did, and where both were. */
+/* Add the stats that join calls with device work, and say where both happened. */
 static void stats_of_work(
 	struct xplane *x, const struct timeline_item *i, struct xplane_plane *plane)
 {
@@ -201,7 +190,7 @@ static int put_event(struct xplane *x, const struct timeline_item *i)
 	return event_end(x, line, text, place);
 }
 
-/* The range on the line of the thread's calls, where XProf takes what lies in it as of the step. */
+/* Write a step on the line of the thread's calls: XProf assigns what is inside it to the step. */
 static int put_step(struct xplane *x, const struct timeline_item *i)
 {
 	const struct lane_key key = {
@@ -223,7 +212,7 @@ static int put_step(struct xplane *x, const struct timeline_item *i)
 	return event_end(x, line, text, place);
 }
 
-/* The greatest sum so far of a lane. */
+/* Update and return the peak of a lane. */
 static int peak_of(struct xplane *x, const struct lane *lane, int64_t bytes, int64_t *ret_peak)
 {
 	uint32_t found = map_get(&x->peaks, lane->number, 0);
@@ -240,18 +229,6 @@ static int peak_of(struct xplane *x, const struct lane *lane, int64_t bytes, int
 	*peak = bytes > *peak ? bytes : *peak;
 	*ret_peak = *peak;
 	return 0;
-}
-
-void xplane_allocator(
-	const struct xplane *x, const struct lane *lane, char out[XPLANE_ALLOCATOR_BYTES])
-{
-	char name[LANE_NAME_BYTES];
-	lane_name(lane, name, sizeof(name));
-	if (x->several)
-		snprintf(out, XPLANE_ALLOCATOR_BYTES, "%s, process %u", name,
-			lane->key.process->facts->pid);
-	else
-		snprintf(out, XPLANE_ALLOCATOR_BYTES, "%s", name);
 }
 
 static int put_memory(struct xplane *x, const struct timeline_item *i)

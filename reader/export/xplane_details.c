@@ -1,7 +1,9 @@
-/* What XProf reads about work of a device: "key:value" in one text. */
+/* xplane_details.c - details of device work for XProf: "key:value" pairs in one text. */
+#include "reader/export/xplane_details.h"
+
 #include <stdio.h>
 
-#include "reader/export/xplane_writing.h"
+#include "reader/export/xplane_texts.h"
 #include "reader/occupancy.h"
 
 uint64_t xplane_column(const struct timeline_item *i, uint32_t field)
@@ -14,7 +16,7 @@ static uint32_t details(struct xplane *x, const char *text, int bytes)
 	return bytes < 0 ? 0 : xplane_text(x, text, (size_t)bytes);
 }
 
-/* Of the process's own device of that number; NULL = not told. */
+/* Return the columns of the process's own device of that number; NULL = not known. */
 static const uint64_t *device_columns(const struct xplane *x, const struct timeline_item *i)
 {
 	const struct ncu_devices *d = x->timeline->devices;
@@ -71,7 +73,7 @@ static const char *memory_kind(uint64_t kind)
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown";
 }
 
-/* The size stands twice: where XProf's statistics and where its viewer look. */
+/* The size is given twice: XProf's statistics and its viewer read different keys. */
 static uint32_t memcpy_details(struct xplane *x, const struct timeline_item *i)
 {
 	char text[300];

@@ -1,19 +1,15 @@
-/* The planes of an XSpace from events that wait in the temporary file. */
+/* xplane_planes.c - writes the planes of an XSpace, from events kept in the temporary file. */
+#include "reader/export/xplane_planes.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "common/utf8.h"
-#include "reader/export/xplane_writing.h"
+#include "reader/export/xplane_stats.h"
 
-#define MADE_LINE_ID (1u << 30) /* behind all ids of threads and streams */
+#define MADE_LINE_ID (1u << 30) /* above all ids of threads and streams */
 
-static const char *const stat_names[] = {
-	"",
-#define STAT(id, name) name,
-#include "reader/export/xplane_stats.def"
-};
-
-/* What streams have, in XProf's words. */
+/* Kinds of work on a stream, in XProf's words. */
 #define KIND(event, text)             \
 	{                             \
 		KIND_##event, 0, text \
@@ -47,7 +43,8 @@ static uint64_t line_id(const struct xplane *x, const struct xplane_line *line)
 	const bool thread = lane->key.kind == LANE_THREAD;
 	if (lane->overflow || (!thread && lane->key.kind != LANE_STREAM))
 		return MADE_LINE_ID + lane->number;
-	for (uint32_t i = 0; i < lane->number - 1; i++) { /* another process or context has it */
+	for (uint32_t i = 0; i < lane->number - 1;
+		i++) { /* another process or context has the id */
 		const struct lane *other = x->lines[i].lane;
 		if (other && x->lines[i].plane == line->plane && !other->overflow &&
 			other->key.kind == lane->key.kind && other->key.id == lane->key.id &&
@@ -85,7 +82,7 @@ static void line_name_put(struct xplane *x, struct proto *p, const struct xplane
 	proto_clean(p, LINE_NAME, text, strlen(text));
 }
 
-/* All of a line but its events. */
+/* Write a line except its events. */
 static void line_head(struct xplane *x, struct proto *p, const struct xplane_line *line)
 {
 	p->used = 0;
@@ -107,7 +104,7 @@ static void metadata_put(struct proto *p, uint32_t field, uint64_t id, const cha
 static void plane_texts(struct xplane *x, struct proto *p, const struct xplane_plane *plane)
 {
 	for (uint32_t n = 1; n < XPLANE_STATS; n++)
-		metadata_put(p, PLANE_STAT_METADATA, n, stat_names[n]);
+		metadata_put(p, PLANE_STAT_METADATA, n, xplane_stat_name((enum xplane_stat)n));
 	for (uint32_t n = 0; n < plane->room && n < x->text_count; n++) {
 		if (plane->uses[n] & XPLANE_NAME)
 			metadata_put(p, PLANE_EVENT_METADATA, n + 1, x->by_number[n]);
@@ -151,7 +148,7 @@ static void plane_device(struct xplane *x, struct proto *p, const struct xplane_
 	}
 }
 
-/* All of a plane but its lines. */
+/* Write a plane except its lines. */
 static void plane_head(struct xplane *x, struct proto *p, const struct xplane_plane *plane)
 {
 	char name[40] = "/host:CPU";
@@ -166,7 +163,7 @@ static void plane_head(struct xplane *x, struct proto *p, const struct xplane_pl
 		plane_device(x, p, plane);
 }
 
-/* Tag and length in front of a message of `bytes`. */
+/* Write tag and length of a message of `bytes`. */
 static int head_write(FILE *out, uint32_t field, uint64_t bytes)
 {
 	uint8_t head[PROTO_NUMBER_BYTES], *at = varint_put_tag(head, field, WIRE_BYTES);
@@ -208,15 +205,16 @@ static int plane_write(struct xplane *x, uint32_t number, struct proto *p, FILE 
 	return error;
 }
 
-/* When it was, by the clock of the wall. */
+/* Write begin and end of the session in wall-clock time. */
 static void put_environment(struct xplane *x, struct proto *p)
 {
 	const Libtrace__Session *s = x->timeline->contents.session;
 	const uint64_t start = s ? s->start_realtime_ns : 0;
 	size_t plane = proto_open(p, SPACE_PLANE);
 	proto_string(p, PLANE_NAME, "Task Environment");
-	metadata_put(p, PLANE_STAT_METADATA, XPLANE_STAT_START, stat_names[XPLANE_STAT_START]);
-	metadata_put(p, PLANE_STAT_METADATA, XPLANE_STAT_STOP, stat_names[XPLANE_STAT_STOP]);
+	metadata_put(
+		p, PLANE_STAT_METADATA, XPLANE_STAT_START, xplane_stat_name(XPLANE_STAT_START));
+	metadata_put(p, PLANE_STAT_METADATA, XPLANE_STAT_STOP, xplane_stat_name(XPLANE_STAT_STOP));
 	xplane_stat_u64(p, PLANE_STAT, XPLANE_STAT_START, start);
 	xplane_stat_u64(p, PLANE_STAT, XPLANE_STAT_STOP, start + x->last_ns - x->origin_ns);
 	proto_close(p, plane);

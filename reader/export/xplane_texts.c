@@ -1,11 +1,12 @@
-/* Names of events, and the NVTX ranges that calls were made in. */
+/* xplane_texts.c - names of events, and the NVTX ranges that calls were made in. */
+#include "reader/export/xplane_texts.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/array.h"
-#include "reader/export/xplane_writing.h"
 
 int xplane_texts_init(struct xplane *x)
 {
@@ -40,9 +41,22 @@ uint32_t xplane_text(struct xplane *x, const char *text, size_t bytes)
 										 : x->text_count;
 }
 
+void xplane_allocator(
+	const struct xplane *x, const struct lane *lane, char out[XPLANE_ALLOCATOR_BYTES])
+{
+	char name[LANE_NAME_BYTES];
+	lane_name(lane, name, sizeof(name));
+	if (x->several)
+		snprintf(out, XPLANE_ALLOCATOR_BYTES, "%s, process %u", name,
+			lane->key.process->facts->pid);
+	else
+		snprintf(out, XPLANE_ALLOCATOR_BYTES, "%s", name);
+}
+
 /* ---- operations ---- */
 
-/* XProf takes any name before the colon where the type behind it looks like this. */
+/* Write an operation type in letters, digits and '_': XProf then accepts any name before the colon.
+ */
 static void type_put(FILE *out, const char *domain)
 {
 	if (*domain >= '0' && *domain <= '9')
@@ -88,7 +102,7 @@ static bool is_nvtx(const struct timeline_item *i)
 	return i->lane->key.kind == LANE_RANGES || i->lane->key.kind == LANE_SPANS;
 }
 
-/* Copies by the words that XProf tells them by. */
+/* Return the name by which XProf recognizes a copy. */
 static const char *copy_name(const struct timeline_item *i)
 {
 	switch (i->row->values[i->kind->name]) {
@@ -139,7 +153,7 @@ uint32_t xplane_event_text(struct xplane *x, const struct timeline_item *i)
 static void ranges_end(struct xplane_ranges *r, uint64_t ns)
 {
 	uint32_t kept = 0;
-	for (uint32_t i = 0; i < r->count; i++) /* of several domains: they need not nest */
+	for (uint32_t i = 0; i < r->count; i++) /* ranges of several domains need not nest */
 		if (r->open[i].end_ns > ns)
 			r->open[kept++] = r->open[i];
 	r->count = kept;
@@ -168,7 +182,7 @@ int xplane_range_note(struct xplane *x, const struct timeline_item *i, uint32_t 
 	return 0;
 }
 
-/* The range that was pushed last of those that are open. */
+/* Return the text of the open range that was pushed last; 0 = none. */
 static uint32_t innermost(struct xplane *x, const struct timeline_item *i)
 {
 	uint32_t found = map_get(&x->ranges, i->row->process->id, i->row->tid);
