@@ -17,7 +17,7 @@
 #include "reader/binary_search.h"
 #include "reader/demangle.h"
 #include "reader/dwarf.h"
-#include "reader/ranges.h"
+#include "reader/address_ranges.h"
 
 /* A symbol without size reaches to the next one, but not for ever. */
 #define SIZELESS_BYTES_MAX 65536u

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "reader/contents.h"
-#include "reader/names.h"
+#include "reader/name_filter.h"
 
 #define CURSOR_BYTES_MAX (256u << 20)
 

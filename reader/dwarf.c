@@ -10,7 +10,7 @@
 
 #include "common/array.h"
 #include "reader/demangle.h"
-#include "reader/ranges.h"
+#include "reader/address_ranges.h"
 
 #define DEPTH_MAX 32u /* of namespaces and classes around a function */
 

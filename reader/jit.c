@@ -13,7 +13,7 @@
 
 #include "common/array.h"
 #include "reader/contents.h"
-#include "reader/ranges.h"
+#include "reader/address_ranges.h"
 
 #define FILE_BYTES_MAX (1ll << 30)
 #define CODES_MAX (1u << 22) /* of one process */

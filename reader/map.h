@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reader/mix.h"
+#include "reader/hash.h"
 
 #define MAP_SLOTS_MAX (1u << 31)
 
@@ -29,7 +29,7 @@ void map_release(struct map *m);
 /* The slot of the pair, or the free one where it belongs. The map has slots. */
 static inline struct map_slot *map_slot_of(const struct map *m, uint64_t a, uint64_t b)
 {
-	uint32_t i = (uint32_t)mix(a, b) & (m->capacity - 1);
+	uint32_t i = (uint32_t)hash_mix(a, b) & (m->capacity - 1);
 	while (m->slots[i].value && (m->slots[i].a != a || m->slots[i].b != b))
 		i = (i + 1) & (m->capacity - 1);
 	return &m->slots[i];

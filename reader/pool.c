@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/mix.h"
+#include "reader/hash.h"
 
 #define PIECE_BYTES (64u << 10)
 #define CAPACITY_FIRST 1024u
@@ -56,11 +56,11 @@ static uint64_t hash_of(const char *text, size_t bytes)
 	uint64_t hash = bytes, word;
 	for (; bytes >= 8; bytes -= 8, text += 8) {
 		memcpy(&word, text, 8);
-		hash = mix(hash, word);
+		hash = hash_mix(hash, word);
 	}
 	word = 0;
 	memcpy(&word, text, bytes);
-	return mix(hash, word);
+	return hash_mix(hash, word);
 }
 
 static char **slot_of(const struct pool *p, const char *text, size_t bytes)

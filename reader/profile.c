@@ -9,7 +9,7 @@
 #include "common/array.h"
 #include "common/spool.h"
 #include "reader/map.h"
-#include "reader/nvtx.h"
+#include "reader/nvtx_ranges.h"
 
 /* What is behind a node of a callchain, and in which times. */
 struct chain_place {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/mix.h"
+#include "reader/hash.h"
 
 /* ---- kinds ---- */
 
@@ -49,7 +49,7 @@ static const struct kind_rule rules[SCHEMA_KINDS] = {
 
 static uint64_t *call_slot(const struct selection *s, uint64_t key)
 {
-	uint32_t i = (uint32_t)mix(key, 0) & (s->call_capacity - 1);
+	uint32_t i = (uint32_t)hash_mix(key, 0) & (s->call_capacity - 1);
 	while (s->calls[i] && s->calls[i] != key)
 		i = (i + 1) & (s->call_capacity - 1);
 	return &s->calls[i];

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/mix.h"
+#include "reader/hash.h"
 
 #define PIECE_BYTES (256u << 10)
 
@@ -51,7 +51,7 @@ static char *text_store(struct string_table *t, const uint8_t *data, size_t byte
 
 static struct string_slot *slot_of(const struct string_table *t, uint32_t id)
 {
-	uint32_t i = (uint32_t)mix(id, 0) & (t->capacity - 1);
+	uint32_t i = (uint32_t)hash_mix(id, 0) & (t->capacity - 1);
 	while (t->slots[i].id && t->slots[i].id != id)
 		i = (i + 1) & (t->capacity - 1);
 	return &t->slots[i];

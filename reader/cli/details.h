@@ -15,7 +15,7 @@
 #include "reader/cli/input_state.h"
 #include "reader/cli/options.h"
 #include "reader/cli/select.h"
-#include "reader/ncu/shown.h"
+#include "reader/ncu/displayed_metrics.h"
 
 enum details_base { BASE_FUNCTION, BASE_DEMANGLED, BASE_MANGLED };
 

@@ -11,7 +11,7 @@
 #include "reader/cli/section_files.h"
 #include "reader/cli/table.h"
 #include "reader/ncu/section_metrics.h"
-#include "reader/ncu/shown.h"
+#include "reader/ncu/displayed_metrics.h"
 
 struct listing {
 	const struct options *o;

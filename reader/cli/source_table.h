@@ -7,7 +7,7 @@
 #define READER_CLI_SOURCE_TABLE_H
 
 #include "reader/ncu/module.h"
-#include "reader/ncu/shown.h"
+#include "reader/ncu/displayed_metrics.h"
 
 #define SOURCE_COLUMNS_MAX 256u
 #define SOURCE_CELLS_MAX 16000000u /* of a function: a hostile file may tell of any size */

@@ -7,7 +7,7 @@
 #define READER_NCU_DERIVE_H
 
 #include "reader/ncu/expression.h"
-#include "reader/ncu/shown.h"
+#include "reader/ncu/displayed_metrics.h"
 
 #define DEFINITIONS_MAX 1024u
 

@@ -17,7 +17,7 @@ static uint64_t steps(const struct map *m)
 	uint64_t sum = 0;
 	for (uint32_t i = 0; i < m->capacity; i++)
 		if (m->slots[i].value)
-			sum += (i - (uint32_t)mix(m->slots[i].a, m->slots[i].b)) &
+			sum += (i - (uint32_t)hash_mix(m->slots[i].a, m->slots[i].b)) &
 				(m->capacity - 1);
 	return sum;
 }

@@ -6,7 +6,7 @@
 
 #include "ncu_text.h"
 #include "reader/ncu/depth.h"
-#include "reader/ncu/shown.h"
+#include "reader/ncu/displayed_metrics.h"
 #include "tap.h"
 
 static Ncu__ProfilerSection *section_of(const char *text, char *problems)

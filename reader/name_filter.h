@@ -1,10 +1,10 @@
 /*
- * names.h - which functions an analysis is about: a shell pattern, asked once for each string id.
+ * name_filter.h - selects functions by name: a shell pattern, evaluated once per string id.
  *
  * All zero = every name. name_filter_release() at the end. One thread; allocates.
  */
-#ifndef READER_NAMES_H
-#define READER_NAMES_H
+#ifndef READER_NAME_FILTER_H
+#define READER_NAME_FILTER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,12 +13,12 @@
 
 struct name_filter {
 	const char *pattern; /* the caller's; NULL = all */
-	uint8_t *known;      /* by string id: 0 not asked yet, 1 no, 2 yes */
+	uint8_t *known;      /* by string id: 0 not evaluated, 1 no match, 2 match */
 };
 
 void name_filter_release(struct name_filter *f);
 
-/* Does the text with this id match? */
+/* Return whether the text of a string id matches; true for all without a pattern. */
 bool name_filter_matches(struct name_filter *f, const struct string_table *strings, uint32_t id);
 
 #endif

@@ -1,4 +1,4 @@
-#include "reader/ranges.h"
+#include "reader/address_ranges.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /*
- * shown.h - the metrics that a section shows of a result: what filters and options leave of them,
- * and what a name such as "regex:..." stands for.
+ * displayed_metrics.h - the metrics that a section shows of a result: what filters and options
+ * leave of them, and what a name such as "regex:..." stands for.
  *
  * The one evaluation of sections for all who print them. No state; any thread. Names and labels
  * point into the section, the result or the table of names and live as long as these.
  */
-#ifndef READER_NCU_SHOWN_H
-#define READER_NCU_SHOWN_H
+#ifndef READER_NCU_DISPLAYED_METRICS_H
+#define READER_NCU_DISPLAYED_METRICS_H
 
 #include "reader/ncu/metrics.h"
 

@@ -1,12 +1,13 @@
 /*
- * nvtx.h - NVTX ranges of a report: sums by name, and how those of push and pop lie in each other.
+ * nvtx_ranges.h - NVTX ranges of a report: sums by name, and how those of push and pop lie in each
+ * other.
  *
  * nvtx_sums_read() makes the passes that exact medians need (durations.h); its memory follows the
  * number of names. nvtx_trace_read() holds every range, 56 bytes each. Ranges that were not ended
  * are left out of both. One thread; allocates.
  */
-#ifndef READER_NVTX_H
-#define READER_NVTX_H
+#ifndef READER_NVTX_RANGES_H
+#define READER_NVTX_RANGES_H
 
 #include <stdbool.h>
 #include <stdint.h>

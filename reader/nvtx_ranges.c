@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "reader/nvtx.h"
+#include "reader/nvtx_ranges.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "reader/ncu/shown.h"
+#include "reader/ncu/displayed_metrics.h"
 
 #include <errno.h>
 #include <regex.h>

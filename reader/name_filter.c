@@ -1,4 +1,5 @@
-#include "reader/names.h"
+/* name_filter.c - evaluates a shell pattern once per string id. */
+#include "reader/name_filter.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
