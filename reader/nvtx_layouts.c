@@ -325,7 +325,8 @@ static uint64_t terminated_length(struct decode *d, const struct place *at, uint
 
 /* ---- entries ---- */
 
-/* The entries of a layout that were passed: later entries refer to them for lengths and selectors. */
+/* The entries of a layout that were passed: later entries refer to them for lengths
+ * and selectors. */
 struct scope {
 	const struct nvtx_layout_row *layout;
 	const struct nvtx_entry_row *entries;

@@ -37,7 +37,8 @@ const char *codexl_decoded(struct codexl_file *f, struct codexl_word word, bool 
 bool codexl_number(struct codexl_word word, uint64_t most, uint64_t *ret_number);
 bool codexl_handle(struct codexl_word word, uint64_t *ret_handle);
 
-/* Compute work groups and their sizes from two `{x,y,z}` texts; all 0 when those are not numbers. */
+/* Compute work groups and their sizes from two `{x,y,z}` texts; all 0 when those are not
+ * numbers. */
 void codexl_sizes(struct codexl_word global, struct codexl_word group, struct codexl_sizes *ret);
 
 #endif

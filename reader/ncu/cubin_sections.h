@@ -15,7 +15,8 @@ struct cubin_section {
 	uint64_t entry_bytes;
 };
 
-/* Copy `bytes` at `offset` of the file, which need not be aligned. False: they are not all there. */
+/* Copy `bytes` at `offset` of the file, which need not be aligned. False: the file is too
+ * short. */
 bool cubin_copy_at(const struct cubin *c, uint64_t offset, void *to, size_t bytes);
 
 /* Return the text at `offset` of a string table; "" if it has no terminator there. */
