@@ -88,7 +88,7 @@ NCU_SRC := $(wildcard common/ncu/*.c)
 TRACER_SRC := $(wildcard tracer/*.c unwind/*.c)
 INJECT_SRC := $(filter-out inject/libc_stub.c,$(wildcard inject/*.c inject/*.S))
 WRITER_SRC := $(filter-out writer/main.c,$(wildcard writer/*.c))
-READER_SRC := $(filter-out reader/cli/main.c,$(wildcard reader/*.c reader/api/*.c reader/cli/*.c reader/codexl/*.c reader/export/*.c reader/ncu/*.c reader/nvtxt/*.c reader/sql/*.c reader/xspace/*.c))
+READER_SRC := $(filter-out reader/cli/main.c reader/python/%,$(wildcard reader/*/*.c reader/*/*/*.c))
 
 objects = $(patsubst %,$(OBJ)/$(1)/%.o,$(basename $(2)))
 PROTOS := $(patsubst common/schema/%.proto,%,$(wildcard common/schema/*.proto))
@@ -178,7 +178,7 @@ $(P)/bin/trace: $(OBJ)/prog/reader/cli/main.o $(READER_A) $(COMMON_A) $(P)/.conf
 
 # Its symbols have the version of the interface; what it is made of stays inside. Without elfutils, whose archive fits into no library: names of
 # functions are those that `trace symbolize` has stored.
-NO_DWARF := $(patsubst %.c,$(OBJ)/prog/plain/%.o,$(wildcard reader/binary.c reader/binary_search.c reader/dwarf.c))
+NO_DWARF := $(patsubst %.c,$(OBJ)/prog/plain/%.o,$(wildcard reader/symbols/binary.c reader/symbols/binary_search.c reader/symbols/dwarf.c))
 $(OBJ)/prog/plain/%.o: %.c $(OBJ)/.flags | $(PB_H)
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(PROG_FLAGS) -UHAVE_LIBDW -c -o $@ $<
 $(LIBDIR)/libtrace-reader.so: $(call objects,prog,$(wildcard reader/api/*.c)) $(NO_DWARF) $(READER_A) $(COMMON_A) reader/api/libtrace-reader.map $(P)/.config

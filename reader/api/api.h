@@ -5,13 +5,13 @@
 #define READER_API_API_H
 
 #include "libtrace-reader.h"
-#include "reader/contents.h"
+#include "reader/base/pool.h"
 #include "reader/ncu/module.h"
 #include "reader/ncu/nvdisasm.h"
 #include "reader/ncu/results.h"
 #include "reader/ncu/wire.h"
-#include "reader/nvtx_deferred.h"
-#include "reader/pool.h"
+#include "reader/nvtx/deferred.h"
+#include "reader/report/contents.h"
 
 #define API_PROBLEMS_MAX 16u /* whose texts are held */
 

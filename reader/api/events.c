@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "reader/api/api.h"
-#include "reader/event_print.h"
-#include "reader/nvtx_decode.h"
+#include "reader/nvtx/decode.h"
+#include "reader/report/event_print.h"
 
 struct libtrace_events {
 	struct contents contents; /* of a pass of its own, which notes blocks and payloads */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/print.h"
+#include "reader/base/print.h"
 
 static void put_message(FILE *out, const ProtobufCMessage *message);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "reader/base/print.h"
 #include "reader/cli/cli_output.h"
 #include "reader/cli/commands.h"
 #include "reader/cli/message.h"
@@ -15,7 +16,6 @@
 #include "reader/cli/options.h"
 #include "reader/cli/sql_rows.h"
 #include "reader/cli/stats_sql.h"
-#include "reader/print.h"
 
 #define STATUS_FOUND 3 /* a rule of the severity of --fail-on found something */
 #define ADVICE_WIDTH 100u

@@ -6,7 +6,7 @@
 #ifndef READER_CLI_CHAINS_H
 #define READER_CLI_CHAINS_H
 
-#include "reader/symbols.h"
+#include "reader/symbols/symbols.h"
 
 /* Says on stderr, for the most frequent causes, why functions of `symbols` are not known. */
 void chains_note_unresolved(const struct symbols *symbols);

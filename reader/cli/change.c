@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "reader/base/io.h"
 #include "reader/cli/foreign.h"
 #include "reader/cli/input.h"
 #include "reader/export/output.h"
-#include "reader/io.h"
 
 #define COPY_BYTES (1u << 20)
 

@@ -9,9 +9,9 @@
 #ifndef READER_CLI_CHANGE_H
 #define READER_CLI_CHANGE_H
 
-#include "reader/append.h"
 #include "reader/cli/input_state.h"
 #include "reader/cli/message.h"
+#include "reader/file/append.h"
 
 struct change {
 	struct cli_report r; /* for messages; its report is not open */

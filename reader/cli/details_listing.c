@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/base/pool.h"
 #include "reader/cli/details.h"
 #include "reader/cli/source_text.h"
 #include "reader/ncu/module.h"
-#include "reader/pool.h"
 
 struct listing {
 	struct details *d;

@@ -7,10 +7,10 @@
 #ifndef READER_CLI_DETAILS_SUMMARY_H
 #define READER_CLI_DETAILS_SUMMARY_H
 
+#include "reader/base/map.h"
+#include "reader/base/pool.h"
 #include "reader/cli/details.h"
 #include "reader/cli/details_nvtx.h"
-#include "reader/map.h"
-#include "reader/pool.h"
 
 /* A metric's instance, added up over launches. */
 struct summary_instance {

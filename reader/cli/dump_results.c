@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "reader/api/json.h"
+#include "reader/base/print.h"
 #include "reader/ncu/depth.h"
 #include "reader/ncu/metrics.h"
 #include "reader/ncu/workload.h"
-#include "reader/print.h"
 
 struct dumping {
 	struct cli_report *r;

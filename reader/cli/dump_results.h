@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "reader/cli/input_state.h"
-#include "reader/contents.h"
+#include "reader/report/contents.h"
 
 /* Is it such a report, whose first block is not one of ours? */
 bool is_of_ncu(const struct report *report);

@@ -8,8 +8,8 @@
 #include "reader/cli/chains.h"
 #include "reader/cli/message.h"
 #include "reader/cli/stop.h"
-#include "reader/event_print.h"
-#include "reader/nvtx_decode.h"
+#include "reader/nvtx/decode.h"
+#include "reader/report/event_print.h"
 
 struct listing {
 	struct cursor cursor;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "reader/cli/input_state.h"
-#include "reader/cursor.h"
+#include "reader/report/cursor.h"
 
 struct events_form {
 	bool json;               /* one object a line; else text */

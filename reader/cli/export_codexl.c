@@ -11,7 +11,7 @@
 #include "reader/cli/stats_sql.h"
 #include "reader/cli/stop.h"
 #include "reader/codexl/put.h"
-#include "reader/occupancy.h"
+#include "reader/stats/occupancy.h"
 
 #define NAME_BYTES_MOST 1000u /* of a kernel's: readers of AMD take lines of 2047 bytes */
 #define REGISTERS_MOST 255u   /* that a thread can have */

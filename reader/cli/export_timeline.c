@@ -3,10 +3,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "reader/cli/message.h"
 #include "reader/export/chrome.h"
 #include "reader/export/perfetto.h"
 #include "reader/export/xplane.h"
-#include "reader/cli/message.h"
 
 struct indexing {
 	struct timeline *timeline;

@@ -7,7 +7,7 @@
 
 #include "reader/cli/message.h"
 #include "reader/codexl/format.h"
-#include "reader/source.h"
+#include "reader/file/source.h"
 #include "reader/sql/connection.h"
 #include "reader/xspace/xspace.h"
 

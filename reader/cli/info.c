@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "reader/base/print.h"
 #include "reader/cli/input.h"
 #include "reader/cli/message.h"
-#include "reader/print.h"
 
 /* What every process has, whatever it did. */
 static bool is_background(uint32_t kind)

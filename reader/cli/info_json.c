@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "reader/api/json.h"
+#include "reader/base/print.h"
 #include "reader/cli/info.h"
-#include "reader/print.h"
 
 static void text_member(FILE *out, const char *name, const char *value)
 {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/map.h"
-#include "reader/print.h"
+#include "reader/base/map.h"
+#include "reader/base/print.h"
 
 #define INDENT_MAX 40u
 #define COMMAND_WIDTH 60u   /* of a command line, unless --verbose */

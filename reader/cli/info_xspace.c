@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "reader/base/print.h"
 #include "reader/cli/message.h"
-#include "reader/print.h"
 #include "reader/xspace/xspace.h"
 
 static void print_value(FILE *out, const struct xspace_stat *s, bool json)

@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "reader/contents.h"
-#include "reader/nvtx_deferred.h"
-#include "reader/selection.h"
+#include "reader/nvtx/deferred.h"
+#include "reader/report/contents.h"
+#include "reader/report/selection.h"
 
 #define INPUT_PROGRESS_BYTES (32u << 20) /* between two updates of the progress line */
 

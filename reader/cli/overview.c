@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "reader/base/print.h"
 #include "reader/cli/info.h"
-#include "reader/print.h"
 
 #define COMMAND_BYTES 300u
 

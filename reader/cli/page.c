@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "page_html.h"
+#include "reader/base/print.h"
 #include "reader/cli/page_flame.h"
 #include "reader/cli/page_json.h"
 #include "reader/cli/page_timeline.h"
 #include "reader/cli/sql_rows.h"
-#include "reader/print.h"
 
 #define TABLE_ROWS_MOST 200u
 #define FINDING_ROWS_MOST 20u

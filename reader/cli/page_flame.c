@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/base/map.h"
 #include "reader/cli/page_flame.h"
 #include "reader/cli/page_json.h"
 #include "reader/sql/reports.h"
-#include "reader/map.h"
 
 #define NODES_MOST 200000u /* of the tree */
 #define NODES_SHOWN 5000u  /* of them, those with the most time */

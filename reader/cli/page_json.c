@@ -3,7 +3,7 @@
  */
 #include "reader/cli/page_json.h"
 
-#include "reader/print.h"
+#include "reader/base/print.h"
 
 void page_text(FILE *out, const char *text, size_t bytes)
 {

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/cli/page_timeline.h"
 #include "reader/cli/page_json.h"
+#include "reader/cli/page_timeline.h"
 #include "reader/sql/reports.h"
-#include "reader/osrt_class.h"
+#include "reader/stats/osrt_class.h"
 
 #define CELLS_LEAST 1024u /* of the coarsest level: about a pixel each */
 #define ROWS_FEW 4000u    /* so many are drawn at once: no coarser level is wanted */

@@ -16,11 +16,11 @@
 
 #include "common/pattern.h"
 #include "common/tree.h"
+#include "reader/base/print.h"
 #include "reader/cli/commands.h"
 #include "reader/cli/home.h"
 #include "reader/cli/message.h"
 #include "reader/cli/options.h"
-#include "reader/print.h"
 
 struct recovery {
 	const struct options *options;

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "reader/base/print.h"
 #include "reader/cli/cli_output.h"
 #include "reader/cli/overview.h"
 #include "reader/cli/sql_rows.h"
-#include "reader/print.h"
 
 #define WIDTH_USUAL 100u /* where it is no terminal */
 #define WIDTH_LEAST 40u

@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "reader/base/print.h"
 #include "reader/cli/home.h"
 #include "reader/cli/rules.h"
 #include "reader/export/output.h"
-#include "reader/print.h"
 
 #define FRAME_BYTES_MAX (64u << 20)
 

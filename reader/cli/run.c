@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "reader/base/print.h"
 #include "reader/cli/commands.h"
 #include "reader/cli/gpu_facts.h"
 #include "reader/cli/info.h"
@@ -28,7 +29,6 @@
 #include "reader/cli/message.h"
 #include "reader/cli/options.h"
 #include "reader/cli/stats.h"
-#include "reader/print.h"
 
 #define PRIMARY_WAIT_NS                                                                           \
 	1000000000ull /* what the writer gets to finish with `--wait primary`, and after a signal \

@@ -10,8 +10,8 @@
 #include "reader/cli/options.h"
 #include "reader/cli/section_files.h"
 #include "reader/cli/table.h"
-#include "reader/ncu/section_metrics.h"
 #include "reader/ncu/displayed_metrics.h"
+#include "reader/ncu/section_metrics.h"
 
 struct listing {
 	const struct options *o;

@@ -17,7 +17,7 @@
 #include "reader/cli/stats_chains.h"
 #include "reader/cli/stats_nvtx.h"
 #include "reader/cli/table.h"
-#include "reader/osrt.h"
+#include "reader/stats/osrt.h"
 
 static const struct table_column sum_columns[] = {
 	{"Time (%)", false, 0, false},

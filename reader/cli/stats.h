@@ -10,9 +10,9 @@
 #include <stdio.h>
 
 #include "reader/cli/table.h"
-#include "reader/durations.h"
-#include "reader/profile.h"
 #include "reader/sql/views.h"
+#include "reader/stats/durations.h"
+#include "reader/stats/profile.h"
 
 struct stats_form {
 	const char *format;      /* NULL = table */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "reader/cli/table.h"
-#include "reader/durations.h"
+#include "reader/stats/durations.h"
 
 /* Clamp a sum to 64 bits. */
 uint64_t stats_saturated(unsigned __int128 number);

@@ -7,7 +7,7 @@
 #define READER_CLI_STATS_CHAINS_H
 
 #include "reader/cli/table.h"
-#include "reader/profile.h"
+#include "reader/stats/profile.h"
 
 #define CHAIN_TREE_COLUMNS 8
 #define CHAIN_FLAT_COLUMNS 9

@@ -5,7 +5,7 @@
 #define READER_CLI_STATS_NVTX_H
 
 #include "reader/cli/table.h"
-#include "reader/nvtx_ranges.h"
+#include "reader/stats/nvtx_ranges.h"
 
 #define NVTX_SUM_COLUMNS 10u
 #define NVTX_STYLE_COLUMNS 9u

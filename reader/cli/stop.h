@@ -9,7 +9,7 @@
 
 #include <signal.h>
 
-#include "reader/block.h"
+#include "reader/file/block.h"
 
 extern volatile sig_atomic_t stop_signal; /* 0 = none came */
 

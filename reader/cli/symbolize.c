@@ -5,7 +5,7 @@
 
 #include "reader/cli/change.h"
 #include "reader/cli/options.h"
-#include "reader/symbolize.h"
+#include "reader/symbols/symbolize.h"
 
 static void print_tally(const char *path, const struct symbolize_tally *t)
 {

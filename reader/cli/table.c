@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "reader/base/print.h"
 #include "reader/cli/table_fold.h"
-#include "reader/print.h"
 
 void table_init(struct table *t, const struct table_column *columns, size_t count)
 {

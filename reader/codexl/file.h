@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "reader/base/map.h"
+#include "reader/base/pool.h"
 #include "reader/codexl/format.h"
-#include "reader/map.h"
-#include "reader/pool.h"
 
 /* CODEXL_CALL.parts */
 enum codexl_part {

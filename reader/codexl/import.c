@@ -6,7 +6,7 @@
 
 #include "common/schema/functions.h"
 #include "common/spool.h"
-#include "reader/schema.h"
+#include "reader/file/schema.h"
 
 #define PROCESS_ID 1u
 #define CALLS_OF_BATCH 1024u /* with their texts well below the size of a block */

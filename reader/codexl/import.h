@@ -7,8 +7,8 @@
 #ifndef READER_CODEXL_IMPORT_H
 #define READER_CODEXL_IMPORT_H
 
-#include "reader/append.h"
 #include "reader/codexl/file.h"
+#include "reader/file/append.h"
 
 /* A file, read to its end without error. */
 struct codexl_import {

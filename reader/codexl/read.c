@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "reader/base/lines.h"
 #include "reader/codexl/table.h"
 #include "reader/codexl/timeline.h"
-#include "reader/lines.h"
 
 int codexl_file_line(struct codexl_file *f, const char *line, size_t bytes)
 {

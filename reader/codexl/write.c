@@ -6,11 +6,11 @@
 
 #include "common/array.h"
 #include "common/spool.h"
-#include "reader/batch.h"
+#include "reader/base/lines.h"
 #include "reader/codexl/put.h"
 #include "reader/codexl/timeline.h"
-#include "reader/lines.h"
-#include "reader/schema.h"
+#include "reader/file/batch.h"
+#include "reader/file/schema.h"
 
 #define HELD_MAX 4096u /* calls that wait for their commands */
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "reader/codexl/file.h"
-#include "reader/contents.h"
+#include "reader/report/contents.h"
 
 struct codexl_writer;
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/print.h"
+#include "reader/base/print.h"
 
 /* Ids of processes that stand for devices: behind all that Linux has. */
 #define DEVICE_PID_FIRST (1u << 22)

@@ -70,8 +70,8 @@ void database_abandon(struct database *d)
 #include <stdarg.h>
 #include <unistd.h>
 
-#include "reader/export/output.h"
 #include "common/utf8.h"
+#include "reader/export/output.h"
 
 /* The errno that is nearest to what SQLite says. */
 static int failed(struct database *d)

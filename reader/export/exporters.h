@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "reader/profile.h"
+#include "reader/stats/profile.h"
 
 /* One line a chain, as flamegraph.pl and inferno read them. 0 or -ENOMEM. */
 int folded_write(FILE *out, struct profile *p, enum profile_weight weight);

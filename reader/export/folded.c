@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/base/print.h"
 #include "reader/export/exporters.h"
-#include "reader/print.h"
 
 const struct profile_root *export_root(const struct profile *p, uint32_t node)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "reader/contents.h"
+#include "reader/report/contents.h"
 
 void lanes_init(struct lanes *l, const struct contents *contents)
 {

@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reader/map.h"
-#include "reader/pool.h"
-#include "reader/processes.h"
+#include "reader/base/map.h"
+#include "reader/base/pool.h"
+#include "reader/report/processes.h"
 
 #define LANE_NAME_BYTES 300u
 #define LANE_OVERFLOWS_MAX \

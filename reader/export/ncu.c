@@ -6,8 +6,8 @@
 
 #include "common/buffer.h"
 #include "common/ncu/launch.h"
-#include "reader/demangle.h"
 #include "reader/export/ncu_calls.h"
+#include "reader/symbols/demangle.h"
 #include "report.pb-c.h"
 
 #define BLOCK_BYTES (1u << 20)

@@ -11,9 +11,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "reader/cursor.h"
 #include "reader/export/ncu_code.h"
-#include "reader/symbols.h"
+#include "reader/report/cursor.h"
+#include "reader/symbols/symbols.h"
 
 #define NCU_DEVICES_MAX 256u   /* of all processes: more is no real report */
 #define NCU_DEVICE_COLUMNS 64u /* by number */

@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 #include "ncu.pb-c.h"
-#include "reader/cursor.h"
-#include "reader/pool.h"
+#include "reader/base/pool.h"
+#include "reader/report/cursor.h"
 
 #define NCU_CALLS_MAX (1u << 16)      /* of a process; a power of two */
 #define NCU_OPEN_MAX 4096u            /* ranges of a process at a time: more is no real one */

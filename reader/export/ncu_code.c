@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "common/array.h"
-#include "reader/schema.h"
+#include "reader/file/schema.h"
 
 #define NO_MODULE UINT32_MAX
 

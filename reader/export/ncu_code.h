@@ -12,8 +12,8 @@
 
 #include <stdint.h>
 
-#include "reader/batch.h"
-#include "reader/map.h"
+#include "reader/base/map.h"
+#include "reader/file/batch.h"
 #include "reader/ncu/results.h"
 
 /* All zero = empty; ncu_code_release() at the end. */

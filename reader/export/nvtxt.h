@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "reader/cursor.h"
+#include "reader/report/cursor.h"
 
 /* What became of the events. */
 struct nvtxt_tally {

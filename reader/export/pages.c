@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "reader/io.h"
+#include "reader/base/io.h"
 
 #define BUFFER_BYTES (1u << 20)
 #define PENDING_BYTE 0x40000000u /* where SQLite locks: that page stays unused */

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/base/print.h"
 #include "reader/export/exporters.h"
-#include "reader/print.h"
 
 static void print_frames(FILE *out, const struct profile *p)
 {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/array.h"
-#include "reader/map.h"
+#include "reader/base/map.h"
 
 void spool_release(struct spool *s)
 {

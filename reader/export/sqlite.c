@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "common/array.h"
-#include "reader/export/sqlite_writing.h"
 #include "common/utf8.h"
+#include "reader/export/sqlite_writing.h"
 
 int writing_text(struct writing *w, const char *text, uint32_t *ret_id)
 {

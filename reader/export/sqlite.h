@@ -15,9 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "reader/contents.h"
 #include "reader/export/database.h"
-#include "reader/nvtx_filter.h"
+#include "reader/nvtx/filter.h"
+#include "reader/report/contents.h"
 
 #define SQLITE_REPORTS_MAX 32000u /* what VM and hardware ids can tell apart */
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/demangle.h"
 #include "reader/export/sqlite_writing.h"
+#include "reader/symbols/demangle.h"
 
 /* CUdevice_attribute */
 enum {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "common/array.h"
-#include "reader/export/sqlite_writing.h"
-#include "reader/nvtx_decode.h"
 #include "common/utf8.h"
+#include "reader/export/sqlite_writing.h"
+#include "reader/nvtx/decode.h"
 
 /* ENUM_NSYS_EVENT_TYPE */
 enum { NSYS_CATEGORY = 33, NSYS_THREAD = 39, NSYS_DOMAIN_CREATE = 75, NSYS_DOMAIN_DESTROY = 76 };

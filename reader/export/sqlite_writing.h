@@ -5,14 +5,14 @@
 #ifndef READER_EXPORT_SQLITE_WRITING_H
 #define READER_EXPORT_SQLITE_WRITING_H
 
-#include "reader/batch.h"
-#include "reader/map.h"
+#include "reader/base/map.h"
 #include "reader/export/nsys.h"
 #include "reader/export/pages.h"
 #include "reader/export/sqlite.h"
 #include "reader/export/sqlite_results.h"
-#include "reader/nvtx_payloads.h"
-#include "reader/symbols.h"
+#include "reader/file/batch.h"
+#include "reader/nvtx/payloads.h"
+#include "reader/symbols/symbols.h"
 
 /* Texts of StringIds by id, each once. */
 struct writing_texts {

@@ -14,11 +14,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "reader/cursor.h"
 #include "reader/export/lanes.h"
 #include "reader/export/ncu.h"
-#include "reader/nvtx_payloads.h"
-#include "reader/symbols.h"
+#include "reader/nvtx/payloads.h"
+#include "reader/report/cursor.h"
+#include "reader/symbols/symbols.h"
 
 /* Rows of one start that are put in order; of more the order is that of the file. */
 #define TIMELINE_EQUALS_MAX 256u

@@ -6,9 +6,9 @@
 
 #include "common/array.h"
 #include "common/utf8.h"
-#include "reader/demangle.h"
 #include "reader/export/timeline.h"
-#include "reader/nvtx_decode.h"
+#include "reader/nvtx/decode.h"
+#include "reader/symbols/demangle.h"
 
 #define RUNTIME_VERSION_DIGITS 4u /* of names of CUPTI: cudaMalloc_v3020 */
 

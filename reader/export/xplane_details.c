@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "reader/export/xplane_texts.h"
-#include "reader/occupancy.h"
+#include "reader/stats/occupancy.h"
 
 uint64_t xplane_column(const struct timeline_item *i, uint32_t field)
 {

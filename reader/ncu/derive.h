@@ -6,8 +6,8 @@
 #ifndef READER_NCU_DERIVE_H
 #define READER_NCU_DERIVE_H
 
-#include "reader/ncu/expression.h"
 #include "reader/ncu/displayed_metrics.h"
+#include "reader/ncu/expression.h"
 
 #define DEFINITIONS_MAX 1024u
 

@@ -8,7 +8,7 @@
 #define READER_NCU_NVTX_MATCH_H
 
 #include "ncu.pb-c.h"
-#include "reader/nvtx_filter.h"
+#include "reader/nvtx/filter.h"
 
 /* A result without NVTX state has no ranges: it passes if there are excludes alone. `state` may be
  * NULL; thread_id is that of the result. */

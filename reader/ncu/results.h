@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "ncu.pb-c.h"
-#include "reader/open.h"
+#include "reader/file/open.h"
 
 enum ncu_entry_kind { NCU_SOURCE, NCU_RESULT, NCU_RANGE, NCU_CMDLIST, NCU_GRAPH };
 

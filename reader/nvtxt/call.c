@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/spool.h"
-#include "reader/schema.h"
+#include "reader/file/schema.h"
 
 /* A call, and the arguments that apply to it. */
 struct call {

@@ -16,9 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "reader/base/pool.h"
 #include "reader/nvtxt/note.h"
 #include "reader/nvtxt/words.h"
-#include "reader/pool.h"
 
 #define NVTXT_IDS_MAX 16777215u /* of processes and threads: 24 bits, as in global ids of nsys */
 

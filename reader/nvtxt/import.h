@@ -10,9 +10,9 @@
 #ifndef READER_NVTXT_IMPORT_H
 #define READER_NVTXT_IMPORT_H
 
-#include "reader/append.h"
-#include "reader/contents.h"
+#include "reader/file/append.h"
 #include "reader/nvtxt/file.h"
+#include "reader/report/contents.h"
 
 /* A file, resolved, and what it added. */
 struct nvtxt_import {

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "reader/pool.h"
+#include "reader/base/pool.h"
 
 enum nvtxt_note_word {
 	NVTXT_NOTE_NONE,

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "reader/lines.h"
+#include "reader/base/lines.h"
 #include "reader/nvtxt/call.h"
 #include "reader/nvtxt/state.h"
 

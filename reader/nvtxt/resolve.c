@@ -5,7 +5,7 @@
 
 #include "common/array.h"
 #include "common/spool.h"
-#include "reader/map.h"
+#include "reader/base/map.h"
 
 __extension__ typedef __int128 wide;
 

@@ -6,7 +6,7 @@
 #ifndef READER_NVTXT_STATE_H
 #define READER_NVTXT_STATE_H
 
-#include "reader/map.h"
+#include "reader/base/map.h"
 #include "reader/nvtxt/file.h"
 #include "reader/nvtxt/lexer.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "reader/durations.h"
+#include "reader/stats/durations.h"
 
 #define VALUES_HELD (1u << 17) /* of a median: 1 MiB */
 #define SIGN (1ull << 63)

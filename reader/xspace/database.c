@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/demangle.h"
-#include "reader/map.h"
-#include "reader/pool.h"
+#include "reader/base/map.h"
+#include "reader/base/pool.h"
+#include "reader/symbols/demangle.h"
 
 #define DEVICE_PLANE "/device:GPU:"
 #define PUSH_POP_RANGE 59 /* of ENUM_NSYS_EVENT_TYPE */

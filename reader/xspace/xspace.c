@@ -6,8 +6,8 @@
 
 #include "common/array.h"
 #include "common/varint.h"
+#include "reader/file/source.h"
 #include "reader/ncu/wire.h"
-#include "reader/source.h"
 
 #define XSPACE_BYTES_MAX (UINT64_C(1) << 32) /* protobuf itself stops at half of it */
 

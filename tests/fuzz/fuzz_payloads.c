@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/nvtx_clocks.h"
-#include "reader/nvtx_decode.h"
-#include "reader/nvtx_facts.h"
+#include "reader/nvtx/clocks.h"
+#include "reader/nvtx/decode.h"
+#include "reader/nvtx/facts.h"
 
 #define RECORD_BYTES 8u
 #define ROWS_MAX 200u

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/cursor.h"
 #include "reader/ncu/metrics.h"
-#include "reader/nvtx_decode.h"
-#include "reader/nvtx_deferred.h"
-#include "reader/osrt.h"
-#include "reader/profile.h"
+#include "reader/nvtx/decode.h"
+#include "reader/nvtx/deferred.h"
+#include "reader/report/cursor.h"
+#include "reader/stats/osrt.h"
+#include "reader/stats/profile.h"
 #include "tests/fuzz/mutate.h"
 
 struct listing {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "reader/ncu/depth.h"
-#include "reader/ncu/section_metrics.h"
 #include "reader/ncu/displayed_metrics.h"
+#include "reader/ncu/section_metrics.h"
 #include "reader/ncu/text_format.h"
 
 static void note_problem(void *user, const struct text_problem *p)

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/crc32c.h"
-#include "reader/block.h"
-#include "reader/open.h"
+#include "reader/file/block.h"
+#include "reader/file/open.h"
 #include "report.pb-c.h"
 #include "tests/fuzz/growing.h"
 #include "tests/fuzz/mutate.h"

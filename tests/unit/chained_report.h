@@ -5,7 +5,7 @@
 #ifndef TESTS_UNIT_CHAINED_REPORT_H
 #define TESTS_UNIT_CHAINED_REPORT_H
 
-#include "reader/schema.h"
+#include "reader/file/schema.h"
 #include "tests/unit/make_report.h"
 
 static void chained_calls(struct make_report *m)

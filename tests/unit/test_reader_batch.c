@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/batch.h"
+#include "reader/file/batch.h"
 #include "report.pb-c.h"
 #include "tests/unit/tap.h"
 

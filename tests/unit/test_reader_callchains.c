@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/contents.h"
+#include "reader/report/contents.h"
 #include "tests/unit/make_report.h"
 #include "tests/unit/tap.h"
 

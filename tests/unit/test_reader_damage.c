@@ -9,8 +9,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "reader/cursor.h"
-#include "reader/osrt.h"
+#include "reader/report/cursor.h"
+#include "reader/stats/osrt.h"
 #include "tests/unit/make_report.h"
 #include "tests/unit/tap.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/durations.h"
+#include "reader/stats/durations.h"
 #include "tests/unit/tap.h"
 
 static uint64_t seed = 88172645463325252ull;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/map.h"
-#include "reader/pool.h"
+#include "reader/base/map.h"
+#include "reader/base/pool.h"
 #include "tests/unit/tap.h"
 
 #define KEYS 20000u

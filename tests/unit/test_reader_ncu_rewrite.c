@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/contents.h"
 #include "reader/ncu/metrics.h"
 #include "reader/ncu/rewrite.h"
+#include "reader/report/contents.h"
 #include "tests/unit/tap.h"
 
 struct opened {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/nvtx_ext.h"
-#include "reader/nvtx_decode.h"
+#include "reader/nvtx/decode.h"
 #include "tests/unit/make_report.h"
 #include "tests/unit/tap.h"
 

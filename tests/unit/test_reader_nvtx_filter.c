@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/nvtx_filter.h"
+#include "reader/nvtx/filter.h"
 #include "tap.h"
 
 /* Does `text` hold for the stack, outermost first, its ranges separated by '|'? All lie in

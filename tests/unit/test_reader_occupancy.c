@@ -2,7 +2,7 @@
  * devices and kernels; and against figures worked out by hand. */
 #include <errno.h>
 
-#include "reader/occupancy.h"
+#include "reader/stats/occupancy.h"
 #include "tests/unit/tap.h"
 
 #if defined(__has_include)

@@ -18,7 +18,7 @@ int main(void)
 #include <string.h>
 
 #include "reader/export/sqlite.h"
-#include "reader/schema.h"
+#include "reader/file/schema.h"
 #include "tests/unit/make_report.h"
 
 #define START UINT64_C(1000000) /* of the session */

@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include "reader/demangle.h"
+#include "reader/symbols/demangle.h"
 
 /* ---- a library that calls back: where that returns to is what a callchain holds ---- */
 

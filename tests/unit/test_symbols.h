@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "reader/contents.h"
-#include "reader/symbols.h"
+#include "reader/report/contents.h"
+#include "reader/symbols/symbols.h"
 #include "tests/unit/make_report.h"
 #include "tests/unit/tap.h"
 

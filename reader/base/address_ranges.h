@@ -1,0 +1,39 @@
+/*
+ * address_ranges.h - a table of address ranges that finds those which contain an address:
+ * functions, compilation units, generated code. Ranges may nest and overlap.
+ *
+ * All zero = empty. Call ranges_add() for each range, ranges_sort(), then ranges_find();
+ * ranges_release() at the end. One thread while ranges are added, then any thread. Adding
+ * allocates.
+ */
+#ifndef READER_BASE_ADDRESS_RANGES_H
+#define READER_BASE_ADDRESS_RANGES_H
+
+#include <stdint.h>
+
+struct range {
+	uint64_t low, high; /* high: the first address after the range */
+	uint64_t reach;     /* greatest high of this and all ranges before it */
+	uint32_t value;     /* the caller's */
+};
+
+struct ranges {
+	struct range *rows;
+	uint32_t count, capacity;
+};
+
+void ranges_release(struct ranges *r);
+
+/* Add a range; an empty one is ignored. Returns 0 or -ENOMEM. */
+int ranges_add(struct ranges *r, uint64_t low, uint64_t high, uint32_t value);
+void ranges_sort(struct ranges *r);
+
+/*
+ * Return the ranges that contain an address, by descending `low`, equal ones last added first: call
+ * it with `after` NULL, then with the range returned, until it returns NULL. Examines a bounded
+ * number of ranges.
+ */
+const struct range *ranges_find(
+	const struct ranges *r, uint64_t address, const struct range *after);
+
+#endif

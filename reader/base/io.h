@@ -1,0 +1,16 @@
+/*
+ * io.h - all of the bytes, however many calls of the system that takes.
+ *
+ * 0, -EIO at an end of the file, or another negative errno. Any thread; blocks on the disk.
+ */
+#ifndef READER_BASE_IO_H
+#define READER_BASE_IO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+int io_write(int fd, const void *data, size_t bytes);
+int io_write_at(int fd, const void *data, size_t bytes, uint64_t offset);
+int io_read_at(int fd, void *ret_data, size_t bytes, uint64_t offset);
+
+#endif

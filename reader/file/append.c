@@ -1,0 +1,299 @@
+#define _GNU_SOURCE
+#include "reader/file/append.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "common/crc32c.h"
+#include "reader/base/io.h"
+
+#define LOCK_PAUSE_NS 20000000u
+#define LOCK_LEAST_NS 1000000000u /* a reader holds it for a moment */
+#define ZSTD_LEVEL 3
+
+static int lock_take(int fd, uint64_t wait_ns)
+{
+	const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+	uint64_t limit = wait_ns > LOCK_LEAST_NS ? wait_ns : LOCK_LEAST_NS;
+	for (uint64_t waited = 0; flock(fd, LOCK_EX | LOCK_NB); waited += LOCK_PAUSE_NS) {
+		if (errno == ENOLCK || errno == EOPNOTSUPP)
+			return 0; /* a file system without locks */
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		if (waited >= limit)
+			return -EBUSY;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+int append_open(struct append *a, const char *path, uint64_t wait_ns, const char **ret_cause)
+{
+	struct stat status;
+	*a = (struct append){.fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK)};
+	*ret_cause = NULL;
+	if (a->fd < 0)
+		return -errno;
+	int error = fstat(a->fd, &status) ? -errno : S_ISREG(status.st_mode) ? 0 : -ESPIPE;
+	if (!error)
+		error = lock_take(a->fd, wait_ns);
+	return error ? error : report_open_fd(&a->report, a->fd, path, ret_cause);
+}
+
+void append_close(struct append *a)
+{
+	if (a->report.name)
+		report_close(&a->report); /* with the descriptor */
+	else if (a->fd >= 0)
+		close(a->fd);
+	free(a->process.hostname);
+	free(a->process.process_name);
+	free(a->strings.data);
+	free(a->entries.data);
+	free(a->ids.data);
+	map_release(&a->texts);
+	free(a->out.data);
+	*a = (struct append){.fd = -1};
+}
+
+static char *copy_of(struct append *a, const char *text)
+{
+	char *copy = text ? strdup(text) : NULL;
+	a->broken |= text && !copy;
+	return copy;
+}
+
+void append_note(struct append *a, const struct report_block *block)
+{
+	const Libtrace__BlockExtension *own = block->own;
+	const Libtrace__ProcessInfo *process = block->header->process;
+	if (!own)
+		return;
+	if (own->has_sequence && own->sequence >= a->next_sequence && own->sequence < UINT64_MAX)
+		a->next_sequence = own->sequence + 1;
+	a->compress |= own->compression == LIBTRACE__COMPRESSION__COMPRESSION_ZSTD;
+	if (!process || a->has_process)
+		return;
+	a->has_process = true;
+	libtrace__process_info__init(&a->process);
+	a->process.process_id = process->process_id;
+	a->process.hostname = copy_of(a, process->hostname);
+	a->process.process_name = copy_of(a, process->process_name);
+}
+
+/* Where `bytes` more go; NULL = no memory, which is told in the end. */
+static uint8_t *room_for(struct append *a, struct buffer *b, size_t bytes)
+{
+	a->broken |= buffer_reserve(b, bytes) != 0;
+	return a->broken ? NULL : b->data + b->bytes;
+}
+
+static void add(struct append *a, struct buffer *b, const void *data, size_t bytes)
+{
+	a->broken |= buffer_add(b, data, bytes) != 0;
+}
+
+static void entry_add(struct append *a, struct buffer *b, const Libtrace__Entry *entry)
+{
+	size_t bytes = libtrace__entry__get_packed_size(entry);
+	uint32_t size = htole32((uint32_t)bytes);
+	add(a, b, &size, sizeof(size));
+	uint8_t *room = room_for(a, b, bytes);
+	if (!room)
+		return;
+	libtrace__entry__pack(entry, room);
+	b->bytes += bytes;
+	a->num_entries++;
+}
+
+/* Texts lie in `strings` one behind the other, each with its NUL, their ids in `ids`. */
+static void strings_entry(struct append *a, struct buffer *payload)
+{
+	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
+	Libtrace__Strings message = LIBTRACE__STRINGS__INIT;
+	ProtobufCBinaryData *texts = calloc(a->string_ids + 1, sizeof(*texts));
+	uint8_t *at = a->strings.data;
+	a->broken |= !texts;
+	for (uint32_t i = 0; texts && i < a->string_ids; i++) {
+		size_t bytes = strlen((const char *)at);
+		texts[i] = (ProtobufCBinaryData){bytes, at};
+		at += bytes + 1;
+	}
+	message.n_ids = message.n_texts = texts ? a->string_ids : 0;
+	message.ids = (uint32_t *)a->ids.data;
+	message.texts = texts;
+	entry.strings = &message;
+	if (a->string_ids)
+		entry_add(a, payload, &entry);
+	free(texts);
+}
+
+/* One frame in place of the entries, where that is smaller. */
+static void compress(struct append *a, struct buffer *payload, Libtrace__BlockExtension *own)
+{
+	size_t room = ZSTD_compressBound(payload->bytes);
+	uint8_t *frame = a->compress ? malloc(room) : NULL;
+	size_t bytes =
+		frame ? ZSTD_compress(frame, room, payload->data, payload->bytes, ZSTD_LEVEL) : 0;
+	if (!frame || ZSTD_isError(bytes) || bytes >= payload->bytes) {
+		free(frame);
+		return;
+	}
+	own->has_compression = own->has_uncompressed_bytes = true;
+	own->compression = LIBTRACE__COMPRESSION__COMPRESSION_ZSTD;
+	own->uncompressed_bytes = payload->bytes;
+	free(payload->data);
+	*payload = (struct buffer){frame, bytes, room};
+}
+
+static void header_add(
+	struct append *a, const struct buffer *payload, Libtrace__BlockExtension *own)
+{
+	Libtrace__BlockHeader header = LIBTRACE__BLOCK_HEADER__INIT;
+	Libtrace__StringTable table = LIBTRACE__STRING_TABLE__INIT;
+	own->payload_crc32c = crc32c(0, payload->data, payload->bytes);
+	header.has_num_sources = header.has_num_results = header.has_payload_size = true;
+	header.payload_size = (uint32_t)payload->bytes;
+	header.string_table = &table;
+	header.process = a->has_process ? &a->process : NULL;
+	header.session_details = own->sequence ? NULL : (Libtrace__SessionDetails *)a->details;
+	header.libtrace = own;
+	size_t bytes = libtrace__block_header__get_packed_size(&header);
+	uint32_t size = htole32((uint32_t)bytes);
+	add(a, &a->out, &size, sizeof(size));
+	uint8_t *room = room_for(a, &a->out, bytes);
+	if (room) {
+		libtrace__block_header__pack(&header, room);
+		a->out.bytes += bytes;
+	}
+}
+
+static void block_seal(struct append *a)
+{
+	struct buffer payload = {0};
+	Libtrace__BlockExtension own = LIBTRACE__BLOCK_EXTENSION__INIT;
+	if (!a->string_ids && !a->entries.bytes)
+		return;
+	strings_entry(a, &payload);
+	add(a, &payload, a->entries.data, a->entries.bytes);
+	own.has_format_version = own.has_sequence = own.has_payload_crc32c = own.has_num_entries =
+		true;
+	own.format_version = REPORT_FORMAT_VERSION;
+	own.sequence = a->next_sequence++;
+	own.num_entries = a->num_entries;
+	own.has_num_events = own.has_first_ns = own.has_last_ns = a->num_events != 0;
+	own.num_events = a->num_events;
+	own.first_ns = a->first_ns;
+	own.last_ns = a->last_ns;
+	compress(a, &payload, &own);
+	header_add(a, &payload, &own);
+	add(a, &a->out, payload.data, payload.bytes);
+	free(payload.data);
+	a->strings.bytes = a->entries.bytes = a->ids.bytes = 0;
+	a->string_ids = a->num_entries = 0;
+	a->num_events = 0;
+}
+
+void append_texts_begin(struct append *a, uint32_t last_id)
+{
+	a->next_text_id = last_id + 1; /* 0 = there are no more */
+}
+
+static void string_add(struct append *a, uint32_t id, const char *text)
+{
+	add(a, &a->strings, text, strlen(text) + 1);
+	add(a, &a->ids, &id, sizeof(id));
+	a->string_ids++;
+}
+
+uint32_t append_text(struct append *a, const char *text)
+{
+	if (!text || !*text)
+		return 0;
+	uint32_t id = map_get(&a->texts, (uintptr_t)text, 0);
+	if (id || !a->next_text_id)
+		return id;
+	if (map_put(&a->texts, (uintptr_t)text, 0, a->next_text_id)) {
+		a->broken = true;
+		return 0;
+	}
+	id = a->next_text_id++;
+	string_add(a, id, text);
+	return id;
+}
+
+int append_texts_end(const struct append *a)
+{
+	return a->broken ? -ENOMEM : !a->next_text_id && a->texts.count ? -EOVERFLOW : 0;
+}
+
+void append_entry(struct append *a, const Libtrace__Entry *entry)
+{
+	entry_add(a, &a->entries, entry);
+	if (a->entries.bytes + a->strings.bytes >= APPEND_BLOCK_BYTES)
+		block_seal(a);
+}
+
+void append_start(struct append *a)
+{
+	*a = (struct append){.fd = -1};
+}
+
+int append_blocks(struct append *a, uint8_t **ret_data, size_t *ret_bytes)
+{
+	block_seal(a);
+	*ret_data = NULL;
+	*ret_bytes = 0;
+	if (a->broken)
+		return -ENOMEM;
+	*ret_data = a->out.data;
+	*ret_bytes = a->out.bytes;
+	a->out = (struct buffer){0};
+	return 0;
+}
+
+int append_file(struct append *a, uint8_t **ret_data, size_t *ret_bytes)
+{
+	static const uint8_t begin[] = {'N', 'V', 'R', 0, 2, 0, 0, 0, 0x08, 0x07};
+	block_seal(a);
+	uint8_t *data = a->broken ? NULL : malloc(sizeof(begin) + a->out.bytes);
+	if (!data)
+		return -ENOMEM;
+	memcpy(data, begin, sizeof(begin));
+	if (a->out.bytes)
+		memcpy(data + sizeof(begin), a->out.data, a->out.bytes);
+	*ret_data = data;
+	*ret_bytes = sizeof(begin) + a->out.bytes;
+	return 0;
+}
+
+int append_commit(struct append *a, uint64_t end)
+{
+	struct stat status;
+	block_seal(a);
+	if (a->broken)
+		return -ENOMEM;
+	if (!a->out.bytes)
+		return 0;
+	/* Without locks somebody may have written meanwhile. */
+	if (fstat(a->fd, &status))
+		return -errno;
+	if ((uint64_t)status.st_size != a->report.source.size)
+		return -EBUSY;
+	int error = io_write_at(a->fd, a->out.data, a->out.bytes, end);
+	if (!error && ftruncate(a->fd, (off_t)(end + a->out.bytes)))
+		error = -errno;
+	if (!error && fdatasync(a->fd) && errno != EINVAL)
+		error = -errno;
+	if (error && ftruncate(a->fd, (off_t)end))
+		return error; /* a torn tail: what stands before it holds */
+	return error;
+}

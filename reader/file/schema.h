@@ -1,0 +1,96 @@
+/*
+ * schema.h - events.def as tables: which kinds of events there are and what their columns mean.
+ *
+ * Constant data; any thread. Commands and exporters know column kinds, never single events.
+ */
+#ifndef READER_FILE_SCHEMA_H
+#define READER_FILE_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EVENT(number, id, name, title) KIND_##id = number,
+enum event_number {
+#include "common/schema/events.def"
+	KIND_END
+};
+#define FIELD(event_id, number, id, column, kind, encoding, title) FIELD_##event_id##_##id = number,
+enum field_number {
+#include "common/schema/events.def"
+	FIELD_END
+};
+#define SCHEMA_KINDS 128u
+#define SCHEMA_FIELDS 48u
+_Static_assert((int)KIND_END <= (int)SCHEMA_KINDS, "tables of event kinds are too small");
+
+enum field_kind {
+	FIELD_KIND_TIME,
+	FIELD_KIND_DURATION,
+	FIELD_KIND_INT,
+	FIELD_KIND_UINT,
+	FIELD_KIND_HEX,
+	FIELD_KIND_STRING,
+	FIELD_KIND_BYTES,
+	FIELD_KIND_FUNCTION,
+	FIELD_KIND_SYMBOL,
+	FIELD_KIND_ERRNO,
+	FIELD_KIND_FLAGS,
+	FIELD_KIND_CALLCHAIN,
+	FIELD_KIND_METHOD,
+	FIELD_KIND_PAYLOAD,
+	FIELD_KIND_PAYLOAD_TYPE
+};
+
+#define PAYLOAD(number, id, name) PAYLOAD_##id = number,
+enum payload_type {
+#include "common/schema/events.def"
+};
+
+#define NAMED(number, id, name) NAMED_##id = number,
+enum named_thing {
+#include "common/schema/events.def"
+};
+
+struct schema_field {
+	uint32_t event, number;
+	const char *column;
+	enum field_kind kind;
+	const char *title;
+};
+
+struct schema_event {
+	uint32_t number;
+	const char *name, *title;
+	uint32_t field_count;
+	const struct schema_field *fields; /* in order of the rows; field 0 is the start time */
+};
+
+/* NULL for a number that this version does not know. */
+const struct schema_event *schema_event(uint32_t number);
+const struct schema_event *schema_event_named(const char *name);
+
+/* The first column of this kind: its index in `fields`, -1 = there is none. */
+int schema_column(const struct schema_event *event, enum field_kind kind);
+
+/* The column with this number: its index in `fields`; the event has it. */
+uint32_t schema_column_index(const struct schema_event *event, uint32_t number);
+
+/* Kinds in order of their rows; NULL behind the last. */
+const struct schema_event *schema_event_at(uint32_t index);
+
+/* Name of a DROP row; "?" for unknown numbers. */
+const char *schema_drop(uint64_t number);
+
+/* The name that a column of this kind has for the value, or NULL: reasons, verdicts, ways a child
+ * began. */
+const char *schema_value_name(const struct schema_field *field, int64_t value);
+
+/* Names of the flags of a FLAGS column, divided by commas; at most SCHEMA_FLAGS_BYTES. */
+#define SCHEMA_FLAGS_BYTES 96u
+void schema_flag_names(uint64_t value, char *out);
+
+/* Is this a moment of the session's clock besides the one that the row begins at? 0 = not known. */
+bool schema_is_moment(const struct schema_field *field);
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * contents.h - the contents of a report except its events: session, strings, processes, and counts
+ * of events.
+ *
+ * contents_read() walks the blocks once. It keeps session, strings, processes (with receipts,
+ * callchain nodes and modules), standard details and diagnostics, and passes every batch of events
+ * to the caller's function, so that a command that works in file order needs no second pass. One
+ * thread; allocates.
+ */
+#ifndef READER_REPORT_CONTENTS_H
+#define READER_REPORT_CONTENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "reader/file/batch.h"
+#include "reader/file/open.h"
+#include "reader/report/processes.h"
+#include "reader/report/strings.h"
+#include "reader/report/windows.h"
+
+#define DIAGNOSTICS_KEPT 1000u
+#define IMPORTS_MAX 10000u
+
+struct contents {
+	Libtrace__Session *session;        /* NULL = none found */
+	Libtrace__SessionDetails *details; /* the standard ones, merged at the end; NULL = none */
+	uint8_t *packed;                   /* details of each block, until they are merged */
+	uint32_t packed_bytes, packed_capacity;
+	struct string_table strings;
+	struct process_list processes;
+	Libtrace__Diagnostic **diagnostics; /* the first DIAGNOSTICS_KEPT */
+	uint64_t diagnostic_count;
+	uint64_t damage_count;        /* diagnostics that something may be missing or wrong */
+	struct windows windows;       /* empty: events were recorded all the time */
+	Libtrace__Imported **imports; /* files whose events were added */
+	size_t import_count;
+	uint32_t import_capacity;
+	uint64_t events[SCHEMA_KINDS];      /* by kind; index 0: kinds unknown to this version */
+	uint64_t selected[SCHEMA_KINDS];    /* events left by the report's row filter */
+	uint64_t events_total, events_told; /* counted; according to block headers */
+	uint64_t dropped_told;              /* according to block headers */
+	uint64_t unknown_entries;
+	uint64_t clock_points;
+	uint32_t module_room; /* MODULES_MAX less the modules of all processes so far */
+	uint64_t compressed_blocks;
+	uint64_t first_ns,
+		last_ns; /* least and greatest times of block headers; first > last: none */
+	struct walk_tally tally;
+};
+
+/* Functions called during a pass; any may be NULL. They return 0, or a negative errno that ends the
+ * pass. */
+struct contents_visitor {
+	void *user;
+	int (*block)(void *user, const struct report_block *block);
+	int (*batch)(void *user, struct walk *walk,
+		const struct event_batch *batch); /* header is valid; columns not decoded yet */
+	void (*problem)(void *user, uint64_t offset, const char *cause);
+};
+
+/* Forward a call to another visitor; `v` may be NULL. */
+static inline int contents_tell_block(
+	const struct contents_visitor *v, const struct report_block *block)
+{
+	return v && v->block ? v->block(v->user, block) : 0;
+}
+
+static inline void contents_tell_problem(
+	const struct contents_visitor *v, uint64_t offset, const char *cause)
+{
+	if (v && v->problem)
+		v->problem(v->user, offset, cause);
+}
+
+/* Initialize empty contents; contents_release() frees what a pass has stored in them. */
+void contents_init(struct contents *c);
+void contents_release(struct contents *c);
+
+/* Read the whole report into `c`. Returns 0, a negative errno of a system failure, or what the
+ * visitor returned. Damage is reported to visitor->problem and skipped. */
+int contents_read(
+	struct contents *c, const struct report *r, const struct contents_visitor *visitor);
+
+/* Make another pass over the batches alone, for work that needs complete contents: calls `block`
+ * and `batch` of the visitor. Damage is skipped without a report. Returns as contents_read(). */
+int contents_batches(const struct report *r, const struct contents_visitor *visitor);
+
+#endif

@@ -1,0 +1,157 @@
+#include "reader/report/processes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+
+#define PROCESSES_MAX (1u << 22) /* pids end there; bounds what a hostile file can make us hold */
+
+void process_list_init(struct process_list *l)
+{
+	*l = (struct process_list){0};
+}
+
+static void process_free(struct process *p)
+{
+	if (p->facts)
+		libtrace__process__free_unpacked(p->facts, NULL);
+	if (p->receipt)
+		libtrace__receipt__free_unpacked(p->receipt, NULL);
+	callchain_nodes_release(&p->callchains);
+	module_map_release(&p->modules);
+	stored_symbols_release(&p->symbols);
+	free(p);
+}
+
+void process_list_release(struct process_list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		process_free(l->rows[i]);
+	free(l->rows);
+	free(l->by_id);
+	*l = (struct process_list){0};
+}
+
+struct process *process_find(struct process_list *l, uint32_t id)
+{
+	return id < l->ids ? l->by_id[id] : NULL;
+}
+
+static int ids_reserve(struct process_list *l, uint32_t least)
+{
+	uint32_t before = l->ids;
+	int error = array_reserve(&l->by_id, &l->ids, least, sizeof(struct process *));
+	if (!error)
+		memset(l->by_id + before, 0, (l->ids - before) * sizeof(struct process *));
+	return error;
+}
+
+static int make_room(struct process_list *l, uint32_t id)
+{
+	if (id >= PROCESSES_MAX)
+		return -EBADMSG;
+	if (ids_reserve(l, id + 1))
+		return -ENOMEM;
+	return array_room(&l->rows, l->count, &l->capacity, sizeof(struct process *));
+}
+
+struct process *process_get(struct process_list *l, uint32_t id)
+{
+	struct process *p = process_find(l, id);
+	if (p || make_room(l, id))
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->id = id;
+	p->memory = p;
+	p->facts = calloc(1, sizeof(*p->facts));
+	if (!p->facts) {
+		free(p);
+		return NULL;
+	}
+	libtrace__process__init(p->facts);
+	l->rows[l->count++] = p;
+	return l->by_id[id] = p;
+}
+
+/* Copies by way of the wire; `first` before `second` in one stream is how protobuf merges. */
+static void *merged(const ProtobufCMessage *first, const ProtobufCMessage *second,
+	const ProtobufCMessageDescriptor *type)
+{
+	size_t a = first ? protobuf_c_message_get_packed_size(first) : 0,
+	       b = protobuf_c_message_get_packed_size(second);
+	uint8_t *bytes = malloc(a + b + 1);
+	if (!bytes)
+		return NULL;
+	if (first)
+		protobuf_c_message_pack(first, bytes);
+	protobuf_c_message_pack(second, bytes + a);
+	void *result = protobuf_c_message_unpack(type, NULL, a + b, bytes);
+	free(bytes);
+	return result;
+}
+
+static int memory_link(struct process_list *l, struct process *p)
+{
+	uint32_t id = p->facts->memory_of;
+	struct process *memory = id ? process_get(l, id) : p;
+	if (!memory)
+		return id < PROCESSES_MAX ? -ENOMEM : -EBADMSG;
+	p->memory = memory;
+	return 0;
+}
+
+int process_list_add(struct process_list *l, const Libtrace__Process *facts)
+{
+	struct process *p = process_get(l, facts->id);
+	if (!p)
+		return facts->id < PROCESSES_MAX ? -ENOMEM : -EBADMSG;
+	Libtrace__Process *old = p->facts;
+	/* A repeated field would grow at every mention; the last mention of it stands. */
+	size_t arguments = old->n_arguments;
+	if (facts->n_arguments)
+		old->n_arguments = 0;
+	Libtrace__Process *now = merged(&old->base, &facts->base, &libtrace__process__descriptor);
+	old->n_arguments = arguments;
+	if (!now)
+		return -ENOMEM;
+	libtrace__process__free_unpacked(old, NULL);
+	p->facts = now;
+	return memory_link(l, p);
+}
+
+int process_list_add_receipt(struct process_list *l, const Libtrace__Receipt *receipt)
+{
+	struct process *p = process_get(l, receipt->process);
+	if (!p)
+		return receipt->process < PROCESSES_MAX ? -ENOMEM : -EBADMSG;
+	Libtrace__Receipt *copy = merged(NULL, &receipt->base, &libtrace__receipt__descriptor);
+	if (!copy)
+		return -ENOMEM;
+	if (p->receipt)
+		libtrace__receipt__free_unpacked(p->receipt, NULL);
+	p->receipt = copy;
+	return 0;
+}
+
+uint64_t process_dropped(const struct process *p)
+{
+	if (!p->receipt)
+		return p->gap_dropped;
+	uint64_t sum = 0;
+	for (size_t i = 0; i < p->receipt->n_drops; i++)
+		sum += p->receipt->drops[i]->count;
+	return sum;
+}
+
+uint64_t processes_unended(const struct process_list *l)
+{
+	uint64_t count = 0;
+	for (size_t i = 0; i < l->count; i++)
+		count += !l->rows[i]->receipt &&
+			l->rows[i]->facts->traced != LIBTRACE__TRACED__TRACED_NO;
+	return count;
+}

@@ -1,0 +1,54 @@
+/*
+ * osrt.h - totals of OS runtime calls by function, from the OSRT_CALL and OSRT_SUMMARY events of a
+ * report.
+ *
+ * osrt_totals_read() makes the passes that exact medians need (durations.h). Memory: 32 KiB per
+ * function. One thread; allocates.
+ */
+#ifndef READER_STATS_OSRT_H
+#define READER_STATS_OSRT_H
+
+#include <stdint.h>
+
+#include "reader/report/contents.h"
+#include "reader/report/cursor.h"
+#include "reader/stats/durations.h"
+
+#define OSRT_FUNCTIONS_MAX \
+	8192u /* a real report has some 300; bounds what a hostile one can make us hold */
+
+struct osrt_function {
+	char *name;
+	struct durations calls; /* recorded ones, unfinished ones left out */
+	uint64_t unfinished;    /* were still running at the end */
+	uint64_t summary_count; /* not recorded one by one */
+	uint64_t summary_ns;
+};
+
+struct osrt_totals {
+	struct osrt_function *
+		*functions; /* sorted by total of recorded calls, descending, when read */
+	uint32_t count;
+	struct osrt_id {
+		uint32_t id;
+		struct osrt_function *function;
+	} * ids; /* hash of string ids */
+	uint32_t id_capacity, id_count;
+	int64_t *columns; /* room for decoding */
+	/* Which calls count: set behind osrt_totals_init(). pid, tid and name are looked at. */
+	struct cursor_filter filter;
+	struct name_filter names;
+	uint32_t passes;
+};
+
+void osrt_totals_init(struct osrt_totals *t);
+void osrt_totals_release(struct osrt_totals *t);
+
+/*
+ * Reads the whole report into `c` and `t`. `block` is called for every block of every pass
+ * (progress), `problem` as in contents.h in the first one; both may be NULL. 0 or a negative errno.
+ */
+int osrt_totals_read(struct osrt_totals *t, struct contents *c, const struct report *r,
+	const struct contents_visitor *visitor);
+
+#endif

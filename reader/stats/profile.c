@@ -1,0 +1,541 @@
+#define _GNU_SOURCE
+#include "reader/stats/profile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "common/spool.h"
+#include "reader/base/map.h"
+#include "reader/stats/nvtx_ranges.h"
+
+/* What is behind a node of a callchain, and in which times. */
+struct chain_place {
+	uint32_t node;
+	struct time_span span;
+};
+
+struct profile_tables {
+	struct map frames;   /* function, module -> frame + 1 */
+	struct map children; /* parent node, frame -> node */
+	struct map roots;    /* process, tid -> root + 1 */
+	struct map chains;   /* root node and process, callchain node -> place + 1 */
+	struct chain_place *places;
+	uint32_t place_count, place_capacity;
+	int64_t *columns; /* room for decoding */
+	size_t column_values;
+};
+
+/* Index of a new node, 0 with *ret_error. */
+static uint32_t node_new(struct profile *p, uint32_t parent, uint32_t frame, int *ret_error)
+{
+	*ret_error = p->node_count >= PROFILE_NODES_MAX ? -E2BIG : -ENOMEM;
+	if (p->node_count >= PROFILE_NODES_MAX ||
+		array_room(&p->nodes, p->node_count, &p->node_capacity, sizeof(*p->nodes)))
+		return 0;
+	p->nodes[p->node_count] = (struct profile_node){.parent = parent, .frame = frame};
+	*ret_error = 0;
+	return p->node_count++;
+}
+
+int profile_init(struct profile *p, struct contents *contents, struct symbols *symbols,
+	const struct cursor_filter *filter, enum profile_source source, bool by_thread)
+{
+	int error;
+	*p = (struct profile){.contents = contents,
+		.symbols = symbols,
+		.filter = *filter,
+		.names.pattern = filter->name,
+		.source = source,
+		.by_thread = by_thread};
+	p->tables = calloc(1, sizeof(*p->tables));
+	node_new(p, 0, 0, &error); /* 0 means none: it is not used */
+	return p->tables && p->nodes ? 0 : -ENOMEM;
+}
+
+void profile_release(struct profile *p)
+{
+	if (p->tables) {
+		map_release(&p->tables->frames);
+		map_release(&p->tables->children);
+		map_release(&p->tables->roots);
+		map_release(&p->tables->chains);
+		free(p->tables->places);
+		free(p->tables->columns);
+	}
+	free(p->tables);
+	free(p->nodes);
+	free(p->frames);
+	free(p->roots);
+	name_filter_release(&p->names);
+	*p = (struct profile){0};
+}
+
+/* Texts are of one pool: equal ones have one address. Returns the index + 1, 0 = no memory. */
+static uint32_t frame_find(struct profile *p, const struct profile_frame *frame)
+{
+	uint64_t function = (uintptr_t)frame->function, module = (uintptr_t)frame->module;
+	uint32_t found = map_get(&p->tables->frames, function, module);
+	if (found || !frame->function)
+		return found;
+	if (array_room(&p->frames, p->frame_count, &p->frame_capacity, sizeof(*p->frames)))
+		return 0;
+	p->frames[p->frame_count] = *frame;
+	if (map_put(&p->tables->frames, function, module, p->frame_count + 1))
+		return 0;
+	return ++p->frame_count;
+}
+
+static uint32_t child_find(
+	struct profile *p, uint32_t parent, const struct profile_frame *frame, int *ret_error)
+{
+	uint32_t number = frame_find(p, frame);
+	*ret_error = -ENOMEM;
+	if (!number)
+		return 0;
+	uint32_t node = map_get(&p->tables->children, parent, number);
+	if (node)
+		return node;
+	node = node_new(p, parent, number - 1, ret_error);
+	if (node && map_put(&p->tables->children, parent, number, node)) {
+		*ret_error = -ENOMEM;
+		return 0;
+	}
+	return node;
+}
+
+static const char *unknown_name(struct profile *p, const struct symbol *symbol, uint64_t address)
+{
+	char text[512];
+	const char *slash = symbol->module ? strrchr(symbol->module, '/') : NULL;
+	if (symbol->module)
+		snprintf(text, sizeof(text), "%.400s+0x%llx", slash ? slash + 1 : symbol->module,
+			(unsigned long long)symbol->offset);
+	else
+		snprintf(text, sizeof(text), "0x%llx", (unsigned long long)address);
+	return pool_text(&p->symbols->pool, text, sizeof(text));
+}
+
+/* The node below `node` for an address, its inlined functions included. 0 with *ret_error. */
+static uint32_t address_place(struct profile *p, const struct process *process, uint32_t node,
+	uint64_t address, uint64_t ns, struct time_span *span, int *ret_error)
+{
+	const struct symbol *symbol = symbols_find(p->symbols, process, address, ns, span);
+	*ret_error = -ENOMEM;
+	for (uint32_t i = symbol ? symbol->frame_count : 0; node && i-- > 0;) {
+		const struct symbol_frame *f = &symbol->frames[i];
+		const struct profile_frame frame = {
+			f->function ? f->function : unknown_name(p, symbol, address),
+			symbol->module, f->file, f->line};
+		node = child_find(p, node, &frame, ret_error);
+	}
+	return symbol ? node : 0;
+}
+
+static int place_put(
+	struct profile_tables *t, uint64_t start, uint32_t id, const struct chain_place *place)
+{
+	uint32_t known = map_get(&t->chains, start, id);
+	if (known) {
+		t->places[known - 1] = *place;
+		return 0;
+	}
+	int error = array_room(&t->places, t->place_count, &t->place_capacity, sizeof(*t->places));
+	if (!error)
+		error = map_put(&t->chains, start, id, t->place_count + 1);
+	if (!error)
+		t->places[t->place_count++] = *place;
+	return error;
+}
+
+/* The node of a callchain below its root. What its callers gave is used again, as long as the same
+ * modules were there. 0 with *ret_error. */
+static uint32_t chain_place(struct profile *p, const struct process *process, uint32_t root,
+	uint32_t id, uint64_t ns, int *ret_error)
+{
+	static const char missing[] = "[not in the file]";
+	uint32_t ids[CALLCHAIN_FRAMES_MAX], count = 0, parent;
+	uint64_t address, start = (uint64_t)root << 32 | process->id;
+	struct chain_place at = {root, {0, UINT64_MAX}};
+	struct profile_tables *t = p->tables;
+	*ret_error = 0;
+	for (; id && count < CALLCHAIN_FRAMES_MAX; id = parent) {
+		uint32_t known = map_get(&t->chains, start, id);
+		const struct chain_place *place = known ? &t->places[known - 1] : NULL;
+		if (place && place->span.from_ns <= ns && ns < place->span.until_ns) {
+			at = *place;
+			break;
+		}
+		if (!callchain_node(&process->memory->callchains, id, &parent, &address)) {
+			const struct profile_frame frame = {
+				pool_text(&p->symbols->pool, missing, sizeof(missing)), NULL, NULL,
+				0};
+			at.node = child_find(p, root, &frame, ret_error);
+			break;
+		}
+		ids[count++] = id;
+	}
+	while (at.node && count-- > 0) {
+		callchain_node(&process->memory->callchains, ids[count], &parent, &address);
+		at.node = address_place(p, process, at.node, address, ns, &at.span, ret_error);
+		if (at.node && place_put(t, start, ids[count], &at)) {
+			*ret_error = -ENOMEM;
+			return 0;
+		}
+	}
+	return at.node;
+}
+
+static struct profile_root *root_of(
+	struct profile *p, const struct process *process, uint32_t tid, int *ret_error)
+{
+	uint32_t of = p->by_thread ? process->id : 0, thread = p->by_thread ? tid : 0;
+	uint32_t found = map_get(&p->tables->roots, of, thread);
+	if (found)
+		return &p->roots[found - 1];
+	*ret_error = array_room(&p->roots, p->root_count, &p->root_capacity, sizeof(*p->roots));
+	if (*ret_error)
+		return NULL;
+	struct profile_root *root = &p->roots[p->root_count];
+	*root = (struct profile_root){.process = process, .tid = tid};
+	root->node = node_new(p, 0, 0, ret_error);
+	if (!root->node)
+		return NULL;
+	*ret_error = map_put(&p->tables->roots, of, thread, ++p->root_count);
+	return *ret_error ? NULL : root;
+}
+
+static void add(uint64_t *sum, uint64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = UINT64_MAX;
+}
+
+struct call {
+	uint64_t end_ns, duration_ns;
+	uint32_t name, domain, chain;
+	bool in_domain; /* NVTX */
+};
+
+/* What the event itself is called in the tree. */
+static const char *call_name(struct profile *p, const struct call *c)
+{
+	struct string_ref name = string_table_get(&p->contents->strings, c->name);
+	if (!c->in_domain)
+		return pool_text(&p->symbols->pool, name.bytes ? name.text : "?", SIZE_MAX);
+	char *full = nvtx_full_name(p->contents, c->domain, c->name);
+	const char *text = full ? pool_text(&p->symbols->pool, full, SIZE_MAX) : NULL;
+	free(full);
+	return text;
+}
+
+static int call_add(
+	struct profile *p, const struct process *process, uint32_t tid, const struct call *c)
+{
+	int error = 0;
+	struct profile_root *root = root_of(p, process, tid, &error);
+	uint32_t node = root ? chain_place(p, process, root->node, c->chain, c->end_ns, &error) : 0;
+	if (!node)
+		return error;
+	const struct profile_frame frame = {call_name(p, c), NULL, NULL, 0};
+	node = child_find(p, node, &frame, &error);
+	if (!node)
+		return error;
+	add(&p->nodes[node].self_ns, c->duration_ns);
+	p->nodes[node].self_count++;
+	return 0;
+}
+
+/* The columns of a batch, one behind the other, b->count values each; field 0 is none. 0, -ENOMEM,
+ * or -EBADMSG where the rows do not match: that was told before. */
+static int columns_decode(struct profile *p, const struct event_batch *b, const uint32_t *fields,
+	uint32_t count, const int64_t **ret_values)
+{
+	struct profile_tables *t = p->tables;
+	size_t wanted = (size_t)b->count * count + 1;
+	if (wanted > t->column_values) {
+		free(t->columns);
+		t->columns = malloc(wanted * sizeof(*t->columns));
+		t->column_values = t->columns ? wanted : 0;
+	}
+	if (!t->columns)
+		return -ENOMEM;
+	*ret_values = t->columns;
+	for (uint32_t i = 0; i < count; i++)
+		if (fields[i] &&
+			event_batch_column(b, fields[i], t->columns + (size_t)i * b->count))
+			return -EBADMSG;
+	return 0;
+}
+
+enum { START, FLAGS, CHAIN, NAME, DURATION, DOMAIN, COLUMNS };
+
+/* Which fields these are; 0 = the event has no such. */
+struct call_fields {
+	enum profile_source source;
+	uint32_t kind, field[COLUMNS];
+};
+
+#define CALL_FIELDS(source, event, name, ...)                                                    \
+	{                                                                                        \
+		source, KIND_##event,                                                            \
+		{                                                                                \
+			FIELD_##event##_START, FIELD_##event##_FLAGS, FIELD_##event##_CALLCHAIN, \
+				FIELD_##event##_##name, __VA_ARGS__                              \
+		}                                                                                \
+	}
+
+static const struct call_fields call_fields[] = {
+	CALL_FIELDS(PROFILE_OSRT, OSRT_CALL, FUNCTION, FIELD_OSRT_CALL_DURATION),
+	CALL_FIELDS(PROFILE_NVTX, NVTX_MARK, TEXT, 0, FIELD_NVTX_MARK_DOMAIN),
+	CALL_FIELDS(
+		PROFILE_NVTX, NVTX_RANGE, TEXT, FIELD_NVTX_RANGE_DURATION, FIELD_NVTX_RANGE_DOMAIN),
+	CALL_FIELDS(PROFILE_NVTX, NVTX_START_END, TEXT, FIELD_NVTX_START_END_DURATION,
+		FIELD_NVTX_START_END_DOMAIN),
+};
+
+/* NULL: events of this kind are not of the source. */
+static const struct call_fields *call_fields_of(enum profile_source source, uint32_t kind)
+{
+	for (size_t i = 0; i < sizeof(call_fields) / sizeof(call_fields[0]); i++)
+		if (call_fields[i].source == source && call_fields[i].kind == kind)
+			return &call_fields[i];
+	return NULL;
+}
+
+static int calls_add(struct profile *p, const struct process *process, const struct event_batch *b,
+	const struct call_fields *fields)
+{
+	const int64_t *v = NULL;
+	const size_t n = b->count;
+	uint32_t count = COLUMNS;
+	while (!fields->field[count - 1])
+		count--;
+	int error = columns_decode(p, b, fields->field, count, &v);
+	for (uint32_t i = 0; !error && i < n; i++, v++) {
+		struct call c = {.name = (uint32_t)v[NAME * n], .chain = (uint32_t)v[CHAIN * n]};
+		c.in_domain = fields->field[DOMAIN];
+		c.domain = c.in_domain ? (uint32_t)v[DOMAIN * n] : 0;
+		c.duration_ns = fields->field[DURATION] ? (uint64_t)v[DURATION * n] : 0;
+		c.end_ns = (uint64_t)v[START * n] + c.duration_ns;
+		if (!name_filter_matches(&p->names, &p->contents->strings, c.name))
+			continue;
+		if (v[FLAGS * n] & RECORD_UNFINISHED)
+			p->unfinished++;
+		else if (!c.chain)
+			p->without_chain++;
+		else if ((int64_t)c.duration_ns >= 0)
+			error = call_add(p, process, b->tid, &c);
+	}
+	return error == -EBADMSG ? 0 : error;
+}
+
+static int names_add(struct profile *p, const struct process *process, const struct event_batch *b)
+{
+	const uint32_t field =
+		b->kind == KIND_THREAD_START ? FIELD_THREAD_START_NAME : FIELD_THREAD_NAME_NAME;
+	const int64_t *values = NULL;
+	int error = columns_decode(p, b, &field, 1, &values);
+	for (uint32_t i = 0; !error && i < b->count; i++) {
+		struct profile_root *root = values[i] ? root_of(p, process, b->tid, &error) : NULL;
+		if (root)
+			root->name = (uint32_t)values[i];
+	}
+	return error == -EBADMSG ? 0 : error;
+}
+
+static int take_batch(void *user, struct walk *walk, const struct event_batch *b)
+{
+	struct profile *p = user;
+	const struct process *process = process_find(&p->contents->processes, b->process);
+	(void)walk;
+	if (!process || (p->filter.tid && p->filter.tid != b->tid) ||
+		(p->filter.pid && p->filter.pid != process->facts->pid))
+		return 0;
+	const struct call_fields *fields = call_fields_of(p->source, b->kind);
+	if (fields)
+		return calls_add(p, process, b, fields);
+	if (p->by_thread && (b->kind == KIND_THREAD_START || b->kind == KIND_THREAD_NAME))
+		return names_add(p, process, b);
+	return 0;
+}
+
+struct passes {
+	struct profile *profile;
+	const struct contents_visitor *visitor;
+};
+
+static int visit_block(void *user, const struct report_block *block)
+{
+	const struct passes *passes = user;
+	const struct contents_visitor *v = passes->visitor;
+	return v->block ? v->block(v->user, block) : 0;
+}
+
+static int visit_batch(void *user, struct walk *walk, const struct event_batch *b)
+{
+	const struct passes *passes = user;
+	return take_batch(passes->profile, walk, b);
+}
+
+/* Modules are complete only behind the first pass. */
+int profile_read(
+	struct profile *p, const struct report *report, const struct contents_visitor *visitor)
+{
+	struct passes passes = {p, visitor};
+	const struct contents_visitor first = {visitor->user, visitor->block, NULL,
+					      visitor->problem},
+				      second = {&passes, visit_block, visit_batch, NULL};
+	int error = contents_read(p->contents, report, &first);
+	return error ? error : contents_batches(report, &second);
+}
+
+static void totals_sum(struct profile *p)
+{
+	for (uint32_t i = 0; i < p->node_count; i++) {
+		p->nodes[i].total_ns = p->nodes[i].self_ns;
+		p->nodes[i].total_count = p->nodes[i].self_count;
+	}
+	for (uint32_t i = p->node_count; i-- > 1;) {
+		struct profile_node *parent = &p->nodes[p->nodes[i].parent];
+		add(&parent->total_ns, p->nodes[i].total_ns);
+		add(&parent->total_count, p->nodes[i].total_count);
+	}
+}
+
+struct sorting {
+	const struct profile *p;
+	enum profile_weight weight;
+};
+
+static int compare_weights(uint64_t a, uint64_t b)
+{
+	return a != b ? a < b ? 1 : -1 : 0;
+}
+
+/* By parent, then the heaviest first, then by name: the same report gives the same order. */
+static int compare_nodes(const void *a, const void *b, void *user)
+{
+	const struct sorting *s = user;
+	const struct profile_node *x = &s->p->nodes[*(const uint32_t *)a],
+				  *y = &s->p->nodes[*(const uint32_t *)b];
+	if (x->parent != y->parent)
+		return x->parent < y->parent ? -1 : 1;
+	int by_weight = s->weight == PROFILE_COUNT ? compare_weights(x->total_count, y->total_count)
+						   : compare_weights(x->total_ns, y->total_ns);
+	if (by_weight)
+		return by_weight;
+	if (!x->parent) /* roots have no frame */
+		return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+	return strcmp(s->p->frames[x->frame].function, s->p->frames[y->frame].function);
+}
+
+/* Depth first without recursion: `order` has the children of a node together, `first` where. */
+static uint32_t places_fill(const struct profile *p, const uint32_t *order, const uint32_t *first,
+	struct profile_place *places)
+{
+	uint32_t count = 0, depth = 0, *next = malloc(p->node_count * sizeof(*next));
+	if (!next)
+		return 0;
+	memcpy(next, first, p->node_count * sizeof(*next));
+	for (uint32_t node = 0;;) {
+		uint32_t at = next[node];
+		if (at < p->node_count - 1 && p->nodes[order[at]].parent == node) {
+			next[node]++;
+			node = order[at];
+			if (p->nodes[node].parent)
+				places[count++] = (struct profile_place){node, depth - 1};
+			depth++;
+		} else if (node) {
+			node = p->nodes[node].parent;
+			depth--;
+		} else {
+			break;
+		}
+	}
+	free(next);
+	return count;
+}
+
+struct profile_place *profile_order(
+	struct profile *p, enum profile_weight weight, uint32_t *ret_count)
+{
+	struct sorting sorting = {p, weight};
+	uint32_t *order = malloc(p->node_count * sizeof(*order)),
+		 *first = malloc(p->node_count * sizeof(*first));
+	struct profile_place *places = malloc(p->node_count * sizeof(*places));
+	*ret_count = 0;
+	totals_sum(p);
+	if (order && first && places) {
+		for (uint32_t i = 1; i < p->node_count; i++)
+			order[i - 1] = i;
+		qsort_r(order, p->node_count - 1, sizeof(*order), compare_nodes, &sorting);
+		memset(first, 0xff, p->node_count * sizeof(*first));
+		for (uint32_t i = p->node_count - 1; i-- > 0;)
+			first[p->nodes[order[i]].parent] = i;
+		*ret_count = places_fill(p, order, first, places);
+	}
+	free(order);
+	free(first);
+	if (*ret_count)
+		return places;
+	free(places);
+	return NULL;
+}
+
+static int compare_flat(const void *a, const void *b, void *user)
+{
+	const struct sorting *s = user;
+	const struct profile_flat *x = a, *y = b;
+	bool count = s->weight == PROFILE_COUNT;
+	int by_weight = compare_weights(
+		count ? x->total_count : x->total_ns, count ? y->total_count : y->total_ns);
+	if (!by_weight)
+		by_weight = compare_weights(
+			count ? x->self_count : x->self_ns, count ? y->self_count : y->self_ns);
+	return by_weight ? by_weight
+			 : strcmp(s->p->frames[x->frame].function, s->p->frames[y->frame].function);
+}
+
+/* Adds each node to its function, the totals only where no caller of it is the same function. */
+static void flat_fill(const struct profile *p, const struct profile_place *places, uint32_t count,
+	struct profile_flat *rows, uint32_t *active, uint32_t *path)
+{
+	uint32_t depth = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct profile_node *node = &p->nodes[places[i].node];
+		struct profile_flat *row = &rows[node->frame];
+		while (depth > places[i].depth)
+			active[path[--depth]]--;
+		path[depth++] = node->frame;
+		add(&row->self_ns, node->self_ns);
+		add(&row->self_count, node->self_count);
+		if (active[node->frame]++)
+			continue;
+		add(&row->total_ns, node->total_ns);
+		add(&row->total_count, node->total_count);
+	}
+}
+
+struct profile_flat *profile_flat(const struct profile *p, const struct profile_place *places,
+	uint32_t place_count, enum profile_weight weight)
+{
+	struct sorting sorting = {p, weight};
+	struct profile_flat *rows = calloc(p->frame_count + 1, sizeof(*rows));
+	uint32_t *active = calloc(p->frame_count + 1, sizeof(*active)),
+		 *path = malloc(p->node_count * sizeof(*path));
+	if (rows && active && path) {
+		for (uint32_t i = 0; i < p->frame_count; i++)
+			rows[i].frame = i;
+		flat_fill(p, places, place_count, rows, active, path);
+		qsort_r(rows, p->frame_count, sizeof(*rows), compare_flat, &sorting);
+	} else {
+		free(rows);
+		rows = NULL;
+	}
+	free(active);
+	free(path);
+	return rows;
+}

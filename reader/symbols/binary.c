@@ -1,0 +1,335 @@
+#ifdef HAVE_LIBDW
+
+#define _GNU_SOURCE
+#include "reader/symbols/binary.h"
+
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/regular.h"
+#include "reader/base/address_ranges.h"
+#include "reader/symbols/binary_search.h"
+#include "reader/symbols/demangle.h"
+#include "reader/symbols/dwarf.h"
+
+/* A symbol without size reaches to the next one, but not for ever. */
+#define SIZELESS_BYTES_MAX 65536u
+#define SYMBOLS_MAX (1u << 26)
+
+struct elf_symbol {
+	uint64_t address, bytes;
+	const char *name;     /* as in the file, whose memory it is */
+	const char *readable; /* NULL = not asked yet */
+	uint8_t rank;         /* of those at one address the least is shown */
+};
+
+struct binary {
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	struct pool *pool;
+	char debug_path[PATH_MAX]; /* found by the symbol path; else empty */
+	struct elf_symbol *symbols;
+	uint32_t symbol_count;
+	struct ranges ranges; /* value: index in `symbols` */
+	struct dwarf *dwarf;
+	Dwarf_Addr dwarf_bias;
+	bool dwarf_looked_for;
+};
+
+static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base,
+	const char *file, const char *link, GElf_Word crc, char **ret_path)
+{
+	const struct binary *b = *user;
+	int fd = b && *b->debug_path ? regular_open(b->debug_path) : -1;
+	if (fd < 0)
+		return dwfl_standard_find_debuginfo(
+			module, user, name, base, file, link, crc, ret_path);
+	*ret_path = strdup(b->debug_path);
+	return fd;
+}
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+/* Asks /usr/lib/debug and debuginfod for the file itself. Returns a descriptor or -1. */
+static int find_by_build_id(const char *build_id)
+{
+	uint8_t bits[BUILD_ID_BITS_MAX];
+	size_t bytes = build_id_bits(build_id, bits);
+	char *path = NULL;
+	Elf *elf = NULL;
+	int fd = -1;
+	Dwfl *dwfl = bytes ? dwfl_begin(&callbacks) : NULL;
+	if (!dwfl)
+		return -1;
+	dwfl_report_begin(dwfl);
+	Dwfl_Module *module = dwfl_report_module(dwfl, "module", 0x1000, 0x2000);
+	if (module && !dwfl_module_report_build_id(module, bits, bytes, 0))
+		fd = dwfl_build_id_find_elf(module, NULL, "module", 0x1000, &path, &elf);
+	dwfl_report_end(dwfl, NULL, NULL);
+	if (elf)
+		elf_end(elf);
+	free(path);
+	dwfl_end(dwfl);
+	return fd;
+}
+
+/* Takes over `fd`. */
+static int module_open(struct binary *b, const char *path, int fd)
+{
+	void **user = NULL;
+	b->dwfl = dwfl_begin(&callbacks);
+	if (!b->dwfl) {
+		close(fd);
+		return -ENOMEM;
+	}
+	dwfl_report_begin(b->dwfl);
+	b->module = dwfl_report_elf(b->dwfl, path, path, fd, 0, true);
+	dwfl_report_end(b->dwfl, NULL, NULL);
+	if (!b->module) {
+		close(fd);
+		return -EBADMSG;
+	}
+	dwfl_module_info(b->module, &user, NULL, NULL, NULL, NULL, NULL, NULL);
+	*user = b;
+	return 0;
+}
+
+static bool is_code(Elf *elf, GElf_Word section)
+{
+	GElf_Shdr header;
+	Elf_Scn *scn = elf && section < SHN_LORESERVE ? elf_getscn(elf, section) : NULL;
+	return scn && gelf_getshdr(scn, &header) && header.sh_flags & SHF_EXECINSTR;
+}
+
+static uint8_t rank_of(const char *name, const GElf_Sym *symbol)
+{
+	uint8_t underscores = 0;
+	while (underscores < 3 && name[underscores] == '_')
+		underscores++;
+	if (name[0] == '_' && (name[1] == 'Z' || name[1] == 'R'))
+		underscores = 0; /* mangled */
+	uint8_t local = GELF_ST_BIND(symbol->st_info) == STB_LOCAL;
+	return (uint8_t)(16 * !symbol->st_size + 4 * local + underscores);
+}
+
+static void symbol_take(struct binary *b, int index)
+{
+	GElf_Sym symbol;
+	GElf_Addr address;
+	GElf_Word section;
+	Elf *elf;
+	Dwarf_Addr bias;
+	const char *name =
+		dwfl_module_getsym_info(b->module, index, &symbol, &address, &section, &elf, &bias);
+	unsigned type = GELF_ST_TYPE(symbol.st_info);
+	if (!name || !*name || section == SHN_UNDEF)
+		return;
+	if (type != STT_FUNC && type != STT_GNU_IFUNC &&
+		!(type == STT_NOTYPE && *name != '$' && *name != '.' && is_code(elf, section)))
+		return;
+	b->symbols[b->symbol_count++] =
+		(struct elf_symbol){address, symbol.st_size, name, NULL, rank_of(name, &symbol)};
+}
+
+static int compare_symbols(const void *a, const void *b)
+{
+	const struct elf_symbol *x = a, *y = b;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	size_t length_x = strlen(x->name), length_y = strlen(y->name);
+	if (length_x != length_y)
+		return length_x < length_y ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* One range for each address: that of the first of its names. */
+static int symbol_ranges(struct binary *b)
+{
+	int error = 0;
+	for (uint32_t i = 0, next; !error && i < b->symbol_count; i = next) {
+		const struct elf_symbol *s = &b->symbols[i];
+		for (next = i + 1; next < b->symbol_count; next++)
+			if (b->symbols[next].address != s->address)
+				break;
+		uint64_t bytes = s->bytes ? s->bytes : SIZELESS_BYTES_MAX;
+		if (!s->bytes && next < b->symbol_count &&
+			b->symbols[next].address - s->address < bytes)
+			bytes = b->symbols[next].address - s->address;
+		if (bytes <= UINT64_MAX - s->address)
+			error = ranges_add(&b->ranges, s->address, s->address + bytes, i);
+	}
+	ranges_sort(&b->ranges);
+	return error;
+}
+
+/* dwfl_module_addrinfo() looks at all symbols for each address: 690 us of a library with 35,000.
+ * Sorted once, an answer takes 0.1 us. */
+static int symbols_read(struct binary *b)
+{
+	int count = dwfl_module_getsymtab(b->module);
+	if (count <= 0 || (unsigned)count > SYMBOLS_MAX)
+		return 0;
+	b->symbols = malloc((size_t)count * sizeof(*b->symbols));
+	if (!b->symbols)
+		return -ENOMEM;
+	for (int i = 0; i < count; i++)
+		symbol_take(b, i);
+	qsort(b->symbols, b->symbol_count, sizeof(*b->symbols), compare_symbols);
+	return symbol_ranges(b);
+}
+
+struct binary *binary_open(const char *path, const char *build_id, const char *symbol_path,
+	struct pool *pool, const char **ret_reason)
+{
+	char reason[PATH_MAX + 64] = "";
+	struct binary *b = calloc(1, sizeof(*b));
+	*ret_reason = NULL;
+	if (!b)
+		return NULL;
+	b->pool = pool;
+	elf_version(EV_CURRENT);
+	int fd = binary_search(path, build_id, symbol_path, b->debug_path, reason, sizeof(reason));
+	if (fd < 0)
+		fd = find_by_build_id(build_id);
+	if (fd < 0 && *b->debug_path)
+		fd = regular_open(b->debug_path);
+	int error = fd < 0 ? -ENOENT : module_open(b, path, fd);
+	if (!error)
+		error = symbols_read(b);
+	if (!error)
+		return b;
+	binary_close(b);
+	if (error == -EBADMSG)
+		snprintf(reason, sizeof(reason), "'%s' cannot be read as a program", path);
+	if (error != -ENOMEM)
+		*ret_reason = pool_text(pool, reason, sizeof(reason));
+	return NULL;
+}
+
+void binary_close(struct binary *b)
+{
+	if (!b)
+		return;
+	dwarf_free(b->dwarf);
+	if (b->dwfl)
+		dwfl_end(b->dwfl);
+	ranges_release(&b->ranges);
+	free(b->symbols);
+	free(b);
+}
+
+/* Looked for when first wanted: it is most of the work. */
+static struct dwarf *dwarf_of(struct binary *b)
+{
+	if (b->dwarf_looked_for)
+		return b->dwarf;
+	b->dwarf_looked_for = true;
+	Dwarf *dw = dwfl_module_getdwarf(b->module, &b->dwarf_bias);
+	size_t bytes = 0;
+	Elf *elf = dw ? dwarf_getelf(dw) : NULL;
+	if (elf)
+		elf_rawfile(elf, &bytes);
+	/* entries of compressed sections are more than bytes of the file */
+	b->dwarf = dw ? dwarf_new(dw, (uint64_t)bytes * 4, b->pool) : NULL;
+	return b->dwarf;
+}
+
+/* Length of a symbol's name without version ("@@GLIBC_2.2") and without what compilers put behind
+ * the names of parts and clones of a function (".cold", ".isra.0"): it is one function. */
+static size_t plain_length(const char *name)
+{
+	static const char *const clones[] = {
+		"cold", "part", "isra", "constprop", "lto_priv", "localalias", "llvm", "clone"};
+	size_t length = strcspn(name, "@");
+	for (size_t at = 1; at < length; at++) {
+		if (name[at] != '.')
+			continue;
+		size_t word = strcspn(name + at + 1, ".@");
+		for (size_t i = 0; i < sizeof(clones) / sizeof(clones[0]); i++)
+			if (strlen(clones[i]) == word && !memcmp(name + at + 1, clones[i], word))
+				return at;
+	}
+	return length ? length : strlen(name);
+}
+
+static const char *readable_name(struct binary *b, struct elf_symbol *s)
+{
+	char text[DEMANGLED_BYTES_MAX];
+	if (s->readable)
+		return s->readable;
+	const char *plain = pool_text(b->pool, s->name, plain_length(s->name));
+	s->readable =
+		plain && demangle(plain, text) ? pool_text(b->pool, text, sizeof(text)) : plain;
+	return s->readable;
+}
+
+uint32_t binary_frames(struct binary *b, uint64_t address, struct symbol_frame *ret_frames,
+	uint64_t *ret_offset, const char **ret_reason)
+{
+	uint64_t begin = UINT64_MAX;
+	const struct range *r = ranges_find(&b->ranges, address, NULL);
+	struct elf_symbol *s = r ? &b->symbols[r->value] : NULL;
+	struct dwarf *d = dwarf_of(b);
+	uint32_t count = d ? dwarf_frames(d, address - b->dwarf_bias, ret_frames, &begin) : 0;
+	*ret_reason = s || count  ? NULL
+		: b->symbol_count ? "in no function of the file's symbol table"
+				  : "the file has no symbols, and no debug file was found";
+	if (!count && s)
+		ret_frames[count++] = (struct symbol_frame){0};
+	if (s) {
+		ret_frames[count - 1].function = readable_name(b, s);
+		begin = s->address;
+	} else if (begin != UINT64_MAX) {
+		begin += b->dwarf_bias;
+	}
+	*ret_offset = begin <= address ? address - begin : begin == UINT64_MAX ? UINT64_MAX : 0;
+	return count;
+}
+
+#else
+
+#include "reader/symbols/binary.h"
+
+#include <stddef.h>
+
+struct binary *binary_open(const char *path, const char *build_id, const char *symbol_path,
+	struct pool *pool, const char **ret_reason)
+{
+	(void)path;
+	(void)build_id;
+	(void)symbol_path;
+	(void)pool;
+	*ret_reason = "built without libdw";
+	return NULL;
+}
+
+void binary_close(struct binary *b)
+{
+	(void)b;
+}
+
+uint32_t binary_frames(struct binary *b, uint64_t address, struct symbol_frame *ret_frames,
+	uint64_t *ret_offset, const char **ret_reason)
+{
+	(void)b;
+	(void)address;
+	(void)ret_frames;
+	(void)ret_offset;
+	*ret_reason = NULL;
+	return 0;
+}
+
+#endif

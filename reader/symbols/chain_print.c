@@ -1,0 +1,121 @@
+#define _GNU_SOURCE
+#include "reader/symbols/chain_print.h"
+
+#include <string.h>
+
+#include "reader/base/print.h"
+
+static void print_hex(FILE *out, uint64_t number)
+{
+	fprintf(out, "0x%llx", (unsigned long long)number);
+}
+
+static void part(FILE *out, const char *text)
+{
+	print_json_part(out, text, strlen(text));
+}
+
+static void frame_text(FILE *out, const struct symbol *symbol, uint32_t frame, uint64_t address)
+{
+	const char *function = symbol->frames[frame].function,
+		   *slash = symbol->module ? strrchr(symbol->module, '/') : NULL;
+	if (function) {
+		part(out, function);
+	} else if (symbol->module) {
+		part(out, slash ? slash + 1 : symbol->module);
+		putc_unlocked('+', out);
+		print_hex(out, symbol->offset);
+	} else {
+		print_hex(out, address);
+	}
+}
+
+static void member(FILE *out, const char *name, const char *text)
+{
+	fprintf(out, ",\"%s\":", name);
+	print_json_string(out, text);
+}
+
+static void frame_json(FILE *out, const struct symbol *symbol, uint32_t frame, uint64_t address)
+{
+	const struct symbol_frame *f = &symbol->frames[frame];
+	bool inlined = frame + 1 < symbol->frame_count;
+	fprintf(out, "{\"address\":\"0x%llx\"", (unsigned long long)address);
+	member(out, "function", f->function);
+	if (inlined)
+		fputs_unlocked(",\"offset\":null", out);
+	else
+		fprintf(out, ",\"offset\":%llu", (unsigned long long)symbol->offset);
+	member(out, "module", symbol->module);
+	member(out, "file", f->file);
+	fputs_unlocked(",\"line\":", out);
+	if (f->line)
+		print_u64(out, f->line);
+	else
+		fputs_unlocked("null", out);
+	fprintf(out, ",\"inlined\":%s", inlined ? "true" : "false");
+	if (!inlined && symbol->reason)
+		member(out, "reason", symbol->reason);
+	putc_unlocked('}', out);
+}
+
+static void address_json(FILE *out, uint64_t address)
+{
+	fputs_unlocked("{\"address\":\"", out);
+	print_hex(out, address);
+	fputs_unlocked("\"}", out);
+}
+
+/* ---- chains ---- */
+
+struct style {
+	const char *between; /* frames */
+	void (*frame)(FILE *out, const struct symbol *symbol, uint32_t frame, uint64_t address);
+	void (*address)(FILE *out, uint64_t address); /* a frame without a name */
+};
+
+static const struct style style_text = {" <- ", frame_text, print_hex},
+			  style_json = {",", frame_json, address_json};
+
+/* The frames of the chain, innermost first. Their number; *ret_whole: there are no more. */
+static uint32_t frames_print(FILE *out, const struct style *style, struct symbols *symbols,
+	const struct process *p, uint32_t id, uint64_t ns, bool *ret_whole)
+{
+	uint64_t addresses[CALLCHAIN_FRAMES_MAX];
+	uint32_t count = callchain_addresses(
+		&p->memory->callchains, id, addresses, CALLCHAIN_FRAMES_MAX, ret_whole);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct symbol *symbol =
+			symbols ? symbols_find(symbols, p, addresses[i], ns, NULL) : NULL;
+		if (i)
+			fputs_unlocked(style->between, out);
+		if (!symbol)
+			style->address(out, addresses[i]);
+		for (uint32_t n = 0; symbol && n < symbol->frame_count; n++) {
+			if (n)
+				fputs_unlocked(style->between, out);
+			style->frame(out, symbol, n, addresses[i]);
+		}
+	}
+	return count;
+}
+
+void chain_print_text(
+	FILE *out, struct symbols *symbols, const struct process *p, uint32_t id, uint64_t ns)
+{
+	bool is_whole;
+	putc_unlocked('"', out);
+	uint32_t count = frames_print(out, &style_text, symbols, p, id, ns, &is_whole);
+	if (!is_whole)
+		fputs_unlocked(count ? " <- ?" : "?", out);
+	putc_unlocked('"', out);
+}
+
+void chain_print_json(
+	FILE *out, struct symbols *symbols, const struct process *p, uint32_t id, uint64_t ns)
+{
+	bool is_whole;
+	putc_unlocked('[', out);
+	frames_print(out, &style_json, symbols, p, id, ns, &is_whole);
+	putc_unlocked(']', out);
+}
