@@ -6,8 +6,8 @@
 
 #include "libtrace-reader.h"
 #include "reader/base/pool.h"
-#include "reader/ncu/module.h"
-#include "reader/ncu/nvdisasm.h"
+#include "reader/ncu/code/module.h"
+#include "reader/ncu/code/nvdisasm.h"
 #include "reader/ncu/results.h"
 #include "reader/ncu/wire.h"
 #include "reader/nvtx/deferred.h"

@@ -11,7 +11,7 @@
 #include "reader/base/pool.h"
 #include "reader/cli/details.h"
 #include "reader/cli/source_text.h"
-#include "reader/ncu/module.h"
+#include "reader/ncu/code/module.h"
 
 struct listing {
 	struct details *d;

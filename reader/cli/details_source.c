@@ -11,7 +11,7 @@
 #include "reader/cli/details.h"
 #include "reader/cli/source_table.h"
 #include "reader/cli/source_text.h"
-#include "reader/ncu/nvdisasm.h"
+#include "reader/ncu/code/nvdisasm.h"
 
 #define TEXT_COLUMNS_MAX 16u /* of details_rows */
 #define JOINED_BYTES 256u

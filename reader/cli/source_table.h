@@ -6,8 +6,8 @@
 #ifndef READER_CLI_SOURCE_TABLE_H
 #define READER_CLI_SOURCE_TABLE_H
 
+#include "reader/ncu/code/module.h"
 #include "reader/ncu/displayed_metrics.h"
-#include "reader/ncu/module.h"
 
 #define SOURCE_COLUMNS_MAX 256u
 #define SOURCE_CELLS_MAX 16000000u /* of a function: a hostile file may tell of any size */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/ncu/cubin.h"
+#include "reader/ncu/code/cubin.h"
 
 static void lines_check(const struct cubin_lines *lines, size_t file_count)
 {

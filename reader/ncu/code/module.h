@@ -2,10 +2,10 @@
  * module.h - a module of a report: where its functions lay when the kernel ran, and what is known
  * of their instructions. One thread; allocates.
  */
-#ifndef READER_NCU_MODULE_H
-#define READER_NCU_MODULE_H
+#ifndef READER_NCU_CODE_MODULE_H
+#define READER_NCU_CODE_MODULE_H
 
-#include "reader/ncu/cubin.h"
+#include "reader/ncu/code/cubin.h"
 #include "reader/ncu/results.h"
 
 #define MODULE_PARTS_MAX 1024u

@@ -2,8 +2,8 @@
  * nvdisasm.h - the instructions of a cubin as text, by NVIDIA's nvdisasm where that is installed.
  * One thread; starts a program and waits for it; allocates.
  */
-#ifndef READER_NCU_NVDISASM_H
-#define READER_NCU_NVDISASM_H
+#ifndef READER_NCU_CODE_NVDISASM_H
+#define READER_NCU_CODE_NVDISASM_H
 
 #include <stddef.h>
 #include <stdint.h>

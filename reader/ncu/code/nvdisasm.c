@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "reader/ncu/nvdisasm.h"
+#include "reader/ncu/code/nvdisasm.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* cubin_sections.c - the sections of a cubin. */
-#include "reader/ncu/cubin_sections.h"
+#include "reader/ncu/code/cubin_sections.h"
 
 #include <elf.h>
 #include <string.h>

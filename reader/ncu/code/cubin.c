@@ -1,13 +1,13 @@
 /* cubin.c - functions of a cubin, and the lines of their instructions. */
-#include "reader/ncu/cubin.h"
+#include "reader/ncu/code/cubin.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/ncu/cubin_lines.h"
-#include "reader/ncu/cubin_sections.h"
+#include "reader/ncu/code/cubin_lines.h"
+#include "reader/ncu/code/cubin_sections.h"
 
 static int functions_read(struct cubin *c)
 {

@@ -1,10 +1,10 @@
 /*
  * cubin_lines.h - the line tables of a cubin. Used only by cubin.c. One thread; allocates.
  */
-#ifndef READER_NCU_CUBIN_LINES_H
-#define READER_NCU_CUBIN_LINES_H
+#ifndef READER_NCU_CODE_CUBIN_LINES_H
+#define READER_NCU_CODE_CUBIN_LINES_H
 
-#include "reader/ncu/cubin.h"
+#include "reader/ncu/code/cubin.h"
 
 /* Read .debug_line, .nv_debug_line_sass and .nv_debug_ptx_txt into `c`; malformed units are
  * skipped. Returns 0 or -ENOMEM. */

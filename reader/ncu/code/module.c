@@ -1,4 +1,4 @@
-#include "reader/ncu/module.h"
+#include "reader/ncu/code/module.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
  * cubin_sections.h - bounds-checked access to the ELF sections of a cubin, for cubin.c and
  * cubin_lines.c. No allocation; any thread.
  */
-#ifndef READER_NCU_CUBIN_SECTIONS_H
-#define READER_NCU_CUBIN_SECTIONS_H
+#ifndef READER_NCU_CODE_CUBIN_SECTIONS_H
+#define READER_NCU_CODE_CUBIN_SECTIONS_H
 
-#include "reader/ncu/cubin.h"
+#include "reader/ncu/code/cubin.h"
 
 /* A section; its memory is that of the cubin. */
 struct cubin_section {

@@ -6,8 +6,8 @@
  * .nv_debug_line_sass maps to its lines in the same way, and .nv_debug_ptx_txt holds its text.
  * Files are untrusted: nothing is read outside of the given bytes. One thread; allocates.
  */
-#ifndef READER_NCU_CUBIN_H
-#define READER_NCU_CUBIN_H
+#ifndef READER_NCU_CODE_CUBIN_H
+#define READER_NCU_CODE_CUBIN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
  * size.
  */
 #define _GNU_SOURCE
-#include "reader/ncu/cubin_lines.h"
+#include "reader/ncu/code/cubin_lines.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #include "common/array.h"
 #include "common/varint.h"
-#include "reader/ncu/cubin_sections.h"
+#include "reader/ncu/code/cubin_sections.h"
 
 #define FILES_MAX 65536u
 #define RELOCATIONS_LOOKED_AT 200000000u /* bounds the time spent on a hostile file */
