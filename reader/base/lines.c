@@ -1,3 +1,4 @@
+/* lines.c - splits an untrusted text file into lines. */
 #include "reader/base/lines.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* map.c - growable hash table from two numbers to one. */
 #include "reader/base/map.h"
 
 #include <errno.h>

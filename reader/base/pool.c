@@ -1,3 +1,4 @@
+/* pool.c - interned texts: equal texts have the same address. */
 #include "reader/base/pool.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* print.c - text output of untrusted bytes and of numbers. */
 #include "reader/base/print.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* append.c - appends blocks to a finished report. */
 #define _GNU_SOURCE
 #include "reader/file/append.h"
 

@@ -1,3 +1,4 @@
+/* append_rows.c - rows of events in blocks that are appended to a report. */
 #include <stdlib.h>
 
 #include "reader/file/append.h"

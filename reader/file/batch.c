@@ -1,3 +1,4 @@
+/* batch.c - decodes columns of a batch of events. */
 #include "reader/file/batch.h"
 
 #include <endian.h>

@@ -1,3 +1,4 @@
+/* block.c - loads, checks and splits one block of a report. */
 #include "reader/file/block.h"
 
 #include <endian.h>

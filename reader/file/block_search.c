@@ -1,3 +1,4 @@
+/* block_search.c - searches a damaged report for the next valid block. */
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* schema.c - events.def as tables. */
 #define _GNU_SOURCE
 #include "reader/file/schema.h"
 

@@ -1,3 +1,4 @@
+/* source.c - the bytes of a report, from a file or from memory. */
 #define _GNU_SOURCE
 #include "reader/file/source.h"
 

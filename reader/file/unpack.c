@@ -1,3 +1,4 @@
+/* unpack.c - decompresses a report that is one zstd stream. */
 #define _GNU_SOURCE
 #include "reader/file/unpack.h"
 

@@ -1,3 +1,4 @@
+/* walk.c - visits the blocks of a report in file order, past damage. */
 #include <errno.h>
 #include <stdio.h>
 

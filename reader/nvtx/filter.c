@@ -1,3 +1,4 @@
+/* filter.c - parses and evaluates NVTX filters in the language of ncu. */
 #include "reader/nvtx/filter.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* processes.c - processes of a report, merged from their entries. */
 #include "reader/report/processes.h"
 
 #include <errno.h>

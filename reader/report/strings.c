@@ -1,3 +1,4 @@
+/* strings.c - the string table of a report, by id. */
 #include "reader/report/strings.h"
 
 #include <errno.h>

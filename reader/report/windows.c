@@ -1,3 +1,4 @@
+/* windows.c - time windows in which events were recorded. */
 #include "reader/report/windows.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* durations.c - exact statistics of durations in bounded memory. */
 #include "reader/stats/durations.h"
 
 #include <errno.h>

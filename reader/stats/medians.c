@@ -1,3 +1,4 @@
+/* medians.c - the extra passes over a report that exact medians need. */
 #include "reader/stats/medians.h"
 
 int medians_find(const struct medians *m, const struct report *r,

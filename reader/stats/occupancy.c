@@ -1,3 +1,4 @@
+/* occupancy.c - theoretical occupancy of a kernel. */
 #include "reader/stats/occupancy.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* osrt.c - totals of OS runtime calls by function. */
 #include "reader/stats/osrt.h"
 
 #include <errno.h>

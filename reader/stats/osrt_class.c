@@ -1,3 +1,4 @@
+/* osrt_class.c - classes of OS runtime functions. */
 #include "reader/stats/osrt_class.h"
 
 #include <stdbool.h>

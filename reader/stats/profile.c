@@ -1,3 +1,4 @@
+/* profile.c - time of calls or ranges as a tree of functions, from callchains. */
 #define _GNU_SOURCE
 #include "reader/stats/profile.h"
 

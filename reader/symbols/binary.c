@@ -1,3 +1,4 @@
+/* binary.c - function names from the symbol table of a program or library. */
 #ifdef HAVE_LIBDW
 
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* callchains.c - callchain nodes of a process. */
 #include "reader/symbols/callchains.h"
 
 #include <errno.h>

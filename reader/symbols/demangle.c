@@ -1,3 +1,4 @@
+/* demangle.c - demangles names by libiberty. */
 #include "reader/symbols/demangle.h"
 
 #include <string.h>

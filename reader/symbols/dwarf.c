@@ -1,3 +1,4 @@
+/* dwarf.c - source lines and inlined functions of a module, by libdw. */
 #ifdef HAVE_LIBDW
 
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* jit.c - names of generated code, from perf maps and jitdump files. */
 #define _GNU_SOURCE
 #include "reader/symbols/jit.h"
 

@@ -1,3 +1,4 @@
+/* modules.c - modules of a process by address and time. */
 #include "reader/symbols/modules.h"
 
 #include <errno.h>

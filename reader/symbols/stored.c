@@ -1,3 +1,4 @@
+/* stored.c - function names that `trace symbolize` stored in the report. */
 #include "reader/symbols/stored.h"
 
 #include <errno.h>

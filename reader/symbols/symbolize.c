@@ -1,3 +1,4 @@
+/* symbolize.c - resolves all addresses of a report, to store the names in it. */
 #include "reader/symbols/symbolize.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* symbols.c - resolves an address to function, line and inlined functions. */
 #include "reader/symbols/symbols.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* module.c - addresses and instructions of the functions of a module. */
 #include "reader/ncu/code/module.h"
 
 #include <errno.h>
