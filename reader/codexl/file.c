@@ -53,7 +53,7 @@ int codexl_header_line(struct codexl_file *f, struct codexl_words line)
 	size_t bytes = (size_t)(line.end - line.at);
 	const char *equals = memchr(line.at, '=', bytes);
 	if (!equals)
-		return codexl_wrong(f, "neither KEY=VALUE nor the begin of a section: %.*s",
+		return codexl_wrong(f, "expected KEY=VALUE or the start of a section: %.*s",
 			bytes < 60 ? (int)bytes : 60, line.at);
 	struct codexl_header *h = CODEXL_ADD(f->headers);
 	if (!h)

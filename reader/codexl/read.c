@@ -16,7 +16,7 @@ int codexl_file_line(struct codexl_file *f, const char *line, size_t bytes)
 	if (words.end > words.at && words.end[-1] == '\r')
 		words.end--;
 	if (memchr(words.at, 0, (size_t)(words.end - words.at)))
-		return codexl_wrong(f, "a zero byte: this is no text");
+		return codexl_wrong(f, "zero byte: this is not a text file");
 	return f->format == CODEXL_TIMELINE ? codexl_timeline_line(f, words)
 					    : codexl_table_line(f, words);
 }

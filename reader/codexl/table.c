@@ -56,7 +56,7 @@ static int comment_take(struct codexl_file *f, struct codexl_words line)
 {
 	line.at++;
 	if (f->state->column_count)
-		return codexl_wrong(f, "a line of the header behind the table's begin");
+		return codexl_wrong(f, "header line after the start of the table");
 	int error = codexl_header_line(f, line);
 	const char *separator = codexl_file_header(f, "ListSeparator");
 	if (!error && *separator)
@@ -87,11 +87,11 @@ int codexl_table_line(struct codexl_file *f, struct codexl_words line)
 	int error = columns_take(f, line);
 	if (!error && !has_column(s, wanted[f->format]))
 		return codexl_wrong(
-			f, "this is no table of CodeXL: it has no column %s", wanted[f->format]);
+			f, "not a table of CodeXL: it has no column %s", wanted[f->format]);
 	return error;
 }
 
 int codexl_table_end(struct codexl_file *f)
 {
-	return f->state->column_count ? 0 : codexl_wrong(f, "the names of columns are missing");
+	return f->state->column_count ? 0 : codexl_wrong(f, "column names are missing");
 }

@@ -79,9 +79,8 @@ static int call_named(
 	if (!word.bytes)
 		return codexl_wrong(f, "the name of the call is missing");
 	if (*call->name && strcmp(call->name, name))
-		return codexl_wrong(f,
-			"a line about %.*s, where another section has %s for this call", HEAD(word),
-			call->name);
+		return codexl_wrong(f, "line for %.*s, but another section has %s for this call",
+			HEAD(word), call->name);
 	call->name = name;
 	call->parts |= part;
 	return 0;
@@ -155,7 +154,7 @@ static int number_take(struct codexl_file *f, struct codexl_words *line, const c
 	struct codexl_word word = codexl_word(line);
 	if (codexl_number(word, most, ret_number))
 		return 0;
-	return word.bytes ? codexl_wrong(f, "%s is no number up to %llu: %.*s", what,
+	return word.bytes ? codexl_wrong(f, "%s is not a number up to %llu: %.*s", what,
 				    (unsigned long long)most, HEAD(word))
 			  : codexl_wrong(f, "the line ends before its %s", what);
 }
@@ -292,7 +291,7 @@ static int time_line(struct codexl_file *f, struct codexl_words line)
 	if (!call)
 		return -ENOMEM;
 	if (!codexl_number(digits, INT32_MAX, &number))
-		return codexl_wrong(f, "type of the call is no number: %.*s", HEAD(type));
+		return codexl_wrong(f, "call type is not a number: %.*s", HEAD(type));
 	call->type = negative ? -(int64_t)number : (int64_t)number;
 	int error = call_named(f, call, CODEXL_HAS_TIMES, name);
 	if (!error)
@@ -340,7 +339,7 @@ static int stack_line(struct codexl_file *f, struct codexl_words line)
 		return 0;
 	struct codexl_word at = column_take(&line);
 	if (!codexl_number(at, UINT32_MAX, &number))
-		return codexl_wrong(f, "line of the source is no number: %.*s", HEAD(at));
+		return codexl_wrong(f, "source line is not a number: %.*s", HEAD(at));
 	call->caller_line = (uint32_t)number;
 	call->parts |= CODEXL_HAS_SOURCE;
 	call->caller_file = codexl_decoded(f, column_take(&line), false);
@@ -434,9 +433,9 @@ static int marker_begin(struct codexl_file *f, struct codexl_words line)
 	if (!m.group)
 		return -ENOMEM;
 	if (m.outer && f->markers.rows[m.outer - 1].start_ns > m.start_ns)
-		return codexl_wrong(f, "the marker begins before the one around it");
+		return codexl_wrong(f, "the marker begins before the one that encloses it");
 	if (m.start_ns < t->marker_ns)
-		return codexl_wrong(f, "the marker begins before one above it ended");
+		return codexl_wrong(f, "the marker begins before an earlier one has ended");
 	m.level = marker_depth(f, &m);
 	struct codexl_marker *added = CODEXL_ADD(f->markers);
 	if (!added || marker_depth_set(f, &m, m.level + 1))
@@ -484,7 +483,7 @@ static int marker_line(struct codexl_file *f, struct codexl_words line)
 		return marker_begin(f, line);
 	if (!strcmp(text, "clEndPerfMarker") || !strcmp(text, "clEndPerfMarkerEx"))
 		return marker_end(f, line, text[15]);
-	return codexl_wrong(f, "neither begin nor end of a perf marker: %.*s", HEAD(what));
+	return codexl_wrong(f, "expected the start or end of a perf marker: %.*s", HEAD(what));
 }
 
 /* ---- sections and blocks ---- */
@@ -555,11 +554,11 @@ static int version_take(struct codexl_file *f)
 	const char *version = codexl_file_header(f, "TraceFileVersion");
 	unsigned major = 0;
 	if (sscanf(version, "%3u", &major) < 1)
-		return codexl_wrong(f, "no timeline: the header has no number TraceFileVersion");
+		return codexl_wrong(f, "not a timeline: the header has no TraceFileVersion");
 	if (major < 2)
 		return codexl_wrong(f,
 			"version %s is a trace of graphics (DirectX, Vulkan), "
-			"which is not read",
+			"which is not supported",
 			version);
 	f->state->has_queue_index = codexl_has_queue_index(version);
 	return 0;
@@ -583,7 +582,7 @@ static int section_begin(struct codexl_file *f, struct codexl_words line)
 		return error;
 	if (title.bytes < 10 || !starts_with(title, "=====") ||
 		memcmp(title.at + title.bytes - 5, "=====", 5))
-		return codexl_wrong(f, "a section begins with =====TITLE=====");
+		return codexl_wrong(f, "expected =====TITLE===== at the start of a section");
 	title.at += 5;
 	title.bytes -= 10;
 	s->section = section_of(title, &s->is_opencl);
@@ -601,8 +600,8 @@ static int number_line(struct codexl_file *f, struct codexl_words line)
 		return 0;
 	if (!s->wants_count && s->section != SECTION_KERNELS) {
 		if (!codexl_number(word, CODEXL_TID_MAX, &number))
-			return codexl_wrong(f, "not the number of a thread (0 to %u): %.*s",
-				CODEXL_TID_MAX, word.bytes < 40 ? (int)word.bytes : 40, word.at);
+			return codexl_wrong(f, "not a thread id (0 to %u): %.*s", CODEXL_TID_MAX,
+				word.bytes < 40 ? (int)word.bytes : 40, word.at);
 		s->tid = (uint32_t)number;
 		s->wants_count = true;
 		return 0;
@@ -621,8 +620,7 @@ static int data_line(struct codexl_file *f, struct codexl_words line)
 	struct codexl_state *s = f->state;
 	s->left--;
 	if (!codexl_rest(&line).bytes)
-		return codexl_wrong(
-			f, "an empty line among those that line %u announces", s->told_at);
+		return codexl_wrong(f, "empty line among those that line %u announces", s->told_at);
 	switch (s->section) {
 	case SECTION_CALLS:
 		return call_line(f, line);
@@ -643,7 +641,8 @@ int codexl_timeline_line(struct codexl_file *f, struct codexl_words line)
 	const struct codexl_word word = {line.at, (size_t)(line.end - line.at)};
 	const bool is_title = starts_with(word, s->section == SECTION_HEADER ? "=" : "=====");
 	if (f->line == 1 && starts_with(word, "//"))
-		return codexl_wrong(f, "a trace of graphics (DirectX, Vulkan), which is not read");
+		return codexl_wrong(
+			f, "a trace of graphics (DirectX, Vulkan), which is not supported");
 	if (is_title)
 		return section_begin(f, line);
 	if (s->section == SECTION_HEADER)

@@ -19,19 +19,19 @@ const char *nvtxt_value_check(enum nvtxt_argument argument, const struct nvtxt_v
 	enum nvtxt_type type = nvtxt_arguments[argument].type;
 	*ret_error = NVTXT_PARSING_ERROR;
 	if (value->kind == NVTXT_TEXT && type == NVTXT_TYPE_INTEGER)
-		return "a number is wanted";
+		return "expected a number";
 	if (value->kind == NVTXT_NUMBER && type == NVTXT_TYPE_STRING)
-		return "a text is wanted";
+		return "expected a text";
 	*ret_error = NVTXT_RANGE_ERROR;
 	if (value->kind != NVTXT_NUMBER || argument == NVTXT_PAYLOAD || argument == NVTXT_COLOR)
 		return NULL;
 	if (value->integer < 0)
-		return "it cannot be negative";
+		return "it must not be negative";
 	if ((argument == NVTXT_PROCESS_ID || argument == NVTXT_THREAD_ID) &&
 		value->integer > NVTXT_IDS_MAX)
-		return "it is above 16777215";
+		return "it exceeds 16777215";
 	if (argument == NVTXT_CATEGORY_ID && value->integer > UINT32_MAX)
-		return "it is above 4294967295";
+		return "it exceeds 4294967295";
 	return NULL;
 }
 
@@ -64,8 +64,8 @@ static void base_judge(struct nvtxt_file *f, const char *name, uint32_t column)
 	bool known;
 	nvtxt_clock_kind(name, &known);
 	if (!known)
-		nvtxt_file_tell(f, NVTXT_REFUSED, f->line, column,
-			"value of TimeBase: a time base that it does not know");
+		nvtxt_file_tell(
+			f, NVTXT_REFUSED, f->line, column, "value of TimeBase: unknown time base");
 }
 
 static bool values_take(struct nvtxt_file *f, struct call *c, const int8_t *arguments,
@@ -88,7 +88,7 @@ static bool values_take(struct nvtxt_file *f, struct call *c, const int8_t *argu
 		const struct nvtxt_item *item = &s->items[i];
 		if (arguments[i] < 0) {
 			nvtxt_file_tell(f, NVTXT_REFUSED, f->line, item->column,
-				"value of an argument that does not exist");
+				"value of an unknown argument");
 			continue;
 		}
 		if (!argument_check(f, c, argument, &item->value, item->column))
@@ -111,7 +111,8 @@ static bool arguments_take(struct nvtxt_file *f, struct call *c)
 		: row->layout == NVTXT_LAYOUT_DEFAULT && !d->line;
 	if (!use_own && !d->line) {
 		nvtxt_file_tell(f, NVTXT_PARSING_ERROR, f->line, c->column,
-			"%s was not defined: '@%s, ...' must stand before", row->name, row->name);
+			"%s is not defined: a line '@%s, ...' must precede it", row->name,
+			row->name);
 		return false;
 	}
 	if (row->layout == NVTXT_LAYOUT_DEFAULT && use_own)
@@ -134,7 +135,7 @@ static uint32_t color_of(struct nvtxt_file *f, const struct call *c)
 		return (uint64_t)v->integer > UINT32_MAX ? UINT32_MAX : (uint32_t)v->integer;
 	uint32_t color = v->kind == NVTXT_TEXT ? nvtxt_color(v->text) : 0;
 	if (v->kind == NVTXT_TEXT && !color)
-		nvtxt_file_tell(f, NVTXT_WARNING, f->line, c->column, "no colour has this name");
+		nvtxt_file_tell(f, NVTXT_WARNING, f->line, c->column, "unknown color");
 	return color;
 }
 
@@ -162,7 +163,7 @@ static int64_t time_of(struct nvtxt_file *f, const struct call *c, enum nvtxt_ar
 {
 	const struct nvtxt_value *v = &c->arguments[argument];
 	if (v->kind == NVTXT_UNSET)
-		nvtxt_file_tell(f, NVTXT_WARNING, f->line, c->column, "%s is not given: 0",
+		nvtxt_file_tell(f, NVTXT_WARNING, f->line, c->column, "%s is missing: using 0",
 			nvtxt_arguments[argument].name);
 	return v->integer;
 }
@@ -326,8 +327,7 @@ void nvtxt_call(struct nvtxt_file *f, const char *name, uint32_t column)
 		call_run(f, &c);
 	else if (command >= 0 || (defined && defined->is_defined))
 		nvtxt_file_tell(f, NVTXT_WARNING, f->line, column,
-			"what this command means is not known: left out");
+			"command without a known meaning: ignored");
 	else
-		nvtxt_file_tell(f, NVTXT_PARSING_ERROR, f->line, column,
-			"no command has this name, and none was defined");
+		nvtxt_file_tell(f, NVTXT_PARSING_ERROR, f->line, column, "unknown command");
 }

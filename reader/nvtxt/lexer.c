@@ -55,7 +55,9 @@ static void lex_marked(struct nvtxt_lexer *l, struct nvtxt_token *t, enum nvtxt_
 	if (l->at < l->end && begins_word(*l->at))
 		lex_word(l, t, kind);
 	else
-		broken(l, t, kind == NVTXT_VARIABLE ? "no name behind $" : "no name behind @");
+		broken(l, t,
+			kind == NVTXT_VARIABLE ? "expected a name after $"
+					       : "expected a name after @");
 }
 
 /* The same quote ends it, unless a backslash stands before. */
@@ -69,7 +71,7 @@ static void lex_string(struct nvtxt_lexer *l, struct nvtxt_token *t)
 	if (l->at < l->end && !*l->at)
 		broken(l, t, "zero byte in a string");
 	else if (l->at == l->end)
-		broken(l, t, "string without its end");
+		broken(l, t, "unterminated string");
 	else {
 		l->at++;
 		t->kind = NVTXT_STRING;
@@ -94,7 +96,7 @@ static void lex_integer(struct nvtxt_lexer *l, struct nvtxt_token *t)
 	if (!any || (l->at < l->end && (is_of_word(*l->at) || *l->at == '.')))
 		broken(l, t, "not a number");
 	else if (large)
-		broken(l, t, "number of more than 63 bits");
+		broken(l, t, "number exceeds 63 bits");
 	else {
 		t->kind = NVTXT_INTEGER;
 		t->integer = (int64_t)(negative ? 0 - value : value);

@@ -47,7 +47,7 @@ static bool expand(struct nvtxt_file *f, struct nvtxt_token *t)
 	const struct nvtxt_name *name = nvtxt_name(f, text);
 	if (!name || !name->is_assigned) {
 		nvtxt_file_tell(f, NVTXT_LEXING_ERROR, f->line, t->column,
-			"variable '%s' was not assigned", QUOTED(text));
+			"variable '%s' is not assigned", QUOTED(text));
 		return false;
 	}
 	if (name->value.kind == NVTXT_NUMBER) {
@@ -102,7 +102,7 @@ static bool items_read(struct nvtxt_file *f)
 		if (s->token.kind == NVTXT_LINE_END)
 			return true;
 		if (!is_value(&s->token))
-			return parsing_error(f, s->token.column, "a value is missing here");
+			return parsing_error(f, s->token.column, "missing value");
 		if (s->item_count == NVTXT_ITEMS_MAX)
 			return parsing_error(f, s->token.column, "too many values");
 		s->items[s->item_count++] =
@@ -112,7 +112,7 @@ static bool items_read(struct nvtxt_file *f)
 	}
 	if (s->token.kind == NVTXT_LINE_END)
 		return true;
-	return parsing_error(f, s->token.column, "a comma must stand between values");
+	return parsing_error(f, s->token.column, "expected a comma between values");
 }
 
 /* ---- assignments ---- */
@@ -125,13 +125,13 @@ static void assignment_judge(struct nvtxt_file *f, int argument, const char *nam
 	bool known = true;
 	if (argument < 0) {
 		nvtxt_file_tell(f, NVTXT_REFUSED, f->line, column,
-			"variable '%s' is none of the arguments", QUOTED(name));
+			"variable '%s' is not an argument", QUOTED(name));
 		return;
 	}
 	const char *cause = nvtxt_value_check((enum nvtxt_argument)argument, value, &kind);
 	if (!cause && argument == NVTXT_TIME_BASE) {
 		nvtxt_clock_kind(value->text, &known);
-		cause = known ? NULL : "a time base that it does not know";
+		cause = known ? NULL : "unknown time base";
 	}
 	if (cause)
 		nvtxt_file_tell(f, NVTXT_REFUSED, f->line, column, "value of %s: %s", name, cause);
@@ -143,7 +143,7 @@ static void assignment(struct nvtxt_file *f, const char *name, uint32_t name_col
 	if (!next(f))
 		return;
 	if (!is_value(&s->token)) {
-		parsing_error(f, s->token.column, "a value is missing here");
+		parsing_error(f, s->token.column, "missing value");
 		return;
 	}
 	struct nvtxt_value value = value_of(f, &s->token);
@@ -151,7 +151,7 @@ static void assignment(struct nvtxt_file *f, const char *name, uint32_t name_col
 	if (!next(f))
 		return;
 	if (s->token.kind != NVTXT_LINE_END) {
-		parsing_error(f, s->token.column, "an assignment has one value");
+		parsing_error(f, s->token.column, "an assignment takes one value");
 		return;
 	}
 	int argument = nvtxt_argument_find(name);
@@ -175,19 +175,19 @@ static void definition(struct nvtxt_file *f)
 	if (!next(f) || !items_read(f))
 		return;
 	if (!s->item_count) {
-		parsing_error(f, s->token.column, "a definition names at least one argument");
+		parsing_error(f, s->token.column, "a definition must list at least one argument");
 		return;
 	}
 	for (; d.count < s->item_count; d.count++) {
 		const struct nvtxt_item *item = &s->items[d.count];
 		if (item->value.kind != NVTXT_TEXT || !is_name(item->value.text)) {
-			parsing_error(f, item->column, "a definition has names only");
+			parsing_error(f, item->column, "expected a name: a definition lists names");
 			return;
 		}
 		d.arguments[d.count] = (int8_t)nvtxt_argument_find(item->value.text);
 		if (d.arguments[d.count] < 0)
 			nvtxt_file_tell(f, NVTXT_WARNING, f->line, item->column,
-				"no argument has the name '%s': its values are left out",
+				"unknown argument '%s': its values are ignored",
 				QUOTED(item->value.text));
 	}
 	int command = nvtxt_command_find(name);
@@ -214,7 +214,7 @@ static bool statement(struct nvtxt_file *f)
 		return true;
 	}
 	if (s->token.kind != NVTXT_WORD) {
-		parsing_error(f, column, "a line begins with a name or with @");
+		parsing_error(f, column, "expected a name or @ at the start of a line");
 		return true;
 	}
 	const char *name = keep(f, &s->token);
@@ -223,7 +223,7 @@ static bool statement(struct nvtxt_file *f)
 	if (s->token.kind == NVTXT_EQUALS)
 		assignment(f, name, column);
 	else if (s->token.kind != NVTXT_COMMA && s->token.kind != NVTXT_LINE_END)
-		parsing_error(f, s->token.column, "a comma or = must follow the name");
+		parsing_error(f, s->token.column, "expected a comma or = after the name");
 	else if (items_read(f))
 		nvtxt_call(f, name, column);
 	return true;
@@ -275,7 +275,7 @@ static void note_read(struct nvtxt_file *f)
 	if (error == -EBADMSG)
 		nvtxt_file_tell(f, NVTXT_WARNING, f->line,
 			(uint32_t)(s->lexer.comment - s->lexer.begin) + 1,
-			"comment of libtrace with an impossible value: left out");
+			"libtrace comment with an invalid value: ignored");
 }
 
 int nvtxt_file_line(struct nvtxt_file *f, const char *line, size_t bytes)

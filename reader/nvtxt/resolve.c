@@ -91,7 +91,7 @@ static void event_convert(struct resolving *r, struct nvtxt_event *e)
 		r->clock.scale == NVTXT_NO_SCALE) {
 		if (!r->refused[e->base])
 			nvtxt_file_tell(f, NVTXT_RANGE_ERROR, e->line, e->column,
-				"time base %.40s: say by --mode what its ticks mean",
+				"time base %.40s: use --mode to define its ticks",
 				f->bases[e->base]);
 		r->refused[e->base] = true;
 		e->kind = NVTXT_EVENT_NONE;
@@ -99,7 +99,7 @@ static void event_convert(struct resolving *r, struct nvtxt_event *e)
 	}
 	if (!time_convert(r, e, e->start, &e->start) || !time_convert(r, e, e->end, &e->end)) {
 		nvtxt_file_tell(f, NVTXT_RANGE_ERROR, e->line, e->column,
-			"the time lies outside of what a report can hold");
+			"the time is out of the range of a report");
 		e->kind = NVTXT_EVENT_NONE;
 		return;
 	}
@@ -154,7 +154,7 @@ static void pop(struct resolving *r, uint32_t *top, struct nvtxt_event *e)
 	e->kind = NVTXT_EVENT_NONE;
 	if (!*top) {
 		nvtxt_file_tell(f, NVTXT_WARNING, e->line, e->column,
-			"pop without a push before it: left out");
+			"pop without a preceding push: ignored");
 		return;
 	}
 	struct nvtxt_event *range = &f->events[*top - 1];

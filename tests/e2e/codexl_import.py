@@ -218,52 +218,52 @@ def refused(name, text, line, cause):
 def wrong_timelines():
     cases = [
         ("", 0, "the file is empty"),
-        ("hello\n", 1, "neither KEY=VALUE"),
+        ("hello\n", 1, "expected KEY=VALUE"),
         ("//GpuProfilerVersion=3\n", 1, "graphics"),
         ("TraceFileVersion=1.4\n=====x=====\n", 2, "graphics"),
-        ("a=b\n", 1, "no number TraceFileVersion"),
-        ("a=b\n=====hsa API Trace Output=====\n", 2, "no number TraceFileVersion"),
+        ("a=b\n", 1, "no TraceFileVersion"),
+        ("a=b\n=====hsa API Trace Output=====\n", 2, "no TraceFileVersion"),
         (HEAD + "=====hsa API\n", 2, "=====TITLE====="),
-        (HEAD + "=====hsa API Trace Output=====\nabc\n", 3, "not the number of a thread"),
-        (HEAD + "=====hsa API Trace Output=====\n99999999999\n", 3, "not the number of a thread"),
+        (HEAD + "=====hsa API Trace Output=====\nabc\n", 3, "not a thread id"),
+        (HEAD + "=====hsa API Trace Output=====\n99999999999\n", 3, "not a thread id"),
         (HEAD + "=====hsa API Trace Output=====\n7\n", 3, "the number of lines of thread 7 is missing"),
         (HEAD + CALLS.format("-1", ""), 4, "not a number of lines"),
         (HEAD + CALLS.format(4294967295, "a = b ( c )\n"), 5, "line 4 announces 4294967295 lines, 4294967294 of them are missing"),
         (HEAD + CALLS.format(2, "a = b ( c )\n=====hsa Timestamp Output=====\n"), 6, "line 4 announces 2 lines, 1 of them are missing"),
-        (HEAD + CALLS.format(1, "\n"), 5, "an empty line"),
+        (HEAD + CALLS.format(1, "\n"), 5, "empty line"),
         (HEAD + CALLS.format(1, "a = b\n"), 5, "RESULT = NAME ( ARGUMENTS )"),
         (HEAD + "=====ocl API Trace Output=====\n7\n1\nb ( c )\n", 5, "RESULT = NAME ( ARGUMENTS )"),
         (HEAD + CALLS.format(1, "a = ( c )\n"), 5, "the name of the call is missing"),
         (HEAD + CALLS.format(1, "a = b ( c )\n") + TIMES.format("1 c 1 2"), 9, "another section has b"),
-        (HEAD + TIMES.format("x c 1 2"), 5, "type of the call is no number"),
+        (HEAD + TIMES.format("x c 1 2"), 5, "call type is not a number"),
         (HEAD + TIMES.format("1 c 1"), 5, "the line ends before its call"),
         (HEAD + TIMES.format("1 c 2 1"), 5, "call ends before it starts"),
-        (HEAD + TIMES.format("1 c 1 99999999999999999999"), 5, "no number up to"),
-        (HEAD + TIMES.format("1 c 1 -2"), 5, "no number up to"),
+        (HEAD + TIMES.format("1 c 1 99999999999999999999"), 5, "not a number up to"),
+        (HEAD + TIMES.format("1 c 1 -2"), 5, "not a number up to"),
         (HEAD + "=====ocl Timestamp Output=====\n7\n1\n66 clX 1 2 4592 X 1 2\n", 5, "the line ends before its command"),
         (HEAD + "=====ocl Timestamp Output=====\n7\n1\n66 clX 1 2 4592 X 1 2 3 4 1 zz 1 0x1 G\n", 5, "neither 0x and digits nor NULL"),
         (HEAD + "=====ocl Timestamp Output=====\n7\n1\n66 clX 1 2 4592 X 1 2 3 4 1 0x1 1 0x1 G 0x1 k\n", 5, "before the sizes"),
         (HEAD + KERNELS.format("k 0x1 1 2 GPU"), 4, "handle of the agent"),
         (HEAD + KERNELS.format("k 0x11112222333344445 1 2 GPU"), 4, "neither 0x and digits nor NULL"),
         (HEAD + KERNELS.format("k 0x1 1 2 GPU 0x1 7"), 4, "before the handle of its queue"),
-        (HEAD + "=====hsa Stack Trace Output=====\n7\n1\nb\tmain\tx\tfile\n", 5, "line of the source is no number"),
-        (HEAD + MARKERS.format("1\nclMarker 1"), 5, "neither begin nor end"),
+        (HEAD + "=====hsa Stack Trace Output=====\n7\n1\nb\tmain\tx\tfile\n", 5, "source line is not a number"),
+        (HEAD + MARKERS.format("1\nclMarker 1"), 5, "expected the start or end"),
         (HEAD + MARKERS.format("2\nclBeginPerfMarker a 5\nclEndPerfMarker 4"), 6, "ends before it begins"),
-        (HEAD + MARKERS.format("2\nclBeginPerfMarker a 5\nclBeginPerfMarker b 4"), 6, "begins before the one around it"),
+        (HEAD + MARKERS.format("2\nclBeginPerfMarker a 5\nclBeginPerfMarker b 4"), 6, "begins before the one that encloses it"),
         (HEAD + CALLS.format(1, "a = b ( " + "x" * (1 << 20) + " )\n"), 5, "line of more than"),
-        (HEAD * 30000 + "\0", 30001, "no text"),
+        (HEAD * 30000 + "\0", 30001, "not a text file"),
     ]
     for number, (text, line, cause) in enumerate(cases):
         refused(f"wrong{number}.atp", text, line, cause)
 
 
 def wrong_tables():
-    refused("empty.csv", "", 0, "the names of columns are missing")
+    refused("empty.csv", "", 0, "column names are missing")
     refused("other.csv", "a,b\n1,2\n", 1, "no column Method")
     refused("other.occupancy", "Method, x\n", 1, "no column Kernel Name")
     refused("wide.csv", "Method, Time\nk, 1, 2\n", 2, "more cells than the 2 columns")
-    refused("late.csv", "Method, Time\n#Key=value\n", 2, "behind the table's begin")
-    refused("comment.csv", "#no value\n", 1, "neither KEY=VALUE")
+    refused("late.csv", "Method, Time\n#Key=value\n", 2, "after the start of the table")
+    refused("comment.csv", "#no value\n", 1, "expected KEY=VALUE")
     refused("columns.csv", "Method," * 5000 + "\n", 1, "more than 4096 columns")
     report, _ = imported(written("tabs.csv", "#ListSeparator=;\nMethod; Time\nk{1, 2}; 0.5\nshort\n"))
     tap.ok(exported(report, "csv") == "#ListSeparator=;\nMethod; Time\nk{1, 2}; 0.5\nshort\n", "the separator of the file holds, and short rows stay short", exported(report, "csv"))

@@ -239,13 +239,13 @@ def errors_leave_the_rest():
     strict = imported("--strict", notes, "--into", report)
     tap.ok(strict.status == 1 and content(report) == before, "--strict adds nothing of a file with errors", (strict.out, strict.err))
     result = imported(notes, "--into", report)
-    wanted = [b":3:12: lexing error: string without its end", b":5:9: range error: Time: it cannot be negative",
+    wanted = [b":3:12: lexing error: unterminated string", b":5:9: range error: Time: it must not be negative",
               b":6:1: parsing error: 1 values; the definition in line 2 has 2 arguments"]
     tap.ok(result.status == 1 and all(text in result.err for text in wanted), "each error is told with line and column", result.err)
     tap.ok([e["text"] for e in Report(report).events("--kind", "nvtx_mark")] == ["b", "d"] and sound(report), "the rest of the file counts", result.out)
     nvidia = written("x = 5\nTimeBase = Manual\n@Marker, Time\nMarker, $x\n")
     lenient, strict = imported(nvidia), imported("--strict", nvidia)
-    tap.ok((lenient.status, lenient.err, strict.status) == (0, b"", 1) and b":1:1: ImportNvtxt refuses: variable 'x' is none of the arguments" in strict.err,
+    tap.ok((lenient.status, lenient.err, strict.status) == (0, b"", 1) and b":1:1: ImportNvtxt refuses: variable 'x' is not an argument" in strict.err,
            "--strict says what NVIDIA's importer refuses; without it that is taken", strict.err)
 
 
