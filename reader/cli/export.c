@@ -29,7 +29,7 @@
 #include "reader/cli/stop.h"
 #include "reader/export/exporters.h"
 #include "reader/export/output.h"
-#include "reader/export/sqlite.h"
+#include "reader/export/sqlite/export.h"
 
 #define LIST_COLUMNS 160u /* of `--list`, where no terminal says how many it has */
 

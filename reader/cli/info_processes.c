@@ -113,8 +113,8 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *r, unsigned indent
 /* Something that a reader of the short form should see, too. */
 static bool is_remarkable(const Libtrace__Receipt *r)
 {
-	return r->n_drops || r->impossible_times || r->clock_breaks ||
-		r->produced != r->written || r->unaccounted;
+	return r->n_drops || r->impossible_times || r->clock_breaks || r->produced != r->written ||
+		r->unaccounted;
 }
 
 static void print_imported(FILE *out, const struct process *p, unsigned indent)

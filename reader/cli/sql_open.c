@@ -11,7 +11,7 @@
 #include "reader/cli/input.h"
 #include "reader/cli/select.h"
 #include "reader/cli/stop.h"
-#include "reader/export/sqlite.h"
+#include "reader/export/sqlite/export.h"
 #include "reader/xspace/database.h"
 
 #define SIZE_TOLD (256u << 20) /* a temporary database from this size on is told of */

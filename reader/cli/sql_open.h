@@ -10,7 +10,7 @@
 
 #include "reader/cli/input_state.h"
 #include "reader/cli/message.h"
-#include "reader/export/sqlite.h"
+#include "reader/export/sqlite/export.h"
 #include "reader/sql/connection.h"
 
 struct sql_open_form {

@@ -86,7 +86,9 @@ static int event_end(struct xplane *x, struct xplane_line *line, uint32_t text, 
 	int error = x->event.failed ? -ENOMEM : x->error;
 	if (!error)
 		error = text_use(&x->planes[line->plane], text, false);
-	return error ? error : spool_write(&x->spool, &line->events, x->event.bytes, x->event.used);
+	return error ? error
+		     : temporary_stream_write(
+			       &x->temporary, &line->events, x->event.bytes, x->event.used);
 }
 
 /* Add the stats that join calls with device work, and say where both happened. */
@@ -293,14 +295,14 @@ static int put_item(struct xplane *x, const struct timeline_item *i)
 static void xplane_release(struct xplane *x)
 {
 	for (uint32_t i = 0; i < x->line_room; i++)
-		spool_stream_release(&x->lines[i].events);
+		temporary_stream_release(&x->lines[i].events);
 	for (uint32_t i = 0; i < x->plane_count; i++) {
 		free(x->planes[i].uses);
 	}
 	xplane_texts_release(x);
 	map_release(&x->peaks);
 	proto_release(&x->event);
-	spool_release(&x->spool);
+	temporary_file_release(&x->temporary);
 	free(x->peak_bytes);
 	free(x->planes);
 	free(x->lines);

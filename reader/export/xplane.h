@@ -5,8 +5,8 @@
  * openxla/xprof, xprof/convert and xprof/utils (names of planes, lines, events and stats that its
  * tools look for). Checked with xprof 2.24.2.
  *
- * A plane is one message and so is a line, so events wait in a temporary file (spool.h) until all
- * are there. Memory follows the number of lines and of distinct names.
+ * A plane is one message and so is a line, so events wait in a temporary file (temporary_stream.h)
+ * until all are there. Memory follows the number of lines and of distinct names.
  */
 #ifndef READER_EXPORT_XPLANE_H
 #define READER_EXPORT_XPLANE_H

@@ -200,7 +200,7 @@ static int plane_write(struct xplane *x, uint32_t number, struct proto *p, FILE 
 		if (!error)
 			error = proto_flush(p, out, true);
 		if (!error)
-			error = spool_copy(&x->spool, &x->lines[i].events, out);
+			error = temporary_stream_copy(&x->temporary, &x->lines[i].events, out);
 	}
 	return error;
 }

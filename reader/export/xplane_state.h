@@ -7,7 +7,7 @@
 #define READER_EXPORT_XPLANE_STATE_H
 
 #include "reader/export/proto.h"
-#include "reader/export/spool.h"
+#include "reader/export/temporary_stream.h"
 #include "reader/export/timeline.h"
 
 #define XPLANE_CALLS (1u << 16) /* whose NVTX range is kept; a power of two */
@@ -18,7 +18,7 @@
 /* A line: the events of a lane. */
 struct xplane_line {
 	const struct lane *lane;
-	struct spool_stream events;
+	struct temporary_stream events;
 	uint32_t plane;
 	uint32_t kinds; /* of device events, as bits (xplane_kind_bit()) */
 };
@@ -47,7 +47,7 @@ struct xplane {
 	uint64_t step;
 	bool several;       /* several processes used devices: make correlation ids distinct */
 	struct proto event; /* the one being written */
-	struct spool spool;
+	struct temporary_file temporary;
 	struct xplane_line *lines; /* by number of the lane - 1 */
 	uint32_t line_room;
 	struct xplane_plane *planes; /* the first is that of the host */

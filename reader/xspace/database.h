@@ -7,7 +7,7 @@
 #ifndef READER_XSPACE_DATABASE_H
 #define READER_XSPACE_DATABASE_H
 
-#include "reader/export/database.h"
+#include "reader/export/sqlite/database.h"
 #include "reader/xspace/xspace.h"
 
 struct xspace_tally {

@@ -15,7 +15,7 @@
 
 #include "reader/cli/details.h"
 #include "reader/cli/dump_results.h"
-#include "reader/export/sqlite.h"
+#include "reader/export/sqlite/export.h"
 #include "reader/ncu/depth.h"
 #include "reader/ncu/findings.h"
 #include "reader/ncu/nvtx_match.h"

@@ -1,4 +1,4 @@
-/* Pages and databases of the export to SQLite, read back by SQLite itself. */
+/* Tables and databases of the export to SQLite, read back by SQLite itself. */
 #define _GNU_SOURCE
 #include "tests/unit/tap.h"
 
@@ -19,8 +19,8 @@ int main(void)
 #include <string.h>
 #include <unistd.h>
 
-#include "reader/export/database.h"
-#include "reader/export/pages.h"
+#include "reader/export/sqlite/bulk_table.h"
+#include "reader/export/sqlite/database.h"
 
 static char folder[] = "/tmp/test_reader_sqlite.XXXXXX";
 static char path[64];
@@ -70,46 +70,36 @@ static int64_t value_of(uint64_t row, uint32_t column)
 
 struct made {
 	struct database database;
-	struct pages pages;
-	struct page_table table;
-	int fd;
+	struct bulk_table table;
 };
 
 static void begin(struct made *m, const char *columns)
 {
-	uint32_t root = 0, count = 0;
-	snprintf(path, sizeof(path), "%s/pages.sqlite", folder);
+	snprintf(path, sizeof(path), "%s/table.sqlite", folder);
 	unlink(path);
 	*m = (struct made){0};
 	if (database_create(&m->database, path, true) ||
-		database_table(&m->database, "t", columns) ||
-		database_root(&m->database, "t", &root, &count) || database_pause(&m->database))
+		bulk_table_begin(&m->table, &m->database, "t", columns))
 		die("no database");
-	m->fd = open(m->database.temporary, O_RDWR | O_CLOEXEC);
-	if (pages_start(&m->pages, m->fd))
-		die("no pages");
-	page_table_begin(&m->table, &m->pages, root, count, NULL);
 }
 
 static void end(struct made *m)
 {
-	if (page_table_end(&m->table) || pages_stop(&m->pages) || database_resume(&m->database) ||
-		database_row(&m->database, "StringIds", "it", INT64_C(0), "after the pages") ||
+	if (bulk_table_end(&m->table) ||
+		database_row(&m->database, "StringIds", "it", INT64_C(0), "after the rows") ||
 		database_finish(&m->database))
 		die("not finished");
-	close(m->fd);
-	page_table_release(&m->table);
-	pages_release(&m->pages);
+	bulk_table_release(&m->table);
 	database_abandon(&m->database);
 }
 
-static void rows(struct made *m, uint64_t count)
+static void rows(struct made *m, uint64_t count, uint32_t columns)
 {
-	int64_t values[PAGE_COLUMNS];
+	int64_t values[NSYS_COLUMNS];
 	for (uint64_t row = 1; row <= count; row++) {
-		for (uint32_t i = 0; i < m->table.columns; i++)
+		for (uint32_t i = 0; i < columns; i++)
 			values[i] = value_of(row, i);
-		if (page_table_row(&m->table, 0, values, row % 5 ? 0 : 2))
+		if (bulk_table_numbers(&m->table, values, row % 5 ? 0 : 2))
 			die("row");
 	}
 }
@@ -137,58 +127,58 @@ static int64_t differing(uint64_t count, uint32_t columns)
 	return wrong + (row != count);
 }
 
-static void values_and_levels(void)
+/* Counts of rows around those at which a statement is full; 24 columns have 41 rows a statement. */
+static void counts(void)
 {
 	struct made m;
-	static const uint64_t counts[] = {0, 1, 2, 150, 300, 5000, 60000, 250000};
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+	char columns[24 * 16] = "";
+	static const uint64_t each[] = {1, 2, 40, 41, 42, 82, 99, 100, 101, 200, 5000, 60000};
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		begin(&m, "a INTEGER, b INTEGER, c INTEGER");
-		rows(&m, counts[i]);
+		rows(&m, each[i], 3);
+		check(m.table.rows == each[i], "%llu rows are counted",
+			(unsigned long long)each[i]);
 		end(&m);
-		int64_t wrong = differing(counts[i], 3);
-		check(is_whole() == 1 && !wrong, "%llu rows of three columns are read back",
-			(unsigned long long)counts[i]);
+		int64_t wrong = differing(each[i], 3);
+		check(is_whole() == 1 && !wrong, "and are read back");
 	}
-	check(query("SELECT count(*) FROM StringIds") == 1, "SQLite adds a table behind the pages");
+	check(query("SELECT count(*) FROM StringIds") == 1, "another table has its row");
 	check(query("SELECT max(a) = 9223372036854775807 AND min(a) < -9223372036854775807 FROM t"),
 		"the greatest and least numbers are among them");
-}
-
-/* Each count of leaves around the point where an interior page is full, and its parent begins. */
-static void full_pages(void)
-{
-	enum { COLUMNS = 24 };
-	char columns[COLUMNS * 16] = "";
-	int whole = 1, flat = 0, deep = 0;
-	struct made m;
-	uint64_t count = 0;
-	for (uint32_t i = 0; i < COLUMNS; i++)
+	for (uint32_t i = 0; i < 24; i++)
 		sprintf(columns + strlen(columns), "%sc%u INTEGER", i ? "," : "", i);
-	for (count = 13000; whole == 1 && count < 17000; count += 23) {
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		begin(&m, columns);
-		rows(&m, count);
-		*(m.table.levels[2].bytes ? &deep : &flat) += 1;
+		rows(&m, each[i], 24);
 		end(&m);
-		whole = is_whole() == 1 && query("SELECT count(*) FROM t") == (int64_t)count;
+		check(!differing(each[i], 24), "%llu rows of 24 columns",
+			(unsigned long long)each[i]);
 	}
-	check(flat > 20 && deep > 20, "%d trees of two levels, %d of three", flat, deep);
-	check(whole == 1, "every count of leaves makes a sound tree (up to %llu rows)",
-		(unsigned long long)count);
-	check(!differing(count - 23, COLUMNS), "and the rows are right");
+	begin(&m, "a INTEGER");
+	end(&m);
+	check(query("SELECT count(*) FROM sqlite_master WHERE name = 't'") == 0,
+		"a table without rows is not created");
 }
 
-static void lock_page(void)
+/* A value that returns to what the statement had bound earlier, and kinds that take turns. */
+static void changing_kinds(void)
 {
 	struct made m;
-	const uint32_t page = 40;
-	sqlite3_test_control(SQLITE_TESTCTRL_PENDING_BYTE, (page - 1) * PAGE_BYTES);
-	begin(&m, "a INTEGER, b INTEGER, c INTEGER");
-	m.pages.lock_page = page;
-	rows(&m, 20000);
+	begin(&m, "a, b");
+	for (uint64_t row = 1; row <= 1000; row++) {
+		const uint64_t turn = row / 250 + row % 3;
+		const struct cell values[] = {{CELL_INTEGER, 0, {.integer = (int64_t)row}},
+			turn % 4 == 0           ? (struct cell){CELL_INTEGER, 0, {.integer = 7}}
+				: turn % 4 == 1 ? (struct cell){CELL_REAL, 0, {.real = 0.5}}
+				: turn % 4 == 2 ? (struct cell){CELL_TEXT, 1, {.text = "x"}}
+						: (struct cell){.kind = CELL_NULL}};
+		if (bulk_table_row(&m.table, values))
+			die("row");
+	}
 	end(&m);
-	check(query("PRAGMA page_count") > page && is_whole() == 1 && !differing(20000, 3),
-		"the page where SQLite locks stays unused");
-	sqlite3_test_control(SQLITE_TESTCTRL_PENDING_BYTE, 0x40000000);
+	check(query("SELECT count(*) FROM t WHERE a = rowid AND b IS (CASE (a / 250 + a % 3) % 4 "
+		    "WHEN 0 THEN 7 WHEN 1 THEN 0.5 WHEN 2 THEN 'x' END)") == 1000,
+		"a column whose values are of all kinds");
 }
 
 /* A text of so many bytes that says which row it is of. */
@@ -201,27 +191,23 @@ static const char *text_of(uint64_t row, uint32_t bytes)
 }
 
 /* Lengths around each at which something changes: types of two bytes, texts that leave the page,
- * second and third overflow pages. */
+ * second and third overflow pages; in all more than is buffered. */
 static uint32_t text_bytes(uint64_t row)
 {
 	static const uint32_t around[] = {0, 57, 4050, 4096, 8150, 12240, 90000};
 	return around[row % 7] + (uint32_t)(row / 7 % 30);
 }
 
-static void texts_and_fractions(uint32_t lock)
+static void texts_and_fractions(void)
 {
 	struct made m;
 	const uint64_t count = 7 * 30;
-	if (lock)
-		sqlite3_test_control(SQLITE_TESTCTRL_PENDING_BYTE, (lock - 1) * PAGE_BYTES);
 	begin(&m, "a INTEGER, b TEXT, c REAL, d INTEGER");
-	m.pages.lock_page = lock ? lock : m.pages.lock_page;
 	for (uint64_t row = 1; row <= count; row++) {
-		const struct page_value values[] = {
-			{PAGE_INTEGER, 0, {.integer = value_of(row, 0)}},
-			{PAGE_TEXT, text_bytes(row), {.text = text_of(row, text_bytes(row))}},
-			{PAGE_REAL, 0, {.real = (double)row / 3 - 20}}, {.kind = PAGE_NULL}};
-		if (page_table_values(&m.table, 0, values))
+		const struct cell values[] = {{CELL_INTEGER, 0, {.integer = value_of(row, 0)}},
+			{CELL_TEXT, text_bytes(row), {.text = text_of(row, text_bytes(row))}},
+			{CELL_REAL, 0, {.real = (double)row / 3 - 20}}, {.kind = CELL_NULL}};
+		if (bulk_table_row(&m.table, values))
 			die("row");
 	}
 	end(&m);
@@ -243,23 +229,72 @@ static void texts_and_fractions(uint32_t lock)
 	sqlite3_finalize(s);
 	sqlite3_close(c);
 	check(is_whole() == 1 && row == count && !wrong,
-		"%llu rows with texts of up to 90029 bytes and fractions%s",
-		(unsigned long long)count, lock ? ", around the lock page" : "");
-	sqlite3_test_control(SQLITE_TESTCTRL_PENDING_BYTE, 0x40000000);
+		"%llu rows with texts of up to 90029 bytes and fractions",
+		(unsigned long long)count);
+}
+
+/* A text of two-byte characters that is longer than the limit. */
+static void long_text(void)
+{
+	struct made m;
+	const uint32_t bytes = BULK_TEXT_MAX + 1001;
+	char *text = malloc(bytes);
+	if (!text)
+		die("no memory");
+	memset(text, 'a', bytes);
+	for (uint32_t i = 1; i + 1 < bytes; i += 2)
+		memcpy(text + i, "\xc3\xa9", 2);
+	begin(&m, "a TEXT");
+	const struct cell value = {CELL_TEXT, bytes, {.text = text}};
+	if (bulk_table_row(&m.table, &value))
+		die("row");
+	end(&m);
+	free(text);
+	check(query("SELECT length(CAST(a AS BLOB)) FROM t") == BULK_TEXT_MAX - 1,
+		"a long text is cut between characters");
 }
 
 static void chosen_columns(void)
 {
 	struct made m;
-	static const uint8_t places[] = {2, 0, 5};
-	const int64_t values[] = {10, 11, 12, 13, 14, 15};
-	begin(&m, "c INTEGER, a INTEGER, f INTEGER");
-	page_table_begin(&m.table, &m.pages, m.table.root, 3, places);
-	if (page_table_row(&m.table, 0, values, UINT64_C(1) << 5))
+	const int64_t values[] = {10, 11, 12, 13, 14, 15, 16, 17, 18, 19};
+	begin(&m, "a INTEGER");
+	bulk_table_release(&m.table);
+	m.database.generation = NSYS_2_9;
+	if (bulk_table_begin(&m.table, &m.database, "CUDA_GRAPH_NODE_EVENTS", NULL) ||
+		bulk_table_numbers(&m.table, values, UINT64_C(1) << 3) || bulk_table_end(&m.table))
+		die("row");
+	check(database_columns(&m.database, "CUDA_GRAPH_EVENTS", &m.table.columns) == 0 &&
+			m.table.columns == 7,
+		"a table has the name of its generation");
+	bulk_table_release(&m.table);
+	if (bulk_table_begin(&m.table, &m.database, "PROFILER_OVERHEAD", NULL) ||
+		bulk_table_numbers(&m.table, values, 0))
 		die("row");
 	end(&m);
-	check(is_whole() == 1 && query("SELECT c = 12 AND a = 10 AND f IS NULL FROM t") == 1,
-		"columns take the values at their places");
+	check(is_whole() == 1 &&
+			query("SELECT end = 11 AND globalTid IS NULL AND originalGraphNodeId = 16 "
+			      "FROM CUDA_GRAPH_EVENTS") == 1,
+		"and its rows");
+	check(query("SELECT nameId = 13 AND returnValue = 14 FROM PROFILER_OVERHEAD") == 1,
+		"columns of the generation take the values at their places");
+}
+
+/* What SQLite refuses is an error with its reason, and the file is gone. */
+static void refused(void)
+{
+	struct made m;
+	char temporary[96];
+	const int64_t values[] = {1, 2};
+	begin(&m, "a INTEGER NOT NULL, b INTEGER");
+	snprintf(temporary, sizeof(temporary), "%s", m.database.temporary);
+	int error = bulk_table_numbers(&m.table, values, 1);
+	error = error ? error : bulk_table_end(&m.table);
+	check(error < 0 && strstr(m.database.cause, "NOT NULL"), "a row is refused: %s",
+		m.database.cause);
+	bulk_table_release(&m.table);
+	database_abandon(&m.database);
+	check(access(temporary, F_OK) && access(path, F_OK), "and nothing is left");
 }
 
 static void generations(void)
@@ -290,12 +325,10 @@ static void generations(void)
 static void row_ids(void)
 {
 	struct made m;
-	const int64_t values[] = {0, 5};
 	begin(&m, "id INTEGER PRIMARY KEY, b INTEGER");
-	for (uint64_t id = 3; id < 30000; id += id % 7 + 1)
-		if (page_table_row(&m.table, id, values, 1))
+	for (int64_t id = 3; id < 30000; id += id % 7 + 1)
+		if (bulk_table_numbers(&m.table, (const int64_t[]){id, 5}, 0))
 			die("row");
-	check(page_table_row(&m.table, 5, values, 1) == -EINVAL, "row ids only ascend");
 	end(&m);
 	check(is_whole() == 1 &&
 			query("SELECT count(*) FROM t WHERE id = rowid AND id % 7 = 0") > 9,
@@ -361,14 +394,13 @@ int main(void)
 {
 	if (!mkdtemp(folder))
 		return 1;
-	values_and_levels();
-	full_pages();
-	lock_page();
-	texts_and_fractions(0);
-	for (uint32_t page = 30; page < 60; page++)
-		texts_and_fractions(page);
+	counts();
+	changing_kinds();
+	texts_and_fractions();
+	long_text();
 	chosen_columns();
 	generations();
+	refused();
 	row_ids();
 	names();
 	texts();

@@ -17,7 +17,7 @@ int main(void)
 #include <string.h>
 
 #include "common/spool.h"
-#include "reader/export/sqlite.h"
+#include "reader/export/sqlite/export.h"
 #include "reader/file/schema.h"
 #include "tests/unit/make_report.h"
 

@@ -1,0 +1,51 @@
+/*
+ * cuda_values.h - columns of CUDA rows for which nsys has other numbers than CUPTI, or which other
+ * events of the report determine.
+ *
+ * Memory: a map entry for each context, executable graph, device attribute, device and kernel name.
+ * One thread; allocates.
+ */
+#ifndef READER_EXPORT_SQLITE_CUDA_VALUES_H
+#define READER_EXPORT_SQLITE_CUDA_VALUES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "reader/export/sqlite/bulk_table.h"
+#include "reader/export/sqlite/decoded.h"
+#include "reader/export/sqlite/nsys_rows.h"
+#include "reader/base/map.h"
+
+struct sqlite_export;
+
+struct cuda_values {
+	struct map devices; /* machine or process, device -> number + 1 */
+	uint32_t gpu_count; /* numbers of GPUs given so far */
+
+	/* per-report state */
+	struct map ids;          /* process and id of CUDA, what is known of it -> value + 1 */
+	struct map kernel_names; /* id in the report, short or not -> id of the text + 1 */
+	uint32_t driver;         /* CUDA version of the driver; 0 = not known */
+	char uuid[40], bus[40];  /* of the device at hand */
+};
+
+/* Collect what later rows refer to, in the first pass. Returns 0 or -ENOMEM. */
+int cuda_values_collect(struct sqlite_export *x, const struct event_batch *b);
+
+/* Forget what was collected of a report. GPUs stay: the next report may be of the same machine. */
+void cuda_values_report_end(struct cuda_values *c);
+void cuda_values_release(struct cuda_values *c);
+
+/* Compute a column by a `how` of nsys_rows.def that is about CUDA. Returns 0 or a negative
+ * errno. */
+int cuda_value(struct sqlite_export *x, const struct decoded_batch *b, uint32_t row, enum how how,
+	int64_t value, struct cell *ret_cell);
+
+/* Return the type of an overhead in the numbers of nsys. */
+uint32_t cuda_overhead_type(int64_t kind);
+
+/* Return whether the table has no row of this device yet, and note that it has. */
+bool cuda_device_is_new(struct sqlite_export *x, const struct decoded_batch *b, uint32_t row,
+	enum nsys_table table);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * export_state.h - the state of an export to SQLite: what each part keeps, and what all parts read.
+ *
+ * Each member is written by the file that declares its type; `source`, `contents`, `symbols` and
+ * `clock` by export.c. One thread.
+ */
+#ifndef READER_EXPORT_SQLITE_EXPORT_STATE_H
+#define READER_EXPORT_SQLITE_EXPORT_STATE_H
+
+#include <stdint.h>
+
+#include "reader/report/contents.h"
+#include "reader/export/sqlite/chains.h"
+#include "reader/export/sqlite/cuda_values.h"
+#include "reader/export/sqlite/database.h"
+#include "reader/export/sqlite/decoded.h"
+#include "reader/export/sqlite/export.h"
+#include "reader/export/sqlite/files.h"
+#include "reader/export/sqlite/nsys_rows.h"
+#include "reader/export/sqlite/nvtx_domains.h"
+#include "reader/export/sqlite/own_tables.h"
+#include "reader/export/sqlite/results.h"
+#include "reader/export/sqlite/texts.h"
+#include "reader/export/sqlite/threads.h"
+#include "reader/symbols/symbols.h"
+
+/* Times of the database count from the earliest start of a session. */
+struct export_clock {
+	uint64_t base_real_ns;  /* CLOCK_REALTIME of that start; 0 = not known */
+	uint64_t base_clock_ns; /* its CLOCK_MONOTONIC, in the earliest report */
+	int64_t last_ns;        /* greatest end */
+
+	/* of the report at hand */
+	uint64_t start_ns;
+	int64_t shift_ns; /* from the earliest start to that of the report */
+};
+
+struct sqlite_export {
+	const struct sqlite_job *job;
+	struct database database;
+	struct export_clock clock;
+	struct text_ids texts;
+	struct export_threads threads;
+	struct nsys_rows nsys;
+	struct own_tables own;
+	struct export_chains chains;
+	struct cuda_values cuda;
+	struct nvtx_domains nvtx;
+	struct opened_files files;
+	struct ncu_rows results;
+	struct batch_decoder decoder;
+	uint64_t impossible; /* calls left out because they end before they start */
+
+	/* per-report state */
+	const struct sqlite_source *source;
+	struct contents contents;
+	struct symbols symbols;
+};
+
+/* Convert a time of the report at hand to one of the database. */
+static inline int64_t export_time(const struct sqlite_export *x, uint64_t ns)
+{
+	return (int64_t)(ns - x->clock.start_ns + (uint64_t)x->clock.shift_ns);
+}
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * osrt_calls.h - calls of the OS runtime as rows of OSRT_API and LIBTRACE_OSRT_CALL.
+ *
+ * Most events of a report are such calls; so they do not take the way through nsys_rows.def.
+ *
+ * One thread; allocates.
+ */
+#ifndef READER_EXPORT_SQLITE_OSRT_CALLS_H
+#define READER_EXPORT_SQLITE_OSRT_CALLS_H
+
+#include "reader/export/sqlite/decoded.h"
+
+struct sqlite_export;
+
+/* Add the rows of a batch of calls. Returns 0 or a negative errno. */
+int osrt_calls_rows(struct sqlite_export *x, const struct decoded_batch *b);
+
+#endif

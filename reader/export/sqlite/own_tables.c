@@ -1,0 +1,211 @@
+/* Tables of ours, and events as their rows. */
+#include "reader/export/sqlite/own_tables.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/spool.h"
+#include "reader/export/sqlite/export_state.h"
+
+/* ---- definitions ---- */
+
+/* Convert the name of a field to that of a column: "start_ns" to start, "parent_tid" to
+ * parentTid. */
+static void column_name(const char *column, char *out, size_t bytes)
+{
+	size_t length = strlen(column), n = 0;
+	if (!strcmp(column, "time_ns"))
+		column = "timestamp", length = 9;
+	else if (length > 3 && !strcmp(column + length - 3, "_ns"))
+		length -= 3;
+	for (size_t i = 0; i < length && n + 1 < bytes; i++)
+		if (column[i] == '_' && i + 1 < length)
+			out[n++] = (char)toupper((unsigned char)column[++i]);
+		else
+			out[n++] = column[i];
+	out[n] = 0;
+}
+
+/* Append the definition of a column. One that holds the id of a text ends in Id, as those of nsys
+ * do; function names are nameId. */
+static void column_add(char *sql, size_t bytes, const struct schema_field *f)
+{
+	char name[48];
+	size_t used = strlen(sql), length;
+	column_name(f->column, name, sizeof(name));
+	length = strlen(name);
+	if (f->kind == FIELD_KIND_FUNCTION)
+		strcpy(name, "nameId");
+	else if (f->kind == FIELD_KIND_STRING && !strcmp(name, "domain"))
+		strcpy(name, "domainNameId"); /* domainId is a number in NVTX_EVENTS */
+	else if (f->kind == FIELD_KIND_CALLCHAIN ||
+		(field_is_text(f) && (length < 2 || strcmp(name + length - 2, "Id"))))
+		strcat(name, "Id");
+	snprintf(sql + used, bytes - used, ", \"%s\" INTEGER", name);
+}
+
+/* Write the name of LIBTRACE_KIND or LIBTRACE_KIND_OTHER. */
+static void own_name(const struct schema_event *e, bool other, char *out, size_t bytes)
+{
+	if (other && e->number == KIND_OSRT_CALL)
+		snprintf(out, bytes, "LIBTRACE_OSRT_UNFINISHED");
+	else
+		snprintf(out, bytes, "LIBTRACE_%s%s", e->name, other ? "_OTHER" : "");
+	for (; *out; out++)
+		*out = (char)toupper((unsigned char)*out);
+}
+
+/* Open a table with time and thread, then all fields. */
+static int whole_begin(
+	struct sqlite_export *x, struct bulk_table *t, const struct schema_event *e, bool other)
+{
+	char name[64], sql[4096];
+	column_name(e->fields[0].column, name, sizeof(name));
+	snprintf(sql, sizeof(sql), "\"%s\" INTEGER NOT NULL, globalTid INTEGER", name);
+	for (uint32_t i = 1; i < e->field_count; i++)
+		column_add(sql, sizeof(sql), &e->fields[i]);
+	own_name(e, other, name, sizeof(name));
+	return bulk_table_begin(t, &x->database, name, sql);
+}
+
+/* Open a table with the row id in the table of nsys, then the fields that have no column there. */
+static int facts_begin(struct sqlite_export *x, const struct schema_event *e)
+{
+	char name[64], sql[4096] = "id INTEGER NOT NULL PRIMARY KEY";
+	const struct kind_rows *k = &x->nsys.kinds[e->number];
+	if (!k->fact_count)
+		return 0;
+	for (uint32_t i = 0; i < k->fact_count; i++)
+		column_add(sql, sizeof(sql), &e->fields[k->facts[i]]);
+	own_name(e, false, name, sizeof(name));
+	return bulk_table_begin(&x->own.facts[e->number], &x->database, name, sql);
+}
+
+static int kind_begin(struct sqlite_export *x, const struct schema_event *e)
+{
+	const struct kind_rows *k = &x->nsys.kinds[e->number];
+	if (!k->count || k->whole)
+		return whole_begin(x, &x->own.facts[e->number], e, false);
+	int error = facts_begin(x, e);
+	return error || !k->conditional ? error
+					: whole_begin(x, &x->own.others[e->number], e, true);
+}
+
+int own_tables_begin(struct sqlite_export *x)
+{
+	const struct schema_event *e;
+	int error = 0;
+	for (uint32_t n = 0; !error && (e = schema_event_at(n)); n++)
+		error = kind_begin(x, e);
+	return error;
+}
+
+int own_tables_end(struct own_tables *t)
+{
+	int error = 0;
+	for (uint32_t i = 0; !error && i < SCHEMA_KINDS; i++) {
+		error = bulk_table_end(&t->facts[i]);
+		if (!error)
+			error = bulk_table_end(&t->others[i]);
+	}
+	return error;
+}
+
+void own_tables_release(struct own_tables *t)
+{
+	for (uint32_t i = 0; i < SCHEMA_KINDS; i++) {
+		bulk_table_release(&t->facts[i]);
+		bulk_table_release(&t->others[i]);
+	}
+}
+
+/* ---- rows ---- */
+
+/* Find the id of bytes that are no text, as hex digits. */
+static int bytes_text(struct sqlite_export *x, uint32_t string, uint32_t *ret_id)
+{
+	static const char digits[] = "0123456789abcdef";
+	struct string_ref ref = string_table_get(&x->contents.strings, string);
+	char *text = malloc((size_t)ref.bytes * 2 + 1);
+	if (!text)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < ref.bytes; i++) {
+		text[2 * i] = digits[(unsigned char)ref.text[i] >> 4];
+		text[2 * i + 1] = digits[ref.text[i] & 15];
+	}
+	text[(size_t)ref.bytes * 2] = 0;
+	int error = text_id(&x->texts, text, ret_id);
+	free(text);
+	return error;
+}
+
+/* Convert a value to that of its column. */
+static int value_convert(struct sqlite_export *x, const struct decoded_batch *b, uint32_t field,
+	uint32_t row, int64_t *ret_value, bool *ret_null)
+{
+	const struct schema_field *f = &b->event->fields[field];
+	int64_t value = b->columns[field][row];
+	uint32_t id = 0;
+	int error = 0;
+	*ret_null = false;
+	if (b->event->number == KIND_OSRT_CALL && f->number == FIELD_OSRT_CALL_OBJECT) {
+		value = value >> 47 == 1 ? value - (INT64_C(1) << 48) : value;
+	} else if (f->kind == FIELD_KIND_FLAGS) {
+		value &= ~(int64_t)RECORD_TEXT_NAMED; /* that is what textId is for */
+	} else if (f->kind == FIELD_KIND_TIME) {
+		value = export_time(x, (uint64_t)value);
+	} else if (schema_is_moment(f)) {
+		*ret_null = !value;
+		value = export_time(x, (uint64_t)value);
+	} else if (f->kind == FIELD_KIND_BYTES && value) {
+		error = bytes_text(x, (uint32_t)value, &id);
+		value = id;
+	} else if (f->kind == FIELD_KIND_FUNCTION || (field_is_text(f) && value)) {
+		error = text_id_of_string(&x->texts, (uint32_t)value, &id);
+		value = id;
+	} else if (field_is_text(f)) {
+		*ret_null = true;
+	} else if (f->kind == FIELD_KIND_CALLCHAIN) {
+		error = chain_id_of_row(x, b, row, NSYS_OSRT_CALLCHAINS, &id);
+		value = id;
+	}
+	*ret_value = value;
+	return error;
+}
+
+int own_row_whole(
+	struct sqlite_export *x, struct bulk_table *t, const struct decoded_batch *b, uint32_t row)
+{
+	int64_t values[SCHEMA_FIELDS + 1];
+	uint64_t nulls = 0;
+	for (uint32_t i = 0; i < b->event->field_count; i++) {
+		bool null = false;
+		uint32_t place = i ? i + 1 : 0;
+		int error = value_convert(x, b, i, row, &values[place], &null);
+		if (error)
+			return error;
+		nulls |= (uint64_t)null << place;
+	}
+	values[1] = b->global_tid;
+	return bulk_table_numbers(t, values, nulls);
+}
+
+int own_row_facts(
+	struct sqlite_export *x, const struct decoded_batch *b, uint32_t row, uint64_t rowid)
+{
+	int64_t values[SCHEMA_FIELDS + 1] = {(int64_t)rowid}, any = 0;
+	uint64_t nulls = 0;
+	const struct kind_rows *k = &x->nsys.kinds[b->event->number];
+	for (uint32_t i = 0; i < k->fact_count; i++) {
+		bool null = false;
+		int error = value_convert(x, b, k->facts[i], row, &values[i + 1], &null);
+		if (error)
+			return error;
+		nulls |= (uint64_t)null << (i + 1);
+		any |= null ? 0 : values[i + 1];
+	}
+	return any ? bulk_table_numbers(&x->own.facts[b->event->number], values, nulls) : 0;
+}

@@ -1,0 +1,114 @@
+/*
+ * results.h - results of kernels, of which a report of Nsight Compute consists.
+ *
+ * A result that was timed is a row of CUPTI_ACTIVITY_KIND_KERNEL, a device one of TARGET_INFO_GPU;
+ * tables of our own, LIBTRACE_NCU_*, have everything. Such a report gives the second in which a
+ * result was created, and no other time: a kernel starts there, or where the one before it ends.
+ *
+ * Memory: ncu/results.h, 12 bytes for each name of a metric, one result. One thread; allocates.
+ */
+#ifndef READER_EXPORT_SQLITE_RESULTS_H
+#define READER_EXPORT_SQLITE_RESULTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "reader/export/sqlite/bulk_table.h"
+#include "reader/export/sqlite/export.h"
+#include "reader/ncu/results.h"
+
+struct sqlite_export;
+
+enum results_table {
+	OF_RESULT,
+	OF_METRIC,
+	OF_INSTANCE,
+	OF_SECTION,
+	OF_RULE,
+	OF_RANGE,
+	OF_FRAME,
+	RESULTS_TABLES
+};
+
+/* Columns of CUPTI_ACTIVITY_KIND_KERNEL that results fill. */
+enum kernel_place {
+	KERNEL_START,
+	KERNEL_END,
+	KERNEL_DEVICE,
+	KERNEL_CONTEXT,
+	KERNEL_STREAM,
+	KERNEL_PID,
+	KERNEL_DEMANGLED,
+	KERNEL_SHORT,
+	KERNEL_MANGLED,
+	KERNEL_REGISTERS,
+	KERNEL_GRID_X,
+	KERNEL_GRID_Y,
+	KERNEL_GRID_Z,
+	KERNEL_BLOCK_X,
+	KERNEL_BLOCK_Y,
+	KERNEL_BLOCK_Z,
+	KERNEL_STATIC_SHARED,
+	KERNEL_DYNAMIC_SHARED,
+	KERNEL_LOCAL_PER_THREAD,
+	KERNEL_LOCAL_TOTAL,
+	KERNEL_GRID_ID,
+	KERNEL_TENSOR,
+	KERNEL_PLACES
+};
+
+/* Metrics whose values other tables have as columns. */
+enum result_fact {
+	FACT_NONE,
+	FACT_DURATION,
+	FACT_DEVICE,
+	FACT_REGISTERS,
+	FACT_STATIC_SHARED,
+	FACT_DYNAMIC_SHARED,
+	RESULT_FACTS
+};
+
+/* The name and unit of a NameId: ids of texts + 1; 0 = not looked up yet. */
+struct results_name {
+	uint32_t text, unit; /* unit: 0 = there is none */
+	uint8_t fact;
+};
+
+struct ncu_rows {
+	struct bulk_table tables[RESULTS_TABLES];
+	int kernel_places[KERNEL_PLACES]; /* columns of the table of all generations */
+	struct results_tally tally;
+
+	/* per-report state */
+	struct ncu_results results;
+	bool is_foreign; /* the report has no events: results are rows */
+	struct results_name *names;
+	uint8_t *facts_only; /* bits of the metrics that are facts; NULL = all metrics are rows */
+	size_t next;         /* index of the next entry */
+	uint64_t end_ns;     /* of the kernel before, since time 0 */
+};
+
+/* Open the tables; insert their rows; free the memory. Each that can fail returns 0 or a negative
+ * errno. */
+int results_begin(struct sqlite_export *x);
+int results_end(struct ncu_rows *r);
+void results_release(struct ncu_rows *r);
+
+/* Begin and end a report. */
+void results_report_begin(struct ncu_rows *r, const struct report *report);
+void results_report_end(struct ncu_rows *r);
+
+/* Note where the results of a block are, in the first pass. Returns 0 or a negative errno. */
+int results_note(struct sqlite_export *x, const struct report_block *block);
+
+/* Decide, after the first pass, whether results are rows, and add rows for devices. Returns 0 or a
+ * negative errno. */
+int results_ready(struct sqlite_export *x);
+
+/* Add rows for the results of a block, in the second pass. Returns 0 or a negative errno. */
+int results_rows(struct sqlite_export *x, const struct report_block *block);
+
+/* Add rows for processes. Returns 0 or a negative errno. */
+int results_processes(struct sqlite_export *x);
+
+#endif

@@ -1,0 +1,68 @@
+/* Batches of events as rows of all tables. */
+#include "reader/export/sqlite/rows.h"
+
+#include <errno.h>
+
+#include "reader/export/sqlite/export_state.h"
+#include "reader/export/sqlite/osrt_calls.h"
+
+/* Note the names and priorities that THREAD_START and THREAD_NAME report. */
+static int thread_facts_note(struct sqlite_export *x, const struct decoded_batch *b)
+{
+	const bool starts = b->batch->kind == KIND_THREAD_START;
+	const int64_t *names = decoded_column(b,
+			      starts ? (uint32_t)FIELD_THREAD_START_NAME
+				     : (uint32_t)FIELD_THREAD_NAME_NAME),
+		      *priorities = starts ? decoded_column(b, FIELD_THREAD_START_PRIORITY) : NULL;
+	struct export_thread *t;
+	int error = 0;
+	for (uint32_t i = 0; !error && i < b->batch->count; i++) {
+		error = thread_name_note(&x->threads, &x->texts, b->global_tid, (uint32_t)names[i],
+			(uint64_t)b->columns[0][i], false);
+		if (!error)
+			error = thread_find(&x->threads, b->global_tid, &t);
+		if (!error && priorities && priorities[i])
+			t->priority = (uint32_t)priorities[i];
+	}
+	return error;
+}
+
+/* Add the rows of an event of a kind that tables of nsys take. */
+static int kind_row(struct sqlite_export *x, const struct decoded_batch *b, uint32_t row)
+{
+	const uint32_t kind = b->event->number;
+	const struct kind_rows *k = &x->nsys.kinds[kind];
+	uint64_t rowid = 0;
+	if (b->duration && b->duration[row] < 0) {
+		x->impossible++;
+		return 0;
+	}
+	int error = nsys_row(x, b, row, &rowid);
+	if (error || k->whole)
+		return error ? error : own_row_whole(x, &x->own.facts[kind], b, row);
+	if (!rowid)
+		return k->conditional ? own_row_whole(x, &x->own.others[kind], b, row) : 0;
+	return k->fact_count ? own_row_facts(x, b, row, rowid) : 0;
+}
+
+int batch_rows(struct sqlite_export *x, const struct event_batch *batch)
+{
+	struct decoded_batch b;
+	struct export_thread *thread;
+	int error = batch_decode(x, batch, &b);
+	if (error)
+		return error == -EBADMSG ? 0 : error;
+	if (batch->tid) /* 0: events of the process */
+		error = thread_find(&x->threads, b.global_tid, &thread);
+	if (!error && (batch->kind == KIND_THREAD_START || batch->kind == KIND_THREAD_NAME))
+		error = thread_facts_note(x, &b);
+	if (!error && batch->kind == KIND_NVTX_NAME)
+		error = nvtx_name_rows(x, &b);
+	if (!error && batch->kind == KIND_OSRT_CALL)
+		return osrt_calls_rows(x, &b);
+	for (uint32_t i = 0; !error && i < batch->count; i++)
+		error = x->nsys.kinds[batch->kind].count
+			? kind_row(x, &b, i)
+			: own_row_whole(x, &x->own.facts[batch->kind], &b, i);
+	return error;
+}

@@ -1,0 +1,51 @@
+/*
+ * temporary_stream.h - streams of bytes that are written in turn and read one after the other.
+ *
+ * An exporter that must write its parts in another order than it computes them keeps each part in a
+ * stream. Each stream has a buffer; full buffers are pieces of one temporary file without a name
+ * (in TMPDIR, else /tmp).
+ *
+ * Memory: TEMPORARY_BUFFER_BYTES and 16 bytes per piece for each stream. One thread; allocates;
+ * writes files.
+ */
+#ifndef READER_EXPORT_TEMPORARY_STREAM_H
+#define READER_EXPORT_TEMPORARY_STREAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define TEMPORARY_BUFFER_BYTES 16384u
+
+/* The file of all streams of an export. All zero = not created yet. */
+struct temporary_file {
+	FILE *file; /* NULL = not created yet */
+	uint64_t bytes;
+};
+
+/* All zero = empty; ends with temporary_stream_release(). */
+struct temporary_stream {
+	uint8_t *buffer;
+	size_t used;
+	uint64_t bytes; /* written so far, with those in the buffer */
+	struct temporary_piece {
+		uint64_t offset;
+		uint32_t bytes;
+	} * pieces;
+	uint32_t count, capacity;
+};
+
+/* Close and so remove the file; free the memory of a stream. */
+void temporary_file_release(struct temporary_file *s);
+void temporary_stream_release(struct temporary_stream *stream);
+
+/* Append bytes to a stream. Returns 0 or a negative errno. */
+int temporary_stream_write(
+	struct temporary_file *s, struct temporary_stream *stream, const void *bytes, size_t count);
+
+/* Write the whole stream to `out`. Returns 0, -EPIPE where `out` failed, or another negative
+ * errno. */
+int temporary_stream_copy(
+	struct temporary_file *s, const struct temporary_stream *stream, FILE *out);
+
+#endif
