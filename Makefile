@@ -262,7 +262,14 @@ $(OWN_BENCH): $(P)/%: $(OBJ)/prog/%.o $(MAKE_REPORT) $(WRITER_A) $(READER_A) $(C
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o,$^) \
 		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) $(READER_LIBS) -lm -ldl
 
-apps: $(APPS) $(APP_LIBS) ## build the programs the tests trace
+# The random hostile program of tests/hostile: one program of several files, and the library that it loads.
+HOSTILE_SRC := $(filter-out tests/hostile/lib%,$(wildcard tests/hostile/*.c))
+HOSTILE := $(P)/tests/hostile/hostile
+APP_LIBS += $(P)/tests/hostile/libhostile.so
+$(HOSTILE): $(HOSTILE_SRC) $(wildcard tests/hostile/*.h tests/hostile/*.def) $(P)/.config
+	$(call say,CC)mkdir -p $(@D) && $(CC) -std=gnu11 -O1 -g -pthread $(WARNINGS) -I. $(if $(NVTX_INCLUDE),-isystem $(NVTX_INCLUDE)) -o $@ $(HOSTILE_SRC) -Wl,-rpath,'$$ORIGIN' -ldl
+
+apps: $(APPS) $(APP_LIBS) $(HOSTILE) ## build the programs the tests trace
 .PHONY: apps
 
 # ---- the simulated CUDA device (tests/sim), and CUDA programs (tests/cuda) ----
@@ -335,7 +342,7 @@ $(P)/tests/cuda/%: tests/cuda/%.c $(P)/.config $(SIM)/cuda13/libcuda.so.1
 
 # ---- running tests ----
 
-SCRIPT_FILES := $(wildcard $(foreach folder,e2e fault peers,tests/$(folder)/*.sh tests/$(folder)/*.py))
+SCRIPT_FILES := $(wildcard $(foreach folder,e2e fault hostile peers,tests/$(folder)/*.sh tests/$(folder)/*.py))
 SCRIPT_TESTS := $(foreach file,$(SCRIPT_FILES),$(if $(filter lib% _%,$(notdir $(file))),,$(file)))
 # TESTS='words' runs only the tests whose path has one of the words in it.
 chosen = $(if $(TESTS),$(foreach file,$(1),$(if $(strip $(foreach word,$(TESTS),$(findstring $(word),$(file)))),$(file))),$(1))

@@ -1,0 +1,198 @@
+/*
+ * hostile.h - what the parts of the hostile program share: tasks, their lines, the books of calls.
+ *
+ * A task is one flow of control: a thread, a process, a handler, a coroutine. What it does follows
+ * from its path and the seed alone, so leaving an action out changes no other action. The lines
+ * and the books are in a file mapped shared, so they survive whatever ends a process.
+ */
+#ifndef TESTS_HOSTILE_HOSTILE_H
+#define TESTS_HOSTILE_HOSTILE_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+enum fn {
+#define FN(name) FN_##name,
+#include "functions.def"
+#undef FN
+	FN_COUNT
+};
+
+enum {
+	PIDS_MAX = 16,
+	BOOK_COUNT = 1024,
+	SLOT_COUNT = 2048,
+	PATH_BYTES = 120,
+	TEXT_BYTES = 3944,
+	ERRNO_KEPT = 4242, /* errno before a call; told where the call changes it */
+};
+
+/* The calls of one address space: of a process, and of the tasks that share its memory. */
+struct book {
+	int32_t pids[PIDS_MAX];
+	uint32_t pid_count;
+	uint32_t slack; /* calls that a child inherited in progress: done here, begun elsewhere */
+	uint32_t begun[FN_COUNT], done[FN_COUNT];
+};
+
+/* The line of a task. */
+struct slot {
+	char path[PATH_BYTES];
+	int32_t pid;
+	uint32_t length;
+	uint64_t hash; /* of all that was told, also of what had no room */
+	uint32_t ended;
+	uint32_t lost;
+	char text[TEXT_BYTES];
+};
+
+struct world {
+	uint32_t books_used, slots_used;
+	uint64_t unused[7];
+	struct book book[BOOK_COUNT];
+	struct slot slot[SLOT_COUNT];
+};
+
+/* What a task may not do, or others do beside it. */
+enum trait {
+	PURE = 1,    /* only calls that may interrupt one another: no locks, no memory, no new fd */
+	MANY = 2,    /* the process has other threads */
+	MUTE = 4,    /* results depend on time: nothing is told */
+	FRAGILE = 8, /* forked from a process of threads: no thread, no loader */
+	FILTERED = 16, /* behind a system call filter */
+	BORROWED = 32, /* the memory is another task's: no return, no exit handlers */
+	BOUND = 64, /* in a handler or on a stack of its own: makes no further tasks of that kind */
+};
+
+struct task {
+	uint64_t id;
+	struct slot *slot;
+	unsigned traits, step, rolls;
+	int depth, budget;
+};
+
+/* One row of the tables of actions and calls. */
+struct row {
+	const char *name;
+	unsigned weight, excluded; /* excluded: traits that forbid it */
+	void (*run)(struct task *t);
+};
+
+extern struct world *world;
+extern struct book *book;
+extern const char *world_path, *self_path;
+extern uint64_t seed, actions_left_out, calls_left_out;
+extern int zero_fd, null_fd;
+extern const struct row action_rows[], call_rows[];
+extern const unsigned action_count, call_count;
+extern char **environ;
+
+/* ---- the kernel without libc ---- */
+
+static inline long raw(long number, long a, long b, long c, long d, long e)
+{
+	long result;
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = 0;
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+#define RAW0(name) raw(SYS_##name, 0, 0, 0, 0, 0)
+#define RAW1(name, a) raw(SYS_##name, (long)(a), 0, 0, 0, 0)
+#define RAW2(name, a, b) raw(SYS_##name, (long)(a), (long)(b), 0, 0, 0)
+#define RAW3(name, a, b, c) raw(SYS_##name, (long)(a), (long)(b), (long)(c), 0, 0)
+#define RAW4(name, a, b, c, d) raw(SYS_##name, (long)(a), (long)(b), (long)(c), (long)(d), 0)
+
+/* ---- counted calls ---- */
+
+#define BEGUN(fn, times) __atomic_fetch_add(&book->begun[FN_##fn], times, __ATOMIC_RELAXED)
+#define DONE(fn, times) __atomic_fetch_add(&book->done[FN_##fn], times, __ATOMIC_RELAXED)
+
+/* Counts a call that is told nowhere. */
+#define COUNTED(fn, ...)                              \
+	({                                            \
+		BEGUN(fn, 1);                         \
+		__auto_type counted_ = (__VA_ARGS__); \
+		DONE(fn, 1);                          \
+		counted_;                             \
+	})
+
+/* The same for a function without a result. */
+#define COUNTED_VOID(fn, ...) \
+	({                    \
+		BEGUN(fn, 1); \
+		__VA_ARGS__;  \
+		DONE(fn, 1);  \
+	})
+
+/* The same for a call that also returns in a child, whose book is another. */
+#define FORKED(fn, ...)                           \
+	({                                        \
+		BEGUN(fn, 1);                     \
+		int forked_ = (int)(__VA_ARGS__); \
+		if (forked_)                      \
+			DONE(fn, 1);              \
+		forked_;                          \
+	})
+
+/* Counts a call, and tells its result and, if it changed, errno. Repeats what a signal ended, but
+ * for tasks that tell nothing: storms may be faster than what they interrupt. */
+#define CALL(t, fn, ...)                                                             \
+	({                                                                           \
+		long result_;                                                        \
+		int error_;                                                          \
+		do {                                                                 \
+			errno = ERRNO_KEPT;                                          \
+			result_ = (long)COUNTED(fn, __VA_ARGS__);                    \
+			error_ = errno;                                              \
+		} while (result_ == -1 && error_ == EINTR && !((t)->traits & MUTE)); \
+		tell_result(t, #fn, result_, error_);                                \
+		result_;                                                             \
+	})
+
+/* ---- hostile.c ---- */
+
+/* Whether one of `n` equal chances comes up, by the path and the step of the task. */
+unsigned roll(struct task *t, unsigned n);
+void tell(struct task *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void tell_result(struct task *t, const char *name, long result, int error);
+/* Makes `child` a part of `t`, with a share of its budget. */
+void task_make(
+	struct task *child, struct task *t, const char *kind, unsigned number, unsigned traits);
+/* Does what the path of the task says. Returns when it is done. */
+void task_run(struct task *t);
+/* Between `few` and `many` calls. */
+void task_calls(struct task *t, unsigned few, unsigned many);
+/* Tells what must be as it was: mask, alternate stack, thread-local variables. */
+void task_end(struct task *t);
+/* The calls of this process have a page of their own from now on. */
+void book_begin(unsigned slack);
+/* The process `pid` uses this process's memory. */
+void book_member(int pid);
+/* Runs a task as the rest of a new process, which it ends. */
+_Noreturn void process_run(struct task *t, unsigned slack);
+_Noreturn void process_end(struct task *t);
+/* Waits for a child and tells its status. */
+void reap(struct task *t, int pid);
+/* Descriptors that calls use, at the lowest numbers that are free. */
+void descriptors_open(void);
+/* The arguments of this program that go on with `t`; `words` holds them. */
+struct again {
+	char *argv[12];
+	char words[8][PATH_BYTES + 8];
+};
+void again_make(struct again *again, struct task *t, unsigned traits);
+int pid_now(void);
+int tid_now(void);
+
+#endif

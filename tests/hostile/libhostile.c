@@ -1,0 +1,28 @@
+/*
+ * libhostile - a library that the hostile program loads and unloads: its constructor, destructor
+ * and function call.
+ */
+#include <fcntl.h>
+#include <unistd.h>
+
+static __thread int own = 41;
+static int zero = -1;
+
+__attribute__((constructor)) static void begin(void)
+{
+	zero = open("/dev/zero", O_RDONLY);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	close(zero);
+}
+
+int hostile_plugin(int times)
+{
+	char byte = 1;
+	while (times-- > 0)
+		if (read(zero, &byte, 1) == 1)
+			own += byte + 1;
+	return own;
+}

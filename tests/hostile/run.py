@@ -1,0 +1,415 @@
+#!/usr/bin/env python3
+# timeout: 300
+"""Random hostile programs, untraced and traced: the same lines, the same status, and a report of all calls that they counted.
+
+    tests/hostile/run.py                       the kept seeds (seeds), then fresh ones for HOSTILE_SECONDS (30; with TORTURE=1: 3600)
+    tests/hostile/run.py --seed N [...]        these seeds, and what is wrong with each
+    tests/hostile/run.py --seed N --shrink     leaves out actions and calls as long as it still fails
+
+README.md says more. Everything follows from the seed: the program, and the options of the tracer.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../e2e"))
+from lib import BUILD, LIBRARY, TORTURE, TRACE, clean_env, tap  # noqa: E402
+
+PROGRAM = os.path.join(BUILD, "tests/hostile/hostile")
+LIMIT_S = float(os.environ.get("HOSTILE_LIMIT") or 30)  # a program takes a tenth of a second, at most some seconds
+SETTLE_S = 30    # for the writer to finish after the last process
+EVENT = re.compile(rb'^\{"kind":"(\w+)","process":\d+,"pid":(\d+),(?:.*?"function":"(\w+)"(?:,"count":(\d+))?)?')
+NVTX = {b"nvtx_range", b"nvtx_mark", b"nvtx_start_end"}
+
+
+def rows():
+    """The tables of the program: functions, actions, calls; and where its file has what."""
+    lines = dict(line.split(" ", 1) for line in subprocess.run([PROGRAM, "--rows"], stdout=subprocess.PIPE, check=True).stdout.decode().splitlines())
+    return lines["functions"].split(), lines["actions"].split(), lines["calls"].split(), [int(word) for word in lines["layout"].split()]
+
+
+FUNCTIONS, ACTIONS, CALLS, LAYOUT = rows() if os.path.exists(PROGRAM) else ([], [], [], [0] * 4)
+
+
+def tracer_options(seed):
+    """How the tracer is set, by the seed."""
+    chance = random.Random(seed)
+    options = {"LIBTRACE_OSRT_THRESHOLD": chance.choice((0, 0, 1000, 1000000)),
+               "LIBTRACE_OSRT_BACKTRACE_THRESHOLD": chance.choice((None, None, 0, "none")),
+               "LIBTRACE_BACKTRACE": chance.choice((None, None, "fp", "libunwind")),
+               "LIBTRACE_NVTX_BACKTRACE_THRESHOLD": chance.choice((None, None, 0)),
+               "LIBTRACE_OSRT_LOCKS": chance.choice((None, "all")),
+               "LIBTRACE_OSRT_FILE_ACCESS": chance.choice((None, "true")),
+               "LIBTRACE_FLUSH_INTERVAL": chance.choice((None, 1)),
+               "LIBTRACE_COMPRESS": chance.choice((None, None, "zstd"))}
+    return {name: str(value) for name, value in options.items() if value is not None}, chance.random() < 0.2
+
+
+class World:
+    """What the program wrote: lines by path, and books."""
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            data = file.read()
+        books_at, book_bytes, slots_at, slot_bytes = LAYOUT
+        book_count, slot_count = struct.unpack_from("=II", data)
+        self.lines, self.books, self.pids = {}, [], {}
+        for i in range(min(slot_count, (len(data) - slots_at) // slot_bytes)):
+            path, pid, length, digest, ended, lost = struct.unpack_from("=120siIQII", data, slots_at + i * slot_bytes)
+            name = path.split(b"\0")[0].decode()
+            text = data[slots_at + i * slot_bytes + 144:][:length].decode("ascii", "replace")
+            self.lines.setdefault(name, []).append(f"{text} ended={ended} lost={lost} hash={digest:x}")
+            self.pids[name] = pid
+        count = len(FUNCTIONS)
+        for i in range(book_count):
+            numbers = struct.unpack_from(f"=16i2I{2 * count}I", data, books_at + i * book_bytes)
+            pids = set(numbers[:min(numbers[16], 16)])
+            self.books.append((pids, numbers[17], numbers[18:18 + count], numbers[18 + count:]))
+        for lines in self.lines.values():
+            lines.sort()
+
+    def groups(self):
+        """(pids, slack, begun, done) of books that share a process."""
+        groups = []
+        for pids, slack, begun, done in self.books:
+            joined = [group for group in groups if group[0] & pids]
+            merged = [set(pids), slack, list(begun), list(done)]
+            for group in joined:
+                groups.remove(group)
+                merged[0] |= group[0]
+                merged[1] += group[1]
+                for at in (2, 3):
+                    merged[at] = [a + b for a, b in zip(merged[at], group[at])]
+            groups.append(merged)
+        return groups
+
+
+class Trial:
+    """One seed: two runs of the program and what is wrong with the second."""
+
+    def __init__(self, seed, actions=0, calls=0):
+        self.seed, self.masks = seed, (actions, calls)
+        self.options, self.by_command = tracer_options(seed)
+        self.wrong, self.verdict = [], ""
+        self.place = tempfile.mkdtemp(prefix="libtrace-hostile-", dir="/dev/shm")
+        os.chmod(self.place, 0o755)
+        self.spool, self.report = os.path.join(self.place, "spool"), os.path.join(self.place, "r.rep")
+        os.mkdir(self.spool)
+        os.chmod(self.spool, 0o1777)
+
+    def own(self):
+        """Processes of this trial, by the folder in their command lines or variables."""
+        found, place = [], self.place.encode()
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            for what in ("cmdline", "environ"):
+                try:
+                    with open(f"/proc/{name}/{what}", "rb") as file:
+                        if place in file.read():
+                            found.append(int(name))
+                            break
+                except OSError:
+                    pass
+        return found
+
+    def describe(self):
+        """Where each thread of each process waits."""
+        lines = []
+        for pid in self.own():
+            for tid in sorted(os.listdir(f"/proc/{pid}/task"), key=int) if os.path.exists(f"/proc/{pid}") else []:
+                parts = []
+                for what in ("comm", "wchan", "syscall", "stack"):
+                    try:
+                        with open(f"/proc/{pid}/task/{tid}/{what}", encoding="ascii", errors="replace") as file:
+                            parts.append(" ".join(file.read().split()))
+                    except OSError:
+                        parts.append("?")
+                lines.append(f"pid {pid} tid {tid}: {'; '.join(parts)}")
+            if shutil.which("gdb"):
+                try:
+                    shown = subprocess.run(["gdb", "-p", str(pid), "-batch", "-nx", "-ex", "thread apply all bt 12"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                           stderr=subprocess.DEVNULL, timeout=20, check=False).stdout.decode(errors="replace")
+                    lines += [line for line in shown.splitlines() if line.startswith(("Thread", "#"))]
+                except subprocess.TimeoutExpired:
+                    lines.append("gdb hangs")
+        return "\n".join(lines)
+
+    def run_one(self, name, environment, command=()):
+        """Runs the program; its status and what it wrote. All its processes have ended when its output has."""
+        path = os.path.join(self.place, name)
+        with open(path, "wb") as file:
+            os.fchmod(file.fileno(), 0o666)
+            file.truncate(LAYOUT[2] + 2048 * LAYOUT[3])
+        argv = [*command, PROGRAM, path, str(self.seed), *map(str, self.masks)]
+        process = subprocess.Popen(argv, env=environment, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            out, _ = process.communicate(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self.wrong.append(f"{name}: hangs\n{self.describe()}")
+            for pid in self.own():
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except OSError:
+                    pass
+            try:
+                out, _ = process.communicate(timeout=5)
+            except subprocess.TimeoutExpired:
+                out = b""
+        return process.returncode, out, World(path)
+
+    def untraced(self, name="untraced"):
+        return self.run_one(name, clean_env())
+
+    def traced(self):
+        if self.by_command:
+            status, out, world = self.run_one("traced", clean_env(LIBTRACE_SPOOL_DIR=self.spool, **self.options), (TRACE, "run", "-o", self.report, "--"))
+            return status, re.sub(rb"report: [^\n]*\n$", b"", out), world
+        status, out, world = self.run_one("traced", clean_env(LD_PRELOAD=LIBRARY, LIBTRACE_OUTPUT=self.report, LIBTRACE_SPOOL_DIR=self.spool, **self.options))
+        # The loader's own words where the library cannot be loaded, which is for lack of descriptors.
+        return status, re.sub(rb"ERROR: ld.so: object [^\n]*\n", b"", out), world
+
+    def compare(self, first, second):
+        """Of two runs."""
+        for what, a, b in (("status", first[0], second[0]), ("output", first[1], second[1])):
+            if a != b:
+                self.wrong.append(f"{what}: {a!r} untraced, {b!r} traced")
+        for path in sorted(first[2].lines.keys() | second[2].lines.keys()):
+            a, b = first[2].lines.get(path, []), second[2].lines.get(path, [])
+            if a != b:
+                self.wrong.append(f"task {path}\n" + difference(" | ".join(a), " | ".join(b)))
+
+    def settle(self):
+        """The writer ends and leaves nothing."""
+        end = time.monotonic() + SETTLE_S
+        while time.monotonic() < end and os.listdir(self.spool):
+            time.sleep(0.005)
+        left = [os.path.join(base, name) for base, _, names in os.walk(self.spool) for name in names]
+        if left or os.listdir(self.spool):
+            self.wrong.append(f"spool left: {left}\n{self.describe()}")
+        while time.monotonic() < end and self.own():
+            time.sleep(0.005)
+        if self.own():
+            self.wrong.append(f"processes left\n{self.describe()}")
+
+    def judge(self, world):
+        """The report against the books."""
+        checked = subprocess.run([TRACE, "check", self.report], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if checked.returncode:
+            self.wrong.append(f"trace check: {checked.returncode} {checked.stdout.decode(errors='replace')}")
+            return
+        info = json.loads(subprocess.run([TRACE, "info", "--json", self.report], stdout=subprocess.PIPE, check=True).stdout)
+        self.verdict = info["verdict"]
+        found = self.found()
+        complete = self.verdict.startswith("complete")
+        excused = {p["pid"] for p in info["processes"] if p.get("traced") != "yes" or p["dropped"] or not p.get("receipt") or p["receipt"].get("drops")}
+        excused |= {pid for d in info["diagnostics"] for pid in [d.get("pid")] if isinstance(d, dict)} if not complete else set()
+        for process in info["processes"]:
+            receipt = process.get("receipt")
+            if receipt and receipt["produced"] != receipt["written"] + sum(drop["count"] for drop in receipt["drops"]):
+                self.wrong.append(f"pid {process['pid']}: receipt does not add up: {receipt}")
+        for pids, slack, begun, done in world.groups():
+            # Nobody reports what a process starts that is not traced itself.
+            above = {world.pids.get(path[:at]) for path, pid in world.pids.items() if pid in pids for at in range(len(path) + 1)}
+            held = [sum(found[pid, function] for pid in pids) for function in FUNCTIONS]
+            more = [i for i in range(len(FUNCTIONS)) if held[i] > begun[i] + slack]
+            fewer = [i for i in range(len(FUNCTIONS)) if held[i] < done[i] - slack and (complete or not (pids | above) & excused)]
+            for what, which in (("twice", more), ("lost", fewer)):
+                if which:
+                    paths = [path for path, pid in world.pids.items() if pid in pids]
+                    self.wrong.append(f"{what} in pids {sorted(pids)}, tasks {' '.join(paths[:6])}, verdict \"{self.verdict}\":\n  " +
+                                      ", ".join(f"{FUNCTIONS[i]} {held[i]} of {done[i]}..{begun[i]}" for i in which[:12]))
+
+    def found(self):
+        """Calls in the report by pid and function."""
+        counts = collections.Counter()
+        dump = subprocess.run([TRACE, "dump", "--json", "--no-symbols", self.report], stdout=subprocess.PIPE, check=True).stdout
+        for line in dump.splitlines():
+            kind, pid, function, count = EVENT.match(line).groups() if EVENT.match(line) else (None,) * 4
+            if kind in NVTX:
+                counts[int(pid), kind.decode()] += 1
+            elif kind == b"osrt_call":
+                counts[int(pid), function.decode()] += 1
+            elif kind == b"osrt_summary":
+                counts[int(pid), function.decode()] += int(count)
+        return counts
+
+    def run(self, only_self=False):
+        try:
+            first = self.untraced()
+            second = self.untraced("again") if only_self else self.traced()
+            self.compare(first, second)
+            if not only_self:
+                self.settle()
+                if os.path.exists(self.report):
+                    self.judge(second[2])
+                else:
+                    self.wrong.append("no report")
+        except Exception as error:  # noqa: BLE001 - the report of a failing trial is wanted
+            import traceback
+            self.wrong.append(f"{error!r}\n{traceback.format_exc()}")
+        return self
+
+    def keep(self, where):
+        """Keeps what a failed trial left."""
+        to = os.path.join(where, str(self.seed))
+        shutil.rmtree(to, ignore_errors=True)
+        os.makedirs(where, exist_ok=True)
+        for name in ("untraced", "traced", "again"):
+            if os.path.exists(os.path.join(self.place, name)):
+                os.unlink(os.path.join(self.place, name))
+        shutil.move(self.place, to)
+        with open(os.path.join(to, "wrong"), "w", encoding="utf-8") as file:
+            file.write(self.text())
+        return to
+
+    def drop(self):
+        shutil.rmtree(self.place, ignore_errors=True)
+
+    def text(self):
+        how = " ".join(f"{name}={value}" for name, value in self.options.items()) + (" trace run" if self.by_command else "")
+        return f"seed {self.seed}: {how}\n" + "\n".join(self.wrong)
+
+
+def difference(a, b):
+    """The words around the first that differs."""
+    a, b = a.split(), b.split()
+    at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+    return f"  untraced: {' '.join(a[max(at - 6, 0):at + 5])}\n  traced:   {' '.join(b[max(at - 6, 0):at + 5])}"
+
+
+def mask(names, table):
+    """Bits of the rows to leave out; "only" among the names: the others come the more often."""
+    bits = sum(1 << table.index(name) for name in names if name in table)
+    return bits | 1 << 63 if bits and "only" in names else bits
+
+
+def trial(seed, without=(), **how):
+    return Trial(seed, mask(without, ACTIONS), mask(without, CALLS)).run(**how)
+
+
+def fails(seed, without, times):
+    for _ in range(times):
+        done = trial(seed, without)
+        done.drop()
+        if done.wrong:
+            return True
+    return False
+
+
+def shrink(seed, without, times):
+    """The names that can be left out, with it still failing in one of `times` runs."""
+    left = list(without)
+    for name in ACTIONS + CALLS:
+        if name not in left and fails(seed, left + [name], times):
+            left.append(name)
+    return left
+
+
+def kept():
+    """(seed, names left out, remark) of the file `seeds`, and what fresh programs leave out."""
+    seeds, left_out = [], []
+    with open(os.path.join(HERE, "seeds"), encoding="utf-8") as file:
+        for line in file:
+            words, _, remark = line.partition("#")
+            words = words.split()
+            if words and words[0] == "without":
+                left_out += words[1].split(",")
+            elif words:
+                seeds.append((int(words[0]), words[1].split(",") if len(words) > 1 else [], remark.strip()))
+    return seeds, left_out
+
+
+def fresh(seconds, jobs, without, first=None, only_self=False):
+    """Runs fresh seeds; yields each trial."""
+    end, number = time.monotonic() + seconds, iter(range(first, 1 << 62)) if first is not None else None
+    chance = random.SystemRandom()
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        going = set()
+        while going or time.monotonic() < end:
+            while len(going) < jobs and time.monotonic() < end:
+                going.add(pool.submit(trial, next(number) if number else chance.randrange(1 << 32), without, only_self=only_self))
+            ended, going = concurrent.futures.wait(going, return_when=concurrent.futures.FIRST_COMPLETED)
+            for one in ended:
+                yield one.result()
+
+
+def survey(given):
+    for name in given.only.split(",") if given.only else ACTIONS:
+        without = ["only", *(other for other in ACTIONS if other != name)]
+        trials = list(fresh(given.seconds, given.jobs, without, given.first, given.self))
+        failed = sorted((done for done in trials if done.wrong), key=lambda done: done.seed)
+        print(f"{name}: {len(failed)} of {len(trials)} fail: {[done.seed for done in failed[:8]]}\n" + (failed[0].text() if failed else ""), flush=True)
+        for done in trials:
+            done.drop()
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, nargs="*", help="run these seeds")
+    parser.add_argument("--times", type=int, default=1, help="run each seed so often")
+    parser.add_argument("--without", default="", help="actions and calls to leave out, separated by commas")
+    parser.add_argument("--only", default="", help="actions to keep: these come the more often")
+    parser.add_argument("--shrink", action="store_true", help="leave out what the failure does not need")
+    parser.add_argument("--survey", action="store_true", help="for each action alone --seconds of fresh programs: how many fail, and why the first does")
+    parser.add_argument("--self", action="store_true", help="compare two untraced runs: is the program itself the same each time?")
+    parser.add_argument("--first", type=int, help="fresh seeds from this one on")
+    parser.add_argument("--seconds", type=float, default=float(os.environ.get("HOSTILE_SECONDS") or (3600 if TORTURE else 30)), help="how long fresh seeds are run")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--keep", default=os.path.join(BUILD, "hostile-failed"), help="folder for reports of failed seeds")
+    return parser.parse_args()
+
+
+def main():
+    given = arguments()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    without = [name for name in given.without.split(",") if name]
+    if given.only:
+        without += ["only", *(name for name in ACTIONS if name not in given.only.split(","))]
+    seeds, left_out = kept()
+    if given.seed and given.shrink:
+        for seed in given.seed:
+            left = shrink(seed, without, given.times)
+            print(f"{seed} {','.join(left)}  # needs {' '.join(name for name in ACTIONS + CALLS if name not in left)}")
+        return
+    if given.survey:
+        survey(given)
+        return
+    if given.seed:
+        for seed in given.seed * given.times:
+            done = trial(seed, without, only_self=given.self)
+            print(done.text(), done.verdict)
+            done.drop() if not done.wrong else print(done.keep(given.keep))
+        return
+    if given.first is None and not without and not given.self:
+        for seed, names, remark in seeds:
+            done = trial(seed, names)
+            tap.ok(not done.wrong, f"seed {seed}: {remark}", done.text())
+            done.drop()
+    verdicts, count = collections.Counter(), 0
+    for done in fresh(given.seconds, given.jobs, without or left_out, given.first, given.self):
+        count += 1
+        verdicts[re.sub(r"\d+", "N", done.verdict)] += 1
+        if done.wrong:
+            tap.ok(False, f"seed {done.seed}", done.text())
+            done.keep(given.keep)
+        else:
+            done.drop()
+    print("# " + "\n# ".join(f"{number} x {verdict}" for verdict, number in verdicts.most_common()))
+    tap.ok(count > 0, f"{count} fresh programs ran")
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()
