@@ -104,16 +104,28 @@ static bool is_dead(const struct open_call *open, uint64_t sp)
 	return !sp || open->sp <= sp;
 }
 
+/* The call that the innermost one had interrupted goes on. Copied before the depth says so: a
+ * handler in between may put its own calls behind it, and not in its place. */
+static void resume(struct lane *lane, uint32_t depth)
+{
+	lane->open = lane->open_stack[depth];
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	lane->open_depth = depth;
+}
+
+/* What is not left is open again, not only saved: nobody else takes it from open_stack. */
 void osrt_abandon_open(struct thread *t, uint64_t sp, enum record_flag flag)
 {
 	struct lane *lane = t->lane;
-	if (lane->open.kind && is_dead(&lane->open, sp)) {
+	while (lane->open.kind || lane->open_depth) {
+		if (!lane->open.kind) {
+			resume(lane, lane->open_depth - 1);
+			continue;
+		}
+		if (!is_dead(&lane->open, sp))
+			break;
 		struct open_call open = lane->open;
 		lane->open.kind = 0;
-		put_abandoned(t, &open, flag);
-	}
-	while (lane->open_depth && is_dead(&lane->open_stack[lane->open_depth - 1], sp)) {
-		struct open_call open = lane->open_stack[--lane->open_depth];
 		put_abandoned(t, &open, flag);
 	}
 }
@@ -145,9 +157,7 @@ uint32_t osrt_interrupted(struct thread *t, uint64_t sp)
  * agree afterwards. */
 void osrt_resume(struct thread *t, uint32_t interrupted)
 {
-	struct lane *lane = t->lane;
-	lane->open_depth = interrupted - 1;
-	lane->open = lane->open_stack[interrupted - 1];
+	resume(t->lane, interrupted - 1);
 }
 
 /* A signal frame is larger than this, and larger than what wrappers of one caller differ by. */

@@ -87,7 +87,7 @@ def expectations(traced, name):
 
 APPS = ([[name] for name in ("longjmp_over", "small_stack", "close_all", "fd_limit", "file_limit", "thread_churn", "fork_storm", "early_calls", "exec_chain",
                              "clearenv_exec", "preload_kept", "altstack_nested", "coroutines", "drop_user", "fortified", "own_read", "hidden_threads", "many_threads",
-                             "lock_holder", "vfork_child", "user_namespace", "seccomp_filter", "late_daemon", "cancel", "cxx_throw", "atfork_first")]
+                             "lock_holder", "vfork_child", "handler_left", "user_namespace", "seccomp_filter", "late_daemon", "cancel", "cxx_throw", "atfork_first")]
         + [["seccomp_filter", "strict"], ["memory_limit", "as"], ["memory_limit", "lock"]]
         + [["forks", mode] for mode in "fork vfork _Fork clone spawn spawnp system popen daemon double handler atfork thread".split()]
         + [["exits", mode] for mode in "return exit _exit _Exit quick_exit abort abort_caught segv kill term pthread_exit exec thread_exit raw "
