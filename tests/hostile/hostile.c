@@ -11,7 +11,7 @@
  */
 #include "hostile.h"
 
-#include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -108,7 +108,9 @@ void tell_result(struct task *t, const char *name, long result, int error)
 void book_begin(unsigned slack)
 {
 	uint32_t index = __atomic_fetch_add(&world->books_used, 1, __ATOMIC_RELAXED);
+	int32_t above = book ? book->pids[0] : 0;
 	book = &world->book[index < BOOK_COUNT ? index : BOOK_COUNT - 1];
+	book->above = above;
 	book->slack = slack;
 	book_member(pid_now());
 }
@@ -250,9 +252,10 @@ void again_make(struct again *again, struct task *t, unsigned traits)
 	snprintf(again->words[6], sizeof(again->words[6]), "%d", t->depth);
 	again->argv[0] = (char *)"hostile";
 	again->argv[1] = (char *)world_path;
-	for (int i = 0; i < 7; i++)
+	snprintf(again->words[7], sizeof(again->words[7]), "%d", pid_now());
+	for (int i = 0; i < 8; i++)
 		again->argv[2 + i] = again->words[i];
-	again->argv[9] = NULL;
+	again->argv[10] = NULL;
 }
 
 /* Another program in place of this process; comes back only where that fails. */
@@ -378,19 +381,22 @@ int main(int argc, char **argv)
 	if (!world_map())
 		return 3;
 	book_begin(0);
-	if (argc >= 9) {
+	if (argc >= 10) {
+		book->above = atoi(argv[9]) == pid_now() ? 0 : atoi(argv[9]);
 		task.traits = (unsigned)atoi(argv[6]);
 		task.budget = atoi(argv[7]);
 		task.depth = atoi(argv[8]);
 	}
-	task.slot = slot_new(argc >= 9 ? argv[5] : "", argc >= 9 ? "x" : "main", 0);
+	task.slot = slot_new(argc >= 10 ? argv[5] : "", argc >= 10 ? "x" : "main", 0);
 	task.id = text_id(task.slot ? task.slot->path : "main");
 	if (!(task.traits & FILTERED))
 		descriptors_open();
+	/* pthread_exit() loads it at its first call, for which it takes a descriptor for a moment. */
+	dlopen("libgcc_s.so.1", RTLD_NOW);
 	/* NVTX looks for a tool at its first call, which may not happen in a handler. */
 	COUNTED_VOID(nvtx_range, nvtxRangePushA("begin"), nvtxRangePop());
 	task_run(&task);
-	if (argc >= 9)
+	if (argc >= 10)
 		process_end(&task);
 	process_tell(&task);
 	return (int)roll(&task, 100);

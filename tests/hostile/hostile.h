@@ -37,6 +37,7 @@ enum {
 struct book {
 	int32_t pids[PIDS_MAX];
 	uint32_t pid_count;
+	int32_t above;  /* the process that made this one; 0: only its path says it */
 	uint32_t slack; /* calls that a child inherited in progress: done here, begun elsewhere */
 	uint32_t begun[FN_COUNT], done[FN_COUNT];
 };

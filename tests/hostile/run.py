@@ -66,7 +66,7 @@ class World:
             data = file.read()
         books_at, book_bytes, slots_at, slot_bytes = LAYOUT
         book_count, slot_count = struct.unpack_from("=II", data)
-        self.lines, self.books, self.pids = {}, [], {}
+        self.lines, self.books, self.pids, self.above = {}, [], {}, {}  # above: of a process, who made it
         for i in range(min(slot_count, (len(data) - slots_at) // slot_bytes)):
             path, pid, length, digest, ended, lost = struct.unpack_from("=120siIQII", data, slots_at + i * slot_bytes)
             name = path.split(b"\0")[0].decode()
@@ -75,9 +75,11 @@ class World:
             self.pids[name] = pid
         count = len(FUNCTIONS)
         for i in range(book_count):
-            numbers = struct.unpack_from(f"=16i2I{2 * count}I", data, books_at + i * book_bytes)
-            pids = set(numbers[:min(numbers[16], 16)])
-            self.books.append((pids, numbers[17], numbers[18:18 + count], numbers[18 + count:]))
+            *pids, pid_count, above, slack = struct.unpack_from("=16iIiI", data, books_at + i * book_bytes)
+            numbers = struct.unpack_from(f"={2 * count}I", data, books_at + i * book_bytes + 76)
+            self.books.append((set(pids[:min(pid_count, 16)]), slack, numbers[:count], numbers[count:]))
+            if above:
+                self.above.update((pid, above) for pid in self.books[-1][0])
         for lines in self.lines.values():
             lines.sort()
 
@@ -100,9 +102,11 @@ class World:
 class Trial:
     """One seed: two runs of the program and what is wrong with the second."""
 
-    def __init__(self, seed, actions=0, calls=0):
-        self.seed, self.masks = seed, (actions, calls)
+    def __init__(self, seed, without=()):
+        self.seed, self.masks = seed, (mask(without, ACTIONS), mask(without, CALLS))
         self.options, self.by_command = tracer_options(seed)
+        if self.options.get("LIBTRACE_BACKTRACE") in without:
+            del self.options["LIBTRACE_BACKTRACE"]
         self.wrong, self.verdict = [], ""
         self.place = tempfile.mkdtemp(prefix="libtrace-hostile-", dir="/dev/shm")
         os.chmod(self.place, 0o755)
@@ -174,11 +178,12 @@ class Trial:
 
     def traced(self):
         if self.by_command:
-            status, out, world = self.run_one("traced", clean_env(LIBTRACE_SPOOL_DIR=self.spool, **self.options), (TRACE, "run", "-o", self.report, "--"))
-            return status, re.sub(rb"report: [^\n]*\n$", b"", out), world
-        status, out, world = self.run_one("traced", clean_env(LD_PRELOAD=LIBRARY, LIBTRACE_OUTPUT=self.report, LIBTRACE_SPOOL_DIR=self.spool, **self.options))
-        # The loader's own words where the library cannot be loaded, which is for lack of descriptors.
-        return status, re.sub(rb"ERROR: ld.so: object [^\n]*\n", b"", out), world
+            environment, command = clean_env(LIBTRACE_SPOOL_DIR=self.spool, **self.options), (TRACE, "run", "-o", self.report, "--")
+        else:
+            environment, command = clean_env(LD_PRELOAD=LIBRARY, LIBTRACE_OUTPUT=self.report, LIBTRACE_SPOOL_DIR=self.spool, **self.options), ()
+        status, out, world = self.run_one("traced", environment, command)
+        # What the command says at its end, and the loader where it has no descriptor left to open the library.
+        return status, re.sub(rb"report: [^\n]*\n$|ERROR: ld.so: object [^\n]*\n", b"", out), world
 
     def compare(self, first, second):
         """Of two runs."""
@@ -220,11 +225,12 @@ class Trial:
             if receipt and receipt["produced"] != receipt["written"] + sum(drop["count"] for drop in receipt["drops"]):
                 self.wrong.append(f"pid {process['pid']}: receipt does not add up: {receipt}")
         for pids, slack, begun, done in world.groups():
-            # Nobody reports what a process starts that is not traced itself.
-            above = {world.pids.get(path[:at]) for path, pid in world.pids.items() if pid in pids for at in range(len(path) + 1)}
+            above = set(pids)  # nobody reports what a process starts that is not traced itself
+            while more := {world.above[pid] for pid in above if pid in world.above} - above:
+                above |= more
             held = [sum(found[pid, function] for pid in pids) for function in FUNCTIONS]
             more = [i for i in range(len(FUNCTIONS)) if held[i] > begun[i] + slack]
-            fewer = [i for i in range(len(FUNCTIONS)) if held[i] < done[i] - slack and (complete or not (pids | above) & excused)]
+            fewer = [i for i in range(len(FUNCTIONS)) if held[i] < done[i] - slack and (complete or not above & excused)]
             for what, which in (("twice", more), ("lost", fewer)):
                 if which:
                     paths = [path for path, pid in world.pids.items() if pid in pids]
@@ -296,7 +302,7 @@ def mask(names, table):
 
 
 def trial(seed, without=(), **how):
-    return Trial(seed, mask(without, ACTIONS), mask(without, CALLS)).run(**how)
+    return Trial(seed, without).run(**how)
 
 
 def fails(seed, without, times):
@@ -317,6 +323,13 @@ def shrink(seed, without, times):
     return left
 
 
+def names_of(text):
+    """Names left out; only:NAME,NAME are those that are kept."""
+    if text.startswith("only:"):
+        return ["only", *(name for name in ACTIONS if name not in text[5:].split(","))]
+    return [name for name in text.split(",") if name]
+
+
 def kept():
     """(seed, names left out, remark) of the file `seeds`, and what fresh programs leave out."""
     seeds, left_out = [], []
@@ -327,7 +340,7 @@ def kept():
             if words and words[0] == "without":
                 left_out += words[1].split(",")
             elif words:
-                seeds.append((int(words[0]), words[1].split(",") if len(words) > 1 else [], remark.strip()))
+                seeds.append((int(words[0]), names_of(words[1]) if len(words) > 1 else [], remark.strip()))
     return seeds, left_out
 
 
@@ -347,7 +360,7 @@ def fresh(seconds, jobs, without, first=None, only_self=False):
 
 def survey(given):
     for name in given.only.split(",") if given.only else ACTIONS:
-        without = ["only", *(other for other in ACTIONS if other != name)]
+        without = names_of("only:" + name)
         trials = list(fresh(given.seconds, given.jobs, without, given.first, given.self))
         failed = sorted((done for done in trials if done.wrong), key=lambda done: done.seed)
         print(f"{name}: {len(failed)} of {len(trials)} fail: {[done.seed for done in failed[:8]]}\n" + (failed[0].text() if failed else ""), flush=True)
@@ -359,7 +372,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, nargs="*", help="run these seeds")
     parser.add_argument("--times", type=int, default=1, help="run each seed so often")
-    parser.add_argument("--without", default="", help="actions and calls to leave out, separated by commas")
+    parser.add_argument("--without", default="", help="actions, calls and ways of callchains (fp, libunwind) to leave out, separated by commas")
     parser.add_argument("--only", default="", help="actions to keep: these come the more often")
     parser.add_argument("--shrink", action="store_true", help="leave out what the failure does not need")
     parser.add_argument("--survey", action="store_true", help="for each action alone --seconds of fresh programs: how many fail, and why the first does")
@@ -374,9 +387,7 @@ def arguments():
 def main():
     given = arguments()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    without = [name for name in given.without.split(",") if name]
-    if given.only:
-        without += ["only", *(name for name in ACTIONS if name not in given.only.split(","))]
+    without = names_of(given.without) + (names_of("only:" + given.only) if given.only else [])
     seeds, left_out = kept()
     if given.seed and given.shrink:
         for seed in given.seed:
