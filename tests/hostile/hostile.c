@@ -391,7 +391,7 @@ int main(int argc, char **argv)
 	task.id = text_id(task.slot ? task.slot->path : "main");
 	if (!(task.traits & FILTERED))
 		descriptors_open();
-	/* pthread_exit() loads it at its first call, for which it takes a descriptor for a moment. */
+	/* pthread_exit() loads it at its first call, and has a descriptor for a moment. */
 	dlopen("libgcc_s.so.1", RTLD_NOW);
 	/* NVTX looks for a tool at its first call, which may not happen in a handler. */
 	COUNTED_VOID(nvtx_range, nvtxRangePushA("begin"), nvtxRangePop());

@@ -55,7 +55,11 @@ def tracer_options(seed):
                "LIBTRACE_OSRT_FILE_ACCESS": chance.choice((None, "true")),
                "LIBTRACE_FLUSH_INTERVAL": chance.choice((None, 1)),
                "LIBTRACE_COMPRESS": chance.choice((None, None, "zstd"))}
-    return {name: str(value) for name, value in options.items() if value is not None}, chance.random() < 0.2
+    by_command = chance.random() < 0.2
+    # What comes later is drawn later: the options of kept seeds stay.
+    options["LIBTRACE_MEMORY"] = chance.choice((None, None, None, 1))
+    options["LIBTRACE_EXIT_WAIT"] = chance.choice((None, None, 0))
+    return {name: str(value) for name, value in options.items() if value is not None}, by_command
 
 
 class World:
