@@ -335,7 +335,7 @@ def names_of(text):
 
 
 def kept():
-    """(seed, names left out, remark) of the file `seeds`, and what fresh programs leave out."""
+    """(seed, times, names left out, remark) of the file `seeds`, and what fresh programs leave out."""
     seeds, left_out = [], []
     with open(os.path.join(HERE, "seeds"), encoding="utf-8") as file:
         for line in file:
@@ -344,7 +344,8 @@ def kept():
             if words and words[0] == "without":
                 left_out += words[1].split(",")
             elif words:
-                seeds.append((int(words[0]), names_of(words[1]) if len(words) > 1 else [], remark.strip()))
+                seed, _, times = words[0].partition("x")
+                seeds.append((int(seed), int(times or 1), names_of(words[1]) if len(words) > 1 else [], remark.strip()))
     return seeds, left_out
 
 
@@ -408,10 +409,13 @@ def main():
             done.drop() if not done.wrong else print(done.keep(given.keep))
         return
     if given.first is None and not without and not given.self:
-        for seed, names, remark in seeds:
-            done = trial(seed, names)
+        for seed, times, names, remark in seeds:
+            for _ in range(times):
+                done = trial(seed, names)
+                done.drop()
+                if done.wrong:
+                    break
             tap.ok(not done.wrong, f"seed {seed}: {remark}", done.text())
-            done.drop()
     verdicts, count = collections.Counter(), 0
     for done in fresh(given.seconds, given.jobs, without or left_out, given.first, given.self):
         count += 1
