@@ -241,6 +241,7 @@ def methods():
     traced = traced_ok("fp without frame pointers", [app("callchain")], LIBTRACE_BACKTRACE="fp")
     if traced:
         tap.ok(len(traced.calls) > 100, "fp without frame pointers: runs", len(traced.calls))
+    traced_ok("fp beside data that is unmapped", [app("stack_beside")], LIBTRACE_BACKTRACE="fp")
     for method in ("dwarf", "libunwind", "check"):
         traced = traced_ok(method, [app("callchain"), "callers"], LIBTRACE_BACKTRACE=method)
         if traced:
