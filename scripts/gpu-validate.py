@@ -15,6 +15,7 @@ libcudart.so.13 and libcupti.so.13 (the toolkit's, PyTorch's or build/cuda/lib).
 --limit  seconds that it may take at most (540: one call of ten minutes); what there was no time for is said, and counts as wrong
 Exit status: 0 all programs were right and all counts agreed; 1 something did not; 2 it could not run.
 """
+
 import argparse
 import bisect
 import collections
@@ -52,7 +53,8 @@ PROGRAMS = ("vector_add", "pipeline", "graph", "other_calls", "driver_api")
 TRACED = [(name, name, (), ()) for name in ("vector_add", "pipeline", "driver_api", "ctypes_driver.py", STATIC)] + [
     ("graph, as a whole", "graph", ("--cuda-graph", "graph"), ("graph_kernels",)),
     ("graph, node by node", "graph", ("--cuda-graph", "node"), ("graph_launches",)),
-    ("other_calls", "other_calls", ("--cuda-graph", "node"), ("graph_launches",))]
+    ("other_calls", "other_calls", ("--cuda-graph", "node"), ("graph_launches",)),
+]
 # What a program counts -> how the report counts it: kind of event and a test of it.
 COUNTED = {
     "graph_launches": ("cuda_graph_trace", lambda event: True),
@@ -101,16 +103,33 @@ class Section:
 
 # ---- where things are ----
 
+
 def library_folders(sim):
     if sim:
-        return [os.environ.get("SIM_FOLDER") or os.path.join(os.environ.get("SIM") or os.path.join(BUILD, "sim"), "cuda13")]
-    patterns = [os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "lib64"), "/usr/local/cuda*/lib64", "/usr/local/cuda*/extras/CUPTI/lib64",
-                "/usr/local/cuda*/targets/x86_64-linux/lib", os.path.join(BUILD, "cuda/lib"), "/usr/lib/x86_64-linux-gnu"]
+        return [
+            os.environ.get("SIM_FOLDER") or os.path.join(os.environ.get("SIM") or os.path.join(BUILD, "sim"), "cuda13")
+        ]
+    patterns = [
+        os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "lib64"),
+        "/usr/local/cuda*/lib64",
+        "/usr/local/cuda*/extras/CUPTI/lib64",
+        "/usr/local/cuda*/targets/x86_64-linux/lib",
+        os.path.join(BUILD, "cuda/lib"),
+        "/usr/lib/x86_64-linux-gnu",
+    ]
     patterns += [os.path.join(path, "nvidia/cu13/lib") for path in sys.path if path]
-    patterns += ["/opt/*/.venv/lib/python3*/site-packages/nvidia/cu13/lib", "/opt/*/lib/python3*/site-packages/nvidia/cu13/lib"]
+    patterns += [
+        "/opt/*/.venv/lib/python3*/site-packages/nvidia/cu13/lib",
+        "/opt/*/lib/python3*/site-packages/nvidia/cu13/lib",
+    ]
     found = []
     for name in ("libcudart.so.13", "libcupti.so.13"):
-        folders = [folder for pattern in patterns for folder in sorted(glob.glob(pattern)) if os.path.exists(os.path.join(folder, name))]
+        folders = [
+            folder
+            for pattern in patterns
+            for folder in sorted(glob.glob(pattern))
+            if os.path.exists(os.path.join(folder, name))
+        ]
         if not folders:
             give_up(f"no {name} found (CUDA_HOME names a toolkit)")
         if folders[0] not in found:
@@ -123,14 +142,24 @@ class Machine:
         self.sim, self.quick, self.out = sim, quick, out
         self.end, self.cpu_s = time.monotonic() + limit_s, 0.0
         self.folders = library_folders(sim)
-        self.cupti = next(os.path.join(folder, "libcupti.so.13") for folder in self.folders if os.path.exists(os.path.join(folder, "libcupti.so.13")))
+        self.cupti = next(
+            os.path.join(folder, "libcupti.so.13")
+            for folder in self.folders
+            if os.path.exists(os.path.join(folder, "libcupti.so.13"))
+        )
 
     def env(self, **more):
-        env = {name: value for name, value in os.environ.items() if not name.startswith(("LIBTRACE_", "SIM_", "BARE_", "PROBE_")) and name != "LD_PRELOAD"}
+        env = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("LIBTRACE_", "SIM_", "BARE_", "PROBE_")) and name != "LD_PRELOAD"
+        }
         for name in ("SIM_DEVICE", "SIM_FAULT"):
             if self.sim and name in os.environ:
                 env[name] = os.environ[name]
-        env["LD_LIBRARY_PATH"] = ":".join(self.folders + [path for path in [os.environ.get("LD_LIBRARY_PATH")] if path and not self.sim])
+        env["LD_LIBRARY_PATH"] = ":".join(
+            self.folders + [path for path in [os.environ.get("LD_LIBRARY_PATH")] if path and not self.sim]
+        )
         env.update({name: str(value) for name, value in more.items()})
         return env
 
@@ -140,7 +169,15 @@ class Machine:
         if left <= 0:
             return "no time", ""
         try:
-            done = subprocess.run(argv, env=self.env(**more), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=min(LIMIT_S, left), check=False)
+            done = subprocess.run(
+                argv,
+                env=self.env(**more),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                timeout=min(LIMIT_S, left),
+                check=False,
+            )
         except subprocess.TimeoutExpired:
             return "hung", ""
         self.cpu_s = cpu_of_children() - before
@@ -161,7 +198,11 @@ def cpu_of_children():
 
 
 def command(program):
-    return [sys.executable, os.path.join(SRC, "tests/cuda", program)] if program.endswith(".py") else [os.path.join(APPS, program)]
+    return (
+        [sys.executable, os.path.join(SRC, "tests/cuda", program)]
+        if program.endswith(".py")
+        else [os.path.join(APPS, program)]
+    )
 
 
 def said(output):
@@ -190,6 +231,7 @@ def json_lines(path):
 
 
 # ---- 1: the machine ----
+
 
 def first_line(argv):
     try:
@@ -220,17 +262,34 @@ def cycles_counter():
 
 
 def describe(machine, section):
-    gpu = "simulated" if machine.sim else first_line(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]) or "no nvidia-smi"
-    facts = {"GPU, driver": gpu, "kernel": platform.release(), "libc": " ".join(platform.libc_ver()), "processors": os.cpu_count(),
-             "libraries": ", ".join(machine.folders), "perf_event_paranoid": read_file("/proc/sys/kernel/perf_event_paranoid"), "hardware cycles": cycles_counter(),
-             "tracer": first_line([TRACE, "--version"])}
+    gpu = (
+        "simulated"
+        if machine.sim
+        else first_line(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"])
+        or "no nvidia-smi"
+    )
+    facts = {
+        "GPU, driver": gpu,
+        "kernel": platform.release(),
+        "libc": " ".join(platform.libc_ver()),
+        "processors": os.cpu_count(),
+        "libraries": ", ".join(machine.folders),
+        "perf_event_paranoid": read_file("/proc/sys/kernel/perf_event_paranoid"),
+        "hardware cycles": cycles_counter(),
+        "tracer": first_line([TRACE, "--version"]),
+    }
     section.data["machine"] = facts
-    section.add(f"## {time.strftime('%Y-%m-%d')}: {'the simulated device (this says nothing about a GPU)' if machine.sim else gpu}", "",
-                "`scripts/gpu-validate" + (" --sim" if machine.sim else "") + (" --quick" if machine.quick else "") + "`", "")
+    section.add(
+        f"## {time.strftime('%Y-%m-%d')}: {'the simulated device (this says nothing about a GPU)' if machine.sim else gpu}",
+        "",
+        "`scripts/gpu-validate" + (" --sim" if machine.sim else "") + (" --quick" if machine.quick else "") + "`",
+        "",
+    )
     section.table(("machine", ""), facts.items())
 
 
 # ---- 2: programs and counts ----
+
 
 def tracer_takes_cuda(machine):
     report = os.path.join(machine.out, "none.rep")
@@ -249,15 +308,28 @@ def traced(machine, name, argv, section, options=()):
     if status != 0 or not said(output):
         section.fail(f"{name} under the tracer: exit status {status}, or wrong results")
         return None
-    (status, info), (dumped, dump) = machine.run([TRACE, "info", "--json", report]), machine.run([TRACE, "dump", "--json", report])
+    (status, info), (dumped, dump) = (
+        machine.run([TRACE, "info", "--json", report]),
+        machine.run([TRACE, "dump", "--json", report]),
+    )
     if status != 0 or dumped != 0:
         section.fail(f"{name}: the report was not read: info {status}, dump {dumped}")
         return None
     events = [event for event in map(json_object, dump.splitlines()) if event]
-    counts = {kind: sum(event["kind"] == name_ and bool(test(event)) for event in events) for kind, (name_, test) in COUNTED.items()}
-    domains = collections.Counter(event.get("domain") or "(default)" for event in events if str(event["kind"]).startswith("nvtx_range"))
-    return {"counts": counts, "verdict": json_object(info).get("verdict"), "all": collections.Counter(event["kind"] for event in events if event["kind"].startswith("cuda_")),
-            "times": causality(events), "nvtx": domains}
+    counts = {
+        kind: sum(event["kind"] == name_ and bool(test(event)) for event in events)
+        for kind, (name_, test) in COUNTED.items()
+    }
+    domains = collections.Counter(
+        event.get("domain") or "(default)" for event in events if str(event["kind"]).startswith("nvtx_range")
+    )
+    return {
+        "counts": counts,
+        "verdict": json_object(info).get("verdict"),
+        "all": collections.Counter(event["kind"] for event in events if event["kind"].startswith("cuda_")),
+        "times": causality(events),
+        "nvtx": domains,
+    }
 
 
 def outside(times):
@@ -268,8 +340,11 @@ def causality(events):
     """Kernels on the clock of the calls: those that begin before the call that launched them, and those that end after a wait for the whole device that began
     behind that call has returned; by how much, in ns. Both are wrong by as much as the device's clock is."""
     calls = {event["correlation_id"]: event for event in events if event["kind"] == "cuda_api" and not event["level"]}
-    waits = sorted((event["start_ns"], event["start_ns"] + event["duration_ns"]) for event in calls.values()
-                   if event["function"].startswith(("cudaDeviceSynchronize", "cuCtxSynchronize")))
+    waits = sorted(
+        (event["start_ns"], event["start_ns"] + event["duration_ns"])
+        for event in calls.values()
+        if event["function"].startswith(("cudaDeviceSynchronize", "cuCtxSynchronize"))
+    )
     begins, early, late = [begin for begin, _ in waits], [], []
     for event in events:
         call = calls.get(event.get("correlation_id")) if event["kind"] == "cuda_kernel" else None
@@ -310,13 +385,25 @@ def check_program(machine, traced_program, with_cuda, section):
         section.fail(f"{name}: the report says: {result['verdict']}")
     section.data.setdefault("programs", {})[name] = {"did": did, **result}
     kinds = ", ".join(f"{count} {kind[5:]}" for kind, count in sorted(result["all"].items()))
-    return (name, "right", "agree" if same else "**differ**", result["verdict"], outside(result["times"]["early"]), outside(result["times"]["late"]), kinds)
+    return (
+        name,
+        "right",
+        "agree" if same else "**differ**",
+        result["verdict"],
+        outside(result["times"]["early"]),
+        outside(result["times"]["late"]),
+        kinds,
+    )
 
 
 def ncu_command():
     """NVIDIA's, where there is one."""
-    places = [shutil.which("ncu"), *sorted(glob.glob("/opt/nvidia/nsight-compute/*/ncu")), "/usr/local/cuda/bin/ncu",
-              os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-compute/ncu")]
+    places = [
+        shutil.which("ncu"),
+        *sorted(glob.glob("/opt/nvidia/nsight-compute/*/ncu")),
+        "/usr/local/cuda/bin/ncu",
+        os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib/nsight-compute/ncu"),
+    ]
     return next((place for place in places if place and os.path.exists(place)), None)
 
 
@@ -325,18 +412,30 @@ def check_code(machine, with_cuda, section):
     name = "results and code"
     if not with_cuda:
         return
-    result = traced(machine, name, [os.path.join(APPS, "vector_add")], section, ("--cuda-cubins", "true", "--cuda-backtrace", "kernel"))
+    result = traced(
+        machine,
+        name,
+        [os.path.join(APPS, "vector_add")],
+        section,
+        ("--cuda-cubins", "true", "--cuda-backtrace", "kernel"),
+    )
     if not result:
         return
     report, ncu = os.path.join(machine.out, "results-and-code.rep"), ncu_command()
     kernels = result["counts"]["kernels"]
     listed = {"trace": machine.run([TRACE, "details", "--page", "raw", "--csv", report])[1]}
     code = machine.run([TRACE, "dump", "--json", "-k", "cuda_module", report])[1]
-    facts = {"cubins CUPTI showed (bytes)": [json_object(line)["cubin_bytes"] for line in code.splitlines() if '"cubin_bytes"' in line]}
+    facts = {
+        "cubins CUPTI showed (bytes)": [
+            json_object(line)["cubin_bytes"] for line in code.splitlines() if '"cubin_bytes"' in line
+        ]
+    }
     if ncu:
         with tempfile.TemporaryDirectory() as home:  # it leaves files there
             listed["ncu"] = machine.run([ncu, "--import", report, "--page", "raw", "--csv"], HOME=home)[1]
-            sass = machine.run([ncu, "--import", report, "--page", "source", "--print-source", "sass", "--csv"], HOME=home)[1]
+            sass = machine.run(
+                [ncu, "--import", report, "--page", "source", "--print-source", "sass", "--csv"], HOME=home
+            )[1]
         facts["instructions that ncu prints"] = sum(line.startswith('"0x') for line in sass.splitlines())
         if not facts["instructions that ncu prints"]:
             section.fail("ncu prints no code of the report")
@@ -354,7 +453,16 @@ def check_code(machine, with_cuda, section):
 
 def torch_python():
     for python in (sys.executable, "python3", "/opt/torch/.venv/bin/python3"):
-        if shutil.which(python) and subprocess.run([python, "-c", "import torch; assert torch.cuda.is_available()"], capture_output=True, check=False, timeout=LIMIT_S).returncode == 0:
+        if (
+            shutil.which(python)
+            and subprocess.run(
+                [python, "-c", "import torch; assert torch.cuda.is_available()"],
+                capture_output=True,
+                check=False,
+                timeout=LIMIT_S,
+            ).returncode
+            == 0
+        ):
             return python
     return None
 
@@ -363,7 +471,10 @@ def check_torch(machine, with_cuda, section):
     """PyTorch with cuBLAS: the number of kernels is what the bare client sees in another run."""
     python = None if machine.sim else torch_python()
     if not python:
-        return ("PyTorch, cuBLAS", "not run: " + ("no static runtime on the simulated device" if machine.sim else "no PyTorch with CUDA"))
+        return (
+            "PyTorch, cuBLAS",
+            "not run: " + ("no static runtime on the simulated device" if machine.sim else "no PyTorch with CUDA"),
+        )
     argv, log = [python, os.path.join(SRC, "tests/cuda/torch_matmul.py")], os.path.join(machine.out, "torch.jsonl")
     status, output = machine.run(argv, **machine.bare(1, BARE_LOG=log))
     kernels = sum(line["type"] == "kernel" for line in json_lines(log))
@@ -372,27 +483,53 @@ def check_torch(machine, with_cuda, section):
     result = traced(machine, "torch", argv, section)
     if not result:
         return ("PyTorch, cuBLAS", "right", "wrong when traced")
-    ranges = "NVTX ranges by domain: " + (", ".join(f"{domain} {count}" for domain, count in result["nvtx"].most_common(8)) or "none")
+    ranges = "NVTX ranges by domain: " + (
+        ", ".join(f"{domain} {count}" for domain, count in result["nvtx"].most_common(8)) or "none"
+    )
     same = result["all"]["cuda_kernel"] == kernels
     if not same:
         section.fail(f"PyTorch: bare client saw {kernels} kernels, the report has {result['all']['cuda_kernel']}")
-    return ("PyTorch, cuBLAS", "right", f"{kernels} kernels, " + ("agree" if same else "**differ**"), result["verdict"], outside(result["times"]["early"]), outside(result["times"]["late"]), ranges)
+    return (
+        "PyTorch, cuBLAS",
+        "right",
+        f"{kernels} kernels, " + ("agree" if same else "**differ**"),
+        result["verdict"],
+        outside(result["times"]["early"]),
+        outside(result["times"]["late"]),
+        ranges,
+    )
 
 
 def programs(machine, with_cuda, section):
     rows = [check_program(machine, traced_program, with_cuda, section) for traced_program in TRACED]
     rows.append(check_torch(machine, with_cuda, section))
-    section.add("### Programs", "", "Each ran untraced and traced (`-t cuda,nvtx,osrt`); counts are those the program says it did, against the report. "
-                "Early: kernels that begin before the call that launched them; late: those that end after a wait for the device that came behind has returned.", "")
-    section.table(("program", "results", "counts", "verdict of the report", "early", "late", "events"), [row + ("",) * (7 - len(row)) for row in rows])
+    section.add(
+        "### Programs",
+        "",
+        "Each ran untraced and traced (`-t cuda,nvtx,osrt`); counts are those the program says it did, against the report. "
+        "Early: kernels that begin before the call that launched them; late: those that end after a wait for the device that came behind has returned.",
+        "",
+    )
+    section.table(
+        ("program", "results", "counts", "verdict of the report", "early", "late", "events"),
+        [row + ("",) * (7 - len(row)) for row in rows],
+    )
 
 
 # ---- 3: questions ----
 
+
 def probe(machine, name, **more):
     log = os.path.join(machine.out, f"probe-{name}.jsonl")
     library = os.path.join(APPS, "libprobe.so")
-    machine.run([os.path.join(APPS, name)], LD_PRELOAD=library, PROBE_LOG=log, PROBE_CUPTI=machine.cupti, CUDA_INJECTION64_PATH=library, **more)
+    machine.run(
+        [os.path.join(APPS, name)],
+        LD_PRELOAD=library,
+        PROBE_LOG=log,
+        PROBE_CUPTI=machine.cupti,
+        CUDA_INJECTION64_PATH=library,
+        **more,
+    )
     return json_lines(log)
 
 
@@ -418,6 +555,7 @@ def questions(machine, section):
 
 # ---- 4: overhead ----
 
+
 def launch_cost(machine, rounds, wrap=(), **more):
     status, output = machine.run([*wrap, os.path.join(APPS, "launch_loop"), str(rounds)], **more)
     for line in output.splitlines():
@@ -428,12 +566,23 @@ def launch_cost(machine, rounds, wrap=(), **more):
 
 def variants(machine, with_cuda):
     report = os.path.join(machine.out, "launches.rep")
-    made = [("no tool", (), {}), ("bare CUPTI: device activity", (), machine.bare(1)), ("bare CUPTI: and API records", (), machine.bare(2)),
-            ("bare CUPTI: and API callbacks", (), machine.bare(3)), ("tracer, no CUDA source (-t osrt)", (TRACE, "run", "-t", "osrt", "-o", report, "--"), {})]
+    made = [
+        ("no tool", (), {}),
+        ("bare CUPTI: device activity", (), machine.bare(1)),
+        ("bare CUPTI: and API records", (), machine.bare(2)),
+        ("bare CUPTI: and API callbacks", (), machine.bare(3)),
+        ("tracer, no CUDA source (-t osrt)", (TRACE, "run", "-t", "osrt", "-o", report, "--"), {}),
+    ]
     if with_cuda:
-        made += [(GOAL_OF, (TRACE, "run", "-t", "cuda", "--cuda-backtrace", "none", "-o", report, "--"), {}),
-                 ("tracer, and a callchain of each launch", (TRACE, "run", "-t", "cuda", "--cuda-backtrace", "kernel", "-o", report, "--"), {}),
-                 ("tracer, defaults (cuda,nvtx,osrt)", (TRACE, "run", "-t", "cuda,nvtx,osrt", "-o", report, "--"), {})]
+        made += [
+            (GOAL_OF, (TRACE, "run", "-t", "cuda", "--cuda-backtrace", "none", "-o", report, "--"), {}),
+            (
+                "tracer, and a callchain of each launch",
+                (TRACE, "run", "-t", "cuda", "--cuda-backtrace", "kernel", "-o", report, "--"),
+                {},
+            ),
+            ("tracer, defaults (cuda,nvtx,osrt)", (TRACE, "run", "-t", "cuda,nvtx,osrt", "-o", report, "--"), {}),
+        ]
     return made, report
 
 
@@ -457,23 +606,47 @@ def overhead(machine, with_cuda, section):
             continue
         added = [cost - before for cost, before in zip(costs[name], base)]
         ratio = statistics.median(cost / other for cost, other in zip(costs[name], peer)) if None not in peer else 0
-        rows.append((name, f"{statistics.median(costs[name]):.0f}", f"{min(added):.0f}", f"{statistics.median(added):.0f}", f"{ratio:.2f}"))
+        rows.append(
+            (
+                name,
+                f"{statistics.median(costs[name]):.0f}",
+                f"{min(added):.0f}",
+                f"{statistics.median(added):.0f}",
+                f"{ratio:.2f}",
+            )
+        )
     section.data["ns_per_launch"] = dict(costs)
-    met = {name: statistics.median(cost - before for cost, before in zip(costs[name], base)) <= GOAL_NS for name in costs if name == GOAL_OF and None not in costs[name] + base}
+    met = {
+        name: statistics.median(cost - before for cost, before in zip(costs[name], base)) <= GOAL_NS
+        for name in costs
+        if name == GOAL_OF and None not in costs[name] + base
+    }
     section.data["goal"] = {"ns_per_launch": GOAL_NS, "met": met.get(GOAL_OF)}
-    section.add("### Cost of a launch", "", f"`launch_loop {rounds}`: {rounds} times 500 launches of an empty kernel, the waiting not counted; {repeats} rounds, all variants in turn, "
-                f"differences to \"no tool\" of the same round. Goal: at most {GOAL_NS} ns with API and kernels traced, no callchains: "
-                f"{ {True: 'met', False: '**missed**', None: 'not measured'}[met.get(GOAL_OF)]}.", "")
-    section.table(("", "ns per launch, median", "added, min", "added, median", "ratio to bare CUPTI with API records"), rows)
+    section.add(
+        "### Cost of a launch",
+        "",
+        f"`launch_loop {rounds}`: {rounds} times 500 launches of an empty kernel, the waiting not counted; {repeats} rounds, all variants in turn, "
+        f'differences to "no tool" of the same round. Goal: at most {GOAL_NS} ns with API and kernels traced, no callchains: '
+        f"{ {True: 'met', False: '**missed**', None: 'not measured'}[met.get(GOAL_OF)] }.",
+        "",
+    )
+    section.table(
+        ("", "ns per launch, median", "added, min", "added, median", "ratio to bare CUPTI with API records"), rows
+    )
 
 
 def rest_cost(machine, with_cuda, section):
     """What a process costs that makes no CUDA call, and one that has a context and does nothing: processor time of the program and what traces it."""
     report = os.path.join(machine.out, "launches.rep")
     sources = ("osrt",) + (("cuda", "cuda,nvtx,osrt") if with_cuda else ())
-    made = [("no tool", ())] + [(f"tracer, -t {source}", (TRACE, "run", "-t", source, "-o", report, "--")) for source in sources]
+    made = [("no tool", ())] + [
+        (f"tracer, -t {source}", (TRACE, "run", "-t", source, "-o", report, "--")) for source in sources
+    ]
     asleep_ms = 100 if machine.quick else 2000
-    programs_ = (("/bin/true: no CUDA at all", ("/bin/true",)), (f"a context, {asleep_ms} ms asleep", (os.path.join(APPS, "launch_loop"), "1", str(asleep_ms))))
+    programs_ = (
+        ("/bin/true: no CUDA at all", ("/bin/true",)),
+        (f"a context, {asleep_ms} ms asleep", (os.path.join(APPS, "launch_loop"), "1", str(asleep_ms))),
+    )
     costs = collections.defaultdict(list)
     for _ in range(1 if machine.quick else 7):
         for title, argv in programs_:
@@ -492,11 +665,17 @@ def rest_cost(machine, with_cuda, section):
         ratio = statistics.median(run[0] / old[0] for run, old in zip(runs, before)) if None not in before else 0
         rows.append((title, name, f"{wall:.1f}", f"{cpu:.1f}", f"{ratio:.2f}"))
     section.data["rest"] = {f"{title}; {name}": runs for (title, name), runs in costs.items()}
-    section.add("### Cost without launches", "", "Processor time is that of the program, `trace` and what it starts, as far as these have ended.", "")
+    section.add(
+        "### Cost without launches",
+        "",
+        "Processor time is that of the program, `trace` and what it starts, as far as these have ended.",
+        "",
+    )
     section.table(("program", "", "ms, median", "ms of processors", "ratio of the times to no tool"), rows)
 
 
 # ---- 5: recordings ----
+
 
 def recordings(machine, section):
     folder = os.path.join(machine.out, "buffers")
@@ -513,11 +692,17 @@ def recordings(machine, section):
         if end.get("type") != "end" or not end["records"]:
             section.fail(f"{name}: no recording")
     pack(machine, "buffers.tar.gz", [folder], section)
-    section.add("### Recorded activity buffers", "", "`buffers.tar.gz`: the buffers as CUPTI gave them, with their records as JSON lines.", "")
+    section.add(
+        "### Recorded activity buffers",
+        "",
+        "`buffers.tar.gz`: the buffers as CUPTI gave them, with their records as JSON lines.",
+        "",
+    )
     section.table(("program", "buffers", "records", "dropped", "CUPTI"), rows)
 
 
 # ---- main ----
+
 
 def pack(machine, name, paths, section):
     """Files and folders into one archive, and away; files that are too large are left out and said."""
@@ -547,21 +732,31 @@ def main():
     if not options.sim and machine.run([os.path.join(APPS, "vector_add")])[0] != 0:
         give_up("vector_add does not run here: is there a GPU, and its driver?")
     with_cuda = tracer_takes_cuda(machine)
-    steps = (("machine", lambda: describe(machine, section)), ("programs", lambda: programs(machine, with_cuda, section)),
-             ("questions", lambda: questions(machine, section)), ("recordings", lambda: recordings(machine, section)),
-             ("overhead", lambda: overhead(machine, with_cuda, section)), ("results and code", lambda: check_code(machine, with_cuda, section)),
-             ("cost without launches", lambda: rest_cost(machine, with_cuda, section)))
+    steps = (
+        ("machine", lambda: describe(machine, section)),
+        ("programs", lambda: programs(machine, with_cuda, section)),
+        ("questions", lambda: questions(machine, section)),
+        ("recordings", lambda: recordings(machine, section)),
+        ("overhead", lambda: overhead(machine, with_cuda, section)),
+        ("results and code", lambda: check_code(machine, with_cuda, section)),
+        ("cost without launches", lambda: rest_cost(machine, with_cuda, section)),
+    )
     for name, step in steps:
         note(name)
         try:
             step()
-        except Exception as error:  # noqa: BLE001 - the other steps are worth having
+        except Exception as error:
             traceback.print_exc()
-            section.fail(f"the step \"{name}\" was broken off: {error!r}")
+            section.fail(f'the step "{name}" was broken off: {error!r}')
         section.write(machine.out)
     if machine.left() <= 0:
         section.fail(f"the time was up after {options.limit:g} s: what is missing above was not run")
-    pack(machine, "reports.tar.gz", sorted(glob.glob(os.path.join(machine.out, "*.rep")) + glob.glob(os.path.join(machine.out, "*.jsonl"))), section)
+    pack(
+        machine,
+        "reports.tar.gz",
+        sorted(glob.glob(os.path.join(machine.out, "*.rep")) + glob.glob(os.path.join(machine.out, "*.jsonl"))),
+        section,
+    )
     section.add("### Verdict", "", *([f"- wrong: {text}" for text in section.wrong] or ["Nothing was wrong."]), "")
     section.write(machine.out)
     print("\n".join(section.lines))

@@ -1,4 +1,5 @@
 """What scripts/gpu-validate.py makes of the facts that tests/cuda/libprobe.c wrote: one answer in words to each question."""
+
 import collections
 import os
 import statistics
@@ -14,25 +15,34 @@ def first(facts, name):
 
 def injection(facts):
     callers = sorted({os.path.basename(fact["caller"]) for fact in of(facts, "getenv")})
-    return (f"InitializeInjection called {len(of(facts, 'injection'))} time(s) in the library that was preloaded; getenv(\"CUDA_INJECTION64_PATH\") came through the PLT from: "
-            + (", ".join(callers) or "nobody"))
+    return (
+        f'InitializeInjection called {len(of(facts, "injection"))} time(s) in the library that was preloaded; getenv("CUDA_INJECTION64_PATH") came through the PLT from: '
+        + (", ".join(callers) or "nobody")
+    )
 
 
 def subscribe(facts):
     done, fork, after = first(facts, "subscribe"), first(facts, "fork"), first(facts, "after_subscribe")
-    state = {0: "initialised", 3: "not initialised"}.get(after.get("device_count_result"), f"result {after.get('device_count_result')}")
+    state = {0: "initialised", 3: "not initialised"}.get(
+        after.get("device_count_result"), f"result {after.get('device_count_result')}"
+    )
     return f"result {done.get('result')} after {done.get('ns', 0) / 1e6:.2f} ms; the driver is {state} then; cuInit in a child forked then: {fork.get('cuInit')}"
 
 
 def launch(facts):
-    launches = collections.Counter((fact["name"], fact["cbid"]) for fact in of(facts, "call") if fact["domain"] == 2 and "aunch" in fact["name"])
+    launches = collections.Counter(
+        (fact["name"], fact["cbid"]) for fact in of(facts, "call") if fact["domain"] == 2 and "aunch" in fact["name"]
+    )
     internal = sorted({fact["name"] for fact in of(facts, "call") if fact["name"].startswith("__cuda")})
     outer, same, own = None, 0, 0
     for fact in of(facts, "call"):
         if fact["depth"] == 0:
             outer = fact
         elif outer:
-            same, own = same + (fact["correlation"] == outer["correlation"]), own + (fact["correlation"] != outer["correlation"])
+            same, own = (
+                same + (fact["correlation"] == outer["correlation"]),
+                own + (fact["correlation"] != outer["correlation"]),
+            )
     seen = ", ".join(f"{name} (cbid {cbid}) x{count}" for (name, cbid), count in launches.items())
     return f"{seen or 'none'}; calls of __cuda*: {', '.join(internal) or 'none'}; nested calls: {same} with the outer correlation id, {own} with their own"
 
@@ -46,36 +56,51 @@ def records(facts):
     for fact in facts:
         if "step" in fact:
             steps[fact.get("kind", fact["fact"])][fact["step"]] += 1
-    sizes = "; ".join(f"{kind}: " + ", ".join(f"{step} B x{count}" for step, count in sorted(counter.items())) for kind, counter in sorted(steps.items(), key=str))
-    other = sorted(str(kind) for kind, counter in steps.items() if kind in DECLARED and set(counter) != {DECLARED[kind]})
+    sizes = "; ".join(
+        f"{kind}: " + ", ".join(f"{step} B x{count}" for step, count in sorted(counter.items()))
+        for kind, counter in sorted(steps.items(), key=str)
+    )
+    other = sorted(
+        str(kind) for kind, counter in steps.items() if kind in DECLARED and set(counter) != {DECLARED[kind]}
+    )
     streams = sorted({(fact["context"], fact["stream"]) for fact in of(facts, "resource") if fact["cbid"] == 3})
     syncs = sorted({(fact["type"], fact["stream"], fact["event"]) for fact in of(facts, "sync")})
     kernel = first(facts, "kernel")
-    return (f"distance of records: {sizes}. Not as CUPTI 13.0 declares them: {', '.join(other) or 'none'}. (context, stream) ids: {streams}. Synchronisations (type, stream, event): {syncs}. "
-            f"First kernel: {', '.join(f'{name} {kernel[name]}' for name in kernel if name not in ('fact', 'start', 'end'))}")
+    return (
+        f"distance of records: {sizes}. Not as CUPTI 13.0 declares them: {', '.join(other) or 'none'}. (context, stream) ids: {streams}. Synchronisations (type, stream, event): {syncs}. "
+        f"First kernel: {', '.join(f'{name} {kernel[name]}' for name in kernel if name not in ('fact', 'start', 'end'))}"
+    )
 
 
 def clock(facts):
     clock, calls = first(facts, "clock"), {}
     for fact in of(facts, "api"):
         calls.setdefault(fact["correlation"], []).append(fact["start"])
-    delays = [fact["start"] - min(calls[fact["correlation"]]) for fact in of(facts, "kernel") if fact["correlation"] in calls]
+    delays = [
+        fact["start"] - min(calls[fact["correlation"]]) for fact in of(facts, "kernel") if fact["correlation"] in calls
+    ]
     zero = sum(not fact["start"] or fact["end"] < fact["start"] for fact in of(facts, "kernel"))
     late = [fact for fact in of(facts, "flush") if fact["records"]]
     between = clock.get("realtime_before", 0) <= clock.get("cupti", -1) <= clock.get("realtime_after", 0)
     text = f"cuptiGetTimestamp is {'' if between else 'not '}CLOCK_REALTIME; callback: result {first(facts, 'timestamp_callback').get('result')}; {zero} kernels without possible stamps"
     if delays:
         text += f"; from call to start of kernel: least {min(delays)} ns, median {statistics.median(delays):.0f} ns, {sum(delay < 0 for delay in delays)} negative"
-    return text + "; records came at: " + (", ".join(f"{fact['where']} {fact['records']} in {fact['ns'] / 1e6:.2f} ms" for fact in late) or "no flush")
+    return (
+        text
+        + "; records came at: "
+        + (", ".join(f"{fact['where']} {fact['records']} in {fact['ns'] / 1e6:.2f} ms" for fact in late) or "no flush")
+    )
 
 
 def kinds(facts):
     refused = [f"{fact['kind']}: {fact['result']}" for fact in of(facts, "kind") if fact["result"]]
     slow = max(of(facts, "kind"), key=lambda fact: fact["ns"], default={"kind": 0, "ns": 0})
     moved = sum(fact["kind"] == 25 for fact in of(facts, "record"))
-    return (f"refused (kind: result): {', '.join(refused) or 'none'}; slowest to enable: kind {slow['kind']}, {slow['ns'] / 1e6:.2f} ms; "
-            f"unified memory: configuration for all devices {first(facts, 'unified_memory_all_devices').get('result')}, "
-            f"for the first one {first(facts, 'unified_memory_config').get('result')}, {moved} records")
+    return (
+        f"refused (kind: result): {', '.join(refused) or 'none'}; slowest to enable: kind {slow['kind']}, {slow['ns'] / 1e6:.2f} ms; "
+        f"unified memory: configuration for all devices {first(facts, 'unified_memory_all_devices').get('result')}, "
+        f"for the first one {first(facts, 'unified_memory_config').get('result')}, {moved} records"
+    )
 
 
 def graphs(facts):
@@ -83,5 +108,7 @@ def graphs(facts):
     created = {fact["node"]: fact["graph"] for fact in events if fact["cbid"] == 13}
     cloned = {fact["node"]: fact["original_node"] for fact in events if fact["cbid"] == 20}
     ran = collections.Counter(fact["graph_node"] for fact in of(facts, "kernel") if fact["graph_node"])
-    return (f"{len(created)} nodes created, {len(cloned)} cloned of which {sum(original in created for original in cloned.values())} name a created one; kernels ran for {len(ran)} node ids, "
-            f"{sum(node in cloned for node in ran)} of them clones, {sum(node in created for node in ran)} originals; callbacks: {dict(collections.Counter(fact['cbid'] for fact in events))}")
+    return (
+        f"{len(created)} nodes created, {len(cloned)} cloned of which {sum(original in created for original in cloned.values())} name a created one; kernels ran for {len(ran)} node ids, "
+        f"{sum(node in cloned for node in ran)} of them clones, {sum(node in created for node in ran)} originals; callbacks: {dict(collections.Counter(fact['cbid'] for fact in events))}"
+    )

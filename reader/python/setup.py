@@ -1,10 +1,12 @@
 """Takes libtrace-reader.so into the package where the tree has one that was built (`make`); else it is looked for when it is wanted.
 
 ncu_report/_fast.c is compiled where there are a compiler and the headers of CPython; without them the package is the same, and slower."""
+
 import os
 import shutil
 import sys
 import sysconfig
+
 from setuptools import Distribution, Extension, setup
 from setuptools.command.build_py import build_py
 

@@ -1,12 +1,51 @@
 """The interface that rule files of Nsight Compute are written for. They are run by `trace rules apply`; outside of it there is no handle."""
+
 from typing import Any, Iterable, List
 
-from ncu_report import (IAction, IBaseContext, IContext, IController, IEvaluator, IFrontend, IMessageVault, IMetric, IMutableMetric, INvtxDomainInfo,
-                        INvtxRange, INvtxState, IRange, ISourceInfo, RuleKind_DEFAULT, RuleKind_GUIDED)
+from ncu_report import (
+    IAction,
+    IBaseContext,
+    IContext,
+    IController,
+    IEvaluator,
+    IFrontend,
+    IMessageVault,
+    IMetric,
+    IMutableMetric,
+    INvtxDomainInfo,
+    INvtxRange,
+    INvtxState,
+    IRange,
+    ISourceInfo,
+    RuleKind_DEFAULT,
+    RuleKind_GUIDED,
+)
 
-__all__ = ["IAction", "IBaseContext", "IContext", "IController", "IEvaluator", "IFrontend", "IMessageVault", "IMetric", "IMutableMetric", "INvtxDomainInfo",
-           "INvtxRange", "INvtxState", "IRange", "ISourceInfo", "RuleKind_DEFAULT", "RuleKind_GUIDED", "get_context", "get_evaluator", "get_version",
-           "metric_instances", "raise_exception", "require_metrics", "require_rules"]
+__all__ = [
+    "IAction",
+    "IBaseContext",
+    "IContext",
+    "IController",
+    "IEvaluator",
+    "IFrontend",
+    "IMessageVault",
+    "IMetric",
+    "IMutableMetric",
+    "INvtxDomainInfo",
+    "INvtxRange",
+    "INvtxState",
+    "IRange",
+    "ISourceInfo",
+    "RuleKind_DEFAULT",
+    "RuleKind_GUIDED",
+    "get_context",
+    "get_evaluator",
+    "get_version",
+    "metric_instances",
+    "raise_exception",
+    "require_metrics",
+    "require_rules",
+]
 
 
 def get_context(h: Any) -> Any:

@@ -9,6 +9,7 @@ number of bytes behind it (u32, little endian), and these:
   N  a line about a rule that was not applied, as it should be
   E  the end: nothing is missing
 """
+
 import json
 import os
 import struct
@@ -45,9 +46,9 @@ def load(job: Dict[str, Any], out: Output) -> List[_rules.Rule]:
 
     def take(path: str, what: Any) -> None:
         if isinstance(what, str):
-            out.line("P", "{}: {}".format(path, what))
+            out.line("P", f"{path}: {what}")
         elif what and what.identifier in rules:
-            out.line("P", "{}: rule {} is in {}, too".format(path, what.identifier, rules[what.identifier].path))
+            out.line("P", f"{path}: rule {what.identifier} is in {rules[what.identifier].path}, too")
         elif what:
             rules[what.identifier] = what
 
@@ -57,7 +58,7 @@ def load(job: Dict[str, Any], out: Output) -> List[_rules.Rule]:
         out.flush()
         why = _process.over_all(_rules.describe, [path], job["limit_s"], take)
         if why:
-            out.line("P", "{}: {}".format(path, why))
+            out.line("P", f"{path}: {why}")
     return list(rules.values())
 
 
@@ -78,7 +79,9 @@ class Session:
     def has_section(self, index: int, identifier: str) -> bool:
         """Was the section collected?"""
         if self.sections[index] is None:
-            self.sections[index] = frozenset(section.get("identifier") for section in self.range[index].fields("sections") or [])
+            self.sections[index] = frozenset(
+                section.get("identifier") for section in self.range[index].fields("sections") or []
+            )
         return identifier in self.sections[index]
 
     def can_hold(self, index: int) -> bool:
@@ -93,7 +96,11 @@ class Session:
         return action
 
     def run(self, rule: _rules.Rule) -> None:
-        todo = [i for i in range(len(self.range)) if self.can_hold(i) and (not rule.section or self.has_section(i, rule.section))]
+        todo = [
+            i
+            for i in range(len(self.range))
+            if self.can_hold(i) and (not rule.section or self.has_section(i, rule.section))
+        ]
         is_told = not self.job["rules"] or rule.identifier in self.job["rules"]
         modules = []  # type: List[Any]
         done = 0
@@ -102,8 +109,14 @@ class Session:
             if not modules:
                 modules.append(_rules.import_file(rule.path))
             sent = self.sent.get(index, {})
-            return _apply.apply(rule, modules[0], self.action(index), self.known,
-                                {parent: sent[parent] for parent in rule.parents if parent in sent}, self.vaults.get(index, {}))
+            return _apply.apply(
+                rule,
+                modules[0],
+                self.action(index),
+                self.known,
+                {parent: sent[parent] for parent in rule.parents if parent in sent},
+                self.vaults.get(index, {}),
+            )
 
         def take(index: int, found: _apply.Finding) -> None:
             nonlocal done
@@ -113,7 +126,10 @@ class Session:
         self.out.flush()
         why = _process.over_all(one, todo, self.job["limit_s"], take) if todo else None
         if why:
-            self.out.line("P", "{}: rule {} at result {}: {}; {} results are without it".format(rule.path, rule.identifier, todo[done], why, len(todo) - done))
+            self.out.line(
+                "P",
+                f"{rule.path}: rule {rule.identifier} at result {todo[done]}: {why}; {len(todo) - done} results are without it",
+            )
 
     def take(self, rule: _rules.Rule, index: int, found: _apply.Finding, is_told: bool) -> None:
         if found.sent:
@@ -129,7 +145,9 @@ class Session:
             if found.result:
                 self.out.put("R", struct.pack("<Q", index) + found.result)
         if found.problem:
-            self.out.line("P" if found.result else "N", "{}: rule {} at result {}: {}".format(rule.path, rule.identifier, index, found.problem))
+            self.out.line(
+                "P" if found.result else "N", f"{rule.path}: rule {rule.identifier} at result {index}: {found.problem}"
+            )
 
 
 def main() -> None:
@@ -138,10 +156,12 @@ def main() -> None:
     rules = load(job, out)
     for name in job["rules"]:
         if not any(rule.identifier == name for rule in rules):
-            out.line("P", "there is no rule '{}'".format(name))
+            out.line("P", f"there is no rule '{name}'")
     if job["is_list"]:
         for rule in rules:
-            out.line("L", "{}: {} (section {}; {})".format(rule.identifier, rule.name, rule.section or "none", rule.path))
+            out.line(
+                "L", "{}: {} (section {}; {})".format(rule.identifier, rule.name, rule.section or "none", rule.path)
+            )
     else:
         session = Session(job, rules, out)
         for rule in _rules.ordered(_rules.chosen(rules, job["rules"])):

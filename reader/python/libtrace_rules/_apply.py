@@ -1,9 +1,10 @@
 """A rule and a result."""
+
 import os
 from typing import Any, Callable, Dict, List, Optional
 
-import NvRules
 import ncu_report
+import NvRules
 from ncu_report._library import body_item
 
 from . import _encode
@@ -86,8 +87,9 @@ def _chart_loader(rule: Rule) -> Callable[[str], bytes]:
         with open(path, "rb") as source:
             text = source.read(CHART_BYTES_MAX + 1)
         if len(text) > CHART_BYTES_MAX:
-            raise ValueError("{}: longer than {} bytes".format(path, CHART_BYTES_MAX))
+            raise ValueError(f"{path}: longer than {CHART_BYTES_MAX} bytes")
         return body_item(path, text)
+
     return load
 
 
@@ -97,11 +99,15 @@ def _lacks(module: Any, action: ncu_report.IAction, known: List[str]) -> Optiona
         return None
     evaluator = NvRules.IEvaluator()
     module.evaluate(Handle(evaluator=evaluator))
-    missing = [name for name in evaluator.metrics if name not in action] + ["rule " + name for name in evaluator.rules if name not in known]
+    missing = [name for name in evaluator.metrics if name not in action] + [
+        "rule " + name for name in evaluator.rules if name not in known
+    ]
     return "not applied, for lack of {}".format(", ".join(missing)) if missing else None
 
 
-def apply(rule: Rule, module: Any, action: ncu_report.IAction, known: List[str], parents: Numbers, vault: Numbers) -> Finding:
+def apply(
+    rule: Rule, module: Any, action: ncu_report.IAction, known: List[str], parents: Numbers, vault: Numbers
+) -> Finding:
     """Applies the rule to a result, whatever it does."""
     found = Finding(vault)
     frontend = NvRules.IFrontend(_chart_loader(rule), parents)

@@ -1,4 +1,5 @@
 """What rules found, as the standard messages of a report (RuleResult, ProfileMetricResult of ncu.proto)."""
+
 import struct
 from typing import Any, Iterable
 
@@ -6,8 +7,13 @@ from ncu_report import IFrontend, IMetric, IMutableMetric
 from ncu_report._rules import Message
 
 _MESSAGE_TYPES = (0, 1, 4, 2, 3)  # of IFrontend.MsgType_*, as the file has them
-_VALUE_FIELDS = {IMetric.ValueKind_STRING: 1, IMetric.ValueKind_FLOAT: 2, IMetric.ValueKind_DOUBLE: 3, IMetric.ValueKind_UINT32: 4,
-                 IMetric.ValueKind_UINT64: 5}
+_VALUE_FIELDS = {
+    IMetric.ValueKind_STRING: 1,
+    IMetric.ValueKind_FLOAT: 2,
+    IMetric.ValueKind_DOUBLE: 3,
+    IMetric.ValueKind_UINT32: 4,
+    IMetric.ValueKind_UINT64: 5,
+}
 
 
 def varint(number: int) -> bytes:
@@ -62,8 +68,13 @@ def _marker(marker: Any) -> bytes:
 def rule_result(identifier: str, name: str, section: str, items: Iterable[Any], markers: Iterable[Any]) -> bytes:
     """A RuleResult."""
     body = b"".join(blob(1, _item(item)) for item in items)
-    return (text(1, identifier) + text(2, name) + (blob(3, body) if body else b"") + (text(4, section) if section else b"") +
-            b"".join(blob(5, _marker(marker)) for marker in markers))
+    return (
+        text(1, identifier)
+        + text(2, name)
+        + (blob(3, body) if body else b"")
+        + (text(4, section) if section else b"")
+        + b"".join(blob(5, _marker(marker)) for marker in markers)
+    )
 
 
 def _value(kind: int, value: Any) -> bytes:

@@ -1,4 +1,5 @@
 """Code of others in a process of its own: what it does there, or does not end doing, happens to nobody else."""
+
 import os
 import pickle
 import resource
@@ -27,7 +28,7 @@ def _child(fd: int, one: Callable[[Any], Any], todo: Iterable[Any]) -> None:
             sys.stdout.flush()
             data = _HEAD.pack(len(data)) + data
             while data:
-                data = data[os.write(fd, data):]
+                data = data[os.write(fd, data) :]
         status = 0
     finally:
         os._exit(status)
@@ -48,7 +49,7 @@ def _read(fd: int, count: int, deadline: float) -> bytes:
 
 def _wait(pid: int) -> str:
     status = os.waitpid(pid, 0)[1]
-    return "signal {}".format(os.WTERMSIG(status)) if os.WIFSIGNALED(status) else "status {}".format(os.WEXITSTATUS(status))
+    return f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {os.WEXITSTATUS(status)}"
 
 
 def _end(pid: int) -> None:
@@ -61,7 +62,9 @@ def _end(pid: int) -> None:
     _wait(pid)
 
 
-def over_all(one: Callable[[Any], Any], todo: Iterable[Any], limit_s: float, take: Callable[[Any, Any], None]) -> Optional[str]:
+def over_all(
+    one: Callable[[Any], Any], todo: Iterable[Any], limit_s: float, take: Callable[[Any, Any], None]
+) -> Optional[str]:
     """Calls one(item) for each item, in order, in one other process, and take(item, what it returned) here. Each item may take limit_s.
 
     Returns None, or why it came to an early end; take() was not called for the item that it came to, nor for those behind."""
@@ -78,7 +81,7 @@ def over_all(one: Callable[[Any], Any], todo: Iterable[Any], limit_s: float, tak
             take(item, pickle.loads(_read(reader, size, deadline)))
     except TimeoutError:
         _end(pid)
-        return "did not end within {:g} s".format(limit_s)
+        return f"did not end within {limit_s:g} s"
     except _Gone:
         return "ended its process by " + _wait(pid)
     finally:

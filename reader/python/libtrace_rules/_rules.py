@@ -1,16 +1,18 @@
 """Rule files: found, described, put in order. Only describe() and import_file() run their code, in a process of their own (_process.py)."""
+
 import importlib.util
 import os
 import sys
 import traceback
 from types import ModuleType
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import Any, List, NamedTuple, Tuple
 
 MANDATORY = ("get_identifier", "apply", "get_name", "get_description")
 
 
 class Rule(NamedTuple):
     """What a rule file says of itself."""
+
     path: str
     identifier: str
     name: str
@@ -31,7 +33,7 @@ def said(error: BaseException, path: str) -> str:
     """An exception in one line, with the line of the file."""
     text = " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split())
     line = line_of(error, path)
-    return "{}{}{}".format("line {}: ".format(line) if line else "", type(error).__name__, ": " + text if text else "")
+    return "{}{}{}".format(f"line {line}: " if line else "", type(error).__name__, ": " + text if text else "")
 
 
 def import_file(path: str) -> ModuleType:
@@ -47,8 +49,8 @@ def import_file(path: str) -> ModuleType:
 
 def _text(module: ModuleType, name: str, is_mandatory: bool) -> str:
     value = getattr(module, name)() if hasattr(module, name) else ""
-    if not isinstance(value, str) or is_mandatory and not value:
-        raise TypeError("{}() returned {!r}".format(name, value))
+    if not isinstance(value, str) or (is_mandatory and not value):
+        raise TypeError(f"{name}() returned {value!r}")
     return value
 
 
@@ -62,8 +64,14 @@ def describe(path: str) -> Any:
         if missing:
             return "it has no function {}".format(", ".join(missing))
         parents = module.get_parent_rules_identifiers() if hasattr(module, "get_parent_rules_identifiers") else []
-        return Rule(path, _text(module, "get_identifier", True), _text(module, "get_name", False), _text(module, "get_description", False),
-                    _text(module, "get_section_identifier", False), [str(parent) for parent in parents])
+        return Rule(
+            path,
+            _text(module, "get_identifier", True),
+            _text(module, "get_name", False),
+            _text(module, "get_description", False),
+            _text(module, "get_section_identifier", False),
+            [str(parent) for parent in parents],
+        )
     except (Exception, SystemExit) as error:
         return said(error, path)
 
@@ -75,9 +83,13 @@ def files(folders: List[str]) -> Tuple[List[str], List[str]]:
         try:
             names = sorted(os.listdir(folder))
         except OSError as error:
-            problems.append("{}: {}".format(folder, error.strerror))
+            problems.append(f"{folder}: {error.strerror}")
             continue
-        paths += [os.path.abspath(os.path.join(folder, name)) for name in names if name.endswith(".py") and name != "NvRules.py"]
+        paths += [
+            os.path.abspath(os.path.join(folder, name))
+            for name in names
+            if name.endswith(".py") and name != "NvRules.py"
+        ]
     return paths, problems
 
 

@@ -6,6 +6,7 @@
 
 COMPILED says whether the compiled part, which makes loops over values and instances faster, is in use. The answers are the same without it.
 """
+
 from ._events import Event, Frame
 from ._library import ReportError, ReportWarning
 from ._metric import IMetric
@@ -13,8 +14,40 @@ from ._mutable import IMutableMetric
 from ._nvtx import INvtxDomainInfo, INvtxRange, INvtxState
 from ._quick import COMPILED
 from ._report import IAction, IContext, IRange, IRuleResult, ISourceInfo, load_report
-from ._rules import INTERFACE, IBaseContext, IController, IEvaluator, IFrontend, IMessageVault, RuleKind_DEFAULT, RuleKind_GUIDED
+from ._rules import (
+    INTERFACE,
+    IBaseContext,
+    IController,
+    IEvaluator,
+    IFrontend,
+    IMessageVault,
+    RuleKind_DEFAULT,
+    RuleKind_GUIDED,
+)
 
-__all__ = ["COMPILED", "Event", "Frame", "IAction", "IBaseContext", "IContext", "IController", "IEvaluator", "IFrontend", "IMessageVault", "IMetric", "IMutableMetric",
-           "INTERFACE", "INvtxDomainInfo", "INvtxRange", "INvtxState", "IRange", "IRuleResult", "ISourceInfo", "ReportError", "ReportWarning",
-           "RuleKind_DEFAULT", "RuleKind_GUIDED", "load_report"]
+__all__ = [
+    "COMPILED",
+    "INTERFACE",
+    "Event",
+    "Frame",
+    "IAction",
+    "IBaseContext",
+    "IContext",
+    "IController",
+    "IEvaluator",
+    "IFrontend",
+    "IMessageVault",
+    "IMetric",
+    "IMutableMetric",
+    "INvtxDomainInfo",
+    "INvtxRange",
+    "INvtxState",
+    "IRange",
+    "IRuleResult",
+    "ISourceInfo",
+    "ReportError",
+    "ReportWarning",
+    "RuleKind_DEFAULT",
+    "RuleKind_GUIDED",
+    "load_report",
+]

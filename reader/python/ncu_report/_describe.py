@@ -1,31 +1,86 @@
 """A text about a metric of hardware, made from its name as the profiling guide explains names: unit__quantity_qualifiers.rollup.submetric."""
+
 import re
 from functools import lru_cache
 
 from . import _names
 
 _UNITS = {
-    "ctc": "the interface to other GPUs", "dram": "device memory", "fbp": "a partition of device memory", "fbpa": "the controller of device memory",
-    "fe": "the front end, which takes commands", "gpc": "a cluster of TPCs", "gpu": "the whole GPU", "gr": "the graphics engine", "host": "the interface to the host",
-    "idc": "the cache of indexed constants", "l1tex": "the L1 and texture cache", "lrc": "the coalescer before the L2 cache", "lts": "a slice of the L2 cache",
-    "ltc": "the L2 cache", "mcc": "the controller of system memory", "mmu": "the memory management unit", "nvdec": "the video decoder", "nvenc": "the video encoder",
-    "nvlrx": "the receiving side of NVLink", "nvltx": "the sending side of NVLink", "pcie": "PCI Express", "pm": "performance monitoring", "raster": "the rasterizer",
-    "sm": "a streaming multiprocessor", "smsp": "a partition of a streaming multiprocessor", "sys": "the clock of the system", "tpc": "a cluster of SMs"}
-_QUALIFIERS = {"aperture": "memory behind it", "evict": "eviction", "lookup": "lookup", "mem": "memory", "op": "operation", "pipe": "pipe", "srcnode": "from", "srcunit": "from"}
+    "ctc": "the interface to other GPUs",
+    "dram": "device memory",
+    "fbp": "a partition of device memory",
+    "fbpa": "the controller of device memory",
+    "fe": "the front end, which takes commands",
+    "gpc": "a cluster of TPCs",
+    "gpu": "the whole GPU",
+    "gr": "the graphics engine",
+    "host": "the interface to the host",
+    "idc": "the cache of indexed constants",
+    "l1tex": "the L1 and texture cache",
+    "lrc": "the coalescer before the L2 cache",
+    "lts": "a slice of the L2 cache",
+    "ltc": "the L2 cache",
+    "mcc": "the controller of system memory",
+    "mmu": "the memory management unit",
+    "nvdec": "the video decoder",
+    "nvenc": "the video encoder",
+    "nvlrx": "the receiving side of NVLink",
+    "nvltx": "the sending side of NVLink",
+    "pcie": "PCI Express",
+    "pm": "performance monitoring",
+    "raster": "the rasterizer",
+    "sm": "a streaming multiprocessor",
+    "smsp": "a partition of a streaming multiprocessor",
+    "sys": "the clock of the system",
+    "tpc": "a cluster of SMs",
+}
+_QUALIFIERS = {
+    "aperture": "memory behind it",
+    "evict": "eviction",
+    "lookup": "lookup",
+    "mem": "memory",
+    "op": "operation",
+    "pipe": "pipe",
+    "srcnode": "from",
+    "srcunit": "from",
+}
 _SPLIT = re.compile(r"_({})_".format("|".join(_QUALIFIERS)))
 _BEHIND = re.compile("_(cycles_active|hit_rate)$")  # what a name ends with belongs to the quantity
-_WORDS = {"inst": "instructions", "req": "requests", "issued": "issued", "t": "tag stage:", "d": "data stage:", "m": "memory stage:", "f": "filter stage:",
-          "sass": "by instrumentation:", "lg": "local and global", "ld": "load", "st": "store", "atom": "atomic", "red": "reduction", "pct": "per cent",
-          "avg": "mean", "pred": "predicate", "dot": ""}
+_WORDS = {
+    "inst": "instructions",
+    "req": "requests",
+    "issued": "issued",
+    "t": "tag stage:",
+    "d": "data stage:",
+    "m": "memory stage:",
+    "f": "filter stage:",
+    "sass": "by instrumentation:",
+    "lg": "local and global",
+    "ld": "load",
+    "st": "store",
+    "atom": "atomic",
+    "red": "reduction",
+    "pct": "per cent",
+    "avg": "mean",
+    "pred": "predicate",
+    "dot": "",
+}
 _ROLLUPS = {0: "", 1: "mean of the units", 2: "greatest of the units", 3: "least of the units", 4: "sum of the units"}
 _SUBMETRICS = {
-    "per_second": "per second", "per_cycle_active": "per cycle in which the unit was active", "per_cycle_elapsed": "per cycle that went by",
-    "per_cycle_in_frame": "per cycle of the frame", "per_cycle_in_region": "per cycle of the region",
+    "per_second": "per second",
+    "per_cycle_active": "per cycle in which the unit was active",
+    "per_cycle_elapsed": "per cycle that went by",
+    "per_cycle_in_frame": "per cycle of the frame",
+    "per_cycle_in_region": "per cycle of the region",
     "pct_of_peak_sustained_active": "in % of the rate that the unit can sustain, while it was active",
     "pct_of_peak_sustained_elapsed": "in % of the rate that the unit can sustain, over all cycles",
     "pct_of_peak_sustained_frame": "in % of the rate that the unit can sustain, in the frame",
     "pct_of_peak_sustained_region": "in % of the rate that the unit can sustain, in the region",
-    "peak_sustained": "the rate that the unit can sustain, per cycle", "max_rate": "the greatest that the ratio can be", "pct": "in %", "ratio": "as a ratio"}
+    "peak_sustained": "the rate that the unit can sustain, per cycle",
+    "max_rate": "the greatest that the ratio can be",
+    "pct": "in %",
+    "ratio": "as a ratio",
+}
 
 
 def _words(text: str) -> str:
@@ -43,7 +98,11 @@ def describe(name: str) -> str:
     submetric = ".".join(rest[1:] if rollup else rest)
     counter, *behind = _BEHIND.split(counter)[:2]
     quantity, *qualifiers = _SPLIT.split(counter)
-    of = ["{} {}".format(_QUALIFIERS[kind], _words(value)) for kind, value in zip(qualifiers[::2], qualifiers[1::2])]
+    of = [f"{_QUALIFIERS[kind]} {_words(value)}" for kind, value in zip(qualifiers[::2], qualifiers[1::2])]
     how = [_ROLLUPS[rollup], _SUBMETRICS.get(submetric, submetric.replace("_", " ").replace(".", ", "))]
-    return "{} of {}{}{}".format(_words("_".join([quantity, *behind])), _UNITS.get(unit, unit), " ({})".format(", ".join(of)) if of else "",
-                                 "".join("; " + text for text in how if text))
+    return "{} of {}{}{}".format(
+        _words("_".join([quantity, *behind])),
+        _UNITS.get(unit, unit),
+        " ({})".format(", ".join(of)) if of else "",
+        "".join("; " + text for text in how if text),
+    )

@@ -1,4 +1,5 @@
 """Events of libtrace: API calls, ranges, kernels, in order of their start. Not in NVIDIA's module."""
+
 import ctypes
 import errno
 import json
@@ -11,6 +12,7 @@ _ROWS = 1000  # at a time
 
 class Frame(NamedTuple):
     """A frame of a callchain."""
+
     address: str
     function: Optional[str] = None  # None: not known
     offset: Optional[int] = None  # in the function, or in the module
@@ -37,8 +39,16 @@ class Event(Dict[str, Any]):
 
 class _Filter(ctypes.Structure):
     """struct libtrace_event_filter"""
-    _fields_ = [("kind", ctypes.c_char_p), ("name", ctypes.c_char_p), ("pid", ctypes.c_uint32), ("tid", ctypes.c_uint32),
-                ("start_ns", ctypes.c_uint64), ("end_ns", ctypes.c_uint64), ("no_symbols", ctypes.c_uint32)]
+
+    _fields_ = [
+        ("kind", ctypes.c_char_p),
+        ("name", ctypes.c_char_p),
+        ("pid", ctypes.c_uint32),
+        ("tid", ctypes.c_uint32),
+        ("start_ns", ctypes.c_uint64),
+        ("end_ns", ctypes.c_uint64),
+        ("no_symbols", ctypes.c_uint32),
+    ]
 
 
 lib.libtrace_events_open.argtypes = [ctypes.c_void_p, ctypes.POINTER(_Filter), ctypes.POINTER(ctypes.c_void_p)]
@@ -50,20 +60,23 @@ def _bytes(text: Optional[str]) -> Optional[bytes]:
     return None if text is None else text.encode("utf-8", "surrogateescape")
 
 
-def events(report: Any, kind: Optional[str], name: Optional[str], pid: int, tid: int, start_ns: int, end_ns: int, symbols: bool) -> Iterator[Event]:
+def events(
+    report: Any, kind: Optional[str], name: Optional[str], pid: int, tid: int, start_ns: int, end_ns: int, symbols: bool
+) -> Iterator[Event]:
     """The events of a report (a handle) that pass the filter. Raises ValueError for a kind that there is not."""
     wanted = _Filter(_bytes(kind), _bytes(name), pid, tid, start_ns, end_ns, not symbols)
     handle = ctypes.c_void_p()
     error = lib.libtrace_events_open(report.pointer, ctypes.byref(wanted), ctypes.byref(handle))
     if error == -errno.EINVAL:
-        raise ValueError("there is no kind of event '{}'".format(kind))
+        raise ValueError(f"there is no kind of event '{kind}'")
     check(error, "events")
     return _each(_Opened(handle, report))
 
 
 class _Opened:
     """Opened events, which are given back with the last reference to them, before their report."""
-    __slots__ = ("pointer", "_report", "_close")
+
+    __slots__ = ("_close", "_report", "pointer")
 
     def __init__(self, pointer: ctypes.c_void_p, report: Any) -> None:
         self.pointer, self._report, self._close = pointer, report, lib.libtrace_events_close
@@ -93,4 +106,5 @@ def to_pandas(rows: Iterator[Event]) -> Any:
         if "callchain" in out:
             out["callchain"] = [frame.function or frame.module or frame.address for frame in event.callchain()]
         return out
+
     return pandas.DataFrame.from_records([cells(event) for event in rows])

@@ -2,6 +2,7 @@
 
 The interpreter's lock is held during calls, so that objects may be shared by threads.
 """
+
 import array
 import ctypes
 import errno
@@ -20,7 +21,11 @@ VERSION = 2  # of the interface: LIBTRACE_READER_VERSION
 def _places() -> List[str]:
     """Where the library may lie, best first."""
     here = os.path.dirname(os.path.abspath(__file__))
-    found = [os.path.join(here, NAME), os.path.join(here, "..", "..", NAME), os.path.join(here, "../../../build/lib/libtrace", NAME)]
+    found = [
+        os.path.join(here, NAME),
+        os.path.join(here, "..", "..", NAME),
+        os.path.join(here, "../../../build/lib/libtrace", NAME),
+    ]
     command = shutil.which("trace")
     if command:
         found.append(os.path.join(os.path.dirname(os.path.realpath(command)), "../lib/libtrace", NAME))
@@ -32,21 +37,24 @@ def _open() -> ctypes.PyDLL:
     for place in [wanted] if wanted else _places():
         if os.path.exists(place):
             return ctypes.PyDLL(os.path.realpath(place))
-    raise ImportError("no {} found; LIBTRACE_READER may name it".format(wanted or NAME))
+    raise ImportError(f"no {wanted or NAME} found; LIBTRACE_READER may name it")
 
 
 class Values(ctypes.Structure):
     """struct libtrace_values"""
+
     _fields_ = [("count", c_size_t), ("kinds", c_void_p), ("bits", c_void_p)]
 
 
 class MetricArrays(ctypes.Structure):
     """struct libtrace_metrics"""
+
     _fields_ = [("values", Values), ("name_ids", c_void_p), ("instance_counts", c_void_p), ("categories", c_void_p)]
 
 
 class InstanceArrays(ctypes.Structure):
     """struct libtrace_instances"""
+
     _fields_ = [("keys", Values), ("values", Values)]
 
 
@@ -60,7 +68,7 @@ def _declare(name: str, result: Any, *arguments: Any) -> None:
 
 _declare("libtrace_reader_version", c_uint32)
 if lib.libtrace_reader_version() < VERSION:
-    raise ImportError("{} is older than this package".format(lib._name))
+    raise ImportError(f"{lib._name} is older than this package")
 _declare("libtrace_text_free", None, c_void_p)
 _declare("libtrace_report_open", c_int, c_char_p, POINTER(c_void_p), ctypes.c_char_p, c_size_t)
 _declare("libtrace_report_close", None, c_void_p)
@@ -82,11 +90,24 @@ _declare("libtrace_result_source_files", c_int, c_void_p, POINTER(c_void_p))
 _declare("libtrace_result_sass", c_int, c_void_p, c_uint64, POINTER(c_void_p))
 _declare("libtrace_result_ptx", c_int, c_void_p, c_uint64, POINTER(c_void_p))
 _declare("libtrace_result_line", c_int, c_void_p, c_uint64, POINTER(c_void_p), POINTER(c_uint32))
-_declare("libtrace_report_nvtx", c_int, c_void_p, POINTER(c_char_p), c_size_t, POINTER(c_char_p), c_size_t, ctypes.c_char_p, ctypes.c_char_p, c_size_t)
+_declare(
+    "libtrace_report_nvtx",
+    c_int,
+    c_void_p,
+    POINTER(c_char_p),
+    c_size_t,
+    POINTER(c_char_p),
+    c_size_t,
+    ctypes.c_char_p,
+    ctypes.c_char_p,
+    c_size_t,
+)
 _declare("libtrace_metric_unit", None, c_char_p, ctypes.c_char_p, c_size_t)
 
 _declare("libtrace_data_free", None, c_void_p)
-_declare("libtrace_body_item", c_int, c_char_p, c_size_t, POINTER(c_void_p), POINTER(c_size_t), ctypes.c_char_p, c_size_t)
+_declare(
+    "libtrace_body_item", c_int, c_char_p, c_size_t, POINTER(c_void_p), POINTER(c_size_t), ctypes.c_char_p, c_size_t
+)
 
 NONE, STRING, FLOAT, DOUBLE, UINT32, UINT64 = range(6)  # enum libtrace_value_kind
 
@@ -106,7 +127,7 @@ class ReportWarning(UserWarning):
 def check(error: int, what: str) -> None:
     """Raises what a function of the library returned."""
     if error:
-        raise ReportError(-error, "{}: {}".format(what, os.strerror(-error)))
+        raise ReportError(-error, f"{what}: {os.strerror(-error)}")
 
 
 def text_of(raw: Optional[bytes]) -> str:
@@ -133,6 +154,7 @@ def take_json(pointer: c_void_p) -> Any:
 
 class Column(NamedTuple):
     """Values of a struct libtrace_values; the same 64 bits read as real and as whole numbers."""
+
     kinds: bytes
     reals: "array.array[float]"
     numbers: "array.array[int]"
@@ -155,7 +177,7 @@ def problems(report: c_void_p) -> List[str]:
         if text is None:
             break
         texts.append(text_of(text))
-    return texts + ["{} more places".format(count - len(texts))] if count > len(texts) else texts
+    return texts + [f"{count - len(texts)} more places"] if count > len(texts) else texts
 
 
 def open_report(path: str) -> c_void_p:
@@ -211,7 +233,7 @@ def part(result: c_void_p, names: str, what: str) -> Any:
     text = c_void_p()
     error = lib.libtrace_result_part(result, names.encode(), byref(text))
     if error == -errno.EINVAL:
-        raise ValueError("{} has no field '{}'".format(what, names))
+        raise ValueError(f"{what} has no field '{names}'")
     check(error, what)
     return take_json(text)
 
@@ -220,7 +242,7 @@ def _u64(number: int) -> int:
     """A number as the library takes it: ctypes would cut it off."""
     number = operator.index(number)
     if not 0 <= number < 1 << 64:
-        raise OverflowError("{} is no unsigned number of 64 bits".format(number))
+        raise OverflowError(f"{number} is no unsigned number of 64 bits")
     return number
 
 
@@ -229,8 +251,12 @@ def sass(result: c_void_p, address: int) -> str:
     text = c_void_p()
     error = lib.libtrace_result_sass(result, _u64(address), byref(text))
     if error in (-errno.ENOENT, -errno.EIO):
-        warnings.warn("instructions have no text: " + ("there is no nvdisasm in PATH or /usr/local/cuda/bin" if error == -errno.ENOENT else "nvdisasm failed"),
-                      RuntimeWarning, stacklevel=3)
+        warnings.warn(
+            "instructions have no text: "
+            + ("there is no nvdisasm in PATH or /usr/local/cuda/bin" if error == -errno.ENOENT else "nvdisasm failed"),
+            RuntimeWarning,
+            stacklevel=3,
+        )
         return ""
     check(error, "instructions")
     return take_text(text) or ""
@@ -260,10 +286,14 @@ def source_files(result: c_void_p) -> Any:
 
 def chosen_by_nvtx(report: c_void_p, count: int, includes: Sequence[str], excludes: Sequence[str]) -> bytes:
     """For each of `count` results a byte: 1, it is chosen. Raises ValueError for a filter that is none."""
+
     def texts(values: Sequence[str]) -> Any:
         return (c_char_p * len(values))(*(value.encode("utf-8", "surrogateescape") for value in values))
+
     chosen, cause = ctypes.create_string_buffer(count + 1), ctypes.create_string_buffer(1024)
-    error = lib.libtrace_report_nvtx(report, texts(includes), len(includes), texts(excludes), len(excludes), chosen, cause, len(cause))
+    error = lib.libtrace_report_nvtx(
+        report, texts(includes), len(includes), texts(excludes), len(excludes), chosen, cause, len(cause)
+    )
     if error == -errno.EINVAL:
         raise ValueError(text_of(cause.value))
     check(error, "NVTX filter")
@@ -281,7 +311,7 @@ def body_item(path: str, text: bytes) -> bytes:
     item, count, cause = c_void_p(), c_size_t(), ctypes.create_string_buffer(1024)
     error = lib.libtrace_body_item(text, len(text), byref(item), byref(count), cause, len(cause))
     if error:
-        raise ValueError("{}:{}".format(path, text_of(cause.value)))
+        raise ValueError(f"{path}:{text_of(cause.value)}")
     try:
         return ctypes.string_at(item, count.value)
     finally:

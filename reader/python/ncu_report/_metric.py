@@ -1,4 +1,5 @@
 """Metrics: names, values, instances."""
+
 import array
 import ctypes
 from functools import lru_cache
@@ -7,7 +8,25 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 from . import _names
 from ._describe import describe
-from ._library import Column, DOUBLE, FLOAT, InstanceArrays, MetricArrays, NONE, STRING, UINT32, UINT64, Values, as_reals, as_wholes, check, column, lib, text_of, unit_of
+from ._library import (
+    DOUBLE,
+    FLOAT,
+    NONE,
+    STRING,
+    UINT32,
+    UINT64,
+    Column,
+    InstanceArrays,
+    MetricArrays,
+    Values,
+    as_reals,
+    as_wholes,
+    check,
+    column,
+    lib,
+    text_of,
+    unit_of,
+)
 from ._quick import COMPILED, Metric, Views, quick
 
 Value = Union[str, int, float, None]
@@ -24,20 +43,43 @@ class IMetric(Metric):
 
     Made by :meth:`IAction.metric_by_name`; valid as long as it is held."""
 
-    __slots__ = ("_reals", "_wholes", "_values")  # the instances, once they were asked for so
+    __slots__ = ("_reals", "_values", "_wholes")  # the instances, once they were asked for so
 
-    ValueKind_UNKNOWN, ValueKind_ANY, ValueKind_STRING, ValueKind_FLOAT, ValueKind_DOUBLE, ValueKind_UINT32, ValueKind_UINT64 = range(7)
+    (
+        ValueKind_UNKNOWN,
+        ValueKind_ANY,
+        ValueKind_STRING,
+        ValueKind_FLOAT,
+        ValueKind_DOUBLE,
+        ValueKind_UINT32,
+        ValueKind_UINT64,
+    ) = range(7)
     MetricType_OTHER, MetricType_COUNTER, MetricType_RATIO, MetricType_THROUGHPUT = range(4)
     RollupOperation_NONE, RollupOperation_AVG, RollupOperation_MAX, RollupOperation_MIN, RollupOperation_SUM = range(5)
-    (MetricSubtype_NONE, MetricSubtype_PEAK_SUSTAINED, MetricSubtype_PEAK_SUSTAINED_ACTIVE,
-     MetricSubtype_PEAK_SUSTAINED_ACTIVE_PER_SECOND, MetricSubtype_PEAK_SUSTAINED_ELAPSED,
-     MetricSubtype_PEAK_SUSTAINED_ELAPSED_PER_SECOND, MetricSubtype_PEAK_SUSTAINED_FRAME,
-     MetricSubtype_PEAK_SUSTAINED_FRAME_PER_SECOND, MetricSubtype_PEAK_SUSTAINED_REGION,
-     MetricSubtype_PEAK_SUSTAINED_REGION_PER_SECOND, MetricSubtype_PER_CYCLE_ACTIVE, MetricSubtype_PER_CYCLE_ELAPSED,
-     MetricSubtype_PER_CYCLE_IN_FRAME, MetricSubtype_PER_CYCLE_IN_REGION, MetricSubtype_PER_SECOND,
-     MetricSubtype_PCT_OF_PEAK_SUSTAINED_ACTIVE, MetricSubtype_PCT_OF_PEAK_SUSTAINED_ELAPSED,
-     MetricSubtype_PCT_OF_PEAK_SUSTAINED_FRAME, MetricSubtype_PCT_OF_PEAK_SUSTAINED_REGION, MetricSubtype_MAX_RATE,
-     MetricSubtype_PCT, MetricSubtype_RATIO) = range(22)
+    (
+        MetricSubtype_NONE,
+        MetricSubtype_PEAK_SUSTAINED,
+        MetricSubtype_PEAK_SUSTAINED_ACTIVE,
+        MetricSubtype_PEAK_SUSTAINED_ACTIVE_PER_SECOND,
+        MetricSubtype_PEAK_SUSTAINED_ELAPSED,
+        MetricSubtype_PEAK_SUSTAINED_ELAPSED_PER_SECOND,
+        MetricSubtype_PEAK_SUSTAINED_FRAME,
+        MetricSubtype_PEAK_SUSTAINED_FRAME_PER_SECOND,
+        MetricSubtype_PEAK_SUSTAINED_REGION,
+        MetricSubtype_PEAK_SUSTAINED_REGION_PER_SECOND,
+        MetricSubtype_PER_CYCLE_ACTIVE,
+        MetricSubtype_PER_CYCLE_ELAPSED,
+        MetricSubtype_PER_CYCLE_IN_FRAME,
+        MetricSubtype_PER_CYCLE_IN_REGION,
+        MetricSubtype_PER_SECOND,
+        MetricSubtype_PCT_OF_PEAK_SUSTAINED_ACTIVE,
+        MetricSubtype_PCT_OF_PEAK_SUSTAINED_ELAPSED,
+        MetricSubtype_PCT_OF_PEAK_SUSTAINED_FRAME,
+        MetricSubtype_PCT_OF_PEAK_SUSTAINED_REGION,
+        MetricSubtype_MAX_RATE,
+        MetricSubtype_PCT,
+        MetricSubtype_RATIO,
+    ) = range(22)
 
     # ---- what it is ----
 
@@ -172,7 +214,7 @@ class IMetric(Metric):
         return self.name()
 
     def __repr__(self) -> str:
-        return "<{} {}: {!r}>".format(type(self).__name__, self.name(), self.value())
+        return f"<{type(self).__name__} {self.name()}: {self.value()!r}>"
 
 
 class _Keys(IMetric):
@@ -228,7 +270,8 @@ def whole_of(value: Value) -> int:
 
 class InstanceColumn:
     """The keys of all instances of a result, or their values; as float and as int they are made when they are asked for so."""
-    __slots__ = ("column", "_arrays", "_reals", "_wholes")
+
+    __slots__ = ("_arrays", "_reals", "_wholes", "column")
 
     def __init__(self, arrays: Values) -> None:
         self._arrays = arrays
@@ -264,7 +307,8 @@ class InstanceColumn:
 
 class MetricColumns(Views):
     """The metrics of a result by position: what IMetric looks into. Holds the result, whose texts it names."""
-    __slots__ = ("handle", "values", "kinds", "reals", "numbers", "instance_counts", "_arrays", "_instances", "_ends")
+
+    __slots__ = ("_arrays", "_ends", "_instances", "handle", "instance_counts", "kinds", "numbers", "reals", "values")
 
     def __init__(self, handle: Any, arrays: MetricArrays) -> None:
         self.handle, self._arrays = handle, arrays

@@ -1,4 +1,5 @@
 """Metrics that rules add to a result."""
+
 from typing import Any, List, Optional, Tuple
 
 from ._metric import IMetric, Value, real_of, whole_of
@@ -10,7 +11,7 @@ _EMPTY = (IMetric.ValueKind_UNKNOWN, None)  # type: _Slot
 class IMutableMetric(IMetric):
     """A metric that was added: it can be set. Made by :meth:`IAction.add_metric`."""
 
-    __slots__ = ("_own", "_slots", "_own_keys")
+    __slots__ = ("_own", "_own_keys", "_slots")
 
     def __init__(self, name: str) -> None:
         super().__init__(None, 0, name)

@@ -1,20 +1,41 @@
 """What the name of a metric says: unit__counter[.rollup][.submetric]."""
+
 from functools import lru_cache
 from typing import Tuple
 
 # Numbers of IMetric.MetricType_*, RollupOperation_*, MetricSubtype_*.
 OTHER, COUNTER, RATIO, THROUGHPUT = range(4)
 ROLLUPS = {"avg": 1, "max": 2, "min": 3, "sum": 4}
-SUBTYPES = ("", "peak_sustained", "peak_sustained_active", "peak_sustained_active.per_second", "peak_sustained_elapsed",
-            "peak_sustained_elapsed.per_second", "peak_sustained_frame", "peak_sustained_frame.per_second",
-            "peak_sustained_region", "peak_sustained_region.per_second", "per_cycle_active", "per_cycle_elapsed",
-            "per_cycle_in_frame", "per_cycle_in_region", "per_second", "pct_of_peak_sustained_active",
-            "pct_of_peak_sustained_elapsed", "pct_of_peak_sustained_frame", "pct_of_peak_sustained_region", "max_rate", "pct",
-            "ratio")
+SUBTYPES = (
+    "",
+    "peak_sustained",
+    "peak_sustained_active",
+    "peak_sustained_active.per_second",
+    "peak_sustained_elapsed",
+    "peak_sustained_elapsed.per_second",
+    "peak_sustained_frame",
+    "peak_sustained_frame.per_second",
+    "peak_sustained_region",
+    "peak_sustained_region.per_second",
+    "per_cycle_active",
+    "per_cycle_elapsed",
+    "per_cycle_in_frame",
+    "per_cycle_in_region",
+    "per_second",
+    "pct_of_peak_sustained_active",
+    "pct_of_peak_sustained_elapsed",
+    "pct_of_peak_sustained_frame",
+    "pct_of_peak_sustained_region",
+    "max_rate",
+    "pct",
+    "ratio",
+)
 _RATIOS = ("max_rate", "pct", "ratio")
 # Hardware units: what comes before the two underscores of counters that the device has.
-UNITS = frozenset("ctc dram fbpa fe gpc gpu gr host idc l1tex lrc lts ltc mcc nvdec nvenc nvlrx nvltx pcie pm pda raster sm smsp sys tpc vaf "
-                  "vpc zrop crop fbp mmu".split())
+UNITS = frozenset(
+    "ctc dram fbpa fe gpc gpu gr host idc l1tex lrc lts ltc mcc nvdec nvenc nvlrx nvltx pcie pm pda raster sm smsp sys tpc vaf "
+    "vpc zrop crop fbp mmu".split()
+)
 
 
 @lru_cache(maxsize=65536)

@@ -1,4 +1,5 @@
 """The NVTX ranges that were open when a result was measured."""
+
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 _VALUES = ("", "ull_value", "ll_value", "double_value", "u_value", "i_value", "f_value", "str_value", "str_value")
@@ -7,8 +8,16 @@ _VALUES = ("", "ull_value", "ll_value", "double_value", "u_value", "i_value", "f
 class INvtxRange:
     """A range of push and pop, or of start and end."""
 
-    (PayloadType_PAYLOAD_UNKNOWN, PayloadType_PAYLOAD_UINT64, PayloadType_PAYLOAD_INT64, PayloadType_PAYLOAD_DOUBLE,
-     PayloadType_PAYLOAD_UINT32, PayloadType_PAYLOAD_INT32, PayloadType_PAYLOAD_FLOAT, PayloadType_PAYLOAD_JSON) = range(8)
+    (
+        PayloadType_PAYLOAD_UNKNOWN,
+        PayloadType_PAYLOAD_UINT64,
+        PayloadType_PAYLOAD_INT64,
+        PayloadType_PAYLOAD_DOUBLE,
+        PayloadType_PAYLOAD_UINT32,
+        PayloadType_PAYLOAD_INT32,
+        PayloadType_PAYLOAD_FLOAT,
+        PayloadType_PAYLOAD_JSON,
+    ) = range(8)
 
     def __init__(self, fields: Dict[str, Any]) -> None:
         self._name = fields.get("name", "")  # type: str
@@ -101,12 +110,18 @@ class INvtxState:
 
     def __init__(self, state: Dict[str, Any], thread_id: int) -> None:
         self._domains = {}  # type: Dict[int, INvtxDomainInfo]
-        stacks = {d.get("id", 0): d.get("stack", []) for t in state.get("threads", []) if t.get("tid") == thread_id
-                  for d in t.get("push_pop_domains", [])}
+        stacks = {
+            d.get("id", 0): d.get("stack", [])
+            for t in state.get("threads", [])
+            if t.get("tid") == thread_id
+            for d in t.get("push_pop_domains", [])
+        }
         ranges = {d.get("id", 0): d.get("ranges", []) for d in state.get("start_end_domains", [])}
         for domain in state.get("domains", []):
             number = domain.get("id", 0)
-            self._domains[number] = INvtxDomainInfo(domain.get("name", ""), stacks.get(number, []), ranges.get(number, []))
+            self._domains[number] = INvtxDomainInfo(
+                domain.get("name", ""), stacks.get(number, []), ranges.get(number, [])
+            )
 
     def domains(self) -> Tuple[int, ...]:
         """The numbers of the domains."""
@@ -129,7 +144,7 @@ class INvtxState:
 
         Raises KeyError where there is none, TypeError for what is no int."""
         if not isinstance(key, int):
-            raise TypeError("INvtxState IDs must be integers, not {}".format(type(key).__name__))
+            raise TypeError(f"INvtxState IDs must be integers, not {type(key).__name__}")
         if key not in self._domains:
-            raise KeyError("INvtxState has no domain {}".format(key))
+            raise KeyError(f"INvtxState has no domain {key}")
         return self._domains[key]

@@ -2,6 +2,7 @@
 
 It lies in the package (pip), or beside the library that is used (make). LIBTRACE_READER_COMPILED=0 does without it.
 """
+
 import os
 import sys
 from importlib import import_module
@@ -31,12 +32,14 @@ def _fast() -> Any:
 
 class PlainViews:
     """The base of MetricColumns."""
+
     __slots__ = ()
 
 
 class PlainMetric:
     """The base of IMetric."""
-    __slots__ = ("_result", "_at", "_name", "_side")
+
+    __slots__ = ("_at", "_name", "_result", "_side")
 
     def __init__(self, result: Any, at: int, name: str, side: int = 1) -> None:
         self._result, self._at, self._name = result, at, name

@@ -1,4 +1,5 @@
 """A report, its ranges, its results."""
+
 import array
 import ctypes
 import os
@@ -6,8 +7,26 @@ import warnings
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, overload
 
-from ._events import Event, events, to_pandas as events_to_pandas
-from ._library import MetricArrays, ReportWarning, check, chosen_by_nvtx, lib, metric_names, metric_position, open_report, open_result, part, problems, ptx, sass, source_files, source_line, take_json, text_of
+from ._events import Event, events
+from ._events import to_pandas as events_to_pandas
+from ._library import (
+    MetricArrays,
+    ReportWarning,
+    check,
+    chosen_by_nvtx,
+    lib,
+    metric_names,
+    metric_position,
+    open_report,
+    open_result,
+    part,
+    problems,
+    ptx,
+    sass,
+    source_files,
+    source_line,
+    take_json,
+)
 from ._metric import IMetric, MetricColumns
 from ._mutable import IMutableMetric
 from ._nvtx import INvtxState
@@ -19,7 +38,8 @@ _ASKED_MAX = 3  # names of metrics that are looked for one by one
 
 class _Handle:
     """Something of the library that is given back with the last reference to it."""
-    __slots__ = ("pointer", "_close", "_of")
+
+    __slots__ = ("_close", "_of", "pointer")
 
     def __init__(self, pointer: ctypes.c_void_p, close: Any, of: Any = None) -> None:
         self.pointer, self._close, self._of = pointer, close, of
@@ -30,7 +50,8 @@ class _Handle:
 
 class _NameTable:
     """The names of metrics of a report. Results of one run have the same metrics: theirs are looked up once."""
-    __slots__ = ("_report", "_all", "_known")
+
+    __slots__ = ("_all", "_known", "_report")
 
     def __init__(self, report: _Handle) -> None:
         self._report = report
@@ -52,7 +73,8 @@ class _NameTable:
 
 class _Names:
     """Names of metrics, and at which position each is."""
-    __slots__ = ("at", "_table", "_ids", "_asked", "_sorted")
+
+    __slots__ = ("_asked", "_ids", "_sorted", "_table", "at")
 
     def __init__(self, table: _NameTable, ids: bytes) -> None:
         self._table, self._ids = table, ids  # type: _NameTable, Optional[bytes]  # no ids: all names are in `at`
@@ -64,7 +86,7 @@ class _Names:
         ids = self._ids  # another thread may be here, too
         if ids is not None:
             known = self._table.all()
-            names = [known[number] if number < len(known) else "#{}".format(number) for number in array.array("I", ids)]
+            names = [known[number] if number < len(known) else f"#{number}" for number in array.array("I", ids)]
             self.at.update(zip(reversed(names), range(len(names) - 1, -1, -1)))  # the first of a name counts
             self._ids = None
         return self.at
@@ -89,7 +111,8 @@ class _Names:
 
 class _Metrics:
     """The metrics of a result, read when one is asked for, and those that were added, which stand before stored ones of their names."""
-    __slots__ = ("at", "columns", "added", "_result", "_table", "_what", "_names")
+
+    __slots__ = ("_names", "_result", "_table", "_what", "added", "at", "columns")
 
     def __init__(self, result: _Handle, table: _NameTable, what: str) -> None:
         self._result, self._table, self._what = result, table, what
@@ -139,10 +162,10 @@ class _Report:
     def result(self, index: int) -> "_Result":
         found = self.opened.get(index)
         if found is None:
-            what = "'{}': result {}".format(self.path, index)
+            what = f"'{self.path}': result {index}"
             handle = _Handle(open_result(self.handle.pointer, index, what), lib.libtrace_result_close, self.handle)
             found = _Result(handle, self._table, what)
-            for old in list(self.opened)[:1 - _OPENED]:
+            for old in list(self.opened)[: 1 - _OPENED]:
                 self.opened.pop(old, None)
             self.opened[index] = found
         return found
@@ -216,8 +239,11 @@ class IRuleResult:
             return None
         message = self._said["message"]
         kind = message.get("type", 0)
-        return {"title": message.get("name", ""), "message": message.get("message", ""),
-                "type": self._TYPES[kind] if kind < len(self._TYPES) else str(kind)}
+        return {
+            "title": message.get("name", ""),
+            "message": message.get("message", ""),
+            "type": self._TYPES[kind] if kind < len(self._TYPES) else str(kind),
+        }
 
     def focus_metrics(self) -> List[Dict[str, Any]]:
         """The metrics that its messages are about: message_id, metric_name, metric_value, severity (0 default, 1 low, 2 high), info."""
@@ -232,7 +258,10 @@ class IRuleResult:
         if "speedup" not in self._said:
             return None
         speedup = self._said["speedup"]
-        return {"type": {1: "LOCAL", 2: "GLOBAL"}.get(speedup.get("speedup_type"), "UNKNOWN"), "speedup": float(speedup.get("value", 0.0))}
+        return {
+            "type": {1: "LOCAL", 2: "GLOBAL"}.get(speedup.get("speedup_type"), "UNKNOWN"),
+            "speedup": float(speedup.get("value", 0.0)),
+        }
 
     def source_markers(self) -> List[Dict[str, Any]]:
         """Its notes at instructions and lines, as SourceMarker of ncu.proto."""
@@ -240,9 +269,15 @@ class IRuleResult:
 
     def as_dict(self) -> Dict[str, Any]:
         """All of it."""
-        return {"rule_identifier": self.rule_identifier(), "name": self.name(), "section_identifier": self.section_identifier(),
-                "rule_message": self.rule_message(), "focus_metrics": self.focus_metrics(), "speedup_estimation": self.speedup_estimation(),
-                "source_markers": self.source_markers()}
+        return {
+            "rule_identifier": self.rule_identifier(),
+            "name": self.name(),
+            "section_identifier": self.section_identifier(),
+            "rule_message": self.rule_message(),
+            "focus_metrics": self.focus_metrics(),
+            "speedup_estimation": self.speedup_estimation(),
+            "source_markers": self.source_markers(),
+        }
 
 
 class IAction:
@@ -260,11 +295,20 @@ class IAction:
             return None
         workload = self._result.workload()
         if workload != _KERNEL:
-            return "range" if workload == _RANGE else "graph" if workload == _GRAPH else self._result.part("display_name") or ""
+            return (
+                "range"
+                if workload == _RANGE
+                else "graph"
+                if workload == _GRAPH
+                else self._result.part("display_name") or ""
+            )
         function = self._result.part("kernel_function_name") or ""
         if base == self.NameBase_FUNCTION:
             return function
-        return self._result.part("kernel_demangled_name" if base == self.NameBase_DEMANGLED else "kernel_mangled_name") or function
+        return (
+            self._result.part("kernel_demangled_name" if base == self.NameBase_DEMANGLED else "kernel_mangled_name")
+            or function
+        )
 
     def workload_type(self) -> int:
         """One of WorkloadType_*."""
@@ -277,7 +321,7 @@ class IAction:
     def metric_by_name(self, metric_name: str) -> Optional[IMetric]:
         """The metric of that name, or None."""
         if not isinstance(metric_name, str):
-            raise TypeError("names of metrics are strings, not {}".format(type(metric_name).__name__))
+            raise TypeError(f"names of metrics are strings, not {type(metric_name).__name__}")
         metrics = self._metrics
         at = metrics.at.get(metric_name)
         return metrics.find(metric_name) if at is None else IMetric(metrics.columns, at, metric_name)
@@ -315,7 +359,9 @@ class IAction:
 
     def source_files(self) -> Dict[str, str]:
         """{path: text} of the source files that the report holds (``--import-source``); the text is "" where only the path is known."""
-        return {file.get("file_name", ""): file.get("content", "") for file in source_files(self._result.handle.pointer)}
+        return {
+            file.get("file_name", ""): file.get("content", "") for file in source_files(self._result.handle.pointer)
+        }
 
     def source_info(self, address: int) -> Optional[ISourceInfo]:
         """The line of source that the instruction at an address was made of, or None: the code has no lines (-lineinfo), or the address is not in it."""
@@ -380,16 +426,16 @@ class IAction:
         except (KeyError, TypeError):
             pass
         if not isinstance(key, str):
-            raise TypeError("IAction metric keys must be strings, not {}".format(type(key).__name__))
+            raise TypeError(f"IAction metric keys must be strings, not {type(key).__name__}")
         metric = metrics.find(key)
         if metric is None:
-            raise KeyError("no metric named '{}'".format(key))
+            raise KeyError(f"no metric named '{key}'")
         return metric
 
 
 def _position(key: int, count: int, what: str) -> int:
     if not -count <= key < count:
-        raise IndexError("{} index out of range".format(what))
+        raise IndexError(f"{what} index out of range")
     return key + count if key < 0 else key
 
 
@@ -421,6 +467,7 @@ class IRange:
 
         With `units` columns are called "gpu__time_duration.sum [nsecond]"; attrs["units"] has {metric: unit} in any case."""
         import pandas
+
         rows, found = [], {}  # type: List[Dict[str, Any]], Dict[str, str]
         for action in self:
             names = action.metric_names() if metrics is None else [name for name in metrics if name in action]
@@ -432,7 +479,7 @@ class IRange:
             rows.append(row)
         frame = pandas.DataFrame.from_records(rows, columns=None if metrics is None else ["name", *metrics])
         if units:
-            frame = frame.rename(columns={name: "{} [{}]".format(name, unit) for name, unit in found.items() if unit})
+            frame = frame.rename(columns={name: f"{name} [{unit}]" for name, unit in found.items() if unit})
         frame.attrs["units"] = found
         return frame
 
@@ -453,7 +500,7 @@ class IRange:
         if isinstance(key, slice):
             return tuple(self[i] for i in range(*key.indices(len(self))))
         if not isinstance(key, int):
-            raise TypeError("IRange indices must be integers or slices, not {}".format(type(key).__name__))
+            raise TypeError(f"IRange indices must be integers or slices, not {type(key).__name__}")
         return IAction(self._report.result(_position(key, len(self), "IRange")))
 
     def __iter__(self) -> Iterator[IAction]:
@@ -493,8 +540,17 @@ class IContext(IBaseContext):
 
     # ---- events of libtrace (not in NVIDIA's module) ----
 
-    def events(self, kind: Optional[str] = None, *, name: Optional[str] = None, pid: int = 0, tid: int = 0, start_ns: int = 0, end_ns: int = 0,
-               symbols: bool = True) -> Iterator[Event]:
+    def events(
+        self,
+        kind: Optional[str] = None,
+        *,
+        name: Optional[str] = None,
+        pid: int = 0,
+        tid: int = 0,
+        start_ns: int = 0,
+        end_ns: int = 0,
+        symbols: bool = True,
+    ) -> Iterator[Event]:
         """The events in order of their start: of a kind ("osrt_call", "nvtx_range", "cuda_kernel"; None: all), of functions that a shell
         pattern names, of a process, of a thread, of a time (ns since the session's start; 0: any). Callchains have the
         names that `trace symbolize` has stored, or without `symbols` addresses alone.
@@ -543,7 +599,7 @@ class IContext(IBaseContext):
         if isinstance(key, slice):
             return tuple(self[i] for i in range(*key.indices(len(self))))
         if not isinstance(key, int):
-            raise TypeError("IContext indices must be integers or slices, not {}".format(type(key).__name__))
+            raise TypeError(f"IContext indices must be integers or slices, not {type(key).__name__}")
         _position(key, len(self), "IContext")
         return IRange(self._report)
 
@@ -559,10 +615,10 @@ def load_report(file_name: Union[str, "os.PathLike[str]"]) -> IContext:
     FileNotFoundError where there is no such file, ReportError where it cannot be read as a report."""
     path = os.fspath(file_name)
     if not Path(path).exists():
-        raise FileNotFoundError("Could not load report file: {} does not exist.".format(path))
+        raise FileNotFoundError(f"Could not load report file: {path} does not exist.")
     context = IContext(_Report(path))
     wrong = context.problems()
     if wrong:
-        more = "; and {} more places".format(wrong - 1) if wrong > 1 else ""
-        warnings.warn("'{}': {}{}".format(path, context.problem_texts()[0], more), ReportWarning, stacklevel=2)
+        more = f"; and {wrong - 1} more places" if wrong > 1 else ""
+        warnings.warn(f"'{path}': {context.problem_texts()[0]}{more}", ReportWarning, stacklevel=2)
     return context

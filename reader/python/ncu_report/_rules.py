@@ -1,5 +1,6 @@
 """What rule files of Nsight Compute talk to while they run. `trace rules apply` makes these; outside of it there are none."""
-from typing import Any, Dict, List, Optional
+
+from typing import Any, Dict, Optional
 
 INTERFACE = "2024.1.1"  # of ncu_report, the release whose methods these are
 RuleKind_DEFAULT, RuleKind_GUIDED = range(2)

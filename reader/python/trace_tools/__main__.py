@@ -1,4 +1,5 @@
 """python3 -m trace_tools COMMAND ...: finds the command; what fails becomes one line on stderr and exit status 2."""
+
 import importlib
 import importlib.util
 import io
@@ -8,8 +9,12 @@ import sys
 
 from . import Failure
 
-COMMANDS = {"diff": ("diff", "numpy", "scipy"), "nightly": ("nightly", "numpy", "scipy"),
-            "parquet": ("parquet", "pyarrow"), "recipe": ("recipe", "duckdb")}  # command: its module, and what that needs
+COMMANDS = {
+    "diff": ("diff", "numpy", "scipy"),
+    "nightly": ("nightly", "numpy", "scipy"),
+    "parquet": ("parquet", "pyarrow"),
+    "recipe": ("recipe", "duckdb"),
+}  # command: its module, and what that needs
 
 
 def end_by_pipe():
@@ -40,8 +45,12 @@ def run(module, arguments):
     if usual is None:  # closed
         sys.stdout = open(os.devnull, "w", encoding="utf-8")
     else:
-        sys.stdout = io.TextIOWrapper(io.BufferedWriter(Output(usual.fileno(), "w", closefd=False)),
-                                      encoding=usual.encoding, errors=usual.errors, line_buffering=usual.isatty())
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(Output(usual.fileno(), "w", closefd=False)),
+            encoding=usual.encoding,
+            errors=usual.errors,
+            line_buffering=usual.isatty(),
+        )
     try:
         status = module.main(arguments)
     except SystemExit as end:  # of --help
@@ -58,7 +67,10 @@ def main():
     lacking = [name for name in needed if not importlib.util.find_spec(name)]
     if lacking:
         name = "export -t parquet" if sys.argv[1] == "parquet" else sys.argv[1]
-        print(f"trace: {sys.executable} lacks what 'trace {name}' needs ({', '.join(lacking)}); scripts/setup --python installs it", file=sys.stderr)
+        print(
+            f"trace: {sys.executable} lacks what 'trace {name}' needs ({', '.join(lacking)}); scripts/setup --python installs it",
+            file=sys.stderr,
+        )
         return 2
     module = importlib.import_module(f"trace_tools.{module}")
     try:

@@ -1,4 +1,5 @@
 """Options of the package's commands: what is wrong with one is a single line that names it, its value and what is allowed."""
+
 import argparse
 import math
 import sys
@@ -16,7 +17,9 @@ class Parser(argparse.ArgumentParser):
         (file or sys.stdout).write(self.format_help())  # argparse's own hides that it cannot be written
 
     def error(self, message):
-        raise Failure(f"{self.prog.removeprefix('trace ')}: {message.removeprefix('argument ')}; see '{self.prog} --help'")
+        raise Failure(
+            f"{self.prog.removeprefix('trace ')}: {message.removeprefix('argument ')}; see '{self.prog} --help'"
+        )
 
 
 def number(text, allowed, kind, is_allowed):

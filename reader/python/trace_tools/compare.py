@@ -1,4 +1,5 @@
 """Base runs against other runs: aligns their items, tests the metrics, and comes to a verdict."""
+
 import collections
 import dataclasses
 import difflib
@@ -7,15 +8,20 @@ import math
 import numpy
 
 from . import fingerprint, statistics
-from .profile import Item, Key, KINDS, split_path
+from .profile import KINDS, Item, Key, split_path
 
 OK, WORSE, CANNOT_TELL = 0, 1, 2
 VERDICTS = {OK: "ok", WORSE: "worse", CANNOT_TELL: "cannot tell"}
 
 COUNT, TYPICAL, TOTAL, BYTES = "count", "typical (ns)", "total (ns)", "bytes"
 # What is compared of each kind.
-METRICS = collections.defaultdict(lambda: (COUNT, TYPICAL, TOTAL), process=(COUNT, TYPICAL), startup=(TYPICAL,), copy=(COUNT, TYPICAL, TOTAL, BYTES),
-                                  wait=(COUNT, TOTAL))
+METRICS = collections.defaultdict(
+    lambda: (COUNT, TYPICAL, TOTAL),
+    process=(COUNT, TYPICAL),
+    startup=(TYPICAL,),
+    copy=(COUNT, TYPICAL, TOTAL, BYTES),
+    wait=(COUNT, TOTAL),
+)
 # Time metrics of items that have less of the run than this are not compared; decided over all runs of both sides, so it favours neither. Totals hold what
 # the tracer and the system do now and then, which weighs in small items.
 LEAST_SHARE = {TYPICAL: 0.001, TOTAL: 0.01}
@@ -33,14 +39,15 @@ class Options:
 @dataclasses.dataclass
 class Finding:
     """One metric of one item. result: worse, better, changed (neither), equal, or untested (why says the reason)."""
+
     key: Key
     metric: str
-    base: float          # medians over the runs; NaN = in no run
+    base: float  # medians over the runs; NaN = in no run
     other: float
     result: str = "untested"
     why: str = ""
-    presence: str = ""   # new, vanished, renamed
-    formerly: str = ""   # of a renamed item: its place in the base runs
+    presence: str = ""  # new, vanished, renamed
+    formerly: str = ""  # of a renamed item: its place in the base runs
     p: float = math.nan  # corrected
     ratio: float = math.nan
     interval: tuple = None
@@ -106,7 +113,11 @@ def renamed_pairs(base, other):
             counts = median_of(base, g, "count"), median_of(other, n, "count")
             times = median_of(base, g, "total_ns"), median_of(other, n, "total_ns")
             same = n.name == g.name
-            if counts[0] == counts[1] and (same or max(times) <= 2 * min(times) + 1000) and (same or likeness(n.name, g.name) >= RENAMED_LIKENESS):
+            if (
+                counts[0] == counts[1]
+                and (same or max(times) <= 2 * min(times) + 1000)
+                and (same or likeness(n.name, g.name) >= RENAMED_LIKENESS)
+            ):
                 candidates.append((-likeness(f"{g.path}/{g.name}", f"{n.path}/{n.name}"), len(n.path), g, n))
     pairs, taken = [], set()
     for _, _, old, new_key in sorted(candidates):
@@ -128,8 +139,12 @@ def rename(base, old, new):
         for key, item in profile.items.items():
             if key == old:
                 key = new
-            elif old.kind == "range" and key.program == old.program and (key.path == before or key.path.startswith(before + "/")):
-                key = key._replace(path=after + key.path[len(before):])
+            elif (
+                old.kind == "range"
+                and key.program == old.program
+                and (key.path == before or key.path.startswith(before + "/"))
+            ):
+                key = key._replace(path=after + key.path[len(before) :])
             moved[key] = item
         profile.items = moved
 
@@ -153,14 +168,21 @@ def renames_apply(base, other):
 def values_of(profiles, key, metric):
     """Of each run; NaN where there is none. What did not happen took no time and happened 0 times."""
     field = {COUNT: "count", TYPICAL: "typical_ns", TOTAL: "total_ns", BYTES: "bytes"}[metric]
-    return numpy.array([float(getattr(p.items[key], field)) if key in p.items else math.nan if metric == TYPICAL else 0.0 for p in profiles])
+    return numpy.array(
+        [
+            float(getattr(p.items[key], field)) if key in p.items else math.nan if metric == TYPICAL else 0.0
+            for p in profiles
+        ]
+    )
 
 
 def run_ns(profiles):
     """How long a run takes: what shares refer to."""
     lengths = []
     for p in profiles:
-        whole = [i.total_ns for k, i in p.items.items() if k.kind == "process"] or [i.total_ns for k, i in p.items.items() if k.kind == "range" and not k.path]
+        whole = [i.total_ns for k, i in p.items.items() if k.kind == "process"] or [
+            i.total_ns for k, i in p.items.items() if k.kind == "range" and not k.path
+        ]
         lengths.append(max(whole, default=0))
     return float(numpy.median(lengths))
 
@@ -179,10 +201,20 @@ class Table:
                 a, b = values_of(base, key, metric), values_of(other, key, metric)
                 if (numpy.isnan(a).all() and numpy.isnan(b).all()) or (metric == BYTES and not a.any() and not b.any()):
                     continue
-                f = Finding(key, metric, *(float(numpy.median(x)) if not numpy.isnan(x).any() else math.nan for x in (a, b)), formerly=formerly.get(key, ""))
+                f = Finding(
+                    key,
+                    metric,
+                    *(float(numpy.median(x)) if not numpy.isnan(x).any() else math.nan for x in (a, b)),
+                    formerly=formerly.get(key, ""),
+                )
                 f.presence = "new" if key in new else "vanished" if key in gone else "renamed" if f.formerly else ""
-                f.why = ("in no run of a side, or in some runs only" if metric == TYPICAL and numpy.isnan(numpy.concatenate([a, b])).any() else
-                         "too small a part of the run" if key.kind not in ("process", "startup") and typical_total < LEAST_SHARE.get(metric, 0) * whole_ns else "")
+                f.why = (
+                    "in no run of a side, or in some runs only"
+                    if metric == TYPICAL and numpy.isnan(numpy.concatenate([a, b])).any()
+                    else "too small a part of the run"
+                    if key.kind not in ("process", "startup") and typical_total < LEAST_SHARE.get(metric, 0) * whole_ns
+                    else ""
+                )
                 self.findings.append(f)
                 self.columns.append((a, b))
 
@@ -269,13 +301,20 @@ def reason_of(comparison, reachable):
     worse = comparison.of("worse")
     if worse:
         places = {f.key for f in worse}
-        return WORSE, f"{len(worse)} metric{'s' * (len(worse) > 1)} of {len(places)} item{'s' * (len(places) > 1)} got worse"
+        return (
+            WORSE,
+            f"{len(worse)} metric{'s' * (len(worse) > 1)} of {len(places)} item{'s' * (len(places) > 1)} got worse",
+        )
     if runs < 2:
-        return CANNOT_TELL, ("one run a side shows what happened in these runs; how much runs of the same program differ, and so whether any difference is more "
-                             "than chance, cannot be known from it: record at least 5 runs a side, better 10")
+        return CANNOT_TELL, (
+            "one run a side shows what happened in these runs; how much runs of the same program differ, and so whether any difference is more "
+            "than chance, cannot be known from it: record at least 5 runs a side, better 10"
+        )
     if not reachable:
-        return CANNOT_TELL, (f"with {len(comparison.base)} and {len(comparison.other)} runs no difference, however clear, can be told from chance among "
-                             f"{comparison.tested} metrics at alpha {comparison.options.alpha:g}: record more runs, 10 a side are usually enough")
+        return CANNOT_TELL, (
+            f"with {len(comparison.base)} and {len(comparison.other)} runs no difference, however clear, can be told from chance among "
+            f"{comparison.tested} metrics at alpha {comparison.options.alpha:g}: record more runs, 10 a side are usually enough"
+        )
     return OK, f"nothing is worse among {comparison.tested} metrics"
 
 
@@ -284,16 +323,28 @@ def compare(base, other, options, nights=()):
     learned between those, too. Returns a Comparison."""
     c = Comparison(base, other, options)
     c.differences = fingerprint.differences(base, other)
-    c.problems = [(side, p.path, text) for side, profiles in (("base", base), ("other", other)) for p in profiles for text in p.problems]
+    c.problems = [
+        (side, p.path, text)
+        for side, profiles in (("base", base), ("other", other))
+        for p in profiles
+        for text in p.problems
+    ]
     refusing = [d for d in c.differences if d.refuses]
     if (refusing or c.problems) and not options.force:
-        what = [f"{d.name} differs ('{d.base}', '{d.other}')" for d in refusing] + [f"'{path}': {text}" for _, path, text in c.problems]
-        c.verdict, c.reason = CANNOT_TELL, "must not be compared: " + "; ".join(what[:3]) + (f"; and {len(what) - 3} more" if len(what) > 3 else "")
+        what = [f"{d.name} differs ('{d.base}', '{d.other}')" for d in refusing] + [
+            f"'{path}': {text}" for _, path, text in c.problems
+        ]
+        c.verdict, c.reason = (
+            CANNOT_TELL,
+            "must not be compared: " + "; ".join(what[:3]) + (f"; and {len(what) - 3} more" if len(what) > 3 else ""),
+        )
         return c
     summed = fold_summed(base + other)
     if summed:
-        c.notes.append(f"of {len(summed)} OS runtime functions ({', '.join(sorted(summed)[:4])}{', ...' * (len(summed) > 4)}) short calls were summed up, so they are compared over the "
-                       "whole program: --osrt-threshold 0 (and --osrt-locks all) tells the NVTX range of each")
+        c.notes.append(
+            f"of {len(summed)} OS runtime functions ({', '.join(sorted(summed)[:4])}{', ...' * (len(summed) > 4)}) short calls were summed up, so they are compared over the "
+            "whole program: --osrt-threshold 0 (and --osrt-locks all) tells the NVTX range of each"
+        )
     table = Table(base, other, renames_apply(base, other))
     reachable = test(c, table, nights) if min(len(base), len(other)) > 1 else False
     c.findings = sorted(table.findings, key=lambda f: (not is_cause(f), -f.impact_ns))
@@ -313,4 +364,4 @@ def title(key):
     return f"{KINDS[key.kind]} {full_path(key) if key.kind == 'range' else key.name}"
 
 
-__all__ = ["compare", "Comparison", "Finding", "Options", "split_path"]
+__all__ = ["Comparison", "Finding", "Options", "compare", "split_path"]

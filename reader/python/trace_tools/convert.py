@@ -1,4 +1,5 @@
 """Reports to databases, by `trace export -t sqlite`; databases stay as they are."""
+
 import concurrent.futures
 import os
 import subprocess
@@ -24,12 +25,19 @@ def is_database(path):
 def export(path, database):
     """Writes `database` from a report. Raises Failure with the last line that the command said."""
     try:
-        result = subprocess.run([command(), "export", "-t", "sqlite", "-f", "true", "-o", database, "--", path], stdin=subprocess.DEVNULL,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+        result = subprocess.run(
+            [command(), "export", "-t", "sqlite", "-f", "true", "-o", database, "--", path],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
     except OSError as error:
         raise Failure(f"cannot run '{command()}': {error.strerror}") from None
     if result.returncode not in (0, 1) or not os.path.exists(database):
-        lines = result.stderr.decode(errors="replace").strip().splitlines() or [f"trace export ended with status {result.returncode}"]
+        lines = result.stderr.decode(errors="replace").strip().splitlines() or [
+            f"trace export ended with status {result.returncode}"
+        ]
         raise Failure(lines[-1].removeprefix("trace: "))
     return result.returncode == 1
 
@@ -37,6 +45,7 @@ def export(path, database):
 def each(paths, folder, use):
     """Calls use(path, database, damaged) for each path and returns the results in their order. Databases made of reports lie in `folder` and go
     right behind their use."""
+
     def one(number, path):
         if is_database(path):
             return use(path, path, False)

@@ -1,4 +1,5 @@
 """`trace diff`: reads the runs of both sides, compares them, and prints what came out in the formats that are wanted."""
+
 import sys
 import tempfile
 
@@ -7,6 +8,7 @@ from . import Failure, arguments, compare, convert, formats, profile
 
 def read_profiles(paths, merge_numbers):
     """A profile of each path, in their order."""
+
     def use(path, database, damaged):
         found = profile.read(database, path, merge_numbers)
         if damaged:
@@ -60,6 +62,6 @@ def main(given):
     wanted = targets(given.format)
     profiles = read_profiles(given.base + given.other, given.merge_numbers)
     options = compare.Options(given.alpha, given.min_effect / 100, given.force)
-    comparison = compare.compare(profiles[:len(given.base)], profiles[len(given.base):], options)
+    comparison = compare.compare(profiles[: len(given.base)], profiles[len(given.base) :], options)
     write(comparison, wanted, given.all)
     return comparison.verdict

@@ -1,4 +1,5 @@
 """What a run was made with: machine, driver, libraries, options, arguments. Says which differences forbid a comparison."""
+
 import collections
 import os
 import re
@@ -7,15 +8,42 @@ Difference = collections.namedtuple("Difference", "name base other refuses")
 
 # Facts that change what is measured: runs that differ in one are not compared unless that is asked for. Others are told.
 REFUSING = {
-    "host", "processor", "cpus", "gpu", "option trace", "option osrt_threshold", "option osrt_locks", "option cuda_trivial", "option cuda_graph",
-    "option capture_range", "option delay_ns", "option duration_ns", "option nvtx_domain_include", "option nvtx_domain_exclude", "program", "recorded by",
-    "governor", "turbo", "smt", "cpus_allowed", "cgroup_cpu_max", "cgroup_memory_max", "nvidia_driver", "CUDA driver", "gpu clock", "ECC",
+    "host",
+    "processor",
+    "cpus",
+    "gpu",
+    "option trace",
+    "option osrt_threshold",
+    "option osrt_locks",
+    "option cuda_trivial",
+    "option cuda_graph",
+    "option capture_range",
+    "option delay_ns",
+    "option duration_ns",
+    "option nvtx_domain_include",
+    "option nvtx_domain_exclude",
+    "program",
+    "recorded by",
+    "governor",
+    "turbo",
+    "smt",
+    "cpus_allowed",
+    "cgroup_cpu_max",
+    "cgroup_memory_max",
+    "nvidia_driver",
+    "CUDA driver",
+    "gpu clock",
+    "ECC",
 }
 # The same, of each package or device, where both sides know it: who recorded may not have asked.
-REFUSING_EACH = re.compile(r"(cpu_power_limit_(long|short)|nvidia_gpu)_\d+|gpu_\d+_(name|power_limit|max_clocks|application_clocks|ecc|mig)")
+REFUSING_EACH = re.compile(
+    r"(cpu_power_limit_(long|short)|nvidia_gpu)_\d+|gpu_\d+_(name|power_limit|max_clocks|application_clocks|ecc|mig)"
+)
 # Facts that always differ a little: told in the store, not as differences.
 RESTLESS = {"load"}
-SECRET = re.compile(r"(?i)(?<![a-z0-9])(password|passwd|passphrase|secrets?|token|credentials?|authorization|apikey|(api|access|private)[^a-z0-9]+key)(?![a-z0-9])")  # as writer/redact.c
+SECRET = re.compile(
+    r"(?i)(?<![a-z0-9])(password|passwd|passphrase|secrets?|token|credentials?|authorization|apikey|(api|access|private)[^a-z0-9]+key)(?![a-z0-9])"
+)  # as writer/redact.c
 BUILD_ID = "build-id "  # of a library, before its name
 ECC_ENABLED = 32  # CU_DEVICE_ATTRIBUTE_ECC_ENABLED
 # Options that say where a report goes, not what is in it.
@@ -28,8 +56,14 @@ def read(db, profile):
     env = collections.defaultdict(set)
     for name, value in db.rows("TARGET_INFO_SYSTEM_ENV", "SELECT name, value FROM TARGET_INFO_SYSTEM_ENV"):
         env[name].add(str(value))
-    for fact, name in (("host", "Hostname"), ("processor", "CpuDescription"), ("cpus", "CpuCores"), ("kernel", "SoftwareReleaseVersion"),
-                       ("driver", "NvDriverVersion"), ("CUDA driver", "CudaDriverVersion")):
+    for fact, name in (
+        ("host", "Hostname"),
+        ("processor", "CpuDescription"),
+        ("cpus", "CpuCores"),
+        ("kernel", "SoftwareReleaseVersion"),
+        ("driver", "NvDriverVersion"),
+        ("CUDA driver", "CudaDriverVersion"),
+    ):
         if env[name]:
             facts[fact] = ", ".join(sorted(env[name]))
     gpus = sorted(str(row[0]) for row in db.rows("TARGET_INFO_GPU", "SELECT name FROM TARGET_INFO_GPU"))
@@ -74,19 +108,37 @@ def redact(arguments):
 
 def read_devices(db, facts):
     """What the devices that a run used say of themselves."""
-    clocks = {row[0] for row in db.rows("LIBTRACE_CUDA_DEVICE", "SELECT coreClockRate FROM LIBTRACE_CUDA_DEVICE WHERE coreClockRate > 0")}
-    ecc = {row[0] for row in db.rows("LIBTRACE_CUDA_DEVICE_ATTRIBUTE", f"SELECT value FROM LIBTRACE_CUDA_DEVICE_ATTRIBUTE WHERE attribute = {ECC_ENABLED}")}
+    clocks = {
+        row[0]
+        for row in db.rows(
+            "LIBTRACE_CUDA_DEVICE", "SELECT coreClockRate FROM LIBTRACE_CUDA_DEVICE WHERE coreClockRate > 0"
+        )
+    }
+    ecc = {
+        row[0]
+        for row in db.rows(
+            "LIBTRACE_CUDA_DEVICE_ATTRIBUTE",
+            f"SELECT value FROM LIBTRACE_CUDA_DEVICE_ATTRIBUTE WHERE attribute = {ECC_ENABLED}",
+        )
+    }
     for name, values in (("gpu clock", clocks), ("ECC", ecc)):
         if values:
             facts[name] = ", ".join(str(v) for v in sorted(values))
-    for driver, cupti in set(db.rows("LIBTRACE_CUDA_SETUP", "SELECT driverVersion, cuptiVersion FROM LIBTRACE_CUDA_SETUP")):
+    for driver, cupti in set(
+        db.rows("LIBTRACE_CUDA_SETUP", "SELECT driverVersion, cuptiVersion FROM LIBTRACE_CUDA_SETUP")
+    ):
         facts["CUDA driver"], facts["CUPTI"] = str(driver), str(cupti)
 
 
 def read_libraries(db, facts):
     """Build ids of what was loaded, where callchains were recorded: one text of all, and which they are for the message."""
     strings = "(SELECT value FROM StringIds WHERE id = {})"
-    rows = set(db.rows("LIBTRACE_MODULE_LOAD", f"SELECT {strings.format('pathId')}, {strings.format('buildId')} FROM LIBTRACE_MODULE_LOAD WHERE buildId IS NOT NULL"))
+    rows = set(
+        db.rows(
+            "LIBTRACE_MODULE_LOAD",
+            f"SELECT {strings.format('pathId')}, {strings.format('buildId')} FROM LIBTRACE_MODULE_LOAD WHERE buildId IS NOT NULL",
+        )
+    )
     for path, build_id in sorted((p or "", b or "") for p, b in rows):
         if build_id and path.startswith("/"):
             facts[f"{BUILD_ID}{os.path.basename(path)}"] = build_id
@@ -95,7 +147,9 @@ def read_libraries(db, facts):
 def read_end(db, profile):
     """Whether the run is a whole one."""
     root = {row[0] for row in db.rows("LIBTRACE_REPORT", "SELECT rootPid FROM LIBTRACE_REPORT")}
-    for pid, executable, how, status, dropped in db.rows("LIBTRACE_PROCESS", "SELECT pid, executable, endHow, exitStatus, dropped FROM LIBTRACE_PROCESS"):
+    for pid, executable, how, status, dropped in db.rows(
+        "LIBTRACE_PROCESS", "SELECT pid, executable, endHow, exitStatus, dropped FROM LIBTRACE_PROCESS"
+    ):
         name = os.path.basename(executable or "?")
         if dropped:
             profile.problems.append(f"{dropped} events of {name} ({pid}) were dropped")
@@ -124,6 +178,8 @@ def differences(base, other):
         if name.startswith(BUILD_ID) and same_where_known(*sides):
             continue
         if sides[0] != sides[1] or len(sides[0]) > 1:
-            refuses = name in REFUSING or (bool(REFUSING_EACH.fullmatch(name)) and "not known" not in sides[0] + sides[1])
+            refuses = name in REFUSING or (
+                bool(REFUSING_EACH.fullmatch(name)) and "not known" not in sides[0] + sides[1]
+            )
             found.append(Difference(name, " | ".join(sides[0]), " | ".join(sides[1]), refuses))
     return sorted(found, key=lambda d: (not d.refuses, d.name))

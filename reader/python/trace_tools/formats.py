@@ -1,4 +1,5 @@
 """A comparison as text, JSON, Markdown, JUnit XML and HTML."""
+
 import html
 import json
 import math
@@ -43,9 +44,19 @@ COLUMNS = ("Result", "Kind", "NVTX Path", "Name", "Metric", "Base", "Other", "Ch
 
 def row(f):
     path = f.key.path + (f" (was {f.formerly})" if f.formerly else "")
-    return (result_text(f), KINDS[f.key.kind], path or "-", f.key.name, f.metric, number(f.base), number(f.other),
-            percent(f.ratio) if not math.isnan(f.ratio) else percent(f.other / f.base if f.base else math.nan), interval(f),
-            "-" if math.isnan(f.p) else f"{f.p:.2g}", noise(f))
+    return (
+        result_text(f),
+        KINDS[f.key.kind],
+        path or "-",
+        f.key.name,
+        f.metric,
+        number(f.base),
+        number(f.other),
+        percent(f.ratio) if not math.isnan(f.ratio) else percent(f.other / f.base if f.base else math.nan),
+        interval(f),
+        "-" if math.isnan(f.p) else f"{f.p:.2g}",
+        noise(f),
+    )
 
 
 def chosen(comparison, everything):
@@ -63,23 +74,34 @@ def chosen(comparison, everything):
 
 def sensitivity(comparison):
     """How small a change of the largest items could have been seen: [(item, noise floor)]."""
-    known = [f for f in comparison.findings if f.metric == "typical (ns)" and not math.isnan(f.floor) and f.key.kind in ("process", "range", "kernel")]
+    known = [
+        f
+        for f in comparison.findings
+        if f.metric == "typical (ns)" and not math.isnan(f.floor) and f.key.kind in ("process", "range", "kernel")
+    ]
     return sorted(known, key=lambda f: (f.key.kind != "process", -f.base))[:4]
 
 
 def head(comparison):
     """The lines above the table."""
-    lines = [f"verdict: {VERDICTS[comparison.verdict]}: {comparison.reason}",
-             f"runs: {len(comparison.base)} base, {len(comparison.other)} other; {comparison.tested} metrics compared, alpha {comparison.options.alpha:g} for all of them "
-             f"together, times from {100 * comparison.options.min_effect:g} % on"]
-    lines += [f"{'differs, must not: ' if d.refuses else 'differs: '}{d.name}: {d.base} -> {d.other}" for d in comparison.differences]
+    lines = [
+        f"verdict: {VERDICTS[comparison.verdict]}: {comparison.reason}",
+        f"runs: {len(comparison.base)} base, {len(comparison.other)} other; {comparison.tested} metrics compared, alpha {comparison.options.alpha:g} for all of them "
+        f"together, times from {100 * comparison.options.min_effect:g} % on",
+    ]
+    lines += [
+        f"{'differs, must not: ' if d.refuses else 'differs: '}{d.name}: {d.base} -> {d.other}"
+        for d in comparison.differences
+    ]
     lines += [f"{side} run '{path}': {text}" for side, path, text in comparison.problems]
     lines += [f"note: {note}" for note in comparison.notes]
     floors = sensitivity(comparison)
     if floors:
         least = 100 * comparison.options.min_effect
-        lines.append("a change of less than this could not have been seen: " +
-                     "; ".join(f"{title(f.key)} {max(100 * f.floor, least):.{1 if f.floor < 0.1 else 0}f} %" for f in floors))
+        lines.append(
+            "a change of less than this could not have been seen: "
+            + "; ".join(f"{title(f.key)} {max(100 * f.floor, least):.{1 if f.floor < 0.1 else 0}f} %" for f in floors)
+        )
     return lines
 
 
@@ -92,7 +114,11 @@ def text(comparison, everything):
         right = {5, 6, 7, 8, 9, 10}
         lines.append("")
         for n, r in enumerate(table):
-            lines.append("  ".join(cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(r, widths))).rstrip())
+            lines.append(
+                "  ".join(
+                    cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(r, widths))
+                ).rstrip()
+            )
             if not n:
                 lines.append("  ".join("-" * w for w in widths))
     if left_out:
@@ -101,20 +127,55 @@ def text(comparison, everything):
 
 
 def finite(value):
-    return value if value is not None and math.isfinite(value) else None if value is None or math.isnan(value) else "inf"
+    return (
+        value if value is not None and math.isfinite(value) else None if value is None or math.isnan(value) else "inf"
+    )
 
 
 def as_json(comparison, everything):
     del everything  # for programs: always all of it
-    findings = [{"result": f.result, "why": f.why or None, "presence": f.presence or None, "formerly": f.formerly or None, "kind": f.key.kind, "program": f.key.program,
-                 "path": f.key.path, "name": f.key.name, "metric": f.metric, "base": finite(f.base), "other": finite(f.other), "ratio": finite(f.ratio),
-                 "interval": [finite(x) for x in f.interval] if f.interval else None, "p": finite(f.p), "noise_floor": finite(f.floor), "exact": f.exact,
-                 "impact_ns": finite(f.impact_ns)} for f in comparison.findings]
-    return json.dumps({
-        "verdict": VERDICTS[comparison.verdict], "exit_status": comparison.verdict, "reason": comparison.reason, "alpha": comparison.options.alpha,
-        "min_effect": comparison.options.min_effect, "tested": comparison.tested, "base": [p.path for p in comparison.base], "other": [p.path for p in comparison.other],
-        "differences": [d._asdict() for d in comparison.differences], "problems": [{"side": s, "path": p, "text": t} for s, p, t in comparison.problems],
-        "notes": comparison.notes, "findings": findings}, indent=1) + "\n"
+    findings = [
+        {
+            "result": f.result,
+            "why": f.why or None,
+            "presence": f.presence or None,
+            "formerly": f.formerly or None,
+            "kind": f.key.kind,
+            "program": f.key.program,
+            "path": f.key.path,
+            "name": f.key.name,
+            "metric": f.metric,
+            "base": finite(f.base),
+            "other": finite(f.other),
+            "ratio": finite(f.ratio),
+            "interval": [finite(x) for x in f.interval] if f.interval else None,
+            "p": finite(f.p),
+            "noise_floor": finite(f.floor),
+            "exact": f.exact,
+            "impact_ns": finite(f.impact_ns),
+        }
+        for f in comparison.findings
+    ]
+    return (
+        json.dumps(
+            {
+                "verdict": VERDICTS[comparison.verdict],
+                "exit_status": comparison.verdict,
+                "reason": comparison.reason,
+                "alpha": comparison.options.alpha,
+                "min_effect": comparison.options.min_effect,
+                "tested": comparison.tested,
+                "base": [p.path for p in comparison.base],
+                "other": [p.path for p in comparison.other],
+                "differences": [d._asdict() for d in comparison.differences],
+                "problems": [{"side": s, "path": p, "text": t} for s, p, t in comparison.problems],
+                "notes": comparison.notes,
+                "findings": findings,
+            },
+            indent=1,
+        )
+        + "\n"
+    )
 
 
 def markdown(comparison, everything):
@@ -122,7 +183,12 @@ def markdown(comparison, everything):
         return value.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 
     first, *rest = head(comparison)
-    lines = [f"### trace diff: {cell(VERDICTS[comparison.verdict])}", "", cell(first.partition(": ")[2].partition(": ")[2]), ""] + [f"- {cell(line)}" for line in rest]
+    lines = [
+        f"### trace diff: {cell(VERDICTS[comparison.verdict])}",
+        "",
+        cell(first.partition(": ")[2].partition(": ")[2]),
+        "",
+    ] + [f"- {cell(line)}" for line in rest]
     findings, left_out = chosen(comparison, everything)
     if findings:
         lines += ["", "| " + " | ".join(COLUMNS) + " |", "|" + "---|" * 5 + "---:|" * 6]
@@ -134,22 +200,35 @@ def markdown(comparison, everything):
 
 def xml_text(value):
     """XML has no control characters."""
-    return "".join(c if c in "\t\n" or (c >= " " and c not in "\ufffe\uffff" and not "\ud800" <= c <= "\udfff") else "\ufffd" for c in value)
+    return "".join(
+        c if c in "\t\n" or (c >= " " and c not in "\ufffe\uffff" and not "\ud800" <= c <= "\udfff") else "\ufffd"
+        for c in value
+    )
 
 
 def junit(comparison, everything):
     del everything
     tested = [f for f in comparison.findings if f.result != "untested"]
-    suite = xml.Element("testsuite", name="trace diff", tests=str(len(tested) + 1), failures=str(len(comparison.of("worse"))),
-                        errors=str(int(comparison.verdict == 2)), skipped="0")
+    suite = xml.Element(
+        "testsuite",
+        name="trace diff",
+        tests=str(len(tested) + 1),
+        failures=str(len(comparison.of("worse"))),
+        errors=str(int(comparison.verdict == 2)),
+        skipped="0",
+    )
     whole = xml.SubElement(suite, "testcase", classname="trace.diff", name="comparable")
     if comparison.verdict == 2:
         xml.SubElement(whole, "error", message=xml_text(comparison.reason))
     for f in tested:
         name = f"{f.key.path}/{f.key.name}" if f.key.path else f.key.name
-        case = xml.SubElement(suite, "testcase", classname=f"trace.diff.{f.key.kind}", name=xml_text(f"{name}: {f.metric}"))
+        case = xml.SubElement(
+            suite, "testcase", classname=f"trace.diff.{f.key.kind}", name=xml_text(f"{name}: {f.metric}")
+        )
         if f.result == "worse":
-            failure = xml.SubElement(case, "failure", message=xml_text(f"{number(f.base)} -> {number(f.other)}, {percent(f.ratio)}"))
+            failure = xml.SubElement(
+                case, "failure", message=xml_text(f"{number(f.base)} -> {number(f.other)}, {percent(f.ratio)}")
+            )
             failure.text = xml_text(", ".join(f"{c}: {v}" for c, v in zip(COLUMNS, row(f))))
     tree = xml.Element("testsuites")
     tree.append(suite)
@@ -157,15 +236,24 @@ def junit(comparison, everything):
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + xml.tostring(tree, encoding="unicode") + "\n"
 
 
-STYLE = ("body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}td,th{padding:2px 8px;border-bottom:1px solid #ccc;text-align:left}"
-         "td.n{text-align:right;font-variant-numeric:tabular-nums}tr.worse td:first-child{color:#b00020;font-weight:bold}tr.better td:first-child{color:#00701a}")
+STYLE = (
+    "body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}td,th{padding:2px 8px;border-bottom:1px solid #ccc;text-align:left}"
+    "td.n{text-align:right;font-variant-numeric:tabular-nums}tr.worse td:first-child{color:#b00020;font-weight:bold}tr.better td:first-child{color:#00701a}"
+)
 
 
 def as_html(comparison, everything):
     findings, left_out = chosen(comparison, everything)
     esc = html.escape
-    rows = "".join(f"<tr class='{f.result}'>" + "".join(f"<td{' class=n' if i > 4 else ''}>{esc(c)}</td>" for i, c in enumerate(row(f))) + "</tr>\n" for f in findings)
-    table = "<table><tr>" + "".join(f"<th>{esc(c)}</th>" for c in COLUMNS) + f"</tr>\n{rows}</table>" if findings else ""
+    rows = "".join(
+        f"<tr class='{f.result}'>"
+        + "".join(f"<td{' class=n' if i > 4 else ''}>{esc(c)}</td>" for i, c in enumerate(row(f)))
+        + "</tr>\n"
+        for f in findings
+    )
+    table = (
+        "<table><tr>" + "".join(f"<th>{esc(c)}</th>" for c in COLUMNS) + f"</tr>\n{rows}</table>" if findings else ""
+    )
     lines = "".join(f"<p>{esc(line)}</p>\n" for line in head(comparison))
     more = f"<p>{left_out} more.</p>" if left_out else ""
     return f"<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>trace diff: {VERDICTS[comparison.verdict]}</title><style>{STYLE}</style></head>\n<body>\n{lines}{table}{more}</body></html>\n"

@@ -1,4 +1,5 @@
 """One night of a benchmark: runs it, keeps what came out, compares with the nights before, leaves a verdict whatever happens."""
+
 import fcntl
 import json
 import os
@@ -15,7 +16,7 @@ from . import Failure, compare, convert, fingerprint, formats, profile, store
 
 RANK_VARIABLES = ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "MPI_RANK", "PMI_RANK")
 VERDICT_BYTES = 64 << 10  # taken at the begin, so that a full disk cannot keep the verdict from being written
-GRACE_S = 10              # between SIGTERM and SIGKILL
+GRACE_S = 10  # between SIGTERM and SIGKILL
 POLL_S = 0.2
 LOG_END_BYTES = 4096
 CAUSE_CHARACTERS = 200
@@ -60,7 +61,9 @@ class VerdictFile:
         text = (json.dumps(content) + "\n").encode()
         if len(text) > VERDICT_BYTES:
             text = (json.dumps({k: content[k] for k in ("verdict", "exit_status", "reason")}) + "\n").encode()
-        os.pwrite(self.fd, text + b" " * (VERDICT_BYTES - len(text) - 1) + b"\n" if len(text) < VERDICT_BYTES else text, 0)
+        os.pwrite(
+            self.fd, text + b" " * (VERDICT_BYTES - len(text) - 1) + b"\n" if len(text) < VERDICT_BYTES else text, 0
+        )
 
     def close(self, content):
         self.put(content)
@@ -72,7 +75,11 @@ def cause_in(log):
     """': ' and the last line of what a run printed, but for those about its report; where that is nothing, ''."""
     with open(log, "rb") as file:
         file.seek(max(0, os.path.getsize(log) - LOG_END_BYTES))
-        lines = [line for line in file.read().decode(errors="replace").splitlines() if line.strip() and not line.startswith("report: ")]
+        lines = [
+            line
+            for line in file.read().decode(errors="replace").splitlines()
+            if line.strip() and not line.startswith("report: ")
+        ]
     return ": " + "".join(c if c.isprintable() else "?" for c in lines[-1].strip()[:CAUSE_CHARACTERS]) if lines else ""
 
 
@@ -80,19 +87,37 @@ def recover(folder):
     """Finishes reports below `folder` whose writers were killed with all else (batch systems do that), where the recording still lies on this machine; waits for writers that are at work."""
     trace, patience = convert.command(), time.monotonic() + GRACE_S
     while True:
-        listed = subprocess.run([trace, "recover", "--list"], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False).stdout
-        found = re.findall(r"^(/.*): (in use|can be recovered), report " + re.escape(os.path.join(folder, "")), listed, re.MULTILINE)
+        listed = subprocess.run(
+            [trace, "recover", "--list"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        ).stdout
+        found = re.findall(
+            r"^(/.*): (in use|can be recovered), report " + re.escape(os.path.join(folder, "")), listed, re.MULTILINE
+        )
         for tree, state in found:
             if state == "can be recovered":
-                subprocess.run([trace, "recover", tree], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+                subprocess.run(
+                    [trace, "recover", tree],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    check=False,
+                )
         if all(state != "in use" for _, state in found) or time.monotonic() > patience:
             return
         time.sleep(POLL_S)
 
 
 def commit_here():
-    result = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False) if any(
-        os.access(os.path.join(d, "git"), os.X_OK) for d in os.environ.get("PATH", "").split(":")) else None
+    result = (
+        subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+        if any(os.access(os.path.join(d, "git"), os.X_OK) for d in os.environ.get("PATH", "").split(":"))
+        else None
+    )
     return result.stdout.strip() if result and result.returncode == 0 else None
 
 
@@ -111,11 +136,26 @@ class Night:
         """The command of a recorded run: {trace} in it stands for the tracer, else it is put in front."""
         options = self.given.trace_options
         if "{trace}" not in self.program:
-            return [convert.command(), "run", *options, "-f", "true", "-o", os.path.join(self.folder, f"run-{number:02}.rep"), "--", *self.program]
+            return [
+                convert.command(),
+                "run",
+                *options,
+                "-f",
+                "true",
+                "-o",
+                os.path.join(self.folder, f"run-{number:02}.rep"),
+                "--",
+                *self.program,
+            ]
         named = self.given.rank_variable
-        script = ("for v in " + " ".join([named] if named else RANK_VARIABLES) + '; do eval "r=\\${$v-}"; [ -z "$r" ] || break; done; '
-                  'case "$LIBTRACE_RANKS" in ""|*",$r,"*) ;; *) exec "$@";; esac; exec ' +
-                  " ".join(map(shlex.quote, [convert.command(), "run", *options, "-f", "true", "-o"])) + f' {shlex.quote(self.folder)}/run-{number:02}-rank-"${{r:-0}}".rep -- "$@"')
+        script = (
+            "for v in "
+            + " ".join([named] if named else RANK_VARIABLES)
+            + '; do eval "r=\\${$v-}"; [ -z "$r" ] || break; done; '
+            'case "$LIBTRACE_RANKS" in ""|*",$r,"*) ;; *) exec "$@";; esac; exec '
+            + " ".join(map(shlex.quote, [convert.command(), "run", *options, "-f", "true", "-o"]))
+            + f' {shlex.quote(self.folder)}/run-{number:02}-rank-"${{r:-0}}".rep -- "$@"'
+        )
         words = []
         for word in self.program:
             words += ["/bin/sh", "-c", script, "sh"] if word == "{trace}" else [word]
@@ -123,10 +163,29 @@ class Night:
 
     def options_check(self):
         """Nothing is run, nor kept in the store, with options that `trace run` does not take."""
-        words = ["run", "--dry-run", "-f", "true", "-o", os.path.join(tempfile.gettempdir(), "night.rep"), *self.given.trace_options, "--", "true"]
-        result = subprocess.run([convert.command(), *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+        words = [
+            "run",
+            "--dry-run",
+            "-f",
+            "true",
+            "-o",
+            os.path.join(tempfile.gettempdir(), "night.rep"),
+            *self.given.trace_options,
+            "--",
+            "true",
+        ]
+        result = subprocess.run(
+            [convert.command(), *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
         if result.returncode:
-            raise Failure(f"--trace-options: {(result.stderr.strip().splitlines() or ['they are not those of trace run'])[-1].removeprefix('trace: ')}")
+            raise Failure(
+                f"--trace-options: {(result.stderr.strip().splitlines() or ['they are not those of trace run'])[-1].removeprefix('trace: ')}"
+            )
         if "program: true" not in result.stdout.splitlines():
             raise Failure(f"--trace-options: not only options of 'trace run': {shlex.join(self.given.trace_options)}")
 
@@ -140,11 +199,16 @@ class Night:
 
     def execute(self, command, log, number):
         """Runs a command to its end or ours. (outcome, exit status, signal, wall ns)."""
-        environment = {**os.environ, "LIBTRACE_RANKS": f",{','.join(map(str, sorted(self.given.ranks)))}," if self.given.ranks else ""}
+        environment = {
+            **os.environ,
+            "LIBTRACE_RANKS": f",{','.join(map(str, sorted(self.given.ranks)))}," if self.given.ranks else "",
+        }
         begin = time.monotonic()
         with open(log, "ab") as out:
             try:
-                process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, start_new_session=True)
+                process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, start_new_session=True
+                )
             except OSError as error:
                 return f"cannot be run: {error.strerror}", 127, None, 0
             outcome = self.wait(process, begin, number)
@@ -166,10 +230,15 @@ class Night:
             now = time.monotonic()
             if outcome == "ok" and now - begin > self.given.timeout:
                 outcome = "hung"
-            elif outcome == "ok" and sum(os.stat(path).st_size for _, path in self.reports_of(number)) > self.given.run_mib * 2**20:
+            elif (
+                outcome == "ok"
+                and sum(os.stat(path).st_size for _, path in self.reports_of(number)) > self.given.run_mib * 2**20
+            ):
                 outcome = "too large"
             if outcome != "ok":
-                self.end(process, signal.SIGKILL if ended and now - ended > GRACE_S else signal.SIGTERM if not ended else 0)
+                self.end(
+                    process, signal.SIGKILL if ended and now - ended > GRACE_S else signal.SIGTERM if not ended else 0
+                )
                 ended = ended or now
 
     @staticmethod
@@ -189,7 +258,17 @@ class Night:
         reports = self.reports_of(number)
         if outcome != "ok":
             self.failed_status = self.failed_status or status or (128 + signal_number if signal_number else 2)
-            self.notes.append(f"run {number}: {outcome}" + (f" (status {status})" if status is not None else f" (signal {signal_number})" if signal_number else "") + cause_in(log))
+            self.notes.append(
+                f"run {number}: {outcome}"
+                + (
+                    f" (status {status})"
+                    if status is not None
+                    else f" (signal {signal_number})"
+                    if signal_number
+                    else ""
+                )
+                + cause_in(log)
+            )
         for rank, path in reports or [(None, None)]:
             found, result = None, outcome
             if path:
@@ -197,7 +276,19 @@ class Night:
             elif outcome == "ok":
                 result = "no report"
                 self.notes.append(f"run {number}: left no report" + cause_in(log))
-            kept.run_add(night, number, rank, True, result, status, signal_number, wall_ns, path and os.path.relpath(path, self.given.folder), path and os.path.getsize(path), found)
+            kept.run_add(
+                night,
+                number,
+                rank,
+                True,
+                result,
+                status,
+                signal_number,
+                wall_ns,
+                path and os.path.relpath(path, self.given.folder),
+                path and os.path.getsize(path),
+                found,
+            )
         return wall_ns if outcome == "ok" else None
 
     def read(self, path, outcome):
@@ -221,7 +312,9 @@ class Night:
         """What recording costs, as ratio of medians; None where that was not asked for or is not known."""
         plain_ns = []
         for number in range(1, self.given.untraced + 1):
-            outcome, status, signal_number, wall_ns = self.execute(self.plain(), os.path.join(self.folder, f"untraced-{number:02}.log"), 0)
+            outcome, status, signal_number, wall_ns = self.execute(
+                self.plain(), os.path.join(self.folder, f"untraced-{number:02}.log"), 0
+            )
             kept.run_add(night, number, None, False, outcome, status, signal_number, wall_ns, None, None, None)
             if outcome == "ok":
                 plain_ns.append(wall_ns)
@@ -249,21 +342,54 @@ class Night:
         comparison = self.compare(kept, night, baseline)
         if not comparison:
             return compare.CANNOT_TELL, "there is nothing to compare", None, False
-        return comparison.verdict, comparison.reason, comparison, comparison.verdict == compare.OK or (
-            comparison.verdict == compare.CANNOT_TELL and not comparison.problems and not any(d.refuses for d in comparison.differences))
+        return (
+            comparison.verdict,
+            comparison.reason,
+            comparison,
+            comparison.verdict == compare.OK
+            or (
+                comparison.verdict == compare.CANNOT_TELL
+                and not comparison.problems
+                and not any(d.refuses for d in comparison.differences)
+            ),
+        )
 
     def write_verdict(self, file, verdict, reason, comparison, overhead):
-        content = {"verdict": compare.VERDICTS[verdict], "exit_status": verdict, "reason": reason, "benchmark": self.given.name, "host": self.given.host,
-                   "begun": self.now.isoformat(), "commit": self.commit, "overhead": overhead, "notes": self.notes,
-                   "command": fingerprint.redact(self.program)}
+        content = {
+            "verdict": compare.VERDICTS[verdict],
+            "exit_status": verdict,
+            "reason": reason,
+            "benchmark": self.given.name,
+            "host": self.given.host,
+            "begun": self.now.isoformat(),
+            "commit": self.commit,
+            "overhead": overhead,
+            "notes": self.notes,
+            "command": fingerprint.redact(self.program),
+        }
         if comparison:
             try:
-                for kind, name in (("text", "verdict.txt"), ("markdown", "verdict.md"), ("junit", "verdict.xml"), ("json", "verdict.diff.json")):
+                for kind, name in (
+                    ("text", "verdict.txt"),
+                    ("markdown", "verdict.md"),
+                    ("junit", "verdict.xml"),
+                    ("json", "verdict.diff.json"),
+                ):
                     with open(os.path.join(self.folder, name), "w", encoding="utf-8") as out:
                         out.write(formats.FORMATS[kind](comparison, False))
             except OSError as error:
                 content["notes"] = self.notes + [f"cannot write {error.filename}: {error.strerror}"]
-            content["worse"] = [{"place": f.key.path, "kind": f.key.kind, "name": f.key.name, "metric": f.metric, "base": f.base, "other": f.other} for f in comparison.of("worse")[:20]]
+            content["worse"] = [
+                {
+                    "place": f.key.path,
+                    "kind": f.key.kind,
+                    "name": f.key.name,
+                    "metric": f.metric,
+                    "base": f.base,
+                    "other": f.other,
+                }
+                for f in comparison.of("worse")[:20]
+            ]
         file.close(content)
 
     def dry_run(self):
@@ -274,7 +400,10 @@ class Night:
             print(f"and {self.given.untraced} times without the tracer: {shlex.join(fingerprint.redact(self.plain()))}")
         if os.path.exists(self.given.store):
             nights = store.Store(self.given.store).nights(self.given.name, self.given.host)
-            print("would compare with nights " + (", ".join(str(n["id"]) for n in baseline_of(nights, self.given.baseline_nights)) or "none yet"))
+            print(
+                "would compare with nights "
+                + (", ".join(str(n["id"]) for n in baseline_of(nights, self.given.baseline_nights)) or "none yet")
+            )
         return 0
 
     def record(self, prune):
@@ -301,12 +430,17 @@ class Night:
         walls = [self.record_run(kept, night, n) for n in range(1, self.given.runs + 1)]
         overhead = self.record_untraced(kept, night, [w for w in walls if w is not None])
         complete = all(r["outcome"] == "ok" for r in kept.runs(night) if r["is_traced"])
-        verdict, reason, comparison, is_baseline = self.verdict(kept, night, baseline_of(nights, self.given.baseline_nights), complete)
+        verdict, reason, comparison, is_baseline = self.verdict(
+            kept, night, baseline_of(nights, self.given.baseline_nights), complete
+        )
         self.write_verdict(file, verdict, reason, comparison, overhead)
         kept.night_end(night, compare.VERDICTS[verdict], reason, is_baseline, overhead, "\n".join(self.notes))
         prune(kept, self.given, self.now)
         kept.close()
-        print(f"night {night}: {compare.VERDICTS[verdict]}: {reason}" + (f"; recording took {100 * (overhead - 1):+.1f} %" if overhead else ""))
+        print(
+            f"night {night}: {compare.VERDICTS[verdict]}: {reason}"
+            + (f"; recording took {100 * (overhead - 1):+.1f} %" if overhead else "")
+        )
         for note in self.notes:
             print(f"trace: nightly: {note}", file=sys.stderr)
         del lock

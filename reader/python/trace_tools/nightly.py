@@ -1,4 +1,5 @@
 """`trace nightly`: one line in a cron job or CI file records a benchmark, keeps what was recorded, compares with the nights before, and leaves a verdict."""
+
 import argparse
 import configparser
 import datetime
@@ -37,46 +38,131 @@ def variable(text):
 
 def keeping(sub):
     """Options that say which reports stay."""
-    sub.add_argument("--baseline-nights", type=arguments.count(1), default=5, metavar="N", help="how many of the last good nights are compared with, and keep their reports; default 5")
-    sub.add_argument("--keep-days", type=arguments.amount, default=90, metavar="DAYS", help="reports of older nights are removed; default 90")
-    sub.add_argument("--keep-mib", type=arguments.amount, default=2048, metavar="MIB", help="reports take no more than this, of all nights of the benchmark and host; default 2048")
-    sub.add_argument("--keep-nights", type=arguments.count(1), default=100, metavar="N", help="so many nights of the benchmark and host have reports, the baseline's among them; default 100")
+    sub.add_argument(
+        "--baseline-nights",
+        type=arguments.count(1),
+        default=5,
+        metavar="N",
+        help="how many of the last good nights are compared with, and keep their reports; default 5",
+    )
+    sub.add_argument(
+        "--keep-days",
+        type=arguments.amount,
+        default=90,
+        metavar="DAYS",
+        help="reports of older nights are removed; default 90",
+    )
+    sub.add_argument(
+        "--keep-mib",
+        type=arguments.amount,
+        default=2048,
+        metavar="MIB",
+        help="reports take no more than this, of all nights of the benchmark and host; default 2048",
+    )
+    sub.add_argument(
+        "--keep-nights",
+        type=arguments.count(1),
+        default=100,
+        metavar="N",
+        help="so many nights of the benchmark and host have reports, the baseline's among them; default 100",
+    )
     sub.add_argument("--now", help=argparse.SUPPRESS)  # the time, as 2026-11-21T03:00:00: for tests
 
 
 def parser():
-    p = arguments.Parser(prog="trace nightly", description="Records a benchmark every night, and says whether it got worse.",
-                                epilog="Exit status of run: that of the command if it failed; else 0: ok, 1: worse, 2: cannot tell, or it failed itself.")
+    p = arguments.Parser(
+        prog="trace nightly",
+        description="Records a benchmark every night, and says whether it got worse.",
+        epilog="Exit status of run: that of the command if it failed; else 0: ok, 1: worse, 2: cannot tell, or it failed itself.",
+    )
     commands = p.add_subparsers(dest="command", required=True, metavar="run | report | list | accept | prune")
 
     def common(sub):
-        sub.add_argument("--config", metavar="FILE", help="options, as NAME = VALUE lines in a section [nightly]; what the command line says counts more")
+        sub.add_argument(
+            "--config",
+            metavar="FILE",
+            help="options, as NAME = VALUE lines in a section [nightly]; what the command line says counts more",
+        )
         sub.add_argument("--name", help="of the benchmark")
         sub.add_argument("--folder", metavar="DIR", default="nightly", help="where everything is kept; default nightly")
-        sub.add_argument("--store", metavar="FILE|URL", help="SQLite file, or PostgreSQL (postgresql://...); default DIR/nightly.sqlite")
-        sub.add_argument("--host", default=socket.gethostname(), help="nights of different hosts are never compared; default: this host's name")
+        sub.add_argument(
+            "--store",
+            metavar="FILE|URL",
+            help="SQLite file, or PostgreSQL (postgresql://...); default DIR/nightly.sqlite",
+        )
+        sub.add_argument(
+            "--host",
+            default=socket.gethostname(),
+            help="nights of different hosts are never compared; default: this host's name",
+        )
         return sub
 
-    run = common(commands.add_parser("run", help="record a night and compare it", usage="trace nightly run --name NAME [OPTION...] -- COMMAND [ARGUMENT...]"))
-    run.add_argument("--runs", type=arguments.count(1), default=10, metavar="N", help="how often the command is recorded; default 10")
-    run.add_argument("--untraced", type=arguments.count(0), default=0, metavar="N", help="how often it also runs without the tracer, to state what recording costs; default 0")
-    run.add_argument("--timeout", type=arguments.amount, default=3600, metavar="SEC", help="a run that takes longer is ended, and counts as hung; default 3600")
-    run.add_argument("--trace-options", type=words, default=[], metavar="TEXT", help="options of 'trace run' as one text, as in '-t nvtx,osrt --osrt-threshold 0'")
-    run.add_argument("--ranks", type=ranks, metavar="LIST", help="with {trace} in COMMAND: ranks that are recorded, as in 0,2 or 0-3,8; default all")
-    run.add_argument("--rank-variable", type=variable, metavar="NAME", help="with {trace} in COMMAND: variable that has a process's rank; default: that of Slurm, Open MPI, MPICH or PMI")
+    run = common(
+        commands.add_parser(
+            "run",
+            help="record a night and compare it",
+            usage="trace nightly run --name NAME [OPTION...] -- COMMAND [ARGUMENT...]",
+        )
+    )
+    run.add_argument(
+        "--runs", type=arguments.count(1), default=10, metavar="N", help="how often the command is recorded; default 10"
+    )
+    run.add_argument(
+        "--untraced",
+        type=arguments.count(0),
+        default=0,
+        metavar="N",
+        help="how often it also runs without the tracer, to state what recording costs; default 0",
+    )
+    run.add_argument(
+        "--timeout",
+        type=arguments.amount,
+        default=3600,
+        metavar="SEC",
+        help="a run that takes longer is ended, and counts as hung; default 3600",
+    )
+    run.add_argument(
+        "--trace-options",
+        type=words,
+        default=[],
+        metavar="TEXT",
+        help="options of 'trace run' as one text, as in '-t nvtx,osrt --osrt-threshold 0'",
+    )
+    run.add_argument(
+        "--ranks",
+        type=ranks,
+        metavar="LIST",
+        help="with {trace} in COMMAND: ranks that are recorded, as in 0,2 or 0-3,8; default all",
+    )
+    run.add_argument(
+        "--rank-variable",
+        type=variable,
+        metavar="NAME",
+        help="with {trace} in COMMAND: variable that has a process's rank; default: that of Slurm, Open MPI, MPICH or PMI",
+    )
     run.add_argument("--commit", help="what was built; default: the commit of the git repository here")
     run.add_argument("--alpha", type=arguments.probability, help="as of 'trace diff'")
     run.add_argument("--min-effect", type=arguments.amount, metavar="PERCENT", help="as of 'trace diff'")
     run.add_argument("--force", action="store_true", help="compare with nights of another fingerprint, too")
     keeping(run)
-    run.add_argument("--run-mib", type=arguments.amount, default=1024, metavar="MIB", help="a report that grows larger ends its run, which counts as too large; default 1024")
+    run.add_argument(
+        "--run-mib",
+        type=arguments.amount,
+        default=1024,
+        metavar="MIB",
+        help="a report that grows larger ends its run, which counts as too large; default 1024",
+    )
     run.add_argument("--dry-run", action="store_true", help="only say what would be done")
     report = common(commands.add_parser("report", help="the history of a benchmark as HTML"))
     report.add_argument("--output", "-o", metavar="FILE", help="default: DIR/NAME/HOST/history.html")
     common(commands.add_parser("list", help="the nights"))
     accept = common(commands.add_parser("accept", help="make a night the baseline, since what is worse is wanted"))
-    accept.add_argument("night", type=int, nargs="?", help="its number in 'list'; default: the last one that has a whole run")
-    pruning = common(commands.add_parser("prune", help="remove old reports, never those of the baseline and of the last night"))
+    accept.add_argument(
+        "night", type=int, nargs="?", help="its number in 'list'; default: the last one that has a whole run"
+    )
+    pruning = common(
+        commands.add_parser("prune", help="remove old reports, never those of the baseline and of the last night")
+    )
     keeping(pruning)
     pruning.add_argument("--dry-run", action="store_true", help="only say what would be removed")
     return p, commands.choices
@@ -84,7 +170,7 @@ def parser():
 
 def options_of(sub):
     """{name: action} of a command's options."""
-    return {option.lstrip("-"): action for action in sub._actions for option in action.option_strings}  # noqa: SLF001 - argparse tells in no other way
+    return {option.lstrip("-"): action for action in sub._actions for option in action.option_strings}
 
 
 def config_read(path, subs, command):
@@ -128,7 +214,7 @@ def with_values(given):
 
 def parse(given):
     """(options, the command behind --)."""
-    own, program = (given[:given.index("--")], given[given.index("--") + 1:]) if "--" in given else (given, [])
+    own, program = (given[: given.index("--")], given[given.index("--") + 1 :]) if "--" in given else (given, [])
     own = with_values(own)
     p, subs = parser()
     given = p.parse_args(own)
@@ -150,8 +236,18 @@ def list_nights(given):
         raise Failure(f"there are no nights of '{given.name}'")
     rows = [("Night", "Begun", "Benchmark", "Host", "Commit", "Verdict", "Baseline", "Reason")]
     for n in nights:
-        rows.append((str(n["id"]), n["begun"], n["benchmark"], n["host"], (n["commit_id"] or "-")[:12], n["verdict"] or n["state"], "yes" if n["is_baseline"] else "-",
-                     (n["reason"] or "").split("\n")[0][:80]))
+        rows.append(
+            (
+                str(n["id"]),
+                n["begun"],
+                n["benchmark"],
+                n["host"],
+                (n["commit_id"] or "-")[:12],
+                n["verdict"] or n["state"],
+                "yes" if n["is_baseline"] else "-",
+                (n["reason"] or "").split("\n")[0][:80],
+            )
+        )
     kept.close()
     widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
     for r in rows:
@@ -167,13 +263,17 @@ def accept(given):
     if given.night is None:
         chosen = next((n for n in reversed(nights) if kept.has_whole_run(n["id"])), None)
         if not chosen:
-            raise Failure(f"no night of '{given.name}' on '{given.host}' has a whole run to compare with; the baseline stays as it was")
+            raise Failure(
+                f"no night of '{given.name}' on '{given.host}' has a whole run to compare with; the baseline stays as it was"
+            )
     else:
         chosen = next((n for n in nights if n["id"] == given.night), None)
         if not chosen:
             raise Failure(f"night {given.night} is none of '{given.name}' on '{given.host}'")
         if not kept.has_whole_run(chosen["id"]):
-            raise Failure(f"night {given.night} has no whole run to compare with ({(chosen['reason'] or chosen['state']).splitlines()[0]}); the baseline stays as it was")
+            raise Failure(
+                f"night {given.night} has no whole run to compare with ({(chosen['reason'] or chosen['state']).splitlines()[0]}); the baseline stays as it was"
+            )
     kept.accept(chosen["id"])
     kept.close()
     print(f"night {chosen['id']} ({chosen['begun']}) is the baseline of '{given.name}' on '{given.host}'")
@@ -190,12 +290,20 @@ def prune(kept, given, now, is_dry=False):
     """Removes reports of old nights, and of the oldest ones while all take too much or are too many; the baseline's and the last night's stay.
     Returns [(night, bytes)]; dry: what would be removed."""
     nights = kept.nights(given.name, given.host)
-    baseline = {n["id"] for n in night.baseline_of(nights, given.baseline_nights)} | ({nights[-1]["id"]} if nights else set())
+    baseline = {n["id"] for n in night.baseline_of(nights, given.baseline_nights)} | (
+        {nights[-1]["id"]} if nights else set()
+    )
     sizes = {n["id"]: folder_bytes(n["folder"]) for n in nights}
     total, holding, gone = sum(sizes.values()), sum(1 for size in sizes.values() if size), []
     for n in nights:
-        age_days = (now - datetime.datetime.fromisoformat(n["begun"]).replace(tzinfo=datetime.timezone.utc)).total_seconds() / 86400
-        if n["id"] in baseline or not sizes[n["id"]] or not (age_days > given.keep_days or total > given.keep_mib * 2**20 or holding > given.keep_nights):
+        age_days = (
+            now - datetime.datetime.fromisoformat(n["begun"]).replace(tzinfo=datetime.timezone.utc)
+        ).total_seconds() / 86400
+        if (
+            n["id"] in baseline
+            or not sizes[n["id"]]
+            or not (age_days > given.keep_days or total > given.keep_mib * 2**20 or holding > given.keep_nights)
+        ):
             continue
         if not is_dry:
             reports_remove(n["folder"])
@@ -215,7 +323,11 @@ def reports_remove(folder):
 def folder_bytes(folder):
     """Of a night's files but for its verdict, which is never removed."""
     try:
-        return sum(os.stat(os.path.join(folder, name)).st_blocks * 512 for name in os.listdir(folder) if not name.startswith("verdict."))
+        return sum(
+            os.stat(os.path.join(folder, name)).st_blocks * 512
+            for name in os.listdir(folder)
+            if not name.startswith("verdict.")
+        )
     except OSError:
         return 0
 
@@ -232,8 +344,10 @@ def main(given):
         kept = store.Store(given.store)
         gone = prune(kept, given, time_of(given), given.dry_run)
         kept.close()
-        print(f"{'would remove' if given.dry_run else 'removed'} the reports of {len(gone)} nights; those of the baseline and of the last night are kept in any case" +
-              "".join(f"\n  {n['folder']}  {size / 2**20:.1f} MiB" for n, size in gone))
+        print(
+            f"{'would remove' if given.dry_run else 'removed'} the reports of {len(gone)} nights; those of the baseline and of the last night are kept in any case"
+            + "".join(f"\n  {n['folder']}  {size / 2**20:.1f} MiB" for n, size in gone)
+        )
         return 0
     if not program:
         raise Failure("run: which command? it stands behind --; see 'trace nightly run --help'")

@@ -1,4 +1,5 @@
 """`trace nightly report`: the history of a benchmark as one HTML file with tables, plots (SVG), the nights where something moved, and links to the evidence."""
+
 import html
 import math
 import os
@@ -10,10 +11,10 @@ from . import Failure, store
 from .compare import KINDS
 from .profile import Key
 
-PLOTS = 12            # items that are plotted: those that take most of the time
-LEAST_NIGHTS = 3      # on each side of a change point
+PLOTS = 12  # items that are plotted: those that take most of the time
+LEAST_NIGHTS = 3  # on each side of a change point
 SHUFFLES = 5000
-ALPHA = 0.05          # of a change point anywhere in the history, over all items
+ALPHA = 0.05  # of a change point anywhere in the history, over all items
 WIDTH, HEIGHT, LEFT, TOP = 860, 160, 80, 12
 
 
@@ -37,7 +38,11 @@ def weight(points):
 
 def chosen(found):
     """What is plotted: the typical times of the heaviest processes, ranges and kernels, and counts that ever changed."""
-    times = [(k, p) for k, p in found.items() if k[1] != "count" and k[0].kind in ("process", "range", "kernel", "copy", "startup")]
+    times = [
+        (k, p)
+        for k, p in found.items()
+        if k[1] != "count" and k[0].kind in ("process", "range", "kernel", "copy", "startup")
+    ]
     times.sort(key=lambda kp: -weight(kp[1]) * plain.median([weight(found[(kp[0][0], "count")])]))
     counts = [(k, p) for k, p in found.items() if k[1] == "count" and len({v for _, values in p for v in values}) > 1]
     counts.sort(key=lambda kp: -weight(kp[1]))
@@ -69,10 +74,14 @@ def change_points(medians, alpha, rng):
         clear, k = split_statistic(ranks)
         if not clear:
             return []
-        as_clear = sum(split_statistic(rng.permutation(ranks))[0] >= clear - 1e-9 for _ in range(SHUFFLES if end - first > 8 else SHUFFLES // 5))
+        as_clear = sum(
+            split_statistic(rng.permutation(ranks))[0] >= clear - 1e-9
+            for _ in range(SHUFFLES if end - first > 8 else SHUFFLES // 5)
+        )
         if (as_clear + 1) / ((SHUFFLES if end - first > 8 else SHUFFLES // 5) + 1) > alpha:
             return []
         return within(first, first + k) + [first + k] + within(first + k, end)
+
     return within(0, len(medians))
 
 
@@ -86,7 +95,9 @@ def plot(nights, points, changes):
     low, high = min(values), max(values)
     high = high if high > low else low + 1
     usual = sorted(values)[: max(1, int(len(values) * 0.98))]
-    high = max(usual[-1], plain.median(values) * 1.05) if high > 3 * usual[-1] else high  # one run that took far too long hides all others
+    high = (
+        max(usual[-1], plain.median(values) * 1.05) if high > 3 * usual[-1] else high
+    )  # one run that took far too long hides all others
 
     def x(index):
         return LEFT + (WIDTH - LEFT - 10) * (index + 0.5) / max(len(nights), 1)
@@ -96,15 +107,23 @@ def plot(nights, points, changes):
 
     parts = [f"<svg viewBox='0 0 {WIDTH} {HEIGHT}' width='{WIDTH}' height='{HEIGHT}' role='img'>"]
     for value in (low, (low + high) / 2, high):
-        parts.append(f"<line x1='{LEFT}' x2='{WIDTH}' y1='{y(value):.1f}' y2='{y(value):.1f}' stroke='#ddd'/><text x='{LEFT - 6}' y='{y(value) + 4:.1f}' text-anchor='end'>{value:,.0f}</text>")
+        parts.append(
+            f"<line x1='{LEFT}' x2='{WIDTH}' y1='{y(value):.1f}' y2='{y(value):.1f}' stroke='#ddd'/><text x='{LEFT - 6}' y='{y(value) + 4:.1f}' text-anchor='end'>{value:,.0f}</text>"
+        )
     for change in changes:
-        parts.append(f"<line x1='{(x(change) + x(change - 1)) / 2:.1f}' x2='{(x(change) + x(change - 1)) / 2:.1f}' y1='0' y2='{HEIGHT}' stroke='#b00020' stroke-dasharray='4 3' class='change'/>")
+        parts.append(
+            f"<line x1='{(x(change) + x(change - 1)) / 2:.1f}' x2='{(x(change) + x(change - 1)) / 2:.1f}' y1='0' y2='{HEIGHT}' stroke='#b00020' stroke-dasharray='4 3' class='change'/>"
+        )
     for index, run in points:
         night = nights[index]
-        tip = html.escape(f"night {night['id']}, {night['begun']}, {short_commit(night)}: median {plain.median(run):,.0f}, {min(run):,.0f} to {max(run):,.0f} in {len(run)} runs")
+        tip = html.escape(
+            f"night {night['id']}, {night['begun']}, {short_commit(night)}: median {plain.median(run):,.0f}, {min(run):,.0f} to {max(run):,.0f} in {len(run)} runs"
+        )
         color = {"worse": "#b00020", "ok": "#1a5fb4"}.get(night["verdict"], "#888")
-        parts.append(f"<g><title>{tip}</title><line x1='{x(index):.1f}' x2='{x(index):.1f}' y1='{y(min(run)):.1f}' y2='{y(max(run)):.1f}' stroke='{color}'/>"
-                     f"<circle cx='{x(index):.1f}' cy='{y(plain.median(run)):.1f}' r='3' fill='{color}'/></g>")
+        parts.append(
+            f"<g><title>{tip}</title><line x1='{x(index):.1f}' x2='{x(index):.1f}' y1='{y(min(run)):.1f}' y2='{y(max(run)):.1f}' stroke='{color}'/>"
+            f"<circle cx='{x(index):.1f}' cy='{y(plain.median(run)):.1f}' r='3' fill='{color}'/></g>"
+        )
     return "".join(parts) + "</svg>"
 
 
@@ -112,11 +131,41 @@ def nights_table(nights, folder):
     rows = []
     for n in nights:
         there = os.path.relpath(n["folder"], folder)
-        links = [f"<a href='{html.escape(os.path.join(there, name))}'>{name}</a>" for name in ("verdict.txt", "verdict.json") if os.path.exists(os.path.join(n["folder"], name))]
+        links = [
+            f"<a href='{html.escape(os.path.join(there, name))}'>{name}</a>"
+            for name in ("verdict.txt", "verdict.json")
+            if os.path.exists(os.path.join(n["folder"], name))
+        ]
         overhead = f"{100 * (n['overhead'] - 1):+.1f} %" if n["overhead"] else "-"
-        cells = [str(n["id"]), n["begun"], short_commit(n), n["verdict"] or n["state"], "yes" if n["is_baseline"] else "-", overhead, n["reason"] or "", n["notes"] or ""]
-        rows.append(f"<tr class='{(n['verdict'] or '').replace(' ', '-')}'>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells) + f"<td>{' '.join(links)}</td></tr>")
-    head = "".join(f"<th>{t}</th>" for t in ("Night", "Begun (UTC)", "Commit", "Verdict", "Baseline", "Recording Took", "Reason", "Notes", "Evidence"))
+        cells = [
+            str(n["id"]),
+            n["begun"],
+            short_commit(n),
+            n["verdict"] or n["state"],
+            "yes" if n["is_baseline"] else "-",
+            overhead,
+            n["reason"] or "",
+            n["notes"] or "",
+        ]
+        rows.append(
+            f"<tr class='{(n['verdict'] or '').replace(' ', '-')}'>"
+            + "".join(f"<td>{html.escape(c)}</td>" for c in cells)
+            + f"<td>{' '.join(links)}</td></tr>"
+        )
+    head = "".join(
+        f"<th>{t}</th>"
+        for t in (
+            "Night",
+            "Begun (UTC)",
+            "Commit",
+            "Verdict",
+            "Baseline",
+            "Recording Took",
+            "Reason",
+            "Notes",
+            "Evidence",
+        )
+    )
     return f"<table><tr>{head}</tr>\n" + "\n".join(reversed(rows)) + "</table>"
 
 
@@ -124,8 +173,10 @@ def title(key: Key, metric):
     return f"{KINDS[key.kind]} {key.path + '/' if key.path else ''}{key.name}: {metric}"
 
 
-STYLE = ("body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}td,th{padding:2px 8px;border-bottom:1px solid #ccc;text-align:left;vertical-align:top}"
-         "tr.worse td:nth-child(4){color:#b00020;font-weight:bold}svg text{font-size:11px;fill:#555}h3{font-size:14px;margin:1.2em 0 .2em}")
+STYLE = (
+    "body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}td,th{padding:2px 8px;border-bottom:1px solid #ccc;text-align:left;vertical-align:top}"
+    "tr.worse td:nth-child(4){color:#b00020;font-weight:bold}svg text{font-size:11px;fill:#555}h3{font-size:14px;margin:1.2em 0 .2em}"
+)
 
 
 def page(given, kept, nights, folder):
@@ -135,19 +186,26 @@ def page(given, kept, nights, folder):
     for (key, metric), points in found:
         at = change_points([plain.median(run) for _, run in points], ALPHA / max(len(found), 1), rng)
         for c in at:
-            before, after = (plain.median(plain.median(run) for _, run in part) for part in (points[max(c - 5, 0):c], points[c:c + 5]))
+            before, after = (
+                plain.median(plain.median(run) for _, run in part)
+                for part in (points[max(c - 5, 0) : c], points[c : c + 5])
+            )
             moved.append((points[c][0], title(key, metric), before, after))
         plots.append(f"<h3>{html.escape(title(key, metric))}</h3>\n{plot(nights, points, [points[c][0] for c in at])}")
     lines = []
     for index, name, before, after in sorted(moved):
         n = nights[index]
         change = f"{100 * (after / before - 1):+.1f} %" if before else "from 0"
-        lines.append(f"<li>night {n['id']} ({html.escape(n['begun'])}), commit {html.escape(short_commit(n))} after {html.escape(short_commit(nights[index - 1]))}: "
-                     f"{html.escape(name)} {before:,.0f} &rarr; {after:,.0f} ({change})</li>")
-    return (f"<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>{html.escape(given.name)}</title><style>{STYLE}</style></head>\n<body>\n"
-            f"<h1>{html.escape(given.name)} on {html.escape(given.host)}</h1>\n<p>{len(nights)} nights</p>\n<h2>Where it moved</h2>\n"
-            f"{'<ul>' + chr(10).join(lines) + '</ul>' if lines else '<p>nowhere</p>'}\n<h2>Nights</h2>\n{nights_table(nights, folder)}\n<h2>Plots</h2>\n"
-            f"<p>A dot is the median of a night's runs, the line goes from the least to the greatest.</p>\n{chr(10).join(plots)}\n</body></html>\n")
+        lines.append(
+            f"<li>night {n['id']} ({html.escape(n['begun'])}), commit {html.escape(short_commit(n))} after {html.escape(short_commit(nights[index - 1]))}: "
+            f"{html.escape(name)} {before:,.0f} &rarr; {after:,.0f} ({change})</li>"
+        )
+    return (
+        f"<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>{html.escape(given.name)}</title><style>{STYLE}</style></head>\n<body>\n"
+        f"<h1>{html.escape(given.name)} on {html.escape(given.host)}</h1>\n<p>{len(nights)} nights</p>\n<h2>Where it moved</h2>\n"
+        f"{'<ul>' + chr(10).join(lines) + '</ul>' if lines else '<p>nowhere</p>'}\n<h2>Nights</h2>\n{nights_table(nights, folder)}\n<h2>Plots</h2>\n"
+        f"<p>A dot is the median of a night's runs, the line goes from the least to the greatest.</p>\n{chr(10).join(plots)}\n</body></html>\n"
+    )
 
 
 def write(given):

@@ -3,6 +3,7 @@
 NAME.pqtdir/TABLE.parquet. Each row begins with _report (the file's name without its suffix), _host, and _rank (from "rank-N" or "rank_N" in the name, else NULL), so that
 tables of many folders can be read as one.
 """
+
 import os
 import re
 import shutil
@@ -22,11 +23,24 @@ TYPES = {"INTEGER": pyarrow.int64(), "REAL": pyarrow.float64(), "DOUBLE PRECISIO
 
 
 def export_database(given, path, database):
-    options = [f"--{name.replace('_', '-')}={value}" for name in ("symbol_path", "filter_time") if (value := getattr(given, name))]
+    options = [
+        f"--{name.replace('_', '-')}={value}"
+        for name in ("symbol_path", "filter_time")
+        if (value := getattr(given, name))
+    ]
     options += ["--no-symbols"] if given.no_symbols is not None else []
-    result = subprocess.run([convert.command(), "export", "-t", "sqlite", "-o", database, *options, "--", path], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    result = subprocess.run(
+        [convert.command(), "export", "-t", "sqlite", "-o", database, *options, "--", path],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
     if result.returncode not in (0, 1) or not os.path.exists(database):
-        raise Failure((result.stderr.decode(errors="replace").strip().splitlines() or ["export failed"])[-1].removeprefix("trace: "))
+        raise Failure(
+            (result.stderr.decode(errors="replace").strip().splitlines() or ["export failed"])[-1].removeprefix(
+                "trace: "
+            )
+        )
     return result.returncode
 
 
@@ -37,7 +51,10 @@ def quoted(name):
 def write_table(connection, table, folder, fixed):
     columns = connection.execute(f"PRAGMA table_info({quoted(table)})").fetchall()
     names, types = [c[1] for c in columns], [TYPES.get((c[2] or "").upper(), pyarrow.string()) for c in columns]
-    schema = pyarrow.schema([("_report", pyarrow.string()), ("_host", pyarrow.string()), ("_rank", pyarrow.int64())] + list(zip(names, types)))
+    schema = pyarrow.schema(
+        [("_report", pyarrow.string()), ("_host", pyarrow.string()), ("_rank", pyarrow.int64())]
+        + list(zip(names, types))
+    )
     rows = connection.execute(f"SELECT {', '.join(map(quoted, names))} FROM {quoted(table)}")
     with pyarrow.parquet.ParquetWriter(os.path.join(folder, f"{table}.parquet"), schema, compression="zstd") as out:
         while part := rows.fetchmany(ROWS):
@@ -56,18 +73,31 @@ def write_folder(database, path, output):
     rank = RANK.search(stem)
     parent = os.path.dirname(os.path.abspath(output))
     try:
-        connection = sqlite3.connect(f"file:{urllib.parse.quote(os.path.abspath(database))}?mode=ro&immutable=1", uri=True)
+        connection = sqlite3.connect(
+            f"file:{urllib.parse.quote(os.path.abspath(database))}?mode=ro&immutable=1", uri=True
+        )
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         connection.execute("PRAGMA trusted_schema = OFF")
-        tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")]
+        tables = [
+            row[0]
+            for row in connection.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+            )
+        ]
         bad = [t for t in tables if not re.fullmatch(r"\w+", t, re.ASCII)]
         if bad:
             raise Failure(f"'{path}': a table has a name that is none: '{bad[0]}'")
-        host = connection.execute("SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname'").fetchone() if "TARGET_INFO_SYSTEM_ENV" in tables else None
+        host = (
+            connection.execute("SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname'").fetchone()
+            if "TARGET_INFO_SYSTEM_ENV" in tables
+            else None
+        )
         made = tempfile.mkdtemp(prefix=".trace-parquet-", dir=parent)
         try:
             for table in tables:
-                write_table(connection, table, made, (stem, host[0] if host else None, int(rank.group(1)) if rank else None))
+                write_table(
+                    connection, table, made, (stem, host[0] if host else None, int(rank.group(1)) if rank else None)
+                )
             os.chmod(made, 0o755)
             os.rename(made, output)
         finally:

@@ -3,6 +3,7 @@
 An item is (kind, program, path, name). kind: a row of KINDS. program: base name of the executable; path: the NVTX ranges that were open around it on its
 thread (of work on a device: around the call that launched it), outermost first; name: of the function, kernel, copy, range.
 """
+
 import collections
 import dataclasses
 import os
@@ -18,13 +19,23 @@ Key = collections.namedtuple("Key", "kind program path name")
 
 # kind: what it is called in reports. The order is that of reports.
 KINDS = {
-    "process": "process", "startup": "start-up", "range": "NVTX range", "kernel": "kernel", "copy": "copy", "sync": "device wait", "api": "CUDA call",
-    "call": "OS runtime call", "wait": "wait", "chain": "callchain",
+    "process": "process",
+    "startup": "start-up",
+    "range": "NVTX range",
+    "kernel": "kernel",
+    "copy": "copy",
+    "sync": "device wait",
+    "api": "CUDA call",
+    "call": "OS runtime call",
+    "wait": "wait",
+    "chain": "callchain",
 }
 
 # Functions that give the processor away until somebody else does something: their time says how long, their count what was asked for.
-WAITS = re.compile(r"^(pthread_(mutex_(timed|clock)?lock|rwlock_.*lock|spin_lock|cond_.*wait.*|join|timedjoin_np|barrier_wait)|sem_.*wait|p?poll|p?select|epoll_p?wait2?"
-                   r"|wait(3|4|id|pid)?|sleep|usleep|nanosleep|clock_nanosleep|pause|sigwait.*|sigtimedwait|sigsuspend|futex|accept4?|sched_yield)$")
+WAITS = re.compile(
+    r"^(pthread_(mutex_(timed|clock)?lock|rwlock_.*lock|spin_lock|cond_.*wait.*|join|timedjoin_np|barrier_wait)|sem_.*wait|p?poll|p?select|epoll_p?wait2?"
+    r"|wait(3|4|id|pid)?|sleep|usleep|nanosleep|clock_nanosleep|pause|sigwait.*|sigtimedwait|sigsuspend|futex|accept4?|sched_yield)$"
+)
 
 VERSION_SUFFIX = re.compile(r"_v\d{4}$")
 PUSH_POP, START_END = (59, 70), (60, 71)
@@ -42,7 +53,7 @@ class Item:
 class Profile:
     path: str
     items: dict = dataclasses.field(default_factory=dict)  # Key -> Item
-    summed: set = dataclasses.field(default_factory=set)   # functions of which not every call was recorded one by one
+    summed: set = dataclasses.field(default_factory=set)  # functions of which not every call was recorded one by one
     facts: dict = dataclasses.field(default_factory=dict)  # fingerprint: name -> text
     problems: list = dataclasses.field(default_factory=list)  # why it is not a whole, sound run
 
@@ -53,11 +64,17 @@ class Database:
     def __init__(self, path, name):
         self.name = name
         try:
-            self.connection = sqlite3.connect(f"file:{urllib.parse.quote(os.path.abspath(path))}?mode=ro&immutable=1", uri=True, check_same_thread=False)
+            self.connection = sqlite3.connect(
+                f"file:{urllib.parse.quote(os.path.abspath(path))}?mode=ro&immutable=1",
+                uri=True,
+                check_same_thread=False,
+            )
             self.connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             self.connection.execute("PRAGMA trusted_schema = OFF")
             self.connection.execute("PRAGMA query_only = ON")
-            self.tables = {row[0] for row in self.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            self.tables = {
+                row[0] for row in self.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            }
         except sqlite3.Error as error:
             raise Failure(f"'{name}': {error}") from None
 
@@ -98,7 +115,9 @@ class Timeline:
     """Which NVTX path is open at a time, on one thread."""
 
     def __init__(self, times, paths):
-        order = numpy.argsort(numpy.asarray(times, numpy.int64), kind="stable")  # ranges that overlap crosswise are not in order
+        order = numpy.argsort(
+            numpy.asarray(times, numpy.int64), kind="stable"
+        )  # ranges that overlap crosswise are not in order
         self.times, self.paths = numpy.asarray(times, numpy.int64)[order], numpy.asarray(paths, numpy.int64)[order]
 
     def at(self, times):
@@ -115,8 +134,12 @@ class Reader:
         self.db, self.merge_numbers = database, merge_numbers
         self.profile = Profile(database.name)
         self.strings = dict(database.rows("StringIds", "SELECT id, value FROM StringIds"))
-        self.programs = {pid >> 24: os.path.basename(name or "") for pid, name in
-                         database.rows("PROCESSES", "SELECT globalPid, name FROM PROCESSES WHERE globalPid IS NOT NULL")}
+        self.programs = {
+            pid >> 24: os.path.basename(name or "")
+            for pid, name in database.rows(
+                "PROCESSES", "SELECT globalPid, name FROM PROCESSES WHERE globalPid IS NOT NULL"
+            )
+        }
         self.paths = Names()
         self.paths.add("")
         self.threads = {}  # globalTid -> Timeline
@@ -136,7 +159,13 @@ class Reader:
         change = numpy.flatnonzero((numpy.diff(programs) != 0) | (numpy.diff(paths) != 0) | (numpy.diff(ids) != 0)) + 1
         for first, end in zip(numpy.concatenate(([0], change)), numpy.concatenate((change, [len(ns)]))):
             key = Key(kind, self.program(programs[first]), self.paths.texts[paths[first]], texts(int(ids[first])))
-            self.put(key, int(end - first), int(ns[first:end].sum()), float(numpy.median(ns[first:end])), int(data[first:end].sum()) if data is not None else 0)
+            self.put(
+                key,
+                int(end - first),
+                int(ns[first:end].sum()),
+                float(numpy.median(ns[first:end])),
+                int(data[first:end].sum()) if data is not None else 0,
+            )
 
     def put(self, key, count, total_ns, typical_ns, data=0):
         """Adds to an item: several processes of a program make one. The typical time is weighted by their instances."""
@@ -159,17 +188,27 @@ class Reader:
         return re.sub(r"\d+", "#", name) if self.merge_numbers else name
 
     def domains(self):
-        rows = self.db.rows("NVTX_EVENTS", "SELECT globalTid, domainId, text, textId FROM NVTX_EVENTS WHERE eventType = 75 AND domainId <> 0 AND globalTid IS NOT NULL")
-        return {(tid >> 24, domain): text if text is not None else self.text(text_id) for tid, domain, text, text_id in rows}
+        rows = self.db.rows(
+            "NVTX_EVENTS",
+            "SELECT globalTid, domainId, text, textId FROM NVTX_EVENTS WHERE eventType = 75 AND domainId <> 0 AND globalTid IS NOT NULL",
+        )
+        return {
+            (tid >> 24, domain): text if text is not None else self.text(text_id) for tid, domain, text, text_id in rows
+        }
 
     def read_ranges(self):
         domains = self.domains()
         by_thread = collections.defaultdict(list)
         single = collections.defaultdict(list)
-        rows = self.db.rows("NVTX_EVENTS", 'SELECT start, "end", eventType, globalTid, endGlobalTid, domainId, text, textId FROM NVTX_EVENTS '
-                            'WHERE eventType IN (59, 60, 70, 71) AND "end" IS NOT NULL AND globalTid IS NOT NULL')
+        rows = self.db.rows(
+            "NVTX_EVENTS",
+            'SELECT start, "end", eventType, globalTid, endGlobalTid, domainId, text, textId FROM NVTX_EVENTS '
+            'WHERE eventType IN (59, 60, 70, 71) AND "end" IS NOT NULL AND globalTid IS NOT NULL',
+        )
         for start, end, kind, tid, end_tid, domain, text, text_id in rows:
-            name = self.range_name(domains.get((tid >> 24, domain), ""), text if text is not None else self.text(text_id))
+            name = self.range_name(
+                domains.get((tid >> 24, domain), ""), text if text is not None else self.text(text_id)
+            )
             if kind in PUSH_POP and end_tid in (None, tid):
                 by_thread[tid].append((start, -end, name))
             else:
@@ -177,7 +216,12 @@ class Reader:
         for tid, ranges in by_thread.items():
             self.nest(tid, ranges)
         for (process, name), ns in single.items():
-            self.put(Key("range", self.program(process), "", name + " (start/end)"), len(ns), sum(ns), float(numpy.median(ns)))
+            self.put(
+                Key("range", self.program(process), "", name + " (start/end)"),
+                len(ns),
+                sum(ns),
+                float(numpy.median(ns)),
+            )
 
     def nest(self, tid, ranges):
         """The ranges of a thread in their order: paths, times without children, and what is open when."""
@@ -220,10 +264,19 @@ class Reader:
 
     def read_calls(self):
         start, end, tid, name, chain = self.db.columns(
-            "OSRT_API", 'SELECT start, "end", globalTid, nameId, coalesce(callchainId, 0) FROM OSRT_API WHERE eventClass = 27 AND globalTid IS NOT NULL', 5)
-        summed = self.db.columns("LIBTRACE_OSRT_SUMMARY", "SELECT globalTid, nameId, count, total FROM LIBTRACE_OSRT_SUMMARY WHERE globalTid IS NOT NULL", 4)
+            "OSRT_API",
+            'SELECT start, "end", globalTid, nameId, coalesce(callchainId, 0) FROM OSRT_API WHERE eventClass = 27 AND globalTid IS NOT NULL',
+            5,
+        )
+        summed = self.db.columns(
+            "LIBTRACE_OSRT_SUMMARY",
+            "SELECT globalTid, nameId, count, total FROM LIBTRACE_OSRT_SUMMARY WHERE globalTid IS NOT NULL",
+            4,
+        )
         self.profile.summed = {self.text(int(n)) for n in numpy.unique(summed[1])}
-        if not self.db.rows("LIBTRACE_PROCESS", "SELECT 1 FROM LIBTRACE_PROCESS LIMIT 1"):  # of nsys: what is short it leaves out
+        if not self.db.rows(
+            "LIBTRACE_PROCESS", "SELECT 1 FROM LIBTRACE_PROCESS LIMIT 1"
+        ):  # of nsys: what is short it leaves out
             self.profile.summed |= {self.text(int(n)) for n in numpy.unique(name)}
         waits = {int(n): bool(WAITS.match(self.text(int(n)))) for n in numpy.unique(name)}
         is_wait = numpy.array([waits[int(n)] for n in name], bool) if len(name) else numpy.zeros(0, bool)
@@ -232,34 +285,57 @@ class Reader:
             self.add(kind, tid[chosen] >> 24, paths[chosen], (name[chosen], self.text), (end - start)[chosen])
         for t, n, count, total in summed.T:
             text = self.text(int(n))
-            self.put(Key("wait" if WAITS.match(text) else "call", self.program(t >> 24), "", text), int(count), int(total), float("nan"))
+            self.put(
+                Key("wait" if WAITS.match(text) else "call", self.program(t >> 24), "", text),
+                int(count),
+                int(total),
+                float("nan"),
+            )
         self.read_chains(tid, name, chain, end - start)
 
     def read_chains(self, tid, name, chain, ns):
         """Where a function was called from. Only where each recorded call of it has a callchain: else it is chance which ones have."""
-        whole = [n for n in numpy.unique(name) if (chain[name == n] != 0).all() and self.text(int(n)) not in self.profile.summed]
+        whole = [
+            n
+            for n in numpy.unique(name)
+            if (chain[name == n] != 0).all() and self.text(int(n)) not in self.profile.summed
+        ]
         chosen = numpy.isin(name, whole)
         if not chosen.any():
             return
         lines = collections.defaultdict(list)
-        for number, symbol, module in self.db.rows("OSRT_CALLCHAINS", "SELECT id, symbol, module FROM OSRT_CALLCHAINS ORDER BY id, stackDepth"):
+        for number, symbol, module in self.db.rows(
+            "OSRT_CALLCHAINS", "SELECT id, symbol, module FROM OSRT_CALLCHAINS ORDER BY id, stackDepth"
+        ):
             text = self.text(symbol)
             if text.startswith("0x"):  # addresses differ between runs
                 text = f"[{os.path.basename(self.text(module))}]"
             lines[number].append(text)
-        self.add("chain", tid[chosen] >> 24, numpy.zeros(chosen.sum(), numpy.int64),
-                 (chain[chosen], lambda number: " < ".join(lines.get(number, ["?"]))), ns[chosen])
+        self.add(
+            "chain",
+            tid[chosen] >> 24,
+            numpy.zeros(chosen.sum(), numpy.int64),
+            (chain[chosen], lambda number: " < ".join(lines.get(number, ["?"]))),
+            ns[chosen],
+        )
 
     # ---- CUDA ----
 
     def read_api(self):
         start, end, tid, name, correlation = self.db.columns(
             "CUPTI_ACTIVITY_KIND_RUNTIME",
-            'SELECT start, "end", globalTid, nameId, coalesce(correlationId, 0) FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE globalTid IS NOT NULL', 5)
+            'SELECT start, "end", globalTid, nameId, coalesce(correlationId, 0) FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE globalTid IS NOT NULL',
+            5,
+        )
         paths = self.paths_at(tid, start)
         self.add("api", tid >> 24, paths, (name, lambda n: VERSION_SUFFIX.sub("", self.text(n))), end - start)
-        for tid_, n, count in self.db.rows("LIBTRACE_CUDA_API_SUMMARY", "SELECT globalTid, nameId, count FROM LIBTRACE_CUDA_API_SUMMARY WHERE globalTid IS NOT NULL"):
-            self.put(Key("api", self.program(tid_ >> 24), "", VERSION_SUFFIX.sub("", self.text(n))), count, 0, float("nan"))
+        for tid_, n, count in self.db.rows(
+            "LIBTRACE_CUDA_API_SUMMARY",
+            "SELECT globalTid, nameId, count FROM LIBTRACE_CUDA_API_SUMMARY WHERE globalTid IS NOT NULL",
+        ):
+            self.put(
+                Key("api", self.program(tid_ >> 24), "", VERSION_SUFFIX.sub("", self.text(n))), count, 0, float("nan")
+            )
         for process in numpy.unique(tid >> 24):
             here = numpy.flatnonzero(tid >> 24 == process)
             here = here[numpy.argsort(correlation[here], kind="stable")]
@@ -273,20 +349,32 @@ class Reader:
                 continue
             here = processes == process
             place = numpy.minimum(numpy.searchsorted(known[0], correlations[here]), len(known[0]) - 1)
-            paths[here] = numpy.where((known[0][place] == correlations[here]) & (correlations[here] != 0), known[1][place], 0)
+            paths[here] = numpy.where(
+                (known[0][place] == correlations[here]) & (correlations[here] != 0), known[1][place], 0
+            )
         return paths
 
     def read_device(self, table, kind, sql, texts, with_bytes=False):
         start, end, process, correlation, name, data = self.db.columns(
-            table, f'SELECT start, "end", coalesce(globalPid, 0), coalesce(correlationId, 0), {sql} FROM {table}', 6)
-        self.add(kind, process >> 24, self.launch_paths(process >> 24, correlation), (name, texts), end - start, data if with_bytes else None)
+            table, f'SELECT start, "end", coalesce(globalPid, 0), coalesce(correlationId, 0), {sql} FROM {table}', 6
+        )
+        self.add(
+            kind,
+            process >> 24,
+            self.launch_paths(process >> 24, correlation),
+            (name, texts),
+            end - start,
+            data if with_bytes else None,
+        )
 
     def read_devices(self):
         labels = dict(self.db.rows("ENUM_CUDA_MEMCPY_OPER", "SELECT id, label FROM ENUM_CUDA_MEMCPY_OPER"))
         syncs = dict(self.db.rows("ENUM_CUPTI_SYNC_TYPE", "SELECT id, label FROM ENUM_CUPTI_SYNC_TYPE"))
         prefix = "CUPTI_ACTIVITY_KIND_"
         self.read_device(prefix + "KERNEL", "kernel", "demangledName, 0", self.text)
-        self.read_device(prefix + "MEMCPY", "copy", "copyKind, bytes", lambda n: f"[CUDA memcpy {labels.get(n, n)}]", True)
+        self.read_device(
+            prefix + "MEMCPY", "copy", "copyKind, bytes", lambda n: f"[CUDA memcpy {labels.get(n, n)}]", True
+        )
         self.read_device(prefix + "MEMSET", "copy", "0, bytes", lambda n: "[CUDA memset]", True)
         self.read_device(prefix + "SYNCHRONIZATION", "sync", "syncType, 0", lambda n: f"[{syncs.get(n, n)}]")
 
@@ -294,23 +382,44 @@ class Reader:
 
     def read_processes(self):
         """A child between fork or vfork and its exec is no process of its own; one that executes none has its parent's name."""
-        rows = self.db.rows("LIBTRACE_PROCESS", 'SELECT globalPid, executable, start, "end" FROM LIBTRACE_PROCESS '
-                            "WHERE traced = 'yes' AND NOT (forked AND processId IN (SELECT previousId FROM LIBTRACE_PROCESS WHERE previousId IS NOT NULL))")
+        rows = self.db.rows(
+            "LIBTRACE_PROCESS",
+            'SELECT globalPid, executable, start, "end" FROM LIBTRACE_PROCESS '
+            "WHERE traced = 'yes' AND NOT (forked AND processId IN (SELECT previousId FROM LIBTRACE_PROCESS WHERE previousId IS NOT NULL))",
+        )
         lives = collections.defaultdict(list)
         for process, program, start, end in rows:
             lives[os.path.basename(program or "") or self.program(process >> 24)].append((process >> 24, start, end))
         for program, those in lives.items():
             ns = [end - start for _, start, end in those if start is not None and end is not None and end >= start]
-            self.put(Key("process", program, "", program), len(those), sum(ns), float(numpy.median(ns)) if ns else float("nan"))
-        firsts = (("NVTX range", "NVTX_EVENTS", "eventType IN (59, 60, 70, 71)", "globalTid"),
-                  ("CUDA call", "CUPTI_ACTIVITY_KIND_RUNTIME", "1", "globalTid"),
-                  ("kernel", "CUPTI_ACTIVITY_KIND_KERNEL", "1", "globalPid"))
+            self.put(
+                Key("process", program, "", program),
+                len(those),
+                sum(ns),
+                float(numpy.median(ns)) if ns else float("nan"),
+            )
+        firsts = (
+            ("NVTX range", "NVTX_EVENTS", "eventType IN (59, 60, 70, 71)", "globalTid"),
+            ("CUDA call", "CUPTI_ACTIVITY_KIND_RUNTIME", "1", "globalTid"),
+            ("kernel", "CUPTI_ACTIVITY_KIND_KERNEL", "1", "globalPid"),
+        )
         for what, table, where, column in firsts:
-            first = dict(self.db.rows(table, f"SELECT {column} >> 24, min(start) FROM {table} WHERE {where} AND {column} IS NOT NULL GROUP BY 1"))
+            first = dict(
+                self.db.rows(
+                    table,
+                    f"SELECT {column} >> 24, min(start) FROM {table} WHERE {where} AND {column} IS NOT NULL GROUP BY 1",
+                )
+            )
             for program, those in lives.items():
-                ns = [first[pid] - start for pid, start, _ in those if pid in first and start is not None and first[pid] >= start]
+                ns = [
+                    first[pid] - start
+                    for pid, start, _ in those
+                    if pid in first and start is not None and first[pid] >= start
+                ]
                 if ns:
-                    self.put(Key("startup", program, "", f"to the first {what}"), len(ns), sum(ns), float(numpy.median(ns)))
+                    self.put(
+                        Key("startup", program, "", f"to the first {what}"), len(ns), sum(ns), float(numpy.median(ns))
+                    )
 
 
 def split_path(path):
@@ -320,12 +429,13 @@ def split_path(path):
         place = path.rfind("/", 0, place)
         if place <= 0 or path[place - 1] != "\\":
             break
-    return (path[:place], "/", path[place + 1:]) if place > 0 else ("", "", path)
+    return (path[:place], "/", path[place + 1 :]) if place > 0 else ("", "", path)
 
 
 def read(path, name, merge_numbers=False):
     """The profile of the database `path`, which messages call `name`."""
     from . import fingerprint
+
     reader = Reader(Database(path, name), merge_numbers)
     try:
         reader.read_ranges()

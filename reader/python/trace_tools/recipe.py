@@ -1,5 +1,6 @@
 """`trace recipe`: ready analyses over many reports, run by DuckDB on what `trace export -t parquet` made. A recipe is recipes/NAME.sql: the first line says what it is
 for, the second the tables it reads. Each table is a view over all folders, with a column `folder` beside those of the files."""
+
 import glob
 import os
 import sys
@@ -28,29 +29,49 @@ def views_make(connection, tables, folders):
         if not files:
             raise Failure(f"none of the {len(folders)} folders has the table {table}: such events were not recorded")
         listed = ", ".join("'" + path.replace("'", "''") + "'" for path in files)
-        connection.execute(f"CREATE VIEW {table} AS SELECT *, parse_dirpath(filename) AS folder FROM read_parquet([{listed}], union_by_name = true, filename = true)")
+        connection.execute(
+            f"CREATE VIEW {table} AS SELECT *, parse_dirpath(filename) AS folder FROM read_parquet([{listed}], union_by_name = true, filename = true)"
+        )
 
 
 def print_table(names, rows, how):
     if how == "json":
         import json
+
         print(json.dumps([dict(zip(names, row)) for row in rows], indent=1, default=str))
     elif how == "csv":
         import csv
+
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(names)
         writer.writerows(rows)
     else:
-        texts = [names] + [["-" if v is None else f"{v:,.2f}" if isinstance(v, float) else f"{v:,}" if isinstance(v, int) else str(v) for v in row] for row in rows]
+        texts = [names] + [
+            [
+                "-"
+                if v is None
+                else f"{v:,.2f}"
+                if isinstance(v, float)
+                else f"{v:,}"
+                if isinstance(v, int)
+                else str(v)
+                for v in row
+            ]
+            for row in rows
+        ]
         right = [all(not isinstance(row[i], str) for row in rows) for i in range(len(names))]
         widths = [max(len(r[i]) for r in texts) for i in range(len(names))]
         for r in texts:
-            print("  ".join(c.rjust(w) if is_right else c.ljust(w) for c, w, is_right in zip(r, widths, right)).rstrip())
+            print(
+                "  ".join(c.rjust(w) if is_right else c.ljust(w) for c, w, is_right in zip(r, widths, right)).rstrip()
+            )
 
 
 def main(given):
     known = recipes()
-    p = arguments.Parser(prog="trace recipe", epilog="recipes: " + "; ".join(f"{n}: {t}" for n, (t, *_) in known.items()))
+    p = arguments.Parser(
+        prog="trace recipe", epilog="recipes: " + "; ".join(f"{n}: {t}" for n, (t, *_) in known.items())
+    )
     p.add_argument("--format", "-f", choices=("table", "csv", "json"), default="table")
     p.add_argument("name", nargs="?", help="which; without it they are listed")
     p.add_argument("folder", nargs="*", help="folders (*.pqtdir) that 'trace export -t parquet' made")

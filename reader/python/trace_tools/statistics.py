@@ -6,24 +6,26 @@ compared at once (Westfall and Young's maxT), which holds the chance of any fals
 cut logarithms find a shift of three spreads in 93 of 100 families of 30 metrics (10 runs a side, alpha 0.005) instead of 86, and as many where runs have outliers. Spreads and intervals
 come from scipy.stats.
 """
+
 import dataclasses
 import itertools
 import math
 
 import numpy
 
-CUT = 3.0             # spreads (1.48 x median absolute deviation) from the median
+CUT = 3.0  # spreads (1.48 x median absolute deviation) from the median
 PERMUTATIONS = 20000  # all of them where there are no more
-SPLITS = 400          # halves of the baseline that the noise floor is learned from
-EXACT_RUNS = 5        # values equal within each side of at least so many runs are no matter of chance
+SPLITS = 400  # halves of the baseline that the noise floor is learned from
+EXACT_RUNS = 5  # values equal within each side of at least so many runs are no matter of chance
 RESAMPLES = 2000
 
 
 @dataclasses.dataclass
 class Family:
     """Result of the test of all metrics together."""
-    p: numpy.ndarray      # corrected, of each metric
-    reachable: bool       # a metric whose sides do not overlap at all would be found
+
+    p: numpy.ndarray  # corrected, of each metric
+    reachable: bool  # a metric whose sides do not overlap at all would be found
 
 
 def permutations(count, chosen, rng):
@@ -43,11 +45,14 @@ def permutations(count, chosen, rng):
 def scores(values):
     """Runs x metrics, each metric with mean 0 and deviation 1, or all 0 where it does not vary."""
     import scipy.stats  # takes most of a second, and is not needed where there is one run a side
+
     logs = numpy.log1p(values)
     spread = scipy.stats.median_abs_deviation(logs, axis=0, scale="normal")
     cut = numpy.clip((logs - numpy.median(logs, axis=0)) / numpy.maximum(spread, 1e-12), -CUT, CUT)
     deviation = cut.std(axis=0)
-    return numpy.where(deviation > 0, (cut - cut.mean(axis=0)) / numpy.where(deviation > 0, deviation, 1), 0).astype(numpy.float32)
+    return numpy.where(deviation > 0, (cut - cut.mean(axis=0)) / numpy.where(deviation > 0, deviation, 1), 0).astype(
+        numpy.float32
+    )
 
 
 def test_family(base, other, alpha, rng):
@@ -78,9 +83,18 @@ def interval(base, other, rng, level=0.95):
 
     def ratio(a, b, axis=-1):
         return numpy.median(b, axis=axis) / numpy.median(a, axis=axis)
+
     if numpy.ptp(base) == 0 and numpy.ptp(other) == 0:
         return float(other[0] / base[0]), float(other[0] / base[0])
-    result = scipy.stats.bootstrap((base, other), ratio, vectorized=True, n_resamples=RESAMPLES, confidence_level=level, method="percentile", random_state=rng)
+    result = scipy.stats.bootstrap(
+        (base, other),
+        ratio,
+        vectorized=True,
+        n_resamples=RESAMPLES,
+        confidence_level=level,
+        method="percentile",
+        random_state=rng,
+    )
     return float(result.confidence_interval.low), float(result.confidence_interval.high)
 
 
@@ -93,7 +107,7 @@ def noise_floors(base, rng):
     half = runs // 2
     order = rng.random((SPLITS, runs)).argsort(axis=1)
     first = numpy.median(base[order[:, :half]], axis=1)
-    second = numpy.median(base[order[:, half:2 * half]], axis=1)
+    second = numpy.median(base[order[:, half : 2 * half]], axis=1)
     low, high = numpy.minimum(first, second), numpy.maximum(first, second)
     with numpy.errstate(divide="ignore", invalid="ignore"):
         apart = numpy.where(high > 0, numpy.where(low > 0, high / low - 1, numpy.inf), 0)
@@ -104,7 +118,7 @@ def noise_between(base, groups):
     """The same between groups of runs that were made together: how far the medians of two of them lie apart, at most. Runs of one night are alike in
     what differs between nights, so what exchanging runs calls more than chance may be no more than another night."""
     ends = numpy.cumsum(groups)
-    medians = numpy.array([numpy.median(base[end - count:end], axis=0) for count, end in zip(groups, ends)])
+    medians = numpy.array([numpy.median(base[end - count : end], axis=0) for count, end in zip(groups, ends)])
     low, high = medians.min(axis=0), medians.max(axis=0)
     with numpy.errstate(divide="ignore", invalid="ignore"):
         return numpy.where(high > 0, numpy.where(low > 0, high / low - 1, numpy.inf), 0)

@@ -3,6 +3,7 @@
 Tables (docs/nightly.md): night, run, item. Reports stay files; the store has what comparisons need of them. Every write is one transaction: a writer that
 is killed leaves nothing half done, and several may write at the same time.
 """
+
 import json
 import sqlite3
 
@@ -25,8 +26,36 @@ SCHEMA = (
     "CREATE INDEX IF NOT EXISTS item_by_run ON item (run_id)",
 )
 WAIT_S = 60  # for other writers
-NIGHT = ("id", "benchmark", "host", "begun", "commit_id", "folder", "state", "verdict", "reason", "is_baseline", "overhead", "notes")
-RUN = ("id", "night_id", "number", "rank", "is_traced", "outcome", "exit_status", "signal", "wall_ns", "report", "report_bytes", "facts", "problems", "summed")
+NIGHT = (
+    "id",
+    "benchmark",
+    "host",
+    "begun",
+    "commit_id",
+    "folder",
+    "state",
+    "verdict",
+    "reason",
+    "is_baseline",
+    "overhead",
+    "notes",
+)
+RUN = (
+    "id",
+    "night_id",
+    "number",
+    "rank",
+    "is_traced",
+    "outcome",
+    "exit_status",
+    "signal",
+    "wall_ns",
+    "report",
+    "report_bytes",
+    "facts",
+    "problems",
+    "summed",
+)
 
 
 def is_postgresql(url):
@@ -42,7 +71,9 @@ class Store:
             try:
                 import psycopg
             except ImportError as error:
-                raise Failure(f"a store in PostgreSQL needs psycopg ({error}); scripts/setup --python installs it") from None
+                raise Failure(
+                    f"a store in PostgreSQL needs psycopg ({error}); scripts/setup --python installs it"
+                ) from None
             self.errors = (psycopg.Error,)
             self.connection = self.guard(lambda: psycopg.connect(url, connect_timeout=WAIT_S))
         else:
@@ -54,13 +85,21 @@ class Store:
         try:
             return action()
         except self.errors as error:
-            raise Failure(f"store '{without_password(self.url)}': {str(error).splitlines()[0] if str(error) else type(error).__name__}") from None
+            raise Failure(
+                f"store '{without_password(self.url)}': {str(error).splitlines()[0] if str(error) else type(error).__name__}"
+            ) from None
 
     def make_tables(self):
-        number = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY" if self.is_postgresql else "INTEGER PRIMARY KEY AUTOINCREMENT"
+        number = (
+            "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
+            if self.is_postgresql
+            else "INTEGER PRIMARY KEY AUTOINCREMENT"
+        )
         with self.transaction():
             if self.is_postgresql:
-                self.connection.execute("SELECT pg_advisory_xact_lock(1279869524)")  # two that make the tables at once fail otherwise
+                self.connection.execute(
+                    "SELECT pg_advisory_xact_lock(1279869524)"
+                )  # two that make the tables at once fail otherwise
             for statement in SCHEMA:
                 self.connection.execute(statement.format(id=number))
 
@@ -68,7 +107,9 @@ class Store:
         return self.connection.transaction() if self.is_postgresql else Transaction(self.connection)
 
     def execute(self, sql, *values):
-        return self.guard(lambda: self.connection.execute(sql.replace("?", "%s") if self.is_postgresql else sql, values))
+        return self.guard(
+            lambda: self.connection.execute(sql.replace("?", "%s") if self.is_postgresql else sql, values)
+        )
 
     def rows(self, names, sql, *values):
         return [dict(zip(names, row)) for row in self.execute(sql, *values).fetchall()]
@@ -81,34 +122,62 @@ class Store:
     def night_begin(self, benchmark, host, begun, commit, folder):
         def insert():
             with self.transaction():
-                return self.execute("INSERT INTO night (benchmark, host, begun, commit_id, folder, state) VALUES (?, ?, ?, ?, ?, 'running') RETURNING id",
-                                    benchmark, host, begun, commit, folder).fetchone()[0]
+                return self.execute(
+                    "INSERT INTO night (benchmark, host, begun, commit_id, folder, state) VALUES (?, ?, ?, ?, ?, 'running') RETURNING id",
+                    benchmark,
+                    host,
+                    begun,
+                    commit,
+                    folder,
+                ).fetchone()[0]
+
         return self.guard(insert)
 
     def night_end(self, night, verdict, reason, is_baseline, overhead, notes):
         def update():
             with self.transaction():
-                self.execute("UPDATE night SET state = 'done', verdict = ?, reason = ?, is_baseline = ?, overhead = ?, notes = ? WHERE id = ?",
-                             verdict, reason, int(is_baseline), overhead, notes, night)
+                self.execute(
+                    "UPDATE night SET state = 'done', verdict = ?, reason = ?, is_baseline = ?, overhead = ?, notes = ? WHERE id = ?",
+                    verdict,
+                    reason,
+                    int(is_baseline),
+                    overhead,
+                    notes,
+                    night,
+                )
+
         self.guard(update)
 
     def cut_off(self, benchmark, host):
         """Nights that were never finished: whoever made them was killed. To be called with the lock of the benchmark held."""
+
         def update():
             with self.transaction():
-                self.execute("UPDATE night SET state = 'cut off', verdict = 'cannot tell', reason = 'the night was cut off' "
-                             "WHERE benchmark = ? AND host = ? AND state = 'running'", benchmark, host)
+                self.execute(
+                    "UPDATE night SET state = 'cut off', verdict = 'cannot tell', reason = 'the night was cut off' "
+                    "WHERE benchmark = ? AND host = ? AND state = 'running'",
+                    benchmark,
+                    host,
+                )
+
         self.guard(update)
 
     def accept(self, night):
         """Makes a night the baseline: those before it are none any more."""
+
         def update():
             with self.transaction():
                 found = self.rows(NIGHT, f"SELECT {', '.join(NIGHT)} FROM night WHERE id = ?", night)
                 if not found:
                     raise Failure(f"store: there is no night {night}")
-                self.execute("UPDATE night SET is_baseline = 0 WHERE benchmark = ? AND host = ? AND id < ?", found[0]["benchmark"], found[0]["host"], night)
+                self.execute(
+                    "UPDATE night SET is_baseline = 0 WHERE benchmark = ? AND host = ? AND id < ?",
+                    found[0]["benchmark"],
+                    found[0]["host"],
+                    night,
+                )
                 self.execute("UPDATE night SET is_baseline = 1 WHERE id = ?", night)
+
         self.guard(update)
 
     def nights(self, benchmark=None, host=None):
@@ -120,20 +189,48 @@ class Store:
 
     # ---- runs ----
 
-    def run_add(self, night, number, rank, is_traced, outcome, exit_status, signal, wall_ns, report, report_bytes, profile):
+    def run_add(
+        self, night, number, rank, is_traced, outcome, exit_status, signal, wall_ns, report, report_bytes, profile
+    ):
         """A run and its items (profile: None where there is no report), in one transaction."""
         facts = problems = summed = None
         if profile:
-            facts, problems, summed = json.dumps(profile.facts), json.dumps(profile.problems), json.dumps(sorted(profile.summed))
+            facts, problems, summed = (
+                json.dumps(profile.facts),
+                json.dumps(profile.problems),
+                json.dumps(sorted(profile.summed)),
+            )
 
         def insert():
             with self.transaction():
                 run = self.execute(
                     "INSERT INTO run (night_id, number, rank, is_traced, outcome, exit_status, signal, wall_ns, report, report_bytes, facts, problems, summed) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-                    night, number, rank, int(is_traced), outcome, exit_status, signal, wall_ns, report, report_bytes, facts, problems, summed).fetchone()[0]
-                items = [(run, *(clean(t) for t in key), i.count, i.total_ns, i.typical_ns if i.typical_ns == i.typical_ns else None, i.bytes)
-                         for key, i in (profile.items.items() if profile else ())]
+                    night,
+                    number,
+                    rank,
+                    int(is_traced),
+                    outcome,
+                    exit_status,
+                    signal,
+                    wall_ns,
+                    report,
+                    report_bytes,
+                    facts,
+                    problems,
+                    summed,
+                ).fetchone()[0]
+                items = [
+                    (
+                        run,
+                        *(clean(t) for t in key),
+                        i.count,
+                        i.total_ns,
+                        i.typical_ns if i.typical_ns == i.typical_ns else None,
+                        i.bytes,
+                    )
+                    for key, i in (profile.items.items() if profile else ())
+                ]
                 sql = "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
                 if self.is_postgresql:
                     with self.connection.cursor() as cursor:
@@ -141,6 +238,7 @@ class Store:
                 else:
                     self.connection.executemany(sql, items)
                 return run
+
         return self.guard(insert)
 
     def runs(self, night):
@@ -156,17 +254,32 @@ class Store:
         for run in self.runs(night):
             if not run["is_traced"] or run["facts"] is None or (whole_only and run["outcome"] != "ok"):
                 continue
-            items = {Key(*row[:4]): Item(row[4], row[5], row[6] if row[6] is not None else float("nan"), row[7]) for row in
-                     self.execute("SELECT kind, program, path, name, count, total_ns, typical_ns, bytes FROM item WHERE run_id = ?", run["id"]).fetchall()}
-            found.append(Profile(run["report"], items, set(json.loads(run["summed"])), json.loads(run["facts"]), json.loads(run["problems"])))
+            items = {
+                Key(*row[:4]): Item(row[4], row[5], row[6] if row[6] is not None else float("nan"), row[7])
+                for row in self.execute(
+                    "SELECT kind, program, path, name, count, total_ns, typical_ns, bytes FROM item WHERE run_id = ?",
+                    run["id"],
+                ).fetchall()
+            }
+            found.append(
+                Profile(
+                    run["report"],
+                    items,
+                    set(json.loads(run["summed"])),
+                    json.loads(run["facts"]),
+                    json.loads(run["problems"]),
+                )
+            )
         return found
 
     def report_gone(self, night):
         """The reports of a night were removed; what was read from them stays."""
+
         def update():
             with self.transaction():
                 self.execute("UPDATE run SET report_bytes = NULL WHERE night_id = ?", night)
                 self.execute("UPDATE night SET state = 'pruned' WHERE id = ?", night)
+
         self.guard(update)
 
 
@@ -190,4 +303,5 @@ def clean(text):
 
 def without_password(url):
     import re
+
     return re.sub(r"password=\S+", "password=REDACTED", re.sub(r"(//[^:/@]*):[^@/]*@", r"\1:REDACTED@", url))
