@@ -1,20 +1,29 @@
 #!/usr/bin/env python3
-"""Checks the tracer on a GPU machine and answers what only one can tell: one command, nothing installed, nothing fetched.
+"""Check the tracer on a GPU machine and answer what only a GPU can: one command, nothing installed, nothing
+downloaded.
 
 Usage: scripts/gpu-validate [--sim] [--quick] [--limit SECONDS] [--out FOLDER]
 
-It needs the built tree alone: scripts/, tests/cuda, build/bin, build/lib and build/tests/cuda (`make all cuda-apps` on a machine with nvcc), and there a driver with
-libcudart.so.13 and libcupti.so.13 (the toolkit's, PyTorch's or build/cuda/lib). Without python3 there, scripts/gpu-validate does the part of it that a shell can. FOLDER
-(gpu-validation) gets
+It needs only the built tree: scripts/, tests/cuda, build/bin, build/lib and build/tests/cuda (`make all cuda-apps` on
+a machine with nvcc), and there a driver with libcudart.so.13 and libcupti.so.13 (of the toolkit, PyTorch or
+build/cuda/lib). Where there is no python3, scripts/gpu-validate does the part that a shell can do. FOLDER (gpu-
+validation) gets
+
   gpu-validation.md    a section for docs/gpu-validation.md (also printed)
   gpu-validation.json  the same as data
-  buffers.tar.gz       activity buffers as CUPTI gave them: recordings to replay
-  reports.tar.gz       the reports of the programs, and what tests/cuda/libprobe.c saw (probe-*.jsonl)
---sim    on the simulated device of build/sim: proves that this script works, and nothing about a GPU
---quick  fewer launches
---limit  seconds that it may take at most (540: one call of ten minutes); what there was no time for is said, and counts as wrong
+  buffers.tar.gz       activity buffers as CUPTI delivered them: recordings to replay
+  reports.tar.gz       the reports of the programs, and the output of tests/cuda/libprobe.c (probe-*.jsonl)
+
+Options:
+
+  --sim    use the simulated device of build/sim: tests this script, and says nothing about a GPU
+  --quick  fewer launches
+  --limit  total time limit in seconds (540: one call of ten minutes); steps without time count as wrong
+
 Exit status: 0 all programs were right and all counts agreed; 1 something did not; 2 it could not run.
 """
+
+from __future__ import annotations
 
 import argparse
 import bisect
@@ -34,6 +43,7 @@ import tarfile
 import tempfile
 import time
 import traceback
+from typing import Any, Callable, Dict, Iterable, NoReturn, Sequence, Tuple, TypeVar
 
 sys.dont_write_bytecode = True  # the tree stays as it was carried
 import gpu_answers  # noqa: E402
@@ -47,16 +57,24 @@ ARCHIVED_BYTES = 4 << 20  # of a file, at most
 GOAL_NS = 1500  # per launch, API and kernels traced, no callchains
 GOAL_OF = "tracer, API and kernels, no callchains"
 
+Json = Dict[str, Any]  # an object that a program printed
+Traced = Tuple[str, str, Sequence[str], Sequence[str]]  # a row of TRACED
+Variant = Tuple[str, Sequence[str], Dict[str, object]]  # title, words before the command, variables of the environment
+Cells = Tuple[str, ...]  # of a row of a table
+Figure = TypeVar("Figure")
+
 STATIC = "vector_add_static"  # with the static runtime, nvcc's default
 PROGRAMS = ("vector_add", "pipeline", "graph", "other_calls", "driver_api")
 # What is traced: title, program, options of `trace run`, what of COUNTED is not in such a report.
-TRACED = [(name, name, (), ()) for name in ("vector_add", "pipeline", "driver_api", "ctypes_driver.py", STATIC)] + [
+TRACED: list[Traced] = [
+    (name, name, (), ()) for name in ("vector_add", "pipeline", "driver_api", "ctypes_driver.py", STATIC)
+] + [
     ("graph, as a whole", "graph", ("--cuda-graph", "graph"), ("graph_kernels",)),
     ("graph, node by node", "graph", ("--cuda-graph", "node"), ("graph_launches",)),
     ("other_calls", "other_calls", ("--cuda-graph", "node"), ("graph_launches",)),
 ]
 # What a program counts -> how the report counts it: kind of event and a test of it.
-COUNTED = {
+COUNTED: dict[str, tuple[str, Callable[[Json], object]]] = {
     "graph_launches": ("cuda_graph_trace", lambda event: True),
     "kernels": ("cuda_kernel", lambda event: not event["graph_id"]),
     "graph_kernels": ("cuda_kernel", lambda event: event["graph_id"]),
@@ -66,11 +84,11 @@ COUNTED = {
 }
 
 
-def note(text):
+def note(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def give_up(text):
+def give_up(text: str) -> NoReturn:
     note(f"gpu-validate: {text}")
     sys.exit(2)
 
@@ -78,21 +96,23 @@ def give_up(text):
 class Section:
     """The Markdown text and the data, and whether anything was wrong."""
 
-    def __init__(self):
-        self.lines, self.data, self.wrong = [], {}, []
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.data: Json = {}
+        self.wrong: list[str] = []
 
-    def add(self, *lines):
+    def add(self, *lines: str) -> None:
         self.lines += lines
 
-    def table(self, head, rows):
+    def table(self, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         self.add("| " + " | ".join(head) + " |", "|" + "---|" * len(head))
         self.add(*("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows), "")
 
-    def fail(self, text):
+    def fail(self, text: str) -> None:
         self.wrong.append(text)
         note(f"wrong: {text}")
 
-    def write(self, folder):
+    def write(self, folder: str) -> None:
         """What there is by now: a later kill leaves it."""
         self.data["wrong"] = self.wrong
         with open(os.path.join(folder, "gpu-validation.md"), "w", encoding="utf-8") as file:
@@ -104,7 +124,7 @@ class Section:
 # ---- where things are ----
 
 
-def library_folders(sim):
+def library_folders(sim: bool) -> list[str]:
     if sim:
         return [
             os.environ.get("SIM_FOLDER") or os.path.join(os.environ.get("SIM") or os.path.join(BUILD, "sim"), "cuda13")
@@ -138,7 +158,7 @@ def library_folders(sim):
 
 
 class Machine:
-    def __init__(self, sim, quick, out, limit_s):
+    def __init__(self, sim: bool, quick: bool, out: str, limit_s: float) -> None:
         self.sim, self.quick, self.out = sim, quick, out
         self.end, self.cpu_s = time.monotonic() + limit_s, 0.0
         self.folders = library_folders(sim)
@@ -148,7 +168,7 @@ class Machine:
             if os.path.exists(os.path.join(folder, "libcupti.so.13"))
         )
 
-    def env(self, **more):
+    def env(self, **more: object) -> dict[str, str]:
         env = {
             name: value
             for name, value in os.environ.items()
@@ -163,8 +183,10 @@ class Machine:
         env.update({name: str(value) for name, value in more.items()})
         return env
 
-    def run(self, argv, **more):
-        """(exit status, standard output); a hang has the status "hung", what there was no time for "no time". `self.cpu_s`: what it took of processors."""
+    def run(self, argv: Sequence[str], **more: object) -> tuple[int | str, str]:
+        """Run a command and return (exit status, standard output). A command that hangs has the status "hung", one
+        that there is no time left for "no time". self.cpu_s is the processor time that it took.
+        """
         left, before, self.cpu_s = self.left(), cpu_of_children(), 0.0
         if left <= 0:
             return "no time", ""
@@ -173,8 +195,7 @@ class Machine:
                 argv,
                 env=self.env(**more),
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                capture_output=True,
                 timeout=min(LIMIT_S, left),
                 check=False,
             )
@@ -185,19 +206,19 @@ class Machine:
             note(done.stderr.decode("utf-8", "replace")[-2000:])
         return done.returncode, done.stdout.decode("utf-8", "replace")
 
-    def left(self):
+    def left(self) -> float:
         return self.end - time.monotonic()
 
-    def bare(self, kinds, **more):
+    def bare(self, kinds: int, **more: object) -> dict[str, object]:
         return {"LD_PRELOAD": os.path.join(APPS, "libbare.so"), "BARE_KINDS": kinds, "BARE_CUPTI": self.cupti, **more}
 
 
-def cpu_of_children():
+def cpu_of_children() -> float:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
-def command(program):
+def command(program: str) -> list[str]:
     return (
         [sys.executable, os.path.join(SRC, "tests/cuda", program)]
         if program.endswith(".py")
@@ -205,16 +226,17 @@ def command(program):
     )
 
 
-def said(output):
+def said(output: str) -> Json:
     """The last JSON object with "did" that a program printed, {} if it said that a result was wrong."""
     for line in reversed(output.splitlines()):
         if line.startswith('{"did"'):
-            line = json_object(line)
-            return line.get("did", {}) if line.get("right") else {}
+            answer = json_object(line)
+            did: Json = answer.get("did", {}) if answer.get("right") else {}
+            return did
     return {}
 
 
-def json_object(text):
+def json_object(text: str) -> Json:
     """{} for what is none: a command that failed, or that there was no time for."""
     try:
         value = json.loads(text)
@@ -223,7 +245,7 @@ def json_object(text):
     return value if isinstance(value, dict) else {}
 
 
-def json_lines(path):
+def json_lines(path: str) -> list[Json]:
     if not os.path.exists(path):
         return []
     with open(path, encoding="utf-8", errors="replace") as file:  # its program may have been killed in a line
@@ -233,7 +255,7 @@ def json_lines(path):
 # ---- 1: the machine ----
 
 
-def first_line(argv):
+def first_line(argv: Sequence[str]) -> str:
     try:
         done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=20, check=False)
         return (done.stdout.decode("utf-8", "replace").splitlines() or [""])[0].strip()
@@ -241,7 +263,7 @@ def first_line(argv):
         return ""
 
 
-def read_file(path):
+def read_file(path: str) -> str:
     try:
         with open(path, encoding="ascii") as file:
             return file.read().strip()
@@ -249,7 +271,7 @@ def read_file(path):
         return "?"
 
 
-def cycles_counter():
+def cycles_counter() -> str:
     """Does perf_event_open() give a counter of cycles (x86-64; struct perf_event_attr: type, size, config)?"""
     perf_event_open, attr_bytes, cycles = 298, 112, 0
     attr = struct.pack("<IIQ", 0, attr_bytes, cycles).ljust(attr_bytes, b"\0")
@@ -261,7 +283,7 @@ def cycles_counter():
     return "yes"
 
 
-def describe(machine, section):
+def describe(machine: Machine, section: Section) -> None:
     gpu = (
         "simulated"
         if machine.sim
@@ -280,7 +302,8 @@ def describe(machine, section):
     }
     section.data["machine"] = facts
     section.add(
-        f"## {time.strftime('%Y-%m-%d')}: {'the simulated device (this says nothing about a GPU)' if machine.sim else gpu}",
+        f"## {time.strftime('%Y-%m-%d')}: "
+        f"{'the simulated device (this says nothing about a GPU)' if machine.sim else gpu}",
         "",
         "`scripts/gpu-validate" + (" --sim" if machine.sim else "") + (" --quick" if machine.quick else "") + "`",
         "",
@@ -291,7 +314,7 @@ def describe(machine, section):
 # ---- 2: programs and counts ----
 
 
-def tracer_takes_cuda(machine):
+def tracer_takes_cuda(machine: Machine) -> bool:
     report = os.path.join(machine.out, "none.rep")
     status, _ = machine.run([TRACE, "run", "-t", "cuda", "-o", report, "--", "/bin/true"])
     if os.path.exists(report):
@@ -299,7 +322,9 @@ def tracer_takes_cuda(machine):
     return status == 0
 
 
-def traced(machine, name, argv, section, options=()):
+def traced(
+    machine: Machine, name: str, argv: Sequence[str], section: Section, options: Sequence[str] = ()
+) -> Json | None:
     """Counts of the report by what COUNTED has, and the verdict of `trace info`; None where it could not be made."""
     report = os.path.join(machine.out, name.replace(", ", "-").replace(" ", "-") + ".rep")
     if os.path.exists(report):
@@ -332,13 +357,15 @@ def traced(machine, name, argv, section, options=()):
     }
 
 
-def outside(times):
+def outside(times: Sequence[int]) -> str:
     return f"{len(times)} (most: {max(times, default=0)} ns)"
 
 
-def causality(events):
-    """Kernels on the clock of the calls: those that begin before the call that launched them, and those that end after a wait for the whole device that began
-    behind that call has returned; by how much, in ns. Both are wrong by as much as the device's clock is."""
+def causality(events: list[Json]) -> dict[str, list[int]]:
+    """Compare kernels with calls on the clock of the calls. Return by how many ns kernels begin before the call that
+    launched them (early), and end after a later wait for the whole device has returned (late). Both are as wrong as
+    the clock of the device.
+    """
     calls = {event["correlation_id"]: event for event in events if event["kind"] == "cuda_api" and not event["level"]}
     waits = sorted(
         (event["start_ns"], event["start_ns"] + event["duration_ns"])
@@ -357,11 +384,11 @@ def causality(events):
     return {"early": early, "late": late}
 
 
-def agree(did, counts, absent):
+def agree(did: Json, counts: dict[str, int], absent: Sequence[str]) -> bool:
     return all(did[kind] == counts[kind] for kind in COUNTED if kind in did and kind not in absent)
 
 
-def check_program(machine, traced_program, with_cuda, section):
+def check_program(machine: Machine, traced_program: Traced, with_cuda: bool, section: Section) -> Cells:
     name, program, options, absent = traced_program
     argv = command(program)
     if not os.path.exists(argv[-1]):
@@ -396,7 +423,7 @@ def check_program(machine, traced_program, with_cuda, section):
     )
 
 
-def ncu_command():
+def ncu_command() -> str | None:
     """NVIDIA's, where there is one."""
     places = [
         shutil.which("ncu"),
@@ -407,8 +434,10 @@ def ncu_command():
     return next((place for place in places if place and os.path.exists(place)), None)
 
 
-def check_code(machine, with_cuda, section):
-    """The standard entries: a result for each launch, the code of its module, both read by NVIDIA's own tool where there is one."""
+def check_code(machine: Machine, with_cuda: bool, section: Section) -> None:
+    """Check the standard entries: a result for each launch and the code of its module, read by `trace` and by NVIDIA's
+    ncu where there is one.
+    """
     name = "results and code"
     if not with_cuda:
         return
@@ -425,7 +454,7 @@ def check_code(machine, with_cuda, section):
     kernels = result["counts"]["kernels"]
     listed = {"trace": machine.run([TRACE, "details", "--page", "raw", "--csv", report])[1]}
     code = machine.run([TRACE, "dump", "--json", "-k", "cuda_module", report])[1]
-    facts = {
+    facts: dict[str, object] = {
         "cubins CUPTI showed (bytes)": [
             json_object(line)["cubin_bytes"] for line in code.splitlines() if '"cubin_bytes"' in line
         ]
@@ -451,7 +480,7 @@ def check_code(machine, with_cuda, section):
     section.table(("", ""), facts.items())
 
 
-def torch_python():
+def torch_python() -> str | None:
     for python in (sys.executable, "python3", "/opt/torch/.venv/bin/python3"):
         if (
             shutil.which(python)
@@ -467,7 +496,7 @@ def torch_python():
     return None
 
 
-def check_torch(machine, with_cuda, section):
+def check_torch(machine: Machine, with_cuda: bool, section: Section) -> Cells:
     """PyTorch with cuBLAS: the number of kernels is what the bare client sees in another run."""
     python = None if machine.sim else torch_python()
     if not python:
@@ -500,14 +529,16 @@ def check_torch(machine, with_cuda, section):
     )
 
 
-def programs(machine, with_cuda, section):
+def programs(machine: Machine, with_cuda: bool, section: Section) -> None:
     rows = [check_program(machine, traced_program, with_cuda, section) for traced_program in TRACED]
     rows.append(check_torch(machine, with_cuda, section))
     section.add(
         "### Programs",
         "",
-        "Each ran untraced and traced (`-t cuda,nvtx,osrt`); counts are those the program says it did, against the report. "
-        "Early: kernels that begin before the call that launched them; late: those that end after a wait for the device that came behind has returned.",
+        "Each ran untraced and traced (`-t cuda,nvtx,osrt`); counts are those the program says it did, against the "
+        "report. "
+        "Early: kernels that begin before the call that launched them; late: those that end after a wait for the "
+        "device that came behind has returned.",
         "",
     )
     section.table(
@@ -519,7 +550,7 @@ def programs(machine, with_cuda, section):
 # ---- 3: questions ----
 
 
-def probe(machine, name, **more):
+def probe(machine: Machine, name: str, **more: object) -> list[Json]:
     log = os.path.join(machine.out, f"probe-{name}.jsonl")
     library = os.path.join(APPS, "libprobe.so")
     machine.run(
@@ -533,7 +564,7 @@ def probe(machine, name, **more):
     return json_lines(log)
 
 
-def questions(machine, section):
+def questions(machine: Machine, section: Section) -> None:
     facts = {name: probe(machine, name) for name in PROGRAMS if os.path.exists(os.path.join(APPS, name))}
     if not facts.get("vector_add"):
         section.fail("the probe saw nothing")
@@ -556,17 +587,24 @@ def questions(machine, section):
 # ---- 4: overhead ----
 
 
-def launch_cost(machine, rounds, wrap=(), **more):
+def complete(values: Sequence[Figure | None]) -> list[Figure]:
+    """Return the figures of all rounds, or nothing where a round has none."""
+    found = [value for value in values if value is not None]
+    return found if len(found) == len(values) else []
+
+
+def launch_cost(machine: Machine, rounds: int, wrap: Sequence[str] = (), **more: object) -> float | None:
     status, output = machine.run([*wrap, os.path.join(APPS, "launch_loop"), str(rounds)], **more)
     for line in output.splitlines():
         if status == 0 and line.startswith('{"rounds"'):
-            return json.loads(line)["ns_per_launch"]["median"]
+            median: float = json.loads(line)["ns_per_launch"]["median"]
+            return median
     return None
 
 
-def variants(machine, with_cuda):
+def variants(machine: Machine, with_cuda: bool) -> tuple[list[Variant], str]:
     report = os.path.join(machine.out, "launches.rep")
-    made = [
+    made: list[Variant] = [
         ("no tool", (), {}),
         ("bare CUPTI: device activity", (), machine.bare(1)),
         ("bare CUPTI: and API records", (), machine.bare(2)),
@@ -586,48 +624,49 @@ def variants(machine, with_cuda):
     return made, report
 
 
-def overhead(machine, with_cuda, section):
+def overhead(machine: Machine, with_cuda: bool, section: Section) -> None:
     if not os.path.exists(os.path.join(APPS, "launch_loop")):
         section.fail("launch_loop is not built")
         return
     rounds, repeats = (10, 2) if machine.quick else (200, 5)
     made, report = variants(machine, with_cuda)
-    costs = collections.defaultdict(list)
+    costs: collections.defaultdict[str, list[float | None]] = collections.defaultdict(list)
     for _ in range(repeats):
         for name, wrap, more in made:
             if os.path.exists(report):
                 os.unlink(report)
             costs[name].append(launch_cost(machine, rounds, wrap, **more))
-    rows, base, peer = [], costs["no tool"], costs["bare CUPTI: and API records"]
+    rows: list[Cells] = []
+    base, peer = complete(costs["no tool"]), complete(costs["bare CUPTI: and API records"])
     for name, _, _ in made:
-        if None in costs[name]:
+        own = complete(costs[name])
+        if not own or not base:
             section.fail(f"launch_loop: {name}: no figure")
             rows.append((name, "-", "-", "-", "-"))
             continue
-        added = [cost - before for cost, before in zip(costs[name], base)]
-        ratio = statistics.median(cost / other for cost, other in zip(costs[name], peer)) if None not in peer else 0
+        added = [cost - before for cost, before in zip(own, base)]
+        ratio = statistics.median(cost / other for cost, other in zip(own, peer)) if peer else 0
         rows.append(
             (
                 name,
-                f"{statistics.median(costs[name]):.0f}",
+                f"{statistics.median(own):.0f}",
                 f"{min(added):.0f}",
                 f"{statistics.median(added):.0f}",
                 f"{ratio:.2f}",
             )
         )
     section.data["ns_per_launch"] = dict(costs)
-    met = {
-        name: statistics.median(cost - before for cost, before in zip(costs[name], base)) <= GOAL_NS
-        for name in costs
-        if name == GOAL_OF and None not in costs[name] + base
-    }
-    section.data["goal"] = {"ns_per_launch": GOAL_NS, "met": met.get(GOAL_OF)}
+    added = [cost - before for cost, before in zip(complete(costs.get(GOAL_OF, [])), base)]
+    met = statistics.median(added) <= GOAL_NS if added else None
+    section.data["goal"] = {"ns_per_launch": GOAL_NS, "met": met}
     section.add(
         "### Cost of a launch",
         "",
-        f"`launch_loop {rounds}`: {rounds} times 500 launches of an empty kernel, the waiting not counted; {repeats} rounds, all variants in turn, "
-        f'differences to "no tool" of the same round. Goal: at most {GOAL_NS} ns with API and kernels traced, no callchains: '
-        f"{ {True: 'met', False: '**missed**', None: 'not measured'}[met.get(GOAL_OF)] }.",
+        f"`launch_loop {rounds}`: {rounds} times 500 launches of an empty kernel, the waiting not counted; {repeats} "
+        "rounds, all variants in turn, "
+        f'differences to "no tool" of the same round. Goal: at most {GOAL_NS} ns with API and kernels traced, no '
+        "callchains: "
+        f"{'not measured' if met is None else 'met' if met else '**missed**'}.",
         "",
     )
     section.table(
@@ -635,8 +674,10 @@ def overhead(machine, with_cuda, section):
     )
 
 
-def rest_cost(machine, with_cuda, section):
-    """What a process costs that makes no CUDA call, and one that has a context and does nothing: processor time of the program and what traces it."""
+def rest_cost(machine: Machine, with_cuda: bool, section: Section) -> None:
+    """Measure what a process costs that makes no CUDA call, and one with an idle context: processor time of the
+    program and of the tracer.
+    """
     report = os.path.join(machine.out, "launches.rep")
     sources = ("osrt",) + (("cuda", "cuda,nvtx,osrt") if with_cuda else ())
     made = [("no tool", ())] + [
@@ -647,7 +688,7 @@ def rest_cost(machine, with_cuda, section):
         ("/bin/true: no CUDA at all", ("/bin/true",)),
         (f"a context, {asleep_ms} ms asleep", (os.path.join(APPS, "launch_loop"), "1", str(asleep_ms))),
     )
-    costs = collections.defaultdict(list)
+    costs: collections.defaultdict[tuple[str, str], list[tuple[float, float] | None]] = collections.defaultdict(list)
     for _ in range(1 if machine.quick else 7):
         for title, argv in programs_:
             for name, wrap in made:
@@ -656,13 +697,13 @@ def rest_cost(machine, with_cuda, section):
                 begin, (status, _) = time.monotonic(), machine.run([*wrap, *argv])
                 costs[title, name].append((time.monotonic() - begin, machine.cpu_s) if status == 0 else None)
     rows = []
-    for (title, name), runs in costs.items():
-        if None in runs:
+    for (title, name), tries in costs.items():
+        runs, before = complete(tries), complete(costs[title, "no tool"])
+        if not runs:
             section.fail(f"{title}: {name}: no figure")
             continue
         wall, cpu = (statistics.median(run[i] for run in runs) * 1e3 for i in (0, 1))
-        before = costs[title, "no tool"]
-        ratio = statistics.median(run[0] / old[0] for run, old in zip(runs, before)) if None not in before else 0
+        ratio = statistics.median(run[0] / old[0] for run, old in zip(runs, before)) if before else 0
         rows.append((title, name, f"{wall:.1f}", f"{cpu:.1f}", f"{ratio:.2f}"))
     section.data["rest"] = {f"{title}; {name}": runs for (title, name), runs in costs.items()}
     section.add(
@@ -677,7 +718,7 @@ def rest_cost(machine, with_cuda, section):
 # ---- 5: recordings ----
 
 
-def recordings(machine, section):
+def recordings(machine: Machine, section: Section) -> None:
     folder = os.path.join(machine.out, "buffers")
     shutil.rmtree(folder, ignore_errors=True)
     rows = []
@@ -704,7 +745,7 @@ def recordings(machine, section):
 # ---- main ----
 
 
-def pack(machine, name, paths, section):
+def pack(machine: Machine, name: str, paths: Sequence[str], section: Section) -> None:
     """Files and folders into one archive, and away; files that are too large are left out and said."""
     with tarfile.open(os.path.join(machine.out, name), "w:gz") as archive:
         for path in paths:
@@ -718,7 +759,7 @@ def pack(machine, name, paths, section):
         shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sim", action="store_true")
     parser.add_argument("--quick", action="store_true")
@@ -732,7 +773,7 @@ def main():
     if not options.sim and machine.run([os.path.join(APPS, "vector_add")])[0] != 0:
         give_up("vector_add does not run here: is there a GPU, and its driver?")
     with_cuda = tracer_takes_cuda(machine)
-    steps = (
+    steps: tuple[tuple[str, Callable[[], None]], ...] = (
         ("machine", lambda: describe(machine, section)),
         ("programs", lambda: programs(machine, with_cuda, section)),
         ("questions", lambda: questions(machine, section)),

@@ -1,35 +1,44 @@
-"""What scripts/gpu-validate.py makes of the facts that tests/cuda/libprobe.c wrote: one answer in words to each question."""
+"""How scripts/gpu-validate.py reads the facts that tests/cuda/libprobe.c writes: each question gets an answer in
+words.
+"""
+
+from __future__ import annotations
 
 import collections
 import os
 import statistics
+from typing import Any, Dict
+
+Fact = Dict[str, Any]  # a line that the probe wrote
 
 
-def of(facts, *names):
+def of(facts: list[Fact], *names: str) -> list[Fact]:
     return [fact for fact in facts if fact["fact"] in names]
 
 
-def first(facts, name):
+def first(facts: list[Fact], name: str) -> Fact:
     return (of(facts, name) or [{}])[0]
 
 
-def injection(facts):
+def injection(facts: list[Fact]) -> str:
     callers = sorted({os.path.basename(fact["caller"]) for fact in of(facts, "getenv")})
     return (
-        f'InitializeInjection called {len(of(facts, "injection"))} time(s) in the library that was preloaded; getenv("CUDA_INJECTION64_PATH") came through the PLT from: '
-        + (", ".join(callers) or "nobody")
+        f"InitializeInjection called {len(of(facts, 'injection'))} time(s) in the library that was preloaded; "
+        'getenv("CUDA_INJECTION64_PATH") came through the PLT from: ' + (", ".join(callers) or "nobody")
     )
 
 
-def subscribe(facts):
+def subscribe(facts: list[Fact]) -> str:
     done, fork, after = first(facts, "subscribe"), first(facts, "fork"), first(facts, "after_subscribe")
-    state = {0: "initialised", 3: "not initialised"}.get(
-        after.get("device_count_result"), f"result {after.get('device_count_result')}"
+    count_result = after.get("device_count_result")
+    state = "initialised" if count_result == 0 else "not initialised" if count_result == 3 else f"result {count_result}"
+    return (
+        f"result {done.get('result')} after {done.get('ns', 0) / 1e6:.2f} ms; the driver is {state} then; cuInit "
+        f"in a child forked then: {fork.get('cuInit')}"
     )
-    return f"result {done.get('result')} after {done.get('ns', 0) / 1e6:.2f} ms; the driver is {state} then; cuInit in a child forked then: {fork.get('cuInit')}"
 
 
-def launch(facts):
+def launch(facts: list[Fact]) -> str:
     launches = collections.Counter(
         (fact["name"], fact["cbid"]) for fact in of(facts, "call") if fact["domain"] == 2 and "aunch" in fact["name"]
     )
@@ -44,15 +53,18 @@ def launch(facts):
                 own + (fact["correlation"] != outer["correlation"]),
             )
     seen = ", ".join(f"{name} (cbid {cbid}) x{count}" for (name, cbid), count in launches.items())
-    return f"{seen or 'none'}; calls of __cuda*: {', '.join(internal) or 'none'}; nested calls: {same} with the outer correlation id, {own} with their own"
+    return (
+        f"{seen or 'none'}; calls of __cuda*: {', '.join(internal) or 'none'}; nested calls: {same} with the "
+        f"outer correlation id, {own} with their own"
+    )
 
 
 # Bytes of records by kind, as the header of CUPTI 13.0 declares them: what the tracer expects of that version.
 DECLARED = {1: 96, 2: 88, 4: 40, 5: 40, "kernel": 216, 22: 96, 25: 104, 36: 56, "sync": 56}
 
 
-def records(facts):
-    steps = collections.defaultdict(collections.Counter)
+def records(facts: list[Fact]) -> str:
+    steps: collections.defaultdict[Any, collections.Counter[int]] = collections.defaultdict(collections.Counter)
     for fact in facts:
         if "step" in fact:
             steps[fact.get("kind", fact["fact"])][fact["step"]] += 1
@@ -67,13 +79,16 @@ def records(facts):
     syncs = sorted({(fact["type"], fact["stream"], fact["event"]) for fact in of(facts, "sync")})
     kernel = first(facts, "kernel")
     return (
-        f"distance of records: {sizes}. Not as CUPTI 13.0 declares them: {', '.join(other) or 'none'}. (context, stream) ids: {streams}. Synchronisations (type, stream, event): {syncs}. "
-        f"First kernel: {', '.join(f'{name} {kernel[name]}' for name in kernel if name not in ('fact', 'start', 'end'))}"
+        f"distance of records: {sizes}. Not as CUPTI 13.0 declares them: {', '.join(other) or 'none'}. (context, "
+        f"stream) ids: {streams}. Synchronisations (type, stream, event): {syncs}. "
+        "First kernel: "
+        f"{', '.join(f'{name} {kernel[name]}' for name in kernel if name not in ('fact', 'start', 'end'))}"
     )
 
 
-def clock(facts):
-    clock, calls = first(facts, "clock"), {}
+def clock(facts: list[Fact]) -> str:
+    clock = first(facts, "clock")
+    calls: dict[int, list[int]] = {}
     for fact in of(facts, "api"):
         calls.setdefault(fact["correlation"], []).append(fact["start"])
     delays = [
@@ -82,9 +97,15 @@ def clock(facts):
     zero = sum(not fact["start"] or fact["end"] < fact["start"] for fact in of(facts, "kernel"))
     late = [fact for fact in of(facts, "flush") if fact["records"]]
     between = clock.get("realtime_before", 0) <= clock.get("cupti", -1) <= clock.get("realtime_after", 0)
-    text = f"cuptiGetTimestamp is {'' if between else 'not '}CLOCK_REALTIME; callback: result {first(facts, 'timestamp_callback').get('result')}; {zero} kernels without possible stamps"
+    text = (
+        f"cuptiGetTimestamp is {'' if between else 'not '}CLOCK_REALTIME; callback: result "
+        f"{first(facts, 'timestamp_callback').get('result')}; {zero} kernels without possible stamps"
+    )
     if delays:
-        text += f"; from call to start of kernel: least {min(delays)} ns, median {statistics.median(delays):.0f} ns, {sum(delay < 0 for delay in delays)} negative"
+        text += (
+            f"; from call to start of kernel: least {min(delays)} ns, median {statistics.median(delays):.0f} ns, "
+            f"{sum(delay < 0 for delay in delays)} negative"
+        )
     return (
         text
         + "; records came at: "
@@ -92,23 +113,27 @@ def clock(facts):
     )
 
 
-def kinds(facts):
+def kinds(facts: list[Fact]) -> str:
     refused = [f"{fact['kind']}: {fact['result']}" for fact in of(facts, "kind") if fact["result"]]
     slow = max(of(facts, "kind"), key=lambda fact: fact["ns"], default={"kind": 0, "ns": 0})
     moved = sum(fact["kind"] == 25 for fact in of(facts, "record"))
     return (
-        f"refused (kind: result): {', '.join(refused) or 'none'}; slowest to enable: kind {slow['kind']}, {slow['ns'] / 1e6:.2f} ms; "
+        f"refused (kind: result): {', '.join(refused) or 'none'}; slowest to enable: kind {slow['kind']}, "
+        f"{slow['ns'] / 1e6:.2f} ms; "
         f"unified memory: configuration for all devices {first(facts, 'unified_memory_all_devices').get('result')}, "
         f"for the first one {first(facts, 'unified_memory_config').get('result')}, {moved} records"
     )
 
 
-def graphs(facts):
+def graphs(facts: list[Fact]) -> str:
     events = of(facts, "graph")
     created = {fact["node"]: fact["graph"] for fact in events if fact["cbid"] == 13}
     cloned = {fact["node"]: fact["original_node"] for fact in events if fact["cbid"] == 20}
     ran = collections.Counter(fact["graph_node"] for fact in of(facts, "kernel") if fact["graph_node"])
     return (
-        f"{len(created)} nodes created, {len(cloned)} cloned of which {sum(original in created for original in cloned.values())} name a created one; kernels ran for {len(ran)} node ids, "
-        f"{sum(node in cloned for node in ran)} of them clones, {sum(node in created for node in ran)} originals; callbacks: {dict(collections.Counter(fact['cbid'] for fact in events))}"
+        f"{len(created)} nodes created, {len(cloned)} cloned of which "
+        f"{sum(original in created for original in cloned.values())} name a created one; kernels ran for {len(ran)} "
+        "node ids, "
+        f"{sum(node in cloned for node in ran)} of them clones, {sum(node in created for node in ran)} originals; "
+        f"callbacks: {dict(collections.Counter(fact['cbid'] for fact in events))}"
     )

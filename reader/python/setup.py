@@ -1,11 +1,15 @@
-"""Takes libtrace-reader.so into the package where the tree has one that was built (`make`); else it is looked for when it is wanted.
+"""Copy libtrace-reader.so into the package where the tree has a built one (`make`); else the package looks for it when
+it is imported.
 
-ncu_report/_fast.c is compiled where there are a compiler and the headers of CPython; without them the package is the same, and slower."""
+ncu_report/_fast.c is compiled where there are a compiler and the headers of CPython; without them the package does the
+same, more slowly.
+"""
 
 import os
 import shutil
 import sys
 import sysconfig
+from typing import Tuple
 
 from setuptools import Distribution, Extension, setup
 from setuptools.command.build_py import build_py
@@ -15,7 +19,7 @@ LIBRARY = os.environ.get("LIBTRACE_READER") or os.path.join(HERE, "../../build/l
 
 
 class BuildWithLibrary(build_py):
-    def run(self):
+    def run(self) -> None:
         super().run()
         if os.path.exists(LIBRARY):
             shutil.copy2(LIBRARY, os.path.join(self.build_lib, "ncu_report", "libtrace-reader.so"))
@@ -24,20 +28,20 @@ class BuildWithLibrary(build_py):
 class BuiltDistribution(Distribution):
     """The wheel is for this machine's kind if it holds the library, or may hold what is compiled."""
 
-    def has_ext_modules(self):
+    def has_ext_modules(self) -> bool:
         return os.path.exists(LIBRARY) or bool(self.ext_modules)
 
 
 try:
     from setuptools.command.bdist_wheel import bdist_wheel  # setuptools >= 70.1
 except ImportError:
-    from wheel.bdist_wheel import bdist_wheel
+    from wheel.bdist_wheel import bdist_wheel  # type: ignore[import-not-found,no-redef]  # the same class
 
 
 class AnyPython(bdist_wheel):
     """Without what is compiled, which may have failed: one wheel for every version of Python."""
 
-    def get_tag(self):
+    def get_tag(self) -> Tuple[str, str, str]:
         built = self.get_finalized_command("build_ext").get_outputs() if self.distribution.ext_modules else []
         return super().get_tag() if any(map(os.path.exists, built)) else ("py3", "none", super().get_tag()[2])
 
@@ -46,4 +50,8 @@ class AnyPython(bdist_wheel):
 WITH_FAST = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
 FAST = [Extension("ncu_report._fast", ["ncu_report/_fast.c"], optional=True)] if WITH_FAST else []
 
-setup(cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": AnyPython}, distclass=BuiltDistribution, ext_modules=FAST)
+setup(
+    cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": AnyPython},  # type: ignore[arg-type]  # stubs know one base
+    distclass=BuiltDistribution,
+    ext_modules=FAST,
+)

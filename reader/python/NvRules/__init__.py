@@ -1,6 +1,8 @@
-"""The interface that rule files of Nsight Compute are written for. They are run by `trace rules apply`; outside of it there is no handle."""
+"""The interface that rule files of Nsight Compute are written for. `trace rules apply` runs them; outside of it there
+is no handle.
+"""
 
-from typing import Any, Iterable, List
+from typing import TYPE_CHECKING, Iterable, List, Union
 
 from ncu_report import (
     IAction,
@@ -20,6 +22,9 @@ from ncu_report import (
     RuleKind_DEFAULT,
     RuleKind_GUIDED,
 )
+
+if TYPE_CHECKING:
+    from libtrace_rules._apply import Context, Handle
 
 __all__ = [
     "IAction",
@@ -48,38 +53,38 @@ __all__ = [
 ]
 
 
-def get_context(h: Any) -> Any:
+def get_context(h: "Handle") -> "Context":
     """The report as a rule sees it: its result is the first one of the first range."""
     return h.context
 
 
-def get_evaluator(h: Any) -> IEvaluator:
+def get_evaluator(h: "Handle") -> IEvaluator:
     """The evaluator of a handle that evaluate() was called with."""
     return h.evaluator
 
 
-def get_version(h: Any) -> str:
+def get_version(h: "Handle") -> str:
     """The release of Nsight Compute whose interface this is."""
     return h.context.get_version()
 
 
-def raise_exception(h: Any, msg: str) -> None:
+def raise_exception(h: "Handle", msg: str) -> None:
     """Ends the rule: it could not be applied. Raises SystemError."""
     raise SystemError(msg)
 
 
-def require_metrics(handle: Any, metrics: Iterable[str]) -> None:
+def require_metrics(handle: "Handle", metrics: Iterable[str]) -> None:
     """Requires each of these metrics."""
     for metric in metrics:
         get_evaluator(handle).require_metric(metric)
 
 
-def require_rules(handle: Any, rules: Iterable[str]) -> None:
+def require_rules(handle: "Handle", rules: Iterable[str]) -> None:
     """Requires each of these rules."""
     for rule in rules:
         get_evaluator(handle).require_rule(rule)
 
 
-def metric_instances(metric: IMetric) -> List[Any]:
+def metric_instances(metric: IMetric) -> List[Union[str, int, float, None]]:
     """The values of the instances."""
     return metric.instances()

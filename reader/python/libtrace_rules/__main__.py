@@ -1,20 +1,22 @@
-"""python3 -m libtrace_rules: what `trace rules` starts. Rules are Python code, which processes of their own run.
+"""python3 -m libtrace_rules: started by `trace rules`. Rules are Python code, which runs in processes of its own.
 
-On standard input a JSON object: report, folders, rules (identifiers; empty: all), limit_s, is_list. On standard output frames: a letter, the
-number of bytes behind it (u32, little endian), and these:
+Standard input is a JSON object: report, folders, rules (identifiers; empty: all), limit_s, is_list. Standard output is
+a sequence of frames: a letter, the number of bytes that follow (u32, little endian), and these bytes:
+
   L  a line about a rule (with is_list)
   R  u64 result, a RuleResult
   M  u64 result, u32 bytes of the name, the name, a ProfileMetricResult without its name
-  P  what is wrong, in one line
-  N  a line about a rule that was not applied, as it should be
-  E  the end: nothing is missing
+  P  a problem, in one line
+  N  a line about a rule that was not applied, as intended
+  E  the end: the output is complete
 """
 
 import json
 import os
 import struct
 import sys
-from typing import Any, Dict, List
+from types import ModuleType
+from typing import Dict, FrozenSet, List, Optional, Tuple, TypedDict, Union
 
 import ncu_report
 
@@ -39,12 +41,22 @@ class Output:
         self._file.flush()
 
 
-def load(job: Dict[str, Any], out: Output) -> List[_rules.Rule]:
+class Job(TypedDict):
+    """What is read from standard input."""
+
+    report: str
+    folders: List[str]
+    rules: List[str]
+    limit_s: float
+    is_list: bool
+
+
+def load(job: Job, out: Output) -> List[_rules.Rule]:
     """The rules of the folders. Of several with one identifier the first counts."""
-    rules = {}  # type: Dict[str, _rules.Rule]
+    rules: Dict[str, _rules.Rule] = {}
     paths, problems = _rules.files(job["folders"])
 
-    def take(path: str, what: Any) -> None:
+    def take(path: str, what: Union[_rules.Rule, str, None]) -> None:
         if isinstance(what, str):
             out.line("P", f"{path}: {what}")
         elif what and what.identifier in rules:
@@ -65,24 +77,24 @@ def load(job: Dict[str, Any], out: Output) -> List[_rules.Rule]:
 class Session:
     """Rules one after the other over all results."""
 
-    def __init__(self, job: Dict[str, Any], rules: List[_rules.Rule], out: Output) -> None:
+    def __init__(self, job: Job, rules: List[_rules.Rule], out: Output) -> None:
         self.job, self.out = job, out
         self.known = [rule.identifier for rule in rules]
         report = ncu_report.load_report(job["report"])
-        self.range = report[0] if len(report) else ()  # type: Any
-        self.sections = [None] * len(self.range)  # type: List[Any]
+        self.range: Union[ncu_report.IRange, Tuple[ncu_report.IAction, ...]] = report[0] if len(report) else ()
+        self.sections: List[Optional[FrozenSet[str]]] = [None] * len(self.range)
         # what rules left for those behind them, by result
-        self.sent = {}  # type: Dict[int, _apply.Numbers]
-        self.vaults = {}  # type: Dict[int, _apply.Numbers]
-        self.added = {}  # type: Dict[int, Dict[str, Any]]
+        self.sent: Dict[int, _apply.Numbers] = {}
+        self.vaults: Dict[int, _apply.Numbers] = {}
+        self.added: Dict[int, Dict[str, ncu_report.IMutableMetric]] = {}
 
     def has_section(self, index: int, identifier: str) -> bool:
         """Was the section collected?"""
-        if self.sections[index] is None:
-            self.sections[index] = frozenset(
-                section.get("identifier") for section in self.range[index].fields("sections") or []
-            )
-        return identifier in self.sections[index]
+        found = self.sections[index]
+        if found is None:
+            sections = self.range[index].fields("sections") or []
+            found = self.sections[index] = frozenset(section.get("identifier") for section in sections)
+        return identifier in found
 
     def can_hold(self, index: int) -> bool:
         """Rules are for kernels: results of ranges and graphs have no place for theirs."""
@@ -102,7 +114,7 @@ class Session:
             if self.can_hold(i) and (not rule.section or self.has_section(i, rule.section))
         ]
         is_told = not self.job["rules"] or rule.identifier in self.job["rules"]
-        modules = []  # type: List[Any]
+        modules: List[ModuleType] = []
         done = 0
 
         def one(index: int) -> _apply.Finding:
@@ -128,7 +140,8 @@ class Session:
         if why:
             self.out.line(
                 "P",
-                f"{rule.path}: rule {rule.identifier} at result {todo[done]}: {why}; {len(todo) - done} results are without it",
+                f"{rule.path}: rule {rule.identifier} at result {todo[done]}: {why}; {len(todo) - done} results are "
+                "without it",
             )
 
     def take(self, rule: _rules.Rule, index: int, found: _apply.Finding, is_told: bool) -> None:
@@ -151,7 +164,7 @@ class Session:
 
 
 def main() -> None:
-    job = json.load(sys.stdin)
+    job: Job = json.load(sys.stdin)
     out = Output()
     rules = load(job, out)
     for name in job["rules"]:

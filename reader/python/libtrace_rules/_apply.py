@@ -1,7 +1,8 @@
 """A rule and a result."""
 
 import os
-from typing import Any, Callable, Dict, List, Optional
+from types import ModuleType
+from typing import Callable, Dict, Generic, Iterator, List, Optional, TypeVar
 
 import ncu_report
 import NvRules
@@ -13,25 +14,26 @@ from ._rules import Rule, said
 CHART_BYTES_MAX = 1 << 20
 
 Numbers = Dict[str, Dict[str, float]]  # by rule
+_Held = TypeVar("_Held")
 
 
-class _One:
+class _One(Generic[_Held]):
     """IContext and IRange as a rule sees them: holding one thing."""
 
-    def __init__(self, held: Any) -> None:
+    def __init__(self, held: _Held) -> None:
         self._held = held
 
     def __len__(self) -> int:
         return 1
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: int) -> _Held:
         return (self._held,)[key]
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[_Held]:
         return iter((self._held,))
 
 
-class _Range(_One):
+class _Range(_One[ncu_report.IAction]):
     def num_actions(self) -> int:
         return 1
 
@@ -39,7 +41,7 @@ class _Range(_One):
         return self._held if idx == 0 else None
 
 
-class _Context(_One):
+class Context(_One[_Range]):
     def __init__(self, action: ncu_report.IAction, frontend: NvRules.IFrontend, vault: NvRules.IMessageVault) -> None:
         super().__init__(_Range(action))
         self._frontend, self._controller = frontend, NvRules.IController(frontend, vault)
@@ -47,7 +49,7 @@ class _Context(_One):
     def num_ranges(self) -> int:
         return 1
 
-    def range_by_idx(self, idx: int) -> Any:
+    def range_by_idx(self, idx: int) -> Optional[_Range]:
         return self._held if idx == 0 else None
 
     def frontend(self) -> NvRules.IFrontend:
@@ -64,10 +66,11 @@ class _Context(_One):
 
 
 class Handle:
-    """What apply() and evaluate() are called with."""
+    """The argument of a rule's apply(), which has a context, and of its evaluate(), which has an evaluator."""
 
-    def __init__(self, context: Any = None, evaluator: Any = None) -> None:
-        self.context, self.evaluator = context, evaluator
+    def __init__(self, context: Optional[Context] = None, evaluator: Optional[NvRules.IEvaluator] = None) -> None:
+        self.context: Context = context  # type: ignore[assignment]  # None only in evaluate()
+        self.evaluator: NvRules.IEvaluator = evaluator  # type: ignore[assignment]  # None only in apply()
 
 
 class Finding:
@@ -75,10 +78,10 @@ class Finding:
 
     def __init__(self, vault: Numbers) -> None:
         self.result = b""  # a RuleResult; empty: it was not applied
-        self.problem = None  # type: Optional[str]
-        self.sent = {}  # type: Dict[str, float]
+        self.problem: Optional[str] = None
+        self.sent: Dict[str, float] = {}
         self.vault = vault
-        self.added = {}  # type: Dict[str, ncu_report.IMutableMetric]
+        self.added: Dict[str, ncu_report.IMutableMetric] = {}
 
 
 def _chart_loader(rule: Rule) -> Callable[[str], bytes]:
@@ -93,7 +96,7 @@ def _chart_loader(rule: Rule) -> Callable[[str], bytes]:
     return load
 
 
-def _lacks(module: Any, action: ncu_report.IAction, known: List[str]) -> Optional[str]:
+def _lacks(module: ModuleType, action: ncu_report.IAction, known: List[str]) -> Optional[str]:
     """What evaluate() requires and is not there."""
     if not hasattr(module, "evaluate"):
         return None
@@ -106,7 +109,7 @@ def _lacks(module: Any, action: ncu_report.IAction, known: List[str]) -> Optiona
 
 
 def apply(
-    rule: Rule, module: Any, action: ncu_report.IAction, known: List[str], parents: Numbers, vault: Numbers
+    rule: Rule, module: ModuleType, action: ncu_report.IAction, known: List[str], parents: Numbers, vault: Numbers
 ) -> Finding:
     """Applies the rule to a result, whatever it does."""
     found = Finding(vault)
@@ -116,7 +119,7 @@ def apply(
     try:
         lacks = found.problem = _lacks(module, action, known)
         if not lacks:
-            module.apply(Handle(_Context(action, frontend, NvRules.IMessageVault(found.vault))))
+            module.apply(Handle(Context(action, frontend, NvRules.IMessageVault(found.vault))))
     except (Exception, SystemExit) as error:
         found.problem = said(error, rule.path)
     if not lacks:

@@ -4,7 +4,7 @@ import struct
 from typing import Any, Iterable
 
 from ncu_report import IFrontend, IMetric, IMutableMetric
-from ncu_report._rules import Message
+from ncu_report._rules import FocusMetric, Item, Marker, Message
 
 _MESSAGE_TYPES = (0, 1, 4, 2, 3)  # of IFrontend.MsgType_*, as the file has them
 _VALUE_FIELDS = {
@@ -41,12 +41,12 @@ def text(field: int, value: str) -> bytes:
     return blob(field, value.encode("utf-8", "replace"))
 
 
-def _focus_metric(message: Message, focus: Any) -> bytes:
+def _focus_metric(message: Message, focus: FocusMetric) -> bytes:
     name, value, severity, info = focus
     return whole(1, message.number) + text(2, name) + real(3, value) + whole(4, severity) + text(5, info)
 
 
-def _item(item: Any) -> bytes:
+def _item(item: Item) -> bytes:
     if isinstance(item, bytes):  # a chart: a RuleResultBodyItem already
         return item
     if isinstance(item, str):
@@ -59,13 +59,13 @@ def _item(item: Any) -> bytes:
     return out
 
 
-def _marker(marker: Any) -> bytes:
+def _marker(marker: Marker) -> bytes:
     note, where, kind, file_name, message_type = marker
     place = whole(2, where & 0xFFFFFFFF) if kind == IFrontend.MarkerKind_SOURCE else whole(3, where)
     return whole(1, kind) + place + text(4, note) + whole(5, _MESSAGE_TYPES[message_type]) + text(6, file_name)
 
 
-def rule_result(identifier: str, name: str, section: str, items: Iterable[Any], markers: Iterable[Any]) -> bytes:
+def rule_result(identifier: str, name: str, section: str, items: Iterable[Item], markers: Iterable[Marker]) -> bytes:
     """A RuleResult."""
     body = b"".join(blob(1, _item(item)) for item in items)
     return (
@@ -78,6 +78,7 @@ def rule_result(identifier: str, name: str, section: str, items: Iterable[Any], 
 
 
 def _value(kind: int, value: Any) -> bytes:
+    """Encode a value, whose type is the one that `kind` (IMetric.ValueKind_*) names."""
     field = _VALUE_FIELDS[kind]
     if field == 1:
         return text(field, value)

@@ -1,5 +1,6 @@
 """Code of others in a process of its own: what it does there, or does not end doing, happens to nobody else."""
 
+import contextlib
 import os
 import pickle
 import resource
@@ -8,16 +9,18 @@ import signal
 import struct
 import sys
 import time
-from typing import Any, Callable, Iterable, Optional
+from typing import Callable, Iterable, Optional, TypeVar
 
 _HEAD = struct.Struct("<Q")
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 class _Gone(Exception):
     """The process ended early."""
 
 
-def _child(fd: int, one: Callable[[Any], Any], todo: Iterable[Any]) -> None:
+def _child(fd: int, one: Callable[[_Item], _Result], todo: Iterable[_Item]) -> None:
     """Never returns."""
     status = 1
     try:
@@ -55,19 +58,20 @@ def _wait(pid: int) -> str:
 def _end(pid: int) -> None:
     """Ends the process, and what it started."""
     for kill in (os.killpg, os.kill):
-        try:
+        with contextlib.suppress(OSError):
             kill(pid, signal.SIGKILL)
-        except OSError:
-            pass
     _wait(pid)
 
 
 def over_all(
-    one: Callable[[Any], Any], todo: Iterable[Any], limit_s: float, take: Callable[[Any, Any], None]
+    one: Callable[[_Item], _Result], todo: Iterable[_Item], limit_s: float, take: Callable[[_Item, _Result], None]
 ) -> Optional[str]:
-    """Calls one(item) for each item, in order, in one other process, and take(item, what it returned) here. Each item may take limit_s.
+    """Call one(item) for each item, in order, in another process, and take(item, result) in this one. Each item may
+    take limit_s seconds.
 
-    Returns None, or why it came to an early end; take() was not called for the item that it came to, nor for those behind."""
+    Return None, or the reason for an early end; take() was then not called for the item that failed, nor for those
+    after it.
+    """
     reader, writer = os.pipe()
     pid = os.fork()
     if not pid:

@@ -1,11 +1,13 @@
-"""Rule files: found, described, put in order. Only describe() and import_file() run their code, in a process of their own (_process.py)."""
+"""Rule files: find, describe and order them. Only describe() and import_file() run their code, in a process of their
+own (_process.py).
+"""
 
 import importlib.util
 import os
 import sys
 import traceback
 from types import ModuleType
-from typing import Any, List, NamedTuple, Tuple
+from typing import Dict, List, NamedTuple, Tuple, Union
 
 MANDATORY = ("get_identifier", "apply", "get_name", "get_description")
 
@@ -42,8 +44,9 @@ def import_file(path: str) -> ModuleType:
     if folder not in sys.path:
         sys.path.append(folder)  # behind: NvRules is ours
     spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
-    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
-    spec.loader.exec_module(module)  # type: ignore[union-attr]
+    assert spec is not None and spec.loader is not None  # as for every path that ends with .py
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     return module
 
 
@@ -54,7 +57,7 @@ def _text(module: ModuleType, name: str, is_mandatory: bool) -> str:
     return value
 
 
-def describe(path: str) -> Any:
+def describe(path: str) -> Union[Rule, str, None]:
     """A Rule; what is wrong, as str; None for a file that is no rule: rules may import such."""
     try:
         module = import_file(path)
@@ -78,7 +81,8 @@ def describe(path: str) -> Any:
 
 def files(folders: List[str]) -> Tuple[List[str], List[str]]:
     """(paths, what was wrong): the Python files of the folders by name, but NvRules.py, which is ours."""
-    paths, problems = [], []  # type: List[str], List[str]
+    paths: List[str] = []
+    problems: List[str] = []
     for folder in folders:
         try:
             names = sorted(os.listdir(folder))
@@ -94,9 +98,11 @@ def files(folders: List[str]) -> Tuple[List[str], List[str]]:
 
 
 def ordered(rules: List[Rule]) -> List[Rule]:
-    """By identifier, but parents before their children, as Nsight Compute has them; in a circle of parents the first comes first."""
+    """Sort rules by identifier, but parents before their children, as Nsight Compute does; in a circle of parents the
+    first by name comes first.
+    """
     by_name = {rule.identifier: rule for rule in rules}
-    out = {}  # type: Dict[str, Rule]  # in the order in which they came
+    out: Dict[str, Rule] = {}  # in the order in which they came
     begun = set()
 
     for name in sorted(by_name):
@@ -117,7 +123,7 @@ def chosen(rules: List[Rule], names: List[str]) -> List[Rule]:
     """The rules that are named (none: all), and those that these get numbers from."""
     by_name = {rule.identifier: rule for rule in rules}
     todo = [name for name in names if name in by_name] if names else list(by_name)
-    found = {}  # type: Dict[str, Rule]
+    found: Dict[str, Rule] = {}
     while todo:
         rule = by_name[todo.pop()]
         if rule.identifier not in found:

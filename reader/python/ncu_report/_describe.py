@@ -1,4 +1,6 @@
-"""A text about a metric of hardware, made from its name as the profiling guide explains names: unit__quantity_qualifiers.rollup.submetric."""
+"""The description of a hardware metric, derived from its name by the rules of the profiling guide:
+unit__quantity_qualifiers.rollup.submetric.
+"""
 
 import re
 from functools import lru_cache

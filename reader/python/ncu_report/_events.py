@@ -3,9 +3,12 @@
 import ctypes
 import errno
 import json
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional
 
-from ._library import check, lib, text_of
+from ._library import Handle, check, lib, text_of
+
+if TYPE_CHECKING:
+    import pandas
 
 _ROWS = 1000  # at a time
 
@@ -24,7 +27,9 @@ class Frame(NamedTuple):
 
 
 class Event(Dict[str, Any]):
-    """An event: its columns by name, as `trace dump --json` prints them and docs/FORMAT.md tells of them; also as attributes."""
+    """An event: its columns by name, as `trace dump --json` prints them and docs/FORMAT.md describes them; also as
+    attributes.
+    """
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -61,7 +66,14 @@ def _bytes(text: Optional[str]) -> Optional[bytes]:
 
 
 def events(
-    report: Any, kind: Optional[str], name: Optional[str], pid: int, tid: int, start_ns: int, end_ns: int, symbols: bool
+    report: Handle,
+    kind: Optional[str],
+    name: Optional[str],
+    pid: int,
+    tid: int,
+    start_ns: int,
+    end_ns: int,
+    symbols: bool,
 ) -> Iterator[Event]:
     """The events of a report (a handle) that pass the filter. Raises ValueError for a kind that there is not."""
     wanted = _Filter(_bytes(kind), _bytes(name), pid, tid, start_ns, end_ns, not symbols)
@@ -70,22 +82,10 @@ def events(
     if error == -errno.EINVAL:
         raise ValueError(f"there is no kind of event '{kind}'")
     check(error, "events")
-    return _each(_Opened(handle, report))
+    return _each(Handle(handle, lib.libtrace_events_close, report))
 
 
-class _Opened:
-    """Opened events, which are given back with the last reference to them, before their report."""
-
-    __slots__ = ("_close", "_report", "pointer")
-
-    def __init__(self, pointer: ctypes.c_void_p, report: Any) -> None:
-        self.pointer, self._report, self._close = pointer, report, lib.libtrace_events_close
-
-    def __del__(self) -> None:
-        self._close(self.pointer)
-
-
-def _each(opened: _Opened) -> Iterator[Event]:
+def _each(opened: Handle) -> Iterator[Event]:
     text = ctypes.c_void_p()
     while True:
         check(lib.libtrace_events_next(opened.pointer, _ROWS, ctypes.byref(text)), "events")
@@ -97,7 +97,7 @@ def _each(opened: _Opened) -> Iterator[Event]:
             yield Event(json.loads(line))
 
 
-def to_pandas(rows: Iterator[Event]) -> Any:
+def to_pandas(rows: Iterator[Event]) -> "pandas.DataFrame":
     """A pandas.DataFrame of events: a row each; a callchain becomes the names of its functions, innermost first."""
     import pandas
 

@@ -12,7 +12,10 @@ import os
 import shutil
 import warnings
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Type
+
+if TYPE_CHECKING:
+    from _ctypes import _CData
 
 NAME = "libtrace-reader.so"
 VERSION = 2  # of the interface: LIBTRACE_READER_VERSION
@@ -61,7 +64,8 @@ class InstanceArrays(ctypes.Structure):
 lib = _open()
 
 
-def _declare(name: str, result: Any, *arguments: Any) -> None:
+def _declare(name: str, result: "Optional[Type[_CData]]", *arguments: "Type[_CData]") -> None:
+    """Declare the types of a function; without a result it returns nothing."""
     function = getattr(lib, name)
     function.restype, function.argtypes = result, list(arguments)
 
@@ -119,9 +123,23 @@ class ReportError(OSError, ValueError):
 
 
 class ReportWarning(UserWarning):
-    """A report is damaged or cut off; the text says which, where, and what is wrong. What could be read of it is there."""
+    """A report is damaged or truncated; the text says which, where, and what is wrong. The rest of it is readable."""
 
     __module__ = "ncu_report"
+
+
+class Handle:
+    """An object of the library, closed when the last reference to it goes; it keeps the object that it belongs to
+    open.
+    """
+
+    __slots__ = ("_close", "_of", "pointer")
+
+    def __init__(self, pointer: c_void_p, close: Callable[[c_void_p], object], of: "Optional[Handle]" = None) -> None:
+        self.pointer, self._close, self._of = pointer, close, of
+
+    def __del__(self) -> None:
+        self._close(self.pointer)
 
 
 def check(error: int, what: str) -> None:
@@ -170,14 +188,14 @@ def column(values: Values) -> Column:
 
 def problems(report: c_void_p) -> List[str]:
     """What is wrong with a report, place by place; a last one counts those that have no text."""
-    texts = []  # type: List[str]
-    count = lib.libtrace_report_problems(report)
+    texts: List[str] = []
+    count: int = lib.libtrace_report_problems(report)
     while True:
         text = lib.libtrace_report_problem(report, len(texts))
         if text is None:
             break
         texts.append(text_of(text))
-    return texts + [f"{count - len(texts)} more places"] if count > len(texts) else texts
+    return [*texts, f"{count - len(texts)} more places"] if count > len(texts) else texts
 
 
 def open_report(path: str) -> c_void_p:
@@ -228,14 +246,15 @@ def open_result(report: c_void_p, index: int, what: str) -> c_void_p:
     return handle
 
 
-def part(result: c_void_p, names: str, what: str) -> Any:
+def part(result: c_void_p, names: str, what: str) -> Dict[str, Any]:
     """Fields of a result by their names in ncu.proto. Raises ValueError for a name that is none."""
     text = c_void_p()
     error = lib.libtrace_result_part(result, names.encode(), byref(text))
     if error == -errno.EINVAL:
         raise ValueError(f"{what} has no field '{names}'")
     check(error, what)
-    return take_json(text)
+    fields: Dict[str, Any] = take_json(text)
+    return fields
 
 
 def _u64(number: int) -> int:
@@ -277,17 +296,18 @@ def source_line(result: c_void_p, address: int) -> Optional[Tuple[str, int]]:
     return None if name is None else (name, line.value)
 
 
-def source_files(result: c_void_p) -> Any:
+def source_files(result: c_void_p) -> List[Dict[str, str]]:
     """The files of the module of a result: [{file_name, content}]."""
     text = c_void_p()
     check(lib.libtrace_result_source_files(result, byref(text)), "source files")
-    return take_json(text).get("files", [])
+    files: List[Dict[str, str]] = take_json(text).get("files", [])
+    return files
 
 
 def chosen_by_nvtx(report: c_void_p, count: int, includes: Sequence[str], excludes: Sequence[str]) -> bytes:
     """For each of `count` results a byte: 1, it is chosen. Raises ValueError for a filter that is none."""
 
-    def texts(values: Sequence[str]) -> Any:
+    def texts(values: Sequence[str]) -> "ctypes.Array[c_char_p]":
         return (c_char_p * len(values))(*(value.encode("utf-8", "surrogateescape") for value in values))
 
     chosen, cause = ctypes.create_string_buffer(count + 1), ctypes.create_string_buffer(1024)

@@ -4,7 +4,7 @@ import array
 import ctypes
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import ClassVar, Dict, List, Optional, Sequence, Tuple, Type, Union
 
 from . import _names
 from ._describe import describe
@@ -16,6 +16,7 @@ from ._library import (
     UINT32,
     UINT64,
     Column,
+    Handle,
     InstanceArrays,
     MetricArrays,
     Values,
@@ -44,6 +45,10 @@ class IMetric(Metric):
     Made by :meth:`IAction.metric_by_name`; valid as long as it is held."""
 
     __slots__ = ("_reals", "_values", "_wholes")  # the instances, once they were asked for so
+    _reals: List[float]
+    _values: Sequence[Value]
+    _wholes: List[int]
+    _KEYS: ClassVar[Type["IMetric"]]
 
     (
         ValueKind_UNKNOWN,
@@ -92,11 +97,13 @@ class IMetric(Metric):
         return _unit(self._name)
 
     def description(self) -> str:
-        """What is counted, of counters, ratios and throughputs of hardware, as their names tell it (reports hold no such text); "" for others."""
+        """What a counter, ratio or throughput of the hardware counts, derived from its name (reports hold no such
+        text); "" for other metrics.
+        """
         return describe(self._name)
 
     def metric_type(self) -> int:
-        """MetricType_COUNTER, MetricType_RATIO or MetricType_THROUGHPUT for what hardware counts, else MetricType_OTHER."""
+        """MetricType_COUNTER, MetricType_RATIO or MetricType_THROUGHPUT of hardware metrics, else MetricType_OTHER."""
         return _names.analyse(self._name)[0]
 
     def metric_subtype(self) -> Optional[int]:
@@ -238,7 +245,7 @@ class _Keys(IMetric):
         return None
 
 
-IMetric._KEYS = _Keys  # type: ignore[attr-defined]  # for what is compiled
+IMetric._KEYS = _Keys  # used by the compiled part
 
 
 def _api_kind(stored: int) -> int:
@@ -269,15 +276,19 @@ def whole_of(value: Value) -> int:
 
 
 class InstanceColumn:
-    """The keys of all instances of a result, or their values; as float and as int they are made when they are asked for so."""
+    """The keys, or the values, of all instances of a result. The lists of float and int are created at the first
+    access.
+    """
 
     __slots__ = ("_arrays", "_reals", "_wholes", "column")
+    column: Column
 
     def __init__(self, arrays: Values) -> None:
         self._arrays = arrays
-        self._reals = self._wholes = None  # type: Any
+        self._reals: Optional[List[float]] = None
+        self._wholes: Optional[List[int]] = None
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Column:
         if name != "column":
             raise AttributeError(name)
         self.column = column(self._arrays)  # what is compiled has no need of it
@@ -295,13 +306,13 @@ class InstanceColumn:
             self._wholes = as_wholes(self._arrays)
         return self._wholes
 
-    def values(self, begin: int, end: int) -> List[Value]:
+    def values(self, begin: int, end: int) -> Sequence[Value]:
         """Some of them as they are."""
         kinds = self.column.kinds[begin:end]
         if kinds.count(DOUBLE) == end - begin:
-            return self.column.reals[begin:end].tolist()  # type: ignore[return-value]
+            return self.column.reals[begin:end].tolist()
         if kinds.count(UINT64) == end - begin:
-            return self.column.numbers[begin:end].tolist()  # type: ignore[return-value]
+            return self.column.numbers[begin:end].tolist()
         return [value_of(self.column, at) for at in range(begin, end)]
 
 
@@ -309,10 +320,16 @@ class MetricColumns(Views):
     """The metrics of a result by position: what IMetric looks into. Holds the result, whose texts it names."""
 
     __slots__ = ("_arrays", "_ends", "_instances", "handle", "instance_counts", "kinds", "numbers", "reals", "values")
+    _ends: List[int]
+    instance_counts: "array.array[int]"
+    kinds: bytes
+    numbers: "array.array[int]"
+    reals: "array.array[float]"
+    values: Column
 
-    def __init__(self, handle: Any, arrays: MetricArrays) -> None:
+    def __init__(self, handle: Handle, arrays: MetricArrays) -> None:
         self.handle, self._arrays = handle, arrays
-        self._instances = None  # type: Optional[Tuple[InstanceColumn, InstanceColumn]]
+        self._instances: Optional[Tuple[InstanceColumn, InstanceColumn]] = None
         if COMPILED:
             values = arrays.values
             self.show_metrics(values.count, values.kinds or 0, values.bits or 0, arrays.instance_counts or 0)
@@ -325,15 +342,16 @@ class MetricColumns(Views):
         self.kinds, self.reals, self.numbers = values.kinds, values.reals, values.numbers
         self.instance_counts = array.array("I", ctypes.string_at(arrays.instance_counts, 4 * len(values.kinds)))
 
-    def __getattr__(self, name: str) -> Any:
-        """The arrays, which are made when Python asks for one: what is compiled has its own."""
+    def __getattr__(self, name: str) -> object:
+        """Create the arrays at the first access from Python: the compiled part has its own."""
         if name == "_ends":  # of each metric's instances in those of all
             self._ends = list(accumulate(self.instance_counts))
         elif name in ("values", "kinds", "reals", "numbers", "instance_counts"):
             self._make()
         else:
             raise AttributeError(name)
-        return getattr(self, name)
+        value: object = getattr(self, name)
+        return value
 
     def instances(self) -> Tuple[InstanceColumn, InstanceColumn]:
         """Keys and values of the instances of all metrics."""

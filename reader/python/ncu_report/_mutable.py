@@ -1,11 +1,11 @@
 """Metrics that rules add to a result."""
 
-from typing import Any, List, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 from ._metric import IMetric, Value, real_of, whole_of
 
 _Slot = Tuple[int, Value]  # one of ValueKind_*, and the value
-_EMPTY = (IMetric.ValueKind_UNKNOWN, None)  # type: _Slot
+_EMPTY: _Slot = (IMetric.ValueKind_UNKNOWN, None)
 
 
 class IMutableMetric(IMetric):
@@ -16,10 +16,10 @@ class IMutableMetric(IMetric):
     def __init__(self, name: str) -> None:
         super().__init__(None, 0, name)
         self._own = _EMPTY
-        self._slots = []  # type: List[_Slot]
-        self._own_keys = None  # type: Optional[IMutableMetric]
+        self._slots: List[_Slot] = []
+        self._own_keys: Optional[IMutableMetric] = None
 
-    def _set(self, arguments: Tuple[Any, ...], kinds: Tuple[int, ...], convert: Any) -> bool:
+    def _set(self, arguments: Tuple[Any, ...], kinds: Tuple[int, ...], convert: Callable[[Any], Value]) -> bool:
         """(kind, value) or (instance, kind, value)."""
         *where, kind, value = arguments
         if kind not in kinds or len(where) > 1:

@@ -33,7 +33,8 @@ SUBTYPES = (
 _RATIOS = ("max_rate", "pct", "ratio")
 # Hardware units: what comes before the two underscores of counters that the device has.
 UNITS = frozenset(
-    "ctc dram fbpa fe gpc gpu gr host idc l1tex lrc lts ltc mcc nvdec nvenc nvlrx nvltx pcie pm pda raster sm smsp sys tpc vaf "
+    "ctc dram fbpa fe gpc gpu gr host idc l1tex lrc lts ltc mcc nvdec nvenc nvlrx nvltx pcie pm pda raster sm smsp "
+    "sys tpc vaf "
     "vpc zrop crop fbp mmu".split()
 )
 

@@ -1,6 +1,6 @@
 """The NVTX ranges that were open when a result was measured."""
 
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 _VALUES = ("", "ull_value", "ll_value", "double_value", "u_value", "i_value", "f_value", "str_value", "str_value")
 
@@ -20,8 +20,8 @@ class INvtxRange:
     ) = range(8)
 
     def __init__(self, fields: Dict[str, Any]) -> None:
-        self._name = fields.get("name", "")  # type: str
-        self._attributes = fields.get("attributes")  # type: Optional[Dict[str, Any]]
+        self._name: str = fields.get("name", "")
+        self._attributes: Optional[Dict[str, Any]] = fields.get("attributes")
 
     def name(self) -> str:
         """The text that it was begun with."""
@@ -31,28 +31,36 @@ class INvtxRange:
         """Was it begun with attributes: category, colour, payload, message?"""
         return self._attributes is not None
 
-    def _of(self, group: str, field: str, otherwise: Any) -> Any:
+    def _of(self, group: str, field: str, otherwise: Union[str, int, None]) -> Any:
+        """Return a field of a group of the attributes; its type is that of the JSON value."""
         return (self._attributes or {}).get(group, {}).get(field, otherwise)
 
     def category(self) -> int:
         """The number of its category; 0: none."""
-        return (self._attributes or {}).get("category", 0)
+        number: int = (self._attributes or {}).get("category", 0)
+        return number
 
     def color(self) -> int:
         """0xAARRGGBB; 0: none."""
-        return self._of("color", "color", 0)
+        argb: int = self._of("color", "color", 0)
+        return argb
 
     def message(self) -> str:
         """The text of its attributes."""
-        return self._of("message", "message", "")
+        text: str = self._of("message", "message", "")
+        return text
 
     def payload_type(self) -> int:
         """One of PayloadType_*."""
-        return min(self._of("payload", "payload_type", 0), self.PayloadType_PAYLOAD_JSON)
+        kind: int = self._of("payload", "payload_type", 0)
+        return min(kind, self.PayloadType_PAYLOAD_JSON)
 
-    def _payload(self) -> Any:
-        kind = self._of("payload", "payload_type", 0)
-        return self._of("payload", _VALUES[kind], None) if 0 < kind < len(_VALUES) else None
+    def _payload(self) -> Union[str, int, float, None]:
+        kind: int = self._of("payload", "payload_type", 0)
+        value: Union[str, int, float, None] = None
+        if 0 < kind < len(_VALUES):
+            value = self._of("payload", _VALUES[kind], None)
+        return value
 
     def payload_as_uint64(self) -> int:
         """The payload as a whole number; 0 where it is none."""
@@ -109,7 +117,7 @@ class INvtxState:
     """The NVTX ranges that were open when a result was measured, by domain."""
 
     def __init__(self, state: Dict[str, Any], thread_id: int) -> None:
-        self._domains = {}  # type: Dict[int, INvtxDomainInfo]
+        self._domains: Dict[int, INvtxDomainInfo] = {}
         stacks = {
             d.get("id", 0): d.get("stack", [])
             for t in state.get("threads", [])

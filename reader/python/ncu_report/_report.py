@@ -5,11 +5,12 @@ import ctypes
 import os
 import warnings
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, overload
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, overload
 
 from ._events import Event, events
 from ._events import to_pandas as events_to_pandas
 from ._library import (
+    Handle,
     MetricArrays,
     ReportWarning,
     check,
@@ -27,25 +28,16 @@ from ._library import (
     source_line,
     take_json,
 )
-from ._metric import IMetric, MetricColumns
+from ._metric import IMetric, MetricColumns, Value
 from ._mutable import IMutableMetric
 from ._nvtx import INvtxState
-from ._rules import IBaseContext
+from ._rules import IBaseContext, IController, IFrontend
+
+if TYPE_CHECKING:
+    import pandas
 
 _OPENED = 16  # results that a report keeps open for those who ask again
 _ASKED_MAX = 3  # names of metrics that are looked for one by one
-
-
-class _Handle:
-    """Something of the library that is given back with the last reference to it."""
-
-    __slots__ = ("_close", "_of", "pointer")
-
-    def __init__(self, pointer: ctypes.c_void_p, close: Any, of: Any = None) -> None:
-        self.pointer, self._close, self._of = pointer, close, of
-
-    def __del__(self) -> None:
-        self._close(self.pointer)
 
 
 class _NameTable:
@@ -53,10 +45,10 @@ class _NameTable:
 
     __slots__ = ("_all", "_known", "_report")
 
-    def __init__(self, report: _Handle) -> None:
+    def __init__(self, report: Handle) -> None:
         self._report = report
-        self._all = None  # type: Optional[List[str]]  # by number
-        self._known = {}  # type: Dict[bytes, _Names]
+        self._all: Optional[List[str]] = None  # by number
+        self._known: Dict[bytes, _Names] = {}
 
     def all(self) -> List[str]:
         if self._all is None:
@@ -77,10 +69,11 @@ class _Names:
     __slots__ = ("_asked", "_ids", "_sorted", "_table", "at")
 
     def __init__(self, table: _NameTable, ids: bytes) -> None:
-        self._table, self._ids = table, ids  # type: _NameTable, Optional[bytes]  # no ids: all names are in `at`
-        self.at = {}  # type: Dict[str, int]
+        self._table = table
+        self._ids: Optional[bytes] = ids  # None: all names are in `at`
+        self.at: Dict[str, int] = {}
         self._asked = 0
-        self._sorted = None  # type: Optional[Tuple[str, ...]]
+        self._sorted: Optional[Tuple[str, ...]] = None
 
     def all(self) -> Dict[str, int]:
         ids = self._ids  # another thread may be here, too
@@ -92,7 +85,9 @@ class _Names:
         return self.at
 
     def find(self, name: str, result: ctypes.c_void_p) -> Optional[int]:
-        """The position of a name; None: there is none. The first few are looked for one by one: often they are all that is wanted."""
+        """Return the index of a name, or None. The first few names are looked up one by one: often they are all that
+        is wanted.
+        """
         at = self.at.get(name)  # another result has asked for it
         if at is not None:
             return at
@@ -110,15 +105,18 @@ class _Names:
 
 
 class _Metrics:
-    """The metrics of a result, read when one is asked for, and those that were added, which stand before stored ones of their names."""
+    """The metrics of a result, read at the first access, and the added ones, which hide stored metrics of the same
+    name.
+    """
 
     __slots__ = ("_names", "_result", "_table", "_what", "added", "at", "columns")
+    columns: MetricColumns  # set by read()
 
-    def __init__(self, result: _Handle, table: _NameTable, what: str) -> None:
+    def __init__(self, result: Handle, table: _NameTable, what: str) -> None:
         self._result, self._table, self._what = result, table, what
-        self.at = {}  # type: Dict[str, int]  # of stored ones in the columns; empty until they are read
-        self.columns = self._names = None  # type: Any
-        self.added = {}  # type: Dict[str, IMutableMetric]
+        self.at: Dict[str, int] = {}  # of stored ones in the columns; empty until they are read
+        self._names: Optional[_Names] = None
+        self.added: Dict[str, IMutableMetric] = {}
 
     def read(self) -> _Names:
         if self._names is None:
@@ -154,16 +152,16 @@ class _Report:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.handle = _Handle(open_report(path), lib.libtrace_report_close)
-        self.count = lib.libtrace_report_result_count(self.handle.pointer)  # type: int
+        self.handle = Handle(open_report(path), lib.libtrace_report_close)
+        self.count: int = lib.libtrace_report_result_count(self.handle.pointer)
         self._table = _NameTable(self.handle)
-        self.opened = {}  # type: Dict[int, _Result]
+        self.opened: Dict[int, _Result] = {}
 
     def result(self, index: int) -> "_Result":
         found = self.opened.get(index)
         if found is None:
             what = f"'{self.path}': result {index}"
-            handle = _Handle(open_result(self.handle.pointer, index, what), lib.libtrace_result_close, self.handle)
+            handle = Handle(open_result(self.handle.pointer, index, what), lib.libtrace_result_close, self.handle)
             found = _Result(handle, self._table, what)
             for old in list(self.opened)[: 1 - _OPENED]:
                 self.opened.pop(old, None)
@@ -174,10 +172,10 @@ class _Report:
 class _Result:
     """An opened result."""
 
-    def __init__(self, handle: _Handle, table: _NameTable, what: str) -> None:
+    def __init__(self, handle: Handle, table: _NameTable, what: str) -> None:
         self.handle, self._what = handle, what
         self.metrics = _Metrics(handle, table, what)
-        self._parts = {}  # type: Dict[str, Any]
+        self._parts: Dict[str, Any] = {}
 
     def part(self, name: str) -> Any:
         """A field of the result; None where it is not there."""
@@ -186,7 +184,8 @@ class _Result:
         return self._parts[name]
 
     def workload(self) -> int:
-        return lib.libtrace_result_workload(self.handle.pointer)
+        kind: int = lib.libtrace_result_workload(self.handle.pointer)
+        return kind
 
 
 _KERNEL, _RANGE, _CMDLIST, _GRAPH = range(1, 5)  # LIBTRACE_WORKLOAD_*
@@ -214,20 +213,23 @@ class IRuleResult:
 
     def __init__(self, fields: Dict[str, Any]) -> None:
         self._fields = fields
-        self._items = fields.get("body", {}).get("items", [])  # type: List[Dict[str, Any]]
-        self._said = next((item for item in self._items if "message" in item), {})  # type: Dict[str, Any]
+        self._items: List[Dict[str, Any]] = fields.get("body", {}).get("items", [])
+        self._said: Dict[str, Any] = next((item for item in self._items if "message" in item), {})
 
     def rule_identifier(self) -> str:
         """The identifier of the rule."""
-        return self._fields.get("identifier", "")
+        text: str = self._fields.get("identifier", "")
+        return text
 
     def name(self) -> str:
         """The name of the rule, for people."""
-        return self._fields.get("display_name", "")
+        text: str = self._fields.get("display_name", "")
+        return text
 
     def section_identifier(self) -> str:
         """The section that the rule belongs to; "" for none."""
-        return self._fields.get("section_identifier", "")
+        text: str = self._fields.get("section_identifier", "")
+        return text
 
     def has_rule_message(self) -> bool:
         """Did it say something?"""
@@ -246,7 +248,9 @@ class IRuleResult:
         }
 
     def focus_metrics(self) -> List[Dict[str, Any]]:
-        """The metrics that its messages are about: message_id, metric_name, metric_value, severity (0 default, 1 low, 2 high), info."""
+        """The metrics that its messages are about: message_id, metric_name, metric_value, severity (0 default, 1 low,
+        2 high) and info.
+        """
         return [dict(focus) for item in self._items for focus in item.get("focus_metrics", [])]
 
     def has_speedup_estimation(self) -> bool:
@@ -290,7 +294,9 @@ class IAction:
         self._result, self._metrics = result, result.metrics
 
     def name(self, base: int = NameBase_FUNCTION) -> Optional[str]:
-        """The name of the kernel: as written, demangled or mangled; None for another base. Of a command list its own, else "range" or "graph"."""
+        """The name of the kernel: as written, demangled or mangled; None for another base. A command list has a name
+        of its own; other results are called "range" or "graph".
+        """
         if base not in (0, 1, 2):
             return None
         workload = self._result.workload()
@@ -329,7 +335,9 @@ class IAction:
     # ---- for rules ----
 
     def add_metric(self, value_name: str) -> IMutableMetric:
-        """Adds a metric without a value, in place of one of that name. Only rules' are stored: by `trace rules apply`."""
+        """Adds a metric without a value, and replaces one of that name. Only metrics of rules are stored, by `trace
+        rules apply`.
+        """
         return self._metrics.add(IMutableMetric(value_name))
 
     def add_integer_metric(self, value_name: str, value_kind: int, value: int) -> Optional[IMetric]:
@@ -358,22 +366,28 @@ class IAction:
     # ---- what was around it ----
 
     def source_files(self) -> Dict[str, str]:
-        """{path: text} of the source files that the report holds (``--import-source``); the text is "" where only the path is known."""
+        """{path: text} of the source files in the report (``--import-source``); the text is "" where only the path is
+        known.
+        """
         return {
             file.get("file_name", ""): file.get("content", "") for file in source_files(self._result.handle.pointer)
         }
 
     def source_info(self, address: int) -> Optional[ISourceInfo]:
-        """The line of source that the instruction at an address was made of, or None: the code has no lines (-lineinfo), or the address is not in it."""
+        """The source line of the instruction at an address, or None: the code has no line numbers (-lineinfo), or the
+        address is outside of it.
+        """
         found = source_line(self._result.handle.pointer, address)
         return found and ISourceInfo(*found)
 
     def sass_by_pc(self, address: int) -> str:
-        """The instruction at an address as text; "" where none begins there. NVIDIA's nvdisasm is wanted for it: without one it is "", with a warning."""
+        """The instruction at an address as text; "" where none begins there. Needs NVIDIA's nvdisasm: without it the
+        text is "", with a warning.
+        """
         return sass(self._result.handle.pointer, address)
 
     def ptx_by_pc(self, address: int) -> str:
-        """The line of PTX that the instruction at an address was made of; "" where the compiler has not left that (-lineinfo)."""
+        """The PTX line of the instruction at an address; "" where the compiler recorded none (-lineinfo)."""
         return ptx(self._result.handle.pointer, address)
 
     def rule_results(self) -> List["IRuleResult"]:
@@ -390,7 +404,9 @@ class IAction:
         return None if state is None else INvtxState(state, self._result.part("thread_id") or 0)
 
     def callchain(self) -> List[Dict[str, Any]]:
-        """The callchain of the launch, innermost frame first: module_name, pc, file_name, func_name, line. (Not in NVIDIA's module.)"""
+        """The callchain of the launch, innermost frame first: module_name, pc, file_name, func_name, line. (Not in
+        NVIDIA's module.)
+        """
         return list((self._result.part("cpu_stack") or {}).get("frames", []))
 
     def fields(self, name: str) -> Any:
@@ -454,24 +470,30 @@ class IRange:
         return IAction(self._report.result(idx)) if 0 <= idx < self._report.count else None
 
     def actions_by_nvtx(self, includes: Sequence[str], excludes: Sequence[str]) -> Tuple[int, ...]:
-        """The numbers of the results that an NVTX filter chooses, in the language of ``--nvtx-include`` and ``--nvtx-exclude``.
+        """The numbers of the results that an NVTX filter selects, in the language of ``--nvtx-include`` and ``--nvtx-
+        exclude``.
 
-        Without includes none is, as in NVIDIA's module. Raises ValueError for a filter that cannot be understood."""
+        Without includes it selects none, as in NVIDIA's module. Raises ValueError for an invalid filter.
+        """
         if not includes:
             return ()
         chosen = chosen_by_nvtx(self._report.handle.pointer, self._report.count, list(includes), list(excludes))
         return tuple(i for i, is_chosen in enumerate(chosen) if is_chosen)
 
-    def to_pandas(self, metrics: Optional[Sequence[str]] = None, units: bool = False) -> Any:
-        """The results as a pandas.DataFrame, a row each: name, and the values of the metrics (None: all that any result has).
+    def to_pandas(self, metrics: Optional[Sequence[str]] = None, units: bool = False) -> "pandas.DataFrame":
+        """The results as a pandas.DataFrame, a row each: name, and the values of the metrics (None: all that any
+        result has).
 
-        With `units` columns are called "gpu__time_duration.sum [nsecond]"; attrs["units"] has {metric: unit} in any case."""
+        With `units` columns are called "gpu__time_duration.sum [nsecond]"; attrs["units"] has {metric: unit} in any
+        case.
+        """
         import pandas
 
-        rows, found = [], {}  # type: List[Dict[str, Any]], Dict[str, str]
+        rows: List[Dict[str, Value]] = []
+        found: Dict[str, str] = {}
         for action in self:
             names = action.metric_names() if metrics is None else [name for name in metrics if name in action]
-            row = {"name": action.name()}  # type: Dict[str, Any]
+            row: Dict[str, Value] = {"name": action.name()}
             for name in names:
                 metric = action[name]
                 row[name] = metric.value()
@@ -524,19 +546,20 @@ class IContext(IBaseContext):
         """A range by its number, or None."""
         return IRange(self._report) if 0 <= idx < self.num_ranges() else None
 
-    def frontend(self) -> Any:
+    def frontend(self) -> Optional[IFrontend]:
         """Where rules put their results; None outside of rules."""
         return None
 
-    def controller(self) -> Any:
+    def controller(self) -> Optional[IController]:
         """Where rules propose rules; None outside of rules."""
         return None
 
     def session(self) -> Dict[str, Any]:
-        """What the report says of machine, devices and versions: SessionDetails of report.proto. (Not in NVIDIA's module.)"""
+        """The session: machine, devices and versions, as SessionDetails of report.proto. (Not in NVIDIA's module.)"""
         text = ctypes.c_void_p()
         check(lib.libtrace_report_session(self._report.handle.pointer, ctypes.byref(text)), self._report.path)
-        return take_json(text)
+        details: Dict[str, Any] = take_json(text)
+        return details
 
     # ---- events of libtrace (not in NVIDIA's module) ----
 
@@ -551,11 +574,13 @@ class IContext(IBaseContext):
         end_ns: int = 0,
         symbols: bool = True,
     ) -> Iterator[Event]:
-        """The events in order of their start: of a kind ("osrt_call", "nvtx_range", "cuda_kernel"; None: all), of functions that a shell
-        pattern names, of a process, of a thread, of a time (ns since the session's start; 0: any). Callchains have the
-        names that `trace symbolize` has stored, or without `symbols` addresses alone.
+        """The events in order of their start: of a kind ("osrt_call", "nvtx_range", "cuda_kernel"; None: all), of
+        functions that match a shell pattern, of a process, of a thread, of a time range (ns since the start of the
+        session; 0: any). Callchains have the names that `trace symbolize` stored, or with symbols=False addresses
+        only.
 
-        Raises ValueError for a kind that there is not."""
+        Raises ValueError for an unknown kind.
+        """
         return events(self._report.handle, kind, name, pid, tid, start_ns, end_ns, symbols)
 
     def api_calls(self, **filters: Any) -> Iterator[Event]:
@@ -566,20 +591,23 @@ class IContext(IBaseContext):
         """NVTX ranges, of push and pop and of start and end. Filters are those of events()."""
         return (event for event in self.events(**filters) if event["kind"] in ("nvtx_range", "nvtx_start_end"))
 
-    def events_to_pandas(self, kind: Optional[str] = None, **filters: Any) -> Any:
+    def events_to_pandas(self, kind: Optional[str] = None, **filters: Any) -> "pandas.DataFrame":
         """The events as a pandas.DataFrame, a row each. Filters are those of events()."""
         return events_to_pandas(self.events(kind, **filters))
 
-    def to_pandas(self, metrics: Optional[Sequence[str]] = None, units: bool = False) -> Any:
+    def to_pandas(self, metrics: Optional[Sequence[str]] = None, units: bool = False) -> "pandas.DataFrame":
         """The results as a pandas.DataFrame: IRange.to_pandas()."""
         return IRange(self._report).to_pandas(metrics, units)
 
     def problems(self) -> int:
         """At how many places the file is damaged, or cut off; they were passed over. (Not in NVIDIA's module.)"""
-        return lib.libtrace_report_problems(self._report.handle.pointer)
+        count: int = lib.libtrace_report_problems(self._report.handle.pointer)
+        return count
 
     def problem_texts(self) -> List[str]:
-        """What is wrong there, and at which offset; at most 16 texts, and one that counts the others. (Not in NVIDIA's module.)"""
+        """What is wrong, and at which offset: at most 16 texts, and one with the number of the others. (Not in
+        NVIDIA's module.)
+        """
         return problems(self._report.handle.pointer)
 
     def __len__(self) -> int:
@@ -611,8 +639,10 @@ class IContext(IBaseContext):
 def load_report(file_name: Union[str, "os.PathLike[str]"]) -> IContext:
     """Opens a report of Nsight Compute or of libtrace.
 
-    Of one that is damaged or cut off what can be read is there; a ReportWarning says what is wrong, and so does IContext.problem_texts(). Raises
-    FileNotFoundError where there is no such file, ReportError where it cannot be read as a report."""
+    A damaged or truncated report is opened as far as it can be read; a ReportWarning says what is wrong, and so does
+    IContext.problem_texts(). Raises FileNotFoundError where there is no such file, and ReportError where the file
+    cannot be read as a report.
+    """
     path = os.fspath(file_name)
     if not Path(path).exists():
         raise FileNotFoundError(f"Could not load report file: {path} does not exist.")

@@ -1,9 +1,24 @@
-"""What rule files of Nsight Compute talk to while they run. `trace rules apply` makes these; outside of it there are none."""
+"""The objects that rule files of Nsight Compute use while they run. `trace rules apply` creates them; outside of it
+there are none.
+"""
 
-from typing import Any, Dict, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
 
 INTERFACE = "2024.1.1"  # of ncu_report, the release whose methods these are
 RuleKind_DEFAULT, RuleKind_GUIDED = range(2)
+_TEXT = str  # where a parameter has the name of the type
+
+
+Marker = Tuple[str, int, int, str, int]  # text, address or line, kind, file name, type
+
+
+class FocusMetric(NamedTuple):
+    """A metric that a message is about."""
+
+    name: str
+    value: float
+    severity: int
+    info: str
 
 
 class Message:
@@ -11,8 +26,13 @@ class Message:
 
     def __init__(self, number: int, kind: int, text: str, title: Optional[str]) -> None:
         self.number, self.kind, self.text, self.title = number, kind, text, title
-        self.focus_metrics = []  # type: List[Any]  # (name, value, severity, info)
-        self.speedup = None  # type: Any  # (type, per cent)
+        self.focus_metrics: List[FocusMetric] = []
+        self.speedup: Optional[Tuple[int, float]] = None  # type, per cent
+
+
+Item = Union[
+    Message, bytes, str
+]  # what a rule shows, in order: a message, an encoded chart, the identifier of a proposed rule
 
 
 class IFrontend:
@@ -23,12 +43,12 @@ class IFrontend:
     Severity_SEVERITY_DEFAULT, Severity_SEVERITY_LOW, Severity_SEVERITY_HIGH = range(3)
     SpeedupType_LOCAL, SpeedupType_GLOBAL = range(2)
 
-    def __init__(self, load_chart: Any, parents: Dict[str, Dict[str, float]]) -> None:
-        self.items = []  # type: List[Any]  # Message, or bytes of a chart, or the identifier of a proposed rule
-        self.markers = []  # type: List[Any]  # (text, address or line, kind, file name, type)
-        self.sent = {}  # type: Dict[str, float]
+    def __init__(self, load_chart: Callable[[str], bytes], parents: Dict[str, Dict[str, float]]) -> None:
+        self.items: List[Item] = []
+        self.markers: List[Marker] = []
+        self.sent: Dict[str, float] = {}
         self._load_chart, self._parents = load_chart, parents
-        self._messages = {}  # type: Dict[int, Message]
+        self._messages: Dict[int, Message] = {}
 
     def message(self, *args: Any) -> int:
         """message([type,] text[, title]): says something; returns its number."""
@@ -55,12 +75,12 @@ class IFrontend:
         message = self._messages.get(message_id)
         if message is None or not 0 <= severity <= self.Severity_SEVERITY_HIGH:
             return False
-        message.focus_metrics.append((str(metric_name), float(metric_value), severity, str(info)))
+        message.focus_metrics.append(FocusMetric(str(metric_name), float(metric_value), severity, str(info)))
         return True
 
     def source_marker(self, str: str, address_or_line: int, kind: int, *args: Any) -> None:
         """source_marker(text, address or line, kind[, file name][, type]): a note at an instruction or a line."""
-        file_name, rest = ("", args) if not args or not isinstance(args[0], type("")) else (args[0], args[1:])
+        file_name, rest = ("", args) if not args or not isinstance(args[0], _TEXT) else (args[0], args[1:])
         if len(rest) > 1 or kind not in (self.MarkerKind_SASS, self.MarkerKind_SOURCE):
             raise TypeError("source_marker() takes text, address or line, kind[, file name][, type]")
         self.markers.append((str, int(address_or_line), kind, file_name, rest[0] if rest else self.MsgType_MSG_NONE))
@@ -126,7 +146,8 @@ class IEvaluator(IBaseContext):
     """Takes what a rule's evaluate() requires."""
 
     def __init__(self) -> None:
-        self.metrics, self.rules = [], []  # type: List[str], List[str]
+        self.metrics: List[str] = []
+        self.rules: List[str] = []
 
     def require_metric(self, metric: str) -> None:
         """The rule needs this metric."""

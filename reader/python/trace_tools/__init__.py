@@ -1,7 +1,9 @@
-"""What `trace` does in Python: comparing runs (`trace diff`), nights of a benchmark (`trace nightly`), tables for other engines.
+"""The commands of `trace` that are written in Python: `trace diff`, `trace nightly`, `trace export -t parquet` and
+`trace recipe`.
 
-The command starts `python3 -m trace_tools COMMAND ...` and names itself in LIBTRACE_COMMAND. Reports are read through that command alone: it
-exports them as SQLite databases with the tables of Nsight Systems, which databases of nsys have, too.
+`trace` starts `python3 -m trace_tools COMMAND ...` and passes its own path in LIBTRACE_COMMAND. Reports are read only
+through that command, which exports them as SQLite databases with the tables of Nsight Systems. Databases written by
+nsys have the same tables.
 """
 
 

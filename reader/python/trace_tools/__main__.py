@@ -1,13 +1,20 @@
 """python3 -m trace_tools COMMAND ...: finds the command; what fails becomes one line on stderr and exit status 2."""
 
+from __future__ import annotations
+
 import importlib
 import importlib.util
 import io
 import os
 import signal
 import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from . import Failure
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 COMMANDS = {
     "diff": ("diff", "numpy", "scipy"),
@@ -17,7 +24,7 @@ COMMANDS = {
 }  # command: its module, and what that needs
 
 
-def end_by_pipe():
+def end_by_pipe() -> int:
     """What we print is wanted no more: the end is that of other commands, by SIGPIPE."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGPIPE)
@@ -25,13 +32,15 @@ def end_by_pipe():
 
 
 class Output(io.FileIO):
-    """Standard output that says once, in our words, that it cannot be written: the interpreter tries again when it ends."""
+    """Standard output that reports a write error once, in our words: without it the interpreter tries again at its
+    exit.
+    """
 
     failed = False
 
-    def write(self, data):
+    def write(self, data: Buffer) -> int:
         try:
-            return len(data) if self.failed else super().write(data)
+            return memoryview(data).nbytes if self.failed else super().write(data)
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -39,11 +48,11 @@ class Output(io.FileIO):
             raise Failure(f"cannot write 'standard output': {error.strerror}") from None
 
 
-def run(module, arguments):
+def run(module: ModuleType, arguments: list[str]) -> int:
     """Its status. What it has printed is out then."""
     usual = sys.stdout
     if usual is None:  # closed
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # until the process ends
     else:
         sys.stdout = io.TextIOWrapper(
             io.BufferedWriter(Output(usual.fileno(), "w", closefd=False)),
@@ -52,27 +61,28 @@ def run(module, arguments):
             line_buffering=usual.isatty(),
         )
     try:
-        status = module.main(arguments)
-    except SystemExit as end:  # of --help
-        status = end.code
+        status: int = module.main(arguments)
+    except SystemExit as end:  # of --help, which ends with a number
+        status = int(end.code or 0)
     sys.stdout.flush()
     return status
 
 
-def main():
+def main() -> int:
     if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
         print(f"trace: python3 -m trace_tools COMMAND ...; commands: {', '.join(COMMANDS)}", file=sys.stderr)
         return 2
-    module, *needed = COMMANDS[sys.argv[1]]
+    name_of_module, *needed = COMMANDS[sys.argv[1]]
     lacking = [name for name in needed if not importlib.util.find_spec(name)]
     if lacking:
         name = "export -t parquet" if sys.argv[1] == "parquet" else sys.argv[1]
         print(
-            f"trace: {sys.executable} lacks what 'trace {name}' needs ({', '.join(lacking)}); scripts/setup --python installs it",
+            f"trace: {sys.executable} lacks what 'trace {name}' needs ({', '.join(lacking)}); scripts/setup --python "
+            "installs it",
             file=sys.stderr,
         )
         return 2
-    module = importlib.import_module(f"trace_tools.{module}")
+    module = importlib.import_module(f"trace_tools.{name_of_module}")
     try:
         return run(module, sys.argv[2:])
     except Failure as failure:

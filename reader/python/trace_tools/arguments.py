@@ -1,30 +1,38 @@
-"""Options of the package's commands: what is wrong with one is a single line that names it, its value and what is allowed."""
+"""Options of the package's commands: an error is a single line that names the option, its value and what is allowed."""
+
+from __future__ import annotations
 
 import argparse
 import math
 import sys
+from typing import TYPE_CHECKING, Any, Callable, NoReturn, TypeVar
 
 from . import Failure
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
+Number = TypeVar("Number", int, float)
 
 
 class Parser(argparse.ArgumentParser):
     """Raises Failure where argparse would print its usage and end the process. Options are not abbreviated."""
 
-    def __init__(self, **more):
+    def __init__(self, **more: Any) -> None:
         super().__init__(allow_abbrev=False, **more)
 
-    def print_help(self, file=None):
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
         (file or sys.stdout).write(self.format_help())  # argparse's own hides that it cannot be written
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         raise Failure(
             f"{self.prog.removeprefix('trace ')}: {message.removeprefix('argument ')}; see '{self.prog} --help'"
         )
 
 
-def number(text, allowed, kind, is_allowed):
+def number(text: str, allowed: str, kind: Callable[[str], Number], is_allowed: Callable[[Number], bool]) -> Number:
     try:
-        value = kind(text)
+        value: Number | None = kind(text)
     except ValueError:
         value = None
     if value is None or not is_allowed(value):
@@ -32,16 +40,16 @@ def number(text, allowed, kind, is_allowed):
     return value
 
 
-def count(least):
+def count(least: int) -> Callable[[str], int]:
     """The type of an option that counts something, from `least` on."""
     return lambda text: number(text, f"a whole number from {least} on", int, lambda n: n >= least)
 
 
-def amount(text):
+def amount(text: str) -> float:
     """The type of an option in days, MiB, seconds or percent: 0 or more, with a fraction or without."""
     return number(text, "a number from 0 on, such as 10 or 0.5", float, lambda n: 0 <= n < math.inf)
 
 
-def probability(text):
+def probability(text: str) -> float:
     """The type of an option that is a chance."""
     return number(text, "a number between 0 and 1, such as 0.005", float, lambda n: 0 < n < 1)

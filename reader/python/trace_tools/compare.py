@@ -1,29 +1,34 @@
 """Base runs against other runs: aligns their items, tests the metrics, and comes to a verdict."""
 
+from __future__ import annotations
+
 import collections
 import dataclasses
 import difflib
 import math
+from typing import Sequence
 
 import numpy
 
 from . import fingerprint, statistics
-from .profile import KINDS, Item, Key, split_path
+from .fingerprint import Difference
+from .profile import KINDS, Item, Key, Profile, split_path
+from .statistics import Reals
 
 OK, WORSE, CANNOT_TELL = 0, 1, 2
 VERDICTS = {OK: "ok", WORSE: "worse", CANNOT_TELL: "cannot tell"}
 
 COUNT, TYPICAL, TOTAL, BYTES = "count", "typical (ns)", "total (ns)", "bytes"
 # What is compared of each kind.
-METRICS = collections.defaultdict(
+METRICS: collections.defaultdict[str, tuple[str, ...]] = collections.defaultdict(
     lambda: (COUNT, TYPICAL, TOTAL),
     process=(COUNT, TYPICAL),
     startup=(TYPICAL,),
     copy=(COUNT, TYPICAL, TOTAL, BYTES),
     wait=(COUNT, TOTAL),
 )
-# Time metrics of items that have less of the run than this are not compared; decided over all runs of both sides, so it favours neither. Totals hold what
-# the tracer and the system do now and then, which weighs in small items.
+# Time metrics of items with a smaller share of the run than this are not compared; decided over all runs of both sides,
+# so that it favors neither. Totals include occasional work of the tracer and the system, which matters in small items.
 LEAST_SHARE = {TYPICAL: 0.001, TOTAL: 0.01}
 RENAMED_LIKENESS = 0.5
 
@@ -50,7 +55,7 @@ class Finding:
     formerly: str = ""  # of a renamed item: its place in the base runs
     p: float = math.nan  # corrected
     ratio: float = math.nan
-    interval: tuple = None
+    interval: tuple[float, float] | None = None
     floor: float = math.nan
     exact: bool = False
     impact_ns: float = 0.0
@@ -58,24 +63,26 @@ class Finding:
 
 @dataclasses.dataclass
 class Comparison:
-    base: list
-    other: list
+    base: list[Profile]
+    other: list[Profile]
     options: Options
-    findings: list = dataclasses.field(default_factory=list)
-    differences: list = dataclasses.field(default_factory=list)
-    problems: list = dataclasses.field(default_factory=list)  # (side, path, text)
-    notes: list = dataclasses.field(default_factory=list)
+    findings: list[Finding] = dataclasses.field(default_factory=list)
+    differences: list[Difference] = dataclasses.field(default_factory=list)
+    problems: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)  # (side, path, text)
+    notes: list[str] = dataclasses.field(default_factory=list)
     tested: int = 0
     verdict: int = OK
     reason: str = ""
 
-    def of(self, *results):
+    def of(self, *results: str) -> list[Finding]:
         return [f for f in self.findings if f.result in results]
 
 
-def fold_summed(profiles):
-    """Of functions whose calls were not all recorded one by one in some run, the place is known of some calls only: they become one item each."""
-    summed = set().union(*(p.summed for p in profiles))
+def fold_summed(profiles: list[Profile]) -> set[str]:
+    """Merge the items of each function whose short calls were summed up in some run: the NVTX range is known of only
+    some of these calls, so they become one item.
+    """
+    summed: set[str] = set().union(*(p.summed for p in profiles))
     for profile in profiles:
         for key in [k for k in profile.items if k.kind in ("call", "wait") and k.name in summed]:
             item = profile.items.pop(key)
@@ -87,23 +94,25 @@ def fold_summed(profiles):
     return summed
 
 
-def median_of(profiles, key, field):
+def median_of(profiles: list[Profile], key: Key, field: str) -> float:
     return float(numpy.median([getattr(p.items[key], field) if key in p.items else 0 for p in profiles]))
 
 
-def presence(base, other):
+def presence(base: list[Profile], other: list[Profile]) -> tuple[set[Key], set[Key]]:
     """Items of no base run that are in every other run, and the reverse."""
     everywhere = [set.intersection(*(set(p.items) for p in side)) for side in (base, other)]
     somewhere = [set.union(*(set(p.items) for p in side)) for side in (base, other)]
     return everywhere[1] - somewhere[0], everywhere[0] - somewhere[1]
 
 
-def likeness(a, b):
+def likeness(a: str, b: str) -> float:
     return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
 
 
-def renamed_pairs(base, other):
-    """Pairs (old, new) of items that are the same but for their name or the range around them: equal counts, similar times, and a similar name."""
+def renamed_pairs(base: list[Profile], other: list[Profile]) -> list[tuple[Key, Key]]:
+    """Find pairs (old, new) of items that differ only in their name or in the range around them: equal counts, similar
+    times and a similar name.
+    """
     new, gone = presence(base, other)
     candidates = []
     for n in new:
@@ -119,7 +128,8 @@ def renamed_pairs(base, other):
                 and (same or likeness(n.name, g.name) >= RENAMED_LIKENESS)
             ):
                 candidates.append((-likeness(f"{g.path}/{g.name}", f"{n.path}/{n.name}"), len(n.path), g, n))
-    pairs, taken = [], set()
+    pairs: list[tuple[Key, Key]] = []
+    taken: set[Key] = set()
     for _, _, old, new_key in sorted(candidates):
         if old not in taken and new_key not in taken:
             pairs.append((old, new_key))
@@ -127,11 +137,11 @@ def renamed_pairs(base, other):
     return pairs
 
 
-def full_path(key):
+def full_path(key: Key) -> str:
     return f"{key.path}/{key.name}" if key.path else key.name
 
 
-def rename(base, old, new):
+def rename(base: list[Profile], old: Key, new: Key) -> None:
     """Gives an item of the base runs its new name, and what lies in a range its new path. Returns nothing."""
     before, after = full_path(old), full_path(new)
     for profile in base:
@@ -149,9 +159,9 @@ def rename(base, old, new):
         profile.items = moved
 
 
-def renames_apply(base, other):
+def renames_apply(base: list[Profile], other: list[Profile]) -> dict[Key, str]:
     """Outer ranges first, since what lies in them moves along. Returns {new key: old place}."""
-    formerly = {}
+    formerly: dict[Key, str] = {}
     for _ in range(16):
         ranges = [(o, n) for o, n in renamed_pairs(base, other) if o.kind == "range"]
         if not ranges:
@@ -165,7 +175,7 @@ def renames_apply(base, other):
     return formerly
 
 
-def values_of(profiles, key, metric):
+def values_of(profiles: list[Profile], key: Key, metric: str) -> Reals:
     """Of each run; NaN where there is none. What did not happen took no time and happened 0 times."""
     field = {COUNT: "count", TYPICAL: "typical_ns", TOTAL: "total_ns", BYTES: "bytes"}[metric]
     return numpy.array(
@@ -176,7 +186,7 @@ def values_of(profiles, key, metric):
     )
 
 
-def run_ns(profiles):
+def run_ns(profiles: list[Profile]) -> float:
     """How long a run takes: what shares refer to."""
     lengths = []
     for p in profiles:
@@ -190,8 +200,9 @@ def run_ns(profiles):
 class Table:
     """All metrics of all items as columns of numbers, one row a run."""
 
-    def __init__(self, base, other, formerly):
-        self.findings, self.columns = [], []
+    def __init__(self, base: list[Profile], other: list[Profile], formerly: dict[Key, str]) -> None:
+        self.findings: list[Finding] = []
+        self.columns: list[tuple[Reals, Reals]] = []
         new, gone = presence(base, other)
         whole_ns = run_ns(base + other)
         order = list(KINDS)
@@ -201,12 +212,8 @@ class Table:
                 a, b = values_of(base, key, metric), values_of(other, key, metric)
                 if (numpy.isnan(a).all() and numpy.isnan(b).all()) or (metric == BYTES and not a.any() and not b.any()):
                     continue
-                f = Finding(
-                    key,
-                    metric,
-                    *(float(numpy.median(x)) if not numpy.isnan(x).any() else math.nan for x in (a, b)),
-                    formerly=formerly.get(key, ""),
-                )
+                before, after = (float(numpy.median(x)) if not numpy.isnan(x).any() else math.nan for x in (a, b))
+                f = Finding(key, metric, before, after, formerly=formerly.get(key, ""))
                 f.presence = "new" if key in new else "vanished" if key in gone else "renamed" if f.formerly else ""
                 f.why = (
                     "in no run of a side, or in some runs only"
@@ -218,19 +225,23 @@ class Table:
                 self.findings.append(f)
                 self.columns.append((a, b))
 
-    def testable(self):
+    def testable(self) -> list[int]:
         return [i for i, f in enumerate(self.findings) if not f.why]
 
 
-def direction(finding):
+def direction(finding: Finding) -> tuple[str, str]:
     """What more of this is."""
     if finding.metric == COUNT and finding.key.kind == "range":
         return "changed", "changed"  # a range more is an annotation more
     return "worse", "better"
 
 
-def judge(f, a, b, p, floor, options, rng):
-    """Result of one metric: it counts when chance is excluded and the effect is larger than what matters and than the noise of the baseline."""
+def judge(
+    f: Finding, a: Reals, b: Reals, p: float, floor: float, options: Options, rng: numpy.random.Generator
+) -> None:
+    """Set the result of one metric. A change counts when it is significant, and larger than the least relevant effect
+    and than the noise of the base runs.
+    """
     f.p, f.floor, f.exact = float(p), float(floor), statistics.is_exact(a, b)
     f.result = "equal"
     before, after = float(numpy.median(a)), float(numpy.median(b))
@@ -255,12 +266,12 @@ def judge(f, a, b, p, floor, options, rng):
     f.result = direction(f)[after < before]
 
 
-def is_cause(f):
+def is_cause(f: Finding) -> bool:
     """Something happened more or less often: that explains times, not the reverse."""
     return f.metric in (COUNT, BYTES) and f.exact and f.result in ("worse", "better")
 
 
-def impact(f, profiles):
+def impact(f: Finding, profiles: list[Profile]) -> float:
     """How many ns of a run a finding stands for, for the order of the report."""
     if f.metric == TYPICAL:
         return abs(f.other - f.base) * max(median_of(profiles, f.key, "count"), 1)
@@ -270,8 +281,10 @@ def impact(f, profiles):
     return total / count * abs(f.other - f.base) if f.metric == COUNT and count else 0.0
 
 
-def test(comparison, table, nights):
-    """Tests all metrics that vary over the runs; those that do not are equal. nights: how many of the base runs belong together, or nothing."""
+def test(comparison: Comparison, table: Table, nights: Sequence[int]) -> bool:
+    """Test all metrics that vary over the runs; the others are equal. nights: how many of the base runs belong
+    together, or empty.
+    """
     options, rng = comparison.options, numpy.random.default_rng(comparison.options.seed)
     columns = []
     for i in table.testable():
@@ -295,7 +308,7 @@ def test(comparison, table, nights):
     return family.reachable
 
 
-def reason_of(comparison, reachable):
+def reason_of(comparison: Comparison, reachable: bool) -> tuple[int, str]:
     """Verdict and its reason in words."""
     runs = min(len(comparison.base), len(comparison.other))
     worse = comparison.of("worse")
@@ -307,20 +320,24 @@ def reason_of(comparison, reachable):
         )
     if runs < 2:
         return CANNOT_TELL, (
-            "one run a side shows what happened in these runs; how much runs of the same program differ, and so whether any difference is more "
+            "one run a side shows what happened in these runs; how much runs of the same program differ, and so "
+            "whether any difference is more "
             "than chance, cannot be known from it: record at least 5 runs a side, better 10"
         )
     if not reachable:
         return CANNOT_TELL, (
-            f"with {len(comparison.base)} and {len(comparison.other)} runs no difference, however clear, can be told from chance among "
-            f"{comparison.tested} metrics at alpha {comparison.options.alpha:g}: record more runs, 10 a side are usually enough"
+            f"with {len(comparison.base)} and {len(comparison.other)} runs no difference, however clear, can be told "
+            "from chance among "
+            f"{comparison.tested} metrics at alpha {comparison.options.alpha:g}: record more runs, 10 a side are "
+            "usually enough"
         )
     return OK, f"nothing is worse among {comparison.tested} metrics"
 
 
-def compare(base, other, options, nights=()):
-    """base, other: lists of profile.Profile, which are changed. nights: the numbers of base runs that were made together, in their order: noise is
-    learned between those, too. Returns a Comparison."""
+def compare(base: list[Profile], other: list[Profile], options: Options, nights: Sequence[int] = ()) -> Comparison:
+    """Compare two lists of profiles, which are modified, and return a Comparison. nights: the number of base runs of
+    each group that was recorded together, in their order; the noise between these groups counts, too.
+    """
     c = Comparison(base, other, options)
     c.differences = fingerprint.differences(base, other)
     c.problems = [
@@ -342,7 +359,8 @@ def compare(base, other, options, nights=()):
     summed = fold_summed(base + other)
     if summed:
         c.notes.append(
-            f"of {len(summed)} OS runtime functions ({', '.join(sorted(summed)[:4])}{', ...' * (len(summed) > 4)}) short calls were summed up, so they are compared over the "
+            f"of {len(summed)} OS runtime functions ({', '.join(sorted(summed)[:4])}{', ...' * (len(summed) > 4)}) "
+            "short calls were summed up, so they are compared over the "
             "whole program: --osrt-threshold 0 (and --osrt-locks all) tells the NVTX range of each"
         )
     table = Table(base, other, renames_apply(base, other))
@@ -355,12 +373,12 @@ def compare(base, other, options, nights=()):
     return c
 
 
-def place(key):
+def place(key: Key) -> str:
     """Where an item is, in words: the ranges around it."""
     return key.path or "-"
 
 
-def title(key):
+def title(key: Key) -> str:
     return f"{KINDS[key.kind]} {full_path(key) if key.kind == 'range' else key.name}"
 
 

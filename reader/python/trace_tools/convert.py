@@ -1,20 +1,24 @@
 """Reports to databases, by `trace export -t sqlite`; databases stay as they are."""
 
+from __future__ import annotations
+
 import concurrent.futures
 import os
 import subprocess
+from typing import Callable, TypeVar
 
 from . import Failure
 
+Result = TypeVar("Result")
 SQLITE_MAGIC = b"SQLite format 3\0"
 
 
-def command():
+def command() -> str:
     """The `trace` that started us, else the one of PATH."""
     return os.environ.get("LIBTRACE_COMMAND") or "trace"
 
 
-def is_database(path):
+def is_database(path: str) -> bool:
     try:
         with open(path, "rb") as file:
             return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
@@ -22,7 +26,7 @@ def is_database(path):
         raise Failure(f"cannot open '{path}': {error.strerror}") from None
 
 
-def export(path, database):
+def export(path: str, database: str) -> bool:
     """Writes `database` from a report. Raises Failure with the last line that the command said."""
     try:
         result = subprocess.run(
@@ -42,11 +46,12 @@ def export(path, database):
     return result.returncode == 1
 
 
-def each(paths, folder, use):
-    """Calls use(path, database, damaged) for each path and returns the results in their order. Databases made of reports lie in `folder` and go
-    right behind their use."""
+def each(paths: list[str], folder: str, use: Callable[[str, str, bool], Result]) -> list[Result]:
+    """Call use(path, database, damaged) for each path and return the results in their order. Databases that are
+    exported from reports are written to `folder` and deleted right after their use.
+    """
 
-    def one(number, path):
+    def one(number: int, path: str) -> Result:
         if is_database(path):
             return use(path, path, False)
         database = os.path.join(folder, f"{number}.sqlite")

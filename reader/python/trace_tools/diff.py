@@ -1,4 +1,6 @@
-"""`trace diff`: reads the runs of both sides, compares them, and prints what came out in the formats that are wanted."""
+"""`trace diff`: read the runs of both sides, compare them, and print the result in the requested formats."""
+
+from __future__ import annotations
 
 import sys
 import tempfile
@@ -6,10 +8,10 @@ import tempfile
 from . import Failure, arguments, compare, convert, formats, profile
 
 
-def read_profiles(paths, merge_numbers):
+def read_profiles(paths: list[str], merge_numbers: bool) -> list[profile.Profile]:
     """A profile of each path, in their order."""
 
-    def use(path, database, damaged):
+    def use(path: str, database: str, damaged: bool) -> profile.Profile:
         found = profile.read(database, path, merge_numbers)
         if damaged:
             found.problems.append("the report is damaged")
@@ -19,7 +21,7 @@ def read_profiles(paths, merge_numbers):
         return convert.each(paths, folder, use)
 
 
-def targets(names):
+def targets(names: list[str] | None) -> list[tuple[str, str | None]]:
     """'text', 'junit:out.xml' -> [(format, file or None)]."""
     found = []
     for name in names or ["text"]:
@@ -32,7 +34,7 @@ def targets(names):
     return found
 
 
-def write(comparison, wanted, everything):
+def write(comparison: compare.Comparison, wanted: list[tuple[str, str | None]], everything: bool) -> None:
     for kind, file in wanted:
         text = formats.FORMATS[kind](comparison, everything)
         try:
@@ -48,7 +50,7 @@ def write(comparison, wanted, everything):
             raise Failure(f"cannot write '{file or 'standard output'}': {error.strerror}") from None
 
 
-def main(given):
+def main(argv: list[str]) -> int:
     parser = arguments.Parser(prog="trace diff")
     parser.add_argument("--base", action="append", required=True)
     parser.add_argument("--other", action="append", required=True)
@@ -58,7 +60,7 @@ def main(given):
     parser.add_argument("--merge-numbers", action="store_true")
     parser.add_argument("--force", action="store_true")
     parser.add_argument("--all", action="store_true")
-    given = parser.parse_args(given)
+    given = parser.parse_args(argv)
     wanted = targets(given.format)
     profiles = read_profiles(given.base + given.other, given.merge_numbers)
     options = compare.Options(given.alpha, given.min_effect / 100, given.force)

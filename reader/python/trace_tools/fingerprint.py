@@ -1,12 +1,28 @@
-"""What a run was made with: machine, driver, libraries, options, arguments. Says which differences forbid a comparison."""
+"""The fingerprint of a run: machine, driver, libraries, options, arguments; and which differences rule out a
+comparison.
+"""
+
+from __future__ import annotations
 
 import collections
 import os
 import re
+from typing import TYPE_CHECKING, Iterable, NamedTuple, Sequence
 
-Difference = collections.namedtuple("Difference", "name base other refuses")
+if TYPE_CHECKING:
+    from .profile import Database, Profile
 
-# Facts that change what is measured: runs that differ in one are not compared unless that is asked for. Others are told.
+
+class Difference(NamedTuple):
+    """A fact that two sides do not agree on."""
+
+    name: str
+    base: str
+    other: str
+    refuses: bool  # to compare them
+
+
+# Facts that change what is measured: runs that differ in one are not compared without --force. Others are reported.
 REFUSING = {
     "host",
     "processor",
@@ -42,7 +58,8 @@ REFUSING_EACH = re.compile(
 # Facts that always differ a little: told in the store, not as differences.
 RESTLESS = {"load"}
 SECRET = re.compile(
-    r"(?i)(?<![a-z0-9])(password|passwd|passphrase|secrets?|token|credentials?|authorization|apikey|(api|access|private)[^a-z0-9]+key)(?![a-z0-9])"
+    r"(?i)(?<![a-z0-9])(password|passwd|passphrase|secrets?|token|credentials?|authorization|apikey"
+    r"|(api|access|private)[^a-z0-9]+key)(?![a-z0-9])"
 )  # as writer/redact.c
 BUILD_ID = "build-id "  # of a library, before its name
 ECC_ENABLED = 32  # CU_DEVICE_ATTRIBUTE_ECC_ENABLED
@@ -50,10 +67,10 @@ ECC_ENABLED = 32  # CU_DEVICE_ATTRIBUTE_ECC_ENABLED
 PLAIN_OPTIONS = {"output", "overwrite", "spool_dir", "helper", "exit_wait", "flush_interval_ns", "compress", "memory"}
 
 
-def read(db, profile):
+def read(db: Database, profile: Profile) -> None:
     """Fills facts and problems of the profile."""
     facts = profile.facts
-    env = collections.defaultdict(set)
+    env: collections.defaultdict[str, set[str]] = collections.defaultdict(set)
     for name, value in db.rows("TARGET_INFO_SYSTEM_ENV", "SELECT name, value FROM TARGET_INFO_SYSTEM_ENV"):
         env[name].add(str(value))
     for fact, name in (
@@ -91,7 +108,7 @@ def read(db, profile):
     read_end(db, profile)
 
 
-def redact(arguments):
+def redact(arguments: Sequence[str]) -> list[str]:
     """Arguments without what names say is secret: of --token=X and TOKEN=X the value, of --token X the next one."""
     kept, hide = [], False
     for argument in arguments:
@@ -106,7 +123,7 @@ def redact(arguments):
     return kept
 
 
-def read_devices(db, facts):
+def read_devices(db: Database, facts: dict[str, str]) -> None:
     """What the devices that a run used say of themselves."""
     clocks = {
         row[0]
@@ -130,13 +147,14 @@ def read_devices(db, facts):
         facts["CUDA driver"], facts["CUPTI"] = str(driver), str(cupti)
 
 
-def read_libraries(db, facts):
-    """Build ids of what was loaded, where callchains were recorded: one text of all, and which they are for the message."""
+def read_libraries(db: Database, facts: dict[str, str]) -> None:
+    """Read the build ids of the loaded libraries, which are recorded together with callchains."""
     strings = "(SELECT value FROM StringIds WHERE id = {})"
     rows = set(
         db.rows(
             "LIBTRACE_MODULE_LOAD",
-            f"SELECT {strings.format('pathId')}, {strings.format('buildId')} FROM LIBTRACE_MODULE_LOAD WHERE buildId IS NOT NULL",
+            f"SELECT {strings.format('pathId')}, {strings.format('buildId')} FROM LIBTRACE_MODULE_LOAD WHERE buildId "
+            "IS NOT NULL",
         )
     )
     for path, build_id in sorted((p or "", b or "") for p, b in rows):
@@ -144,7 +162,7 @@ def read_libraries(db, facts):
             facts[f"{BUILD_ID}{os.path.basename(path)}"] = build_id
 
 
-def read_end(db, profile):
+def read_end(db: Database, profile: Profile) -> None:
     """Whether the run is a whole one."""
     root = {row[0] for row in db.rows("LIBTRACE_REPORT", "SELECT rootPid FROM LIBTRACE_REPORT")}
     for pid, executable, how, status, dropped in db.rows(
@@ -161,14 +179,18 @@ def read_end(db, profile):
             profile.problems.append(f"{name} did not end by itself ({how})")
 
 
-def same_where_known(base, other):
-    """Whether two sides' values are the same but for what is not known: which runs recorded callchains, and so know build ids, is chance."""
-    base, other = set(base) - {"not known"}, set(other) - {"not known"}
-    return not base or not other or base == other
+def same_where_known(base: Iterable[str], other: Iterable[str]) -> bool:
+    """Return whether the known values of both sides are equal: whether a run has callchains, and so build ids, is
+    chance.
+    """
+    ours, theirs = set(base) - {"not known"}, set(other) - {"not known"}
+    return not ours or not theirs or ours == theirs
 
 
-def differences(base, other):
-    """Facts in which the runs of two sides (lists of profiles) differ, each side's values as one text; sorted, refusing ones first."""
+def differences(base: list[Profile], other: list[Profile]) -> list[Difference]:
+    """Return the facts in which the runs of two sides differ, each side's values as one text; those that forbid a
+    comparison come first.
+    """
     found = []
     names = sorted({name for profile in base + other for name in profile.facts})
     for name in names:

@@ -1,17 +1,19 @@
 """A comparison as text, JSON, Markdown, JUnit XML and HTML."""
 
+from __future__ import annotations
+
 import html
 import json
 import math
 import xml.etree.ElementTree as xml
 
-from .compare import VERDICTS, title
+from .compare import VERDICTS, Comparison, Finding, title
 from .profile import KINDS
 
 SHOWN = 40  # rows of a table that text, Markdown and HTML print unless all are wanted
 
 
-def number(value):
+def number(value: float | None) -> str:
     if value is None or math.isnan(value):
         return "-"
     if math.isinf(value):
@@ -19,30 +21,30 @@ def number(value):
     return f"{value:,.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:,.1f}"
 
 
-def percent(ratio):
+def percent(ratio: float | None) -> str:
     if ratio is None or math.isnan(ratio):
         return "-"
     return "from 0" if math.isinf(ratio) else f"{100 * (ratio - 1):+.2f} %"
 
 
-def interval(finding):
+def interval(finding: Finding) -> str:
     if finding.exact:
         return "exact"
     return f"{percent(finding.interval[0])} .. {percent(finding.interval[1])}" if finding.interval else "-"
 
 
-def noise(finding):
+def noise(finding: Finding) -> str:
     return "-" if math.isnan(finding.floor) else "inf" if math.isinf(finding.floor) else f"{100 * finding.floor:.2f} %"
 
 
-def result_text(finding):
+def result_text(finding: Finding) -> str:
     return finding.result + (f" ({finding.presence})" if finding.presence else "")
 
 
 COLUMNS = ("Result", "Kind", "NVTX Path", "Name", "Metric", "Base", "Other", "Change", "95 % Interval", "p", "Noise")
 
 
-def row(f):
+def row(f: Finding) -> tuple[str, ...]:
     path = f.key.path + (f" (was {f.formerly})" if f.formerly else "")
     return (
         result_text(f),
@@ -59,7 +61,7 @@ def row(f):
     )
 
 
-def chosen(comparison, everything):
+def chosen(comparison: Comparison, everything: bool) -> tuple[list[Finding], int]:
     """Findings to print: what changed, then what is new, vanished or renamed; with one run a side what differs."""
     order = {"worse": 0, "better": 1, "changed": 2}
     changed = sorted(comparison.of("worse", "better", "changed"), key=lambda f: order[f.result])
@@ -72,7 +74,7 @@ def chosen(comparison, everything):
     return found if everything else found[:SHOWN], 0 if everything else max(len(found) - SHOWN, 0)
 
 
-def sensitivity(comparison):
+def sensitivity(comparison: Comparison) -> list[Finding]:
     """How small a change of the largest items could have been seen: [(item, noise floor)]."""
     known = [
         f
@@ -82,11 +84,12 @@ def sensitivity(comparison):
     return sorted(known, key=lambda f: (f.key.kind != "process", -f.base))[:4]
 
 
-def head(comparison):
+def head(comparison: Comparison) -> list[str]:
     """The lines above the table."""
     lines = [
         f"verdict: {VERDICTS[comparison.verdict]}: {comparison.reason}",
-        f"runs: {len(comparison.base)} base, {len(comparison.other)} other; {comparison.tested} metrics compared, alpha {comparison.options.alpha:g} for all of them "
+        f"runs: {len(comparison.base)} base, {len(comparison.other)} other; {comparison.tested} metrics compared, "
+        f"alpha {comparison.options.alpha:g} for all of them "
         f"together, times from {100 * comparison.options.min_effect:g} % on",
     ]
     lines += [
@@ -105,7 +108,7 @@ def head(comparison):
     return lines
 
 
-def text(comparison, everything):
+def text(comparison: Comparison, everything: bool) -> str:
     lines = head(comparison)
     findings, left_out = chosen(comparison, everything)
     if findings:
@@ -126,13 +129,13 @@ def text(comparison, everything):
     return "\n".join(lines) + "\n"
 
 
-def finite(value):
+def finite(value: float | None) -> float | str | None:
     return (
         value if value is not None and math.isfinite(value) else None if value is None or math.isnan(value) else "inf"
     )
 
 
-def as_json(comparison, everything):
+def as_json(comparison: Comparison, everything: bool) -> str:
     del everything  # for programs: always all of it
     findings = [
         {
@@ -178,8 +181,8 @@ def as_json(comparison, everything):
     )
 
 
-def markdown(comparison, everything):
-    def cell(value):
+def markdown(comparison: Comparison, everything: bool) -> str:
+    def cell(value: str) -> str:
         return value.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 
     first, *rest = head(comparison)
@@ -198,7 +201,7 @@ def markdown(comparison, everything):
     return "\n".join(lines) + "\n"
 
 
-def xml_text(value):
+def xml_text(value: str) -> str:
     """XML has no control characters."""
     return "".join(
         c if c in "\t\n" or (c >= " " and c not in "\ufffe\uffff" and not "\ud800" <= c <= "\udfff") else "\ufffd"
@@ -206,7 +209,7 @@ def xml_text(value):
     )
 
 
-def junit(comparison, everything):
+def junit(comparison: Comparison, everything: bool) -> str:
     del everything
     tested = [f for f in comparison.findings if f.result != "untested"]
     suite = xml.Element(
@@ -237,12 +240,14 @@ def junit(comparison, everything):
 
 
 STYLE = (
-    "body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}td,th{padding:2px 8px;border-bottom:1px solid #ccc;text-align:left}"
-    "td.n{text-align:right;font-variant-numeric:tabular-nums}tr.worse td:first-child{color:#b00020;font-weight:bold}tr.better td:first-child{color:#00701a}"
+    "body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}td,th{padding:2px 8px;border-bottom:1px "
+    "solid #ccc;text-align:left}"
+    "td.n{text-align:right;font-variant-numeric:tabular-nums}tr.worse "
+    "td:first-child{color:#b00020;font-weight:bold}tr.better td:first-child{color:#00701a}"
 )
 
 
-def as_html(comparison, everything):
+def as_html(comparison: Comparison, everything: bool) -> str:
     findings, left_out = chosen(comparison, everything)
     esc = html.escape
     rows = "".join(
@@ -256,7 +261,11 @@ def as_html(comparison, everything):
     )
     lines = "".join(f"<p>{esc(line)}</p>\n" for line in head(comparison))
     more = f"<p>{left_out} more.</p>" if left_out else ""
-    return f"<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>trace diff: {VERDICTS[comparison.verdict]}</title><style>{STYLE}</style></head>\n<body>\n{lines}{table}{more}</body></html>\n"
+    return (
+        "<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>trace diff: "
+        f"{VERDICTS[comparison.verdict]}</title><style>{STYLE}</style></head>\n<body>\n"
+        f"{lines}{table}{more}</body></html>\n"
+    )
 
 
 FORMATS = {"text": text, "json": as_json, "markdown": markdown, "junit": junit, "html": as_html}

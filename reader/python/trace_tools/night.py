@@ -1,5 +1,10 @@
-"""One night of a benchmark: runs it, keeps what came out, compares with the nights before, leaves a verdict whatever happens."""
+"""One night of a benchmark: run it, keep the reports, compare with the nights before, and always leave a verdict."""
 
+from __future__ import annotations
+
+import argparse
+import contextlib
+import datetime
 import fcntl
 import json
 import os
@@ -11,8 +16,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import Any, Callable
 
 from . import Failure, compare, convert, fingerprint, formats, profile, store
+from .compare import Comparison
+from .store import Row
 
 RANK_VARIABLES = ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "MPI_RANK", "PMI_RANK")
 VERDICT_BYTES = 64 << 10  # taken at the begin, so that a full disk cannot keep the verdict from being written
@@ -22,7 +30,7 @@ LOG_END_BYTES = 4096
 CAUSE_CHARACTERS = 200
 
 
-def baseline_of(nights, count):
+def baseline_of(nights: list[Row], count: int) -> list[Row]:
     """The last good nights, from the last accepted one on. nights: rows of the store, in their order."""
     good = [n for n in nights if n["is_baseline"]]
     return good[-count:]
@@ -31,8 +39,8 @@ def baseline_of(nights, count):
 class Lock:
     """Held by one instance for a benchmark on a host, across machines where the filesystem has locks."""
 
-    def __init__(self, path):
-        self.file = open(path, "a+", encoding="ascii")
+    def __init__(self, path: str) -> None:
+        self.file = open(path, "a+", encoding="ascii")  # noqa: SIM115  # stays open: it holds the lock
         try:
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -46,18 +54,18 @@ class Lock:
 
 
 class VerdictFile:
-    """verdict.json of a night: there from its begin, saying that the night was cut off; in the end its text is replaced in place."""
+    """verdict.json of a night. It exists from the start and says that the night was cut off; at the end its text is
+    replaced in place.
+    """
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         self.path = path
         self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
+        with contextlib.suppress(OSError):  # a later write may fail then; the exit status says so
             os.posix_fallocate(self.fd, 0, VERDICT_BYTES)
-        except OSError:
-            pass  # what is written then may fail; the exit status says it
         self.put({"verdict": "cannot tell", "exit_status": 2, "reason": "the night was cut off"})
 
-    def put(self, content):
+    def put(self, content: dict[str, Any]) -> None:
         text = (json.dumps(content) + "\n").encode()
         if len(text) > VERDICT_BYTES:
             text = (json.dumps({k: content[k] for k in ("verdict", "exit_status", "reason")}) + "\n").encode()
@@ -65,13 +73,13 @@ class VerdictFile:
             self.fd, text + b" " * (VERDICT_BYTES - len(text) - 1) + b"\n" if len(text) < VERDICT_BYTES else text, 0
         )
 
-    def close(self, content):
+    def close(self, content: dict[str, Any]) -> None:
         self.put(content)
         os.ftruncate(self.fd, len(os.pread(self.fd, VERDICT_BYTES, 0).rstrip()) + 1)
         os.close(self.fd)
 
 
-def cause_in(log):
+def cause_in(log: str) -> str:
     """': ' and the last line of what a run printed, but for those about its report; where that is nothing, ''."""
     with open(log, "rb") as file:
         file.seek(max(0, os.path.getsize(log) - LOG_END_BYTES))
@@ -83,8 +91,10 @@ def cause_in(log):
     return ": " + "".join(c if c.isprintable() else "?" for c in lines[-1].strip()[:CAUSE_CHARACTERS]) if lines else ""
 
 
-def recover(folder):
-    """Finishes reports below `folder` whose writers were killed with all else (batch systems do that), where the recording still lies on this machine; waits for writers that are at work."""
+def recover(folder: str) -> None:
+    """Finish the reports below `folder` whose writers were killed with everything else (batch systems do that), where
+    the spool is still on this machine. Wait for writers that are running.
+    """
     trace, patience = convert.command(), time.monotonic() + GRACE_S
     while True:
         listed = subprocess.run(
@@ -112,7 +122,7 @@ def recover(folder):
         time.sleep(POLL_S)
 
 
-def commit_here():
+def commit_here() -> str | None:
     result = (
         subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
         if any(os.access(os.path.join(d, "git"), os.X_OK) for d in os.environ.get("PATH", "").split(":"))
@@ -122,17 +132,18 @@ def commit_here():
 
 
 class Night:
-    def __init__(self, given, program, now):
+    def __init__(self, given: argparse.Namespace, program: list[str], now: datetime.datetime) -> None:
         self.given, self.program, self.now = given, program, now
         self.commit = given.commit or commit_here()
         self.place = os.path.join(given.folder, given.name, given.host)
         stem = now.strftime("%Y%m%d-%H%M%S") + (f"-{self.commit[:12]}" if self.commit else "")
         self.folder = os.path.join(os.path.abspath(self.place), stem)
-        self.notes, self.failed_status = [], 0
+        self.notes: list[str] = []
+        self.failed_status = 0
 
     # ---- the command ----
 
-    def traced(self, number):
+    def traced(self, number: int) -> list[str]:
         """The command of a recorded run: {trace} in it stands for the tracer, else it is put in front."""
         options = self.given.trace_options
         if "{trace}" not in self.program:
@@ -161,7 +172,7 @@ class Night:
             words += ["/bin/sh", "-c", script, "sh"] if word == "{trace}" else [word]
         return words
 
-    def options_check(self):
+    def options_check(self) -> None:
         """Nothing is run, nor kept in the store, with options that `trace run` does not take."""
         words = [
             "run",
@@ -183,21 +194,20 @@ class Night:
             check=False,
         )
         if result.returncode:
-            raise Failure(
-                f"--trace-options: {(result.stderr.strip().splitlines() or ['they are not those of trace run'])[-1].removeprefix('trace: ')}"
-            )
+            lines = result.stderr.strip().splitlines() or ["they are not those of trace run"]
+            raise Failure(f"--trace-options: {lines[-1].removeprefix('trace: ')}")
         if "program: true" not in result.stdout.splitlines():
             raise Failure(f"--trace-options: not only options of 'trace run': {shlex.join(self.given.trace_options)}")
 
-    def plain(self):
+    def plain(self) -> list[str]:
         return [word for word in self.program if word != "{trace}"]
 
-    def reports_of(self, number):
+    def reports_of(self, number: int) -> list[tuple[str | None, str]]:
         """[(rank or None, path)] of a run."""
         names = sorted(n for n in os.listdir(self.folder) if n.startswith(f"run-{number:02}") and n.endswith(".rep"))
         return [(n.split("-rank-")[1][:-4] if "-rank-" in n else None, os.path.join(self.folder, n)) for n in names]
 
-    def execute(self, command, log, number):
+    def execute(self, command: list[str], log: str, number: int) -> tuple[str, int | None, int | None, int]:
         """Runs a command to its end or ours. (outcome, exit status, signal, wall ns)."""
         environment = {
             **os.environ,
@@ -218,8 +228,10 @@ class Night:
             outcome = "killed" if status < 0 else "failed"
         return outcome, status if status >= 0 else None, -status if status < 0 else None, wall_ns
 
-    def wait(self, process, begin, number):
-        """Until it ends; ends what takes too long or writes too much. The reports of a group that was ended are finished by their writers."""
+    def wait(self, process: subprocess.Popen[bytes], begin: float, number: int) -> str:
+        """Wait until the process ends, and terminate it if it takes too long or writes too much. The writers finish
+        the reports of a terminated group.
+        """
         outcome, ended = "ok", None
         while True:
             try:
@@ -242,15 +254,13 @@ class Night:
                 ended = ended or now
 
     @staticmethod
-    def end(process, number):
-        try:
+    def end(process: subprocess.Popen[bytes], number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
-        except ProcessLookupError:
-            pass
 
     # ---- recording ----
 
-    def record_run(self, kept, night, number):
+    def record_run(self, kept: store.Store, night: int, number: int) -> int | None:
         log = os.path.join(self.folder, f"run-{number:02}.log")
         outcome, status, signal_number, wall_ns = self.execute(self.traced(number), log, number)
         if outcome != "ok":
@@ -269,7 +279,8 @@ class Night:
                 )
                 + cause_in(log)
             )
-        for rank, path in reports or [(None, None)]:
+        written: list[tuple[str | None, str | None]] = [*reports] or [(None, None)]
+        for rank, path in written:
             found, result = None, outcome
             if path:
                 found, result = self.read(path, outcome)
@@ -285,13 +296,13 @@ class Night:
                 status,
                 signal_number,
                 wall_ns,
-                path and os.path.relpath(path, self.given.folder),
-                path and os.path.getsize(path),
+                os.path.relpath(path, self.given.folder) if path else None,
+                os.path.getsize(path) if path else None,
                 found,
             )
         return wall_ns if outcome == "ok" else None
 
-    def read(self, path, outcome):
+    def read(self, path: str, outcome: str) -> tuple[profile.Profile | None, str]:
         """(profile or None, outcome)."""
         try:
             with tempfile.TemporaryDirectory(prefix="trace-nightly-") as folder:
@@ -308,7 +319,7 @@ class Night:
             return found, "incomplete"
         return found, outcome
 
-    def record_untraced(self, kept, night, traced_ns):
+    def record_untraced(self, kept: store.Store, night: int, traced_ns: list[int]) -> float | None:
         """What recording costs, as ratio of medians; None where that was not asked for or is not known."""
         plain_ns = []
         for number in range(1, self.given.untraced + 1):
@@ -322,7 +333,7 @@ class Night:
 
     # ---- the verdict ----
 
-    def compare(self, kept, night, baseline):
+    def compare(self, kept: store.Store, night: int, baseline: list[Row]) -> Comparison | None:
         """The comparison with the baseline; None without one, or with nothing to compare."""
         base = [kept.profiles(n["id"]) for n in baseline]
         other = kept.profiles(night)
@@ -333,7 +344,9 @@ class Night:
         options.min_effect = self.given.min_effect / 100 if self.given.min_effect is not None else options.min_effect
         return compare.compare([p for n in base for p in n], other, options, [len(n) for n in base if n])
 
-    def verdict(self, kept, night, baseline, complete):
+    def verdict(
+        self, kept: store.Store, night: int, baseline: list[Row], complete: bool
+    ) -> tuple[int, str, Comparison | None, bool]:
         """(verdict, reason, comparison, is this night one of the baseline)."""
         if not complete:
             return compare.CANNOT_TELL, "not every run was whole: " + "; ".join(self.notes[:3]), None, False
@@ -354,7 +367,14 @@ class Night:
             ),
         )
 
-    def write_verdict(self, file, verdict, reason, comparison, overhead):
+    def write_verdict(
+        self,
+        file: VerdictFile,
+        verdict: int,
+        reason: str,
+        comparison: Comparison | None,
+        overhead: float | None,
+    ) -> None:
         content = {
             "verdict": compare.VERDICTS[verdict],
             "exit_status": verdict,
@@ -378,7 +398,7 @@ class Night:
                     with open(os.path.join(self.folder, name), "w", encoding="utf-8") as out:
                         out.write(formats.FORMATS[kind](comparison, False))
             except OSError as error:
-                content["notes"] = self.notes + [f"cannot write {error.filename}: {error.strerror}"]
+                content["notes"] = [*self.notes, f"cannot write {error.filename}: {error.strerror}"]
             content["worse"] = [
                 {
                     "place": f.key.path,
@@ -392,7 +412,7 @@ class Night:
             ]
         file.close(content)
 
-    def dry_run(self):
+    def dry_run(self) -> int:
         print(f"benchmark '{self.given.name}' on '{self.given.host}', commit {self.commit or 'not known'}")
         print(f"folder    {self.folder}\nstore     {store.without_password(self.given.store)}")
         print(f"would run {self.given.runs} times: {shlex.join(fingerprint.redact(self.traced(1)))}")
@@ -406,7 +426,7 @@ class Night:
             )
         return 0
 
-    def record(self, prune):
+    def record(self, prune: Callable[[store.Store, argparse.Namespace, datetime.datetime], object]) -> int:
         self.options_check()
         if self.given.dry_run:
             return self.dry_run()

@@ -1,4 +1,8 @@
-"""`trace nightly`: one line in a cron job or CI file records a benchmark, keeps what was recorded, compares with the nights before, and leaves a verdict."""
+"""`trace nightly`: one line in a cron job or CI file that records a benchmark, keeps the reports, compares them with
+the nights before, and leaves a verdict.
+"""
+
+from __future__ import annotations
 
 import argparse
 import configparser
@@ -13,7 +17,7 @@ import sys
 from . import Failure, arguments, night, nights_report, store
 
 
-def words(text):
+def words(text: str) -> list[str]:
     """The words of a text, as a shell splits them."""
     try:
         return shlex.split(text)
@@ -21,7 +25,7 @@ def words(text):
         raise argparse.ArgumentTypeError(f"'{text}' is not words as a shell has them: {str(error).lower()}") from None
 
 
-def ranks(text):
+def ranks(text: str) -> set[int]:
     """'0,2,4-6' -> {0, 2, 4, 5, 6}."""
     if not re.fullmatch(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*", text):
         raise argparse.ArgumentTypeError(f"'{text}' is not ranks, such as 0,2 or 0-3,8")
@@ -29,14 +33,14 @@ def ranks(text):
     return {rank for first, last in ends for rank in range(int(first), int(last) + 1)}
 
 
-def variable(text):
+def variable(text: str) -> str:
     """The name of an environment variable."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", text):
         raise argparse.ArgumentTypeError(f"'{text}' is not the name of an environment variable")
     return text
 
 
-def keeping(sub):
+def keeping(sub: argparse.ArgumentParser) -> None:
     """Options that say which reports stay."""
     sub.add_argument(
         "--baseline-nights",
@@ -69,15 +73,16 @@ def keeping(sub):
     sub.add_argument("--now", help=argparse.SUPPRESS)  # the time, as 2026-11-21T03:00:00: for tests
 
 
-def parser():
+def parser() -> tuple[arguments.Parser, dict[str, arguments.Parser]]:
     p = arguments.Parser(
         prog="trace nightly",
         description="Records a benchmark every night, and says whether it got worse.",
-        epilog="Exit status of run: that of the command if it failed; else 0: ok, 1: worse, 2: cannot tell, or it failed itself.",
+        epilog="Exit status of run: that of the command if it failed; else 0: ok, 1: worse, 2: cannot tell, or it "
+        "failed itself.",
     )
     commands = p.add_subparsers(dest="command", required=True, metavar="run | report | list | accept | prune")
 
-    def common(sub):
+    def common(sub: arguments.Parser) -> arguments.Parser:
         sub.add_argument(
             "--config",
             metavar="FILE",
@@ -138,7 +143,8 @@ def parser():
         "--rank-variable",
         type=variable,
         metavar="NAME",
-        help="with {trace} in COMMAND: variable that has a process's rank; default: that of Slurm, Open MPI, MPICH or PMI",
+        help="with {trace} in COMMAND: variable that has a process's rank; default: that of Slurm, Open MPI, MPICH "
+        "or PMI",
     )
     run.add_argument("--commit", help="what was built; default: the commit of the git repository here")
     run.add_argument("--alpha", type=arguments.probability, help="as of 'trace diff'")
@@ -168,13 +174,15 @@ def parser():
     return p, commands.choices
 
 
-def options_of(sub):
+def options_of(sub: argparse.ArgumentParser) -> dict[str, argparse.Action]:
     """{name: action} of a command's options."""
     return {option.lstrip("-"): action for action in sub._actions for option in action.option_strings}
 
 
-def config_read(path, subs, command):
-    """The options of a file as arguments of the command; one file serves all commands, and what only others have is passed over."""
+def config_read(path: str, subs: dict[str, arguments.Parser], command: str) -> list[str]:
+    """Return the options of a file as arguments of the command. One file serves all commands: options that only other
+    commands have are skipped.
+    """
     config = configparser.ConfigParser(interpolation=None)
     try:
         with open(path, encoding="utf-8") as file:
@@ -201,9 +209,9 @@ def config_read(path, subs, command):
     return arguments
 
 
-def with_values(given):
+def with_values(given: list[str]) -> list[str]:
     """--trace-options '-t nvtx' as --trace-options='-t nvtx': argparse takes no value that begins as an option does."""
-    joined = []
+    joined: list[str] = []
     for argument in given:
         if joined and joined[-1] == "--trace-options":
             joined[-1] += f"={argument}"
@@ -212,9 +220,9 @@ def with_values(given):
     return joined
 
 
-def parse(given):
+def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     """(options, the command behind --)."""
-    own, program = (given[: given.index("--")], given[given.index("--") + 1 :]) if "--" in given else (given, [])
+    own, program = (argv[: argv.index("--")], argv[argv.index("--") + 1 :]) if "--" in argv else (argv, [])
     own = with_values(own)
     p, subs = parser()
     given = p.parse_args(own)
@@ -229,7 +237,7 @@ def parse(given):
     return given, program
 
 
-def list_nights(given):
+def list_nights(given: argparse.Namespace) -> int:
     kept = store.Store(given.store)
     nights = kept.nights(given.name)
     if given.name and not nights:
@@ -255,7 +263,7 @@ def list_nights(given):
     return 0
 
 
-def accept(given):
+def accept(given: argparse.Namespace) -> int:
     kept = store.Store(given.store)
     nights = kept.nights(given.name, given.host)
     if not nights:
@@ -264,7 +272,8 @@ def accept(given):
         chosen = next((n for n in reversed(nights) if kept.has_whole_run(n["id"])), None)
         if not chosen:
             raise Failure(
-                f"no night of '{given.name}' on '{given.host}' has a whole run to compare with; the baseline stays as it was"
+                f"no night of '{given.name}' on '{given.host}' has a whole run to compare with; the baseline stays "
+                "as it was"
             )
     else:
         chosen = next((n for n in nights if n["id"] == given.night), None)
@@ -272,7 +281,8 @@ def accept(given):
             raise Failure(f"night {given.night} is none of '{given.name}' on '{given.host}'")
         if not kept.has_whole_run(chosen["id"]):
             raise Failure(
-                f"night {given.night} has no whole run to compare with ({(chosen['reason'] or chosen['state']).splitlines()[0]}); the baseline stays as it was"
+                f"night {given.night} has no whole run to compare with "
+                f"({(chosen['reason'] or chosen['state']).splitlines()[0]}); the baseline stays as it was"
             )
     kept.accept(chosen["id"])
     kept.close()
@@ -280,15 +290,18 @@ def accept(given):
     return 0
 
 
-def time_of(given):
+def time_of(given: argparse.Namespace) -> datetime.datetime:
     if not getattr(given, "now", None):
         return datetime.datetime.now(datetime.timezone.utc)
     return datetime.datetime.fromisoformat(given.now).replace(tzinfo=datetime.timezone.utc)
 
 
-def prune(kept, given, now, is_dry=False):
-    """Removes reports of old nights, and of the oldest ones while all take too much or are too many; the baseline's and the last night's stay.
-    Returns [(night, bytes)]; dry: what would be removed."""
+def prune(
+    kept: store.Store, given: argparse.Namespace, now: datetime.datetime, is_dry: bool = False
+) -> list[tuple[store.Row, int]]:
+    """Remove the reports of old nights, and the oldest ones while all take too much space or are too many; those of
+    the baseline and of the last night stay. Return [(night, bytes)]. is_dry: only return what would be removed.
+    """
     nights = kept.nights(given.name, given.host)
     baseline = {n["id"] for n in night.baseline_of(nights, given.baseline_nights)} | (
         {nights[-1]["id"]} if nights else set()
@@ -313,14 +326,14 @@ def prune(kept, given, now, is_dry=False):
     return gone
 
 
-def reports_remove(folder):
+def reports_remove(folder: str) -> None:
     for name in os.listdir(folder):
         if not name.startswith("verdict."):
             path = os.path.join(folder, name)
             shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
 
 
-def folder_bytes(folder):
+def folder_bytes(folder: str) -> int:
     """Of a night's files but for its verdict, which is never removed."""
     try:
         return sum(
@@ -332,8 +345,8 @@ def folder_bytes(folder):
         return 0
 
 
-def main(given):
-    given, program = parse(given)
+def main(argv: list[str]) -> int:
+    given, program = parse(argv)
     if given.command == "list":
         return list_nights(given)
     if given.command == "accept":
@@ -345,7 +358,8 @@ def main(given):
         gone = prune(kept, given, time_of(given), given.dry_run)
         kept.close()
         print(
-            f"{'would remove' if given.dry_run else 'removed'} the reports of {len(gone)} nights; those of the baseline and of the last night are kept in any case"
+            f"{'would remove' if given.dry_run else 'removed'} the reports of {len(gone)} nights; those of the "
+            "baseline and of the last night are kept in any case"
             + "".join(f"\n  {n['folder']}  {size / 2**20:.1f} MiB" for n, size in gone)
         )
         return 0

@@ -1,15 +1,25 @@
-"""`trace nightly report`: the history of a benchmark as one HTML file with tables, plots (SVG), the nights where something moved, and links to the evidence."""
+"""`trace nightly report`: the history of a benchmark as one HTML file with tables, plots (SVG), the nights where
+something changed, and links to the evidence.
+"""
 
+from __future__ import annotations
+
+import argparse
 import html
 import math
 import os
 import statistics as plain
+from typing import List, Tuple
 
 import numpy
 
 from . import Failure, store
-from .compare import KINDS
-from .profile import Key
+from .profile import KINDS, Key
+from .statistics import Reals
+from .store import Row
+
+Series = Tuple[Key, str]  # an item and the name of a metric
+Points = List[Tuple[int, List[float]]]  # index of a night, the value of each of its runs
 
 PLOTS = 12  # items that are plotted: those that take most of the time
 LEAST_NIGHTS = 3  # on each side of a change point
@@ -18,9 +28,9 @@ ALPHA = 0.05  # of a change point anywhere in the history, over all items
 WIDTH, HEIGHT, LEFT, TOP = 860, 160, 80, 12
 
 
-def series_of(kept, nights):
+def series_of(kept: store.Store, nights: list[Row]) -> dict[Series, Points]:
     """{(key, metric): [(index of the night, [value of each run])]}: typical times and counts."""
-    found = {}
+    found: dict[Series, Points] = {}
     for index, n in enumerate(nights):
         profiles = kept.profiles(n["id"])
         for key in set().union(*(p.items for p in profiles)) if profiles else ():
@@ -32,12 +42,14 @@ def series_of(kept, nights):
     return found
 
 
-def weight(points):
+def weight(points: Points) -> float:
     return plain.median(plain.median(values) for _, values in points)
 
 
-def chosen(found):
-    """What is plotted: the typical times of the heaviest processes, ranges and kernels, and counts that ever changed."""
+def chosen(found: dict[Series, Points]) -> list[tuple[Series, Points]]:
+    """Choose what is plotted: the typical times of the heaviest processes, ranges and kernels, and counts that ever
+    changed.
+    """
     times = [
         (k, p)
         for k, p in found.items()
@@ -49,7 +61,7 @@ def chosen(found):
     return times[:PLOTS] + counts[:PLOTS]
 
 
-def split_statistic(values):
+def split_statistic(values: Reals) -> tuple[float, int]:
     """(largest standardised distance of the means in front of and behind a split, the split)."""
     n = len(values)
     best = (0.0, 0)
@@ -62,12 +74,14 @@ def split_statistic(values):
     return best
 
 
-def change_points(medians, alpha, rng):
-    """Places in a list of one number a night where it moved: splits in two again and again, while no order of the nights drawn at random is split as
-    clearly with a chance of more than alpha. Ranks, so one odd night is none."""
+def change_points(medians: list[float], alpha: float, rng: numpy.random.Generator) -> list[int]:
+    """Find the nights, in a list of one number a night, where the level changed: split the list in two again and
+    again, as long as at most a fraction alpha of random orders of the nights splits as clearly. Works on ranks, so
+    that one odd night is no change.
+    """
     import scipy.stats
 
-    def within(first, end):
+    def within(first: int, end: int) -> list[int]:
         if end - first < 2 * LEAST_NIGHTS:
             return []
         ranks = scipy.stats.rankdata(medians[first:end])
@@ -80,17 +94,19 @@ def change_points(medians, alpha, rng):
         )
         if (as_clear + 1) / ((SHUFFLES if end - first > 8 else SHUFFLES // 5) + 1) > alpha:
             return []
-        return within(first, first + k) + [first + k] + within(first + k, end)
+        return [*within(first, first + k), first + k, *within(first + k, end)]
 
     return within(0, len(medians))
 
 
-def short_commit(night):
+def short_commit(night: Row) -> str:
     return (night["commit_id"] or "-")[:12]
 
 
-def plot(nights, points, changes):
-    """A picture of a series: a dot for the median of each night, a line from the least to the greatest run, a mark where it moved."""
+def plot(nights: list[Row], points: Points, changes: list[int]) -> str:
+    """Draw a series: a dot for the median of each night, a line from the least to the greatest run, a mark where the
+    level changed.
+    """
     values = [v for _, run in points for v in run]
     low, high = min(values), max(values)
     high = high if high > low else low + 1
@@ -99,35 +115,39 @@ def plot(nights, points, changes):
         max(usual[-1], plain.median(values) * 1.05) if high > 3 * usual[-1] else high
     )  # one run that took far too long hides all others
 
-    def x(index):
+    def x(index: int) -> float:
         return LEFT + (WIDTH - LEFT - 10) * (index + 0.5) / max(len(nights), 1)
 
-    def y(value):
+    def y(value: float) -> float:
         return TOP + (HEIGHT - 2 * TOP) * (1 - (min(value, high) - low) / (high - low))
 
     parts = [f"<svg viewBox='0 0 {WIDTH} {HEIGHT}' width='{WIDTH}' height='{HEIGHT}' role='img'>"]
     for value in (low, (low + high) / 2, high):
         parts.append(
-            f"<line x1='{LEFT}' x2='{WIDTH}' y1='{y(value):.1f}' y2='{y(value):.1f}' stroke='#ddd'/><text x='{LEFT - 6}' y='{y(value) + 4:.1f}' text-anchor='end'>{value:,.0f}</text>"
+            f"<line x1='{LEFT}' x2='{WIDTH}' y1='{y(value):.1f}' y2='{y(value):.1f}' stroke='#ddd'/><text "
+            f"x='{LEFT - 6}' y='{y(value) + 4:.1f}' text-anchor='end'>{value:,.0f}</text>"
         )
     for change in changes:
         parts.append(
-            f"<line x1='{(x(change) + x(change - 1)) / 2:.1f}' x2='{(x(change) + x(change - 1)) / 2:.1f}' y1='0' y2='{HEIGHT}' stroke='#b00020' stroke-dasharray='4 3' class='change'/>"
+            f"<line x1='{(x(change) + x(change - 1)) / 2:.1f}' x2='{(x(change) + x(change - 1)) / 2:.1f}' y1='0' "
+            f"y2='{HEIGHT}' stroke='#b00020' stroke-dasharray='4 3' class='change'/>"
         )
     for index, run in points:
         night = nights[index]
         tip = html.escape(
-            f"night {night['id']}, {night['begun']}, {short_commit(night)}: median {plain.median(run):,.0f}, {min(run):,.0f} to {max(run):,.0f} in {len(run)} runs"
+            f"night {night['id']}, {night['begun']}, {short_commit(night)}: median {plain.median(run):,.0f}, "
+            f"{min(run):,.0f} to {max(run):,.0f} in {len(run)} runs"
         )
         color = {"worse": "#b00020", "ok": "#1a5fb4"}.get(night["verdict"], "#888")
         parts.append(
-            f"<g><title>{tip}</title><line x1='{x(index):.1f}' x2='{x(index):.1f}' y1='{y(min(run)):.1f}' y2='{y(max(run)):.1f}' stroke='{color}'/>"
+            f"<g><title>{tip}</title><line x1='{x(index):.1f}' x2='{x(index):.1f}' y1='{y(min(run)):.1f}' "
+            f"y2='{y(max(run)):.1f}' stroke='{color}'/>"
             f"<circle cx='{x(index):.1f}' cy='{y(plain.median(run)):.1f}' r='3' fill='{color}'/></g>"
         )
     return "".join(parts) + "</svg>"
 
 
-def nights_table(nights, folder):
+def nights_table(nights: list[Row], folder: str) -> str:
     rows = []
     for n in nights:
         there = os.path.relpath(n["folder"], folder)
@@ -169,17 +189,19 @@ def nights_table(nights, folder):
     return f"<table><tr>{head}</tr>\n" + "\n".join(reversed(rows)) + "</table>"
 
 
-def title(key: Key, metric):
+def title(key: Key, metric: str) -> str:
     return f"{KINDS[key.kind]} {key.path + '/' if key.path else ''}{key.name}: {metric}"
 
 
 STYLE = (
-    "body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}td,th{padding:2px 8px;border-bottom:1px solid #ccc;text-align:left;vertical-align:top}"
-    "tr.worse td:nth-child(4){color:#b00020;font-weight:bold}svg text{font-size:11px;fill:#555}h3{font-size:14px;margin:1.2em 0 .2em}"
+    "body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}td,th{padding:2px 8px;border-bottom:1px "
+    "solid #ccc;text-align:left;vertical-align:top}"
+    "tr.worse td:nth-child(4){color:#b00020;font-weight:bold}svg "
+    "text{font-size:11px;fill:#555}h3{font-size:14px;margin:1.2em 0 .2em}"
 )
 
 
-def page(given, kept, nights, folder):
+def page(given: argparse.Namespace, kept: store.Store, nights: list[Row], folder: str) -> str:
     found = chosen(series_of(kept, nights))
     rng = numpy.random.default_rng(1)
     moved, plots = [], []
@@ -197,18 +219,23 @@ def page(given, kept, nights, folder):
         n = nights[index]
         change = f"{100 * (after / before - 1):+.1f} %" if before else "from 0"
         lines.append(
-            f"<li>night {n['id']} ({html.escape(n['begun'])}), commit {html.escape(short_commit(n))} after {html.escape(short_commit(nights[index - 1]))}: "
+            f"<li>night {n['id']} ({html.escape(n['begun'])}), commit {html.escape(short_commit(n))} after "
+            f"{html.escape(short_commit(nights[index - 1]))}: "
             f"{html.escape(name)} {before:,.0f} &rarr; {after:,.0f} ({change})</li>"
         )
     return (
-        f"<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>{html.escape(given.name)}</title><style>{STYLE}</style></head>\n<body>\n"
-        f"<h1>{html.escape(given.name)} on {html.escape(given.host)}</h1>\n<p>{len(nights)} nights</p>\n<h2>Where it moved</h2>\n"
-        f"{'<ul>' + chr(10).join(lines) + '</ul>' if lines else '<p>nowhere</p>'}\n<h2>Nights</h2>\n{nights_table(nights, folder)}\n<h2>Plots</h2>\n"
-        f"<p>A dot is the median of a night's runs, the line goes from the least to the greatest.</p>\n{chr(10).join(plots)}\n</body></html>\n"
+        f"<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>{html.escape(given.name)}</title><style>"
+        f"{STYLE}</style></head>\n<body>\n"
+        f"<h1>{html.escape(given.name)} on {html.escape(given.host)}</h1>\n<p>{len(nights)} nights</p>\n<h2>Where it "
+        "moved</h2>\n"
+        f"{'<ul>' + chr(10).join(lines) + '</ul>' if lines else '<p>nowhere</p>'}\n<h2>Nights</h2>"
+        f"\n{nights_table(nights, folder)}\n<h2>Plots</h2>\n"
+        "<p>A dot is the median of a night's runs, the line goes from the least to the "
+        f"greatest.</p>\n{chr(10).join(plots)}\n</body></html>\n"
     )
 
 
-def write(given):
+def write(given: argparse.Namespace) -> int:
     kept = store.Store(given.store)
     nights = kept.nights(given.name, given.host)
     if not nights:

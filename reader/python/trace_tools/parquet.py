@@ -1,9 +1,13 @@
-"""`trace export -t parquet`: a report, or a database, as a folder with a Parquet file for each table, for engines that read many of them at once.
+"""`trace export -t parquet`: a report, or a database, as a folder with a Parquet file for each table, for engines that
+read many of them at once.
 
-NAME.pqtdir/TABLE.parquet. Each row begins with _report (the file's name without its suffix), _host, and _rank (from "rank-N" or "rank_N" in the name, else NULL), so that
-tables of many folders can be read as one.
+The files are NAME.pqtdir/TABLE.parquet. Each row begins with _report (the file's name without its suffix), _host, and
+_rank (from "rank-N" or "rank_N" in the name, else NULL), so that tables of many folders can be read as one.
 """
 
+from __future__ import annotations
+
+import argparse
 import os
 import re
 import shutil
@@ -19,10 +23,14 @@ from . import Failure, arguments, convert
 
 ROWS = 65536  # of a row group, and held at a time
 RANK = re.compile(r"rank[-_]?(\d+)")
-TYPES = {"INTEGER": pyarrow.int64(), "REAL": pyarrow.float64(), "DOUBLE PRECISION": pyarrow.float64()}
+TYPES: dict[str, pyarrow.DataType] = {
+    "INTEGER": pyarrow.int64(),
+    "REAL": pyarrow.float64(),
+    "DOUBLE PRECISION": pyarrow.float64(),
+}
 
 
-def export_database(given, path, database):
+def export_database(given: argparse.Namespace, path: str, database: str) -> int:
     options = [
         f"--{name.replace('_', '-')}={value}"
         for name in ("symbol_path", "filter_time")
@@ -44,17 +52,22 @@ def export_database(given, path, database):
     return result.returncode
 
 
-def quoted(name):
+def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def write_table(connection, table, folder, fixed):
+def write_table(
+    connection: sqlite3.Connection, table: str, folder: str, fixed: tuple[str, str | None, int | None]
+) -> None:
     columns = connection.execute(f"PRAGMA table_info({quoted(table)})").fetchall()
     names, types = [c[1] for c in columns], [TYPES.get((c[2] or "").upper(), pyarrow.string()) for c in columns]
-    schema = pyarrow.schema(
-        [("_report", pyarrow.string()), ("_host", pyarrow.string()), ("_rank", pyarrow.int64())]
-        + list(zip(names, types))
-    )
+    fields: list[tuple[str, pyarrow.DataType]] = [
+        ("_report", pyarrow.string()),
+        ("_host", pyarrow.string()),
+        ("_rank", pyarrow.int64()),
+        *zip(names, types),
+    ]
+    schema = pyarrow.schema(fields)
     rows = connection.execute(f"SELECT {', '.join(map(quoted, names))} FROM {quoted(table)}")
     with pyarrow.parquet.ParquetWriter(os.path.join(folder, f"{table}.parquet"), schema, compression="zstd") as out:
         while part := rows.fetchmany(ROWS):
@@ -67,7 +80,7 @@ def write_table(connection, table, folder, fixed):
             out.write_batch(pyarrow.record_batch(arrays, schema=schema))
 
 
-def write_folder(database, path, output):
+def write_folder(database: str, path: str, output: str) -> None:
     """All tables of a database as files of a folder, which gets its name when it is complete."""
     stem = os.path.splitext(os.path.basename(path))[0]
     rank = RANK.search(stem)
@@ -111,7 +124,7 @@ def write_folder(database, path, output):
     connection.close()
 
 
-def main(given):
+def main(argv: list[str]) -> int:
     p = arguments.Parser(prog="trace export -t parquet")
     p.add_argument("--file", action="append", required=True)
     p.add_argument("--output")
@@ -119,7 +132,7 @@ def main(given):
     p.add_argument("--symbol-path")
     p.add_argument("--filter-time")
     p.add_argument("--no-symbols", nargs="?", const="")
-    given = p.parse_args(given)
+    given = p.parse_args(argv)
     if given.output and len(given.file) > 1:
         raise Failure("each report becomes a folder of its own beside it: --output is for one report")
     status = 0

@@ -1,8 +1,11 @@
 """What one run did: items with their counts and times, aligned by what they are and never by when they were.
 
-An item is (kind, program, path, name). kind: a row of KINDS. program: base name of the executable; path: the NVTX ranges that were open around it on its
-thread (of work on a device: around the call that launched it), outermost first; name: of the function, kernel, copy, range.
+An item is (kind, program, path, name). kind: a row of KINDS. program: base name of the executable. path: the NVTX
+ranges that were open on its thread (of work on a device: around the call that launched it), outermost first. name: of
+the function, kernel, copy or range.
 """
+
+from __future__ import annotations
 
 import collections
 import dataclasses
@@ -10,12 +13,25 @@ import os
 import re
 import sqlite3
 import urllib.parse
+from typing import Any, Callable, NamedTuple, Tuple
 
 import numpy
+import numpy.typing as npt
 
 from . import Failure
 
-Key = collections.namedtuple("Key", "kind program path name")
+Integers = npt.NDArray[numpy.int64]
+Row = Tuple[Any, ...]  # of a database, with the types that its columns have
+
+
+class Key(NamedTuple):
+    """What an item is; see the head of this file."""
+
+    kind: str
+    program: str
+    path: str
+    name: str
+
 
 # kind: what it is called in reports. The order is that of reports.
 KINDS = {
@@ -31,10 +47,12 @@ KINDS = {
     "chain": "callchain",
 }
 
-# Functions that give the processor away until somebody else does something: their time says how long, their count what was asked for.
+# Functions that block until another thread or process acts: their time is the waiting time, their count the number of
+# requests.
 WAITS = re.compile(
-    r"^(pthread_(mutex_(timed|clock)?lock|rwlock_.*lock|spin_lock|cond_.*wait.*|join|timedjoin_np|barrier_wait)|sem_.*wait|p?poll|p?select|epoll_p?wait2?"
-    r"|wait(3|4|id|pid)?|sleep|usleep|nanosleep|clock_nanosleep|pause|sigwait.*|sigtimedwait|sigsuspend|futex|accept4?|sched_yield)$"
+    r"^(pthread_(mutex_(timed|clock)?lock|rwlock_.*lock|spin_lock|cond_.*wait.*|join|timedjoin_np|barrier_wait)"
+    r"|sem_.*wait|p?poll|p?select|epoll_p?wait2?|wait(3|4|id|pid)?|sleep|usleep|nanosleep|clock_nanosleep|pause"
+    r"|sigwait.*|sigtimedwait|sigsuspend|futex|accept4?|sched_yield)$"
 )
 
 VERSION_SUFFIX = re.compile(r"_v\d{4}$")
@@ -52,16 +70,20 @@ class Item:
 @dataclasses.dataclass
 class Profile:
     path: str
-    items: dict = dataclasses.field(default_factory=dict)  # Key -> Item
-    summed: set = dataclasses.field(default_factory=set)  # functions of which not every call was recorded one by one
-    facts: dict = dataclasses.field(default_factory=dict)  # fingerprint: name -> text
-    problems: list = dataclasses.field(default_factory=list)  # why it is not a whole, sound run
+    items: dict[Key, Item] = dataclasses.field(default_factory=dict)
+    summed: set[str] = dataclasses.field(
+        default_factory=set
+    )  # functions of which not every call was recorded one by one
+    facts: dict[str, str] = dataclasses.field(default_factory=dict)  # fingerprint: name -> text
+    problems: list[str] = dataclasses.field(default_factory=list)  # why it is not a whole, sound run
 
 
 class Database:
-    """A database of ours or of nsys, opened to be read only. Its content is taken for hostile: nothing of its schema is trusted."""
+    """A database of ours or of nsys, opened read-only. Its content is considered hostile: nothing of its schema is
+    trusted.
+    """
 
-    def __init__(self, path, name):
+    def __init__(self, path: str, name: str) -> None:
         self.name = name
         try:
             self.connection = sqlite3.connect(
@@ -78,7 +100,7 @@ class Database:
         except sqlite3.Error as error:
             raise Failure(f"'{name}': {error}") from None
 
-    def rows(self, table, sql):
+    def rows(self, table: str, sql: str) -> list[Row]:
         """Rows of a statement that reads `table`; none where that is not there."""
         if table not in self.tables:
             return []
@@ -87,7 +109,7 @@ class Database:
         except (sqlite3.Error, OverflowError) as error:
             raise Failure(f"'{self.name}': {table}: {error}") from None
 
-    def columns(self, table, sql, count):
+    def columns(self, table: str, sql: str, count: int) -> Integers:
         """The same as arrays of 64-bit integers, one for each column."""
         rows = self.rows(table, sql)
         try:
@@ -100,10 +122,11 @@ class Database:
 class Names:
     """Texts as numbers."""
 
-    def __init__(self):
-        self.texts, self.ids = [], {}
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.ids: dict[str, int] = {}
 
-    def add(self, text):
+    def add(self, text: str) -> int:
         number = self.ids.get(text)
         if number is None:
             number = self.ids[text] = len(self.texts)
@@ -114,13 +137,13 @@ class Names:
 class Timeline:
     """Which NVTX path is open at a time, on one thread."""
 
-    def __init__(self, times, paths):
+    def __init__(self, times: list[int], paths: list[int]) -> None:
         order = numpy.argsort(
             numpy.asarray(times, numpy.int64), kind="stable"
         )  # ranges that overlap crosswise are not in order
         self.times, self.paths = numpy.asarray(times, numpy.int64)[order], numpy.asarray(paths, numpy.int64)[order]
 
-    def at(self, times):
+    def at(self, times: Integers) -> Integers:
         if not len(self.times):
             return numpy.zeros(len(times), numpy.int64)
         place = numpy.searchsorted(self.times, times, side="right") - 1
@@ -130,10 +153,10 @@ class Timeline:
 class Reader:
     """Makes the profile of one database. Path 0 is that of no range."""
 
-    def __init__(self, database, merge_numbers):
+    def __init__(self, database: Database, merge_numbers: bool) -> None:
         self.db, self.merge_numbers = database, merge_numbers
         self.profile = Profile(database.name)
-        self.strings = dict(database.rows("StringIds", "SELECT id, value FROM StringIds"))
+        self.strings: dict[int, str] = dict(database.rows("StringIds", "SELECT id, value FROM StringIds"))
         self.programs = {
             pid >> 24: os.path.basename(name or "")
             for pid, name in database.rows(
@@ -142,14 +165,24 @@ class Reader:
         }
         self.paths = Names()
         self.paths.add("")
-        self.threads = {}  # globalTid -> Timeline
-        self.launches = {}  # globalPid >> 24 -> (sorted correlation ids, paths)
+        self.threads: dict[int, Timeline] = {}  # by globalTid
+        self.launches: dict[int, tuple[Integers, Integers]] = {}  # globalPid >> 24 -> (sorted correlation ids, paths)
 
-    def program(self, process):
+    def program(self, process: int) -> str:
         return self.programs.get(int(process), "")
 
-    def add(self, kind, programs, paths, names, ns, data=None):
-        """Sums up instances: arrays of process (globalPid >> 24), path, id of the name, duration, bytes. names maps ids to texts."""
+    def add(
+        self,
+        kind: str,
+        programs: Integers,
+        paths: Integers,
+        names: tuple[Integers, Callable[[int], str]],
+        ns: Integers,
+        data: Integers | None = None,
+    ) -> None:
+        """Sum up instances: arrays of process (globalPid >> 24), path, id of the name, duration, bytes. names maps ids
+        to texts.
+        """
         ids, texts = names
         if not len(ns):
             return
@@ -167,7 +200,7 @@ class Reader:
                 int(data[first:end].sum()) if data is not None else 0,
             )
 
-    def put(self, key, count, total_ns, typical_ns, data=0):
+    def put(self, key: Key, count: int, total_ns: int, typical_ns: float, data: int = 0) -> None:
         """Adds to an item: several processes of a program make one. The typical time is weighted by their instances."""
         item = self.profile.items.setdefault(key, Item())
         if item.count and typical_ns == typical_ns:
@@ -178,28 +211,29 @@ class Reader:
         item.typical_ns = typical_ns
         item.bytes += data
 
-    def text(self, number):
+    def text(self, number: int) -> str:
         return self.strings.get(number, f"[{number}]")
 
     # ---- NVTX ----
 
-    def range_name(self, domain, text):
+    def range_name(self, domain: str, text: str) -> str:
         name = f"{domain}:{text}".replace("/", "\\/")
         return re.sub(r"\d+", "#", name) if self.merge_numbers else name
 
-    def domains(self):
+    def domains(self) -> dict[tuple[int, int], str]:
         rows = self.db.rows(
             "NVTX_EVENTS",
-            "SELECT globalTid, domainId, text, textId FROM NVTX_EVENTS WHERE eventType = 75 AND domainId <> 0 AND globalTid IS NOT NULL",
+            "SELECT globalTid, domainId, text, textId FROM NVTX_EVENTS WHERE eventType = 75 AND domainId <> 0 AND "
+            "globalTid IS NOT NULL",
         )
         return {
             (tid >> 24, domain): text if text is not None else self.text(text_id) for tid, domain, text, text_id in rows
         }
 
-    def read_ranges(self):
+    def read_ranges(self) -> None:
         domains = self.domains()
-        by_thread = collections.defaultdict(list)
-        single = collections.defaultdict(list)
+        by_thread: collections.defaultdict[int, list[tuple[int, int, str]]] = collections.defaultdict(list)
+        single: collections.defaultdict[tuple[int, str], list[int]] = collections.defaultdict(list)
         rows = self.db.rows(
             "NVTX_EVENTS",
             'SELECT start, "end", eventType, globalTid, endGlobalTid, domainId, text, textId FROM NVTX_EVENTS '
@@ -223,13 +257,15 @@ class Reader:
                 float(numpy.median(ns)),
             )
 
-    def nest(self, tid, ranges):
+    def nest(self, tid: int, ranges: list[tuple[int, int, str]]) -> None:
         """The ranges of a thread in their order: paths, times without children, and what is open when."""
         ranges.sort(key=lambda r: r[:2])
-        own = collections.defaultdict(list)
-        stack, times, paths = [], [], []  # of open ranges: [end, path, time of its children, begin]
+        own: collections.defaultdict[int, list[int]] = collections.defaultdict(list)
+        stack: list[list[int]] = []  # of open ranges: [end, path, time of its children, begin]
+        times: list[int] = []
+        paths: list[int] = []
 
-        def close():
+        def close() -> None:
             end, path, children, begin = stack.pop()
             own[path].append(end - begin - children)
             if stack:
@@ -251,7 +287,7 @@ class Reader:
             outer, _, name = split_path(self.paths.texts[path])
             self.put(Key("range", self.program(tid >> 24), outer, name), len(ns), sum(ns), float(numpy.median(ns)))
 
-    def paths_at(self, tids, starts):
+    def paths_at(self, tids: Integers, starts: Integers) -> Integers:
         paths = numpy.zeros(len(tids), numpy.int64)
         for tid in numpy.unique(tids):
             timeline = self.threads.get(int(tid))
@@ -262,10 +298,11 @@ class Reader:
 
     # ---- OS runtime ----
 
-    def read_calls(self):
+    def read_calls(self) -> None:
         start, end, tid, name, chain = self.db.columns(
             "OSRT_API",
-            'SELECT start, "end", globalTid, nameId, coalesce(callchainId, 0) FROM OSRT_API WHERE eventClass = 27 AND globalTid IS NOT NULL',
+            'SELECT start, "end", globalTid, nameId, coalesce(callchainId, 0) FROM OSRT_API WHERE eventClass = 27 '
+            "AND globalTid IS NOT NULL",
             5,
         )
         summed = self.db.columns(
@@ -293,8 +330,10 @@ class Reader:
             )
         self.read_chains(tid, name, chain, end - start)
 
-    def read_chains(self, tid, name, chain, ns):
-        """Where a function was called from. Only where each recorded call of it has a callchain: else it is chance which ones have."""
+    def read_chains(self, tid: Integers, name: Integers, chain: Integers, ns: Integers) -> None:
+        """Read where each function was called from, if each recorded call of it has a callchain: else chance decides
+        which calls have one.
+        """
         whole = [
             n
             for n in numpy.unique(name)
@@ -303,7 +342,7 @@ class Reader:
         chosen = numpy.isin(name, whole)
         if not chosen.any():
             return
-        lines = collections.defaultdict(list)
+        lines: collections.defaultdict[int, list[str]] = collections.defaultdict(list)
         for number, symbol, module in self.db.rows(
             "OSRT_CALLCHAINS", "SELECT id, symbol, module FROM OSRT_CALLCHAINS ORDER BY id, stackDepth"
         ):
@@ -321,10 +360,11 @@ class Reader:
 
     # ---- CUDA ----
 
-    def read_api(self):
+    def read_api(self) -> None:
         start, end, tid, name, correlation = self.db.columns(
             "CUPTI_ACTIVITY_KIND_RUNTIME",
-            'SELECT start, "end", globalTid, nameId, coalesce(correlationId, 0) FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE globalTid IS NOT NULL',
+            'SELECT start, "end", globalTid, nameId, coalesce(correlationId, 0) FROM CUPTI_ACTIVITY_KIND_RUNTIME '
+            "WHERE globalTid IS NOT NULL",
             5,
         )
         paths = self.paths_at(tid, start)
@@ -341,7 +381,7 @@ class Reader:
             here = here[numpy.argsort(correlation[here], kind="stable")]
             self.launches[int(process)] = (correlation[here], paths[here])
 
-    def launch_paths(self, processes, correlations):
+    def launch_paths(self, processes: Integers, correlations: Integers) -> Integers:
         paths = numpy.zeros(len(processes), numpy.int64)
         for process in numpy.unique(processes):
             known = self.launches.get(int(process))
@@ -354,7 +394,9 @@ class Reader:
             )
         return paths
 
-    def read_device(self, table, kind, sql, texts, with_bytes=False):
+    def read_device(
+        self, table: str, kind: str, sql: str, texts: Callable[[int], str], with_bytes: bool = False
+    ) -> None:
         start, end, process, correlation, name, data = self.db.columns(
             table, f'SELECT start, "end", coalesce(globalPid, 0), coalesce(correlationId, 0), {sql} FROM {table}', 6
         )
@@ -367,9 +409,11 @@ class Reader:
             data if with_bytes else None,
         )
 
-    def read_devices(self):
-        labels = dict(self.db.rows("ENUM_CUDA_MEMCPY_OPER", "SELECT id, label FROM ENUM_CUDA_MEMCPY_OPER"))
-        syncs = dict(self.db.rows("ENUM_CUPTI_SYNC_TYPE", "SELECT id, label FROM ENUM_CUPTI_SYNC_TYPE"))
+    def read_devices(self) -> None:
+        labels: dict[int, str] = dict(
+            self.db.rows("ENUM_CUDA_MEMCPY_OPER", "SELECT id, label FROM ENUM_CUDA_MEMCPY_OPER")
+        )
+        syncs: dict[int, str] = dict(self.db.rows("ENUM_CUPTI_SYNC_TYPE", "SELECT id, label FROM ENUM_CUPTI_SYNC_TYPE"))
         prefix = "CUPTI_ACTIVITY_KIND_"
         self.read_device(prefix + "KERNEL", "kernel", "demangledName, 0", self.text)
         self.read_device(
@@ -380,14 +424,17 @@ class Reader:
 
     # ---- processes ----
 
-    def read_processes(self):
-        """A child between fork or vfork and its exec is no process of its own; one that executes none has its parent's name."""
+    def read_processes(self) -> None:
+        """Read processes. A child between fork or vfork and its exec is no process of its own; one without exec has
+        its parent's name.
+        """
         rows = self.db.rows(
             "LIBTRACE_PROCESS",
             'SELECT globalPid, executable, start, "end" FROM LIBTRACE_PROCESS '
-            "WHERE traced = 'yes' AND NOT (forked AND processId IN (SELECT previousId FROM LIBTRACE_PROCESS WHERE previousId IS NOT NULL))",
+            "WHERE traced = 'yes' AND NOT (forked AND processId IN (SELECT previousId FROM LIBTRACE_PROCESS WHERE "
+            "previousId IS NOT NULL))",
         )
-        lives = collections.defaultdict(list)
+        lives: collections.defaultdict[str, list[Row]] = collections.defaultdict(list)
         for process, program, start, end in rows:
             lives[os.path.basename(program or "") or self.program(process >> 24)].append((process >> 24, start, end))
         for program, those in lives.items():
@@ -404,7 +451,7 @@ class Reader:
             ("kernel", "CUPTI_ACTIVITY_KIND_KERNEL", "1", "globalPid"),
         )
         for what, table, where, column in firsts:
-            first = dict(
+            first: dict[int, int] = dict(
                 self.db.rows(
                     table,
                     f"SELECT {column} >> 24, min(start) FROM {table} WHERE {where} AND {column} IS NOT NULL GROUP BY 1",
@@ -422,7 +469,7 @@ class Reader:
                     )
 
 
-def split_path(path):
+def split_path(path: str) -> tuple[str, str, str]:
     """'a/b/c' -> ('a/b', '/', 'c'); a slash within a name has a backslash before it."""
     place = len(path)
     while True:
@@ -432,7 +479,7 @@ def split_path(path):
     return (path[:place], "/", path[place + 1 :]) if place > 0 else ("", "", path)
 
 
-def read(path, name, merge_numbers=False):
+def read(path: str, name: str, merge_numbers: bool = False) -> Profile:
     """The profile of the database `path`, which messages call `name`."""
     from . import fingerprint
 

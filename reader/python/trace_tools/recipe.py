@@ -1,18 +1,25 @@
-"""`trace recipe`: ready analyses over many reports, run by DuckDB on what `trace export -t parquet` made. A recipe is recipes/NAME.sql: the first line says what it is
-for, the second the tables it reads. Each table is a view over all folders, with a column `folder` beside those of the files."""
+"""`trace recipe`: ready analyses of many reports, run by DuckDB on the output of `trace export -t parquet`.
+
+A recipe is recipes/NAME.sql: the first line is its title, the second names the tables that it reads. Each table is a
+view of all folders, with a column `folder` in addition to those of the files.
+"""
+
+from __future__ import annotations
 
 import glob
 import os
 import sys
+from typing import Any, List, Tuple
 
 import duckdb
 
 from . import Failure, arguments
 
+Recipe = Tuple[str, List[str], str]  # title, tables, SQL
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recipes")
 
 
-def recipes():
+def recipes() -> dict[str, Recipe]:
     """{name: (title, tables, sql)}."""
     found = {}
     for path in sorted(glob.glob(os.path.join(FOLDER, "*.sql"))):
@@ -23,18 +30,19 @@ def recipes():
     return found
 
 
-def views_make(connection, tables, folders):
+def views_make(connection: duckdb.DuckDBPyConnection, tables: list[str], folders: list[str]) -> None:
     for table in tables:
         files = [path for folder in folders if os.path.exists(path := os.path.join(folder, f"{table}.parquet"))]
         if not files:
             raise Failure(f"none of the {len(folders)} folders has the table {table}: such events were not recorded")
         listed = ", ".join("'" + path.replace("'", "''") + "'" for path in files)
         connection.execute(
-            f"CREATE VIEW {table} AS SELECT *, parse_dirpath(filename) AS folder FROM read_parquet([{listed}], union_by_name = true, filename = true)"
+            f"CREATE VIEW {table} AS SELECT *, parse_dirpath(filename) AS folder FROM read_parquet([{listed}], "
+            "union_by_name = true, filename = true)"
         )
 
 
-def print_table(names, rows, how):
+def print_table(names: list[str], rows: list[tuple[Any, ...]], how: str) -> None:
     if how == "json":
         import json
 
@@ -67,7 +75,7 @@ def print_table(names, rows, how):
             )
 
 
-def main(given):
+def main(argv: list[str]) -> int:
     known = recipes()
     p = arguments.Parser(
         prog="trace recipe", epilog="recipes: " + "; ".join(f"{n}: {t}" for n, (t, *_) in known.items())
@@ -75,7 +83,7 @@ def main(given):
     p.add_argument("--format", "-f", choices=("table", "csv", "json"), default="table")
     p.add_argument("name", nargs="?", help="which; without it they are listed")
     p.add_argument("folder", nargs="*", help="folders (*.pqtdir) that 'trace export -t parquet' made")
-    given = p.parse_intermixed_args(given)
+    given = p.parse_intermixed_args(argv)
     if not given.name:
         for name, (title, *_) in known.items():
             print(f"{name:<14}{title}")
@@ -92,7 +100,7 @@ def main(given):
     try:
         views_make(connection, tables, [os.path.abspath(f) for f in given.folder])
         result = connection.execute(sql)
-        print_table([d[0] for d in result.description], result.fetchall(), given.format)
+        print_table([d[0] for d in result.description or []], result.fetchall(), given.format)
     except duckdb.Error as error:
         raise Failure(f"recipe {given.name}: {str(error).splitlines()[0]}") from None
     return 0

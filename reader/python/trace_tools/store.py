@@ -1,26 +1,37 @@
-"""Where nights are kept: a SQLite file, or PostgreSQL by a connection string (postgresql://..., or libpq's host=... dbname=...) for many machines at once.
+"""The store of nights: a SQLite file, or PostgreSQL by a connection string (postgresql://..., or libpq's host=...
+dbname=...) for many machines at once.
 
-Tables (docs/nightly.md): night, run, item. Reports stay files; the store has what comparisons need of them. Every write is one transaction: a writer that
-is killed leaves nothing half done, and several may write at the same time.
+Tables (docs/nightly.md): night, run, item. Reports stay files; the store has what comparisons need of them. Every
+write is one transaction: a writer that is killed leaves nothing half done, and several may write at the same time.
 """
+
+from __future__ import annotations
 
 import json
 import sqlite3
+from typing import Any, Callable, ContextManager, Dict, TypeVar
 
 from . import Failure
 from .profile import Item, Key, Profile
+
+Row = Dict[str, Any]  # of a table, by the names of its columns, with their types
+Result = TypeVar("Result")
 
 # {id}: what numbers the rows.
 SCHEMA = (
     """CREATE TABLE IF NOT EXISTS night (
       id {id}, benchmark TEXT NOT NULL, host TEXT NOT NULL, begun TEXT NOT NULL, commit_id TEXT, folder TEXT NOT NULL,
-      state TEXT NOT NULL, verdict TEXT, reason TEXT, is_baseline INTEGER NOT NULL DEFAULT 0, overhead DOUBLE PRECISION, notes TEXT)""",
+      state TEXT NOT NULL, verdict TEXT, reason TEXT, is_baseline INTEGER NOT NULL DEFAULT 0,
+      overhead DOUBLE PRECISION, notes TEXT)""",
     """CREATE TABLE IF NOT EXISTS run (
-      id {id}, night_id BIGINT NOT NULL REFERENCES night (id), number INTEGER NOT NULL, rank TEXT, is_traced INTEGER NOT NULL, outcome TEXT NOT NULL,
-      exit_status INTEGER, signal INTEGER, wall_ns BIGINT, report TEXT, report_bytes BIGINT, facts TEXT, problems TEXT, summed TEXT)""",
+      id {id}, night_id BIGINT NOT NULL REFERENCES night (id), number INTEGER NOT NULL, rank TEXT,
+      is_traced INTEGER NOT NULL, outcome TEXT NOT NULL,
+      exit_status INTEGER, signal INTEGER, wall_ns BIGINT, report TEXT, report_bytes BIGINT, facts TEXT,
+      problems TEXT, summed TEXT)""",
     """CREATE TABLE IF NOT EXISTS item (
-      run_id BIGINT NOT NULL REFERENCES run (id), kind TEXT NOT NULL, program TEXT NOT NULL, path TEXT NOT NULL, name TEXT NOT NULL,
-      count BIGINT NOT NULL, total_ns BIGINT NOT NULL, typical_ns DOUBLE PRECISION, bytes BIGINT NOT NULL)""",
+      run_id BIGINT NOT NULL REFERENCES run (id), kind TEXT NOT NULL, program TEXT NOT NULL, path TEXT NOT NULL,
+      name TEXT NOT NULL, count BIGINT NOT NULL, total_ns BIGINT NOT NULL, typical_ns DOUBLE PRECISION,
+      bytes BIGINT NOT NULL)""",
     "CREATE INDEX IF NOT EXISTS night_by_benchmark ON night (benchmark, host, id)",
     "CREATE INDEX IF NOT EXISTS run_by_night ON run (night_id)",
     "CREATE INDEX IF NOT EXISTS item_by_run ON item (run_id)",
@@ -58,14 +69,14 @@ RUN = (
 )
 
 
-def is_postgresql(url):
+def is_postgresql(url: str) -> bool:
     return url.startswith(("postgresql://", "postgres://")) or ("=" in url and "/" not in url.split("=", 1)[0])
 
 
 class Store:
     """One connection; not for several threads."""
 
-    def __init__(self, url):
+    def __init__(self, url: str) -> None:
         self.url, self.is_postgresql = url, is_postgresql(url)
         if self.is_postgresql:
             try:
@@ -74,22 +85,24 @@ class Store:
                 raise Failure(
                     f"a store in PostgreSQL needs psycopg ({error}); scripts/setup --python installs it"
                 ) from None
-            self.errors = (psycopg.Error,)
-            self.connection = self.guard(lambda: psycopg.connect(url, connect_timeout=WAIT_S))
+            self.errors: tuple[type[Exception], ...] = (psycopg.Error,)
+            # An sqlite3.Connection, or a psycopg.Connection: what is called of it here both have, with other types.
+            self.connection: Any = self.guard(lambda: psycopg.connect(url, connect_timeout=WAIT_S))
         else:
             self.errors = (sqlite3.Error,)
             self.connection = self.guard(lambda: sqlite3.connect(url, timeout=WAIT_S, isolation_level=None))
         self.guard(self.make_tables)
 
-    def guard(self, action):
+    def guard(self, action: Callable[[], Result]) -> Result:
         try:
             return action()
         except self.errors as error:
             raise Failure(
-                f"store '{without_password(self.url)}': {str(error).splitlines()[0] if str(error) else type(error).__name__}"
+                f"store '{without_password(self.url)}': "
+                f"{str(error).splitlines()[0] if str(error) else type(error).__name__}"
             ) from None
 
-    def make_tables(self):
+    def make_tables(self) -> None:
         number = (
             "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
             if self.is_postgresql
@@ -103,41 +116,46 @@ class Store:
             for statement in SCHEMA:
                 self.connection.execute(statement.format(id=number))
 
-    def transaction(self):
+    def transaction(self) -> ContextManager[object]:
         return self.connection.transaction() if self.is_postgresql else Transaction(self.connection)
 
-    def execute(self, sql, *values):
+    def execute(self, sql: str, *values: object) -> Any:
         return self.guard(
             lambda: self.connection.execute(sql.replace("?", "%s") if self.is_postgresql else sql, values)
         )
 
-    def rows(self, names, sql, *values):
+    def rows(self, names: tuple[str, ...], sql: str, *values: object) -> list[Row]:
         return [dict(zip(names, row)) for row in self.execute(sql, *values).fetchall()]
 
-    def close(self):
+    def close(self) -> None:
         self.connection.close()
 
     # ---- nights ----
 
-    def night_begin(self, benchmark, host, begun, commit, folder):
-        def insert():
+    def night_begin(self, benchmark: str, host: str, begun: str, commit: str | None, folder: str) -> int:
+        def insert() -> int:
             with self.transaction():
-                return self.execute(
-                    "INSERT INTO night (benchmark, host, begun, commit_id, folder, state) VALUES (?, ?, ?, ?, ?, 'running') RETURNING id",
+                number: int = self.execute(
+                    "INSERT INTO night (benchmark, host, begun, commit_id, folder, state) VALUES (?, ?, ?, ?, ?, "
+                    "'running') RETURNING id",
                     benchmark,
                     host,
                     begun,
                     commit,
                     folder,
                 ).fetchone()[0]
+                return number
 
         return self.guard(insert)
 
-    def night_end(self, night, verdict, reason, is_baseline, overhead, notes):
-        def update():
+    def night_end(
+        self, night: int, verdict: str, reason: str, is_baseline: bool, overhead: float | None, notes: str
+    ) -> None:
+        def update() -> None:
             with self.transaction():
                 self.execute(
-                    "UPDATE night SET state = 'done', verdict = ?, reason = ?, is_baseline = ?, overhead = ?, notes = ? WHERE id = ?",
+                    "UPDATE night SET state = 'done', verdict = ?, reason = ?, is_baseline = ?, overhead = ?, "
+                    "notes = ? WHERE id = ?",
                     verdict,
                     reason,
                     int(is_baseline),
@@ -148,10 +166,12 @@ class Store:
 
         self.guard(update)
 
-    def cut_off(self, benchmark, host):
-        """Nights that were never finished: whoever made them was killed. To be called with the lock of the benchmark held."""
+    def cut_off(self, benchmark: str, host: str) -> None:
+        """Mark nights that were never finished because their process was killed. Call it with the lock of the
+        benchmark held.
+        """
 
-        def update():
+        def update() -> None:
             with self.transaction():
                 self.execute(
                     "UPDATE night SET state = 'cut off', verdict = 'cannot tell', reason = 'the night was cut off' "
@@ -162,10 +182,10 @@ class Store:
 
         self.guard(update)
 
-    def accept(self, night):
+    def accept(self, night: int) -> None:
         """Makes a night the baseline: those before it are none any more."""
 
-        def update():
+        def update() -> None:
             with self.transaction():
                 found = self.rows(NIGHT, f"SELECT {', '.join(NIGHT)} FROM night WHERE id = ?", night)
                 if not found:
@@ -180,8 +200,9 @@ class Store:
 
         self.guard(update)
 
-    def nights(self, benchmark=None, host=None):
-        sql, values = f"SELECT {', '.join(NIGHT)} FROM night WHERE 1 = 1", []
+    def nights(self, benchmark: str | None = None, host: str | None = None) -> list[Row]:
+        sql = f"SELECT {', '.join(NIGHT)} FROM night WHERE 1 = 1"
+        values: list[str] = []
         for column, value in (("benchmark", benchmark), ("host", host)):
             if value is not None:
                 sql, values = f"{sql} AND {column} = ?", [*values, value]
@@ -190,8 +211,19 @@ class Store:
     # ---- runs ----
 
     def run_add(
-        self, night, number, rank, is_traced, outcome, exit_status, signal, wall_ns, report, report_bytes, profile
-    ):
+        self,
+        night: int,
+        number: int,
+        rank: str | None,
+        is_traced: bool,
+        outcome: str,
+        exit_status: int | None,
+        signal: int | None,
+        wall_ns: int,
+        report: str | None,
+        report_bytes: int | None,
+        profile: Profile | None,
+    ) -> int:
         """A run and its items (profile: None where there is no report), in one transaction."""
         facts = problems = summed = None
         if profile:
@@ -201,10 +233,11 @@ class Store:
                 json.dumps(sorted(profile.summed)),
             )
 
-        def insert():
+        def insert() -> int:
             with self.transaction():
-                run = self.execute(
-                    "INSERT INTO run (night_id, number, rank, is_traced, outcome, exit_status, signal, wall_ns, report, report_bytes, facts, problems, summed) "
+                run: int = self.execute(
+                    "INSERT INTO run (night_id, number, rank, is_traced, outcome, exit_status, signal, wall_ns, "
+                    "report, report_bytes, facts, problems, summed) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
                     night,
                     number,
@@ -241,14 +274,14 @@ class Store:
 
         return self.guard(insert)
 
-    def runs(self, night):
+    def runs(self, night: int) -> list[Row]:
         return self.rows(RUN, f"SELECT {', '.join(RUN)} FROM run WHERE night_id = ? ORDER BY id", night)
 
-    def has_whole_run(self, night):
+    def has_whole_run(self, night: int) -> bool:
         """Whether a night has a run that others can be compared with."""
         return any(run["is_traced"] and run["outcome"] == "ok" and run["facts"] is not None for run in self.runs(night))
 
-    def profiles(self, night, whole_only=True):
+    def profiles(self, night: int, whole_only: bool = True) -> list[Profile]:
         """What the traced runs of a night did, as it was read from their reports."""
         found = []
         for run in self.runs(night):
@@ -272,10 +305,10 @@ class Store:
             )
         return found
 
-    def report_gone(self, night):
+    def report_gone(self, night: int) -> None:
         """The reports of a night were removed; what was read from them stays."""
 
-        def update():
+        def update() -> None:
             with self.transaction():
                 self.execute("UPDATE run SET report_bytes = NULL WHERE night_id = ?", night)
                 self.execute("UPDATE night SET state = 'pruned' WHERE id = ?", night)
@@ -284,24 +317,26 @@ class Store:
 
 
 class Transaction:
-    """SQLite: the write lock is taken at the begin, so that no transaction fails half way because another one writes."""
+    """A transaction of SQLite that takes the write lock at the start, so that it cannot fail half way because of
+    another writer.
+    """
 
-    def __init__(self, connection):
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.connection.execute("BEGIN IMMEDIATE")
 
-    def __exit__(self, kind, *_):
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.connection.execute("ROLLBACK" if kind else "COMMIT")
 
 
-def clean(text):
+def clean(text: str) -> str:
     """PostgreSQL has no NUL in texts, and neither has surrogates."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
-def without_password(url):
+def without_password(url: str) -> str:
     import re
 
     return re.sub(r"password=\S+", "password=REDACTED", re.sub(r"(//[^:/@]*):[^@/]*@", r"\1:REDACTED@", url))
