@@ -21,7 +21,9 @@ const bundle = await build({
 	write: false,
 });
 const script = bundle.outputFiles[0].text.trim();
-const style = (await transform(readFileSync(join(here, 'src/style.css'), 'utf8'), { loader: 'css', minify: true })).code.trim();
+const style = (
+	await transform(readFileSync(join(here, 'src/style.css'), 'utf8'), { loader: 'css', minify: true })
+).code.trim();
 
 // The licence of every package that the bundle has code of.
 function licences() {
@@ -30,20 +32,30 @@ function licences() {
 		const found = name.match(/node_modules\/((?:@[^/]+\/)?[^/]+)\//);
 		if (found) packages.add(found[1]);
 	}
-	return [...packages].sort().map((name) => {
-		const folder = join(here, 'node_modules', name);
-		const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-		const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-		if (!file) throw new Error(`${name} has no file with its licence`);
-		return `${name} ${version}\n\n${readFileSync(join(folder, file), 'utf8').trim()}`;
-	}).join('\n\n\n');
+	return [...packages]
+		.sort()
+		.map((name) => {
+			const folder = join(here, 'node_modules', name);
+			const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+			const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+			if (!file) throw new Error(`${name} has no file with its licence`);
+			return `${name} ${version}\n\n${readFileSync(join(folder, file), 'utf8').trim()}`;
+		})
+		.join('\n\n\n');
 }
 
 const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 const escaped = (text) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 if (/<\/script|<!--/i.test(script)) throw new Error('the bundle would end its own element');
 
-const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; base-uri 'none'; form-action 'none'`;
+const policy = [
+	"default-src 'none'",
+	`script-src ${hash(script)}`,
+	`style-src ${hash(style)}`,
+	"base-uri 'none'",
+	"form-action 'none'",
+].join('; ');
+const licenceTexts = escaped(licences());
 const before = `<!doctype html>
 <html lang="en">
 <head>
@@ -56,7 +68,7 @@ const before = `<!doctype html>
 <body>
 <div id="page"><p class="wait">reading the report ...</p></div>
 <noscript><p class="wait">This page needs JavaScript; it loads nothing from anywhere.</p></noscript>
-<footer><details><summary>Licences of what this page is made with</summary><pre>${escaped(licences())}</pre></details></footer>
+<footer><details><summary>Licences of what this page is made with</summary><pre>${licenceTexts}</pre></details></footer>
 <script type="application/json" id="data">`;
 const behind = `</script>
 <script>${script}</script>
@@ -67,10 +79,16 @@ const behind = `</script>
 // Short literals: compilers bound the length of a line in their messages.
 function literals(text) {
 	const bytes = Buffer.from(text, 'utf8');
-	let out = '', line = '';
+	let out = '',
+		line = '';
 	for (const byte of bytes) {
 		const c = String.fromCharCode(byte);
-		line += c === '\\' || c === '"' ? `\\${c}` : byte >= 0x20 && byte < 0x7f && c !== '?' ? c : `\\${byte.toString(8).padStart(3, '0')}`;
+		line +=
+			c === '\\' || c === '"'
+				? `\\${c}`
+				: byte >= 0x20 && byte < 0x7f && c !== '?'
+					? c
+					: `\\${byte.toString(8).padStart(3, '0')}`;
 		if (line.length >= 120) {
 			out += `\t"${line}"\n`;
 			line = '';
@@ -79,4 +97,8 @@ function literals(text) {
 	return `${out}\t"${line}"\n`;
 }
 
-writeFileSync(header, `static const char page_before[] =\n${literals(before)}\t;\nstatic const char page_behind[] =\n${literals(behind)}\t;\n`);
+writeFileSync(
+	header,
+	`static const char page_before[] =\n${literals(before)}\t;\n` +
+		`static const char page_behind[] =\n${literals(behind)}\t;\n`,
+);

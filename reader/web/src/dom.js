@@ -22,7 +22,8 @@ export function duration(ns) {
 // A time of the session, to the nanosecond where `scale` (ns) asks for it.
 export function moment(ns, scale) {
 	const [unit, name] = ns >= 1e9 ? [1e9, 's'] : ns >= 1e6 ? [1e6, 'ms'] : [1e3, 'us'];
-	return `${(ns / unit).toFixed(Math.max(2, Math.min(Math.log10(unit), Math.ceil(Math.log10((100 * unit) / Math.max(scale, 1))))))} ${name}`;
+	const digits = Math.min(Math.log10(unit), Math.ceil(Math.log10((100 * unit) / Math.max(scale, 1))));
+	return `${(ns / unit).toFixed(Math.max(2, digits))} ${name}`;
 }
 
 // With separators of thousands; what is no integer, or wants so many, has digits behind the point.
@@ -53,11 +54,15 @@ export function colour(name) {
 const tip = element('div', { class: 'tip', hidden: true });
 export function tipShow(event, lines) {
 	if (!tip.isConnected) document.body.append(tip);
-	tip.replaceChildren(...lines.filter(Boolean).map((line, index) => element('div', index ? {} : { class: 'first' }, line)));
+	tip.replaceChildren(
+		...lines.filter(Boolean).map((line, index) => element('div', index ? {} : { class: 'first' }, line)),
+	);
 	tip.hidden = false;
-	const width = tip.offsetWidth, height = tip.offsetHeight;
+	const width = tip.offsetWidth,
+		height = tip.offsetHeight;
 	tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, window.innerWidth - width - 8))}px`;
-	tip.style.top = `${event.clientY + 18 + height > window.innerHeight ? Math.max(4, event.clientY - height - 10) : event.clientY + 18}px`;
+	const below = event.clientY + 18;
+	tip.style.top = `${below + height > window.innerHeight ? Math.max(4, event.clientY - height - 10) : below}px`;
 }
 export function tipHide() {
 	tip.hidden = true;

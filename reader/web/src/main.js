@@ -10,12 +10,20 @@ function fact(report, label) {
 }
 
 function summary(report) {
-	return element('div', { class: 'summary' },
+	return element(
+		'div',
+		{ class: 'summary' },
 		element('p', { class: `verdict ${report.complete ? 'good' : report.is_report ? 'bad' : ''}` }, report.verdict),
-		element('dl', {}, ...report.facts.flatMap(([label, value]) => [element('dt', {}, label), element('dd', {}, value)])));
+		element(
+			'dl',
+			{},
+			...report.facts.flatMap(([label, value]) => [element('dt', {}, label), element('dd', {}, value)]),
+		),
+	);
 }
 
-const processNames = (report) => new Map(report.timeline.names_of_processes.map(([process, pid, name]) => [process, `${name || 'process'} (${pid})`]));
+const processNames = (report) =>
+	new Map(report.timeline.names_of_processes.map(([process, pid, name]) => [process, `${name || 'process'} (${pid})`]));
 
 function section(id, title, reports, make, hint) {
 	const columns = reports.map((report, index) => {
@@ -24,7 +32,13 @@ function section(id, title, reports, make, hint) {
 		column.append(make(report, reports.length > 1));
 		return column;
 	});
-	return element('section', { id, class: 'part' }, element('h2', {}, title), hint || null, element('div', { class: `columns of${reports.length}` }, ...columns));
+	return element(
+		'section',
+		{ id, class: 'part' },
+		element('h2', {}, title),
+		hint || null,
+		element('div', { class: `columns of${reports.length}` }, ...columns),
+	);
 }
 
 function timelines(reports) {
@@ -40,39 +54,65 @@ function timelines(reports) {
 			views[0].linked = event.target.checked ? views[1] : null;
 			views[1].linked = event.target.checked ? views[0] : null;
 		};
-		made.firstChild.append(element('label', { class: 'link' }, element('input', { type: 'checkbox', onchange: link }), 'move and zoom both'));
+		made.firstChild.append(
+			element('label', { class: 'link' }, element('input', { type: 'checkbox', onchange: link }), 'move and zoom both'),
+		);
 	}
 	return made;
 }
 
 function flames(report) {
-	return report.flame.nodes.length ? new FlameView(report.flame, processNames(report)).root : element('p', { class: 'hint' }, 'no event carries a callchain');
+	return report.flame.nodes.length
+		? new FlameView(report.flame, processNames(report)).root
+		: element('p', { class: 'hint' }, 'no event carries a callchain');
 }
 
 function page(data) {
-	const { reports } = data, names = reports.map((report) => fact(report, 'file').replace(/.*\//, ''));
+	const { reports } = data,
+		names = reports.map((report) => fact(report, 'file').replace(/.*\//, ''));
 	document.title = `${names.join(' and ')} \u2013 libtrace`;
-	const parts = [['summary', 'Summary'], ['timeline', 'Timeline'], ['tables', 'Tables'], ['findings', 'Findings'], ['flame', 'Flame graph'], ['receipt', 'Receipt']];
+	const parts = [
+		['summary', 'Summary'],
+		['timeline', 'Timeline'],
+		['tables', 'Tables'],
+		['findings', 'Findings'],
+		['flame', 'Flame graph'],
+		['receipt', 'Receipt'],
+	];
 	if (reports.length === 2) parts.splice(2, 0, ['comparison', 'A against B']);
 	const makers = {
 		summary: () => section('summary', 'Summary', reports, summary),
 		timeline: () => timelines(reports),
-		comparison: () => element('section', { id: 'comparison', class: 'part' }, element('h2', {}, 'A against B'), comparison(...reports)),
+		comparison: () =>
+			element('section', { id: 'comparison', class: 'part' }, element('h2', {}, 'A against B'), comparison(...reports)),
 		tables: () => section('tables', 'Where the time went', reports, statistics),
 		findings: () => section('findings', 'Findings', reports, findings),
 		flame: () => section('flame', 'Flame graph', reports, flames),
 		receipt: () => section('receipt', 'Receipt', reports, receipt),
 	};
-	document.getElementById('page').replaceChildren(
-		element('header', {}, element('h1', {}, names.join(' \u2194 ')), element('nav', {}, ...parts.map(([id, title]) => element('a', { href: `#${id}` }, title))), element('small', {}, `libtrace ${data.version}`)),
-		...parts.map(([id]) => makers[id]()));
+	document
+		.getElementById('page')
+		.replaceChildren(
+			element(
+				'header',
+				{},
+				element('h1', {}, names.join(' \u2194 ')),
+				element('nav', {}, ...parts.map(([id, title]) => element('a', { href: `#${id}` }, title))),
+				element('small', {}, `libtrace ${data.version}`),
+			),
+			...parts.map(([id]) => makers[id]()),
+		);
 }
 
 try {
 	page(JSON.parse(document.getElementById('data').textContent));
 	// For whoever measures: when the page was first drawn.
-	requestAnimationFrame(() => { document.documentElement.dataset.drawn = String(Math.round(performance.now())); });
+	requestAnimationFrame(() => {
+		document.documentElement.dataset.drawn = String(Math.round(performance.now()));
+	});
 } catch (error) {
-	document.getElementById('page').replaceChildren(element('p', { class: 'wait' }, `This page cannot be shown: ${error.message}`));
+	document
+		.getElementById('page')
+		.replaceChildren(element('p', { class: 'wait' }, `This page cannot be shown: ${error.message}`));
 	document.documentElement.dataset.failed = error.message;
 }

@@ -16,76 +16,223 @@ function cell(column, value) {
 	return made;
 }
 
-// A table whose headings sort it. `total`: how many rows there were where these are the first of them. `narrow`: texts come first, since
-// the end of a row may be out of view.
+// Create a table whose headings sort it. `total`: the number of rows, of which `rows` may be only the first. `narrow`:
+// put texts first, since the end of a row may be out of view.
 export function table(columns, rows, total = rows.length, narrow = false) {
 	if (narrow) {
 		const order = [...columns.keys()].sort((a, b) => !!columns[b].text - !!columns[a].text || a - b);
-		return table(order.map((at) => columns[at]), rows.map((row) => order.map((at) => row[at])), total);
+		return table(
+			order.map((at) => columns[at]),
+			rows.map((row) => order.map((at) => row[at])),
+			total,
+		);
 	}
-	let shown = ROWS_FIRST, by = -1, down = true, order = rows;
-	const head = element('tr', {}, ...columns.map((column, index) => element('th', { class: column.text ? 'text' : 'number', tabindex: '0', onclick: () => sort(index), onkeydown: (event) => event.key === 'Enter' && sort(index) }, column.title)));
-	const body = element('tbody'), more = element('button', { class: 'more', onclick: () => fill((shown = Infinity)) });
+	let shown = ROWS_FIRST,
+		by = -1,
+		down = true,
+		order = rows;
+	const head = element(
+		'tr',
+		{},
+		...columns.map((column, index) =>
+			element(
+				'th',
+				{
+					class: column.text ? 'text' : 'number',
+					tabindex: '0',
+					onclick: () => sort(index),
+					onkeydown: (event) => event.key === 'Enter' && sort(index),
+				},
+				column.title,
+			),
+		),
+	);
+	const body = element('tbody'),
+		more = element('button', { class: 'more', onclick: () => fill((shown = Infinity)) });
 	function sort(index) {
 		down = by === index ? !down : !columns[index].text;
 		by = index;
 		const least = (value) => value ?? (columns[index].text ? '' : -Infinity);
-		order = [...rows].sort((a, b) => (least(a[index]) < least(b[index]) ? -1 : least(a[index]) > least(b[index]) ? 1 : 0) * (down ? -1 : 1));
-		[...head.children].forEach((each, at) => each.setAttribute('aria-sort', at !== by ? 'none' : down ? 'descending' : 'ascending'));
+		order = [...rows].sort(
+			(a, b) => (least(a[index]) < least(b[index]) ? -1 : least(a[index]) > least(b[index]) ? 1 : 0) * (down ? -1 : 1),
+		);
+		[...head.children].forEach((each, at) =>
+			each.setAttribute('aria-sort', at !== by ? 'none' : down ? 'descending' : 'ascending'),
+		);
 		fill();
 	}
 	function fill() {
-		body.replaceChildren(...order.slice(0, shown).map((row) => element('tr', {}, ...columns.map((column, index) => cell(column, row[index])))));
+		body.replaceChildren(
+			...order
+				.slice(0, shown)
+				.map((row) => element('tr', {}, ...columns.map((column, index) => cell(column, row[index])))),
+		);
 		more.hidden = order.length <= shown;
 		more.textContent = `all ${grouped(order.length)} rows`;
 	}
 	fill();
-	return element('div', { class: 'table' }, element('div', { class: 'wide' }, element('table', {}, element('thead', {}, head), body)), more,
-		total > rows.length ? element('p', { class: 'hint' }, `the first ${grouped(rows.length)} of ${grouped(total)} rows are in this page`) : null);
+	return element(
+		'div',
+		{ class: 'table' },
+		element('div', { class: 'wide' }, element('table', {}, element('thead', {}, head), body)),
+		more,
+		total > rows.length
+			? element('p', { class: 'hint' }, `the first ${grouped(rows.length)} of ${grouped(total)} rows are in this page`)
+			: null,
+	);
 }
 
 export function statistics(report, narrow) {
 	if (!report.tables.length) return element('p', { class: 'hint' }, 'no statistics: there are no events');
-	return element('div', {}, ...report.tables.map((each, index) => element('details', { open: index < 4 }, element('summary', {}, each.title, element('small', {}, ` ${each.name}`)), table(each.columns, each.rows, each.total, narrow))));
+	return element(
+		'div',
+		{},
+		...report.tables.map((each, index) =>
+			element(
+				'details',
+				{ open: index < 4 },
+				element('summary', {}, each.title, element('small', {}, ` ${each.name}`)),
+				table(each.columns, each.rows, each.total, narrow),
+			),
+		),
+	);
 }
 
 export function findings(report, narrow) {
 	if (!report.findings.length) return element('p', { class: 'hint' }, 'the rules of trace analyze found nothing');
 	const order = { error: 0, warning: 1, info: 2 };
-	return element('div', {}, ...[...report.findings].sort((a, b) => (order[a.severity] ?? 3) - (order[b.severity] ?? 3)).map((each) => element('details', { class: `finding ${each.severity}`, open: each.severity !== 'info' },
-		element('summary', {}, element('span', { class: 'badge' }, each.severity), ` ${each.title}`), element('p', {}, each.advice), table(each.columns, each.rows, each.total, narrow))));
+	return element(
+		'div',
+		{},
+		...[...report.findings]
+			.sort((a, b) => (order[a.severity] ?? 3) - (order[b.severity] ?? 3))
+			.map((each) =>
+				element(
+					'details',
+					{ class: `finding ${each.severity}`, open: each.severity !== 'info' },
+					element('summary', {}, element('span', { class: 'badge' }, each.severity), ` ${each.title}`),
+					element('p', {}, each.advice),
+					table(each.columns, each.rows, each.total, narrow),
+				),
+			),
+	);
 }
 
 const PROCESS_COLUMNS = [
-	{ title: 'PID' , show: String }, { title: 'Parent', show: String }, { title: 'Command', text: true }, { title: 'Began', show: duration }, { title: 'Lasted', show: duration }, { title: 'End', text: true },
-	{ title: 'Produced' }, { title: 'Written' }, { title: 'Summed up' }, { title: 'Dropped' }, { title: "Tracer's own time", show: duration }, { title: 'Traced', text: true },
+	{ title: 'PID', show: String },
+	{ title: 'Parent', show: String },
+	{ title: 'Command', text: true },
+	{ title: 'Began', show: duration },
+	{ title: 'Lasted', show: duration },
+	{ title: 'End', text: true },
+	{ title: 'Produced' },
+	{ title: 'Written' },
+	{ title: 'Summed up' },
+	{ title: 'Dropped' },
+	{ title: "Tracer's own time", show: duration },
+	{ title: 'Traced', text: true },
 ];
 
 export function receipt(report) {
-	const rows = report.processes.map(([pid, parent, command, start, end, how, status, traced, reason, produced, written, summarized, dropped, tracer]) => [
-		pid, parent, command, start, end > start ? end - start : null, how === 'exit' ? `exit ${status ?? ''}` : how || 'not known', produced, written, summarized, dropped, tracer, traced === 'yes' ? 'yes' : `${traced || '?'}${reason ? `: ${reason}` : ''}`]);
-	return element('div', {}, rows.length ? table(PROCESS_COLUMNS, rows, report.process_count) : element('p', { class: 'hint' }, 'this database holds no receipt'),
-		report.notes.length ? element('details', {}, element('summary', {}, `what the tracer has to say (${grouped(report.notes.length + report.notes_left_out)})`),
-			element('ul', {}, ...report.notes.map((note) => element('li', {}, note)), report.notes_left_out ? element('li', {}, `and ${grouped(report.notes_left_out)} more`) : null)) : null);
+	const rows = report.processes.map(
+		([
+			pid,
+			parent,
+			command,
+			start,
+			end,
+			how,
+			status,
+			traced,
+			reason,
+			produced,
+			written,
+			summarized,
+			dropped,
+			tracer,
+		]) => [
+			pid,
+			parent,
+			command,
+			start,
+			end > start ? end - start : null,
+			how === 'exit' ? `exit ${status ?? ''}` : how || 'not known',
+			produced,
+			written,
+			summarized,
+			dropped,
+			tracer,
+			traced === 'yes' ? 'yes' : `${traced || '?'}${reason ? `: ${reason}` : ''}`,
+		],
+	);
+	return element(
+		'div',
+		{},
+		rows.length
+			? table(PROCESS_COLUMNS, rows, report.process_count)
+			: element('p', { class: 'hint' }, 'this database holds no receipt'),
+		report.notes.length
+			? element(
+					'details',
+					{},
+					element(
+						'summary',
+						{},
+						`what the tracer has to say (${grouped(report.notes.length + report.notes_left_out)})`,
+					),
+					element(
+						'ul',
+						{},
+						...report.notes.map((note) => element('li', {}, note)),
+						report.notes_left_out ? element('li', {}, `and ${grouped(report.notes_left_out)} more`) : null,
+					),
+				)
+			: null,
+	);
 }
 
 // Rows of one name in both, by how much their total time differs.
 export function comparison(a, b) {
 	const parts = [];
 	for (const one of a.tables) {
-		const other = b.tables.find((each) => each.name === one.name), total = one.columns.findIndex((column) => /^Total/.test(column.title));
+		const other = b.tables.find((each) => each.name === one.name),
+			total = one.columns.findIndex((column) => /^Total/.test(column.title));
 		if (!other || total < 0 || total >= other.columns.length) continue;
-		const key = (columns, row) => columns.map((column, index) => (column.text ? row[index] : null)).filter((text) => text != null).join(' ');
-		const unit = one.columns[total].title, show = /\(ns\)/.test(unit) ? duration : grouped, rows = new Map();
+		const key = (columns, row) =>
+			columns
+				.map((column, index) => (column.text ? row[index] : null))
+				.filter((text) => text != null)
+				.join(' ');
+		const unit = one.columns[total].title,
+			show = /\(ns\)/.test(unit) ? duration : grouped,
+			rows = new Map();
 		one.rows.forEach((row) => rows.set(key(one.columns, row), [row[total], null]));
 		other.rows.forEach((row) => {
-			const name = key(other.columns, row), known = rows.get(name) || [null, null];
+			const name = key(other.columns, row),
+				known = rows.get(name) || [null, null];
 			rows.set(name, [known[0], row[total]]);
 		});
-		const lines = [...rows].map(([name, [x, y]]) => [x, y, (y ?? 0) - (x ?? 0), x && y != null ? y / x : null, name]).sort((p, q) => Math.abs(q[2]) - Math.abs(p[2]));
+		const lines = [...rows]
+			.map(([name, [x, y]]) => [x, y, (y ?? 0) - (x ?? 0), x && y != null ? y / x : null, name])
+			.sort((p, q) => Math.abs(q[2]) - Math.abs(p[2]));
 		const ratio = (value) => value.toFixed(2);
-		parts.push(element('details', { open: parts.length < 2 }, element('summary', {}, one.title),
-			table([{ title: `A: ${unit}`, show }, { title: `B: ${unit}`, show }, { title: 'B \u2212 A', show }, { title: 'B / A', show: ratio }, { title: 'Name', text: true }], lines)));
+		parts.push(
+			element(
+				'details',
+				{ open: parts.length < 2 },
+				element('summary', {}, one.title),
+				table(
+					[
+						{ title: `A: ${unit}`, show },
+						{ title: `B: ${unit}`, show },
+						{ title: 'B \u2212 A', show },
+						{ title: 'B / A', show: ratio },
+						{ title: 'Name', text: true },
+					],
+					lines,
+				),
+			),
+		);
 	}
 	return element('div', {}, ...(parts.length ? parts : [element('p', { class: 'hint' }, 'no table is in both')]));
 }

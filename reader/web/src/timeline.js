@@ -1,11 +1,19 @@
-// The timeline: one canvas that shows the part in view, moved and zoomed by d3-zoom, a scale of time above it, and an overview of all.
+// The timeline: one canvas that shows the part in view, moved and zoomed by d3-zoom, with a time axis above it and an
+// overview of the whole session.
 import { scaleLinear } from 'd3-scale';
 import { select } from 'd3-selection';
 import { zoom, zoomIdentity } from 'd3-zoom';
 import { clipped, colour, duration, element, fit, grouped, moment, tipHide, tipShow } from './dom.js';
 import { Timeline, colourOf, colourOfKind, KINDS } from './model.js';
 
-const GUTTER = 210, ROW = 17, GAP = 5, HEAD = 22, AXIS = 24, OVERVIEW = 44, LETTER = 6.1, FONT = '11px system-ui, sans-serif';
+const GUTTER = 210,
+	ROW = 17,
+	GAP = 5,
+	HEAD = 22,
+	AXIS = 24,
+	OVERVIEW = 44,
+	LETTER = 6.1,
+	FONT = '11px system-ui, sans-serif';
 const OPEN_LANES = 60; // beyond so many, processes but the first begin closed
 const CLOSED_LANES = 64; // so many of a closed process are drawn in its head
 const FOUND_MOST = 20000;
@@ -38,37 +46,71 @@ export class TimelineView {
 	}
 
 	toolbar() {
-		this.input = element('input', { type: 'search', placeholder: 'find an event', 'aria-label': 'find an event', oninput: () => this.searchSoon(), onkeydown: (event) => event.key === 'Enter' && this.next(event.shiftKey ? -1 : 1) });
+		this.input = element('input', {
+			type: 'search',
+			placeholder: 'find an event',
+			'aria-label': 'find an event',
+			oninput: () => this.searchSoon(),
+			onkeydown: (event) => event.key === 'Enter' && this.next(event.shiftKey ? -1 : 1),
+		});
 		this.matches = element('span', { class: 'matches' });
-		return element('div', { class: 'toolbar' },
-			this.input, element('button', { onclick: () => this.next(-1), title: 'the match before' }, '\u2039'), element('button', { onclick: () => this.next(1), title: 'the next match' }, '\u203a'), this.matches,
+		return element(
+			'div',
+			{ class: 'toolbar' },
+			this.input,
+			element('button', { onclick: () => this.next(-1), title: 'the match before' }, '\u2039'),
+			element('button', { onclick: () => this.next(1), title: 'the next match' }, '\u203a'),
+			this.matches,
 			element('span', { class: 'grow' }),
-			element('button', { onclick: () => this.zoomBy(1.6), title: 'zoom in (w)' }, '+'), element('button', { onclick: () => this.zoomBy(1 / 1.6), title: 'zoom out (s)' }, '\u2212'),
-			element('button', { onclick: () => this.show(this.model.start, this.model.end) }, 'all'));
+			element('button', { onclick: () => this.zoomBy(1.6), title: 'zoom in (w)' }, '+'),
+			element('button', { onclick: () => this.zoomBy(1 / 1.6), title: 'zoom out (s)' }, '\u2212'),
+			element('button', { onclick: () => this.show(this.model.start, this.model.end) }, 'all'),
+		);
 	}
 
 	legend() {
 		const kinds = new Set([...this.model.names.values()].map((name) => name.kind));
-		return element('div', { class: 'legend' }, ...Object.keys(KINDS).filter((kind) => kinds.has(kind)).map((kind) => {
-			const patch = element('i');
-			patch.style.background = colourOfKind(kind);
-			return element('span', {}, patch, KINDS[kind]);
-		}), element('span', { class: 'hint' }, 'drag: move \u00b7 ctrl+wheel or w, s: zoom \u00b7 a, d: sideways \u00b7 double click: zoom to an event'));
+		return element(
+			'div',
+			{ class: 'legend' },
+			...Object.keys(KINDS)
+				.filter((kind) => kinds.has(kind))
+				.map((kind) => {
+					const patch = element('i');
+					patch.style.background = colourOfKind(kind);
+					return element('span', {}, patch, KINDS[kind]);
+				}),
+			element(
+				'span',
+				{ class: 'hint' },
+				'drag: move \u00b7 ctrl+wheel or w, s: zoom \u00b7 a, d: sideways \u00b7 double click: zoom to an event',
+			),
+		);
 	}
 
 	behaviour() {
-		this.zoom = zoom().scaleExtent([1, Math.max(2, (this.model.end - this.model.start) / 20)])
-			.filter((event) => (event.type === 'wheel' ? event.ctrlKey || event.metaKey || Math.abs(event.deltaX) > Math.abs(event.deltaY) : !event.button && event.type !== 'dblclick' && this.x(event) >= GUTTER))
+		this.zoom = zoom()
+			.scaleExtent([1, Math.max(2, (this.model.end - this.model.start) / 20)])
+			.filter((event) =>
+				event.type === 'wheel'
+					? event.ctrlKey || event.metaKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)
+					: !event.button && event.type !== 'dblclick' && this.x(event) >= GUTTER,
+			)
 			.wheelDelta((event) => Math.max(-0.6, Math.min(0.6, -event.deltaY * 0.01)))
 			.on('zoom', (event) => this.moved(event));
 		select(this.canvas).call(this.zoom).on('dblclick.zoom', null);
 		// Sideways: d3-zoom would zoom.
-		this.canvas.addEventListener('wheel', (event) => {
-			if (event.ctrlKey || event.metaKey || (!event.shiftKey && Math.abs(event.deltaX) <= Math.abs(event.deltaY))) return;
-			event.preventDefault();
-			event.stopImmediatePropagation();
-			this.pan((event.shiftKey && !event.deltaX ? event.deltaY : event.deltaX) / this.plotWidth());
-		}, { capture: true, passive: false });
+		this.canvas.addEventListener(
+			'wheel',
+			(event) => {
+				if (event.ctrlKey || event.metaKey || (!event.shiftKey && Math.abs(event.deltaX) <= Math.abs(event.deltaY)))
+					return;
+				event.preventDefault();
+				event.stopImmediatePropagation();
+				this.pan((event.shiftKey && !event.deltaX ? event.deltaY : event.deltaX) / this.plotWidth());
+			},
+			{ capture: true, passive: false },
+		);
 		this.canvas.addEventListener('mousemove', (event) => this.hover(event));
 		this.canvas.addEventListener('mouseleave', tipHide);
 		this.canvas.addEventListener('click', (event) => this.click(event));
@@ -77,13 +119,19 @@ export class TimelineView {
 			if (hit) this.show(hit.start - hit.length * 0.5 - 20, hit.start + hit.length * 1.5 + 20);
 		});
 		this.canvas.addEventListener('keydown', (event) => {
-			const act = { w: () => this.zoomBy(1.4), s: () => this.zoomBy(1 / 1.4), a: () => this.pan(-0.15), d: () => this.pan(0.15) }[event.key];
+			const act = {
+				w: () => this.zoomBy(1.4),
+				s: () => this.zoomBy(1 / 1.4),
+				a: () => this.pan(-0.15),
+				d: () => this.pan(0.15),
+			}[event.key];
 			if (act && !event.ctrlKey && !event.metaKey) act();
 		});
 		this.scroller.addEventListener('scroll', () => this.draw());
 		const seek = (event) => {
 			if (event.buttons !== 1) return;
-			const at = this.base().invert(event.offsetX), half = (this.domain[1] - this.domain[0]) / 2;
+			const at = this.base().invert(event.offsetX),
+				half = (this.domain[1] - this.domain[0]) / 2;
 			this.show(at - half, at + half);
 		};
 		this.overview.addEventListener('pointerdown', seek);
@@ -121,7 +169,15 @@ export class TimelineView {
 		this.height = Math.min(Math.max(y + 4, 60), Math.max(260, Math.round(window.innerHeight * 0.62)));
 		this.scroller.style.height = `${this.height + 2}px`; // and its border
 		this.content.style.height = `${Math.max(y + 4, this.height)}px`;
-		this.zoom.extent([[GUTTER, 0], [GUTTER + this.plotWidth(), this.height]]).translateExtent([[GUTTER, -Infinity], [GUTTER + this.plotWidth(), Infinity]]);
+		this.zoom
+			.extent([
+				[GUTTER, 0],
+				[GUTTER + this.plotWidth(), this.height],
+			])
+			.translateExtent([
+				[GUTTER, -Infinity],
+				[GUTTER + this.plotWidth(), Infinity],
+			]);
 		this.show(...this.domain);
 	}
 
@@ -135,10 +191,12 @@ export class TimelineView {
 	}
 
 	show(start, end) {
-		const all = this.model.end - this.model.start, least = Math.min(all, 20);
+		const all = this.model.end - this.model.start,
+			least = Math.min(all, 20);
 		const length = Math.min(Math.max(end - start, least), all);
 		const from = Math.min(Math.max((start + end - length) / 2, this.model.start), this.model.end - length);
-		const base = this.base(), scale = all / length;
+		const base = this.base(),
+			scale = all / length;
 		select(this.canvas).call(this.zoom.transform, zoomIdentity.translate(GUTTER - base(from) * scale, 0).scale(scale));
 	}
 
@@ -150,7 +208,9 @@ export class TimelineView {
 	}
 
 	zoomBy(factor) {
-		const [start, end] = this.domain, middle = (start + end) / 2, half = (end - start) / 2 / factor;
+		const [start, end] = this.domain,
+			middle = (start + end) / 2,
+			half = (end - start) / 2 / factor;
 		this.show(middle - half, middle + half);
 	}
 	pan(part) {
@@ -167,7 +227,9 @@ export class TimelineView {
 	search() {
 		const text = this.input.value.trim();
 		this.found = text ? { ...this.model.search(text, FOUND_MOST), at: -1 } : { ids: null, found: [], at: -1 };
-		this.matches.textContent = !text ? '' : `${grouped(this.found.found.length)}${this.found.found.length === FOUND_MOST ? ' or more' : ''} found`;
+		this.matches.textContent = !text
+			? ''
+			: `${grouped(this.found.found.length)}${this.found.found.length === FOUND_MOST ? ' or more' : ''} found`;
 		this.draw();
 	}
 	next(step) {
@@ -184,7 +246,10 @@ export class TimelineView {
 		}
 		const line = this.lines.find((each) => each.lane === hit.lane);
 		if (line) this.scroller.scrollTop = Math.max(0, line.y + hit.row * ROW - this.height / 2);
-		const around = Math.max(hit.length * 3, Math.min((this.domain[1] - this.domain[0]) / 2, (this.model.end - this.model.start) / 50));
+		const around = Math.max(
+			hit.length * 3,
+			Math.min((this.domain[1] - this.domain[0]) / 2, (this.model.end - this.model.start) / 50),
+		);
 		this.selected = hit;
 		this.show(hit.start + hit.length / 2 - around, hit.start + hit.length / 2 + around);
 	}
@@ -197,26 +262,56 @@ export class TimelineView {
 	}
 
 	hit(event) {
-		const { y, line } = this.lineAt(event), x = this.x(event);
+		const { y, line } = this.lineAt(event),
+			x = this.x(event);
 		if (!line || !line.lane || x < GUTTER) return null;
-		const row = Math.floor((y - line.y) / ROW), scale = this.scale(), pixel = (this.domain[1] - this.domain[0]) / this.plotWidth();
-		const level = this.model.levelFor(pixel), track = row < line.lane.rows && this.model.track(level, line.lane.id, row);
+		const row = Math.floor((y - line.y) / ROW),
+			scale = this.scale(),
+			pixel = (this.domain[1] - this.domain[0]) / this.plotWidth();
+		const level = this.model.levelFor(pixel),
+			track = row < line.lane.rows && this.model.track(level, line.lane.id, row);
 		if (!track) return null;
-		const at = scale.invert(x), slack = pixel * 2;
+		const at = scale.invert(x),
+			slack = pixel * 2;
 		let best = null;
 		for (let i = this.model.first(track, at - slack); i < track.start.length && track.start[i] <= at + slack; i++) {
-			const end = track.start[i] + track.length[i], off = at < track.start[i] ? track.start[i] - at : at > end ? at - end : 0;
-			if (off <= slack && (!best || off <= best.off)) best = { off, start: track.start[i], length: track.length[i], count: track.count[i], busy: track.busy[i], name: this.model.name(track.name[i]), lane: line.lane, process: line.process, row };
+			const end = track.start[i] + track.length[i],
+				off = at < track.start[i] ? track.start[i] - at : at > end ? at - end : 0;
+			if (off <= slack && (!best || off <= best.off))
+				best = {
+					off,
+					start: track.start[i],
+					length: track.length[i],
+					count: track.count[i],
+					busy: track.busy[i],
+					name: this.model.name(track.name[i]),
+					lane: line.lane,
+					process: line.process,
+					row,
+				};
 		}
 		return best;
 	}
 
 	describe(hit) {
 		if (hit.count > 1) {
-			return [`${grouped(hit.count)} events, the longest: ${hit.name.text}`, `busy ${duration(hit.busy)} of ${duration(hit.length)}`, `from ${moment(hit.start, hit.length)}`,
-				`${hit.lane.title}, ${hit.process.name || 'process'} (${hit.process.pid})`, this.model.levels[0].cell && hit.length <= this.model.levels[0].cell * 2 ? 'this page has no more detail here' : 'zoom in for each'];
+			return [
+				`${grouped(hit.count)} events, the longest: ${hit.name.text}`,
+				`busy ${duration(hit.busy)} of ${duration(hit.length)}`,
+				`from ${moment(hit.start, hit.length)}`,
+				`${hit.lane.title}, ${hit.process.name || 'process'} (${hit.process.pid})`,
+				this.model.levels[0].cell && hit.length <= this.model.levels[0].cell * 2
+					? 'this page has no more detail here'
+					: 'zoom in for each',
+			];
 		}
-		return [hit.name.text, hit.name.detail, hit.length ? `lasted ${duration(hit.length)}` : null, `at ${moment(hit.start, hit.length)}`, `${hit.lane.title}, ${hit.process.name || 'process'} (${hit.process.pid})`];
+		return [
+			hit.name.text,
+			hit.name.detail,
+			hit.length ? `lasted ${duration(hit.length)}` : null,
+			`at ${moment(hit.start, hit.length)}`,
+			`${hit.lane.title}, ${hit.process.name || 'process'} (${hit.process.pid})`,
+		];
 	}
 
 	hover(event) {
@@ -248,9 +343,19 @@ export class TimelineView {
 
 	draw() {
 		if (!this.lines || !this.width) return;
-		const context = fit(this.canvas, this.width, this.height), scale = this.scale();
-		const pixel = (this.domain[1] - this.domain[0]) / this.plotWidth(), level = this.model.levelFor(pixel), top = this.scroller.scrollTop;
-		this.colours = { text: colour('--text'), dim: colour('--dim'), line: colour('--line'), head: colour('--head'), page: colour('--page'), mark: colour('--mark') };
+		const context = fit(this.canvas, this.width, this.height),
+			scale = this.scale();
+		const pixel = (this.domain[1] - this.domain[0]) / this.plotWidth(),
+			level = this.model.levelFor(pixel),
+			top = this.scroller.scrollTop;
+		this.colours = {
+			text: colour('--text'),
+			dim: colour('--dim'),
+			line: colour('--line'),
+			head: colour('--head'),
+			page: colour('--page'),
+			mark: colour('--mark'),
+		};
 		context.font = FONT;
 		context.textBaseline = 'middle';
 		this.drawGrid(context, scale);
@@ -262,13 +367,24 @@ export class TimelineView {
 		}
 		this.drawAxis(scale);
 		this.drawOverview();
-		this.status.textContent = this.selected && this.selected.name ? this.describe(this.selected).filter(Boolean).join(' \u00b7 ')
-			: `${grouped(this.model.events)} events \u00b7 in view: ${duration(this.domain[1] - this.domain[0])} from ${moment(this.domain[0], this.domain[1] - this.domain[0])}${this.model.lanesLeftOut ? ` \u00b7 ${grouped(this.model.lanesLeftOut)} lanes are not in this page` : ''}`;
+		const known = this.selected && this.selected.name;
+		const parts = known ? this.describe(this.selected) : this.describeView();
+		this.status.textContent = parts.filter(Boolean).join(' \u00b7 ');
+	}
+
+	describeView() {
+		const [start, end] = this.domain;
+		return [
+			`${grouped(this.model.events)} events`,
+			`in view: ${duration(end - start)} from ${moment(start, end - start)}`,
+			this.model.lanesLeftOut ? `${grouped(this.model.lanesLeftOut)} lanes are not in this page` : '',
+		];
 	}
 
 	drawGrid(context, scale) {
 		context.fillStyle = this.colours.line;
-		for (const tick of scale.ticks(Math.max(2, this.plotWidth() / 110))) context.fillRect(Math.round(scale(tick)), 0, 1, this.height);
+		for (const tick of scale.ticks(Math.max(2, this.plotWidth() / 110)))
+			context.fillRect(Math.round(scale(tick)), 0, 1, this.height);
 	}
 
 	drawHead(context, scale, level, line, y) {
@@ -278,19 +394,36 @@ export class TimelineView {
 		context.fillStyle = this.colours.text;
 		context.font = `600 ${FONT}`;
 		const { process } = line;
-		context.fillText(clipped(`${process.open ? '\u25be' : '\u25b8'} ${process.name || 'process'} (${process.pid})${process.open ? '' : `, ${process.lanes.length} lane${process.lanes.length === 1 ? '' : 's'}`}`, (process.open ? this.width : GUTTER) - 16, LETTER * 1.08), 8, y + HEAD / 2 - 1);
+		const title = `${process.name || 'process'} (${process.pid})`;
+		const lanes = `${process.lanes.length} lane${process.lanes.length === 1 ? '' : 's'}`;
+		context.fillText(
+			clipped(
+				process.open ? `\u25be ${title}` : `\u25b8 ${title}, ${lanes}`,
+				(process.open ? this.width : GUTTER) - 16,
+				LETTER * 1.08,
+			),
+			8,
+			y + HEAD / 2 - 1,
+		);
 		context.font = FONT;
 	}
 
 	// All lanes on top of each other.
 	drawClosed(context, scale, level, process, y) {
-		const left = GUTTER, right = GUTTER + this.plotWidth(), [from, to] = this.domain;
+		const left = GUTTER,
+			right = GUTTER + this.plotWidth(),
+			[from, to] = this.domain;
 		context.globalAlpha = process.lanes.length === 1 ? 0.8 : 0.4;
 		for (const lane of process.lanes.slice(0, CLOSED_LANES)) {
 			const track = this.model.track(level, lane.id, 0);
 			let reached = -1;
-			for (let i = track ? this.model.first(track, from) : 0; track && i < track.start.length && track.start[i] <= to; i++) {
-				const x0 = Math.max(scale(track.start[i]), left), x1 = Math.min(scale(track.start[i] + track.length[i]), right);
+			for (
+				let i = track ? this.model.first(track, from) : 0;
+				track && i < track.start.length && track.start[i] <= to;
+				i++
+			) {
+				const x0 = Math.max(scale(track.start[i]), left),
+					x1 = Math.min(scale(track.start[i] + track.length[i]), right);
 				if (x1 < left || (x1 <= reached && x1 - x0 < 1)) continue;
 				context.fillStyle = colourOf(this.model.name(track.name[i]));
 				context.fillRect(x0, y + 3, Math.max(x1 - x0, 1), HEAD - 8);
@@ -302,7 +435,8 @@ export class TimelineView {
 
 	drawLane(context, scale, level, line, y) {
 		for (let row = 0; row < line.lane.rows; row++) {
-			const track = y + (row + 1) * ROW >= 0 && y + row * ROW <= this.height && this.model.track(level, line.lane.id, row);
+			const track =
+				y + (row + 1) * ROW >= 0 && y + row * ROW <= this.height && this.model.track(level, line.lane.id, row);
 			if (track) this.drawTrack(context, scale, track, y + row * ROW, line.lane, row);
 		}
 		context.fillStyle = this.colours.page;
@@ -314,32 +448,52 @@ export class TimelineView {
 	}
 
 	drawTrack(context, scale, track, y, lane, row) {
-		const left = GUTTER, right = GUTTER + this.plotWidth(), [from, to] = this.domain;
+		const left = GUTTER,
+			right = GUTTER + this.plotWidth(),
+			[from, to] = this.domain;
 		let reached = -1;
 		for (let i = this.model.first(track, from); i < track.start.length && track.start[i] <= to; i++) {
-			const x0 = Math.max(scale(track.start[i]), left - 1), x1 = Math.min(scale(track.start[i] + track.length[i]), right);
+			const x0 = Math.max(scale(track.start[i]), left - 1),
+				x1 = Math.min(scale(track.start[i] + track.length[i]), right);
 			if (x1 < left || (x1 <= reached && x1 - x0 < 1)) continue;
-			const name = this.model.name(track.name[i]), several = track.count[i] > 1, width = Math.max(x1 - x0, 1);
+			const name = this.model.name(track.name[i]),
+				several = track.count[i] > 1,
+				width = Math.max(x1 - x0, 1);
 			const lost = this.found.ids && !this.found.ids.has(track.name[i]);
-			context.globalAlpha = lost ? 0.18 : several ? 0.35 + 0.5 * Math.min(1, track.length[i] ? track.busy[i] / track.length[i] : 1) : 1;
+			context.globalAlpha = lost
+				? 0.18
+				: several
+					? 0.35 + 0.5 * Math.min(1, track.length[i] ? track.busy[i] / track.length[i] : 1)
+					: 1;
 			context.fillStyle = colourOf(name);
 			context.fillRect(x0, y + 1, width > 3 ? width - 0.6 : width, ROW - 3);
 			context.globalAlpha = 1;
 			reached = Math.floor(x0 + width);
-			if (this.selected && this.selected.lane === lane && this.selected.row === row && this.selected.start === track.start[i]) {
+			if (
+				this.selected &&
+				this.selected.lane === lane &&
+				this.selected.row === row &&
+				this.selected.start === track.start[i]
+			) {
 				context.strokeStyle = this.colours.mark;
 				context.lineWidth = 2;
 				context.strokeRect(x0, y + 1, Math.max(width, 3), ROW - 3);
 			}
 			if (width > 26 && !lost) {
 				context.fillStyle = '#15202b';
-				context.fillText(clipped(several ? `${grouped(track.count[i])} \u00d7 ${name.text}` : name.text, width - 6, LETTER), x0 + 3, y + ROW / 2);
+				context.fillText(
+					clipped(several ? `${grouped(track.count[i])} \u00d7 ${name.text}` : name.text, width - 6, LETTER),
+					x0 + 3,
+					y + ROW / 2,
+				);
 			}
 		}
 	}
 
 	drawAxis(scale) {
-		const context = fit(this.axis, this.width, AXIS), count = Math.max(2, this.plotWidth() / 110), ticks = scale.ticks(count);
+		const context = fit(this.axis, this.width, AXIS),
+			count = Math.max(2, this.plotWidth() / 110),
+			ticks = scale.ticks(count);
 		const step = ticks.length > 1 ? ticks[1] - ticks[0] : this.domain[1] - this.domain[0];
 		const [unit, name] = this.domain[1] >= 1e9 ? [1e9, 's'] : this.domain[1] >= 1e6 ? [1e6, 'ms'] : [1e3, 'us'];
 		const digits = Math.max(0, Math.ceil(-Math.log10(step / unit) - 1e-9));
@@ -347,7 +501,8 @@ export class TimelineView {
 		context.textBaseline = 'middle';
 		context.fillStyle = this.colours.dim;
 		for (const tick of ticks) {
-			const x = Math.round(scale(tick)), text = `${(tick / unit).toFixed(digits)} ${name}`;
+			const x = Math.round(scale(tick)),
+				text = `${(tick / unit).toFixed(digits)} ${name}`;
 			context.fillRect(x, AXIS - 5, 1, 5);
 			if (x + 4 + text.length * LETTER < this.width) context.fillText(text, x + 4, AXIS / 2);
 		}
@@ -355,7 +510,10 @@ export class TimelineView {
 
 	// How busy each kind was, over the whole time.
 	overviewBins() {
-		const bins = 600, level = this.model.levels[this.model.levels.length - 1], cell = (this.model.end - this.model.start) / bins, kinds = new Map();
+		const bins = 600,
+			level = this.model.levels[this.model.levels.length - 1],
+			cell = (this.model.end - this.model.start) / bins,
+			kinds = new Map();
 		for (const process of this.model.processes) {
 			for (const lane of process.lanes) {
 				for (let row = 0; row < lane.rows; row++) {
@@ -364,11 +522,14 @@ export class TimelineView {
 						const { kind } = this.model.name(track.name[i]);
 						if (kind === 'nvtx') continue;
 						if (!kinds.has(kind)) kinds.set(kind, new Float64Array(bins));
-						const into = kinds.get(kind), first = Math.max(0, Math.floor((track.start[i] - this.model.start) / cell)), end = track.start[i] + track.length[i];
-						const last = Math.min(bins - 1, Math.floor((end - this.model.start) / cell)), share = track.length[i] ? track.busy[i] / track.length[i] : 0;
+						const into = kinds.get(kind),
+							first = Math.max(0, Math.floor((track.start[i] - this.model.start) / cell)),
+							end = track.start[i] + track.length[i];
+						const last = Math.min(bins - 1, Math.floor((end - this.model.start) / cell)),
+							share = track.length[i] ? track.busy[i] / track.length[i] : 0;
 						for (let bin = first; bin <= last; bin++) {
 							const begin = this.model.start + bin * cell;
-							into[bin] += Math.max(0, Math.min(end, begin + cell) - Math.max(track.start[i], begin)) * share / cell;
+							into[bin] += (Math.max(0, Math.min(end, begin + cell) - Math.max(track.start[i], begin)) * share) / cell;
 						}
 					}
 				}
@@ -378,11 +539,17 @@ export class TimelineView {
 	}
 
 	drawOverview() {
-		const context = fit(this.overview, this.width, OVERVIEW), width = this.plotWidth(), base = this.base();
+		const context = fit(this.overview, this.width, OVERVIEW),
+			width = this.plotWidth(),
+			base = this.base();
 		this.bins = this.bins || this.overviewBins();
-		const { bins, kinds } = this.bins, sum = new Float64Array(bins);
+		const { bins, kinds } = this.bins,
+			sum = new Float64Array(bins);
 		let most = 1e-9;
-		for (const values of kinds.values()) values.forEach((value, bin) => { sum[bin] += value; });
+		for (const values of kinds.values())
+			values.forEach((value, bin) => {
+				sum[bin] += value;
+			});
 		for (const value of sum) most = Math.max(most, value);
 		const below = new Float64Array(bins);
 		for (const kind of Object.keys(KINDS).filter((each) => kinds.has(each))) {
@@ -396,7 +563,8 @@ export class TimelineView {
 		context.font = FONT;
 		context.fillStyle = this.colours.dim;
 		context.fillText('busy, all lanes', 14, OVERVIEW / 2 + 4);
-		const x0 = base(this.domain[0]), x1 = Math.max(base(this.domain[1]), x0 + 2);
+		const x0 = base(this.domain[0]),
+			x1 = Math.max(base(this.domain[1]), x0 + 2);
 		context.fillStyle = colour('--shade');
 		context.fillRect(GUTTER, 0, x0 - GUTTER, OVERVIEW);
 		context.fillRect(x1, 0, GUTTER + width - x1, OVERVIEW);

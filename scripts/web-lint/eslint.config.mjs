@@ -1,0 +1,20 @@
+// Rules of eslint for reader/web, checked by scripts/check-web. prettier decides the form.
+import js from '@eslint/js';
+import globals from 'globals';
+
+export default [
+	js.configs.recommended,
+	{
+		rules: {
+			eqeqeq: ['error', 'always', { null: 'ignore' }],
+			'max-len': ['error', { code: 120, tabWidth: 2 }],
+			'no-implicit-globals': 'error',
+			'no-shadow': 'error',
+			'no-unused-vars': 'error',
+			'no-var': 'error',
+			'prefer-const': 'error',
+		},
+	},
+	{ files: ['reader/web/src/*.js'], languageOptions: { globals: globals.browser } },
+	{ files: ['reader/web/*.mjs', 'scripts/web-lint/*.mjs'], languageOptions: { globals: globals.node } },
+];
