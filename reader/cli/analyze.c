@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "reader/base/print.h"
-#include "reader/cli/cli_output.h"
+#include "reader/cli/base/output.h"
 #include "reader/cli/commands.h"
-#include "reader/cli/message.h"
-#include "reader/cli/names_near.h"
-#include "reader/cli/options.h"
-#include "reader/cli/sql_rows.h"
-#include "reader/cli/stats_sql.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/base/names_near.h"
+#include "reader/cli/base/options.h"
+#include "reader/cli/database/rows.h"
+#include "reader/cli/database/stats.h"
 
 #define STATUS_FOUND 3 /* a rule of the severity of --fail-on found something */
 #define ADVICE_WIDTH 100u

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "reader/cli/commands.h"
-#include "reader/cli/input.h"
-#include "reader/cli/message.h"
-#include "reader/cli/options.h"
+#include "reader/cli/base/input.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/base/options.h"
 #include "reader/ncu/results.h"
 
 struct check {

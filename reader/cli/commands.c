@@ -5,5 +5,5 @@
 
 #define COMMAND(name, ...) command_##name,
 command_function *const command_functions[COMMANDS] = {
-#include "reader/cli/options.def"
+#include "reader/cli/base/options.def"
 };

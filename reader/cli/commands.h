@@ -4,10 +4,10 @@
 #ifndef READER_CLI_COMMANDS_H
 #define READER_CLI_COMMANDS_H
 
-#include "reader/cli/options.h"
+#include "reader/cli/base/options.h"
 
 #define COMMAND(name, ...) int command_##name(const struct options *o);
-#include "reader/cli/options.def"
+#include "reader/cli/base/options.def"
 
 typedef int command_function(const struct options *o);
 extern command_function *const command_functions[COMMANDS];

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/cli/cli_output.h"
-#include "reader/cli/details_choice.h"
-#include "reader/cli/input.h"
-#include "reader/cli/input_state.h"
+#include "reader/cli/base/output.h"
+#include "reader/ncu/pages/choice.h"
+#include "reader/cli/base/input.h"
+#include "reader/cli/base/input_state.h"
 #include "reader/ncu/rewrite.h"
 
 struct deriving {

@@ -4,9 +4,9 @@
 #include <errno.h>
 
 #include "reader/cli/commands.h"
-#include "reader/cli/message.h"
-#include "reader/cli/options.h"
-#include "reader/cli/python.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/base/options.h"
+#include "reader/cli/base/python.h"
 
 int command_diff(const struct options *o)
 {

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 
 #include "reader/cli/commands.h"
-#include "reader/cli/dump_results.h"
+#include "reader/ncu/pages/dump_results.h"
 #include "reader/cli/events.h"
-#include "reader/cli/input.h"
-#include "reader/cli/message.h"
-#include "reader/cli/options.h"
-#include "reader/cli/select.h"
+#include "reader/cli/base/input.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/base/options.h"
+#include "reader/cli/base/select.h"
 
 static void kinds_tell(const char *kind)
 {

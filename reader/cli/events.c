@@ -5,9 +5,9 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "reader/cli/chains.h"
-#include "reader/cli/message.h"
-#include "reader/cli/stop.h"
+#include "reader/cli/base/chains.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/base/stop.h"
 #include "reader/nvtx/decode.h"
 #include "reader/report/event_print.h"
 

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "reader/cli/input_state.h"
+#include "reader/cli/base/input_state.h"
 #include "reader/report/cursor.h"
 
 struct events_form {

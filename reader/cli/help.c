@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "reader/cli/commands.h"
-#include "reader/cli/message.h"
-#include "reader/cli/options.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/base/options.h"
 
 #define TEXT_COLUMN 32
 #define WIDTH 100

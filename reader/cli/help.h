@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "reader/cli/options.h"
+#include "reader/cli/base/options.h"
 
 void help_overview(FILE *out);
 void help_command(FILE *out, enum command_id command);

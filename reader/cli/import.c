@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "reader/cli/change.h"
+#include "reader/cli/base/change.h"
 #include "reader/cli/import_codexl.h"
 #include "reader/codexl/format.h"
 #include "reader/nvtxt/import.h"

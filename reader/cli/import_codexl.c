@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "reader/cli/cli_output.h"
-#include "reader/cli/foreign.h"
-#include "reader/cli/message.h"
-#include "reader/cli/stop.h"
+#include "reader/cli/base/output.h"
+#include "reader/cli/base/file_kind.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/base/stop.h"
 #include "reader/codexl/import.h"
 #include "reader/codexl/read.h"
 

@@ -5,7 +5,7 @@
 #ifndef READER_CLI_IMPORT_CODEXL_H
 #define READER_CLI_IMPORT_CODEXL_H
 
-#include "reader/cli/options.h"
+#include "reader/cli/base/options.h"
 
 /* Says why a file that was to be text cannot be read. */
 void import_unreadable(const char *path, int error);

@@ -9,11 +9,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "reader/cli/cli_output.h"
+#include "reader/cli/base/output.h"
 #include "reader/cli/commands.h"
 #include "reader/cli/help.h"
-#include "reader/cli/message.h"
-#include "reader/cli/names_near.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/base/names_near.h"
 #include "reader/cli/version.h"
 
 /* Every file that names are taken from stays open: a big build has more than the usual 1024. */

@@ -5,9 +5,9 @@
 #include <errno.h>
 
 #include "reader/cli/commands.h"
-#include "reader/cli/message.h"
-#include "reader/cli/options.h"
-#include "reader/cli/python.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/base/options.h"
+#include "reader/cli/base/python.h"
 
 static int hand_over(const char *command, const struct options *o)
 {

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "reader/cli/commands.h"
-#include "reader/cli/message.h"
-#include "reader/cli/options.h"
-#include "reader/cli/sql_open.h"
-#include "reader/cli/sql_rows.h"
-#include "reader/cli/stop.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/base/options.h"
+#include "reader/cli/database/open.h"
+#include "reader/cli/database/rows.h"
+#include "reader/cli/base/stop.h"
 
 int command_query(const struct options *o)
 {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "reader/base/print.h"
-#include "reader/cli/home.h"
+#include "reader/cli/base/home.h"
 #include "reader/cli/rules.h"
 #include "reader/export/output.h"
 

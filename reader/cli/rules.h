@@ -6,7 +6,7 @@
 #ifndef READER_CLI_RULES_H
 #define READER_CLI_RULES_H
 
-#include "reader/cli/message.h"
+#include "reader/cli/base/message.h"
 #include "reader/ncu/findings.h"
 
 struct rules_job {

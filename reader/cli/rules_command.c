@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "reader/cli/input.h"
-#include "reader/cli/input_state.h"
-#include "reader/cli/options.h"
+#include "reader/cli/base/input.h"
+#include "reader/cli/base/input_state.h"
+#include "reader/cli/base/options.h"
 #include "reader/cli/rules.h"
 #include "reader/export/output.h"
 #include "reader/export/pack.h"

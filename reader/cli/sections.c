@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/cli/options.h"
-#include "reader/cli/section_files.h"
-#include "reader/cli/table.h"
+#include "reader/cli/base/options.h"
+#include "reader/ncu/pages/section_files.h"
+#include "reader/cli/base/table.h"
 #include "reader/ncu/displayed_metrics.h"
 #include "reader/ncu/section_metrics.h"
 

@@ -3,8 +3,8 @@
  */
 #include <inttypes.h>
 
-#include "reader/cli/change.h"
-#include "reader/cli/options.h"
+#include "reader/cli/base/change.h"
+#include "reader/cli/base/options.h"
 #include "reader/symbols/symbolize.h"
 
 static void print_tally(const char *path, const struct symbolize_tally *t)

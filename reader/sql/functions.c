@@ -319,7 +319,7 @@ static const struct {
 	const char *name, *rows;
 } enums[] = {
 #define ENUM_TABLE(name, generations, prefix, rows) {#name, rows},
-#include "reader/export/sqlite/nsys_enums.def"
+#include "reader/sql/nsys_enums.def"
 };
 
 static void enum_label(sqlite3_context *context, int count, sqlite3_value **values)

@@ -15,8 +15,8 @@
 #include <zstd.h>
 
 #include "reader/cli/commands.h"
-#include "reader/cli/message.h"
-#include "reader/cli/options.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/base/options.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/unit/make_report.h"
 

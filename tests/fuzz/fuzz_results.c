@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "reader/cli/details.h"
-#include "reader/cli/dump_results.h"
+#include "reader/ncu/pages/details.h"
+#include "reader/ncu/pages/dump_results.h"
 #include "reader/export/sqlite/export.h"
 #include "reader/ncu/depth.h"
 #include "reader/ncu/findings.h"

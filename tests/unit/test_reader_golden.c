@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "reader/cli/events.h"
-#include "reader/cli/info.h"
-#include "reader/cli/input.h"
-#include "reader/cli/stats.h"
+#include "reader/cli/info/info.h"
+#include "reader/cli/base/input.h"
+#include "reader/cli/stats/stats.h"
 #include "tests/unit/make_report.h"
 #include "tests/unit/tap.h"
 

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "reader/cli/events.h"
-#include "reader/cli/input.h"
-#include "reader/cli/stats.h"
+#include "reader/cli/base/input.h"
+#include "reader/cli/stats/stats.h"
 #include "reader/export/exporters.h"
 #include "tests/unit/chained_report.h"
 #include "tests/unit/tap.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "reader/cli/info.h"
+#include "reader/cli/info/info.h"
 #include "tests/unit/make_report.h"
 #include "tests/unit/tap.h"
 

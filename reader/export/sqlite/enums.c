@@ -13,7 +13,7 @@ static const struct {
 	const char *name, *generations, *prefix, *rows;
 } enums[] = {
 #define ENUM_TABLE(name, generations, prefix, rows) {#name, generations, prefix, rows},
-#include "reader/export/sqlite/nsys_enums.def"
+#include "reader/sql/nsys_enums.def"
 };
 static const char ENUM_COLUMNS[] = "id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT";
 

@@ -1,0 +1,27 @@
+#include "reader/cli/base/chains.h"
+
+#include "reader/cli/base/message.h"
+
+#define REASONS_COUNTED 64u
+#define REASONS_TOLD 4u
+
+void chains_note_unresolved(const struct symbols *symbols)
+{
+	struct unresolved rows[REASONS_COUNTED];
+	uint64_t more = 0;
+	uint32_t count = symbols->no_names ? 0 : symbols_unresolved(symbols, rows, REASONS_COUNTED);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct unresolved *u = &rows[i];
+		if (i >= REASONS_TOLD)
+			more += u->count;
+		else if (u->module)
+			cli_note("'%s': %llu callers without a function: %s", u->module,
+				(unsigned long long)u->count, u->reason);
+		else
+			cli_note("%llu callers without a function: %s",
+				(unsigned long long)u->count, u->reason);
+	}
+	if (more)
+		cli_note("%llu more callers without a function; 'trace dump --json' says why",
+			(unsigned long long)more);
+}

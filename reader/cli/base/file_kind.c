@@ -1,0 +1,147 @@
+#define _GNU_SOURCE
+#include "reader/cli/base/file_kind.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "reader/cli/base/message.h"
+#include "reader/codexl/format.h"
+#include "reader/file/source.h"
+#include "reader/sql/connection.h"
+#include "reader/xspace/xspace.h"
+
+#define START_BYTES 512u
+
+#define UNPACK "; unpack it first"
+#define OF_NSYS                                                                              \
+	"a report of Nsight Systems; 'nsys export -t sqlite' makes a database of it, which " \
+	"stats, analyze, report, query and diff read"
+
+static const struct {
+	const char *begin, *text;
+	size_t bytes;
+} by_begin[] = {
+#define BEGIN(begin, text)                     \
+	{                                      \
+		begin, text, sizeof(begin) - 1 \
+	}
+	BEGIN("NVR", "a report; 'trace info' says what it holds"),
+	BEGIN("\177ELF", "a program or library (ELF); 'trace run -- PROGRAM' records one"),
+	BEGIN("#!", "a script; 'trace run -- SCRIPT' records one"),
+	BEGIN("\x1f\x8b", "compressed by gzip" UNPACK),
+	BEGIN("\xfd"
+	      "7zXZ",
+		"compressed by xz" UNPACK),
+	BEGIN("BZh", "compressed by bzip2" UNPACK),
+	BEGIN("(\xb5/\xfd", "compressed by zstd" UNPACK),
+	BEGIN("PK\3\4", "a zip archive" UNPACK),
+	BEGIN("PERFILE2", "a recording of perf; no command reads it"),
+	BEGIN("PAR1", "a Parquet file; 'trace recipe' reads the folder that it lies in"),
+	BEGIN("<!DOCTYPE", "a page; a browser shows it"),
+	BEGIN("<!doctype", "a page; a browser shows it"),
+	BEGIN("<html", "a page; a browser shows it"),
+	BEGIN("{", "JSON; no command reads it"),
+	BEGIN("[", "JSON; no command reads it"),
+};
+
+static const struct {
+	const char *end, *text;
+} by_end[] = {
+	{".nvtxt", "a text file of NVTX by its name; 'trace import' reads it"},
+	{".nsys-rep", OF_NSYS},
+	{".qdrep", OF_NSYS},
+	{".qdstrm", OF_NSYS},
+	{".spool", "part of a recording that was cut off; 'trace recover' takes its folder"},
+	{".ncu-proj", "a project of Nsight Compute; its reports are files of their own"},
+};
+
+static const char *kind_by_begin(const char *start, size_t bytes)
+{
+	for (size_t i = 0; i < sizeof(by_begin) / sizeof(by_begin[0]); i++)
+		if (bytes >= by_begin[i].bytes &&
+			!memcmp(start, by_begin[i].begin, by_begin[i].bytes))
+			return by_begin[i].text;
+	return NULL;
+}
+
+static const char *kind_by_end(const char *path)
+{
+	size_t length = strlen(path);
+	for (size_t i = 0; i < sizeof(by_end) / sizeof(by_end[0]); i++) {
+		size_t bytes = strlen(by_end[i].end);
+		if (length > bytes && !strcmp(path + length - bytes, by_end[i].end))
+			return by_end[i].text;
+	}
+	return codexl_format_of(path) != CODEXL_FORMATS
+		? "a text file of CodeXL by its name; 'trace import' reads it"
+		: NULL;
+}
+
+static bool is_text(const char *start, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if ((unsigned char)start[i] < '\t' ||
+			((unsigned char)start[i] > '\r' && (unsigned char)start[i] < ' '))
+			return false;
+	return true;
+}
+
+static const char *kind_of(const char *path)
+{
+	char start[START_BYTES];
+	struct source s;
+	const char *text;
+	if (sql_is_database(path))
+		return "a database; stats, analyze, report, query and diff read it";
+	if (xspace_is(path))
+		return "an XSpace of a profiler; info, stats, analyze, report and query read it";
+	if (source_open(&s, path))
+		return NULL;
+	size_t bytes = s.size < sizeof(start) ? (size_t)s.size : sizeof(start);
+	bool failed = source_read(&s, 0, start, bytes) != 0;
+	source_close(&s);
+	if (failed)
+		return NULL;
+	if (!bytes)
+		return "an empty file";
+	text = kind_by_begin(start, bytes);
+	text = text ? text : kind_by_end(path);
+	if (!text && is_text(start, bytes))
+		text = "a text file; 'trace import' reads those of NVTX and CodeXL";
+	return text;
+}
+
+bool foreign_kind(const char *path, char ret_text[FOREIGN_BYTES])
+{
+	const char *text = kind_of(path);
+	snprintf(ret_text, FOREIGN_BYTES, "%s", text ? text : "");
+	return text;
+}
+
+/* Of the folders that commands take. */
+static const char *folder_kind(DIR *folder)
+{
+	for (const struct dirent *e; (e = readdir(folder));) {
+		const char *dot = strrchr(e->d_name, '.');
+		if (dot && !strcmp(dot, ".parquet"))
+			return "; 'trace recipe' reads its Parquet files";
+		if (dot && !strcmp(dot, ".spool"))
+			return "; 'trace recover' makes a report of this recording";
+	}
+	return "";
+}
+
+void foreign_tell(const char *path)
+{
+	char kind[FOREIGN_BYTES];
+	DIR *folder = opendir(path);
+	if (folder)
+		cli_error("'%s': not a report, but a folder%s", path, folder_kind(folder));
+	else if (foreign_kind(path, kind))
+		cli_error("'%s': not a report, but %s", path, kind);
+	else
+		cli_error("'%s': not a report, nor anything else that is known", path);
+	if (folder)
+		closedir(folder);
+}

@@ -1,0 +1,64 @@
+/*
+ * input.c - opening the report that a command reads.
+ */
+#define _GNU_SOURCE
+#include "reader/cli/base/input.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "reader/cli/base/file_kind.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/base/select.h"
+
+int cli_open(struct cli_report *r, const char *path, bool no_wait)
+{
+	const char *cause = NULL;
+	*r = (struct cli_report){.path = path, .next_shown = INPUT_PROGRESS_BYTES};
+	int error = report_open(&r->report, path, no_wait ? 0 : REPORT_WAIT_NS, &cause);
+	if (error == -EISDIR || (error == -EBADMSG && !strcmp(cause, REPORT_IS_NONE)))
+		foreign_tell(path);
+	else if (error == -EBADMSG)
+		cli_error("'%s': %s at offset 0", path, cause);
+	else if (error == -ESPIPE)
+		cli_error("'%s': not a regular file", path);
+	else if (error)
+		cli_error("cannot open '%s': %s%s%s", path, cause ? cause : "", cause ? ": " : "",
+			strerror(-error));
+	else if (r->report.unfinished)
+		cli_note("'%s' is still being written: reading what is there", path);
+	return error ? STATUS_FAILED : STATUS_OK;
+}
+
+static void note_unplaced(const struct cli_report *r)
+{
+	static const char *told;
+	uint64_t unplaced = nvtx_deferred_unplaced(&r->deferred);
+	if (!unplaced || told == r->path)
+		return;
+	told = r->path;
+	cli_note("'%s': %" PRIu64 " of %" PRIu64
+		 " deferred NVTX events have no place in time and are left out: see 'trace info'",
+		r->path, unplaced, unplaced + r->deferred.placed);
+}
+
+int cli_open_events(struct cli_report *r, const char *path, bool no_wait)
+{
+	if (cli_open(r, path, no_wait))
+		return STATUS_FAILED;
+	int error = nvtx_deferred_read(&r->deferred, &r->report, true);
+	note_unplaced(r);
+	int status = error ? cli_failed(r, error) : select_report(r);
+	if (status)
+		cli_close(r);
+	return status;
+}
+
+void cli_close(struct cli_report *r)
+{
+	select_tell(r);
+	selection_release(&r->selection);
+	nvtx_deferred_release(&r->deferred);
+	report_close(&r->report);
+}

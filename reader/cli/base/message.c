@@ -1,0 +1,92 @@
+/*
+ * message.c - messages of the commands, and the end of their output.
+ */
+#define _GNU_SOURCE
+#include "reader/cli/base/message.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t pipe_signal; /* a pipe has lost its reader */
+static bool pipe_failed;                  /* output was lost because of that */
+
+static void pipe_note(int number)
+{
+	pipe_signal = number;
+}
+
+void cli_pipes_await(void)
+{
+	const struct sigaction action = {.sa_handler = pipe_note, .sa_flags = SA_RESTART};
+	sigaction(SIGPIPE, &action, NULL);
+}
+
+/* Has standard output lost its reader? The signal alone may be about a library's connection. */
+static bool output_is_closed(void)
+{
+	struct pollfd output = {.fd = STDOUT_FILENO};
+	return pipe_signal && poll(&output, 1, 0) == 1 && (output.revents & POLLERR);
+}
+
+void cli_end_if_closed(void)
+{
+	if (!pipe_failed && !output_is_closed())
+		return;
+	signal(SIGPIPE, SIG_DFL);
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(SIGPIPE);
+}
+
+/* Print a message by one write, so that it does not mix with the output of other processes. */
+static void message(const char *format, va_list arguments)
+{
+	char *text = NULL;
+	fflush(stdout);
+	if (output_is_closed())
+		return;
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	dprintf(STDERR_FILENO, "trace: %s\n", text ? text : "out of memory");
+	free(text);
+}
+
+void cli_error(const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	message(format, arguments);
+	va_end(arguments);
+}
+
+void cli_note(const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	message(format, arguments);
+	va_end(arguments);
+}
+
+int cli_finish(FILE *out, const char *name)
+{
+	static bool told;
+	bool failed = ferror(out);
+	int cause = failed ? errno : 0; /* of the write that failed */
+	errno = 0;
+	if (!fflush(out) && !failed && !ferror(out))
+		return STATUS_OK;
+	cause = errno ? errno : cause;
+	pipe_failed |= cause == EPIPE;
+	if (cause != EPIPE && !(told && out == stdout))
+		cli_error("cannot write '%s': %s", name, cause ? strerror(cause) : "write error");
+	told |= out == stdout;
+	return STATUS_FAILED;
+}

@@ -1,0 +1,312 @@
+#define _GNU_SOURCE
+#include "reader/cli/base/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "reader/cli/base/message.h"
+
+#define COMMAND(name, arguments, title, text) {#name, arguments, title, text},
+const struct command_row command_rows[COMMANDS] = {
+#include "reader/cli/base/options.def"
+};
+
+#define OPTION(command, id, short, long, argument, choices, variable, meaning) \
+	{CMD_##command, short, long, argument, choices, variable, meaning},
+const struct option_row option_rows[OPTIONS] = {
+#include "reader/cli/base/options.def"
+};
+
+#define HELP_VALUE (OPTIONS + 256)
+#define CAPABILITY_END 60.     /* above: 86 or 100, without the point */
+#define SECONDS_MAX 999999999. /* what launch.c and the tracer can count in ns */
+
+static bool is_number(const char *value, bool fraction)
+{
+	bool digits = false;
+	for (; *value; value++) {
+		if (*value == '.' && fraction && digits)
+			fraction = false;
+		else if (*value >= '0' && *value <= '9')
+			digits = true;
+		else
+			return false;
+	}
+	return digits;
+}
+
+static bool is_word(const char *words, const char *value, size_t length)
+{
+	for (const char *at = words; length && (at = strchr(at, value[0])); at++)
+		if ((at == words || at[-1] == ' ') && !strncmp(at, value, length) &&
+			(at[length] == ' ' || !at[length]))
+			return true;
+	return false;
+}
+
+/* Is each element of the comma-separated list a word? */
+static bool are_words(const char *words, const char *value)
+{
+	for (;; value++) {
+		size_t length = strcspn(value, ",");
+		if (!is_word(words, value, length))
+			return false;
+		value += length;
+		if (!*value)
+			return true;
+	}
+}
+
+/* Is each element of the comma-separated list a word, with ":NUMBER" or without? "none" stands
+ * alone. */
+static bool are_classes(const char *words, const char *value)
+{
+	char item[64];
+	uint64_t number;
+	if (!strcmp(value, "none"))
+		return true;
+	for (;; value++) {
+		size_t length = strcspn(value, ","), name = strcspn(value, ":,");
+		snprintf(item, sizeof(item), "%.*s", (int)(length - name),
+			value + name); /* ":NUMBER" or nothing */
+		if (!is_word(words, value, name) || (*item && !text_to_number(item + 1, &number)))
+			return false;
+		value += length;
+		if (!*value)
+			return true;
+	}
+}
+
+/* "NUMBER", "NUMBER none", "NUMBER 128": the greatest that is allowed. */
+static bool is_number_choice(const char *choices, const char *value)
+{
+	uint64_t number, most = UINT64_MAX;
+	const char *more = choices[6] ? choices + 7 : choices + 6;
+	if (!text_to_number(value, &number))
+		return *more && !strcmp(value, more);
+	text_to_number(more, &most);
+	return number <= most;
+}
+
+const char *option_words(const struct option_row *row)
+{
+	const char *choices = row->choices ? row->choices : "";
+	if (!strncmp(choices, "LIST ", 5))
+		return choices + 5;
+	return *choices >= 'a' && *choices <= 'z' ? choices : NULL;
+}
+
+static bool is_choice(const char *choices, const char *value)
+{
+	if (!choices || !strcmp(choices, "FILE") || !strcmp(choices, "REPEAT") ||
+		!strcmp(choices, "NAMES"))
+		return *value || !choices;
+	if (!strncmp(choices, "NUMBER", 6))
+		return is_number_choice(choices, value);
+	if (!strcmp(choices, "SECONDS"))
+		return is_number(value, true) && strtod(value, NULL) <= SECONDS_MAX;
+	if (!strcmp(choices, "DECIMAL"))
+		return is_number(value, true);
+	if (!strcmp(choices, "CAPABILITY"))
+		return is_number(value, true) && strtod(value, NULL) < CAPABILITY_END;
+	if (!strcmp(choices, "PROBABILITY"))
+		return is_number(value, true) && strtod(value, NULL) > 0 && strtod(value, NULL) < 1;
+	if (!strncmp(choices, "CLASSES ", 8))
+		return are_classes(choices + 8, value);
+	if (!strncmp(choices, "LIST ", 5))
+		return are_words(choices + 5, value);
+	return is_word(choices, value, strlen(value));
+}
+
+/* Values of an option that may be given again, in the form of its choices; they stay. */
+struct joined {
+	struct joined *before;
+	char text[];
+};
+
+static const char *joined(const char *choices, const char *before, const char *value)
+{
+	static struct joined *all;
+	size_t bytes = strlen(before) + strlen(value) + 2;
+	struct joined *both = malloc(sizeof(*both) + bytes);
+	if (!both)
+		return NULL;
+	both->before = all;
+	all = both;
+	snprintf(
+		both->text, bytes, "%s%c%s", before, !strcmp(choices, "NAMES") ? ',' : '\n', value);
+	return both->text;
+}
+
+static bool may_repeat(const char *choices)
+{
+	return choices && (!strcmp(choices, "REPEAT") || !strcmp(choices, "NAMES"));
+}
+
+/* What the argument may be, for a message. `room` may take the text. */
+static const char *expected(const struct option_row *option, char *room, size_t bytes)
+{
+	static const struct {
+		const char *choices, *text;
+	} texts[] = {{"SECONDS", "seconds, such as 10 or 0.5, at most 999999999"},
+		{"DECIMAL", "a number, such as 10 or 0.5"},
+		{"CAPABILITY", "a compute capability with its point, such as 8.6"},
+		{"PROBABILITY", "a number between 0 and 1, such as 0.005"},
+		{"NUMBER", "a number in digits"}};
+	uint64_t most;
+	const char *choices = option->choices ? option->choices : "";
+	if (option_words(option))
+		return option_words(option);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (!strcmp(choices, texts[i].choices))
+			return texts[i].text;
+	if (!strncmp(choices, "CLASSES ", 8))
+		snprintf(
+			room, bytes, "none, or a list of %s, as in kernel:500,memory", choices + 8);
+	else if (!strncmp(choices, "NUMBER ", 7))
+		snprintf(room, bytes, "a number in digits, %s %s",
+			text_to_number(choices + 7, &most) ? "at most" : "or", choices + 7);
+	else
+		return option->argument;
+	return room;
+}
+
+static int option_set(struct options *o, uint32_t row, const char *value)
+{
+	const struct option_row *option = &option_rows[row];
+	char room[128];
+	if (option->argument && !is_choice(option->choices, value)) {
+		cli_error("'%s' is no value of --%s (%s)", value, option->name,
+			expected(option, room, sizeof(room)));
+		return -EINVAL;
+	}
+	if (o->value[row] && may_repeat(option->choices))
+		value = joined(option->choices, o->value[row], value);
+	o->value[row] = value ? value : "";
+	return value || !option->argument ? 0 : -ENOMEM;
+}
+
+/* Fills the tables of getopt_long; `+`: a program's own options are not ours. */
+static void tables_make(enum command_id command, struct option *ret_long, char *ret_short)
+{
+	*ret_short++ = '+';
+	*ret_short++ = 'h';
+	*ret_long++ = (struct option){"help", no_argument, NULL, HELP_VALUE};
+	for (uint32_t i = 0; i < OPTIONS; i++) {
+		const struct option_row *row = &option_rows[i];
+		if (row->command != command)
+			continue;
+		*ret_long++ = (struct option){row->name,
+			row->argument ? required_argument : no_argument, NULL, (int)(256 + i)};
+		if (row->letter)
+			*ret_short++ = row->letter;
+		if (row->letter && row->argument)
+			*ret_short++ = ':';
+	}
+	*ret_long = (struct option){0};
+	*ret_short = 0;
+}
+
+static int row_of(enum command_id command, int result)
+{
+	if (result >= 256)
+		return result - 256;
+	for (uint32_t i = 0; i < OPTIONS; i++)
+		if (option_rows[i].command == command && option_rows[i].letter == result)
+			return (int)i;
+	return -1;
+}
+
+/* diff: what stands for its "--", which getopt would take as the end of the options. */
+static char divider[] = "";
+
+static void divider_put(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--")) {
+			argv[i] = divider;
+			return;
+		}
+}
+
+/* Takes it out of the arguments that are left. */
+static void divider_take(struct options *o)
+{
+	for (int i = 0; i < o->argc; i++)
+		if (o->argv[i] == divider) {
+			memmove(o->argv + i, o->argv + i + 1,
+				sizeof(*o->argv) * (size_t)(o->argc - i));
+			o->argc--;
+			o->before = i;
+			return;
+		}
+}
+
+int options_parse(struct options *o, enum command_id command, int argc, char **argv)
+{
+	struct option longs[OPTIONS + 2];
+	char shorts[2 * OPTIONS + 8];
+	int result;
+	*o = (struct options){.command = command, .before = -1};
+	if (command == CMD_nightly || command == CMD_recipe) { /* all of them are the package's */
+		o->argc = argc - 1;
+		o->argv = argv + 1;
+		return 0;
+	}
+	tables_make(command, longs, shorts);
+	if (command == CMD_diff)
+		divider_put(argc, argv);
+	/* Options may stand behind the file, too; behind a program they are the program's. */
+	char *order = command == CMD_run ? shorts : shorts + 1;
+	optind = 0;
+	while ((result = getopt_long(argc, argv, order, longs, NULL)) != -1) {
+		if (result == 'h' || result == HELP_VALUE)
+			return 1;
+		int row = row_of(command, result);
+		if (row < 0 || option_set(o, (uint32_t)row, optarg))
+			return -EINVAL;
+	}
+	o->argc = argc - optind;
+	o->argv = argv + optind;
+	divider_take(o);
+	return 0;
+}
+
+uint64_t option_number(const struct options *o, enum option_id id, uint64_t otherwise)
+{
+	uint64_t number = otherwise;
+	if (o->value[id])
+		text_to_number(o->value[id], &number);
+	return number;
+}
+
+bool option_is(const struct options *o, enum option_id id, const char *value)
+{
+	return o->value[id] && !strcmp(o->value[id], value);
+}
+
+int option_files(const struct options *o, int (*one)(const struct options *, const char *, void *),
+	void *user)
+{
+	int worst = 0;
+	if (!o->argc)
+		return option_file(o) ? 0 : STATUS_FAILED;
+	for (int i = 0; i < o->argc; i++) {
+		int status = one(o, o->argv[i], user);
+		worst = status > worst ? status : worst;
+	}
+	return worst;
+}
+
+const char *option_file(const struct options *o)
+{
+	if (o->argc == 1)
+		return o->argv[0];
+	cli_error("%s see 'trace help %s'", o->argc ? "too many arguments:" : "which report?",
+		command_rows[o->command].name);
+	return NULL;
+}

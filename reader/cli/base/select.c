@@ -1,0 +1,101 @@
+#define _GNU_SOURCE
+#include "reader/cli/base/select.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/sql/window.h"
+
+static struct nvtx_filter filter;
+static struct selection_spec wanted;
+
+static int filter_add(const char *text, enum option_id option)
+{
+	size_t at;
+	const char *why;
+	int error = nvtx_filter_add(&filter, text, option_rows[option].name[5] == 'e', &at, &why);
+	if (error == -EINVAL)
+		cli_error("--%s '%s': %s\n%*s^", option_rows[option].name, text, why,
+			(int)(strlen("trace: --") + strlen(option_rows[option].name) +
+				strlen(" '") + at),
+			"");
+	else if (error)
+		cli_error("--%s '%s': %s", option_rows[option].name, text, strerror(-error));
+	return error ? STATUS_FAILED : STATUS_OK;
+}
+
+static int filter_add_all(const struct options *o, enum option_id option)
+{
+	char *copy = o->value[option] ? strdup(o->value[option]) : NULL, *rest = copy, *text;
+	int status = STATUS_OK;
+	while (!status && (text = strsep(&rest, "\n")))
+		status = filter_add(text, option);
+	free(copy);
+	return status;
+}
+
+static int window_add(const char *text)
+{
+	struct sql_window window;
+	if (!text)
+		return STATUS_OK;
+	if (!window_parse(text, &window)) {
+		cli_error("'%s' is no window of time, such as '1s/2500ms'", text);
+		return STATUS_FAILED;
+	}
+	wanted.has_window = !window.all;
+	wanted.start_ns = window.start_ns > 0 ? (uint64_t)window.start_ns : 0;
+	wanted.end_ns = window.end_ns > 0 ? (uint64_t)window.end_ns : 0;
+	return STATUS_OK;
+}
+
+int select_nvtx(const struct options *o, enum option_id include, enum option_id exclude,
+	const struct nvtx_filter **ret_filter)
+{
+	int status = filter_add_all(o, include);
+	if (!status)
+		status = filter_add_all(o, exclude);
+	*ret_filter = filter.count ? &filter : NULL;
+	return status;
+}
+
+int select_by(const struct options *o, const struct select_options *by)
+{
+	int status = select_nvtx(o, by->include, by->exclude, &wanted.filter);
+	filter.of_process = option_is(o, by->scope, "process");
+	if (!status)
+		status = window_add(by->window);
+	wanted.events_only = by->events_only;
+	return status;
+}
+
+const struct nvtx_filter *select_filter(void)
+{
+	return wanted.filter;
+}
+
+void select_tell(const struct cli_report *r)
+{
+	static const char *told;
+	if (!r->selection.asked || r->selection.chosen || told == r->path)
+		return;
+	told = r->path;
+	cli_note("'%s': no event is in %s", r->path,
+		!wanted.has_window       ? "the NVTX ranges asked for"
+			: !wanted.filter ? "the time asked for"
+					 : "the NVTX ranges and the time asked for");
+}
+
+int select_report(struct cli_report *r)
+{
+	if (!wanted.filter && !wanted.has_window)
+		return STATUS_OK;
+	int error = selection_read(&r->selection, &wanted, &r->report);
+	if (error == -E2BIG)
+		cli_error("'%s': more NVTX ranges or domains than a filter can hold (%u, %u)",
+			r->path, NVTX_STATE_RANGES, NVTX_STATE_DOMAINS);
+	else if (error)
+		cli_failed(r, error);
+	return error ? STATUS_FAILED : STATUS_OK;
+}

@@ -1,0 +1,162 @@
+#define _GNU_SOURCE
+#include "reader/cli/database/open.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "reader/ncu/pages/dump_results.h"
+#include "reader/cli/base/input.h"
+#include "reader/cli/base/select.h"
+#include "reader/cli/base/stop.h"
+#include "reader/export/sqlite/export.h"
+#include "reader/xspace/database.h"
+
+#define SIZE_TOLD (256u << 20) /* a temporary database from this size on is told of */
+
+void sql_note_cut_off(void *user, const struct contents *c)
+{
+	struct cli_report *r = user;
+	if (is_of_ncu(&r->report))
+		results_tell_torn(r, c);
+	else
+		cli_note_cut_off(r, c);
+}
+
+static int report_convert(struct cli_report *r, const struct sql_open_form *form, const char *name)
+{
+	struct sqlite_result result = {0};
+	const struct sqlite_source source = {
+		&r->report, {r, stop_or_progress, NULL, cli_problem}, sql_note_cut_off};
+	const struct sqlite_job job = {.output = name,
+		.no_symbols = form->no_symbols,
+		.symbol_path = form->symbol_path,
+		.kernels_only = form->kernels_only,
+		.nvtx = select_filter(),
+		.sources = &source,
+		.count = 1};
+	int error = sqlite_export(&job, &result);
+	cli_progress_end(r);
+	sql_note_results(r, &result);
+	if (error && !stop_signal && result.failed)
+		cli_error("cannot read '%s': %s", r->path, result.cause);
+	else if (error && !stop_signal)
+		cli_error("cannot make a temporary database of '%s' in '%.*s' (TMPDIR names "
+			  "another place): %s",
+			r->path, (int)(strrchr(name, '/') - name), name, result.cause);
+	return error ? STATUS_FAILED : STATUS_OK;
+}
+
+static void size_tell(const char *path, const char *name)
+{
+	FILE *file = fopen(name, "re");
+	long bytes = file && !fseek(file, 0, SEEK_END) ? ftell(file) : 0;
+	if (file)
+		fclose(file);
+	if (bytes >= (long)SIZE_TOLD)
+		cli_note("'%s' became a temporary database of %ld MiB; 'trace export -t sqlite' "
+			 "makes one that stays",
+			path, bytes >> 20);
+}
+
+static int xspace_convert(const char *path, const char *name)
+{
+	struct xspace x;
+	struct xspace_tally tally;
+	char cause[DATABASE_CAUSE_BYTES];
+	int error = xspace_open(&x, path);
+	if (error) {
+		cli_error("cannot read '%s': %s", path,
+			error == -EBADMSG ? "it is a damaged XSpace, or none" : strerror(-error));
+		return STATUS_FAILED;
+	}
+	error = xspace_to_database(&x, name, &tally, cause);
+	xspace_close(&x);
+	if (error)
+		cli_error("cannot make a temporary database of '%s': %s", path, cause);
+	else if (tally.left_out)
+		cli_note("%s: %llu events are neither work of a device, API calls nor NVTX ranges: "
+			 "no report has them",
+			path, (unsigned long long)tally.left_out);
+	return error ? STATUS_FAILED : STATUS_OK;
+}
+
+void sql_note_results(const struct cli_report *r, const struct sqlite_result *result)
+{
+	const struct results_tally *t = &result->results;
+	if (t->left_out && t->left_out == t->results)
+		cli_note("'%s': no kernel is in the NVTX ranges asked for", r->path);
+	if (t->untimed)
+		cli_note("'%s': %" PRIu64
+			 " results have no gpu__time_duration.sum: they are not among kernels that "
+			 "have a time",
+			r->path, t->untimed);
+}
+
+/* The database loses its name as soon as it is open. `r` NULL: the file is an XSpace. */
+static int open_as_database(
+	struct sql *s, const char *path, struct cli_report *r, const struct sql_open_form *form)
+{
+	const char *place = getenv("TMPDIR");
+	char *folder = NULL, *name = NULL;
+	place = place && *place == '/' ? place : "/var/tmp";
+	if (asprintf(&folder, "%s/trace-XXXXXX", place) < 0 || !mkdtemp(folder)) {
+		cli_error("cannot make a folder in '%s': %s", place, strerror(errno));
+		free(folder);
+		return STATUS_FAILED;
+	}
+	int status = asprintf(&name, "%s/report.sqlite", folder) < 0 ? STATUS_FAILED
+		: r                                                  ? report_convert(r, form, name)
+								     : xspace_convert(path, name);
+	if (!status) {
+		size_tell(path, name);
+		status = sql_open(s, name) ? sql_file_failed(s, path, "open", -EIO) : STATUS_OK;
+	}
+	if (name)
+		unlink(name);
+	rmdir(folder);
+	free(name);
+	free(folder);
+	return status;
+}
+
+int sql_file_open(struct sql *s, const char *path, const struct sql_open_form *form)
+{
+	struct cli_report r;
+	int status;
+	*s = (struct sql){0};
+	stops_await();
+	if (sql_is_database(path)) {
+		int error = sql_open(s, path);
+		status = error ? sql_file_failed(s, path, "open", error) : STATUS_OK;
+	} else if (xspace_is(path)) {
+		status = open_as_database(s, path, NULL, form);
+	} else {
+		if (cli_open_events(&r, path, form->no_wait)) {
+			stops_end();
+			return STATUS_FAILED;
+		}
+		status = open_as_database(s, path, &r, form);
+		status = !status && r.problems ? STATUS_DAMAGED : status;
+		cli_close(&r);
+	}
+	s->stop = &stop_signal;
+	if (status == STATUS_FAILED)
+		stops_end();
+	return status;
+}
+
+int sql_file_failed(const struct sql *s, const char *path, const char *what, int error)
+{
+	if (!stop_signal && error != -EPIPE)
+		cli_error(
+			"'%s': cannot %s: %s", path, what, *s->cause ? s->cause : strerror(-error));
+	return STATUS_FAILED;
+}
+
+bool sql_file_is_foreign(const char *path)
+{
+	return sql_is_database(path) || xspace_is(path);
+}

@@ -1,0 +1,223 @@
+#define _GNU_SOURCE
+#include "reader/cli/database/rows.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_MOST 100 /* characters of a text in the aligned form, as nsys has them */
+
+struct printing {
+	struct table table;
+	struct table_column *columns;
+	const struct sql_form *form;
+	void (*heading)(void *user); /* NULL = none, or it was printed */
+	void *user;
+	FILE *out;
+	uint64_t rows;
+};
+
+static void blob_cell(struct table *t, const struct sql_value *v)
+{
+	const unsigned char *bytes = v->blob;
+	char *text = malloc(2 * v->bytes + 4), *at = text;
+	t->broken |= !text;
+	if (!text)
+		return;
+	at += sprintf(at, "X'");
+	for (size_t i = 0; i < v->bytes; i++)
+		at += sprintf(at, "%02X", bytes[i]);
+	strcpy(at, "'");
+	table_cell(t, "%s", text);
+	free(text);
+}
+
+static void value_cell(struct table *t, const struct sql_value *v)
+{
+	if (v->type == SQL_NULL)
+		table_null(t);
+	else if (v->type == SQL_BLOB)
+		blob_cell(t, v);
+	else
+		table_cell(t, "%s", v->text);
+}
+
+/* ---- statements of the user's ---- */
+
+static int any_columns(void *user, const char *const *names, int count)
+{
+	struct printing *p = user;
+	p->columns = calloc((size_t)count, sizeof(*p->columns));
+	for (int i = 0; p->columns && i < count; i++) {
+		p->columns[i] = (struct table_column){strdup(names[i]), false, TEXT_MOST, false};
+		p->table.broken |= !p->columns[i].title;
+	}
+	table_init(&p->table, p->columns, (size_t)count);
+	return p->columns && !p->table.broken ? 0 : -ENOMEM;
+}
+
+static int any_row(void *user, const struct sql_value *values, int count)
+{
+	struct printing *p = user;
+	for (int i = 0; i < count; i++) {
+		p->columns[i].is_text |= values[i].type == SQL_TEXT || values[i].type == SQL_BLOB;
+		value_cell(&p->table, &values[i]);
+	}
+	p->rows++;
+	return ferror(p->out) ? -EPIPE : table_flow(&p->table, p->form->format, p->out);
+}
+
+int sql_rows_print(struct sql *s, const char *text, enum table_format format, FILE *out)
+{
+	const struct sql_form form = {.format = format};
+	struct printing p = {.form = &form, .out = out};
+	const struct sql_visitor visitor = {&p, any_columns, any_row};
+	int error = sql_query(s, text, &visitor);
+	if (!error && p.table.column_count)
+		error = table_print(&p.table, format, out);
+	for (size_t i = 0; p.columns && i < p.table.column_count; i++)
+		free((char *)p.columns[i].title);
+	table_release(&p.table);
+	free(p.columns);
+	return error;
+}
+
+/* ---- reports ---- */
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t length = strlen(text), bytes = strlen(end);
+	return length >= bytes && !strcmp(text + length - bytes, end);
+}
+
+/* Numbers are printed by the unit in the title. */
+static void report_cell(
+	struct table *t, const struct table_column *column, const struct sql_value *v)
+{
+	bool bytes = ends_in(column->title, "(MB)") || ends_in(column->title, "(MB/s)");
+	if (v->type != SQL_REAL || column->is_text)
+		value_cell(t, v);
+	else
+		table_cell(t, "%.*f", bytes ? 3 : 1, v->real);
+}
+
+static int report_row(void *user, const struct sql_value *values, int count)
+{
+	struct printing *p = user;
+	if ((size_t)count != p->table.column_count)
+		return 0; /* of a statement before the last */
+	if (p->form->rows_most && p->rows++ >= p->form->rows_most)
+		return 0;
+	for (int i = 0; i < count; i++)
+		report_cell(&p->table, &p->columns[i], &values[i]);
+	if (p->heading)
+		p->heading(p->user);
+	p->heading = NULL;
+	p->rows += !p->form->rows_most;
+	return ferror(p->out) ? -EPIPE : table_flow(&p->table, p->form->format, p->out);
+}
+
+/* "Time (%), Name text": the text is cut up. */
+int sql_columns_read(struct sql_columns *c, const struct sql_report *r)
+{
+	*c = (struct sql_columns){.text = report_header(r, "columns")};
+	for (char *at = c->text ? strtok(c->text, ",") : NULL; at && c->count < SQL_COLUMNS_MAX;
+		at = strtok(NULL, ",")) {
+		at += strspn(at, " ");
+		size_t length = strlen(at);
+		while (length && at[length - 1] == ' ')
+			at[--length] = 0;
+		bool is_text = ends_in(at, " text");
+		if (is_text)
+			at[length - 5] = 0;
+		c->column[c->count++] =
+			(struct table_column){at, is_text, is_text ? TEXT_MOST : 0, false};
+	}
+	return c->text ? 0 : -ENOMEM;
+}
+
+void sql_columns_release(struct sql_columns *c)
+{
+	free(c->text);
+}
+
+int sql_needs_met(struct sql *s, const char *tables)
+{
+	char name[96];
+	int has = !*tables;
+	for (size_t bytes; *tables; tables += bytes + strspn(tables + bytes, " ")) {
+		bytes = strcspn(tables, " ");
+		bool is_barred = *tables == '!';
+		if (has && !is_barred)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)bytes - is_barred, tables + is_barred);
+		int rows = sql_has_rows(s, name);
+		if (rows < 0 || (is_barred && rows))
+			return rows < 0 ? rows : 0;
+		has |= !is_barred && rows;
+	}
+	return has;
+}
+
+static int shared_run(struct sql *s, const char *name)
+{
+	const char *text = report_shared(name);
+	return !text ? -ENOENT : sql_run(s, text, NULL);
+}
+
+/* What the report wants to be there before it is run. */
+static int before_run(struct sql *s, const char *before, const char *arguments)
+{
+	int error = *before ? shared_run(s, before) : 0;
+	if (error || !arguments || !strstr(arguments, "nvtx-name"))
+		return error;
+	error = strcmp(before, "nvtx_gpu") ? shared_run(s, "nvtx_gpu") : 0;
+	return error ? error : shared_run(s, "nvtx_launches");
+}
+
+int sql_report_run(struct sql *s, const struct sql_report *r, const char *arguments,
+	const struct sql_visitor *visitor, bool *ret_skipped)
+{
+	char *needs = report_header(r, "needs"), *before = report_header(r, "before");
+	int error = needs && before ? 0 : -ENOMEM, met = error ? 0 : sql_needs_met(s, needs);
+	*ret_skipped = met == 0;
+	s->arguments = arguments;
+	if (!error && met < 0)
+		error = met;
+	if (!error && met)
+		error = before_run(s, before, arguments);
+	if (!error && met)
+		error = sql_run(s, r->text, visitor);
+	s->arguments = NULL;
+	free(needs);
+	free(before);
+	return error;
+}
+
+int sql_report_print(struct sql *s, const struct sql_report *r, const char *arguments,
+	const struct sql_form *form, void (*heading)(void *user), void *user, FILE *out,
+	struct sql_outcome *ret_outcome)
+{
+	struct sql_columns columns;
+	int error = sql_columns_read(&columns, r);
+	struct printing p = {.columns = columns.column,
+		.form = form,
+		.heading = form->format == TABLE_ALIGNED ? heading : NULL,
+		.user = user,
+		.out = out};
+	const struct sql_visitor visitor = {&p, NULL, report_row};
+	bool skipped = false;
+	table_init(&p.table, columns.column, columns.count);
+	p.table.time = form->time;
+	p.table.width = form->width;
+	if (!error)
+		error = sql_report_run(s, r, arguments, &visitor, &skipped);
+	if (!error && (p.rows || form->format != TABLE_ALIGNED))
+		error = table_print(&p.table, form->format, out);
+	*ret_outcome = (struct sql_outcome){p.rows, skipped};
+	table_release(&p.table);
+	sql_columns_release(&columns);
+	return error;
+}

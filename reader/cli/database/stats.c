@@ -1,0 +1,153 @@
+#define _GNU_SOURCE
+#include "reader/cli/database/stats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/cli/database/rows.h"
+#include "reader/cli/base/stop.h"
+#include "reader/sql/window.h"
+
+/* What is printed when no report is named, in this order: as nsys does. */
+static const char *const usual[] = {"nvtx_sum", "osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum",
+	"cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "openmp_sum", "mpi_event_sum", "um_sum",
+	"um_total_sum", "um_cpu_page_faults_sum", "openacc_sum", "syscall_sum"};
+
+const struct sql_report *stats_usual_at(size_t n)
+{
+	const char *name = n < sizeof(usual) / sizeof(usual[0]) ? usual[n] : NULL;
+	return name ? report_find(name, strlen(name), false) : NULL;
+}
+
+bool stats_window_options(const char *window, const char *unit, struct sql_window *ret_window,
+	enum table_time *ret_time)
+{
+	if (window && !window_parse(window, ret_window)) {
+		cli_error("'%s' is no window of time, such as '1s/2500ms'", window);
+		return false;
+	}
+	if (unit && !table_time_named(unit, ret_time)) {
+		cli_error("'%s' is no unit of time (nsec usec msec seconds)", unit);
+		return false;
+	}
+	return true;
+}
+
+int stats_database_open(
+	struct stats_database *d, const char *file, const struct stats_form *form, bool no_symbols)
+{
+	const struct sql_open_form open_form = {.symbol_path = form->symbol_path,
+		.no_symbols = no_symbols,
+		.kernels_only = form->kernels_only,
+		.no_wait = form->no_wait};
+	struct sql_window window = form->window;
+	*d = (struct stats_database){.file = file};
+	d->status = sql_file_open(&d->sql, file, &open_form);
+	if (d->status == STATUS_FAILED)
+		return STATUS_FAILED;
+	int error = views_make(&d->sql);
+	if (!error && form->nvtx_window)
+		error = window_of_range(&d->sql, form->nvtx_window, &window);
+	window.pid = form->filter.pid;
+	window.tid = form->filter.tid;
+	if (!error && (!window.all || window.pid || window.tid))
+		error = views_window(&d->sql, &window);
+	if (!error)
+		return STATUS_OK;
+	sql_file_failed(&d->sql, file, "prepare the reports", error);
+	stats_database_close(d);
+	return STATUS_FAILED;
+}
+
+void stats_database_close(struct stats_database *d)
+{
+	sql_close(&d->sql);
+	stops_end();
+}
+
+static size_t name_bytes(const char *report, size_t bytes)
+{
+	const char *colon = memchr(report, ':', bytes);
+	return colon ? (size_t)(colon - report) : bytes;
+}
+
+bool stats_sql_knows(const char *report, size_t bytes)
+{
+	return report_find(report, name_bytes(report, bytes), false);
+}
+
+struct frame {
+	const struct sql_report *report;
+	FILE *out;
+};
+
+static void heading_print(void *user)
+{
+	const struct frame *f = user;
+	char *title = report_title(f->report);
+	fprintf(f->out, "\n ** %s (%s):\n\n", title ? title : "", f->report->name);
+	free(title);
+}
+
+int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,
+	const struct stats_form *form, FILE *out)
+{
+	size_t length = name_bytes(report, bytes);
+	struct frame frame = {report_find(report, length, false), out};
+	const struct sql_form sql_form = {
+		.format = table_format_named(form->format), .time = form->time};
+	struct sql_outcome outcome;
+	char *arguments = length < bytes ? strndup(report + length + 1, bytes - length - 1) : NULL;
+	bool aligned = sql_form.format == TABLE_ALIGNED;
+	if (aligned)
+		fprintf(out, "Processing [%s] with [%s]... \n", d->file, frame.report->name);
+	int error = length < bytes && !arguments
+		? -ENOMEM
+		: sql_report_print(&d->sql, frame.report, arguments, &sql_form, heading_print,
+			  &frame, out, &outcome);
+	char *data = report_header(frame.report, "data");
+	if (!error && aligned && !outcome.rows)
+		fprintf(out, "SKIPPED: %s does not contain %s data.\n", d->file, data ? data : "");
+	if (!error && aligned)
+		fputc('\n', out);
+	if (!error && !aligned && outcome.skipped)
+		cli_note("'%s' does not contain %s data: %s is empty", d->file, data ? data : "",
+			frame.report->name);
+	free(data);
+	free(arguments);
+	char what[80];
+	snprintf(what, sizeof(what), "make %s", frame.report->name);
+	return error ? sql_file_failed(&d->sql, d->file, what, error) : STATUS_OK;
+}
+
+/* Does a table that the report needs have rows? */
+static bool applies(struct stats_database *d, const struct sql_report *r)
+{
+	char *needs = report_header(r, "needs");
+	int met = needs ? sql_needs_met(&d->sql, needs) : 0;
+	free(needs);
+	return met > 0;
+}
+
+int stats_sql_print_all(
+	struct stats_database *d, const char *done, const struct stats_form *form, FILE *out)
+{
+	bool aligned = table_format_named(form->format) == TABLE_ALIGNED;
+	int status = STATUS_OK;
+	bool any = *done;
+	for (size_t i = 0; !status && i < sizeof(usual) / sizeof(usual[0]); i++) {
+		char name[64];
+		const struct sql_report *r = report_find(usual[i], strlen(usual[i]), false);
+		snprintf(name, sizeof(name), ",%s,", usual[i]);
+		if (strstr(done, name) || !applies(d, r))
+			continue;
+		if (any && !aligned)
+			fputc('\n', out);
+		any = true;
+		status = stats_sql_print(d, usual[i], strlen(usual[i]), form, out);
+	}
+	if (!any && !status)
+		cli_note("'%s' holds nothing that the usual reports are about", d->file);
+	return status;
+}

@@ -1,0 +1,285 @@
+/*
+ * export.c - `trace export`: other formats: those of reader/export/exporters.def.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "reader/cli/base/output.h"
+#include "reader/cli/commands.h"
+#include "reader/ncu/pages/dump_results.h"
+#include "reader/cli/events.h"
+#include "reader/cli/export/codexl.h"
+#include "reader/cli/export/list.h"
+#include "reader/cli/export/ncu.h"
+#include "reader/cli/export/nvtxt.h"
+#include "reader/cli/export/timeline.h"
+#include "reader/cli/export/tools.h"
+#include "reader/cli/base/input.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/base/options.h"
+#include "reader/cli/base/python.h"
+#include "reader/cli/base/select.h"
+#include "reader/cli/database/open.h"
+#include "reader/cli/stats/stats.h"
+#include "reader/cli/base/stop.h"
+#include "reader/export/exporters.h"
+#include "reader/export/output.h"
+#include "reader/export/sqlite/export.h"
+
+#define LIST_COLUMNS 160u /* of `--list`, where no terminal says how many it has */
+
+/* "dir/name.rep" -> "dir/name.json"; the caller frees. */
+static char *default_name(const char *file, const char *suffix)
+{
+	char *name = NULL;
+	const char *slash = strrchr(file, '/'), *dot = strrchr(slash ? slash : file, '.');
+	int stem =
+		(int)(dot && dot != file && dot[-1] != '/' ? (size_t)(dot - file) : strlen(file));
+	return asprintf(&name, "%.*s.%s", stem, file, suffix) < 0 ? NULL : name;
+}
+
+/* All FILEs into one database. */
+static int export_sqlite(const struct options *o, const char *output)
+{
+	struct cli_report *reports = calloc((size_t)o->argc, sizeof(*reports));
+	struct sqlite_source *sources = calloc((size_t)o->argc, sizeof(*sources));
+	struct sqlite_result result = {0};
+	struct sqlite_job job = {.output = output,
+		.overwrite = option_is(o, OPT_export_force_overwrite, "true"),
+		.no_symbols = o->value[OPT_export_no_symbols],
+		.symbol_path = o->value[OPT_export_symbol_path],
+		.nvtx = select_filter(),
+		.sources = sources};
+	if (o->value[OPT_export_compat])
+		nsys_generation_named(o->value[OPT_export_compat], &job.generation);
+	int status = reports && sources ? STATUS_OK : STATUS_FAILED;
+	for (; !status && job.count < (uint32_t)o->argc; job.count += !status) {
+		struct cli_report *r = &reports[job.count];
+		status = cli_open_events(r, o->argv[job.count], o->value[OPT_export_no_wait]);
+		sources[job.count] = (struct sqlite_source){
+			&r->report, {r, stop_or_progress, NULL, cli_problem}, sql_note_cut_off};
+	}
+	stops_await();
+	int error = status ? 0 : sqlite_export(&job, &result);
+	if (error) {
+		stop_if_told();
+		if (result.failed)
+			cli_error("cannot read '%s': %s", result.failed->name, result.cause);
+		else
+			cli_write_failed(output, error, result.cause);
+		status = STATUS_FAILED;
+	}
+	if (!status && job.count)
+		sql_note_results(&reports[0], &result);
+	if (result.impossible)
+		cli_note("%llu calls that end before they start were left out",
+			(unsigned long long)result.impossible);
+	for (uint32_t i = 0; i < job.count; i++) {
+		cli_progress_end(&reports[i]);
+		status = !status && reports[i].problems ? STATUS_DAMAGED : status;
+		cli_close(&reports[i]);
+	}
+	free(sources);
+	free(reports);
+	return status;
+}
+
+static int write_json(
+	struct cli_report *r, const struct options *o, FILE *out, const struct contents_visitor *v)
+{
+	const struct cursor_filter all = {0};
+	if (is_of_ncu(&r->report))
+		return results_print(out, r, true);
+	const struct events_form form = {.json = true,
+		.no_symbols = o->value[OPT_export_no_symbols],
+		.symbol_path = o->value[OPT_export_symbol_path]};
+	return events_print(out, r, v, &all, &form);
+}
+
+static int write_profile(struct cli_report *r, const struct options *o, FILE *out,
+	const struct contents_visitor *v, bool speedscope)
+{
+	static const uint32_t of_osrt[] = {KIND_OSRT_CALL, 0},
+			      of_nvtx[] = {KIND_NVTX_RANGE, KIND_NVTX_START_END, KIND_NVTX_MARK, 0};
+	struct contents c;
+	struct symbols symbols;
+	struct profile profile;
+	const struct cursor_filter all = {0};
+	const char *slash = strrchr(r->path, '/');
+	enum profile_weight weight =
+		option_is(o, OPT_export_weight, "count") ? PROFILE_COUNT : PROFILE_TIME;
+	contents_init(&c);
+	symbols_init(&symbols, &c, o->value[OPT_export_symbol_path]);
+	symbols.no_names = o->value[OPT_export_no_symbols];
+	int error = profile_init(&profile, &c, &symbols, &all,
+		option_is(o, OPT_export_source, "nvtx") ? PROFILE_NVTX : PROFILE_OSRT, true);
+	if (!error)
+		error = profile_read(&profile, &r->report, v);
+	if (!error && speedscope)
+		error = speedscope_write(out, &profile, weight, slash ? slash + 1 : r->path);
+	else if (!error)
+		error = folded_write(out, &profile, weight);
+	if (!error) {
+		const char *format = speedscope ? "speedscope" : "folded";
+		export_note_others(
+			r->path, format, &c, profile.source == PROFILE_NVTX ? of_nvtx : of_osrt);
+		export_note_results(r->path, format, &c);
+		stats_note_left_out(r->path, &profile);
+		cli_note_cut_off(r, &c);
+	}
+	profile_release(&profile);
+	symbols_release(&symbols);
+	contents_release(&c);
+	return error;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	const size_t bytes = text ? strlen(text) : 0;
+	return bytes >= strlen(end) && !strcmp(text + bytes - strlen(end), end);
+}
+
+static bool begins_with(const char *text, const char *begin)
+{
+	return !strncmp(text, begin, strlen(begin));
+}
+
+static int write_format(struct cli_report *r, const struct options *o, const char *format,
+	FILE *out, const struct contents_visitor *v)
+{
+	if (!strcmp(format, "json"))
+		return write_json(r, o, out, v);
+	if (!strcmp(format, "nvtxt"))
+		return export_nvtxt(out, r, v);
+	if (!strcmp(format, "ncu")) {
+		const struct export_ncu_form form = {
+			.symbol_path = o->value[OPT_export_symbol_path],
+			.no_symbols = o->value[OPT_export_no_symbols],
+			.packed = ends_with(o->value[OPT_export_output], ".ncu-repz")};
+		return export_ncu(out, r, v, &form);
+	}
+	if (!strcmp(format, "atp") || !strcmp(format, "csv") || !strcmp(format, "occupancy"))
+		return export_codexl(out, r, o, format, v);
+	if (!strcmp(format, "folded") || !strcmp(format, "speedscope"))
+		return write_profile(r, o, out, v, !strcmp(format, "speedscope"));
+	return export_timeline(out, r, o, format, v);
+}
+
+static int export_to(struct cli_report *r, const struct options *o,
+	const struct export_format *format, const char *name)
+{
+	const struct contents_visitor visitor = {r, stop_or_progress, NULL, cli_problem};
+	const bool to_stdout = !strcmp(name, "-"),
+		   overwrite = option_is(o, OPT_export_force_overwrite, "true");
+	struct cli_output out = {.file = stdout};
+	if (!to_stdout && !output_is_special(name))
+		stops_await();
+	if (!to_stdout && !cli_output_open(&out, name, overwrite))
+		return STATUS_FAILED;
+	int error = write_format(r, o, format->name, out.file, &visitor);
+	cli_progress_end(r);
+	if (stop_signal && out.temporary)
+		error = -EINTR;
+	int status = error && error != -EPIPE
+		? stop_signal ? STATUS_FAILED : cli_failed(r, error)
+		: cli_finish(out.file, to_stdout ? "standard output" : name);
+	if (!to_stdout)
+		status = cli_output_close(&out, name, overwrite, status);
+	stop_if_told();
+	return !status && r->problems ? STATUS_DAMAGED : status;
+}
+
+/* The one format that is not a stream, and takes several reports. */
+static int export_database(const struct options *o, const struct export_format *format)
+{
+	const char *name = o->value[OPT_export_output];
+	if (!o->argc)
+		return option_file(o) ? STATUS_OK : STATUS_FAILED;
+	if (name && !strcmp(name, "-")) {
+		cli_error("a SQLite database cannot go to standard output; name a file");
+		return STATUS_FAILED;
+	}
+	char *made = name ? NULL : default_name(o->argv[0], format->suffix);
+	name = name ? name : made;
+	int status = name && !cli_output_is_input(o, name) ? export_sqlite(o, name) : STATUS_FAILED;
+	free(made);
+	return status;
+}
+
+/* The tables of sqlite, by the package trace_tools: it starts this command again for these. */
+static int export_parquet(const struct options *o)
+{
+	struct python_arguments a = {0};
+	static const enum option_id passed[] = {OPT_export_output, OPT_export_force_overwrite,
+		OPT_export_symbol_path, OPT_export_filter_time, OPT_export_no_symbols};
+	int error = 0;
+	for (size_t i = 0; !error && i < sizeof(passed) / sizeof(passed[0]); i++)
+		if (o->value[passed[i]])
+			error = python_add(
+				&a, "--%s=%s", option_rows[passed[i]].name, o->value[passed[i]]);
+	for (int i = 0; !error && i < o->argc; i++)
+		error = python_add(&a, "--file=%s", o->argv[i]);
+	if (!o->argc)
+		return option_file(o) ? STATUS_OK : STATUS_FAILED;
+	if (option_is(o, OPT_export_output, "-")) {
+		cli_error("a folder of files cannot go to standard output; name a folder");
+		return STATUS_FAILED;
+	}
+	if (error) {
+		cli_error("out of memory");
+		return STATUS_FAILED;
+	}
+	return python_become("parquet", &a);
+}
+
+/* Viewers want these in folders of their own: DIR/plugins/profile/RUN. false after a message. */
+static bool folders_ready(const struct export_format *format, const char *name)
+{
+	if (!ends_with(name, "/") || !strcmp(format->name, TOOLS_FORMAT)) {
+		int error = begins_with(format->name, "xplane") ? output_folders_make(name) : 0;
+		if (error)
+			cli_write_failed(name, error, strerror(-error));
+		return !error;
+	}
+	cli_error("cannot write '%s': that is a folder; name a file in it", name);
+	return false;
+}
+
+int command_export(const struct options *o)
+{
+	struct cli_report r;
+	const struct export_format *format = export_format_named(o->value[OPT_export_type]);
+	if (o->value[OPT_export_list]) {
+		export_list_print(stdout, cli_terminal_width(LIST_COLUMNS));
+		return cli_finish(stdout, "standard output");
+	}
+	const struct select_options by = {OPT_export_nvtx_include, OPT_export_nvtx_exclude,
+		OPT_export_nvtx_scope, o->value[OPT_export_filter_time], false};
+	if (select_by(o, &by))
+		return STATUS_FAILED;
+	if (!strcmp(format->name, "sqlite"))
+		return export_database(o, format);
+	if (!strcmp(format->name, "parquet"))
+		return export_parquet(o);
+	if (o->argc > 1) {
+		cli_error("too many arguments: only sqlite and parquet take several reports");
+		return STATUS_FAILED;
+	}
+	const char *file = option_file(o), *name = o->value[OPT_export_output];
+	if (!file || cli_open_events(&r, file, o->value[OPT_export_no_wait]))
+		return STATUS_FAILED;
+	char *made = name ? NULL : default_name(file, format->suffix);
+	name = name ? name : made;
+	int status = !name || cli_output_is_input(o, name) || !folders_ready(format, name)
+		? STATUS_FAILED
+		: !strcmp(format->name, TOOLS_FORMAT) ? export_tools(&r, o, name)
+						      : export_to(&r, o, format, name);
+	free(made);
+	cli_close(&r);
+	return status;
+}

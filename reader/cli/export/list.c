@@ -1,0 +1,103 @@
+#include "reader/cli/export/list.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "reader/export/tools.h"
+
+#define EXPORTER(name, suffix, title, carries, loses) {#name, suffix, title, carries, loses},
+static const struct export_format formats[] = {
+#include "reader/export/exporters.def"
+};
+#define FORMATS (sizeof(formats) / sizeof(formats[0]))
+
+enum { FORMAT, FILE_SUFFIX, WHAT, CARRIES, LOSES, COLUMNS };
+
+#define GAP 2u /* blanks between columns */
+
+const struct export_format *export_format_named(const char *name)
+{
+	if (!name)
+		return &formats[0];
+	for (size_t i = 0; i < FORMATS; i++)
+		if (!strcmp(formats[i].name, name))
+			return &formats[i];
+	return NULL;
+}
+
+static void texts_of(const struct export_format *f, const char **texts)
+{
+	texts[FORMAT] = f->name;
+	texts[FILE_SUFFIX] = f->suffix;
+	texts[WHAT] = f->title;
+	texts[CARRIES] = f->carries;
+	texts[LOSES] = f->loses;
+}
+
+static void widths_find(size_t width, size_t *widths)
+{
+	memset(widths, 0, COLUMNS * sizeof(*widths));
+	widths[FORMAT] = strlen("Format");
+	for (size_t i = 0; i < FORMATS; i++) {
+		const size_t name = strlen(formats[i].name), suffix = strlen(formats[i].suffix);
+		widths[FORMAT] = name > widths[FORMAT] ? name : widths[FORMAT];
+		widths[FILE_SUFFIX] = suffix > widths[FILE_SUFFIX] ? suffix : widths[FILE_SUFFIX];
+	}
+	width = width < EXPORT_LIST_LEAST ? EXPORT_LIST_LEAST : width;
+	width -= widths[FORMAT] + widths[FILE_SUFFIX] + (COLUMNS - 1) * GAP;
+	widths[WHAT] = width / 4;
+	widths[CARRIES] = widths[LOSES] = (width - widths[WHAT]) / 2;
+}
+
+/* The bytes of a text that a line has room for: whole words, or a part of one that is longer. */
+static size_t part_of(const char *text, size_t width)
+{
+	const size_t bytes = strlen(text);
+	if (bytes <= width)
+		return bytes;
+	for (size_t at = width; at > 0; at--)
+		if (text[at] == ' ')
+			return at;
+	return width;
+}
+
+static void row_print(FILE *out, const char **texts, const size_t *widths)
+{
+	bool more = true;
+	while (more) {
+		size_t owed = 0; /* blanks before the next text */
+		more = false;
+		for (unsigned i = 0; i < COLUMNS; i++) {
+			size_t part = part_of(texts[i], widths[i]);
+			if (part)
+				fprintf(out, "%*s%.*s", (int)owed, "", (int)part, texts[i]);
+			owed = (part ? 0 : owed) + widths[i] - part + GAP;
+			texts[i] += part;
+			texts[i] += strspn(texts[i], " ");
+			more |= *texts[i] != 0;
+		}
+		fputc('\n', out);
+	}
+}
+
+void export_list_print(FILE *out, size_t width)
+{
+	const char *texts[COLUMNS] = {"Format", "File", "What it is", "Carries", "Loses"};
+	size_t widths[COLUMNS];
+	widths_find(width, widths);
+	row_print(out, texts, widths);
+	for (unsigned i = 0; i < COLUMNS; i++) {
+		for (size_t n = 0; n < widths[i]; n++)
+			fputc('-', out);
+		fprintf(out, "%*s", i + 1 < COLUMNS ? (int)GAP : 0, "");
+	}
+	fputc('\n', out);
+	for (size_t i = 0; i < FORMATS; i++) {
+		texts_of(&formats[i], texts);
+		row_print(out, texts, widths);
+	}
+	const char *absent;
+	fprintf(out, "\n%s does not write:\n", TOOLS_FORMAT);
+	for (size_t n = 0; (absent = tools_absent(n)); n++)
+		fprintf(out, "  %s\n", absent);
+}

@@ -1,0 +1,22 @@
+/*
+ * ncu.h - `trace export --type ncu`.
+ */
+#ifndef READER_CLI_EXPORT_NCU_H
+#define READER_CLI_EXPORT_NCU_H
+
+#include <stdio.h>
+
+#include "reader/cli/base/input_state.h"
+
+struct export_ncu_form {
+	const char *symbol_path; /* as in symbols.h */
+	bool no_symbols;
+	bool packed; /* .ncu-repz */
+};
+
+/* Writes the kernel launches of the report, and prints on stderr what could not be told of them; of
+ * a report of Nsight Compute its results as they are. 0 or a negative errno. */
+int export_ncu(FILE *out, struct cli_report *r, const struct contents_visitor *visitor,
+	const struct export_ncu_form *form);
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * nvtxt.h - `trace export --type nvtxt`.
+ */
+#ifndef READER_CLI_EXPORT_NVTXT_H
+#define READER_CLI_EXPORT_NVTXT_H
+
+#include <stdio.h>
+
+#include "reader/cli/base/input_state.h"
+
+/* Writes the NVTX events of the report, and prints on stderr what NVTXT could not carry. 0 or a
+ * negative errno. */
+int export_nvtxt(FILE *out, const struct cli_report *r, const struct contents_visitor *visitor);
+
+#endif

@@ -1,0 +1,152 @@
+#include "reader/cli/export/timeline.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "reader/cli/base/message.h"
+#include "reader/export/chrome.h"
+#include "reader/export/perfetto.h"
+#include "reader/export/xplane.h"
+
+struct indexing {
+	struct timeline *timeline;
+	const struct contents_visitor *visitor;
+};
+
+static int visit_block(void *user, const struct report_block *block)
+{
+	struct indexing *x = user;
+	int error = timeline_visit_block(x->timeline, block);
+	return error ? error : x->visitor->block(x->visitor->user, block);
+}
+
+static int visit_batch(void *user, struct walk *walk, const struct event_batch *batch)
+{
+	struct indexing *x = user;
+	(void)walk;
+	return timeline_visit_batch(x->timeline, batch);
+}
+
+static void visit_problem(void *user, uint64_t offset, const char *cause)
+{
+	struct indexing *x = user;
+	x->visitor->problem(x->visitor->user, offset, cause);
+}
+
+void export_note_left_out(const char *path, const char *format, const uint64_t *by_kind)
+{
+	char text[1000] = "";
+	size_t at = 0;
+	const struct schema_event *event;
+	for (uint32_t n = 0; (event = schema_event_at(n)) && at < sizeof(text) - 100; n++)
+		if (by_kind[event->number])
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%" PRIu64 " %.60s",
+				at ? ", " : "", by_kind[event->number], event->name);
+	if (at)
+		cli_note("%s: left out, since %s has no place for them: %s", path, format, text);
+}
+
+void export_note_others(
+	const char *path, const char *format, const struct contents *c, const uint32_t *carried)
+{
+	static const uint32_t facts[] = {KIND_THREAD_START, KIND_THREAD_END, KIND_THREAD_NAME,
+		KIND_MODULE_LOAD, KIND_MODULE_UNLOAD, 0};
+	uint64_t by_kind[SCHEMA_KINDS];
+	memcpy(by_kind, c->selected, sizeof(by_kind));
+	for (uint32_t i = 0; facts[i]; i++)
+		by_kind[facts[i]] = 0;
+	for (uint32_t i = 0; carried[i]; i++)
+		by_kind[carried[i]] = 0;
+	export_note_left_out(path, format, by_kind);
+}
+
+void export_note_results(const char *path, const char *format, const struct contents *c)
+{
+	const struct walk_tally *t = &c->tally;
+	const uint64_t count =
+		t->results + t->range_results + t->cmdlist_results + t->graph_results;
+	if (!c->session && count)
+		cli_note("%s: left out, since %s has no place for them: %" PRIu64
+			 " results of Nsight Compute",
+			path, format, count);
+}
+
+static uint64_t chains_count(const struct contents *c)
+{
+	uint64_t count = 0;
+	for (size_t i = 0; i < c->processes.count; i++)
+		for (uint32_t n = 0; n < c->processes.rows[i]->callchains.count; n++)
+			count += c->processes.rows[i]->callchains.pieces[n].count;
+	return count;
+}
+
+static void note_tally(const struct cli_report *r, const struct timeline *t, const char *format)
+{
+	export_note_left_out(r->path, format, t->left_out);
+	export_note_results(r->path, format, &t->contents);
+	if (t->no_value)
+		cli_note("%s: left out: %" PRIu64 " values of counters that are not one number",
+			r->path, t->no_value);
+	if (t->crossed)
+		cli_note("%s: left out: %" PRIu64 " ranges that lie across more than %u others",
+			r->path, t->crossed, LANE_OVERFLOWS_MAX);
+	if (strcmp(format, "perfetto") && chains_count(&t->contents))
+		cli_note("%s: left out: callchains, which 'perfetto' has", r->path);
+}
+
+static void note_steps(
+	const char *path, const struct timeline *t, const char *steps, const char *format)
+{
+	if (steps && !t->steps && strcmp(format, "perfetto"))
+		cli_note(
+			"%s: no step: '--steps %s' matches no NVTX range of a thread", path, steps);
+}
+
+static int write_as(
+	FILE *const *out, struct timeline *t, const struct options *o, const char *format)
+{
+	const char *steps = o->value[OPT_export_steps];
+	if (!strcmp(format, "perfetto"))
+		return perfetto_write(*out, t);
+	if (!strcmp(format, TOOLS_FORMAT))
+		return tools_write(out, t, steps);
+	return !strcmp(format, "xplane") ? xplane_write(*out, t, steps)
+					 : chrome_write(*out, t, steps);
+}
+
+static int export_all(FILE *const *out, struct cli_report *r, const struct options *o,
+	const char *format, const struct contents_visitor *visitor)
+{
+	static struct timeline t;
+	struct indexing x = {&t, visitor};
+	const struct contents_visitor index = {&x, visit_block, visit_batch, visit_problem};
+	int error = timeline_init(&t, &r->report, o->value[OPT_export_symbol_path]);
+	t.symbols.no_names = o->value[OPT_export_no_symbols];
+	if (!error)
+		error = contents_read(&t.contents, &r->report, &index);
+	if (!error) {
+		t.loaded = visitor->block;
+		t.user = visitor->user;
+		timeline_start(&t);
+		error = write_as(out, &t, o, format);
+	}
+	if (!error) {
+		note_tally(r, &t, format);
+		note_steps(r->path, &t, o->value[OPT_export_steps], format);
+		cli_note_cut_off(r, &t.contents);
+	}
+	timeline_release(&t);
+	return error;
+}
+
+int export_timeline(FILE *out, struct cli_report *r, const struct options *o, const char *format,
+	const struct contents_visitor *visitor)
+{
+	return export_all(&out, r, o, format, visitor);
+}
+
+int export_tools_messages(FILE *const out[TOOLS_MESSAGES], struct cli_report *r,
+	const struct options *o, const struct contents_visitor *visitor)
+{
+	return export_all(out, r, o, TOOLS_FORMAT, visitor);
+}

@@ -1,0 +1,234 @@
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "reader/api/json.h"
+#include "reader/base/print.h"
+#include "reader/cli/info/info.h"
+
+static void text_member(FILE *out, const char *name, const char *value)
+{
+	fprintf(out, ", \"%s\": ", name);
+	print_json_string(out, value);
+}
+
+static void number_member(FILE *out, const char *name, uint64_t value)
+{
+	fprintf(out, ", \"%s\": %" PRIu64, name, value);
+}
+
+static void texts_member(FILE *out, const char *name, char *const *texts, size_t count)
+{
+	fprintf(out, ", \"%s\": [", name);
+	for (size_t n = 0; n < count; n++) {
+		fputs(n ? ", " : "", out);
+		print_json_string(out, texts[n]);
+	}
+	fputs("]", out);
+}
+
+static void print_session(FILE *out, const struct info *i)
+{
+	const Libtrace__Session *s = i->c.session;
+	if (!s) {
+		fputs("null", out);
+		return;
+	}
+	fprintf(out, "{\"start_ns\": %" PRIu64, s->start_ns);
+	number_member(out, "start_realtime_ns", s->start_realtime_ns);
+	text_member(out, "boot_id", s->boot_id);
+	text_member(out, "hostname", s->hostname);
+	text_member(out, "kernel", s->kernel);
+	text_member(out, "processor", s->processor);
+	number_member(out, "cpu_count", s->cpu_count);
+	text_member(out, "library_version", s->library_version);
+	number_member(out, "root_pid", s->root_pid);
+	texts_member(out, "options", s->options, s->n_options);
+	texts_member(out, "facts", s->facts, s->n_facts);
+	fputs("}", out);
+}
+
+static void print_receipt(FILE *out, const Libtrace__Receipt *t)
+{
+	fprintf(out, ", \"receipt\": {\"produced\": %" PRIu64, t->produced);
+	number_member(out, "written", t->written);
+	number_member(out, "summarized", t->summarized);
+	number_member(out, "tracer_ns", t->tracer_ns);
+	number_member(out, "abandoned", t->abandoned);
+	number_member(out, "impossible_times", t->impossible_times);
+	number_member(out, "clock_error_ns", t->clock_error_ns);
+	number_member(out, "clock_breaks", t->clock_breaks);
+	number_member(out, "unfinished", t->unfinished);
+	number_member(out, "unaccounted", t->unaccounted);
+	fputs(", \"drops\": [", out);
+	for (size_t n = 0; n < t->n_drops; n++) {
+		fprintf(out, "%s{\"reason\": ", n ? ", " : "");
+		print_json_string(out, schema_drop(t->drops[n]->reason));
+		number_member(out, "count", t->drops[n]->count);
+		number_member(out, "first_ns", t->drops[n]->first_ns);
+		number_member(out, "last_ns", t->drops[n]->last_ns);
+		fputs("}", out);
+	}
+	fputs("]}", out);
+}
+
+static void print_counts(FILE *out, const uint64_t *events)
+{
+	const char *comma = "";
+	const struct schema_event *event;
+	fputs("{", out);
+	for (uint32_t n = 0; (event = schema_event_at(n)); n++)
+		if (events[event->number]) {
+			fprintf(out, "%s\"%s\": %" PRIu64, comma, event->name,
+				events[event->number]);
+			comma = ", ";
+		}
+	if (events[0])
+		fprintf(out, "%s\"unknown\": %" PRIu64, comma, events[0]);
+	fputs("}", out);
+}
+
+static void print_process(FILE *out, const struct process *p)
+{
+	static const char *const ends[] = {"running", "exit", "exec", "killed"},
+				 *const traced[] = {"yes", "no", "partly"};
+	const Libtrace__Process *f = p->facts;
+	fprintf(out, "{\"id\": %u", p->id);
+	number_member(out, "pid", f->pid);
+	number_member(out, "parent_pid", f->parent_pid);
+	number_member(out, "previous_id", f->previous_id);
+	text_member(out, "executable", f->executable);
+	text_member(out, "work_directory", f->work_directory);
+	fputs(", \"arguments\": [", out);
+	for (size_t n = 0; n < f->n_arguments; n++) {
+		fputs(n ? ", " : "", out);
+		print_json(out, (const char *)f->arguments[n].data, f->arguments[n].len);
+	}
+	fprintf(out, "], \"arguments_truncated\": %s", f->arguments_truncated ? "true" : "false");
+	number_member(out, "start_ns", f->start_ns);
+	number_member(out, "end_ns", f->end_ns);
+	text_member(out, "end", f->has_end && (unsigned)f->end < 4 ? ends[f->end] : NULL);
+	if (f->has_exit_status)
+		fprintf(out, ", \"exit_status\": %d", f->exit_status);
+	text_member(out, "traced", (unsigned)f->traced < 3 ? traced[f->traced] : NULL);
+	text_member(out, "reason", f->reason);
+	if (f->has_imported_from) {
+		fputs(", \"imported_from\": ", out);
+		print_json(out, (const char *)f->imported_from.data, f->imported_from.len);
+	}
+	fprintf(out, ", \"forked\": %s", f->forked ? "true" : "false");
+	number_member(out, "threshold_ns", f->threshold_ns);
+	number_member(out, "dropped", process_dropped(p));
+	fputs(", \"events\": ", out);
+	print_counts(out, p->events);
+	if (p->receipt)
+		print_receipt(out, p->receipt);
+	fputs("}", out);
+}
+
+static void print_diagnostics(FILE *out, const struct info *i)
+{
+	for (uint64_t n = 0; n < i->c.diagnostic_count && n < DIAGNOSTICS_KEPT; n++) {
+		const Libtrace__Diagnostic *d = i->c.diagnostics[n];
+		fprintf(out, "%s{\"time_ns\": %" PRIu64 ", \"pid\": %u, \"text\": ", n ? ", " : "",
+			d->time_ns, d->pid);
+		print_json_string(out, d->text);
+		fputs("}", out);
+	}
+}
+
+static void print_windows(FILE *out, const struct windows *w)
+{
+	fprintf(out, "{\"count\": %" PRIu64, w->last);
+	number_member(out, "told", w->told);
+	number_member(out, "covered_ns", w->covered_ns);
+	fputs(", \"first\": [", out);
+	for (size_t n = 0; n < w->count; n++) {
+		fprintf(out, "%s{\"number\": %" PRIu64, n ? ", " : "", w->rows[n].number);
+		number_member(out, "start_ns", w->rows[n].start_ns);
+		number_member(out, "end_ns", w->rows[n].end_ns);
+		fprintf(out, ", \"unfinished\": %s}", w->rows[n].unfinished ? "true" : "false");
+	}
+	fputs("]}", out);
+}
+
+static void print_imports(FILE *out, const struct contents *c)
+{
+	for (size_t n = 0; n < c->import_count; n++) {
+		const Libtrace__Imported *i = c->imports[n];
+		fputs(n ? ",\n  {\"name\": " : "\n  {\"name\": ", out);
+		print_json(out, (const char *)i->name.data, i->name.len);
+		fputs(", \"display_name\": ", out);
+		print_json(out, (const char *)i->display_name.data, i->display_name.len);
+		number_member(out, "bytes", i->bytes);
+		number_member(out, "events", i->events);
+		fputs("}", out);
+	}
+}
+
+static void print_deferred(FILE *out, const struct nvtx_deferred *d)
+{
+	const char *comma = "";
+	fprintf(out, "{\"submissions\": %" PRIu64, d->submissions);
+	number_member(out, "placed", d->placed);
+	fputs(", \"not_placed\": [", out);
+	for (int i = 0; i < NVTX_UNPLACED_COUNT; i++) {
+		if (!d->unplaced[i])
+			continue;
+		fprintf(out, "%s{\"count\": %" PRIu64, comma, d->unplaced[i]);
+		text_member(out, "reason", nvtx_unplaced_text((enum nvtx_unplaced)i));
+		fputs("}", out);
+		comma = ", ";
+	}
+	fputs("]}", out);
+}
+
+void info_print_json(FILE *out, const struct info *i)
+{
+	char verdict[512];
+	info_verdict(i, verdict, sizeof(verdict));
+	fputs("{\"file\": ", out);
+	print_json_string(out, i->r.path);
+	number_member(out, "bytes", i->r.report.source.size);
+	number_member(out, "blocks", i->c.tally.blocks);
+	number_member(out, "foreign_blocks", i->c.tally.foreign_blocks);
+	number_member(out, "compressed_blocks", i->c.compressed_blocks);
+	number_member(out, "results", i->c.tally.results);
+	number_member(out, "range_results", i->c.tally.range_results);
+	number_member(out, "cmdlist_results", i->c.tally.cmdlist_results);
+	number_member(out, "graph_results", i->c.tally.graph_results);
+	number_member(out, "sources", i->c.tally.sources);
+	number_member(out, "bad_blocks", i->c.tally.bad_blocks);
+	number_member(out, "missing_blocks", i->c.tally.missing_blocks);
+	number_member(out, "torn_bytes", i->c.tally.torn_bytes);
+	number_member(out, "problems", i->r.problems);
+	number_member(out, "dropped", i->dropped);
+	number_member(out, "callchain_nodes", i->callchain_nodes);
+	number_member(out, "stored_symbols", i->stored_symbols);
+	text_member(out, "verdict", verdict);
+	fputs(",\n \"session\": ", out);
+	print_session(out, i);
+	char *details = NULL;
+	if (!i->c.session && i->c.details && !json_message(&i->c.details->base, &details))
+		fprintf(out, ",\n \"details\": %s", details);
+	free(details);
+	if (i->c.windows.told || info_never_began(i)) {
+		fputs(",\n \"windows\": ", out);
+		print_windows(out, &i->c.windows);
+	}
+	fputs(",\n \"events\": ", out);
+	print_counts(out, i->c.events);
+	if (i->deferred.submissions) {
+		fputs(",\n \"deferred\": ", out);
+		print_deferred(out, &i->deferred);
+	}
+	fputs(",\n \"processes\": [", out);
+	for (size_t n = 0; n < i->c.processes.count; n++) {
+		fputs(n ? ",\n  " : "\n  ", out);
+		print_process(out, i->c.processes.rows[n]);
+	}
+	fputs("],\n \"imports\": [", out);
+	print_imports(out, &i->c);
+	fputs("],\n \"diagnostics\": [", out);
+	print_diagnostics(out, i);
+	fputs("]}\n", out);
+}

@@ -1,0 +1,299 @@
+/*
+ * processes.c - the processes of `trace info`: who started whom, how each ended, and what its
+ * record keeping says.
+ */
+#include "reader/cli/info/info.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/base/map.h"
+#include "reader/base/print.h"
+
+#define INDENT_MAX 40u
+#define COMMAND_WIDTH 60u   /* of a command line, unless --verbose */
+#define PROCESSES_SHOWN 40u /* unless --verbose */
+
+void info_print_span(FILE *out, uint64_t ns)
+{
+	fprintf(out, "%" PRIu64 ".%09" PRIu64 " s", ns / 1000000000, ns % 1000000000);
+}
+
+/* Events in the file, of all kinds. */
+static uint64_t events_of(const struct process *p)
+{
+	uint64_t sum = 0;
+	for (uint32_t kind = 0; kind < SCHEMA_KINDS; kind++)
+		sum += p->events[kind];
+	return sum;
+}
+
+/* How a process ended. */
+static void end_text(const struct process *p, char *ret_text, size_t bytes)
+{
+	const Libtrace__Process *f = p->facts;
+	if (!f->has_end)
+		snprintf(ret_text, bytes, "end not known");
+	else if (f->end == LIBTRACE__PROCESS_END__END_EXIT && !f->has_exit_status)
+		snprintf(ret_text, bytes, "exit, its status is not known");
+	else if (f->end == LIBTRACE__PROCESS_END__END_EXIT)
+		snprintf(ret_text, bytes, "exit %d", f->exit_status);
+	else if (f->end == LIBTRACE__PROCESS_END__END_EXEC)
+		snprintf(ret_text, bytes, "replaced by exec");
+	else if (f->end == LIBTRACE__PROCESS_END__END_KILLED)
+		snprintf(
+			ret_text, bytes, "ended without telling: a signal, a crash, or a raw exit");
+	else
+		snprintf(ret_text, bytes, "still running when the report was closed");
+}
+
+static void print_whole_command(FILE *out, const Libtrace__Process *f)
+{
+	if (!f->n_arguments && !f->executable)
+		fputs("(as its parent)", out);
+	if (!f->n_arguments && f->executable)
+		print_text(out, f->executable, strlen(f->executable));
+	for (size_t n = 0; n < f->n_arguments; n++) {
+		fputs(n ? " " : "", out);
+		print_text(out, (const char *)f->arguments[n].data, f->arguments[n].len);
+	}
+	fputs(f->arguments_truncated ? " ..." : "", out);
+}
+
+/* As much of the command line as fits. */
+static void print_command(FILE *out, const Libtrace__Process *f, bool verbose)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *memory = verbose ? NULL : open_memstream(&text, &bytes);
+	if (!memory) {
+		print_whole_command(out, f);
+		return;
+	}
+	print_whole_command(memory, f);
+	fclose(memory);
+	size_t width = bytes;
+	if (width > COMMAND_WIDTH)
+		for (width = COMMAND_WIDTH - 4;
+			width && ((unsigned char)text[width] & 0xc0) == 0x80; width--)
+			;
+	fprintf(out, "%.*s%s", (int)width, text, width < bytes ? " ..." : "");
+	free(text);
+}
+
+/* ", 12 things"; nothing when there are none. */
+static void print_part(FILE *out, uint64_t number, const char *what)
+{
+	if (number)
+		fprintf(out, ", %" PRIu64 " %s", number, what);
+}
+
+static void print_receipt(FILE *out, const Libtrace__Receipt *r, unsigned indent)
+{
+	fprintf(out, "%*sreceipt: %" PRIu64 " produced, %" PRIu64 " written", (int)indent, "",
+		r->produced, r->written);
+	print_part(out, r->summarized, "summed up");
+	for (size_t n = 0; n < r->n_drops; n++)
+		fprintf(out, ", %" PRIu64 " dropped (%s)", r->drops[n]->count,
+			schema_drop(r->drops[n]->reason));
+	print_part(out, r->abandoned, "abandoned");
+	print_part(out, r->impossible_times, "impossible times");
+	print_part(out, r->unfinished, "unfinished");
+	print_part(out, r->unaccounted, "unaccounted for");
+	fprintf(out, "; tracer's own time %" PRIu64 " ns, ", r->tracer_ns);
+	if (r->clock_error_ns < UINT32_MAX)
+		fprintf(out, "clock error at most %" PRIu64 " ns", r->clock_error_ns);
+	else
+		fputs(r->clock_breaks ? "clock error unknown" : "clock rate guessed", out);
+	print_part(out, r->clock_breaks, "clock discontinuities");
+	fputs("\n", out);
+}
+
+/* Something that a reader of the short form should see, too. */
+static bool is_remarkable(const Libtrace__Receipt *r)
+{
+	return r->n_drops || r->impossible_times || r->clock_breaks || r->produced != r->written ||
+		r->unaccounted;
+}
+
+static void print_imported(FILE *out, const struct process *p, unsigned indent)
+{
+	const ProtobufCBinaryData *name = &p->facts->imported_from;
+	fprintf(out, "%*s%u  imported from ", (int)indent, "", p->facts->pid);
+	print_text(out, (const char *)name->data, name->len);
+	fputs(", ", out);
+	print_grouped(out, events_of(p));
+	fputs(" events\n", out);
+}
+
+static void print_process(FILE *out, const struct process *p, unsigned depth, bool verbose)
+{
+	const Libtrace__Process *f = p->facts;
+	unsigned indent = 2 * depth + 2 > INDENT_MAX ? INDENT_MAX : 2 * depth + 2;
+	char end[96];
+	if (f->has_imported_from) {
+		print_imported(out, p, indent);
+		return;
+	}
+	end_text(p, end, sizeof(end));
+	fprintf(out, "%*s%u  ", (int)indent, "", f->pid);
+	print_command(out, f, verbose);
+	fprintf(out, verbose ? "\n%*s%s" : "%*s%s", verbose ? (int)indent + 4 : 2, "", end);
+	if (f->has_end_ns && f->end_ns >= f->start_ns) {
+		fputs(" after ", out);
+		info_print_span(out, f->end_ns - f->start_ns);
+	}
+	fputs(", ", out);
+	print_grouped(out, events_of(p));
+	fputs(" events", out);
+	if (f->has_traced && f->traced != LIBTRACE__TRACED__TRACED_YES) {
+		fputs(f->traced == LIBTRACE__TRACED__TRACED_NO ? "; not traced: "
+							       : "; traced in part: ",
+			out);
+		print_text(out, f->reason ? f->reason : "?", f->reason ? strlen(f->reason) : 1);
+	}
+	fputc('\n', out);
+	if (p->receipt && (verbose || is_remarkable(p->receipt)))
+		print_receipt(out, p->receipt, indent + 4);
+}
+
+/*
+ * Rows in order of start; the parent of each is the latest earlier one with the parent's pid, so
+ * there are no circles. SIZE_MAX = none.
+ */
+struct node {
+	const struct process *process;
+	size_t parent, first_child, last_child, next;
+	unsigned depth;
+};
+
+static int compare_nodes(const void *a, const void *b)
+{
+	const Libtrace__Process *x = ((const struct node *)a)->process->facts,
+				*y = ((const struct node *)b)->process->facts;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static struct node *nodes_make(const struct process_list *l)
+{
+	struct node *nodes = calloc(l->count + 1, sizeof(*nodes));
+	for (size_t n = 0; nodes && n < l->count; n++)
+		nodes[n] = (struct node){l->rows[n], SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, 0};
+	if (nodes)
+		qsort(nodes, l->count, sizeof(*nodes), compare_nodes);
+	return nodes;
+}
+
+/* Finds each node's parent: 0 or -ENOMEM. */
+static int nodes_link(struct node *nodes, size_t count)
+{
+	struct map latest = {0}; /* pid -> node + 1, of those so far */
+	int error = 0;
+	for (size_t n = 0; !error && n < count; n++) {
+		const Libtrace__Process *f = nodes[n].process->facts;
+		uint32_t same = map_get(&latest, f->pid, 0);
+		bool replaces = same &&
+			nodes[same - 1].process->facts->end == LIBTRACE__PROCESS_END__END_EXEC;
+		uint32_t up = replaces ? same : map_get(&latest, f->parent_pid, 0);
+		if (up) {
+			struct node *parent = &nodes[up - 1];
+			nodes[n].parent = up - 1;
+			nodes[n].depth = parent->depth + !replaces;
+			*(parent->last_child == SIZE_MAX ? &parent->first_child
+							 : &nodes[parent->last_child].next) = n;
+			parent->last_child = n;
+		}
+		error = map_put(&latest, f->pid, 0, (uint32_t)n + 1);
+	}
+	map_release(&latest);
+	return error;
+}
+
+/* Depth first, without recursion: a tree may be as deep as it likes. */
+static void print_tree(FILE *out, const struct node *nodes, size_t root, bool verbose, size_t *left)
+{
+	for (size_t n = root; n != SIZE_MAX;) {
+		if (!*left)
+			return;
+		--*left;
+		print_process(out, nodes[n].process, nodes[n].depth, verbose);
+		if (nodes[n].first_child != SIZE_MAX) {
+			n = nodes[n].first_child;
+			continue;
+		}
+		while (n != root && nodes[n].next == SIZE_MAX)
+			n = nodes[n].parent;
+		n = n == root ? SIZE_MAX : nodes[n].next;
+	}
+}
+
+#define REASONS_TOLD 16u /* and all others as one */
+
+static void add_drops(const Libtrace__Receipt *r, uint64_t *drops)
+{
+	for (size_t n = 0; n < r->n_drops; n++) {
+		uint32_t reason = r->drops[n]->reason;
+		drops[reason < REASONS_TOLD ? reason : REASONS_TOLD] += r->drops[n]->count;
+	}
+}
+
+/* "  dropped: 5 ring full, 2 nested signals"; nothing when there are none. */
+static void print_drops(FILE *out, const uint64_t *drops)
+{
+	const char *before = "  dropped: ";
+	for (unsigned reason = 0; reason <= REASONS_TOLD; reason++) {
+		if (!drops[reason])
+			continue;
+		fprintf(out, "%s%" PRIu64 " %s", before, drops[reason], schema_drop(reason));
+		before = ", ";
+	}
+	if (*before == ',')
+		fputc('\n', out);
+}
+
+/* All receipts in one. */
+static void print_total(FILE *out, const struct process_list *l)
+{
+	Libtrace__Receipt total = LIBTRACE__RECEIPT__INIT;
+	uint64_t drops[REASONS_TOLD + 1] = {0};
+	for (size_t n = 0; n < l->count; n++) {
+		const Libtrace__Receipt *r = l->rows[n]->receipt;
+		if (!r)
+			continue;
+		total.produced += r->produced;
+		total.written += r->written;
+		total.summarized += r->summarized;
+		total.abandoned += r->abandoned;
+		total.impossible_times += r->impossible_times;
+		total.unfinished += r->unfinished;
+		total.unaccounted += r->unaccounted;
+		total.tracer_ns += r->tracer_ns;
+		if (r->clock_error_ns > total.clock_error_ns)
+			total.clock_error_ns = r->clock_error_ns;
+		if (r->clock_breaks > total.clock_breaks)
+			total.clock_breaks = r->clock_breaks;
+		add_drops(r, drops);
+	}
+	fputs("\nall processes together:\n", out);
+	print_receipt(out, &total, 2);
+	print_drops(out, drops);
+}
+
+void info_print_processes(FILE *out, const struct process_list *l, bool verbose)
+{
+	size_t left = verbose ? SIZE_MAX : PROCESSES_SHOWN;
+	struct node *nodes = nodes_make(l);
+	if (nodes && !nodes_link(nodes, l->count)) {
+		fprintf(out, "\nprocesses: %zu\n", l->count);
+		for (size_t n = 0; n < l->count; n++)
+			if (nodes[n].parent == SIZE_MAX)
+				print_tree(out, nodes, n, verbose, &left);
+	}
+	if (!left && l->count > PROCESSES_SHOWN)
+		fprintf(out, "  and %zu more, see --verbose\n", l->count - PROCESSES_SHOWN);
+	print_total(out, l);
+	free(nodes);
+}

@@ -1,0 +1,200 @@
+/*
+ * gpu_facts.c - facts of GPUs by NVML. Names of functions, numbers and types are those of NVML's
+ * interface, as the package nvidia-ml-py 13.580 has them.
+ */
+#define _GNU_SOURCE
+#include "reader/cli/record/gpu_facts.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "reader/cli/base/change.h"
+
+#define NVML_LIBRARY "libnvidia-ml.so.1"
+#define GPUS_MAX 16u
+#define FACTS_MAX (GPUS_MAX * 8u)
+#define TEXT_BYTES 16384u /* of all facts; less than a pipe holds */
+#define PATIENCE_MS 5000
+
+enum { NVML_CLOCK_GRAPHICS = 0, NVML_CLOCK_MEM = 2 };
+
+typedef void *nvml_device;
+
+struct nvml {
+	void *library;
+	int (*init)(void);
+	int (*count)(unsigned *);
+	int (*device)(unsigned, nvml_device *);
+	int (*name)(nvml_device, char *, unsigned);
+	int (*power_limit)(nvml_device, unsigned *); /* mW */
+	int (*max_clock)(nvml_device, int, unsigned *);
+	int (*application_clock)(nvml_device, int, unsigned *);
+	int (*ecc)(nvml_device, unsigned *, unsigned *); /* now, and from the next start on */
+	int (*mig)(nvml_device, unsigned *, unsigned *);
+	int (*persistence)(nvml_device, unsigned *);
+};
+
+/* ---- in the process that asks: one fact a line, into the pipe ---- */
+
+static void find(const struct nvml *n, const char *name, void *ret_function)
+{
+	*(void **)ret_function = dlsym(n->library, name);
+}
+
+static bool nvml_open(struct nvml *n)
+{
+	n->library = dlopen(NVML_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (!n->library)
+		return false;
+	find(n, "nvmlInit_v2", &n->init);
+	find(n, "nvmlDeviceGetCount_v2", &n->count);
+	find(n, "nvmlDeviceGetHandleByIndex_v2", &n->device);
+	find(n, "nvmlDeviceGetName", &n->name);
+	find(n, "nvmlDeviceGetEnforcedPowerLimit", &n->power_limit);
+	find(n, "nvmlDeviceGetMaxClockInfo", &n->max_clock);
+	find(n, "nvmlDeviceGetApplicationsClock", &n->application_clock);
+	find(n, "nvmlDeviceGetEccMode", &n->ecc);
+	find(n, "nvmlDeviceGetMigMode", &n->mig);
+	find(n, "nvmlDeviceGetPersistenceMode", &n->persistence);
+	return n->init && n->count && n->device && !n->init();
+}
+
+static void clocks_tell(unsigned gpu, const char *name, nvml_device device,
+	int (*clock)(nvml_device, int, unsigned *))
+{
+	unsigned graphics_mhz, memory_mhz;
+	if (clock && !clock(device, NVML_CLOCK_GRAPHICS, &graphics_mhz) &&
+		!clock(device, NVML_CLOCK_MEM, &memory_mhz))
+		printf("gpu_%u_%s=graphics %u MHz, memory %u MHz\n", gpu, name, graphics_mhz,
+			memory_mhz);
+}
+
+static void mode_tell(unsigned gpu, const char *name, nvml_device device,
+	int (*mode)(nvml_device, unsigned *, unsigned *))
+{
+	unsigned now, next;
+	if (mode && !mode(device, &now, &next))
+		printf("gpu_%u_%s=%s\n", gpu, name, now ? "on" : "off");
+}
+
+static void gpu_tell(const struct nvml *n, unsigned gpu)
+{
+	nvml_device device;
+	char name[96] = "";
+	unsigned value;
+	if (n->device(gpu, &device))
+		return;
+	if (n->name && !n->name(device, name, sizeof(name)))
+		printf("gpu_%u_name=%.95s\n", gpu, name);
+	if (n->power_limit && !n->power_limit(device, &value))
+		printf("gpu_%u_power_limit=%u mW\n", gpu, value);
+	clocks_tell(gpu, "max_clocks", device, n->max_clock);
+	clocks_tell(gpu, "application_clocks", device, n->application_clock);
+	mode_tell(gpu, "ecc", device, n->ecc);
+	mode_tell(gpu, "mig", device, n->mig);
+	if (n->persistence && !n->persistence(device, &value))
+		printf("gpu_%u_persistence=%s\n", gpu, value ? "on" : "off");
+}
+
+static void all_tell(int fd)
+{
+	struct nvml n = {0};
+	unsigned count = 0;
+	if (dup2(fd, STDOUT_FILENO) < 0 || !nvml_open(&n) || n.count(&count))
+		return;
+	for (unsigned gpu = 0; gpu < count && gpu < GPUS_MAX; gpu++)
+		gpu_tell(&n, gpu);
+	fflush(stdout);
+}
+
+/* ---- in ours ---- */
+
+static int64_t now_ms(void)
+{
+	return (int64_t)(clock_monotonic_ns() / 1000000);
+}
+
+/* What comes until the end of the pipe; 0 bytes when that takes too long. */
+static size_t pipe_read(int fd, char *ret_text, size_t room)
+{
+	int64_t limit_ms = now_ms() + PATIENCE_MS;
+	size_t bytes = 0;
+	for (;;) {
+		struct pollfd p = {fd, POLLIN, 0};
+		int64_t left_ms = limit_ms - now_ms();
+		if (left_ms <= 0 || bytes == room)
+			return 0;
+		if (poll(&p, 1, (int)left_ms) <= 0)
+			continue;
+		ssize_t got = read(fd, ret_text + bytes, room - bytes);
+		if (got <= 0 && errno != EINTR)
+			return got ? 0 : bytes;
+		bytes += got > 0 ? (size_t)got : 0;
+	}
+}
+
+static size_t ask(char *ret_text, size_t room)
+{
+	int fds[2];
+	if (pipe2(fds, O_CLOEXEC))
+		return 0;
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0) {
+		all_tell(fds[1]);
+		_exit(0);
+	}
+	close(fds[1]);
+	size_t bytes = pid > 0 ? pipe_read(fds[0], ret_text, room) : 0;
+	close(fds[0]);
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	return bytes;
+}
+
+/* Splits the text into facts; what is no printable text becomes '?'. */
+static size_t facts_split(char *text, char **ret_facts)
+{
+	size_t count = 0;
+	for (char *line; count < FACTS_MAX && (line = strsep(&text, "\n"));) {
+		for (char *c = line; *c; c++)
+			*c = (char)(*c < ' ' || *c > '~' ? '?' : *c);
+		if (strchr(line, '='))
+			ret_facts[count++] = line;
+	}
+	return count;
+}
+
+void gpu_facts_add(const char *report)
+{
+	static char text[TEXT_BYTES];
+	char *facts[FACTS_MAX];
+	struct change g;
+	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
+	Libtrace__Session message = LIBTRACE__SESSION__INIT;
+	text[ask(text, sizeof(text) - 1)] = 0;
+	message.n_facts = facts_split(text, facts);
+	message.facts = facts;
+	entry.session = &message;
+	if (!message.n_facts)
+		return;
+	if (!change_open(&g, report, report, true)) {
+		append_entry(&g.append, &entry);
+		change_commit(&g, "facts of the GPUs");
+	}
+	change_close(&g);
+}

@@ -1,0 +1,299 @@
+#define _GNU_SOURCE
+#include "reader/cli/record/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/elf.h"
+#include "common/pattern.h"
+#include "common/text.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/base/options.h"
+
+const char *launch_value(const struct launch *l, enum option_id id)
+{
+	const char *value = l->options->value[id];
+	if (!value && option_rows[id].variable)
+		value = getenv(option_rows[id].variable);
+	return value && *value ? value : NULL;
+}
+
+static bool is_true(const struct launch *l, enum option_id id)
+{
+	const char *value = launch_value(l, id);
+	return value && text_is_true(value);
+}
+
+uint64_t launch_seconds_ns(const struct launch *l, enum option_id id)
+{
+	const char *value = launch_value(l, id);
+	double seconds = value ? strtod(value, NULL) : 0;
+	return seconds > 0 && seconds < 1e9 ? (uint64_t)(seconds * 1e9) : 0;
+}
+
+static uint64_t flush_interval_ns(const struct launch *l)
+{
+	const char *value = launch_value(l, OPT_run_flush_interval);
+	uint64_t ms = 1000;
+	if (value)
+		text_to_number(value, &ms);
+	return (ms > 1000000 ? 1000000 : ms) * 1000000;
+}
+
+static const char *lookup(const char *name)
+{
+	return getenv(name);
+}
+
+static int output_choose(struct launch *l)
+{
+	const char *pattern = launch_value(l, OPT_run_output), *why = NULL;
+	const struct pattern_values values = {
+		.pid = (uint32_t)getpid(), .executable = l->program[0], .lookup = lookup};
+	int error = pattern_expand(pattern, &values, l->output, sizeof(l->output), &why);
+	if (error < 0) {
+		cli_error("name of the report '%s': %s", pattern ? pattern : PATTERN_DEFAULT, why);
+		return error;
+	}
+	if (l->makes_tree && !is_true(l, OPT_run_force_overwrite) && !access(l->output, F_OK)) {
+		cli_error("report '%s' exists; '--force-overwrite true' replaces it", l->output);
+		return -EEXIST;
+	}
+	why = l->makes_tree ? pattern_check(l->output, true) : NULL;
+	if (why) {
+		cli_error("report '%s': %s", l->output, why);
+		return -ENOENT;
+	}
+	return 0;
+}
+
+/* As the program will have it. */
+static const char *variable_value(const char *name, void *launch)
+{
+	const struct launch *l = launch;
+	for (uint32_t i = 0; i < OPTIONS; i++)
+		if (option_rows[i].command == CMD_run && option_rows[i].variable &&
+			!strcmp(option_rows[i].variable, name))
+			return launch_value(l, (enum option_id)i);
+	return getenv(name);
+}
+
+static int tree_make(struct launch *l)
+{
+	const char *compress = launch_value(l, OPT_run_compress);
+	const struct tree_options options = {
+		.base = getenv("LIBTRACE_SPOOL_DIR"),
+		.output = l->output,
+		.overwrite = is_true(l, OPT_run_force_overwrite),
+		.compress = compress && !strcmp(compress, "zstd"),
+		.flush_interval_ns = flush_interval_ns(l),
+		.delay_ns = launch_seconds_ns(l, OPT_run_delay),
+		.duration_ns = launch_seconds_ns(l, OPT_run_duration),
+		.capture = &l->capture,
+		.value = variable_value,
+		.user = l,
+	};
+	int error = 0;
+	l->control = tree_create(&options, l->tree, &l->lock_fd, &error);
+	if (l->control)
+		return 0;
+	cli_error("cannot make a folder in '%s': %s; LIBTRACE_SPOOL_DIR names another place",
+		options.base ? options.base : TREE_DEFAULT_BASE, strerror(-error));
+	return error;
+}
+
+/* What is wrong with the options of the capture range and the NVTX domains is said before anything
+ * runs. */
+static int capture_options_read(struct launch *l)
+{
+	const char *range = launch_value(l, OPT_run_capture_range), *why;
+	const char *end = launch_value(l, OPT_run_capture_range_end);
+	const char *name = launch_value(l, OPT_run_nvtx_capture);
+	if (!capture_parse(range, name, end, &l->capture, &why)) {
+		cli_error("--capture-range %s%s%s: %s", range ? range : "none",
+			end ? " --capture-range-end " : "", end ? end : "", why);
+		return -EINVAL;
+	}
+	if (name && (!range || strcmp(range, "nvtx"))) {
+		cli_error("--nvtx-capture goes with --capture-range=nvtx");
+		return -EINVAL;
+	}
+	if (launch_value(l, OPT_run_nvtx_domain_include) &&
+		launch_value(l, OPT_run_nvtx_domain_exclude)) {
+		cli_error("--nvtx-domain-include and --nvtx-domain-exclude do not go together");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int launch_check(struct launch *l)
+{
+	const char *pattern = launch_value(l, OPT_run_output);
+	l->lock_fd = -1;
+	l->makes_tree = !pattern || !strstr(pattern, "%p");
+	int error = capture_options_read(l);
+	if (!error)
+		error = home_find(&l->home);
+	if (error)
+		return error;
+	if (strpbrk(l->home.library, ": \t\n")) {
+		cli_error("LD_PRELOAD cannot name '%s': its path has a blank or a colon",
+			l->home.library);
+		return -EINVAL;
+	}
+	return output_choose(l);
+}
+
+int launch_prepare(struct launch *l)
+{
+	int error = launch_check(l);
+	if (!error && l->makes_tree)
+		error = tree_make(l);
+	return error;
+}
+
+static void environment_preload(const struct launch *l)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char *value = NULL;
+	if (before && strstr(before, l->home.library))
+		return;
+	if (asprintf(&value, "%s%s%s", l->home.library, before && *before ? ":" : "",
+		    before ? before : "") >= 0)
+		setenv("LD_PRELOAD", value, 1);
+	free(value);
+}
+
+/* "A=B,C=D" */
+static void environment_add(const char *list)
+{
+	char *copy = strdup(list), *rest = copy;
+	for (char *item; copy && (item = strsep(&rest, ","));) {
+		char *equals = strchr(item, '=');
+		if (!equals || equals == item)
+			continue;
+		*equals = 0;
+		setenv(item, equals + 1, 1);
+	}
+	free(copy);
+}
+
+/* A program that tells AddressSanitizer its own defaults: then only the variable lets us in. */
+static void environment_asan(const char *program)
+{
+	const char *before = getenv("ASAN_OPTIONS");
+	int fd = strchr(program, '/') ? open(program, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+	char *value = NULL;
+	if (fd < 0)
+		return;
+	if (elf_has_asan_options(fd) && !elf_asan_decided(before) &&
+		asprintf(&value, "%s%sverify_asan_link_order=0", before ? before : "",
+			before && *before ? ":" : "") >= 0)
+		setenv("ASAN_OPTIONS", value, 1);
+	free(value);
+	close(fd);
+}
+
+static void environment_fill(const struct launch *l)
+{
+	const struct options *o = l->options;
+	for (uint32_t i = 0; i < OPTIONS; i++)
+		if (option_rows[i].command == CMD_run && option_rows[i].variable && o->value[i])
+			setenv(option_rows[i].variable, o->value[i], 1);
+	if (l->makes_tree)
+		setenv("LIBTRACE_TREE", l->tree, 1);
+	else
+		unsetenv("LIBTRACE_TREE");
+	if (o->value[OPT_run_env_var])
+		environment_add(o->value[OPT_run_env_var]);
+	environment_preload(l);
+	environment_asan(l->program[0]);
+}
+
+static void child_restore(const struct launch *l)
+{
+	sigaction(SIGCHLD, &l->child_action, NULL);
+	sigprocmask(SIG_SETMASK, &l->mask, NULL);
+}
+
+/* In the child; comes back only when the program cannot be run. */
+static void program_run(struct launch *l, int report_fd)
+{
+	if (l->control)
+		tree_set_root(l->tree, (uint32_t)getpid());
+	environment_fill(l);
+	child_restore(l);
+	execvp(l->program[0], l->program);
+	int error = errno;
+	if (write(report_fd, &error, sizeof(error)) < 0)
+		_exit(126);
+	_exit(error == ENOENT ? 127 : 126);
+}
+
+pid_t launch_program(struct launch *l)
+{
+	int fds[2], error = 0;
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0)
+		program_run(l, fds[1]);
+	int fork_error = pid < 0 ? errno : 0;
+	close(fds[1]);
+	while (pid > 0 && read(fds[0], &error, sizeof(error)) < 0 && errno == EINTR)
+		;
+	close(fds[0]);
+	if (!fork_error && !error)
+		return pid;
+	error = fork_error ? fork_error : error;
+	cli_error("cannot run '%s': %s", l->program[0], strerror(error));
+	return -error;
+}
+
+static void writer_run(const struct launch *l, bool foreground)
+{
+	if (l->lock_fd == TREE_WRITER_LOCK_FD)
+		fcntl(l->lock_fd, F_SETFD, 0);
+	else
+		dup2(l->lock_fd, TREE_WRITER_LOCK_FD);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	/* What the program's output goes to must not be held open by the writer. */
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	unsetenv("LIBTRACE_TREE");
+	unsetenv("LD_PRELOAD");
+	child_restore(l);
+	execl(l->home.writer, l->home.writer, "--tree", l->tree, foreground ? "--foreground" : NULL,
+		(char *)NULL);
+	_exit(127);
+}
+
+pid_t launch_writer(struct launch *l, bool foreground)
+{
+	pid_t pid = fork();
+	if (pid == 0)
+		writer_run(l, foreground);
+	if (pid < 0)
+		cli_error("cannot start the writer: %s", strerror(errno));
+	close(l->lock_fd);
+	l->lock_fd = -1;
+	return pid;
+}
+
+void launch_undo(struct launch *l)
+{
+	char path[TREE_PATH_BYTES + 16];
+	if (l->lock_fd >= 0)
+		close(l->lock_fd);
+	l->lock_fd = -1;
+	if (!l->control)
+		return;
+	snprintf(path, sizeof(path), "%s/control", l->tree);
+	unlink(path);
+	rmdir(l->tree);
+}

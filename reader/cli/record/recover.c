@@ -1,0 +1,232 @@
+/*
+ * recover.c - `trace recover`: lists the trees that nobody uses any more and has libtrace-writer
+ * finish their reports.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/pattern.h"
+#include "common/tree.h"
+#include "reader/base/print.h"
+#include "reader/cli/commands.h"
+#include "reader/cli/base/home.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/base/options.h"
+
+struct recovery {
+	const struct options *options;
+	struct home home;
+	unsigned found, in_use, failed, refused;
+};
+
+/* Does a process map this file? Its pid alone says little: it may be another process's by now. */
+static bool process_maps(long pid, const char *file)
+{
+	char path[64], *line = NULL;
+	size_t bytes = 0;
+	bool maps = false;
+	snprintf(path, sizeof(path), "/proc/%ld/maps", pid);
+	FILE *f = fopen(path, "re");
+	while (f && !maps && getline(&line, &bytes, f) > 0)
+		maps = strstr(line, file) != NULL;
+	free(line);
+	if (f)
+		fclose(f);
+	return maps;
+}
+
+/* "<pid>-<tick>.spool" */
+static bool has_living_process(const char *dir)
+{
+	int fd = tree_open_dir(dir);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	bool lives = false;
+	for (struct dirent *e; d && !lives && (e = readdir(d));) {
+		char *end;
+		long pid = strtol(e->d_name, &end, 10);
+		if (pid > 0 && *end == '-' && (!kill((pid_t)pid, 0) || errno == EPERM))
+			lives = process_maps(pid, e->d_name);
+	}
+	if (d)
+		closedir(d);
+	else if (fd >= 0)
+		close(fd);
+	return lives;
+}
+
+static bool is_in_use(const char *dir)
+{
+	int fd = tree_lock(dir);
+	if (fd >= 0)
+		close(fd);
+	return fd == -EWOULDBLOCK || has_living_process(dir);
+}
+
+static void tree_list(const char *dir, bool in_use)
+{
+	int error;
+	struct tree_control *control = tree_open(dir, &error);
+	print_text(stdout, dir, strlen(dir));
+	fputs(in_use ? ": in use" : ": can be recovered", stdout);
+	if (control && control->output[0]) {
+		fputs(", report ", stdout);
+		print_text(
+			stdout, control->output, strnlen(control->output, sizeof(control->output)));
+	}
+	fputc('\n', stdout);
+	if (control)
+		munmap(control, TREE_CONTROL_BYTES);
+}
+
+static const char *lookup(const char *name)
+{
+	return getenv(name);
+}
+
+/* The name of the report as `trace run -o` makes it: with .rep, in a folder report1.rep. false
+ * after a message. */
+static bool output_expand(const struct recovery *r, const char *dir, char *ret_path, size_t bytes)
+{
+	const char *pattern = r->options->value[OPT_recover_output], *why = NULL;
+	int error;
+	struct tree_control *control = tree_open(dir, &error);
+	const struct pattern_values values = {
+		.pid = control ? control->root_pid : 0, .lookup = lookup};
+	error = pattern_expand(pattern, &values, ret_path, bytes, &why);
+	if (control)
+		munmap(control, TREE_CONTROL_BYTES);
+	if (error < 0)
+		cli_error("name of the report '%s': %s", pattern, why);
+	return error >= 0;
+}
+
+static int writer_run(const struct recovery *r, const char *dir)
+{
+	char path[4096];
+	const char *output = r->options->value[OPT_recover_output] ? path : NULL;
+	int status;
+	if (output && !output_expand(r, dir, path, sizeof(path)))
+		return -EINVAL;
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0) {
+		unsetenv("LIBTRACE_TREE");
+		signal(SIGPIPE, SIG_DFL);
+		execl(r->home.writer, r->home.writer, "--recover", dir, output ? "-o" : NULL,
+			output, (char *)NULL);
+		_exit(127);
+	}
+	if (pid < 0)
+		return -errno;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
+}
+
+/* Does the folder belong to the user that we are, and to nobody else? If not, says why. The writer
+ * asks again, of what it has open, and of each file in it. */
+static bool is_ours(const char *dir)
+{
+	struct stat status;
+	int fd = tree_open_dir(dir);
+	if (fd >= 0) {
+		close(fd);
+		return true;
+	}
+	bool found = !lstat(dir, &status);
+	if (fd == -ENOTDIR || fd == -ELOOP)
+		cli_error("'%s' is no folder of a recording; 'trace recover' takes folders such as "
+			  "%s/libtrace-UID-...",
+			dir, TREE_DEFAULT_BASE);
+	else if (found && status.st_uid != geteuid())
+		cli_error("'%s' is left alone: it is a recording of user %u, which only that user "
+			  "can recover",
+			dir, (unsigned)status.st_uid);
+	else if (fd == -EPERM)
+		cli_error("'%s' is left alone: others have rights on it (mode %03o); if all in it "
+			  "is yours, 'chmod -R go= %s' takes them away",
+			dir, found ? (unsigned)status.st_mode & 0777 : 0, dir);
+	else
+		cli_error("cannot open '%s': %s", dir, strerror(-fd));
+	return false;
+}
+
+static void tree_take(struct recovery *r, const char *dir)
+{
+	bool in_use = is_in_use(dir);
+	r->found++;
+	r->in_use += in_use;
+	if (r->options->value[OPT_recover_list])
+		tree_list(dir, in_use);
+	else if (!in_use)
+		r->failed += writer_run(r, dir) != 0;
+}
+
+/* Anybody can make a folder of such a name there: one that is not ours is named, and no failure. */
+static void folder_take(struct recovery *r, const char *folder)
+{
+	char prefix[64], *dir = NULL;
+	snprintf(prefix, sizeof(prefix), "libtrace-%u-", (unsigned)geteuid());
+	DIR *d = opendir(folder);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		if (strncmp(e->d_name, prefix, strlen(prefix)) ||
+			asprintf(&dir, "%s/%s", folder, e->d_name) < 0)
+			continue;
+		if (is_ours(dir))
+			tree_take(r, dir);
+		else
+			r->refused++;
+		free(dir);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void all_folders_take(struct recovery *r)
+{
+	const char *folders[] = {TREE_DEFAULT_BASE, getenv("TMPDIR"), TREE_SECOND_BASE,
+		getenv("LIBTRACE_SPOOL_DIR")};
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		bool seen = !folders[i];
+		for (size_t n = 0; n < i && !seen; n++)
+			seen = folders[n] && !strcmp(folders[n], folders[i]);
+		if (!seen)
+			folder_take(r, folders[i]);
+	}
+}
+
+int command_recover(const struct options *o)
+{
+	struct recovery r = {.options = o};
+	if (o->argc > 1 || (!o->argc && o->value[OPT_recover_output])) {
+		cli_error("%s; see 'trace help recover'",
+			o->argc ? "too many arguments" : "-o needs a DIRECTORY");
+		return STATUS_FAILED;
+	}
+	for (size_t n = o->argc ? strlen(o->argv[0]) : 0; n > 1 && o->argv[0][n - 1] == '/'; n--)
+		o->argv[0][n - 1] = 0; /* or a link in place of the folder would be followed */
+	if (o->argc && !is_ours(o->argv[0]))
+		return STATUS_FAILED;
+	if (!o->value[OPT_recover_list] && home_find(&r.home))
+		return STATUS_FAILED;
+	if (o->argc)
+		tree_take(&r, o->argv[0]);
+	else
+		all_folders_take(&r);
+	if (!r.found)
+		cli_note(r.refused ? "nothing else to recover" : "nothing to recover");
+	else if (r.in_use && !o->value[OPT_recover_list])
+		cli_note("%u still in use, left alone", r.in_use);
+	int status = cli_finish(stdout, "standard output");
+	return r.failed || (o->argc && r.in_use) ? STATUS_DAMAGED : status;
+}

@@ -1,0 +1,438 @@
+/*
+ * run.c - `trace run`: the program as our child, its signals, its end, the report.
+ *
+ * Program and writer are our children. The program is in our process group: what the terminal sends
+ * (^C, ^Z) reaches it without us; what is sent to us alone is passed on. The writer has a session
+ * of its own, so that killing our group leaves it to finish the report. All signals of interest are
+ * blocked and taken with sigtimedwait, so nothing runs in a handler.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "reader/base/print.h"
+#include "reader/cli/commands.h"
+#include "reader/cli/record/gpu_facts.h"
+#include "reader/cli/info/info.h"
+#include "reader/cli/record/launch.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/base/options.h"
+#include "reader/cli/stats/stats.h"
+
+#define PRIMARY_WAIT_NS                                                                           \
+	1000000000ull /* what the writer gets to finish with `--wait primary`, and after a signal \
+			 to us when the program has ended */
+
+struct run {
+	struct launch launch;
+	pid_t program, writer;
+	bool program_ended, writer_ended, given_up;
+	bool untraced; /* no process loaded the library */
+	int status;    /* wait status of the program */
+	int writer_status;
+	uint64_t kill_ns; /* when to send kill_signal; 0 = never */
+	int kill_signal;
+	uint64_t patience_ns; /* when to stop waiting for the writer; 0 = never */
+};
+
+static const int forwarded[] = {
+	SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
+#define FORWARDED (sizeof(forwarded) / sizeof(forwarded[0]))
+
+/* The signal of the capture range: it is for the tracer, not for the program. */
+static int capture_signal(const struct launch *l)
+{
+	return l->control && l->capture.kind == CAPTURE_SIGNAL ? (int)l->capture.signal : 0;
+}
+
+static void signals_block(struct launch *l, sigset_t *ret_set)
+{
+	const struct sigaction normal = {.sa_handler = SIG_DFL};
+	sigemptyset(ret_set);
+	sigaddset(ret_set, SIGCHLD);
+	for (size_t i = 0; i < FORWARDED; i++)
+		sigaddset(ret_set, forwarded[i]);
+	if (capture_signal(l))
+		sigaddset(ret_set, capture_signal(l));
+	sigaction(SIGCHLD, &normal,
+		&l->child_action); /* ignored, it would take the exit status away */
+	sigprocmask(SIG_BLOCK, ret_set, &l->mask);
+}
+
+static int kill_parse(const char *text)
+{
+	char *end;
+	if (!text || !strcmp(text, "none"))
+		return 0;
+	if (!strcmp(text, "sigkill") || !strcmp(text, "sigterm"))
+		return text[3] == 'k' ? SIGKILL : SIGTERM;
+	long number = strtol(text, &end, 10);
+	return *end || end == text || number < 1 || number > SIGRTMAX ? -EINVAL : (int)number;
+}
+
+/* Sent to us alone, or by the terminal to the whole group? */
+static void pass_on(struct run *r, const siginfo_t *info)
+{
+	bool for_us_alone =
+		info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL;
+	if (!r->program_ended) {
+		/* SIGCONT: the program may have been stopped by a signal to it alone, the shell
+		 * then continues only us */
+		if (for_us_alone || info->si_signo == SIGCONT)
+			kill(r->program, info->si_signo);
+	} else if (info->si_signo == SIGINT || info->si_signo == SIGTERM ||
+		info->si_signo == SIGHUP || info->si_signo == SIGQUIT) {
+		/* only the rest of the tree is waited for; a signal to all of it may have ended
+		 * the program just now, then the writer is about to finish */
+		r->given_up = r->patience_ns != 0;
+		r->patience_ns = clock_monotonic_ns() + PRIMARY_WAIT_NS;
+	}
+}
+
+/* The program stopped: so do we, or the shell would go on waiting. */
+static void stop_too(void)
+{
+	kill(getpid(), SIGSTOP);
+}
+
+static int is_spool(const struct dirent *entry)
+{
+	const char *suffix = strrchr(entry->d_name, '.');
+	return suffix && !strcmp(suffix, ".spool");
+}
+
+static bool has_spools(const char *tree)
+{
+	struct dirent **names = NULL;
+	int count = scandir(tree, &names, is_spool, NULL);
+	for (int i = 0; i < count; i++)
+		free(names[i]);
+	free(names);
+	return count > 0;
+}
+
+/* A spool goes only when its process is in the report. Silent: the writer is at work on it. */
+static bool has_traced(const char *path)
+{
+	const struct contents_visitor nobody = {NULL, NULL, NULL, NULL};
+	struct report report;
+	struct contents contents;
+	const char *cause;
+	bool found = false;
+	if (report_open(&report, path, 0, &cause))
+		return false;
+	contents_init(&contents);
+	if (contents_read(&contents, &report, &nobody))
+		found = true; /* cannot tell */
+	for (size_t n = 0; n < contents.processes.count; n++)
+		found |= contents.processes.rows[n]->facts->spool != NULL;
+	contents_release(&contents);
+	report_close(&report);
+	return found;
+}
+
+/* No process of the tree could be traced: there is nothing to wait for. The count of spools alone
+ * does not prove it: any process of the tree can write it. */
+static void end_if_untraced(struct run *r)
+{
+	struct tree_control *control = r->launch.control;
+	if (!control || r->writer <= 0 || __atomic_load_n(&control->spools, __ATOMIC_ACQUIRE) ||
+		has_spools(r->launch.tree) || has_traced(r->launch.output))
+		return;
+	kill(r->writer, SIGKILL);
+	waitpid(r->writer, NULL, 0);
+	r->writer_ended = r->untraced = true;
+	if (!has_spools(r->launch.tree))
+		launch_undo(&r->launch);
+}
+
+static void program_has_ended(struct run *r, int status)
+{
+	r->program_ended = true;
+	r->status = status;
+	const char *wait = r->launch.options->value[OPT_run_wait];
+	if (wait && !strcmp(wait, "primary"))
+		r->patience_ns = clock_monotonic_ns() + PRIMARY_WAIT_NS;
+	end_if_untraced(r);
+}
+
+static void writer_has_ended(struct run *r, int status)
+{
+	r->writer_ended = true;
+	r->writer_status = status;
+}
+
+static void children_reap(struct run *r)
+{
+	int status;
+	pid_t pid;
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (pid == r->program && WIFSTOPPED(status))
+			stop_too();
+		else if (pid == r->program)
+			program_has_ended(r, status);
+		else if (pid == r->writer && !WIFSTOPPED(status))
+			writer_has_ended(r, status);
+	}
+}
+
+/* Time until something is due; false: nothing ever is. */
+static bool timeout_get(const struct run *r, struct timespec *ret_timeout)
+{
+	uint64_t now = clock_monotonic_ns(), due = r->program_ended ? r->patience_ns : r->kill_ns;
+	if (!due)
+		return false;
+	uint64_t left = due > now ? due - now : 0;
+	*ret_timeout = (struct timespec){(time_t)(left / 1000000000), (long)(left % 1000000000)};
+	return true;
+}
+
+static void due_do(struct run *r)
+{
+	uint64_t now = clock_monotonic_ns();
+	if (!r->program_ended && r->kill_ns && now >= r->kill_ns) {
+		kill(r->program, r->kill_signal);
+		r->kill_ns = 0;
+	}
+	if (r->program_ended && r->patience_ns && now >= r->patience_ns)
+		r->given_up = true;
+}
+
+static void wait_for_all(struct run *r, const sigset_t *set)
+{
+	while (!r->program_ended || (!r->writer_ended && !r->given_up)) {
+		struct timespec timeout;
+		siginfo_t info;
+		bool limited = timeout_get(r, &timeout);
+		int number = sigtimedwait(set, &info, limited ? &timeout : NULL);
+		if (number > 0 && number == capture_signal(&r->launch))
+			capture_toggle(r->launch.control);
+		else if (number > 0 && number != SIGCHLD)
+			pass_on(r, &info);
+		children_reap(r);
+		due_do(r);
+	}
+}
+
+static void verdict_tell(const struct info *i, const char *report)
+{
+	char verdict[512];
+	bool is_complete = info_verdict(i, verdict, sizeof(verdict));
+	fprintf(stderr, "report: %s (%llu events, %zu process%s; %s%s%s%s)\n", report,
+		(unsigned long long)i->c.events_total, i->c.processes.count,
+		i->c.processes.count == 1 ? "" : "es", is_complete ? "complete" : verdict,
+		info_never_began(i) ? "; recording never began" : "",
+		is_complete && info_is_empty(i) && !info_never_began(i)
+			? ", but nothing was recorded: see 'trace info'"
+			: "",
+		i->c.diagnostic_count ? "; with diagnostics: see 'trace info'" : "");
+}
+
+/* One line about the report; nothing on stdout. */
+static void report_tell(const struct run *r)
+{
+	const struct launch *l = &r->launch;
+	struct info i = {0};
+	if (!l->makes_tree) {
+		fprintf(stderr, "report: one for each process, '%s'\n",
+			launch_value(l, OPT_run_output));
+		return;
+	}
+	if (r->untraced) {
+		unlink(l->output); /* made before it was known that nothing would come */
+		const char *sources = launch_value(l, OPT_run_trace);
+		if (sources && !strcmp(sources, "none"))
+			return;
+		cli_error("no report: '%s' does not load the library (static, set-user-id, another "
+			  "architecture?)",
+			l->program[0]);
+		return;
+	}
+	if (!r->writer_ended) {
+		fprintf(stderr, "report: %s (still being written: processes of the tree run on)\n",
+			l->output);
+		return;
+	}
+	if (l->control->writer_error[0] || access(l->output, F_OK)) {
+		cli_error("no complete report '%s': %.*s; 'trace recover' brings back what waits "
+			  "in '%s'",
+			l->output, (int)sizeof(l->control->writer_error),
+			l->control->writer_error[0] ? l->control->writer_error
+						    : "nothing was recorded",
+			l->tree);
+		if (access(l->output, F_OK))
+			return;
+	}
+	if (info_gather(&i, l->output, true))
+		return;
+	verdict_tell(&i, l->output);
+	if (i.c.events[KIND_CUDA_SETUP] && !r->writer_status)
+		gpu_facts_add(l->output);
+	info_release(&i);
+	if (option_is(l->options, OPT_run_stats, "true"))
+		stats_print(l->output, "osrt_sum", &(struct stats_form){.no_wait = true}, stderr,
+			"standard error");
+}
+
+/* Ends as the program did. */
+static int end_like(int status, const struct launch *l)
+{
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	const struct rlimit no_core = {0, 0};
+	int number = WTERMSIG(status);
+	setrlimit(RLIMIT_CORE, &no_core); /* the program's own core is enough */
+	signal(number, SIG_DFL);
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(SIG_SETMASK, &l->mask, NULL);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(number);
+	return 128 + number;
+}
+
+static int run_start(struct run *r, sigset_t *set)
+{
+	struct launch *l = &r->launch;
+	int error = launch_prepare(l);
+	if (error)
+		return STATUS_FAILED;
+	signals_block(l, set);
+	r->program = launch_program(l);
+	if (r->program < 0) {
+		launch_undo(l);
+		return r->program == -ENOENT ? 127 : 126;
+	}
+	if (r->kill_signal && launch_seconds_ns(l, OPT_run_duration))
+		r->kill_ns = clock_monotonic_ns() + launch_seconds_ns(l, OPT_run_delay) +
+			launch_seconds_ns(l, OPT_run_duration);
+	const char *wait = l->options->value[OPT_run_wait];
+	if (l->makes_tree)
+		r->writer = launch_writer(l, !wait || strcmp(wait, "primary"));
+	r->writer_ended = r->writer <= 0;
+	r->writer_status = r->writer <= 0 ? -1 : 0;
+	return 0;
+}
+
+/* "A=B,C=D", or NULL. */
+static bool are_assignments(const char *list)
+{
+	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		size_t name = strcspn(at, "=,");
+		if (!name || at[name] != '=')
+			return false;
+	}
+	return true;
+}
+
+/* 0, or what execve() would say: folders and other files that are not regular are refused. */
+static int place_check(const char *place)
+{
+	struct stat status;
+	if (stat(place, &status))
+		return -errno;
+	if (!S_ISREG(status.st_mode))
+		return -EACCES;
+	return eaccess(place, X_OK) ? -errno : 0;
+}
+
+/* The list of folders that the program is looked for in: of --env-var, else ours. */
+static const char *path_in_use(const char *assignments, size_t *ret_bytes)
+{
+	const char *path = getenv("PATH"), *at = assignments;
+	path = path ? path : "/bin:/usr/bin";
+	*ret_bytes = strlen(path);
+	for (; at && *at; at += strcspn(at, ","), at += *at == ',')
+		if (!strncmp(at, "PATH=", 5)) {
+			path = at + 5;
+			*ret_bytes = strcspn(path, ",");
+		}
+	return path;
+}
+
+/* Is the program there, as execvp() finds it? 0 or a negative errno. */
+static int program_check(const char *name, const char *assignments)
+{
+	size_t left, bytes;
+	const char *at = path_in_use(assignments, &left);
+	char place[PATH_MAX];
+	bool refused = false;
+	if (!*name || strchr(name, '/'))
+		return place_check(name);
+	for (;; at += bytes + 1, left -= bytes + 1) {
+		const char *colon = memchr(at, ':', left);
+		bytes = colon ? (size_t)(colon - at) : left;
+		int length = snprintf(
+			place, sizeof(place), "%.*s%s%s", (int)bytes, at, bytes ? "/" : "", name);
+		int error = length < (int)sizeof(place) ? place_check(place) : -ENOENT;
+		if (!error)
+			return 0;
+		refused |= error == -EACCES; /* another folder may have one that can be run */
+		if (!colon)
+			return refused ? -EACCES : error;
+	}
+}
+
+/* What would happen. */
+static int run_tell(struct run *r)
+{
+	struct launch *l = &r->launch;
+	int error = program_check(l->program[0], l->options->value[OPT_run_env_var]);
+	if (error) {
+		cli_error("cannot run '%s': %s", l->program[0], strerror(-error));
+		return error == -ENOENT ? 127 : 126;
+	}
+	if (launch_check(l))
+		return STATUS_FAILED;
+	fputs("program:", stdout);
+	for (char **word = l->program; *word; word++) {
+		putchar(' ');
+		print_text(stdout, *word, strlen(*word));
+	}
+	fputs("\nreport: ", stdout);
+	const char *name = l->makes_tree ? l->output : launch_value(l, OPT_run_output);
+	print_text(stdout, name, strlen(name));
+	puts(l->makes_tree ? "" : " (one for each process)");
+	return cli_finish(stdout, "standard output");
+}
+
+int command_run(const struct options *o)
+{
+	struct run r = {.launch = {.options = o, .program = o->argv}};
+	sigset_t set;
+	r.kill_signal = kill_parse(o->value[OPT_run_kill]);
+	if (r.kill_signal < 0) {
+		cli_error("'%s' is no value of --kill (none sigkill sigterm NUMBER)",
+			o->value[OPT_run_kill]);
+		return STATUS_FAILED;
+	}
+	if (!are_assignments(o->value[OPT_run_env_var])) {
+		cli_error("'%s' is no value of --env-var (A=B,...)", o->value[OPT_run_env_var]);
+		return STATUS_FAILED;
+	}
+	if (!o->argc) {
+		cli_error("which program? see 'trace help run'");
+		return STATUS_FAILED;
+	}
+	if (o->value[OPT_run_dry_run])
+		return run_tell(&r);
+	int status = run_start(&r, &set);
+	if (status)
+		return status;
+	wait_for_all(&r, &set);
+	signal(SIGPIPE, SIG_IGN); /* nobody may read what we say: we end as the program did */
+	report_tell(&r);
+	return end_like(r.status, &r.launch);
+}

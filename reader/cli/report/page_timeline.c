@@ -1,0 +1,350 @@
+/*
+ * page_timeline.c - the timeline of a page: lanes, names, and levels of detail, all prepared by SQL
+ * (reports/shared/timeline.sql, timeline_level.sql).
+ *
+ * The finest level that fits is taken, and of the coarser ones those that are at most half of the
+ * one before. A row of a level is, in base64 of LEB128 numbers: start (since the row before), twice
+ * the duration (plus one where it stands for several events), number of the longest one's name;
+ * then, for several, how many they are and the time they take.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/cli/report/page_json.h"
+#include "reader/cli/report/page_timeline.h"
+#include "reader/sql/reports.h"
+#include "reader/stats/osrt_class.h"
+
+#define CELLS_LEAST 1024u /* of the coarsest level: about a pixel each */
+#define ROWS_FEW 4000u    /* so many are drawn at once: no coarser level is wanted */
+#define LANES_MOST 4000u
+#define PROCESSES_MOST 4000u
+#define NAME_BYTES 24u /* around its texts */
+#define NAME_BITS 21u  /* of `longest`; 0 stands for all that have no number there */
+
+struct names {
+	uint16_t *bytes; /* in the page, by number */
+	uint8_t *used;   /* by a level that is kept, or tried */
+	uint32_t count;
+};
+
+struct base64 {
+	uint32_t bits;
+	unsigned held;
+};
+
+/* A level that is being written to memory. */
+struct level {
+	FILE *out;
+	struct names *names;
+	struct base64 digits;
+	int64_t lane, row, start; /* of the row before */
+	uint64_t rows;
+	size_t name_bytes, bytes_most;
+	bool too_big;
+};
+
+struct timeline {
+	FILE *out;
+	struct sql *s;
+	struct names names;
+	int64_t start_ns, end_ns, events;
+	size_t bytes_left;
+	uint64_t rows_kept; /* of the last level that was kept; 0 = none was */
+};
+
+/* ---- numbers ---- */
+
+static const char digits64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+static void byte_put(struct base64 *b, FILE *out, unsigned byte)
+{
+	b->bits = b->bits << 8 | byte;
+	if (++b->held < 3)
+		return;
+	for (int shift = 18; shift >= 0; shift -= 6)
+		fputc(digits64[b->bits >> shift & 63], out);
+	*b = (struct base64){0};
+}
+
+static void base64_end(struct base64 *b, FILE *out)
+{
+	if (b->held == 1)
+		fprintf(out, "%c%c==", digits64[b->bits >> 2], digits64[(b->bits & 3) << 4]);
+	else if (b->held == 2)
+		fprintf(out, "%c%c%c=", digits64[b->bits >> 10], digits64[b->bits >> 4 & 63],
+			digits64[(b->bits & 15) << 2]);
+	*b = (struct base64){0};
+}
+
+static void number_put(struct level *l, uint64_t number)
+{
+	for (; number >= 0x80; number >>= 7)
+		byte_put(&l->digits, l->out, (unsigned)(number & 0x7f) | 0x80);
+	byte_put(&l->digits, l->out, (unsigned)number);
+}
+
+/* ---- one level ---- */
+
+enum { R_LANE, R_ROW, R_START, R_END, R_BUSY, R_COUNT, R_LONGEST, R_FIELDS };
+
+static void name_use(struct level *l, uint32_t name)
+{
+	if (name >= l->names->count || l->names->used[name])
+		return;
+	l->names->used[name] = 1;
+	l->name_bytes += l->names->bytes[name] + NAME_BYTES;
+}
+
+static int row_put(void *user, const struct sql_value *v, int count)
+{
+	struct level *l = user;
+	uint32_t name = (uint32_t)v[R_LONGEST].integer & ((1u << NAME_BITS) - 1);
+	if (count != R_FIELDS)
+		return 0;
+	if (l->lane != v[R_LANE].integer || l->row != v[R_ROW].integer) {
+		base64_end(&l->digits, l->out);
+		fprintf(l->out, "%s[%" PRId64 ", %" PRId64 ", \"", l->rows ? "\"],\n" : "",
+			v[R_LANE].integer, v[R_ROW].integer);
+		l->lane = v[R_LANE].integer;
+		l->row = v[R_ROW].integer;
+		l->start = 0;
+	}
+	bool several = v[R_COUNT].integer > 1;
+	/* Times before the session's start would not be in order: they are put there. */
+	int64_t start = v[R_START].integer > l->start ? v[R_START].integer : l->start;
+	number_put(l, (uint64_t)(start - l->start));
+	number_put(l, (uint64_t)(v[R_END].integer - v[R_START].integer) << 1 | several);
+	number_put(l, name);
+	if (several) {
+		number_put(l, (uint64_t)v[R_COUNT].integer);
+		number_put(l, (uint64_t)v[R_BUSY].integer);
+	}
+	name_use(l, name);
+	l->start = start;
+	l->rows++;
+	if (l->rows % 1024 == 0)
+		l->too_big = (size_t)ftell(l->out) + l->name_bytes > l->bytes_most;
+	return l->too_big ? -EFBIG : 0;
+}
+
+/* Writes it if it fits and is worth it. */
+static int level_print(struct timeline *t, int number, int64_t cell_ns, uint64_t *ret_rows)
+{
+	char statement[200], *text = NULL;
+	size_t bytes = 0;
+	uint8_t *used_before = malloc(t->names.count + 1);
+	struct level l = {.out = open_memstream(&text, &bytes),
+		.names = &t->names,
+		.lane = -1,
+		.bytes_most = t->rows_kept ? t->bytes_left : t->bytes_left / 5 * 3};
+	const struct sql_visitor visitor = {&l, NULL, row_put};
+	int error = l.out && used_before ? 0 : -ENOMEM;
+	if (used_before)
+		memcpy(used_before, t->names.used, t->names.count);
+	snprintf(statement, sizeof(statement),
+		"SELECT lane, row, start, \"end\", busy, count, longest FROM PAGE_ROWS "
+		"WHERE level = %d ORDER BY lane, row, start",
+		number);
+	if (!error)
+		error = sql_run(t->s, statement, &visitor);
+	if (l.out) {
+		base64_end(&l.digits, l.out);
+		fputs(l.rows ? "\"]" : "", l.out);
+		if (fclose(l.out) && !error)
+			error = -ENOMEM;
+	}
+	bool fits = !error && !l.too_big && bytes + l.name_bytes <= l.bytes_most,
+	     worth = !t->rows_kept || l.rows <= t->rows_kept / 2;
+	error = l.too_big ? 0 : error;
+	if (fits && worth && !error) {
+		fprintf(t->out, "%s{\"cell_ns\": %" PRId64 ", \"rows\": %" PRIu64 ", \"tracks\": [",
+			t->rows_kept ? ",\n" : "", cell_ns, l.rows);
+		fwrite(text, 1, bytes, t->out);
+		fputs("]}", t->out);
+		t->rows_kept = l.rows;
+		t->bytes_left -= bytes + l.name_bytes;
+	} else if (used_before) {
+		memcpy(t->names.used, used_before, t->names.count);
+	}
+	*ret_rows = l.too_big ? UINT64_MAX : l.rows;
+	free(used_before);
+	free(text);
+	return error;
+}
+
+static int level_make(struct timeline *t, int number, int64_t cell_ns)
+{
+	char arguments[96];
+	snprintf(arguments, sizeof(arguments), "from=%d:to=%d:cell=%" PRId64, number - 1, number,
+		cell_ns);
+	t->s->arguments = arguments;
+	int error = sql_run(t->s, report_shared("timeline_level"), NULL);
+	t->s->arguments = NULL;
+	return error;
+}
+
+/* From single events to cells of a thousandth of all. */
+static int levels_print(struct timeline *t)
+{
+	int64_t span_ns = t->end_ns - t->start_ns,
+		cell_ns = span_ns / (4 * (t->events ? t->events : 1));
+	uint64_t rows = 0;
+	int error = level_print(t, 0, 0, &rows);
+	cell_ns = cell_ns ? cell_ns : 1;
+	for (int number = 1; !error && rows > ROWS_FEW && cell_ns / 4 < span_ns / CELLS_LEAST;
+		number++, cell_ns *= 4) {
+		error = level_make(t, number, cell_ns);
+		if (!error)
+			error = level_print(t, number, cell_ns, &rows);
+	}
+	return error;
+}
+
+/* ---- names, lanes, processes ---- */
+
+static int name_measure(void *user, const struct sql_value *v, int count)
+{
+	struct names *n = user;
+	int64_t id = v[0].integer, bytes = v[1].integer;
+	if (count == 2 && id > 0 && id < (int64_t)n->count)
+		n->bytes[id] = (uint16_t)(bytes < UINT16_MAX ? bytes : UINT16_MAX);
+	return 0;
+}
+
+static int names_measure(struct timeline *t, int64_t last)
+{
+	char statement[200];
+	const struct sql_visitor visitor = {&t->names, NULL, name_measure};
+	t->names.count = (uint32_t)(last < (1 << NAME_BITS) ? last + 1 : 1 << NAME_BITS);
+	t->names.bytes = calloc(t->names.count, sizeof(*t->names.bytes));
+	t->names.used = calloc(t->names.count, 1);
+	if (!t->names.bytes || !t->names.used)
+		return -ENOMEM;
+	snprintf(statement, sizeof(statement),
+		"SELECT id, min(length(CAST(text AS BLOB)), %u) + "
+		"min(length(CAST(detail AS BLOB)), %u) FROM PAGE_NAMES",
+		PAGE_TEXT_BYTES, PAGE_TEXT_BYTES);
+	return sql_run(t->s, statement, &visitor);
+}
+
+struct list {
+	struct timeline *t;
+	int columns;
+	uint64_t count, most;
+};
+
+static int name_print(void *user, const struct sql_value *v, int count)
+{
+	struct list *l = user;
+	FILE *out = l->t->out;
+	if (count != 4 || v[0].integer >= (int64_t)l->t->names.count ||
+		!l->t->names.used[v[0].integer])
+		return 0;
+	const char *class = v[1].text ? v[1].text : "", *text = v[2].text ? v[2].text : "";
+	fprintf(out, "%s[%" PRId64 ", \"%s\", ", l->count++ ? ",\n" : "", v[0].integer,
+		strcmp(class, "osrt") ? class : osrt_class(text));
+	page_value(out, &v[2]);
+	fputs(", ", out);
+	page_value(out, &v[3]);
+	fputc(']', out);
+	return ferror(out) ? -EPIPE : 0;
+}
+
+static int list_row(void *user, const struct sql_value *v, int count)
+{
+	struct list *l = user;
+	FILE *out = l->t->out;
+	if (count != l->columns || l->count++ >= l->most)
+		return 0;
+	fputs(l->count > 1 ? ",\n" : "", out);
+	for (int i = 0; i < count; i++) {
+		fputs(i ? ", " : "[", out);
+		if (v[i].type == SQL_TEXT)
+			page_text(out, v[i].text, v[i].bytes);
+		else
+			fprintf(out, "%" PRId64, v[i].type == SQL_INTEGER ? v[i].integer : 0);
+	}
+	fputc(']', out);
+	return ferror(out) ? -EPIPE : 0;
+}
+
+static int list_print(
+	struct timeline *t, const char *name, const char *statement, int columns, uint64_t most)
+{
+	struct list l = {t, columns, 0, most};
+	const struct sql_visitor visitor = {&l, NULL, list_row};
+	fprintf(t->out, ", \"%s\": [\n", name);
+	int error = sql_run(t->s, statement, &visitor);
+	fprintf(t->out, "], \"%s_left_out\": %" PRIu64, name, l.count > most ? l.count - most : 0);
+	return error;
+}
+
+static int names_print(struct timeline *t)
+{
+	struct list l = {.t = t};
+	const struct sql_visitor visitor = {&l, NULL, name_print};
+	fputs("], \"names\": [\n", t->out);
+	int error = sql_run(t->s, "SELECT id, class, text, detail FROM PAGE_NAMES", &visitor);
+	fputs("]", t->out);
+	return error;
+}
+
+static int extent_take(void *user, const struct sql_value *v, int count)
+{
+	struct timeline *t = user;
+	t->events = v[0].integer;
+	t->start_ns = v[1].integer;
+	t->end_ns = v[2].integer;
+	return count == 4 ? names_measure(t, v[3].integer) : -EINVAL;
+}
+
+static int timeline_prepare(struct timeline *t)
+{
+	static const char *const before[] = {"nvtx", "osrt", "timeline"};
+	const struct sql_visitor visitor = {t, NULL, extent_take};
+	int error = 0;
+	for (size_t i = 0; !error && i < sizeof(before) / sizeof(before[0]); i++)
+		error = sql_run(t->s, report_shared(before[i]), NULL);
+	if (!error)
+		error = sql_run(t->s,
+			"SELECT count(*), min(max(min(start), 0), 4611686018427387903), "
+			"max(min(max(\"end\"), 4611686018427387903), 1), "
+			"(SELECT max(id) FROM PAGE_NAMES) FROM PAGE_ROWS",
+			&visitor);
+	return error;
+}
+
+int page_timeline(FILE *out, struct sql *s, size_t bytes_most)
+{
+	struct timeline t = {.out = out, .s = s, .bytes_left = bytes_most};
+	int error = timeline_prepare(&t);
+	if (!error) {
+		fprintf(out,
+			",\n\"timeline\": {\"start_ns\": %" PRId64 ", \"end_ns\": %" PRId64
+			", \"events\": %" PRId64 ", \"levels\": [\n",
+			t.start_ns, t.end_ns, t.events);
+		error = levels_print(&t);
+	}
+	if (!error)
+		error = names_print(&t);
+	if (!error)
+		error = list_print(&t, "lanes",
+			"SELECT l.id, l.process, l.tid, l.what, l.device, l.stream, coalesce("
+			"(SELECT s.value FROM ThreadNames AS t JOIN StringIds AS s ON s.id = "
+			"t.nameId "
+			"WHERE t.globalTid = l.process << 24 | l.tid ORDER BY t.priority DESC "
+			"LIMIT 1), '') "
+			"FROM PAGE_LANES AS l ORDER BY l.id",
+			7, LANES_MOST);
+	if (!error)
+		error = list_print(&t, "names_of_processes",
+			"SELECT DISTINCT globalPid >> 24, pid, coalesce(name, '') FROM PROCESSES",
+			3, PROCESSES_MOST);
+	fputs("}", out);
+	free(t.names.bytes);
+	free(t.names.used);
+	return error;
+}

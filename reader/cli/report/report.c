@@ -1,0 +1,154 @@
+/*
+ * report.c - `trace report`: what a report holds, for people: on a terminal, or as a page for a
+ * browser.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "reader/cli/commands.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/base/options.h"
+#include "reader/cli/report/page.h"
+#include "reader/cli/report/text.h"
+#include "reader/cli/base/stop.h"
+#include "reader/export/output.h"
+
+static struct stats_form form_of(const struct options *o)
+{
+	return (struct stats_form){.symbol_path = o->value[OPT_report_symbol_path],
+		.no_wait = o->value[OPT_report_no_wait],
+		.no_symbols = o->value[OPT_report_no_symbols],
+		.window = {.all = true}};
+}
+
+/* One FILE as an object of the page's data. An exit status. */
+static int page_file(FILE *out, const struct options *o, const char *file)
+{
+	const struct stats_form form = form_of(o);
+	struct overview overview;
+	struct stats_database database;
+	int status = overview_gather(&overview, file, form.no_wait);
+	if (!status)
+		status = stats_database_open(&database, file, &form, form.no_symbols);
+	if (!status) {
+		int error = page_report(
+			out, &overview, &database, PAGE_TIMELINE_BYTES / (unsigned)o->argc);
+		status = error ? sql_file_failed(&database.sql, file, "make the page", error)
+			       : database.status;
+		stats_database_close(&database);
+	}
+	overview_release(&overview);
+	return status;
+}
+
+static int page_files(FILE *out, const struct options *o)
+{
+	int status = STATUS_OK;
+	page_begin(out);
+	FILE *data = page_escaped(out);
+	if (!data)
+		return STATUS_FAILED;
+	fputs("{\"version\": \"" LIBTRACE_VERSION "\", \"reports\": [", data);
+	for (int i = 0; i < o->argc && status != STATUS_FAILED; i++) {
+		fputs(i ? ",\n" : "\n", data);
+		int one = page_file(data, o, o->argv[i]);
+		status = one > status ? one : status;
+	}
+	fputs("]}", data);
+	if (fclose(data) && status != STATUS_FAILED)
+		status = STATUS_FAILED; /* cli_finish() says why */
+	page_end(out);
+	return status;
+}
+
+/* The page goes to its name when it is complete; "-" is standard output. */
+static int page_to(const struct options *o, const char *name)
+{
+	const bool special = !strcmp(name, "-") || output_is_special(name),
+		   overwrite = option_is(o, OPT_report_force_overwrite, "true");
+	char *temporary = NULL;
+	int fd = !strcmp(name, "-") ? dup(STDOUT_FILENO)
+		: special           ? output_special_open(name)
+				    : output_begin(name, overwrite, &temporary);
+	int error = fd >= 0 ? 0 : !strcmp(name, "-") ? -errno : fd;
+	FILE *out = error ? NULL : fdopen(fd, "w");
+	if (!out) {
+		if (error == -EEXIST)
+			cli_error("'%s' exists; '--force-overwrite true' replaces it", name);
+		else
+			cli_error("cannot write '%s': %s", name, strerror(error ? -error : errno));
+		free(temporary);
+		return STATUS_FAILED;
+	}
+	int status = page_files(out, o);
+	int finished = cli_finish(out, special && *name == '-' ? "standard output" : name);
+	fclose(out);
+	status = finished ? finished : status;
+	if (temporary && status != STATUS_FAILED &&
+		(error = output_end(temporary, name, overwrite))) {
+		cli_error("cannot write '%s': %s", name, strerror(-error));
+		status = STATUS_FAILED;
+	}
+	if (temporary && status == STATUS_FAILED)
+		unlink(temporary);
+	free(temporary);
+	stop_if_told();
+	return status;
+}
+
+static int page_make(const struct options *o)
+{
+	char *made = NULL;
+	const char *name = o->value[OPT_report_output];
+	if (!page_is_built()) {
+		cli_error("the page is not built into this program: npm was missing, or could not "
+			  "fetch what reader/web needs, when it was made");
+		return STATUS_FAILED;
+	}
+	if (!o->argc || (unsigned)o->argc > PAGE_REPORTS_MAX) {
+		cli_error("--html takes one FILE, or two that are shown beside each other");
+		return STATUS_FAILED;
+	}
+	if (!name) {
+		const char *file = o->argv[0], *slash = strrchr(file, '/'),
+			   *dot = strrchr(slash ? slash : file, '.');
+		int stem = (int)(dot && dot != file && dot[-1] != '/' ? (size_t)(dot - file)
+								      : strlen(file));
+		if (asprintf(&made, "%.*s.html", stem, file) < 0)
+			return STATUS_FAILED;
+		name = made;
+	}
+	int status = page_to(o, name);
+	free(made);
+	return status;
+}
+
+static int text_file(const struct options *o, const char *file, void *count)
+{
+	const struct stats_form form = form_of(o);
+	if ((*(int *)count)++)
+		putchar('\n');
+	return report_text_print(file, &form);
+}
+
+int command_report(const struct options *o)
+{
+	int count = 0;
+	if (o->value[OPT_report_html] && o->value[OPT_report_text]) {
+		cli_error("--html and --text are not for one report");
+		return STATUS_FAILED;
+	}
+	if (o->value[OPT_report_html])
+		return page_make(o);
+	if (o->value[OPT_report_output]) {
+		cli_error("--output is for --html; the text goes to standard output");
+		return STATUS_FAILED;
+	}
+	int status = option_files(o, text_file, &count);
+	int finished = cli_finish(stdout, "standard output");
+	return finished ? finished : status;
+}

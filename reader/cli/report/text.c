@@ -1,0 +1,282 @@
+#define _GNU_SOURCE
+#include "reader/cli/report/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "reader/base/print.h"
+#include "reader/cli/base/output.h"
+#include "reader/cli/report/overview.h"
+#include "reader/cli/database/rows.h"
+
+#define WIDTH_USUAL 100u /* where it is no terminal */
+#define WIDTH_LEAST 40u
+#define NAME_WIDTH 26u /* what a column of texts gets at least, if it needs that */
+#define ROWS_OF_TABLE 8u
+#define ROWS_OF_FINDING 3u
+
+struct terminal {
+	unsigned width;
+	bool colours;
+};
+
+static struct terminal terminal_of(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+	struct terminal t = {
+		cli_terminal_width(WIDTH_USUAL), isatty(STDOUT_FILENO) && !(no_color && *no_color)};
+	t.width = t.width < WIDTH_LEAST ? WIDTH_LEAST : t.width;
+	return t;
+}
+
+enum colour { BOLD = 1, RED = 31, GREEN = 32, YELLOW = 33 };
+
+static void coloured(const struct terminal *t, enum colour colour, const char *text)
+{
+	if (t->colours)
+		printf("\033[%dm%s\033[0m", colour, text);
+	else
+		fputs(text, stdout);
+}
+
+/* Words as lines, those behind the first indented. */
+static void wrapped(const struct terminal *t, unsigned indent, const char *text)
+{
+	unsigned column = indent;
+	for (size_t bytes; *text; text += bytes + strspn(text + bytes, " ")) {
+		bytes = strcspn(text, " ");
+		if (column > indent && column + 1 + bytes > t->width) {
+			printf("\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > indent) {
+			putchar(' ');
+			column++;
+		}
+		print_text(stdout, text, bytes);
+		column += (unsigned)bytes;
+	}
+	putchar('\n');
+}
+
+static void overview_print(const struct terminal *t, const struct overview *o)
+{
+	for (size_t n = 0; n < o->count; n++) {
+		printf("%-18s", o->rows[n].label);
+		wrapped(t, 18, o->rows[n].value);
+	}
+	for (size_t n = 0; n < o->note_count; n++) {
+		printf("%-18s", n ? "" : "notes");
+		wrapped(t, 18, o->notes[n]);
+	}
+	if (o->notes_left_out)
+		printf("%-18sand %" PRIu64 " more\n", "", o->notes_left_out);
+}
+
+static void verdict_print(const struct terminal *t, const struct overview *o)
+{
+	enum colour colour = o->complete ? GREEN : o->is_report ? RED : BOLD;
+	putchar('\n');
+	if (t->colours)
+		printf("\033[%dm", colour);
+	printf("%-18s", "verdict:");
+	wrapped(t, 18, o->verdict);
+	if (t->colours)
+		fputs("\033[0m", stdout);
+}
+
+/* ---- tables ---- */
+
+/* The first rows of a report, as texts. */
+struct rows {
+	const struct sql_columns *columns;
+	char *cells[ROWS_OF_TABLE * SQL_COLUMNS_MAX]; /* NULL = no value */
+	uint64_t count, most;
+};
+
+static int row_add(void *user, const struct sql_value *values, int count)
+{
+	struct rows *r = user;
+	if ((size_t)count != r->columns->count || r->count++ >= r->most)
+		return 0;
+	for (int i = 0; i < count; i++) {
+		char **cell = &r->cells[(r->count - 1) * SQL_COLUMNS_MAX + (size_t)i];
+		const struct sql_value *v = &values[i];
+		if (v->type == SQL_REAL && !r->columns->column[i].is_text &&
+			asprintf(cell, "%.1f", v->real) < 0)
+			*cell = NULL;
+		else if (v->type != SQL_REAL && v->type != SQL_NULL && v->type != SQL_BLOB)
+			*cell = strndup(v->text, v->bytes);
+	}
+	return 0;
+}
+
+static uint64_t rows_held(const struct rows *r)
+{
+	return r->count < r->most ? r->count : r->most;
+}
+
+/* What a column takes: its values with separators of thousands, or its title. */
+static unsigned column_width(const struct rows *r, size_t column)
+{
+	const struct table_column *c = &r->columns->column[column];
+	size_t width = strlen(c->title);
+	for (uint64_t n = 0; n < rows_held(r); n++) {
+		const char *text = r->cells[n * SQL_COLUMNS_MAX + column];
+		size_t digits = text ? strcspn(text, ".") : 0;
+		size_t wide =
+			text ? strlen(text) + (c->is_text ? 0 : (digits - (digits > 0)) / 3) : 0;
+		width = wide > width ? wide : width;
+	}
+	return (unsigned)width + 2; /* and what is between two */
+}
+
+/* The same, of texts what they get at least. */
+static unsigned column_least(const struct rows *r, size_t column)
+{
+	unsigned width = column_width(r, column);
+	return r->columns->column[column].is_text && width > NAME_WIDTH ? NAME_WIDTH : width;
+}
+
+/* In which order columns go that do not fit: those that say least; then numbers, then texts, the
+ * last first. 0: it stays. */
+static unsigned column_rank(const struct sql_columns *c, size_t column)
+{
+	static const char *const least[] = {"StdDev", "Med", "Min", "Max", "Avg", "Green Context",
+		"Context ID", "Style", "Time"};
+	const unsigned known = sizeof(least) / sizeof(least[0]);
+	const struct table_column *it = &c->column[column];
+	for (unsigned n = 0; n < known; n++)
+		if (!strncmp(it->title, least[n], strlen(least[n])))
+			return 1 + n;
+	if (!column || column == c->count - 1)
+		return column ? UINT_MAX : 0;
+	return known + 1 + (unsigned)(c->count - column) + (it->is_text ? SQL_COLUMNS_MAX : 0);
+}
+
+/* Which columns stay. Returns their width, as far as texts get what they get at least. */
+static unsigned columns_choose(const struct rows *r, unsigned most, bool *ret_gone)
+{
+	const struct sql_columns *c = r->columns;
+	unsigned width = 1;
+	for (size_t i = 0; i < c->count; i++)
+		width += column_least(r, i);
+	while (width > most) {
+		size_t next = c->count;
+		for (size_t i = 0; i < c->count; i++)
+			if (!ret_gone[i] && column_rank(c, i) &&
+				(next == c->count || column_rank(c, i) < column_rank(c, next)))
+				next = i;
+		if (next == c->count)
+			break;
+		ret_gone[next] = true;
+		width -= column_least(r, next);
+	}
+	return width;
+}
+
+static int rows_print(const struct terminal *t, const struct rows *r)
+{
+	struct table_column columns[SQL_COLUMNS_MAX];
+	struct table table;
+	bool gone[SQL_COLUMNS_MAX] = {false};
+	size_t kept = 0, texts = 0;
+	unsigned width = columns_choose(r, t->width, gone);
+	for (size_t i = 0; i < r->columns->count; i++)
+		texts += !gone[i] && r->columns->column[i].is_text;
+	unsigned more = texts && width < t->width ? (t->width - width) / (unsigned)texts : 0;
+	for (size_t i = 0; i < r->columns->count; i++)
+		if (!gone[i]) {
+			columns[kept] = r->columns->column[i];
+			columns[kept++].most =
+				r->columns->column[i].is_text ? NAME_WIDTH - 2 + more : 0;
+		}
+	table_init(&table, columns, kept);
+	for (uint64_t n = 0; n < rows_held(r); n++)
+		for (size_t i = 0; i < r->columns->count; i++) {
+			const char *text = r->cells[n * SQL_COLUMNS_MAX + i];
+			if (!gone[i] && text)
+				table_cell(&table, "%s", text);
+			else if (!gone[i])
+				table_null(&table);
+		}
+	int error = table_print(&table, TABLE_ALIGNED, stdout);
+	table_release(&table);
+	return error;
+}
+
+/* A report with its title in `colour`, where it has rows. */
+static int report_print(const struct terminal *t, struct sql *s, const struct sql_report *report,
+	uint64_t most, enum colour colour)
+{
+	struct sql_columns columns;
+	struct rows r = {.columns = &columns, .most = most};
+	const struct sql_visitor visitor = {&r, NULL, row_add};
+	char *title = report_title(report), *advice = report_header(report, "advice");
+	bool skipped;
+	int error = sql_columns_read(&columns, report);
+	if (!error)
+		error = sql_report_run(s, report, NULL, &visitor, &skipped);
+	if (!error && r.count) {
+		putchar('\n');
+		coloured(t, colour, title ? title : report->name);
+		putchar('\n');
+		if (advice && *advice)
+			wrapped(t, 0, advice);
+		error = rows_print(t, &r);
+		if (r.count > most)
+			printf(" and %" PRIu64 " more: 'trace %s -r %s'\n", r.count - most,
+				report->is_rule ? "analyze" : "stats", report->name);
+	}
+	for (size_t i = 0; i < sizeof(r.cells) / sizeof(r.cells[0]); i++)
+		free(r.cells[i]);
+	sql_columns_release(&columns);
+	free(advice);
+	free(title);
+	return error;
+}
+
+/* What analyze finds and calls a warning or an error. */
+static bool is_warning(const struct sql_report *r)
+{
+	char *severity = report_header(r, "severity");
+	bool warns = severity && strcmp(severity, "info") != 0;
+	free(severity);
+	return warns;
+}
+
+static int tables_print(const struct terminal *t, struct sql *s)
+{
+	const struct sql_report *r;
+	int error = 0;
+	for (size_t i = 0; !error && (r = stats_usual_at(i)); i++)
+		error = report_print(t, s, r, ROWS_OF_TABLE, BOLD);
+	for (size_t i = 0; !error && (r = report_at(i)); i++)
+		if (r->is_rule && is_warning(r))
+			error = report_print(t, s, r, ROWS_OF_FINDING, YELLOW);
+	return error;
+}
+
+int report_text_print(const char *file, const struct stats_form *form)
+{
+	const struct terminal t = terminal_of();
+	struct overview overview;
+	struct stats_database database;
+	int status = overview_gather(&overview, file, form->no_wait);
+	if (!status) {
+		overview_print(&t, &overview);
+		status = stats_database_open(&database, file, form, form->no_symbols);
+	}
+	if (!status) {
+		int error = tables_print(&t, &database.sql);
+		status = error ? sql_file_failed(&database.sql, file, "make the tables", error)
+			       : database.status;
+		stats_database_close(&database);
+		verdict_print(&t, &overview);
+	}
+	overview_release(&overview);
+	return status;
+}

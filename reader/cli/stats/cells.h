@@ -1,0 +1,21 @@
+/*
+ * cells.h - cells that the statistics of calls and of ranges have in common.
+ *
+ * No state. One thread.
+ */
+#ifndef READER_CLI_STATS_CELLS_H
+#define READER_CLI_STATS_CELLS_H
+
+#include <stdint.h>
+
+#include "reader/cli/base/table.h"
+#include "reader/stats/durations.h"
+
+/* Clamp a sum to 64 bits. */
+uint64_t stats_saturated(unsigned __int128 number);
+
+/* Add the cells from "Time (%)" to "StdDev (ns)" of a row, as nsys has them; `all` is the time that
+ * counts as 100 %. */
+void stats_duration_cells(struct table *t, const struct durations *d, long double all);
+
+#endif

@@ -1,0 +1,300 @@
+/*
+ * command.c - `trace stats`: which reports of which files, and how each is made: by one pass
+ * over a report (stats.c) where that can be, else in SQL (stats_sql.c).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "reader/cli/base/output.h"
+#include "reader/cli/commands.h"
+#include "reader/cli/info/info.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/base/names_near.h"
+#include "reader/cli/base/options.h"
+#include "reader/cli/base/select.h"
+#include "reader/cli/stats/stats.h"
+#include "reader/cli/database/stats.h"
+#include "reader/sql/reports.h"
+
+/* What one file is asked for. */
+struct output {
+	FILE *out;
+	const char *name; /* of out */
+	const char *list; /* NULL = what applies */
+	struct stats_form form;
+	bool windowed, aligned;
+	int files;
+};
+
+/* All names: of direct reports, then of the others. NULL behind the last. */
+static const char *name_at(size_t n)
+{
+	const char *direct;
+	const struct sql_report *r;
+	for (size_t i = 0; (direct = stats_direct_at(i)); i++)
+		if (!n--)
+			return direct;
+	for (size_t i = 0; (r = report_at(i)); i++)
+		if (!r->is_rule && !stats_direct(r->name, strlen(r->name)) && !n--)
+			return r->name;
+	return NULL;
+}
+
+#define LIST_WIDTH 100u
+
+static void names_tell(const char *name, int bytes)
+{
+	char *list = NULL, *near = names_near(name, (size_t)bytes, name_at);
+	size_t size, column = 0;
+	const char *each;
+	if (near) {
+		cli_error(
+			"'%.*s' is no report; did you mean %s? -r x lists all", bytes, name, near);
+		free(near);
+		return;
+	}
+	FILE *out = open_memstream(&list, &size);
+	for (size_t i = 0; out && (each = name_at(i)); i++) {
+		bool fresh = !i || column + 2 + strlen(each) > LIST_WIDTH;
+		fprintf(out, "%s%s", !i ? "\n  " : fresh ? ",\n  " : ", ", each);
+		column = (fresh ? 2 : column + 2) + strlen(each);
+	}
+	if (out && !fclose(out))
+		cli_error("'%.*s' is no report; there are:%s", bytes, name, list);
+	free(list);
+}
+
+static bool list_is_known(const char *list)
+{
+	for (const char *at = list; at; at++) {
+		size_t bytes = strcspn(at, ",");
+		if (!stats_direct(at, bytes) && !stats_sql_knows(at, bytes)) {
+			names_tell(at, (int)bytes);
+			return false;
+		}
+		at += bytes;
+		if (!*at)
+			break;
+	}
+	return true;
+}
+
+/* Does a report of the list ask for more than the times of kernels? */
+static bool list_has_metrics(const char *list)
+{
+	return list && (!strncmp(list, "ncu_", 4) || strstr(list, ",ncu_"));
+}
+
+static bool is_direct(const struct output *o, const char *report, size_t bytes)
+{
+	return !o->windowed && stats_direct(report, bytes);
+}
+
+/* Can the whole list be made by passes over the report? */
+static bool all_direct(const struct output *o)
+{
+	bool direct = true;
+	for (const char *at = o->list; direct; at++) {
+		size_t bytes = strcspn(at, ",");
+		direct = is_direct(o, at, bytes);
+		at += bytes;
+		if (!*at)
+			break;
+	}
+	return direct;
+}
+
+static int worse(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+/* One report of a list in SQL; the database is opened when it is first needed. */
+static int sql_one(struct output *o, struct stats_database *d, const char *file, const char *report,
+	size_t bytes)
+{
+	if (!stats_sql_knows(report, bytes)) {
+		cli_error("%.*s is not made %s", (int)bytes, report,
+			o->windowed ? "of a window of time" : "from a database, but from a report");
+		return STATUS_FAILED;
+	}
+	if (o->form.filter.name) {
+		cli_error("--name does not go with %.*s of '%s'; 'trace query' can ask for less",
+			(int)bytes, report, file);
+		return STATUS_FAILED;
+	}
+	if (!d->file && stats_database_open(d, file, &o->form, true))
+		return STATUS_FAILED;
+	return worse(d->status, stats_sql_print(d, report, bytes, &o->form, o->out));
+}
+
+/* Reports one by one, each in its own way. */
+static int list_print(struct output *o, const char *file, bool is_database)
+{
+	struct stats_database d = {0};
+	int status = STATUS_OK;
+	for (const char *at = o->list; status != STATUS_FAILED; at++) {
+		size_t bytes = strcspn(at, ",");
+		char *name = strndup(at, bytes);
+		int one = !name ? STATUS_FAILED
+			: !is_database && is_direct(o, at, bytes)
+			? stats_print(file, name, &o->form, o->out, o->name)
+			: sql_one(o, &d, file, at, bytes);
+		free(name);
+		status = worse(status, one);
+		at += bytes;
+		if (!*at)
+			break;
+		if (!o->aligned)
+			fputc('\n', o->out);
+	}
+	if (d.file)
+		stats_database_close(&d);
+	return status;
+}
+
+static int applying_in_sql(struct output *o, const char *file, const char *done)
+{
+	struct stats_database d;
+	if (stats_database_open(&d, file, &o->form, true))
+		return STATUS_FAILED;
+	int status = worse(d.status, stats_sql_print_all(&d, done, &o->form, o->out));
+	stats_database_close(&d);
+	return status;
+}
+
+/* Of the kinds of events of a report those that only SQL reports are about. */
+static bool wants_sql(const uint64_t *events)
+{
+	const struct schema_event *e;
+	for (uint32_t n = 0; (e = schema_event_at(n)); n++)
+		if (events[e->number] &&
+			(!strncmp(e->name, "cuda_", 5) || !strncmp(e->name, "codexl_", 7)))
+			return true;
+	return false;
+}
+
+/* Says so where nothing was recorded: tables that are skipped are no answer then. */
+static void empty_tell(const char *file, const uint64_t *events, bool no_wait)
+{
+	struct info i = {.r.quiet = true};
+	char reasons[EMPTY_REASONS_BYTES];
+	if (!info_events_empty(events) || info_gather(&i, file, no_wait))
+		return;
+	info_empty_reasons(&i, reasons, sizeof(reasons));
+	if (info_is_empty(&i))
+		cli_note("'%s' holds no events: %s", file, reasons);
+	info_release(&i);
+}
+
+/* What applies: the direct reports first, which also say what else there is. */
+static int applying_print(struct output *o, const char *file)
+{
+	uint64_t events[SCHEMA_KINDS] = {0};
+	struct stats_form form = o->form;
+	bool has_results = false, skips_osrt = false, any;
+	form.events = events;
+	form.results_only = &has_results;
+	form.imported_only = &skips_osrt;
+	int status = stats_print(file, "osrt_sum", &form, o->out, o->name);
+	form.events = NULL;
+	form.results_only = NULL;
+	form.imported_only = NULL;
+	any = !skips_osrt;
+	if (status != STATUS_FAILED && !has_results)
+		empty_tell(file, events, o->form.no_wait);
+	if (status != STATUS_FAILED && has_results) {
+		cli_note("'%s': metrics by kernel: -r ncu_metric_sum", file);
+		return worse(status, applying_in_sql(o, file, ""));
+	}
+	if (status != STATUS_FAILED && (events[KIND_NVTX_RANGE] || events[KIND_NVTX_START_END])) {
+		if (any && !o->aligned)
+			fputc('\n', o->out);
+		any = true;
+		status = worse(status, stats_print(file, "nvtx_sum", &form, o->out, o->name));
+	}
+	if (status != STATUS_FAILED && (wants_sql(events) || !any))
+		status = worse(status, applying_in_sql(o, file, any ? ",osrt_sum,nvtx_sum," : ""));
+	return status;
+}
+
+static int stats_file(const struct options *options, const char *file, void *user)
+{
+	struct output *o = user;
+	bool is_database = sql_file_is_foreign(file);
+	int status;
+	if (is_database && select_filter()) {
+		cli_error("'%s': --nvtx-include and --nvtx-exclude are for reports", file);
+		return STATUS_FAILED;
+	}
+	if (o->files++ && !o->aligned)
+		fputc('\n', o->out);
+	if (options->argc > 1 && !o->aligned)
+		fprintf(o->out, "%s\n", file);
+	if (!o->list)
+		status = is_database || o->windowed ? applying_in_sql(o, file, "")
+						    : applying_print(o, file);
+	else if (!is_database && all_direct(o))
+		status = stats_print(file, o->list, &o->form, o->out, o->name);
+	else
+		status = list_print(o, file, is_database);
+	return status == STATUS_FAILED ? status : worse(status, cli_finish(o->out, o->name));
+}
+
+/* false after a message. */
+static bool form_make(const struct options *o, struct stats_form *ret_form)
+{
+	const char *window = o->value[OPT_stats_filter_time], *unit = o->value[OPT_stats_time_unit];
+	*ret_form = (struct stats_form){
+		.format = o->value[OPT_stats_format],
+		.symbol_path = o->value[OPT_stats_symbol_path],
+		.no_wait = o->value[OPT_stats_no_wait],
+		.no_symbols = o->value[OPT_stats_no_symbols],
+		.weight = option_is(o, OPT_stats_weight, "count") ? PROFILE_COUNT : PROFILE_TIME,
+		.source = option_is(o, OPT_stats_source, "nvtx") ? PROFILE_NVTX : PROFILE_OSRT,
+		.filter = {.pid = (uint32_t)option_number(o, OPT_stats_process, 0),
+			.tid = (uint32_t)option_number(o, OPT_stats_thread, 0),
+			.name = o->value[OPT_stats_name]},
+		.window = {.all = true},
+		.nvtx_window = o->value[OPT_stats_filter_nvtx],
+	};
+	return stats_window_options(window, unit, &ret_form->window, &ret_form->time);
+}
+
+/* Tables are no reports: as any program's output. */
+static void mode_usual(int fd)
+{
+	const mode_t mask = umask(0);
+	umask(mask);
+	(void)fchmod(fd, 0666 & ~mask);
+}
+
+int command_stats(const struct options *o)
+{
+	const char *name = o->value[OPT_stats_output];
+	struct output output = {.list = o->value[OPT_stats_report]};
+	const struct select_options by = {
+		OPT_stats_nvtx_include, OPT_stats_nvtx_exclude, OPT_stats_nvtx_scope, NULL, false};
+	if (!list_is_known(output.list) || !form_make(o, &output.form) || select_by(o, &by))
+		return STATUS_FAILED;
+	bool to_stdout = !name || !strcmp(name, "-");
+	struct cli_output file = {.file = stdout};
+	if (!to_stdout && !cli_output_open(&file, name, true))
+		return STATUS_FAILED;
+	if (file.temporary)
+		mode_usual(fileno(file.file));
+	output.out = file.file;
+	output.name = to_stdout ? "standard output" : name;
+	output.windowed = !output.form.window.all || output.form.nvtx_window;
+	output.aligned = table_format_named(output.form.format) == TABLE_ALIGNED;
+	output.form.kernels_only = !list_has_metrics(output.list);
+	int status = option_files(o, stats_file, &output);
+	if (to_stdout)
+		return status;
+	int closed =
+		cli_output_close(&file, name, true, status == STATUS_FAILED ? status : STATUS_OK);
+	return closed ? closed : status;
+}

@@ -1,0 +1,435 @@
+/*
+ * body.c - what lies in the bodies of a section: tables and charts, as tables of their
+ * metrics.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/ncu/pages/details.h"
+
+static int item_table(const struct details_item *item, const struct ncu_shown_list *list)
+{
+	if (!list->count)
+		return 0;
+	if (item->s->take)
+		return item->s->take(item->s->user, item, list);
+	details_section_title(item->s, item->body);
+	if (!item->s->d->csv) {
+		FILE *out = item->s->d->out;
+		if (item->label && *item->label)
+			fprintf(out, "    Table Name : %s\n", item->label);
+		if (item->description && *item->description)
+			fprintf(out, "    Table Description : %s\n", item->description);
+	}
+	return details_table(item->s, item->label ? item->label : "", list);
+}
+
+/* ---- metrics in the order that the item wants ---- */
+
+struct order {
+	bool by_value, descending;
+};
+
+/* As far as it is printed: what prints the same is in the order of names. */
+static double sort_value(const struct ncu_shown *s)
+{
+	double number = 0;
+	const Ncu__ProfileMetricValue *v = s->metric ? s->metric->metric_value : NULL;
+	return v && ncu_value_number(v, &number) ? round(number * 100) : -HUGE_VAL;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const struct ncu_shown *left = a, *right = b;
+	double x = sort_value(left), y = sort_value(right);
+	return x != y ? (x < y ? -1 : 1) : strcmp(left->name, right->name);
+}
+
+static int by_value_descending(const void *a, const void *b)
+{
+	const struct ncu_shown *left = a, *right = b;
+	double x = sort_value(left), y = sort_value(right);
+	return x != y ? (x > y ? -1 : 1) : strcmp(left->name, right->name);
+}
+
+static int metrics_print(const struct details_item *item,
+	Ncu__ProfilerSectionMetric *const *metrics, size_t count, struct order order)
+{
+	struct ncu_shown_list list = {0};
+	int error = ncu_shown_add(&list, &item->s->target, metrics, count);
+	if (order.by_value && list.count)
+		qsort(list.metrics, list.count, sizeof(*list.metrics),
+			order.descending ? by_value_descending : by_value);
+	else
+		details_sort(&list);
+	if (!error)
+		error = item_table(item, &list);
+	ncu_shown_release(&list);
+	return error;
+}
+
+static int line_chart(const struct details_item *item, const Ncu__ProfilerSectionLineChart *c)
+{
+	struct ncu_shown_list list = {0};
+	int error = ncu_shown_add(&list, &item->s->target, c->metrics, c->n_metrics);
+	if (!error && c->highlight_x)
+		error = ncu_shown_add(&list, &item->s->target, c->highlight_x->metrics,
+			c->highlight_x->n_metrics);
+	details_sort(&list);
+	if (!error)
+		error = item_table(item, &list);
+	ncu_shown_release(&list);
+	return error;
+}
+
+/* ---- suffixes: each base name with each of them ---- */
+
+static const char *name_joined(const struct ncu_results *n, const char *base, const char *suffix)
+{
+	const size_t bytes = strlen(base);
+	for (size_t i = 0; i < n->name_count; i++)
+		if (!strncmp(n->names[i], base, bytes) && !strcmp(n->names[i] + bytes, suffix))
+			return n->names[i];
+	return NULL;
+}
+
+static int suffixed_add(struct ncu_shown_list *list, const struct ncu_target *t,
+	const struct ncu_shown *base, const char *suffix)
+{
+	const char *name = name_joined(t->results, base->name, suffix);
+	const Ncu__ProfilerSectionMetric *as = base->as;
+	Ncu__ProfilerSectionMetric one = *as, *metrics[] = {&one};
+	if (!name)
+		return 0;
+	one.name = (char *)name;
+	one.n_options = 0;
+	const size_t before = list->count;
+	int error = ncu_shown_add(list, t, metrics, 1);
+	if (list->count > before)
+		list->metrics[before].as = as;
+	return error;
+}
+
+static int suffix_table(const struct details_item *item, const Ncu__ProfilerSuffixTable *table)
+{
+	const struct ncu_target *t = &item->s->target;
+	struct ncu_shown_list bases = {0}, list = {0};
+	const size_t suffixes = table->suffixes ? table->suffixes->n_suffix : 0;
+	int error = table->base_names ? ncu_shown_add(&bases, t, table->base_names->base_name,
+						table->base_names->n_base_name)
+				      : 0;
+	for (size_t i = 0; !error && i < bases.count * suffixes; i++) {
+		const char *suffix = table->suffixes->suffix[i % suffixes]->name;
+		error = suffixed_add(&list, t, &bases.metrics[i / suffixes], suffix ? suffix : "");
+	}
+	details_sort(&list);
+	if (!error)
+		error = item_table(item, &list);
+	ncu_shown_release(&bases);
+	ncu_shown_release(&list);
+	return error;
+}
+
+/* ---- rooflines: work and traffic, each a metric, or several per cycle and the cycles per second
+ * ---- */
+
+static int roofline_value(struct details_section *s, const char *label, const char *title,
+	const Ncu__ProfilerSectionRooflineValue *v)
+{
+	struct ncu_shown_list list = {0};
+	const Ncu__ProfilerSectionRooflineValueCyclesPerSecondExpression *e =
+		v ? v->value_cycles_per_second_expression : NULL;
+	int error = v && v->metric ? ncu_shown_add(&list, &s->target, &v->metric, 1) : 0;
+	if (!error && e)
+		error = ncu_shown_add(&list, &s->target, e->value_per_cycle_metrics,
+			e->n_value_per_cycle_metrics);
+	if (!error && e && e->cycles_per_second_metric)
+		error = ncu_shown_add(&list, &s->target, &e->cycles_per_second_metric, 1);
+	details_sort(&list);
+	if (!error && list.count && !s->d->csv)
+		fprintf(s->d->out, "    %s\n", title);
+	if (!error && list.count)
+		error = details_table(s, label, &list);
+	ncu_shown_release(&list);
+	return error;
+}
+
+static int roofline_pair(struct details_section *s, const char *label, const char *const titles[2],
+	const Ncu__ProfilerSectionRooflineValue *work,
+	const Ncu__ProfilerSectionRooflineValue *traffic)
+{
+	label = label ? label : "";
+	if (!s->d->csv)
+		fprintf(s->d->out, "    %s\n", label);
+	int error = roofline_value(s, label, titles[0], work);
+	return error ? error : roofline_value(s, label, titles[1], traffic);
+}
+
+static int roofline_chart(
+	const struct details_item *item, const Ncu__ProfilerSectionRooflineChart *c)
+{
+	static const char *const peak[] = {"Peak Work", "Peak Traffic"},
+				 *const achieved[] = {"Achieved Work", "Achieved Traffic"};
+	struct details_section *s = item->s;
+	int error = 0;
+	details_section_title(s, item->body);
+	if (!s->d->csv)
+		fprintf(s->d->out, "    Table Name : %s\n", item->label ? item->label : "");
+	for (size_t i = 0; !error && i < c->n_rooflines; i++)
+		error = roofline_pair(s,
+			c->rooflines[i]->options ? c->rooflines[i]->options->label : NULL, peak,
+			c->rooflines[i]->peak_work, c->rooflines[i]->peak_traffic);
+	for (size_t i = 0; !error && i < c->n_achieved_values; i++)
+		error = roofline_pair(s,
+			c->achieved_values[i]->options ? c->achieved_values[i]->options->label
+						       : NULL,
+			achieved, c->achieved_values[i]->achieved_work,
+			c->achieved_values[i]->achieved_traffic);
+	return error;
+}
+
+/* ---- memory: which metrics a table has is not in the report ---- */
+
+enum memory_table { MEMORY_CHART, MEMORY_SHARED, MEMORY_L1, MEMORY_L2, MEMORY_DEVICE };
+
+static bool is_of(enum memory_table table, const char *name)
+{
+	static const struct {
+		enum memory_table table;
+		const char *pattern;
+	} rows[] = {
+#define MEMORY(table, pattern) {MEMORY_##table, pattern},
+#include "reader/ncu/pages/memory.def"
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (rows[i].table == table && !fnmatch(rows[i].pattern, name, 0))
+			return true;
+	return false;
+}
+
+static int memory_table(const struct details_item *item, enum memory_table table)
+{
+	const struct ncu_target *t = &item->s->target;
+	struct ncu_shown_list list = {0};
+	static const Ncu__ProfilerSectionMetric plain = NCU__PROFILER_SECTION_METRIC__INIT;
+	int error = 0;
+	for (size_t i = 0; !error && i < t->result->n_metric_results; i++) {
+		const uint32_t id = t->result->metric_results[i]->name_id;
+		char *name = id < t->results->name_count ? t->results->names[id] : NULL;
+		Ncu__ProfilerSectionMetric one = plain, *metrics[] = {&one};
+		one.name = name;
+		if (!name || !is_of(table, name))
+			continue;
+		const size_t before = list.count;
+		error = ncu_shown_add(&list, t, metrics, 1);
+		if (list.count > before)
+			list.metrics[before].as = &plain;
+	}
+	details_sort(&list);
+	if (!error)
+		error = item_table(item, &list);
+	ncu_shown_release(&list);
+	return error;
+}
+
+/* ---- devices ---- */
+
+static const Ncu__ProfileMetricValue *value_of(
+	const struct details_section *s, const char *name, size_t device)
+{
+	const Ncu__ProfileMetricResult *m = ncu_metric_find(s->target.results, s->result, name);
+	return m && device < m->n_metric_value_list ? m->metric_value_list[device]->element_value
+						    : NULL;
+}
+
+static int numa_cell(
+	struct details_rows *rows, const struct details_section *s, const char *name, size_t device)
+{
+	const Ncu__ProfileMetricValue *v = value_of(s, name, device);
+	double number;
+	char text[NCU_NUMBER_BYTES] = "";
+	if (v && v->string_value)
+		return details_rows_add(rows, v->string_value);
+	if (v && ncu_value_number(v, &number))
+		ncu_number_text(number, text);
+	return details_rows_add(rows, text);
+}
+
+static void rows_csv(const struct details_rows *t, FILE *out)
+{
+	for (size_t i = 0; i < t->columns; i++)
+		csv_cell(out, i == 0, t->titles[i]);
+	for (size_t i = 0; i < t->count; i++) {
+		if (i % t->columns == 0)
+			fputc('\n', out);
+		csv_cell(out, i % t->columns == 0, t->cells[i]);
+	}
+	fputc('\n', out);
+}
+
+static int numa_table(const struct details_item *item)
+{
+	static const char *const titles[] = {"GPU ID", "GPU Name", "NUMA ID by CPU Affinity",
+		"CPU Affinity", "NUMA ID by Memory Affinity"},
+				 *const metrics[] = {"numa__dev_display_name_all", "numa__id_cpu",
+					 "numa__cpu_affinity", "numa__id_memory"};
+	struct details_section *s = item->s;
+	struct details_rows rows = {
+		.titles = titles, .columns = 5, .left = 2, .lines = LINES_ROUND_ALL};
+	const Ncu__ProfileMetricResult *m =
+		ncu_metric_find(s->target.results, s->result, metrics[0]);
+	int error = 0;
+	for (size_t i = 0; m && !error && i < m->n_metric_value_list; i++) {
+		char gpu[24];
+		snprintf(gpu, sizeof(gpu), "%zu", i);
+		error = details_rows_add(&rows, gpu);
+		for (size_t k = 0; !error && k < 4; k++)
+			error = numa_cell(&rows, s, metrics[k], i);
+	}
+	if (!error && rows.count && s->d->csv) {
+		rows_csv(&rows, s->d->out);
+	} else if (!error && rows.count) {
+		details_section_title(s, NULL);
+		fputs("    Table Name : NUMA Affinity\n", s->d->out);
+		details_rows_print(&rows, s->d->out, 4, 0, false);
+		fputc('\n', s->d->out);
+	}
+	details_rows_release(&rows);
+	return error;
+}
+
+static int nvlink_topology(const struct details_item *item)
+{
+	struct details_section *s = item->s;
+	const Ncu__ProfileMetricResult *m =
+		ncu_metric_find(s->target.results, s->result, "nvlink__is_direct_link");
+	if (m && m->n_metric_value_list)
+		return 0;
+	details_section_title(s, item->body);
+	fputs("    The system does not have any NVLink connections.\n\n", s->d->out);
+	return 0;
+}
+
+/* ---- items ---- */
+
+#define CONTAINER_DEPTH_MAX 8 /* real ones: 1 */
+
+/* What only a GPU's memory has. */
+static int memory_item(struct details_item *at, const Ncu__ProfilerSectionBodyItem *i)
+{
+	const struct {
+		const void *item;
+		const char *label;
+		enum memory_table table;
+	} tables[] = {
+#define TABLE(field, table) {i->field, i->field ? i->field->label : NULL, table}
+		TABLE(memory_chart, MEMORY_CHART),
+		TABLE(memory_shared_table, MEMORY_SHARED),
+		TABLE(memory_l1tex_cache_table, MEMORY_L1),
+		TABLE(memory_first_level_cache_table, MEMORY_L1),
+		TABLE(memory_l2_cache_table, MEMORY_L2),
+		TABLE(memory_second_level_cache_table, MEMORY_L2),
+		TABLE(memory_device_memory_table, MEMORY_DEVICE),
+#undef TABLE
+	};
+	for (size_t n = 0; n < sizeof(tables) / sizeof(*tables); n++)
+		if (tables[n].item) {
+			at->label = tables[n].label;
+			return memory_table(at, tables[n].table);
+		}
+	return 0;
+}
+
+static struct order order_of(bool has_key, Ncu__SortKeys key, Ncu__SortDirections direction)
+{
+	return (struct order){has_key && key == NCU__SORT_KEYS__ByValue,
+		direction == NCU__SORT_DIRECTIONS__Descending};
+}
+
+static int table_item(struct details_item *at, const Ncu__ProfilerSectionBodyItem *i)
+{
+	const struct order by_names = {false, false};
+#define LABELLED(field) (at->label = i->field->label, at->description = i->field->description)
+	if (i->table) {
+		LABELLED(table);
+		return metrics_print(at, i->table->metrics, i->table->n_metrics,
+			order_of(i->table->has_sort_key, i->table->sort_key,
+				i->table->sort_direction));
+	}
+	if (i->bar_chart) {
+		LABELLED(bar_chart);
+		return metrics_print(at, i->bar_chart->metrics, i->bar_chart->n_metrics,
+			order_of(i->bar_chart->has_sort_key, i->bar_chart->sort_key,
+				i->bar_chart->sort_direction));
+	}
+	if (i->histogram_chart && i->histogram_chart->metric) {
+		LABELLED(histogram_chart);
+		return metrics_print(at, &i->histogram_chart->metric, 1, by_names);
+	}
+	if (i->line_chart) {
+		LABELLED(line_chart);
+		return line_chart(at, i->line_chart);
+	}
+	if (i->roofline_chart) {
+		LABELLED(roofline_chart);
+		return roofline_chart(at, i->roofline_chart);
+	}
+	if (i->source_metric_table) {
+		LABELLED(source_metric_table);
+		return metrics_print(at, i->source_metric_table->metrics,
+			i->source_metric_table->n_metrics, by_names);
+	}
+	if (i->suffix_table) {
+		LABELLED(suffix_table);
+		return suffix_table(at, i->suffix_table);
+	}
+#undef LABELLED
+	return memory_item(at, i);
+}
+
+/* What summaries have: tables that are of metrics alone, for themselves. */
+static bool is_summed(const Ncu__ProfilerSectionBodyItem *i)
+{
+	return !i->timeline && !i->numa_id_table && !i->nvlink_topology && !i->roofline_chart;
+}
+
+static int item_print(struct details_section *s, const char *body,
+	const Ncu__ProfilerSectionBodyItem *i, int depth)
+{
+	struct details_item at = {.s = s, .body = body, .place = ++s->items};
+	int error = 0;
+	if (depth > CONTAINER_DEPTH_MAX || !ncu_filter_matches(i->filter, &s->target))
+		return 0;
+	if (i->horizontal_container) {
+		const Ncu__ProfilerSectionHorizontalContainer *c = i->horizontal_container;
+		for (size_t n = 0; !error && n < c->n_items; n++)
+			error = item_print(s, body, c->items[n], depth + 1);
+		return error;
+	}
+	if (s->take && !is_summed(i))
+		return 0;
+	if (i->timeline) /* is drawn, not printed */
+		details_section_title(s, NULL);
+	else if (i->numa_id_table)
+		error = numa_table(&at);
+	else if (i->nvlink_topology)
+		error = nvlink_topology(&at);
+	else
+		error = table_item(&at, i);
+	return error;
+}
+
+int details_bodies(struct details_section *s, const Ncu__ProfilerSection *of)
+{
+	const struct details_item begin = {.s = s};
+	int error = s->take && of->n_body ? s->take(s->user, &begin, NULL) : 0;
+	for (size_t b = 0; !error && b < of->n_body; b++)
+		for (size_t i = 0; !error && i < of->body[b]->n_items; i++)
+			error = item_print(s, of->body[b]->display_name, of->body[b]->items[i], 0);
+	return error;
+}

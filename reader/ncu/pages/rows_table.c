@@ -1,0 +1,98 @@
+/*
+ * rows_table.c - tables of `trace details`.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "reader/ncu/pages/details.h"
+
+int details_rows_add(struct details_rows *t, const char *text)
+{
+	if (array_room(&t->cells, t->count, &t->capacity, sizeof(*t->cells)))
+		return -ENOMEM;
+	t->cells[t->count] = strdup(text ? text : "");
+	return t->cells[t->count++] ? 0 : -ENOMEM;
+}
+
+void details_rows_release(struct details_rows *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		free(t->cells[i]);
+	free(t->cells);
+	*t = (struct details_rows){0};
+}
+
+#define COLUMNS_MAX 16u
+#define FIRST_COLUMNS 110u /* of a terminal: the first column is at most as wide */
+
+static void print_rule(const size_t *widths, size_t columns, int indent, FILE *out)
+{
+	fprintf(out, "%*s", indent, "");
+	for (size_t i = 0; i < columns; i++) {
+		if (i)
+			fputc(' ', out);
+		for (size_t n = 0; n < widths[i]; n++)
+			fputc('-', out);
+	}
+	fputc('\n', out);
+}
+
+/* Bytes of `text` that a line of `width` takes. A blank it is broken at begins the next one. */
+static size_t line_take(const char *text, size_t width, bool words)
+{
+	size_t bytes = strnlen(text, width + 1), blank = width;
+	if (bytes <= width)
+		return bytes;
+	while (words && blank && text[--blank] != ' ')
+		;
+	return words && blank ? blank : width;
+}
+
+/* One row; a text longer than its column goes on in the lines below. */
+static void print_row(const struct details_rows *t, const char *const *cells, const size_t *widths,
+	int indent, bool words, FILE *out)
+{
+	const char *at[COLUMNS_MAX];
+	bool more = true;
+	for (size_t i = 0; i < t->columns && i < COLUMNS_MAX; i++)
+		at[i] = cells[i];
+	while (more) {
+		more = false;
+		fprintf(out, "%*s", indent, "");
+		for (size_t i = 0; i < t->columns && i < COLUMNS_MAX; i++) {
+			size_t bytes = line_take(at[i], widths[i], words && i);
+			fprintf(out, t->left >> i & 1 ? "%s%-*.*s" : "%s%*.*s", i ? " " : "",
+				(int)widths[i], (int)bytes, at[i]);
+			at[i] += bytes;
+			more |= *at[i] != 0;
+		}
+		fputc('\n', out);
+	}
+}
+
+void details_rows_print(
+	const struct details_rows *t, FILE *out, int indent, size_t most, bool words)
+{
+	size_t widths[COLUMNS_MAX] = {0};
+	const size_t columns = t->columns < COLUMNS_MAX ? t->columns : COLUMNS_MAX;
+	for (size_t i = 0; i < columns; i++)
+		widths[i] = strlen(t->titles[i]);
+	for (size_t i = 0; i < t->count; i++) {
+		size_t bytes = strlen(t->cells[i]), *width = &widths[i % columns];
+		if (i % columns + 1 == columns && most && bytes > most)
+			bytes = most;
+		if (i % columns == 0 && bytes > FIRST_COLUMNS)
+			bytes = FIRST_COLUMNS;
+		*width = bytes > *width ? bytes : *width;
+	}
+	if (t->lines != LINE_BELOW_TITLES)
+		print_rule(widths, columns, indent, out);
+	print_row(t, t->titles, widths, indent, words, out);
+	print_rule(widths, columns, indent, out);
+	for (size_t i = 0; i < t->count; i += columns)
+		print_row(t, (const char *const *)t->cells + i, widths, indent, words, out);
+	if (t->lines == LINES_ROUND_ALL)
+		print_rule(widths, columns, indent, out);
+}
