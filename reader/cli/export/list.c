@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "reader/export/tools.h"
+#include "reader/export/xplane/tools.h"
 
 #define EXPORTER(name, suffix, title, carries, loses) {#name, suffix, title, carries, loses},
 static const struct export_format formats[] = {

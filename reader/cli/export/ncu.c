@@ -5,7 +5,7 @@
 
 #include "reader/cli/export/timeline.h"
 #include "reader/cli/base/select.h"
-#include "reader/export/ncu.h"
+#include "reader/export/ncu/ncu.h"
 #include "reader/export/pack.h"
 #include "reader/ncu/nvtx_match.h"
 #include "reader/ncu/rewrite.h"

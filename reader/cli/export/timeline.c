@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "reader/cli/base/message.h"
-#include "reader/export/chrome.h"
-#include "reader/export/perfetto.h"
-#include "reader/export/xplane.h"
+#include "reader/export/timeline/chrome.h"
+#include "reader/export/timeline/perfetto.h"
+#include "reader/export/xplane/xplane.h"
 
 struct indexing {
 	struct timeline *timeline;

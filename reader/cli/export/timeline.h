@@ -7,7 +7,7 @@
 
 #include "reader/cli/base/input_state.h"
 #include "reader/cli/base/options.h"
-#include "reader/export/tools.h"
+#include "reader/export/xplane/tools.h"
 
 /* Writes the report in the format (a name of exporters.def), and prints on stderr what has no place
  * there. 0 or a negative errno. */

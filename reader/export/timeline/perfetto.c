@@ -1,0 +1,362 @@
+#include "reader/export/timeline/perfetto.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/export/timeline/perfetto_chains.h"
+#include "reader/export/proto.h"
+
+/* perfetto.protos: fields of the messages written, by message. */
+enum {
+	TRACE_PACKET = 1,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED = 12,
+	PACKET_SEQUENCE_FLAGS = 13,
+	PACKET_CLOCKS = 6,
+	PACKET_DEFAULTS = 59,
+	PACKET_TRACK = 60,
+	CLOCKS_CLOCK = 1,
+	CLOCKS_PRIMARY = 2,
+	CLOCK_ID = 1,
+	CLOCK_TIMESTAMP = 2,
+	DEFAULTS_CLOCK = 58,
+	TRACK_UUID = 1,
+	TRACK_NAME = 2,
+	TRACK_PROCESS = 3,
+	TRACK_THREAD = 4,
+	TRACK_PARENT = 5,
+	TRACK_COUNTER = 8,
+	PROCESS_PID = 1,
+	PROCESS_COMMAND = 2,
+	PROCESS_NAME = 6,
+	THREAD_PID = 1,
+	THREAD_TID = 2,
+	THREAD_NAME = 5,
+	COUNTER_UNIT = 3,
+	EVENT_CATEGORY = 3,
+	EVENT_ANNOTATION = 4,
+	EVENT_TYPE = 9,
+	EVENT_NAME = 10,
+	EVENT_TRACK = 11,
+	EVENT_VALUE = 30,
+	EVENT_REAL_VALUE = 44,
+	EVENT_FLOW = 47,
+	EVENT_CALLSTACK = 56,
+	INTERNED_CATEGORY = 1,
+	INTERNED_NAME = 2,
+	INTERNED_ANNOTATION_NAME = 3,
+	ANNOTATION_NAME = 1,
+	ANNOTATION_UINT = 3,
+	ANNOTATION_INT = 4,
+	ANNOTATION_DOUBLE = 5,
+	ANNOTATION_TEXT = 6,
+	ANNOTATION_POINTER = 7,
+	ANNOTATION_JSON = 9
+};
+enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
+enum { CLOCK_REALTIME_ID = 1, CLOCK_MONOTONIC_ID = 3 };
+enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
+enum { UNIT_BYTES = 3 };
+
+#define SEQUENCE 1u
+#define UUID_OF_LANES (UINT64_C(1) << 40)
+
+struct perfetto {
+	struct proto proto;
+	struct timeline *timeline;
+	uint32_t names_told;
+	struct perfetto_chains chains;
+	int error;
+};
+
+static size_t packet_open(struct proto *p, uint64_t flags)
+{
+	size_t packet = proto_open(p, TRACE_PACKET);
+	proto_u64(p, PACKET_SEQUENCE, SEQUENCE);
+	proto_u64(p, PACKET_SEQUENCE_FLAGS, flags);
+	return packet;
+}
+
+static void clock_put(struct proto *p, uint32_t id, uint64_t ns)
+{
+	size_t clock = proto_open(p, CLOCKS_CLOCK);
+	proto_u64(p, CLOCK_ID, id);
+	proto_u64(p, CLOCK_TIMESTAMP, ns);
+	proto_close(p, clock);
+}
+
+/* Times are those of CLOCK_MONOTONIC, as in the report. */
+static void put_clocks(struct perfetto *w)
+{
+	struct proto *p = &w->proto;
+	const Libtrace__Session *s = w->timeline->contents.session;
+	size_t packet = proto_open(p, TRACE_PACKET), clocks = proto_open(p, PACKET_CLOCKS);
+	clock_put(p, CLOCK_MONOTONIC_ID, s ? s->start_ns : 0);
+	if (s && s->has_start_realtime_ns)
+		clock_put(p, CLOCK_REALTIME_ID, s->start_realtime_ns);
+	proto_u64(p, CLOCKS_PRIMARY, CLOCK_MONOTONIC_ID);
+	proto_close(p, clocks);
+	proto_u64(p, PACKET_SEQUENCE, SEQUENCE);
+	proto_close(p, packet);
+}
+
+static void interned_put(
+	struct proto *p, uint32_t field, uint64_t number, const char *text, size_t bytes)
+{
+	size_t entry = proto_open(p, field);
+	proto_u64(p, 1, number);
+	proto_text(p, 2, text, bytes);
+	proto_close(p, entry);
+}
+
+/* Which number stands for a column, from 1. */
+static uint64_t annotation_number(uint32_t event, uint32_t place)
+{
+	return (uint64_t)event * SCHEMA_FIELDS + place + 1;
+}
+
+/* Starts the sequence: the clock of its times, names of categories and columns. */
+static void put_start(struct perfetto *w)
+{
+	struct proto *p = &w->proto;
+	size_t packet = packet_open(p, STATE_CLEARED), defaults = proto_open(p, PACKET_DEFAULTS);
+	proto_u64(p, DEFAULTS_CLOCK, CLOCK_MONOTONIC_ID);
+	proto_close(p, defaults);
+	size_t interned = proto_open(p, PACKET_INTERNED);
+	for (uint32_t n = 0; n < SCHEMA_KINDS; n++) {
+		const struct timeline_kind *k = &w->timeline->kinds[n];
+		if (!k->is_shown)
+			continue;
+		interned_put(p, INTERNED_CATEGORY, n, k->category, strlen(k->category));
+		for (uint32_t i = 0; i < k->arg_count; i++) {
+			const char *name = schema_event(n)->fields[k->args[i]].column;
+			interned_put(p, INTERNED_ANNOTATION_NAME, annotation_number(n, k->args[i]),
+				name, strlen(name));
+		}
+	}
+	proto_close(p, interned);
+	proto_close(p, packet);
+}
+
+static void put_name(struct perfetto *w, const struct timeline_name *name)
+{
+	struct proto *p = &w->proto;
+	size_t packet = packet_open(p, NEEDS_STATE), interned = proto_open(p, PACKET_INTERNED);
+	interned_put(p, INTERNED_NAME, name->number, name->text.text, name->text.bytes);
+	proto_close(p, interned);
+	proto_close(p, packet);
+	w->names_told = name->number;
+}
+
+/* ---- tracks ---- */
+
+static uint64_t uuid_of(const struct lane *lane)
+{
+	return UUID_OF_LANES | lane->number;
+}
+
+static void process_put(struct proto *p, const struct process *process)
+{
+	const Libtrace__Process *f = process->facts;
+	const char *name = timeline_program(process);
+	size_t message = proto_open(p, TRACK_PROCESS);
+	proto_u64(p, PROCESS_PID, f->pid);
+	proto_clean(p, PROCESS_NAME, name, strlen(name));
+	for (size_t i = 0; i < f->n_arguments; i++)
+		proto_clean(p, PROCESS_COMMAND, (const char *)f->arguments[i].data,
+			f->arguments[i].len);
+	proto_close(p, message);
+}
+
+static void thread_put(struct proto *p, struct timeline *t, const struct lane_key *key)
+{
+	struct string_ref name = timeline_thread_name(t, key->process, key->tid);
+	size_t message = proto_open(p, TRACK_THREAD);
+	proto_u64(p, THREAD_PID, key->process->facts->pid);
+	proto_u64(p, THREAD_TID, key->tid);
+	if (name.bytes)
+		proto_clean(p, THREAD_NAME, name.text, name.bytes);
+	proto_close(p, message);
+}
+
+static bool is_counter(const struct lane *lane)
+{
+	return lane->key.kind == LANE_NVTX_COUNTER || lane->key.kind == LANE_DEVICE_MEMORY;
+}
+
+static void track_name_put(struct proto *p, struct timeline *t, const struct lane *lane)
+{
+	char name[LANE_NAME_BYTES];
+	struct string_ref counter = timeline_counter_name(t, lane);
+	if (counter.bytes) {
+		proto_clean(p, TRACK_NAME, counter.text, counter.bytes);
+	} else {
+		lane_name(lane, name, sizeof(name));
+		proto_clean(p, TRACK_NAME, name, strlen(name));
+	}
+}
+
+static void put_track(struct perfetto *w, struct lane *lane)
+{
+	struct proto *p = &w->proto;
+	struct lane *parent = lane->parent ? w->timeline->lanes.rows[lane->parent - 1] : NULL;
+	const bool is_itself = !lane->overflow;
+	if (parent && !parent->told)
+		put_track(w, parent);
+	lane->told = true;
+	size_t packet = packet_open(p, NEEDS_STATE), track = proto_open(p, PACKET_TRACK);
+	proto_u64(p, TRACK_UUID, uuid_of(lane));
+	if (lane->key.kind == LANE_PROCESS) {
+		process_put(p, lane->key.process);
+	} else if (lane->key.kind == LANE_THREAD && is_itself) {
+		thread_put(p, w->timeline, &lane->key);
+	} else {
+		proto_u64(p, TRACK_PARENT, parent ? uuid_of(parent) : 0);
+		track_name_put(p, w->timeline, lane);
+	}
+	if (is_counter(lane)) {
+		size_t counter = proto_open(p, TRACK_COUNTER);
+		if (lane->key.kind == LANE_DEVICE_MEMORY)
+			proto_u64(p, COUNTER_UNIT, UNIT_BYTES);
+		proto_close(p, counter);
+	}
+	proto_close(p, track);
+	proto_close(p, packet);
+}
+
+/* ---- events ---- */
+
+static size_t event_open(
+	struct proto *p, uint64_t ns, uint64_t type, const struct lane *lane, size_t *ret_event)
+{
+	size_t packet = packet_open(p, NEEDS_STATE);
+	proto_u64(p, PACKET_TIMESTAMP, ns);
+	*ret_event = proto_open(p, PACKET_TRACK_EVENT);
+	proto_u64(p, EVENT_TYPE, type);
+	proto_u64(p, EVENT_TRACK, uuid_of(lane));
+	return packet;
+}
+
+static void put_end(void *user, const struct lane *lane, uint64_t ns)
+{
+	struct perfetto *w = user;
+	size_t event, packet = event_open(&w->proto, ns, SLICE_END, lane, &event);
+	proto_close(&w->proto, event);
+	proto_close(&w->proto, packet);
+}
+
+static int json_put(struct perfetto *w, const struct event_row *row, uint32_t place)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *memory = open_memstream(&text, &bytes);
+	if (!memory)
+		return -ENOMEM;
+	timeline_payload(w->timeline, memory, row, place);
+	int error = fclose(memory) ? -ENOMEM : 0;
+	if (!error)
+		proto_text(&w->proto, ANNOTATION_JSON, text, bytes);
+	free(text);
+	return error;
+}
+
+static void annotation_put(struct perfetto *w, const struct event_row *row, uint32_t place)
+{
+	struct proto *p = &w->proto;
+	struct timeline_value v;
+	timeline_value(w->timeline, row, place, &v);
+	if (v.kind == TIMELINE_NOTHING)
+		return;
+	size_t annotation = proto_open(p, EVENT_ANNOTATION);
+	proto_u64(p, ANNOTATION_NAME, annotation_number(row->event->number, place));
+	switch (v.kind) {
+	case TIMELINE_INT:
+		proto_u64(p, ANNOTATION_INT, v.number);
+		break;
+	case TIMELINE_UINT:
+		proto_u64(p, ANNOTATION_UINT, v.number);
+		break;
+	case TIMELINE_HEX:
+		proto_u64(p, ANNOTATION_POINTER, v.number);
+		break;
+	case TIMELINE_REAL:
+		proto_double(p, ANNOTATION_DOUBLE, v.real);
+		break;
+	case TIMELINE_TEXT:
+		proto_text(p, ANNOTATION_TEXT, v.text.text, v.text.bytes);
+		break;
+	case TIMELINE_JSON:
+		w->error = json_put(w, row, place);
+		break;
+	case TIMELINE_NOTHING:
+		break;
+	}
+	proto_close(p, annotation);
+}
+
+/* Calls and what the device did for them are joined by their correlation id; ids are those of a
+ * process. */
+static void flow_put(struct proto *p, const struct timeline_item *i)
+{
+	if (i->correlation && (i->is_call || i->lane->key.kind == LANE_STREAM))
+		proto_fixed64(p, EVENT_FLOW, (uint64_t)i->row->process->id << 32 ^ i->correlation);
+}
+
+static int put_item(struct perfetto *w, const struct timeline_item *i)
+{
+	static const uint64_t types[] = {[TIMELINE_SLICE] = SLICE_BEGIN,
+		[TIMELINE_MOMENT] = INSTANT,
+		[TIMELINE_COUNTER] = COUNTER};
+	struct proto *p = &w->proto;
+	uint64_t chain = 0;
+	size_t event;
+	if (!i->lane->told)
+		put_track(w, i->lane);
+	if (i->name.number > w->names_told)
+		put_name(w, &i->name);
+	int error = perfetto_chain(&w->chains, i, &chain);
+	size_t packet = event_open(p, i->start_ns, types[i->kind->shape], i->lane, &event);
+	if (i->kind->shape == TIMELINE_COUNTER) {
+		if (i->is_real)
+			proto_double(p, EVENT_REAL_VALUE, i->real);
+		else
+			proto_u64(p, EVENT_VALUE, (uint64_t)i->integer);
+	} else {
+		proto_u64(p, EVENT_NAME, i->name.number);
+		proto_u64(p, EVENT_CATEGORY, i->row->event->number);
+		flow_put(p, i);
+		if (chain)
+			proto_u64(p, EVENT_CALLSTACK, chain);
+		for (uint32_t n = 0; n < i->kind->arg_count; n++)
+			annotation_put(w, i->row, i->kind->args[n]);
+	}
+	proto_close(p, event);
+	proto_close(p, packet);
+	return error ? error : w->error;
+}
+
+int perfetto_write(FILE *out, struct timeline *t)
+{
+	struct perfetto w = {.timeline = t};
+	struct timeline_item item;
+	perfetto_chains_init(&w.chains, t, &w.proto);
+	t->lanes.ended = put_end;
+	t->lanes.user = &w;
+	put_clocks(&w);
+	put_start(&w);
+	int error, more = 0;
+	while (!(error = proto_flush(&w.proto, out, false)) &&
+		(more = timeline_next(t, &item)) > 0 && !(error = put_item(&w, &item)))
+		;
+	error = error ? error : more;
+	if (!error) {
+		lanes_end(&t->lanes);
+		error = proto_flush(&w.proto, out, true);
+	}
+	perfetto_chains_release(&w.chains);
+	proto_release(&w.proto);
+	return error;
+}

@@ -1,0 +1,320 @@
+#include "reader/export/timeline/timeline.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int column(const struct schema_event *event, const char *name)
+{
+	for (uint32_t i = 0; i < event->field_count; i++)
+		if (!strcmp(event->fields[i].column, name))
+			return (int)i;
+	return -1;
+}
+
+/* Does it say more than what is shown otherwise? */
+static bool is_arg(const struct timeline_kind *k, const struct schema_event *event, uint32_t place)
+{
+	enum field_kind kind = event->fields[place].kind;
+	bool is_name = place == k->name &&
+		(kind == FIELD_KIND_STRING || kind == FIELD_KIND_SYMBOL ||
+			kind == FIELD_KIND_FUNCTION);
+	return place && !is_name && (int)place != k->duration && kind != FIELD_KIND_METHOD &&
+		kind != FIELD_KIND_PAYLOAD_TYPE && kind != FIELD_KIND_CALLCHAIN;
+}
+
+static void kind_set(struct timeline *t, uint32_t number, struct timeline_kind shown, uint32_t name)
+{
+	const struct schema_event *event = schema_event(number);
+	struct timeline_kind *k = &t->kinds[number];
+	*k = shown;
+	k->is_shown = true;
+	k->name = schema_column_index(event, name);
+	k->duration = schema_column(event, FIELD_KIND_DURATION);
+	k->chain = schema_column(event, FIELD_KIND_CALLCHAIN);
+	k->correlation = column(event, "correlation_id");
+	k->device = column(event, "device_id");
+	k->context = column(event, "context_id");
+	k->stream = column(event, "stream_id");
+	k->domain = column(event, "domain");
+	for (uint32_t i = 0; i < event->field_count; i++) {
+		k->is_numeric[i] = !schema_value_name(&event->fields[i], 0);
+		if (is_arg(k, event, i))
+			k->args[k->arg_count++] = (uint8_t)i;
+	}
+}
+
+#define TIMELINE(event, shape_, lane_, name, category_)                                           \
+	kind_set(t, KIND_##event,                                                                 \
+		(struct timeline_kind){                                                           \
+			.shape = TIMELINE_##shape_, .lane = LANE_##lane_, .category = category_}, \
+		FIELD_##event##_##name);
+static void kinds_set(struct timeline *t)
+{
+#include "reader/export/timeline/timeline.def"
+}
+
+int timeline_init(struct timeline *t, const struct report *report, const char *symbol_path)
+{
+	static const struct cursor_filter all = {.end_ns = UINT64_MAX};
+	*t = (struct timeline){0};
+	contents_init(&t->contents);
+	symbols_init(&t->symbols, &t->contents, symbol_path);
+	nvtx_payloads_init(&t->payloads, &t->contents);
+	lanes_init(&t->lanes, &t->contents);
+	cursor_init(&t->cursor, report, &t->contents, &all);
+	kinds_set(t);
+	for (uint32_t i = 0; i <= TIMELINE_EQUALS_MAX; i++)
+		t->group.order[i] = i;
+	t->rows = calloc(TIMELINE_EQUALS_MAX + 1, sizeof(*t->rows));
+	t->devices = calloc(1, sizeof(*t->devices));
+	return t->rows && t->devices ? 0 : -ENOMEM;
+}
+
+void timeline_release(struct timeline *t)
+{
+	cursor_release(&t->cursor);
+	lanes_release(&t->lanes);
+	nvtx_payloads_release(&t->payloads);
+	symbols_release(&t->symbols);
+	contents_release(&t->contents);
+	map_release(&t->name_numbers);
+	map_release(&t->thread_numbers);
+	map_release(&t->counter_names);
+	pool_release(&t->texts);
+	free(t->names);
+	free(t->threads);
+	free(t->devices);
+	free(t->rows);
+}
+
+int timeline_visit_block(struct timeline *t, const struct report_block *block)
+{
+	return cursor_add_block(&t->cursor, block);
+}
+
+void timeline_start(struct timeline *t)
+{
+	nvtx_payloads_ready(&t->payloads);
+	cursor_start(&t->cursor);
+}
+
+/* ---- rows ---- */
+
+/* Rows that say what others mean, and were read for that. */
+static bool is_fact(const struct event_row *row)
+{
+	switch (row->event->number) {
+	case KIND_THREAD_START:
+	case KIND_THREAD_END:
+	case KIND_THREAD_NAME:
+	case KIND_MODULE_LOAD:
+	case KIND_MODULE_UNLOAD:
+	case KIND_NVTX_PAYLOAD:
+	case KIND_NVTX_PAYLOAD_TEXT:
+	case KIND_NVTX_SCHEMA:
+	case KIND_NVTX_SCHEMA_ENTRY:
+	case KIND_NVTX_ENUM:
+	case KIND_NVTX_COUNTER:
+		return true;
+	case KIND_NVTX_NAME: {
+		const int64_t what =
+			row->values[schema_column_index(row->event, FIELD_NVTX_NAME_WHAT)];
+		return what == NAMED_THREAD || what == NAMED_DOMAIN || what == NAMED_DOMAIN_END;
+	}
+	default:
+		return false;
+	}
+}
+
+/* The next row that has a place: 1, 0 at the end, or a negative errno. */
+static int row_next(struct timeline *t, struct event_row *row)
+{
+	int error;
+	while ((error = cursor_next(&t->cursor, row)) > 0) {
+		if (t->loads != t->cursor.loads) {
+			t->loads = t->cursor.loads;
+			int stop = t->loaded ? t->loaded(t->user, &t->cursor.block) : 0;
+			if (stop)
+				return stop;
+		}
+		if (t->kinds[row->event->number].is_shown)
+			return 1;
+		t->left_out[row->event->number] += !is_fact(row);
+	}
+	return error;
+}
+
+static uint64_t duration_of(const struct timeline *t, const struct event_row *row)
+{
+	int place = t->kinds[row->event->number].duration;
+	return place < 0 ? 0 : (uint64_t)row->values[place];
+}
+
+/* The longest first; of equal ones the one recorded last, which lies around the others. */
+static void group_sort(struct timeline *t)
+{
+	struct timeline_group *g = &t->group;
+	for (uint32_t i = 1; i < g->count; i++) {
+		const uint32_t moving = g->order[i];
+		const uint64_t duration = duration_of(t, &t->rows[moving]);
+		uint32_t at = i;
+		for (; at && duration_of(t, &t->rows[g->order[at - 1]]) <= duration; at--)
+			g->order[at] = g->order[at - 1];
+		g->order[at] = moving;
+	}
+}
+
+/* Reads the rows of the next start, and one more: 1, 0 at the end, or a negative errno. */
+static int group_fill(struct timeline *t)
+{
+	struct timeline_group *g = &t->group;
+	int more = 1;
+	if (g->has_ahead) {
+		const uint32_t ahead = g->order[g->count];
+		g->order[g->count] = g->order[0];
+		g->order[0] = ahead;
+	} else {
+		more = row_next(t, &t->rows[g->order[0]]);
+	}
+	if (more <= 0)
+		return more;
+	g->taken = 0;
+	g->count = 1;
+	while ((more = row_next(t, &t->rows[g->order[g->count]])) > 0 &&
+		g->count < TIMELINE_EQUALS_MAX &&
+		t->rows[g->order[g->count]].values[0] == t->rows[g->order[0]].values[0])
+		g->count++;
+	g->has_ahead = more > 0;
+	if (more >= 0 && g->count > 1)
+		group_sort(t);
+	return more < 0 ? more : 1;
+}
+
+static uint64_t value_at(const struct event_row *row, int place)
+{
+	return place < 0 ? 0 : (uint64_t)row->values[place];
+}
+
+/* The lane as such; slices that cross others go to an overflow of it. */
+static struct lane *lane_of(
+	struct timeline *t, const struct timeline_kind *k, const struct event_row *row)
+{
+	struct lane_key key = {.process = row->process, .kind = k->lane};
+	switch (k->lane) {
+	case LANE_THREAD:
+	case LANE_RANGES:
+		key.tid = row->tid;
+		key.domain = (uint32_t)value_at(row, k->domain);
+		break;
+	case LANE_SPANS:
+		key.domain = (uint32_t)value_at(row, k->domain);
+		break;
+	case LANE_STREAM:
+	case LANE_WAITS:
+		key.device = (uint32_t)value_at(row, k->device);
+		key.context = (uint32_t)value_at(row, k->context);
+		key.id = (uint32_t)value_at(row, k->stream);
+		break;
+	case LANE_NVTX_COUNTER:
+		key.domain = (uint32_t)value_at(row, k->domain);
+		key.id = value_at(row, (int)k->name);
+		break;
+	case LANE_DEVICE_MEMORY:
+		key.device = (uint32_t)value_at(row, k->device);
+		key.id = value_at(
+			row, (int)schema_column_index(row->event, FIELD_CUDA_MEMORY_MEMORY_KIND));
+		break;
+	case LANE_PROCESS:
+	case LANE_UNIFIED_MEMORY:
+	case LANE_OVERHEAD:
+		break;
+	}
+	return lane_find(&t->lanes, &key);
+}
+
+/* False: it has none. */
+static bool counter_value(struct timeline *t, struct timeline_item *i)
+{
+	const struct event_row *row = i->row;
+	struct timeline_value v;
+	if (row->event->number == KIND_CUDA_MEMORY) {
+		const uint64_t bytes = value_at(
+			row, (int)schema_column_index(row->event, FIELD_CUDA_MEMORY_BYTES));
+		i->lane->sum =
+			(int64_t)(row->values[i->kind->name] == 1 ? (uint64_t)i->lane->sum + bytes
+								  : (uint64_t)i->lane->sum - bytes);
+		i->integer = i->lane->sum;
+		return true;
+	}
+	timeline_number(row, (uint32_t)schema_column(row->event, FIELD_KIND_PAYLOAD), &v);
+	i->is_real = v.kind == TIMELINE_REAL || (v.kind == TIMELINE_UINT && v.number > INT64_MAX);
+	i->real = v.kind == TIMELINE_UINT ? (double)v.number : v.real;
+	i->integer = (int64_t)v.number;
+	t->no_value += v.kind == TIMELINE_NOTHING || v.kind == TIMELINE_JSON;
+	return v.kind != TIMELINE_NOTHING && v.kind != TIMELINE_JSON;
+}
+
+static bool is_outermost_call(const struct event_row *row)
+{
+	return row->event->number == KIND_CUDA_API &&
+		!row->values[schema_column_index(row->event, FIELD_CUDA_API_LEVEL)];
+}
+
+/* 1, 0 = it is left out, or a negative errno. */
+static int item_make(struct timeline *t, struct timeline_item *i, const struct event_row *row)
+{
+	const struct timeline_kind *k = &t->kinds[row->event->number];
+	*i = (struct timeline_item){.kind = k,
+		.row = row,
+		.start_ns = (uint64_t)row->values[0],
+		.duration_ns = duration_of(t, row),
+		.correlation = value_at(row, k->correlation),
+		.is_call = is_outermost_call(row)};
+	if (i->duration_ns > UINT64_MAX - i->start_ns)
+		i->duration_ns = UINT64_MAX - i->start_ns;
+	i->lane = lane_of(t, k, row);
+	if (!i->lane || timeline_name_find(t, i, &i->name))
+		return -ENOMEM;
+	if (k->shape == TIMELINE_COUNTER)
+		return counter_value(t, i);
+	if (k->shape == TIMELINE_MOMENT)
+		return 1;
+	int error =
+		lane_open(&t->lanes, i->lane, i->start_ns, i->start_ns + i->duration_ns, &i->lane);
+	t->crossed += !error && !i->lane;
+	return error ? error : i->lane != NULL;
+}
+
+int timeline_next(struct timeline *t, struct timeline_item *ret_item)
+{
+	for (;;) {
+		if (t->group.taken == t->group.count) {
+			int more = group_fill(t);
+			if (more <= 0)
+				return more;
+		}
+		const uint32_t place = t->group.order[t->group.taken++];
+		int made = item_make(t, ret_item, &t->rows[place]);
+		if (made)
+			return made;
+	}
+}
+
+bool timeline_is_step(struct timeline *t, const struct timeline_item *i, const char *steps)
+{
+	const bool is = steps && i->row->event->number == KIND_NVTX_RANGE &&
+		!fnmatch(steps, i->name.text.text, 0);
+	t->steps += is;
+	return is;
+}
+
+bool timeline_several(const struct timeline *t)
+{
+	const struct process_list *l = &t->contents.processes;
+	size_t count = 0;
+	for (size_t i = 0; i < l->count; i++)
+		count += l->rows[i]->events[KIND_CUDA_API] > 0;
+	return count > 1;
+}
