@@ -36,7 +36,7 @@
 #include <stdint.h>
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
-#define SPOOL_VERSION 5u
+#define SPOOL_VERSION 6u
 #define RECORD_BYTES 32u
 #define CHUNK_BYTES \
 	65536u /* 2048 records: a chunk switch costs about 40 ns, spread over them it is nothing */
@@ -80,6 +80,7 @@ enum drop_reason {
 		      */
 	DROP_LATE,   /* calls before the library was ready */
 	DROP_CUPTI,  /* activity records that CUPTI says it dropped */
+	DROP_SHARED, /* calls of a second task on a thread's memory */
 	DROP_REASONS
 };
 
@@ -386,6 +387,7 @@ struct lane {
 	uint32_t ranges_pad;
 	struct cuda_open cuda_open; /* the CUDA API call in progress: of nested ones the first */
 	uint64_t chunk[LANE_CHUNKS_MAX]; /* file offsets */
+	uint64_t chunks_ready; /* 1 + number of the latest chunk that was taken into use */
 	struct record nested[NESTED_RECORDS];
 	/* the consumer's */
 	__attribute__((aligned(64))) uint64_t tail;

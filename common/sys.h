@@ -27,6 +27,9 @@ long sys_call(long number, long a, long b, long c, long d, long e, long f);
 #define SYS2(n, a, b) sys_call(n, (long)(a), (long)(b), 0, 0, 0, 0)
 #define SYS3(n, a, b, c) sys_call(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
 #define SYS4(n, a, b, c, d) sys_call(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define SYS5(n, a, b, c, d, e) sys_call(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
+#define SYS6(n, a, b, c, d, e, f) \
+	sys_call(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
 /* Paths are absolute or relative to `dir` (AT_FDCWD). Descriptors are always made O_CLOEXEC. */
 int sys_openat(int dir, const char *path, int flags, unsigned mode);

@@ -18,7 +18,7 @@ static uint64_t with_holder(int result, uint32_t holder)
 
 static inline bool tries_first(void)
 {
-	return *osrt_gate && !session.config.all_locks &&
+	return gate_is_open_for_osrt() && !session.config.all_locks &&
 		(thread_self.lane || thread_attach(&thread_self));
 }
 
@@ -42,16 +42,16 @@ static inline bool tries_first(void)
 
 /* TRY: an expression that is true when the lock was taken, or failed for good, and stored that in
  * t_result. */
-#define LOCK_WRAPPER(name, TYPE, TRY, HOLDER)                       \
-	LOCK_LONG(name, TYPE, HOLDER)                               \
-	WRAPPER(int, name, (TYPE * t_lock))                         \
-	{                                                           \
-		int t_result;                                       \
-		if (tries_first() && (TRY)) {                       \
-			osrt_count(thread_self.lane, FN_##name, 0); \
-			return t_result;                            \
-		}                                                   \
-		return name##_long(t_lock);                         \
+#define LOCK_WRAPPER(name, TYPE, TRY, HOLDER)      \
+	LOCK_LONG(name, TYPE, HOLDER)              \
+	WRAPPER(int, name, (TYPE * t_lock))        \
+	{                                          \
+		int t_result;                      \
+		if (tries_first() && (TRY)) {      \
+			osrt_count_now(FN_##name); \
+			return t_result;           \
+		}                                  \
+		return name##_long(t_lock);        \
 	}
 
 LOCK_LONG(pthread_mutex_lock, pthread_mutex_t, t_lock->__data.__owner)
@@ -66,17 +66,31 @@ static __attribute__((noinline)) int mutex_lock_timed(pthread_mutex_t *t_lock)
 		(uint32_t)real.fn_pthread_mutex_lock(t_lock) | holder, object);
 }
 
+static int mutex_lock_tried(pthread_mutex_t *t_lock);
+
+static __attribute__((cold, noinline)) int mutex_lock_rare(pthread_mutex_t *t_lock)
+{
+	return gate_is_open_for_osrt() ? mutex_lock_tried(t_lock) : pthread_mutex_lock_long(t_lock);
+}
+
+static __attribute__((noinline)) int mutex_lock_closed(pthread_mutex_t *t_lock)
+{
+	if (!osrt_forwards() || !real.fn_pthread_mutex_lock)
+		return mutex_lock_rare(t_lock);
+	return real.fn_pthread_mutex_lock(t_lock);
+}
+
 /* By far the most frequent of all: a free lock costs one attempt and one addition. */
 static __attribute__((noinline)) int mutex_lock_tried(pthread_mutex_t *t_lock)
 {
-	if (__builtin_expect(!*osrt_gate, 0))
-		return pthread_mutex_lock_long(t_lock);
+	if (__builtin_expect(!GATE_LOOKS_OPEN(osrt_mask), 0))
+		return mutex_lock_closed(t_lock);
 	if (__builtin_expect(!thread_self.lane && !thread_attach(&thread_self), 0))
 		return REAL(pthread_mutex_lock)(t_lock);
 	int result = REAL(pthread_mutex_trylock)(t_lock);
 	if (__builtin_expect(result == EBUSY, 0))
 		return mutex_lock_timed(t_lock);
-	osrt_count(thread_self.lane, FN_pthread_mutex_lock, 0);
+	osrt_count_now(FN_pthread_mutex_lock);
 	return result;
 }
 
@@ -111,7 +125,7 @@ WRAPPER(int, sem_wait, (sem_t * t_semaphore))
 {
 	struct call call;
 	if (tries_first() && semaphore_taken(t_semaphore)) {
-		osrt_count(thread_self.lane, FN_sem_wait, 0);
+		osrt_count_now(FN_sem_wait);
 		return 0;
 	}
 	if (osrt_forwards() || !call_begin(&call, FN_sem_wait))

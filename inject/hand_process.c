@@ -104,6 +104,7 @@ struct clone_start {
 static int clone_child(void *argument)
 {
 	struct clone_start start = *(struct clone_start *)argument;
+	thread_left(&thread_self);
 	session_child();
 	return start.function(start.argument);
 }
@@ -131,14 +132,23 @@ WRAPPER(int, clone,
 		(t_flags & (CLONE_VM | CLONE_VFORK | CLONE_THREAD)) == (CLONE_VM | CLONE_VFORK);
 	bool shares = t_flags & CLONE_VM && !waits;
 	libtrace_clone_fn function = shares ? t_function : waits ? clone_vfork_child : clone_child;
-	struct call call = {NULL, 0, 0};
+	struct call call = {NULL, 0};
 	bool begun = call_begin(&call, FN_clone);
 	if (begun && waits)
 		thread_self.lane->open.kind = 0; /* the child's calls are not inside this one */
+	bool strays =
+		shares && !(t_flags & (CLONE_SETTLS | CLONE_VFORK)) && session.state == SESSION_ON;
+	uint32_t stray = thread_self.stray;
+	if (strays)
+		thread_share(&thread_self, 0);
 	int pid = REAL(clone)(function, t_stack, t_flags, shares ? t_argument : (void *)&start,
 		more[0], more[1], more[2]);
 	if (waits)
 		child_memory_give_all();
+	if (strays)
+		thread_self.stray = pid > 0 ? (uint32_t)pid : stray;
+	if (strays && pid < 0 && !stray)
+		thread_share_end(&thread_self);
 	if (waits && thread_self.vfork_pid)
 		thread_vfork_parent(&thread_self, 0);
 	if (begun)
@@ -205,7 +215,7 @@ uint64_t vfork_before(void)
 {
 	if (session.state == SESSION_NEW)
 		preload_early();
-	if (!*session_gate)
+	if (!gate_is_open())
 		return 0;
 	if (!thread_self.lane)
 		thread_attach(&thread_self);
@@ -231,7 +241,7 @@ __attribute__((visibility("hidden"))) void vfork_parent(long pid, uint64_t tick)
 				32 /* the frame of vfork's caller */);
 	if (pid > 0)
 		child_record((unsigned long)pid, CHILD_VFORK, VERDICT_TRACED, NULL);
-	if (!*session_gate || !t->lane)
+	if (!gate_is_open() || !t->lane)
 		return;
 	uint64_t ticks = clock_is_tsc && tick ? clock_ticks() - tick : 0;
 	if (!ticks)
@@ -246,7 +256,7 @@ __attribute__((visibility("hidden"))) void vfork_parent(long pid, uint64_t tick)
 __attribute__((visibility("hidden"))) long syscall_traced(
 	long number, long a, long b, long c, long d, long e, long f)
 {
-	struct call call = {NULL, 0, 0};
+	struct call call = {NULL, 0};
 	relocate_check();
 	if (number == SYS_exit_group)
 		session_end((int)a);
@@ -291,7 +301,7 @@ static void before_prctl(int option, unsigned long value)
 
 WRAPPER(int, prctl, (int t_option, ...))
 {
-	struct call call = {NULL, 0, 0};
+	struct call call = {NULL, 0};
 	relocate_check();
 	va_list list;
 	unsigned long word[4];

@@ -11,6 +11,7 @@
 
 #include "common/sys.h"
 #include "common/text.h"
+#include "tracer/libc.h"
 
 #define STARTS_MAX 1024u
 
@@ -21,6 +22,7 @@ struct start {
 	uint32_t parent_tid;
 	uint32_t taken;
 	uint32_t names_given;
+	uint64_t stack_bytes;
 	char name[16]; /* a new thread has its maker's */
 };
 
@@ -56,8 +58,10 @@ static struct start thread_begin(void *argument)
 	start_give(argument);
 	thread_self.parent_tid = start.parent_tid;
 	thread_self.names_given = start.names_given;
+	thread_stack_set(&thread_self, (uint64_t)(uintptr_t)__builtin_frame_address(0) + 512,
+		start.stack_bytes);
 	bytes_copy(thread_self.name, start.name, sizeof(start.name));
-	if (*session_gate)
+	if (gate_is_open())
 		thread_attach(&thread_self);
 	return start;
 }
@@ -74,6 +78,16 @@ static int run_c11_thread(void *argument)
 	return start.c11_function(start.argument);
 }
 
+/* Of a new thread's stack, at least: its own data and ours lie above its first frame. */
+static uint64_t stack_bytes(const pthread_attr_t *attributes)
+{
+	size_t bytes = 0;
+	if (!attributes || !libc.pthread_attr_getstacksize ||
+		libc.pthread_attr_getstacksize(attributes, &bytes))
+		bytes = thread_stack_usual;
+	return bytes / 4 * 3;
+}
+
 WRAPPER(int, pthread_create,
 	(pthread_t * t_thread, const pthread_attr_t *t_attributes, libtrace_start_fn t_function,
 		void *t_argument))
@@ -88,6 +102,7 @@ WRAPPER(int, pthread_create,
 		start->argument = t_argument;
 		start->parent_tid = call.t->tid;
 		start->names_given = __atomic_load_n(&thread_names_given, __ATOMIC_RELAXED);
+		start->stack_bytes = stack_bytes(t_attributes);
 		bytes_copy(start->name, call.t->name, sizeof(start->name));
 	}
 	int result = REAL(pthread_create)(t_thread, t_attributes, start ? run_thread : t_function,
@@ -111,6 +126,7 @@ WRAPPER(int, thrd_create, (thrd_t * t_thread, thrd_start_t t_function, void *t_a
 		start->argument = t_argument;
 		start->parent_tid = call.t->tid;
 		start->names_given = __atomic_load_n(&thread_names_given, __ATOMIC_RELAXED);
+		start->stack_bytes = stack_bytes(NULL);
 		bytes_copy(start->name, call.t->name, sizeof(start->name));
 	}
 	int result = REAL(thrd_create)(
@@ -126,11 +142,11 @@ WRAPPER(int, thrd_create, (thrd_t * t_thread, thrd_start_t t_function, void *t_a
 WRAPPER(int, pthread_setname_np, (pthread_t t_thread, const char *t_name))
 {
 	int result = REAL(pthread_setname_np)(t_thread, t_name);
-	if (*session_gate && (thread_self.lane || thread_attach(&thread_self)))
+	if (gate_is_open() && (thread_self.lane || thread_attach(&thread_self)))
 		osrt_count(thread_self.lane, FN_pthread_setname_np, 0);
 	if (result == 0 && !pthread_equal(t_thread, pthread_self()))
 		__atomic_add_fetch(&thread_names_given, 1, __ATOMIC_RELAXED);
-	else if (result == 0 && *session_gate)
+	else if (result == 0 && gate_is_open())
 		thread_renamed(&thread_self, t_name);
 	return result;
 }

@@ -109,9 +109,10 @@ void real_open(void)
 
 static inline __attribute__((always_inline)) void count_only(unsigned fn)
 {
-	struct lane *lane = thread_self.lane;
-	if (__builtin_expect(*osrt_gate && (lane || (lane = thread_attach(&thread_self))), 1))
-		osrt_count(lane, fn, 0);
+	if (__builtin_expect(
+		    gate_is_open_for_osrt() && (thread_self.lane || thread_attach(&thread_self)),
+		    1))
+		osrt_count(thread_self.lane, fn, 0);
 	else
 		relocate_check();
 }

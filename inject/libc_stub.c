@@ -16,6 +16,7 @@
 VARIABLE(environ)        /* the environment of children */
 SYMBOL(__errno_location) /* errno, kept around every hook */
 SYMBOL(getauxval)        /* no call into the kernel, no state */
+SYMBOL(pthread_attr_getstacksize)
 SYMBOL(pthread_self)
 /* what compilers invent */
 SYMBOL(memcpy)

@@ -101,6 +101,8 @@ static void clone_find(void)
 		*(void **)(void *)&launch_clone = found;
 }
 
+#define MAIN_STACK_BYTES (8u << 20)
+
 static bool begun;
 
 extern char **environ;
@@ -108,6 +110,12 @@ extern char **environ;
 static void begin(int argc, char **argv, char **envp)
 {
 	begun = true;
+	/* Nothing else is mapped within so much of the first thread's stack. Its frames begin below
+	 * its environment. */
+	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0),
+		 top = (uint64_t)(uintptr_t)envp;
+	thread_stack_set(
+		&thread_self, top - sp < MAIN_STACK_BYTES ? top : sp + 4096, MAIN_STACK_BYTES);
 	thread_enter(&thread_self);
 	/* Also what is first called in forked children: each of them would look it up. */
 	static const uint16_t early[] = {FN_pthread_mutex_lock /* its short way does not ask */,
@@ -125,6 +133,7 @@ static void begin(int argc, char **argv, char **envp)
 	if (session.state == SESSION_NEW) {
 		session.state = SESSION_OFF;
 		osrt_off = true;
+		gate_use(false);
 	}
 	thread_leave(&thread_self);
 }

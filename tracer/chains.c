@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 
 #include "common/clock.h"
 #include "common/sys.h"
@@ -20,12 +19,12 @@
 #include "unwind/modules.h"
 #include "unwind/rules.h"
 
-uint64_t chains_ticks[CHAIN_CLASSES] = {[0 ... CHAIN_CLASSES - 1] = UINT64_MAX};
 bool chains_ask_libunwind;
 
 /* By lane: the next thread of a lane finds it in the cache. */
 static struct callchain_thread *memory_of_lane[SPOOL_LANES_MAX];
-static bool is_on; /* some class has a threshold */
+static bool is_on;                     /* some class has a threshold */
+static uint64_t limits[CHAIN_CLASSES]; /* what own_words.chains_ticks is to be */
 static uint32_t flags;
 static bool telling;  /* from the first chain on */
 static uint64_t *met; /* bit per node: its module and those further out are known */
@@ -169,12 +168,21 @@ static bool any_wanted(const struct config *c)
 	return false;
 }
 
+static void limits_use(void)
+{
+	for (unsigned i = 0; i < CHAIN_CLASSES; i++)
+		own_words.chains_ticks[i] = limits[i];
+}
+
 void chains_start(void)
 {
 	const struct config *c = &session.config;
 	struct callchain_setup setup = {
 		.more = chunk_more, .main_top = (uint64_t)getauxval(AT_RANDOM)};
 	*(void **)(void *)&setup.find_object = libc.dlsym(RTLD_DEFAULT, "_dl_find_object");
+	for (unsigned i = 0; i < CHAIN_CLASSES; i++)
+		limits[i] = UINT64_MAX;
+	limits_use();
 	rules_init(setup.find_object); /* for registers_in_handler(), whatever chains are wanted */
 	if (!c->backtrace_depth || c->backtrace == BACKTRACE_NONE || !any_wanted(c))
 		return;
@@ -193,12 +201,14 @@ void chains_start(void)
 		load_libunwind();
 	for (unsigned i = 0; i < CHAIN_CLASSES; i++)
 		if (c->backtrace_ns[i] != UINT64_MAX)
-			chains_ticks[i] = osrt_ticks(c->backtrace_ns[i]);
+			limits[i] = osrt_ticks(c->backtrace_ns[i]);
+	limits_use();
 	is_on = true;
 }
 
 void chains_forked(void)
 {
+	limits_use();
 	callchain_forked();
 	modules_forked();
 	fallback_forked();
@@ -226,24 +236,13 @@ void chains_end(void)
 
 /* ---- taking one ---- */
 
-/* A forked child finds it zeroed, which is as new; so after a fork the parent need not copy it when
- * it goes on. */
-static struct callchain_thread *memory_make(void)
-{
-	size_t bytes = sizeof(struct callchain_thread);
-	void *memory = sys_mmap_private(bytes);
-	if (memory)
-		sys_madvise(memory, bytes, MADV_WIPEONFORK);
-	return memory;
-}
-
 static struct callchain_thread *memory_for(struct thread *t)
 {
 	struct callchain_thread **kept = &memory_of_lane[t->lane->index];
 	if (!met && !sys_mmap_table((void **)(void *)&met, MET_BYTES))
 		return NULL;
 	if (!*kept)
-		*kept = memory_make();
+		*kept = sys_mmap_private(sizeof(**kept));
 	if (*kept && !t->chains_begun) /* another thread's stack was remembered */
 		callchain_forget(*kept);
 	t->chains_begun = 1;

@@ -17,18 +17,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tracer/config.h"
+#include "tracer/gate.h"
 #include "tracer/thread.h"
 
 struct dl_phdr_info; /* of <link.h> */
 
-/* Events of a class that lasted so many ticks carry a callchain; UINT64_MAX = none does. Set by
- * chains_start() from config.backtrace_ns. */
-extern uint64_t chains_ticks[CHAIN_CLASSES] __attribute__((visibility("hidden")));
-
 static inline bool chains_due(enum chain_class class, uint64_t ticks)
 {
-	return __builtin_expect(ticks >= chains_ticks[class], 0);
+	return __builtin_expect(ticks >= own_words.chains_ticks[class], 0);
 }
 
 /* Sets up what the options ask for. Once, when the session starts, outside of any traced call. */

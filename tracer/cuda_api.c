@@ -135,6 +135,9 @@ static enum treatment treatment_of(const char *name)
 static struct thread *enter(void)
 {
 	struct thread *t = &thread_self;
+	if ((gate_is_wiped() && !gate_opens(&own_words.session_mask) && gate_is_wiped()) ||
+		(t->shared && thread_is_stray(t)))
+		return NULL;
 	osrt_mend_busy(t);
 	if (t->busy) {
 		session_count_drop(DROP_NESTED);
@@ -237,8 +240,8 @@ static void call_enter(
 	*c->correlation_data = 0;
 	if (f->treatment == TREAT_START)
 		window_api_start(CAPTURE_CUDA_PROFILER);
-	api_memory->is_recorded[c->correlation % IDS_KEPT] = *session_gate != 0;
-	if (!*session_gate) {
+	api_memory->is_recorded[c->correlation % IDS_KEPT] = gate_is_open();
+	if (!gate_is_open()) {
 		cuda_look_over();
 		return;
 	}
@@ -347,7 +350,7 @@ static void resource(uint32_t cbid, const struct cupti_resource_data *data)
 	/* Modules are told at any time, as names are: kernels of a window run in earlier ones. */
 	bool is_module =
 		cbid == CUPTI_RESOURCE_MODULE_LOADED || cbid == CUPTI_RESOURCE_MODULE_UNLOAD;
-	struct thread *t = (*session_gate || is_module) && data->descriptor ? enter() : NULL;
+	struct thread *t = (gate_is_open() || is_module) && data->descriptor ? enter() : NULL;
 	if (!t)
 		return;
 	switch (cbid) {

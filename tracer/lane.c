@@ -36,22 +36,21 @@ static void refresh_clock_point(void)
 	__atomic_store_n(&spool->last_sequence, sequence + 2, __ATOMIC_RELEASE);
 }
 
-static uint64_t position_of(const struct thread *t)
-{
-	return t->chunk_end ? (uint64_t)(uintptr_t)t->cur + t->bias : t->lane->head;
-}
-
-/* Takes the chunk for number `n` into use if its turn has come or a fresh one can be had. */
+/* Takes the chunk for number `n` into use if its turn has come or a fresh one can be had. Once: who
+ * made it ready may have been interrupted for good before it wrote there. */
 static bool chunk_ready(struct lane *lane, uint64_t n)
 {
+	if (lane->chunks_ready == n + 1)
+		return true;
 	uint64_t tail = __atomic_load_n(&lane->tail, __ATOMIC_ACQUIRE);
 	if (lane->chunk_count && n >= lane->chunk_count &&
 		tail >= (n - lane->chunk_count + 1) * CHUNK_BYTES) {
 		lane->chunk[n % LANE_CHUNKS_MAX] =
 			lane->chunk[(n - lane->chunk_count) % LANE_CHUNKS_MAX];
+		lane->chunks_ready = n + 1;
 		return true;
 	}
-	if (lane->chunk_count == LANE_CHUNKS_MAX)
+	if (lane->chunk_count >= LANE_CHUNKS_MAX)
 		return false;
 	void *place;
 	uint64_t offset = spool_file_take(CHUNK_BYTES, n ? CHUNK_BYTES : CHUNK_FIRST_BYTES, &place);
@@ -60,6 +59,7 @@ static bool chunk_ready(struct lane *lane, uint64_t n)
 	lane->partial = n == 0;
 	lane->chunk[n % LANE_CHUNKS_MAX] = offset;
 	lane->chunk_count++;
+	lane->chunks_ready = n + 1;
 	return true;
 }
 
@@ -93,7 +93,7 @@ static bool chunk_wait(struct lane *lane, uint64_t n)
 }
 
 /* As far as the chunk at `start` may be written from `position` on; 0 = no room for the rest. */
-static uint64_t chunk_limit(struct lane *lane, char *start, uint64_t position)
+static uint32_t chunk_bound(struct lane *lane, char *start, uint64_t position)
 {
 	if (!lane->partial || position >= CHUNK_BYTES)
 		return CHUNK_BYTES;
@@ -105,28 +105,27 @@ static uint64_t chunk_limit(struct lane *lane, char *start, uint64_t position)
 	return CHUNK_BYTES;
 }
 
-/* The next chunk becomes current, or the rest of the first. */
-static bool chunk_next(struct thread *t)
+/* The chunk becomes current in which the lane's next record lies. */
+static bool chunk_enter(struct thread *t)
 {
 	struct lane *lane = t->lane;
 	uint64_t begin = clock_ticks();
-	uint64_t position = position_of(t);
-	uint64_t n = position / CHUNK_BYTES;
-	if (position % CHUNK_BYTES ==
-		0) { /* else a thread takes over a lane in the middle of a chunk */
+	uint64_t position = lane->head, n = position / CHUNK_BYTES;
+	thread_look_for_stray(t);
+	if (position % CHUNK_BYTES == 0) { /* else a thread takes over a lane within a chunk */
 		if (n)
 			lane_wake_writer();
 		if (!chunk_ready(lane, n) && !chunk_wait(lane, n))
 			return false;
 	}
-	char *start = spool_file_at(lane->chunk[n % LANE_CHUNKS_MAX]);
-	uint64_t limit = chunk_limit(lane, start, position);
-	if (!limit)
+	char *start = spool_file_chunk(lane->chunk[n % LANE_CHUNKS_MAX]);
+	uint32_t bound = start ? chunk_bound(lane, start, position) : 0;
+	if (!bound)
 		return false;
-	t->cur = (struct record *)(void *)(start + position % CHUNK_BYTES);
-	t->chunk_end = (struct record *)(void *)(start + limit);
-	t->bias = n * CHUNK_BYTES - (uint64_t)(uintptr_t)start;
-	t->end = t->chunk_end;
+	t->limit = 0;
+	t->base = start;
+	t->bound = bound;
+	t->chunk = n + 1;
 	if (begin - __atomic_load_n(&session.spool->last.tick, __ATOMIC_RELAXED) >
 		CLOCK_POINT_TICKS)
 		refresh_clock_point();
@@ -150,51 +149,40 @@ static void count_drop(struct thread *t)
 	lane->dropped[reason]++;
 }
 
-static bool chunk_has(const struct thread *t, unsigned slots)
-{
-	return t->chunk_end && t->cur + slots <= t->chunk_end;
-}
-
-static bool is_partial(const struct thread *t)
-{
-	return t->lane->partial && position_of(t) < CHUNK_BYTES;
-}
-
-/* The rest of a chunk that is reserved in part. */
-static bool rest_make(struct thread *t)
-{
-	char *start = spool_file_at(t->lane->chunk[0]);
-	if (!chunk_limit(t->lane, start, CHUNK_FIRST_BYTES))
-		return false;
-	t->end = t->chunk_end = (struct record *)(void *)(start + CHUNK_BYTES);
-	return true;
-}
+/* Enters a chunk, takes the rest of one that is reserved in part, fills one up: a handful of steps,
+ * unless another task runs on this memory. */
+#define ROOM_STEPS 8
 
 /* Room in one chunk; the rest of a chunk that is too short is filled up. */
 static bool room_make(struct thread *t, unsigned slots)
 {
-	while (!chunk_has(t, slots)) {
-		bool begun = t->chunk_end && t->cur < t->chunk_end;
-		if (begun && is_partial(t)) {
-			if (!rest_make(t))
+	struct lane *lane = t->lane;
+	for (unsigned step = 0; step < ROOM_STEPS; step++) {
+		uint64_t position = lane->head, at = position % CHUNK_BYTES;
+		if (t->chunk != position / CHUNK_BYTES + 1) {
+			if (!chunk_enter(t))
 				return false;
-			continue;
+		} else if (at + slots * RECORD_BYTES <= t->bound) {
+			return true;
+		} else if (t->bound <
+			CHUNK_BYTES) { /* as if it were full: then all of it is reserved */
+			t->bound = chunk_bound(lane, t->base, CHUNK_FIRST_BYTES);
+			if (!t->bound) {
+				t->chunk = 0;
+				return false;
+			}
+		} else {
+			*lane_next(t) = (struct record){.tick = 1, .word = REC_PAD};
+			lane_publish(t, (unsigned)((CHUNK_BYTES - at) / RECORD_BYTES));
 		}
-		if (begun) {
-			unsigned left = (unsigned)(t->chunk_end - t->cur);
-			*t->cur = (struct record){.tick = 1, .word = REC_PAD};
-			lane_publish(t, left);
-		}
-		if (!chunk_next(t))
-			return false;
 	}
-	return true;
+	return false;
 }
 
 static void gap_close(struct thread *t)
 {
 	struct lane *lane = t->lane;
-	*t->cur = (struct record){lane->gap_last_tick, REC_GAP,
+	*lane_next(t) = (struct record){lane->gap_last_tick, REC_GAP,
 		lane->gap_reason << 48 | lane->gap_count, lane->gap_first_tick};
 	lane->gap_count = 0;
 	lane_publish(t, 1);
@@ -230,7 +218,7 @@ static bool nested_move(struct thread *t)
 				nested_keep(lane, moved);
 				return false;
 			}
-			*t->cur = lane->nested[moved];
+			*lane_next(t) = lane->nested[moved];
 			lane_publish(t, 1);
 			lane->nested[moved].word = 0;
 		}
@@ -239,23 +227,32 @@ static bool nested_move(struct thread *t)
 	return true;
 }
 
+/* How far records may go without asking once `slots` have been published. The last one of a chunk
+ * comes here: behind it the chunk is no longer the right one. */
+static uint32_t limit_after(const struct thread *t, unsigned slots)
+{
+	uint64_t end = t->lane->head % CHUNK_BYTES + slots * RECORD_BYTES;
+	if (end >= CHUNK_BYTES)
+		return 0;
+	return t->bound < CHUNK_BYTES ? t->bound : CHUNK_BYTES - RECORD_BYTES;
+}
+
 struct record *lane_room(struct thread *t, unsigned slots)
 {
-	t->end = t->chunk_end;
-	if ((t->lane->nested_count && !nested_move(t)) || !room_make(t, slots)) {
+	bool room = (!t->lane->nested_count || nested_move(t)) && room_make(t, slots);
+	if (room && t->lane->gap_count) {
+		gap_close(t);
+		room = room_make(t, slots);
+	}
+	if (!room) {
+		t->limit = 0;
 		count_drop(t);
 		return NULL;
 	}
-	if (t->lane->gap_count) {
-		gap_close(t);
-		if (!room_make(t, slots)) {
-			count_drop(t);
-			return NULL;
-		}
-	}
+	t->limit = limit_after(t, slots);
 	if (t->lane->nested_count) /* of a handler meanwhile: at the next event */
-		t->end = NULL;
-	return t->cur;
+		t->limit = 0;
+	return lane_next(t);
 }
 
 bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64_t b,
@@ -292,9 +289,7 @@ void lane_put_nested(struct thread *t, const struct record *record)
 		&lane->nested_count, &at, at + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	lane->nested[at] = *record;
 	lane->nested[at].word |= (uint64_t)RECORD_NESTED << RECORD_FLAGS_SHIFT;
-	/* The next event comes by lane_room(). Not t->cur: what was interrupted may be about to
-	 * move it to another chunk, at a lower address. */
-	t->end = NULL;
+	t->limit = 0; /* the next event comes by lane_room() */
 }
 
 void lane_flush_sums(struct thread *t)

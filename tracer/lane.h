@@ -20,11 +20,24 @@
  */
 struct record *lane_room(struct thread *t, unsigned slots);
 
-/* Publishes the `slots` records at t->cur. */
+/* Where the lane's next record goes, in the current chunk. */
+static inline struct record *lane_next(const struct thread *t)
+{
+	return (struct record *)(void *)(t->base + t->lane->head % CHUNK_BYTES);
+}
+
+/* Room for `slots` records without asking, or NULL: then lane_room(). */
+static inline struct record *lane_room_at_hand(const struct thread *t, unsigned slots)
+{
+	uint64_t at = t->lane->head % CHUNK_BYTES;
+	return at + (slots - 1) * RECORD_BYTES < t->limit ? (struct record *)(void *)(t->base + at)
+							  : NULL;
+}
+
+/* Publishes the next `slots` records. */
 static inline void lane_publish(struct thread *t, unsigned slots)
 {
-	t->cur += slots;
-	__atomic_store_n(&t->lane->head, (uint64_t)(uintptr_t)t->cur + t->bias, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->lane->head, t->lane->head + slots * RECORD_BYTES, __ATOMIC_RELEASE);
 }
 
 /* Writes a whole record with its payload (at most LANE_PAYLOAD_MAX bytes, cut beyond). False =

@@ -19,6 +19,7 @@ void *__libc_dlsym(void *library, const char *name);
 #pragma weak pthread_key_create
 #pragma weak pthread_setspecific
 #pragma weak pthread_testcancel
+#pragma weak pthread_attr_getstacksize
 #pragma weak on_exit
 #pragma weak lio_listio
 #pragma weak login_tty
@@ -29,6 +30,7 @@ struct libc libc = {.dlsym = dlsym,
 	.pthread_key_create = pthread_key_create,
 	.pthread_setspecific = pthread_setspecific,
 	.pthread_testcancel = pthread_testcancel,
+	.pthread_attr_getstacksize = pthread_attr_getstacksize,
 	.on_exit = on_exit};
 
 /* What 2.34 took in, and a function of each that is never one of ours. */
@@ -65,7 +67,8 @@ static void part_load(const char *file)
 	} functions[] = {
 #define FUNCTION(name) {#name, offsetof(struct libc, name)}
 		FUNCTION(dlsym), FUNCTION(dlvsym), FUNCTION(dladdr), FUNCTION(pthread_key_create),
-		FUNCTION(pthread_setspecific), FUNCTION(pthread_testcancel)};
+		FUNCTION(pthread_setspecific), FUNCTION(pthread_testcancel),
+		FUNCTION(pthread_attr_getstacksize)};
 	void *part = __libc_dlopen_mode(file, RTLD_NOW | RTLD_GLOBAL | MODE_OF_PROGRAM);
 	if (!part)
 		return;

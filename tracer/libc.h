@@ -19,6 +19,7 @@ struct libc {
 	int (*dladdr)(const void *address, Dl_info *info);
 	int (*pthread_key_create)(pthread_key_t *key, void (*destructor)(void *));
 	int (*pthread_setspecific)(pthread_key_t key, const void *value);
+	int (*pthread_attr_getstacksize)(const pthread_attr_t *attributes, size_t *ret_bytes);
 	void (*pthread_testcancel)(void);
 	int (*on_exit)(void (*handler)(int status, void *user), void *user);
 };

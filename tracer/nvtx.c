@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/text.h"
 #include "tracer/chains.h"
+#include "tracer/gate.h"
 #include "tracer/lane.h"
 #include "tracer/nvtx_record.h"
 #include "tracer/nvtx_select.h"
@@ -39,9 +40,13 @@ static struct thread *enter_interrupted(struct thread *t)
 
 struct thread *nvtx_enter_first(struct thread *t)
 {
+	if (gate_is_wiped() && !gate_opens(&own_words.session_mask) && gate_is_wiped())
+		return NULL; /* interrupted within the tracer when it was forked */
+	if (t->shared && thread_is_stray(t))
+		return NULL;
 	if (t->busy)
 		return enter_interrupted(t);
-	if (!thread_attach(t))
+	if (!t->lane && !thread_attach(t))
 		return NULL;
 	thread_enter(t);
 	return t;
@@ -152,16 +157,16 @@ static __attribute__((noinline)) void mark_put(
 
 void nvtx_mark(struct name *domain, const struct nvtx_event *event)
 {
-	if (__builtin_expect(!*session_gate, 0) || nvtx_select_excludes(domain))
+	if (!gate_is_open() || nvtx_select_excludes(domain))
 		return;
 	struct thread *t = nvtx_enter();
 	if (!t)
 		return;
 	struct mark m = {clock_ticks(), names_of(domain, event),
 		event->has_attributes ? &event->attributes : NULL};
-	struct record *r = t->cur;
 	unsigned most = has_text(event) ? MARK_SLOTS_MAX : 2, slots = 0;
-	if (__builtin_expect(r && r + most <= t->end, 1) && !chains_due(CHAIN_NVTX, 0))
+	struct record *r = lane_room_at_hand(t, most);
+	if (__builtin_expect(r != NULL, 1) && !chains_due(CHAIN_NVTX, 0))
 		slots = mark_fill(r, &m, event, false);
 	if (__builtin_expect(slots != 0, 1))
 		lane_publish(t, slots);
@@ -248,7 +253,7 @@ static inline int push(struct thread *t, struct name *domain, const struct nvtx_
 	}
 	if (__builtin_expect(nvtx_selects, 0)) /* may open the gate */
 		flags |= nvtx_select_range(domain, event, f->text, bytes);
-	flags |= *session_gate ? 0 : FRAME_SILENT;
+	flags |= gate_is_open() ? 0 : FRAME_SILENT;
 	f->names = names;
 	f->recorded_at = 0;
 	f->text_bytes = bytes;
@@ -297,7 +302,7 @@ static inline void range_put(
 	r->a = f->names;
 	r->b = (tick - f->tick) << NS_BITS | (f->level & NVTX_LEVEL_MASK) |
 		(fixed ? NVTX_HAS_ATTRIBUTES : 0);
-	f->recorded_at = (uint64_t)(uintptr_t)(t->cur + slots) + t->bias;
+	f->recorded_at = t->lane->head + slots * RECORD_BYTES;
 	THREAD_BARRIER();
 	lane_publish(t, slots);
 }
@@ -457,7 +462,7 @@ uint64_t nvtx_start(struct name *domain, const struct nvtx_event *event)
 	s->flags = cut ? FRAME_CUT : 0;
 	if (__builtin_expect(nvtx_selects, 0)) /* may open the gate */
 		s->flags |= nvtx_select_range(domain, event, s->text, s->text_bytes);
-	s->flags |= *session_gate ? 0 : FRAME_SILENT;
+	s->flags |= gate_is_open() ? 0 : FRAME_SILENT;
 	s->tick = clock_ticks();
 	spans_open(s, id);
 	thread_leave(t);
@@ -484,7 +489,7 @@ static void span_put(struct thread *t, struct nvtx_span *s, uint64_t id, uint64_
 	r->a = s->names;
 	r->b = (tick - s->tick) << NS_BITS;
 	s->end_lane = t->lane->index;
-	s->recorded_at = (uint64_t)(uintptr_t)(t->cur + slots) + t->bias;
+	s->recorded_at = t->lane->head + slots * RECORD_BYTES;
 	THREAD_BARRIER();
 	lane_publish(t, slots);
 }

@@ -15,7 +15,7 @@
 
 bool ext_is_on(const struct name *domain)
 {
-	return *session_gate != 0 && !nvtx_select_excludes(domain);
+	return gate_is_open() && !nvtx_select_excludes(domain);
 }
 
 static uint32_t text_room(const struct ext_text *text)
@@ -200,7 +200,7 @@ void *nvtx_sync_create(struct name *domain, const struct nvtx_sync_attributes *a
 static void object_event(enum nvtx_sync_what what, const void *object)
 {
 	static const struct ext_text none;
-	if (object && *session_gate)
+	if (object && gate_is_open())
 		object_put(NULL, what, object, &none);
 }
 

@@ -10,26 +10,29 @@
 #include <stdint.h>
 
 #include "common/spool.h"
+#include "tracer/gate.h"
 #include "tracer/lane.h"
 #include "tracer/thread.h"
 
-/* nvtx_enter() for a thread without a lane, or one whose tracer code a handler interrupted. */
+/* nvtx_enter() for a thread without a lane, one whose tracer code a handler interrupted, one whose
+ * memory another task uses, and a forked child. */
 __attribute__((cold, noinline)) struct thread *nvtx_enter_first(struct thread *t);
 
 /* The thread with a lane, and busy; NULL = it cannot record now. */
 static inline __attribute__((always_inline)) struct thread *nvtx_enter(void)
 {
 	struct thread *t = &thread_self;
-	if (__builtin_expect(!t->lane || t->busy, 0))
+	if (__builtin_expect(!t->lane || t->busy || t->shared || !own_words.alive, 0))
 		return nvtx_enter_first(t);
-	thread_enter(t);
+	if (__builtin_expect(!thread_try_enter(t), 0))
+		return nvtx_enter_first(t);
 	return t;
 }
 
 static inline struct record *nvtx_room(struct thread *t, unsigned slots)
 {
-	struct record *r = t->cur;
-	return __builtin_expect(r && r + slots <= t->end, 1) ? r : lane_room(t, slots);
+	struct record *r = lane_room_at_hand(t, slots);
+	return __builtin_expect(r != NULL, 1) ? r : lane_room(t, slots);
 }
 
 static inline unsigned nvtx_slots(uint64_t bytes)

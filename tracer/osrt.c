@@ -10,7 +10,6 @@
 #include "common/text.h"
 #include "tracer/chains.h"
 
-uint64_t osrt_threshold[FN_MAX];
 bool osrt_off;
 
 /* ---- thresholds ---- */
@@ -45,21 +44,28 @@ static bool touches_files(enum group group)
 	return group == OPEN || group == IO || group == SYNC || group == STDIO;
 }
 
+static uint64_t threshold;
+
 void osrt_start(void)
 {
-	uint64_t threshold = osrt_ticks(session.config.threshold_ns);
+	threshold = osrt_ticks(session.config.threshold_ns);
+	osrt_forked();
+}
+
+void osrt_forked(void)
+{
 	osrt_off = session.spool->osrt_off;
 	for (unsigned fn = 0; fn < sizeof(rows) / sizeof(rows[0]); fn++) {
 		enum rule rule = rows[fn].rule;
-		osrt_threshold[fn] = rule == ALWAYS || rule == CONTENDED ? 0 : threshold;
+		own_words.osrt_threshold[fn] = rule == ALWAYS || rule == CONTENDED ? 0 : threshold;
 		if (rule == QUIET && !session.config.all_locks)
-			osrt_threshold[fn] = UINT64_MAX;
+			own_words.osrt_threshold[fn] = UINT64_MAX;
 		if (rule == CONTENDED && session.config.all_locks)
-			osrt_threshold[fn] = threshold;
+			own_words.osrt_threshold[fn] = threshold;
 		if (session.config.file_access && touches_files(rows[fn].group))
-			osrt_threshold[fn] = 0;
+			own_words.osrt_threshold[fn] = 0;
 		if (session.spool->osrt_off)
-			osrt_threshold[fn] = UINT64_MAX;
+			own_words.osrt_threshold[fn] = UINT64_MAX;
 	}
 }
 
@@ -92,72 +98,115 @@ static void put_abandoned(struct thread *t, const struct open_call *open, enum r
 	uint64_t ticks = clock_ticks() - open->tick;
 	if (session.spool->osrt_off)
 		return;
+	/* What stacks that are switched anywhere leave of an open call may be of two: then it is
+	 * not known whether this one has ended, and been recorded, already. */
+	if (t->spare && flag == RECORD_ABANDONED) {
+		t->lane->dropped[DROP_NESTED]++;
+		return;
+	}
 	struct record record = {open->tick,
 		ticks << RECORD_LENGTH_SHIFT | (uint64_t)flag << RECORD_FLAGS_SHIFT | open->kind, 0,
 		0};
 	osrt_put_slow(t, &record);
 }
 
-/* Frames below sp are gone. */
-static bool is_dead(const struct open_call *open, uint64_t sp)
+/* Frames below sp are gone, of the same stack: one that runs on another may go on later. */
+static bool is_dead(const struct thread *t, const struct open_call *open, uint64_t sp)
 {
-	return !sp || open->sp <= sp;
+	return !sp || (open->sp <= sp && thread_same_stack(t, open->sp, sp));
 }
 
-/* The call that the innermost one had interrupted goes on. Copied before the depth says so: a
- * handler in between may put its own calls behind it, and not in its place. */
-static void resume(struct lane *lane, uint32_t depth)
+/* Of a number that lies in shared memory. */
+static uint32_t depth_of(const struct lane *lane)
 {
-	lane->open = lane->open_stack[depth];
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	lane->open_depth = depth;
+	return lane->open_depth < OPEN_CALLS ? lane->open_depth : OPEN_CALLS;
+}
+
+/* A handler may interrupt this anywhere: each call puts back the depth that it found, so the two
+ * agree afterwards. */
+static void take_up(struct lane *lane)
+{
+	for (uint32_t depth = depth_of(lane); depth && !lane->open.kind; depth--) {
+		struct open_call open = lane->open_stack[depth - 1];
+		lane->open.tick = open.tick;
+		lane->open.sp = open.sp;
+		THREAD_BARRIER();
+		lane->open.kind = open.kind;
+		THREAD_BARRIER();
+		if (!lane->open_stack[depth - 1].kind) /* it has ended meanwhile */
+			lane->open.kind = 0;
+		lane->open_depth = depth - 1;
+	}
 }
 
 /* What is not left is open again, not only saved: nobody else takes it from open_stack. */
 void osrt_abandon_open(struct thread *t, uint64_t sp, enum record_flag flag)
 {
 	struct lane *lane = t->lane;
-	while (lane->open.kind || lane->open_depth) {
-		if (!lane->open.kind) {
-			resume(lane, lane->open_depth - 1);
-			continue;
-		}
-		if (!is_dead(&lane->open, sp))
-			break;
+	if (lane->open.kind && is_dead(t, &lane->open, sp)) {
 		struct open_call open = lane->open;
 		lane->open.kind = 0;
 		put_abandoned(t, &open, flag);
 	}
+	for (uint32_t depth = depth_of(lane); depth; depth--) {
+		struct open_call open = lane->open_stack[depth - 1];
+		if (open.kind && !is_dead(t, &open, sp))
+			break;
+		lane->open_depth = depth - 1;
+		if (open.kind)
+			put_abandoned(t, &open, flag);
+	}
+	take_up(lane);
+}
+
+/*
+ * Keeps the open call aside. It may end meanwhile, on another stack: once its place is cleared, it
+ * is looked for here; and if it was not yet to be found here, its place says so.
+ */
+static void open_push(struct lane *lane)
+{
+	uint32_t depth = depth_of(lane);
+	struct open_call open = lane->open;
+	lane->open.sp = 0;
+	THREAD_BARRIER();
+	if (open.kind && depth < OPEN_CALLS) {
+		lane->open_stack[depth] = open;
+		THREAD_BARRIER();
+		lane->open_depth = depth + 1;
+		THREAD_BARRIER();
+		if (!lane->open.kind || lane->open.tick != open.tick)
+			lane->open_stack[depth].kind = 0;
+	}
+	lane->open.kind = 0;
 }
 
 /*
  * A call begins while another is open. Either that one was left without returning (its frame lies
  * below ours), or we are in a signal handler or callback that runs inside it (its frame lies above
- * ours). A handler on its own stack says nothing about frames.
+ * ours), or on another stack. A handler on its own stack says nothing about frames.
  */
-uint32_t osrt_interrupted(struct thread *t, uint64_t sp)
+void osrt_interrupted(struct thread *t, uint64_t sp)
 {
 	struct lane *lane = t->lane;
-	if (!on_signal_stack())
+	thread_look_for_stray(t);
+	if (!on_signal_stack()) {
 		osrt_abandon_open(t, sp, RECORD_ABANDONED);
-	if (!lane->open.kind)
-		return 0;
-	uint32_t depth = lane->open_depth;
-	if (depth >= OPEN_CALLS) {
-		lane->open.kind = 0;
-		return 0;
+		if (lane->open.kind && !thread_same_stack(t, lane->open.sp, sp))
+			thread_spare_prepare(t); /* soon one may interrupt the tracer, too */
 	}
-	lane->open_stack[depth] = lane->open;
-	lane->open_depth = depth + 1;
-	lane->open.kind = 0;
-	return depth + 1;
+	open_push(lane);
 }
 
-/* A handler may interrupt this anywhere: each call puts back the depth that it found, so the two
- * agree afterwards. */
-void osrt_resume(struct thread *t, uint32_t interrupted)
+/* Calls of several stacks end in any order. */
+void osrt_close(struct lane *lane, uint64_t tick)
 {
-	resume(t->lane, interrupted - 1);
+	if (lane->open.tick == tick)
+		lane->open.kind = 0;
+	THREAD_BARRIER();
+	for (uint32_t depth = depth_of(lane); depth; depth--)
+		if (lane->open_stack[depth - 1].tick == tick)
+			lane->open_stack[depth - 1].kind = 0;
+	take_up(lane);
 }
 
 /* A signal frame is larger than this, and larger than what wrappers of one caller differ by. */
@@ -166,11 +215,12 @@ void osrt_resume(struct thread *t, uint32_t interrupted)
 void osrt_mend_busy(struct thread *t)
 {
 	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
-	if (!t->busy || sp + HANDLER_DISTANCE <= t->busy || on_signal_stack())
+	if (!t->busy || sp + HANDLER_DISTANCE <= t->busy || !thread_same_stack(t, sp, t->busy) ||
+		on_signal_stack())
 		return;
 	t->nested = 0;
 	t->busy = 0;
-	t->cur = t->end = t->chunk_end = NULL; /* what is published counts: go on from there */
+	t->chunk = t->limit = 0; /* what is published counts: go on from there */
 }
 
 /* The chain's record and the call's are published together. A call that was left has none: this is
@@ -188,17 +238,31 @@ static void put_with_chain(struct thread *t, const struct record *record)
 	lane_publish(t, slots);
 }
 
+/* Another stack of this thread, or a handler, has interrupted the tracer. */
+static void put_aside(struct thread *t, const struct record *record)
+{
+	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	thread_look_for_stray(t);
+	if (!thread_same_stack(t, sp, t->busy) && !on_signal_stack() && thread_put_spare(t, record))
+		return;
+	lane_put_nested(t, record);
+}
+
 void osrt_put_slow(struct thread *t, const struct record *record)
 {
-	osrt_mend_busy(t);
-	thread_enter(t);
-	if (t->nested) {
-		if (t->lane)
-			lane_put_nested(t, record);
-	} else {
-		put_with_chain(t, record);
+	if (gate_is_wiped()) { /* the call is the parent's */
+		session_forked();
+		return;
 	}
-	thread_leave(t);
+	osrt_mend_busy(t);
+	if (!t->lane)
+		return;
+	if (!thread_try_enter(t)) {
+		put_aside(t, record);
+		return;
+	}
+	put_with_chain(t, record);
+	thread_give(t);
 }
 
 uint64_t osrt_end_slow(uint64_t tick, uint64_t ticks, unsigned fn, uint64_t a, uint64_t b)
@@ -207,10 +271,10 @@ uint64_t osrt_end_slow(uint64_t tick, uint64_t ticks, unsigned fn, uint64_t a, u
 	struct lane *lane = t->lane;
 	bool failed = fn & OSRT_FAILED;
 	fn &= OSRT_FAILED - 1;
-	if (!lane)
+	if (!lane || gate_is_wiped())
 		return a;
-	lane->open.kind = 0;
-	if (ticks < osrt_threshold[fn])
+	osrt_close(lane, tick);
+	if (ticks < own_words.osrt_threshold[fn])
 		osrt_count(lane, fn, ticks);
 	else
 		osrt_put(t, tick, ticks << RECORD_LENGTH_SHIFT | fn, a,

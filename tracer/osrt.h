@@ -16,13 +16,10 @@
 
 #include "common/clock.h"
 #include "tracer/chains.h"
+#include "tracer/gate.h"
 #include "tracer/lane.h"
 #include "tracer/session.h"
 #include "tracer/thread.h"
-
-/* Ticks a call must last to be recorded, by function; UINT64_MAX = only counted. Set by
- * osrt_start(). */
-extern uint64_t osrt_threshold[FN_MAX] __attribute__((visibility("hidden")));
 
 /* OS runtime calls are not wanted, or nothing is recorded at all. */
 extern bool osrt_off __attribute__((visibility("hidden")));
@@ -38,8 +35,6 @@ static inline bool osrt_forwards(void)
 struct call {
 	struct thread *t;
 	uint64_t tick;
-	uint32_t interrupted; /* 1 + place in lane.open_stack of the call that this one interrupted;
-				 0 = none */
 };
 
 /* Ticks that `ns` take, at the rate measured since the spool was made: good to a part in a
@@ -53,29 +48,36 @@ void osrt_start(void);
 void osrt_put_path(
 	const struct call *call, int64_t result, const char *path, uint64_t flags, uint64_t mode);
 
+/* In a forked child, for the same: what osrt_start() has set was cleared. */
+void osrt_forked(void);
+
 /*
- * Slow paths. osrt_interrupted(): a call begins while another is open; returns call.interrupted.
- * osrt_resume(): it ends, and the other goes on. osrt_put_slow(): there is no room, or the tracer
- * was interrupted. osrt_abandon_open(): records the open calls whose frames lie below sp (0 = all).
+ * Slow paths. osrt_interrupted(): a call begins while another is open. osrt_close(): the call that
+ * began at `tick` ends, wherever it is by now, and the one that it interrupted goes on.
+ * osrt_put_slow(): there is no room, or the tracer was interrupted. osrt_abandon_open(): records
+ * the open calls whose frames lie below sp (0 = all).
  */
-uint32_t osrt_interrupted(struct thread *t, uint64_t sp);
-void osrt_resume(struct thread *t, uint32_t interrupted);
+void osrt_interrupted(struct thread *t, uint64_t sp);
+void osrt_close(struct lane *lane, uint64_t tick);
 void osrt_put_slow(struct thread *t, const struct record *record);
 
 /*
  * A handler that interrupted the tracer may have left by siglongjmp: then `busy` would stay for
- * ever. A call from a frame that is not below the interrupted one proves it, and clears it.
+ * ever. A call from a frame of the same stack that is not below the interrupted one proves it, and
+ * clears it.
  */
 void osrt_mend_busy(struct thread *t);
 void osrt_abandon_open(struct thread *t, uint64_t sp, enum record_flag flag);
 
 static inline __attribute__((always_inline)) bool osrt_begin(struct call *call, unsigned fn)
 {
-	if (__builtin_expect(!*session_gate, 0)) {
+	if (!gate_is_open()) {
 		session_gate_closed();
 		return false;
 	}
 	struct thread *t = &thread_self;
+	if (__builtin_expect(t->shared != 0, 0) && thread_is_stray(t))
+		return false;
 	struct lane *lane = t->lane;
 	if (__builtin_expect(!lane, 0)) {
 		lane = thread_attach(t);
@@ -83,14 +85,14 @@ static inline __attribute__((always_inline)) bool osrt_begin(struct call *call, 
 			return false;
 	}
 	uint64_t sp = (uint64_t)(uintptr_t)__builtin_dwarf_cfa();
-	call->interrupted = 0;
 	if (__builtin_expect(lane->open.kind != 0, 0))
-		call->interrupted = osrt_interrupted(t, sp);
-	lane->open.sp = sp;
-	lane->open.kind = fn;
+		osrt_interrupted(t, sp);
 	call->t = t;
 	call->tick = clock_ticks();
 	lane->open.tick = call->tick;
+	lane->open.sp = sp;
+	THREAD_BARRIER(); /* open when all of it is there */
+	lane->open.kind = fn;
 	return true;
 }
 
@@ -109,26 +111,34 @@ static inline void osrt_count(struct lane *lane, unsigned fn, uint64_t ticks)
 #endif
 }
 
+/* The same after a real call, in which the thread may have been forked or come to its end. */
+static inline void osrt_count_now(unsigned fn)
+{
+	struct lane *lane = thread_self.lane;
+	if (__builtin_expect(lane != NULL, 1))
+		osrt_count(lane, fn, 0);
+}
+
 /* `a` and `b` as in struct record. */
 static inline __attribute__((always_inline)) void osrt_put(
 	struct thread *t, uint64_t tick, uint64_t word, uint64_t a, uint64_t b)
 {
-	thread_enter(t);
-	struct record *r = t->cur;
-	if (__builtin_expect(t->nested || r >= t->end ||
-			    word >> RECORD_LENGTH_SHIFT >= chains_ticks[CHAIN_OSRT],
+	struct record record = {tick, word, a, b};
+	if (__builtin_expect(word >> RECORD_LENGTH_SHIFT >= own_words.chains_ticks[CHAIN_OSRT] ||
+			    !thread_try_enter(t),
 		    0)) {
-		struct record record = {tick, word, a, b};
-		thread_leave(t);
 		osrt_put_slow(t, &record);
 		return;
 	}
-	r->tick = tick;
-	r->word = word;
-	r->a = a;
-	r->b = b;
+	struct record *r = lane_room_at_hand(t, 1);
+	if (__builtin_expect(!r, 0)) {
+		thread_give(t);
+		osrt_put_slow(t, &record);
+		return;
+	}
+	*r = record;
 	lane_publish(t, 1);
-	thread_leave(t);
+	thread_give(t);
 }
 
 static inline __attribute__((always_inline)) void osrt_end(
@@ -137,12 +147,13 @@ static inline __attribute__((always_inline)) void osrt_end(
 	uint64_t ticks = clock_ticks() - call->tick;
 	struct thread *t = call->t;
 	struct lane *lane = t->lane;
-	if (__builtin_expect(!lane, 0))
+	if (__builtin_expect(!lane || !own_words.alive, 0))
 		return; /* the thread ended, or was forked, in the call */
-	lane->open.kind = 0;
-	if (__builtin_expect(call->interrupted != 0, 0))
-		osrt_resume(t, call->interrupted);
-	if (ticks < osrt_threshold[fn])
+	if (__builtin_expect(lane->open_depth || lane->open.tick != call->tick, 0))
+		osrt_close(lane, call->tick);
+	else
+		lane->open.kind = 0;
+	if (ticks < own_words.osrt_threshold[fn])
 		osrt_count(lane, fn, ticks);
 	else
 		osrt_put(t, call->tick, ticks << RECORD_LENGTH_SHIFT | fn, a, b);
@@ -185,14 +196,19 @@ static inline __attribute__((always_inline)) uint64_t osrt_tsc(void)
 static inline __attribute__((always_inline)) bool osrt_fast_begin(uint64_t *ret_tick, unsigned fn)
 {
 	/* asm goto: one comparison with memory each, where the compiler would load and test */
-	__asm__ goto("cmpl $0, %0\n\tje %l1" : : "m"(*osrt_gate) : "cc" : long_way);
+	__asm__ goto("movl %0, %%eax\n\ttestl %%eax, %1\n\tje %l2"
+		     :
+		     : "m"(own_words.osrt_mask), "m"(tree_gate)
+		     : "eax", "cc"
+		     : long_way);
 	struct lane *lane = thread_self.fast;
 	if (__builtin_expect(lane->open.kind != 0, 0))
 		return false;
-	__asm__ volatile("movq %%rsp, %0" : "=m"(lane->open.sp));
-	lane->open.kind = fn;
 	*ret_tick = osrt_tsc();
 	lane->open.tick = *ret_tick;
+	__asm__ volatile("movq %%rsp, %0" : "=m"(lane->open.sp));
+	THREAD_BARRIER(); /* open when all of it is there */
+	lane->open.kind = fn;
 	return true;
 long_way:
 	return false;
@@ -206,35 +222,41 @@ static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
 	struct lane *lane = t->fast;
 	if (__builtin_expect(failed, 0))
 		return osrt_end_slow(tick, ticks, fn | OSRT_FAILED, a, b);
-	if (__builtin_expect(lane->open.kind != fn, 0))
-		return osrt_end_slow(tick, ticks, fn, a, b);
-	lane->open.kind = 0;
-	if (ticks < osrt_threshold[fn]) {
+	/* No longer open before it is looked whose it is: who interrupts us here, on another stack,
+	 * would keep it for open. Half of the number is enough, and the other stays in what stands
+	 * for no lane. */
+	__asm__ volatile("movl $0, %0" : "=m"(lane->open.kind) : : "memory");
+	__asm__ goto("cmpq %%rsp, %0\n\tjne %l1" : : "m"(lane->open.sp) : "cc" : another);
+	if (ticks < own_words.osrt_threshold[fn]) {
 		osrt_count(lane, fn, ticks);
 		return a;
 	}
-	if (chains_due(CHAIN_OSRT, ticks))
+	if (chains_due(CHAIN_OSRT, ticks)) /* always in a forked child: the lane is not its own */
 		return osrt_put_long(tick, fn, a, b);
 	uint64_t word = ticks << RECORD_LENGTH_SHIFT | fn;
-	__asm__ goto("cmpq $0, %0\n\tjne %l1" : : "m"(t->busy) : "cc" : the_rest);
-	__asm__ volatile("movq %%rsp, %0" : "=m"(t->busy));
+	/* As thread_try_enter() says. */
+	__asm__ volatile("addq %%rsp, %0" : "+m"(t->busy) : : "cc");
+	__asm__ goto("cmpq %%rsp, %0\n\tjne %l1" : : "m"(t->busy) : "cc" : no_guard);
 	THREAD_BARRIER();
-	struct record *r = t->cur;
-	if (__builtin_expect(r >= t->end, 0)) {
-		t->busy = 0;
-		goto the_rest;
-	}
+	uint64_t at; /* head % CHUNK_BYTES */
+	__asm__ volatile("movzwl %1, %k0" : "=r"(at) : "m"(lane->head));
+	_Static_assert(CHUNK_BYTES == 65536, "the lower half of a word is the place in a chunk");
+	if (__builtin_expect((uint32_t)at >= t->limit, 0))
+		goto no_guard;
+	struct record *r = (struct record *)(void *)(t->base + at);
 	r->tick = tick;
 	r->word = word;
 	r->a = a;
 	r->b = b;
 	THREAD_BARRIER();
-	__asm__ volatile("addq %1, %0" : "+m"(t->cur) : "i"(sizeof(*r)));
 	__asm__ volatile("addq %1, %0" : "+m"(lane->head) : "i"(sizeof(*r)) : "memory");
-	t->busy = 0;
+	__asm__ volatile("subq %%rsp, %0" : "+m"(t->busy) : : "cc", "memory");
 	return a;
-the_rest:
+no_guard:
+	__asm__ volatile("subq %%rsp, %0" : "+m"(t->busy) : : "cc", "memory");
 	return osrt_put_full(tick, word, a, b);
+another:
+	return osrt_end_slow(tick, ticks, fn, a, b);
 }
 #else
 static inline bool osrt_fast_begin(uint64_t *ret_tick, unsigned fn)

@@ -10,6 +10,7 @@
 #include "common/text.h"
 #include "common/tree.h"
 #include "tracer/child.h"
+#include "tracer/gate.h"
 #include "tracer/launch.h"
 #include "tracer/libc.h"
 #include "tracer/note.h"
@@ -77,6 +78,11 @@ bool own_tree_join(void)
 	if (!session.control)
 		return false;
 	if (__atomic_load_n(&session.control->writer_state, __ATOMIC_ACQUIRE) == WRITER_FINISHED) {
+		sys_munmap(session.control, TREE_CONTROL_BYTES);
+		session.control = NULL;
+		return false;
+	}
+	if (!gate_place(session.control)) {
 		sys_munmap(session.control, TREE_CONTROL_BYTES);
 		session.control = NULL;
 		return false;
@@ -169,6 +175,11 @@ static bool tree_begin(void)
 		.root_pid = session.pid};
 	int lock_fd, error;
 	session.control = tree_create(&options, session.tree, &lock_fd, &error);
+	if (session.control && !gate_place(session.control)) {
+		sys_close(lock_fd);
+		sys_munmap(session.control, TREE_CONTROL_BYTES);
+		session.control = NULL;
+	}
 	if (!session.control) {
 		note(TREE_NOTE_LINE,
 			"no directory for the tree: LIBTRACE_SPOOL_DIR, /dev/shm, /tmp are closed");

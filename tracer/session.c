@@ -12,6 +12,7 @@
 #include "tracer/chains.h"
 #include "tracer/child.h"
 #include "tracer/cuda.h"
+#include "tracer/gate.h"
 #include "tracer/note.h"
 #include "tracer/nvtx.h"
 #include "tracer/nvtx_select.h"
@@ -24,49 +25,13 @@
 
 struct session session;
 
-static const uint32_t gate_closed;
-const uint32_t *session_gate = &gate_closed;
-/* Common: at the end of .bss, so that mapping it leaves one piece of that, which forks copy. */
-uint32_t osrt_gate_page[GATE_PAGE_BYTES / sizeof(uint32_t)]
-	__attribute__((common, aligned(GATE_PAGE_BYTES)));
-static bool osrt_gate_mapped;
-
-static void osrt_gate_close(void)
-{
-	sys_mmap(osrt_gate_page, sizeof(osrt_gate_page), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0, NULL);
-	osrt_gate_mapped = false;
-}
-
-/* Map the page that begins with `gate` again (an old size of 0 leaves the first mapping). */
-static void osrt_gate_open(const uint32_t *gate)
-{
-	long place = sys_call(SYS_mremap, (long)gate, 0, sizeof(osrt_gate_page),
-		MREMAP_MAYMOVE | MREMAP_FIXED, (long)osrt_gate_page, 0);
-	osrt_gate_mapped = place == (long)osrt_gate_page;
-	if (!osrt_gate_mapped)
-		osrt_gate_close(); /* it may have left a hole */
-}
-
-/* Behind a system call filter the page stays: there it closes only for a forked child, whose
- * thread is no longer on the short way. */
-static void gate_use(const uint32_t *gate)
-{
-	bool open = gate != &gate_closed && session.config.osrt;
-	if (open)
-		osrt_gate_open(gate); /* a forked child may have a tree of its own */
-	else if (!open && osrt_gate_mapped && !session.restricted)
-		osrt_gate_close();
-	__atomic_store_n(&session_gate, gate, __ATOMIC_RELEASE);
-}
-
 static bool may_change_user;
 
 extern char **environ;
 
 void session_off(const char *reason)
 {
-	gate_use(&gate_closed);
+	gate_use(false);
 	__atomic_store_n(&session.state, SESSION_OFF, __ATOMIC_RELEASE);
 	osrt_off = true;
 	note(TREE_NOTE_LINE, reason);
@@ -81,9 +46,7 @@ static uint32_t early_calls;
 
 void session_gate_closed(void)
 {
-	if (*session_gate) /* opened since the caller looked */
-		session_count_drop(DROP_LATE);
-	else if (session.state == SESSION_NEW)
+	if (session.state == SESSION_NEW)
 		__atomic_add_fetch(&early_calls, 1, __ATOMIC_RELAXED);
 }
 
@@ -122,7 +85,7 @@ void session_pause(uint64_t ns)
 void session_restrict(void)
 {
 	struct thread *t = &thread_self;
-	if (!session.restricted && *session_gate && !t->vfork_pid &&
+	if (!session.restricted && gate_is_open() && !t->vfork_pid &&
 		(t->lane || thread_attach(t))) {
 		thread_enter(t);
 		spool_file_stock_up();
@@ -353,7 +316,8 @@ void session_start(int argc, char **argv, char **envp)
 	nvtx_select_start();
 	session.spool->tracer_ticks = osrt_ticks(clock_monotonic_ns() - start_ns);
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
-	gate_use(capture_gate(session.control));
+	gate_wipe_on_fork();
+	gate_use(true);
 	tell_early();
 	if (!session.config.follow)
 		leave_environment();
@@ -365,8 +329,8 @@ void session_before_fork(void)
 {
 	if (session.state != SESSION_OFF)
 		thread_forking(&thread_self,
-			*session_gate && !session.restricted && !may_change_user ? FORK_LAZY
-										 : FORK_EAGER);
+			gate_is_open() && !session.restricted && !may_change_user ? FORK_LAZY
+										  : FORK_EAGER);
 }
 
 FORKED_TEXT bool session_is_ours(void)
@@ -379,32 +343,70 @@ FORKED_TEXT void session_child_handler(void)
 	struct thread *t = &thread_self;
 	if (t->fork_state == FORK_LAZY)
 		t->fork_state = FORK_CHILD;
-	if (t->fork_state == FORK_CHILD || session.state == SESSION_OFF)
+	if ((t->fork_state == FORK_CHILD && !thread_is_inside(t)) || session.state == SESSION_OFF)
 		return;
 	/* None: a handler before ours has called something, or a fork that we did not see. */
-	if (t->fork_state == FORK_EAGER || session.restricted ||
+	if (t->fork_state == FORK_EAGER || t->fork_state == FORK_CHILD || session.restricted ||
 		(uint32_t)sys_getpid() != session.pid)
 		session_child();
 }
 
+/* Calls of a child that could not be recorded before it had a spool. */
+static uint32_t orphaned_calls;
+
+/*
+ * A handler that interrupted the tracer has forked: in the child the tracer will go on where it was
+ * when the handler returns. So the child keeps all that it may touch, as a private copy of the
+ * parent's spool, which nobody reads; and its gate stays closed until then.
+ */
+static bool orphan(struct thread *t)
+{
+	if (session.restricted || !session.spool || !thread_is_inside(t))
+		return false;
+	if (!t->orphan && !spool_file_detach())
+		return false;
+	thread_orphan(t);
+	own_words.alive = 0;
+	own_words.session_mask = own_words.osrt_mask = 0;
+	session.state = SESSION_FORKED;
+	return true;
+}
+
 void session_child(void)
 {
+	bool on = session.state == SESSION_ON || session.state == SESSION_FORKED;
 	session.pid = (uint32_t)sys_getpid();
-	session.spool = NULL;
 	session.is_root = false;
+	if (on && orphan(&thread_self))
+		return;
+	session.spool = NULL;
 	/* It may be about to become another user's process. Not behind a system call filter, nor
 	 * where a handler that interrupted the tracer forks: that goes on with what it had. */
-	if (!session.restricted && !thread_self.busy)
+	if (!session.restricted && !thread_is_inside(&thread_self))
 		spool_file_forget();
 	thread_forget(&thread_self);
 	patience_renew();
-	if (session.state != SESSION_ON && session.state != SESSION_FORKED)
+	if (!on)
 		return;
 	/* Under a system call filter no spool can be made. */
 	bool follow = session.config.follow && !session.restricted;
 	session.state = follow ? SESSION_FORKED : SESSION_OFF;
-	if (!follow)
-		gate_use(&gate_closed);
+	gate_use(follow);
+}
+
+void session_forked(void)
+{
+	struct thread *t = &thread_self;
+	osrt_mend_busy(t);
+	if (!t->orphan || !thread_is_inside(t)) {
+		session_child();
+		if (!t->orphan)
+			return;
+	}
+	if (!orphaned_calls++)
+		note(TREE_NOTE_LINE,
+			"forked by a signal handler that interrupted the tracer: its calls are not "
+			"recorded until the handler has returned");
 }
 
 bool session_child_start(void)
@@ -418,10 +420,13 @@ bool session_child_start(void)
 		session_off("no spool for a forked child");
 		return false;
 	}
+	osrt_forked();
 	chains_forked();
 	nvtx_forked();
 	cuda_forked();
-	gate_use(capture_gate(session.control));
+	session.spool->dropped[DROP_NESTED] += orphaned_calls;
+	orphaned_calls = 0;
+	gate_use(true);
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
 	return true;
 }

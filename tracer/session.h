@@ -2,8 +2,8 @@
  * session.h - tracing in this process: options, spool, tree, start and end.
  *
  * States: SESSION_NEW -> SESSION_ON -> SESSION_OFF (switched off for good, the reason is in the
- * report) or, in a forked child, SESSION_FORKED -> SESSION_ON at its first call. The gate (a word
- * of the tree's control page) is what wrappers look at.
+ * report) or, in a forked child, SESSION_FORKED -> SESSION_ON at its first call. The gate (gate.h)
+ * is what wrappers look at.
  */
 #ifndef TRACER_SESSION_H
 #define TRACER_SESSION_H
@@ -44,29 +44,17 @@ struct session {
 
 extern struct session session __attribute__((visibility("hidden")));
 
-/* What wrappers read: 0 = forward only. Points at a constant 0 until tracing is on. */
-extern const uint32_t *session_gate __attribute__((visibility("hidden")));
-
-/*
- * The same for OS runtime calls that are only measured: 0 also where nobody wants them. While open,
- * the page of the control page that has the gate in force is mapped over it, which begins with the
- * gate: so the gate of the hot path is a word at a fixed place, and closed before this library has
- * been relocated (relocate.h).
- */
-#define GATE_PAGE_BYTES 4096u
-_Static_assert(TREE_WRITER_AT % GATE_PAGE_BYTES == 0 && TREE_SHARED_AT % GATE_PAGE_BYTES == 0 &&
-		offsetof(struct capture_state, gate) == 0,
-	"each gate begins a page");
-extern uint32_t osrt_gate_page[GATE_PAGE_BYTES / sizeof(uint32_t)]
-	__attribute__((visibility("hidden")));
-#define osrt_gate (&osrt_gate_page[0])
-
 /* Starts tracing in a process that has just been executed. Before main; never fails: it is off
  * then. */
 void session_start(int argc, char **argv, char **envp);
 
-/* In a forked child, first thing: nothing of the parent's may be touched. Async-signal-safe. */
+/* In a forked child, first thing: nothing of the parent's may be touched. Async-signal-safe. Where
+ * the fork interrupted the tracer, the child records nothing until that has been left. */
 void session_child(void);
+
+/* The same, found out by a call: the fork was made by an instruction, or its child has not done
+ * anything yet. */
+void session_forked(void);
 
 /* False in a forked child that has not forgotten its parent, and in a process that shares our
  * memory. Behind a system call filter it is not asked: true. */
@@ -106,7 +94,7 @@ void session_unlock_memory(void);
 /* Switches tracing off in this process and says why in the spool and the tree. */
 void session_off(const char *reason);
 
-/* A call came while the gate was closed. */
+/* A call came before the library was ready. */
 void session_gate_closed(void);
 
 /* A child was forked before the library was ready: it cannot be traced. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #include "common/clock.h"
 #include "common/sys.h"
@@ -22,6 +23,7 @@ static bool by_page;                 /* the kernel can reserve pages one by one 
 static uint64_t reserved_end;        /* of the file: what lies before it is reserved */
 static uint64_t file_bytes;          /* of the whole file, growth included */
 static uint64_t first_bytes;         /* of the first segment */
+static uint64_t mapped_bytes;        /* of the file: all segments that there are */
 static char *first;                  /* SPOOL_FIRST_BYTES or more */
 static char *segments[SEGMENTS_MAX]; /* SPOOL_SEGMENT_BYTES each */
 #define LOCK_YIELDS 100u             /* a growth takes some ten microseconds */
@@ -46,11 +48,14 @@ static bool lock_try(uint32_t tid, bool look, uint32_t *ret_holder)
 			&lock, ret_holder, tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* False when it cannot be had: its holder has left it and done nothing since. */
+/* False when it cannot be had: its holder has left it and done nothing since, or is another stack
+ * of this thread, which goes on later. */
 static bool lock_take(uint32_t tid)
 {
 	uint64_t end_ns = 0;
-	uint32_t holder;
+	uint32_t holder = __atomic_load_n(&lock, __ATOMIC_RELAXED);
+	if (holder == tid && thread_is_inside_twice(&thread_self))
+		return false;
 	for (uint32_t i = 0; !lock_try(tid, i >= LOCK_YIELDS, &holder); i++) {
 		if (i < LOCK_YIELDS) {
 			if (!session.restricted)
@@ -156,6 +161,7 @@ struct spool_header *spool_file_create(const char *path, uint64_t limit_bytes, i
 		sys_unlink(name);
 	struct spool_header *header = (struct spool_header *)(void *)first;
 	if (header) {
+		mapped_bytes = first_bytes;
 		header->size_bytes = first_bytes;
 		header->next_offset = SPOOL_HEADER_BYTES;
 	}
@@ -175,6 +181,14 @@ void *spool_file_at(uint64_t offset)
 		return first + offset;
 	offset -= first_bytes;
 	return segments[offset / SPOOL_SEGMENT_BYTES] + offset % SPOOL_SEGMENT_BYTES;
+}
+
+char *spool_file_chunk(uint64_t offset)
+{
+	if (offset < SPOOL_HEADER_BYTES || offset % 4096 || offset > mapped_bytes ||
+		mapped_bytes - offset < CHUNK_BYTES)
+		return NULL;
+	return spool_file_at(offset);
 }
 
 /* The next segment of a file that is long enough, by way of the one before. */
@@ -232,6 +246,7 @@ static bool grow(struct spool_header *header)
 		segments[index] = segment_open(offset);
 	if (!segments[index])
 		return false;
+	mapped_bytes = offset + SPOOL_SEGMENT_BYTES;
 	__atomic_store_n(&header->size_bytes, offset + SPOOL_SEGMENT_BYTES, __ATOMIC_RELEASE);
 	return true;
 }
@@ -309,6 +324,31 @@ void spool_file_unlock(void)
 		SYS2(SYS_munlock, segments[i], SPOOL_SEGMENT_BYTES);
 }
 
+/* Pages of our own with the `used` bytes that the mapping at `place` holds, in its place. */
+static bool segment_detach(char *place, uint64_t bytes, uint64_t used)
+{
+	char *copy = sys_mmap_private(bytes);
+	if (!copy)
+		return false;
+	struct iovec from = {place, used < bytes ? used : bytes}, to = {copy, bytes};
+	SYS6(SYS_process_vm_readv, sys_getpid(), &to, 1, &from, 1, 0);
+	long result = SYS5(SYS_mremap, copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+	if (result != (long)(uintptr_t)place)
+		sys_munmap(copy, bytes);
+	return result == (long)(uintptr_t)place;
+}
+
+bool spool_file_detach(void)
+{
+	uint64_t used = ((struct spool_header *)(void *)first)->next_offset, at = first_bytes;
+	bool done = segment_detach(first, first_bytes, used);
+	for (uint32_t i = 0; done && i < SEGMENTS_MAX && segments[i]; i++) {
+		done = segment_detach(segments[i], SPOOL_SEGMENT_BYTES, used > at ? used - at : 0);
+		at += SPOOL_SEGMENT_BYTES;
+	}
+	return done;
+}
+
 void spool_file_forget(void)
 {
 	if (first)
@@ -318,5 +358,6 @@ void spool_file_forget(void)
 		segments[i] = NULL;
 	}
 	first = NULL;
+	mapped_bytes = 0;
 	lock = 0;
 }

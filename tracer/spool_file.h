@@ -39,6 +39,14 @@ void spool_file_stock_up(void);
 /* Where `offset`, handed out earlier, is mapped. */
 void *spool_file_at(uint64_t offset);
 
+/* Where a chunk at `offset` is mapped; NULL when there is none: the number lies in shared memory,
+ * which may hold anything. */
+char *spool_file_chunk(uint64_t offset);
+
+/* In a forked child: its parent's spool becomes memory of its own, at the same place and with what
+ * is in it. */
+bool spool_file_detach(void);
+
 /* What is mapped is not to be locked (mlockall). */
 void spool_file_unlock(void);
 

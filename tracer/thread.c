@@ -19,14 +19,16 @@
 #include "tracer/spool_file.h"
 
 /* Stands in `fast` for no lane: as if a call were open, so that one comparison sends wrappers the
- * long way. Never written. */
-static const uint64_t no_lane[8] = {[offsetof(struct lane, open.kind) / 8] = 0xfff};
-#define NO_LANE ((struct lane *)(uintptr_t)no_lane)
+ * long way. A call that ends there, since a fork or whatever has come in between, clears the lower
+ * half. */
+static uint64_t no_lane[8] = {[offsetof(struct lane, open.kind) / 8] = UINT64_C(1) << 32};
+#define NO_LANE ((struct lane *)(void *)no_lane)
 
 __thread struct thread thread_self __attribute__((
 	tls_model("initial-exec"), visibility("hidden"))) = {.fast = (struct lane *)&no_lane};
 
 uint32_t thread_names_given;
+uint64_t thread_stack_usual = 2u << 20; /* at least, where there is no limit */
 
 static pthread_key_t end_key;
 static bool end_key_usable;
@@ -52,8 +54,18 @@ static void end_hook(void *value)
 	thread_detach(t);
 }
 
+/* As glibc does it. */
+static void stack_usual_find(void)
+{
+	struct rlimit limit = {0};
+	if (SYS4(SYS_prlimit64, 0, RLIMIT_STACK, NULL, &limit) == 0 &&
+		limit.rlim_cur < thread_stack_usual)
+		thread_stack_usual = limit.rlim_cur;
+}
+
 void thread_init(void)
 {
+	stack_usual_find();
 	end_key_usable = libc.pthread_key_create(&end_key, end_hook) == 0 &&
 		end_key < KEYS_WITHOUT_ALLOCATION;
 }
@@ -61,7 +73,93 @@ void thread_init(void)
 void thread_forget(struct thread *t)
 {
 	struct thread old = *t;
-	*t = (struct thread){.parent_tid = old.tid, .fast = NO_LANE};
+	*t = (struct thread){.parent_tid = old.tid,
+		.fast = NO_LANE,
+		.stack_low = old.stack_low,
+		.stack_high = old.stack_high};
+}
+
+bool thread_is_inside(const struct thread *t)
+{
+	return t->busy || (t->spare && t->spare->busy);
+}
+
+void thread_left(struct thread *t)
+{
+	t->busy = t->nested = 0;
+	t->spare = NULL;
+}
+
+void thread_orphan(struct thread *t)
+{
+	if (!t->lane)
+		t->lane = t->set_aside;
+	t->set_aside = NULL;
+	t->fork_state = FORK_NONE;
+	t->fast = NO_LANE;
+	t->orphan = 1;
+}
+
+void thread_stack_set(struct thread *t, uint64_t high, uint64_t bytes)
+{
+	t->stack_high = high;
+	t->stack_low = high > bytes ? high - bytes : 0;
+}
+
+/* ---- two tasks on one thread's memory ---- */
+
+#define SHARED_CALLS 64u /* between two looks whether the other one is still there */
+#define KCMP_OF_MEMORY 1 /* KCMP_VM */
+
+void thread_share(struct thread *t, uint32_t stray)
+{
+	if (!t->shared)
+		session_note("two tasks share a thread's memory (clone() with CLONE_VM, without "
+			     "CLONE_SETTLS): calls of the second are not recorded");
+	t->stray = stray;
+	t->fast = NO_LANE;
+	t->shared = t->tid ? t->tid : (uint32_t)sys_gettid();
+}
+
+void thread_share_end(struct thread *t)
+{
+	t->shared = t->stray = t->shared_calls = 0;
+	t->fast = t->lane && clock_is_tsc ? t->lane : NO_LANE;
+}
+
+/* A task that has ended, or called exec, has other memory or none. */
+static bool stray_is_gone(const struct thread *t)
+{
+	if (!t->stray || session.restricted)
+		return false;
+	long result = SYS5(SYS_kcmp, session.pid, t->stray, KCMP_OF_MEMORY, 0, 0);
+	if (result == -ENOSYS || result == -EPERM)
+		result = SYS2(SYS_kill, t->stray, 0);
+	return result != 0 && result != -EPERM;
+}
+
+bool thread_is_stray(struct thread *t)
+{
+	if (!t->shared || t->vfork_pid || session.restricted)
+		return false;
+	if ((uint32_t)sys_gettid() != t->shared) {
+		session_count_drop(DROP_SHARED);
+		return true;
+	}
+	if (t->shared_calls++ % SHARED_CALLS == 0 && stray_is_gone(t))
+		thread_share_end(t);
+	return false;
+}
+
+void thread_look_for_stray(struct thread *t)
+{
+	if (t->shared || t->vfork_pid || !t->tid || session.restricted)
+		return;
+	uint32_t tid = (uint32_t)sys_gettid();
+	if (tid == t->tid)
+		return;
+	thread_share(t, tid);
+	session_count_drop(DROP_SHARED); /* at least: both have written to the lane */
 }
 
 bool thread_is_dead(uint32_t tid)
@@ -155,7 +253,7 @@ static void lane_clear(struct thread *t, struct lane *lane)
 	t->lane = lane;
 	lane_flush_sums(t);
 	t->lane = NULL;
-	t->cur = t->end = t->chunk_end = NULL;
+	t->chunk = t->limit = 0;
 }
 
 static struct lane *lane_find(struct thread *t)
@@ -195,11 +293,11 @@ static struct lane *attach(struct thread *t)
 	lane->open_depth = 0;
 	lane->cuda_open.tick = 0;
 	t->cuda_level = 0;
-	t->cur = t->end = t->chunk_end = NULL;
+	t->chunk = t->limit = 0;
 	t->chains_begun = 0;
 	t->ranges = NULL;
 	t->lane = lane;
-	t->fast = clock_is_tsc ? lane : NO_LANE;
+	t->fast = clock_is_tsc && !t->shared ? lane : NO_LANE;
 	put_start(t, session.pid, t->tid, t->gone ? THREAD_RESUMED : start_flags(t));
 	if (t->gone)
 		__atomic_store_n(&lane->state, LANE_PARTING, __ATOMIC_RELEASE);
@@ -222,7 +320,7 @@ void thread_forked(struct thread *t)
 	if (!t->set_aside)
 		return;
 	t->lane = t->set_aside;
-	t->fast = clock_is_tsc ? t->lane : NO_LANE;
+	t->fast = clock_is_tsc && !t->shared ? t->lane : NO_LANE;
 	t->set_aside = NULL;
 }
 
@@ -240,17 +338,19 @@ void thread_unmute(struct thread *t, struct lane *lane)
 {
 	THREAD_BARRIER();
 	t->lane = lane;
-	t->fast = clock_is_tsc ? lane : NO_LANE;
+	t->fast = clock_is_tsc && !t->shared ? lane : NO_LANE;
 	t->muted = 0;
 }
 
 struct lane *thread_attach(struct thread *t)
 {
-	if (t->muted)
+	if (t->muted || (t->shared && thread_is_stray(t)))
 		return NULL;
 	osrt_mend_busy(t);
 	if (t->fork_state == FORK_CHILD || (t->set_aside && !session_is_ours()))
 		session_child();
+	if (t->orphan)
+		return NULL;
 	if (t->set_aside) {
 		thread_forked(t);
 		return t->lane;
@@ -275,6 +375,85 @@ struct lane *thread_attach(struct thread *t)
 	thread_leave(t);
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 	return lane;
+}
+
+/* ---- the second lane ---- */
+
+static bool spare_lease(struct thread *t, struct thread *s)
+{
+	struct lane *lane = lane_find(s);
+	if (!lane)
+		return false;
+	lane->tid = t->tid;
+	lane->pid = session.pid;
+	lane->open.kind = 0;
+	lane->open_depth = 0;
+	lane->cuda_open.tick = 0;
+	s->chunk = s->limit = 0;
+	s->lane = lane;
+	s->tid = t->tid;
+	bytes_copy(s->name, t->name, sizeof(s->name));
+	put_start(s, session.pid, t->tid, THREAD_RESUMED);
+	/* The thread's end is told in its first lane; this one is free when the thread is dead. */
+	__atomic_store_n(&lane->state, LANE_PARTING, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* Not while the tracer's own memory is being changed: that goes on later, on this thread. */
+static bool spare_attach(struct thread *t)
+{
+	if (t->busy & BUSY_SLOW || t->vfork_pid || t->gone || session.restricted ||
+		session.state != SESSION_ON)
+		return false;
+	uint64_t all = UINT64_MAX, before;
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	struct thread *s = sys_mmap_private(sizeof(*s));
+	if (s) {
+		thread_enter(s);
+		if (spare_lease(t, s)) {
+			t->spare = s;
+			thread_leave(s);
+		} else {
+			sys_munmap(s, sizeof(*s));
+		}
+	}
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+	return t->spare;
+}
+
+void thread_spare_prepare(struct thread *t)
+{
+	if (!t->spare)
+		spare_attach(t);
+}
+
+bool thread_put_spare(struct thread *t, const struct record *record)
+{
+	if (!t->spare && !spare_attach(t))
+		return false;
+	struct thread *s = t->spare;
+	if (!thread_try_enter(s))
+		return false;
+	struct record *r = lane_room(s, 1);
+	if (r) {
+		*r = *record;
+		lane_publish(s, 1);
+	}
+	thread_give(s);
+	return true;
+}
+
+/* Where it is interrupted for ever, the lane waits until the thread is dead. */
+static void spare_give(struct thread *t)
+{
+	struct thread *s = t->spare;
+	t->spare = NULL;
+	if (!s)
+		return;
+	if (s->busy)
+		return;
+	__atomic_store_n(&s->lane->state, LANE_FREE, __ATOMIC_RELEASE);
+	sys_munmap(s, sizeof(*s));
 }
 
 static void put_name(struct thread *t, const char *name);
@@ -303,7 +482,8 @@ void thread_detach(struct thread *t)
 	lane_put(t, clock_ticks(), REC_THREAD_END, t->tid, session.pid, NULL, 0);
 	t->lane = NULL;
 	t->fast = NO_LANE;
-	t->cur = t->end = t->chunk_end = NULL;
+	t->chunk = t->limit = 0;
+	spare_give(t);
 	__atomic_store_n(&lane->state, LANE_FREE, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&lanes_given_back, 1, __ATOMIC_RELAXED);
 	thread_leave(t);

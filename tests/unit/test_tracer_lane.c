@@ -15,86 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/sys.h"
-#include "tap.h"
-#include "tracer/lane.h"
-#include "tracer/osrt.h"
-#include "tracer/patience.h"
-#include "tracer/session.h"
-#include "tracer/spool_file.h"
-
-/* preload.c gives it; here no writer is ever started. */
-int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
-
-static struct tree_control control;
-static char folder[] = "/tmp/libtrace-lane-XXXXXX";
-
-static void spool_make(uint64_t limit_bytes)
-{
-	static int number;
-	int error = 0;
-	memset(&thread_self, 0, sizeof(thread_self));
-	snprintf(session.spool_path, sizeof(session.spool_path), "%s/%d.spool", folder, number++);
-	spool_file_forget();
-	session.spool = spool_file_create(session.spool_path, limit_bytes, &error);
-	if (!session.spool)
-		return;
-	spool_file_publish(session.spool_path);
-	session.spool->limit_bytes = limit_bytes;
-	session.control = &control;
-	patience_renew();
-	session.pid = (uint32_t)sys_getpid();
-	session.state = SESSION_ON;
-	control.by_time.gate = 1;
-	session_gate = &control.by_time.gate;
-	clock_point_take(&session.spool->first);
-}
-
-static struct lane *lane_number(unsigned i)
-{
-	return spool_file_at(session.spool->lane_offset[i]);
-}
-
-static struct record *record_at(const struct lane *lane, uint64_t position)
-{
-	char *chunk = spool_file_at(lane->chunk[position / CHUNK_BYTES % LANE_CHUNKS_MAX]);
-	return (struct record *)(void *)(chunk + position % CHUNK_BYTES);
-}
-
-static void put_call(uint64_t value)
-{
-	struct call call;
-	if (osrt_begin(&call, 1))
-		osrt_end(&call, 1, value, 0);
-}
-
-/* Walks what the consumer would see. Returns how many calls, and whether their values count up from
- * `first`. */
-static uint64_t calls_in(const struct lane *lane, uint64_t from, uint64_t first, bool *ret_in_order)
-{
-	uint64_t calls = 0;
-	*ret_in_order = true;
-	for (uint64_t at = from; at < lane->head;) {
-		const struct record *r = record_at(lane, at);
-		unsigned kind = r->word & RECORD_KIND_MASK;
-		uint64_t extra = kind >= REC_PAD ? r->word >> RECORD_LENGTH_SHIFT : 0;
-		at += RECORD_BYTES + (extra + RECORD_BYTES - 1) / RECORD_BYTES * RECORD_BYTES;
-		if (kind == REC_PAD)
-			at = (at + CHUNK_BYTES - 1) / CHUNK_BYTES * CHUNK_BYTES;
-		if (kind != 1)
-			continue;
-		*ret_in_order = *ret_in_order && r->a == first + calls;
-		calls++;
-	}
-	return calls;
-}
+#include "tracer_lane.h"
 
 static void records_keep_their_order(void)
 {
 	bool in_order;
 	spool_make(64u << 20);
-	osrt_threshold[1] = 0;
+	own_words.osrt_threshold[1] = 0;
 	for (uint64_t i = 0; i < 10000; i++)
 		put_call(i);
 	uint64_t calls = calls_in(lane_number(0), 0, 0, &in_order);
@@ -108,7 +35,7 @@ static void chunks_are_used_again(void)
 {
 	bool in_order = true;
 	spool_make(SPOOL_FIRST_BYTES + SPOOL_SEGMENT_BYTES);
-	osrt_threshold[1] = 0;
+	own_words.osrt_threshold[1] = 0;
 	uint64_t tail = 0, sum = 0;
 	for (uint64_t i = 0; i < 200000; i++) {
 		put_call(i);
@@ -130,7 +57,7 @@ static void full_ring_drops_and_tells(void)
 {
 	bool in_order;
 	spool_make(SPOOL_FIRST_BYTES);
-	osrt_threshold[1] = 0;
+	own_words.osrt_threshold[1] = 0;
 	for (uint64_t i = 0; i < 3000; i++)
 		put_call(i);
 	struct lane *lane = lane_number(0);
@@ -193,7 +120,7 @@ static long sleeps_with_full_ring(struct tree_control *shared, uint64_t limit_by
 {
 	spool_make(limit_bytes);
 	session.control = shared;
-	osrt_threshold[1] = 0;
+	own_words.osrt_threshold[1] = 0;
 	sleeps = 0;
 	for (uint64_t i = 0; i < 3000; i++)
 		put_call(i);
@@ -288,7 +215,7 @@ static void writer_is_waited_for_where_it_helps(void)
 static void below_threshold_is_summed(void)
 {
 	spool_make(64u << 20);
-	osrt_threshold[1] = UINT64_MAX;
+	own_words.osrt_threshold[1] = UINT64_MAX;
 	for (uint64_t i = 0; i < 1000; i++)
 		put_call(i);
 	check(lane_number(0)->sums[1].count == 1000, "calls below the threshold are counted: %llu",
@@ -307,7 +234,7 @@ static void handler_inside_the_tracer_loses_nothing(void)
 {
 	bool in_order;
 	spool_make(64u << 20);
-	osrt_threshold[1] = 0;
+	own_words.osrt_threshold[1] = 0;
 	put_call(0);
 	thread_enter(&thread_self); /* as if a signal came between enter and leave of a record */
 	thread_self.busy += 4096;   /* ... and the handler runs below it */
@@ -315,13 +242,14 @@ static void handler_inside_the_tracer_loses_nothing(void)
 	thread_enter(&thread_self); /* and a further one interrupts that */
 	put_call(2);
 	thread_leave(&thread_self);
+	thread_self.busy -= 4096;
 	thread_leave(&thread_self);
 	check(lane_number(0)->nested_count == 2, "handlers' records wait aside");
 	put_call(3);
 	check(lane_number(0)->nested_count == 0 && calls_in(lane_number(0), 0, 0, &in_order) == 4,
 		"and are moved into the lane by the next call");
 	lane_number(0)->nested_count = 1; /* taken by a handler that was left before it wrote */
-	thread_self.end = NULL;
+	thread_self.limit = 0;
 	put_call(4);
 	check(lane_number(0)->nested_count == 0 && calls_in(lane_number(0), 0, 0, &in_order) == 5,
 		"a place that was never written is passed over");
@@ -332,7 +260,7 @@ static void handlers_records_wait_for_room(void)
 	bool in_order;
 	uint64_t made = 0;
 	spool_make(SPOOL_FIRST_BYTES);
-	osrt_threshold[1] = 0;
+	own_words.osrt_threshold[1] = 0;
 	while (!made || !lane_number(0)->dropped[DROP_RING_FULL])
 		put_call(made++);
 	struct lane *lane = lane_number(0);
@@ -341,6 +269,7 @@ static void handlers_records_wait_for_room(void)
 	thread_self.busy += 4096;
 	put_call(made++);
 	put_call(made++);
+	thread_self.busy -= 4096;
 	thread_leave(&thread_self);
 	put_call(made++); /* there still is no room */
 	__atomic_store_n(&lane->tail, lane->head, __ATOMIC_RELEASE);
@@ -356,7 +285,7 @@ static void handler_that_jumps_out_costs_nothing_later(void)
 {
 	bool in_order;
 	spool_make(64u << 20);
-	osrt_threshold[1] = 0;
+	own_words.osrt_threshold[1] = 0;
 	put_call(0);
 	thread_enter(&thread_self); /* and never left: siglongjmp from a handler */
 	thread_self.busy -= 4096;   /* the interrupted frame lay deeper than this one */
@@ -393,9 +322,9 @@ static void *churn_on(void *count)
 	churn(count);
 	thread_self.gone = 1; /* as its last destructor says */
 	put_call(8);
-	osrt_threshold[1] = UINT64_MAX;
+	own_words.osrt_threshold[1] = UINT64_MAX;
 	put_call(9);
-	osrt_threshold[1] = 0;
+	own_words.osrt_threshold[1] = 0;
 	return NULL;
 }
 
@@ -509,7 +438,7 @@ static inline __attribute__((always_inline)) uint64_t stack_pointer(void)
 static void abandoned_calls_are_found(void)
 {
 	spool_make(64u << 20);
-	osrt_threshold[1] = 0;
+	own_words.osrt_threshold[1] = 0;
 	put_call(0);
 	struct lane *lane = lane_number(0);
 	lane->open =
@@ -573,7 +502,5 @@ int main(void)
 	growth_waits_for_its_turn();
 	abandoned_calls_are_found();
 	failing_system_calls_do_no_harm();
-	char command[128];
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	return system(command) != 0 || tap_done();
+	return lanes_done();
 }

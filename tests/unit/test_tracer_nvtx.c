@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/sys.h"
 #include "tap.h"
+#include "tracer/gate.h"
 #include "tracer/lane.h"
 #include "tracer/nvtx.h"
 #include "tracer/nvtx_text.h"
@@ -41,8 +42,10 @@ static void spool_make(void)
 	session.pid = (uint32_t)sys_getpid();
 	session.state = SESSION_ON;
 	session.config.nvtx = true;
-	control.by_time.gate = 1;
-	session_gate = &control.by_time.gate;
+	tree_gate = 1;
+	gate_use(true);
+	for (int i = 0; i < CHAIN_CLASSES; i++)
+		own_words.chains_ticks[i] = UINT64_MAX;
 	clock_point_take(&session.spool->first);
 	nvtx_forked(); /* a new spool: nothing is told yet */
 }

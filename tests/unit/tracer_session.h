@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "common/sys.h"
+#include "tracer/gate.h"
 #include "tracer/session.h"
 #include "tracer/spool_file.h"
 
@@ -42,8 +43,10 @@ static bool tracer_session_start(void)
 	session.config.cuda_buffers_bytes = 64u << 20;
 	for (int i = 0; i < CHAIN_CLASSES; i++)
 		session.config.backtrace_ns[i] = UINT64_MAX;
-	tracer_control.by_time.gate = 1;
-	session_gate = &tracer_control.by_time.gate;
+	tree_gate = 1;
+	gate_use(true);
+	for (int i = 0; i < CHAIN_CLASSES; i++)
+		own_words.chains_ticks[i] = UINT64_MAX;
 	clock_point_take(&session.spool->first);
 	return true;
 }

@@ -1,0 +1,104 @@
+/*
+ * A lane that several stacks of a thread use, or that somebody scribbles in: no event is lost or
+ * doubled, and nothing is written outside of its chunks.
+ */
+#define _GNU_SOURCE
+#include "tracer_lane.h"
+
+/* A context of another stack, which the interrupted one will take over from again. */
+static void another_stack_has_a_lane_of_its_own(void)
+{
+	bool in_order;
+	spool_make(64u << 20);
+	own_words.osrt_threshold[1] = 0;
+	put_call(0);
+	struct lane *lane = lane_number(0);
+	uint64_t head = lane->head;
+	thread_self.busy = 4096; /* in the few instructions of the short way, of a stack far away */
+	for (uint64_t i = 1; i < 5000; i++)
+		put_call(i);
+	check(lane->head == head && lane->nested_count == 0 && session.spool->lane_count == 2 &&
+			calls_in(lane_number(1), 0, 1, &in_order) == 4999 && in_order,
+		"what another stack calls meanwhile lies in a second lane");
+	thread_self.busy = 0;
+	put_call(1);
+	check(calls_in(lane, 0, 0, &in_order) == 2 && in_order,
+		"what was interrupted goes on in the first");
+	thread_self.busy = 0;
+	thread_detach(&thread_self);
+	check(lane_number(1)->state == LANE_FREE, "both lanes are given back");
+}
+
+static void calls_of_another_stack_are_not_dead(void)
+{
+	spool_make(64u << 20);
+	own_words.osrt_threshold[1] = 0;
+	put_call(0);
+	struct lane *lane = lane_number(0);
+	struct open_call elsewhere = {.tick = clock_ticks(), .sp = 4096, .kind = 1};
+	lane->open = elsewhere;
+	uint64_t head = lane->head;
+	put_call(1);
+	check(lane->head == head + RECORD_BYTES && lane->open.tick == elsewhere.tick,
+		"a call below us on another stack is not taken for abandoned");
+	struct call inner;
+	if (!osrt_begin(&inner, 1))
+		return;
+	osrt_close(lane, elsewhere.tick); /* it returns first */
+	osrt_end(&inner, 1, 2, 0);
+	check(lane->open.kind == 0 && lane->open_depth == 0, "calls may end in any order");
+}
+
+/* A thread was interrupted for good when it had made a chunk ready and before it wrote there. */
+static void chunk_is_made_ready_once(void)
+{
+	bool in_order;
+	spool_make(64u << 20);
+	own_words.osrt_threshold[1] = 0;
+	uint64_t made = 0;
+	for (; !made || lane_number(0)->head % CHUNK_BYTES; made++)
+		put_call(made);
+	struct lane *lane = lane_number(0);
+	for (int i = 0; i < 3; i++) {
+		lane_room(&thread_self, 1);
+		thread_self.chunk = thread_self.limit = 0;
+	}
+	for (uint64_t end = made + 5000; made < end; made++)
+		put_call(made);
+	check(calls_in(lane, 0, 0, &in_order) == made && in_order &&
+			lane->chunk_count == lane->head / CHUNK_BYTES + 1,
+		"a chunk that nobody wrote to is not taken twice: %u", lane->chunk_count);
+}
+
+static void offsets_in_shared_memory_are_not_believed(void)
+{
+	static const uint64_t wrong[] = {
+		0, 4096, SPOOL_HEADER_BYTES + 32, UINT64_MAX, UINT64_MAX << 12, 1u << 30};
+	spool_make(64u << 20);
+	own_words.osrt_threshold[1] = 0;
+	put_call(0);
+	struct lane *lane = lane_number(0);
+	uint64_t chunk = lane->chunk[0], head = lane->head, magic = session.spool->size_bytes;
+	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		lane->chunk[0] = wrong[i];
+		thread_self.chunk = thread_self.limit = 0;
+		put_call(1);
+	}
+	check(lane->head == head && lane->dropped[DROP_RING_FULL] == 6 &&
+			session.spool->size_bytes == magic,
+		"a chunk that is none is not written to: %llu dropped",
+		(unsigned long long)lane->dropped[DROP_RING_FULL]);
+	lane->chunk[0] = chunk;
+}
+
+int main(void)
+{
+	if (!mkdtemp(folder))
+		return 1;
+	clock_init();
+	calls_of_another_stack_are_not_dead();
+	another_stack_has_a_lane_of_its_own();
+	chunk_is_made_ready_once();
+	offsets_in_shared_memory_are_not_believed();
+	return lanes_done();
+}
