@@ -1,0 +1,111 @@
+/*
+ * shared_tls - two tasks run at the same time on one thread's memory: clone(CLONE_VM) without
+ * CLONE_SETTLS or CLONE_VFORK.
+ *
+ * Promise: neither is harmed; and what is not in the report, or is there twice, the report says.
+ *
+ * shared_tls wrapped|thread|bare
+ */
+#include "app.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#define ROUNDS 30
+#define CALLS 5000
+#define AFTER 100 /* calls of the one task that is left */
+#define STACK_BYTES 65536
+
+static uint64_t calls;
+static volatile int ended, wrong;
+static int zero_fd;
+
+/* errno is both tasks' alike: only the result counts. */
+static void preads(int count)
+{
+	char byte;
+	for (int i = 0; i < count; i++) {
+		if (pread(zero_fd, &byte, 1, 0) != 1)
+			wrong = 1;
+		__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+	}
+}
+
+static void leave(void)
+{
+	__atomic_store_n(&ended, 1, __ATOMIC_RELEASE);
+	for (;;)
+		__asm__ volatile("syscall"
+				 :
+				 : "a"((long)SYS_exit), "D"(0L)
+				 : "rcx", "r11", "memory");
+}
+
+static int other(void *unused)
+{
+	(void)unused;
+	preads(CALLS);
+	leave();
+	return 0;
+}
+
+__attribute__((used)) static void other_bare(void)
+{
+	preads(CALLS);
+	leave();
+}
+
+/* clone() by the bare instruction: the child has a stack of its own, and returns nowhere. */
+static long bare_clone(long flags, char *top)
+{
+	long result;
+	register long d __asm__("r10") = 0;
+	register long e __asm__("r8") = 0;
+	__asm__ volatile("syscall\n\ttest %%rax, %%rax\n\tjnz 1f\n\txor %%ebp, %%ebp\n\t"
+			 "call other_bare\n1:"
+			 : "=a"(result)
+			 : "a"((long)SYS_clone), "D"(flags), "S"(top), "d"(0L), "r"(d), "r"(e)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static void one_round(const char *how, char *stack)
+{
+	long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND, pid;
+	bool is_thread = !strcmp(how, "thread");
+	int status = 0;
+	char *top = stack + STACK_BYTES - 64;
+	ended = 0;
+	if (!strcmp(how, "bare"))
+		pid = bare_clone(flags | SIGCHLD, top);
+	else
+		pid = clone(other, top, (int)(flags | (is_thread ? CLONE_THREAD : SIGCHLD)), NULL);
+	require(pid > 0, "clone");
+	preads(CALLS);
+	while (is_thread && pid > 0 && syscall(SYS_tgkill, syscall(SYS_getpid), pid, 0) == 0)
+		app_sleep_ms(1);
+	if (!is_thread)
+		require(syscall(SYS_wait4, pid, &status, __WALL, NULL) == pid && !status,
+			"the other task's status");
+	require(ended, "the other task's end");
+	preads(AFTER);
+}
+
+int main(int argc, char **argv)
+{
+	char *stack =
+		mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	zero_fd = open("/dev/zero", O_RDONLY);
+	for (int i = 0; i < ROUNDS; i++)
+		one_round(argc > 1 ? argv[1] : "wrapped", stack);
+	check(!wrong, "each call returned what it should");
+	if (app_facts())
+		say("facts: pread %llu", (unsigned long long)calls);
+	say("expect-after %d", ROUNDS * AFTER);
+	return app_result();
+}
