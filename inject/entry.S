@@ -4,7 +4,7 @@
  * vfork: the child returns first, on the parent's stack, and may overwrite the return address; so it is kept in a register, which the
  * kernel restores for the parent, and pushed again on both sides.
  * syscall: calls that make processes are passed on by a jump, before any frame exists; those without shared memory
- * come back by way of syscall_forked, which tells the child.
+ * go through syscall_forking, whose child forgets its parent.
  * dlopen: the real one searches by the run path of its caller, so it is entered by a jump.
  */
 #if defined(__x86_64__)
@@ -97,16 +97,7 @@ syscall_entry:
 	jnz 1b
 	cmpq $0, 40(%rsi)
 	jne 1b
-2:	cmpq $0, syscall_real(%rip)
-	je 5f
-	subq $8, %rsp
-	.cfi_adjust_cfa_offset 8
-	call *syscall_real(%rip)
-	movq %rax, %rdi
-	call syscall_forked
-	addq $8, %rsp
-	.cfi_adjust_cfa_offset -8
-	ret
+2:	jmp syscall_forking
 5:	/* called before our constructor: find it, and begin again */
 	.irp register, rdi, rsi, rdx, rcx, r8, r9
 	pushq %\register

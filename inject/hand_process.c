@@ -278,11 +278,25 @@ __attribute__((visibility("hidden"))) long syscall_traced(
 	return result;
 }
 
-/* A raw fork through syscall(): the child must not write into its parent's lanes. */
-__attribute__((visibility("hidden"))) long syscall_forked(long result)
+/* A fork through syscall(): the child has a stack and memory of its own, so it may return through
+ * us. It must not write into its parent's lanes. */
+__attribute__((visibility("hidden"))) long syscall_forking(
+	long number, long a, long b, long c, long d, long e, long f)
 {
-	if (result == 0)
+	struct call call = {NULL, 0};
+	relocate_check();
+	bool begun = call_begin(&call, FN_syscall);
+	long result = REAL(syscall)(number, a, b, c, d, e, f);
+	if (result == 0) {
 		session_child();
+		return 0;
+	}
+	if (!begun)
+		return result;
+	osrt_end(&call, FN_syscall, FN_BITS(result),
+		osrt_object((uint64_t)number, FN_ERRNO(result)));
+	if (result > 0)
+		child_record((unsigned long)result, CHILD_FORK, VERDICT_TRACED, NULL);
 	return result;
 }
 
