@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Builds and checks everything; `make help` lists what can be made. One file, no recursion; files are found by wildcard, so a new
 # source, test program or test script needs no line here.
 #
@@ -240,7 +241,7 @@ APP_LIB_FILES := $(foreach file,$(APP_FILES),$(if $(filter lib%,$(notdir $(file)
 APP_LIBS := $(call app_output,$(APP_LIB_FILES),.so)
 APPS := $(call app_output,$(filter-out $(APP_LIB_FILES),$(APP_FILES)))
 
-line = $$(sed -n '1,5s|^// $(1): *||p' $<)
+line = $$(sed -n '1,6s|^// $(1): *||p' $<)
 app = $(call say,$(1))mkdir -p $(@D); cc="$(call line,CC)"; \
 	if [ -n "$$cc" ] && ! command -v $${cc%% *} >/dev/null; then echo "  SKIP    $<: no $$cc"; exit 0; fi; \
 	if [ "$(call line,NEEDS)" = nvtx ] && [ -z '$(NVTX_INCLUDE)' ]; then echo "  SKIP    $<: no headers of NVTX"; exit 0; fi; \

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * array.h - room in arrays that grow as elements come, for the writer and the reading half.
  *

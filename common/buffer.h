@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * buffer.h - bytes that grow as more come, for the writer and the reading half.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * capture.h - when events are recorded: the gate of a tree, and what opens and closes it.
  *

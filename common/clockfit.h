@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * clockfit.h - ticks to nanoseconds of CLOCK_MONOTONIC, piecewise linear between clock points.
  *

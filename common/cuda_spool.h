@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cuda_spool.h - what the CUDA source leaves in a spool beside what spool.h has: the payload of an
  * API call, and a page of counts that survive the process.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * elf.h - what has to be known of a program's file before it is executed.
  */

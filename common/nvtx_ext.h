@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx_ext.h - the extensions of NVTX version 3: what a program hands over for payloads, counters,
  * memory and synchronization objects, and the numbers in it, as published with NVTX 3.2.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx_layout.h - how much room values of NVTX payloads take, and where they lie: the rules that C
  * compilers follow on x86-64, as NVTX refers to them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pattern.h - names of reports: %p %h %e %n %q{VARIABLE} %%.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * seccomp.h - is a system call filter in force? Asked by the calls that a program's loader has just
  * made itself, since a filter may kill for any other, prctl() included.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sys.h - the system calls we make ourselves, inside somebody else's process.
  *

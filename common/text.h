@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * text.h - the few string helpers that code inside a traced process needs: no libc, so nothing that
  * another library interposes. All functions: any thread, async-signal-safe.

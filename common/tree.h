@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tree.h - what the processes of one traced tree and its writer share: a private directory and a
  * control page.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * utf8.h - texts of programs made fit for those who read UTF-8 and nothing else.
  *

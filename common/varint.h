@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * varint.h - protobuf's base-128 numbers, written and read in place.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libtrace-reader.h - reports of libtrace and of NVIDIA Nsight Compute, for programs and for the
  * languages that call C.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libtrace.h - what a program can tell the tracer: record now.
  *

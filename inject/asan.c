@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * asan.c - programs built with -fsanitize=address and a shared runtime start with us before it.
  *

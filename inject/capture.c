@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * capture.c - how the program, or whoever sends it a signal, opens and closes the gate.
  *

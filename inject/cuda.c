@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cuda.c - where CUDA lets us in: before the program loads the driver's library, however its CUDA
  * runtime is linked; in the constructor, where it is linked with it; and when the driver asks for a

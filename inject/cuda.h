@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cuda.h - the ways CUDA lets us in, for the other files of inject/.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * entry.S - entries that C cannot write: functions that return twice on one stack.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fn.h - makes everything from a row of common/schema/libc.def: id, real function, wrapper.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hand_exec.c - the program is about to be replaced, or another one started: recorded before, since
  * nothing comes after.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hand_files.c - variadic functions with one optional argument: it is passed on as the machine word
  * it came as.

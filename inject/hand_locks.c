@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hand_locks.c - locks that are reported only when they are taken already: tried first, and timed
  * only on the slow path.

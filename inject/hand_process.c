@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hand_process.c - functions that make processes or end this one. vfork and syscall have their
  * entries in entry.S.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hand_threads.c - threads begin: a trampoline tells the new thread who made it and records its
  * begin before its first call.

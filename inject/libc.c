@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libc.c - the generated part: real functions, boot functions and wrappers of the rows of libc.def.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libc_stub.c - what libtrace.so takes from the C library; it is linked with this in place of it.
  *

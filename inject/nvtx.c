@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx.c - where NVTX lets us in: it asks the environment for a tool, loads it and fills tables of
  * callbacks with its functions. Each is one call of tracer/nvtx.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx_abi.h - how a tool and NVTX version 3 meet: layouts and numbers, as published with NVTX.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx_chain.h - another NVTX tool, which the user named: it is loaded as NVTX would have loaded
  * it, and called before us, with what the program gave.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx_ext.c - the extension modules of NVTX: each object that uses one hands us its table of
  * functions at the first call, and gets those of tracer/nvtx_ext.h. What newer modules have besides

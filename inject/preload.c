@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * preload.c - where the dynamic loader lets us in, and what must be registered once.
  */

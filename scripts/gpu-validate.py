@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Check the tracer on a GPU machine and answer what only a GPU can: one command, nothing installed, nothing
 downloaded.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How scripts/gpu-validate.py reads the facts that tests/cuda/libprobe.c writes: each question gets an answer in
 words.
 """

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * apart.h - work that needs a descriptor for a moment, out of the program's table of descriptors.
  *

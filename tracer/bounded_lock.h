@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bounded_lock.h - a lock for rare, short work, which nobody waits for longer than a bound, and
  * once.

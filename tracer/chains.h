@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * chains.h - callchains of events: when one is due, where its nodes and modules go.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * child.h - programs that this process is about to execute: can they be traced, and must they be
  * kept from the preload?

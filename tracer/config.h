@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * config.h - the options of this process, from LIBTRACE_* variables (common/env.def).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cuda.h - the CUDA source: API calls by CUPTI's callbacks, device activity by its buffers.
  *

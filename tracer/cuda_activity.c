@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cuda_activity.c - buffers of activity records: lent to CUPTI, and turned into rows when it gives
  * them back.

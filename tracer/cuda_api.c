@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cuda_api.c - calls of the CUDA APIs, and what CUPTI tells of graphs on the way.
  *

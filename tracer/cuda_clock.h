@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cuda_clock.h - times of CUPTI on our clock: nanoseconds of CLOCK_MONOTONIC.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cuda_row.h - a row of an event of schema/cuda.def on its way into a lane (REC_CUDA_ROW).
  */

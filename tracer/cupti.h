@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cupti.h - NVIDIA's CUPTI, found and loaded at run time: a table of its functions.
  *

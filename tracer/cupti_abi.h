@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cupti_abi.h - CUPTI as this library sees it: numbers, callback data and activity records, as
  * published in cupti_activity.h, cupti_callbacks.h and cupti_result.h of the CUDA toolkit.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cupti_decode.h - an activity record of CUPTI becomes the columns of an event of schema/cuda.def.
  *

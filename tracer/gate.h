@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gate.h - what decides first whether a call is recorded: the tree's gate and this process's own
  * words.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * handles.h - where another NVTX tool is called as well: the program holds that tool's handles, and
  * these lead to ours.

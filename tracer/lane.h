@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * lane.h - the producer's side of a lane (common/spool.h): room, records, gaps.
  *

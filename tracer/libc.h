@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libc.h - what libtrace.so calls of the C library and does not find in every one.
  *

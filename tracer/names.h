@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * names.h - domains and registered strings of NVTX: kept once per process, told once per spool.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * next.h - finds hundreds of functions as dlsym(RTLD_NEXT) would, in a fifth of its time.
  *

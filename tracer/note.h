@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * note.h - lines about the tracer's own work, for the report and, if asked for, standard error.
  */

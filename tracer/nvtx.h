@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx.h - what the program tells by NVTX becomes records: marks, ranges of push and pop, ranges of
  * start and end, names.

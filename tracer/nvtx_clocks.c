@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx_clocks.c - clocks that deferred events have their times from: what the program says of them,
  * and points of synchronization with ours.

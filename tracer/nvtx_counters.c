@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvtx_counters.c - counters of NVTX and their samples. */
 #define _GNU_SOURCE
 #include "tracer/nvtx_ext.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx_ext.h - the extensions of NVTX: what their functions are given becomes rows of the kinds 20
  * to 39 of events.def, one record each (REC_NVTX_EXT of common/spool.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvtx_long.c - texts of NVTX that are longer than a record has room for. */
 #define _GNU_SOURCE
 #include "common/spool.h"

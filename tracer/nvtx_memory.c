@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvtx_memory.c - heaps, regions of memory and permissions, as NVTX tells them. */
 #define _GNU_SOURCE
 #include "tracer/nvtx_ext.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx_payload.c - extended payloads: their bytes, the texts they refer to, and the events that
  * have nothing else.

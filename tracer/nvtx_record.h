@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx_record.h - how an NVTX call comes to its thread's lane: the way in, and room for a record.
  *

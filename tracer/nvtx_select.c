@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/nvtx_select.h"
 
 #include "common/text.h"

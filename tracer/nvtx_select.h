@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx_select.h - which NVTX domains are recorded, and which ranges are capture ranges.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx_text.h - texts of NVTX calls on their way into a record: length and copy in one pass.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * osrt.h - calls of OS runtime functions become records: the hot path.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * own_tree.h - the tree that this process belongs to: joined or made, with a writer at it.
  *

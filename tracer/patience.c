@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/patience.h"
 
 #include "common/clock.h"

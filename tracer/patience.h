@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * patience.h - how long a program may be held up by a writer that does not work.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs before the library is relocated: uses relative addresses alone. */
 #define _GNU_SOURCE
 #include "tracer/relocate.h"

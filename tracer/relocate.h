@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * relocate.h - calls that come before the loader has relocated this library.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * schemas.h - what the tracer itself has to know of registered payload layouts: where in a payload
  * texts are referred to, and where the attributes of its event lie.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * session.h - tracing in this process: options, spool, tree, start and end.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * spans.h - the table of NVTX ranges between start and end (struct nvtx_span of common/spool.h).
  *

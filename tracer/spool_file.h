@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * spool_file.h - the producer's side of a spool's file: creation, growth, and space for lanes and
  * chunks.

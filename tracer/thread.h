@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * thread.h - what the tracer keeps per thread, and how a thread gets its lane.
  *

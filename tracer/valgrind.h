@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * valgrind.h - is this process run by Valgrind?
  *

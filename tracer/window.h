@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * window.h - capture ranges of this process (common/capture.h): what opens and closes the gate.
  *

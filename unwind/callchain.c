@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #if defined(__GNUC__) && !defined(__clang__)
 /* It would carry ip and sp from frame to frame as a pair in a vector register: 3 ns a frame. */
 #pragma GCC optimize("no-tree-slp-vectorize")

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/cfi.h"
 
 #include "unwind/cfi_read.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cfi.h - what the call frame information (.eh_frame) says about one instruction, as far as it
  * concerns the way to the caller: where the frame ends, where rbp and the return address are.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cfi_read.h - reading numbers of DWARF tables, never past their end. Any thread,
  * async-signal-safe.

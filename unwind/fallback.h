@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fallback.h - libunwind, for the frames that our own rules cannot pass, and to check them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * modules.h - a private map of the loaded modules: for the report, for libunwind while it runs in
  * the tracer's guard, and for finding tables where the C library has no _dl_find_object().

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nodes.h - callchains as a tree of nodes: a chain is named by the id of its innermost node, and
  * equal outer parts are stored once.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * registers.h - walking out with all registers: slow, exact, for the frames whose way out depends
  * on another register than rsp and rbp (the C library's lazy resolver, hand-written assembly).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules.h - how to get from a frame to its caller, one cached word per instruction address.
  *

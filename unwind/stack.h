@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stack.h - which part of the address space may be read as the running thread's stack.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * batch.h - rows of one event kind and one thread, by column, and their encoding as a report entry.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * block.h - one block of the report: collects entries, then seals them under a header with checksum
  * and sequence number.

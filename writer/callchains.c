@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * callchains.c - write the callchain nodes of a process from its spool into the report.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * children.c - processes that keep a tree alive although they have no spool: forked children that
  * have not called anything yet, programs between an exec and their first call, the first process.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * claims.c - what a spool may claim: no more than exists of it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cubins.h - the code of CUDA modules: put together from its pieces, kept once in the report as a
  * standard entry, and found again by the kernels of it.

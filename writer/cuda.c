@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cuda.c - records of the CUDA source into rows, and what a dead process left of it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * drain.c - records of a lane to rows of batches, a chunk at a time.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * facts.h - what else of the machine may change what is measured: for comparisons of runs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * finish.c - the last rows of a lane whose process has ended: what was still open, nested, summed
  * or missing.

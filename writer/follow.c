@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * follow.c - the life of a writer beside a live tree: passes while events flow, long sleeps while
  * none do, the end.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * known.h - the processes of a report, by pid and by id, in the order in which they became known.
  *

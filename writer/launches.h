@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * launches.h - calls of a process that launch kernels, with the NVTX ranges that were open when
  * they began and the callchains that they carry: for the results of kernels.

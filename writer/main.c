@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * main.c - libtrace-writer: options, and becoming a process that nobody notices.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx.c - NVTX records, and what a dead process left open, into rows.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx_ext.c - records of NVTX extensions into rows. A record has its numbers and its texts in the
  * order of the columns; what it lacks is 0.

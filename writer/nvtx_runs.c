@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx_runs.c - marks and ranges of NVTX into columns: the writer's hot path for them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * process.c - what the report says of each process: where it came from, what it ran, how it ended,
  * whether it was traced.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * receipt.c - what is known of the record keeping of a process: events stored, written, missing;
  * clock; cost.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * recover.c - finishes the report of a tree whose processes and writer have all died.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * redact.h - arguments of programs whose names say that they are secret do not get into reports.
  *

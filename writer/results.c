@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * results.c - launches of kernels as the standard entries of a report: NVIDIA's reader lists them.
  *

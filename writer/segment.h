@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * segment.h - a stretch of records of one chunk on its way into batches: between drain.c, which
  * walks it, and calls.c, which does what most of it is. One thread.

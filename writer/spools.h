@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * spools.h - the spools of a tree as the writer sees them: found, mapped, checked, watched, let go.
  *

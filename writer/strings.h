@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * strings.h - texts of the report: one number per distinct text, told to the file in the block that
  * first uses it.

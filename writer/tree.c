@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tree.c - the steps that following a live tree and recovering a dead one share: control page,
  * discovery, passes, ends of processes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * windows.c - when the gate was open, as the control page has it, for the report.
  *

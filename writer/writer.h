@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * writer.h - the state of a writer at work: one tree, its spools, one block in the making, one
  * report.

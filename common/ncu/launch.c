@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "common/ncu/launch.h"
 
 /* Name; where its number comes from: a column of the kernel, or of its device. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * launch.h - a kernel launch as a standard entry of a report, as Nsight Compute has them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "common/ncu/launch_nvtx.h"
 
 #include <errno.h>

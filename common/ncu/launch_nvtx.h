@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * launch_nvtx.h - NVTX ranges open at the launch of a kernel, as a standard entry has them.
  *

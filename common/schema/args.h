@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * args.h - makes C from the ARGS column of libc.def. ARGS is one to eight triples (KIND, type,
  * name); a function without arguments has the one triple (NONE, void, t_none). Plain C99.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cuda_columns.h - what the columns of the events of cuda.def are, for both ends of a spool: the
  * library writes rows by it, the writer reads them.

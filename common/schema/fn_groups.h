@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fn_groups.h - what the functions of libc.def are grouped by (its column `group`). For files that
  * expand that table; the names are short, so no other header includes this.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * functions.h - names and identity of the interposed functions, the rows of libc.def in order,
  * numbered from 1.

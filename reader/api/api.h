@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api.h - what lies behind the handles of libtrace-reader.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * code.c - the modules of kernels: instructions, the PTX and source lines that they were made of,
  * and the source files that the report brings.

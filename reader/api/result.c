@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * result.c - a result behind its handle: its metrics as columns, read from the bytes in the file
  * without unpacking them, and its other parts as JSON.

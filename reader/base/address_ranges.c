@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* address_ranges.c - address ranges sorted by their start, searched by address. */
 #include "reader/base/address_ranges.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * address_ranges.h - a table of address ranges that finds those which contain an address:
  * functions, compilation units, generated code. Ranges may nest and overlap.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hash.c - the seed of the hash function. */
 #include "reader/base/hash.h"
 

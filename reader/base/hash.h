@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hash.h - hash function for tables whose keys come from files. The seed is random in every
  * process, so no file can be crafted whose keys all collide.

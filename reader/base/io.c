@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* io.c - reads and writes all bytes of a request, over short system calls. */
 #include "reader/base/io.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines.c - splits an untrusted text file into lines. */
 #include "reader/base/lines.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * lines.h - the lines of a text file that somebody else wrote: of any length, and any bytes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* map.c - growable hash table from two numbers to one. */
 #include "reader/base/map.h"
 

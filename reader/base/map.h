@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * map.h - a hash from two numbers to one; mostly the place of something in an array of the owner.
  * A text is the number of its address where a pool (pool.h) keeps it once.

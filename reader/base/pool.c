@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pool.c - interned texts: equal texts have the same address. */
 #include "reader/base/pool.h"
 

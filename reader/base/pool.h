@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pool.h - texts kept once: equal texts have the same address, so that they can be compared and
  * hashed by it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* print.c - text output of untrusted bytes and of numbers. */
 #include "reader/base/print.h"
 

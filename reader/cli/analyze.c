@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * analyze.c - `trace analyze`: rules over a report or a database; each is a SQL file of
  * reader/reports/rules with advice and a severity.

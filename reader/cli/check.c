@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * check.c - `trace check`: every block by the rules of docs/FORMAT.md, every column decoded, every
  * sum compared.

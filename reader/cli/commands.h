@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * commands.h - the functions of the commands of options.def. Each returns an exit status.
  */

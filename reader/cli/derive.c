@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * derive.c - `trace derive`: a report again, with derived metrics and the sections that show them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * diff.c - `trace diff`: hands over to the package trace_tools, which compares.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dump.c - `trace dump`: the events, one a line, in order of their start.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * help.c - `trace help`: what options.def and env.def say, as help, manual page and completion.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * help.h - help texts, made from options.def and common/env.def.
  */

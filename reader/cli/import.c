@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * import.c - `trace import`: adds the events of text files to a report.
  */

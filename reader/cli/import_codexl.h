@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * import_codexl.h - `trace import` of text files of CodeXL and the Radeon Compute Profiler. One
  * thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nightly.c - `trace nightly` and `trace recipe`: hand over to the package trace_tools, which has
  * their options.

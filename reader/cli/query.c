@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * query.c - `trace query`: SQL on a report, or on a database that nsys or we exported.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules.c - `trace rules`: rule files of Nsight Compute, run by python3 in a process of its own,
  * and what they found as results in a report.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sections.c - `trace sections`: the section files of folders, their sets, and their metrics.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * symbolize.c - `trace symbolize`: stores the names of all addresses of callchains in the report.
  */

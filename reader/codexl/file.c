@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file.c - the contents of a file of CodeXL, and its error. */
 #include "reader/codexl/file.h"
 

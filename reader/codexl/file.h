@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * file.h - the contents of a text file of CodeXL or the Radeon Compute Profiler: a timeline (.atp),
  * a table of performance counters (.csv), or one of occupancy (.occupancy).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * format.h - the formats of files of CodeXL and the Radeon Compute Profiler, by name.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * import.h - a report made of text files of CodeXL: what lines say becomes rows of codexl.def, perf
  * markers become NVTX ranges, and the header what is told of session and process.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * put.h - words of files of CodeXL, as its own tools write them. Functions return the bytes
  * written; errors stay with the stream. One thread.

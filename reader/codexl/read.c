@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* read.c - reads a file of CodeXL line by line, in the format it was opened as. */
 #include "reader/codexl/read.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * read.h - reads the lines of a text file of CodeXL into struct codexl_file.
  *

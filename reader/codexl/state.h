@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * state.h - state of a file of CodeXL while it is read: the current section, thread and columns.
  *

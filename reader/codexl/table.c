@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* table.c - tables of CodeXL: performance counters and occupancy of kernels. */
 #include "reader/codexl/table.h"
 

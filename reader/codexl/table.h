@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * table.h - reads the lines of a CodeXL table: performance counters or occupancy of kernels. Used
  * only inside reader/codexl/. One thread; allocates.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* timeline.c - timelines of CodeXL: sections, blocks of threads, and their lines. */
 #define _GNU_SOURCE
 #include "reader/codexl/timeline.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * timeline.h - reads the lines of a CodeXL timeline (.atp). Used only inside reader/codexl/. One
  * thread; allocates.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* words.c - splits lines of files of CodeXL into words and numbers. */
 #include "reader/codexl/words.h"
 

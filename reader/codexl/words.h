@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * words.h - splits lines of files of CodeXL into words and numbers. Used only inside
  * reader/codexl/. One thread.

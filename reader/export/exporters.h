@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * exporters.h - the formats a profile of callchains is written in. exporters.def lists all formats.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtxt.h - NVTX events as NVTXT, NVIDIA's text form of them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pack.h - a stream that compresses by zstd what is written to it, as .ncu-repz is.
  *

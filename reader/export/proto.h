@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * proto.h - messages of protobuf, written field by field into a buffer that goes to a stream.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams in one temporary file. */
 #define _GNU_SOURCE
 #include "reader/export/temporary_stream.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * temporary_stream.h - streams of bytes that are written in turn and read one after the other.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* append.c - appends blocks to a finished report. */
 #define _GNU_SOURCE
 #include "reader/file/append.h"

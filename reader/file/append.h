@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * append.h - adds blocks to a finished report, under its lock and by the rules of docs/FORMAT.md.
  *

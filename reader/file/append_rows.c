@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* append_rows.c - rows of events in blocks that are appended to a report. */
 #include <stdlib.h>
 

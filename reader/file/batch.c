@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* batch.c - decodes columns of a batch of events. */
 #include "reader/file/batch.h"
 

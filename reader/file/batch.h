@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * batch.h - a batch of events as it lies in a block: the columns are found first and decoded only
  * where somebody wants them.

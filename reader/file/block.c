@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* block.c - loads, checks and splits one block of a report. */
 #include "reader/file/block.h"
 

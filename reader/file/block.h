@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * block.h - one block of a report: found and bounded by its header, loaded and checked, then taken
  * apart into entries.

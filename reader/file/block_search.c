@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* block_search.c - searches a damaged report for the next valid block. */
 #include <endian.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* open.c - opens a report: waits for its writer, checks the file header. */
 #define _GNU_SOURCE
 #include "reader/file/open.h"

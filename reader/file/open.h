@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * open.h - a report: the file, and walking over its blocks in file order.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* schema.c - events.def as tables. */
 #define _GNU_SOURCE
 #include "reader/file/schema.h"

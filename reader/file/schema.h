@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * schema.h - events.def as tables: which kinds of events there are and what their columns mean.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* source.c - the bytes of a report, from a file or from memory. */
 #define _GNU_SOURCE
 #include "reader/file/source.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * source.h - the bytes of a report: a regular file read by position, or a piece of memory (tests,
  * fuzzing).

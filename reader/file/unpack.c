@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unpack.c - decompresses a report that is one zstd stream. */
 #define _GNU_SOURCE
 #include "reader/file/unpack.h"

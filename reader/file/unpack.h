@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * unpack.h - reports that were compressed as a whole by zstd (.ncu-repz).
  *

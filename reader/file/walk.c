@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* walk.c - visits the blocks of a report in file order, past damage. */
 #include <errno.h>
 #include <stdio.h>

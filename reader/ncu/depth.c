@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "reader/ncu/depth.h"
 
 #include "common/varint.h"

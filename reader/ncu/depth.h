@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * depth.h - how deep messages lie in each other, and how many they are, before they are unpacked.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * derive.h - derived metrics: definitions, and the metrics that they add to a result.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * displayed_metrics.h - the metrics that a section shows of a result: what filters and options
  * leave of them, and what a name such as "regex:..." stands for.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * expression.h - the expression of a derived metric: parsed once, computed for each result.
  *

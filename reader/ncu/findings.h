@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * findings.h - what rules found, gathered, and put into the results it is about.
  *

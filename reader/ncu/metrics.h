@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * metrics.h - metrics of a result: found by name, their values, and both as Nsight Compute prints
  * them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "reader/ncu/nvtx_match.h"
 
 #include "reader/ncu/nvtx_names.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx_match.h - does an NVTX filter choose a result? By the ranges that its report says were open
  * at the launch: pushed ones of the launching thread, started ones of the process.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx_names.h - names of the NVTX domains of a state, and registered texts, by number.
  *

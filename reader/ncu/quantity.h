@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * quantity.h - the value of a metric as derived metrics compute with it: one number, or numbers by
  * correlation id with an aggregate.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * results.h - the standard entries of a report: what a kernel launch was measured to be, as Nsight
  * Compute stores it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * section_metrics.h - every metric that a section asks for, wherever it lies in it. No state; any
  * thread.

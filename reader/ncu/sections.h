@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sections.h - section files: found in folders, read, and chosen.
  *

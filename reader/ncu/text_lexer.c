@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "reader/ncu/text_lexer.h"
 
 #include <stdbool.h>

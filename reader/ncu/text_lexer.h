@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * text_lexer.h - protobuf's text format as tokens.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * wire.h - the fields of a message as they lie in its bytes, for what need not be unpacked or has
  * to keep them.

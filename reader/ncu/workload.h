@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * workload.h - results of ranges, command lists and graphs, read as if they were of a kernel.
  *

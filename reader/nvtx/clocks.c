@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* clocks.c - converts times of a program's clocks to CLOCK_MONOTONIC. */
 #define _GNU_SOURCE
 #include "reader/nvtx/clocks.h"

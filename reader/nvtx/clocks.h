@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * clocks.h - from the clocks of a program's deferred NVTX events to CLOCK_MONOTONIC.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * columns.h - the columns that NVTX ranges of both kinds have, for who reads both.
  *

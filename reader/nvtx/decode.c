@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* decode.c - printing of whole payloads: of an event, of a counter sample, of batches. */
 #define _GNU_SOURCE
 #include "reader/nvtx/decode.h"

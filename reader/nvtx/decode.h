@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * decode.h - extended NVTX payloads as JSON, with the field names that the program registered.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* deferred.c - deferred NVTX events as marks and ranges with times of the report. */
 #define _GNU_SOURCE
 #include "reader/nvtx/deferred.h"

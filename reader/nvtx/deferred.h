@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * deferred.h - deferred NVTX events as marks and ranges among the others.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* facts.c - time, kind and message of deferred NVTX events. */
 #define _GNU_SOURCE
 #include "reader/nvtx/facts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * facts.h - time, kind and message of deferred NVTX events, read from the entries of their
  * payloads.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* filter.c - parses and evaluates NVTX filters in the language of ncu. */
 #include "reader/nvtx/filter.h"
 

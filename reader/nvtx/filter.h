@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * filter.h - the language of ncu's --nvtx-include and --nvtx-exclude: which NVTX ranges must
  * be open for an event to be looked at.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* layouts.c - layouts of NVTX payloads: offsets of their entries, and printing of their
  * values. */
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * layouts.h - decoding of an extended NVTX payload by the layouts that the program registered.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* payloads.c - rows of extended NVTX payloads: storing, ordering and looking up. */
 #define _GNU_SOURCE
 #include "reader/nvtx/payloads.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * payloads.h - the extended NVTX payloads of a report, and the layouts that the program
  * registered to describe them.

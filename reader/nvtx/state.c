@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* state.c - the NVTX ranges of a report, kept so that the open ones can be looked up. */
 #include "reader/nvtx/state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * state.h - which expressions of an NVTX filter hold on a thread at a given time.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* values.c - prints single values of NVTX payloads. */
 #define _GNU_SOURCE
 #include "reader/nvtx/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * values.h - single values of NVTX payloads: numbers of every type, characters and texts.
  *

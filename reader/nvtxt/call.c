@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* call.c - calls of NVTXT commands: assigns their values to arguments, and creates the event. */
 #include "reader/nvtxt/call.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * call.h - calls of NVTXT commands, which add events to the file. Used only inside reader/nvtxt/.
  * One thread; allocates.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file.c - the events and problems of an NVTXT file. */
 #include "reader/nvtxt/file.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * file.h - the events of an NVTXT file, as written there, and the problems found in it.
  *

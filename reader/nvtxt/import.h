@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * import.h - adds the events of NVTXT files to a finished report, as those that a program makes by
  * NVTX.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * lexer.h - a line of an NVTXT file as tokens.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * note.h - comments in NVTXT files that `trace export` wrote: they carry what NVTXT has no place
  * for, and other readers skip them.

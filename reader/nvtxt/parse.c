@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* parse.c - the statements of NVTXT: assignments, definitions, calls. */
 #include "reader/nvtxt/parse.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * parse.h - reads the lines of an NVTXT file into struct nvtxt_file.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * resolve.h - what an NVTXT file says becomes events with times of a report: its clocks are
  * converted, and each push gets its pop.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* state.c - the variables of an NVTXT file while it is read. */
 #include "reader/nvtxt/state.h"
 

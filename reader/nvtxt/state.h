@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * state.h - the variables, definitions and current line of an NVTXT file while it is read.
  *

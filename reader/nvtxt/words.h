@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * words.h - words.def and colors.def as tables. Constant data; any thread.
  */

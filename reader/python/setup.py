@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Copy libtrace-reader.so into the package where the tree has a built one (`make`); else the package looks for it when
 it is imported.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* contents.c - one pass over a report, entry by entry. */
 #include "reader/report/contents.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * contents.h - the contents of a report except its events: session, strings, processes, and counts
  * of events.

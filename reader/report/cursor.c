@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cursor.c - merges the events of all blocks in order of their start. */
 #include "reader/report/cursor.h"
 

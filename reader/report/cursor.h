@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cursor.h - the events of a report in order of their start, over all threads and processes.
  *

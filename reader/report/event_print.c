@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* event_print.c - prints one event as a line of text or a JSON object. */
 #define _GNU_SOURCE
 #include "reader/report/event_print.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * event_print.h - one event as a line of text or a JSON object; knows column kinds, not events.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* name_filter.c - evaluates a shell pattern once per string id. */
 #include "reader/report/name_filter.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * name_filter.h - selects functions by name: a shell pattern, evaluated once per string id.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* processes.c - processes of a report, merged from their entries. */
 #include "reader/report/processes.h"
 

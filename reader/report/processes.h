@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * processes.h - what a report says of its processes: identity and end, merged by id, the receipt
  * of each, callchain nodes and modules.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* selection.c - the row filter of a report, by time and NVTX ranges. */
 #include "reader/report/selection.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * selection.h - a row filter of a report: by time, and by the NVTX ranges that are open on a row's
  * thread or process when the row begins.

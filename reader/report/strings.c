@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* strings.c - the string table of a report, by id. */
 #include "reader/report/strings.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* windows.c - time windows in which events were recorded. */
 #include "reader/report/windows.h"
 

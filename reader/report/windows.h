@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * windows.h - the times in which events were recorded, where that was not always.
  *

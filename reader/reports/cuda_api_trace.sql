@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- CUDA API Trace
 -- was: cudaapitrace
 -- columns: Start (ns), Duration (ns), Name text, Result, CorrID, Pid, Tid, T-Pri, Thread Name text

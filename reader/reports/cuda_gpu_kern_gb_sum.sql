@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- CUDA GPU Kernel/Grid/Block Summary
 -- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), GridXYZ text, BlockXYZ text, Name text
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- CUDA GPU Summary (Kernels/MemOps)
 -- was: gpusum
 -- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Category text, Operation text

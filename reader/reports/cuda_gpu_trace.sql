@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- CUDA GPU Trace
 -- was: gputrace
 -- columns: Start (ns), Duration (ns), CorrId, GrdX, GrdY, GrdZ, BlkX, BlkY, BlkZ, Reg/Trd, StcSMem (MB), DymSMem (MB), Bytes (MB), Throughput (MB/s), SrcMemKd text, DstMemKd text, Device text, Ctx, GreenCtx, Strm, Name text

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- CUDA Kernel Launch & Exec Time Summary
 -- was: kernexecsum
 -- columns: PID, TID, DevId, Count, QCount

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- CUDA Kernel Launch & Exec Time Trace
 -- was: kernexectrace
 -- columns: API Start (ns), API Dur (ns), Queue Start (ns), Queue Dur (ns), Kernel Start (ns), Kernel Dur (ns), Total Dur (ns), PID, TID, DevId, API Function text, GridXYZ text, BlockXYZ text, Kernel Name text

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- MPI Event Summary
 -- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Source text, Name text
 -- needs: MPI_P2P_EVENTS MPI_COLLECTIVES_EVENTS MPI_START_WAIT_EVENTS MPI_OTHER_EVENTS

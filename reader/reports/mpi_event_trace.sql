@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- MPI Event Trace
 -- columns: Start (ns), End (ns), Duration (ns), Event text, Pid, Tid, Tag, Rank, PeerRank, RootRank, Size (MB), CollSendSize (MB), CollRecvSize (MB)
 -- needs: MPI_P2P_EVENTS MPI_COLLECTIVES_EVENTS MPI_START_WAIT_EVENTS MPI_OTHER_EVENTS

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- MPI Message Size Summary
 -- columns: Total Message Volume, Instances, Avg, Med, Min, Max, StdDev, Source text, Name text
 -- needs: MPI_P2P_EVENTS MPI_COLLECTIVES_EVENTS

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Kernel Metric Summary
 -- columns: Values, Sum, Avg, Min, Max, Unit text, Metric text, Name text
 -- needs: LIBTRACE_NCU_METRIC

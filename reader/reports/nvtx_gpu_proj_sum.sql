@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- NVTX GPU Projection Summary
 -- columns: Range text, Style text, Total Proj Time (ns), Total Range Time (ns), Range Instances, Proj Avg (ns), Proj Med (ns), Proj Min (ns), Proj Max (ns), Proj StdDev (ns), Total GPU Ops, Avg GPU Ops, Avg Range Lvl, Avg Num Child
 -- needs: NVTX_EVENTS

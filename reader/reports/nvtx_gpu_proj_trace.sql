@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- NVTX GPU Projection Trace
 -- columns: Name text, Projected Start (ns), Projected Duration (ns), Orig Start (ns), Orig Duration (ns), Style text, PID, TID, NumGPUOps, Lvl, NumChild, RangeId, ParentId, RangeStack text
 -- needs: NVTX_EVENTS

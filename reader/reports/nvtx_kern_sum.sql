@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- NVTX Range Kernel Summary
 -- was: nvtxkernsum
 -- columns: NVTX Range text, Style text, PID, TID, NVTX Inst, Kern Inst, Total Time (ns), Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Kernel Name text

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- NVTX Push/Pop Range Summary
 -- was: nvtxppsum
 -- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Range text

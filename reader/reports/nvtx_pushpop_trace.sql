@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- NVTX Push/Pop Range Trace
 -- was: nvtxpptrace
 -- columns: Start (ns), End (ns), Duration (ns), DurChild (ns), DurNonChild (ns), Name text, PID, TID, Lvl, NumChild, RangeId, ParentId, RangeStack text, NameTree text

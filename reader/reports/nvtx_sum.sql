@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- NVTX Range Summary
 -- was: nvtxsum
 -- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Style text, Range text

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- OpenMP Summary
 -- was: openmpevtsum
 -- columns: Time (%), Total Time (ns), Count, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Name text

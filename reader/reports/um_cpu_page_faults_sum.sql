@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Unified Memory CPU Page Faults Summary
 -- was: umcpupagefaults
 -- columns: CPU Page Faults, CPU Instruction Address text

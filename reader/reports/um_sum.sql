@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Unified Memory Analysis Summary
 -- was: unifiedmemory
 -- columns: Virtual Address text, HtoD Migration Size (MB), DtoH Migration Size (MB), CPU Page Faults, GPU Page Faults, Migration Throughput (MB/s)

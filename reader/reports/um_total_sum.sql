@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Unified Memory Totals Summary
 -- was: unifiedmemorytotals
 -- columns: Total HtoD Migration Size (MB), Total DtoH Migration Size (MB), Total CPU Page Faults, Total GPU PageFaults, Minimum Virtual Address text, Maximum Virtual Address text

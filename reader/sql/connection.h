@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * connection.h - a SQLite database that somebody else made, opened to be asked and never to be
  * changed.

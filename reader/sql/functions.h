@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * functions.h - what SQLite lacks for the reports, as SQL functions. For connection.c.
  *

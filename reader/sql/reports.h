@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reports.h - the reports and rules: SQL files of reader/reports, built into the program.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * views.h - one shape for the databases of all generations of nsys, and what reports share.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * window.h - the time window that a report is about, as nsys has it: "1s/2500ms", or a range of
  * NVTX.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* durations.c - exact statistics of durations in bounded memory. */
 #include "reader/stats/durations.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * durations.h - exact count, total, least, greatest, standard deviation and median of any number of
  * durations in bounded memory.

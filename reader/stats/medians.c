@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* medians.c - the extra passes over a report that exact medians need. */
 #include "reader/stats/medians.h"
 

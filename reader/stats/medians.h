@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * medians.h - the passes over a report that exact medians need (durations.h), behind the one that
  * found the values' groups.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvtx_ranges.c - statistics and nesting of NVTX ranges. */
 #define _GNU_SOURCE
 #include "reader/stats/nvtx_ranges.h"

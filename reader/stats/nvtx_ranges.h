@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx_ranges.h - NVTX ranges of a report: sums by name, and how those of push and pop lie in each
  * other.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* occupancy.c - theoretical occupancy of a kernel. */
 #include "reader/stats/occupancy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * occupancy.h - theoretical occupancy of a kernel: how many of its blocks and warps fit on a
  * multiprocessor at once, and what limits them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* osrt.c - totals of OS runtime calls by function. */
 #include "reader/stats/osrt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * osrt.h - totals of OS runtime calls by function, from the OSRT_CALL and OSRT_SUMMARY events of a
  * report.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* osrt_class.c - classes of OS runtime functions. */
 #include "reader/stats/osrt_class.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * osrt_class.h - what kind of thing a call of the OS runtime does, by the groups of libc.def.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* profile.c - time of calls or ranges as a tree of functions, from callchains. */
 #define _GNU_SOURCE
 #include "reader/stats/profile.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * profile.h - where the time of recorded calls, or of NVTX ranges, comes from: their callchains,
  * summed up in a tree of functions.

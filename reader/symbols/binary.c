@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* binary.c - function names from the symbol table of a program or library. */
 #ifdef HAVE_LIBDW
 

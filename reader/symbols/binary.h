@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * binary.h - a program or library on disk, and the names of the functions in it.
  *

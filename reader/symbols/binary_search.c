@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* binary_search.c - finds the file of a module by path and build-id, and its debug file. */
 #ifdef HAVE_LIBDW
 

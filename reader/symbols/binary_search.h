@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * binary_search.h - finds the file that was mapped, and the file with its debug information, by
  * path and build-id.

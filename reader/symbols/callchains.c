@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* callchains.c - callchain nodes of a process. */
 #include "reader/symbols/callchains.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * callchains.h - the callchain nodes of one process: a chain is named by its innermost node and
  * leads outwards by parents.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* chain_print.c - prints a callchain as text or JSON. */
 #define _GNU_SOURCE
 #include "reader/symbols/chain_print.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* demangle.c - demangles names by libiberty. */
 #include "reader/symbols/demangle.h"
 

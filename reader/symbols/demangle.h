@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * demangle.h - names of C++, Rust and CUDA functions as their authors wrote them, by libiberty.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dwarf.c - source lines and inlined functions of a module, by libdw. */
 #ifdef HAVE_LIBDW
 

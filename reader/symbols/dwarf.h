@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dwarf.h - source lines and inlined functions of one module, from its DWARF.
  *

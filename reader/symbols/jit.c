@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* jit.c - names of generated code, from perf maps and jitdump files. */
 #define _GNU_SOURCE
 #include "reader/symbols/jit.h"

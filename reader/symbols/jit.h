@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jit.h - names of code that was made at run time, from the maps its maker leaves: perf maps
  * (/tmp/perf-PID.map: java, node --perf-basic-prof, python3 -X perf) and jitdump files

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* modules.c - modules of a process by address and time. */
 #include "reader/symbols/modules.h"
 

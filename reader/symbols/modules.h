@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * modules.h - which file lay where in one process, and when: from the MODULE_LOAD and MODULE_UNLOAD
  * rows of a report.

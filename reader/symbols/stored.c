@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stored.c - function names that `trace symbolize` stored in the report. */
 #include "reader/symbols/stored.h"
 

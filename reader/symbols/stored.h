@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stored.h - the names that `trace symbolize` put into the report, of one process.
  *

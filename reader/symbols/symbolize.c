@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* symbolize.c - resolves all addresses of a report, to store the names in it. */
 #include "reader/symbols/symbolize.h"
 

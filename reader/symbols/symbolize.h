@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * symbolize.h - finds the names of all addresses of a report, for storing them in it.
  *

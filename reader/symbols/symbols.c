@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* symbols.c - resolves an address to function, line and inlined functions. */
 #include "reader/symbols/symbols.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * symbols.h - what an address of a callchain is: function, line, inlined functions.
  *

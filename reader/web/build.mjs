@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bundles the page of `trace report --html` and writes it as two C strings: what comes before the data, and behind it.
 // Usage: node build.mjs PAGE.h
 import { build, transform } from 'esbuild';

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "reader/xspace/database.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * database.h - an XSpace as tables of nsys, for statistics in SQL: kernels, copies, sets, API calls
  * and NVTX ranges, as far as the XSpace says what they are.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * xspace.h - an XSpace (.xplane.pb) of whatever profiler: planes, lines and events as they lie in
  * the file.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules of eslint for reader/web, checked by scripts/check-web. prettier decides the form.
 import js from '@eslint/js';
 import globals from 'globals';

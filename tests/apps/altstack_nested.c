@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * altstack_nested - handlers on alternate stacks above and below the program's stack make wrapped
  * calls while a wrapped call waits.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * app.h - how a test program speaks: one line per promise it checked, status 1 when one is broken.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -latfork
 /*
  * atfork_first - forks while a library's handlers, registered before the tracer's constructor ran,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // CFLAGS: -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -U_FORTIFY_SOURCE
 // LINK: -ldl -rdynamic
 /*

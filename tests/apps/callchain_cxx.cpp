@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // CFLAGS: -O2 -fno-optimize-sibling-calls -U_FORTIFY_SOURCE
 /*
  * callchain_cxx - callchain.c in C++: callbacks through the C library, virtual functions, templates,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cancel - threads cancelled inside wrapped calls, and left by pthread_exit.
  *

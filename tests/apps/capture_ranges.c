@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 // LINK: -ldl
 // Work inside and outside of capture ranges, a function of libc for each kind of place, so that the

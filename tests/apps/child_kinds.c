@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * child_kinds - starts children that can and cannot be traced.
  *

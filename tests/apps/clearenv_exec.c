@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * clearenv_exec - empties its environment, goes on, and executes itself with nothing in the
  * environment.

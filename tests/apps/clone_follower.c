@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * clone_follower - a debugger: starts a program, follows every process and thread that it makes,
  * and has all of them killed when it ends itself (PTRACE_O_EXITKILL).

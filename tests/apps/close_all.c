@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * close_all - closes every descriptor it does not know, by close_range, closefrom, a loop of close,
  * and checks its own numbers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * coroutines - swaps stacks with ucontext between wrapped calls, and out of one by a signal
  * handler.

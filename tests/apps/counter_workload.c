@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * counter_workload - keeps its own books, so that a report can be held against them.
  *

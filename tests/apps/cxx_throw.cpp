@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // CFLAGS: -fnon-call-exceptions
 /*
  * cxx_throw - C++ exceptions that pass through wrapped calls.

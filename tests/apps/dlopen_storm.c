@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -ldl
 /*
  * dlopen_storm - opens and closes a library again and again from several threads; its constructor

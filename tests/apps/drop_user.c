@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * drop_user - as a server does: chroot, then another user, then threads and forks.
  *

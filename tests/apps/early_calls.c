@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -learly
 /*
  * early_calls - linked with a library whose constructor reads, starts a thread and forks before the

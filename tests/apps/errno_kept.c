@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * errno_kept - looks at errno and the result of one call of nearly every kind.
  *

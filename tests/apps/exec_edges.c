@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * exec_edges - programs started with little stack and much environment, and with pointers that lead
  * nowhere.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * exec_locks - starts the program on whose file it holds a lock (fcntl), while another thread opens
  * and closes descriptors.

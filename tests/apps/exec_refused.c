@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * exec_refused - children whose program may not be executed: by vfork, fork and posix_spawn.
  *

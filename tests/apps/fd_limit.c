@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fd_limit - reaches RLIMIT_NOFILE and goes on.
  *

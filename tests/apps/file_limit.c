@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * file_limit - lives under a small RLIMIT_FSIZE.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * filter_exec - executes programs inside a system call filter that allows what a loader and a bare
  * program need, and kills for anything else. The filter is entered by an instruction of this

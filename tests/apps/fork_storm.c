@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fork_storm - hundreds of short children from several threads, some of which fork again, some
  * exec, while handlers and locks are busy.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // CFLAGS: -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 /*
  * fortified - built with checks for buffer sizes, so that it calls __read_chk and its kind.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * handler_forks - a timer's handler forks, and the child returns from it into whatever it
  * interrupted.

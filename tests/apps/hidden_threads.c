@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hidden_threads - threads that the C library makes by itself: SIGEV_THREAD timers, message queue
  * notification, asynchronous input.

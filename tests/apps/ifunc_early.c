@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -lifunc
 /*
  * ifunc_early - linked with a library whose resolvers of indirect functions call what the tracer

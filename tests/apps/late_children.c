@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * late_children - the program ends at once; each of the many children it left behind makes its
  * first wrapped call only later, most of them when some have ended.

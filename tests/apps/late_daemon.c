@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * late_daemon - the program ends at once; the child it left behind makes its first wrapped call
  * only later, and a grandchild later still.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libatfork - a library whose constructor, before the tracer's, registers handlers around fork:
  * they make wrapped calls before it and on both sides after it, as allocators do with their locks,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // CFLAGS: -O2 -fno-optimize-sibling-calls -U_FORTIFY_SOURCE
 /* libchain_one - a plugin for callchain; libchain_two has the same layout and other names. */
 #ifndef CHAIN_NAME

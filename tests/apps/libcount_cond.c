@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -ldl
 /*
  * libcount_cond - a library to preload beside the tracer: passes pthread_cond_signal on, as

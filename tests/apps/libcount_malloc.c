@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -ldl
 /*
  * libcount_malloc - a library to preload beside the tracer: counts the allocations of a process and

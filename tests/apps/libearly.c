@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libearly - a library of the program whose constructor runs before a preloaded library's: reads,
  * makes a thread, forks. */
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libfake_clock - a library to preload beside the tracer: a clock_gettime() that tells another
  * time, as libfaketime's does. FAKE_CLOCK says which: "frozen", "behind" (1,000 s), "stepping"

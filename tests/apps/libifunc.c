@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -Wl,-z,now
 /*
  * libifunc - chooses functions when it is loaded (STT_GNU_IFUNC), by resolvers that call what a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libnvml.c - stands for NVIDIA's management library (NVML): as many GPUs as NVML_GPUS says, with
  * the power limit NVML_POWER_MW; the second one tells neither ECC nor MIG, as cards of smaller

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /* libnvtx_early - a library that uses NVTX from its constructor, before the tracer's has run. */
 #include <nvtx3/nvToolsExt.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 // CFLAGS: -DNVTX_NO_IMPL
 /*

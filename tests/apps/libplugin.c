@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -ldl
 /* libplugin - a library to be opened and closed: its constructor and destructor make wrapped calls
  * and start a thread. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * lock_holder - one thread holds a mutex, a read-write lock and a semaphore while another waits for
  * each.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * longjmp_over - leaves wrappers by siglongjmp from a signal handler.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * longjmp_storm - a fast timer whose handler leaves wrapped calls by siglongjmp at any instruction,
  * the tracer's own among them, as interpreters do with a time limit on system calls.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * many_calls - makes exactly COUNT wrapped calls in a loop and nothing else; for counting what one
  * costs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // CFLAGS: -O2 -U_FORTIFY_SOURCE -Wno-attributes
 /*
  * many_paths - several threads call pread along paths chosen by chance, through frames of every

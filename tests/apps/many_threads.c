@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * many_threads - 1500 threads alive at once: more than a spool has lanes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * memory_limit - lives under a small RLIMIT_AS, and under mlockall(MCL_FUTURE) with a small
  * RLIMIT_MEMLOCK; and starts under an RLIMIT_DATA of 1 MiB.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mpi_ranks.c LIBRARY HOW - a program of MPI that needs no headers of one: loads Open MPI's or
  * MPICH's library, whose handles are addresses in the one and numbers in the other. Each rank

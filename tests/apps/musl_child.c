@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // CC: musl-gcc
 /* musl_child - a program of another C library: with ours preloaded it runs as without, and nothing
  * is recorded; as a child it is started without. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
  * nvtx_abi - the layouts of inject/nvtx_abi.h and common/nvtx_ext.h against those of NVIDIA's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
  * nvtx_counters - counters of NVTX with every way to give a sample, and user defined

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
  * nvtx_cxx - the C++ interface: scoped ranges, a domain of a type, a registered string, an exception

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
  * nvtx_deferred.c - deferred events of NVTX, with times from clocks of many kinds.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
  * nvtx_fork - NVTX on both sides of a fork, names made before it, and ranges across it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -ldl
 /*
  * nvtx_loaded LIBRARY [nccl] - NVTX as it lies in a library that is loaded: libnvToolsExt of NVTX 1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
  * nvtx_many_open - one thread leaves more ranges open than the writer has rows in a batch.

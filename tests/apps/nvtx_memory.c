@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
  * nvtx_memory - every function of the memory extension of NVTX but those that need CUDA's headers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
  * nvtx_open - ends, in a way given as argument, with ranges open.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
  * nvtx_peer - NVTX that another tool can record as well, to be compared (tests/peers). It runs the

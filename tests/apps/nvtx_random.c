@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 // LINK: -ldl -lpthread
 // Ranges of two threads and two domains, pushed, popped, started and ended at random (the same in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * old_cond - a program linked long ago, with condition variables of the size of one pointer.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // CFLAGS: -fno-builtin
 /*
  * own_malloc - a program that brings its own malloc, with a lock of its own and a background thread

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * planted - does one thing that costs time for nothing, so that a rule of `trace analyze` has it to
  * find; without an argument it does nothing of the kind.

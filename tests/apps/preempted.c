@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * preempted - user threads that a timer's handler switches by swapcontext(), wherever they are.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * preload_kept - hands LD_PRELOAD on to what it starts and drops all other variables, as some
  * servers do with CGI programs: by exec in a child, by posix_spawn, and by exec of itself.

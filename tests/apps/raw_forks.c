@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * raw_forks - forks by the bare instruction and by syscall(), again and again, with calls on both
  * sides.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
  * regressed - works off items in stages, each an NVTX range, and is a little worse at one place:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // Compiled with each sanitizer by tests/e2e/sanitizers.py: signals, threads, exceptions, pipes and a child; with an argument also a fault
 // that the sanitizer must find: overflow, freed, leak, race, undefined, uninitialized.
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * seccomp_filter - enters a system call filter that kills the process at any call it does not need,
  * as sandboxed programs do.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * shared_tls - two tasks run at the same time on one thread's memory: clone(CLONE_VM) without
  * CLONE_SETTLS or CLONE_VFORK.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * signal_forks - forks, vforks and starts threads under fast timers whose handlers make wrapped
  * calls; every child sets its own timer first thing.

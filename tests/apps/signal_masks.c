@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * signal_masks - signal masks, dispositions and delivery.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * signal_storm - timers at 10 kHz whose handlers make wrapped calls while the program makes the
  * same ones.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slow_reads - COUNT reads of a pipe that wait a millisecond each, and the time that they took
  * together by the kernel's clock, which no library can change.

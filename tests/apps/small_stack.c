@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * small_stack - threads with little stack: 64 KiB, PTHREAD_STACK_MIN, and a handler on the least
  * alternate stack.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stack_beside - calls from a hand-switched stack right below a mapping of data, with an address of
  * that data in rbp, which is unmapped before the last call.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -static
 /* static_child - a statically linked program: the loader never runs, so it cannot be traced; the
  * report must say so. */

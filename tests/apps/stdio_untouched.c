@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stdio_untouched - what the program sees of its standard streams, arguments and environment.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * subreaper - adopts orphans (PR_SET_CHILD_SUBREAPER) and waits for every child by wait(-1).
  *

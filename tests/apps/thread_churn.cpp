@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * thread_churn - thousands of short threads whose destructors make wrapped calls.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * thread_names - threads that get names in every way, and threads made by every function.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * turncoat - root's server with a worker that gives up its rights, and is taken over: it writes
  * over all memory that it shares for writing with the tracer, and tries to make more of it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * user_namespace - unshare(CLONE_NEWUSER), which the kernel allows a single-threaded process only.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * variadic - functions with a varying number of arguments, with and without the optional ones.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * vdso_frames - a signal handler that interrupts code of the vdso and calls from there.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * vfork_child - a vfork child that does what children of careful programs do: wrapped calls,
  * failing exec, exec; from several threads.

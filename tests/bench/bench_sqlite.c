@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_sqlite - what SQLite itself takes for the rows of OSRT_API: a bare loop with 100 rows a
  * statement, no journal, nothing synced.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_symbols - what the name of an address costs, against the calls of libdw that give the same.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a callchain costs, against libunwind's unw_backtrace and unw_step and glibc's backtrace() on
  * the same stacks in the same run.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_writer - what the writer costs per event: a spool in memory, drained again and again into
  * blocks.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * calls.c - cheap calls in a loop, timed from inside so that start-up is not in the figure.
  *

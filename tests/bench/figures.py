@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the sections of tests/bench/run share: running programs, the peers, and the table."""
 import glob
 import json

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Counts the instructions that a recorded call, a call below the threshold, and a call that nobody wants (-t nvtx) cost over an untraced
 # one. The gate that noise cannot blur: at most 60, 60 and 25. TAP; LIMIT= another limit than 60.
 # timeout: 120

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -ldl
 // CFLAGS: -O2 -fvisibility=hidden -ftls-model=initial-exec
 /*

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // libthrow.cpp - C++ that comes into a C program by dlopen, as Python's extension modules do; life.c loads it.
 // CFLAGS: -O2
 #include <stdexcept>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -ldl
 /*
  * life.c - what forks, threads and C++ exceptions cost in this process. Run untraced and traced,

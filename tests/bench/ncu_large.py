@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A report of Nsight Compute with many results: how long `trace` takes for it, and how much memory.
 
     tests/bench/ncu_large.py [--results N] [--bytes B] [--rounds R] [--keep FILE]      (default: 100,000 results of 10 KB, three rounds)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reap.c - runs a command, waits for everything it leaves behind, and says what all of it used.
  *

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs a benchmark suite that takes a tracer as one more row, with ours as the row, and prints what it says of us and of the others.
 #
 #     tests/bench/shared.sh [SECTION...]     default: limits events sustained startup lifecycle

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * spawn.c - how long short programs take from posix_spawn to waitpid, in turn.
  *

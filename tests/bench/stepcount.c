@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stepcount.c - how many instructions a program retires between two marks (STEP_MARK of bench.h).
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Python program that opens the driver by ctypes, as Numba and others do. Usage: ctypes_driver.py [LAUNCHES=4]      prints what it did"""
 import ctypes
 import json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the CUDA test programs share: counting what they do, by the kinds a tracer reports, and
  * checking results. Each program ends by printing one line, {"did": {...}, "right": true}, which
  * tests compare with the report. Host code of C and C++. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // Uses the driver API alone, with a kernel in PTX text: cuLaunchKernel, cuLaunchKernelEx. Usage:
 // driver_api [LAUNCHES=10]
 #include "tests/cuda/did.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // A signal handler that interrupts malloc() ends the program, by _exit() as crash handlers do, or
 // by exit(). Usage: end_in_malloc [exit] Its malloc() has one lock, which is held then: whoever
 // allocates once more waits for ever.

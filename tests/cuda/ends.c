@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // Uses the device a little, by the driver API that it is linked with, and ends in the way it is
 // told. Usage: ends WAY, see main().
 #include "tests/cuda/did.h"

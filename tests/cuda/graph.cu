@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // Graphs: one captured from two streams, one built node by node; each launched several times. Usage: graph [LAUNCHES=5]
 #include "tests/cuda/did.h"
 #include "tests/sim/kernel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A bare CUPTI tracer, to be preloaded: the reference that tests compare the simulated device's
  * truth with, and the peer that benchmarks compare overhead with. It asks for kernels, copies, sets
  * and synchronisations (BARE_KINDS=0: none; 1: those alone; 2, the default: and for API records; 3:

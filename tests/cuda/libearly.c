@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Preloaded: has a context of CUDA before any other library's constructor runs. */
 #include <cuda.h>
 #include <dlfcn.h>

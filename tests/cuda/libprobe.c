@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Asks a driver and its CUPTI the questions that only they can answer, in whatever program it is
  * preloaded into: JSON lines, one fact each, to the file that PROBE_LOG names. scripts/gpu-validate
  * reads them. With PROBE_FORK=1 a child is forked after cuptiSubscribe, which initialises CUDA:

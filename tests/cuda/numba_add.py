@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A kernel compiled and launched by Numba (numba-cuda). Usage: numba_add.py [LAUNCHES=3]      prints what it did"""
 import json
 import sys

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // Launches a kernel inside NVTX ranges of all sorts. Usage: nvtx_launch [ROUNDS=7]
 #include "tests/cuda/did.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // What the other programs leave out: variables of device code, pitched memory, host functions, launches by attributes and cooperative ones,
 // changed nodes of a graph, functions of the driver by name. Usage: other_calls
 #include "tests/cuda/did.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // Batches through copy, kernel and copy in streams of several threads; also pools, managed memory, events between streams, and a second
 // device where there is one. Usage: pipeline [THREADS=2] [BATCHES=8]
 #include "tests/cuda/did.h"

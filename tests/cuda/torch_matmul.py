@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A PyTorch program that multiplies matrices (cuBLAS) and prints what it did. Usage: torch_matmul.py [ROUNDS=20]"""
 import json
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A headless Chromium, driven by the DevTools protocol over a pipe (--remote-debugging-pipe): messages are JSON, each ends with a NUL."""
 import base64
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small database with the tables of an nsys export, schema 3.24.18: made here, so that every report has rows, ties and odd cases."""
 import sqlite3
 

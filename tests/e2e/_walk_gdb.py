@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """For gdb: at each call of a wrapper, walks the thread's stack and prints the addresses, innermost first, as lines of JSON."""
 import json
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 240
 """`trace analyze`: each rule finds what was planted for it, and nothing where nothing is.
 

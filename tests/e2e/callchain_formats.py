@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 120
 """What `trace` prints of callchains, read by others: Python's json and csv, a parser of folded stacks, the schema of speedscope.
 

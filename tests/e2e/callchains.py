@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 """Callchains of real programs: against what the programs say of themselves, against libunwind, and against gdb.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 """What is captured: counts, threads, names, processes, children and why they are not traced; names, modes and times of reports.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 120
 """Capture ranges and NVTX domains: what is recorded is what lies in the windows that the options ask for, and the report says when that was."""
 import collections

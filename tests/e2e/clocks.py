@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """A program whose clock_gettime() tells another time: times in the report are the kernel's, and no wait of ours depends on it.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 120
 """`trace export -t atp`, `-t csv`, `-t occupancy`: CodeXL's files. They are read here by the grammar of those formats; that this reader has the
 grammar right is shown by files of which AMD's own parser has said what is in them (SHARED/fixtures/codexl)."""

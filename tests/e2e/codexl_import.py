@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 120
 """`trace import` of files of CodeXL: what AMD's own parser has read from SHARED/fixtures/codexl is in the report, every field comes back by
 `trace export`, hostile files are refused by one line, and what has no place is told."""

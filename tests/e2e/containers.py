@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """In what containers are made of: a program that is process 1 and whose end ends all others, no or next to no /dev/shm, no /proc, one that hides processes, a file system that is read-only,
 another user. The program ends as without the tracer, and the report has its end."""
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 """CUDA programs on the simulated device, traced: what the report has is held against what the device says it did (its truth).
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """Clients of CUDA that do not run on the simulated device behave as untraced, with one line in the report: programs with the static runtime, and
 PyTorch, CuPy and Numba where they are installed (CUDA_PYTHON: a python that has them). Without a driver, and over the simulated one, which their

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """The code of CUDA modules in the report (`--cuda-cubins true`): whole, each once, and found by the kernels of it.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The simulated device itself: programs run on it, a bare CUPTI client (tests/cuda/libbare.c) gets the records that the truth says, and each
 fault does what it promises. No tracer takes part. timeout: 300"""
 import collections

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """Launches of kernels as the standard entries of a report: `trace details` and, where NVIDIA's ncu has been fetched (PEERS, default /tmp/peers),
 that list them with the grids, blocks, streams and durations of the events. On the simulated device; nothing here has run on a GPU."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """What a tracer has to keep to with the driver and CUPTI, each rule tried on the simulated device; docs/simulated-device.md lists the rules, and which test of which file has each.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 200
 """Every kind of activity record that the simulated device delivers, in the tables of SQLite: row by row against what the device says it did.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 240
 """Derived metrics: `--metrics NAME=EXPRESSION` and the definitions of section files, over reports of Nsight Compute and of ours, and `trace derive`,
 which writes them back.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 240
 """`trace details` on reports of Nsight Compute: against values an independent reader took from them (SHARED/fixtures/ncu/expected.json), its pages
 against each other, and on damaged reports. details_ncu.py compares with NVIDIA's ncu.

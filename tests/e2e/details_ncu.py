@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 900
 """`trace details` beside NVIDIA's ncu, line by line over all reports of the fixtures, where that has been fetched (PEERS, default /tmp/peers).
 

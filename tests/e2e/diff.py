@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """trace diff: what changed between runs is found and named, what did not is not; runs that must not be compared are refused. The times are drawn
 from known distributions by fixed seeds, or counts alone matter, so nothing here depends on how busy the machine is."""
 import contextlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """scripts/gpu-validate works: on the simulated device it goes through all its steps, and notices what is wrong. timeout: 300"""
 import json
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 """Reports made to take long: as many NVTX domains, texts and ranges in one result as fit, on each page; each ends within seconds of processor time."""
 import os

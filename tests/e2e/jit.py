@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """Callchains through code that is made at run time: java, node and python3 are traced with the maps that they leave, as their manuals have it.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the end-to-end tests share: TAP, folders that vanish, running a program with a time limit, and reading a report.
 
 Scripts get BUILD (bin/trace, lib/libtrace/libtrace.so, tests/apps/NAME), SRC and SHARED in their environment. Reports are read by the

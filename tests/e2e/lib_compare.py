@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs made up for comparisons: databases with the tables of nsys, from drawn times, so that what is true of them is known."""
 import os
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Running CUDA programs on the simulated device (tests/sim; docs/simulated-device.md).
 
     result = lib.run([device.app("vector_add")], env=device.env(truth=path, fault="drop_every=5"))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reports of Nsight Compute made by tests: launches with the metrics, sections and NVTX ranges that a test wants."""
 import struct
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """NVIDIA's tools that tests compare with, where they have been fetched (PEERS, default /tmp/peers)."""
 import os
 

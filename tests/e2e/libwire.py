@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The wire format of protobuf, as little of it as tests need (https://protobuf.dev/programming-guides/encoding), and the blocks of a report."""
 import collections
 import struct

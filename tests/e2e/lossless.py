@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """Programs whose events were lost under the verdict "complete": all of them are there, and the verdict says what is missing where something is."""
 import os

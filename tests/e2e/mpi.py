@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Under real launchers of MPI: a report for each rank, named by the launcher's variable, and a launcher that notices nothing: the same output, the same exit status, also when a
 rank gives up or is killed."""
 import collections

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 120
 """The code of kernels through the Python package ncu_report: sass_by_pc(), ptx_by_pc(), source_info(), source_files() at every address of every
 function that the reports of SHARED/fixtures/ncu hold.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """The compiled part of ncu_report (reader/python/ncu_report/_fast.c) beside the package without it: the same answers, errors, docstrings and behaviour of
 objects, over a report made here with each kind of value, and over those of Nsight Compute; what it holds lives long enough, and no longer.

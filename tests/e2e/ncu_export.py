@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """`trace export -t ncu`: every launch as a result of Nsight Compute, with its names, the NVTX ranges that were open and the callchain of its call.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the guide of Nsight Compute (SHARED/seeds) shows of ncu_report runs unchanged over a real report: its lines behind ">>>", the loop over
 metrics, and the sample script, whose last line the text of the guide has lost.
 

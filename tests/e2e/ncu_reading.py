@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 120
 """`trace info --json` and `trace dump --json` of NVIDIA's reports: every value that an independent reader took from them
 (SHARED/fixtures/ncu/expected.json). `trace check`, `trace export` and `trace stats` open them, too, and say the same.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """The Python package ncu_report: every fixture of Nsight Compute, against values that an independent reader took from them
 (SHARED/fixtures/ncu/expected.json), and, where NVIDIA's own module has been fetched (PEERS, default /tmp/peers), one script with both modules,

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """trace nightly: a month of nights on two machines with everything that goes wrong, bookkeeping that stays sound, ranks, stores with many writers. Verdicts are asserted
 by counts alone, so nothing here depends on how busy the machine is."""
 import contextlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """NVTX: how the library is found, and what of marks, ranges and names is in the report.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """Callchains of NVTX events: which have one, and whether it is the right one, in every form that a report is read in.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 120
 """Deferred events of NVTX: ranges and marks at their place in time, by clocks of many kinds, in every way of reading a report."""
 import collections

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """The extensions of NVTX: payloads, counters, memory, synchronization objects."""
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 120
 """--nvtx-include, --nvtx-exclude, --filter-time: what the commands print of a report is what the whole of its rows says, by a matcher of our own."""
 import collections

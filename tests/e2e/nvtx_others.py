@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 """NVTX as others bring it: libnvToolsExt of NVTX 1 and 2, libnvtx3interop, the Python package, NCCL.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """Sixteen threads that push, pop and mark as fast as they can: nothing is lost, or the report says what, thread by thread.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """`trace import` and `trace export --type nvtxt`: text annotations join a report and leave it, and nothing of them is lost.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs of another C library than the one of the build: of an older glibc, and of musl.
 
 Those of a distribution that is older than the library run as untraced, and what they did is in the report.

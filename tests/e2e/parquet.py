@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """trace export -t parquet and trace recipe: every row of every table arrives, and recipes over many reports say what SQL over each report says."""
 import json
 import os

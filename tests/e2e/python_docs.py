@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 120
 """The examples of docs/python.md, as they stand there: over a report of Nsight Compute (of SHARED/fixtures/ncu), one of OS runtime calls, and one of
 CUDA from the simulated device; and that DataFrames have all rows of these, with the columns of `trace dump --json`. Nothing here has run on a GPU.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """The Python packages as users get them: installed by pip from the tree into an environment of its own, where nothing of the tree is in reach, with
 what is compiled and, as where there is no compiler, without; and CPython 3.8, the oldest that they are for: by its grammar, by what they use of the standard library (vermin, of PyPI), and by each python3.X that is here.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 180
 """`trace report`: the text for a terminal, and the page, in a real browser where there is one.
 

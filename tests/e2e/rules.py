@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """`trace rules`: rule files of our own over a report made here, with each way in which a rule can go wrong; and, where they have been fetched
 (PEERS, default /tmp/peers), NVIDIA's own rules, unchanged, over the fixtures, against the messages that these hold."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 """Programs built with a sanitizer run traced as untraced: same output, same exit status, and it still finds the same fault.
 

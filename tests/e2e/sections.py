@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 240
 """`trace sections`: section files of folders, their errors with file, line and column, sets, and metrics by architecture and scope.
 

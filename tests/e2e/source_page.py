@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 240
 """`trace details --page source`: metrics by instruction and by source line, disassembly by nvdisasm where there is one.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """`trace stats`, `analyze` and `query` on databases that are foreign, damaged or meant to do harm: a clear line or a result, never a crash.
 """

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 200
 """CUDA programs on the simulated device, traced and exported to SQLite: what the device did is in the tables of nsys, and joins as scripts join it."""
 import collections

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 240
 """`trace export --type sqlite`, read as scripts for nsys read its exports: Python's sqlite3 with the documented tables and queries.
 

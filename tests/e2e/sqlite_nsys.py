@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """NVIDIA's own report scripts on databases that `trace export -t sqlite` made: they run, and say what `trace stats` says.
 

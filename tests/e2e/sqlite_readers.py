@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 """Scripts of others on our databases: the shapes of query that readers of nsys exports are made of, in pandas and plain SQL.
 

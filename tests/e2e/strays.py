@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 """Tasks and contexts that no wrapper sees come: raw forks, forks in handlers, two tasks on one thread's memory, preemptive user threads.
 

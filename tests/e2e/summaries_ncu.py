@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 900
 """`trace details --print-summary` beside NVIDIA's ncu, over all reports of the fixtures and some made of them, where that has been fetched.
 

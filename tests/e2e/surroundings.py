@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """What a program finds around it (a debugger, small limits, a system call filter, locks on its files) is as without the tracer."""
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 200
 """Names of addresses against binutils' addr2line, and `trace symbolize`: what it adds, and what it leaves alone.
 

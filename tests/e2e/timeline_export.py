@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """`trace export -t perfetto`, `-t chrome` and `-t xplane`: every event that has a place there, where and when the report says, and a note of what has none.
 

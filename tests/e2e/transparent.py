@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 1500
 """Harmless: real and hostile programs run untraced and traced; output, exit status and produced files are equal, and nothing hangs.
 

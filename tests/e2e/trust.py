@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 """What another user, or a traced process that has turned hostile, can do to root's reports: nothing. docs/trust.md says who may do what; these are its
 promises, each tried. All but a few need root, and are skipped aloud without."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 180
 """What a newcomer meets in all commands: pipes that are closed, full disks, files that are no reports, names that do not exist."""
 import os

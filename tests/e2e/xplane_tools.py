@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 120
 """`trace export -t xplane-tools`: XProf's messages of results, and what they say against the events and `trace stats`.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 120
 """`trace info` and `trace stats` of XSpaces (.xplane.pb) that other profilers wrote, and of our own.
 

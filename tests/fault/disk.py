@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 """When the tracer has no room: full disks for report and spool, read-only and vanished folders, limits of every kind.
 

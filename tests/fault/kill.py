@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 900
 """Nothing captured is lost: counter_workload is ended at random moments in every way, and its own books are held against the report.
 

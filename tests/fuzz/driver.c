@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * driver.c - main() of the fuzzers where libFuzzer is not: runs the inputs kept in
  * tests/fuzz/corpus/NAME, then always the same changes of them, and prints TAP.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_api.c - any bytes as a report that is asked everything there is to ask by the interface of
  * libtrace-reader.h; what is no report is a chart file of a rule.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_binary.c - any bytes as a program with symbols and DWARF, as a perf map, and as a jitdump,
  * of which the first byte chooses one: addresses all over it are looked up.

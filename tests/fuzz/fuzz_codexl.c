@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_codexl.c - any bytes, read as a file of CodeXL: timeline, counters or occupancy, which the
  * first byte chooses; what was read becomes a report, and that such a file again, which must be

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_commands.c - any bytes as the FILE of the commands of `trace`, which run in this process.
  *

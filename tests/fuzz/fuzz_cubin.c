@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_cubin.c - any bytes, read as the code of a module: functions and lines are within bounds,
  * and lines are in order.

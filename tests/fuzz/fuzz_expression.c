@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_expression.c - any text, as the expression of a derived metric: what parses is computed over
  * a result with single and instanced metrics, named a to f.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_nvtxt.c - any bytes, read as an NVTXT file: lines, comments of libtrace, clocks, pushes and
  * pops. What the first byte says chooses the clock.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_payloads.c - any layouts and any bytes, printed as extended NVTX payloads, and read as
  * deferred events with any clocks.

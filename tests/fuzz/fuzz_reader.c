@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_reader.c - any bytes, read as a report in all the ways there are: contents, events in order,
  * callchains and modules, statistics, profile, results of kernels; once

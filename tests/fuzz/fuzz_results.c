@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_results.c - any bytes as any message of a report of Nsight Compute.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_section.c - any bytes, read as a section file: what is read can be unpacked, and each of its
  * metrics is looked at for an architecture.

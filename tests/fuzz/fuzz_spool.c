@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_spool.c - any bytes in the spool of a dead process, in the tree's control page, and as the
  * report that an earlier writer began: what `trace recover` has libtrace-writer do.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * growing.h - bytes that grow up to a limit, with a source of random numbers, for mutators of
  * fuzzers. What does not fit is left out, and `is_full` says so.

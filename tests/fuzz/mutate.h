@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mutate.h - changes inputs of fuzzers so that they stay what they are: messages by their
  * descriptor, reports block by block with sizes and checksums that fit.

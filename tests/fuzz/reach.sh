@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Says what the fuzzers reach: per file of reader/ and writer/ its functions and lines, and, with -f, the functions that none enters.
 # Usage: tests/fuzz/reach.sh [-f] [FOLDER]    (inputs FOLDER/NAME beside those of tests/fuzz/corpus/NAME and build/fuzz/found/NAME)
 set -eu

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes inputs for the fuzzers: seeds.py BUILD DIR [FIXTURES]. DIR/NAME gets those of tests/fuzz/fuzz_NAME.c.
 
 They are recordings of small programs of tests/apps and tests/cuda, what `trace export` makes of them, results written by tests/e2e/libncu.py,

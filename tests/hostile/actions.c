@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * actions.c - the table of actions: a row each, and a function.
  */

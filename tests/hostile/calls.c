@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * calls.c - the calls between actions: one row of call_rows and one function each.
  *

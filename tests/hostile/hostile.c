@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hostile.c - a random program that follows from a seed: the interpreter.
  *

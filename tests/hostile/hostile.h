@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hostile.h - what the parts of the hostile program share: tasks, their lines, the books of calls.
  *

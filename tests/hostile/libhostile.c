@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libhostile - a library that the hostile program loads and unloads: its constructor, destructor
  * and function call.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx.h - ranges and marks where there are headers of NVTX; nothing elsewhere.
  */

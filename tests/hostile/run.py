@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """Random hostile programs, untraced and traced: the same lines, the same status, and a report of all calls that they counted.
 

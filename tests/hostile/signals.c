@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * signals.c - actions in and by signal handlers, and with stacks of their own.
  *

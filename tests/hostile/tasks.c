@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tasks.c - actions that make tasks: threads, and processes of every kind.
  */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """NVIDIA's Nsight Systems, to compare with, where it is installed: NSIGHT_SYSTEMS names its folder (with bin/nsys), else nsys is looked for in PATH.
 
 It is not part of this project and not fetched by it. Some packages have the importers beside the host's programs, where nsys does not find them: they are called here.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 """The NVTX statistics of `trace stats` against those of `nsys stats`, over the same data: a database that nsys made, and a report of ours and its export.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 """The same programs under NVIDIA's nsys and under ours: the same ranges, nested the same way, with the same texts, categories, colours and payloads.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 """`trace export --type nvtxt` is accepted by NVIDIA's ImportNvtxt, which reads back the same ranges and marks; and what `trace import` takes or refuses of the
 language is what ImportNvtxt does, where docs/nvtxt.md says so. Where ImportNvtxt is not installed the test is skipped.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 """Under a real Slurm: a cluster of this machine alone (munged, slurmctld, slurmd) in a folder that goes afterwards. Needs root, and the packages slurm-wlm and munge, which
 scripts/setup does not install: skipped without. With LONG=1 it also waits for a time limit, which Slurm has in minutes."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """Our exports as the viewers' own packages read them: XProf (xprof), Holistic Trace Analysis, Perfetto's messages and its trace_processor.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Proves what `trace diff` finds, and how often it is wrong: programs with one planted change against the same program without it, and the program against
 itself.
 

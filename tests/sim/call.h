@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One API call of the simulated driver or runtime from enter to exit, and what libcupti is told of
  * it; also options and clock. */
 #ifndef SIM_CALL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies and sets: the bytes are moved at once, the time is the timeline's. */
 #include "tests/sim/driver.h"
 #include "impl.h"

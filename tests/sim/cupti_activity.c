@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which kinds are on; what the device did until it is done; records of calls and of things that
  * come and go. */
 #include "tests/sim/cupti_sim.h"

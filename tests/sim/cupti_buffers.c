@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Activity buffers: asked of the client, filled, handed back; one a thread and one for the device,
  * or one for all. */
 #include "tests/sim/cupti_sim.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Subscriber and callbacks. */
 #include "tests/sim/cupti_sim.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the driver's clock to the client's. */
 #include "tests/sim/cupti_sim.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Versions, names, ids, attributes: the small functions. */
 #include "tests/sim/cupti_sim.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operations of the device as activity records, and how long records are in each version of CUPTI.
  *
  * Versions only ever append fields, so a record of an old version is the beginning of the newest.

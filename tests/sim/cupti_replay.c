@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recorded activity buffers given again: SIM_REPLAY=FOLDER has buffer-*.bin and, beside each, a
  * .txt of what pointers and sizes were
  * ("kind NUMBER BYTES", "text OFFSET STRING"), as tests/cuda/libbare.c keeps them. The first forced

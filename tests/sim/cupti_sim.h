@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The simulated libcupti. It opens libcuda.so.1 at the first call that needs it and tells the
  * driver to be told of everything. */
 #ifndef CUPTI_SIM_H

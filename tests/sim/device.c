@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices and contexts, and what libcuda.so.1 exports beside the API. */
 #include "tests/sim/driver.h"
 #include "tests/sim/truth.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The simulated driver: what lies behind the handles, and the timeline of each stream.
  *
  * Work is carried out on the host when it is enqueued (data is there at once, in the order of the

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Generates the API functions of the simulated libcuda and libcudart from the toolkit's own headers.
 
 Usage: gen.py INCLUDE_FOLDER[:INCLUDE_FOLDER] OUT_FOLDER SOURCE...

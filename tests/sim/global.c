@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Variables of device code: their sizes and first values are in the cubin's symbol table; PTX text
  * has none here. */
 #include "tests/sim/driver.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs: built by hand or by capture, instantiated as a clone, launched as one piece of a stream's
  * timeline. */
 #include "tests/sim/driver.h"

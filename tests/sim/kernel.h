@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a program tells the simulated device what a kernel does: it exports, under the name
  * sim_kernel_NAME (NAME as in the cubin, mangled), a struct sim_kernel (link the program with
  * -rdynamic). A kernel without one takes its time and changes nothing. On a real GPU nobody looks

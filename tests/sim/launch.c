@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches, and work in general: done now, or kept as a node of a graph. */
 #include "tests/sim/driver.h"
 #include "impl.h"

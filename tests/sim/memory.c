@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of host and device: both are host memory, told apart by a list of allocations. */
 #include "tests/sim/driver.h"
 #include "impl.h"

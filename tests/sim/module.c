@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Modules and functions: images are PTX text, cubins (ELF) or fatbins; only names and sizes of them
  * matter here. */
 #include "tests/sim/driver.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SIM_FAULT and SIM_DEVICE: read once, at the first question. */
 #include "tests/sim/call.h"
 

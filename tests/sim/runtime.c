@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opening the driver, devices, errors. */
 #include "tests/sim/runtime.h"
 #include "impl.h"

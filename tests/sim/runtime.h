@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The simulated libcudart: opens libcuda.so.1 at the first call, as the real one does, and does
  * everything by calls of the driver API, so that each runtime call has driver calls inside. */
 #ifndef SIM_RUNTIME_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What nvcc's code registers before main, and launches. A fatbin becomes a module of a context at
  * the first launch from it there. */
 #include "tests/sim/runtime.h"

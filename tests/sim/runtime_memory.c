@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory functions of the runtime. */
 #include "tests/sim/runtime.h"
 #include "impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams, events and graphs of the runtime: one call of the driver each. */
 #include "tests/sim/runtime.h"
 #include "impl.h"

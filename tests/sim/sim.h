@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the three libraries of the simulated device share: libcuda (driver and device), libcudart
  * and libcupti.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams, events and their timelines. */
 #include "tests/sim/driver.h"
 #include "impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The truth: what calls were made and what the device did, one JSON object a line, in the file that
  * SIM_LOG names (%p: process id). Tests compare what a tracer reports with it. Without SIM_LOG
  * nothing is written. Any thread. */

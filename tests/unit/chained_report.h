@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * chained_report.h - a small report with callchains whose names are stored in it, so that what is
  * printed does not depend on files.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libc_def_check.c - holds schema/libc.def against the C library: types against the headers (at
  * compile time), names, versions and versions left out against libc.so.6 (at run time); and shows

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * make_report.h - builds small reports for tests, by protobuf-c and nothing of writer/.
  *

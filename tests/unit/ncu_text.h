@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ncu_text.h - messages of Nsight Compute made of text, for tests.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tap.h - the few lines that make a C program a TAP test: check() per promise, tap_done() at the
  * end.

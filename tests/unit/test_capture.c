@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Capture ranges: what the options mean, when the gate is open, which windows that makes, also when
  * many threads open and close it at once.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libtrace-reader.h: what it says of a report with one result of each kind, what it refuses, and
  * that every damaged form of that report is read without a wrong access (sanitizer builds show it).

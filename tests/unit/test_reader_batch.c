@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Columns: what protobuf-c packs is what the reader's own decoder finds. */
 #include <errno.h>
 #include <stdlib.h>

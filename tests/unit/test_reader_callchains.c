@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Callchain nodes and modules, as a report tells them. */
 #include <stdlib.h>
 #include <string.h>

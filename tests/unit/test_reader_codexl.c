@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of files of CodeXL, taken apart: numbers, handles, sizes; and what holds when sections do
  * not stand in their usual order. */
 #include <string.h>

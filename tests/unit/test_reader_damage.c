@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A damaged report is read without crash, hang or endless memory: every byte of a small one is
  * changed in several ways, and it is cut off at every place. Sanitizer builds make a crash of what

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Statistics of durations: against a plain computation over the sorted values. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Derived metrics: each rule of the Nsight Compute Customization Guide, section 2.5, and the errors
  * of expressions with their places.

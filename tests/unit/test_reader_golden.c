@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the commands print for a known report, to the byte. */
 #define _GNU_SOURCE
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of code that was made at run time: perf maps and jitdump files. */
 #define _GNU_SOURCE
 #include "tests/unit/test_symbols.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_reader_map - map and pool, with keys as a file that means harm could choose them.
  */

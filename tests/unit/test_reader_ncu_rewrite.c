@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reports of Nsight Compute written anew (SHARED/fixtures/ncu): unpacked and packed again they have
  * the same bytes; new names, changed and dropped results are found when they are read.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Extended NVTX payloads: every type and layout becomes the JSON that is promised, and whatever a
  * file says of layouts and lengths, printing ends and reads nothing but the payload.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The filter language: every rule of it, on stacks of ranges; what is wrong is told with its place.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NVTXT: the words, sentences and values of the language, each error with its place, and what
  * becomes of the events. The texts were run through NVIDIA's importer (2023.4.4), too; what it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The occupancy of kernels against CUDA's own header, where that is installed, over a grid of
  * devices and kernels; and against figures worked out by hand. */
 #include <errno.h>

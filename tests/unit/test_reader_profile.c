@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is printed of callchains. `test_reader_profile --save FILE` leaves the report for other
  * tests, --save-without one without callchains. */
 #define _GNU_SOURCE

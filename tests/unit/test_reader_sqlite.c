@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables and databases of the export to SQLite, read back by SQLite itself. */
 #define _GNU_SOURCE
 #include "tests/unit/tap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA events of a made report as the rows of nsys's tables, asked by SQL. */
 #define _GNU_SOURCE
 #include "tests/unit/tap.h"

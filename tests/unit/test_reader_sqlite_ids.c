@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which rows of a database are of which process: pids used again, exec, several reports, names; and
  * reports of any numbers. */
 #define _GNU_SOURCE

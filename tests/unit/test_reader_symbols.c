@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of addresses in real files, made by the compilers that are here. */
 #define _GNU_SOURCE
 #ifdef HAVE_LIBDW

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sections as text: what each form of a value becomes, and where each error is. The language is
  * that of https://protobuf.dev/reference/protobuf/textformat-spec.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verdict of a report: complete is what lacks nothing by its own numbers. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_symbols.h - what the tests of symbols share: a folder of their own, a report with one
  * module, and a symbol as one line of text.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A lock that is not given back holds nobody up twice, and can be had again when it is given back
  * after all.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The CUDA source with many threads in it at once: calls, modules, buffers that come and go,
  * flushes. Nothing is lost or counted twice; under ThreadSanitizer, nothing races.

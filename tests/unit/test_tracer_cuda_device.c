@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The CUDA source on the simulated device (tests/sim), with threads that launch, copy, load modules
  * and wait, while CUPTI's own thread hands buffers over: everything is there once; under

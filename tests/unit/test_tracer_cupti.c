@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Activity records of all versions of CUPTI: each column has its member where the record is long
  * enough for it, and 0 where it is not; nothing behind a record is read.

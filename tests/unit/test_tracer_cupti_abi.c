@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The declarations of tracer/cupti_abi.h are those of NVIDIA's headers, where they are installed:
  * held at compile time.

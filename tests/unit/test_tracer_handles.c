@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Handles of another NVTX tool: each leads to ours, whichever threads made them, and what there is
  * no room for leads nowhere. Names are known by their address, and nothing else is taken for one.

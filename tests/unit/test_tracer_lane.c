@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The producer's side of a spool: records arrive in order across chunks and threads, a full ring
  * drops and says so, a handler that interrupts the tracer loses nothing, and no failing system call

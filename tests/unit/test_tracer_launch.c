@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where the writer cannot be started, the program's errno stays: a forked child starts one in the
  * middle of a call of the program's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* next.h against dlsym: every function of the table, as the first object of the search has it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NVTX in the traced process: levels, texts, ids and names are what NVTX promises; what there is no
  * room for is counted; nothing but the first range of a thread makes a system call.

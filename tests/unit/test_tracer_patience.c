@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What waiting for the writer may cost a process: much where it works, a second where it does not.
  * Rounds are counted; they take no time here. (With a lane: test_tracer_lane.c.)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A lane that several stacks of a thread use, or that somebody scribbles in: no event is lost or
  * doubled, and nothing is written outside of its chunks.

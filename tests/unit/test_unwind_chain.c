@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chains by cached rules, remembered from one call to the next, against libunwind's unw_step: many
  * shapes of stacks, and every instruction of a workload through the C library.

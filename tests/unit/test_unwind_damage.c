@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stacks that are not as they should be: damaged words, code without tables, frames that only
  * libunwind understands. A chain may end early, and says so; the program goes on.

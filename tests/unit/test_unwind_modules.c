@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The map of modules follows dlopen and dlclose, and a plugin that replaces another at the same
  * address is walked through by its own tables.

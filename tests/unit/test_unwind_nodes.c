@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tree of nodes: one id per chain whoever adds it first, whole for a reader at any moment, and
  * full without harm.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Threads take chains at once, with a common cache of rules and a common tree: each finds its own
  * chain, and equal chains have one name.

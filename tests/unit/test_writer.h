@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_writer.h - what the tests of the writer share: TAP lines, a producer that needs no
  * libtrace.so, and a reader of reports.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The batch encoder against protobuf-c, the checksum, the clock fit, strings and the block's
  * compression. */
 #include "tests/unit/test_writer.h"

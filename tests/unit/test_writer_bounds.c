@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a hostile spool can make of the writer: the size of the report, of its blocks and of the
  * writer's memory are bounded by the data of the spool, and another process of the tree loses

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The conversion of ticks where the clock and the counter part: the machine was suspended, a
  * virtual one paused, the counter set back, the clock frozen or stepping. And that libc's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Code of modules as it comes in pieces: whole, with gaps, twice at once, more than is kept; what
  * cannot become whole is not held: cubins_unwritten() counts what is. */
 #include <elf.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Following a live tree, ends of processes, take-over and recovery, with a producer that needs no
  * libtrace.so. */
 #include "tests/unit/test_writer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes that the writer knows, and those that it waits for. */
 #include "tests/unit/test_writer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which NVTX ranges a launch was made in: what launches.c gathers as rows come by, against a plain
  * search over all of them. */
 #include <stdlib.h>

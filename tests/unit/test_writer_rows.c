@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What each kind of record becomes, and that damaged spools harm nobody. */
 #include "tests/unit/test_writer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tracer_lane.h - a spool of its own for a unit test of lanes: one call as a wrapper makes it, and
  * what a consumer would see of many.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tracer_session.h - a tracer of its own for a unit test that is linked with it: a spool that
  * nobody drains, and the CUDA source wanted.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * unwind_oracle.h - what libunwind says about a stack, and reading chains back from nodes, for the
  * unwinder's tests. libunwind is opened at run time as the library does it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "reader/cli/base/chains.h"
 
 #include "reader/cli/base/message.h"

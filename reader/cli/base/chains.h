@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * chains.h - what a command says of the callchains that it printed.
  *

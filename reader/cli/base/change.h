@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * change.h - a finished report that a command adds blocks to.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * file_kind.h - what a file is that a command cannot read, and which command can, if any: for
  * messages. By its first bytes, or else its name. One thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * home.h - where libtrace.so, libtrace-writer and what else is installed with them are.
  */

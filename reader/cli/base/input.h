@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * input.h - the report that a command reads: opened, its problems printed, its progress shown.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * input_state.h - the state of a report that a command reads, and the messages about it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * message.h - messages of the commands, their exit statuses, and the end of their output.
  *

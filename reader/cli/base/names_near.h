@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * names_near.h - which known names somebody may have meant by one that is not known. Thread-safe.
  */

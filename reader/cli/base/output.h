@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * output.h - where a command writes a report or a stream: a file that gets its name in the end,
  * or, if there is such a one, a device or pipe. One thread; prints why not.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * python.h - commands that are Python programs: the package trace_tools of reader/python, which
  * lies in the folder of libtrace.so.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * select.h - --nvtx-include, --nvtx-exclude and --filter-time of the commands that read reports:
  * the selection of every report that is opened from then on (selection.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stop.h - signals that end a command which has temporary files to take away first.
  *

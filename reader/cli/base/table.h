@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * table.h - rows of statistics and the formats they are printed in, as nsys prints them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "reader/cli/base/table_fold.h"
 
 #include <string.h>

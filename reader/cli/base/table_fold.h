@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * table_fold.h - rows of a table that are wider than the terminal: texts are folded within their
  * columns, or, where even that has no room, each row is a list of titles and values. One thread;

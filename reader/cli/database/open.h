@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * open.h - a file to be asked in SQL: a database is opened as it is, a report of ours, or
  * an XSpace, becomes a temporary one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rows.h - rows of SQL statements as tables: results of `trace query`, reports of SQL files.
  *

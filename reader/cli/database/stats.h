@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stats.h - statistics by the SQL files of reader/reports: of databases, of reports where there
  * is no shorter way.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * codexl.h - `trace export -t atp|csv|occupancy`: the text files of CodeXL and the Radeon
  * Compute Profiler.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * codexl_back.h - a report that `trace import` made of files of CodeXL, as such a file
  * again. One thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * codexl_left.h - what of a report has no place in the text files of CodeXL: told, with
  * exact numbers. One thread; messages go to stderr.

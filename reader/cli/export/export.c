@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * export.c - `trace export`: other formats: those of reader/export/exporters.def.
  */

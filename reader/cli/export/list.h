@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * list.h - the formats of `trace export`, and `export --list`: one table of them. Constant
  * data; one thread.

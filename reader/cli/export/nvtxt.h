@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtxt.h - `trace export --type nvtxt`.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * timeline.h - `trace export` in the formats of viewers of timelines, and what an export has
  * to say of events that have no place in its format.

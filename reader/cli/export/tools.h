@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tools.h - `trace export -t xplane-tools`: a folder with XProf's messages of results.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * info.c - what a report says of itself: who was recorded, what, when, and whether anything is
  * missing or why nothing was recorded.

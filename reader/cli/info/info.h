@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * info.h - what a report says of itself, gathered; printed as text by info.c and as JSON by
  * info_json.c.

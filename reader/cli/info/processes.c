@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * processes.c - the processes of `trace info`: who started whom, how each ended, and what its
  * record keeping says.

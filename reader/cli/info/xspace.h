@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * xspace.h - `trace info` of an XSpace: its planes, lines and their totals.
  */

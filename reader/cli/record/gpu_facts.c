@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gpu_facts.c - facts of GPUs by NVML. Names of functions, numbers and types are those of NVML's
  * interface, as the package nvidia-ml-py 13.580 has them.

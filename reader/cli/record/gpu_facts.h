@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gpu_facts.h - what may change what GPUs are measured to do: asked of NVIDIA's management library
  * (NVML) when a program that used CUDA has ended, for comparisons of runs.

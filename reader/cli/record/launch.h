@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * launch.h - starting a program under the tracer: its tree, its environment, its process, the
  * writer beside it.

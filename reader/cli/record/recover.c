@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * recover.c - `trace recover`: lists the trees that nobody uses any more and has libtrace-writer
  * finish their reports.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * run.c - `trace run`: the program as our child, its signals, its end, the report.
  *

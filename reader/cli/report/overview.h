@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * overview.h - what `trace report` says of a file before its events: who, when, the verdict, the
  * receipt; as texts, for a terminal and for the page.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * page.h - the page that `trace report --html` makes: one file with everything in it, script and
  * data, that a browser shows without a network.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * page_flame.c - the callchains of a page, as a tree: those of SQL (reports/shared/flame.sql) laid
  * over each other from the outermost frame.

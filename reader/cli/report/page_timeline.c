@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * page_timeline.c - the timeline of a page: lanes, names, and levels of detail, all prepared by SQL
  * (reports/shared/timeline.sql, timeline_level.sql).

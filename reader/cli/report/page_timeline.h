@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * page_timeline.h - the timeline of the page (page.h).
  */

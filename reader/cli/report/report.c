@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * report.c - `trace report`: what a report holds, for people: on a terminal, or as a page for a
  * browser.

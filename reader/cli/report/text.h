@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * text.h - `trace report --text`: a report for a terminal, as wide as that is.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cells.h - cells that the statistics of calls and of ranges have in common.
  *

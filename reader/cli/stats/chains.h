@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * chains.h - the callchain reports of `trace stats`.
  *

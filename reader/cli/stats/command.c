@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * command.c - `trace stats`: which reports of which files, and how each is made: by one pass
  * over a report (stats.c) where that can be, else in SQL (stats_sql.c).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx.h - the rows of the NVTX reports, with nsys's columns. One thread.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stats.c - reports over OS runtime calls, their callchains, and NVTX ranges, made from a report
  * without a database, in the frame and the formats of nsys.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stats.h - statistics for other commands (`trace run --stats`), and what their reports share.
  *

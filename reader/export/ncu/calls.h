@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * calls.h - what kernels were launched in: the call, its thread and callchain, and the NVTX
  * ranges that were open when it began.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * code.h - the code of modules in a report, for `trace export --type ncu`: which of them a
  * kernel is in.

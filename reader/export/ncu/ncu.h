@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ncu.h - `trace export --type ncu`: every kernel launch as a result of a report of Nsight Compute.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows buffered and inserted many at a time. */
 #include "reader/export/sqlite/bulk_table.h"
 

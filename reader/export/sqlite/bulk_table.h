@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bulk_table.h - a table of the database that takes many rows.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Callchains as rows, by the names of their frames. */
 #include "reader/export/sqlite/chains.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * chains.h - callchains: rows of OSRT_CALLCHAINS and CUDA_CALLCHAINS, and where the source of their
  * frames is (LIBTRACE_OSRT_CALLCHAINS, LIBTRACE_CUDA_CALLCHAINS).

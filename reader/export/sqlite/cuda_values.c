@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Columns of CUDA rows that need more than the event. */
 #include "reader/export/sqlite/cuda_values.h"
 

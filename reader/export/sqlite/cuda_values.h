@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cuda_values.h - columns of CUDA rows for which nsys has other numbers than CUPTI, or which other
  * events of the report determine.

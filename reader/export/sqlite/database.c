@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The connection to SQLite, and rows added one at a time. */
 #define _GNU_SOURCE
 #include "reader/export/sqlite/database.h"

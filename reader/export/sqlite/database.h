@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * database.h - a SQLite database that gets its name only when it is complete.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Batches of events decoded for the rows of the database. */
 #include "reader/export/sqlite/decoded.h"
 

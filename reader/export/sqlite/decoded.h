@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * decoded.h - a batch of events with its columns decoded, and whose it is.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What numbers mean, from nsys_enums.def and the schema. */
 #include "reader/export/sqlite/enums.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * enums.h - tables that say what numbers mean: those of nsys, and LIBTRACE_ENUM_* from events.def.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reports read twice each, and the parts of the export called in order. */
 #include "reader/export/sqlite/export.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * export.h - reports as one SQLite database, for scripts written for `nsys export --type sqlite`.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * export_state.h - the state of an export to SQLite: what each part keeps, and what all parts read.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small tables about a report and the export. */
 #define _GNU_SOURCE
 #include "reader/export/sqlite/facts.h"

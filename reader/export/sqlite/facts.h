@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * facts.h - small tables about a report (processes, receipts, diagnostics, machine, capture) and
  * about the export as a whole (times, texts, threads, meaning of numbers).

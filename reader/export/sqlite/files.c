@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files that were opened, from the recorded paths and the calls. */
 #include "reader/export/sqlite/files.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * files.h - files whose paths were recorded (option file access), and the calls that worked on
  * them: rows of OSRT_FILE_ACCESS_DESCRIPTORS and OSRT_FILE_ACCESS_EVENTS.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of nsys looked up, and their columns read from the definitions. */
 #include "reader/export/sqlite/nsys.h"
 

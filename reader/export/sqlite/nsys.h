@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nsys.h - the tables of an nsys export (nsys_tables.def) as three generations of nsys have them.
  *

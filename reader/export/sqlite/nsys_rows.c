@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The mapping of events to tables of nsys, and its use. */
 #include "reader/export/sqlite/nsys_rows.h"
 

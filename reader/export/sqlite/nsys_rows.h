@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nsys_rows.h - events as rows of the tables of nsys, as nsys_rows.def says.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NVTX: numbers of domains, rows of names, payloads. */
 #define _GNU_SOURCE
 #include "reader/export/sqlite/nvtx_domains.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx_domains.h - numbers of NVTX domains, rows of NVTX_EVENTS for names, payloads as JSON.
  *

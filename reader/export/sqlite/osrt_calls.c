@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of the OS runtime as rows. */
 #include "reader/export/sqlite/osrt_calls.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * osrt_calls.h - calls of the OS runtime as rows of OSRT_API and LIBTRACE_OSRT_CALL.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of ours, and events as their rows. */
 #include "reader/export/sqlite/own_tables.h"
 

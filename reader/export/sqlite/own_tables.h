@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * own_tables.h - tables of ours, built from the declarations of events (events.def).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Results of kernels as rows. */
 #include "reader/export/sqlite/results.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * results.h - results of kernels, of which a report of Nsight Compute consists.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Batches of events as rows of all tables. */
 #include "reader/export/sqlite/rows.h"
 

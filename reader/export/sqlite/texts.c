@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of the database, each stored once. */
 #include "reader/export/sqlite/texts.h"
 

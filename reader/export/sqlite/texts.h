@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * texts.h - the texts of the database: rows of StringIds, and texts that stand in a row.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ids and names of the processes and threads that rows name. */
 #include "reader/export/sqlite/threads.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * threads.h - the ids that nsys gives processes and threads, and the names of threads.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * chrome.h - a report as Chrome's JSON of trace events, with the names and arguments that the
  * PyTorch profiler uses for CUDA, for tools that read only that.

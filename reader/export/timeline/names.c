@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a row is called and what its columns say. */
 #define _GNU_SOURCE
 #include <errno.h>

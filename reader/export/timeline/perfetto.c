@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "reader/export/timeline/perfetto.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * perfetto.h - a report as a trace of Perfetto: protobuf messages of its tracks and events.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * perfetto_chains.h - callchains of a trace of Perfetto: each chain, frame, function and file is
  * told once, before the first event that has it.

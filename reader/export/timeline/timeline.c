@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "reader/export/timeline/timeline.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * timeline.h - the events of a report as slices, moments and counters of lanes, in order of their
  * start, for viewers of timelines. timeline.def says what has a place there.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tracks.h - the tracks of a timeline: what may lie in each other there, and what has ended when
  * something new begins.

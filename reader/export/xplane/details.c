@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* xplane_details.c - details of device work for XProf: "key:value" pairs in one text. */
 #include "reader/export/xplane/details.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * details.h - texts that describe kernels, copies and memory sets to XProf. One thread.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* xplane_planes.c - writes the planes of an XSpace, from events kept in the temporary file. */
 #include "reader/export/xplane/planes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * planes.h - writes the planes of an XSpace once all events are known. One thread.
  */

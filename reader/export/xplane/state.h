@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * state.h - state of an XSpace that is being written: lines, planes, texts, open ranges.
  *

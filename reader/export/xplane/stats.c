@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* xplane_stats.c - stats of XSpaces. */
 #include "reader/export/xplane/stats.h"
 

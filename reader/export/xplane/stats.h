@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stats.h - stats of XSpaces, and the field numbers of its messages. Any thread with its own
  * message.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* xplane_texts.c - names of events, and the NVTX ranges that calls were made in. */
 #include "reader/export/xplane/texts.h"
 

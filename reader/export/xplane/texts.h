@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * texts.h - the texts of an XSpace, numbered from 1, and the NVTX ranges that calls were
  * made in. One thread; allocates. Memory grows with the number of distinct texts and open ranges.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tools.h - a report as the messages that XProf's tools make of an XSpace, written directly.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory in use: of each kind on a device its course, its peak, and what was in use then. */
 #include <errno.h>
 #include <stdlib.h>

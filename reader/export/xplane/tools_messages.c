@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* XProf's messages of kernels and operations, and what holds them all together. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps, as XProf has them: from the first work of a step on a device to the last that any work
  * began before that of another step, whoever asked for it. */
 #include <errno.h>

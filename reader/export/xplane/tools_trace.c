@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All events as XProf's Trace: a device for each GPU and each process, a resource for each lane. */
 #include <inttypes.h>
 #include <string.h>

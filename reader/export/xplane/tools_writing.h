@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tools_writing.h - what the parts of the writer of XProf's messages share. Not for others.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* xplane.c - events of a timeline as events of an XSpace. */
 #include "reader/export/xplane/xplane.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * xplane.h - a report as an XSpace, which XProf (PyPI xprof) and TensorBoard's profile plugin read.
  *

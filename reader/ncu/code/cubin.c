@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cubin.c - functions of a cubin, and the lines of their instructions. */
 #include "reader/ncu/code/cubin.h"
 

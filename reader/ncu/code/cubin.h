@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cubin.h - the code of a module: its functions, and the source lines of their instructions.
  *

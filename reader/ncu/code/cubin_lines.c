@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cubin_lines.c - the line tables of a cubin: .debug_line, DWARF 2 to 4, and the PTX.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cubin_lines.h - the line tables of a cubin. Used only by cubin.c. One thread; allocates.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cubin_sections.c - the sections of a cubin. */
 #include "reader/ncu/code/cubin_sections.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cubin_sections.h - bounds-checked access to the ELF sections of a cubin, for cubin.c and
  * cubin_lines.c. No allocation; any thread.

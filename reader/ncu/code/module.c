@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* module.c - addresses and instructions of the functions of a module. */
 #include "reader/ncu/code/module.h"
 

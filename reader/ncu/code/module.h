@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * module.h - a module of a report: where its functions lay when the kernel ran, and what is known
  * of their instructions. One thread; allocates.

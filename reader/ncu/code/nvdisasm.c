@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvdisasm.c - disassembles a cubin by NVIDIA's nvdisasm. */
 #define _GNU_SOURCE
 #include "reader/ncu/code/nvdisasm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvdisasm.h - the instructions of a cubin as text, by NVIDIA's nvdisasm where that is installed.
  * One thread; starts a program and waits for it; allocates.

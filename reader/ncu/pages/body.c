@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * body.c - what lies in the bodies of a section: tables and charts, as tables of their
  * metrics.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * choice.h - which sections and metrics of a result are printed: those of section files in
  * place of the report's, some of either, derived metrics, and those of --metrics.

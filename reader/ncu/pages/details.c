@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * details.c - `trace details`: the results of a report of Nsight Compute, page by page.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * details.h - the pages of `trace details`: what NVIDIA's `ncu --import --page` prints of a report,
  * in the same columns and numbers.

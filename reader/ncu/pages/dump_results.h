@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dump_results.h - `trace dump` and `trace export -t json` of a report of Nsight Compute: its
  * modules and results instead of events.

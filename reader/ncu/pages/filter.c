@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * filter.c - which results `trace details` prints: by kernel, by place among the launches,
  * by NVTX ranges.

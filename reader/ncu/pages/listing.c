@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * listing.c - `trace details --page source --print-source ptx` and `cuda`: texts without
  * metrics, each once: the PTX of modules, the source files of kernels.

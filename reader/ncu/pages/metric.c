@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * metric.c - a metric as the pages of `trace details` print it: its label, unit, number and
  * instances.

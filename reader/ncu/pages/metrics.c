@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * metrics.c - a table of metrics in a section of `trace details`, as text or CSV.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvtx.h - the NVTX ranges that were open at a launch, as ncu prints them.
  *

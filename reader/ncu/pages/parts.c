@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * parts.c - what the pages of `trace details` share: the launches, rows of CSV, tables.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * raw.c - `trace details --page raw`: every metric of every result, by name.
  */

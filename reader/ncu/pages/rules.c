@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules.c - what rules said of a result, as `trace details` prints it.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * section_files.h - section files as commands choose them: --section-folder, --section, --set.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sections.c - `trace details --page details`: the sections a result was collected with,
  * their header metrics, what lies in their bodies, and what rules said.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * session.c - `trace details --page session`: where, when and of what a report was made.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * source.c - `trace details --page source`: the metrics of each instruction of the
  * functions that a kernel ran, and of each source line.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * source_table.h - the metrics of a function by its instructions: what the source page prints.
  *

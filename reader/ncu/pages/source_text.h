@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * source_text.h - the lines of a source file, for the source page. One thread; allocates.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * summary.c - `trace details --print-summary`: launches of one kernel and shape together,
  * with per-nvtx those in the same ranges of a domain, each metric of the page with its least and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * summary.h - what `trace details --print-summary` adds up: launches of one kernel and
  * shape (on a device; in the same NVTX ranges) are a group, each of their metrics is a row of it.

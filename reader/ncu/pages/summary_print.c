@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * summary_print.c - the groups of `trace details --print-summary` as text and as CSV.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * summary_rows.c - the rows of a group of launches: a metric's numbers, added up, and those
  * of its instances where they are asked for.

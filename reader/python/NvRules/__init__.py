@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The interface that rule files of Nsight Compute are written for. `trace rules apply` runs them; outside of it there
 is no handle.
 """

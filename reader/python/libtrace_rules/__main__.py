@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """python3 -m libtrace_rules: started by `trace rules`. Rules are Python code, which runs in processes of its own.
 
 Standard input is a JSON object: report, folders, rules (identifiers; empty: all), limit_s, is_list. Standard output is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A rule and a result."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What rules found, as the standard messages of a report (RuleResult, ProfileMetricResult of ncu.proto)."""
 
 import struct

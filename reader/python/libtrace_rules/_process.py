@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Code of others in a process of its own: what it does there, or does not end doing, happens to nobody else."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rule files: find, describe and order them. Only describe() and import_file() run their code, in a process of their
 own (_process.py).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reports of NVIDIA Nsight Compute and of libtrace: the interface of NVIDIA's module of this name, over libtrace-
 reader.so.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The description of a hardware metric, derived from its name by the rules of the profiling guide:
 unit__quantity_qualifiers.rollup.submetric.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Events of libtrace: API calls, ranges, kernels, in order of their start. Not in NVIDIA's module."""
 
 import ctypes

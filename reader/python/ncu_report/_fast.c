@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The compiled part of ncu_report: what a loop over metrics and instances calls most, answered
  * without a frame of Python. It is built where there are a compiler and Python.h; without it the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """libtrace-reader.so by ctypes: the functions of libtrace-reader.h, and its arrays as Python's.
 
 The interpreter's lock is held during calls, so that objects may be shared by threads.

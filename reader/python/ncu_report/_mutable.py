@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Metrics that rules add to a result."""
 
 from typing import Any, Callable, List, Optional, Tuple

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the name of a metric says: unit__counter[.rollup][.submetric]."""
 
 from functools import lru_cache

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The NVTX ranges that were open when a result was measured."""
 
 from typing import Any, Dict, Iterator, List, Optional, Tuple, Union

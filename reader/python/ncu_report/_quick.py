@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The compiled part of the package (_fast.c), or its replacement: the same classes without fast paths, so that the
 Python methods answer all calls.
 

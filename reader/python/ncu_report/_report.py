@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A report, its ranges, its results."""
 
 import array

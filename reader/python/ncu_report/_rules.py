@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The objects that rule files of Nsight Compute use while they run. `trace rules apply` creates them; outside of it
 there are none.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands of `trace` that are written in Python: `trace diff`, `trace nightly`, `trace export -t parquet` and
 `trace recipe`.
 

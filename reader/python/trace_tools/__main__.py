@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """python3 -m trace_tools COMMAND ...: finds the command; what fails becomes one line on stderr and exit status 2."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Options of the package's commands: an error is a single line that names the option, its value and what is allowed."""
 
 from __future__ import annotations

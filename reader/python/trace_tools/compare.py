@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Base runs against other runs: aligns their items, tests the metrics, and comes to a verdict."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reports to databases, by `trace export -t sqlite`; databases stay as they are."""
 
 from __future__ import annotations

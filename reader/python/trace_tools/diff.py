@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`trace diff`: read the runs of both sides, compare them, and print the result in the requested formats."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fingerprint of a run: machine, driver, libraries, options, arguments; and which differences rule out a
 comparison.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One night of a benchmark: run it, keep the reports, compare with the nights before, and always leave a verdict."""
 
 from __future__ import annotations

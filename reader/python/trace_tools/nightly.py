@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`trace nightly`: one line in a cron job or CI file that records a benchmark, keeps the reports, compares them with
 the nights before, and leaves a verdict.
 """

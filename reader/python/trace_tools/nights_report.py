@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`trace nightly report`: the history of a benchmark as one HTML file with tables, plots (SVG), the nights where
 something changed, and links to the evidence.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`trace export -t parquet`: a report, or a database, as a folder with a Parquet file for each table, for engines that
 read many of them at once.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What one run did: items with their counts and times, aligned by what they are and never by when they were.
 
 An item is (kind, program, path, name). kind: a row of KINDS. program: base name of the executable. path: the NVTX

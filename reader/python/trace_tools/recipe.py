@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`trace recipe`: ready analyses of many reports, run by DuckDB on the output of `trace export -t parquet`.
 
 A recipe is recipes/NAME.sql: the first line is its title, the second names the tables that it reads. Each table is a

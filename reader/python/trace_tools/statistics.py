@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests over whole runs: one value of a metric for each run, N runs of one side against M of the other.
 
 Run times are skewed and have outliers, and events within a run are not independent. So the tests use logarithms,

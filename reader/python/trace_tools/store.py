@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The store of nights: a SQLite file, or PostgreSQL by a connection string (postgresql://..., or libpq's host=...
 dbname=...) for many machines at once.
 

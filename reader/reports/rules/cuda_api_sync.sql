@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- CUDA Synchronization APIs
 -- severity: info
 -- columns: Duration (ns), Start (ns), PID, TID, API Name text

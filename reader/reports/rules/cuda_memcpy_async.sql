@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- CUDA Async Memcpy with Pageable Memory
 -- severity: warning
 -- columns: Duration (ns), Start (ns), Src Kind text, Dst Kind text, Bytes (MB), PID, Device ID, Context ID, Green Context ID, Stream ID, API Name text

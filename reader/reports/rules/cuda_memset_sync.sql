@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- CUDA Synchronous Memset
 -- severity: warning
 -- columns: Duration (ns), Start (ns), Memory Kind text, Bytes (MB), PID, Device ID, Context ID, Green Context ID, Stream ID, API Name text

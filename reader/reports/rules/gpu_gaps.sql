@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- GPU Gaps
 -- severity: warning
 -- columns: Row#, Duration (ns), Start (ns), PID, Device ID, Context ID

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- GPU Time Utilization
 -- severity: warning
 -- columns: Row#, In-Use (%), Duration (ns), Start (ns), PID, Device ID, Context ID

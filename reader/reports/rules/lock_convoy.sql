@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Lock Convoys
 -- severity: warning
 -- columns: Waited (ns), Waits, Threads, Longest (ns), PID, Lock text, Function text, Waiter Callchain text, Holder TID, Holder Name text, Holder Call text,

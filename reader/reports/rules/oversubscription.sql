@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- More Running Threads than CPUs
 -- severity: warning
 -- columns: Oversubscribed (ns), Share (%), CPUs, Avg Running, Most Running, Threads

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Start-up Cost
 -- severity: info
 -- columns: What text, Total Time (ns), Count, PID, Of text

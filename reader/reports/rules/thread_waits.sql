@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Threads Waiting Most
 -- severity: info
 -- columns: Waited (ns), Share (%), PID, TID, Thread Name text, Mostly In text, Time There (ns), Callchain text

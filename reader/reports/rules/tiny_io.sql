@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Input and Output in Tiny Pieces
 -- severity: warning
 -- columns: Total Time (ns), Calls, Avg Bytes, PID, Descriptor, Function text

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- What 'trace export -t atp', 'csv' and 'occupancy' write: calls of each thread in the order in which they began, kernels in that of their
 -- start, perf markers. A row's number is its place. Tables of calls hold numbers alone, and names once: they lie in a temporary file.
 

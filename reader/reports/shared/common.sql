@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- What reports share: events with their names, durations, and plain ids of process and thread.
 
 CREATE TEMP VIEW API_CALLS AS

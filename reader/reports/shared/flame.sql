@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Callchains of 'trace report --html' with the events that carry them, by process: calls of the OS runtime, and of CUDA. The chains are
 -- told apart by `source`.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Names of the NVTX domains.
 
 INSERT OR IGNORE INTO NVTX_DOMAINS

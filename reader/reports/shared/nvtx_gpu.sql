@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- NVTX ranges, how those of a thread lie in each other, and what the GPU did for the calls within them. A range that ends on another
 -- thread is left out. Made again for each report: names go by its arguments.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The innermost NVTX range around each launch: what the argument nvtx-name asks for.
 
 DELETE FROM LAUNCH_RANGES;

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Calls of the OS runtime with their names and, where the database is ours, what they worked on. A callchain as one line: the innermost
 -- function first, of a longer one its inner part.
 

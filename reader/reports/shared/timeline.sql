@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The timeline of 'trace report --html': lanes, names, and the events of each lane in rows of it that they do not share at one time.
 -- A process is globalTid >> 24. Every event has a lane (what, and of whom) and a name (a text, and what else is to be said of it).
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- One level of the timeline of 'trace report --html' more, made from the level before: what is shorter than a cell (ns) and begins in the
 -- same one becomes one row. Arguments: from, to (levels), cell.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements and numbers. Texts of a report only ever become text nodes or pixels: nothing here reads markup.
 
 export function element(tag, attributes = {}, ...children) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Callchains as an icicle: the outermost function on top. Laid out by d3-hierarchy, drawn on a canvas.
 import { hierarchy, partition } from 'd3-hierarchy';
 import { clipped, colour, duration, element, fit, grouped, tipHide, tipShow } from './dom.js';

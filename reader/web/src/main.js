@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page of `trace report --html`: one report, or two beside each other. Everything it shows is in the element #data.
 import { element } from './dom.js';
 import { FlameView } from './flame.js';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The timeline's data: lanes of processes, and levels of detail whose rows are decoded when they are first looked at.
 import { bisectLeft } from 'd3-array';
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of statistics, of findings and of processes; and two reports against each other.
 import { duration, element, grouped } from './dom.js';
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The timeline: one canvas that shows the part in view, moved and zoomed by d3-zoom, with a time axis above it and an
 // overview of the whole session.
 import { scaleLinear } from 'd3-scale';

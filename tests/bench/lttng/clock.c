@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * clock.c - the clock plug-in that lets LTTng stamp events by the time-stamp counter: its best
  * set-up.

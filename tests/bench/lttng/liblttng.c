@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * liblttng.c - the calls of calls.c as LTTng-UST events, one per call. Built by tests/bench/run
  * where LTTng's headers are.

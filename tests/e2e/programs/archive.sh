@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # needs: tar gzip bzip2 xz
 mkdir tree; for i in $(seq 200); do seq "$i" >"tree/$i"; done
 tar --sort=name --mtime=@0 --owner=0 --group=0 -cf - tree | gzip -n >t.tgz

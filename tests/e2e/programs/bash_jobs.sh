@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Jobs, traps, pipes, here-documents, process substitution, coprocesses, subshells.
 set -u
 trap 'echo trap usr1' USR1

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # needs: chroot unshare
 # A program that moves into another root, where the tracer's library does not exist.
 mkdir -p root/bin root/lib64 root/lib/x86_64-linux-gnu

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # needs: find xargs dd
 mkdir -p a/b/c; for i in $(seq 60); do echo "$i" >"a/b/c/$i"; done
 find a -type f -print0 | xargs -0 -P4 -n5 cat | sort -n | sha256sum

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # needs: curl python3
 mkdir www; for i in $(seq 20); do seq "$i" 2000 >"www/$i"; done
 python3 -m http.server --directory www --bind 127.0.0.1 "$PORT" >/dev/null 2>&1 &

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # needs: gcc make
 mkdir src; for i in $(seq 12); do echo "int f$i(int x) { for (int i = 0; i < $i; i++) x += i * $i; return x; }" >"src/f$i.c"; done
 { for i in $(seq 12); do echo "int f$i(int);"; done; echo '#include <stdio.h>'; echo 'int main(void) { int s = 0;'; for i in $(seq 12); do echo "s += f$i($i);"; done; echo 'printf("%d\n", s); return s & 1; }'; } >src/main.c

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # needs: git
 # ignore: *index *.pack *.idx *.rev *logs* *commit-graph* *multi-pack* packed-refs* *gc.log* *FETCH_HEAD* *info/refs* *objects/info/packs*
 export GIT_AUTHOR_DATE='2020-01-01T00:00:00Z' GIT_COMMITTER_DATE='2020-01-01T00:00:00Z' GIT_CONFIG_NOSYSTEM=1

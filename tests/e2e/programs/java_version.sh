@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # needs: java javac
 # limit: 120
 java -version; echo 'class A { public static void main(String[] a) { System.out.println("A"); } }' >A.java

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # needs: lighttpd curl
 # A server that hands LD_PRELOAD on to CGI programs, and nothing else of the tracer's.
 mkdir d

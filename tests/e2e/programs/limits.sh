@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 (ulimit -f 4; "$APPS/forks" all; echo $?; head -c 100000 /dev/zero >big; echo $?) 2>/dev/null
 (ulimit -n 12; "$APPS/forks" spawn; echo $?)
 (ulimit -v 100000; "$APPS/forks" all; echo $?)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # needs: unshare
 unshare -r true 2>/dev/null || exit 0
 unshare -r id -u; unshare -r "$APPS/user_namespace"; echo $?

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # needs: nginx curl
 # ignore: *.log *temp*
 mkdir -p www logs; seq 5000 >www/a; echo small >www/b

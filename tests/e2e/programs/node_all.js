@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // needs: node
 // child processes, workers, timers, files, sockets
 const { execFileSync, spawn, fork } = require('child_process'), { Worker, isMainThread, parentPort } = require('worker_threads'), fs = require('fs'), net = require('net'), crypto = require('crypto')

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # needs: openssl
 # numbers: no
 # limit: 90

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ctypes, sqlite3, mmap, tempfile, os.fork without exec, exceptions in children, exit handlers, faulthandler."""
 import atexit, ctypes, mmap, os, signal, sqlite3, sys, tempfile, threading
 atexit.register(lambda: print("exit handler", flush=True))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """multiprocessing by fork: pool, queue, shared memory, manager, a worker that is terminated, one that dies."""
 import multiprocessing as mp, os, signal, time
 from multiprocessing import shared_memory

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """subprocess in all its ways: vfork, fork with preexec_fn, pipes, sessions, descriptors, errors, asyncio."""
 import asyncio, os, pty, subprocess, sys
 print(subprocess.run(["echo", "a"], capture_output=True).stdout)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Threads, locks, queues, conditions, timers, thread pools."""
 import concurrent.futures, os, queue, select, signal, socket, threading, time
 total, lock, q = 0, threading.Lock(), queue.Queue(10)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # needs: redis-server redis-benchmark redis-cli
 redis-server --port 0 --unixsocket "$PWD/s" --save '' --dir "$PWD" --appendonly yes --io-threads 2 >/dev/null 2>&1 & server=$!
 c() { redis-cli -s "$PWD/s" "$@"; }

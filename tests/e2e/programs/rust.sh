@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # needs: rustc cargo
 # limit: 120
 cargo --version

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # needs: sqlite3
 sqlite3 db 'pragma journal_mode=wal; create table t(a integer primary key, b text); with recursive n(i) as (select 1 union all select i+1 from n where i<20000) insert into t select i, hex(i) from n; create index x on t(b); select count(*), sum(a), max(b) from t; vacuum;'
 sqlite3 db '.dump' | sha256sum

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # needs: tmux
 export TMUX_TMPDIR=$PWD; unset TMUX
 t() { tmux -L s -f /dev/null "$@"; }

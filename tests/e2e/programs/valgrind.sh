@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # needs: valgrind cc
 # What Valgrind's tools say about a program is said about the program alone.
 cat >t.c <<'X'

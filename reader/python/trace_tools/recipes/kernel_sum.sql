@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Kernels over all reports: how often, how long, on how many ranks, and how far the ranks lie apart
 -- tables: CUPTI_ACTIVITY_KIND_KERNEL StringIds
 WITH named AS (

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- How long each NVTX range took, report by report in the order of their start: its pace over ranks or nights
 -- tables: NVTX_EVENTS StringIds TARGET_INFO_SESSION_START_TIME
 WITH ranges AS (

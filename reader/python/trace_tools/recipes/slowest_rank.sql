@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- For each NVTX range: which report (rank) spends most time in it, and how much more than the median of all
 -- tables: NVTX_EVENTS StringIds
 WITH ranges AS (
