@@ -117,7 +117,7 @@ $(GEN)/reports_sql.h: scripts/gen-reports $(REPORT_FILES) $(sort $(dir $(REPORT_
 # The page of `trace report --html`, bundled from reader/web with what npm fetches; without npm it is empty, and the command says so.
 $(GEN)/page_html.h: scripts/gen-page $(wildcard reader/web/*.json reader/web/*.mjs reader/web/src/*)
 	$(call say,NPM)mkdir -p $(@D) && scripts/gen-page $(O)/web $@
-$(OBJ)/prog/reader/cli/page.o: | $(GEN)/page_html.h
+$(OBJ)/prog/reader/cli/report/page.o: | $(GEN)/page_html.h
 
 # The exported names: from the table of interposed functions.
 $(GEN)/libtrace.map: $(wildcard scripts/gen-libc-map common/schema/libc.def) Makefile
@@ -205,7 +205,7 @@ $(LIBDIR)/python/%: reader/python/%
 # The compiled part of ncu_report, where python3 has headers; the interpreter has the functions that it calls.
 PYTHON_FAST := $(if $(PYTHON_SUFFIX),$(LIBDIR)/python/ncu_report/_fast$(PYTHON_SUFFIX))
 companions: $(PYTHON_FAST)
-$(OBJ)/prog/reader/python/%.o: PROG_FLAGS += $(PYTHON_CFLAGS)
+$(OBJ)/prog/reader/python/%.o: private PROG_FLAGS += $(PYTHON_CFLAGS)
 $(LIBDIR)/python/ncu_report/_fast$(PYTHON_SUFFIX): $(OBJ)/prog/reader/python/ncu_report/_fast.o $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -shared -o $@ $< -Wl,-z,now
 
