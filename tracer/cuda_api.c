@@ -241,8 +241,9 @@ static void call_enter(
 	*c->correlation_data = 0;
 	if (f->treatment == TREAT_START)
 		window_api_start(CAPTURE_CUDA_PROFILER);
-	api_memory->is_recorded[c->correlation % IDS_KEPT] = gate_is_open();
-	if (!gate_is_open()) {
+	const bool is_open = GATE_LOOKS_OPEN(session_mask);
+	api_memory->is_recorded[c->correlation % IDS_KEPT] = is_open;
+	if (!is_open) {
 		cuda_look_over();
 		return;
 	}

@@ -65,7 +65,9 @@ bool gate_is_wiped(void);
 /* The words are not set up. Finds out about a fork that nobody has seen, and looks again. */
 bool gate_opens(const uint32_t *mask);
 
-/* As far as the words say, which say no in a forked child: then gate_opens(). */
+/* As far as the words say, which say no in a forked child: then gate_opens(). Within the tracer
+ * this alone is asked: gate_opens() takes its caller for a new call, and what was interrupted for
+ * left. */
 #define GATE_LOOKS_OPEN(mask) ((tree_gate & own_words.mask) != 0)
 
 static inline __attribute__((always_inline)) bool gate_is_open(void)

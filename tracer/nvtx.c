@@ -254,7 +254,7 @@ static inline int push(struct thread *t, struct name *domain, const struct nvtx_
 	}
 	if (__builtin_expect(nvtx_selects, 0)) /* may open the gate */
 		flags |= nvtx_select_range(domain, event, f->text, bytes);
-	flags |= gate_is_open() ? 0 : FRAME_SILENT;
+	flags |= GATE_LOOKS_OPEN(session_mask) ? 0 : FRAME_SILENT;
 	f->names = names;
 	f->recorded_at = 0;
 	f->text_bytes = bytes;
@@ -463,7 +463,7 @@ uint64_t nvtx_start(struct name *domain, const struct nvtx_event *event)
 	s->flags = cut ? FRAME_CUT : 0;
 	if (__builtin_expect(nvtx_selects, 0)) /* may open the gate */
 		s->flags |= nvtx_select_range(domain, event, s->text, s->text_bytes);
-	s->flags |= gate_is_open() ? 0 : FRAME_SILENT;
+	s->flags |= GATE_LOOKS_OPEN(session_mask) ? 0 : FRAME_SILENT;
 	s->tick = clock_ticks();
 	spans_open(s, id);
 	thread_leave(t);

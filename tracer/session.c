@@ -352,6 +352,8 @@ FORKED_TEXT void session_child_handler(void)
 		session_child();
 }
 
+static struct lane *lane_left; /* the parent's, of the thread that forked */
+
 /* Calls of a child that could not be recorded before it had a spool. */
 static uint32_t orphaned_calls;
 
@@ -383,8 +385,10 @@ void session_child(void)
 	session.spool = NULL;
 	/* It may be about to become another user's process. Not behind a system call filter, nor
 	 * where a handler that interrupted the tracer forks: that goes on with what it had. */
+	if (thread_self.lane || thread_self.set_aside)
+		lane_left = thread_self.lane ? thread_self.lane : thread_self.set_aside;
 	if (!session.restricted && !thread_is_inside(&thread_self))
-		spool_file_forget();
+		spool_file_leave(lane_left);
 	thread_forget(&thread_self);
 	patience_renew();
 	if (!on)
@@ -412,7 +416,8 @@ void session_forked(void)
 
 bool session_child_start(void)
 {
-	spool_file_forget();
+	spool_file_leave(lane_left);
+	lane_left = NULL;
 	if (!own_tree_of_child()) {
 		session_off("no tree for a forked child");
 		return false;

@@ -362,3 +362,17 @@ void spool_file_forget(void)
 	mapped_bytes = 0;
 	lock = 0;
 }
+
+void spool_file_leave(struct lane *lane)
+{
+	static struct lane *left;
+	const bool was_mapped = first;
+	spool_file_forget();
+	if (!was_mapped)
+		return;
+	if (left)
+		sys_munmap(left, LANE_BYTES);
+	left = lane ? sys_mmap(lane, LANE_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0, NULL)
+		    : NULL;
+}

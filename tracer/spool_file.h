@@ -54,4 +54,11 @@ void spool_file_unlock(void);
 /* A forked child gives back the mappings of its parent's spool. */
 void spool_file_forget(void);
 
+/*
+ * The same in a forked child, where the tracer may have been interrupted with the address of its
+ * lane in a register: what it still writes there goes into memory of nobody. `lane`: of the thread
+ * that forked, or NULL. The memory stays until the child's own child leaves.
+ */
+void spool_file_leave(struct lane *lane);
+
 #endif

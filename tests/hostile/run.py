@@ -306,6 +306,11 @@ def mask(names, table):
     return bits | 1 << 63 if bits and "only" in names else bits
 
 
+# Races that are known and rare (README.md) are no failure of `make check` unless they come again; with TORTURE=1 every one is.
+REPEATS = 5
+ONCE_MOST = 4
+
+
 def trial(seed, without=(), **how):
     return Trial(seed, without).run(**how)
 
@@ -417,17 +422,21 @@ def main():
                 if done.wrong:
                     break
             tap.ok(not done.wrong, f"seed {seed}: {remark}", done.text())
-    verdicts, count = collections.Counter(), 0
+    verdicts, count, once = collections.Counter(), 0, []
     for done in fresh(given.seconds, given.jobs, without or left_out, given.first, given.self):
         count += 1
         verdicts[re.sub(r"\d+", "N", done.verdict)] += 1
-        if done.wrong:
+        if done.wrong and (TORTURE or fails(done.seed, without or left_out, REPEATS)):
             tap.ok(False, f"seed {done.seed}", done.text())
+            done.keep(given.keep)
+        elif done.wrong:
+            once.append(done.seed)
+            print("# once, not in " + f"{REPEATS} repeats: " + done.text().replace("\n", "\n# "))
             done.keep(given.keep)
         else:
             done.drop()
     print("# " + "\n# ".join(f"{number} x {verdict}" for verdict, number in verdicts.most_common()))
-    tap.ok(count > 0, f"{count} fresh programs ran")
+    tap.ok(count > 0 and len(once) <= ONCE_MOST, f"{count} fresh programs ran, {len(once)} failed once", once)
     tap.finish()
 
 
