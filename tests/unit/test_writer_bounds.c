@@ -2,7 +2,7 @@
 /*
  * What a hostile spool can make of the writer: the size of the report, of its blocks and of the
  * writer's memory are bounded by the data of the spool, and another process of the tree loses
- * nothing. The bounds are those of docs/ARCHITECTURE.md.
+ * nothing. The bounds are those of writer/README.md.
  */
 #include "tests/unit/test_writer.h"
 
