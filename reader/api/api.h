@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * api.h - what lies behind the handles of libtrace-reader.h.
- */
+/* api.h - private definitions of the handles of libtrace-reader.h. */
 #ifndef READER_API_API_H
 #define READER_API_API_H
 
@@ -14,11 +12,11 @@
 #include "reader/nvtx/deferred.h"
 #include "reader/report/contents.h"
 
-#define API_PROBLEMS_MAX 16u /* whose texts are held */
+#define API_PROBLEMS_MAX 16u /* whose texts are kept */
 
-#define API_CODE_MAX 16u /* modules whose code is held */
+#define API_CODE_MAX 16u /* modules whose code is kept */
 
-/* The code of a module; instructions as text once they were asked for. */
+/* Code of a module; its instructions as text once they were requested. */
 struct api_code {
 	struct ncu_module module;
 	struct nvdisasm text;
@@ -31,11 +29,11 @@ struct libtrace_report {
 	struct contents contents;
 	struct ncu_results results;
 	struct api_code
-		*code[API_CODE_MAX]; /* the last ones that were asked for, NULL behind them */
-	size_t code_next;            /* which gives way */
+		*code[API_CODE_MAX]; /* the modules requested most recently, NULL after them */
+	size_t code_next;            /* index that is replaced next */
 	uint64_t problems;
 	char *problem_texts[API_PROBLEMS_MAX]; /* of the first ones */
-	struct nvtx_deferred deferred;         /* stand among the other events */
+	struct nvtx_deferred deferred;         /* events added to the report */
 };
 
 /* Columns that grow together. */
@@ -47,28 +45,28 @@ struct api_values {
 struct libtrace_result {
 	struct libtrace_report *of;
 	const struct ncu_entry *entry;
-	uint8_t *bytes;   /* of the message, as in the file */
+	uint8_t *bytes;   /* of the message, as stored in the file */
 	struct pool pool; /* texts of metrics and instances */
 	bool reference_is_read, has_reference;
-	uint64_t reference; /* of its module */
-	/* metrics, once they were asked for */
+	uint64_t reference; /* reference of its module */
+	/* metrics, once requested */
 	size_t count;
 	struct api_values values;
 	uint32_t *name_ids, *instance_counts;
 	uint8_t *categories;
-	struct { /* of the message of each metric, in `bytes` */
+	struct { /* message of each metric, in `bytes` */
 		const uint8_t *at, *end;
 	} * places;
-	/* of all of them, once they were asked for */
+	/* of all metrics, once requested */
 	struct api_values instance_keys, instance_values;
 };
 
-/* Unpacks the fields of the result that `part` names, which the caller frees. 0; -EINVAL: no such
- * field; -EBADMSG, -ENOMEM. */
+/* Unpack the fields of the result that `part` names; the caller frees the message. Returns 0;
+ * -EINVAL if there is no such field; -EBADMSG or -ENOMEM. */
 int api_result_unpack(
 	struct libtrace_result *result, const char *part, ProtobufCMessage **ret_message);
 
-/* Gives back the code that the report holds. */
+/* Free the code that the report holds. */
 void api_code_release(struct libtrace_report *r);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * json.h - messages as JSON, by their descriptors.
+ * json.h - conversion of messages to JSON, driven by their descriptors.
  *
- * Only fields that are there, under their names in common/schema; numbers and enumerations as
- * numbers (what is no finite number as null), texts as print_json() has them, bytes as hexadecimal
+ * Only fields that are present are written, under their names in common/schema; numbers and
+ * enumerations as numbers (null if not finite), texts as print_json() writes them, bytes as hex
  * digits. Any thread; allocates.
  */
 #ifndef READER_API_JSON_H
@@ -11,8 +11,8 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-/* The message, or "{}" for NULL; the text is the caller's. Messages lie no deeper in each other
- * than the one who unpacked them checked. 0 or -ENOMEM. */
+/* Return the message as JSON, or "{}" for NULL; the caller frees the text. The recursion depth is
+ * that of the message, which the caller checked when unpacking it. Returns 0 or -ENOMEM. */
 int json_message(const ProtobufCMessage *message, char **ret_json);
 
 #endif

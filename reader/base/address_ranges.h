@@ -23,10 +23,12 @@ struct ranges {
 	uint32_t count, capacity;
 };
 
+/* Free the table and leave it empty. */
 void ranges_release(struct ranges *r);
 
 /* Add a range; an empty one is ignored. Returns 0 or -ENOMEM. */
 int ranges_add(struct ranges *r, uint64_t low, uint64_t high, uint32_t value);
+/* Sort the table; required after the last ranges_add() and before the first ranges_find(). */
 void ranges_sort(struct ranges *r);
 
 /*

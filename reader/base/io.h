@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * io.h - all of the bytes, however many calls of the system that takes.
+ * io.h - read or write a whole buffer, repeating the system call as often as needed.
  *
- * 0, -EIO at an end of the file, or another negative errno. Any thread; blocks on the disk.
+ * Functions return 0, -EIO at the end of the file, or another negative errno. Any thread; may block
+ * on the disk.
  */
 #ifndef READER_BASE_IO_H
 #define READER_BASE_IO_H

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * map.h - a hash from two numbers to one; mostly the place of something in an array of the owner.
- * A text is the number of its address where a pool (pool.h) keeps it once.
+ * map.h - hash table from a pair of numbers to a number, usually an index into an array of the
+ * owner.
+ *
+ * To use a text as a key, intern it in a pool (pool.h) and pass its address.
  *
  * All zero = empty; map_release() at the end. One thread; allocates.
  */
@@ -25,9 +27,11 @@ struct map {
 	uint32_t count, capacity;
 };
 
+/* Free the table and leave it empty. */
 void map_release(struct map *m);
 
-/* The slot of the pair, or the free one where it belongs. The map has slots. */
+/* Return the slot of the pair, or the free slot where it would be inserted. The map must have
+ * slots. */
 static inline struct map_slot *map_slot_of(const struct map *m, uint64_t a, uint64_t b)
 {
 	uint32_t i = (uint32_t)hash_mix(a, b) & (m->capacity - 1);
@@ -36,14 +40,14 @@ static inline struct map_slot *map_slot_of(const struct map *m, uint64_t a, uint
 	return &m->slots[i];
 }
 
-/* 0 = not there. */
+/* Return the value of the pair; 0 = not found. */
 static inline uint32_t map_get(const struct map *m, uint64_t a, uint64_t b)
 {
 	return m->capacity ? map_slot_of(m, a, b)->value : 0;
 }
 
-/* Puts a value, not 0, in place of the one that is there. 0, or -ENOMEM and nothing has changed: no
- * memory, or more than MAP_SLOTS_MAX / 2 pairs. */
+/* Store a value other than 0, replacing the old one. Returns 0, or -ENOMEM with the map unchanged
+ * if memory is short or the map has more than MAP_SLOTS_MAX / 2 pairs. */
 int map_put(struct map *m, uint64_t a, uint64_t b, uint32_t value);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * append.h - adds blocks to a finished report, under its lock and by the rules of docs/FORMAT.md.
+ * append.h - appends blocks to a finished report, under its lock and by the rules of
+ * docs/FORMAT.md.
  *
  *   append_open(); contents_read() with append_note() for each block; append_text(),
- * append_entry() ...; append_commit(); append_close()
+ *   append_entry() ...; append_commit(); append_close()
  *
- * Nothing is written before append_commit(), which writes all blocks or cuts the file where it was.
- * One thread; allocates; blocks on the disk, and on a writer at work.
+ * Nothing is written before append_commit(), which writes all blocks or truncates the file to its
+ * previous size. One thread; allocates; may block on the disk and on an active writer.
  */
 #ifndef READER_FILE_APPEND_H
 #define READER_FILE_APPEND_H
@@ -18,73 +19,74 @@
 #include "reader/base/map.h"
 #include "reader/file/open.h"
 
-#define APPEND_BLOCK_BYTES (1u << 20) /* as writers seal them */
+#define APPEND_BLOCK_BYTES (1u << 20) /* block size at which writers seal a block */
 
 struct append {
 	int fd;               /* holds the lock; -1 = not open */
-	struct report report; /* reads by the same descriptor */
+	struct report report; /* reads through the same descriptor */
 	uint64_t next_sequence;
-	Libtrace__ProcessInfo process;           /* as in the other headers; texts are ours */
-	const Libtrace__SessionDetails *details; /* of block 0, where that is new; NULL = none */
+	Libtrace__ProcessInfo process;           /* as in the other headers; owns its texts */
+	const Libtrace__SessionDetails *details; /* for block 0 of a new report; NULL = none */
 	bool has_process, compress;
-	bool broken; /* memory was short: append_commit() says -ENOMEM */
-	/* the block being filled */
+	bool broken; /* out of memory: append_commit() returns -ENOMEM */
+	/* block being filled */
 	struct buffer strings, entries;
 	uint32_t string_ids, num_entries;
 	struct buffer ids;
 	uint64_t num_events, first_ns, last_ns;
-	/* texts told by append_text() */
-	struct map texts; /* their address -> id */
+	/* texts added by append_text() */
+	struct map texts; /* address -> id */
 	uint32_t next_text_id;
-	/* what append_commit() writes: whole blocks */
+	/* whole blocks that append_commit() will write */
 	struct buffer out;
 };
 
 /*
- * Opens the report for reading and writing, and takes its lock, for which it waits up to wait_ns.
- * 0; -EBUSY while a writer is at work; -EBADMSG when it is no report, with the cause; or another
- * negative errno. append_close() also behind a failure.
+ * Open the report for reading and writing and take its lock, waiting for it up to wait_ns. Returns
+ * 0; -EBUSY if a writer is still active; -EBADMSG, with the cause, if the file is not a report; or
+ * another negative errno. Call append_close() after a failure, too.
  */
 int append_open(struct append *a, const char *path, uint64_t wait_ns, const char **ret_cause);
+/* Release the lock, close the file and free the state; blocks not committed are lost. */
 void append_close(struct append *a);
 
-/* Takes note of a block that is in the file. */
+/* Register a block that the file already contains. */
 void append_note(struct append *a, const struct report_block *block);
 
 /*
- * The same for texts that are told apart by their address (pool.h): the id is that of the first
- * time, or a new one above `last_id`. 0 for NULL, for "", and when memory or ids have run out,
- * which append_texts_end() tells: 0, -ENOMEM or -EOVERFLOW.
+ * Add texts that are identified by their address (pool.h): append_text() returns the id of an
+ * earlier call, or a new id above `last_id`. It returns 0 for NULL, for "", and when memory or ids
+ * are exhausted, which append_texts_end() reports: 0, -ENOMEM or -EOVERFLOW.
  */
 void append_texts_begin(struct append *a, uint32_t last_id);
 uint32_t append_text(struct append *a, const char *text);
 int append_texts_end(const struct append *a);
 
-/* Adds an entry, behind the texts of its block. The message stays the caller's. */
+/* Add an entry, after the texts of its block. The caller keeps the message. */
 void append_entry(struct append *a, const Libtrace__Entry *entry);
 
 /*
- * Adds a batch of events of one kind and thread. values: row by row, the columns in the order of
- * the schema. At most APPEND_ROWS_MAX rows.
+ * Add a batch of events of one kind and thread. `values`: row by row, columns in schema order. At
+ * most APPEND_ROWS_MAX rows.
  */
-#define APPEND_ROWS_MAX 2048u /* as writers have it */
+#define APPEND_ROWS_MAX 2048u /* same limit as in writers */
 void append_rows(struct append *a, uint32_t kind, uint32_t process, uint32_t tid, uint32_t count,
 	const int64_t *values);
 
-/* In place of a file: append_start(), what is to be added, append_blocks(), append_close(). Blocks
- * are told apart from those of the file by nothing but their place; `next_sequence` and
- * `compress` are the caller's to set. */
+/* Start appending without a file: append_start(), add entries, append_blocks(), append_close().
+ * Such blocks differ from those of a file only by their offset; the caller sets `next_sequence` and
+ * `compress`. */
 void append_start(struct append *a);
 
-/* The blocks so far, which become the caller's to free(); NULL and 0 bytes: there are none. 0 or
- * -ENOMEM. */
+/* Return the blocks so far, which the caller frees with free(); NULL and 0 bytes if there are none.
+ * Returns 0 or -ENOMEM. */
 int append_blocks(struct append *a, uint8_t **ret_data, size_t *ret_bytes);
 
-/* The same as a whole report, for one that is new: `details` are told in its first block. */
+/* Like append_blocks(), but return a whole new report, with `details` in its first block. */
 int append_file(struct append *a, uint8_t **ret_data, size_t *ret_bytes);
 
-/* Writes at `end`, the offset behind the last whole block. 0 or a negative errno, and then the file
- * ends at `end`. */
+/* Write all blocks at `end`, the offset after the last whole block. Returns 0, or a negative errno
+ * with the file truncated to `end`. */
 int append_commit(struct append *a, uint64_t end);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * batch.h - a batch of events as it lies in a block: the columns are found first and decoded only
- * where somebody wants them.
+ * batch.h - batch of events as stored in a block: columns are located first and decoded on demand.
  *
- * A batch points into the memory of its block and lives as long as the block stays loaded. Nothing
+ * A batch points into the memory of its block and is valid while the block stays loaded. Nothing
  * allocates; any thread.
  */
 #ifndef READER_FILE_BATCH_H
@@ -14,7 +13,7 @@
 #include <stdint.h>
 
 #define BATCH_ROWS_MAX \
-	65536u /* writers use 2,048; bounds what a hostile count can make a reader hold */
+	65536u /* writers use 2,048; bounds the memory that a hostile count can claim */
 #define BATCH_COLUMNS_MAX 64u
 
 enum column_form { COLUMN_CONSTANT, COLUMN_VALUES, COLUMN_DELTAS, COLUMN_SIGNED };
@@ -26,11 +25,11 @@ struct column {
 	const uint8_t *at, *end;
 };
 
-/* Some rows of a batch; the others are as if they were not there. */
+/* Selection of rows of a batch; readers do not see the others. */
 struct batch_choice {
 	const uint8_t *keep; /* one per row: 0 = left out */
-	uint32_t rows;       /* of the batch as it is stored */
-	int64_t *scratch;    /* room for as many values */
+	uint32_t rows;       /* rows of the stored batch */
+	int64_t *scratch;    /* buffer for `rows` values */
 };
 
 struct event_batch {
@@ -40,12 +39,13 @@ struct event_batch {
 	struct column columns[BATCH_COLUMNS_MAX];
 };
 
-/* Finds the parts of an EventBatch message. 0, or -EBADMSG with the cause in *ret_cause. */
+/* Locate the parts of an EventBatch message. Returns 0, or -EBADMSG with the cause in
+ * *ret_cause. */
 int event_batch_parse(
 	struct event_batch *b, const uint8_t *data, const uint8_t *end, const char **ret_cause);
 
-/* Decodes a column into out[b->count]; an absent one is all 0. Unsigned values come as their bits.
- * 0 or -EBADMSG. */
+/* Decode a column into ret_values[b->count]; an absent column is all 0. Unsigned values are
+ * returned as their bits. Returns 0 or -EBADMSG. */
 int event_batch_column(const struct event_batch *b, uint32_t field, int64_t *ret_values);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * open.h - a report: the file, and walking over its blocks in file order.
+ * open.h - open report, and walks over its blocks in file order.
  *
- * A walk goes on behind damage: a bad block is told to `problem` and left out. Where the sizes of
- * the bad block hold, the next block is behind it; where they do not, the file is searched for the
- * next sound block. What is cut off at the end (a torn tail) is normal for a writer that was
- * killed: it is counted, not told as damage. Walks of one report are independent; a report is not
- * changed by them.
+ * A walk continues after damage: a bad block is reported to `problem` and skipped. If the sizes of
+ * the bad block are valid, the next block follows it; otherwise the walk searches the file for the
+ * next valid block. A torn tail (a last block that was cut off) is normal after a writer was
+ * killed: it is counted, but not reported as damage. Walks of one report are independent, and do
+ * not change the report.
  */
 #ifndef READER_FILE_OPEN_H
 #define READER_FILE_OPEN_H
@@ -18,51 +18,52 @@
 #include "reader/file/source.h"
 
 #define REPORT_WAIT_NS 5000000000ull
-#define REPORT_IS_NONE "not a report" /* the cause where a file begins in another way */
+#define REPORT_IS_NONE "not a report" /* cause if the file header is another */
 
 struct event_batch; /* batch.h */
 
 struct report {
 	struct source source;
 	char *name;
-	uint64_t first_block; /* offset behind the file header */
-	bool unfinished; /* a writer still held the file when it was opened: this is what was there
-			    by then */
-	/* Reduces a batch to the rows that readers get; the choice holds until the next batch.
-	 * False: no row is left. NULL = readers get all rows (selection.h). */
+	uint64_t first_block; /* offset after the file header */
+	bool unfinished; /* a writer still held the file at open: the report has what was written by
+			    then */
+	/* Reduce a batch to the rows that readers get; the choice is valid until the next batch.
+	 * Returns false if no row is left. NULL = readers get all rows (selection.h). */
 	bool (*choose_rows)(void *user, struct event_batch *b);
-	void *choose_user; /* the caller's; lives as long as the report is read */
+	void *choose_user; /* of the caller; lives as long as the report is read */
 };
 
-/* Applies the report's row filter, if it has one, to a batch. False: no row is left. */
+/* Apply the row filter of the report, if it has one, to a batch. Returns false if no row is
+ * left. */
 static inline bool report_choose_rows(const struct report *r, struct event_batch *b)
 {
 	return !r->choose_rows || r->choose_rows(r->choose_user, b);
 }
 
 /*
- * Opens a report, which may be compressed as a whole (unpack.h); when a writer is at work on it,
- * waits up to wait_ns for it to finish. Returns 0;
- * -EBADMSG when it is no report (with the cause), or another negative errno. The caller closes.
+ * Open a report, which may be compressed as a whole (unpack.h). If a writer is still active on it,
+ * wait up to wait_ns for it to finish. Returns 0; -EBADMSG, with the cause, if the file is not a
+ * report; or another negative errno. The caller calls report_close().
  */
 int report_open(struct report *r, const char *path, uint64_t wait_ns, const char **ret_cause);
 
-/* The same over an open file, without waiting. The descriptor is closed by report_close(), unless
- * this fails. */
+/* Like report_open(), for an open file, without waiting. report_close() closes the descriptor; a
+ * failing call leaves it open. */
 int report_open_fd(struct report *r, int fd, const char *path, const char **ret_cause);
 
-/* The same over memory that stays the caller's. */
+/* Like report_open(), for memory, which the caller keeps until report_close(). */
 int report_open_memory(struct report *r, const void *data, size_t bytes, const char **ret_cause);
 void report_close(struct report *r);
 
 struct walk_tally {
-	uint64_t blocks;           /* sound ones */
-	uint64_t foreign_blocks;   /* of them without our extension */
+	uint64_t blocks;           /* valid ones */
+	uint64_t foreign_blocks;   /* of these, without our extension */
 	uint64_t sources, results; /* standard entries; results: of kernels */
 	uint64_t range_results, cmdlist_results, graph_results;
 	uint64_t bad_blocks, skipped_bytes; /* damage */
-	uint64_t missing_blocks;            /* by sequence numbers */
-	uint64_t torn_bytes;                /* cut off at the end */
+	uint64_t missing_blocks;            /* by gaps in the sequence numbers */
+	uint64_t torn_bytes;                /* of the torn tail */
 	uint64_t problems;
 };
 
@@ -71,23 +72,23 @@ struct walk {
 	struct report_block block;
 	uint64_t offset; /* of the next block */
 	uint64_t next_sequence;
-	bool is_ours;    /* a block with our extension was seen */
-	uint64_t budget; /* bytes that searches may still look at: bounds the time a hostile file
-			    can take */
+	bool is_ours;    /* a block with our extension was found */
+	uint64_t budget; /* bytes that searches may still examine: bounds the time that a hostile
+			    file can take */
 	struct walk_tally tally;
 	void (*problem)(void *user, uint64_t offset, const char *cause); /* may be NULL */
 	void *user;
 };
 
-/* `w` is the caller's; walk_stop() gives back what it holds. */
+/* Start a walk at the first block. The caller owns `w`; walk_stop() frees what it holds. */
 void walk_start(struct walk *w, const struct report *r);
 void walk_stop(struct walk *w);
 
-/* The next sound block, loaded, in w->block: 1; 0 at the end; a negative errno (-EIO, -ENOMEM) when
- * the machine fails. */
+/* Load the next valid block into w->block. Returns 1; 0 at the end; or a negative errno (-EIO,
+ * -ENOMEM) on a system failure. */
 int walk_next(struct walk *w);
 
-/* Tells a problem found inside the block at hand. */
+/* Report a problem found inside the current block. */
 void walk_problem(struct walk *w, uint64_t offset, const char *cause);
 
 #endif

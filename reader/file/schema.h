@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * schema.h - events.def as tables: which kinds of events there are and what their columns mean.
+ * schema.h - events.def as tables: the kinds of events and the meaning of their columns.
  *
- * Constant data; any thread. Commands and exporters know column kinds, never single events.
+ * Constant data; any thread. Commands and exporters are driven by column kinds and never know
+ * single events.
  */
 #ifndef READER_FILE_SCHEMA_H
 #define READER_FILE_SCHEMA_H
@@ -67,31 +68,33 @@ struct schema_event {
 	const struct schema_field *fields; /* in order of the rows; field 0 is the start time */
 };
 
-/* NULL for a number that this version does not know. */
+/* Return the event kind with this number, or NULL if this version does not know it. */
 const struct schema_event *schema_event(uint32_t number);
 const struct schema_event *schema_event_named(const char *name);
 
-/* The first column of this kind: its index in `fields`, -1 = there is none. */
+/* Return the index in `fields` of the first column of this kind; -1 = none. */
 int schema_column(const struct schema_event *event, enum field_kind kind);
 
-/* The column with this number: its index in `fields`; the event has it. */
+/* Return the index in `fields` of the column with this number, which the event must have. */
 uint32_t schema_column_index(const struct schema_event *event, uint32_t number);
 
-/* Kinds in order of their rows; NULL behind the last. */
+/* Return event kinds in order of their rows; NULL after the last. */
 const struct schema_event *schema_event_at(uint32_t index);
 
-/* Name of a DROP row; "?" for unknown numbers. */
+/* Return the name of a DROP row; "?" for unknown numbers. */
 const char *schema_drop(uint64_t number);
 
-/* The name that a column of this kind has for the value, or NULL: reasons, verdicts, ways a child
- * began. */
+/* Return the name of a value in a column of this kind, or NULL: reasons, verdicts, ways in which a
+ * child started. */
 const char *schema_value_name(const struct schema_field *field, int64_t value);
 
-/* Names of the flags of a FLAGS column, divided by commas; at most SCHEMA_FLAGS_BYTES. */
+/* Write the names of the flags of a FLAGS column, separated by commas; at most
+ * SCHEMA_FLAGS_BYTES. */
 #define SCHEMA_FLAGS_BYTES 96u
 void schema_flag_names(uint64_t value, char *out);
 
-/* Is this a moment of the session's clock besides the one that the row begins at? 0 = not known. */
+/* Return true for a column, other than the start of the row, that holds a time of the session
+ * clock. Value 0 in such a column = not known. */
 bool schema_is_moment(const struct schema_field *field);
 
 #endif

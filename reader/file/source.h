@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source.h - the bytes of a report: a regular file read by position, or a piece of memory (tests,
- * fuzzing).
+ * source.h - bytes of a report: a regular file read by offset, or a buffer (tests, fuzzing).
  *
- * The size is taken once, at open: what a writer appends later is not seen, and a file that shrinks
- * meanwhile gives -EIO instead of a signal, as a mapping would. Thread-safe for reading; may block
- * on the disk; allocates nothing.
+ * The size is determined once, at open. Data that a writer appends later is not seen, and a file
+ * that shrinks gives -EIO, where a mapping would raise a signal. Any thread may read; may block on
+ * the disk; allocates nothing.
  */
 #ifndef READER_FILE_SOURCE_H
 #define READER_FILE_SOURCE_H
@@ -17,30 +16,30 @@ struct source {
 	int fd; /* -1 = memory */
 	const uint8_t *memory;
 	uint64_t size;
-	/* Bytes that are read as if they stood behind `size`, which does not count them; the
-	 * caller's. */
+	/* Bytes read as if they followed `size`, which does not include them; owned by the
+	 * caller. */
 	const uint8_t *tail;
 	uint64_t tail_bytes;
 };
 
-/* Where the part ends that an offset lies in: the file, or the tail. */
+/* Return the end of the part that contains an offset: the file or the tail. */
 static inline uint64_t source_end(const struct source *s, uint64_t offset)
 {
 	return offset < s->size ? s->size : s->size + s->tail_bytes;
 }
 
-/* 0 or a negative errno; -EISDIR, -ESPIPE for what is no regular file. */
+/* Open a file. Returns 0 or a negative errno; -EISDIR or -ESPIPE if it is not a regular file. */
 int source_open(struct source *s, const char *path);
 
-/* Reads `bytes` that stay the caller's for the life of the source. */
+/* Read from memory, which the caller keeps for the life of the source. */
 void source_from_memory(struct source *s, const void *data, size_t bytes);
 void source_close(struct source *s);
 
-/* Takes the size anew, after a writer has ended. */
+/* Determine the size again, after a writer has ended. Returns 0 or a negative errno. */
 int source_refresh(struct source *s);
 
-/* Reads exactly `bytes` at `offset`, all of one part. 0, -EIO when there are not so many or the
- * file is shorter than its size was, or another negative errno. */
+/* Read exactly `bytes` at `offset`, all within one part. Returns 0; -EIO if there are fewer bytes
+ * or the file has shrunk; or another negative errno. */
 int source_read(const struct source *s, uint64_t offset, void *buffer, size_t bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * derive.h - derived metrics: definitions, and the metrics that they add to a result.
+ * derive.h - derived metrics: definitions, and the metrics they add to results.
  *
  * One thread; allocates.
  */
@@ -17,9 +17,9 @@ struct ncu_definition {
 	struct expression expression;
 	const Ncu__MetricOptionFilter *filter,
 		*section_filter; /* of the section's message, or NULL */
-	uint32_t name_id;        /* of results */
-	uint64_t added;          /* results that it was added to */
-	const char *lacked; /* the metric that a result did not have, or that is a text; NULL */
+	uint32_t name_id;        /* in the results */
+	uint64_t added;          /* number of results that it was added to */
+	const char *lacked;      /* metric that a result lacked, or that is a text; NULL = none */
 };
 
 struct ncu_definitions {
@@ -28,22 +28,23 @@ struct ncu_definitions {
 	uint32_t capacity;
 };
 
-/* Adds a definition. 0; -EINVAL with the problem of its expression (column 0: of its name);
- * -ENOMEM; -E2BIG. Filters stay the caller's. */
+/* Add a definition. Returns 0; -EINVAL with the problem of its expression (column 0: of its name);
+ * -ENOMEM; -E2BIG. The caller keeps the filters, which must outlive the definitions. */
 int ncu_definitions_add(struct ncu_definitions *d, const char *name, const char *expression,
 	struct expression_problem *ret_problem);
 int ncu_definitions_add_section(struct ncu_definitions *d, const Ncu__ProfilerSection *section,
 	void (*problem)(void *user, const char *name, const struct expression_problem *p),
 	void *user);
+/* Free all definitions. */
 void ncu_definitions_release(struct ncu_definitions *d);
 
-/* Gives the names their numbers: those that the report has, or new ones. 0 or -ENOMEM. */
+/* Assign name ids: those of the report, or new ones. Returns 0 or -ENOMEM. */
 int ncu_definitions_name(struct ncu_definitions *d, struct ncu_results *results);
 
 /*
- * Adds to a result, which is the caller's to change, what it does not have yet and can be computed;
- * definitions may use each other, in any order. Where the filter of one does not match, or a metric
- * is missing, it is left out. 0 or -ENOMEM.
+ * Add to a result, which the caller may modify, all metrics that it lacks and that can be computed;
+ * definitions may use each other, in any order. A definition is skipped if its filter does not
+ * match or a metric is missing. Returns 0 or -ENOMEM.
  */
 int ncu_derive(struct ncu_definitions *d, const struct ncu_results *results, Ncu__ProfileResult *r);
 

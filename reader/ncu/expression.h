@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * expression.h - the expression of a derived metric: parsed once, computed for each result.
+ * expression.h - expression of a derived metric: parsed once, computed for each result.
  *
  *   a + b   a - b   a * b   a / b   (a)   f(a)   metric names   constants
  *
  * f: revise_min, revise_max, revise_avg, revise_sum, simplify (Nsight Compute Customization Guide
- * 2.5.3), nan_as_zero (section files of 2025). * and / before + and -, from left to right.
- * Constants are of type uint64 or, with a point or an exponent, double. Any text may come: what is
- * parsed has at most EXPRESSION_STEPS_MAX steps. One thread; allocates.
+ * 2.5.3), nan_as_zero (section files of 2025). * and / bind tighter than + and -; all are
+ * left-associative. Constants have type uint64 or, with a decimal point or an exponent, double. Any
+ * text is accepted; an expression has at most EXPRESSION_STEPS_MAX steps. One thread; allocates.
  */
 #ifndef READER_NCU_EXPRESSION_H
 #define READER_NCU_EXPRESSION_H
@@ -20,7 +20,7 @@
 
 enum expression_kind { STEP_CONSTANT, STEP_METRIC, STEP_OPERATOR, STEP_FUNCTION };
 
-/* What is done to a stack of quantities. */
+/* One operation on a stack of quantities. */
 struct expression_step {
 	enum expression_kind kind;
 	struct number constant;
@@ -30,7 +30,7 @@ struct expression_step {
 };
 
 struct expression {
-	struct expression_step *steps; /* operands before their operator */
+	struct expression_step *steps; /* postfix: operands before their operator */
 	size_t count;
 };
 
@@ -39,13 +39,15 @@ struct expression_problem {
 	char text[128];
 };
 
-/* 0; -EINVAL with the problem; -ENOMEM. The caller releases in any case. */
+/* Parse an expression. Returns 0; -EINVAL with the problem; -ENOMEM. The caller releases `e` in any
+ * case. */
 int expression_parse(
 	struct expression *e, const char *text, struct expression_problem *ret_problem);
+/* Free the expression. */
 void expression_release(struct expression *e);
 
-/* Computes it from the metrics of a result. 0, and the caller releases the quantity; -ENOENT or
- * -EINVAL with the metric that the result does not have, or that is a text; -ENOMEM. */
+/* Compute the expression from the metrics of a result. Returns 0, and the caller releases the
+ * quantity; -ENOENT or -EINVAL with the metric that the result lacks or that is a text; -ENOMEM. */
 int expression_compute(const struct expression *e, const struct ncu_results *results,
 	const Ncu__ProfileResult *r, struct quantity *ret_quantity, const char **ret_metric);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * findings.h - what rules found, gathered, and put into the results it is about.
+ * findings.h - collection of what rules found, to be inserted into the results of a report.
  *
- * findings_init(), findings_take() for each frame of the process that runs them (reader/python,
- * libtrace_rules), then findings_change() as the function of ncu_rewrite(); findings_release().
- * What is not a sound message is refused. One thread; allocates.
+ * findings_init(), findings_take() for each frame of the process that runs the rules
+ * (reader/python, libtrace_rules), findings_sort(), then findings_judge() as callback of
+ * ncu_rewrite(); findings_release(). Invalid messages are rejected. One thread; allocates.
  */
 #ifndef READER_NCU_FINDINGS_H
 #define READER_NCU_FINDINGS_H
@@ -16,25 +16,26 @@ struct findings {
 	struct finding *rows;
 	size_t count;
 	uint32_t capacity;
-	char **names; /* of metrics that the report does not have */
+	char **names; /* of metrics that the report lacks */
 	size_t name_count;
 	uint32_t name_capacity;
-	uint64_t rule_results, metrics; /* taken */
-	size_t next;                    /* row that findings_judge() comes to */
+	uint64_t rule_results, metrics; /* numbers of messages taken */
+	size_t next;                    /* row that findings_judge() examines next */
 	size_t results_changed;         /* by findings_judge() */
 };
 
 void findings_init(struct findings *f, const struct ncu_results *results);
 void findings_release(struct findings *f);
 
-/* A frame: 'R' or 'M' (libtrace_rules/__main__.py). 0, -ENOMEM, or -EBADMSG for what is none. */
+/* Add a frame: 'R' or 'M' (libtrace_rules/__main__.py). Returns 0, -ENOMEM, or -EBADMSG if the
+ * frame is invalid. */
 int findings_take(struct findings *f, char letter, const uint8_t *data, size_t bytes);
 
-/* Behind the last frame. */
+/* Sort the rows; call after the last frame. */
 void findings_sort(struct findings *f);
 
-/* Puts what was found into result `i`: rule results take the place of those of the same rules,
- * metrics that of those of the same names. For struct ncu_rewrite; `user` is the findings. */
+/* Insert the findings into result `i`: rule results replace those of the same rules, metrics those
+ * of the same names. For struct ncu_rewrite; `user` is the struct findings. */
 int findings_judge(void *user, size_t i, Ncu__ProfileResult *result);
 
 #endif

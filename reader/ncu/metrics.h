@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metrics.h - metrics of a result: found by name, their values, and both as Nsight Compute prints
- * them.
+ * metrics.h - metrics of a result: lookup by name, values, and the formatting of Nsight Compute.
  *
  * No state; any thread. Nothing is copied: pointers live as long as the result.
  */
@@ -13,21 +12,23 @@
 #define NCU_UNIT_BYTES 64u
 #define NCU_NUMBER_BYTES 64u
 
-/* The metric with that name, the first where several have it; NULL: the result has none. */
+/* Return the metric with that name, the first if there are several; NULL: the result has none. */
 const Ncu__ProfileMetricResult *ncu_metric_find(
 	const struct ncu_results *n, const Ncu__ProfileResult *result, const char *name);
 
-/* Is it a number, and which? A double keeps uint64 up to 2^53 exactly. */
+/* Return true if the value is a number, and the number. A double represents uint64 exactly up to
+ * 2^53. */
 bool ncu_value_number(const Ncu__ProfileMetricValue *value, double *ret_number);
 
-/* Unit of a metric by its name, "" without one: in base units (byte, nsecond, cycle/second). */
+/* Return the unit of a metric by its name, "" if it has none, in base units (byte, nsecond,
+ * cycle/second). */
 void ncu_unit(const char *name, char ret_unit[NCU_UNIT_BYTES]);
 
-/* The unit that makes `number` readable (byte: Kbyte, Mbyte ...; nsecond: usecond ...), in place.
- * Returns what to divide by. */
+/* Scale a unit to make `number` readable (byte: Kbyte, Mbyte ...; nsecond: usecond ...), in place.
+ * Returns the divisor. */
 double ncu_unit_scale(char unit[NCU_UNIT_BYTES], double number);
 
-/* A number as in tables: none or two digits behind the point. */
+/* Format a number as in tables: with zero or two decimals. */
 void ncu_number_text(double number, char ret_text[NCU_NUMBER_BYTES]);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvtx_names.h - names of the NVTX domains of a state, and registered texts, by number.
+ * nvtx_names.h - names of the NVTX domains of a state, and registered texts, by id.
  *
- * Sorted when first asked for: a hostile state has as many of them as it has ranges. Where an id is
- * told twice the first one that has a text holds. The state lives longer. One thread; allocates
- * (without memory the state itself is searched); ncu_nvtx_names_release() gives back.
+ * Lists are sorted on first use, because a hostile state has as many entries as ranges. If an id is
+ * defined twice, the first entry with a text is used. The state must outlive the names. One thread;
+ * allocates (without memory, the state itself is searched); ncu_nvtx_names_release() frees.
  */
 #ifndef READER_NCU_NVTX_NAMES_H
 #define READER_NCU_NVTX_NAMES_H
@@ -14,7 +14,7 @@
 struct ncu_nvtx_name;
 
 struct ncu_nvtx_list {
-	struct ncu_nvtx_name *rows; /* NULL: not made yet */
+	struct ncu_nvtx_name *rows; /* NULL: not created yet */
 	size_t count;
 };
 
@@ -27,10 +27,11 @@ struct ncu_nvtx_names {
 void ncu_nvtx_names_init(struct ncu_nvtx_names *n, const Ncu__NvtxState *state);
 void ncu_nvtx_names_release(struct ncu_nvtx_names *n);
 
-/* NULL: not told. */
+/* Return the name of a domain; NULL: not in the state. */
 const char *ncu_nvtx_domain(struct ncu_nvtx_names *n, uint64_t id);
 
-/* The text that was registered, whatever the domain: handles are addresses. NULL: not told. */
+/* Return the registered text of a handle; the domain does not matter, because handles are
+ * addresses. NULL: not in the state. */
 const char *ncu_nvtx_text(struct ncu_nvtx_names *n, uint64_t handle);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * results.h - the standard entries of a report: what a kernel launch was measured to be, as Nsight
- * Compute stores it.
+ * results.h - standard entries of a report: the measurements of kernel launches as Nsight Compute
+ * stores them.
  *
- * Pass ncu_results_note() every block of a report in file order (a contents_visitor does), then
- * ask. A result is unpacked when it is asked for; of results not asked for only place and process
- * are kept (16 bytes), so that a report of any size opens at once. Names of metrics are held. One
- * thread; allocates.
+ * Pass every block of a report to ncu_results_note() in file order, as a contents_visitor does;
+ * then results can be read. A result is unpacked on demand; for others only offset and process are
+ * kept (16 bytes), so that a report of any size opens at once. Names of metrics are held in memory.
+ * One thread; allocates.
  *
  * Format: docs/FORMAT.md; messages: common/schema/ncu.proto.
  */
@@ -22,7 +22,7 @@
 enum ncu_entry_kind { NCU_SOURCE, NCU_RESULT, NCU_RANGE, NCU_CMDLIST, NCU_GRAPH };
 
 struct ncu_entry {
-	uint64_t offset; /* of the message in the file */
+	uint64_t offset; /* of the message, in the file */
 	uint32_t bytes;
 	uint16_t kind;    /* enum ncu_entry_kind */
 	uint16_t process; /* index */
@@ -51,36 +51,37 @@ struct ncu_results {
 void ncu_results_init(struct ncu_results *n, const struct report *report);
 void ncu_results_release(struct ncu_results *n);
 
-/* Takes note of a block. 0, -ENOMEM, -EIO, or -EBADMSG with the cause when its entries do not fit
- * into it; what lies before the bad entry is kept. */
+/* Index a block. Returns 0, -ENOMEM, -EIO, or -EBADMSG with the cause if its entries exceed it;
+ * entries before the bad one are kept. */
 int ncu_results_note(
 	struct ncu_results *n, const struct report_block *block, const char **ret_cause);
 
-/* The message of entry `i`, of whatever kind, as it lies in the file: entries[i].bytes of them. 0,
- * -EIO, -ENOMEM. The caller frees. */
+/* Load the message of entry `i`, of any kind, as stored in the file: entries[i].bytes bytes.
+ * Returns 0, -EIO or -ENOMEM. The caller frees it. */
 int ncu_entry_load(const struct ncu_results *n, size_t i, uint8_t **ret_bytes);
 
-/* Unpacks result `i`; one of a range, command list or graph as workload.h says. 0, -EBADMSG, -EIO,
- * -ENOMEM. The caller frees by ncu__profile_result__free_unpacked(). */
+/* Unpack result `i`; that of a range, command list or graph is converted (workload.h). Returns 0,
+ * -EBADMSG, -EIO or -ENOMEM. The caller frees it by ncu__profile_result__free_unpacked(). */
 int ncu_result_read(const struct ncu_results *n, size_t i, Ncu__ProfileResult **ret_result);
 
-/* The message of source `i`, likewise: sources[i].bytes. */
+/* Load the message of source `i` like ncu_entry_load(): sources[i].bytes bytes. */
 int ncu_source_load(const struct ncu_results *n, size_t i, uint8_t **ret_bytes);
 
-/* Unpacks source `i`; otherwise the same, with ncu__source_data__free_unpacked(). */
+/* Unpack source `i` like ncu_result_read(); the caller frees it by
+ * ncu__source_data__free_unpacked(). */
 int ncu_source_read(const struct ncu_results *n, size_t i, Ncu__SourceData **ret_source);
 
-/* The number of a metric's name, which is added behind the others where no result has it. 0 or
+/* Return the id of a metric name; add the name after the others if no result has it. Returns 0 or
  * -ENOMEM. */
 int ncu_results_name(struct ncu_results *n, const char *name, uint32_t *ret_id);
 
-/* The same of some metrics only (bit i % 8 of byte i / 8: that of NameId i), without sections and
- * results of rules: many times faster where a report has many results. Messages that are left out
- * are not checked. */
+/* Like ncu_result_read(), with some metrics only (bit i % 8 of byte i / 8: NameId i) and without
+ * sections and rule results: many times faster for reports with many results. Skipped messages are
+ * not validated. */
 int ncu_result_read_some(const struct ncu_results *n, size_t i, const uint8_t *metrics,
 	Ncu__ProfileResult **ret_result);
 
-/* Demangled where the report has that, else as written in the program. */
+/* Return the demangled name if the report has it, else the name in the program. */
 const char *ncu_kernel_name(const Ncu__ProfileResult *result);
 
 #endif

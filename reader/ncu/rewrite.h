@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rewrite.h - a report written anew with some results changed or left out.
+ * rewrite.h - copy of a report with some results changed or dropped.
  *
- * What is not changed keeps its bytes: whole blocks are copied, and in a block that is written anew
- * all other entries, and fields that this version does not know. Memory follows one block. One
- * thread; allocates; blocks on the disk.
+ * Unchanged data keeps its bytes: blocks are copied whole, and a rebuilt block keeps all other
+ * entries, and fields that this version does not know. Memory: one block. One thread; allocates;
+ * may block on the disk.
  */
 #ifndef READER_NCU_REWRITE_H
 #define READER_NCU_REWRITE_H
@@ -16,20 +16,20 @@
 enum ncu_verdict { NCU_KEEP, NCU_CHANGED, NCU_DROP };
 
 struct ncu_rewrite {
-	const struct ncu_results *results; /* all blocks of its report were noted */
-	/* What becomes of result `i`, which may be changed in place (what is put in is from
-	 * malloc). An enum ncu_verdict, or a negative errno that ends it all. NULL keeps all. */
+	const struct ncu_results *results; /* must have indexed all blocks of the report */
+	/* Decide on result `i`, which may be changed in place (additions are allocated with
+	 * malloc). Returns an enum ncu_verdict, or a negative errno that stops the copy. NULL keeps
+	 * all. */
 	int (*judge)(void *user, size_t i, Ncu__ProfileResult *result);
 	void *user;
-	/* Names of metrics that the report does not have yet: their ids follow its own,
-	 * results->name_count and so on. They are put behind the last names that the report has. */
+	/* Names of metrics that the report lacks: their ids follow those of the report, from
+	 * results->name_count on. They are added after the last names of the report. */
 	const char *const *names;
 	size_t name_count;
 };
 
-/* Writes the report to `out`. 0; -EBADMSG with the cause for a report that is damaged (nothing of
- * use is written then); -EOVERFLOW for a block that becomes too large; or another negative errno.
- */
+/* Write the report to `out`. Returns 0; -EBADMSG with the cause for a damaged report (the output is
+ * then useless); -EOVERFLOW if a block becomes too large; or another negative errno. */
 int ncu_rewrite(const struct ncu_rewrite *w, FILE *out, const char **ret_cause);
 
 #endif

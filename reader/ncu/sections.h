@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sections.h - section files: found in folders, read, and chosen.
+ * sections.h - section files: search in folders, loading, and selection.
  *
- * A .section file is one ProfilerSection as text. What does not load is told and left out; of
- * several files with one identifier the last holds, in the order in which they were found: folders
- * as they were added, files and folders within them by name. One thread; allocates.
+ * A .section file is one ProfilerSection in text format. A file that does not load is reported and
+ * left out. If several files have the same identifier, the last one found is used; folders are
+ * searched in the order in which they were added, files and folders within them by name. One
+ * thread; allocates.
  */
 #ifndef READER_NCU_SECTIONS_H
 #define READER_NCU_SECTIONS_H
@@ -26,11 +27,11 @@ struct ncu_section_file {
 };
 
 struct ncu_sections {
-	struct ncu_section_file *files; /* those that loaded, by identifier once they are sorted */
+	struct ncu_section_file *files; /* those loaded; by identifier after ncu_sections_sort() */
 	size_t count;
 	uint32_t capacity;
-	size_t found, errors; /* files with that suffix; problems that are no warnings */
-	/* Told about each problem; line 0 = of the whole file. */
+	size_t found, errors; /* files with that suffix; problems except warnings */
+	/* Called for each problem; line 0 = the whole file. */
 	void (*problem)(void *user, const char *path, const struct text_problem *problem);
 	void *user;
 };
@@ -40,18 +41,18 @@ void ncu_sections_init(struct ncu_sections *s,
 	void *user);
 void ncu_sections_release(struct ncu_sections *s);
 
-/* Reads the section files of a folder, and with `recursive` those of the folders in it. 0, or a
- * negative errno when the folder cannot be read. */
+/* Load the section files of a folder and, with `recursive`, of its subfolders. Returns 0, or a
+ * negative errno if the folder cannot be read. */
 int ncu_sections_add_folder(struct ncu_sections *s, const char *path, bool recursive);
 
-/* Orders the files by identifier. */
+/* Sort the files by identifier. */
 void ncu_sections_sort(struct ncu_sections *s);
 
-/* Is the section in the set of that name? */
+/* Return true if the section is in the set of that name. */
 bool ncu_section_is_in_set(const Ncu__ProfilerSection *section, const char *set);
 
-/* Does the text name the section: by its identifier, or as "regex:..." a part of it? -EINVAL: not a
- * regular expression. */
+/* Return whether the text names the section: its identifier, or "regex:..." that matches a part of
+ * it. -EINVAL: not a regular expression. */
 int ncu_section_is_named(const Ncu__ProfilerSection *section, const char *text);
 
 #endif

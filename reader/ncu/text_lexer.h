@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text_lexer.h - protobuf's text format as tokens.
+ * text_lexer.h - lexer for protobuf's text format.
  *
- * A token points into the text, which stays the caller's. What is no token comes as TEXT_BROKEN,
- * with the cause in the lexer; nothing behind it is looked at. No allocation; any thread.
+ * A token points into the text, which the caller keeps. Invalid input returns TEXT_BROKEN, with the
+ * cause in the lexer; nothing after it is read. No allocation; any thread.
  *
  * Language: https://protobuf.dev/reference/protobuf/textformat-spec.
  */
@@ -16,8 +16,8 @@
 enum text_token_kind {
 	TEXT_END,
 	TEXT_WORD,
-	TEXT_NUMBER, /* without its sign, as it is written */
-	TEXT_STRING, /* with its quotes; backslashes stay as they are */
+	TEXT_NUMBER, /* without its sign, as written */
+	TEXT_STRING, /* with its quotes; escapes are not resolved */
 	TEXT_MARK,   /* one character */
 	TEXT_BROKEN
 };
@@ -38,7 +38,7 @@ struct text_lexer {
 
 void text_lexer_init(struct text_lexer *l, const char *text, size_t bytes);
 
-/* The next token. Behind the last one: TEXT_END, again and again. */
+/* Return the next token; after the last one, TEXT_END on every call. */
 void text_lex(struct text_lexer *l, struct text_token *ret_token);
 
 #endif

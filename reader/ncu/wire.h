@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wire.h - the fields of a message as they lie in its bytes, for what need not be unpacked or has
- * to keep them.
+ * wire.h - iteration over the fields of a message in wire format, for code that must not unpack it
+ * or must preserve it.
  *
  * No state; any thread; allocates nothing.
  */
@@ -10,16 +10,17 @@
 
 #include <stdint.h>
 
-/* A field as it lies in a message: `at` to `end` is what is behind its length, or the number itself
- * is in `value`. */
+/* A field of a message: either the bytes from `at` to `end`, after the length, or the number in
+ * `value`. */
 struct wire_field {
 	uint64_t number;
 	unsigned type; /* enum wire_type */
 	uint64_t value;
-	const uint8_t *start, *at, *end; /* start: its tag */
+	const uint8_t *start, *at, *end; /* start: of the tag */
 };
 
-/* The field at *at, which is moved behind it. 1, 0 at the end of the message, -EBADMSG. */
+/* Read the field at *at and advance *at past it. Returns 1, 0 at the end of the message, or
+ * -EBADMSG. */
 int wire_next(const uint8_t **at, const uint8_t *end, struct wire_field *ret_field);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * columns.h - the columns that NVTX ranges of both kinds have, for who reads both.
+ * columns.h - columns that both kinds of NVTX ranges have, for readers of both.
  *
  * No state; any thread.
  */
@@ -19,12 +19,12 @@ enum nvtx_column {
 	NVTX_COLUMN_DOMAIN,
 	NVTX_COLUMN_TEXT,
 	NVTX_COLUMN_FLAGS,
-	NVTX_COLUMN_LEVEL, /* of push and pop; else nothing of meaning */
+	NVTX_COLUMN_LEVEL, /* of push and pop; otherwise without meaning */
 	NVTX_COLUMNS
 };
 
-/* Decodes a batch of NVTX_RANGE or NVTX_START_END into `room`, which holds NVTX_COLUMNS times
- * BATCH_ROWS_MAX values. False: the batch is damaged. */
+/* Decode a batch of NVTX_RANGE or NVTX_START_END into `room`, a buffer for NVTX_COLUMNS *
+ * BATCH_ROWS_MAX values. Returns false if the batch is damaged. */
 static inline bool nvtx_columns_decode(
 	const struct event_batch *b, int64_t *room, int64_t **ret_column)
 {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * deferred.h - deferred NVTX events as marks and ranges among the others.
+ * deferred.h - deferred NVTX events, inserted as marks and ranges among the other events.
  *
- * A program hands them over later than they were, with times of whatever clock (NVTX_DEFERRED
- * rows). nvtx_deferred_add() finds their times by ours (nvtx/clocks.h) and adds rows of NVTX_MARK,
- * NVTX_RANGE and NVTX_START_END, marked RECORD_DEFERRED, which from then on are read as if they
- * stood in the file, behind it: by every walk, cursor and pass. What has no place in time is
- * counted by its reason, and told as a Diagnostic. Costs one look at the headers of blocks where a
- * report has no such rows, else a pass over it, and holds some 100 bytes per event. One thread;
- * allocates.
+ * A program submits them later than they happened, with times of any clock (NVTX_DEFERRED rows).
+ * nvtx_deferred_read() converts their times (nvtx/clocks.h) and adds rows of NVTX_MARK, NVTX_RANGE
+ * and NVTX_START_END, flagged RECORD_DEFERRED. From then on every walk, cursor and pass reads them
+ * as if the file contained them at its end. Events that have no place in time are counted by reason
+ * and reported as a Diagnostic. The cost is one look at the headers of blocks if a report has no
+ * such rows, else one pass; memory is some 100 bytes per event. One thread; allocates.
  */
 #ifndef READER_NVTX_DEFERRED_H
 #define READER_NVTX_DEFERRED_H
@@ -17,9 +16,9 @@
 
 #include "reader/file/open.h"
 
-#define NVTX_DEFERRED_EVENTS_MAX (1u << 22) /* bounds what a report can make us hold */
+#define NVTX_DEFERRED_EVENTS_MAX (1u << 22) /* bounds memory for hostile reports */
 
-/* Why an event is not placed. */
+/* Reason why an event has no place in time. */
 enum nvtx_unplaced {
 #define UNPLACED(id, text) NVTX_UNPLACED_##id,
 #define NVTX_UNPLACED_REASONS                                                            \
@@ -37,20 +36,22 @@ enum nvtx_unplaced {
 		NVTX_UNPLACED_COUNT
 };
 
-/* "no time in the layout" */
+/* Return the text of a reason: "no time in the layout". */
 const char *nvtx_unplaced_text(enum nvtx_unplaced reason);
 
 struct nvtx_deferred {
 	uint64_t submissions; /* NVTX_DEFERRED rows */
 	uint64_t placed;
 	uint64_t unplaced[NVTX_UNPLACED_COUNT];
-	uint8_t *blocks; /* the report's tail: lives as long as it is read */
+	uint8_t *blocks; /* tail of the report: lives as long as the report is read */
 };
 
-/* Counts, and with `adds` adds. The report has no selection yet. 0 or a negative errno. */
+/* Count the events and, with `adds`, add them. The report must not have a selection yet. Returns 0
+ * or a negative errno; call nvtx_deferred_release() in either case. */
 int nvtx_deferred_read(struct nvtx_deferred *d, struct report *r, bool adds);
 void nvtx_deferred_release(struct nvtx_deferred *d);
 
+/* Return the number of events without a place in time, over all reasons. */
 uint64_t nvtx_deferred_unplaced(const struct nvtx_deferred *d);
 
 #endif

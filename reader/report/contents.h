@@ -30,7 +30,7 @@ struct contents {
 	uint32_t packed_bytes, packed_capacity;
 	struct string_table strings;
 	struct process_list processes;
-	Libtrace__Diagnostic **diagnostics; /* the first DIAGNOSTICS_KEPT */
+	Libtrace__Diagnostic **diagnostics; /* first DIAGNOSTICS_KEPT */
 	uint64_t diagnostic_count;
 	uint64_t damage_count;        /* diagnostics that something may be missing or wrong */
 	struct windows windows;       /* empty: events were recorded all the time */
@@ -54,6 +54,7 @@ struct contents {
  * pass. */
 struct contents_visitor {
 	void *user;
+	/* Called for every valid block, before its batches. */
 	int (*block)(void *user, const struct report_block *block);
 	int (*batch)(void *user, struct walk *walk,
 		const struct event_batch *batch); /* header is valid; columns not decoded yet */

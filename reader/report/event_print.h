@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * event_print.h - one event as a line of text or a JSON object; knows column kinds, not events.
+ * event_print.h - output of one event as a line of text or a JSON object; driven by column kinds,
+ * not by events.
  *
- * One thread per stream. Errors stay with the stream.
+ * One thread per stream; errors remain set in the stream.
  */
 #ifndef READER_REPORT_EVENT_PRINT_H
 #define READER_REPORT_EVENT_PRINT_H
@@ -14,19 +15,19 @@
 
 struct nvtx_payloads;
 
-/* What lines are made of. */
+/* Output, and the data that lines are built from. */
 struct event_printer {
 	FILE *out;
 	const struct contents *contents;
-	struct symbols *symbols; /* NULL = addresses stay numbers */
-	uint64_t origin_ns;      /* times are printed less this */
+	struct symbols *symbols; /* NULL = print addresses as numbers */
+	uint64_t origin_ns;      /* subtracted from printed times */
 	struct nvtx_payloads *payloads;
 };
 
-/* "TIME PID/TID KIND COLUMN=VALUE ...": a line. */
+/* Print a line of text: "TIME PID/TID KIND COLUMN=VALUE ...". */
 void event_print_text(const struct event_printer *p, const struct event_row *row);
 
-/* An object with kind, process, pid, tid and all columns: a line. */
+/* Print a line with a JSON object of kind, process, pid, tid and all columns. */
 void event_print_json(const struct event_printer *p, const struct event_row *row);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * strings.h - the texts of a report by their id.
+ * strings.h - string table of a report: texts by id.
  *
- * Holds every distinct text of the report that was added: the one part of a reader whose memory
- * follows the report, since any event may name any text. string_table_init/release; texts stay
- * valid until release. One thread; allocates.
+ * It holds every distinct text that was added. It is the only part of a reader whose memory grows
+ * with the report, because any event may refer to any text. string_table_init(),
+ * string_table_release(); texts stay valid until release. One thread; allocates.
  */
 #ifndef READER_REPORT_STRINGS_H
 #define READER_REPORT_STRINGS_H
@@ -15,7 +15,7 @@
 #include "report.pb-c.h"
 
 struct string_ref {
-	const char *text; /* NUL behind it; may have other bytes than UTF-8 */
+	const char *text; /* terminated by NUL; may contain invalid UTF-8 */
 	uint32_t bytes;
 };
 
@@ -27,7 +27,7 @@ struct string_slot {
 struct string_table {
 	struct string_slot *slots;
 	uint32_t capacity, count;
-	uint32_t last_id; /* the greatest told */
+	uint32_t last_id; /* greatest id in the report */
 	struct string_piece *pieces;
 	size_t piece_used, piece_bytes;
 	uint64_t text_bytes;
@@ -36,10 +36,11 @@ struct string_table {
 void string_table_init(struct string_table *t);
 void string_table_release(struct string_table *t);
 
-/* Adds what a Strings entry brings. 0, -EBADMSG when ids and texts do not match, -ENOMEM. */
+/* Add the texts of a Strings entry. Returns 0, -EBADMSG if ids and texts do not match, or
+ * -ENOMEM. */
 int string_table_add(struct string_table *t, const Libtrace__Strings *strings);
 
-/* The text; one of zero length for id 0 and for ids that were never told. */
+/* Return the text of an id; an empty text for id 0 and for ids that the report does not define. */
 struct string_ref string_table_get(const struct string_table *t, uint32_t id);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * windows.h - the times in which events were recorded, where that was not always.
+ * windows.h - windows of a report: the times in which events were recorded, if not all the time.
  *
- * windows_release() frees; everything in it is its own. One thread; memory is bounded by
+ * windows_release() frees; the struct owns all it refers to. One thread; memory is bounded by
  * WINDOWS_KEPT.
  */
 #ifndef READER_REPORT_WINDOWS_H
@@ -18,18 +18,18 @@
 
 struct window {
 	uint64_t number, start_ns, end_ns;
-	bool unfinished; /* it lasted until the report was closed */
+	bool unfinished; /* it was open until the report was closed */
 };
 
 struct windows {
-	struct window *rows; /* the first ones told, each number once */
+	struct window *rows; /* first ones in the file, each number once */
 	size_t count;        /* of rows */
-	uint64_t told;       /* by the file */
-	uint64_t last;       /* greatest number: there were so many, also where not all are told */
-	uint64_t covered_ns; /* sum of those told */
+	uint64_t told;       /* entries in the file */
+	uint64_t last; /* greatest number = number of windows, even if some entries are missing */
+	uint64_t covered_ns; /* sum over the entries in the file */
 };
 
-/* Takes an entry in; the message stays the caller's. 0, -EBADMSG, -ENOMEM. */
+/* Add an entry; the caller keeps the message. Returns 0, -EBADMSG or -ENOMEM. */
 int windows_add(struct windows *w, const Libtrace__Window *message);
 void windows_release(struct windows *w);
 

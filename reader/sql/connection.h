@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * connection.h - a SQLite database that somebody else made, opened to be asked and never to be
- * changed.
+ * connection.h - connection to an untrusted SQLite database, opened for queries and never modified.
  *
- * The file is hostile: it is opened read-only, its own schema may call no function that does
- * anything, nothing can be attached or loaded, texts and statements are bounded, and a corrupt page
- * is an error. Temporary tables and sorts go to unlinked files of SQLite's in TMPDIR.
+ * The file may be hostile: it is opened read-only, its own schema may call no function with side
+ * effects, nothing can be attached or loaded, texts and statements have size limits, and a corrupt
+ * page is an error. Temporary tables and sorts use unlinked files that SQLite creates in TMPDIR.
  *
  * sql_open(); statements; sql_close(). Functions return 0 or a negative errno with the cause (one
- * line) in `cause`; -EINTR where `stop` was set. In a build without SQLite sql_open() fails and
+ * line) in `cause`; -EINTR after `stop` was set. In a build without SQLite, sql_open() fails and
  * says so. One thread; allocates.
  */
 #ifndef READER_SQL_CONNECTION_H
@@ -25,7 +24,7 @@
 struct sql {
 	void *connection;                  /* sqlite3 */
 	const volatile sig_atomic_t *stop; /* a statement ends soon after it is set; NULL = none */
-	const char *arguments;             /* of the report at hand: "base:rows=10"; or NULL */
+	const char *arguments;             /* of the current report: "base:rows=10"; or NULL */
 	char cause[SQL_CAUSE_BYTES];
 };
 
@@ -35,13 +34,13 @@ struct sql_value {
 	enum sql_type type;
 	int64_t integer;  /* of SQL_INTEGER */
 	double real;      /* of SQL_REAL, and of SQL_INTEGER */
-	const char *text; /* UTF-8 of all but SQL_NULL and SQL_BLOB; ends with NUL. Until the next
-			     row */
+	const char *text; /* UTF-8, terminated by NUL, except for SQL_NULL and SQL_BLOB; valid until
+			     the next row */
 	const void *blob; /* of SQL_BLOB */
 	size_t bytes;     /* of text or blob */
 };
 
-/* What a statement gives. Functions return 0, or a negative errno that ends it. */
+/* Receiver of the results of a statement. Functions return 0, or a negative errno that stops it. */
 struct sql_visitor {
 	void *user;
 	int (*columns)(
@@ -49,23 +48,26 @@ struct sql_visitor {
 	int (*row)(void *user, const struct sql_value *values, int count);
 };
 
-/* Does the file begin as a SQLite database does? false also when it cannot be read. */
+/* Return true if the file begins like a SQLite database; false also if it cannot be read. */
 bool sql_is_database(const char *path);
 
+/* Open the database `path`. Returns 0 or a negative errno. */
 int sql_open(struct sql *s, const char *path);
+/* Close the database. */
 void sql_close(struct sql *s);
 
-/* Runs statements of ours, one after the other; rows go to the visitor (NULL: to nobody). */
+/* Run statements of this project, one after the other; rows are passed to the visitor (NULL:
+ * discarded). */
 int sql_run(struct sql *s, const char *text, const struct sql_visitor *visitor);
 
-/* Runs one statement of the user's, which may only read. */
+/* Run one statement of the user, which may only read. */
 int sql_query(struct sql *s, const char *text, const struct sql_visitor *visitor);
 
-/* 1 if the database itself has this table or view, and it has a column of this name where one is
- * given; 0 if not; a negative errno. */
+/* Return 1 if the database itself has this table or view and, unless `column` is NULL, a column of
+ * this name; 0 if not; or a negative errno. */
 int sql_has(struct sql *s, const char *table, const char *column);
 
-/* 1 if it has a row, 0 if not or if there is no such table; a negative errno. */
+/* Return 1 if the table has a row; 0 if not, or if there is no such table; or a negative errno. */
 int sql_has_rows(struct sql *s, const char *table);
 
 #endif

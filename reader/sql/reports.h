@@ -2,19 +2,16 @@
 /*
  * reports.h - the reports and rules: SQL files of reader/reports, built into the program.
  *
- * The first line of a file is its title, `-- Title`. Lines `-- key: value` follow; a key that is
- * there several times has the values one behind the other:
+ * The first line of a file is its title, `-- Title`. Lines `-- key: value` follow; the values of a
+ * repeated key are concatenated:
  *
- *   columns   of the result, separated by commas. "Name text" is a text; of numbers the unit in the
- *             title tells how they are printed
- *   was       the name that it had in older versions of nsys
- *   needs     tables (words): the report has something to say where one of them has rows
- *   data      what is missing where none has
- *   before    a file of reader/reports/shared that is run once before
- *   severity  of a rule: info, warning or error
- *   advice    of a rule: what to do when it finds something
+ *   columns   of the result, separated by commas. "Name text" is a text; for numbers, the unit in
+ * the title determines how they are printed was       the name in older versions of nsys needs
+ * tables (words): the report has a result if one of them has rows data      what is missing if none
+ * has before    a file of reader/reports/shared that is run once before severity  of a rule: info,
+ * warning or error advice    of a rule: what to do when it finds something
  *
- * Then comes SQL; the last statement gives the rows. It may use the views of views.def and
+ * Then SQL follows; the last statement returns the rows. It may use the views of views.def and
  * shared/common.sql, and the functions of functions.h. All texts are static.
  */
 #ifndef READER_SQL_REPORTS_H
@@ -29,18 +26,19 @@ struct sql_report {
 	const char *text; /* header and SQL */
 };
 
-/* In the order of their names; NULL behind the last. */
+/* Return the reports in order of their names; NULL after the last. */
 const struct sql_report *report_at(size_t n);
 
-/* By name, or the one it had before; NULL = there is none. */
+/* Find a report by its name or former name; NULL = there is none. */
 const struct sql_report *report_find(const char *name, size_t bytes, bool is_rule);
 
-/* The title, or the values of a key with a space between them. The caller frees; NULL = no memory.
- */
+/* Return the title, or the values of a key separated by spaces. The caller frees it; NULL = out of
+ * memory. */
 char *report_title(const struct sql_report *r);
 char *report_header(const struct sql_report *r, const char *key);
 
-/* A file of reader/reports/shared, NULL = there is none. "common" has the views of all reports. */
+/* Return a file of reader/reports/shared; NULL = there is none. "common" has the views of all
+ * reports. */
 const char *report_shared(const char *name);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * views.h - one shape for the databases of all generations of nsys, and what reports share.
+ * views.h - temporary views that give databases of all versions of nsys the same schema, and the
+ * views shared by reports.
  *
- * Temporary views stand before the tables (views.def), so that a report is written once, for the
- * newest schema; a window of time is a condition of theirs. Behind them are the views of
- * reader/reports/common.sql. The database itself is not touched.
+ * Temporary views hide the tables (views.def), so that a report is written once, for the newest
+ * schema; a time window is a condition of these views. They are followed by the views of
+ * reader/reports/shared/common.sql. The database itself is not changed.
  */
 #ifndef READER_SQL_VIEWS_H
 #define READER_SQL_VIEWS_H
@@ -12,15 +13,15 @@
 #include "reader/sql/connection.h"
 
 struct sql_window {
-	int64_t start_ns, end_ns; /* what overlaps it is seen: end > start_ns and start < end_ns */
-	bool all;                 /* no window */
-	uint32_t pid, tid; /* only of this process, this thread (where a table knows); 0 = any */
+	int64_t start_ns, end_ns; /* visible rows overlap it: end > start_ns and start < end_ns */
+	bool all;                 /* no time window */
+	uint32_t pid, tid; /* only this process, this thread (if a table has them); 0 = any */
 };
 
-/* Makes the views, without a window. Once, before reports. 0 or a negative errno. */
+/* Create the views, without a window. Call once, before reports. Returns 0 or a negative errno. */
 int views_make(struct sql *s);
 
-/* Sets the window; the last one holds. 0 or a negative errno. */
+/* Set the window, replacing the previous one. Returns 0 or a negative errno. */
 int views_window(struct sql *s, const struct sql_window *window);
 
 #endif

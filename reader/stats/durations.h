@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * durations.h - exact count, total, least, greatest, standard deviation and median of any number of
- * durations in bounded memory.
+ * durations.h - exact count, total, minimum, maximum, standard deviation and median of any number
+ * of durations in bounded memory.
  *
- * The median is exact, so it may take more than one pass over the values: few values are simply
- * kept; many are counted in buckets, which tell in which range the middle lies, and the next pass
- * looks into that range only, until it is found (2 or 3 passes for any real data, 7 at most). 32
- * KiB per set of durations.
+ * The median is exact, so it may need more than one pass over the values. A few values are simply
+ * stored; many are counted in buckets, which show the range that contains the middle, and the next
+ * pass examines only that range, until the middle is found (2 or 3 passes for real data, 7 at
+ * most). 32 KiB per set of durations.
  *
  *   durations_init(); durations_add() for every value; while (durations_pass_end() == 1) {
- * durations_again() for every value }; results
+ *   durations_again() for every value }; results
  *
- * One thread per set. add, again and pass_end allocate and return -ENOMEM.
+ * One thread per set. durations_add(), durations_again() and durations_pass_end() allocate and may
+ * return -ENOMEM.
  */
 #ifndef READER_STATS_DURATIONS_H
 #define READER_STATS_DURATIONS_H
@@ -33,31 +34,34 @@ enum durations_mode {
 struct durations {
 	uint64_t count, min, max;
 	unsigned __int128 total, squares;
-	bool overflow; /* the squares did not fit; only damaged reports get there */
+	bool overflow; /* the sum of squares did not fit; only in damaged reports */
 	enum durations_mode mode;
 	uint64_t *kept; /* values, while they are few */
 	uint32_t kept_count;
 	uint64_t *buckets;
-	uint64_t low, high; /* the lower middle value is in this range */
-	uint64_t below;     /* how many values are less than `low` */
+	uint64_t low, high; /* range that contains the lower middle value */
+	uint64_t below;     /* number of values less than `low` */
 	uint32_t shift;     /* log2 of the width of a bucket of DURATIONS_DIVIDE */
 	uint64_t middle[2]; /* the two middle values; equal when the count is odd */
 };
 
 void durations_init(struct durations *d);
 void durations_release(struct durations *d);
+/* Make room for a value of the first pass: create the array, or move it to buckets. For
+ * durations_add(). Returns 0 or -ENOMEM. */
 int durations_spill(struct durations *d);
+/* Add a value in a later pass. Returns 0 or -ENOMEM. */
 int durations_again(struct durations *d, uint64_t value);
 
-/* 1 = all values are wanted once more, 0 = done, -ENOMEM. */
+/* End a pass. Returns 1 if all values are needed again, 0 if the results are final, or -ENOMEM. */
 int durations_pass_end(struct durations *d);
 
 double durations_mean(const struct durations *d);
 double durations_median(const struct durations *d);
-/* Of a sample (n - 1); 0 for one value. */
+/* Return the standard deviation of a sample (n - 1); 0 for one value. */
 double durations_deviation(const struct durations *d);
 
-/* First pass: 32 buckets for each power of two. */
+/* Return the bucket of a value in the first pass: 32 buckets for each power of two. */
 static inline uint32_t durations_bucket(uint64_t value)
 {
 	if (value < 32)
@@ -66,6 +70,7 @@ static inline uint32_t durations_bucket(uint64_t value)
 	return (exponent - 4) << 5 | (uint32_t)(value >> (exponent - 5) & 31);
 }
 
+/* Add a value in the first pass. Returns 0 or -ENOMEM. */
 static inline int durations_add(struct durations *d, uint64_t value)
 {
 	d->count++;

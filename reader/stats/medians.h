@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * medians.h - the passes over a report that exact medians need (durations.h), behind the one that
- * found the values' groups.
+ * medians.h - the further passes over a report that exact medians need (durations.h), after the
+ * pass that found the groups of values.
  *
  * One thread; allocates.
  */
@@ -13,15 +13,16 @@
 #include "reader/report/contents.h"
 #include "reader/stats/durations.h"
 
-/* The groups: `at` gives the durations of each. */
+/* Groups of values: `at` returns the durations of a group. */
 struct medians {
 	void *user;
 	uint32_t count;
 	struct durations *(*at)(void *user, uint32_t index);
 };
 
-/* Each pass gives all values to durations_again(), by the visitor's `batch`. *ret_passes: how many
- * there were, with the first. 0 or a negative errno. */
+/* Run passes until all medians are known; in each pass the `batch` function of `again` passes all
+ * values to durations_again(). *ret_passes: number of passes, including the first. Returns 0 or a
+ * negative errno. */
 int medians_find(const struct medians *m, const struct report *r,
 	const struct contents_visitor *again, uint32_t *ret_passes);
 

@@ -16,27 +16,27 @@
 #include "reader/stats/durations.h"
 
 #define OSRT_FUNCTIONS_MAX \
-	8192u /* a real report has some 300; bounds what a hostile one can make us hold */
+	8192u /* a real report has some 300; bounds the memory for hostile reports */
 
 struct osrt_function {
 	char *name;
-	struct durations calls; /* recorded ones, unfinished ones left out */
-	uint64_t unfinished;    /* were still running at the end */
-	uint64_t summary_count; /* not recorded one by one */
+	struct durations calls; /* recorded calls, without unfinished ones */
+	uint64_t unfinished;    /* calls still running at the end */
+	uint64_t summary_count; /* calls that were not recorded one by one */
 	uint64_t summary_ns;
 };
 
 struct osrt_totals {
 	struct osrt_function *
-		*functions; /* sorted by total of recorded calls, descending, when read */
+		*functions; /* sorted by total of recorded calls, descending, once it is read */
 	uint32_t count;
 	struct osrt_id {
 		uint32_t id;
 		struct osrt_function *function;
-	} * ids; /* hash of string ids */
+	} * ids; /* hash table of string ids */
 	uint32_t id_capacity, id_count;
-	int64_t *columns; /* room for decoding */
-	/* Which calls count: set behind osrt_totals_init(). pid, tid and name are looked at. */
+	int64_t *columns; /* buffer for decoding */
+	/* Filter of calls, of which pid, tid and name are used; set it after osrt_totals_init(). */
 	struct cursor_filter filter;
 	struct name_filter names;
 	uint32_t passes;
@@ -46,8 +46,9 @@ void osrt_totals_init(struct osrt_totals *t);
 void osrt_totals_release(struct osrt_totals *t);
 
 /*
- * Reads the whole report into `c` and `t`. `block` is called for every block of every pass
- * (progress), `problem` as in contents.h in the first one; both may be NULL. 0 or a negative errno.
+ * Read the whole report into `c` and `t`. `block` is called for every block of every pass
+ * (progress), `problem` as in contents.h in the first pass; both may be NULL. Returns 0 or a
+ * negative errno.
  */
 int osrt_totals_read(struct osrt_totals *t, struct contents *c, const struct report *r,
 	const struct contents_visitor *visitor);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chain_print.h - a callchain as text or JSON.
+ * chain_print.h - output of a callchain as text or JSON.
  *
- * One thread per stream.
+ * One thread per stream; errors remain set in the stream.
  */
 #ifndef READER_SYMBOLS_CHAIN_PRINT_H
 #define READER_SYMBOLS_CHAIN_PRINT_H
@@ -14,15 +14,15 @@
 #include "reader/symbols/symbols.h"
 
 /*
- * "inner <- outer <- main", in quotes: the functions of the chain of node `id`, for a call that
- * ended at `ns`. A function that is not known is module+0xoffset. Without `symbols` (NULL): the
- * addresses. A chain whose end the file does not tell ends with "?".
+ * Print "inner <- outer <- main", in quotes: the functions of the callchain of node `id`, for a
+ * call that ended at `ns`. An unknown function prints as module+0xoffset; without `symbols` (NULL),
+ * addresses are printed. A callchain whose end is not in the file ends with "?".
  */
 void chain_print_text(
 	FILE *out, struct symbols *symbols, const struct process *p, uint32_t id, uint64_t ns);
 
-/* An array of frames, innermost first: address, function, offset, module, file, line, inlined;
- * where the function is not known the reason. Without `symbols` the address alone. */
+/* Print an array of frames, innermost first: address, function, offset, module, file, line,
+ * inlined; the reason if the function is not known. Without `symbols`, print addresses alone. */
 void chain_print_json(
 	FILE *out, struct symbols *symbols, const struct process *p, uint32_t id, uint64_t ns);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * demangle.h - names of C++, Rust and CUDA functions as their authors wrote them, by libiberty.
+ * demangle.h - demangling of C++, Rust and CUDA function names, by libiberty.
  *
  * Any thread.
  */
@@ -9,15 +9,16 @@
 
 #include <stddef.h>
 
-/* What a short name of a hostile file can stand for is nearly endless; real ones stay below. */
+/* A short mangled name of a hostile file can expand almost without limit; real names stay below
+ * this. */
 #define DEMANGLED_BYTES_MAX 16384u
 
-/* Writes the readable name and a NUL to `out`, DEMANGLED_BYTES_MAX bytes. Returns its length, 0
- * where the name is not mangled, or libiberty was missing when this was built. */
+/* Write the demangled name and a NUL to `out`, DEMANGLED_BYTES_MAX bytes. Returns its length; 0 if
+ * the name is not mangled, or in a build without libiberty. */
 size_t demangle(const char *name, char *out);
 
-/* The function's own name in a readable one: "void ns::kernel<float>(int, float *)" is kernel.
- * Returns its length; it lies in `name`. */
+/* Find the base name in a demangled name: "kernel" in "void ns::kernel<float>(int, float *)".
+ * Returns its length; *ret_begin points into `name`. */
 size_t demangled_base(const char *name, const char **ret_begin);
 
 #endif

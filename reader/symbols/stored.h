@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stored.h - the names that `trace symbolize` put into the report, of one process.
+ * stored.h - names of one process that `trace symbolize` stored in the report.
  *
- * Source: the Symbols entries of docs/FORMAT.md. All zero = empty. Rows are sorted by the first
- * lookup, and none are added behind it. stored_symbols_release() at the end. One thread; allocates.
+ * Format: Symbols entries of docs/FORMAT.md. All zero = empty. The first lookup sorts the rows;
+ * none may be added after it. stored_symbols_release() at the end. One thread; allocates.
  */
 #ifndef READER_SYMBOLS_STORED_H
 #define READER_SYMBOLS_STORED_H
@@ -21,7 +21,7 @@ struct stored_symbol {
 	uint64_t address, offset;
 	uint32_t module, reason; /* Strings ids */
 	uint32_t first_frame, frame_count;
-	uint32_t order; /* of telling: the last one holds */
+	uint32_t order; /* order in the file: the last row is valid */
 };
 
 struct stored_symbols {
@@ -31,14 +31,15 @@ struct stored_symbols {
 	bool sorted;
 };
 
+/* Free all rows and leave the table empty. */
 void stored_symbols_release(struct stored_symbols *s);
 
-/* Takes an entry in; the message stays the caller's. 0, -ENOMEM, or -EBADMSG with the cause. */
+/* Add an entry; the caller keeps the message. Returns 0, -ENOMEM, or -EBADMSG with the cause. */
 int stored_symbols_add(
 	struct stored_symbols *s, const Libtrace__Symbols *entry, const char **ret_cause);
 
-/* The rows of an address, the last told first: begin with `after` NULL, go on with the one
- * returned. NULL = no more. */
+/* Iterate over the rows of an address, the last in the file first: pass `after` NULL first, then
+ * the row returned. NULL = no more. */
 const struct stored_symbol *stored_symbols_find(
 	struct stored_symbols *s, uint64_t address, const struct stored_symbol *after);
 

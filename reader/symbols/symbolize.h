@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbolize.h - finds the names of all addresses of a report, for storing them in it.
+ * symbolize.h - resolution of all addresses of a report, to store their names in it.
  *
  * One thread; allocates.
  */
@@ -14,18 +14,18 @@
 
 struct symbolize_tally {
 	uint64_t addresses;            /* distinct ones of each process */
-	uint64_t known;                /* of them stored before */
-	uint64_t resolved, unresolved; /* of those that are added */
+	uint64_t known;                /* of these, already stored */
+	uint64_t resolved, unresolved; /* of the added ones */
 	struct {
-		const char *reason; /* of the symbols' pool */
+		const char *reason; /* in the pool of the symbols */
 		uint64_t count;
-	} reasons[SYMBOLIZE_REASONS]; /* the first ones met */
+	} reasons[SYMBOLIZE_REASONS]; /* first ones encountered */
 };
 
 /*
- * Appends what the report, which has been read into the symbols' contents, does not have yet. An
- * address that was in several modules has a row for each. 0 or a negative errno; nothing is
- * committed.
+ * Append a row for each address that the report does not have yet. The report must have been read
+ * into the contents of the symbols. An address that was in several modules gets a row for each.
+ * Returns 0 or a negative errno; does not commit.
  */
 int symbolize(struct symbols *s, struct append *a, struct symbolize_tally *ret_tally);
 

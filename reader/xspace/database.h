@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * database.h - an XSpace as tables of nsys, for statistics in SQL: kernels, copies, sets, API calls
- * and NVTX ranges, as far as the XSpace says what they are.
+ * database.h - conversion of an XSpace to tables of nsys, for statistics in SQL: kernels, copies,
+ * sets, API calls and NVTX ranges, as far as the XSpace identifies them.
  *
  * One thread; allocates; writes a file.
  */
@@ -12,11 +12,11 @@
 #include "reader/xspace/xspace.h"
 
 struct xspace_tally {
-	uint64_t taken, left_out; /* events; those that are none of the above */
+	uint64_t taken, left_out; /* events; those of other kinds */
 };
 
-/* Writes the database, whose name must be free; `cause` has room for DATABASE_CAUSE_BYTES. 0 or a
- * negative errno, and nothing is left of it. */
+/* Write the database to a file that must not exist; `cause` has room for DATABASE_CAUSE_BYTES.
+ * Returns 0, or a negative errno after removing the file. */
 int xspace_to_database(
 	const struct xspace *x, const char *name, struct xspace_tally *ret_tally, char *cause);
 

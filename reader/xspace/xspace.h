@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * xspace.h - an XSpace (.xplane.pb) of whatever profiler: planes, lines and events as they lie in
- * the file.
+ * xspace.h - reader for an XSpace (.xplane.pb) of any profiler: planes, lines and events.
  *
- * Source: openxla/xla, third_party/tsl/tsl/profiler/protobuf/xplane.proto. The file is held in
- * memory whole, since it is one message; of events nothing else is held. Texts point into it and
- * have no NUL behind them. Every length is checked; fields that are not known are skipped. One
- * thread; allocates.
+ * Format: openxla/xla, third_party/tsl/tsl/profiler/protobuf/xplane.proto. The whole file is held
+ * in memory, because it is one message; nothing else is held per event. Texts point into it and
+ * have no terminating NUL. Every length is checked; unknown fields are skipped. One thread;
+ * allocates.
  */
 #ifndef READER_XSPACE_XSPACE_H
 #define READER_XSPACE_XSPACE_H
@@ -32,7 +31,7 @@ struct xspace_names {
 
 enum xspace_kind { XSPACE_NONE, XSPACE_REAL, XSPACE_U64, XSPACE_I64, XSPACE_TEXT, XSPACE_BYTES };
 
-/* A value of a plane or event; a reference is given as the text it stands for. */
+/* A value of a plane or event; a reference is resolved to its text. */
 struct xspace_stat {
 	struct xspace_text name;
 	enum xspace_kind kind;
@@ -45,9 +44,9 @@ struct xspace_line {
 	int64_t id, timestamp_ns;
 	struct xspace_text name;
 	const uint8_t *at, *end; /* the message */
-	uint64_t events;         /* with num_occurrences of those that are sums */
+	uint64_t events;         /* including num_occurrences of aggregated ones */
 	int64_t total_ps, first_ps,
-		last_ps; /* durations; least offset and greatest end: of no event 0 */
+		last_ps; /* total duration, least offset, greatest end; 0 without events */
 };
 
 struct xspace_plane {
@@ -61,7 +60,7 @@ struct xspace_plane {
 
 struct xspace_event {
 	struct xspace_text name;
-	int64_t offset_ps, duration_ps; /* the offset is from the line's timestamp */
+	int64_t offset_ps, duration_ps; /* offset from the timestamp of the line */
 	const uint8_t *at, *end;
 };
 
@@ -71,27 +70,30 @@ struct xspace {
 	uint32_t plane_count, plane_capacity;
 	struct xspace_text *hostnames;
 	uint32_t hostname_count, hostname_capacity;
-	uint64_t errors, warnings; /* that the producer told */
+	uint64_t errors, warnings; /* reported by the producer */
 };
 
-/* Does the file begin as an XSpace does? False also when it cannot be read. */
+/* Return true if the file begins like an XSpace; false also if it cannot be read. */
 bool xspace_is(const char *path);
 
-/* 0; -EBADMSG for what is no XSpace or is cut off, or another negative errno. */
+/* Open and index an XSpace. Returns 0; -EBADMSG if it is not an XSpace or is truncated; or another
+ * negative errno. */
 int xspace_open(struct xspace *x, const char *path);
+/* Free all that xspace_open() allocated. */
 void xspace_close(struct xspace *x);
 
-/* The next event of a line: *at is line->at at first. 1, or 0 at the end. */
+/* Return the next event of a line; set *at to line->at first. Returns 1, or 0 at the end. */
 int xspace_event_next(const struct xspace_plane *plane, const struct xspace_line *line,
 	const uint8_t **at, struct xspace_event *ret_event);
 
-/* The next value of a plane (XSPACE_PLANE_STAT) or event (XSPACE_EVENT_STAT) in its message. 1 or
- * 0. */
+/* Return the next value in the message of a plane (XSPACE_PLANE_STAT) or event (XSPACE_EVENT_STAT).
+ * Returns 1, or 0 at the end. */
 #define XSPACE_PLANE_STAT 6u
 #define XSPACE_EVENT_STAT 4u
 int xspace_stat_next(const struct xspace_plane *plane, uint32_t field, const uint8_t **at,
 	const uint8_t *end, struct xspace_stat *ret_stat);
 
+/* Return true if the text equals `wanted`. */
 bool xspace_text_is(struct xspace_text text, const char *wanted);
 
 #endif
