@@ -65,6 +65,18 @@ static void end_sleeper(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+/* The name of a spool says whose it is. */
+static void fake_spool_rename(struct fake_spool *s, uint32_t pid)
+{
+	char path[sizeof(s->path)];
+	const char *name = strrchr(s->path, '/') + 1;
+	snprintf(path, sizeof(path), "%.*s%u%s", (int)(name - s->path), s->path, pid,
+		strchr(name, '-'));
+	rename(s->path, path);
+	memcpy(s->path, path, sizeof(path));
+	s->header->pid = pid;
+}
+
 static bool wait_gone(const char *path)
 {
 	for (int i = 0; i < 5000; i++, usleep(1000))
@@ -82,7 +94,7 @@ static void a_pid_used_again_is_waited_for(void)
 	fake_tree_make(&t);
 	fake_spool_make(&s, &t, 1, CLOCK_KIND_MONOTONIC); /* mapped by the next two: it is theirs */
 	pid_t parent = start_sleeper(), child = start_sleeper();
-	s.header->pid = (uint32_t)parent;
+	fake_spool_rename(&s, (uint32_t)parent);
 	fake_spool_make(&old, &t, (uint32_t)child, CLOCK_KIND_MONOTONIC);
 	old.header->first.tick = old.header->first.mono_ns = 1; /* long before this one */
 	old.header->last = old.header->first;
