@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * chains.c - the callchain reports of `trace stats`.
+ */
 #include "reader/cli/stats/chains.h"
 
 #include <inttypes.h>

@@ -72,7 +72,7 @@ int details_table(struct details_section *s, const char *item, const struct ncu_
 	return error;
 }
 
-/* Members of a group stand where its name does. */
+/* Return the sort key: members of a group sort by the group's name. */
 static const char *sort_name(const struct ncu_shown *s)
 {
 	return s->as->name && !strncmp(s->as->name, "group:", 6) ? s->as->name : s->name;
