@@ -19,10 +19,10 @@
 #include "reader/cli/database/rows.h"
 #include "reader/cli/database/stats.h"
 
-#define STATUS_FOUND 3 /* a rule of the severity of --fail-on found something */
+#define STATUS_FOUND 3 /* a rule with the severity of --fail-on has findings */
 #define ADVICE_WIDTH 100u
-#define ROWS_SHOWN 10u    /* of a rule, unless told otherwise */
-#define ROWS_COUNTED 1000 /* what is left out is counted so far */
+#define ROWS_SHOWN 10u    /* rows printed of a rule by default */
+#define ROWS_COUNTED 1000 /* rows left out are counted up to this number */
 #define ROWS_MOST ((uint64_t)INT64_MAX - ROWS_COUNTED)
 
 static const char *const severities[] = {"info", "warning", "error"};

@@ -19,7 +19,7 @@
 #include "reader/nvtxt/parse.h"
 #include "reader/nvtxt/resolve.h"
 
-#define PROBLEMS_SHOWN 20u /* of a file */
+#define PROBLEMS_SHOWN 20u /* problems printed of a file */
 #define BESIDE_MAX 4096u
 
 /* A file to import. */

@@ -27,7 +27,7 @@ const struct option_row option_rows[OPTIONS] = {
 
 #define HELP_VALUE (OPTIONS + 256)
 #define CAPABILITY_END 60.     /* above: 86 or 100, without the point */
-#define SECONDS_MAX 999999999. /* what launch.c and the tracer can count in ns */
+#define SECONDS_MAX 999999999. /* most seconds that launch.c and the tracer can count in ns */
 
 static bool is_number(const char *value, bool fraction)
 {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define NARROWEST 16u  /* column of texts */
+#define NARROWEST 16u  /* least width of a text column */
 #define BREAK_SHARE 3u /* a line breaks at a blank only if it then fills a third of its width */
 
 static bool begins_character(char c)

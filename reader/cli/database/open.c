@@ -18,7 +18,8 @@
 #include "reader/export/sqlite/export.h"
 #include "reader/xspace/database.h"
 
-#define SIZE_TOLD (256u << 20) /* a temporary database from this size on is told of */
+#define SIZE_TOLD \
+	(256u << 20) /* a note is printed for a temporary database of at least this size */
 
 void sql_note_cut_off(void *user, const struct contents *c)
 {

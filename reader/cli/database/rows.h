@@ -50,7 +50,7 @@ void sql_columns_release(struct sql_columns *c);
 int sql_report_run(struct sql *s, const struct sql_report *r, const char *arguments,
 	const struct sql_visitor *visitor, bool *ret_skipped);
 
-/* What a printed report had. */
+/* The outcome of printing a report. */
 struct sql_outcome {
 	uint64_t rows;
 	bool skipped; /* the tables that it needs have no rows */

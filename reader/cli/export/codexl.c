@@ -19,8 +19,9 @@
 #include "reader/codexl/put.h"
 #include "reader/stats/occupancy.h"
 
-#define NAME_BYTES_MOST 1000u /* of a kernel's: readers of AMD take lines of 2047 bytes */
-#define REGISTERS_MOST 255u   /* that a thread can have */
+#define NAME_BYTES_MOST \
+	1000u               /* bytes of a kernel's name: AMD's readers accept lines of 2047 bytes */
+#define REGISTERS_MOST 255u /* registers that a thread can have */
 
 /* Write a name that may have blanks and commas, as AMD's files write it. */
 static void symbol_put(FILE *out, const char *text, size_t width)

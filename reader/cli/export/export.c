@@ -32,7 +32,7 @@
 #include "reader/export/output.h"
 #include "reader/export/sqlite/export.h"
 
-#define LIST_COLUMNS 160u /* of `--list`, where no terminal says how many it has */
+#define LIST_COLUMNS 160u /* width of `--list` if the terminal's width is unknown */
 
 /* Build the default name: "dir/name.rep" -> "dir/name.json". The caller frees it. */
 static char *default_name(const char *file, const char *suffix)

@@ -13,8 +13,8 @@
 #include "reader/base/print.h"
 
 #define INDENT_MAX 40u
-#define COMMAND_WIDTH 60u   /* of a command line, unless --verbose */
-#define PROCESSES_SHOWN 40u /* unless --verbose */
+#define COMMAND_WIDTH 60u   /* width of a command line, unless --verbose */
+#define PROCESSES_SHOWN 40u /* processes printed, unless --verbose */
 
 void info_print_span(FILE *out, uint64_t ns)
 {
@@ -229,7 +229,7 @@ static void print_tree(FILE *out, const struct node *nodes, size_t root, bool ve
 	}
 }
 
-#define REASONS_TOLD 16u /* and all others as one */
+#define REASONS_TOLD 16u /* reasons printed; all others are added up */
 
 static void add_drops(const Libtrace__Receipt *r, uint64_t *drops)
 {

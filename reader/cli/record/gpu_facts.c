@@ -27,7 +27,7 @@
 #define NVML_LIBRARY "libnvidia-ml.so.1"
 #define GPUS_MAX 16u
 #define FACTS_MAX (GPUS_MAX * 8u)
-#define TEXT_BYTES 16384u /* of all facts; less than a pipe holds */
+#define TEXT_BYTES 16384u /* bytes of all facts; less than a pipe holds */
 #define PATIENCE_MS 5000
 
 enum { NVML_CLOCK_GRAPHICS = 0, NVML_CLOCK_MEM = 2 };

@@ -91,7 +91,7 @@ static void overview_print(FILE *out, const struct overview *o)
 
 struct rows {
 	FILE *out;
-	size_t columns; /* rows with another number of columns belong to another statement; 0 = any */
+	size_t columns; /* rows of another width belong to another statement; 0 = any */
 	uint64_t count, most;
 };
 

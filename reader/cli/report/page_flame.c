@@ -16,8 +16,8 @@
 #include "reader/cli/report/page_json.h"
 #include "reader/sql/reports.h"
 
-#define NODES_MOST 200000u /* of the tree */
-#define NODES_SHOWN 5000u  /* of them, those with the most time */
+#define NODES_MOST 200000u /* nodes of the tree */
+#define NODES_SHOWN 5000u  /* nodes that are shown, those with the most time */
 
 struct node {
 	int64_t symbol; /* id of its text; for a process: its number */

@@ -19,12 +19,12 @@
 #include "reader/sql/reports.h"
 #include "reader/stats/osrt_class.h"
 
-#define CELLS_LEAST 1024u /* of the coarsest level: about a pixel each */
-#define ROWS_FEW 4000u    /* so many are drawn at once: no coarser level is wanted */
+#define CELLS_LEAST 1024u /* cells of the coarsest level: about a pixel each */
+#define ROWS_FEW 4000u    /* as few rows are drawn at once: no coarser level is needed */
 #define LANES_MOST 4000u
 #define PROCESSES_MOST 4000u
-#define NAME_BYTES 24u /* around its texts */
-#define NAME_BITS 21u  /* of `longest`; 0 stands for all that have no number there */
+#define NAME_BYTES 24u /* bytes of a name besides its texts */
+#define NAME_BITS 21u  /* of `longest`; 0 = all names without a number there */
 
 struct names {
 	uint16_t *bytes; /* size in the page, by number of the name */

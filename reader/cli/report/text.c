@@ -17,9 +17,9 @@
 #include "reader/cli/report/overview.h"
 #include "reader/cli/database/rows.h"
 
-#define WIDTH_USUAL 100u /* where it is no terminal */
+#define WIDTH_USUAL 100u /* width if the output is not a terminal */
 #define WIDTH_LEAST 40u
-#define NAME_WIDTH 26u /* what a column of texts gets at least, if it needs that */
+#define NAME_WIDTH 26u /* least width of a text column whose texts are at least as wide */
 #define ROWS_OF_TABLE 8u
 #define ROWS_OF_FINDING 3u
 

@@ -11,7 +11,7 @@
 
 #include "reader/cli/stats/cells.h"
 
-#define DEPTH_SHOWN 200u /* deeper ranges stay there: a line must end */
+#define DEPTH_SHOWN 200u /* deeper ranges keep this indent, so that a line ends */
 
 /* clang-format off */
 #define DURATION_COLUMNS               \

@@ -317,7 +317,7 @@ static int nvlink_topology(const struct details_item *item)
 
 /* ---- items ---- */
 
-#define CONTAINER_DEPTH_MAX 8 /* real ones: 1 */
+#define CONTAINER_DEPTH_MAX 8 /* real files have depth 1 */
 
 /* Print an item about GPU memory. */
 static int memory_item(struct details_item *at, const Ncu__ProfilerSectionBodyItem *i)
@@ -392,7 +392,8 @@ static int table_item(struct details_item *at, const Ncu__ProfilerSectionBodyIte
 	return memory_item(at, i);
 }
 
-/* Return whether summaries include the item: tables of metrics only. */
+/* Return whether summaries include the item: not timelines, topologies, NUMA tables and
+ * rooflines. */
 static bool is_summed(const Ncu__ProfilerSectionBodyItem *i)
 {
 	return !i->timeline && !i->numa_id_table && !i->nvlink_topology && !i->roofline_chart;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define METRICS_MAX 1024u /* of --metrics */
+#define METRICS_MAX 1024u /* most metrics of --metrics */
 
 /* ---- definitions of section files ---- */
 

@@ -45,7 +45,7 @@ static int is_new(struct listing *l, const char *kind, const char *name)
 }
 
 #define NUMBER_COLUMNS 9 /* "File Name", "Line No" */
-#define WIDTH_MAX 1000u  /* of the text; longer lines stand out */
+#define WIDTH_MAX 1000u  /* width of the text; longer lines overflow */
 
 static void rule_print(size_t width, FILE *out)
 {

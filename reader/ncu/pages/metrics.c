@@ -7,7 +7,7 @@
 
 #include "reader/ncu/pages/details.h"
 
-#define BODY_COLUMNS 30u /* of a terminal, for a value in the body of a section */
+#define BODY_COLUMNS 30u /* width of a value in the body of a section on a terminal */
 
 void details_section_title(struct details_section *s, const char *body)
 {

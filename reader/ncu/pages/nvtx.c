@@ -270,7 +270,7 @@ void nvtx_lines(const Ncu__ProfileResult *r, FILE *out)
 /* ---- states ---- */
 
 #define STATE_DOMAINS_MAX 4096u
-#define STATES_BYTES_MAX (4u << 20) /* of the texts of a launch's states */
+#define STATES_BYTES_MAX (4u << 20) /* bytes of the texts of a launch's states */
 
 enum { STATE_ORDER, STATE_OWN, STATE_CELL, STATE_LINES, STATE_TEXTS };
 

@@ -79,7 +79,7 @@ static bool is_of_launch(const char *name)
 		!strncmp(name, "device__attribute_compute_capability_", 37);
 }
 
-/* Restrict reading to the metrics that --metrics names, if all are metrics of the report. */
+/* Restrict reading to the metrics that --metrics names, unless a derived metric needs others. */
 static int page_narrow(struct raw_page *p, struct details *d)
 {
 	const size_t names = d->results.name_count;
@@ -134,7 +134,7 @@ static char *value_text(const struct raw_column *c, const struct details *d)
 
 /* ---- as CSV: a row for each result, a column for each metric that any result has ---- */
 
-#define VALUE_COLUMNS 20u /* of a terminal */
+#define VALUE_COLUMNS 20u /* width of values on a terminal */
 
 static int survey(struct details *d, size_t id, const Ncu__ProfileResult *r, void *user)
 {

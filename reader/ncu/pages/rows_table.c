@@ -26,7 +26,7 @@ void details_rows_release(struct details_rows *t)
 }
 
 #define COLUMNS_MAX 16u
-#define FIRST_COLUMNS 110u /* of a terminal: the first column is at most as wide */
+#define FIRST_COLUMNS 110u /* greatest width of the first column on a terminal */
 
 static void print_rule(const size_t *widths, size_t columns, int indent, FILE *out)
 {

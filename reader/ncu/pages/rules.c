@@ -9,7 +9,7 @@
 
 #include "reader/ncu/pages/details.h"
 
-#define RULE_COLUMNS 108u /* of a terminal, for the text of a message */
+#define RULE_COLUMNS 108u /* width of the text of a message on a terminal */
 #define RULE_INDENT 10u
 
 static const char *rule_kind(int type)

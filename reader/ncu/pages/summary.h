@@ -31,9 +31,9 @@ struct summary_row {
 		*description; /* the last three: of the table of a body */
 	size_t place;         /* index of the table; 0: none, or the header */
 	const char *name, *label, *unit;
-	uint32_t same;         /* index + 1 of the previous row of this name and section */
-	unsigned label_rank;   /* rank of the source of the label; 0 is the best */
-	const char *attribute; /* text of an attribute of the device; NULL for metrics of launches */
+	uint32_t same;         /* index + 1 of the previous row with this name and section */
+	unsigned label_rank;   /* rank of the source of the label; 0 = best */
+	const char *attribute; /* text of a device attribute; NULL for metrics of launches */
 	uint64_t count;
 	double least, most, sum;
 	void *keys; /* tree of the instances */

@@ -10,7 +10,7 @@
 
 #include "reader/ncu/pages/summary.h"
 
-#define AVERAGE_COLUMNS 30u /* of a terminal; its instances stand in the same column */
+#define AVERAGE_COLUMNS 30u /* width on a terminal; instances share the column */
 
 /* ---- a row ---- */
 
@@ -28,8 +28,8 @@ static void instances_print(
 	fputc(']', out);
 }
 
-#define NUMBER_BYTES 336u /* the greatest number, with six digits behind the point */
-#define TEXTS 5           /* of a row: label, unit, least, greatest, mean */
+#define NUMBER_BYTES 336u /* the greatest number, with six decimals */
+#define TEXTS 5           /* texts of a row: label, unit, least, greatest, mean */
 
 struct texts {
 	const char *of[TEXTS];
