@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * analyze.c - `trace analyze`: rules over a report or a database; each is a SQL file of
- * reader/reports/rules with advice and a severity.
+ * analyze.c - `trace analyze`: rules over a report or a database.
+ *
+ * Each rule is a SQL file of reader/reports/rules with advice and a severity.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -18,10 +19,10 @@
 #include "reader/cli/database/rows.h"
 #include "reader/cli/database/stats.h"
 
-#define STATUS_FOUND 3 /* a rule of the severity of --fail-on found something */
+#define STATUS_FOUND 3 /* a rule with the severity of --fail-on has findings */
 #define ADVICE_WIDTH 100u
-#define ROWS_SHOWN 10u    /* of a rule, unless told otherwise */
-#define ROWS_COUNTED 1000 /* what is left out is counted so far */
+#define ROWS_SHOWN 10u    /* rows printed of a rule by default */
+#define ROWS_COUNTED 1000 /* rows left out are counted up to this number */
 #define ROWS_MOST ((uint64_t)INT64_MAX - ROWS_COUNTED)
 
 static const char *const severities[] = {"info", "warning", "error"};
@@ -29,16 +30,16 @@ static const char *const severities[] = {"info", "warning", "error"};
 
 struct analysis {
 	struct stats_form form;
-	const char *rules; /* names with commas between them; NULL = all */
-	const char *rows;  /* of --rows: digits, or "all"; NULL = not said */
+	const char *rules; /* names separated by commas; NULL = all */
+	const char *rows;  /* value of --rows: digits, or "all"; NULL = not given */
 	bool json;
-	unsigned width; /* of the terminal; 0 = none */
+	unsigned width; /* of the terminal; 0 = no limit */
 	size_t fail_on; /* SEVERITIES = never */
-	bool any;       /* a rule was printed */
-	bool found;     /* one of the severity of fail_on */
+	bool any;       /* whether a rule was printed */
+	bool found;     /* whether a printed rule has the severity fail_on */
 };
 
-/* What is printed around the rows of one rule. */
+/* The context of a finding: what is printed around the rows of one rule. */
 struct finding {
 	const struct sql_report *rule;
 	const char *severity;
@@ -53,7 +54,7 @@ static size_t severity_rank(const char *name)
 	return rank;
 }
 
-/* Words of a text as lines. */
+/* Print the words of a text as lines. */
 static void lines_print(const char *text, unsigned width)
 {
 	size_t column = 0, most = width && width < ADVICE_WIDTH ? width : ADVICE_WIDTH;
@@ -100,7 +101,7 @@ static void json_begin(const struct analysis *a, const char *file, const struct 
 	free(title);
 }
 
-/* Do the arguments of the rule say how many rows it has? */
+/* Return whether the arguments of the rule set its number of rows. */
 static bool says_rows(const char *arguments)
 {
 	for (const char *at = arguments; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL)
@@ -109,7 +110,7 @@ static bool says_rows(const char *arguments)
 	return false;
 }
 
-/* How many rows of a rule are printed; 0 = all that it gives. */
+/* Return the number of rows of a rule to print; 0 = all. */
 static uint64_t rows_shown(const struct analysis *a, const char *arguments)
 {
 	if (a->json || says_rows(arguments) || (a->rows && !strcmp(a->rows, "all")))
@@ -118,8 +119,9 @@ static uint64_t rows_shown(const struct analysis *a, const char *arguments)
 	return rows < ROWS_MOST ? rows : ROWS_MOST;
 }
 
-/* The rule with a number of rows: what its arguments say, or --rows; in text so many more that the
- * rest can be counted. The caller frees; NULL = as the rule has it, or no memory. */
+/* Build the arguments that set a rule's number of rows: its own number, or that of --rows. Text
+ * output asks for more rows, so that the remaining ones can be counted. The caller frees the text;
+ * NULL = the rule's default, or no memory. */
 static char *arguments_make(const struct analysis *a, const char *arguments)
 {
 	char *text = NULL;
@@ -140,7 +142,7 @@ static void rest_tell(const struct sql_report *rule, uint64_t rows, uint64_t sho
 		rows - shown >= ROWS_COUNTED ? "at least " : "", rows - shown, rule->name);
 }
 
-/* 0, or a negative errno after a message. */
+/* Print a rule. Returns 0, or a negative errno after a message. */
 static int rule_print(struct analysis *a, struct stats_database *d, const struct sql_report *rule,
 	const char *given)
 {
@@ -174,7 +176,7 @@ static int rule_print(struct analysis *a, struct stats_database *d, const struct
 	return error;
 }
 
-/* The named rules, or all of them. */
+/* Print the named rules, or all of them. */
 static int rules_print(struct analysis *a, struct stats_database *d)
 {
 	const struct sql_report *rule;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check.c - `trace check`: every block by the rules of docs/FORMAT.md, every column decoded, every
- * sum compared.
+ * check.c - `trace check`: validation of a report.
+ *
+ * Checks every block by the rules of docs/FORMAT.md, decodes every column and compares every sum.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,9 +18,9 @@ struct check {
 	struct cli_report r;
 	int64_t *values;
 	const struct contents *contents;
-	struct ncu_results results; /* of Nsight Compute, and their modules */
-	uint64_t metrics;           /* of the results that were read */
-	/* what the events of the block at hand say, against its header */
+	struct ncu_results results; /* results of Nsight Compute, and their modules */
+	uint64_t metrics;           /* metrics of the results that were read */
+	/* values computed from the events of the current block, to compare with its header */
 	uint64_t events_before, dropped, first_ns, last_ns;
 	struct {
 		bool any, has_times;
@@ -32,7 +33,7 @@ static void problem(struct check *k, uint64_t offset, const char *cause)
 	cli_problem(&k->r, offset, cause);
 }
 
-/* The block before is complete: compares. */
+/* The previous block is complete: compare it with its header. */
 static void block_end(struct check *k)
 {
 	if (!k->told.any)
@@ -53,7 +54,7 @@ static int check_block(void *user, const struct report_block *b)
 {
 	struct check *k = user;
 	const Libtrace__BlockExtension *own = b->own;
-	struct report_block copy = *b; /* counts the entries without taking them from the pass */
+	struct report_block copy = *b; /* counts the entries without consuming those of the pass */
 	struct report_entry e;
 	const char *cause;
 	block_end(k);
@@ -160,7 +161,7 @@ static void check_receipts(struct check *k, const struct contents *c)
 			rows += p->events[kind];
 		if (p->receipt && p->receipt->has_written && p->receipt->written != rows) {
 			char text[160];
-			char pid[16] = "?"; /* lost with its block */
+			char pid[16] = "?"; /* its process entry was lost with its block */
 			if (p->facts->pid)
 				snprintf(pid, sizeof(pid), "%u", p->facts->pid);
 			snprintf(text, sizeof(text),
@@ -184,7 +185,7 @@ static void check_names(struct check *k, const Ncu__ProfileResult *result, uint6
 	}
 }
 
-/* The messages of results and modules: blocks tell only where they lie. */
+/* Check the messages of results and modules; blocks only hold their positions. */
 static int check_results(struct check *k)
 {
 	const struct ncu_results *n = &k->results;
@@ -213,7 +214,8 @@ static int check_results(struct check *k)
 	return error;
 }
 
-/* Is it sound as far as it goes, and nobody writes the rest? */
+/* Print that processes have no receipt, unless a writer is still writing the report. Returns
+ * whether there are any: the report is sound, but its end is missing. */
 static bool is_cut_off(const struct check *k, const struct contents *c)
 {
 	uint64_t unended = k->r.report.unfinished ? 0 : processes_unended(&c->processes);
@@ -232,7 +234,9 @@ static int verdict(struct check *k, const struct contents *c)
 		problem(k, 0, "no session entry");
 	check_receipts(k, c);
 	bool cut_off = is_cut_off(k, c);
-	uint64_t torn = k->r.report.unfinished ? 0 : t->torn_bytes; /* else it is being written */
+	uint64_t torn = k->r.report.unfinished
+		? 0
+		: t->torn_bytes; /* otherwise the block is being written */
 	if (torn)
 		cli_error("'%s': torn tail: the last block is cut off (%" PRIu64
 			  " bytes) at offset %" PRIu64,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * commands.c - the functions of the commands, by number.
+ * commands.c - the functions of the commands, by command number.
  */
 #include "reader/cli/commands.h"
 

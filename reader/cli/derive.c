@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * derive.c - `trace derive`: a report again, with derived metrics and the sections that show them.
+ * derive.c - `trace derive`: a copy of a report with derived metrics and the sections that show
+ * them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,7 +18,7 @@ struct deriving {
 	struct cli_report r;
 	struct details_choice choice;
 	struct ncu_results results;
-	uint64_t metrics, sections, extended; /* added; results that got some */
+	uint64_t metrics, sections, extended; /* number added; number of results that got some */
 };
 
 static int note_block(void *user, const struct report_block *block)
@@ -44,7 +45,7 @@ static bool has_section(const Ncu__ProfileResult *r, const char *identifier)
 	return false;
 }
 
-/* A copy that belongs to the result. */
+/* Copy a section; the result owns the copy. */
 static Ncu__ProfilerSection *section_copy(const Ncu__ProfilerSection *section)
 {
 	const size_t bytes = ncu__profiler_section__get_packed_size(section);
@@ -70,7 +71,7 @@ static int section_add(Ncu__ProfileResult *r, const Ncu__ProfilerSection *sectio
 	return 0;
 }
 
-/* Adds to a result what it gets: for ncu_rewrite(). */
+/* Add the chosen metrics and sections to a result. A callback of ncu_rewrite(). */
 static int result_extend(void *user, size_t i, Ncu__ProfileResult *r)
 {
 	struct deriving *d = user;
@@ -90,7 +91,7 @@ static int result_extend(void *user, size_t i, Ncu__ProfileResult *r)
 	return NCU_CHANGED;
 }
 
-/* Reads all, writes all: an exit status. */
+/* Read the report and write the copy. Returns an exit status. */
 static int report_derive(struct deriving *d, FILE *out, const char *name)
 {
 	const struct contents_visitor visitor = {d, note_block, NULL, note_problem};
@@ -100,7 +101,7 @@ static int report_derive(struct deriving *d, FILE *out, const char *name)
 	int error = contents_read(&contents, &d->r.report, &visitor);
 	contents_release(&contents);
 	if (!error && d->r.problems)
-		return STATUS_FAILED; /* told already; what is damaged is not changed */
+		return STATUS_FAILED; /* already reported; a damaged report is not changed */
 	const size_t known = d->results.name_count;
 	if (!error)
 		error = ncu_definitions_name(&d->choice.definitions, &d->results);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diff.c - `trace diff`: hands over to the package trace_tools, which compares.
+ * diff.c - `trace diff`: runs the comparison of the Python package trace_tools.
  */
 #include <errno.h>
 
@@ -14,7 +14,7 @@ int command_diff(const struct options *o)
 	struct python_arguments a = {0};
 	int before = o->before, error;
 	if (before < 0 && o->argc == 2)
-		before = 1; /* two files need nothing between them */
+		before = 1; /* two files need no divider */
 	if (before <= 0 || before >= o->argc) {
 		cli_error(
 			"runs of two sides are wanted, BASE... -- OTHER...; see 'trace help diff'");

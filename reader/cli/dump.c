@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dump.c - `trace dump`: the events, one a line, in order of their start.
+ * dump.c - `trace dump`: the events, one per line, in order of their start.
  */
 #define _GNU_SOURCE
 #include <errno.h>

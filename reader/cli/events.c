@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * events.c - printer of the events of a report, in order of time.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/events.h"
 
@@ -57,7 +60,7 @@ static bool has_string(const struct contents *c, const char *pattern)
 	return false;
 }
 
-/* Nothing was printed: what was asked for may be a slip. */
+/* Nothing was printed: report which names of the filter do not exist in the report. */
 static void tell_unknown(const struct contents *c, const struct cursor_filter *filter)
 {
 	if (filter->pid && !has_process(c, filter->pid))
@@ -101,8 +104,8 @@ int events_print(FILE *out, const struct cli_report *r, const struct contents_vi
 	symbols_init(&symbols, &c, form->symbol_path);
 	nvtx_payloads_init(&l.payloads, &c);
 	cursor_init(&l.cursor, &r->report, &c, &raw);
-	/* The origin is known only after the pass, so all blocks are noted, and the times of the
-	 * filter set behind it. */
+	/* The origin of times is known only after the pass. So the pass indexes all blocks, and the
+	 * times of the filter are set after it. */
 	l.cursor.filter.start_ns = 0;
 	l.cursor.filter.end_ns = UINT64_MAX;
 	int error = contents_read(&c, &r->report, &index);

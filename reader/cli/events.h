@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * events.h - the events of a report, in order, on a stream.
+ * events.h - printer of the events of a report, in order of time.
  *
  * One thread per stream.
  */
@@ -13,14 +13,14 @@
 #include "reader/report/cursor.h"
 
 struct events_form {
-	bool json;               /* one object a line; else text */
-	bool absolute;           /* times as in the file; else since the start of the session */
-	bool no_symbols;         /* callchains as addresses */
+	bool json;       /* one JSON object per line; otherwise text */
+	bool absolute;   /* times as in the file; otherwise since the start of the session */
+	bool no_symbols; /* print callchains as addresses */
 	const char *symbol_path; /* symbols.h; NULL = none */
 };
 
-/* Prints all events that pass the filter; returns 0 or a negative errno (-EPIPE: `out` has failed).
- */
+/* Print all events that pass the filter to `out`. `visitor` observes the pass. Returns 0 or a
+ * negative errno; -EPIPE if `out` failed. */
 int events_print(FILE *out, const struct cli_report *r, const struct contents_visitor *visitor,
 	const struct cursor_filter *filter, const struct events_form *form);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * help.c - `trace help`: what options.def and env.def say, as help, manual page and completion.
+ * help.c - `trace help`: options.def and env.def as help, manual page and shell completion.
  */
 #include "reader/cli/help.h"
 
@@ -24,8 +24,8 @@ static const struct variable variables[] = {
 };
 #define VARIABLES (sizeof(variables) / sizeof(variables[0]))
 
-/* Words of `text` from column `column` on, broken at WIDTH; lines after the first begin at
- * `indent`. */
+/* Print the words of `text` from column `column` on, broken at WIDTH; the lines after the first
+ * begin at `indent`. */
 static void wrap(FILE *out, const char *text, size_t column, size_t indent)
 {
 	while (*text) {
@@ -75,7 +75,8 @@ static void option_name(const struct option_row *row, char *ret_name, size_t byt
 		row->argument ? row->argument : "");
 }
 
-/* What holds when neither the option nor its variable is given; NULL = nothing in particular. */
+/* Return the default when neither the option nor its variable is given; NULL = none in
+ * particular. */
 static const char *default_of(const struct option_row *row)
 {
 	for (size_t i = 0; row->variable && i < VARIABLES; i++)
@@ -118,8 +119,8 @@ static void help_variables(FILE *out)
 	}
 }
 
-/* Text of a manual page: a point or quote at the start of a line, and backslashes, mean something
- * to roff. */
+/* Print text of a manual page. roff treats a point or quote at the start of a line, and
+ * backslashes, as commands. */
 static void roff(FILE *out, const char *text)
 {
 	if (*text == '.' || *text == '\'')

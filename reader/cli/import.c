@@ -19,17 +19,18 @@
 #include "reader/nvtxt/parse.h"
 #include "reader/nvtxt/resolve.h"
 
-#define PROBLEMS_SHOWN 20u /* of a file */
+#define PROBLEMS_SHOWN 20u /* problems printed of a file */
 #define BESIDE_MAX 4096u
 
 /* A file to import. */
 struct input {
 	const char *path;
-	char *own_path; /* of a file that was found, not named */
+	char *own_path; /* path of a file that was found, not named; owned */
 	struct nvtxt_file file;
 	uint64_t shown, hidden;
-	char *held[PROBLEMS_SHOWN]; /* of `shown`: not yet, as the file may be something else */
-	bool is_certain;            /* it has events: nothing is held */
+	char *held[PROBLEMS_SHOWN]; /* problems counted in `shown` but not printed yet, as the file
+				       may be of another kind */
+	bool is_certain;            /* it has events: no problem is held back */
 	bool strict;
 };
 
@@ -47,7 +48,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* ---- what is wrong ---- */
+/* ---- problems ---- */
 
 static void held_show(struct input *in)
 {
@@ -80,7 +81,8 @@ static void show_problem(void *user, const struct nvtxt_problem *p)
 		held_show(in);
 }
 
-/* Text of another kind: hardly a line of it is one of NVTXT, and there is no event. */
+/* Return whether the text is of another kind: it has no event, and more lines with errors than
+ * valid ones. */
 static bool is_something_else(const struct input *in)
 {
 	return !in->file.count && nvtxt_file_errors(&in->file) > in->file.understood;
@@ -92,7 +94,7 @@ static void show_hidden(const struct input *in)
 		cli_error("%s: and %" PRIu64 " more", in->path, in->hidden);
 }
 
-/* With --strict: also what NVIDIA's importer would refuse. */
+/* Return whether --strict refuses the file: it has errors, or NVIDIA's importer would refuse it. */
 static bool is_refused(const struct input *in)
 {
 	return in->strict && (nvtxt_file_errors(&in->file) || in->file.problems[NVTXT_REFUSED]);
@@ -140,7 +142,8 @@ static bool is_nvtxt(const char *name)
 	return bytes > 6 && *name != '.' && !strcmp(name + bytes - 6, ".nvtxt");
 }
 
-/* The files beside the report, by name, behind those that were named. */
+/* Find the files beside the report, and append them, sorted by name, to the files that were
+ * named. */
 static int beside_find(struct job *job, const char *report)
 {
 	const char *base = base_name(report);
@@ -226,7 +229,7 @@ static int clock_take(struct job *job)
 	return wrong ? STATUS_FAILED : STATUS_OK;
 }
 
-/* ---- the work ---- */
+/* ---- import ---- */
 
 static uint64_t outside_count(const struct nvtxt_file *f, const struct contents *c)
 {
@@ -275,7 +278,8 @@ static void print_file(const struct nvtxt_import *n, const char *path, const cha
 	putchar('\n');
 }
 
-/* Files whose content is in the report, or was named before, stay out. */
+/* Choose the files to import: those whose content is not in the report yet and was not named
+ * before. */
 static size_t imports_choose(const struct job *job, const struct contents *c,
 	struct nvtxt_import *ret_imports, const struct input **ret_inputs)
 {
@@ -336,7 +340,7 @@ static int import_into(struct job *job, const char *report)
 	if (!status) {
 		added = status = resolve_all(job, &g.contents);
 		if (status == STATUS_DAMAGED && !any_refused(job))
-			added = STATUS_OK; /* what has no error */
+			added = STATUS_OK; /* files without errors */
 	}
 	if (!added)
 		added = add_to(job, &g, output ? output : report);
@@ -362,7 +366,7 @@ static int check_only(struct job *job)
 	return status;
 }
 
-/* All, none, or some of the files that are named: 1, 0, -1. */
+/* Return whether all (1), none (0) or some (-1) of the named files are of CodeXL. */
 static int are_codexl(const struct options *o)
 {
 	int count = 0;

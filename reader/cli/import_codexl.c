@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * import_codexl.c - `trace import` of text files of CodeXL and the Radeon Compute Profiler.
+ */
 #include "reader/cli/import_codexl.h"
 
 #include <errno.h>
@@ -64,7 +67,7 @@ static void print_input(const struct input *in, const char *output)
 		output ? output : "");
 }
 
-/* What stands in the file, and not in the report. */
+/* Print what the file holds and the report does not. */
 static void note_lost(const struct input *in)
 {
 	const struct codexl_lost *l = &in->file.lost;
@@ -116,7 +119,8 @@ static int report_make(const struct options *o, struct input *inputs, size_t cou
 	return status;
 }
 
-/* One file of each format is a session. */
+/* Return whether the files form a session, at most one file of each format, that becomes a report
+ * of its own; otherwise print why not. */
 static bool are_a_session(const struct options *o)
 {
 	bool has[CODEXL_FORMATS] = {false};

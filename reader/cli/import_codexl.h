@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * import_codexl.h - `trace import` of text files of CodeXL and the Radeon Compute Profiler. One
- * thread.
+ * import_codexl.h - `trace import` of text files of CodeXL and the Radeon Compute Profiler.
+ *
+ * One thread.
  */
 #ifndef READER_CLI_IMPORT_CODEXL_H
 #define READER_CLI_IMPORT_CODEXL_H
 
 #include "reader/cli/base/options.h"
 
-/* Says why a file that was to be text cannot be read. */
+/* Print why the text file `path` cannot be read. error: a negative errno. */
 void import_unreadable(const char *path, int error);
 
-/* Reads the files that the options name, which are all of CodeXL, and writes a report of them where
- * --output names one. Prints what each holds, and what has no place in a report. An exit status. */
+/* Read the files of the command line, which are all of CodeXL; write a report of them if --output
+ * names one. Prints what each file holds and what a report cannot store. Returns an exit status. */
 int import_codexl(const struct options *o);
 
 #endif

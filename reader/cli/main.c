@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * main.c - `trace`: finds the command and hands over.
+ * main.c - `trace`: finds the command and runs it.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -17,7 +17,8 @@
 #include "reader/cli/base/names_near.h"
 #include "reader/cli/version.h"
 
-/* Every file that names are taken from stays open: a big build has more than the usual 1024. */
+/* Raise the limit of open files. Every file that symbols are read from stays open, and a big build
+ * has more than the usual 1024. */
 static void files_allow(void)
 {
 	struct rlimit limit;
@@ -27,11 +28,9 @@ static void files_allow(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/*
- * A descriptor of ours in place of a closed standard one would be taken for that: messages would go
- * into a file of the recording. What keeps the place is of no use, as if it were closed, and closes
- * with an exec.
- */
+/* Occupy closed standard descriptors. Otherwise a file that we open could get such a number, and
+ * messages would be written into a file of the recording. The placeholder can be neither read nor
+ * written, as if it were closed, and is closed by an exec. */
 static void standard_places_keep(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -40,8 +39,8 @@ static void standard_places_keep(void)
 			return;
 }
 
-/* Does --output name what is to be read? true after a message. What stands behind `run` is a
- * program and its arguments. */
+/* Return whether --output names an input, after a message. Arguments after `run` are a program and
+ * its arguments, not inputs. */
 static bool writes_input(const struct options *o)
 {
 	for (uint32_t i = 0; o->command != CMD_run && i < OPTIONS; i++)
@@ -64,7 +63,8 @@ static int run(enum command_id command, int argc, char **argv)
 	return writes_input(&o) ? STATUS_FAILED : command_functions[command](&o);
 }
 
-/* What is still to be written is, so that a full disk is told; and a closed pipe ends us. */
+/* Flush stdout, so that a full disk is reported; die of SIGPIPE if the reader of a pipe has gone.
+ * Returns the exit status. */
 static int end(int status)
 {
 	int written = cli_finish(stdout, "standard output");
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 	}
 	for (uint32_t i = 0; i < COMMANDS; i++)
 		if (!strcmp(argv[1], command_rows[i].name)) {
-			/* getopt's own messages begin with this: as ours do */
+			/* getopt begins its messages with this name, as we do */
 			argv[1] = (char *)"trace";
 			if (i == CMD_run)
 				return run(CMD_run, argc - 1, argv + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nightly.c - `trace nightly` and `trace recipe`: hand over to the package trace_tools, which has
+ * nightly.c - `trace nightly` and `trace recipe`: run the Python package trace_tools, which parses
  * their options.
  */
 #include <errno.h>

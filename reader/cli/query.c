@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * query.c - `trace query`: SQL on a report, or on a database that nsys or we exported.
+ * query.c - `trace query`: SQL on a report, or on a database that nsys or `trace export` wrote.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rules.c - `trace rules`: rule files of Nsight Compute, run by python3 in a process of its own,
- * and what they found as results in a report.
+ * rules.c - execution of rule files of Nsight Compute by python3 in a separate process.
+ *
+ * Reads what the rules found, for the results of a report.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -21,7 +22,8 @@
 
 #define FRAME_BYTES_MAX (64u << 20)
 
-/* -c puts the folder at hand in front of where modules are looked for: nobody means that. */
+/* `python3 -c` puts the current folder first in the search path of modules, which nobody wants:
+ * replace it. */
 #define START                                                                             \
 	"import sys; sys.path[:1] = [sys.argv.pop(1)] + [p for p in sys.path[:1] if p]; " \
 	"import runpy; runpy.run_module('libtrace_rules', run_name='__main__')"
@@ -74,7 +76,7 @@ static int runner_spawn(struct runner *r, const struct home *h, const char *pyth
 static int runner_start(struct runner *r, const struct home *h, const char *python)
 {
 	int job[2], frames[2];
-	signal(SIGPIPE, SIG_IGN); /* it may end before it has read what to do */
+	signal(SIGPIPE, SIG_IGN); /* the process may end before it has read the job */
 	if (pipe2(job, O_CLOEXEC))
 		return -errno;
 	if (pipe2(frames, O_CLOEXEC)) {
@@ -92,7 +94,7 @@ static int runner_start(struct runner *r, const struct home *h, const char *pyth
 	return error;
 }
 
-/* Its exit status; 128 + the number of a signal. */
+/* Wait for the process. Returns its exit status, or 128 + the number of a signal. */
 static int runner_end(struct runner *r)
 {
 	int status = 0;
@@ -105,9 +107,9 @@ static int runner_end(struct runner *r)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* ---- what it is told ---- */
+/* ---- the job: input of the process ---- */
 
-/* The lines of the value, as an array. */
+/* Print the lines of the value as a JSON array. */
 static void job_lines(FILE *out, const char *name, const char *value)
 {
 	fprintf(out, ", \"%s\": [", name);
@@ -130,7 +132,7 @@ static void job_write(FILE *out, const struct rules_job *job)
 		job->is_list ? "true" : "false");
 }
 
-/* ---- what it says ---- */
+/* ---- frames: output of the process ---- */
 
 static int frame_take(struct rules_run *run, char letter, const uint8_t *data, size_t bytes)
 {
@@ -147,7 +149,7 @@ static int frame_take(struct rules_run *run, char letter, const uint8_t *data, s
 	return run->findings ? findings_take(run->findings, letter, data, bytes) : -EBADMSG;
 }
 
-/* Reads one frame: 1, 0 behind the last, or a negative errno. */
+/* Read one frame. Returns 1, 0 after the last frame, or a negative errno. */
 static int frame_read(struct rules_run *run, FILE *in, uint8_t **data)
 {
 	uint32_t bytes;

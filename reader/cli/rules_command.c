@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rules_command.c - the command `trace rules`.
+ * rules_command.c - `trace rules`: runs rules on a report and stores what they find.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 #define LIMIT_S "10"
 
-/* A report that gets results. */
+/* A report that receives findings. */
 struct target {
 	struct cli_report r;
 	struct contents contents;
@@ -87,7 +87,7 @@ static bool is_packed_name(const char *path)
 	return bytes >= sizeof(suffix) && !strcmp(path + bytes - strlen(suffix), suffix);
 }
 
-/* Writes the report anew, compressed where the name says so. */
+/* Write the report again, compressed if its name requires it. */
 static int write_anew(const struct ncu_rewrite *how, FILE *out, bool packed, const char **ret_cause)
 {
 	FILE *stream = packed ? pack_open(out) : out;
@@ -99,7 +99,7 @@ static int write_anew(const struct ncu_rewrite *how, FILE *out, bool packed, con
 	return error;
 }
 
-/* The report with the findings in it, under the name `path` when it is complete. */
+/* Write the report with its findings; it gets the name `path` when it is complete. */
 static int target_write(struct target *t, const char *path, bool overwrite)
 {
 	const struct ncu_rewrite how = {&t->results, findings_judge, &t->findings,

@@ -19,10 +19,10 @@ struct listing {
 	struct section_options choice;
 	struct ncu_sections sections;
 	struct table table;
-	const struct ncu_section_file *file; /* at hand */
+	const struct ncu_section_file *file; /* the current file */
 	bool is_filtered;                    /* --architecture */
 	struct ncu_target target;
-	/* metrics of the section at hand that are in the table already */
+	/* metrics of the current section that are in the table already */
 	const Ncu__ProfilerSectionMetric **told;
 	size_t told_count;
 };
@@ -44,7 +44,8 @@ static void list_sections(struct listing *l)
 	}
 }
 
-/* The set whose name follows on `before` (NULL: the first); sets are what sections name. */
+/* Return the name of the next set after `before` (NULL: the first). Sets are the names that
+ * sections mention. */
 static const char *set_after(const struct listing *l, const char *before)
 {
 	const char *least = NULL;
@@ -105,7 +106,7 @@ static void capability_print(FILE *out, bool is_given, int number)
 		fprintf(out, "%d.%d", number / 10, number % 10);
 }
 
-/* "-7.0, 8.0-9.0": one end may be open. */
+/* Print ranges of architectures: "-7.0, 8.0-9.0"; one end may be open. */
 static void architectures_print(FILE *out, const Ncu__MetricOptionFilter *f)
 {
 	size_t count = 0;
@@ -169,7 +170,8 @@ static void metric_row(struct listing *l, const char *name, const char *label,
 	table_cell(&l->table, "%s", importance(filter));
 }
 
-/* A section often has a metric in its header and in its body. */
+/* Return whether the metric was printed. A section often has a metric in its header and in its
+ * body. */
 static bool is_told(const struct listing *l, const Ncu__ProfilerSectionMetric *m)
 {
 	for (size_t i = 0; i < l->told_count; i++)

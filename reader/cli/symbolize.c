@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbolize.c - `trace symbolize`: stores the names of all addresses of callchains in the report.
+ * symbolize.c - `trace symbolize`: stores the names of all callchain addresses in the report.
  */
 #include <inttypes.h>
 

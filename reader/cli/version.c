@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * version.c - `trace --version [--verbose]`: the version of the command and of the libraries that
- * are linked into it, with their licenses (THIRD-PARTY.md has the whole list).
+ * version.c - `trace --version [--verbose]`: the version of the command.
+ *
+ * Also the versions and licenses of the libraries that are linked into it; THIRD-PARTY.md has the
+ * whole list.
  */
 #define _GNU_SOURCE
 #include "reader/cli/version.h"

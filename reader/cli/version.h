@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-/* Print "trace VERSION" to stdout; verbose: also the linked libraries, a line each, with version
- * (where the library has one to ask for) and license. */
+/* Print "trace VERSION" to stdout. verbose: also print one line per linked library, with its
+ * license and, if the library reports one, its version. */
 void version_print(bool verbose);
 
 #endif

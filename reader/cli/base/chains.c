@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * chains.c - notes about callchains that a command printed.
+ */
 #include "reader/cli/base/chains.h"
 
 #include "reader/cli/base/message.h"

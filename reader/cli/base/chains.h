@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chains.h - what a command says of the callchains that it printed.
+ * chains.h - notes about callchains that a command printed.
  *
  * One thread.
  */
@@ -9,7 +9,8 @@
 
 #include "reader/symbols/symbols.h"
 
-/* Says on stderr, for the most frequent causes, why functions of `symbols` are not known. */
+/* Print a note on stderr for the most frequent causes why functions of `symbols` have no name.
+ * Print nothing if all were resolved. */
 void chains_note_unresolved(const struct symbols *symbols);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * change.c - changes to a finished report, and to copies of one.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/base/change.h"
 
@@ -67,7 +70,7 @@ int change_open(struct change *g, const char *file, const char *name, bool no_wa
 	const char *cause;
 	*g = (struct change){.r.path = name};
 	contents_init(&g->contents);
-	signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error like others */
+	signal(SIGXFSZ, SIG_IGN); /* exceeding the limit of file sizes is an error like others */
 	int error = append_open(&g->append, file, no_wait ? 0 : REPORT_WAIT_NS, &cause);
 	if (error)
 		return open_failed(name, error, cause);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * change.h - a finished report that a command adds blocks to.
+ * change.h - changes to a finished report: a command appends blocks to it.
  *
- *   change_open(); entries go to `append`; change_commit(); change_close()
- *
- * Nothing is changed before change_commit(), nor behind a failure of it. One thread; prints why
- * not; allocates; waits for a writer at work.
+ * Call change_open(), add entries to `append`, then call change_commit() and change_close(). The
+ * file is unchanged before change_commit() and after a failure of it. Waits until a writer has
+ * finished the report. Prints the cause of every failure on stderr; allocates. One thread.
  */
 #ifndef READER_CLI_BASE_CHANGE_H
 #define READER_CLI_BASE_CHANGE_H
@@ -15,29 +14,36 @@
 #include "reader/file/append.h"
 
 struct change {
-	struct cli_report r; /* for messages; its report is not open */
+	struct cli_report r; /* for messages; the report in it is not open */
 	struct append append;
 	struct contents contents; /* of the whole report */
 };
 
-/*
- * Opens `file`, of which messages speak as `name`, and reads it. An exit status; a report that is
- * damaged, or none of ours, is not to be changed. change_close() also behind a failure.
- */
+/* Open `file`, which messages call `name`, lock it and read all of it. no_wait: do not wait for a
+ * writer at work. A damaged report and a file that is not one of our reports are refused. Ignores
+ * SIGXFSZ from then on. Returns STATUS_OK, or STATUS_DAMAGED or STATUS_FAILED after a message.
+ * Call change_close() even after a failure. */
 int change_open(struct change *g, const char *file, const char *name, bool no_wait);
 
-/* Writes what was added: an exit status. what: "names", for the message of a failure. */
+/* Write the added entries and drop a torn last block. what: the added things, such as "names", for
+ * the message of a failure. Returns STATUS_OK, or STATUS_FAILED after a message. */
 int change_commit(struct change *g, const char *what);
+
+/* Print that `what` could not be added because of `error`, a negative errno. Returns
+ * STATUS_FAILED. */
 int change_failed(const struct change *g, const char *what, int error);
+
+/* Close the file and free all memory. Entries that were not committed are lost. */
 void change_close(struct change *g);
 
-/*
- * A copy of a finished report under a name of its own in the folder of `output`, for change_open():
- * an exit status, and the name, which the caller frees. change_copy_end() gives it the name
- * `output`, or takes it away when `status` is not STATUS_OK.
- */
+/* Copy a finished report to a temporary file in the folder of `output`, for change_open(). Returns
+ * STATUS_OK and the file's name, which the caller passes to change_copy_end(); or STATUS_FAILED
+ * after a message. */
 int change_copy(
 	const char *report, const char *output, bool overwrite, bool no_wait, char **ret_copy);
+
+/* Rename the copy to `output` if `status` is STATUS_OK, otherwise remove it. Frees `copy`. Returns
+ * `status`, or STATUS_FAILED after a message. */
 int change_copy_end(char *copy, const char *output, bool overwrite, int status);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * csv.c - cells of comma-separated values.
+ * csv.c - printer of cells of comma-separated values.
  */
 #include "reader/cli/base/csv.h"
 

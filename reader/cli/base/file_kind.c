@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * file_kind.c - the kind of a file that is not a report, by its first bytes or its name.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/base/file_kind.h"
 
@@ -120,7 +123,7 @@ bool foreign_kind(const char *path, char ret_text[FOREIGN_BYTES])
 	return text;
 }
 
-/* Of the folders that commands take. */
+/* Name the command that takes a folder with such files; "" if there is none. */
 static const char *folder_kind(DIR *folder)
 {
 	for (const struct dirent *e; (e = readdir(folder));) {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file_kind.h - what a file is that a command cannot read, and which command can, if any: for
- * messages. By its first bytes, or else its name. One thread.
+ * file_kind.h - the kind of a file that is not a report, for messages.
+ *
+ * Tells the user which command can read the file, if any. Decides by the first bytes of the file,
+ * or
+ * else by its name. One thread.
  */
 #ifndef READER_CLI_BASE_FILE_KIND_H
 #define READER_CLI_BASE_FILE_KIND_H
@@ -10,11 +13,11 @@
 
 #define FOREIGN_BYTES 200
 
-/* "an XSpace of a profiler; info, ... read it": what comes behind "not a report, but ". false: its
- * form is not known. */
+/* Describe a file in words that follow "not a report, but ", such as "an XSpace of a profiler;
+ * info, ... read it". Returns false and "" if the kind is unknown. */
 bool foreign_kind(const char *path, char ret_text[FOREIGN_BYTES]);
 
-/* Prints why a file that is no report cannot be read. */
+/* Print why a file or folder that is not a report cannot be read. */
 void foreign_tell(const char *path);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * home.c - the paths of libtrace.so, libtrace-writer and the files installed with them.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/base/home.h"
 
@@ -32,7 +35,8 @@ int home_program(char *ret_path)
 		ret_path[length] = 0;
 		return 0;
 	}
-	const char *given = (const char *)(uintptr_t)getauxval(AT_EXECFN); /* without /proc */
+	const char *given =
+		(const char *)(uintptr_t)getauxval(AT_EXECFN); /* where there is no /proc */
 	return given && realpath(given, ret_path) ? 0 : -ENOENT;
 }
 

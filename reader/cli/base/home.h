@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * home.h - where libtrace.so, libtrace-writer and what else is installed with them are.
+ * home.h - the paths of libtrace.so, libtrace-writer and the files installed with them.
+ *
+ * Prints a message on stderr when they are missing. One thread.
  */
 #ifndef READER_CLI_BASE_HOME_H
 #define READER_CLI_BASE_HOME_H
@@ -13,17 +15,18 @@ struct home {
 	char library[PATH_MAX];
 	char writer[PATH_MAX];
 	char reader[PATH_MAX]; /* libtrace-reader.so */
-	char python[PATH_MAX]; /* the folder of Python's packages */
+	char python[PATH_MAX]; /* the folder of the Python packages */
 };
 
-/* Path of the program that runs, PATH_MAX bytes; also where there is no /proc. 0, or -ENOENT. */
+/* Write the path of this program, at most PATH_MAX bytes. Works without /proc, too. Returns 0 or
+ * -ENOENT. */
 int home_program(char *ret_path);
 
-/* LIBTRACE_HOME, else ../lib/libtrace beside the folder of this program. 0, or -ENOENT after a
- * message. */
+/* Find the folder: LIBTRACE_HOME, else ../lib/libtrace beside the folder of this program. Returns
+ * 0, or -ENOENT after a message. */
 int home_find(struct home *h);
 
-/* The same for running Python over the library of the reader. */
+/* As home_find(); also require the reader's library and the Python packages. */
 int home_find_python(struct home *h);
 
 #endif

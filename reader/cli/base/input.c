@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * input.c - opening the report that a command reads.
+ * input.c - opening and closing the report that a command reads.
  */
 #define _GNU_SOURCE
 #include "reader/cli/base/input.h"

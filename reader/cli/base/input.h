@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * input.h - the report that a command reads: opened, its problems printed, its progress shown.
+ * input.h - opening and closing the report that a command reads.
  *
- * One thread.
+ * Prints problems of the file and the progress of reading on stderr. One thread.
  */
 #ifndef READER_CLI_BASE_INPUT_H
 #define READER_CLI_BASE_INPUT_H
@@ -11,13 +11,16 @@
 
 #include "reader/cli/base/input_state.h"
 
-/* Open a report; print why not. no_wait: a report that is still being written is read as far as it
- * goes. Returns 0 or STATUS_FAILED (then there is nothing to close). */
+/* Open a report, waiting for a writer to finish it; print why if that fails. no_wait: do not wait,
+ * but read what has been written so far. Returns 0, or STATUS_FAILED, after which there is nothing
+ * to close. */
 int cli_open(struct cli_report *r, const char *path, bool no_wait);
+
+/* Close a report that was opened. Print a note if a selection matched no event. */
 void cli_close(struct cli_report *r);
 
-/* The same for commands that read events: adds the deferred ones of NVTX, selects those that
- * options ask for, and prints how many deferred ones have no place in time. */
+/* As cli_open(), for commands that read events: add the deferred NVTX events, apply the selection
+ * of the options, and print how many deferred events have no time and are left out. */
 int cli_open_events(struct cli_report *r, const char *path, bool no_wait);
 
 #endif

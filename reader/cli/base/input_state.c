@@ -32,7 +32,7 @@ int cli_progress(void *user, const struct report_block *block)
 {
 	struct cli_report *r = user;
 	uint64_t size = r->report.source.size;
-	if (block->offset < r->done_bytes) /* another pass */
+	if (block->offset < r->done_bytes) /* another pass began */
 		r->next_shown = INPUT_PROGRESS_BYTES;
 	r->done_bytes = block->offset;
 	if (block->offset < r->next_shown || size < 4ull * INPUT_PROGRESS_BYTES ||

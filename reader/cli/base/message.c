@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t pipe_signal; /* a pipe has lost its reader */
-static bool pipe_failed;                  /* output was lost because of that */
+static volatile sig_atomic_t pipe_signal; /* SIGPIPE: a pipe has lost its reader */
+static bool pipe_failed;                  /* output was lost because a reader has gone */
 
 static void pipe_note(int number)
 {
@@ -28,7 +28,8 @@ void cli_pipes_await(void)
 	sigaction(SIGPIPE, &action, NULL);
 }
 
-/* Has standard output lost its reader? The signal alone may be about a library's connection. */
+/* Return whether standard output has lost its reader. The signal alone may be about a connection
+ * of a library. */
 static bool output_is_closed(void)
 {
 	struct pollfd output = {.fd = STDOUT_FILENO};
@@ -47,7 +48,7 @@ void cli_end_if_closed(void)
 	raise(SIGPIPE);
 }
 
-/* Print a message by one write, so that it does not mix with the output of other processes. */
+/* Print a message by one write(), so that it does not mix with the output of other processes. */
 static void message(const char *format, va_list arguments)
 {
 	char *text = NULL;

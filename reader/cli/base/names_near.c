@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * names_near.c - suggestions of known names for an unknown one, by edit distance.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/base/names_near.h"
 
@@ -9,14 +12,15 @@
 
 #define WORD_BYTES_MAX 40u
 #define NEAR_MOST 3u
-#define LEAST_INSIDE 3u /* letters of a word that may be part of a name */
+#define LEAST_INSIDE 3u /* least letters of a word that may be part of a name */
 
 static size_t least(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
-/* Letters to insert, leave out or replace; two that changed places count as one. */
+/* Compute the edit distance: letters to insert, delete or replace. Two swapped neighbors count as
+ * one. */
 static size_t distance(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
 {
 	size_t rows[3][WORD_BYTES_MAX + 1];
@@ -36,7 +40,7 @@ static size_t distance(const char *a, size_t a_bytes, const char *b, size_t b_by
 	return rows[a_bytes % 3][b_bytes];
 }
 
-/* How far the name is from the word; SIZE_MAX = too far. */
+/* Return the distance of the name from the word; SIZE_MAX = too far. */
 static size_t farness(const char *word, size_t bytes, const char *name)
 {
 	size_t length = strlen(name);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * names_near.h - which known names somebody may have meant by one that is not known. Thread-safe.
+ * names_near.h - suggestions of known names for an unknown one. Thread-safe.
  */
 #ifndef READER_CLI_BASE_NAMES_NEAR_H
 #define READER_CLI_BASE_NAMES_NEAR_H
 
 #include <stddef.h>
 
-/*
- * The nearest of the names that name_at() gives (NULL behind the last), up to three of them, as
- * "a, b or c": those that differ by a third of their letters at most, or have the whole word in
- * them. The caller frees; NULL = none is near.
- */
+/* Find the known names nearest to `word`, up to three, as "a, b or c". name_at() returns the known
+ * names by index, and NULL after the last one. A name is near if at most a third of its letters
+ * differ or if it contains the whole word. The caller frees the text. Returns NULL if no name is
+ * near. */
 char *names_near(const char *word, size_t bytes, const char *(*name_at)(size_t n));
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * options.c - the tables of options.def, and the parser of command lines.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/base/options.h"
 
@@ -24,7 +27,7 @@ const struct option_row option_rows[OPTIONS] = {
 
 #define HELP_VALUE (OPTIONS + 256)
 #define CAPABILITY_END 60.     /* above: 86 or 100, without the point */
-#define SECONDS_MAX 999999999. /* what launch.c and the tracer can count in ns */
+#define SECONDS_MAX 999999999. /* most seconds that launch.c and the tracer can count in ns */
 
 static bool is_number(const char *value, bool fraction)
 {
@@ -49,7 +52,7 @@ static bool is_word(const char *words, const char *value, size_t length)
 	return false;
 }
 
-/* Is each element of the comma-separated list a word? */
+/* Return whether each element of the comma-separated list is one of the words. */
 static bool are_words(const char *words, const char *value)
 {
 	for (;; value++) {
@@ -62,8 +65,8 @@ static bool are_words(const char *words, const char *value)
 	}
 }
 
-/* Is each element of the comma-separated list a word, with ":NUMBER" or without? "none" stands
- * alone. */
+/* Return whether each element of the comma-separated list is one of the words, optionally followed
+ * by ":NUMBER". "none" must be the only element. */
 static bool are_classes(const char *words, const char *value)
 {
 	char item[64];
@@ -82,7 +85,8 @@ static bool are_classes(const char *words, const char *value)
 	}
 }
 
-/* "NUMBER", "NUMBER none", "NUMBER 128": the greatest that is allowed. */
+/* Check a value by choices of the form "NUMBER", "NUMBER none" or "NUMBER 128", where 128 is the
+ * greatest number allowed. */
 static bool is_number_choice(const char *choices, const char *value)
 {
 	uint64_t number, most = UINT64_MAX;
@@ -123,7 +127,7 @@ static bool is_choice(const char *choices, const char *value)
 	return is_word(choices, value, strlen(value));
 }
 
-/* Values of an option that may be given again, in the form of its choices; they stay. */
+/* The joined values of a repeatable option, in the form of its choices; they are never freed. */
 struct joined {
 	struct joined *before;
 	char text[];
@@ -148,7 +152,7 @@ static bool may_repeat(const char *choices)
 	return choices && (!strcmp(choices, "REPEAT") || !strcmp(choices, "NAMES"));
 }
 
-/* What the argument may be, for a message. `room` may take the text. */
+/* Return the permitted arguments, for a message; `room` may receive the text. */
 static const char *expected(const struct option_row *option, char *room, size_t bytes)
 {
 	static const struct {
@@ -191,7 +195,8 @@ static int option_set(struct options *o, uint32_t row, const char *value)
 	return value || !option->argument ? 0 : -ENOMEM;
 }
 
-/* Fills the tables of getopt_long; `+`: a program's own options are not ours. */
+/* Fill the tables of getopt_long. The leading `+` stops it at the program of `run`, whose options
+ * are not ours. */
 static void tables_make(enum command_id command, struct option *ret_long, char *ret_short)
 {
 	*ret_short++ = '+';
@@ -222,7 +227,7 @@ static int row_of(enum command_id command, int result)
 	return -1;
 }
 
-/* diff: what stands for its "--", which getopt would take as the end of the options. */
+/* diff: the replacement of "--", which getopt would take as the end of the options. */
 static char divider[] = "";
 
 static void divider_put(int argc, char **argv)
@@ -234,7 +239,7 @@ static void divider_put(int argc, char **argv)
 		}
 }
 
-/* Takes it out of the arguments that are left. */
+/* Remove the divider from the remaining arguments. */
 static void divider_take(struct options *o)
 {
 	for (int i = 0; i < o->argc; i++)
@@ -253,7 +258,8 @@ int options_parse(struct options *o, enum command_id command, int argc, char **a
 	char shorts[2 * OPTIONS + 8];
 	int result;
 	*o = (struct options){.command = command, .before = -1};
-	if (command == CMD_nightly || command == CMD_recipe) { /* all of them are the package's */
+	if (command == CMD_nightly ||
+		command == CMD_recipe) { /* the package parses all of their options */
 		o->argc = argc - 1;
 		o->argv = argv + 1;
 		return 0;
@@ -261,7 +267,8 @@ int options_parse(struct options *o, enum command_id command, int argc, char **a
 	tables_make(command, longs, shorts);
 	if (command == CMD_diff)
 		divider_put(argc, argv);
-	/* Options may stand behind the file, too; behind a program they are the program's. */
+	/* Options may follow the file, too; but options after the program of `run` belong to the
+	 * program. */
 	char *order = command == CMD_run ? shorts : shorts + 1;
 	optind = 0;
 	while ((result = getopt_long(argc, argv, order, longs, NULL)) != -1) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * options.h - options.def as tables, and the parser made from them.
+ * options.h - the tables of options.def, and the parser of command lines.
  *
- * options_parse() permutes and points into argv, which must live as long as the result. One thread.
+ * options_parse() permutes argv and the result points into it, so argv must live as long as the
+ * result. One thread.
  */
 #ifndef READER_CLI_BASE_OPTIONS_H
 #define READER_CLI_BASE_OPTIONS_H
@@ -30,10 +31,10 @@ struct option_row {
 
 struct options {
 	enum command_id command;
-	const char *value[OPTIONS]; /* NULL = not given; "" for a switch that is */
+	const char *value[OPTIONS]; /* NULL = not given; "" = a switch that was given */
 	int argc;
-	char **argv; /* what is left: arguments of the command */
-	int before;  /* diff: how many of them stood in front of "--"; -1 = there was none */
+	char **argv; /* the remaining arguments of the command */
+	int before;  /* diff: number of arguments before "--"; -1 = no "--" */
 };
 
 struct command_row {
@@ -43,21 +44,25 @@ struct command_row {
 extern const struct command_row command_rows[COMMANDS];
 extern const struct option_row option_rows[OPTIONS];
 
-/* argv[0] is the command's name. 0; 1 when --help was asked for; -EINVAL after a message on stderr.
- */
+/* Parse the arguments of a command; argv[0] is its name. Returns 0; 1 if --help was given; -EINVAL
+ * after a message on stderr. */
 int options_parse(struct options *o, enum command_id command, int argc, char **argv);
 
-/* What the argument may be, separated by blanks; NULL where that is not a matter of words. */
+/* The words that the option's argument may be, separated by blanks; NULL if it is not one of a
+ * fixed set of words. */
 const char *option_words(const struct option_row *row);
 
-/* Number of an option that was given. Only for choices "NUMBER", which the parser has checked. */
+/* Return the number given for an option, or `otherwise` if the option is not given. Only for
+ * options with the choices "NUMBER", which the parser has checked. */
 uint64_t option_number(const struct options *o, enum option_id id, uint64_t otherwise);
+
+/* Return whether the option was given with this value. */
 bool option_is(const struct options *o, enum option_id id, const char *value);
 
-/* The one argument FILE, or NULL after a message. */
+/* Return the argument FILE, or NULL after a message unless there is exactly one argument. */
 const char *option_file(const struct options *o);
 
-/* Calls `one` for every argument FILE, `user` passed on. Returns the worst exit status. */
+/* Call `one` for each argument FILE; `user` is passed on. Returns the greatest exit status. */
 int option_files(const struct options *o, int (*one)(const struct options *, const char *, void *),
 	void *user);
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * output.c - the file that a command writes a report or a stream to.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/base/output.h"
 

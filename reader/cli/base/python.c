@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * python.c - execution of commands that are Python programs.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/base/python.h"
 
@@ -37,7 +40,7 @@ int python_add(struct python_arguments *a, const char *format, ...)
 	return 0;
 }
 
-/* Values that were joined by options.c. */
+/* Append an option once per value; options.c joined the values. */
 static int add_repeated(struct python_arguments *a, const struct option_row *row, const char *value)
 {
 	const char *between = !strcmp(row->choices, "NAMES") ? "," : "\n";
@@ -69,7 +72,8 @@ int python_add_options(struct python_arguments *a, const struct options *o)
 	return error;
 }
 
-/* FOLDER/NAME where FOLDER is that of this program; false when there is no such file. */
+/* Write FOLDER/NAME, where FOLDER is that of this program. Returns false if there is no such
+ * file. */
 static bool beside(const char *program, const char *name, char *ret_path)
 {
 	const char *slash = strrchr(program, '/');
@@ -78,7 +82,7 @@ static bool beside(const char *program, const char *name, char *ret_path)
 	return length > 0 && length < PATH_MAX && !access(ret_path, R_OK);
 }
 
-/* Where the package lies: PYTHONPATH of the interpreter. */
+/* Find the folder of the package, which is added to sys.path. */
 static bool package_find(const char *program, char *ret_folder)
 {
 	const char *home = secure_getenv("LIBTRACE_HOME");
@@ -101,8 +105,9 @@ static const char *interpreter(const char *program, char *room)
 	return beside(program, "../python/bin/python3", room) ? room : "python3";
 }
 
-/* Neither the folder at hand nor PYTHONPATH: a command that the package runs has the environment
- * that we were given. */
+/* Puts the package's folder into sys.path in place of the current folder. It is not passed by
+ * PYTHONPATH, so that commands that the package runs have the environment that this process was
+ * given. */
 #define START                                                          \
 	"import sys; sys.path[:1] = [sys.argv.pop(1)]; import runpy; " \
 	"runpy.run_module('trace_tools', run_name='__main__')"

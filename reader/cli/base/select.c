@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * select.c - the selection of events that options ask for: NVTX ranges and a window of time.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/base/select.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * select.h - --nvtx-include, --nvtx-exclude and --filter-time of the commands that read reports:
- * the selection of every report that is opened from then on (selection.h).
+ * select.h - the options --nvtx-include, --nvtx-exclude and --filter-time of commands that read
+ * reports.
  *
- * One thread.
+ * select_by() stores the selection; every report that is opened after it gets this selection
+ * (selection.h). Global state; one thread.
  */
 #ifndef READER_CLI_BASE_SELECT_H
 #define READER_CLI_BASE_SELECT_H
@@ -14,29 +15,33 @@
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/options.h"
 
-/* Which options of a command. */
+/* The options of a command that select events. */
 struct select_options {
-	enum option_id include, exclude; /* several expressions are separated by line ends */
-	enum option_id scope;            /* "process": not the event's thread alone */
-	const char *window;              /* NULL = all times */
-	bool events_only;                /* selection.h */
+	enum option_id include, exclude; /* repeated expressions are separated by line ends */
+	enum option_id
+		scope; /* "process": ranges of all threads count, not only of the event's thread */
+	const char *window; /* NULL = no limit of time */
+	bool events_only;   /* selection.h */
 };
 
-/* Takes note of what is asked for. STATUS_OK, or STATUS_FAILED after a message. */
+/* Store the selection that the options ask for. Returns STATUS_OK, or STATUS_FAILED after a
+ * message. */
 int select_by(const struct options *o, const struct select_options *by);
 
-/* The filter alone, for what is no selection of rows: NULL where no expression is given. It lives
- * as long as the program. STATUS_OK, or STATUS_FAILED after a message. */
+/* Parse the NVTX filter alone, for results that are not rows. *ret_filter is NULL if no expression
+ * is given; otherwise it lives as long as the program. Returns STATUS_OK, or STATUS_FAILED after a
+ * message. */
 int select_nvtx(const struct options *o, enum option_id include, enum option_id exclude,
 	const struct nvtx_filter **ret_filter);
 
-/* The NVTX filter that select_by() took note of; NULL = none. */
+/* Return the NVTX filter that select_by() stored; NULL = none. */
 const struct nvtx_filter *select_filter(void);
 
-/* Says so when the report was read and nothing was chosen; once for a file. */
+/* Print a note, once per file, if the report was read and no event was selected. */
 void select_tell(const struct cli_report *r);
 
-/* Selects rows of a report just opened. STATUS_OK, or STATUS_FAILED after a message. */
+/* Apply the stored selection to a report that was just opened. Returns STATUS_OK, or STATUS_FAILED
+ * after a message. */
 int select_report(struct cli_report *r);
 
 #endif

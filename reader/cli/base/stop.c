@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stop.c - SIGINT, SIGTERM and SIGHUP for commands that remove temporary files before they end.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/base/stop.h"
 
@@ -24,7 +27,7 @@ int stop_or_progress(void *user, const struct report_block *block)
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define SIGNALS (sizeof(signals) / sizeof(signals[0]))
 static bool awaited[SIGNALS];
-static unsigned waiting; /* works in each other that have something to take away */
+static unsigned waiting; /* number of nested works that have files to remove */
 
 void stops_await(void)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stop.h - signals that end a command which has temporary files to take away first.
+ * stop.h - SIGINT, SIGTERM and SIGHUP for commands that remove temporary files before they end.
  *
- * stops_await(); work that looks at stop_signal; stop_if_told() when everything is cleared away, or
- * stops_end() where the command goes on with other work. One thread.
+ * Call stops_await(), do the work and poll stop_signal, remove the files, then call stop_if_told(),
+ * or stops_end() if the command continues with other work. One thread.
  */
 #ifndef READER_CLI_BASE_STOP_H
 #define READER_CLI_BASE_STOP_H
@@ -12,19 +12,21 @@
 
 #include "reader/file/block.h"
 
-extern volatile sig_atomic_t stop_signal; /* 0 = none came */
+extern volatile sig_atomic_t stop_signal; /* number of the signal that arrived; 0 = none */
 
-/* Work in other work awaits them for itself, and ends that: the signal does, too, only when the
- * outer work ends it. */
+/* Catch the signals, except those that are ignored, and store the number in stop_signal. Calls
+ * nest: the signal takes effect only when the outermost work ends. */
 void stops_await(void);
 
-/* Ends as the signal would have ended it. */
+/* End this process by the signal that arrived, if any. */
 void stop_if_told(void);
 
-/* The same; otherwise signals end the program again. */
+/* End the work of one stops_await(). The outermost call ends the process as stop_if_told() does,
+ * or restores the default action of the signals. */
 void stops_end(void);
 
-/* For contents_visitor, `user` as for cli_progress(): ends the pass at the next block. */
+/* Return -EINTR if a signal has arrived, so that the pass ends at this block; otherwise update the
+ * progress line as cli_progress() and return 0. A callback of contents_visitor. */
 int stop_or_progress(void *user, const struct report_block *block);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * table.c - rows of statistics, and the formats they are printed in.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/base/table.h"
 
@@ -54,7 +57,7 @@ void table_null(struct table *t)
 
 static const struct {
 	const char *title;    /* "(us)" */
-	const char *names[3]; /* the first is what nsys calls it */
+	const char *names[3]; /* the first is the name that nsys prints */
 	long double ns;
 	int decimals;
 } times[] = {
@@ -89,7 +92,7 @@ static bool is_time(const struct table *t, size_t column)
 	return t->time != TABLE_NS && length > 4 && !strcmp(title + length - 4, "(ns)");
 }
 
-/* A column's title in the unit that is printed. */
+/* Return a column's title with the unit that is printed. */
 static const char *title_of(const struct table *t, size_t column, char *room, size_t bytes)
 {
 	const char *title = t->columns[column].title;
@@ -101,7 +104,7 @@ static const char *title_of(const struct table *t, size_t column, char *room, si
 
 #define TITLE_BYTES 128
 
-/* A cell in the unit that is printed; "" for none. */
+/* Return the text of a cell in the unit that is printed; "" if it has no value. */
 static const char *text_of(const struct table *t, size_t cell, char *room, size_t bytes)
 {
 	const char *text = t->cells[cell];
@@ -112,7 +115,7 @@ static const char *text_of(const struct table *t, size_t cell, char *room, size_
 	return room;
 }
 
-/* Puts commas between the thousands of "1234567.8". */
+/* Insert commas between the thousands of "1234567.8". */
 static void group(const char *number, char *out, size_t bytes)
 {
 	size_t whole = strcspn(number, "."), at = 0, sign = number[0] == '-';
@@ -124,7 +127,8 @@ static void group(const char *number, char *out, size_t bytes)
 	out[at] = 0;
 }
 
-/* Text as it is shown: numbers grouped, controls of texts visible. The caller frees. */
+/* Return the text of a cell as it is printed: digits grouped, control characters visible. The
+ * caller frees it. */
 static char *shown(const struct table *t, size_t cell)
 {
 	char *text = NULL, number[160], room[TITLE_BYTES];
@@ -152,7 +156,7 @@ static size_t width_of(const char *text)
 
 #define DOTS 3u
 
-/* Leaves `most` characters of it, three of them dots. */
+/* Shorten a text to `most` characters, three of them dots. */
 static void shorten(char *text, uint32_t most, bool keep_end)
 {
 	size_t width = width_of(text), kept = most - DOTS;
@@ -195,7 +199,7 @@ static void print_heading(const struct table *t, const size_t *widths, FILE *out
 	fputc('\n', out);
 }
 
-/* Cells as texts; widths as far as they are wider than before. */
+/* Format all cells; increase `widths` where a text is wider. */
 static bool cells_shown(const struct table *t, char **texts, size_t *widths)
 {
 	for (size_t i = 0; i < t->count; i++) {
@@ -262,8 +266,8 @@ static void print_row(const struct table *t, char *const *texts, FILE *out)
 	fputc('\n', out);
 }
 
-/* The rows that are held must have room on the terminal, too: columns of texts stay as wide as in
- * `before`, those of the rows before; NULL = these are the first. */
+/* Fit the held rows to the terminal. Text columns keep the widths `before` of the rows printed
+ * earlier; NULL = no row was printed yet. */
 static void widths_fit(struct table *t, const size_t *before)
 {
 	if (!t->width || t->listed || row_width(t) <= t->width)
@@ -327,7 +331,7 @@ static void print_lines(const struct table *t, char separator, FILE *out)
 	}
 }
 
-/* Databases hold texts in columns of numbers, too. */
+/* Return whether the text is a JSON number. Databases may hold texts in columns of numbers. */
 static bool is_json_number(const char *text)
 {
 	size_t digits = strspn(text + (*text == '-'), "0123456789");
@@ -367,7 +371,7 @@ static void print_objects(const struct table *t, FILE *out)
 	}
 }
 
-/* Prints the rows that are held. */
+/* Print and release the rows that are held. */
 static int rows_print(struct table *t, enum table_format format, FILE *out)
 {
 	int error = 0;

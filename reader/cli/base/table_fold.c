@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * table_fold.c - rows of a table that are wider than the terminal.
+ */
 #include "reader/cli/base/table_fold.h"
 
 #include <string.h>
 
-#define NARROWEST 16u /* column of texts */
-#define BREAK_SHARE \
-	3u /* a line is at least so much of its width, in thirds, if it ends at a blank */
+#define NARROWEST 16u  /* least width of a text column */
+#define BREAK_SHARE 3u /* a line breaks at a blank only if it then fills a third of its width */
 
 static bool begins_character(char c)
 {
@@ -28,7 +30,7 @@ static size_t row_width(size_t count, const size_t *widths)
 	return width;
 }
 
-/* Of a column of texts: what it may come down to. */
+/* Return the least width that a text column may be reduced to. */
 static size_t least_of(const struct table_column *c)
 {
 	size_t title = strlen(c->title);
@@ -54,7 +56,8 @@ bool table_narrow(const struct table_column *columns, size_t count, size_t *widt
 	return true;
 }
 
-/* Bytes of the next line of at most `room` characters; *ret_next: where the one behind begins. */
+/* Return the bytes of the next line of at most `room` characters; *ret_next: the start of the line
+ * after it. */
 static size_t line_bytes(const char *text, size_t room, const char **ret_next)
 {
 	size_t bytes = 0, blank = 0;
@@ -85,7 +88,7 @@ void table_row_folded(FILE *out, const struct table_column *columns, size_t coun
 	for (size_t i = 0; i < count; i++)
 		rest[i] = texts[i];
 	while (more) {
-		size_t owed = 1; /* blanks that stand before the next cell that has something */
+		size_t owed = 1; /* blanks to print before the next non-empty cell */
 		more = false;
 		for (size_t i = 0; i < count; i++) {
 			const char *text = rest[i];

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * open.c - a file opened as a database; reports and XSpaces are converted to a temporary one.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/database/open.h"
 
@@ -15,7 +18,8 @@
 #include "reader/export/sqlite/export.h"
 #include "reader/xspace/database.h"
 
-#define SIZE_TOLD (256u << 20) /* a temporary database from this size on is told of */
+#define SIZE_TOLD \
+	(256u << 20) /* a note is printed for a temporary database of at least this size */
 
 void sql_note_cut_off(void *user, const struct contents *c)
 {
@@ -96,7 +100,8 @@ void sql_note_results(const struct cli_report *r, const struct sqlite_result *re
 			r->path, t->untimed);
 }
 
-/* The database loses its name as soon as it is open. `r` NULL: the file is an XSpace. */
+/* Convert a report, or an XSpace if `r` is NULL, and open the database. Its file is unlinked as
+ * soon as it is open. */
 static int open_as_database(
 	struct sql *s, const char *path, struct cli_report *r, const struct sql_open_form *form)
 {

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rows.c - tables of rows of SQL statements.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/database/rows.h"
 
@@ -14,7 +17,7 @@ struct printing {
 	struct table table;
 	struct table_column *columns;
 	const struct sql_form *form;
-	void (*heading)(void *user); /* NULL = none, or it was printed */
+	void (*heading)(void *user); /* NULL = none, or already printed */
 	void *user;
 	FILE *out;
 	uint64_t rows;
@@ -45,7 +48,7 @@ static void value_cell(struct table *t, const struct sql_value *v)
 		table_cell(t, "%s", v->text);
 }
 
-/* ---- statements of the user's ---- */
+/* ---- statements of the user ---- */
 
 static int any_columns(void *user, const char *const *names, int count)
 {
@@ -93,7 +96,7 @@ static bool ends_in(const char *text, const char *end)
 	return length >= bytes && !strcmp(text + length - bytes, end);
 }
 
-/* Numbers are printed by the unit in the title. */
+/* Append a cell; the unit in the title determines the digits of a number. */
 static void report_cell(
 	struct table *t, const struct table_column *column, const struct sql_value *v)
 {
@@ -108,7 +111,7 @@ static int report_row(void *user, const struct sql_value *values, int count)
 {
 	struct printing *p = user;
 	if ((size_t)count != p->table.column_count)
-		return 0; /* of a statement before the last */
+		return 0; /* a row of an earlier statement */
 	if (p->form->rows_most && p->rows++ >= p->form->rows_most)
 		return 0;
 	for (int i = 0; i < count; i++)
@@ -120,7 +123,7 @@ static int report_row(void *user, const struct sql_value *values, int count)
 	return ferror(p->out) ? -EPIPE : table_flow(&p->table, p->form->format, p->out);
 }
 
-/* "Time (%), Name text": the text is cut up. */
+/* The header has the form "Time (%), Name text"; the text is split in place. */
 int sql_columns_read(struct sql_columns *c, const struct sql_report *r)
 {
 	*c = (struct sql_columns){.text = report_header(r, "columns")};
@@ -168,7 +171,7 @@ static int shared_run(struct sql *s, const char *name)
 	return !text ? -ENOENT : sql_run(s, text, NULL);
 }
 
-/* What the report wants to be there before it is run. */
+/* Run the shared statements that the report requires. */
 static int before_run(struct sql *s, const char *before, const char *arguments)
 {
 	int error = *before ? shared_run(s, before) : 0;

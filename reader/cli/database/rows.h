@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rows.h - rows of SQL statements as tables: results of `trace query`, reports of SQL files.
+ * rows.h - tables of rows of SQL statements: the results of `trace query` and the reports of SQL
+ * files.
  *
- * Rows are printed as they come (table.h). One thread.
+ * Rows are printed as they arrive (table.h). One thread.
  */
 #ifndef READER_CLI_DATABASE_ROWS_H
 #define READER_CLI_DATABASE_ROWS_H
@@ -16,47 +17,47 @@
 struct sql_form {
 	enum table_format format;
 	enum table_time time;
-	uint32_t width;     /* of the terminal; 0 = any */
-	uint64_t rows_most; /* of a report: further ones are counted only; 0 = all */
+	uint32_t width;     /* of the terminal, in columns; 0 = no limit */
+	uint64_t rows_most; /* most rows of a report to print, further ones are only counted; 0 =
+			       all */
 };
 
-/* Prints what a statement of the user's gives; columns are of text where one of the first rows has
- * one. 0 or a negative errno, with the cause in s->cause where it is not the output's. */
+/* Print the rows of a user's statement. A column is text if one of its first rows holds a text.
+ * Returns 0 or a negative errno; s->cause says why unless writing `out` failed. */
 int sql_rows_print(struct sql *s, const char *text, enum table_format format, FILE *out);
 
-/* 1 if one of the tables (words) has rows, or none is named, and none behind a '!' has; 0; or a
- * negative errno. */
+/* Check the tables (words separated by blanks) that a report needs. Returns 1 if at least one of
+ * them has rows, or none is named, and no table after a '!' has rows; 0 if not; or a negative
+ * errno. */
 int sql_needs_met(struct sql *s, const char *tables);
 
 #define SQL_COLUMNS_MAX 64u /* of a report */
 
-/* The columns that a report's header names; titles point into `text`. */
+/* The columns that a report's header names; their titles point into `text`. */
 struct sql_columns {
 	struct table_column column[SQL_COLUMNS_MAX];
 	size_t count;
 	char *text;
 };
 
-/* 0 or -ENOMEM; release them in any case. */
+/* Read the columns of a report. Returns 0 or -ENOMEM; release them in both cases. */
 int sql_columns_read(struct sql_columns *c, const struct sql_report *r);
 void sql_columns_release(struct sql_columns *c);
 
-/* Runs a report with its arguments ("base:rows=10", NULL = none), unless none of the tables that it
- * needs has rows. Rows of `count` columns as its header has them are those of the report. 0 or a
- * negative errno. */
+/* Run a report with its arguments ("base:rows=10", NULL = none), and set *ret_skipped instead if
+ * the tables that it needs have no rows. A report has several statements: its rows are those with
+ * as many columns as its header names. Returns 0 or a negative errno. */
 int sql_report_run(struct sql *s, const struct sql_report *r, const char *arguments,
 	const struct sql_visitor *visitor, bool *ret_skipped);
 
-/* What a report prints: whether it had rows, and what stopped it. */
+/* The outcome of printing a report. */
 struct sql_outcome {
 	uint64_t rows;
-	bool skipped; /* none of the tables it needs has rows */
+	bool skipped; /* the tables that it needs have no rows */
 };
 
-/*
- * Prints a report with its arguments ("base:rows=10", NULL = none). Before the first row of the
- * aligned form `heading` is called, not at all where there is none. 0 or a negative errno.
- */
+/* Print a report with its arguments ("base:rows=10", NULL = none). heading() is called once before
+ * the first row, and never if there are no rows; it may be NULL. Returns 0 or a negative errno. */
 int sql_report_print(struct sql *s, const struct sql_report *r, const char *arguments,
 	const struct sql_form *form, void (*heading)(void *user), void *user, FILE *out,
 	struct sql_outcome *ret_outcome);

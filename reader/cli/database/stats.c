@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stats.c - statistics by the SQL files of reader/reports.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/database/stats.h"
 
@@ -10,7 +13,7 @@
 #include "reader/cli/base/stop.h"
 #include "reader/sql/window.h"
 
-/* What is printed when no report is named, in this order: as nsys does. */
+/* The default reports, in the order of nsys. */
 static const char *const usual[] = {"nvtx_sum", "osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum",
 	"cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "openmp_sum", "mpi_event_sum", "um_sum",
 	"um_total_sum", "um_cpu_page_faults_sum", "openacc_sum", "syscall_sum"};
@@ -122,7 +125,7 @@ int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,
 	return error ? sql_file_failed(&d->sql, d->file, what, error) : STATUS_OK;
 }
 
-/* Does a table that the report needs have rows? */
+/* Return whether the tables that the report needs have rows. */
 static bool applies(struct stats_database *d, const struct sql_report *r)
 {
 	char *needs = report_header(r, "needs");

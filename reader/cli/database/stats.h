@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stats.h - statistics by the SQL files of reader/reports: of databases, of reports where there
- * is no shorter way.
+ * stats.h - statistics by the SQL files of reader/reports.
  *
- * One thread.
+ * Serves databases, and those statistics of reports that stats/stats.h cannot compute directly. One
+ * thread.
  */
 #ifndef READER_CLI_DATABASE_STATS_H
 #define READER_CLI_DATABASE_STATS_H
@@ -17,35 +17,40 @@
 #include "reader/sql/reports.h"
 #include "reader/sql/views.h"
 
-/* What options say of the window of time and the unit, NULL = nothing. false after a message. */
+/* Parse the options for the window of time and the unit; NULL = not given, the result is
+ * unchanged. Returns false after a message. */
 bool stats_window_options(const char *window, const char *unit, struct sql_window *ret_window,
 	enum table_time *ret_time);
 
-/* A database with its views, and the file that it is or was made from. */
+/* A database with its views, and the file that it was opened or converted from. */
 struct stats_database {
 	struct sql sql;
 	const char *file;
-	int status; /* STATUS_DAMAGED: of a damaged report */
+	int status; /* STATUS_DAMAGED: the report is damaged */
 };
 
-/* Opens; makes the views. STATUS_OK or STATUS_FAILED after a message. */
+/* Open `file` and create the views. Returns STATUS_OK, or STATUS_FAILED after a message; then
+ * there is nothing to close. */
 int stats_database_open(
 	struct stats_database *d, const char *file, const struct stats_form *form, bool no_symbols);
+
+/* Close the database and restore the signals, which may end the process (stop.h). */
 void stats_database_close(struct stats_database *d);
 
-/* Prints one report, "name:argument:argument" of `bytes`. STATUS_OK or STATUS_FAILED. */
+/* Print one report, "name:argument:argument" of `bytes` bytes. Its name must be known. Returns
+ * STATUS_OK, or STATUS_FAILED after a message. */
 int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,
 	const struct stats_form *form, FILE *out);
 
-/* Prints what applies: of the reports that nsys prints unasked those that have data; not those of
- * `done` (names with commas around them). */
+/* Print the reports that nsys prints by default and that have data, except those of `done` (names
+ * with commas around them). Returns STATUS_OK, or STATUS_FAILED after a message. */
 int stats_sql_print_all(
 	struct stats_database *d, const char *done, const struct stats_form *form, FILE *out);
 
-/* The reports that nsys prints unasked, in its order; NULL behind the last. */
+/* Return a report that nsys prints by default, by index in its order; NULL after the last one. */
 const struct sql_report *stats_usual_at(size_t n);
 
-/* Is there a SQL report of this name ("name:argument")? */
+/* Return whether there is a SQL report of this name ("name:argument"). */
 bool stats_sql_knows(const char *report, size_t bytes);
 
 #endif

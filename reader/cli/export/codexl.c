@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * codexl.c - `trace export -t atp|csv|occupancy`: the text files of CodeXL.
+ *
+ * SQL provides the rows in the order of the files; this file formats them.
+ */
 #include "reader/cli/export/codexl.h"
 
 #include <errno.h>
@@ -14,10 +19,11 @@
 #include "reader/codexl/put.h"
 #include "reader/stats/occupancy.h"
 
-#define NAME_BYTES_MOST 1000u /* of a kernel's: readers of AMD take lines of 2047 bytes */
-#define REGISTERS_MOST 255u   /* that a thread can have */
+#define NAME_BYTES_MOST \
+	1000u               /* bytes of a kernel's name: AMD's readers accept lines of 2047 bytes */
+#define REGISTERS_MOST 255u /* registers that a thread can have */
 
-/* Of a name that may have blanks and commas, as AMD's files write them. */
+/* Write a name that may have blanks and commas, as AMD's files write it. */
 static void symbol_put(FILE *out, const char *text, size_t width)
 {
 	codexl_put_column(out, text && *text ? text : "unknown", CODEXL_PUT_SYMBOL, width);
@@ -28,7 +34,7 @@ static size_t word_put(FILE *out, const char *text)
 	return codexl_put_text(out, text && *text ? text : "unknown", CODEXL_PUT_WORD, SIZE_MAX);
 }
 
-/* Of a table whose cells lie between commas. */
+/* Write a cell of a table whose cells are separated by commas. */
 static void cell_put(FILE *out, const char *text)
 {
 	codexl_put_text(out, text && *text ? text : "unknown", CODEXL_PUT_CELL, NAME_BYTES_MOST);
@@ -39,7 +45,7 @@ static void line_put(FILE *out, const char *text)
 	codexl_put_text(out, text, CODEXL_PUT_LINE, SIZE_MAX);
 }
 
-enum { TYPE_CUDA = 1000, TYPE_OSRT = 2000 }; /* numbers of ours; readers take any */
+enum { TYPE_CUDA = 1000, TYPE_OSRT = 2000 }; /* our own numbers; readers accept any */
 
 struct writing {
 	FILE *out;
@@ -57,17 +63,18 @@ static int query(struct stats_database *d, struct writing *w, const char *statem
 	return sql_run(&d->sql, statement, &visitor);
 }
 
-/* Of the machine's clock; a report may hold any number. */
+/* Convert a time to the machine's clock. A report may hold any number, so the sum is unsigned and
+ * may wrap. */
 static int64_t absolute(const struct writing *w, const struct sql_value *v)
 {
 	return (int64_t)((uint64_t)v->integer + (uint64_t)w->origin_ns);
 }
 
-/* ---- what stands before ---- */
+/* ---- headers ---- */
 
 struct header {
 	FILE *out;
-	const char *before; /* each line: "", "#" or "# " */
+	const char *before; /* prefix of each line: "", "#" or "# " */
 	bool timeline;
 };
 
@@ -78,7 +85,7 @@ static void header_line(const struct header *h, const char *key, const char *val
 	fputc('\n', h->out);
 }
 
-/* executable, arguments (the program's name first), folder, system, host */
+/* Columns: executable, arguments (the program's name first), folder, system, host. */
 static int header_row(void *user, const struct sql_value *v, int count)
 {
 	const struct header *h = user;
@@ -116,7 +123,7 @@ static int origin_row(void *user, const struct sql_value *v, int count)
 	return 0;
 }
 
-/* Times are those of the machine's clock where the database knows them. */
+/* Find the origin of times. Times are those of the machine's clock if the database has it. */
 static int origin_find(struct stats_database *d, struct writing *w)
 {
 	int has = sql_has(&d->sql, "LIBTRACE_REPORT", "startClock");
@@ -133,7 +140,7 @@ static void section_begin(struct writing *w)
 		fprintf(w->out, "=====%s=====\n", w->section);
 }
 
-/* A thread's block begins with its id and the number of its lines. */
+/* Begin the block of a thread by its id and the number of its lines. */
 static void thread_begin(struct writing *w, const struct sql_value *v)
 {
 	section_begin(w);
@@ -178,8 +185,8 @@ static int time_row(void *user, const struct sql_value *v, int count)
 	return ferror(w->out) ? -EPIPE : 0;
 }
 
-/* Who called: a function, or where that has no name its address; its line and file where the
- * program tells them; or nobody. */
+/* Write the caller: a function, or its address if it has no name, with its file and line if the
+ * program has them; or nothing. */
 static int caller_row(void *user, const struct sql_value *v, int count)
 {
 	struct writing *w = user;
@@ -362,7 +369,7 @@ static uint32_t number32(const struct sql_value *v)
 	return number(v) < UINT32_MAX ? (uint32_t)number(v) : UINT32_MAX;
 }
 
-/* 0, or -EINVAL where the device is not known well enough. */
+/* Compute the occupancy of a kernel. Returns 0, or -EINVAL if too little is known of the device. */
 static int kernel_occupancy(const struct sql_value *v, struct occupancy_device *ret_device,
 	struct occupancy *ret_occupancy)
 {
@@ -431,7 +438,8 @@ static int counters_write(struct writing *w, struct stats_database *d)
 	return error ? error : query(d, w, kernels, counters_row);
 }
 
-/* The columns of reference; SGPRs do not exist here: none are used, and they limit nothing. */
+/* Write the columns of the reference format. SGPRs do not exist on these devices: none are used,
+ * and they limit nothing. */
 static int occupancy_row(void *user, const struct sql_value *v, int count)
 {
 	struct writing *w = user;
@@ -460,7 +468,7 @@ static int occupancy_row(void *user, const struct sql_value *v, int count)
 	return ferror(w->out) ? -EPIPE : 0;
 }
 
-/* executable, arguments, number of kernels */
+/* Columns: executable, arguments, number of kernels. */
 static int occupancy_header(void *user, const struct sql_value *v, int count)
 {
 	const struct writing *w = user;
@@ -497,7 +505,7 @@ static int occupancy_write(struct writing *w, struct stats_database *d)
 	return error ? error : query(d, w, kernels, occupancy_row);
 }
 
-/* Of a report that this program recorded: by a temporary database. */
+/* Write a report that this program recorded, by way of a temporary database. */
 static int write_recorded(FILE *out, struct cli_report *r, const struct options *o,
 	const char *format, const uint64_t *events)
 {

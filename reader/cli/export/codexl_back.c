@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * codexl_back.c - export of a report that `trace import` created from files of CodeXL, to such a
+ * file.
+ */
 #include "reader/cli/export/codexl_back.h"
 
 #include <inttypes.h>

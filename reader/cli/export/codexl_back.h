@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * codexl_back.h - a report that `trace import` made of files of CodeXL, as such a file
- * again. One thread.
+ * codexl_back.h - export of a report that `trace import` created from files of CodeXL, to such a
+ * file.
+ *
+ * One thread.
  */
 #ifndef READER_CLI_EXPORT_CODEXL_BACK_H
 #define READER_CLI_EXPORT_CODEXL_BACK_H
@@ -11,9 +13,10 @@
 #include "reader/cli/base/input_state.h"
 #include "reader/codexl/format.h"
 
-/* Writes the file, and prints what of the report has no place there: 0 or a negative errno. 1: the
- * report was not made of a file of this format; ret_events, of SCHEMA_KINDS: what it holds, by
- * kind. A visitor without `problem` only looks whether it was. */
+/* Write the file, and print what the format cannot store. A visitor without `problem` only checks
+ * whether the report has data of the format, and writes nothing. Returns 0 or a negative errno; 1
+ * if the report was not created from a file of this format, with ret_events (SCHEMA_KINDS
+ * elements) set to the number of its events by kind. */
 int export_codexl_back(FILE *out, struct cli_report *r, enum codexl_format format,
 	const struct contents_visitor *visitor, uint64_t *ret_events);
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * codexl_left.c - notes about the events that text files of CodeXL cannot store.
+ */
 #include "reader/cli/export/codexl_left.h"
 
 #include <inttypes.h>
@@ -20,8 +23,8 @@ static uint64_t less(uint64_t number, uint64_t part)
 	return number > part ? number - part : 0;
 }
 
-/* SQL numbers: operations, marks, start/end ranges, those across others, the ranges that are
- * written; CUDA's calls that lie in no other, all calls that are written. */
+/* Columns: the numbers of operations, marks, start/end ranges, ranges that overlap others, ranges
+ * that are written, CUDA calls outside of other CUDA calls, and calls that are written. */
 static int left_out_row(void *user, const struct sql_value *v, int count)
 {
 	const struct left_out *l = user;
@@ -66,7 +69,8 @@ int codexl_left_out_tell(struct stats_database *d, const char *format, const uin
 		&visitor);
 }
 
-/* What left_out_tell() has no number of. Devices are told by their kernels. */
+/* The kinds in `carried` are counted by codexl_left_out_tell(), or stored. Devices are stored in
+ * the rows of their kernels. */
 void codexl_others_tell(const char *path, enum codexl_format format, uint64_t *events)
 {
 	static const uint32_t carried[] = {KIND_OSRT_CALL, KIND_CUDA_API, KIND_CUDA_KERNEL,

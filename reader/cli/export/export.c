@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export.c - `trace export`: other formats: those of reader/export/exporters.def.
+ * export.c - `trace export`: conversion to the formats of reader/export/exporters.def.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,9 +32,9 @@
 #include "reader/export/output.h"
 #include "reader/export/sqlite/export.h"
 
-#define LIST_COLUMNS 160u /* of `--list`, where no terminal says how many it has */
+#define LIST_COLUMNS 160u /* width of `--list` if the terminal's width is unknown */
 
-/* "dir/name.rep" -> "dir/name.json"; the caller frees. */
+/* Build the default name: "dir/name.rep" -> "dir/name.json". The caller frees it. */
 static char *default_name(const char *file, const char *suffix)
 {
 	char *name = NULL;
@@ -44,7 +44,7 @@ static char *default_name(const char *file, const char *suffix)
 	return asprintf(&name, "%.*s.%s", stem, file, suffix) < 0 ? NULL : name;
 }
 
-/* All FILEs into one database. */
+/* Write all FILEs into one database. */
 static int export_sqlite(const struct options *o, const char *output)
 {
 	struct cli_report *reports = calloc((size_t)o->argc, sizeof(*reports));
@@ -195,7 +195,7 @@ static int export_to(struct cli_report *r, const struct options *o,
 	return !status && r->problems ? STATUS_DAMAGED : status;
 }
 
-/* The one format that is not a stream, and takes several reports. */
+/* Write a database: the only format that is not a stream and accepts several reports. */
 static int export_database(const struct options *o, const struct export_format *format)
 {
 	const char *name = o->value[OPT_export_output];
@@ -212,7 +212,8 @@ static int export_database(const struct options *o, const struct export_format *
 	return status;
 }
 
-/* The tables of sqlite, by the package trace_tools: it starts this command again for these. */
+/* Write the tables of the sqlite format by the package trace_tools, which starts this command
+ * again to read them. */
 static int export_parquet(const struct options *o)
 {
 	struct python_arguments a = {0};
@@ -238,7 +239,8 @@ static int export_parquet(const struct options *o)
 	return python_become("parquet", &a);
 }
 
-/* Viewers want these in folders of their own: DIR/plugins/profile/RUN. false after a message. */
+/* Create the folders that viewers require: DIR/plugins/profile/RUN. Returns false after a
+ * message. */
 static bool folders_ready(const struct export_format *format, const char *name)
 {
 	if (!ends_with(name, "/") || !strcmp(format->name, TOOLS_FORMAT)) {

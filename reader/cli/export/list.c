@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * list.c - the formats of `trace export`, and the table that `export --list` prints.
+ */
 #include "reader/cli/export/list.h"
 
 #include <stdbool.h>
@@ -50,7 +53,8 @@ static void widths_find(size_t width, size_t *widths)
 	widths[CARRIES] = widths[LOSES] = (width - widths[WHAT]) / 2;
 }
 
-/* The bytes of a text that a line has room for: whole words, or a part of one that is longer. */
+/* Return the bytes of a text that fit into a line: whole words, or a part of a word that is longer
+ * than the line. */
 static size_t part_of(const char *text, size_t width)
 {
 	const size_t bytes = strlen(text);
@@ -66,7 +70,7 @@ static void row_print(FILE *out, const char **texts, const size_t *widths)
 {
 	bool more = true;
 	while (more) {
-		size_t owed = 0; /* blanks before the next text */
+		size_t owed = 0; /* blanks to print before the next text */
 		more = false;
 		for (unsigned i = 0; i < COLUMNS; i++) {
 			size_t part = part_of(texts[i], widths[i]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * list.h - the formats of `trace export`, and `export --list`: one table of them. Constant
- * data; one thread.
+ * list.h - the formats of `trace export`, and the table that `export --list` prints.
+ *
+ * Constant data; one thread.
  */
 #ifndef READER_CLI_EXPORT_LIST_H
 #define READER_CLI_EXPORT_LIST_H
@@ -14,12 +15,12 @@ struct export_format {
 	const char *name, *suffix, *title, *carries, *loses;
 };
 
-/* The format of that name; NULL = there is none. NULL for the name: the default one. */
+/* Find a format by name; NULL means the default format. Returns NULL if the name is unknown. */
 const struct export_format *export_format_named(const char *name);
 
-/* The table, `width` columns wide (at least EXPORT_LIST_LEAST): of each format what it is, what it
- * carries and what it loses. Texts go on in the next line, in their column. Behind it what one of
- * them does not write, and why. */
+/* Print a table of the formats: what each one is, carries and loses; then the events that one of
+ * them cannot store, and why. width: in columns, at least EXPORT_LIST_LEAST; texts are folded
+ * within their column. */
 #define EXPORT_LIST_LEAST 80u
 void export_list_print(FILE *out, size_t width);
 

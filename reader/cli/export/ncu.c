@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ncu.c - `trace export --type ncu`: a report of Nsight Compute.
+ */
 #include "reader/cli/export/ncu.h"
 
 #include <errno.h>
@@ -69,7 +72,7 @@ static int judge(void *filter, size_t i, Ncu__ProfileResult *result)
 	return ncu_nvtx_passes(filter, result->nvtx, result->thread_id) ? NCU_KEEP : NCU_DROP;
 }
 
-/* A report of Nsight Compute: itself, without the results that an NVTX filter leaves out. */
+/* Copy a report of Nsight Compute, without the results that an NVTX filter leaves out. */
 static int rewrite(FILE *out, struct cli_report *r, const struct ncu_results *results)
 {
 	const char *cause;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ncu.h - `trace export --type ncu`.
+ * ncu.h - `trace export --type ncu`: a report of Nsight Compute.
+ *
+ * One thread.
  */
 #ifndef READER_CLI_EXPORT_NCU_H
 #define READER_CLI_EXPORT_NCU_H
@@ -15,8 +17,9 @@ struct export_ncu_form {
 	bool packed; /* .ncu-repz */
 };
 
-/* Writes the kernel launches of the report, and prints on stderr what could not be told of them; of
- * a report of Nsight Compute its results as they are. 0 or a negative errno. */
+/* Write the kernel launches of the report, and print on stderr which facts about them are unknown.
+ * The results of a report of Nsight Compute are written as they are. Returns 0 or a negative
+ * errno. */
 int export_ncu(FILE *out, struct cli_report *r, const struct contents_visitor *visitor,
 	const struct export_ncu_form *form);
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nvtxt.c - `trace export --type nvtxt`: the text format of NVTX.
+ */
 #include "reader/cli/export/nvtxt.h"
 
 #include <inttypes.h>
@@ -37,7 +40,7 @@ static void note_columns(const char *path, const struct nvtxt_tally *t)
 					event->name);
 }
 
-/* What could not be carried, or only in comments. */
+/* Print what NVTXT cannot store, or stores only in comments. */
 static void note_tally(const char *path, const struct nvtxt_tally *t)
 {
 	export_note_left_out(path, "NVTXT", t->left_out);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvtxt.h - `trace export --type nvtxt`.
+ * nvtxt.h - `trace export --type nvtxt`: the text format of NVTX.
+ *
+ * One thread.
  */
 #ifndef READER_CLI_EXPORT_NVTXT_H
 #define READER_CLI_EXPORT_NVTXT_H
@@ -9,7 +11,7 @@
 
 #include "reader/cli/base/input_state.h"
 
-/* Writes the NVTX events of the report, and prints on stderr what NVTXT could not carry. 0 or a
+/* Write the NVTX events of the report, and print on stderr what NVTXT cannot store. Returns 0 or a
  * negative errno. */
 int export_nvtxt(FILE *out, const struct cli_report *r, const struct contents_visitor *visitor);
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * timeline.c - `trace export` to the formats of timeline viewers, and notes about events that a
+ * format cannot store.
+ */
 #include "reader/cli/export/timeline.h"
 
 #include <inttypes.h>

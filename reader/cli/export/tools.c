@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tools.c - `trace export -t xplane-tools`: a folder with XProf's messages of results.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/export/tools.h"
 
@@ -16,12 +19,13 @@
 #include "reader/cli/base/stop.h"
 
 struct folder {
-	char *temporary; /* NULL: not made, or it has its name */
+	char *temporary; /* NULL: not created, or already renamed */
 	int fd;
 	FILE *files[TOOLS_MESSAGES];
 };
 
-/* The folder of that name goes, if it is one that this command makes. 0 or a negative errno. */
+/* Remove the files of this command from the folder, and the folder if it is empty then. Returns 0
+ * or a negative errno. */
 static int folder_remove(const char *name)
 {
 	int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -33,7 +37,7 @@ static int folder_remove(const char *name)
 	return rmdir(name) ? -errno : 0;
 }
 
-/* Are there only files of ours in it? false also where it cannot be read. */
+/* Return whether the folder holds only files of this command; false if it cannot be read. */
 static bool is_of_ours(const char *name)
 {
 	DIR *d = opendir(name);
@@ -73,7 +77,7 @@ static int folder_begin(struct folder *f, const char *name)
 	return f->fd < 0 ? -errno : 0;
 }
 
-/* Closes the files: 0, or the first error. */
+/* Close the files. Returns 0, or the first error. */
 static int files_close(struct folder *f)
 {
 	int error = 0;
@@ -89,7 +93,7 @@ static int files_close(struct folder *f)
 	return error;
 }
 
-/* Gives the folder its name; one of ours that has it goes where that is wanted. */
+/* Rename the folder to `name`. overwrite: replace an earlier folder of this command. */
 static int folder_end(struct folder *f, const char *name, bool overwrite)
 {
 	struct stat facts;

@@ -11,8 +11,8 @@
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/options.h"
 
-/* Writes the folder, which gets its name when all is there; prints what nothing recorded can fill.
- * Returns the exit status, after a message where that is not STATUS_OK. */
+/* Write the folder `name`, under a temporary name until it is complete; print which parts nothing
+ * recorded can fill. Returns STATUS_OK, or another exit status after a message. */
 int export_tools(struct cli_report *r, const struct options *o, const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * command.c - `trace info`.
+ * command.c - `trace info`: the command.
  */
 #include <stdio.h>
 

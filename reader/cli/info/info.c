@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * info.c - what a report says of itself: who was recorded, what, when, and whether anything is
- * missing or why nothing was recorded.
+ * info.c - `trace info` of a report, as text.
+ *
+ * Says who was recorded, what, when, and whether anything is missing or why nothing was recorded.
  */
 #include "reader/cli/info/info.h"
 
@@ -15,7 +16,7 @@
 #include "reader/cli/base/input.h"
 #include "reader/cli/base/message.h"
 
-/* What every process has, whatever it did. */
+/* Return whether every process has events of this kind, whatever it did. */
 static bool is_background(uint32_t kind)
 {
 	switch (kind) {
@@ -42,7 +43,8 @@ bool info_events_empty(const uint64_t *events)
 	return true;
 }
 
-/* Events that cannot be read any more may be all there were. */
+/* Return whether the report is whole. Events that can no longer be read may have been the only
+ * ones. */
 static bool is_whole(const struct info *i)
 {
 	return !i->r.problems && !i->r.report.unfinished && !i->c.tally.torn_bytes && !i->dropped &&
@@ -55,7 +57,7 @@ bool info_is_empty(const struct info *i)
 		info_events_empty(i->c.events);
 }
 
-/* The value of an option of the recording; "" = not told. */
+/* Return the value of an option of the recording; "" = unknown. */
 static const char *option_of(const Libtrace__Session *s, const char *name)
 {
 	size_t bytes = strlen(name);
@@ -131,7 +133,7 @@ __attribute__((format(printf, 3, 4))) static void verdict_add(
 	va_end(arguments);
 }
 
-/* What is wrong with the file itself. */
+/* Append the problems of the file itself. */
 static void verdict_file(const struct info *i, char *text, size_t bytes)
 {
 	const struct walk_tally *t = &i->c.tally;
@@ -145,7 +147,7 @@ static void verdict_file(const struct info *i, char *text, size_t bytes)
 		verdict_add(text, bytes, "still being written");
 }
 
-/* What is missing of what was captured. */
+/* Append the captured events that are missing. */
 static void verdict_losses(const struct info *i, char *text, size_t bytes)
 {
 	if (i->dropped)
@@ -213,7 +215,7 @@ bool info_never_began(const struct info *i)
 
 #define OPTIONS_WIDTH 110u
 
-/* Several on a line. title: of 11 columns. */
+/* Print several texts on a line. title: 11 columns. */
 static void print_texts(FILE *out, const char *title, char *const *texts, size_t count)
 {
 	size_t column = 0;
@@ -296,7 +298,7 @@ static void print_file(FILE *out, const struct info *i)
 
 #define WINDOWS_PRINTED 10u
 
-/* When events were recorded; without windows: always. */
+/* Print when events were recorded; without windows they were always recorded. */
 static void print_windows(FILE *out, const struct info *i, bool verbose)
 {
 	const struct windows *w = &i->c.windows;

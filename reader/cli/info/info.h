@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * info.h - what a report says of itself, gathered; printed as text by info.c and as JSON by
- * info_json.c.
+ * info.h - the contents of a report and the verdict on it, as `trace info` prints them.
+ *
+ * info.c prints text, json.c prints JSON. One thread; allocates.
  */
 #ifndef READER_CLI_INFO_INFO_H
 #define READER_CLI_INFO_INFO_H
@@ -16,42 +17,51 @@ struct info {
 	struct cli_report r;
 	struct contents c;
 	uint64_t dropped;       /* events missing, of all processes */
-	uint64_t damaged_lanes; /* whose rest is missing */
-	uint64_t unaccounted;   /* events that are missing, and nothing says why */
+	uint64_t damaged_lanes; /* lanes that are damaged, so that the rest of them is missing */
+	uint64_t unaccounted;   /* events missing without a known reason */
 	uint64_t unended;       /* traced processes without a receipt */
 	uint64_t untraced, partly;
-	uint64_t damage;                          /* diagnostics that say so */
+	uint64_t damage;                          /* number of diagnostics about damage */
 	uint64_t callchain_nodes, stored_symbols; /* of all processes */
 	struct nvtx_deferred deferred;
 };
 
-/* Reads a report, into zeros (r.quiet: its problems are not printed); prints why not. 0, or an exit
- * status and nothing to release. */
+/* Read a report. `i` must be zeros, except that r.quiet may be set, so that problems of the report
+ * are counted and not printed. Returns 0; or an exit status after a message, and then there is
+ * nothing to release. */
 int info_gather(struct info *i, const char *file, bool no_wait);
+
+/* Close the report and free all memory. */
 void info_release(struct info *i);
 
-/* One sentence: is anything missing? True: nothing is. */
+/* Write the verdict, one sentence that says whether anything is missing. Returns true if nothing
+ * is missing. */
 bool info_verdict(const struct info *i, char *ret_text, size_t bytes);
 
-/* Was a delay or a capture range waited for until the end, so that nothing was recorded? */
+/* Return whether nothing was recorded because a delay or a capture range had not ended or begun
+ * when the recording ended. */
 bool info_never_began(const struct info *i);
 
-/* Was nothing recorded but that processes and threads ran, in a report of ours that is whole?
- * `events`: their number by kind. */
+/* Return whether a whole report of ours holds nothing but starts and ends of processes and
+ * threads. info_events_empty() checks only `events`, the number of events by kind. */
 bool info_is_empty(const struct info *i);
 bool info_events_empty(const uint64_t *events);
 
-/* Why that is, likely: of the session's options, windows and processes. */
+/* Write the likely reasons for an empty report, derived from the session's options, windows and
+ * processes. bytes: at most EMPTY_REASONS_BYTES are needed. */
 void info_empty_reasons(const struct info *i, char *ret_text, size_t bytes);
 
-/* Print all of it as text; verbose: each process and window. */
+/* Print the report's contents as text. verbose: each process and each window. */
 void info_print(FILE *out, const struct info *i, bool verbose);
 
-/* Processes as a tree; short: a line each, the first ones, remarkable receipts only. */
+/* Print the processes as a tree. Unless verbose: one line each, only the first processes, and only
+ * remarkable receipts. */
 void info_print_processes(FILE *out, const struct process_list *l, bool verbose);
 
+/* Print a duration given in nanoseconds. */
 void info_print_span(FILE *out, uint64_t ns);
 
+/* Print the report's contents as a JSON object. */
 void info_print_json(FILE *out, const struct info *i);
 
 #endif

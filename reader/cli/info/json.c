@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * json.c - `trace info` of a report, as JSON.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * processes.c - the processes of `trace info`: who started whom, how each ended, and what its
- * record keeping says.
+ * processes.c - the processes of `trace info`: who started whom, how each one ended, and its
+ * receipt.
  */
 #include "reader/cli/info/info.h"
 
@@ -13,15 +13,15 @@
 #include "reader/base/print.h"
 
 #define INDENT_MAX 40u
-#define COMMAND_WIDTH 60u   /* of a command line, unless --verbose */
-#define PROCESSES_SHOWN 40u /* unless --verbose */
+#define COMMAND_WIDTH 60u   /* width of a command line, unless --verbose */
+#define PROCESSES_SHOWN 40u /* processes printed, unless --verbose */
 
 void info_print_span(FILE *out, uint64_t ns)
 {
 	fprintf(out, "%" PRIu64 ".%09" PRIu64 " s", ns / 1000000000, ns % 1000000000);
 }
 
-/* Events in the file, of all kinds. */
+/* Return the number of events in the file, of all kinds. */
 static uint64_t events_of(const struct process *p)
 {
 	uint64_t sum = 0;
@@ -30,7 +30,7 @@ static uint64_t events_of(const struct process *p)
 	return sum;
 }
 
-/* How a process ended. */
+/* Write how a process ended. */
 static void end_text(const struct process *p, char *ret_text, size_t bytes)
 {
 	const Libtrace__Process *f = p->facts;
@@ -62,7 +62,7 @@ static void print_whole_command(FILE *out, const Libtrace__Process *f)
 	fputs(f->arguments_truncated ? " ..." : "", out);
 }
 
-/* As much of the command line as fits. */
+/* Print as much of the command line as fits. */
 static void print_command(FILE *out, const Libtrace__Process *f, bool verbose)
 {
 	char *text = NULL;
@@ -83,7 +83,7 @@ static void print_command(FILE *out, const Libtrace__Process *f, bool verbose)
 	free(text);
 }
 
-/* ", 12 things"; nothing when there are none. */
+/* Print ", 12 things"; nothing if the number is 0. */
 static void print_part(FILE *out, uint64_t number, const char *what)
 {
 	if (number)
@@ -111,7 +111,7 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *r, unsigned indent
 	fputs("\n", out);
 }
 
-/* Something that a reader of the short form should see, too. */
+/* Return whether the short form should show this receipt, too. */
 static bool is_remarkable(const Libtrace__Receipt *r)
 {
 	return r->n_drops || r->impossible_times || r->clock_breaks || r->produced != r->written ||
@@ -159,10 +159,8 @@ static void print_process(FILE *out, const struct process *p, unsigned depth, bo
 		print_receipt(out, p->receipt, indent + 4);
 }
 
-/*
- * Rows in order of start; the parent of each is the latest earlier one with the parent's pid, so
- * there are no circles. SIZE_MAX = none.
- */
+/* A process in order of start. Its parent is the latest earlier process with the parent's pid, so
+ * there are no cycles. SIZE_MAX = none. */
 struct node {
 	const struct process *process;
 	size_t parent, first_child, last_child, next;
@@ -188,10 +186,10 @@ static struct node *nodes_make(const struct process_list *l)
 	return nodes;
 }
 
-/* Finds each node's parent: 0 or -ENOMEM. */
+/* Find the parent of each node. Returns 0 or -ENOMEM. */
 static int nodes_link(struct node *nodes, size_t count)
 {
-	struct map latest = {0}; /* pid -> node + 1, of those so far */
+	struct map latest = {0}; /* pid -> index + 1 of the latest node so far */
 	int error = 0;
 	for (size_t n = 0; !error && n < count; n++) {
 		const Libtrace__Process *f = nodes[n].process->facts;
@@ -213,7 +211,7 @@ static int nodes_link(struct node *nodes, size_t count)
 	return error;
 }
 
-/* Depth first, without recursion: a tree may be as deep as it likes. */
+/* Print the tree depth first, without recursion: a tree may have any depth. */
 static void print_tree(FILE *out, const struct node *nodes, size_t root, bool verbose, size_t *left)
 {
 	for (size_t n = root; n != SIZE_MAX;) {
@@ -231,7 +229,7 @@ static void print_tree(FILE *out, const struct node *nodes, size_t root, bool ve
 	}
 }
 
-#define REASONS_TOLD 16u /* and all others as one */
+#define REASONS_TOLD 16u /* reasons printed; all others are added up */
 
 static void add_drops(const Libtrace__Receipt *r, uint64_t *drops)
 {
@@ -241,7 +239,7 @@ static void add_drops(const Libtrace__Receipt *r, uint64_t *drops)
 	}
 }
 
-/* "  dropped: 5 ring full, 2 nested signals"; nothing when there are none. */
+/* Print "  dropped: 5 ring full, 2 nested signals"; nothing if no event was dropped. */
 static void print_drops(FILE *out, const uint64_t *drops)
 {
 	const char *before = "  dropped: ";
@@ -255,7 +253,7 @@ static void print_drops(FILE *out, const uint64_t *drops)
 		fputc('\n', out);
 }
 
-/* All receipts in one. */
+/* Print the sum of all receipts. */
 static void print_total(FILE *out, const struct process_list *l)
 {
 	Libtrace__Receipt total = LIBTRACE__RECEIPT__INIT;

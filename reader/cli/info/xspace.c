@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * xspace.c - `trace info` of an XSpace, as text and as JSON.
+ */
 #include "reader/cli/info/xspace.h"
 
 #include <errno.h>

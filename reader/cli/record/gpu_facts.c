@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu_facts.c - facts of GPUs by NVML. Names of functions, numbers and types are those of NVML's
- * interface, as the package nvidia-ml-py 13.580 has them.
+ * gpu_facts.c - facts of GPUs from NVML.
+ *
+ * Names of functions, numbers and types are those of NVML's interface, as in the package
+ * nvidia-ml-py 13.580.
  */
 #define _GNU_SOURCE
 #include "reader/cli/record/gpu_facts.h"
@@ -25,7 +27,7 @@
 #define NVML_LIBRARY "libnvidia-ml.so.1"
 #define GPUS_MAX 16u
 #define FACTS_MAX (GPUS_MAX * 8u)
-#define TEXT_BYTES 16384u /* of all facts; less than a pipe holds */
+#define TEXT_BYTES 16384u /* bytes of all facts; less than a pipe holds */
 #define PATIENCE_MS 5000
 
 enum { NVML_CLOCK_GRAPHICS = 0, NVML_CLOCK_MEM = 2 };
@@ -41,12 +43,12 @@ struct nvml {
 	int (*power_limit)(nvml_device, unsigned *); /* mW */
 	int (*max_clock)(nvml_device, int, unsigned *);
 	int (*application_clock)(nvml_device, int, unsigned *);
-	int (*ecc)(nvml_device, unsigned *, unsigned *); /* now, and from the next start on */
+	int (*ecc)(nvml_device, unsigned *, unsigned *); /* current, and after the next restart */
 	int (*mig)(nvml_device, unsigned *, unsigned *);
 	int (*persistence)(nvml_device, unsigned *);
 };
 
-/* ---- in the process that asks: one fact a line, into the pipe ---- */
+/* ---- in the process that calls NVML: writes one fact per line into the pipe ---- */
 
 static void find(const struct nvml *n, const char *name, void *ret_function)
 {
@@ -119,14 +121,14 @@ static void all_tell(int fd)
 	fflush(stdout);
 }
 
-/* ---- in ours ---- */
+/* ---- in this process ---- */
 
 static int64_t now_ms(void)
 {
 	return (int64_t)(clock_monotonic_ns() / 1000000);
 }
 
-/* What comes until the end of the pipe; 0 bytes when that takes too long. */
+/* Read up to the end of the pipe. Returns the number of bytes; 0 if that takes too long. */
 static size_t pipe_read(int fd, char *ret_text, size_t room)
 {
 	int64_t limit_ms = now_ms() + PATIENCE_MS;
@@ -167,7 +169,7 @@ static size_t ask(char *ret_text, size_t room)
 	return bytes;
 }
 
-/* Splits the text into facts; what is no printable text becomes '?'. */
+/* Split the text into facts; bytes that are not printable become '?'. */
 static size_t facts_split(char *text, char **ret_facts)
 {
 	size_t count = 0;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * launch.c - start of a program under the tracer, and of the writer beside it.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/record/launch.h"
 
@@ -72,7 +75,7 @@ static int output_choose(struct launch *l)
 	return 0;
 }
 
-/* As the program will have it. */
+/* Return the value of a variable as the program will have it. */
 static const char *variable_value(const char *name, void *launch)
 {
 	const struct launch *l = launch;
@@ -107,8 +110,8 @@ static int tree_make(struct launch *l)
 	return error;
 }
 
-/* What is wrong with the options of the capture range and the NVTX domains is said before anything
- * runs. */
+/* Check the options of the capture range and the NVTX domains, so that errors are reported before
+ * anything runs. */
 static int capture_options_read(struct launch *l)
 {
 	const char *range = launch_value(l, OPT_run_capture_range), *why;
@@ -169,7 +172,7 @@ static void environment_preload(const struct launch *l)
 	free(value);
 }
 
-/* "A=B,C=D" */
+/* Set the variables of "A=B,C=D". */
 static void environment_add(const char *list)
 {
 	char *copy = strdup(list), *rest = copy;
@@ -183,7 +186,8 @@ static void environment_add(const char *list)
 	free(copy);
 }
 
-/* A program that tells AddressSanitizer its own defaults: then only the variable lets us in. */
+/* Set ASAN_OPTIONS for a program that sets its own defaults of AddressSanitizer: only the variable
+ * lets the library be preloaded then. */
 static void environment_asan(const char *program)
 {
 	const char *before = getenv("ASAN_OPTIONS");
@@ -221,7 +225,7 @@ static void child_restore(const struct launch *l)
 	sigprocmask(SIG_SETMASK, &l->mask, NULL);
 }
 
-/* In the child; comes back only when the program cannot be run. */
+/* Run the program, in the child. Returns only if it cannot be run. */
 static void program_run(struct launch *l, int report_fd)
 {
 	if (l->control)
@@ -263,7 +267,7 @@ static void writer_run(const struct launch *l, bool foreground)
 	else
 		dup2(l->lock_fd, TREE_WRITER_LOCK_FD);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	/* What the program's output goes to must not be held open by the writer. */
+	/* The writer must not hold open the file or pipe of the program's output. */
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
 	unsetenv("LIBTRACE_TREE");

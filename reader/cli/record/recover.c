@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recover.c - `trace recover`: lists the trees that nobody uses any more and has libtrace-writer
- * finish their reports.
+ * recover.c - `trace recover`: lists the trees that no process uses any more and runs
+ * libtrace-writer to finish their reports.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -29,7 +29,8 @@ struct recovery {
 	unsigned found, in_use, failed, refused;
 };
 
-/* Does a process map this file? Its pid alone says little: it may be another process's by now. */
+/* Return whether the process maps this file. Its pid alone proves little, since it may belong to
+ * another process by now. */
 static bool process_maps(long pid, const char *file)
 {
 	char path[64], *line = NULL;
@@ -45,7 +46,7 @@ static bool process_maps(long pid, const char *file)
 	return maps;
 }
 
-/* "<pid>-<tick>.spool" */
+/* Return whether a process of a spool "<pid>-<tick>.spool" in the folder is alive. */
 static bool has_living_process(const char *dir)
 {
 	int fd = tree_open_dir(dir);
@@ -93,8 +94,8 @@ static const char *lookup(const char *name)
 	return getenv(name);
 }
 
-/* The name of the report as `trace run -o` makes it: with .rep, in a folder report1.rep. false
- * after a message. */
+/* Write the name of the report as `trace run -o` does: with .rep, or report1.rep in a folder.
+ * Returns false after a message. */
 static bool output_expand(const struct recovery *r, const char *dir, char *ret_path, size_t bytes)
 {
 	const char *pattern = r->options->value[OPT_recover_output], *why = NULL;
@@ -134,8 +135,8 @@ static int writer_run(const struct recovery *r, const char *dir)
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
 }
 
-/* Does the folder belong to the user that we are, and to nobody else? If not, says why. The writer
- * asks again, of what it has open, and of each file in it. */
+/* Return whether the folder belongs to our user and to nobody else; otherwise print why not. The
+ * writer repeats the check on its open descriptor, and on each file in the folder. */
 static bool is_ours(const char *dir)
 {
 	struct stat status;
@@ -173,7 +174,8 @@ static void tree_take(struct recovery *r, const char *dir)
 		r->failed += writer_run(r, dir) != 0;
 }
 
-/* Anybody can make a folder of such a name there: one that is not ours is named, and no failure. */
+/* Recover a folder. Any user can create a folder of such a name there: one that is not ours is
+ * reported, which is not a failure. */
 static void folder_take(struct recovery *r, const char *folder)
 {
 	char prefix[64], *dir = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run.c - `trace run`: the program as our child, its signals, its end, the report.
+ * run.c - `trace run`: runs the program as a child, passes signals on, and waits for the report.
  *
- * Program and writer are our children. The program is in our process group: what the terminal sends
- * (^C, ^Z) reaches it without us; what is sent to us alone is passed on. The writer has a session
- * of its own, so that killing our group leaves it to finish the report. All signals of interest are
- * blocked and taken with sigtimedwait, so nothing runs in a handler.
+ * Program and writer are children of this process. The program is in our process group: signals of
+ * the terminal (^C, ^Z) reach it directly; a signal sent to us alone is passed on. The writer has a
+ * session of its own, so that it finishes the report even if our group is killed. All signals of
+ * interest are blocked and taken by sigtimedwait(), so no code runs in a handler.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -31,8 +31,8 @@
 #include "reader/cli/base/options.h"
 #include "reader/cli/stats/stats.h"
 
-#define PRIMARY_WAIT_NS                                                                           \
-	1000000000ull /* what the writer gets to finish with `--wait primary`, and after a signal \
+#define PRIMARY_WAIT_NS                                                                          \
+	1000000000ull /* time for the writer to finish with `--wait primary`, and after a signal \
 			 to us when the program has ended */
 
 struct run {
@@ -51,7 +51,7 @@ static const int forwarded[] = {
 	SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
 #define FORWARDED (sizeof(forwarded) / sizeof(forwarded[0]))
 
-/* The signal of the capture range: it is for the tracer, not for the program. */
+/* Return the signal of the capture range, which is for the tracer and not for the program. */
 static int capture_signal(const struct launch *l)
 {
 	return l->control && l->capture.kind == CAPTURE_SIGNAL ? (int)l->capture.signal : 0;
@@ -66,8 +66,8 @@ static void signals_block(struct launch *l, sigset_t *ret_set)
 		sigaddset(ret_set, forwarded[i]);
 	if (capture_signal(l))
 		sigaddset(ret_set, capture_signal(l));
-	sigaction(SIGCHLD, &normal,
-		&l->child_action); /* ignored, it would take the exit status away */
+	sigaction(
+		SIGCHLD, &normal, &l->child_action); /* if ignored, the exit status would be lost */
 	sigprocmask(SIG_BLOCK, ret_set, &l->mask);
 }
 
@@ -82,26 +82,26 @@ static int kill_parse(const char *text)
 	return *end || end == text || number < 1 || number > SIGRTMAX ? -EINVAL : (int)number;
 }
 
-/* Sent to us alone, or by the terminal to the whole group? */
+/* Pass a signal on, unless the terminal sent it to the whole group. */
 static void pass_on(struct run *r, const siginfo_t *info)
 {
 	bool for_us_alone =
 		info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL;
 	if (!r->program_ended) {
-		/* SIGCONT: the program may have been stopped by a signal to it alone, the shell
-		 * then continues only us */
+		/* SIGCONT: a signal to the program alone may have stopped it; then the shell
+		 * continues only us */
 		if (for_us_alone || info->si_signo == SIGCONT)
 			kill(r->program, info->si_signo);
 	} else if (info->si_signo == SIGINT || info->si_signo == SIGTERM ||
 		info->si_signo == SIGHUP || info->si_signo == SIGQUIT) {
-		/* only the rest of the tree is waited for; a signal to all of it may have ended
-		 * the program just now, then the writer is about to finish */
+		/* Only the rest of the tree is waited for. A signal to the whole tree may have
+		 * ended the program just now; then the writer is about to finish. */
 		r->given_up = r->patience_ns != 0;
 		r->patience_ns = clock_monotonic_ns() + PRIMARY_WAIT_NS;
 	}
 }
 
-/* The program stopped: so do we, or the shell would go on waiting. */
+/* Stop when the program has stopped, or the shell would keep waiting. */
 static void stop_too(void)
 {
 	kill(getpid(), SIGSTOP);
@@ -123,7 +123,8 @@ static bool has_spools(const char *tree)
 	return count > 0;
 }
 
-/* A spool goes only when its process is in the report. Silent: the writer is at work on it. */
+/* Return whether the report holds a traced process. A spool is removed only after its process is
+ * in the report. Prints nothing, as the writer may be at work on the file. */
 static bool has_traced(const char *path)
 {
 	const struct contents_visitor nobody = {NULL, NULL, NULL, NULL};
@@ -135,7 +136,7 @@ static bool has_traced(const char *path)
 		return false;
 	contents_init(&contents);
 	if (contents_read(&contents, &report, &nobody))
-		found = true; /* cannot tell */
+		found = true; /* unknown */
 	for (size_t n = 0; n < contents.processes.count; n++)
 		found |= contents.processes.rows[n]->facts->spool != NULL;
 	contents_release(&contents);
@@ -143,8 +144,8 @@ static bool has_traced(const char *path)
 	return found;
 }
 
-/* No process of the tree could be traced: there is nothing to wait for. The count of spools alone
- * does not prove it: any process of the tree can write it. */
+/* End the wait if no process of the tree could be traced. The count of spools alone does not prove
+ * that, since any process of the tree can write it. */
 static void end_if_untraced(struct run *r)
 {
 	struct tree_control *control = r->launch.control;
@@ -188,7 +189,7 @@ static void children_reap(struct run *r)
 	}
 }
 
-/* Time until something is due; false: nothing ever is. */
+/* Write the time until the next deadline. Returns false if there is none. */
 static bool timeout_get(const struct run *r, struct timespec *ret_timeout)
 {
 	uint64_t now = clock_monotonic_ns(), due = r->program_ended ? r->patience_ns : r->kill_ns;
@@ -240,7 +241,7 @@ static void verdict_tell(const struct info *i, const char *report)
 		i->c.diagnostic_count ? "; with diagnostics: see 'trace info'" : "");
 }
 
-/* One line about the report; nothing on stdout. */
+/* Print one line about the report on stderr; nothing on stdout. */
 static void report_tell(const struct run *r)
 {
 	const struct launch *l = &r->launch;
@@ -251,7 +252,7 @@ static void report_tell(const struct run *r)
 		return;
 	}
 	if (r->untraced) {
-		unlink(l->output); /* made before it was known that nothing would come */
+		unlink(l->output); /* created before it was known that there would be no events */
 		const char *sources = launch_value(l, OPT_run_trace);
 		if (sources && !strcmp(sources, "none"))
 			return;
@@ -286,14 +287,14 @@ static void report_tell(const struct run *r)
 			"standard error");
 }
 
-/* Ends as the program did. */
+/* End as the program did: with its exit status, or by its signal. */
 static int end_like(int status, const struct launch *l)
 {
 	if (!WIFSIGNALED(status))
 		return WEXITSTATUS(status);
 	const struct rlimit no_core = {0, 0};
 	int number = WTERMSIG(status);
-	setrlimit(RLIMIT_CORE, &no_core); /* the program's own core is enough */
+	setrlimit(RLIMIT_CORE, &no_core); /* the program's own core dump is enough */
 	signal(number, SIG_DFL);
 	sigset_t set;
 	sigemptyset(&set);
@@ -327,7 +328,7 @@ static int run_start(struct run *r, sigset_t *set)
 	return 0;
 }
 
-/* "A=B,C=D", or NULL. */
+/* Return whether the text is "A=B,C=D", or NULL. */
 static bool are_assignments(const char *list)
 {
 	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
@@ -338,7 +339,8 @@ static bool are_assignments(const char *list)
 	return true;
 }
 
-/* 0, or what execve() would say: folders and other files that are not regular are refused. */
+/* Check whether a path can be executed. Returns 0 or the error of execve(): folders and other
+ * files that are not regular are refused. */
 static int place_check(const char *place)
 {
 	struct stat status;
@@ -349,7 +351,7 @@ static int place_check(const char *place)
 	return eaccess(place, X_OK) ? -errno : 0;
 }
 
-/* The list of folders that the program is looked for in: of --env-var, else ours. */
+/* Return the list of folders to search for the program: PATH of --env-var, else our own. */
 static const char *path_in_use(const char *assignments, size_t *ret_bytes)
 {
 	const char *path = getenv("PATH"), *at = assignments;
@@ -363,7 +365,7 @@ static const char *path_in_use(const char *assignments, size_t *ret_bytes)
 	return path;
 }
 
-/* Is the program there, as execvp() finds it? 0 or a negative errno. */
+/* Check that the program exists where execvp() searches. Returns 0 or a negative errno. */
 static int program_check(const char *name, const char *assignments)
 {
 	size_t left, bytes;
@@ -386,7 +388,7 @@ static int program_check(const char *name, const char *assignments)
 	}
 }
 
-/* What would happen. */
+/* Print what would be recorded, and run nothing. */
 static int run_tell(struct run *r)
 {
 	struct launch *l = &r->launch;
@@ -433,7 +435,7 @@ int command_run(const struct options *o)
 	if (status)
 		return status;
 	wait_for_all(&r, &set);
-	signal(SIGPIPE, SIG_IGN); /* nobody may read what we say: we end as the program did */
+	signal(SIGPIPE, SIG_IGN); /* a closed stderr must not end us: we end as the program did */
 	report_tell(&r);
 	return end_like(r.status, &r.launch);
 }

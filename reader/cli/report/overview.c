@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * overview.c - the facts that `trace report` shows before the events of a file.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/report/overview.h"
 
@@ -49,7 +52,7 @@ static void session_add(struct overview *o, const struct info *i)
 	fact_add(o, "version", "%s", s->library_version ? s->library_version : "?");
 }
 
-/* The sums of all processes' receipts. */
+/* Add the sums of all processes' receipts. */
 static void receipt_add(struct overview *o, const struct info *i)
 {
 	uint64_t produced = 0, written = 0, summarized = 0, tracer_ns = 0, error_ns = 0, breaks = 0;

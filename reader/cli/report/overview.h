@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * overview.h - what `trace report` says of a file before its events: who, when, the verdict, the
- * receipt; as texts, for a terminal and for the page.
+ * overview.h - the facts that `trace report` shows before the events of a file: who, when, the
+ * verdict, the receipt.
  *
- * One thread; allocates.
+ * They are texts, for a terminal and for the page. One thread; allocates.
  */
 #ifndef READER_CLI_REPORT_OVERVIEW_H
 #define READER_CLI_REPORT_OVERVIEW_H
@@ -23,16 +23,17 @@ struct overview {
 	bool is_report;
 	struct {
 		const char *label; /* static */
-		char *value;       /* what was traced chose some of its bytes: print_text() */
+		char *value;       /* may hold bytes that the traced program chose: print it by
+				      print_text() */
 	} rows[OVERVIEW_ROWS_MAX];
 	size_t count;
-	char *notes[OVERVIEW_NOTES_MAX]; /* "pid: text": what the tracer itself had to say */
+	char *notes[OVERVIEW_NOTES_MAX]; /* "pid: text": the tracer's diagnostics */
 	size_t note_count;
 	uint64_t notes_left_out;
 };
 
-/* Of a report (one pass over it), or of a database. 0 or STATUS_FAILED after a message; release in
- * any case. Problems of the report are not printed. */
+/* Read the overview of a report (one pass over it) or of a database. Problems of the report are
+ * not printed. Returns 0, or STATUS_FAILED after a message; release it in both cases. */
 int overview_gather(struct overview *o, const char *file, bool no_wait);
 void overview_release(struct overview *o);
 

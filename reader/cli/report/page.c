@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * page.c - the page of `trace report --html`.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/report/page.h"
 
@@ -88,7 +91,7 @@ static void overview_print(FILE *out, const struct overview *o)
 
 struct rows {
 	FILE *out;
-	size_t columns; /* rows of another number belong to another statement; 0 = any */
+	size_t columns; /* rows of another width belong to another statement; 0 = any */
 	uint64_t count, most;
 };
 
@@ -138,7 +141,7 @@ static void columns_print(FILE *out, const struct sql_columns *c)
 	fputs("], ", out);
 }
 
-/* A report or rule with its rows; nothing where it has none. */
+/* Print a report or rule with its rows; nothing if it has none. */
 static int table_print_json(
 	FILE *out, struct sql *s, const struct sql_report *report, uint64_t most, bool *any)
 {
@@ -194,7 +197,7 @@ static int tables_print(FILE *out, struct sql *s)
 	return error;
 }
 
-/* With the receipt of each; only databases of ours have them. */
+/* Print the processes, each with its receipt; only databases of ours have them. */
 static int processes_print(FILE *out, struct sql *s)
 {
 	static const char statement[] =

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page.h - the page that `trace report --html` makes: one file with everything in it, script and
- * data, that a browser shows without a network.
+ * page.h - the page of `trace report --html`: one file with script and data, which a browser shows
+ * without a network.
  *
  * The script is reader/web, bundled when the program is built. Data is one JSON object in an
- * element that no browser runs; texts of the report cannot end it, since every `<` is written as
- * \u003c, and the page allows no script but its own (Content-Security-Policy, by hash).
+ * element that no browser runs. Texts of the report cannot end that element, since every `<` is
+ * written as \u003c, and the page permits no script but its own (Content-Security-Policy, by hash).
  *
  * One thread; allocates.
  */
@@ -16,21 +16,21 @@
 #include "reader/cli/database/stats.h"
 
 #define PAGE_REPORTS_MAX 2u
-#define PAGE_TIMELINE_BYTES (7u << 20) /* of all its reports together */
+#define PAGE_TIMELINE_BYTES (7u << 20) /* of all reports of the page together */
 
-/* Was the script bundled into this program? */
+/* Return whether the script was bundled into this program. */
 bool page_is_built(void);
 
-/* Where the JSON goes that follows: a stream that writes to `out` in a form that ends no element.
- * Close it before more is written to `out`. NULL = no memory. */
+/* Open a stream for JSON that escapes it, so that it cannot end the element, and writes it to
+ * `out`. The caller closes it before writing more to `out`. Returns NULL if there is no memory. */
 FILE *page_escaped(FILE *out);
 
-/* What comes before the data, and behind it. */
+/* Write the parts of the page before and after the data. */
 void page_begin(FILE *out);
 void page_end(FILE *out);
 
-/* One report: its overview, tables, findings, timeline (at most so many bytes) and callchains. 0 or
- * a negative errno; where the database failed its cause is in d->sql. */
+/* Write one report: its overview, tables, findings, timeline (at most timeline_bytes) and
+ * callchains. Returns 0 or a negative errno; d->sql has the cause if the database failed. */
 int page_report(
 	FILE *out, const struct overview *o, struct stats_database *d, size_t timeline_bytes);
 

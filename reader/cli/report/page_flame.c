@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_flame.c - the callchains of a page, as a tree: those of SQL (reports/shared/flame.sql) laid
- * over each other from the outermost frame.
+ * page_flame.c - the callchains of a page, as a tree.
  *
- * Memory is bounded by NODES_MOST; what is too deep or rare for that counts where it came from.
+ * Merges the callchains of SQL (reports/shared/flame.sql) from the outermost frame inward. Memory
+ * is
+ * bounded by NODES_MOST; calls of frames that are too deep or rare count for their caller's node.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,11 +16,11 @@
 #include "reader/cli/report/page_json.h"
 #include "reader/sql/reports.h"
 
-#define NODES_MOST 200000u /* of the tree */
-#define NODES_SHOWN 5000u  /* of them, those with the most time */
+#define NODES_MOST 200000u /* nodes of the tree */
+#define NODES_SHOWN 5000u  /* nodes that are shown, those with the most time */
 
 struct node {
-	int64_t symbol; /* id of its text; of a process: its number */
+	int64_t symbol; /* id of its text; for a process: its number */
 	uint32_t parent;
 	bool is_process;
 	bool shown;
@@ -27,16 +28,16 @@ struct node {
 };
 
 struct flame {
-	struct node *nodes; /* 0 is the root; parents come before their children */
+	struct node *nodes; /* 0 is the root; parents precede their children */
 	uint32_t count;
-	struct map places; /* parent, symbol -> node */
+	struct map places; /* parent, symbol -> index of the node */
 	int error;
-	uint32_t at;                    /* the node of the chain at hand */
-	int64_t source, chain, process; /* of it */
-	uint64_t ns, calls;             /* of it */
+	uint32_t at;                    /* the node of the current callchain */
+	int64_t source, chain, process; /* of that callchain */
+	uint64_t ns, calls;             /* of that callchain */
 };
 
-/* The child, made where there is room; else the parent itself. */
+/* Return the child node, created if there is room; else the parent itself. */
 static uint32_t child(struct flame *f, uint32_t parent, int64_t symbol, bool is_process)
 {
 	uint32_t known = map_get(&f->places, parent, (uint64_t)symbol);
@@ -79,7 +80,8 @@ static int frame_add(void *user, const struct sql_value *v, int count)
 	return f->error;
 }
 
-/* Sums; children come behind their parents. Returns what a node must have to be shown. */
+/* Sum up the nodes; children follow their parents. Returns the least total of a node that is
+ * shown. */
 static uint64_t totals(struct flame *f)
 {
 	uint64_t least = 0;
@@ -96,7 +98,7 @@ static uint64_t totals(struct flame *f)
 	return least;
 }
 
-/* Which texts are wanted. */
+/* The texts to print. */
 struct texts {
 	FILE *out;
 	const struct flame *f;
@@ -139,8 +141,8 @@ static int texts_print(FILE *out, struct flame *f, struct sql *s)
 	return error;
 }
 
-/* A node is [parent, text id or process, is it a process, ns of itself, calls]; what is not shown
- * counts as its parent's own. */
+/* Print the tree. A node is [parent, text id or process, is it a process, ns of itself, calls];
+ * nodes that are not shown count as their parent's own time. */
 static int tree_print(FILE *out, struct flame *f, struct sql *s)
 {
 	uint64_t least = totals(f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_json.c - texts in the data of the page.
+ * page_json.c - printer of texts in the data of a page.
  */
 #include "reader/cli/report/page_json.h"
 

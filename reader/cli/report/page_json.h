@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_json.h - texts in the data of the page (page.h).
+ * page_json.h - printer of texts in the data of a page (page.h).
  *
  * No state. One thread.
  */
@@ -11,12 +11,12 @@
 
 #include "reader/sql/connection.h"
 
-#define PAGE_TEXT_BYTES 300u /* of a text in the page; a longer one is cut */
+#define PAGE_TEXT_BYTES 300u /* longest text in the page; longer ones are cut */
 
-/* Print a text as a JSON string, cut to PAGE_TEXT_BYTES. */
+/* Print `bytes` of a text as a JSON string, cut to PAGE_TEXT_BYTES. */
 void page_text(FILE *out, const char *text, size_t bytes);
 
-/* The same of a value; "" where it is no text. */
+/* Print a value as page_text() does; "" if it is not a text. */
 void page_value(FILE *out, const struct sql_value *v);
 
 #endif

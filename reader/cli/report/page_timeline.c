@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_timeline.c - the timeline of a page: lanes, names, and levels of detail, all prepared by SQL
- * (reports/shared/timeline.sql, timeline_level.sql).
+ * page_timeline.c - the timeline of a page: tracks, names and levels of detail.
  *
- * The finest level that fits is taken, and of the coarser ones those that are at most half of the
- * one before. A row of a level is, in base64 of LEB128 numbers: start (since the row before), twice
- * the duration (plus one where it stands for several events), number of the longest one's name;
- * then, for several, how many they are and the time they take.
+ * SQL prepares the rows (reports/shared/timeline.sql, timeline_level.sql). The finest level that
+ * fits is written, and of the coarser levels those with at most half the rows of the one before. A
+ * row of a level is, in base64 of LEB128 numbers: start (since the previous row), twice the
+ * duration
+ * (plus one if it stands for several events), number of the longest event's name; then, for several
+ * events, their count and the time they take.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,16 +19,16 @@
 #include "reader/sql/reports.h"
 #include "reader/stats/osrt_class.h"
 
-#define CELLS_LEAST 1024u /* of the coarsest level: about a pixel each */
-#define ROWS_FEW 4000u    /* so many are drawn at once: no coarser level is wanted */
+#define CELLS_LEAST 1024u /* cells of the coarsest level: about a pixel each */
+#define ROWS_FEW 4000u    /* as few rows are drawn at once: no coarser level is needed */
 #define LANES_MOST 4000u
 #define PROCESSES_MOST 4000u
-#define NAME_BYTES 24u /* around its texts */
-#define NAME_BITS 21u  /* of `longest`; 0 stands for all that have no number there */
+#define NAME_BYTES 24u /* bytes of a name besides its texts */
+#define NAME_BITS 21u  /* of `longest`; 0 = all names without a number there */
 
 struct names {
-	uint16_t *bytes; /* in the page, by number */
-	uint8_t *used;   /* by a level that is kept, or tried */
+	uint16_t *bytes; /* size in the page, by number of the name */
+	uint8_t *used;   /* used by a level that is kept, or being tried */
 	uint32_t count;
 };
 
@@ -41,7 +42,7 @@ struct level {
 	FILE *out;
 	struct names *names;
 	struct base64 digits;
-	int64_t lane, row, start; /* of the row before */
+	int64_t lane, row, start; /* of the previous row */
 	uint64_t rows;
 	size_t name_bytes, bytes_most;
 	bool too_big;
@@ -53,7 +54,7 @@ struct timeline {
 	struct names names;
 	int64_t start_ns, end_ns, events;
 	size_t bytes_left;
-	uint64_t rows_kept; /* of the last level that was kept; 0 = none was */
+	uint64_t rows_kept; /* of the last level that was kept; 0 = none */
 };
 
 /* ---- numbers ---- */
@@ -114,7 +115,7 @@ static int row_put(void *user, const struct sql_value *v, int count)
 		l->start = 0;
 	}
 	bool several = v[R_COUNT].integer > 1;
-	/* Times before the session's start would not be in order: they are put there. */
+	/* Times before the session's start would break the order: move them to the start. */
 	int64_t start = v[R_START].integer > l->start ? v[R_START].integer : l->start;
 	number_put(l, (uint64_t)(start - l->start));
 	number_put(l, (uint64_t)(v[R_END].integer - v[R_START].integer) << 1 | several);
@@ -131,7 +132,7 @@ static int row_put(void *user, const struct sql_value *v, int count)
 	return l->too_big ? -EFBIG : 0;
 }
 
-/* Writes it if it fits and is worth it. */
+/* Write a level if it fits and has few enough rows. */
 static int level_print(struct timeline *t, int number, int64_t cell_ns, uint64_t *ret_rows)
 {
 	char statement[200], *text = NULL;
@@ -187,7 +188,7 @@ static int level_make(struct timeline *t, int number, int64_t cell_ns)
 	return error;
 }
 
-/* From single events to cells of a thousandth of all. */
+/* Write the levels, from single events to cells of 1/1000 of the whole time. */
 static int levels_print(struct timeline *t)
 {
 	int64_t span_ns = t->end_ns - t->start_ns,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_timeline.h - the timeline of the page (page.h).
+ * page_timeline.h - the timeline of a page (page.h).
  */
 #ifndef READER_CLI_REPORT_PAGE_TIMELINE_H
 #define READER_CLI_REPORT_PAGE_TIMELINE_H
@@ -9,8 +9,8 @@
 
 #include "reader/sql/connection.h"
 
-/* Print the timeline of a database as JSON, at most so many bytes. Returns 0 or a negative errno;
- * where the database failed its cause is in `s`. One thread; allocates. */
+/* Print the timeline of a database as JSON of at most bytes_most bytes. Returns 0 or a negative
+ * errno; `s` has the cause if the database failed. One thread; allocates. */
 int page_timeline(FILE *out, struct sql *s, size_t bytes_most);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * report.c - `trace report`: what a report holds, for people: on a terminal, or as a page for a
+ * report.c - `trace report`: the contents of a report for people, on a terminal or as a page for a
  * browser.
  */
 #define _GNU_SOURCE
@@ -26,7 +26,7 @@ static struct stats_form form_of(const struct options *o)
 		.window = {.all = true}};
 }
 
-/* One FILE as an object of the page's data. An exit status. */
+/* Print one FILE as an object of the page's data. Returns an exit status. */
 static int page_file(FILE *out, const struct options *o, const char *file)
 {
 	const struct stats_form form = form_of(o);
@@ -61,12 +61,12 @@ static int page_files(FILE *out, const struct options *o)
 	}
 	fputs("]}", data);
 	if (fclose(data) && status != STATUS_FAILED)
-		status = STATUS_FAILED; /* cli_finish() says why */
+		status = STATUS_FAILED; /* cli_finish() reports why */
 	page_end(out);
 	return status;
 }
 
-/* The page goes to its name when it is complete; "-" is standard output. */
+/* Write the page to `name`; a file gets its name when it is complete; "-" is standard output. */
 static int page_to(const struct options *o, const char *name)
 {
 	const bool special = !strcmp(name, "-") || output_is_special(name),

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * text.c - `trace report --text`: a report for a terminal.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/report/text.h"
 
@@ -14,9 +17,9 @@
 #include "reader/cli/report/overview.h"
 #include "reader/cli/database/rows.h"
 
-#define WIDTH_USUAL 100u /* where it is no terminal */
+#define WIDTH_USUAL 100u /* width if the output is not a terminal */
 #define WIDTH_LEAST 40u
-#define NAME_WIDTH 26u /* what a column of texts gets at least, if it needs that */
+#define NAME_WIDTH 26u /* least width of a text column whose texts are at least as wide */
 #define ROWS_OF_TABLE 8u
 #define ROWS_OF_FINDING 3u
 
@@ -44,7 +47,7 @@ static void coloured(const struct terminal *t, enum colour colour, const char *t
 		fputs(text, stdout);
 }
 
-/* Words as lines, those behind the first indented. */
+/* Print words as lines; the lines after the first are indented. */
 static void wrapped(const struct terminal *t, unsigned indent, const char *text)
 {
 	unsigned column = indent;
@@ -120,7 +123,8 @@ static uint64_t rows_held(const struct rows *r)
 	return r->count < r->most ? r->count : r->most;
 }
 
-/* What a column takes: its values with separators of thousands, or its title. */
+/* Return the width of a column: that of its values with separators of thousands, or of its
+ * title. */
 static unsigned column_width(const struct rows *r, size_t column)
 {
 	const struct table_column *c = &r->columns->column[column];
@@ -132,18 +136,18 @@ static unsigned column_width(const struct rows *r, size_t column)
 			text ? strlen(text) + (c->is_text ? 0 : (digits - (digits > 0)) / 3) : 0;
 		width = wide > width ? wide : width;
 	}
-	return (unsigned)width + 2; /* and what is between two */
+	return (unsigned)width + 2; /* plus the gap between two columns */
 }
 
-/* The same, of texts what they get at least. */
+/* Return the least width of a column: for texts a part of column_width(). */
 static unsigned column_least(const struct rows *r, size_t column)
 {
 	unsigned width = column_width(r, column);
 	return r->columns->column[column].is_text && width > NAME_WIDTH ? NAME_WIDTH : width;
 }
 
-/* In which order columns go that do not fit: those that say least; then numbers, then texts, the
- * last first. 0: it stays. */
+/* Return in which order columns are dropped that do not fit: first the least informative, then
+ * numbers, then texts, last ones first. 0: never dropped. */
 static unsigned column_rank(const struct sql_columns *c, size_t column)
 {
 	static const char *const least[] = {"StdDev", "Med", "Min", "Max", "Avg", "Green Context",
@@ -158,7 +162,7 @@ static unsigned column_rank(const struct sql_columns *c, size_t column)
 	return known + 1 + (unsigned)(c->count - column) + (it->is_text ? SQL_COLUMNS_MAX : 0);
 }
 
-/* Which columns stay. Returns their width, as far as texts get what they get at least. */
+/* Choose the columns to print. Returns their width, with texts at their least width. */
 static unsigned columns_choose(const struct rows *r, unsigned most, bool *ret_gone)
 {
 	const struct sql_columns *c = r->columns;
@@ -209,7 +213,7 @@ static int rows_print(const struct terminal *t, const struct rows *r)
 	return error;
 }
 
-/* A report with its title in `colour`, where it has rows. */
+/* Print a report with its title in `colour`, if it has rows. */
 static int report_print(const struct terminal *t, struct sql *s, const struct sql_report *report,
 	uint64_t most, enum colour colour)
 {
@@ -240,7 +244,7 @@ static int report_print(const struct terminal *t, struct sql *s, const struct sq
 	return error;
 }
 
-/* What analyze finds and calls a warning or an error. */
+/* Return whether this is a rule of `trace analyze` for warnings or errors. */
 static bool is_warning(const struct sql_report *r)
 {
 	char *severity = report_header(r, "severity");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text.h - `trace report --text`: a report for a terminal, as wide as that is.
+ * text.h - `trace report --text`: a report for a terminal, fitted to its width.
  *
  * One thread.
  */
@@ -9,8 +9,8 @@
 
 #include "reader/cli/database/stats.h"
 
-/* To standard output; with colours only if that is a terminal, and NO_COLOR is not set. An exit
- * status; messages are on stderr. */
+/* Print the report to standard output, in color only if that is a terminal and NO_COLOR is not
+ * set. Returns an exit status, after a message on stderr unless it is STATUS_OK. */
 int report_text_print(const char *file, const struct stats_form *form);
 
 #endif

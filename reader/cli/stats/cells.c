@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cells.c - cells that the statistics of calls and of ranges have in common.
+ * cells.c - table cells that the statistics of calls and of ranges share.
  */
 #include "reader/cli/stats/cells.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cells.h - cells that the statistics of calls and of ranges have in common.
+ * cells.h - table cells that the statistics of calls and of ranges share.
  *
  * No state. One thread.
  */
@@ -12,11 +12,11 @@
 #include "reader/cli/base/table.h"
 #include "reader/stats/durations.h"
 
-/* Clamp a sum to 64 bits. */
+/* Clamp a sum to UINT64_MAX. */
 uint64_t stats_saturated(unsigned __int128 number);
 
-/* Add the cells from "Time (%)" to "StdDev (ns)" of a row, as nsys has them; `all` is the time that
- * counts as 100 %. */
+/* Append the cells from "Time (%)" to "StdDev (ns)" of a row, as in nsys. all: the time in
+ * nanoseconds that counts as 100 %. */
 void stats_duration_cells(struct table *t, const struct durations *d, long double all);
 
 #endif

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * chains.c - the callchain reports of `trace stats`.
+ */
 #include "reader/cli/stats/chains.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define INDENT_MAX 200u /* deeper frames stay there: a line must end */
+#define INDENT_MAX 200u /* deeper frames keep this indent, so that a line ends */
 
 const struct table_column chain_tree_columns[CHAIN_TREE_COLUMNS] = {
 	{"Total (%)", false, 0, false},

@@ -15,10 +15,12 @@
 extern const struct table_column chain_tree_columns[CHAIN_TREE_COLUMNS];
 extern const struct table_column chain_flat_columns[CHAIN_FLAT_COLUMNS];
 
-/* Functions from the outermost inwards, the heaviest first. `indent`: names show the depth. */
+/* Append the tree of functions, from the outermost inward, heaviest first. indent: names show the
+ * depth. */
 void chain_tree_fill(struct table *t, struct profile *p, enum profile_weight weight, bool indent);
 
-/* Functions by what was called from them. */
+/* Append the functions, each with the weight of the calls made from it and from the functions
+ * below it. */
 void chain_flat_fill(struct table *t, struct profile *p, enum profile_weight weight);
 
 #endif

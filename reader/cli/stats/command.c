@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * command.c - `trace stats`: which reports of which files, and how each is made: by one pass
- * over a report (stats.c) where that can be, else in SQL (stats_sql.c).
+ * command.c - `trace stats`: the command.
+ *
+ * Chooses the reports of each file, and how each is computed: by one pass over the file (stats.c)
+ * if
+ * possible, else in SQL (database/stats.c).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,17 +23,17 @@
 #include "reader/cli/database/stats.h"
 #include "reader/sql/reports.h"
 
-/* What one file is asked for. */
+/* The output, and the reports wanted of each file. */
 struct output {
 	FILE *out;
-	const char *name; /* of out */
-	const char *list; /* NULL = what applies */
+	const char *name; /* name of out */
+	const char *list; /* NULL = all reports that apply */
 	struct stats_form form;
 	bool windowed, aligned;
 	int files;
 };
 
-/* All names: of direct reports, then of the others. NULL behind the last. */
+/* Return a report's name by index: direct reports, then SQL reports; NULL after the last one. */
 static const char *name_at(size_t n)
 {
 	const char *direct;
@@ -83,7 +86,7 @@ static bool list_is_known(const char *list)
 	return true;
 }
 
-/* Does a report of the list ask for more than the times of kernels? */
+/* Return whether a report of the list needs more than the times of kernels. */
 static bool list_has_metrics(const char *list)
 {
 	return list && (!strncmp(list, "ncu_", 4) || strstr(list, ",ncu_"));
@@ -94,7 +97,7 @@ static bool is_direct(const struct output *o, const char *report, size_t bytes)
 	return !o->windowed && stats_direct(report, bytes);
 }
 
-/* Can the whole list be made by passes over the report? */
+/* Return whether all reports of the list are computed by passes over the file. */
 static bool all_direct(const struct output *o)
 {
 	bool direct = true;
@@ -113,7 +116,7 @@ static int worse(int a, int b)
 	return a > b ? a : b;
 }
 
-/* One report of a list in SQL; the database is opened when it is first needed. */
+/* Print one report of a list by SQL; the database is opened when first needed. */
 static int sql_one(struct output *o, struct stats_database *d, const char *file, const char *report,
 	size_t bytes)
 {
@@ -132,7 +135,7 @@ static int sql_one(struct output *o, struct stats_database *d, const char *file,
 	return worse(d->status, stats_sql_print(d, report, bytes, &o->form, o->out));
 }
 
-/* Reports one by one, each in its own way. */
+/* Print the reports one by one, each in its own way. */
 static int list_print(struct output *o, const char *file, bool is_database)
 {
 	struct stats_database d = {0};
@@ -167,7 +170,7 @@ static int applying_in_sql(struct output *o, const char *file, const char *done)
 	return status;
 }
 
-/* Of the kinds of events of a report those that only SQL reports are about. */
+/* Return whether there are events of a kind that only SQL reports cover. */
 static bool wants_sql(const uint64_t *events)
 {
 	const struct schema_event *e;
@@ -178,7 +181,7 @@ static bool wants_sql(const uint64_t *events)
 	return false;
 }
 
-/* Says so where nothing was recorded: tables that are skipped are no answer then. */
+/* Print a note if nothing was recorded; skipped tables alone do not say so. */
 static void empty_tell(const char *file, const uint64_t *events, bool no_wait)
 {
 	struct info i = {.r.quiet = true};
@@ -191,7 +194,7 @@ static void empty_tell(const char *file, const uint64_t *events, bool no_wait)
 	info_release(&i);
 }
 
-/* What applies: the direct reports first, which also say what else there is. */
+/* Print the reports that apply. The direct ones come first, and also count the other events. */
 static int applying_print(struct output *o, const char *file)
 {
 	uint64_t events[SCHEMA_KINDS] = {0};
@@ -245,7 +248,7 @@ static int stats_file(const struct options *options, const char *file, void *use
 	return status == STATUS_FAILED ? status : worse(status, cli_finish(o->out, o->name));
 }
 
-/* false after a message. */
+/* Build the form from the options. Returns false after a message. */
 static bool form_make(const struct options *o, struct stats_form *ret_form)
 {
 	const char *window = o->value[OPT_stats_filter_time], *unit = o->value[OPT_stats_time_unit];
@@ -265,7 +268,7 @@ static bool form_make(const struct options *o, struct stats_form *ret_form)
 	return stats_window_options(window, unit, &ret_form->window, &ret_form->time);
 }
 
-/* Tables are no reports: as any program's output. */
+/* Give the file the mode of any program's output, since tables are not reports. */
 static void mode_usual(int fd)
 {
 	const mode_t mask = umask(0);

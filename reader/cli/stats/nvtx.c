@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nvtx.c - the rows of the NVTX reports.
+ */
 #define _GNU_SOURCE
 #include "reader/cli/stats/nvtx.h"
 
@@ -8,7 +11,7 @@
 
 #include "reader/cli/stats/cells.h"
 
-#define DEPTH_SHOWN 200u /* deeper ranges stay there: a line must end */
+#define DEPTH_SHOWN 200u /* deeper ranges keep this indent, so that a line ends */
 
 /* clang-format off */
 #define DURATION_COLUMNS               \
@@ -50,7 +53,7 @@ const struct table_column nvtx_trace_columns[NVTX_TRACE_COLUMNS] = {
 	{"NameTree", true, 72, false},
 };
 
-/* style < 0: both, told in a column. */
+/* Append the groups of one style; style < 0: of both, with a column for the style. */
 static void groups_fill(struct table *t, const struct nvtx_sums *sums, int style)
 {
 	long double all = 0;
@@ -78,7 +81,8 @@ void nvtx_style_fill(struct table *t, const struct nvtx_sums *sums, enum nvtx_st
 	groups_fill(t, sums, (int)style);
 }
 
-/* ":1:2:3", the outermost first; a deep one begins with what fits. */
+/* Append the stack of a range, ":1:2:3", outermost first; a deep stack begins with the ranges that
+ * fit. */
 static void stack_cell(struct table *t, const struct nvtx_trace *trace, uint32_t index)
 {
 	char text[DEPTH_SHOWN * 12];

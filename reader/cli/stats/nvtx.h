@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvtx.h - the rows of the NVTX reports, with nsys's columns. One thread.
+ * nvtx.h - the rows of the NVTX reports, with the columns of nsys.
+ *
+ * One thread.
  */
 #ifndef READER_CLI_STATS_NVTX_H
 #define READER_CLI_STATS_NVTX_H
@@ -16,11 +18,12 @@ extern const struct table_column nvtx_sum_columns[NVTX_SUM_COLUMNS];
 extern const struct table_column nvtx_style_columns[NVTX_STYLE_COLUMNS];
 extern const struct table_column nvtx_trace_columns[NVTX_TRACE_COLUMNS];
 
-/* All ranges, with their style; or those of one style. */
+/* Append the sums of all ranges with a column for their style (nvtx_sum_fill()), or those of one
+ * style. */
 void nvtx_sum_fill(struct table *t, const struct nvtx_sums *sums);
 void nvtx_style_fill(struct table *t, const struct nvtx_sums *sums, enum nvtx_style style);
 
-/* Times are printed less origin_ns. */
+/* Append one row per range. Times are in nanoseconds since origin_ns. */
 void nvtx_trace_fill(
 	struct table *t, const struct nvtx_trace *trace, struct contents *c, uint64_t origin_ns);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stats.c - reports over OS runtime calls, their callchains, and NVTX ranges, made from a report
- * without a database, in the frame and the formats of nsys.
+ * stats.c - reports on OS runtime calls, their callchains, and NVTX ranges.
+ *
+ * They are computed from a report without a database, in the layout and formats of nsys.
  */
 #define _GNU_SOURCE
 #include "reader/cli/stats/stats.h"
@@ -43,7 +44,7 @@ static const struct table_column totals_columns[] = {
 	{"Name", true, 0, false},
 };
 
-/* What the reports of a list are made from. */
+/* The data that the reports of a list are computed from. */
 struct stats_data {
 	struct contents contents;
 	struct osrt_totals totals;
@@ -73,7 +74,7 @@ static void fill_sum(struct table *t, struct stats_data *data)
 	}
 }
 
-/* Sorted by all calls, not only by the recorded ones. */
+/* Compare by all calls, not only by the recorded ones. */
 static int compare_all(const void *a, const void *b)
 {
 	const struct osrt_function *x = *(struct osrt_function *const *)a,
@@ -143,10 +144,10 @@ static void fill_nvtx_trace(struct table *t, struct stats_data *data)
 	nvtx_trace_fill(t, &data->nvtx_trace, c, c->session ? c->session->start_ns : 0);
 }
 
-/* What a report is made from: each needs a pass of its own. */
+/* The sources of reports; each needs a pass of its own. */
 enum stats_source { FROM_TOTALS, FROM_PROFILE, FROM_NVTX, FROM_NVTX_TRACE, SOURCES };
 
-/* What a report without rows says is not there. */
+/* The data that a report without rows says is missing. */
 static const char *const stats_source_names[SOURCES] = {
 	"OS Runtime trace", "callchain", "NV Tools Extension (NVTX)", "NV Tools Extension (NVTX)"};
 
@@ -232,7 +233,7 @@ const char *stats_direct_at(size_t n)
 	return n < COUNT(reports) ? reports[n].name : NULL;
 }
 
-/* osrt_sum, as nsys has it, knows the recorded calls only. */
+/* Print a note about short calls: osrt_sum, as in nsys, counts only recorded calls. */
 static void tell_short_calls(const struct osrt_totals *totals)
 {
 	uint64_t recorded = 0, summed = 0;
@@ -247,7 +248,7 @@ static void tell_short_calls(const struct osrt_totals *totals)
 			summed);
 }
 
-/* Is a report of the list made from this? */
+/* Return whether a report of the list uses this source. */
 static bool list_has(const char *list, enum stats_source source)
 {
 	for (const char *at = list;; at++) {
@@ -312,7 +313,8 @@ static int stats_source_read(struct stats_data *d, struct cli_report *r, enum st
 	}
 }
 
-/* Each source reads the whole report; what the first pass found is found again, and was told. */
+/* Read the sources. Each reads the whole report, so later passes find the problems again that the
+ * first one has printed. */
 static int data_read(
 	struct stats_data *d, struct cli_report *r, const char *list, const struct stats_form *form)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stats.h - statistics for other commands (`trace run --stats`), and what their reports share.
+ * stats.h - statistics for other commands (`trace run --stats`), and the options that all reports
+ * of `trace stats` share.
  *
  * One thread.
  */
@@ -20,30 +21,33 @@ struct stats_form {
 	const char *symbol_path; /* symbols.h; NULL = none */
 	bool no_wait, no_symbols;
 	enum profile_weight weight;  /* of callchain reports */
-	enum profile_source source;  /* the same */
-	struct cursor_filter filter; /* which calls: pid, tid and name */
+	enum profile_source source;  /* of callchain reports */
+	struct cursor_filter filter; /* selects calls by pid, tid and name */
 	enum table_time time;
-	struct sql_window window; /* .all: no window */
-	const char *nvtx_window;  /* a range that is the window (window.h); NULL = none */
-	uint64_t *events;         /* gets the number of events by kind (SCHEMA_KINDS); NULL = not */
-	bool *results_only;  /* set, and nothing printed, where a report has results of kernels and
-				no events; NULL = not */
-	bool *imported_only; /* set, and nothing printed, where files were imported and no call of
-				the OS runtime is there; NULL = not */
-	bool kernels_only;   /* no report is about metrics of kernels (sql_open.h) */
+	struct sql_window window; /* .all = no window */
+	const char *nvtx_window;  /* the NVTX range that is the window (window.h); NULL = none */
+	uint64_t *events;   /* receives the number of events by kind (SCHEMA_KINDS elements); NULL =
+			       not wanted */
+	bool *results_only; /* set, and nothing printed, if a report has results of kernels and no
+			       events; NULL = not wanted */
+	bool *imported_only; /* set, and nothing printed, if files were imported and there is no OS
+				runtime call; NULL = not wanted */
+	bool kernels_only;   /* no report uses metrics of kernels (database/open.h) */
 };
 
-/* Is this a report that stats_print() makes? Their names; NULL behind the last. */
+/* Return whether stats_print() has this report. stats_direct_at() returns the names by index; NULL
+ * after the last one. */
 bool stats_direct(const char *name, size_t bytes);
 const char *stats_direct_at(size_t n);
 
-/* Prints the reports of `list`, which are all such; the window of the form is none. Returns an exit
- * status; messages are on stderr. */
+/* Print the reports of `list`, which are all reports of stats_direct(). The window of the form
+ * must be unset. out_name: the name of `out` in messages. Returns an exit status, after a message
+ * on stderr unless it is STATUS_OK. */
 int stats_print(const char *file, const char *list, const struct stats_form *form, FILE *out,
 	const char *out_name);
 
-/* Says on stderr how many events a profile has left out, and why functions are not known, if any.
- */
+/* Print notes on stderr about the number of events that a profile left out, and why functions have
+ * no name. */
 void stats_note_left_out(const char *file, const struct profile *p);
 
 #endif

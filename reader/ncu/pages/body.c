@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * body.c - what lies in the bodies of a section: tables and charts, as tables of their
- * metrics.
+ * body.c - the tables and charts in the bodies of a section, printed as tables of metrics.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,13 +29,13 @@ static int item_table(const struct details_item *item, const struct ncu_shown_li
 	return details_table(item->s, item->label ? item->label : "", list);
 }
 
-/* ---- metrics in the order that the item wants ---- */
+/* ---- metrics in the order of the item ---- */
 
 struct order {
 	bool by_value, descending;
 };
 
-/* As far as it is printed: what prints the same is in the order of names. */
+/* Return the value as it is printed, so that values that print the same are sorted by name. */
 static double sort_value(const struct ncu_shown *s)
 {
 	double number = 0;
@@ -136,8 +135,8 @@ static int suffix_table(const struct details_item *item, const Ncu__ProfilerSuff
 	return error;
 }
 
-/* ---- rooflines: work and traffic, each a metric, or several per cycle and the cycles per second
- * ---- */
+/* ---- rooflines: work and traffic; each is one metric, or several per cycle and the cycles per
+ * second ---- */
 
 static int roofline_value(struct details_section *s, const char *label, const char *title,
 	const Ncu__ProfilerSectionRooflineValue *v)
@@ -194,7 +193,7 @@ static int roofline_chart(
 	return error;
 }
 
-/* ---- memory: which metrics a table has is not in the report ---- */
+/* ---- memory: the report does not list the metrics of these tables ---- */
 
 enum memory_table { MEMORY_CHART, MEMORY_SHARED, MEMORY_L1, MEMORY_L2, MEMORY_DEVICE };
 
@@ -318,9 +317,9 @@ static int nvlink_topology(const struct details_item *item)
 
 /* ---- items ---- */
 
-#define CONTAINER_DEPTH_MAX 8 /* real ones: 1 */
+#define CONTAINER_DEPTH_MAX 8 /* real files have depth 1 */
 
-/* What only a GPU's memory has. */
+/* Print an item about GPU memory. */
 static int memory_item(struct details_item *at, const Ncu__ProfilerSectionBodyItem *i)
 {
 	const struct {
@@ -393,7 +392,8 @@ static int table_item(struct details_item *at, const Ncu__ProfilerSectionBodyIte
 	return memory_item(at, i);
 }
 
-/* What summaries have: tables that are of metrics alone, for themselves. */
+/* Return whether summaries include the item: not timelines, topologies, NUMA tables and
+ * rooflines. */
 static bool is_summed(const Ncu__ProfilerSectionBodyItem *i)
 {
 	return !i->timeline && !i->numa_id_table && !i->nvlink_topology && !i->roofline_chart;
@@ -414,7 +414,7 @@ static int item_print(struct details_section *s, const char *body,
 	}
 	if (s->take && !is_summed(i))
 		return 0;
-	if (i->timeline) /* is drawn, not printed */
+	if (i->timeline) /* timelines are drawn, not printed */
 		details_section_title(s, NULL);
 	else if (i->numa_id_table)
 		error = numa_table(&at);

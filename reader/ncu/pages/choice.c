@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * choice.c - the choice of sections and metrics that `trace details` prints of a result.
+ */
 #define _GNU_SOURCE
 #include "reader/ncu/pages/choice.h"
 
@@ -7,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define METRICS_MAX 1024u /* of --metrics */
+#define METRICS_MAX 1024u /* most metrics of --metrics */
 
 /* ---- definitions of section files ---- */
 
@@ -35,7 +38,7 @@ static int files_choose(struct details_choice *c)
 
 /* ---- --metrics ---- */
 
-/* NAME=EXPRESSION: the name stays in place of both. */
+/* Define a metric NAME=EXPRESSION; `text` is cut to the name. */
 static int metric_define(struct details_choice *c, char *text)
 {
 	struct expression_problem p;
@@ -116,7 +119,8 @@ void details_choice_release(struct details_choice *c)
 
 /* ---- a result ---- */
 
-/* Without a choice of sections --metrics stands alone. */
+/* Return whether sections are printed. --metrics without a choice of sections prints only its
+ * metrics. */
 static bool has_sections(const struct details_choice *c)
 {
 	const struct section_options *o = &c->options;
@@ -139,7 +143,8 @@ static size_t sections_choose(
 	return count;
 }
 
-/* Those of files were checked when they were read. */
+/* Note the words that match sections of the result. Words about section files were checked when
+ * the files were read. */
 static int words_note(struct details_choice *c, const Ncu__ProfileResult *r)
 {
 	const size_t count = section_words_count(&c->options);

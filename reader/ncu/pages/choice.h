@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * choice.h - which sections and metrics of a result are printed: those of section files in
- * place of the report's, some of either, derived metrics, and those of --metrics.
+ * choice.h - the choice of sections and metrics that `trace details` prints of a result.
  *
- * One thread; messages go to stderr; allocates.
+ * The sections are those of section files in place of the report's, or some of either; derived
+ * metrics and the metrics of --metrics are added. One thread; messages are printed on stderr;
+ * allocates.
  */
 #ifndef READER_NCU_PAGES_CHOICE_H
 #define READER_NCU_PAGES_CHOICE_H
@@ -15,41 +16,42 @@ struct details_choice {
 	struct section_options options;
 	struct ncu_sections files;
 	struct ncu_definitions definitions;
-	size_t own_first, own_count; /* definitions that --metrics made */
-	/* the section of --metrics: one metric for each name */
+	size_t own_first, own_count; /* the definitions of --metrics */
+	/* the section of --metrics, with one metric for each name */
 	Ncu__ProfilerSection section;
 	Ncu__ProfilerSectionHeader header;
 	Ncu__ProfilerSectionMetric *metrics, **metric_list;
-	char *names; /* of the metrics, one behind the other */
-	bool *found; /* section_words_note(), of results; NULL = no result was asked */
+	char *names; /* names of the metrics, joined */
+	bool *found; /* section_words_note(), of all results; NULL = no result has been checked */
 };
 
-/* The sections that a result had before. */
+/* The sections that a result had before the choice. */
 struct details_sections_before {
 	Ncu__ProfilerSection **sections;
 	size_t count;
 };
 
-/* Reads files and expressions: an exit status. Release it in any case. metrics: the value of
- * --metrics, or NULL. */
+/* Read section files and expressions. metrics: the value of --metrics, or NULL. Returns an exit
+ * status, after a message unless it is STATUS_OK. Release the choice in any case. */
 int details_choice_init(
 	struct details_choice *c, const struct section_options *options, const char *metrics);
 void details_choice_release(struct details_choice *c);
 
-/* Adds derived metrics to a result of `results`, and puts the sections chosen in place of its own,
- * until ..._undo(), which also stands behind a failure. 0 or -ENOMEM. */
+/* Add derived metrics to a result of `results`, and replace its sections by the chosen ones until
+ * details_choice_undo(), which must follow even after a failure. Returns 0 or -ENOMEM. */
 int details_choice_apply(struct details_choice *c, const struct ncu_results *results,
 	Ncu__ProfileResult *r, struct details_sections_before *ret_before);
 void details_choice_undo(Ncu__ProfileResult *r, const struct details_sections_before *before);
 
-/* Is a metric of the raw page one that --metrics names? Without it: all are. */
+/* Return whether --metrics names this metric of the raw page. Without --metrics, all metrics are
+ * named. */
 bool details_choice_has(const struct details_choice *c, const char *name);
 
-/* Says which definitions of --metrics were added to no result, and why. */
+/* Print which definitions of --metrics were added to no result, and why. */
 void details_choice_tell(const struct details_choice *c);
 
-/* Says which names of --section, --set and --metrics are those of nothing in the report; of
- * sections only where results were asked for theirs. */
+/* Print which names of --section, --set and --metrics match nothing in the report. Names of
+ * sections are checked only if sections of results were chosen. */
 void details_choice_tell_unknown(const struct details_choice *c, const struct ncu_results *results);
 
 #endif

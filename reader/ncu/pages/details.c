@@ -53,7 +53,7 @@ static int page_print(struct details *d, const char *page)
 	return is_raw ? details_raw(d) : details_sections(d);
 }
 
-/* Which of the option's words was given, from 0; the first without it. */
+/* Return the index of the option's word that was given; `otherwise` if it was not given. */
 static unsigned choice(const struct options *o, enum option_id id, unsigned otherwise)
 {
 	const char *words = option_rows[id].choices, *value = o->value[id];
@@ -67,7 +67,7 @@ static unsigned choice(const struct options *o, enum option_id id, unsigned othe
 	return otherwise;
 }
 
-/* Words are in the order of the enumerations. */
+/* Build the form from the options. Their words are in the order of the enumerations. */
 static struct details form_of(const struct options *o)
 {
 	return (struct details){.csv = o->value[OPT_details_csv],
@@ -85,7 +85,7 @@ static struct details form_of(const struct options *o)
 		.out = stdout};
 }
 
-/* An exit status. */
+/* Read the choice of sections and metrics. Returns an exit status. */
 static int choice_init(struct details *d, const struct options *o)
 {
 	const struct section_options options = {.folders = o->value[OPT_details_section_folder],

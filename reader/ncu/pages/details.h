@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * details.h - the pages of `trace details`: what NVIDIA's `ncu --import --page` prints of a report,
- * in the same columns and numbers.
+ * details.h - the pages of `trace details`, with the columns and numbers of `ncu --import --page`.
  *
- * A page is printed result by result, so memory follows one result, except that the raw page as CSV
- * needs the names of all metrics first. One thread.
+ * A page is printed result by result, so memory is bounded by one result. The exception is the raw
+ * page as CSV, which needs the names of all metrics first. One thread.
  */
 #ifndef READER_NCU_PAGES_DETAILS_H
 #define READER_NCU_PAGES_DETAILS_H
@@ -20,34 +19,37 @@
 
 enum details_base { BASE_FUNCTION, BASE_DEMANGLED, BASE_MANGLED };
 
-/* A name or an expression of names; unset, it fits all. */
+/* A name or a regular expression; if unset, it matches every name. */
 struct details_pattern {
 	const char *text;
 	regex_t regex;
 	bool is_regex;
 };
 
-/* Which results are wanted (details_filter.c), and how many were met. */
+/* The filter of results (filter.c), and the number of results that it has seen. */
 struct details_filter {
 	enum details_base base;
 	struct details_pattern name, id_name, invocation;
-	char *id_text; /* of --kernel-id, cut into its parts */
+	char *id_text; /* of --kernel-id, split into its parts */
 	bool has_id, has_context, has_stream;
 	uint32_t context, stream;
 	uint64_t skip_before_match, skip, count;
 	const struct nvtx_filter *nvtx; /* NULL = none */
 	uint64_t seen, matched, invocations;
-	bool is_asked, any; /* of a result at all; one was wanted */
+	bool is_asked, any; /* whether a result was checked at all; whether one was wanted */
 };
 
-/* 0, or a negative errno after a message. */
+/* Set the filter from the options. Returns 0, or a negative errno after a message. */
 int details_filter_set(struct details_filter *f, const struct options *o);
+
+/* Free all memory of the filter. */
 void details_filter_release(struct details_filter *f);
 
-/* The kernel's name of that kind, "" without one. */
+/* Return the name of the kernel in this form, "" if there is none. */
 const char *details_name_by(enum details_base base, const Ncu__ProfileResult *result);
 
-/* Asked for each result in order; ..._again() before another pass. */
+/* Return whether the filter accepts a result. It counts launches: call it once for each result, in
+ * order, and details_filter_again() before another pass. */
 bool details_wants(struct details_filter *f, const Ncu__ProfileResult *result);
 void details_filter_again(struct details_filter *f);
 
@@ -63,8 +65,10 @@ struct details {
 	struct contents contents;
 	struct ncu_results results;
 	bool csv;
-	bool base_units, floating; /* units are not scaled; two digits behind the point always */
-	bool rule_details, rename; /* focus metrics of rules; kernels get the name of their range */
+	bool base_units,
+		floating; /* units are not scaled; always two digits after the decimal point */
+	bool rule_details, rename; /* print focus metrics of rules; prefix names of kernels by that
+				      of their range */
 	enum details_part part;
 	enum details_names names;
 	enum details_instances instances;
@@ -72,17 +76,17 @@ struct details {
 	enum details_base kernel_base;
 	struct details_filter filter;
 	struct details_choice choice;
-	const uint8_t *name_bits; /* of the metrics that are read, by NameId; NULL = all */
+	const uint8_t *name_bits; /* the metrics to read, by NameId; NULL = all */
 	enum details_view source_view;
 	const char *source_files; /* --resolve-source-file, or NULL */
 	FILE *out;
-	/* Columns that CSV pages have only where needed; has_kernels: of grids and blocks. */
+	/* Whether CSV pages need these columns; has_kernels: columns of grids and blocks. */
 	bool has_kernels, has_nvtx, has_rules, has_speedups;
 	size_t groups_shown;  /* of the session page */
-	size_t process_shown; /* index + 1 of the one named last; 0 = none */
+	size_t process_shown; /* index + 1 of the process named last; 0 = none */
 };
 
-/* Each 0 or a negative errno. */
+/* Print a page. Each function returns 0 or a negative errno. */
 int details_session(struct details *d);
 int details_raw(struct details *d);
 int details_sections(struct details *d);
@@ -90,85 +94,94 @@ int details_summary(struct details *d, bool is_raw);
 int details_source(struct details *d);
 int details_listing(struct details *d);
 
-/* ---- what the pages share (details_parts.c) ---- */
+/* ---- functions shared by the pages (parts.c) ---- */
 
-/* Calls `one` for each result that is wanted, `id` counting all. Stops at an error. */
+/* Read the results and call `one` for each that the filter accepts; `id` counts all results.
+ * Reports damaged results and skips them. Stops at the first error of `one`. Returns 0 or a
+ * negative errno. */
 typedef int details_visit(
 	struct details *d, size_t id, const Ncu__ProfileResult *result, void *user);
 int details_each(struct details *d, details_visit *one, void *user);
 
-/* The last part of a path of Linux or Windows. */
+/* Return the last part of a path of Linux or Windows; it points into `path`. */
 const char *details_base_name(const char *path);
 
-/* Is it of a kernel, and not of a range, command list or graph? */
+/* Return whether the result is of a kernel, not of a range, command list or graph. */
 bool details_is_kernel(const struct details *d, size_t id);
 
-/* "(X, Y, Z)", "MAJOR.MINOR", and the number of the device. */
+/* Write dimensions as "(X, Y, Z)" and the compute capability as "MAJOR.MINOR"; return the number
+ * of the device. */
 #define DETAILS_DIM_BYTES 80u
 void details_dim_text(const Ncu__Uint64x3 *dim, char ret_text[DETAILS_DIM_BYTES]);
 void details_cc_text(const struct details *d, const Ncu__ProfileResult *result,
 	char ret_text[DETAILS_DIM_BYTES]);
 uint64_t details_device(const struct details *d, const Ncu__ProfileResult *result);
 
-/* The kernel's name as it is to be printed, for the caller to free; NULL: no memory. */
+/* Return the kernel's name as it is printed. The caller frees it; NULL = no memory. */
 char *details_kernel_name(const struct details *d, const Ncu__ProfileResult *result);
 
-/* The columns that say which launch a row is about. */
+/* Print the columns that identify the launch of a row: their heading, their values. */
 void details_csv_heading(const struct details *d);
 void details_csv_launch(const struct details *d, size_t id, const Ncu__ProfileResult *result);
 
-/* The lines that say which launch follows, with its callchain and its ranges where it has them. */
+/* Print the lines that identify a launch, with its callchain and NVTX ranges if it has any. */
 void details_text_launch(struct details *d, size_t id, const Ncu__ProfileResult *result);
 
-/* ---- metrics (details_metric.c) ---- */
+/* ---- metrics (metric.c) ---- */
 
-/* A metric of a section; texts are its own. */
+/* A metric of a section; it owns its texts. */
 struct details_metric {
 	char *label, *value;
 	char unit[NCU_UNIT_BYTES];
 	bool is_missing; /* the result does not have it */
 };
 
-/* For the caller to free; NULL: no memory. */
+/* Return the label of a metric. The caller frees it; NULL = no memory. */
 char *details_label(const struct details *d, const struct ncu_shown *shown);
-/* Its unit in a section, not scaled. */
+
+/* Write the unit of a metric in sections, not scaled. */
 void details_section_unit(const char *name, char ret_unit[NCU_UNIT_BYTES]);
 
-/* What an instance is of. */
+/* Print what instance `i` of a metric is about. */
 void details_key_print(
 	const struct details *d, const Ncu__ProfileMetricResult *m, size_t i, FILE *out);
 
-/* 0 or -ENOMEM. */
+/* Fill in the texts of a metric. Returns 0 or -ENOMEM; after -ENOMEM there is nothing to
+ * release. */
 int details_metric_fill(const struct details *d, const struct ncu_shown *shown,
 	enum details_instances instances, struct details_metric *ret_metric);
 void details_metric_release(struct details_metric *m);
 
-/* What to divide the metric's value by, and its unit made to fit; 1 where units are not scaled. */
+/* Return the divisor of the metric's value, and change `unit` to match; 1 if units are not
+ * scaled. */
 double details_scale(
 	const struct details *d, const Ncu__ProfileMetricResult *m, char unit[NCU_UNIT_BYTES]);
 
-/* Its value and instances, for the caller to free; NULL: no memory. m: NULL makes "". */
+/* Format the value of a metric and its instances. m: may be NULL, which gives "". The caller frees
+ * the text; NULL = no memory. */
 char *details_value_text(const struct details *d, const Ncu__ProfileMetricResult *m, double scale,
 	bool many_digits, enum details_instances instances);
 
-/* ---- the raw page's metrics of a result (details_raw.c) ---- */
+/* ---- the metrics of a result on the raw page (raw.c) ---- */
 
-/* Calls `one` for each result that is wanted, with its metrics by name, each once. */
+/* Call `one` for each result that the filter accepts, with its metrics sorted by name, each once.
+ * Returns 0 or a negative errno. */
 typedef int details_metrics_visit(struct details *d, size_t id, const Ncu__ProfileResult *result,
 	const struct ncu_shown_list *metrics, void *user);
 int details_raw_metrics(struct details *d, details_metrics_visit *one, void *user);
 
 /* ---- a section of a result ---- */
 
-/* A table or chart of a section; names are of the body and of the item, and may be NULL. */
+/* A table or chart of a section; the names are those of the body and of the item, and may be
+ * NULL. */
 struct details_item {
 	struct details_section *s;
-	size_t place; /* in the section, from 1; 0: the header */
+	size_t place; /* index in the section, from 1; 0: the header */
 	const char *body, *label, *description;
 };
 
-/* Takes the tables of sections in place of their being printed: each that has metrics, and with
- * list NULL the begin of a section's bodies. 0 or a negative errno. */
+/* Receive a table of a section that has metrics, instead of printing it. list NULL: the bodies of
+ * a section begin. Returns 0 or a negative errno. */
 typedef int details_take(
 	void *user, const struct details_item *item, const struct ncu_shown_list *list);
 
@@ -179,35 +192,35 @@ struct details_section {
 	struct ncu_target target;
 	const Ncu__ProfilerSection *of;
 	const char *name, *identifier;
-	bool is_titled;          /* its name was printed */
+	bool is_titled;          /* its name has been printed */
 	const char *body_titled; /* the body whose name was printed last */
-	size_t items;            /* of its bodies, that were walked */
-	details_take *take;      /* or NULL: what it has is printed */
+	size_t items;            /* number of items of its bodies seen so far */
+	details_take *take;      /* or NULL: print the tables */
 	void *user;
 };
 
-/* Hands all tables of all sections of a result to `take`. */
+/* Pass all tables of all sections of a result to `take`. Returns 0 or a negative errno. */
 int details_take_sections(
 	struct details *d, size_t id, const Ncu__ProfileResult *r, details_take *take, void *user);
 
-/* Prints the names of the section and of its body (NULL: none) where that is not done yet. */
+/* Print the names of the section and of its body (NULL: none) unless they have been printed. */
 void details_section_title(struct details_section *s, const char *body);
 
-/* Prints a table of metrics; item: the label of what it is in the body, NULL = the header. */
+/* Print a table of metrics. item: the label of the item of the body; NULL = the header. Returns 0
+ * or a negative errno. */
 int details_table(struct details_section *s, const char *item, const struct ncu_shown_list *list);
 
-/* Sort by name, members of a group by the group's; the comparison for qsort() alone. */
+/* Sort by name; members of a group sort by the group's name. details_by_name() is the comparison,
+ * for qsort(). */
 void details_sort(struct ncu_shown_list *list);
 int details_by_name(const void *a, const void *b);
 
-/* Each 0 or a negative errno: what lies in the bodies of a section (details_body.c), what rules
- * said of it (details_rules.c). */
+/* Print the tables and charts of a section's bodies (body.c), and the messages of rules about it
+ * (rules.c). Both return 0 or a negative errno. */
 int details_bodies(struct details_section *s, const Ncu__ProfilerSection *of);
 int details_rules(struct details_section *s);
 
-/* A table of rows with `columns` texts each, those of `left` (bits) left-aligned; the last column
- * is at most `most` wide (0: as it must be), longer texts go on in the lines below, broken between
- * words if `words`. */
+/* A table of texts. Columns in `left` (bits) are left-aligned, the others right-aligned. */
 struct details_rows {
 	const char *const *titles;
 	size_t columns;
@@ -217,9 +230,15 @@ struct details_rows {
 	size_t count;
 	uint32_t capacity;
 };
+/* Append a copy of a cell; NULL means "". Returns 0 or -ENOMEM. */
 int details_rows_add(struct details_rows *t, const char *text);
+
+/* Print the table. The last column is at most `most` wide (0 = no limit); longer texts continue in
+ * the lines below, broken between words if `words`. */
 void details_rows_print(
 	const struct details_rows *t, FILE *out, int indent, size_t most, bool words);
+
+/* Free all memory of the table and clear it. */
 void details_rows_release(struct details_rows *t);
 
 #endif

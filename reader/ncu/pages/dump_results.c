@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dump_results.c - `trace dump` and `trace export -t json` of a report of Nsight Compute.
+ */
 #define _GNU_SOURCE
 #include "reader/ncu/pages/dump_results.h"
 
@@ -49,7 +52,7 @@ static void source_print(struct dumping *d, const Ncu__SourceData *s)
 		symbols ? symbols->n_functions : 0, s->source_files ? s->source_files->n_files : 0);
 }
 
-/* The sources of a block, which results.h leaves out. */
+/* Print the sources of a block, which results.h skips. */
 static int sources_print(struct dumping *d, const struct report_block *b)
 {
 	uint64_t at = b->payload_offset;
@@ -98,7 +101,7 @@ static void note_problem(void *user, uint64_t offset, const char *cause)
 
 /* ---- results ---- */
 
-/* null: there is no value, or it is no finite number. */
+/* Print a value; null if there is none or it is not a finite number. */
 static void value_print(FILE *out, const Ncu__ProfileMetricValue *v)
 {
 	if (v && v->string_value)
@@ -136,7 +139,8 @@ static void metric_print(const struct dumping *d, const Ncu__ProfileMetricResult
 	fputs(m->n_metric_value_list ? "]}" : "}", d->out);
 }
 
-/* All but metrics and sections by the message's own names; sections by theirs alone. */
+/* Print a result: metrics in their own form, sections by their names, all other fields under the
+ * names of the message. */
 static int result_json(struct dumping *d, size_t id, Ncu__ProfileResult *r)
 {
 	const struct ncu_process *p = &d->results.processes[d->results.entries[id].process];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * filter.c - which results `trace details` prints: by kernel, by place among the launches,
- * by NVTX ranges.
+ * filter.c - the choice of results for `trace details`: by kernel, index of the launch, and NVTX
+ * ranges.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,7 +33,7 @@ static int pattern_compile(
 	return -EINVAL;
 }
 
-/* A name, or "regex:" and an expression that is found anywhere in it. */
+/* Set a pattern: a name, or "regex:" and an expression that matches anywhere in a name. */
 static int pattern_set(struct details_pattern *p, const char *option, const char *text)
 {
 	p->text = text;
@@ -42,7 +42,8 @@ static int pattern_set(struct details_pattern *p, const char *option, const char
 		: pattern_compile(p, option, text + strlen(REGEX), false);
 }
 
-/* Shell patterns are ours; a kernel's own name with such characters in it is still found. */
+/* Match a name. Shell patterns are our extension; a kernel's exact name with such characters still
+ * matches. */
 static bool pattern_matches(const struct details_pattern *p, const char *text)
 {
 	if (!p->text)
@@ -69,7 +70,7 @@ static bool number_or_any(const char *text, bool *ret_given, uint32_t *ret_numbe
 	return !*end && *text != '-' && *text != '+' && number <= UINT32_MAX;
 }
 
-/* Cuts the text into its parts. */
+/* Split the text into its parts. */
 static bool id_cut(struct details_filter *f, char **ret_name, char **ret_invocation)
 {
 	char *context = f->id_text, *stream = strchr(context, ':');

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * listing.c - `trace details --page source --print-source ptx` and `cuda`: texts without
- * metrics, each once: the PTX of modules, the source files of kernels.
+ * listing.c - `trace details --page source --print-source ptx` and `cuda`.
+ *
+ * Prints texts without metrics, each once: the PTX of modules, the source files of kernels.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,10 +17,10 @@
 
 struct listing {
 	struct details *d;
-	struct ncu_module module; /* of the result before, or of this one */
+	struct ncu_module module; /* of the previous result, or of this one */
 	bool has_module;
 	struct pool pool;
-	void *told; /* tree of names: of modules, files and kernels that were printed or noted */
+	void *told; /* tree of names: modules, files and kernels that were printed or noted */
 };
 
 static int by_name(const void *a, const void *b)
@@ -32,7 +33,7 @@ static void nothing(void *name)
 	(void)name;
 }
 
-/* 1 when this is the first time, else 0, or -ENOMEM. */
+/* Return 1 if the name is new, else 0, or -ENOMEM. */
 static int is_new(struct listing *l, const char *kind, const char *name)
 {
 	char *whole = pool_room(&l->pool, strlen(kind) + strlen(name) + 1);
@@ -44,7 +45,7 @@ static int is_new(struct listing *l, const char *kind, const char *name)
 }
 
 #define NUMBER_COLUMNS 9 /* "File Name", "Line No" */
-#define WIDTH_MAX 1000u  /* of the text; longer lines stand out */
+#define WIDTH_MAX 1000u  /* width of the text; longer lines overflow */
 
 static void rule_print(size_t width, FILE *out)
 {
@@ -64,7 +65,7 @@ static void text_row(const struct listing *l, size_t width, const char *first, c
 	}
 }
 
-/* name: NULL = none stands above the lines. */
+/* Print lines under the title `name`; NULL = no title. */
 static void lines_print(
 	const struct listing *l, const char *name, const char *const *lines, size_t count)
 {
@@ -150,7 +151,7 @@ static const struct cubin_function *function_of(
 	return NULL;
 }
 
-/* The files that the lines of the kernel's own function are of. */
+/* Print the files that the lines of the kernel's own function refer to. */
 static int files_print(struct listing *l, const Ncu__ProfileResult *r)
 {
 	const struct cubin *c = &l->module.cubin;

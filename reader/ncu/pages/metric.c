@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metric.c - a metric as the pages of `trace details` print it: its label, unit, number and
- * instances.
+ * metric.c - a metric on the pages of `trace details`: its label, unit, number and instances.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -15,7 +14,7 @@
 
 /* ---- values ---- */
 
-/* Many digits only as the raw page as CSV has them. */
+/* Print a number; many_digits: as on the raw page as CSV. */
 static void number_print(const struct details *d, double number, bool many_digits, FILE *out)
 {
 	char text[NCU_NUMBER_BYTES];
@@ -37,8 +36,8 @@ static void value_print(const struct details *d, const Ncu__ProfileMetricValue *
 		number_print(d, number / scale, many_digits, out);
 }
 
-/* A text, a time and how long after the first one, an address of code (but for derived metrics and
- * counts of samples), or a plain number. */
+/* An instance is keyed by a text, a time (printed with the time since the first one), an address
+ * of code (except for derived metrics and counts of samples), or a plain number. */
 void details_key_print(
 	const struct details *d, const Ncu__ProfileMetricResult *m, size_t i, FILE *out)
 {
@@ -115,7 +114,7 @@ char *details_value_text(const struct details *d, const Ncu__ProfileMetricResult
 
 /* ---- labels ---- */
 
-/* Of a metric "unit__counter...": what people call the unit. */
+/* Print the usual name of the unit of a metric "unit__counter...". */
 static void unit_name_print(const char *name, FILE *out)
 {
 	static const struct {
@@ -132,7 +131,7 @@ static void unit_name_print(const char *name, FILE *out)
 		fputc(toupper((unsigned char)name[i]), out);
 }
 
-/* "pipe_fp64_cycles_active" as "Pipe Fp64 Cycles Active". */
+/* Print "pipe_fp64_cycles_active" as "Pipe Fp64 Cycles Active". */
 static void counter_name_print(const char *name, FILE *out)
 {
 	const char *start = strstr(name, "__");
@@ -159,7 +158,7 @@ static void label_expand(const char *label, const char *name, FILE *out)
 		}
 }
 
-/* Members of a group share its label, so each has its name behind it. */
+/* Print a label. Members of a group share the group's label, so their name follows it. */
 static void label_print(const struct details *d, const struct ncu_shown *s, FILE *out)
 {
 	const bool is_group = s->as->name && !strncmp(s->as->name, "group:", 6);
@@ -188,7 +187,7 @@ char *details_label(const struct details *d, const struct ncu_shown *shown)
 
 /* ---- metrics ---- */
 
-/* Sums of thread instructions have another unit in sections than on the raw page. */
+/* In sections, sums of thread instructions have another unit than on the raw page. */
 void details_section_unit(const char *name, char ret_unit[NCU_UNIT_BYTES])
 {
 	if (!fnmatch("derived__*_inst_executed*_x2", name, 0))

@@ -7,7 +7,7 @@
 
 #include "reader/ncu/pages/details.h"
 
-#define BODY_COLUMNS 30u /* of a terminal, for a value in the body of a section */
+#define BODY_COLUMNS 30u /* width of a value in the body of a section on a terminal */
 
 void details_section_title(struct details_section *s, const char *body)
 {
@@ -72,7 +72,7 @@ int details_table(struct details_section *s, const char *item, const struct ncu_
 	return error;
 }
 
-/* Members of a group stand where its name does. */
+/* Return the sort key: members of a group sort by the group's name. */
 static const char *sort_name(const struct ncu_shown *s)
 {
 	return s->as->name && !strncmp(s->as->name, "group:", 6) ? s->as->name : s->name;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nvtx.c - the NVTX ranges that were open at a launch, as ncu prints them.
+ */
 #define _GNU_SOURCE
 #include "reader/ncu/pages/nvtx.h"
 
@@ -29,7 +32,7 @@ static const char *domain_name(struct ncu_nvtx_names *names, uint64_t id)
 	return name ? name : "";
 }
 
-/* The thread that made the launch; NULL: it is not told. */
+/* Return the thread that launched; NULL = unknown. */
 static const Ncu__NvtxThread *launching_thread(const Ncu__ProfileResult *r)
 {
 	const Ncu__NvtxThread *thread = NULL;
@@ -39,7 +42,7 @@ static const Ncu__NvtxThread *launching_thread(const Ncu__ProfileResult *r)
 	return thread;
 }
 
-/* The same if it was in a range. */
+/* Return the launching thread if it was in a range, else NULL. */
 static const Ncu__NvtxThread *pushing_thread(const Ncu__ProfileResult *r)
 {
 	const Ncu__NvtxThread *thread = launching_thread(r);
@@ -51,7 +54,7 @@ static const Ncu__NvtxThread *pushing_thread(const Ncu__ProfileResult *r)
 
 /* ---- attributes ---- */
 
-/* Attributes of a range as texts: what kind of each it has ("" = none, or not known), and it. */
+/* Attributes of a range as texts: the kind of each ("" = none, or unknown), and its value. */
 struct attribute_texts {
 	const char *payload_kind, *color_kind, *message_kind;
 	char payload[344], color[16]; /* 344: the longest double */
@@ -126,7 +129,7 @@ static const char *or_none(const char *text)
 	return *text ? text : "none";
 }
 
-/* name:payload type:payload:colour type:colour:message type:message */
+/* Print a range as name:payload type:payload:color type:color:message type:message. */
 static void range_cell(struct ncu_nvtx_names *names, const char *name,
 	const Ncu__NvtxEventAttributes *a, FILE *out)
 {
@@ -267,11 +270,11 @@ void nvtx_lines(const Ncu__ProfileResult *r, FILE *out)
 /* ---- states ---- */
 
 #define STATE_DOMAINS_MAX 4096u
-#define STATES_BYTES_MAX (4u << 20) /* of the texts of a launch's states */
+#define STATES_BYTES_MAX (4u << 20) /* bytes of the texts of a launch's states */
 
 enum { STATE_ORDER, STATE_OWN, STATE_CELL, STATE_LINES, STATE_TEXTS };
 
-/* Texts of the state at hand. */
+/* Texts of the current state. */
 struct state_streams {
 	FILE *to[STATE_TEXTS];
 	char *texts[STATE_TEXTS];
@@ -295,7 +298,7 @@ static void streams_close(struct state_streams *s)
 			fclose(s->to[i]);
 }
 
-/* What tells states apart: a range of the state's domain. */
+/* Write a range of the state's domain to the texts that distinguish states. */
 static void own_range(struct state_streams *s, struct ncu_nvtx_names *names, const char *name,
 	const Ncu__NvtxEventAttributes *a)
 {
@@ -304,7 +307,7 @@ static void own_range(struct state_streams *s, struct ncu_nvtx_names *names, con
 	range_cell(names, name, a, s->to[STATE_OWN]);
 }
 
-/* What is printed of a range; `id` NULL: of the stack. */
+/* Write a range to the texts that are printed; `id` NULL: a range of the stack. */
 static void shown_range(struct state_streams *s, struct ncu_nvtx_names *names, const uint64_t *id,
 	const char *name, const Ncu__NvtxEventAttributes *a)
 {
@@ -325,7 +328,7 @@ static bool has_started(const Ncu__NvtxState *s, uint64_t domain)
 	return false;
 }
 
-/* All started ranges, which are printed with each state that has some: made once. */
+/* Build the texts of all started ranges, once; they are printed with each state that has some. */
 static bool started_fill(struct state_streams *to, struct ncu_nvtx_names *names)
 {
 	const Ncu__NvtxState *s = names->state;

@@ -12,37 +12,36 @@
 
 #include "reader/ncu/results.h"
 
-/* Was a range open at the launch? */
+/* Return whether a range was open at the launch. */
 bool nvtx_has_ranges(const Ncu__ProfileResult *result);
 
-/* The range that the launching thread pushed last; NULL: none. */
+/* Return the range that the launching thread pushed last; NULL = none. */
 const char *nvtx_innermost(const Ncu__ProfileResult *result);
 
-/* The two columns of CSV pages: ranges of the launching thread, started ones of the process. */
+/* Print the two columns of CSV pages: pushed ranges of the launching thread, started ranges of the
+ * process. */
 void nvtx_cells(const Ncu__ProfileResult *result, FILE *out);
 
-/* The same as lines below the launch. */
+/* Print the ranges of nvtx_cells() as lines below the launch. */
 void nvtx_lines(const Ncu__ProfileResult *result, FILE *out);
 
-/*
- * The ranges of one domain that a launch was in. It is these that states are told apart by; where
- * some of them were started, all started ones of the process are printed, and with their numbers
- * in lines. Texts are good during the call.
- */
+/* The ranges of one domain that were open at a launch. Launches are grouped by these. If some
+ * ranges of the domain were started, all started ranges of the process are printed, and lines show
+ * their numbers. The texts are valid during the call. */
 struct nvtx_state_text {
 	const char *domain;
-	const char *order; /* what ncu sorts by: names and attributes one behind the other */
-	const char *own;   /* the same as in a cell */
+	const char *order; /* the sort key of ncu: names and attributes joined */
+	const char *own;   /* the same ranges, formatted as a cell */
 	const char *cell, *lines;
 };
 
-/* Calls `one` for each state of a launch until it returns an error. 0, that error, -ENOMEM, or
- * -E2BIG where there are more domains or texts than any program has: a file that means harm. */
+/* Call `one` for each state of a launch until it returns an error. Returns 0, that error, -ENOMEM,
+ * or -E2BIG if there are more domains or texts than any program has, as in a hostile file. */
 int nvtx_states(const Ncu__ProfileResult *result,
 	int (*one)(void *user, const struct nvtx_state_text *state), void *user);
 
-/* Compare two states: 0 = launches of the two were in the same ranges, otherwise which comes first.
- */
+/* Compare two states. Returns 0 if the launches were in the same ranges, otherwise the order of
+ * the states. */
 int nvtx_state_order(const struct nvtx_state_text *x, const struct nvtx_state_text *y);
 
 #endif

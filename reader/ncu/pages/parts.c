@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parts.c - what the pages of `trace details` share: the launches, rows of CSV, tables.
+ * parts.c - functions that the pages of `trace details` share: launches, rows of CSV, tables.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -44,7 +44,7 @@ int details_each(struct details *d, details_visit *one, void *user)
 	return error;
 }
 
-/* Of a path of Linux or Windows. */
+/* The path may be one of Linux or Windows. */
 const char *details_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *back = strrchr(path, '\\');
@@ -109,7 +109,7 @@ void details_csv_heading(const struct details *d)
 	static const char *const before[] = {"ID", "Process ID", "Process Name", "Host Name"};
 	static const char *const after[] = {
 		"Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC"};
-	const size_t dims = 3; /* of them */
+	const size_t dims = 3; /* number of columns of dimensions */
 	for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++)
 		csv_cell(d->out, i == 0, before[i]);
 	if (d->has_nvtx) {
@@ -124,7 +124,7 @@ void details_csv_heading(const struct details *d)
 			csv_cell(d->out, false, after[i]);
 }
 
-/* Empty where others have them. */
+/* Print the dimensions of the launch; empty for results without them. */
 static void csv_dims(const struct details *d, size_t id, const Ncu__ProfileResult *r)
 {
 	const bool is_kernel = details_is_kernel(d, id);

@@ -12,20 +12,19 @@
 
 /* A metric of the report: a column of the CSV page. */
 struct raw_column {
-	const char *name; /* of the table of names */
+	const char *name; /* points into the table of names */
 	char unit[NCU_UNIT_BYTES];
 	double scale;
-	bool is_hidden;                         /* whatever has it */
+	bool is_hidden;                         /* never printed */
 	bool is_used;                           /* a result has it */
-	const Ncu__ProfileMetricResult *metric; /* of the result at hand; NULL = it has none */
+	const Ncu__ProfileMetricResult *metric; /* of the current result; NULL = it has none */
 };
 
 struct raw_page {
-	struct raw_column
-		*columns; /* sorted by name; names without results are left out at the end */
+	struct raw_column *columns; /* sorted by name; unused columns are removed at the end */
 	size_t count;
-	uint32_t *column_of; /* of each NameId */
-	uint8_t *name_bits;  /* of the names that are wanted, or say of what a result is */
+	uint32_t *column_of; /* index of the column of each NameId */
+	uint8_t *name_bits;  /* names to read: those wanted, and those that identify a result */
 };
 
 static int by_name(const void *a, const void *b)
@@ -33,7 +32,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct raw_column *)a)->name, ((const struct raw_column *)b)->name);
 }
 
-/* Lists of other metrics' names, which sections use. */
+/* Return whether the metric is a list of names of other metrics, which sections use. */
 static bool is_list(const char *name)
 {
 	return !strncmp(name, "breakdown:", 10) || !strncmp(name, "group:", 6) ||
@@ -73,14 +72,14 @@ static void page_release(struct raw_page *p, struct details *d)
 	free(p->name_bits);
 }
 
-/* What the line of a launch is made of. */
+/* Return whether the line of a launch uses this metric. */
 static bool is_of_launch(const char *name)
 {
 	return !strcmp(name, "device__attribute_device_index") ||
 		!strncmp(name, "device__attribute_compute_capability_", 37);
 }
 
-/* Where --metrics names metrics of the report alone, no others are read. */
+/* Restrict reading to the metrics that --metrics names, unless a derived metric needs others. */
 static int page_narrow(struct raw_page *p, struct details *d)
 {
 	const size_t names = d->results.name_count;
@@ -102,7 +101,7 @@ static int page_begin(struct raw_page *p, struct details *d)
 	return error ? error : page_narrow(p, d);
 }
 
-/* Puts the values of a result into their columns; of a name that it has twice, the first. */
+/* Store the values of a result in their columns; if a name occurs twice, the first one. */
 static void page_take(struct raw_page *p, const struct details *d, const Ncu__ProfileResult *r)
 {
 	for (size_t i = 0; i < p->count; i++)
@@ -119,7 +118,7 @@ static void page_take(struct raw_page *p, const struct details *d, const Ncu__Pr
 	}
 }
 
-/* The unit of a column is the one that suits the number at hand. */
+/* Choose the unit of the column to suit the current number. */
 static void column_scale(struct raw_column *c, const struct details *d)
 {
 	ncu_unit(c->name, c->unit);
@@ -135,7 +134,7 @@ static char *value_text(const struct raw_column *c, const struct details *d)
 
 /* ---- as CSV: a row for each result, a column for each metric that any result has ---- */
 
-#define VALUE_COLUMNS 20u /* of a terminal */
+#define VALUE_COLUMNS 20u /* width of values on a terminal */
 
 static int survey(struct details *d, size_t id, const Ncu__ProfileResult *r, void *user)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rows_table.c - tables of `trace details`.
+ * rows_table.c - printer of tables of texts for `trace details`.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ void details_rows_release(struct details_rows *t)
 }
 
 #define COLUMNS_MAX 16u
-#define FIRST_COLUMNS 110u /* of a terminal: the first column is at most as wide */
+#define FIRST_COLUMNS 110u /* greatest width of the first column on a terminal */
 
 static void print_rule(const size_t *widths, size_t columns, int indent, FILE *out)
 {
@@ -40,7 +40,8 @@ static void print_rule(const size_t *widths, size_t columns, int indent, FILE *o
 	fputc('\n', out);
 }
 
-/* Bytes of `text` that a line of `width` takes. A blank it is broken at begins the next one. */
+/* Return the bytes of `text` that fit in a line of `width`. The blank at a break begins the next
+ * line. */
 static size_t line_take(const char *text, size_t width, bool words)
 {
 	size_t bytes = strnlen(text, width + 1), blank = width;
@@ -51,7 +52,7 @@ static size_t line_take(const char *text, size_t width, bool words)
 	return words && blank ? blank : width;
 }
 
-/* One row; a text longer than its column goes on in the lines below. */
+/* Print one row; a text longer than its column continues in the lines below. */
 static void print_row(const struct details_rows *t, const char *const *cells, const size_t *widths,
 	int indent, bool words, FILE *out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rules.c - what rules said of a result, as `trace details` prints it.
+ * rules.c - the messages of rules about a result, as `trace details` prints them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "reader/ncu/pages/details.h"
 
-#define RULE_COLUMNS 108u /* of a terminal, for the text of a message */
+#define RULE_COLUMNS 108u /* width of the text of a message on a terminal */
 #define RULE_INDENT 10u
 
 static const char *rule_kind(int type)
@@ -26,7 +26,8 @@ static const char *rule_kind(int type)
 	}
 }
 
-/* Links in a message are @kind:place:text@; people read the text. */
+/* Return the text of a message for people. Links in it have the form @kind:place:text@; their text
+ * is kept. */
 static char *message_text(const char *message)
 {
 	char *text = malloc(strlen(message) + 1), *to = text;
@@ -104,7 +105,7 @@ static void rule_csv(struct details_section *s, const Ncu__RuleResult *rule,
 	fputc('\n', d->out);
 }
 
-/* The metrics that a message is about. */
+/* Print the metrics that a message is about. */
 static void focus_text(const Ncu__RuleResultBodyItem *item, FILE *out)
 {
 	const char *mark = ">";
@@ -133,7 +134,7 @@ static void rule_text(struct details *d, const Ncu__RuleResultBodyItem *item, co
 		focus_text(item, d->out);
 }
 
-/* Between the messages of one rule. */
+/* Print the line between the messages of one rule. */
 static void rule_line(FILE *out)
 {
 	fputs("    ----- ", out);
@@ -142,7 +143,7 @@ static void rule_line(FILE *out)
 	fputc('\n', out);
 }
 
-/* The messages of a rule. */
+/* Print the messages of a rule. */
 static int rule_print(struct details_section *s, const Ncu__RuleResult *rule)
 {
 	struct details *d = s->d;

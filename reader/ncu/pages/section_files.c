@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * section_files.c - the section files that the options --section-folder, --section and --set
+ * choose.
+ */
 #define _GNU_SOURCE
 #include "reader/ncu/pages/section_files.h"
 
@@ -15,8 +19,8 @@ static void show_problem(void *user, const char *path, const struct text_problem
 		cli_error("%s: %s: %s", path, kind, p->text);
 }
 
-/* The next line of a repeated option as a text of its own, which the caller frees; NULL behind the
- * last. */
+/* Return a copy of the next line of a repeated option, which the caller frees; NULL after the last
+ * one. */
 static char *next_line(const char **at)
 {
 	size_t bytes = *at ? strcspn(*at, "\n") : 0;

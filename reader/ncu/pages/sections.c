@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sections.c - `trace details --page details`: the sections a result was collected with,
- * their header metrics, what lies in their bodies, and what rules said.
+ * sections.c - `trace details --page details`: the sections that a result was collected with.
+ *
+ * Prints their header metrics, the tables of their bodies, and the messages of rules.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include "reader/ncu/pages/details.h"
 #include "reader/ncu/pages/nvtx.h"
 
-/* What stands in two places of a section is one metric: equal ones lie beside each other. */
+/* Remove repeated metrics. A metric may occur twice in a section; equal ones are adjacent. */
 static void drop_repeated(struct ncu_shown_list *list)
 {
 	size_t kept = 0;
@@ -21,7 +22,7 @@ static void drop_repeated(struct ncu_shown_list *list)
 	list->count = kept;
 }
 
-/* The header's metrics, and with --print-details all what else the section collected. */
+/* Collect the header's metrics; with --print-details all, also the other metrics of the section. */
 static int header_metrics(const struct details_section *s, const Ncu__ProfilerSection *of,
 	struct ncu_shown_list *list)
 {

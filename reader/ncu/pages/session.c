@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session.c - `trace details --page session`: where, when and of what a report was made.
+ * session.c - `trace details --page session`: where, when and of what a report was recorded.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 #define VALUE_COLUMNS 120u
 
-/* Two columns; rows without value are left out. */
+/* A table of two columns; rows without a value are left out. */
 struct facts {
 	struct details_rows rows;
 	int error;
@@ -127,7 +127,8 @@ static void value_text(const Ncu__ProfileMetricValue *v, char *room, size_t byte
 	}
 }
 
-/* Files have the names of the metrics; the prefix may be missing. */
+/* Return whether the stored name is this attribute. Files store names of metrics; the prefix may
+ * be missing. */
 static bool is_attribute(const char *stored, const char *name)
 {
 	static const char prefix[] = "device__attribute_";
@@ -144,7 +145,7 @@ static const Ncu__ProfileMetricValue *attribute(
 	return NULL;
 }
 
-/* The attributes that tell devices apart; the raw page has all of them. */
+/* Print the attributes that distinguish devices; the raw page has all attributes. */
 static int print_devices(struct details *d, const Libtrace__SessionDetails *s)
 {
 	static const char *const names[] = {"confidential_computing_mode", "multiprocessor_count",

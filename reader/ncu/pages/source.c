@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source.c - `trace details --page source`: the metrics of each instruction of the
- * functions that a kernel ran, and of each source line.
+ * source.c - `trace details --page source`: metrics by instruction and source line.
+ *
+ * Covers the functions that a kernel ran.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,17 +20,17 @@
 
 struct source_page {
 	struct details *d;
-	struct ncu_module module; /* of the result before, or of this one */
+	struct ncu_module module; /* of the previous result, or of this one */
 	bool has_module;
 	struct nvdisasm code;
 	struct source_columns columns;
-	/* the function at hand */
+	/* the current function */
 	const Ncu__ProfileResult *result;
 	const struct module_function *function;
 	struct source_table table;
 	struct details_rows rows;
-	size_t shown; /* columns of metrics: as text not all may have room */
-	bool first;   /* cell of a row */
+	size_t shown; /* number of columns of metrics: text may not have room for all */
+	bool first;   /* the next cell is the first of its row */
 	int error;
 };
 
@@ -51,7 +52,7 @@ static void row_end(struct source_page *p)
 	p->first = true;
 }
 
-/* The names of the bits; the number itself where one has no name. */
+/* Write the names of the bits, or the number itself if a bit has no name. */
 static void flags_text(const struct source_flag *flags, double number, char text[JOINED_BYTES])
 {
 	uint32_t left = number >= 0 && number <= UINT32_MAX ? (uint32_t)number : 0;
@@ -63,7 +64,7 @@ static void flags_text(const struct source_flag *flags, double number, char text
 				used ? "," : "", flags->name);
 			left &= ~flags->bit;
 		}
-	if (left & ~1u) /* the lowest bit says nothing in ncu either */
+	if (left & ~1u) /* ncu prints nothing for the lowest bit either */
 		snprintf(text + used, JOINED_BYTES - used, "%s%" PRIu32, used ? "," : "", left);
 }
 
@@ -134,7 +135,8 @@ static void text_join(char joined[JOINED_BYTES], const char *text)
 		snprintf(joined + used, JOINED_BYTES - used, "%s%s", used ? ", " : "", text);
 }
 
-/* What the instructions of a line have in a column: the sum, or the mean; all bits; each text. */
+/* Print the value of a line in a column: the sum or mean of its instructions, all their bits, or
+ * each text. */
 static void line_cell(
 	struct source_page *p, const struct line_row *rows, size_t count, size_t column)
 {
@@ -171,7 +173,7 @@ static void line_row(struct source_page *p, const struct line_row *rows, size_t 
 	row_end(p);
 }
 
-/* Between instructions that do not follow each other. */
+/* Print a row between instructions that are not adjacent. */
 static void gap_row(struct source_page *p)
 {
 	cell(p, "");
@@ -183,7 +185,7 @@ static void gap_row(struct source_page *p)
 	row_end(p);
 }
 
-/* A line, and its instructions. */
+/* Print a line and its instructions. */
 static void line_print(struct source_page *p, const struct line_row *rows, size_t count,
 	const struct source_text *text)
 {
@@ -215,7 +217,7 @@ static const char *function_name(const struct source_page *p)
 							      : p->function->name;
 }
 
-/* Titles of the columns; details_rows prints them as they are then. */
+/* Write the titles of the columns, which must live until details_rows prints them. */
 static size_t titles_make(struct source_page *p, bool with_line, const char **titles)
 {
 	size_t count = 0;
@@ -269,7 +271,7 @@ static void instructions_print(struct source_page *p)
 	rows_end(p);
 }
 
-/* The lines of one file. */
+/* Print the lines of one file. */
 static void file_print(struct source_page *p, const struct line_row *rows, size_t count)
 {
 	const char *titles[SOURCE_COLUMNS_MAX + 4];
@@ -320,7 +322,8 @@ static void lines_print(struct source_page *p)
 	free(rows);
 }
 
-/* Functions that the kernel did not run have no values; its own is printed in any case. */
+/* Print a function. Functions that the kernel did not run have no values and are skipped; the
+ * kernel's own function is always printed. */
 static void function_print(struct source_page *p, const struct module_function *f)
 {
 	const char *mangled = p->result->kernel_mangled_name;
@@ -366,7 +369,8 @@ static int module_use(struct source_page *p, uint64_t reference)
 	return error == -ENOMEM ? error : 0;
 }
 
-/* Where the report does not say where functions lay: from the first address that has a value. */
+/* Return the kernel as one function, from the first address that has a value, for reports that do
+ * not store the addresses of functions. */
 static struct module_function whole_kernel(const struct source_page *p)
 {
 	const Ncu__ProfileMetricResult *m = p->columns.list[0].metrics[0];

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * source_table.c - the metrics of a function by instruction, for the source page.
+ */
 #define _GNU_SOURCE
 #include "reader/ncu/pages/source_table.h"
 
@@ -8,7 +11,8 @@
 
 /* ---- columns ---- */
 
-/* Instances by addresses: ids above those of any unit, opcode or size. */
+/* Return whether the instances are by address: their ids exceed those of any unit, opcode or
+ * size. */
 static bool is_by_address(const Ncu__ProfileMetricResult *m)
 {
 	const Ncu__ProfileMetricValue *id =
@@ -37,7 +41,7 @@ static bool has_column(const struct source_columns *c, const char *label)
 	return false;
 }
 
-/* Numbers of metrics that stand for words; found by what ncu 2024.1.1 prints for each number. */
+/* Metrics whose numbers encode words, as observed in the output of ncu 2024.1.1 for each number. */
 static const struct {
 	const char *metric;
 	struct source_flag flags[8];
@@ -57,7 +61,7 @@ static const struct source_flag *flags_of(const char *metric)
 	return NULL;
 }
 
-/* A column of the metrics in `shown` that lie by address; without any, nothing. */
+/* Add a column for the metrics in `shown` that have instances by address, if any. */
 static int column_add(struct source_columns *c, const char *label,
 	const Ncu__ProfilerSectionMetric *as, const struct ncu_shown *shown, size_t count)
 {
@@ -82,7 +86,8 @@ static int column_add(struct source_columns *c, const char *label,
 	return 0;
 }
 
-/* A group is one column; what else stands for several metrics, several. An empty label hides. */
+/* Add the columns of a metric. A group is one column; other names for several metrics give several
+ * columns. An empty label hides the column. */
 static int metric_add(struct source_columns *c, const struct ncu_target *t,
 	Ncu__ProfilerSectionMetric *const *metric)
 {
@@ -109,7 +114,8 @@ static int group_add(struct source_columns *c, const struct ncu_target *t,
 	return error;
 }
 
-/* A section's, group by group; a header's only where it has no others (that of --metrics). */
+/* Add the columns of a section, group by group; those of its header only if it has no others (the
+ * section of --metrics). */
 static int section_add(
 	struct source_columns *c, struct ncu_target *t, const Ncu__ProfilerSection *s)
 {
@@ -145,7 +151,8 @@ void source_columns_release(struct source_columns *c)
 
 /* ---- cells ---- */
 
-/* How many instructions: by the code, or up to the last instance that is near enough. */
+/* Return the number of instructions: from the code, or up to the last instance that is near
+ * enough. */
 static size_t rows_of(
 	const struct source_columns *c, const struct module_function *f, uint32_t step)
 {

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * source_text.c - the lines of a source file, for the source page.
+ */
 #define _GNU_SOURCE
 #include "reader/ncu/pages/source_text.h"
 
@@ -35,7 +38,7 @@ static int file_read(const char *path, char **ret_text)
 	return 0;
 }
 
-/* The text and path of the file that is named so; NULL stay where there is none. */
+/* Find the file of `list` with this name, and read it. The results stay NULL if there is none. */
 static int resolve(const char *list, const char *name, char **ret_path, char **ret_text)
 {
 	int error = 0;

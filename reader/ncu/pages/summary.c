@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * summary.c - `trace details --print-summary`: launches of one kernel and shape together,
- * with per-nvtx those in the same ranges of a domain, each metric of the page with its least and
- * greatest value and the arithmetic mean.
+ * summary.c - `trace details --print-summary`: metrics summed over launches.
  *
- * Groups and the results that are added to them, which are gone once that is done.
+ * Launches of one kernel and shape form a group; per-nvtx, those in the same ranges of a domain.
+ * Each metric of the page has its least and greatest value and the arithmetic mean. This file
+ * builds
+ * the groups and adds results to them; a result is freed once it is added.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -34,7 +35,7 @@ static int by_kernel(const void *a, const void *b)
 	return order ? order : strcmp(x->cc, y->cc);
 }
 
-/* Devices in front, for the pages that have a heading for each. */
+/* Compare by device first, for the pages that have a heading for each device. */
 static int by_device(const void *a, const void *b)
 {
 	const struct summary_group *x = *(struct summary_group *const *)a,
@@ -50,7 +51,7 @@ static const char *text_keep(struct summary *s, const char *text)
 	return pool_text(&s->pool, text, strlen(text));
 }
 
-/* The texts of a group that is new. */
+/* Copy the texts of a new group into the pool. */
 static bool group_keep(struct summary *s, struct summary_group *g)
 {
 	const char **texts[] = {&g->kernel, &g->grid, &g->block, &g->cc, &g->state.domain,
@@ -64,7 +65,7 @@ static bool group_keep(struct summary *s, struct summary_group *g)
 	return tsearch(g, &s->tree, by_kernel) != NULL;
 }
 
-/* The group that is like `key`. NULL: no memory. */
+/* Find or create the group with this key. NULL = no memory. */
 static struct summary_group *group_like(struct summary *s, const struct summary_group *key)
 {
 	struct summary_group *const *found = tfind(key, &s->tree, by_kernel);
@@ -78,17 +79,17 @@ static struct summary_group *group_like(struct summary *s, const struct summary_
 	return g;
 }
 
-/* What a result is added to. */
+/* The state of adding a result. */
 struct adding {
 	struct summary *summary;
 	size_t id;
 	const Ncu__ProfileResult *result;
-	const struct nvtx_state_text *state; /* NULL = whatever ranges were open */
-	const struct ncu_shown_list *raw;    /* of the raw page, else NULL */
+	const struct nvtx_state_text *state; /* NULL = any ranges */
+	const struct ncu_shown_list *raw;    /* metrics of the raw page, else NULL */
 	struct summary_group *group;
 };
 
-/* 0 or -ENOMEM. */
+/* Find the group of the result. Returns 0 or -ENOMEM. */
 static int group_find(struct adding *a, bool is_device)
 {
 	char grid[DETAILS_DIM_BYTES], block[DETAILS_DIM_BYTES], cc[DETAILS_DIM_BYTES];
@@ -130,7 +131,8 @@ static bool is_attribute(const struct ncu_shown *shown)
 	return !strncmp(shown->name, "device__attribute_", 18);
 }
 
-/* Attributes stand with the device where it has a heading, else with each kernel. */
+/* Add the metrics of the raw page. Attributes belong to the device if it has a heading, else to
+ * each kernel. */
 static int raw_add(struct adding *a)
 {
 	struct summary *s = a->summary;

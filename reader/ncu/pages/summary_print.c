@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * summary_print.c - the groups of `trace details --print-summary` as text and as CSV.
+ * summary_print.c - printer of the groups of `trace details --print-summary`, as text and as CSV.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "reader/ncu/pages/summary.h"
 
-#define AVERAGE_COLUMNS 30u /* of a terminal; its instances stand in the same column */
+#define AVERAGE_COLUMNS 30u /* width on a terminal; instances share the column */
 
 /* ---- a row ---- */
 
@@ -28,13 +28,13 @@ static void instances_print(
 	fputc(']', out);
 }
 
-#define NUMBER_BYTES 336u /* the greatest number, with six digits behind the point */
-#define TEXTS 5           /* of a row: label, unit, least, greatest, mean */
+#define NUMBER_BYTES 336u /* the greatest number, with six decimals */
+#define TEXTS 5           /* texts of a row: label, unit, least, greatest, mean */
 
 struct texts {
 	const char *of[TEXTS];
 	char unit[NCU_UNIT_BYTES], numbers[2][NUMBER_BYTES];
-	char *average; /* to be freed */
+	char *average; /* owned */
 };
 
 static void attribute_texts(const struct summary_row *row, struct texts *ret)
@@ -42,7 +42,7 @@ static void attribute_texts(const struct summary_row *row, struct texts *ret)
 	*ret = (struct texts){.of = {row->label, "", "", "", row->attribute}};
 }
 
-/* Its three numbers, in the unit that fits their mean. 0 or -ENOMEM. */
+/* Format the three numbers of a row, in the unit that suits their mean. Returns 0 or -ENOMEM. */
 static int row_texts(const struct summary *s, const struct summary_row *row, struct texts *ret)
 {
 	const char *const format = s->is_raw ? "%f" : "%.2f";
@@ -150,7 +150,7 @@ static bool same_table(const struct summary_row *x, const struct summary_row *y)
 	return x->section == y->section && x->place == y->place;
 }
 
-/* What stands above the table of a section. */
+/* Print the title above the table of a section. */
 static void table_title(const struct summary *s, const struct summary_row *row,
 	const struct summary_row *before, int indent)
 {
@@ -168,7 +168,7 @@ static void table_title(const struct summary *s, const struct summary_row *row,
 		fprintf(out, "%*sTable Description : %s\n", indent, "", row->description);
 }
 
-/* The first rows, as far as they are of one table; returns how many. */
+/* Print the first rows, up to the end of their table. Returns their number. */
 static size_t table_print(const struct summary *s, const struct summary_row *rows, size_t count,
 	int indent, int *ret_error)
 {
@@ -209,7 +209,7 @@ static int sections_print(const struct summary *s, const struct summary_group *g
 	return error;
 }
 
-/* What is the device's. */
+/* Print the attributes of the device. */
 static int device_print(const struct summary *s, const struct summary_group *g)
 {
 	static const char *const value_titles[] = {"Metric Name", "Metric Unit", "Metric Value"};
@@ -227,7 +227,7 @@ static int device_print(const struct summary *s, const struct summary_group *g)
 	return error;
 }
 
-/* The lines that say what follows, as far as they are not those of the group before. */
+/* Print the titles of a group, without those that equal the titles of the previous group. */
 static void group_title(
 	const struct summary *s, const struct summary_group *g, const struct summary_group *before)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * summary_rows.c - the rows of a group of launches: a metric's numbers, added up, and those
- * of its instances where they are asked for.
+ * summary_rows.c - the rows of a group of launches: sums of metrics and, if asked for, of their
+ * instances.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,7 +26,7 @@ static struct summary_row *row_new(struct summary_group *g)
 	return row;
 }
 
-/* Of a section's table; 0: no memory. */
+/* Return the number of a section's table; 0 = no memory. */
 static uint32_t table_number(struct summary *s, const char *section, size_t place)
 {
 	uint32_t number = map_get(&s->tables, (uintptr_t)section, place);
@@ -41,7 +41,8 @@ static bool is_row(
 	return row->place == place && !strcmp(row->name, name) && !strcmp(row->section, section);
 }
 
-/* Launches of a kernel mostly have the same metrics in the same order. */
+/* Find a row. Launches of a kernel mostly have the same metrics in the same order, so the next row
+ * is tried first. */
 static struct summary_row *row_find(struct summary *s, struct summary_group *g, const char *section,
 	size_t place, const char *name)
 {
@@ -83,7 +84,7 @@ static int by_key(const void *a, const void *b)
 	return order ? order : (x->repeat > y->repeat) - (x->repeat < y->repeat);
 }
 
-/* NULL: no memory. */
+/* Find or create an instance of a row. NULL = no memory. */
 static struct summary_instance *instance_of(
 	struct summary *s, struct summary_row *row, const char *key, size_t repeat)
 {
@@ -103,7 +104,7 @@ static struct summary_instance *instance_of(
 	return new;
 }
 
-/* What is not a number counts as 0, as it does for ncu. */
+/* Add the value of an instance. A value that is not a number counts as 0, as in ncu. */
 static int instance_add(
 	struct summary *s, struct summary_row *row, const Ncu__ProfileMetricResult *m, size_t i)
 {
@@ -137,8 +138,8 @@ static int instance_add(
 
 /* ---- rows ---- */
 
-/* Which label a metric has in all tables of a section: the header's, else that of the first table,
- * else that of what is in no table. */
+/* The source of a metric's label, which all tables of a section share: the header, else the first
+ * table, else a metric outside of tables. */
 enum { RANK_HEADER, RANK_TABLE, RANK_NONE };
 
 static unsigned label_rank(const struct details_item *at, const struct ncu_shown *shown)
@@ -152,7 +153,7 @@ static unsigned label_rank(const struct details_item *at, const struct ncu_shown
 	return RANK_NONE;
 }
 
-/* Rows of a metric in tables of one section are chained, and have one label: the best so far. */
+/* Give all rows of a metric in tables of one section, which are chained, the best label so far. */
 static int labels_agree(struct summary_group *g, struct summary_row *row)
 {
 	const uintptr_t name = (uintptr_t)row->name, section = (uintptr_t)row->section;
@@ -224,7 +225,7 @@ int summary_row_add(struct summary *s, struct summary_group *g, const struct det
 	return error;
 }
 
-/* Of launches that differ in it, the first. */
+/* If launches differ, the first value is kept. */
 int summary_attribute_add(struct summary *s, struct summary_group *g, const struct ncu_shown *shown)
 {
 	if (row_find(s, g, "", 0, shown->name))
