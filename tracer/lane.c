@@ -10,6 +10,7 @@
 #include "tracer/session.h"
 #include "tracer/spool_file.h"
 
+#define STRAY_CHUNKS 4u /* between two looks for a second task: each is a system call */
 #define CLOCK_POINT_TICKS (UINT64_C(1) << 21) /* about a millisecond: a point costs 0.2 us */
 
 void lane_wake_writer(void)
@@ -112,7 +113,8 @@ static bool chunk_enter(struct thread *t)
 	struct lane *lane = t->lane;
 	uint64_t begin = clock_ticks();
 	uint64_t position = lane->head, n = position / CHUNK_BYTES;
-	thread_look_for_stray(t);
+	if (n % STRAY_CHUNKS == 0)
+		thread_look_for_stray(t);
 	if (position % CHUNK_BYTES == 0) { /* else a thread takes over a lane within a chunk */
 		if (n)
 			lane_wake_writer();

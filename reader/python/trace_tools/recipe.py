@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`trace recipe`: ready analyses of many reports, run by DuckDB on the output of `trace export -t parquet`.
 
-A recipe is recipes/NAME.sql: the first line is its title, the second names the tables that it reads. Each table is a
-view of all folders, with a column `folder` in addition to those of the files.
+A recipe is recipes/NAME.sql: below the license line is its title, then a line that names the tables that it reads.
+Each table is a view of all folders, with a column `folder` in addition to those of the files.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def recipes() -> dict[str, Recipe]:
     for path in sorted(glob.glob(os.path.join(FOLDER, "*.sql"))):
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        title, tables = text.splitlines()[:2]
+        _license, title, tables = text.splitlines()[:3]
         found[os.path.basename(path)[:-4]] = (title[3:], tables.removeprefix("-- tables: ").split(), text)
     return found
 
