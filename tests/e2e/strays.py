@@ -74,8 +74,9 @@ def handler_forks():
         children = len(report.processes()) - 1
         for function, (parent, child) in facts(text).items():
             held = [sum(c.all for (process, _, called), c in report.counts.items() if called == function and (process == root) == first) for first in (True, False)]
-            # a child that is made between the program's counting and our looking makes that call again
-            if not (held[0] <= parent <= held[0] + dropped and held[1] - children <= child <= held[1] + dropped):
+            # A child that is made between the program's counting and our looking makes that call again; the call that a
+            # fork has interrupted is in no report of the child (docs/limitations.md).
+            if not (held[0] <= parent <= held[0] + dropped and held[1] - children <= child <= held[1] + dropped + children):
                 wrong.append(f"{function}: begun {parent} and {child}, in the report {held}")
         tap.ok(not wrong, f"{name}: calls of parent and children are each their own", "\n".join(wrong) + f"\ndropped {dropped}")
         tap.ok((dropped == 0) == (verdict(report) == "complete") and dropped < children * 10, f"{name}: complete if nothing is missing", (dropped, verdict(report)))
