@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "common/sys.h"
+#include "tracer/valgrind.h"
 
 /* As in launch.c. */
 extern int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
@@ -67,7 +68,8 @@ bool apart_run(void (*work)(void *argument), void *argument)
 {
 	struct apart apart = {work, argument, 0, false};
 	uint64_t all_signals = ~UINT64_C(0), old_signals;
-	char *stack = launch_clone ? sys_mmap_private(STACK_BYTES) : NULL;
+	/* Valgrind ends a program that makes such a task. */
+	char *stack = launch_clone && !runs_on_valgrind() ? sys_mmap_private(STACK_BYTES) : NULL;
 	if (!stack)
 		return false;
 	int before = errno; /* clone() may fail */

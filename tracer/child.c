@@ -133,8 +133,8 @@ static enum child_verdict examine_file(const char *path)
 /* ---- pointers of the program: the kernel answers a bad one with EFAULT, so it is asked before we
  * look ---- */
 
-/* Can `bytes` at `at` be read? *page is the last page that could. Valgrind would report the question
- * as the program's own error: there the answer is yes. */
+/* Can `bytes` at `at` be read? *page is the last page that could. Valgrind would report the
+ * question as the program's own error: there the answer is yes. */
 static bool is_readable(uint64_t at, uint64_t bytes, uint64_t *page)
 {
 	if (runs_on_valgrind())
