@@ -108,7 +108,7 @@ static bool hold_room(struct stack_range *range, uint64_t sp, uint64_t room_byte
 }
 
 bool stack_ranges_switch(
-	struct stack_range ranges[2], uint64_t sp, uint64_t room_bytes, uint64_t main_top)
+	struct stack_range *ranges, uint64_t sp, uint64_t room_bytes, uint64_t main_top)
 {
 	struct stack_range other = ranges[1];
 	if (sp < other.low || sp >= other.high) {

@@ -48,7 +48,7 @@ static inline struct stack_range stack_range_now(const struct stack_range *range
  * stack that is one of the two, where it has been as deep.
  */
 bool stack_ranges_switch(
-	struct stack_range ranges[2], uint64_t sp, uint64_t room_bytes, uint64_t main_top);
+	struct stack_range *ranges, uint64_t sp, uint64_t room_bytes, uint64_t main_top);
 
 /* Makes range->high at least `end`. False when something in between cannot be read. */
 bool stack_range_raise(struct stack_range *range, uint64_t end);
