@@ -214,7 +214,9 @@ static void many_threads(void)
 
 int main(void)
 {
-	control = calloc(1, sizeof(*control));
+	control = aligned_alloc(4096, sizeof(*control));
+	if (control)
+		memset(control, 0, sizeof(*control));
 	if (!control)
 		return 1;
 	clock_init();

@@ -217,7 +217,8 @@ __attribute__((unused)) static void fake_put_long(struct fake_spool *s, struct l
 		r = fake_slot(s, lane, FAKE_CHUNKS);
 	}
 	*r = (struct record){tick, bytes << RECORD_LENGTH_SHIFT | kind, a, b};
-	memcpy(r + 1, payload, bytes);
+	if (bytes)
+		memcpy(r + 1, payload, bytes);
 	__atomic_store_n(&lane->head, lane->head + total, __ATOMIC_RELEASE);
 }
 

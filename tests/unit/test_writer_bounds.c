@@ -18,7 +18,11 @@
 #define OUT_PER_BYTE 16u     /* bytes of a report for a byte of a spool ... */
 #define OUT_MORE (24u << 20) /* ... and as many more for a process */
 #define BLOCK_MOST (24u << 20)
+#if defined(__SANITIZE_ADDRESS__) /* which keeps what is freed, and shadows all of it */
+#define MEMORY_MOST (1024u << 20)
+#else
 #define MEMORY_MOST (96u << 20)
+#endif
 #define NEIGHBOUR_CALLS 1000u
 #define LAUNCHES 500u /* of a process, whatever they are */
 #define LANE_ROOM ((FAKE_CHUNKS - 2) * CHUNK_BYTES)
