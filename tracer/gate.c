@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gate.c - map the gate of the tree, and open and close that of the process.
+ */
 #define _GNU_SOURCE
 #include "tracer/gate.h"
 

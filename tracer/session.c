@@ -4,7 +4,6 @@
 #include "tracer/session.h"
 
 #include <sys/auxv.h>
-#include <sys/mman.h>
 
 #include "common/clock.h"
 #include "common/schema/functions.h"
