@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Builds and checks everything; `make help` lists what can be made. One file, no recursion; files are found by wildcard, so a new
+# Builds and checks everything; `make help` lists the targets. One file, no recursion; sources are found by wildcard, so a new
 # source, test program or test script needs no line here.
 #
-# Two flavours of objects: `lib` goes into the application (position independent, hidden, no sanitizer ever), `prog` into our own
+# Two flavors of objects: `lib` goes into the application (position independent, hidden, no sanitizer ever), `prog` into our own
 # programs and the unit tests. Archives hold a folder each, so a program takes only the files it uses.
 
 VERSION := $(shell cat VERSION)
@@ -27,7 +27,7 @@ CFLAGS ?= -O2 -g
 comma := ,
 SAN_TAG := $(if $(SAN),-$(subst $(comma),-,$(SAN)))
 CONFIG := $(notdir $(firstword $(CC)))$(SAN_TAG)
-# Programs, libraries and tests of a sanitizer build lie apart from the plain ones.
+# Programs, libraries and tests of a sanitizer build have folders of their own.
 P := $(O)$(if $(SAN),/san$(SAN_TAG))
 OBJ := $(O)/obj/$(CONFIG)
 GEN := $(O)/gen
@@ -50,7 +50,7 @@ ifeq ($(CLEANING),)
 include $(O)/config.mk
 endif
 
-# Made again when the compiler changes, or configure itself.
+# Written again when the compiler changes, or configure itself.
 $(shell mkdir -p $(O); echo '$(CC)' | cmp -s - $(O)/.cc || echo '$(CC)' >$(O)/.cc)
 $(O)/config.mk: scripts/configure $(O)/.cc $(wildcard $(O)/cuda/include/cuda.h)
 	$(Q)CC='$(CC)' scripts/configure $(O) >$@.tmp && mv $@.tmp $@
@@ -60,7 +60,7 @@ $(O)/config.mk: scripts/configure $(O)/.cc $(wildcard $(O)/cuda/include/cuda.h)
 INCLUDES := -I. -I$(GEN) -Iinclude
 WARNINGS := -Wall -Wextra -Werror
 COMMON_FLAGS = -std=gnu11 $(WARNINGS) $(INCLUDES) -DLIBTRACE_VERSION='"$(VERSION)"' -MMD -MP
-# The compiler may not turn loops of ours into calls of memcpy or memset: the application, or a tool in it, may have its own.
+# The compiler must not turn our loops into calls of memcpy or memset: the application, or a tool in it, may define these.
 NO_LIBCALLS = $(if $(filter clang,$(CC_KIND)),-fno-builtin-memcpy -fno-builtin-memset -fno-builtin-strlen,-fno-tree-loop-distribute-patterns)
 LIB_FLAGS = $(CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE \
 	-fasynchronous-unwind-tables $(NO_LIBCALLS) $(COMMON_FLAGS) $(CUDA_CFLAGS)
@@ -73,7 +73,7 @@ STATIC := $(if $(SAN),,-static)
 FORMAT_LIBS = -l:libprotobuf-c.a -l:libzstd.a
 READER_LIBS = $(SYMBOL_LIBS) $(SQLITE_LIBS) -lm
 
-# A file that changes only when its text does: what depends on it is made again after a change of flags.
+# A file that changes only when its text does: targets that depend on it are built again after a change of flags.
 FLAGS_TEXT = $(CC) | $(LIB_FLAGS) | $(PROG_FLAGS) | $(PROG_LINK) | $(LDFLAGS)
 stamp = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' >$@
 $(OBJ)/.flags: FORCE
@@ -86,9 +86,9 @@ FORCE:
 
 COMMON_SRC := $(wildcard common/*.c common/schema/*.c)
 NCU_SRC := $(wildcard common/ncu/*.c)
-TRACER_SRC := $(wildcard tracer/*.c unwind/*.c)
+TRACER_SRC := $(wildcard tracer/*/*.c unwind/*.c)
 INJECT_SRC := $(filter-out inject/libc_stub.c,$(wildcard inject/*.c inject/*.S))
-WRITER_SRC := $(filter-out writer/main.c,$(wildcard writer/*.c))
+WRITER_SRC := $(filter-out writer/main.c,$(wildcard writer/*.c writer/*/*.c))
 READER_SRC := $(filter-out reader/cli/main.c reader/python/%,$(wildcard reader/*/*.c reader/*/*/*.c))
 
 objects = $(patsubst %,$(OBJ)/$(1)/%.o,$(basename $(2)))
@@ -109,12 +109,12 @@ $(GEN)/%.pb-c.c: common/schema/%.proto
 	$(call say,PROTOC)mkdir -p $(@D) && protoc-c --proto_path=common/schema --c_out=$(@D) $<
 $(GEN)/%.pb-c.h: $(GEN)/%.pb-c.c ;
 
-# The SQL of the reports, built into the command. The folders: a file may have gone.
+# The SQL of the reports, built into the command. It depends on the folders, too, since a file may be deleted.
 REPORT_FILES := $(wildcard reader/reports/*.sql reader/reports/*/*.sql)
 $(GEN)/reports_sql.h: scripts/gen-reports $(REPORT_FILES) $(sort $(dir $(REPORT_FILES)))
 	$(call say,SQL)mkdir -p $(@D) && scripts/gen-reports $(REPORT_FILES) >$@
 
-# The page of `trace report --html`, bundled from reader/web with what npm fetches; without npm it is empty, and the command says so.
+# The page of `trace report --html`, bundled from reader/web and npm packages; without npm it is empty, and the command says so.
 $(GEN)/page_html.h: scripts/gen-page $(wildcard reader/web/*.json reader/web/*.mjs reader/web/src/*)
 	$(call say,NPM)mkdir -p $(@D) && scripts/gen-page $(O)/web $@
 $(OBJ)/prog/reader/cli/report/page.o: | $(GEN)/page_html.h
@@ -161,7 +161,7 @@ PRODUCTS := $(if $(INJECT_SRC),$(LIBDIR)/libtrace.so) \
 all: $(PRODUCTS) companions ## build library, writer and command (default)
 .PHONY: all companions
 
-# No relro: each fork copies one mapping less, and the table of real functions would lie outside of it anyway.
+# No relro: each fork copies one mapping less, and the table of real functions would be outside of it anyway.
 # Bound at start (-z now), so that no hook ever enters the lazy resolver; never unloaded, since threads may be inside.
 $(LIBDIR)/libtrace.so: $(call objects,lib,$(INJECT_SRC) $(TRACER_SRC)) $(OBJ)/lib/common.a $(GEN)/libtrace.map $(OBJ)/lib/stub/libc.so.6 $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(CFLAGS) -shared -nostdlib -o $@ $(filter %.o,$^) $(filter %.a,$^) $(filter %.so.6,$^) -lgcc -Wl,-soname,libtrace.so \
@@ -177,7 +177,7 @@ $(LIBDIR)/libtrace-writer: $(OBJ)/prog/writer/main.o $(WRITER_A) $(COMMON_A) $(P
 $(P)/bin/trace: $(OBJ)/prog/reader/cli/main.o $(READER_A) $(COMMON_A) $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) $(READER_LIBS)
 
-# Its symbols have the version of the interface; what it is made of stays inside. Without elfutils, whose archive fits into no library: names of
+# Its symbols have the version of the interface; its parts are hidden. It has no elfutils, whose archive cannot be linked into a library: names of
 # functions are those that `trace symbolize` has stored.
 NO_DWARF := $(patsubst %.c,$(OBJ)/prog/plain/%.o,$(wildcard reader/symbols/binary.c reader/symbols/binary_search.c reader/symbols/dwarf.c))
 $(OBJ)/prog/plain/%.o: %.c $(OBJ)/.flags | $(PB_H)
@@ -186,7 +186,7 @@ $(LIBDIR)/libtrace-reader.so: $(call objects,prog,$(wildcard reader/api/*.c)) $(
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -shared -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) $(filter -l:libiberty.a,$(SYMBOL_LIBS)) -lm \
 		-Wl,-soname,libtrace-reader.so $(if $(SAN),,-Wl,-z,defs) -Wl,-z,now -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--version-script,reader/api/libtrace-reader.map
 
-# Private copies of the unwinder and what it needs: the folder can be carried to a machine without them.
+# Private copies of the unwinder and of the libraries that it needs: the folder can be copied to a machine without them.
 COMPANIONS = $(if $(LIBUNWIND_FILE),$(LIBDIR)/libunwind.so.8) $(if $(LIBLZMA_FILE),$(LIBDIR)/liblzma.so.5)
 ifeq ($(CLEANING),)
 companions: $(COMPANIONS)
@@ -196,13 +196,13 @@ $(LIBDIR)/liblzma.so.5: $(LIBLZMA_FILE)
 	$(call say,COPY)mkdir -p $(@D) && cp -L $< $@
 endif
 
-# What the command runs in Python: it travels with the folder of the library.
+# The Python code that the command runs is in the folder of the library.
 PYTHON_FILES := $(shell find reader/python/*/ -name __pycache__ -prune -o -name build -prune -o -name '*.egg-info' -prune -o -name '*.c' -o -type f -print 2>/dev/null)
 companions: $(PYTHON_FILES:reader/python/%=$(LIBDIR)/python/%)
 $(LIBDIR)/python/%: reader/python/%
 	$(call say,COPY)mkdir -p $(@D) && cp $< $@
 
-# The compiled part of ncu_report, where python3 has headers; the interpreter has the functions that it calls.
+# The compiled part of ncu_report, where python3 has headers; the interpreter defines the functions that it calls.
 PYTHON_FAST := $(if $(PYTHON_SUFFIX),$(LIBDIR)/python/ncu_report/_fast$(PYTHON_SUFFIX))
 companions: $(PYTHON_FAST)
 $(OBJ)/prog/reader/python/%.o: private PROG_FLAGS += $(PYTHON_CFLAGS)
@@ -221,7 +221,7 @@ $(UNIT): $(P)/tests/unit/%: $(OBJ)/prog/tests/unit/%.o $(COMMON_A) $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o,$^) \
 		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) $(if $(filter $(READER_A),$^),$(SYMBOL_LIBS) $(SQLITE_LIBS)) -lm -ldl
 
-# The fuzzers, with a main() of ours: what is kept in tests/fuzz/corpus, and the same few changes of it each time.
+# The fuzzers, with our own main(): they run the inputs in tests/fuzz/corpus, and the same few mutations of them each time.
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SHARED := tests/unit/make_report.c $(filter-out tests/fuzz/fuzz_% tests/fuzz/driver.c,$(wildcard tests/fuzz/*.c))
 FUZZ_TESTS := $(FUZZERS:%=$(P)/tests/fuzz/fuzz_%)
@@ -270,12 +270,12 @@ APP_LIBS += $(P)/tests/hostile/libhostile.so
 $(HOSTILE): $(HOSTILE_SRC) $(wildcard tests/hostile/*.h tests/hostile/*.def) $(P)/.config
 	$(call say,CC)mkdir -p $(@D) && $(CC) -std=gnu11 -O1 -g -pthread $(WARNINGS) -I. $(if $(NVTX_INCLUDE),-isystem $(NVTX_INCLUDE)) -o $@ $(HOSTILE_SRC) -Wl,-rpath,'$$ORIGIN' -ldl
 
-apps: $(APPS) $(APP_LIBS) $(HOSTILE) ## build the programs the tests trace
+apps: $(APPS) $(APP_LIBS) $(HOSTILE) ## build the programs that tests trace
 .PHONY: apps
 
 # ---- the simulated CUDA device (tests/sim), and CUDA programs (tests/cuda) ----
 # Each folder of SIM is what LD_LIBRARY_PATH names: cuda13, cuda12 and cuda11 differ in their libcupti, nocupti has none.
-# Built where there are headers of CUDA 13 and its CUPTI; programs in CUDA C++ (*.cu) also need nvcc. What is missing is said, and left out.
+# Built where there are headers of CUDA 13 and its CUPTI; programs in CUDA C++ (*.cu) also need nvcc. Missing parts are reported and left out.
 
 SIM := $(O)/sim
 HAVE_SIM := $(if $(HAVE_CUPTI),$(if $(shell grep -sE '^.define CUDA_VERSION (1[3-9]|[2-9][0-9])' '$(CUDA_INCLUDE)/cuda.h'),1))
@@ -288,7 +288,7 @@ SIM_FOLDERS := cuda13 cuda12 cuda11 nocupti
 SIM_LIBS := $(patsubst %,$(SIM)/%/libcuda.so.1,$(SIM_FOLDERS)) $(patsubst %,$(SIM)/%/libcudart.so.13,$(SIM_FOLDERS)) \
 	$(SIM)/cuda13/libcupti.so.13 $(SIM)/cuda12/libcupti.so.12 $(SIM)/cuda11/libcupti.so.11.8
 
-sim: $(if $(HAVE_SIM),$(SIM_LIBS)) ## the simulated CUDA device in build/sim
+sim: $(if $(HAVE_SIM),$(SIM_LIBS)) ## build the simulated CUDA device in build/sim
 	$(if $(HAVE_SIM),,@echo '  SKIP    tests/sim: no headers of CUDA 13 with CUPTI (scripts/setup --cuda fetches them)')
 .PHONY: sim
 
@@ -311,7 +311,7 @@ $(SIM)/cuda13/libcudart.so.13: $(call sim_objects,$(wildcard tests/sim/runtime*.
 SIM_CUPTI := $(call sim_objects,$(filter-out %_info.c,$(wildcard tests/sim/cupti*.c))) $(SIM)/obj/gen/names.o
 $(SIM)/cuda13/libcupti.so.13: $(SIM_CUPTI) $(SIM)/obj/tests/sim/cupti_info.o
 	$(call say,LD)mkdir -p $(@D) && $(SIM_LINK) -Wl,-soname,$(@F)
-# Without the functions that came later; the versions are those of CUDA 12.6 and 11.8.
+# Older CUPTI libraries lack the functions that came later; the versions are those of CUDA 12.6 and 11.8.
 SIM_AFTER_12 := cuptiSubscribe_v2 cuptiActivityEnableHWTrace cuptiActivityEnableAllSyncRecords cuptiActivityEnableCudaEventDeviceTimestamps cuptiGetErrorMessage
 SIM_AFTER_11 := $(SIM_AFTER_12) cuptiActivityEnableDriverApi cuptiActivityEnableRuntimeApi cuptiActivityEnableAllocationSource cuptiActivityEnableDeviceGraph cuptiGetGraphExecId
 sim_old_cupti = $(call say,LD)mkdir -p $(@D) && printf '{ global: cupti*; local: $(patsubst %,%;,$(1)) };\n' >$@.map && $(SIM_LINK) -Wl,-soname,$(@F) -Wl,--version-script,$@.map
@@ -323,13 +323,13 @@ $(patsubst %,$(SIM)/%/libcuda.so.1,$(filter-out cuda13,$(SIM_FOLDERS))) $(patsub
 	$(call say,COPY)mkdir -p $(@D) && cp $(SIM)/cuda13/$(@F) $@
 
 # Shared runtime, so that they run on the simulated device as on a real one; no compression, so that it finds the cubin. Code for cc 9.0
-# and, for what else there is from 7.5 on, PTX. Each is linked -rdynamic: the device looks for what kernels do (tests/sim/kernel.h).
+# and, for other devices from 7.5 on, PTX. Each is linked -rdynamic: the device looks for what kernels do (tests/sim/kernel.h).
 NVCC_FLAGS ?= -O2 -gencode arch=compute_75,code=compute_75 -gencode arch=compute_90,code=sm_90
 CUDA_APP_FILES := $(if $(HAVE_SIM),$(filter-out $(if $(NVTX_INCLUDE),,tests/cuda/nvtx_%),$(wildcard tests/cuda/*.c)) $(if $(NVCC),$(wildcard tests/cuda/*.cu)))
 CUDA_APPS := $(call app_output,$(filter-out tests/cuda/lib%,$(CUDA_APP_FILES))) $(call app_output,$(filter tests/cuda/lib%,$(CUDA_APP_FILES)),.so)
 # The static runtime, nvcc's default, is not for the simulated device: its programs show that nothing breaks there, and run on a GPU.
 STATIC_CUDA_APP := $(if $(HAVE_SIM),$(if $(NVCC),$(P)/tests/cuda/vector_add_static))
-cuda-apps: sim $(CUDA_APPS) $(STATIC_CUDA_APP) ## CUDA programs of tests/cuda
+cuda-apps: sim $(CUDA_APPS) $(STATIC_CUDA_APP) ## build the CUDA programs of tests/cuda
 	$(if $(HAVE_SIM),$(if $(NVCC),,@echo '  SKIP    tests/cuda/*.cu: no nvcc'),@echo '  SKIP    tests/cuda: no headers of CUDA 13 with CUPTI')
 .PHONY: cuda-apps
 $(P)/tests/cuda/%: tests/cuda/%.cu $(P)/.config $(wildcard tests/cuda/*.h)
@@ -350,17 +350,17 @@ chosen = $(if $(TESTS),$(foreach file,$(1),$(if $(strip $(foreach word,$(TESTS),
 SHARED_DIR := $(realpath ../shared)
 ENV = PATH="$$PATH:/usr/sbin:/sbin" BUILD='$(abspath $(P))' SRC='$(CURDIR)' SHARED='$(SHARED_DIR)' CC='$(CC)' SAN='$(SAN)' JOBS='$(JOBS)' LOGS='$(abspath $(P))/test-logs' OBJ='$(OBJ)' GEN='$(GEN)' SIM='$(abspath $(SIM))'
 
-check: all apps cuda-apps $(UNIT) $(FUZZ_TESTS) ## unit + e2e + lint; ends with the line "N passed, N failed, N skipped"
+check: all apps cuda-apps $(UNIT) $(FUZZ_TESTS) ## run unit, e2e and lint; ends with the line "N passed, N failed, N skipped"
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT) $(FUZZ_TESTS) $(SCRIPT_TESTS) scripts/lint)
-unit: $(UNIT) $(FUZZ_TESTS) ## unit tests only, and some inputs of each fuzzer
+unit: $(UNIT) $(FUZZ_TESTS) ## run the unit tests, and some inputs of each fuzzer
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT) $(FUZZ_TESTS))
-e2e: all apps cuda-apps $(UNIT) ## traced programs, faults, and other tools where they are there
+e2e: all apps cuda-apps $(UNIT) ## run the tests that trace programs, and compare with other tools where these are installed
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(SCRIPT_TESTS))
-lint: all $(UNIT) ## the checks of scripts/check-*
+lint: all $(UNIT) ## run the checks of scripts/check-*
 	$(Q)$(ENV) scripts/tap-run scripts/lint
-torture: all apps cuda-apps $(FUZZ_TESTS) ## the long version of the e2e tests and of the fuzzers (TORTURE=1)
+torture: all apps cuda-apps $(FUZZ_TESTS) ## run the long version of the e2e tests and of the fuzzers (TORTURE=1)
 	$(Q)$(ENV) TORTURE=1 scripts/tap-run $(call chosen,$(FUZZ_TESTS) $(SCRIPT_TESTS))
-bench: all apps cuda-apps $(OWN_BENCH) ## speed and size against the limits of docs/performance.md
+bench: all apps cuda-apps $(OWN_BENCH) ## measure speed and size against the limits of docs/performance.md
 	$(Q)$(ENV) tests/bench/run
 .PHONY: check unit e2e lint torture bench
 
@@ -398,7 +398,7 @@ D = $(DESTDIR)$(PREFIX)
 PROGRAM_PREFIX ?=
 PROGRAM = $(PROGRAM_PREFIX)trace
 BASH_COMPLETIONS = $(D)/share/bash-completion/completions
-install: all ## PREFIX= DESTDIR= PROGRAM_PREFIX=; command, library folder, headers, libtrace.pc, man page, completion
+install: all ## install command, library folder, headers, libtrace.pc, man page, completion; PREFIX= DESTDIR= PROGRAM_PREFIX=
 	$(Q)install -d $(D)/bin $(D)/include $(D)/lib/libtrace $(D)/lib/pkgconfig $(D)/share/man/man1 $(BASH_COMPLETIONS) $(D)/share/doc/libtrace
 	$(Q)install -m 755 $(P)/bin/trace $(D)/bin/$(PROGRAM)
 	$(Q)install -m 755 scripts/libtrace-run $(D)/bin/
@@ -415,7 +415,7 @@ install: all ## PREFIX= DESTDIR= PROGRAM_PREFIX=; command, library folder, heade
 		made completion --completion bash && sed 's/^\(complete .*\) trace$$/\1 $(PROGRAM)/' $(O)/install.tmp >$(O)/install.tmp2 && \
 		install -m 644 $(O)/install.tmp2 $(BASH_COMPLETIONS)/$(PROGRAM); rm -f $(O)/install.tmp $(O)/install.tmp2
 	@echo "installed in $(D)"
-uninstall: ## takes away what install put there, with the same PREFIX, DESTDIR and PROGRAM_PREFIX
+uninstall: ## remove what `make install` installed, with the same PREFIX, DESTDIR and PROGRAM_PREFIX
 	$(Q)rm -f $(D)/bin/$(PROGRAM) $(D)/bin/libtrace-run $(D)/bin/libtrace-nightly $(D)/include/libtrace.h $(D)/include/libtrace-reader.h \
 		$(D)/lib/pkgconfig/libtrace.pc $(D)/share/man/man1/$(PROGRAM).1 $(BASH_COMPLETIONS)/$(PROGRAM)
 	$(Q)rm -rf $(D)/lib/libtrace $(D)/share/doc/libtrace
@@ -423,11 +423,11 @@ uninstall: ## takes away what install put there, with the same PREFIX, DESTDIR a
 
 # ---- the rest ----
 
-format: ## clang-format over all C files
+format: ## format all C files by clang-format
 	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
-clean: ## removes what was built; fetched CUDA headers stay
+clean: ## remove what was built; fetched CUDA headers stay
 	$(Q)rm -rf $(O)/obj $(O)/gen $(O)/lib $(O)/bin $(O)/tests $(O)/sim $(O)/san-* $(O)/fuzz $(O)/test-logs $(O)/config.mk $(O)/.cc $(O)/.config
-help: ## this list
+help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 	@echo
 	@echo "  O=build  CC=gcc|clang  CFLAGS='-O2 -g'  SAN=address,undefined|thread  V=1  JOBS=2  TESTS='words in paths'"

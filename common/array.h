@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * array.h - room in arrays that grow as elements come, for the writer and the reading half.
+ * array.h - arrays that grow with their elements, for the writer and the reader.
  *
- * `array` is the address of the pointer to the elements. 0, or -ENOMEM and nothing has changed: no
- * memory, or more than ARRAY_MAX elements. One thread at a time; allocates.
+ * `array` is the address of the pointer to the elements. The functions return 0, or -ENOMEM with
+ * nothing changed: no memory, or more than ARRAY_MAX elements. One thread at a time; allocates.
  */
 #ifndef COMMON_ARRAY_H
 #define COMMON_ARRAY_H
@@ -16,7 +16,7 @@
 #define ARRAY_FIRST 16u
 #define ARRAY_MAX (UINT32_MAX / 2)
 
-/* Room for `least` elements in all: the capacity doubles until they fit. */
+/* Make room for `least` elements in all: the capacity doubles until they fit. */
 static inline int array_reserve(
 	void *array, uint32_t *capacity, uint64_t least, size_t element_bytes)
 {
@@ -37,7 +37,7 @@ static inline int array_reserve(
 	return 0;
 }
 
-/* The same, and what is new is zeroed. */
+/* Make room as array_reserve() does, and zero the new elements. */
 static inline int array_reserve_zeroed(
 	void *array, uint32_t *capacity, uint64_t least, size_t element_bytes)
 {
@@ -51,7 +51,7 @@ static inline int array_reserve_zeroed(
 	return err;
 }
 
-/* Room for one more element behind `count` of them. */
+/* Make room for one more element after the first `count`. */
 static inline int array_room(void *array, uint64_t count, uint32_t *capacity, size_t element_bytes)
 {
 	return count < *capacity ? 0 : array_reserve(array, capacity, count + 1, element_bytes);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * buffer.h - bytes that grow as more come, for the writer and the reading half.
+ * buffer.h - a growing buffer of bytes, for the writer and the reader.
  *
- * All zero = empty; the owner frees `data`. 0, or -ENOMEM and nothing has changed. One thread at a
- * time; allocates.
+ * All zero = empty; the owner frees `data`. The functions return 0, or -ENOMEM with nothing
+ * changed. One thread at a time; allocates.
  */
 #ifndef COMMON_BUFFER_H
 #define COMMON_BUFFER_H
@@ -21,7 +21,7 @@ struct buffer {
 	size_t bytes, capacity;
 };
 
-/* Room for `bytes` more behind what there is. */
+/* Make room for `bytes` more. */
 static inline int buffer_reserve(struct buffer *b, size_t bytes)
 {
 	uint8_t *larger;
@@ -40,6 +40,7 @@ static inline int buffer_reserve(struct buffer *b, size_t bytes)
 	return 0;
 }
 
+/* Append a copy of `bytes` bytes. Returns 0, or -ENOMEM, which leaves the buffer as it was. */
 static inline int buffer_add(struct buffer *b, const void *data, size_t bytes)
 {
 	int err = buffer_reserve(b, bytes);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * capture.c - when events are recorded: parsing number of capture ranges begun and ended, the
+ * capture gate, its windows.
+ */
 #include "common/capture.h"
 
 #include "common/clock.h"
@@ -12,7 +16,7 @@ static const struct {
 	uint32_t number;
 } signals[] = {{"HUP", 1}, {"USR1", 10}, {"USR2", 12}, {"URG", 23}, {"WINCH", 28}, {"IO", 29},
 	{"PWR", 30}};
-#define SIGNAL_REALTIME_FIRST 34u /* the two before it are the C library's */
+#define SIGNAL_REALTIME_FIRST 34u /* signals 32 and 33 are the C library's */
 #define SIGNAL_REALTIME_LAST 64u
 
 static bool signal_parse(const char *name, uint32_t *ret_signal)
@@ -32,7 +36,8 @@ static bool signal_parse(const char *name, uint32_t *ret_signal)
 	return false;
 }
 
-/* Copies up to an '@' without a backslash. Returns where it stopped, NULL = too long. */
+/* Copy up to an '@' without a backslash before it. Returns the position where the copy stopped,
+ * NULL = too long. */
 static const char *name_copy(const char *from, char *to)
 {
 	uint32_t at = 0;
@@ -47,7 +52,7 @@ static const char *name_copy(const char *from, char *to)
 	return from;
 }
 
-/* NAME, NAME@DOMAIN or NAME@* */
+/* Parse NAME, NAME@DOMAIN or NAME@*. */
 static const char *nvtx_parse(const char *text, struct capture_spec *s)
 {
 	const char *end = name_copy(text, s->range);
@@ -59,8 +64,9 @@ static const char *nvtx_parse(const char *text, struct capture_spec *s)
 	if (!end)
 		return "the name of the NVTX range is too long";
 	if (*end)
-		return "an '@' in the name of an NVTX range or domain is written '\\@'";
-	return s->range[0] ? NULL : "it names no NVTX range: nvtx:NAME[@DOMAIN]";
+		return "write an '@' in the name of an NVTX range or domain as '\\@'";
+	return s->range[0] ? NULL
+			   : "the name of the NVTX range is missing; want nvtx:NAME[@DOMAIN]";
 }
 
 static const char *range_parse(const char *range, const char *nvtx_capture, struct capture_spec *s)
@@ -73,7 +79,7 @@ static const char *range_parse(const char *range, const char *nvtx_capture, stru
 		s->kind = CAPTURE_SIGNAL;
 		return signal_parse(range + 7, &s->signal)
 			? NULL
-			: "no signal that is free for it: HUP USR1 USR2 URG WINCH IO PWR or 34 to "
+			: "unsupported signal; want HUP, USR1, USR2, URG, WINCH, IO, PWR, or 34 to "
 			  "64";
 	}
 	if (text_equal(range, "cudaProfilerApi"))
@@ -81,7 +87,7 @@ static const char *range_parse(const char *range, const char *nvtx_capture, stru
 	else if (text_equal(range, "libtraceApi"))
 		s->kind = CAPTURE_LIBTRACE_API;
 	else if (!text_equal(range, "none"))
-		return "none, nvtx:NAME[@DOMAIN], cudaProfilerApi, libtraceApi or signal:NAME";
+		return "want none, nvtx:NAME[@DOMAIN], cudaProfilerApi, libtraceApi or signal:NAME";
 	return NULL;
 }
 
@@ -98,7 +104,7 @@ static const char *end_parse(const char *end, struct capture_spec *s)
 		number <= CAPTURE_WINDOWS_MAX)
 		s->windows_max = (uint32_t)number;
 	else
-		return "the end of a capture range: none, stop, repeat or repeat:N";
+		return "unknown end of a capture range; want none, stop, repeat or repeat:N";
 	return NULL;
 }
 
@@ -118,23 +124,25 @@ bool capture_parse(const char *range, const char *nvtx_capture, const char *end,
 /* ---- the gate ---- */
 
 /*
- * All that decides lies in one word, so that a change of it is one exchange whoever makes it when:
- * bit 0 is the gate, the lower half of the word is what wrappers read.
+ * The whole state is one word, so that each change is one compare and exchange: bit 0 is the gate,
+ * and wrappers read the lower half of the word.
  */
 #define STATE_OPEN UINT64_C(1)
-#define STATE_UNTIMELY (UINT64_C(1) << 32) /* before --delay, after --duration */
-#define STATE_STAYS (UINT64_C(1) << 33)    /* a range was opened that does not end */
-#define STATE_ENDED_SHIFT 34               /* windows that capture ranges have made, 15 bits */
+#define STATE_UNTIMELY (UINT64_C(1) << 32) /* the time is before --delay or after --duration */
+#define STATE_STAYS (UINT64_C(1) << 33)    /* a capture range was opened that does not end */
+#define STATE_ENDED_SHIFT 34 /* windows of capture ranges so far, 15 bits of the state */
 #define STATE_ENDED_MASK UINT64_C(0x7fff)
-#define STATE_HOLDERS_SHIFT 49               /* capture ranges open now, 15 bits */
-#define STATE_HOLDERS_LIMIT UINT64_C(0x7000) /* more threads than remain cannot pass at once */
+#define STATE_HOLDERS_SHIFT 49 /* capture ranges open now, 15 bits */
+#define STATE_HOLDERS_LIMIT                                                                      \
+	UINT64_C(0x7000) /* the rest of the 15 bits is for threads that begin ranges at the same \
+			    time */
 
 static uint64_t holders_of(uint64_t state)
 {
 	return state >> STATE_HOLDERS_SHIFT;
 }
 
-/* The state with its gate as everything else in it wants it. */
+/* Return the state with the gate bit that the rest of the state requires. */
 static uint64_t decided(const struct tree_control *c, uint64_t state)
 {
 	const struct capture_spec *s = &c->capture;
@@ -175,11 +183,11 @@ static void window_put(struct capture_state *s, uint64_t begin_tick, uint64_t en
 	__atomic_store_n(&w->number, number, __ATOMIC_RELEASE);
 }
 
-/* What happens to the gate. */
+/* A change of the gate's state. */
 struct change {
 	uint64_t set, clear;   /* bits */
 	uint32_t begun, ended; /* capture ranges */
-	uint64_t tick;         /* when; 0 = now */
+	uint64_t tick;         /* the time of the change; 0 = now */
 };
 
 static uint64_t changed(const struct tree_control *c, uint64_t state, const struct change *by)
@@ -239,7 +247,7 @@ bool capture_is_over(const struct tree_control *control)
 bool capture_begin(struct tree_control *control)
 {
 	if (control->capture.kind == CAPTURE_NONE)
-		return false; /* that gate is the writer's */
+		return false; /* only the writer changes that gate */
 	if (holders_of(__atomic_load_n(&in_force(control)->gate_state, __ATOMIC_RELAXED)) >=
 		STATE_HOLDERS_LIMIT)
 		return false;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * clock.c - the tick counter and the clocks of the system, without libc.
+ */
 #define _GNU_SOURCE
 #include "common/clock.h"
 
@@ -28,8 +31,7 @@ typedef int clock_function(int clock_id, struct timespec *ret_time);
 
 static clock_function *vdso_clock; /* NULL = none, or not looked for yet */
 
-/* What the dynamic section of an image has. Addresses in it are offsets; `bias` makes pointers of
- * them. */
+/* The tables of an image's dynamic section. Its addresses are offsets, to which `bias` is added. */
 struct image {
 	uintptr_t bias;
 	const Elf64_Sym *symbols;
@@ -62,7 +64,8 @@ static void image_read(const Elf64_Ehdr *header, struct image *ret_image)
 	}
 }
 
-/* Its number of symbols; later kernels give their vdso only the second kind of table. */
+/* Return the number of the image's symbols. The vdso of later kernels has only the second kind of
+ * table. */
 static uint32_t image_symbols(const struct image *image)
 {
 	if (image->hash)
@@ -79,7 +82,7 @@ static uint32_t image_symbols(const struct image *image)
 	return last ? last + 1 : 0;
 }
 
-/* Finds the kernel's own function in the vdso. A few microseconds. */
+/* Find the kernel's function in the vdso. Takes a few microseconds. */
 static void vdso_find(void)
 {
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);

@@ -2,12 +2,12 @@
 /*
  * clock.h - the tick counter that events are stamped with.
  *
- * The invariant TSC where the kernel itself trusts it, else nanoseconds of CLOCK_MONOTONIC. Ticks
- * become nanoseconds outside the process, by clock points. Never by the clock_gettime() of libc:
- * the program, or a library preloaded with us (libfaketime), may have one of its own, which stands
- * still or runs elsewhere. The vdso's function is found by clock_init() and clock_set(); without
- * it, and before them, the kernel is asked. Any thread, async-signal-safe; no system call where the
- * vdso serves the clock.
+ * The counter is the invariant TSC if the kernel itself trusts it, else nanoseconds of
+ * CLOCK_MONOTONIC. Ticks become nanoseconds outside the process, by clock points. libc's
+ * clock_gettime() is never used: the program, or another preloaded library (libfaketime), may
+ * replace it by a clock that does not advance or shows another time. The vdso's function is found
+ * by clock_init() and clock_set(); without it, and before them, the kernel is asked. Any thread,
+ * async-signal-safe; no system call if the vdso serves the clock.
  */
 #ifndef COMMON_CLOCK_H
 #define COMMON_CLOCK_H
@@ -16,21 +16,23 @@
 
 #include "common/spool.h"
 
-/* True once clock_init() found the TSC usable; read-only afterwards. */
+/* 1 = the TSC is used. Set by clock_init() and clock_set(); read-only afterwards. */
 extern uint32_t clock_is_tsc __attribute__((visibility("hidden")));
 
-/* Chooses the counter. Returns its kind. Before anything is stamped only. */
+/* Choose the counter, before anything is stamped. Returns its kind. */
 enum clock_kind clock_init(void);
 
-/* The same where another process of this boot has decided it. */
+/* Use the counter that another process of this boot has chosen. */
 void clock_set(enum clock_kind kind);
 
-/* Reads counter and CLOCK_MONOTONIC together: the best of a few tries. */
+/* Take a clock point: read counter and CLOCK_MONOTONIC together, the best of a few tries. */
 void clock_point_take(struct clock_point *ret_point);
 
-/* Nanoseconds of a clock of the system, CLOCK_MONOTONIC and others. */
+/* Return the nanoseconds of a clock of the system: CLOCK_MONOTONIC and others. */
 uint64_t clock_system_ns(int clock_id);
 
+/* Return the nanoseconds of CLOCK_MONOTONIC, by the vdso's function or a system call.
+ * Async-signal-safe. */
 uint64_t clock_monotonic_ns(void);
 
 /* rdtsc without a fence: 8 ns; a call worth recording lasts longer than it can be reordered by. */

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * clockfit.c - ticks to nanoseconds: clock points, their runs, the pieces between them.
+ */
 #include "common/clockfit.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
-#define NEAR_NS 1000u                 /* two points nearer than this say nothing about the rate */
-#define RATE_PARTS 1000u              /* rates may differ by one such part: clocks are slewed */
-#define SPAN_OPEN (UINT64_C(1) << 63) /* to the end, and still not what lies before the piece */
+#define NEAR_NS 1000u                 /* two points closer than this do not determine the rate */
+#define RATE_PARTS 1000u              /* rates may differ by 1/1000: clocks are slewed */
+#define SPAN_OPEN (UINT64_C(1) << 63) /* up to the end of time, but not the time before the piece */
 
 void clockfit_init(struct clockfit *fit)
 {
@@ -40,8 +43,8 @@ static uint64_t distance(uint64_t a, uint64_t b)
 
 /* ---- rates ---- */
 
-/* How fast the clock runs by two points of one run, and how far that may be wrong: `error_ns` in
- * `span_ns`. slope 0 = not known. */
+/* The rate of the clock from two points of one run, and its error: `error_ns` in `span_ns`. slope 0
+ * = not known. */
 struct rate {
 	uint64_t slope, error_ns, span_ns;
 };
@@ -54,7 +57,7 @@ static struct rate rate_between(const struct clock_point *a, const struct clock_
 		slope_between(a, b), a->error_ns + b->error_ns, b->mono_ns - a->mono_ns};
 }
 
-/* Of the run that holds point `at`. */
+/* Return the rate of the run that contains point `at`. */
 static struct rate rate_near(const struct clockfit *fit, uint32_t at)
 {
 	uint32_t first = at, last = at;
@@ -65,7 +68,7 @@ static struct rate rate_near(const struct clockfit *fit, uint32_t at)
 	return rate_between(&fit->points[first], &fit->points[last]);
 }
 
-/* Of the longest run: it is known best. */
+/* Return the rate of the longest run, which is the most exact. */
 static struct rate rate_best(const struct clockfit *fit)
 {
 	struct rate best = {fit->fallback_slope, 0, 0};
@@ -87,7 +90,7 @@ static uint64_t slope_best(const struct clockfit *fit)
 	return slope ? slope : UINT64_C(1) << CLOCKFIT_SHIFT;
 }
 
-/* Nanoseconds by which the time between two points may differ from the rate and mean nothing. */
+/* Return the nanoseconds by which the time between two points may differ from the rate. */
 static uint64_t noise_ns(const struct clock_point *a, const struct clock_point *b,
 	const struct rate *rate, uint64_t expected)
 {
@@ -97,7 +100,7 @@ static uint64_t noise_ns(const struct clock_point *a, const struct clock_point *
 	return a->error_ns + b->error_ns + of_rate + NEAR_NS;
 }
 
-/* Do `a` and `b` lie as far apart as the rate says? True where it is not known. */
+/* Return true if `a` and `b` are as far apart as the rate predicts, or if the rate is not known. */
 static bool fits_rate(
 	const struct clock_point *a, const struct clock_point *b, const struct rate *rate)
 {
@@ -110,7 +113,7 @@ static bool fits_rate(
 		expected / RATE_PARTS + noise_ns(a, b, rate, expected);
 }
 
-/* Is `point` a further one of the run that point `at` lies in? */
+/* Return true if `point` belongs to the run of point `at`. */
 static bool fits_run(const struct clockfit *fit, uint32_t at, const struct clock_point *point)
 {
 	const struct clock_point *a = &fit->points[at], *b = point;
@@ -130,8 +133,8 @@ static void error_raise(struct clockfit *fit, uint64_t error_ns)
 		fit->error_ns = error_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)error_ns;
 }
 
-/* What the clock did between two points of a run may all have happened at once: then times between
- * them are wrong by that. */
+/* A change of the clock between two points of a run may have happened at once: then times between
+ * them are wrong by that change. */
 static void error_of_piece(struct clockfit *fit, uint32_t at)
 {
 	const struct clock_point *a = &fit->points[at - 1], *b = &fit->points[at];
@@ -143,8 +146,8 @@ static void error_of_piece(struct clockfit *fit, uint32_t at)
 		error_raise(fit, off - noise);
 }
 
-/* Between two runs: at most the time awake, and at most the difference. Where the machine slept
- * longer than it was awake nothing is in doubt, but that is not told apart. */
+/* Set the error between two runs: at most the time awake, and at most the difference. If the
+ * machine slept longer than it was awake there is no error, but that is not distinguished. */
 static void error_of_break(struct clockfit *fit, uint32_t at)
 {
 	const struct clock_point *a = &fit->points[at - 1], *b = &fit->points[at];
@@ -160,8 +163,8 @@ uint32_t clockfit_error(const struct clockfit *fit)
 
 /* ---- points ---- */
 
-/* Drops every second point of the older half: late events need the recent ones, long calls any near
- * one. Where runs meet both points stay, unless nothing else is left. */
+/* Drop every second point of the older half: late events need recent points, long calls any point
+ * near them. Both points at the border of two runs stay, unless no other is left. */
 static void thin(struct clockfit *fit)
 {
 	uint32_t kept = 0, before = fit->count;
@@ -183,7 +186,7 @@ static void thin(struct clockfit *fit)
 	fit->count = kept;
 }
 
-/* Where a point of that tick belongs. */
+/* Return the index at which a point of that tick is inserted. */
 static uint32_t place_of(const struct clockfit *fit, uint64_t tick)
 {
 	uint32_t at = fit->count;
@@ -192,7 +195,7 @@ static uint32_t place_of(const struct clockfit *fit, uint64_t tick)
 	return at;
 }
 
-/* The caller has seen that there is room. */
+/* Insert a point. There must be room. */
 static void insert(struct clockfit *fit, uint32_t at, const struct clock_point *point, bool begins)
 {
 	memmove(&fit->points[at + 1], &fit->points[at], (fit->count - at) * sizeof(*point));
@@ -227,7 +230,7 @@ int clockfit_add(struct clockfit *fit, const struct clock_point *point)
 	if (has_before && has_after && fit->begins_run[at]) {
 		if (!before && !after)
 			return -EINVAL;
-		fit->begins_run[at] = before; /* else `point` does */
+		fit->begins_run[at] = before; /* otherwise `point` begins it */
 		insert(fit, at, point, !before);
 		return 0;
 	}
@@ -257,8 +260,8 @@ int clockfit_add_apart(struct clockfit *fit, const struct clock_point *point)
 	return 0;
 }
 
-/* The readings in doubt become a run. Of a counter that was set back, or a clock, the same tick
- * means two times: only the new run counts from now on, and older times have no bound. */
+/* Make the points in doubt a run. After a counter or clock was set back the same tick has two
+ * times: only the new run counts from now on, and older times have no bound. */
 static void run_begin(struct clockfit *fit)
 {
 	bool is_later = fit->count && ascending(&fit->points[fit->count - 1], &fit->doubt[0]);
@@ -306,8 +309,8 @@ static void piece_use(
 	fit->span = span;
 }
 
-/* Between two runs: what is nearer to the later one belongs to that, but for the ticks that passed
- * while the clock stood still, which nothing can have. */
+/* Select the piece between two runs. A time nearer to the later run belongs to that run, except for
+ * ticks that passed while the clock stood still, at which no event can be. */
 static void select_between(struct clockfit *fit, uint32_t high, uint64_t tick)
 {
 	const struct clock_point *a = &fit->points[high - 1], *b = &fit->points[high];
@@ -340,7 +343,7 @@ void clockfit_select(struct clockfit *fit, uint64_t tick)
 	}
 	if (!fit->begins_run[high]) {
 		const struct clock_point *a = &fit->points[low], *b = &fit->points[high];
-		/* The last piece goes on: there is no better one. */
+		/* Continue the last piece: there is no better one. */
 		piece_use(
 			fit, a, slope_between(a, b), high == last ? SPAN_OPEN : b->tick - a->tick);
 	} else if (high == last && tick >= fit->points[last].tick) {

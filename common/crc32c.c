@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * crc32c.c - CRC-32C by the processor's instruction or by a small table.
+ */
 #include "common/crc32c.h"
 
 #define POLYNOMIAL 0x82f63b78u
 
-/* 16 entries, two look-ups a byte: made on the stack at each call, so that there is no shared state
- * to race on. */
+/* 16 entries, two lookups a byte: computed on the stack at each call, so no state is shared. */
 uint32_t crc32c_portable(uint32_t crc, const void *data, size_t bytes)
 {
 	const uint8_t *p = data;
@@ -25,8 +27,8 @@ uint32_t crc32c_portable(uint32_t crc, const void *data, size_t bytes)
 }
 
 #if defined(__x86_64__)
-/* The C library has asked the processor already; the compiler's own check would do so again, which
- * costs a hundred microseconds in a virtual machine. */
+/* The C library already knows the processor's features; the compiler's own check asks again, which
+ * takes 100 us in a virtual machine. */
 #include <sys/platform/x86.h>
 
 __attribute__((target("sse4.2"))) static uint32_t crc32c_sse42(

@@ -2,8 +2,8 @@
 /*
  * crc32c.h - CRC-32C (Castagnoli), the checksum of a report's payloads.
  *
- * Uses the processor's instruction where there is one (SSE4.2, 8 bytes in 3 cycles), else a table.
- * Any thread, no allocation.
+ * Uses the processor's instruction if it has one (SSE4.2, 8 bytes in 3 cycles), else a table. Any
+ * thread, no allocation.
  */
 #ifndef COMMON_CRC32C_H
 #define COMMON_CRC32C_H
@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Continues `crc` (0 for the first piece) over `bytes` bytes. */
+/* Continue `crc` (0 for the first piece) over `bytes` bytes. */
 uint32_t crc32c(uint32_t crc, const void *data, size_t bytes);
 
-/* The same without the instruction; for tests and other machines. */
+/* Compute crc32c() without the instruction; for tests and other machines. */
 uint32_t crc32c_portable(uint32_t crc, const void *data, size_t bytes);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_spool.h - what the CUDA source leaves in a spool beside what spool.h has: the payload of an
- * API call, and a page of counts that survive the process.
+ * cuda_spool.h - the CUDA source's data in a spool, in addition to spool.h: the payload of an API
+ * call, and a page of counts that survive the process.
  *
- * A REC_CUDA_ROW is a row of an event of schema/cuda.def as it goes into a batch: time and, where
- * the event has one, duration stand in the record; the other columns follow in their order as
- * varints, zigzag where the column is SIGNED. Columns that hold a text hold a name (as in NVTX
- * records). Columns at the end that are 0 are left out.
+ * A REC_CUDA_ROW is a row of an event of schema/cuda.def as it is written to a batch: the time and,
+ * if the event has one, the duration are in the record; the other columns follow in their order as
+ * varints, zigzag if the column is SIGNED. A column of a text contains a name (as in NVTX records).
+ * Columns at the end that are 0 are left out.
  */
 #ifndef COMMON_CUDA_SPOOL_H
 #define COMMON_CUDA_SPOOL_H
@@ -15,7 +15,7 @@
 
 /* Payload of REC_CUDA_API; one slot. */
 struct cuda_call {
-	uint32_t name; /* as records have names; 0 = not known */
+	uint32_t name; /* name as in records; 0 = not known */
 	uint32_t context;
 	uint16_t cbid;
 	uint8_t api; /* API row */
@@ -24,11 +24,11 @@ struct cuda_call {
 	uint64_t pad2[2];
 };
 
-/* Payload of REC_CUDA_CUBIN, before the bytes of the piece. Pieces of one cubin follow each other
- * in a lane, in order; one that is missing ends it. */
+/* Payload of REC_CUDA_CUBIN, before the bytes of the piece. The pieces of a cubin follow each other
+ * in a lane, in order; a missing piece ends the cubin. */
 struct cuda_cubin {
 	uint64_t total_bytes;
-	uint64_t offset; /* of this piece */
+	uint64_t offset; /* offset of this piece */
 };
 
 /* Functions whose calls are counted only. */
@@ -40,13 +40,13 @@ struct cuda_counted {
 	uint16_t api;
 };
 
-/* At spool_header.cuda_offset, in a space of CUDA_PAGE_BYTES. Counts only grow. */
+/* The page at spool_header.cuda_offset, in a space of CUDA_PAGE_BYTES. Counts only grow. */
 struct cuda_page {
-	uint64_t records;  /* that CUPTI handed over */
-	uint64_t rows;     /* of them, put into lanes */
-	uint64_t dropped;  /* that CUPTI says it dropped */
-	uint64_t ignored;  /* of kinds that are not known */
-	uint64_t unwanted; /* of calls that were made while nothing was recorded */
+	uint64_t records;  /* records that CUPTI handed over */
+	uint64_t rows;     /* rows written to lanes */
+	uint64_t dropped;  /* records that CUPTI says it dropped */
+	uint64_t ignored;  /* records of unknown kinds */
+	uint64_t unwanted; /* records of calls during which nothing was recorded */
 	uint64_t impossible, converted;
 	uint64_t buffers, buffers_refused;
 	uint64_t unread; /* buffers that CUPTI could not read to their end */

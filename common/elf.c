@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * elf.c - check in the dynamic section whether a program was built with AddressSanitizer.
+ */
 #define _GNU_SOURCE
 #include "common/elf.h"
 
@@ -10,8 +13,8 @@
 #include "common/text.h"
 
 #define SEGMENTS 16u /* programs have about 13 */
-#define ENTRIES 32u  /* of the dynamic section, at a time */
-#define PIECE 1024u  /* of the string table */
+#define ENTRIES 32u  /* entries of the dynamic section read at a time */
+#define PIECE 1024u  /* bytes of the string table read at a time */
 #define STRINGS_MAX (UINT64_C(64) << 20)
 
 static const char wanted[] = "__asan_default_options";
@@ -23,7 +26,7 @@ struct image {
 };
 
 struct strings {
-	uint64_t offset, bytes; /* of the dynamic string table in the file */
+	uint64_t offset, bytes; /* the dynamic string table in the file */
 	uint64_t first_needed;  /* name of the first library, within the table */
 	bool needs;
 };
@@ -39,7 +42,7 @@ static bool image_read(struct image *image)
 	return sys_pread(image->fd, image->segment, bytes, elf.e_phoff) == (long)bytes;
 }
 
-/* Where the file has what is loaded at `address`; 0 = nowhere. */
+/* Return the offset in the file of what is loaded at `address`; 0 = none. */
 static uint64_t file_offset(const struct image *image, uint64_t address)
 {
 	for (uint32_t i = 0; i < image->count; i++) {
@@ -50,7 +53,7 @@ static uint64_t file_offset(const struct image *image, uint64_t address)
 	return 0;
 }
 
-/* One entry of the dynamic section. False = the last one. */
+/* Take one entry of the dynamic section. Returns false at the last entry. */
 static bool entry_take(const struct image *image, const Elf64_Dyn *entry, struct strings *strings)
 {
 	if (entry->d_tag == DT_NEEDED && !strings->needs) {
@@ -78,7 +81,7 @@ static void dynamic_read(
 	}
 }
 
-/* The runtime insists on being the first library. */
+/* Return true if the first library is the runtime, which insists on being first. */
 static bool begins_with_asan(const struct image *image, const struct strings *strings)
 {
 	char name[32];

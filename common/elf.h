@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * elf.h - what has to be known of a program's file before it is executed.
+ * elf.h - check for programs built with AddressSanitizer, whose runtime refuses a preloaded
+ * library.
  */
 #ifndef COMMON_ELF_H
 #define COMMON_ELF_H
@@ -8,14 +9,15 @@
 #include <stdbool.h>
 
 /*
- * Was the ELF program behind `fd` built with AddressSanitizer's shared runtime, and does it define
- * __asan_default_options() itself? Such a runtime refuses to start behind a preloaded library, and
- * does not ask ours (inject/asan.c). Any thread, async-signal-safe, raw system calls only; the
- * position of `fd` stays.
+ * Return true if the ELF program open as `fd` was built with AddressSanitizer's shared runtime and
+ * defines __asan_default_options() itself. Such a runtime refuses to start after a preloaded
+ * library, and calls the program's function instead of ours (inject/asan.c). Any thread,
+ * async-signal-safe, raw system calls only; the file offset of `fd` does not change.
  */
 bool elf_has_asan_options(int fd);
 
-/* Does this value of ASAN_OPTIONS (NULL = none) say whether a preloaded library is allowed? */
+/* Return true if this value of ASAN_OPTIONS (NULL = none) says whether a preloaded library is
+ * allowed. */
 bool elf_asan_decided(const char *asan_options);
 
 #endif

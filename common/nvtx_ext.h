@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvtx_ext.h - the extensions of NVTX version 3: what a program hands over for payloads, counters,
- * memory and synchronization objects, and the numbers in it, as published with NVTX 3.2.
+ * nvtx_ext.h - the extensions of NVTX version 3: structures and numbers of payloads, counters,
+ * memory and synchronization objects, as published with NVTX 3.2.
  *
- * Both halves need them: the tracer reads the structures, the reader the numbers in what was
- * recorded. tests/apps/nvtx_abi.c holds all of it against NVIDIA's headers where these are
- * installed. Everything is the program's own memory, valid during the call only.
+ * Tracer and reader need them: the tracer reads the structures, the reader the numbers in records.
+ * tests/apps/nvtx_abi.c compares all of it with NVIDIA's headers if these are installed. Structures
+ * are the program's memory, valid during the call only.
  */
 #ifndef COMMON_NVTX_EXT_H
 #define COMMON_NVTX_EXT_H
@@ -14,12 +14,13 @@
 
 /* ---- payloads ---- */
 
-/* event attributes: payload_type is this, `reserved` counts, `payload` points to nvtx_data */
+/* payload_type of event attributes: `payload` points to nvtx_data, `reserved` is the number of
+ * payloads */
 #define NVTX_PAYLOAD_EXTENDED ((int32_t)0xdfbd0009)
 
 struct nvtx_data {
 	uint64_t schema;
-	uint64_t bytes; /* NVTX_BYTES_UNKNOWN: only a C string says where it ends */
+	uint64_t bytes; /* NVTX_BYTES_UNKNOWN: the end is only marked in a C string */
 	const void *data;
 };
 #define NVTX_BYTES_UNKNOWN UINT64_MAX
@@ -83,19 +84,19 @@ enum nvtx_type {
 };
 
 /* Flags of entries. */
-#define NVTX_ENTRY_POINTER 2u           /* into a payload of the same event */
+#define NVTX_ENTRY_POINTER 2u           /* points into a payload of the same event */
 #define NVTX_ENTRY_FROM_BASE 4u         /* offset from the payload's begin */
 #define NVTX_ENTRY_FROM_HERE 8u         /* offset from the end of the entry */
 #define NVTX_ENTRY_ELSEWHERE 14u        /* any of these */
 #define NVTX_ENTRY_ARRAY 0x70u          /* mask; 0 = a single value */
 #define NVTX_ARRAY_FIXED 0x10u          /* `detail` elements */
-#define NVTX_ARRAY_TERMINATED 0x20u     /* until an element is 0 */
-#define NVTX_ARRAY_LENGTH_ENTRY 0x30u   /* entry number `detail` has the length or lengths */
+#define NVTX_ARRAY_TERMINATED 0x20u     /* ends at an element of 0 */
+#define NVTX_ARRAY_LENGTH_ENTRY 0x30u   /* entry number `detail` contains the length or lengths */
 #define NVTX_ARRAY_LENGTH_PAYLOAD 0x40u /* payload number `detail` of the event has them */
 #define NVTX_ENTRY_DEEP_COPY 0x100u
 #define NVTX_ENTRY_MESSAGE 0x400u
 
-/* What an entry is of a deferred event; its layout may say so, too. */
+/* The role of an entry in a deferred event; its layout may say so, too. */
 #define NVTX_ENTRY_TIMESTAMP 0x800u
 #define NVTX_ENTRY_EVENT 0x7000u /* mask */
 #define NVTX_ENTRY_BEGIN 0x1000u
@@ -111,8 +112,8 @@ enum nvtx_layout {
 #include "common/schema/events.def"
 };
 
-/* Ids of schemas, enumerations, counters, scopes and time domains: those that a program chooses lie
- * in [NVTX_ID_STATIC, NVTX_ID_DYNAMIC), those that a tool gives above. */
+/* Ids of schemas, enumerations, counters, scopes and time domains: a program chooses its own in
+ * [NVTX_ID_STATIC, NVTX_ID_DYNAMIC), a tool assigns ids above. */
 #define NVTX_ID_STATIC (UINT64_C(1) << 24)
 #define NVTX_ID_DYNAMIC (UINT64_C(1) << 32)
 
@@ -197,8 +198,8 @@ struct nvtx_scope_attributes {
 };
 
 #define NVTX_SCOPE_NONE 0u
-#define NVTX_SCOPE_THREAD 22u    /* the one that calls */
-#define NVTX_SCOPE_INNERMOST 31u /* of software: that thread */
+#define NVTX_SCOPE_THREAD 22u    /* the calling thread */
+#define NVTX_SCOPE_INNERMOST 31u /* innermost scope of software: the thread */
 
 struct nvtx_time_domain_attributes {
 	uint64_t scope, clock, id, flags;
@@ -209,7 +210,7 @@ struct nvtx_time_domain_attributes {
 /* Clocks: ids of time domains, or these types. */
 enum nvtx_clock {
 	NVTX_CLOCK_NONE = 0,
-	NVTX_CLOCK_TOOL = 1, /* what nvtxTimestampGet() gives */
+	NVTX_CLOCK_TOOL = 1, /* the clock of nvtxTimestampGet() */
 	NVTX_CLOCK_TSC = 10,
 	NVTX_CLOCK_REALTIME = 12,
 	NVTX_CLOCK_REALTIME_COARSE,
@@ -223,8 +224,8 @@ enum nvtx_clock {
 };
 #define NVTX_ORIGIN_UNIX_EPOCH 3u
 
-/* The one of those that show the same time which stands for all of them: what glibc and libstdc++
- * make of the clocks of C and C++. Others are themselves. */
+/* Return the clock that represents all clocks that show the same time, as glibc and libstdc++ map
+ * the clocks of C and C++. Other clocks represent themselves. */
 static inline uint64_t nvtx_clock_same(uint64_t clock)
 {
 	switch (clock) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvtx_layout.h - how much room values of NVTX payloads take, and where they lie: the rules that C
- * compilers follow on x86-64, as NVTX refers to them.
+ * nvtx_layout.h - size and offset of the values of NVTX payloads: the rules of C compilers on
+ * x86-64, to which NVTX refers.
  *
- * Any thread; no state. Numbers come from programs and files: nothing here overflows or trusts.
+ * Any thread; no state. Numbers come from programs and files: none is trusted, and nothing
+ * overflows.
  */
 #ifndef COMMON_NVTX_LAYOUT_H
 #define COMMON_NVTX_LAYOUT_H
@@ -14,11 +15,12 @@
 #include "common/nvtx_ext.h"
 
 struct nvtx_extent {
-	uint64_t bytes; /* NVTX_BYTES_UNKNOWN = only the payload itself tells */
+	uint64_t bytes; /* NVTX_BYTES_UNKNOWN = only the payload itself determines it */
 	uint32_t align; /* a power of two */
 };
 
-/* Of a type below NVTX_TYPES_END; 0 bytes = there is no such value. Texts: of one unit. */
+/* Return the extent of a type below NVTX_TYPES_END; 0 bytes = unknown type. For texts: the extent
+ * of one unit. */
 static inline struct nvtx_extent nvtx_type_extent(uint64_t type)
 {
 	static const uint8_t bytes[NVTX_TYPE_SELECTOR + 1] = {[NVTX_TYPE_CHAR] = 1,
@@ -75,19 +77,21 @@ static inline struct nvtx_extent nvtx_type_extent(uint64_t type)
 	return (struct nvtx_extent){size, size ? size : 1};
 }
 
+/* Return true if values of this type (NVTX_TYPE_...) are characters. */
 static inline bool nvtx_type_is_text(uint64_t type)
 {
 	return type >= NVTX_TYPE_CSTRING && type <= NVTX_TYPE_UTF32;
 }
 
-/* A text with neither length nor array is a pointer to one that ends with a zero. */
+/* Return true if an entry is a pointer to a zero-terminated text: a text type with neither length
+ * nor array. */
 static inline bool nvtx_entry_is_text_pointer(uint64_t flags, uint64_t type, uint64_t detail)
 {
 	return nvtx_type_is_text(type) && !(flags & (NVTX_ENTRY_ARRAY | NVTX_ENTRY_ELSEWHERE)) &&
 		!detail;
 }
 
-/* What an entry takes where it stands; `element` is the extent of its type. */
+/* Return the extent of an entry at its offset; `element` is the extent of its type. */
 static inline struct nvtx_extent nvtx_entry_extent(
 	uint64_t flags, uint64_t type, uint64_t detail, struct nvtx_extent element)
 {
@@ -104,7 +108,7 @@ static inline struct nvtx_extent nvtx_entry_extent(
 		known ? detail * element.bytes : NVTX_BYTES_UNKNOWN, element.align};
 }
 
-/* Where entry number `index` begins, when those before it end at `end`. */
+/* Return the offset of entry number `index`; the entries before it end at `end`. */
 static inline uint64_t nvtx_entry_begin(
 	uint64_t index, uint64_t offset, uint64_t end, uint32_t align, uint64_t pack)
 {

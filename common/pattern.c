@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pattern.c - expansion of the names of reports: %p %h %e %n %q{VARIABLE} %%.
+ */
 #define _GNU_SOURCE
 #include "common/pattern.h"
 
@@ -27,13 +30,13 @@ static void put(struct output *o, const char *s)
 		o->reason = "the name is too long";
 }
 
-/* A value from outside: one component, or part of one. */
+/* Append a value from outside: a component of a path, or a part of one. */
 static void put_value(struct output *o, const char *value, const char *missing)
 {
 	if (!value)
 		o->reason = missing;
 	else if (text_find(value, "/") || text_equal(value, "..") || text_equal(value, "."))
-		o->reason = "a value would leave the directory of the pattern";
+		o->reason = "a value would lead out of the folder of the pattern";
 	else
 		put(o, value);
 }
@@ -67,7 +70,8 @@ static void put_number(struct output *o, uint64_t number)
 static void put_host(struct output *o)
 {
 	struct utsname name;
-	put_value(o, SYS1(SYS_uname, &name) == 0 ? name.nodename : NULL, "the host has no name");
+	put_value(o, SYS1(SYS_uname, &name) == 0 ? name.nodename : NULL,
+		"the name of the host is unknown");
 }
 
 static void put_executable(struct output *o, const char *path)
@@ -76,7 +80,7 @@ static void put_executable(struct output *o, const char *path)
 	for (const char *s = base; *s; s++)
 		if (*s == '/')
 			base = s + 1;
-	put_value(o, *base ? base : NULL, "the program has no name");
+	put_value(o, *base ? base : NULL, "the name of the program is unknown");
 }
 
 static void expand(
@@ -109,7 +113,7 @@ static void expand(
 			s = put_variable(o, s + 1, values) - 1;
 			break;
 		default:
-			o->reason = "unknown letter after %; known are %p %h %e %n %q{NAME} %%";
+			o->reason = "unknown letter after %; want %p, %h, %e, %n, %q{NAME} or %%";
 		}
 		s++;
 	}
@@ -120,7 +124,7 @@ static void put_directory(struct output *o, const char *pattern)
 	if (pattern[0] == '/')
 		return;
 	if (SYS2(SYS_getcwd, o->path, o->bytes) <= 0) {
-		o->reason = "the current directory has no path";
+		o->reason = "the path of the current directory is unknown";
 		return;
 	}
 	o->at = text_length(o->path);
@@ -132,7 +136,7 @@ static bool exists(const char *path)
 	return SYS3(SYS_faccessat, AT_FDCWD, path, 0) == 0;
 }
 
-/* Does the path so far name a directory? */
+/* Return true if the path so far names a directory. */
 static bool is_directory(struct output *o)
 {
 	size_t at = o->at;
@@ -143,8 +147,8 @@ static bool is_directory(struct output *o)
 	return found;
 }
 
-/* In a directory the default name; .rep, unless the name ends so, or in -rep as those of other
- * tools do. */
+/* Complete the name: the default name in a directory; .rep, unless the name ends in .rep, or in
+ * -rep like names of other tools. */
 static void put_suffix(struct output *o, const struct pattern_values *values, uint64_t number)
 {
 	bool slash = o->at && o->path[o->at - 1] == '/';
@@ -163,8 +167,8 @@ int pattern_expand(const char *pattern, const struct pattern_values *values, cha
 	if (!pattern)
 		pattern = PATTERN_DEFAULT;
 	if (text_equal(pattern, "-")) {
-		*ret_reason =
-			"a report is a file, not standard output; './-' is a file of that name";
+		*ret_reason = "a report cannot be written to standard output; write './-' for a "
+			      "file of that name";
 		return -EINVAL;
 	}
 	for (uint64_t number = 1; number <= NUMBER_MAX; number++) {
@@ -181,7 +185,7 @@ int pattern_expand(const char *pattern, const struct pattern_values *values, cha
 		if (!o.numbered || !exists(ret_path))
 			return 0;
 	}
-	*ret_reason = "every number of %n is taken";
+	*ret_reason = "all numbers of %n are in use";
 	return -EEXIST;
 }
 
@@ -193,10 +197,10 @@ const char *pattern_check(const char *path, bool overwrite)
 		end--;
 	directory[end] = 0;
 	if (exists(path) && !overwrite)
-		return "the report's file exists and may not be replaced";
+		return "the file exists, and LIBTRACE_FORCE_OVERWRITE is not set";
 	if (!exists(directory))
-		return "the report's directory does not exist";
+		return "its folder does not exist";
 	if (SYS3(SYS_faccessat, AT_FDCWD, directory, 2 /* W_OK */) < 0)
-		return "the report's directory cannot be written";
+		return "its folder is not writable";
 	return NULL;
 }

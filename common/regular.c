@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * regular.c - opens regular files only, by names that others have chosen.
+ */
 #define _GNU_SOURCE
 #include "common/regular.h"
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * seccomp.c - check for a system call filter in force.
+ */
 #define _GNU_SOURCE
 #include "common/seccomp.h"
 
@@ -11,7 +14,7 @@
 struct status {
 	uint64_t mode, filters, pid;
 	size_t length;
-	char line[48]; /* longer ones are cut */
+	char line[48]; /* longer lines are truncated */
 };
 
 static void line_end(struct status *s)

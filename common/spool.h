@@ -4,14 +4,14 @@
  *
  * A spool is one MAP_SHARED file per process. It holds the process's identity, clock points and one
  * lane per live thread; a lane is a single-producer single-consumer queue of fixed 32-byte records.
- * What a killed process had stored stays in the file, so the writer, or `trace recover`, finds it
- * there.
+ * Records that a killed process had stored stay in the file, so the writer, or `trace recover`,
+ * finds them there.
  *
  * Layout of the file (all offsets are multiples of 4096, all numbers in the machine's byte order):
  *
  *   0                        struct spool_header, SPOOL_HEADER_BYTES
- *   SPOOL_HEADER_BYTES ...   lanes (LANE_BYTES) and chunks (CHUNK_BYTES), handed out by
- * spool_header.next_offset
+ *   SPOOL_HEADER_BYTES ...   lanes (LANE_BYTES) and chunks (CHUNK_BYTES), allocated from
+ *                            spool_header.next_offset
  *
  * The file grows in segments (the first one at least SPOOL_FIRST_BYTES, then SPOOL_SEGMENT_BYTES
  * each), and space is reserved before it is used, so that a full tmpfs is an error and never a
@@ -20,15 +20,16 @@
  *
  * Life of a lane: LANE_FREE -> LANE_LEASED (a thread attaches; record REC_THREAD_START) ->
  * LANE_FREE (the thread ends; record REC_THREAD_END), and again with the next thread. Records stay
- * in order across leases; REC_THREAD_START tells whose records follow. Handlers may run in a thread
- * after that: then its lane stays LANE_PARTING until another thread finds it dead.
+ * in order across leases; REC_THREAD_START says whose records follow. Signal handlers may still
+ * run in a thread after its REC_THREAD_END: its lane stays LANE_PARTING until another thread finds
+ * it dead.
  *
- * Positions are counts of bytes of records since the lane was made. Chunk number n of a lane (n =
- * position / CHUNK_BYTES) lies at file offset lane.chunk[n % LANE_CHUNKS_MAX]. The producer writes
- * records, then stores `head` (release); the consumer reads up to `head` (acquire), makes the data
- * durable, then stores `tail` (release). A chunk may be used again once tail has passed its end. A
- * record of several slots never crosses a chunk end: the rest of the chunk is filled with one
- * REC_PAD.
+ * Positions count the bytes of records since the lane was created. Chunk number n of a lane (n =
+ * position / CHUNK_BYTES) is at file offset lane.chunk[n % LANE_CHUNKS_MAX]. The producer writes
+ * records, then stores `head` (release); the consumer reads up to `head` (acquire), writes the data
+ * to the report, then stores `tail` (release). A chunk may be used again once tail has passed its
+ * end. A record of several slots never crosses a chunk end: the rest of the chunk is filled with
+ * one REC_PAD.
  */
 #ifndef COMMON_SPOOL_H
 #define COMMON_SPOOL_H
@@ -37,13 +38,13 @@
 #include <stdint.h>
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
-#define SPOOL_VERSION 6u
+#define SPOOL_VERSION 7u
 #define RECORD_BYTES 32u
-#define CHUNK_BYTES \
-	65536u /* 2048 records: a chunk switch costs about 40 ns, spread over them it is nothing */
-#define CHUNK_FIRST_BYTES 16384u /* of the first chunk, at first: enough for most threads */
+#define CHUNK_BYTES 65536u /* 2048 records: a chunk switch costs about 40 ns for all of them */
+#define CHUNK_FIRST_BYTES 16384u /* reserved of the first chunk at first: enough for most threads */
 #define SPOOL_HEADER_BYTES 20480u
-/* The least: where a segment must be reserved as a whole, a page of which costs about 0.9 us. */
+/* Size of the first segment on kernels that can only reserve a segment as a whole, at about 0.9 us
+ * a page: as small as possible. */
 #define SPOOL_FIRST_BYTES (SPOOL_HEADER_BYTES + LANE_BYTES + CHUNK_BYTES)
 #define SPOOL_SEGMENT_BYTES (1u << 20)
 #define SPOOL_LANES_MAX 1024u
@@ -57,7 +58,7 @@
 /* Process state, written by the process, read by the writer. */
 enum spool_state {
 	SPOOL_RUNNING = 1, /* a process that died in this state was killed or crashed */
-	SPOOL_EXEC = 2,    /* about to call execve; goes back to RUNNING when that fails */
+	SPOOL_EXEC = 2,    /* about to call execve; returns to RUNNING if that fails */
 	SPOOL_EXITED = 3,  /* exit or _exit was called; exit_status holds its argument */
 	SPOOL_OFF = 4 /* the library switched itself off in this process; off_reason says why */
 };
@@ -67,8 +68,8 @@ enum clock_kind {
 	CLOCK_KIND_MONOTONIC = 2 /* ticks are nanoseconds of CLOCK_MONOTONIC */
 };
 
-/* LANE_PARTING: of a thread that has told its end, but whose handlers still call. LANE_DEVICE: no
- * thread's; whoever has activity of the CUDA device to tell uses it (tid 0). */
+/* LANE_PARTING: the thread has recorded its end, but its signal handlers may still make calls.
+ * LANE_DEVICE: belongs to no thread; for activity of the CUDA devices (tid 0). */
 enum lane_state { LANE_FREE = 0, LANE_LEASED = 1, LANE_DEVICE = 2, LANE_PARTING = 3 };
 
 /* Why events are missing. Names of the reasons are in schema/events.def (DROP rows). */
@@ -95,26 +96,26 @@ struct clock_point {
 
 /*
  * Word 1 of every record: duration_ticks << 16 | flags << 12 | kind. Kinds from 1 to FN_MAX - 1 are
- * row numbers of schema/libc.def, counted from 1 (an OS runtime call; 0 is no function); the others
- * are enum record_kind, and there the upper 48 bits are the length in bytes of a payload that
- * follows in as many further slots as it needs.
+ * row numbers of schema/libc.def, counted from 1 (an OS runtime call; 0 is not a function); all
+ * other kinds are enum record_kind, and there the upper 48 bits are the length in bytes of a
+ * payload that follows in as many further slots as it needs.
  */
 #define RECORD_KIND_MASK 0xfffu
 #define RECORD_FLAGS_SHIFT 12
 #define RECORD_LENGTH_SHIFT 16
 
 enum record_flag {
-	RECORD_ABANDONED = 1, /* left by longjmp, an exception or cancellation: the duration runs
-				 until the next call of the thread */
-	RECORD_NESTED = 2,    /* made by a signal handler that interrupted the tracer */
-	RECORD_UNFINISHED =
-		4, /* made by the writer from lane.open: still running when the process ended */
-	RECORD_TEXT_CUT = 8,    /* NVTX: the text was longer */
+	RECORD_ABANDONED = 1,   /* left by longjmp, an exception or cancellation: the duration runs
+				   until the next call of the thread */
+	RECORD_NESTED = 2,      /* the call of a signal handler that interrupted the tracer */
+	RECORD_UNFINISHED = 4,  /* written by the writer from lane.open: still running at the end of
+				   the process */
+	RECORD_TEXT_CUT = 8,    /* NVTX: the text was longer and was cut */
 	RECORD_TEXT_NAMED = 16, /* NVTX, in reports only: the text is a registered string */
 	RECORD_PAYLOAD_CUT =
-		32,           /* NVTX, in reports only: the payload was longer, or not to be had */
-	RECORD_IMPORTED = 64, /* in reports only: from a text file, by `trace import` */
-	RECORD_DEFERRED = 128 /* in what readers make of reports only: of an NVTX_DEFERRED row */
+		32, /* NVTX, in reports only: the payload was longer, or could not be read */
+	RECORD_IMPORTED = 64, /* in reports only: imported from a text file by `trace import` */
+	RECORD_DEFERRED = 128 /* set by readers only: the event of an NVTX_DEFERRED row */
 };
 
 enum record_kind {
@@ -130,16 +131,17 @@ enum record_kind {
 	REC_CHILD = 0xf06,   /* a = child's pid (0 = not known), b = enum child_how << 32 | enum
 				child_verdict; payload path or empty */
 	REC_EXEC = 0xf07,    /* b and payload as REC_CHILD: this process is about to be replaced (if
-				state stays SPOOL_EXEC); of a vfork child, whose state is nobody's,
-				another one with CHILD_EXEC_FAILED says that it was not */
-	REC_PATH = 0xf08, /* file access option, behind its call: a = descriptor or -1, b = flags <<
+				state stays SPOOL_EXEC); a vfork child has no state of its own: a
+				second REC_EXEC, with CHILD_EXEC_FAILED, says that its exec
+				failed */
+	REC_PATH = 0xf08, /* file access option, after its call: a = descriptor or -1, b = flags <<
 			     32 | mode; payload path */
-	REC_CALLCHAIN = 0xf09,   /* published together with the event behind it: a = node, b = enum
-				    callchain_method, with CALLCHAIN_CUT */
-	REC_MODULE_LOAD = 0xf0a, /* a = begin, b = end; payload struct module_load and path */
+	REC_CALLCHAIN = 0xf09,     /* published together with the event after it: a = node, b = enum
+				      callchain_method, plus CALLCHAIN_IS_CUT or _LOST */
+	REC_MODULE_LOAD = 0xf0a,   /* a = begin, b = end; payload struct module_load and path */
 	REC_MODULE_UNLOAD = 0xf0b, /* a = begin */
-	/* NVTX; `a` of these is two names (see nvtx_names()): domain << 32 | text. What the text is
-	 * not named by stands at the end of the payload. */
+	/* NVTX: `a` holds two names, domain << 32 | text, 0 = none. The part of a text that its
+	 * name does not hold is at the end of the payload. */
 	REC_NVTX_MARK = 0xf0c,      /* b = 0 or NVTX_HAS_ATTRIBUTES: then struct nvtx_attributes */
 	REC_NVTX_RANGE = 0xf0d,     /* a range of push and pop: b = duration << 16 | level, with
 				       NVTX_HAS_ATTRIBUTES as above */
@@ -152,19 +154,19 @@ enum record_kind {
 	/* CUDA: see cuda_spool.h */
 	REC_CUDA_API = 0xf20,  /* a = correlation id << 32 | result, b = duration; payload struct
 				  cuda_call */
-	REC_CUDA_ROW = 0xf21,  /* tick is ns, a = number of the event << 32 | columns behind, b =
-				  duration in ns; payload these columns as varints */
+	REC_CUDA_ROW = 0xf21,  /* tick is ns, a = number of the event << 32 | number of columns that
+				  follow, b =  duration in ns; payload these columns as varints */
 	REC_CUDA_CUBIN = 0xf22 /* a piece of a module's code, no event: a = hash; payload struct
 				  cuda_cubin, bytes */
 };
 
 #define NVTX_HAS_ATTRIBUTES 0x8000u
 #define NVTX_LEVEL_MASK 0x7fffu
-/* Of a text in a record or range. A longer one is marked RECORD_TEXT_CUT there, and has struct
- * nvtx_long behind NVTX_TEXT_BYTES. */
+/* Bytes of a text in a record or range. A longer text is marked RECORD_TEXT_CUT there, and has a
+ * struct nvtx_long after NVTX_TEXT_BYTES. */
 #define NVTX_TEXT_BYTES 928u
-#define NVTX_NAME_UNIT 8u     /* names are file offsets in these */
-#define NAME_BYTES_MAX 65000u /* of a text that is named */
+#define NVTX_NAME_UNIT 8u     /* names are file offsets in this unit */
+#define NAME_BYTES_MAX 65000u /* maximum length of a named text */
 
 struct nvtx_attributes {
 	uint32_t category;
@@ -175,17 +177,17 @@ struct nvtx_attributes {
 };
 
 struct nvtx_start {
-	uint64_t id;  /* as the program knows it */
+	uint64_t id;  /* the id that the program uses */
 	uint32_t tid; /* thread that started it */
 	uint32_t pad;
 };
 
 struct nvtx_named {
 	uint32_t what; /* NAMED row of schema/events.def */
-	uint32_t type; /* of a resource, as NVTX numbers them */
+	uint32_t type; /* type of a resource, in NVTX's numbering */
 };
 
-/* What REC_NVTX_EXT makes: an event of schema/events.def, how many numbers, how many texts. */
+/* `b` of a REC_NVTX_EXT: event number in schema/events.def, count of numbers, count of texts. */
 #define NVTX_EXT_WORD(event, numbers, texts) \
 	((uint64_t)(event) | (uint64_t)(numbers) << 16 | (uint64_t)(texts) << 24)
 #define NVTX_EXT_TEXTS_MAX 2u
@@ -196,10 +198,10 @@ struct nvtx_ext_text {
 	char text[];
 };
 
-/* Extended payloads: bytes in one record, and of one payload; what is longer is cut there. */
+/* Extended payloads: bytes in one record, and of one payload. A longer payload is cut. */
 #define NVTX_PIECE_BYTES 4096u
 #define NVTX_PAYLOAD_BYTES_MAX (1u << 20)
-#define NVTX_PAYLOADS_MAX 64u /* of one event */
+#define NVTX_PAYLOADS_MAX 64u /* payloads of one event */
 
 /* A domain or registered string; never changed once it is named by a record. */
 struct nvtx_text {
@@ -208,20 +210,21 @@ struct nvtx_text {
 	char text[];
 };
 
-/* Of a text of which a record has only the first `bytes`. */
+/* The rest of a text of which a record has only the first `bytes`. */
 struct nvtx_long {
-	uint32_t ref; /* of a name that has more of it; 0 = none */
+	uint32_t ref; /* name with more of the text; 0 = none */
 	uint16_t bytes;
-	uint16_t is_cut; /* that is not all of it, either */
+	uint16_t is_cut; /* the name does not hold the whole text either */
 };
 #define NVTX_TEXT_ROOM_BYTES (NVTX_TEXT_BYTES + (uint32_t)sizeof(struct nvtx_long))
 
-/* A range between push and pop, in the memory at lane.ranges; the next one lies behind its text,
- * at a multiple of 8. */
+/* A range between push and pop, in the memory at lane.ranges. The next one follows its text, at a
+ * multiple of 8. */
 struct nvtx_frame {
 	uint64_t tick;
-	uint64_t names;       /* as in records */
-	uint64_t recorded_at; /* not 0: its record ends there; it counts once head is there */
+	uint64_t names;       /* names as in records */
+	uint64_t recorded_at; /* not 0: position where its record ends; the record counts once head
+				 has reached it */
 	uint32_t text_bytes;
 	uint32_t previous; /* offset of the frame below, NVTX_NO_FRAME = none */
 	uint16_t level;
@@ -235,11 +238,11 @@ struct nvtx_frame {
 #define NVTX_RANGES_FIRST_BYTES CHUNK_FIRST_BYTES
 
 enum nvtx_frame_flag {
-	FRAME_CLOSED = 1,     /* popped while one of another domain lies above it */
+	FRAME_CLOSED = 1,     /* popped while a range of another domain is above it */
 	FRAME_SILENT = 2,     /* begun while nothing was recorded */
-	FRAME_ATTRIBUTES = 4, /* has some */
+	FRAME_ATTRIBUTES = 4, /* the frame has attributes */
 	FRAME_CUT = 8,
-	FRAME_NAMED = 16,  /* its text has become a name: that here only takes room */
+	FRAME_NAMED = 16,  /* the text was stored as a name; text[] is unused */
 	FRAME_CAPTURE = 32 /* a capture range */
 };
 
@@ -248,8 +251,8 @@ struct nvtx_span {
 	uint64_t id; /* 0 = free; stored last */
 	uint64_t tick;
 	uint64_t names;
-	uint64_t recorded_at; /* as in a frame, in the lane `end_lane` */
-	uint32_t tid, lane;   /* that started it */
+	uint64_t recorded_at; /* as in struct nvtx_frame, in the lane `end_lane` */
+	uint32_t tid, lane;   /* tid and lane of the thread that started it */
 	uint32_t end_lane;
 	uint32_t flags; /* enum nvtx_frame_flag */
 	uint32_t text_bytes;
@@ -265,15 +268,15 @@ _Static_assert(sizeof(struct nvtx_span) == 1024, "spans lie in a table");
 /* How a callchain was found. Names in schema/events.def (METHOD rows). */
 enum callchain_method {
 	CALLCHAIN_NONE = 0,
-	CALLCHAIN_RULES,        /* our cache of unwind rules, one per return address */
-	CALLCHAIN_LIBUNWIND,    /* a frame had no rule of ours: libunwind, step by step */
-	CALLCHAIN_FRAME_POINTER /* by option */
+	CALLCHAIN_RULES,        /* found with cached unwind rules */
+	CALLCHAIN_LIBUNWIND,    /* found step by step with libunwind, because a frame had no rule */
+	CALLCHAIN_FRAME_POINTER /* frame pointers, by option */
 };
 /* Added to the method. */
-#define CALLCHAIN_IS_CUT 16u  /* the chain goes on behind the depth limit */
-#define CALLCHAIN_IS_LOST 32u /* it goes on, but the way was not found */
+#define CALLCHAIN_IS_CUT 16u  /* there are more frames than the depth limit */
+#define CALLCHAIN_IS_LOST 32u /* there are more frames, which were not found */
 
-#define BUILD_ID_BYTES 32u /* of a GNU build-id at most; longer ones are cut */
+#define BUILD_ID_BYTES 32u /* bytes of a GNU build-id; a longer id is cut */
 
 struct module_load {
 	uint64_t bias;
@@ -286,15 +289,15 @@ enum thread_flag {
 	THREAD_MAIN = 1,
 	THREAD_FORKED = 2 /* first thread of a forked child */,
 	THREAD_VFORK_CHILD = 4,
-	THREAD_RESUMED = 8 /* after its vfork child, or its own end: not a new thread */,
+	THREAD_RESUMED = 8 /* resumed after its vfork child, or its own end: not a new thread */,
 	THREAD_FOUND = 16 /* was running when first seen */
 };
 
 struct thread_start {
 	char name[16];
-	uint32_t parent_tid, parent_pid; /* who created it; 0 = not known */
+	uint32_t parent_tid, parent_pid; /* the thread's creator; 0 = not known */
 	uint32_t flags;                  /* enum thread_flag */
-	uint32_t priority;               /* 20 and its nice value; 0 = not known */
+	uint32_t priority;               /* 20 plus its nice value; 0 = not known */
 };
 
 enum child_how {
@@ -305,10 +308,11 @@ enum child_how {
 	CHILD_SYSTEM,
 	CHILD_POPEN,
 	CHILD_CLONE,
-	CHILD_EXEC_FAILED /* in REC_EXEC alone: the exec before it on this lane came back */
+	CHILD_EXEC_FAILED /* only in REC_EXEC: the previous exec on this lane failed */
 };
 
-/* Can a program about to be executed be traced? Names in schema/events.def (VERDICT rows). */
+/* Whether a program about to be executed can be traced. Names in schema/events.def (VERDICT
+ * rows). */
 enum child_verdict {
 	VERDICT_TRACED = 0,
 	VERDICT_STATIC, /* no PT_INTERP: the loader never sees LD_PRELOAD */
@@ -321,12 +325,12 @@ enum child_verdict {
 	VERDICT_UNREADABLE,   /* the file could not be examined */
 	VERDICT_MISSING,      /* no such file: the call fails */
 	VERDICT_BY_OPTION,    /* LIBTRACE_FOLLOW=0 */
-	VERDICT_UNREACHABLE,  /* the library is not there for it (chroot, another directory); taken
-				 out */
-	VERDICT_ASAN,         /* AddressSanitizer's runtime would refuse to start behind us; taken
+	VERDICT_UNREACHABLE,  /* the library cannot be reached from it (chroot, another directory);
+				 taken out */
+	VERDICT_ASAN,         /* AddressSanitizer's runtime would refuse to start after us; taken
 				 out */
 	VERDICT_BAD_POINTER,  /* never recorded: the call fails with EFAULT */
-	VERDICT_UNSEEN        /* the writer's: after an exec that was to be traced, no spool */
+	VERDICT_UNSEEN /* set by the writer: no spool after an exec that should have been traced */
 };
 
 struct record {
@@ -341,65 +345,65 @@ struct record {
 
 struct fn_sum {
 	uint64_t count; /* calls below the threshold, or not contended */
-	uint64_t ticks; /* their durations; 0 for uncontended locks, which are not timed */
+	uint64_t ticks; /* sum of durations; 0 for uncontended locks, which are not timed */
 };
 
 struct open_call { /* a call that has begun and not returned */
 	uint64_t tick;
-	uint64_t sp; /* stack pointer of the wrapper: a later call from above it proves that this
-			one was abandoned */
-	uint64_t kind;
+	uint64_t sp;   /* stack pointer of the wrapper: a later call from above it proves that this
+			  one was abandoned. Of lane.open: stored last, 0 = none is open */
+	uint64_t kind; /* kind of an entry of lane.open_stack: 0 = it has ended */
 };
 #define OPEN_CALLS 8u
 
 struct cuda_open {
 	uint64_t tick; /* 0 = none; stored last */
 	uint32_t correlation;
-	uint32_t name;    /* as records have names */
-	uint32_t context; /* that was current */
+	uint32_t name;    /* name of the function, encoded as in records */
+	uint32_t context; /* the current context */
 	uint16_t cbid;
 	uint16_t api; /* API row of schema/cuda.def */
 };
 
 struct lane {
-	/* the producer's */
+	/* written by the producer */
 	uint64_t head;
 	uint32_t state; /* enum lane_state */
 	uint32_t tid;
 	uint32_t pid;
 	uint32_t flushing;     /* 1 + fn while its sum is being turned into a REC_SUMMARY: if that
 				  record is the last one published, the sum is in it */
-	struct open_call open; /* kind 0 = none */
+	struct open_call open; /* sp 0 = none */
 	uint32_t chunk_count;  /* chunks owned; chunk numbers below it were fresh, later ones reuse
 				  number - chunk_count */
 	uint32_t open_depth;   /* calls interrupted by a handler that calls: saved in open_stack */
 	struct open_call open_stack[OPEN_CALLS];
 	uint32_t nested_count; /* records in nested[], moved into the lane at the next call */
 	uint32_t has_sums;     /* 1 = some sum is not 0 */
-	uint32_t partial;      /* 1 = of chunk 0 only CHUNK_FIRST_BYTES are reserved yet */
-	uint32_t index;        /* in spool_header.lane_offset */
-	uint64_t dropped[DROP_REASONS]; /* ever, in this lane */
+	uint32_t partial;      /* 1 = only CHUNK_FIRST_BYTES of chunk 0 are reserved */
+	uint32_t index;        /* index in spool_header.lane_offset */
+	uint64_t dropped[DROP_REASONS]; /* total drops in this lane */
 	uint64_t gap_first_tick, gap_last_tick,
 		gap_count; /* open gap: becomes a REC_GAP when there is room again */
 	uint64_t gap_reason;
 	uint64_t unused;
 	uint64_t ranges;     /* file offset of NVTX_RANGES_BYTES for open NVTX ranges; 0 = none */
-	uint32_t ranges_top; /* bytes of them in use */
+	uint32_t ranges_top; /* bytes of `ranges` in use */
 	uint32_t ranges_pad;
-	struct cuda_open cuda_open; /* the CUDA API call in progress: of nested ones the first */
+	struct cuda_open cuda_open; /* the CUDA API call in progress, the outermost if nested */
 	uint64_t chunk[LANE_CHUNKS_MAX]; /* file offsets */
 	uint64_t chunks_ready; /* 1 + number of the latest chunk that was taken into use */
 	struct record nested[NESTED_RECORDS];
-	/* the consumer's */
+	/* written by the consumer */
 	__attribute__((aligned(64))) uint64_t tail;
-	/* the producer's again */
+	/* written by the producer */
 	__attribute__((aligned(64))) struct fn_sum sums[FN_MAX];
 };
 _Static_assert(sizeof(struct lane) <= LANE_BYTES, "a lane must fit its place");
 
 #define SPOOL_TEXT_BYTES 8192u
 #define CALLCHAIN_CHUNKS_MAX 256u
-#define CALLCHAIN_CHUNK_NODES 4096u /* in a chunk of CHUNK_BYTES */
+#define CALLCHAIN_CHUNK_NODES 4096u /* nodes in a chunk of CHUNK_BYTES */
 
 /* "`address`, called from the chain `parent`"; whole when `address` is not 0. */
 struct callchain_node {
@@ -410,56 +414,57 @@ struct callchain_node {
 
 enum node_flag {
 	NODE_EXACT = 1, /* `address` is an interrupted instruction, not a return address: no -1 */
-	NODE_CUT = 2,   /* there are more frames outside, beyond the depth asked for */
-	NODE_LOST = 4   /* it was called from somewhere, but the way there was not found */
+	NODE_CUT = 2,   /* there are more frames than the wanted depth */
+	NODE_LOST = 4   /* its caller was not found */
 };
 
 struct spool_header {
 	uint64_t magic; /* stored last: a spool without it was never ready and holds nothing */
 	uint32_t version;
-	uint32_t fn_count; /* rows of schema/libc.def; the writer refuses a spool made by another
-			      table (fn_hash) */
+	uint32_t fn_count; /* rows of schema/libc.def; the writer refuses a spool with another table
+			      (fn_hash) */
 	uint64_t fn_hash;
-	uint32_t pid, ppid; /* as the process sees them */
+	uint32_t pid, ppid; /* pids in the process's own namespace */
 	uint32_t state;     /* enum spool_state */
 	int32_t exit_status;
 	uint64_t end_tick;
-	uint64_t pid_namespace; /* inode of /proc/self/ns/pid: where it differs from the writer's,
-				   pids mean nothing to it */
+	uint64_t pid_namespace; /* inode of /proc/self/ns/pid: if it differs from the writer's,
+				   the pids are not valid there */
 	uint32_t clock_kind;
-	uint32_t forked; /* 1 = made by a forked child, which has its parent's program */
+	uint32_t forked; /* 1 = spool of a forked child, which has its parent's program */
 	uint32_t uid, gid;
-	struct clock_point first; /* at creation */
+	struct clock_point first; /* clock point at creation */
 	struct clock_point last;  /* refreshed at chunk switches; last_sequence is odd while it is
 				     being written */
 	uint64_t last_sequence;
 	uint64_t start_realtime_ns; /* CLOCK_REALTIME at `first` */
 	uint64_t threshold_ns;
-	uint64_t size_bytes;  /* reserved so far */
-	uint64_t next_offset; /* the allocator: where the next lane or chunk goes */
+	uint64_t size_bytes;  /* bytes reserved so far */
+	uint64_t next_offset; /* the allocator: offset of the next lane or chunk */
 	uint64_t limit_bytes; /* LIBTRACE_MEMORY */
 	uint32_t lane_count;  /* entries of lane_offset in use */
-	uint32_t drained; /* futex: the writer stores 1 when everything of a process that announced
-			     its end is in the report */
+	uint32_t drained; /* futex: after a process has announced its end, the writer stores 1 when
+			     all of its events are in the report */
 	uint64_t dropped[DROP_REASONS]; /* events that reached no lane */
-	uint64_t tracer_ticks; /* spent in start-up, chunk switches and end: the tracer's own cost,
-				  known part */
+	uint64_t tracer_ticks; /* ticks spent in start-up, chunk switches and end: the known part of
+				  the tracer's cost */
 	char off_reason[128];
 	uint32_t exe_bytes, cwd_bytes, argv_bytes,
 		argv_truncated; /* lengths within text: exe, cwd, argv (each with its NUL) back to
 				   back */
 	char text[SPOOL_TEXT_BYTES];
 	uint64_t lane_offset[SPOOL_LANES_MAX];
-	/* Offsets of the chunks of the callchain tree; see unwind/nodes.h for what a reader may
-	 * rely on. 0 = none yet. */
+	/* Offsets of the chunks of the callchain tree; see unwind/nodes.h for the guarantees to a
+	 * reader. 0 = none yet. */
 	uint64_t callchain_chunk[CALLCHAIN_CHUNKS_MAX];
 	uint32_t osrt_off; /* 1 = OS runtime calls are not wanted: none is recorded or summed up */
-	uint32_t chains_forbidden; /* events without the callchain that was due: a system call
-				      filter was in force */
-	uint32_t capture_ranges;   /* capture ranges open in this process: ended when it is dead */
+	uint32_t chains_forbidden; /* events without a callchain, because a system call filter was
+				      in force */
+	uint32_t capture_ranges;   /* capture ranges open in this process: the writer ends them when
+				      it is dead */
 	uint32_t pad;
 	uint64_t nvtx_span_chunk[NVTX_SPAN_CHUNKS_MAX]; /* offsets of the tables; 0 = none yet */
-	uint64_t cuda_offset; /* of struct cuda_page; 0 = CUDA was not used */
+	uint64_t cuda_offset; /* offset of struct cuda_page; 0 = CUDA was not used */
 };
 _Static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header must fit its place");
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sys.c - the tracer's own system calls.
+ */
 #define _GNU_SOURCE
 #include "common/sys.h"
 
@@ -128,30 +131,37 @@ void *sys_mmap(void *address, size_t bytes, int protection, int flags, int fd, u
 	return (void *)result;
 }
 
-void *sys_mmap_private(size_t bytes)
+static void *map_anonymous(size_t bytes, int more_flags)
 {
-	void *memory = sys_mmap(
-		NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, NULL);
+	void *memory = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | more_flags, -1, 0, NULL);
 	if (memory)
 		SYS2(SYS_munlock, memory, bytes);
 	return memory;
+}
+
+void *sys_mmap_private(size_t bytes)
+{
+	return map_anonymous(bytes, 0);
+}
+
+void *sys_mmap_beyond_data(size_t bytes)
+{
+	return map_anonymous(bytes, MAP_GROWSDOWN | MAP_NORESERVE);
 }
 
 /* Several tables in one mapping: each mapping is one more for forks to copy. */
 #define TABLES_BYTES UINT64_C(0x100000)
 static struct tables {
 	struct tables *before;
-	uint64_t used; /* this included; may pass TABLES_BYTES */
+	uint64_t used; /* bytes used, this header included; may exceed TABLES_BYTES */
 } * tables;
 
 static struct tables *tables_map(void)
 {
-	struct tables *map = sys_mmap(NULL, TABLES_BYTES, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_NORESERVE, -1, 0, NULL);
-	if (!map)
-		return NULL;
-	SYS2(SYS_munlock, map, TABLES_BYTES);
-	map->used = 64;
+	struct tables *map = sys_mmap_beyond_data(TABLES_BYTES);
+	if (map)
+		map->used = 64;
 	return map;
 }
 
@@ -181,7 +191,7 @@ void sys_unlock_tables(void)
 		SYS2(SYS_munlock, t, TABLES_BYTES);
 }
 
-/* One that two threads make at the same time is taken twice, and used once. */
+/* A table that two threads create at the same time is allocated twice, and used once. */
 void *sys_mmap_table(void **place, size_t bytes)
 {
 	void *table = __atomic_load_n(place, __ATOMIC_ACQUIRE), *none = NULL;

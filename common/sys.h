@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sys.h - the system calls we make ourselves, inside somebody else's process.
+ * sys.h - the tracer's own system calls, inside somebody else's process.
  *
- * Raw: no libc function, no errno, nothing that another library could interpose. Every call goes
- * through sys_call(), so a test can replace it (sys_override) and let the n-th one fail. All
- * functions: any thread, async-signal-safe, allocate nothing; they return the kernel's result,
- * which is a negative errno on failure.
+ * The calls are raw: no libc function, no errno, nothing that another library could interpose.
+ * Every call goes through sys_call(), so a test can replace it (sys_override) and let the n-th one
+ * fail. All functions: any thread, async-signal-safe, allocate nothing; they return the kernel's
+ * result, a negative errno on failure.
  */
 #ifndef COMMON_SYS_H
 #define COMMON_SYS_H
@@ -16,11 +16,11 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* Set by tests before use only; clocks are then read by a system call, too. Returns true when it
- * handled the call and stored what it returns in *ret_result. */
+/* Set by tests only, before use; clocks are then read by a system call, too. The function returns
+ * true if it handled the call and stored its result in *ret_result. */
 extern bool (*sys_override)(long number, const long argument[6], long *ret_result);
 
-/* Makes the system call `number`. May block if that call does. */
+/* Make the system call `number`. Blocks if that call does. */
 long sys_call(long number, long a, long b, long c, long d, long e, long f);
 
 #define SYS0(n) sys_call(n, 0, 0, 0, 0, 0, 0)
@@ -32,7 +32,7 @@ long sys_call(long number, long a, long b, long c, long d, long e, long f);
 #define SYS6(n, a, b, c, d, e, f) \
 	sys_call(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
-/* Paths are absolute or relative to `dir` (AT_FDCWD). Descriptors are always made O_CLOEXEC. */
+/* Paths are absolute or relative to `dir` (AT_FDCWD). Descriptors are always O_CLOEXEC. */
 int sys_openat(int dir, const char *path, int flags, unsigned mode);
 int sys_close(int fd);
 int sys_mkdir(const char *path, unsigned mode);
@@ -47,37 +47,44 @@ int sys_ftruncate(int fd, uint64_t bytes);
 int sys_fallocate(int fd, int mode, uint64_t offset, uint64_t bytes);
 int sys_flock(int fd, int operation);
 
-/* NULL on failure; *ret_error then holds the negative errno (ret_error may be NULL). */
+/* Map memory. Returns NULL on failure; *ret_error then is the negative errno (ret_error may be
+ * NULL). */
 void *sys_mmap(void *address, size_t bytes, int protection, int flags, int fd, uint64_t offset,
 	int *ret_error);
-/* Private zeroed memory, not locked even where the process locks all it maps (mlockall): it would
- * count against what the program may lock. NULL on failure. */
+/* Map private zeroed memory, which is not locked even if the process locks all its mappings
+ * (mlockall): it would count against the program's limit of locked memory. Returns NULL on
+ * failure. */
 void *sys_mmap_private(size_t bytes);
+/* Map memory as sys_mmap_private() does, but not counted against the program's RLIMIT_DATA: the
+ * kernel counts a mapping that may grow downwards as stack. */
+void *sys_mmap_beyond_data(size_t bytes);
 /*
- * A zeroed table of the process, mapped at its first use: *place is its address from then on. NULL
- * without memory. What lies in .bss counts against RLIMIT_DATA, which is the program's; this does
- * not, since the kernel counts what may grow downwards as stack. At most 1 MiB.
+ * Return a zeroed table of the process, mapped at its first use: *place is its address from then
+ * on. Returns NULL without memory. Not counted against RLIMIT_DATA, as .bss would be. At most 1
+ * MiB.
  */
 void *sys_mmap_table(void **place, size_t bytes);
-void sys_unlock_tables(void); /* after mlockall() of the program */
+void sys_unlock_tables(void); /* call after the program's mlockall() */
 int sys_munmap(void *address, size_t bytes);
 int sys_madvise(void *address, size_t bytes, int advice);
 
+/* Return ids of the calling process, its parent and the calling thread, and the real and effective
+ * user, asked of the kernel each time: libc's copies may be stale in a child of a bare fork. */
 int sys_getpid(void);
 int sys_getppid(void);
 int sys_gettid(void);
 int sys_getuid(void);
 int sys_geteuid(void);
-/* Bytes a file may grow to (RLIMIT_FSIZE); UINT64_MAX without a limit. */
+/* Return the size to which a file may grow (RLIMIT_FSIZE); UINT64_MAX without a limit. */
 uint64_t sys_file_limit(void);
 
-/* Waits while *word == value, at most timeout_ns (0 = for ever). Shared between processes. */
+/* Wait while *word == value, at most timeout_ns (0 = forever). Shared between processes. */
 int sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns);
 int sys_futex_wake(uint32_t *word, int count);
 void sys_sleep_ns(uint64_t ns);
 uint64_t sys_clock_ns(int clock_id);
 
-/* Reads a whole small file, at most bytes - 1, and terminates it. Returns its length or a negative
+/* Read a small file, at most bytes - 1, and terminate it. Returns its length or a negative
  * errno. */
 long sys_read_file(const char *path, char *buffer, size_t bytes);
 

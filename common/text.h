@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text.h - the few string helpers that code inside a traced process needs: no libc, so nothing that
- * another library interposes. All functions: any thread, async-signal-safe.
+ * text.h - string helpers for code inside a traced process. They call no libc function, since
+ * another library may interpose it. All functions: any thread, async-signal-safe.
  */
 #ifndef COMMON_TEXT_H
 #define COMMON_TEXT_H
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Return the bytes before the terminating NUL. */
 static inline size_t text_length(const char *s)
 {
 	size_t n = 0;
@@ -18,6 +19,7 @@ static inline size_t text_length(const char *s)
 	return n;
 }
 
+/* Return true if two terminated texts are equal. */
 static inline bool text_equal(const char *a, const char *b)
 {
 	while (*a && *a == *b)
@@ -25,7 +27,7 @@ static inline bool text_equal(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* Is `prefix` the beginning of `s`? */
+/* Return true if `s` begins with `prefix`. */
 static inline bool text_begins(const char *s, const char *prefix)
 {
 	while (*prefix && *s == *prefix)
@@ -33,7 +35,7 @@ static inline bool text_begins(const char *s, const char *prefix)
 	return !*prefix;
 }
 
-/* What follows the last slash of a path; all of it where there is none. */
+/* Return the part of a path after its last slash, or the whole path if there is none. */
 static inline const char *text_base_name(const char *path)
 {
 	const char *base = path;
@@ -43,7 +45,7 @@ static inline const char *text_base_name(const char *path)
 	return base;
 }
 
-/* Position of `part` in `s`, or NULL. */
+/* Return the first occurrence of `part` in `s`, or NULL. */
 static inline const char *text_find(const char *s, const char *part)
 {
 	for (; *s; s++)
@@ -52,6 +54,7 @@ static inline const char *text_find(const char *s, const char *part)
 	return *part ? NULL : s;
 }
 
+/* Copy `count` bytes between places that do not overlap, as memcpy(), which may be interposed. */
 static inline void bytes_copy(void *to, const void *from, size_t count)
 {
 	unsigned char *t = to;
@@ -65,8 +68,8 @@ static inline void bytes_copy(void *to, const void *from, size_t count)
 }
 
 /*
- * Appends to a fixed buffer: `at` is the length so far, and the new length is returned; what does
- * not fit is cut. The result is always terminated while bytes > 0.
+ * Append to a fixed buffer: `at` is the length so far. Returns the new length; text that does not
+ * fit is cut. The result is always terminated if bytes > 0.
  */
 static inline size_t text_append(char *buffer, size_t bytes, size_t at, const char *s)
 {
@@ -77,6 +80,7 @@ static inline size_t text_append(char *buffer, size_t bytes, size_t at, const ch
 	return at;
 }
 
+/* Append a number in base 2 to 16, like text_append(). */
 static inline size_t text_append_number(
 	char *buffer, size_t bytes, size_t at, uint64_t number, unsigned base)
 {
@@ -89,8 +93,8 @@ static inline size_t text_append_number(
 	return text_append(buffer, bytes, at, digits + n);
 }
 
-/* Unsigned decimal number that is the whole of `s`. Returns false, and leaves *ret_number, on
- * anything else. */
+/* Parse `s`, all of which must be an unsigned decimal number. Returns false and
+ * leaves *ret_number unchanged if it is not. */
 static inline bool text_to_number(const char *s, uint64_t *ret_number)
 {
 	uint64_t number = 0;

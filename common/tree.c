@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tree.c - the directory and control page of a traced tree: creation, opening, and the writer's
+ * lock.
+ */
 #define _GNU_SOURCE
 #include "common/tree.h"
 
@@ -17,7 +21,7 @@
 
 #define ROOM_BYTES (UINT64_C(1) << 20)
 
-/* Is it of that type, and nobody else's? */
+/* Check that the file is of that type, and ours alone. */
 static int ownership_check(int fd, uint32_t type)
 {
 	struct stat status;
@@ -51,7 +55,7 @@ int tree_open_file(int dir_fd, const char *name, int flags)
 	return open_checked(dir_fd, name, flags, S_IFREG);
 }
 
-/* <base>/libtrace-<uid>-<id>, with an id that no other tree has. */
+/* Create <base>/libtrace-<uid>-<id>, with an id that no other tree has. */
 static int directory_make(const char *base, char *ret_dir)
 {
 	uint64_t id = sys_clock_ns(CLOCK_MONOTONIC) ^ (uint64_t)sys_getpid() << 40;
@@ -70,8 +74,9 @@ static int directory_make(const char *base, char *ret_dir)
 	return -EEXIST;
 }
 
-/* Told elsewhere, or no matter of what is recorded. */
-static bool is_told(const char *name)
+/* Return true if the variable belongs to the options in the report. Variables that are recorded
+ * elsewhere, or do not affect what is recorded, do not. */
+static bool is_kept(const char *name)
 {
 	static const char *const others[] = {"OUTPUT", "FORCE_OVERWRITE", "COMPRESS",
 		"FLUSH_INTERVAL", "DELAY", "DURATION", "HOME", "TREE", "LOG"};
@@ -84,7 +89,7 @@ static bool is_told(const char *name)
 #define PREFIX_BYTES (sizeof("LIBTRACE_") - 1)
 #define OPTION_VALUE_BYTES 256u
 
-/* "osrt_threshold=1000": a value that is too long is cut, and so are line ends in it. */
+/* Append "osrt_threshold=1000". A value that is too long is cut, and so are line ends in it. */
 static size_t option_put(char *text, size_t bytes, size_t at, const char *name, const char *value)
 {
 	size_t value_at, begin = at;
@@ -112,7 +117,7 @@ static void options_fill(struct tree_control *control, const struct tree_options
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const char *value =
 			options->value ? options->value(rows[i].name, options->user) : NULL;
-		if (is_told(rows[i].name + PREFIX_BYTES))
+		if (is_kept(rows[i].name + PREFIX_BYTES))
 			at = option_put(control->options, sizeof(control->options), at,
 				rows[i].name + PREFIX_BYTES, value ? value : rows[i].otherwise);
 	}
@@ -148,8 +153,8 @@ static void control_fill(struct tree_control *control, const struct tree_options
 	control->magic = TREE_MAGIC;
 }
 
-/* The whole file for writing, then what this process may not change anew through a descriptor that
- * cannot write: mprotect() does not help it. */
+/* Map the whole file for writing, then map the parts that this process may not change through a
+ * descriptor that cannot write, so that mprotect() cannot make them writable. */
 static struct tree_control *control_map(int read_fd, int write_fd, bool as_writer, int *ret_error)
 {
 	struct tree_control *control = sys_mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE,
@@ -216,7 +221,7 @@ static int control_reserve(int fd)
 	return error == -EOPNOTSUPP ? sys_ftruncate(fd, TREE_CONTROL_BYTES) : error;
 }
 
-/* The magic last: what has it is whole. */
+/* The magic is stored last: a page that has it is whole. */
 static int control_write(int fd, const struct tree_options *options)
 {
 	const size_t first = sizeof(((struct tree_control *)0)->magic);
@@ -232,8 +237,8 @@ static int control_write(int fd, const struct tree_options *options)
 	return rest + magic == (long)TREE_CONTROL_BYTES ? 0 : -ENOSPC;
 }
 
-/* By a descriptor that cannot write, for whoever inherits it; some file systems want one that can.
- */
+/* The lock is taken by a descriptor that cannot write, since others inherit it; some file systems
+ * require one that can. */
 static int lock_open(int dir_fd)
 {
 	int fd = tree_open_file(dir_fd, "control", O_RDONLY);
@@ -287,7 +292,7 @@ static struct tree_control *create_in(const char *base, const struct tree_option
 	return control;
 }
 
-/* For a process or two; containers may have next to none. */
+/* Return true if there is room for a process or two; containers may have next to none. */
 static bool has_room(const char *base)
 {
 	struct statfs status;
@@ -309,8 +314,8 @@ struct tree_control *tree_create(
 	if (!control)
 		return create_in(TREE_DEFAULT_BASE, options, ret_dir, ret_lock_fd, ret_error);
 	tree_note(control, options->root_pid, TREE_NOTE_LINE,
-		"events wait in " TREE_SECOND_BASE ": " TREE_DEFAULT_BASE
-		" is not there, closed or full");
+		"shared memory is in " TREE_SECOND_BASE ", since " TREE_DEFAULT_BASE
+		" is missing, not writable or full");
 	return control;
 }
 
@@ -343,8 +348,8 @@ int tree_set_root(const char *dir, uint32_t pid)
 	return written < 0 ? (int)written : 0;
 }
 
-/* Only the calls that a loader makes are allowed here, so nothing is checked but what is read: the
- * folder is that of the own environment, and the process only adds a line. */
+/* Only the calls that a loader makes are allowed here, so only the content is checked: the folder
+ * is named by our own environment, and the process only adds a line. */
 struct tree_control *tree_open_filtered(const char *dir)
 {
 	char path[TREE_PATH_BYTES + 16], piece[1024];
@@ -377,9 +382,9 @@ int tree_lock(const char *dir)
 	return fd;
 }
 
-/* The list is empty; the word is named as the one about to be put on it, which the kernel treats
- * alike. The head lies in shared memory, where only the writer writes: an out-of-memory killer
- * empties private memory first. */
+/* The list is empty; the word is set as the pending entry, which the kernel handles in the same
+ * way. The head is in shared memory, where only the writer writes: an out-of-memory killer empties
+ * private memory first. */
 void tree_writer_holds(struct tree_control *control)
 {
 	static struct robust_list_head none;

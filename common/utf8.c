@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * utf8.c - texts of programs as UTF-8.
+ */
 #define _GNU_SOURCE
 #include "common/utf8.h"
 
@@ -9,7 +12,7 @@
 
 #define ESCAPE_BYTES 4u /* \xNN */
 
-/* Length of the UTF-8 character at `t`, 0 where there is none. */
+/* Return the length of the UTF-8 character at `t`, 0 if there is none. */
 static size_t character_bytes(const unsigned char *t, size_t left)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -15,6 +15,8 @@
 
 enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
+/* Write a number, at most VARINT_MAX bytes (protobuf's base-128 varint). Returns the position after
+ * it. */
 static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
 {
 	while (value >= 0x80) {
@@ -25,17 +27,21 @@ static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
 	return p;
 }
 
+/* Map a signed number to an unsigned one that is small if the number is near 0 (protobuf's
+ * sint64). */
 static inline uint64_t zigzag_encode(int64_t value)
 {
 	return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
 }
 
+/* Invert zigzag_encode(). */
 static inline int64_t zigzag_decode(uint64_t value)
 {
 	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
-/* Returns the position behind the number, or NULL when it is cut off or longer than VARINT_MAX. */
+/* Read a number. Returns the position after it, or NULL if it is truncated or longer than
+ * VARINT_MAX. */
 static inline const uint8_t *varint_get(const uint8_t *p, const uint8_t *end, uint64_t *ret_value)
 {
 	uint64_t value = 0;
@@ -49,13 +55,13 @@ static inline const uint8_t *varint_get(const uint8_t *p, const uint8_t *end, ui
 	return NULL;
 }
 
-/* Bytes that varint_put() writes. */
+/* Return the number of bytes that varint_put() writes. */
 static inline size_t varint_bytes(uint64_t value)
 {
 	return (size_t)(9 * (64 - __builtin_clzll(value | 1)) + 64) / 64;
 }
 
-/* Field number and wire type in front of a field. */
+/* Write field number and wire type, which precede a field. */
 static inline uint8_t *varint_put_tag(uint8_t *p, uint32_t field, enum wire_type type)
 {
 	return varint_put(p, (uint64_t)field << 3 | type);

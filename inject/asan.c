@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * asan.c - programs built with -fsanitize=address and a shared runtime start with us before it.
+ * asan.c - programs built with -fsanitize=address and a shared runtime, which would refuse to start
+ * with this library before it.
  *
- * The runtime refuses that by default, since a preloaded library may take away what it intercepts.
- * We pass every call on to the next library, which is the runtime, so it may be told not to look.
+ * The runtime refuses by default, since a preloaded library may hide what it intercepts. Our
+ * wrappers pass every call on to the next library, which is the runtime, so its check may be
+ * switched off.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
 
 #include "common/text.h"
-#include "tracer/libc.h"
-#include "tracer/relocate.h"
+#include "tracer/base/libc.h"
+#include "tracer/base/relocate.h"
 
 #define ALLOW "verify_asan_link_order=0"
 
@@ -20,8 +22,8 @@ const char *asan_options(void) __asm__("__asan_default_options")
 
 /*
  * The runtime asks for its default options before any constructor runs; ASAN_OPTIONS overrides
- * them. Ours are added to those of a library behind us. A program that gives them itself is asked
- * instead of us: elf_look() knows it.
+ * them. Our options are added to those of a library after us. If the program defines the function
+ * itself, the program's function is called instead of ours: elf_look() finds it.
  */
 const char *asan_options(void)
 {

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture.c - how the program, or whoever sends it a signal, opens and closes the gate.
+ * capture.c - opening and closing of the gate by the program's calls, and by a signal.
  *
- * The signal (--capture-range=signal:NAME) needs a handler in the program, or it would be ended. It
- * is there only where the program starts with the default action, and only until the program sets
- * an action of its own; asked for the action, the program reads the default one.
+ * The signal (--capture-range=signal:NAME) needs a handler in the program, or it would end it. The
+ * handler is installed only if the program starts with the default action, and only until the
+ * program sets an action of its own; a program that reads the action gets the default one.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
 
-#include "tracer/window.h"
+#include "inject/capture.h"
+#include "tracer/core/diagnostic.h"
+#include "tracer/core/window.h"
+#include "tracer/session/window_calls.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -34,7 +37,7 @@ void libtrace_capture_stop(void)
 
 /* ---- the signal ---- */
 
-static void on_signal(int number)
+void capture_on_signal(int number)
 {
 	int error = errno;
 	(void)number;
@@ -49,52 +52,15 @@ void capture_listen(void)
 	if (!spec || spec->kind != CAPTURE_SIGNAL)
 		return;
 	int number = (int)spec->signal;
-	/* Calls that it interrupts go on, as far as the kernel can; the program's own signal stack
-	 * is used where it has one. */
-	struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK};
+	/* The kernel restarts the calls that it interrupts, as far as it can; the program's own
+	 * signal stack is used if there is one. */
+	struct sigaction ours = {
+		.sa_handler = capture_on_signal, .sa_flags = SA_RESTART | SA_ONSTACK};
 	for (size_t i = 0; i < sizeof(ours.sa_mask.__val) / sizeof(ours.sa_mask.__val[0]); i++)
 		ours.sa_mask.__val[i] = ~0ul;
 	if (REAL(sigaction)(number, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
 		REAL(sigaction)(number, &ours, NULL);
 	else
-		session_note("the signal of the capture range is ignored here, or has a handler: "
-			     "this process does not hear it");
+		diagnostic_line("this process does not react to the signal of the capture range, "
+				"which it ignores or handles itself");
 }
-
-static bool is_ours(const struct sigaction *action)
-{
-	return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == on_signal;
-}
-
-WRAPPER(int, sigaction,
-	(int t_signal, const struct sigaction *t_action, struct sigaction *t_before))
-{
-	struct call call = {0};
-	bool traced = call_begin(&call, FN_sigaction);
-	int result = REAL(sigaction)(t_signal, t_action, t_before);
-	if (result == 0 && t_before && is_ours(t_before))
-		*t_before = (struct sigaction){.sa_handler = SIG_DFL};
-	if (traced)
-		osrt_end(&call, FN_sigaction, FN_BITS(result), osrt_object(0, FN_ERRNO(result)));
-	return result;
-}
-
-/* signal() and its kin: the action that was there before. */
-#define SIGNAL_WRAPPER(name)                                                    \
-	WRAPPER(sighandler_t, name, (int t_signal, sighandler_t t_handler))     \
-	{                                                                       \
-		struct call call = {0};                                         \
-		bool traced = call_begin(&call, FN_##name);                     \
-		sighandler_t before = REAL(name)(t_signal, t_handler);          \
-		if (before == on_signal)                                        \
-			before = SIG_DFL;                                       \
-		if (traced)                                                     \
-			osrt_end(&call, FN_##name, FN_BITS(before),             \
-				osrt_object(0, before == SIG_ERR ? errno : 0)); \
-		return before;                                                  \
-	}
-SIGNAL_WRAPPER(signal)
-SIGNAL_WRAPPER(ssignal)
-SIGNAL_WRAPPER(sysv_signal)
-SIGNAL_WRAPPER(__sysv_signal)
-SIGNAL_WRAPPER(sigset)

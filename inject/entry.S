@@ -2,11 +2,11 @@
 /*
  * entry.S - entries that C cannot write: functions that return twice on one stack.
  *
- * vfork: the child returns first, on the parent's stack, and may overwrite the return address; so it is kept in a register, which the
- * kernel restores for the parent, and pushed again on both sides.
- * syscall: calls that make processes are passed on by a jump, before any frame exists; those without shared memory
- * go through syscall_forking, whose child forgets its parent.
- * dlopen: the real one searches by the run path of its caller, so it is entered by a jump.
+ * vfork: the child returns first, on the parent's stack, and may overwrite the return address; so
+ * it is kept in a register, which the kernel restores for the parent, and pushed again on both
+ * sides. syscall: calls that create processes are passed on by a jump, before any frame exists;
+ * those without shared memory go through syscall_forking, whose child forgets its parent. dlopen:
+ * the real one searches by the run path of its caller, so it is entered by a jump.
  */
 #if defined(__x86_64__)
 #include <asm/unistd.h>
@@ -21,7 +21,7 @@ vfork:
 	subq $8, %rsp
 	.cfi_adjust_cfa_offset 8
 	call vfork_before
-	movq %rax, %r8		/* when it began */
+	movq %rax, %r8		/* the time at which the call began */
 	addq $8, %rsp
 	.cfi_adjust_cfa_offset -8
 	popq %rdi
@@ -81,7 +81,7 @@ syscall_entry:
 	cmpq $15 /* rt_sigreturn */, %rdi
 	je 1f
 	jmp syscall_traced
-1:	/* the real one, with the stack as it is */
+1:	/* jump to the real function, with the stack unchanged */
 	cmpq $0, syscall_real(%rip)
 	je 5f
 	jmp *syscall_real(%rip)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fn.h - makes everything from a row of common/schema/libc.def: id, real function, wrapper.
+ * fn.h - all that is generated from a row of common/schema/libc.def: id, real function, wrapper.
  *
  * A wrapper is osrt_begin(), the real function, osrt_end() and nothing else. Real functions are
- * members of `real`; those of generated rows start at boot functions, which resolve all of them and
- * go on, so a wrapper works even before our constructor and never has to ask. Hand-written wrappers
- * call REAL(name), which asks.
+ * members of `real`. Those of generated rows start as boot functions, which look the function up
+ * and call it, so a wrapper works even before our constructor and has nothing to test. Hand-written
+ * wrappers call REAL(name), which tests.
  */
 #ifndef INJECT_FN_H
 #define INJECT_FN_H
@@ -59,19 +59,19 @@
 #include <wchar.h>
 
 #include "common/schema/args.h"
-#include "tracer/osrt.h"
-#include "tracer/relocate.h"
+#include "tracer/osrt/osrt.h"
+#include "tracer/base/relocate.h"
 
 typedef void *(*libtrace_start_fn)(void *);
 typedef int (*libtrace_clone_fn)(void *);
-struct dl_phdr_info; /* of <link.h> */
+struct dl_phdr_info; /* declared in <link.h> */
 typedef int (*libtrace_phdr_fn)(struct dl_phdr_info *, size_t, void *);
 typedef int libtrace_fd_pair[2];
 
 /*
- * Opens the definition of an interposed function. It has a C name of its own and the exported one
- * as assembler name: headers may have inline bodies, macros or attributes (nonnull, noreturn) for
- * the plain name.
+ * Open the definition of an interposed function. It has a C name of its own and the exported one as
+ * assembler name: headers may have inline bodies, macros or attributes (nonnull, noreturn) for the
+ * plain name.
  */
 #define WRAPPER(ret, name, params)                                                    \
 	ret wrap_##name params __asm__(#name) __attribute__((visibility("default"))); \
@@ -88,7 +88,7 @@ enum fn_id {
 };
 _Static_assert(FN_COUNT <= FN_MAX, "spool.h has no room for so many functions");
 
-/* The functions behind us in the search order: libc's, or another interposer's. */
+/* The functions after this library in the search order: libc's, or another interposer's. */
 struct real {
 #define FN(ret, name, version, group, rule, alias, ...) ret(*fn_##name) PARAMS(__VA_ARGS__);
 #define FNV(name, version, group, rule, alias, ...) void(*fn_##name) PARAMS(__VA_ARGS__);
@@ -98,25 +98,22 @@ struct real {
 extern struct real real __attribute__((visibility("hidden")));
 
 /*
- * real_open() makes ready, in the constructor; real_resolve() then looks one member up when it is
- * first called. Most processes call a tenth of them, and no lock of the loader is taken for it: but
- * where real_open() finds the objects out of the ordinary, it resolves all at once by dlsym. Any
- * thread, any number of times.
+ * real_open() prepares the lookup, in the constructor; real_resolve() then looks one function up
+ * when it is first called. Most processes call a tenth of them, and no lock of the loader is taken
+ * for it. If real_open() finds unusual objects, it looks all up at once by dlsym. Any thread, any
+ * number of times.
  */
 void real_open(void);
 void real_resolve(unsigned fn);
 
 /*
- * Starts tracing before our constructor, at the first call that a constructor of another library
- * makes; at any call, relocate_check(). False = already tried, or the C library has not set up its
- * environment yet, or is incomplete: libc_complete().
+ * Start tracing before our constructor, at the first call that a constructor of another library
+ * makes; relocate_check() at any call. Return false if that was tried already, or if the C library
+ * has not set up its environment yet or is incomplete: libc_complete().
  */
 bool preload_early(void);
 
-/* Hears the signal of the capture range, if there is one. */
-void capture_listen(void);
-
-/* osrt_begin(), which may be the first of the process. */
+/* Call osrt_begin(), perhaps as the first call of the process. */
 static inline __attribute__((always_inline)) bool call_begin(struct call *call, unsigned fn)
 {
 	if (__builtin_expect(session.state == SESSION_NEW, 0))
@@ -128,8 +125,8 @@ static inline __attribute__((always_inline)) bool call_begin(struct call *call, 
 	(*(__builtin_expect(!real.fn_##name, 0) ? (real_resolve(FN_##name), real.fn_##name) \
 						: real.fn_##name))
 
-/* A result that says "look at errno": -1, or NULL of a pointer. Never where the function returns
- * its error, or leaves errno alone at end of file. */
+/* Return true for a result that refers to errno: -1, or NULL of a pointer. Not for functions that
+ * return their error, or that do not change errno at end of file. */
 static inline bool fn_failed(int64_t result, bool is_pointer)
 {
 	return result == -1 || (is_pointer && !result);
@@ -153,7 +150,7 @@ static inline bool fn_failed(int64_t result, bool is_pointer)
 #define FN_ERROR_MEMORY FN_ERRNO
 #define FN_ERROR_ADMIN FN_ERRNO
 
-/* Does errno belong to the result? The same groups, as a condition. */
+/* True if errno belongs to the result, by the same groups. */
 #define FN_BAD_LOCK(result) false
 #define FN_BAD_WAIT(result) false
 #define FN_BAD_THREAD(result) false
@@ -170,8 +167,7 @@ static inline bool fn_failed(int64_t result, bool is_pointer)
 #define FN_BAD_MEMORY FN_FAILED
 #define FN_BAD_ADMIN FN_FAILED
 
-/* Functions that only have to be counted are not timed: the pair to a free lock costs a nanosecond.
- */
+/* Functions that are only counted are not timed: both calls of a free lock cost a nanosecond. */
 #define FN_QUIET_QUIET 1
 #define FN_QUIET_OVER 0
 #define FN_QUIET_ALWAYS 0

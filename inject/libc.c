@@ -1,125 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libc.c - the generated part: real functions, boot functions and wrappers of the rows of libc.def.
+ * libc.c - the generated wrappers: one for each row of libc.def but the HAND rows.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
-
-#include <dlfcn.h>
-#include <link.h>
-#include <stddef.h>
-
-#include "tracer/libc.h"
-#include "tracer/next.h"
-#include "tracer/valgrind.h"
-
-/* ---- boot functions: called instead of a real function that has not been looked up yet ---- */
-
-#define FN(ret, name, version, group, rule, alias, ...)   \
-	static ret boot_##name PARAMS(__VA_ARGS__)        \
-	{                                                 \
-		real_resolve(FN_##name);                  \
-		return real.fn_##name NAMES(__VA_ARGS__); \
-	}
-#define FNV(name, version, group, rule, alias, ...) \
-	static void boot_##name PARAMS(__VA_ARGS__) \
-	{                                           \
-		real_resolve(FN_##name);            \
-		real.fn_##name NAMES(__VA_ARGS__);  \
-	}
-#include "common/schema/libc.def"
-
-struct real real = {
-#define FN(ret, name, ...) .fn_##name = boot_##name,
-#define FNV(name, ...) .fn_##name = boot_##name,
-#include "common/schema/libc.def"
-};
-
-/* ---- looking them up ---- */
-
-struct real_name {
-	const char *name, *version;
-	size_t offset;
-};
-
-static const struct real_name real_names[] = {
-#define FN(ret, name, version, ...) {#name, version, offsetof(struct real, fn_##name)},
-#define FNV(name, version, ...) {#name, version, offsetof(struct real, fn_##name)},
-#define HAND(ret, name, version, ...) {#name, version, offsetof(struct real, fn_##name)},
-#include "common/schema/libc.def"
-};
-
-/* For functions that this libc does not have: nobody can have been linked to them, but dlsym finds
- * ours. */
-static long missing_function(void)
-{
-	errno = ENOSYS;
-	return -1;
-}
-
-static struct next_scope scope;
-
-/*
- * The version is libc's: another library behind us that has the function (a sanitizer's runtime)
- * has it without one, and dlvsym would pass it by. dlsym finds it, and of libc's the newest.
- */
-static void *real_find_by_loader(const struct real_name *row)
-{
-	void *next = libc.dlsym(RTLD_NEXT, row->name);
-	void *exact = row->version && libc.dlvsym ? libc.dlvsym(RTLD_NEXT, row->name, row->version)
-						  : NULL;
-	Dl_info next_info, exact_info;
-	if (!exact || next == exact || !libc.dladdr(next, &next_info) ||
-		!libc.dladdr(exact, &exact_info))
-		return next;
-	return next_info.dli_fbase == exact_info.dli_fbase ? exact : next;
-}
-
-static void **real_place(const struct real_name *row)
-{
-	return (void **)(void *)((char *)&real + row->offset);
-}
-
-void real_resolve(unsigned fn)
-{
-	relocate_check();
-	const struct real_name *row = &real_names[fn - 1];
-	/* A constructor's call, before ours has run. dlsym of an old glibc allocates. */
-	if (!scope.count)
-		next_open(&scope, _DYNAMIC);
-	void *found = next_find(&scope, row->name, row->version);
-	if (!found && libc.dlsym)
-		found = real_find_by_loader(row);
-	if (!found)
-		found = (void *)(uintptr_t)missing_function;
-	__atomic_store_n(real_place(row), found, __ATOMIC_RELEASE);
-}
-
-void real_open(void)
-{
-	/* All at once under Valgrind: what one thread finds later and another reads is a race to
-	 * it. */
-	bool opened = next_open(&scope, _DYNAMIC) && !runs_on_valgrind();
-	for (unsigned fn = 1; fn < FN_COUNT; fn++)
-		if (!opened ||
-			*real_place(&real_names[fn - 1]) == (void *)(uintptr_t)missing_function)
-			real_resolve(fn);
-}
-
-/* ---- wrappers ---- */
 
 static inline __attribute__((always_inline)) void count_only(unsigned fn)
 {
 	if (__builtin_expect(
 		    gate_is_open_for_osrt() && (thread_self.lane || thread_attach(&thread_self)),
 		    1))
-		osrt_count(thread_self.lane, fn, 0);
+		osrt_count_now(fn);
 	else
 		relocate_check();
 }
 
-/* A function that is only counted, in the usual case that nobody asked for locks to be timed. True
- * = counted, go on to the real one. */
+/* Count a function that is only counted, in the usual case that locks are not timed. Return true if
+ * it was counted: the wrapper then calls the real function. */
 static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned fn)
 {
 	if (!quiet || session.config.all_locks)
@@ -137,9 +34,10 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 	} while (0)
 
 /*
- * Each row becomes a short way, which holds the usual case and calls the rest last, and a long way
- * for everything rare: no lane yet, an interrupted call, another clock, the file access option.
- * Calls that nobody wants turn off before that one. A QUIET row is counted before either.
+ * Each row becomes a short path, which handles the usual case and ends in a call for all others,
+ * and a slow path for the rare cases: no lane yet, an interrupted call, another clock, the file
+ * access option. Calls of a source that is off return before the slow path. A QUIET row is counted
+ * before both paths.
  */
 #define WHOLE(ret, name, ...)                           \
 	WRAPPER(ret, name, PARAMS(__VA_ARGS__))         \

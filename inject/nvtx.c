@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvtx.c - where NVTX lets us in: it asks the environment for a tool, loads it and fills tables of
- * callbacks with its functions. Each is one call of tracer/nvtx.h.
+ * nvtx.c - the entries of NVTX: it asks the environment for a tool, loads it and has it fill tables
+ * of callbacks. Each callback is one call of tracer/nvtx/ranges.h.
  *
- * The library is never put into the environment: getenv() is answered, so that objects whose
- * constructors run before ours find us, and so do programs that have cleared their environment, and
- * children do not inherit anything.
+ * The library is never put into the environment. getenv() is answered instead, so that objects
+ * whose constructors run before ours find us, and so do programs that have cleared their
+ * environment, and children inherit nothing.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
@@ -16,17 +16,17 @@
 #include "inject/cuda.h"
 #include "inject/nvtx_abi.h"
 #include "inject/nvtx_chain.h"
-#include "tracer/handles.h"
-#include "tracer/libc.h"
-#include "tracer/nvtx_ext.h"
+#include "tracer/nvtx/handles.h"
+#include "tracer/base/libc.h"
+#include "tracer/nvtx/extensions.h"
 
 #define VARIABLE "NVTX_INJECTION64_PATH"
 #define CUDA_VARIABLE "CUDA_INJECTION64_PATH"
 #define EXPORTED __attribute__((visibility("default")))
 
-/* ---- being found ---- */
+/* ---- the question for a tool ---- */
 
-/* As the loader has it: it then finds us by this text alone, in whatever directory. */
+/* Return our file as the loader has it: then it finds us by this text alone, in any directory. */
 static const char *own_file(void)
 {
 	Dl_info info;
@@ -47,7 +47,7 @@ static __attribute__((cold, noinline)) char *injection_path(char *theirs)
 	return theirs;
 }
 
-/* The driver asks as NVTX does. */
+/* The driver asks in the same way. */
 static __attribute__((cold, noinline)) char *cuda_path(const void *caller)
 {
 	int error = errno;
@@ -76,23 +76,23 @@ static enum nvtx_text_kind kind_of(int32_t message_type)
 	return (uint32_t)message_type < sizeof(kinds) ? kinds[message_type] : NVTX_TEXT_NONE;
 }
 
-/* A registered string may be another tool's handle. */
+/* A registered string may be a handle of another tool. */
 static inline const void *text_of(int32_t message_type, const void *message)
 {
 	if (__builtin_expect(__atomic_load_n(&handles_in_use, __ATOMIC_RELAXED), 0) &&
 		message_type == NVTX_MESSAGE_REGISTERED)
-		return names_known((uint64_t)(uintptr_t)message);
+		return handles_name((uint64_t)(uintptr_t)message);
 	return message;
 }
 
-/* Payloads of 32 bits lie in the first half of the union. */
+/* Payloads of 32 bits are in the first half of the union. */
 static uint64_t payload_of(const struct nvtx_event_attributes *a)
 {
 	return a->payload_type >= NVTX_VALUE_UINT32 ? (uint32_t)a->payload : a->payload;
 }
 
-/* The program's bytes are copied now; a record of their own has them. An event that has no text
- * gets the message in them. */
+/* Copy the program's bytes now, into a separate record. An event without a text gets the message in
+ * the payload. */
 static __attribute__((cold, noinline)) void payload_extended(
 	struct nvtx_event *event, struct name *domain, const struct nvtx_event_attributes *a)
 {
@@ -183,7 +183,7 @@ static uint64_t start_wide(const wchar_t *text)
 
 static void domain_end(struct name *domain, uint64_t id)
 {
-	(void)domain; /* ids are the process's */
+	(void)domain; /* ids are unique in the process */
 	nvtx_end(id);
 }
 
@@ -273,7 +273,7 @@ static struct name *string_wide(struct name *domain, const wchar_t *text)
 	return nvtx_string(domain, NVTX_TEXT_WIDE, text);
 }
 
-/* The handle is the identifier itself, or something that is not NULL. */
+/* The handle is the identifier itself, or some value that is not NULL. */
 static void *resource_create(struct name *domain, const struct nvtx_resource_attributes *a)
 {
 	static char unnamed;
@@ -289,7 +289,7 @@ static void resource_destroy(void *resource)
 	nvtx_named(NVTX_NAMED_RESOURCE_END, NULL, FN_BITS(resource), 0, NVTX_TEXT_NONE, NULL);
 }
 
-/* Names of CUDA and OpenCL objects, given without their headers: by number or address. */
+/* Names of CUDA and OpenCL objects, declared without their headers: by number or address. */
 #define OBJECT_NAME(function, id_type, text_type, kind, type)                         \
 	static void function(id_type id, const text_type *text)                       \
 	{                                                                             \
@@ -318,7 +318,7 @@ OBJECT_NAMES(cl_event, void *, NVTX_TYPE_OPENCL | 7)
 typedef void (*any_fn)(void);
 #define F(function) ((any_fn)(function))
 
-/* In the order of NVTX, from number 1. */
+/* In NVTX's order, from number 1. */
 static const any_fn core[] = {NULL, F(mark), F(mark_chars), F(mark_wide), F(start), F(start_chars),
 	F(start_wide), F(nvtx_end), F(push), F(push_chars), F(push_wide), F(pop), F(category_chars),
 	F(category_wide), F(thread_chars), F(thread_wide)};
@@ -339,7 +339,8 @@ static const any_fn sync_objects[] = {NULL, F(nvtx_sync_create), F(nvtx_sync_des
 	F(nvtx_sync_acquire_start), F(nvtx_sync_acquire_failed), F(nvtx_sync_acquire_success),
 	F(nvtx_sync_releasing)};
 
-/* Where NVTX calls functions of one module; *ret_count entries, the unused first one included. */
+/* Return the slots through which NVTX calls the functions of a module; *ret_count entries, the
+ * unused first one included. */
 static any_fn **module_slots(
 	const struct nvtx_callback_table *callbacks, int module, unsigned *ret_count)
 {
@@ -351,7 +352,7 @@ static any_fn **module_slots(
 #define MODULES_MAX 7u
 #define SLOTS_MAX 18u
 
-/* What stood in the slots before another tool was asked. */
+/* The contents of the slots before another tool was asked. */
 struct slots_before {
 	any_fn slot[MODULES_MAX][SLOTS_MAX];
 };
@@ -366,7 +367,7 @@ static void slots_note(const struct nvtx_callback_table *callbacks, struct slots
 	}
 }
 
-/* What the tool has put there; NULL = nothing. */
+/* Return the function that the tool has stored; NULL = none. */
 static any_fn slot_theirs(const struct slots_before *before, int module, unsigned slot, any_fn now)
 {
 	return before && slot < SLOTS_MAX && now != before->slot[module][slot] ? now : NULL;
@@ -383,7 +384,8 @@ static void module_fill(const struct nvtx_callback_table *callbacks, int module,
 				slot_theirs(before, module, i, *table[i]), functions[i]);
 }
 
-/* A tool that gives handles for a part only would meet ours. */
+/* Return true if the tool has all functions that handles pass through, or none: otherwise the tool
+ * would get our handles. */
 static bool tool_is_whole(
 	const struct nvtx_callback_table *callbacks, const struct slots_before *before)
 {
@@ -400,7 +402,8 @@ static bool tool_is_whole(
 
 typedef int (*initialize_fn)(nvtx_get_table_fn get_table);
 
-/* The tool that the user named, first. NULL = there is none, or it does not want to. */
+/* Return the init function of the tool that the user named; that tool is called first. NULL = there
+ * is no tool, or it declined. */
 static initialize_fn tool_initialize(void)
 {
 	initialize_fn found = (initialize_fn)chain_symbol("InitializeInjectionNvtx2");
@@ -409,7 +412,8 @@ static initialize_fn tool_initialize(void)
 
 #define COUNT_OF(array) (unsigned)(sizeof(array) / sizeof((array)[0]))
 
-/* Called once by each object that uses NVTX. Never 0: that would switch NVTX off there for good. */
+/* Called once by each object that uses NVTX. Never return 0: that would switch NVTX off there
+ * for good. */
 static int initialize(nvtx_get_table_fn get_table)
 {
 	relocate_check();

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvtx_abi.h - how a tool and NVTX version 3 meet: layouts and numbers, as published with NVTX.
+ * nvtx_abi.h - the interface between a tool and NVTX version 3: layouts and numbers, as published
+ * with NVTX.
  *
- * They are fixed for good (programs carry their copy inside), so the library is built without
- * NVIDIA's headers; tests/apps/nvtx_abi.c holds them against these where they are installed.
+ * They never change (programs carry a copy of NVTX), so the library is built without NVIDIA's
+ * headers; tests/apps/nvtx_abi.c compares them with the headers if these are installed.
  */
 #ifndef INJECT_NVTX_ABI_H
 #define INJECT_NVTX_ABI_H
@@ -12,7 +13,7 @@
 #include <stdint.h>
 #include <wchar.h>
 
-/* What InitializeInjectionNvtx2() is given: tables by number. */
+/* The argument of InitializeInjectionNvtx2(): returns tables by number. */
 typedef const void *(*nvtx_get_table_fn)(uint32_t table);
 
 enum { NVTX_TABLE_CALLBACKS = 1, NVTX_TABLE_VERSION = 3 };
@@ -29,8 +30,9 @@ enum {
 
 struct nvtx_callback_table {
 	size_t struct_bytes;
-	/* *ret_count entries, the unused first one included; each points to where a function goes,
-	 * or is NULL. Returns 0 when there is no such module. */
+	/* Returns a table of ret_count entries, the unused first one included; each entry points to
+	 * the slot for a function, or is NULL. Returns 0 if there is no such module.
+	 * */
 	int (*module_table)(int module, void (****ret_table)(void), unsigned *ret_count);
 };
 
@@ -51,7 +53,7 @@ struct nvtx_event_attributes {
 	int32_t color_type;
 	uint32_t color;
 	int32_t payload_type;  /* PAYLOAD row of events.def, or NVTX_PAYLOAD_EXTENDED */
-	int32_t payload_count; /* of an extended one */
+	int32_t payload_count; /* number of payloads, if it is extended */
 	uint64_t payload;
 	int32_t message_type;
 	const void *message;
@@ -72,7 +74,7 @@ _Static_assert(sizeof(struct nvtx_resource_attributes) == 32, "as in version 2 a
 #define NVTX_TYPE_CUDART (5u << 16)
 #define NVTX_TYPE_OPENCL (6u << 16)
 
-/* What InitializeInjectionNvtxExtension() is given. */
+/* The argument of InitializeInjectionNvtxExtension(). */
 struct nvtx_extension_segment {
 	size_t number, slot_count;
 	intptr_t *slots;

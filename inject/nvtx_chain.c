@@ -1,42 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nvtx_chain.c - calls of another NVTX tool, before ours.
+ */
 #define _GNU_SOURCE
 #include "inject/nvtx_chain.h"
 
 #include <dlfcn.h>
 
 #include "common/text.h"
-#include "tracer/handles.h"
-#include "tracer/libc.h"
-#include "tracer/nvtx_ext.h"
-#include "tracer/session.h"
-#include "tracer/spans.h"
+#include "tracer/nvtx/handles.h"
+#include "tracer/base/libc.h"
+#include "tracer/nvtx/extensions.h"
+#include "tracer/core/diagnostic.h"
+#include "tracer/session/session.h"
+#include "tracer/nvtx/spans.h"
 
 #define PATH_BYTES 1024u
 
 static char tool_path[PATH_BYTES];
 static void *tool;
-static uint32_t tool_state; /* 0 not asked for yet, 1 being loaded, 2 done */
+static uint32_t tool_state; /* 0 = not asked for yet, 1 = being loaded, 2 = done */
 static enum chain_state decided;
-static bool fate_told, differing_told;
+static bool fate_reported, differing_reported;
 static __thread bool is_wanted __attribute__((tls_model("initial-exec")));
 
 /* ---- loading ---- */
 
-/* Once for each `told`. */
-static void note(bool *told, const char *what)
+/* Report it once for each `reported`. */
+static void note(bool *reported, const char *what)
 {
 	char text[PATH_BYTES + 192];
-	if (__atomic_exchange_n(told, true, __ATOMIC_RELAXED))
+	if (__atomic_exchange_n(reported, true, __ATOMIC_RELAXED))
 		return;
 	size_t at =
 		text_append(text, sizeof(text), 0, "NVTX_INJECTION64_PATH names another tool, '");
 	at = text_append(text, sizeof(text), at, tool_path);
 	at = text_append(text, sizeof(text), at, "': ");
 	text_append(text, sizeof(text), at, what);
-	session_note(text);
+	diagnostic_line(text);
 }
 
-/* The first path that is asked for holds: a process has one such tool. */
+/* The first path that is asked for is used: a process has one such tool. */
 void chain_want(const char *path)
 {
 	uint32_t none = 0;
@@ -48,11 +52,11 @@ void chain_want(const char *path)
 		tool = dlopen(tool_path, RTLD_LAZY);
 		__atomic_store_n(&tool_state, 2, __ATOMIC_RELEASE);
 		if (!tool)
-			note(&fate_told, "it cannot be loaded; NVTX is recorded all the same");
+			note(&fate_reported, "cannot load it; NVTX is recorded");
 	}
 }
 
-/* The tool may be us by another name, or need us. */
+/* The tool may be this library under another name, or be linked with it. */
 static bool is_ours(const void *function)
 {
 	Dl_info theirs, ours;
@@ -70,12 +74,11 @@ chain_fn chain_symbol(const char *name)
 
 void chain_decide(enum chain_state state)
 {
-	static const char *const texts[] = {
-		[CHAIN_NONE] = "it did not want to start; NVTX is recorded all the same",
-		[CHAIN_JOINED] = "it is called as well",
-		[CHAIN_LEFT] = "it has a part of NVTX only: all is left to it, nothing recorded"};
+	static const char *const texts[] = {[CHAIN_NONE] = "it refused to start; NVTX is recorded",
+		[CHAIN_JOINED] = "NVTX calls are passed on to it",
+		[CHAIN_LEFT] = "it handles only a part of NVTX; NVTX calls reach only it"};
 	__atomic_store_n(&decided, state, __ATOMIC_RELEASE);
-	note(&fate_told, texts[state]);
+	note(&fate_reported, texts[state]);
 }
 
 enum chain_state chain_state(void)
@@ -86,18 +89,19 @@ enum chain_state chain_state(void)
 /* ---- calls ---- */
 
 enum how {
-	GIVES_HANDLE = 1, /* theirs leads to ours */
-	TAKES_HANDLE = 2, /* as its first argument: ours gets what it leads to */
-	GIVES_ID = 4,     /* ours takes theirs for its own */
-	GIVES_RANGE = 8,  /* the program gets ours */
-	RANGE_FIRST = 16, /* argument that is one */
+	GIVES_HANDLE = 1, /* its result is a handle that maps to ours */
+	TAKES_HANDLE = 2, /* its first argument is a handle: our function gets our handle */
+	GIVES_ID = 4,     /* our function uses the tool's id */
+	GIVES_RANGE = 8,  /* the program gets our id */
+	RANGE_FIRST = 16, /* the argument is an id of a range */
 	RANGE_SECOND = 32,
-	EITHER = 64,      /* true when one says so */
-	GIVES_TIME = 128, /* theirs; ours is told of it */
-	DOMAIN = 256      /* the first argument is one */
+	EITHER = 64,      /* true if either function returns true */
+	GIVES_TIME = 128, /* the result is the tool's time, which our function stores */
+	DOMAIN = 256      /* the first argument is a domain */
 };
 
-/* By module and slot, as NVTX numbers them; 0 = both get the same, and theirs is returned. */
+/* By module and slot, as NVTX numbers them; 0 = both get the same arguments, and the tool's result
+ * is returned. */
 static const uint16_t hows[CHAIN_MODULES][CHAIN_SLOTS] = {
 	[NVTX_CORE] = {[4] = GIVES_RANGE, [5] = GIVES_RANGE, [6] = GIVES_RANGE, [7] = RANGE_FIRST},
 	[NVTX_CORE2] = {[1] = DOMAIN,
@@ -135,8 +139,8 @@ static const uint16_t hows[CHAIN_MODULES][CHAIN_SLOTS] = {
 		[14] = DOMAIN | GIVES_ID,
 		[15 ... 16] = DOMAIN}};
 
-/* Every function of NVTX as x86-64 calls them: at most six arguments that are integers or pointers,
- * and one that is real. What a function does not have, it does not look at. */
+/* The arguments of any function of NVTX as x86-64 passes them: at most six integers or pointers,
+ * and one floating-point number. A function ignores those that it does not have. */
 struct arguments {
 	uint64_t whole[6];
 	double real;
@@ -153,7 +157,8 @@ static uint64_t call(wide_fn function, const struct arguments *a)
 		a->whole[5], a->real);
 }
 
-/* The tool's id of an open range in place of ours. False = the tool does not know of it. */
+/* Replace our id of an open range by the tool's. Return false if the tool does not know the
+ * range. */
 static bool range_translate(struct arguments *theirs, uint32_t index)
 {
 	return spans_other(theirs->whole[index], &theirs->whole[index]);
@@ -168,7 +173,7 @@ static uint64_t chain_call(const struct chained *c, uint32_t how, const struct a
 	if (is_theirs && how & (RANGE_FIRST | RANGE_SECOND))
 		is_theirs = range_translate(&theirs, how & RANGE_FIRST ? 0 : 1);
 	if (how & DOMAIN)
-		ours.whole[0] = (uint64_t)(uintptr_t)names_known(ours.whole[0]);
+		ours.whole[0] = (uint64_t)(uintptr_t)handles_name(ours.whole[0]);
 	if (how & TAKES_HANDLE)
 		ours.whole[0] = handles_ours(ours.whole[0]);
 	if (is_theirs)
@@ -225,9 +230,9 @@ chain_fn chain_function(unsigned module, size_t slot, chain_fn theirs, chain_fn 
 		!__atomic_compare_exchange_n(
 			&c->theirs, &none, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
 		none != wanted) {
-		note(&differing_told,
-			"it has different functions for different objects; calls of "
-			"those that came later are left to it, not recorded");
+		note(&differing_reported,
+			"it has different functions for different objects; calls of later objects "
+			"are left to it and not recorded");
 		return theirs;
 	}
 	return (chain_fn)callers[module][slot];

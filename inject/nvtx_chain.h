@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvtx_chain.h - another NVTX tool, which the user named: it is loaded as NVTX would have loaded
- * it, and called before us, with what the program gave.
+ * nvtx_chain.h - another NVTX tool that the user named: loaded as NVTX would have loaded it, and
+ * called before us with the program's arguments.
  *
- * The program gets that tool's handles and ids, so the tool meets nothing of ours; ours are found
- * by tracer/handles.h. Ranges between start and end are the exception: the program has our ids, and
- * the tool's are kept with the open range. A tool that fills only a part of what handles go
- * through is not joined, and has NVTX to itself. Any thread; NVTX calls the init functions once per
- * object.
+ * The program gets that tool's handles and ids, so the tool never sees ours, which are found by
+ * tracer/nvtx/handles.h. Ranges between start and end are the exception: the program has our ids,
+ * and the tool's id is kept with the open range. A tool that sets only some of the functions that
+ * handles pass through is not joined: it alone uses NVTX. Any thread; NVTX calls the init functions
+ * once per object.
  */
 #ifndef INJECT_NVTX_CHAIN_H
 #define INJECT_NVTX_CHAIN_H
@@ -24,29 +24,30 @@ typedef void (*chain_fn)(void);
 #define CHAIN_SLOTS 18u
 #define CHAIN_EXTENSION 8u /* modules of extensions are numbered from here */
 
-/* What became of the other tool, once it was asked. */
+/* The state of the other tool, after it was asked. */
 enum chain_state {
-	CHAIN_NONE = 0, /* there is none, or it does not want to: NVTX is ours alone */
-	CHAIN_JOINED,   /* both are called */
-	CHAIN_LEFT      /* NVTX is left to it */
+	CHAIN_NONE = 0, /* there is no other tool, or it declined: only we use NVTX */
+	CHAIN_JOINED,   /* both tools are called */
+	CHAIN_LEFT      /* NVTX is left to the other tool */
 };
 
-/* NVTX asks, on this thread, which tool to load: this one. NULL = none but us. */
+/* Set which tool NVTX is to load on this thread: `path`, or NULL for none but us. */
 void chain_want(const char *path);
 
-/* The same file as last wanted on this thread, if it could be loaded: its function of this name.
+/* Return the function `name` of the tool that this thread asked for last, if it could be loaded.
  * NULL = there is none to call. */
 chain_fn chain_symbol(const char *name);
 
-/* What goes into a slot: `ours` or, where a tool has joined, a function that calls `theirs`, if it
- * is not NULL, and then `ours`. There is one function of theirs for all objects: an object for
- * which the tool has another gets that alone, and the report says so. */
+/* Return the function for a slot of NVTX's table: `ours` or, if a tool has joined, a function that
+ * calls `theirs`, if it is not NULL, and then `ours`. All objects share one function of the tool:
+ * an object for which the tool has another function gets only that function, and the report says
+ * so. */
 chain_fn chain_function(unsigned module, size_t slot, chain_fn theirs, chain_fn ours);
 
-/* The tool has been asked: this holds from now on. */
+/* Store the state, once the tool has been asked. */
 void chain_decide(enum chain_state state);
 
-/* CHAIN_NONE where NVTX asked for no other tool on this thread. */
+/* Return the state; CHAIN_NONE if NVTX asked for no other tool on this thread. */
 enum chain_state chain_state(void);
 
 #endif

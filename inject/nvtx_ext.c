@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvtx_ext.c - the extension modules of NVTX: each object that uses one hands us its table of
- * functions at the first call, and gets those of tracer/nvtx_ext.h. What newer modules have besides
- * stays empty and does nothing, as without a tool.
+ * nvtx_ext.c - the extension modules of NVTX: each object that uses one passes its table of
+ * functions at the first call, and gets those of tracer/nvtx/extensions.h. Functions of newer
+ * modules stay empty and do nothing, as without a tool.
  */
 #define _GNU_SOURCE
-#include "tracer/nvtx_ext.h"
+#include "tracer/nvtx/extensions.h"
 
 #include <stddef.h>
 
@@ -22,7 +22,7 @@ static uint8_t domain_is_enabled(struct name *domain)
 	return nvtx_domain_is_on(domain);
 }
 
-/* In the order of NVTX, from number 0. */
+/* In NVTX's order, from number 0. */
 static const any_fn payload[] = {F(nvtx_schema_register), F(nvtx_enum_register),
 	F(nvtx_payload_mark), F(nvtx_payload_push), F(nvtx_payload_pop), F(nvtx_payload_start),
 	F(nvtx_payload_end), F(domain_is_enabled), F(nvtx_timestamp), F(nvtx_time_domain_register),
@@ -46,7 +46,7 @@ static const struct {
 	{NVTX_EXTENSION_PAYLOAD, payload, sizeof(payload) / sizeof(payload[0])},
 	{NVTX_EXTENSION_COUNTERS, counters, sizeof(counters) / sizeof(counters[0])}};
 
-/* What a slot holds already is another tool's. */
+/* A slot that is set already has another tool's function. */
 static void segment_fill(const struct nvtx_extension_segment *segment, unsigned module,
 	const any_fn *functions, size_t count)
 {
@@ -55,7 +55,7 @@ static void segment_fill(const struct nvtx_extension_segment *segment, unsigned 
 			CHAIN_EXTENSION + module, i, (any_fn)segment->slots[i], functions[i]);
 }
 
-/* A tool that did not want to start. */
+/* Clear the slots of a tool that declined. */
 static void segment_clear(const struct nvtx_extension_segment *segment)
 {
 	for (size_t i = 0; i < segment->slot_count; i++)

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * preload.c - where the dynamic loader lets us in, and what must be registered once.
+ * preload.c - the entry of the dynamic loader, and all that is registered once: fork handlers, an
+ * exit handler, the real functions that forked children call first.
  */
 #define _GNU_SOURCE
-#include "inject/cuda.h"
+#include "inject/capture.h"
 #include "inject/fn.h"
-#include "tracer/libc.h"
+#include "tracer/base/launch.h"
+#include "tracer/base/libc.h"
+#include "tracer/session/thread_end.h"
+#include "tracer/producers.h"
 
 #include <dlfcn.h>
 
-/* What the other folders need of libc, given by the edge: their objects call nothing that we
- * interpose. */
-int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
-
-/* entry.S jumps there. */
+/* entry.S jumps to it. */
 __attribute__((visibility("hidden"))) long (*syscall_real)(long, ...);
 
-/* Before begin(): entry.S asks for it. */
+/* Called by entry.S, perhaps before begin(). */
 __attribute__((visibility("hidden"))) void syscall_find(void);
 void syscall_find(void)
 {
@@ -26,7 +26,8 @@ void syscall_find(void)
 
 /* ---- fork ---- */
 
-/* Handlers of others, which come before this one, may have taken the lane back for their calls. */
+/* Handlers of other libraries, which run before this one, may have taken the lane back for their
+ * calls. */
 static void parent_before_fork(void)
 {
 	if (thread_self.lane)
@@ -41,7 +42,8 @@ FORKED_TEXT static void child_after_fork(void)
 typedef void (*handler_fn)(void);
 typedef int (*register_fn)(handler_fn, handler_fn, handler_fn, void *);
 
-/* Without the handle of a library, so that destructors may still fork when ours have run. */
+/* Look it up without the handle of a library, so that destructors may still fork when ours have
+ * run. */
 static register_fn handlers_real(void)
 {
 	static register_fn real_register;
@@ -59,9 +61,9 @@ static void handlers_register(void)
 }
 
 /*
- * What pthread_atfork is inside. The first to register is the last before the fork and the first in
- * the child, and that must be us: what another library's handler calls in the child would go into
- * the lane of its parent. Constructors that run before ours register, too.
+ * pthread_atfork() calls this. The handlers registered first run last before the fork and first in
+ * the child, and those must be ours: a call of another library's handler in the child would be
+ * recorded in the lane of its parent. Constructors that run before ours register handlers, too.
  */
 WRAPPER(int, __register_atfork,
 	(handler_fn t_prepare, handler_fn t_parent, handler_fn t_child, void *t_library))
@@ -74,9 +76,9 @@ WRAPPER(int, __register_atfork,
 	return real_register ? real_register(t_prepare, t_parent, t_child, t_library) : ENOMEM;
 }
 
-/* ---- begin and end ---- */
+/* ---- start and end ---- */
 
-/* exit(): first registered, so it runs after the program's own handlers. Events of later
+/* Registered first, so it runs after the program's own handlers of exit(). Events of later
  * destructors still reach the spool. */
 static void at_exit(int status, void *unused)
 {
@@ -85,8 +87,9 @@ static void at_exit(int status, void *unused)
 }
 
 /*
- * libc's own: a sanitizer's takes our writer-to-be for a fork of the program and ignores the rest
- * of the program's signals. Interposers have no version, which is how they are passed by here.
+ * The C library's own clone(): a sanitizer's takes the writer's start for a fork of the program,
+ * and ignores the rest of the program's signals. Interposers have no version, so a versioned lookup
+ * skips them.
  */
 #if defined(__x86_64__)
 #define CLONE_VERSION "GLIBC_2.2.5"
@@ -111,16 +114,17 @@ extern char **environ;
 static void begin(int argc, char **argv, char **envp)
 {
 	begun = true;
-	/* Nothing else is mapped within so much of the first thread's stack. Its frames begin below
-	 * its environment. */
+	/* Nothing else is mapped within this distance of the first thread's stack. Its frames begin
+	 * below its environment. */
 	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0),
 		 top = (uint64_t)(uintptr_t)envp;
 	thread_stack_set(
 		&thread_self, top - sp < MAIN_STACK_BYTES ? top : sp + 4096, MAIN_STACK_BYTES);
 	thread_enter(&thread_self);
-	/* Also what is first called in forked children: each of them would look it up. */
-	static const uint16_t early[] = {FN_pthread_mutex_lock /* its short way does not ask */,
-		FN_syscall, FN_dl_iterate_phdr, FN__exit, FN_execve, FN_execvp, FN_dup2, FN_close};
+	/* Also functions that forked children call first: each child would look them up. */
+	static const uint16_t early[] = {
+		FN_pthread_mutex_lock /* its short path does not look it up */, FN_syscall,
+		FN_dl_iterate_phdr, FN__exit, FN_execve, FN_execvp, FN_dup2, FN_close};
 	real_open();
 	for (size_t i = 0; i < sizeof(early) / sizeof(early[0]); i++)
 		real_resolve(early[i]);
@@ -128,18 +132,17 @@ static void begin(int argc, char **argv, char **envp)
 	syscall_real = real.fn_syscall;
 	session.iterate_phdr = real.fn_dl_iterate_phdr;
 	if (libc_is_complete()) {
-		thread_init();
+		thread_end_start();
 		session_start(argc, argv, envp);
 	}
 	if (session.state == SESSION_NEW) {
 		session.state = SESSION_OFF;
-		osrt_off = true;
 		gate_use(false);
 	}
 	thread_leave(&thread_self);
 }
 
-/* Nothing here allocates: the caller may be an allocator's own constructor. */
+/* Allocates nothing: the caller may be an allocator's own constructor. */
 bool preload_early(void)
 {
 	relocate_check();
@@ -156,7 +159,7 @@ __attribute__((constructor(101))) static void preload_start(int argc, char **arg
 	int error = errno;
 	if (!begun) {
 		if (!libc_is_complete()) {
-			real_open(); /* for the allocator's calls meanwhile */
+			real_open(); /* the allocator may call us meanwhile */
 			libc_complete();
 		}
 		begin(argc, argv, envp);
@@ -167,7 +170,8 @@ __attribute__((constructor(101))) static void preload_start(int argc, char **arg
 		capture_listen();
 		if (!thread_self.lane)
 			thread_attach(&thread_self);
-		cuda_linked();
+#define PRODUCER(name, is_default, describe, start, ready, ...) ready;
+#include "tracer/producers.def"
 	}
 	errno = error;
 }

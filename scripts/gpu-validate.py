@@ -46,27 +46,27 @@ import time
 import traceback
 from typing import Any, Callable, Dict, Iterable, NoReturn, Sequence, Tuple, TypeVar
 
-sys.dont_write_bytecode = True  # the tree stays as it was carried
+sys.dont_write_bytecode = True  # write nothing into the tree
 import gpu_answers  # noqa: E402
 
 SRC = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("BUILD") or os.path.join(SRC, "build")
 TRACE = os.path.join(BUILD, "bin/trace")
 APPS = os.path.join(BUILD, "tests/cuda")
-LIMIT_S = 120  # of one command
-ARCHIVED_BYTES = 4 << 20  # of a file, at most
+LIMIT_S = 120  # for one command
+ARCHIVED_BYTES = 4 << 20  # largest file that is archived
 GOAL_NS = 1500  # per launch, API and kernels traced, no callchains
 GOAL_OF = "tracer, API and kernels, no callchains"
 
 Json = Dict[str, Any]  # an object that a program printed
 Traced = Tuple[str, str, Sequence[str], Sequence[str]]  # a row of TRACED
 Variant = Tuple[str, Sequence[str], Dict[str, object]]  # title, words before the command, variables of the environment
-Cells = Tuple[str, ...]  # of a row of a table
+Cells = Tuple[str, ...]  # the cells of a table row
 Figure = TypeVar("Figure")
 
 STATIC = "vector_add_static"  # with the static runtime, nvcc's default
 PROGRAMS = ("vector_add", "pipeline", "graph", "other_calls", "driver_api")
-# What is traced: title, program, options of `trace run`, what of COUNTED is not in such a report.
+# The traced runs: title, program, options of `trace run`, the entries of COUNTED that such a report lacks.
 TRACED: list[Traced] = [
     (name, name, (), ()) for name in ("vector_add", "pipeline", "driver_api", "ctypes_driver.py", STATIC)
 ] + [
@@ -74,7 +74,7 @@ TRACED: list[Traced] = [
     ("graph, node by node", "graph", ("--cuda-graph", "node"), ("graph_launches",)),
     ("other_calls", "other_calls", ("--cuda-graph", "node"), ("graph_launches",)),
 ]
-# What a program counts -> how the report counts it: kind of event and a test of it.
+# For each count of a program, how the report counts it: kind of event and a test of it.
 COUNTED: dict[str, tuple[str, Callable[[Json], object]]] = {
     "graph_launches": ("cuda_graph_trace", lambda event: True),
     "kernels": ("cuda_kernel", lambda event: not event["graph_id"]),
@@ -114,7 +114,7 @@ class Section:
         note(f"wrong: {text}")
 
     def write(self, folder: str) -> None:
-        """What there is by now: a later kill leaves it."""
+        """Write what there is so far, so that it survives a later kill."""
         self.data["wrong"] = self.wrong
         with open(os.path.join(folder, "gpu-validation.md"), "w", encoding="utf-8") as file:
             file.write("\n".join(self.lines))
@@ -152,7 +152,7 @@ def library_folders(sim: bool) -> list[str]:
             if os.path.exists(os.path.join(folder, name))
         ]
         if not folders:
-            give_up(f"no {name} found (CUDA_HOME names a toolkit)")
+            give_up(f"no {name} found; set CUDA_HOME to the toolkit")
         if folders[0] not in found:
             found.append(folders[0])
     return found
@@ -228,7 +228,7 @@ def command(program: str) -> list[str]:
 
 
 def said(output: str) -> Json:
-    """The last JSON object with "did" that a program printed, {} if it said that a result was wrong."""
+    """Return the last JSON object with "did" that a program printed, {} if it said that a result was wrong."""
     for line in reversed(output.splitlines()):
         if line.startswith('{"did"'):
             answer = json_object(line)
@@ -238,7 +238,7 @@ def said(output: str) -> Json:
 
 
 def json_object(text: str) -> Json:
-    """{} for what is none: a command that failed, or that there was no time for."""
+    """Parse a JSON object; {} if it is none: the command failed, or there was no time for it."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -249,7 +249,7 @@ def json_object(text: str) -> Json:
 def json_lines(path: str) -> list[Json]:
     if not os.path.exists(path):
         return []
-    with open(path, encoding="utf-8", errors="replace") as file:  # its program may have been killed in a line
+    with open(path, encoding="utf-8", errors="replace") as file:  # the program may have been killed within a line
         return [fact for fact in (json_object(line) for line in file) if fact]
 
 
@@ -273,7 +273,7 @@ def read_file(path: str) -> str:
 
 
 def cycles_counter() -> str:
-    """Does perf_event_open() give a counter of cycles (x86-64; struct perf_event_attr: type, size, config)?"""
+    """Return whether perf_event_open() counts cycles (x86-64; struct perf_event_attr: type, size, config)."""
     perf_event_open, attr_bytes, cycles = 298, 112, 0
     attr = struct.pack("<IIQ", 0, attr_bytes, cycles).ljust(attr_bytes, b"\0")
     libc = ctypes.CDLL(None, use_errno=True)
@@ -326,7 +326,7 @@ def tracer_takes_cuda(machine: Machine) -> bool:
 def traced(
     machine: Machine, name: str, argv: Sequence[str], section: Section, options: Sequence[str] = ()
 ) -> Json | None:
-    """Counts of the report by what COUNTED has, and the verdict of `trace info`; None where it could not be made."""
+    """Return the report's counts of COUNTED and the verdict of `trace info`; None if there is no report."""
     report = os.path.join(machine.out, name.replace(", ", "-").replace(" ", "-") + ".rep")
     if os.path.exists(report):
         os.unlink(report)
@@ -339,7 +339,7 @@ def traced(
         machine.run([TRACE, "dump", "--json", report]),
     )
     if status != 0 or dumped != 0:
-        section.fail(f"{name}: the report was not read: info {status}, dump {dumped}")
+        section.fail(f"{name}: cannot read the report: info {status}, dump {dumped}")
         return None
     events = [event for event in map(json_object, dump.splitlines()) if event]
     counts = {
@@ -425,7 +425,7 @@ def check_program(machine: Machine, traced_program: Traced, with_cuda: bool, sec
 
 
 def ncu_command() -> str | None:
-    """NVIDIA's, where there is one."""
+    """Return NVIDIA's ncu, if it is installed."""
     places = [
         shutil.which("ncu"),
         *sorted(glob.glob("/opt/nvidia/nsight-compute/*/ncu")),
@@ -461,7 +461,7 @@ def check_code(machine: Machine, with_cuda: bool, section: Section) -> None:
         ]
     }
     if ncu:
-        with tempfile.TemporaryDirectory() as home:  # it leaves files there
+        with tempfile.TemporaryDirectory() as home:  # ncu leaves files there
             listed["ncu"] = machine.run([ncu, "--import", report, "--page", "raw", "--csv"], HOME=home)[1]
             sass = machine.run(
                 [ncu, "--import", report, "--page", "source", "--print-source", "sass", "--csv"], HOME=home
@@ -498,7 +498,7 @@ def torch_python() -> str | None:
 
 
 def check_torch(machine: Machine, with_cuda: bool, section: Section) -> Cells:
-    """PyTorch with cuBLAS: the number of kernels is what the bare client sees in another run."""
+    """Check PyTorch with cuBLAS: the report has as many kernels as the bare client sees in another run."""
     python = None if machine.sim else torch_python()
     if not python:
         return (
@@ -575,7 +575,7 @@ def questions(machine: Machine, section: Section) -> None:
         ("injection: is a preloaded library's entry called?", gpu_answers.injection(facts["vector_add"])),
         ("cuptiSubscribe when libcuda is loaded, before cuInit", gpu_answers.subscribe(forked)),
         ("launches: callback ids and correlation", gpu_answers.launch(facts["vector_add"])),
-        ("records: packing, streams, synchronisation", gpu_answers.records(facts["vector_add"])),
+        ("records: packing, streams, synchronization", gpu_answers.records(facts["vector_add"])),
         ("clock and late records", gpu_answers.clock(facts["vector_add"])),
         ("kinds; unified memory", gpu_answers.kinds(facts.get("pipeline") or facts["vector_add"])),
         ("graph node ids", gpu_answers.graphs(facts.get("graph") or [])),
@@ -589,7 +589,7 @@ def questions(machine: Machine, section: Section) -> None:
 
 
 def complete(values: Sequence[Figure | None]) -> list[Figure]:
-    """Return the figures of all rounds, or nothing where a round has none."""
+    """Return the figures of all rounds, or nothing if a round has none."""
     found = [value for value in values if value is not None]
     return found if len(found) == len(values) else []
 
@@ -747,7 +747,7 @@ def recordings(machine: Machine, section: Section) -> None:
 
 
 def pack(machine: Machine, name: str, paths: Sequence[str], section: Section) -> None:
-    """Files and folders into one archive, and away; files that are too large are left out and said."""
+    """Move files and folders into one archive; files that are too large are left out and reported."""
     with tarfile.open(os.path.join(machine.out, name), "w:gz") as archive:
         for path in paths:
             for file in sorted(glob.glob(os.path.join(path, "**"), recursive=True)) if os.path.isdir(path) else [path]:
@@ -772,7 +772,7 @@ def main() -> int:
     os.makedirs(options.out, exist_ok=True)
     machine, section = Machine(options.sim, options.quick, os.path.abspath(options.out), options.limit), Section()
     if not options.sim and machine.run([os.path.join(APPS, "vector_add")])[0] != 0:
-        give_up("vector_add does not run here: is there a GPU, and its driver?")
+        give_up("vector_add does not run here; check that there is a GPU with its driver")
     with_cuda = tracer_takes_cuda(machine)
     steps: tuple[tuple[str, Callable[[], None]], ...] = (
         ("machine", lambda: describe(machine, section)),
@@ -789,17 +789,17 @@ def main() -> int:
             step()
         except Exception as error:
             traceback.print_exc()
-            section.fail(f'the step "{name}" was broken off: {error!r}')
+            section.fail(f'the step "{name}" was aborted: {error!r}')
         section.write(machine.out)
     if machine.left() <= 0:
-        section.fail(f"the time was up after {options.limit:g} s: what is missing above was not run")
+        section.fail(f"the time limit of {options.limit:g} s was reached; steps missing above were not run")
     pack(
         machine,
         "reports.tar.gz",
         sorted(glob.glob(os.path.join(machine.out, "*.rep")) + glob.glob(os.path.join(machine.out, "*.jsonl"))),
         section,
     )
-    section.add("### Verdict", "", *([f"- wrong: {text}" for text in section.wrong] or ["Nothing was wrong."]), "")
+    section.add("### Verdict", "", *([f"- wrong: {text}" for text in section.wrong] or ["No errors."]), "")
     section.write(machine.out)
     print("\n".join(section.lines))
     return 1 if section.wrong else 0

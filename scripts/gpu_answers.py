@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How scripts/gpu-validate.py reads the facts that tests/cuda/libprobe.c writes: each question gets an answer in
-words.
-"""
+"""Answer the questions of scripts/gpu-validate.py in words, from the facts that tests/cuda/libprobe.c writes."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ def injection(facts: list[Fact]) -> str:
 def subscribe(facts: list[Fact]) -> str:
     done, fork, after = first(facts, "subscribe"), first(facts, "fork"), first(facts, "after_subscribe")
     count_result = after.get("device_count_result")
-    state = "initialised" if count_result == 0 else "not initialised" if count_result == 3 else f"result {count_result}"
+    state = "initialized" if count_result == 0 else "not initialized" if count_result == 3 else f"result {count_result}"
     return (
         f"result {done.get('result')} after {done.get('ns', 0) / 1e6:.2f} ms; the driver is {state} then; cuInit "
         f"in a child forked then: {fork.get('cuInit')}"
@@ -81,7 +79,7 @@ def records(facts: list[Fact]) -> str:
     kernel = first(facts, "kernel")
     return (
         f"distance of records: {sizes}. Not as CUPTI 13.0 declares them: {', '.join(other) or 'none'}. (context, "
-        f"stream) ids: {streams}. Synchronisations (type, stream, event): {syncs}. "
+        f"stream) ids: {streams}. Synchronizations (type, stream, event): {syncs}. "
         "First kernel: "
         f"{', '.join(f'{name} {kernel[name]}' for name in kernel if name not in ('fact', 'start', 'end'))}"
     )

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * callchain.c - the callers of the traced call, as one number: walking a stack, and remembering the
+ * walk.
+ */
 #if defined(__GNUC__) && !defined(__clang__)
-/* It would carry ip and sp from frame to frame as a pair in a vector register: 3 ns a frame. */
+/* gcc would carry ip and sp from frame to frame as a pair in a vector register, which costs 3 ns a
+ * frame. */
 #pragma GCC optimize("no-tree-slp-vectorize")
 #endif
 #include "unwind/callchain.h"
@@ -20,20 +25,20 @@
  * another rbp is loaded (FRAME_NEEDS_BP says where it matters), and saved rbp of the same kind.
  *
  * The words are compared from the inside out, and the first difference ends it: every word that is
- * read is one that a walk of the present stack would read too. Like those of a walk they are read
- * only where that can be done: what lies above a stack that the program made and switched to may
- * have been unmapped since.
+ * read is one that a walk of the present stack would read too. Like the words of a walk they are
+ * read only where the stack is readable: memory above a stack that the program created and switched
+ * to may have been unmapped since.
  *
  * Frames whose way out depends on other words (RULE_OTHER, signal frames) are not remembered, nor
- * what was called from them.
+ * are the frames that they called.
  */
 
 enum frame_flag {
-	FRAME_EXACT = NODE_EXACT, /* interrupted, not calling: `slot` does not hold `value` */
+	FRAME_EXACT = NODE_EXACT, /* interrupted, not calling: `value` is not at `slot` */
 	FRAME_CFA_FROM_BP = 16,
 	FRAME_BP_SAVED = 2, /* its rule loads the caller's rbp */
 	FRAME_NEEDS_BP = 4, /* the way out depends on rbp here */
-	FRAME_OPAQUE = 8    /* it depends on words that are not remembered */
+	FRAME_OPAQUE = 8    /* the way out depends on words that are not remembered */
 };
 
 #define ALL_FRAMES_MAX 1000
@@ -46,25 +51,25 @@ enum frame_flag {
 static struct callchain_setup setup;
 static struct callchain_nodes nodes;
 static struct callchain_counts counts;
-static uint32_t generation = 1; /* of what threads remember */
+static uint32_t generation = 1; /* generation of the chains that threads remember */
 
-/* The registers of the frame that is being looked at. */
+/* The registers of the present frame. */
 struct registers {
 	uint64_t ip, sp, bp;
-	uint64_t back;  /* its rule is that of ip - back: 1, or 0 when it is interrupted */
-	uint32_t flags; /* FRAME_EXACT | FRAME_OPAQUE when it is interrupted */
+	uint64_t back;  /* the rule is for ip - back: 1, or 0 if interrupted */
+	uint32_t flags; /* FRAME_EXACT | FRAME_OPAQUE if interrupted */
 };
 
 struct walk {
 	struct callchain_thread *thread;
-	struct stack_range *range; /* what can be read of the stack that the walk is on */
-	struct stack_range inner;  /* where it begins */
-	struct stack_range outer;  /* behind a signal frame */
-	uint32_t keep;  /* remembered frames that may still be, then are, part of this chain */
+	struct stack_range *range; /* the readable part of the stack that the walk is on */
+	struct stack_range inner;  /* the stack where the walk begins */
+	struct stack_range outer;  /* the stack outside of a signal frame */
+	uint32_t keep;  /* remembered frames that may be (at the end: are) in this chain */
 	uint32_t fresh; /* frames walked */
 	uint32_t limit;
 	enum callchain_end end;
-	bool unknown; /* it ended at a frame that libunwind may know more about */
+	bool unknown; /* the walk ended at a frame that libunwind may pass */
 };
 
 static inline uint64_t word(uint64_t address)
@@ -104,8 +109,8 @@ struct callchain_counts callchain_counts(void)
 
 /* ---- one frame ---- */
 
-/* May the frame at `r` end at `cfa`? Its return address and a rbp saved at `bp_slot` (0 = none) can
- * then be read. */
+/* Return true if the frame at `r` may end at `cfa`. Its return address and a rbp saved at `bp_slot`
+ * (0 = none) can then be read. */
 static inline bool frame_fits(
 	struct walk *w, const struct registers *r, uint64_t cfa, uint64_t bp_slot)
 {
@@ -174,7 +179,8 @@ static bool step_signal(struct walk *w, struct registers *r, struct callchain_fr
 	return true;
 }
 
-/* Code without tables was made at run time: it keeps rbp, or tells the size of its frame. */
+/* Step out of code without tables, which was generated at run time: it keeps rbp, or the
+ * instruction after the call says the size of its frame. */
 static bool step_guess(struct walk *w, struct registers *r, struct callchain_fresh *f)
 {
 	uint64_t room = r->back ? registers_room_behind(r->ip) : 0, bp = room ? 0 : r->bp;
@@ -186,7 +192,8 @@ static bool step_guess(struct walk *w, struct registers *r, struct callchain_fre
 	return true;
 }
 
-/* A frame whose way out depends on other registers: a second walk up to here, with all of them. */
+/* Step out of a frame whose way out depends on other registers: walk again up to here, with all of
+ * them. */
 static bool step_all(struct registers *r, struct callchain_fresh *f)
 {
 	struct registers_all all;
@@ -209,7 +216,7 @@ static bool step_all(struct registers *r, struct callchain_fresh *f)
 	return false;
 }
 
-/* The rest of the rules. False at the end of the chain. */
+/* Step by any other rule. Returns false at the end of the chain. */
 static __attribute__((noinline)) bool step_rare(
 	struct walk *w, struct registers *r, struct callchain_fresh *f, uint32_t rule)
 {
@@ -237,8 +244,8 @@ static __attribute__((noinline)) bool step_rare(
 	return stepped;
 }
 
-/* From the frame `r` to its caller. *f is the frame that is left; known: its rule is there already.
- * False at the end of the chain. */
+/* Step from the frame `r` to its caller. *f is the frame that is left; `known`: it has its rule
+ * already. Returns false at the end of the chain. */
 static ALWAYS_INLINE bool step(
 	struct walk *w, struct registers *r, struct callchain_fresh *f, bool by_rbp, bool known)
 {
@@ -273,7 +280,7 @@ static ALWAYS_INLINE bool step(
 
 /* ---- the thread's last chain ---- */
 
-/* The words from *c outwards. Returns the first that has changed, or NULL. */
+/* Compare the words from *c outwards. Returns the first that has changed, or NULL. */
 static ALWAYS_INLINE const struct callchain_check *changed(
 	const struct callchain_check *c, const struct callchain_check *first)
 {
@@ -293,7 +300,8 @@ static ALWAYS_INLINE const struct callchain_check *changed(
 	return NULL;
 }
 
-/* Is the frame `r`, and everything outside of it, as remembered? Lowers *keep to what may be. */
+/* Return true if the frame `r` and all frames outside of it are as remembered. Lowers *keep to the
+ * frames that may be. */
 static ALWAYS_INLINE bool remembered(struct walk *w, const struct registers *r, uint32_t *keep)
 {
 	const struct callchain_frame *frame = w->thread->frame;
@@ -322,7 +330,7 @@ static ALWAYS_INLINE bool remembered(struct walk *w, const struct registers *r, 
 	return false;
 }
 
-/* Walks from `r` until the rest is remembered, the chain ends or has `limit` frames. */
+/* Walk from `r` until the rest is remembered, or the chain ends or has `limit` frames. */
 static ALWAYS_INLINE void walk(struct walk *w, struct registers r, bool by_rbp)
 {
 	struct callchain_fresh *f = w->thread->fresh, *end = f + w->limit;
@@ -334,14 +342,14 @@ static ALWAYS_INLINE void walk(struct walk *w, struct registers r, bool by_rbp)
 			break;
 		}
 		struct callchain_fresh *now = f;
-		/* Often the last walk met it here, too. Then what follows need not wait for a
-		 * look-up by the address that has just been read: 1.5 ns less a frame. */
+		/* Often the last walk found the same address here. Then the next step need not wait
+		 * for a lookup by the address that was just read: 1.5 ns less a frame. */
 		bool known = now->ip == r.ip && r.back && now->rule != RULE_NONE;
 		now->slot = r.sp - 8;
 		now->ip = r.ip;
 		now->bp = r.bp;
 		now->flags = r.flags;
-		/* Our own innermost frames are walked, but not part of the chain. */
+		/* Our own innermost frames are walked, but are not part of the chain. */
 		if (f != w->thread->fresh || !is_own(r.ip))
 			f++;
 		if (!step(w, &r, now, by_rbp, known)) {
@@ -355,7 +363,7 @@ static ALWAYS_INLINE void walk(struct walk *w, struct registers r, bool by_rbp)
 
 /* ---- names ---- */
 
-/* Names a frame; *root are the flags of an outermost one, 0 after it. */
+/* Add the node of a frame. *root are the flags of an outermost frame, 0 after it. */
 static ALWAYS_INLINE bool frame_name(struct node_index index, uint64_t ip, uint32_t frame_flags,
 	uint32_t *root, struct node_name *name)
 {
@@ -371,7 +379,7 @@ static struct node_index index_now(void)
 	return nodes_index(&nodes, __atomic_load_n(&nodes.level, __ATOMIC_ACQUIRE));
 }
 
-/* Drops the outermost `count` remembered frames; the others get other names. */
+/* Drop the outermost `count` remembered frames. The remaining frames get other nodes. */
 static bool drop_outer(struct walk *w, uint32_t count)
 {
 	struct callchain_thread *thread = w->thread;
@@ -394,8 +402,8 @@ static bool drop_outer(struct walk *w, uint32_t count)
 	return true;
 }
 
-/* What the way out from a frame depends on, when that of its caller has `outer`. Adds a check of
- * the rbp saved in it where that matters. */
+/* The flags of a frame whose caller has the flags `outer`: what the way out of it depends on. Adds
+ * a check of the rbp saved in it if that matters. */
 static inline uint32_t frame_needs(const struct callchain_fresh *f, uint32_t outer,
 	struct callchain_check *check, uint32_t *checks)
 {
@@ -411,7 +419,7 @@ static inline uint32_t frame_needs(const struct callchain_fresh *f, uint32_t out
 static const uint8_t root_flags[] = {
 	[CALLCHAIN_WHOLE] = 0, [CALLCHAIN_CUT] = NODE_CUT, [CALLCHAIN_LOST] = NODE_LOST};
 
-/* Puts the walked frames behind the kept ones and names them. Returns the innermost node. */
+/* Put the walked frames after the kept ones, and add their nodes. Returns the innermost node. */
 static ALWAYS_INLINE uint32_t settle(struct walk *w)
 {
 	struct callchain_thread *thread = w->thread;
@@ -480,7 +488,8 @@ static uint32_t name_frames(const uint64_t *frames, uint32_t count, uint32_t roo
 	return name.id;
 }
 
-/* The whole chain by libunwind, if it knows more than `result` says. Nothing is remembered. */
+/* Take the whole chain by libunwind, if that finds more frames than `result` has. Nothing is
+ * remembered. */
 static __attribute__((noinline)) uint32_t take_by_libunwind(
 	uint64_t start, uint32_t depth, struct callchain_result *result)
 {
@@ -497,8 +506,8 @@ static __attribute__((noinline)) uint32_t take_by_libunwind(
 	return name_frames(frames, count, more ? NODE_CUT : 0);
 }
 
-/* Is the chain `id` what libunwind finds, up to code that it does not understand or the depth asked
- * for? It gives up where frames without tables together have taken GUESS_MAX_BYTES. */
+/* Compare the chain `id` with what libunwind finds, up to code that libunwind cannot pass or to the
+ * wanted depth. libunwind gives up once frames without tables together have GUESS_MAX_BYTES. */
 static __attribute__((noinline)) void compare(uint64_t start, uint32_t depth, uint32_t id)
 {
 	const struct fallback_frames ours = {start, setup.own_begin, setup.own_end};
@@ -529,7 +538,8 @@ static ALWAYS_INLINE uint32_t take(struct callchain_thread *thread, struct regis
 	w.end = thread->cut ? CALLCHAIN_CUT : CALLCHAIN_WHOLE;
 	walk(&w, start, by_rbp);
 	if (__builtin_expect(w.keep && thread->cut && w.keep + w.fresh < depth, 0)) {
-		/* More frames fit than the cut chain had: its outer end is not known. */
+		/* The chain has room for more frames than the remembered one, which was cut: its
+		 * outer end is not known. */
 		w.keep = 0;
 		w.range = &w.inner;
 		walk(&w, start, by_rbp);
@@ -566,7 +576,8 @@ static __attribute__((noinline)) uint32_t take_by_rbp(struct callchain_thread *t
 __attribute__((noinline)) uint32_t callchain_take(struct callchain_thread *thread, uint32_t depth,
 	uint32_t flags, struct callchain_result *ret_result)
 {
-	/* Asking for it makes the compiler keep a frame pointer here: the caller's registers. */
+	/* This makes the compiler keep a frame pointer here, which leads to the caller's
+	 * registers. */
 	const uint64_t *frame = __builtin_frame_address(0);
 	struct registers start = {
 		.ip = frame[1], .sp = (uint64_t)(uintptr_t)(frame + 2), .bp = frame[0], .back = 1};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * callchain.h - where the application called us from, as one number.
+ * callchain.h - the callers of the traced call, as one number.
  *
- * callchain_take() names the calling thread's chain of callers by the id of a node (nodes.h). It
- * walks by call frame information, one cached rule per return address (rules.h), and only as far in
- * as the stack differs from the thread's last chain, which it remembers. On other
- * machines than x86-64 only libunwind (fallback.h) finds chains.
+ * callchain_take() returns the id of a node (nodes.h), which represents the chain of callers of the
+ * calling thread. It walks by call frame information, one cached rule per return address (rules.h),
+ * and only as far in as the stack differs from the thread's last chain, which it remembers. On
+ * other machines than x86-64 only libunwind (fallback.h) finds chains.
  *
  * Life: callchain_init() once at library start; callchain_take() on any thread with memory of its
  * own; callchain_forked() in a forked child. All functions are called in the tracer's guard: no
@@ -25,18 +25,18 @@
 #define CALLCHAIN_DEPTH_MAX 128u
 
 enum callchain_flag {
-	CALLCHAIN_FRAME_POINTERS = 1, /* believe rbp instead of the tables (an option) */
+	CALLCHAIN_FRAME_POINTERS = 1, /* follow rbp instead of the tables (an option) */
 	CALLCHAIN_CHECK = 2 /* also ask libunwind, step by step, and count what differs: slow */
 };
 
 enum callchain_end {
 	CALLCHAIN_WHOLE = 0, /* up to the thread's first function */
-	CALLCHAIN_CUT,       /* at `depth`: the outermost node has NODE_CUT */
-	CALLCHAIN_LOST       /* the way on is not known or the stack is damaged: NODE_LOST */
+	CALLCHAIN_CUT,       /* cut at `depth`: the outermost node has NODE_CUT */
+	CALLCHAIN_LOST       /* the caller is not known, or the stack is damaged: NODE_LOST */
 };
 
 struct callchain_result {
-	uint32_t count; /* frames, without those skipped */
+	uint32_t count; /* number of frames, without frames of libtrace.so */
 	uint8_t method; /* enum callchain_method */
 	uint8_t end;    /* enum callchain_end */
 	uint8_t walked; /* frames that were not remembered */
@@ -47,13 +47,14 @@ struct callchain_check {
 	uint64_t address, value;
 };
 
-/* A remembered frame. Its own return address, and where that lay, is its last check. */
+/* A remembered frame. The last of its checks is its own return address, and the address at which
+ * that is stored. */
 struct callchain_frame {
-	uint64_t bp; /* rbp in this frame, where the way out depends on it */
+	uint64_t bp; /* rbp in this frame, if the way out depends on it */
 	uint64_t hash;
 	uint32_t id;
 	uint16_t flags;
-	uint16_t checks; /* so many of the thread's checks hold for it and what is outside of it */
+	uint16_t checks; /* number of the thread's checks for it and the frames outside of it */
 };
 
 /* A frame of the present walk. */
@@ -61,16 +62,16 @@ struct callchain_fresh {
 	uint64_t slot, ip, bp;
 	uint64_t bp_slot, bp_value; /* the caller's rbp, when it was loaded here */
 	uint32_t flags;
-	uint32_t rule; /* that of `ip`, for the next walk; RULE_NONE = not kept */
+	uint32_t rule; /* the rule of `ip`, for the next walk; RULE_NONE = not kept */
 };
 
 /* What a thread remembers of its last chain. Zeroed = nothing. Owned by the caller; used by its
  * thread alone. */
 struct callchain_thread {
-	struct stack_range range[2]; /* the stack in use, and the one before */
+	struct stack_range range[2]; /* the stack in use, and the previous stack */
 	uint32_t count;              /* remembered frames */
 	uint32_t generation;
-	uint32_t depth, flags; /* as the last chain was asked for */
+	uint32_t depth, flags; /* depth and flags of the last chain */
 	uint32_t cut;
 	struct callchain_check check[2 * CALLCHAIN_DEPTH_MAX]; /* outermost first */
 	struct callchain_frame frame[CALLCHAIN_DEPTH_MAX];     /* outermost first */
@@ -82,7 +83,7 @@ struct callchain_setup {
 	void *(*more)(void *arg, uint32_t number); /* see struct callchain_nodes */
 	void *more_arg;
 	uint64_t main_top; /* an address at the outer end of the program's stack; 0 = not known */
-	int (*find_object)(void *, void *); /* _dl_find_object(), or NULL where there is none */
+	int (*find_object)(void *, void *); /* _dl_find_object(), or NULL if there is none */
 };
 
 /* Numbers for diagnostics. */
@@ -92,31 +93,34 @@ struct callchain_counts {
 	uint64_t lost; /* frames that nothing here could pass */
 };
 
-/* Once, before the first chain. *setup is copied. Costs 6 us. */
+/* Initialize, once, before the first chain. *setup is copied. Takes 6 us. */
 void callchain_init(const struct callchain_setup *setup);
 
 /*
- * The chain of callers of the calling function, without frames in libtrace.so, at most `depth`
- * (1..128) innermost ones. Returns the id of its innermost node, 0 = none (no room, or not a
- * readable stack); *ret_result is set in both cases. Warm: no system call. Owning thread of
- * `thread`; in the guard; async-signal-safe. Needs 2 KiB of stack (with libunwind 15).
+ * Take the chain of callers of the calling function, without frames in libtrace.so: at most the
+ * `depth` (1..128) innermost. Returns the id of its innermost node, 0 = none (no room, or the stack
+ * is not readable); *ret_result is set in both cases. Makes no system call if the stack is known.
+ * Owning thread of `thread`; in the guard; async-signal-safe. Needs 2 KiB of stack (with libunwind
+ * 15).
  */
 uint32_t callchain_take(struct callchain_thread *thread, uint32_t depth, uint32_t flags,
 	struct callchain_result *ret_result);
 
-/* Modules in [begin, end) have gone: nothing remembered about it counts any more. Any thread. */
+/* Forget all that is remembered about addresses in [begin, end): their modules were unloaded.
+ * Lock-free; any thread. */
 void callchain_unloaded(uint64_t begin, uint64_t end);
 
-/* Forgets what `thread` remembers: it belongs to another thread now. */
+/* Forget what `thread` remembers: its memory belongs to another thread now. */
 void callchain_forget(struct callchain_thread *thread);
 
-/* In a forked child, before its first chain: an empty tree. The memory of threads may stay; rules
- * and the map of modules are still right. */
+/* Start an empty tree in a forked child, before its first chain. The memory of threads may stay;
+ * rules and the map of modules are still valid. */
 void callchain_forked(void);
 
+/* The numbers so far, of all threads of this process. Any thread. */
 struct callchain_counts callchain_counts(void);
 
-/* Copies node `id`, which a chain has named. False for others. Any thread. */
+/* Copy node `id`. Returns false if no chain has it. Any thread. */
 bool callchain_node(uint32_t id, struct callchain_node *ret_node);
 
 #endif

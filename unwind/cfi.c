@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cfi.c - the call frame information of one instruction: an interpreter of DWARF's tables.
+ */
 #include "unwind/cfi.h"
 
 #include "unwind/cfi_read.h"
@@ -10,21 +13,21 @@
 
 /*
  * Expressions are evaluated for all stacks at once: every value is base + offset, or the word at
- * such a place plus `add`. That covers what compilers and the C library write: PLT entries (the
+ * such an address plus `add`. That covers what compilers and the C library write: PLT entries (the
  * address decides, and it is known), realigned frames, signal frames, OpenSSL's assembly.
  */
 struct value {
 	unsigned base; /* enum cfi_base */
 	bool loaded;
-	int64_t offset; /* before the load */
-	int64_t add;    /* after it */
+	int64_t offset; /* added before the load */
+	int64_t add;    /* added after the load */
 };
 
 struct values {
 	struct value v[VALUES_MAX];
 	int count;
 	bool bad;
-	struct value none; /* stands for what is missing */
+	struct value none; /* replaces a missing value */
 };
 
 static void push(struct values *s, unsigned base, int64_t offset)
@@ -112,8 +115,8 @@ static bool fits(int64_t number)
 	return number > -(1 << 30) && number < 1 << 30;
 }
 
-/* Evaluates the expression (a length and that many bytes) at `place`; on_cfa: the CFA is on the
- * stack before. */
+/* Evaluate the expression at `place` (a length and that many bytes). on_cfa: it starts with the CFA
+ * on the stack. */
 static bool evaluate(
 	struct reader r, uint64_t place, uint64_t address, bool on_cfa, struct cfi_value *ret_value)
 {
@@ -147,8 +150,8 @@ enum register_how {
 
 struct saved {
 	int32_t how;   /* enum register_how */
-	int32_t value; /* offset from the CFA; place of an expression behind the object's begin;
-			  register */
+	int32_t value; /* offset from the CFA; offset of an expression from the begin begin of the
+			  object; number of a register */
 };
 
 struct row {
@@ -164,7 +167,7 @@ struct program {
 	struct row remembered[REMEMBER_MAX];
 	int depth;
 	uint64_t begin;             /* of the object */
-	uint64_t location, address; /* runs until location > address */
+	uint64_t location, address; /* the program runs until location > address */
 	uint64_t code_align;
 	int64_t data_align;
 	unsigned encoding;
@@ -291,7 +294,7 @@ static void step_other(struct program *p, struct reader *r, unsigned op)
 	}
 }
 
-/* Runs the instructions up to the row of p->address. */
+/* Run the instructions up to the row of p->address. */
 static bool run(struct program *p, struct reader r)
 {
 	while (r.at < r.end && !r.bad && p->location <= p->address) {
@@ -315,7 +318,7 @@ static bool run(struct program *p, struct reader r)
 
 /* ---- entries ---- */
 
-/* Sets *ret to the body of the entry at `at`, behind its length. */
+/* Set *ret to the body of the entry at `at`, which follows its length. */
 static bool entry_open(struct reader all, uint64_t at, struct reader *ret)
 {
 	if (at < all.at || at >= all.end)
@@ -329,7 +332,7 @@ static bool entry_open(struct reader all, uint64_t at, struct reader *ret)
 	return true;
 }
 
-/* The augmentation string "zR..." and its data. */
+/* Read the augmentation string "zR..." and its data. */
 static void read_augmentation(struct program *p, struct reader *r, struct reader text)
 {
 	uint64_t length = read_uleb(r);
@@ -350,7 +353,7 @@ static void read_augmentation(struct program *p, struct reader *r, struct reader
 	r->bad = r->bad || data.bad;
 }
 
-/* Reads the common part and runs its instructions. */
+/* Read the common part (CIE) and run its instructions. */
 static bool common_part(struct program *p, struct reader r)
 {
 	uint64_t id = read_bytes(&r, 4), version = read_bytes(&r, 1);
@@ -372,7 +375,8 @@ static bool common_part(struct program *p, struct reader r)
 	return !r.bad && run(p, r);
 }
 
-/* The description at `at` with its common part. False when it is not one of `p->address`. */
+/* Read the description (FDE) at `at` and its common part. Returns false if it does not cover
+ * `p->address`. */
 static bool description(struct program *p, struct reader all, uint64_t at)
 {
 	struct reader r, common;
@@ -401,7 +405,7 @@ static bool description(struct program *p, struct reader all, uint64_t at)
 	return true;
 }
 
-/* Where the description of `address` is, by the sorted table of .eh_frame_hdr; 0 = nowhere. */
+/* Find the description of `address` in the sorted table of .eh_frame_hdr; 0 = none. */
 static uint64_t table_search(const struct cfi_object *object, uint64_t address)
 {
 	uint64_t header = object->frame_header;
@@ -425,7 +429,7 @@ static uint64_t table_search(const struct cfi_object *object, uint64_t address)
 
 /* ---- the rule ---- */
 
-/* Runs the program for `address`. */
+/* Run the program up to `address`. */
 static enum cfi_kind row_find(const struct cfi_object *object, uint64_t address, struct program *p)
 {
 	struct reader all = {.at = object->begin, .end = object->end};
@@ -457,7 +461,7 @@ static bool row_cfa(
 	return row->cfa_register < CFI_IP && fits(row->cfa_offset);
 }
 
-/* Where register `number` is; an enum cfi_how, or -1. */
+/* Find where register `number` is saved. Returns an enum cfi_how, or -1. */
 static int row_saved(const struct cfi_object *object, const struct program *p, unsigned number,
 	struct cfi_value *ret_value)
 {

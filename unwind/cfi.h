@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cfi.h - what the call frame information (.eh_frame) says about one instruction, as far as it
- * concerns the way to the caller: where the frame ends, where rbp and the return address are.
+ * cfi.h - the call frame information (.eh_frame) of one instruction, as far as it is needed to find
+ * the caller: the end of the frame, and the addresses of rbp and the return address.
  *
  * Reads the tables as the loader mapped them. x86-64 only; elsewhere nothing is ever found.
  */
@@ -11,11 +11,12 @@
 #include <stdint.h>
 
 enum cfi_kind {
-	CFI_NO_FDE = 0, /* no entry for this address: code made at run time, or without tables */
-	CFI_UNKNOWN,    /* an entry that cannot be expressed here */
+	CFI_NO_FDE = 0, /* no entry for this address: code that was generated at run time, or has no
+			   tables */
+	CFI_UNKNOWN,    /* an entry that struct cfi_rule cannot express */
 	CFI_FRAME,      /* an ordinary frame */
 	CFI_END,        /* outermost frame: the return address is undefined */
-	CFI_SIGNAL      /* return path of a signal handler: the registers lie in the frame */
+	CFI_SIGNAL      /* return path of a signal handler: the registers are in the frame */
 };
 
 /* What a value is based on: a register by its DWARF number, or the CFA. */
@@ -28,7 +29,7 @@ enum cfi_base {
 	CFI_NUMBER
 };
 
-/* base + offset; if `loaded` the word that lies there, + add. */
+/* base + offset; if `loaded`, the word at that address, + add. */
 struct cfi_value {
 	uint8_t base; /* enum cfi_base */
 	uint8_t loaded;
@@ -36,10 +37,10 @@ struct cfi_value {
 	int32_t add;
 };
 
-/* The frame as far as rsp, rbp and the return address, at CFA - 8, go. */
+/* The frame, restricted to rsp, rbp and the return address, which is at CFA - 8. */
 struct cfi_rule {
 	uint8_t kind;         /* enum cfi_kind */
-	uint8_t bp_saved;     /* the caller's rbp is the word at `bp`; else it is unchanged */
+	uint8_t bp_saved;     /* the caller's rbp is the word at `bp`; otherwise rbp is unchanged */
 	struct cfi_value cfa; /* base CFI_SP or CFI_BP */
 	struct cfi_value bp;  /* base CFI_SP, CFI_BP or CFI_CFA; never loaded */
 };
@@ -56,19 +57,20 @@ struct cfi_frame {
 	} saved[CFI_REGISTERS];
 };
 
-/* A mapped object with its .eh_frame_hdr. Everything read lies in [begin, end). */
+/* A mapped object with its .eh_frame_hdr. Nothing outside [begin, end) is read. */
 struct cfi_object {
 	uint64_t begin, end;
 	uint64_t frame_header; /* 0 = none */
 };
 
 /*
- * The rule at `address`. That is the last byte of a call instruction (return address - 1), or an
+ * Find the rule at `address`: the last byte of a call instruction (return address - 1), or an
  * interrupted instruction. Any thread, async-signal-safe, no allocation, takes about 1 us.
  */
 void cfi_find(const struct cfi_object *object, uint64_t address, struct cfi_rule *ret_rule);
 
-/* The same with all registers: for the few frames that struct cfi_rule cannot express. */
+/* Find the rule as cfi_find() does, with all registers: for the few frames that struct cfi_rule
+ * cannot express. */
 void cfi_find_frame(const struct cfi_object *object, uint64_t address, struct cfi_frame *ret_frame);
 
 #endif

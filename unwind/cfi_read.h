@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cfi_read.h - reading numbers of DWARF tables, never past their end. Any thread,
- * async-signal-safe.
+ * cfi_read.h - reads numbers of DWARF tables, never past their end. Any thread, async-signal-safe.
  */
 #ifndef UNWIND_CFI_READ_H
 #define UNWIND_CFI_READ_H
@@ -9,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A place in a table. What would go past `end` reads as 0 and marks the whole as bad. */
+/* A position in a table. A read past `end` returns 0 and marks the table as bad. */
 struct reader {
 	uint64_t at, end;
 	bool bad;
@@ -61,7 +60,7 @@ static inline int64_t read_sleb(struct reader *r)
 	return (int64_t)value;
 }
 
-/* A pointer in encoding DW_EH_PE_*: absolute or relative to its own place. */
+/* Read a pointer in encoding DW_EH_PE_*: absolute, or relative to its own address. */
 static inline uint64_t read_pointer(struct reader *r, unsigned encoding)
 {
 	uint64_t place = r->at, value;
@@ -100,6 +99,7 @@ static inline uint64_t read_pointer(struct reader *r, unsigned encoding)
 	return value;
 }
 
+/* Pass over `count` bytes; if there are fewer, set `bad`. */
 static inline void skip(struct reader *r, uint64_t count)
 {
 	if (r->bad || r->end - r->at < count)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fallback.c - libunwind: loaded, forked, asked for a chain.
+ */
 #define _GNU_SOURCE
 #include "unwind/fallback.h"
 
@@ -19,7 +22,7 @@
 #define IP_REGISTER 32
 #endif
 
-/* As large as unw_context_t and unw_cursor_t are on any machine; larger does no harm. */
+/* At least as large as unw_context_t and unw_cursor_t on any machine. */
 #define CONTEXT_WORDS 640
 #define CURSOR_WORDS 512
 #define STEPS_MAX 1000u
@@ -75,7 +78,8 @@ static bool resolve(const struct fallback_setup *setup, void *library)
 	return true;
 }
 
-/* Its functions would be found before ours, by ours. */
+/* Return true if ours can be used. A libunwind of the program would be found before ours, even by
+ * ours. */
 static bool is_there(const struct fallback_setup *setup)
 {
 	return setup->symbol(RTLD_DEFAULT, "_UL" TARGET "_step") ||
@@ -87,7 +91,7 @@ int fallback_load(const struct fallback_setup *setup)
 	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == UNTRIED) {
 		void *library = NULL;
 		if (!is_there(setup)) {
-			open_file(setup, "/liblzma.so.5"); /* the next one needs it by this name */
+			open_file(setup, "/liblzma.so.5"); /* libunwind needs it by this name */
 			library = open_file(setup, "/libunwind.so.8");
 		}
 		bool ready = library && resolve(setup, library);
@@ -125,9 +129,9 @@ static uint32_t walk(const struct fallback_frames *frames, uint32_t count, uint6
 /* ---- its pipe ---- */
 
 /*
- * libunwind tries addresses by writing a byte from them into a pipe, which it opens when first
- * needed. The program may close that and put something of its own there: then the byte would go to
- * whoever reads that, and the next read from it would wait for ever.
+ * libunwind probes addresses by writing a byte from them into a pipe, which it opens when first
+ * needed. The program may close that pipe and open a file of its own with the same number: then the
+ * byte would be written to that file, and the next read from it would wait forever.
  */
 static struct {
 	uint32_t looking; /* a thread is in its first walk */
@@ -135,7 +139,7 @@ static struct {
 	uint64_t inode; /* 0 = not known */
 } pipe_of_libunwind;
 
-/* The inode of a pipe; 0 = another file, UINT64_MAX = none. */
+/* Return the inode of a pipe; 0 = another file, UINT64_MAX = no file. */
 static uint64_t pipe_inode(int fd)
 {
 	struct stat status;
@@ -144,7 +148,8 @@ static uint64_t pipe_inode(int fd)
 	return S_ISFIFO(status.st_mode) ? status.st_ino : 0;
 }
 
-/* It gets the numbers that a pipe of ours would have got. */
+/* Take the first chain, and note the pipe that libunwind opens for it: it gets the descriptors that
+ * a pipe of ours had just before. */
 static uint32_t first_walk(const struct fallback_frames *frames, uint32_t count,
 	uint64_t *ret_addresses, bool *ret_more)
 {
@@ -177,7 +182,7 @@ static uint32_t walk_by_pipe(const struct fallback_frames *frames, uint32_t coun
 			return 0;
 		}
 		__atomic_store_n(
-			&pipe_of_libunwind.inode, 0, __ATOMIC_RELEASE); /* it opens another */
+			&pipe_of_libunwind.inode, 0, __ATOMIC_RELEASE); /* so it opens another */
 	}
 	if (__atomic_exchange_n(&pipe_of_libunwind.looking, 1, __ATOMIC_ACQUIRE))
 		return 0;
@@ -192,7 +197,7 @@ uint32_t fallback_chain(const struct fallback_frames *frames, uint32_t count,
 	*ret_more = false;
 	if (!fallback_ready())
 		return 0;
-	int saved = errno; /* of the application: libunwind tries addresses by system calls */
+	int saved = errno; /* the application's errno: libunwind probes addresses by system calls */
 	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
 	uint32_t found = walk_by_pipe(frames, count, ret_addresses, ret_more);
 	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);

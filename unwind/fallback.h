@@ -2,10 +2,10 @@
 /*
  * fallback.h - libunwind, for the frames that our own rules cannot pass, and to check them.
  *
- * It is never linked: it exports _Unwind_*, which would take over every C++ exception. Loading it
- * (0.3 ms, loader's lock, heap) is neither for the start of the library nor for an intercepted
- * call, where another thread may hold that lock and wait for ours. So until fallback_load() has
- * been called at a safe place such frames end a chain, which is marked as lost.
+ * It is never linked: it exports _Unwind_*, which would take over every C++ exception. Loading
+ * libunwind (0.3 ms, the loader's lock, heap) must not happen at the start of the library nor in an
+ * intercepted call, where another thread may hold that lock and wait for ours. So until
+ * fallback_load() was called at a safe place such frames end a chain, which is marked as lost.
  *
  * libunwind takes locks with all signals blocked and calls libc through the PLT: only in the
  * tracer's guard, with dl_iterate_phdr() answered from modules_iterate().
@@ -17,24 +17,24 @@
 #include <stdint.h>
 
 struct fallback_setup {
-	const char *folder; /* holds libunwind.so.8 and liblzma.so.5, which it needs */
-	void *(*open)(const char *path, int flags); /* dlopen(), not one of ours */
+	const char *folder; /* contains libunwind.so.8 and liblzma.so.5, which libunwind needs */
+	void *(*open)(const char *path, int flags); /* the real dlopen(), not our wrapper */
 	void *(*symbol)(void *handle, const char *name);
 };
 
 /*
- * Loads libunwind for good. Returns 0, or -ENOENT where it or one of its functions is missing, or
- * the program has a libunwind of its own (the two would call each other), at every later call too.
- * At a safe place only, where the application itself could call dlopen(): after its dlopen() has
- * returned, or at library start when asked for by an option. In the guard.
+ * Load libunwind; it is never unloaded. Returns 0, or -ENOENT, at every later call too, if it or
+ * one of its functions is missing, or the program has a libunwind of its own (the two would call
+ * each other). At a safe place only, where the application itself could call dlopen(): after its
+ * dlopen() has returned, or at library start when asked for by an option. In the guard.
  */
 int fallback_load(const struct fallback_setup *setup);
 
-/* In a forked child: without libunwind if another thread was in it, for the lock it held is ours
- * now and never given back. */
+/* In a forked child: stop using libunwind if another thread was in it, since the lock that it held
+ * is never released here. */
 void fallback_forked(void);
 
-/* Has it been loaded? Any thread. */
+/* Return true if libunwind is loaded. Any thread. */
 bool fallback_ready(void);
 
 /* Where a chain begins, and the addresses whose frames are left out of it: libtrace.so itself. */
@@ -44,11 +44,11 @@ struct fallback_frames {
 };
 
 /*
- * The calling thread's chain from the frame at the return address `frames->first` outwards, at most
- * `count` addresses; returns how many. *ret_more: there are more. Nothing is
- * cached (a module may have been replaced), so some 50 us. Not by unw_backtrace(), 0.2 us: its
- * cache belongs to the thread, cannot be flushed, and is given back by a destructor that takes a
- * lock at the thread's end. Any thread, in the guard; needs 15 KiB of stack.
+ * Take the calling thread's chain from the frame at the return address `frames->first` outwards, at
+ * most `count` addresses. Returns their number. *ret_more: there are more. Nothing is cached (a
+ * module may have been replaced), so it takes some 50 us. unw_backtrace() takes 0.2 us, but its
+ * cache belongs to the thread, cannot be flushed, and is freed by a destructor that takes a lock at
+ * the thread's end. Any thread, in the guard; needs 15 KiB of stack.
  */
 uint32_t fallback_chain(const struct fallback_frames *frames, uint32_t count,
 	uint64_t *ret_addresses, bool *ret_more);

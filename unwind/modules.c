@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * modules.c - a private map of the loaded modules.
+ */
 #define _GNU_SOURCE
 #include "unwind/modules.h"
 
@@ -6,20 +9,20 @@
 
 #include "common/sys.h"
 #include "common/text.h"
-#include "unwind/callchain.h"
 
 #define NOTE_BUILD_ID 3u
 
 static struct modules_setup setup;
-/* By chunks: most programs fit in the first, and what is mapped counts against limits of theirs. */
+/* Entries are in chunks: most programs fit in the first, and mapped memory counts against an empty
+ * name is the program's's limits. */
 #define CHUNK_MODULES 32u
 static struct module *chunks[MODULES_MAX / CHUNK_MODULES];
 static uint32_t count; /* entries ever used */
 static uint32_t loads; /* modules ever seen */
 static uint32_t refreshes, generation;
-static uint32_t untold;      /* entries for which `loaded` is to be called */
+static uint32_t unreported;  /* entries for which `loaded` is to be called */
 static uint64_t adds, subs;  /* the loader's counters at the last refresh */
-static uint32_t busy, again; /* a refresh is running; another was asked for meanwhile */
+static uint32_t busy, again; /* a refresh is running; another was requested meanwhile */
 
 void modules_init(const struct modules_setup *given)
 {
@@ -43,7 +46,7 @@ static void change_end(struct module *m)
 	__atomic_store_n(&m->sequence, m->sequence + 1, __ATOMIC_RELEASE);
 }
 
-/* The GNU build id in the notes at [at, end). */
+/* Read the GNU build id from the notes at [at, end). */
 static void find_build_id(struct module *m, uint64_t at, uint64_t end)
 {
 	while (end - at >= 16) {
@@ -100,7 +103,7 @@ static void read_path(struct module *m, const char *name)
 
 static bool is_same(const struct module *m, const struct dl_phdr_info *info)
 {
-	static struct module now; /* one refresh at a time */
+	static struct module now; /* static, since only one refresh runs at a time */
 	if (!m->number || m->bias != info->dlpi_addr ||
 		(*info->dlpi_name && !text_begins(info->dlpi_name, m->path)))
 		return false;
@@ -119,7 +122,7 @@ static struct module *module_at(uint32_t i)
 	return &chunks[i / CHUNK_MODULES][i % CHUNK_MODULES];
 }
 
-/* The same for an entry whose chunk may be missing: NULL when there is no more room. */
+/* Return entry `i`; its chunk is allocated if it is missing. NULL = no room. */
 static struct module *module_make(uint32_t i)
 {
 	if (i >= MODULES_MAX)
@@ -128,7 +131,7 @@ static struct module *module_make(uint32_t i)
 	return sys_mmap_table(chunk, CHUNK_MODULES * sizeof(struct module)) ? module_at(i) : NULL;
 }
 
-/* Marks the entry of a module as seen; a new one gets a free entry, where there is one. */
+/* Mark the entry of a module as seen. A new module gets a free entry, if there is one. */
 static void enter(const struct dl_phdr_info *info)
 {
 	struct module *m = NULL;
@@ -150,10 +153,10 @@ static void enter(const struct dl_phdr_info *info)
 	read_headers(m, info);
 	read_path(m, info->dlpi_name);
 	m->seen = refreshes;
-	m->told = 0;
+	m->reported = 0;
 	m->number = ++loads;
 	change_end(m);
-	untold++;
+	unreported++;
 	if (is_new)
 		__atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
 }
@@ -166,18 +169,18 @@ static int see(struct dl_phdr_info *info, size_t bytes, void *unused)
 	return 0;
 }
 
-static void tell(void)
+static void report_loaded(void)
 {
-	for (uint32_t i = 0; i < count && untold; i++)
-		if (module_at(i)->number && !module_at(i)->told && setup.loaded &&
+	for (uint32_t i = 0; i < count && unreported; i++)
+		if (module_at(i)->number && !module_at(i)->reported && setup.loaded &&
 			setup.loaded(setup.arg, module_at(i))) {
-			module_at(i)->told = 1;
-			untold--;
+			module_at(i)->reported = 1;
+			unreported--;
 		}
 }
 
-/* After the loader's lock is given back: who is told may wait. */
-static void tell_gone(void)
+/* Report unloaded modules, after the loader's lock was released: the hook may wait. */
+static void report_gone(void)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (module_at(i)->gone) {
@@ -187,19 +190,26 @@ static void tell_gone(void)
 		}
 }
 
+static void forget(uint64_t begin, uint64_t end)
+{
+	if (setup.forget)
+		setup.forget(begin, end);
+}
+
 static void forget_module(struct module *m)
 {
-	callchain_unloaded(m->begin, m->end);
-	if (m->told)
+	forget(m->begin, m->end);
+	if (m->reported)
 		m->gone = 1;
 	else
-		untold--;
+		unreported--;
 	change_begin(m);
 	m->number = 0;
 	change_end(m);
 }
 
-/* The loader lists one namespace. With its lock held. */
+/* Return true if the module is loaded in another namespace. The loader lists one. With the loader's
+ * lock held. */
 static bool is_in_other_namespace(const struct module *m)
 {
 	struct dl_object object;
@@ -207,7 +217,7 @@ static bool is_in_other_namespace(const struct module *m)
 		(uint64_t)(uintptr_t)object.begin == m->begin && object.map->l_addr == m->bias;
 }
 
-/* Does one that was listed lie there now? */
+/* Return true if a module that was listed is at its addresses now. */
 static bool is_replaced(const struct module *m)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -234,9 +244,9 @@ static uint64_t forget_unseen(void)
 }
 
 /*
- * The loader calls this with its first module, and holds its lock meanwhile; the list is read in
- * here, so that it still is the loader's when what it lacks is forgotten. Else a module that comes
- * back to its place in between would be forgotten while a thread is in it.
+ * The loader calls this with its first module, and holds its lock meanwhile. The list is read in
+ * here, so it is still the loader's list when modules that are not in it are forgotten. Otherwise a
+ * module that is loaded again at its address in between would be forgotten while a thread is in it.
  */
 static int bring_up_to_date(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
@@ -247,9 +257,10 @@ static int bring_up_to_date(struct dl_phdr_info *info, size_t bytes, void *arg)
 	*changed = true;
 	refreshes++;
 	setup.iterate(see, NULL);
-	/* Something was loaded and unloaded in between, or replaced by what looks the same. */
+	/* Something was loaded and unloaded in between, or replaced by a module that looks the
+	 * same. */
 	if (info->dlpi_subs - subs > forget_unseen() && loads)
-		callchain_unloaded(0, UINT64_MAX);
+		forget(0, UINT64_MAX);
 	adds = info->dlpi_adds;
 	subs = info->dlpi_subs;
 	return 1;
@@ -261,8 +272,8 @@ static void refresh_once(void)
 	setup.iterate(bring_up_to_date, &changed);
 	if (!changed)
 		return;
-	tell_gone();
-	tell();
+	report_gone();
+	report_loaded();
 	__atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
 }
 
@@ -280,7 +291,8 @@ void modules_refresh(void)
 	} while (__atomic_load_n(&again, __ATOMIC_SEQ_CST));
 }
 
-/* The program headers lie behind the ELF header, which the first segment begins with. */
+/* Describe an object by its program headers, which follow the ELF header at the begin of the first
+ * segment. */
 static bool describe(const struct dl_object *object, struct dl_phdr_info *ret_info)
 {
 	const ElfW(Ehdr) *elf = object->begin;
@@ -312,29 +324,29 @@ bool modules_learn(uint64_t address)
 	return true;
 }
 
-bool modules_tell(void)
+bool modules_report(void)
 {
-	if (!__atomic_load_n(&untold, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&unreported, __ATOMIC_RELAXED))
 		return true;
 	if (__atomic_exchange_n(&busy, 1, __ATOMIC_SEQ_CST))
 		return false;
-	tell();
-	bool all = !untold;
+	report_loaded();
+	bool all = !unreported;
 	__atomic_store_n(&busy, 0, __ATOMIC_SEQ_CST);
 	return all;
 }
 
 void modules_forked(void)
 {
-	busy = again = untold = 0;
-	adds = subs = 0; /* so that the next refresh looks at all of them */
+	busy = again = unreported = 0;
+	adds = subs = 0; /* the next refresh looks at all modules */
 	for (uint32_t i = 0; i <= count && module_make(i); i++) {
 		if (module_at(i)->sequence & 1) {
 			module_at(i)->number = 0;
 			change_end(module_at(i));
 		}
-		module_at(i)->told = module_at(i)->gone = 0;
-		untold += module_at(i)->number != 0;
+		module_at(i)->reported = module_at(i)->gone = 0;
+		unreported += module_at(i)->number != 0;
 	}
 }
 
@@ -345,8 +357,8 @@ static uint32_t read_begin(const struct module *m)
 	return __atomic_load_n(&m->sequence, __ATOMIC_ACQUIRE);
 }
 
-/* Was it left alone meanwhile? Adding 0 keeps the reads before it, as a fence would; the sanitizers
- * do not know fences. */
+/* Return true if the entry has not changed meanwhile. Adding 0 keeps the reads before it, as a
+ * fence would; sanitizers do not support fences. */
 static bool read_end(struct module *m, uint32_t sequence)
 {
 	return !(sequence & 1) && __atomic_fetch_add(&m->sequence, 0, __ATOMIC_ACQ_REL) == sequence;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nodes.c - callchains as a tree of nodes: chunks, and the index that grows.
+ */
 #define _GNU_SOURCE
 #include "unwind/nodes.h"
 
@@ -6,7 +9,7 @@
 
 #include "common/sys.h"
 
-#define WAIT_TRIES 20000u /* some 10 ms; a chunk is made in 0.1 ms */
+#define WAIT_TRIES 20000u /* some 10 ms; a chunk is allocated in 0.1 ms */
 #define FIRST_BITS 12
 
 _Static_assert(NODES_MAX == 1u << NODES_ID_BITS, "ids fill the lower bits of an index entry");
@@ -14,8 +17,8 @@ _Static_assert(NODES_FIRST_ENTRIES == 1u << FIRST_BITS, "the first table");
 _Static_assert(NODES_PER_CHUNK * sizeof(struct callchain_node) == NODES_CHUNK_BYTES, "chunk");
 
 /*
- * The index grows by a factor of 8 when it is half full. Nothing is copied: what is found in a
- * smaller table is entered in the current one too, so that nodes in use are found at once.
+ * The index grows by a factor of 8 when it is half full. Nothing is copied: a node that is found in
+ * a smaller table is entered in the current one, too, so nodes in use are found at once.
  */
 
 static struct callchain_node *chunk_wait(struct callchain_nodes *nodes, uint32_t number)
@@ -27,11 +30,12 @@ static struct callchain_node *chunk_wait(struct callchain_nodes *nodes, uint32_t
 			return chunk;
 		SYS0(SYS_sched_yield);
 	}
-	/* Who asked has left by siglongjmp from a handler, or was killed: ask again. */
+	/* The thread that asked has left by siglongjmp() from a handler, or was killed: ask
+	 * again. */
 	return nodes->more(nodes->arg, number);
 }
 
-/* One thread asks for a chunk; others that need it wait. */
+/* Get a chunk: one thread asks for it, others that need it wait. */
 static struct callchain_node *chunk_get(struct callchain_nodes *nodes, uint32_t number)
 {
 	struct callchain_node *chunk = __atomic_load_n(&nodes->chunk[number], __ATOMIC_ACQUIRE);
@@ -50,11 +54,12 @@ static struct callchain_node *chunk_get(struct callchain_nodes *nodes, uint32_t 
 	return chunk;
 }
 
-/* Stores a new node. Returns its id, 0 without room. */
+/* Store a new node. Returns its id, 0 without room. */
 static uint32_t node_add(struct callchain_nodes *nodes, struct node_key key)
 {
 	uint32_t id = __atomic_load_n(&nodes->next, __ATOMIC_RELAXED) + 1;
-	/* Before an id is spent: without room none would be left when there is some again. */
+	/* Get the chunk before an id is used: otherwise ids would be used up without room, and
+	 * missing when there is room again. */
 	if (id >= NODES_MAX || !chunk_get(nodes, id / NODES_PER_CHUNK))
 		return 0;
 	id = __atomic_add_fetch(&nodes->next, 1, __ATOMIC_RELAXED);
@@ -88,7 +93,7 @@ static bool level_open(struct callchain_nodes *nodes, uint32_t level)
 	return true;
 }
 
-/* The table to enter new nodes into: the next one when this is half full and there is memory. */
+/* Return the table for new nodes: the next table if this one is half full and there is memory. */
 static uint32_t level_for_new(struct callchain_nodes *nodes, uint32_t level, bool full)
 {
 	uint32_t half = 1u << (nodes_level_bits[level] - 1);
@@ -102,9 +107,9 @@ static uint32_t level_for_new(struct callchain_nodes *nodes, uint32_t level, boo
 }
 
 /*
- * A thread that still enters a node into a table while another opens the next one and, not finding
- * it in either, enters it there, would give it a second id. So who has entered a node looks whether
- * the table is still the current one; if not, the next table decides, and the entry is mended.
+ * A node would get a second id if one thread enters it into a table while another opens the next
+ * table, finds it in neither, and enters it there. So a thread that has entered a node checks that
+ * the table is still the current one; if not, the next table decides, and the entry is corrected.
  */
 uint32_t nodes_child_slow(struct callchain_nodes *nodes, uint64_t hash, struct node_key key)
 {
@@ -114,7 +119,8 @@ uint32_t nodes_child_slow(struct callchain_nodes *nodes, uint64_t hash, struct n
 		return 0;
 	for (bool full = false;;) {
 		level = level_for_new(nodes, level, full);
-		/* All older ones each time: others may have been at work meanwhile. */
+		/* Search all older tables each time: other threads may have added the node
+		 * meanwhile. */
 		uint32_t id = 0, nothing = 0;
 		for (uint32_t older = level; older-- > 0 && !id;)
 			id = nodes_find(nodes, nodes_index(nodes, older), hash, key, &at);
@@ -139,7 +145,7 @@ uint32_t nodes_child_slow(struct callchain_nodes *nodes, uint64_t hash, struct n
 		entry = NODES_TAG(hash) | id;
 		if (!__atomic_compare_exchange_n(&index.table[at], &nothing, entry, false,
 			    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-			continue; /* another thread was first here: it may be our node */
+			continue; /* another thread was faster: this may be our node */
 		__atomic_add_fetch(&nodes->entries[level], 1, __ATOMIC_RELAXED);
 		uint32_t now = __atomic_load_n(&nodes->level, __ATOMIC_SEQ_CST);
 		if (now == level)

@@ -3,19 +3,19 @@
  * nodes.h - callchains as a tree of nodes: a chain is named by the id of its innermost node, and
  * equal outer parts are stored once.
  *
- * A node says "`address`, called from the chain `parent`". Ids count from 1; 0 is no node, the
- * parent of an outermost frame. Node `id` is element id % NODES_PER_CHUNK of chunk number id /
+ * A node says "`address`, called from the chain `parent`". Ids count from 1; 0 means no node; it is
+ * the parent of an outermost frame. Node `id` is element id % NODES_PER_CHUNK of chunk number id /
  * NODES_PER_CHUNK (element 0 of chunk 0 stays empty).
  *
- * What a reader in another process may rely on:
+ * Guarantees for a reader in another process:
  * - Nodes are only added, never changed. Chunks begin as zeros. `parent` and `flags` are stored
  *   first, then `address` with release; so a node whose `address` (acquire) is not 0 is whole
  *   (node_read()).
- * - An id is handed out after its node and all its ancestors are stored. Who got the id by a
- *   release/acquire pair (an event published in a lane) finds the whole chain.
+ * - An id is handed out after its node and all its ancestors are stored. A thread that got the id
+ * by a release/acquire pair (an event published in a lane) finds the whole chain.
  * - A parent's id is always smaller than its child's, so a walk to the root ends.
- * - Ids may have holes: a thread that loses the race to add one node leaves a whole node that no
- *   chain names; one that could not get its chunk leaves zeros.
+ * - Ids may have holes: a thread that loses the race to add a node leaves a whole node that is in
+ *   no chain; one that could not get its chunk leaves zeros.
  */
 #ifndef UNWIND_NODES_H
 #define UNWIND_NODES_H
@@ -31,19 +31,19 @@
 #define NODES_CHUNKS_MAX CALLCHAIN_CHUNKS_MAX
 #define NODES_MAX (NODES_PER_CHUNK * NODES_CHUNKS_MAX)
 #define NODES_LEVELS 4u
-#define NODES_FIRST_ENTRIES 4096u /* the smallest index, within the struct */
+#define NODES_FIRST_ENTRIES 4096u /* the smallest table of the index, within the struct */
 
 /* The tree and its private index. Zeroed, with `more` and `arg` set, it is empty. */
 struct callchain_nodes {
 	/*
-	 * NODES_CHUNK_BYTES of zeros for chunk `number`, or NULL when there is no room. Called in
-	 * the tracer's guard; any thread. A second call for the same number (a thread got lost
-	 * between asking and storing) must give the same memory.
+	 * NODES_CHUNK_BYTES of zeros for chunk `number`, or NULL if there is no room. Called in the
+	 * tracer's guard; any thread. A second call for the same number (a thread was lost between
+	 * asking and storing) must return the same memory.
 	 */
 	void *(*more)(void *arg, uint32_t number);
 	void *arg;
 	uint32_t next;  /* id of the next node, less 1 */
-	uint32_t level; /* table in use; those below it are still read */
+	uint32_t level; /* table in use; the smaller tables are still read */
 	uint32_t entries[NODES_LEVELS];
 	uint32_t *table[NODES_LEVELS]; /* tag << 20 | id; 0 = empty */
 	struct callchain_node *chunk[NODES_CHUNKS_MAX];
@@ -51,18 +51,18 @@ struct callchain_nodes {
 	uint32_t first_table[NODES_FIRST_ENTRIES];
 };
 
-/* A node and the hash of the whole chain it names, which is computed along the way: so looking up
- * a frame need not wait for its caller's id. {0, 0} is the parent of an outermost frame. */
+/* A node, and the hash of its whole chain, which is computed on the way: so the lookup of a frame
+ * need not wait for its caller's id. {0, 0} is the parent of an outermost frame. */
 struct node_name {
 	uint64_t hash;
 	uint32_t id;
 };
 
-/* A forked child starts an empty tree: its parent's chunks lie in its parent's spool. No other
- * thread may be inside. */
+/* Start an empty tree in a forked child: its parent's chunks are in its parent's spool. No other
+ * thread may use the tree. */
 void nodes_forget(struct callchain_nodes *nodes);
 
-/* ---- the way that is usual ---- */
+/* ---- the usual case ---- */
 
 #define NODES_ID_BITS 20
 #define NODES_PROBES_MAX 128u
@@ -77,7 +77,7 @@ static inline struct callchain_node *node_at(const struct callchain_nodes *nodes
 	return chunk + id % NODES_PER_CHUNK;
 }
 
-/* A node's fields in two words: passed by value, it is never put together from halves in memory. */
+/* A node's fields in two words, which the compiler passes in registers. */
 struct node_key {
 	uint64_t address;
 	uint64_t link; /* flags << 32 | parent */
@@ -95,8 +95,8 @@ static inline struct node_index nodes_index(const struct callchain_nodes *nodes,
 		64u - nodes_level_bits[level], (1u << nodes_level_bits[level]) - 1};
 }
 
-/* Searches one table of the index. Returns the id; or 0, with *ret_at on an empty entry, or > mask
- * when there is none near. */
+/* Search one table of the index. Returns the id; or 0, with *ret_at on an empty entry, or > mask if
+ * there is none near. */
 static inline uint32_t nodes_find(const struct callchain_nodes *nodes, struct node_index index,
 	uint64_t hash, struct node_key key, uint32_t *ret_at)
 {
@@ -119,15 +119,15 @@ static inline uint32_t nodes_find(const struct callchain_nodes *nodes, struct no
 	return 0;
 }
 
-/* As nodes_child(), for what is not in the current table. Returns the id. */
+/* Get a node as nodes_child() does, if it is not in the current table. Returns the id. */
 uint32_t nodes_child_slow(struct callchain_nodes *nodes, uint64_t hash, struct node_key key);
 
 /*
- * Names (parent, address, flags), which is added when it is new. The id is 0 when there is no
- * room. `index` is the current table. Any thread, lock-free but for a new chunk (bounded wait);
- * async-signal-safe outside itself. Threads that add the same node at once get the same id; but for
- * one that has begun before the index grew and reads the old table in the very moment in which two
- * others, who add the node there and in the new one, agree.
+ * Get the node (parent, address, flags), and add it if it is new. The id is 0 without room. `index`
+ * is the current table. Any thread, lock-free but for a new chunk (bounded wait); async-signal-safe
+ * outside itself. Threads that add the same node at once get the same id, except for one that began
+ * before the index grew and reads the old table while two others, which add the node to the old and
+ * to the new table, agree on it.
  */
 static inline struct node_name nodes_child(struct callchain_nodes *nodes, struct node_index index,
 	struct node_name parent, uint64_t address, uint32_t flags)
@@ -144,7 +144,7 @@ static inline struct node_name nodes_child(struct callchain_nodes *nodes, struct
 	return (struct node_name){hash, id};
 }
 
-/* For readers of chunks, in any process: copies a node. False when it is not stored (yet). */
+/* Copy a node: for readers of chunks, in any process. Returns false if it is not stored (yet). */
 static inline bool node_read(const struct callchain_node *node, struct callchain_node *ret_node)
 {
 	uint64_t address = __atomic_load_n(&node->address, __ATOMIC_ACQUIRE);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * registers.c - walking out with all registers.
+ */
 #include "unwind/registers.h"
 
 #include "unwind/rules.h"
 #include "unwind/stack.h"
 
-/* Of the kernel's struct sigcontext: r8..r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip. */
+/* Registers in the kernel's struct sigcontext: r8..r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp,
+ * rip. */
 #define SIGNAL_FIRST_BYTES 40u
 static const uint8_t signal_order[CFI_REGISTERS] = {
 	8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16};
@@ -18,8 +22,8 @@ static bool read_word(uint64_t address, uint64_t *ret_word)
 }
 
 #if defined(__x86_64__)
-/* The registers as they are at its call, and the instruction behind it. No code of a compiler's,
- * which might use one of them first. */
+/* Store the registers as they are at the call, and the address after it. Compiled code might
+ * change one of them first. */
 __attribute__((naked)) void registers_here(
 	__attribute__((unused)) struct registers_all *ret_registers)
 {
@@ -89,7 +93,8 @@ uint64_t registers_room_behind(uint64_t ip)
 	return code[4] == 0xc3 && code[3] < 0x80 && code[3] % 8 == 0 ? code[3] : 0;
 }
 
-/* Code made at run time keeps frame pointers, or tells how large its frame is. */
+/* Step out of code without tables: it keeps rbp, or the instruction after the call says the size
+ * of its frame. */
 static bool step_guess(struct registers_all *registers)
 {
 	uint64_t *r = registers->r, bp = r[CFI_BP];

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rules.c - how to get from a frame to its caller: the cache of rules.
+ */
 #include "unwind/rules.h"
 
 #include <stddef.h>
@@ -9,7 +12,7 @@
 #define CFA_MAX_BYTES 0x7fff8
 #define BP_MAX_BYTES 0x1ff8
 #define OTHERS_MAX 1024u
-#define TABLES_MAX_BYTES (1ull << 30) /* around .eh_frame_hdr */
+#define TABLES_MAX_BYTES (1ull << 30) /* tables are at most this far from .eh_frame_hdr */
 
 #define PAGE_SETS 64u /* sets in a page of memory */
 
@@ -17,7 +20,7 @@
 static struct rules {
 	uint64_t cache[1u << RULES_SETS_BITS][RULES_WAYS];
 	struct cfi_rule others[OTHERS_MAX];
-	uint8_t page_used[(1u << RULES_SETS_BITS) / PAGE_SETS]; /* others are never touched */
+	uint8_t page_used[(1u << RULES_SETS_BITS) / PAGE_SETS]; /* other pages are never touched */
 } * rules;
 uint64_t (*rules_cache)[RULES_WAYS];
 
@@ -45,7 +48,7 @@ bool rules_object(uint64_t address, struct cfi_object *ret_object)
 		return false;
 	struct cfi_object object = {(uint64_t)(uintptr_t)found.begin,
 		(uint64_t)(uintptr_t)found.end, (uint64_t)(uintptr_t)found.frame_header};
-	/* Of a program with gaps between its segments this is only the one with the code. */
+	/* In a program with gaps between its segments this is only the segment with the code. */
 	if (object.frame_header &&
 		object.frame_header - object.begin >= object.end - object.begin) {
 		uint64_t header = object.frame_header;
@@ -64,7 +67,7 @@ static bool same_rule(const struct cfi_rule *a, const struct cfi_rule *b)
 		a->bp.offset == b->bp.offset;
 }
 
-/* Puts a rule that does not fit into an entry into the list. */
+/* Put a rule that does not fit into an entry into the list of others. */
 static uint32_t other_rule(const struct cfi_rule *rule)
 {
 	uint32_t count = __atomic_load_n(&others_taken, __ATOMIC_RELAXED);
@@ -115,7 +118,8 @@ static uint32_t rules_fill(uint64_t address)
 	if (known)
 		cfi_find(&object, address, &found);
 	uint32_t rule = pack(&found);
-	/* Code made at run time may be something else soon, and so may a place no module is at. */
+	/* Code that was generated at run time may change soon, and so may an address without a
+	 * module: do not cache it. */
 	if (!known)
 		return rule;
 	uint64_t hash = address * RULES_FACTOR, way = RULES_FIRST(hash);

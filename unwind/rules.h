@@ -3,8 +3,7 @@
  * rules.h - how to get from a frame to its caller, one cached word per instruction address.
  *
  * The cache is process-wide. An entry is one 64-bit word, so it is read and replaced whole without
- * a lock. What the call frame information says is looked up at the first use of an address.
- * x86-64 only.
+ * a lock. The call frame information is looked up at the first use of an address. x86-64 only.
  */
 #ifndef UNWIND_RULES_H
 #define UNWIND_RULES_H
@@ -16,7 +15,7 @@
 
 /*
  * A rule in the lower 29 bits of an entry: bp << 19 | cfa << 3 | kind. CFA = rsp or rbp + 8 * cfa;
- * the caller's rbp lies at CFA - 8 * bp, or is unchanged when bp is 0.
+ * the caller's rbp is stored at CFA - 8 * bp, or is unchanged if bp is 0.
  */
 enum rule_kind {
 	RULE_NONE = 0, /* an empty entry */
@@ -26,7 +25,7 @@ enum rule_kind {
 	RULE_END,    /* outermost frame */
 	RULE_SIGNAL, /* return path of a signal handler */
 	RULE_NO_FDE, /* nothing is known about this address */
-	RULE_UNKNOWN /* more than a rule can say */
+	RULE_UNKNOWN /* more than a rule can express */
 };
 
 #define RULE_KIND(rule) ((rule)&7u)
@@ -41,24 +40,24 @@ enum rule_kind {
 
 extern uint64_t (*rules_cache)[RULES_WAYS] __attribute__((visibility("hidden")));
 
-/* Makes room for the rules. False without memory: then none may be asked for. */
+/* Allocate the cache. Returns false without memory: rules_find() may not be called then. */
 bool rules_open(void);
 
 /*
  * Multiplication by an odd number permutes the 48-bit addresses (here in the upper 48 bits of a
- * word): the upper bits choose the set, the lower ones tell the addresses of a set apart, and
- * nothing is lost.
+ * word): the upper bits choose the set, the lower bits identify the address within it, and nothing
+ * is lost.
  */
 #define RULES_FACTOR (0x9e3779b97f4bull << (64 - RULES_ADDRESS_BITS))
 #define RULES_SET(hash) ((hash) >> (64 - RULES_SETS_BITS))
 #define RULES_FIRST(hash) ((hash) >> (64 - RULES_SETS_BITS - 3)) /* set * RULES_WAYS + first way */
 #define RULES_TAG(hash) ((hash) << RULES_SETS_BITS)
 
-/* The rule is not where it should be: looks in the rest of the set, then in the tables. */
+/* Find a rule that is not in its first entry: in the rest of the set, then in the tables. */
 uint32_t rules_find_slow(uint64_t address);
 
 /*
- * The rule at `address`: the last byte of a call (return address - 1), or an interrupted
+ * Find the rule at `address`: the last byte of a call (return address - 1), or an interrupted
  * instruction. Any thread, lock-free, async-signal-safe.
  */
 static inline uint32_t rules_find(uint64_t address)
@@ -72,18 +71,19 @@ static inline uint32_t rules_find(uint64_t address)
 	return rules_find_slow(address);
 }
 
-/* The rule of kind RULE_OTHER in full. */
+/* Return the rule of kind RULE_OTHER in full. */
 const struct cfi_rule *rules_other(uint32_t rule);
 
-/* Addresses in [begin, end) mean something else from now on. A thread that is looking one of them
- * up at this moment may still enter the old rule. Any thread. */
+/* Drop the rules of addresses in [begin, end). A thread that is looking one of them up at this
+ * moment may still enter the old rule. Any thread. */
 void rules_drop(uint64_t begin, uint64_t end);
 
-/* The object that holds `address`, by the C library or the module map. Any thread, lock-free. */
+/* Find the object that holds `address`, by the C library or the module map. Any thread,
+ * lock-free. */
 bool rules_object(uint64_t address, struct cfi_object *ret_object);
 
-/* Where the object of an address is found: _dl_find_object() of the C library, or NULL for the
- * module map alone. Before the first lookup only. */
+/* Set how objects are found: _dl_find_object() of the C library, or NULL for the module map alone.
+ * Before the first lookup only. */
 void rules_init(int (*find_object)(void *address, void *ret_object));
 
 #endif

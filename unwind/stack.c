@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stack.c - the part of the address space that may be read as the running thread's stack.
+ */
 #define _GNU_SOURCE
 #include "unwind/stack.h"
 
@@ -12,9 +15,10 @@
 #define FRAME_MAX_BYTES (16ull << 20) /* 0.6 ms to probe, once */
 
 /*
- * The kernel copies the new mask before it looks at `how`: EFAULT where it cannot, else EINVAL, and
- * nothing is changed. No filter of system calls forbids it, it opens nothing and needs no right,
- * unlike process_vm_readv, /proc or a pipe; mincore() also says yes to guard pages.
+ * rt_sigprocmask() copies the new mask before it checks `how`: EFAULT if the mask cannot be read,
+ * else EINVAL, and nothing is changed. No filter of system calls forbids it, it opens nothing and
+ * needs no permission, unlike process_vm_readv(), /proc or a pipe; mincore() accepts guard pages,
+ * too.
  */
 bool stack_readable(uint64_t address)
 {
@@ -59,8 +63,8 @@ bool stack_range_raise(struct stack_range *range, uint64_t end)
 	return true;
 }
 
-/* glibc has the descriptor that the thread pointer leads to at the outer end of a thread's stack;
- * that of the first thread lies elsewhere. */
+/* glibc stores the descriptor that the thread pointer leads to at the outer end of a thread's
+ * stack; the first thread's descriptor is elsewhere. */
 static uint64_t thread_top(void)
 {
 	uint64_t top = 0;
@@ -76,14 +80,14 @@ static bool is_near_top(struct stack_range *range, uint64_t sp, uint64_t top)
 	return sp < top && top - sp <= NEAR_BYTES && stack_range_raise(range, top);
 }
 
-/* Sets range->sure where the stack that `sp` is on is that of the program or of this thread. */
+/* Set range->sure if `sp` is on the stack of the program or of this thread. */
 static void settle(struct stack_range *range, uint64_t sp, uint64_t main_top)
 {
 	if (is_near_top(range, sp, main_top) || is_near_top(range, sp, thread_top()))
 		range->sure = range->high;
 }
 
-/* Where the alternate signal stack ends that `sp` is on; 0 = it is on none. */
+/* Return the end of the alternate signal stack that `sp` is on; 0 = `sp` is on none. */
 static uint64_t signal_low(uint64_t sp)
 {
 	stack_t stack;
@@ -93,8 +97,8 @@ static uint64_t signal_low(uint64_t sp)
 	return sp - low < stack.ss_size ? low : 0;
 }
 
-/* The same for the stack that the caller runs on: of an alternate signal stack the lowest
- * `room_bytes` do not count, and below them it is false. One system call more. */
+/* Set the range to the stack that the caller runs on. The lowest `room_bytes` of an alternate
+ * signal stack do not count: returns false if `sp` is within them. Makes one more system call. */
 static bool hold_room(struct stack_range *range, uint64_t sp, uint64_t room_bytes)
 {
 	uint64_t low = signal_low(sp);
@@ -112,7 +116,7 @@ bool stack_ranges_switch(
 {
 	struct stack_range other = ranges[1];
 	if (sp < other.low || sp >= other.high) {
-		/* Deeper on the same stack than ever, or one never seen. */
+		/* Deeper on the same stack than before, or on a new one. */
 		other = ranges[0];
 		if (!hold_room(&other, sp, room_bytes))
 			return false;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stack.h - which part of the address space may be read as the running thread's stack.
+ * stack.h - the part of the address space that may be read as the running thread's stack.
  *
- * A range is what has been found readable around a stack pointer: it grows page by page as chains
- * need it and is dropped when the stack pointer leaves it (signal stack, coroutine). Readable
- * means: the kernel itself could read there; no page is ever touched to find out. All functions:
- * owning thread, async-signal-safe, no allocation.
+ * A range is the memory found readable around a stack pointer: it grows page by page as chains need
+ * it and is dropped when the stack pointer leaves it (signal stack, coroutine). Readable means that
+ * the kernel could read there; no page is touched to find out. All functions: owning thread,
+ * async-signal-safe, no allocation.
  */
 #ifndef UNWIND_STACK_H
 #define UNWIND_STACK_H
@@ -16,23 +16,25 @@
 #define STACK_PAGE_BYTES 4096u
 
 /*
- * [low, high): whole pages but for a signal stack's low; low == high: nothing known. sure: the end
- * of it, which stays readable as long as anything runs on this stack: that of the program or of a
- * thread; 0 = not known: above a stack that the program made and switched to anything may go.
+ * [low, high): whole pages but for a signal stack's low; low == high: nothing known. sure: end of
+ * the part that stays readable as long as anything runs on this stack, if it is the stack of the
+ * program or of a thread; 0 = not known: memory above a stack that the program created and switched
+ * to may be unmapped.
  */
 struct stack_range {
 	uint64_t low, high;
 	uint64_t sure;
 };
 
-/* Can 8 bytes at `address` (a multiple of 8) be read? One system call, about 0.1 us. */
+/* Return true if 8 bytes at `address` (a multiple of 8) can be read. One system call, about 0.1
+ * us. */
 bool stack_readable(uint64_t address);
 
-/* Makes `range` hold `sp`, dropping what it was when that is another stack. False when nothing can
- * be read there; *range is then empty. */
+/* Make `range` include `sp`, and drop its former content if that is another stack. Returns false if
+ * nothing can be read there; *range is then empty. */
 bool stack_range_hold(struct stack_range *range, uint64_t sp);
 
-/* What of `range` can be read without asking again, by a walk that begins at `sp`. */
+/* Return the part of `range` that a walk from `sp` can read without asking the kernel again. */
 static inline struct stack_range stack_range_now(const struct stack_range *range, uint64_t sp)
 {
 	uint64_t page = sp & ~(uint64_t)(STACK_PAGE_BYTES - 1);
@@ -42,15 +44,15 @@ static inline struct stack_range stack_range_now(const struct stack_range *range
 }
 
 /*
- * Makes ranges[0] that of the stack that the caller runs on, at `sp`; ranges[1] is the one before.
- * False when nothing can be read there, or less than `room_bytes` of an alternate signal stack are
- * left. main_top lies at the outer end of the program's stack (0 = not known). No system call on a
- * stack that is one of the two, where it has been as deep.
+ * Make ranges[0] the range of the stack that the caller runs on, at `sp`; ranges[1] is the previous
+ * one. Returns false if nothing can be read there, or less than `room_bytes` of an alternate signal
+ * stack are left. main_top is an address at the outer end of the program's stack (0 = not known).
+ * No system call on a stack that is one of the two, no deeper than before.
  */
 bool stack_ranges_switch(
 	struct stack_range *ranges, uint64_t sp, uint64_t room_bytes, uint64_t main_top);
 
-/* Makes range->high at least `end`. False when something in between cannot be read. */
+/* Raise range->high to at least `end`. Returns false if something in between cannot be read. */
 bool stack_range_raise(struct stack_range *range, uint64_t end);
 
 #endif

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * adopt.c - going on with the report of a writer that was killed.
+ * adopt.c - opens the report: creates it, or continues that of a writer that was killed.
  *
- * Reads the whole blocks that are in the file, finds out that this tree made it (Session in block
- * 0), and what the next block has to go on from: sequence, string and process ids, positions of
- * lanes, finished processes. The file is as hostile as any.
+ * Reads the whole blocks that are in the file, and checks that this tree wrote it (Session in block
+ * 0). The file is hostile input.
  */
+#define _GNU_SOURCE
+#include "writer/adopt.h"
+
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zstd.h>
 
-#include "common/array.h"
 #include "common/crc32c.h"
-#include "writer/writer.h"
+#include "writer/base/writer.h"
+#include "writer/session.h"
 
 #define ENTRY_BYTES_MAX (64u << 20)
-#define LANES_SEARCHED \
-	4096u /* back from the end: one that lies further back simply stands there twice */
 
 struct adoption {
 	struct writer *w;
@@ -28,49 +30,6 @@ struct adoption {
 	uint64_t blocks;
 	bool ours;
 };
-
-static void take_position(struct writer *w, const Libtrace__LanePosition *p)
-{
-	Libtrace__LanePosition copy = *p;
-	copy.base.n_unknown_fields = 0;
-	copy.base.unknown_fields = NULL;
-	for (uint32_t i = 0; i < w->adopted_lane_count && i < LANES_SEARCHED; i++) {
-		Libtrace__LanePosition *other = &w->adopted_lanes[w->adopted_lane_count - 1 - i];
-		if (other->process == p->process && other->lane == p->lane) {
-			*other = copy;
-			return;
-		}
-	}
-	if (array_room(&w->adopted_lanes, w->adopted_lane_count, &w->adopted_lane_capacity,
-		    sizeof(copy)))
-		return;
-	w->adopted_lanes[w->adopted_lane_count++] = copy;
-}
-
-static void take_process(struct writer *w, const Libtrace__Process *p)
-{
-	if (p->id >= w->next_process_id)
-		w->next_process_id = p->id + 1;
-	if (!p->spool)
-		return;
-	if (array_room(&w->adopted_processes, w->adopted_process_count,
-		    &w->adopted_process_capacity, sizeof(struct adopted_process)))
-		return;
-	struct adopted_process *adopted = &w->adopted_processes[w->adopted_process_count++];
-	*adopted = (struct adopted_process){.id = p->id, .pid = p->pid};
-	strncpy(adopted->spool, p->spool, sizeof(adopted->spool) - 1);
-	process_remember(w, p->pid, p->id, p->start_ns);
-	struct known_process *known = known_of_id(&w->known, p->id);
-	if (known)
-		known->adopted = w->adopted_process_count;
-}
-
-static void take_receipt(struct writer *w, const Libtrace__Receipt *r)
-{
-	const struct known_process *known = known_of_id(&w->known, r->process);
-	if (known && known->adopted)
-		w->adopted_processes[known->adopted - 1].finished = true;
-}
 
 static void take_session(struct adoption *a, const Libtrace__Session *s)
 {
@@ -82,26 +41,26 @@ static void take_session(struct adoption *a, const Libtrace__Session *s)
 static void take_strings(struct writer *w, const Libtrace__Strings *s)
 {
 	for (size_t i = 0; i < s->n_ids; i++)
-		if (s->ids[i] >= w->strings.next_id)
-			w->strings.next_id = s->ids[i] + 1;
+		if (s->ids[i] >= w->report.strings.next_id)
+			w->report.strings.next_id = s->ids[i] + 1;
 }
 
 static void take_entry(struct adoption *a, const uint8_t *data, size_t bytes)
 {
-	if (!bytes || data[0] == (4 << 3 | 2)) /* a batch: nothing in it for us */
+	if (!bytes || data[0] == (4 << 3 | 2)) /* a batch, which is not needed */
 		return;
 	Libtrace__Entry *entry = libtrace__entry__unpack(NULL, bytes, data);
 	if (!entry)
 		return;
 	if (entry->session && !a->blocks)
 		take_session(a, entry->session);
-	/* The session comes first: nothing is taken from somebody else's report. */
+	/* The session comes first: nothing is read from the report of another tree. */
 	if (entry->strings && a->ours)
 		take_strings(a->w, entry->strings);
 	if (entry->process && a->ours)
-		take_process(a->w, entry->process);
+		adopted_add_process(&a->w->adopted, &a->w->known, entry->process);
 	if (entry->receipt && a->ours)
-		take_receipt(a->w, entry->receipt);
+		adopted_add_receipt(&a->w->adopted, &a->w->known, entry->receipt);
 	libtrace__entry__free_unpacked(entry, NULL);
 }
 
@@ -119,7 +78,7 @@ static void take_entries(struct adoption *a, const uint8_t *data, uint64_t bytes
 	}
 }
 
-/* Where our entries begin: the standard ones lie before them. */
+/* Return the number of bytes of the standard entries, which are stored before ours. */
 static uint32_t standard_bytes(const Libtrace__BlockHeader *h, const uint8_t *payload)
 {
 	uint64_t count = (uint64_t)h->num_sources + h->num_results, at = 0;
@@ -150,7 +109,7 @@ static void take_payload(struct adoption *a, const Libtrace__BlockHeader *h, con
 	free(raw);
 }
 
-/* Length of the block at a->at, 0 when it is not whole. */
+/* Return the length of the block at a->at; 0 if the block is not whole. */
 static uint64_t take_block(struct adoption *a)
 {
 	uint64_t left = a->bytes - a->at;
@@ -172,9 +131,9 @@ static uint64_t take_block(struct adoption *a)
 		length = begin + header->payload_size;
 		take_payload(a, header, payload);
 		for (size_t i = 0; i < x->n_positions && a->ours; i++)
-			take_position(a->w, x->positions[i]);
-		if (a->ours && x->sequence >= a->w->next_sequence)
-			a->w->next_sequence = x->sequence + 1;
+			adopted_add_position(&a->w->adopted, x->positions[i]);
+		if (a->ours && x->sequence >= a->w->report.next_sequence)
+			a->w->report.next_sequence = x->sequence + 1;
 	}
 	libtrace__block_header__free_unpacked(header, NULL);
 	return length;
@@ -197,11 +156,11 @@ static int take_file(struct adoption *a)
 int adopt_report(struct writer *w)
 {
 	struct stat status;
-	if (fstat(w->sink.fd, &status))
+	if (fstat(w->report.sink.fd, &status))
 		return -errno;
 	if (!status.st_size)
 		return -ENOMSG;
-	void *map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, w->sink.fd, 0);
+	void *map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, w->report.sink.fd, 0);
 	if (map == MAP_FAILED)
 		return -errno;
 	struct adoption a = {.w = w, .data = map, .bytes = (uint64_t)status.st_size};
@@ -209,50 +168,38 @@ int adopt_report(struct writer *w)
 	munmap(map, (size_t)status.st_size);
 	if (error)
 		return error;
-	return sink_adopt_at(&w->sink, a.at);
+	return sink_adopt_at(&w->report.sink, a.at);
 }
 
-const struct adopted_process *adopted_find(const struct writer *w, const struct spool *spool)
+int writer_open_report(struct writer *w, const char *path, bool overwrite)
 {
-	for (const struct known_process *p = known_of_pid(&w->known, spool->pid); p;
-		p = known_before(&w->known, p))
-		if (p->adopted && !strcmp(w->adopted_processes[p->adopted - 1].spool, spool->name))
-			return &w->adopted_processes[p->adopted - 1];
-	return NULL;
-}
-
-static const Libtrace__LanePosition *position_find(
-	const struct writer *w, uint32_t process, uint32_t lane)
-{
-	for (uint32_t i = w->adopted_lane_count; i-- > 0;)
-		if (w->adopted_lanes[i].process == process && w->adopted_lanes[i].lane == lane)
-			return &w->adopted_lanes[i];
-	return NULL;
-}
-
-void adopted_apply(struct writer *w, const struct spool *spool, struct lane_view *view)
-{
-	const Libtrace__LanePosition *p =
-		adopted_find(w, spool) ? position_find(w, spool->id, view->index) : NULL;
-	if (!p)
-		return;
-	view->tid = p->tid;
-	view->owner = p->owner;
-	view->own = (struct tally){p->events, p->events, p->summarized, p->abandoned,
-		p->impossible_times, p->unfinished};
-	view->guest = (struct tally){.produced = p->owner_events, .written = p->owner_events};
-	view->closed = p->closed;
-	if (p->position >= view->position) {
-		view->position = p->position / RECORD_BYTES * RECORD_BYTES;
-		view->touched = true;
-	} else {
-		writer_note(w, spool->pid, 0,
-			"%llu bytes of records of lane %u were read by an earlier writer but are "
-			"not in this report",
-			(unsigned long long)(view->position - p->position), view->index);
+	snprintf(w->report.path, sizeof(w->report.path), "%s", path);
+	int error = w->report.block.positions
+		? 0
+		: block_init(&w->report.block, w->control->compress == 1);
+	if (error)
+		return error;
+	error = sink_open(&w->report.sink, path, w->control->report_inode);
+	if (!error) {
+		error = adopt_report(w);
+		if (!error) {
+			w->report.has_header = true;
+			session_put(w);
+			return 0;
+		}
+		uint64_t bytes = (uint64_t)lseek(w->report.sink.fd, 0, SEEK_END);
+		sink_close(&w->report.sink);
+		if (error != -ENOMSG)
+			return error;
+		overwrite |= bytes ==
+			0; /* an empty file: a predecessor may have died before its first write */
+	} else if (error != -ENOENT && error != -EPERM) {
+		return error;
 	}
-	const struct known_process *owner =
-		view->owner ? known_of_id(&w->known, view->owner) : NULL;
-	if (owner)
-		view->owner_pid = owner->pid;
+	error = sink_create(&w->report.sink, path, overwrite);
+	if (error)
+		return error;
+	w->control->report_inode = w->report.sink.inode;
+	session_put(w);
+	return writer_flush(w, false);
 }

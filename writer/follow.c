@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * follow.c - the life of a writer beside a live tree: passes while events flow, long sleeps while
- * none do, the end.
- *
- * A pass is due when a lane holds a chunk (its producer will soon want room), when all lanes
- * together hold enough for a block that is worth its header, when data have waited for the flush
- * interval, or when a process has announced its end or died.
+ * follow.c - life of a writer with a live tree: passes while events arrive, long sleeps while there
+ * are none, the end.
  */
 #define _GNU_SOURCE
+#include "writer/follow.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,39 +18,54 @@
 
 #include "common/clock.h"
 #include "common/sys.h"
-#include "writer/cubins.h"
-#include "writer/writer.h"
+#include "writer/cuda/cubins.h"
+#include "writer/adopt.h"
+#include "writer/base/notes.h"
+#include "writer/base/output.h"
+#include "writer/base/writer.h"
+#include "writer/diagnostics.h"
+#include "writer/process/process.h"
+#include "writer/spool/liveness.h"
+#include "writer/tree.h"
+#include "writer/windows.h"
 
-#define PASS_NS UINT64_C(1000000)   /* between passes while events flow */
-#define IDLE_NS UINT64_C(100000000) /* a long sleep */
-#define EXIT_POLL_MS 2              /* a process that has announced its end is gone very soon */
-#define EXIT_POLLS_MAX 500          /* unless it is not: then as any other */
-#define WOKEN_NS \
-	UINT64_C(50000) /* called before we slept: by one that calls always, it is no spin */
+#define PASS_NS UINT64_C(1000000)   /* interval of passes while events arrive */
+#define IDLE_NS UINT64_C(100000000) /* length of a long sleep */
+#define EXIT_POLL_MS 2              /* a process that has announced its end ends very soon */
+#define EXIT_POLLS_MAX 500          /* after these polls, the process is handled as any other */
+#define WOKEN_NS                                                                           \
+	UINT64_C(50000) /* a wake-up came before the sleep: processes that wake the writer \
+			   without end cause no busy loop */
 #define QUIET_PASSES 8  /* passes without a full chunk before the long sleeps begin */
 #define DEATH_CHECK_NS UINT64_C(10000000)
-#define CLOCK_NS UINT64_C(100000000) /* between clock points where no pass takes one */
-#define LOOK_NS UINT64_C(1000000000) /* into the directory, whatever the counter says */
-#define FIRST_SPOOL_NS \
-	UINT64_C(5000000000)          /* a tree in which no spool appears has come to nothing */
-#define NAMES_NS UINT64_C(1000000000) /* a spool that is not ready after so long never will be */
-#define STALLED_NS UINT64_C(50000000) /* between attempts to write */
-#define STALLED_END_NS                                                                             \
-	UINT64_C(5000000000) /* how long a report that cannot be written keeps a writer whose tree \
-				has ended */
-#define BACKLOG_SHORT \
-	(2u * CHUNK_BYTES) /* of one lane: a producer that is slowed by fresh memory ... */
-#define BACKLOG_LONG (8u * CHUNK_BYTES) /* ... costs more than a pass that comes early */
+#define CLOCK_NS UINT64_C(100000000) /* interval of clock points if no pass takes one */
+#define LOOK_NS UINT64_C(1000000000) /* between looks into the folder, regardless of the counter */
+#define FIRST_SPOOL_NS UINT64_C(5000000000) /* wait before a tree without a spool counts as ended */
+#define NAMES_NS UINT64_C(1000000000)       /* wait before a spool that is not ready is given up */
+#define STALLED_NS UINT64_C(50000000)       /* interval of attempts to write */
+#define STALLED_END_NS                                                                          \
+	UINT64_C(5000000000) /* maximum wait of a writer whose tree has ended for a report that \
+				cannot be written */
+#define BACKLOG_SHORT (2u * CHUNK_BYTES) /* of one lane: above this, the next pass is sooner */
+#define BACKLOG_LONG                                                                          \
+	(8u * CHUNK_BYTES) /* above this, it is at once: a producer that touches fresh memory \
+			      loses more than a pass costs */
 #define DRAIN_BYTES (4u * CHUNK_BYTES)
 #define EXIT_POLL_FDS 64
 
+/*
+ * A pass is due when a lane holds a chunk (its producer will soon need room), when all lanes
+ * together hold enough for a block that is worth its header, when data has waited for the flush
+ * interval, or when a process has announced its end or died.
+ */
 struct follow {
 	struct writer *w;
 	uint64_t started_ns, looked_ns, checked_ns, waiting_ns, names_ns, stalled_ns;
-	uint64_t backlog; /* of the fullest lane at the last look */
+	uint64_t backlog; /* bytes in the fullest lane at the last look */
 	uint32_t quiet, wake, exit_requests, exit_polls;
 	bool gate_opened, gate_closed, seen_spool;
-	bool init_ended; /* when it has gone, the kernel kills all others, us as well */
+	bool init_ended; /* process 1 of our pid namespace has ended: the kernel then kills all
+			    others, and us */
 };
 
 static void gate_work(struct follow *f, uint64_t now)
@@ -70,7 +83,7 @@ static void gate_work(struct follow *f, uint64_t now)
 	}
 }
 
-/* Time until the gate moves, at most `ns`. */
+/* Return the time until the gate opens or closes, at most `ns`. */
 static uint64_t gate_limit(const struct follow *f, uint64_t now, uint64_t ns)
 {
 	const struct tree_control *c = f->w->control;
@@ -86,12 +99,12 @@ static uint64_t gate_limit(const struct follow *f, uint64_t now, uint64_t ns)
 static void look_for_spools(struct follow *f, uint64_t now)
 {
 	struct writer *w = f->w;
-	if (__atomic_load_n(&w->control->spools, __ATOMIC_ACQUIRE) == w->spools_seen &&
+	if (__atomic_load_n(&w->control->spools, __ATOMIC_ACQUIRE) == w->seen.spools &&
 		now - f->looked_ns < LOOK_NS && f->looked_ns)
 		return;
 	f->looked_ns = now;
 	if (tree_discover(w) < 0)
-		f->looked_ns = 0; /* again in the next turn */
+		f->looked_ns = 0; /* look again in the next turn */
 	f->seen_spool |= w->spools.count != 0;
 	if (!w->spools.unfinished_names)
 		f->names_ns = 0;
@@ -99,7 +112,7 @@ static void look_for_spools(struct follow *f, uint64_t now)
 		f->names_ns = now;
 }
 
-/* Returns true when one has died since the last look. */
+/* Find processes that have died. Returns true if there are any. */
 static bool check_deaths(struct follow *f, uint64_t now)
 {
 	struct writer *w = f->w;
@@ -108,7 +121,7 @@ static bool check_deaths(struct follow *f, uint64_t now)
 	for (uint32_t i = 0; i < w->spools.count; i++) {
 		struct spool *spool = w->spools.all[i];
 		if (!spool->dead && f->init_ended)
-			spool->dead = true; /* as good as */
+			spool->dead = true; /* the process will be dead at once */
 		else if (!spool->dead && (due || spool->drained))
 			spool->dead = spool_is_dead(&w->spools, spool, now);
 		died |= spool->dead;
@@ -132,7 +145,8 @@ static bool any_announced(const struct follow *f)
 	return false;
 }
 
-/* Drains everything, then tells those that had announced their end before. */
+/* Drain everything, write it, and notify the processes that had announced their end before this
+ * call. */
 static int pass(struct follow *f)
 {
 	struct writer *w = f->w;
@@ -148,7 +162,7 @@ static int pass(struct follow *f)
 		error = writer_flush(w, false);
 	for (uint32_t i = 0; i < count && !error; i++) {
 		f->init_ended |= spool_is_init(waiting[i]);
-		tree_drained_tell(waiting[i]);
+		tree_notify_drained(waiting[i]);
 	}
 	if (!error)
 		f->waiting_ns = 0;
@@ -159,13 +173,13 @@ static bool pass_is_due(struct follow *f, uint64_t now)
 {
 	struct writer *w = f->w;
 	uint64_t fullest, bytes = tree_look(w, &fullest);
-	bool something = bytes || !block_is_empty(&w->block);
+	bool something = bytes || !block_is_empty(&w->report.block);
 	if (something && !f->waiting_ns)
 		f->waiting_ns = now;
 	bool full = fullest >= CHUNK_BYTES || bytes >= DRAIN_BYTES;
 	f->quiet = full ? 0 : f->quiet + 1;
 	f->backlog = fullest;
-	return full || w->sealed ||
+	return full || w->report.is_sealed ||
 		(something && now - f->waiting_ns >= w->control->flush_interval_ns) ||
 		any_announced(f);
 }
@@ -185,15 +199,16 @@ static bool tree_has_ended(struct follow *f, uint64_t now)
 		return true;
 	if (!f->seen_spool && now - f->started_ns < FIRST_SPOOL_NS)
 		return false;
-	if (!f->init_ended && children_live(w))
+	if (!f->init_ended && children_live(&w->children))
 		return false;
 	f->looked_ns = 0;
 	look_for_spools(f, now);
-	return !w->spools.count && !w->sealed && (!f->names_ns || now - f->names_ns > NAMES_NS);
+	return !w->spools.count && !w->report.is_sealed &&
+		(!f->names_ns || now - f->names_ns > NAMES_NS);
 }
 
-/* Sleeps until a process that has been told that it is drained has gone. Returns false when there
- * is none. */
+/* Sleep until a process that was notified that it is drained has ended. Returns false if there is
+ * no such process. */
 static bool sleep_for_exits(struct follow *f)
 {
 	struct pollfd fds[EXIT_POLL_FDS];
@@ -228,7 +243,7 @@ static void sleep_long(struct follow *f, uint64_t now)
 
 static void sleep_as_due(struct follow *f, uint64_t now)
 {
-	if (f->w->sealed)
+	if (f->w->report.is_sealed)
 		sys_sleep_ns(STALLED_NS);
 	else if (sleep_for_exits(f) || f->backlog >= BACKLOG_LONG)
 		return;
@@ -245,25 +260,25 @@ static bool may_pass(int error)
 	return error == -ENOSPC || error == -EDQUOT || error == -EFBIG || error == -EIO;
 }
 
-/* One turn. Returns 1 when the tree has ended, 0 to go on, or an error that will not pass. */
+/* Do one turn. Returns 1 if the tree has ended, 0 to continue, or a permanent error. */
 static int turn(struct follow *f)
 {
 	struct writer *w = f->w;
 	uint64_t now = clock_monotonic_ns();
 	int error = 0;
-	if (now - w->now.mono_ns >= CLOCK_NS)
+	if (now - w->clock.now.mono_ns >= CLOCK_NS)
 		writer_take_time(w);
 	f->wake = __atomic_load_n(&w->control->wake, __ATOMIC_SEQ_CST);
 	gate_work(f, now);
-	if (!w->sealed)
+	if (!w->report.is_sealed)
 		look_for_spools(f, now);
-	if (!w->sealed) { /* they may have filled it */
-		writer_collect_diagnostics(w);
+	if (!w->report.is_sealed) { /* new spools may have filled the block */
+		diagnostics_collect(w);
 		windows_collect(w);
 	}
 	bool died = check_deaths(f, now);
 	bool due = pass_is_due(f, now);
-	if (w->sealed)
+	if (w->report.is_sealed)
 		error = writer_flush(w, false);
 	if (!error && due)
 		error = pass(f);
@@ -279,7 +294,7 @@ static int turn(struct follow *f)
 	return 0;
 }
 
-/* Nobody is left to produce, and the report cannot be written. */
+/* Return true if all processes have ended while the report cannot be written. */
 static bool is_hopeless(const struct follow *f, uint64_t now)
 {
 	if (!f->stalled_ns || now - f->stalled_ns < STALLED_END_NS)
@@ -293,28 +308,26 @@ static bool is_hopeless(const struct follow *f, uint64_t now)
 static int fail(struct writer *w, int error)
 {
 	struct tree_control *c = w->control;
-	const char *cause = error == -EEXIST ? "the file exists and may not be replaced"
-		: error == -EBUSY            ? "another writer is at work on it"
+	const char *cause = error == -EEXIST ? "the file exists, and overwriting is not enabled"
+		: error == -EBUSY            ? "another writer is writing to it"
 		: error == -EINVAL           ? "not a regular file"
 					     : strerror(-error);
-	snprintf(c->writer_error, sizeof(c->writer_error), "%.*s: %s", 160, w->report, cause);
+	snprintf(c->writer_error, sizeof(c->writer_error), "%.*s: %s", 160, w->report.path, cause);
 	fprintf(stderr, "libtrace: writer: %s\n", c->writer_error);
 	__atomic_store_n(&c->writer_state, WRITER_FAILED, __ATOMIC_RELEASE);
 	return 1;
 }
 
-/* What could not be written stays in the spools; the reserve has room to say so. */
+/* Give up. Records that could not be written stay in the spools; a note fits into the reserve. */
 static int give_up(struct writer *w)
 {
 	uint32_t cubins = cubins_unwritten(w);
 	writer_discard(w);
 	writer_note(w, 0, clock_monotonic_ns(),
-		"the report could not be written to its end: the rest is in '%s', for trace "
-		"recover",
-		w->dir);
+		"cannot write the whole report; run 'trace recover %s' to add the rest", w->dir);
 	if (cubins)
 		writer_note(w, 0, clock_monotonic_ns(),
-			"CUDA: the code of %u modules is not in the report, nor is all of it there",
+			"CUDA: the code of %u modules is missing from the report or incomplete",
 			cubins);
 	writer_flush(w, true);
 	return fail(w, -ENOSPC);
@@ -327,7 +340,7 @@ static void start(struct follow *f, struct writer *w)
 	__atomic_store_n(&w->control->sink_state, SINK_OK, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->control->writer_state, WRITER_RUNNING, __ATOMIC_RELEASE);
 	spools_guard(&w->spools);
-	child_watch(w, w->control->root_pid,
+	process_watch(w, w->control->root_pid,
 		UINT64_MAX); /* a program that cannot be traced may start one that can */
 	writer_take_time(w);
 }
@@ -350,25 +363,25 @@ static int run(struct writer *w)
 		return fail(w, error);
 	w->spools.at_end = true;
 	tree_discover(w);
-	writer_collect_diagnostics(w);
+	diagnostics_collect(w);
 	windows_finish(w);
-	error = process_tell_unseen(w);
+	error = process_put_unseen(w);
 	if (!error) {
-		process_tell_lost(w);
+		process_put_lost(w);
 		error = writer_flush(w, true);
 	}
 	if (error)
 		return give_up(w);
-	sink_close(&w->sink);
+	sink_close(&w->report.sink);
 	if (f.init_ended)
-		tree_remove(w); /* behind the next line there may be no time for it */
+		tree_remove(w); /* after the next line there may be no time for this */
 	__atomic_store_n(&w->control->writer_state, WRITER_FINISHED, __ATOMIC_RELEASE);
 	if (!f.init_ended)
 		tree_remove(w);
 	return 0;
 }
 
-/* Is `fd` the control file of this tree? Then it is locked already. */
+/* Return true if `fd` is the control file of this tree, which is then locked already. */
 static bool is_control(const struct writer *w, int fd)
 {
 	struct stat given, there;
@@ -384,14 +397,14 @@ int follow_tree(const char *dir, int lock_fd)
 	if (!error && lock_fd >= 0 && is_control(&w, lock_fd))
 		w.control_fd = lock_fd;
 	else if (lock_fd >= 0)
-		close(lock_fd); /* somebody else's */
+		close(lock_fd); /* not a lock of this tree */
 	if (!error)
 		error = tree_open_control(&w);
 	if (!error && flock(w.control_fd, LOCK_EX | LOCK_NB))
 		error = -EBUSY;
 	if (error)
 		fprintf(stderr, "libtrace: writer: %s: %s\n", dir,
-			error == -EBUSY ? "another writer is at work" : strerror(-error));
+			error == -EBUSY ? "another writer is running" : strerror(-error));
 	else
 		status = run(&w);
 	writer_release(&w);

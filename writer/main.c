@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * main.c - libtrace-writer: options, and becoming a process that nobody notices.
+ * main.c - libtrace-writer: options, and detaching from the program that started it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 #include "common/tree.h"
-#include "writer/writer.h"
+#include "writer/follow.h"
+#include "writer/recover.h"
 
 static int usage(void)
 {
@@ -47,7 +48,8 @@ static void signals_ignore(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* A descriptor of the program's that we kept open would keep its pipes from ending. */
+/* Close the program's descriptors: if the writer kept the end of a pipe open, the pipe would not
+ * end. */
 static void descriptors_close(bool keep_output)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -70,11 +72,12 @@ static void detach(bool foreground)
 	descriptors_close(foreground);
 	(void)fcntl(TREE_WRITER_LOCK_FD, F_SETFD, FD_CLOEXEC);
 	if (chdir("/"))
-		return; /* then a mounted directory stays busy: no reason to write no report */
+		return; /* the mount of the current folder stays busy, which is no reason to write
+			   no report */
 }
 
-/* The path without slashes at its end, from the root. Links stay in it: one in place of the folder
- * is refused when that is opened, and one with a slash behind it would be followed. */
+/* Get the absolute path, without slashes at its end. Links in it are kept: a link in place of the
+ * folder is refused when the folder is opened, but would be followed if a slash came after it. */
 static bool absolute(const char *path, char *ret_path, size_t bytes)
 {
 	size_t length = strlen(path), at = 0;
@@ -124,7 +127,7 @@ int main(int argc, char **argv)
 		signal(SIGXFSZ, SIG_IGN);
 		return recover_tree(dir, output);
 	}
-	/* Asked before anything else can get the number. */
+	/* Check this before another file can get the descriptor's number. */
 	bool locked = fcntl(TREE_WRITER_LOCK_FD, F_GETFD) >= 0;
 	detach(foreground);
 	return follow_tree(dir, locked ? TREE_WRITER_LOCK_FD : -1);

@@ -2,11 +2,12 @@
 /*
  * recover.c - finishes the report of a tree whose processes and writer have all died.
  *
- * The same code as following, without the waiting. Goes on with the report that the tree's writer
- * began; when that is to be another file
- * (-o), with a copy of it.
+ * It takes the same steps as following (tree.h), without the waiting. It continues the report that
+ * the tree's writer began, or a copy of that report (-o).
  */
 #define _GNU_SOURCE
+#include "writer/recover.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,10 +19,15 @@
 
 #include "common/clock.h"
 #include "common/sys.h"
-#include "writer/writer.h"
+#include "writer/adopt.h"
+#include "writer/base/output.h"
+#include "writer/base/writer.h"
+#include "writer/diagnostics.h"
+#include "writer/process/process.h"
+#include "writer/tree.h"
+#include "writer/windows.h"
 
-#define RATE_NS \
-	20000000u /* how long to measure the rate of a counter of which nothing else is known */
+#define RATE_NS 20000000u /* how long the rate of the counter is measured */
 
 static int complain(const char *what, const char *why)
 {
@@ -37,7 +43,8 @@ static bool same_boot(const struct tree_control *c)
 	return !strncmp(id, c->boot_id, sizeof(c->boot_id));
 }
 
-/* A tree without a control page: the oldest spool says when it began. */
+/* Fill the control page of a tree that has none: the beginning of the tree is that of the oldest
+ * spool. */
 static void control_guess(struct writer *w)
 {
 	struct tree_control *c = w->control;
@@ -56,7 +63,7 @@ static void control_guess(struct writer *w)
 	spools_release(&look);
 }
 
-/* The rate of this machine's counter serves when the spools hold one point only. */
+/* Measure the rate of this machine's counter, for spools with only one clock point. */
 static void rate_measure(struct writer *w)
 {
 	struct clock_point a, b;
@@ -64,7 +71,7 @@ static void rate_measure(struct writer *w)
 	sys_sleep_ns(RATE_NS);
 	clock_point_take(&b);
 	if (clock_is_tsc && b.tick > a.tick)
-		w->clock.fallback_slope =
+		w->clock.fit.fallback_slope =
 			(uint64_t)((((unsigned __int128)b.mono_ns - a.mono_ns) << CLOCKFIT_SHIFT) /
 				(b.tick - a.tick));
 }
@@ -88,13 +95,13 @@ static int file_copy(const char *from, const char *to)
 	return error;
 }
 
-/* Is the file a report that this tree's writer began? Leaves nothing open. */
+/* Return true if a writer of this tree began the report. Leaves nothing open. */
 static bool is_own_report(struct writer *w, const char *path)
 {
-	if (!*path || sink_open(&w->sink, path, w->control->report_inode))
+	if (!*path || sink_open(&w->report.sink, path, w->control->report_inode))
 		return false;
 	bool own = adopt_report(w) == 0;
-	sink_close(&w->sink);
+	sink_close(&w->report.sink);
 	return own;
 }
 
@@ -107,7 +114,7 @@ static int report_open(struct writer *w, const char *output)
 		int error = file_copy(begun, output);
 		if (error)
 			return error;
-		w->adopted_lane_count = w->adopted_process_count = 0;
+		adopted_clear(&w->adopted);
 		known_clear(&w->known);
 	}
 	return writer_open_report(w, output, false);
@@ -146,12 +153,12 @@ static int spools_recover(struct writer *w)
 	tree_look(w, &fullest);
 	for (uint32_t i = 0; i < w->spools.count; i++) {
 		struct spool *spool = w->spools.all[i];
-		uint64_t before = w->total_events;
+		uint64_t before = w->totals.events;
 		spool->dead = true;
 		int error = spool->finished ? 0 : tree_end_spool(w, spool);
 		if (error)
 			return error;
-		line_print(spool, w->total_events - before);
+		line_print(spool, w->totals.events - before);
 	}
 	return tree_end_dead(w);
 }
@@ -164,20 +171,19 @@ static const struct spool *living(struct writer *w)
 	return NULL;
 }
 
-/* Lock, clocks, spools and report. Returns 0 or 1, having said why. */
+/* Prepare lock, clocks, spools and report. Returns 0, or 1 with the reason on stderr. */
 static int prepare(struct writer *w, const char *output)
 {
 	int missing = tree_open_control(w);
 	if (missing == -EPERM || missing == -ELOOP)
-		return complain(
-			w->dir, "its control page is somebody else's, or others have rights on it");
+		return complain(w->dir, "others own its control page or have rights on it");
 	if (!w->control || (missing && !output))
-		return complain(
-			w->dir, "no control page that can be read: name the report with -o");
+		return complain(w->dir,
+			"cannot read its control page; use --output FILE to name the report");
 	if (w->control_fd >= 0 && flock(w->control_fd, LOCK_EX | LOCK_NB))
-		return complain(w->dir, "a writer is at work on it");
+		return complain(w->dir, "a writer is still running");
 	w->recovering = w->spools.at_end = true;
-	w->other_boot = !missing && !same_boot(w->control);
+	w->clock.other_boot = !missing && !same_boot(w->control);
 	spools_guard(&w->spools);
 	rate_measure(w);
 	if (missing)
@@ -185,13 +191,14 @@ static int prepare(struct writer *w, const char *output)
 	int error = report_open(w, output);
 	if (error)
 		return complain(output ? output : w->control->output,
-			error == -EEXIST ? "the file exists and is not of this tree"
+			error == -EEXIST ? "the file exists and is not the report of this recording"
 					 : strerror(-error));
 	if (tree_discover(w) < 0)
 		return complain(w->dir, "cannot be read");
 	if (!living(w))
 		return 0;
-	fprintf(stderr, "libtrace: recover: %s: process %u still runs\n", w->dir, living(w)->pid);
+	fprintf(stderr, "libtrace: recover: %s: process %u is still running\n", w->dir,
+		living(w)->pid);
 	return 1;
 }
 
@@ -199,19 +206,19 @@ static int finish(struct writer *w)
 {
 	uint32_t processes = w->spools.count;
 	int error = spools_recover(w);
-	writer_collect_diagnostics(w);
+	diagnostics_collect(w);
 	windows_finish(w);
 	if (!error)
-		error = process_tell_unseen(w);
+		error = process_put_unseen(w);
 	if (!error)
-		process_tell_lost(w);
+		process_put_lost(w);
 	if (!error)
 		error = writer_flush(w, true);
 	if (error)
-		return complain(w->report, strerror(-error));
-	sink_close(&w->sink);
+		return complain(w->report.path, strerror(-error));
+	sink_close(&w->report.sink);
 	printf("%u process%s, %" PRIu64 " events, %" PRIu64 " dropped: '%s'\n", processes,
-		processes == 1 ? "" : "es", w->total_events, w->total_dropped, w->report);
+		processes == 1 ? "" : "es", w->totals.events, w->totals.dropped, w->report.path);
 	if (w->spools.refused_count)
 		return complain(w->dir, w->spools.refused[0].reason);
 	__atomic_store_n(&w->control->writer_state, WRITER_FINISHED, __ATOMIC_RELEASE);

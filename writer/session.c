@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session.c - what block 0 says of machine and run.
+ * session.c - facts about machine and run in block 0.
  */
 #define _GNU_SOURCE
+#include "writer/session.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,10 +13,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "writer/facts.h"
-#include "writer/writer.h"
+#include "writer/report/facts.h"
+#include "writer/base/writer.h"
 
-#define OPTIONS_MAX 64u /* more than there are */
+#define OPTIONS_MAX 64u /* more than the number of options */
 
 struct session_texts {
 	struct utsname system;
@@ -53,7 +55,7 @@ static void processor_read(char *name, size_t bytes)
 		fclose(file);
 }
 
-/* Program of the tree's first process: as its spool has it, else as /proc has it. */
+/* Read the program of the tree's first process, from its spool or from /proc. */
 static void root_read(struct writer *w, struct session_texts *t)
 {
 	char path[64];
@@ -143,22 +145,22 @@ static void details_fill(struct writer *w, struct session_texts *t)
 	t->details.n_versions = 1;
 	t->details.versions = t->versions;
 	t->details.executable = *t->executable ? &t->settings : NULL;
-	w->session_details = &t->details;
+	w->report.session = &t->details;
 }
 
 void session_put(struct writer *w)
 {
-	static struct session_texts t; /* stays until block 0 is written */
+	static struct session_texts t; /* in use until block 0 is written */
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Session message = LIBTRACE__SESSION__INIT;
 	uname(&t.system);
 	snprintf(t.os, sizeof(t.os), "%s %s", t.system.sysname, t.system.release);
 	processor_read(t.processor, sizeof(t.processor));
 	root_read(w, &t);
-	snprintf(w->hostname, sizeof(w->hostname), "%s", t.system.nodename);
-	snprintf(w->process_name, sizeof(w->process_name), "%s", t.executable);
-	if (w->has_header)
-		return; /* a predecessor has told the rest */
+	snprintf(w->report.hostname, sizeof(w->report.hostname), "%s", t.system.nodename);
+	snprintf(w->report.process_name, sizeof(w->report.process_name), "%s", t.executable);
+	if (w->report.has_header)
+		return; /* a predecessor has written the rest */
 	details_fill(w, &t);
 	memcpy(t.boot_id, w->control->boot_id, sizeof(t.boot_id) - 1);
 	text_clean(t.boot_id);
@@ -167,7 +169,7 @@ void session_put(struct writer *w)
 		message.has_root_pid = 1;
 	message.start_ns = w->control->created_mono_ns;
 	message.start_realtime_ns = w->control->created_realtime_ns;
-	message.hostname = w->hostname;
+	message.hostname = w->report.hostname;
 	message.kernel = t.system.release;
 	message.processor = t.processor;
 	message.cpu_count = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
@@ -179,5 +181,5 @@ void session_put(struct writer *w)
 	message.n_facts = t.facts.count;
 	message.facts = t.facts.list;
 	entry.session = &message;
-	block_put_entry(&w->block, &entry);
+	block_put_entry(&w->report.block, &entry);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree.c - the steps that following a live tree and recovering a dead one share: control page,
- * discovery, passes, ends of processes.
+ * tree.c - common steps of following a live tree and recovering a dead tree.
  */
 #define _GNU_SOURCE
+#include "writer/tree.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,16 +15,23 @@
 
 #include "common/clock.h"
 #include "common/sys.h"
-#include "writer/writer.h"
+#include "writer/base/notes.h"
+#include "writer/base/output.h"
+#include "writer/drain.h"
+#include "writer/process/process.h"
+#include "writer/sources.h"
+#include "writer/spool/lanes.h"
+#include "writer/spool/liveness.h"
 
-/* The first clock point is that of the tree's maker: what was before the writer has a rate, too. */
+/* Take the clock point of the process that created the tree, so that events before the writer have
+ * a rate, too. */
 static void clock_created_take(struct writer *w)
 {
 	const struct tree_control *c = w->control;
 	const struct clock_point created = {
 		c->created_tick, c->created_mono_ns, c->created_error_ns};
 	if (c->clock_kind == CLOCK_KIND_TSC && created.tick)
-		clockfit_add(&w->clock, &created);
+		clockfit_add(&w->clock.fit, &created);
 }
 
 int tree_open_control(struct writer *w)
@@ -47,18 +55,18 @@ int tree_open_control(struct writer *w)
 	return error;
 }
 
-/* When recovering, nobody has followed the clock: between a process's point and ours the machine
- * may have been suspended. */
+/* Add a clock point. When recovering, no writer has followed the clock: between a point of a
+ * process and ours the machine may have been suspended. */
 static void point_add(struct writer *w, const struct clock_point *point)
 {
-	if (w->recovering && !w->other_boot)
-		clockfit_add_apart(&w->clock, point);
+	if (w->recovering && !w->clock.other_boot)
+		clockfit_add_apart(&w->clock.fit, point);
 	else
-		clockfit_add(&w->clock, point);
+		clockfit_add(&w->clock.fit, point);
 }
 
-/* Clock points of the process, where there are none of our own: a process may store any, and the
- * times of all hang on them. */
+/* Use the clock points of the process if there are none of our own: a process may store any value,
+ * and the times of all processes depend on them. */
 static void clock_points_take(struct writer *w, struct spool *spool)
 {
 	struct spool_header *h = spool_header(spool);
@@ -71,13 +79,13 @@ static void clock_points_take(struct writer *w, struct spool *spool)
 		point_add(w, &last);
 }
 
-/* Spools that cannot be read: their processes count as not traced. */
-static void refused_tell(struct writer *w)
+/* Report spools that cannot be read: their processes count as not traced. */
+static void refused_put(struct writer *w)
 {
 	struct spools *s = &w->spools;
-	for (; s->refused_told < s->refused_count; s->refused_told++) {
-		struct refused_spool *spool = &s->refused[s->refused_told];
-		process_told_untraced(w, spool->pid, clock_monotonic_ns(), spool->reason);
+	for (; s->refused_reported < s->refused_count; s->refused_reported++) {
+		struct refused_spool *spool = &s->refused[s->refused_reported];
+		process_put_untraced_reason(w, spool->pid, clock_monotonic_ns(), spool->reason);
 		writer_note(w, spool->pid, clock_monotonic_ns(), "%s", spool->reason);
 	}
 }
@@ -85,18 +93,18 @@ static void refused_tell(struct writer *w)
 int tree_discover(struct writer *w)
 {
 	uint32_t before = w->spools.count;
-	w->spools_seen = __atomic_load_n(&w->control->spools, __ATOMIC_ACQUIRE);
+	w->seen.spools = __atomic_load_n(&w->control->spools, __ATOMIC_ACQUIRE);
 	int found = spools_discover(&w->spools);
-	refused_tell(w);
+	refused_put(w);
 	for (uint32_t i = before; i < w->spools.count; i++) {
 		struct spool *spool = w->spools.all[i];
 		int error = writer_make_room(w);
 		if (error) {
-			spools_forget_from(&w->spools, i); /* found again at the next look */
+			spools_forget_from(&w->spools, i); /* the next look finds it again */
 			return error;
 		}
 		process_begin(w, spool);
-		spool->breaks_before = w->recovering ? 0 : w->clock.breaks;
+		spool->breaks_before = w->recovering ? 0 : w->clock.fit.breaks;
 		clock_points_take(w, spool);
 		spool->dead = spool->dead_when_found =
 			spool_is_dead(&w->spools, spool, clock_monotonic_ns());
@@ -107,7 +115,7 @@ int tree_discover(struct writer *w)
 static void lanes_find(struct writer *w, struct spool *spool)
 {
 	uint32_t before = spool->lane_count;
-	spool_find_lanes(&w->spools, spool);
+	spool_find_lanes(spool);
 	for (uint32_t i = before; i < spool->lane_count; i++)
 		adopted_apply(w, spool, spool->lanes[i]);
 }
@@ -118,7 +126,7 @@ uint64_t tree_look(struct writer *w, uint64_t *ret_fullest)
 	for (uint32_t i = 0; i < w->spools.count; i++) {
 		struct spool *spool = w->spools.all[i];
 		lanes_find(w, spool);
-		bytes += spool_look(spool, &fullest);
+		bytes += spool_look(&w->spools, spool, &fullest);
 	}
 	*ret_fullest = fullest;
 	return bytes;
@@ -126,8 +134,8 @@ uint64_t tree_look(struct writer *w, uint64_t *ret_fullest)
 
 #define TURN_BYTES (4ull * CHUNK_BYTES)
 
-/* Lane number `i` in the order of draining: the device's comes last, so that the calls are known
- * that its operations come from. */
+/* Return lane number `i` in the order of draining. The device lane is last, so that the calls of
+ * its operations are known. */
 static struct lane_view *lane_in_turn(const struct spool *spool, uint32_t i)
 {
 	uint32_t device = spool->device_lane;
@@ -136,7 +144,7 @@ static struct lane_view *lane_in_turn(const struct spool *spool, uint32_t i)
 	return spool->lanes[i + 1 < spool->lane_count ? i + 1 : device - 1];
 }
 
-/* One turn of all lanes of a spool. */
+/* Drain all lanes of a spool for one turn. */
 static int spool_drain(struct writer *w, struct spool *spool, bool *ret_more)
 {
 	for (uint32_t i = 0; i < spool->lane_count && !spool->finished; i++) {
@@ -149,8 +157,8 @@ static int spool_drain(struct writer *w, struct spool *spool, bool *ret_more)
 	return 0;
 }
 
-/* In turns of a few chunks: a thread that waits for room need not wait for all that others have
- * stored. */
+/* Drain in turns of a few chunks, so that a thread that waits for room need not wait until all
+ * lanes are drained. */
 int tree_drain(struct writer *w)
 {
 	int error = 0;
@@ -163,7 +171,7 @@ int tree_drain(struct writer *w)
 	return error;
 }
 
-/* Raises *latest to a tick of the spool, unless that cannot be one. */
+/* Raise *latest to a tick of the spool, unless it is later than `now`. */
 static void evidence_add(uint64_t *latest, uint64_t tick, uint64_t now)
 {
 	if (tick > *latest && tick <= now)
@@ -179,28 +187,28 @@ static void lane_evidence(
 	uint64_t last = view->position - RECORD_BYTES,
 		 chunk = lane->chunk[last / CHUNK_BYTES % LANE_CHUNKS_MAX];
 	evidence_add(latest, lane->gap_last_tick, now);
-	evidence_add(latest, lane->open.kind ? lane->open.tick : 0, now);
+	evidence_add(latest, lane->open.sp ? lane->open.tick : 0, now);
 	for (uint32_t i = 0; i < OPEN_CALLS; i++)
 		evidence_add(latest, i < lane->open_depth ? lane->open_stack[i].tick : 0, now);
-	/* The last record may have been read by a predecessor. A slot of a payload is no time and
-	 * nearly never looks like one. */
+	/* The last record may have been read by a predecessor. A slot of a payload is not a time,
+	 * and hardly ever looks like one. */
 	const uint8_t *place = view->position ? spool_at(spool, chunk, CHUNK_BYTES) : NULL;
 	if (!place)
 		return;
 	const struct record *r = (const struct record *)(const void *)(place + last % CHUNK_BYTES);
 	if ((r->word & RECORD_KIND_MASK) == REC_CUDA_ROW)
-		return; /* its time is that of a device, and in ns */
+		return; /* its time is that of a device, in ns */
 	uint64_t ticks = (r->word & RECORD_KIND_MASK) < FN_MAX ? r->word >> RECORD_LENGTH_SHIFT : 0;
 	evidence_add(latest, r->tick + ticks, now);
 }
 
-/* The best that is known of when the process ended. */
+/* Return the latest tick that is known of the process, or now: its end. */
 static uint64_t end_tick(struct writer *w, struct spool *spool)
 {
 	const struct spool_header *h = spool_header(spool);
-	uint64_t now = w->other_boot              ? UINT64_MAX
-		: h->clock_kind == CLOCK_KIND_TSC ? w->now.tick
-						  : w->now.mono_ns;
+	uint64_t now = w->clock.other_boot        ? UINT64_MAX
+		: h->clock_kind == CLOCK_KIND_TSC ? w->clock.now.tick
+						  : w->clock.now.mono_ns;
 	bool announced = h->state == SPOOL_EXITED || h->state == SPOOL_EXEC;
 	if (!announced && !w->recovering && !spool->dead_when_found)
 		return now;
@@ -219,7 +227,7 @@ int tree_end_spool(struct writer *w, struct spool *spool)
 	uint64_t fullest = 0;
 	int error = 0;
 	lanes_find(w, spool);
-	spool_look(spool, &fullest);
+	spool_look(&w->spools, spool, &fullest);
 	writer_take_time(w);
 	for (uint32_t i = 0; i < spool->lane_count && !error; i++)
 		if (!lane_in_turn(spool, i)->closed)
@@ -229,21 +237,22 @@ int tree_end_spool(struct writer *w, struct spool *spool)
 		if (!spool->lanes[i]->closed)
 			error = lane_finish(w, spool, spool->lanes[i], tick);
 	if (!error)
-		error = results_put(w, spool);
+		error = sources_process_end(w, spool);
 	if (error)
 		return error;
-	process_end(w, spool, spool_ns(w, spool, tick));
+	process_end(w, spool, writer_ns(w, spool, tick), sources_unaccounted(spool));
 	capture_end(w->control,
 		__atomic_exchange_n(&spool_header(spool)->capture_ranges, 0, __ATOMIC_ACQ_REL),
-		w->recovering ? tick : 0 /* others have gone on until now */);
+		w->recovering ? tick : 0 /* the other processes have continued until now */);
 	spool->finished = true;
-	/* Between an exec and the new program's spool the tree has none, and is not at its end. */
+	/* Between an exec and the spool of the new program, the tree may have no spool without
+	 * having ended. */
 	if (spool_header(spool)->state == SPOOL_EXEC && !w->recovering)
-		child_watch(w, spool->host_pid, UINT64_MAX);
+		process_watch(w, spool->host_pid, UINT64_MAX);
 	return writer_make_room(w);
 }
 
-void tree_drained_tell(struct spool *spool)
+void tree_notify_drained(struct spool *spool)
 {
 	struct spool_header *h = spool_header(spool);
 	spool->drained = true;
@@ -263,7 +272,7 @@ int tree_end_dead(struct writer *w)
 		error = writer_flush(w, false);
 	for (uint32_t i = 0; i < w->spools.count && !error;) {
 		if (w->spools.all[i]->finished) {
-			tree_drained_tell(w->spools.all[i]);
+			tree_notify_drained(w->spools.all[i]);
 			spools_drop(&w->spools, i);
 		} else {
 			i++;

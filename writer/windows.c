@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * windows.c - when the gate was open, as the control page has it, for the report.
- *
- * A writer that takes over tells again what the ring still holds: readers know windows by number.
+ * windows.c - times at which the capture gate was open.
  */
-#include "writer/writer.h"
+#include "writer/windows.h"
+
+#include "writer/base/writer.h"
 
 static uint64_t tick_ns(struct writer *w, uint64_t tick)
 {
-	return w->control->clock_kind == CLOCK_KIND_TSC ? clockfit_ns(&w->clock, tick) : tick;
+	return w->control->clock_kind == CLOCK_KIND_TSC ? clockfit_ns(&w->clock.fit, tick) : tick;
 }
 
 static void put_window(
@@ -22,29 +22,31 @@ static void put_window(
 	message.end_ns = end_ns > start_ns ? end_ns : start_ns;
 	message.has_unfinished = message.unfinished = unfinished;
 	entry.window = &message;
-	block_put_entry(&w->block, &entry);
+	block_put_entry(&w->report.block, &entry);
 }
 
-/* `is_end`: nobody is left to store a window that has been counted; it is passed over. */
+/* Add the windows that have ended. `is_end`: a window that was counted but not stored is skipped,
+ * since no process is left to store it. */
 static void collect(struct writer *w, bool is_end)
 {
 	const struct tree_control *c = w->control;
 	uint64_t count = capture_windows(c);
 	struct capture_window window;
-	if (count == w->windows_seen || !c->keeps_windows)
+	if (count == w->seen.windows || !c->keeps_windows)
 		return;
-	if (count < w->windows_seen) { /* somebody has written over it */
-		w->windows_seen = count;
+	if (count < w->seen.windows) { /* a process has written over the page */
+		w->seen.windows = count;
 		return;
 	}
-	if (count - w->windows_seen > CAPTURE_WINDOWS_KEPT)
-		w->windows_seen = count - CAPTURE_WINDOWS_KEPT;
+	if (count - w->seen.windows > CAPTURE_WINDOWS_KEPT)
+		w->seen.windows = count - CAPTURE_WINDOWS_KEPT;
 	writer_take_time(w);
-	while (w->windows_seen < count) {
-		bool is_stored = capture_window_get(c, w->windows_seen + 1, &window);
+	while (w->seen.windows < count) {
+		bool is_stored = capture_window_get(c, w->seen.windows + 1, &window);
 		if (!is_stored && !is_end)
-			return; /* its maker is between counting and storing, or was killed there */
-		w->windows_seen++;
+			return; /* the process is between counting and storing it, or was killed
+				   there */
+		w->seen.windows++;
 		if (is_stored)
 			put_window(w, window.number, tick_ns(w, window.begin_tick),
 				tick_ns(w, window.end_tick), false);
@@ -62,6 +64,6 @@ void windows_finish(struct writer *w)
 	collect(w, true);
 	if (!w->control->keeps_windows || !capture_is_open(w->control, &begin_tick) || !begin_tick)
 		return;
-	put_window(
-		w, capture_windows(w->control) + 1, tick_ns(w, begin_tick), w->last_end_ns, true);
+	put_window(w, capture_windows(w->control) + 1, tick_ns(w, begin_tick),
+		w->totals.last_end_ns, true);
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * launch.c - a kernel launch as a standard entry of a report.
+ */
 #include "common/ncu/launch.h"
 
-/* Name; where its number comes from: a column of the kernel, or of its device. */
+/* Metrics: name, and the column of the kernel or of its device that has the value. */
 #define LAUNCH_METRICS(METRIC)                                                               \
 	METRIC("launch__grid_dim_x", CUDA_KERNEL_GRID_X)                                     \
 	METRIC("launch__grid_dim_y", CUDA_KERNEL_GRID_Y)                                     \
@@ -47,7 +50,7 @@
 	METRIC("max_grid_dim_z", CUDA_DEVICE_MAX_GRID_DIM_Z)
 #define DEVICE_PREFIX "device__attribute_"
 
-/* The whole table: what is computed comes first. */
+/* The whole table: computed metrics come first. */
 #define NAME_OF(name, column) name,
 #define DEVICE_NAME_OF(name, column) DEVICE_PREFIX name,
 const char *const launch_metric_names[] = {"gpu__time_duration.sum", "launch__grid_size",
@@ -76,7 +79,7 @@ _Static_assert(METRICS - METRIC_DEVICE <= LAUNCH_ATTRIBUTES_MAX, "a device has r
 
 static char *text(const char *constant)
 {
-	return (char *)(uintptr_t)constant; /* messages are only packed */
+	return (char *)(uintptr_t)constant; /* the message is only packed, not changed */
 }
 
 static Ncu__ProfileMetricValue *metric_add(struct launch_entry *e, uint32_t name)
@@ -136,7 +139,7 @@ static Ncu__Uint64x3 triple(uint64_t x, uint64_t y, uint64_t z)
 	return t;
 }
 
-/* What the page of details shows: the metrics that are about the launch, by their labels there. */
+/* The metrics of the launch that the page of details shows, by their labels there. */
 static const struct {
 	uint32_t metric;
 	const char *label;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch.h - a kernel launch as a standard entry of a report, as Nsight Compute has them.
+ * launch.h - a kernel launch as a standard entry of a report, in the form of Nsight Compute.
  *
- * Made of the columns of a CUDA_KERNEL row and of the CUDA_DEVICE row of its device (cuda.def),
- * both by the number of the column. Metrics have their names there: launch__*, device__attribute_*.
- * Nothing allocates; texts and columns are the caller's and live as long as the entry. One thread
- * for each object.
+ * It is built from the columns of a CUDA_KERNEL row and of the CUDA_DEVICE row of its device
+ * (cuda.def), both by number of the column. Metrics have Nsight Compute's names: launch__*,
+ * device__attribute_*. Nothing allocates; texts and columns are the caller's and live as long as
+ * the entry. One thread for each object.
  */
 #ifndef COMMON_NCU_LAUNCH_H
 #define COMMON_NCU_LAUNCH_H
@@ -26,7 +26,7 @@
 /* Metrics that the page of details shows, at most. */
 #define LAUNCH_SHOWN_MAX 8u
 
-/* The names that numbers of metrics stand for: a whole string table. */
+/* The names of the metrics by number: a whole string table. */
 extern const char *const launch_metric_names[];
 extern const uint32_t launch_metric_count;
 
@@ -34,10 +34,10 @@ struct launch_facts {
 	const uint64_t *kernel, *device; /* device NULL = not known */
 	const char *device_name;
 	uint64_t duration_ns;
-	uint32_t tid;                               /* that made the call; 0 = not known */
+	uint32_t tid;                               /* thread of the call; 0 = not known */
 	uint64_t source;                            /* reference of its module; 0 = none */
-	uint64_t kernel_id;                         /* the same for all launches of a function */
-	const char *mangled, *function, *demangled; /* "" where it is not mangled, or not known */
+	uint64_t kernel_id;                         /* equal for all launches of a function */
+	const char *mangled, *function, *demangled; /* "" if it is not mangled, or not known */
 };
 
 struct launch_entry {
@@ -57,10 +57,10 @@ struct launch_device {
 	Ncu__ProfileMetricValue values[LAUNCH_ATTRIBUTES_MAX];
 };
 
-/* Fills entry->result; NVTX state and callchain are the caller's to add. */
+/* Fill entry->result. The caller adds NVTX state and callchain. */
 void launch_entry_fill(struct launch_entry *entry, const struct launch_facts *facts);
 
-/* Fills device->message, for the details of a session. */
+/* Fill device->message, for the details of a session. */
 void launch_device_fill(struct launch_device *device, const uint64_t *columns, const char *name);
 
 #endif

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * launch_nvtx.c - NVTX ranges open at the launch of a kernel, as messages of a standard entry.
+ */
 #include "common/ncu/launch_nvtx.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ATTRIBUTES_VERSION 2u /* of nvtxEventAttributes_t */
+#define ATTRIBUTES_VERSION 2u /* version of nvtxEventAttributes_t */
 #define TYPE(name) NCU__NVTX_PAYLOAD_TYPE__NvtxPayloadType##name
 #define PIECE_BYTES 4096u
 #define ALIGNMENT _Alignof(max_align_t)
@@ -18,7 +21,7 @@ struct nvtx_piece {
 	_Alignas(max_align_t) uint8_t data[];
 };
 
-/* `count` things and one more, all zero. */
+/* Allocate `count` elements and one more, all zero. */
 static void *room(struct launch_nvtx *s, size_t count, size_t bytes)
 {
 	size_t wanted = ((count + 1) * bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -50,10 +53,10 @@ void launch_nvtx_release(struct launch_nvtx *s)
 
 static char *text(const char *constant)
 {
-	return (char *)(uintptr_t)constant; /* messages are only packed */
+	return (char *)(uintptr_t)constant; /* packing does not change the message */
 }
 
-/* NVTX and Nsight Compute number types alike; of extended payloads nothing is told here. */
+/* NVTX and Nsight Compute have the same numbers of types; extended payloads are left out. */
 static Ncu__NvtxPayload *payload_make(struct launch_nvtx *s, const struct launch_range *range)
 {
 	Ncu__NvtxPayload *p = room(s, 1, sizeof(*p));
@@ -81,7 +84,7 @@ static Ncu__NvtxPayload *payload_make(struct launch_nvtx *s, const struct launch
 	return p;
 }
 
-/* NULL where a range has a text and nothing else. */
+/* Return the attributes of a range; NULL if it has only a text. */
 static Ncu__NvtxEventAttributes *attributes_make(
 	struct launch_nvtx *s, const struct launch_range *range)
 {
@@ -128,7 +131,7 @@ static Ncu__NvtxThread *thread_get(struct launch_nvtx *s, size_t count, uint32_t
 	return t->push_pop_domains ? t : NULL;
 }
 
-static void domain_tell(struct launch_nvtx *s, uint64_t id, const char *name)
+static void domain_name_put(struct launch_nvtx *s, uint64_t id, const char *name)
 {
 	Ncu__NvtxState *m = &s->message;
 	for (size_t i = 0; i < m->n_domains; i++)
@@ -218,12 +221,12 @@ int launch_nvtx_fill(
 	m->start_end_domains = room(s, count, sizeof(m->start_end_domains[0]));
 	if (s->broken)
 		return -ENOMEM;
-	domain_tell(s, 0, NULL);
+	domain_name_put(s, 0, NULL);
 	Ncu__NvtxThread *thread = thread_get(s, count, tid);
 	if (!thread || !stack_get(s, count, thread, 0) || !spans_get(s, count, 0))
 		return -ENOMEM;
 	for (size_t i = 0; i < count && !s->broken; i++) {
-		domain_tell(s, ranges[i].domain, ranges[i].domain_name);
+		domain_name_put(s, ranges[i].domain, ranges[i].domain_name);
 		if (ranges[i].is_span)
 			span_put(s, count, &ranges[i]);
 		else

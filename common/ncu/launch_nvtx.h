@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch_nvtx.h - NVTX ranges open at the launch of a kernel, as a standard entry has them.
+ * launch_nvtx.h - NVTX ranges open at the launch of a kernel, in the form of a standard entry.
  *
- * Texts are the caller's, in UTF-8, and live as long as the state. One thread for each object;
- * allocates.
+ * The caller owns the texts, which are UTF-8 and must outlive the state. One thread for each
+ * object; allocates.
  */
 #ifndef COMMON_NCU_LAUNCH_NVTX_H
 #define COMMON_NCU_LAUNCH_NVTX_H
@@ -16,25 +16,26 @@
 
 /* A range that was open. */
 struct launch_range {
-	bool is_span;    /* of start and end: of the process; else of push and pop: of a thread */
-	uint32_t tid;    /* that pushed or started it */
-	uint64_t id;     /* of start and end */
-	uint64_t domain; /* any number for each; 0 = the default one */
-	const char *domain_name; /* where it is not the default one */
+	bool is_span;    /* a start/end range, of the process; else a push/pop range, of a thread */
+	uint32_t tid;    /* thread that pushed or started it */
+	uint64_t id;     /* id of a start/end range */
+	uint64_t domain; /* any number that is unique to the domain; 0 = the default domain */
+	const char *domain_name; /* name of a domain other than the default domain */
 	const char *text;
-	uint32_t category, color, payload_type; /* as the rows of nvtx.def have them */
+	uint32_t category, color, payload_type; /* values as in the rows of nvtx.def */
 	uint64_t payload;
 };
 
 struct launch_nvtx {
 	Ncu__NvtxState message;
-	struct nvtx_piece *pieces; /* of memory for the messages in it */
-	bool broken;               /* memory was short */
+	struct nvtx_piece *pieces; /* memory of the messages within `message` */
+	bool broken;               /* an allocation failed */
 };
 
 /*
- * Fills nvtx->message: the thread `tid`, the default domain, and whatever has one of the ranges,
- * which are in the order of their start. launch_nvtx_release() is due in any case. 0 or -ENOMEM.
+ * Fill nvtx->message: the thread `tid`, the default domain, and each thread and domain of the
+ * ranges, which are in the order of their start. Returns 0 or -ENOMEM; call launch_nvtx_release()
+ * in either case.
  */
 int launch_nvtx_fill(
 	struct launch_nvtx *nvtx, const struct launch_range *ranges, size_t count, uint32_t tid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * args.h - makes C from the ARGS column of libc.def. ARGS is one to eight triples (KIND, type,
+ * args.h - generates C from the ARGS column of libc.def. ARGS is one to eight triples (KIND, type,
  * name); a function without arguments has the one triple (NONE, void, t_none). Plain C99.
  *
  *   PARAMS(ARGS)        parameter list: (int t_fd, size_t t_count), (void), (int t_option, ...)

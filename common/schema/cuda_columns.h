@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_columns.h - what the columns of the events of cuda.def are, for both ends of a spool: the
- * library writes rows by it, the writer reads them.
+ * cuda_columns.h - the columns of the events of cuda.def, for both ends of a spool: the library
+ * writes rows with this table, the writer reads them.
  */
 #ifndef COMMON_SCHEMA_CUDA_COLUMNS_H
 #define COMMON_SCHEMA_CUDA_COLUMNS_H
@@ -67,19 +67,20 @@ static const struct cuda_column cuda_columns[NUMBER_END - NUMBER_FIRST][CUDA_COL
 };
 #undef FIELD
 
-/* NULL for a number that is no event of CUDA. */
+/* Return the columns of an event; NULL for a number that is not a CUDA event. */
 static inline const struct cuda_column *cuda_columns_of(uint32_t event)
 {
 	return event >= NUMBER_FIRST && event < NUMBER_END ? cuda_columns[event - NUMBER_FIRST]
 							   : NULL;
 }
 
-/* The first column of a REC_CUDA_ROW's payload. */
+/* Return the first column of a REC_CUDA_ROW's payload. */
 static inline uint32_t cuda_columns_first(const struct cuda_column *columns)
 {
 	return columns[2].kind == CUDA_KIND_DURATION && columns[2].encoding ? 3 : 2;
 }
 
+/* Return true if the value of this column is the id of a text. */
 static inline bool cuda_column_is_text(const struct cuda_column *column)
 {
 	return column->kind == CUDA_KIND_STRING || column->kind == CUDA_KIND_FUNCTION ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fn_groups.h - what the functions of libc.def are grouped by (its column `group`). For files that
- * expand that table; the names are short, so no other header includes this.
+ * fn_groups.h - groups of the functions of libc.def (its column `group`). For files that expand
+ * that table; the names are short, so no other header includes this.
  */
 #ifndef COMMON_SCHEMA_FN_GROUPS_H
 #define COMMON_SCHEMA_FN_GROUPS_H

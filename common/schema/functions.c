@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * functions.c - names and identity of the interposed functions, from libc.def.
+ */
 #include "common/schema/functions.h"
 
 #include <stddef.h>
@@ -50,7 +53,7 @@ static const char all_names[] =
 #include "common/schema/libc.def"
 	;
 
-/* As FNV-1a, a word at a time: every process computes it when it starts. */
+/* Like FNV-1a, a word at a time: every process computes the hash when it starts. */
 uint64_t fn_hash(void)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325), word;

@@ -12,17 +12,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Number of rows, the unused row 0 included. */
+/* Return the number of rows, the unused row 0 included. */
 uint32_t fn_count(void);
 
-/* The name under which row `fn` is reported (its alias), or NULL beyond the table. */
+/* Return the name under which row `fn` is reported (its alias), or NULL beyond the table. */
 const char *fn_name(uint32_t fn);
 
-/* A lock that is reported when contended: its record carries the holder's tid in the upper half of
- * `a`. */
+/* Return true for a lock that is reported when contended: its record carries the holder's tid in
+ * the upper half of `a`. */
 bool fn_is_lock(uint32_t fn);
 
-/* Of all rows in order: spools of another table have another one. */
+/* Return the hash of all rows in order: a spool of another table has another hash. */
 uint64_t fn_hash(void);
 
 #endif

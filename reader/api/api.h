@@ -12,7 +12,7 @@
 #include "reader/nvtx/deferred.h"
 #include "reader/report/contents.h"
 
-#define API_PROBLEMS_MAX 16u /* whose texts are kept */
+#define API_PROBLEMS_MAX 16u /* problems whose texts are kept */
 
 #define API_CODE_MAX 16u /* modules whose code is kept */
 
@@ -21,7 +21,7 @@ struct api_code {
 	struct ncu_module module;
 	struct nvdisasm text;
 	bool was_run;
-	int run_error; /* of nvdisasm */
+	int run_error; /* error of nvdisasm */
 };
 
 struct libtrace_report {
@@ -30,9 +30,9 @@ struct libtrace_report {
 	struct ncu_results results;
 	struct api_code
 		*code[API_CODE_MAX]; /* the modules requested most recently, NULL after them */
-	size_t code_next;            /* index that is replaced next */
+	size_t code_next;            /* index of the code that is replaced next */
 	uint64_t problems;
-	char *problem_texts[API_PROBLEMS_MAX]; /* of the first ones */
+	char *problem_texts[API_PROBLEMS_MAX]; /* texts of the first problems */
 	struct nvtx_deferred deferred;         /* events added to the report */
 };
 
@@ -45,7 +45,7 @@ struct api_values {
 struct libtrace_result {
 	struct libtrace_report *of;
 	const struct ncu_entry *entry;
-	uint8_t *bytes;   /* of the message, as stored in the file */
+	uint8_t *bytes;   /* bytes of the message, as stored in the file */
 	struct pool pool; /* texts of metrics and instances */
 	bool reference_is_read, has_reference;
 	uint64_t reference; /* reference of its module */
@@ -56,8 +56,8 @@ struct libtrace_result {
 	uint8_t *categories;
 	struct { /* message of each metric, in `bytes` */
 		const uint8_t *at, *end;
-	} * places;
-	/* of all metrics, once requested */
+	} * messages;
+	/* instances of all metrics, once requested */
 	struct api_values instance_keys, instance_values;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * code.c - the modules of kernels: instructions, the PTX and source lines that they were made of,
- * and the source files that the report brings.
+ * code.c - code of the modules of kernels: instructions, their PTX and source lines, and the source
+ * files that the report contains.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ void api_code_release(struct libtrace_report *r)
 		code_free(r->code[i]);
 }
 
-/* The reference of the result's module; false: it names none. It is looked for once. */
+/* Return the reference of the result's module, found once. Returns false if the result has none. */
 static bool reference_of(struct libtrace_result *r, uint64_t *ret_reference)
 {
 	ProtobufCMessage *message;
@@ -55,8 +55,8 @@ static int code_open(struct libtrace_report *r, uint64_t reference, struct api_c
 	return 0;
 }
 
-/* The code of the result's module, which is the report's; NULL: it names no module. 0, -EIO,
- * -ENOMEM. */
+/* Return the code of the result's module, owned by the report; NULL if the result names no module.
+ * Returns 0, -EIO or -ENOMEM. */
 static int code_of(struct libtrace_result *result, struct api_code **ret_code)
 {
 	struct libtrace_report *r = result->of;
@@ -72,16 +72,16 @@ static int code_of(struct libtrace_result *result, struct api_code **ret_code)
 	return code_open(r, reference, ret_code);
 }
 
-/* Where an instruction stands in a module. */
-struct place {
+/* Position of an instruction in a module. */
+struct position {
 	struct api_code *code;
-	const struct module_function *function; /* NULL: nowhere in it */
-	uint64_t offset;                        /* in the function */
+	const struct module_function *function; /* NULL = not in any of its functions */
+	uint64_t offset;                        /* offset in the function */
 };
 
-static int place_find(struct libtrace_result *result, uint64_t address, struct place *p)
+static int position_find(struct libtrace_result *result, uint64_t address, struct position *p)
 {
-	*p = (struct place){.code = NULL};
+	*p = (struct position){.code = NULL};
 	int error = code_of(result, &p->code);
 	if (error || !p->code)
 		return error;
@@ -118,9 +118,9 @@ static int code_disassemble(struct api_code *c)
 
 int libtrace_result_sass(struct libtrace_result *result, uint64_t address, char **ret_text)
 {
-	struct place p;
+	struct position p;
 	char *text = NULL;
-	int error = place_find(result, address, &p);
+	int error = position_find(result, address, &p);
 	if (!error && p.function)
 		error = code_disassemble(p.code);
 	if (!error && p.function) {
@@ -135,8 +135,8 @@ int libtrace_result_sass(struct libtrace_result *result, uint64_t address, char 
 
 int libtrace_result_ptx(struct libtrace_result *result, uint64_t address, char **ret_text)
 {
-	struct place p;
-	int error = place_find(result, address, &p);
+	struct position p;
+	int error = position_find(result, address, &p);
 	if (error)
 		return error;
 	return text_copy(
@@ -148,8 +148,8 @@ int libtrace_result_line(
 	struct libtrace_result *result, uint64_t address, char **ret_file, uint32_t *ret_line)
 {
 	const struct cubin_line *line = NULL;
-	struct place p;
-	int error = place_find(result, address, &p);
+	struct position p;
+	int error = position_find(result, address, &p);
 	if (!error && p.function)
 		line = cubin_line_at(&p.code->module.cubin, p.function->code, p.offset);
 	if (!error)
@@ -159,7 +159,7 @@ int libtrace_result_line(
 	return error;
 }
 
-/* The first part of the module that has files counts. */
+/* Use the first part of the module that has source files. */
 int libtrace_result_source_files(struct libtrace_result *result, char **ret_json)
 {
 	const Ncu__SourceFiles *files = NULL;

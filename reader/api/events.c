@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * events.c - the events of a report behind their handle.
+ * events.c - public functions that read the events of a report.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "reader/report/event_print.h"
 
 struct libtrace_events {
-	struct contents contents; /* of a pass of its own, which notes blocks and payloads */
+	struct contents contents; /* contents of the pass that registers blocks and payloads */
 	struct cursor cursor;
 	struct symbols symbols;
 	struct nvtx_payloads payloads;
@@ -33,7 +33,8 @@ static int visit_batch(void *user, struct walk *walk, const struct event_batch *
 	return nvtx_payloads_take(&e->payloads, batch);
 }
 
-/* Times of the filter count from the start of the session, which is known behind the pass alone. */
+/* Set the times of the filter, relative to the start of the session, which is known only after the
+ * pass. */
 static void times_set(struct libtrace_events *e, const struct libtrace_event_filter *filter)
 {
 	const uint64_t origin_ns = e->contents.session ? e->contents.session->start_ns : 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* json.c - JSON of protobuf messages, by their descriptors. */
 #include "reader/api/json.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * report.c - a report behind its handle.
+ * report.c - public functions that open and describe a report.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,7 +28,7 @@ void libtrace_data_free(void *data)
 	free(data);
 }
 
-/* Without memory for its text a problem still counts. */
+/* Count a problem, and keep its text if there is memory for it. */
 static void problem_add(struct libtrace_report *r, const char *cause, uint64_t offset)
 {
 	char *text = NULL;
@@ -54,17 +54,17 @@ static void note_problem(void *user, uint64_t offset, const char *cause)
 	problem_add(user, cause, offset);
 }
 
-/* What is there ends before what was to be: the file is cut off, or the recording was. */
+/* Add a problem if the file, or the recording, ends early. */
 static void note_end(struct libtrace_report *r)
 {
 	const uint64_t bytes = r->report.source.size;
 	if (r->report.unfinished)
-		problem_add(r, "the report is still being written: what follows is missing", bytes);
+		problem_add(
+			r, "the report is still being written; later events are missing", bytes);
 	else if (r->contents.tally.torn_bytes)
-		problem_add(r, "the file is cut off: what followed is missing",
-			bytes - r->contents.tally.torn_bytes);
+		problem_add(r, "the file is truncated", bytes - r->contents.tally.torn_bytes);
 	else if (processes_unended(&r->contents.processes))
-		problem_add(r, "the recording has no end: not all that happened is there", bytes);
+		problem_add(r, "the recording was not finished; events are missing", bytes);
 }
 
 static void say(char *cause, size_t cause_bytes, const char *path, const char *why)

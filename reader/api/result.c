@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * result.c - a result behind its handle: its metrics as columns, read from the bytes in the file
- * without unpacking them, and its other parts as JSON.
+ * result.c - public functions that read a result: metrics as columns, parsed from the bytes of the
+ * file without unpacking them, and other parts as JSON.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -44,10 +44,10 @@ static void metrics_release(struct libtrace_result *r)
 	free(r->name_ids);
 	free(r->instance_counts);
 	free(r->categories);
-	free(r->places);
+	free(r->messages);
 	r->name_ids = r->instance_counts = NULL;
 	r->categories = NULL;
-	r->places = NULL;
+	r->messages = NULL;
 	r->count = 0;
 }
 
@@ -65,14 +65,14 @@ void libtrace_result_close(struct libtrace_result *r)
 
 int libtrace_result_workload(const struct libtrace_result *r)
 {
-	return r->entry->kind; /* the same numbers */
+	return r->entry->kind; /* the enumerations have the same numbers */
 }
 
 _Static_assert((int)NCU_RESULT == (int)LIBTRACE_WORKLOAD_KERNEL &&
 		(int)NCU_GRAPH == (int)LIBTRACE_WORKLOAD_GRAPH,
 	"workloads are kinds of entries");
 
-/* The descriptor of the message that a result is. */
+/* Return the descriptor of the message type of a result. */
 static const ProtobufCMessageDescriptor *result_type(const struct libtrace_result *r)
 {
 	switch (r->entry->kind) {
@@ -87,7 +87,7 @@ static const ProtobufCMessageDescriptor *result_type(const struct libtrace_resul
 	}
 }
 
-/* The number of its field of metrics. */
+/* Return the number of the field that has the metrics. */
 static uint32_t metrics_field(const struct libtrace_result *r)
 {
 	return r->entry->kind == NCU_RESULT ? 13 : 4;
@@ -102,7 +102,7 @@ static int text_keep(struct pool *pool, const struct wire_field *f, uint64_t *re
 	return text ? 0 : -ENOMEM;
 }
 
-/* A ProfileMetricValue. */
+/* Parse a ProfileMetricValue. */
 static int value_read(
 	struct pool *pool, const struct wire_field *message, uint8_t *ret_kind, uint64_t *ret_bits)
 {
@@ -152,8 +152,8 @@ static int metrics_room(struct libtrace_result *r, size_t count)
 	r->name_ids = calloc(count + 1, sizeof(*r->name_ids));
 	r->instance_counts = calloc(count + 1, sizeof(*r->instance_counts));
 	r->categories = calloc(count + 1, sizeof(*r->categories));
-	r->places = calloc(count + 1, sizeof(*r->places));
-	if (!r->name_ids || !r->instance_counts || !r->categories || !r->places)
+	r->messages = calloc(count + 1, sizeof(*r->messages));
+	if (!r->name_ids || !r->instance_counts || !r->categories || !r->messages)
 		return -ENOMEM;
 	return values_room(&r->values, count);
 }
@@ -161,15 +161,15 @@ static int metrics_room(struct libtrace_result *r, size_t count)
 enum { METRIC_NAME = 1, METRIC_VALUE = 2, METRIC_INSTANCE = 3, METRIC_CATEGORY = 4 };
 enum { INSTANCE_KEY = 1, INSTANCE_VALUE = 2 };
 
-/* Metric `i`, whose message is a ProfileMetricResult. */
+/* Parse metric `i`, a ProfileMetricResult. */
 static int metric_read(struct libtrace_result *r, size_t i, const struct wire_field *message)
 {
 	const uint8_t *at = message->at;
 	struct wire_field f;
 	int more, error = 0;
-	r->places[i].at = message->at;
-	r->places[i].end = message->end;
-	r->name_ids[i] = UINT32_MAX; /* none has it */
+	r->messages[i].at = message->at;
+	r->messages[i].end = message->end;
+	r->name_ids[i] = UINT32_MAX; /* an id that no metric has */
 	while (!error && (more = wire_next(&at, message->end, &f)) > 0) {
 		if (f.number == METRIC_NAME && f.type == WIRE_VARINT)
 			r->name_ids[i] = (uint32_t)f.value;
@@ -183,7 +183,7 @@ static int metric_read(struct libtrace_result *r, size_t i, const struct wire_fi
 	return error ? error : more;
 }
 
-/* Calls metric_read() for each metric, or only counts them. */
+/* Call metric_read() for each metric, or only count the metrics. */
 static int metrics_walk(struct libtrace_result *r, bool reads, size_t *ret_count)
 {
 	const uint32_t number = metrics_field(r);
@@ -204,7 +204,7 @@ static int metrics_walk(struct libtrace_result *r, bool reads, size_t *ret_count
 
 int libtrace_result_metrics(struct libtrace_result *r, struct libtrace_metrics *ret_metrics)
 {
-	if (!r->places) {
+	if (!r->messages) {
 		size_t count;
 		int error = metrics_walk(r, false, &count);
 		if (!error)
@@ -224,15 +224,15 @@ int libtrace_result_metrics(struct libtrace_result *r, struct libtrace_metrics *
 int libtrace_result_metric(struct libtrace_result *r, const char *name, size_t *ret_position)
 {
 	const struct ncu_results *of = &r->of->results;
-	for (size_t i = 0; r->places && i < r->count; i++)
+	for (size_t i = r->messages ? r->count : 0; i-- > 0;)
 		if (r->name_ids[i] < of->name_count && !strcmp(of->names[r->name_ids[i]], name)) {
 			*ret_position = i;
 			return 0;
 		}
-	return r->places ? -ENOENT : -EINVAL;
+	return r->messages ? -ENOENT : -EINVAL;
 }
 
-/* Instance `i`: a ProfileMetricListElement. */
+/* Parse instance `i`, a ProfileMetricListElement. */
 static int instance_read(struct libtrace_result *r, size_t i, const struct wire_field *message)
 {
 	const uint8_t *at = message->at;
@@ -248,10 +248,11 @@ static int instance_read(struct libtrace_result *r, size_t i, const struct wire_
 	return error ? error : more;
 }
 
-/* Those of metric `metric`, from instance `*first` of all on, which is moved behind them. */
+/* Parse the instances of a metric. *first: index of its first instance among all instances; on
+ * return, index of the next metric's first instance. */
 static int instances_read(struct libtrace_result *r, size_t metric, size_t *first)
 {
-	const uint8_t *at = r->places[metric].at, *end = r->places[metric].end;
+	const uint8_t *at = r->messages[metric].at, *end = r->messages[metric].end;
 	const size_t behind = *first + r->instance_counts[metric];
 	struct wire_field f;
 	int more, error = 0;
@@ -263,7 +264,7 @@ static int instances_read(struct libtrace_result *r, size_t metric, size_t *firs
 
 int libtrace_result_instances(struct libtrace_result *r, struct libtrace_instances *ret_instances)
 {
-	if (!r->places)
+	if (!r->messages)
 		return -EINVAL;
 	size_t count = 0, first = 0;
 	for (size_t i = 0; i < r->count; i++)
@@ -302,12 +303,13 @@ void libtrace_values_as_real(const struct libtrace_values *v, double *ret_reals)
 	}
 }
 
-/* A real number without what is behind its point, modulo 2^64; 0 where it has no such number. */
+/* Truncate a floating point number to an integer, modulo 2^64, as x86-64 does and NVIDIA's module
+ * with it: 0 from 2^64 on, 2^63 for NaN and below -2^63. */
 static uint64_t whole_of(double real)
 {
 	if (real >= 0)
 		return real < 0x1p64 ? (uint64_t)real : 0;
-	return real > -0x1p64 ? -(uint64_t)-real : 0;
+	return real >= -0x1p63 ? -(uint64_t)-real : UINT64_C(1) << 63;
 }
 
 void libtrace_values_as_whole(const struct libtrace_values *v, uint64_t *ret_wholes)
@@ -330,7 +332,7 @@ void libtrace_values_as_whole(const struct libtrace_values *v, uint64_t *ret_who
 
 #define PARTS_MAX 32u
 
-/* The numbers of the fields that are named, separated by commas. Their count, or -EINVAL. */
+/* Parse comma-separated field names to field numbers. Returns their count, or -EINVAL. */
 static int parts_parse(const struct libtrace_result *r, const char *part, uint32_t *ret_numbers)
 {
 	const ProtobufCMessageDescriptor *type = result_type(r);
@@ -360,7 +362,7 @@ static bool is_wanted(const uint32_t *numbers, int count, uint64_t number)
 	return false;
 }
 
-/* The fields that are wanted, as a message of their own. */
+/* Collect the requested fields into a message that contains nothing else. */
 static int fields_gather(const struct libtrace_result *r, const uint32_t *numbers, int count,
 	uint8_t *out, size_t *ret_bytes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text.c - messages of Nsight Compute that people write as text.
+ * text.c - public functions that parse messages of Nsight Compute written as text.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
 
 #include "common/array.h"
 
-/* Ranges below an address that are looked at: sound ones are nested a few deep. */
-#define LOOKED_AT_MAX 4096u
+/* Maximum number of ranges examined below an address; real ranges nest a few deep. */
+#define EXAMINED_MAX 4096u
 
 void ranges_release(struct ranges *r)
 {
@@ -22,7 +22,7 @@ int ranges_add(struct ranges *r, uint64_t low, uint64_t high, uint32_t value)
 		return 0;
 	if (array_room(&r->rows, r->count, &r->capacity, sizeof(*r->rows)))
 		return -ENOMEM;
-	/* until the sort, `reach` is the order of adding */
+	/* until the sort, `reach` holds the order in which ranges were added */
 	r->rows[r->count] = (struct range){low, high, r->count, value};
 	r->count++;
 	return 0;
@@ -59,7 +59,7 @@ const struct range *ranges_find(const struct ranges *r, uint64_t address, const 
 		else
 			high = middle;
 	}
-	for (uint32_t i = 0; i < LOOKED_AT_MAX && low && r->rows[low - 1].reach > address; i++)
+	for (uint32_t i = 0; i < EXAMINED_MAX && low && r->rows[low - 1].reach > address; i++)
 		if (r->rows[--low].high > address)
 			return &r->rows[low];
 	return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * address_ranges.h - a table of address ranges that finds those which contain an address:
+ * address_ranges.h - table of address ranges that finds the ranges which contain an address:
  * functions, compilation units, generated code. Ranges may nest and overlap.
  *
  * All zero = empty. Call ranges_add() for each range, ranges_sort(), then ranges_find();
@@ -15,7 +15,7 @@
 struct range {
 	uint64_t low, high; /* high: the first address after the range */
 	uint64_t reach;     /* greatest high of this and all ranges before it */
-	uint32_t value;     /* the caller's */
+	uint32_t value;     /* owned by the caller */
 };
 
 struct ranges {
@@ -32,9 +32,9 @@ int ranges_add(struct ranges *r, uint64_t low, uint64_t high, uint32_t value);
 void ranges_sort(struct ranges *r);
 
 /*
- * Return the ranges that contain an address, by descending `low`, equal ones last added first: call
- * it with `after` NULL, then with the range returned, until it returns NULL. Examines a bounded
- * number of ranges.
+ * Iterate over the ranges that contain an address: pass `after` NULL first, then the range
+ * returned, until the result is NULL. Ranges are ordered by descending `low`; of ranges with equal
+ * `low`, the last added is first. Examines a bounded number of ranges.
  */
 const struct range *ranges_find(
 	const struct ranges *r, uint64_t address, const struct range *after);

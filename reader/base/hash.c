@@ -4,7 +4,7 @@
 
 #include <sys/random.h>
 
-/* Used as they are when the kernel has no random bits yet. */
+/* Defaults, kept if the kernel has no random bits yet. */
 uint64_t hash_seed[2] = {UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xc2b2ae3d27d4eb4f)};
 
 __attribute__((constructor)) static void seed(void)

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-extern uint64_t hash_seed[2]; /* set before main(); random where the kernel has entropy */
+extern uint64_t hash_seed[2]; /* set before main(); random if the kernel has entropy */
 
 /* Hash two numbers by two multiplications to 128 bits, folded: every bit of the input affects every
  * bit of the result. One multiplication alone would map keys that differ in their high bits to

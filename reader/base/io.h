@@ -11,8 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Write all bytes at the position of the descriptor. */
 int io_write(int fd, const void *data, size_t bytes);
+/* Write all bytes at `offset`; the position of the descriptor does not change. */
 int io_write_at(int fd, const void *data, size_t bytes, uint64_t offset);
+/* Read exactly `bytes` at `offset`; the position of the descriptor does not change. */
 int io_read_at(int fd, void *ret_data, size_t bytes, uint64_t offset);
 
 #endif

@@ -10,11 +10,11 @@
 #include "common/crc32c.h"
 
 #define READ_BYTES (64u << 10)
-#define BINARY_SHARE 16u /* of bytes, one that no text has */
+#define BINARY_SHARE 16u /* a text has at most one control character in this many bytes */
 
 struct lines {
 	const struct lines_visitor *visitor;
-	char *line; /* the one at hand, LINE_BYTES_MAX */
+	char *line; /* current line, LINE_BYTES_MAX bytes */
 	size_t bytes;
 	bool too_long;
 };
@@ -27,7 +27,7 @@ static int line_end(struct lines *l)
 	return error;
 }
 
-/* As much of [at, end) as the line has room for. */
+/* Append [at, end) to the line, up to LINE_BYTES_MAX. */
 static void line_add(struct lines *l, const char *at, const char *end)
 {
 	size_t bytes = (size_t)(end - at), room = LINE_BYTES_MAX - l->bytes;
@@ -51,7 +51,7 @@ static int piece_take(struct lines *l, const char *at, size_t bytes)
 	return error;
 }
 
-/* A zero, or more control characters than a text has. */
+/* Return true if the bytes contain a NUL, or more control characters than a text. */
 static bool is_binary(const char *at, size_t bytes)
 {
 	size_t odd = 0;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Bytes of one character of UTF-8 at `text`, 0 when there is none. */
+/* Return the length in bytes of the UTF-8 character at `text`; 0 if it is invalid. */
 static size_t utf8_length(const char *text, size_t bytes)
 {
 	const uint8_t *p = (const uint8_t *)text;
@@ -30,7 +30,7 @@ static bool is_plain(unsigned char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* Length of the run that needs no escape. */
+/* Return the length of the prefix that needs no JSON escape. */
 static size_t plain_run(const char *text, size_t bytes)
 {
 	size_t n = 0;
@@ -39,7 +39,7 @@ static size_t plain_run(const char *text, size_t bytes)
 	return n;
 }
 
-/* Length of the run of printable ASCII: most texts are one. */
+/* Return the length of the printable ASCII prefix, which is most texts as a whole. */
 static size_t ascii_run(const char *text, size_t bytes)
 {
 	size_t n = 0;
@@ -59,7 +59,7 @@ void print_text(FILE *out, const char *text, size_t bytes)
 		}
 		unsigned char c = (unsigned char)text[i];
 		size_t length = utf8_length(text + i, bytes - i);
-		/* C1 controls (U+0080-U+009F) steer terminals as well */
+		/* C1 controls (U+0080-U+009F) control terminals, too */
 		bool control = c < 0x20 || c == 0x7f || !length ||
 			(c == 0xc2 && (unsigned char)text[i + 1] < 0xa0);
 		if (control) {

@@ -14,7 +14,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* Print a text; control characters and invalid UTF-8 as \xNN. */
 void print_text(FILE *out, const char *text, size_t bytes);
+/* Print a text as a JSON string, with its quotes. */
 void print_json(FILE *out, const char *text, size_t bytes);
 
 /* Like print_json(), but without quotes, for a string that is assembled from parts. */
@@ -30,6 +32,7 @@ void print_bytes(FILE *out, const char *bytes, size_t count);
  * represent. */
 void print_real(FILE *out, double value, int digits);
 
+/* Print a decimal number. Faster than fprintf(). */
 void print_u64(FILE *out, uint64_t number);
 void print_i64(FILE *out, int64_t number);
 

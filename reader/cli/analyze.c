@@ -33,7 +33,7 @@ struct analysis {
 	const char *rules; /* names separated by commas; NULL = all */
 	const char *rows;  /* value of --rows: digits, or "all"; NULL = not given */
 	bool json;
-	unsigned width; /* of the terminal; 0 = no limit */
+	unsigned width; /* width of the terminal; 0 = no limit */
 	size_t fail_on; /* SEVERITIES = never */
 	bool any;       /* whether a rule was printed */
 	bool found;     /* whether a printed rule has the severity fail_on */
@@ -41,6 +41,7 @@ struct analysis {
 
 /* The context of a finding: what is printed around the rows of one rule. */
 struct finding {
+	struct sql *sql;
 	const struct sql_report *rule;
 	const char *severity;
 	unsigned width;
@@ -72,7 +73,7 @@ static void lines_print(const char *text, unsigned width)
 static void heading_print(void *user)
 {
 	const struct finding *f = user;
-	char *title = report_title(f->rule), *advice = report_header(f->rule, "advice");
+	char *title = report_title(f->rule), *advice = sql_rule_advice(f->sql, f->rule);
 	printf("\n ** %s (%s): %s\n\n", title ? title : "", f->rule->name, f->severity);
 	lines_print(advice ? advice : "", f->width);
 	putchar('\n');
@@ -89,7 +90,7 @@ static void json_member(const char *name, const char *value)
 
 static void json_begin(const struct analysis *a, const char *file, const struct finding *f)
 {
-	char *title = report_title(f->rule), *advice = report_header(f->rule, "advice");
+	char *title = report_title(f->rule), *advice = sql_rule_advice(f->sql, f->rule);
 	fputs(a->any ? ",\n{" : "[\n{", stdout);
 	json_member("file", file);
 	json_member("rule", f->rule->name);
@@ -136,9 +137,10 @@ static char *arguments_make(const struct analysis *a, const char *arguments)
 	return text;
 }
 
-static void rest_tell(const struct sql_report *rule, uint64_t rows, uint64_t shown)
+static void rest_print(const struct sql_report *rule, uint64_t rows, uint64_t shown)
 {
-	printf("%s%" PRIu64 " more: --rows all shows them, -r %s:rows=N so many of this rule\n",
+	printf("%s%" PRIu64
+	       " more; --rows all prints all of them, -r %s:rows=N the first N of this rule\n",
 		rows - shown >= ROWS_COUNTED ? "at least " : "", rows - shown, rule->name);
 }
 
@@ -148,7 +150,7 @@ static int rule_print(struct analysis *a, struct stats_database *d, const struct
 {
 	char *severity = report_header(rule, "severity"), what[80];
 	char *arguments = arguments_make(a, given);
-	const struct finding finding = {rule, severity ? severity : "", a->width};
+	const struct finding finding = {&d->sql, rule, severity ? severity : "", a->width};
 	const struct sql_form form = {.format = a->json ? TABLE_JSON : TABLE_ALIGNED,
 		.time = a->form.time,
 		.width = a->width,
@@ -162,7 +164,7 @@ static int rule_print(struct analysis *a, struct stats_database *d, const struct
 		printf(", \"data\": %s}", outcome.skipped ? "false" : "true");
 	else if (!error && outcome.rows) {
 		if (form.rows_most && outcome.rows > form.rows_most)
-			rest_tell(rule, outcome.rows, form.rows_most);
+			rest_print(rule, outcome.rows, form.rows_most);
 		putchar('\n');
 	} else if (!error)
 		printf("%s: %s\n", rule->name, outcome.skipped ? "no data" : "nothing found");
@@ -176,14 +178,37 @@ static int rule_print(struct analysis *a, struct stats_database *d, const struct
 	return error;
 }
 
+#define CUDA_TABLES                                                                          \
+	"CUPTI_ACTIVITY_KIND_RUNTIME CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY " \
+	"CUPTI_ACTIVITY_KIND_MEMSET"
+
+static bool is_about_cuda(const struct sql_report *rule)
+{
+	char *needs = report_header(rule, "needs");
+	bool cuda = needs && !strncmp(needs, "CUPTI_", 6);
+	free(needs);
+	return cuda;
+}
+
+/* Print all rules. In text, one line stands for the rules about CUDA if the file has no data for
+ * any of them. */
+static int all_rules_print(struct analysis *a, struct stats_database *d)
+{
+	const struct sql_report *rule;
+	int has_cuda = a->json ? 1 : sql_needs_met(&d->sql, CUDA_TABLES);
+	int error = has_cuda < 0 ? has_cuda : 0;
+	if (!has_cuda)
+		puts("No CUDA data: CUDA was not used or not recorded; its rules are skipped");
+	for (size_t i = 0; !error && (rule = report_at(i)); i++)
+		if (rule->is_rule && (has_cuda || !is_about_cuda(rule)))
+			error = rule_print(a, d, rule, NULL);
+	return error;
+}
+
 /* Print the named rules, or all of them. */
 static int rules_print(struct analysis *a, struct stats_database *d)
 {
-	const struct sql_report *rule;
-	int error = 0;
-	for (size_t i = 0; !a->rules && !error && (rule = report_at(i)); i++)
-		if (rule->is_rule)
-			error = rule_print(a, d, rule, NULL);
+	int error = a->rules ? 0 : all_rules_print(a, d);
 	for (const char *at = a->rules; at && !error; at++) {
 		size_t bytes = strcspn(at, ","), name = strcspn(at, ",:");
 		char *arguments = name < bytes ? strndup(at + name + 1, bytes - name - 1) : NULL;
@@ -211,8 +236,8 @@ static bool rules_are_known(const char *rules)
 		size_t bytes = strcspn(at, ","), name = strcspn(at, ",:");
 		if (!report_find(at, name, true)) {
 			char *near = names_near(at, name, rule_name_at);
-			cli_error("'%.*s' is no rule%s%s%s 'trace analyze --list' names them",
-				(int)name, at, near ? "; did you mean " : "", near ? near : "",
+			cli_error("unknown rule '%.*s'%s%s%s see 'trace analyze --list'", (int)name,
+				at, near ? "; did you mean " : "", near ? near : "",
 				near ? "?" : ";");
 			free(near);
 			return false;
@@ -271,7 +296,8 @@ int command_analyze(const struct options *o)
 		return rules_list();
 	if (a.rows && strcmp(a.rows, "all") != 0 &&
 		!rows_shown(&(struct analysis){.rows = a.rows}, NULL)) {
-		cli_error("'%s' is no value of --rows (a number from 1 on, or all)", a.rows);
+		cli_error("invalid argument '%s' for --rows: want an integer of at least 1, or all",
+			a.rows);
 		return STATUS_FAILED;
 	}
 	a.width = !a.json && isatty(STDOUT_FILENO) ? cli_terminal_width(0) : 0;

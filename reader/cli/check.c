@@ -25,7 +25,7 @@ struct check {
 	struct {
 		bool any, has_times;
 		uint64_t offset, events, dropped, first_ns, last_ns;
-	} told;
+	} stated;
 };
 
 static void problem(struct check *k, uint64_t offset, const char *cause)
@@ -36,18 +36,18 @@ static void problem(struct check *k, uint64_t offset, const char *cause)
 /* The previous block is complete: compare it with its header. */
 static void block_end(struct check *k)
 {
-	if (!k->told.any)
+	if (!k->stated.any)
 		return;
 	uint64_t events = k->contents->events_total - k->events_before;
-	if (events != k->told.events)
-		problem(k, k->told.offset, "number of events in a block header is wrong");
-	if (k->dropped != k->told.dropped)
-		problem(k, k->told.offset, "number of missing events in a block header is wrong");
+	if (events != k->stated.events)
+		problem(k, k->stated.offset, "wrong number of events in a block header");
+	if (k->dropped != k->stated.dropped)
+		problem(k, k->stated.offset, "wrong number of missing events in a block header");
 	if (k->first_ns != UINT64_MAX &&
-		(!k->told.has_times || k->first_ns < k->told.first_ns ||
-			k->last_ns > k->told.last_ns))
-		problem(k, k->told.offset, "event outside the times of its block header");
-	k->told.any = false;
+		(!k->stated.has_times || k->first_ns < k->stated.first_ns ||
+			k->last_ns > k->stated.last_ns))
+		problem(k, k->stated.offset, "event outside the time range of its block header");
+	k->stated.any = false;
 }
 
 static int check_block(void *user, const struct report_block *b)
@@ -70,18 +70,18 @@ static int check_block(void *user, const struct report_block *b)
 	while (report_block_entry(&copy, &e, &cause) > 0)
 		entries++;
 	if (entries != own->num_entries)
-		problem(k, b->offset, "number of entries in a block header is wrong");
+		problem(k, b->offset, "wrong number of entries in a block header");
 	k->events_before = k->contents->events_total;
 	k->dropped = 0;
 	k->first_ns = UINT64_MAX;
 	k->last_ns = 0;
-	k->told.any = true;
-	k->told.offset = b->offset;
-	k->told.events = own->num_events;
-	k->told.dropped = own->num_dropped;
-	k->told.first_ns = own->first_ns;
-	k->told.last_ns = own->last_ns;
-	k->told.has_times = own->has_first_ns && own->has_last_ns;
+	k->stated.any = true;
+	k->stated.offset = b->offset;
+	k->stated.events = own->num_events;
+	k->stated.dropped = own->num_dropped;
+	k->stated.first_ns = own->first_ns;
+	k->stated.last_ns = own->last_ns;
+	k->stated.has_times = own->has_first_ns && own->has_last_ns;
 	return 0;
 }
 
@@ -90,7 +90,7 @@ static bool decode(struct check *k, struct walk *walk, const struct event_batch 
 {
 	if (!event_batch_column(b, field, values))
 		return true;
-	problem(k, walk->block.offset, "rows of a column do not match the batch");
+	problem(k, walk->block.offset, "number of rows of a column differs from that of its batch");
 	return false;
 }
 
@@ -117,7 +117,7 @@ static void check_callchains(
 				!callchain_node(&p->memory->callchains, (uint32_t)nodes[i], &parent,
 					&address))) {
 			problem(k, walk->block.offset,
-				"an event names a callchain that the file does not tell");
+				"an event refers to a callchain that is not in the file");
 			return;
 		}
 }
@@ -165,7 +165,7 @@ static void check_receipts(struct check *k, const struct contents *c)
 			if (p->facts->pid)
 				snprintf(pid, sizeof(pid), "%u", p->facts->pid);
 			snprintf(text, sizeof(text),
-				"receipt of process %s tells %" PRIu64
+				"the receipt of process %s has %" PRIu64
 				" events, the file has %" PRIu64,
 				pid, p->receipt->written, rows);
 			problem(k, 0, text);
@@ -180,7 +180,7 @@ static void check_names(struct check *k, const Ncu__ProfileResult *result, uint6
 		k->metrics++;
 		if (!m->has_name_id || m->name_id < k->results.name_count)
 			continue;
-		problem(k, offset, "a result has a metric whose name no string table has");
+		problem(k, offset, "a metric of a result has a name that is in no string table");
 		return;
 	}
 }
@@ -195,7 +195,7 @@ static int check_results(struct check *k)
 	for (size_t i = 0; !error && i < n->count; i++) {
 		error = ncu_result_read(n, i, &result);
 		if (error == -EBADMSG) {
-			problem(k, n->entries[i].offset, "a result is no message that can be read");
+			problem(k, n->entries[i].offset, "cannot decode the message of a result");
 			error = 0;
 		} else if (!error) {
 			check_names(k, result, n->entries[i].offset);
@@ -205,7 +205,7 @@ static int check_results(struct check *k)
 	for (size_t i = 0; !error && i < n->source_count; i++) {
 		error = ncu_source_read(n, i, &source);
 		if (error == -EBADMSG) {
-			problem(k, n->sources[i].offset, "a module is no message that can be read");
+			problem(k, n->sources[i].offset, "cannot decode the message of a module");
 			error = 0;
 		} else if (!error) {
 			ncu__source_data__free_unpacked(source, NULL);
@@ -220,10 +220,9 @@ static bool is_cut_off(const struct check *k, const struct contents *c)
 {
 	uint64_t unended = k->r.report.unfinished ? 0 : processes_unended(&c->processes);
 	if (unended)
-		cli_error("'%s': incomplete: %" PRIu64
-			  " processes without a receipt: the writer did "
-			  "not finish, try 'trace recover'",
-			k->r.path, unended);
+		cli_error("'%s': incomplete: %" PRIu64 " process%s without a receipt, since the "
+			  "writer did not finish; try 'trace recover'",
+			k->r.path, unended, unended == 1 ? "" : "es");
 	return unended != 0;
 }
 
@@ -238,14 +237,13 @@ static int verdict(struct check *k, const struct contents *c)
 		? 0
 		: t->torn_bytes; /* otherwise the block is being written */
 	if (torn)
-		cli_error("'%s': torn tail: the last block is cut off (%" PRIu64
+		cli_error("'%s': torn tail: the last block is truncated (%" PRIu64
 			  " bytes) at offset %" PRIu64,
 			k->r.path, torn, k->r.report.source.size - torn);
 	if (t->foreign_blocks == t->blocks && !k->r.problems && !torn)
 		printf("%s: %" PRIu64 " blocks, %" PRIu64 " results, %" PRIu64
-		       " sources; no data of libtrace: sound as far as is checked: blocks and "
-		       "their "
-		       "counts, each result and module as a message, the names of %" PRIu64
+		       " sources; not written by libtrace; sound as far as checked: blocks and "
+		       "their counts, the message of each result and module, the names of %" PRIu64
 		       " metrics\n",
 			k->r.path, t->blocks, (uint64_t)k->results.count, t->sources, k->metrics);
 	else

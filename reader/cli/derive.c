@@ -128,8 +128,8 @@ static int derive_to(struct deriving *d, const char *name, bool overwrite)
 	status = cli_output_close(&out, name, overwrite, status);
 	if (status != STATUS_OK)
 		return status;
-	details_choice_tell(&d->choice);
-	cli_note("%llu metrics and %llu sections were added to %llu results",
+	details_choice_print(&d->choice);
+	cli_note("added %llu metrics and %llu sections to %llu results",
 		(unsigned long long)d->metrics, (unsigned long long)d->sections,
 		(unsigned long long)d->extended);
 	return d->choice.files.errors ? STATUS_DAMAGED : STATUS_OK;
@@ -144,7 +144,7 @@ int command_derive(const struct options *o)
 		.sets = o->value[OPT_derive_set]};
 	const char *file = option_file(o), *name = o->value[OPT_derive_output];
 	if (file && !name)
-		cli_error("where to? --output FILE");
+		cli_error("no output file given; use --output FILE");
 	if (!file || !name)
 		return STATUS_FAILED;
 	int status = details_choice_init(&d.choice, &options, o->value[OPT_derive_metrics]);

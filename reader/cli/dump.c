@@ -14,7 +14,7 @@
 #include "reader/cli/base/options.h"
 #include "reader/cli/base/select.h"
 
-static void kinds_tell(const char *kind)
+static void kinds_print(const char *kind)
 {
 	char *list = NULL;
 	size_t size;
@@ -23,7 +23,7 @@ static void kinds_tell(const char *kind)
 	for (uint32_t i = 0; out && (event = schema_event_at(i)); i++)
 		fprintf(out, "%s%s", i ? ", " : "", event->name);
 	if (out && !fclose(out))
-		cli_error("'%s' is no kind of event; there are %s", kind, list);
+		cli_error("unknown event kind '%s'; known kinds: %s", kind, list);
 	free(list);
 }
 
@@ -39,7 +39,7 @@ static int filter_fill(struct cursor_filter *f, const struct options *o)
 	const char *kind = o->value[OPT_dump_kind];
 	const struct schema_event *event = kind ? schema_event_named(kind) : NULL;
 	if (kind && !event) {
-		kinds_tell(kind);
+		kinds_print(kind);
 		return -EINVAL;
 	}
 	f->kind = event ? event->number : 0;

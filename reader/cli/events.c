@@ -61,12 +61,12 @@ static bool has_string(const struct contents *c, const char *pattern)
 }
 
 /* Nothing was printed: report which names of the filter do not exist in the report. */
-static void tell_unknown(const struct contents *c, const struct cursor_filter *filter)
+static void unknown_selection_note(const struct contents *c, const struct cursor_filter *filter)
 {
 	if (filter->pid && !has_process(c, filter->pid))
-		cli_note("the report has no process %u", filter->pid);
+		cli_note("no process %u in the report", filter->pid);
 	if (filter->name && !has_string(c, filter->name))
-		cli_note("the report has no function '%s'", filter->name);
+		cli_note("no call of a function that matches '%s' in the report", filter->name);
 }
 
 static int print_all(const struct event_printer *p, struct listing *l, bool json)
@@ -87,7 +87,7 @@ static int print_all(const struct event_printer *p, struct listing *l, bool json
 		any = true;
 	}
 	if (!any && !error)
-		tell_unknown(p->contents, &l->cursor.filter);
+		unknown_selection_note(p->contents, &l->cursor.filter);
 	return error;
 }
 

@@ -30,7 +30,7 @@ struct input {
 	uint64_t shown, hidden;
 	char *held[PROBLEMS_SHOWN]; /* problems counted in `shown` but not printed yet, as the file
 				       may be of another kind */
-	bool is_certain;            /* it has events: no problem is held back */
+	bool is_certain;            /* the file has events, so no problem is held back */
 	bool strict;
 };
 
@@ -91,7 +91,7 @@ static bool is_something_else(const struct input *in)
 static void show_hidden(const struct input *in)
 {
 	if (in->hidden)
-		cli_error("%s: and %" PRIu64 " more", in->path, in->hidden);
+		cli_error("%s: and %" PRIu64 " more problems", in->path, in->hidden);
 }
 
 /* Return whether --strict refuses the file: it has errors, or NVIDIA's importer would refuse it. */
@@ -121,8 +121,8 @@ static int file_read(struct job *job, struct input *in)
 		return STATUS_FAILED;
 	}
 	if (is_something_else(in)) {
-		cli_error("cannot read '%s': hardly a line of it is NVTXT, nor is it a file of "
-			  "CodeXL by its name (.atp .csv .occupancy); the first error: %s",
+		cli_error("cannot read '%s': not NVTXT, nor a file of CodeXL by its name (.atp "
+			  ".csv .occupancy); first error: %s",
 			in->path, in->held[0] ? in->held[0] + strlen(in->path) + 1 : "");
 		return STATUS_FAILED;
 	}
@@ -166,7 +166,7 @@ static int beside_find(struct job *job, const char *report)
 	if (error)
 		cli_error("cannot read the folder of '%s': %s", report, strerror(-error));
 	else if (job->count == first)
-		cli_note("no *.nvtxt lies in the folder of '%s'", report);
+		cli_note("no *.nvtxt file in the folder of '%s'", report);
 	if (dir)
 		closedir(dir);
 	free(folder);
@@ -188,7 +188,7 @@ static int inputs_find(struct job *job)
 		return beside_find(job, o->value[OPT_import_into]);
 	if (named)
 		return STATUS_OK;
-	cli_error("no file is named; see 'trace import --help'");
+	cli_error("no FILE given; see 'trace help import'");
 	return STATUS_FAILED;
 }
 
@@ -215,15 +215,15 @@ static int clock_take(struct job *job)
 							 : NVTXT_NO_SCALE;
 	const char *wrong = NULL;
 	if (c->scale == NVTXT_LERP && (!has_a || !has_b || c->ns_b < c->ns_a))
-		wrong = "--mode lerp wants --ns-a and a later --ns-b";
+		wrong = "--mode lerp needs --ns-a and a later --ns-b";
 	else if (c->scale == NVTXT_LERP && c->has_ticks_a && c->has_ticks_b &&
 		c->ticks_b <= c->ticks_a)
 		wrong = "--nvtxt-b must be greater than --nvtxt-a";
 	else if (c->scale == NVTXT_LIN && (!has_a || !c->hertz))
-		wrong = "--mode lin wants --ns-a and --freq";
+		wrong = "--mode lin needs --ns-a and --freq";
 	else if (c->scale == NVTXT_NO_SCALE &&
 		(has_a || has_b || c->has_ticks_a || c->has_ticks_b || c->hertz))
-		wrong = "--mode is missing: lerp or lin";
+		wrong = "--ns-a, --ns-b, --nvtxt-a, --nvtxt-b and --freq need --mode lerp or lin";
 	if (wrong)
 		cli_error("%s", wrong);
 	return wrong ? STATUS_FAILED : STATUS_OK;
@@ -291,7 +291,7 @@ static size_t imports_choose(const struct job *job, const struct contents *c,
 			known |= ret_imports[n].file->crc == in->file.crc &&
 				ret_imports[n].file->bytes == in->file.bytes;
 		if (known) {
-			cli_note("%s: the report has it already", in->path);
+			cli_note("%s: skipped, since the report has it already", in->path);
 			continue;
 		}
 		ret_inputs[count] = in;
@@ -314,8 +314,7 @@ static int add_to(struct job *job, struct change *g, const char *shown)
 		uint64_t outside = outside_count(imports[i].file, &g->contents);
 		print_file(&imports[i], inputs[i]->path, shown);
 		if (outside)
-			cli_note("%s: %" PRIu64
-				 " events lie outside of the time that the report covers",
+			cli_note("%s: %" PRIu64 " events are outside the time range of the report",
 				inputs[i]->path, outside);
 	}
 	free(inputs);
@@ -381,14 +380,14 @@ int command_import(const struct options *o)
 	if (codexl > 0)
 		return import_codexl(o);
 	if (codexl < 0) {
-		cli_error("files of CodeXL and others at once: one or the other");
+		cli_error("cannot import files of CodeXL and other files at once");
 		return STATUS_FAILED;
 	}
 	struct job job = {.o = o};
 	const char *report = o->value[OPT_import_into];
 	int status = clock_take(&job);
 	if (!report && (o->value[OPT_import_output] || o->value[OPT_import_beside])) {
-		cli_error("--into is missing: which report?");
+		cli_error("no report given; use --into REPORT");
 		status = STATUS_FAILED;
 	}
 	if (!status)

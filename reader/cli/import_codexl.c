@@ -63,7 +63,7 @@ static void print_input(const struct input *in, const char *output)
 			f->commands.count, f->kernels.count, f->markers.count);
 	else
 		printf("%u rows, %u cells", f->row_count, f->cells.count);
-	printf(", %u lines of header%s%s\n", f->headers.count, output ? " in " : "",
+	printf(", %u header lines%s%s\n", f->headers.count, output ? " in " : "",
 		output ? output : "");
 }
 
@@ -74,10 +74,11 @@ static void note_lost(const struct input *in)
 	const struct {
 		uint64_t count;
 		const char *what;
-	} parts[] = {{l->comments, "comments behind calls"}, {l->sections, "unknown sections"},
-		{l->lines, "lines of them"}, {l->ends, "ends of perf markers without a begin"},
-		{l->end_names, "names of ends that are not those of the begin"},
-		{l->texts, "lines with further words, those words"}};
+	} parts[] = {{l->comments, "comments after calls"}, {l->sections, "unknown sections"},
+		{l->lines, "lines of unknown sections"},
+		{l->ends, "ends of perf markers without a begin"},
+		{l->end_names, "end names that differ from the name of the begin"},
+		{l->texts, "lines with trailing words, which are left out"}};
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].count)
 			cli_note("%s: left out: %" PRIu64 " %s", in->path, parts[i].count,
@@ -94,7 +95,7 @@ static int report_write(const char *output, bool overwrite, const uint8_t *data,
 	fwrite(data, 1, bytes, out.file);
 	int status = cli_finish(out.file, output);
 	status = cli_output_close(&out, output, overwrite, status);
-	stop_if_told();
+	stop_if_asked();
 	return status;
 }
 
@@ -111,7 +112,7 @@ static int report_make(const struct options *o, struct input *inputs, size_t cou
 	}
 	int error = codexl_import(imports, count, &data, &bytes);
 	if (error)
-		cli_error("cannot make a report of '%s': %s", inputs[0].path, strerror(-error));
+		cli_error("cannot convert '%s' to a report: %s", inputs[0].path, strerror(-error));
 	int status = error ? STATUS_FAILED
 			   : report_write(output, option_is(o, OPT_import_force_overwrite, "true"),
 				     data, bytes);
@@ -127,16 +128,16 @@ static bool are_a_session(const struct options *o)
 	for (int i = 0; i < o->argc; i++) {
 		enum codexl_format format = codexl_format_of(o->argv[i]);
 		if (has[format]) {
-			cli_error("'%s' is the second file of its format: a session of CodeXL has "
-				  "one .atp, one .csv and one .occupancy",
+			cli_error("cannot import '%s': a session of CodeXL has at most one .atp, "
+				  "one .csv and one .occupancy",
 				o->argv[i]);
 			return false;
 		}
 		has[format] = true;
 	}
 	if (o->value[OPT_import_into]) {
-		cli_error("files of CodeXL become a report of their own, since their clock is not "
-			  "that of another one: --output instead of --into");
+		cli_error("cannot add files of CodeXL to a report, since their clock is another "
+			  "one; use --output instead of --into");
 		return false;
 	}
 	return true;

@@ -96,16 +96,14 @@ int main(int argc, char **argv)
 	}
 	for (uint32_t i = 0; i < COMMANDS; i++)
 		if (!strcmp(argv[1], command_rows[i].name)) {
-			/* getopt begins its messages with this name, as we do */
-			argv[1] = (char *)"trace";
 			if (i == CMD_run)
 				return run(CMD_run, argc - 1, argv + 1);
 			files_allow();
 			return end(run((enum command_id)i, argc - 1, argv + 1));
 		}
 	char *near = names_near(argv[1], strlen(argv[1]), command_at);
-	cli_error("'%s' is no command%s%s%s see 'trace help'", argv[1],
-		near ? "; did you mean " : "", near ? near : "", near ? "?" : ";");
+	cli_error("unknown %s '%s'%s%s%s see 'trace help'", *argv[1] == '-' ? "option" : "command",
+		argv[1], near ? "; did you mean " : "", near ? near : "", near ? "?" : ";");
 	free(near);
 	return STATUS_FAILED;
 }

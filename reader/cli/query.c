@@ -19,7 +19,7 @@ int command_query(const struct options *o)
 		.symbol_path = o->value[OPT_query_symbol_path],
 		.no_wait = o->value[OPT_query_no_wait]};
 	if (o->argc != 2) {
-		cli_error("a report and a statement are wanted; see 'trace help query'");
+		cli_error("want FILE and SQL; see 'trace help query'");
 		return STATUS_FAILED;
 	}
 	int status = sql_file_open(&s, o->argv[0], &form);
@@ -30,6 +30,6 @@ int command_query(const struct options *o)
 	int finished = error ? sql_file_failed(&s, o->argv[0], "run the statement", error)
 			     : cli_finish(stdout, "standard output");
 	sql_close(&s);
-	stop_if_told();
+	stop_if_asked();
 	return finished ? finished : status;
 }

@@ -2,7 +2,7 @@
 /*
  * rules.c - execution of rule files of Nsight Compute by python3 in a separate process.
  *
- * Reads what the rules found, for the results of a report.
+ * Reads the findings of the rules for the results of a report.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -193,8 +193,8 @@ int rules_run(struct rules_run *run, const struct rules_job *job)
 	free(data);
 	int status = runner_end(&runner);
 	if (error == -EPIPE)
-		cli_error("the process that runs rules ended early, with status %d", status);
+		cli_error("the process that runs the rules ended early with status %d", status);
 	else if (error)
-		cli_error("what rules found cannot be taken: %s", strerror(-error));
+		cli_error("cannot store the findings of rules: %s", strerror(-error));
 	return error ? STATUS_FAILED : STATUS_OK;
 }

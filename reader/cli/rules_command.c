@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rules_command.c - `trace rules`: runs rules on a report and stores what they find.
+ * rules_command.c - `trace rules`: runs rules on a report and stores their findings.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -58,11 +58,11 @@ static int target_open(struct target *t, const char *path)
 	if (error)
 		return cli_failed(&t->r, error);
 	if (t->r.report.unfinished) {
-		cli_error("'%s' is still being written", path);
+		cli_error("cannot change '%s': it is still being written", path);
 		return STATUS_FAILED;
 	}
 	if (!t->results.count)
-		cli_note("'%s' holds no results of kernels", path);
+		cli_note("'%s' has no kernel results", path);
 	return STATUS_OK;
 }
 
@@ -113,7 +113,7 @@ static int target_write(struct target *t, const char *path, bool overwrite)
 	findings_sort(&t->findings);
 	int error = out ? write_anew(&how, out, is_packed_name(path), &cause) : -ENOMEM;
 	if (error == -EBADMSG)
-		cli_error("'%s' is damaged and stays as it is: %s", t->r.path, cause);
+		cli_error("cannot change '%s': it is damaged: %s", t->r.path, cause);
 	if (out ? fclose(out) : close(fd))
 		error = error ? error : -errno;
 	if (!error)
@@ -138,7 +138,7 @@ static int apply(const struct options *o, const struct rules_job *job)
 		status = target_write(&t, output ? output : job->report,
 			!output || o->value[OPT_rules_force_overwrite]);
 	if (!status)
-		cli_note("%" PRIu64 " results of rules in %zu of %zu results of '%s'",
+		cli_note("stored %" PRIu64 " findings for %zu of %zu results in '%s'",
 			t.findings.rule_results, t.findings.results_changed, t.results.count,
 			output ? output : job->report);
 	target_close(&t);
@@ -163,11 +163,11 @@ int command_rules(const struct options *o)
 		.limit_s = limit ? limit : LIMIT_S};
 	const bool is_apply = o->argc == 2 && !strcmp(o->argv[0], "apply");
 	if (!is_apply && (o->argc != 1 || strcmp(o->argv[0], "list") != 0)) {
-		cli_error("'apply REPORT' or 'list'; see 'trace help rules'");
+		cli_error("want 'apply REPORT' or 'list'; see 'trace help rules'");
 		return STATUS_FAILED;
 	}
 	if (!job.folders) {
-		cli_error("no folder of rules: --rule-folder");
+		cli_error("no folder with rules given; use --rule-folder DIR");
 		return STATUS_FAILED;
 	}
 	job.is_list = !is_apply;

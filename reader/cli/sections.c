@@ -20,11 +20,11 @@ struct listing {
 	struct ncu_sections sections;
 	struct table table;
 	const struct ncu_section_file *file; /* the current file */
-	bool is_filtered;                    /* --architecture */
+	bool is_filtered;                    /* --architecture is given */
 	struct ncu_target target;
 	/* metrics of the current section that are in the table already */
-	const Ncu__ProfilerSectionMetric **told;
-	size_t told_count;
+	const Ncu__ProfilerSectionMetric **printed;
+	size_t printed_count;
 };
 
 /* ---- sections, sets ---- */
@@ -61,7 +61,7 @@ static const char *set_after(const struct listing *l, const char *before)
 	return least;
 }
 
-static int set_tell(struct listing *l, const char *set)
+static int set_print(struct listing *l, const char *set)
 {
 	char *text = NULL;
 	size_t bytes, count = 0;
@@ -94,7 +94,7 @@ static int list_sets(struct listing *l)
 	int error = 0;
 	table_init(&l->table, columns, 3);
 	for (const char *set = NULL; !error && (set = set_after(l, set));)
-		error = set_tell(l, set);
+		error = set_print(l, set);
 	return error;
 }
 
@@ -172,26 +172,27 @@ static void metric_row(struct listing *l, const char *name, const char *label,
 
 /* Return whether the metric was printed. A section often has a metric in its header and in its
  * body. */
-static bool is_told(const struct listing *l, const Ncu__ProfilerSectionMetric *m)
+static bool was_printed(const struct listing *l, const Ncu__ProfilerSectionMetric *m)
 {
-	for (size_t i = 0; i < l->told_count; i++)
-		if (!strcmp(l->told[i]->name, m->name) && l->told[i]->n_options == m->n_options)
+	for (size_t i = 0; i < l->printed_count; i++)
+		if (!strcmp(l->printed[i]->name, m->name) &&
+			l->printed[i]->n_options == m->n_options)
 			return true;
 	return false;
 }
 
-static int metric_tell(
+static int metric_name_print(
 	void *user, const Ncu__ProfilerSectionMetric *m, const Ncu__MetricOptionFilter *item_filter)
 {
 	struct listing *l = user;
 	const Ncu__ProfilerSectionMetricOption *option;
-	if (is_told(l, m) || !m->name || !*m->name)
+	if (was_printed(l, m) || !m->name || !*m->name)
 		return 0;
-	void *told = reallocarray(l->told, l->told_count + 1, sizeof(*l->told));
-	if (!told)
+	void *printed = reallocarray(l->printed, l->printed_count + 1, sizeof(*l->printed));
+	if (!printed)
 		return -ENOMEM;
-	l->told = told;
-	l->told[l->told_count++] = m;
+	l->printed = printed;
+	l->printed[l->printed_count++] = m;
 	l->target.item_filter = item_filter;
 	if (l->is_filtered) {
 		const char *name = ncu_shown_name(m, &l->target, &option);
@@ -220,11 +221,11 @@ static int list_metrics(struct listing *l)
 	for (size_t i = 0; !error && i < l->sections.count; i++) {
 		l->file = &l->sections.files[i];
 		l->target.section_filter = l->file->section->filter;
-		l->told_count = 0;
+		l->printed_count = 0;
 		if (l->file->is_chosen)
-			error = ncu_section_each_metric(l->file->section, metric_tell, l);
+			error = ncu_section_each_metric(l->file->section, metric_name_print, l);
 	}
-	free(l->told);
+	free(l->printed);
 	return error;
 }
 
@@ -275,8 +276,8 @@ int command_sections(const struct options *o)
 			.names = o->value[OPT_sections_section],
 			.sets = o->value[OPT_sections_set]}};
 	if (o->argc || (!l.choice.folders && !l.choice.folders_recursive)) {
-		cli_error(o->argc ? "'%s' is an argument too many"
-				  : "where are the section files? --section-folder DIR or "
+		cli_error(o->argc ? "unexpected argument '%s'; see 'trace help sections'"
+				  : "no section files given; use --section-folder DIR or "
 				    "--section-folder-recursive DIR",
 			o->argc ? o->argv[0] : "");
 		return STATUS_FAILED;

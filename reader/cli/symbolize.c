@@ -11,8 +11,8 @@
 static void print_tally(const char *path, const struct symbolize_tally *t)
 {
 	uint64_t shown = 0;
-	printf("%s: %" PRIu64 " addresses: %" PRIu64 " resolved, %" PRIu64 " not, %" PRIu64
-	       " were there\n",
+	printf("%s: %" PRIu64 " addresses: %" PRIu64 " resolved, %" PRIu64 " not resolved, %" PRIu64
+	       " already stored\n",
 		path, t->addresses, t->resolved, t->unresolved, t->known);
 	for (uint32_t i = 0; i < SYMBOLIZE_REASONS && t->reasons[i].reason; i++) {
 		printf("  %" PRIu64 ": %s\n", t->reasons[i].count, t->reasons[i].reason);

@@ -2,8 +2,8 @@
 /*
  * version.c - `trace --version [--verbose]`: the version of the command.
  *
- * Also the versions and licenses of the libraries that are linked into it; THIRD-PARTY.md has the
- * whole list.
+ * --verbose adds the versions and licenses of the libraries that are linked into it;
+ * THIRD-PARTY.md has the whole list.
  */
 #define _GNU_SOURCE
 #include "reader/cli/version.h"

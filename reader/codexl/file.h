@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file.h - the contents of a text file of CodeXL or the Radeon Compute Profiler: a timeline (.atp),
- * a table of performance counters (.csv), or one of occupancy (.occupancy).
+ * file.h - contents of a text file of CodeXL or the Radeon Compute Profiler: a timeline (.atp), a
+ * table of performance counters (.csv) or a table of occupancy (.occupancy).
  *
  *   codexl_file_init(); codexl_file_read(), or codexl_file_line() for each line and
- * codexl_file_end() (read.h); codexl_import() builds a report (import.h); codexl_file_release()
+ *   codexl_file_end() (read.h); codexl_import() builds a report (import.h); codexl_file_release()
  *
  * Source: "Output files" in the documentation of CodeXL. One thread; allocates; memory grows with
  * the number of lines, never with a number in the file.
@@ -19,7 +19,7 @@
 #include "reader/base/pool.h"
 #include "reader/codexl/format.h"
 
-/* CODEXL_CALL.parts */
+/* Bits of CODEXL_CALL.parts. */
 enum codexl_part {
 	CODEXL_HAS_CALL = 1,
 	CODEXL_HAS_TIMES = 2,
@@ -30,13 +30,13 @@ enum codexl_part {
 	CODEXL_HAS_TRANSFER = 64
 };
 
-/* CODEXL_COMMAND.columns */
+/* Bits of CODEXL_COMMAND.columns. */
 enum codexl_column { CODEXL_KERNEL_COLUMNS = 1, CODEXL_HANDLE_COLUMN = 2, CODEXL_BYTES_COLUMN = 4 };
 
-/* CODEXL_CALL.api */
+/* Values of CODEXL_CALL.api. */
 enum codexl_api { CODEXL_API_OTHER, CODEXL_API_CUDA, CODEXL_API_OSRT };
 
-/* CODEXL_COMMAND.operation; copies have the numbers of CUPTI. */
+/* Values of CODEXL_COMMAND.operation; copies are numbered as in CUPTI. */
 enum codexl_operation {
 	CODEXL_NO_OPERATION = 0,
 	CODEXL_COPY_TO_DEVICE = 1,
@@ -46,7 +46,8 @@ enum codexl_operation {
 	CODEXL_FILL = 21
 };
 
-#define CODEXL_DEFAULT_GROUP "Default" /* of perf markers; stored as "", as NVTX's domain */
+/* default group of perf markers; stored as "", like the default domain of NVTX */
+#define CODEXL_DEFAULT_GROUP "Default"
 
 /* Texts are in the pool; "" = none. */
 struct codexl_header {
@@ -54,12 +55,13 @@ struct codexl_header {
 };
 
 struct codexl_sizes {
-	uint32_t grid[3], block[3]; /* work groups, and work items per group; 0 = not known */
+	uint32_t grid[3], block[3]; /* grid: work groups; block: work items per group; 0 = not
+				     * known */
 };
 
 struct codexl_call {
 	uint32_t tid, parts, caller_line;
-	uint32_t next; /* next call of the same thread and section, its index + 1 */
+	uint32_t next; /* index + 1 of the next call of the same thread and section */
 	bool is_opencl;
 	int64_t type;
 	uint64_t start_ns, end_ns;
@@ -68,7 +70,7 @@ struct codexl_call {
 };
 
 struct codexl_command {
-	uint32_t call; /* its index */
+	uint32_t call; /* index of the call */
 	uint32_t columns, operation, device_id;
 	uint64_t type, queued_ns, submitted_ns, start_ns, end_ns;
 	uint64_t queue_id, queue, context_id, context, handle, bytes;
@@ -84,8 +86,8 @@ struct codexl_kernel {
 };
 
 struct codexl_marker {
-	uint32_t tid, level; /* level: enclosing markers of the same group */
-	uint32_t outer;      /* enclosing marker, its index + 1 */
+	uint32_t tid, level; /* level: number of enclosing markers of the same group */
+	uint32_t outer;      /* index + 1 of the enclosing marker */
 	bool ended;
 	uint64_t start_ns, end_ns;
 	const char *name, *group;
@@ -96,12 +98,13 @@ struct codexl_cell {
 	const char *name, *value;
 };
 
-/* Counts of what a report cannot store. */
+/* Numbers of items that a report cannot store. */
 struct codexl_lost {
-	uint64_t comments;        /* after calls */
-	uint64_t sections, lines; /* of unknown sections */
-	uint64_t ends;            /* of perf markers that did not begin */
-	uint64_t end_names;       /* names and groups of ends that differ from those of the begin */
+	uint64_t comments;        /* comments after calls */
+	uint64_t sections, lines; /* sections with unknown titles, and their lines */
+	uint64_t ends;            /* ends of perf markers without a begin */
+	uint64_t end_names;       /* ends of perf markers whose name or group differs from the
+				   * begin */
 	uint64_t texts;           /* extra words at the end of lines */
 };
 
@@ -115,7 +118,7 @@ struct codexl_state; /* state.h */
 struct codexl_words; /* words.h */
 
 struct codexl_file {
-	struct pool *pool; /* the caller's */
+	struct pool *pool; /* owned by the caller */
 	enum codexl_format format;
 	CODEXL_ARRAY(header) headers;
 	CODEXL_ARRAY(call) calls;
@@ -123,12 +126,12 @@ struct codexl_file {
 	CODEXL_ARRAY(kernel) kernels;
 	CODEXL_ARRAY(marker) markers;
 	CODEXL_ARRAY(cell) cells;
-	uint32_t row_count; /* of a table, without the names of columns */
+	uint32_t row_count; /* rows of a table, without the names of columns */
 	struct codexl_lost lost;
-	uint64_t bytes; /* read from a descriptor, and their CRC-32C */
+	uint64_t bytes; /* number of bytes read from a descriptor, and their CRC-32C */
 	uint32_t crc;
 	uint32_t line;   /* number of the last line read */
-	char cause[200]; /* its error; "" = none */
+	char cause[200]; /* description of the error; "" = none */
 	struct codexl_state *state;
 };
 
@@ -144,7 +147,7 @@ __attribute__((format(printf, 2, 3))) int codexl_wrong(
 /* Store a header line, split at its first `=`. Returns 0, -EBADMSG or -ENOMEM. */
 int codexl_header_line(struct codexl_file *f, struct codexl_words line);
 
-/* Return the value of a header line, without leading blanks; "" = there is none. */
+/* Return the value of a header line, without leading blanks; "" if there is no such line. */
 const char *codexl_file_header(const struct codexl_file *f, const char *key);
 
 #endif

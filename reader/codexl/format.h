@@ -7,13 +7,13 @@
 #ifndef READER_CODEXL_FORMAT_H
 #define READER_CODEXL_FORMAT_H
 
-/* CODEXL_HEADER.format */
+/* Values of CODEXL_HEADER.format. */
 enum codexl_format { CODEXL_TIMELINE, CODEXL_COUNTERS, CODEXL_OCCUPANCY, CODEXL_FORMATS };
 
 /* Return the format that the suffix of a file name means; CODEXL_FORMATS = none. */
 enum codexl_format codexl_format_of(const char *path);
 
-/* Return the name of a format as `trace export -t` has it: the suffix without its dot. */
+/* Return the name of a format as in `trace export -t`: the suffix without its dot. */
 const char *codexl_format_name(enum codexl_format format);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* import.c - rows of a report from files of CodeXL. */
 #include "reader/codexl/import.h"
 
 #include <errno.h>
@@ -10,21 +11,22 @@
 #include "reader/file/schema.h"
 
 #define PROCESS_ID 1u
-#define CALLS_OF_BATCH 1024u /* with their texts well below the size of a block */
+/* a batch of calls stays well below the size of a block, with its texts */
+#define CALLS_OF_BATCH 1024u
 
-struct importing {
+struct codexl_importer {
 	struct append append;
 	struct codexl_import *imports;
 	size_t count;
 	struct pool pool;
-	struct map functions; /* of the OS runtime, by name */
+	struct map functions; /* names of OS runtime functions */
 	uint64_t start_ns, last_ns;
 	uint32_t pid;
-	/* the batch at hand */
+	/* the current batch */
 	const struct schema_event *event;
 	uint32_t tid, row_count;
 	int64_t *values;
-	uint64_t rows; /* of all files */
+	uint64_t rows; /* rows of all files */
 };
 
 static ProtobufCBinaryData bytes_of(const char *text)
@@ -32,15 +34,15 @@ static ProtobufCBinaryData bytes_of(const char *text)
 	return (ProtobufCBinaryData){strlen(text), (uint8_t *)text};
 }
 
-/* ---- what is known before the events ---- */
+/* ---- session and process ---- */
 
-static void time_note(struct importing *z, uint64_t start_ns, uint64_t end_ns)
+static void time_note(struct codexl_importer *z, uint64_t start_ns, uint64_t end_ns)
 {
 	z->start_ns = start_ns < z->start_ns ? start_ns : z->start_ns;
 	z->last_ns = end_ns > z->last_ns ? end_ns : z->last_ns;
 }
 
-static void times_find(struct importing *z, const struct codexl_file *f)
+static void times_find(struct codexl_importer *z, const struct codexl_file *f)
 {
 	for (uint32_t i = 0; i < f->calls.count; i++)
 		if (f->calls.rows[i].parts & CODEXL_HAS_TIMES)
@@ -55,8 +57,8 @@ static void times_find(struct importing *z, const struct codexl_file *f)
 	}
 }
 
-/* Files do not tell it: it is taken for that of the first thread. */
-static void pid_find(struct importing *z, const struct codexl_file *f)
+/* Set the pid to the tid of the first thread, because files do not contain the pid. */
+static void pid_find(struct codexl_importer *z, const struct codexl_file *f)
 {
 	if (!z->pid && f->calls.count)
 		z->pid = f->calls.rows[0].tid;
@@ -64,8 +66,8 @@ static void pid_find(struct importing *z, const struct codexl_file *f)
 		z->pid = f->markers.rows[0].tid;
 }
 
-/* The value of the first file that has one. */
-static const char *header_of(const struct importing *z, const char *key)
+/* Return the value of a header key from the first file that has it. */
+static const char *header_of(const struct codexl_importer *z, const char *key)
 {
 	const char *value = "";
 	for (size_t i = 0; i < z->count && !*value; i++)
@@ -73,7 +75,7 @@ static const char *header_of(const struct importing *z, const char *key)
 	return value;
 }
 
-static void session_tell(struct importing *z)
+static void session_append(struct codexl_importer *z)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Session session = LIBTRACE__SESSION__INIT;
@@ -86,7 +88,7 @@ static void session_tell(struct importing *z)
 	append_entry(&z->append, &entry);
 }
 
-static void process_tell(struct importing *z)
+static void process_append(struct codexl_importer *z)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Process process = LIBTRACE__PROCESS__INIT;
@@ -114,7 +116,7 @@ static uint64_t events_of(const struct codexl_file *f)
 		f->markers.count + f->cells.count;
 }
 
-static void import_tell(struct importing *z, struct codexl_import *import)
+static void import_append(struct codexl_importer *z, struct codexl_import *import)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Imported imported = LIBTRACE__IMPORTED__INIT;
@@ -130,7 +132,7 @@ static void import_tell(struct importing *z, struct codexl_import *import)
 	append_entry(&z->append, &entry);
 }
 
-static void receipt_tell(struct importing *z)
+static void receipt_append(struct codexl_importer *z)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Receipt receipt = LIBTRACE__RECEIPT__INIT;
@@ -143,7 +145,7 @@ static void receipt_tell(struct importing *z)
 
 /* ---- rows ---- */
 
-static void rows_flush(struct importing *z)
+static void rows_flush(struct codexl_importer *z)
 {
 	if (z->row_count)
 		append_rows(
@@ -151,9 +153,9 @@ static void rows_flush(struct importing *z)
 	z->row_count = 0;
 }
 
-/* A row of zeros, with its time. Batches end at a change of kind or thread, when they are full, and
- * when their texts fill a block. */
-static int64_t *row_new(struct importing *z, uint32_t kind, uint32_t tid, uint64_t ns)
+/* Add a row of zeros with its time. A batch ends when the kind or thread changes, when it is full,
+ * and when its texts fill a block. */
+static int64_t *row_new(struct codexl_importer *z, uint32_t kind, uint32_t tid, uint64_t ns)
 {
 	if (!z->event || z->event->number != kind || z->tid != tid ||
 		z->row_count == APPEND_ROWS_MAX || z->append.strings.bytes >= APPEND_BLOCK_BYTES)
@@ -179,7 +181,7 @@ static int64_t *row_new(struct importing *z, uint32_t kind, uint32_t tid, uint64
 		SET(kind, BLOCK_Z, (sizes)->block[2]); \
 	} while (0)
 
-static void headers_tell(struct importing *z, const struct codexl_file *f)
+static void headers_append(struct codexl_importer *z, const struct codexl_file *f)
 {
 	for (uint32_t i = 0; i < f->headers.count; i++) {
 		int64_t *row = row_new(z, KIND_CODEXL_HEADER, 0, z->start_ns);
@@ -194,7 +196,7 @@ static bool is_upper(char c)
 	return c >= 'A' && c <= 'Z';
 }
 
-static enum codexl_api api_of(const struct importing *z, const struct codexl_call *call)
+static enum codexl_api api_of(const struct codexl_importer *z, const struct codexl_call *call)
 {
 	const char *name = call->name;
 	if (call->is_opencl || !(call->parts & CODEXL_HAS_TIMES))
@@ -206,7 +208,7 @@ static enum codexl_api api_of(const struct importing *z, const struct codexl_cal
 								    : CODEXL_API_OTHER;
 }
 
-/* 0 for what is no whole number. */
+/* Parse a return value; 0 if it is not an integer. */
 static int64_t return_value(const char *text)
 {
 	char *end;
@@ -215,7 +217,7 @@ static int64_t return_value(const char *text)
 	return *text && !*end && !errno ? number : 0;
 }
 
-static void call_tell(struct importing *z, const struct codexl_call *c, uint32_t number)
+static void call_append(struct codexl_importer *z, const struct codexl_call *c, uint32_t number)
 {
 	const bool timed = c->parts & CODEXL_HAS_TIMES;
 	int64_t *row = row_new(z, KIND_CODEXL_CALL, c->tid, timed ? c->start_ns : z->start_ns);
@@ -237,7 +239,7 @@ static void call_tell(struct importing *z, const struct codexl_call *c, uint32_t
 	SET(CODEXL_CALL, PARTS, c->parts);
 }
 
-static void command_tell(struct importing *z, const struct codexl_command *c)
+static void command_append(struct codexl_importer *z, const struct codexl_command *c)
 {
 	int64_t *row = row_new(z, KIND_CODEXL_COMMAND, 0, c->start_ns);
 	SET(CODEXL_COMMAND, DURATION, c->end_ns - c->start_ns);
@@ -268,9 +270,9 @@ static int compare_commands(const void *a, const void *b)
 	return (x->call > y->call) - (x->call < y->call);
 }
 
-/* In turns: a batch of calls, and what those did on devices, so that who reads them needs no more
- * memory than for a batch. */
-static void calls_tell(struct importing *z, const struct codexl_file *f)
+/* Write batches of calls, each followed by the commands that its calls started on devices, so that
+ * a reader needs memory for one batch only. */
+static void calls_append(struct codexl_importer *z, const struct codexl_file *f)
 {
 	struct codexl_command *commands = f->commands.rows;
 	uint32_t next = 0;
@@ -280,15 +282,15 @@ static void calls_tell(struct importing *z, const struct codexl_file *f)
 		const uint32_t first = i, tid = f->calls.rows[i].tid;
 		while (i < f->calls.count && i - first < CALLS_OF_BATCH &&
 			f->calls.rows[i].tid == tid) {
-			call_tell(z, &f->calls.rows[i], i + 1);
+			call_append(z, &f->calls.rows[i], i + 1);
 			i++;
 		}
 		for (; next < f->commands.count && commands[next].call < i; next++)
-			command_tell(z, &commands[next]);
+			command_append(z, &commands[next]);
 	}
 }
 
-static void kernels_tell(struct importing *z, const struct codexl_file *f)
+static void kernels_append(struct codexl_importer *z, const struct codexl_file *f)
 {
 	for (uint32_t i = 0; i < f->kernels.count; i++) {
 		const struct codexl_kernel *k = &f->kernels.rows[i];
@@ -308,7 +310,7 @@ static void kernels_tell(struct importing *z, const struct codexl_file *f)
 	}
 }
 
-static void markers_tell(struct importing *z, const struct codexl_file *f)
+static void markers_append(struct codexl_importer *z, const struct codexl_file *f)
 {
 	for (uint32_t i = 0; i < f->markers.count; i++) {
 		const struct codexl_marker *m = &f->markers.rows[i];
@@ -322,7 +324,7 @@ static void markers_tell(struct importing *z, const struct codexl_file *f)
 	}
 }
 
-static void cells_tell(struct importing *z, const struct codexl_file *f)
+static void cells_append(struct codexl_importer *z, const struct codexl_file *f)
 {
 	for (uint32_t i = 0; i < f->cells.count; i++) {
 		int64_t *row = row_new(z, KIND_CODEXL_CELL, 0, z->start_ns);
@@ -335,22 +337,22 @@ static void cells_tell(struct importing *z, const struct codexl_file *f)
 	}
 }
 
-static void rows_tell(struct importing *z)
+static void rows_append(struct codexl_importer *z)
 {
 	for (size_t i = 0; i < z->count; i++) {
 		const struct codexl_file *f = z->imports[i].file;
-		headers_tell(z, f);
-		calls_tell(z, f);
-		kernels_tell(z, f);
-		markers_tell(z, f);
-		cells_tell(z, f);
+		headers_append(z, f);
+		calls_append(z, f);
+		kernels_append(z, f);
+		markers_append(z, f);
+		cells_append(z, f);
 	}
 	rows_flush(z);
 }
 
 /* ---- the report ---- */
 
-static int functions_find(struct importing *z)
+static int functions_find(struct codexl_importer *z)
 {
 	int error = 0;
 	for (uint32_t fn = 1; !error && fn < fn_count(); fn++) {
@@ -362,7 +364,7 @@ static int functions_find(struct importing *z)
 	return error;
 }
 
-static int all_tell(struct importing *z, uint8_t **ret_data, size_t *ret_bytes)
+static int all_append(struct codexl_importer *z, uint8_t **ret_data, size_t *ret_bytes)
 {
 	Libtrace__SessionDetails details = LIBTRACE__SESSION_DETAILS__INIT;
 	Libtrace__VersionInfo version = LIBTRACE__VERSION_INFO__INIT, *versions[] = {&version};
@@ -385,12 +387,12 @@ static int all_tell(struct importing *z, uint8_t **ret_data, size_t *ret_bytes)
 	z->append.details = &details;
 	z->append.compress = true;
 	append_texts_begin(&z->append, 0);
-	session_tell(z);
-	process_tell(z);
+	session_append(z);
+	process_append(z);
 	for (size_t i = 0; i < z->count; i++)
-		import_tell(z, &z->imports[i]);
-	receipt_tell(z);
-	rows_tell(z);
+		import_append(z, &z->imports[i]);
+	receipt_append(z);
+	rows_append(z);
 	int error = append_texts_end(&z->append);
 	return error ? error : append_file(&z->append, ret_data, ret_bytes);
 }
@@ -398,7 +400,7 @@ static int all_tell(struct importing *z, uint8_t **ret_data, size_t *ret_bytes)
 int codexl_import(
 	struct codexl_import *imports, size_t count, uint8_t **ret_data, size_t *ret_bytes)
 {
-	struct importing z = {.imports = imports, .count = count, .start_ns = UINT64_MAX};
+	struct codexl_importer z = {.imports = imports, .count = count, .start_ns = UINT64_MAX};
 	append_start(&z.append);
 	z.values = malloc((size_t)APPEND_ROWS_MAX * SCHEMA_FIELDS * sizeof(*z.values));
 	int error = z.values ? functions_find(&z) : -ENOMEM;
@@ -410,7 +412,7 @@ int codexl_import(
 		z.start_ns = z.last_ns = 0;
 	z.pid = z.pid ? z.pid : 1;
 	if (!error)
-		error = all_tell(&z, ret_data, ret_bytes);
+		error = all_append(&z, ret_data, ret_bytes);
 	append_close(&z.append);
 	map_release(&z.functions);
 	free(z.values);

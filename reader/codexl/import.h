@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * import.h - a report made of text files of CodeXL: what lines say becomes rows of codexl.def, perf
- * markers become NVTX ranges, and the header what is told of session and process.
+ * import.h - conversion of text files of CodeXL to a report. Lines become rows of codexl.def, perf
+ * markers become NVTX ranges, and the header becomes the description of session and process.
  *
- * One thread; allocates; the blocks are held until they are written.
+ * One thread; allocates; all blocks are kept in memory.
  */
 #ifndef READER_CODEXL_IMPORT_H
 #define READER_CODEXL_IMPORT_H
@@ -11,16 +11,16 @@
 #include "reader/codexl/file.h"
 #include "reader/file/append.h"
 
-/* A file, read to its end without error. */
+/* A file that was read to its end without an error. */
 struct codexl_import {
 	struct codexl_file *file;
-	const char *name; /* without its folder */
-	uint64_t events;  /* rows that it became */
+	const char *name; /* file name without its folder */
+	uint64_t events;  /* number of rows added for the file */
 };
 
 /*
- * The bytes of the report, which become the caller's to free(). At most one file of each format;
- * they are taken as files of one session. 0, -ENOMEM, -EOVERFLOW (no more ids).
+ * Convert files of one session, at most one of each format. Returns 0 with the bytes of the report,
+ * which the caller frees with free(); -ENOMEM; or -EOVERFLOW if string ids are exhausted.
  */
 int codexl_import(
 	struct codexl_import *imports, size_t count, uint8_t **ret_data, size_t *ret_bytes);

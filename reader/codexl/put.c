@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* put.c - output of words in the syntax of CodeXL files. */
 #include "reader/codexl/put.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-/* What stands for a character; NULL: it itself. */
+/* Return the replacement of a character; NULL = none. */
 static const char *substitute(char c, enum codexl_put how)
 {
 	const bool encodes = how == CODEXL_PUT_SYMBOL || how == CODEXL_PUT_NAME;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * put.h - words of files of CodeXL, as its own tools write them. Functions return the bytes
- * written; errors stay with the stream. One thread.
+ * put.h - output of words in the syntax of CodeXL files, as written by CodeXL itself. Functions
+ * that return a size return the bytes written; errors remain set in the stream. One thread per
+ * stream.
  */
 #ifndef READER_CODEXL_PUT_H
 #define READER_CODEXL_PUT_H
@@ -11,25 +12,26 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What a format has no place for becomes something else, control characters '_'. */
+/* How to replace characters that a format cannot represent. Control characters always become
+ * '_'. */
 enum codexl_put {
-	CODEXL_PUT_LINE,   /* nothing else */
-	CODEXL_PUT_SYMBOL, /* blanks &nbsp;, commas &comma; */
-	CODEXL_PUT_NAME,   /* blanks &nbsp; */
-	CODEXL_PUT_WORD,   /* blanks and commas '_' */
-	CODEXL_PUT_CELL    /* commas ';' */
+	CODEXL_PUT_LINE,   /* no other replacement */
+	CODEXL_PUT_SYMBOL, /* blank -> &nbsp;, comma -> &comma; */
+	CODEXL_PUT_NAME,   /* blank -> &nbsp; */
+	CODEXL_PUT_WORD,   /* blank, comma -> '_' */
+	CODEXL_PUT_CELL    /* comma -> ';' */
 };
 
-/* Not more than `most` bytes of the text; NULL is "". */
+/* Write at most `most` bytes of the text; NULL is written as "". */
 size_t codexl_put_text(FILE *out, const char *text, enum codexl_put how, size_t most);
 
-/* Blanks up to the width of a column, at least one. */
+/* Write blanks up to the width of the column, at least one. */
 void codexl_put_padding(FILE *out, size_t written, size_t width);
 
-/* A word and the blanks up to its column's width. */
+/* Write a word, and blanks up to the width of its column. */
 void codexl_put_column(FILE *out, const char *text, enum codexl_put how, size_t width);
 
-/* Likewise. */
+/* Write a decimal number, and blanks up to the width of its column. */
 static inline void codexl_put_number(FILE *out, int64_t number, size_t width)
 {
 	const int written = fprintf(out, "%" PRId64, number);

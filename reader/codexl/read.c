@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read.c - reads a file of CodeXL line by line, in the format it was opened as. */
+/* read.c - reader for a file of CodeXL, line by line. */
 #include "reader/codexl/read.h"
 
 #include <string.h>
@@ -13,11 +13,11 @@ int codexl_file_line(struct codexl_file *f, const char *line, size_t bytes)
 	struct codexl_words words = {line, line + bytes};
 	f->line++;
 	if (f->line == 1 && bytes >= 3 && !memcmp(line, "\xef\xbb\xbf", 3))
-		words.at += 3; /* byte order mark */
+		words.at += 3; /* skip the byte order mark */
 	if (words.end > words.at && words.end[-1] == '\r')
 		words.end--;
 	if (memchr(words.at, 0, (size_t)(words.end - words.at)))
-		return codexl_wrong(f, "zero byte: this is not a text file");
+		return codexl_wrong(f, "zero byte: not a text file");
 	return f->format == CODEXL_TIMELINE ? codexl_timeline_line(f, words)
 					    : codexl_table_line(f, words);
 }

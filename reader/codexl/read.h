@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * read.h - reads the lines of a text file of CodeXL into struct codexl_file.
+ * read.h - reader for the lines of a text file of CodeXL.
  *
- * The first line that is not in the format ends the file; f->line and f->cause describe it. Counts
- * in the file announce how many lines follow, so nothing after an error can be trusted. One thread;
- * allocates.
+ * The first line with an error ends the file; f->line and f->cause describe the error. The file
+ * announces how many lines follow, so lines after an error would be misread. One thread; allocates.
  */
 #ifndef READER_CODEXL_READ_H
 #define READER_CODEXL_READ_H
@@ -13,7 +12,7 @@
 
 #include "reader/codexl/file.h"
 
-/* Read the next line, given without its end. Returns 0, -EBADMSG with f->line and f->cause set,
+/* Read the next line, without its line end. Returns 0, -EBADMSG with f->line and f->cause set,
  * -ENOMEM, or -EOVERFLOW (too many lines). */
 int codexl_file_line(struct codexl_file *f, const char *line, size_t bytes);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table.c - tables of CodeXL: performance counters and occupancy of kernels. */
+/* table.c - parser for tables of CodeXL: performance counters and occupancy of kernels. */
 #include "reader/codexl/table.h"
 
 #include <stdio.h>
 
 #include "reader/codexl/state.h"
 
-/* Read a cell, up to the next separator; after the last cell line->at is NULL. NULL = out of
+/* Read a cell, up to the next separator. line->at is NULL after the last cell. NULL = out of
  * memory. */
 static struct codexl_cell *cell_take(struct codexl_file *f, struct codexl_words *line)
 {
@@ -65,7 +65,7 @@ static int comment_take(struct codexl_file *f, struct codexl_words line)
 	return error;
 }
 
-/* Return whether the table has a column. */
+/* Return true if the table has a column of this name. */
 static bool has_column(const struct codexl_state *s, const char *name)
 {
 	for (uint32_t i = 0; i < s->column_count; i++)
@@ -88,7 +88,7 @@ int codexl_table_line(struct codexl_file *f, struct codexl_words line)
 	int error = columns_take(f, line);
 	if (!error && !has_column(s, wanted[f->format]))
 		return codexl_wrong(
-			f, "not a table of CodeXL: it has no column %s", wanted[f->format]);
+			f, "not a table of CodeXL: column %s is missing", wanted[f->format]);
 	return error;
 }
 

@@ -12,7 +12,7 @@
 /* Read a line: comment of the header, names of columns, or row. Returns as codexl_file_line(). */
 int codexl_table_line(struct codexl_file *f, struct codexl_words line);
 
-/* Check that the names of columns were there. Returns as codexl_file_line(). */
+/* Check that the file had the names of columns. Returns as codexl_file_line(). */
 int codexl_table_end(struct codexl_file *f);
 
 #endif

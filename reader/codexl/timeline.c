@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* timeline.c - timelines of CodeXL: sections, blocks of threads, and their lines. */
+/* timeline.c - parser for timelines of CodeXL: sections, blocks of threads, and their lines. */
 #define _GNU_SOURCE
 #include "reader/codexl/timeline.h"
 
@@ -29,7 +29,7 @@ static struct codexl_thread *thread_of(struct codexl_file *f, bool is_opencl, ui
 	return t && !map_put(&s->thread_ids, is_opencl, tid, s->threads.count) ? t : NULL;
 }
 
-/* Number devices by their names. Returns 0 or -ENOMEM. */
+/* Find the number of a device by its name; a new device is numbered. Returns 0 or -ENOMEM. */
 static int device_number(struct codexl_file *f, const char *name, uint32_t *ret_id)
 {
 	struct codexl_state *s = f->state;
@@ -38,8 +38,8 @@ static int device_number(struct codexl_file *f, const char *name, uint32_t *ret_
 	return known ? 0 : map_put(&s->device_ids, (uint64_t)(uintptr_t)name, 0, ++s->device_count);
 }
 
-/* Return the call that the next line of a thread belongs to: the next call of the thread, or a new
- * one. `section`: 0 calls, 1 times, 2 stack. NULL = out of memory. */
+/* Return the call that the next line of a thread describes: the next call of the thread, which is
+ * created if needed. `section`: 0 calls, 1 times, 2 stack. NULL = out of memory. */
 static struct codexl_call *call_next(struct codexl_file *f, unsigned section)
 {
 	const struct codexl_state *s = f->state;
@@ -70,7 +70,7 @@ static struct codexl_call *call_next(struct codexl_file *f, unsigned section)
 	return &f->calls.rows[next - 1];
 }
 
-/* Check the name of a call, which all sections repeat. */
+/* Check that the name of a call is the same in all sections. */
 static int call_named(
 	struct codexl_file *f, struct codexl_call *call, unsigned part, struct codexl_word word)
 {
@@ -89,7 +89,7 @@ static int call_named(
 
 /* ---- calls ---- */
 
-/* Cut the comment at the end of a line. */
+/* Remove the comment at the end of a line. */
 static void comment_cut(struct codexl_file *f, struct codexl_words *line)
 {
 	const struct codexl_word all = codexl_rest(line);
@@ -103,7 +103,7 @@ static void comment_cut(struct codexl_file *f, struct codexl_words *line)
 		}
 }
 
-/* Where the arguments end: of OpenCL at the first parenthesis, else at the last one. */
+/* Return the end of the arguments: the first closing parenthesis for OpenCL, else the last one. */
 static const char *closing(const struct codexl_words *w, bool is_opencl)
 {
 	size_t bytes = (size_t)(w->end - w->at);
@@ -116,7 +116,7 @@ static int result_take(
 	const char *equals = memmem(ret_name->at, (size_t)(ret_name->end - ret_name->at), " = ", 3);
 	const struct codexl_words result = {ret_name->at, equals};
 	if (!equals)
-		return call->is_opencl ? codexl_wrong(f, "a call is RESULT = NAME ( ARGUMENTS )")
+		return call->is_opencl ? codexl_wrong(f, "expected RESULT = NAME ( ARGUMENTS )")
 				       : 0;
 	call->result = codexl_text(f, codexl_rest(&result));
 	call->parts |= CODEXL_HAS_RESULT;
@@ -134,7 +134,7 @@ static int call_line(struct codexl_file *f, struct codexl_words line)
 	struct codexl_words name = {line.at, open}, arguments = {open, line.end};
 	const char *close = open ? closing(&arguments, call->is_opencl) : NULL;
 	if (!close)
-		return codexl_wrong(f, "a call is RESULT = NAME ( ARGUMENTS )");
+		return codexl_wrong(f, "expected RESULT = NAME ( ARGUMENTS )");
 	arguments = (struct codexl_words){open + 1, close};
 	int error = result_take(f, call, &name);
 	if (!error)
@@ -217,8 +217,8 @@ static uint32_t operation_of(uint64_t type)
 	}
 }
 
-/* Read what follows the device: of kernels handle, name and sizes; of native kernels the function;
- * of copies the bytes. */
+/* Read the columns after the device: handle, name and sizes of a kernel; the function of a native
+ * kernel; the bytes of a copy. */
 static int command_end_take(
 	struct codexl_file *f, struct codexl_command *c, struct codexl_words *line)
 {
@@ -509,7 +509,8 @@ static bool take_text(struct codexl_word *word, const char *text)
 	return true;
 }
 
-/* Return the section of a title `=====TITLE=====`; older files have the product name in front. */
+/* Return the section of a title `=====TITLE=====`. Older files put the product name before the
+ * title. */
 static enum codexl_section section_of(struct codexl_word title, bool *ret_is_opencl)
 {
 	static const struct {
@@ -543,7 +544,7 @@ static int block_missing(struct codexl_file *f)
 	if (s->left)
 		return codexl_wrong(f,
 			"line %u announces %" PRIu64 " lines, %" PRIu64 " of them are missing",
-			s->told_at, s->told, s->left);
+			s->announced_at, s->announced, s->left);
 	if (s->wants_count)
 		return codexl_wrong(f, "the number of lines of thread %u is missing", s->tid);
 	return 0;
@@ -558,8 +559,7 @@ static int version_take(struct codexl_file *f)
 		return codexl_wrong(f, "not a timeline: the header has no TraceFileVersion");
 	if (major < 2)
 		return codexl_wrong(f,
-			"version %s is a trace of graphics (DirectX, Vulkan), "
-			"which is not supported",
+			"version %s is a graphics trace (DirectX, Vulkan), which is not supported",
 			version);
 	f->state->has_queue_index = codexl_has_queue_index(version);
 	return 0;
@@ -611,8 +611,8 @@ static int number_line(struct codexl_file *f, struct codexl_words line)
 		return codexl_wrong(f, "not a number of lines: %.*s",
 			word.bytes < 40 ? (int)word.bytes : 40, word.at);
 	s->wants_count = false;
-	s->left = s->told = number;
-	s->told_at = f->line;
+	s->left = s->announced = number;
+	s->announced_at = f->line;
 	return 0;
 }
 
@@ -621,7 +621,8 @@ static int data_line(struct codexl_file *f, struct codexl_words line)
 	struct codexl_state *s = f->state;
 	s->left--;
 	if (!codexl_rest(&line).bytes)
-		return codexl_wrong(f, "empty line among those that line %u announces", s->told_at);
+		return codexl_wrong(
+			f, "empty line among those that line %u announces", s->announced_at);
 	switch (s->section) {
 	case SECTION_CALLS:
 		return call_line(f, line);
@@ -643,7 +644,7 @@ int codexl_timeline_line(struct codexl_file *f, struct codexl_words line)
 	const bool is_title = starts_with(word, s->section == SECTION_HEADER ? "=" : "=====");
 	if (f->line == 1 && starts_with(word, "//"))
 		return codexl_wrong(
-			f, "a trace of graphics (DirectX, Vulkan), which is not supported");
+			f, "a graphics trace (DirectX, Vulkan), which is not supported");
 	if (is_title)
 		return section_begin(f, line);
 	if (s->section == SECTION_HEADER)

@@ -28,17 +28,17 @@ struct codexl_word codexl_word(struct codexl_words *w);
 /* Return the rest of the line without the blanks around it. */
 struct codexl_word codexl_rest(const struct codexl_words *w);
 
-/* Store a word in the pool; codexl_decoded() decodes &nbsp; and, with `commas`, &comma;. NULL = out
- * of memory. */
+/* Store a word in the pool; codexl_decoded() decodes &nbsp; and, with `commas`, &comma;. Return
+ * NULL when out of memory. */
 const char *codexl_text(struct codexl_file *f, struct codexl_word word);
 const char *codexl_decoded(struct codexl_file *f, struct codexl_word word, bool commas);
 
-/* Parse a decimal number up to `most`, or a handle: 0x and hex digits, or NULL. False = it is not
- * one. */
+/* Parse a decimal number up to `most`, or a handle: 0x and hex digits, or NULL. Returns false if
+ * the word is neither. */
 bool codexl_number(struct codexl_word word, uint64_t most, uint64_t *ret_number);
 bool codexl_handle(struct codexl_word word, uint64_t *ret_handle);
 
-/* Compute work groups and their sizes from two `{x,y,z}` texts; all 0 when those are not
+/* Compute work groups and their sizes from two `{x,y,z}` texts; all 0 if the texts are not
  * numbers. */
 void codexl_sizes(struct codexl_word global, struct codexl_word group, struct codexl_sizes *ret);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* write.c - writer of CodeXL files from the rows of a report. */
 #include "reader/codexl/write.h"
 
 #include <errno.h>
@@ -13,12 +14,13 @@
 #include "reader/file/batch.h"
 #include "reader/file/schema.h"
 
-#define HELD_MAX 4096u /* calls that wait for their commands */
+#define HELD_MAX 4096u /* maximum number of calls that wait for their commands */
 
-/* Sections with blocks of threads; those of calls twice, for HSA and OpenCL. */
+/* Sections that consist of blocks, one per thread. Sections of calls exist twice, for HSA and
+ * OpenCL. */
 enum part { PART_CALLS, PART_TIMES, PART_STACK, PART_MARKERS, PARTS };
 
-/* A block: lines of a thread. */
+/* A block: the lines of a thread. */
 struct block {
 	uint32_t tid, count;
 };
@@ -47,18 +49,18 @@ struct codexl_writer {
 	struct blocks blocks[PARTS][2]; /* 0 HSA, 1 OpenCL */
 	bool has[CODEXL_FORMATS];
 	uint32_t kernel_count;
-	/* the pass at hand */
+	/* state of the current pass */
 	int (*row)(
 		struct codexl_writer *w, const struct schema_event *event, const struct row *row);
 	enum part part;
 	bool is_opencl;
 	enum codexl_format format;
 	const char *title;
-	uint32_t block; /* the next one */
-	uint32_t left;  /* lines of the last one */
+	uint32_t block; /* index of the next block */
+	uint32_t left;  /* lines left in the current block */
 	uint64_t lines;
-	struct row *held;     /* calls, HELD_MAX */
-	struct row *commands; /* of them, by the same index */
+	struct row *held;     /* calls that wait for their commands, HELD_MAX */
+	struct row *commands; /* their commands, by the same index */
 	uint32_t held_count;
 	bool after_commands;
 	uint64_t lost;
@@ -67,11 +69,11 @@ struct codexl_writer {
 	uint32_t open_tid;
 	uint64_t table_row;
 	char separator;
-	bool has_queue_index; /* of kernels */
-	int64_t *columns;     /* of a batch */
+	bool has_queue_index; /* kernel lines have this column */
+	int64_t *columns;     /* decoded columns of a batch */
 };
 
-/* Columns of these kinds are numbered one by one. */
+/* The columns of these kinds are numbered consecutively from 1. */
 #define VALUE(row, kind, column) ((row)->values[FIELD_##kind##_##column - 1])
 #define TEXT(w, row, kind, column) text_of(w, VALUE(row, kind, column))
 
@@ -81,7 +83,7 @@ static const char *text_of(const struct codexl_writer *w, int64_t id)
 	return text ? text : "";
 }
 
-/* A report may hold any numbers. */
+/* Add with wraparound, because a report may contain any numbers. */
 static int64_t end_of(int64_t start_ns, int64_t duration_ns)
 {
 	return (int64_t)((uint64_t)start_ns + (uint64_t)duration_ns);
@@ -109,7 +111,7 @@ static int visit_batch(void *user, struct walk *walk, const struct event_batch *
 	for (uint32_t i = 0; i < event->field_count; i++)
 		if (event_batch_column(
 			    batch, event->fields[i].number, w->columns + (size_t)i * batch->count))
-			return 0; /* told in the first pass */
+			return 0; /* already reported in the first pass */
 	int error = 0;
 	for (uint32_t n = 0; !error && n < batch->count; n++) {
 		for (uint32_t i = 0; i < event->field_count; i++)
@@ -122,7 +124,7 @@ static int visit_batch(void *user, struct walk *walk, const struct event_batch *
 static int visit_block(void *user, const struct report_block *block)
 {
 	struct codexl_writer *w = user;
-	return contents_tell_block(w->visitor, block);
+	return contents_visit_block(w->visitor, block);
 }
 
 static int pass(struct codexl_writer *w,
@@ -136,7 +138,7 @@ static int pass(struct codexl_writer *w,
 	return contents_batches(w->report, &visitor);
 }
 
-/* ---- what there is ---- */
+/* ---- the first pass: contents of the report ---- */
 
 static int line_count(
 	struct codexl_writer *w, enum part part, bool is_opencl, uint32_t tid, uint32_t lines)
@@ -153,7 +155,7 @@ static int line_count(
 	return 0;
 }
 
-/* Marker that `trace import` made. */
+/* Return true if `trace import` created the range from a perf marker. */
 static bool is_marker(const struct row *row)
 {
 	return VALUE(row, NVTX_RANGE, FLAGS) & RECORD_IMPORTED;
@@ -214,7 +216,7 @@ static void title_put(struct codexl_writer *w)
 		fprintf(w->out, "=====%s=====\n", w->title);
 }
 
-/* Before a line of a thread. */
+/* Begin a line of a thread; write the header of the next block if the current block is complete. */
 static void line_begin(struct codexl_writer *w, uint32_t tid)
 {
 	const struct blocks *b = &w->blocks[w->part][w->is_opencl];
@@ -226,7 +228,7 @@ static void line_begin(struct codexl_writer *w, uint32_t tid)
 	w->left -= w->left > 0;
 }
 
-/* What decides how the lines behind the header look. */
+/* Note the header values that determine the form of later lines. */
 static void header_note(struct codexl_writer *w, const char *key, const char *value)
 {
 	key += strspn(key, " ");
@@ -252,7 +254,7 @@ static int header_row(
 	return 0;
 }
 
-/* A call of the API at hand, with a line in this section. */
+/* Return true for a call of the current API that has a line in this section. */
 static bool is_wanted(const struct codexl_writer *w, const struct schema_event *event,
 	const struct row *row, int part)
 {
@@ -318,7 +320,7 @@ static void command_put(struct codexl_writer *w, const struct row *c)
 		codexl_put_number(w->out, VALUE(c, CODEXL_COMMAND, BYTES), 20);
 }
 
-/* The first calls that wait, each with its command, if it has one. */
+/* Write the first `count` waiting calls, each with its command, if it has one. */
 static void held_put(struct codexl_writer *w, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -347,7 +349,7 @@ static void command_take(struct codexl_writer *w, const struct row *row)
 {
 	const int64_t wanted = VALUE(row, CODEXL_COMMAND, CORRELATION_ID);
 	uint32_t low = 0, high = w->held_count;
-	while (low < high) { /* calls count on */
+	while (low < high) { /* indexes of calls increase */
 		uint32_t middle = low + (high - low) / 2;
 		if (VALUE(&w->held[middle], CODEXL_CALL, CORRELATION_ID) < wanted)
 			low = middle + 1;
@@ -435,7 +437,8 @@ static int kernel_row(
 
 /* ---- perf markers ---- */
 
-/* Ends those that are over at `ns`. What takes no time holds what begins with it. */
+/* End the markers that are over at `ns`. A marker without duration contains the markers that begin
+ * at the same time. */
 static void markers_end(struct codexl_writer *w, uint64_t ns)
 {
 	while (w->open_count) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * write.h - a report that `trace import` made of files of CodeXL, as such a file again: every line
- * with every field that was read.
+ * write.h - conversion of a report that `trace import` created from files of CodeXL back to such a
+ * file, with every line and every field that was read.
  *
- * Reads the report once for each section, in file order: nothing is held but the contents and a
- * number of lines for each block of a thread. One thread; allocates.
+ * Reads the report once per section, in file order. Memory: the contents of the report, and the
+ * line count of each block of a thread. One thread; allocates.
  */
 #ifndef READER_CODEXL_WRITE_H
 #define READER_CODEXL_WRITE_H
@@ -16,17 +16,17 @@
 
 struct codexl_writer;
 
-/* Reads the report; `c` is what it holds, and stays the caller's. NULL = out of memory.
- * *ret_error: a negative errno of the pass. */
+/* Read the report, and `c`, its contents, which the caller keeps and which must outlive the result.
+ * Returns NULL when out of memory or on a failure of the pass: *ret_error is its negative errno. */
 struct codexl_writer *codexl_writer_open(const struct report *r, struct contents *c,
 	const struct contents_visitor *visitor, int *ret_error);
 void codexl_writer_close(struct codexl_writer *w);
 
-/* Does it hold a file of this format? */
+/* Return true if the report contains a file of this format. */
 bool codexl_writer_has(const struct codexl_writer *w, enum codexl_format format);
 
-/* Writes it. 0 or a negative errno; -EPIPE where the stream has failed. *ret_lost: commands whose
- * call is not in the report. */
+/* Write the file. Returns 0; -EPIPE if the stream has failed; or another negative errno. *ret_lost:
+ * number of commands whose call is not in the report. */
 int codexl_writer_write(
 	struct codexl_writer *w, FILE *out, enum codexl_format format, uint64_t *ret_lost);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* nvtxt.c - NVTX events as lines of NVTXT. */
 #include "reader/export/nvtxt.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include "common/spool.h"
 #include "reader/nvtxt/file.h"
 
-/* The columns that the kinds of events have in common, and those of some. */
+/* Columns that all kinds of events have, and columns of single kinds. */
 enum {
 	DURATION,
 	DOMAIN,
@@ -35,7 +36,7 @@ enum {
 
 static const struct layout {
 	uint32_t kind;
-	uint32_t fields[COLUMNS]; /* numbers of the schema; 0 = this kind has none */
+	uint32_t fields[COLUMNS]; /* field numbers of the schema; 0 = not in this kind */
 } layouts[] = {
 	{KIND_NVTX_MARK, {HAS_COMMON(NVTX_MARK)}},
 	{KIND_NVTX_RANGE,
@@ -48,21 +49,21 @@ static const struct layout {
 			HAS(NVTX_NAME, IDENTIFIER), HAS(NVTX_NAME, TYPE)}},
 };
 
-struct writing {
+struct nvtxt_export {
 	FILE *out;
 	struct contents *contents;
 	struct nvtxt_tally *tally;
 	uint64_t origin_ns;
 };
 
-/* An event on its way. */
+/* An event that is being written. */
 struct item {
 	const struct event_row *row;
-	uint64_t start_ns; /* from the origin */
+	uint64_t start_ns; /* relative to the origin */
 	uint32_t pid, tid;
 	int64_t value[COLUMNS];
 	struct string_ref domain, text;
-	bool changed; /* the message is not the text as it was */
+	bool changed; /* the message differs from the original text */
 };
 
 /* ---- texts ---- */
@@ -72,8 +73,9 @@ static char plain(char c)
 	return c == '\n' || c == '\r' || !c ? ' ' : c;
 }
 
-/* In the quotes that it has none of itself; with both, single ones stand for double ones. */
-static void message_write(struct writing *w, struct item *item, bool with_domain)
+/* Write a message in quotes that it does not contain. If it contains both kinds, double quotes in
+ * it become single quotes. */
+static void message_write(struct nvtxt_export *w, struct item *item, bool with_domain)
 {
 	struct string_ref parts[3] = {item->domain, {":", 1}, item->text};
 	bool has_double = false, has_single = false;
@@ -100,7 +102,8 @@ static void message_write(struct writing *w, struct item *item, bool with_domain
 
 /* ---- comments ---- */
 
-/* Those that a file can say: where an event came from is not one. */
+/* Return the flags that NVTXT files can contain: all except the flags that name the source of an
+ * event. */
 static int64_t own_flags(const struct item *item)
 {
 	return item->value[FLAGS] & ~(int64_t)(RECORD_IMPORTED | RECORD_DEFERRED);
@@ -121,7 +124,7 @@ static void number_note(FILE *out, const char *key, int64_t number)
 		nvtxt_note_number(out, key, (uint64_t)number);
 }
 
-static void note_write(struct writing *w, const struct item *item)
+static void note_write(struct nvtxt_export *w, const struct item *item)
 {
 	const int64_t *v = item->value;
 	bool is_span = item->row->event->number == KIND_NVTX_START_END;
@@ -147,7 +150,7 @@ static void note_write(struct writing *w, const struct item *item)
 
 /* ---- events ---- */
 
-/* The payload as NVTXT has it: a whole number. Comments hold the bits. */
+/* Return the payload as an integer, which is all that NVTXT supports. Comments contain the bits. */
 static int64_t payload_number(int64_t type, int64_t bits)
 {
 	double number;
@@ -165,7 +168,7 @@ static int64_t payload_number(int64_t type, int64_t bits)
 	return number > -9e18 && number < 9e18 ? (int64_t)number : 0;
 }
 
-static void common_write(struct writing *w, struct item *item)
+static void common_write(struct nvtxt_export *w, struct item *item)
 {
 	const int64_t *v = item->value;
 	fprintf(w->out, ", %u, %u, %u, 0x%08X, ", item->pid, item->tid, (uint32_t)v[CATEGORY],
@@ -175,9 +178,9 @@ static void common_write(struct writing *w, struct item *item)
 	note_write(w, item);
 }
 
-/* A range is written with its pop behind the push: pairs are found by the order of lines, so that
- * ranges which overlap stay apart. */
-static void range_write(struct writing *w, struct item *item)
+/* Write a range as a push directly followed by its pop. Readers pair them in the order of lines, so
+ * overlapping ranges stay separate. */
+static void range_write(struct nvtxt_export *w, struct item *item)
 {
 	fprintf(w->out, "RangePush, %" PRIu64, item->start_ns);
 	common_write(w, item);
@@ -185,7 +188,7 @@ static void range_write(struct writing *w, struct item *item)
 		item->start_ns + (uint64_t)item->value[DURATION], item->pid, item->tid);
 }
 
-static void span_write(struct writing *w, struct item *item)
+static void span_write(struct nvtxt_export *w, struct item *item)
 {
 	uint64_t duration = (uint64_t)item->value[DURATION];
 	fprintf(w->out, "RangeStartEnd, %" PRIu64 ", %" PRIu64, item->start_ns,
@@ -194,15 +197,16 @@ static void span_write(struct writing *w, struct item *item)
 	putc_unlocked('\n', w->out);
 }
 
-static void mark_write(struct writing *w, struct item *item)
+static void mark_write(struct nvtxt_export *w, struct item *item)
 {
 	fprintf(w->out, "Marker, %" PRIu64, item->start_ns);
 	common_write(w, item);
 	putc_unlocked('\n', w->out);
 }
 
-/* Threads have a command that others read; the comment is what `trace import` takes. */
-static void name_write(struct writing *w, struct item *item)
+/* Write a name. Threads have a command that all readers understand; `trace import` reads the
+ * comment. */
+static void name_write(struct nvtxt_export *w, struct item *item)
 {
 	const int64_t *v = item->value;
 	if (v[WHAT] == NAMED_THREAD && v[IDENTIFIER] >= 0 && v[IDENTIFIER] <= NVTXT_IDS_MAX) {
@@ -225,8 +229,8 @@ static void name_write(struct writing *w, struct item *item)
 	putc_unlocked('\n', w->out);
 }
 
-/* What threads are called by the system, for others. */
-static void thread_name_write(struct writing *w, const struct event_row *row, uint32_t field)
+/* Write the name that the system gave a thread, for readers other than `trace import`. */
+static void thread_name_write(struct nvtxt_export *w, const struct event_row *row, uint32_t field)
 {
 	struct item item = {.row = row};
 	item.text = string_table_get(&w->contents->strings,
@@ -247,8 +251,9 @@ static const struct layout *layout_of(const struct event_row *row)
 	return NULL;
 }
 
-/* Columns that the layout does not have are lost where they are not 0. */
-static void lost_count(struct writing *w, const struct event_row *row, const struct layout *layout)
+/* Count columns that the layout does not have as lost, unless they are 0. */
+static void lost_count(
+	struct nvtxt_export *w, const struct event_row *row, const struct layout *layout)
 {
 	for (uint32_t i = 1; i < row->event->field_count; i++) {
 		bool is_known = false;
@@ -258,7 +263,8 @@ static void lost_count(struct writing *w, const struct event_row *row, const str
 	}
 }
 
-static void event_write(struct writing *w, const struct event_row *row, const struct layout *layout)
+static void event_write(
+	struct nvtxt_export *w, const struct event_row *row, const struct layout *layout)
 {
 	struct item item = {row, (uint64_t)row->values[0] - w->origin_ns, row->process->facts->pid,
 		row->tid, {0}, {0}, {0}, false};
@@ -270,7 +276,7 @@ static void event_write(struct writing *w, const struct event_row *row, const st
 		item.value[i] = layout->fields[i]
 			? row->values[schema_column_index(row->event, layout->fields[i])]
 			: 0;
-	/* An extended payload is other events, which stay here. */
+	/* An extended payload is a reference to other events, which NVTXT cannot represent. */
 	if (item.value[PAYLOAD_TYPE] > PAYLOAD_FLOAT) {
 		w->tally->lost[layout->kind]
 			      [schema_column_index(row->event, layout->fields[PAYLOAD])]++;
@@ -290,7 +296,7 @@ static void event_write(struct writing *w, const struct event_row *row, const st
 		name_write(w, &item);
 }
 
-static void head_write(struct writing *w, const char *name)
+static void head_write(struct nvtxt_export *w, const char *name)
 {
 	struct item title = {.text = {name, (uint32_t)strlen(name)}};
 	fprintf(w->out,
@@ -319,7 +325,7 @@ static void head_write(struct writing *w, const char *name)
 		w->out);
 }
 
-static void row_write(struct writing *w, const struct event_row *row)
+static void row_write(struct nvtxt_export *w, const struct event_row *row)
 {
 	const struct layout *layout = layout_of(row);
 	if (layout) {
@@ -338,7 +344,7 @@ int nvtxt_write(FILE *out, struct cursor *cursor, const char *name, struct nvtxt
 {
 	struct event_row row;
 	struct contents *c = cursor->contents;
-	struct writing w = {out, c, ret_tally, c->session ? c->session->start_ns : 0};
+	struct nvtxt_export w = {out, c, ret_tally, c->session ? c->session->start_ns : 0};
 	int error;
 	*ret_tally = (struct nvtxt_tally){0};
 	if (!c->session || c->first_ns < w.origin_ns)

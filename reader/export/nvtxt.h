@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvtxt.h - NVTX events as NVTXT, NVIDIA's text form of them.
+ * nvtxt.h - NVTX events as NVTXT, NVIDIA's text format for them.
  *
- * What is written NVIDIA's ImportNvtxt accepts, and `trace import` reads back whole: what NVTXT has
- * no place for stands in comments (reader/nvtxt/note.h). Events come in the order of their start;
- * nothing is held besides the cursor's blocks. One thread; errors of the stream stay with it.
+ * NVIDIA's ImportNvtxt accepts the output, and `trace import` restores all events from it: comments
+ * carry what NVTXT cannot represent (reader/nvtxt/note.h). Events are written in order of their
+ * start. Memory: as cursor.h. One thread; errors remain set in the stream.
  */
 #ifndef READER_EXPORT_NVTXT_H
 #define READER_EXPORT_NVTXT_H
@@ -13,19 +13,21 @@
 
 #include "reader/report/cursor.h"
 
-/* What became of the events. */
+/* Counts of events written, left out and changed. */
 struct nvtxt_tally {
-	uint64_t written[SCHEMA_KINDS];             /* by kind */
-	uint64_t left_out[SCHEMA_KINDS];            /* of kinds that NVTXT has no place for */
-	uint64_t lost[SCHEMA_KINDS][SCHEMA_FIELDS]; /* values of columns, by place in the schema */
+	uint64_t written[SCHEMA_KINDS];  /* indexed by kind */
+	uint64_t left_out[SCHEMA_KINDS]; /* indexed by kind; NVTXT has no command for it */
+	uint64_t lost[SCHEMA_KINDS][SCHEMA_FIELDS]; /* values that were lost, by column index in
+						     * the schema */
 	uint64_t noted;                             /* events with a comment */
-	uint64_t changed;                           /* texts that others read changed */
-	uint64_t ids; /* left out: of processes or threads above NVTXT_IDS_MAX */
+	uint64_t changed;                           /* messages that readers other than `trace
+						     * import` see changed */
+	uint64_t ids; /* events left out because a process or thread id is above NVTXT_IDS_MAX */
 };
 
 /*
- * Writes the events that the cursor's filter lets through; the contents behind it are read, and the
- * cursor has noted all blocks. `name` is that of the report. 0 or a negative errno.
+ * Write the events that the cursor's filter selects. The cursor's contents have been read and its
+ * blocks added. `name` is the name of the report. Returns 0 or a negative errno.
  */
 int nvtxt_write(FILE *out, struct cursor *cursor, const char *name, struct nvtxt_tally *ret_tally);
 

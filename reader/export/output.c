@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* output.c - output files that appear only when they are complete. */
 #define _GNU_SOURCE
 #include "reader/export/output.h"
 
@@ -40,7 +41,8 @@ int output_end(const char *temporary, const char *name, bool overwrite)
 		error = rename(temporary, name) ? errno : 0;
 	else if (renameat2(AT_FDCWD, temporary, AT_FDCWD, name, RENAME_NOREPLACE))
 		error = errno;
-	if (error == EINVAL || error == ENOSYS) /* a file system without it */
+	if (error == EINVAL || error == ENOSYS) /* the file system does not support
+						 * RENAME_NOREPLACE */
 		error = link(temporary, name) || unlink(temporary) ? errno : 0;
 	return -error;
 }
@@ -51,14 +53,15 @@ bool output_is_special(const char *name)
 	return !stat(name, &facts) && !S_ISREG(facts.st_mode);
 }
 
-#define PIPEFS_MAGIC 0x50495045 /* of pipes without a name: somebody handed us this one */
+/* file system of unnamed pipes; our caller passed such a pipe to us */
+#define PIPEFS_MAGIC 0x50495045
 
-/* Looked at before it is opened, which may block. Root's pipes are as good as ours. */
-static int pipe_check(int place)
+/* Check the owner of a pipe before opening it, which may block. Pipes of root are trusted. */
+static int pipe_check(int fd)
 {
 	struct stat facts;
 	struct statfs system;
-	if (fstat(place, &facts) || fstatfs(place, &system))
+	if (fstat(fd, &facts) || fstatfs(fd, &system))
 		return -errno;
 	return S_ISFIFO(facts.st_mode) && system.f_type != PIPEFS_MAGIC && facts.st_uid &&
 			facts.st_uid != geteuid()
@@ -68,10 +71,10 @@ static int pipe_check(int place)
 
 int output_special_open(const char *name)
 {
-	int place = open(name, O_PATH | O_CLOEXEC);
-	int error = place < 0 ? -errno : pipe_check(place);
-	if (place >= 0)
-		close(place);
+	int path = open(name, O_PATH | O_CLOEXEC);
+	int error = path < 0 ? -errno : pipe_check(path);
+	if (path >= 0)
+		close(path);
 	if (error)
 		return error;
 	int fd = open(name, O_WRONLY | O_CLOEXEC);

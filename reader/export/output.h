@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * output.h - a file that gets its name only when it is complete.
+ * output.h - output file that gets its name only when it is complete.
  *
- * It is written under another name in the same folder. One thread; writes files.
+ * The file is written under a temporary name in the same folder. One thread; writes files.
  */
 #ifndef READER_EXPORT_OUTPUT_H
 #define READER_EXPORT_OUTPUT_H
 
 #include <stdbool.h>
 
-/* Makes the other file: its descriptor, with its name in *ret_temporary, which the caller frees.
- * -EEXIST where `name` is there and is not to be overwritten, or another negative errno. */
+/* Create the temporary file. Returns its descriptor, with its name in *ret_temporary, which the
+ * caller frees; -EEXIST if `name` exists and must not be overwritten; or another negative errno. */
 int output_begin(const char *name, bool overwrite, char **ret_temporary);
 
-/* Puts it on the disk and gives it its name. 0 or a negative errno: -EEXIST where somebody else
- * made one meanwhile; the other file is still there then. */
+/* Flush the temporary file to the disk and rename it to `name`. Returns 0 or a negative errno;
+ * -EEXIST if the name was taken meanwhile, and then the temporary file still exists. */
 int output_end(const char *temporary, const char *name, bool overwrite);
 
-/* Is there something of this name that is no regular file (a device, a pipe, a folder)? */
+/* Return true if `name` exists and is not a regular file: a device, a pipe, a folder. */
 bool output_is_special(const char *name);
 
-/* Opens such a one for writing: a descriptor or a negative errno; -EPERM: a pipe that another user
- * has made, and would read. */
+/* Open such a file for writing. Returns a descriptor or a negative errno; -EPERM for a named pipe
+ * that another user created, because that user could read the data. */
 int output_special_open(const char *name);
 
-/* Makes the folders that a file of this name lies in, where they are missing. 0 or a negative
- * errno. */
+/* Create the missing parent folders of a file. Returns 0 or a negative errno. */
 int output_folders_make(const char *name);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* pack.c - output stream that compresses by zstd. */
 #define _GNU_SOURCE
 #include "reader/export/pack.h"
 
@@ -16,7 +17,7 @@ struct pack {
 	uint8_t room[];
 };
 
-/* Compresses all of `in`; at the end of the frame, what the stream still holds, too. */
+/* Compress all of `in`; at the end of the frame, also flush what the compressor buffers. */
 static int piece_pack(struct pack *p, ZSTD_inBuffer *in, ZSTD_EndDirective how)
 {
 	size_t left;

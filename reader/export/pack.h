@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack.h - a stream that compresses by zstd what is written to it, as .ncu-repz is.
+ * pack.h - output stream that compresses by zstd, as in .ncu-repz.
  *
  * One thread; allocates.
  */
@@ -9,8 +9,8 @@
 
 #include <stdio.h>
 
-/* Writes go to `to`, which stays the caller's; fclose() writes the end of the frame, and says by
- * EOF and errno when that failed. NULL with errno. */
+/* Return a stream that writes to `to`, which the caller keeps. fclose() writes the end of the
+ * frame; it returns EOF with errno if that fails. Returns NULL with errno on failure. */
 FILE *pack_open(FILE *to);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* proto.c - buffer for protobuf messages. */
 #include "reader/export/proto.h"
 
 #include <errno.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * proto.h - messages of protobuf, written field by field into a buffer that goes to a stream.
+ * proto.h - encoder of protobuf messages, field by field, into a buffer that is flushed to a
+ * stream.
  *
  * Source: https://protobuf.dev/programming-guides/encoding. For formats whose files are larger than
- * memory and whose messages are small. Out of memory is kept in `failed`, and what comes behind it
- * is not written. All zero = empty; proto_release() at the end. One thread; allocates.
+ * memory and whose messages are small. Out of memory sets `failed`, after which nothing more is
+ * written. All zero = empty; proto_release() at the end. One thread; allocates.
  */
 #ifndef READER_EXPORT_PROTO_H
 #define READER_EXPORT_PROTO_H
@@ -16,7 +17,7 @@
 #include "common/varint.h"
 
 #define PROTO_FLUSH_BYTES 65536u
-#define PROTO_NUMBER_BYTES (2 * VARINT_MAX) /* a field at most, but texts */
+#define PROTO_NUMBER_BYTES (2 * VARINT_MAX) /* maximum size of a field without its text */
 
 struct proto {
 	uint8_t *bytes;
@@ -24,23 +25,26 @@ struct proto {
 	bool failed;
 };
 
+/* Free the buffer and leave it empty. */
 void proto_release(struct proto *p);
 
-/* Makes room for so many bytes. False = out of memory. */
+/* Reserve `bytes` at the end. Returns false when out of memory, and then sets `failed`. */
 bool proto_grow(struct proto *p, size_t bytes);
 
-/* Hands over what is there, when it is much or `all` is asked for. 0, -EPIPE where the stream has
+/* Write the buffer to the stream if it is large, or if `all`. Returns 0, -EPIPE if the stream has
  * failed, or -ENOMEM. */
 int proto_flush(struct proto *p, FILE *out, bool all);
 
-/* A text that may have other bytes than UTF-8: those as \\xNN. */
+/* Append a text field; bytes that are not UTF-8 become \xNN. */
 void proto_clean(struct proto *p, uint32_t field, const char *text, size_t bytes);
 
+/* Ensure room for `bytes`. Returns false when out of memory; then `failed` is set. */
 static inline bool proto_has_room(struct proto *p, size_t bytes)
 {
 	return p->room - p->used >= bytes || proto_grow(p, bytes);
 }
 
+/* Append a field with the wire type VARINT. */
 static inline void proto_u64(struct proto *p, uint32_t field, uint64_t value)
 {
 	if (!proto_has_room(p, PROTO_NUMBER_BYTES))
@@ -49,6 +53,7 @@ static inline void proto_u64(struct proto *p, uint32_t field, uint64_t value)
 	p->used = (size_t)(varint_put(at, value) - p->bytes);
 }
 
+/* Append a field with the wire type I64. */
 static inline void proto_fixed64(struct proto *p, uint32_t field, uint64_t value)
 {
 	if (!proto_has_room(p, PROTO_NUMBER_BYTES))
@@ -59,6 +64,7 @@ static inline void proto_fixed64(struct proto *p, uint32_t field, uint64_t value
 	p->used = (size_t)(at - p->bytes);
 }
 
+/* Append a double. */
 static inline void proto_double(struct proto *p, uint32_t field, double value)
 {
 	uint64_t bits;
@@ -66,6 +72,7 @@ static inline void proto_double(struct proto *p, uint32_t field, double value)
 	proto_fixed64(p, field, bits);
 }
 
+/* Append a text or bytes, which must be valid UTF-8 for a field of type string. */
 static inline void proto_text(struct proto *p, uint32_t field, const char *text, size_t bytes)
 {
 	if (!proto_has_room(p, PROTO_NUMBER_BYTES + bytes))
@@ -77,7 +84,7 @@ static inline void proto_text(struct proto *p, uint32_t field, const char *text,
 	p->used = (size_t)(at - p->bytes) + bytes;
 }
 
-/* Bytes of the text, or message, at hand. */
+/* Append bytes to the text or message that is open. */
 static inline void proto_bytes(struct proto *p, const char *text, size_t bytes)
 {
 	if (!proto_has_room(p, bytes))
@@ -86,12 +93,13 @@ static inline void proto_bytes(struct proto *p, const char *text, size_t bytes)
 	p->used += bytes;
 }
 
+/* Append a C string, which must be valid UTF-8. */
 static inline void proto_string(struct proto *p, uint32_t field, const char *text)
 {
 	proto_text(p, field, text, strlen(text));
 }
 
-/* Begins a message in the one at hand; returns its place, for proto_close(). */
+/* Begin a message inside the current one. Returns its offset, for proto_close(). */
 static inline size_t proto_open(struct proto *p, uint32_t field)
 {
 	if (!proto_has_room(p, PROTO_NUMBER_BYTES))
@@ -101,14 +109,15 @@ static inline size_t proto_open(struct proto *p, uint32_t field)
 	return p->used;
 }
 
-static inline void proto_close(struct proto *p, size_t place)
+/* End the message that begins at `offset`, as returned by proto_open(); inner messages first. */
+static inline void proto_close(struct proto *p, size_t offset)
 {
-	size_t bytes = p->used - place, more = varint_bytes(bytes) - 1;
-	if (p->failed || !place || (more && !proto_has_room(p, more)))
+	size_t bytes = p->used - offset, more = varint_bytes(bytes) - 1;
+	if (p->failed || !offset || (more && !proto_has_room(p, more)))
 		return;
 	if (more)
-		memmove(p->bytes + place + more, p->bytes + place, bytes);
-	varint_put(p->bytes + place - 1, bytes);
+		memmove(p->bytes + offset + more, p->bytes + offset, bytes);
+	varint_put(p->bytes + offset - 1, bytes);
 	p->used += more;
 }
 

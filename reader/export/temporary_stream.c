@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams in one temporary file. */
+/* temporary_stream.c - byte streams in one temporary file. */
 #define _GNU_SOURCE
 #include "reader/export/temporary_stream.h"
 
@@ -34,7 +34,7 @@ static int temporary_open(struct temporary_file *s)
 	return s->file ? 0 : -errno;
 }
 
-/* Write the full buffer of a stream as a piece, or as the rest of its last piece. */
+/* Write the full buffer of a stream as a piece, or extend its last piece. */
 static int piece_write(struct temporary_file *s, struct temporary_stream *stream)
 {
 	int error = s->file ? 0 : temporary_open(s);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * temporary_stream.h - streams of bytes that are written in turn and read one after the other.
+ * temporary_stream.h - byte streams that are written alternately and read one after the other.
  *
- * An exporter that must write its parts in another order than it computes them keeps each part in a
- * stream. Each stream has a buffer; full buffers are pieces of one temporary file without a name
- * (in TMPDIR, else /tmp).
+ * An exporter that must write its parts in another order than it computes them stores each part in
+ * a stream. Each stream has a buffer; full buffers become pieces of one unnamed temporary file (in
+ * TMPDIR, else /tmp).
  *
  * Memory: TEMPORARY_BUFFER_BYTES and 16 bytes per piece for each stream. One thread; allocates;
  * writes files.
@@ -24,11 +24,11 @@ struct temporary_file {
 	uint64_t bytes;
 };
 
-/* All zero = empty; ends with temporary_stream_release(). */
+/* All zero = empty; temporary_stream_release() at the end. */
 struct temporary_stream {
 	uint8_t *buffer;
 	size_t used;
-	uint64_t bytes; /* written so far, with those in the buffer */
+	uint64_t bytes; /* bytes written so far, including the buffer */
 	struct temporary_piece {
 		uint64_t offset;
 		uint32_t bytes;
@@ -36,7 +36,7 @@ struct temporary_stream {
 	uint32_t count, capacity;
 };
 
-/* Close and so remove the file; free the memory of a stream. */
+/* Close the file, which removes it; free the memory of a stream. */
 void temporary_file_release(struct temporary_file *s);
 void temporary_stream_release(struct temporary_stream *stream);
 
@@ -44,8 +44,7 @@ void temporary_stream_release(struct temporary_stream *stream);
 int temporary_stream_write(
 	struct temporary_file *s, struct temporary_stream *stream, const void *bytes, size_t count);
 
-/* Write the whole stream to `out`. Returns 0, -EPIPE where `out` failed, or another negative
- * errno. */
+/* Write the whole stream to `out`. Returns 0, -EPIPE if `out` failed, or another negative errno. */
 int temporary_stream_copy(
 	struct temporary_file *s, const struct temporary_stream *stream, FILE *out);
 

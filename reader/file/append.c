@@ -18,7 +18,7 @@
 #include "reader/base/io.h"
 
 #define LOCK_PAUSE_NS 20000000u
-#define LOCK_LEAST_NS 1000000000u /* a reader holds it for a moment */
+#define LOCK_LEAST_NS 1000000000u /* minimum wait, because readers take the lock for a moment */
 #define ZSTD_LEVEL 3
 
 static int lock_take(int fd, uint64_t wait_ns)
@@ -27,7 +27,7 @@ static int lock_take(int fd, uint64_t wait_ns)
 	uint64_t limit = wait_ns > LOCK_LEAST_NS ? wait_ns : LOCK_LEAST_NS;
 	for (uint64_t waited = 0; flock(fd, LOCK_EX | LOCK_NB); waited += LOCK_PAUSE_NS) {
 		if (errno == ENOLCK || errno == EOPNOTSUPP)
-			return 0; /* a file system without locks */
+			return 0; /* the file system has no locks */
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return -errno;
 		if (waited >= limit)
@@ -53,7 +53,7 @@ int append_open(struct append *a, const char *path, uint64_t wait_ns, const char
 void append_close(struct append *a)
 {
 	if (a->report.name)
-		report_close(&a->report); /* with the descriptor */
+		report_close(&a->report); /* also closes the descriptor */
 	else if (a->fd >= 0)
 		close(a->fd);
 	free(a->process.hostname);
@@ -91,7 +91,7 @@ void append_note(struct append *a, const struct report_block *block)
 	a->process.process_name = copy_of(a, process->process_name);
 }
 
-/* Where `bytes` more go; NULL = no memory, which is told in the end. */
+/* Reserve `bytes` at the end of a buffer. NULL = out of memory, which append_commit() reports. */
 static uint8_t *room_for(struct append *a, struct buffer *b, size_t bytes)
 {
 	a->broken |= buffer_reserve(b, bytes) != 0;
@@ -116,7 +116,8 @@ static void entry_add(struct append *a, struct buffer *b, const Libtrace__Entry 
 	a->num_entries++;
 }
 
-/* Texts lie in `strings` one behind the other, each with its NUL, their ids in `ids`. */
+/* Write the Strings entry. `strings` holds the texts one after the other, each with its NUL; `ids`
+ * holds their ids. */
 static void strings_entry(struct append *a, struct buffer *payload)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
@@ -138,7 +139,7 @@ static void strings_entry(struct append *a, struct buffer *payload)
 	free(texts);
 }
 
-/* One frame in place of the entries, where that is smaller. */
+/* Replace the payload by one zstd frame, if that is smaller. */
 static void compress(struct append *a, struct buffer *payload, Libtrace__BlockExtension *own)
 {
 	size_t room = ZSTD_compressBound(payload->bytes);
@@ -206,7 +207,7 @@ static void block_seal(struct append *a)
 
 void append_texts_begin(struct append *a, uint32_t last_id)
 {
-	a->next_text_id = last_id + 1; /* 0 = there are no more */
+	a->next_text_id = last_id + 1; /* 0 = no ids are left */
 }
 
 static void string_add(struct append *a, uint32_t id, const char *text)
@@ -285,7 +286,7 @@ int append_commit(struct append *a, uint64_t end)
 		return -ENOMEM;
 	if (!a->out.bytes)
 		return 0;
-	/* Without locks somebody may have written meanwhile. */
+	/* On a file system without locks, the file may have grown meanwhile. */
 	if (fstat(a->fd, &status))
 		return -errno;
 	if ((uint64_t)status.st_size != a->report.source.size)
@@ -296,6 +297,6 @@ int append_commit(struct append *a, uint64_t end)
 	if (!error && fdatasync(a->fd) && errno != EINVAL)
 		error = -errno;
 	if (error && ftruncate(a->fd, (off_t)end))
-		return error; /* a torn tail: what stands before it holds */
+		return error; /* the tail is torn, but all blocks before it are valid */
 	return error;
 }

@@ -25,7 +25,7 @@ struct append {
 	int fd;               /* holds the lock; -1 = not open */
 	struct report report; /* reads through the same descriptor */
 	uint64_t next_sequence;
-	Libtrace__ProcessInfo process;           /* as in the other headers; owns its texts */
+	Libtrace__ProcessInfo process; /* fields as in the other headers; owns its texts */
 	const Libtrace__SessionDetails *details; /* for block 0 of a new report; NULL = none */
 	bool has_process, compress;
 	bool broken; /* out of memory: append_commit() returns -ENOMEM */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* append_rows.c - rows of events in blocks that are appended to a report. */
+/* append_rows.c - encoder of event rows, for blocks that are appended to a report. */
 #include <stdlib.h>
 
 #include "reader/file/append.h"
@@ -43,7 +43,7 @@ static bool is_constant(const struct rows *r, uint32_t column)
 	return true;
 }
 
-/* False: the column is 0 in every row, and not told. `room` takes its numbers. */
+/* Encode a column into `room`. Returns false if it is 0 in every row: such a column is omitted. */
 static bool column_make(
 	const struct rows *r, uint32_t index, Libtrace__Column *column, int64_t *room)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batch.c - decodes columns of a batch of events. */
+/* batch.c - decoder for the columns of a batch of events. */
 #include "reader/file/batch.h"
 
 #include <endian.h>
@@ -8,7 +8,7 @@
 
 #include "common/varint.h"
 
-/* Steps over a field of any wire type. Returns NULL when it is cut off. */
+/* Skip a field of any wire type. Returns NULL if it is truncated. */
 static const uint8_t *field_skip(const uint8_t *p, const uint8_t *end, uint64_t tag)
 {
 	uint64_t n;
@@ -45,8 +45,8 @@ static int column_parse(struct column *c, const uint8_t *p, const uint8_t *end)
 			c->constant = zigzag_decode(n);
 		} else if (field >= 3 && field <= 5) {
 			if ((tag & 7) != WIRE_BYTES || c->form != COLUMN_CONSTANT)
-				return -EBADMSG; /* one packed run per column: that is what lets
-						    rows be counted and found fast */
+				return -EBADMSG; /* rows are counted and found by the single
+						  * packed run of a column */
 			c->form = (enum column_form)(field - 2);
 			c->at = varint_get(value, end, &n);
 			c->end = p;
@@ -58,16 +58,16 @@ static int column_parse(struct column *c, const uint8_t *p, const uint8_t *end)
 static int column_add(
 	struct event_batch *b, const uint8_t *data, const uint8_t *end, const char **ret_cause)
 {
-	*ret_cause = "more columns than any event has";
+	*ret_cause = "too many columns in a batch";
 	if (b->column_count == BATCH_COLUMNS_MAX)
 		return -EBADMSG;
 	struct column *c = &b->columns[b->column_count];
-	*ret_cause = "broken column";
+	*ret_cause = "malformed column";
 	if (column_parse(c, data, end))
 		return -EBADMSG;
 	for (uint32_t i = 0; i < b->column_count; i++)
 		if (b->columns[i].field == c->field) {
-			*ret_cause = "a column is there twice";
+			*ret_cause = "duplicate column in a batch";
 			return -EBADMSG;
 		}
 	b->column_count++;
@@ -84,7 +84,7 @@ int event_batch_parse(
 		p = varint_get(p, end, &tag);
 		const uint8_t *value = p;
 		p = p ? field_skip(p, end, tag) : NULL;
-		*ret_cause = "broken batch of events";
+		*ret_cause = "malformed batch of events";
 		if (!p)
 			return -EBADMSG;
 		uint64_t field = tag >> 3;
@@ -111,9 +111,9 @@ static const struct column *column_find(const struct event_batch *b, uint32_t fi
 }
 
 /*
- * A number of up to 8 bytes without a branch on its length: durations mix lengths, and a
- * mispredicted branch costs more than this (1.9 against 4.4 ns a value, 2-4 bytes mixed). Returns
- * its bytes, 0 = longer.
+ * Decode a number of up to 8 bytes without a branch on its length: durations mix lengths, and a
+ * mispredicted branch costs more than this (1.9 against 4.4 ns per value, for 2 to 4 bytes).
+ * Returns its length in bytes; 0 = longer than 8 bytes.
  */
 static inline unsigned varint_fast(const uint8_t *p, uint64_t *ret_value)
 {
@@ -131,7 +131,7 @@ static inline unsigned varint_fast(const uint8_t *p, uint64_t *ret_value)
 	return (unsigned)__builtin_ctzll(stop) / 8 + 1;
 }
 
-/* Exactly `count` numbers between `p` and `end`. */
+/* Decode exactly `count` numbers between `p` and `end`. */
 static int varints_decode(const uint8_t *p, const uint8_t *end, uint32_t count, uint64_t *out)
 {
 	uint32_t i = 0;

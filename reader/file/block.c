@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* block.c - loads, checks and splits one block of a report. */
+/* block.c - loading, checking and splitting of one block of a report. */
 #include "reader/file/block.h"
 
 #include <endian.h>
@@ -41,7 +41,7 @@ void report_block_release(struct report_block *b)
 	*b = (struct report_block){0};
 }
 
-/* Makes room; the old content is not kept. */
+/* Ensure the capacity; the old contents are lost. */
 static int reserve(uint8_t **data, size_t *capacity, size_t bytes)
 {
 	if (bytes <= *capacity)
@@ -56,7 +56,7 @@ static int reserve(uint8_t **data, size_t *capacity, size_t bytes)
 static int cut_off(struct report_block *b, const char **ret_cause)
 {
 	b->reaches_past_end = true;
-	*ret_cause = "block reaches past the end of the file";
+	*ret_cause = "block extends past the end of the file";
 	return -EBADMSG;
 }
 
@@ -93,7 +93,7 @@ int report_block_find(
 	if (error)
 		return error;
 	b->header = libtrace__block_header__unpack(NULL, bytes, b->stored);
-	*ret_cause = "broken block header";
+	*ret_cause = "malformed block header";
 	if (!b->header)
 		return -EBADMSG;
 	b->own = b->header->libtrace;
@@ -103,13 +103,13 @@ int report_block_find(
 	return b->end > source_end(s, offset) ? cut_off(b, ret_cause) : 0;
 }
 
-/* Steps over the standard entries, which lie in front of ours. */
+/* Skip the standard entries, which precede ours. */
 static int standard_skip(struct report_block *b, const char **ret_cause)
 {
 	const Libtrace__BlockHeader *h = b->header;
 	uint64_t count = (uint64_t)h->num_sources + h->num_results + h->num_range_results +
 		h->num_cmdlist_results + h->num_graph_results;
-	*ret_cause = "entry reaches past the end of its block";
+	*ret_cause = "entry extends past the end of its block";
 	for (; count; count--) {
 		if (b->entries_end - b->at < 4 ||
 			le32_at(b->at) > (uint64_t)(b->entries_end - b->at - 4))
@@ -134,7 +134,7 @@ static int frame_unpack(struct report_block *b, const char **ret_cause)
 		return -ENOMEM;
 	size_t n = ZSTD_decompressDCtx(
 		b->zstd, b->plain, bytes, b->at, (size_t)(b->entries_end - b->at));
-	*ret_cause = "compressed block cannot be unpacked";
+	*ret_cause = "cannot unpack a compressed block";
 	if (ZSTD_isError(n) || n != bytes)
 		return -EBADMSG;
 	b->at = b->plain;
@@ -147,7 +147,7 @@ int report_block_load(struct report_block *b, const struct source *s, const char
 	*ret_cause = "block of a newer format version";
 	if (b->own->format_version > REPORT_FORMAT_VERSION)
 		return -EBADMSG;
-	*ret_cause = "block larger than any writer makes";
+	*ret_cause = "block too large";
 	if (b->payload_bytes > REPORT_BLOCK_BYTES_MAX)
 		return -EBADMSG;
 	int error = reserve(&b->stored, &b->stored_capacity, (size_t)b->payload_bytes);
@@ -155,7 +155,7 @@ int report_block_load(struct report_block *b, const struct source *s, const char
 		error = source_read(s, b->payload_offset, b->stored, (size_t)b->payload_bytes);
 	if (error)
 		return error;
-	*ret_cause = "checksum of a block is wrong";
+	*ret_cause = "wrong checksum of a block";
 	if (!b->own->has_payload_crc32c ||
 		crc32c(0, b->stored, (size_t)b->payload_bytes) != b->own->payload_crc32c)
 		return -EBADMSG;
@@ -173,7 +173,7 @@ int report_block_load(struct report_block *b, const struct source *s, const char
 int report_block_entry(struct report_block *b, struct report_entry *e, const char **ret_cause)
 {
 	uint64_t tag, bytes;
-	*ret_cause = "entry reaches past the end of its block";
+	*ret_cause = "entry extends past the end of its block";
 	if (b->at == b->entries_end)
 		return 0;
 	if (b->entries_end - b->at < 4 || le32_at(b->at) > (uint64_t)(b->entries_end - b->at - 4))
@@ -187,7 +187,7 @@ int report_block_entry(struct report_block *b, struct report_entry *e, const cha
 	if (!p || (tag & 7) != WIRE_BYTES || tag >> 3 > ENTRY_IMPORTED)
 		return 1;
 	p = varint_get(p, e->message_end, &bytes);
-	*ret_cause = "broken entry";
+	*ret_cause = "malformed entry";
 	if (!p || bytes > (uint64_t)(e->message_end - p))
 		return -EBADMSG;
 	e->kind = (enum entry_kind)(tag >> 3);

@@ -18,21 +18,23 @@
 
 #define REPORT_FORMAT_VERSION 1u
 
-/* Writers seal a block at 1 MiB. The limits bound the memory that a hostile file can make a reader
- * allocate. The header limit allows for NVIDIA's, which contain the table of metric names. */
+/* Writers seal a block at 1 MiB. The limits bound the memory that a hostile file can make a
+ * reader allocate. The header limit allows for NVIDIA's headers, which contain the table of
+ * metric names. */
 #define REPORT_BLOCK_BYTES_MAX (64u << 20)
-#define REPORT_HEADER_BYTES_MAX (16u << 20) /* with NVIDIA's metric names */
+#define REPORT_HEADER_BYTES_MAX (16u << 20) /* includes NVIDIA's metric names */
 
 struct report_block {
-	uint64_t offset; /* of the block, in the file */
+	uint64_t offset; /* offset of the block in the file */
 	uint64_t payload_offset;
 	uint64_t payload_bytes;
 	uint64_t end; /* offset after the block */
 	Libtrace__BlockHeader *header;
-	const Libtrace__BlockExtension *own; /* NULL: not a block of this project */
+	const Libtrace__BlockExtension *own; /* NULL = not a block of this project */
 	bool reaches_past_end;               /* find: the cause was a file that ends too early */
 
-	uint8_t *stored, *plain; /* payload as in the file; our entries, after decompression */
+	uint8_t *stored, *plain; /* payload as stored in the file; our entries after
+				  * decompression */
 	size_t stored_capacity, plain_capacity;
 	const uint8_t *at, *entries_end; /* our entries that were not returned yet */
 	uint32_t entries_taken;
@@ -61,6 +63,7 @@ struct report_entry {
 	const uint8_t *inner, *inner_end;     /* message in its only field */
 };
 
+/* Initialize an empty block; release frees its memory, and the parts that were loaded. */
 void report_block_init(struct report_block *b);
 void report_block_release(struct report_block *b);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* block_search.c - searches a damaged report for the next valid block. */
+/* block_search.c - search of a damaged report for the next valid block. */
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -9,12 +9,13 @@
 #include "reader/file/block.h"
 
 #define WINDOW_BYTES (256u << 10)
-#define HEADER_BYTES_LIKELY (1u << 20) /* ours stay under 64 KiB */
+#define HEADER_BYTES_LIKELY (1u << 20) /* our headers stay below 64 KiB */
 #define HEADER_FIELDS_MAX 64u
 
 /*
- * Do the fields of a block header, extension included, fill exactly these bytes? Cheap enough to
- * ask at every byte of a file: the field numbers in use are few, so random bytes fail at once.
+ * Return true if the fields of a block header, extension included, fill exactly these bytes. This
+ * is cheap enough to check at every byte of a file: few field numbers are in use, so random bytes
+ * fail at once.
  */
 static bool header_is_likely(const uint8_t *p, const uint8_t *end)
 {
@@ -44,8 +45,8 @@ static uint64_t spend(uint64_t *budget, uint64_t bytes)
 	return *budget;
 }
 
-/* 1 = a sound block begins at `offset`; 0 = no; negative errno. `head` is what the window holds
- * from there on. */
+/* Check for a valid block at `offset`. `head`: bytes of the window from `offset` on. Returns 1, 0
+ * if there is none, or a negative errno. */
 static int try_offset(struct report_block *b, const struct source *s, uint64_t offset,
 	const uint8_t *head, size_t head_bytes, uint64_t sequence, uint64_t *budget)
 {
@@ -82,7 +83,7 @@ int report_block_search(struct report_block *b, const struct source *s, uint64_t
 		spend(budget, bytes);
 		size_t at = 0;
 		for (; !result && at + 8 <= bytes && *budget; at++) {
-			/* the first field of a header: 1 to 7 or 1000 */
+			/* A header begins with one of the fields 1 to 7, or with field 1000. */
 			uint8_t first = window[at + 4];
 			if ((first < 0x08 || first > 0x3f) && first != 0xc2)
 				continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open.c - opens a report: waits for its writer, checks the file header. */
+/* open.c - opening of a report: waits for its writer and checks the file header. */
 #define _GNU_SOURCE
 #include "reader/file/open.h"
 
@@ -16,8 +16,8 @@
 #define FILE_HEADER_BYTES_MAX 4096u
 #define FILE_VERSION 7u
 
-/* A writer holds an exclusive lock while it works. A file system without locks counts as no writer.
- */
+/* Return true if a writer holds its exclusive lock. On a file system without locks, return
+ * false. */
 static bool is_being_written(int fd)
 {
 	if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
@@ -57,7 +57,7 @@ static int file_header_read(struct report *r, const char **ret_cause)
 	if (error)
 		return error;
 	Libtrace__FileHeader *header = libtrace__file_header__unpack(NULL, bytes, message);
-	*ret_cause = header ? "report of an unknown version" : "broken file header";
+	*ret_cause = header ? "report of an unknown version" : "malformed file header";
 	error = header && header->version == FILE_VERSION ? 0 : -EBADMSG;
 	if (header)
 		libtrace__file_header__free_unpacked(header, NULL);
@@ -65,12 +65,12 @@ static int file_header_read(struct report *r, const char **ret_cause)
 	return error;
 }
 
-/* The file is open: its header and its name. */
+/* Check the file header of an open report and store its name. */
 static int report_begin(struct report *r, const char *path, bool may_unpack, const char **ret_cause)
 {
 	int error = source_refresh(&r->source);
 	if (!error && source_is_packed(&r->source) && !may_unpack) {
-		*ret_cause = "compressed: 'zstd -d' makes a report of it that can be changed";
+		*ret_cause = "compressed; unpack it with 'zstd -d' to change it";
 		error = -EBADMSG;
 	} else if (!error && source_is_packed(&r->source)) {
 		error = source_unpack(&r->source, ret_cause);

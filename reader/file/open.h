@@ -18,7 +18,8 @@
 #include "reader/file/source.h"
 
 #define REPORT_WAIT_NS 5000000000ull
-#define REPORT_IS_NONE "not a report" /* cause if the file header is another */
+/* cause if the file does not begin with the header of a report */
+#define REPORT_IS_NONE "not a report"
 
 struct event_batch; /* batch.h */
 
@@ -26,12 +27,12 @@ struct report {
 	struct source source;
 	char *name;
 	uint64_t first_block; /* offset after the file header */
-	bool unfinished; /* a writer still held the file at open: the report has what was written by
-			    then */
+	bool unfinished;      /* a writer was still active when the file was opened: the report ends
+			       * with the blocks written until then */
 	/* Reduce a batch to the rows that readers get; the choice is valid until the next batch.
 	 * Returns false if no row is left. NULL = readers get all rows (selection.h). */
 	bool (*choose_rows)(void *user, struct event_batch *b);
-	void *choose_user; /* of the caller; lives as long as the report is read */
+	void *choose_user; /* owned by the caller; lives as long as the report is read */
 };
 
 /* Apply the row filter of the report, if it has one, to a batch. Returns false if no row is
@@ -57,20 +58,20 @@ int report_open_memory(struct report *r, const void *data, size_t bytes, const c
 void report_close(struct report *r);
 
 struct walk_tally {
-	uint64_t blocks;           /* valid ones */
-	uint64_t foreign_blocks;   /* of these, without our extension */
-	uint64_t sources, results; /* standard entries; results: of kernels */
+	uint64_t blocks;           /* valid blocks */
+	uint64_t foreign_blocks;   /* valid blocks without our extension */
+	uint64_t sources, results; /* standard entries; `results`: results of kernels */
 	uint64_t range_results, cmdlist_results, graph_results;
 	uint64_t bad_blocks, skipped_bytes; /* damage */
-	uint64_t missing_blocks;            /* by gaps in the sequence numbers */
-	uint64_t torn_bytes;                /* of the torn tail */
+	uint64_t missing_blocks;            /* blocks, counted by gaps in the sequence numbers */
+	uint64_t torn_bytes;                /* bytes of the torn tail */
 	uint64_t problems;
 };
 
 struct walk {
 	const struct report *report;
 	struct report_block block;
-	uint64_t offset; /* of the next block */
+	uint64_t offset; /* offset of the next block */
 	uint64_t next_sequence;
 	bool is_ours;    /* a block with our extension was found */
 	uint64_t budget; /* bytes that searches may still examine: bounds the time that a hostile

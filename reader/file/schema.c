@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema.c - events.def as tables. */
+/* schema.c - tables of event kinds and columns, generated from events.def. */
 #define _GNU_SOURCE
 #include "reader/file/schema.h"
 

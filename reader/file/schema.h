@@ -2,7 +2,7 @@
 /*
  * schema.h - events.def as tables: the kinds of events and the meaning of their columns.
  *
- * Constant data; any thread. Commands and exporters are driven by column kinds and never know
+ * Constant data; any thread. Commands and exporters are driven by column kinds and do not depend on
  * single events.
  */
 #ifndef READER_FILE_SCHEMA_H
@@ -78,10 +78,10 @@ int schema_column(const struct schema_event *event, enum field_kind kind);
 /* Return the index in `fields` of the column with this number, which the event must have. */
 uint32_t schema_column_index(const struct schema_event *event, uint32_t number);
 
-/* Return event kinds in order of their rows; NULL after the last. */
+/* Return the event kind at an index, in order of the rows; NULL after the last kind. */
 const struct schema_event *schema_event_at(uint32_t index);
 
-/* Return the name of a DROP row; "?" for unknown numbers. */
+/* Return the name of a reason in a DROP row; "?" for unknown numbers. */
 const char *schema_drop(uint64_t number);
 
 /* Return the name of a value in a column of this kind, or NULL: reasons, verdicts, ways in which a

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source.c - the bytes of a report, from a file or from memory. */
+/* source.c - byte access to a report, in a file or in memory. */
 #define _GNU_SOURCE
 #include "reader/file/source.h"
 

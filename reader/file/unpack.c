@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unpack.c - decompresses a report that is one zstd stream. */
+/* unpack.c - decompression of a report that is one zstd stream. */
 #define _GNU_SOURCE
 #include "reader/file/unpack.h"
 
@@ -14,15 +14,15 @@
 
 #include "reader/base/io.h"
 
-struct unpacking {
+struct unpacker {
 	const struct source *from;
-	uint64_t at; /* what was read of it */
+	uint64_t at; /* offset of the next byte to read */
 	int to;
 	uint64_t written, most;
 	ZSTD_DStream *stream;
 	uint8_t *in, *out;
-	size_t in_bytes, out_bytes; /* room */
-	size_t more;                /* 0: at the end of a frame */
+	size_t in_bytes, out_bytes; /* capacity of both buffers */
+	size_t more;                /* 0 at the end of a frame */
 	const char *cause;
 };
 
@@ -55,22 +55,22 @@ static int nameless_file(uint64_t *ret_most)
 	return fd;
 }
 
-static int all_write(struct unpacking *u, size_t bytes)
+static int all_write(struct unpacker *u, size_t bytes)
 {
-	u->cause = "compressed, and no report";
+	u->cause = "compressed, but not a report";
 	if (!u->written && bytes && (bytes < 4 || memcmp(u->out, "NVR", 4)))
 		return -EBADMSG;
-	u->cause = "unpacks to more than half of the space that is left, or 64 GiB";
+	u->cause = "unpacked size exceeds 64 GiB or half of the free space in TMPDIR";
 	if (bytes > u->most - u->written)
 		return -EBADMSG;
 	int error = io_write(u->to, u->out, bytes);
 	if (error)
-		u->cause = "no room to unpack it: see TMPDIR";
+		u->cause = "not enough space to unpack it; set TMPDIR to another folder";
 	u->written += bytes;
 	return error;
 }
 
-static int piece_unpack(struct unpacking *u, ZSTD_inBuffer *in)
+static int piece_unpack(struct unpacker *u, ZSTD_inBuffer *in)
 {
 	ZSTD_outBuffer out = {u->out, u->out_bytes, 0};
 	u->more = ZSTD_decompressStream(u->stream, &out, in);
@@ -78,7 +78,7 @@ static int piece_unpack(struct unpacking *u, ZSTD_inBuffer *in)
 	return ZSTD_isError(u->more) ? -EBADMSG : all_write(u, out.pos);
 }
 
-static int all_unpack(struct unpacking *u)
+static int all_unpack(struct unpacker *u)
 {
 	int error = 0;
 	u->more = 1;
@@ -90,20 +90,20 @@ static int all_unpack(struct unpacking *u)
 		while (!error && in.pos < in.size)
 			error = piece_unpack(u, &in);
 	}
-	/* what the stream still holds: a full buffer may have stopped it */
+	/* Flush the output that the decompressor still buffers because its buffer was full. */
 	for (uint64_t before = 0; !error && u->more && u->written != before;) {
 		ZSTD_inBuffer none = {u->in, 0, 0};
 		before = u->written;
 		error = piece_unpack(u, &none);
 	}
 	if (!error && u->more) {
-		u->cause = "compressed report is cut off";
+		u->cause = "compressed report is truncated";
 		error = -EBADMSG;
 	}
 	return error;
 }
 
-static int stream_open(struct unpacking *u)
+static int stream_open(struct unpacker *u)
 {
 	u->in_bytes = ZSTD_DStreamInSize();
 	u->out_bytes = ZSTD_DStreamOutSize();
@@ -118,8 +118,8 @@ static int stream_open(struct unpacking *u)
 
 int source_unpack(struct source *s, const char **ret_cause)
 {
-	struct unpacking u = {.from = s};
-	*ret_cause = "no place to unpack it: see TMPDIR";
+	struct unpacker u = {.from = s};
+	*ret_cause = "cannot unpack it; set TMPDIR to a writable folder";
 	u.to = nameless_file(&u.most);
 	if (u.to < 0)
 		return u.to;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* walk.c - visits the blocks of a report in file order, past damage. */
+/* walk.c - visits the blocks of a report in file order and continues after damage. */
 #include <errno.h>
 #include <stdio.h>
 
 #include "reader/file/open.h"
 
-/* A search looks at the bytes behind the damage once, and at some of them again where they look
- * like a block. */
+/* Budget of searches per byte of the file: every byte is examined once, and bytes that look like a
+ * header again. */
 #define SEARCH_BYTES_PER_BYTE 4u
 #define SEARCH_BYTES_LEAST (16u << 20)
 
@@ -44,8 +44,9 @@ static bool is_unused_space(const struct source *s, uint64_t offset)
 	return true;
 }
 
-/* Does a sound block, or the end of the file, follow at `offset`? */
-static int is_good_place(struct walk *w, uint64_t offset)
+/* Return 1 if a valid block, or the end of the file, follows at `offset`; 0 if not; or a negative
+ * errno. */
+static int is_block_or_end(struct walk *w, uint64_t offset)
 {
 	const char *cause;
 	const struct source *s = &w->report->source;
@@ -68,14 +69,14 @@ static void damage(struct walk *w, uint64_t from, uint64_t to, const char *cause
 	w->offset = to;
 }
 
-/* The block at w->offset is bad: puts w->offset where reading can go on. `sizes_hold`: its header
- * could be read. */
-static int go_on_behind(struct walk *w, bool sizes_hold, bool cut_off, const char *cause)
+/* Skip the bad block at w->offset: set w->offset to the offset at which reading can continue.
+ * `sizes_hold`: the header of the block could be read. */
+static int damage_skip(struct walk *w, bool sizes_hold, bool cut_off, const char *cause)
 {
 	const struct source *s = &w->report->source;
 	uint64_t from = w->offset, end = w->block.end, next = s->size;
 	if (sizes_hold) {
-		int good = is_good_place(w, end);
+		int good = is_block_or_end(w, end);
 		if (good < 0)
 			return good;
 		if (good) {
@@ -101,11 +102,11 @@ static void check_sequence(struct walk *w)
 	const Libtrace__BlockExtension *own = w->block.own;
 	char text[160];
 	if (!own->has_sequence || own->sequence < w->next_sequence) {
-		walk_problem(w, w->block.offset, "sequence number of a block is out of order");
+		walk_problem(w, w->block.offset, "sequence number of a block out of order");
 	} else if (own->sequence > w->next_sequence) {
 		uint64_t missing = own->sequence - w->next_sequence;
 		w->tally.missing_blocks += missing;
-		snprintf(text, sizeof(text), "%llu blocks are missing before block %llu",
+		snprintf(text, sizeof(text), "%llu blocks missing before block %llu",
 			(unsigned long long)missing, (unsigned long long)own->sequence);
 		walk_problem(w, w->block.offset, text);
 	}
@@ -129,7 +130,7 @@ static void account(struct walk *w)
 		w->tally.foreign_blocks++;
 		if (w->is_ours)
 			walk_problem(w, b->offset,
-				"block without the extension that all blocks of this file have");
+				"block without the extension that the other blocks have");
 	}
 	w->offset = b->end;
 }
@@ -148,7 +149,7 @@ int walk_next(struct walk *w)
 			return 1;
 		}
 		if (error == -EBADMSG)
-			error = go_on_behind(w, sizes_hold, w->block.reaches_past_end, cause);
+			error = damage_skip(w, sizes_hold, w->block.reaches_past_end, cause);
 		if (error)
 			return error;
 	}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* depth.c - check of the nesting and number of messages before they are unpacked. */
 #include "reader/ncu/depth.h"
 
 #include "common/varint.h"
 
-/* Steps over the value of a field that is no message; NULL: malformed. */
+/* Skip the value of a field that is not a message; NULL = malformed. */
 static const uint8_t *value_skip(const uint8_t *at, const uint8_t *end, enum wire_type type)
 {
 	uint64_t ignored;
@@ -15,7 +16,7 @@ static const uint8_t *value_skip(const uint8_t *at, const uint8_t *end, enum wir
 	return (size_t)(end - at) < bytes ? NULL : at + bytes;
 }
 
-/* *parts counts down. */
+/* Check a message. *parts is the number of messages and texts still allowed. */
 static bool is_sane(const ProtobufCMessageDescriptor *d, const uint8_t *at, const uint8_t *end,
 	unsigned depth, uint32_t *parts)
 {

@@ -12,9 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MESSAGE_DEPTH_MAX 32u /* real ones: 8 */
-#define MESSAGE_PARTS_MAX \
-	(16u << 20) /* messages, texts and bytes; real ones: some per instruction and metric */
+#define MESSAGE_DEPTH_MAX 32u /* real messages have 8 */
+#define MESSAGE_PARTS_MAX                                                                    \
+	(16u << 20) /* messages, texts and bytes; real results have some per instruction and \
+		       metric */
 
 /* Return true if `bytes`, which should be a message of `type`, nest messages at most
  * MESSAGE_DEPTH_MAX deep and contain at most MESSAGE_PARTS_MAX messages and texts. Data that is

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* derive.c - derived metrics: definitions, and the metrics they add to results. */
 #define _GNU_SOURCE
 #include "reader/ncu/derive.h"
 
@@ -25,8 +26,7 @@ int ncu_definitions_add(struct ncu_definitions *d, const char *name, const char 
 	struct ncu_definition new = {.name = NULL};
 	problem->column = 0;
 	if (!is_name(name)) {
-		snprintf(
-			problem->text, sizeof(problem->text), "no name of a metric: '%.80s'", name);
+		snprintf(problem->text, sizeof(problem->text), "invalid metric name '%.80s'", name);
 		return -EINVAL;
 	}
 	if (d->count == DEFINITIONS_MAX)
@@ -150,7 +150,7 @@ static Ncu__ProfileMetricResult *metric_of(const struct quantity *q, uint32_t na
 	ncu__profile_metric_result__init(m);
 	m->has_name_id = true;
 	m->name_id = name_id;
-	m->has_category = true; /* writers since 2023.2 always say it */
+	m->has_category = true; /* writers since 2023.2 always set it */
 	m->metric_value = value_of(&q->aggregate);
 	if (m->metric_value && (!q->count || !instances_add(m, q)))
 		return m;
@@ -179,7 +179,8 @@ static bool has_metric(const Ncu__ProfileResult *r, uint32_t name_id)
 	return false;
 }
 
-/* 1: it was added; 0: it cannot be; -ENOMEM. */
+/* Add the metric of a definition. Returns 1 if it was added, 0 if it cannot be computed, or
+ * -ENOMEM. */
 static int derive_one(
 	struct ncu_definition *one, const struct ncu_results *n, Ncu__ProfileResult *r)
 {
@@ -200,7 +201,7 @@ int ncu_derive(struct ncu_definitions *d, const struct ncu_results *n, Ncu__Prof
 {
 	struct ncu_target target = ncu_target_of(n, r);
 	int added = 1;
-	while (added > 0) { /* each pass adds one more, or is the last */
+	while (added > 0) { /* each pass adds at least one metric, or is the last */
 		added = 0;
 		for (size_t i = 0; added >= 0 && i < d->count; i++) {
 			struct ncu_definition *one = &d->list[i];

@@ -16,8 +16,8 @@ struct ncu_definition {
 	char *name;
 	struct expression expression;
 	const Ncu__MetricOptionFilter *filter,
-		*section_filter; /* of the section's message, or NULL */
-	uint32_t name_id;        /* in the results */
+		*section_filter; /* filter of the section's message, or NULL */
+	uint32_t name_id;        /* NameId in the results */
 	uint64_t added;          /* number of results that it was added to */
 	const char *lacked;      /* metric that a result lacked, or that is a text; NULL = none */
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* displayed_metrics.c - metrics that a section displays of a result. */
 #define _GNU_SOURCE
 #include "reader/ncu/displayed_metrics.h"
 
@@ -71,8 +72,8 @@ const Ncu__MetricOptionFilter *ncu_filter_of_scope(
 	return NULL;
 }
 
-/* Both ends of a range of architectures belong to it; any one of several ranges will do, and so
- * will any one of the scopes. */
+/* A range of architectures includes both ends. One matching range is enough, and so is one
+ * matching scope. */
 bool ncu_filter_matches(const Ncu__MetricOptionFilter *metric, const struct ncu_target *t)
 {
 	const Ncu__MetricOptionFilter *f = ncu_filter_of_architecture(metric, t);
@@ -93,7 +94,7 @@ static int list_add(struct ncu_shown_list *list, const struct ncu_shown *shown)
 	return 0;
 }
 
-/* A metric of the result's own name. */
+/* Append the metric of the result with this name. */
 static int add_metric(struct ncu_shown_list *list, const struct ncu_target *t,
 	const Ncu__ProfilerSectionMetric *as, const char *name)
 {
@@ -104,7 +105,7 @@ static int add_metric(struct ncu_shown_list *list, const struct ncu_target *t,
 	return list_add(list, &shown);
 }
 
-/* The name as the table of names has it, so that it lasts; NULL: no result has it. */
+/* Return the name in the table of names, which outlives the list; NULL = no result has it. */
 static const char *name_in_table(const struct ncu_results *n, const char *name, size_t bytes)
 {
 	for (size_t i = 0; i < n->name_count; i++)
@@ -113,7 +114,8 @@ static const char *name_in_table(const struct ncu_results *n, const char *name, 
 	return NULL;
 }
 
-/* Results have the names that such a one stands for as a text of that name: "a,b,c". */
+/* Append the metrics that a "breakdown:" or similar name stands for; the result stores their
+ * names as a text, "a,b,c". */
 static int add_stored(struct ncu_shown_list *list, const struct ncu_target *t,
 	const Ncu__ProfilerSectionMetric *as, const char *names)
 {
@@ -139,8 +141,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct ncu_shown *)a)->name, ((const struct ncu_shown *)b)->name);
 }
 
-/* The metrics of the result whose whole names fit, by name: a section that the report was not
- * collected with has no list in it. */
+/* Append the metrics of the result whose whole names match, sorted by name. The report has no
+ * list of the metrics of a section that it was not collected with. */
 static int add_fitting(struct ncu_shown_list *list, const struct ncu_target *t,
 	const Ncu__ProfilerSectionMetric *as, const char *pattern)
 {

@@ -25,14 +25,13 @@ struct ncu_target {
 /* Return the target of a result, without enclosing filters. */
 struct ncu_target ncu_target_of(const struct ncu_results *results, const Ncu__ProfileResult *r);
 
-/* Return true if something with this filter applies to the target. NULL: the enclosing filters
- * decide. */
+/* Return true if the filter accepts the target. NULL = the enclosing filters decide. */
 bool ncu_filter_matches(const Ncu__MetricOptionFilter *f, const struct ncu_target *target);
 
 struct ncu_shown {
 	const char *name, *label;               /* the name if the section has no label */
 	const Ncu__ProfilerSectionMetric *as;   /* definition in the section */
-	const Ncu__ProfileMetricResult *metric; /* NULL: the result has no metric of that name */
+	const Ncu__ProfileMetricResult *metric; /* NULL = the result has no metric of this name */
 };
 
 struct ncu_shown_list {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* expression.c - parser and evaluator of the expression of a derived metric. */
 #define _GNU_SOURCE
 #include "reader/ncu/expression.h"
 
@@ -14,7 +15,7 @@
 static const char *const functions[] = {
 	"revise_min", "revise_max", "revise_avg", "revise_sum", "simplify", "nan_as_zero"};
 #define FUNCTIONS (sizeof(functions) / sizeof(*functions))
-#define FUNCTION_SIMPLIFY 4u /* those before it are enum quantity_revision */
+#define FUNCTION_SIMPLIFY 4u /* lower numbers are enum quantity_revision */
 
 /* ---- parsing ---- */
 
@@ -23,7 +24,7 @@ struct parsing {
 	const char *text, *at;
 	struct expression_problem *problem;
 	unsigned depth;
-	int error; /* the first one: everything stops */
+	int error; /* the first error; parsing stops there */
 };
 
 static void parse_sum(struct parsing *p);
@@ -43,12 +44,12 @@ __attribute__((format(printf, 2, 3))) static void fail(struct parsing *p, const 
 static void fail_expected(struct parsing *p, const char *what)
 {
 	if (*p->at)
-		fail(p, "%s expected, not %.40s", what, p->at);
+		fail(p, "expected %s, not %.40s", what, p->at);
 	else
-		fail(p, "%s expected, but the expression ends", what);
+		fail(p, "expected %s before the end of the expression", what);
 }
 
-/* By ASCII, whatever the locale. */
+/* Check for an ASCII digit, whatever the locale. */
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -66,7 +67,7 @@ static char next(struct parsing *p)
 	return *p->at;
 }
 
-/* A further step. A step whose metric could not be copied has none: error tells. */
+/* Append a step. If its metric could not be copied, `error` is set. */
 static void step_add(struct parsing *p, struct expression_step step)
 {
 	struct expression *e = p->expression;
@@ -97,7 +98,7 @@ static void parse_number(struct parsing *p)
 	} else {
 		step.constant.whole = strtoull(p->at, &end, 10);
 		if (errno)
-			fail(p, "number of more than 64 bits");
+			fail(p, "number exceeds 64 bits");
 	}
 	if (!p->error && (begins_name(*end) || *end == '.' || is_digit(*end)))
 		fail(p, "not a number: %.40s", p->at);
@@ -114,11 +115,11 @@ static unsigned function_named(const char *name, size_t bytes)
 	return i;
 }
 
-/* ( sum ) */
+/* Parse "( sum )". */
 static void parse_parentheses(struct parsing *p)
 {
 	if (p->depth == EXPRESSION_DEPTH_MAX) {
-		fail(p, "more than %u parentheses in each other", EXPRESSION_DEPTH_MAX);
+		fail(p, "more than %u nested parentheses", EXPRESSION_DEPTH_MAX);
 		return;
 	}
 	p->depth++;
@@ -130,7 +131,7 @@ static void parse_parentheses(struct parsing *p)
 	p->at += !p->error;
 }
 
-/* A metric, or a function with its argument. Names may have points and colons in them. */
+/* Parse a metric, or a function with its argument. Names may contain points and colons. */
 static void parse_name(struct parsing *p)
 {
 	const char *name = p->at;
@@ -149,7 +150,7 @@ static void parse_name(struct parsing *p)
 	step.function = function_named(name, bytes);
 	if (step.function == FUNCTIONS) {
 		p->at = name;
-		fail(p, "there is no function %.*s", bytes < 40 ? (int)bytes : 40, name);
+		fail(p, "unknown function %.*s", bytes < 40 ? (int)bytes : 40, name);
 		return;
 	}
 	parse_parentheses(p);
@@ -169,7 +170,7 @@ static void parse_factor(struct parsing *p)
 		fail_expected(p, "a metric, a number or (");
 }
 
-/* operands with `operations` of one precedence between them, from left to right */
+/* Parse operands separated by `operations` of one precedence, from left to right. */
 static void parse_chain(
 	struct parsing *p, const char *operations, void (*operand)(struct parsing *p))
 {
@@ -221,7 +222,8 @@ static void call(struct quantity *q, unsigned function)
 		quantity_nan_as_zero(q);
 }
 
-/* One step over the stack of *depth quantities, which has what it needs: so it was parsed. */
+/* Execute a step on the stack of *depth quantities. The parser ensures that its operands are
+ * there. */
 static int step_take(const struct expression_step *step, const struct ncu_results *n,
 	const Ncu__ProfileResult *r, struct quantity *stack, size_t *depth)
 {

@@ -16,7 +16,7 @@
 #include "reader/ncu/results.h"
 
 #define EXPRESSION_STEPS_MAX 512u /* numbers, names, operators and functions */
-#define EXPRESSION_DEPTH_MAX 64u  /* of parentheses */
+#define EXPRESSION_DEPTH_MAX 64u  /* nested parentheses */
 
 enum expression_kind { STEP_CONSTANT, STEP_METRIC, STEP_OPERATOR, STEP_FUNCTION };
 
@@ -26,7 +26,7 @@ struct expression_step {
 	struct number constant;
 	char *metric;
 	char operation;
-	unsigned function; /* index */
+	unsigned function; /* index of the function */
 };
 
 struct expression {
@@ -35,7 +35,7 @@ struct expression {
 };
 
 struct expression_problem {
-	size_t column; /* in bytes, from 1 */
+	size_t column; /* counted in bytes, from 1 */
 	char text[128];
 };
 

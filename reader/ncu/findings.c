@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* findings.c - insertion of the findings of rules into the results of a report. */
 #include "reader/ncu/findings.h"
 
 #include <endian.h>
@@ -11,13 +12,13 @@
 #include "reader/ncu/depth.h"
 #include "reader/ncu/rewrite.h"
 
-#define NAMES_MAX 65536u /* more than any rule makes */
+#define NAMES_MAX 65536u /* more than any rule adds */
 
 struct finding {
-	size_t result, order; /* the later of the same metric or rule counts */
+	size_t result, order; /* of rows about one metric or rule, the last is used */
 	bool is_metric;
-	uint32_t name_id; /* of a metric */
-	char *identifier; /* of a rule */
+	uint32_t name_id; /* NameId of a metric */
+	char *identifier; /* identifier of a rule */
 	uint8_t *data;    /* the message */
 	size_t bytes;
 };
@@ -67,7 +68,7 @@ static bool is_name(const char *text, const uint8_t *name, size_t bytes)
 	return strlen(text) == bytes && !memcmp(text, name, bytes);
 }
 
-/* The number that a name of a metric has, or gets. */
+/* Find the NameId of a metric name, or assign a new one. */
 static int name_find(struct findings *f, const uint8_t *name, size_t bytes, uint32_t *ret_id)
 {
 	if (!bytes || memchr(name, 0, bytes))
@@ -178,7 +179,7 @@ static int compare_rows(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Takes element `i` of an array of messages out. */
+/* Remove element `i` of an array of messages. */
 static void element_drop(void *array, size_t *count, size_t i)
 {
 	ProtobufCMessage **all = array;
@@ -187,7 +188,7 @@ static void element_drop(void *array, size_t *count, size_t i)
 	--*count;
 }
 
-/* Puts the message that a row holds behind an array of such. */
+/* Append the message of a row to an array of messages. */
 static int element_add(void ***array, size_t *count, const ProtobufCMessageDescriptor *type,
 	const struct finding *row)
 {
@@ -197,7 +198,7 @@ static int element_add(void ***array, size_t *count, const ProtobufCMessageDescr
 	*array = more;
 	more[*count] = protobuf_c_message_unpack(type, NULL, row->bytes, row->data);
 	if (!more[*count])
-		return -ENOMEM; /* it was sound when it was taken */
+		return -ENOMEM; /* findings_take() has validated it */
 	++*count;
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * findings.h - collection of what rules found, to be inserted into the results of a report.
+ * findings.h - collection of the findings of rules, to be inserted into the results of a report.
  *
  * findings_init(), findings_take() for each frame of the process that runs the rules
  * (reader/python, libtrace_rules), findings_sort(), then findings_judge() as callback of
@@ -16,14 +16,16 @@ struct findings {
 	struct finding *rows;
 	size_t count;
 	uint32_t capacity;
-	char **names; /* of metrics that the report lacks */
+	char **names; /* names of metrics that the report lacks */
 	size_t name_count;
 	uint32_t name_capacity;
 	uint64_t rule_results, metrics; /* numbers of messages taken */
 	size_t next;                    /* row that findings_judge() examines next */
-	size_t results_changed;         /* by findings_judge() */
+	size_t results_changed;         /* number of results that findings_judge() changed */
 };
 
+/* Start without findings about `results`, which must outlive them; release frees all rows and
+ * names. One thread. */
 void findings_init(struct findings *f, const struct ncu_results *results);
 void findings_release(struct findings *f);
 

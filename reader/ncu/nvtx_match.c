@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* nvtx_match.c - match of an NVTX filter against a result. */
 #include "reader/ncu/nvtx_match.h"
 
 #include "reader/ncu/nvtx_names.h"
 
-/* Expressions (bits) that are about the domain. */
+/* Return the expressions (bits) that name the domain. */
 static uint32_t of_domain(const struct nvtx_filter *f, struct ncu_nvtx_names *n, uint64_t id)
 {
 	const char *name = ncu_nvtx_domain(n, id);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* nvtx_names.c - names of NVTX domains and registered texts, by id. */
 #include "reader/ncu/nvtx_names.h"
 
 #include <stdbool.h>
@@ -6,7 +7,7 @@
 
 struct ncu_nvtx_name {
 	uint64_t id;
-	size_t place; /* of equal ids the first one holds */
+	size_t place; /* of equal ids, the first is used */
 	const char *text;
 };
 
@@ -30,7 +31,7 @@ static int by_id(const void *a, const void *b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* Calls `one` for each name until that says true. */
+/* Call `one` for each name until it returns true. */
 typedef bool name_visitor(void *user, uint64_t id, const char *text);
 
 static void domains_each(const Ncu__NvtxState *s, name_visitor *one, void *user)

@@ -23,15 +23,15 @@ struct ncu_nvtx_names {
 	struct ncu_nvtx_list domains, texts;
 };
 
-/* `state` may be NULL: it has no names. */
+/* Initialize the names of `state`; NULL has no names. */
 void ncu_nvtx_names_init(struct ncu_nvtx_names *n, const Ncu__NvtxState *state);
 void ncu_nvtx_names_release(struct ncu_nvtx_names *n);
 
-/* Return the name of a domain; NULL: not in the state. */
+/* Return the name of a domain; NULL = not in the state. */
 const char *ncu_nvtx_domain(struct ncu_nvtx_names *n, uint64_t id);
 
 /* Return the registered text of a handle; the domain does not matter, because handles are
- * addresses. NULL: not in the state. */
+ * addresses. NULL = not in the state. */
 const char *ncu_nvtx_text(struct ncu_nvtx_names *n, uint64_t handle);
 
 #endif

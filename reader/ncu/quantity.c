@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* quantity.c - arithmetic on values of metrics. */
 #include "reader/ncu/quantity.h"
 
 #include <errno.h>
@@ -113,7 +114,7 @@ static int compare_ids(const Ncu__ProfileMetricValue *a, const Ncu__ProfileMetri
 	return by_number(x.real, y.real);
 }
 
-/* Of equal ids the earlier instance first. */
+/* Compare by id; of equal ids, the earlier instance comes first. */
 static int by_id(const void *a, const void *b)
 {
 	const struct quantity_instance *x = *(struct quantity_instance *const *)a,
@@ -135,7 +136,7 @@ void quantity_release(struct quantity *q)
 	*q = (struct quantity){0};
 }
 
-/* All instances have one type: the widest. */
+/* Convert all instances to the widest of their types. */
 static void unify(struct quantity *q)
 {
 	enum number_kind kind = NUMBER_UINT32;
@@ -176,7 +177,7 @@ int quantity_of_metric(const Ncu__ProfileMetricResult *m, struct quantity *q)
 	return 0;
 }
 
-/* One side is a single number. */
+/* Combine two operands, one of which is a single number. */
 static void combine_each(struct quantity *a, char operation, const struct quantity *b)
 {
 	for (size_t i = 0; i < a->count; i++)
@@ -189,7 +190,7 @@ static void combine_each_right(const struct number *a, char operation, struct qu
 		b->instances[i].value = combine(*a, operation, b->instances[i].value);
 }
 
-/* Instances of one side by their ids. */
+/* The instances of one operand, sorted by id. */
 struct sorted {
 	struct quantity_instance **instances;
 	bool *is_met;
@@ -215,7 +216,7 @@ static void sorted_release(struct sorted *s)
 	free(s->is_met);
 }
 
-/* The first instance of that id that was not met yet; NULL: there is none. */
+/* Return the first instance with this id that was not returned before; NULL = there is none. */
 static const struct quantity_instance *sorted_meet(
 	struct sorted *s, const Ncu__ProfileMetricValue *id)
 {
@@ -234,7 +235,7 @@ static const struct quantity_instance *sorted_meet(
 	return s->instances[low];
 }
 
-/* Both sides have instances. */
+/* Combine two operands that both have instances. */
 static int combine_instances(struct quantity *a, char operation, const struct quantity *b)
 {
 	const bool is_union = operation == '+' || operation == '-';

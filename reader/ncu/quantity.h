@@ -16,13 +16,13 @@
 
 #include "ncu.pb-c.h"
 
-/* In order of precision. */
+/* The types of numbers, in order of precision. */
 enum number_kind { NUMBER_UINT32, NUMBER_UINT64, NUMBER_FLOAT, NUMBER_DOUBLE };
 
 struct number {
 	enum number_kind kind;
-	uint64_t whole; /* of the first two kinds */
-	double real;    /* of the others */
+	uint64_t whole; /* value of the first two kinds */
+	double real;    /* value of the other kinds */
 };
 
 struct quantity_instance {
@@ -34,7 +34,7 @@ struct quantity {
 	struct number aggregate; /* the value itself if there are no instances */
 	struct quantity_instance *instances;
 	size_t count;
-	bool is_instanced; /* also with a count of 0: no common ids */
+	bool is_instanced; /* true even if count is 0, as when no ids are common */
 };
 
 enum quantity_revision { REVISE_MIN, REVISE_MAX, REVISE_AVG, REVISE_SUM };

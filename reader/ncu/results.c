@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* results.c - index and reader of the results of a report. */
 #include "reader/ncu/results.h"
 
 #include <endian.h>
@@ -69,7 +70,7 @@ static bool is_same(const char *a, const char *b)
 	return !strcmp(a, b ? b : "");
 }
 
-/* Index of the block's process, which is made at its first block. */
+/* Find the index of the block's process, which is added at its first block. */
 static int note_process(
 	struct ncu_results *n, const Libtrace__ProcessInfo *info, uint16_t *ret_index)
 {
@@ -165,7 +166,7 @@ static int unpack(const uint8_t *bytes, size_t count, Ncu__ProfileResult **ret_r
 	return *ret_result ? 0 : -EBADMSG;
 }
 
-/* The bytes of entry `i` as those of a ProfileResult. */
+/* Load entry `i` as the bytes of a ProfileResult. */
 static int result_load(
 	const struct ncu_results *n, size_t i, uint8_t **ret_bytes, size_t *ret_count)
 {
@@ -195,13 +196,13 @@ int ncu_result_read(const struct ncu_results *n, size_t i, Ncu__ProfileResult **
 	return error;
 }
 
-/* Numbers of fields of ProfileResult. */
+/* Field numbers of ProfileResult. */
 enum { RESULT_METRICS = 13, RESULT_SECTIONS = 17, RESULT_RULES = 19 };
 
 #define TAG(field, type) ((field) << 3 | (type))
 
-/* Is this metric's NameId among those wanted? Writers put it first, so nothing else is looked at
- * then. */
+/* Return whether the NameId of this metric is wanted. Writers put the NameId first, so mostly no
+ * other field is read. */
 static bool is_wanted(
 	const struct ncu_results *n, const uint8_t *metrics, const uint8_t *at, const uint8_t *end)
 {
@@ -214,7 +215,7 @@ static bool is_wanted(
 	return f.number == 1 && f.value < n->name_count && metrics[f.value / 8] >> f.value % 8 & 1;
 }
 
-/* Steps over metrics that are not wanted, which are most of a result. */
+/* Skip metrics that are not wanted, which are most of a result. */
 static const uint8_t *unwanted_skip(
 	const struct ncu_results *n, const uint8_t *metrics, const uint8_t *at, const uint8_t *end)
 {
@@ -229,7 +230,7 @@ static const uint8_t *unwanted_skip(
 	return at;
 }
 
-/* Moves what is wanted to the front; the count of bytes that are left, or -EBADMSG. */
+/* Move the wanted fields to the front. Returns the number of remaining bytes, or -EBADMSG. */
 static int64_t keep_wanted(
 	const struct ncu_results *n, const uint8_t *metrics, uint8_t *bytes, size_t count)
 {

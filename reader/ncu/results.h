@@ -4,9 +4,9 @@
  * stores them.
  *
  * Pass every block of a report to ncu_results_note() in file order, as a contents_visitor does;
- * then results can be read. A result is unpacked on demand; for others only offset and process are
- * kept (16 bytes), so that a report of any size opens at once. Names of metrics are held in memory.
- * One thread; allocates.
+ * then results can be read. A result is unpacked on demand; for the other results only offset and
+ * process are kept (16 bytes), so that a report of any size opens at once. Names of metrics are
+ * held in memory. One thread; allocates.
  *
  * Format: docs/FORMAT.md; messages: common/schema/ncu.proto.
  */
@@ -22,10 +22,10 @@
 enum ncu_entry_kind { NCU_SOURCE, NCU_RESULT, NCU_RANGE, NCU_CMDLIST, NCU_GRAPH };
 
 struct ncu_entry {
-	uint64_t offset; /* of the message, in the file */
+	uint64_t offset; /* offset of the message in the file */
 	uint32_t bytes;
 	uint16_t kind;    /* enum ncu_entry_kind */
-	uint16_t process; /* index */
+	uint16_t process; /* index of the process */
 };
 
 struct ncu_process {
@@ -35,7 +35,7 @@ struct ncu_process {
 
 struct ncu_results {
 	const struct report *report;
-	char **names; /* of metrics, by NameId: the string tables of all blocks in file order */
+	char **names; /* of metrics, by NameId: string tables of all blocks in file order */
 	size_t name_count;
 	uint32_t name_capacity;
 	struct ncu_entry *entries; /* all but sources, in file order */
@@ -48,6 +48,8 @@ struct ncu_results {
 	size_t process_count;
 };
 
+/* Start an empty index of the results of `report`, which must outlive it; release frees the index.
+ * One thread. */
 void ncu_results_init(struct ncu_results *n, const struct report *report);
 void ncu_results_release(struct ncu_results *n);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* rewrite.c - copy of a report with some results changed or dropped. */
 #define _GNU_SOURCE
 #include "reader/ncu/rewrite.h"
 
@@ -17,8 +18,8 @@ struct rewriting {
 	const struct ncu_rewrite *w;
 	const struct report *report;
 	FILE *out;
-	size_t next;         /* entry of the results that was not met yet */
-	uint64_t names_from; /* offset of the last block with names; 0 = none has */
+	size_t next;         /* first entry of the results not yet seen */
+	uint64_t names_from; /* offset of the last block with names; 0 = no block has names */
 };
 
 static int bytes_copy(struct rewriting *r, FILE *out, uint64_t from, uint64_t end)
@@ -64,7 +65,7 @@ struct new_block {
 	bool changed;
 };
 
-/* One entry, as it is or as the caller wants it. */
+/* Write one entry, unchanged or as the caller decides. */
 static int entry_write(struct rewriting *r, size_t i, struct new_block *n, FILE *payload)
 {
 	const struct ncu_results *results = r->w->results;
@@ -89,7 +90,8 @@ static int entry_write(struct rewriting *r, size_t i, struct new_block *n, FILE 
 	return error;
 }
 
-/* What lies between the entries of results (sources in front of them, our own behind) stays. */
+/* Write the payload. Data between the entries of results (sources before them, our own data
+ * after them) is copied. */
 static int payload_write(struct rewriting *r, const struct report_block *b, struct new_block *n)
 {
 	const struct ncu_results *results = r->w->results;
@@ -111,7 +113,7 @@ static int payload_write(struct rewriting *r, const struct report_block *b, stru
 	return !error && n->bytes > UINT32_MAX ? -EOVERFLOW : error;
 }
 
-/* Numbers of fields of BlockHeader. */
+/* Field numbers of BlockHeader. */
 enum { HEADER_RESULTS = 2, HEADER_NAMES = 4, HEADER_PAYLOAD = 5, HEADER_OWN = 1000 };
 
 static int varint_write(uint64_t value, FILE *out)
@@ -135,7 +137,8 @@ static int bytes_write(uint32_t field, const void *data, size_t bytes, FILE *out
 	return error || fwrite(data, 1, bytes, out) == bytes ? error : -EIO;
 }
 
-/* The table of names with the caller's behind its own, which lie in `f`; NULL: it has none. */
+/* Write the table of names: those of the block, which are in `f` (NULL = none), then the
+ * caller's. */
 static int names_write(const struct ncu_rewrite *w, const struct wire_field *f, FILE *out)
 {
 	char *table = NULL;
@@ -154,7 +157,7 @@ static int names_write(const struct ncu_rewrite *w, const struct wire_field *f, 
 	return error;
 }
 
-/* Our own extension has a checksum of the payload. */
+/* Write our own extension with the checksum of the new payload. */
 static int own_write(const struct wire_field *f, const struct new_block *n, FILE *out)
 {
 	const size_t bytes = (size_t)(f->end - f->at);
@@ -175,7 +178,7 @@ static int own_write(const struct wire_field *f, const struct new_block *n, FILE
 	return error;
 }
 
-/* The header's fields, those that tell of what was changed anew. */
+/* Write the header's fields; those that describe changed data are rewritten. */
 static int fields_write(struct rewriting *r, const uint8_t *at, const uint8_t *end,
 	const struct new_block *n, bool takes_names, FILE *out)
 {
@@ -241,7 +244,7 @@ static int block_write(struct rewriting *r, const struct report_block *b)
 
 /* ---- the report ---- */
 
-/* Calls `one` for each block. */
+/* Call `one` for each block. */
 static int blocks_each(struct rewriting *r,
 	int (*one)(struct rewriting *r, const struct report_block *b), const char **ret_cause)
 {
@@ -269,7 +272,7 @@ static int names_find(struct rewriting *r, const struct report_block *b)
 int ncu_rewrite(const struct ncu_rewrite *w, FILE *out, const char **ret_cause)
 {
 	struct rewriting r = {.w = w, .report = w->results->report, .out = out};
-	*ret_cause = "a result cannot be read";
+	*ret_cause = "cannot read a result";
 	errno = 0;
 	int error = w->name_count ? blocks_each(&r, names_find, ret_cause) : 0;
 	if (!error)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* section_metrics.c - iteration over every metric that a section requests. */
 #include "reader/ncu/section_metrics.h"
 
 #include <stdbool.h>
@@ -9,7 +10,8 @@ struct visiting {
 	const Ncu__MetricOptionFilter *item_filter;
 };
 
-/* Messages are no deeper in each other than MESSAGE_DEPTH_MAX: so they were read. */
+/* Visit the metrics of a message. Recursion is bounded: messages deeper than MESSAGE_DEPTH_MAX
+ * are rejected when they are read. */
 static int visit_message(const ProtobufCMessage *m, struct visiting v)
 {
 	const ProtobufCMessageDescriptor *d = m->descriptor;

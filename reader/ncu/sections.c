@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* sections.c - search for section files, and their loading. */
 #define _GNU_SOURCE
 #include "reader/ncu/sections.h"
 
@@ -47,14 +48,14 @@ static void tell(void *user, const struct text_problem *problem)
 	l->sections->problem(l->sections->user, l->path, problem);
 }
 
-static void tell_whole(struct loading *l, const char *text)
+static void problem_of_file(struct loading *l, const char *text)
 {
 	struct text_problem problem = {.line = 0};
 	snprintf(problem.text, sizeof(problem.text), "%s", text);
 	tell(l, &problem);
 }
 
-/* The text of a regular file, which the caller frees. 0 or a negative errno. */
+/* Read a regular file. The caller frees the text. Returns 0 or a negative errno. */
 static int file_read(const char *path, char **ret_text, size_t *ret_bytes)
 {
 	struct stat status;
@@ -86,7 +87,7 @@ static int file_read(const char *path, char **ret_text, size_t *ret_bytes)
 	return error;
 }
 
-/* What a section must have. NULL = it is all there. */
+/* Return the name of a required field that the section lacks; NULL = it lacks none. */
 static const char *missing_in(const Ncu__ProfilerSection *section)
 {
 	if (!section->identifier || !*section->identifier)
@@ -96,7 +97,7 @@ static const char *missing_in(const Ncu__ProfilerSection *section)
 	return section->display_name ? NULL : "no DisplayName";
 }
 
-/* The section of a file; NULL: it was told why not. */
+/* Return the section of a file, or NULL, after the cause has been reported. */
 static Ncu__ProfilerSection *section_load(struct loading *l)
 {
 	uint8_t *packed = NULL;
@@ -104,7 +105,7 @@ static Ncu__ProfilerSection *section_load(struct loading *l)
 	char *text;
 	int error = file_read(l->path, &text, &bytes);
 	if (error) {
-		tell_whole(l,
+		problem_of_file(l,
 			error == -EINVAL          ? "not a regular file"
 				: error == -EFBIG ? "larger than 4 MiB"
 						  : strerror(-error));
@@ -117,16 +118,16 @@ static Ncu__ProfilerSection *section_load(struct loading *l)
 		error ? NULL : ncu__profiler_section__unpack(NULL, count, packed);
 	free(packed);
 	if (error == -ENOMEM || (!error && !section))
-		tell_whole(l, strerror(ENOMEM));
+		problem_of_file(l, strerror(ENOMEM));
 	const char *missing = section ? missing_in(section) : NULL;
 	if (!missing)
 		return section;
-	tell_whole(l, missing);
+	problem_of_file(l, missing);
 	ncu__profiler_section__free_unpacked(section, NULL);
 	return NULL;
 }
 
-/* Takes the place of an earlier file with the same identifier. Takes over `section`. */
+/* Add a file, or replace an earlier file with the same identifier. Takes ownership of `section`. */
 static int file_keep(struct ncu_sections *s, const char *path, Ncu__ProfilerSection *section)
 {
 	struct ncu_section_file file = {strdup(path), section, true}, *old = NULL;
@@ -154,9 +155,8 @@ static int file_add(struct ncu_sections *s, const char *path)
 	struct loading l = {s, path};
 	if (s->found++ >= SECTION_FILES_MAX) {
 		if (s->found == SECTION_FILES_MAX + 1)
-			tell_whole(&l,
-				"too many section files: this one and those behind it are left "
-				"out");
+			problem_of_file(
+				&l, "too many section files; this and later ones are left out");
 		return 0;
 	}
 	Ncu__ProfilerSection *section = section_load(&l);
@@ -171,7 +171,8 @@ static bool is_section_file(const char *name)
 	return *name != '.' && suffix && !strcmp(suffix, ".section");
 }
 
-/* depth 0: not into the folders of this one. */
+/* Add a section file, or the files of a subfolder. depth: levels of folders to read, including
+ * this one. */
 static int entry_add(struct ncu_sections *s, const char *folder, const char *name, unsigned depth)
 {
 	struct stat status;

@@ -16,7 +16,7 @@
 #include "ncu_sections.pb-c.h"
 #include "reader/ncu/text_format.h"
 
-#define SECTION_FILE_BYTES_MAX (4u << 20) /* NVIDIA's largest: 16 KiB */
+#define SECTION_FILE_BYTES_MAX (4u << 20) /* NVIDIA's largest file has 16 KiB */
 #define SECTION_FILES_MAX 4096u
 #define SECTION_FOLDER_DEPTH_MAX 16u
 
@@ -27,7 +27,7 @@ struct ncu_section_file {
 };
 
 struct ncu_sections {
-	struct ncu_section_file *files; /* those loaded; by identifier after ncu_sections_sort() */
+	struct ncu_section_file *files; /* sorted by identifier after ncu_sections_sort() */
 	size_t count;
 	uint32_t capacity;
 	size_t found, errors; /* files with that suffix; problems except warnings */
@@ -36,9 +36,12 @@ struct ncu_sections {
 	void *user;
 };
 
+/* Start without files; `problem` is called with `user` for each problem found later. One
+ * thread. */
 void ncu_sections_init(struct ncu_sections *s,
 	void (*problem)(void *user, const char *path, const struct text_problem *problem),
 	void *user);
+/* Free the files loaded. */
 void ncu_sections_release(struct ncu_sections *s);
 
 /* Load the section files of a folder and, with `recursive`, of its subfolders. Returns 0, or a
@@ -52,7 +55,7 @@ void ncu_sections_sort(struct ncu_sections *s);
 bool ncu_section_is_in_set(const Ncu__ProfilerSection *section, const char *set);
 
 /* Return whether the text names the section: its identifier, or "regex:..." that matches a part of
- * it. -EINVAL: not a regular expression. */
+ * it. Returns -EINVAL for an invalid regular expression. */
 int ncu_section_is_named(const Ncu__ProfilerSection *section, const char *text);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* text_format.c - conversion of protobuf's text format to its wire format. */
 #define _GNU_SOURCE
 #include "reader/ncu/text_format.h"
 
@@ -14,21 +15,21 @@
 #include "reader/ncu/depth.h"
 #include "reader/ncu/text_lexer.h"
 
-#define FIELDS_MAX 64u /* of a message */
+#define FIELDS_MAX 64u /* fields of a message */
 #define WORD_SHOWN 64
 
 struct packing {
 	struct text_lexer lexer;
-	struct text_token token; /* the next one */
+	struct text_token token; /* the next token */
 	struct buffer out;
-	text_problem_told *problem;
+	text_problem_visitor *problem;
 	void *user;
-	int error; /* the first one: everything stops */
+	int error; /* the first error; parsing stops there */
 };
 
 static int pack_fields(struct packing *p, const ProtobufCMessageDescriptor *type, unsigned depth);
 
-/* ---- what is told ---- */
+/* ---- problems ---- */
 
 __attribute__((format(printf, 4, 5))) static void tell(
 	struct packing *p, const struct text_token *at, bool is_warning, const char *format, ...)
@@ -51,15 +52,15 @@ static int shown_bytes(const struct text_token *t)
 	return t->bytes < WORD_SHOWN ? (int)t->bytes : WORD_SHOWN;
 }
 
-static void tell_expected(struct packing *p, const char *what)
+static void expected_report(struct packing *p, const char *what)
 {
 	const struct text_token *t = &p->token;
 	if (t->kind == TEXT_BROKEN)
 		tell(p, t, false, "%s", p->lexer.cause);
 	else if (t->kind == TEXT_END)
-		tell(p, t, false, "%s expected, but the text ends", what);
+		tell(p, t, false, "expected %s before the end of the text", what);
 	else
-		tell(p, t, false, "%s expected, not %.*s", what, shown_bytes(t), t->text);
+		tell(p, t, false, "expected %s, not %.*s", what, shown_bytes(t), t->text);
 }
 
 /* ---- bytes ---- */
@@ -81,7 +82,7 @@ static void put_tag(struct packing *p, uint32_t field, enum wire_type type)
 	put_varint(p, (uint64_t)field << 3 | type);
 }
 
-/* Writes the size of what was put behind `begin` in front of it. */
+/* Insert at `begin` the size of the data written after it. */
 static void put_size_at(struct packing *p, size_t begin)
 {
 	const size_t bytes = p->out.bytes - begin, room = varint_bytes(bytes);
@@ -119,7 +120,7 @@ static bool is_word(const struct text_token *t, const char *word)
 
 /* ---- scalars ---- */
 
-/* A whole number: decimal, 0x or, with a leading 0, octal. */
+/* Parse a whole number: decimal, 0x or, with a leading 0, octal. */
 static bool token_integer(const struct text_token *t, uint64_t *ret_value)
 {
 	char digits[32], *end;
@@ -132,7 +133,7 @@ static bool token_integer(const struct text_token *t, uint64_t *ret_value)
 	return !*end && !errno;
 }
 
-/* A negative number comes as its two's complement, as the wire has it. */
+/* Write an integer. A negative number is its two's complement, as in the wire format. */
 static void pack_integer(struct packing *p, const ProtobufCFieldDescriptor *f)
 {
 	const bool is_signed = f->type == PROTOBUF_C_TYPE_INT32 || f->type == PROTOBUF_C_TYPE_INT64;
@@ -142,7 +143,7 @@ static void pack_integer(struct packing *p, const ProtobufCFieldDescriptor *f)
 	if (is_signed)
 		most = most / 2 + negative;
 	if (!token_integer(&p->token, &value)) {
-		tell_expected(p, "a whole number");
+		expected_report(p, "an integer");
 	} else if (value > most || (negative && !is_signed)) {
 		tell(p, &p->token, false, "%s%.*s is out of range", negative ? "-" : "",
 			shown_bytes(&p->token), p->token.text);
@@ -172,7 +173,7 @@ static void pack_real(struct packing *p, const ProtobufCFieldDescriptor *f)
 	const bool negative = take_mark(p, '-');
 	double value;
 	if (!token_double(&p->token, &value)) {
-		tell_expected(p, "a number");
+		expected_report(p, "a number");
 		return;
 	}
 	value = negative ? -value : value;
@@ -202,10 +203,11 @@ static void pack_bool(struct packing *p, const ProtobufCFieldDescriptor *f)
 			next(p);
 			return;
 		}
-	tell_expected(p, "true or false");
+	expected_report(p, "true or false");
 }
 
-/* Names of values may have the name of their enumeration in front: both forms are in use. */
+/* Find the value of an enumeration. Its name may have the name of the enumeration as prefix:
+ * both forms are in use. */
 static const ProtobufCEnumValue *enum_value(
 	const ProtobufCEnumDescriptor *type, const struct text_token *t)
 {
@@ -220,7 +222,8 @@ static const ProtobufCEnumValue *enum_value(
 	return protobuf_c_enum_descriptor_get_value_by_name(type, name);
 }
 
-/* By name; a number also where no name of ours stands for it. */
+/* Write a value of an enumeration, given by name or number. A number may be unknown to this
+ * version. */
 static void pack_enum(struct packing *p, const ProtobufCFieldDescriptor *f)
 {
 	const struct text_token *t = &p->token;
@@ -239,7 +242,7 @@ static void pack_enum(struct packing *p, const ProtobufCFieldDescriptor *f)
 	} else if (t->kind == TEXT_WORD) {
 		tell(p, t, false, "%s has no value %.*s", f->name, shown_bytes(t), t->text);
 	} else {
-		tell_expected(p, "a name of a value");
+		expected_report(p, "the name of a value");
 	}
 }
 
@@ -253,7 +256,7 @@ static int digit_of(char c)
 				       : 16;
 }
 
-/* The byte that \ooo and \xhh stand for: at most `digits` of them. Returns the position behind. */
+/* Decode the byte of \ooo or \xhh, at most `digits` digits. Returns the position after them. */
 static const char *unescape_number(
 	const char *at, const char *end, int base, unsigned digits, unsigned char *ret_byte)
 {
@@ -264,7 +267,8 @@ static const char *unescape_number(
 	return at;
 }
 
-/* One escape; `at` is behind the backslash. Returns the position behind, NULL: there is no such. */
+/* Decode one escape; `at` is after the backslash. Returns the position after it, or NULL if
+ * invalid. */
 static const char *unescape(const char *at, const char *end, unsigned char *ret_byte)
 {
 	static const char letters[] = "abfnrtv\\'\"?", bytes[] = "\a\b\f\n\r\t\v\\'\"?";
@@ -280,7 +284,7 @@ static const char *unescape(const char *at, const char *end, unsigned char *ret_
 	return NULL;
 }
 
-/* The bytes of one quoted text; a NUL would end it early for whoever reads it. */
+/* Write the bytes of one quoted text. A NUL is refused, since it would end the text for readers. */
 static void put_text(struct packing *p)
 {
 	const struct text_token t = p->token;
@@ -299,13 +303,13 @@ static void put_text(struct packing *p)
 	}
 }
 
-/* Quoted texts one behind the other are one. */
+/* Write a text. Adjacent quoted texts are joined. */
 static void pack_string(struct packing *p, const ProtobufCFieldDescriptor *f)
 {
 	put_tag(p, f->id, WIRE_BYTES);
 	const size_t begin = p->out.bytes;
 	if (p->token.kind != TEXT_STRING)
-		tell_expected(p, "a string");
+		expected_report(p, "a string");
 	while (!p->error && p->token.kind == TEXT_STRING) {
 		put_text(p);
 		next(p);
@@ -319,11 +323,11 @@ static void pack_message(struct packing *p, const ProtobufCFieldDescriptor *f, u
 {
 	const char end = is_mark(p, '<') ? '>' : '}';
 	if (depth >= MESSAGE_DEPTH_MAX) {
-		tell(p, &p->token, false, "messages lie too deep in each other");
+		tell(p, &p->token, false, "messages are nested too deeply");
 		return;
 	}
 	if (!take_mark(p, '<') && !take_mark(p, '{')) {
-		tell_expected(p, "{");
+		expected_report(p, "{");
 		return;
 	}
 	put_tag(p, f->id, WIRE_BYTES);
@@ -332,7 +336,7 @@ static void pack_message(struct packing *p, const ProtobufCFieldDescriptor *f, u
 		return;
 	put_size_at(p, begin);
 	if (!take_mark(p, end))
-		tell_expected(p, end == '}' ? "a field or }" : "a field or >");
+		expected_report(p, end == '}' ? "a field or }" : "a field or >");
 }
 
 static void pack_value(struct packing *p, const ProtobufCFieldDescriptor *f, unsigned depth)
@@ -361,11 +365,11 @@ static void pack_value(struct packing *p, const ProtobufCFieldDescriptor *f, uns
 		pack_message(p, f, depth);
 		break;
 	default:
-		tell(p, &p->token, false, "%s cannot be given as text", f->name);
+		tell(p, &p->token, false, "%s cannot be set in text", f->name);
 	}
 }
 
-/* "[a, b]" of a repeated field. */
+/* Parse "[a, b]" of a repeated field. */
 static void pack_list(struct packing *p, const ProtobufCFieldDescriptor *f, unsigned depth)
 {
 	if (take_mark(p, ']'))
@@ -374,10 +378,10 @@ static void pack_list(struct packing *p, const ProtobufCFieldDescriptor *f, unsi
 		pack_value(p, f, depth);
 	while (!p->error && take_mark(p, ','));
 	if (!p->error && !take_mark(p, ']'))
-		tell_expected(p, ", or ]");
+		expected_report(p, ", or ]");
 }
 
-/* Steps over the value of a field that we do not know; brackets are only counted. */
+/* Skip the value of an unknown field; brackets are only counted. */
 static void skip_value(struct packing *p)
 {
 	unsigned open = 0;
@@ -390,14 +394,14 @@ static void skip_value(struct packing *p)
 			open--;
 		else if (p->token.kind == TEXT_END || p->token.kind == TEXT_BROKEN ||
 			(!open && p->token.kind == TEXT_MARK))
-			tell_expected(p, "a value");
+			expected_report(p, "a value");
 		next(p);
 		if (!open && (!is_text || p->token.kind != TEXT_STRING))
 			return;
 	} while (!p->error);
 }
 
-/* Does the token name the field? Without case and underscores. */
+/* Return whether the token names the field, ignoring case and underscores. */
 static bool is_named(const struct text_token *t, const char *name)
 {
 	const char *at = t->text, *end = t->text + t->bytes;
@@ -423,7 +427,8 @@ static const ProtobufCFieldDescriptor *field_named(
 	return NULL;
 }
 
-/* One field with its name. *seen: those that may come once and did. */
+/* Parse a field and its name. *seen: the fields parsed so far (bits), since most may be set only
+ * once. */
 static void pack_field(
 	struct packing *p, const ProtobufCMessageDescriptor *type, unsigned depth, uint64_t *seen)
 {
@@ -437,22 +442,22 @@ static void pack_field(
 		if (has_colon || is_mark(p, '{') || is_mark(p, '<'))
 			skip_value(p);
 		else
-			tell_expected(p, ":");
+			expected_report(p, ":");
 		return;
 	}
 	const uint64_t bit = 1ull << (f - type->fields);
 	if (f->label != PROTOBUF_C_LABEL_REPEATED && (*seen & bit))
-		tell(p, &name, false, "%.*s is given a second time", shown_bytes(&name), name.text);
+		tell(p, &name, false, "%.*s is set twice", shown_bytes(&name), name.text);
 	*seen |= bit;
 	if (!has_colon && f->type != PROTOBUF_C_TYPE_MESSAGE)
-		tell_expected(p, ":");
+		expected_report(p, ":");
 	else if (f->label == PROTOBUF_C_LABEL_REPEATED && take_mark(p, '['))
 		pack_list(p, f, depth);
 	else
 		pack_value(p, f, depth);
 }
 
-/* Fields up to what is none. Returns p->error. */
+/* Parse fields up to the first token that is not a field name. Returns p->error. */
 static int pack_fields(struct packing *p, const ProtobufCMessageDescriptor *type, unsigned depth)
 {
 	uint64_t seen = 0;
@@ -465,7 +470,7 @@ static int pack_fields(struct packing *p, const ProtobufCMessageDescriptor *type
 }
 
 int text_format_pack(const ProtobufCMessageDescriptor *type, const char *text, size_t bytes,
-	text_problem_told *problem, void *user, uint8_t **ret_bytes, size_t *ret_count)
+	text_problem_visitor *problem, void *user, uint8_t **ret_bytes, size_t *ret_count)
 {
 	struct packing p = {.problem = problem, .user = user};
 	text_lexer_init(&p.lexer, text, bytes);
@@ -474,7 +479,7 @@ int text_format_pack(const ProtobufCMessageDescriptor *type, const char *text, s
 	next(&p);
 	pack_fields(&p, type, 0);
 	if (!p.error && p.token.kind != TEXT_END)
-		tell_expected(&p, "a field");
+		expected_report(&p, "a field");
 	if (p.error)
 		free(p.out.data);
 	*ret_bytes = p.error ? NULL : p.out.data;

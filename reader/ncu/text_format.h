@@ -19,12 +19,12 @@
 #include <stdint.h>
 
 struct text_problem {
-	uint32_t line, column; /* in bytes, from 1 */
+	uint32_t line, column; /* counted from 1; columns in bytes */
 	bool is_warning;       /* the field was skipped, the rest is valid */
 	char text[192];
 };
 
-typedef void text_problem_told(void *user, const struct text_problem *problem);
+typedef void text_problem_visitor(void *user, const struct text_problem *problem);
 
 /*
  * Convert the text to a message of `type`, whose bytes the caller frees. `problem` is called for
@@ -32,6 +32,6 @@ typedef void text_problem_told(void *user, const struct text_problem *problem);
  * the first error. Returns 0; -EINVAL after an error; -ENOMEM.
  */
 int text_format_pack(const ProtobufCMessageDescriptor *type, const char *text, size_t bytes,
-	text_problem_told *problem, void *user, uint8_t **ret_bytes, size_t *ret_count);
+	text_problem_visitor *problem, void *user, uint8_t **ret_bytes, size_t *ret_count);
 
 #endif

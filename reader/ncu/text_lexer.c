@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* text_lexer.c - lexer for protobuf's text format. */
 #include "reader/ncu/text_lexer.h"
 
 #include <stdbool.h>
 
-/* By ASCII, whatever the locale. */
+/* Check for an ASCII digit, whatever the locale. */
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -42,7 +43,7 @@ static void broken(struct text_lexer *l, struct text_token *t, const char *cause
 	l->at = l->end;
 }
 
-/* To the same quote, on the same line. */
+/* Read a text up to the same quote, on the same line. */
 static void lex_string(struct text_lexer *l, struct text_token *t)
 {
 	const char quote = *l->at++;
@@ -50,13 +51,13 @@ static void lex_string(struct text_lexer *l, struct text_token *t)
 	while (l->at < l->end && *l->at != quote && *l->at != '\n' && *l->at)
 		l->at += *l->at == '\\' && l->end - l->at > 1 && l->at[1] != '\n' ? 2 : 1;
 	if (l->at == l->end || *l->at != quote)
-		broken(l, t, "string without its end");
+		broken(l, t, "unterminated string");
 	else
 		l->at++;
 }
 
-/* Digits and what may be among them: 0x1f, 1.5e-3, 2f. What they mean is for whoever wants a
- * number. */
+/* Read digits and the characters that numbers may contain: 0x1f, 1.5e-3, 2f. The parser checks
+ * the number. */
 static void lex_number(struct text_lexer *l, struct text_token *t)
 {
 	t->kind = TEXT_NUMBER;
@@ -74,7 +75,7 @@ static void lex_mark(struct text_lexer *l, struct text_token *t)
 			l->at++;
 			return;
 		}
-	broken(l, t, *l->at ? "character outside of a string" : "zero byte");
+	broken(l, t, *l->at ? "unexpected character outside a string" : "zero byte");
 }
 
 void text_lex(struct text_lexer *l, struct text_token *t)

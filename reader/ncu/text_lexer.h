@@ -24,7 +24,7 @@ enum text_token_kind {
 
 struct text_token {
 	enum text_token_kind kind;
-	uint32_t line, column; /* of its first byte, from 1 */
+	uint32_t line, column; /* position of its first byte, from 1 */
 	const char *text;
 	size_t bytes;
 };
@@ -33,7 +33,7 @@ struct text_lexer {
 	const char *at, *end;
 	const char *line_begin;
 	uint32_t line;
-	const char *cause; /* of a broken token */
+	const char *cause; /* cause of a broken token */
 };
 
 void text_lexer_init(struct text_lexer *l, const char *text, size_t bytes);

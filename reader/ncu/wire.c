@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* wire.c - iteration over the fields of a message in wire format. */
 #include "reader/ncu/wire.h"
 
 #include <endian.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* workload.c - conversion of results of ranges, command lists and graphs to results of a kernel. */
 #include "reader/ncu/workload.h"
 
 #include <errno.h>
@@ -8,14 +9,15 @@
 #include "common/varint.h"
 #include "reader/ncu/wire.h"
 
-/* Fields of ProfileResult: three names, mangled, of the function and demangled; what sections show
- * goes by the scope, which ncu takes for a range's of all three. */
+/* Fields of ProfileResult: the first and last of three names (mangled, function, demangled), and
+ * the scope, which determines what sections show. ncu uses the scope of a range for ranges, command
+ * lists and graphs. */
 enum { MANGLED_NAME = 5, DEMANGLED_NAME = 7, COLLECTION_SCOPE = 29 };
 
 #define FIELDS 22
-#define DISPLAY_NAME 18 /* of CmdlistResult */
+#define DISPLAY_NAME 18 /* field of CmdlistResult */
 
-/* By number: the field of ProfileResult that holds the same; 0 = none. */
+/* The field of ProfileResult with the same data, by field number; 0 = none. */
 static const uint8_t fields[][FIELDS] = {
 	[NCU_RANGE] = {0, 1, 2, 12, 13, 14, 16, 17, 18, 20, 21, 22, 25, 26, 28, 0, 30},
 	[NCU_CMDLIST] = {0, 1, 2, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 25, 26, 27, 28, 0, 0, 8,
@@ -45,8 +47,8 @@ static uint8_t *names_put(uint8_t *out, const char *name, size_t bytes)
 int ncu_workload_recast(enum ncu_entry_kind kind, const uint8_t *bytes, size_t count,
 	uint8_t **ret_bytes, size_t *ret_count)
 {
-	/* A field of two bytes can become one of three; a name of the message is there three times.
-	 */
+	/* A field of two bytes may grow to three bytes; a name of the message is written three
+	 * times. */
 	uint8_t *room = malloc(4 * count + 64), *out = room;
 	const uint8_t *at = bytes;
 	const char *name = ncu_workload_name(kind);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clocks.c - converts times of a program's clocks to CLOCK_MONOTONIC. */
+/* clocks.c - conversion of times of a program's clocks to CLOCK_MONOTONIC. */
 #define _GNU_SOURCE
 #include "reader/nvtx/clocks.h"
 
@@ -12,22 +12,23 @@
 #define NS_PER_SECOND 1000000000
 
 struct nvtx_clock_node {
-	uint64_t domain, id;      /* ids that programs choose are of a domain; else 0 */
+	uint64_t domain, id;      /* domain of an id that the program chose; else 0 */
 	int64_t ticks_per_second; /* 0 = not known */
 	bool is_reached, lacks_rate;
-	uint32_t toward; /* 1 + the edge that leads to our clock, 0 = none */
+	uint32_t toward; /* 1 + index of the edge on the path to CLOCK_MONOTONIC; 0 = none */
 };
 
 struct nvtx_clock_point {
 	uint32_t edge;
-	int64_t x, y; /* of nodes a and b; once the way is found x is of the farther one */
+	int64_t x, y; /* times on nodes a and b; once paths are known, x is on the node farther
+		       * from CLOCK_MONOTONIC */
 };
 
 struct nvtx_clock_edge {
-	uint32_t a, b; /* as for points */
+	uint32_t a, b; /* same nodes as in nvtx_clock_point */
 	uint32_t first, count;
 	bool has_slope;
-	long double slope; /* of b for a, through the point below */
+	long double slope; /* slope of b over a, through the point below */
 	struct nvtx_clock_point through;
 };
 
@@ -51,7 +52,7 @@ static uint64_t domain_of(uint64_t domain, uint64_t id)
 	return id >= NVTX_ID_STATIC && id < NVTX_ID_DYNAMIC ? domain : 0;
 }
 
-/* NVTX_CLOCKS_MAX = there is none. */
+/* Return the index of a clock; NVTX_CLOCKS_MAX = not found. */
 static uint32_t node_find(const struct nvtx_clocks *c, uint64_t domain, uint64_t id)
 {
 	id = nvtx_clock_same(id);
@@ -87,12 +88,13 @@ static uint32_t node_get(struct nvtx_clocks *c, uint64_t domain, uint64_t id)
 	return c->node_count++;
 }
 
-/* ---- what joins them ---- */
+/* ---- edges between clocks ---- */
 
-/* As many as there are nodes at most: further ones are not needed. */
+/* Maximum number of edges; a path needs fewer than there are nodes. */
 #define EDGES_MAX (2 * NVTX_CLOCKS_MAX)
 
-/* The edge of two clocks; *ret_turned: its a is the second one. NULL = no room. */
+/* Return the edge of two clocks, which is created if needed. *ret_turned: its node `a` is the
+ * second clock. Returns NULL if there is no room. */
 static struct nvtx_clock_edge *edge_get(
 	struct nvtx_clocks *c, uint32_t a, uint32_t b, bool *ret_turned)
 {
@@ -136,7 +138,7 @@ static void sync_add(struct nvtx_clocks *c, const struct nvtx_sync_row *row)
 				.y = turned ? row->source_time : row->target_time};
 }
 
-/* What a registration says of its clock. */
+/* Add the facts about its clock from a registration: its rate and its type. */
 static void time_domain_add(struct nvtx_clocks *c, const struct nvtx_time_domain_row *row)
 {
 	uint32_t own = node_get(c, row->key.domain, row->key.id);
@@ -153,14 +155,14 @@ static void time_domain_add(struct nvtx_clocks *c, const struct nvtx_time_domain
 		type = NVTX_CLOCK_REALTIME;
 	if (type == NVTX_CLOCK_NONE || type >= NVTX_ID_STATIC)
 		return;
-	int64_t rate = rate_of_type(type), told = row->ticks_per_second;
+	int64_t rate = rate_of_type(type), stated = row->ticks_per_second;
 	struct nvtx_clock_edge *e = edge_get(c, own, node_get(c, 0, type), &turned);
 	if (e)
 		slope_set(e, turned, 0, 0,
-			rate && told > 0 ? (long double)rate / (long double)told : 1);
+			rate && stated > 0 ? (long double)rate / (long double)stated : 1);
 }
 
-/* ---- the way ---- */
+/* ---- paths to CLOCK_MONOTONIC ---- */
 
 static int compare_points(const void *p, const void *q)
 {
@@ -183,8 +185,7 @@ static void points_find(struct nvtx_clocks *c)
 	}
 }
 
-/* Points are turned where the edge is gone the other way. Of several with one time the last stays.
- */
+/* Orient an edge so that `from` is its node `a`. Of several points with one time, keep the last. */
 static void edge_direct(struct nvtx_clocks *c, struct nvtx_clock_edge *e, uint32_t from)
 {
 	struct nvtx_clock_point *points = c->points + e->first;
@@ -206,7 +207,8 @@ static void edge_direct(struct nvtx_clocks *c, struct nvtx_clock_edge *e, uint32
 	e->count = kept;
 }
 
-/* Two points, or a factor, or one point and the rates. */
+/* Return true if the edge can convert times: it has two points, a factor, or one point and both
+ * rates. */
 static bool edge_leads(const struct nvtx_clocks *c, struct nvtx_clock_edge *e)
 {
 	int64_t a = c->nodes[e->a].ticks_per_second, b = c->nodes[e->b].ticks_per_second;
@@ -220,7 +222,7 @@ static bool edge_leads(const struct nvtx_clocks *c, struct nvtx_clock_edge *e)
 	return true;
 }
 
-/* From our clock outwards, the nearest ones first. */
+/* Find the shortest path of each clock by a breadth-first search from CLOCK_MONOTONIC. */
 static void ways_find(struct nvtx_clocks *c)
 {
 	uint32_t queue[NVTX_CLOCKS_MAX], count = 0;
@@ -245,7 +247,7 @@ static void ways_find(struct nvtx_clocks *c)
 
 /* ---- one process ---- */
 
-/* The first row of a process in rows that are sorted by it; keys stand first. */
+/* Return the first row of a process; the key is the first member of each row. */
 static uint32_t process_first(const struct nvtx_rows *r, size_t bytes, uint32_t process)
 {
 	uint32_t low = 0, high = r->count;
@@ -310,7 +312,7 @@ int nvtx_clocks_seek(struct nvtx_clocks *c, uint32_t process)
 			break;
 	}
 	points_find(c);
-	/* What nvtxTimestampGet() gives is our clock, unless another tool answered. */
+	/* nvtxTimestampGet() returns CLOCK_MONOTONIC unless another tool answered the call. */
 	struct nvtx_clock_edge *e = edge_get(c, tool, ours, &turned);
 	if (e && !e->count && !e->has_slope)
 		slope_set(e, turned, 0, 0, 1);
@@ -326,7 +328,7 @@ static long double edge_convert(
 	const struct nvtx_clock_point *points = c->points + e->first;
 	if (e->count < 2)
 		return (long double)e->through.y + (x - (long double)e->through.x) * e->slope;
-	uint32_t low = 1, high = e->count - 1; /* the end of the segment */
+	uint32_t low = 1, high = e->count - 1; /* index of the point that ends the segment */
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 		if ((long double)points[middle].x < x)

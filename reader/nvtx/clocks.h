@@ -15,8 +15,8 @@
 
 #include "reader/nvtx/payloads.h"
 
-#define NVTX_CLOCKS_MAX 256u      /* per process; further clocks are not connected */
-#define NVTX_SYNCS_MAX (1u << 20) /* likewise */
+#define NVTX_CLOCKS_MAX 256u      /* maximum per process; further clocks are not connected */
+#define NVTX_SYNCS_MAX (1u << 20) /* maximum per process; further points are ignored */
 
 enum nvtx_clock_result {
 	NVTX_CLOCK_OK,
@@ -25,8 +25,8 @@ enum nvtx_clock_result {
 };
 
 struct nvtx_clocks {
-	struct nvtx_payloads *payloads; /* of the caller; ready for lookups */
-	uint32_t process;               /* process that the rest describes */
+	struct nvtx_payloads *payloads; /* owned by the caller; ready for lookups */
+	uint32_t process;               /* process whose clocks are described */
 	struct nvtx_clock_node *nodes;
 	struct nvtx_clock_edge *edges;
 	struct nvtx_clock_point *points;
@@ -39,7 +39,7 @@ void nvtx_clocks_release(struct nvtx_clocks *c);
 /* Select the process whose clocks are looked up from now on. Returns 0 or -ENOMEM. */
 int nvtx_clocks_seek(struct nvtx_clocks *c, uint32_t process);
 
-/* Convert a time of a clock, which is an id in the NVTX domain with this key or a type; *ret_ns is
+/* Convert a time of a clock. `clock`: a type, or an id in the NVTX domain with this key. *ret_ns is
  * set if the result is NVTX_CLOCK_OK. */
 enum nvtx_clock_result nvtx_clock_ns(const struct nvtx_clocks *c, uint64_t domain, uint64_t clock,
 	int64_t ticks, int64_t *ret_ns);

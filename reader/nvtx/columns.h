@@ -19,7 +19,7 @@ enum nvtx_column {
 	NVTX_COLUMN_DOMAIN,
 	NVTX_COLUMN_TEXT,
 	NVTX_COLUMN_FLAGS,
-	NVTX_COLUMN_LEVEL, /* of push and pop; otherwise without meaning */
+	NVTX_COLUMN_LEVEL, /* level of push/pop ranges; undefined for start/end ranges */
 	NVTX_COLUMNS
 };
 

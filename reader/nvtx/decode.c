@@ -9,7 +9,7 @@
 /* Print a whole payload. */
 static void blob_print(struct decode *d, const struct blob *b, uint64_t schema)
 {
-	const struct place at = {b, 0, 0};
+	const struct location at = {b, 0, 0};
 	decode_seek(d, b);
 	struct nvtx_extent extent = decode_extent(d, schema);
 	bool is_one = decode_layout(d, schema) ||
@@ -28,15 +28,15 @@ static void blob_print(struct decode *d, const struct blob *b, uint64_t schema)
 	}
 }
 
-/* Print a batch: values that follow each other. */
+/* Print a batch of consecutive values. */
 static void batch_print(struct decode *d, const struct blob *b, uint64_t schema)
 {
-	struct place at = {b, 0, 0};
+	struct location at = {b, 0, 0};
 	decode_seek(d, b);
 	struct nvtx_layout_row *l = decode_layout(d, schema);
 	struct nvtx_extent extent = decode_extent(d, schema);
 	putc_unlocked('[', d->out);
-	while (place_left(&at) && !decode_spent(d)) {
+	while (location_left(&at) && !decode_spent(d)) {
 		uint64_t bytes = extent.bytes;
 		if (at.at)
 			putc_unlocked(',', d->out);
@@ -44,7 +44,7 @@ static void batch_print(struct decode *d, const struct blob *b, uint64_t schema)
 			bytes = decode_fields(d, l, &at, UINT64_MAX);
 		else
 			decode_element(d, schema, &at, UINT64_MAX);
-		if (!bytes || bytes > place_left(&at))
+		if (!bytes || bytes > location_left(&at))
 			break;
 		at.at += bytes;
 		at.base = at.at;
@@ -62,7 +62,7 @@ static void element_print(struct decode *d, uint64_t index)
 		fputs("null", d->out);
 		return;
 	}
-	const struct place at = {b, index * bytes, index * bytes};
+	const struct location at = {b, index * bytes, index * bytes};
 	decode_element(d, b->schema, &at, UINT64_MAX);
 }
 

@@ -16,32 +16,32 @@
 #include "reader/nvtx/clocks.h"
 #include "reader/nvtx/facts.h"
 
-/* Clocks are not read at the same moment: an event that begins with its process may seem to be
- * before it. */
+/* Clocks are not read at the same instant: an event that begins with its process may seem to
+ * precede it. */
 #define SLACK_NS 1000000000
 
-/* An event that has its place. */
-struct placed {
+/* An event with a time and a thread. */
+struct deferred_event {
 	uint32_t kind, process, tid;
 	uint32_t domain; /* Strings id */
 	uint32_t category, color, level;
 	int64_t start_ns, end_ns;
 	uint64_t payload, range_id;
-	const char *text; /* of the pool */
+	const char *text; /* text in the pool */
 };
 
-struct placing {
+struct deferred_reader {
 	struct nvtx_deferred *d;
 	struct contents contents;
 	struct nvtx_payloads payloads;
 	struct nvtx_clocks clocks;
 	struct append append;
 	struct pool pool;
-	const struct nvtx_deferred_row *row; /* at hand */
-	uint64_t domain;                     /* its key */
-	int64_t first_ns, last_ns;           /* what the report is about */
+	const struct nvtx_deferred_row *row; /* current row */
+	uint64_t domain;                     /* key of its domain */
+	int64_t first_ns, last_ns;           /* time span of the report, with slack */
 	uint64_t next_sequence;
-	struct placed *events;
+	struct deferred_event *events;
 	uint32_t count, capacity;
 };
 
@@ -66,9 +66,10 @@ uint64_t nvtx_deferred_unplaced(const struct nvtx_deferred *d)
 
 /* ---- times ---- */
 
-/* NVTX_UNPLACED_COUNT = it has a place. What does not say its clock has it from nvtxTimestampGet(),
- * if the time is one that this can have given. */
-static enum nvtx_unplaced time_place(struct placing *z, const struct nvtx_event_facts *f,
+/* Convert a time to the session clock. If no clock is specified, nvtxTimestampGet() is assumed,
+ * provided that the result is in the time span of the report. Returns NVTX_UNPLACED_COUNT on
+ * success. */
+static enum nvtx_unplaced time_place(struct deferred_reader *z, const struct nvtx_event_facts *f,
 	const struct nvtx_event_time *t, int64_t *ret_ns)
 {
 	const struct nvtx_key entry = {.process = z->row->key.process,
@@ -94,24 +95,24 @@ static uint32_t kind_of(const struct nvtx_event_facts *f)
 		return KIND_NVTX_MARK;
 	if (f->what == NVTX_SCHEMA_PUSH_POP)
 		return KIND_NVTX_RANGE;
-	if (f->what == NVTX_SCHEMA_START_END || f->is_begin || f->is_end || f->end.told)
+	if (f->what == NVTX_SCHEMA_START_END || f->is_begin || f->is_end || f->end.is_set)
 		return KIND_NVTX_START_END;
 	return KIND_NVTX_MARK;
 }
 
 static enum nvtx_unplaced event_place(
-	struct placing *z, const struct nvtx_event_facts *f, struct placed *event)
+	struct deferred_reader *z, const struct nvtx_event_facts *f, struct deferred_event *event)
 {
 	enum nvtx_unplaced why;
-	if (!f->begin.told && !f->end.told)
+	if (!f->begin.is_set && !f->end.is_set)
 		return NVTX_UNPLACED_NO_TIME;
 	event->kind = kind_of(f);
 	if (event->kind == KIND_NVTX_MARK) {
-		why = time_place(z, f, f->begin.told ? &f->begin : &f->end, &event->start_ns);
+		why = time_place(z, f, f->begin.is_set ? &f->begin : &f->end, &event->start_ns);
 		event->end_ns = event->start_ns;
 		return why;
 	}
-	if (!f->begin.told || !f->end.told)
+	if (!f->begin.is_set || !f->end.is_set)
 		return NVTX_UNPLACED_HALF;
 	why = time_place(z, f, &f->begin, &event->start_ns);
 	if (why == NVTX_UNPLACED_COUNT)
@@ -123,9 +124,9 @@ static enum nvtx_unplaced event_place(
 
 /* ---- events ---- */
 
-/* The thread that an event is of: told, or the one that handed it over. Scopes other than a thread
- * are of the process. */
-static uint32_t thread_of(const struct placing *z, const struct nvtx_event_facts *f)
+/* Return the thread of an event: the one stated in the payload, else the one that submitted it; 0
+ * if the scope of the event is not a thread. */
+static uint32_t thread_of(const struct deferred_reader *z, const struct nvtx_event_facts *f)
 {
 	if (f->tid)
 		return f->tid;
@@ -136,9 +137,9 @@ static uint32_t thread_of(const struct placing *z, const struct nvtx_event_facts
 
 static int event_take(void *user, uint64_t index, const struct nvtx_event_facts *f)
 {
-	struct placing *z = user;
+	struct deferred_reader *z = user;
 	uint64_t payload = z->row->key.id;
-	struct placed event = {.process = z->row->key.process,
+	struct deferred_event event = {.process = z->row->key.process,
 		.tid = thread_of(z, f),
 		.domain = z->row->domain,
 		.category = f->category,
@@ -161,7 +162,7 @@ static int event_take(void *user, uint64_t index, const struct nvtx_event_facts 
 	return 0;
 }
 
-static int rows_read(struct placing *z)
+static int rows_read(struct deferred_reader *z)
 {
 	const struct nvtx_deferred_row *rows = z->payloads.deferred.rows;
 	int error = 0;
@@ -188,7 +189,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 
 static int compare_events(const void *p, const void *q)
 {
-	const struct placed *a = p, *b = q;
+	const struct deferred_event *a = p, *b = q;
 	int order = compare_numbers(a->kind, b->kind);
 	if (!order)
 		order = compare_numbers(a->process, b->process);
@@ -201,20 +202,19 @@ static int compare_events(const void *p, const void *q)
 	return order ? order : -compare_numbers((uint64_t)a->end_ns, (uint64_t)b->end_ns);
 }
 
-static bool is_same_stack(const struct placed *a, const struct placed *b)
+static bool is_same_stack(const struct deferred_event *a, const struct deferred_event *b)
 {
 	return a->kind == b->kind && a->process == b->process && a->tid == b->tid &&
 		a->domain == b->domain;
 }
 
-/* How many deferred ranges of push and pop lie around each. `around` has the ends of those that are
- * open. */
-static int levels_find(struct placing *z)
+/* Set the nesting level of each deferred push/pop range. `around`: ends of the open ranges. */
+static int levels_find(struct deferred_reader *z)
 {
 	int64_t *around = malloc((z->count + 1) * sizeof(*around));
 	uint32_t open = 0;
 	for (uint32_t i = 0; around && i < z->count; i++) {
-		struct placed *e = &z->events[i];
+		struct deferred_event *e = &z->events[i];
 		if (e->kind != KIND_NVTX_RANGE)
 			continue;
 		if (i && !is_same_stack(e, e - 1))
@@ -243,7 +243,7 @@ static int levels_find(struct placing *z)
 		SET(event_id, FLAGS, RECORD_DEFERRED);                                     \
 	} while (0)
 
-static void row_fill(struct placing *z, const struct placed *e, int64_t *row)
+static void row_fill(struct deferred_reader *z, const struct deferred_event *e, int64_t *row)
 {
 	const struct schema_event *event = schema_event(e->kind);
 	memset(row, 0, event->field_count * sizeof(*row));
@@ -262,7 +262,7 @@ static void row_fill(struct placing *z, const struct placed *e, int64_t *row)
 	}
 }
 
-static int rows_tell(struct placing *z)
+static int rows_append(struct deferred_reader *z)
 {
 	uint32_t count = 0;
 	int64_t *values = malloc((size_t)APPEND_ROWS_MAX * SCHEMA_FIELDS * sizeof(*values));
@@ -270,7 +270,7 @@ static int rows_tell(struct placing *z)
 		return -ENOMEM;
 	append_texts_begin(&z->append, z->contents.strings.last_id);
 	for (uint32_t i = 0; i < z->count; i++) {
-		const struct placed *e = &z->events[i], *next = e + 1;
+		const struct deferred_event *e = &z->events[i], *next = e + 1;
 		row_fill(z, e, values + (size_t)count++ * schema_event(e->kind)->field_count);
 		if (i + 1 < z->count && next->kind == e->kind && next->process == e->process &&
 			next->tid == e->tid && count < APPEND_ROWS_MAX &&
@@ -283,7 +283,7 @@ static int rows_tell(struct placing *z)
 	return append_texts_end(&z->append);
 }
 
-static void unplaced_tell(struct placing *z)
+static void unplaced_append(struct deferred_reader *z)
 {
 	for (int i = 0; i < NVTX_UNPLACED_COUNT; i++) {
 		Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
@@ -302,23 +302,23 @@ static void unplaced_tell(struct placing *z)
 	}
 }
 
-/* ---- reading ---- */
+/* ---- the pass ---- */
 
 static int visit_block(void *user, const struct report_block *block)
 {
-	struct placing *z = user;
+	struct deferred_reader *z = user;
 	append_note(&z->append, block);
 	return 0;
 }
 
 static int visit_batch(void *user, struct walk *walk, const struct event_batch *b)
 {
-	struct placing *z = user;
+	struct deferred_reader *z = user;
 	(void)walk;
 	return nvtx_payloads_take(&z->payloads, b);
 }
 
-static void times_find(struct placing *z)
+static void times_find(struct deferred_reader *z)
 {
 	const struct contents *c = &z->contents;
 	uint64_t first = c->session ? c->session->start_ns : c->first_ns, last = c->last_ns;
@@ -329,7 +329,7 @@ static void times_find(struct placing *z)
 	z->last_ns = last > INT64_MAX - SLACK_NS ? INT64_MAX : (int64_t)last + SLACK_NS;
 }
 
-static int all_make(struct placing *z, struct report *r, bool adds)
+static int all_make(struct deferred_reader *z, struct report *r, bool adds)
 {
 	size_t bytes;
 	times_find(z);
@@ -341,10 +341,10 @@ static int all_make(struct placing *z, struct report *r, bool adds)
 		qsort(z->events, z->count, sizeof(*z->events), compare_events);
 	error = levels_find(z);
 	if (!error)
-		error = rows_tell(z);
+		error = rows_append(z);
 	if (error)
 		return error;
-	unplaced_tell(z);
+	unplaced_append(z);
 	z->append.compress = false;
 	error = append_blocks(&z->append, &z->d->blocks, &bytes);
 	r->source.tail = z->d->blocks;
@@ -352,7 +352,8 @@ static int all_make(struct placing *z, struct report *r, bool adds)
 	return error;
 }
 
-/* By the headers of blocks alone; where they cannot be followed, there may be some. */
+/* Return false if the headers of blocks say that there are no deferred events. Returns true if the
+ * headers cannot be read. */
 static bool may_have_some(const struct report *r)
 {
 	struct report_block block;
@@ -371,7 +372,7 @@ int nvtx_deferred_read(struct nvtx_deferred *d, struct report *r, bool adds)
 	*d = (struct nvtx_deferred){0};
 	if (!may_have_some(r))
 		return 0;
-	struct placing z = {.d = d};
+	struct deferred_reader z = {.d = d};
 	const struct contents_visitor visitor = {&z, visit_block, visit_batch, NULL};
 	append_start(&z.append);
 	contents_init(&z.contents);

@@ -21,22 +21,22 @@
 /* Reason why an event has no place in time. */
 enum nvtx_unplaced {
 #define UNPLACED(id, text) NVTX_UNPLACED_##id,
-#define NVTX_UNPLACED_REASONS                                                            \
-	UNPLACED(NO_TIME, "no time in the layout")                                       \
-	UNPLACED(HALF, "a begin without an end, or an end without a begin")              \
-	UNPLACED(REVERSED, "an end before the begin")                                    \
-	UNPLACED(NO_CLOCK, "no clock told")                                              \
-	UNPLACED(NO_WAY, "no point of synchronization leads from the clock to ours")     \
-	UNPLACED(NO_RATE, "one point of synchronization only, and no rate of the clock") \
-	UNPLACED(OUTSIDE, "a time outside of the report's")                              \
-	UNPLACED(MISSING, "bytes or layout not kept")                                    \
-	UNPLACED(TOO_MANY, "more than a reader holds")
+#define NVTX_UNPLACED_REASONS                                                                     \
+	UNPLACED(NO_TIME, "the layout has no time")                                               \
+	UNPLACED(HALF, "begin without end, or end without begin")                                 \
+	UNPLACED(REVERSED, "end before begin")                                                    \
+	UNPLACED(NO_CLOCK, "unknown clock")                                                       \
+	UNPLACED(NO_WAY, "no synchronization point links the clock to that of the report")        \
+	UNPLACED(NO_RATE, "a single synchronization point, and the rate of the clock is unknown") \
+	UNPLACED(OUTSIDE, "time outside the report")                                              \
+	UNPLACED(MISSING, "bytes or layout not recorded")                                         \
+	UNPLACED(TOO_MANY, "too many events")
 	NVTX_UNPLACED_REASONS
 #undef UNPLACED
 		NVTX_UNPLACED_COUNT
 };
 
-/* Return the text of a reason: "no time in the layout". */
+/* Return the text of a reason: "the layout has no time". */
 const char *nvtx_unplaced_text(enum nvtx_unplaced reason);
 
 struct nvtx_deferred {

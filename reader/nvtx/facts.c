@@ -11,16 +11,16 @@
 
 /* ---- entries ---- */
 
-/* Store a time. The first one without a flag is the begin, a second one the end. */
+/* Store a time. Of times without a flag, the first is the begin and the second the end. */
 static void time_note(
 	struct nvtx_event_facts *f, uint64_t event, const struct nvtx_event_time *time)
 {
-	bool is_end = event == NVTX_ENTRY_END || (!event && f->begin.told);
+	bool is_end = event == NVTX_ENTRY_END || (!event && f->begin.is_set);
 	struct nvtx_event_time *own = is_end ? &f->end : &f->begin;
 	f->is_begin |= event == NVTX_ENTRY_BEGIN;
 	f->is_end |= event == NVTX_ENTRY_END;
 	f->is_mark |= event == NVTX_ENTRY_MARK;
-	if (!own->told)
+	if (!own->is_set)
 		*own = *time;
 }
 
@@ -29,9 +29,9 @@ static bool is_plain_integer(uint64_t type)
 	return type < NVTX_TYPE_RANGE_ID && nvtx_type_extent(type).bytes == sizeof(int64_t);
 }
 
-/* Implements struct decode_notes: takes what an entry says about its event. */
+/* Implements struct decode_notes: store the facts about its event from an entry. */
 static void entry_note(void *user, uint32_t depth, const struct nvtx_layout_row *l,
-	const struct nvtx_entry_row *e, uint32_t index, const struct place *at)
+	const struct nvtx_entry_row *e, uint32_t index, const struct location *at)
 {
 	struct nvtx_event_facts *f = user;
 	uint64_t event = e->flags & NVTX_ENTRY_EVENT;
@@ -39,7 +39,8 @@ static void entry_note(void *user, uint32_t depth, const struct nvtx_layout_row 
 	int64_t value;
 	f->what |= depth ? 0 : l->flags & NVTX_SCHEMA_EVENT;
 	if (e->flags & (NVTX_ENTRY_ARRAY | NVTX_ENTRY_ELSEWHERE) || !bytes ||
-		place_left(at) < bytes || !nvtx_integer(e->type, place_bytes(at), bytes, &value))
+		location_left(at) < bytes ||
+		!nvtx_integer(e->type, location_bytes(at), bytes, &value))
 		return;
 	if (e->flags & NVTX_ENTRY_TIMESTAMP || (event && is_plain_integer(e->type))) {
 		const struct nvtx_event_time time = {true, value, l->key.id, index};
@@ -89,7 +90,7 @@ static int facts_give(struct facts_reader *r, uint64_t index)
 }
 
 /* Visit the fields of the value at `at`, if it has a layout. */
-static void value_note(struct facts_reader *r, struct nvtx_layout_row *l, const struct place *at)
+static void value_note(struct facts_reader *r, struct nvtx_layout_row *l, const struct location *at)
 {
 	if (l && !l->is_enum)
 		decode_fields(r->d, l, at, UINT64_MAX);
@@ -99,7 +100,7 @@ static int event_read(struct facts_reader *r)
 {
 	facts_reset(r);
 	for (uint32_t i = 0; i < r->d->blob_count; i++) {
-		const struct place at = {&r->d->blobs[i], 0, 0};
+		const struct location at = {&r->d->blobs[i], 0, 0};
 		decode_seek(r->d, &r->d->blobs[i]);
 		value_note(r, decode_layout(r->d, r->d->blobs[i].schema), &at);
 	}
@@ -110,7 +111,7 @@ static int batch_read(struct facts_reader *r, uint64_t *ret_missing)
 {
 	struct decode *d = r->d;
 	const struct blob *b = &d->blobs[0];
-	struct place at = {b, 0, 0};
+	struct location at = {b, 0, 0};
 	decode_seek(d, b);
 	struct nvtx_layout_row *l = decode_layout(d, b->schema);
 	uint64_t step = decode_extent(d, b->schema).bytes, index = 0;
@@ -118,13 +119,13 @@ static int batch_read(struct facts_reader *r, uint64_t *ret_missing)
 	*ret_missing = 1;
 	if (!l || !step || step == NVTX_BYTES_UNKNOWN)
 		return 0;
-	for (; place_left(&at) >= step && !decode_spent(d) && !error; at.at += step, index++) {
+	for (; location_left(&at) >= step && !decode_spent(d) && !error; at.at += step, index++) {
 		at.base = at.at;
 		facts_reset(r);
 		value_note(r, l, &at);
 		error = facts_give(r, index);
 	}
-	*ret_missing = b->told_bytes / step > index ? b->told_bytes / step - index : 0;
+	*ret_missing = b->stated_bytes / step > index ? b->stated_bytes / step - index : 0;
 	return error;
 }
 

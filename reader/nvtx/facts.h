@@ -16,9 +16,9 @@
 
 /* A time, and the entry that holds it, which determines its clock. */
 struct nvtx_event_time {
-	bool told; /* there is one */
+	bool is_set; /* the event has such a time */
 	int64_t ticks;
-	uint64_t layout; /* id */
+	uint64_t layout; /* id of the layout */
 	uint32_t entry;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* filter.c - parses and evaluates NVTX filters in the language of ncu. */
+/* filter.c - parser and evaluator of NVTX filters in the language of ncu. */
 #include "reader/nvtx/filter.h"
 
 #include <errno.h>
@@ -35,10 +35,10 @@ void nvtx_filter_release(struct nvtx_filter *f)
 struct parser {
 	struct nvtx_filter *filter;
 	struct nvtx_expression *expression;
-	char *text;     /* a copy of the whole expression */
-	size_t removed; /* a character was taken out there; SIZE_MAX = none */
+	char *text;     /* copy of the whole expression */
+	size_t removed; /* offset of a character that was removed from it; SIZE_MAX = none */
 	bool is_regex;
-	size_t at; /* of what is wrong */
+	size_t at; /* offset of the error */
 	const char *why;
 };
 
@@ -50,7 +50,7 @@ static int fail(struct parser *p, const char *at, const char *why)
 	return -EINVAL;
 }
 
-/* The first of `characters` between `at` and `end` that no backslash stands before, or `end`. */
+/* Return the first of `characters` in [at, end) that is not escaped by a backslash, or `end`. */
 static const char *find(const char *at, const char *end, const char *characters)
 {
 	for (; at < end; at++) {
@@ -62,7 +62,8 @@ static const char *find(const char *at, const char *end, const char *characters)
 	return end;
 }
 
-/* Without the backslashes that were for us. Those of a regular expression's own stay. */
+/* Copy a text without the backslashes that escape characters of the filter language. Backslashes of
+ * a regular expression are kept. */
 static char *unescape(const struct parser *p, const char *at, const char *end)
 {
 	char *copy = malloc((size_t)(end - at) + 1), *to = copy;
@@ -91,7 +92,7 @@ static int pattern_parse(
 	if (!error)
 		return 0;
 	pattern_release(ret_pattern);
-	return error == REG_ESPACE ? -ENOMEM : fail(p, at, "this is no regular expression");
+	return error == REG_ESPACE ? -ENOMEM : fail(p, at, "invalid regular expression");
 }
 
 static int element_parse(struct parser *p, const char *at, const char *end)
@@ -109,15 +110,15 @@ static int element_parse(struct parser *p, const char *at, const char *end)
 	}
 	const char *stray = p->is_regex ? end : find(at, end, "[]*+");
 	if (stray < end)
-		return fail(p, stray, "in a name this character has a backslash before it");
+		return fail(p, stray, "write this character with a backslash in a name");
 	int error = pattern_parse(p, at, end, &f->names[f->name_count]);
 	if (!error)
 		e->elements[e->count++].name = (uint8_t)f->name_count++;
 	return error;
 }
 
-/* Brackets at the ends: anchors, unless a '/' says that they belong to a regular expression; it is
- * taken out. */
+/* Parse the brackets at the ends of an expression as anchors, unless a '/' marks them as part of a
+ * regular expression; then remove the '/'. */
 static void anchors_parse(struct parser *p, char **at, char **end)
 {
 	struct nvtx_expression *e = p->expression;
@@ -147,7 +148,8 @@ static int ranges_parse(struct parser *p, char *at, char *end)
 	const char *other = find(at, end, ",");
 	if (e->is_push_pop && other < end)
 		return fail(p, other,
-			"',' is for ranges of start and end: no '/' and no '[ ]' at the ends");
+			"',' separates start/end ranges, which take no '/' and no '[ ]' at the "
+			"ends");
 	for (const char *begin = at;;) {
 		const char *next = find(begin, end, e->is_push_pop ? "/" : ",");
 		int error = element_parse(p, begin, next);
@@ -155,7 +157,7 @@ static int ranges_parse(struct parser *p, char *at, char *end)
 			return error;
 		begin = next + 1;
 		if (begin == end && e->is_push_pop)
-			return 0; /* "A/" */
+			return 0; /* a trailing slash, as in "A/" */
 	}
 }
 
@@ -175,7 +177,8 @@ static int expression_parse(struct parser *p)
 		return fail(p, at, "the name of the domain is missing before '@'");
 	const char *second = find(domain_end + 1, end, "@");
 	if (second < end)
-		return fail(p, second, "an expression is about one domain; in a name '@' is '\\@'");
+		return fail(
+			p, second, "an expression has one domain; write '@' in a name as '\\@'");
 	int error = pattern_parse(p, at, domain_end, domain);
 	return error ? error : ranges_parse(p, at + (domain_end + 1 - at), end);
 }
@@ -228,7 +231,7 @@ uint64_t nvtx_filter_names(const struct nvtx_filter *f, const char *text)
 	return names;
 }
 
-/* With the states that follow without a range: '*' may stand for none. */
+/* Add the states that are reached without a range, because '*' matches no range, too. */
 static uint64_t closed(const struct nvtx_expression *e, uint64_t states)
 {
 	for (uint32_t i = 0; i < e->count; i++)

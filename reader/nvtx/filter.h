@@ -25,9 +25,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NVTX_FILTER_NAMES 64u       /* in all expressions together */
-#define NVTX_FILTER_EXPRESSIONS 32u /* includes and excludes */
-#define NVTX_FILTER_ELEMENTS 60u    /* in one expression */
+#define NVTX_FILTER_NAMES 64u       /* maximum number of names in all expressions together */
+#define NVTX_FILTER_EXPRESSIONS 32u /* maximum number of includes and excludes */
+#define NVTX_FILTER_ELEMENTS 60u    /* maximum number of elements of an expression */
 
 enum nvtx_element { ELEMENT_NAME, ELEMENT_ONE, ELEMENT_MANY };
 
@@ -56,6 +56,7 @@ struct nvtx_filter {
 			    own thread */
 };
 
+/* Initialize a filter without expressions, which selects all events; release frees them. */
 void nvtx_filter_init(struct nvtx_filter *f);
 void nvtx_filter_release(struct nvtx_filter *f);
 
@@ -72,7 +73,7 @@ uint64_t nvtx_filter_names(const struct nvtx_filter *f, const char *text);
 struct nvtx_stack {
 	uint64_t states[NVTX_FILTER_EXPRESSIONS]; /* bit i: the first i elements of the expression
 						     end at the top */
-	uint32_t holds;                           /* bits of push/pop expressions that hold */
+	uint32_t holds;                           /* bits of push/pop expressions that match */
 };
 
 /* Compute the state after a range is pushed on `below` (NULL = empty stack). `names`: names that
@@ -80,11 +81,10 @@ struct nvtx_stack {
 void nvtx_stack_push(const struct nvtx_filter *f, const struct nvtx_stack *below, uint32_t domains,
 	uint64_t names, struct nvtx_stack *ret_stack);
 
-/* Return true if a start/end expression holds while ranges with the texts `names` are open. */
+/* Return true if a start/end expression matches while ranges with the texts `names` are open. */
 bool nvtx_filter_all_open(const struct nvtx_expression *e, uint64_t names);
 
-/* Return true if an event is selected for which these expressions hold: any include, and no
- * exclude. */
+/* Return true if an event is selected that these expressions match: any include, and no exclude. */
 bool nvtx_filter_passes(const struct nvtx_filter *f, uint32_t holds);
 
 #endif

@@ -10,8 +10,8 @@
 #include "reader/base/print.h"
 #include "reader/nvtx/values.h"
 
-#define VALUE_BYTES 16u /* of a text; they count as one value */
-#define VALUE_ROWS 256u /* of a layout that are searched; they count as one value */
+#define VALUE_BYTES 16u /* bytes of a text that count as one value */
+#define VALUE_ROWS 256u /* rows of a layout searched that count as one value */
 #define NAME_BYTES_MAX 1024u
 #define EXTENT_DEPTH_MAX 64u
 
@@ -23,7 +23,7 @@ static void blob_make(struct decode *d, const struct nvtx_piece *pieces, uint32_
 	struct blob b = {.index = pieces[0].key.index,
 		.schema = pieces[0].schema,
 		.address = pieces[0].address,
-		.told_bytes = pieces[0].bytes,
+		.stated_bytes = pieces[0].bytes,
 		.time_ns = pieces[0].key.time_ns};
 	const struct string_table *strings = &d->p->contents->strings;
 	struct string_ref first = string_table_get(strings, pieces[0].data);
@@ -166,17 +166,17 @@ struct nvtx_extent decode_extent(struct decode *d, uint64_t type)
 
 /* ---- single values ---- */
 
-static void enum_print(struct decode *d, const struct nvtx_layout_row *l, const struct place *at)
+static void enum_print(struct decode *d, const struct nvtx_layout_row *l, const struct location *at)
 {
 	const struct nvtx_value_row *v =
 		l->count ? (const struct nvtx_value_row *)d->p->values.rows + l->first : NULL;
 	uint64_t bytes = l->bytes < 8 ? l->bytes : 8, rest;
 	d->values += l->count / VALUE_ROWS;
-	if (!bytes || place_left(at) < bytes) {
+	if (!bytes || location_left(at) < bytes) {
 		fputs("null", d->out);
 		return;
 	}
-	uint64_t value = nvtx_unsigned(place_bytes(at), (uint32_t)bytes),
+	uint64_t value = nvtx_unsigned(location_bytes(at), (uint32_t)bytes),
 		 mask = bytes < 8 ? (UINT64_C(1) << bytes * 8) - 1 : UINT64_MAX;
 	const struct string_table *strings = &d->p->contents->strings;
 	for (uint32_t i = 0; i < l->count; i++)
@@ -189,7 +189,7 @@ static void enum_print(struct decode *d, const struct nvtx_layout_row *l, const 
 	for (uint32_t i = 0; i < l->count; i++)
 		if (v[i].is_flag && v[i].value && ((uint64_t)v[i].value & ~value & mask) == 0)
 			rest &= ~(uint64_t)v[i].value;
-	if (rest == value) { /* no flag at all */
+	if (rest == value) { /* no known flag is set */
 		print_u64(d->out, value);
 		return;
 	}
@@ -208,19 +208,19 @@ static void enum_print(struct decode *d, const struct nvtx_layout_row *l, const 
 }
 
 /* Find the payload of the event that contains an address. */
-static bool address_find(struct decode *d, uint64_t address, struct place *ret_at)
+static bool address_find(struct decode *d, uint64_t address, struct location *ret_at)
 {
 	for (uint32_t i = 0; i < d->blob_count; i++) {
 		const struct blob *b = &d->blobs[i];
 		if (b->address && address >= b->address && address - b->address < b->bytes) {
-			*ret_at = (struct place){b, 0, address - b->address};
+			*ret_at = (struct location){b, 0, address - b->address};
 			return true;
 		}
 	}
 	return false;
 }
 
-/* Print a text; while a message is being collected, write it there as it is. */
+/* Print a text; while a message is being collected, write it there unescaped. */
 static void text_print(struct decode *d, uint64_t type, const uint8_t *at, uint64_t bytes)
 {
 	if (d->notes && d->notes->in_message)
@@ -243,7 +243,7 @@ static void far_text_print(struct decode *d, uint64_t type, uint64_t address)
 		fputs("null", d->out);
 }
 
-void decode_element(struct decode *d, uint64_t type, const struct place *at, uint64_t member)
+void decode_element(struct decode *d, uint64_t type, const struct location *at, uint64_t member)
 {
 	const struct nvtx_layout_row *l = decode_layout(d, type);
 	d->values++;
@@ -255,23 +255,23 @@ void decode_element(struct decode *d, uint64_t type, const struct place *at, uin
 		d->depth++;
 		decode_fields(d, l, at, member);
 		d->depth--;
-	} else if (type == NVTX_TYPE_STRING_HANDLE && place_left(at) >= 8) {
-		far_text_print(d, NVTX_TYPE_UTF8, nvtx_unsigned(place_bytes(at), 8));
+	} else if (type == NVTX_TYPE_STRING_HANDLE && location_left(at) >= 8) {
+		far_text_print(d, NVTX_TYPE_UTF8, nvtx_unsigned(location_bytes(at), 8));
 	} else {
-		nvtx_value_print(d->out, type, place_bytes(at), place_left(at));
+		nvtx_value_print(d->out, type, location_bytes(at), location_left(at));
 	}
 }
 
 /* ---- arrays ---- */
 
 /* Print the rows of a dimension, each with the dimensions inside it. */
-static void rows_print(struct decode *d, uint64_t type, struct place *at, uint64_t step,
+static void rows_print(struct decode *d, uint64_t type, struct location *at, uint64_t step,
 	const struct dimensions *n, uint32_t dimension)
 {
-	d->values++; /* a row may be empty */
+	d->values++; /* bounds the work for empty rows, which print no value */
 	putc_unlocked('[', d->out);
-	for (uint64_t i = 0;
-		i < n->length[dimension] && place_left(at) >= (step ? step : 1) && !decode_spent(d);
+	for (uint64_t i = 0; i < n->length[dimension] && location_left(at) >= (step ? step : 1) &&
+		!decode_spent(d);
 		i++) {
 		if (i)
 			putc_unlocked(',', d->out);
@@ -286,34 +286,34 @@ static void rows_print(struct decode *d, uint64_t type, struct place *at, uint64
 }
 
 void decode_array(
-	struct decode *d, uint64_t type, const struct place *at, const struct dimensions *n)
+	struct decode *d, uint64_t type, const struct location *at, const struct dimensions *n)
 {
 	struct nvtx_extent element = decode_extent(d, type);
-	struct place moving = *at;
+	struct location moving = *at;
 	uint64_t length = n->count ? n->length[0] : 0;
 	bool is_string =
 		nvtx_type_is_text(type) || nvtx_is_character(type) || type == NVTX_TYPE_BYTE;
-	d->values += 1 + (is_string ? place_left(at) / VALUE_BYTES : 0);
+	d->values += 1 + (is_string ? location_left(at) / VALUE_BYTES : 0);
 	if (!element.bytes || element.bytes == NVTX_BYTES_UNKNOWN) {
 		fputs("null", d->out);
 	} else if (n->count == 1 && (nvtx_type_is_text(type) || nvtx_is_character(type))) {
-		uint64_t most = place_left(at) / element.bytes;
-		text_print(
-			d, type, place_bytes(at), (length < most ? length : most) * element.bytes);
+		uint64_t most = location_left(at) / element.bytes;
+		text_print(d, type, location_bytes(at),
+			(length < most ? length : most) * element.bytes);
 	} else if (n->count == 1 && type == NVTX_TYPE_BYTE) {
-		print_bytes(d->out, (const char *)place_bytes(at),
-			length < place_left(at) ? length : place_left(at));
+		print_bytes(d->out, (const char *)location_bytes(at),
+			length < location_left(at) ? length : location_left(at));
 	} else {
 		rows_print(d, type, &moving, element.bytes, n, 0);
 	}
 }
 
 /* Count the elements before the first that is all 0. */
-static uint64_t terminated_length(struct decode *d, const struct place *at, uint64_t step)
+static uint64_t terminated_length(struct decode *d, const struct location *at, uint64_t step)
 {
-	uint64_t n = 0, most = step ? place_left(at) / step : 0;
+	uint64_t n = 0, most = step ? location_left(at) / step : 0;
 	for (; n < most; n++) {
-		const uint8_t *element = place_bytes(at) + n * step;
+		const uint8_t *element = location_bytes(at) + n * step;
 		uint64_t i = 0;
 		while (i < step && !element[i])
 			i++;
@@ -326,8 +326,8 @@ static uint64_t terminated_length(struct decode *d, const struct place *at, uint
 
 /* ---- entries ---- */
 
-/* The entries of a layout that were passed: later entries refer to them for lengths
- * and selectors. */
+/* The entries of a layout that have been visited: later entries refer to them for lengths and
+ * selectors. */
 struct scope {
 	const struct nvtx_layout_row *layout;
 	const struct nvtx_entry_row *entries;
@@ -335,24 +335,24 @@ struct scope {
 	uint32_t known;
 };
 
-/* Read the integer or integers of an entry that was passed. */
-static void lengths_of_entry(struct decode *d, const struct scope *s, const struct place *base,
+/* Read the integer or integers of an entry that has been visited. */
+static void lengths_of_entry(struct decode *d, const struct scope *s, const struct location *base,
 	uint64_t index, struct dimensions *ret)
 {
 	ret->count = 0;
 	if (index >= s->known)
 		return;
 	const struct nvtx_entry_row *e = &s->entries[index];
-	struct place at = {base->blob, base->base, s->begins[index]};
+	struct location at = {base->blob, base->base, s->begins[index]};
 	uint64_t step = decode_extent(d, e->type).bytes, count = 1;
 	if ((e->flags & NVTX_ENTRY_ARRAY) == NVTX_ARRAY_FIXED)
 		count = e->detail;
 	else if ((e->flags & NVTX_ENTRY_ARRAY) == NVTX_ARRAY_TERMINATED)
 		count = terminated_length(d, &at, step);
 	for (uint64_t i = 0; i < count && ret->count < DIMENSIONS_MAX; i++, at.at += step)
-		if (place_left(&at) >= step)
+		if (location_left(&at) >= step)
 			ret->length[ret->count++] =
-				nvtx_length(e->type, place_bytes(&at), (uint32_t)step);
+				nvtx_length(e->type, location_bytes(&at), (uint32_t)step);
 }
 
 static void lengths_of_payload(struct decode *d, uint64_t index, struct dimensions *ret)
@@ -376,11 +376,11 @@ static void lengths_of_payload(struct decode *d, uint64_t index, struct dimensio
 
 /* Return the length of an array in each dimension. */
 static struct dimensions lengths_find(struct decode *d, const struct scope *s,
-	const struct nvtx_entry_row *e, const struct place *base, const struct place *at)
+	const struct nvtx_entry_row *e, const struct location *base, const struct location *at)
 {
 	struct dimensions n = {.count = 1};
 	switch (e->flags & NVTX_ENTRY_ARRAY) {
-	case 0: /* of a text */
+	case 0: /* a text */
 	case NVTX_ARRAY_FIXED:
 		n.length[0] = e->detail;
 		break;
@@ -409,41 +409,42 @@ static uint64_t array_bytes(const struct dimensions *n, uint64_t step)
 	return n->count ? bytes : 0;
 }
 
-/* Find the value of an entry that is stored elsewhere. False = not in these payloads. */
-static bool elsewhere_find(struct decode *d, const struct nvtx_entry_row *e, const struct place *at,
-	uint64_t word, struct place *ret_at)
+/* Find the value of an entry that is stored elsewhere. Returns false if it is not in these
+ * payloads. */
+static bool elsewhere_find(struct decode *d, const struct nvtx_entry_row *e,
+	const struct location *at, uint64_t word, struct location *ret_at)
 {
 	bool is_batch = d->ref.use == NVTX_USE_EVENT_BATCH && d->blob_count > 1;
 	if (e->flags & NVTX_ENTRY_POINTER)
 		return address_find(d, word, ret_at);
 	if (e->flags & NVTX_ENTRY_FROM_BASE && is_batch)
-		*ret_at = (struct place){&d->blobs[1], 0, word - d->ref.flex_offset};
+		*ret_at = (struct location){&d->blobs[1], 0, word - d->ref.flex_offset};
 	else if (e->flags & NVTX_ENTRY_FROM_BASE)
-		*ret_at = (struct place){at->blob, at->base, at->base + word};
+		*ret_at = (struct location){at->blob, at->base, at->base + word};
 	else
-		*ret_at = (struct place){at->blob, at->base, at->at + sizeof(word) + word};
-	return place_left(ret_at) > 0;
+		*ret_at = (struct location){at->blob, at->base, at->at + sizeof(word) + word};
+	return location_left(ret_at) > 0;
 }
 
 /* Print entry number `index`, which begins at `at`. Returns its size there. */
 static uint64_t entry_print(
-	struct decode *d, const struct scope *s, uint32_t index, const struct place *at)
+	struct decode *d, const struct scope *s, uint32_t index, const struct location *at)
 {
 	const struct nvtx_entry_row *e = &s->entries[index];
 	struct nvtx_extent element = decode_extent(d, e->type),
 			   own = nvtx_entry_extent(e->flags, e->type, e->detail, element);
-	struct place value = *at;
+	struct location value = *at;
 	bool is_text_pointer = nvtx_entry_is_text_pointer(e->flags, e->type, e->detail);
 	struct nvtx_entry_row plain = *e;
-	if (place_left(at) == 0 ||
-		(own.bytes != NVTX_BYTES_UNKNOWN && place_left(at) < own.bytes &&
+	if (location_left(at) == 0 ||
+		(own.bytes != NVTX_BYTES_UNKNOWN && location_left(at) < own.bytes &&
 			!(e->flags & NVTX_ENTRY_ARRAY) && own.bytes <= 16)) {
 		d->values++;
 		fputs("null", d->out);
 		return own.bytes != NVTX_BYTES_UNKNOWN ? own.bytes : 0;
 	}
 	if (e->flags & NVTX_ENTRY_ELSEWHERE || is_text_pointer) {
-		uint64_t word = place_left(at) >= 8 ? nvtx_unsigned(place_bytes(at), 8) : 0;
+		uint64_t word = location_left(at) >= 8 ? nvtx_unsigned(location_bytes(at), 8) : 0;
 		if (is_text_pointer) {
 			plain.flags |= NVTX_ENTRY_POINTER | NVTX_ARRAY_TERMINATED;
 			e = &plain;
@@ -475,13 +476,13 @@ static uint64_t entry_print(
 	if (own.bytes != NVTX_BYTES_UNKNOWN)
 		return own.bytes;
 	if ((e->flags & NVTX_ENTRY_ARRAY) == NVTX_ARRAY_TERMINATED && n.count)
-		n.length[0]++; /* the terminator */
+		n.length[0]++; /* include the terminator */
 	return array_bytes(&n, element.bytes == NVTX_BYTES_UNKNOWN ? 0 : element.bytes);
 }
 
 /* Pass an entry to d->notes instead of printing it. Returns its size. */
 static uint64_t entry_note(
-	struct decode *d, const struct scope *s, uint32_t index, const struct place *at)
+	struct decode *d, const struct scope *s, uint32_t index, const struct location *at)
 {
 	const struct nvtx_entry_row *e = &s->entries[index];
 	struct nvtx_extent own = entry_extent(d, e);
@@ -512,8 +513,8 @@ static void name_print(struct decode *d, const struct nvtx_entry_row *e, uint32_
 
 /* ---- layouts ---- */
 
-static void union_print(
-	struct decode *d, const struct nvtx_layout_row *l, const struct place *at, uint64_t member)
+static void union_print(struct decode *d, const struct nvtx_layout_row *l,
+	const struct location *at, uint64_t member)
 {
 	const struct scope none = {.layout = l, .entries = entries_of(d, l)};
 	uint32_t selector = UINT32_MAX;
@@ -522,12 +523,12 @@ static void union_print(
 			selector = i;
 	d->values += l->count / VALUE_ROWS;
 	if (l->layout == NVTX_LAYOUT_UNION_SELECTED && selector != UINT32_MAX) {
-		struct place own = {at->blob, at->base, at->at + member_begin(d, l, selector)};
-		member = place_left(&own) ? *place_bytes(&own) : UINT64_MAX;
+		struct location own = {at->blob, at->base, at->at + member_begin(d, l, selector)};
+		member = location_left(&own) ? *location_bytes(&own) : UINT64_MAX;
 	}
 	putc_unlocked('{', d->out);
 	if (member < l->count && member != selector) {
-		struct place value = {
+		struct location value = {
 			at->blob, at->base, at->at + member_begin(d, l, (uint32_t)member)};
 		name_print(d, &none.entries[member], (uint32_t)member);
 		entry_print(d, &none, (uint32_t)member, &value);
@@ -535,8 +536,8 @@ static void union_print(
 	putc_unlocked('}', d->out);
 }
 
-uint64_t decode_fields(
-	struct decode *d, const struct nvtx_layout_row *l, const struct place *at, uint64_t member)
+uint64_t decode_fields(struct decode *d, const struct nvtx_layout_row *l, const struct location *at,
+	uint64_t member)
 {
 	struct scope s = {.layout = l, .entries = entries_of(d, l)};
 	uint64_t end = 0;
@@ -550,15 +551,15 @@ uint64_t decode_fields(
 		const struct nvtx_entry_row *e = &s.entries[i];
 		uint64_t begin =
 			nvtx_entry_begin(i, e->offset, end, entry_extent(d, e).align, l->pack);
-		uint64_t place = begin < UINT32_MAX ? at->at + begin : UINT64_MAX;
-		const struct place value = {at->blob, at->base, place};
+		uint64_t offset = begin < UINT32_MAX ? at->at + begin : UINT64_MAX;
+		const struct location value = {at->blob, at->base, offset};
 		if (i)
 			putc_unlocked(',', d->out);
 		name_print(d, e, i);
 		uint64_t bytes =
 			d->notes ? entry_note(d, &s, i, &value) : entry_print(d, &s, i, &value);
 		end = bytes < UINT32_MAX && begin < UINT32_MAX ? begin + bytes : UINT32_MAX;
-		s.begins[i] = place;
+		s.begins[i] = offset;
 		s.known = i + 1;
 	}
 	putc_unlocked('}', d->out);

@@ -4,8 +4,8 @@
  *
  * struct decode holds a payload with its pieces joined and the state of the output. Values are
  * either printed as JSON (nvtx/decode.h) or, when struct decode_notes is set, visited entry by
- * entry (nvtx/facts.h). Any layout and any bytes are accepted: what lies outside of the payload
- * prints as null, and the number of values and their nesting are bounded. One thread; allocates.
+ * entry (nvtx/facts.h). Any layout and any bytes are accepted: values outside of the payload print
+ * as null, and the number of values and their nesting are bounded. One thread; allocates.
  */
 #ifndef READER_NVTX_LAYOUTS_H
 #define READER_NVTX_LAYOUTS_H
@@ -22,8 +22,8 @@
 #define DIMENSIONS_MAX 8u
 
 enum nvtx_payload_use {
-	NVTX_USE_EVENT,        /* the value; a list when there are several payloads */
-	NVTX_USE_SAMPLE,       /* the value of a counter */
+	NVTX_USE_EVENT,        /* a value, or a list of values if there are several payloads */
+	NVTX_USE_SAMPLE,       /* value of a counter */
 	NVTX_USE_SAMPLE_BATCH, /* {"values":[],"times":[]} */
 	NVTX_USE_EVENT_BATCH   /* a list of events */
 };
@@ -34,8 +34,8 @@ struct nvtx_payload_ref {
 	uint32_t process; /* Process.id */
 	uint32_t domain;  /* Strings id */
 	uint64_t payload;
-	uint64_t counter;     /* of samples */
-	uint64_t flex_offset; /* of a batch of events */
+	uint64_t counter;     /* counter of the samples */
+	uint64_t flex_offset; /* offset of a batch of events */
 };
 
 /* One payload of an event, its pieces joined. */
@@ -43,12 +43,12 @@ struct blob {
 	uint32_t index;
 	uint64_t schema, address, time_ns;
 	const uint8_t *data;
-	uint64_t bytes, told_bytes; /* present; according to the program */
-	uint8_t *own;               /* NULL = data is in the string table */
+	uint64_t bytes, stated_bytes; /* bytes in the report; bytes according to the program */
+	uint8_t *own;                 /* NULL = the data is in the string table */
 };
 
 /* A value to decode. */
-struct place {
+struct location {
 	const struct blob *blob;
 	uint64_t base; /* start of the outermost layout, which offsets count from */
 	uint64_t at;   /* start of the value */
@@ -58,7 +58,7 @@ struct place {
 struct decode_notes {
 	/* Called for each entry that is not a message. `depth`: nesting of its layout. */
 	void (*entry)(void *user, uint32_t depth, const struct nvtx_layout_row *l,
-		const struct nvtx_entry_row *e, uint32_t index, const struct place *at);
+		const struct nvtx_entry_row *e, uint32_t index, const struct location *at);
 	void *user;
 	FILE *message;    /* receives the text of the first entry that is a message */
 	bool has_message; /* set once that entry was found */
@@ -70,13 +70,13 @@ struct decode {
 	struct nvtx_payloads *p;
 	struct nvtx_payload_ref ref;
 	uint64_t domain;  /* key of ref.domain */
-	uint64_t time_ns; /* of the payload that is being decoded */
+	uint64_t time_ns; /* time of the payload that is being decoded */
 	struct blob blobs[BLOBS_MAX];
 	uint32_t blob_count;
-	uint32_t depth;             /* of nested layouts */
-	uint32_t extent_depth;      /* the same while extents are computed */
-	uint64_t values;            /* printed so far; long texts count as several */
-	struct decode_notes *notes; /* NULL = print; the caller's */
+	uint32_t depth;             /* nesting of layouts */
+	uint32_t extent_depth;      /* nesting of layouts while extents are computed */
+	uint64_t values;            /* values printed so far; a long text counts as several */
+	struct decode_notes *notes; /* owned by the caller; NULL = print */
 };
 
 struct dimensions {
@@ -84,12 +84,12 @@ struct dimensions {
 	uint32_t count;
 };
 
-static inline uint64_t place_left(const struct place *at)
+static inline uint64_t location_left(const struct location *at)
 {
 	return at->at < at->blob->bytes ? at->blob->bytes - at->at : 0;
 }
 
-static inline const uint8_t *place_bytes(const struct place *at)
+static inline const uint8_t *location_bytes(const struct location *at)
 {
 	return at->blob->data + at->at;
 }
@@ -117,14 +117,14 @@ struct nvtx_extent decode_extent(struct decode *d, uint64_t type);
 
 /* Print one value of a type. `member`: the member of a union that an outer entry selects, or
  * UINT64_MAX. */
-void decode_element(struct decode *d, uint64_t type, const struct place *at, uint64_t member);
+void decode_element(struct decode *d, uint64_t type, const struct location *at, uint64_t member);
 
 /* Print an array; an array of bytes or characters as a string. */
 void decode_array(
-	struct decode *d, uint64_t type, const struct place *at, const struct dimensions *n);
+	struct decode *d, uint64_t type, const struct location *at, const struct dimensions *n);
 
 /* Print the fields of a layout as an object, or pass them to d->notes. Returns their size. */
-uint64_t decode_fields(
-	struct decode *d, const struct nvtx_layout_row *l, const struct place *at, uint64_t member);
+uint64_t decode_fields(struct decode *d, const struct nvtx_layout_row *l, const struct location *at,
+	uint64_t member);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* payloads.c - rows of extended NVTX payloads: storing, ordering and looking up. */
+/* payloads.c - tables of extended NVTX payloads: storage, order and lookup. */
 #define _GNU_SOURCE
 #include "reader/nvtx/payloads.h"
 
@@ -10,8 +10,8 @@
 #include "common/array.h"
 
 #define COLUMNS_MAX 8u
-#define OWN_ROWS_MAX 65536u /* more than a payload or a layout can have */
-#define PARENTS_MAX 64u     /* forked from forked from ... */
+#define OWN_ROWS_MAX 65536u /* greater than the rows of any payload or layout */
+#define PARENTS_MAX 64u     /* maximum number of ancestors of a forked process */
 
 void nvtx_payloads_init(struct nvtx_payloads *p, const struct contents *c)
 {
@@ -41,7 +41,8 @@ uint64_t nvtx_domain_key(const struct contents *c, uint32_t name)
 
 /* ---- rows ---- */
 
-/* Make room for `more` rows after the existing ones; NULL = out of memory, or too many. */
+/* Make room for `more` rows after the existing ones; returns NULL if memory is short or there are
+ * too many. */
 static void *rows_room(struct nvtx_rows *r, uint32_t more, size_t bytes)
 {
 	if (more > NVTX_DEFINITIONS_MAX - r->count ||
@@ -119,7 +120,7 @@ static int entries_take(struct nvtx_payloads *p, const struct event_batch *b)
 			.detail = (uint64_t)c[7][i]};
 		rows[i].key.index = (uint32_t)c[3][i];
 	}
-	offsets = p->columns; /* reuses a buffer: one column more than there are buffers */
+	offsets = p->columns; /* reuses a buffer, because there is one column more than buffers */
 	if (event_batch_column(b, FIELD_NVTX_SCHEMA_ENTRY_OFFSET, offsets))
 		return 0;
 	for (uint32_t i = 0; i < b->count; i++)
@@ -330,7 +331,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Compare all but the index and the time. */
+/* Compare keys except for index and time. */
 static int compare_owners(const struct nvtx_key *a, const struct nvtx_key *b)
 {
 	int order = compare_numbers(a->process, b->process);
@@ -339,7 +340,7 @@ static int compare_owners(const struct nvtx_key *a, const struct nvtx_key *b)
 	return order ? order : compare_numbers(a->id, b->id);
 }
 
-/* The key is the first member of all rows. */
+/* Compare rows by their keys, which are the first member of all rows. */
 static int compare_keys(const void *x, const void *y)
 {
 	const struct nvtx_key *a = x, *b = y;
@@ -379,7 +380,7 @@ static void rows_sort(struct nvtx_rows *r, size_t bytes, int (*compare)(const vo
 		qsort(r->rows, r->count, bytes, compare);
 }
 
-/* Return the first row that is not before the owner; *ret_count: rows of the owner. */
+/* Return the first row at or after an owner; *ret_count: number of rows of the owner. */
 static uint32_t rows_find(
 	const struct nvtx_rows *r, size_t bytes, const struct nvtx_key *owner, uint32_t *ret_count)
 {
@@ -399,7 +400,7 @@ static uint32_t rows_find(
 	return low;
 }
 
-/* Return the first row of a key that is not before its time. */
+/* Return the first row of a key at or after its time. */
 static uint32_t rows_from(const struct nvtx_rows *r, size_t bytes, const struct nvtx_key *key)
 {
 	const char *rows = r->rows;
@@ -416,8 +417,8 @@ static uint32_t rows_from(const struct nvtx_rows *r, size_t bytes, const struct 
 	return low;
 }
 
-/* Set the rows of the registration that began at l->key.time_ns; the next one began at `next_ns`.
- * They are sorted by index; of several rows with one index the last is kept. */
+/* Set the rows of the registration that began at l->key.time_ns, before the next registration at
+ * `next_ns`. Rows are sorted by index; of several rows with one index, the last is kept. */
 static void registration_find(
 	struct nvtx_rows *r, size_t bytes, struct nvtx_layout_row *l, uint64_t next_ns)
 {
@@ -442,8 +443,8 @@ static void registration_find(
 	l->count = kept;
 }
 
-/* Add a layout without entries for each enumeration. A new registration begins where the index does
- * not increase. */
+/* Add a layout without entries for each enumeration. An index that does not increase begins a new
+ * registration. */
 static int enums_add(struct nvtx_payloads *p)
 {
 	const struct nvtx_value_row *values = p->values.rows;
@@ -524,7 +525,8 @@ bool nvtx_seek_parent(const struct contents *c, struct nvtx_key *key)
 	return true;
 }
 
-/* Return the last row of a key that is not after its time; `is_first`: the first of all times. */
+/* Return the last row of a key at or before its time. `is_first`: return the first row of all
+ * times. */
 static void *row_at(
 	const struct nvtx_rows *r, size_t bytes, const struct nvtx_key *key, bool is_first)
 {

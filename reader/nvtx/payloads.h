@@ -33,11 +33,11 @@ struct nvtx_layout_row {
 	uint32_t layout;
 	uint64_t flags; /* schema_flags */
 	bool is_enum;
-	uint8_t state;  /* of `extent`: 0 unknown, 1 being computed, 2 known */
-	uint64_t epoch; /* of the payloads, for which `state` is valid */
+	uint8_t state;  /* state of `extent`: 0 unknown, 1 being computed, 2 known */
+	uint64_t epoch; /* value of nvtx_payloads.epoch for which `state` is valid */
 	uint64_t bytes, pack;
 	struct nvtx_extent extent;
-	uint32_t first, count; /* its entries or values */
+	uint32_t first, count; /* entries or values of the layout */
 };
 
 struct nvtx_entry_row {
@@ -46,7 +46,7 @@ struct nvtx_entry_row {
 	uint64_t type, flags, detail, offset;
 };
 
-struct nvtx_value_row { /* of an enumeration */
+struct nvtx_value_row { /* A value of an enumeration. */
 	struct nvtx_key key;
 	uint32_t name, enumeration;
 	uint64_t bytes;
@@ -59,13 +59,15 @@ struct nvtx_counter_row {
 	uint64_t schema;
 };
 
-struct nvtx_piece { /* of a payload; key: id = payload, domain unused */
+struct nvtx_piece { /* A piece of a payload. The id of its key is the payload; the domain is
+		     * unused. */
 	struct nvtx_key key;
 	uint64_t offset, schema, address, bytes;
 	uint32_t data; /* Strings id */
 };
 
-struct nvtx_far_text { /* key as of a piece; index unused */
+struct nvtx_far_text { /* A text copied from an address. The key is that of a piece; its index is
+			* unused. */
 	struct nvtx_key key;
 	uint64_t address;
 	uint32_t text; /* Strings id */
@@ -73,8 +75,8 @@ struct nvtx_far_text { /* key as of a piece; index unused */
 
 /* Deferred events, submitted in one payload. */
 struct nvtx_deferred_row {
-	struct nvtx_key key; /* as of a piece */
-	uint32_t tid;        /* of the thread that submitted them */
+	struct nvtx_key key; /* key as in nvtx_piece */
+	uint32_t tid;        /* thread that submitted the payload */
 	uint32_t domain;     /* Strings id */
 	bool is_batch;
 	uint64_t scope, flex_offset;
@@ -97,7 +99,7 @@ struct nvtx_time_domain_row {
 	int64_t ticks_per_second;
 };
 
-struct nvtx_sync_row { /* key.id: the source */
+struct nvtx_sync_row { /* The id of the key is the source. */
 	struct nvtx_key key;
 	uint64_t target;
 	int64_t source_time, target_time;
@@ -115,7 +117,7 @@ static inline uint64_t nvtx_event_of_batch(uint64_t payload, uint64_t index)
 	return NVTX_EVENT_OF_BATCH | payload << NVTX_EVENT_INDEX_BITS | index;
 }
 
-/* Split such an id into payload and index; false = the id is that of a payload. */
+/* Split such an id into payload and index; returns false if the id is that of a payload. */
 static inline bool nvtx_event_in_batch(uint64_t id, uint64_t *ret_payload, uint64_t *ret_index)
 {
 	*ret_payload = id & NVTX_EVENT_OF_BATCH
@@ -161,7 +163,7 @@ void nvtx_payloads_seek(struct nvtx_payloads *p, uint32_t process);
 
 /* Return the layout or enumeration that an id denotes in a process at a time (`index` of the key is
  * unused): the last registration up to then; else the last one before the fork in a process that it
- * was forked from; else the first of all times. NULL = the report has none. */
+ * was forked from; else the first of all times. Returns NULL if the report has none. */
 struct nvtx_layout_row *nvtx_layout_find(struct nvtx_payloads *p, struct nvtx_key wanted);
 
 /* Return the schema of a counter, looked up in the same way; 0 = not known. */
@@ -180,7 +182,8 @@ const struct nvtx_deferred_row *nvtx_deferred_find(
 	const struct nvtx_payloads *p, uint32_t process, uint64_t payload);
 
 /* Replace the process of a key by its parent and the time by that of the fork: a forked process
- * inherits registrations. False = not forked, or the parent is not known. */
+ * inherits registrations. Returns false if the process was not forked, or the parent is not
+ * known. */
 bool nvtx_seek_parent(const struct contents *c, struct nvtx_key *key);
 
 /* Return the Strings id of the text that was copied from an address; 0 = none. */

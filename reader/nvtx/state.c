@@ -13,9 +13,9 @@
 struct state_range {
 	uint64_t start_ns, end_ns, names;
 	uint32_t process, tid, domain;
-	uint32_t level;  /* as recorded */
+	uint32_t level;  /* nesting level as recorded */
 	uint32_t parent; /* 1 + index of the enclosing range, 0 = none */
-	uint32_t holds;  /* expressions that hold while this is the innermost, as bits */
+	uint32_t holds;  /* bits of the expressions that match while this range is the innermost */
 };
 
 struct state_group {
@@ -30,45 +30,45 @@ struct state_span {
 
 struct state_domain {
 	char *text;
-	uint32_t expressions; /* bits */
+	uint32_t expressions; /* expressions about the domain, as bits */
 	uint64_t names;       /* names in these expressions, as bits */
 };
 
-/* Caches of what an id means: neighboring rows mostly use the same ids. */
-#define REMEMBERED 4096u
-struct remembered {
+/* Caches of lookups by string id: neighboring rows mostly have the same ids. */
+#define CACHED_NAMES 4096u
+struct cached_name {
 	uint32_t id; /* 0 = empty */
 	uint32_t domain;
 	uint64_t names;
 };
 
-struct reading {
+struct range_reader {
 	struct nvtx_state *state;
 	struct contents *c;
 	struct state_domain domains[NVTX_STATE_DOMAINS];
 	uint32_t domain_count;
-	struct remembered texts[REMEMBERED], domain_ids[REMEMBERED];
+	struct cached_name texts[CACHED_NAMES], domain_ids[CACHED_NAMES];
 	int64_t *columns;
 };
 
 /* ---- names and domains ---- */
 
-static const char *text_of(const struct reading *r, uint32_t id)
+static const char *text_of(const struct range_reader *r, uint32_t id)
 {
 	struct string_ref ref = string_table_get(&r->c->strings, id);
 	return ref.bytes ? ref.text : "";
 }
 
-static uint64_t names_of(struct reading *r, uint32_t id)
+static uint64_t names_of(struct range_reader *r, uint32_t id)
 {
-	struct remembered *m = &r->texts[id % REMEMBERED];
+	struct cached_name *m = &r->texts[id % CACHED_NAMES];
 	if (m->id != id || !id)
-		*m = (struct remembered){
+		*m = (struct cached_name){
 			id, 0, nvtx_filter_names(r->state->filter, text_of(r, id))};
 	return m->names;
 }
 
-static int domain_add(struct reading *r, const char *text)
+static int domain_add(struct range_reader *r, const char *text)
 {
 	const struct nvtx_filter *f = r->state->filter;
 	if (r->domain_count == NVTX_STATE_DOMAINS)
@@ -86,9 +86,9 @@ static int domain_add(struct reading *r, const char *text)
 
 /* Return the index of a domain in r->domains, or a negative errno. Several ids may have the same
  * text. */
-static int domain_of(struct reading *r, uint32_t id)
+static int domain_of(struct range_reader *r, uint32_t id)
 {
-	struct remembered *m = &r->domain_ids[id % REMEMBERED];
+	struct cached_name *m = &r->domain_ids[id % CACHED_NAMES];
 	if (m->id == id && id)
 		return (int)m->domain;
 	const char *text = text_of(r, id);
@@ -99,7 +99,7 @@ static int domain_of(struct reading *r, uint32_t id)
 	if (number < 0)
 		number = domain_add(r, text);
 	if (number >= 0)
-		*m = (struct remembered){id, (uint32_t)number, 0};
+		*m = (struct cached_name){id, (uint32_t)number, 0};
 	return number;
 }
 
@@ -111,7 +111,7 @@ static int grow(void *array, uint32_t *capacity, uint32_t count, size_t bytes)
 	return count == NVTX_STATE_RANGES ? -E2BIG : array_room(array, count, capacity, bytes);
 }
 
-static int range_take(struct reading *r, const struct state_range *range)
+static int range_take(struct range_reader *r, const struct state_range *range)
 {
 	struct nvtx_state *s = r->state;
 	int error = grow(&s->ranges, &s->range_capacity, s->range_count, sizeof(*range));
@@ -120,7 +120,7 @@ static int range_take(struct reading *r, const struct state_range *range)
 	return error;
 }
 
-static int span_take(struct reading *r, const struct state_range *range, uint64_t names)
+static int span_take(struct range_reader *r, const struct state_range *range, uint64_t names)
 {
 	struct nvtx_state *s = r->state;
 	for (uint32_t name = 0; names; names &= names - 1) {
@@ -136,7 +136,7 @@ static int span_take(struct reading *r, const struct state_range *range, uint64_
 
 static int visit_batch(void *user, struct walk *walk, const struct event_batch *b)
 {
-	struct reading *r = user;
+	struct range_reader *r = user;
 	int64_t *column[NVTX_COLUMNS];
 	int error = 0;
 	(void)walk;
@@ -193,7 +193,7 @@ static int compare_spans(const void *a, const void *b)
 
 /* The ranges that are open while the ranges of a group are visited in the order of their starts. */
 struct open_ranges {
-	uint32_t *index; /* of the range, innermost last */
+	uint32_t *index; /* indexes of the ranges, innermost last */
 	struct nvtx_stack *stack;
 	uint32_t count, capacity;
 };
@@ -273,7 +273,7 @@ int nvtx_state_read(struct nvtx_state *s, const struct nvtx_filter *filter, stru
 	const struct report *report)
 {
 	*s = (struct nvtx_state){.filter = filter};
-	struct reading *r = calloc(1, sizeof(*r));
+	struct range_reader *r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
 	r->state = s;
@@ -310,7 +310,7 @@ static bool is_open(uint64_t start_ns, uint64_t end_ns, uint64_t time_ns)
 	return end_ns > time_ns || start_ns == time_ns;
 }
 
-/* Return the expressions that hold according to one group. */
+/* Return the expressions that match according to one group. */
 static uint32_t group_at(const struct nvtx_state *s, const struct state_group *g, uint64_t time_ns)
 {
 	uint32_t low = g->first, high = g->first + g->count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * state.h - which expressions of an NVTX filter hold on a thread at a given time.
+ * state.h - lookup of the expressions of an NVTX filter that match on a thread at a given time.
  *
  * A range is recorded when it ends, so all ranges are read first: nvtx_state_read() makes one pass
  * and keeps 48 bytes per push/pop range and 32 bytes per start/end range of the domains that the
@@ -16,12 +16,12 @@
 #include "reader/nvtx/filter.h"
 #include "reader/report/contents.h"
 
-#define NVTX_STATE_DOMAINS 4096u /* of a report; far beyond any real program */
+#define NVTX_STATE_DOMAINS 4096u /* maximum per report; far more than any real program has */
 #define NVTX_STATE_RANGES (1u << 26)
 
 struct nvtx_state {
 	const struct nvtx_filter *filter;
-	struct state_range *ranges; /* by process, thread, domain and start */
+	struct state_range *ranges; /* sorted by process, thread, domain and start */
 	uint32_t range_count, range_capacity;
 	struct state_group *groups; /* one per process, thread and domain */
 	uint32_t group_count, group_capacity;
@@ -36,7 +36,7 @@ int nvtx_state_read(struct nvtx_state *s, const struct nvtx_filter *filter, stru
 	const struct report *report);
 void nvtx_state_release(struct nvtx_state *s);
 
-/* Return the expressions of the filter that hold on a thread at a time, as a bit mask. */
+/* Return the expressions of the filter that match on a thread at a time, as a bit mask. */
 uint32_t nvtx_state_at(
 	const struct nvtx_state *s, uint32_t process, uint32_t tid, uint64_t time_ns);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* values.c - prints single values of NVTX payloads. */
+/* values.c - output of scalar values of NVTX payloads. */
 #define _GNU_SOURCE
 #include "reader/nvtx/values.h"
 
@@ -88,7 +88,7 @@ static void character_print(FILE *out, uint32_t c, text_fn print)
 	print(out, text, bytes);
 }
 
-/* A surrogate pair is one character. */
+/* Decode one UTF-16 character, which may be a surrogate pair. */
 static uint32_t utf16_take(const uint8_t *at, uint64_t bytes, uint64_t *ret_taken)
 {
 	uint32_t c = (uint32_t)nvtx_unsigned(at, 2);
@@ -155,7 +155,7 @@ static double half_real(uint32_t bits)
 	uint32_t single = exponent == 31 ? 0x7f800000 | fraction << 13
 					 : (exponent + 112) << 23 | fraction << 13;
 	float value;
-	if (!exponent) /* 0 and what is less than normal */
+	if (!exponent) /* zero and subnormal numbers */
 		value = (float)fraction * 0x1p-24f;
 	else
 		memcpy(&value, &single, sizeof(value));

@@ -11,7 +11,8 @@
 struct call {
 	enum nvtxt_command command;
 	uint32_t column;
-	struct nvtxt_value arguments[NVTXT_ARGUMENTS]; /* current ones, then the call's own */
+	struct nvtxt_value arguments[NVTXT_ARGUMENTS]; /* current arguments, overridden by the
+							* arguments of the call */
 };
 
 const char *nvtxt_value_check(enum nvtxt_argument argument, const struct nvtxt_value *value,
@@ -44,7 +45,7 @@ static bool argument_check(struct nvtxt_file *f, const struct call *c, enum nvtx
 	enum nvtxt_problem_kind kind;
 	const char *cause = nvtxt_value_check(argument, value, &kind);
 	if (cause)
-		nvtxt_file_tell(f, kind, f->line, column ? column : c->column, "%s%s: %s",
+		nvtxt_file_problem(f, kind, f->line, column ? column : c->column, "%s%s: %s",
 			nvtxt_arguments[argument].name, column ? "" : ", as assigned", cause);
 	return !cause;
 }
@@ -65,7 +66,7 @@ static void base_judge(struct nvtxt_file *f, const char *name, uint32_t column)
 	bool known;
 	nvtxt_clock_kind(name, &known);
 	if (!known)
-		nvtxt_file_tell(
+		nvtxt_file_problem(
 			f, NVTXT_REFUSED, f->line, column, "value of TimeBase: unknown time base");
 }
 
@@ -75,11 +76,11 @@ static bool values_take(struct nvtxt_file *f, struct call *c, const int8_t *argu
 	const struct nvtxt_state *s = f->state;
 	if (count != s->item_count) {
 		if (defined_line)
-			nvtxt_file_tell(f, NVTXT_PARSING_ERROR, f->line, c->column,
+			nvtxt_file_problem(f, NVTXT_PARSING_ERROR, f->line, c->column,
 				"%u values; the definition in line %u has %u arguments",
 				s->item_count, defined_line, count);
 		else
-			nvtxt_file_tell(f, NVTXT_PARSING_ERROR, f->line, c->column,
+			nvtxt_file_problem(f, NVTXT_PARSING_ERROR, f->line, c->column,
 				"%u values; %s has %u arguments", s->item_count,
 				nvtxt_commands[c->command].name, count);
 		return false;
@@ -88,7 +89,7 @@ static bool values_take(struct nvtxt_file *f, struct call *c, const int8_t *argu
 		enum nvtxt_argument argument = (enum nvtxt_argument)arguments[i];
 		const struct nvtxt_item *item = &s->items[i];
 		if (arguments[i] < 0) {
-			nvtxt_file_tell(f, NVTXT_REFUSED, f->line, item->column,
+			nvtxt_file_problem(f, NVTXT_REFUSED, f->line, item->column,
 				"value of an unknown argument");
 			continue;
 		}
@@ -111,17 +112,17 @@ static bool arguments_take(struct nvtxt_file *f, struct call *c)
 		? !d->line || !layout_fits(f->state, d->arguments, d->count)
 		: row->layout == NVTXT_LAYOUT_DEFAULT && !d->line;
 	if (!use_own && !d->line) {
-		nvtxt_file_tell(f, NVTXT_PARSING_ERROR, f->line, c->column,
+		nvtxt_file_problem(f, NVTXT_PARSING_ERROR, f->line, c->column,
 			"%s is not defined: a line '@%s, ...' must precede it", row->name,
 			row->name);
 		return false;
 	}
 	if (row->layout == NVTXT_LAYOUT_DEFAULT && use_own)
-		nvtxt_file_tell(
+		nvtxt_file_problem(
 			f, NVTXT_REFUSED, f->line, c->column, "%s without a definition", row->name);
 	if (row->layout == NVTXT_LAYOUT_FIXED && !use_own &&
 		(d->count != row->count || memcmp(d->arguments, own, d->count)))
-		nvtxt_file_tell(f, NVTXT_REFUSED, f->line, c->column,
+		nvtxt_file_problem(f, NVTXT_REFUSED, f->line, c->column,
 			"%s with arguments of its own", row->name);
 	return use_own ? values_take(f, c, own, row->count, 0)
 		       : values_take(f, c, d->arguments, d->count, d->line);
@@ -136,7 +137,7 @@ static uint32_t color_of(struct nvtxt_file *f, const struct call *c)
 		return (uint64_t)v->integer > UINT32_MAX ? UINT32_MAX : (uint32_t)v->integer;
 	uint32_t color = v->kind == NVTXT_TEXT ? nvtxt_color(v->text) : 0;
 	if (v->kind == NVTXT_TEXT && !color)
-		nvtxt_file_tell(f, NVTXT_WARNING, f->line, c->column, "unknown color");
+		nvtxt_file_problem(f, NVTXT_WARNING, f->line, c->column, "unknown color");
 	return color;
 }
 
@@ -144,14 +145,15 @@ static bool base_take(struct nvtxt_file *f, const struct call *c, struct nvtxt_e
 {
 	const struct nvtxt_value *v = &c->arguments[NVTXT_TIME_BASE];
 	if (v->kind != NVTXT_TEXT) {
-		nvtxt_file_tell(f, NVTXT_PARSING_ERROR, f->line, c->column, "TimeBase is not set");
+		nvtxt_file_problem(
+			f, NVTXT_PARSING_ERROR, f->line, c->column, "TimeBase is not set");
 		return false;
 	}
 	while (e->base < f->base_count && f->bases[e->base] != v->text)
 		e->base++;
 	if (e->base == NVTXT_BASES_MAX) {
-		nvtxt_file_tell(f, NVTXT_RANGE_ERROR, f->line, c->column, "more than %u time bases",
-			NVTXT_BASES_MAX);
+		nvtxt_file_problem(f, NVTXT_RANGE_ERROR, f->line, c->column,
+			"more than %u time bases", NVTXT_BASES_MAX);
 		return false;
 	}
 	f->base_count += e->base == f->base_count;
@@ -164,7 +166,7 @@ static int64_t time_of(struct nvtxt_file *f, const struct call *c, enum nvtxt_ar
 {
 	const struct nvtxt_value *v = &c->arguments[argument];
 	if (v->kind == NVTXT_UNSET)
-		nvtxt_file_tell(f, NVTXT_WARNING, f->line, c->column, "%s is missing: using 0",
+		nvtxt_file_problem(f, NVTXT_WARNING, f->line, c->column, "%s is missing: using 0",
 			nvtxt_arguments[argument].name);
 	return v->integer;
 }
@@ -177,12 +179,12 @@ static bool times_take(struct nvtxt_file *f, const struct call *c, struct nvtxt_
 	e->start = time_of(f, c, is_range ? NVTXT_START : NVTXT_TIME);
 	e->end = is_range ? time_of(f, c, NVTXT_END) : e->start;
 	if (e->end < e->start) {
-		nvtxt_file_tell(f, NVTXT_RANGE_ERROR, f->line, c->column,
+		nvtxt_file_problem(f, NVTXT_RANGE_ERROR, f->line, c->column,
 			"the range ends before it starts");
 		return false;
 	}
 	if (is_range && e->end == e->start)
-		nvtxt_file_tell(f, NVTXT_IGNORED, f->line, c->column, "range without length");
+		nvtxt_file_problem(f, NVTXT_IGNORED, f->line, c->column, "range without length");
 	return true;
 }
 
@@ -226,7 +228,8 @@ static void note_apply(const struct nvtxt_file *f, struct nvtxt_event *e)
 	e->level = e->has_level ? (uint32_t)n->level : 0;
 	e->identifier = n->range;
 	if (n->instant)
-		e->end = e->start; /* written longer, since NVIDIA's importer drops empty ranges */
+		e->end = e->start; /* exporters write a longer range, because NVIDIA's importer
+				    * drops empty ranges */
 	if (n->has_start_thread && n->start_thread <= UINT32_MAX)
 		e->start_thread = (uint32_t)n->start_thread;
 }
@@ -260,7 +263,7 @@ static bool name_event(struct nvtxt_file *f, const struct call *c, struct nvtxt_
 		: e->what == NAMED_THREAD        ? e->thread
 					  : (uint64_t)c->arguments[NVTXT_CATEGORY_ID].integer;
 	if (e->what == NAMED_CATEGORY)
-		nvtxt_file_tell(f, NVTXT_IGNORED, f->line, c->column, "NameCategory");
+		nvtxt_file_problem(f, NVTXT_IGNORED, f->line, c->column, "NameCategory");
 	return true;
 }
 
@@ -311,7 +314,7 @@ static void call_run(struct nvtxt_file *f, struct call *c)
 		.thread = (uint32_t)c->arguments[NVTXT_THREAD_ID].integer};
 	if (!(is_name ? name_event(f, c, &e) : timed_event(f, c, &e)))
 		return;
-	/* A value given in a call remains current, except in calls that give names. */
+	/* A value in a call remains current, except in calls that set names. */
 	if (!is_name)
 		memcpy(s->current, c->arguments, sizeof(s->current));
 	if (s->note.word != NVTXT_NOTE_SKIP)
@@ -327,8 +330,7 @@ void nvtxt_call(struct nvtxt_file *f, const char *name, uint32_t column)
 	if (is_known)
 		call_run(f, &c);
 	else if (command >= 0 || (defined && defined->is_defined))
-		nvtxt_file_tell(f, NVTXT_WARNING, f->line, column,
-			"command without a known meaning: ignored");
+		nvtxt_file_problem(f, NVTXT_WARNING, f->line, column, "unknown command: ignored");
 	else
-		nvtxt_file_tell(f, NVTXT_PARSING_ERROR, f->line, column, "unknown command");
+		nvtxt_file_problem(f, NVTXT_PARSING_ERROR, f->line, column, "unknown command");
 }

@@ -24,7 +24,7 @@ void nvtxt_file_release(struct nvtxt_file *f)
 	*f = (struct nvtxt_file){0};
 }
 
-void nvtxt_file_tell(struct nvtxt_file *f, enum nvtxt_problem_kind kind, uint32_t line,
+void nvtxt_file_problem(struct nvtxt_file *f, enum nvtxt_problem_kind kind, uint32_t line,
 	uint32_t column, const char *format, ...)
 {
 	char text[300];

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file.h - the events of an NVTXT file, as written there, and the problems found in it.
+ * file.h - events of an NVTXT file, with the times of the file, and the problems found in it.
  *
- * The language is that of NVIDIA's NVTXT page, and whatever else NVIDIA's importer accepts. A line
- * with an error is reported and skipped. What NVIDIA's importer would refuse or drop is reported as
- * such, and accepted.
+ * The language is described on NVIDIA's NVTXT page; anything else that NVIDIA's importer accepts is
+ * also accepted. A line
+ * with an error is reported and skipped. A line that NVIDIA's importer would refuse or drop is
+ * reported as such, and accepted.
  *
  *   nvtxt_file_init(); nvtxt_file_line() for each line, or nvtxt_file_read() (parse.h);
- * nvtxt_resolve() converts to events of a report (resolve.h); nvtxt_file_release()
+ *   nvtxt_resolve() converts to events of a report (resolve.h); nvtxt_file_release()
  *
  * One thread; allocates. Memory grows with the number of events and of distinct texts.
  */
@@ -21,7 +22,8 @@
 #include "reader/nvtxt/note.h"
 #include "reader/nvtxt/words.h"
 
-#define NVTXT_IDS_MAX 16777215u /* of processes and threads: 24 bits, as in global ids of nsys */
+/* limit of process and thread ids: 24 bits, as in global ids of nsys */
+#define NVTXT_IDS_MAX 16777215u
 
 enum nvtxt_problem_kind {
 	NVTXT_LEXING_ERROR,  /* not a token of the language */
@@ -35,47 +37,47 @@ enum nvtxt_problem_kind {
 
 struct nvtxt_problem {
 	enum nvtxt_problem_kind kind;
-	uint32_t line, column; /* from 1; columns are bytes */
+	uint32_t line, column; /* numbers from 1; columns are counted in bytes */
 	const char *text;      /* valid until the call returns */
 };
 
 enum nvtxt_event_kind {
-	NVTXT_EVENT_NONE, /* removed: a pop joined with its push */
+	NVTXT_EVENT_NONE, /* a removed event: a pop that ended its push */
 	NVTXT_EVENT_MARK,
-	NVTXT_EVENT_PUSH, /* once resolved, the whole range */
+	NVTXT_EVENT_PUSH, /* after nvtxt_resolve(), a whole range */
 	NVTXT_EVENT_POP,
 	NVTXT_EVENT_RANGE,
-	NVTXT_EVENT_NAME /* of `what`, a NAMED row */
+	NVTXT_EVENT_NAME /* `what` is the number of the NAMED row */
 };
 
 struct nvtxt_event {
 	enum nvtxt_event_kind kind;
 	uint32_t line, column;
 	uint32_t base;      /* index of its time base in `bases` */
-	int64_t start, end; /* as in the file; end: of a range */
+	int64_t start, end; /* times as in the file; `end`: of a range */
 	uint32_t process, thread, category, color;
-	uint32_t payload_type; /* PAYLOAD row */
+	uint32_t payload_type; /* number of a PAYLOAD row */
 	uint64_t payload;
 	uint32_t flags, level; /* enum record_flag */
 	bool has_level;
-	uint32_t start_thread;     /* of a range */
-	uint32_t what, type;       /* of a name: NAMED row; class of a resource */
-	uint64_t identifier;       /* of a range: its id; of a name: the id of the named object */
-	const char *domain, *text; /* in the pool; NULL = none */
+	uint32_t start_thread;     /* thread that started a range */
+	uint32_t what, type;       /* for a name: number of a NAMED row; class of a resource */
+	uint64_t identifier;       /* id of a range, or of a named object */
+	const char *domain, *text; /* texts in the pool; NULL = none */
 };
 
 #define NVTXT_BASES_MAX 16u
 
 struct nvtxt_file {
-	struct pool *pool;        /* the caller's: several files may share one */
-	const char *display_name; /* NULL = not given */
+	struct pool *pool;        /* owned by the caller: several files may share a pool */
+	const char *display_name; /* NULL = none */
 	struct nvtxt_event *events;
 	uint32_t count, capacity;
 	const char *bases[NVTXT_BASES_MAX];
 	uint32_t base_count;
-	bool is_ours;       /* `trace export` wrote it */
-	uint64_t origin_ns; /* its times count from there */
-	uint64_t bytes;     /* read from a descriptor, and their CRC-32C */
+	bool is_ours;       /* the file was written by `trace export` */
+	uint64_t origin_ns; /* origin of its times */
+	uint64_t bytes;     /* number of bytes read from a descriptor, and their CRC-32C */
 	uint32_t crc;
 	uint64_t problems[NVTXT_PROBLEM_KINDS];
 	uint32_t line;
@@ -95,7 +97,7 @@ void nvtxt_file_release(struct nvtxt_file *f);
 void nvtxt_event_add(struct nvtxt_file *f, const struct nvtxt_event *event);
 
 /* Count a problem and report it to f->problem. */
-__attribute__((format(printf, 5, 6))) void nvtxt_file_tell(struct nvtxt_file *f,
+__attribute__((format(printf, 5, 6))) void nvtxt_file_problem(struct nvtxt_file *f,
 	enum nvtxt_problem_kind kind, uint32_t line, uint32_t column, const char *format, ...);
 
 /* Return the number of lexing, parsing and range errors. */

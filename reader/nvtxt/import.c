@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* import.c - blocks of a report from the events of NVTXT files. */
 #define _GNU_SOURCE
 #include "reader/nvtxt/import.h"
 
@@ -12,27 +13,27 @@
 struct owner {
 	uint32_t pid, id;
 	uint64_t start_ns, end_ns;
-	uint64_t events;             /* added */
-	const struct process *known; /* NULL = of the files alone */
-	const char *file;            /* then: the first one */
+	uint64_t events;             /* number of events added */
+	const struct process *known; /* NULL = known only from the imported files */
+	const char *file;            /* first file that names such a process */
 };
 
-/* An event and where it goes. */
-struct place {
+/* An event with its kind and process. */
+struct import_row {
 	const struct nvtxt_event *event;
 	uint32_t kind, process;
 };
 
-struct importing {
+struct nvtxt_importer {
 	struct append *append;
 	struct contents *contents;
 	struct nvtxt_import *imports;
 	size_t import_count;
-	struct owner *owners; /* by pid, start */
+	struct owner *owners; /* sorted by pid, then start */
 	size_t owner_count;
-	struct place *places;
-	size_t place_count;
-	int64_t *values; /* of a batch */
+	struct import_row *rows;
+	size_t row_total;
+	int64_t *values; /* values of a batch */
 	uint32_t row_count;
 };
 
@@ -49,7 +50,7 @@ static uint32_t kind_of(const struct nvtxt_event *e)
 					       : KIND_NVTX_NAME;
 }
 
-/* ---- whose events they are ---- */
+/* ---- processes of events ---- */
 
 static int compare_owners(const void *a, const void *b)
 {
@@ -61,8 +62,10 @@ static int compare_owners(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* The latest one with the pid that had begun; else the first one with it; else NULL. */
-static struct owner *owner_of(const struct importing *z, uint32_t pid, int64_t ns, size_t count)
+/* Return the last owner with the pid that had started by `ns`, else the first owner with the pid,
+ * else NULL. */
+static struct owner *owner_of(
+	const struct nvtxt_importer *z, uint32_t pid, int64_t ns, size_t count)
 {
 	size_t low = 0, high = count;
 	while (low < high) {
@@ -78,7 +81,7 @@ static struct owner *owner_of(const struct importing *z, uint32_t pid, int64_t n
 	return low < count && z->owners[low].pid == pid ? &z->owners[low] : NULL;
 }
 
-static size_t events_count(const struct importing *z)
+static size_t events_count(const struct nvtxt_importer *z)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < z->import_count; i++)
@@ -86,8 +89,8 @@ static size_t events_count(const struct importing *z)
 	return count;
 }
 
-/* One more owner for each pid that is not there; candidates lie behind the owners. */
-static void owners_make(struct importing *z, size_t candidate_count, uint32_t next_id)
+/* Add an owner for each pid that has none. Candidates are stored after the owners. */
+static void owners_make(struct nvtxt_importer *z, size_t candidate_count, uint32_t next_id)
 {
 	struct owner *candidates = z->owners + z->owner_count;
 	size_t count = z->owner_count;
@@ -106,7 +109,7 @@ static void owners_make(struct importing *z, size_t candidate_count, uint32_t ne
 	qsort(z->owners, count, sizeof(*z->owners), compare_owners);
 }
 
-static int owners_find(struct importing *z)
+static int owners_find(struct nvtxt_importer *z)
 {
 	const struct process_list *l = &z->contents->processes;
 	uint32_t next_id = 1;
@@ -118,7 +121,8 @@ static int owners_find(struct importing *z)
 		const struct process *p = l->rows[i];
 		next_id = p->id >= next_id ? p->id + 1 : next_id;
 		if (!p->receipt)
-			continue; /* `trace recover` may still tell one, and counts it */
+			continue; /* `trace recover` may still write the receipt, and would count
+				   * the events itself */
 		z->owners[z->owner_count++] = (struct owner){
 			p->facts->pid, p->id, p->facts->start_ns, p->facts->end_ns, 0, p, NULL};
 	}
@@ -137,14 +141,14 @@ static int owners_find(struct importing *z)
 	return 0;
 }
 
-/* ---- what is told before the events ---- */
+/* ---- entries before the events ---- */
 
 static ProtobufCBinaryData bytes_of(const char *text)
 {
 	return (ProtobufCBinaryData){text ? strlen(text) : 0, (uint8_t *)(text ? text : "")};
 }
 
-static void receipt_tell(struct importing *z, const struct owner *o)
+static void receipt_append(struct nvtxt_importer *z, const struct owner *o)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Receipt receipt = LIBTRACE__RECEIPT__INIT;
@@ -158,7 +162,7 @@ static void receipt_tell(struct importing *z, const struct owner *o)
 	append_entry(z->append, &entry);
 }
 
-static void owner_tell(struct importing *z, const struct owner *o)
+static void owner_append(struct nvtxt_importer *z, const struct owner *o)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Process process = LIBTRACE__PROCESS__INIT;
@@ -173,7 +177,7 @@ static void owner_tell(struct importing *z, const struct owner *o)
 	append_entry(z->append, &entry);
 }
 
-static void import_tell(struct importing *z, const struct nvtxt_import *import)
+static void import_append(struct nvtxt_importer *z, const struct nvtxt_import *import)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Imported imported = LIBTRACE__IMPORTED__INIT;
@@ -185,17 +189,17 @@ static void import_tell(struct importing *z, const struct nvtxt_import *import)
 	imported.crc32c = import->file->crc;
 	imported.events = import->marks + import->ranges + import->names;
 	if (!imported.events)
-		return; /* it may come again, with another clock */
+		return; /* the file may be imported again, with another clock */
 	entry.imported = &imported;
 	append_entry(z->append, &entry);
 }
 
 /* ---- events ---- */
 
-static int places_find(struct importing *z)
+static int rows_find(struct nvtxt_importer *z)
 {
-	z->places = malloc((events_count(z) + 1) * sizeof(*z->places));
-	if (!z->places)
+	z->rows = malloc((events_count(z) + 1) * sizeof(*z->rows));
+	if (!z->rows)
 		return -ENOMEM;
 	for (size_t i = 0; i < z->import_count; i++) {
 		struct nvtxt_import *import = &z->imports[i];
@@ -209,15 +213,15 @@ static int places_find(struct importing *z)
 			import->names += e->kind == NVTXT_EVENT_NAME;
 			import->ranges +=
 				e->kind == NVTXT_EVENT_PUSH || e->kind == NVTXT_EVENT_RANGE;
-			z->places[z->place_count++] = (struct place){e, kind_of(e), o->id};
+			z->rows[z->row_total++] = (struct import_row){e, kind_of(e), o->id};
 		}
 	}
 	return 0;
 }
 
-static int compare_places(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct import_row *x = a, *y = b;
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
 	if (x->process != y->process)
@@ -242,7 +246,7 @@ static int compare_places(const void *a, const void *b)
 		SET(event_id, FLAGS, e->flags | RECORD_IMPORTED); \
 	} while (0)
 
-static void row_fill(struct importing *z, const struct place *p, int64_t *row)
+static void row_fill(struct nvtxt_importer *z, const struct import_row *p, int64_t *row)
 {
 	const struct schema_event *event = schema_event(p->kind);
 	const struct nvtxt_event *e = p->event;
@@ -269,25 +273,25 @@ static void row_fill(struct importing *z, const struct place *p, int64_t *row)
 	}
 }
 
-static bool is_same_batch(const struct place *a, const struct place *b)
+static bool is_same_batch(const struct import_row *a, const struct import_row *b)
 {
 	return a->kind == b->kind && a->process == b->process &&
 		a->event->thread == b->event->thread;
 }
 
-/* Batches end at a change of kind, process or thread, when they are full, and when their texts fill
- * a block. */
-static void rows_tell(struct importing *z)
+/* Write rows in batches. A batch ends when the kind, process or thread changes, when it is full,
+ * and when its texts fill a block. */
+static void rows_append(struct nvtxt_importer *z)
 {
-	const struct place *first = z->places;
+	const struct import_row *first = z->rows;
 	uint32_t count = 0;
-	for (size_t i = 0; i < z->place_count; i++) {
-		const struct place *p = &z->places[i];
+	for (size_t i = 0; i < z->row_total; i++) {
+		const struct import_row *p = &z->rows[i];
 		uint32_t fields = schema_event(p->kind)->field_count;
 		if (!count)
 			first = p;
 		row_fill(z, p, z->values + (size_t)count++ * fields);
-		if (i + 1 < z->place_count && is_same_batch(p, p + 1) && count < APPEND_ROWS_MAX &&
+		if (i + 1 < z->row_total && is_same_batch(p, p + 1) && count < APPEND_ROWS_MAX &&
 			z->append->strings.bytes < APPEND_BLOCK_BYTES)
 			continue;
 		append_rows(z->append, first->kind, first->process, first->event->thread, count,
@@ -296,38 +300,38 @@ static void rows_tell(struct importing *z)
 	}
 }
 
-static int all_tell(struct importing *z)
+static int all_append(struct nvtxt_importer *z)
 {
 	append_texts_begin(z->append, z->contents->strings.last_id);
-	qsort(z->places, z->place_count, sizeof(*z->places), compare_places);
+	qsort(z->rows, z->row_total, sizeof(*z->rows), compare_rows);
 	z->values = malloc((size_t)APPEND_ROWS_MAX * SCHEMA_FIELDS * sizeof(*z->values));
 	if (!z->values)
 		return -ENOMEM;
 	for (size_t i = 0; i < z->import_count; i++)
-		import_tell(z, &z->imports[i]);
+		import_append(z, &z->imports[i]);
 	for (size_t i = 0; i < z->owner_count; i++) {
 		const struct owner *o = &z->owners[i];
 		if (!o->known)
-			owner_tell(z, o);
+			owner_append(z, o);
 		if (o->events)
-			receipt_tell(z, o);
+			receipt_append(z, o);
 	}
-	rows_tell(z);
+	rows_append(z);
 	free(z->values);
 	return append_texts_end(z->append);
 }
 
 int nvtxt_import(struct append *a, struct contents *c, struct nvtxt_import *imports, size_t count)
 {
-	struct importing z = {
+	struct nvtxt_importer z = {
 		.append = a, .contents = c, .imports = imports, .import_count = count};
 	int error = owners_find(&z);
 	if (!error)
-		error = places_find(&z);
+		error = rows_find(&z);
 	if (!error)
-		error = all_tell(&z);
+		error = all_append(&z);
 	free(z.owners);
-	free(z.places);
+	free(z.rows);
 	return error;
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * import.h - adds the events of NVTXT files to a finished report, as those that a program makes by
- * NVTX.
+ * import.h - import of NVTXT files into a finished report, as NVTX events of the program.
  *
- * Events belong to the process with their pid that had begun by then; a pid that the report does
- * not know, or whose process has no receipt (yet), gets a process of its own, which says what file
- * it comes from. Receipts are told again,
- * with the events added. Nothing is written before append_commit(). One thread; allocates.
+ * An event belongs to the process with its pid that had started by then. A process is added for a
+ * pid that is not in the report, or whose process has no receipt yet; it has the name of the file
+ * that contains its pid. Receipts are rewritten with the added events. Nothing is written before
+ * append_commit(). One thread; allocates.
  */
 #ifndef READER_NVTXT_IMPORT_H
 #define READER_NVTXT_IMPORT_H
@@ -15,17 +14,17 @@
 #include "reader/nvtxt/file.h"
 #include "reader/report/contents.h"
 
-/* A file, resolved, and what it added. */
+/* A resolved file, and the numbers of events added from it. */
 struct nvtxt_import {
 	struct nvtxt_file *file;
-	const char *name; /* without its folder */
+	const char *name; /* file name without its folder */
 	uint64_t marks, ranges, names;
 };
 
-/* Takes all files in: 0, -ENOMEM, -EOVERFLOW (no more ids). */
+/* Append the events of all files. Returns 0, -ENOMEM, or -EOVERFLOW if string ids are exhausted. */
 int nvtxt_import(struct append *a, struct contents *c, struct nvtxt_import *imports, size_t count);
 
-/* The report holds the events of a file with this content. */
+/* Return true if the events of a file with these contents are already in the report. */
 bool nvtxt_is_imported(const struct contents *c, const struct nvtxt_file *f);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* lexer.c - tokens of a line of an NVTXT file. */
 #include "reader/nvtxt/lexer.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-/* By ASCII, whatever the locale. */
+/* Return true for an ASCII digit, in any locale. */
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -49,7 +50,7 @@ static void lex_word(struct nvtxt_lexer *l, struct nvtxt_token *t, enum nvtxt_to
 	t->kind = kind;
 }
 
-/* $Name, @Name: nothing between the two. */
+/* Read $Name or @Name; no blank may follow the mark. */
 static void lex_marked(struct nvtxt_lexer *l, struct nvtxt_token *t, enum nvtxt_token_kind kind)
 {
 	l->at++;
@@ -61,7 +62,7 @@ static void lex_marked(struct nvtxt_lexer *l, struct nvtxt_token *t, enum nvtxt_
 					       : "expected a name after @");
 }
 
-/* The same quote ends it, unless a backslash stands before. */
+/* Read a string. It ends at the same quote, unless a backslash precedes it. */
 static void lex_string(struct nvtxt_lexer *l, struct nvtxt_token *t)
 {
 	char quote = *l->at++;
@@ -111,7 +112,7 @@ static void lex_mark(struct nvtxt_lexer *l, struct nvtxt_token *t)
 		t->kind = c == ',' ? NVTXT_COMMA : NVTXT_EQUALS;
 		l->at++;
 	} else {
-		broken(l, t, c ? "character outside of a string" : "zero byte");
+		broken(l, t, c ? "unexpected character outside a string" : "zero byte");
 	}
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lexer.h - a line of an NVTXT file as tokens.
+ * lexer.h - lexer for a line of an NVTXT file.
  *
- * A token points into the line, which stays the caller's. A token that is not one of the language
- * comes as NVTXT_BROKEN, with the cause in the lexer; nothing behind it is looked at. A comment
- * ends the line and is kept aside. No allocation; any thread.
+ * Tokens point into the line, which the caller keeps. An invalid token is returned as NVTXT_BROKEN,
+ * with the cause in the lexer; the rest of the line is not examined. A comment ends the line and is
+ * kept in the lexer. Allocates nothing; any thread, each with its own lexer.
  */
 #ifndef READER_NVTXT_LEXER_H
 #define READER_NVTXT_LEXER_H
@@ -15,7 +15,7 @@
 enum nvtxt_token_kind {
 	NVTXT_LINE_END,
 	NVTXT_WORD,   /* letters, digits, _ and -; does not begin with a digit or - */
-	NVTXT_STRING, /* without its quotes; backslashes stay as they are */
+	NVTXT_STRING, /* text without its quotes; backslashes are kept */
 	NVTXT_INTEGER,
 	NVTXT_VARIABLE, /* $Name; the text is Name */
 	NVTXT_COMMAND,  /* @Name; the text is Name */
@@ -26,7 +26,7 @@ enum nvtxt_token_kind {
 
 struct nvtxt_token {
 	enum nvtxt_token_kind kind;
-	uint32_t column; /* of its first byte, from 1 */
+	uint32_t column; /* column of its first byte, from 1 */
 	const char *text;
 	size_t bytes;
 	int64_t integer;
@@ -35,14 +35,14 @@ struct nvtxt_token {
 struct nvtxt_lexer {
 	const char *begin, *at, *end;
 	const char *line_end;
-	const char *comment; /* from its # to line_end; NULL = none met so far */
-	const char *cause;   /* of a broken token */
+	const char *comment; /* comment from its '#' to line_end; NULL = none so far */
+	const char *cause;   /* reason why a token is broken */
 };
 
-/* A line without its end. */
+/* Begin a line, passed without its line end. */
 void nvtxt_lexer_init(struct nvtxt_lexer *l, const char *line, size_t bytes);
 
-/* The next token. Behind the last one: NVTXT_LINE_END, again and again. */
+/* Return the next token. After the last token, return NVTXT_LINE_END at every call. */
 void nvtxt_lex(struct nvtxt_lexer *l, struct nvtxt_token *ret_token);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* note.c - comments of NVTXT files that carry values of libtrace. */
 #include "reader/nvtxt/note.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ struct span {
 	const char *at, *end;
 };
 
-/* The next piece between blanks; false = there is none. */
+/* Find the next word between blanks. Returns false if there are no more words. */
 static bool next_piece(struct span *rest, struct span *ret_piece)
 {
 	while (rest->at < rest->end && (*rest->at == ' ' || *rest->at == '\t'))
@@ -61,7 +62,7 @@ static int hex_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* A byte of a value, which may be written %XX; -1 = not well written. */
+/* Decode a byte of a value, which may be written as %XX; -1 = invalid. */
 static int byte_read(struct span *s)
 {
 	char c = *s->at++;
@@ -139,7 +140,7 @@ void nvtxt_note_text(FILE *out, const char *key, const char *text, size_t bytes)
 	for (size_t i = 0; i < bytes; i++) {
 		uint8_t byte = (uint8_t)text[i];
 		if (!byte)
-			continue; /* a text ends there */
+			continue; /* this version does not know the key */
 		if (byte <= ' ' || byte == '%' || byte == 0x7f)
 			fprintf(out, "%%%02X", byte);
 		else

@@ -40,14 +40,13 @@ static bool is_name(const char *text)
 	return token.kind == NVTXT_WORD && lexer.at == lexer.end && !lexer.comment;
 }
 
-/* Replace $Name by the value last assigned; a value that a call left in an argument does not count.
- */
+/* Replace $Name by the value last assigned. Values that calls leave in arguments do not count. */
 static bool expand(struct nvtxt_file *f, struct nvtxt_token *t)
 {
 	const char *text = keep(f, t);
 	const struct nvtxt_name *name = nvtxt_name(f, text);
 	if (!name || !name->is_assigned) {
-		nvtxt_file_tell(f, NVTXT_LEXING_ERROR, f->line, t->column,
+		nvtxt_file_problem(f, NVTXT_LEXING_ERROR, f->line, t->column,
 			"variable '%s' is not assigned", QUOTED(text));
 		return false;
 	}
@@ -62,13 +61,14 @@ static bool expand(struct nvtxt_file *f, struct nvtxt_token *t)
 	return true;
 }
 
-/* Read the next token, expanded, into state->token. False: it is broken, which was reported. */
+/* Read the next token, expanded, into state->token. Returns false if
+ * the token is broken, which was reported. */
 static bool next(struct nvtxt_file *f)
 {
 	struct nvtxt_state *s = f->state;
 	nvtxt_lex(&s->lexer, &s->token);
 	if (s->token.kind == NVTXT_BROKEN)
-		nvtxt_file_tell(
+		nvtxt_file_problem(
 			f, NVTXT_LEXING_ERROR, f->line, s->token.column, "%s", s->lexer.cause);
 	return s->token.kind != NVTXT_BROKEN &&
 		(s->token.kind != NVTXT_VARIABLE || expand(f, &s->token));
@@ -76,7 +76,7 @@ static bool next(struct nvtxt_file *f)
 
 static bool parsing_error(struct nvtxt_file *f, uint32_t column, const char *text)
 {
-	nvtxt_file_tell(f, NVTXT_PARSING_ERROR, f->line, column, "%s", text);
+	nvtxt_file_problem(f, NVTXT_PARSING_ERROR, f->line, column, "%s", text);
 	return false;
 }
 
@@ -118,14 +118,14 @@ static bool items_read(struct nvtxt_file *f)
 
 /* ---- assignments ---- */
 
-/* Report what NVIDIA's importer would refuse in an assignment; it is applied all the same. */
+/* Report an assignment that NVIDIA's importer would refuse; it is accepted here. */
 static void assignment_judge(struct nvtxt_file *f, int argument, const char *name, uint32_t column,
 	const struct nvtxt_value *value)
 {
 	enum nvtxt_problem_kind kind;
 	bool known = true;
 	if (argument < 0) {
-		nvtxt_file_tell(f, NVTXT_REFUSED, f->line, column,
+		nvtxt_file_problem(f, NVTXT_REFUSED, f->line, column,
 			"variable '%s' is not an argument", QUOTED(name));
 		return;
 	}
@@ -135,7 +135,8 @@ static void assignment_judge(struct nvtxt_file *f, int argument, const char *nam
 		cause = known ? NULL : "unknown time base";
 	}
 	if (cause)
-		nvtxt_file_tell(f, NVTXT_REFUSED, f->line, column, "value of %s: %s", name, cause);
+		nvtxt_file_problem(
+			f, NVTXT_REFUSED, f->line, column, "value of %s: %s", name, cause);
 }
 
 static void assignment(struct nvtxt_file *f, const char *name, uint32_t name_column)
@@ -187,7 +188,7 @@ static void definition(struct nvtxt_file *f)
 		}
 		d.arguments[d.count] = (int8_t)nvtxt_argument_find(item->value.text);
 		if (d.arguments[d.count] < 0)
-			nvtxt_file_tell(f, NVTXT_WARNING, f->line, item->column,
+			nvtxt_file_problem(f, NVTXT_WARNING, f->line, item->column,
 				"unknown argument '%s': its values are ignored",
 				QUOTED(item->value.text));
 	}
@@ -201,7 +202,7 @@ static void definition(struct nvtxt_file *f)
 
 /* ---- lines ---- */
 
-/* Read a statement. False: the line is empty. */
+/* Read a statement. Returns false if the line is empty. */
 static bool statement(struct nvtxt_file *f)
 {
 	struct nvtxt_state *s = f->state;
@@ -274,7 +275,7 @@ static void note_read(struct nvtxt_file *f)
 	if (error < 0)
 		s->note = (struct nvtxt_note){0};
 	if (error == -EBADMSG)
-		nvtxt_file_tell(f, NVTXT_WARNING, f->line,
+		nvtxt_file_problem(f, NVTXT_WARNING, f->line,
 			(uint32_t)(s->lexer.comment - s->lexer.begin) + 1,
 			"libtrace comment with an invalid value: ignored");
 }
@@ -304,7 +305,7 @@ static int visit_line(void *user, const char *line, size_t bytes, bool too_long)
 	if (!too_long)
 		return nvtxt_file_line(f, line, bytes);
 	f->line++;
-	nvtxt_file_tell(f, NVTXT_LEXING_ERROR, f->line, LINE_BYTES_MAX,
+	nvtxt_file_problem(f, NVTXT_LEXING_ERROR, f->line, LINE_BYTES_MAX,
 		"line of more than %u bytes", LINE_BYTES_MAX);
 	return 0;
 }

@@ -12,7 +12,7 @@
 
 #include "reader/nvtxt/file.h"
 
-/* Read the next line, given without its end. Returns 0, or -ENOMEM when out of memory or when there
+/* Read the next line, without its line end. Returns 0, or -ENOMEM when out of memory or when there
  * are too many events. */
 int nvtxt_file_line(struct nvtxt_file *f, const char *line, size_t bytes);
 

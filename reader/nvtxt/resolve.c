@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* resolve.c - conversion of NVTXT times to the report's clock, and pairing of pushes and pops. */
 #include "reader/nvtxt/resolve.h"
 
 #include <errno.h>
@@ -10,16 +11,17 @@
 
 __extension__ typedef __int128 wide;
 
-struct resolving {
+struct nvtxt_resolver {
 	struct nvtxt_file *file;
 	struct nvtxt_clock clock;
 	enum nvtxt_clock_kind kinds[NVTXT_BASES_MAX];
-	bool refused[NVTXT_BASES_MAX]; /* ticks without a scale: told once */
-	int64_t last_ns;               /* the greatest time of the file */
+	bool refused[NVTXT_BASES_MAX]; /* the problem "ticks without a scale" was reported for this
+					  base */
+	int64_t last_ns;               /* greatest time of the file */
 	struct map threads;            /* process, thread -> number */
-	uint32_t *tops; /* by number - 1: the innermost open push, 1 + place of the event */
+	uint32_t *tops; /* indexed by number - 1: index + 1 of the innermost open push */
 	uint32_t top_capacity;
-	uint32_t *under; /* of each event, the push below it on the stack */
+	uint32_t *under; /* for each event, index + 1 of the push below it on the stack */
 };
 
 static bool is_timed(const struct nvtxt_event *e)
@@ -29,13 +31,13 @@ static bool is_timed(const struct nvtxt_event *e)
 
 /* ---- clocks ---- */
 
-static bool is_scaled(const struct resolving *r, const struct nvtxt_event *e)
+static bool is_scaled(const struct nvtxt_resolver *r, const struct nvtxt_event *e)
 {
 	return is_timed(e) && r->clock.scale != NVTXT_NO_SCALE && !r->file->is_ours &&
 		r->kinds[e->base] != NVTXT_CLOCK_START;
 }
 
-static void points_find(struct resolving *r)
+static void points_find(struct nvtxt_resolver *r)
 {
 	int64_t least = INT64_MAX, greatest = INT64_MIN;
 	for (uint32_t i = 0; i < r->file->count; i++) {
@@ -57,7 +59,8 @@ static wide floor_divide(wide a, wide b)
 	return quotient - (a % b < 0);
 }
 
-/* None of the numbers is negative, so that differences have 63 bits, and products fit. */
+/* Convert ticks to ns. No input is negative, so differences have 63 bits and products fit into
+ * 128. */
 static bool scale(const struct nvtxt_clock *c, int64_t ticks, wide *ret_ns)
 {
 	wide since = (wide)ticks - c->ticks_a, between = (wide)c->ticks_b - c->ticks_a;
@@ -72,7 +75,7 @@ static bool scale(const struct nvtxt_clock *c, int64_t ticks, wide *ret_ns)
 }
 
 static bool time_convert(
-	struct resolving *r, const struct nvtxt_event *e, int64_t time, int64_t *ret_ns)
+	struct nvtxt_resolver *r, const struct nvtxt_event *e, int64_t time, int64_t *ret_ns)
 {
 	wide ns = time;
 	if (r->file->is_ours)
@@ -85,13 +88,13 @@ static bool time_convert(
 	return ns >= 0 && ns <= INT64_MAX;
 }
 
-static void event_convert(struct resolving *r, struct nvtxt_event *e)
+static void event_convert(struct nvtxt_resolver *r, struct nvtxt_event *e)
 {
 	struct nvtxt_file *f = r->file;
 	if (!f->is_ours && r->kinds[e->base] == NVTXT_CLOCK_TICKS &&
 		r->clock.scale == NVTXT_NO_SCALE) {
 		if (!r->refused[e->base])
-			nvtxt_file_tell(f, NVTXT_RANGE_ERROR, e->line, e->column,
+			nvtxt_file_problem(f, NVTXT_RANGE_ERROR, e->line, e->column,
 				"time base %.40s: use --mode to define its ticks",
 				f->bases[e->base]);
 		r->refused[e->base] = true;
@@ -99,7 +102,7 @@ static void event_convert(struct resolving *r, struct nvtxt_event *e)
 		return;
 	}
 	if (!time_convert(r, e, e->start, &e->start) || !time_convert(r, e, e->end, &e->end)) {
-		nvtxt_file_tell(f, NVTXT_RANGE_ERROR, e->line, e->column,
+		nvtxt_file_problem(f, NVTXT_RANGE_ERROR, e->line, e->column,
 			"the time is out of the range of a report");
 		e->kind = NVTXT_EVENT_NONE;
 		return;
@@ -108,7 +111,7 @@ static void event_convert(struct resolving *r, struct nvtxt_event *e)
 		r->last_ns = e->end > r->last_ns ? e->end : r->last_ns;
 }
 
-static void clocks_convert(struct resolving *r)
+static void clocks_convert(struct nvtxt_resolver *r)
 {
 	struct nvtxt_file *f = r->file;
 	bool known;
@@ -126,8 +129,9 @@ static void clocks_convert(struct resolving *r)
 
 /* ---- pushes and pops ---- */
 
-/* The innermost open push of the event's thread: 1 + its place, 0 = none. NULL = no memory. */
-static uint32_t *top_of(struct resolving *r, const struct nvtxt_event *e)
+/* Return the slot of the innermost open push of the event's thread, which contains its index + 1
+ * (0 = none). Returns NULL when out of memory. */
+static uint32_t *top_of(struct nvtxt_resolver *r, const struct nvtxt_event *e)
 {
 	uint32_t number = map_get(&r->threads, e->process, e->thread);
 	if (!number) {
@@ -140,7 +144,7 @@ static uint32_t *top_of(struct resolving *r, const struct nvtxt_event *e)
 	return &r->tops[number - 1];
 }
 
-static void push(struct resolving *r, uint32_t *top, uint32_t index)
+static void push(struct nvtxt_resolver *r, uint32_t *top, uint32_t index)
 {
 	struct nvtxt_event *e = &r->file->events[index];
 	if (!e->has_level)
@@ -149,26 +153,26 @@ static void push(struct resolving *r, uint32_t *top, uint32_t index)
 	*top = index + 1;
 }
 
-static void pop(struct resolving *r, uint32_t *top, struct nvtxt_event *e)
+static void pop(struct nvtxt_resolver *r, uint32_t *top, struct nvtxt_event *e)
 {
 	struct nvtxt_file *f = r->file;
 	e->kind = NVTXT_EVENT_NONE;
 	if (!*top) {
-		nvtxt_file_tell(f, NVTXT_WARNING, e->line, e->column,
+		nvtxt_file_problem(f, NVTXT_WARNING, e->line, e->column,
 			"pop without a preceding push: ignored");
 		return;
 	}
 	struct nvtxt_event *range = &f->events[*top - 1];
 	range->end = e->start;
 	if (range->end < range->start) {
-		nvtxt_file_tell(f, NVTXT_RANGE_ERROR, e->line, e->column,
+		nvtxt_file_problem(f, NVTXT_RANGE_ERROR, e->line, e->column,
 			"the range pushed in line %u ends before it starts", range->line);
 		range->kind = NVTXT_EVENT_NONE;
 	}
 	*top = r->under[*top - 1];
 }
 
-static int ranges_pair(struct resolving *r)
+static int ranges_pair(struct nvtxt_resolver *r)
 {
 	struct nvtxt_file *f = r->file;
 	r->under = calloc((size_t)f->count + 1, sizeof(*r->under));
@@ -189,8 +193,8 @@ static int ranges_pair(struct resolving *r)
 	return 0;
 }
 
-/* What is still on a stack reaches to the last event of the file. */
-static void ranges_end(struct resolving *r)
+/* End ranges without a pop at the last event of the file, and flag them as unfinished. */
+static void ranges_end(struct nvtxt_resolver *r)
 {
 	for (uint32_t i = 0; i < r->threads.count; i++)
 		for (uint32_t place = r->tops[i]; place; place = r->under[place - 1]) {
@@ -202,7 +206,7 @@ static void ranges_end(struct resolving *r)
 
 int nvtxt_resolve(struct nvtxt_file *f, const struct nvtxt_clock *clock)
 {
-	struct resolving r = {.file = f, .clock = *clock};
+	struct nvtxt_resolver r = {.file = f, .clock = *clock};
 	clocks_convert(&r);
 	int error = ranges_pair(&r);
 	if (!error)

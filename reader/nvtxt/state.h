@@ -11,14 +11,14 @@
 #include "reader/nvtxt/file.h"
 #include "reader/nvtxt/lexer.h"
 
-#define NVTXT_ITEMS_MAX 64u /* values of a call, arguments of a definition */
+#define NVTXT_ITEMS_MAX 64u /* maximum number of values of a call, or arguments of a definition */
 
 enum nvtxt_value_kind { NVTXT_UNSET, NVTXT_NUMBER, NVTXT_TEXT };
 
 struct nvtxt_value {
 	enum nvtxt_value_kind kind;
 	int64_t integer;
-	const char *text; /* in the pool */
+	const char *text; /* text in the pool */
 };
 
 /* A name that has a value, or is defined as a command. */
@@ -42,7 +42,7 @@ struct nvtxt_state {
 	struct nvtxt_name *names;
 	uint32_t name_count, name_capacity;
 	struct map name_places; /* address of the pooled text -> index in `names` + 1 */
-	/* Value of each argument: the last one assigned, or given in a call. */
+	/* Value of each argument: the last value assigned, or passed in a call. */
 	struct nvtxt_value current[NVTXT_ARGUMENTS];
 	struct nvtxt_definition definitions[NVTXT_COMMANDS];
 	/* the current line */
@@ -53,7 +53,8 @@ struct nvtxt_state {
 	uint32_t item_count;
 };
 
-/* Returns NULL when out of memory. nvtxt_state_free() accepts NULL. */
+/* Allocate a state, and free it. nvtxt_state_create() returns NULL when out of memory;
+ * nvtxt_state_free() accepts NULL. */
 struct nvtxt_state *nvtxt_state_create(void);
 void nvtxt_state_free(struct nvtxt_state *s);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* words.c - tables of the words of NVTXT, generated from words.def and colors.def. */
 #include "reader/nvtxt/words.h"
 
 #include <string.h>

@@ -36,22 +36,22 @@ struct nvtxt_argument_row {
 struct nvtxt_command_row {
 	const char *name;
 	enum nvtxt_layout layout;
-	uint8_t count; /* of its own arguments */
+	uint8_t count; /* number of its own arguments */
 	uint8_t arguments[NVTXT_ARGUMENTS];
 };
 
 extern const struct nvtxt_argument_row nvtxt_arguments[NVTXT_ARGUMENTS];
 extern const struct nvtxt_command_row nvtxt_commands[NVTXT_COMMANDS];
 
-/* The place in the table, or -1. */
+/* Return the index of a word in the table, or -1. */
 int nvtxt_argument_find(const char *name);
 int nvtxt_command_find(const char *name);
 
-/* ARGB of a colour word; 0 = no such word. */
+/* Return the ARGB value of a color word; 0 = unknown word. */
 uint32_t nvtxt_color(const char *name);
 
-/* What a time base counts: that of a word that is not in the table is ticks. *ret_known: it is
- * there, and so NVIDIA's importer takes it. */
+/* Return the kind of a time base; an unknown word counts ticks. *ret_known: the word is in the
+ * table, so NVIDIA's importer accepts it, too. */
 enum nvtxt_clock_kind nvtxt_clock_kind(const char *name, bool *ret_known);
 
 #endif

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copy libtrace-reader.so into the package where the tree has a built one (`make`); else the package looks for it when
-it is imported.
+"""Copy libtrace-reader.so into the package if it is built (`make`); otherwise the package looks for it when it is
+imported.
 
-ncu_report/_fast.c is compiled where there are a compiler and the headers of CPython; without them the package does the
-same, more slowly.
+ncu_report/_fast.c is compiled if there are a compiler and the headers of CPython; without it the package works the
+same, but more slowly.
 """
 
 import os
@@ -27,7 +27,7 @@ class BuildWithLibrary(build_py):
 
 
 class BuiltDistribution(Distribution):
-    """The wheel is for this machine's kind if it holds the library, or may hold what is compiled."""
+    """A wheel for this machine's architecture if it contains the library or may contain the compiled part."""
 
     def has_ext_modules(self) -> bool:
         return os.path.exists(LIBRARY) or bool(self.ext_modules)
@@ -40,14 +40,14 @@ except ImportError:
 
 
 class AnyPython(bdist_wheel):
-    """Without what is compiled, which may have failed: one wheel for every version of Python."""
+    """A wheel for every version of Python, if there is no compiled part (its build may have failed)."""
 
     def get_tag(self) -> Tuple[str, str, str]:
         built = self.get_finalized_command("build_ext").get_outputs() if self.distribution.ext_modules else []
         return super().get_tag() if any(map(os.path.exists, built)) else ("py3", "none", super().get_tag()[2])
 
 
-# Of another Python, or one without the interpreter's lock, _fast.c knows nothing.
+# _fast.c does not support other implementations of Python, nor free-threaded builds.
 WITH_FAST = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
 FAST = [Extension("ncu_report._fast", ["ncu_report/_fast.c"], optional=True)] if WITH_FAST else []
 

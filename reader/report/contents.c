@@ -73,7 +73,7 @@ static int take_batch(struct pass *pass, const struct report_entry *e, const cha
 	p->events[kind] += b.count;
 	c->events[kind] += b.count;
 	c->events_total += b.count;
-	*ret_cause = "rows of a column do not match the batch";
+	*ret_cause = "number of rows of a column differs from that of its batch";
 	int error = batch_rows_count(p, &b);
 	if (!error && (kind == KIND_MODULE_LOAD || kind == KIND_MODULE_UNLOAD))
 		error = module_map_add(&p->modules, &b, &c->module_room, ret_cause);
@@ -175,7 +175,7 @@ static int take_receipt(struct contents *c, const struct report_entry *e)
 static int take_callchains(struct contents *c, const struct report_entry *e, const char **ret_cause)
 {
 	Libtrace__Callchains *chains = UNPACK(callchains, e);
-	*ret_cause = chains ? "impossible process of callchains" : "broken entry";
+	*ret_cause = chains ? "impossible process of callchains" : "malformed entry";
 	struct process *p = chains ? process_get(&c->processes, chains->process) : NULL;
 	int error = p ? callchain_nodes_add(&p->callchains, chains, ret_cause) : -EBADMSG;
 	if (chains)
@@ -186,7 +186,7 @@ static int take_callchains(struct contents *c, const struct report_entry *e, con
 static int take_symbols(struct contents *c, const struct report_entry *e, const char **ret_cause)
 {
 	Libtrace__Symbols *symbols = UNPACK(symbols, e);
-	*ret_cause = symbols ? "impossible process of symbols" : "broken entry";
+	*ret_cause = symbols ? "impossible process of symbols" : "malformed entry";
 	struct process *p = symbols ? process_get(&c->processes, symbols->process) : NULL;
 	int error = p ? stored_symbols_add(&p->symbols, symbols, ret_cause) : -EBADMSG;
 	if (symbols)
@@ -229,7 +229,7 @@ static int take_entry(struct pass *pass, const struct report_entry *e, const cha
 {
 	struct contents *c = pass->c;
 	Libtrace__Diagnostic *d;
-	*ret_cause = "broken entry";
+	*ret_cause = "malformed entry";
 	switch (e->kind) {
 	case ENTRY_SESSION:
 		return take_session(c, e);
@@ -289,8 +289,8 @@ static int take_header(struct contents *c, const struct report_block *b)
 {
 	const Libtrace__BlockExtension *own = b->own;
 	if (own) {
-		c->events_told += own->num_events;
-		c->dropped_told += own->num_dropped;
+		c->events_stated += own->num_events;
+		c->dropped_stated += own->num_dropped;
 		c->compressed_blocks += own->compression != LIBTRACE__COMPRESSION__COMPRESSION_NONE;
 	}
 	if (own && own->has_first_ns && own->first_ns < c->first_ns)

@@ -37,10 +37,11 @@ struct contents {
 	Libtrace__Imported **imports; /* files whose events were added */
 	size_t import_count;
 	uint32_t import_capacity;
-	uint64_t events[SCHEMA_KINDS];      /* by kind; index 0: kinds unknown to this version */
-	uint64_t selected[SCHEMA_KINDS];    /* events left by the report's row filter */
-	uint64_t events_total, events_told; /* counted; according to block headers */
-	uint64_t dropped_told;              /* according to block headers */
+	uint64_t events[SCHEMA_KINDS]; /* counts by kind; index 0: kinds unknown to this version */
+	uint64_t selected[SCHEMA_KINDS]; /* events left by the report's row filter */
+	uint64_t events_total;           /* events counted */
+	uint64_t events_stated;          /* events according to block headers */
+	uint64_t dropped_stated;         /* dropped events according to block headers */
 	uint64_t unknown_entries;
 	uint64_t clock_points;
 	uint32_t module_room; /* MODULES_MAX less the modules of all processes so far */
@@ -61,14 +62,15 @@ struct contents_visitor {
 	void (*problem)(void *user, uint64_t offset, const char *cause);
 };
 
-/* Forward a call to another visitor; `v` may be NULL. */
-static inline int contents_tell_block(
+/* Call the function of another visitor, if it has one; `v` may be NULL. */
+static inline int contents_visit_block(
 	const struct contents_visitor *v, const struct report_block *block)
 {
 	return v && v->block ? v->block(v->user, block) : 0;
 }
 
-static inline void contents_tell_problem(
+/* Report a problem to another visitor, if it has such a function; `v` may be NULL. */
+static inline void contents_report_problem(
 	const struct contents_visitor *v, uint64_t offset, const char *cause)
 {
 	if (v && v->problem)

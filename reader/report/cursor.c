@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cursor.c - merges the events of all blocks in order of their start. */
+/* cursor.c - merge of the events of all blocks in the order of their start. */
 #include "reader/report/cursor.h"
 
 #include <errno.h>
@@ -13,12 +13,12 @@ struct row_ref {
 	uint32_t part, row;
 };
 
-/* The wanted rows of one batch, column by column. */
+/* Selected rows of one batch, column by column. */
 struct part {
 	const struct schema_event *event;
 	const struct process *process;
 	uint32_t tid, count;
-	int64_t *columns; /* of count values each */
+	int64_t *columns; /* `count` values each */
 };
 
 struct cursor_rows {
@@ -163,7 +163,8 @@ static int part_add(struct cursor *c, struct cursor_rows *rows, const struct eve
 	if (!batch_is_wanted(c, b, event, process) || !b->count)
 		return 0;
 	size_t bytes = (size_t)event->field_count * b->count * sizeof(int64_t);
-	if (rows->bytes + bytes > c->bytes_max) /* only a hostile block unpacks to so much */
+	if (rows->bytes + bytes > c->bytes_max) /* only a hostile block unpacks to more rows than
+						 * CURSOR_BYTES_MAX */
 		return 0;
 	struct part *part = part_new(rows);
 	if (!part)
@@ -174,7 +175,7 @@ static int part_add(struct cursor *c, struct cursor_rows *rows, const struct eve
 	for (uint32_t i = 0; i < event->field_count; i++)
 		if (event_batch_column(
 			    b, event->fields[i].number, part->columns + (size_t)i * b->count)) {
-			free(part->columns); /* told by contents_read */
+			free(part->columns); /* contents_read() has already reported the damage */
 			return 0;
 		}
 	rows->part_count++;
@@ -210,8 +211,9 @@ static int rows_read(struct cursor *c, struct cursor_rows *rows)
 	return error;
 }
 
-/* Makes room: the loaded block whose turn is last goes. Not `keep`, the top. */
-static void put_away(struct cursor *c, const struct cursor_block *keep)
+/* Unload the blocks that are needed last until loaded rows fit the limit. `keep`, the top of the
+ * heap, stays loaded. */
+static void blocks_unload(struct cursor *c, const struct cursor_block *keep)
 {
 	while (c->loaded_bytes > c->bytes_max) {
 		struct cursor_block *last = NULL;
@@ -239,11 +241,12 @@ static int load(struct cursor *c, struct cursor_block *b)
 	if (b->rows)
 		c->loaded_bytes += b->rows->bytes;
 	if (!error)
-		put_away(c, b);
+		blocks_unload(c, b);
 	return error;
 }
 
-/* Sets the time of the block's next row, or takes the block out when it has none. It is the top. */
+/* Update the time of the top block to that of its next row; remove the block if it has no more
+ * rows. */
 static void top_update(struct cursor *c)
 {
 	struct cursor_block *top = &c->blocks[0];
@@ -266,7 +269,8 @@ static void row_get(
 	ret_row->tid = part->tid;
 	for (uint32_t i = 0; i < part->event->field_count; i++) {
 		ret_row->values[i] = part->columns[(size_t)i * part->count + ref->row];
-		/* says nothing where there is no chain, which is the column before it */
+		/* The method of a callchain has no meaning without the callchain, which is the
+		 * column before. */
 		if (part->event->fields[i].kind == FIELD_KIND_METHOD && !ret_row->values[i - 1])
 			ret_row->values[i] = 0;
 	}

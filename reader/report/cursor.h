@@ -37,7 +37,7 @@ struct event_row {
 	const struct schema_event *event;
 	const struct process *process;
 	uint32_t tid;
-	int64_t values[SCHEMA_FIELDS]; /* by index in event->fields; [0] is the start */
+	int64_t values[SCHEMA_FIELDS]; /* values by index in event->fields; [0] is the start */
 };
 
 struct cursor_block {

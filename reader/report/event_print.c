@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event_print.c - prints one event as a line of text or a JSON object. */
+/* event_print.c - output of one event as a line of text or a JSON object. */
 #define _GNU_SOURCE
 #include "reader/report/event_print.h"
 
@@ -11,7 +11,7 @@
 #include "reader/symbols/chain_print.h"
 #include "reader/symbols/demangle.h"
 
-/* a,b as "a","b" */
+/* Print the names a,b as "a","b". */
 static void print_flags_quoted(FILE *out, uint64_t value)
 {
 	char names[SCHEMA_FLAGS_BYTES], *rest = names;
@@ -30,8 +30,8 @@ static void print_flags(FILE *out, uint64_t value)
 	fputs(names, out);
 }
 
-/* Objects have 48 bits: a small negative number, as AT_FDCWD or a pid of -1, has the upper ones
- * set. */
+/* Print a handle. Handles have 48 bits; a small negative number, such as AT_FDCWD or a pid of -1,
+ * has its upper bits set. */
 static void print_hex(FILE *out, uint64_t value)
 {
 	if (value >> 47 == 1)
@@ -46,7 +46,7 @@ static uint64_t row_end_ns(const struct event_row *row)
 	return (uint64_t)row->values[0] + (duration > 0 ? (uint64_t)row->values[duration] : 0);
 }
 
-/* Readable, as a JSON string; as it is where it is not mangled. */
+/* Print a name, demangled if possible, as a JSON string. */
 static void print_symbol(FILE *out, struct string_ref text)
 {
 	char readable[DEMANGLED_BYTES_MAX];
@@ -115,7 +115,7 @@ static uint64_t row_value(const struct event_row *row, const char *column)
 	return 0;
 }
 
-/* What an extended payload holds, by the names that the program gave. */
+/* Print an extended payload with the field names that the program registered. */
 static void print_extended(const struct event_printer *p, const struct event_row *row, uint64_t id)
 {
 	struct nvtx_payload_ref ref = {.process = row->process->id,
@@ -132,7 +132,7 @@ static void print_extended(const struct event_printer *p, const struct event_row
 	nvtx_payload_print(p->out, p->payloads, &ref);
 }
 
-/* A payload, by the type that stands in the column before. */
+/* Print a payload by its type, which is the previous column. */
 static void print_payload(
 	const struct event_printer *p, const struct event_row *row, uint32_t column)
 {
@@ -180,8 +180,8 @@ static bool is_left_out(const struct schema_field *field, int64_t value)
 	return may && !value;
 }
 
-/* Times are those of the session's clock, or counted from its start; a moment that is not known
- * stays 0. */
+/* Return the time as printed: on the session clock, or relative to the start of the session. An
+ * unknown time stays 0. */
 static int64_t printed_value(
 	const struct event_printer *p, const struct schema_field *field, int64_t value)
 {
@@ -242,7 +242,8 @@ static void print_value_json(
 	}
 }
 
-/* With the id that its bytes have in other rows, and which event of them it is. */
+/* Print a payload with its id, which identifies its bytes in other rows, and with the index of the
+ * event in it. */
 static void print_json_payload(
 	const struct event_printer *p, const struct event_row *row, uint32_t column)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* name_filter.c - evaluates a shell pattern once per string id. */
+/* name_filter.c - evaluation of a shell pattern, once per string id. */
 #include "reader/report/name_filter.h"
 
 #include <fnmatch.h>

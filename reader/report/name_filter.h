@@ -13,13 +13,14 @@
 #include "reader/report/strings.h"
 
 struct name_filter {
-	const char *pattern; /* the caller's; NULL = all */
-	uint8_t *known;      /* by string id: 0 not evaluated, 1 no match, 2 match */
+	const char *pattern; /* owned by the caller; NULL = all names */
+	uint8_t *known;      /* results by string id: 0 not evaluated, 1 no match, 2 match */
 };
 
+/* Free the cached results and leave the filter empty. */
 void name_filter_release(struct name_filter *f);
 
-/* Return whether the text of a string id matches; true for all without a pattern. */
+/* Return true if the text of a string id matches; true for all texts if there is no pattern. */
 bool name_filter_matches(struct name_filter *f, const struct string_table *strings, uint32_t id);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* processes.c - processes of a report, merged from their entries. */
+/* processes.c - processes of a report, merged from all entries that describe them. */
 #include "reader/report/processes.h"
 
 #include <errno.h>
@@ -8,7 +8,8 @@
 
 #include "common/array.h"
 
-#define PROCESSES_MAX (1u << 22) /* pids end there; bounds what a hostile file can make us hold */
+/* greatest pid of Linux; bounds the memory that a hostile file can claim */
+#define PROCESSES_MAX (1u << 22)
 
 void process_list_init(struct process_list *l)
 {
@@ -79,7 +80,8 @@ struct process *process_get(struct process_list *l, uint32_t id)
 	return l->by_id[id] = p;
 }
 
-/* Copies by way of the wire; `first` before `second` in one stream is how protobuf merges. */
+/* Merge two messages in their encoded form: protobuf reads concatenated messages as one merged
+ * message, in which later fields win. */
 static void *merged(const ProtobufCMessage *first, const ProtobufCMessage *second,
 	const ProtobufCMessageDescriptor *type)
 {
@@ -112,7 +114,7 @@ int process_list_add(struct process_list *l, const Libtrace__Process *facts)
 	if (!p)
 		return facts->id < PROCESSES_MAX ? -ENOMEM : -EBADMSG;
 	Libtrace__Process *old = p->facts;
-	/* A repeated field would grow at every mention; the last mention of it stands. */
+	/* A repeated field would grow with every entry, so only the last one is kept. */
 	size_t arguments = old->n_arguments;
 	if (facts->n_arguments)
 		old->n_arguments = 0;

@@ -21,7 +21,7 @@
 
 struct process {
 	uint32_t id;
-	Libtrace__Process *facts;      /* never NULL; merged fields, the last value wins */
+	Libtrace__Process *facts;      /* never NULL; merged fields: the last value is kept */
 	Libtrace__Receipt *receipt;    /* NULL = none in the file */
 	uint64_t events[SCHEMA_KINDS]; /* rows found in the file, by kind; index 0: kinds unknown to
 					  this version */
@@ -29,7 +29,7 @@ struct process {
 	uint64_t summarized;           /* calls in SUMMARY rows */
 	struct process *memory;      /* process whose modules, nodes and symbols its callchains use:
 					itself, except for a vfork child */
-	struct process *forked_from; /* NULL = none or not known; searched for once */
+	struct process *forked_from; /* NULL = none or not known; set by the first lookup */
 	bool has_looked_for_parent;
 	struct callchain_nodes callchains;
 	struct module_map modules;
@@ -37,10 +37,10 @@ struct process {
 };
 
 struct process_list {
-	struct process **rows; /* in order of first mention */
+	struct process **rows; /* processes in order of first mention */
 	size_t count;
 	uint32_t capacity, ids;
-	struct process **by_id; /* NULL where no process has the id; `ids` of them */
+	struct process **by_id; /* NULL = no process with this id; `ids` elements */
 };
 
 void process_list_init(struct process_list *l);

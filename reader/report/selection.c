@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* selection.c - the row filter of a report, by time and NVTX ranges. */
+/* selection.c - row filter of a report, by time and by NVTX ranges. */
 #include "reader/report/selection.h"
 
 #include <errno.h>
@@ -11,10 +11,11 @@
 /* ---- kinds ---- */
 
 enum rule {
-	RULE_ALWAYS,    /* describes other rows */
-	RULE_BY_THREAD, /* an event of a thread */
-	RULE_BY_CALL,   /* a device event: selected with the API call of its correlation id */
-	RULE_SUM        /* a summary of several events */
+	RULE_ALWAYS,    /* the row describes other rows */
+	RULE_BY_THREAD, /* the row is an event of a thread */
+	RULE_BY_CALL,   /* the row is a device event: selected with the API call of its
+			 * correlation id */
+	RULE_SUM        /* the row is a summary of several events */
 };
 
 struct kind_rule {
@@ -56,7 +57,7 @@ static uint64_t *call_slot(const struct selection *s, uint64_t key)
 	return &s->calls[i];
 }
 
-/* Never 0: process ids count from 1. */
+/* Return the key of an API call; never 0, because process ids count from 1. */
 static uint64_t call_key(uint32_t process, int64_t correlation)
 {
 	return (uint64_t)process << 32 | (uint32_t)correlation;
@@ -98,10 +99,11 @@ static bool in_window(const struct selection_spec *spec, uint64_t start_ns, uint
 }
 
 struct rows {
-	int64_t *start, *duration, *other; /* other: correlation id or thread; NULL = none */
+	int64_t *start, *duration, *other; /* `other`: correlation id or thread; NULL = none */
 };
 
-/* False: the batch is damaged, which the next reader to decode it reports. */
+/* Decode the columns of a batch. Returns false if the batch is damaged; the next reader that
+ * decodes it reports the damage. */
 static bool rows_decode(struct selection *s, const struct event_batch *b,
 	const struct schema_event *event, uint32_t other, struct rows *ret_rows)
 {
@@ -190,7 +192,8 @@ static int read_ahead(struct selection *s, const struct report *report)
 				   : contents_read(&c, report, &nothing);
 	s->origin_ns = c.session ? c.session->start_ns : 0;
 	if (!error && s->spec.filter && c.events[KIND_CUDA_API]) {
-		/* The device may work inside the window for a call made before it. */
+		/* Do not apply the time window to calls: a call before the window may cause device
+		 * work inside the window. */
 		bool has_window = s->spec.has_window;
 		s->spec.has_window = false;
 		error = contents_batches(report, &calls);

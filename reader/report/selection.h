@@ -22,9 +22,10 @@
 
 /* What the user selected. */
 struct selection_spec {
-	const struct nvtx_filter *filter; /* NULL = none; outlives the selection */
+	const struct nvtx_filter *filter; /* NULL = none; must outlive the selection */
 	bool has_window;
-	uint64_t start_ns, end_ns; /* since the start of the session: rows that overlap it */
+	uint64_t start_ns, end_ns; /* window since the start of the session; rows that overlap it
+				      are selected */
 	bool events_only;
 };
 

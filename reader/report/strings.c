@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strings.c - the string table of a report, by id. */
+/* strings.c - string table of a report: texts by id. */
 #include "reader/report/strings.h"
 
 #include <errno.h>

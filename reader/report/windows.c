@@ -28,7 +28,7 @@ int windows_add(struct windows *w, const Libtrace__Window *message)
 		w->covered_ns -= known->end_ns - known->start_ns;
 		*known = row;
 	} else {
-		w->told++;
+		w->entry_count++;
 		if (w->count < WINDOWS_KEPT)
 			w->rows[w->count++] = row;
 	}

@@ -18,13 +18,13 @@
 
 struct window {
 	uint64_t number, start_ns, end_ns;
-	bool unfinished; /* it was open until the report was closed */
+	bool unfinished; /* the window was open until the report was closed */
 };
 
 struct windows {
-	struct window *rows; /* first ones in the file, each number once */
-	size_t count;        /* of rows */
-	uint64_t told;       /* entries in the file */
+	struct window *rows;  /* first ones in the file, each number once */
+	size_t count;         /* windows in `rows` */
+	uint64_t entry_count; /* Window entries in the file */
 	uint64_t last; /* greatest number = number of windows, even if some entries are missing */
 	uint64_t covered_ns; /* sum over the entries in the file */
 };

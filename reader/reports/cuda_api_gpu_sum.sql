@@ -9,6 +9,6 @@
 SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), category, name
 FROM (SELECT 'CUDA_API' AS category, name, ns FROM API_CALLS
       UNION ALL
-      SELECT category, name, ns FROM GPU_OPERATIONS)
+      SELECT category, name, ns FROM GPU_TIMES)
 GROUP BY category, name
 ORDER BY 2 DESC, category, name;

@@ -6,6 +6,6 @@
 -- data: GPU memory
 
 SELECT sum(bytes) / 1e6, count(*), avg(bytes) / 1e6, median(bytes) / 1e6, min(bytes) / 1e6, max(bytes) / 1e6, stddev(bytes) / 1e6, name
-FROM MEMORY_OPERATIONS
+FROM MEMORY_SIZES
 GROUP BY name
 ORDER BY sum(bytes) DESC, name;

@@ -6,6 +6,6 @@
 -- data: GPU memory
 
 SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), name
-FROM MEMORY_OPERATIONS
+FROM MEMORY_TIMES
 GROUP BY name
 ORDER BY 2 DESC, name;

@@ -7,6 +7,6 @@
 -- arguments: base mangled nvtx-name
 
 SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), category, name
-FROM GPU_OPERATIONS
+FROM GPU_TIMES
 GROUP BY category, name
 ORDER BY 2 DESC, category, name;

@@ -8,7 +8,7 @@
 
 SELECT o.start, o.ns, o.correlationId, o.gridX, o.gridY, o.gridZ, o.blockX, o.blockY, o.blockZ, o.registersPerThread,
        o.staticSharedMemory / 1e6, o.dynamicSharedMemory / 1e6, o.bytes / 1e6,
-       -- the reciprocal is a whole number first, as nsys has it
+       -- the reciprocal is truncated to a whole number first, as in nsys
        o.bytes * (1000000000 / nullif(o.ns, 0)) / 1e6,
        source.label, target.label,
        ltrim(coalesce((SELECT g.name FROM TARGET_INFO_GPU AS g

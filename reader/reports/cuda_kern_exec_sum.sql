@@ -8,6 +8,7 @@
 -- columns: , KAvg (ns), KMed (ns), KMin (ns), KMax (ns), KStdDev (ns), API Name text, Kernel Name text
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL
 -- data: CUDA kernel
+-- before: launch_calls
 -- arguments: base mangled nvtx-name
 
 SELECT pid, tid, deviceId, count(*), count(queue_ns),
@@ -16,8 +17,9 @@ SELECT pid, tid, deviceId, count(*), count(queue_ns),
        avg(queue_ns), median(queue_ns), min(queue_ns), max(queue_ns), stddev(queue_ns),
        avg(kernel_ns), median(kernel_ns), min(kernel_ns), max(kernel_ns), stddev(kernel_ns),
        api, kernel
-FROM (SELECT k.pid, a.tid, k.deviceId, max(a."end", k."end") - a.start AS total_ns, a.ns AS api_ns,
-             CASE WHEN k.start > a."end" THEN k.start - a."end" END AS queue_ns, k.ns AS kernel_ns, a.name AS api, k.name AS kernel
-      FROM KERNELS AS k JOIN API_CALLS AS a ON a.correlationId = k.correlationId AND a.pid = k.pid)
+FROM (SELECT k.pid, a.globalTid & 0xffffff AS tid, k.deviceId, max(a."end", k."end") - a.start AS total_ns, a."end" - a.start AS api_ns,
+             CASE WHEN k.start >= a."end" THEN k.start - a."end" END AS queue_ns, k.ns AS kernel_ns, api_name(s.value) AS api, k.name AS kernel
+      FROM KERNELS AS k CROSS JOIN LAUNCH_CALLS AS a ON a.pid = k.pid AND a.correlationId = k.correlationId
+     LEFT JOIN StringIds AS s ON s.id = a.nameId)
 GROUP BY pid, tid, deviceId, api, kernel
 ORDER BY sum(total_ns) DESC, pid, tid, deviceId, api, kernel;

@@ -3,8 +3,9 @@
 -- columns: Name text, Projected Start (ns), Projected Duration (ns), Orig Start (ns), Orig Duration (ns), Style text, PID, TID, NumGPUOps, Lvl, NumChild, RangeId, ParentId, RangeStack text
 -- needs: NVTX_EVENTS
 -- data: NV Tools Extension (NVTX)
--- before: nvtx_gpu
+-- before: nvtx launch_calls
 
-SELECT name, first, projected_ns, start, ns, style, pid, tid, operations, level, children, id, parent, stack
-FROM PROJECTED_RANGES
-ORDER BY start, "end" DESC, id;
+SELECT r.name, p.first, p.last - p.first, r.start, r.ns, r.style, r.pid, r.tid, p.operations, p.level, p.children, p.id, p.parent, p.stack
+FROM nested_ranges('PROJECTION_SWEEP') AS p CROSS JOIN NVTX_RANGES AS r ON r.id = p.id
+WHERE p.operations > 0
+ORDER BY r.start, r."end" DESC, r.id;

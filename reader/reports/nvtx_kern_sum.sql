@@ -4,10 +4,18 @@
 -- columns: NVTX Range text, Style text, PID, TID, NVTX Inst, Kern Inst, Total Time (ns), Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Kernel Name text
 -- needs: NVTX_EVENTS
 -- data: NV Tools Extension (NVTX)
--- before: nvtx_gpu
+-- before: nvtx launch_calls
 -- arguments: base mangled
 
-SELECT range_name, style, pid, tid, count(DISTINCT range), count(DISTINCT launch), sum(ns), avg(ns), median(ns), min(ns), max(ns), stddev(ns), name
-FROM (SELECT *, operation_end - operation_start AS ns FROM RANGE_OPERATIONS WHERE category = 'CUDA_KERNEL')
-GROUP BY range_name, style, pid, tid, name
-ORDER BY range_name, 7 DESC, style, pid, tid, name;
+-- A kernel outside of all ranges has a row, too: without a range, and without a thread if its call is not known.
+SELECT CASE WHEN e.id IS NOT NULL THEN coalesce(d.name, '') || ':' || coalesce(e.text, s.value, '') END,
+       CASE WHEN e.eventType IN (59, 70) THEN 'PushPop' WHEN e.id IS NOT NULL THEN 'StartEnd' END,
+       p.thread >> 24 & 0xffffff, p.thread & 0xffffff, count(DISTINCT p.range), count(DISTINCT p.launch), sum(k.ns), avg(k.ns), median(k.ns), min(k.ns), max(k.ns),
+       stddev(k.ns), k.name
+FROM range_launches('KERNEL_SWEEP') AS p
+     CROSS JOIN KERNELS AS k ON k.id = p.launch
+     LEFT JOIN NVTX_EVENTS AS e ON e.id = p.range
+     LEFT JOIN StringIds AS s ON s.id = e.textId
+     LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 & 0xffffff AND d.domainId = e.domainId
+GROUP BY 1, 2, 3, 4, k.name
+ORDER BY 1, 7 DESC, 2, 3, 4, k.name;

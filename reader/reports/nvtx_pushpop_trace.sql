@@ -6,14 +6,7 @@
 -- data: NV Tools Extension (NVTX)
 -- before: nvtx
 
-WITH nested AS MATERIALIZED (
-  SELECT *, range_parent(id, start, "end") OVER thread AS parent, range_level(id, start, "end") OVER thread AS level,
-         range_stack(id, start, "end") OVER thread AS stack
-  FROM NVTX_RANGES
-  WHERE style = 'PushPop'
-  WINDOW thread AS (PARTITION BY globalTid ORDER BY start, "end" DESC, id ROWS UNBOUNDED PRECEDING)),
-children AS MATERIALIZED (SELECT parent, sum(ns) AS ns, count(*) AS count FROM nested WHERE parent IS NOT NULL GROUP BY parent)
-SELECT r.start, r."end", r.ns, coalesce(c.ns, 0), r.ns - coalesce(c.ns, 0), r.name, r.pid, r.tid, r.level, coalesce(c.count, 0), r.id, r.parent,
-       r.stack, replace(hex(zeroblob(min(r.level, 200))), '0', '-') || r.name
-FROM nested AS r LEFT JOIN children AS c ON c.parent = r.id
+SELECT r.start, r."end", r.ns, p.child_ns, r.ns - p.child_ns, r.name, r.pid, r.tid, p.level, p.children, p.id, p.parent, p.stack,
+       replace(hex(zeroblob(min(p.level, 200))), '0', '-') || r.name
+FROM nested_ranges('PUSH_POP_SWEEP') AS p CROSS JOIN NVTX_RANGES AS r ON r.id = p.id
 ORDER BY r.start, r."end" DESC, r.id;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* connection.c - connection to a SQLite database, and statements that only read. */
 #define _GNU_SOURCE
 #include "reader/sql/connection.h"
 
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "reader/sql/functions.h"
+#include "reader/sql/range_sweep.h"
 
 static const char magic[16] = "SQLite format 3";
 
@@ -17,7 +19,7 @@ bool sql_is_database(const char *path)
 {
 	char head[sizeof(magic)];
 	struct stat about;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* `path` may be a pipe */
 	bool same = fd >= 0 && !fstat(fd, &about) && S_ISREG(about.st_mode) &&
 		pread(fd, head, sizeof(head), 0) == sizeof(head) &&
 		!memcmp(head, magic, sizeof(head));
@@ -33,7 +35,7 @@ int sql_open(struct sql *s, const char *path)
 	(void)path;
 	*s = (struct sql){0};
 	snprintf(s->cause, sizeof(s->cause),
-		"this build is without SQLite (package libsqlite3-dev, then make)");
+		"built without SQLite; install libsqlite3-dev and rebuild");
 	return -ENOSYS;
 }
 
@@ -75,19 +77,20 @@ int sql_has_rows(struct sql *s, const char *table)
 #define STEPS_BETWEEN_LOOKS 100000
 #define CACHE_KIB 32768
 
-/* The cause as one line. */
+/* Store SQLite's error message as one line in s->cause. Returns the closest negative errno. */
 static int failed(struct sql *s)
 {
 	int code = s->connection ? sqlite3_errcode(s->connection) & 0xff : SQLITE_NOMEM;
 	int system = s->connection ? sqlite3_system_errno(s->connection) : 0;
 	const char *message = s->connection ? sqlite3_errmsg(s->connection) : "out of memory";
 	bool system_knows = system && (code == SQLITE_IOERR || code == SQLITE_CANTOPEN);
-	message = code == SQLITE_AUTH ? "only statements that read" : message;
+	message = code == SQLITE_AUTH ? "only read-only statements are allowed" : message;
 	snprintf(s->cause, sizeof(s->cause), "%s", system_knows ? strerror(system) : message);
 	for (char *c = s->cause; *c; c++)
 		if ((unsigned char)*c < ' ')
 			*c = ' ';
-	return code == SQLITE_NOMEM                               ? -ENOMEM
+	return s->lacks_column                                    ? -ENODATA
+		: code == SQLITE_NOMEM                            ? -ENOMEM
 		: code == SQLITE_INTERRUPT                        ? -EINTR
 		: code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? -EBADMSG
 								  : -EIO;
@@ -114,7 +117,7 @@ static void limits_set(sqlite3 *c)
 		{SQLITE_LIMIT_SQL_LENGTH, SQL_BYTES_MAX},
 		{SQLITE_LIMIT_EXPR_DEPTH, 200},
 		{SQLITE_LIMIT_COLUMN, COLUMNS_MAX},
-		{SQLITE_LIMIT_ATTACHED, 0}, /* no other file, and no VACUUM INTO one */
+		{SQLITE_LIMIT_ATTACHED, 0}, /* no ATTACH, no VACUUM INTO */
 		{SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000},
 		{SQLITE_LIMIT_TRIGGER_DEPTH, 1},
 		{SQLITE_LIMIT_WORKER_THREADS, 0},
@@ -129,8 +132,9 @@ static void limits_set(sqlite3 *c)
 	sqlite3_db_config(c, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
 }
 
-/* Changes that lie beside the file (a log, a journal) are SQLite's business; without any, the file
- * is read as it is, and nothing appears beside it. */
+/* Return the URI of a database, for sqlite3_free(). If a log or journal is next to the file, SQLite
+ * applies its changes; otherwise the file is immutable to SQLite, which creates no file next to
+ * it. */
 static char *address_of(const char *path)
 {
 	static const char *const beside[] = {"-wal", "-journal"};
@@ -170,6 +174,7 @@ int sql_open(struct sql *s, const char *path)
 		limits_set(c);
 		sqlite3_progress_handler(c, STEPS_BETWEEN_LOOKS, look, s);
 		error = functions_add(s);
+		error = error ? error : range_sweep_add(s);
 	}
 	if (!error) {
 		pragmas = sqlite3_mprintf(
@@ -221,7 +226,7 @@ static struct sql_value value_of(sqlite3_stmt *statement, int column)
 	return v;
 }
 
-static int columns_tell(sqlite3_stmt *statement, int count, const struct sql_visitor *visitor)
+static int columns_visit(sqlite3_stmt *statement, int count, const struct sql_visitor *visitor)
 {
 	const char *names[COLUMNS_MAX];
 	for (int i = 0; i < count; i++) {
@@ -231,7 +236,7 @@ static int columns_tell(sqlite3_stmt *statement, int count, const struct sql_vis
 	return visitor->columns(visitor->user, names, count);
 }
 
-/* Runs a statement to its end. A visitor's error has no cause of ours. */
+/* Run a statement to its end. An error of the visitor is returned without a cause. */
 static int steps(struct sql *s, sqlite3_stmt *statement, const struct sql_visitor *visitor)
 {
 	struct sql_value values[COLUMNS_MAX];
@@ -239,7 +244,7 @@ static int steps(struct sql *s, sqlite3_stmt *statement, const struct sql_visito
 	if (count > COLUMNS_MAX)
 		return refused(s, "too many columns");
 	if (count && visitor && visitor->columns)
-		error = columns_tell(statement, count, visitor);
+		error = columns_visit(statement, count, visitor);
 	while (!error && (code = sqlite3_step(statement)) != SQLITE_DONE) {
 		if (code != SQLITE_ROW)
 			return failed(s);
@@ -260,6 +265,7 @@ int sql_run(struct sql *s, const char *text, const struct sql_visitor *visitor)
 {
 	int error = 0;
 	*s->cause = 0;
+	s->lacks_column = false;
 	while (!error && *text) {
 		sqlite3_stmt *statement = NULL;
 		if (sqlite3_prepare_v2(s->connection, text, -1, &statement, &text))
@@ -271,7 +277,7 @@ int sql_run(struct sql *s, const char *text, const struct sql_visitor *visitor)
 	return error;
 }
 
-/* What reads, and nothing else. Pragmas that take a value could change how the file is read. */
+/* Allow only operations that read. A pragma with a value could change how the file is read. */
 static int allow(void *user, int action, const char *a, const char *b, const char *schema,
 	const char *trigger)
 {
@@ -286,7 +292,7 @@ static int allow(void *user, int action, const char *a, const char *b, const cha
 		i++)
 		if (!sqlite3_stricmp(a, harmless[i]))
 			return SQLITE_OK;
-	/* without a value a pragma only tells */
+	/* a pragma without a value only reads a setting */
 	return action == SQLITE_PRAGMA && !b ? SQLITE_OK : SQLITE_DENY;
 }
 
@@ -296,15 +302,16 @@ int sql_query(struct sql *s, const char *text, const struct sql_visitor *visitor
 	const char *rest = "";
 	int error = 0;
 	*s->cause = 0;
+	s->lacks_column = false;
 	sqlite3_set_authorizer(s->connection, allow, NULL);
 	if (sqlite3_prepare_v2(s->connection, text, -1, &statement, &rest))
 		error = failed(s);
 	else if (!statement)
-		error = refused(s, "there is no statement");
+		error = refused(s, "the statement is empty");
 	else if (sqlite3_prepare_v2(s->connection, rest, -1, &more, NULL) || more)
-		error = refused(s, "one statement at a time");
+		error = refused(s, "only one statement is allowed");
 	else if (!sqlite3_stmt_readonly(statement))
-		error = refused(s, "only statements that read");
+		error = refused(s, "only read-only statements are allowed");
 	else
 		error = steps(s, statement, visitor);
 	sqlite3_finalize(more);
@@ -320,7 +327,7 @@ static int found(void *user, const struct sql_value *values, int count)
 	return 0;
 }
 
-/* Runs and frees the statement: 1 if it has a row. */
+/* Run a statement and free its text. Returns 1 if there is a row, 0 if not, or a negative errno. */
 static int any_row(struct sql *s, char *text)
 {
 	int any = 0;

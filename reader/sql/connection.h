@@ -7,8 +7,8 @@
  * page is an error. Temporary tables and sorts use unlinked files that SQLite creates in TMPDIR.
  *
  * sql_open(); statements; sql_close(). Functions return 0 or a negative errno with the cause (one
- * line) in `cause`; -EINTR after `stop` was set. In a build without SQLite, sql_open() fails and
- * says so. One thread; allocates.
+ * line) in `cause`; -EINTR after `stop` was set, -ENODATA if a column is missing that a figure
+ * depends on. In a build without SQLite, sql_open() fails with such a cause. One thread; allocates.
  */
 #ifndef READER_SQL_CONNECTION_H
 #define READER_SQL_CONNECTION_H
@@ -19,12 +19,13 @@
 #include <stdint.h>
 
 #define SQL_CAUSE_BYTES 300u
-#define SQL_TEXT_BYTES_MAX (64u << 20) /* of a value; longer ones are an error */
+#define SQL_TEXT_BYTES_MAX (64u << 20) /* maximum size of a value; longer values are an error */
 
 struct sql {
 	void *connection;                  /* sqlite3 */
 	const volatile sig_atomic_t *stop; /* a statement ends soon after it is set; NULL = none */
-	const char *arguments;             /* of the current report: "base:rows=10"; or NULL */
+	const char *arguments; /* arguments of the current report, "base:rows=10"; or NULL */
+	bool lacks_column; /* the last statement failed because a column is not in the database */
 	char cause[SQL_CAUSE_BYTES];
 };
 
@@ -32,19 +33,19 @@ enum sql_type { SQL_NULL, SQL_INTEGER, SQL_REAL, SQL_TEXT, SQL_BLOB };
 
 struct sql_value {
 	enum sql_type type;
-	int64_t integer;  /* of SQL_INTEGER */
-	double real;      /* of SQL_REAL, and of SQL_INTEGER */
+	int64_t integer;  /* value of SQL_INTEGER */
+	double real;      /* value of SQL_REAL and SQL_INTEGER */
 	const char *text; /* UTF-8, terminated by NUL, except for SQL_NULL and SQL_BLOB; valid until
 			     the next row */
-	const void *blob; /* of SQL_BLOB */
-	size_t bytes;     /* of text or blob */
+	const void *blob; /* value of SQL_BLOB */
+	size_t bytes;     /* size of `text` or `blob` */
 };
 
 /* Receiver of the results of a statement. Functions return 0, or a negative errno that stops it. */
 struct sql_visitor {
 	void *user;
 	int (*columns)(
-		void *user, const char *const *names, int count); /* before the rows; or NULL */
+		void *user, const char *const *names, int count); /* before the rows; may be NULL */
 	int (*row)(void *user, const struct sql_value *values, int count);
 };
 

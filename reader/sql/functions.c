@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* functions.c - SQL functions for reports: aggregates, window functions, and functions of a row. */
 #define _GNU_SOURCE
 #include "reader/sql/functions.h"
 
@@ -15,21 +16,20 @@
 #include "common/array.h"
 #include "reader/stats/durations.h"
 
-#define VALUES_HELD (1u << 17) /* of a median: 1 MiB */
+#define VALUES_HELD (1u << 17) /* values of a median kept in memory: 1 MiB */
 #define SIGN (1ull << 63)
-#define DEPTH_SHOWN 200u
 
 /* ---- median ---- */
 
 struct median {
 	struct durations durations;
-	uint64_t held[VALUES_HELD]; /* values, their order kept by flipping the sign bit */
-	uint32_t held_count;
+	uint64_t *held; /* at most VALUES_HELD values; the flipped sign bit keeps their order */
+	uint32_t held_count, held_capacity;
 	FILE *rest;
 };
 
-/* State of an aggregate, zero at first: SQLite's own room is not aligned for everything. NULL = no
- * memory. */
+/* Return the state of an aggregate, zero at first. It is allocated here, because SQLite's memory is
+ * not aligned for all types. Returns NULL when out of memory. */
 static void *state_of(sqlite3_context *context, size_t bytes)
 {
 	void **state = sqlite3_aggregate_context(context, sizeof(*state));
@@ -40,7 +40,7 @@ static void *state_of(sqlite3_context *context, size_t bytes)
 	return state ? *state : NULL;
 }
 
-/* NULL = it never had a row. */
+/* Return the state of an aggregate; NULL = it had no row. */
 static void *state_known(sqlite3_context *context)
 {
 	void **state = sqlite3_aggregate_context(context, 0);
@@ -72,15 +72,18 @@ static void median_step(sqlite3_context *context, int count, sqlite3_value **val
 		durations_init(&m->durations);
 	uint64_t value = (uint64_t)sqlite3_value_int64(values[0]) ^ SIGN;
 	if (m->held_count == VALUES_HELD && median_spill(m)) {
-		sqlite3_result_error(context, "no room for temporary files", -1);
+		sqlite3_result_error(context,
+			"not enough space for temporary files; set TMPDIR to another folder", -1);
 		return;
 	}
-	m->held[m->held_count++] = value;
-	if (durations_add(&m->durations, value))
+	int error = array_room(&m->held, m->held_count, &m->held_capacity, sizeof(*m->held));
+	if (!error)
+		m->held[m->held_count++] = value;
+	if (error || durations_add(&m->durations, value))
 		sqlite3_result_error_nomem(context);
 }
 
-/* All values once more. */
+/* Pass all values to the next pass of `durations`. */
 static int median_again(struct median *m)
 {
 	uint64_t buffer[512];
@@ -107,7 +110,7 @@ static void median_final(sqlite3_context *context)
 			more = -EIO;
 	const uint64_t *middle = m->durations.middle;
 	if (more)
-		sqlite3_result_error(context, "no memory for a median", -1);
+		sqlite3_result_error(context, "out of memory for a median", -1);
 	else
 		sqlite3_result_double(context,
 			(double)(((long double)(int64_t)(middle[0] ^ SIGN) +
@@ -116,10 +119,11 @@ static void median_final(sqlite3_context *context)
 	durations_release(&m->durations);
 	if (m->rest)
 		fclose(m->rest);
+	free(m->held);
 	free(m);
 }
 
-/* ---- standard deviation: one pass, as Welford has it ---- */
+/* ---- standard deviation: one pass, by Welford's method ---- */
 
 struct deviation {
 	uint64_t count;
@@ -150,13 +154,11 @@ static void deviation_final(sqlite3_context *context)
 	free(d);
 }
 
-/* ---- how ranges lie in each other ---- */
+/* ---- nesting of ranges ---- */
 
 struct range_frame {
-	int64_t id, end;
-	uint32_t around; /* 1 + place of the range that holds this one; 0 = none */
-	uint32_t level;
-	bool crosses; /* ends behind one that was open when it began */
+	int64_t end;
+	bool crosses; /* ends after the range that was innermost when it began */
 };
 
 struct range_stack {
@@ -175,65 +177,22 @@ static void range_step(sqlite3_context *context, int count, sqlite3_value **valu
 		sqlite3_result_error_nomem(context);
 		return;
 	}
-	uint32_t around = s->count;
-	while (around && s->frames[around - 1].end < end)
-		around--;
-	s->frames[s->count] = (struct range_frame){sqlite3_value_int64(values[0]), end, around,
-		around ? s->frames[around - 1].level + 1 : 0, around != s->count};
+	s->frames[s->count] =
+		(struct range_frame){end, s->count && s->frames[s->count - 1].end < end};
 	s->count++;
 }
 
-/* Rows never leave the frame. */
+/* Do nothing: rows never leave the frame. */
 static void range_inverse(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	(void)context, (void)count, (void)values;
 }
 
-static const struct range_frame *range_top(sqlite3_context *context, const struct range_stack **ret)
-{
-	const struct range_stack *s = sqlite3_aggregate_context(context, 0);
-	*ret = s;
-	return s && s->count ? &s->frames[s->count - 1] : NULL;
-}
-
-static void range_parent_value(sqlite3_context *context)
-{
-	const struct range_stack *s;
-	const struct range_frame *top = range_top(context, &s);
-	if (top && top->around)
-		sqlite3_result_int64(context, s->frames[top->around - 1].id);
-}
-
-static void range_level_value(sqlite3_context *context)
-{
-	const struct range_stack *s;
-	const struct range_frame *top = range_top(context, &s);
-	if (top)
-		sqlite3_result_int64(context, top->level);
-}
-
 static void range_crosses_value(sqlite3_context *context)
 {
-	const struct range_stack *s;
-	const struct range_frame *top = range_top(context, &s);
-	if (top)
-		sqlite3_result_int64(context, top->crosses);
-}
-
-/* The outermost first; a deep one begins with what fits. */
-static void range_stack_value(sqlite3_context *context)
-{
-	const struct range_stack *s;
-	const struct range_frame *f = range_top(context, &s);
-	char text[DEPTH_SHOWN * 21], number[24];
-	size_t at = sizeof(text);
-	for (uint32_t depth = 0; f && depth < DEPTH_SHOWN; depth++) {
-		int length = snprintf(number, sizeof(number), ":%lld", (long long)f->id);
-		at -= (size_t)length;
-		memcpy(text + at, number, (size_t)length);
-		f = f->around ? &s->frames[f->around - 1] : NULL;
-	}
-	sqlite3_result_text(context, text + at, (int)(sizeof(text) - at), SQLITE_TRANSIENT);
+	const struct range_stack *s = sqlite3_aggregate_context(context, 0);
+	if (s && s->count)
+		sqlite3_result_int64(context, s->frames[s->count - 1].crosses);
 }
 
 static void range_release(sqlite3_context *context)
@@ -243,19 +202,19 @@ static void range_release(sqlite3_context *context)
 		free(s->frames);
 }
 
-/* ---- rows of a lane ---- */
+/* ---- rows of a track ---- */
 
-#define LANE_ROWS 64u /* what finds no free row shares the last one */
+#define TRACK_ROWS 64u /* an event that finds no free row shares the last one */
 
-struct lane_rows {
-	int64_t ends[LANE_ROWS]; /* when the last of a row ends */
+struct track_rows {
+	int64_t ends[TRACK_ROWS]; /* end of the last event of each row */
 	uint32_t count, last;
 };
 
-static void lane_step(sqlite3_context *context, int count, sqlite3_value **values)
+static void track_step(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	(void)count;
-	struct lane_rows *l = sqlite3_aggregate_context(context, sizeof(*l));
+	struct track_rows *l = sqlite3_aggregate_context(context, sizeof(*l));
 	int64_t start = sqlite3_value_int64(values[0]), end = sqlite3_value_int64(values[1]);
 	if (!l) {
 		sqlite3_result_error_nomem(context);
@@ -264,20 +223,20 @@ static void lane_step(sqlite3_context *context, int count, sqlite3_value **value
 	uint32_t row = 0;
 	while (row < l->count && l->ends[row] > start)
 		row++;
-	row = row < LANE_ROWS ? row : LANE_ROWS - 1;
+	row = row < TRACK_ROWS ? row : TRACK_ROWS - 1;
 	l->count = row < l->count ? l->count : row + 1;
 	l->ends[row] = end > start || start == INT64_MAX ? end : start + 1;
 	l->last = row;
 }
 
-static void lane_value(sqlite3_context *context)
+static void track_value(sqlite3_context *context)
 {
-	const struct lane_rows *l = sqlite3_aggregate_context(context, 0);
+	const struct track_rows *l = sqlite3_aggregate_context(context, 0);
 	if (l)
 		sqlite3_result_int64(context, l->last);
 }
 
-static void lane_final(sqlite3_context *context)
+static void track_final(sqlite3_context *context)
 {
 	(void)context;
 }
@@ -345,29 +304,42 @@ static void enum_label(sqlite3_context *context, int count, sqlite3_value **valu
 	}
 }
 
+/* Report an error: a column that a figure depends on is not in the database. */
+static void missing_column(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	struct sql *s = sqlite3_user_data(context);
+	(void)count;
+	char *text =
+		sqlite3_mprintf("the table %s has no column %s, which is needed for a right figure",
+			sqlite3_value_text(values[0]), sqlite3_value_text(values[1]));
+	s->lacks_column = true;
+	sqlite3_result_error(context, text ? text : "out of memory", -1);
+	sqlite3_free(text);
+}
+
 int functions_add(struct sql *s)
 {
 	static const struct {
 		const char *name;
 		int arguments;
 		void (*step)(sqlite3_context *, int, sqlite3_value **);
-		void (*value)(sqlite3_context *); /* of a window function */
-		void (*final)(sqlite3_context *); /* of an aggregate */
+		void (*value)(sqlite3_context *); /* for a window function */
+		void (*final)(sqlite3_context *); /* for an aggregate */
 		void (*call)(sqlite3_context *, int, sqlite3_value **);
 	} functions[] = {
 		{"median", 1, median_step, NULL, median_final, NULL},
 		{"stddev", 1, deviation_step, NULL, deviation_final, NULL},
-		{"range_parent", 3, range_step, range_parent_value, range_release, NULL},
-		{"range_level", 3, range_step, range_level_value, range_release, NULL},
 		{"range_crosses", 3, range_step, range_crosses_value, range_release, NULL},
-		{"range_stack", 3, range_step, range_stack_value, range_release, NULL},
-		{"lane_row", 2, lane_step, lane_value, lane_final, NULL},
+		{"track_row", 2, track_step, track_value, track_final, NULL},
 		{"api_name", 1, NULL, NULL, NULL, api_name},
 		{"argument", 1, NULL, NULL, NULL, argument},
 		{"enum_label", 2, NULL, NULL, NULL, enum_label},
 	};
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
-	int code = 0;
+	/* not deterministic: SQLite calls deterministic functions with constant arguments before
+	 * it reads a row */
+	int code = sqlite3_create_function(s->connection, "missing_column", 2,
+		SQLITE_UTF8 | SQLITE_DIRECTONLY, s, missing_column, NULL, NULL);
 	for (size_t i = 0; !code && i < sizeof(functions) / sizeof(functions[0]); i++)
 		code = functions[i].value
 			? sqlite3_create_window_function(s->connection, functions[i].name,

@@ -5,18 +5,17 @@
  *   median(x)              aggregate: the middle value, or the mean of the two; memory is bounded,
  *                          further values are written to an unlinked file
  *   stddev(x)              aggregate: standard deviation of a sample (n - 1); 0 for one value
- *   range_parent(id, start, end), range_level(...), range_stack(...)
- *                          window functions over ROWS UNBOUNDED PRECEDING, ordered by start, end
- *                          DESC: the id of the innermost earlier range that contains this one, the
- *                          number of ranges around it, and their ids and its own as ":1:2:3"
  *   range_crosses(id, start, end)
- *                          the same kind: 1 if an earlier range ends within this one, 0 if not
- *   lane_row(start, end)   window function over ROWS UNBOUNDED PRECEDING, ordered by start, end
+ *                          window function over ROWS UNBOUNDED PRECEDING, ordered by start, end
+ *                          DESC: 1 if an earlier range ends within this one, 0 if not
+ *   track_row(start, end)  window function over ROWS UNBOUNDED PRECEDING, ordered by start, end
  *                          DESC: the lowest row, from 0 to 63, that is free at that time
  *   api_name(text)         a CUDA API name without its version, if that has four digits
  *   argument(name)         the value of an argument of the current report; 1 if it has no value;
- *                          NULL if it was not given
+ *                          NULL if it is not present
  *   enum_label(table, id)  the label of an ENUM_* table as this program exports it, or NULL
+ *   missing_column(table, column)
+ *                          fails; views.c writes it for a column that the database lacks
  *
  * Values that are not numbers are treated as NULL, which the aggregates ignore.
  */

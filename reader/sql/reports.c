@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* reports.c - list of the reports and rules, and their headers. */
 #define _GNU_SOURCE
 #include "reader/sql/reports.h"
 
@@ -25,7 +26,7 @@ const struct sql_report *report_at(size_t n)
 	return NULL;
 }
 
-/* Is this what the report was called before? */
+/* Return true if the report had this name in older versions of nsys. */
 static bool was_called(const struct sql_report *r, const char *name, size_t bytes)
 {
 	char *was = report_header(r, "was");

@@ -5,11 +5,16 @@
  * The first line of a file is its title, `-- Title`. Lines `-- key: value` follow; the values of a
  * repeated key are concatenated:
  *
- *   columns   of the result, separated by commas. "Name text" is a text; for numbers, the unit in
- * the title determines how they are printed was       the name in older versions of nsys needs
- * tables (words): the report has a result if one of them has rows data      what is missing if none
- * has before    a file of reader/reports/shared that is run once before severity  of a rule: info,
- * warning or error advice    of a rule: what to do when it finds something
+ *   columns      columns of the result, separated by commas; "Name text" is a text
+ *   was          name of the report in older versions of nsys
+ *   needs        tables (words); the report has a result if one of them has rows
+ *   data         name of the data that is missing if none of them has rows
+ *   before       files of reader/reports/shared to run once before the report
+ *   severity     severity of a rule: info, warning or error
+ *   advice       advice of a rule, printed if it finds something
+ *   cuda_advice  more advice, only for databases with CUDA API calls
+ *
+ * The unit in the title of a column of numbers determines how they are printed.
  *
  * Then SQL follows; the last statement returns the rows. It may use the views of views.def and
  * shared/common.sql, and the functions of functions.h. All texts are static.
@@ -29,7 +34,7 @@ struct sql_report {
 /* Return the reports in order of their names; NULL after the last. */
 const struct sql_report *report_at(size_t n);
 
-/* Find a report by its name or former name; NULL = there is none. */
+/* Find a report by its name or former name; NULL = not found. */
 const struct sql_report *report_find(const char *name, size_t bytes, bool is_rule);
 
 /* Return the title, or the values of a key separated by spaces. The caller frees it; NULL = out of
@@ -37,7 +42,7 @@ const struct sql_report *report_find(const char *name, size_t bytes, bool is_rul
 char *report_title(const struct sql_report *r);
 char *report_header(const struct sql_report *r, const char *key);
 
-/* Return a file of reader/reports/shared; NULL = there is none. "common" has the views of all
+/* Return a file of reader/reports/shared; NULL = not found. "common" has the views of all
  * reports. */
 const char *report_shared(const char *name);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* views.c - temporary views with the same schema for databases of all generations of nsys. */
 #define _GNU_SOURCE
 #include "reader/sql/views.h"
 
@@ -27,27 +28,7 @@ static const char *const labels[] = {
 #include "reader/sql/views.def"
 };
 
-#define LABELS_MAX 32 /* ids of an ENUM_* table that has a view */
-
-/* "a" as the view has it: of the table, under its older name, or NULL. 0 or a negative errno. */
-static int column_write(struct sql *s, FILE *out, const char *table, const char *word, int bytes)
-{
-	char name[64];
-	int length = (int)strcspn(word, "= ");
-	if (!strncmp(word, "rowid", (size_t)bytes) && bytes == 5)
-		return fputs("rowid AS id", out) < 0 ? -ENOMEM : 0;
-	snprintf(name, sizeof(name), "%.*s", length, word);
-	int has = sql_has(s, table, name);
-	if (!has && length < bytes) {
-		snprintf(name, sizeof(name), "%.*s", bytes - length - 1, word + length + 1);
-		has = sql_has(s, table, name);
-	}
-	if (has > 0)
-		fprintf(out, "\"%s\" AS \"%.*s\"", name, length, word);
-	else if (!has)
-		fprintf(out, "NULL AS \"%.*s\"", length, word);
-	return has < 0 ? has : 0;
-}
+#define LABELS_MAX 32 /* number of ids in the view of a missing ENUM_* table */
 
 static bool has_word(const char *words, const char *word)
 {
@@ -58,27 +39,108 @@ static bool has_word(const char *words, const char *word)
 	return false;
 }
 
-/* Names (of threads, of domains) are no events. */
-static void condition_write(FILE *out, size_t index, const struct sql_window *w)
+/* Columns without which a figure would be wrong: times, names, sizes, kinds, ids. */
+static const char essential[] =
+	"start end globalTid globalPid deviceId correlationId nameId demangledName bytes copyKind";
+
+static int process_take(void *user, const struct sql_value *values, int count)
 {
-	const char *columns = views[index].columns;
+	int64_t *process = user;
+	(void)count;
+	*process = values[0].type == SQL_INTEGER && values[0].integer == values[1].integer
+		? values[0].integer
+		: 0;
+	return 0;
+}
+
+/* Find the process of the API calls, if all are calls of one process; *ret_process 0 = not known.
+ * Returns 0 or a negative errno. */
+static int process_find(struct sql *s, int64_t *ret_process)
+{
+	const struct sql_visitor visitor = {ret_process, NULL, process_take};
+	int has = sql_has(s, "CUPTI_ACTIVITY_KIND_RUNTIME", "globalTid");
+	*ret_process = 0;
+	return has <= 0 ? has
+			: sql_run(s,
+				  "SELECT min(globalTid & ~0xffffff), max(globalTid & ~0xffffff) "
+				  "FROM main.CUPTI_ACTIVITY_KIND_RUNTIME",
+				  &visitor);
+}
+
+/* Write a replacement for a column that the table lacks: the process for globalPid, if there
+ * is only one; else, for an essential column, a call that fails when it is evaluated; else NULL.
+ * Returns 0 or a negative errno. */
+static int missing_write(struct sql *s, FILE *out, const char *table, const char *column)
+{
+	int64_t process = 0;
+	int error = strcmp(column, "globalPid") != 0 ? 0 : process_find(s, &process);
+	if (process)
+		fprintf(out, "%lld", (long long)process);
+	else if (has_word(essential, column))
+		fprintf(out, "missing_column('%s', '%s')", table, column);
+	else
+		fputs("NULL", out);
+	return error;
+}
+
+/* Write the value of a column: the column of this name, the column of the older name, or a
+ * replacement. `word` is "a" or "a=b" (b: the older name). Returns 0 or a negative errno. */
+static int value_write(struct sql *s, FILE *out, const char *table, const char *word, int bytes)
+{
+	char name[64], older[64];
+	int length = (int)strcspn(word, "= ");
+	if (length > bytes)
+		length = bytes;
+	snprintf(name, sizeof(name), "%.*s", length, word);
+	snprintf(older, sizeof(older), "%.*s", length < bytes ? bytes - length - 1 : 0,
+		word + length + 1);
+	int has = sql_has(s, table, name);
+	if (has > 0)
+		fprintf(out, "\"%s\"", name);
+	else if (!has && *older && (has = sql_has(s, table, older)) > 0)
+		fprintf(out, "\"%s\"", older);
+	else if (!has)
+		has = missing_write(s, out, table, name);
+	return has < 0 ? has : 0;
+}
+
+/* Write a column of the view. Returns 0 or a negative errno. */
+static int column_write(struct sql *s, FILE *out, const char *table, const char *word, int bytes)
+{
+	if (!strncmp(word, "rowid", (size_t)bytes) && bytes == 5)
+		return fputs("rowid AS id", out) < 0 ? -ENOMEM : 0;
+	int error = value_write(s, out, table, word, bytes);
+	fprintf(out, " AS \"%.*s\"", (int)strcspn(word, "= "), word);
+	return error;
+}
+
+/* Write the window as a condition. Names of threads and domains are not events, so they are always
+ * visible. Returns 0 or a negative errno. */
+static int condition_write(struct sql *s, FILE *out, size_t index, const struct sql_window *w)
+{
+	const char *columns = views[index].columns, *table = views[index].table;
 	bool is_nvtx = views[index].time == NVTX;
 	long long start = w->start_ns, end = w->end_ns;
 	const char *id = has_word(columns, "globalTid") ? "globalTid"
 		: has_word(columns, "globalPid")        ? "globalPid"
 							: NULL;
+	int error = 0;
 	if (views[index].time == NONE)
-		return;
+		return 0;
 	fputs(is_nvtx ? " WHERE eventType NOT IN (34, 59, 60, 70, 71) OR 1" : " WHERE 1", out);
 	if (!w->all && views[index].time == POINT)
 		fprintf(out, " AND start >= %lld AND start < %lld", start, end);
 	else if (!w->all)
 		fprintf(out, " AND coalesce(\"end\", start + 1) > %lld AND start < %lld", start,
 			end);
-	if (id && w->pid)
-		fprintf(out, " AND %s >> 24 & 16777215 = %u", id, w->pid);
+	if (id && w->pid) {
+		fputs(" AND ", out);
+		error = value_write(s, out, table, id, (int)strlen(id));
+		fprintf(out, " >> 24 & 16777215 = %u", w->pid);
+	}
 	if (id && w->tid && id[6] == 'T')
 		fprintf(out, " AND %s & 16777215 = %u", id, w->tid);
+	return error;
 }
 
 static int text_run(struct sql *s, FILE *out, char **text)
@@ -114,7 +176,7 @@ static int view_make(struct sql *s, size_t index, const struct sql_window *windo
 	}
 	if (has > 0) {
 		fprintf(out, " FROM main.\"%s\"", table);
-		condition_write(out, index, window);
+		error = error ? error : condition_write(s, out, index, window);
 	} else {
 		fputs(" WHERE 0", out);
 	}

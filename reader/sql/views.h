@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * views.h - temporary views that give databases of all versions of nsys the same schema, and the
- * views shared by reports.
+ * views.h - temporary views with the same schema for databases of all versions of nsys, and views
+ * shared by reports.
  *
  * Temporary views hide the tables (views.def), so that a report is written once, for the newest
  * schema; a time window is a condition of these views. They are followed by the views of
@@ -13,9 +13,11 @@
 #include "reader/sql/connection.h"
 
 struct sql_window {
-	int64_t start_ns, end_ns; /* visible rows overlap it: end > start_ns and start < end_ns */
+	int64_t start_ns, end_ns; /* visible rows overlap the window: end > start_ns and
+				   * start < end_ns */
 	bool all;                 /* no time window */
-	uint32_t pid, tid; /* only this process, this thread (if a table has them); 0 = any */
+	uint32_t pid, tid;        /* only rows of this process and thread (if a table has
+				   * them); 0 = any */
 };
 
 /* Create the views, without a window. Call once, before reports. Returns 0 or a negative errno. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* window.c - parser of time windows, and lookup of NVTX ranges. */
 #define _GNU_SOURCE
 #include "reader/sql/window.h"
 
@@ -24,7 +25,7 @@ static const struct {
 	{{"h", "hour"}, 3600e9},
 };
 
-/* 0 = there is no such unit. */
+/* Return the ns of a unit; 0 = unknown unit. */
 static double unit_ns(const char *name, size_t bytes)
 {
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
@@ -35,7 +36,7 @@ static double unit_ns(const char *name, size_t bytes)
 	return bytes ? 0 : 1;
 }
 
-/* "1s2ms3" of `bytes`. Whole numbers without a fraction keep all their digits. */
+/* Parse a time such as "1s2ms3". A whole number without a unit keeps all its digits. */
 static bool time_parse(const char *text, size_t bytes, int64_t *ret_ns)
 {
 	char copy[128], *at = copy;
@@ -85,6 +86,7 @@ static int range_found(void *user, const struct sql_value *values, int count)
 	(void)count;
 	w->start_ns = values[0].integer;
 	w->end_ns = values[1].integer;
+	w->pid = (uint32_t)values[2].integer;
 	w->all = false;
 	return 0;
 }
@@ -103,13 +105,16 @@ int window_of_range(struct sql *s, const char *range, struct sql_window *ret_win
 	FILE *out = open_memstream(&statement, &size);
 	if (!out)
 		return -ENOMEM;
-	fputs("SELECT start, \"end\" FROM NVTX_RANGES WHERE name = '", out);
+	fputs("SELECT start, \"end\", pid FROM NVTX_RANGES WHERE name = '", out);
 	for (const char *c = domain ? domain + 1 : end; c < end; c++)
 		fprintf(out, *c == '\'' ? "''" : "%c", *c);
 	fputc(':', out);
 	for (const char *c = range; c < (domain ? domain : end); c++)
 		fprintf(out, *c == '\'' ? "''" : "%c", *c);
-	fprintf(out, "' ORDER BY start, id LIMIT 1 OFFSET %llu",
+	fputc('\'', out);
+	if (ret_window->pid)
+		fprintf(out, " AND pid = %u", ret_window->pid);
+	fprintf(out, " ORDER BY start, id LIMIT 1 OFFSET %llu",
 		(unsigned long long)(index > INT64_MAX ? INT64_MAX : index));
 	ret_window->all = true;
 	int error = fclose(out) ? -ENOMEM : 0;
@@ -120,7 +125,7 @@ int window_of_range(struct sql *s, const char *range, struct sql_window *ret_win
 		error = sql_run(s, statement, &visitor);
 	free(statement);
 	if (!error && ret_window->all) {
-		snprintf(s->cause, sizeof(s->cause), "there is no NVTX range '%s'", range);
+		snprintf(s->cause, sizeof(s->cause), "no NVTX range named '%s'", range);
 		error = -ENOENT;
 	}
 	return error;

@@ -10,8 +10,8 @@
 bool window_parse(const char *text, struct sql_window *ret_window);
 
 /* Find the range "NAME[@DOMAIN][/INDEX]", by default the first that starts (index 0), and set the
- * times of the window. Returns 0, or a negative errno with the cause in s->cause; -ENOENT if there
- * is no such range. */
+ * times and the process of the window. If the window has a process, only its ranges are considered.
+ * Returns 0, or a negative errno with the cause in s->cause; -ENOENT if no range matches. */
 int window_of_range(struct sql *s, const char *range, struct sql_window *ret_window);
 
 #endif

@@ -37,7 +37,7 @@ static int buckets_start(struct durations *d)
 	return 0;
 }
 
-/* The place for kept values is missing or full. */
+/* Make room: the array of kept values is missing or full. */
 int durations_spill(struct durations *d)
 {
 	if (!d->kept)
@@ -67,12 +67,12 @@ static void finish(struct durations *d, uint64_t lower, uint64_t upper)
 	d->kept = d->buckets = NULL;
 }
 
-/* The kept values are all there are from `below` on. */
+/* Find the middle values in the kept values, which are all values from `below` on. */
 static void select_kept(struct durations *d)
 {
 	uint64_t first = (d->count - 1) / 2 - d->below, second = d->count / 2 - d->below;
 	qsort(d->kept, d->kept_count, sizeof(*d->kept), compare_u64);
-	if (second >= d->kept_count) /* cannot happen when every pass saw the same values */
+	if (second >= d->kept_count) /* impossible if every pass saw the same values */
 		second = d->kept_count ? d->kept_count - 1 : 0;
 	if (first > second)
 		first = second;
@@ -104,7 +104,7 @@ static int divide_start(struct durations *d)
 	return buckets_start(d) ? -ENOMEM : 1;
 }
 
-/* Finds the bucket of the lower middle value and how to go on from there. */
+/* Find the bucket of the lower middle value and choose how the next pass continues. */
 static int narrow(struct durations *d)
 {
 	uint64_t first = (d->count - 1) / 2, second = d->count / 2;
@@ -172,7 +172,8 @@ double durations_median(const struct durations *d)
 	return (double)(((long double)d->middle[0] + d->middle[1]) / 2);
 }
 
-/* By whole numbers as long as they fit: n * sum(x^2) - sum(x)^2 cancels badly otherwise. */
+/* Compute with integers while they fit, because n * sum(x^2) - sum(x)^2 loses most digits in
+ * floating point. */
 double durations_deviation(const struct durations *d)
 {
 	unsigned __int128 a, b;

@@ -45,6 +45,7 @@ struct durations {
 	uint64_t middle[2]; /* the two middle values; equal when the count is odd */
 };
 
+/* Initialize an empty set; release frees its memory. */
 void durations_init(struct durations *d);
 void durations_release(struct durations *d);
 /* Make room for a value of the first pass: create the array, or move it to buckets. For
@@ -56,6 +57,7 @@ int durations_again(struct durations *d, uint64_t value);
 /* End a pass. Returns 1 if all values are needed again, 0 if the results are final, or -ENOMEM. */
 int durations_pass_end(struct durations *d);
 
+/* Return the mean or the median in ns, after the last pass; 0 without values. */
 double durations_mean(const struct durations *d);
 double durations_median(const struct durations *d);
 /* Return the standard deviation of a sample (n - 1); 0 for one value. */

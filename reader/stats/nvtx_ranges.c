@@ -13,14 +13,14 @@
 #include "reader/nvtx/columns.h"
 #include "reader/stats/medians.h"
 
-struct reading {
-	struct nvtx_sums *sums;   /* or */
-	struct nvtx_trace *trace; /* what is made */
+struct range_pass {
+	struct nvtx_sums *sums;   /* sums to compute, or NULL */
+	struct nvtx_trace *trace; /* trace to store, or NULL */
 	const struct cursor_filter *filter;
 	struct name_filter *names;
 	struct contents *c;
 	const struct contents_visitor *visitor;
-	bool again; /* a pass behind the first */
+	bool again; /* this is not the first pass */
 	int64_t *columns;
 };
 
@@ -47,40 +47,41 @@ void nvtx_sums_release(struct nvtx_sums *s)
 	for (uint32_t i = 0; i < s->count; i++)
 		durations_release(&s->groups[i]->durations);
 	free(s->groups);
-	map_release(&s->places);
+	map_release(&s->indexes);
 	pool_release(&s->texts);
 	name_filter_release(&s->names);
 	*s = (struct nvtx_sums){0};
 }
 
-/* NULL: no memory, too many, or a name that the first pass has not met. */
+/* Return the group of a name, which the first pass creates. NULL = out of memory, too many groups,
+ * or a name that the first pass did not see. */
 static struct nvtx_group *group_of(
-	struct reading *r, enum nvtx_style style, uint32_t domain, uint32_t text)
+	struct range_pass *r, enum nvtx_style style, uint32_t domain, uint32_t text)
 {
 	struct nvtx_sums *s = r->sums;
 	char *name = nvtx_full_name(r->c, domain, text);
 	const char *kept = name ? pool_text(&s->texts, name, SIZE_MAX) : NULL;
 	free(name);
-	uint32_t place = map_get(&s->places, (uintptr_t)kept, style);
-	if (!kept || place || r->again)
-		return place ? s->groups[place - 1] : NULL;
+	uint32_t index = map_get(&s->indexes, (uintptr_t)kept, style);
+	if (!kept || index || r->again)
+		return index ? s->groups[index - 1] : NULL;
 	struct nvtx_group *g = s->count < NVTX_GROUPS_MAX ? pool_room(&s->texts, sizeof(*g)) : NULL;
 	if (!g || array_room(&s->groups, s->count, &s->capacity, sizeof(*s->groups)) ||
-		map_put(&s->places, (uintptr_t)kept, style, s->count + 1))
+		map_put(&s->indexes, (uintptr_t)kept, style, s->count + 1))
 		return NULL;
 	*g = (struct nvtx_group){.style = style, .name = kept};
 	durations_init(&g->durations);
 	return s->groups[s->count++] = g;
 }
 
-/* The last group found: neighbours are often alike. */
+/* The last group found: neighboring rows often have the same one. */
 struct last {
 	int64_t domain, text;
 	struct nvtx_group *group;
 };
 
 static int sums_take(
-	struct reading *r, const struct event_batch *b, enum nvtx_style style, int64_t **column)
+	struct range_pass *r, const struct event_batch *b, enum nvtx_style style, int64_t **column)
 {
 	struct last last = {0, 0, NULL};
 	for (uint32_t i = 0; i < b->count; i++) {
@@ -121,7 +122,7 @@ void nvtx_trace_release(struct nvtx_trace *t)
 	*t = (struct nvtx_trace){0};
 }
 
-static int trace_take(struct reading *r, const struct event_batch *b, int64_t **column)
+static int trace_take(struct range_pass *r, const struct event_batch *b, int64_t **column)
 {
 	struct nvtx_trace *t = r->trace;
 	for (uint32_t i = 0; i < b->count; i++) {
@@ -176,8 +177,8 @@ static int compare_threads(const void *a, const void *b, void *user)
 	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
-/* A range lies in the innermost one of its thread that ends no earlier. Ranges of different domains
- * may overlap without lying in each other. */
+/* Find the parent of a range: the innermost range of its thread that ends no earlier. Ranges of
+ * different domains may overlap without being nested. */
 static void range_nest(struct nvtx_trace *t, uint32_t index, uint32_t outer)
 {
 	struct nvtx_range *r = &t->ranges[index];
@@ -213,11 +214,11 @@ static int trace_nest(struct nvtx_trace *t)
 	return 0;
 }
 
-/* ---- reading ---- */
+/* ---- passes ---- */
 
 static int visit_batch(void *user, struct walk *walk, const struct event_batch *b)
 {
-	struct reading *r = user;
+	struct range_pass *r = user;
 	int64_t *column[NVTX_COLUMNS];
 	const struct process *p =
 		r->filter->pid ? process_find(&r->c->processes, b->process) : NULL;
@@ -229,7 +230,7 @@ static int visit_batch(void *user, struct walk *walk, const struct event_batch *
 	if (!nvtx_columns_decode(b, r->columns, column)) {
 		if (!r->again)
 			walk_problem(walk, walk->block.offset,
-				"rows of a column do not match the batch");
+				"number of rows of a column differs from that of its batch");
 		return 0;
 	}
 	return r->trace ? trace_take(r, b, column)
@@ -238,15 +239,15 @@ static int visit_batch(void *user, struct walk *walk, const struct event_batch *
 
 static int visit_block(void *user, const struct report_block *block)
 {
-	return contents_tell_block(((struct reading *)user)->visitor, block);
+	return contents_visit_block(((struct range_pass *)user)->visitor, block);
 }
 
 static void visit_problem(void *user, uint64_t offset, const char *cause)
 {
-	contents_tell_problem(((struct reading *)user)->visitor, offset, cause);
+	contents_report_problem(((struct range_pass *)user)->visitor, offset, cause);
 }
 
-static int read_first(struct reading *r, const struct report *report)
+static int read_first(struct range_pass *r, const struct report *report)
 {
 	const struct contents_visitor first = {r, visit_block, visit_batch, visit_problem};
 	r->columns = malloc((size_t)NVTX_COLUMNS * BATCH_ROWS_MAX * sizeof(*r->columns));
@@ -272,27 +273,27 @@ static int compare_totals(const void *a, const void *b)
 int nvtx_sums_read(struct nvtx_sums *s, struct contents *c, const struct report *r,
 	const struct contents_visitor *visitor)
 {
-	struct reading reading = {
+	struct range_pass pass = {
 		.sums = s, .filter = &s->filter, .names = &s->names, .c = c, .visitor = visitor};
-	const struct contents_visitor again = {&reading, visit_block, visit_batch, NULL};
+	const struct contents_visitor again = {&pass, visit_block, visit_batch, NULL};
 	uint32_t passes;
-	int error = read_first(&reading, r);
+	int error = read_first(&pass, r);
 	const struct medians medians = {s, s->count, durations_at};
-	reading.again = true;
+	pass.again = true;
 	if (!error)
 		error = medians_find(&medians, r, &again, &passes);
 	if (!error && s->count)
 		qsort(s->groups, s->count, sizeof(*s->groups), compare_totals);
-	free(reading.columns);
+	free(pass.columns);
 	return error;
 }
 
 int nvtx_trace_read(struct nvtx_trace *t, struct contents *c, const struct report *r,
 	const struct contents_visitor *visitor)
 {
-	struct reading reading = {
+	struct range_pass pass = {
 		.trace = t, .filter = &t->filter, .names = &t->names, .c = c, .visitor = visitor};
-	int error = read_first(&reading, r);
-	free(reading.columns);
+	int error = read_first(&pass, r);
+	free(pass.columns);
 	return error ? error : trace_nest(t);
 }

@@ -30,15 +30,16 @@ struct nvtx_group {
 };
 
 struct nvtx_sums {
-	struct nvtx_group **groups; /* by total, descending, once read */
+	struct nvtx_group **groups; /* sorted by total, descending, once read */
 	uint32_t count, capacity;
-	struct map places; /* name, style -> index in `groups` + 1, during the read */
+	struct map indexes; /* name, style -> index in `groups` + 1, during the read */
 	struct pool texts;
-	struct cursor_filter filter; /* of which pid, tid and name are used; set it after init */
+	struct cursor_filter filter; /* only pid, tid and name are used; set it after init */
 	struct name_filter names;
 	uint64_t unfinished; /* ranges left out */
 };
 
+/* Initialize; release frees the groups. */
 void nvtx_sums_init(struct nvtx_sums *s);
 void nvtx_sums_release(struct nvtx_sums *s);
 /* Read the report into `c` and `s`. `visitor` as in contents.h. Returns 0 or a negative errno. */
@@ -50,19 +51,20 @@ struct nvtx_range {
 	uint64_t start_ns, end_ns;
 	uint32_t process, tid; /* Process.id */
 	uint32_t domain, text; /* Strings ids */
-	uint32_t level;  /* as recorded; later, the number of ranges of the thread around it */
+	uint32_t level; /* level as recorded; later, the number of ranges of the thread around it */
 	uint32_t parent; /* 1 + index of the range around it, 0 = none */
 	uint32_t children;
 	uint64_t children_ns;
 };
 
 struct nvtx_trace {
-	struct nvtx_range *ranges; /* by start, once read */
+	struct nvtx_range *ranges; /* sorted by start, once read */
 	uint32_t count, capacity;
 	struct cursor_filter filter;
 	struct name_filter names;
 };
 
+/* Initialize; release frees the ranges. */
 void nvtx_trace_init(struct nvtx_trace *t);
 void nvtx_trace_release(struct nvtx_trace *t);
 /* Read the report into `c` and `t`. `visitor` as in contents.h. Returns 0 or a negative errno. */

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#define REGISTERS_UNIT 256u /* what a warp gets them in */
+#define REGISTERS_UNIT 256u /* granularity of allocation for a warp */
 
 uint32_t occupancy_partitions(const struct occupancy_device *d)
 {
@@ -23,7 +23,8 @@ static uint32_t least(uint64_t a, uint64_t b)
 	return (uint32_t)(a < b ? a : b);
 }
 
-/* Registers belong to a part of the multiprocessor, which holds whole warps. */
+/* Return the number of blocks that fit into the registers. Each partition of a multiprocessor has
+ * its own registers and holds whole warps. */
 static uint64_t register_blocks(
 	const struct occupancy_device *d, const struct occupancy_kernel *k, uint32_t block_warps)
 {

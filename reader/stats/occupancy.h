@@ -16,14 +16,14 @@ struct occupancy_device {
 	uint32_t major, minor; /* compute capability */
 	uint32_t warp_threads;
 	uint32_t warps, blocks, registers; /* maximum per multiprocessor */
-	uint64_t shared_bytes;             /* per multiprocessor */
+	uint64_t shared_bytes;             /* maximum per multiprocessor */
 	uint64_t reserved_bytes;           /* reserved by the system, per block */
 };
 
 struct occupancy_kernel {
 	uint32_t block_threads;
-	uint32_t registers;    /* per thread */
-	uint64_t shared_bytes; /* per block, static and dynamic */
+	uint32_t registers;    /* number per thread */
+	uint64_t shared_bytes; /* bytes per block, static and dynamic */
 };
 
 /* Maximum number of active warps on one multiprocessor by each of the limits, and by all of them;

@@ -10,11 +10,11 @@
 #include "common/spool.h"
 #include "reader/stats/medians.h"
 
-struct reading {
+struct osrt_pass {
 	struct osrt_totals *t;
 	struct contents *c;
 	const struct contents_visitor *visitor;
-	bool again; /* a pass behind the first */
+	bool again; /* this is not the first pass */
 };
 
 void osrt_totals_init(struct osrt_totals *t)
@@ -80,8 +80,9 @@ static struct osrt_function *function_named(struct osrt_totals *t, const char *n
 	return t->functions[t->count++] = f;
 }
 
-/* One name may have several ids: a writer whose table grew too large starts a new one. */
-static struct osrt_function *function_new_id(struct reading *r, uint32_t id)
+/* Add an id of a function. A function may have several ids, because a writer replaces a string
+ * table that grew too large. */
+static struct osrt_function *function_new_id(struct osrt_pass *r, uint32_t id)
 {
 	struct osrt_totals *t = r->t;
 	char unnamed[32];
@@ -97,7 +98,7 @@ static struct osrt_function *function_new_id(struct reading *r, uint32_t id)
 	return f;
 }
 
-static inline struct osrt_function *function_of(struct reading *r, uint32_t id)
+static inline struct osrt_function *function_of(struct osrt_pass *r, uint32_t id)
 {
 	if (r->t->id_capacity) {
 		struct osrt_function *f = id_slot(r->t, id)->function;
@@ -116,7 +117,7 @@ static int64_t *column(
 	return values && !event_batch_column(b, field, values) ? values : NULL;
 }
 
-static int batch_bad(struct reading *r, struct walk *walk, const char *cause)
+static int batch_bad(struct osrt_pass *r, struct walk *walk, const char *cause)
 {
 	if (!r->t->columns)
 		return -ENOMEM;
@@ -125,14 +126,14 @@ static int batch_bad(struct reading *r, struct walk *walk, const char *cause)
 	return 0;
 }
 
-static const char ROWS_DIFFER[] = "rows of a column do not match the batch";
+static const char ROWS_DIFFER[] = "number of rows of a column differs from that of its batch";
 
-static inline bool is_wanted(struct reading *r, uint32_t function)
+static inline bool is_wanted(struct osrt_pass *r, uint32_t function)
 {
 	return !r->t->names.pattern || name_filter_matches(&r->t->names, &r->c->strings, function);
 }
 
-static int take_summary(struct reading *r, struct walk *walk, const struct event_batch *b)
+static int take_summary(struct osrt_pass *r, struct walk *walk, const struct event_batch *b)
 {
 	const int64_t *function = column(r->t, b, 0, FIELD_OSRT_SUMMARY_FUNCTION);
 	const int64_t *count = function ? column(r->t, b, 1, FIELD_OSRT_SUMMARY_COUNT) : NULL;
@@ -151,7 +152,7 @@ static int take_summary(struct reading *r, struct walk *walk, const struct event
 	return 0;
 }
 
-static int take_call(struct reading *r, struct osrt_function *f, int64_t duration, int64_t flags)
+static int take_call(struct osrt_pass *r, struct osrt_function *f, int64_t duration, int64_t flags)
 {
 	if (duration < 0)
 		return 0;
@@ -163,10 +164,10 @@ static int take_call(struct reading *r, struct osrt_function *f, int64_t duratio
 			: durations_add(&f->calls, (uint64_t)duration);
 }
 
-/* Calls that were recorded, or those of the OS runtime that `trace import` read. */
-static int take_calls(struct reading *r, struct walk *walk, const struct event_batch *b)
+/* Add recorded calls, or calls of the OS runtime that `trace import` read. */
+static int take_calls(struct osrt_pass *r, struct walk *walk, const struct event_batch *b)
 {
-	enum { IMPORTED_OSRT = 2 }; /* CODEXL_CALL.api */
+	enum { IMPORTED_OSRT = 2 }; /* value of CODEXL_CALL.api */
 	const bool imported = b->kind == KIND_CODEXL_CALL;
 	const int64_t *duration = column(r->t, b, 0,
 		imported ? (uint32_t)FIELD_CODEXL_CALL_DURATION : FIELD_OSRT_CALL_DURATION);
@@ -194,7 +195,7 @@ static int take_calls(struct reading *r, struct walk *walk, const struct event_b
 
 static int visit_batch(void *user, struct walk *walk, const struct event_batch *b)
 {
-	struct reading *r = user;
+	struct osrt_pass *r = user;
 	const struct cursor_filter *filter = &r->t->filter;
 	const struct process *p = filter->pid ? process_find(&r->c->processes, b->process) : NULL;
 	if ((filter->tid && filter->tid != b->tid) ||
@@ -209,12 +210,12 @@ static int visit_batch(void *user, struct walk *walk, const struct event_batch *
 
 static int visit_block(void *user, const struct report_block *block)
 {
-	return contents_tell_block(((struct reading *)user)->visitor, block);
+	return contents_visit_block(((struct osrt_pass *)user)->visitor, block);
 }
 
 static void visit_problem(void *user, uint64_t offset, const char *cause)
 {
-	contents_tell_problem(((struct reading *)user)->visitor, offset, cause);
+	contents_report_problem(((struct osrt_pass *)user)->visitor, offset, cause);
 }
 
 static struct durations *durations_at(void *user, uint32_t index)
@@ -234,13 +235,13 @@ static int compare_totals(const void *a, const void *b)
 int osrt_totals_read(struct osrt_totals *t, struct contents *c, const struct report *r,
 	const struct contents_visitor *visitor)
 {
-	struct reading reading = {.t = t, .c = c, .visitor = visitor};
+	struct osrt_pass pass = {.t = t, .c = c, .visitor = visitor};
 	t->names.pattern = t->filter.name;
-	const struct contents_visitor first = {&reading, visit_block, visit_batch, visit_problem};
+	const struct contents_visitor first = {&pass, visit_block, visit_batch, visit_problem};
 	int error = contents_read(c, r, &first);
-	const struct contents_visitor again = {&reading, visit_block, visit_batch, NULL};
+	const struct contents_visitor again = {&pass, visit_block, visit_batch, NULL};
 	const struct medians medians = {t, t->count, durations_at};
-	reading.again = true;
+	pass.again = true;
 	if (!error)
 		error = medians_find(&medians, r, &again, &t->passes);
 	if (!error && t->count)

@@ -42,6 +42,7 @@ struct osrt_totals {
 	uint32_t passes;
 };
 
+/* Initialize; release frees the functions. */
 void osrt_totals_init(struct osrt_totals *t);
 void osrt_totals_release(struct osrt_totals *t);
 

@@ -18,7 +18,7 @@ static const struct {
 #include "common/schema/libc.def"
 };
 
-/* Where a group has both, the name says which. */
+/* Return true if a function waits. Needed for groups that contain both classes. */
 static bool waits(const char *name)
 {
 	return strstr(name, "wait") || strstr(name, "suspend") || strstr(name, "pause");

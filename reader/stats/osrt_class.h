@@ -7,9 +7,9 @@
 #ifndef READER_STATS_OSRT_CLASS_H
 #define READER_STATS_OSRT_CLASS_H
 
-/* Return the class of a function: "lock" (acquiring a lock), "wait" (for time, threads, processes,
- * signals or readiness), "io" (files and streams), "net" (sockets, data of other processes), or
- * "osrt" for all others and for names that are not in the table. */
+/* Return the class of a function: "lock" (acquires a lock), "wait" (waits for time, threads,
+ * processes, signals or readiness), "io" (files and streams), "net" (sockets, data of other
+ * processes), or "osrt" for all others and for names that are not in the table. */
 const char *osrt_class(const char *function);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile.c - time of calls or ranges as a tree of functions, from callchains. */
+/* profile.c - profile of calls or ranges: a tree of functions, built from callchains. */
 #define _GNU_SOURCE
 #include "reader/stats/profile.h"
 
@@ -13,8 +13,8 @@
 #include "reader/base/map.h"
 #include "reader/stats/nvtx_ranges.h"
 
-/* What is behind a node of a callchain, and in which times. */
-struct chain_place {
+/* Cache: node of the tree for a node of a callchain, and the span of time in which it is valid. */
+struct cached_chain {
 	uint32_t node;
 	struct time_span span;
 };
@@ -23,14 +23,14 @@ struct profile_tables {
 	struct map frames;   /* function, module -> frame + 1 */
 	struct map children; /* parent node, frame -> node */
 	struct map roots;    /* process, tid -> root + 1 */
-	struct map chains;   /* root node and process, callchain node -> place + 1 */
-	struct chain_place *places;
-	uint32_t place_count, place_capacity;
-	int64_t *columns; /* room for decoding */
+	struct map chains;   /* root node and process, callchain node -> index in `cached` + 1 */
+	struct cached_chain *cached;
+	uint32_t cached_count, cached_capacity;
+	int64_t *columns; /* buffer for decoding */
 	size_t column_values;
 };
 
-/* Index of a new node, 0 with *ret_error. */
+/* Add a node and return its index; 0 on error, which is stored in *ret_error. */
 static uint32_t node_new(struct profile *p, uint32_t parent, uint32_t frame, int *ret_error)
 {
 	*ret_error = p->node_count >= PROFILE_NODES_MAX ? -E2BIG : -ENOMEM;
@@ -53,7 +53,7 @@ int profile_init(struct profile *p, struct contents *contents, struct symbols *s
 		.source = source,
 		.by_thread = by_thread};
 	p->tables = calloc(1, sizeof(*p->tables));
-	node_new(p, 0, 0, &error); /* 0 means none: it is not used */
+	node_new(p, 0, 0, &error); /* index 0 means "none" and is not used */
 	return p->tables && p->nodes ? 0 : -ENOMEM;
 }
 
@@ -64,7 +64,7 @@ void profile_release(struct profile *p)
 		map_release(&p->tables->children);
 		map_release(&p->tables->roots);
 		map_release(&p->tables->chains);
-		free(p->tables->places);
+		free(p->tables->cached);
 		free(p->tables->columns);
 	}
 	free(p->tables);
@@ -75,7 +75,8 @@ void profile_release(struct profile *p)
 	*p = (struct profile){0};
 }
 
-/* Texts are of one pool: equal ones have one address. Returns the index + 1, 0 = no memory. */
+/* Return the index + 1 of a frame, which is added if needed; 0 = out of memory. Texts are in one
+ * pool, so equal texts have the same address. */
 static uint32_t frame_find(struct profile *p, const struct profile_frame *frame)
 {
 	uint64_t function = (uintptr_t)frame->function, module = (uintptr_t)frame->module;
@@ -120,8 +121,9 @@ static const char *unknown_name(struct profile *p, const struct symbol *symbol, 
 	return pool_text(&p->symbols->pool, text, sizeof(text));
 }
 
-/* The node below `node` for an address, its inlined functions included. 0 with *ret_error. */
-static uint32_t address_place(struct profile *p, const struct process *process, uint32_t node,
+/* Return the node below `node` for an address, after adding nodes for its inlined functions.
+ * Returns 0 on error, which is stored in *ret_error. */
+static uint32_t address_node(struct profile *p, const struct process *process, uint32_t node,
 	uint64_t address, uint64_t ns, struct time_span *span, int *ret_error)
 {
 	const struct symbol *symbol = symbols_find(p->symbols, process, address, ns, span);
@@ -136,38 +138,39 @@ static uint32_t address_place(struct profile *p, const struct process *process, 
 	return symbol ? node : 0;
 }
 
-static int place_put(
-	struct profile_tables *t, uint64_t start, uint32_t id, const struct chain_place *place)
+static int cached_put(
+	struct profile_tables *t, uint64_t start, uint32_t id, const struct cached_chain *chain)
 {
 	uint32_t known = map_get(&t->chains, start, id);
 	if (known) {
-		t->places[known - 1] = *place;
+		t->cached[known - 1] = *chain;
 		return 0;
 	}
-	int error = array_room(&t->places, t->place_count, &t->place_capacity, sizeof(*t->places));
+	int error =
+		array_room(&t->cached, t->cached_count, &t->cached_capacity, sizeof(*t->cached));
 	if (!error)
-		error = map_put(&t->chains, start, id, t->place_count + 1);
+		error = map_put(&t->chains, start, id, t->cached_count + 1);
 	if (!error)
-		t->places[t->place_count++] = *place;
+		t->cached[t->cached_count++] = *chain;
 	return error;
 }
 
-/* The node of a callchain below its root. What its callers gave is used again, as long as the same
- * modules were there. 0 with *ret_error. */
-static uint32_t chain_place(struct profile *p, const struct process *process, uint32_t root,
+/* Return the node for a callchain below its root. The result for a caller's node is cached while
+ * the same modules are mapped. Returns 0 on error, which is stored in *ret_error. */
+static uint32_t chain_node(struct profile *p, const struct process *process, uint32_t root,
 	uint32_t id, uint64_t ns, int *ret_error)
 {
 	static const char missing[] = "[not in the file]";
 	uint32_t ids[CALLCHAIN_FRAMES_MAX], count = 0, parent;
 	uint64_t address, start = (uint64_t)root << 32 | process->id;
-	struct chain_place at = {root, {0, UINT64_MAX}};
+	struct cached_chain at = {root, {0, UINT64_MAX}};
 	struct profile_tables *t = p->tables;
 	*ret_error = 0;
 	for (; id && count < CALLCHAIN_FRAMES_MAX; id = parent) {
 		uint32_t known = map_get(&t->chains, start, id);
-		const struct chain_place *place = known ? &t->places[known - 1] : NULL;
-		if (place && place->span.from_ns <= ns && ns < place->span.until_ns) {
-			at = *place;
+		const struct cached_chain *chain = known ? &t->cached[known - 1] : NULL;
+		if (chain && chain->span.from_ns <= ns && ns < chain->span.until_ns) {
+			at = *chain;
 			break;
 		}
 		if (!callchain_node(&process->memory->callchains, id, &parent, &address)) {
@@ -181,8 +184,8 @@ static uint32_t chain_place(struct profile *p, const struct process *process, ui
 	}
 	while (at.node && count-- > 0) {
 		callchain_node(&process->memory->callchains, ids[count], &parent, &address);
-		at.node = address_place(p, process, at.node, address, ns, &at.span, ret_error);
-		if (at.node && place_put(t, start, ids[count], &at)) {
+		at.node = address_node(p, process, at.node, address, ns, &at.span, ret_error);
+		if (at.node && cached_put(t, start, ids[count], &at)) {
 			*ret_error = -ENOMEM;
 			return 0;
 		}
@@ -218,10 +221,10 @@ static void add(uint64_t *sum, uint64_t value)
 struct call {
 	uint64_t end_ns, duration_ns;
 	uint32_t name, domain, chain;
-	bool in_domain; /* NVTX */
+	bool in_domain; /* the name is "domain:text" of NVTX */
 };
 
-/* What the event itself is called in the tree. */
+/* Return the name of the event itself in the tree. */
 static const char *call_name(struct profile *p, const struct call *c)
 {
 	struct string_ref name = string_table_get(&p->contents->strings, c->name);
@@ -238,7 +241,7 @@ static int call_add(
 {
 	int error = 0;
 	struct profile_root *root = root_of(p, process, tid, &error);
-	uint32_t node = root ? chain_place(p, process, root->node, c->chain, c->end_ns, &error) : 0;
+	uint32_t node = root ? chain_node(p, process, root->node, c->chain, c->end_ns, &error) : 0;
 	if (!node)
 		return error;
 	const struct profile_frame frame = {call_name(p, c), NULL, NULL, 0};
@@ -250,8 +253,8 @@ static int call_add(
 	return 0;
 }
 
-/* The columns of a batch, one behind the other, b->count values each; field 0 is none. 0, -ENOMEM,
- * or -EBADMSG where the rows do not match: that was told before. */
+/* Decode columns of a batch one after the other, b->count values each; field 0 is skipped. Returns
+ * 0, -ENOMEM, or -EBADMSG if the batch is damaged, which the first pass has reported. */
 static int columns_decode(struct profile *p, const struct event_batch *b, const uint32_t *fields,
 	uint32_t count, const int64_t **ret_values)
 {
@@ -274,7 +277,7 @@ static int columns_decode(struct profile *p, const struct event_batch *b, const 
 
 enum { START, FLAGS, CHAIN, NAME, DURATION, DOMAIN, COLUMNS };
 
-/* Which fields these are; 0 = the event has no such. */
+/* Fields of an event that a profile needs; 0 = the event has no such field. */
 struct call_fields {
 	enum profile_source source;
 	uint32_t kind, field[COLUMNS];
@@ -298,7 +301,7 @@ static const struct call_fields call_fields[] = {
 		FIELD_NVTX_START_END_DOMAIN),
 };
 
-/* NULL: events of this kind are not of the source. */
+/* Return the fields of an event kind; Returns NULL if the kind is not part of the source. */
 static const struct call_fields *call_fields_of(enum profile_source source, uint32_t kind)
 {
 	for (size_t i = 0; i < sizeof(call_fields) / sizeof(call_fields[0]); i++)
@@ -382,7 +385,7 @@ static int visit_batch(void *user, struct walk *walk, const struct event_batch *
 	return take_batch(passes->profile, walk, b);
 }
 
-/* Modules are complete only behind the first pass. */
+/* Two passes, because modules are complete only after the first one. */
 int profile_read(
 	struct profile *p, const struct report *report, const struct contents_visitor *visitor)
 {
@@ -407,7 +410,7 @@ static void totals_sum(struct profile *p)
 	}
 }
 
-struct sorting {
+struct node_order {
 	const struct profile *p;
 	enum profile_weight weight;
 };
@@ -417,10 +420,11 @@ static int compare_weights(uint64_t a, uint64_t b)
 	return a != b ? a < b ? 1 : -1 : 0;
 }
 
-/* By parent, then the heaviest first, then by name: the same report gives the same order. */
+/* Compare by parent, then by weight, descending, then by name: the same report always gives the
+ * same order. */
 static int compare_nodes(const void *a, const void *b, void *user)
 {
-	const struct sorting *s = user;
+	const struct node_order *s = user;
 	const struct profile_node *x = &s->p->nodes[*(const uint32_t *)a],
 				  *y = &s->p->nodes[*(const uint32_t *)b];
 	if (x->parent != y->parent)
@@ -434,9 +438,10 @@ static int compare_nodes(const void *a, const void *b, void *user)
 	return strcmp(s->p->frames[x->frame].function, s->p->frames[y->frame].function);
 }
 
-/* Depth first without recursion: `order` has the children of a node together, `first` where. */
-static uint32_t places_fill(const struct profile *p, const uint32_t *order, const uint32_t *first,
-	struct profile_place *places)
+/* Visit the tree depth first without recursion. `order`: nodes grouped by parent; `first`: start of
+ * each group. Returns the number of entries. */
+static uint32_t entries_fill(const struct profile *p, const uint32_t *order, const uint32_t *first,
+	struct profile_entry *entries)
 {
 	uint32_t count = 0, depth = 0, *next = malloc(p->node_count * sizeof(*next));
 	if (!next)
@@ -448,7 +453,7 @@ static uint32_t places_fill(const struct profile *p, const uint32_t *order, cons
 			next[node]++;
 			node = order[at];
 			if (p->nodes[node].parent)
-				places[count++] = (struct profile_place){node, depth - 1};
+				entries[count++] = (struct profile_entry){node, depth - 1};
 			depth++;
 		} else if (node) {
 			node = p->nodes[node].parent;
@@ -461,35 +466,35 @@ static uint32_t places_fill(const struct profile *p, const uint32_t *order, cons
 	return count;
 }
 
-struct profile_place *profile_order(
+struct profile_entry *profile_order(
 	struct profile *p, enum profile_weight weight, uint32_t *ret_count)
 {
-	struct sorting sorting = {p, weight};
+	struct node_order node_order = {p, weight};
 	uint32_t *order = malloc(p->node_count * sizeof(*order)),
 		 *first = malloc(p->node_count * sizeof(*first));
-	struct profile_place *places = malloc(p->node_count * sizeof(*places));
+	struct profile_entry *entries = malloc(p->node_count * sizeof(*entries));
 	*ret_count = 0;
 	totals_sum(p);
-	if (order && first && places) {
+	if (order && first && entries) {
 		for (uint32_t i = 1; i < p->node_count; i++)
 			order[i - 1] = i;
-		qsort_r(order, p->node_count - 1, sizeof(*order), compare_nodes, &sorting);
+		qsort_r(order, p->node_count - 1, sizeof(*order), compare_nodes, &node_order);
 		memset(first, 0xff, p->node_count * sizeof(*first));
 		for (uint32_t i = p->node_count - 1; i-- > 0;)
 			first[p->nodes[order[i]].parent] = i;
-		*ret_count = places_fill(p, order, first, places);
+		*ret_count = entries_fill(p, order, first, entries);
 	}
 	free(order);
 	free(first);
 	if (*ret_count)
-		return places;
-	free(places);
+		return entries;
+	free(entries);
 	return NULL;
 }
 
 static int compare_flat(const void *a, const void *b, void *user)
 {
-	const struct sorting *s = user;
+	const struct node_order *s = user;
 	const struct profile_flat *x = a, *y = b;
 	bool count = s->weight == PROFILE_COUNT;
 	int by_weight = compare_weights(
@@ -501,15 +506,16 @@ static int compare_flat(const void *a, const void *b, void *user)
 			 : strcmp(s->p->frames[x->frame].function, s->p->frames[y->frame].function);
 }
 
-/* Adds each node to its function, the totals only where no caller of it is the same function. */
-static void flat_fill(const struct profile *p, const struct profile_place *places, uint32_t count,
+/* Add each node to the row of its function. Add its total only if none of its callers is the same
+ * function. */
+static void flat_fill(const struct profile *p, const struct profile_entry *entries, uint32_t count,
 	struct profile_flat *rows, uint32_t *active, uint32_t *path)
 {
 	uint32_t depth = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		const struct profile_node *node = &p->nodes[places[i].node];
+		const struct profile_node *node = &p->nodes[entries[i].node];
 		struct profile_flat *row = &rows[node->frame];
-		while (depth > places[i].depth)
+		while (depth > entries[i].depth)
 			active[path[--depth]]--;
 		path[depth++] = node->frame;
 		add(&row->self_ns, node->self_ns);
@@ -521,18 +527,18 @@ static void flat_fill(const struct profile *p, const struct profile_place *place
 	}
 }
 
-struct profile_flat *profile_flat(const struct profile *p, const struct profile_place *places,
-	uint32_t place_count, enum profile_weight weight)
+struct profile_flat *profile_flat(const struct profile *p, const struct profile_entry *entries,
+	uint32_t entry_count, enum profile_weight weight)
 {
-	struct sorting sorting = {p, weight};
+	struct node_order node_order = {p, weight};
 	struct profile_flat *rows = calloc(p->frame_count + 1, sizeof(*rows));
 	uint32_t *active = calloc(p->frame_count + 1, sizeof(*active)),
 		 *path = malloc(p->node_count * sizeof(*path));
 	if (rows && active && path) {
 		for (uint32_t i = 0; i < p->frame_count; i++)
 			rows[i].frame = i;
-		flat_fill(p, places, place_count, rows, active, path);
-		qsort_r(rows, p->frame_count, sizeof(*rows), compare_flat, &sorting);
+		flat_fill(p, entries, entry_count, rows, active, path);
+		qsort_r(rows, p->frame_count, sizeof(*rows), compare_flat, &node_order);
 	} else {
 		free(rows);
 		rows = NULL;

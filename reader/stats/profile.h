@@ -24,12 +24,12 @@ enum profile_weight { PROFILE_TIME, PROFILE_COUNT };
  * time. */
 enum profile_source { PROFILE_OSRT, PROFILE_NVTX };
 
-/* A function, with any callers. */
+/* A function, regardless of its callers. */
 struct profile_frame {
-	const char *function; /* or module+0xoffset, or 0xaddress */
-	const char *module;   /* NULL = none: the OS runtime function that was called, or
-				 "domain:text" of NVTX */
-	const char *file;     /* of the first occurrence; NULL = not known */
+	const char *function; /* name, or module+0xoffset, or 0xaddress */
+	const char *module;   /* NULL = none: the frame is the OS runtime function that was
+			       * called, or "domain:text" of NVTX */
+	const char *file;     /* source line of the first occurrence; NULL = not known */
 	uint32_t line;
 };
 
@@ -37,7 +37,7 @@ struct profile_frame {
 struct profile_node {
 	uint32_t parent; /* 0 = a root; always a smaller index */
 	uint32_t frame;
-	uint64_t self_ns, self_count;   /* of calls made here */
+	uint64_t self_ns, self_count;   /* calls that end at this node */
 	uint64_t total_ns, total_count; /* including callees; set by profile_order() */
 };
 
@@ -46,7 +46,7 @@ struct profile_root {
 	const struct process *process;
 	uint32_t tid;
 	uint32_t name; /* Strings id of the thread's last name */
-	uint32_t node; /* a node without frame */
+	uint32_t node; /* a node without a frame */
 };
 
 struct profile {
@@ -60,16 +60,16 @@ struct profile {
 	uint32_t node_count, node_capacity;
 	struct profile_frame *frames;
 	uint32_t frame_count, frame_capacity;
-	struct profile_root *roots; /* in order of first mention; one, unless by_thread */
+	struct profile_root *roots; /* in order of first mention; one root, unless by_thread */
 	uint32_t root_count, root_capacity;
 	uint64_t without_chain, unfinished; /* events that were left out */
 	struct profile_tables *tables;
 };
 
 /*
- * Initialize. profile_read() will read `contents`, which must outlive `p`, as must `symbols` and
- * the pattern of the filter, of which pid, tid and name (of a function, or the NVTX text) are used.
- * by_thread: each thread has its own root. Returns 0 or -ENOMEM.
+ * Initialize. `contents`, which profile_read() fills, `symbols` and the pattern of the filter must
+ * outlive `p`. The filter's pid, tid and name (of a function, or the text of NVTX) are used.
+ * by_thread: each thread has a root of its own. Returns 0 or -ENOMEM.
  */
 int profile_init(struct profile *p, struct contents *contents, struct symbols *symbols,
 	const struct cursor_filter *filter, enum profile_source source, bool by_thread);
@@ -82,13 +82,13 @@ int profile_read(
 	struct profile *p, const struct report *report, const struct contents_visitor *visitor);
 
 /* A node in depth-first order. */
-struct profile_place {
+struct profile_entry {
 	uint32_t node, depth; /* children of a root have depth 0 */
 };
 
 /* Compute the totals, then return all nodes with a frame, depth first, the heaviest child first:
  * *ret_count of them, which the caller frees. NULL = out of memory, or no nodes. */
-struct profile_place *profile_order(
+struct profile_entry *profile_order(
 	struct profile *p, enum profile_weight weight, uint32_t *ret_count);
 
 struct profile_flat {
@@ -98,7 +98,7 @@ struct profile_flat {
 
 /* Return one row per function, the heaviest first, from the result of profile_order(). The caller
  * frees it. NULL = out of memory. */
-struct profile_flat *profile_flat(const struct profile *p, const struct profile_place *places,
-	uint32_t place_count, enum profile_weight weight);
+struct profile_flat *profile_flat(const struct profile *p, const struct profile_entry *entries,
+	uint32_t entry_count, enum profile_weight weight);
 
 #endif

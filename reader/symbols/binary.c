@@ -21,25 +21,25 @@
 #include "reader/symbols/demangle.h"
 #include "reader/symbols/dwarf.h"
 
-/* A symbol without size reaches to the next one, but not for ever. */
+/* A symbol without size extends to the next symbol, but at most this far. */
 #define SIZELESS_BYTES_MAX 65536u
 #define SYMBOLS_MAX (1u << 26)
 
 struct elf_symbol {
 	uint64_t address, bytes;
-	const char *name;     /* as in the file, whose memory it is */
-	const char *readable; /* NULL = not asked yet */
-	uint8_t rank;         /* of those at one address the least is shown */
+	const char *name;     /* address in the memory of the file */
+	const char *readable; /* demangled; NULL = not yet demangled */
+	uint8_t rank; /* if several names have one address, the name of the lowest rank is shown */
 };
 
 struct binary {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	struct pool *pool;
-	char debug_path[PATH_MAX]; /* found by the symbol path; else empty */
+	char debug_path[PATH_MAX]; /* found in the symbol path; else empty */
 	struct elf_symbol *symbols;
 	uint32_t symbol_count;
-	struct ranges ranges; /* value: index in `symbols` */
+	struct ranges ranges; /* ranges whose value is an index in `symbols` */
 	struct dwarf *dwarf;
 	Dwarf_Addr dwarf_bias;
 	bool dwarf_looked_for;
@@ -63,7 +63,7 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
-/* Asks /usr/lib/debug and debuginfod for the file itself. Returns a descriptor or -1. */
+/* Search /usr/lib/debug and debuginfod for the file itself. Returns a descriptor or -1. */
 static int find_by_build_id(const char *build_id)
 {
 	uint8_t bits[BUILD_ID_BITS_MAX];
@@ -86,7 +86,7 @@ static int find_by_build_id(const char *build_id)
 	return fd;
 }
 
-/* Takes over `fd`. */
+/* Add the open file to libdwfl, which takes over `fd`. */
 static int module_open(struct binary *b, const char *path, int fd)
 {
 	void **user = NULL;
@@ -120,7 +120,7 @@ static uint8_t rank_of(const char *name, const GElf_Sym *symbol)
 	while (underscores < 3 && name[underscores] == '_')
 		underscores++;
 	if (name[0] == '_' && (name[1] == 'Z' || name[1] == 'R'))
-		underscores = 0; /* mangled */
+		underscores = 0; /* not a mangled name */
 	uint8_t local = GELF_ST_BIND(symbol->st_info) == STB_LOCAL;
 	return (uint8_t)(16 * !symbol->st_size + 4 * local + underscores);
 }
@@ -157,7 +157,7 @@ static int compare_symbols(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* One range for each address: that of the first of its names. */
+/* Create one range per address, for the first of its names. */
 static int symbol_ranges(struct binary *b)
 {
 	int error = 0;
@@ -177,8 +177,8 @@ static int symbol_ranges(struct binary *b)
 	return error;
 }
 
-/* dwfl_module_addrinfo() looks at all symbols for each address: 690 us of a library with 35,000.
- * Sorted once, an answer takes 0.1 us. */
+/* Read the symbol table. dwfl_module_addrinfo() examines all symbols for each address, which takes
+ * 690 us for a library with 35,000 symbols; a search of the sorted table takes 0.1 us. */
 static int symbols_read(struct binary *b)
 {
 	int count = dwfl_module_getsymtab(b->module);
@@ -215,7 +215,7 @@ struct binary *binary_open(const char *path, const char *build_id, const char *s
 		return b;
 	binary_close(b);
 	if (error == -EBADMSG)
-		snprintf(reason, sizeof(reason), "'%s' cannot be read as a program", path);
+		snprintf(reason, sizeof(reason), "'%s' is not a readable ELF file", path);
 	if (error != -ENOMEM)
 		*ret_reason = pool_text(pool, reason, sizeof(reason));
 	return NULL;
@@ -233,7 +233,7 @@ void binary_close(struct binary *b)
 	free(b);
 }
 
-/* Looked for when first wanted: it is most of the work. */
+/* Return the DWARF of the file. It is opened on first use, because that is most of the work. */
 static struct dwarf *dwarf_of(struct binary *b)
 {
 	if (b->dwarf_looked_for)
@@ -244,13 +244,13 @@ static struct dwarf *dwarf_of(struct binary *b)
 	Elf *elf = dw ? dwarf_getelf(dw) : NULL;
 	if (elf)
 		elf_rawfile(elf, &bytes);
-	/* entries of compressed sections are more than bytes of the file */
+	/* compressed sections have more entries than the file has bytes */
 	b->dwarf = dw ? dwarf_new(dw, (uint64_t)bytes * 4, b->pool) : NULL;
 	return b->dwarf;
 }
 
-/* Length of a symbol's name without version ("@@GLIBC_2.2") and without what compilers put behind
- * the names of parts and clones of a function (".cold", ".isra.0"): it is one function. */
+/* Return the length of a symbol's name without its version ("@@GLIBC_2.2") and without the suffix
+ * that compilers add to parts and clones of a function (".cold", ".isra.0"). */
 static size_t plain_length(const char *name)
 {
 	static const char *const clones[] = {
@@ -287,7 +287,7 @@ uint32_t binary_frames(struct binary *b, uint64_t address, struct symbol_frame *
 	struct dwarf *d = dwarf_of(b);
 	uint32_t count = d ? dwarf_frames(d, address - b->dwarf_bias, ret_frames, &begin) : 0;
 	*ret_reason = s || count  ? NULL
-		: b->symbol_count ? "in no function of the file's symbol table"
+		: b->symbol_count ? "not in any function of the file's symbol table"
 				  : "the file has no symbols, and no debug file was found";
 	if (!count && s)
 		ret_frames[count++] = (struct symbol_frame){0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* binary_search.c - finds the file of a module by path and build-id, and its debug file. */
+/* binary_search.c - search for the file of a module by path and build-id, and for its debug
+ * file. */
 #ifdef HAVE_LIBDW
 
 #define _GNU_SOURCE
@@ -23,9 +24,9 @@ enum verdict { MISSING, NO_PROGRAM, OTHER_BUILD, FITS };
 
 struct search {
 	uint8_t bits[BUILD_ID_BITS_MAX];
-	size_t bytes;       /* of them; 0 = the program had none */
-	const char *digits; /* as recorded */
-	enum verdict best;  /* of the files looked at */
+	size_t bytes;       /* valid bytes in `bits`; 0 = the program had no build-id */
+	const char *digits; /* build-id as recorded */
+	enum verdict best;  /* best verdict of the files examined so far */
 	char best_path[PATH_MAX];
 	int error;
 };
@@ -47,7 +48,7 @@ size_t build_id_bits(const char *build_id, uint8_t ret_bits[BUILD_ID_BITS_MAX])
 	return bytes;
 }
 
-/* Recorded build-ids are cut at BUILD_ID_BITS_MAX. */
+/* Compare the build-id of a file. Recorded build-ids are truncated to BUILD_ID_BITS_MAX bytes. */
 static bool build_fits(const struct search *s, Elf *elf)
 {
 	const void *bits = NULL;
@@ -72,7 +73,7 @@ static enum verdict examine(const struct search *s, int fd)
 	return verdict;
 }
 
-/* Opens the file if it is the right one. Returns the descriptor or -1. */
+/* Open the file if its build-id matches. Returns the descriptor or -1. */
 static int try_path(struct search *s, const char *path)
 {
 	int fd = regular_open(path), error = fd < 0 ? -fd : 0;
@@ -117,7 +118,7 @@ static bool place_name(const struct search *s, const char *folder, size_t bytes,
 	return n > 0 && n < PATH_MAX && *last;
 }
 
-/* Tries the places below each folder. Returns a descriptor, and the name in `out`, or -1. */
+/* Try the locations below each folder. Returns a descriptor, with the name in `out`, or -1. */
 static int try_folders(struct search *s, const char *folders, enum place first, enum place last,
 	const char *path, char *out)
 {
@@ -133,19 +134,20 @@ static int try_folders(struct search *s, const char *folders, enum place first, 
 	return -1;
 }
 
-/* As the loader names it. */
+/* Return true if the path is the name that the loader gives the vdso. */
 static bool is_vdso(const char *path)
 {
 	return !strncmp(path, "linux-vdso.so", 13);
 }
 
-/* The sections and their headers stand at the end of the file, which is mapped as it is. */
+/* Return the size of the vdso, which is mapped unchanged: the section headers are at the end of the
+ * file. */
 static size_t vdso_bytes(const Elf64_Ehdr *elf)
 {
 	return elf->e_shoff + (size_t)elf->e_shnum * elf->e_shentsize;
 }
 
-/* A copy of this process's vdso, if it has the build-id that was recorded. Returns a descriptor or
+/* Return a descriptor of a copy of this process's vdso, if that has the recorded build-id; else
  * -1. */
 static int try_vdso(const struct search *s)
 {
@@ -160,16 +162,16 @@ static int try_vdso(const struct search *s)
 	return -1;
 }
 
-static void reason_give(const struct search *s, const char *path, char *out, size_t bytes)
+static void reason_set(const struct search *s, const char *path, char *out, size_t bytes)
 {
 	if (s->best == OTHER_BUILD)
-		snprintf(out, bytes, "build-id of '%s' is another one", s->best_path);
+		snprintf(out, bytes, "build-id of '%s' differs", s->best_path);
 	else if (s->best == NO_PROGRAM)
-		snprintf(out, bytes, "'%s' is no program or library", s->best_path);
+		snprintf(out, bytes, "'%s' is not a program or library", s->best_path);
 	else if (is_vdso(path))
-		snprintf(out, bytes, "the kernel of this machine has another vdso");
+		snprintf(out, bytes, "the vdso of this machine's kernel differs");
 	else if (*path != '/')
-		snprintf(out, bytes, "'%s' is no file", path);
+		snprintf(out, bytes, "'%s' is not a file", path);
 	else
 		snprintf(out, bytes, "cannot open '%s': %s", path, strerror(s->error));
 }
@@ -190,8 +192,9 @@ int binary_search(const char *path, const char *build_id, const char *symbol_pat
 	else if (fd < 0 && is_vdso(path))
 		fd = try_vdso(&s);
 	if (fd < 0)
-		reason_give(&s, path, ret_reason, reason_bytes);
-	/* Beside the file itself libdwfl finds this one; it also stands for one that is gone. */
+		reason_set(&s, path, ret_reason, reason_bytes);
+	/* libdwfl finds this debug file itself if the binary exists. It is searched for here only
+	 * if the binary is gone. */
 	if (fd < 0 && debug < 0)
 		debug = try_folders(
 			&s, "/usr/lib/debug", DEBUG_BUILD_ID, DEBUG_BUILD_ID, path, ret_debug_path);

@@ -8,7 +8,8 @@
 
 #include "common/array.h"
 
-/* Holes come from lost blocks; more of them than this are no accident, and would make us slow. */
+/* Gaps are left by lost blocks. A report with more of them is hostile; the limit bounds the time of
+ * lookups. */
 #define PIECES_MAX 4096u
 
 void callchain_nodes_release(struct callchain_nodes *n)
@@ -21,7 +22,7 @@ void callchain_nodes_release(struct callchain_nodes *n)
 	*n = (struct callchain_nodes){0};
 }
 
-/* Number of pieces that begin at `id` or before. */
+/* Return the number of pieces that begin at or before `id`. */
 static uint32_t pieces_until(const struct callchain_nodes *n, uint32_t id)
 {
 	uint32_t low = 0, high = n->count;
@@ -63,7 +64,8 @@ static int piece_reserve(struct callchain_piece *p)
 	return error;
 }
 
-/* Adds one node, or finds it told before. *piece: where the node before it went, or NULL. */
+/* Add one node, or verify a node that is already defined. *piece: the piece that the previous node
+ * was added to, or NULL. */
 static int node_add(struct callchain_nodes *n, struct callchain_piece **piece, uint32_t id,
 	uint32_t parent, uint64_t address, const char **ret_cause)
 {
@@ -71,16 +73,17 @@ static int node_add(struct callchain_nodes *n, struct callchain_piece **piece, u
 	if (!p || id - p->first_id > p->count || p->count == UINT32_MAX)
 		p = piece_before(n, id);
 	uint32_t at = p ? id - p->first_id : 0;
-	*ret_cause = "a callchain node is told twice, and not the same";
+	*ret_cause = "two different callchain nodes with the same id";
 	if (p && at < p->count) {
 		*piece = p;
-		if (!p->addresses[at]) { /* a hole: not stored yet when it was told before */
+		if (!p->addresses[at]) { /* a gap: the node was not stored by the first
+					  * definition */
 			p->parents[at] = parent;
 			p->addresses[at] = address;
 		}
 		return p->parents[at] == parent && p->addresses[at] == address ? 0 : -EBADMSG;
 	}
-	*ret_cause = "callchain nodes have too many holes";
+	*ret_cause = "too many gaps between callchain nodes";
 	if (!p || at > p->count) {
 		if (n->count == PIECES_MAX)
 			return -EBADMSG;
@@ -90,7 +93,7 @@ static int node_add(struct callchain_nodes *n, struct callchain_piece **piece, u
 		return -ENOMEM;
 	p->parents[p->count] = parent;
 	p->addresses[p->count++] = address;
-	/* Where it grew up to the next piece, that one tells the rest. */
+	/* If the piece now touches the next piece, further nodes belong to the next piece. */
 	uint32_t next = (uint32_t)(p - n->pieces) + 1;
 	*piece = next < n->count && n->pieces[next].first_id == id + 1 ? NULL : p;
 	return 0;
@@ -101,7 +104,7 @@ int callchain_nodes_add(
 {
 	struct callchain_piece *piece = NULL;
 	uint64_t address = 0;
-	*ret_cause = "parents and addresses of callchain nodes do not match";
+	*ret_cause = "different numbers of parents and addresses of callchain nodes";
 	if (entry->n_parents != entry->n_addresses)
 		return -EBADMSG;
 	*ret_cause = "impossible id of a callchain node";
@@ -110,7 +113,7 @@ int callchain_nodes_add(
 	for (size_t i = 0; i < entry->n_parents; i++) {
 		uint32_t id = entry->first_id + (uint32_t)i;
 		address += (uint64_t)entry->addresses[i];
-		*ret_cause = "parent of a callchain node is not before it";
+		*ret_cause = "parent of a callchain node does not precede it";
 		if (entry->parents[i] >= id)
 			return -EBADMSG;
 		int error = node_add(n, &piece, id, entry->parents[i], address, ret_cause);

@@ -15,20 +15,20 @@
 
 #include "report.pb-c.h"
 
-/* Maximum number of frames read of a callchain. Parents always have smaller ids, so callchains end,
- * but a hostile one is as long as the file. Recorded callchains are cut far below this limit. */
+/* Maximum number of frames read of a callchain. Parents have smaller ids, so every callchain ends,
+ * but a hostile one may be as long as the file. Recorded callchains are much shorter. */
 #define CALLCHAIN_FRAMES_MAX 1024u
 
 /* Nodes with consecutive ids. */
 struct callchain_piece {
 	uint32_t first_id, count, capacity;
-	uint32_t *parents;   /* 0 = outermost frame */
+	uint32_t *parents;   /* id of the caller's node; 0 = outermost frame */
 	uint64_t *addresses; /* return addresses: the call is just before them */
 };
 
 /* All zero = empty. */
 struct callchain_nodes {
-	struct callchain_piece *pieces; /* by id; one piece unless blocks were lost */
+	struct callchain_piece *pieces; /* sorted by id; one piece unless blocks were lost */
 	uint32_t count, capacity;
 };
 

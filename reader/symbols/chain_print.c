@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chain_print.c - prints a callchain as text or JSON. */
+/* chain_print.c - output of a callchain as text or JSON. */
 #define _GNU_SOURCE
 #include "reader/symbols/chain_print.h"
 
@@ -71,15 +71,16 @@ static void address_json(FILE *out, uint64_t address)
 /* ---- chains ---- */
 
 struct style {
-	const char *between; /* frames */
+	const char *between; /* separator of frames */
 	void (*frame)(FILE *out, const struct symbol *symbol, uint32_t frame, uint64_t address);
-	void (*address)(FILE *out, uint64_t address); /* a frame without a name */
+	void (*address)(FILE *out, uint64_t address); /* prints a frame without a name */
 };
 
 static const struct style style_text = {" <- ", frame_text, print_hex},
 			  style_json = {",", frame_json, address_json};
 
-/* The frames of the chain, innermost first. Their number; *ret_whole: there are no more. */
+/* Print the frames of a callchain, innermost first. Returns their number; *ret_whole: the callchain
+ * is complete. */
 static uint32_t frames_print(FILE *out, const struct style *style, struct symbols *symbols,
 	const struct process *p, uint32_t id, uint64_t ns, bool *ret_whole)
 {

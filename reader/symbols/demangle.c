@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demangle.c - demangles names by libiberty. */
+/* demangle.c - demangling of names by libiberty. */
 #include "reader/symbols/demangle.h"
 
 #include <string.h>
@@ -9,8 +9,8 @@
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 
-/* libiberty keeps parts of a name on the stack. Its own limit leaves out every name of more than a
- * thousand characters; templates have longer ones. */
+/* libiberty keeps parts of a name on the stack. Its own limit rejects names of more than 1000
+ * characters, but templates have longer ones. */
 #define BYTES_UNDER_LIMIT 1000u
 #define MANGLED_BYTES_MAX 4096u
 
@@ -20,7 +20,8 @@ struct output {
 	jmp_buf full;
 };
 
-/* libiberty cannot be told to stop. Its callback interface allocates nothing, so it can be left. */
+/* Collect the output of libiberty, and leave it by longjmp() at the limit, because it offers no
+ * other way to stop. Its callback interface allocates nothing, so nothing leaks. */
 static void output_add(const char *text, size_t bytes, void *user)
 {
 	struct output *o = user;
@@ -59,7 +60,8 @@ size_t demangle(const char *name, char *out)
 
 #endif
 
-/* Where a list in brackets that ends at `end` begins; NULL = nowhere. */
+/* Return the opening bracket of the list whose closing bracket is the last character before `end`;
+ * NULL = none. */
 static const char *brackets_begin(const char *from, const char *end, char open, char close)
 {
 	int depth = 0;

@@ -14,7 +14,7 @@
 #include "reader/base/address_ranges.h"
 #include "reader/symbols/demangle.h"
 
-#define DEPTH_MAX 32u /* of namespaces and classes around a function */
+#define DEPTH_MAX 32u /* levels of namespaces and classes around a function */
 
 struct function {
 	Dwarf_Off die;
@@ -22,10 +22,10 @@ struct function {
 };
 
 struct unit {
-	Dwarf_Die die;  /* has the lines */
-	Dwarf_Die tree; /* has the functions: another file's, where the DWARF is split */
+	Dwarf_Die die;  /* unit that has the lines */
+	Dwarf_Die tree; /* unit that has the functions; in another file if the DWARF is split */
 	bool indexed;
-	struct ranges ranges; /* value: index in `functions` */
+	struct ranges ranges; /* ranges whose value is an index in `functions` */
 	struct function *functions;
 	uint32_t count, capacity;
 };
@@ -34,18 +34,18 @@ struct dwarf {
 	Dwarf *dw;
 	struct pool *pool;
 	uint64_t die_budget, dies_left;
-	struct ranges ranges; /* value: index in `units` */
+	struct ranges ranges; /* ranges whose value is an index in `units` */
 	struct unit *units;
 	uint32_t count, capacity;
 };
 
-/* Adds each range of the entry under `value`. */
+/* Add each address range of a DIE, with `value`. */
 static int ranges_of(struct ranges *r, Dwarf_Die *die, uint32_t value)
 {
 	Dwarf_Addr base, low, high;
 	int error = 0;
 	for (ptrdiff_t at = 0; !error && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0;)
-		if (low) /* what the linker threw away lies at 0 */
+		if (low) /* the linker assigns address 0 to sections that it discarded */
 			error = ranges_add(r, low, high, value);
 	return error;
 }
@@ -103,7 +103,7 @@ void dwarf_free(struct dwarf *d)
 static int function_add(struct unit *u, Dwarf_Die *die)
 {
 	Dwarf_Addr base, begin, end;
-	/* A function whose cold part lies elsewhere has ranges alone; a declaration has none. */
+	/* A function with a separate cold part has only ranges; a declaration has neither. */
 	if (dwarf_entrypc(die, &begin) && dwarf_ranges(die, 0, &base, &begin, &end) <= 0)
 		return 0;
 	if (array_room(&u->functions, u->count, &u->capacity, sizeof(*u->functions)))
@@ -112,7 +112,8 @@ static int function_add(struct unit *u, Dwarf_Die *die)
 	return ranges_of(&u->ranges, die, u->count - 1);
 }
 
-/* First child, or next sibling. A file whose entries lead in circles ends with the budget. */
+/* Advance to the first child or the next sibling. The budget ends the traversal of a hostile file
+ * whose entries form a cycle. */
 static bool step(struct dwarf *d, Dwarf_Die *die, bool down)
 {
 	if (!d->dies_left)
@@ -129,7 +130,8 @@ static bool holds_functions(int tag)
 		tag == DW_TAG_interface_type;
 }
 
-/* Without recursion: the entries above the one at hand are kept. */
+/* Index the functions of a unit. Without recursion: the ancestors of the current DIE are kept in an
+ * array. */
 static int functions_index(struct dwarf *d, struct unit *u)
 {
 	Dwarf_Die above[DEPTH_MAX];
@@ -196,7 +198,7 @@ static void line_of(struct dwarf *d, struct unit *u, uint64_t address, struct sy
 	f->line = (uint32_t)number;
 }
 
-/* Where an inlined function was called from: what its caller's frame shows. */
+/* Set the call site of an inlined function, which is the source line of its caller's frame. */
 static void call_of(struct dwarf *d, struct unit *u, Dwarf_Die *inlined, struct symbol_frame *f)
 {
 	Dwarf_Attribute attribute;
@@ -210,7 +212,8 @@ static void call_of(struct dwarf *d, struct unit *u, Dwarf_Die *inlined, struct 
 		f->line = (uint32_t)number;
 }
 
-/* The inlined functions around `address` within `die`, outermost first. Returns their number. */
+/* Find the inlined functions around `address` within `die`, outermost first. Returns their
+ * number. */
 static uint32_t inlined_find(
 	struct dwarf *d, Dwarf_Die die, uint64_t address, Dwarf_Die *ret_inlined)
 {

@@ -2,9 +2,9 @@
 /*
  * dwarf.h - source lines and inlined functions of one module, from its DWARF.
  *
- * libdw parses; this adds sorted tables for what libdw would search linearly for every address
- * (units, functions of a unit). Format: DWARF 5, sections 2.17, 3.3 and 6.2. Only with HAVE_LIBDW.
- * One thread; allocates.
+ * libdw parses the DWARF; this file adds sorted tables of units and of their functions, which libdw
+ * would search linearly for every address. Format: DWARF 5, sections 2.17, 3.3 and 6.2. Only with
+ * HAVE_LIBDW. One thread; allocates.
  */
 #ifndef READER_SYMBOLS_DWARF_H
 #define READER_SYMBOLS_DWARF_H
@@ -23,8 +23,8 @@
 struct dwarf;
 
 /* Create the tables. The caller keeps `dw`; texts are stored in `pool`: both must outlive the
- * result. `die_budget`: maximum number of entries that a traversal examines. NULL = out of memory.
- * dwarf_free() accepts NULL. */
+ * result. `die_budget`: maximum number of entries that a traversal examines. Returns NULL if memory
+ * is short. dwarf_free() accepts NULL. */
 struct dwarf *dwarf_new(Dwarf *dw, uint64_t die_budget, struct pool *pool);
 void dwarf_free(struct dwarf *d);
 

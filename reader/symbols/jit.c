@@ -18,10 +18,11 @@
 #include "reader/report/contents.h"
 
 #define FILE_BYTES_MAX (1ll << 30)
-#define CODES_MAX (1u << 22) /* of one process */
+#define CODES_MAX (1u << 22) /* maximum per process */
 #define LINES_MAX (1u << 24)
 #define NAME_BYTES_MAX 4096u
-#define LAYERS_MAX 4096 /* codes at one address, one after the other, that are looked at */
+/* maximum number of codes examined that one address held at different times */
+#define LAYERS_MAX 4096
 
 struct jit_line_row {
 	uint64_t address;
@@ -29,9 +30,9 @@ struct jit_line_row {
 	const char *file;
 };
 
-/* Of one process. */
+/* Generated code of one process. */
 struct jit_map {
-	struct ranges ranges; /* value: index in `codes` */
+	struct ranges ranges; /* ranges whose value is an index in `codes` */
 	struct jit_code *codes;
 	uint32_t count, capacity;
 };
@@ -40,12 +41,12 @@ struct jit_maps {
 	const struct contents *contents;
 	const char *symbol_path;
 	struct pool *pool;
-	struct jit_map **maps; /* by process id; NULL = not asked for yet */
+	struct jit_map **maps; /* maps by process id; NULL = not read yet */
 	size_t map_count;
 	struct jit_line_row *lines;
 	uint32_t line_count, line_capacity;
-	uint32_t pending_lines;   /* the last ones belong to the code that comes next, */
-	uint64_t pending_address; /* if it lies there */
+	uint32_t pending_lines;   /* the last `pending_lines` rows belong to the next code, */
+	uint64_t pending_address; /* if it begins at this address */
 };
 
 struct jit_maps *jit_maps_new(
@@ -91,7 +92,8 @@ static void code_add(
 		m->count++;
 }
 
-/* "7f0012340000 1c0 name of it"; other lines are left out. Java's come with 0x. */
+/* Parse a line of a perf map: "7f0012340000 1c0 name of it". Java writes addresses with 0x. Ignores
+ * other lines. */
 static void perf_map_line(struct jit_maps *j, struct jit_map *m, const char *path, char *line)
 {
 	char *at = line, *end;
@@ -126,7 +128,7 @@ static void perf_map_read(struct jit_maps *j, struct jit_map *m, const char *pat
 	}
 }
 
-/* The fields of jitdump-specification.txt, in the byte order of this machine. */
+/* Records of jitdump-specification.txt, in the byte order of this machine. */
 #define JIT_MAGIC 0x4a695444u
 #define JIT_OTHER_CLOCK 1u /* flag: time stamps are not CLOCK_MONOTONIC */
 enum jit_record { JIT_CODE_LOAD, JIT_CODE_MOVE, JIT_CODE_DEBUG_INFO, JIT_CODE_CLOSE };
@@ -163,7 +165,7 @@ struct jit_debug_row {
 struct dump {
 	FILE *in;
 	struct jit_prefix prefix;
-	uint64_t left; /* bytes of the record at hand */
+	uint64_t left; /* remaining bytes of the current record */
 	const char *path;
 	bool clock;
 };
@@ -176,7 +178,7 @@ static bool dump_read(struct dump *d, void *to, size_t bytes)
 	return true;
 }
 
-/* A text with its NUL; a longer one is cut. */
+/* Read a text that ends with NUL; longer texts are truncated. */
 static const char *dump_text(struct jit_maps *j, struct dump *d)
 {
 	char text[NAME_BYTES_MAX];
@@ -230,7 +232,8 @@ static void dump_lines(struct jit_maps *j, struct dump *d)
 		const char *text = dump_text(j, d);
 		if (!text || (!strcmp(text, "\xff") && !file))
 			return;
-		file = strcmp(text, "\xff") ? text : file; /* "\xff": the same as before */
+		file = strcmp(text, "\xff") ? text : file; /* "\xff" = same file as in the
+							    * previous row */
 		if (j->line_count == LINES_MAX ||
 			array_room(&j->lines, j->line_count, &j->line_capacity, sizeof(*j->lines)))
 			return;
@@ -268,8 +271,8 @@ static void dump_read_all(struct jit_maps *j, struct jit_map *m, const char *pat
 	}
 }
 
-/* Was the file last written while the process lived? */
-static bool is_of_its_time(
+/* Return true if the file was last written during the life of the process. */
+static bool is_written_in_lifetime(
 	const struct jit_maps *j, const struct process *p, const struct stat *status)
 {
 	const Libtrace__Session *session = j->contents->session;
@@ -296,14 +299,14 @@ static FILE *file_open(
 	bool good = !fstat(fd, &status) && S_ISREG(status.st_mode) &&
 		status.st_size <= FILE_BYTES_MAX &&
 		(status.st_uid == 0 || status.st_uid == geteuid()) &&
-		(any_time || is_of_its_time(j, p, &status));
+		(any_time || is_written_in_lifetime(j, p, &status));
 	FILE *in = good ? fdopen(fd, "r") : NULL;
 	if (!in)
 		close(fd);
 	return in;
 }
 
-/* Reads the two kinds of files that a folder can have for a pid. */
+/* Read the perf map and the jitdump file of a pid in one folder. */
 static void folder_read(struct jit_maps *j, struct jit_map *m, const struct process *p,
 	const char *folder, size_t bytes, uint32_t pid, bool any_time)
 {
@@ -366,7 +369,8 @@ const struct jit_code *jit_find(
 	const struct jit_code *best = NULL;
 	if (!m)
 		return NULL;
-	/* Of what lay there one after the other: the last before that time, or else the first. */
+	/* The address may have held several codes: take the last one that was there before `ns`,
+	 * else the first one. */
 	const struct range *r = NULL;
 	for (int i = 0; i < LAYERS_MAX && (r = ranges_find(&m->ranges, address, r)); i++) {
 		const struct jit_code *code = &m->codes[r->value];

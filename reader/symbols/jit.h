@@ -27,8 +27,8 @@ struct jit_code {
 	uint32_t first_line, line_count;
 };
 
-/* Create the maps. `symbol_path` may be NULL. All arguments must outlive the result. NULL = out of
- * memory. jit_maps_free() accepts NULL. */
+/* Create the maps. `symbol_path` may be NULL. All arguments must outlive the result. Returns NULL
+ * if memory is short. jit_maps_free() accepts NULL. */
 struct jit_maps *jit_maps_new(
 	const struct contents *contents, const char *symbol_path, struct pool *pool);
 void jit_maps_free(struct jit_maps *j);

@@ -9,8 +9,8 @@
 #include "common/array.h"
 #include "reader/file/schema.h"
 
-/* How many begins are looked at below an address. Files that lie in each other's place at different
- * times are few. */
+/* Maximum number of distinct start addresses examined below an address. Few files overlap at
+ * different times. */
 #define BEGINS_MAX 4096u
 
 void module_map_release(struct module_map *m)
@@ -61,7 +61,7 @@ static int rows_take(struct module_map *m, const struct event_batch *b, int64_t 
 int module_map_add(
 	struct module_map *m, const struct event_batch *b, uint32_t *room, const char **ret_cause)
 {
-	*ret_cause = "more modules than any process has";
+	*ret_cause = "too many modules of a process";
 	if (b->count > *room)
 		return -EBADMSG;
 	*room -= b->count;
@@ -74,7 +74,7 @@ int module_map_add(
 	m->sorted = false;
 	int64_t *values = malloc(((size_t)b->count * 6 + 1) * sizeof(*values));
 	int error = values ? rows_take(m, b, values) : -ENOMEM;
-	*ret_cause = "broken rows of modules";
+	*ret_cause = "malformed rows of modules";
 	free(values);
 	return error;
 }
@@ -95,7 +95,8 @@ static int compare_ends(const void *a, const void *b)
 	return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
-/* A module is there until the first unload behind its load, or until its place is used again. */
+/* Set the end of each module's life: the first unload after its load, or the next load at the same
+ * address. */
 static void ends_set(struct module_map *m)
 {
 	uint32_t e = 0;
@@ -115,7 +116,8 @@ static void ends_set(struct module_map *m)
 	}
 }
 
-/* A file that is opened again and again, and lies in the same place each time, is one module. */
+/* Join consecutive loads of the same file at the same address, which is one module to the
+ * reader. */
 static void same_join(struct module_map *m)
 {
 	uint32_t kept = 0;
@@ -157,7 +159,7 @@ bool module_map_is_reused(struct module_map *m)
 	return m->reused;
 }
 
-/* Number of modules that stand before (begin, ns], in the order of the sort. */
+/* Return the number of modules that sort at or before (begin, ns). */
 static uint32_t modules_until(const struct module_map *m, uint64_t begin, uint64_t ns)
 {
 	uint32_t low = 0, high = m->count;
@@ -172,8 +174,8 @@ static uint32_t modules_until(const struct module_map *m, uint64_t begin, uint64
 	return low;
 }
 
-/* Of the modules with this begin, from `first` up to `end`: the better one of `best` and what there
- * is. */
+/* Return the best match for `address` and `ns` among `best` and modules [first, end), which have
+ * one start address: the latest module loaded by `ns`, else the first one loaded after it. */
 static const struct module *better(const struct module_map *m, uint32_t first, uint32_t end,
 	uint64_t address, uint64_t ns, const struct module *best)
 {

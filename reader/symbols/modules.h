@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * modules.h - module map of one process: which file was mapped at which addresses, and when, from
- * the MODULE_LOAD and MODULE_UNLOAD rows of a report.
+ * modules.h - module map of one process: the files that were mapped, with their addresses and
+ * times, from the MODULE_LOAD and MODULE_UNLOAD rows of a report.
  *
  * Rows are added in any order; the first lookup sorts them, and none may be added after it. Several
  * files may have used an address one after the other. module_map_release() at the end. One thread;
@@ -50,7 +50,8 @@ int module_map_add(
 
 /*
  * Return the module mapped at `address` at time `ns`; if there was none, the first one mapped there
- * later, because a call can begin before the file it returns to was recorded. NULL = none.
+ * later, because a call can begin before the file it returns to was recorded. Returns NULL if there
+ * is none.
  */
 const struct module *module_map_find(struct module_map *m, uint64_t address, uint64_t ns);
 
@@ -59,7 +60,7 @@ const struct module *module_map_find(struct module_map *m, uint64_t address, uin
 const struct module *module_map_each(
 	struct module_map *m, uint64_t address, const struct module *after);
 
-/* Sort the map, and return whether lookups depend on the time. */
+/* Sort the map. Returns true if lookups depend on the time. */
 bool module_map_is_reused(struct module_map *m);
 
 #endif

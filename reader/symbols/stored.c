@@ -34,7 +34,7 @@ int stored_symbols_add(
 	struct stored_symbols *s, const Libtrace__Symbols *entry, const char **ret_cause)
 {
 	uint64_t address = 0;
-	*ret_cause = "columns of symbols do not match";
+	*ret_cause = "columns of symbols have different lengths";
 	if (!is_consistent(entry))
 		return -EBADMSG;
 	int error = array_reserve(
@@ -42,7 +42,7 @@ int stored_symbols_add(
 	if (!error)
 		error = array_reserve(&s->frames, &s->frame_capacity,
 			(uint64_t)s->frame_count + entry->n_functions, sizeof(*s->frames));
-	*ret_cause = "more symbols than any process has";
+	*ret_cause = "too many symbols of a process";
 	if (error)
 		return error;
 	s->sorted = false;

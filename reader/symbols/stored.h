@@ -21,7 +21,7 @@ struct stored_symbol {
 	uint64_t address, offset;
 	uint32_t module, reason; /* Strings ids */
 	uint32_t first_frame, frame_count;
-	uint32_t order; /* order in the file: the last row is valid */
+	uint32_t order; /* order in the file: the last row is the valid one */
 };
 
 struct stored_symbols {

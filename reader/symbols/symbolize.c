@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbolize.c - resolves all addresses of a report, to store the names in it. */
+/* symbolize.c - resolution of all addresses of a report, to store their names in it. */
 #include "reader/symbols/symbolize.h"
 
 #include <errno.h>
@@ -8,10 +8,10 @@
 
 #include "reader/report/contents.h"
 
-#define ROWS 4096u /* of one entry: they stay far below a block */
+#define ROWS 4096u /* rows of one entry, which stays far below the size of a block */
 #define FRAMES (ROWS + 64u)
 
-struct symbolizing {
+struct symbolizer {
 	struct symbols *symbols;
 	struct append *append;
 	struct symbolize_tally *tally;
@@ -24,7 +24,7 @@ struct symbolizing {
 	uint32_t functions[FRAMES], files[FRAMES], lines[FRAMES];
 };
 
-static void entry_end(struct symbolizing *z)
+static void entry_end(struct symbolizer *z)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Symbols message = LIBTRACE__SYMBOLS__INIT;
@@ -49,10 +49,10 @@ static void entry_end(struct symbolizing *z)
 	z->last_address = 0;
 }
 
-static void row_add(struct symbolizing *z, uint64_t address, const struct module *module,
+static void row_add(struct symbolizer *z, uint64_t address, const struct module *module,
 	const struct symbol *symbol)
 {
-	/* Texts go into blocks with the entries that use them. */
+	/* Texts must be in the same block as the entry that uses them, or before it. */
 	if (z->rows == ROWS || z->frames + symbol->frame_count > FRAMES ||
 		z->append->strings.bytes >= APPEND_BLOCK_BYTES)
 		entry_end(z);
@@ -81,9 +81,10 @@ static void reason_count(struct symbolize_tally *t, const char *reason)
 		}
 }
 
-/* One address in one module, unless the report has it, or has as little of it as we find. */
+/* Add a row for an address in one module, unless the report has its function, or has a row and no
+ * function is found now either. */
 static int place_take(
-	struct symbolizing *z, struct process *p, uint64_t address, const struct module *module)
+	struct symbolizer *z, struct process *p, uint64_t address, const struct module *module)
 {
 	bool stored, resolved;
 	symbols_stored(z->symbols, p, address, module, &stored, &resolved);
@@ -111,7 +112,7 @@ static bool is_same(const struct module *a, const struct module *b)
 	return a && a->path == b->path && a->build_id == b->build_id && a->bias == b->bias;
 }
 
-static int address_take(struct symbolizing *z, struct process *p, uint64_t address)
+static int address_take(struct symbolizer *z, struct process *p, uint64_t address)
 {
 	const struct module *module = module_map_each(&p->modules, address - 1, NULL),
 			    *before = NULL;
@@ -132,7 +133,7 @@ static int compare_addresses(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int process_take(struct symbolizing *z, struct process *p)
+static int process_take(struct symbolizer *z, struct process *p)
 {
 	const struct callchain_nodes *n = &p->callchains;
 	size_t count = 0;
@@ -160,7 +161,7 @@ static int process_take(struct symbolizing *z, struct process *p)
 
 int symbolize(struct symbols *s, struct append *a, struct symbolize_tally *ret_tally)
 {
-	struct symbolizing *z = calloc(1, sizeof(*z));
+	struct symbolizer *z = calloc(1, sizeof(*z));
 	struct process_list *processes = &s->contents->processes;
 	*ret_tally = (struct symbolize_tally){0};
 	if (!z)

@@ -13,11 +13,11 @@
 #define SYMBOLIZE_REASONS 8u
 
 struct symbolize_tally {
-	uint64_t addresses;            /* distinct ones of each process */
-	uint64_t known;                /* of these, already stored */
-	uint64_t resolved, unresolved; /* of the added ones */
+	uint64_t addresses;            /* distinct addresses of each process */
+	uint64_t known;                /* addresses already stored */
+	uint64_t resolved, unresolved; /* rows added */
 	struct {
-		const char *reason; /* in the pool of the symbols */
+		const char *reason; /* text in the pool of the symbols */
 		uint64_t count;
 	} reasons[SYMBOLIZE_REASONS]; /* first ones encountered */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbols.c - resolves an address to function, line and inlined functions. */
+/* symbols.c - resolution of an address to function, line and inlined functions. */
 #include "reader/symbols/symbols.h"
 
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 #include "reader/symbols/binary.h"
 #include "reader/symbols/jit.h"
 
-/* Processes share files: one is opened once, by path and build-id. */
+/* A binary opened once, by path and build-id, for all processes that mapped it. */
 struct opened_binary {
 	const char *path;
-	const char *reason;    /* why not */
-	struct binary *binary; /* NULL = not */
+	const char *reason;    /* reason why the binary could not be opened */
+	struct binary *binary; /* NULL = not opened */
 };
 
 void symbols_init(struct symbols *s, struct contents *contents, const char *symbol_path)
@@ -84,7 +84,7 @@ static const struct symbol *of_module(
 		return NULL;
 	uint64_t file_address = address - module->bias, offset = UINT64_MAX;
 	const char *reason = b->reason;
-	/* the address is behind the call */
+	/* a return address follows the call instruction */
 	uint32_t count = b->binary
 		? binary_frames(b->binary, file_address - 1, frames, &offset, &reason)
 		: 0;
@@ -110,7 +110,7 @@ static const struct symbol *of_jit(struct symbols *s, uint64_t address, const st
 		return NULL;
 	symbol->module = code ? code->map : NULL;
 	symbol->offset = code ? address - code->begin : address;
-	symbol->reason = code ? NULL : "in no module";
+	symbol->reason = code ? NULL : "not in any module";
 	return symbol;
 }
 
@@ -122,7 +122,8 @@ static const struct jit_code *code_at(
 	return s->jit ? jit_find(s->jit, p, address - 1, ns) : NULL;
 }
 
-/* What the report has for the address in that module, the last told; resolved ones first. */
+/* Return the stored row of the address in that module, the last in the file; resolved rows
+ * first. */
 static const struct stored_symbol *stored_of(
 	struct symbols *s, struct process *p, uint64_t address, const struct module *module)
 {
@@ -197,7 +198,7 @@ static const struct symbol *find(struct symbols *s, struct process *p, uint64_t 
 	const struct module *module, uint64_t ns, bool with_stored, struct time_span *span)
 {
 	const struct jit_code *code = module || s->no_names ? NULL : code_at(s, p, address, ns);
-	/* of one process, both */
+	/* modules and codes belong to one process, so their addresses are unique keys */
 	uint64_t where = module ? (uintptr_t)module : code ? (uintptr_t)code : (uintptr_t)p;
 	if (code && code->from_ns)
 		narrow(span, ns, ns + 1);

@@ -32,16 +32,16 @@ struct symbol_frame {
 
 struct symbol {
 	const char *module; /* path; NULL = no module */
-	const char *reason; /* why no function is known; NULL = it is known */
-	uint64_t offset; /* from the start of the function; without a function, the address in the
-			    file */
+	const char *reason; /* reason why no function is known; NULL = the function is known */
+	uint64_t offset; /* offset from the start of the function; without a function, the address
+			    in the file */
 	uint32_t frame_count;
 	struct symbol_frame frames[]; /* at least one; innermost inlined function first */
 };
 
 struct symbols {
 	struct contents *contents;
-	const char *symbol_path; /* of the caller; NULL = none */
+	const char *symbol_path; /* owned by the caller; NULL = none */
 	bool no_names;           /* module and offset only: set it after symbols_init() */
 	struct pool pool;
 	const struct symbol **answers;
@@ -65,14 +65,15 @@ struct time_span {
 
 /*
  * Return the function that contains a return address of a callchain, for a call that ended at `ns`.
- * `span` (may be NULL) is narrowed to the times that have the same answer. NULL = out of memory.
+ * `span` (may be NULL) is narrowed to the times that have the same answer. Returns NULL if memory
+ * is short.
  */
 const struct symbol *symbols_find(struct symbols *s, const struct process *p, uint64_t address,
 	uint64_t ns, struct time_span *span);
 
 /* Addresses of a module that have no known function. */
 struct unresolved {
-	const char *module, *reason; /* as in struct symbol */
+	const char *module, *reason; /* texts as in struct symbol */
 	uint64_t count;
 };
 
@@ -85,8 +86,8 @@ uint32_t symbols_unresolved(const struct symbols *s, struct unresolved *ret_rows
 const struct symbol *symbols_resolve(struct symbols *s, const struct process *p, uint64_t address,
 	const struct module *module, uint64_t ns);
 
-/* Report whether the report stores the address in that module (NULL = none), and whether with its
- * function. */
+/* Set *ret_stored if the report stores the address in that module (NULL = none), and *ret_resolved
+ * if it also stores the function. */
 void symbols_stored(struct symbols *s, struct process *p, uint64_t address,
 	const struct module *module, bool *ret_stored, bool *ret_resolved);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundles the page of `trace report --html` and writes it as two C strings: what comes before the data, and behind it.
+// Bundle the page of `trace report --html` and write it as two C strings: the parts before and after the data.
 // Usage: node build.mjs PAGE.h
 import { build, transform } from 'esbuild';
 import { createHash } from 'node:crypto';
@@ -26,8 +26,8 @@ const style = (
 	await transform(readFileSync(join(here, 'src/style.css'), 'utf8'), { loader: 'css', minify: true })
 ).code.trim();
 
-// The licence of every package that the bundle has code of.
-function licences() {
+// Return the license of every package whose code is in the bundle.
+function licenses() {
 	const packages = new Set();
 	for (const name of Object.keys(bundle.metafile.inputs)) {
 		const found = name.match(/node_modules\/((?:@[^/]+\/)?[^/]+)\//);
@@ -39,7 +39,7 @@ function licences() {
 			const folder = join(here, 'node_modules', name);
 			const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 			const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-			if (!file) throw new Error(`${name} has no file with its licence`);
+			if (!file) throw new Error(`${name} has no file with its license`);
 			return `${name} ${version}\n\n${readFileSync(join(folder, file), 'utf8').trim()}`;
 		})
 		.join('\n\n\n');
@@ -56,7 +56,7 @@ const policy = [
 	"base-uri 'none'",
 	"form-action 'none'",
 ].join('; ');
-const licenceTexts = escaped(licences());
+const licenseTexts = escaped(licenses());
 const before = `<!doctype html>
 <html lang="en">
 <head>
@@ -69,7 +69,7 @@ const before = `<!doctype html>
 <body>
 <div id="page"><p class="wait">reading the report ...</p></div>
 <noscript><p class="wait">This page needs JavaScript; it loads nothing from anywhere.</p></noscript>
-<footer><details><summary>Licences of what this page is made with</summary><pre>${licenceTexts}</pre></details></footer>
+<footer><details><summary>Licenses of the packages in this page</summary><pre>${licenseTexts}</pre></details></footer>
 <script type="application/json" id="data">`;
 const behind = `</script>
 <script>${script}</script>
@@ -77,7 +77,7 @@ const behind = `</script>
 </html>
 `;
 
-// Short literals: compilers bound the length of a line in their messages.
+// Write short string literals, so that messages of compilers stay readable.
 function literals(text) {
 	const bytes = Buffer.from(text, 'utf8');
 	let out = '',

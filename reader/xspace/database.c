@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* database.c - tables of nsys from the events of an XSpace. */
 #include "reader/xspace/database.h"
 
 #include <ctype.h>
@@ -11,30 +12,30 @@
 #include "reader/symbols/demangle.h"
 
 #define DEVICE_PLANE "/device:GPU:"
-#define PUSH_POP_RANGE 59 /* of ENUM_NSYS_EVENT_TYPE */
+#define PUSH_POP_RANGE 59 /* row of ENUM_NSYS_EVENT_TYPE */
 #define DOMAIN_MADE 75
 #define RUNTIME_CALL 0
 #define NVTX "NVTX:"
 #define VM (INT64_C(1) << 48)
 
-/* What of an event's stats is asked for. */
+/* Stats of an event that tables need. */
 struct facts {
 	struct xspace_text kernel, memcpy, memset;
 	uint64_t correlation, context, graph_node;
 	bool has_correlation;
 };
 
-struct writing {
+struct conversion {
 	struct database database;
 	struct pool texts;
 	struct map ids; /* address of a text -> id */
 	uint32_t id_count;
-	struct map domains; /* id of the name -> number */
+	struct map domains; /* id of a domain's name -> number */
 	uint32_t domain_count;
 	struct xspace_tally *tally;
 };
 
-static int64_t text_id(struct writing *w, struct xspace_text text, int *error)
+static int64_t text_id(struct conversion *w, struct xspace_text text, int *error)
 {
 	const char *kept = pool_text(&w->texts, text.text ? text.text : "", text.bytes);
 	uint32_t known = kept ? map_get(&w->ids, (uint64_t)(uintptr_t)kept, 0) : 0;
@@ -73,8 +74,8 @@ static struct facts facts_of(const struct xspace_plane *plane, const struct xspa
 	return f;
 }
 
-/* The numbers behind "key:" in a text of details, divided by commas; those that are not there stay
- * as they are. */
+/* Parse the comma-separated numbers after "key:" in a text of details. Numbers that are not present
+ * keep their values. */
 static void details(struct xspace_text text, const char *key, int64_t *ret_numbers, uint32_t count)
 {
 	const size_t length = strlen(key);
@@ -92,22 +93,24 @@ static void details(struct xspace_text text, const char *key, int64_t *ret_numbe
 	}
 }
 
-struct place {
+struct event_context {
 	int64_t device, stream, tid;
 	int64_t start_ns, end_ns;
 	struct facts facts;
 };
 
-/* As its author wrote it. */
-static struct xspace_text readable(struct writing *w, struct xspace_text name, char *room)
+/* Return the demangled name, or the name itself. */
+static struct xspace_text readable(struct conversion *w, struct xspace_text name, char *room)
 {
 	const char *text = pool_text(&w->texts, name.text ? name.text : "", name.bytes);
 	size_t bytes = text ? demangle(text, room) : 0;
 	return bytes ? (struct xspace_text){room, bytes} : name;
 }
 
-/* The short name, without arguments, is not told and so the whole one. */
-static int put_kernel(struct writing *w, const struct xspace_event *e, const struct place *p)
+/* Write a row of a kernel. An XSpace has no short name without arguments, so the full name is used
+ * for both. */
+static int put_kernel(
+	struct conversion *w, const struct xspace_event *e, const struct event_context *p)
 {
 	int error = 0;
 	char room[DEMANGLED_BYTES_MAX];
@@ -133,7 +136,7 @@ static int put_kernel(struct writing *w, const struct xspace_event *e, const str
 		p->facts.graph_node != 0, (int64_t)p->facts.graph_node, "");
 }
 
-/* CUPTI's numbers of kinds of copies, by the letters in the name. */
+/* Return the number that CUPTI gives the kind of a copy, from the letters in its name. */
 static int64_t copy_kind(struct xspace_text name)
 {
 	static const struct {
@@ -153,7 +156,8 @@ static int64_t copy_kind(struct xspace_text name)
 	return 0;
 }
 
-static int put_copy(struct writing *w, const struct xspace_event *e, const struct place *p)
+static int put_copy(
+	struct conversion *w, const struct xspace_event *e, const struct event_context *p)
 {
 	int64_t bytes = 0;
 	details(p->facts.memcpy, "num_bytes:", &bytes, 1);
@@ -164,7 +168,7 @@ static int put_copy(struct writing *w, const struct xspace_event *e, const struc
 		p->facts.graph_node != 0, (int64_t)p->facts.graph_node);
 }
 
-static int put_set(struct writing *w, const struct place *p)
+static int put_set(struct conversion *w, const struct event_context *p)
 {
 	int64_t bytes = 0;
 	details(p->facts.memset, "num_bytes:", &bytes, 1);
@@ -174,7 +178,8 @@ static int put_set(struct writing *w, const struct place *p)
 		(int64_t)p->facts.graph_node);
 }
 
-static int put_call(struct writing *w, const struct xspace_event *e, const struct place *p)
+static int put_call(
+	struct conversion *w, const struct xspace_event *e, const struct event_context *p)
 {
 	int error = 0;
 	int64_t name = text_id(w, e->name, &error);
@@ -184,9 +189,9 @@ static int put_call(struct writing *w, const struct xspace_event *e, const struc
 			       (int64_t)p->facts.correlation, name, INT64_C(0));
 }
 
-/* The number of a domain, told if need be; 0 = the default one. */
-static int domain_id(
-	struct writing *w, struct xspace_text name, const struct place *p, int64_t *ret_id)
+/* Find the number of a domain; a new domain gets a number and a row. 0 = the default domain. */
+static int domain_id(struct conversion *w, struct xspace_text name, const struct event_context *p,
+	int64_t *ret_id)
 {
 	int error = 0;
 	*ret_id = 0;
@@ -209,8 +214,9 @@ static int domain_id(
 			       p->start_ns, (int64_t)DOMAIN_MADE, p->tid, text, *ret_id);
 }
 
-/* "NVTX:domain:text": a domain has no colon here, a text may. */
-static int put_range(struct writing *w, struct xspace_text name, const struct place *p)
+/* Write a row of an NVTX range named "NVTX:domain:text". Domains cannot contain colons here, texts
+ * can. */
+static int put_range(struct conversion *w, struct xspace_text name, const struct event_context *p)
 {
 	int64_t domain, id;
 	struct xspace_text rest = {name.text + strlen(NVTX), name.bytes - strlen(NVTX)};
@@ -229,8 +235,8 @@ static int put_range(struct writing *w, struct xspace_text name, const struct pl
 			       p->start_ns, p->end_ns, (int64_t)PUSH_POP_RANGE, p->tid, id, domain);
 }
 
-static int put_event(
-	struct writing *w, bool on_device, const struct xspace_event *e, const struct place *p)
+static int put_event(struct conversion *w, bool on_device, const struct xspace_event *e,
+	const struct event_context *p)
 {
 	const bool nvtx = e->name.bytes > strlen(NVTX) && !memcmp(e->name.text, NVTX, strlen(NVTX));
 	w->tally->taken++;
@@ -249,14 +255,14 @@ static int put_event(
 	return 0;
 }
 
-static int put_line(struct writing *w, const struct xspace_plane *plane,
+static int put_line(struct conversion *w, const struct xspace_plane *plane,
 	const struct xspace_line *line, bool on_device)
 {
 	struct xspace_event e;
 	const uint8_t *at = line->at;
 	int error = 0;
 	while (!error && xspace_event_next(plane, line, &at, &e)) {
-		struct place p = {.device = plane->id,
+		struct event_context p = {.device = plane->id,
 			.stream = line->id,
 			.tid = VM | (line->id & 0xffffff),
 			.facts = facts_of(plane, &e)};
@@ -268,7 +274,7 @@ static int put_line(struct writing *w, const struct xspace_plane *plane,
 	return error;
 }
 
-static int put_all(struct writing *w, const struct xspace *x)
+static int put_all(struct conversion *w, const struct xspace *x)
 {
 	int error = 0;
 	for (uint32_t i = 0; !error && i < x->plane_count; i++) {
@@ -286,7 +292,7 @@ static int put_all(struct writing *w, const struct xspace *x)
 int xspace_to_database(
 	const struct xspace *x, const char *name, struct xspace_tally *ret_tally, char *cause)
 {
-	struct writing w = {.tally = ret_tally};
+	struct conversion w = {.tally = ret_tally};
 	*ret_tally = (struct xspace_tally){0};
 	int error = database_create(&w.database, name, false);
 	w.database.generation = NSYS_3_24;

@@ -12,7 +12,7 @@
 #include "reader/xspace/xspace.h"
 
 struct xspace_tally {
-	uint64_t taken, left_out; /* events; those of other kinds */
+	uint64_t taken, left_out; /* events converted; events of other kinds */
 };
 
 /* Write the database to a file that must not exist; `cause` has room for DATABASE_CAUSE_BYTES.

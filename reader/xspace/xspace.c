@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* xspace.c - parser of an XSpace: planes, lines and events. */
 #include "reader/xspace/xspace.h"
 
 #include <errno.h>
@@ -10,9 +11,10 @@
 #include "reader/file/source.h"
 #include "reader/ncu/wire.h"
 
-#define XSPACE_BYTES_MAX (UINT64_C(1) << 32) /* protobuf itself stops at half of it */
+/* maximum size of a file; protobuf itself stops at half of it */
+#define XSPACE_BYTES_MAX (UINT64_C(1) << 32)
 
-/* Fields of the messages. */
+/* Field numbers of the messages. */
 enum { SPACE_PLANE = 1, SPACE_ERROR = 2, SPACE_WARNING = 3, SPACE_HOSTNAME = 4 };
 enum { PLANE_ID = 1, PLANE_NAME = 2, PLANE_LINE = 3, PLANE_EVENT_NAME = 4, PLANE_STAT_NAME = 5 };
 enum { LINE_ID = 1, LINE_NAME = 2, LINE_TIMESTAMP = 3, LINE_EVENT = 4 };
@@ -40,7 +42,7 @@ bool xspace_text_is(struct xspace_text text, const char *wanted)
 	return text.bytes == strlen(wanted) && !memcmp(text.text, wanted, text.bytes);
 }
 
-/* An entry of a map: an id and a message with a name. */
+/* Add an entry of a map: an id, and a message with a name. */
 static int name_add(struct xspace_names *n, const struct wire_field *entry)
 {
 	struct xspace_name name = {0};
@@ -210,7 +212,7 @@ static int line_add(struct xspace_plane *plane, const struct wire_field *f)
 	return error;
 }
 
-/* Names may stand behind the lines, so lines are read when all names are known. */
+/* Read the lines after all names are known, because names may follow the lines. */
 static int plane_read(struct xspace_plane *plane)
 {
 	struct wire_field f;
@@ -274,7 +276,7 @@ static int space_read(struct xspace *x, const uint8_t *at, const uint8_t *end)
 
 /* ---- the file ---- */
 
-/* The first plane begins the file, with its id or name. */
+/* Check that the file begins with a plane that begins with its id or name. */
 bool xspace_is(const char *path)
 {
 	struct source s;

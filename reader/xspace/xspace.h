@@ -2,8 +2,8 @@
 /*
  * xspace.h - reader for an XSpace (.xplane.pb) of any profiler: planes, lines and events.
  *
- * Format: openxla/xla, third_party/tsl/tsl/profiler/protobuf/xplane.proto. The whole file is held
- * in memory, because it is one message; nothing else is held per event. Texts point into it and
+ * Format: openxla/xla, third_party/tsl/tsl/profiler/protobuf/xplane.proto. The whole file is in
+ * memory, because it is one message; nothing else is stored per event. Texts point into it and
  * have no terminating NUL. Every length is checked; unknown fields are skipped. One thread;
  * allocates.
  */
@@ -44,7 +44,7 @@ struct xspace_line {
 	int64_t id, timestamp_ns;
 	struct xspace_text name;
 	const uint8_t *at, *end; /* the message */
-	uint64_t events;         /* including num_occurrences of aggregated ones */
+	uint64_t events;         /* events, including num_occurrences of aggregated events */
 	int64_t total_ps, first_ps,
 		last_ps; /* total duration, least offset, greatest end; 0 without events */
 };

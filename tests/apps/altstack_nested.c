@@ -3,8 +3,9 @@
  * altstack_nested - handlers on alternate stacks above and below the program's stack make wrapped
  * calls while a wrapped call waits.
  *
- * Promise: a call that waits while a handler on another stack works is one call, recorded once and
- * not taken for abandoned: where a stack lies says nothing about who left whom.
+ * A call that waits while a handler on another stack runs must be one call: recorded once, and not
+ * taken for abandoned. The address of a stack does not say which flow of control has left the
+ * other.
  */
 #include "app.h"
 
@@ -31,7 +32,7 @@ static void *knock(void *thread)
 	return NULL;
 }
 
-/* The read below waits until the handler, on its own stack, has written. */
+/* The read below waits until the handler has written, which runs on its own stack. */
 static void one_round(void)
 {
 	pthread_t self = pthread_self(), knocker;
@@ -65,7 +66,7 @@ static void *run_on(void *place)
 	return NULL;
 }
 
-/* A thread whose stack and alternate stack lie in one mapping, in the order asked for. */
+/* Start a thread whose stack and alternate stack are in one mapping, in the given order. */
 static void thread_with(int handler_above)
 {
 	size_t half = 256 * 1024;

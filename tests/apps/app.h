@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * app.h - how a test program speaks: one line per promise it checked, status 1 when one is broken.
+ * app.h - output of a test program: one line per condition that it checked, status 1 if one is
+ * false.
  *
- * Lines go out by a raw system call, so that speaking is not itself a wrapped call. They say
+ * Lines are written by a raw system call, so that output is not itself a wrapped call. They contain
  * nothing that changes from run to run (no pids, no addresses, no times): tests/e2e/transparent.py
- * compares them between an untraced and a traced run. pass: TEXT / FAIL: TEXT     a promise expect
- * COUNT FUNCTION       the report of this tree must hold exactly that many calls
- * (tests/e2e/capture.py) facts: ...                  only with APP_FACTS in the environment: pids
- * and tids for the runner
+ * compares them between an untraced and a traced run.
+ *
+ *     pass: TEXT, FAIL: TEXT     the result of a condition
+ *     expect COUNT FUNCTION      the report of this tree must contain exactly that many calls
+ *                                (tests/e2e/capture.py)
+ *     facts: ...                 pids and tids for the runner, only if APP_FACTS is set
  */
 #ifndef TESTS_APPS_APP_H
 #define TESTS_APPS_APP_H
@@ -46,7 +49,7 @@ __attribute__((unused, format(printf, 1, 2))) static void say(const char *format
 	app_write(line, length);
 }
 
-/* Says whether the promise `text` held. Returns `ok`. */
+/* Print whether the condition that `text` describes is true. Return `ok`. */
 __attribute__((unused)) static int check(int ok, const char *text)
 {
 	if (!ok)
@@ -55,7 +58,7 @@ __attribute__((unused)) static int check(int ok, const char *text)
 	return ok;
 }
 
-/* As check(), but silent when it held: for loops. */
+/* Check the condition, and print it only if it is false: for loops. */
 __attribute__((unused)) static int require(int ok, const char *text)
 {
 	return ok || check(0, text);
@@ -76,7 +79,7 @@ __attribute__((unused)) static int app_tid(void)
 	return (int)syscall(SYS_gettid);
 }
 
-/* A wait that is no wrapped call and does not end early. */
+/* Wait without a wrapped call, and without ending early. */
 __attribute__((unused)) static void app_sleep_ms(long ms)
 {
 	struct {

@@ -4,8 +4,8 @@
  * atfork_first - forks while a library's handlers, registered before the tracer's constructor ran,
  * make wrapped calls before the fork and on both sides of it, and start a thread in the child.
  *
- * Promise: nothing of the child's goes into its parent's records, both sides' calls are in the
- * report, nothing crashes.
+ * The parent's records must contain no event of the child. The report must contain the calls of
+ * both sides, and nothing may crash.
  */
 #include "app.h"
 

@@ -4,15 +4,15 @@
 /*
  * callchain - makes calls whose callers are known.
  *
- * Promise: each call below has exactly the chain that is said here. A call is told by the number of
- * bytes that it reads:
+ * Each call below must have exactly the chain that is stated here. The number of bytes that it
+ * reads identifies a call:
  *
  *     chain 11: leaf middle main     functions, innermost first, inlined ones too; * = some others
  *
  * A function calls the next inner one on one line of this file, which tests/e2e/callchains.py looks
- * up. callchain_fp is the same with frame pointers.
+ * up. callchain_fp is this file compiled with frame pointers.
  *
- *     callchain [MODE]    without: all of them
+ *     callchain [MODE]    without MODE: all of them
  */
 #include "app.h"
 
@@ -31,7 +31,7 @@
 #define INLINED static inline __attribute__((always_inline))
 
 static int zero_fd;
-static volatile int after; /* touched behind each call, so that none is a jump */
+static volatile int after; /* changed after each call, so that no call becomes a jump */
 static char folder[4200];
 
 INLINED int marked(int n)
@@ -92,7 +92,7 @@ OWN_FRAME int down(int n, int left)
 OWN_FRAME void mode_recursion(void)
 {
 	down(14, 200);
-	down(14, 200); /* what is remembered of the last chain says the same */
+	down(14, 200); /* the tracer's memory of the last chain must give the same chain */
 	down(14, 199);
 	down(15, 5);
 }
@@ -126,7 +126,7 @@ OWN_FRAME void mode_alloca(void)
 		realigned(17, bytes);
 }
 
-/* Long calls among short ones, for the threshold. */
+/* Long calls between short ones, for the threshold. */
 OWN_FRAME void mode_threshold(void)
 {
 	struct timespec two_ms = {0, 2000000};
@@ -179,7 +179,7 @@ OWN_FRAME void raises(void)
 }
 
 #ifdef __x86_64__
-/* Interrupted at its first instruction: the one before belongs to another function. */
+/* Interrupted at its first instruction: the instruction before belongs to another function. */
 __asm__(".text\n.type not_called, @function\nnot_called:\n.cfi_startproc\nnop\nret\n.cfi_endproc\n"
 	".size not_called, . - not_called\n"
 	".type faults_at_once, @function\nfaults_at_once:\n.cfi_startproc\nud2\nret\n.cfi_endproc\n"
@@ -317,7 +317,7 @@ static void *open_beside(const char *name)
 
 typedef int (*plugin_function)(int fd, int n);
 
-/* Returns where the function was. */
+/* Return the address at which the function was loaded. */
 OWN_FRAME uintptr_t use_plugin(const char *file, const char *name, int mark)
 {
 	void *library = open_beside(file);
@@ -345,11 +345,11 @@ OWN_FRAME void mode_plugin(void)
 		say("facts: same place %d", place[0] == place[1] && place[1] == place[2]);
 }
 
-/* Somebody holds a lock of the loader and waits for a thread that makes calls with chains. */
+/* A thread holds a lock of the loader and waits for another thread that makes calls with chains. */
 static volatile int go, done;
 static plugin_function not_yet_called;
 
-OWN_FRAME void *calls_when_told(void *mark)
+OWN_FRAME void *calls_when_reported(void *mark)
 {
 	while (!go)
 		app_sleep_ms(1);
@@ -361,7 +361,7 @@ OWN_FRAME void *calls_when_told(void *mark)
 	return NULL;
 }
 
-static void tell_and_wait(void)
+static void report_and_wait(void)
 {
 	go = 1;
 	for (int i = 0; i < 30000 && !done; i++)
@@ -372,21 +372,21 @@ static void tell_and_wait(void)
 static int in_callback(struct dl_phdr_info *info, size_t size, void *unused)
 {
 	(void)info, (void)size, (void)unused;
-	tell_and_wait();
+	report_and_wait();
 	return 1;
 }
 
 /* Called by the constructor of libchain_held. */
 void callchain_in_constructor(void)
 {
-	tell_and_wait();
+	report_and_wait();
 }
 
 static void held(int mark, int (*hold)(void))
 {
 	pthread_t thread;
 	go = done = 0;
-	pthread_create(&thread, NULL, calls_when_told, (void *)(intptr_t)mark);
+	pthread_create(&thread, NULL, calls_when_reported, (void *)(intptr_t)mark);
 	require(hold(), "hold the loader");
 	pthread_join(thread, NULL);
 }
@@ -407,9 +407,9 @@ OWN_FRAME void mode_held(void)
 	void *library = open_beside("libchain_two.so");
 	not_yet_called = library ? (plugin_function)(uintptr_t)dlsym(library, "two_outer") : NULL;
 	require(not_yet_called != NULL, "the library and its function");
-	say("chain 62: two_inner two_outer calls_when_told");
+	say("chain 62: two_inner two_outer calls_when_reported");
 	held(61, hold_by_iteration);
-	say("chain 64: two_inner two_outer calls_when_told");
+	say("chain 64: two_inner two_outer calls_when_reported");
 	held(63, hold_by_constructor);
 	if (library)
 		dlclose(library);
@@ -417,7 +417,8 @@ OWN_FRAME void mode_held(void)
 
 /* ---- descriptors ---- */
 
-/* A socket takes every number that is free or a library's: nobody writes into it or reads it. */
+/* A socket takes every number that is free or belongs to a library: nobody writes to it or reads
+ * from it. */
 OWN_FRAME void mode_descriptors(void)
 {
 	int pair[2], taken[30], count = 0;
@@ -429,10 +430,10 @@ OWN_FRAME void mode_descriptors(void)
 		if (fd != zero_fd && fd != pair[0] && fd != pair[1])
 			taken[count++] = dup2(pair[0], fd);
 	say("chain 82: marked leaf with_alloca mode_descriptors main");
-	for (size_t i = 1; i <= 5; i++) /* pages that have not been tried */
+	for (size_t i = 1; i <= 5; i++) /* pages that have not been probed */
 		with_alloca(82, i * 100000);
 	check(recv(pair[1], &byte, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN,
-		"nothing has been written into the program's descriptors");
+		"nothing has been written to the program's descriptors");
 	while (count > 0)
 		close(taken[--count]);
 	close(pair[0]);

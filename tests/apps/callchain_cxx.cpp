@@ -2,7 +2,7 @@
 // CFLAGS: -O2 -fno-optimize-sibling-calls -U_FORTIFY_SOURCE
 /*
  * callchain_cxx - callchain.c in C++: callbacks through the C library, virtual functions, templates,
- * and calls while an exception is on its way. See there.
+ * and calls during stack unwinding. callchain.c describes the output.
  */
 extern "C" {
 #include "app.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cancel - threads cancelled inside wrapped calls, and left by pthread_exit.
+ * cancel - threads canceled inside wrapped calls, and left by pthread_exit.
  *
- * Promise: cancellation works in every blocking call as untraced: cleanup handlers and key
- * destructors run, the result is PTHREAD_CANCELED; the report holds the abandoned call and the
- * thread's end.
+ * Cancellation must work in every blocking call as untraced: cleanup handlers and key destructors
+ * run, and the result is PTHREAD_CANCELED. The report must contain the abandoned call and the end
+ * of the thread.
  */
 #include "app.h"
 
@@ -135,7 +135,7 @@ static void *exiter(void *unused)
 	return unused;
 }
 
-static void cancelled_in(const char *name, void (*function)(void), int wait_ms)
+static void canceled_in(const char *name, void (*function)(void), int wait_ms)
 {
 	pthread_t thread;
 	void *result = NULL;
@@ -155,18 +155,18 @@ int main(void)
 	void *result = NULL;
 	if (pipe(pipe_fd) || sem_init(&semaphore, 0, 0) || pthread_key_create(&key, on_destroy))
 		return 1;
-	cancelled_in("cancelled in read", in_read, 20);
-	cancelled_in("cancelled in pthread_cond_wait", in_cond_wait, 20);
+	canceled_in("canceled in read", in_read, 20);
+	canceled_in("canceled in pthread_cond_wait", in_cond_wait, 20);
 	check(pthread_mutex_trylock(&mutex) == 0, "its mutex was taken back and released");
-	cancelled_in("cancelled in nanosleep", in_nanosleep, 20);
-	cancelled_in("cancelled in sem_wait", in_sem_wait, 20);
-	cancelled_in("cancelled in poll", in_poll, 20);
-	cancelled_in("cancelled in recv", in_recv, 20);
-	cancelled_in("cancelled in pause", in_pause, 20);
-	cancelled_in("cancelled in pthread_join", in_join, 20);
-	cancelled_in("cancelled in pthread_testcancel", in_testcancel, 5);
-	cancelled_in("cancelled asynchronously", in_asynchronous, 5);
-	cancelled_in("cancelled at once", in_read, 0);
+	canceled_in("canceled in nanosleep", in_nanosleep, 20);
+	canceled_in("canceled in sem_wait", in_sem_wait, 20);
+	canceled_in("canceled in poll", in_poll, 20);
+	canceled_in("canceled in recv", in_recv, 20);
+	canceled_in("canceled in pause", in_pause, 20);
+	canceled_in("canceled in pthread_join", in_join, 20);
+	canceled_in("canceled in pthread_testcancel", in_testcancel, 5);
+	canceled_in("canceled asynchronously", in_asynchronous, 5);
+	canceled_in("canceled at once", in_read, 0);
 	pthread_create(&thread, NULL, exiter, NULL);
 	pthread_join(thread, &result);
 	check(result == (void *)7 && cleaned == 12 && destroyed == 12, "pthread_exit");

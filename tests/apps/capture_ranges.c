@@ -77,7 +77,7 @@ static void ranges(void)
 	}
 }
 
-/* A child made inside a range, and one that is killed inside of one of its own. */
+/* A child that is created inside a range, and one that is killed inside a range of its own. */
 static void processes(void)
 {
 	nvtxRangePushA("step");
@@ -94,7 +94,8 @@ static void processes(void)
 		raise(SIGKILL);
 	}
 	wait(NULL);
-	/* The writer finds it dead; whoever sees that in the report says so by a file. */
+	/* The writer finds the child dead; the test creates a file when it sees that in the report.
+	 */
 	for (int i = 0; i < 60000 && access("closed", F_OK); i++)
 		usleep(1000);
 	for (int i = 0; i < 10; i++)
@@ -108,7 +109,7 @@ static void own_handler(int number)
 
 #define WINDOWS 20
 
-/* One after the other, for half a second; the last one stays open. */
+/* Ranges one after the other, for half a second; the last one stays open. */
 static void windows(void)
 {
 	for (int i = 0; i < WINDOWS; i++) {
@@ -120,7 +121,7 @@ static void windows(void)
 	}
 }
 
-/* The action of the signal is what the program thinks it is. */
+/* The program sees the action of the signal that it expects. */
 static int signals(void)
 {
 	struct sigaction action, mine = {.sa_handler = own_handler};
@@ -134,7 +135,7 @@ static int signals(void)
 	inside();
 	if (signal(SIGUSR2, own_handler) != SIG_DFL)
 		return 11;
-	kill(getpid(), SIGUSR2); /* its own now */
+	kill(getpid(), SIGUSR2); /* the signal is the program's own now */
 	if (sigaction(SIGUSR2, &mine, &action) || action.sa_handler != own_handler)
 		return 12;
 	inside();

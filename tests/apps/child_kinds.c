@@ -2,9 +2,9 @@
 /*
  * child_kinds - starts children that can and cannot be traced.
  *
- * Promise: each runs as untraced (output, status), whatever it is: static, of another C library,
- * set-user-id, a script, without environment, missing, not executable, of another architecture; the
- * report says which were traced and why the others were not.
+ * Each child must run as untraced (output, status), whatever it is: static, of another C library,
+ * set-user-id, a script, without environment, missing, not executable, of another architecture.
+ * The report must say which were traced, and why the others were not.
  *
  *     child_kinds [KIND]    static musl setuid script env script_musl missing directory garbage
  * memfd; all without
@@ -35,7 +35,7 @@ static const char *in_scratch(const char *name)
 	return path;
 }
 
-/* Starts `path` by posix_spawn, fork or vfork and exec in turn. Returns its exit status, or minus
+/* Start `path` by posix_spawn, fork or vfork and exec in turn. Return its exit status, or minus
  * the error. */
 static int run(const char *path, char *const argv[], char *const envp[])
 {
@@ -104,7 +104,7 @@ static void kind_musl(void)
 	unsetenv("APP_KEEP");
 }
 
-/* Root only: a copy of /bin/true's kind that belongs to somebody else. */
+/* Root only: a program like /bin/true that belongs to another user. */
 static void kind_setuid(void)
 {
 	if (geteuid() != 0)

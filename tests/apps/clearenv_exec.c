@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clearenv_exec - empties its environment, goes on, and executes itself with nothing in the
+ * clearenv_exec - empties its environment, continues, and executes itself with an empty
  * environment.
  *
- * Promise: tracing of the running process does not depend on its environment any more; what the
- * program gives to exec is what the new image gets, unchanged but for nothing; the report names the
- * image that lost LD_PRELOAD.
+ * Tracing of the running process must no longer depend on its environment. The new image must get
+ * exactly the environment that the program passes to exec. The report must name the image that
+ * lost LD_PRELOAD.
  */
 #include "app.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clone_follower - a debugger: starts a program, follows every process and thread that it makes,
- * and has all of them killed when it ends itself (PTRACE_O_EXITKILL).
+ * clone_follower - a debugger: starts a program, follows every process and thread that it starts,
+ * and has all of them killed when the debugger ends (PTRACE_O_EXITKILL).
  *
- * Promise: what the tracer starts beside the program is none of the debugger's: as many tasks are
- * followed as without the tracer, and the report is there although the debugger ends first.
+ * The debugger must not see what the tracer starts beside the program: it follows as many tasks as
+ * without the tracer. The report must exist although the debugger ends first.
  *
  *     clone_follower [PROGRAM ARGUMENT...]
  */

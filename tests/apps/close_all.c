@@ -3,8 +3,8 @@
  * close_all - closes every descriptor it does not know, by close_range, closefrom, a loop of close,
  * and checks its own numbers.
  *
- * Promise: the tracer owns no descriptor of the program: new ones get the numbers they would get
- * untraced, files hold what the program wrote and nothing else, and tracing goes on after
+ * The tracer must own no descriptor of the program: new descriptors get the numbers they would get
+ * untraced, files contain what the program wrote and nothing else, and tracing continues after
  * everything has been closed (all calls are in the report).
  */
 #include "app.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * coroutines - swaps stacks with ucontext between wrapped calls, and out of one by a signal
+ * coroutines - swaps stacks with ucontext between wrapped calls, and leaves one of them by a signal
  * handler.
  *
- * Promise: calls made from several stacks of one thread are all recorded, in order; leaving a
- * waiting call by swapcontext in a handler and coming back to it later works as untraced.
+ * Calls from several stacks of one thread must all be recorded, in order. Leaving a waiting call
+ * by swapcontext in a handler, and returning to it later, must work as untraced.
  */
 #include "app.h"
 
@@ -38,8 +38,7 @@ static void body(int n)
 static void on_alarm(int signal)
 {
 	(void)signal;
-	swapcontext(&context[0],
-		&main_context); /* out of the waiting read below, and back into it later */
+	swapcontext(&context[0], &main_context); /* leave the waiting read for a while */
 }
 
 static void waiting_body(void)
@@ -47,8 +46,7 @@ static void waiting_body(void)
 	struct itimerval soon = {.it_value = {0, 5000}};
 	char byte = 0;
 	setitimer(ITIMER_REAL, &soon, NULL);
-	check(read(pipe_fd[0], &byte, 1) == 1 && byte == 'x',
-		"the read that was left is taken up again");
+	check(read(pipe_fd[0], &byte, 1) == 1 && byte == 'x', "the read that was left continues");
 	finished++;
 }
 
@@ -73,7 +71,7 @@ int main(void)
 		for (int n = 0; n < CORO; n++)
 			if (context[n].uc_link)
 				swapcontext(&main_context, &context[n]);
-	check(1, "four coroutines");
+	check(1, "four coroutines have ended");
 	finished = 0;
 	sigaction(SIGALRM, &action, NULL);
 	make(0, waiting_body, 0);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counter_workload - keeps its own books, so that a report can be held against them.
+ * counter_workload - counts its own calls, so that a report can be compared with the counts.
  *
- * Promise: nothing captured is lost. THREADS threads (the main one included) make wrapped calls as
- * fast as they can and count each one in a shared file, `begun` before and `done` after it.
- * Whenever and however the process dies, a complete report holds between `done` and `begun` calls
- * of each thread and function.
+ * Nothing captured may be lost. THREADS threads (the main one included) make wrapped calls as fast
+ * as they can and count each one in a shared file, `begun` before and `done` after it. Whenever
+ * and however the process dies, a complete report must contain between `done` and `begun` calls of
+ * each thread and function.
  *
  *     counter_workload FILE THREADS MODE [DELAY_MS]
  *
- * MODE says what the main thread does after DELAY_MS while the others go on: wait (for ever) return
- * exit _exit quick_exit exec abort segv raw_exit. "finish" lets every thread make exactly DELAY_MS
- * * 100 rounds and ends in good order.
+ * MODE selects what the main thread does after DELAY_MS while the others continue: wait (for ever)
+ * return exit _exit quick_exit exec abort segv raw_exit. With "finish" every thread makes exactly
+ * DELAY_MS * 100 rounds and the process ends normally.
  */
 #include "app.h"
 
@@ -67,7 +67,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* Rounds until `end_ms` (0 = for ever) or the limit of rounds. */
+/* Run rounds until `end_ms` (0 = forever) or the limit of rounds. */
 static void work(volatile struct slot *slot, uint64_t end_ms)
 {
 	slot->tid = (uint64_t)app_tid();

@@ -3,8 +3,9 @@
 /*
  * cxx_throw - C++ exceptions that pass through wrapped calls.
  *
- * Promise: exceptions travel as untraced: thrown by a signal handler out of read, nanosleep and pthread_cond_wait, through qsort, out of a thread's
- * start function's callee, and by std::call_once, std::async; destructors on the way run; thread cancellation runs them, too.
+ * Exceptions must propagate as untraced: thrown by a signal handler out of read, nanosleep and
+ * pthread_cond_wait, through qsort, out of a function that a thread's start function calls, and by
+ * std::call_once and std::async. Destructors on the way must run, also on thread cancellation.
  */
 #include "app.h"
 
@@ -106,7 +107,7 @@ static void through_async()
 	check(caught, "std::async hands the exception over");
 }
 
-static void *cancelled(void *)
+static void *canceled(void *)
 {
 	Guard guard;
 	in_read();
@@ -118,7 +119,7 @@ static void cancellation_destroys()
 	int before = destroyed;
 	pthread_t thread;
 	void *result = nullptr;
-	pthread_create(&thread, nullptr, cancelled, nullptr);
+	pthread_create(&thread, nullptr, canceled, nullptr);
 	app_sleep_ms(20);
 	pthread_cancel(thread);
 	pthread_join(thread, &result);

@@ -4,8 +4,9 @@
  * dlopen_storm - opens and closes a library again and again from several threads; its constructor
  * calls wrapped functions and joins a thread.
  *
- * Promise: no deadlock on the loader's lock (a wrapper that resolves symbols late meets it),
- * libraries are found through the caller's RUNPATH as untraced, every call is in the report.
+ * There must be no deadlock on the loader's lock (a wrapper that resolves symbols late would
+ * deadlock), libraries must be found through the caller's RUNPATH as untraced, and every call must
+ * be in the report.
  */
 #include "app.h"
 

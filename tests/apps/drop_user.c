@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * drop_user - as a server does: chroot, then another user, then threads and forks.
+ * drop_user - calls chroot, changes the user, then starts threads and forks, as a server does.
  *
- * Promise: after the program has lost its root directory and its rights on the tracer's files, it
- * works as untraced; its calls are recorded, those of new processes recorded or not at all. Does
- * nothing where it may not (not root).
+ * After the program has lost its root directory and its rights on the tracer's files, it must work
+ * as untraced. Its calls must be recorded; calls of new processes may be recorded or not. Without
+ * root the program does nothing.
  */
 #include "app.h"
 
@@ -28,7 +28,7 @@ static void work(void)
 
 static void *thread_main(void *unused)
 {
-	pthread_barrier_wait(&all); /* so that none takes over the memory of another */
+	pthread_barrier_wait(&all); /* so that no thread reuses the memory of another */
 	work();
 	pthread_barrier_wait(&all);
 	return unused;
@@ -60,7 +60,7 @@ int main(void)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
 	pid_t pid = fork();
-	if (!pid) { /* may not make a spool of its own */
+	if (!pid) { /* this process may not create a spool of its own */
 		char byte;
 		for (int i = 0; i < CALLS; i++)
 			require(read(zero_fd, &byte, 1) == 1, "read");

@@ -4,7 +4,7 @@
  * early_calls - linked with a library whose constructor reads, starts a thread and forks before the
  * tracer's constructor has run.
  *
- * Promise: calls before the tracer is ready, and in destructors after it has ended, work; they are
+ * Calls before the tracer is ready, and in destructors after it has ended, must work, and must be
  * recorded or counted as missing.
  */
 #include "app.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * errno_kept - looks at errno and the result of one call of nearly every kind.
+ * errno_kept - checks errno and the result of one call of nearly every kind.
  *
- * Promise: a wrapped call that succeeds leaves errno alone, one that fails sets the right one,
- * results are the real ones; functions that return the error leave errno alone.
+ * A wrapped call that succeeds must leave errno alone, a call that fails must set the right errno,
+ * and results must be the real ones. Functions that return the error must leave errno alone.
  */
 #include "app.h"
 
@@ -26,7 +26,7 @@
 
 #define MARK 1234
 
-/* The call succeeds and keeps errno. */
+/* Check that the call succeeds and keeps errno. */
 #define KEEPS(call, wanted)                                          \
 	do {                                                         \
 		errno = MARK;                                        \
@@ -36,7 +36,7 @@
 		calls++;                                             \
 	} while (0)
 
-/* The call returns `wanted` and sets errno to `error`. */
+/* Check that the call returns `wanted` and sets errno to `error`. */
 #define FAILS(call, wanted, error)                                           \
 	do {                                                                 \
 		errno = MARK;                                                \

@@ -2,9 +2,9 @@
 /*
  * exec_chain - a process that replaces itself again and again.
  *
- * Promise: each image of one pid is a process of its own in the report, with its own program and
- * arguments; failing exec calls leave errno and tracing as they were. Each step makes CALLS preads,
- * by execl, execlp, execle, execv, execvp, execvpe, execve, fexecve and execveat in turn.
+ * Each image of one pid must be a process of its own in the report, with its own program and
+ * arguments. Failing exec calls must leave errno and tracing as they were. Each step makes CALLS
+ * preads, by execl, execlp, execle, execv, execvp, execvpe, execve, fexecve and execveat in turn.
  */
 #include "app.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exec_edges - programs started with little stack and much environment, and with pointers that lead
- * nowhere.
+ * exec_edges - starts programs with a small stack and a large environment, and with invalid
+ * pointers.
  *
- * Promise: a thread of the least stack starts programs with 1,500 variables, of which the tracer
- * has to copy the array (LD_PRELOAD is handed on, the variables of the tree are not); an
- * environment without an end, and a path that is none, give EFAULT.
+ * A thread with the smallest stack must be able to start programs with 1,500 variables, of which
+ * the tracer has to copy the array (LD_PRELOAD is passed on, the variables of the tree are not).
+ * An environment without an end, and an invalid path, must give EFAULT.
  */
 #include "app.h"
 
@@ -58,7 +58,7 @@ static void *with_little_stack(void *unused)
 	check(!posix_spawnp(&pid, "true", NULL, NULL, arguments, many) && !ended(pid),
 		"posix_spawnp");
 	check(!ended(by_vfork("/bin/true", many)), "vfork and execve");
-	check(ended(by_vfork("/nowhere", many)) == ENOENT, "execve of what is not there");
+	check(ended(by_vfork("/nowhere", many)) == ENOENT, "execve of a missing file");
 	return unused;
 }
 
@@ -73,7 +73,7 @@ static void run_with_little_stack(void)
 	pthread_join(thread, NULL);
 }
 
-/* An array that ends with the page, without NULL; texts that do so without NUL. */
+/* An array that ends at the end of the page, without NULL; strings that do so without NUL. */
 static void without_end(void)
 {
 	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

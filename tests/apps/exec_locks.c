@@ -3,8 +3,8 @@
  * exec_locks - starts the program on whose file it holds a lock (fcntl), while another thread opens
  * and closes descriptors.
  *
- * Promise: the lock is still held afterwards; every open() gets the least free number; and programs
- * are found out also where no descriptor is left.
+ * The lock must still be held afterwards, every open() must get the lowest free number, and
+ * programs must be identified even if no descriptor is left.
  */
 #include "app.h"
 
@@ -27,7 +27,7 @@ static int run(const char *path)
 		waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-/* As another process sees it. */
+/* Return whether another process sees the lock. */
 static int is_locked(int fd)
 {
 	int status = -1;

@@ -2,8 +2,9 @@
 /*
  * exec_refused - children whose program may not be executed: by vfork, fork and posix_spawn.
  *
- * Promise: each goes on, or says so, as untraced; none of them is listed as a program that was not
- * traced, since none ran. A vfork child that finds another program then is that program.
+ * Each child must continue, or report the failure, as untraced. The report must not list any of
+ * them as a program that was not traced, since none ran. A vfork child that then finds another
+ * program must appear as that program.
  */
 #include "app.h"
 
@@ -54,9 +55,10 @@ int main(void)
 	close(fd);
 	check(end_of(by_vfork(path, NULL)) == EACCES, "a vfork child is refused");
 	check(end_of(by_fork(path)) == EACCES, "a forked child is refused");
-	check(posix_spawn(&pid, path, NULL, NULL, argv, environ) == EACCES, "posix_spawn is");
+	check(posix_spawn(&pid, path, NULL, NULL, argv, environ) == EACCES,
+		"posix_spawn is refused");
 	chmod(path, 0700);
-	check(end_of(by_vfork(path, NULL)) == ENOEXEC, "what is no program is, too");
+	check(end_of(by_vfork(path, NULL)) == ENOEXEC, "a file that is not a program is refused");
 	check(end_of(by_vfork(path, "/bin/true")) == 0, "a vfork child finds another program");
 	unlink(path);
 	return app_result();

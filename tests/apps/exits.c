@@ -2,9 +2,9 @@
 /*
  * exits - every way for a process to end.
  *
- * Promise: the exit status, output and the order of exit handlers are the program's own, and every
- * call made before the end is in the report. Each mode makes CALLS preads first; modes with threads
- * leave some running.
+ * The exit status, output and the order of exit handlers must be the program's own, and every call
+ * made before the end must be in the report. Each mode makes CALLS preads first; modes with
+ * threads leave some running.
  *
  *     exits MODE     return exit _exit _Exit quick_exit abort abort_caught segv kill term
  * pthread_exit exec thread_exit raw handler_exit atexit_calls last_thread
@@ -93,9 +93,9 @@ static void announce(const char *mode)
 		calls += !strcmp(mode, one_more[i]);
 	if (!strcmp(mode, "thread_exit") || !strcmp(mode, "abort_caught") ||
 		!strcmp(mode, "pthread_exit") || !strcmp(mode, "last_thread"))
-		calls++; /* its exit handler, too */
-	/* The last thread's end is the process's: its exit handlers run when that thread is already
-	 * over for the tracer. */
+		calls++; /* so does the exit handler */
+	/* The end of the last thread ends the process: its exit handlers run when the tracer
+	 * considers that thread ended. */
 	say("%s %d pread",
 		!strcmp(mode, "pthread_exit") || !strcmp(mode, "last_thread") ? "expect-at-most"
 									      : "expect",

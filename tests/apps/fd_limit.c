@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fd_limit - reaches RLIMIT_NOFILE and goes on.
+ * fd_limit - reaches RLIMIT_NOFILE and continues.
  *
- * Promise: with no descriptor left the program gets its own EMFILE and nothing else; calls, threads
- * and forks made meanwhile work and are traced or counted as missing.
+ * With no descriptor left the program must get its own EMFILE and nothing else. Calls, threads and
+ * forks in that state must work and be traced or counted as missing.
  */
 #include "app.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file_limit - lives under a small RLIMIT_FSIZE.
+ * file_limit - runs under a small RLIMIT_FSIZE.
  *
- * Promise: SIGXFSZ comes for the program's own writes only, never for the tracer's: exactly one is
- * seen, at the program's own write past the limit; threads and forks under the limit work.
+ * SIGXFSZ must be sent for the program's own writes only, never for the tracer's. Exactly one must
+ * arrive, at the program's own write past the limit. Threads and forks under the limit must work.
  */
 #include "app.h"
 
@@ -58,12 +58,12 @@ int main(void)
 		_exit(signals ? 6 : 5);
 	}
 	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 5,
-		"a fork without SIGXFSZ");
-	check(signals == 0, "no SIGXFSZ before the program's own");
+		"a forked child gets no SIGXFSZ");
+	check(signals == 0, "no SIGXFSZ arrives before the program's own write");
 	int fd = memfd_create("file", MFD_CLOEXEC);
-	check(write(fd, block, 8192) == 4096, "write is cut at the limit");
+	check(write(fd, block, 8192) == 4096, "a write is cut at the limit");
 	check(write(fd, block, 8192) == -1 && errno == EFBIG && signals == 1,
-		"EFBIG and one SIGXFSZ behind it");
+		"the next write fails with EFBIG and one SIGXFSZ");
 	say("expect-at-most %d pread", CALLS * 4);
 	return app_result();
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * filter_exec - executes programs inside a system call filter that allows what a loader and a bare
- * program need, and kills for anything else. The filter is entered by an instruction of this
- * program's own, so nobody can see it come.
+ * program need, and kills the process for any other call. The program enters the filter by an
+ * instruction of its own, so no wrapper sees it.
  *
- * Promise: the programs run and end as they do untraced.
+ * The programs must run and end as they do untraced.
  *
  *     filter_exec              fork, filter, exec; and vfork, filter, exec
  *     filter_exec PROGRAM...   filter, exec

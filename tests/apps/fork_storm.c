@@ -3,7 +3,7 @@
  * fork_storm - hundreds of short children from several threads, some of which fork again, some
  * exec, while handlers and locks are busy.
  *
- * Promise: no child hangs, every status arrives, every child's calls are in the report.
+ * No child may hang, every status must arrive, and every child's calls must be in the report.
  */
 #include "app.h"
 

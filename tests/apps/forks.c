@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * forks - every way to make a process.
+ * forks - every way to create a process.
  *
- * Promise: each child is seen, traced and reported with its parent; the program's own view (exit
- * statuses, pids, output) is unchanged. Each child makes CALLS pwrites to /dev/null, so a report
- * must hold CALLS of them per child.
+ * Each child must be seen, traced and reported with its parent; the program's own view (exit
+ * statuses, pids, output) must be unchanged. Each child makes CALLS pwrites to /dev/null, so a
+ * report must contain CALLS of them per child.
  *
  *     forks [MODE...]     MODE: fork vfork _Fork clone spawn spawnp system popen daemon double
  *                         handler atfork thread all
@@ -127,7 +127,7 @@ static void by_popen(void)
 	check(WIFEXITED(status) && WEXITSTATUS(status) == 5, "popen's status");
 }
 
-/* The daemon's end is seen through the pipe that it holds open. */
+/* The pipe that the daemon holds open shows when it ends. */
 static void by_daemon(void)
 {
 	int end[2];
@@ -236,7 +236,7 @@ static const struct {
 	{"double", by_double_fork, 1}, {"handler", by_handler, 1}, {"atfork", by_atfork, 1},
 	{"thread", by_thread, 20}};
 
-/* Returns the number of children made. */
+/* Return the number of children created. */
 static int run_modes(const char *name)
 {
 	int children = 0;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // CFLAGS: -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 /*
- * fortified - built with checks for buffer sizes, so that it calls __read_chk and its kind.
+ * fortified - built with checks for buffer sizes, so that it calls __read_chk and similar
+ * functions.
  *
- * Promise: the fortified entry points are traced under the plain names, and still stop an overflow.
+ * The fortified entry points must be traced under the plain names, and must still stop an
+ * overflow.
  */
 #include "app.h"
 
@@ -15,7 +17,7 @@
 
 #define CALLS 6
 
-static char *volatile hidden; /* keeps the compiler from seeing that a size is fine */
+static char *volatile hidden; /* keeps the compiler from proving that a size is valid */
 
 static void calls(size_t size)
 {

@@ -3,31 +3,38 @@
  * handler_forks - a timer's handler forks, and the child returns from it into whatever it
  * interrupted.
  *
- * Promise: the child goes on as untraced, and no event of it is taken for one of its parent's.
- * Calls are counted before they are made: one that is interrupted is the parent's.
+ * The child must continue as untraced, and no event of the child may be taken for an event of its
+ * parent. Calls are counted before they are made: an interrupted call belongs to the parent.
  *
- *     handler_forks fork|_Fork|bare
+ *     handler_forks fork|_Fork|bare [data|space|filter]
+ *
+ * The second argument removes what the child would need to copy its parent's memory: space for
+ * data, address space, or system calls that a filter (which allows all) might forbid.
  */
 #include "app.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
 #define CHILDREN 1000
 #define AT_ONCE 8
-#define AFTER 20 /* rounds of a child once it has returned */
+#define AFTER 20 /* rounds of a child after it has returned */
 
 enum { PREAD, MUTEX, RWLOCK, SEMAPHORE, YIELD, FUNCTIONS };
 static const char *const names[] = {
 	"pread", "pthread_mutex_lock", "pthread_rwlock_rdlock", "sem_wait", "sched_yield"};
 
-static uint64_t (*begun)[FUNCTIONS]; /* of the parent; of its children */
+static uint64_t (*begun)[FUNCTIONS]; /* calls of the parent; of its children */
 static volatile int is_child, made, alive, rounds_left = AFTER;
 static const char *how;
 static int zero_fd;
@@ -79,6 +86,26 @@ static void reap(int options)
 	}
 }
 
+static void limit(const char *what)
+{
+	struct sock_filter allow = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
+	struct sock_fprog program = {1, &allow};
+	struct rlimit most = {0, 0};
+	long pages = 0;
+	if (!strcmp(what, "filter")) {
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+		require(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0, "a filter");
+		return;
+	}
+	if (!strcmp(what, "space")) {
+		FILE *file = fopen("/proc/self/statm", "r");
+		require(file && fscanf(file, "%ld", &pages) == 1, "statm");
+		fclose(file);
+		most.rlim_cur = most.rlim_max = (rlim_t)pages * 4096 + (64 << 10);
+	}
+	require(setrlimit(pages ? RLIMIT_AS : RLIMIT_DATA, &most) == 0, "a limit");
+}
+
 static void handler(int signal)
 {
 	int error = errno;
@@ -107,6 +134,8 @@ int main(int argc, char **argv)
 	begun = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	zero_fd = open("/dev/zero", O_RDONLY);
 	sem_init(&semaphore, 0, 1);
+	if (argc > 2)
+		limit(argv[2]);
 	sigaction(SIGALRM, &action, NULL);
 	syscall(SYS_setitimer, ITIMER_REAL, &fast, NULL);
 	while (made < CHILDREN && !is_child) {

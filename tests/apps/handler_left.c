@@ -3,7 +3,7 @@
  * handler_left - a handler interrupts a wrapped call, and a call that it makes itself does not
  * return: the exec of a vfork child, a read that a second handler leaves by siglongjmp.
  *
- * Promise: the interrupted call goes on, and is in the report once.
+ * The interrupted call must continue, and must be in the report once.
  */
 #include "app.h"
 
@@ -13,7 +13,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#define MANY 3000 /* more than the writer looks back for a call that ended */
+#define MANY 3000 /* more calls than the writer looks back for one that ended */
 static sigjmp_buf inside;
 
 static void vfork_and_exec(int number)
@@ -34,7 +34,7 @@ static void leave(int number)
 	siglongjmp(inside, 1);
 }
 
-/* Stays in this handler, but leaves its own pthread_kill. */
+/* Stay in this handler, but leave its own pthread_kill. */
 static void call_and_leave(int number)
 {
 	(void)number;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hidden_threads - threads that the C library makes by itself: SIGEV_THREAD timers, message queue
+ * hidden_threads - threads that the C library starts itself: SIGEV_THREAD timers, message queue
  * notification, asynchronous input.
  *
- * Promise: they work and their calls are traced, although pthread_create never came by.
+ * The threads must work, and their calls must be traced, although nobody called pthread_create.
  */
 #include "app.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -lifunc
 /*
- * ifunc_early - linked with a library whose resolvers of indirect functions call what the tracer
- * wraps, before the loader has relocated the tracer.
+ * ifunc_early - linked with a library whose resolvers of indirect functions call functions that the
+ * tracer wraps, before the loader has relocated the tracer.
  *
- * Promise: each such call does what it does untraced, and what the program calls later is recorded.
+ * Each such call must do what it does untraced, and the program's later calls must be recorded.
  */
 #include "app.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * late_children - the program ends at once; each of the many children it left behind makes its
- * first wrapped call only later, most of them when some have ended.
+ * late_children - the program ends at once; each of its many remaining children makes its first
+ * wrapped call only later, most of them after some have ended.
  *
- * Promise: the tree waits for all of them, however many there are.
+ * The tree must wait for all of them, however many there are.
  */
 #include "app.h"
 
@@ -13,7 +13,7 @@
 #define EARLY 64
 #define CALLS 7
 
-/* Without any function: even syscall() would be the child's first call. */
+/* No function is called: even syscall() would be the child's first call. */
 static void sleep_bare(long ms)
 {
 #ifdef __x86_64__

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * late_daemon - the program ends at once; the child it left behind makes its first wrapped call
- * only later, and a grandchild later still.
+ * late_daemon - the program ends at once; its remaining child makes its first wrapped call only
+ * later, and a grandchild later still.
  *
- * Promise: the tree has not ended while a process of it lives, whether that has recorded anything
- * or not; the late calls are in the report of the tree. Both keep the standard output open, so a
- * reader of it sees the end.
+ * The tree must not end while one of its processes lives, whether that process has recorded
+ * anything or not; the late calls must be in the report of the tree. Both processes keep the
+ * standard output open, so a reader of it sees the end.
  */
 #include "app.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -ldl
 /*
- * libcount_cond - a library to preload beside the tracer: passes pthread_cond_signal on, as
- * runtimes of sanitizers do, without the version that libc's has, and says at the end of the
+ * libcount_cond - a library to preload beside the tracer: forwards pthread_cond_signal, as runtimes
+ * of sanitizers do, without the symbol version of libc's function, and prints at the end of the
  * process how often.
  */
 #define _GNU_SOURCE

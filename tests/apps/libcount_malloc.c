@@ -3,7 +3,7 @@
 /*
  * libcount_malloc - a library to preload beside the tracer: counts the allocations of a process and
  * writes the sum at its end to the file that COUNT_MALLOC_FILE names. Forwards to the C library by
- * its internal names, so that it needs nothing itself.
+ * its internal names, so that it needs no other library.
  */
 #include <fcntl.h>
 #include <stddef.h>

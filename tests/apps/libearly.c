@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libearly - a library of the program whose constructor runs before a preloaded library's: reads,
- * makes a thread, forks. */
+/* libearly - a library of the program whose constructor runs before a preloaded library's: it
+ * reads, starts a thread and forks. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/wait.h>

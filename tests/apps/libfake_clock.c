@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libfake_clock - a library to preload beside the tracer: a clock_gettime() that tells another
- * time, as libfaketime's does. FAKE_CLOCK says which: "frozen", "behind" (1,000 s), "stepping"
- * (back by 1,000 s and ahead again, from call to call); without it, the kernel's. Each call asks
- * for it by getenv(), a function that the tracer wraps: the tracer must not be within its own work
- * then.
+ * libfake_clock - a library to preload beside the tracer: a clock_gettime() that returns another
+ * time, as libfaketime's does.
+ *
+ * FAKE_CLOCK selects the time: "frozen", "behind" (by 1,000 s), "stepping" (back by 1,000 s and
+ * ahead again, from call to call); without it the time is the kernel's. Each call reads it by
+ * getenv(), a function that the tracer wraps, so the tracer must not call this clock within its own
+ * work.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

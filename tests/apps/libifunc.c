@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -Wl,-z,now
 /*
- * libifunc - chooses functions when it is loaded (STT_GNU_IFUNC), by resolvers that call what a
- * preloaded library may wrap: one call of each kind of wrapper. The loader calls resolvers while it
- * relocates, and this library before a preloaded one.
+ * libifunc - chooses functions when it is loaded (STT_GNU_IFUNC), by resolvers that call functions
+ * that a preloaded library may wrap: one call of each kind of wrapper. The loader calls resolvers
+ * while it relocates, and relocates this library before a preloaded one.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Static, so its relocation comes behind those of the functions that the resolver calls. */
+/* Static, so its relocation comes after those of the functions that the resolver calls. */
 #define RESOLVED(name, BODY)                                           \
 	static int name##_right(void)                                  \
 	{                                                              \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libnvml.c - stands for NVIDIA's management library (NVML): as many GPUs as NVML_GPUS says, with
- * the power limit NVML_POWER_MW; the second one tells neither ECC nor MIG, as cards of smaller
- * machines. NVML_HANGS: it never answers.
+ * libnvml.c - simulates NVIDIA's management library (NVML): NVML_GPUS GPUs with the power limit
+ * NVML_POWER_MW. The second GPU reports neither ECC nor MIG, as consumer cards do. With NVML_HANGS
+ * the library never answers.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -2,11 +2,12 @@
 // NEEDS: nvtx
 // CFLAGS: -DNVTX_NO_IMPL
 /*
- * libnvtx_tool - a small NVTX tool of its own, for tests: it takes every call of the core and the
- * payload extension, gives handles and ids that nobody else would, and prints what it was given.
+ * libnvtx_tool - a small NVTX tool of its own, for tests: it implements every call of the core and
+ * the payload extension, returns handles and ids that no other tool would return, and prints the
+ * arguments that it received.
  *
- * With NVTX_TOOL=refuse in the environment it does not want to start, with NVTX_TOOL=part it fills
- * functions for marks alone, with NVTX_TOOL=differ the second object that uses NVTX gets another
+ * With NVTX_TOOL=refuse in the environment it refuses to start. With NVTX_TOOL=part it provides
+ * functions for marks only. With NVTX_TOOL=differ the second object that uses NVTX gets a different
  * function for marks than the first.
  */
 #include <nvtx3/nvToolsExt.h>
@@ -165,7 +166,7 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(NvtxGetExpor
 	return 1;
 }
 
-/* A clock of its own: half as fast as ours, from another time on. */
+/* Return the time of the tool's own clock: half as fast as the tracer's, with another origin. */
 static int64_t timestamp_get(void)
 {
 	struct timespec now;

@@ -24,8 +24,8 @@ __attribute__((constructor)) static void begin(void)
 	int value = 0;
 	thread_main(&loaded);
 	if (!pthread_create(&thread, 0, thread_main, &value)) {
-		pthread_join(thread, 0); /* the loader's lock is held by us, and the thread's first
-					    call must not want it */
+		pthread_join(thread, 0); /* this thread holds the loader's lock, and the new
+					    thread's first call must not need it */
 		loaded += value;
 	}
 }
@@ -38,7 +38,7 @@ __attribute__((destructor)) static void end(void)
 
 int plugin_value(void)
 {
-	/* No slash: found through this library's own RUNPATH, or not at all. */
+	/* No slash: the library is found through this library's own RUNPATH, or not at all. */
 	void *base = dlopen("libplugin_base.so", RTLD_NOW | RTLD_LOCAL);
 	int (*base_value)(void) = base ? (int (*)(void))dlsym(base, "plugin_base_value") : 0;
 	int value = base_value ? base_value() : 0;

@@ -3,8 +3,8 @@
  * lock_holder - one thread holds a mutex, a read-write lock and a semaphore while another waits for
  * each.
  *
- * Promise: a wait for a lock that was taken is recorded, and names the thread that held it; a lock
- * that was free is only counted.
+ * A wait for a taken lock must be recorded with the thread that held the lock; a lock that was
+ * free must only be counted.
  */
 #include "app.h"
 

@@ -2,9 +2,9 @@
 /*
  * longjmp_over - leaves wrappers by siglongjmp from a signal handler.
  *
- * Promise: the program goes on as untraced; the call that was left is in the report, marked
- * abandoned, and later calls are right. Each of ROUNDS rounds abandons one read on an empty pipe
- * and completes one pread.
+ * The program must continue as untraced. The abandoned call must be in the report, marked as
+ * abandoned, and later calls must be right. Each of ROUNDS rounds abandons one read on an empty
+ * pipe and completes one pread.
  */
 #include "app.h"
 
@@ -30,7 +30,7 @@ static void arm(void)
 	setitimer(ITIMER_REAL, &soon, NULL);
 }
 
-/* Deeper frames: the wrapper's stack pointer differs from round to round. */
+/* Frames of different depth: the wrapper's stack pointer differs from round to round. */
 static ssize_t read_deep(int depth)
 {
 	volatile char room[256];

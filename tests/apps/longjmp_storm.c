@@ -3,8 +3,9 @@
  * longjmp_storm - a fast timer whose handler leaves wrapped calls by siglongjmp at any instruction,
  * the tracer's own among them, as interpreters do with a time limit on system calls.
  *
- * Promise: wherever a wrapper is left, the next calls are recorded as if nothing had been: all
- * pwrites made after the storm are in the report; of the preads in it, none is lost without a word.
+ * At whatever instruction a wrapper is left, the next calls must be recorded as if nothing had
+ * happened: all pwrites after the storm are in the report, and every pread during the storm is in
+ * the report or counted as missing.
  */
 #include "app.h"
 

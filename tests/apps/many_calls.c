@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * many_calls - makes exactly COUNT wrapped calls in a loop and nothing else; for counting what one
- * costs.
+ * many_calls - makes exactly COUNT wrapped calls in a loop and nothing else, to measure the cost of
+ * one call.
  *
- * Promise (tests/e2e/no_cost.py): a recorded call makes no system call, takes no lock and no heap
- * memory of its own.
+ * A recorded call must make no system call, take no lock and allocate no heap memory of its own
+ * (tests/e2e/no_cost.py).
  *
  *     many_calls COUNT [THREADS]
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // CFLAGS: -O2 -U_FORTIFY_SOURCE -Wno-attributes
 /*
- * many_paths - several threads call pread along paths chosen by chance, through frames of every
+ * many_paths - several threads call pread along random paths, through frames of every
  * kind: with and without frame pointer, large, aligned, of varying size, virtual, below the C
  * library's qsort and bsearch, in signal handlers, below catch blocks and destructors.
  *
- * Promise: the same paths in each run.
+ * The paths must be the same in each run.
  *
  *     many_paths [CALLS] [THREADS]
  */
@@ -30,7 +30,7 @@ struct path {
 
 static int zero_fd;
 static volatile int after;
-static __thread struct path *current; /* for callbacks that are not told */
+static __thread struct path *current; /* for callbacks that get no argument */
 
 static uint32_t chance(struct path *p, uint32_t below)
 {

@@ -2,8 +2,8 @@
 /*
  * many_threads - 1500 threads alive at once: more than a spool has lanes.
  *
- * Promise: every thread works; calls of the threads that get no lane are counted as missing, the
- * others are recorded; memory stays bounded.
+ * Every thread must work. Calls of the threads that get no lane must be counted as missing, the
+ * others must be recorded, and memory must stay bounded.
  */
 #include "app.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory_limit - lives under a small RLIMIT_AS, and under mlockall(MCL_FUTURE) with a small
- * RLIMIT_MEMLOCK; and starts under an RLIMIT_DATA of 1 MiB.
+ * memory_limit - runs under a small RLIMIT_AS, or under mlockall(MCL_FUTURE) with a small
+ * RLIMIT_MEMLOCK, or starts under an RLIMIT_DATA of 1 MiB.
  *
- * Promise: what the tracer maps is little, and when it gets nothing more it counts what it cannot
- * record; the program's own allocations, threads and forks work within limits that leave it room.
+ * The tracer must map little memory. When it gets no more, it must count the events that it cannot
+ * record. The program's own allocations, threads and forks must work if the limits leave room for
+ * them.
  *
  *     memory_limit as|lock|data
  */
@@ -56,16 +57,17 @@ static void threads_and_fork(void)
 			"pthread_create");
 	for (int i = 0; i < 4; i++)
 		pthread_join(thread[i], NULL);
-	check(1, "four threads");
+	check(1, "four threads run under the limit");
 	pid_t pid = fork();
 	if (!pid) {
 		work();
 		_exit(5);
 	}
-	check(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 5, "a fork");
+	check(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 5,
+		"a forked child runs under the limit");
 }
 
-/* Root is above the limit as long as it has the capability. */
+/* The limit does not apply to root as long as it has the capability. */
 static void drop_lock_capability(void)
 {
 	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -85,7 +87,7 @@ static void lock_memory(void)
 	check(!mlockall(MCL_CURRENT | MCL_FUTURE), "mlockall");
 }
 
-/* Of the C library's, the tracer's and our own data the limit holds from the start. */
+/* The limit includes the data of the C library, the tracer and the program from the start. */
 static int start_with_little_data(char **argv)
 {
 	struct rlimit limit = {1u << 20, 1u << 20};
@@ -99,7 +101,7 @@ static int live_with_little_data(void)
 {
 	work();
 	void *p = malloc(400u << 10);
-	check(p != NULL, "400 KiB of 1 MiB of data");
+	check(p != NULL, "the program can allocate 400 KiB of 1 MiB of data");
 	free(p);
 	say("expect-at-most %d pread", CALLS);
 	return app_result();
@@ -121,7 +123,7 @@ int main(int argc, char **argv)
 	}
 	threads_and_fork();
 	void *p = malloc(4u << 20);
-	check(p != NULL, "the program's own 4 MiB");
+	check(p != NULL, "the program can allocate 4 MiB of its own");
 	free(p);
 	say("expect-at-most %d pread", CALLS * 6);
 	return app_result();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mpi_ranks.c LIBRARY HOW - a program of MPI that needs no headers of one: loads Open MPI's or
- * MPICH's library, whose handles are addresses in the one and numbers in the other. Each rank
- * prints what all have summed up. Then, by HOW: plain; status: all end with 3; and rank 1 alone:
- * abort: calls MPI_Abort(7); exit: ends with 5 without a word to MPI; kill: is killed by SIGKILL.
+ * mpi_ranks.c LIBRARY HOW - an MPI program that needs no MPI headers: it loads Open MPI's library,
+ * whose handles are addresses, or MPICH's, whose handles are numbers. Each rank prints the sum over
+ * all ranks. Then, by HOW: plain; status: all end with 3; and rank 1 alone: abort: calls
+ * MPI_Abort(7); exit: ends with 5 without MPI_Finalize; kill: is killed by SIGKILL.
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 
 static void *library;
 
-/* A function, or an object whose address is the handle. */
+/* Return a function, or an object whose address is the handle. */
 static void *find(const char *name)
 {
 	void *found = dlsym(library, name);
@@ -30,7 +30,7 @@ static intptr_t handle(const char *open_mpi, intptr_t mpich)
 	return dlsym(library, open_mpi) ? (intptr_t)dlsym(library, open_mpi) : mpich;
 }
 
-/* Calls a function of MPI; handles and numbers are passed alike. */
+/* Call a function of MPI; handles and numbers are passed in the same way. */
 static void call(
 	const char *name, intptr_t a, intptr_t b, intptr_t c, intptr_t d, intptr_t e, intptr_t f)
 {

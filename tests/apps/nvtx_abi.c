@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_abi - the layouts of inject/nvtx_abi.h and common/nvtx_ext.h against those of NVIDIA's
- * headers, at compile time.
+ * nvtx_abi - compares the layouts of inject/nvtx_abi.h and common/nvtx_ext.h with NVIDIA's headers,
+ * at compile time.
  *
- * Promise: it compiles.
+ * The file must compile.
  */
 #define NVTX_NO_IMPL
 #include "app.h"
@@ -57,7 +57,7 @@ _Static_assert((int)NVTX_MESSAGE_CHARS == (int)NVTX_MESSAGE_TYPE_ASCII &&
 		(int)NVTX_MESSAGE_WIDE == (int)NVTX_MESSAGE_TYPE_UNICODE &&
 		(int)NVTX_MESSAGE_REGISTERED == (int)NVTX_MESSAGE_TYPE_REGISTERED &&
 		(int)NVTX_COLORED_ARGB == (int)NVTX_COLOR_ARGB,
-	"types of messages and colours");
+	"types of messages and colors");
 
 _Static_assert(sizeof(struct nvtx_data) == sizeof(nvtxPayloadData_t), "nvtxPayloadData_t");
 SAME(nvtx_data, schema, nvtxPayloadData_t, schemaId);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_calls - every function of NVTX that is recorded, from C, by the header alone.
+ * nvtx_calls - calls every NVTX function that the tracer records, from C, with the header alone.
  *
- * Promise: push and pop return the level that NVTX documents, for each domain; the report holds
- * what tests/e2e/nvtx.py has in its lists. Without a tool nothing is returned, and the program says
- * the same.
+ * Push and pop must return the level that NVTX documents, per domain; the report must contain the
+ * rows that tests/e2e/nvtx.py lists. Without a tool, push and pop return
+ * NVTX_NO_PUSH_POP_TRACKING, and the output is the same.
  */
 #include "app.h"
 
@@ -65,7 +65,7 @@ static void texts(nvtxDomainHandle_t domain)
 	e.message.registered = nvtxDomainRegisterStringA(domain, "registered");
 	nvtxDomainMarkEx(domain, &e);
 	check(e.message.registered == nvtxDomainRegisterStringW(domain, L"registered"),
-		"a string registered again has the same handle");
+		"a string that is registered twice has the same handle");
 	memset(longest, 'x', sizeof(longest) - 1);
 	nvtxMarkA(longest);
 	nvtxMarkA("");
@@ -93,7 +93,7 @@ static void names(nvtxDomainHandle_t domain)
 static void *end_elsewhere(void *id)
 {
 	nvtxRangeEnd(*(nvtxRangeId_t *)id);
-	nvtxRangeEnd(*(nvtxRangeId_t *)id); /* again: nothing */
+	nvtxRangeEnd(*(nvtxRangeId_t *)id); /* ended already: ignored */
 	check(level(nvtxRangePushA("of another thread"), 0), "levels are counted by thread");
 	nvtxRangePop();
 	nvtxRangePushA("open at the thread's end");
@@ -104,13 +104,14 @@ int main(void)
 {
 	nvtxDomainHandle_t domain = nvtxDomainCreateA("test domain");
 	nvtxEventAttributes_t inner = event("inner");
-	check(domain == nvtxDomainCreateA("test domain"), "a domain of the same name is the same");
+	check(domain == nvtxDomainCreateA("test domain"),
+		"a second domain with the same name is the same domain");
 	check(!TRACED || nvtxDomainIsEnabled(domain), "the domain is enabled");
 	check(level(nvtxRangePushA("outer"), 0), "first push");
 	check(level(nvtxRangePushW(L"middle"), 1), "second push");
 	check(level(nvtxDomainRangePushEx(domain, &inner), 0), "push in another domain");
-	check(level(nvtxRangePop(), 1), "pop passes by ranges of another domain");
-	check(level(nvtxDomainRangePop(domain), 0), "pop there");
+	check(level(nvtxRangePop(), 1), "pop ignores ranges of another domain");
+	check(level(nvtxDomainRangePop(domain), 0), "pop in another domain");
 	check(level(nvtxRangePop(), 0), "last pop");
 	check(!TRACED || nvtxRangePop() < 0, "a pop too many fails");
 	payloads(domain);

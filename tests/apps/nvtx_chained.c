@@ -2,11 +2,11 @@
 // NEEDS: nvtx
 // LINK: -lnvtx_early
 /*
- * nvtx_chained - what goes through another NVTX tool as well: handles, ids, levels.
+ * nvtx_chained - NVTX calls that another NVTX tool receives as well: handles, ids, levels.
  *
- * Promise: levels, ids and the order of what tests/apps/libnvtx_tool.c prints are those that it
- * would have alone; the report holds all of it, and before it the mark of a library's constructor.
- * The levels that were got are printed.
+ * The levels, the ids and the order of the lines that tests/apps/libnvtx_tool.c prints must be the
+ * same as without the tracer. The report must contain all of it, preceded by the mark of a
+ * library's constructor. The program prints the levels that it got.
  */
 #include "app.h"
 
@@ -51,6 +51,6 @@ int main(int argc, char **argv)
 	printf("levels %d %d %d %d\n", outer, inner, popped, last);
 	(void)other;
 	if (argc > 1)
-		nvtx_early_push(); /* never called: it keeps the library */
+		nvtx_early_push(); /* never called: it keeps the library linked */
 	return app_result();
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_chains - NVTX events that are made in functions of known names.
+ * nvtx_chains - NVTX events from functions of known names.
  *
- * Promise: `chain TEXT: FUNCTION...` says from where the event with this text is marked or ended,
- * innermost first; `no chain TEXT`: it was never ended.
+ * The output states the chains that the report must contain. `chain TEXT: FUNCTION...` lists the
+ * functions from which the event with this text is marked or ended, innermost first; `no chain
+ * TEXT` means that the event was never ended.
  */
 #include "app.h"
 
@@ -15,7 +16,7 @@
 #define NOINLINE __attribute__((noinline, noclone))
 
 static nvtxRangeId_t id;
-static volatile int kept; /* behind a call: it is none at the end of the function */
+static volatile int kept; /* changed after a call, so that no call becomes a jump */
 
 NOINLINE static void ends_inside(void)
 {

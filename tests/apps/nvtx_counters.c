@@ -4,8 +4,8 @@
  * nvtx_counters - counters of NVTX with every way to give a sample, and user defined
  * synchronization objects.
  *
- * Promise: the report holds what tests/e2e/nvtx_ext.py has in its lists; ids that the program
- * chooses are kept. Without a tool the same calls do nothing.
+ * The report must contain what tests/e2e/nvtx_ext.py lists; ids that the program chooses must be
+ * kept. Without a tool the same calls do nothing.
  */
 #include "app.h"
 

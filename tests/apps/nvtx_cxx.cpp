@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_cxx - the C++ interface: scoped ranges, a domain of a type, a registered string, an exception
- * through a scope.
+ * nvtx_cxx - the C++ interface: scoped ranges, a domain given by a type, a registered string, an exception that leaves
+ * a scope.
  */
 #include <nvtx3/nvtx3.hpp>
 

@@ -3,8 +3,8 @@
 /*
  * nvtx_deferred.c - deferred events of NVTX, with times from clocks of many kinds.
  *
- * Every event says by its message what it is to become. With a path as its argument the program
- * writes a line for each that has a place in time: kind, message, and its begin and end by
+ * The message of an event states what the report must contain. With a path as its argument the
+ * program writes a line for each event that has a time: kind, message, and its begin and end by
  * CLOCK_MONOTONIC as the program saw them. With "large" it submits one batch instead, of more
  * events than a payload has room for.
  */
@@ -21,7 +21,7 @@
 #include "app.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define TICKS_PER_NS 3 /* of a clock of ours */
+#define TICKS_PER_NS 3 /* ticks per second of the program's clock */
 
 static nvtxDomainHandle_t domain;
 static FILE *out;
@@ -90,7 +90,7 @@ static void submit(uint64_t layout, const char *message, int64_t begin, int64_t 
 	nvtxEventSubmit(domain, &data, 1);
 }
 
-/* ---- clocks that everybody knows ---- */
+/* ---- clocks of the system ---- */
 
 static int64_t read_tsc(void)
 {
@@ -112,7 +112,7 @@ static int64_t read_boottime(void)
 	return clock_ns(CLOCK_BOOTTIME);
 }
 
-/* A range from now to a little later. */
+/* Submit a range from now to slightly later. */
 static void range_by(uint64_t layout, const char *message, int64_t (*clock)(void))
 {
 	int64_t begin_ns = mono(), begin = clock(), end_ns, end;
@@ -143,7 +143,7 @@ static void clocks_of_the_system(void)
 			clocks[i].name, clocks[i].read);
 }
 
-/* ---- clocks of ours ---- */
+/* ---- clocks of the program ---- */
 
 static uint64_t clock_new(uint64_t id, uint64_t scope, int64_t ticks_per_second, uint64_t origin)
 {
@@ -206,7 +206,7 @@ static void clocks_of_the_program(void)
 	range_by(layout_of(flags, BEGIN, END, epoch), "microseconds since 1970", real_us);
 }
 
-/* ---- what has no place ---- */
+/* ---- events without a time ---- */
 
 static void without_place(void)
 {
@@ -258,7 +258,7 @@ struct batched {
 	uint32_t category, color, tid, detail;
 };
 
-/* The layout of a batch; its message is of a type, with flags. */
+/* The layout of a batch; its message has a type and flags. */
 static uint64_t batch_layout(uint64_t message_type, uint64_t message_flags, uint64_t flags)
 {
 	nvtxSemanticsTime_t time = {
@@ -326,7 +326,7 @@ static void batches(void)
 	nvtxEventBatchSubmit(domain, &batch);
 }
 
-/* As many as one payload has room for, and more: the rest is not kept. */
+/* Submit more events than one payload has room for: the rest is not kept. */
 static void large_batch(void)
 {
 	enum { ROOM = 1 << 20, MORE = 10 };
@@ -343,7 +343,7 @@ static void large_batch(void)
 	free(v);
 }
 
-/* By the clock of its scope; of no thread. */
+/* Events by the clock of their scope, without a thread. */
 static void scopes(void)
 {
 	nvtxScopeAttr_t attributes = {

@@ -2,9 +2,11 @@
 // NEEDS: nvtx
 // LINK: -lnvtx_early
 /*
- * nvtx_early - NVTX from a library's constructor, and in the program after clearenv() and chdir().
+ * nvtx_early - calls NVTX from a library's constructor, and in the program after clearenv() and
+ * chdir().
  *
- * Promise: both are in the report; the environment holds nothing of the tracer's for NVTX.
+ * Both must be in the report; the environment must contain no variable that the tracer sets for
+ * NVTX.
  */
 #include "app.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_fork - NVTX on both sides of a fork, names made before it, and ranges across it.
+ * nvtx_fork - NVTX on both sides of a fork, names registered before it, and ranges across it.
  *
- * Promise: the child's events carry the names; a range open at the fork is the parent's alone.
+ * The child's events must carry the names; a range that is open at the fork must belong to the
+ * parent only.
  */
 #include "app.h"
 
@@ -25,10 +26,11 @@ int main(void)
 	nvtxRangeId_t id = nvtxDomainRangeStartEx(domain, &e);
 	pid_t pid = fork();
 	if (pid == 0) {
-		nvtxRangeEnd(id); /* the parent's */
+		nvtxRangeEnd(id); /* the range of the parent */
 		nvtxDomainMarkEx(domain, &e);
 		int level = nvtxDomainRangePushEx(domain, &e);
-		check(level == (TRACED ? 0 : NVTX_NO_PUSH_POP_TRACKING), "the child begins anew");
+		check(level == (TRACED ? 0 : NVTX_NO_PUSH_POP_TRACKING),
+			"the child begins at level 0");
 		nvtxDomainRangePop(domain);
 		_exit(app_result());
 	}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -ldl
 /*
- * nvtx_loaded LIBRARY [nccl] - NVTX as it lies in a library that is loaded: libnvToolsExt of NVTX 1
- * and 2, libnvtx3interop of NVTX 3; with "nccl", what NCCL itself annotates.
+ * nvtx_loaded LIBRARY [nccl] - NVTX in a library that is loaded: libnvToolsExt of NVTX 1 and 2,
+ * libnvtx3interop of NVTX 3; with "nccl", NCCL's own annotations.
  *
- * Promise: exit status 0, and the report holds a mark, and a range in a range. NCCL's call fails
- * without a device, which it may.
+ * The exit status must be 0, and the report must contain a mark, and a range in a range. NCCL's
+ * call may fail without a device.
  */
 #include "app.h"
 

@@ -3,9 +3,9 @@
 /*
  * nvtx_long [kill|many] - NVTX texts that are longer than a record has room for.
  *
- * Promise: the texts are runs of one letter, their lengths those below; two ranges stay open.
- * Domains, names of layouts, and what payloads have or refer to, are as long. With "many" there are
- * 1000 more, all different, and then a registered string. "kill": it ends by SIGKILL.
+ * The texts are runs of one letter, with the lengths below; two ranges stay open. Domains, names
+ * of layouts, and the texts that payloads contain or refer to are as long. With "many" there are
+ * 1000 more, all different, and then a registered string. With "kill" the program ends by SIGKILL.
  */
 #include "app.h"
 
@@ -55,7 +55,7 @@ static void mark_with_category(const char *text)
 	nvtxMarkEx(&e);
 }
 
-/* A mark in a domain: its message and another text lie elsewhere. */
+/* A mark in a domain: its message and another text are outside of the payload. */
 static void far_texts(nvtxDomainHandle_t domain)
 {
 	static char name[2001], message[5001];
@@ -83,7 +83,7 @@ static void far_texts(nvtxDomainHandle_t domain)
 	nvtxMarkPayload(domain, &data, 1);
 }
 
-/* Its message lies in the payload, in UTF-32. */
+/* A mark whose message is in the payload, in UTF-32. */
 static void near_text(nvtxDomainHandle_t domain)
 {
 	static uint32_t message[2001];

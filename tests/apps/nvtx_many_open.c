@@ -3,7 +3,7 @@
 /*
  * nvtx_many_open - one thread leaves more ranges open than the writer has rows in a batch.
  *
- * Promise: they are all in the report, each with its own values.
+ * All of them must be in the report, each with its own values.
  */
 #include "app.h"
 

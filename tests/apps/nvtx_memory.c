@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_memory - every function of the memory extension of NVTX but those that need CUDA's headers.
+ * nvtx_memory - calls every function of NVTX's memory extension except those that need CUDA's
+ * headers.
  *
- * Promise: handles are addresses where NVTX says so; the report holds what tests/e2e/nvtx_ext.py
- * has in its lists. Without a tool the same calls do nothing.
+ * Handles must be addresses where NVTX says so; the report must contain what tests/e2e/nvtx_ext.py
+ * lists. Without a tool the same calls do nothing.
  */
 #include "app.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_open - ends, in a way given as argument, with ranges open.
+ * nvtx_open - ends while ranges are open, in the way that the argument names.
  *
- * Promise: they are in the report, unfinished; those of a thread that has ended, too.
+ * The ranges must be in the report, unfinished, including the ranges of a thread that has ended.
  */
 #include "app.h"
 

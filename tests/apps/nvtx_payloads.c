@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_payloads - extended payloads of every layout, by the header alone.
+ * nvtx_payloads - extended payloads of every layout, with the header alone.
  *
- * Promise: levels are what NVTX documents; the report holds what tests/e2e/nvtx_ext.py has in its
- * lists. Without a tool the same calls do nothing.
+ * Levels must be as NVTX documents them; the report must contain what tests/e2e/nvtx_ext.py lists.
+ * Without a tool the same calls do nothing.
  */
 #include "app.h"
 
@@ -167,7 +167,7 @@ static void nested_and_unions(uint64_t numbers)
 	(void)numbers;
 }
 
-/* Lengths that the payload tells, texts in it and elsewhere. */
+/* Lengths that the payload contains, texts in it and outside of it. */
 static void dynamic(void)
 {
 	struct {
@@ -219,7 +219,7 @@ static void predefined(void)
 	mark("types of NVTX", data, COUNT(data));
 }
 
-/* Larger than one record, than the limit, and than the memory that is there. */
+/* Payloads larger than one record, than the limit, and than the readable memory. */
 static void large(void)
 {
 	size_t page = 4096, bytes = 64 * page;
@@ -236,7 +236,7 @@ static void large(void)
 	munmap(memory, 2 << 20);
 }
 
-/* Messages in UTF-16 and UTF-32, and those of events that have no text besides. */
+/* Messages in UTF-16 and UTF-32, also of events that have no other text. */
 static void messages(const nvtxPayloadData_t *event)
 {
 	static const char16_t narrow[] = {'1', '6', 0x20ac, 0xd83d, 0xde00, 0xd800, '.', 0, '!'};
@@ -263,7 +263,7 @@ static void messages(const nvtxPayloadData_t *event)
 	mark_one(NULL, NVTX_PAYLOAD_ENTRY_TYPE_INT32, &(int32_t){5}, sizeof(int32_t));
 }
 
-/* Events that are nothing but payloads. */
+/* Events that consist only of payloads. */
 static void events(void)
 {
 	struct event {
@@ -337,7 +337,7 @@ static int64_t clock_of_ours(void *data)
 	return *(int64_t *)data;
 }
 
-/* Lengths that no payload has: nobody counts that far. */
+/* Lengths that no payload has: the tracer does not count that far. */
 static void endless(void)
 {
 	const uint64_t length = UINT64_C(1) << 40;
@@ -394,7 +394,7 @@ int main(int argc, char **argv)
 	deferred();
 	endless();
 	scopes_and_clocks();
-	if (argc > 1) /* any word: the process is killed */
+	if (argc > 1) /* any word as argument: the process is killed */
 		kill(getpid(), SIGKILL);
 	return app_result();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_peer - NVTX that another tool can record as well, to be compared (tests/peers). It runs the
- * same whether traced or not; an argument adds what tools differ in:
+ * nvtx_peer - NVTX calls that another tool can record as well, for comparison (tests/peers). It
+ * runs the same whether traced or not; an argument adds calls for which tools differ:
  *
  *   null        a mark without a text
  *   invalid     a text that is not UTF-8
@@ -61,13 +61,13 @@ static void nested(nvtxDomainHandle_t domain)
 		nvtxRangePushA("outer");
 		nvtxRangePushW(L"wide \x20ac \x1f600");
 		nvtxDomainRangePushEx(domain, &e);
-		nvtxRangePop(); /* that of the default domain: they overlap */
+		nvtxRangePop(); /* a range of the default domain: the two overlap */
 		nvtxDomainRangePushEx(domain, &registered);
 		nvtxDomainRangePop(domain);
 		nvtxDomainRangePop(domain);
 		nvtxRangePop();
 	}
-	nvtxRangePop(); /* one too many */
+	nvtxRangePop(); /* one pop too many */
 }
 
 static void names(nvtxDomainHandle_t domain)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_threads - sixteen threads push, pop and mark as fast as they can.
+ * nvtx_threads - sixteen threads push, pop and mark as fast as possible.
  *
  *     nvtx_threads [ROUNDS]
  *
- * Promise: each thread makes events with the payloads 0 .. 2 * ROUNDS - 1, in this order: even ones
- * are ranges, odd ones marks behind them; before these a range without payload. It says `expect
- * THREADS ROUNDS`.
+ * Each thread creates events with the payloads 0 .. 2 * ROUNDS - 1, in this order: even payloads
+ * are ranges, and the odd payload after it is a mark; before these there is a range without
+ * payload. The program prints `expect THREADS ROUNDS`.
  */
 #include "app.h"
 
@@ -27,7 +27,7 @@ static void *run(void *unused)
 	e.messageType = NVTX_MESSAGE_TYPE_ASCII;
 	e.message.ascii = "round";
 	e.payloadType = NVTX_PAYLOAD_TYPE_UNSIGNED_INT64;
-	nvtxRangePushA("first"); /* so that each has memory for its ranges */
+	nvtxRangePushA("first"); /* so that each thread has memory for its ranges */
 	nvtxRangePop();
 	pthread_barrier_wait(&together);
 	for (long i = 0; i < rounds; i++) {

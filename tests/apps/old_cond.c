@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * old_cond - a program linked long ago, with condition variables of the size of one pointer.
+ * old_cond - a program linked against an old libc, with condition variables of the size of one
+ * pointer.
  *
- * Promise: calls to pthread_cond_*@GLIBC_2.2.5 behave as untraced: nobody writes behind the 8-byte
- * object, and signals wake waiters (a wrapper that hands such a call to the new version corrupts 40
- * bytes and hangs).
+ * Calls to pthread_cond_*@GLIBC_2.2.5 must behave as untraced: nobody writes past the end of the
+ * 8-byte object, and signals wake waiters (a wrapper that passes such a call to the new version
+ * corrupts 40 bytes and hangs).
  */
 #include "app.h"
 

@@ -2,11 +2,11 @@
 // CFLAGS: -fno-builtin
 /*
  * own_malloc - a program that brings its own malloc, with a lock of its own and a background thread
- * made under that lock.
+ * started under that lock.
  *
- * Promise: no hook allocates, so that an allocator which calls wrapped functions (mutex, mmap,
- * pthread_create, write) under its lock never meets itself again; a nested call would deadlock and
- * be seen as a hang.
+ * No hook may allocate, so that an allocator that calls wrapped functions (mutex, mmap,
+ * pthread_create, write) under its lock is never reentered. A nested call would deadlock and be
+ * seen as a hang.
  */
 #include "app.h"
 
@@ -17,8 +17,8 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char *next, *end;
-static __thread int inside; /* the allocator's own depth on this thread: more than 1 means somebody
-			       allocated under it */
+static __thread int inside; /* the allocator's own depth on this thread: more than 1 means that the
+			       allocator was called under its own lock */
 static int nested, background_made, background_calls, making_thread;
 static size_t allocations;
 
@@ -31,8 +31,8 @@ static void *background(void *unused)
 	return unused;
 }
 
-/* As jemalloc does: a thread made while the allocator's lock is held. Its own needs (TLS, stack)
- * may come back to us: they are told apart. */
+/* A thread is created while the allocator's lock is held, as jemalloc does. Allocations for the
+ * thread itself (TLS, stack) may come back to us: they are counted separately. */
 static void make_background(void)
 {
 	pthread_t thread;
@@ -112,7 +112,7 @@ int main(void)
 		pthread_join(thread[i], NULL);
 	while (__atomic_load_n(&background_calls, __ATOMIC_RELAXED) < 10)
 		sched_yield();
-	check(background_made, "a thread made under the allocator's lock ran");
-	check(nested == 0, "nobody allocated while the allocator was at work");
+	check(background_made, "a thread created under the allocator's lock ran");
+	check(nested == 0, "the allocator was not called under its own lock");
 	return app_result();
 }

@@ -4,8 +4,8 @@
  * own_read - a program that defines read and write itself and finds the next ones by
  * dlsym(RTLD_NEXT).
  *
- * Promise: interposition chains: the program's own definition is called, the next one is reached,
- * results are right.
+ * Interposition must chain: the program's own definition is called, it reaches the next
+ * definition, and results are right.
  */
 #include "app.h"
 

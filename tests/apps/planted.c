@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * planted - does one thing that costs time for nothing, so that a rule of `trace analyze` has it to
- * find; without an argument it does nothing of the kind.
+ * planted - wastes time in one way, so that a rule of `trace analyze` has to find it; without an
+ * argument it wastes none.
  *
  *     planted [convoy | waits | tiny | crowd | starts]
  */
@@ -23,7 +23,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t together;
 static volatile int finished;
-static volatile long taken; /* how often somebody took the lock */
+static volatile long taken; /* how often a thread took the lock */
 static volatile int members = WAITERS;
 
 __attribute__((noinline)) static void write_the_log(void)
@@ -33,7 +33,7 @@ __attribute__((noinline)) static void write_the_log(void)
 	__asm__ volatile("");
 }
 
-/* Everybody takes the lock, keeps it through a slow call, and lets another one have it next. */
+/* Each thread takes the lock, keeps it through a slow call, and lets the next one have it. */
 static void *convoy_member(void *unused)
 {
 	pthread_barrier_wait(&together);
@@ -77,7 +77,7 @@ static void convoy(void)
 	threads_run(WAITERS, convoy_member, 0);
 }
 
-/* A thread that sleeps through its life, in a call that is recorded. */
+/* A thread that sleeps all its life, in a call that is recorded. */
 static void waits(void)
 {
 	const struct timespec nap = {0, 20000000};
@@ -116,7 +116,7 @@ static void starts(void)
 	}
 }
 
-/* Works for a while: few calls, large ones. */
+/* Work for a while: few calls, large ones. */
 static void calm(void)
 {
 	static char buffer[1 << 16];
@@ -138,6 +138,6 @@ int main(int argc, char **argv)
 		if (!strcmp(modes[i].name, argv[1]))
 			run = modes[i].run;
 	run();
-	check(!app_failures, "it went as it should");
+	check(!app_failures, "all calls of the mode succeeded");
 	return app_result();
 }

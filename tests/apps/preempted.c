@@ -2,8 +2,8 @@
 /*
  * preempted - user threads that a timer's handler switches by swapcontext(), wherever they are.
  *
- * Promise: whatever is interrupted, in a call or within the tracer, goes on later as untraced; each
- * call is in the report once, or stated as missing.
+ * Whatever is interrupted, in a call or within the tracer, must continue later as untraced; each
+ * call must be in the report once, or counted as missing.
  *
  *     preempted [CONTEXTS]
  */
@@ -18,7 +18,7 @@
 
 #define MOST 16
 #define STACK_BYTES 65536
-#define CALLS 30000 /* of each context */
+#define CALLS 30000 /* calls of each context */
 
 static ucontext_t context[MOST];
 static char stacks[MOST][STACK_BYTES] __attribute__((aligned(4096)));
@@ -27,7 +27,7 @@ static volatile int is_done[MOST];
 static uint64_t calls[2];
 static int zero_fd;
 
-/* The first is the program's own stack. */
+/* Context 0 is the program's own stack. */
 static void next(void)
 {
 	int self = current, to = self;
@@ -69,7 +69,7 @@ static void block(int how)
 	syscall(SYS_rt_sigprocmask, how, &alarm, NULL, sizeof(alarm));
 }
 
-/* It begins with the signal blocked, as it is wherever contexts are switched. */
+/* A context begins with the signal blocked, as at every switch of contexts. */
 static void body(void)
 {
 	block(SIG_UNBLOCK);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * preload_kept - hands LD_PRELOAD on to what it starts and drops all other variables, as some
+ * preload_kept - passes LD_PRELOAD to the programs it starts and drops all other variables, as some
  * servers do with CGI programs: by exec in a child, by posix_spawn, and by exec of itself.
  *
- * Promise: those are of the same tree as their parent, with its options, and leave no report of
- * their own; of the environment given to them nothing is missing.
+ * The started programs must belong to the same tree as their parent, with its options, and must
+ * leave no report of their own. No variable may be missing from the environment that they are
+ * given.
  */
 #include "app.h"
 

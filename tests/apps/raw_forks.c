@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * raw_forks - forks by the bare instruction and by syscall(), again and again, with calls on both
- * sides.
+ * raw_forks - forks by the bare instruction and by syscall(), repeatedly, with calls on both sides.
  *
- * Promise: a child that no wrapper saw being made harms neither its parent's events nor itself:
- * both end well, and each call of either is in the report.
+ * A child whose creation no wrapper saw must harm neither its parent's events nor itself: both end
+ * well, and each call of either is in the report.
  *
  *     raw_forks bare|clone|clone3|syscall|threads|waiting
  */
@@ -19,9 +18,9 @@
 #include <sys/wait.h>
 
 #define ROUNDS 60
-#define CALLS 700 /* on each side, so that chunks are changed */
+#define CALLS 700 /* calls on each side, so that chunks are changed */
 
-static uint64_t *calls; /* of all processes */
+static uint64_t *calls; /* calls of all processes */
 static int zero_fd;
 static volatile int stop;
 
@@ -69,7 +68,8 @@ static void *beside(void *unused)
 	return unused;
 }
 
-/* The child makes calls, and a child of its own; the parent makes some at the same time. */
+/* The child makes calls, and creates a child of its own; the parent makes calls at the same
+ * time. */
 static void one_round(int round, const char *how)
 {
 	int status = 0;
@@ -89,7 +89,7 @@ static void one_round(int round, const char *how)
 	require(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a child's status");
 }
 
-/* A child that is in a call while its parent makes others. */
+/* Fork a child that waits in a call while its parent makes others. */
 static void one_wait(void)
 {
 	int fd[2], status = 0;

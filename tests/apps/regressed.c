@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * regressed - works off items in stages, each an NVTX range, and is a little worse at one place:
- * what `trace diff` has to find (tests/proof/diff.py).
+ * regressed - processes items in stages, each an NVTX range, with a small regression in one stage
+ * that `trace diff` has to find (tests/proof/diff.py).
  *
  *     regressed [none | slow | lock | copy | call] [ITEMS=150]
  *

@@ -19,7 +19,7 @@ extern "C" const char *__asan_default_options(void)
 }
 #endif
 
-// MemorySanitizer takes what an exception holds for uninitialized: the C++ library is not instrumented.
+// MemorySanitizer takes the content of an exception for uninitialized: the C++ library is not instrumented.
 #if defined(__has_feature)
 #if __has_feature(memory_sanitizer)
 #define NO_EXCEPTIONS

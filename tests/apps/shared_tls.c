@@ -3,7 +3,7 @@
  * shared_tls - two tasks run at the same time on one thread's memory: clone(CLONE_VM) without
  * CLONE_SETTLS or CLONE_VFORK.
  *
- * Promise: neither is harmed; and what is not in the report, or is there twice, the report says.
+ * Neither task may be harmed, and the report must state which calls it lacks or contains twice.
  *
  * shared_tls wrapped|thread|bare
  */
@@ -19,14 +19,14 @@
 
 #define ROUNDS 30
 #define CALLS 5000
-#define AFTER 100 /* calls of the one task that is left */
+#define AFTER 100 /* calls of the remaining task */
 #define STACK_BYTES 65536
 
 static uint64_t calls;
 static volatile int ended, wrong;
 static int zero_fd;
 
-/* errno is both tasks' alike: only the result counts. */
+/* Both tasks share errno: only the result counts. */
 static void preads(int count)
 {
 	char byte;
@@ -61,7 +61,7 @@ __attribute__((used)) static void other_bare(void)
 	leave();
 }
 
-/* clone() by the bare instruction: the child has a stack of its own, and returns nowhere. */
+/* clone() by the bare instruction: the child has a stack of its own, and never returns. */
 static long bare_clone(long flags, char *top)
 {
 	long result;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * signal_forks - forks, vforks and starts threads under fast timers whose handlers make wrapped
- * calls; every child sets its own timer first thing.
+ * calls; every child sets its own timer first.
  *
- * Promise: a handler that runs in the first instructions of a fork's child, of a thread, or of
- * either's end finds the tracer in order: no hang, no wrong result, and every call is in the report
- * or stated as missing. The calls are counted in shared memory.
+ * A handler that runs in the first instructions of a forked child or a thread, or at the end of
+ * either, must find the tracer in order: no hang, no wrong result, and every call is in the report
+ * or counted as missing. The calls are counted in shared memory.
  */
 #include "app.h"
 

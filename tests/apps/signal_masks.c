@@ -2,9 +2,10 @@
 /*
  * signal_masks - signal masks, dispositions and delivery.
  *
- * Promise: masks and handlers of the program, its threads, forked and executed children are as
- * untraced; SIGCHLD comes once per child of the program, never for a helper; sigwait, sigsuspend,
- * sigtimedwait and signalfd see what they should; blocked signals stay blocked in wrapped calls.
+ * Masks and handlers of the program, its threads, forked and executed children must be as
+ * untraced. SIGCHLD must arrive once per child of the program, never for a helper. sigwait,
+ * sigsuspend, sigtimedwait and signalfd must see what they see untraced, and blocked signals must
+ * stay blocked in wrapped calls.
  */
 #include "app.h"
 

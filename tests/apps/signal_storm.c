@@ -3,8 +3,8 @@
  * signal_storm - timers at 10 kHz whose handlers make wrapped calls while the program makes the
  * same ones.
  *
- * Promise: recording is safe in handlers: no hang, no wrong result; errno of interrupted code is
- * kept; every call of program and handlers is recorded or counted as missing.
+ * Recording must be safe in handlers: no hang, no wrong result; errno of interrupted code is kept;
+ * every call of program and handlers is recorded or counted as missing.
  */
 #include "app.h"
 
@@ -101,7 +101,7 @@ int main(void)
 	storm(&end);
 	pthread_join(thread, NULL);
 	stop_timers(timer);
-	for (int i = 0; i < 3; i++) /* a late one would call after the books are closed */
+	for (int i = 0; i < 3; i++) /* a late signal would not be counted */
 		signal(kinds[i], SIG_IGN);
 	check(handler_calls > 200, "handlers ran");
 	check(drain_semaphore() == posts, "no sem_post was lost");

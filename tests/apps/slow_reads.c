@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slow_reads - COUNT reads of a pipe that wait a millisecond each, and the time that they took
- * together by the kernel's clock, which no library can change.
+ * slow_reads - makes COUNT reads of a pipe that wait a millisecond each, and prints the time
+ * that they took together by the kernel's clock, which no library can change.
  *
- * Promise (tests/e2e/clocks.py): the report has them between the two times that are printed, and
- * gives them no more time than there was, whatever the program's clock_gettime() says.
+ * The report must place the reads between the two times that are printed, and give them no more
+ * time than has passed, whatever the program's clock_gettime() returns (tests/e2e/clocks.py).
  *
  *     slow_reads COUNT
  */
@@ -23,7 +23,7 @@ static long long kernel_ns(void)
 	return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-/* By raw calls: what is measured are the reads. */
+/* Write by raw calls, since only the reads are measured. */
 static void *feed(void *unused)
 {
 	for (int i = 0; i < count; i++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * small_stack - threads with little stack: 64 KiB, PTHREAD_STACK_MIN, and a handler on the least
+ * small_stack - threads with small stacks: 64 KiB, PTHREAD_STACK_MIN, and a handler on the smallest
  * alternate stack.
  *
- * Promise: wrappers, thread start and end take so little stack that nothing overflows; guard bytes
- * below the stacks stay as they were.
+ * Wrappers, thread start and thread end must use so little stack that nothing overflows; guard
+ * bytes below the stacks must stay unchanged.
  */
 #include "app.h"
 
@@ -45,7 +45,7 @@ static void with_size(const char *name, size_t size)
 	pthread_attr_destroy(&attributes);
 }
 
-/* A stack of the caller's, with a page of known bytes below it. */
+/* Run a thread on a stack of the caller, with a page of known bytes below it. */
 static void with_own_stack(size_t size)
 {
 	pthread_attr_t attributes;

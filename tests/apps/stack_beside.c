@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stack_beside - calls from a hand-switched stack right below a mapping of data, with an address of
- * that data in rbp, which is unmapped before the last call.
+ * stack_beside - makes calls from a hand-switched stack directly below a mapping of data, with an
+ * address of that data in rbp. The data is unmapped before the last call.
  *
- * Promise: a callchain by frame pointers (LIBTRACE_BACKTRACE=fp) reads no memory that it has only
- * once found readable: what lies beside a stack is not a part of it.
+ * A callchain by frame pointers (LIBTRACE_BACKTRACE=fp) must not read memory only because it was
+ * once found readable: memory next to a stack is not a part of it.
  */
 #include "app.h"
 

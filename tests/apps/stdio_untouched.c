@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stdio_untouched - what the program sees of its standard streams, arguments and environment.
+ * stdio_untouched - checks its standard streams, arguments and environment.
  *
- * Promise: descriptors 0 to 2 keep type, flags, offset and buffering; argv, the working directory,
- * umask, priority, limits and the environment (but for the tracer's own variables) are untouched;
- * closing stdout early hurts nobody.
+ * Descriptors 0 to 2 must keep type, flags, offset and buffering. argv, the working directory,
+ * umask, priority, limits and the environment (except the tracer's own variables) must be
+ * untouched. Closing stdout early must not harm anybody.
  */
 #include "app.h"
 

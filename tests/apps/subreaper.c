@@ -2,9 +2,9 @@
 /*
  * subreaper - adopts orphans (PR_SET_CHILD_SUBREAPER) and waits for every child by wait(-1).
  *
- * Promise: no process of the tracer ever becomes a child of the program: wait(-1) returns the
- * program's own processes and orphans, each once, then ECHILD; SIGCHLD came for those only. As pid
- * 1 of a namespace the same.
+ * No process of the tracer may ever become a child of the program: wait(-1) returns the program's
+ * own processes and orphans, each once, then ECHILD, and SIGCHLD arrives for those only. The same
+ * must be true if the program is pid 1 of a namespace.
  */
 #include "app.h"
 

@@ -2,8 +2,9 @@
 /*
  * thread_churn - thousands of short threads whose destructors make wrapped calls.
  *
- * Promise: C++ thread_local destructors and pthread key destructors that call read, lock a mutex and set keys again (up to
- * PTHREAD_DESTRUCTOR_ITERATIONS rounds) run as untraced; their calls are in the report (expected count) or counted as missing; lanes are used again.
+ * C++ thread_local destructors and pthread key destructors that call read, lock a mutex and set
+ * keys again (up to PTHREAD_DESTRUCTOR_ITERATIONS rounds) must run as untraced. Their calls must
+ * be in the report (expected count) or counted as missing, and lanes must be reused.
  */
 #include "app.h"
 
@@ -36,7 +37,7 @@ struct Local {
 };
 static thread_local Local local;
 
-/* Comes back a second time: sets itself again in the first round. */
+/* This destructor runs a second time: it sets the key again in the first round. */
 static void key_destroyed(void *value)
 {
 	one_read();

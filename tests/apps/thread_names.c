@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thread_names - threads that get names in every way, and threads made by every function.
+ * thread_names - threads that are named in every way, and threads started by every function.
  *
- * Promise: start, end and names of threads are in the report, the name of a thread not named by
- * itself as well.
+ * The start, end and names of threads must be in the report, including the name of a thread that
+ * another thread named.
  */
 #include "app.h"
 

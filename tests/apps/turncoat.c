@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * turncoat - root's server with a worker that gives up its rights, and is taken over: it writes
- * over all memory that it shares for writing with the tracer, and tries to make more of it
- * writable.
+ * turncoat - a server of root with a worker that gives up its rights and is then compromised: the
+ * worker overwrites all memory that it shares for writing with the tracer, and tries to make more
+ * of it writable.
  *
- * turncoat MODE [FROM TO]: `zeros`, `random` bytes (of a fixed seed), or each text FROM by TO. The
- * parent and an honest child make their calls before, while and after. With `wait` behind it says
- * "scribbled" and goes on when a line comes. Promise: the calls of parent and honest children are
- * in the report, which lies where it was wanted. Not root: as the same user, with the same promise.
+ * turncoat MODE [FROM TO]: write `zeros` or `random` bytes (of a fixed seed), or replace each text
+ * FROM by TO. The parent and an honest child make their calls before, during and after that. With
+ * `wait` as the last argument the program prints "scribbled" and continues when it reads a line.
+ * The calls of the parent and of honest children must be in the report, and the report must be at
+ * the requested path. Without root the worker runs as the same user, and the same must be true.
  */
 #include "app.h"
 
@@ -22,7 +23,7 @@
 
 static int zero_fd;
 
-/* What the traitor tells its parent. */
+/* What the turncoat reports to its parent. */
 static volatile struct {
 	int opened, written, done;
 } * told;
@@ -59,8 +60,8 @@ static void scribble(char *at, size_t bytes, char **argv)
 	}
 }
 
-/* Of each shared mapping of the tracer's what is writable, or can be made so. Of a spool the begin:
- * the parts in use come first. A call in between would crash on its own spool. */
+/* Of each shared mapping of the tracer, the part that is writable, or can be made so. Of a spool
+ * the beginning: the parts in use come first. A call in between would crash on its own spool. */
 static void turn(char **argv)
 {
 	static char text[1 << 18], *begins[64];
@@ -92,14 +93,14 @@ static pid_t start_traitor(char **argv)
 	pid_t pid = fork();
 	if (pid)
 		return pid;
-	work(); /* as root: it has a spool of its own */
+	work(); /* as root: the worker writes to its own spool */
 	if (!geteuid())
 		require(!setgroups(0, NULL) && !setresgid(65534, 65534, 65534) &&
 				!setresuid(65534, 65534, 65534),
 			"another user");
 	turn(argv);
 	told->done = 1;
-	for (;;) /* a call now may crash on its own spool */
+	for (;;) /* a call may crash now, since the spool is overwritten */
 		;
 }
 
@@ -109,7 +110,7 @@ static pid_t start_honest(void)
 	if (pid)
 		return pid;
 	work();
-	app_sleep_ms(300); /* the traitor is at work */
+	app_sleep_ms(300); /* the turncoat is at work */
 	work();
 	_exit(app_result());
 }
@@ -139,7 +140,7 @@ int main(int argc, char **argv)
 		require(syscall(SYS_read, 0, line, sizeof(line)) > 0, "a line");
 	}
 	work();
-	app_sleep_ms(250); /* the gate, were it closed, would be so for these */
+	app_sleep_ms(250); /* if the worker had closed the gate, these calls would be missing */
 	work();
 	pid_t later = start_honest();
 	require(waitpid(later, &status, 0) == later && !status, "waitpid");

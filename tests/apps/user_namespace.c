@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * user_namespace - unshare(CLONE_NEWUSER), which the kernel allows a single-threaded process only.
+ * user_namespace - calls unshare(CLONE_NEWUSER), which the kernel allows only for a single-threaded
+ * process.
  *
- * Promise: tracing adds no thread to the process, so that unshare and setns work as untraced;
- * calls, forks and threads after it work, although the user and his rights on the spool's directory
- * have changed.
+ * Tracing must add no thread to the process, so that unshare and setns work as untraced. Calls,
+ * threads and forks after it must work, although the user and their rights on the spool's
+ * directory have changed.
  */
 #include "app.h"
 

@@ -2,7 +2,7 @@
 /*
  * variadic - functions with a varying number of arguments, with and without the optional ones.
  *
- * Promise: open, openat, fcntl, ioctl, prctl, syscall, mq_open, semctl, mremap, clone and execl
+ * open, openat, fcntl, ioctl, prctl, syscall, mq_open, semctl, mremap, clone and execl must
  * forward every argument and only those given.
  */
 #include "app.h"

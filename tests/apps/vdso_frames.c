@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vdso_frames - a signal handler that interrupts code of the vdso and calls from there.
+ * vdso_frames - a signal handler that interrupts code of the vdso and makes calls from there.
  *
- * Promise: `hit`, and the last nanosleep() of a handler has the chain handler, the signal frame, a
- * function of the vdso, clock_gettime(), asks, main; `none` where no signal came there in ten
- * seconds.
+ * The output is `hit`, and then the last nanosleep() of a handler must have the chain handler, the
+ * signal frame, a function of the vdso, clock_gettime(), asks, main. The output is `none` if no
+ * signal arrived there in ten seconds.
  */
 #include "app.h"
 

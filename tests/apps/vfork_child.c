@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vfork_child - a vfork child that does what children of careful programs do: wrapped calls,
- * failing exec, exec; from several threads.
+ * vfork_child - vfork children of several threads that make wrapped calls, a failing exec, and an
+ * exec, as children of careful programs do.
  *
- * Promise: the child, which runs in its parent's memory, spoils nothing of its parent's records;
- * both sides' calls are in the report.
+ * The child, which runs in its parent's memory, must not corrupt its parent's records; the calls
+ * of both sides must be in the report.
  */
 #include "app.h"
 

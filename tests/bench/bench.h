@@ -18,7 +18,7 @@
 #include <time.h>
 
 #if defined(__x86_64__)
-/* stepcount counts the instructions between two of these. */
+/* stepcount counts the instructions between two of these marks. */
 #define STEP_MARK() __asm__ volatile("int3" : : : "memory")
 #define STOP_INSTRUCTION_BYTES 1
 #else
@@ -49,7 +49,7 @@ static inline int bench_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorts `values`; the least one is values[0] then. */
+/* Sort `values`; values[0] is then the smallest. */
 static inline double bench_median(double *values, size_t count)
 {
 	qsort(values, count, sizeof(*values), bench_compare);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_sqlite - what SQLite itself takes for the rows of OSRT_API: a bare loop with 100 rows a
- * statement, no journal, nothing synced.
+ * bench_sqlite - measures the time that SQLite itself needs for the rows of OSRT_API: a bare loop
+ * with 100 rows a statement, no journal, nothing synced.
  *
  *   bench_sqlite FILE [ROWS]     (default 2000000; FILE is replaced)
  *

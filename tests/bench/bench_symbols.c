@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_symbols - what the name of an address costs, against the calls of libdw that give the same.
+ * bench_symbols - measures the cost of the name of an address, compared with the libdw calls that
+ * give the same name.
  *
- *   bench_symbols [ADDRESSES] [FILE]     (default 100000; default file: one made by $CC, 8 units of
+ *   bench_symbols [ADDRESSES] [FILE]     (default 100000; default file: compiled by $CC, 8 units of
  * 1,000 functions)
  *
  * Prints the processor time for all addresses, the first opening of the file included, and for bare
@@ -91,7 +92,7 @@ static void code_range(Dwfl_Module *module, uint64_t *ret_begin, uint64_t *ret_e
 		}
 }
 
-/* What others do for an address. Returns the number of frames. */
+/* Look up an address as other tools do. Return the number of frames. */
 static unsigned bare(Dwfl_Module *module, uint64_t address)
 {
 	GElf_Off offset;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a callchain costs, against libunwind's unw_backtrace and unw_step and glibc's backtrace() on
- * the same stacks in the same run.
+ * bench_unwind.c - measures the cost of a callchain, compared with libunwind's unw_backtrace and
+ * unw_step and glibc's backtrace() on the same stacks in the same run.
  *
  *   bench_unwind [-d DEPTH] [-n CHAINS] [-r ROUNDS]
  *
@@ -11,8 +11,8 @@
  * first    the first chain of the process, us
  * threads  `same` by 1, 2 and 4 threads at once, ns of CPU time
  *
- * Lines: kind, who, least and median of the rounds in ns. What the calls themselves cost is taken
- * off.
+ * Lines: kind, unwinder, minimum and median of the rounds in ns. The cost of the calls themselves
+ * is subtracted.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -155,7 +155,7 @@ static void measure_same(const char *who, void (*method)(void), int count)
 	row("same", who, ns);
 }
 
-/* Many calls of the whole stack; what the calls cost is taken off. */
+/* Time many calls of the whole stack; the cost of the calls is subtracted. */
 static void measure_varied(
 	const char *kind, const char *who, void (*method)(void), int count, int inner)
 {

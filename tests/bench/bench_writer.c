@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_writer - what the writer costs per event: a spool in memory, drained again and again into
+ * bench_writer - measures the writer's cost per event: a spool in memory, drained repeatedly into
  * blocks.
  *
- *   bench_writer [EVENTS]      (default 4 million; in rounds of as many as a lane holds)
+ *   bench_writer [EVENTS]      (default 4 million; in rounds of as many as fit into a lane)
  *
  * uniform: one thread reads one descriptor. mixed: several functions, descriptors, sizes and
- * errors. nvtx: push and pop with a registered string; marks with one, with one of 64 texts of 32
- * bytes, with texts that are all different, with colour, category and payload. Prints ns of
+ * errors. nvtx: push and pop with a registered string; marks with a registered string, with one of
+ * 64 texts of 32 bytes, with texts that are all different, with color, category and payload. Prints
+ * ns of
  * processor time and bytes per event, best of 3.
  */
 #include "tests/unit/test_writer.h"
 
 #include <time.h>
 
-#include "writer/writer.h"
+#include "writer/base/writer.h"
+#include "writer/drain.h"
+#include "writer/spool/lanes.h"
+#include "writer/tree.h"
 
 #define ROUND_EVENTS (200u * CHUNK_BYTES / RECORD_BYTES)
 
@@ -52,7 +56,7 @@ enum shape { RANGES, MARKS, TEXTS, FRESH, ATTRIBUTES, SHAPES };
 static const char *const shape_names[SHAPES] = {"nvtx ranges, registered", "nvtx marks, registered",
 	"nvtx marks, 64 texts", "nvtx marks, new texts", "nvtx marks, attributes"};
 
-/* A registered string, behind the chunks. Returns its name in records. */
+/* Store a registered string after the chunks. Return its name in records. */
 static uint64_t name_put(struct fake_spool *s, const char *text)
 {
 	uint64_t at = SPOOL_HEADER_BYTES + LANE_BYTES + 200u * CHUNK_BYTES;
@@ -62,7 +66,7 @@ static uint64_t name_put(struct fake_spool *s, const char *text)
 	return at / NVTX_NAME_UNIT;
 }
 
-/* Fills the lane; returns the events. */
+/* Fill the lane; return the number of events. */
 static uint64_t fill_nvtx(struct fake_spool *s, enum shape shape)
 {
 	uint64_t tick = s->header->first.tick + 1000, base = SPOOL_HEADER_BYTES + LANE_BYTES;
@@ -99,7 +103,7 @@ static double seconds(void)
 	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* Drains the lane as often as it takes, without a file: blocks are sealed and thrown away. */
+/* Drain the lane as often as needed, without a file: blocks are sealed and thrown away. */
 static void measure_of(struct writer *w, struct spool *spool, uint64_t events,
 	uint64_t round_events, const char *name)
 {
@@ -115,13 +119,14 @@ static void measure_of(struct writer *w, struct spool *spool, uint64_t events,
 				if (view->head > ROUND_EVENTS * RECORD_BYTES)
 					view->head = ROUND_EVENTS * RECORD_BYTES;
 				lane_drain(w, spool, view, UINT64_MAX);
-				struct block_identity identity = {.sequence = w->next_sequence++,
+				struct block_identity identity = {
+					.sequence = w->report.next_sequence++,
 					.hostname = "h",
 					.process_name = "p"};
-				block_seal(&w->block, &w->strings, &identity);
+				block_seal(&w->report.block, &w->report.strings, &identity);
 				for (unsigned i = 0; i < BLOCK_PARTS; i++)
-					bytes += (double)w->block.parts[i].iov_len;
-				block_reset(&w->block);
+					bytes += (double)w->report.block.parts[i].iov_len;
+				block_reset(&w->report.block);
 			}
 		}
 		double ns = (seconds() - begin) * 1e9 / (double)done;
@@ -146,7 +151,7 @@ int main(int argc, char **argv)
 	fake_spool_make(&s, &t, (uint32_t)getpid(), clock_init());
 	struct lane *lane = fake_lane(&s);
 	usleep(20000);
-	if (writer_init(&w, t.dir) || tree_open_control(&w) || block_init(&w.block, false))
+	if (writer_init(&w, t.dir) || tree_open_control(&w) || block_init(&w.report.block, false))
 		return 1;
 	spools_guard(&w.spools);
 	uint64_t fullest;
@@ -161,8 +166,8 @@ int main(int argc, char **argv)
 		uint64_t round_events = fill_nvtx(&s, shape);
 		measure_of(&w, w.spools.all[0], events, round_events, shape_names[shape]);
 	}
-	block_release(&w.block);
-	if (block_init(&w.block, true))
+	block_release(&w.report.block);
+	if (block_init(&w.report.block, true))
 		return 1;
 	fill(&s, lane, false);
 	measure(&w, w.spools.all[0], events, "uniform, zstd");

@@ -42,8 +42,8 @@ struct worker {
 
 static pthread_barrier_t gate;
 
-/* What a program with a log and a data file does; every arm is one call of a function that is
- * recorded. */
+/* Make the calls of a program with a log and a data file; every case is one call of a recorded
+ * function. */
 static void mixed_call(struct worker *w, uint64_t random)
 {
 	static char buffer[65536];
@@ -183,7 +183,8 @@ static void prepare(struct worker *w, unsigned number)
 	if (options.tail) {
 		size_t bytes = (size_t)options.rounds * sizeof(uint32_t);
 		w->ticks = malloc(bytes);
-		memset(w->ticks, 1, bytes); /* no page fault of ours among the calls */
+		memset(w->ticks, 1,
+			bytes); /* so that no measured call has a page fault of the benchmark */
 	}
 }
 
@@ -233,8 +234,7 @@ int main(int argc, char **argv)
 		prepare(&workers[i], i);
 	uint64_t ticks = bench_ticks(), wall = bench_clock(CLOCK_MONOTONIC);
 	if (threads == 1) {
-		work(&workers[0]); /* a process without a second thread is what libc has short cuts
-				      for */
+		work(&workers[0]); /* libc has fast paths for a process without a second thread */
 	} else {
 		for (unsigned i = 0; i < threads; i++)
 			pthread_create(&workers[i].thread, NULL, work, &workers[i]);

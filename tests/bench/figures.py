@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the sections of tests/bench/run share: running programs, the peers, and the table."""
+"""The parts that the sections of tests/bench/run share: running programs, the peers, and the table."""
 import glob
 import json
 import os
@@ -28,7 +28,7 @@ def program(name):
 # ---- the table ----
 
 class Table:
-    """Rows: figure, unit, min, median, limit, ratio. Judged by the median; `noisy` = only the least value is within the limit."""
+    """Rows: figure, unit, min, median, limit, ratio. Judged by the median; `noisy` = only the smallest value is within the limit."""
 
     def __init__(self):
         self.rows = []
@@ -77,8 +77,9 @@ def number(value):
 
 
 def extra(runs, tool, least, median):
-    """What `tool` costs over `base`: the difference of the least values, and the median over the rounds of the difference of the
-    medians of a round. `runs` is a list of rounds, {tool: line}; least and median are fields of a line."""
+    """Return the cost of `tool` over `base`: the difference of the least values, and the median over the rounds of the difference of the
+    medians of a round. `runs` is a list of rounds, {tool: line}; least and median are fields of a line.
+    """
     rounds = [r for r in runs if tool in r and "base" in r]
     if not rounds:
         return None
@@ -108,7 +109,7 @@ class Runner:
         return os.path.join(self.scratch, f"report{self.count}.rep")
 
     def environment(self, tool, report=None):
-        """The variables that make a run one of `tool`."""
+        """Return the environment variables of a run of `tool`."""
         ours = {"LD_PRELOAD": LIBRARY, "LIBTRACE_OUTPUT": report or "", "LIBTRACE_OSRT_LOCKS": "all"}
         return {
             "base": {},
@@ -123,7 +124,7 @@ class Runner:
         }[tool]
 
     def run(self, argv, tool="base", keep=None, **more):
-        """Runs to the end of everything argv starts. Returns Run; `keep` is the path of the report, which is deleted otherwise."""
+        """Run until everything that argv starts has ended. Return Run; `keep` is the path of the report, which is deleted otherwise."""
         report = keep or self.report()
         usage = os.path.join(self.scratch, "usage")
         env = {k: v for k, v in os.environ.items() if not k.startswith(("LIBTRACE_", "LD_PRELOAD"))}
@@ -152,13 +153,13 @@ class Run:
         self.wall, self.cpu, self.left, self.peak_kib, self.waited = (int(f) for f in fields[1:6])  # ns, KiB
 
     def calls(self):
-        """{least, median, cpu_least, cpu_median, count} of the line `calls`."""
+        """Return {least, median, cpu_least, cpu_median, count} of the line `calls`."""
         line = next(line for line in self.lines if line[0] == "calls")
         names = ("count", "least", "median", "cpu_least", "cpu_median")
         return dict(zip(names, (float(f) for f in line[3:])))
 
     def pairs(self, kind):
-        """{name: (least, median)} of the lines `kind`."""
+        """Return {name: (least, median)} of the lines `kind`."""
         return {line[1]: (float(line[2]), float(line[3])) for line in self.lines if line[0] == kind}
 
 
@@ -170,7 +171,7 @@ def report_info(path):
     return json.loads(trace("info", "--json", path).stdout)
 
 
-# ---- LTTng: its best set-up, one event per call, stamped by the counter ----
+# ---- LTTng: its fastest configuration, one event per call, stamped by the counter ----
 
 class Lttng:
     SESSION = "libtrace-bench"
@@ -225,7 +226,7 @@ class Lttng:
         self.command("start", self.SESSION)
 
     def stop(self):
-        """Ends recording and returns the consumer's CPU time since start()."""
+        """End recording and return the consumer's CPU time since start()."""
         self.command("stop", self.SESSION)
         used = self.consumer_cpu() - self.before
         return used

@@ -2,11 +2,11 @@
 // LINK: -ldl
 // CFLAGS: -O2 -fvisibility=hidden -ftls-model=initial-exec
 /*
- * libfloor.c - the least a tracer can do: two readings of the counter and a 32-byte record in a
+ * libfloor.c - the minimum work of a tracer: two readings of the counter and a 32-byte record in a
  * thread's ring.
  *
- * The row that ours is compared with. Nothing is written anywhere, nothing is checked, nobody reads
- * the ring. FLOOR=0 in the environment makes the wrappers only forward.
+ * The tracer's figures are compared with this one. The library writes no file, checks nothing, and
+ * nobody reads the ring. FLOOR=0 in the environment makes the wrappers only forward.
  */
 #include "bench.h"
 #include <dlfcn.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// libthrow.cpp - C++ that comes into a C program by dlopen, as Python's extension modules do; life.c loads it.
-// CFLAGS: -O2
+// libthrow.cpp - C++ code that a C program loads by dlopen, as Python's extension modules are; life.c loads it.
 #include <stdexcept>
 
 static __attribute__((noinline)) void thrower(int value)
@@ -9,7 +8,7 @@ static __attribute__((noinline)) void thrower(int value)
 		throw std::runtime_error("thrown");
 }
 
-// Throws and catches `count` times; what it returns is `count`.
+// Throw and catch `count` times; return `count`.
 extern "C" int throw_catch(int count)
 {
 	int caught = 0;

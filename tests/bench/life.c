@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -ldl
 /*
- * life.c - what forks, threads and C++ exceptions cost in this process. Run untraced and traced,
- * and compared.
+ * life.c - measures the cost of forks, threads and C++ exceptions in this process, for a comparison
+ * of an untraced and a traced run.
  *
  *     life [-n ROUNDS] [-m MIB]     MIB of touched memory of its own
  *
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
 	while ((letter = getopt(argc, argv, "n:m:")) != -1)
 		*(letter == 'n' ? &rounds : &mib) = (size_t)atol(optarg);
 	memset(malloc((mib << 20) + 1), 1, (mib << 20) + 1);
-	/* the library lies beside the program */
+	/* the library is beside the program */
 	char path[4096];
 	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 32);
 	while (length > 0 && path[length - 1] != '/')
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
 	strcpy(path + (length > 0 ? length : 0), "libthrow.so");
 	void *library = dlopen(path, RTLD_NOW);
 	throw_catch = library ? (int (*)(int))dlsym(library, "throw_catch") : NULL;
-	/* a program that has recorded something is what is forked */
+	/* so that the process that forks has recorded a call already */
 	char byte;
 	int zero = open("/dev/zero", O_RDONLY);
 	for (int i = 0; i < 20000; i++)

@@ -6,11 +6,11 @@
  *     nvtx_calls [-n ROUNDS] [-r REPEATS] [-p MICROSECONDS]
  *     nvtx_calls -s KIND [-n ROUNDS]     for stepcount: marks the ROUNDS of one kind
  *
- * Between repeats the program rests, as programs do that also work: what a call costs is not to
- * depend on how fast the writer is (-p 0: without rest).
+ * Between repeats the program rests, as programs that also compute do: the cost of a call must not
+ * depend on the speed of the writer (-p 0: without rest).
  *
  *     nvtx KIND MIN MEDIAN      ns; KIND: pushpop (a pair), mark (a registered string), text (a
- * fresh string of 32 bytes), startend (a pair), attributes (colour, category and payload)
+ * fresh string of 32 bytes), startend (a pair), attributes (color, category and payload)
  */
 #include "bench.h"
 #include <nvtx3/nvToolsExt.h>
@@ -74,7 +74,7 @@ static void block(enum kind kind, long rounds)
 		}
 }
 
-/* The rounds between two marks, behind some that are not counted. */
+/* Run the rounds between two marks, after some that are not counted. */
 static int step(const char *name, long rounds)
 {
 	for (enum kind kind = 0; kind < KINDS; kind++) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long `trace report --html` takes for a report of a million calls, how large the page is, and when a browser first shows it.
+"""Measure how long `trace report --html` takes for a report of a million calls, how large the page is, and when a browser first shows it.
 
     make && tests/bench/page.py [CALLS]         # prints; needs chromium for the last figure
 """

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reap.c - runs a command, waits for everything it leaves behind, and says what all of it used.
+ * reap.c - runs a command, waits for all processes that it leaves behind, and reports the resources
+ * that they used.
  *
- *     reap FILE COMMAND...     status is the command's
+ *     reap FILE COMMAND...     the exit status is the command's
  *
- * FILE: reap WALL CPU CPU-OF-LEFT-BEHIND PEAK-KIB WAITED     of the command and what it waited for;
- * of processes that outlived it, such as a tracer's writer; the most memory one process had; how
- * long the command's first thread could have run, but others had the processors (0 = not told)
+ * FILE: reap WALL CPU CPU-OF-LEFT-BEHIND PEAK-KIB WAITED     CPU of the command and the processes
+ * that it waited for; CPU of processes that outlived it, such as a tracer's writer; the peak memory
+ * of one process; the time that the command's first thread was runnable but waited for a processor
+ * (0: unknown)
  */
 #include "bench.h"
 #include <spawn.h>
@@ -23,7 +25,8 @@ static uint64_t cpu_of(const struct rusage *usage)
 		(uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000u;
 }
 
-/* Of a process that has ended and is still there: the second number of its schedstat. */
+/* Return the run-queue wait of a process that has ended and is not reaped: the second number of its
+ * schedstat. */
 static uint64_t waited_ns(pid_t pid)
 {
 	char name[64];

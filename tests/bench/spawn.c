@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spawn.c - how long short programs take from posix_spawn to waitpid, in turn.
+ * spawn.c - measures the time of short programs from posix_spawn to waitpid, in turn.
  *
  *     spawn ROUNDS ARM...     an ARM is 'NAME=VALUE ... PROGRAM ARGUMENT...', cut at spaces
  *
@@ -27,8 +27,8 @@ static int is_setting(const char *word)
 	return equals && (!slash || equals < slash);
 }
 
-/* The environment is ours with the arm's settings in place of what had their names; 'NAME=' takes
- * one out. */
+/* Return our environment, with the arm's settings in place of variables of the same name;
+ * 'NAME=' removes one. */
 static char **make_environment(char **settings, size_t setting_count)
 {
 	size_t count = 0, kept = 0;
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
 	struct arm *all = calloc(arms, sizeof(*all));
 	for (size_t i = 0; i < arms; i++)
 		parse(&all[i], argv[i + 2], rounds);
-	for (size_t r = 0; r < rounds + 2; r++) { /* two to warm up */
+	for (size_t r = 0; r < rounds + 2; r++) { /* two rounds to warm up */
 		for (size_t i = 0; i < arms; i++) {
 			pid_t pid;
 			int status;

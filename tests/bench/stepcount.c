@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stepcount.c - how many instructions a program retires between two marks (STEP_MARK of bench.h).
+ * stepcount.c - counts the instructions that a program retires between two marks (STEP_MARK of
+ * bench.h).
  *
  *     stepcount PROGRAM [ARGUMENT...]
  *
  * The program runs at full speed up to the first mark, then instruction by instruction to the
- * second, then at full speed to its end. Only its first thread is looked at; children run free.
- * User instructions only: a system call is one. Prints "steps N" on stderr; status 1 when there was
+ * second, then at full speed to its end. Only its first thread is stepped; children run free.
+ * User instructions only: a system call is one. Prints "steps N" on stderr; status 1 if there was
  * no pair of marks.
  */
 #include "bench.h"
@@ -19,14 +20,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Stopped by a mark? Then goes on behind it. A trap of a single step has another code. */
+/* Return whether a mark stopped the program; then continue after the mark. A trap of a single
+ * step has another code. */
 static int at_mark(pid_t pid)
 {
 	siginfo_t info;
 	if (ptrace(PTRACE_GETSIGINFO, pid, 0, &info))
 		return 0;
 #if defined(__x86_64__)
-	return info.si_code == SI_KERNEL; /* int3: the stop is behind it */
+	return info.si_code == SI_KERNEL; /* int3: the stop is after it */
 #else
 	struct user_regs_struct regs;
 	struct iovec place = {&regs, sizeof(regs)};
@@ -39,7 +41,7 @@ static int at_mark(pid_t pid)
 #endif
 }
 
-/* Steps to the next mark. -1 = the program ended or was signalled before it. */
+/* Step to the next mark. Return -1 if the program ended or was signaled before it. */
 static long count_steps(pid_t pid)
 {
 	int status;

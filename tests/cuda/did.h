@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the CUDA test programs share: counting what they do, by the kinds a tracer reports, and
- * checking results. Each program ends by printing one line, {"did": {...}, "right": true}, which
+/* did.h - helpers of the CUDA test programs: they count the program's operations, by the kinds that
+ * a tracer reports, and check results. Each program ends by printing one line, {"did": {...},
+ * "right": true}, which
  * tests compare with the report. Host code of C and C++. */
 #ifndef DID_H
 #define DID_H
@@ -24,7 +25,7 @@ struct did {
 
 extern struct did did;
 
-/* Threads count, too. */
+/* Several threads may count at once. */
 #define DID(kind, count) __atomic_fetch_add(&did.kind, (count), __ATOMIC_RELAXED)
 
 static inline int did_end(void)
@@ -39,7 +40,7 @@ static inline int did_end(void)
 	return did.wrong ? 1 : 0;
 }
 
-/* A call of CUDA must succeed. */
+/* Require that a CUDA call succeeds. */
 #define CHECK(call)                                                                         \
 	do {                                                                                \
 		int result_ = (int)(call);                                                  \
@@ -50,7 +51,7 @@ static inline int did_end(void)
 		}                                                                           \
 	} while (0)
 
-/* A result must be right. */
+/* Require that a result is right. */
 #define RIGHT(condition)                                                                       \
 	do {                                                                                   \
 		if (!(condition)) {                                                            \

@@ -8,7 +8,7 @@
 
 struct did did;
 
-/* increment(unsigned *values, unsigned count): one more in each */
+/* increment(unsigned *values, unsigned count): adds one to each value */
 static const char ptx[] = "//\n"
 			  ".version 7.0\n"
 			  ".target sm_75\n"
@@ -36,7 +36,7 @@ static const char ptx[] = "//\n"
 			  "  ret;\n"
 			  "}\n";
 
-/* The same for the simulated device. */
+/* The same kernel for the simulated device. */
 static void emulate(const uint32_t grid[3], const uint32_t block[3], void **arguments)
 {
 	unsigned *values = *(unsigned **)arguments[0];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Uses the device a little, by the driver API that it is linked with, and ends in the way it is
-// told. Usage: ends WAY, see main().
+// Uses the device briefly, by the driver API that it is linked with, and ends in the given way.
+// Usage: ends WAY, see main().
 #include "tests/cuda/did.h"
 
 #include <cuda.h>
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Of cudaProfiler.h, which comes apart from the other headers. */
+/* Declarations of cudaProfiler.h, which is distributed apart from the other headers. */
 CUresult CUDAAPI cuProfilerStart(void);
 CUresult CUDAAPI cuProfilerStop(void);
 
@@ -62,7 +62,7 @@ static void child_works(void)
 	sets();
 }
 
-/* Longer than anybody waits. */
+/* Start a copy that takes longer than anybody waits. */
 static void copy_for_ever(void)
 {
 	size_t bytes = 64 << 20;
@@ -90,7 +90,8 @@ static int end(const char *way)
 	device_open();
 	if (!strncmp(way, "window", 6)) {
 		window();
-		if (!strcmp(way, "window_later")) { /* longer than the tracer waits for its rest */
+		if (!strcmp(way, "window_later")) { /* longer than the tracer waits for the
+						       remaining records */
 			usleep(1300000);
 			sets();
 		}

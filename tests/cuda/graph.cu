@@ -19,7 +19,7 @@ extern "C" __global__ void add_to(int *values, int amount, int count)
 		values[i] += amount;
 }
 
-/* The same for the simulated device. */
+/* The kernel for the simulated device. */
 static void emulate(const uint32_t *, const uint32_t *, void **arguments)
 {
 	int *values = *(int **)arguments[0];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A bare CUPTI tracer, to be preloaded: the reference that tests compare the simulated device's
  * truth with, and the peer that benchmarks compare overhead with. It asks for kernels, copies, sets
- * and synchronisations (BARE_KINDS=0: none; 1: those alone; 2, the default: and for API records; 3:
- * and for API callbacks), hands out buffers from malloc, and writes what comes as JSON lines to the
- * file that BARE_LOG names; without it, it only counts. BARE_RAW=FOLDER keeps each buffer as a
- * file, as tests/sim/cupti_replay.c reads it. BARE_MISUSE=1 breaks rules of CUPTI, for the
- * simulated device to notice.
+ * and synchronizations (BARE_KINDS=0: for nothing; 1: for these alone; 2, the default: also for API
+ * records; 3: also for API callbacks), provides buffers from malloc, and writes the records as JSON
+ * lines to the file that BARE_LOG names; without BARE_LOG it only counts. BARE_RAW=FOLDER keeps
+ * each buffer as a
+ * file, as tests/sim/cupti_replay.c reads it. BARE_MISUSE=1 breaks rules of CUPTI, which the
+ * simulated device must detect.
  *
  * CUPTI is opened when libcuda is: the library interposes dlopen for that. */
 #include <cupti.h>
@@ -67,7 +68,7 @@ static void CUPTIAPI on_callback(
 	pthread_mutex_unlock(&mutex);
 }
 
-/* The fields that all records of work on the device have. */
+/* Write the fields that all records of device work have. */
 static void put_head(
 	const char *type, uint64_t start, uint64_t end, uint32_t stream, uint32_t correlation)
 {
@@ -132,7 +133,7 @@ static void put_graph(const CUpti_ActivityGraphTrace *record)
 	fprintf(out, ",\"graph\":%u}\n", record->graphId);
 }
 
-/* The shapes of CUDA 11.0: what came later is appended to them. */
+/* The shapes of CUDA 11.0: later fields are appended to them. */
 static void put_record(const CUpti_Activity *record)
 {
 	switch (record->kind) {
@@ -170,8 +171,8 @@ static void CUPTIAPI on_request(uint8_t **ret_buffer, size_t *ret_bytes, size_t 
 	*ret_buffer = aligned_alloc(8, BUFFER_BYTES);
 }
 
-/* Where a record has pointers: to a text, which is kept beside the buffer, or to something that is
- * not kept. */
+/* Members of records that are pointers: to a text, which is saved next to the buffer, or to data
+ * that is not saved. */
 static const struct {
 	CUpti_ActivityKind kind;
 	size_t offset;
@@ -193,7 +194,7 @@ static const struct {
 	{CUPTI_ACTIVITY_KIND_OVERHEAD, offsetof(CUpti_ActivityOverhead3, overheadData), false},
 };
 
-/* Takes the pointers out of a record of that length at `offset` of the copy, and notes texts. */
+/* Remove the pointers from a record of that length at `offset` of the copy, and note texts. */
 static void take_pointers(uint8_t *copy, size_t offset, size_t bytes, FILE *notes)
 {
 	CUpti_ActivityKind kind = ((const CUpti_Activity *)(copy + offset))->kind;
@@ -211,7 +212,7 @@ static void take_pointers(uint8_t *copy, size_t offset, size_t bytes, FILE *note
 	}
 }
 
-/* The notes of a buffer: how long records of each kind are, and texts. */
+/* Write the notes of a buffer: the lengths of records of each kind, and texts. */
 static void note_records(const uint8_t *buffer, uint8_t *copy, size_t bytes, FILE *notes)
 {
 	CUpti_Activity *record = NULL;
@@ -383,7 +384,7 @@ static void start(void)
 	enable(level);
 }
 
-/* The driver is opened by libcudart, or was linked. */
+/* libcudart opened the driver, or the program was linked with it. */
 __attribute__((visibility("default"))) void *dlopen(const char *path, int mode)
 {
 	static void *(*next)(const char *, int);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preloaded: has a context of CUDA before any other library's constructor runs. */
+/* A library to preload: it creates a CUDA context before any other library's constructor runs. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdlib.h>

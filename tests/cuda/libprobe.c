@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks a driver and its CUPTI the questions that only they can answer, in whatever program it is
- * preloaded into: JSON lines, one fact each, to the file that PROBE_LOG names. scripts/gpu-validate
- * reads them. With PROBE_FORK=1 a child is forked after cuptiSubscribe, which initialises CUDA:
- * does it work there? The program's work is not changed, its speed is. */
+/* Queries facts that only a driver and its CUPTI can give, in any program into which it is
+ * preloaded: JSON lines, one fact each, to the file that PROBE_LOG names. scripts/gpu-validate
+ * reads them. With PROBE_FORK=1 it forks a child after cuptiSubscribe, and the child checks if it
+ * can initialize CUDA. The program's work is not changed, its speed is. */
 #include <cupti.h>
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -22,9 +22,9 @@ static void *library;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static long records;
 static bool started;
-static _Thread_local int depth; /* of calls of the API */
+static _Thread_local int depth; /* nesting depth of API calls */
 
-/* A function of CUPTI by name; NULL where this version lacks it. */
+/* Return a function of CUPTI by name; or NULL if this version lacks it. */
 #define CUPTI(name) ((__typeof__(&name))dlsym(library, #name))
 
 #define FACT(...)                                  \
@@ -215,7 +215,7 @@ static bool is_wanted(int kind)
 	return kind != CUPTI_ACTIVITY_KIND_KERNEL && kind != CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
 }
 
-/* The counters that the tracer wants; the second form is the one that it uses. */
+/* The counters that the tracer asks for, in both forms; the tracer uses the second. */
 static CUptiResult configure_unified_memory(CUpti_ActivityUnifiedMemoryCounterScope scope)
 {
 	static const CUpti_ActivityUnifiedMemoryCounterKind kinds[] = {
@@ -265,8 +265,8 @@ static void ask_kinds(void)
 			CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE));
 }
 
-/* Has subscribing initialised the driver? cuDeviceGetCount says 3 (not initialized) if not. And can
- * a child still do it? */
+/* Check if subscribing has initialized the driver (cuDeviceGetCount returns 3, not initialized, if
+ * not), and if a child can still initialize it. */
 static void ask_driver(void)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -282,7 +282,7 @@ static void ask_driver(void)
 		return;
 	child = fork();
 	if (!child) {
-		out = NULL; /* facts are the parent's */
+		out = NULL; /* the facts are the parent's */
 		_exit((int)init(0));
 	}
 	waitpid(child, &status, 0);
@@ -355,8 +355,8 @@ __attribute__((visibility("default"))) void *dlopen(const char *path, int mode)
 	return opened;
 }
 
-/* The driver's own way to tools: does it come through here, and does it call the entry of a library
- * that is loaded already? */
+/* Report if the driver's own interface for tools calls the entry of a library that is already
+ * loaded, through this function. */
 __attribute__((visibility("default"))) char *getenv(const char *name)
 {
 	static char *(*next)(const char *);

@@ -23,7 +23,7 @@ for _ in range(launches):
     add_one[16, 256](on_device)
 cuda.synchronize()
 result = on_device.copy_to_host()
-# The simulated device runs no code that is compiled on the spot.
+# The simulated device runs no code that is compiled at run time.
 expected = 0 if "Simulated" in str(cuda.get_current_device().name) else launches
 right = bool((result == expected).all())
 print(json.dumps({"did": {"kernels": launches, "copies_htod": 1, "copies_dtoh": 1, "syncs": 1}, "right": right}))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Launches a kernel inside NVTX ranges of all sorts. Usage: nvtx_launch [ROUNDS=7]
+// Launches a kernel inside NVTX ranges of all kinds. Usage: nvtx_launch [ROUNDS=7]
 #include "tests/cuda/did.h"
 
 #include <cuda.h>
@@ -26,7 +26,7 @@ struct place {
 	nvtxDomainHandle_t domain;
 };
 
-/* Callchains have both of these. */
+/* Callchains contain both functions. */
 __attribute__((noinline, visibility("default"))) void launch_inner(struct place *p, unsigned grid)
 {
 	unsigned count = 1;
@@ -42,7 +42,7 @@ __attribute__((noinline, visibility("default"))) void launch_outer(struct place 
 	__asm__ volatile("");
 }
 
-/* With a payload of another type each time. */
+/* Push a range with a payload of another type each time. */
 static nvtxEventAttributes_t attributes_of(const char *text, uint32_t color, int number)
 {
 	nvtxEventAttributes_t a = {.version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// What the other programs leave out: variables of device code, pitched memory, host functions, launches by attributes and cooperative ones,
+// Makes calls that the other programs do not make: variables of device code, pitched memory, host functions, launches by attributes and cooperative ones,
 // changed nodes of a graph, functions of the driver by name. Usage: other_calls
 #include "tests/cuda/did.h"
 #include "tests/sim/kernel.h"
@@ -19,7 +19,7 @@ extern "C" __global__ void fill(int *values, int value, int count)
 		values[i] = value;
 }
 
-/* The same for the simulated device. */
+/* The kernel for the simulated device. */
 static void emulate(const uint32_t *, const uint32_t *, void **arguments)
 {
 	int *values = *(int **)arguments[0];

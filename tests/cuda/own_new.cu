@@ -50,7 +50,7 @@ extern "C" __global__ void twice(int *values, int count)
 		values[i] *= 2;
 }
 
-/* The same for the simulated device. */
+/* The kernel for the simulated device. */
 static void emulate(const uint32_t *, const uint32_t *, void **arguments)
 {
 	int *values = *(int **)arguments[0];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // Batches through copy, kernel and copy in streams of several threads; also pools, managed memory, events between streams, and a second
-// device where there is one. Usage: pipeline [THREADS=2] [BATCHES=8]
+// device if there is one. Usage: pipeline [THREADS=2] [BATCHES=8]
 #include "tests/cuda/did.h"
 #include "tests/sim/kernel.h"
 
@@ -22,7 +22,7 @@ template <typename T> __global__ void scale(T *values, T factor, int count)
 }
 template __global__ void scale<int>(int *, int, int);
 
-/* The same for the simulated device. */
+/* The kernel for the simulated device. */
 static void emulate(const uint32_t *, const uint32_t *, void **arguments)
 {
 	int *values = *(int **)arguments[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Works off items on a device, and is a little worse at one place: what `trace diff` has to find
+// Processes items on a device, with a small regression in one stage that `trace diff` has to find
 // (tests/proof/diff.py). Usage: regressed_launch [none | slow | kernel | copy] [ITEMS=60]
 //     slow: "solve" gets 3 % more blocks; kernel: "scale" runs once more; copy: the input is copied
 //     once more. Once per item.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Adds two vectors. Usage: vector_add [LAUNCHES=10] [range]      range: only the second half lies between cudaProfilerStart and Stop
+// Adds two vectors. Usage: vector_add [LAUNCHES=10] [range]      range: only the second half is between cudaProfilerStart and Stop
 #include "tests/cuda/did.h"
 #include "tests/sim/kernel.h"
 

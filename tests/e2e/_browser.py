@@ -15,7 +15,7 @@ NUDGE_S = 3
 
 
 def find():
-    """The browser of this machine, or None."""
+    """Return the browser of this machine, or None."""
     for name in (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome", "chrome"):
         found = shutil.which(name) if name else None
         if found:
@@ -28,7 +28,7 @@ class Browser:
         self.folder = tempfile.mkdtemp(prefix="libtrace-browser-")
         to_read, self.to = os.pipe()
         self.of, to_write = os.pipe()
-        # The browser reads from 3 and writes to 4; above 10 first, so that neither is lost by the other.
+        # The browser reads from 3 and writes to 4; they are moved above 10 first, so that neither overwrites the other.
         high_read, high_write = os.dup2(to_read, 110), os.dup2(to_write, 111)
         command = [find(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--remote-debugging-pipe",
                    "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
@@ -91,7 +91,7 @@ class Browser:
         return result["result"].get("value")
 
     def wait(self, expression):
-        """A page that nobody sees may get no frames, on a busy machine for good: a picture of it makes one."""
+        """Wait until an expression is true. On a busy machine an invisible page may never get a frame; a screenshot creates one."""
         end, nudge = time.monotonic() + LIMIT_S, time.monotonic() + NUDGE_S
         while not (value := self.evaluate(expression)):
             if time.monotonic() > end:
@@ -103,12 +103,12 @@ class Browser:
         return value
 
     def settle(self):
-        """All that was asked of the page so far is drawn."""
+        """Wait until the page has drawn everything requested."""
         self.evaluate("(() => { window.settled = false; requestAnimationFrame(() => requestAnimationFrame(() => { window.settled = true; })); })()")
         self.wait("window.settled")
 
     def open(self, path):
-        """Shows a file; returns when its script has drawn it, or failed to."""
+        """Show a file; return when its script has drawn it or failed."""
         self.events.clear()
         self.call("Page.navigate", url="file://" + path)
         self.wait(f"location.pathname === {json.dumps(path)} && !!(document.documentElement?.dataset.drawn || document.documentElement?.dataset.failed)")
@@ -121,7 +121,7 @@ class Browser:
             self.mouse(kind, x, y, button="left", buttons=1 if kind == "mousePressed" else 0, clickCount=1)
 
     def box(self, selector):
-        """Of an element, which is brought into view: x, y, width, height."""
+        """Bring an element into view; return its x, y, width, height."""
         return self.evaluate(f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'center'}}); "
                              "const b = e.getBoundingClientRect(); return [b.x, b.y, b.width, b.height]; })()")
 
@@ -130,7 +130,7 @@ class Browser:
             file.write(base64.b64decode(self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]))
 
     def requests(self):
-        """Addresses that the page asked for, and what it was refused or complained of."""
+        """Return the addresses that the page requested, and the errors and refusals that it logged."""
         urls = [each["params"]["request"]["url"] for each in self.events if each.get("method") == "Network.requestWillBeSent"]
         wrong = [each["params"] for each in self.events if each.get("method") == "Runtime.exceptionThrown"]
         wrong += [each["params"]["entry"]["text"] for each in self.events if each.get("method") == "Log.entryAdded"]

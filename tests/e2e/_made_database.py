@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small database with the tables of an nsys export, schema 3.24.18: made here, so that every report has rows, ties and odd cases."""
+"""A small database with the tables of an nsys export, schema 3.24.18, generated so that every report has rows, ties and odd cases."""
 import sqlite3
 
 GLOBAL = 1 << 48
@@ -200,7 +200,7 @@ def _rest(d):
 
 
 def make(path, unfinished=False, encoding="UTF-8"):
-    """Writes the database; `path` must not exist. unfinished: with ranges that were never ended."""
+    """Write the database; `path` must not exist. unfinished: include ranges that were never ended."""
     d = Made(path, encoding)
     if unfinished:
         d.nvtx(8000, None, T1, "never popped")
@@ -223,7 +223,7 @@ def make(path, unfinished=False, encoding="UTF-8"):
 
 
 def make_quiet(path):
-    """A database in which the rules about the GPU have nothing to find: asynchronous copies of pinned memory, a busy device."""
+    """Write a database in which the rules about the GPU find nothing: asynchronous copies of pinned memory, a busy device."""
     d = Made(path)
     for i in range(20):
         start = 1000 * i
@@ -241,8 +241,30 @@ def make_quiet(path):
     d.finish()
 
 
+def make_launches(path, backtraces=True):
+    """Write launches of each kind. backtraces: each call also has a row of class 67, as nsys 2022 with --cudabacktrace writes it."""
+    d = Made(path)
+    d.nvtx(900, 9000, T1, "outer")
+    for i in range(5):
+        start = 1000 + 1000 * i
+        d.nvtx(start, start + 500, T1, "step")
+        d.api(start + 100, start + 200, T1, "cudaLaunchKernel_v7000", i + 1)
+        if backtraces:
+            d.api(start + 90, start + 210, T1, "cudaLaunchKernel", i + 1, 67)
+        d.kernel(start + 300, start + 600, P1, i + 1, "void in_step()", "in_step")
+    d.api(7000, 7100, T1, "cudaLaunchKernel_v7000", 70)
+    d.kernel(7100, 7200, P1, 70, "void at_the_end()", "at_the_end")
+    d.api(9500, 9600, T1, "cudaLaunchKernel_v7000", 50)
+    d.kernel(9590, 9800, P1, 50, "void outside()", "outside")
+    d.kernel(9900, 9950, P1, 999, "void without_call()", "without_call")
+    d.nvtx(1500, 3500, T2, "step")
+    d.api(2600, 2700, T2, "cudaLaunchKernel_v7000", 1)
+    d.kernel(2800, 2900, P2, 1, "void other()", "other", device=1)
+    d.finish()
+
+
 def make_locks(path):
-    """Two threads that wait for one lock again and again, as nsys tells it: callchains, but no lock and no holder."""
+    """Write two threads that wait for one lock repeatedly, in the form in which nsys exports it: callchains, but no lock and no holder."""
     d = Made(path)
     d.db.execute("CREATE TABLE OSRT_CALLCHAINS (id INTEGER NOT NULL, symbol INTEGER NOT NULL, module INTEGER NOT NULL, kernelMode INTEGER, "
                  "thumbCode INTEGER, unresolved INTEGER, specialEntry INTEGER, originalIP INTEGER, unwindMethod INTEGER, stackDepth INTEGER NOT NULL, "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For gdb: at each call of a wrapper, walks the thread's stack and prints the addresses, innermost first, as lines of JSON."""
+"""For gdb: at each call of a wrapper, walk the thread's stack and print the addresses, innermost first, as lines of JSON."""
 import json
 
 import gdb  # pylint: disable=import-error
@@ -9,7 +9,9 @@ DEPTH = 128
 
 
 def addresses():
-    """Of the callers of the newest frame. Where a signal interrupted, as in reports: the address behind the one where it did."""
+    """Return the addresses of the callers of the newest frame. If a signal interrupted a function, return the address after the
+    interrupted one, as reports do.
+    """
     found, frame, exact = [], gdb.newest_frame().older(), False
     while frame is not None and len(found) <= DEPTH:
         kind = frame.type()

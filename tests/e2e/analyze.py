@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 240
-"""`trace analyze`: each rule finds what was planted for it, and nothing where nothing is.
+"""`trace analyze`: each rule finds the defect planted for it, and nothing in a program without one.
 
-CPU rules run on programs that are traced here (tests/apps/planted.c), GPU rules on databases made here and on exports of nsys, whose `nsys
-analyze` is asked, too, where it has been fetched (PEERS, default /tmp/peers).
+CPU rules run on programs that are traced here (tests/apps/planted.c), GPU rules on generated databases and on exports of nsys. If nsys
+has been fetched (PEERS, default /tmp/peers), `nsys analyze` runs on them, too.
 """
 import contextlib
 import csv
@@ -34,7 +34,7 @@ made.make_quiet(QUIET)
 
 
 def findings(path, *options):
-    """Rows by rule."""
+    """Return the rows by rule."""
     result = trace("analyze", "-f", "json", *options, path)
     if result.status not in (0, 3):
         raise RuntimeError(f"trace analyze: {result.status} {result.err!r}")
@@ -54,7 +54,7 @@ def traced(mode):
     return report
 
 
-# ---- what is planted ----
+# ---- planted defects ----
 
 def on_programs():
     """thread_waits is about any thread that waits, so it may find one in other modes, too."""
@@ -67,16 +67,72 @@ def on_programs():
 def convoy_told():
     report = os.path.join(PLACE, "convoy.rep")
     row = findings(report, "-r", "lock_convoy")["lock_convoy"][0]
-    tap.ok(row["Threads"] == 3 and row["Waits"] >= 20 and row["Function"] == "pthread_mutex_lock", "a convoy: its threads and waits", row)
-    tap.ok("convoy_member" in row["Waiter Callchain"], "who waits", row)
-    tap.ok(row["Holder Call"] == "nanosleep" and "write_the_log < convoy_member" in row["Holder Callchain"], "what the holder did, and its callchain", row)
-    tap.ok(row["Holder TID"] > 0 and row["Holder Name"] == "planted", "and who it is", row)
+    tap.ok(row["Threads"] == 3 and row["Waits"] >= 20 and row["Function"] == "pthread_mutex_lock", "a convoy is reported with its threads and waits", row)
+    tap.ok("convoy_member" in row["Waiter Callchain"], "a convoy names the waiting call", row)
+    tap.ok(row["Holder Call"] == "nanosleep" and "write_the_log < convoy_member" in row["Holder Callchain"], "a convoy says what the holder did, with its callchain", row)
+    tap.ok(row["Holder TID"] > 0 and row["Holder Name"] == "planted", "a convoy names the holder", row)
     row = findings(os.path.join(PLACE, "tiny.rep"), "-r", "tiny_io")["tiny_io"]
-    tap.ok({r["Function"] for r in row} == {"read", "write"} and all(r["Calls"] == 20000 and r["Avg Bytes"] == 1.0 for r in row), "tiny pieces: how many", row)
+    tap.ok({r["Function"] for r in row} == {"read", "write"} and all(r["Calls"] == 20000 and r["Avg Bytes"] == 1.0 for r in row), "tiny I/O is reported with its number of calls", row)
     row = findings(os.path.join(PLACE, "starts.rep"), "-r", "startup_cost")["startup_cost"][0]
-    tap.ok(row["Count"] == 30 and row["Of"].endswith("/true"), "short processes: how many of what", row)
+    tap.ok(row["Count"] == 30 and row["Of"].endswith("/true"), "short processes are reported by program and number", row)
     row = findings(os.path.join(PLACE, "crowd.rep"), "-r", "oversubscription")["oversubscription"][0]
-    tap.ok(row["Most Running"] >= row["Avg Running"] > row["CPUs"] >= 1, "a crowd: how many", row)
+    tap.ok(row["Most Running"] >= row["Avg Running"] > row["CPUs"] >= 1, "too many threads are reported with their number", row)
+
+
+SLEEPERS = """import os, threading, time
+def sleep(end): os.read(end, 1)
+ends = os.pipe()
+for i in range(8 * os.cpu_count() + 8): threading.Thread(target=sleep, args=(ends[0],), daemon=True).start()
+end = time.monotonic() + 0.5
+while time.monotonic() < end: pass
+os._exit(0)
+"""
+
+
+def sleepers_do_not_run():
+    """Threads that sleep in a call until the process ends, so that the call never returns."""
+    report = os.path.join(PLACE, "sleepers.rep")
+    done = trace("run", "-o", report, "--", sys.executable, "-c", SLEEPERS)
+    unfinished = trace("query", report, "SELECT count(*) > 8 FROM LIBTRACE_OSRT_UNFINISHED WHERE duration > 300000000", "-f", "csv")
+    tap.ok(done.status == 0 and unfinished.out.split()[-1:] == [b"1"], "more threads than CPUs sleep in unfinished calls", (done, unfinished))
+    rows = findings(report, "-r", "oversubscription")["oversubscription"]
+    tap.ok(not rows, "they do not count as running", rows)
+
+
+COMPUTES = """import os, time
+time.sleep(0.3)
+end = time.monotonic() + 1
+while time.monotonic() < end: pass
+os._exit(0)
+"""
+
+
+def time_after_the_last_call_counts():
+    """A thread lives until its end, not until its last recorded call: it may compute after that call."""
+    report = os.path.join(PLACE, "computes.rep")
+    done = trace("run", "-o", report, "--", sys.executable, "-S", "-c", COMPUTES)
+    lives = trace("query", report, 'SELECT max(e.timestamp) - max(o."end") > 500000000 FROM LIBTRACE_THREAD_END AS e, OSRT_API AS o', "-f", "csv")
+    tap.ok(done.status == 0 and lives.out.split()[-1:] == [b"1"], "a thread ends long after its last call", (done, lives))
+    rows = findings(report, "-r", "thread_waits")["thread_waits"]
+    tap.ok(not rows, "a thread that computes after its last call does not wait most of its time", rows)
+
+
+def no_word_of_cuda():
+    """Advice about CUDA is for programs that use it, and its rules are one line for others."""
+    report = os.path.join(PLACE, "starts.rep")
+    result = trace("analyze", report)
+    lines = result.out.decode().splitlines()
+    tap.ok([line for line in lines if "cuda" in line.lower()] == ["No CUDA data: CUDA was not used or not recorded; its rules are skipped"]
+           and not any("gpu_" in line for line in lines) and "Start-up Cost (startup_cost)" in result.out.decode(), "analyze of a report without CUDA", lines)
+    tap.ok(set(findings(report)) >= {"cuda_api_sync", "gpu_gaps", "startup_cost"}, "as JSON all rules are there", sorted(findings(report)))
+    made_too = os.path.join(PLACE, "starts_cuda.sqlite")
+    trace("export", "-t", "sqlite", "-o", made_too, report)
+    with contextlib.closing(sqlite3.connect(made_too)) as c, c:
+        c.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER, "
+                  "returnValue INTEGER, callchainId INTEGER)")
+        c.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 2, 0, 1, 1, 1, 0, 0)")
+    text = trace("analyze", made_too).out.decode()
+    tap.ok("CUDA_MODULE_LOADING" in text and "No CUDA data" not in text and "cuda_memcpy_sync: no data" in text, "analyze of a database with CUDA", text)
 
 
 def short_processes():
@@ -108,12 +164,12 @@ def exit_status():
     for path, severity, expected in ((convoy, "warning", 3), (convoy, "info", 3), (convoy, "error", 0), (calm, "info", 0), (starts, "warning", 0), (starts, "info", 3)):
         result = trace("analyze", "--fail-on", severity, path)
         tap.ok(result.status == expected, f"{os.path.basename(path)} --fail-on {severity}: exit status {expected}", result)
-    tap.ok(trace("analyze", convoy).status == 0, "without it: 0")
-    tap.ok(trace("analyze", "-r", "nonsense", calm).status == 2 and trace("analyze", os.path.join(PLACE, "none")).status == 2, "an error: 2")
+    tap.ok(trace("analyze", convoy).status == 0, "without --fail-on the exit status is 0")
+    tap.ok(trace("analyze", "-r", "nonsense", calm).status == 2 and trace("analyze", os.path.join(PLACE, "none")).status == 2, "the exit status of an error is 2")
 
 
 def times_of_nsight_compute():
-    """Its kernels begin at whole seconds: what lies between them is no gap."""
+    """In reports of Nsight Compute kernels begin at whole seconds: the time between them is not a gap."""
     path = os.path.join(fixtures("ncu"), "path_tracer-2025.4.1.ncu-rep")
     if not os.path.exists(path):
         tap.skip("a report of Nsight Compute: no rule about gaps", "no fixtures")
@@ -124,14 +180,14 @@ def times_of_nsight_compute():
 
 def text():
     out = trace("analyze", os.path.join(PLACE, "convoy.rep")).out.decode()
-    tap.ok(" ** Lock Convoys (lock_convoy): warning" in out and "split it." in out and "cuda_memcpy_sync: no data" in out and "tiny_io: nothing found" in out,
-           "text: what was found with advice, what was not in a line", out)
+    tap.ok(" ** Lock Convoys (lock_convoy): warning" in out and "split it." in out and "No CUDA data: " in out and "tiny_io: nothing found" in out,
+           "text prints findings with advice, and one line for each rule without findings", out)
     rules = trace("analyze", "--list").out.decode().splitlines()
-    tap.ok(len(rules) == 11 and any(line.split()[:2] == ["gpu_gaps", "warning"] for line in rules), "the list of rules", rules)
+    tap.ok(len(rules) == 11 and any(line.split()[:2] == ["gpu_gaps", "warning"] for line in rules), "the rules are listed", rules)
 
 
 def many_gaps(gaps=41):
-    """A database with so many gaps between kernels."""
+    """Write a database with so many gaps between kernels."""
     path = os.path.join(PLACE, f"gaps{gaps}.sqlite")
     shutil.copy(QUIET, path)
     database = sqlite3.connect(path)
@@ -154,32 +210,32 @@ def rows_are_counted():
     def table(*options):
         lines = trace("analyze", *options, path).out.decode().splitlines()
         heading = next(n for n, line in enumerate(lines) if line.startswith(" ---"))
-        return sum(line.startswith("  ") for line in lines[heading + 1:]), [line for line in lines if " more: " in line]
+        return sum(line.startswith("  ") for line in lines[heading + 1:]), [line for line in lines if " more; " in line]
 
     usual = table("-r", "gpu_gaps:gap=1")
-    tap.ok(usual == (10, ["31 more: --rows all shows them, -r gpu_gaps:rows=N so many of this rule"]), "ten rows, and how many more there are", usual)
+    tap.ok(usual == (10, ["31 more; --rows all prints all of them, -r gpu_gaps:rows=N the first N of this rule"]), "ten rows are printed, and the number of further ones", usual)
     everything = table("-r", "gpu_gaps:gap=1", "--rows", "all")
-    tap.ok(everything == (41, []), "--rows all: all", everything)
+    tap.ok(everything == (41, []), "--rows all prints all rows", everything)
     some = table("-r", "gpu_gaps:gap=1", "--rows", "3"), table("-r", "gpu_gaps:gap=1:rows=12")
-    tap.ok(some[0][0] == 3 and some[1] == (12, []), "so many as are asked for", some)
+    tap.ok(some[0][0] == 3 and some[1] == (12, []), "--rows prints that many rows", some)
     of_json = [len(findings(path, "-r", "gpu_gaps:gap=1", *more)["gpu_gaps"]) for more in ((), ("--rows", "7"), ("--rows", "all"))]
     tap.ok(of_json == [41, 7, 41], "JSON has the rule's own number of rows, or what is asked for", of_json)
     tap.ok(trace("analyze", "--rows", "0", path).status == 2, "--rows 0 is refused")
     for most in (2**63 - 1001, 2**63 - 1, 2**63, 2**64 - 995):
         shown_ = table("-r", "gpu_gaps:gap=1", "--rows", str(most)), len(findings(path, "-r", "gpu_gaps:gap=1", "--rows", str(most))["gpu_gaps"])
-        tap.ok(shown_ == ((41, []), 41), f"--rows {most}: all", shown_)
+        tap.ok(shown_ == ((41, []), 41), f"--rows {most}: all rows are printed", shown_)
     refused = trace("analyze", "--rows", "x", path)
-    tap.ok(refused.status == 2 and refused.err == b"trace: 'x' is no value of --rows (a number in digits, or all)\n", "what --rows takes is told", refused)
+    tap.ok(refused.status == 2 and refused.err == b"trace: invalid argument 'x' for --rows: want an unsigned integer, or all; see 'trace help analyze'\n", "a wrong --rows is answered with the accepted values", refused)
 
 
 def on_terminal(columns, *arguments):
-    """What `trace` prints on a terminal so wide."""
+    """Return what `trace` prints on a terminal of a given width."""
     control, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     with subprocess.Popen([TRACE, *arguments], env=clean_env(), stdin=subprocess.DEVNULL, stdout=terminal, stderr=subprocess.DEVNULL):
         os.close(terminal)
         text = b""
-        with contextlib.suppress(OSError):  # EIO: nobody has it open any more
+        with contextlib.suppress(OSError):  # EIO: no process has the terminal open any more
             while piece := os.read(control, 65536):
                 text += piece
     os.close(control)
@@ -198,7 +254,7 @@ def texts_are_folded():
 
 
 def later_rows_are_folded():
-    """The widths come from the first 1000 rows; the texts of those behind them must have room in these."""
+    """The widths come from the first 1000 rows; the texts of later rows must fit into these widths."""
     path = os.path.join(PLACE, "copies.sqlite")
     shutil.copy(MADE, path)
     database = sqlite3.connect(path)
@@ -223,11 +279,11 @@ def later_rows_are_folded():
 def on_databases():
     rules = ",".join(GPU_RULES)
     have, quiet = found(MADE, "-r", rules), found(QUIET, "-r", rules)
-    tap.ok(have == {rule.partition(":")[0] for rule in GPU_RULES}, "each GPU rule finds what was put there", have)
-    tap.ok(quiet == set(), "and nothing where copies are pinned and asynchronous, and the GPU is busy", quiet)
-    tap.ok(findings(MADE, "-r", "gpu_gaps")["gpu_gaps"] == [], "no gap of 500 ms")
+    tap.ok(have == {rule.partition(":")[0] for rule in GPU_RULES}, "each GPU rule finds what was planted", have)
+    tap.ok(quiet == set(), "GPU rules find nothing where copies are pinned and asynchronous, and the GPU is busy", quiet)
+    tap.ok(findings(MADE, "-r", "gpu_gaps")["gpu_gaps"] == [], "a gap shorter than the limit is not reported")
     tap.ok(len(findings(MADE, "-r", "cuda_memcpy_sync:rows=1")["cuda_memcpy_sync"]) == 1, "rows=1")
-    tap.ok(found(MADE, "-r", "cuda_api_sync", "--filter-time", "/4000") == set(), "a window of time")
+    tap.ok(found(MADE, "-r", "cuda_api_sync", "--filter-time", "/4000") == set(), "rules look only at the window of --filter-time")
 
 
 def on_fixtures():
@@ -261,4 +317,4 @@ def nsys_itself():
         tap.ok(ours == theirs and theirs, f"{rule} of nsys itself: {len(theirs)} rows", (ours[:3], theirs[:3], done.err))
 
 
-main(on_programs, convoy_told, short_processes, convoy_of_nsys, exit_status, times_of_nsight_compute, text, texts_are_folded, later_rows_are_folded, rows_are_counted, on_databases, on_fixtures, nsys_itself)
+main(on_programs, convoy_told, sleepers_do_not_run, time_after_the_last_call_counts, no_word_of_cuda, short_processes, convoy_of_nsys, exit_status, times_of_nsight_compute, text, texts_are_folded, later_rows_are_folded, rows_are_counted, on_databases, on_fixtures, nsys_itself)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""What `trace` prints of callchains, read by others: Python's json and csv, a parser of folded stacks, the schema of speedscope.
+"""Output of `trace` about callchains, read by independent parsers: Python's json and csv, a parser of folded stacks, the schema of
+speedscope.
 
-The report is the one that tests/unit/test_reader_profile makes, with its names stored in it.
+The report is written by tests/unit/test_reader_profile, with its names stored in it.
 """
 import csv
 import glob
@@ -42,8 +43,8 @@ def dump_is_json():
     tap.ok([*reversed(NESTED[:-1])] in chains, "dump --json has the chain, innermost first", chains)
     frames = next(row["callchain"] for row in rows if len(row["callchain"]) == 4)
     tap.ok([f["inlined"] for f in frames] == [True, False, False, False], "inlined frames are marked", frames)
-    tap.ok((frames[0]["file"], frames[0]["line"], frames[1]["offset"]) == ('/src/inl "q".h', 3, 24), "with line and offset", frames)
-    tap.ok(any(f.get("reason") == "no such file" for row in rows for f in row["callchain"]), "what is not known has a reason", rows)
+    tap.ok((frames[0]["file"], frames[0]["line"], frames[1]["offset"]) == ('/src/inl "q".h', 3, 24), "inlined frames have line and offset", frames)
+    tap.ok(any(f.get("reason") == "no such file" for row in rows for f in row["callchain"]), "an unresolved frame has a reason", rows)
     raw = [json.loads(line) for line in trace("dump", "--json", "--no-symbols", REPORT).splitlines()]
     keys = {key for row in raw for frame in row.get("callchain", []) for key in frame}
     tap.ok(keys == {"address"}, "--no-symbols gives addresses alone", keys)
@@ -85,7 +86,7 @@ def folded():
     wanted = ("app (100)", "main (100)", *(name.replace(";", ":") for name in NESTED))
     tap.ok(stacks.get(wanted) == 200, "folded: process, thread, functions, weight", stacks)
     tap.ok(sum(stacks.values()) == 1480, "folded weights add up", stacks)
-    tap.ok(sum(parse_folded(exported("folded", "-w", "count")).values()) == 6, "and count calls")
+    tap.ok(sum(parse_folded(exported("folded", "-w", "count")).values()) == 6, "folded weights can count calls")
     raw = parse_folded(exported("folded", "--no-symbols"))
     unnamed = [frame for stack in raw for frame in stack[2:-1] if not UNNAMED.fullmatch(frame)]
     tap.ok(raw and not unnamed and sum(raw.values()) == 1480, "folded --no-symbols: module and offset alone, the same weights", raw)
@@ -150,7 +151,7 @@ def default_names():
     trace("export", "--type", "speedscope", REPORT)
     trace("export", "--type", "folded", REPORT)
     names = sorted(os.listdir(PLACE))
-    tap.ok({"chains.folded", "chains.speedscope.json"} <= set(names), "default names", names)
+    tap.ok({"chains.folded", "chains.speedscope.json"} <= set(names), "exports without -o have their default names", names)
 
 
 def without_callchains():
@@ -158,9 +159,9 @@ def without_callchains():
     subprocess.run([MAKER, "--save-without", empty], check=True, timeout=30)
     table = trace("stats", "-r", "callchain_tree", empty).decode()
     tap.ok("does not contain callchain data" in table, "a report without callchains says so", table)
-    tap.ok(trace("export", "-t", "folded", "-o", "-", empty) == b"", "and gives no stacks")
+    tap.ok(trace("export", "-t", "folded", "-o", "-", empty) == b"", "a report without callchains gives no stacks")
     scope = json.loads(trace("export", "-t", "speedscope", "-o", "-", empty))
-    tap.ok(scope["profiles"] == [] and scope["shared"]["frames"] == [], "and an empty profile", scope)
+    tap.ok(scope["profiles"] == [] and scope["shared"]["frames"] == [], "a report without callchains gives an empty profile", scope)
 
 
 subprocess.run([MAKER, "--save", REPORT], check=True, timeout=30)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""Callchains of real programs: against what the programs say of themselves, against libunwind, and against gdb.
+"""Callchains of real programs, compared with the chains that the programs print, with libunwind, and with gdb.
 
-tests/apps/callchain.c says which chains its calls have; here they are held against `trace dump`. TORTURE=1 compares far more chains.
+tests/apps/callchain.c prints the chains that its calls have; they are compared with `trace dump`. TORTURE=1 compares far more chains.
 """
 import collections
 import json
@@ -61,11 +61,11 @@ class Traced:
         return compared(self.report)
 
 
-COMPARED = re.compile(r"callchains compared with libunwind: (\d+), different: (\d+), frames without a way on: (\d+), where libunwind gave up: \d+")
+COMPARED = re.compile(r"callchains compared with libunwind: (\d+), different: (\d+), frames without a caller: (\d+), ended early by libunwind: \d+")
 
 
 def compared(report):
-    """Of check mode: chains compared with libunwind, different ones, frames without a way on; of all processes."""
+    """In check mode: return the chains compared with libunwind, those that differ, and the frames that cannot be unwound, of all processes."""
     sums = [0, 0, 0]
     for diagnostic in report.info()["diagnostics"]:
         found = COMPARED.fullmatch(diagnostic["text"])
@@ -81,20 +81,20 @@ def traced_ok(name, argv, **options):
     return traced if not wrong else None
 
 
-# ---- what programs say of themselves ----
+# ---- chains that programs print ----
 
 def names(call):
-    """Functions of a chain, innermost first, without the parameters of C++."""
+    """Return the functions of a chain, innermost first, without the parameters of C++."""
     return [re.sub(r"\(.*", "", frame["function"] or "?") for frame in call["callchain"]]
 
 
 def is_outermost(frame):
-    """What the C library and the loader have outside of main() or a thread's function."""
+    """Return whether a frame belongs to the C library and the loader outside of main() or a thread's function."""
     return os.path.basename(frame["module"] or "").startswith("libc.so") or frame["function"] == "_start"
 
 
 def mismatch(call, wanted):
-    """Says how a chain differs from the wanted names, None if it does not."""
+    """Return how a chain differs from the wanted names, or None if it does not."""
     pattern = "".join(r"(?:.*\n){0,9}?" if name == "*" else re.escape(name) + r"\n" for name in wanted.split())
     found = re.match(pattern, "".join(name + "\n" for name in names(call)))
     if not found:
@@ -115,7 +115,7 @@ def line_of(file, number):
 
 
 def wrong_line(function, chain):
-    """A frame's line must be one that calls the function of the next inner frame, where both are in one C file of ours."""
+    """A frame's line must be one that calls the function of the next inner frame, if both are in one C file of the tests."""
     for callee, frame in zip([function] + [f["function"] for f in chain], chain):
         file = os.path.join(SRC, frame["file"] or "")
         if not file.endswith(("callchain.c", "libchain_one.c")) or callee in ("__restore_rt", "raise", None) or not callee.isidentifier():
@@ -129,7 +129,7 @@ def wrong_line(function, chain):
 
 
 def not_by_kernel(chain, frame):
-    """Not a frame that a signal or the C library stands between: its neighbour is in the same file."""
+    """Return whether neither a signal nor the C library is between two frames: both are in the same file."""
     at = chain.index(frame)
     return at == 0 or chain[at - 1]["file"] == frame["file"]
 
@@ -139,7 +139,7 @@ def said(traced):
 
 
 def hold(name, traced, least=None):
-    """Every chain that the program says, against its calls."""
+    """Compare every chain that the program prints with its calls."""
     promises = said(traced)
     tap.ok(len(promises) >= (least or 1), f"{name}: says its chains", traced.text)
     for mark, wanted in promises:
@@ -174,7 +174,7 @@ def inlined_functions():
     tap.ok(all(flags[n] for n in ("marked", "inner")) and not any(flags[n] for n in ("leaf", "middle", "outer", "main")), "inlined functions are told from others", flags)
     address = {f["function"]: f["address"] for f in frames}
     tap.ok(address["marked"] == address["leaf"] and address["inner"] == address["middle"] and len(set(address.values())) == len(frames) - 2,
-           "they have the address of the function that they are in", address)
+           "inlined functions have the address of the function that contains them", address)
 
 
 # ---- options ----
@@ -199,10 +199,10 @@ def thresholds():
         tap.ok(len(below) >= 100, f"threshold {value or 'by default'}: and some are below", len(below))
     traced = traced_ok("threshold 0", argv, chains=0)
     if traced:
-        tap.ok(len(traced.calls) > 200 and len(with_chain(traced.calls)) == len(traced.calls), "threshold 0: all have one", len(with_chain(traced.calls)))
+        tap.ok(len(traced.calls) > 200 and len(with_chain(traced.calls)) == len(traced.calls), "threshold 0: all calls have a callchain", len(with_chain(traced.calls)))
     traced = traced_ok("threshold 10 s", argv, chains=10**10)
     if traced:
-        tap.ok(len(traced.calls) > 200 and not with_chain(traced.calls), "threshold 10 s: none has one", with_chain(traced.calls)[:1])
+        tap.ok(len(traced.calls) > 200 and not with_chain(traced.calls), "threshold 10 s: no call has a callchain", with_chain(traced.calls)[:1])
 
 
 def depths():
@@ -212,9 +212,9 @@ def depths():
         calls = traced.marked(14)
         sizes = [len({(i, f["address"]) for i, f in enumerate(c["callchain"]) if not f["inlined"]}) for c in calls]
         tap.ok(sizes == [128, 128, 128], "200 functions deep, depth 128: 128 frames", sizes)
-        tap.ok(all(names(c) == ["marked", "leaf"] + ["down"] * 127 for c in calls), "the innermost ones", [names(c) for c in calls[:1]])
-        tap.ok(all("cut" in c["callchain_method"] for c in calls), "and it is said that they were cut", [c["callchain_method"] for c in calls])
-        tap.ok(all(mismatch(c, "marked leaf" + " down" * 6 + " mode_recursion main") is None for c in traced.marked(15)) and traced.marked(15), "a short one later is whole",
+        tap.ok(all(names(c) == ["marked", "leaf"] + ["down"] * 127 for c in calls), "a cut callchain has the innermost frames", [names(c) for c in calls[:1]])
+        tap.ok(all("cut" in c["callchain_method"] for c in calls), "a cut callchain is flagged", [c["callchain_method"] for c in calls])
+        tap.ok(all(mismatch(c, "marked leaf" + " down" * 6 + " mode_recursion main") is None for c in traced.marked(15)) and traced.marked(15), "a short callchain after a cut one is whole",
                [(names(c), c["callchain_method"]) for c in traced.marked(15)])
     for depth in (1, 2, 24, None):
         traced = traced_ok(f"depth {depth}", argv, depth=depth)
@@ -224,7 +224,7 @@ def depths():
             tap.ok(sizes == [wanted] * 3 and all("cut" in c["callchain_method"] for c in traced.marked(14)), f"depth {depth or 'by default'}: {wanted} frames", sizes)
     traced = traced_ok("depth 0", argv, depth=0)
     if traced:
-        tap.ok(traced.marked(14) and not with_chain(traced.calls), "depth 0: none")
+        tap.ok(traced.marked(14) and not with_chain(traced.calls), "depth 0: no call has a callchain")
 
 
 def methods():
@@ -251,13 +251,13 @@ def methods():
             tap.ok(functions(traced) == own, f"{method}: no call but the program's own", f"{functions(traced)} {own}")
 
 
-# ---- libraries that come and go ----
+# ---- libraries that are loaded and unloaded ----
 
 def plugins():
     traced = traced_ok("plugins", [app("callchain"), "plugin"], env={"APP_FACTS": "1"})
     if not traced:
         return
-    tap.ok("facts: same place 1" in traced.text, "one plugin lay where the other had been", traced.text)
+    tap.ok("facts: same place 1" in traced.text, "one plugin was loaded at the address of the other", traced.text)
     rows = traced.report.events()
     seen = collections.Counter((r["kind"], os.path.basename(r.get("path") or "")) for r in rows if r["kind"] == "module_load")
     for name in ("libchain_one.so", "libchain_two.so"):
@@ -268,7 +268,7 @@ def plugins():
 
 
 def loader_is_held():
-    """Somebody has the loader's lock and waits for a thread that makes calls with chains."""
+    """A thread holds the loader's lock and waits for another thread that makes calls with chains."""
     for method in ("dwarf", "check", "libunwind"):
         traced = traced_ok(f"loader held, {method}", [app("callchain"), "held"], LIBTRACE_BACKTRACE=method)
         if not traced:
@@ -280,7 +280,7 @@ def loader_is_held():
 
 
 def descriptors_are_replaced():
-    """The program puts its own where libunwind has a pipe."""
+    """The program replaces the descriptors of libunwind's pipe by its own."""
     for method in ("dwarf", "libunwind", "check"):
         traced = traced_ok(f"descriptors replaced, {method}", [app("callchain"), "descriptors"], LIBTRACE_BACKTRACE=method)
         if traced:
@@ -288,7 +288,7 @@ def descriptors_are_replaced():
             tap.ok(bool(traced.compared()[0]) == (method == "check") and len(traced.marked(82)) == 5, f"descriptors replaced, {method}: all calls are there", traced.compared())
 
 
-# ---- where the tracer may not ask the kernel ----
+# ---- system call filters that restrict the tracer ----
 
 def restricted():
     for mode in ("filter", "strict"):
@@ -305,7 +305,7 @@ def restricted():
 
 
 def vfork_children():
-    """They run on their parent's memory: its modules and nodes are theirs."""
+    """vfork children run on their parent's memory and use its modules and nodes."""
     traced = traced_ok("vfork_child", [app("vfork_child")])
     if not traced:
         return
@@ -338,7 +338,7 @@ def names_are_kept():
         return
     before = [c["callchain"] for c in traced.calls]
     result = trace("symbolize", traced.path)
-    tap.ok(result.status == 0 and b" 0 not," in result.out, "symbolize finds every name", result)
+    tap.ok(result.status == 0 and b" 0 not resolved," in result.out, "symbolize finds every name", result)
     os.rename(place, place + "-away")
     after = [c["callchain"] for c in traced.report.events("--kind", "osrt_call")]
     os.rename(place + "-away", place)
@@ -346,10 +346,10 @@ def names_are_kept():
     hold("after symbolize", traced, 2)
 
 
-# ---- against gdb ----
+# ---- compared with gdb ----
 
 def walked_by_gdb(argv, env):
-    """What gdb says of the callers of each call of pread: by thread, in order."""
+    """Return the callers of each call of pread that gdb finds: by thread, in order."""
     output = os.path.join(folder(), "walked")
     commands = ["set debuginfod enabled off", "set startup-with-shell off", "set confirm off", "set print thread-events off", "set backtrace past-main on",
                 "set backtrace past-entry on", "set breakpoint pending on", "set disable-randomization on", "handle SIGUSR1 nostop noprint pass",
@@ -387,7 +387,7 @@ def as_gdb_walks():
             wrong.append(f"thread {tid}: {len(walks)} calls seen by gdb, {len(calls[tid])} in the report")
         for walk, call in zip(walks, calls[tid]):
             ours = [int(frame["address"], 16) for frame in call["callchain"]]
-            walk = [address for address in walk if address not in own]  # a wrapper, of what sends the signal
+            walk = [address for address in walk if address not in own]  # the wrapper of the function that sends the signal
             compared += 1
             cut += len(walk) > 128
             if ours != walk[:128]:
@@ -396,9 +396,9 @@ def as_gdb_walks():
     tap.ok(compared >= 400 and not wrong, f"{compared} chains of up to {longest} frames as gdb walks them, {cut} cut; {len(wrong)} differ", "\n".join(wrong[:6]))
 
 
-# ---- against libunwind ----
+# ---- compared with libunwind ----
 
-# Where check mode shows: libunwind calls the program's read(), leaves a pipe open, needs 15 KiB of stack, is slower than a timer of 0.1 ms.
+# Cases in which check mode is visible: libunwind calls the program's read(), leaves a pipe open, needs 15 KiB of stack, is slower than a timer of 0.1 ms.
 NOT_CHECKED = ("own_read", "close_all", "exec_chain", "python_subprocess", "small_stack", "limits", "signal_forks", "longjmp_storm")
 CHECKED_BY_DEFAULT = ("many_paths", "callchain", "callchain_cxx", "callchain_fp", "cxx_throw", "coroutines", "dlopen_storm", "atfork_first", "forks", "seccomp_filter",
                       "python_threads", "strace_run", "perl_all")
@@ -406,7 +406,7 @@ CHECKED = dict(threshold=0, LIBTRACE_OSRT_BACKTRACE_THRESHOLD="0", LIBTRACE_OSRT
 
 
 def one_checked(case):
-    """Runs a case of transparent.py in check mode. Returns what was compared, or None where it cannot run."""
+    """Run a case of transparent.py in check mode. Return what was compared, or None if it cannot run."""
     if case.missing():
         return None
     sums, place = [0, 0, 0], os.path.join(folder(), "work")
@@ -433,7 +433,7 @@ def as_libunwind_walks():
 # ---- the vdso ----
 
 def vdso():
-    """Its functions have names where the report is read under the kernel that it was made under."""
+    """Functions of the vdso have names if the report is read under the kernel under which it was recorded."""
     traced = traced_ok("vdso_frames", [app("vdso_frames")])
     if not traced or traced.text != "hit\n":
         tap.skip("a handler's chain leads through the vdso", "no signal interrupted it")
@@ -447,7 +447,7 @@ def vdso():
 # ---- little stack ----
 
 def little_stack():
-    """A handler whose stack has no room for a chain has none, and nothing below it is written."""
+    """A handler whose stack has no room for a chain records none, and nothing below its stack is written."""
     for method in ("dwarf", "fp", "libunwind"):
         argv = [app("small_stack")]
         plain, traced = run(argv), traced_ok(f"small_stack, {method}", argv, LIBTRACE_BACKTRACE=method)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""Capture ranges and NVTX domains: what is recorded is what lies in the windows that the options ask for, and the report says when that was."""
+"""Capture ranges and NVTX domains: exactly the events in the requested windows are recorded, and the report has the times of the windows."""
 import collections
 import json
 import os
@@ -30,7 +30,7 @@ def traced(name, options, arguments=(), status=0):
 
 
 def calls(report):
-    """Calls recorded or summed up, by function: only of those that the program makes on purpose."""
+    """Return the calls recorded or summed up, by function: only the calls that the program makes on purpose."""
     found = collections.Counter(e["function"] for e in report.events("--kind", "osrt_call"))
     for e in report.events("--kind", "osrt_summary"):
         found[e["function"]] += e["count"]
@@ -50,7 +50,7 @@ def windows(report):
 
 
 def windows_are_sound(name, report, count):
-    """As many as wanted, one behind the other; every recorded call begins in one."""
+    """There are as many windows as wanted, one after the other, and every recorded call begins in one."""
     told = windows(report)
     rows = told["first"]
     ordered = all(a["end_ns"] <= b["start_ns"] for a, b in zip(rows, rows[1:]))
@@ -112,7 +112,7 @@ def signals():
 
 
 def windows_so_far(report):
-    """How many have ended, by a report that is being written."""
+    """Return the number of windows that have ended, by a report that is being written."""
     text = run([TRACE, "info", "--json", "--no-wait", report.path], env=clean_env()).out
     return json.loads(text).get("windows", {"told": 0})["told"] if text else 0
 
@@ -168,7 +168,7 @@ def preload_alone():
 
 
 def writer_of(spool):
-    """The pid of the tree's writer: it names the tree's folder on its command line. None if there is none."""
+    """Return the pid of the tree's writer, found by the tree's folder on its command line; None if there is none."""
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{name}/cmdline", "rb") as file:
@@ -207,25 +207,25 @@ def windows_outlive_the_writer():
 
 
 def never_began():
-    """A range that no one enters, a delay that is too long: nothing is recorded, and the user is told."""
+    """A range that no thread enters, or a delay that is too long: nothing is recorded, and the user is notified."""
     for options in (("-c", "nvtx:nobody's"), ("-c", "signal:USR2"), ("--delay", "100")):
         report = Report(os.path.join(folder(), "r.rep"))
         result = run([TRACE, "run", "-o", report.path, *options, "--", "true"], env=clean_env())
         text = run([TRACE, "info", report.path], env=clean_env())
-        tap.ok(b"recording never began" in result.err and b"recorded in no window" in text.out and report.info()["windows"]["count"] == 0,
+        tap.ok(b"recording never began" in result.err and b"no recording window" in text.out and report.info()["windows"]["count"] == 0,
                f"{' '.join(options)}: never began, and that is said", result.err + text.out)
     report = Report(os.path.join(folder(), "r.rep"))
     result = run([TRACE, "run", "-o", report.path, "--", "true"], env=clean_env())
-    tap.ok(b"never began" not in result.err and "windows" not in report.info(), "without options nothing of the kind is said", result.err)
+    tap.ok(b"never began" not in result.err and "windows" not in report.info(), "without capture options the report says nothing about windows", result.err)
 
 
 def wrong_options():
-    for options, words in ((("-c", "nvtx"), "names no NVTX range"), (("-c", "foo"), "libtraceApi or signal"), (("-c", "signal:KILL"), "USR1 USR2"),
+    for options, words in ((("-c", "nvtx"), "the name of the NVTX range is missing"), (("-c", "foo"), "libtraceApi or signal"), (("-c", "signal:KILL"), "USR1, USR2"),
                            (("-c", "nvtx:a", "--capture-range-end", "repeat:0"), "repeat:N"), (("-p", "a"), "--capture-range=nvtx"),
-                           (("--nvtx-domain-include", "a", "--nvtx-domain-exclude", "b"), "do not go together"),
-                           (("-o", "-"), "not standard output"), (("-t", "osrt,foo"), "is no value of --trace ("), (("-t", "osrt,"), "is no value of --trace ("),
-                           (("-d", "5s"), "seconds, such as"), (("-d", "9999999999"), "at most 999999999"), (("-e", "A B"), "A=B"), (("--osrt-threshold", "x"), "a number in digits"),
-                           (("--osrt-backtrace-depth", "129"), "'129' is no value of --osrt-backtrace-depth (a number in digits, at most 128)"),
+                           (("--nvtx-domain-include", "a", "--nvtx-domain-exclude", "b"), "exclude each other"),
+                           (("-o", "-"), "standard output"), (("-t", "osrt,foo"), " for --trace: want "), (("-t", "osrt,"), " for --trace: want "),
+                           (("-d", "5s"), "seconds, such as"), (("-d", "9999999999"), "at most 999999999"), (("-e", "A B"), "A=B"), (("--osrt-threshold", "x"), "an unsigned integer"),
+                           (("--osrt-backtrace-depth", "129"), "invalid argument '129' for --osrt-backtrace-depth: want an unsigned integer, at most 128"),
                            *((("--cuda-backtrace", list_), "kernel memory sync other all") for list_ in ("kern", "kernel:", "kernel:5,none", "all,", ":5"))):
         place = folder()
         result = subprocess.run([TRACE, "run", "-o", os.path.join(place, "r"), *options, "--", "true"], capture_output=True, text=True,
@@ -248,8 +248,8 @@ def options_are_told():
     wait_spool_gone(spool)
     info = other.info()
     tap.ok("osrt_file_access=true" in info["session"]["options"], "preload alone: so it does", info["session"]["options"])
-    tap.ok(any("LIBTRACE_TRACE has a value" in d["text"] for d in info["diagnostics"]), "an unknown source is told", info["diagnostics"])
-    tap.ok(any("128 holds" in d["text"] for d in info["diagnostics"]), "and a depth that is too large", info["diagnostics"])
+    tap.ok(any("LIBTRACE_TRACE has an invalid value" in d["text"] for d in info["diagnostics"]), "an unknown source is told", info["diagnostics"])
+    tap.ok(any("using 128" in d["text"] for d in info["diagnostics"]), "a diagnostic reports a depth that is too large", info["diagnostics"])
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""A program whose clock_gettime() tells another time: times in the report are the kernel's, and no wait of ours depends on it.
+"""A program whose clock_gettime() returns another time: times in the report are the kernel's, and no wait of the tracer depends on it.
 
-By a library of ours (tests/apps/libfake_clock.c), and by libfaketime where that is installed. Preloaded beside the tracer, before and behind it.
+The clock is replaced by tests/apps/libfake_clock.c, and by libfaketime if that is installed, preloaded before and after the tracer.
 """
 import glob
 import os
@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import BUILD, HANG_S, Report, app, folder, main, receipts_agree, run, spool_folder, tap, traced_env, wait_spool_gone, wait_until  # noqa: E402
 
 READS = 50
-CALLS = 400000  # of many_calls; a few more are made by its start and end
+CALLS = 400000  # calls of many_calls; its start and end make a few more
 FAKE = os.path.join(BUILD, "tests/apps/libfake_clock.so")
 FAKETIME = sorted(glob.glob("/usr/lib/*/faketime/libfaketime.so.1") + glob.glob("/usr/lib*/faketime/libfaketime.so.1"))
 KINDS = ("frozen", "behind", "stepping")
@@ -23,7 +23,7 @@ FAKETIMES = {"frozen": "2020-01-01 00:00:00", "behind": "-1000s", "fast": "+0 x5
 
 
 def with_clock(name, library, **variables):
-    """The reads of slow_reads lie where the kernel says, in sum and one by one."""
+    """The reads of slow_reads have the times of the kernel's clock, in sum and one by one."""
     for order in (("@", library), (library, "@")):
         spool, path = spool_folder(), os.path.join(folder(), "r.rep")
         result = run([app("slow_reads"), str(READS)], env=traced_env(path, spool, preload=order, APP_FACTS=1, **variables))
@@ -69,11 +69,11 @@ def writer_of(spool):
 
 
 def writer_stopped():
-    """The writer does not run from the program's begin to its end: with any clock the program ends, and what was dropped is counted to the call."""
+    """The writer does not run from the program's begin to its end: with any clock the program ends, and dropped calls are counted exactly."""
     for kind in (None, *KINDS):
         spool, path = spool_folder(), os.path.join(folder(), "r.rep")
         env = traced_env(path, spool, preload=("@", FAKE), FAKE_CLOCK=kind, LIBTRACE_MEMORY=1, LIBTRACE_EXIT_WAIT="10ms")
-        # The shell waits until its writer has been stopped; the program goes by the same tree.
+        # The shell waits until its writer has been stopped; the program belongs to the same tree.
         with subprocess.Popen(["/bin/sh", "-c", 'read line; "$0" "$1"; status=$?; read line; exit $status', app("many_calls"), str(CALLS)], env=env,
                               stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True, bufsize=0) as process:
             if not wait_until(lambda: writer_of(spool)):

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""`trace export -t atp`, `-t csv`, `-t occupancy`: CodeXL's files. They are read here by the grammar of those formats; that this reader has the
-grammar right is shown by files of which AMD's own parser has said what is in them (SHARED/fixtures/codexl)."""
+"""`trace export -t atp`, `-t csv`, `-t occupancy`: CodeXL's files, read here by the grammar of those formats.
+
+Files whose content AMD's own parser has printed (SHARED/fixtures/codexl) check this reader's grammar.
+"""
 import glob
 import json
 import os
@@ -130,7 +132,7 @@ def atp_as_amd(atp):
     return lines
 
 
-# ---- what we write ----
+# ---- files that `trace` writes ----
 
 def exported(report, kind):
     result = trace("export", "-t", kind, "-o", "-", report)
@@ -181,10 +183,10 @@ def calls_of_the_runtime():
     tap.ok(caller == "main", "a caller is the function outside of the call", callers)
     with open(os.path.join(SRC, "tests/apps/lock_holder.c"), encoding="utf-8") as source:
         joins = [number for number, text in enumerate(source, 1) if "pthread_join" in text]
-    tap.ok(file.endswith("lock_holder.c") and int(line) in joins, "with the line and the file of the call", (callers, joins))
+    tap.ok(file.endswith("lock_holder.c") and int(line) in joins, "a call has the line and the file of its caller", (callers, joins))
     objects = query(report, f"SELECT globalTid & 16777215, start + {clock(report)}, object FROM OSRT_API JOIN LIBTRACE_OSRT_CALL AS f ON f.id = OSRT_API.rowid WHERE object")
     told = {(call[0], call[5]): call[4] for call in calls if call[4]}
-    tap.ok(objects and told == {(tid, start): f"object={number}" for tid, start, number in objects}, "what a call worked on is its argument", (list(told.items())[:2], objects[:2]))
+    tap.ok(objects and told == {(tid, start): f"object={number}" for tid, start, number in objects}, "the object of a call is its argument", (list(told.items())[:2], objects[:2]))
     tap.ok({call[1] for call in calls} == {2000}, "calls of the OS runtime have a type of their own", calls[:2])
 
 
@@ -202,28 +204,28 @@ def calls_and_kernels_of_cuda():
     tap.ok(launches and all(call[3] == "cudaSuccess" and "gridDim={" in call[4] and "blockDim={" in call[4] for call in launches), "launches have their sizes as arguments", launches[:1])
     _, told = exported(report, "atp")
     copies = sum(query(report, f"SELECT count(*) FROM CUPTI_ACTIVITY_KIND_{kind}")[0][0] for kind in ("MEMCPY", "MEMSET"))
-    tap.ok(f"{copies} copies and memory sets" in told and "cuda_context" in told and told.count("\n") == 2, "what has no place is told, with its number", told)
+    tap.ok(f"{copies} copies and memory sets" in told and "cuda_context" in told and told.count("\n") == 2, "events that the format cannot hold are counted in a message", told)
     numbers_are_exact(report, calls, told)
     waits = [call for call in calls if call[2] == "cudaStreamSynchronize"]
     made = [call for call in calls if call[2] == "cudaMalloc"]
     tap.ok(made and all(re.fullmatch(r"address=0x[0-9A-F]+;bytes=\d+", call[4]) for call in made), "allocations have address and size as arguments", made[:1])
-    tap.ok(not waits or all("stream=" in call[4] for call in waits), "waits their stream", waits[:1])
+    tap.ok(not waits or all("stream=" in call[4] for call in waits), "waits have their stream", waits[:1])
     tables(report)
 
 
 def numbers_are_exact(report, calls, told):
-    """Calls of the report are those of the file and those that are told."""
+    """The calls of the report are those in the file plus those reported as left out."""
     events = [json.loads(line) for line in trace("dump", "--json", report).out.splitlines()]
     inner = sum(e["kind"] == "cuda_api" and e["level"] > 0 for e in events)
     every = sum(e["kind"] in ("cuda_api", "osrt_call") for e in events)
     missing = every - inner - len(calls)
-    tap.ok(inner and f"{inner} CUDA calls inside of other CUDA calls" in told and (f"{missing} calls that did not return" in told if missing else "did not return" not in told),
+    tap.ok(inner and f"{inner} CUDA calls inside other CUDA calls" in told and (f"{missing} calls that did not return" in told if missing else "did not return" not in told),
            "calls inside of others, and those that did not return, are told with their number", (every, inner, len(calls), told))
     _, of_csv = exported(report, "csv")
     tap.ok(f"{every} calls" in of_csv, "a table leaves out all calls", (every, of_csv))
     whole = trace("export", "-f", "true", "-t", "folded", "-o", "/dev/null", report).err.decode()
     some = trace("export", "-f", "true", "-t", "folded", "-o", "/dev/null", "--filter-time", "0/1ns", report).err.decode()
-    tap.ok(" cuda_api," in whole and " cuda_api," not in some and " cuda_kernel" not in some, "what a filter takes away is not told as what has no place", (whole, some))
+    tap.ok(" cuda_api," in whole and " cuda_api," not in some and " cuda_kernel" not in some, "events that a filter excludes are not counted in this message", (whole, some))
 
 
 def tables(report):
@@ -242,8 +244,8 @@ def tables(report):
     for row in occupancy.dictionaries()[:1]:
         # 128 threads, 19 registers: 4 warps of 768 registers each: 21 in a quarter of 65,536; 32 blocks of 4 warps are more than 64 warps
         tap.ok(row["Number of VGPR used"] == "19" and row["Wavefronts per work-group"] == "4" and row["Kernel occupancy"] == "100" and row["Nbr VGPR-limited waves"] == "64",
-               "and what limits them", row)
-    tap.ok([row["KernelOccupancy"] for row in rows] == [row["Kernel occupancy"] for row in occupancy.dictionaries()], "both files say the same occupancy")
+               "the occupancy file says what limits each kernel", row)
+    tap.ok([row["KernelOccupancy"] for row in rows] == [row["Kernel occupancy"] for row in occupancy.dictionaries()], "counters and occupancy file have the same occupancy")
 
 
 def ranges_are_markers():
@@ -270,7 +272,7 @@ def ranges_are_markers():
     across = [each for each in missing if any(each[0] == other[0] and other is not each and (other[1] <= each[1] < other[3] < each[3]) for other in wanted)]
     tap.ok(ranges and not wrong and not any(open_ranges.values()) and shown <= set(wanted) and missing == across, "ranges of push and pop begin, nest and end as they did",
            (sorted(shown)[:2], missing[:2], wrong))
-    tap.ok(missing and f"{len(missing)} NVTX ranges that lie across others" in told, "those that end within another's time have no place, and that is told", (len(missing), told))
+    tap.ok(missing and f"{len(missing)} NVTX ranges that overlap others" in told, "ranges that overlap without nesting are left out and counted in a message", (len(missing), told))
     ends = query(report, "SELECT count(*) FROM NVTX_EVENTS WHERE eventType IN (60, 71) AND \"end\" IS NOT NULL")[0][0]
     tap.ok(not ends or f"{ends} NVTX start/end ranges" in told, "start/end ranges have no place, and that is told", told)
 
@@ -280,7 +282,7 @@ def failures():
     for kind in ("atp", "csv", "occupancy"):
         result = trace("export", "-t", kind, "-o", "/dev/full", report)
         tap.ok(result.status == 2 and b"/dev/full" in result.err, f"{kind}: a full disk is told", result)
-    tap.ok(Table(exported(report, "csv")[0]).rows == [] and Table(exported(report, "occupancy")[0]).rows == [], "without kernels there are headings alone")
+    tap.ok(Table(exported(report, "csv")[0]).rows == [] and Table(exported(report, "occupancy")[0]).rows == [], "files of a report without kernels have only headings")
 
 
 main(grammar_is_right, calls_of_the_runtime, calls_and_kernels_of_cuda, ranges_are_markers, failures)

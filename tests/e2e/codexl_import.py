@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""`trace import` of files of CodeXL: what AMD's own parser has read from SHARED/fixtures/codexl is in the report, every field comes back by
-`trace export`, hostile files are refused by one line, and what has no place is told."""
+"""`trace import` of files of CodeXL: the report contains the values that AMD's own parser read from SHARED/fixtures/codexl, every field is written
+again by `trace export`, hostile files are refused in one line, and events that cannot be exported are reported.
+"""
 import glob
 import json
 import os
@@ -151,7 +152,7 @@ def as_amd_reads_them():
         tap.ok(trace("check", report).status == 0, f"{base}: the report is sound")
 
 
-# ---- reports of ours ----
+# ---- reports of libtrace ----
 
 def traced(command, simulated):
     record = device.recorded if simulated else recorded
@@ -176,7 +177,7 @@ def ours_come_back():
     report = traced([device.app("pipeline")], True)
     copy = round_trip("pipeline", report)
     named = [{line.split()[-1] for line in trace("stats", "-r", "cuda_gpu_kern_sum,cuda_api_sum", each).out.decode().splitlines()[3:] if line.strip()} for each in (report, copy)]
-    tap.ok(len(named[0]) > 6 and named[0] == named[1], "the same kernels and calls of CUDA are in the statistics of both", named)
+    tap.ok(len(named[0]) > 6 and named[0] == named[1], "statistics of the imported and of the first report have the same kernels and CUDA calls", named)
 
 
 def statistics_know_them():
@@ -186,14 +187,14 @@ def statistics_know_them():
     tap.ok("fill" in found["cuda_gpu_kern_sum"] and "300" in found["cuda_gpu_kern_sum"], "an enqueued kernel is a kernel of the statistics", found)
     tap.ok("[CUDA memcpy Host-to-Device]" in found["cuda_gpu_mem_size_sum"] and "0.004" in found["cuda_gpu_mem_size_sum"], "a written buffer is a copy to the device, with its bytes", found)
     tap.ok("cudaMalloc" in found["cuda_api_sum"] and "hsa_shut_down" not in found["cuda_api_sum"], "of calls those of CUDA are calls of CUDA", found)
-    tap.ok("read" in found["osrt_sum"] and "500" in found["osrt_sum"], "and those of the OS runtime are that", found)
+    tap.ok("read" in found["osrt_sum"] and "500" in found["osrt_sum"], "statistics of the imported report have the calls of the OS runtime", found)
     usual = trace("stats", report).out.decode()
     shown = [name for name in ("osrt_sum", "nvtx_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum") if f"({name}):" in usual]
-    tap.ok(shown == ["osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum"], "without -r the statistics are those that it has rows for", usual)
+    tap.ok(shown == ["osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum"], "without -r stats prints the reports that have rows", usual)
     kernel, _ = imported(written("kernel.atp", HEAD + KERNELS.format("scale 0x1 100 350 GPU 0x1 7 0")))
     usual = [trace("stats", *options, kernel).out.decode() for options in ((), ("-f", "csv"))]
     tap.ok("(cuda_gpu_kern_sum):" in usual[0] and "scale" in usual[0] and "OS Runtime" not in usual[0], "of kernels alone those of kernels", usual)
-    tap.ok(usual[1].startswith("Time (%)") and "scale" in usual[1] and "\n\n" not in usual[1].rstrip(), "and one table of them as CSV", usual)
+    tap.ok(usual[1].startswith("Time (%)") and "scale" in usual[1] and "\n\n" not in usual[1].rstrip(), "one table of an imported report is printed as CSV", usual)
     database = os.path.join(PLACE, "mixed.sqlite")
     result = trace("export", "-t", "sqlite", "-o", database, report)
     with sqlite3.connect(database) as connection:
@@ -202,10 +203,10 @@ def statistics_know_them():
     window = exported(report, "atp", "--filter-time", "0/500")
     tap.ok("clEnqueueWriteBuffer" in window and "cudaMalloc" not in window and window.split("=====")[2].split()[1] == "2", "a window of time holds for it as for other reports", window)
     lost = trace("export", "-t", "csv", "-o", "-", report)
-    tap.ok(lost.status == 0 and "fill__k1_" in lost.out.decode(), "and its kernels can be written as a table, which it has not been", lost)
+    tap.ok(lost.status == 0 and "fill__k1_" in lost.out.decode(), "kernels of an imported timeline can be written as CSV", lost)
 
 
-# ---- what cannot be read ----
+# ---- unreadable files ----
 
 def refused(name, text, line, cause):
     path = written(name, text)
@@ -260,8 +261,8 @@ def wrong_timelines():
 
 def wrong_tables():
     refused("empty.csv", "", 0, "column names are missing")
-    refused("other.csv", "a,b\n1,2\n", 1, "no column Method")
-    refused("other.occupancy", "Method, x\n", 1, "no column Kernel Name")
+    refused("other.csv", "a,b\n1,2\n", 1, "column Method is missing")
+    refused("other.occupancy", "Method, x\n", 1, "column Kernel Name is missing")
     refused("wide.csv", "Method, Time\nk, 1, 2\n", 2, "more cells than the 2 columns")
     refused("late.csv", "Method, Time\n#Key=value\n", 2, "after the start of the table")
     refused("comment.csv", "#no value\n", 1, "expected KEY=VALUE")
@@ -283,7 +284,7 @@ def no_texts():
     result = trace("import", PLACE + "/", written("x.atp", TIMELINE))
     tap.ok(result.status == 2 and result.err.count(b"\n") == 1, "files of CodeXL and others at once are refused", result)
     result = trace("import", written("y.atp", TIMELINE), written("x.atp", TIMELINE))
-    tap.ok(result.status == 2 and b"second file of its format" in result.err, "two timelines are refused", result)
+    tap.ok(result.status == 2 and b"at most one .atp" in result.err, "two timelines are refused", result)
     for output, cause in (("/dev/full", b"No space left"), (os.path.join(PLACE, "none/x.rep"), b"No such file")):
         result = trace("import", "-o", output, written("x.atp", TIMELINE))
         tap.ok(result.status == 2 and result.err.count(b"\n") == 1 and output.encode() in result.err and cause in result.err, f"{output} cannot be written", result)
@@ -294,8 +295,8 @@ def losses_are_told():
     text = text.replace("clEndPerfMarkerEx b 6 G", "clEndPerfMarkerEx 6 b G")
     _, result = imported(written("lost.atp", text))
     told = result.err.decode()
-    tap.ok(all(each in told for each in ("1 comments behind calls", "1 unknown sections", "3 lines of them", "1 ends of perf markers without a begin", "1 names of ends")),
-           "what a report has no place for is told", told)
+    tap.ok(all(each in told for each in ("1 comments after calls", "1 unknown sections", "3 lines of unknown sections", "1 ends of perf markers without a begin", "1 end names")),
+           "lines that a report cannot hold are counted in a message", told)
     open_one = HEAD + MARKERS.format("1\n" + "clBeginPerfMarker".ljust(20) + "a".ljust(50) + "5".ljust(20) + "   G")
     report, _ = imported(written("open.atp", open_one))
     tap.ok(exported(report, "atp") == open_one, "a perf marker that did not end stays open", exported(report, "atp"))

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""In what containers are made of: a program that is process 1 and whose end ends all others, no or next to no /dev/shm, no /proc, one that hides processes, a file system that is read-only,
-another user. The program ends as without the tracer, and the report has its end."""
+"""Environments of containers: a program that is process 1, whose end ends all others, no or a tiny /dev/shm, no /proc, a /proc that
+hides processes, a read-only file system, another user.
+
+The program ends as without the tracer, and the report is finished.
+"""
 import os
 import shutil
 
@@ -24,18 +27,18 @@ def first_process():
         report = Report(os.path.join(folder(), "r.rep"))
         result = run([*NAMESPACES, *preload(report.path), "sh", "-c", script])
         tap.ok(result.status == 3 and not result.hung, f"process 1 {name}: ends as it would", result)
-        sound = tap.ok(is_sound(report.path), "and the report has its end", result)
+        sound = tap.ok(is_sound(report.path), "process 1: the report is sound", result)
         ends = [(p["end"], p["exit_status"]) for p in report.processes() if p["pid"] == 1] if sound else []
-        tap.ok(ends == [("exit", 3)] and not receipts_agree(report), "with what each process did", ends)
+        tap.ok(ends == [("exit", 3)] and not receipts_agree(report), "process 1: the report has its exit status, and the receipts agree", ends)
     report = Report(os.path.join(folder(), "r.rep"))
     result = run([*NAMESPACES, TRACE, "run", "-o", report.path, "--", "sh", "-c", SHAPES["alone"]])
     tap.ok(result.status == 3 and is_sound(report.path), "trace run as process 1: ends as the program, and the report has its end", result)
 
 
 def changed_mounts():
-    """Each needs no more than a mount namespace."""
+    """Each case needs only a mount namespace."""
     inside = 'eval "$MOUNTS" && exec "$@"'
-    for name, mounts, said in (("next to no /dev/shm", "mount -t tmpfs -o size=16k none /dev/shm", "events wait in /tmp"), ("no /proc", "mount -t tmpfs none /proc", None)):
+    for name, mounts, said in (("next to no /dev/shm", "mount -t tmpfs -o size=16k none /dev/shm", "shared memory is in /tmp"), ("no /proc", "mount -t tmpfs none /proc", None)):
         for how in ("preload", "run"):
             path = os.path.join(folder(), "r.rep")
             command = [*(preload(path) if how == "preload" else [TRACE, "run", "-o", path, "--"]), "sh", "-c", SHAPES["alone"]]
@@ -44,7 +47,7 @@ def changed_mounts():
             tap.ok(result.status == 3 and sound, f"{name}, {how}: a sound report", result)
             if said and sound:
                 told = [d["text"] for d in Report(path).info()["diagnostics"]]
-                tap.ok(any(said in text for text in told), "that says so", told)
+                tap.ok(any(said in text for text in told), "the report says that its events wait elsewhere", told)
     if os.geteuid():
         tap.skip("hidden processes", "not root")
         return
@@ -74,7 +77,7 @@ def read_only():
             result = run([*base, *more, *command])
             tap.ok(result.status == 3, f"a read-only system {name}, {how}: ends as it would", result)
             sound = wait_until(lambda path=f"{place}/{report}.rep": is_sound(path), 10)
-            tap.ok(sound, "a sound report", os.listdir(place))
+            tap.ok(sound, "the report of a program that is pid 1 is sound", os.listdir(place))
 
 
 def containers():

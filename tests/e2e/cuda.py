@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""CUDA programs on the simulated device, traced: what the report has is held against what the device says it did (its truth).
+"""CUDA programs on the simulated device: the report is compared with the device's own log (its truth). Nothing here has run on a GPU.
 
-Nothing here has run on a GPU. Each fault of the simulated CUPTI stands for one that users of tracers have met.
+Each fault of the simulated CUPTI reproduces a fault that users of tracers have reported.
 """
 import collections
 import os
@@ -78,7 +78,7 @@ def runs(name, program):
 
 
 def api_name(event):
-    """Without the version that CUPTI adds to names of the runtime; the driver's are the exported ones in both."""
+    """Return the name without the version that CUPTI adds to runtime functions; driver functions have their exported names in both."""
     base, mark, version = event["function"].rpartition("_v")
     return base if mark and version.isdigit() and event["api"] == "runtime" else event["function"]
 
@@ -119,7 +119,7 @@ def calls_agree(name, t):
         got[strip(e["function"]), e["api"]] += 1
     for e in t.events["cuda_api_summary"]:
         got[strip(e["function"]), e["api"]] += e["count"]
-    first = [key for key in wanted if key[0] in ("cuInit", "cuDriverGetVersion")]  # the tracer's own, while it starts
+    first = [key for key in wanted if key[0] in ("cuInit", "cuDriverGetVersion")]  # calls of the tracer itself while it starts
     for key in first:
         wanted.pop(key), got.pop(key, None)
     same(f"{name}: every call of both APIs, as a row or in a sum", got, wanted)
@@ -133,10 +133,10 @@ def causes_agree(name, t):
     orphans = [(kind, e["correlation_id"]) for kind in OPERATIONS for e in t.events[kind] if e["correlation_id"] not in calls]
     same(f"{name}: each operation has its API call", orphans, [])
     receipt = t.receipt()
-    same(f"{name}: none began before its call, says the receipt", (receipt["too_early"], receipt["impossible"], receipt["dropped"], receipt["ignored"]),
+    same(f"{name}: by the receipt no operation began before its call", (receipt["too_early"], receipt["impossible"], receipt["dropped"], receipt["ignored"]),
          (0, 0, 0, 0))
     checked = sum(len(t.events[kind]) for kind in OPERATIONS)
-    same(f"{name}: and all were compared", receipt["checked"], checked)
+    same(f"{name}: each operation was compared with its call", receipt["checked"], checked)
     same(f"{name}: rows = records", receipt["rows"], receipt["records"])
 
 
@@ -149,7 +149,7 @@ def programs():
             t = traced(name, [device.app(program)], toolkit=toolkit)
             if not t:
                 continue
-            tap.ok(device.did(t.result) is not None, f"{name}: its own results are right", t.result.out.decode())
+            tap.ok(device.did(t.result) is not None, f"{name}: the program computes the right results", t.result.out.decode())
             whole_graphs = bool(t.events["cuda_graph_trace"])
             operations_agree(name, t, graph_nodes=not whole_graphs)
             kernels_agree(name, t, graph_nodes=not whole_graphs)
@@ -170,14 +170,14 @@ def graphs():
                "graphs, their copies and their executable ones are told", str(created))
         calls = {e["correlation_id"] for e in t.events["cuda_api"] if not e["level"]}
         tap.ok(t.events["cuda_graph_node"] and all(e["correlation_id"] in calls for e in t.events["cuda_graph_node"]),
-               "each node has the API call that made it", str(t.events["cuda_graph_node"][:3]))
+               "each node of a graph has the API call that created it", str(t.events["cuda_graph_node"][:3]))
     t = traced("graphs by node", [device.app("graph")], LIBTRACE_CUDA_GRAPH="node")
     if t:
         did = device.did(t.result)
-        same("no whole graphs then", t.events["cuda_graph_trace"], [])
+        same("with --cuda-graph node there are no whole graphs", t.events["cuda_graph_trace"], [])
         same("each kernel of a graph is an event", len([e for e in t.events["cuda_kernel"] if e["graph_node_id"]]), did["graph_kernels"])
         copies = {e["graph_node_id"] for e in t.events["cuda_graph_node"]}
-        tap.ok(all(e["graph_node_id"] in copies for e in t.events["cuda_kernel"] if e["graph_node_id"]), "and its node is known")
+        tap.ok(all(e["graph_node_id"] in copies for e in t.events["cuda_kernel"] if e["graph_node_id"]), "the node of each kernel of a graph is known")
 
 
 def options():
@@ -186,20 +186,20 @@ def options():
         return
     t = traced("trivial calls recorded", [device.app("vector_add")], LIBTRACE_CUDA_TRIVIAL="record")
     if t:
-        same("then none is counted", t.events["cuda_api_summary"], [])
-        tap.ok(any(api_name(e) in TRIVIAL for e in t.events["cuda_api"]), "but they are rows")
+        same("with --cuda-trivial record no call is only counted", t.events["cuda_api_summary"], [])
+        tap.ok(any(api_name(e) in TRIVIAL for e in t.events["cuda_api"]), "with --cuda-trivial record trivial calls are rows")
     t = traced("callchains of launches", [device.app("vector_add")], LIBTRACE_CUDA_BACKTRACE="kernel")
     if t:
         launches = [e for e in t.events["cuda_api"] if "Launch" in e["function"]]
         others = [e for e in t.events["cuda_api"] if "Launch" not in e["function"]]
-        tap.ok(launches and all(e["callchain"] for e in launches), "every launch has one", str(launches[:1]))
-        tap.ok(not any(e["callchain"] for e in others), "no other call has")
+        tap.ok(launches and all(e["callchain"] for e in launches), "every launch has a callchain", str(launches[:1]))
+        tap.ok(not any(e["callchain"] for e in others), "no other call has a callchain")
     t = traced("without memory events", [device.app("vector_add")], LIBTRACE_CUDA_MEMORY="false")
     if t:
-        same("there are none", (t.events["cuda_memory"], t.events["cuda_memory_pool"]), ([], []))
+        same("with LIBTRACE_CUDA_MEMORY=false no memory event is recorded", (t.events["cuda_memory"], t.events["cuda_memory_pool"]), ([], []))
     t = traced("without the source", [device.app("vector_add")], sources="osrt")
     if t:
-        same("nothing of CUDA is there", [kind for kind in t.events if kind.startswith("cuda")], [])
+        same("without -t cuda nothing of CUDA is recorded", [kind for kind in t.events if kind.startswith("cuda")], [])
 
 
 # ---- starting ----
@@ -217,9 +217,9 @@ def cannot_start():
     if not runs("no CUPTI", "vector_add"):
         return
     cases = (("another tool has CUPTI", dict(fault="subscribe_fails=39"), ["another tool"]),
-             ("CUPTI does not fit the driver", dict(fault="subscribe_fails=15", LIBTRACE_CUPTI=os.path.join(device.folder(), "libcupti.so.13")), ["do not fit"]),
-             ("CUPTI fails with 999", dict(fault="subscribe_fails=999", LIBTRACE_CUPTI=os.path.join(device.folder(), "libcupti.so.13")), ["no driver"]),
-             ("no CUPTI", dict(LIBTRACE_CUPTI="/nonexistent/libcupti.so"), ["no CUPTI was found"]),
+             ("CUPTI does not fit the driver", dict(fault="subscribe_fails=15", LIBTRACE_CUPTI=os.path.join(device.folder(), "libcupti.so.13")), ["are incompatible"]),
+             ("CUPTI fails with 999", dict(fault="subscribe_fails=999", LIBTRACE_CUPTI=os.path.join(device.folder(), "libcupti.so.13")), ["no usable driver"]),
+             ("no CUPTI", dict(LIBTRACE_CUPTI="/nonexistent/libcupti.so"), ["cannot find CUPTI"]),
              ("kernels may not be recorded", dict(fault="enable_fails=10"), ["administrators"]))
     for name, options_, words in cases:
         t = traced(name, [device.app("vector_add")], sources="cuda,osrt", **options_)
@@ -228,18 +228,18 @@ def cannot_start():
 
 
 def no_driver():
-    """The real CUPTI where there is one, and no driver: a program that looks for it."""
+    """Run a program that looks for CUPTI: the real CUPTI, if there is one, without a driver."""
     t = Traced([sys.executable, "-c", "import ctypes\ntry: ctypes.CDLL('libcuda.so.1')\nexcept OSError: print('none')\n"
                 "print('libcupti' in open('/proc/self/maps').read())"], toolkit="none", sources="cuda,osrt")
     if t.result.out.decode().split()[:1] != ["none"]:
         tap.skip("no driver", "there is one")
         return
     same("without a driver CUPTI is not loaded", t.result.out.decode().split(), ["none", "False"])
-    same("and one line says so", [text for text in t.notes() if "CUDA" in text], ["CUDA is not recorded: there is no driver (libcuda.so.1)"])
+    same("one diagnostic says that there is no driver", [text for text in t.notes() if "CUDA" in text], ["CUDA is not recorded: cannot find the driver (libcuda.so.1)"])
 
 
 def only_asked():
-    """dlopen(RTLD_NOLOAD) asks whether the driver is loaded: it stays what it is."""
+    """dlopen(RTLD_NOLOAD) asks whether the driver is loaded: the tracer must not load it."""
     name = "the program asks whether there is a driver"
     if device.missing():
         tap.skip(name, device.missing())
@@ -252,7 +252,7 @@ def only_asked():
 def never_used():
     t = Traced(["/bin/sh", "-c", "grep -c libcupti /proc/$$/maps; ls /proc/$$/task | wc -l"], toolkit="none", sources="cuda,osrt,nvtx")
     same("a program without CUDA: no CUPTI, no thread", t.result.out.decode().split(), ["0", "1"])
-    same("and nothing is said", [text for text in t.notes() if "CUDA" in text or "CUPTI" in text], [])
+    same("the report of a program without CUDA does not mention CUDA", [text for text in t.notes() if "CUDA" in text or "CUPTI" in text], [])
 
 
 def kind_refused():
@@ -260,8 +260,8 @@ def kind_refused():
         return
     t = traced("a kind of activity is refused", [device.app("vector_add")], fault="enable_fails=36")
     if t:
-        same("one line names it", [text for text in t.notes() if "36" in text], ["CUPTI refuses activity of the kinds 36"])
-        same("all others are recorded", len(t.events["cuda_kernel"]), device.did(t.result)["kernels"])
+        same("one diagnostic names the kind that is refused", [text for text in t.notes() if "36" in text], ["CUPTI refused activity kinds 36"])
+        same("all kinds that are not refused are recorded", len(t.events["cuda_kernel"]), device.did(t.result)["kernels"])
 
 
 # ---- faults of CUPTI ----
@@ -274,7 +274,7 @@ def faults():
     if t:
         receipt = t.receipt()
         tap.ok(receipt["dropped"] > 0, "CUPTI's own count is in the receipt", str(receipt))
-        same("and among the process's drops", t.report.dropped(), receipt["dropped"])
+        same("records that CUPTI drops count as drops of the process", t.report.dropped(), receipt["dropped"])
         tap.ok(t.report.info()["verdict"] != "complete", "the verdict is not complete", str(t.report.info()["verdict"]))
     for fault in ("zero_every=4", "invert_every=4"):
         t = traced(fault, [device.app("vector_add")], fault=fault)
@@ -284,7 +284,7 @@ def faults():
         tap.ok(receipt["impossible"] == len(untimed) > 0, f"{fault}: impossible stamps are counted", f"{receipt}, {len(untimed)}")
         drawn = [e for kind in OPERATIONS for e in t.events[kind]]
         begin = t.events["cuda_setup"][0]["time_ns"]
-        tap.ok(drawn and all(e["start_ns"] >= begin and e["duration_ns"] < 10**10 for e in drawn), f"{fault}: and never drawn")
+        tap.ok(drawn and all(e["start_ns"] >= begin and e["duration_ns"] < 10**10 for e in drawn), f"{fault}: impossible stamps are never drawn")
         same(f"{fault}: nothing is lost", len(t.events["cuda_kernel"]) + len([e for e in untimed if e["name"]]), total)
     t = traced("times that are too early", [device.app("vector_add")], fault="skew_ns=5000000")
     if t:
@@ -300,7 +300,7 @@ def faults():
 
 
 def few_buffers():
-    """Threads want more buffers than there may be: refused where CUPTI can take that, thrown away and counted where it cannot."""
+    """Threads want more buffers than there may be: refused if CUPTI supports that, otherwise discarded and counted."""
     if not runs("few buffers", "pipeline"):
         return
     for toolkit in TOOLKITS:
@@ -315,14 +315,14 @@ def few_buffers():
 
 
 def clocks():
-    """With CUDA 13.0 the timestamp callback is known to be broken: its clock is converted; with 11.8 it asks ours. Both must agree."""
+    """With CUDA 13.0 the timestamp callback is known to be broken, so its clock is converted; with 11.8 it uses our clock. Both must agree."""
     if not runs("clocks", "vector_add"):
         return
     for toolkit, clock in (("cuda13", 2), ("cuda12", 2), ("cuda11", 1)):
         t = traced(f"clock of {toolkit}", [device.app("vector_add")], toolkit=toolkit)
         if not t:
             continue
-        same(f"{toolkit}: the clock in use", t.events["cuda_setup"][0]["clock"], clock)
+        same(f"{toolkit}: the report names the clock in use", t.events["cuda_setup"][0]["clock"], clock)
         wanted = sorted((line["correlation"], line["start"]) for line in t.of_truth("kernel"))
         got = sorted((e["correlation_id"], e["start_ns"]) for e in t.events["cuda_kernel"])
         apart = max((abs(a[1] - b[1]) for a, b in zip(wanted, got)), default=None)
@@ -345,7 +345,7 @@ def ends():
         t = traced(way, [device.app("ends"), way], status=status, LIBTRACE_CUDA_FLUSH=100)
         if not t:
             continue
-        same(f"{way}: as many processes", len(t.report.processes()), processes)
+        same(f"{way}: the report has each process", len(t.report.processes()), processes)
         same(f"{way}: nothing is missing", len(t.events["cuda_memset"]), len(t.of_truth("memset")))
         no_violations(way, t)
     t = traced("hang", [device.app("ends"), "hang"], status=-14, sim_device="copy_bytes_per_us=1", LIBTRACE_CUDA_FLUSH=100)
@@ -355,7 +355,7 @@ def ends():
 
 
 def ends_in_a_handler():
-    """_exit() or exit() in a handler that interrupted malloc(): CUPTI, which allocates, is not asked for the rest."""
+    """_exit() or exit() in a handler that interrupted malloc(): CUPTI allocates, so it is not asked for its last records."""
     if not runs("end in malloc", "end_in_malloc"):
         return
     for way, backtrace in (("_exit", "dwarf"), ("_exit", "none"), ("exit", "dwarf"), ("exit", "none")):
@@ -364,7 +364,7 @@ def ends_in_a_handler():
         tap.ok(plain.status == 7, f"{way} in malloc, untraced", plain)
         t = traced(f"{way} in malloc, backtraces {backtrace}", argv, status=7, fault="worker=1", LIBTRACE_BACKTRACE=backtrace)
         if t:
-            same("one line says what is missing", len([text for text in t.notes() if "signal handler" in text]), 1)
+            same("one diagnostic says what is missing", len([text for text in t.notes() if "signal handler" in text]), 1)
 
 
 def window():
@@ -374,8 +374,8 @@ def window():
     if t:
         same("only what was done in the program's window is there", len(t.events["cuda_memset"]), 5)
         calls = [e["function"] for e in t.events["cuda_api"] if not e["level"]]
-        same("calls, too", calls.count("cuMemsetD8_v2"), 5)
-        tap.ok(t.receipt()["unwanted"] >= 10, "the rest is counted", str(t.receipt()))
+        same("calls are recorded, too", calls.count("cuMemsetD8_v2"), 5)
+        tap.ok(t.receipt()["unwanted"] >= 10, "records outside of the window are counted as unwanted", str(t.receipt()))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Clients of CUDA that do not run on the simulated device behave as untraced, with one line in the report: programs with the static runtime, and
-PyTorch, CuPy and Numba where they are installed (CUDA_PYTHON: a python that has them). Without a driver, and over the simulated one, which their
-runtime refuses. What they record on a GPU is for scripts/gpu-validate."""
+"""Clients of CUDA that do not run on the simulated device behave as untraced, with one diagnostic in the report: programs with the static
+runtime, and PyTorch, CuPy and Numba if they are installed (CUDA_PYTHON: a python that has them).
+
+They run without a driver, and over the simulated driver, which their runtime refuses. scripts/gpu-validate checks the recorded events
+on a GPU.
+"""
 import os
 import re
 import sys
@@ -21,7 +24,7 @@ IMPORTS = {
 
 
 def essence(text):
-    """Without addresses, process ids and times, which differ from run to run."""
+    """Return the text without addresses, process ids and times, which differ from run to run."""
     return re.sub(rb"0x[0-9a-f]+|\[\d[^\]]*\]|\b\d{4,}\b", b"N", text)
 
 
@@ -36,7 +39,7 @@ def same_as_untraced(name, argv, env, driver):
     tap.ok(finished and report.exists() and report.check().status == 0 and not receipts_agree(report), f"{name}: its report is sound")
     notes = [d["text"] for d in report.info()["diagnostics"] if "CUDA" in d["text"]]
     kinds = [e["kind"] for e in report.events() if e["kind"] in ("cuda_kernel", "cuda_memcpy")]
-    tap.ok(len(notes) <= 1 and (driver or all("no driver" in text for text in notes)), f"{name}: at most one line about CUDA, with the reason", notes)
+    tap.ok(len(notes) <= 1 and (driver or all("cannot find the driver" in text for text in notes)), f"{name}: at most one line about CUDA, with the reason", notes)
     tap.ok(not kinds, f"{name}: nothing ran on a device")
     return notes
 
@@ -61,7 +64,7 @@ def static_runtime():
 
 def packages():
     for name, code in IMPORTS.items():
-        home = {"HOME": folder()}  # CuPy makes its cache there
+        home = {"HOME": folder()}  # CuPy creates its cache there
         if run([PYTHON, "-c", f"import {name}"], env=dict(clean_env(), **home), limit=120).status:
             tap.skip(name, f"not installed for {PYTHON} (CUDA_PYTHON)")
             continue

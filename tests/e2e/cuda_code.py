@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""The code of CUDA modules in the report (`--cuda-cubins true`): whole, each once, and found by the kernels of it.
+"""The code of CUDA modules in the report (`--cuda-cubins true`): it is whole, stored once, and found by its kernels.
 
-What the report holds is compared with the program's file, with readelf and, where NVIDIA's ncu has been fetched (PEERS, default /tmp/peers),
-by its disassembly. On the simulated device, which tells CUPTI's client of the cubins that nvcc made; nothing here has run on a GPU."""
+The content is compared with the program's file, with readelf and, if NVIDIA's ncu has been fetched (PEERS, default /tmp/peers), by its
+disassembly. The simulated device passes the cubins of nvcc to CUPTI's client; nothing here has run on a GPU.
+"""
 import collections
 import os
 import struct
@@ -45,7 +46,7 @@ def functions(source):
 
 
 def by_readelf(binary):
-    """Names of the functions of a cubin."""
+    """Return the names of the functions of a cubin."""
     path = os.path.join(folder(), "a.cubin")
     with open(path, "wb") as file:
         file.write(binary)
@@ -86,7 +87,7 @@ def kept():
 
 
 def exported(program, path, by_reference):
-    """`trace export -t ncu`: all launches, not only those that a writer looks at, lead to their code, which stands there once."""
+    """`trace export -t ncu`: all launches, not only those that the writer keeps, refer to their code, which is stored once."""
     made = os.path.join(os.path.dirname(path), "made.ncu-rep")
     tap.ok(trace("export", "-t", "ncu", "-o", made, path).status == 0, f"{program}: exported")
     tap.ok({s[1][0]: bytes(s[4][0]) for s in sources(made)} == {s[1][0]: bytes(s[4][0]) for s in sources(path)} and len(list(sources(made))) == len(by_reference),
@@ -125,14 +126,14 @@ def twice():
     if report:
         made = os.path.join(os.path.dirname(report.path), "made.ncu-rep")
         trace("export", "-t", "ncu", "-o", made, report.path)
-        tap.ok(len(list(sources(made))) == 1 and {fields(r[15][0])[1][0] for _, r in results(made)} == {next(sources(made))[1][0]}, "exported: likewise")
+        tap.ok(len(list(sources(made))) == 1 and {fields(r[15][0])[1][0] for _, r in results(made)} == {next(sources(made))[1][0]}, "exported: the code is stored once, and kernels lead to it")
         led = {fields(r[15][0])[1][0] for _, r in results(report.path, alone=False)}
         found = list(sources(report.path))
-        tap.ok(len(found) == 1 and led == {found[0][1][0]}, "two processes with the same code: it is there once, and kernels of both lead to it", f"{len(found)} {led}")
+        tap.ok(len(found) == 1 and led == {found[0][1][0]}, "two processes with the same code: the code is stored once, and kernels of both lead to it", f"{len(found)} {led}")
 
 
 def elf(size, machine=190, symbol_bytes=48):
-    """A cubin of `size` bytes with one function, big; its sections stand at its end, and that of symbols may say too much."""
+    """Return a cubin of `size` bytes with one function, big. Its sections are at its end; the symbol section may claim to be larger."""
     texts = b"\0big\0"
     names_at, symbols_at, code_at = 64, 64 + 8, 64 + 8 + 48
     section = struct.Struct("<IIQQQQIIQQ")
@@ -146,7 +147,7 @@ def elf(size, machine=190, symbol_bytes=48):
 
 
 def outside():
-    """Modules are told, with their code, while nothing is recorded: what a later window has runs in them."""
+    """Modules and their code are recorded while nothing else is: kernels of a later window run in them."""
     if device.missing():
         tap.skip("outside of a window", device.missing())
         return
@@ -177,10 +178,10 @@ def large_and_broken():
     found = {len(s[4][0]): s for s in sources(report.path)}
     large = found.get(len(images["large"]))
     tap.ok(large is not None and large[4][0] == images["large"] and functions(large) == ["big"], "five megabytes come through whole", list(found))
-    tap.ok(len(images["small"]) in found and len(images["other machine"]) not in found, "what is no cubin is not kept", list(found))
+    tap.ok(len(images["small"]) in found and len(images["other machine"]) not in found, "code that is not a cubin is not kept", list(found))
     tap.ok(len(images["too many symbols"]) in found and not functions(found[len(images["too many symbols"])]), "a table that reaches too far is not read", list(found))
-    tap.ok(len(notes(report)) == 1, "and one line says so", notes(report))
-    tap.ok(report.info()["verdict"].startswith("complete"), "no event is missing", report.info()["verdict"])
+    tap.ok(len(notes(report)) == 1, "one diagnostic says that code was not kept", notes(report))
+    tap.ok(report.info()["verdict"].startswith("complete"), "no event is missing when code is not kept", report.info()["verdict"])
 
 
 if __name__ == "__main__":

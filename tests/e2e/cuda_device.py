@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated device itself: programs run on it, a bare CUPTI client (tests/cuda/libbare.c) gets the records that the truth says, and each
-fault does what it promises. No tracer takes part. timeout: 300"""
+"""The simulated device itself: programs run on it, a bare CUPTI client (tests/cuda/libbare.c) gets the records that the device has logged,
+and each fault has its documented effect. No tracer takes part.
+
+timeout: 300
+"""
 import collections
 import os
 import sys
@@ -11,12 +14,12 @@ import lib
 from lib import tap
 
 PROGRAMS = ("vector_add", "pipeline", "graph", "other_calls", "driver_api", "ctypes_driver.py")
-CLOCKS_NS = 20000  # how far apart two ways to read a clock may be on a loaded machine
+CLOCKS_NS = 20000  # greatest difference of two ways to read a clock on a loaded machine
 KINDS = {"memcpy": {1: "copies_htod", 2: "copies_dtoh", 8: "copies_dtod"}, "memcpy_peer": "copies_peer", "memset": "sets"}
 
 
 def run(name, *arguments, bare=None, kinds=2, **options):
-    """Runs a program in a folder of its own: (result, truth, what the bare client wrote)."""
+    """Run a program in a folder of its own. Return (result, truth, output of the bare client)."""
     work = lib.folder()
     truth, log = os.path.join(work, "truth"), os.path.join(work, "bare")
     more = options.pop("more", {})
@@ -32,7 +35,7 @@ def of(lines, *types):
 
 
 def counted(truth):
-    """The truth by the kinds that programs count; what graphs did is counted on its own."""
+    """Return the truth by the kinds that programs count; work of graphs is counted separately."""
     counts = collections.Counter()
     for line in truth:
         if line["type"] == "kernel":
@@ -85,7 +88,7 @@ def same_times(one, other):
 
 
 def compare(title, truth, records, types, keys):
-    """Records are those of the truth, one to one by keys, and their times agree."""
+    """Check that records and truth correspond one to one by keys, and that their times agree."""
     def key(line):
         return tuple(tuple(line[name]) if isinstance(line[name], list) else line[name] for name in keys)
 
@@ -115,7 +118,7 @@ def test_bare_client():
         compare(f"{name}: API calls", truth, records, ("api",), ("domain", "name", "correlation", "result"))
         if of(truth, "memcpy_peer"):
             compare(f"{name}: copies between devices", truth, records, ("memcpy_peer",), ("correlation", "bytes", "source_device", "target_device"))
-        compare(f"{name}: synchronisations", truth, records, ("synchronization",), ("sync_type", "correlation"))
+        compare(f"{name}: synchronizations", truth, records, ("synchronization",), ("sync_type", "correlation"))
         end = records[-1]
         tap.ok(end["type"] == "end" and end["dropped"] == 0 and not of(truth, "violation"), f"{name}: nothing dropped, no rule of CUPTI broken", [end] + of(truth, "violation"))
 
@@ -137,9 +140,9 @@ def test_callbacks():
 
 
 def test_all_kinds():
-    """Kinds that the bare client only counts, against the truth."""
+    """Compare kinds that the bare client only counts with the truth."""
     kinds = {17: "overhead", 25: "unified_memory", 36: "event", 49: "memory", 50: "memory_pool"}
-    made = {9: 1, 27: 6, 37: 3}  # the callback that goes with each record: context, module, stream
+    made = {9: 1, 27: 6, 37: 3}  # the callback that belongs to each record: context, module, stream
     for name in PROGRAMS:
         if skipped(f"all kinds of {name}", name):
             continue
@@ -158,7 +161,7 @@ def test_whole_graphs():
         return
     _, truth, records = run("graph", bare=True, more={"BARE_GRAPHS": "1"})
     compare("graphs as a whole", truth, records, ("graph",), ("correlation", "graph", "stream"))
-    tap.ok(not of(records, "kernel") and of(truth, "kernel"), "then kernels of graphs have no records of their own", of(records, "kernel")[:3])
+    tap.ok(not of(records, "kernel") and of(truth, "kernel"), "with graphs recorded whole, their kernels have no records of their own", of(records, "kernel")[:3])
     _, truth, records = run("graph", bare=True)
     compare("graphs node by node", truth, records, ("kernel",), ("correlation", "graph_node"))
     starts = {}
@@ -190,7 +193,7 @@ def test_toolkits():
 
 
 def test_replay():
-    """Buffers that the bare client kept come again, record by record, in another process."""
+    """Buffers that the bare client saved are replayed, record by record, in another process."""
     if skipped("recorded buffers", "pipeline", "vector_add"):
         return
     for toolkit, library in (("cuda13", None), ("cuda11", "libcupti.so.11.8")):
@@ -210,9 +213,9 @@ def test_faults():
         return result, of(truth, "kernel", "memcpy", "memset", "synchronization"), of(records, "kernel", "memcpy", "memset", "synchronization"), records
 
     _, truth, got, _ = faulty("kernel_ns=3000000")
-    tap.ok(len(got) == len(truth) and all(line["end"] - line["start"] == 3000000 for line in of(got, "kernel")), "kernel_ns: each kernel lasts as long, and none is lost")
+    tap.ok(len(got) == len(truth) and all(line["end"] - line["start"] == 3000000 for line in of(got, "kernel")), "kernel_ns: each kernel lasts that long, and none is lost")
     result, truth, got, records = faulty("drop_every=5")
-    tap.ok(result.status == 0 and len(got) == len(truth) - len(truth) // 5 and records[-1]["dropped"] == len(truth) // 5, "drop_every: dropped, and counted", records[-1])
+    tap.ok(result.status == 0 and len(got) == len(truth) - len(truth) // 5 and records[-1]["dropped"] == len(truth) // 5, "drop_every: records are dropped and counted", records[-1])
     _, truth, got, records = faulty("unknown_every=4")
     unknown = [line for line in of(records, "kind") if line["kind"] == 63]
     tap.ok(len(unknown) == len(truth) // 4 and len(got) == len(truth), "unknown_every: records of an unknown kind between the others", len(unknown))
@@ -221,25 +224,25 @@ def test_faults():
     _, _, got, records = faulty("fail=cuptiActivityRegisterCallbacks:0:7")
     tap.ok(not got and records[-1]["records"] == 0 and records[-1]["dropped"] > 0, "fail: of CUPTI, too; without callbacks everything is dropped", records[-1:])
     _, truth, got, _ = faulty("zero_every=4")
-    tap.ok(sum(line["start"] == line["end"] == 0 for line in got) == len(truth) // 4, "zero_every: stamps of zero")
+    tap.ok(sum(line["start"] == line["end"] == 0 for line in got) == len(truth) // 4, "zero_every: records have stamps of zero")
     _, truth, got, _ = faulty("invert_every=4")
-    tap.ok(sum(line["end"] < line["start"] for line in got) == len(truth) // 4, "invert_every: ends before starts")
+    tap.ok(sum(line["end"] < line["start"] for line in got) == len(truth) // 4, "invert_every: records end before they start")
     _, truth, got, _ = faulty("unordered=1")
     ends = [line["end"] for line in got]
-    tap.ok(len(got) == len(truth) and ends == sorted(ends, reverse=True), "unordered: all there, in reverse order")
+    tap.ok(len(got) == len(truth) and ends == sorted(ends, reverse=True), "unordered: all records come in reverse order")
     _, truth, got, records = faulty("late_ms=10000")
     places = [line["type"] == "api" for line in records if line["type"] in ("api", "kernel")]
-    tap.ok(len(got) == len(truth) and len(set(places)) == 2 and places in (sorted(places), sorted(places, reverse=True)), "late_ms: all there at the end, after what came in time", places[:5])
+    tap.ok(len(got) == len(truth) and len(set(places)) == 2 and places in (sorted(places), sorted(places, reverse=True)), "late_ms: late records all come, after those that are in time", places[:5])
     _, truth, got, _ = faulty("worker=1,buffer_delay_us=1000")
     tap.ok(len(got) == len(truth), "worker: buffers completed by another thread are all there")
     _, truth, got, _ = faulty("skew_ns=1000000")
     times = {line["correlation"]: line["start"] for line in truth if line["type"] == "kernel"}
     early = [times[line["correlation"]] - line["start"] for line in got if line["type"] == "kernel"]
-    tap.ok(len(early) == 40 and all(abs(ns - 1000000) <= CLOCKS_NS for ns in early), "skew_ns: that much too early", early[:5])
+    tap.ok(len(early) == 40 and all(abs(ns - 1000000) <= CLOCKS_NS for ns in early), "skew_ns: times are that much too early", early[:5])
     _, _, got, records = faulty("subscribe_fails=39")
-    tap.ok(not got and any(line.get("result") == 39 for line in of(records, "error")), "subscribe_fails: as if another tool were there", records[:3])
+    tap.ok(not got and any(line.get("result") == 39 for line in of(records, "error")), "subscribe_fails: CUPTI acts as if another tool were there", records[:3])
     _, truth, got, records = faulty("enable_fails=10")
-    tap.ok(any(line.get("result") == 35 for line in of(records, "error")) and not of(got, "kernel") and of(got, "memcpy"), "enable_fails: one kind refused, the others come")
+    tap.ok(any(line.get("result") == 35 for line in of(records, "error")) and not of(got, "kernel") and of(got, "memcpy"), "enable_fails: one kind is refused, the others are delivered")
     result, _, _, _ = faulty("fail=cudaMalloc:2:2")
     tap.ok(result.status == 3 and b"error 2" in result.err, "fail: the second cudaMalloc fails, the program says so", result)
     result, _, _, _ = faulty("no_such_option=1")

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Launches of kernels as the standard entries of a report: `trace details` and, where NVIDIA's ncu has been fetched (PEERS, default /tmp/peers),
-that list them with the grids, blocks, streams and durations of the events. On the simulated device; nothing here has run on a GPU."""
+"""Launches of kernels as the standard entries of a report: `trace details` and, where NVIDIA's ncu has been fetched (PEERS, default
+/tmp/peers), ncu list them with the grids, blocks, streams and durations of the events. On the simulated device; nothing here has run on
+a GPU.
+"""
 import collections
 import csv
 import io
@@ -14,7 +16,7 @@ import libdevice as device  # noqa: E402
 from lib import clean_env, folder, main, run, tap, trace  # noqa: E402
 from libpeers import NCU  # noqa: E402
 
-LIMIT = 1000  # results of a process; half of them whatever the launches are
+LIMIT = 1000  # results of a process; half of them for any launch, half for new kernels or shapes
 
 
 def traced(program, *arguments, **options):
@@ -36,7 +38,7 @@ def number(text):
 
 
 def listed(text):
-    """Kernels of a page: what stands in its columns. The line behind the heading has the units."""
+    """Return the kernels of a page with their columns. The line after the heading has the units."""
     rows = list(csv.DictReader(io.StringIO(text)))[1:]
     return collections.Counter((row["Context"], row["Stream"], row["Grid Size"], row["Block Size"], row["Device"],
                                 number(row["gpu__time_duration.sum"]), number(row["launch__registers_per_thread"]),

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""What a tracer has to keep to with the driver and CUPTI, each rule tried on the simulated device; docs/simulated-device.md lists the rules, and which test of which file has each.
+"""The rules of the driver and CUPTI that a tracer must follow, each tested on the simulated device. docs/simulated-device.md lists the
+rules and the test of each.
 
-Here: by which way the source starts, where CUPTI is found, every call of CUPTI failing, versions whose clock is not to be trusted, contexts that are older than the tracer,
-programs that use CUDA in odd places, a second tool, and CUPTI left alone after the last window."""
+Here: how the source starts, where CUPTI is found, every call of CUPTI failing, versions whose clock is not reliable, contexts that are
+older than the tracer, programs that use CUDA in unusual places, a second tool, and CUPTI left alone after the last window.
+"""
 import os
 import sys
 
@@ -63,7 +65,7 @@ def brought_by_a_plugin():
         return
     t = traced(name, [sys.executable, "-c", f"import ctypes, sys; sys.exit(ctypes.CDLL({plugin!r}).run())"])
     if t:
-        same(f"{name}: what it did is there", (of_kind(t, "cuda_memset"), of_kind(t, "cuda_sync")), (1, 1))
+        same(f"{name}: the report has what the program did", (of_kind(t, "cuda_memset"), of_kind(t, "cuda_sync")), (1, 1))
         no_violations(name, t)
 
 
@@ -85,11 +87,11 @@ def found():
             got = [os.path.realpath(path) for path in library_of(t)]
             same(f"{name}, {'the newest does not fit' if fault else 'the newest'}: {wanted} from there", got,
                  [os.path.realpath(os.path.join(root, cupti, wanted))])
-            same("with all kernels, and no complaint", (of_kind(t, "cuda_kernel"), [text for text in t.notes() if "CUDA" in text]), (device.did(t.result)["kernels"], []))
+            same("the report has all kernels and no diagnostic", (of_kind(t, "cuda_kernel"), [text for text in t.notes() if "CUDA" in text]), (device.did(t.result)["kernels"], []))
 
 
 def placed(name, runtime, fault):
-    """vector_add with its runtime in a folder of its own, before the one without CUPTI."""
+    """Run vector_add with its runtime in a folder of its own, before the folder without CUPTI."""
     before = device.env
 
     def env(*arguments, **options):
@@ -139,7 +141,7 @@ def versions():
 
 
 def older_context():
-    """A context that was there before the tracer keeps CUPTI's own clock: its stamps are converted, and none is lost."""
+    """A context that is older than the tracer keeps CUPTI's own clock: its stamps are converted, and none is lost."""
     if not runs("an older context", "ends"):
         return
     early = device.app("libearly.so")
@@ -150,7 +152,7 @@ def older_context():
         apart = max((abs(e["start_ns"] - sets[e["correlation_id"]]) for e in t.events["cuda_memset"]), default=None)
         tap.ok(t.result.status == 0 and of_kind(t, "cuda_memset") == len(sets) and apart is not None and apart <= 20000 and receipt["impossible"] == 0,
                f"{toolkit}: a context older than the tracer: at the times of the device", f"{apart} {receipt}")
-        tap.ok(receipt["converted"] >= len(sets), f"{toolkit}: and the receipt says that they were converted", receipt)
+        tap.ok(receipt["converted"] >= len(sets), f"{toolkit}: the receipt says that times were converted", receipt)
 
 
 # ---- odd programs ----
@@ -170,7 +172,7 @@ def odd():
 
 
 def two_tools():
-    """Another client of CUPTI in the process, which comes first: it has everything, as without us."""
+    """Another CUPTI client in the process, which comes first, gets everything, as without the tracer."""
     if not runs("two tools", "vector_add"):
         return
     log = os.path.join(folder(), "bare")
@@ -192,7 +194,7 @@ def memory_taken():
 # ---- after the last window ----
 
 def left_alone():
-    """A second after the last window CUPTI is told to stop: kinds and callbacks cost the program nothing any more."""
+    """One second after the last window CUPTI is told to stop: kinds and callbacks then cost the program nothing."""
     if not runs("after the last window", "ends"):
         return
     counts = {}
@@ -204,7 +206,7 @@ def left_alone():
         same(f"{way}, {end}: the window itself is whole", of_kind(t, "cuda_memset"), 5)
         no_violations(f"{way}, {end}", t)
     tap.ok(counts["window_later", "stop"] == counts["window", "stop"] and counts["window_later", "repeat"] >= counts["window", "stop"] + 5,
-           "what comes later is not even handed over, unless another window may follow", counts)
+           "after the last window CUPTI delivers nothing, unless another window may follow", counts)
 
 
 if __name__ == "__main__":

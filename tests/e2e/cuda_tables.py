@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 200
-"""Every kind of activity record that the simulated device delivers, in the tables of SQLite: row by row against what the device says it did.
+"""Every kind of activity record that the simulated device delivers, in the tables of SQLite, compared row by row with the device's log.
 
-sqlite_cuda.py holds kernels, copies, sets, waits, whole graphs and memory of ordinary programs against the truth, and joins; here are the kinds that few programs have:
-copies between devices, unified memory and its faults, overhead, pools, events, nodes of graphs, contexts, streams, devices, modules, compilation, and what is not whole."""
+sqlite_cuda.py compares kernels, copies, sets, waits, whole graphs, memory and joins of ordinary programs. This test has the kinds that few
+programs use: copies between devices, unified memory and its faults, overhead, pools, events, nodes of graphs, contexts, streams, devices,
+modules, compilation, and incomplete events.
+"""
 import collections
 import csv
 import io
@@ -94,11 +96,11 @@ def unified_memory(c):
     for counter, kind in ((1, 11), (2, 12)):
         same(f"migrations of kind {kind}", rows(c.db, "CUPTI_ACTIVITY_KIND_MEMCPY", "start, end, deviceId, bytes, virtualAddress, migrationCause", f"WHERE copyKind = {kind}"),
              told(counter, start, end, "device", "value", "address", "flags"), 2)
-    same("faults of the device", rows(c.db, "CUDA_UM_GPU_PAGE_FAULT_EVENTS", "start, end, deviceId, numberOfPageFaults, address, faultAccessType"),
+    same("faults of the device are in their table", rows(c.db, "CUDA_UM_GPU_PAGE_FAULT_EVENTS", "start, end, deviceId, numberOfPageFaults, address, faultAccessType"),
          told(4, start, end, "device", "value", "address", "flags"), 2)
-    same("faults of the CPU", rows(c.db, "CUDA_UM_CPU_PAGE_FAULT_EVENTS", "start, address, originalFaultPc"), told(3, start, "address", "value"), 1)
+    same("faults of the CPU are in their table", rows(c.db, "CUDA_UM_CPU_PAGE_FAULT_EVENTS", "start, address, originalFaultPc"), told(3, start, "address", "value"), 1)
     where = rows(c.db, "CUDA_UM_CPU_PAGE_FAULT_EVENTS", f"{text_of('CpuInstruction')}, {text_of('module')}")
-    tap.ok(where and all(function in ("main", "managed()") and module == device.app("pipeline") for function, module in where), "each at its function", where)
+    tap.ok(where and all(function in ("main", "managed()") and module == device.app("pipeline") for function, module in where), "each fault of the CPU has its function", where)
     faults, moved = told(3, "value"), told(1, "value") + told(2, "value")
     got = c.stats("um_total_sum")
     tap.ok(len(got) == 1 and int(got[0]["Total CPU Page Faults"]) == sum(faults.values()) and int(got[0]["Total GPU PageFaults"]) == sum(n[0] for n in told(4, "value")), "um_total_sum counts them", got)
@@ -126,11 +128,11 @@ def places(c):
     same("contexts", rows(c.db, "TARGET_INFO_CUDA_CONTEXT_INFO", "contextId, deviceId, nullStreamId"),
          collections.Counter((*key, 7) for key in c.resources("context", "device", cbid=CONTEXT_CREATED).elements()))
     same("streams", rows(c.db, "TARGET_INFO_CUDA_STREAM", "contextId, streamId"), c.resources("context", "stream", cbid=STREAM_CREATED))
-    same("default streams", rows(c.db, "TARGET_INFO_CUDA_NULL_STREAM", "contextId, deviceId, streamId"),
+    same("default streams are in their table", rows(c.db, "TARGET_INFO_CUDA_NULL_STREAM", "contextId, deviceId, streamId"),
          collections.Counter((*key, 7) for key in c.resources("context", "device", cbid=CONTEXT_CREATED).elements()))
     same("modules", rows(c.db, "LIBTRACE_CUDA_MODULE", "contextId, moduleId, cubinBytes", "WHERE NOT isUnload"), c.resources("context", "module", "cubin_bytes", cbid=MODULE_LOADED))
     asked = run([sys.executable, "-c", ASK_ATTRIBUTES], env=device.env(device="devices=2")).out.decode().split("\n")
-    same("all attributes of the devices", rows(c.db, "LIBTRACE_CUDA_DEVICE_ATTRIBUTE", "deviceId, attribute, value"), collections.Counter(tuple(map(int, line.split())) for line in asked if line))
+    same("all attributes of the devices are recorded", rows(c.db, "LIBTRACE_CUDA_DEVICE_ATTRIBUTE", "deviceId, attribute, value"), collections.Counter(tuple(map(int, line.split())) for line in asked if line))
     columns = "name, l2CacheSize, smCount, threadsPerWarp, constantMemory, maxShmemPerBlockOptin, isDiscrete, busLocation, computeMajor, maxWarpsPerSm, maxGridDimX, asyncEngines"
     same("devices", rows(c.db, "TARGET_INFO_GPU", columns), collections.Counter((f"Simulated GPU {i}", 52428800, 132, 32, 65536, 232448, 1, f"0000:{i + 1:02x}:00.0", 9, 64, 2147483647, 3) for i in (0, 1)))
 
@@ -151,7 +153,7 @@ def graphs():
         return
     c = Capture("graph", LIBTRACE_CUDA_GRAPH="node")
     start, end = c.times()
-    same("kernels by node", rows(c.db, "CUPTI_ACTIVITY_KIND_KERNEL", "start, end, correlationId, streamId, graphNodeId"),
+    same("with --cuda-graph node each kernel of a graph is a row", rows(c.db, "CUPTI_ACTIVITY_KIND_KERNEL", "start, end, correlationId, streamId, graphNodeId"),
          of(c.truth, "kernel", start, end, "correlation", "stream", lambda line: line["graph_node"] or None), 2)
     for table, kind in (("MEMCPY", "memcpy"), ("MEMSET", "memset")):
         same(f"{kind} by node", rows(c.db, f"CUPTI_ACTIVITY_KIND_{table}", "start, end, correlationId, bytes, graphNodeId"),
@@ -162,9 +164,9 @@ def graphs():
     nodes = sum(c.resources(cbid=NODE_CREATED).values()) + sum(c.resources(cbid=NODE_CLONED).values())
     tap.ok(one(c.db, "SELECT count(DISTINCT graphNodeId) FROM CUDA_GRAPH_NODE_EVENTS") == nodes > 0, f"nodes: {nodes}")
     ran = one(c.db, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL k WHERE graphNodeId NOT IN (SELECT graphNodeId FROM CUDA_GRAPH_NODE_EVENTS)")
-    tap.ok(ran == 0, "each kernel of a graph is of a node that was told", ran)
+    tap.ok(ran == 0, "each kernel of a graph belongs to a known node", ran)
     made = one(c.db, "SELECT count(*) FROM CUDA_GRAPH_NODE_EVENTS WHERE originalGraphNodeId NOT IN (SELECT graphNodeId FROM CUDA_GRAPH_NODE_EVENTS)")
-    tap.ok(made == 0, "and each copy is of one", made)
+    tap.ok(made == 0, "each copy of a graph belongs to a known node", made)
 
 
 def callchains():
@@ -176,7 +178,7 @@ def callchains():
     broken = one(c.db, "SELECT count(*) FROM (SELECT 1 FROM CUDA_CALLCHAINS GROUP BY id HAVING count(*) != max(stackDepth) + 1)")
     in_main = one(c.db, f"SELECT count(DISTINCT id) FROM CUDA_CALLCHAINS WHERE {text_of('symbol')} = 'main'")
     chains = one(c.db, "SELECT count(DISTINCT callchainId) FROM CUPTI_ACTIVITY_KIND_RUNTIME")
-    tap.ok(not broken and in_main == chains, "without gaps, and each goes through main", f"{broken}, {in_main} of {chains}")
+    tap.ok(not broken and in_main == chains, "callchains have no gaps, and each goes through main", f"{broken}, {in_main} of {chains}")
 
 
 def what_is_not_whole():
@@ -186,15 +188,15 @@ def what_is_not_whole():
     untimed = rows(c.db, "LIBTRACE_CUDA_UNTIMED", "rawStart, rawEnd")
     tap.ok(untimed and set(untimed) == {(0, 0)} and one(c.db, "SELECT impossible FROM LIBTRACE_CUDA_RECEIPT") == sum(untimed.values()), "stamps that cannot be true have a table of their own", untimed)
     timed = sum(one(c.db, f"SELECT count(*) FROM CUPTI_ACTIVITY_KIND_{t} WHERE start <= 0") for t in ("KERNEL", "MEMCPY", "MEMSET"))
-    tap.ok(not timed, "and stand in no other", timed)
+    tap.ok(not timed, "no other table has these rows", timed)
     c = Capture("vector_add", fault="drop_every=5")
     wanted = len([line for line in c.truth if line["type"] in ("kernel", "memcpy", "memset", "synchronization", "event", "overhead", "memory")]) // 5
     got = one(c.db, "SELECT dropped FROM LIBTRACE_CUDA_RECEIPT")
-    tap.ok(got == wanted > 0, "what CUPTI dropped is counted", f"{got}, {wanted}")
+    tap.ok(got == wanted > 0, "records that CUPTI dropped are counted", f"{got}, {wanted}")
 
 
 if __name__ == "__main__":
     if without_sqlite():
-        print("1..0 # SKIP this build is without SQLite")
+        print("1..0 # SKIP built without SQLite")
         sys.exit(0)
     main(copies_between_devices_and_events, compiled_and_unloaded, graphs, callchains, what_is_not_whole)

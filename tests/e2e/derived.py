@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 240
-"""Derived metrics: `--metrics NAME=EXPRESSION` and the definitions of section files, over reports of Nsight Compute and of ours, and `trace derive`,
-which writes them back.
+"""Derived metrics: `--metrics NAME=EXPRESSION` and the definitions of section files, over reports of Nsight Compute and of ours, and `trace
+derive`, which writes them back.
 
-What Nsight Compute derived itself is computed again from the same expressions. Where NVIDIA's ncu and its Python module have been fetched (PEERS,
-default /tmp/peers), they read what was written. Kernels of ours ran on the simulated device, none on a GPU.
+Metrics that Nsight Compute derived itself are computed again from the same expressions. Where NVIDIA's ncu and its Python module have been
+fetched (PEERS, default /tmp/peers), they read what was written. Our own kernels ran on the simulated device, none on a GPU.
 """
 import csv
 import glob
@@ -77,16 +77,16 @@ def shown():
     columns = [name for name in rows[0] if name not in ("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size",
                                                        "Grid Size", "Device", "CC")]
     tap.ok(columns == ["launch__block_size", "launch__grid_dim_x", "launch__grid_dim_y", "launch__grid_dim_z", "x", "y"], "the metrics asked for, by name", columns)
-    tap.ok((float(rows[0]["x"]), float(rows[0]["y"])) == (4096 * 2.5, 32768 * 4096 * 2.5), "one may use another", rows)
+    tap.ok((float(rows[0]["x"]), float(rows[0]["y"])) == (4096 * 2.5, 32768 * 4096 * 2.5), "a derived metric may use another one", rows)
     result = trace("details", "--metrics", "x=launch__grid_size * 2.5", path)
     lines = [line.split() for line in result.out.decode().splitlines()]
     tap.ok("Section: Command line profiler metrics" in result.out.decode() and ["x", "10240"] in lines and result.out.decode().count("Section:") == 1,
            "a section of their own", result.out)
-    for metrics, cause in (("x=a +", "column 4"), ("x y=1", "no name of a metric"), ("x=f(1)", "there is no function f")):
+    for metrics, cause in (("x=a +", "column 4"), ("x y=1", "invalid metric name"), ("x=f(1)", "unknown function f")):
         result = trace("details", "--metrics", metrics, path)
         tap.ok(result.status == 2 and cause in result.err.decode() and not result.out, f"--metrics '{metrics}': {cause}", result.err)
     result = trace("details", "--metrics", "x=nothing * 2", path)
-    tap.ok(result.status == 0 and b"there is no number 'nothing'" in result.err and b"n/a" in result.out, "a metric that is missing", result.err)
+    tap.ok(result.status == 0 and b"no result has a number for 'nothing'" in result.err and b"n/a" in result.out, "a metric that is missing", result.err)
 
 
 SECTION = """Identifier: "Threads" DisplayName: "Threads" Order: 3
@@ -217,10 +217,10 @@ def refused():
     path = os.path.join(FIXTURES, "CuVectorAddDrv.ncu-rep")
     out = os.path.join(PLACE, "refused.ncu-rep")
     result = trace("derive", path)
-    tap.ok(result.status == 2 and b"--output" in result.err, "no output", result.err)
+    tap.ok(result.status == 2 and b"--output" in result.err, "trace derive without --output is refused", result.err)
     shutil.copy(path, out)
     result = trace("derive", "-o", out, "--metrics", "x=1", path)
-    tap.ok(result.status == 2 and b"exists" in result.err, "a file that is there", result.err)
+    tap.ok(result.status == 2 and b"exists" in result.err, "an existing file is not overwritten", result.err)
     with open(path, "rb") as file:
         whole = file.read()
     for cut in (len(whole) - 1, len(whole) // 2, 20):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 240
-"""`trace details` on reports of Nsight Compute: against values an independent reader took from them (SHARED/fixtures/ncu/expected.json), its pages
-against each other, and on damaged reports. details_ncu.py compares with NVIDIA's ncu.
+"""`trace details` on reports of Nsight Compute: compared with values that an independent reader took from them
+(SHARED/fixtures/ncu/expected.json), its pages compared with each other, and on damaged reports. details_ncu.py compares with NVIDIA's
+ncu.
 """
 import csv
 import glob
@@ -24,8 +25,8 @@ PLACE = folder()
 
 def page(path, name, *options):
     result = trace("details", "--page", name, *options, path)
-    none_told = f"trace: '{path}': no kernel is chosen by what was asked for\n".encode()
-    unknown = b"trace: --metrics: no metric is named 'no_such_metric'\n" if any("no_such_metric" in option for option in options) else b""
+    none_told = f"trace: '{path}': no kernel matches the options\n".encode()
+    unknown = b"trace: --metrics: no metric named 'no_such_metric'\n" if any("no_such_metric" in option for option in options) else b""
     if result.status != 0 or result.err not in (unknown, none_told):
         raise RuntimeError(f"trace details {path}: {result.status} {result.err!r}")
     return result.out.decode()
@@ -125,7 +126,7 @@ def filters():
         path = os.path.join(FIXTURES, name + ".ncu-rep")
         for options, wanted in cases:
             ours = chosen(page(path, "raw", "--csv", *words_of(options)))
-            told = b"no kernel is chosen" in trace("details", *words_of(options), path).err
+            told = b"no kernel matches the options" in trace("details", *words_of(options), path).err
             if ours != wanted or told == bool(wanted):
                 wrong.append(f"{name} {options}: {ours}, not {wanted}")
             count += 1
@@ -139,7 +140,7 @@ def filters():
 
 
 def sections_as_raw():
-    """What sections show of a metric is what the raw page has: by name, header and body, in base units, for every result."""
+    """Sections show a metric as the raw page does: by name, in header and body, in base units, for every result."""
     if not REPORTS:
         tap.skip("metrics of sections as on the raw page", "no fixtures")
         return
@@ -205,7 +206,7 @@ def raw_summaries():
     for device in "01":
         now = [row[9:] for row in found if row[3] == "compute()" and row[6] == device]
         tap.ok(now == own[device] + wanted[device], f"the raw page of a kernel on device {device}", now)
-    tap.ok(heading[-5:] == ["Metric Name", "Metric Unit", "Minimum", "Maximum", "Average"] and {len(row) for row in found} == {len(heading)}, "its heading", heading)
+    tap.ok(heading[-5:] == ["Metric Name", "Metric Unit", "Minimum", "Maximum", "Average"] and {len(row) for row in found} == {len(heading)}, "a summary has its heading", heading)
     heading, *found = rows(page(path, "raw", "--print-summary", "per-gpu", "--csv"))
     for device in "01":
         now = [row[9:] for row in found if row[3] == device and row[5] in ("", "compute()")]
@@ -213,7 +214,7 @@ def raw_summaries():
     text = page(path, "raw", "--print-summary", "per-gpu")
     tap.ok(text.count("Metric Value") == 2 and text.count("Minimum") == 3 and text.count("  Device ") == 2, "a table for each device and kernel", text)
     some = rows(page(path, "raw", "--print-summary", "per-kernel", "--csv", "--metrics", "m__some"))
-    tap.ok([row[-5] for row in some[1:]] == ["m__some", "m__some"], "with --metrics, these", some)
+    tap.ok([row[-5] for row in some[1:]] == ["m__some", "m__some"], "a summary with --metrics has these metrics", some)
 
 
 def body_summaries():
@@ -231,8 +232,8 @@ def body_summaries():
         return [row[9:] for row in rows(page(path, "details", "--print-summary", "per-kernel", "--csv", *options))[1:]]
     of_b, of_a = ["Demo Section", "B", "", "2.00", "8.00", "5.00"], ["Demo Section", "A", "", "1.00", "4.00", "2.50"]
     head = [of_a[0], "Head A", *of_a[2:]]
-    tap.ok(found() == [head], "the header alone", found())
-    tap.ok(found("--print-details", "body") == [of_b, of_a, of_b], "tables of the body", found("--print-details", "body"))
+    tap.ok(found() == [head], "--print-details header prints only the header", found())
+    tap.ok(found("--print-details", "body") == [of_b, of_a, of_b], "--print-details body prints the tables of the body", found("--print-details", "body"))
     tap.ok(found("--print-details", "all") == [head, of_b, head, of_b], "both: a metric has one label in a section", found("--print-details", "all"))
     text = page(path, "details", "--print-summary", "per-kernel", "--print-details", "body").splitlines()
     titles = [line.strip() for line in text if line.startswith("    ") and line[4] not in "-MAB"]
@@ -243,7 +244,7 @@ def body_summaries():
 
 
 def launches_in_ranges():
-    """Four kernels in NVTX ranges of two domains, and one in none; the report is made here."""
+    """Four kernels in NVTX ranges of two domains, and one in none; the report is generated."""
     names, path = [], os.path.join(PLACE, "ranges.ncu-rep")
     shown = [section("Demo", "Demo Section", [("gpu__time_duration.sum", "Duration")])]
     step, started_too = push("step", color=0x5, payload=("i64", -5)), {0: [started(11, "all")], 1: [started(12, "epoch")]}
@@ -259,15 +260,15 @@ def launches_in_ranges():
     text = [line for line in page(path, "details", "--print-summary", "per-nvtx").splitlines() if line[4:5].strip() or line.startswith("    Int64")]
     lines = [line.strip() for line in text]
     tap.ok(lines[:6] == ["== NVTX State ==", "<default domain>", "<step>", "Int64: -5", "RGB: 0x5", "ASCII: step"] and "<11, all>" in lines and
-           "other" in lines[lines.index("<11, all>"):], "the same as text", lines)
+           "other" in lines[lines.index("<11, all>"):], "CSV and text have the same values", lines)
     none_left = trace("details", "--print-summary", "per-nvtx", "--nvtx-exclude", "step/", "--nvtx-exclude", "load/", path)
     tap.ok(none_left.status == 0 and b"no kernel was launched in an NVTX range" in none_left.err, "launches in no range are no state", none_left)
     none_left = trace("details", "--print-summary", "per-nvtx", "-k", "nothing", path)
-    tap.ok(none_left.err.count(b"trace: ") == 1 and b"no kernel is chosen" in none_left.err, "one line where no kernel is chosen", none_left)
+    tap.ok(none_left.err.count(b"trace: ") == 1 and b"no kernel matches the options" in none_left.err, "one line says that no kernel was selected", none_left)
 
 
 def charts():
-    """Charts of a body are tables of their metrics; one without a label has no name. The report is made here."""
+    """Charts of a body are tables of their metrics; one without a label has no name. The report is generated."""
     names, path, metric = [], os.path.join(PLACE, "charts.ncu-rep"), data(1, "m__x.sum") + data(2, "X")
     items = [data(2, data(1, "Bars") + data(5, metric)), data(3, data(1, "Histogram") + data(4, metric)), data(4, data(1, "Line") + data(4, metric)),
              data(3, data(4, metric)), data(5, data(1, data(3, data(1, "Inside") + data(4, metric))))]
@@ -295,7 +296,9 @@ def some_metrics():
 
 
 def packed():
-    """A report written anew has the same bytes, compressed (.ncu-repz) the same pages; what is cut off, changed or no report is refused."""
+    """A rewritten report has the same bytes, a compressed one (.ncu-repz) the same pages; files that are cut off, changed or not reports
+    are refused.
+    """
     if not REPORTS:
         tap.skip("reports written anew and compressed", "no fixtures")
         return
@@ -314,7 +317,7 @@ def packed():
     tap.ok(not wrong, f"{len(REPORTS)} reports written anew: the same bytes; compressed: the same pages", "\n".join(wrong))
     with open(small, "rb") as file:
         data = file.read()
-    cases = {b"cut off": data[: len(data) // 2], b"damaged": data[: len(data) // 2] + bytes(100) + data[len(data) // 2 + 100:]}
+    cases = {b"truncated": data[: len(data) // 2], b"damaged": data[: len(data) // 2] + bytes(100) + data[len(data) // 2 + 100:]}
     for why, bad in cases.items():
         with open(small, "wb") as file:
             file.write(bad)
@@ -323,7 +326,7 @@ def packed():
     with open(small, "wb") as file:
         file.write(data)
     result = run([os.path.join(BUILD, "bin/trace"), "info", small], env={**os.environ, "TMPDIR": small})
-    tap.ok(result.status == 2 and b"TMPDIR" in result.err, "no place to unpack a report", result.err)
+    tap.ok(result.status == 2 and b"TMPDIR" in result.err, "a compressed report without room to unpack it is an error", result.err)
     result = trace("symbolize", small)
     tap.ok(result.status == 2 and b"compressed" in result.err, "a compressed report is not changed in place", result.err)
 
@@ -336,8 +339,8 @@ def some_results():
     path, to = os.path.join(FIXTURES, "manual_nvtx.ncu-rep"), os.path.join(PLACE, "some.ncu-rep")
     done = trace("export", "-t", "ncu", "-f", "true", "--nvtx-include", "daxpy]", "-o", to, path)
     whole, some = rows(page(path, "raw", "--csv")), rows(page(to, "raw", "--csv"))
-    tap.ok(done.status == 0 and some[:2] == whole[:2] and [row[1:] for row in some[2:]] == [whole[3][1:]], "one of three results, by its NVTX ranges", done.err)
-    tap.ok(page(to, "session") == page(path, "session"), "its session is whole")
+    tap.ok(done.status == 0 and some[:2] == whole[:2] and [row[1:] for row in some[2:]] == [whole[3][1:]], "one of three results is selected by its NVTX ranges", done.err)
+    tap.ok(page(to, "session") == page(path, "session"), "the session of a filtered report is whole")
 
 
 def damaged():
@@ -392,21 +395,21 @@ def nested():
         file.write(b"NVR\0" + (2).to_bytes(4, "little") + b"\x08\x07" + len(header).to_bytes(4, "little") + header)
         file.write(len(result).to_bytes(4, "little") + result)
     done = trace("details", path)
-    tap.ok(done.status == 1 and b"broken result" in done.err, "items in items, 10,000 deep", f"{done.status} {done.err!r}")
+    tap.ok(done.status == 1 and b"malformed result" in done.err, "items in items, 10,000 deep", f"{done.status} {done.err!r}")
 
 
 def foreign():
     path = os.path.join(PLACE, "own.rep")
     made = run([os.path.join(BUILD, "bin/trace"), "run", "-o", path, "--", "/bin/true"], env=dict(os.environ))
     result = trace("details", path)
-    tap.ok(made.status == 0 and result.status == 0 and b"holds no results" in result.err, "a report without results says so", result.err)
+    tap.ok(made.status == 0 and result.status == 0 and b"has no kernel results" in result.err, "a report without results says so", result.err)
 
 
 def unknown_names():
-    """A name of --section, --set or --metrics that is that of nothing is told by one line, and no other is."""
+    """One line reports each name of --section, --set or --metrics that is unknown, and no other name."""
     path = os.path.join(FIXTURES, "manual_nvtx.ncu-rep")
     if not os.path.exists(path):
-        tap.skip("names of nothing", "no fixtures")
+        tap.skip("an option that names nothing in the report is an error", "no fixtures")
         return
     duration = "gpu__time_duration.sum"
     cases = ((("--section", "nosuch"), ["section"]), (("--set", "nosuch"), ["set"]), (("--metrics", "nosuch"), ["metrics"]),

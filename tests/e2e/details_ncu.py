@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 900
-"""`trace details` beside NVIDIA's ncu, line by line over all reports of the fixtures, where that has been fetched (PEERS, default /tmp/peers).
+"""`trace details` compared with NVIDIA's ncu, line by line over all reports of the fixtures, where ncu has been fetched (PEERS, default
+/tmp/peers).
 
-That ncu is of 2024.1.1: it knows neither the device of one report nor all sections of another, which are of 2025. All that differs is named
+That ncu is of 2024.1.1: it knows neither the device of one report nor all sections of another, which are of 2025. All differences are named
 here and in docs/ncu-peers.md, and left out or made equal before the lines are compared.
 """
+import csv
 import itertools
 import os
 import re
@@ -23,8 +25,10 @@ UNKNOWN_FILTERS = {
     "path_tracer-2025.4.1": ("Preferred Cluster Size", "MC Channel", "WorkId/CLC", "WorkID/CLC", "preferred_cluster", "mcc__cycles", "wid_clc",
                             "Section: Launch Statistics"),
 }
-# Its units of these metrics change with what else is printed
+# Units of these metrics depend on what else ncu prints
 UNIT_VARIES = ("membar", "no_inst")
+# Metrics that the device of compute capability 7.5 does not have: their units are then guessed by words in their names
+UNIT_GUESSED = ("lts__average_gcomp_input_sector_success_rate.pct", "nvlrx__bytes.sum.per_second", "nvltx__bytes.sum.per_second")
 OPTIONS = {
     "details": [
         "", "--csv", "--print-details all", "--print-details body --csv", "--print-details all --csv --print-units base",
@@ -44,9 +48,9 @@ def ncu_page(path, name, *options):
 
 
 def printed(path, name, *options):
-    """Lines of ours; that no kernel was in a range is told on stderr."""
+    """Return our lines; the message that no kernel was in a range is on stderr."""
     done = trace("details", "--page", name, *options, path)
-    if done.status != 0 or (done.err and not any(text in done.err for text in (b"no kernel was launched in an NVTX range", b"no kernel is chosen"))):
+    if done.status != 0 or (done.err and not any(text in done.err for text in (b"no kernel was launched in an NVTX range", b"no kernel matches the options"))):
         raise RuntimeError(f"trace details {path}: {done.status} {done.err!r}")
     return done.out.decode().splitlines()
 
@@ -70,7 +74,17 @@ def without_note(lines):
     return lines
 
 
+def without_guesses(lines):
+    """Leave out units that ncu guesses: on the line of the metric, or in its column of a raw page as CSV."""
+    lines = [re.sub(r"([ '])(%|sector|byte(/second)?)(?=[ '])", r"\1UNIT", line) if any(part in line for part in UNIT_GUESSED) else line for line in lines]
+    if len(lines) > 2 and lines[0].startswith('"ID"') and UNIT_GUESSED[0] in lines[0]:
+        heading, units = list(csv.reader(lines[:2]))
+        lines[1] = repr([unit for column, unit in zip(heading, units) if column not in UNIT_GUESSED])
+    return [" ".join(line.split()) if any(part in line for part in UNIT_GUESSED) else line for line in lines]
+
+
 def comparable(name, options, lines):
+    lines = without_guesses(lines)
     lines = [re.sub(r"\b(byte|warp|inst)\b", "UNIT", line) if any(part in line for part in UNIT_VARIES) else line for line in lines]
     if "--print-summary" in options:
         lines = without_note(lines)
@@ -123,7 +137,7 @@ def units_of_unknown_device():
 
 
 def nvtx_states(tid):
-    """Reports by their name: what NVTX can say of a launch."""
+    """Reports by name: all that NVTX can say about a launch."""
     def of(stacks, ranges=(), **more):
         return state({tid: stacks}, ranges, **more)
     x = push("X", payload=("i64", -5))
@@ -147,7 +161,7 @@ def nvtx_states(tid):
 
 
 def nvtx_as_ncu():
-    """Ranges of all kinds, as details, as cells, and as what a summary goes by."""
+    """Ranges of all kinds, in details, in cells, and as the groups of a summary."""
     path = os.path.join(FIXTURES, "manual_nvtx.ncu-rep")
     if not os.path.exists(NCU) or not os.path.exists(path):
         tap.skip("NVTX states as ncu prints them", "no ncu in PEERS or /tmp/peers, or no fixtures")
@@ -191,7 +205,7 @@ def workloads_as_ncu():
         for options in ("--page details", "--page details --csv", "--page details --print-details header --print-nvtx-rename kernel", "--page raw",
                         "--page raw --csv", f"--page details --kernel-name {workload}", "--page details --kernel-name regex:v", "--page details --launch-skip 1"):
             words = options.split()
-            theirs, ours = ncu_page(made, *words[1:]), [line.rstrip() for line in printed(made, *words[1:])]
+            theirs, ours = (without_guesses(of) for of in (ncu_page(made, *words[1:]), [line.rstrip() for line in printed(made, *words[1:])]))
             lines += len(theirs)
             wrong += [f"{options}: {a!r} | {b!r}" for a, b in zip(ours, theirs) if a != b]
             wrong += [f"{options}: {len(ours)} lines, {len(theirs)} of ncu"] * (len(ours) != len(theirs))

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""trace diff: what changed between runs is found and named, what did not is not; runs that must not be compared are refused. The times are drawn
-from known distributions by fixed seeds, or counts alone matter, so nothing here depends on how busy the machine is."""
+"""trace diff: what changed between runs is found and named, what did not change is not; runs that must not be compared are refused.
+
+Times are drawn from known distributions by fixed seeds, or only counts matter, so nothing here depends on how busy the machine is.
+"""
 import contextlib
 import io
 import json
@@ -9,6 +11,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 import xml.etree.ElementTree as xml
 
 import lib
@@ -17,7 +20,7 @@ from lib import tap
 
 made.enter_interpreter("trace diff")
 import trace_tools  # noqa: E402
-from trace_tools import convert, diff as trace_diff, fingerprint, profile  # noqa: E402
+from trace_tools import convert, diff as trace_diff, fingerprint, profile, progress, renames  # noqa: E402
 
 
 def diff(base, other, *options, **environment):
@@ -25,7 +28,7 @@ def diff(base, other, *options, **environment):
 
 
 def as_json(base, other, *options):
-    """The same within this process, since most of a command's time is the start of Python: (exit status, the JSON, what failed)."""
+    """Compare within this process, since most of a command's time is the start of Python. Return (exit status, the JSON, what failed)."""
     out = io.StringIO()
     try:
         with contextlib.redirect_stdout(out):
@@ -56,7 +59,7 @@ def finds_planted_changes():
     tap.ok(status == 0 and found["verdict"] == "ok" and not places(found, "worse", "better", "changed"), "runs of the same program are equal", f"{status} {err}")
     faster = made.runs(folder, "faster", 10, 11, solve_ns=45000)
     status, found, err = as_json(base, faster)
-    tap.ok(status == 0 and ("range", ":item", ":solve", "typical (ns)") in places(found, "better"), "what is faster is better, and no failure", f"{status} {err}")
+    tap.ok(status == 0 and ("range", ":item", ":solve", "typical (ns)") in places(found, "better"), "a faster item is better, and not a failure", f"{status} {err}")
     ratio = next(f for f in found["findings"] if f["name"] == ":solve" and f["metric"] == "typical (ns)")
     tap.ok(ratio["interval"][0] <= 0.9 <= ratio["interval"][1], "the interval holds the true effect of 10 %", ratio)
 
@@ -76,21 +79,116 @@ def tells_new_vanished_and_renamed():
     status, found, err = as_json(base, made.runs(folder, "renamed", 8, 2, store="store results"))
     renamed = {(f["formerly"], f["path"], f["name"]) for f in found["findings"] if f["presence"] == "renamed"}
     tap.ok(status == 0 and (":item/:store", ":item", ":store results") in renamed, "a range with another name is the same one", f"{status} {err} {renamed}")
-    tap.ok(not any(f["presence"] in ("new", "vanished") for f in found["findings"]), "and what lies in it has moved along")
+    tap.ok(not any(f["presence"] in ("new", "vanished") for f in found["findings"]), "items within a renamed range move along with it")
     status, found, err = as_json(base, made.runs(folder, "kernel", 8, 3, kernel="fused_attention_kernel", kernel_ns=90000))
     presence = {f["name"]: f["presence"] for f in found["findings"] if f["kind"] == "kernel"}
     tap.ok(presence == {"fused_attention_kernel": "new", "void scale<float>(float*)": "vanished"}, "a kernel that is another one is new, the old one vanished", presence)
-    tap.ok(status == 1, "and more work on the device is worse", f"{status} {err}")
+    tap.ok(status == 1, "more work on the device is worse", f"{status} {err}")
+
+
+def compares_captures_of_pytorch():
+    """18,494 names with a number each, which are different ones in the other run. The work is counted, not its time."""
+    folder = lib.folder()
+    base = made.runs(folder, "base", 1, 1, made.operators)
+    other = made.runs(folder, "other", 1, 2, made.operators, first=1000000)
+    _, found, err = as_json(base, other)
+    names = {f["name"] for f in found["findings"] if f["kind"] == "range"}
+    tap.ok(names == {":layer", ":aten::to, op_id = #", ":aten::add_, op_id = #", ":aten::linear, op_id = #"}, "numbers in thousands of names are merged", f"{sorted(names)[:9]} {err}")
+    tap.ok("--no-merge-numbers" in found["notes"][0] and " 36989 names are 4" in found["notes"][0], "and that is said", found["notes"])
+    compared = []
+    usual = renames.Likeness.compute
+
+    def counted(self, a, b):
+        compared.append(len(a) * len(b))
+        return usual(self, a, b)
+
+    renames.Likeness.compute = counted
+    try:
+        _, found, err = as_json(base, other, "--no-merge-numbers")
+    finally:
+        renames.Likeness.compute = usual
+    items = {(f["name"], f["presence"]) for f in found["findings"] if f["kind"] == "range" and f["name"] != ":layer"} if found else set()
+    tap.ok(len(items) == 2 * 18494, "--no-merge-numbers: each name is an item", f"{len(items)} {err}")
+    tap.ok(len(compared) <= 40 * renames.CROWD, f"{len(compared)} pairs of names are compared, of 342 million", len(compared))
+    tap.ok(any("36988 items" in note and "not compared by name" in note for note in found["notes"]), "and how many items were left alone is said", found["notes"])
+    few = made.runs(folder, "few", 1, 1, made.operators, names=100) + made.runs(folder, "few-other", 1, 2, made.operators, names=100)
+    _, found, err = as_json(few[:1], few[1:])
+    tap.ok(len(found["findings"]) > 100 and not found["notes"], "numbers in a hundred names are kept", f"{found['notes']} {err}")
+    _, found, err = as_json(few[:1], few[1:], "--merge-numbers")
+    tap.ok(len({f["name"] for f in found["findings"] if f["kind"] == "range"}) == 4, "unless --merge-numbers asks for it", f"{found['findings'][:3]} {err}")
+
+
+def reads_databases_of_old_versions():
+    """Schema 2.9 has no ENUM tables, its own numbers of waits, and a second row of calls with a callchain."""
+    folder = lib.folder()
+
+    def old(name, *statements):
+        path = made.program(made.Run(1)).write(os.path.join(folder, name), of_libtrace=False)
+        with contextlib.closing(sqlite3.connect(path)) as c, c:
+            c.executescript("""
+                CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, correlationId, globalPid, copyKind, bytes);
+                CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start, end, correlationId, globalPid, syncType);
+                INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY SELECT start, end, 1, globalPid, 11, 10 FROM CUPTI_ACTIVITY_KIND_KERNEL;
+                INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION SELECT start, end, 1, globalPid, 1 FROM CUPTI_ACTIVITY_KIND_KERNEL;""")
+            for statement in statements:
+                c.execute(statement)
+        return path
+
+    def names(path):
+        return {(key.kind, key.path, key.name): item.count for key, item in profile.read(path, "old").items.items()}
+
+    usual = old("usual.sqlite")
+    found = names(usual)
+    tap.ok({name for kind, _, name in found if kind in ("copy", "sync")} == {"[CUDA memcpy Unified Host-to-Device]", "[Context sync]"}, "copies and waits have labels", found)
+    newer = old("newer.sqlite", "ALTER TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION ADD COLUMN deprecatedSyncType")
+    tap.ok("[Event sync]" in {name for kind, _, name in names(newer) if kind == "sync"}, "and those of newer versions theirs", names(newer))
+    for number, label in profile.COPY_KINDS.items():
+        said = lib.trace("query", "-f", "csv", usual, f"SELECT enum_label('ENUM_CUDA_MEMCPY_OPER', {number})").out.split(b"\n")[1]
+        tap.ok(said.strip(b'\r"') == label.encode(), f"copy kind {number} is called as in stats", said)
+    twice = old("twice.sqlite", "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT start - 1, end + 1, 67, globalTid, correlationId, nameId, 0 FROM CUPTI_ACTIVITY_KIND_RUNTIME")
+    tap.ok(names(twice) == found, "calls count once", names(twice))
+    derived = old("derived.sqlite", *(f"ALTER TABLE CUPTI_ACTIVITY_KIND_{t} DROP COLUMN globalPid" for t in ("KERNEL", "MEMCPY", "SYNCHRONIZATION")))
+    tap.ok(names(derived) == found, "the process of kernels is derived where there is one only", names(derived))
+    several = old("several.sqlite", "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN globalPid",
+                  "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT start, end, 0, globalTid + (1 << 24), correlationId, nameId, 0 FROM CUPTI_ACTIVITY_KIND_RUNTIME")
+    _, _, err = as_json([usual], [several])
+    tap.ok("CUPTI_ACTIVITY_KIND_KERNEL has no column globalPid" in err, "else the column is named", err)
+    _, found, _ = as_json([usual], [twice])
+    tap.ok(found["notes"] and not any("--osrt" in note for note in found["notes"]), "no option of ours is advised for recordings of nsys", found["notes"])
+
+
+def long_names_have_a_budget():
+    likeness = renames.Likeness(cells=10000)
+    tap.ok(likeness("k<" + "a" * 50 + ">", "k<" + "a" * 49 + "b>") > 0.9 and not likeness.spent, "what two names begin and end with costs nothing")
+    tap.ok(likeness("ab" * 40, "ba" * 40) > 0.9, "like names", likeness.known)
+    tap.ok(likeness("abc" * 100, "cab" * 100) == 0 and likeness.spent, "names that are longer than the budget are not compared", likeness.cells)
+
+
+def shows_progress_after_a_second():
+    def lines(seconds, *texts):
+        stream, progress.SECONDS = io.StringIO(), seconds
+        with contextlib.redirect_stderr(stream), progress.Progress("diff") as p:
+            for text in texts:
+                p.say(text)
+                while seconds < 1 and p.shown != text:
+                    threading.Event().wait(0.001)
+        return stream.getvalue().splitlines()
+
+    usual = progress.SECONDS
+    tap.ok(usual == 1, "progress begins after a second", usual)
+    tap.ok(lines(0.001, "reading", "comparing") == ["trace: diff: reading", "trace: diff: comparing"], "a line for each thing that takes longer than that")
+    tap.ok(lines(1000, "reading", "comparing") == [], "and none for what does not")
+    progress.SECONDS = usual
 
 
 def says_what_cannot_be_known():
     folder = lib.folder()
     base, other = made.runs(folder, "base", 1, 1), made.runs(folder, "other", 1, 2, solve_ns=80000)
     result = made.command("diff", base[0], other[0])
-    tap.ok(result.status == 2 and b"cannot be known" in result.out and b":solve" in result.out, "with one run a side (two files need no --): what differs, and what cannot be known", result.err)
+    tap.ok(result.status == 2 and b"the variation between runs is unknown" in result.out and b":solve" in result.out, "with one run on each side (two files need no --) diff prints what differs, and that chance is not excluded", result.err)
     base, other = made.runs(folder, "b3", 3, 3), made.runs(folder, "o3", 3, 4, solve_ns=80000)
     status, found, _ = as_json(base, other)
-    tap.ok(status == 2 and "record more runs" in found["reason"], "with three a side no difference can be told from chance", found["reason"])
+    tap.ok(status == 2 and "record more runs" in found["reason"], "with three runs on each side no difference is distinguishable from chance", found["reason"])
 
 
 def refuses_what_must_not_be_compared():
@@ -101,7 +199,7 @@ def refuses_what_must_not_be_compared():
         status, found, err = as_json(base, other)
         tap.ok(status == 2 and f"{name} differs" in found["reason"] and not found["findings"], f"runs with another {name} are refused", f"{status} {err}")
         status, found, err = as_json(base, other, "--force")
-        tap.ok(status == 0 and found["findings"] and any(d["name"] == name for d in found["differences"]), "unless that is wanted, and it is told", f"{status} {err}")
+        tap.ok(status == 0 and found["findings"] and any(d["name"] == name for d in found["differences"]), "runs that differ are compared with --force, with a note", f"{status} {err}")
     failed = made.Run(5)
     failed.status = 3
     other = made.runs(folder, "other", 5, 2, options=["osrt_threshold=0"]) + [made.program(failed).write(os.path.join(folder, "failed.sqlite"))]
@@ -110,7 +208,7 @@ def refuses_what_must_not_be_compared():
     with contextlib.closing(sqlite3.connect(other[-1])) as cut, cut:
         cut.execute("UPDATE LIBTRACE_PROCESS SET endHow = NULL, exitStatus = NULL")
     status, found, err = as_json(base, other)
-    tap.ok(status == 2 and [p["text"] for p in found["problems"]] == ["the end of app is not in the report"], "nor one whose report is cut off", f"{status} {found} {err}")
+    tap.ok(status == 2 and [p["text"] for p in found["problems"]] == ["app has no end record in the report"], "a run whose report is cut off is refused", f"{status} {found} {err}")
 
 
 def build_ids_differ_where_both_are_known():
@@ -132,7 +230,7 @@ def children_have_the_name_of_a_program():
     convert.export(report, database)
     found = {key.name: item.count for key, item in profile.read(database, "spawns").items.items() if key.kind == "process"}
     pythons = [count for name, count in found.items() if name.startswith("python")]
-    tap.ok(not result.status and found.get("true") == 3 and pythons == [3] and "" not in found, "processes: each with the name of a program, once", (found, result))
+    tap.ok(not result.status and found.get("true") == 3 and pythons == [3] and "" not in found, "processes: a child has the name of the program that it becomes", (found, result))
 
 
 def prints_five_formats():
@@ -140,20 +238,20 @@ def prints_five_formats():
     base, other = made.runs(folder, "base", 8, 1), made.runs(folder, "other", 8, 2, solve_ns=60000, kernel="k<&|>\"'")
     files = {kind: os.path.join(folder, f"out.{kind}") for kind in ("json", "markdown", "junit", "html")}
     result = diff(base, other, *(f"--format={kind}:{file}" for kind, file in files.items()), "-f", "text")
-    tap.ok(result.status == 1 and result.out.startswith(b"verdict: worse"), "all formats at once, text to standard output", result.err)
+    tap.ok(result.status == 1 and result.out.startswith(b"verdict: worse"), "several formats are written at once, text to standard output", result.err)
     texts = {}
     for kind, file in files.items():
         with open(file, encoding="utf-8") as opened:
             texts[kind] = opened.read()
     found = json.loads(texts["json"])
-    tap.ok(found["verdict"] == "worse" and found["exit_status"] == 1 and len(found["base"]) == 8, "json: an object")
+    tap.ok(found["verdict"] == "worse" and found["exit_status"] == 1 and len(found["base"]) == 8, "json: the output is an object with verdict and runs")
     suite = xml.fromstring(texts["junit"].split("\n", 1)[1]).find("testsuite")
     failures = [c.get("name") for c in suite.iter("testcase") if c.find("failure") is not None]
-    tap.ok(":item/:solve: typical (ns)" in failures and len(failures) == int(suite.get("failures")) and len(list(suite)) == int(suite.get("tests")), "junit: a test case each", failures)
+    tap.ok(":item/:solve: typical (ns)" in failures and len(failures) == int(suite.get("failures")) and len(list(suite)) == int(suite.get("tests")), "junit: each metric is a test case", failures)
     lines = [line for line in texts["markdown"].splitlines() if line.startswith("|")]
     bars = {line.replace("\\|", "").count("|") for line in lines}
-    tap.ok(texts["markdown"].startswith("### trace diff: worse") and bars == {12}, "markdown: a table", bars)
-    tap.ok("<&amp;|&gt;" not in texts["html"] and "&lt;&amp;|&gt;" in texts["html"] and "<script" not in texts["html"], "html: names are text")
+    tap.ok(texts["markdown"].startswith("### trace diff: worse") and bars == {12}, "markdown: the output is a table", bars)
+    tap.ok("<&amp;|&gt;" not in texts["html"] and "&lt;&amp;|&gt;" in texts["html"] and "<script" not in texts["html"], "html: names are text, never markup")
     result = diff(base, other, "-f", "text,json")
     tap.ok(result.status == 2 and b"only one format" in result.err, "two formats for one output are refused", result.err)
 
@@ -175,15 +273,15 @@ def one_line_for_each_error():
         status, _, err = as_json(good, other)
         tap.ok(status == 2 and err.count("\n") == 0 and name in err, f"one line about {os.path.basename(name)}", err)
     result = diff(good, ["/none.rep"])
-    tap.ok(result.status == 2 and result.err == b"trace: cannot open '/none.rep': No such file or directory\n" and not result.out, "on standard error", result.err)
+    tap.ok(result.status == 2 and result.err == b"trace: cannot open '/none.rep': No such file or directory\n" and not result.out, "messages go to standard error", result.err)
     for arguments in ((), ("--", good[0]), (good[0], "--"), (good[0],)):
         result = made.command("diff", *arguments)
-        tap.ok(result.status == 2 and b"two sides" in result.err, f"diff {len(arguments)} arguments: both sides are wanted", result.err)
+        tap.ok(result.status == 2 and b"both sides" in result.err, f"diff {len(arguments)} arguments: both sides are wanted", result.err)
     bare = os.path.join(folder, "python3")
     with open(bare, "w", encoding="ascii") as file:
         file.write('#!/bin/sh\nexec /usr/bin/env python3 -S "$@"\n')
     os.chmod(bare, 0o755)
-    for python, what in ((bare, b"lacks what"), ("/none/python3", b"cannot run")):
+    for python, what in ((bare, b"does not have"), ("/none/python3", b"cannot run")):
         result = lib.run([lib.TRACE, "diff", good[0], good[0]], env=lib.clean_env(LIBTRACE_PYTHON=python))
         tap.ok(result.status == 2 and what in result.err and b"scripts/setup --python" in result.err and result.err.count(b"\n") == 1, f"{what.decode()}: one line", result.err)
 
@@ -202,12 +300,12 @@ def finds_counts_in_reports():
             result = lib.trace("run", "-t", "nvtx,osrt", "--osrt-threshold", "0", "--osrt-locks", "all", "-o", report, "--", program, what, "20")
             reports.setdefault(what, []).append(report)
             if result.status:
-                tap.ok(False, "a run is recorded", result.err)
+                tap.ok(False, "each run is recorded", result.err)
     for what, place in (("call", ("call", ":item/:store", "write", "count")), ("lock", ("wait", ":item/:store", "pthread_mutex_lock", "count"))):
         status, found, err = as_json(reports["none"], reports[what])
         tap.ok(status == 1 and place in places(found, "worse"), f"one more {what} per item is found in reports of five runs a side", f"{status} {err}")
         first = next((f for f in found["findings"] if f["result"] == "worse"), None)
-        tap.ok(first and first["path"] == place[1] and first["exact"] and first["other"] == 2 * first["base"], "and comes first", first)
+        tap.ok(first and first["path"] == place[1] and first["exact"] and first["other"] == 2 * first["base"], "the planted change is listed first", first)
 
 
 STATISTICS = """
@@ -235,7 +333,7 @@ def holds_its_error_rate():
     """On data drawn by a fixed seed: alarms in 150 families without a difference (alpha 0.05), a shift of 3 % found, the interval's cover."""
     result = lib.run([sys.executable, "-c", STATISTICS], env=lib.clean_env(PYTHONPATH=made.PACKAGES))
     words = result.out.split()
-    tap.ok(result.status == 0 and len(words) == 5, "the statistics run", result.err)
+    tap.ok(result.status == 0 and len(words) == 5, "the statistics run on generated data", result.err)
     alarms, found, covered, p, reachable = words
     tap.ok(int(alarms) <= 14, "false findings among correlated, skewed metrics: at most 5 % of families and what chance adds (99 %)", alarms)
     tap.ok(int(found) >= 28, "a shift of 3 % over noise of 1 % is found in three of four families of 30 metrics", found)
@@ -243,5 +341,6 @@ def holds_its_error_rate():
     tap.ok(float(p) == round(2 / 252, 4) and reachable == b"False", "exact p of sides that do not overlap; three runs a side cannot reach it", words)
 
 
-lib.main(finds_planted_changes, compares_databases_of_nsys, tells_new_vanished_and_renamed, says_what_cannot_be_known, refuses_what_must_not_be_compared, build_ids_differ_where_both_are_known,
+lib.main(finds_planted_changes, compares_databases_of_nsys, tells_new_vanished_and_renamed, compares_captures_of_pytorch, reads_databases_of_old_versions, long_names_have_a_budget,
+         shows_progress_after_a_second, says_what_cannot_be_known, refuses_what_must_not_be_compared, build_ids_differ_where_both_are_known,
          children_have_the_name_of_a_program, prints_five_formats, one_line_for_each_error, finds_counts_in_reports, holds_its_error_rate)

@@ -23,7 +23,7 @@ def switch():
     subprocess.run([os.environ.get("CC", "gcc"), f"-I{SRC}/include", source, "-o", program], check=True)
     tap.ok(run([program]).out == b"done\n", "switch.c runs without a tracer")
     result = run([TRACE, "run", "-c", "libtraceApi", "-o", REPORT, "--", program])
-    tap.ok(result.out == b"done\n", "and with one", result)
+    tap.ok(result.out == b"done\n", "switch.c runs with the tracer", result)
     dump = run([TRACE, "dump", "--name", "nanosleep", REPORT])
     tap.ok(dump.out.count(b"nanosleep") == 3, "the three sleeps of the work are recorded, that of the setup is not", dump)
 
@@ -52,7 +52,7 @@ def nightly():
         tap.skip("nightly.sh", "no numpy and scipy: scripts/setup --python")
         return
     tap.ok(result.status == 0 and b"night 1: exit status 2" in result.out, "nightly.sh: the first night has nothing to compare with", result)
-    tap.ok(re.search(rb"night 2: (ok|worse|cannot tell)", result.out), "and the second has a verdict", result)
+    tap.ok(re.search(rb"night 2: (ok|worse|cannot tell)", result.out), "the second night has a verdict", result)
 
 
 if __name__ == "__main__":

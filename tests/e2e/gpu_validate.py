@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/gpu-validate works: on the simulated device it goes through all its steps, and notices what is wrong. timeout: 300"""
+"""scripts/gpu-validate works: on the simulated device it runs all its steps, and notices what is wrong.
+
+timeout: 300
+"""
 import json
 import os
 import tarfile
@@ -26,8 +29,8 @@ def validate(*options, **more):
 def test_all_right():
     result, data, out = validate()
     text = result.out.decode()
-    tap.ok(result.status == 0 and data.get("wrong") == [] and "Nothing was wrong." in text, "on the simulated device nothing is wrong", f"{text}\n{result.err.decode()}")
-    tap.ok("this says nothing about a GPU" in text, "and the section says that this was no GPU", text[:200])
+    tap.ok(result.status == 0 and data.get("wrong") == [] and "No errors." in text, "on the simulated device nothing is wrong", f"{text}\n{result.err.decode()}")
+    tap.ok("this says nothing about a GPU" in text, "the section says that the simulated device is not a GPU", text[:200])
     tap.ok(len(data.get("answers", {})) == 7 and all(data["answers"].values()), "all questions have an answer", data.get("answers"))
     costs = data.get("ns_per_launch", {})
     tap.ok(len(costs) >= 8 and all(None not in ns and min(ns) > 0 for ns in costs.values()), "each variant of the launch loop has its figures", costs)
@@ -48,11 +51,11 @@ def test_all_right():
 def test_no_time():
     for limit in ("0.01", "0.3"):  # before the first command; in the middle
         result, data, _ = validate("--limit", limit)
-        tap.ok(result.status == 1 and any("time was up" in word for word in data.get("wrong", [])), f"what there was no time for in {limit} s is said", f"{data.get('wrong')}\n{result.err.decode()}")
+        tap.ok(result.status == 1 and any("time limit" in word for word in data.get("wrong", [])), f"steps without time in {limit} s are reported", f"{data.get('wrong')}\n{result.err.decode()}")
 
 
 def test_broken_reader():
-    """A step that finds nothing, or something that nobody thought of, does not keep the others from their results."""
+    """A step that finds nothing, or fails unexpectedly, does not prevent the results of the others."""
     build = lib.folder()
     for part in ("lib", "tests", "sim"):
         os.symlink(os.path.join(lib.BUILD, part), os.path.join(build, part))
@@ -61,19 +64,19 @@ def test_broken_reader():
         file.write(f"""#!/bin/sh\ncase $1 in\nrun | --version) exec {lib.TRACE} "$@" ;;\n*) echo '{{"kind": 1}}'; echo '[' ;;\nesac\n""")
     os.chmod(os.path.join(build, "bin/trace"), 0o755)
     result, data, _ = validate(BUILD=build)
-    tap.ok(result.status == 1 and data.get("wrong") and len(data.get("answers", {})) == 7 and data.get("ns_per_launch"), "a reader that talks nonsense: said, and all other steps are done",
+    tap.ok(result.status == 1 and data.get("wrong") and len(data.get("answers", {})) == 7 and data.get("ns_per_launch"), "a reader with invalid output is reported, and all other steps run",
            f"{data.get('wrong')}\n{result.err.decode()[-2000:]}")
 
 
 def test_no_python():
     result, _, out = validate(GPU_VALIDATE_PYTHON="none")
     text = result.out.decode()
-    tap.ok(result.status == 0 and "Nothing was wrong." in text and text.count("kernels; complete") == 5, "without python a shell does most of it", f"{text}\n{result.err.decode()}")
+    tap.ok(result.status == 0 and "No errors." in text and text.count("kernels; complete") == 5, "without python the shell script does most steps", f"{text}\n{result.err.decode()}")
     with tarfile.open(os.path.join(out, "reports.tar.gz")) as archive:
         names = archive.getnames()
-    tap.ok({"pipeline.rep", "probe-pipeline.jsonl", "buffers/pipeline/records.jsonl"} <= set(names), "and keeps reports, probes and recordings", names)
+    tap.ok({"pipeline.rep", "probe-pipeline.jsonl", "buffers/pipeline/records.jsonl"} <= set(names), "the shell script keeps reports, probes and recordings", names)
     result, _, _ = validate(GPU_VALIDATE_PYTHON="none", SIM_FAULT="drop_every=4")
-    tap.ok(result.status == 1 and "wrong: vector_add: " in result.out.decode(), "and notices lost records", result.out.decode())
+    tap.ok(result.status == 1 and "wrong: vector_add: " in result.out.decode(), "the shell script notices lost records", result.out.decode())
 
 
 def test_no_gpu():
@@ -81,7 +84,7 @@ def test_no_gpu():
         tap.skip("no GPU", "there may be one here")
         return
     result = lib.run([COMMAND, "--quick", "--out", lib.folder()], env=lib.clean_env(BUILD=lib.BUILD), limit=200)
-    tap.ok(result.status == 2 and result.err.strip().endswith((b"its driver?", b"names a toolkit)")), "without a GPU it says so at once", result)
+    tap.ok(result.status == 2 and result.err.strip().endswith((b"with its driver", b"to the toolkit")), "without a GPU it says so at once", result)
 
 
 def test_notices():

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""Reports made to take long: as many NVTX domains, texts and ranges in one result as fit, on each page; each ends within seconds of processor time."""
+"""Reports that are built to take long: as many NVTX domains, texts and ranges in one result as fit, on each page. Each page ends within
+seconds of processor time.
+"""
 import os
 import resource
 import subprocess
@@ -19,7 +21,7 @@ COMMANDS = (("details",), ("details", "--page", "raw", "--csv"), ("details", "--
 
 
 def stacks():
-    """Domains, none of which the stacks are of."""
+    """Many domains, and stacks that belong to none of them."""
     return b"".join(data(1, number(1, i) + data(2, "d")) for i in range(MANY)) + data(2, number(1, 1) + b"".join(
         data(2, number(1, MANY + i) + data(3, libncu.push("a"))) for i in range(MANY)))
 
@@ -30,7 +32,7 @@ def ranges():
 
 
 def texts():
-    """Messages by handle, and none of these handles."""
+    """Messages by handles that do not exist."""
     registered = b"".join(data(3, number(1, i) + data(2, "s")) for i in range(MANY))
     return data(1, number(1, 0) + data(2, "x") + registered) + data(2, number(1, 1) + data(2, number(1, 0) + b"".join(
         data(3, libncu.push("a", message_type=3, handle=MANY + i)) for i in range(MANY))))
@@ -52,23 +54,23 @@ def run_all():
         for command in COMMANDS:
             argv = [os.path.join(where, "out.sqlite") if word == "OUT" else word for word in command]
             done = subprocess.run([TRACE, *argv, path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=limit, check=False)
-            too_many = command[-1] == "per-nvtx" and done.returncode == 1 and b"more NVTX ranges than can be told apart" in done.stderr
+            too_many = command[-1] == "per-nvtx" and done.returncode == 1 and b"too many different NVTX ranges" in done.stderr
             if done.returncode and not too_many:
                 wrong.append(f"{' '.join(command)}: {done.returncode} {done.stderr.decode(errors='replace')}")
         tap.ok(not wrong, f"{make.__name__}: each page ends", "\n".join(wrong))
 
 
 def many_metrics():
-    """Each name once, so that no row is where the last one was: a search through all of them takes a minute."""
+    """Each name occurs once, so that no row is where the last one was: a linear search through all of them takes a minute."""
     path, names = os.path.join(folder(), "metrics.ncu-rep"), [f"m{i}" for i in range(2 * MANY)]
     message = libncu.launch([], {}) + b"".join(data(13, number(1, i) + data(2, real(3, 1e300 if i == len(names) - 1 else 1.5))) for i in range(len(names)))
     libncu.write(path, names, [message])
     done = subprocess.run([TRACE, "details", "--page", "raw", "--print-summary", "per-kernel", "--csv", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           preexec_fn=limit, check=False)
     rows = done.stdout.decode().splitlines()
-    tap.ok(done.returncode == 0 and len(rows) == len(names) + 1, "as many rows of a summary as there are metrics", (done.returncode, len(rows), done.stderr))
+    tap.ok(done.returncode == 0 and len(rows) == len(names) + 1, "a summary has a row for each metric", (done.returncode, len(rows), done.stderr))
     cells = [cell.strip('"') for cell in max(rows, key=len).split(",")[-3:]] if rows else []
-    tap.ok(len(set(cells)) == 1 and float(cells[0]) == 1e300, "and their numbers are whole", cells)
+    tap.ok(len(set(cells)) == 1 and float(cells[0]) == 1e300, "numbers of a summary are not cut", cells)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ def all_files(place):
 
 def installed():
     result = make("install", PLACE)
-    if not tap.ok(result.status == 0, "make install", result.err):
+    if not tap.ok(result.status == 0, "make install succeeds", result.err):
         return
     files = all_files(PLACE)
     names = {os.path.basename(path) for path in files if path.startswith(("bin/", "share/man/", "share/bash-completion/"))}
@@ -43,7 +43,7 @@ def installed():
     result = run([command, "run", "-o", report, "--", "/bin/true"], limit=60)
     tap.ok(result.status == 0 and os.path.exists(report), "the installed command records", result.err)
     result = run([command, "info", "--json", report], limit=60)
-    tap.ok(result.status == 0 and json.loads(result.out)["verdict"].startswith("complete"), "and reads what it recorded", result.out + result.err)
+    tap.ok(result.status == 0 and json.loads(result.out)["verdict"].startswith("complete"), "the installed command reads what it recorded", result.out + result.err)
     result = run([os.path.join(PLACE, "bin/libtrace-nightly"), "--help"], limit=60, env=clean_env(PATH="/usr/bin:/bin"))
     tap.ok(b"trace nightly" in result.out + result.err, "libtrace-nightly finds the prefixed command", result.out + result.err)
 
@@ -57,7 +57,7 @@ def package_config():
     with open(os.path.join(SRC, "VERSION"), encoding="utf-8") as file:
         tap.ok(version == file.read().strip(), "libtrace.pc has the version", version)
     preload = run(["pkg-config", "--variable=preload", "libtrace"], env=env).out.decode().strip()
-    tap.ok(os.path.isfile(preload), "its variable `preload` names the library", preload)
+    tap.ok(os.path.isfile(preload), "the variable `preload` of libtrace.pc names the library", preload)
     flags = run(["pkg-config", "--cflags", "libtrace"], env=env).out.decode().split()
     program = os.path.join(PLACE, "switch")
     built = subprocess.run([os.environ.get("CC", "gcc"), *flags, os.path.join(SRC, "examples/switch.c"), "-o", program], capture_output=True)

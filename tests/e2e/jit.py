@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Callchains through code that is made at run time: java, node and python3 are traced with the maps that they leave, as their manuals have it.
+"""Callchains through code that is generated at run time: java, node and python3 are traced with the maps that they write, as their manuals
+describe.
 
-Each program calls, in three functions of its own, something that is recorded; the functions are to be in the chain by name, also when the map
-is gone and `trace symbolize` has stored them. PYTHON_PERF names an interpreter that knows -X perf (3.12 or later).
+Each program makes a recorded call in three nested functions of its own. The functions must be in the chain by name, also when the map is
+gone and `trace symbolize` has stored them. PYTHON_PERF names an interpreter that knows -X perf (3.12 or later).
 """
 import glob
 import os
@@ -83,13 +84,13 @@ def chain_of(call):
 
 
 def leads_through(call, wanted):
-    """Are the names parts of functions of the chain, in this order, innermost first, with others between them or not?"""
+    """Return whether the names are parts of functions of the chain, in this order, innermost first, with or without others between them."""
     chain = iter(chain_of(call))
     return all(any(name in function for function in chain) for name in wanted)
 
 
 def hold(name, traced, functions, wanted, least):
-    """So many calls lead through the functions: by the map, and by the report alone once the map has gone."""
+    """Check that at least so many calls lead through the functions: by the map, and by the report alone after the map is gone."""
     tap.ok(not traced.wrong and traced.maps, f"{name}: runs, its report is sound, and it leaves a map", (traced.wrong, traced.result.err, traced.maps))
     if traced.wrong:
         return
@@ -133,7 +134,7 @@ def node():
 
 
 def python_with(option):
-    """An interpreter that has the option: PYTHON_PERF, one of the PATH, or one that pyenv has."""
+    """Return an interpreter that has the option: PYTHON_PERF, one of the PATH, or one that pyenv has."""
     names = [os.environ.get("PYTHON_PERF"), *(shutil.which(f"python3.{minor}") for minor in (14, 13, 12)), sys.executable,
              *sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")), reverse=True)]
     for python in filter(None, names):

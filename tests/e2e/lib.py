@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the end-to-end tests share: TAP, folders that vanish, running a program with a time limit, and reading a report.
+"""Helpers of the end-to-end tests: TAP, temporary folders, running a program with a time limit, and reading a report.
 
-Scripts get BUILD (bin/trace, lib/libtrace/libtrace.so, tests/apps/NAME), SRC and SHARED in their environment. Reports are read by the
-command alone (`trace dump --json`, `trace info --json`, `trace check`), never by code of our own.
+Scripts get BUILD (bin/trace, lib/libtrace/libtrace.so, tests/apps/NAME), SRC and SHARED in their environment. Reports are read only by the
+command (`trace dump --json`, `trace info --json`, `trace check`), never by code of the tests.
 """
 import atexit
 import collections
@@ -25,7 +25,7 @@ TORTURE = bool(os.environ.get("TORTURE"))
 HANG_S = 60  # no test program takes a tenth of this
 FUNCTIONS = ("pread", "write", "sched_yield", "read")  # of counter_workload, in the order of its books
 
-# What nohup or a shell's `&` has us ignore, programs under test would ignore, too.
+# Programs under test would inherit the signals that nohup or a shell's `&` ignores.
 for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, _usual)
@@ -36,7 +36,7 @@ def app(name):
 
 
 def fixtures(name):
-    """The folder of files of that kind that other tools made; it exists where there are any."""
+    """Return the folder of fixtures of that kind, files that other tools wrote. It exists only if there are any."""
     return os.path.join(os.environ.get("SHARED") or os.path.join(SRC, "../shared"), "fixtures", name)
 
 
@@ -68,7 +68,7 @@ tap = Tap()
 
 
 def main(*functions):
-    """Runs the functions; an exception in one is a failure of it and stops no other. Arguments choose by name."""
+    """Run the functions; an exception in one is its failure and does not stop the others. Arguments choose by name."""
     for function in functions:
         if len(sys.argv) > 1 and not any(word in function.__name__ for word in sys.argv[1:]):
             continue
@@ -83,7 +83,7 @@ def main(*functions):
 # ---- folders ----
 
 def folder(parent=None):
-    """A new folder that is removed at the end."""
+    """Return a new folder that is removed at the end."""
     path = tempfile.mkdtemp(prefix="libtrace-test-", dir=parent)
     owner = os.getpid()
     atexit.register(lambda: os.getpid() == owner and shutil.rmtree(path, ignore_errors=True))
@@ -108,7 +108,7 @@ def wait_until(condition, seconds=HANG_S):
 
 
 def wait_spool_gone(spool, seconds=HANG_S):
-    """The tree's folder goes when its report is complete."""
+    """Wait until the tree's folder is removed, which happens when its report is complete."""
     return wait_until(lambda: not os.listdir(spool), seconds)
 
 
@@ -118,20 +118,20 @@ Result = collections.namedtuple("Result", "status out err hung note seconds")
 
 
 def clean_env(**more):
-    # A home in which not even root can make anything, as compilers do; other tests want /nonexistent not to be there.
+    # A home in which not even root can create files, as compilers do; other tests want /nonexistent not to be there.
     env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C.UTF-8", "TERM": "xterm", "HOME": "/dev/null", "CCACHE_DISABLE": "1"}
     env.update({name: str(value) for name, value in more.items() if value is not None})
     return env
 
 
 def traced_env(report, spool, threshold=0, preload=(), **more):
-    """The environment of a program traced by the preload alone. preload: further libraries, "@" marks our place among them."""
+    """Return the environment of a program traced by the preload alone. preload: further libraries, "@" marks the position of libtrace.so."""
     libraries = [LIBRARY if name == "@" else name for name in preload] or [LIBRARY]
     return clean_env(LD_PRELOAD=":".join(libraries), LIBTRACE_OUTPUT=report, LIBTRACE_SPOOL_DIR=spool, LIBTRACE_OSRT_THRESHOLD=threshold, **more)
 
 
 def state_of(pid):
-    """Where the threads of a process wait: what a hang looks like."""
+    """Return where the threads of a process wait, to describe a hang."""
     lines = []
     try:
         for tid in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
@@ -162,7 +162,7 @@ def session_members(session):
 
 
 def kill_session(session):
-    """Ends what a hung program of ours has left in its session. Returns where its threads stood."""
+    """Kill the processes that a hung program left in its session. Return where its threads were."""
     note = []
     for pid in session_members(session):
         note += state_of(pid)
@@ -175,7 +175,7 @@ def kill_session(session):
 
 
 def run(argv, env=None, cwd=None, limit=HANG_S, stdin=None, **popen):
-    """Runs a program in a session of its own to its end and the end of its output. A hang is killed and described."""
+    """Run a program in a session of its own to its end and the end of its output. A hang is killed and described."""
     start = time.monotonic()
     process = subprocess.Popen(argv, env=clean_env() if env is None else env, cwd=cwd, stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **popen)
@@ -224,7 +224,7 @@ class Report:
         return trace("check", self.path, limit=300)
 
     def events(self, *arguments):
-        """The events as dictionaries, one JSON line each."""
+        """Return the events as dictionaries, one JSON line each."""
         result = trace("dump", "--json", *arguments, self.path, limit=300)
         if result.status != 0:
             raise RuntimeError(f"trace dump: {result.status} {result.err!r}")
@@ -245,7 +245,7 @@ class Report:
         return [p["receipt"] for p in self.processes() if p.get("receipt")]
 
     def dropped(self):
-        """Events that all receipts state as missing."""
+        """Return the events that all receipts state as missing."""
         return sum(drop["count"] for receipt in self.receipts() for drop in receipt.get("drops", []))
 
     def _read(self):
@@ -300,7 +300,7 @@ def program_of(process):
 
 
 def receipts_agree(report):
-    """Says what is wrong with the receipts: produced = written + dropped for each process; None if nothing is."""
+    """Return what is wrong with the receipts: produced = written + dropped for each process; None if nothing is."""
     wrong = []
     for process in report.processes():
         receipt = process.get("receipt")
@@ -315,8 +315,10 @@ def receipts_agree(report):
 
 
 def recorded(command, name=None, status=0, environment=dict, limit=HANG_S, **options):
-    """The report of a command, in a folder of its own, whose other files lie there, too; None, and a test has failed, where the command does not
-    end so or the report is not sound. environment: makes the command's of that which has it traced; options: of traced_env()."""
+    """Record a command and return its report, in a folder of its own, where all its files are. Where the command does not end so, or the
+    report is not sound, a test fails and None is returned. environment: turns the traced environment into the command's; options: of
+    traced_env().
+    """
     work, spool = folder(), spool_folder()
     report = Report(os.path.join(work, "r.rep"))
     result = run(command, env=environment(traced_env(report.path, spool, **options)), cwd=work, limit=limit)
@@ -329,7 +331,7 @@ def recorded(command, name=None, status=0, environment=dict, limit=HANG_S, **opt
 # ---- the books of counter_workload ----
 
 class Books:
-    """What counter_workload counted: for each thread, calls begun and done of each function."""
+    """The counts of counter_workload: for each thread, calls begun and done of each function."""
     SLOT = struct.Struct("=Q4Q4Q56x")
 
     def __init__(self, path):
@@ -346,7 +348,7 @@ class Books:
         return sum(sum(done) for _, _, done in self.threads)
 
     def compare(self, report):
-        """Says where the report lies outside of done .. begun, None if nowhere. Missing events count where the report states them."""
+        """Return where the report is outside of done .. begun, or None. Missing events count if the report states them."""
         wrong, known = [], {tid for tid, _, _ in self.threads}
         ours = {p["id"] for p in report.processes() if program_of(p) == "counter_workload"}
         stray = report.dropped() - sum(n for tid, n in report.gaps.items() if tid in known)

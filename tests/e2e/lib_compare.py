@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs made up for comparisons: databases with the tables of nsys, from drawn times, so that what is true of them is known."""
+"""Synthetic runs for comparisons: databases with the tables of nsys and times drawn at random, so that the truth about them is known."""
 import os
 import random
 import sqlite3
@@ -17,14 +17,14 @@ PACKAGES = os.path.join(lib.SRC, "reader/python")
 
 
 def interpreter():
-    """A Python that has what trace_tools needs, or None."""
+    """Return a Python that has the packages trace_tools needs, or None."""
     places = (os.path.join(lib.BUILD, "python/bin/python3"), os.path.join(lib.SRC, "build/python/bin/python3"), sys.executable)
     return next((path for path in places if os.path.exists(path) and
                  not subprocess.run([path, "-c", "import numpy, scipy.stats"], capture_output=True, check=False).returncode), None)
 
 
 def enter_interpreter(what):
-    """Makes sure that this test runs by a Python that has what trace_tools needs; without one it is skipped, and ends here."""
+    """Run this test by a Python that has the packages trace_tools needs; without one skip the test and exit."""
     found = interpreter()
     if not found:
         lib.tap.skip(what, "no python3 with numpy and scipy (scripts/setup --python)")
@@ -33,11 +33,11 @@ def enter_interpreter(what):
         os.execv(found, [found, *sys.argv])
     sys.path.insert(0, PACKAGES)
     os.environ["LIBTRACE_COMMAND"] = lib.TRACE
-    os.environ["LIBTRACE_SPOOL_DIR"] = lib.spool_folder()  # what killed runs leave goes with it
+    os.environ["LIBTRACE_SPOOL_DIR"] = lib.spool_folder()  # the leftovers of killed runs are removed with it
 
 
 def command(*arguments, **more):
-    """Runs `trace` with the Python of this test."""
+    """Run `trace` with the Python of this test."""
     return lib.run([lib.TRACE, *map(str, arguments)], env=lib.clean_env(LIBTRACE_PYTHON=sys.executable, LIBTRACE_SPOOL_DIR=os.environ["LIBTRACE_SPOOL_DIR"], **more))
 
 
@@ -53,7 +53,7 @@ class Run:
         return self.texts.setdefault(text, len(self.texts))
 
     def lasts(self, ns, spread=0.05):
-        """A time as programs have them: skewed, and now and then far too long."""
+        """Return a random time like those of programs: skewed, and occasionally far too long."""
         return int(ns * self.chance.lognormvariate(0, spread) * (20 if self.chance.random() < 0.01 else 1))
 
     def inside(self, name, body):
@@ -110,7 +110,7 @@ class Run:
 
 
 def program(run, items=40, solve_ns=50000, locks=1, kernel="void scale<float>(float*)", kernel_ns=9000, store="store"):
-    """What the made-up program does: items of four stages."""
+    """Write what the synthetic program does: items of four stages."""
     def item():
         run.work("parse", 30000)
         run.work("solve", solve_ns)
@@ -131,6 +131,17 @@ def program(run, items=40, solve_ns=50000, locks=1, kernel="void scale<float>(fl
     return run
 
 
+def operators(run, names=18494, first=1):
+    """Write the ranges of PyTorch's emit_nvtx() for a few steps: operators in layers, each with a number of its own in its name."""
+    for number in range(first, first + names, 500):
+        def layer(begin=number):
+            for operator in range(begin, min(begin + 500, first + names)):
+                run.work(f"aten::{('to', 'add_', 'linear')[operator % 3]}, op_id = {operator}", 2000)
+
+        run.inside("layer", layer)
+    return run
+
+
 def runs(folder, name, count, seed, make=program, of_libtrace=True, host="here", options=(), **what):
-    """`count` databases of a program; their paths."""
+    """Write `count` databases of a program; return their paths."""
     return [make(Run(seed * 1000 + i, host, options), **what).write(os.path.join(folder, f"{name}-{i}.sqlite"), of_libtrace) for i in range(count)]

@@ -4,7 +4,7 @@
     result = lib.run([device.app("vector_add")], env=device.env(truth=path, fault="drop_every=5"))
     for line in device.truth(path): ...         # what was called and what the device did: dicts with "type"
 
-The programs lie in tests/cuda. Where they could not be built (no headers of CUDA, no nvcc) `missing(NAME...)` says why: skip with that.
+The programs are in tests/cuda. If they could not be built (no headers of CUDA, no nvcc) `missing(NAME...)` returns why: skip with that reason.
 """
 import json
 import os
@@ -20,12 +20,12 @@ def app(name):
 
 
 def command(name):
-    """How to run a program of tests/cuda, built or in Python."""
+    """Return the command that runs a program of tests/cuda, built or in Python."""
     return [sys.executable, os.path.join(lib.SRC, "tests/cuda", name)] if name.endswith(".py") else [app(name)]
 
 
 def missing(*names):
-    """Why a test of those programs must be skipped; None if it can run."""
+    """Return why a test of those programs must be skipped, or None if it can run."""
     if not os.path.exists(os.path.join(SIM, "cuda13/libcupti.so.13")):
         return "no simulated device: built without headers of CUDA 13 with CUPTI"
     for name in names:
@@ -35,14 +35,14 @@ def missing(*names):
 
 
 def folder(toolkit="cuda13"):
-    """The folder of libraries: cuda13, cuda12 and cuda11 differ in libcupti, nocupti has none, none has not even a driver."""
+    """Return the folder of libraries: cuda13, cuda12 and cuda11 differ in libcupti, nocupti has none, none has not even a driver."""
     return os.path.join(SIM, toolkit)
 
 
 def env(toolkit="cuda13", truth=None, device=None, fault=None, base=None, **more):
-    """The environment of a program on the simulated device, added to `base` (lib.clean_env(), lib.traced_env(...)).
+    """Return the environment of a program on the simulated device, added to `base` (lib.clean_env(), lib.traced_env(...)).
 
-    truth: file for what really happened; device, fault: options of tests/sim/options.def as "name=value,..."."""
+    truth: file for the device's own log; device, fault: options of tests/sim/options.def as "name=value,..."."""
     made = dict(base) if base is not None else lib.clean_env()
     made["LD_LIBRARY_PATH"] = folder(toolkit)
     for name, value in (("SIM_LOG", truth), ("SIM_DEVICE", device), ("SIM_FAULT", fault)):
@@ -53,23 +53,23 @@ def env(toolkit="cuda13", truth=None, device=None, fault=None, base=None, **more
 
 
 def recorded(argv, toolkit="cuda13", **options):
-    """lib.recorded() on the device."""
+    """Call lib.recorded() on the device."""
     return lib.recorded(argv, environment=lambda base: env(toolkit, base=base), **options)
 
 
 def lines(path):
-    """The objects of a file of JSON lines."""
+    """Return the objects of a file of JSON lines."""
     with open(path, encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
 def truth(path, *types):
-    """What happened, of those types (all without); in the order it was enqueued."""
+    """Return what the device logged, of those types (all without); in the order in which it was enqueued."""
     return [line for line in lines(path) if not types or line["type"] in types]
 
 
 def did(result):
-    """What a program of tests/cuda says it did, by kind; None if it says that a result was wrong, or nothing."""
+    """Return what a program of tests/cuda says it did, by kind; None if it says that a result was wrong, or prints nothing."""
     for line in reversed(result.out.decode("utf-8", "replace").splitlines()):
         if line.startswith('{"did"'):
             said = json.loads(line)

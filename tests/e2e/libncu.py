@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of Nsight Compute made by tests: launches with the metrics, sections and NVTX ranges that a test wants."""
+"""Reports of Nsight Compute for tests: launches with the metrics, sections and NVTX ranges that a test needs."""
 import struct
 
 from libwire import entry, put_bytes as data, put_number as number, put_real as real, put_single as single, put_varint, varint as decode
@@ -34,8 +34,9 @@ def started(range_id, name, tid=1, **of):
 
 
 def state(threads, ranges=(), domains=("<default domain>", "other", "third"), strings=()):
-    """NvtxState. threads: {tid: {domain: [push()]}}, ranges: {domain: [started()]}; domains are numbered by their place; strings: {handle: text} of
-    the first one."""
+    """Build an NvtxState. threads: {tid: {domain: [push()]}}, ranges: {domain: [started()]}; domains are numbered by their position;
+    strings: {handle: text} of the first one.
+    """
     texts = b"".join(data(3, number(1, handle) + data(2, text)) for handle, text in dict(strings).items())
     out = b"".join(data(1, number(1, i) + data(2, name) + (b"" if i else texts)) for i, name in enumerate(domains))
     for tid, stacks in threads.items():
@@ -53,11 +54,12 @@ def value(of):
 
 
 def launch(names, metrics, kernel="compute", tid=1, grid=(4, 1, 1), block=(32, 1, 1), nvtx=None, sections=(), rules=(), context=1, stream=7):
-    """ProfileResult. metrics: {name: value}, or of a name a pair: value and {key: value of the instance}; names: the string table, which grows."""
+    """ProfileResult. metrics: {name: value} or pairs of them, or for a value a pair: value and {key: value of the instance}; names: the string table, which
+    grows."""
     dims = [b"".join(number(i, n) for i, n in enumerate(dim, 1)) for dim in ((0, 0, 0), grid, block)]
     out = number(1, tid) + number(2, 77) + number(3, 1 << 40) + number(4, 1 << 41) + data(5, kernel) + data(6, kernel) + data(7, kernel + "()") + number(8, 3)
     out += b"".join(data(field, dim) for field, dim in zip((9, 10, 11), dims))
-    for name, of in metrics.items():
+    for name, of in metrics.items() if isinstance(metrics, dict) else metrics:
         if name not in names:
             names.append(name)
         of, instances = of if isinstance(of, tuple) else (of, {})
@@ -73,21 +75,23 @@ def section(identifier, name, shown=(), body=b""):
     return data(1, identifier) + data(2, name) + number(3, 10) + data(4, header) + body
 
 
-def write(path, names, launches, pid=4242, program="/bin/app"):
-    """A report of one process."""
+def write(path, names, launches, pid=4242, program="/bin/app", code=None):
+    """Write a report of one process; code: the bytes after the reference in the module of all launches."""
+    module = [number(1, (17 << 32) + 1) + code] if code else []
     process = data(6, number(1, pid) + data(2, "127.0.0.1") + data(3, program))
     with open(path, "wb") as file:
         file.write(b"NVR\0" + struct.pack("<I", 2) + b"\x08\x07")
         for i, message in enumerate(launches):
             table = data(4, b"".join(data(1, name) for name in names)) if i == 0 else data(4, b"")
-            header = number(1, 0) + number(2, 1) + table + number(5, len(message) + 4) + process
-            file.write(struct.pack("<I", len(header)) + header + struct.pack("<I", len(message)) + message)
+            payload = b"".join(struct.pack("<I", len(of)) + of for of in ([*module, message] if i == 0 else [message]))
+            header = number(1, len(module) if i == 0 else 0) + number(2, 1) + table + number(5, len(payload)) + process
+            file.write(struct.pack("<I", len(header)) + header + payload)
 
 
-# ---- reports of others, with other launches ----
+# ---- reports of other tools, with other launches ----
 
 def pieces(message):
-    """(number, value, bytes) of each field, in their order."""
+    """Return (number, value, bytes) of each field, in order."""
     at = 0
     while at < len(message):
         begin = at
@@ -113,7 +117,7 @@ WORKLOADS = {
 
 
 def renumbered(piece, to):
-    """The field under another number."""
+    """Return the field under another number."""
     key, at = decode(piece, 0)
     return put_varint(to << 3 | key & 7) + piece[at:]
 
@@ -150,7 +154,7 @@ class Template:
                 file.write(struct.pack("<I", len(header)) + header + struct.pack("<I", len(message)) + message)
 
     def write_as(self, path, workload):
-        """The same results, each as that of a range, a command list (with the kernel's name) or a graph."""
+        """Write the same results, each as that of a range, a command list (with the kernel's name) or a graph."""
         count, numbers = WORKLOADS[workload]
         with open(path, "wb") as file:
             file.write(self.head + b"".join(self.before))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's tools that tests compare with, where they have been fetched (PEERS, default /tmp/peers)."""
+"""NVIDIA's tools with which tests compare, if they have been fetched (PEERS, default /tmp/peers)."""
 import os
 
 from lib import folder
@@ -12,7 +12,9 @@ NSYS = os.path.join(ROOT, "nsight-systems/target-linux-x64/nsys")
 
 
 def ncu_python():
-    """A folder that ncu_report can be imported from, which finds its libraries by where it lies; None where it has not been fetched."""
+    """Return a folder that ncu_report can be imported from; the module finds its libraries by its own location. None if it has not been
+    fetched.
+    """
     module, target = os.path.join(ROOT, "python3/dist-packages"), os.path.join(ROOT, "x86_64-linux-gnu/nsight-compute/target")
     if not os.path.exists(os.path.join(module, "_ncu_report.so")) or not os.path.isdir(target):
         return None

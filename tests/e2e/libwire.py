@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wire format of protobuf, as little of it as tests need (https://protobuf.dev/programming-guides/encoding), and the blocks of a report."""
+"""The part of protobuf's wire format that tests need (https://protobuf.dev/programming-guides/encoding), and the blocks of a report."""
 import collections
 import struct
 
@@ -32,7 +32,7 @@ def fields(data):
 
 
 def one(found, number, default=0):
-    """The last value of a field."""
+    """Return the last value of a field."""
     return found[number][-1] if number in found else default
 
 
@@ -77,7 +77,7 @@ def put_single(field, value):
 # ---- reports ----
 
 def entry(data, at):
-    """(what lies there behind its length, where that ends)"""
+    """Return (the content after the length at this offset, where the content ends)."""
     end = at + 4 + struct.unpack_from("<I", data, at)[0]
     return data[at + 4:end], end
 
@@ -91,7 +91,7 @@ def entries(payload, count):
 
 
 def blocks(path):
-    """(fields of the header, payload) of each block in the file."""
+    """Return (fields of the header, payload) of each block in the file."""
     with open(path, "rb") as file:
         data = file.read()
     _, at = entry(data, 4)

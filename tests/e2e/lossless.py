@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Programs whose events were lost under the verdict "complete": all of them are there, and the verdict says what is missing where something is."""
+"""Programs whose events were once lost under the verdict "complete": all events are recorded, and the verdict says if any are missing."""
 import os
 import sys
 
@@ -16,7 +16,7 @@ def verdict(report):
 
 
 def traced(name, **env):
-    """The report of a program, when its tree has ended."""
+    """Return the report of a program after its tree has ended."""
     spool, path = spool_folder(), os.path.join(folder(), "r.rep")
     result = run([app(name)], env=traced_env(path, spool, **env))
     tap.ok(result.status == 0 and wait_spool_gone(spool), f"{name}: the program and its tree end", result)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Under real launchers of MPI: a report for each rank, named by the launcher's variable, and a launcher that notices nothing: the same output, the same exit status, also when a
-rank gives up or is killed."""
+"""Under real MPI launchers: a report for each rank, named by the launcher's variable. The launcher notices nothing: its output and exit
+status are the same, also when a rank gives up or is killed.
+"""
 import collections
 import os
 import re
@@ -14,12 +15,12 @@ from lib import TRACE, Report, app, clean_env, folder, run, tap
 
 RANKS = 3
 Launcher = collections.namedtuple("Launcher", "name command library variable environment")
-# HOW of mpi_ranks: exit statuses that a launcher may make of it (hydra takes that of a rank, or of one that it has killed then)
+# HOW of mpi_ranks: the exit statuses that a launcher may return (hydra returns that of a rank, or of one that it has then killed)
 STATUSES = {"plain": {0}, "abort": {7}, "exit": {5, 9}, "kill": {9, 137}}
 
 
 def launchers():
-    """Those of this machine, by their names in Debian, which has both at a time."""
+    """Return the installed launchers, by their names in Debian, which can have both."""
     def first(*names):
         return next((found for name in names if (found := shutil.which(name))), None)
 
@@ -49,14 +50,14 @@ def each_rank_has_a_report(launcher):
         traced = launch(launcher, [TRACE, "run", "-o", "rank-%q{" + launcher.variable + "}", "--", *program], place)
         names = [f"rank-{rank}.rep" for rank in range(RANKS)]
         tap.ok(plain.status in allowed and traced.status in allowed and not traced.hung, f"{launcher.name}, {how}: the launcher's status", f"{plain.status} {traced.status} {traced.err}")
-        if how == "plain":  # else what others printed may go with them
-            tap.ok(ranks_said(plain) == ranks_said(traced) and len(ranks_said(plain)) == RANKS, "and its output", f"{plain.out} {traced.out}")
+        if how == "plain":  # otherwise the output of other ranks may be lost with them
+            tap.ok(ranks_said(plain) == ranks_said(traced) and len(ranks_said(plain)) == RANKS, "the launcher's output is as without the tracer", f"{plain.out} {traced.out}")
         # a launcher that kills the ranks does not wait for the writers
         complete = lib.wait_until(lambda where=place, wanted=names: sorted(n for n in os.listdir(where) if n.endswith(".rep")) == wanted and all(is_whole(f"{where}/{n}") for n in wanted))
-        tap.ok(complete, "and a whole report for each rank", os.listdir(place))
+        tap.ok(complete, "each rank has a whole report", os.listdir(place))
         if how == "kill" and complete:
             ends = [Report(f"{place}/{name}").processes()[0]["end"] for name in names]
-            tap.ok(ends[1] == "killed", "that says how the rank ended", ends)
+            tap.ok(ends[1] == "killed", "the report says how the rank ended", ends)
 
 
 def all_ranks_have_one_report(launcher):
@@ -90,7 +91,7 @@ def nights_choose_ranks(launcher):
     store = sqlite3.connect(os.path.join(place, "nightly.sqlite"))
     rows = store.execute("SELECT benchmark, rank, outcome, exit_status FROM run JOIN night ON night.id = night_id ORDER BY run.id").fetchall()
     store.close()
-    tap.ok(rows == [("plain", "0", "ok", 0), ("plain", "2", "ok", 0), ("abort", "0", "failed", 7), ("abort", "2", "failed", 7)], "and the store knows them", rows)
+    tap.ok(rows == [("plain", "0", "ok", 0), ("plain", "2", "ok", 0), ("abort", "0", "failed", 7), ("abort", "2", "failed", 7)], "the store has the runs of the recorded ranks", rows)
 
 
 def launchers_notice_nothing():

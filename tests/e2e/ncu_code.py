@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""The code of kernels through the Python package ncu_report: sass_by_pc(), ptx_by_pc(), source_info(), source_files() at every address of every
-function that the reports of SHARED/fixtures/ncu hold.
+"""The code of kernels in the Python package ncu_report: sass_by_pc(), ptx_by_pc(), source_info(), source_files() at every address of every
+function of the reports in SHARED/fixtures/ncu.
 
-Where NVIDIA's own module has been fetched (PEERS, default /tmp/peers), its answers are compared: PTX and lines all, instructions where an
-nvdisasm is installed (NVIDIA's module brings its own). A stand-in that prints what nvdisasm would is used for the rest.
+Where NVIDIA's own module has been fetched (PEERS, default /tmp/peers), its answers are compared: all PTX and lines, and instructions where
+an nvdisasm is installed (NVIDIA's module has its own). Otherwise a stand-in prints what nvdisasm would.
 """
 import json
 import os
@@ -118,7 +118,7 @@ def as_theirs():
             if offset % 16 or offset < 0 or UNKNOWN_TO_THEIRS in path:  # NVIDIA's module disassembles the second half of an instruction, too
                 continue
             count += bool(our)
-            is_named = "`(" in our or "32@" in our  # a place that the linker fills in: nvdisasm names it, NVIDIA's module has 0x0
+            is_named = "`(" in our or "32@" in our  # an operand that the linker fills in: nvdisasm names it, NVIDIA's module has 0x0
             is_second = names.count(function) > 1 and not their  # of two functions with one name NVIDIA's module finds one
             if our.split() != their.split() and not (is_named and "0x0" in their) and not is_second:
                 wrong.append(f"{function}+{offset:#x}: {their!r}, ours {our!r}")
@@ -150,7 +150,7 @@ def stand_in():
     found = {offset: text for _, offset, text, _, _ in rows if text}
     wanted = {0: "FIRST R1, R2, c[0x0][0x28]", 16: f"@!P0 BRA {begin + 0x30:#x}", 32: "CALL `(elsewhere), `(.L_x_8)", 48: f"BRA {begin:#x}"}
     tap.ok(found == wanted, "labels are addresses, hints are left out", f"{found}\n{wanted}")
-    for name, text, told in (("failing", "exit 3\n", "nvdisasm failed"), ("noise", "head -c 100000 /dev/urandom\n", None), (None, None, "there is no nvdisasm")):
+    for name, text, told in (("failing", "exit 3\n", "nvdisasm failed"), ("noise", "head -c 100000 /dev/urandom\n", None), (None, None, "no nvdisasm")):
         if not name and os.path.exists("/usr/local/cuda/bin/nvdisasm"):
             tap.skip("no nvdisasm", "there is one in /usr/local/cuda")
             continue
@@ -187,7 +187,7 @@ def source():
     files = [answers(path, module)[1] for module in filter(None, (PACKAGE, package))]
     tap.ok(all(found == [{"/src/made.cu": "one\ntwo\n"}] * 3 for found in files), "a source file in the report" + (", as NVIDIA's module has it" if package else ""), files)
     result = run([sys.executable, "-B", "-c", WRONG, NVTX], env=dict(os.environ, PYTHONPATH=PACKAGE, LIBTRACE_READER=LIBRARY), limit=60)
-    tap.ok(result.status == 0, "what is no address is refused", result.err)
+    tap.ok(result.status == 0, "an invalid address is refused", result.err)
     rows = answers(NVTX, PACKAGE)[0]
     seen = {row[3] for row in rows if re.search(r"\.cu$", (row[4] or [""])[0])}
     tap.ok("ld.global.f64 %fd1, [%rd4];" in seen, "PTX stands beside its source line", seen)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""The compiled part of ncu_report (reader/python/ncu_report/_fast.c) beside the package without it: the same answers, errors, docstrings and behaviour of
-objects, over a report made here with each kind of value, and over those of Nsight Compute; what it holds lives long enough, and no longer.
+"""The compiled part of ncu_report (reader/python/ncu_report/_fast.c) compared with the package without it: the same answers, errors,
+docstrings and behavior of objects, over a generated report with each kind of value, and over those of Nsight Compute. Objects live long
+enough, and no longer.
 """
 import glob
 import json
@@ -170,13 +171,13 @@ json.dump(out, sys.stdout)
 """
 
 
-def behaviour():
+def behavior():
     results = [python(KIND, MADE, compiled=compiled) for compiled in (True, False)]
     if not tap.ok(not any(r.status for r in results), "objects are looked at", b"".join(r.err for r in results)[-2000:].decode()):
         return
     with_it, without = (json.loads(r.out) for r in results)
     for part, wanted in without.items():
-        tap.ok(with_it[part] == wanted and wanted, f"the same: {part}", f"{with_it[part]}\n{wanted}")
+        tap.ok(with_it[part] == wanted and wanted, f"with and without the compiled part: {part}", f"{with_it[part]}\n{wanted}")
 
 
 # ---- lifetimes ----
@@ -404,4 +405,4 @@ if __name__ == "__main__":
     if python("import ncu_report; print(ncu_report.COMPILED)").out != b"True\n":
         tap.skip("the compiled part of ncu_report", "it was not built: no headers of this Python (python3-dev)")
         tap.finish()
-    main(indexes, behaviour, lives, interpreters, real_reports)
+    main(indexes, behavior, lives, interpreters, real_reports)

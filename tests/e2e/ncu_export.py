@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""`trace export -t ncu`: every launch as a result of Nsight Compute, with its names, the NVTX ranges that were open and the callchain of its call.
+"""`trace export -t ncu`: every launch as a result of Nsight Compute, with its names, the NVTX ranges that were open and the callchain of
+its call.
 
-What the export says is compared with the events of the same report, by `trace details`, by the bytes of the file, and, where NVIDIA's ncu and its
-Python module have been fetched (PEERS, default /tmp/peers), by those. On the simulated device; nothing here has run on a GPU."""
+The export is compared with the events of the same report, by `trace details`, by the bytes of the file, and, where they have been fetched
+(PEERS, default /tmp/peers), by NVIDIA's ncu and its Python module. On the simulated device; nothing here has run on a GPU.
+"""
 import collections
 import csv
 import io
@@ -26,7 +28,7 @@ DEFAULT = "<default domain>"
 
 
 def exported(command, toolkit="cuda13", **options):
-    """(path of the report of Nsight Compute, the report it was made of); None where that failed."""
+    """Return (path of the report of Nsight Compute, the report that it was exported from); None where that failed."""
     work, spool = folder(), spool_folder()
     report = Report(os.path.join(work, "r.rep"))
     env = device.env(toolkit, base=traced_env(report.path, spool, LIBTRACE_TRACE="cuda,nvtx", **options))
@@ -34,7 +36,7 @@ def exported(command, toolkit="cuda13", **options):
     sound = wait_spool_gone(spool, 30) and result.status == 0 and report.check().status == 0
     made = trace("export", "-t", "ncu", report.path, limit=100) if sound else result
     path = os.path.join(work, "r.ncu-rep")
-    done = tap.ok(sound and made.status == 0 and os.path.exists(path), f"{' '.join(command)[-60:]}: exported", f"{made.status} {made.err}")
+    done = tap.ok(sound and made.status == 0 and os.path.exists(path), f"{' '.join(command)[-60:]}: the export is sound", f"{made.status} {made.err}")
     return (path, report, made.err.decode()) if done else None
 
 
@@ -55,7 +57,7 @@ def chain(result):
 
 
 def state(result):
-    """What Events.open() says, read from the NVTX state of a result: its thread and all domains with an open range."""
+    """Return what Events.open() returns, read from the NVTX state of a result: its thread and all domains with an open range."""
     nvtx = fields(result[21][0])
     names = {domain[1][0]: domain[2][0].decode() for domain in map(fields, nvtx[1])}
     found = {DEFAULT: ([], [])}
@@ -96,7 +98,7 @@ class Events:
 
 
 def texts(cell):
-    """(domain, text) in a cell of a page, whose ranges stand in quotes"""
+    """Return the (domain, text) pairs in a cell of a page, whose ranges are quoted."""
     parts = [part.split(":") for part in cell.split('"')[1::2]]
     return [tuple(part[1:3] if part[0].isdigit() else part[:2]) for part in parts]
 
@@ -128,7 +130,7 @@ def pages(path, events):
         tap.ok(shown["Duration"] == shown["Registers Per Thread"] == len(rows) and len(shown) == 8, f"{name}: the page of details, too", shown)
     if os.path.exists(NCU):
         ours, theirs = ([list(row.values())[:12] for row in rows_of(read(path))] for read in (by_trace, by_ncu))
-        tap.ok(ours == theirs, "trace details and ncu print launches and ranges alike, payloads and colours, too", f"{ours}\n{theirs}"[:3000])
+        tap.ok(ours == theirs, "trace details and ncu print launches and ranges alike, payloads and colors, too", f"{ours}\n{theirs}"[:3000])
 
 
 ASK = """
@@ -188,7 +190,7 @@ def ranges():
 
 
 def own():
-    """The same in the report itself, whose results the writer makes of what comes by: of the thread that launched alone, without names of functions."""
+    """Results in the report itself, which the writer builds from what it has: ranges only of the launching thread, no names of functions."""
     if device.missing("nvtx_launch"):
         tap.skip("own results", device.missing("nvtx_launch"))
         return
@@ -201,7 +203,7 @@ def own():
         events = Events(report)
         kernels = {e["correlation_id"]: e for e in events.kernels}
         found = {result[2][0]: result for _, result in results(report.path, alone=False)}
-        tap.ok(len(found) == min(len(kernels), 500) and set(found) <= set(kernels), f"{name}: a result each", f"{len(found)} of {len(kernels)}")
+        tap.ok(len(found) == min(len(kernels), 500) and set(found) <= set(kernels), f"{name}: each kernel has a result", f"{len(found)} of {len(kernels)}")
         wrong = [f"{state(r)}\nwanted {events.open(kernels[n])}" for n, r in found.items() if state(r) != events.open(kernels[n])]
         tap.ok(found and not wrong, f"{name}: NVTX ranges open at the call", "\n".join(wrong[:3]))
         wanted = {result[2][0]: chain(result) for _, result in results(path)}
@@ -220,7 +222,7 @@ def own():
 
 
 def several():
-    """More launches than the writer makes results of; two processes."""
+    """More launches than the writer keeps as results; two processes."""
     if device.missing("driver_api"):
         tap.skip("several", device.missing("driver_api"))
         return
@@ -235,8 +237,8 @@ def several():
     tap.ok("have no call" not in notes, "the call of each is found", notes)
     page = by_trace(path)
     told_of = collections.Counter({(*key[:5], round(key[5], 2), *key[6:]): n for key, n in listed(page).items()})
-    tap.ok(told_of == in_ns(page, told(report.events("--kind", "cuda_kernel"))), "with its facts")
-    tap.ok(not any(result[21] for _, result in results(path)), "without NVTX in the report, no result has a state of it")
+    tap.ok(told_of == in_ns(page, told(report.events("--kind", "cuda_kernel"))), "the page prints the facts of each kernel")
+    tap.ok(not any(result[21] for _, result in results(path)), "without NVTX in the report, no result has an NVTX state")
 
 
 def none():

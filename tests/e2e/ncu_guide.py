@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the guide of Nsight Compute (SHARED/seeds) shows of ncu_report runs unchanged over a real report: its lines behind ">>>", the loop over
-metrics, and the sample script, whose last line the text of the guide has lost.
-
-Skipped aloud where the guide or the fixtures are absent.
+"""The examples of ncu_report in the guide of Nsight Compute (SHARED/seeds) run unchanged over a real report: its lines after ">>>", the
+loop over metrics, and the sample script, whose last line is missing in the text of the guide. Skipped with the reason where the guide or
+the fixtures are absent.
 """
 import os
 import shutil
@@ -44,7 +43,7 @@ def lines_of_the_tutorial():
                   "display_name_metric.as_string())\n")
     last = (done.out.decode().splitlines() or [""])[-1].split(" ")
     tap.ok(done.status == 0 and session().count("\n") > 8, "the guide's lines run", done.err.decode())
-    tap.ok(last[0] == "result" and int(last[1]) == 1 and int(last[2]) > 0 and last[3] and len(last) > 4, "and give a range, actions, a name and a device", last)
+    tap.ok(last[0] == "result" and int(last[1]) == 1 and int(last[2]) > 0 and last[3] and len(last) > 4, "the guide's lines give a range, actions, a name and a device", last)
 
 
 def loop_over_metrics():

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
 """`trace info --json` and `trace dump --json` of NVIDIA's reports: every value that an independent reader took from them
-(SHARED/fixtures/ncu/expected.json). `trace check`, `trace export` and `trace stats` open them, too, and say the same.
+(SHARED/fixtures/ncu/expected.json). `trace check`, `trace export` and `trace stats` open these reports, too, and agree.
 """
 import json
 import os
@@ -145,9 +145,9 @@ def values():
         printed("export", "-t", "json", "-f", "true", "-o", to, report)
         with open(to, encoding="utf-8") as file:
             tap.ok([json.loads(line) for line in file] == lines, f"{name}: exported as JSON")
-        tap.ok(f"{len(results)} results" in printed("check", report), f"{name}: checked")
-        in_database(name, report, results)
-        as_statistics(name, report, results)
+        tap.ok(f"{len(results)} results" in printed("check", report), f"{name}: check counts its results")
+        in_database(name, report, settled(results))
+        as_statistics(name, report, settled(results))
         cut_off(name, report)
 
 
@@ -159,7 +159,7 @@ def wanted_metrics(results):
 
 
 def findings(result):
-    """What rules said, as the database has it."""
+    """Return the messages of rules, as the database has them."""
     for rule in result.get("rule_results", []):
         items = [x for x in rule.get("body", {}).get("items", []) if "message" in x or "speedup" in x]
         for item in items or [{}]:
@@ -186,7 +186,7 @@ def shape(result):
 
 
 def kernel_rows(results):
-    """Kernels as nsys's table has them; a start is the second in which the result was made, or the end of the one before."""
+    """Return kernels as rows of nsys's table; a start is the second in which the result was created, or the end of the kernel before."""
     end = 0
     for result in results:
         duration = first_metric(result, "gpu__time_duration.sum")
@@ -194,6 +194,11 @@ def kernel_rows(results):
         end = start + duration
         yield (start, end, result["kernel_demangled_name"] or result["kernel_function_name"], result["kernel_function_name"],
                result["kernel_mangled_name"], *shape(result), first_metric(result, "launch__registers_per_thread"), result["context_id"], result["stream_id"])
+
+
+def settled(results):
+    """The results with the last metric of each name, as all but the dump have them."""
+    return [{**r, "metrics": [m for i, m in enumerate(r["metrics"]) if m["name"] not in {of["name"] for of in r["metrics"][i + 1:]}]} for r in results]
 
 
 def in_database(name, report, results):
@@ -261,7 +266,7 @@ def near(found, wanted):
 
 
 def only_some_ranges():
-    """An NVTX filter chooses results for statistics and databases, too; one that chooses none is told."""
+    """An NVTX filter selects results for statistics and databases, too; a filter that selects none is reported."""
     report = os.path.join(FIXTURES, "manual_nvtx.ncu-rep")
     if not os.path.exists(report):
         tap.skip("statistics of some NVTX ranges", "no fixtures")
@@ -269,7 +274,7 @@ def only_some_ranges():
     done = trace("stats", "-f", "json", "--nvtx-include", "run_test/daxpy/", report)
     tap.ok([row["Instances"] for row in json.loads(done.out)] == [1], "statistics of the kernels in an NVTX range", done)
     none = trace("stats", "--nvtx-include", "nothing/", report)
-    tap.ok(none.status == 0 and b"no kernel is in the NVTX ranges asked for" in none.err, "no kernel is in that range", none)
+    tap.ok(none.status == 0 and b"no kernel matches the NVTX filter" in none.err, "no kernel is in that range", none)
 
 
 def cut_off(name, report):
@@ -279,12 +284,12 @@ def cut_off(name, report):
         copy.write(file.read()[:-1])
     into = ("-f", "true", "-o", os.path.join(PLACE, "short.sqlite"))
     silent = [words for words in (("details",), ("details", "--page", "raw"), ("dump",), ("export", "-t", "json", "-o", "-"), ("stats",), ("export", *into))
-              if (done := trace(*words, short)).status != 1 or b"short.ncu-rep': the file is cut off" not in done.err]
+              if (done := trace(*words, short)).status != 1 or b"short.ncu-rep': the file is truncated" not in done.err]
     tap.ok(not silent, f"{name}, cut off: each command says so", silent)
 
 
 def no_place_is_told():
-    """Formats of events have none for results of Nsight Compute: how many there are is told. Those with kernels have them."""
+    """Formats of events cannot hold results of Nsight Compute: the command says how many there are. Formats with kernels hold them."""
     if not os.path.isdir(FIXTURES):
         tap.skip("formats without a place for results", "no fixtures")
         return
@@ -293,7 +298,7 @@ def no_place_is_told():
         count = sum("result" in json.loads(line) for line in printed("export", "-t", "json", "-o", "-", report).splitlines())
         for kind in ("folded", "speedscope", "nvtxt", "perfetto", "chrome", "xplane"):
             done = trace("export", "-t", kind, "-o", "-", report)
-            told = [line for line in done.err.decode().splitlines() if f"no place for them: {count} results" in line]
+            told = [line for line in done.err.decode().splitlines() if f"cannot store them: {count} results" in line]
             tap.ok(done.status == 0 and count and len(told) == 1 and kind in told[0].lower(), f"{name}: {kind} says that {count} results are left out", done.err)
         for kind in ("ncu", "json", "atp", "csv", "occupancy"):
             tap.ok(b"results" not in trace("export", "-t", kind, "-o", "-", report).err, f"{name}: {kind} has them")
@@ -339,11 +344,11 @@ def check_reads_messages():
     names = []
     one, two = launch(names, {"m__x.sum": 3.0}), launch(names, {"m__x.sum": 3.0, "m__y.sum": 4.0})
     status, said = checked("sound", names, one, two)
-    tap.ok(status == 0 and "2 blocks, 2 results" in said and "names of 3 metrics" in said, "a sound report: what was checked is said", said)
+    tap.ok(status == 0 and "2 blocks, 2 results" in said and "names of 3 metrics" in said, "check says what it has read of a sound report", said)
     status, said = checked("nameless", names[:1], one, two)
-    tap.ok(status == 1 and "a result has a metric whose name no string table has at offset" in said, "a metric without a name is damage", said)
+    tap.ok(status == 1 and "a metric of a result has a name that is in no string table at offset" in said, "a metric without a name is damage", said)
     status, said = checked("broken", names, one, two + b"\xff\xff")
-    tap.ok(status == 1 and "a result is no message that can be read at offset" in said, "so is a result that is no message", said)
+    tap.ok(status == 1 and "cannot decode the message of a result at offset" in said, "a result that is not a message is damage", said)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""The Python package ncu_report: every fixture of Nsight Compute, against values that an independent reader took from them
-(SHARED/fixtures/ncu/expected.json), and, where NVIDIA's own module has been fetched (PEERS, default /tmp/peers), one script with both modules,
-answer by answer: with the compiled part of the package, where it was built, and without. What may differ is named in KNOWN (docs/python.md says why)
-and nothing else may."""
+"""The Python package ncu_report: every fixture of Nsight Compute is compared with values that an independent reader took from them
+(SHARED/fixtures/ncu/expected.json). If NVIDIA's own module has been fetched (PEERS, default /tmp/peers), one script runs with both
+modules and is compared answer by answer, with the compiled part of the package, where it was built, and without.
+
+Only what KNOWN names may differ (docs/python.md says why).
+"""
 import glob
 import itertools
 import json
@@ -27,6 +29,7 @@ NO_SUCH_DEVICE = "transposeMatrix-2025.2.1"  # NVIDIA's module of 2024 does not 
 KNOWN = {
     ("lts__average_gcomp_input_sector_success_rate.pct", "type"), ("lts__gcomp_input_sectors.sum", "type"),
     ("nvlrx__bytes.sum.per_second", "type"), ("nvltx__bytes.sum.per_second", "type"),
+    ("lts__average_gcomp_input_sector_success_rate.pct", "unit"), ("nvlrx__bytes.sum.per_second", "unit"), ("nvltx__bytes.sum.per_second", "unit"),
     ("TriageA.l1tex__t_sector_hit_rate_realtime.pct", "subtype"), ("derived__pct_occupancy_per_block_size", "unit"),
 }
 
@@ -95,7 +98,7 @@ def answers(path, package, way=""):
 
 
 def wrong_values(action, want):
-    """What the independent reader saw otherwise."""
+    """Return the values that differ from the independent reader's."""
     metrics = {m["name"]: m for m in action["metrics"]}
     wrong = [] if len(metrics) == action["count"] else ["count"]
     if action["names"][:2] != [want["function"]] * 2:
@@ -186,7 +189,7 @@ json.dump({name: sorted(member for member in dir(thing) if member[0] != "_") if 
            for name, thing in vars(ncu_report).items() if name[0] in "IR" or name == "load_report"}, sys.stdout)
 """
 INTERNAL = {"thisown"}  # of SWIG
-HELPERS = ("IAction__", "IContext__", "IMetric_", "INvtxDomainInfo__", "INvtxState__", "IRange__")  # functions that NVIDIA's module makes methods of
+HELPERS = ("IAction__", "IContext__", "IMetric_", "INvtxDomainInfo__", "INvtxState__", "IRange__")  # functions that are methods in NVIDIA's module
 
 
 def surface():
@@ -231,7 +234,7 @@ def filters():
     theirs = ncu_python()
     if theirs:
         other = script(FILTERS, path, asked, package=theirs)
-        tap.ok(other.status == 0 and json.loads(other.out) == wanted, "as NVIDIA's module chooses", f"{other.out}\n{other.err.decode()}")
+        tap.ok(other.status == 0 and json.loads(other.out) == wanted, "NVTX filters select as NVIDIA's module does", f"{other.out}\n{other.err.decode()}")
     bad = script(FILTERS, path, '[[["a@b@c/"], []]]')
     tap.ok(bad.status == 1 and b"ValueError: 'a@b@c/'" in bad.err, "a filter that is none is told", bad.err)
 
@@ -258,7 +261,7 @@ def events():
                 app("nvtx_calls")], env=dict(os.environ), limit=60)
     wanted = run([os.path.join(BUILD, "bin/trace"), "dump", "--json", "--no-symbols", path], env=dict(os.environ), limit=60)
     result = script(EVENTS, path)
-    if not tap.ok(wanted.status == 0 and result.status == 0, "events are read", f"{made.err!r} {result.err.decode()}"):
+    if not tap.ok(wanted.status == 0 and result.status == 0, "the events of a report are read", f"{made.err!r} {result.err.decode()}"):
         return
     rows, got = [json.loads(line) for line in wanted.out.splitlines()], json.loads(result.out)
     tap.ok(got["rows"] == rows and rows, f"{len(rows)} events, as trace dump --json prints them")
@@ -268,9 +271,9 @@ def events():
     tap.ok(got["frames"] == [frame["address"] for frame in call["callchain"]] and got["attribute"] == got["calls"][0]["function"], "callchains; columns as attributes")
     tap.ok(not got["nobody"] and got["calls"][0] in got["window"] and got["results"] == 0, "filters")
     bad = script("import ncu_report, sys; ncu_report.load_report(sys.argv[1]).events('no_kind')", path)
-    tap.ok(b"ValueError: there is no kind of event 'no_kind'" in bad.err, "a kind that there is not", bad.err)
+    tap.ok(b"ValueError: unknown event kind 'no_kind'" in bad.err, "a kind that there is not", bad.err)
     bad = script("import ncu_report, sys; ncu_report.load_report(sys.argv[0])")
-    tap.ok(b"ReportError" in bad.err and b"script.py" in bad.err, "what is no report is told with its name", bad.err)
+    tap.ok(b"ReportError" in bad.err and b"script.py" in bad.err, "a file that is not a report raises ReportError with its name", bad.err)
 
 
 CUT = """
@@ -288,7 +291,7 @@ print(len(actions), len(list(report.events())), texts)
 
 
 def cut_off():
-    """Of reports that end too early each whole result is there, and a warning names file and place."""
+    """A report that ends too early gives each whole result, and a warning with file and position."""
     place = folder()
     own, cut = os.path.join(place, "own.rep"), os.path.join(place, "cut.rep")
     run([os.path.join(BUILD, "bin/trace"), "run", "-o", own, "--osrt-threshold", "0", "--", "/bin/ls", "/"], env=dict(os.environ), limit=60)
@@ -304,7 +307,7 @@ def cut_off():
                 said.append(result.out.decode().strip().split(" ", 2))
                 continue
             tap.ok(False, f"{os.path.basename(path)}: {size} bytes are read", result.err)
-        wanted = f"'{cut}': the file is cut off: what followed is missing at offset "
+        wanted = f"'{cut}': the file is truncated at offset "
         counts = [int(results) + int(events) for results, events, _ in said]
         tap.ok(counts == sorted(counts) and counts[0] < counts[-1] and said[-1][2] == "[]" and all(wanted in text for *_, text in said[:-1]),
                f"{os.path.basename(path)}: cut off, {counts} results or events, and told", said)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""trace nightly: a month of nights on two machines with everything that goes wrong, bookkeeping that stays sound, ranks, stores with many writers. Verdicts are asserted
-by counts alone, so nothing here depends on how busy the machine is."""
+"""trace nightly: a month of nights on two machines in which everything goes wrong once, a store that stays sound, ranks, stores with many
+writers. Verdicts are asserted by counts alone, so nothing here depends on how busy the machine is.
+"""
 import contextlib
 import glob
 import io
@@ -28,7 +29,7 @@ DAYS = 30
 
 
 def run(*arguments):
-    """`trace nightly` within this process: (exit status, what it said)."""
+    """Run `trace nightly` within this process: return (exit status, output)."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -52,7 +53,7 @@ def mount_small(folder, mib):
 
 
 def unshare_by_libc():
-    """For Pythons before 3.12."""
+    """Call unshare() for Pythons before 3.12."""
     import ctypes
     if not hasattr(os, "unshare"):
         libc = ctypes.CDLL(None, use_errno=True)
@@ -86,7 +87,7 @@ class Month:
         begun = lib.wait_until(lambda: any("ready" in open(p, encoding="utf-8").read() for p in glob.glob(pattern)))
         tap.ok(begun, "the night that will be cut off has begun")
         status, said = run("run", "--name=job", f"--folder={self.folder}", f"--host={host}", "--", "true")
-        tap.ok(status == 2 and "another instance is at work" in said, "a second instance is refused", said)
+        tap.ok(status == 2 and "another instance is running" in said, "a second instance is refused", said)
         process.kill()
         process.wait()
         for path in glob.glob(pattern):  # what it ran is in a session of its own
@@ -146,9 +147,9 @@ def a_month_goes_by():
     month = Month(folder, small)
     live_through(month, program)
     said = month.said
-    tap.ok(month.verdicts[5] == 3 and "status 3" in said[5], "a failing command: its exit status is passed on", said[5])
-    tap.ok(month.verdicts[7] == 128 + 9 and "signal 9" in said[7], "a killed one: as shells have it", said[7])
-    tap.ok("hung" in said[9] and month.verdicts[9], "a hung one is ended", said[9])
+    tap.ok(month.verdicts[5] == 3 and "status 3" in said[5], "the exit status of a failing command is passed on", said[5])
+    tap.ok(month.verdicts[7] == 128 + 9 and "signal 9" in said[7], "a killed command gives the status that shells give", said[7])
+    tap.ok("hung" in said[9] and month.verdicts[9], "a hung command is ended", said[9])
     if small:
         tap.ok(month.verdicts[12] == 2, "a full disk: cannot tell", said[12])
     else:
@@ -157,14 +158,14 @@ def a_month_goes_by():
     tap.ok(month.verdicts[14] == 127, "a command that is not there", said[14])
     tap.ok(all(month.verdicts[d] == 1 and worse_counts(folder, d) == {":item/:store write"} for d in range(20, 31)),
            "from the night on that one more call per item was made each is worse, there", [month.verdicts, *(worse_counts(folder, d) for d in range(20, 31))])
-    tap.ok(not any(worse_counts(folder, d) for d in range(1, 20) if d != 13), "and by counts (times depend on the machine) none before", month.verdicts)
+    tap.ok(not any(worse_counts(folder, d) for d in range(1, 20) if d != 13), "no earlier night is worse by counts (times depend on the machine)", month.verdicts)
     verdict_files(folder)
     bookkeeping(folder)
     history(folder)
 
 
 def worse_counts(folder, day, month="03"):
-    """What of a night happened more often than before."""
+    """Return what happened more often in a night than before."""
     found = set()
     for path in glob.glob(os.path.join(folder, "job", "*", f"2026{month}{day:02}*", "verdict.json")):
         with open(path, encoding="utf-8") as file:
@@ -183,7 +184,7 @@ def verdict_files(folder):
                     bad.append(night)
         except (OSError, ValueError, KeyError) as error:
             bad.append(f"{night}: {error}")
-    tap.ok(not bad, "each with a verdict", bad)
+    tap.ok(not bad, "each night has a verdict", bad)
     used = sum(nightly.folder_bytes(n) for n in glob.glob(os.path.join(folder, "job", "a", "2*")))
     tap.ok(used <= 1 << 20, "reports stay under the limit", used)
     worse = sorted(glob.glob(os.path.join(folder, "job", "a", "20260329*")))[0]
@@ -195,18 +196,18 @@ def bookkeeping(folder):
     c = sqlite3.connect(database)
     tap.ok(c.execute("PRAGMA integrity_check").fetchone() == ("ok",), "the store is sound")
     nights = c.execute("SELECT host, begun, state, verdict FROM night ORDER BY id").fetchall()
-    tap.ok(len(nights) >= DAYS - 1 and all(v for *_, v in nights), "with a verdict for each night", nights)
+    tap.ok(len(nights) >= DAYS - 1 and all(v for *_, v in nights), "the store has a verdict for each night", nights)
     outcomes = dict(c.execute("SELECT outcome, count(*) FROM run GROUP BY 1").fetchall())
-    tap.ok(outcomes.get("failed") == 3 and outcomes.get("killed") == 2 and outcomes.get("hung") == 1, "and what became of the runs", outcomes)
+    tap.ok(outcomes.get("failed") == 3 and outcomes.get("killed") == 2 and outcomes.get("hung") == 1, "the store has the outcome of each run", outcomes)
     tap.ok(("a", "2026-03-11T03:00:00", "cut off", "cannot tell") in [n[:2] + n[2:] for n in nights] or any(n[2] == "pruned" and n[1].startswith("2026-03-11") for n in nights),
            "the night that was cut off is told so", nights)
     c.close()
     status, said = run("accept", "--name=job", f"--folder={folder}", "--host=a")
-    tap.ok(status == 0 and "is the baseline" in said, "what is worse can be accepted", said)
+    tap.ok(status == 0 and "is the baseline" in said, "a night that is worse can be accepted", said)
     status, said = run("run", "--name=job", f"--folder={folder}", "--host=a", "--runs=5", "--alpha=0.05", TRACE_OPTIONS, "--now=2026-04-01T03:00:00", "--", lib.app("regressed"), "call", "5")
-    tap.ok(not worse_counts(folder, 1, "04"), "and is none any more then", said)
+    tap.ok(not worse_counts(folder, 1, "04"), "after that the same counts are not worse", said)
     status, said = run("list", "--name=job", f"--folder={folder}")
-    tap.ok(status == 0 and said.count("\n") >= DAYS, "list has them", said)
+    tap.ok(status == 0 and said.count("\n") >= DAYS, "trace nightly list prints the nights", said)
 
 
 def history(folder):
@@ -215,8 +216,8 @@ def history(folder):
         page = file.read()
     tap.ok(status == 0 and "<svg" in page and "<script" not in page, "a history with plots", said)
     moved = [line for line in page.splitlines() if line.startswith(("<li>", "<ul><li>")) and "write: count" in line]
-    tap.ok(len(moved) == 1 and f"commit {20:040x}"[:19] in moved[0] and "2026-03-20" in moved[0], "that says in which night and with which commit it moved", moved)
-    tap.ok("/verdict.txt'" in page, "and leads to the evidence")
+    tap.ok(len(moved) == 1 and f"commit {20:040x}"[:19] in moved[0] and "2026-03-20" in moved[0], "the history says in which night and with which commit an item changed", moved)
+    tap.ok("/verdict.txt'" in page, "the history links to the verdicts")
 
 
 LAUNCHER = """#!/bin/sh
@@ -237,7 +238,7 @@ def ranks_have_reports_of_their_own():
     reports = sorted(os.path.basename(p) for p in glob.glob(os.path.join(folder, "mpi/a/2*/*.rep")))
     tap.ok(status == 2 and reports == ["run-01-rank-0.rep", "run-01-rank-2.rep"], "ranks that are chosen have a report each", f"{status} {said} {reports}")
     logs = [open(p, encoding="utf-8").read() for p in glob.glob(os.path.join(folder, "mpi/a/2*/run-01.log"))]
-    tap.ok(logs and logs[0].count("rank\n") == 4, "and all ranks run", logs)
+    tap.ok(logs and logs[0].count("rank\n") == 4, "all ranks run", logs)
     c = sqlite3.connect(os.path.join(folder, "nightly.sqlite"))
     tap.ok([r[0] for r in c.execute("SELECT rank FROM run ORDER BY rank")] == ["0", "2"], "the store knows them")
     c.close()
@@ -253,7 +254,7 @@ def options_come_from_a_file_too():
     tap.ok("geheim" not in said and "PASSWORD=REDACTED" in said, "secrets are not repeated", said)
     os.mkdir(os.path.join(folder, "kept"))
     status, said = run("list", f"--config={config}")
-    tap.ok(status == 2 and said == "trace: there are no nights of 'conf'\n", "the same file serves the other commands, too", said)
+    tap.ok(status == 2 and said == "trace: no nights of 'conf'\n", "other commands read the same configuration file", said)
     status, said = run("list", f"--folder={folder}/kept")
     tap.ok(status == 0 and said.startswith("Night") and said.count("\n") == 1, "of all benchmarks there may be none yet", said)
     status, said = run("run", "--name=x", f"--folder={folder}", "--dry-run", "--trace-options", "-t nvtx", "--", "true")
@@ -261,12 +262,12 @@ def options_come_from_a_file_too():
     with open(config, "a", encoding="ascii") as file:
         file.write("colour = red\n")
     status, said = run("run", f"--config={config}", "--", "true")
-    tap.ok(status == 2 and "'colour' is no option" in said, "an unknown option in the file is told", said)
-    for arguments, what in ((("run", "--", "true"), "--name"), (("run", "--name=x"), "which command"), (("run", "--name=../x", "--", "true"), "no name"),
-                            (("report", "--name=none", f"--folder={folder}"), "no nights"), (("run", "--name=x", "--runs=x", "--", "true"), "--runs: 'x' is not a whole number from 1 on"),
-                            (("run", "--name=x", "--alpha=2", "--", "true"), "--alpha: '2' is not a number between 0 and 1"), (("run", "--name=x", "--keep-days=nan", "--", "true"), "--keep-days: 'nan'"),
-                            (("run", "--name=x", "--ranks=a", "--", "true"), "--ranks: 'a' is not ranks"), (("run", "--name=x", "--trace-options='", "--", "true"), "closing quotation"),
-                            (("prune", "--name=x", "--keep-nights=0"), "--keep-nights: '0'"), (("run", "--name=x", "--host=a/b", "--", "true"), "no name of a host")):
+    tap.ok(status == 2 and "unknown option 'colour'" in said, "an unknown option in the file is told", said)
+    for arguments, what in ((("run", "--", "true"), "--name"), (("run", "--name=x"), "no COMMAND given"), (("run", "--name=../x", "--", "true"), "invalid benchmark name"),
+                            (("report", "--name=none", f"--folder={folder}"), "no nights"), (("run", "--name=x", "--runs=x", "--", "true"), "--runs: invalid value 'x': want an integer of at least 1"),
+                            (("run", "--name=x", "--alpha=2", "--", "true"), "--alpha: invalid value '2': want a number between 0 and 1"), (("run", "--name=x", "--keep-days=nan", "--", "true"), "--keep-days: invalid value 'nan'"),
+                            (("run", "--name=x", "--ranks=a", "--", "true"), "--ranks: 'a' is not a list of ranks"), (("run", "--name=x", "--trace-options='", "--", "true"), "closing quotation"),
+                            (("prune", "--name=x", "--keep-nights=0"), "--keep-nights: invalid value '0'"), (("run", "--name=x", "--host=a/b", "--", "true"), "invalid host name")):
         status, said = run(*arguments)
         tap.ok(status == 2 and what in said and said.count("\n") == 1, f"one line: {what}", said)
 
@@ -285,21 +286,21 @@ def nights_with_reports_are_counted():
     for day in range(2, 7):
         status, said = a_night(folder, day, "/bin/sh", "-c", "echo no such data >&2; exit 4", options=["--commit=1", "--keep-nights=3"])
     tap.ok(status == 4 and "run 1: failed (status 4): no such data" in said, "the last line of a run that failed is told", said)
-    tap.ok(holding() == [1, 5, 6], "so many nights have reports, the baseline's among them", holding())
+    tap.ok(holding() == [1, 5, 6], "--keep-nights nights have reports, those of the baseline among them", holding())
     status, said = run("prune", "--name=kept", f"--folder={folder}", "--host=a", "--keep-nights=1", "--now=2026-05-06T04:00:00", "--dry-run")
     tap.ok(status == 0 and said.startswith("would remove the reports of 1 nights;") and "/20260505-" in said and said.rstrip().endswith("MiB") and holding() == [1, 5, 6],
            "prune --dry-run says what would go, and removes nothing", f"{said} {holding()}")
     status, said = run("prune", "--name=kept", f"--folder={folder}", "--host=a", "--keep-nights=1", "--now=2026-05-06T04:00:00")
-    tap.ok(status == 0 and "of 1 nights; those of the baseline and of the last night are kept" in said and holding() == [1, 6],
+    tap.ok(status == 0 and "of 1 nights; those of the baseline and of the last night are always kept" in said and holding() == [1, 6],
            "the baseline's and the last night's stay in any case, and that is said", f"{said} {holding()}")
-    tap.ok(len(glob.glob(os.path.join(folder, "kept/a/2*/verdict.json"))) == 6, "and all verdicts")
+    tap.ok(len(glob.glob(os.path.join(folder, "kept/a/2*/verdict.json"))) == 6, "all verdicts are kept")
     before = run("list", f"--folder={folder}"), sorted(os.listdir(os.path.join(folder, "kept/a")))
-    for wrong, what in (("--osrt-threshold x", "'x' is no value of --osrt-threshold"), ("--colour red", "unrecognized option '--colour'"), ("osrt", "cannot run 'osrt'"),
-                        ("-t osrt ls", "not only options"), ("--capture-range=quux", "--capture-range quux"), ("--help", "not only options")):
+    for wrong, what in (("--osrt-threshold x", "invalid argument 'x' for --osrt-threshold"), ("--colour red", "unknown option '--colour'"), ("osrt", "cannot run 'osrt'"),
+                        ("-t osrt ls", "not options of 'trace run' alone"), ("--capture-range=quux", "--capture-range quux"), ("--help", "not options of 'trace run' alone")):
         status, said = a_night(folder, 7, "/bin/true", options=["--trace-options", wrong])
         tap.ok(status == 2 and "--trace-options: " in said and what in said and said.count("\n") == 1, f"wrong options of 'trace run' are refused in one line: {what}", said)
     after = run("list", f"--folder={folder}"), sorted(os.listdir(os.path.join(folder, "kept/a")))
-    tap.ok(before == after, "and no night is stored", after)
+    tap.ok(before == after, "a night that was refused is not stored", after)
     status, said = a_night(folder, 8, "/bin/sh", "-c", "pkill -KILL -P $PPID libtrace-write; kill -KILL $$")
     reports = glob.glob(os.path.join(folder, "kept/a/20260508*/*.rep"))
     tap.ok(status == 137 and len(reports) == 1 and lib.Report(reports[0]).check().status == 0, "a writer that was killed with its run: the report is recovered", f"{status} {said} {reports}")
@@ -319,15 +320,15 @@ def failed_nights_are_no_baseline():
     failing = ("/bin/sh", "-c", "exit 4")
     a_night(folder, 1, *failing)
     status, said = accept()
-    tap.ok(status == 2 and "no night of 'kept' on 'a' has a whole run" in said and said.count("\n") == 1 and not baseline(), "with failed nights alone there is nothing to accept", said)
+    tap.ok(status == 2 and "no night of 'kept' on 'a' has a complete run" in said and said.count("\n") == 1 and not baseline(), "with failed nights alone there is nothing to accept", said)
     a_night(folder, 2, "/bin/true")
     a_night(folder, 3, *failing)
     before = baseline()
     status, said = accept("3")
-    tap.ok(status == 2 and "night 3 has no whole run" in said and "status 4" in said and said.count("\n") == 1 and baseline() == before,
+    tap.ok(status == 2 and "night 3 has no complete run" in said and "status 4" in said and said.count("\n") == 1 and baseline() == before,
            "a night that failed is not accepted, and the baseline stays", f"{said} {before} {baseline()}")
     status, said = accept()
-    tap.ok(status == 0 and said.startswith("night 2 ") and baseline() == [2], "without a number it is the last night that has a whole run", f"{said} {baseline()}")
+    tap.ok(status == 0 and said.startswith("night 2 ") and baseline() == [2], "accept without a number takes the last night that has a whole run", f"{said} {baseline()}")
 
 
 WRITER = """
@@ -351,9 +352,9 @@ def many_write(url, name):
     tap.ok(not any(w.returncode for w in writers), f"{name}: four write at once", errors)
     kept = store.Store(url)
     counts = [kept.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("night", "run", "item")]
-    tap.ok(counts == [32, 96, 4800], f"{name}: and nothing is lost", counts)
+    tap.ok(counts == [32, 96, 4800], f"{name}: concurrent writers lose nothing", counts)
     read = kept.profiles(kept.nights("many", "h2")[3]["id"])
-    tap.ok(len(read) == 3 and read[0].items[profile.Key("call", "p", "", "f7")] == profile.Item(7, 7, 1.5, 0), f"{name}: what is read is what was written")
+    tap.ok(len(read) == 3 and read[0].items[profile.Key("call", "p", "", "f7")] == profile.Item(7, 7, 1.5, 0), f"{name}: the store returns what was written")
     kept.close()
 
 
@@ -385,7 +386,7 @@ def many_writers_lose_nothing():
         server.send_signal(signal.SIGINT)
         server.wait()
     status, said = run("list", "--name=x", f"--store=postgresql://u:geheim@localhost:1/none?host={data}")
-    tap.ok(status == 2 and "geheim" not in said and said.count("\n") == 1, "a server that is not there: one line, without the password", said)
+    tap.ok(status == 2 and "geheim" not in said and said.count("\n") == 1, "a missing server is reported in one line, without the password", said)
 
 
 def facts_are_in_the_report():
@@ -421,7 +422,7 @@ def facts_are_in_the_report():
     git("checkout", "-q", "--detach")
     facts = check("no branch", repository, wanted["a repository"])
     names = {f.split("=")[0] for f in facts}
-    tap.ok({"memory", "cpus_allowed", "load"} <= names, "with what the machine is", facts)
+    tap.ok({"memory", "cpus_allowed", "load"} <= names, "facts of the machine are in the report", facts)
     os.mkdir(os.path.join(folder, "plain"))
     check("no repository", os.path.join(folder, "plain"), None)
 
@@ -440,7 +441,7 @@ cd "$PLACE"; exec "$@"
 
 
 def machines_that_differ_are_refused():
-    """A /sys of our own says what the machine is."""
+    """A fake /sys describes the machine."""
     place = lib.folder()
 
     def recorded(name, governor, limit):
@@ -454,18 +455,18 @@ def machines_that_differ_are_refused():
     facts = set(json.loads(lib.trace("info", "--json", f"{place}/base.rep").out)["session"]["facts"])
     wanted = {"governor=performance", "turbo=off", "smt=1", "cpu_power_limit_long_0=125000000 uW", "cpu_power_limit_short_0=200000000 uW", "cgroup_cpu_max=150000 100000",
               "cgroup_memory_max=629145600"}
-    tap.ok(wanted <= facts, "what the machine tells of itself is in the report", wanted - facts)
+    tap.ok(wanted <= facts, "the report has the facts that the machine reports", wanted - facts)
     result = made.command("diff", f"{place}/base.rep", "--", f"{place}/other.rep")
     said = (result.out + result.err).decode()
-    tap.ok(result.status == 2 and "governor: performance -> powersave" in said and "cpu_power_limit_long_0: 125000000 uW -> 95000000 uW" in said and "must not be compared" in said,
+    tap.ok(result.status == 2 and "governor: performance -> powersave" in said and "cpu_power_limit_long_0: 125000000 uW -> 95000000 uW" in said and "not comparable" in said,
            "another governor, another power limit: told, and not compared", said)
     for options, other in ((["--force"], "other"), ([], "same")):
         result = made.command("diff", *options, f"{place}/base.rep", "--", f"{place}/{other}.rep")
-        tap.ok(b"must not be compared" not in result.out + result.err, f"compared: {other} {options}", result)
+        tap.ok(b"not comparable" not in result.out + result.err, f"compared: {other} {options}", result)
 
 
 def gpus_that_differ_are_refused():
-    """A made-up NVML says what the GPUs are; the program runs on the simulated device."""
+    """A fake NVML describes the GPUs; the program runs on the simulated device."""
     reason = device.missing("driver_api")
     if reason:
         tap.skip("facts of GPUs", reason)
@@ -486,11 +487,11 @@ def gpus_that_differ_are_refused():
     wanted = {"gpu_0_name=Made up", "gpu_0_power_limit=700000 mW", "gpu_0_max_clocks=graphics 1980 MHz, memory 2619 MHz", "gpu_0_application_clocks=graphics 1410 MHz, memory 1410 MHz",
               "gpu_0_ecc=on", "gpu_0_mig=off", "gpu_0_persistence=on", "gpu_1_name=Made up", "gpu_1_power_limit=700000 mW", "gpu_1_max_clocks=graphics 1980 MHz, memory 2619 MHz",
               "gpu_1_persistence=on"}
-    tap.ok(not any(r.status for r in results) and facts("base") == wanted, "what GPUs tell of themselves is in the report, and what they do not tell is not", facts("base") ^ wanted)
-    tap.ok(lib.Report(f"{place}/base.rep").check().status == 0, "which stays sound")
+    tap.ok(not any(r.status for r in results) and facts("base") == wanted, "the report has the facts that GPUs report, and no others", facts("base") ^ wanted)
+    tap.ok(lib.Report(f"{place}/base.rep").check().status == 0, "a report with facts of GPUs is sound")
     result = made.command("diff", f"{place}/base.rep", "--", f"{place}/other.rep")
     said = (result.out + result.err).decode()
-    tap.ok(result.status == 2 and "gpu_0_power_limit: 700000 mW -> 500000 mW" in said and "must not be compared" in said, "another power limit: told, and not compared", said)
+    tap.ok(result.status == 2 and "gpu_0_power_limit: 700000 mW -> 500000 mW" in said and "not comparable" in said, "runs with another power limit are reported and not compared", said)
     recorded("plain", "/bin/true", NVML_HANGS=1)
     tap.ok(not facts("plain"), "a program without CUDA: nobody asks")
     result = recorded("hung", program, NVML_HANGS=1)
@@ -507,7 +508,7 @@ def secrets_are_not_in_reports():
         content = file.read()
     arguments = json.loads(lib.trace("info", "--json", report).out)["processes"][0]["arguments"]
     tap.ok(arguments[1:] == shown and b"geheim" not in content, "arguments whose names say so are not in the report, others are", arguments)
-    tap.ok(result.out.decode().split() == given, "and the program gets them", result.out)
+    tap.ok(result.out.decode().split() == given, "the program gets its own arguments", result.out)
 
 
 lib.main(secrets_are_not_in_reports, machines_that_differ_are_refused, gpus_that_differ_are_refused, facts_are_in_the_report, ranks_have_reports_of_their_own, nights_with_reports_are_counted, failed_nights_are_no_baseline, options_come_from_a_file_too, many_writers_lose_nothing, a_month_goes_by)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""NVTX: how the library is found, and what of marks, ranges and names is in the report.
+"""NVTX: how the tracer is found by programs, and which marks, ranges and names the report has.
 
 The programs are left out of the build where there are no headers of NVTX (scripts/setup --cuda); their tests are skipped then.
 """
@@ -56,8 +56,8 @@ def calls_from_c():
          ["payload"] * 6 + ["plain", "registered", "x" * 1999, "", "not \udcff UTF-8", "wide \u20ac \U0001f600", ""])
     same("every kind of payload", [(e["payload_type"], e["payload"]) for e in marks[:6]],
          [("uint64", 1 << 63), ("int64", -5000000000), ("double", -0.1), ("uint32", 4000000000), ("int32", -7), ("float", 1.5)])
-    same("no payload is none", (marks[6]["payload_type"], marks[6]["payload"]), ("none", None))
-    same("category and colour", (marks[6]["category"], marks[6]["color"]), (9, "0xff00aa55"))
+    same("an event without a payload has none", (marks[6]["payload_type"], marks[6]["payload"]), ("none", None))
+    same("an event has its category and color", (marks[6]["category"], marks[6]["color"]), (9, "0xff00aa55"))
     same("domains", {e["domain"] for e in marks[:8]} | {"|"} | {e["domain"] for e in marks[8:]}, {"test domain", "|", ""})
     same("a registered string says so", [i for i, e in enumerate(marks) if "registered" in e["flags"]], [7])
     same("ranges of push and pop", [(e["domain"], e["text"], e["level"], e["flags"]) for e in ranges],
@@ -65,11 +65,11 @@ def calls_from_c():
           ("", "open at the thread's end", 0, ["unfinished"]), ("", "never popped", 0, ["unfinished"])])
     outer, middle, inner = ranges[:3]
     tap.ok(outer["start_ns"] <= middle["start_ns"] <= inner["start_ns"] and
-           middle["start_ns"] + middle["duration_ns"] <= outer["start_ns"] + outer["duration_ns"], "they lie in each other", ranges[:3])
+           middle["start_ns"] + middle["duration_ns"] <= outer["start_ns"] + outer["duration_ns"], "nested ranges lie within each other", ranges[:3])
     spans = t.events["nvtx_start_end"]
     same("ranges of start and end", [(e["domain"], e["text"], e["tid"] == e["start_tid"], e["flags"]) for e in spans],
          [("", "started", False, []), ("test domain", "same thread", True, []), ("", "never ended", True, ["unfinished"])])
-    tap.ok(len({e["range_id"] for e in spans}) == 3, "their ids differ", spans)
+    tap.ok(len({e["range_id"] for e in spans}) == 3, "start/end ranges have different ids", spans)
     same("names", [(e["what"], e["domain"], e["name"]) for e in t.events["nvtx_name"]],
          [("domain", "test domain", "test domain"), ("resource", "test domain", "a resource"), ("resource destroyed", "", ""),
           ("category", "test domain", "nine"), ("category", "", "three"), ("thread", "", "the main thread"), ("domain destroyed", "test domain", "")])
@@ -81,7 +81,7 @@ def calls_from_cxx():
         same("C++: ranges, also one left by an exception", [(e["domain"], e["text"], e["level"], e["color"], e["payload"]) for e in t.events["nvtx_range"]],
              [("", "C++ outer", 0, "0x0", None), ("C++ domain", "left by an exception", 0, "0xffff0001", 42)])
         same("C++: a registered string", [(e["domain"], e["text"], e["flags"]) for e in t.events["nvtx_mark"]], [("C++ domain", "registered in C++", ["registered"])])
-        same("C++: a unique range", t.texts("nvtx_start_end"), ["C++ unique"])
+        same("C++: a unique range is recorded", t.texts("nvtx_start_end"), ["C++ unique"])
 
 
 def found_early_and_late():
@@ -99,10 +99,10 @@ def open_ranges_are_closed():
             continue
         found = sorted((e["text"], e["level"] if "level" in e else e["range_id"] > 0, e["category"])
                        for kind in KINDS[1:3] for e in t.events[kind] if "unfinished" in e["flags"])
-        same(f"{how}: what was open is there, unfinished", found,
+        same(f"{how}: open ranges are recorded as unfinished", found,
              [("outer and open", 0, 0), ("registered and open", 1, 5), ("started by another thread", True, 0)])
         closed = [e["text"] for kind in KINDS[1:3] for e in t.events[kind] if not e["flags"]]
-        same(f"{how}: what was closed is there once", (closed.count("closed"), closed.count("ended")), (1000, 1000))
+        same(f"{how}: closed ranges are recorded once", (closed.count("closed"), closed.count("ended")), (1000, 1000))
 
 
 def forked_child():
@@ -127,7 +127,7 @@ def sources_are_chosen():
         where, spool = folder(), spool_folder()
         result = trace("run", "-t", "nvtx", "-o", os.path.join(where, "r"), "--", app("nvtx_open"), env=clean_env(LIBTRACE_SPOOL_DIR=spool))
         report = Report(os.path.join(where, "r.rep"))
-        tap.ok(result.status == 0 and len(report.events("--kind", "nvtx_range")) == 1002 and not report.events("--kind", "osrt_call"), "trace run -t nvtx", result.err)
+        tap.ok(result.status == 0 and len(report.events("--kind", "nvtx_range")) == 1002 and not report.events("--kind", "osrt_call"), "trace run -t nvtx records NVTX and no calls", result.err)
 
 
 def rows(report, name):
@@ -150,7 +150,7 @@ def expected_sum(events):
 
 
 def parents_of(events):
-    """{(tid, start, end): how many ranges of the thread lie around it}"""
+    """Return {(tid, start, end): how many ranges of the thread contain this one}."""
     done = [(e["tid"], e["start_ns"], e["start_ns"] + e["duration_ns"]) for e in events if "unfinished" not in e["flags"]]
     return collections.Counter({r: sum(o != r and o[0] == r[0] and o[1] <= r[1] and o[2] >= r[2] for o in done) for r in done})
 
@@ -212,7 +212,7 @@ def very_long_texts():
     whole = [e for e in marks if len(e["text"]) == 20000]
     cut = [e for e in marks if len(e["text"]) == 928]
     tap.ok(len(marks) == 1000 and len(whole) + len(cut) == 1000 and all(not e["flags"] for e in whole) and all(e["flags"] == ["text_cut"] for e in cut) and len(whole) > 300,
-           "what there is no memory for is cut, and flagged", (len(marks), len(whole), len(cut)))
+           "long texts beyond the memory limit are cut and flagged", (len(marks), len(whole), len(cut)))
     same("many long texts: each is itself", sorted(int(e["text"][7:13]) for e in marks), list(range(1000)))
     same("many long texts: registered strings still have names", [e["text"] for e in t.events["nvtx_mark"] if "registered" in e["flags"]][3:], ["registered at the end"])
 
@@ -226,7 +226,7 @@ def another_tool():
         tap.skip("another tool", "not built: no headers of NVTX")
         return
     tool = app("libnvtx_tool.so")
-    for mode, note in (("", "it is called as well"), ("refuse", "it did not want to start"), ("part", "it has a part of NVTX only"), ("differ", "it is called as well")):
+    for mode, note in (("", "NVTX calls are passed on to it"), ("refuse", "it refused to start"), ("part", "it handles only a part of NVTX"), ("differ", "NVTX calls are passed on to it")):
         alone = run([app("nvtx_chained")], env=clean_env(NVTX_INJECTION64_PATH=tool, NVTX_TOOL=mode))
         t = traced(f"another tool {mode}", [app("nvtx_chained")], NVTX_INJECTION64_PATH=tool, NVTX_TOOL=mode)
         if not t:
@@ -248,7 +248,7 @@ def another_tool():
     t = traced("another tool that is not there", [app("nvtx_open")], NVTX_INJECTION64_PATH="/nonexistent/other-tool.so")
     if t:
         notes = notes_of(t.report)
-        tap.ok(len(t.events["nvtx_range"]) == 1002 and len(notes) == 1 and "cannot be loaded" in notes[0], "a tool that is not there: NVTX is recorded, and the report says so", notes)
+        tap.ok(len(t.events["nvtx_range"]) == 1002 and len(notes) == 1 and "cannot load it" in notes[0], "a tool that is not there: NVTX is recorded, and the report says so", notes)
     link = os.path.join(folder(), "other-name.so")
     os.symlink(LIBRARY, link)
     for name, path in (("by its name", LIBRARY), ("by another name", link)):

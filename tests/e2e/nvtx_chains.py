@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Callchains of NVTX events: which have one, and whether it is the right one, in every form that a report is read in.
+"""Callchains of NVTX events: which events have one, and whether it is right, in every form in which a report is read.
 
-tests/apps/nvtx_chains.c says where its events are made; it is left out of the build where there are no headers of NVTX.
+tests/apps/nvtx_chains.c prints where its events are created; it is left out of the build where there are no headers of NVTX.
 """
 import collections
 import csv
@@ -63,10 +63,10 @@ def all_of_them():
     found = {e["text"] for e in t.events}
     tap.ok(not wrong and found == set(t.said) | set(t.said_none), "every mark and range that ended has the chain that the program says", wrong[:3] or found)
     open_ones = [(e["text"], e["callchain"], e["flags"]) for e in t.events if e["text"] in t.said_none]
-    tap.ok(len(open_ones) == 2 and all(not chain and flags == ["unfinished"] for _, chain, flags in open_ones), "one that was never ended has none", open_ones)
+    tap.ok(len(open_ones) == 2 and all(not chain and flags == ["unfinished"] for _, chain, flags in open_ones), "a range that was never ended has no callchain", open_ones)
     database = os.path.join(os.path.dirname(t.path), "r.sqlite")
     made = trace("export", "-t", "sqlite", "-o", database, t.path)
-    tap.ok(made.status == 0, "it becomes a database", made.err)
+    tap.ok(made.status == 0, "the report is exported to SQLite", made.err)
     with sqlite3.connect(database) as db:
         rows = db.execute("""SELECT e.rowid, coalesce(e.text, t.value), s.value FROM
             (SELECT id, callchainId FROM LIBTRACE_NVTX_MARK UNION ALL SELECT id, callchainId FROM LIBTRACE_NVTX_RANGE
@@ -101,7 +101,7 @@ def call_trees():
     tap.ok((int(by_name[":quick"]["Self Time (ns)"]), int(by_name[":quick"]["Calls"])) == (sum(quick), 100) and sum(int(r["Self Time (ns)"]) for r in rows) == whole
            and int(by_name["deeper"]["Calls"]) == 1, "callchain_flat --source nvtx adds up their times", rows)
     some = trace("export", "-t", "folded", "-o", "-", t.path).out.decode()
-    tap.ok(":quick" not in some, "by default the chains are those of calls", some)
+    tap.ok(":quick" not in some, "by default folded stacks have calls and no NVTX events", some)
     chosen = json.loads(trace("stats", "-r", "callchain_tree", "-f", "json", "--source", "nvtx", "--name", "slow", t.path).out)
     tap.ok({row["Name"] for row in chosen if row["Name"].startswith(":")} == {":slow"}, "--name chooses by text", chosen)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""Deferred events of NVTX: ranges and marks at their place in time, by clocks of many kinds, in every way of reading a report."""
+"""Deferred events of NVTX: ranges and marks have the right times, by clocks of many kinds, in every way of reading a report."""
 import collections
 import csv
 import io
@@ -13,9 +13,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import Report, app, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
 WITHIN_NS = 200_000_000  # a point of synchronization is as good as the processor lets the program read two clocks together
-UNPLACED = ["no time in the layout", "a begin without an end, or an end without a begin", "an end before the begin", "no clock told",
-            "no point of synchronization leads from the clock to ours", "one point of synchronization only, and no rate of the clock",
-            "a time outside of the report's"]
+UNPLACED = ["the layout has no time", "begin without end, or end without begin", "end before begin", "unknown clock",
+            "no synchronization point links the clock to that of the report", "a single synchronization point, and the rate of the clock is unknown",
+            "time outside the report"]
 
 
 def traced(**options):
@@ -61,18 +61,18 @@ def events_have_their_place():
         near = [e for (k, text, _), e in found.items() if (k, text) == (kind, message)]
         best = min(abs(begin_of(e) - begin) + abs(begin_of(e) + e.get("duration_ns", 0) - end) for e in near)
         exact = kind == "nvtx_mark" or end - begin < 200000  # times of nvtxTimestampGet() itself
-        tap.ok(best <= (2 * WITHIN_NS if not exact or "scope" in message else 0), f"'{message}' is at its time", f"{best} ns off")
+        tap.ok(best <= (2 * WITHIN_NS if not exact or "scope" in message else 0), f"'{message}' has the right time", f"{best} ns off")
     info = REPORT.info()["deferred"]
-    same("those without a place are counted, each by its reason", [(r["count"], r["reason"]) for r in info["not_placed"]], [(1, reason) for reason in UNPLACED])
-    same("and the others", info["placed"], len(said))
+    same("deferred events without a place in time are counted by reason", [(r["count"], r["reason"]) for r in info["not_placed"]], [(1, reason) for reason in UNPLACED])
+    same("placed deferred events are counted", info["placed"], len(said))
     told = trace("dump", REPORT.path).err.decode()
     tap.ok(f"{len(UNPLACED)} of {len(UNPLACED) + len(said)} deferred NVTX events" in told, "who prints events is told of them", told)
-    tap.ok("not placed: 1 (no clock told)" in trace("info", REPORT.path).out.decode(), "info says so in words")
+    tap.ok("without a known time: 1 (unknown clock)" in trace("info", REPORT.path).out.decode(), "info says so in words")
     inner = [e for e in rows if e["text"] == "inner"][0]
     same("levels of ranges in each other", inner["level"], 1)
     batch = [e for e in rows if e["text"] == "batch: b"][0]
     same("an event of a batch has its own fields", (batch["payload"]["detail"], batch["event_index"], batch["category"], batch["color"]), (1, 1, 3, "0xff00ff00"))
-    same("one whose scope is no thread is of the process", [e["tid"] for e in rows if e["text"] == "of a scope"], [0])
+    same("an event whose scope is not a thread belongs to the process", [e["tid"] for e in rows if e["text"] == "of a scope"], [0])
 
 
 def statistics_have_them():
@@ -116,7 +116,7 @@ def filters_know_them():
     outer = [e for e in report_times(REPORT) if e["text"] == "outer"][0]
     window = f"{outer['start_ns']}ns/{outer['start_ns'] + 5}ns"
     got = {e["text"] for e in placed(REPORT, "--filter-time", window)}
-    tap.ok("outer" in got and "inner" not in got and "tsc" not in got, "a window of time", f"{window}: {got}")
+    tap.ok("outer" in got and "inner" not in got and "tsc" not in got, "--filter-time selects placed events", f"{window}: {got}")
 
 
 def report_times(report):
@@ -136,9 +136,9 @@ def a_large_batch():
     room = (1 << 20) // 40  # bytes of an event
     told = report.info()["deferred"]
     missing = {r["reason"]: r["count"] for r in told["not_placed"]}
-    same("all that fits is placed, the rest counted", (told["placed"], set(missing), missing.get("bytes or layout not kept", 0) in (10, 11)), (room, {"bytes or layout not kept"}, True))
+    same("all that fits is placed, the rest counted", (told["placed"], set(missing), missing.get("bytes or layout not recorded", 0) in (10, 11)), (room, {"bytes or layout not recorded"}, True))
     marks = placed(report)
-    same("each with its own text and fields", collections.Counter((e["text"], e["payload"]["detail"] % 2) for e in marks),
+    same("each event of a batch has its own text and fields", collections.Counter((e["text"], e["payload"]["detail"] % 2) for e in marks),
          {("large: even", 0): (room + 1) // 2, ("large: odd", 1): room // 2})
 
 
@@ -148,7 +148,7 @@ def another_tools_clock():
     same("times that another tool gave are placed, too", {"tool", "outer", "batch: a"} - names, set())
     begins = {e["text"]: begin_of(e) for e in placed(report)}
     wanted = [begin for _, message, begin, _ in said if message == "tool"][0]
-    tap.ok(abs(begins.get("tool", 0) - wanted) <= WITHIN_NS, "by points that were taken as it gave them", f"{begins.get('tool')} for {wanted}")
+    tap.ok(abs(begins.get("tool", 0) - wanted) <= WITHIN_NS, "events of another tool's clock are placed by that tool's points", f"{begins.get('tool')} for {wanted}")
 
 
 if not os.path.exists(app("nvtx_deferred")):

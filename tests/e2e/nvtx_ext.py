@@ -32,11 +32,11 @@ def payloads_are_copied():
         return
     rows, marks = report.events("--kind", "nvtx_payload"), {e["text"]: e for e in report.events("--kind", "nvtx_mark")}
     large = {text: bytes_of(rows, mark["payload_id"]) for text, mark in marks.items() if text.startswith(("of ", "longer "))}
-    same("one of 10000 bytes is there whole", large["of 10000 bytes"], (bytes(i // 256 & 255 for i in range(10000)), False))
-    same("and printed whole", bytes.fromhex(marks["of 10000 bytes"]["payload"]), large["of 10000 bytes"][0])
-    same("one that is longer than the memory ends where that ends", (len(large["longer than memory"][0]), large["longer than memory"][1]), (64 * 4096, True))
-    same("one of 2 MiB is cut at 1 MiB", (len(large["of 2 MiB"][0]), large["of 2 MiB"][1]), (1 << 20, True))
-    same("messages, categories and colours of events that are payloads",
+    same("a payload of 10000 bytes is recorded whole", large["of 10000 bytes"], (bytes(i // 256 & 255 for i in range(10000)), False))
+    same("a payload of 10000 bytes is printed whole", bytes.fromhex(marks["of 10000 bytes"]["payload"]), large["of 10000 bytes"][0])
+    same("a payload that is longer than the readable memory ends there", (len(large["longer than memory"][0]), large["longer than memory"][1]), (64 * 4096, True))
+    same("a payload of 2 MiB is cut at 1 MiB", (len(large["of 2 MiB"][0]), large["of 2 MiB"][1]), (1 << 20, True))
+    same("messages, categories and colors of events that are payloads",
          [(e["kind"], e["text"], e["category"], e["color"]) for e in report.events() if e.get("category")],
          [("nvtx_mark", "message of a payload", 4, "0xff00ff00"), ("nvtx_range", "another one at the end", 5, "0xff0000ff"),
           ("nvtx_start_end", "another one at the end", 5, "0xff0000ff"), ("nvtx_range", "another one at the end", 5, "0xff0000ff")])
@@ -101,7 +101,7 @@ def counters_and_objects():
     same("batches", [(names[e["counter"]], e["payload"], e["batch_flags"]) for e in report.events("--kind", "nvtx_sample_batch")],
          [("whole", {"values": [1, 2, 3], "times": [100, 200, 300]}, "0x6"), ("group", {"values": [{"used": 1, "load": 1.5}, {"used": 2, "load": 2.5}], "times": None}, "0x0")])
     meanings = report.events("--kind", "nvtx_semantics")
-    same("what they mean", [(names.get(e["counter"]), e["semantic"], e["value"], e["unit"], e["unit_numerator"], e["minimum"], e["maximum"]) for e in meanings],
+    same("counters have their semantics", [(names.get(e["counter"]), e["semantic"], e["value"], e["unit"], e["unit_numerator"], e["minimum"], e["maximum"]) for e in meanings],
          [("whole", "counter", "0x40c", "bytes", 1024, -5, 500), ("whole", "time", "0x1", "", 0, None, None), (None, "scope", "0x15", "", 0, None, None)])
     objects = report.events("--kind", "nvtx_sync")
     same("synchronization objects", [(e["what"], e["name"], e["object"] == objects[0]["object"]) for e in objects],

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""--nvtx-include, --nvtx-exclude, --filter-time: what the commands print of a report is what the whole of its rows says, by a matcher of our own."""
+"""--nvtx-include, --nvtx-exclude, --filter-time: the filtered output of commands equals the rows that an independent matcher selects."""
 import collections
 import csv
 import io
@@ -31,7 +31,7 @@ def record():
 
 def stack_holds(elements, bottom, top, stack):
     def tail(i, at):
-        """Do the elements from i on match from stack[at] on?"""
+        """Return whether the elements from i on match from stack[at] on."""
         if i == len(elements):
             return at == len(stack) or not top
         if elements[i] == "*":
@@ -98,7 +98,7 @@ def against_the_oracle():
         options = (*options_of(includes, excludes), "--nvtx-push-pop-scope", "process")
         wanted = sorted(key(e) for e in rows if any(oracle.holds(x, e, True) for x in includes) and not any(oracle.holds(x, e, True) for x in excludes))
         got = sorted(key(e) for e in report.events(*options))
-        less = len(report.events(*options_of(includes, [])))  # as many where the threads did not run at the same time
+        less = len(report.events(*options_of(includes, [])))  # as many if the threads did not run at the same time
         tap.ok(got == wanted and (excludes or less <= len(got)), f"{' '.join(options)}: {len(wanted)} of {len(rows)} events", f"{len(got)}, of the thread alone {less}")
     tap.ok(chosen_somewhere >= len(CASES) - 3, "nearly every case chooses some and leaves some", chosen_somewhere)
     every_command(report, rows, oracle)
@@ -121,7 +121,7 @@ def every_command(report, rows, oracle):
     tap.ok(found == {f"{d}:{t}": n for (d, t), n in nvtx.items()}, "stats nvtx_pushpop_sum", f"{found}\n{nvtx}")
     for command in (("dump",), ("stats",), ("export", "-t", "json", "-o", "-")):
         none, some = (trace(*command, "--nvtx-include", what, report.path) for what in ("no such range/", "a/"))
-        words = "no event is in the NVTX ranges asked for"
+        words = "no event matches the NVTX filter"
         tap.ok(none.returncode == 0 and none.stderr.count(words) == 1 and words not in some.stderr, f"{command[0]}: a range that is not there is told, once",
                none.stderr + some.stderr)
     output = os.path.join(os.path.dirname(report.path), "x.sqlite")
@@ -148,7 +148,7 @@ def windows(report, rows):
 
 def wrong_options():
     for options, words in ((("--nvtx-include", "a//b"), "name of a range is missing"), (("--nvtx-exclude", "D@a@b"), "one domain"),
-                           (("--nvtx-include", "regex:("), "no regular expression"), (("--filter-time", "soon"), "no window of time"),
+                           (("--nvtx-include", "regex:("), "invalid regular expression"), (("--filter-time", "soon"), "invalid time window"),
                            (("--kind", "foo"), "osrt_call, ")):
         result = trace("dump", *options, "/nonexistent")
         tap.ok(result.returncode == 2 and words in result.stderr and "nonexistent" not in result.stderr, f"dump {' '.join(options)}: refused, and why", result.stderr)

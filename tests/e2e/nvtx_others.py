@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""NVTX as others bring it: libnvToolsExt of NVTX 1 and 2, libnvtx3interop, the Python package, NCCL.
+"""NVTX as other packages contain it: libnvToolsExt of NVTX 1 and 2, libnvtx3interop, the Python package, NCCL.
 
-They come from PyPI into NVTX_PACKAGES, or a folder beside the build (a few megabytes; once). NCCL is some hundred: its test runs where
-NCCL_LIBRARY names it, or in the torture run, which fetches it. What cannot be had is skipped, and said.
+They are fetched from PyPI into NVTX_PACKAGES, or a folder beside the build (a few megabytes; once). NCCL has some hundred megabytes: its
+test runs where NCCL_LIBRARY names it, or in the torture run, which fetches it. Packages that cannot be fetched are skipped with the reason.
 """
 import glob
 import os
@@ -20,7 +20,7 @@ fetched = {}
 
 
 def fetch(packages):
-    """None when they are there, else why not."""
+    """Return None if they are installed, else why not."""
     if packages not in fetched:
         stamp = os.path.join(PACKAGES, "-".join(packages).replace("=", ""))
         if not os.path.exists(stamp):
@@ -89,7 +89,7 @@ def python_package():
         same("the Python package: ranges and marks", [(e["kind"], e["domain"], e["text"], e["payload"]) for e in report.events() if e["kind"] in ("nvtx_mark", "nvtx_range", "nvtx_start_end")],
              [("nvtx_range", "py", "from python", 7), ("nvtx_mark", "py", "a mark", None), ("nvtx_range", "py", "a function", None),
               ("nvtx_start_end", "py", "started", None), ("nvtx_range", "py", "pushed", None)])
-        same("its category", [(e["what"], e["name"]) for e in report.events("--kind", "nvtx_name") if e["what"] != "domain destroyed"],
+        same("the Python package records its category", [(e["what"], e["name"]) for e in report.events("--kind", "nvtx_name") if e["what"] != "domain destroyed"],
              [("domain", "py"), ("category", "c")])  # some builds of Python destroy it at the end
     probe = run([sys.executable, "-c", "import numpy"], env=dict(os.environ))
     if probe.status:

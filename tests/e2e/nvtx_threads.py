@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Sixteen threads that push, pop and mark as fast as they can: nothing is lost, or the report says what, thread by thread.
+"""Sixteen threads that push, pop and mark as fast as possible: nothing is lost, or the report states the loss, thread by thread.
 
 tests/apps/nvtx_threads.c numbers the events of each thread; the program is left out of the build where there are no headers of NVTX.
 """
@@ -67,7 +67,7 @@ class Recorded:
         return wrong
 
     def missing(self, thread):
-        """Runs of numbers that are not there: (how many, time of the event before, of the one behind)."""
+        """Return the runs of missing numbers: (how many, time of the event before, of the event after)."""
         runs, last, before = [], -1, None
         for number, _, start in [*self.events[thread], (2 * self.rounds, None, None)]:
             if number > last + 1:
@@ -76,7 +76,7 @@ class Recorded:
         return runs
 
     def untold(self):
-        """Threads whose gaps are not what is missing: each gap, in order, is one run of numbers, and lies between its neighbours."""
+        """Return the threads whose gaps do not match the missing events: each gap, in order, is one run of numbers, between its neighbors."""
         wrong = []
         for thread in self.events:
             runs, gaps = self.missing(thread), self.gaps[thread]
@@ -112,7 +112,7 @@ def in_memory():
 
 
 def without_writer():
-    """Little memory and nobody who empties it: what does not fit is told by gaps."""
+    """Little memory and no writer to empty it: gaps count the events that did not fit."""
     r = recorded("little memory, no writer", 10000, recovered=True, LIBTRACE_MEMORY=8, LIBTRACE_HELPER="false")
     if r:
         lost = sum(count for thread in r.events for count, _, _ in r.missing(thread))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""`trace import` and `trace export --type nvtxt`: text annotations join a report and leave it, and nothing of them is lost.
+"""`trace import` and `trace export --type nvtxt`: text annotations are added to a report and exported again without loss.
 
-What NVIDIA's importer makes of the fixtures in SHARED is compared with what ours makes of them. tests/peers/nvtxt_roundtrip does the way back.
+The results of NVIDIA's importer for the fixtures in SHARED are compared with ours. tests/peers/nvtxt_roundtrip does the opposite direction.
 """
 import glob
 import json
@@ -20,11 +20,11 @@ from lib import Report, app, fixtures, folder, main, run, spool_folder, tap, tra
 
 NVTX_KINDS = ("nvtx_mark", "nvtx_range", "nvtx_start_end", "nvtx_name")
 FIXTURES = fixtures("nvtxt")
-OPAQUE_BLACK = 0xff000000  # what NVIDIA's importer has where no colour is set
+OPAQUE_BLACK = 0xff000000  # the color that NVIDIA's importer uses if none is set
 
 
 def recorded(name, argv):
-    """A report of the program, in a folder of its own."""
+    """Return a report of the program, in a folder of its own."""
     place, spool = folder(), spool_folder()
     path = os.path.join(place, name)
     run(argv, env=traced_env(path, spool), cwd=place)
@@ -49,7 +49,7 @@ def imported(*arguments):
 
 
 def events(path, absolute=False):
-    """NVTX events without what tells reports apart: numbers of processes, and the flag of imported ones."""
+    """Return NVTX events without what differs between reports: numbers of processes, and the flag of imported events."""
     report = Report(path)
     found = [e for kind in NVTX_KINDS for e in report.events("--kind", kind, *(["--absolute"] if absolute else []))]
     for e in found:
@@ -67,7 +67,7 @@ def sound(path):
 # ---- fixtures ----
 
 def normal_of_nvidia(expected):
-    """(type, start, end, text, colour, pid, tid) from NVIDIA's JSON."""
+    """Return (type, start, end, text, color, pid, tid) from NVIDIA's JSON."""
     rows = []
     for e in expected["events"]:
         if "META" in e:
@@ -123,17 +123,17 @@ def fixtures_as_nvidia_reads_them():
         result = imported(file, "--into", report)
         tap.ok((strict.status == 0) == (expected["rc"] == 0), f"{name}: --strict refuses what NVIDIA's importer refuses", strict.err)
         if expected["rc"]:
-            tap.ok(result.status == 1 and b":7:1: range error: time base Qpc" in result.err, f"{name}: what is missing is told, with line and column", result.err)
+            tap.ok(result.status == 1 and b":7:1: range error: time base Qpc" in result.err, f"{name}: a missing option is reported with line and column", result.err)
             scaled = imported(file, "--into", report, "--mode", "lin", "--ns-a", "5000000000", "--freq", "10000000")
             rows = normal_of_ours(report)[0]
             tap.ok(scaled.status == 0 and [(r[2] - r[1], r[3]) for r in rows] == [(20906800, "My Message")], f"{name}: read with the rate of its ticks", rows)
             continue
         rows, names = normal_of_ours(report)
-        tap.ok(result.status == 0 and sound(report), f"{name}: joins a report", result.err)
-        tap.ok(rows == normal_of_nvidia(expected), f"{name}: the same events", f"wanted {normal_of_nvidia(expected)}\n   got {rows}")
-        tap.ok(names == names_of_nvidia(expected), f"{name}: the same names", f"wanted {names_of_nvidia(expected)}\n   got {names}")
+        tap.ok(result.status == 0 and sound(report), f"{name}: the file is added to a report", result.err)
+        tap.ok(rows == normal_of_nvidia(expected), f"{name}: the report has the same events", f"wanted {normal_of_nvidia(expected)}\n   got {rows}")
+        tap.ok(names == names_of_nvidia(expected), f"{name}: the report has the same names", f"wanted {names_of_nvidia(expected)}\n   got {names}")
         file_names = [e["META"]["File"]["Name"] for e in expected["events"] if e.get("META", {}).get("Type") == 74]
-        tap.ok(display_name(report) == file_names[0] or file_names[0] == "x.nvtxt", f"{name}: the same name of the file", display_name(report))
+        tap.ok(display_name(report) == file_names[0] or file_names[0] == "x.nvtxt", f"{name}: the report has the same display name of the file", display_name(report))
 
 
 # ---- joining a report ----
@@ -164,7 +164,7 @@ def annotations_join():
     tap.ok(sound(report), "the report is sound: receipts count them, too", Report(report).check())
     after = Report(report).info()
     tap.ok(sorted((p["pid"], p.get("imported_from")) for p in after["processes"]) == sorted([(pid, None), (0, "notes.nvtxt"), (99, "notes.nvtxt")]),
-           "they belong to the process that the file says, or to one known from the file alone", after["processes"])
+           "annotations belong to the process that the file names, or to one known from the file only", after["processes"])
     tap.ok(after["verdict"] == before["verdict"], "the verdict is the same", after["verdict"])
     ranges = {e["text"]: e for e in Report(report).events("--kind", "nvtx_range")}
     outer, inner = ranges["outer"], ranges["inner"]
@@ -178,14 +178,14 @@ def annotations_join():
     rows = sqlite3.connect(database).execute("select text, end - start, color & 0xffffffff, globalTid >> 24 & 0xffffff from NVTX_EVENTS where text in "
                                              "('outer', 'of a process that was not traced') order by text").fetchall()
     tap.ok([(text, ns, owner) for text, ns, color, owner in rows] == [("of a process that was not traced", 1000, 99), ("outer", 8000, pid)] and
-           rows[1][2] == 0xff4682b4, "so does the SQLite export", rows)
+           rows[1][2] == 0xff4682b4, "the SQLite export has the annotations", rows)
     size = os.path.getsize(report)
     again = imported(notes, "--into", report)
     tap.ok(again.status == 0 and b"has it already" in again.err and os.path.getsize(report) == size, "a second time adds nothing", again.err)
 
 
 def a_report_without_its_end():
-    """Its writer may still finish it (trace recover) and count then what it wrote: so the process is left as it is."""
+    """The writer may still finish such a report (trace recover) and then counts what it wrote, so the process is left unchanged."""
     whole = recorded("r.rep", ["/bin/true"])
     pid = Report(whole).info()["processes"][0]["pid"]
     for bytes_left in (len(content(whole)) * 9 // 10, len(content(whole)) - 1):
@@ -197,11 +197,11 @@ def a_report_without_its_end():
         after = Report(report).info()["processes"]
         tap.ok(result.status == 0 and [p for p in after if "imported_from" not in p] == before and
                (pid in [p["pid"] for p in after if "imported_from" in p]), f"a report cut at {bytes_left} bytes: what is known of its processes stays", (result, after))
-        tap.ok("outer" in [e["text"] for e in Report(report).events("--kind", "nvtx_range")], "and the events are there", result.err)
+        tap.ok("outer" in [e["text"] for e in Report(report).events("--kind", "nvtx_range")], "the annotations of the folder are in the report", result.err)
 
 
 def writers_of(spool):
-    """Pids of the writers at work on the folder."""
+    """Return the pids of the writers at work on the folder."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -259,14 +259,14 @@ def nothing_is_lost_when_it_fails():
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 4096, len(before) + 4096))
 
     full = trace("import", notes, "--into", report, preexec_fn=small)
-    tap.ok(full.status == 2 and b"cannot add events to" in full.err, "a full disk is told", full.err)
-    tap.ok(content(report) == before, "and the report is as it was")
+    tap.ok(full.status == 2 and b"cannot add events to" in full.err, "a full disk is reported", full.err)
+    tap.ok(content(report) == before, "a report that could not be extended is unchanged")
     damaged = written(before[:200] + bytes([before[200] ^ 255]) + before[201:], "damaged.rep")
     result = imported(notes, "--into", damaged)
     tap.ok(result.status == 1 and content(damaged)[:200] == before[:200] and os.path.getsize(damaged) == len(before), "a damaged report is left alone", result.err)
     other = written(b"no report at all", "other.rep")
     result = imported(notes, "--into", other)
-    tap.ok(result.status == 2 and content(other) == b"no report at all", "so is what is no report", result.err)
+    tap.ok(result.status == 2 and content(other) == b"no report at all", "a file that is not a report is unchanged", result.err)
     missing = imported("/nonexistent.nvtxt", "--into", report)
     tap.ok(missing.status == 2 and b"/nonexistent.nvtxt" in missing.err and content(report) == before, "a file that is not there is named", missing.err)
     output = os.path.join(folder(), "out.rep")
@@ -286,7 +286,7 @@ def files_beside_a_report():
     tap.ok(result.status == 0 and [e["text"] for e in Report(report).events("--kind", "nvtx_mark")] == ["a.nvtxt", "b.nvtxt"],
            "--beside adds all *.nvtxt of the folder", (result.out, result.err))
     result = imported("--beside")
-    tap.ok(result.status == 2 and b"--into is missing" in result.err, "and needs to know of which report", result.err)
+    tap.ok(result.status == 2 and b"use --into REPORT" in result.err, "--beside without --into is refused", result.err)
 
 
 # ---- there and back ----
@@ -294,12 +294,12 @@ def files_beside_a_report():
 def round_trip(name, report):
     text = os.path.join(folder(), "exported.nvtxt")
     exported = trace("export", "-t", "nvtxt", "-o", text, report)
-    tap.ok(exported.status == 0, f"{name}: exported", exported.err)
+    tap.ok(exported.status == 0, f"{name}: the export succeeds", exported.err)
     other = recorded("other.rep", ["/bin/true"])
     result = imported("--strict", text, "--into", other)
     tap.ok(result.status == 0 and sound(other), f"{name}: imported into another report, also strictly", result.err)
     wanted, got = events(report, absolute=True), events(other, absolute=True)
-    for e in wanted + got:  # callchains are told as left out
+    for e in wanted + got:  # callchains are reported as left out
         e.pop("callchain", None)
         e.pop("callchain_method", None)
     tap.ok(wanted and wanted == got, f"{name}: every field came back", "\n".join(
@@ -313,7 +313,7 @@ def exports_come_back_whole():
             tap.skip(name, "not built: no headers of NVTX")
             continue
         told = round_trip(name, recorded("r.rep", [app(name)]))
-        tap.ok(b"left out, since NVTXT has no place for them: " in told and b"thread_end" in told, f"{name}: what cannot be carried is told", told)
+        tap.ok(b"left out, since NVTXT cannot store them: " in told and b"thread_end" in told, f"{name}: events that NVTXT cannot hold are reported", told)
     if os.path.exists(app("nvtx_payloads")):
         told = trace("export", "-t", "nvtxt", "-o", os.path.join(folder(), "x.nvtxt"), recorded("r.rep", [app("nvtx_payloads")])).err
         tap.ok(b"left out: payload of " in told and b" nvtx_schema" in told, "extended payloads are told as left out", told)
@@ -332,7 +332,7 @@ def exports_come_back_whole():
 
 
 def a_database_says_the_same():
-    """Also of domains whose making no event tells: of an imported file, and of a forked child."""
+    """Also for domains that no event creates: those of an imported file, and of a forked child."""
     report = recorded("r.rep", [app("nvtx_fork")] if os.path.exists(app("nvtx_fork")) else ["/bin/true"])
     notes = written("# libtrace: file origin=1000\nTimeBase = Manual\n@RangeStartEnd, Start, End, Message, ProcessId\n"
                     "RangeStartEnd, 5, 9, \"my domain:a\", 77 # libtrace: event domain=my%20domain\n"
@@ -354,7 +354,7 @@ def a_large_file():
     found = Report(report).events("--kind", "nvtx_range")
     starts = [e["start_ns"] for e in found]
     tap.ok(result.status == 0 and len(found) == 60000 and starts == sorted(starts) and sound(report), "60,000 ranges, read back in order of time", result.err)
-    tap.ok({(e["text"], e["duration_ns"]) for e in found} == {(f"range {n}", 5) for n in range(1000)}, "with their texts", len(found))
+    tap.ok({(e["text"], e["duration_ns"]) for e in found} == {(f"range {n}", 5) for n in range(1000)}, "imported ranges have their texts", len(found))
 
 
 main(fixtures_as_nvidia_reads_them, annotations_join, a_report_without_its_end, recovered_afterwards, errors_leave_the_rest,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of another C library than the one of the build: of an older glibc, and of musl.
+"""Programs of another C library than that of the build: of an older glibc, and of musl.
 
-Those of a distribution that is older than the library run as untraced, and what they did is in the report.
-
-OLD_ROOT names a folder that holds one, as `debootstrap --variant=minbase --include=python3,perl,redis-server,g++ bullseye DIR` makes it (glibc 2.31; needs
-root, as this does). The short test is that libtrace.so asks the loader for no version of any symbol, by which it would be refused.
+Programs of a distribution that is older than the library run as untraced, and the report has their calls. OLD_ROOT names a folder that
+holds one, as `debootstrap --variant=minbase --include=python3,perl,redis-server,g++ bullseye DIR` creates it (glibc 2.31; needs root, as
+this test does). The short test checks that libtrace.so requires no symbol version, since the loader would refuse the library for one that
+is missing.
 """
 import os
 import shutil
@@ -69,7 +69,7 @@ def older_distribution():
         binary = os.path.join("/tmp", os.path.splitext(source)[0])
         built = in_root(["g++" if source.endswith("pp") else "gcc", "-O1", "-g", "-w", "-I" + inside, "-o", binary, f"{inside}/tests/apps/{source}",
                          "-lpthread", "-ldl", "-lrt"])
-        if tap.ok(built.status == 0, f"{source} is built there", built.err.decode()):
+        if tap.ok(built.status == 0, f"{source} is built on the older distribution", built.err.decode()):
             same(source, [binary], place)
 
 

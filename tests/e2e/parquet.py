@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""trace export -t parquet and trace recipe: every row of every table arrives, and recipes over many reports say what SQL over each report says."""
+"""trace export -t parquet and trace recipe: every row of every table is exported, and recipes over many reports agree with SQL over each
+report.
+"""
 import json
 import os
 import sqlite3
@@ -36,7 +38,7 @@ def every_row_arrives():
     tap.ok(result.status == 0 and not result.out and not result.err, "a report becomes a folder", result.err)
     c = sqlite3.connect(database)
     tables = [row[0] for row in c.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    tap.ok(sorted(f"{t}.parquet" for t in tables) == sorted(os.listdir(place)), "with a file for each table")
+    tap.ok(sorted(f"{t}.parquet" for t in tables) == sorted(os.listdir(place)), "the folder has a file for each table")
     differing = []
     for table in tables:
         if table in ("META_DATA_EXPORT",):  # when and where it was exported
@@ -48,15 +50,15 @@ def every_row_arrives():
         if any(r["_report"] != "real" or r["_rank"] is not None for r in rows):
             differing.append(f"{table}: _report, _rank")
     c.close()
-    tap.ok(not differing, "and every row of it", differing)
+    tap.ok(not differing, "each file has every row of its table", differing)
     result = made.command("export", "-t", "parquet", report)
-    tap.ok(result.status == 2 and b"exists" in result.err and result.err.count(b"\n") == 1, "what is there stays", result.err)
+    tap.ok(result.status == 2 and b"exists" in result.err and result.err.count(b"\n") == 1, "an existing folder is not overwritten", result.err)
     result = made.command("export", "-t", "parquet", "-f", "true", report)
-    tap.ok(result.status == 0, "unless it may be replaced", result.err)
+    tap.ok(result.status == 0, "an existing folder is replaced if that was asked for", result.err)
     result = made.command("export", "-t", "parquet", "-f", "true", "-o", folder, report)
     tap.ok(result.status == 2 and os.path.exists(report), "a folder of other things is never replaced", result.err)
     result = made.command("export", "-t", "parquet", "/none.rep")
-    tap.ok(result.status == 2 and result.err.count(b"\n") == 1 and b"/none.rep" in result.err, "one line about a report that is not there", result.err)
+    tap.ok(result.status == 2 and result.err.count(b"\n") == 1 and b"/none.rep" in result.err, "a missing report is reported in one line", result.err)
 
 
 def recipes_say_what_sql_says():
@@ -76,14 +78,14 @@ def recipes_say_what_sql_says():
     every = sum(kernels, [])
     tap.ok(len(said) == 1 and said[0]["instances"] == len(every) and said[0]["total_ns"] == sum(every) and said[0]["median_ns"] == statistics.median(every) and said[0]["reports"] == 3,
            "kernel_sum: kernels over all ranks", said)
-    tap.ok(abs(said[0]["slowest_to_fastest"] - max(map(sum, kernels)) / min(map(sum, kernels))) < 1e-9, "and how far the ranks lie apart", said)
+    tap.ok(abs(said[0]["slowest_to_fastest"] - max(map(sum, kernels)) / min(map(sum, kernels))) < 1e-9, "kernel_sum has the ratio of the slowest to the fastest rank", said)
     sums = [c.execute("SELECT sum(\"end\" - start) FROM NVTX_EVENTS WHERE text = 'solve'").fetchone()[0] for c in connections]
     said = next(r for r in recipe("slowest_rank") if r["range"] == "solve")
-    tap.ok((said["slowest_rank"], said["slowest_ns"], said["median_ns"]) == (2, sums[2], sorted(sums)[1]), "slowest_rank: which rank, and by how much", said)
+    tap.ok((said["slowest_rank"], said["slowest_ns"], said["median_ns"]) == (2, sums[2], sorted(sums)[1]), "slowest_rank names the rank and its time", said)
     for c in connections:
         c.close()
     said = made.command("recipe", "range_pace", *folders)
-    tap.ok(said.status == 2 and b"TARGET_INFO_SESSION_START_TIME" in said.err and said.err.count(b"\n") == 1, "one line about what was not recorded", said.err)
+    tap.ok(said.status == 2 and b"TARGET_INFO_SESSION_START_TIME" in said.err and said.err.count(b"\n") == 1, "a table that was not recorded is reported in one line", said.err)
 
 
 def pace_follows_the_start():

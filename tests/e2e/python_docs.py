@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""The examples of docs/python.md, as they stand there: over a report of Nsight Compute (of SHARED/fixtures/ncu), one of OS runtime calls, and one of
-CUDA from the simulated device; and that DataFrames have all rows of these, with the columns of `trace dump --json`. Nothing here has run on a GPU.
+"""The examples of docs/python.md, unchanged: over a report of Nsight Compute (of SHARED/fixtures/ncu), one of OS runtime calls, and one of
+CUDA from the simulated device. DataFrames have all rows of these, with the columns of `trace dump --json`.
 
-Wants pandas: that of build/python (scripts/setup --python), or of the Python at hand.
+Nothing here has run on a GPU. Needs pandas: that of build/python (scripts/setup --python), or of the python3 in use.
 """
 import functools
 import json
@@ -24,7 +24,7 @@ PLACE = folder()
 
 @functools.lru_cache(maxsize=1)
 def with_pandas():
-    """A Python that has it; None: there is none."""
+    """Return a Python that has pandas; None if there is none."""
     return next((python for python in PYTHONS if os.path.exists(python) and run([python, "-c", "import pandas"], env=clean_env(), limit=60).status == 0), None)
 
 

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""The Python packages as users get them: installed by pip from the tree into an environment of its own, where nothing of the tree is in reach, with
-what is compiled and, as where there is no compiler, without; and CPython 3.8, the oldest that they are for: by its grammar, by what they use of the standard library (vermin, of PyPI), and by each python3.X that is here.
+"""The Python packages as users install them: by pip from the tree into an environment of its own, without access to the tree, with the
+compiled part and, as where there is no compiler, without.
+
+CPython 3.8, the oldest supported version, is checked by its grammar, by the parts of the standard library that the packages use (vermin, of
+PyPI), and by each python3.X that is installed.
 """
 import ast
 import glob
@@ -29,7 +32,8 @@ import ncu_report, NvRules, libtrace_rules._apply, libtrace_rules._encode, libtr
 report = ncu_report.load_report(sys.argv[1])
 for action in report[0]:
     values = [(name, action[name].value(), action[name].unit(), action[name].as_double(), action[name].num_instances()) for name in action]
-    assert action.source_info(4096) is None and action.nvtx_state() is None and action.rule_results()[0].name() == "Old rule"
+    assert action.source_info(4096) is None and action.nvtx_state() is None and not action.rule_results()
+    assert action.fields("rule_results")[0]["display_name"] == "Old rule"
 assert values == [("gpu__time_duration.sum", 102.0, "nsecond", 102.0, 0), ("made__count", 7, "", 7.0, 0)], values
 assert list(report.events()) == [] and report.session() == {} and not report.problems()
 print(sys.version_info[:2], ncu_report.__file__, ncu_report.COMPILED)
@@ -50,7 +54,7 @@ def installed():
 
 
 def install(title, compiled, **more):
-    """Of a copy, since pip builds in the folder that it installs from."""
+    """Install from a copy, since pip builds in the folder that it installs from."""
     venv, source, wheels = (os.path.join(PLACE, name + "-" * compiled) for name in ("venv", "source", "wheels"))
     made = run([sys.executable, "-m", "venv", "--without-pip", venv], env=clean_env(), limit=100)
     if made.status:
@@ -104,7 +108,7 @@ def grammar():
 
 
 def interpreters():
-    """Each that is here; those that only stand for one that is not (pyenv) say so."""
+    """Return each installed interpreter; a shim for one that is missing (pyenv) says so."""
     seen = set()
     for name in [f"python3.{minor}" for minor in range(OLDEST[1], 20)]:
         for python in [os.path.join(place, name) for place in os.environ.get("PATH", "").split(":")] + glob.glob(os.path.expanduser(f"~/.pyenv/versions/*/bin/{name}")):

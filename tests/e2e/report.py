@@ -1,10 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 180
-"""`trace report`: the text for a terminal, and the page, in a real browser where there is one.
-
-SCREENSHOTS=DIR keeps pictures of the page there.
-"""
+"""`trace report`: the text for a terminal, and the page, in a real browser where there is one. SCREENSHOTS=DIR keeps pictures of the page."""
 import base64
 import html.parser
 import json
@@ -24,11 +21,11 @@ PLACE = folder()
 MADE = os.path.join(PLACE, "made.sqlite")
 made.make(MADE)
 EVIL = "</script><script>window.owned = 1</script><img src=x onerror='window.owned = 2'>\u2028\"]}"
-BUILT = b"not built into" not in trace("report", "--html", "-o", os.path.join(PLACE, "first.html"), MADE).err
+BUILT = b"built without npm" not in trace("report", "--html", "-o", os.path.join(PLACE, "first.html"), MADE).err
 
 
 def traced(name, *command, **more):
-    """A report of a program; None where it cannot be built here."""
+    """Return a report of a program; None if it cannot be built here."""
     path, spool = os.path.join(PLACE, name + ".rep"), spool_folder()
     run(list(command), env=traced_env(path, spool, **more))
     wait_spool_gone(spool)
@@ -62,9 +59,21 @@ def text_says_what_others_say():
     tap.ok(found and all(f"\n{title}\n" in made_text for title in found), "every warning of trace analyze is there", (found, made_text[-2000:]))
 
 
-def text_colours():
-    tap.ok(b"\033" not in trace("report", REPORT).out, "no colours where it is no terminal")
-    for name, more, wanted in (("colours on a terminal", {}, True), ("none with NO_COLOR", {"NO_COLOR": "1"}, False)):
+def text_in_a_pipe_is_whole():
+    path, name = os.path.join(PLACE, "long-names.sqlite"), "void " + "long_" * 60 + "name<float>(float *, int)"
+    d = made.Made(path)
+    d.api(0, 10, made.T1, "cudaLaunchKernel_v7000", 1)
+    d.kernel(20, 30, made.P1, 1, name, "long")
+    d.copy(40, 50, made.P1, 0, 40000, 1, 1, 2)
+    d.finish()
+    text = trace("report", path, env={k: v for k, v in clean_env().items() if k != "COLUMNS"}).out.decode()
+    tap.ok(name in text and " StdDev (ns)" in text, "a name is not cut where there is no terminal, and no column left out", text)
+    tap.ok(re.search(r"^ +0\.040 +1 +0\.040 .*Host-to-Device", text, re.M), "40 kB are 0.040 MB", text)
+
+
+def text_colors():
+    tap.ok(b"\033" not in trace("report", REPORT).out, "no colors where it is no terminal")
+    for name, more, wanted in (("colors on a terminal", {}, True), ("none with NO_COLOR", {"NO_COLOR": "1"}, False)):
         pid, fd = pty.fork()
         if pid == 0:
             os.execve(TRACE, [TRACE, "report", REPORT], clean_env(**more))
@@ -86,17 +95,17 @@ def text_of_hostile_names():
 
 
 def wrong_use():
-    for name, arguments, message in (("both forms", ["--html", "--text", MADE], b"--html and --text"), ("no file", [], b"which report"),
+    for name, arguments, message in (("both forms", ["--html", "--text", MADE], b"--html and --text"), ("no file", [], b"no FILE given"),
                                      ("a file that is not there", [os.path.join(PLACE, "none.rep")], b"none.rep"),
                                      ("text into a file", ["-o", os.path.join(PLACE, "x"), MADE], b"--output")):
         result = trace("report", *arguments)
-        tap.ok(result.status == 2 and message in result.err and result.err.count(b"\n") == 1, f"{name}: one line, status 2", result)
+        tap.ok(result.status == 2 and message in result.err and result.err.count(b"\n") == 1, f"{name}: one line on standard error, and status 2", result)
 
 
 # ---- the page as a file ----
 
 class Page(html.parser.HTMLParser):
-    """What a browser would take for elements."""
+    """The elements that a browser would find in the page."""
     def __init__(self, path):
         super().__init__(convert_charrefs=True)
         self.tags, self.data, self.policy, self.inside = [], "", "", False
@@ -147,7 +156,7 @@ def rows_of(text):
 
 
 def level_rows(level):
-    return [(lane, row, *each) for lane, row, text in level["tracks"] for each in rows_of(text)]
+    return [(track, row, *each) for track, row, text in level["track_rows"] for each in rows_of(text)]
 
 
 def page_stands_alone():
@@ -155,24 +164,24 @@ def page_stands_alone():
     addresses = [value for _, attributes in made_page.tags for name, value in attributes.items() if name in ("src", "href", "data", "action")]
     tap.ok(not addresses, "the page names no other file", addresses)
     tap.ok("default-src 'none'" in made_page.policy and "unsafe-inline" not in made_page.policy and "http" not in made_page.policy,
-           "its policy allows its own script alone", made_page.policy)
+           "the policy of the page allows only its own script", made_page.policy)
     tap.ok("d3-zoom" in made_page.text and "Permission to use, copy, modify" in made_page.text, "the licences of what is bundled are in it")
-    tap.ok(os.path.getsize(path) <= 10 << 20, "it has at most 10 MB", os.path.getsize(path))
+    tap.ok(os.path.getsize(path) <= 10 << 20, "the page has at most 10 MB", os.path.getsize(path))
 
 
 def page_has_all_events():
-    """Of few events, one level has each of them; lanes and names are those of the database."""
+    """With few events, level 0 has each of them; tracks and names are those of the database."""
     report = page("calls", REPORT)[0].reports[0]
     timeline = report["timeline"]
     names = {number: (kind, text, detail) for number, kind, text, detail in timeline["names"]}
-    lanes = {lane[0]: lane[1:] for lane in timeline["lanes"]}
-    shown = sorted((lanes[lane][1], start, length, names[name][1]) for lane, _, start, length, name, count, _ in level_rows(timeline["levels"][0]) if count == 1)
+    tracks = {track[0]: track[1:] for track in timeline["tracks"]}
+    shown = sorted((tracks[track][1], start, length, names[name][1]) for track, _, start, length, name, count, _ in level_rows(timeline["levels"][0]) if count == 1)
     query = "SELECT globalTid & 16777215, start, \"end\" - start, value FROM OSRT_API JOIN StringIds ON StringIds.id = nameId"
     wanted = sorted(tuple(row.values()) for row in json.loads(trace("query", "-f", "json", REPORT, query).out))
     tap.ok(len(timeline["levels"]) == 1 and shown == wanted and len(shown) > 5, f"the timeline has every call ({len(shown)})", (shown[:3], wanted[:3]))
     kinds = {text: kind for kind, text, _ in names.values()}
     tap.ok(kinds.get("pthread_mutex_lock") == "lock" and kinds.get("pthread_join") == "wait", "calls are told apart by what they wait for", kinds)
-    overlap = [(a, b) for track in timeline["levels"][0]["tracks"] for a, b in zip(rows_of(track[2]), rows_of(track[2])[1:]) if a[0] + a[1] > b[0] and track[1] < 63]
+    overlap = [(a, b) for track in timeline["levels"][0]["track_rows"] for a, b in zip(rows_of(track[2]), rows_of(track[2])[1:]) if a[0] + a[1] > b[0] and track[1] < 63]
     tap.ok(not overlap, "events of a row do not overlap", overlap[:3])
     stats = json.loads(trace("stats", "-r", "osrt_sum", "-f", "json", REPORT).out)
     table = next(each for each in report["tables"] if each["name"] == "osrt_sum")
@@ -220,19 +229,19 @@ def long_database():
 
 
 def page_levels():
-    """Each level of detail stands for all events: none is lost or counted twice."""
+    """Each level of detail represents all events: none is lost or counted twice."""
     timeline = page("long", long_database())[0].reports[0]["timeline"]
     levels = timeline["levels"]
     sums = [(sum(each[5] for each in rows), sum(each[6] for each in rows)) for rows in map(level_rows, levels)]
     tap.ok(len(levels) >= 3 and len(set(sums)) == 1 and sums[0][0] == timeline["events"] > 60120, f"{len(levels)} levels have the same events and time", sums)
     sizes = [level["rows"] for level in levels]
     tap.ok(all(b <= a / 2 for a, b in zip(sizes, sizes[1:])) and sizes[-1] <= 4096 * 3 and [level["rows"] for level in levels] == [len(level_rows(level)) for level in levels],
-           "each has at most half the rows of the one before", sizes)
+           "each level has at most half the rows of the one before", sizes)
     wrong = [each for level in levels for each in level_rows(level) if each[5] > 1 and each[3] > 2 * level["cell_ns"]]
-    tap.ok(not wrong, "what is shown as one lies within two cells", wrong[:3])
-    lanes = {lane[0]: lane for lane in timeline["lanes"]}
+    tap.ok(not wrong, "events shown as one are within two cells", wrong[:3])
+    tracks = {track[0]: track for track in timeline["tracks"]}
     names = {number: text for number, _, text, _ in timeline["names"]}
-    steps = [each for each in level_rows(levels[-1]) if lanes[each[0]][3] == "nvtx"]
+    steps = [each for each in level_rows(levels[-1]) if tracks[each[0]][3] == "nvtx"]
     tap.ok(len(steps) == 120 and {names[each[4]] for each in steps} == {f"step {number}" for number in range(120)}, "long ranges stay single in the coarsest", steps[:2])
 
 
@@ -254,8 +263,8 @@ def page_of_hostile_names():
     clean, _ = page("made", MADE)
     tap.ok([tag for tag, _ in hostile.tags] == [tag for tag, _ in clean.tags], "names of a report make no elements", [tag for tag, _ in hostile.tags])
     names = [each[2] for each in hostile.reports[0]["timeline"]["names"]]
-    tap.ok(any(EVIL in name for name in names), "they are there as they were", names[:2])
-    tap.ok(os.path.getsize(path) < 400000, "and long ones are cut", os.path.getsize(path))
+    tap.ok(any(EVIL in name for name in names), "hostile texts are in the data unchanged", names[:2])
+    tap.ok(os.path.getsize(path) < 400000, "long texts are cut", os.path.getsize(path))
 
 
 def page_of_impossible_times():
@@ -273,7 +282,7 @@ def page_of_impossible_times():
     timeline = page("times", path)[0].reports[0]["timeline"]
     whole = page("made", MADE)[0].reports[0]["timeline"]
     possible = len(range(5, len(rows), len(times)))
-    tap.ok(timeline["events"] == whole["events"] - len(rows) + possible and timeline["end_ns"] < 2**60, "what has no time that can be is not in the timeline, and the rest is",
+    tap.ok(timeline["events"] == whole["events"] - len(rows) + possible and timeline["end_ns"] < 2**60, "events with impossible times are not in the timeline, all others are",
            (timeline["events"], whole["events"], len(rows)))
 
 
@@ -286,11 +295,11 @@ def page_failures():
         tap.ok(result.status == 2 and b"exists" in result.err and file.read() == "mine", "a file that is there stays", result)
     before = sorted(os.listdir(PLACE))
     result = trace("report", "--html", "-o", os.path.join(PLACE, "half.html"), MADE, os.path.join(PLACE, "none.rep"))
-    tap.ok(result.status == 2 and b"none.rep" in result.err and sorted(os.listdir(PLACE)) == before, "nothing half-written stays", result)
+    tap.ok(result.status == 2 and b"none.rep" in result.err and sorted(os.listdir(PLACE)) == before, "a failed page leaves no file", result)
     result = trace("report", "--html", MADE, MADE, MADE)
     tap.ok(result.status == 2 and b"two" in result.err, "three files are one too many", result)
     full = trace("report", "--html", "-o", "/dev/full", MADE)
-    tap.ok(full.status == 2 and b"/dev/full" in full.err, "a full disk is told", full)
+    tap.ok(full.status == 2 and b"/dev/full" in full.err, "a full disk is reported", full)
 
 
 # ---- the page in a browser ----
@@ -309,8 +318,8 @@ def text_of(browser, selector):
     return browser.evaluate(f"document.querySelector({json.dumps(selector)}).textContent")
 
 
-def colours_in(browser, selector):
-    """How many colours a canvas has: one of nothing has one."""
+def colors_in(browser, selector):
+    """Return how many colors a canvas has: an empty canvas has one."""
     return browser.evaluate(f"(() => {{ const c = document.querySelector({json.dumps(selector)}); "
                             "const d = new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer); return new Set(d).size; })()")
 
@@ -325,13 +334,13 @@ def shows(browser, name, path):
 
 
 def in_view_ns(browser):
-    """What the line below the timeline says is in view."""
+    """Return the time span that the line below the timeline says is in view."""
     number, unit = re.search(r"in view: ([0-9.]+) (\w+)", text_of(browser, VIEW)).groups()
     return float(number) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
 
 
 def status_becomes(browser, other_than):
-    """What the line says when it says something else, and all that was asked for is drawn."""
+    """Wait until the line has changed and everything is drawn; return the line."""
     browser.wait(f"document.querySelector('{VIEW}').textContent !== {json.dumps(other_than)}")
     browser.settle()
     return text_of(browser, VIEW)
@@ -345,7 +354,7 @@ def browser_timeline(browser):
     shows(browser, "a long report", page("long", long_database())[1])
     picture(browser, "long")
     whole, first = in_view_ns(browser), text_of(browser, VIEW)
-    tap.ok(colours_in(browser, ".timeline .scroller canvas") > 20, "the timeline is drawn")
+    tap.ok(colors_in(browser, ".timeline .scroller canvas") > 20, "the timeline is drawn")
     x, y, width, height = browser.box(".timeline .scroller canvas")
     browser.mouse("mouseWheel", x + width * 0.6, y + height / 2, deltaX=0, deltaY=-400, modifiers=2)
     place = status_becomes(browser, first)
@@ -360,7 +369,7 @@ def browser_timeline(browser):
     place = status_becomes(browser, moved)
     picture(browser, "long-zoomed")
     press(browser, "all")
-    tap.ok(status_becomes(browser, place) == first, "and there is a way back", (first, text_of(browser, VIEW)))
+    tap.ok(status_becomes(browser, place) == first, "a zoomed timeline can be reset", (first, text_of(browser, VIEW)))
     browser.evaluate("(() => { const i = document.querySelector('.timeline input'); i.value = 'step 1'; i.dispatchEvent(new Event('input')); })()")
     browser.wait("document.querySelector('.timeline .matches').textContent === '31 found'")
     browser.evaluate("document.querySelector('.timeline input').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
@@ -382,7 +391,7 @@ def browser_hover(browser):
     tap.ok(any("pthread_mutex_lock" in text and "held by" in text and "lasted" in text for text in seen), "the pointer tells an event's name and how long it lasted", list(seen)[:5])
     browser.box(".flamegraph .scroller")
     picture(browser, "calls-flame")
-    tap.ok(colours_in(browser, ".flamegraph canvas") > 10, "the flame graph is drawn")
+    tap.ok(colors_in(browser, ".flamegraph canvas") > 10, "the flame graph is drawn")
     x, y, width, _ = browser.box(".flamegraph canvas")
     browser.click(x + width / 2, y + 18 * 2 + 9)
     tap.ok("\u203a" in text_of(browser, ".flamegraph .status"), "a click enlarges a function", text_of(browser, ".flamegraph .status"))
@@ -397,15 +406,15 @@ def browser_hostile(browser):
     shows(browser, "hostile names", path)
     browser.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     tap.ok(browser.evaluate("window.owned === undefined && !document.querySelector('img')"), "names of a report do not become script or elements")
-    tap.ok(EVIL[:30] in text_of(browser, "#tables"), "they are shown as text", text_of(browser, "#tables")[:300])
+    tap.ok(EVIL[:30] in text_of(browser, "#tables"), "hostile texts are shown as text", text_of(browser, "#tables")[:300])
     picture(browser, "hostile")
 
 
 def browser_two(browser):
     shows(browser, "two reports", page("two", MADE, REPORT)[1])
     boxes = browser.evaluate("[...document.querySelectorAll('#timeline .column')].map((c) => { const b = c.getBoundingClientRect(); return [b.x, b.y, b.width]; })")
-    tap.ok(len(boxes) == 2 and boxes[0][1] == boxes[1][1] and boxes[0][0] + boxes[0][2] <= boxes[1][0], "they lie beside each other", boxes)
-    tap.ok(browser.evaluate("document.querySelectorAll('#comparison table tbody tr').length") > 2, "and there is a table of both")
+    tap.ok(len(boxes) == 2 and boxes[0][1] == boxes[1][1] and boxes[0][0] + boxes[0][2] <= boxes[1][0], "the two reports are beside each other", boxes)
+    tap.ok(browser.evaluate("document.querySelectorAll('#comparison table tbody tr').length") > 2, "a table compares the two reports")
     picture(browser, "two", whole=True)
 
 
@@ -424,8 +433,8 @@ def browser_cuda(browser):
     stats = json.loads(trace("stats", "-r", "cuda_gpu_kern_sum", "-f", "json", path).out)
     tap.ok(shown == sum(row["Instances"] for row in stats) > 0, f"the timeline has all {shown} kernels", stats)
     shows(browser, "a CUDA program", file)
-    lanes = browser.evaluate("JSON.parse(document.getElementById('data').textContent).reports[0].timeline.lanes.map((l) => l[3])")
-    tap.ok({"gpu", "api", "osrt"} <= set(lanes), "streams, API calls and waits have lanes", lanes)
+    tracks = browser.evaluate("JSON.parse(document.getElementById('data').textContent).reports[0].timeline.tracks.map((l) => l[3])")
+    tap.ok({"gpu", "api", "osrt"} <= set(tracks), "streams, API calls and waits have tracks", tracks)
     picture(browser, "pipeline", whole=True)
     unnamed = [text for _, text in page("pipeline_unnamed", "--no-symbols", path)[0].reports[0]["flame"]["texts"] if "0x" in text]
     tap.ok(all(re.fullmatch(r"\S+ 0x[0-9a-f]+", text) for text in unnamed) and {"pipeline", "libcudart.so.13"} <= {text.split()[0] for text in unnamed},
@@ -433,8 +442,8 @@ def browser_cuda(browser):
 
 
 
-def browser_many_lanes(browser):
-    """A process with more lanes than are opened unasked is open if it is the first; closed, its head has what it did."""
+def browser_many_tracks(browser):
+    """A process with more tracks than are opened unasked is open if it is the first; closed, its head has what it did."""
     path, spool = os.path.join(PLACE, "threads.rep"), spool_folder()
     run([app("many_threads")], env=traced_env(path, spool))
     wait_spool_gone(spool)
@@ -454,7 +463,7 @@ def browser_many_lanes(browser):
 
 
 def in_browser():
-    tests = (browser_timeline, browser_hover, browser_hostile, browser_two, browser_cuda, browser_many_lanes)
+    tests = (browser_timeline, browser_hover, browser_hostile, browser_two, browser_cuda, browser_many_tracks)
     if not _browser.find():
         for test in tests:
             tap.skip(test.__name__, "no chromium here")
@@ -464,14 +473,14 @@ def in_browser():
             test(browser)
 
 
-TEXT = (text_widths, text_says_what_others_say, text_colours, text_of_hostile_names, wrong_use)
+TEXT = (text_widths, text_says_what_others_say, text_in_a_pipe_is_whole, text_colors, text_of_hostile_names, wrong_use)
 PAGE = (page_stands_alone, page_has_all_events, page_flame_sums, page_levels, page_of_hostile_names, page_of_impossible_times, page_failures, in_browser)
 
 
 def not_built():
     result = trace("report", "--html", "-o", os.path.join(PLACE, "none.html"), MADE)
     tap.ok(result.status == 2 and result.err.count(b"\n") == 1 and b"npm" in result.err and not os.path.exists(os.path.join(PLACE, "none.html")),
-           "without a page in the program one line says why", result)
+           "a command built without the page says so in one line", result)
     for test in PAGE:
         tap.skip(test.__name__, "the page was not built: no npm")
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""`trace rules`: rule files of our own over a report made here, with each way in which a rule can go wrong; and, where they have been fetched
-(PEERS, default /tmp/peers), NVIDIA's own rules, unchanged, over the fixtures, against the messages that these hold."""
+"""`trace rules`: our own rule files run on a generated report, with each way in which a rule can fail. NVIDIA's own rules, where they have
+been fetched (PEERS, default /tmp/peers), run unchanged on the fixtures, and their messages are compared with those stored in the fixtures.
+"""
 import json
 import os
 import struct
@@ -25,7 +26,7 @@ RESULTS = 3
 # ---- a report made here ----
 
 def report_make(path):
-    """Three kernels with two metrics and the section Made, one block each; the names of the metrics stand in the first."""
+    """Write three kernels with two metrics and the section Made, one block each; the first block has the names of the metrics."""
     from libtrace_rules._encode import blob, real, text, whole
     with open(path, "wb") as out:
         out.write(b"NVR\0" + struct.pack("<I", 2) + b"\x08\x07")
@@ -49,7 +50,7 @@ def get_description(): return "{name} told"
 
 
 def rules_make(place, **bodies):
-    """Files of rules by their identifier."""
+    """Write rule files, named by the identifiers of their rules. Return the folder."""
     os.makedirs(place, exist_ok=True)
     for name, body in bodies.items():
         with open(os.path.join(place, name + ".py"), "w") as out:
@@ -67,7 +68,7 @@ def apply(report, *folders, rules=(), options=()):
 
 
 def found(path):
-    """[{identifier: RuleResult}] by result"""
+    """Return {identifier: RuleResult} for each result."""
     import ncu_report
     return [{rule["identifier"]: rule for rule in action.fields("rule_results") or []} for action in ncu_report.load_report(path)[0]]
 
@@ -76,7 +77,7 @@ def messages(rule):
     return [item["message"]["message"] for item in rule.get("body", {}).get("items", []) if "message" in item]
 
 
-# ---- rules that do what rules do ----
+# ---- rules that succeed ----
 
 SPEAKER = """
 def get_section_identifier(): return "Made"
@@ -145,10 +146,10 @@ def rules_speak():
            "a proposal, and a chart of a file", json.dumps(items[2:]))
     tap.ok(said["source_markers"] == [{"kind": 0, "address": 4096, "tooltip": "here", "type": 2, "file_name": ""},
                                       {"kind": 1, "line_number": 12, "tooltip": "there", "type": 0, "file_name": "a.cu"}]
-           and said["section_identifier"] == "Made" and said["display_name"] == "speaker by name", "source markers", json.dumps(said))
+           and said["section_identifier"] == "Made" and said["display_name"] == "speaker by name", "source markers are stored with their section", json.dumps(said))
     tap.ok([messages(rules["child"]) for rules in all_found] == [["weight 3, nobody {}"]] * RESULTS, "a child gets its parent's numbers")
     tap.ok([messages(rules["user"]) for rules in all_found] == [["8 new__text"]] * RESULTS, "a rule sees metrics that another has added")
-    tap.ok(all("old" in rules for rules in all_found) and b"rules may print" in result.err, "what was there stays; what rules print is not on standard output")
+    tap.ok(all("old" in rules for rules in all_found) and b"rules may print" in result.err, "earlier results stay, and output of rules is not on standard output")
     metrics_added(output)
     again = apply(output, rules, rules=["child"])
     tap.ok(again.status == 0 and found(output) == all_found, "in place, one rule again, with its parents: nothing else changes", again.err.decode())
@@ -173,7 +174,7 @@ def metrics_added(path):
            "metrics that were added are in the report, in place of those of their names", list(action))
 
 
-# ---- rules that go wrong ----
+# ---- rules that fail ----
 
 def rules_fail():
     place = folder()
@@ -220,17 +221,17 @@ def rules_fail():
     lines = result.err.decode().splitlines()
     tap.ok(result.status == 1, "the exit status says that rules failed", f"{result.status}\n{result.err.decode()}")
     for file, wanted in {
-            "throws.py": "rule throws at result 2: line 9: KeyError: 'thrown'", "loops.py": "rule loops at result 0: did not end within 3 s; 3 results are without it",
+            "throws.py": "rule throws at result 2: line 9: KeyError: 'thrown'", "loops.py": "rule loops at result 0: did not end within 3 s; 3 results have no findings of it",
             "dies.py": "ended its process by signal 11", "leaves.py": "rule leaves at result 0: line 8: SystemExit: 3", "import_loops.py": "did not end within 3 s",
             "import_throws.py": "line 6: ModuleNotFoundError: No module named 'no_such_module'", "syntax.py": "line 6: SyntaxError:",
-            "refuses.py": "line 7: SystemError: not for this device", "lacks.py": "not applied, for lack of no__metric", "incomplete.py": "it has no function apply",
-            "bad_chart.py": "bad.chart:2:", "no_folder": "No such file or directory", "'no_rule'": "there is no rule"}.items():
+            "refuses.py": "line 7: SystemError: not for this device", "lacks.py": "not applied, since it needs no__metric, which the result lacks", "incomplete.py": "missing function: apply",
+            "bad_chart.py": "bad.chart:2:", "no_folder": "No such file or directory", "'no_rule'": "unknown rule"}.items():
         tap.ok(any(file in line and wanted in line for line in lines), f"{file}: {wanted}", result.err.decode())
     tap.ok(not any("helper.py" in line or "elsewhere" in line for line in lines), "a file that is no rule, and a rule of another section, are nothing wrong")
     all_found = found(report)
     tap.ok([messages(rules["good"]) for rules in all_found] == [["good"]] * RESULTS, "the others are applied", all_found)
-    tap.ok([messages(rules["throws"]) for rules in all_found] == [["before"]] * RESULTS, "what a rule said before it failed is kept")
-    tap.ok(all(set(rules) == {"old", "good", "throws", "leaves", "refuses", "bad_chart"} for rules in all_found), "nothing of those that did not end", [list(r) for r in all_found])
+    tap.ok([messages(rules["throws"]) for rules in all_found] == [["before"]] * RESULTS, "messages of a rule before it failed are kept")
+    tap.ok(all(set(rules) == {"old", "good", "throws", "leaves", "refuses", "bad_chart"} for rules in all_found), "rules that did not end leave no result", [list(r) for r in all_found])
 
 
 def nothing_changes():
@@ -242,15 +243,15 @@ def nothing_changes():
     report_make(report)
     before = open(report, "rb").read()
     result = apply(report, rules)
-    tap.ok(result.status == 0 and open(report, "rb").read() == before, "without results of rules the report is as it was, byte for byte",
+    tap.ok(result.status == 0 and open(report, "rb").read() == before, "without results of rules the report is unchanged, byte by byte",
            f"{result.status} {result.err!r}")
     rules_make(rules, adder=ADDER)
     torn = os.path.join(place, "torn.ncu-rep")
     with open(torn, "wb") as out:  # cut off in the middle of a block
         out.write(before + struct.pack("<I", 100) + b"torn")
     result = apply(torn, rules)
-    tap.ok(result.status == 2 and open(torn, "rb").read() == before + struct.pack("<I", 100) + b"torn" and b"stays as it is" in result.err
-           and sorted(os.listdir(place)) == ["made.ncu-rep", "rules", "torn.ncu-rep"], "one that is cut off is refused, and stays", f"{result.status} {result.err!r}")
+    tap.ok(result.status == 2 and open(torn, "rb").read() == before + struct.pack("<I", 100) + b"torn" and b"it is damaged" in result.err
+           and sorted(os.listdir(place)) == ["made.ncu-rep", "rules", "torn.ncu-rep"], "a report that is cut off is refused and unchanged", f"{result.status} {result.err!r}")
     evil = os.path.join(place, "NvRules.py")
     with open(evil, "w") as out:
         out.write("open('ran', 'w')\n")
@@ -258,7 +259,7 @@ def nothing_changes():
     with open(os.path.join(place, "libtrace_rules/__init__.py"), "w") as out:
         out.write("open('ran', 'w')\n")
     result = run([os.path.join(BUILD, "bin/trace"), "rules", "apply", "made.ncu-rep", "--rule-folder", "rules"], env=dict(os.environ), cwd=place, limit=60)
-    tap.ok(result.status == 0 and not os.path.exists(os.path.join(place, "ran")), "nothing of the folder at hand runs, which is the report's", result.err)
+    tap.ok(result.status == 0 and not os.path.exists(os.path.join(place, "ran")), "no rule of the current folder, which is the report's, runs", result.err)
     for wrong in (["rules", "apply", report], ["rules"], ["rules", "apply", "--rule-folder", rules], ["rules", "apply", "/nonexistent", "--rule-folder", rules],
                   ["rules", "apply", report, "--rule-folder", rules, "--python", "/nonexistent/python"]):
         result = trace(*wrong)
@@ -272,28 +273,28 @@ def lacks_metric(rule):
 
 
 def reworded(before, after):
-    """Texts of 2025 as 2024 has them."""
+    """Return whether a text of 2025 differs from the text of 2024 in known words only."""
     text = json.dumps(before).replace("This workload", "This kernel").replace("warps per scheduler that", "warps per schedule that")
     return text == json.dumps(after)
 
 
 def retyped(before, after):
-    """What 2022 calls a warning is an optimization since."""
+    """Return whether the rule reported a warning in 2022, and an optimization now."""
     return json.dumps(before).replace('"type": 2', '"type": 4') == json.dumps(after)
 
 
 def metric_is_there_now(before, after):
-    """The rule has added its optional metric itself, so the second time it is there."""
+    """Return whether the optional metric was missing in the first run of the rule, which added it, and present in the second."""
     return lacks_metric(before) and not messages(after)
 
 
 def wants_another_metric(before, after):
-    """It has an estimate since, for which it wants a metric that nobody collected in 2022."""
+    """Does the rule now estimate a speedup, for which it needs a metric that was not collected in 2022?"""
     return not messages(before) and lacks_metric(after)
 
 
 SINCE_2022 = {"AchievedOccupancy", "Compute", "Memory", "TheoreticalOccupancy"}  # rules of sections that those reports have
-# By report: which rules differ in every result, and how; and rules that there were not yet.
+# By report: rules that differ in every result, and how; and rules that did not exist yet.
 DIFFER = {
     "vec_add-2024.1.1": ({"MemoryL2Compression": metric_is_there_now}, set()),
     "path_tracer-2025.4.1": ({"SOLBottleneck": reworded, "TheoreticalOccupancy": reworded}, set()),
@@ -304,7 +305,7 @@ DIFFER = {
 
 
 def stock():
-    """The rules of 2024.1.1. What reports of other releases hold was said by other versions of them: the differences are those of DIFFER, all of them."""
+    """Run the rules of 2024.1.1. Reports of other releases hold messages of other versions of the rules: they differ exactly as DIFFER lists."""
     if not os.path.exists(os.path.join(NCU_SECTIONS, "SpeedOfLight.py")) or not os.path.isdir(FIXTURES):
         tap.skip("NVIDIA's rules", "no fixtures in SHARED, or no rules in PEERS or /tmp/peers")
         return
@@ -313,8 +314,8 @@ def stock():
         result = apply(path, NCU_SECTIONS, options=["-o", output])
         if not tap.ok(result.status in (0, 1) and os.path.exists(output), f"{name}: NVIDIA's rules run", f"{result.status} {result.err.decode()}"):
             continue
-        failed = [line for line in result.err.decode().splitlines() if "rules in" not in line and "Some required metrics are missing" not in line]
-        tap.ok(not failed, f"{name}: none fails but for metrics that are not there", "\n".join(failed))
+        failed = [line for line in result.err.decode().splitlines() if "stored " not in line and "Some required metrics are missing" not in line]
+        tap.ok(not failed, f"{name}: rules fail only for missing metrics", "\n".join(failed))
         wrong, same, all_before, all_after = [], 0, found(path), found(output)
         for before, after in zip(all_before, all_after):
             if set(after) != set(before) | new:
@@ -328,7 +329,7 @@ def stock():
                     wrong.append(f"{rule}: {json.dumps(before[rule])[:300]}\nnow {json.dumps(after[rule])[:300]}")
         tap.ok(not wrong and len(all_before) == len(all_after), f"{name}: {same} results as the report holds them, {len(known)} rules differ as they should", "\n".join(wrong))
     left = [file for file in os.listdir(NCU_SECTIONS) if file == "__pycache__"]
-    tap.ok(not left, "nothing is written into the folder of the rules", left)
+    tap.ok(not left, "nothing is written to the folder of the rules", left)
 
 
 if __name__ == "__main__":

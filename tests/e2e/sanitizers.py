@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""Programs built with a sanitizer run traced as untraced: same output, same exit status, and it still finds the same fault.
+"""Programs built with a sanitizer run traced as untraced: same output, same exit status, and the sanitizer still finds the same fault.
 
 tests/apps/sanitized.cpp is compiled with every sanitizer that is installed, with gcc and clang, shared and static runtimes. Each program
 runs untraced, with the preload alone, as the child of a traced process and under `trace run`.
@@ -44,7 +44,7 @@ def runtime_folder(compiler):
 
 
 def essence(text):
-    """What a sanitizer says, without addresses, pids and the frames of its stacks: ours are among them."""
+    """Return what a sanitizer prints, without addresses, pids and the frames of its stacks, which include ours."""
     lines = [re.sub(r"==\d+==|0x[0-9a-f]+|\(?pid=?\s*\d+\)?|tid=?\d+", "N", line) for line in text.decode(errors="replace").splitlines()]
     return sorted({line for line in lines if re.search(r"ERROR|WARNING|SUMMARY|runtime error", line)}) or lines
 
@@ -100,7 +100,7 @@ def every_sanitizer():
 
 
 def options_of_the_user():
-    """What the user has set stays: his other options hold, and his wish to look at the order of libraries, too."""
+    """Options that the user has set are kept: also the one to check the order of libraries."""
     program = compile_with("g++", "address")
     if not program:
         return
@@ -108,7 +108,7 @@ def options_of_the_user():
     tap.ok(result.status == 55, "ASAN_OPTIONS of the user hold", result)
     is_traced("with ASAN_OPTIONS", report, program)
     result, _ = traced_run([program], ASAN_OPTIONS="verify_asan_link_order=1")
-    tap.ok(b"does not come first" in result.err, "also the one that refuses us", result)
+    tap.ok(b"does not come first" in result.err, "a program that defines __asan_default_options() refuses the preload", result)
 
 
 def options_of_the_program():
@@ -126,11 +126,11 @@ def options_of_the_program():
         verdicts = [str(e["verdict"]) for e in report.events("--kind", "child") if (e.get("path") or "") == program]
         tap.ok(len(verdicts) == 1 and "__asan_default_options" in verdicts[0], f"{how}: listed with the reason", verdicts)
     result, report = traced_run(["env", program], ASAN_OPTIONS="verify_asan_link_order=0")
-    tap.ok(result.status == 6, "let in by the user", result)
-    is_traced("let in by the user", report, program)
+    tap.ok(result.status == 6, "such a program runs with ASAN_OPTIONS=verify_asan_link_order=0", result)
+    is_traced("such a program runs with ASAN_OPTIONS=verify_asan_link_order=0", report, program)
     path = os.path.join(folder(), "r.rep")
     result = trace("run", "-o", path, "--osrt-threshold", "0", "--", program, env=clean_env())
-    tap.ok(result.status == 6, "trace run: runs", result)
+    tap.ok(result.status == 6, "such a program runs under trace run", result)
     is_traced("trace run", Report(path), program)
 
 

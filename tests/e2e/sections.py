@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 240
-"""`trace sections`: section files of folders, their errors with file, line and column, sets, and metrics by architecture and scope.
-
-Where NVIDIA's ncu has been fetched (PEERS, default /tmp/peers), its own section files are read, and what ncu says of them is compared.
+"""`trace sections`: section files of folders, their errors with file, line and column, sets, and metrics by architecture and scope. If
+NVIDIA's ncu has been fetched (PEERS, default /tmp/peers), its own section files are read, and the output is compared with ncu's.
 """
 import csv
 import io
@@ -72,7 +71,7 @@ def folders():
     status, rows, err = sections("--section-folder", os.path.join(PLACE, "none"))
     tap.ok(status == 2 and "none': No such file" in err, "a folder that is not there", err)
     status, rows, err = sections()
-    tap.ok(status == 2 and "--section-folder" in err, "no folder at all", err)
+    tap.ok(status == 2 and "--section-folder" in err, "without a section folder the command says so", err)
 
 
 def chosen():
@@ -103,12 +102,12 @@ def metrics():
         result = trace("sections", *place, "--architecture", wrong)
         tap.ok(result.status == 2 and b"such as 8.6" in result.err and not result.out, f"--architecture {wrong}: how it is given", result)
     _, rows, _ = sections(*place, "--architecture", "7.0", "--scope", "range")
-    tap.ok(rows[1:] == [], "--scope range: nothing of a section for launches", rows)
+    tap.ok(rows[1:] == [], "--scope range lists no section for launches", rows)
 
 
 WRONG = {"unknown.section": ('Identifier: "Unknown"\nDisplayName: "x"\n  Ordr: 5\n', "3:3: warning: ProfilerSection has no field Ordr: left out", 0),
-         "quote.section": ('Identifier: "a"\nDisplayName: "Bad\nOrder: 5\n', "2:14: error: string without its end", 1),
-         "brace.section": ('Identifier: "a"\nHeader { Metrics { Name: "x" }\n', "3:1: error: a field or } expected, but the text ends", 1),
+         "quote.section": ('Identifier: "a"\nDisplayName: "Bad\nOrder: 5\n', "2:14: error: unterminated string", 1),
+         "brace.section": ('Identifier: "a"\nHeader { Metrics { Name: "x" }\n', "3:1: error: expected a field or } before the end of the text", 1),
          "nameless.section": ('DisplayName: "x"\n', ": error: no Identifier", 1), "blank.section": (small("a b"), ": error: blank in the Identifier", 1),
          "empty.section": ("", ": error: no Identifier", 1)}
 
@@ -144,11 +143,11 @@ def damaged():
         seen.add(result.status)
         if result.status not in (0, 1) or (result.status and not result.err):
             wrong.append(f"{i}: {result.status} {result.err[:100]!r}")
-    tap.ok(not wrong and seen == {0, 1}, "100 damaged files", "\n".join(wrong))
+    tap.ok(not wrong and seen == {0, 1}, "100 damaged section files do not crash", "\n".join(wrong))
 
 
 def table_of(text, heading):
-    """Rows of a table as ncu prints it: columns are where the line of dashes has them; texts go on in the next lines."""
+    """Return the rows of a table as ncu prints it: the line of dashes gives the columns; texts continue in the next lines."""
     lines, rows, columns = text.splitlines(), [], []
     at = next(i for i, line in enumerate(lines) if line.startswith(heading))
     for match in re.finditer("-+", lines[at + 1]):
@@ -192,7 +191,7 @@ def architectures(name, ranges):
     """(name, least, most) for each of "7.0-8.6, 9.0-": an open end is that of the architectures that ncu 2024.1 knows."""
     if not ranges:
         return [(name, 0, 0)]
-    if "," in ranges:  # of those it says nothing
+    if "," in ranges:  # rows for which ncu prints nothing
         return []
     numbers = [[end.replace(".", "") for end in one.split("-")] for one in ranges.split(", ")]
     return [(name, int(least or 50), int(most or 90)) for least, most in numbers]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 240
-"""`trace details --page source`: metrics by instruction and by source line, disassembly by nvdisasm where there is one.
+"""`trace details --page source`: metrics by instruction and by source line, disassembly by nvdisasm if it is installed.
 
-Where NVIDIA's ncu has been fetched (PEERS, default /tmp/peers), every value is compared with what that prints; it disassembles by itself, so texts of
-instructions are compared where an nvdisasm is installed.
+Where NVIDIA's ncu has been fetched (PEERS, default /tmp/peers), every value is compared with what ncu prints. ncu has its own disassembler,
+so texts of instructions are compared where an nvdisasm is installed.
 """
 import csv
 import io
@@ -64,7 +64,7 @@ def lines_file():
 
 
 def without_counts(text):
-    """A word for several instructions of a line has their number behind it in ncu: 'Global(3)'."""
+    """ncu appends the number of instructions to a word for several instructions of a line: 'Global(3)'."""
     return re.sub(r"\([0-9]+\)", "", text)
 
 
@@ -110,7 +110,7 @@ def sums():
     titles, rows = blocks(text)[0][1:]
     tap.ok(titles == ["Address", "Source", "inst_executed", "half"] and rows[0][2:] == ["32768", "16384"], "--metrics, derived ones, too", f"{titles} {rows[:1]}")
     status, text, err = page(fixture("vec_add-2024.1.1"), "--csv", "--print-source", "cuda,sass")
-    tap.ok(status == 0 and not blocks(text) and "no source lines are known" in err, "code without lines", f"{text[:200]} {err}")
+    tap.ok(status == 0 and not blocks(text) and "no source lines" in err, "code without line tables is reported", f"{text[:200]} {err}")
     status, text, err = page(fixture("ex-gpu.s10"), "--csv")
     tap.ok(status == 0 and not blocks(text) and "no metrics by instruction" in err, "results without metrics by instruction", err)
 
@@ -142,7 +142,7 @@ def disassembly():
         return status, [row[1] for row in blocks(text)[0][2]], err
 
     status, texts, err = instructions(tool("good", GOOD))
-    tap.ok(status == 0 and texts[:3] == ["FIRST R1, c[0x0][0x28]", "@P0 SECOND", ""] and not err, "what nvdisasm says stands beside the addresses", f"{texts} {err}")
+    tap.ok(status == 0 and texts[:3] == ["FIRST R1, c[0x0][0x28]", "@P0 SECOND", ""] and not err, "instructions of nvdisasm are beside their addresses", f"{texts} {err}")
     for name, text in (("failing", "exit 3\n"), ("killed", "kill -9 $$\n"), ("silent", ""), ("noise", "head -c 100000 /dev/urandom\n")):
         status, texts, err = instructions(tool(name, text))
         tap.ok(status == 0 and not any(texts) and len(texts) == 16 and ("failed" in err) == (name in ("failing", "killed")), f"nvdisasm {name}", f"{texts} {err}")
@@ -150,7 +150,7 @@ def disassembly():
         tap.skip("no nvdisasm", "there is one in /usr/local/cuda")
     else:
         status, texts, err = instructions(None)
-        tap.ok(status == 0 and not any(texts) and "there is no nvdisasm" in err, "no nvdisasm", f"{texts} {err}")
+        tap.ok(status == 0 and not any(texts) and "nvdisasm is not installed" in err, "no nvdisasm", f"{texts} {err}")
     found = shutil.which("nvdisasm") or shutil.which("nvdisasm", path="/usr/local/cuda/bin")
     if not found or not os.path.exists(NCU):
         tap.skip("texts as ncu's", "no nvdisasm, or no ncu in PEERS or /tmp/peers")
@@ -214,10 +214,10 @@ def listings():
     source = list(csv.reader(io.StringIO(printed[views[4]][1])))
     tap.ok(source == [["File Name", LINES], ["Line No", "Source"]] + [[str(i), f"line {i}"] for i in range(1, 201)], "the source file of three kernels, once",
            source[:5])
-    tap.ok(all(status == 0 and not err for status, _, err in printed.values()), "nothing is told where all is there", printed.values())
-    for view, said in (("ptx", "the report has no PTX of it"), ("cuda", "no source lines are known")):
+    tap.ok(all(status == 0 and not err for status, _, err in printed.values()), "there is no message if nothing is missing", printed.values())
+    for view, said in (("ptx", "no PTX in the report"), ("cuda", "no source lines")):
         status, out, err = page(fixture("path_tracer-2025.4.1"), "--print-source", view)
-        tap.ok(status == 0 and not out and said in err and err.count("\n") == 1, f"{view}: none is told once", err)
+        tap.ok(status == 0 and not out and said in err and err.count("\n") == 1, f"{view}: a missing view is reported once", err)
     status, out, err = page(path, "--print-source", "cuda")
     tap.ok(status == 0 and not out and "--resolve-source-file" in err, "a source file that is not there is told", err)
     if not os.path.exists(NCU):

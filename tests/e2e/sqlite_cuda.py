@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 200
-"""CUDA programs on the simulated device, traced and exported to SQLite: what the device did is in the tables of nsys, and joins as scripts join it."""
+"""CUDA programs on the simulated device, traced and exported to SQLite: the operations of the device are in the tables of nsys, and
+scripts can join them.
+"""
 import collections
 import csv
 import io
@@ -16,7 +18,7 @@ from lib import folder, main, run, spool_folder, tap, trace, traced_env, wait_sp
 
 PLACE = folder()
 PROGRAMS = ("vector_add", "pipeline", "graph", "driver_api")
-CLOCKS_NS = 20000  # how far apart two ways to read a clock may be on a loaded machine
+CLOCKS_NS = 20000  # greatest difference of two ways to read a clock on a loaded machine
 MEMORY_KIND = lambda kind: kind - 1 if kind else 7  # noqa: E731
 
 
@@ -50,7 +52,7 @@ def of(truth, kind, *fields):
 
 
 def same(name, got, wanted, times=0):
-    """The first `times` columns are of two clocks: rows are held against each other in their order, which is that of the correlation ids."""
+    """The first `times` columns are of two clocks: rows are compared in the order of the correlation ids."""
     def without(rows):
         return collections.Counter(row[times:] for row in rows.elements())
     tap.ok(without(got) == without(wanted), f"{name}: {sum(wanted.values())} rows", f"only in the database: {got - wanted}\nonly in truth: {wanted - got}")
@@ -71,7 +73,7 @@ def what_the_device_did():
         start, end = (lambda line: line["start"] - began), (lambda line: line["end"] - began)
         place = ("device", "context", "stream", "correlation")
         columns = "start, end, deviceId, contextId, streamId, correlationId"
-        whole = [line for line in truth if not (line.get("graph") and line["type"] in ("kernel", "memcpy", "memset"))]  # nodes of graphs are not told one by one
+        whole = [line for line in truth if not (line.get("graph") and line["type"] in ("kernel", "memcpy", "memset"))]  # nodes of graphs are not recorded one by one
         dims = [lambda line, d=d, i=i: line[d][i] for d in ("grid", "block") for i in range(3)]
         same(f"kernels of {name}", rows(db, "CUPTI_ACTIVITY_KIND_KERNEL", columns + ", value, gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread, staticSharedMemory, dynamicSharedMemory, launchType", "JOIN StringIds ON id = mangledName"),
             of(whole, "kernel", start, end, *place, "name", *dims, "registers", "static_shared", "dynamic_shared", lambda line: line["launch_type"] + 1), 2)
@@ -87,7 +89,7 @@ def what_the_device_did():
 
 
 def joins():
-    """The joins that scripts for nsys are made of."""
+    """The joins that scripts for nsys consist of."""
     for name in PROGRAMS:
         reason = device.missing(name)
         if reason:
@@ -133,11 +135,11 @@ def older_generations():
             counts[compat] = [one(db, f"SELECT count(*) FROM CUPTI_ACTIVITY_KIND_{t}") for t in ("RUNTIME", "KERNEL", "MEMCPY", "MEMSET", "SYNCHRONIZATION")]
             streams = one(db, "SELECT count(*) FROM TARGET_INFO_CUDA_NULL_STREAM")
             tap.ok(streams == 1 and one(db, "SELECT group_concat(integrity_check) FROM pragma_integrity_check") == "ok", f"{name} as {compat} is sound")
-        tap.ok(counts["2.9"] == counts["3.4"] == counts["3.24"], f"{name}: the same rows in each: {counts['2.9']}", counts)
+        tap.ok(counts["2.9"] == counts["3.4"] == counts["3.24"], f"{name}: each generation has the same rows: {counts['2.9']}", counts)
 
 
 def of_ranges(events):
-    """The ranges that launched something: (name, style, tid, its length, its kernels); by plain search, a launch lies in a range of its thread."""
+    """Return the ranges that launched something: (name, style, tid, duration, kernels), by a plain search over the thread's ranges."""
     calls = {e["correlation_id"]: e for e in events if e["kind"] == "cuda_api" and not e["level"]}
     for e in events:
         if e["kind"] not in ("nvtx_range", "nvtx_start_end"):
@@ -151,7 +153,7 @@ def of_ranges(events):
 
 
 def projected():
-    """nvtx_gpu_proj_sum, nvtx_gpu_proj_trace and nvtx_kern_sum of a report, against what its events say."""
+    """nvtx_gpu_proj_sum, nvtx_gpu_proj_trace and nvtx_kern_sum of a report, compared with its events."""
     if device.missing("nvtx_launch"):
         tap.skip("projected", device.missing("nvtx_launch"))
         return
@@ -159,7 +161,8 @@ def projected():
     done = run([device.app("nvtx_launch"), "5"], env=device.env(base=traced_env(report, spool, LIBTRACE_TRACE="cuda,nvtx")))
     if not tap.ok(done.status == 0 and wait_spool_gone(spool), "ranges that launch kernels: traced", done):
         return
-    ranges = list(of_ranges([json.loads(line) for line in trace("dump", "--json", "--absolute", report).out.splitlines()]))
+    events = [json.loads(line) for line in trace("dump", "--json", "--absolute", report).out.splitlines()]
+    ranges = list(of_ranges(events))
     sums, kernels, traced = collections.defaultdict(lambda: [0, 0, 0, 0]), collections.defaultdict(lambda: [0, 0, 0]), collections.Counter()
     for name, style, tid, length, inside in ranges:
         length_there = max(k["start_ns"] + k["duration_ns"] for k in inside) - min(k["start_ns"] for k in inside)
@@ -168,18 +171,24 @@ def projected():
         for at, value in enumerate((1, len(inside), sum(k["duration_ns"] for k in inside))):
             kernels[name, style, tid][at] += value
         traced[name, style, tid, length_there, length, len(inside)] += 1
+    in_ranges, tids = {k["correlation_id"] for *_, inside in ranges for k in inside}, {e["correlation_id"]: e["tid"] for e in events if e["kind"] == "cuda_api"}
+    for k in events:
+        if k["kind"] == "cuda_kernel" and k["correlation_id"] not in in_ranges:  # nsys lists them in rows without a name
+            outside = kernels["", "", tids[k["correlation_id"]]]
+            outside[1] += 1
+            outside[2] += k["duration_ns"]
     table = lambda title: list(csv.DictReader(io.StringIO(trace("stats", "-r", title, "-f", "csv", report, limit=100).out.decode())))  # noqa: E731
     got = {(r["Range"], r["Style"]): [int(r[c]) for c in ("Total Proj Time (ns)", "Total Range Time (ns)", "Range Instances", "Total GPU Ops")] for r in table("nvtx_gpu_proj_sum")}
     tap.ok(len(got) == 6 and got == dict(sums), "nvtx_gpu_proj_sum is what a plain search finds", f"{got}\n{dict(sums)}")
     got = {(r["NVTX Range"], r["Style"], int(r["TID"])): [int(r[c]) for c in ("NVTX Inst", "Kern Inst", "Total Time (ns)")] for r in table("nvtx_kern_sum")}
-    tap.ok(len(got) >= 6 and got == dict(kernels), "nvtx_kern_sum, too", f"{got}\n{dict(kernels)}")
+    tap.ok(len(got) >= 6 and got == dict(kernels), "nvtx_kern_sum has the same kernels, those outside of ranges, too", f"{got}\n{dict(kernels)}")
     got = collections.Counter((r["Name"], r["Style"], int(r["TID"]), *(int(r[c]) for c in ("Projected Duration (ns)", "Orig Duration (ns)", "NumGPUOps")))
                               for r in table("nvtx_gpu_proj_trace"))
     tap.ok(got == traced and sum(got.values()) == len(ranges) == 30, "nvtx_gpu_proj_trace, range by range", f"{got - traced}\n{traced - got}")
 
 
 def many_machines():
-    """Reports in one database: a GPU has one number, by its UUID, whatever its number was where it was recorded."""
+    """Several reports in one database: a GPU has one number, by its UUID, whatever its number was on the recording machine."""
     missing = device.missing("vector_add") or device.missing("pipeline")
     if missing:
         tap.skip("GPUs of several machines", missing)
@@ -197,7 +206,7 @@ def many_machines():
     tap.ok(made.status == 0 and [gpu for gpu, _ in gpus] == [0, 1, 2, 3] and len({uuid for _, uuid in gpus}) == 4, "four GPUs of three machines have a number each", gpus)
     joined = db.execute("SELECT d.pid, d.cudaId, d.uuid, g.uuid FROM TARGET_INFO_CUDA_DEVICE AS d LEFT JOIN TARGET_INFO_GPU AS g ON g.id = d.gpuId").fetchall()
     known = one(db, "SELECT count(*) FROM TARGET_INFO_CUDA_DEVICE")
-    tap.ok(known >= 5 and len(joined) == known and all(own == of_gpu for _, _, own, of_gpu in joined), "each process's devices join to the GPU that they are", joined)
+    tap.ok(known >= 5 and len(joined) == known and all(own == of_gpu for _, _, own, of_gpu in joined), "each device of a process joins the GPU that it is", joined)
 
 
 def without_sqlite():
@@ -206,6 +215,6 @@ def without_sqlite():
 
 if __name__ == "__main__":
     if without_sqlite():
-        print("1..0 # SKIP this build is without SQLite")
+        print("1..0 # SKIP built without SQLite")
         sys.exit(0)
     main(what_the_device_did, joins, older_generations, projected, many_machines)

@@ -3,8 +3,8 @@
 # timeout: 240
 """`trace export --type sqlite`, read as scripts for nsys read its exports: Python's sqlite3 with the documented tables and queries.
 
-Fixtures are exports of nsys itself with expected values (SHARED/fixtures/nsys); the queries are held against those first. Where NVIDIA's
-nsys has been fetched (PEERS, default /tmp/peers), its own `nsys stats` runs on our file too.
+Fixtures are exports of nsys itself with expected values (SHARED/fixtures/nsys); the queries are tested on these first. Where NVIDIA's nsys
+has been fetched (PEERS, default /tmp/peers), its own `nsys stats` runs on our file, too.
 """
 import collections
 import csv
@@ -114,7 +114,7 @@ def statistics_agree():
         stats = csv_rows(trace("stats", "-r", "osrt_sum", "-f", "csv", report).out.decode())
         wrong = differ(by_name(rows), by_name(stats))
         tap.ok(rows and not wrong, f"osrt_sum of {os.path.basename(report)} is that of trace stats: {len(rows)} functions", wrong)
-        tap.ok([row[1] for row in rows] == [row[1] for row in stats], "and in its order")
+        tap.ok([row[1] for row in rows] == [row[1] for row in stats], "rows have the order of stats")
 
 
 def nsys_itself():
@@ -136,7 +136,7 @@ def shape():
                 "META_DATA_EXPORT", "META_DATA_CAPTURE", "OSRT_API", "ENUM_NSYS_EVENT_CLASS", "LIBTRACE_PROCESS", "LIBTRACE_RECEIPT"}
     tap.ok(required <= set(tables(db)), "the tables that are always there", required - set(tables(db)))
     ours = [t for t in tables(db) if t.startswith("LIBTRACE_") and not t.startswith("LIBTRACE_ENUM_")]
-    tap.ok(all(one(db, f"SELECT count(*) FROM {t}") for t in ours if t not in ("LIBTRACE_PROCESS", "LIBTRACE_RECEIPT")), "none without rows", ours)
+    tap.ok(all(one(db, f"SELECT count(*) FROM {t}") for t in ours if t not in ("LIBTRACE_PROCESS", "LIBTRACE_RECEIPT")), "no table of ours is empty", ours)
     if not os.path.exists(fixture):
         tap.skip("tables as in an export of nsys", "no fixtures")
         return
@@ -148,7 +148,7 @@ def shape():
             same = columns(db, table)[:len(columns(theirs, table))] == columns(theirs, table)
         if not same or not table.startswith("ENUM_"):
             tap.ok(same, f"{table} is as in an export of nsys", columns(db, table))
-    tap.ok(True, "and so are the ENUM tables that both have")
+    tap.ok(True, "the ENUM tables that both have are as in an export of nsys")
 
 
 def generations():
@@ -157,7 +157,7 @@ def generations():
         db = opened(exported(LIVE, options=["--compat", compat]))
         meta = "EXPORT_META_DATA" if compat == "2.9" else "META_DATA_EXPORT"
         tap.ok(one(db, f"SELECT value FROM {meta} WHERE name = 'EXPORT_SCHEMA_VERSION'") == version, f"--compat {compat} has schema {version}")
-        tap.ok(one(db, "SELECT group_concat(integrity_check) FROM pragma_integrity_check") == "ok", "and is sound")
+        tap.ok(one(db, "SELECT group_concat(integrity_check) FROM pragma_integrity_check") == "ok", "the database passes SQLite's integrity check")
         enums = {t for t in tables(db) if t.startswith("ENUM_")}
         fixture = os.path.join(FIXTURES, name + ".sqlite")
         if not os.path.exists(fixture):
@@ -166,11 +166,11 @@ def generations():
         theirs = opened(fixture)
         tap.ok(bool(enums) == any(t.startswith("ENUM_") for t in tables(theirs)), f"{len(enums)} tables of enumerations", enums)
         both = sorted(t for t in set(tables(db)) & set(tables(theirs)) if not t.startswith("ENUM_"))
-        shape_of = lambda base, t: [c[:2] for c in columns(base, t)]  # what may be NULL changed for some
+        shape_of = lambda base, t: [c[:2] for c in columns(base, t)]  # columns that may be NULL changed in some releases
         wrong = [(t, shape_of(db, t)) for t in both if shape_of(db, t)[:None if compat != "3.24" else len(columns(theirs, t))] != shape_of(theirs, t)]
         tap.ok(len(both) > 6 and not wrong, f"{len(both)} tables are as then: {' '.join(both)}", wrong)
         sums = {r: osrt_sum(opened(exported(LIVE, name="now")) if r else db) for r in (False, True)}
-        tap.ok(sums[False] == sums[True] and sums[True], "with the same calls")
+        tap.ok(sums[False] == sums[True] and sums[True], "other generations have the same calls")
     wrong = trace("export", "-t", "sqlite", "--compat", "1", "-o", os.path.join(PLACE, "wrong"), LIVE)
     tap.ok(wrong.status == 2 and b"--compat" in wrong.err, "another version is an error", wrong.err)
 
@@ -190,7 +190,7 @@ def references():
         joined = one(db, "SELECT count(*) FROM OSRT_API JOIN ThreadNames USING (globalTid)")
         processes = one(db, "SELECT count(*) FROM OSRT_API a JOIN PROCESSES p ON p.globalPid = (a.globalTid & ~0xffffff)")
         tap.ok(calls == joined == processes > 0, f"one ThreadNames and one PROCESSES row for each of {calls} calls", (joined, processes))
-        tap.ok(not one(db, "SELECT count(*) FROM OSRT_API WHERE globalTid >> 48 != 1"), "globalTid has VM 1")
+        tap.ok(not one(db, "SELECT count(*) FROM OSRT_API WHERE globalTid >> 48 != 1"), "globalTid of a single report has VM 1")
         chains = one(db, "SELECT count(*) FROM OSRT_API WHERE callchainId != 0 AND callchainId NOT IN (SELECT id FROM OSRT_CALLCHAINS)") if "OSRT_CALLCHAINS" in tables(db) else 0
         tap.ok(not chains, "all callchains are there")
         start, utc = db.execute("SELECT systemClockNs, utcEpochNs FROM TARGET_INFO_SESSION_START_TIME").fetchone()
@@ -209,7 +209,7 @@ def callers(db, chain):
 
 
 def events_agree():
-    """Every call of dump --json has its row, with all that dump says."""
+    """Every call of dump --json has its row, with all values that dump prints."""
     bits = {"abandoned": 1, "nested": 2, "unfinished": 4}
     for path in (CHAINS, LIVE):
         db = opened(exported(path))
@@ -236,7 +236,7 @@ def events_agree():
         info = Report(path).info()["events"]
         others = {kind: count for kind, count in info.items() if kind not in ("osrt_call", *NVTX_TYPES)}
         counts = {kind: one(db, f"SELECT count(*) FROM LIBTRACE_{kind.upper()}") for kind in others}
-        tap.ok(counts == others, f"and as many events of the other kinds: {counts}", info)
+        tap.ok(counts == others, f"events of the other kinds are complete: {counts}", info)
 
 
 NVTX_TYPES = {"nvtx_mark": 34, "nvtx_range": 59, "nvtx_start_end": 60}  # ENUM_NSYS_EVENT_TYPE
@@ -244,7 +244,7 @@ PAYLOADS = ("uint64", "int64", "double", "uint32", "int32", "float")
 
 
 def clean(text):
-    """As texts are made UTF-8 in the database."""
+    """Convert a text to UTF-8 as the exporter does."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -294,12 +294,12 @@ def nvtx():
     tap.ok(rows == told and len(rows) > 20, f"NVTX_EVENTS has the {sum(rows.values())} rows that dump tells of", f"{rows - told}\n{told - rows}")
     older = os.path.join(FIXTURES, "nvtx_sampling-2023.3.1.sqlite")
     if os.path.exists(older):
-        tap.ok(columns(db, "NVTX_EVENTS")[:-1] == columns(opened(older), "NVTX_EVENTS"), "its columns are those of an export of nsys", columns(db, "NVTX_EVENTS"))
+        tap.ok(columns(db, "NVTX_EVENTS")[:-1] == columns(opened(older), "NVTX_EVENTS"), "NVTX_EVENTS has the columns of an export of nsys", columns(db, "NVTX_EVENTS"))
     else:
         tap.skip("NVTX_EVENTS has the columns of nsys", "no fixtures")
     tap.ok(not one(db, "SELECT count(*) FROM NVTX_EVENTS WHERE text IS NOT NULL AND textId IS NOT NULL"), "a text stands inline or is registered")
     tap.ok(one(db, "SELECT count(*) FROM NVTX_EVENTS") == one(db, "SELECT count(*) FROM NVTX_EVENTS JOIN ThreadNames USING (globalTid)"),
-           "each row has one row of ThreadNames")
+           "each NVTX event has one row of ThreadNames")
     tap.ok(one(db, "SELECT count(*) FROM ThreadNames JOIN StringIds ON nameId = id WHERE value = 'the main thread'") == 1,
            "the name that NVTX gave a thread is its name")
 
@@ -311,12 +311,12 @@ def callchains():
     tap.ok(called == one(db, "SELECT count(*) FROM OSRT_API WHERE callchainId != 0") > 0, f"the function called is the first frame, as nsys has it: {called} calls")
     wanted = [('std::inl<"x">', "/bin/app", False), ("helper", "/bin/app", False), ("run(int; char)", "/bin/app", False), ("main", "/bin/app", False)]
     tap.ok(wanted in stacks, "a chain with an inlined function, innermost first", stacks)
-    tap.ok([("0x7f0000000999", "/lib/liby.so", True)] in [s[:1] for s in stacks], "what is not known is an address, and says so", stacks)
+    tap.ok([("0x7f0000000999", "/lib/liby.so", True)] in [s[:1] for s in stacks], "an unresolved frame is an address and flagged", stacks)
     special = {row[0] for row in db.execute("SELECT value FROM OSRT_CALLCHAINS JOIN StringIds s ON s.id = symbol WHERE specialEntry")}
     tap.ok(special == {"[Max depth]", "[Broken backtraces]"}, "cut chains and lost ones end in what nsys has for it", special)
     raw = opened(exported(CHAINS, options=["--no-symbols"]))
     tap.ok(not one(raw, "SELECT count(*) FROM OSRT_CALLCHAINS WHERE unresolved = 0 AND specialEntry IS NULL AND stackDepth > 0"), "--no-symbols gives addresses")
-    tap.ok(one(raw, "SELECT count(*) FROM OSRT_CALLCHAINS JOIN StringIds s ON s.id = module WHERE s.value = '/bin/app'") > 0, "with their modules")
+    tap.ok(one(raw, "SELECT count(*) FROM OSRT_CALLCHAINS JOIN StringIds s ON s.id = module WHERE s.value = '/bin/app'") > 0, "unresolved frames have their modules")
 
 
 def nvtx_payloads():
@@ -338,11 +338,11 @@ def nvtx_payloads():
         count = Report(path).info()["events"][kind]
         tap.ok(one(db, f"SELECT count(*) FROM {table}") == one(db, f"SELECT count(*) FROM LIBTRACE_{kind.upper()}") == count > 0, f"{table}: {count} rows")
     entries = one(db, "SELECT count(*) FROM NVTX_PAYLOAD_SCHEMA_ENTRIES e JOIN NVTX_PAYLOAD_SCHEMAS s USING (domainId, schemaId) WHERE idx < numEntries")
-    tap.ok(entries == one(db, "SELECT count(*) FROM NVTX_PAYLOAD_SCHEMA_ENTRIES"), "each entry is of a layout", entries)
+    tap.ok(entries == one(db, "SELECT count(*) FROM NVTX_PAYLOAD_SCHEMA_ENTRIES"), "each entry belongs to a layout", entries)
 
 
 def file_access():
-    """Which calls worked on which file, by the option that records paths."""
+    """Check which calls worked on which file, with the option that records paths."""
     report, spool, data = os.path.join(PLACE, "files.rep"), spool_folder(), os.path.join(PLACE, "data")
     program = "import os\n" \
         f"a = os.open({data!r}, os.O_CREAT | os.O_RDWR)\nos.write(a, b'x' * 100)\nos.lseek(a, 0, 0)\nos.fsync(a)\nos.close(a)\n" \
@@ -358,12 +358,12 @@ def file_access():
     did = [[(kind, name.replace("64", ""), size) for kind, name, size in db.execute(calls, (number,))] for number, _, _ in files]
     plain = [[c for c in calls_of if c[1] in ("open", "write", "lseek", "fsync", "close", "read")] for calls_of in did]
     tap.ok(plain == [[(1, "open", 0), (4, "write", 100), (6, "lseek", 0), (6, "fsync", 0), (2, "close", 0)], [(1, "open", 0), (3, "read", 100)]],
-           "what was done to it, each time", did)
-    tap.ok(not one(db, "SELECT count(*) FROM OSRT_FILE_ACCESS_DESCRIPTORS WHERE filePath LIKE '/nonexistent%'"), "what did not open is none")
+           "a file has its operations, for each time it was open", did)
+    tap.ok(not one(db, "SELECT count(*) FROM OSRT_FILE_ACCESS_DESCRIPTORS WHERE filePath LIKE '/nonexistent%'"), "a file that could not be opened is not listed")
     count = one(db, "SELECT count(*) FROM OSRT_FILE_ACCESS_EVENTS e JOIN OSRT_FILE_ACCESS_DESCRIPTORS d USING (fileAccessId) JOIN ENUM_OSRT_FILE_ACCESS_EVENT_TYPE t "
                     "ON t.id = e.eventType JOIN OSRT_API a ON a.start = e.startedAt AND a.end = e.endedAt AND a.nameId = e.apiCallId "
                     "AND a.globalTid & 0xffffff = e.threadId AND a.globalTid >> 24 & 0xffffff = d.processId")
-    tap.ok(count == one(db, "SELECT count(*) FROM OSRT_FILE_ACCESS_EVENTS") > 6, f"each of {count} joins its call, its file and the name of its type")
+    tap.ok(count == one(db, "SELECT count(*) FROM OSRT_FILE_ACCESS_EVENTS") > 6, f"each of {count} operations joins its call, its file and the name of its type")
     fixture = os.path.join(FIXTURES, "um_osrt-2026.1.3.sqlite")
     if os.path.exists(fixture):
         wrong = [t for t in ("OSRT_FILE_ACCESS_EVENTS", "OSRT_FILE_ACCESS_DESCRIPTORS") if columns(db, t) != columns(opened(fixture), t)]
@@ -379,8 +379,8 @@ def what_nsys_has_no_table_for():
     tap.ok(ours == theirs, f"{len(ours)} processes with their ends", f"{ours}\n{theirs}")
     sample = opened(exported(SAMPLE))
     tap.ok(one(sample, "SELECT sum(count) FROM LIBTRACE_DROP") == 7, "drops")
-    tap.ok(one(sample, "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE severity = 2 AND text LIKE '%are missing'") > 0, "and a warning where nsys's scripts look for it")
-    tap.ok(one(sample, "SELECT sum(count) FROM LIBTRACE_OSRT_SUMMARY") == 1234, "sums of short calls")
+    tap.ok(one(sample, "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE severity = 2 AND text LIKE '%are missing'") > 0, "a warning about missing events is where nsys's scripts look for it")
+    tap.ok(one(sample, "SELECT sum(count) FROM LIBTRACE_OSRT_SUMMARY") == 1234, "sums of short calls are exported")
 
 
 def many_reports():
@@ -391,14 +391,14 @@ def many_reports():
     real = [json.loads(trace("info", "--json", r).out)["session"]["start_realtime_ns"] for r in (LIVE, CHAINS)]
     starts = [row[0] for row in db.execute("SELECT start FROM LIBTRACE_REPORT ORDER BY globalVid")]
     tap.ok(starts == [r - min(real) for r in real] and one(db, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME") == min(real),
-           "on one clock", (starts, real))
+           "several reports are on one clock", (starts, real))
     first = [one(db, f"SELECT min(start) FROM OSRT_API WHERE globalTid >> 48 = {vm}") for vm in (1, 2)]
     apart = [one(opened(exported(r, name="alone")), "SELECT min(start) FROM OSRT_API") for r in (LIVE, CHAINS)]
-    tap.ok([f - a for f, a in zip(first, apart)] == starts, "events too", (first, apart))
+    tap.ok([f - a for f, a in zip(first, apart)] == starts, "events of several reports are on one clock", (first, apart))
 
 
 def memory_is_flat():
-    """A million calls need no more memory than is allowed here: eight bytes a call, were they kept, and nothing for all else."""
+    """A million calls need no more memory than is allowed here: eight bytes a call, if they were kept, and nothing else."""
     if "/san-" in TRACE:
         tap.skip("memory", "a sanitizer takes more")
         return
@@ -419,14 +419,14 @@ def names_and_failures():
     again = trace("export", "-t", "sqlite", "-o", path, CHAINS)
     with open(path, "rb") as file:
         tap.ok(again.status == 2 and b"kept.sqlite" in again.err and b"exists" in again.err and file.read() == before, "no file is overwritten", again.err)
-    tap.ok(trace("export", "-t", "sqlite", "-f", "true", "-o", path, CHAINS).status == 0, "unless --force-overwrite says so")
+    tap.ok(trace("export", "-t", "sqlite", "-f", "true", "-o", path, CHAINS).status == 0, "an existing file is replaced with --force-overwrite")
     tap.ok(os.stat(path).st_mode & 0o777 == 0o600, "the file is the user's alone")
     for arguments, word in ((["-o", os.path.join(PLACE, "none/x"), CHAINS], b"No such file"), (["-o", "-", CHAINS], b"standard output"),
-                            (["-o", os.path.join(PLACE, "x"), CHAINS, os.path.join(PLACE, "absent.rep")], b"absent.rep"), ([], b"which report")):
+                            (["-o", os.path.join(PLACE, "x"), CHAINS, os.path.join(PLACE, "absent.rep")], b"absent.rep"), ([], b"no FILE given")):
         result = trace("export", "-t", "sqlite", *arguments)
         tap.ok(result.status == 2 and word in result.err, f"an error names file and cause: {word.decode()}", result.err)
     device = trace("export", "-t", "sqlite", "-f", "true", "-o", "/dev/null", CHAINS)
-    tap.ok(device.status == 2 and b"no regular file" in device.err and not os.path.isfile("/dev/null"), "a device is not replaced by a database", device.err)
+    tap.ok(device.status == 2 and b"not a regular file" in device.err and not os.path.isfile("/dev/null"), "a device is not replaced by a database", device.err)
     for kind, limit in (("sqlite", 100000), ("json", 5000), ("folded", 100), ("speedscope", 100)):
         target = os.path.join(PLACE, "full." + kind)
         command = ["export", "-t", kind, "-o", target, LIVE]
@@ -436,7 +436,7 @@ def names_and_failures():
 
 
 def interrupted():
-    """Whenever the signal comes: the whole database or nothing."""
+    """Whenever the signal arrives, the whole database exists or no file."""
     target, ended = os.path.join(PLACE, "stopped.sqlite"), collections.Counter()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) * 4:
         with subprocess.Popen([TRACE, "export", "-t", "sqlite", "-o", target, LIVE, LIVE, LIVE, LIVE], stderr=subprocess.DEVNULL) as process:
@@ -476,7 +476,7 @@ def damaged_reports():
 def by_position():
     db = opened(exported(LIVE))
     row = db.execute("SELECT * FROM OSRT_API LIMIT 1").fetchone()
-    tap.ok(row[2] == OS_RUNTIME and row[1] >= row[0] and row[6] == 0, "columns by position", row)
+    tap.ok(row[2] == OS_RUNTIME and row[1] >= row[0] and row[6] == 0, "columns have the positions that scripts of nsys expect", row)
 
 
 def live_report():
@@ -492,7 +492,7 @@ def live_report():
 
 subprocess.run([MAKER, "--save", CHAINS], check=True, timeout=30)
 if b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE, "try"), CHAINS).err:
-    print("1..0 # SKIP this build is without SQLite")
+    print("1..0 # SKIP built without SQLite")
     sys.exit(0)
 subprocess.run([MAKER, "--save-without", SAMPLE], check=True, timeout=30)
 live_report()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""NVIDIA's own report scripts on databases that `trace export -t sqlite` made: they run, and say what `trace stats` says.
+"""NVIDIA's own report scripts run on databases of `trace export -t sqlite`, and agree with `trace stats`.
 
-nsys is looked for in PEERS (default /tmp/peers); without it all is skipped. The CUDA programs run on the simulated device.
+nsys is expected in PEERS (default /tmp/peers); without it all tests are skipped. The CUDA programs run on the simulated device.
 """
 import csv
 import io
@@ -24,7 +24,7 @@ CUDA = ("cuda_api_sum", "cuda_api_trace", "cuda_api_gpu_sum", "cuda_gpu_kern_sum
 NVTX = ("nvtx_sum", "nvtx_pushpop_sum", "nvtx_startend_sum", "nvtx_pushpop_trace", "osrt_sum")
 FREE = ("RangeId", "ParentId", "RangeStack")  # numbers of ranges: any that fit each other
 NAMES = ("Range", "Name", "NameTree")
-STDDEV_OF_NONE = "QStdDev (ns)"  # nsys has 0.0 where there is no value, and nothing for the other columns of it
+STDDEV_OF_NONE = "QStdDev (ns)"  # nsys has 0.0 if there is no value, and no other columns for it
 
 
 def rows_of(text):
@@ -65,7 +65,7 @@ def database(name, argv, env):
 
 
 def ties_by_name(rows):
-    """Rows of equal totals beside each other in the order of their names: nsys leaves that open."""
+    """Sort rows of equal totals by name: nsys leaves their order open."""
     ordered = []
     for _, tied in itertools.groupby(rows, key=lambda row: row.get("Total Time (ns)", id(row))):
         ordered += sorted(tied, key=lambda row: row.get("Name", ""))
@@ -144,6 +144,6 @@ if not os.path.exists(NSYS):
     print("1..0 # SKIP no nsys in PEERS or /tmp/peers")
     sys.exit(0)
 if b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE, "x"), __file__).err:
-    print("1..0 # SKIP this build is without SQLite")
+    print("1..0 # SKIP built without SQLite")
     sys.exit(0)
 main(results_of_kernels, cuda_programs, expert_rules, nvtx_program, os_runtime_program)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""Scripts of others on our databases: the shapes of query that readers of nsys exports are made of, in pandas and plain SQL.
+"""Scripts of other projects run on our databases: the forms of query that readers of nsys exports consist of, in pandas and plain SQL.
 
-pandas is fetched from PyPI into READER_PACKAGES (default build/reader-packages) where it is not installed; without it those tests are skipped.
+pandas is fetched from PyPI into READER_PACKAGES (default build/reader-packages) if it is not installed; without it those tests are
+skipped.
 """
 import importlib
 import json
@@ -91,13 +92,15 @@ def in_pandas():
     api = api.assign(globalPid=api.globalTid // 0x1000000 * 0x1000000)
     launches = kernels.merge(api, on=["globalPid", "correlationId"], suffixes=("", "_api"))
     tap.ok(len(launches) == len(kernels) > 0 and launches.nameId.map(names).str.startswith("cudaLaunchKernel").all(), f"{len(kernels)} kernels with their launches")
-    tap.ok((launches.start >= launches.start_api).all(), "none begins before it is launched")
+    tap.ok((launches.start >= launches.start_api).all(), "no kernel begins before it is launched")
     hardware = frames["TARGET_INFO_CUDA_DEVICE"].merge(frames["TARGET_INFO_GPU"], left_on="gpuId", right_on="id", suffixes=("", "_gpu"))
     tap.ok(len(hardware) == len(frames["TARGET_INFO_CUDA_DEVICE"]) > 0 and hardware.name.notna().all(), "devices with their names")
 
 
 def as_timelines():
-    """As converters to trace-event JSON do it: what is there is told by the tables, names by joins, threads by arithmetic."""
+    """As converters to trace-event JSON do it: the tables say which events there are, joins find names, and threads are computed from
+    globalTid.
+    """
     db = database()
     there, events = tables(db), []
     if "CUPTI_ACTIVITY_KIND_KERNEL" in there:
@@ -127,10 +130,10 @@ def ranges_with_kernels():
     inside = one(db, "SELECT count(*) FROM NVTX_EVENTS n JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.globalTid = n.globalTid AND r.start >= n.start AND r.end <= n.end")
     tap.ok(inside == 0, "threads of different reports are never the same", inside)
     hosts = one(db, "SELECT count(DISTINCT globalVid) FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname'")
-    tap.ok(hosts == one(db, "SELECT count(*) FROM LIBTRACE_REPORT") > 1, "each report tells its host", hosts)
+    tap.ok(hosts == one(db, "SELECT count(*) FROM LIBTRACE_REPORT") > 1, "each report has its host", hosts)
 
 
 if b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE, "x"), __file__).err:
-    print("1..0 # SKIP this build is without SQLite")
+    print("1..0 # SKIP built without SQLite")
     sys.exit(0)
 main(in_pandas, as_timelines, ranges_with_kernels)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""Tasks and contexts that no wrapper sees come: raw forks, forks in handlers, two tasks on one thread's memory, preemptive user threads.
+"""Tasks and contexts that no wrapper sees: raw forks, forks in handlers, two tasks on one thread's memory, preemptive user threads.
 
-The programs keep books of their calls; the report has to hold each of them once, or to say that it is not complete.
+The programs count their own calls. The report has each of them once, or is marked as incomplete.
 """
 import os
 import re
@@ -12,12 +12,12 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import Report, TORTURE, app, clean_env, folder, leftovers, main, receipts_agree, run, spool_folder, tap, traced_env, wait_spool_gone  # noqa: E402
 
-CHAINS = {"LIBTRACE_OSRT_BACKTRACE_THRESHOLD": 0}  # every call has a callchain: the slow way each time
+CHAINS = {"LIBTRACE_OSRT_BACKTRACE_THRESHOLD": 0}  # every call has a callchain, by the slow path each time
 TIMES = 10 if TORTURE else 2
 
 
 def traced(argv, **options):
-    """Runs a program untraced and traced. Returns report and text, None when a test failed."""
+    """Run a program untraced and traced. Return report and text, or None if a test failed."""
     name = " ".join(argv) + "".join(f", {key[9:].lower()}={value}" for key, value in options.items())
     command = [app(argv[0]), *argv[1:]]
     work, spool = folder(), spool_folder()
@@ -57,13 +57,16 @@ def raw_forks():
             continue
         report, text, name = ran
         made, held = facts(text)["pread"][0], report.total("pread")
-        tap.ok(made == held and verdict(report) == "complete" and not report.total("pread", "abandoned"), f"{name}: each call once, and complete",
+        tap.ok(made == held and verdict(report) == "complete" and not report.total("pread", "abandoned"), f"{name}: each call is recorded once, and the report is complete",
                story(report, made, held))
         processes, expected = len(report.processes()), 11 if how == "waiting" else 121
         tap.ok(processes == expected, f"{name}: {expected} processes", processes)
 
 
 def handler_forks():
+    # Without memory for a copy of the parent's lane, or inside a filter: the program runs, and the report is sound.
+    for limit in ("data", "space", "filter"):
+        traced(["handler_forks", "fork", limit], **CHAINS)
     for how, options in (("fork", {}), ("_Fork", {}), ("bare", {}), ("fork", CHAINS), ("_Fork", CHAINS)):
         ran = traced(["handler_forks", how], **options)
         if not ran:
@@ -74,8 +77,8 @@ def handler_forks():
         children = len(report.processes()) - 1
         for function, (parent, child) in facts(text).items():
             held = [sum(c.all for (process, _, called), c in report.counts.items() if called == function and (process == root) == first) for first in (True, False)]
-            # A child that is made between the program's counting and our looking makes that call again; the call that a
-            # fork has interrupted is in no report of the child (docs/limitations.md).
+            # A child that is created between the program's counting and our check makes that call again; a call that a
+            # fork interrupted is not recorded for the child (docs/limitations.md).
             if not (held[0] <= parent <= held[0] + dropped and held[1] - children <= child <= held[1] + dropped + children):
                 wrong.append(f"{function}: begun {parent} and {child}, in the report {held}")
         tap.ok(not wrong, f"{name}: calls of parent and children are each their own", "\n".join(wrong) + f"\ndropped {dropped}")
@@ -93,7 +96,7 @@ def shared_tls():
         after = int(re.search(r"expect-after (\d+)", text).group(1))
         tap.ok(verdict(report) != "complete" or made == held, f"{name}: complete only if each call is there once", story(report, made, held))
         if how != "bare":
-            tap.ok(made <= held + report.dropped() <= made + 100, f"{name}: each call is there or stated as missing", story(report, made, held))
+            tap.ok(made <= held + report.dropped() <= made + 100, f"{name}: each call is recorded or counted as missing", story(report, made, held))
         if how == "bare":
             recovered.append(held >= after)
         else:
@@ -116,7 +119,7 @@ def preempted():
                 missing += made - held
                 if held > made:
                     wrong.append(f"{function}: {story(report, made, held)}")
-            tap.ok(not wrong and missing <= dropped <= missing + 100, f"{name}: each call is there once or stated as missing",
+            tap.ok(not wrong and missing <= dropped <= missing + 100, f"{name}: each call is recorded once or counted as missing",
                    "\n".join(wrong) + f"\nmissing {missing}, dropped {dropped}")
             tap.ok((dropped == 0) == (verdict(report) == "complete"), f"{name}: complete if nothing is missing", (dropped, verdict(report)))
             made = sum(numbers[0] for numbers in facts(text).values())

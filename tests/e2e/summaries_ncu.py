@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 900
-"""`trace details --print-summary` beside NVIDIA's ncu, over all reports of the fixtures and some made of them, where that has been fetched.
+"""`trace details --print-summary` compared with NVIDIA's ncu, over all reports of the fixtures and some derived from them, if ncu has been
+fetched.
 
-ncu's CSV is no table: where a metric has no number it prints the cells of the launch alone, and what is of a device has fewer cells than
-columns; lines break after as many cells as there are columns. So cells are compared in one row, without those. What else differs is
+ncu's CSV is not a table: a metric without a number has only the cells of the launch, attributes of a device have fewer cells than there are
+columns, and lines break after as many cells as there are columns. So cells are compared in one row, without those. Other differences are
 named here and in docs/ncu-peers.md.
 """
 import csv
@@ -15,14 +16,15 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from details import FIXTURES, REPORTS  # noqa: E402
-from details_ncu import UNKNOWN_DEVICE, comparable, ncu_page, nvtx_states, printed, without_note  # noqa: E402
+from details_ncu import UNKNOWN_DEVICE, comparable, ncu_page, nvtx_states, printed, without_guesses, without_note  # noqa: E402
 from lib import folder, main, tap  # noqa: E402
 from libncu import Template, WORKLOADS  # noqa: E402
 from libpeers import NCU  # noqa: E402
 
 PAGES = ("raw", "details", "details --print-details body", "details --print-details all")
 KINDS = ("per-kernel", "per-gpu", "per-nvtx")
-# Each with each page, over a report with ranges and three kernels and one with many metrics; ncu takes names of metrics for the details page only
+# Each option with each page, over a report with ranges and three kernels and one with many metrics. ncu accepts names of metrics for the
+# details page only.
 OPTIONS = ("--print-units base", "--print-fp --csv", "--print-kernel-base mangled --print-nvtx-rename kernel", "--kernel-name regex:_", "--print-metric-instances values",
            "--kernel-name regex:(add|axpy|init) --csv", "--print-metric-instances details --csv")
 NAMES = ("--print-metric-name name", "--print-metric-name label-name --csv")
@@ -61,13 +63,13 @@ def theirs_as_cells(lines):
 
 
 def mean_once(line):
-    """With all tables, ncu adds up metrics that a section has twice and divides by the launches: the mean is above the maximum."""
+    """With all tables, ncu adds metrics that a section has twice and divides by the number of launches: the mean is above the maximum."""
     found = re.fullmatch(r"(.* )([0-9.]+) ([0-9.]+)", line)
     return f"{found[1]}{found[2]} {found[2]}" if found and float(found[3]) > float(found[2]) else line
 
 
 def without_empty_tables(lines):
-    """ncu prints a table all the same where none of its metrics has a number."""
+    """ncu prints a table even if none of its metrics has a number."""
     out = []
     for line in (line.rstrip() for line in lines if line.strip()):
         if not line.strip("- ") and out and out[-1] == line and out[-2].split()[:2] == ["Metric", "Name"]:
@@ -91,7 +93,7 @@ def lines_of(name, words, lines, as_cells):
 
 
 def differences(path, options):
-    """How many lines ncu has, and what differs."""
+    """Return the number of lines of ncu, and the differences."""
     (page, *words), name = options.split(), os.path.basename(path)[: -len(".ncu-rep")]
     theirs = lines_of(name, words, ncu_page(path, page, *words), theirs_as_cells)
     ours = lines_of(name, words, [line.rstrip() for line in printed(path, page, *words)], ours_as_cells)
@@ -117,7 +119,7 @@ def reports():
 
 
 def options():
-    """What changes texts, units and names, and which launches there are."""
+    """Options that change texts, units and names, and those that select launches."""
     if is_skipped():
         return
     for name in ("manual_nvtx", "vec_add-2024.1.1"):
@@ -128,7 +130,9 @@ def options():
 
 
 def made_as_ncu():
-    """Launches of one kernel whose values differ; ranges, command lists and graphs, those of a kernel, transplanted, since no report at hand has such."""
+    """Launches of one kernel whose values differ; results of ranges, command lists and graphs are those of a kernel, transplanted, since no
+    report at hand has such.
+    """
     if is_skipped():
         return
     path = os.path.join(folder(), "made.ncu-rep")
@@ -138,12 +142,12 @@ def made_as_ncu():
     for workload in WORKLOADS:
         Template(os.path.join(FIXTURES, "vec_add-2024.1.1.ncu-rep")).write_as(path, workload)
         lines, wrong = 0, []
-        # It ends by a segmentation fault with --csv, and without prints no line for the process; its summaries have a command list's table
+        # ncu crashes with --csv, and without it prints no line for the process. Its summaries of command lists have a table
         # that is for launches only
         for options_ in (of for of in forms if "--csv" not in of and ("body" not in of or workload != "cmdlist")):
             page, *words = options_.split()
-            theirs = without_empty_tables(without_note(ncu_page(path, page, *words)))
-            ours = without_empty_tables(without_note([line.rstrip() for line in printed(path, page, *words)])[1:])
+            theirs = without_guesses(without_empty_tables(without_note(ncu_page(path, page, *words))))
+            ours = without_guesses(without_empty_tables(without_note([line.rstrip() for line in printed(path, page, *words)])[1:]))
             lines += len(theirs)
             wrong += [f"{options_}: {a!r} | {b!r}" for a, b in itertools.zip_longest(ours, theirs) if a != b][:5]
         tap.ok(not wrong and lines > 1000, f"a {workload}: {lines} lines of summaries as ncu's", "\n".join(wrong[:20]))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""What a program finds around it (a debugger, small limits, a system call filter, locks on its files) is as without the tracer."""
+"""The environment of a program (a debugger, small limits, a system call filter, locks on its files) is the same as without the tracer."""
 import os
 import sys
 
@@ -10,7 +10,7 @@ from lib import TRACE, Report, app, clean_env, folder, main, program_of, receipt
 
 
 def both(argv, name, **options):
-    """Runs argv untraced and traced, compares the two, and returns the report where it is sound."""
+    """Run argv untraced and traced, compare the two runs, and return the report if it is sound."""
     work, spool = folder(), spool_folder()
     report = Report(os.path.join(work, "r.rep"))
     plain = run(argv, env=clean_env(), cwd=work)
@@ -22,7 +22,7 @@ def both(argv, name, **options):
 
 
 def debugger():
-    """It is not traced itself: its end must not be what the writer waits for."""
+    """The debugger is not traced itself: the writer must not wait for its end."""
     work, spool = folder(), spool_folder()
     report = Report(os.path.join(work, "r.rep"))
     traced = [f"{name}={value}" for name, value in traced_env(report.path, spool).items()]
@@ -38,7 +38,7 @@ def debugger():
 def little_data():
     """Calls with callchains: their tables are mapped, too."""
     report = both([app("memory_limit"), "data"], "RLIMIT_DATA of 1 MiB", LIBTRACE_OSRT_BACKTRACE_THRESHOLD="0")
-    tap.ok(report and report.total("pread", "recorded") > 10000 and report.dropped() == 0, "RLIMIT_DATA of 1 MiB: what is executed under it is traced",
+    tap.ok(report and report.total("pread", "recorded") > 10000 and report.dropped() == 0, "RLIMIT_DATA of 1 MiB: programs executed under it are traced",
            report and report.processes())
 
 
@@ -59,11 +59,11 @@ def ifunc():
         name = f"resolvers of indirect functions {more or ''}".strip()
         report = both([app("ifunc_early")], name, **more)
         wanted = 0 if "LIBTRACE_TRACE" in more else 100
-        tap.ok(report and report.total("pread") == wanted, f"{name}: what comes later is recorded", report and report.total("pread"))
+        tap.ok(report and report.total("pread") == wanted, f"{name}: later calls are recorded", report and report.total("pread"))
 
 
 def filtered():
-    """A filter that came in the tree: what begins behind it is left alone, and the report says so."""
+    """A filter that was entered within the tree: programs that start inside it are left alone, and the report states it."""
     report = both([app("filter_exec")], "programs behind a filter")
     told = [p for p in report.processes() if p["traced"] == "no" and "seccomp" in (p["reason"] or "")] if report else []
     tap.ok(len(told) == 2, "programs behind a filter: both are listed as not traced, and why", report and report.processes())
@@ -71,7 +71,7 @@ def filtered():
 
 
 def filtered_start():
-    """A filter that was there before, as in a container: what the tree's maker lives with is no danger; without a tree process 1 decides."""
+    """A filter that existed before, as in a container: a filter of the tree's creator is harmless; without a tree process 1 decides."""
     work, spool = folder(), spool_folder()
     report = Report(os.path.join(work, "r.rep"))
     inside = [app("filter_exec"), app("filter_exec"), "inside"]
@@ -83,7 +83,9 @@ def filtered_start():
 
 
 def container():
-    """Such a filter is in force in each process. The tree's maker has it, or process 1; else the user says that it does no harm."""
+    """A container's filter is in force in each process. The process that created the tree has it, or process 1; otherwise the user says
+    that it does no harm.
+    """
     program = [app("ifunc_early")]
     own_process_1 = ["unshare", "--pid", "--fork", "--mount-proc"]
     can_unshare = run([*own_process_1, "true"], env=clean_env()).status == 0

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 200
-"""Names of addresses against binutils' addr2line, and `trace symbolize`: what it adds, and what it leaves alone.
+"""Names of addresses compared with binutils' addr2line, and `trace symbolize`: the names that it adds, and the data that it leaves unchanged.
 
-Reports are made by tests/unit/test_reader_profile, of the addresses of libraries that are compiled here.
+Reports are written by tests/unit/test_reader_profile, with the addresses of libraries that are compiled here.
 """
 import ctypes.util
 import fcntl
@@ -94,7 +94,7 @@ def library(name, source, *compiler):
 
 
 def code_addresses(path, step=1):
-    """Of the functions in the symbol table, every `step`th byte."""
+    """Return every `step`th byte of the functions in the symbol table."""
     lines = subprocess.run(["nm", "-S", "--defined-only", path], capture_output=True, text=True, check=True, timeout=30).stdout
     found = set()
     for begin, size in re.findall(r"^(\w+) (\w+) [tTwW] ", lines, re.MULTILINE):
@@ -159,14 +159,14 @@ def symbolized(env):
     before, folded = chains(made), trace("export", "-t", "folded", "-o", "-", made).stdout
     count, size = len(before), os.path.getsize(made)
     said = trace("symbolize", made).stdout
-    tap.ok(f"{count} addresses: {count} resolved, 0 not, 0 were there" in said, "symbolize says what it found", said)
+    tap.ok(f"{count} addresses: {count} resolved, 0 not resolved, 0 already stored" in said, "symbolize says what it found", said)
     os.rename(path, path + ".gone")
     tap.ok(chains(made) == before, "names are there without the library")
-    tap.ok(trace("export", "-t", "folded", "-o", "-", made).stdout == folded, "and so are those of exports")
+    tap.ok(trace("export", "-t", "folded", "-o", "-", made).stdout == folded, "exports have the stored names, too")
     tap.ok("sound" in trace("check", made).stdout, "trace check finds nothing")
     now = os.path.getsize(made)
     said = trace("symbolize", made).stdout
-    tap.ok(os.path.getsize(made) == now > size and f"0 resolved, 0 not, {count} were there" in said, "a second run adds nothing", said)
+    tap.ok(os.path.getsize(made) == now > size and f"0 resolved, 0 not resolved, {count} already stored" in said, "a second run adds nothing", said)
     tap.ok((now - size) / count < 40, f"{(now - size) / count:.1f} bytes per address")
 
 
@@ -177,16 +177,16 @@ def in_two_steps():
     made = report("late.rep", path, build_id, code_addresses(path, 5))
     os.rename(path, os.path.join(away, "late.so"))
     said = trace("symbolize", made).stdout
-    tap.ok(" 0 resolved" in said and "No such file or directory" in said, "what is not found is told with its reason", said)
-    tap.ok(all(c[0]["function"] is None and "No such file" in c[0]["reason"] for c in chains(made)), "and stays module and offset")
+    tap.ok(" 0 resolved" in said and "No such file or directory" in said, "an address without a name is reported with its reason", said)
+    tap.ok(all(c[0]["function"] is None and "No such file" in c[0]["reason"] for c in chains(made)), "an address without a name stays module and offset")
     size = os.path.getsize(made)
     trace("symbolize", made)
-    tap.ok(os.path.getsize(made) == size, "it is not told twice")
+    tap.ok(os.path.getsize(made) == size, "an address without a name is stored once")
     with_path = chains(made, "--symbol-path", away)
     tap.ok(all(c[0]["function"] for c in with_path), "a symbol path helps where nothing was stored")
     trace("symbolize", "--symbol-path", away, made)
     tap.ok(chains(made) == with_path and os.path.getsize(made) > size, "a later run adds what is found then")
-    tap.ok("sound" in trace("check", made).stdout, "the report is sound")
+    tap.ok("sound" in trace("check", made).stdout, "a symbolized report is sound")
 
 
 def content(path):
@@ -210,19 +210,19 @@ def left_alone():
     with open(made, "wb") as file:
         file.write(damaged)
     said = trace("symbolize", made, status=1).stderr
-    tap.ok("nothing was changed" in said and content(made) == damaged, "a damaged report", said)
+    tap.ok("it is damaged" in said and content(made) == damaged, "a damaged report is not changed", said)
     for name in ("/dev/null", PLACE, __file__, os.path.join(PLACE, "none.rep")):
         trace("symbolize", name, status=2)
-    tap.ok(True, "what is no report")
+    tap.ok(True, "a file that is not a report is refused")
     with open(made, "wb") as file:
         file.write(whole + whole[10:-40])
     said = trace("symbolize", made)
-    tap.ok("cut off" in said.stderr and "sound" in trace("check", made).stdout and content(made).startswith(whole), "a torn block goes", said)
-    tap.ok(all(c[0]["function"] for c in chains(made)), "and the names are there")
+    tap.ok("truncated last block" in said.stderr and "sound" in trace("check", made).stdout and content(made).startswith(whole), "a torn block is cut off", said)
+    tap.ok(all(c[0]["function"] for c in chains(made)), "names are stored after a torn block was cut off")
 
 
 def perf_map_of(tool, command):
-    """The perf map that the program leaves in its /tmp, or None."""
+    """Return the perf map that the program leaves in its /tmp, or None."""
     if not shutil.which(tool):
         return None
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=PLACE)
@@ -237,7 +237,7 @@ def perf_map_of(tool, command):
 
 
 def names_in(text, count):
-    """Some addresses of a perf map, each with the name that the last line about it has."""
+    """Return some addresses of a perf map, each with the name in the last line about it."""
     rows = []
     for line in text.decode("utf-8", "surrogateescape").splitlines():
         match = re.fullmatch(r"(?:0x)?([0-9a-f]+) ([0-9a-f]+) (.+)", line)
@@ -271,7 +271,7 @@ def run_time_code():
 
 
 class Server(http.server.BaseHTTPRequestHandler):
-    """What debuginfod serves: /buildid/ID/debuginfo and /executable."""
+    """A server of debuginfod's addresses: /buildid/ID/debuginfo and /executable."""
     files = {}
     asked = []
 
@@ -305,11 +305,11 @@ def debuginfod():
     rows = lambda name, **more: [json.loads(line)["callchain"] for line in trace(  # noqa: E731
         "dump", "-j", "-k", "osrt_call", made, env={**env, "HOME": PLACE, "DEBUGINFOD_CACHE_PATH": os.path.join(PLACE, name), **more}).stdout.splitlines()]
     rows("cache0")
-    tap.ok(not Server.asked, "nobody is asked unless DEBUGINFOD_URLS is set", Server.asked)
+    tap.ok(not Server.asked, "debuginfod is not asked unless DEBUGINFOD_URLS is set", Server.asked)
     url = f"http://127.0.0.1:{server.server_port}"
     tap.ok(rows("cache1", DEBUGINFOD_URLS=url) == wanted, "debuginfod gives the debug file", Server.asked)
     os.unlink(path)
-    tap.ok(rows("cache2", DEBUGINFOD_URLS=url) == wanted, "and the program", Server.asked)
+    tap.ok(rows("cache2", DEBUGINFOD_URLS=url) == wanted, "the program itself is fetched from debuginfod, too", Server.asked)
     server.shutdown()
 
 

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""`trace export -t perfetto`, `-t chrome` and `-t xplane`: every event that has a place there, where and when the report says, and a note of what has none.
+"""`trace export -t perfetto`, `-t chrome` and `-t xplane`: every event that the format can hold, with track and time as in the report, and
+a note about the others.
 
-The files are read by a few lines here and compared with `trace dump --json` and `trace stats` of the same report. Real readers, where they are
-installed: tests/peers/viewers.py. CUDA programs run on the simulated device; nothing here has run on a GPU."""
+The files are read by small parsers of this test and compared with `trace dump --json` and `trace stats` of the same report.
+tests/peers/viewers.py uses real readers, where they are installed. CUDA programs run on the simulated device; nothing here has run on a
+GPU.
+"""
 import collections
 import csv
 import io
@@ -29,19 +32,19 @@ NAMED_BY = {"osrt_call": "function", "nvtx_range": "text", "nvtx_start_end": "te
 def exported(report, kind, suffix, *options):
     path = os.path.splitext(report.path)[0] + "." + suffix
     result = trace("export", "-t", kind, *options, report.path, limit=100)
-    done = tap.ok(result.status == 0 and os.path.exists(path), f"{kind}: exported", f"{result.status} {result.err}")
+    done = tap.ok(result.status == 0 and os.path.exists(path), f"{kind}: the export succeeds", f"{result.status} {result.err}")
     return (path, result.err.decode()) if done else (None, "")
 
 
 def name_of(event):
-    """What an event that is called by a text is called; None = by a number."""
+    """Return the name of an event that is named by a text; None if by a number."""
     column = NAMED_BY.get(event["kind"])
     name = event[column] if column else None
     return re.sub(r"_v[0-9]{4,}$", "", name) if event["kind"] == "cuda_api" else name
 
 
 def told(report, events):
-    """(category, name) -> (number, nanoseconds) of slices; the name is "" where a number stands for it."""
+    """Return (category, name) -> (number, nanoseconds) of slices; the name is "" if a number replaces it."""
     found = collections.defaultdict(lambda: [0, 0])
     for event in events:
         if event["kind"] in SLICES:
@@ -70,7 +73,7 @@ class Perfetto:
                 self.tracks[one(track, 1)] = track
             for event in packet[11]:
                 events.append((one(packet, 8), order, fields(event)))
-        for ns, _, event in sorted(events, key=lambda e: e[:2]):  # as trace_processor sorts: by time, then by place
+        for ns, _, event in sorted(events, key=lambda e: e[:2]):  # as trace_processor sorts: by time, then by position in the file
             self.take(ns, event, open_slices)
         self.unended = sum(map(len, open_slices.values()))
 
@@ -134,7 +137,7 @@ def perfetto_is_the_report(report, events, chains):
     origin = next(e for e in fields(open(path, "rb").read())[1])  # the first packet has the clocks
     start = one(fields(fields(fields(origin)[6][0])[1][0]), 2)
     left = collections.Counter((e["start_ns"] + start, e["duration_ns"]) for e in events if e["kind"] in SLICES)
-    tap.ok(left == collections.Counter((s["start"], s["duration"]) for s in found.slices), "each stands where it began")
+    tap.ok(left == collections.Counter((s["start"], s["duration"]) for s in found.slices), "each slice has its start and duration")
     threads = {(one(t, 1), one(t, 2)) for track in found.tracks.values() for t in map(fields, track[4])}
     tap.ok(threads >= {(e["pid"], e["tid"]) for e in events if e["kind"] in ("osrt_call", "cuda_api", "nvtx_range")}, "each thread has a track", threads)
     roots = [t for t in found.tracks.values() if not t[3] and not t[4]]
@@ -143,9 +146,9 @@ def perfetto_is_the_report(report, events, chains):
     have = [s["chain"] for s in found.slices if s["chain"]]
     tap.ok(bool(wanted) == chains and sorted(map(len, wanted)) == sorted(map(len, have)), "chains are there, with all their frames", f"{len(wanted)} {len(have)}")
     tap.ok(sorted(c for c in wanted if "" not in c) == sorted(c for c in have if "" not in c), "outermost first, by name")
-    said = {kind: int(number) for number, kind in re.findall(r"(\d+) ([a-z_]+)(?:,|$)", note.split("no place for them: ")[-1].strip())} if "no place" in note else {}
+    said = {kind: int(number) for number, kind in re.findall(r"(\d+) ([a-z_]+)(?:,|$)", note.split("cannot store them: ")[-1].strip())} if "cannot store" in note else {}
     kinds = collections.Counter(e["kind"] for e in events)
-    tap.ok(all(kinds[kind] == number for kind, number in said.items()) and said.get("osrt_summary", 0) == kinds["osrt_summary"], "what has no place is told", note)
+    tap.ok(all(kinds[kind] == number for kind, number in said.items()) and said.get("osrt_summary", 0) == kinds["osrt_summary"], "kinds of events without a track are reported", note)
     return found
 
 
@@ -182,10 +185,10 @@ def chrome_is_the_report(report, events, step=None):
     slices = [e for e in found["traceEvents"] if e["ph"] == "X"]
     wanted = collections.Counter((e["start_ns"], e["duration_ns"]) for e in events if e["kind"] in SLICES)
     have = collections.Counter((round(e["ts"] * 1000), round(e["dur"] * 1000)) for e in slices)
-    tap.ok(wanted == have, "each slice of Chrome's JSON stands where it began, to the nanosecond", f"{wanted - have} {have - wanted}")
+    tap.ok(wanted == have, "each slice of Chrome's JSON has its start, to the nanosecond", f"{wanted - have} {have - wanted}")
     names = collections.Counter(name_of(e) for e in events if e["kind"] in NAMED_BY and (e["kind"] != "nvtx_range" or name_of(e) != step))
     have = collections.Counter(e["name"] for e in slices)
-    tap.ok(all(have[name] == number for name, number in names.items()), "with its name", {n: (c, have[n]) for n, c in names.items() if have[n] != c})
+    tap.ok(all(have[name] == number for name, number in names.items()), "each slice has its name", {n: (c, have[n]) for n, c in names.items() if have[n] != c})
     ids = {e["pid"] for e in found["traceEvents"]}
     tap.ok(ids <= {e["pid"] for e in found["traceEvents"] if e["name"] == "process_name"}, "all processes and devices have names", ids)
     chains = any(e.get("callchain") for e in events)
@@ -230,7 +233,7 @@ def xplane_is_the_report(report, events, step=None):
     wanted = collections.Counter((e["start_ns"], e["duration_ns"]) for e in events if e["kind"] in SLICES)
     have = collections.Counter((start, duration) for _, _, name, start, duration, stats in found.events
                                if name not in ("MemoryAllocation", "MemoryDeallocation") and "_r" not in stats)
-    tap.ok(wanted and wanted == have, "XSpace: each event stands where it began, to the nanosecond", f"{wanted - have} {have - wanted}")
+    tap.ok(wanted and wanted == have, "XSpace: each event has its start, to the nanosecond", f"{wanted - have} {have - wanted}")
     for kind, detail in (("cuda_kernel", "kernel_details"), ("cuda_memcpy", "memcpy_details"), ("cuda_memset", "Memset_details")):
         wanted = collections.Counter((e["correlation_id"], e["start_ns"]) for e in events if e["kind"] == kind)
         have = collections.Counter((s["correlation_id"], start) for plane, _, _, start, _, s in found.events if plane.startswith("/device:GPU:") and detail in s)
@@ -249,7 +252,7 @@ def xplane_is_the_report(report, events, step=None):
     tap.ok(stop - start == max(e["start_ns"] + e.get("duration_ns", 0) for e in events if e["kind"] in SLICES) and start > 1_600_000_000_000_000_000,
            "the environment has the time of the day", f"{start} {stop}")
     ids = collections.Counter((plane, number) for plane, number, _ in found.lines)
-    tap.ok(max(ids.values()) == 1, "ids of lines differ", ids)
+    tap.ok(max(ids.values()) == 1, "lines have different ids", ids)
     if step:
         wanted = sorted((e["start_ns"], e["duration_ns"]) for e in events if e["kind"] == "nvtx_range" and e["text"] == step)
         have = sorted((start, duration) for _, _, name, start, duration, s in found.events if name == "train" and s.get("_r") == 1)
@@ -264,7 +267,7 @@ def operation_of(domain, text):
 
 
 def operations_are_ranges(found):
-    """What XProf sums up by: each NVTX range, and all work of a device with the range of its call."""
+    """The operations that XProf sums up: each NVTX range, and all device work with the range of its call."""
     wrong = []
     for plane, _, name, _, duration, stats in found.events:
         wanted = None
@@ -279,7 +282,7 @@ def operations_are_ranges(found):
 
 
 def of_program(name, **options):
-    """The report of a CUDA program; None where it cannot run, or failed: that is told."""
+    """Return the report of a CUDA program; None, with a message, if it cannot run or failed."""
     if device.missing(name):
         return tap.skip(name, device.missing(name))
     return device.recorded([device.app(name)], **options)
@@ -315,7 +318,7 @@ def steps():
     made = chrome_is_the_report(report, events, "step")
     shared = collections.Counter((e["cat"] in ("kernel", "gpu_memcpy", "gpu_memset"), e["args"]["correlation"]) for e in (made or {"traceEvents": ()})["traceEvents"]
                                  if "correlation" in e.get("args", {}))
-    tap.ok(shared and max(shared.values()) == 1, "one call and one piece of work have a correlation id, since readers join by it", shared.most_common(3))
+    tap.ok(shared and max(shared.values()) == 1, "a correlation id belongs to one call and one device event, since readers join by it", shared.most_common(3))
     wanted = sorted((e["start_ns"], e["duration_ns"]) for e in events if e["kind"] == "nvtx_range" and e["text"] == "step")
     have = [(e["name"], round(e["ts"] * 1000), round(e["dur"] * 1000)) for e in (made or {"traceEvents": ()})["traceEvents"]
             if e["name"].startswith("ProfilerStep#")]
@@ -342,7 +345,7 @@ def of_nvtx():
             continue
         wanted = collections.Counter(e["text"] for e in events if e["kind"] == "nvtx_mark")
         for have in ((m["name"] for m in found.moments if m["category"] == "nvtx"), (e["name"] for e in made["traceEvents"] if e.get("cat") == "nvtx" and e["ph"] == "i")):
-            tap.ok(wanted == collections.Counter(have), "marks are moments", wanted)
+            tap.ok(wanted == collections.Counter(have), "marks have no duration", wanted)
         payloads_are_there(found, made, events)
         if name == "nvtx_counters":
             samples_are_there(found, made, events)
@@ -381,11 +384,11 @@ def nothing_half_written():
     formats = [[line[begin:end].strip() for begin, end in zip(begins, [*begins[1:], None])] for line in lines if not line.startswith(" ")]
     tap.ok(len(formats) >= 13 and all(all(row) for row in formats), "--list is one table that says of each format what it carries and loses", listed)
     narrow = trace("export", "--list", env={**os.environ, "COLUMNS": "80"}).out.decode().split("\n\n")[0]
-    tap.ok(max(map(len, narrow.splitlines())) <= 80 and narrow.split()[0] == "Format", "and fits a terminal of 80 columns", narrow)
+    tap.ok(max(map(len, narrow.splitlines())) <= 80 and narrow.split()[0] == "Format", "the list of formats fits a terminal of 80 columns", narrow)
 
 
 def input_is_no_output():
-    """What a command reads is never what it writes, by this name or another of the same file, whatever --force-overwrite says."""
+    """No command overwrites its input, under any name of the same file, whatever --force-overwrite says."""
     report = recorded(["/bin/true"])
     if not report:
         return
@@ -411,7 +414,7 @@ def input_is_no_output():
                f"{kind} does not go to standard output, nor to a file of that name", told)
     for kind in ("perfetto", "json", "xplane-tools"):
         result = trace("export", "-t", kind, report.path, report.path)
-        tap.ok(result.status == 2 and b"only sqlite and parquet take several" in result.err, f"{kind} takes one report, and says which take several", result.err)
+        tap.ok(result.status == 2 and b"only the formats sqlite and parquet take several" in result.err, f"{kind} takes one report, and says which take several", result.err)
     tap.ok(sorted(os.listdir(os.path.dirname(report.path))).count("r.rep") == 1 and trace("check", report.path).status == 0, "the report is still sound")
 
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 1500
-"""Harmless: real and hostile programs run untraced and traced; output, exit status and produced files are equal, and nothing hangs.
+"""Check that the tracer is harmless: real and hostile programs run untraced and traced; output, exit status and produced files are equal, and nothing hangs.
 
-Cases are the files of tests/e2e/programs (see its README), the programs of tests/apps in all their modes, and the same with another
-allocator preloaded before and after us. Each is repeated REPEAT times (3; 50 under TORTURE) with other options each time. Arguments
+Cases are the files of tests/e2e/programs (see its README), the programs of tests/apps in all their modes, and these with another
+allocator preloaded before and after the tracer. Each is repeated REPEAT times (3; 50 under TORTURE) with other options each time.
+Arguments
 choose cases by words in their names.
 """
 import fnmatch
@@ -29,7 +30,7 @@ ALLOCATORS = ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"
 FORKS = "fork vfork _Fork clone spawn spawnp system popen daemon double handler atfork thread all".split()
 EXITS = "return exit _exit _Exit quick_exit abort abort_caught segv kill term pthread_exit exec thread_exit raw handler_exit last_thread".split()
 MODES = {"forks": FORKS, "exits": EXITS, "memory_limit": ["as", "lock", "data"], "seccomp_filter": ["filter", "strict"], "many_calls": ["100000 4"]}
-# Not programs of their own; and what prints addresses, or the levels that NVTX only counts for a tool.
+# Files that are not programs, and programs that print addresses, or the levels that NVTX only counts for a tool.
 NOT_ALONE = ("counter_workload", "static_child", "musl_child", "nvtx_memory", "nvtx_chained")
 
 
@@ -92,13 +93,13 @@ def allocator_cases():
 
 
 def interposer_cases():
-    """A library behind us gets the calls that it would get without us."""
+    """A library preloaded after the tracer gets the calls that it would get without it."""
     for order, preload in (("before us", [app("libcount_cond.so"), "@"]), ("after us", ["@", app("libcount_cond.so")])):
         yield Case(f"interposer {order}: sanitized", [app("sanitized")], preload=preload)
 
 
 def files_of(base, ignore):
-    """Path, mode and content of everything a program left behind."""
+    """Return path, mode and content of all files that a program leaves."""
     found = {}
     for parent, _, names in os.walk(base):
         for name in names:
@@ -116,7 +117,7 @@ def files_of(base, ignore):
 
 
 def outcome(case, place, env):
-    """Runs the case in an empty folder that has the same name every time."""
+    """Run the case in an empty folder that has the same name every time."""
     shutil.rmtree(place, ignore_errors=True)
     os.mkdir(place, 0o755)
     env.update(PATH=path(), HOME=place, PROGRAMS=PROGRAMS, APPS=APPS, PORT=str(free_port()), PYTHONDONTWRITEBYTECODE="1")
@@ -153,7 +154,7 @@ def untraced_env(case):
 
 
 def one_traced_run(case, place, number, known, options=None, look=None):
-    """Returns what differs, and what is wrong with the report, which `look` may look at."""
+    """Return the differences and the defects of the report, which `look` may examine."""
     work, spool = folder(), spool_folder()
     report = Report(os.path.join(work, "traced.rep"))
     options = dict(options or OPTIONS[number % len(OPTIONS)])

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""What another user, or a traced process that has turned hostile, can do to root's reports: nothing. docs/trust.md says who may do what; these are its
-promises, each tried. All but a few need root, and are skipped aloud without."""
+"""Check that another user, or a traced process that has turned hostile, can do nothing to root's reports.
+
+docs/trust.md says who may do what; each of its promises is tested here. All but a few need root, and are skipped with a message without it.
+"""
 import ctypes
 import os
 import signal
@@ -38,7 +40,7 @@ def content(path):
 
 
 def own(path, owner):
-    """Gives a folder and what is in it to a user."""
+    """Give a folder and its content to a user."""
     for base, _, files in os.walk(path):
         for name in [base] + [os.path.join(base, name) for name in files]:
             os.lchown(name, owner, owner)
@@ -54,7 +56,7 @@ def dead_tree(base, report, uid=0, **more):
 
 
 def patch(path, old, new):
-    """In place: old and new texts of one length, or new ends with a NUL."""
+    """Replace bytes in place: old and new text have one length, or the new one ends with a NUL."""
     data = content(path)
     assert old in data
     with open(path, "r+b") as file:
@@ -62,7 +64,7 @@ def patch(path, old, new):
 
 
 def recover(base, *arguments):
-    """`trace recover` where there are no trees but those of `base`; other tests have theirs in /dev/shm."""
+    """`trace recover` with no trees except those of `base`; other tests have theirs in /dev/shm."""
     if os.geteuid() == 0 and not arguments:
         script = 'mount -t tmpfs none /dev/shm && exec "$@"'
         return run(["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh", TRACE, "recover"], env=clean_env(LIBTRACE_SPOOL_DIR=base))
@@ -70,7 +72,7 @@ def recover(base, *arguments):
 
 
 def strangers_folder():
-    """It says that its report is root's file."""
+    """A stranger's folder that claims that its report is root's file."""
     if not needs_root("recover leaves a stranger's folder alone"):
         return
     base, place = folder(), folder()
@@ -80,20 +82,20 @@ def strangers_folder():
     ours = dead_tree(base, os.path.join(place, "ours.rep"))
     own(tree, NOBODY)
     result = recover(base)
-    tap.ok(content(target) == PRECIOUS and os.path.isdir(tree) and b"left alone: it is a recording of user 65534" in result.err,
+    tap.ok(content(target) == PRECIOUS and os.path.isdir(tree) and b"it belongs to user 65534" in result.err,
            "recover: a stranger's folder of root's name is left alone, and that is said", result)
     tap.ok(result.status == 0 and not os.path.exists(ours) and Report(os.path.join(place, "ours.rep")).check().status == 0,
-           "and root's own beside it is recovered: a stranger spoils no nightly run", (result, os.listdir(base)))
+           "root's own folder beside a stranger's is recovered, so strangers cannot disturb nightly runs", (result, os.listdir(base)))
     result = recover(base, tree)
-    tap.ok(content(target) == PRECIOUS and result.status == 2 and b"left alone" in result.err, "the same, given by name", result)
+    tap.ok(content(target) == PRECIOUS and result.status == 2 and b"it belongs to user" in result.err, "a stranger's folder is left alone when given by name", result)
     result = recover(base, tree, "-o", os.path.join(place, "new.rep"))
-    tap.ok(result.status == 2 and not os.path.exists(os.path.join(place, "new.rep")), "the same, with a name for the report", result)
+    tap.ok(result.status == 2 and not os.path.exists(os.path.join(place, "new.rep")), "a stranger's folder is left alone when a report is named", result)
     result = run([os.path.join(os.path.dirname(TRACE), "../lib/libtrace/libtrace-writer"), "--recover", tree])
     tap.ok(content(target) == PRECIOUS and result.status == 1 and b"Operation not permitted" in result.err, "the writer, too, does not take it", result)
 
 
 def rights_of_others():
-    """Each of these would let somebody else put records or names into it."""
+    """Each of these rights would let another user put records or names into the folder."""
     base, place = folder(), folder()
     report = os.path.join(place, "r.rep")
     tree = dead_tree(base, report, os.geteuid())
@@ -104,7 +106,7 @@ def rights_of_others():
     link = os.path.join(base, "link")
     os.symlink(tree, link)
     result = recover(base, link + "/")
-    tap.ok(result.status == 2 and b"is no folder of a recording" in result.err and not os.path.exists(report), "so is a link to one, with a slash behind it", result)
+    tap.ok(result.status == 2 and b"not the folder of a recording" in result.err and not os.path.exists(report), "a link to such a folder is refused, also with a slash after it", result)
     control, spool = os.path.join(tree, "control"), [os.path.join(tree, name) for name in os.listdir(tree) if name.endswith(".spool")][0]
     for name, spoil, mend in (("that others can read", lambda: os.chmod(control, 0o644), lambda: os.chmod(control, 0o600)),
                               ("with a second name", lambda: os.link(control, control + "2"), lambda: os.unlink(control + "2")),
@@ -125,10 +127,10 @@ def rights_of_others():
         os.unlink(os.path.join(place, "x.rep"))
         mend()
     result = recover(base, tree)
-    tap.ok(result.status == 0 and "complete" in Report(report).info()["verdict"] and not os.path.exists(tree), "and all of it is, when it is ours alone", result)
+    tap.ok(result.status == 0 and "complete" in Report(report).info()["verdict"] and not os.path.exists(tree), "a folder that belongs to the user alone is recovered whole", result)
 
 
-# ---- files that others have made ----
+# ---- files that others created ----
 
 def sticky():
     place = folder()
@@ -154,17 +156,17 @@ def others_file_is_replaced():
             result = run([TRACE, "run", "-f", "true", "-o", report, "true"], env=clean_env(LIBTRACE_SPOOL_DIR=spool))
             kept.seek(0)
             tap.ok(result.status == 0 and b"; complete" in result.err and owner_of(report) == (0, 0o600) and kept.read() == PRECIOUS,
-                   f"run -f true: what a stranger has made of that name ({name}) is replaced, not written into", (result, owner_of(report)))
-        tap.ok(name == "file" or content(theirs) == PRECIOUS, f"{name}: and their file stays as it is")
-        tap.ok(os.listdir(place) == ["r.rep"], f"{name}: nothing else is left there", os.listdir(place))
+                   f"run -f true: what a stranger has created under that name ({name}) is replaced, not written to", (result, owner_of(report)))
+        tap.ok(name == "file" or content(theirs) == PRECIOUS, f"{name}: the stranger's file is unchanged")
+        tap.ok(os.listdir(place) == ["r.rep"], f"{name}: no other file is left in the folder", os.listdir(place))
     place = sticky()
     os.symlink(file_make(os.path.join(place, "target.rep")), os.path.join(place, "r.rep"))
     result = run([TRACE, "run", "-f", "true", "-o", os.path.join(place, "r.rep"), "true"], env=clean_env(LIBTRACE_SPOOL_DIR=spool_folder()))
-    tap.ok(content(os.path.join(place, "target.rep")) == PRECIOUS and b"no complete report" in result.err, "run -f true does not follow a link", result)
+    tap.ok(content(os.path.join(place, "target.rep")) == PRECIOUS and b"is incomplete" in result.err, "run -f true does not follow a link", result)
 
 
 def others_file_is_no_report_of_ours():
-    """A writer goes on with the report of one that was killed: not with what a stranger has put there meanwhile."""
+    """A writer continues the report of a killed writer, but not a file that a stranger has put there meanwhile."""
     if not needs_root("recover replaces nothing"):
         return
     base, place = folder(), folder()
@@ -172,7 +174,7 @@ def others_file_is_no_report_of_ours():
     tree = dead_tree(base, report)
     file_make(report, NOBODY, 0o666, b"")
     result = recover(base, tree)
-    tap.ok(result.status == 1 and b"the file exists and is not of this tree" in result.err and owner_of(report) == (NOBODY, 0o666),
+    tap.ok(result.status == 1 and b"the file exists and is not the report of this recording" in result.err and owner_of(report) == (NOBODY, 0o666),
            "recover: an empty file of a stranger is no report that was begun", result)
 
 
@@ -197,7 +199,7 @@ def outputs_of_commands():
     os.chown(pipe, NOBODY, NOBODY)
     for command in (("export", "-t", "perfetto", "-f", "true"), ("stats",)):
         result = trace(command[0], report, *command[1:], "-o", pipe, limit=20)
-        tap.ok(result.status == 2 and not result.hung and b"Operation not permitted" in result.err, f"{command[0]}: nothing is written into a stranger's pipe", result)
+        tap.ok(result.status == 2 and not result.hung and b"Operation not permitted" in result.err, f"{command[0]}: nothing is written to a stranger's pipe", result)
 
 
 # ---- files that a traced process names ----
@@ -206,7 +208,7 @@ IN_OPEN = 0x20
 
 
 def devices_are_not_opened():
-    """The commit of the working directory's repository is read there by root's writer: what the program has put in its place may be a device."""
+    """Root's writer reads the commit of the repository in the working directory; the program may have put a device there."""
     if not needs_root("devices named by the program are not opened"):
         return
     place, spool = folder(), spool_folder()
@@ -236,7 +238,7 @@ def devices_are_not_opened():
 # ---- a traced process that has turned ----
 
 def honest_calls(report, dropped_by=""):
-    """Calls of the parent and its honest children, by the report; None where it cannot be read."""
+    """Return the calls of the parent and its honest children, by the report; None if it cannot be read."""
     per_process = {}
     for (process, _, function), entry in report.counts.items():
         if function == "pread":
@@ -275,7 +277,7 @@ def turncoats():
                 continue
             info = report.info()
             tap.ok(holds(honest_calls(report)), f"{told}: the events of all others are complete", (honest_calls(report), info["verdict"], info["diagnostics"]))
-            tap.ok("nothing lost" not in info["verdict"] and any("written over the memory" in d["text"] for d in info["diagnostics"]),
+            tap.ok("nothing lost" not in info["verdict"] and any("overwritten the memory" in d["text"] for d in info["diagnostics"]),
                    f"{told}: the verdict is not 'complete', and says why", (info["verdict"], info["diagnostics"]))
             tap.ok(way == "preload" or b"\x1b" not in result.err and all(c >= 32 or c == 10 for c in result.err), f"{told}: no control characters are printed", result.err)
 
@@ -291,7 +293,7 @@ def writer_of(spool):
 
 
 def turncoat_and_the_next_writer():
-    """It makes another file the report, for the writer that comes when this one has died."""
+    """The worker replaces the report by another file, for the writer that starts when this one has died."""
     if not needs_root("a worker that names another report"):
         return
     work, spool = folder(), spool_folder()
@@ -316,7 +318,7 @@ def turncoat_and_the_next_writer():
     wait_spool_gone(spool, 20)
     tap.ok(content(target) == PRECIOUS, "turncoat: root's other file is as it was", owner_of(target))
     tap.ok(process.returncode == 0 and b"FAIL" not in said, "the program works as untraced", said)
-    tap.ok(report.exists() and report.check().status == 0 and holds(honest_calls(report)), "and the next writer goes on with the report that was wanted",
+    tap.ok(report.exists() and report.check().status == 0 and holds(honest_calls(report)), "the next writer continues the report that was asked for",
            (report.exists() and (honest_calls(report), report.info()["verdict"]), os.listdir(spool)))
 
 

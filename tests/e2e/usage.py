@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 180
-"""What a newcomer meets in all commands: pipes that are closed, full disks, files that are no reports, names that do not exist."""
+"""Errors that a new user encounters in all commands: closed pipes, full disks, files that are not reports, names that do not exist."""
 import os
 import signal
 import subprocess
@@ -35,7 +35,7 @@ def printing():
 
 
 def said_in(result):
-    """What is said about the output; the rest is about the report."""
+    """Return the messages about the output; the other messages are about the report."""
     return [line for line in result.stderr.splitlines() if b"cannot write" in line or b"rror" in line or b"Traceback" in line]
 
 
@@ -58,7 +58,7 @@ def full_disks():
 
 
 def a_run_nobody_listens_to():
-    """`trace run` ends as the program did, whoever reads what it says."""
+    """`trace run` ends as the program did, even if nobody reads its output."""
     for command, status in ((["sh", "-c", "exit 3"], 3), (["sh", "-c", "kill -PIPE $$"], -signal.SIGPIPE)):
         ends = os.pipe()
         os.close(ends[0])
@@ -71,7 +71,7 @@ def a_run_nobody_listens_to():
 # ---- files that are no reports ----
 
 def strangers():
-    """Files of other kinds: what is said of each, and which commands are named."""
+    """Files of other kinds: check the message about each, and the commands that it names."""
     database, made = os.path.join(PLACE, "calls.sqlite"), {}
     trace("export", "-t", "sqlite", "-o", database, REPORT)
     for name, data in (("empty", b""), ("noise", bytes(range(128)) * 9), ("words.txt", b"nothing but words\n" * 30), ("calls.nsys-rep", b"\x01\x02\x03" * 99),
@@ -80,7 +80,7 @@ def strangers():
         with open(made[name], "wb") as file:
             file.write(data)
     found = [(database, b"a database; stats, analyze, report, query and diff read it"), (app("lock_holder"), b"ELF"), (PLACE, b"a folder"),
-             (made["empty"], b"an empty file"), (made["noise"], b"nor anything else"), (made["words.txt"], b"a text file"),
+             (made["empty"], b"an empty file"), (made["noise"], b"any other known format"), (made["words.txt"], b"a text file"),
              (made["calls.nsys-rep"], b"nsys export -t sqlite"), (made["x.gz"], b"gzip")]
     xspace = os.path.join(fixtures("xplane"), "own_cuda_min.xplane.pb")
     return found + ([(xspace, b"an XSpace of a profiler; info, stats, analyze, report and query read it")] if os.path.exists(xspace) else [])
@@ -105,7 +105,7 @@ def imports_of_other_files():
         if os.path.basename(path) == "empty":
             tap.ok(result.status == 0 and not result.err, "import: an empty file is a text without a line", result)
             continue
-        text = {b"a folder": b"not a regular file", b"nor anything else": b"not a text file", b"a text file": b"hardly a line of it is NVTXT"}.get(text, text)
+        text = {b"a folder": b"not a regular file", b"any other known format": b"not a text file", b"a text file": b"not NVTXT, nor a file of CodeXL"}.get(text, text)
         tap.ok(result.status == 2 and result.err.count(b"\n") == 1 and not result.out and text in result.err and path.encode() in result.err,
                f"import: one line says that it is {text[:30]}", result)
 
@@ -113,10 +113,10 @@ def imports_of_other_files():
 # ---- names that do not exist ----
 
 def unknown_names():
-    for arguments, text in ((("stats", "-r", "cuda_kern_sum", REPORT), b"'cuda_kern_sum' is no report; did you mean cuda_api_sum, cuda_gpu_kern_sum or cuda_gpu_sum?"),
-                            (("stats", "-r", "osrt_sum,osrt_sums", REPORT), b"'osrt_sums' is no report; did you mean osrt_sum"),
-                            (("analyze", "-r", "lockconvoy", REPORT), b"'lockconvoy' is no rule; did you mean lock_convoy?"),
-                            (("anaylze", REPORT), b"'anaylze' is no command; did you mean analyze?"), (("quux",), b"'quux' is no command; see 'trace help'")):
+    for arguments, text in ((("stats", "-r", "cuda_kern_sum", REPORT), b"unknown report 'cuda_kern_sum'; did you mean cuda_api_sum, cuda_gpu_kern_sum or cuda_gpu_sum?"),
+                            (("stats", "-r", "osrt_sum,osrt_sums", REPORT), b"unknown report 'osrt_sums'; did you mean osrt_sum"),
+                            (("analyze", "-r", "lockconvoy", REPORT), b"unknown rule 'lockconvoy'; did you mean lock_convoy?"),
+                            (("anaylze", REPORT), b"unknown command 'anaylze'; did you mean analyze?"), (("quux",), b"unknown command 'quux'; see 'trace help'")):
         result = trace(*arguments)
         tap.ok(result.status == 2 and text in result.err and result.err.count(b"\n") == 1, f"{arguments[0]}: {text.decode()}", result)
     result = trace("stats", "-r", "x", REPORT)
@@ -126,6 +126,82 @@ def unknown_names():
            "stats -r x lists all of them, in lines that can be read", result.err.decode())
 
 
+# ---- mistakes ----
+
+COMMANDS = ("run", "info", "dump", "check", "stats", "analyze", "diff", "report", "query", "details", "sections", "rules", "derive", "symbolize", "import",
+            "recover", "export", "help")
+
+
+def is_one_line(result, text):
+    return result.status == 2 and not result.out and result.err.startswith(b"trace: ") and result.err.count(b"\n") == 1 and text.encode() in result.err
+
+
+def unknown_options():
+    """The message names the error in an option and the help that explains the command."""
+    for command in COMMANDS:
+        for option, what in (("--nonsense", "unknown option '--nonsense'"), ("-Z", "unknown option '-Z'"), ("--help=x", "option '--help=x' takes no argument")):
+            result = trace(command, option)
+            tap.ok(is_one_line(result, f"{what}; see 'trace help {command}'\n"), f"{command} {option}", result)
+    for arguments, text in ((("run", "--output"), "option '--output' needs an argument; see 'trace help run'"),
+                            (("stats", "-r"), "option '-r' needs an argument; see 'trace help stats'"),
+                            (("stats", "--nvtx", "x"), "ambiguous option '--nvtx'; see 'trace help stats'")):
+        result = trace(*arguments)
+        tap.ok(is_one_line(result, text), " ".join(arguments), result)
+
+
+def mistakes():
+    """One line names the thing and the cause, and what to do if that is not obvious."""
+    none, taken = os.path.join(PLACE, "none.rep"), os.path.join(PLACE, "taken.json")
+    with open(taken, "w", encoding="ascii") as file:
+        file.write("mine")
+    for arguments, text in ((("info", none), f"cannot open '{none}': No such file or directory"), (("info",), "no FILE given; see 'trace help info'"),
+                            (("dump", REPORT, REPORT), "too many arguments; see 'trace help dump'"), (("run",), "no PROGRAM given; see 'trace help run'"),
+                            (("run", "-t", "nonsense", "true"), "invalid argument 'nonsense' for --trace: want a list of: cuda nvtx osrt none; see 'trace help run'"),
+                            (("run", "-d", "soon", "true"), "invalid argument 'soon' for --duration: want seconds"),
+                            (("run", "--kill", "x", "true"), "invalid argument 'x' for --kill: want none, sigkill, sigterm or a signal number"),
+                            (("run", "-o", os.path.join(PLACE, "calls"), "true"), "calls.rep' exists; use '--force-overwrite true' to replace it"),
+                            (("run", "--capture-range", "signal:KILL", "true"), "unsupported signal; want HUP"),
+                            (("run", "--nvtx-capture", "a", "true"), "--nvtx-capture needs --capture-range=nvtx"),
+                            (("dump", "-k", "nonsense", REPORT), "unknown event kind 'nonsense'; known kinds: "), (("dump", "-p", "me", REPORT), "for --process: want an unsigned integer"),
+                            (("stats", "--filter-time", "soon", REPORT), "invalid time window 'soon': want [START]/[END], such as '1s/2500ms'"),
+                            (("stats", "-u", "parsec", REPORT), "unknown time unit 'parsec': want nsec, usec, msec or seconds"),
+                            (("stats", "-f", "xml", REPORT), "invalid argument 'xml' for --format: want one of: table column csv tsv json"),
+                            (("analyze", "--rows", "0", REPORT), "invalid argument '0' for --rows: want an integer of at least 1, or all"),
+                            (("query", REPORT), "want FILE and SQL; see 'trace help query'"), (("query", REPORT, "DELETE FROM StringIds"), "only read-only statements are allowed"),
+                            (("query", REPORT, "SELEC"), 'syntax error'), (("query", REPORT, ""), "the statement is empty"),
+                            (("export", "-t", "nonsense", REPORT), "invalid argument 'nonsense' for --type: want one of: json folded"),
+                            (("export", "-o", taken, REPORT), f"'{taken}' exists; use '--force-overwrite true' to replace it"),
+                            (("export", "-t", "sqlite", "-o", "-", REPORT), "cannot write a SQLite database to standard output; use -o FILE"),
+                            (("export", "-o", REPORT, "-f", "true", REPORT), "it is the input file"), (("diff", REPORT), "want runs of both sides, BASE... -- OTHER...; see 'trace help diff'"),
+                            (("report", "--html", "--text", REPORT), "--html and --text exclude each other"), (("report", "-o", "x", REPORT), "--output needs --html"),
+                            (("recover", none), f"cannot open '{none}': No such file or directory"), (("recover", REPORT), "not the folder of a recording, such as /dev/shm/libtrace-UID-..."),
+                            (("import", "--into", REPORT), "no FILE given; see 'trace help import'"), (("sections",), "no section files given; use --section-folder DIR"),
+                            (("rules", "run"), "want 'apply REPORT' or 'list'; see 'trace help rules'"), (("rules", "list"), "no folder with rules given; use --rule-folder DIR"),
+                            (("derive", REPORT), "no output file given; use --output FILE"), (("help", "nonsense"), "unknown command 'nonsense'; see 'trace help'"),
+                            (("--nonsense",), "unknown option '--nonsense'; see 'trace help'"),
+                            (("recover", "/usr"), "not the folder of a recording, such as /dev/shm/libtrace-UID-...")):
+        result = trace(*arguments)
+        tap.ok(is_one_line(result, text), " ".join(arguments).replace(PLACE, ""), result)
+
+
+def every_help():
+    for command in COMMANDS:
+        result = trace("help", command)
+        lines = result.out.decode().splitlines()
+        tap.ok(result.status == 0 and not result.err and lines[0].startswith(f"usage: trace {command} ") and max(map(len, lines)) <= 100
+               and trace(command, "--help").out == result.out, f"help {command}", result)
+
+
+def nothing_matches():
+    """A filter that leaves nothing is not a report without data."""
+    for options, text in ((("--name", "no_such_function"), "matches the filter"), (("--process", "1"), "matches the filter"), ((), None)):
+        result = trace("stats", "-r", "osrt_sum", *options, REPORT)
+        words = f"SKIPPED: no event in {REPORT} matches the filter.".encode()
+        tap.ok(result.status == 0 and (words in result.out) == bool(text) and b"does not contain" not in result.out, f"stats {' '.join(options)}", result)
+    result = trace("stats", "-r", "nvtx_sum", REPORT)
+    tap.ok(b"does not contain NV Tools Extension (NVTX) data" in result.out, "stats of what was not recorded", result)
+
+
 # ---- where a run would go ----
 
 def dry_runs():
@@ -133,15 +209,15 @@ def dry_runs():
     os.mkdir(os.path.join(place, "mk"))
     for arguments, status, text in ((["-o", "a", "--", "ls", "-l"], 0, f"program: ls -l\nreport: {place}/a.rep\n"),
                                     (["-o", "mk", "ls"], 0, f"program: ls\nreport: {place}/mk/report1.rep\n"),
-                                    (["-o", "r-%p", "ls"], 0, "program: ls\nreport: r-%p (one for each process)\n"),
+                                    (["-o", "r-%p", "ls"], 0, "program: ls\nreport: r-%p (one per process)\n"),
                                     (["no-such-program"], 127, "trace: cannot run 'no-such-program': No such file or directory\n"),
                                     (["/etc/passwd"], 126, "trace: cannot run '/etc/passwd': Permission denied\n"),
-                                    (["-o", "none/a", "ls"], 2, f"trace: report '{place}/none/a.rep': the report's directory does not exist\n"),
+                                    (["-o", "none/a", "ls"], 2, f"trace: cannot write report '{place}/none/a.rep': its folder does not exist\n"),
                                     (["--capture-range=x", "ls"], 2, None)):
         result = trace("run", "--dry-run", *arguments, cwd=place)
         said = (result.out + result.err).decode()
         tap.ok(result.status == status and (said == text or (not text and said.count("\n") == 1)), f"run --dry-run {' '.join(arguments)}", result)
-    tap.ok(os.listdir(place) == ["mk"] and not os.listdir(os.path.join(place, "mk")), "nothing is made", os.listdir(place))
+    tap.ok(os.listdir(place) == ["mk"] and not os.listdir(os.path.join(place, "mk")), "--dry-run creates no file", os.listdir(place))
     for number in (1, 2):
         result = trace("run", "-o", "mk", "--", "true", cwd=place)
         tap.ok(result.status == 0 and f"report: {place}/mk/report{number}.rep ".encode() in result.err and os.path.exists(f"{place}/mk/report{number}.rep"),
@@ -149,7 +225,7 @@ def dry_runs():
 
 
 def dry_runs_find_as_runs_do():
-    """Where a program is looked for, and why it is not found: as a run has it, and as execvp() has it."""
+    """A dry run searches for a program, and explains why it is not found, as a run and execvp() do."""
     place = folder()
     for name in ("tools", "others", "tools/folder", "here-folder"):
         os.mkdir(os.path.join(place, name))
@@ -171,24 +247,24 @@ def dry_runs_find_as_runs_do():
 # ---- reports of nothing ----
 
 def nothing_recorded():
-    for options, reason in ((["-t", "nvtx"], "no NVTX call was made; other events were not asked for (trace=nvtx)"),
-                            (["-t", "nvtx", "--nvtx-domain-include", "a"], "no NVTX call was made in the domains asked for"),
+    for options, reason in ((["-t", "nvtx"], "no NVTX call was made; no other sources were selected (trace=nvtx)"),
+                            (["-t", "nvtx", "--nvtx-domain-include", "a"], "no NVTX call was made in the selected domains"),
                             (["-t", "cuda,nvtx"], "CUDA was not used"), (["--delay", "1000"], "recording never began"),
                             (["--capture-range=nvtx:never"], "recording never began")):
         path = os.path.join(PLACE, "nothing.rep")
         told = trace("run", "-f", "true", "-o", path, *options, "--", "true")
         info, stats = trace("info", path), trace("stats", path)
         verdict = next(line for line in info.out.decode().splitlines() if line.startswith("verdict:"))
-        tap.ok("complete: nothing lost; but it holds no events: " in verdict and reason in verdict, f"run {' '.join(options)}: complete, but without events, and why", info.out.decode())
-        tap.ok(b"holds no events: " in stats.err and reason.encode() in stats.err and stats.status == 0, "stats says so, too", stats)
-        tap.ok(told.status == 0 and (b"complete, but nothing was recorded" in told.err or b"recording never began" in told.err), "and so does run", told)
+        tap.ok("complete: nothing lost; but it has no events: " in verdict and reason in verdict, f"run {' '.join(options)}: complete, but without events, and why", info.out.decode())
+        tap.ok(b"has no events: " in stats.err and reason.encode() in stats.err and stats.status == 0, "stats says why a report holds no events, too", stats)
+        tap.ok(told.status == 0 and (b"complete, but nothing was recorded" in told.err or b"recording never began" in told.err), "run says why a report holds no events", told)
     some = trace("info", REPORT), trace("stats", REPORT)
-    tap.ok(b"but it holds no events" not in some[0].out and b"holds no events" not in some[1].err, "not of a report that has some", some)
+    tap.ok(b"but it has no events" not in some[0].out and b"has no events" not in some[1].err, "not of a report that has some", some)
     cut = os.path.join(PLACE, "cut.rep")
     with open(path, "rb") as whole, open(cut, "wb") as out:
         out.write(whole.read()[:-20])
     info, stats = trace("info", cut), trace("stats", cut)
-    tap.ok(b"torn tail: " in info.out and b"holds no events" not in info.out + stats.err, "nor of one that is cut off: nobody knows what was behind", (info, stats))
+    tap.ok(b"torn tail: " in info.out and b"has no events" not in info.out + stats.err, "a report that is cut off is not said to hold no events", (info, stats))
 
 
 def ncu_verdict():
@@ -197,7 +273,7 @@ def ncu_verdict():
         tap.skip("a report of Nsight Compute: info says so", "no fixtures")
         return
     info = trace("info", path)
-    tap.ok(b"verdict:   of Nsight Compute, not written by libtrace" in info.out and b"'trace details'" in info.out, "a report of Nsight Compute: info says so, and what reads it", info)
+    tap.ok(b"verdict:   a report of Nsight Compute, not written by libtrace" in info.out and b"'trace details'" in info.out, "a report of Nsight Compute: info says so, and what reads it", info)
 
 
-main(nothing_recorded, ncu_verdict, dry_runs, dry_runs_find_as_runs_do, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks, a_run_nobody_listens_to)
+main(nothing_recorded, ncu_verdict, unknown_options, mistakes, every_help, nothing_matches, dry_runs, dry_runs_find_as_runs_do, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks, a_run_nobody_listens_to)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""`trace export -t xplane-tools`: XProf's messages of results, and what they say against the events and `trace stats`.
+"""`trace export -t xplane-tools`: XProf's result messages, compared with the events and `trace stats`.
 
-The files are read by a few lines here; that XProf's own package reads them and computes the same is in tests/peers/viewers.py. CUDA programs run on
-the simulated device; nothing here has run on a GPU."""
+The files are read by a small parser of this test; tests/peers/viewers.py checks that XProf's own package reads them and computes the same.
+CUDA programs run on the simulated device; nothing here has run on a GPU.
+"""
 import collections
 import csv
 import io
@@ -30,7 +31,7 @@ def exported(report, *options):
     result = trace("export", "-t", "xplane-tools", "-o", place + "/", *options, report.path)
     if not tap.ok(result.status == 0 and sorted(os.listdir(place)) == sorted(name + ".pb" for name in FILES), "a file for each message, in folders made for it", result.err):
         return None
-    tap.ok(all(b"not written: " in result.err and name in result.err for name in (b"InputPipelineAnalysisResult", b"RooflineModelDatabase", b"TfFunctionDb")), "what nothing recorded can fill is named, with the reason", result.err)
+    tap.ok(all(b"not written: " in result.err and name in result.err for name in (b"InputPipelineAnalysisResult", b"RooflineModelDatabase", b"TfFunctionDb")), "messages that no recorded event can fill are named, with the reason", result.err)
     return {name: open(os.path.join(place, name + ".pb"), "rb").read() for name in FILES}
 
 
@@ -56,7 +57,7 @@ def kernels(data, report):
     wanted = {(r["Name"], ",".join(re.findall(r"\d+", r["GridXYZ"])), ",".join(re.findall(r"\d+", r["BlockXYZ"]))):
               [int(r["Instances"]), int(r["Total Time (ns)"]), int(r["Min (ns)"]), int(r["Max (ns)"])] for r in rows}
     tap.ok(wanted and wanted == dict(have), "kernels: names, shapes, counts and durations are those of trace stats", f"{wanted} {dict(have)}")
-    tap.ok(all(0 < percent <= 100 for percent in occupancies), "with an occupancy", occupancies)
+    tap.ok(all(0 < percent <= 100 for percent in occupancies), "kernels have an occupancy", occupancies)
 
 
 def operations(message):
@@ -122,9 +123,9 @@ def steps(data, events, pattern):
         times = {one(fields(t), 1): one(fields(t), 2) for t in fields(any_of[2][0])[1]}
         found[one(sequence, 1)] = (text(info, 5), one(info, 3) // 1000, one(info, 2) // 1000, {k: v // 1000 for k, v in times.items()})
         if one(core, 1) != 1 or len(sequence[7]) != 3 or not text(any_of, 1).endswith("/tensorflow.profiler.GenericStepBreakdown"):
-            tap.ok(False, "the form of steps", sequence)
+            tap.ok(False, "a step has the expected form", sequence)
     with_work = [n for n, mine in enumerate(own) if mine]
-    tap.ok(with_work and sorted(found) == with_work, "steps: those of which the device did something", f"{found} {with_work}")
+    tap.ok(with_work and sorted(found) == with_work, "steps are those with work on a device", f"{found} {with_work}")
     for place, n in enumerate(with_work):
         begin = own[n][0]["start_ns"]
         bound = own[with_work[place + 1]][0]["start_ns"] if place + 1 < len(with_work) else 1 << 63
@@ -180,7 +181,7 @@ def all_together(messages):
     tap.ok([whole[n][0] for n in (1, 2, 4, 6)] == [messages[name] for name in ("host_op_metrics", "device_op_metrics", "step_db", "kernel_stats")],
            "OpStats is made of the others")
     environment = fields(whole[5][0])
-    tap.ok(one(environment, 1) == 1 and text(fields(environment[3][0]), 1) == os.uname().nodename and one(environment, 16) in (1, 2), "with host and kind of device", environment)
+    tap.ok(one(environment, 1) == 1 and text(fields(environment[3][0]), 1) == os.uname().nodename and one(environment, 16) in (1, 2), "the environment has host and kind of device", environment)
 
 
 def of_a_program(name, pattern):
@@ -199,7 +200,7 @@ def of_a_program(name, pattern):
     if pattern:
         steps(messages["step_db"], events, pattern)
     else:
-        tap.ok(not messages["step_db"], "without --steps there are none")
+        tap.ok(not messages["step_db"], "without --steps there are no steps")
     memory(messages["memory_profile"], events)
     every_event(messages["trace"], events)
     all_together(messages)
@@ -232,7 +233,7 @@ def listed():
 
 
 def too_large():
-    """A file that may not grow: the cause is told, and nothing stays."""
+    """A file that may not grow: the command reports the cause, and leaves no file."""
     report = recorded([app("nvtx_calls")], LIBTRACE_TRACE="nvtx,osrt")
     if not report:
         return
@@ -247,16 +248,16 @@ def folders():
         return
     place = os.path.join(folder(), "tools")
     command = ("export", "-t", "xplane-tools", "-o", place)
-    tap.ok(trace(*command, report.path).status == 0, "a folder is made")
+    tap.ok(trace(*command, report.path).status == 0, "the export creates its folder")
     again = trace(*command, report.path)
-    tap.ok(again.status == 2 and b"exists" in again.err and again.err.count(b"\n") == 1, "one that is there stays", again.err)
-    tap.ok(trace(*command, "--force-overwrite", "true", report.path).status == 0 and len(os.listdir(place)) == len(FILES), "or is replaced where that is asked for")
+    tap.ok(again.status == 2 and b"exists" in again.err and again.err.count(b"\n") == 1, "an existing folder is not overwritten", again.err)
+    tap.ok(trace(*command, "--force-overwrite", "true", report.path).status == 0 and len(os.listdir(place)) == len(FILES), "an existing folder is replaced with --force-overwrite")
     open(os.path.join(place, "mine"), "w", encoding="utf-8").close()
     before = {name: os.stat(os.path.join(place, name)).st_mtime_ns for name in os.listdir(place)}
     foreign = trace(*command, "--force-overwrite", "true", report.path)
     after = {name: os.stat(os.path.join(place, name)).st_mtime_ns for name in os.listdir(place)}
-    tap.ok(foreign.status == 2 and b"other files" in foreign.err and before == after, "but not if it holds files of others", foreign.err)
-    tap.ok(os.listdir(os.path.dirname(place)) == ["tools"], "nothing else stays behind", os.listdir(os.path.dirname(place)))
+    tap.ok(foreign.status == 2 and b"other files" in foreign.err and before == after, "a folder with other files is not replaced", foreign.err)
+    tap.ok(os.listdir(os.path.dirname(place)) == ["tools"], "no other file is left behind", os.listdir(os.path.dirname(place)))
     to_stdout = trace("export", "-t", "xplane-tools", "-o", "-", report.path)
     tap.ok(to_stdout.status == 2 and to_stdout.err.count(b"\n") == 1 and not to_stdout.out, "standard output is no folder", to_stdout.err)
     place = os.path.join(folder(), "plugins/profile/run")

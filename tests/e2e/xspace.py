@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""`trace info` and `trace stats` of XSpaces (.xplane.pb) that other profilers wrote, and of our own.
-
-What foreign ones hold stands beside them in SHARED/fixtures/xplane. CUDA programs run on the simulated device; nothing here has run on a GPU."""
+"""`trace info` and `trace stats` of XSpaces (.xplane.pb) that other profilers wrote, and of our own. SHARED/fixtures/xplane has the content
+of the foreign ones beside them. CUDA programs run on the simulated device; nothing here has run on a GPU.
+"""
 import collections
 import csv
 import glob
@@ -35,7 +35,7 @@ def foreign():
             expected = json.load(file)
         found = json.loads(trace("info", "--json", path).out)
         tap.ok((found["hostnames"], found["errors"], found["warnings"]) == (expected["hostnames"], expected["errors"], expected["warnings"]), f"{name}: host, errors", found)
-        tap.ok(len(found["planes"]) == len(expected["planes"]), "as many planes")
+        tap.ok(len(found["planes"]) == len(expected["planes"]), "all planes are found")
         for have, want in zip(found["planes"], expected["planes"]):
             keys = ("id", "name", "event_metadata", "stat_metadata")
             lines = [[line[key] for key in LINE_KEYS] for line in have["lines"]]
@@ -43,12 +43,12 @@ def foreign():
             tap.ok([have[k] for k in keys] == [want[k] for k in keys] and have["plane_stats"] == want["plane_stats"] and lines == wanted, f"{want['name']}: {len(lines)} lines",
                    f"{have}\n{want}")
         text = trace("info", path).out.decode()
-        tap.ok(all(plane["name"] in text for plane in expected["planes"]) and f"with {expected['total_events']} events" in text, "info tells them", text)
+        tap.ok(all(plane["name"] in text for plane in expected["planes"]) and f"with {expected['total_events']} events" in text, "info prints planes and events", text)
         kernels_of(path, expected)
 
 
 def kernels_of(path, expected):
-    """All that devices' lines have, but for copies and sets, are kernels."""
+    """Return the kernels: all events of the devices' lines except copies and sets."""
     counts = collections.Counter()
     for plane in expected["planes"]:
         if plane["name"].startswith("/device:GPU:"):
@@ -84,12 +84,12 @@ def our_own():
         sums = [collections.Counter(), collections.Counter()]
         for found, source in zip(sums, (report.path, path)):
             for row in rows("nvtx_sum", source):
-                found[row["Range"]] += int(row["Total Time (ns)"])  # an XSpace does not tell starts and ends from pushes and pops
+                found[row["Range"]] += int(row["Total Time (ns)"])  # an XSpace does not distinguish start/end ranges from push/pop ranges
         tap.ok(sums[0] == sums[1], "NVTX ranges have their domain", sums)
 
 
 def damaged():
-    """What is cut off or changed ends with one line, or is read as far as it says something."""
+    """An XSpace that is cut off or changed ends with one line, or is read as far as possible."""
     work = folder()
     device_plane = b"\x12\x0d/device:GPU:0" + b"\x1a\x0e\x08\x07\x12\x06Stream\x22\x02\x08\x01" + b"\x22\x09\x08\x01\x12\x05\x08\x01\x12\x01k"
     whole = b"\x0a" + bytes([len(device_plane)]) + device_plane
@@ -101,9 +101,9 @@ def damaged():
         return trace("info", path)
 
     good = told(whole)
-    tap.ok(good.status == 0 and b"Stream (7): 1 events" in good.out, "a small one", f"{good.out} {good.err}")
+    tap.ok(good.status == 0 and b"Stream (7): 1 events" in good.out, "a small XSpace is read", f"{good.out} {good.err}")
     bad = [told(whole[:-cut]) for cut in range(1, 12)]
-    tap.ok(all(r.status == 2 and r.err.count(b"\n") == 1 and b"x.xplane.pb" in r.err for r in bad), "cut off: one line with the name", [r.err for r in bad])
+    tap.ok(all(r.status == 2 and r.err.count(b"\n") == 1 and b"x.xplane.pb" in r.err for r in bad), "an XSpace that is cut off is reported in one line with its name", [r.err for r in bad])
     bad = told(whole.replace(b"\x22\x02\x08\x01", b"\x22\x7f\x08\x01"))
     tap.ok(bad.status == 2 and b"damaged" in bad.err, "a length beyond the end", bad.err)
     dice = random.Random(7)
@@ -114,7 +114,7 @@ def damaged():
         result = told(bytes(data))
         stats = trace("stats", "-r", "cuda_gpu_kern_sum", path)
         if result.status not in (0, 2) or stats.status not in (0, 2):
-            tap.ok(False, "changed bytes", f"{bytes(data)!r} {result} {stats}")
+            tap.ok(False, "an XSpace with changed bytes does not crash", f"{bytes(data)!r} {result} {stats}")
             return
     tap.ok(True, "changed bytes never end it by a signal")
 

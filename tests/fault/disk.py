@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""When the tracer has no room: full disks for report and spool, read-only and vanished folders, limits of every kind.
+"""The tracer without space: full disks for report and spool, read-only and vanished folders, limits of every kind.
 
-The program's output and status stay as untraced, nothing of ours appears on its output; if there is a report it opens, `trace check` finds it
+The program's output and status stay as untraced, the tracer prints nothing on its output; if there is a report it opens, `trace check` finds it
 sound or cut off at a block's end, and its receipt states what is missing. Small disks are tmpfs mounts: as root, or in a user
 namespace of its own (the script starts itself again there), or skipped.
 """
@@ -29,7 +29,7 @@ def may_mount():
 
 
 def enter_namespace():
-    """In a mount namespace of our own no mount outlives us."""
+    """Enter a mount namespace, so that no mount outlives the test."""
     if os.environ.get(IN_NAMESPACE):
         return
     for how in (["unshare", "-m"], ["unshare", "-rm"]):
@@ -39,7 +39,7 @@ def enter_namespace():
 
 
 class SmallDisk:
-    """A tmpfs of so many bytes, filled but for `left` of them."""
+    """A tmpfs of a given size, filled except for `left` bytes."""
 
     def __init__(self, size, left):
         self.path = folder()
@@ -59,7 +59,7 @@ class SmallDisk:
 
 
 def unchanged(name, argv, env, **popen):
-    """Runs untraced and traced; the results must be equal. Returns whether."""
+    """Run a program untraced and traced; the results must be equal. Return whether they are."""
     plain = run(argv, env=clean_env(), **popen)
     traced = run(argv, env=env, **popen)
     same = (plain.status, plain.out, plain.err) == (traced.status, traced.out, traced.err) and not traced.hung
@@ -69,7 +69,7 @@ def unchanged(name, argv, env, **popen):
 
 
 def settled(spool):
-    """Waits until the writer has finished or given up: it must not stay for ever, whatever has become of its folder."""
+    """Wait until the writer has finished or given up: it must not stay forever, whatever has happened to its folder."""
     def quiet():
         for name in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -85,7 +85,9 @@ def settled(spool):
 
 
 def stated(name, report, calls, function="pread"):
-    """What is in the report and what its receipt says is missing make up the calls; or the report says that the rest waits for recovery."""
+    """The calls in the report and those that the receipt says are missing are all calls; or the report says that the rest waits for
+    recovery.
+    """
     held, verdict = report.total(function), report.info()["verdict"]
     diagnostics = [d["text"] for d in report.info()["diagnostics"]]
     untraced = any("not traced" in text for text in diagnostics) or any(p["traced"] == "no" for p in report.processes())
@@ -97,7 +99,9 @@ def stated(name, report, calls, function="pread"):
 
 
 def judge(name, path, calls, must_exist=True, whole=False):
-    """The report, if there is one, opens; whole: nothing may be missing. An empty file is none: there was not even room for its head."""
+    """The report, if there is one, opens; if it is whole, nothing may be missing. An empty file is no report: there was not even room for
+    its header.
+    """
     report = Report(path)
     if not report.exists() or os.path.getsize(path) == 0:
         tap.ok(not must_exist, f"{name}: there is a report")
@@ -120,7 +124,7 @@ PREADS = CALLS // 4
 
 
 def recovered(name, spool, path, calls):
-    """What waits in the spool comes back when there is room."""
+    """Recovery adds the events that wait in the spool when there is space."""
     for tree in [os.path.join(spool, n) for n in os.listdir(spool)]:
         result = trace("recover", tree)
         tap.ok(result.status == 0, f"{name}: trace recover", result.out + result.err)
@@ -184,7 +188,7 @@ def spool_disk_full():
 
 
 def as_nobody(argv, env=None):
-    """Root may write everywhere: what tests permissions runs as somebody else, traced from there on only."""
+    """Root may write everywhere, so tests of permissions run as another user, traced from there on only."""
     given = [f"{name}={value}" for name, value in (env or {}).items()]
     return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", *given, *argv] if os.geteuid() == 0 else ["env", *given, *argv]
 

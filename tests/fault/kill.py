@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 900
-"""Nothing captured is lost: counter_workload is ended at random moments in every way, and its own books are held against the report.
+"""Nothing captured is lost: counter_workload is ended at random moments in every way, and its own books are compared with the report.
 
-For each thread and function the report holds at least the calls done and at most the calls begun; what is missing the receipt states
-exactly. Variants: the writer alive; no writer and `trace recover` afterwards; the writer killed while the program goes on; both killed.
+For each thread and function the report contains at least the calls done and at most the calls begun; the receipt states exactly what is
+missing. Variants: the writer alive; no writer and `trace recover` afterwards; the writer killed while the program continues; both killed.
 KILLS (60; 300 under TORTURE) moments are shared out; SEED repeats a run.
 """
 import collections
@@ -27,7 +27,7 @@ SIGNALS = (signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT)
 INSIDE = ("_exit", "quick_exit", "exec", "exit", "return", "abort", "segv", "raw_exit")
 STATUS = {"abort": -signal.SIGABRT, "segv": -signal.SIGSEGV}
 random.seed(SEED)
-tally = collections.Counter()  # so that one sees whether the comparison had anything to compare
+tally = collections.Counter()  # shows whether the comparison had anything to compare
 
 
 class Victim:
@@ -42,7 +42,7 @@ class Victim:
                                         stderr=subprocess.STDOUT, start_new_session=True)
 
     def at_work(self):
-        """All threads have begun, or the program has ended already."""
+        """Wait until all threads have begun, or the program has ended."""
         def begun():
             try:
                 return self.process.poll() is not None or Books(self.books_path).begun_threads >= self.threads
@@ -51,7 +51,7 @@ class Victim:
         return wait_until(begun)
 
     def writer(self):
-        """The pid of this tree's writer: it names the tree's folder on its command line. None if there is none."""
+        """Return the pid of this tree's writer, found by the tree's folder on its command line; None if there is none."""
         for name in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{name}/cmdline", "rb") as file:
@@ -63,7 +63,7 @@ class Victim:
         return None
 
     def end(self):
-        """Waits for the program's end. Returns what is wrong with that."""
+        """Wait for the program's end. Return the defect, if any."""
         try:
             out, _ = self.process.communicate(timeout=HANG_S)
         except subprocess.TimeoutExpired:
@@ -85,7 +85,7 @@ class Victim:
         return "\n".join(wrong) or None
 
     def judge(self):
-        """What is wrong with the report; None if nothing is."""
+        """Return the defect of the report, or None."""
         report = Report(self.path)
         if not report.exists():
             return f"no report; in the spool: {leftovers(self.spool)}"
@@ -98,7 +98,7 @@ class Victim:
 
 
 def moment_ms():
-    """Mostly early, sometimes late enough for chunks to be switched and used again."""
+    """Return a random moment: mostly early, sometimes late enough for chunks to be switched and reused."""
     return min(random.expovariate(1 / 12), 120)
 
 
@@ -131,7 +131,7 @@ def complete(victim):
 
 
 def repeated(name, times, once):
-    """One TAP line for `times` moments."""
+    """Print one TAP line for `times` moments."""
     wrong = []
     tally.clear()
     for n in range(times):
@@ -221,12 +221,12 @@ def both_killed():
 
 
 def adopt_orphans():
-    """Makes this script the parent of writers: it reaps none."""
+    """Make this script the parent of writers: it reaps none."""
     return ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0  # PR_SET_CHILD_SUBREAPER
 
 
 def writer_killed_unreaped():
-    """A dead writer that nobody has reaped is dead: the program does not wait for it at its end."""
+    """A dead writer that nobody has reaped counts as dead: the program does not wait for it at its end."""
     if not adopt_orphans():
         tap.skip("dead writer not reaped", "no subreaper")
         return
@@ -240,7 +240,7 @@ def writer_killed_unreaped():
 
 
 def writer_missing():
-    """The library alone, without the writer beside it: the program does not wait for one."""
+    """The library alone, without the writer next to it: the program does not wait for one."""
     home = folder()
     library = shutil.copy(LIBRARY, home)
     victim = Victim(1, "return", 20, preload=(library,), LIBTRACE_EXIT_WAIT=HANG_S * 2000)
@@ -282,7 +282,7 @@ def spool_on_disk():
 
 
 def writer_killed_in_a_tree():
-    """A later process of the tree starts a new writer, which takes up what the killed one left: the report is whole without recovery."""
+    """A later process of the tree starts a new writer, which continues the work of the killed one: the report is whole without recovery."""
     def once():
         place, spool = folder(), spool_folder()
         path = os.path.join(place, "r.rep")
@@ -307,7 +307,7 @@ def writer_killed_in_a_tree():
 
 
 def recovery_killed():
-    """A recovery that is killed is taken up by the next one: nothing twice."""
+    """A recovery that is killed is continued by the next one: nothing is written twice."""
     def once():
         wrong, victim = kill_outside(4, signal.SIGKILL, LIBTRACE_HELPER="0")
         if wrong or not victim.trees():
@@ -322,7 +322,7 @@ def recovery_killed():
 
 
 def exact_when_it_ends_well():
-    """A program that ends in good order: not one call more or less."""
+    """A program that ends normally: not one call more or less."""
     for threads in THREADS:
         wrong, victim = end_inside(threads, "return")
         victim = Victim(threads, "finish", 5)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * driver.c - main() of the fuzzers where libFuzzer is not: runs the inputs kept in
- * tests/fuzz/corpus/NAME, then always the same changes of them, and prints TAP.
+ * driver.c - main() of the fuzzers without libFuzzer: runs the inputs in tests/fuzz/corpus/NAME,
+ * then a fixed series of mutations of them, and prints TAP.
  *
  *   fuzz_NAME [-runs=N] [FILE | FOLDER]...
  *
- * An input that ends the program, or takes more than SECONDS_MAX of processor time, is left beside
- * the logs as crash-NAME.
+ * An input that ends the program, or takes more than SECONDS_MAX of processor time, is saved next
+ * to the logs as crash-NAME.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -74,7 +74,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t bytes, size_t max)
 	return bytes;
 }
 
-/* ---- what was running when it ended ---- */
+/* ---- the input that ran when the program ended ---- */
 
 static void keep_running(void)
 {
@@ -123,7 +123,7 @@ static void input_add(const char *path)
 		exit(2);
 	size_t bytes = fread(data, 1, INPUT_MAX, file);
 	fclose(file);
-	/* a piece of memory of its own: reading behind it is seen */
+	/* a separate allocation, so that a read past its end is detected */
 	inputs[input_count++] = (struct input){realloc(data, bytes + !bytes), bytes};
 }
 
@@ -169,8 +169,8 @@ static void run_changed(uint64_t runs)
 	free(data);
 }
 
-/* The test's own output stays where it was; what the readers print goes nowhere, but where a
- * sanitizer would write to standard error. */
+/* Keep the test's own output; discard the output of the readers, unless a sanitizer writes to
+ * standard error. */
 static FILE *quiet(void)
 {
 	int out = dup(STDOUT_FILENO), null = open("/dev/null", O_WRONLY);

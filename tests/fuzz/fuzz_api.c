@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_api.c - any bytes as a report that is asked everything there is to ask by the interface of
- * libtrace-reader.h; what is no report is a chart file of a rule.
+ * fuzz_api.c - any bytes as a report, on which every function of libtrace-reader.h is called; bytes
+ * that are not a report are read as a chart file of a rule.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -18,14 +18,14 @@
 
 static char path[64];
 static char cause[CAUSE_BYTES];
-static uint64_t sum; /* of all that was handed out, so that it is read */
+static uint64_t sum; /* sum of all returned values, so that they are read */
 
 static void path_remove(void)
 {
 	unlink(path);
 }
 
-/* `text` is what the call that gave `error` has set. */
+/* Check an error: `text` was set by the call that returned `error`. */
 static void take_text(int error, char *const *text)
 {
 	if (!error && *text)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_binary.c - any bytes as a program with symbols and DWARF, as a perf map, and as a jitdump,
- * of which the first byte chooses one: addresses all over it are looked up.
+ * selected by the first byte: addresses all over it are looked up.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static void folder_make(void)
 	unsetenv("DEBUGINFOD_URLS");
 }
 
-/* A program at BEGIN, as files that are not linked to move lie, and a process without a file. */
+/* A program at BEGIN, loaded as a file with fixed addresses is, and a process without a file. */
 static void look_up(const char *program)
 {
 	struct make_report made;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_codexl.c - any bytes, read as a file of CodeXL: timeline, counters or occupancy, which the
- * first byte chooses; what was read becomes a report, and that such a file again, which must be
- * readable and hold as much.
+ * fuzz_codexl.c - any bytes, read as a file of CodeXL: timeline, counters or occupancy, selected by
+ * the first byte. The events are written to a report and exported to a CodeXL file again, which
+ * must be readable and contain as many events.
  *
  * clang -fsanitize=fuzzer gives main().
  */
@@ -40,7 +40,7 @@ static bool is_equal(const struct codexl_file *a, const struct codexl_file *b)
 		a->markers.count == b->markers.count && a->cells.count == b->cells.count;
 }
 
-/* The report as a file again, which the caller frees. */
+/* Return the report exported as a file, which the caller frees. */
 static char *text_of(
 	const uint8_t *data, size_t bytes, enum codexl_format format, size_t *ret_bytes)
 {

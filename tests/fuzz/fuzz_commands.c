@@ -23,13 +23,13 @@
 
 #define WORDS_MAX 16u
 #define IN "\1"    /* the file */
-#define OUT "\2"   /* what may be written */
+#define OUT "\2"   /* a file that may be written */
 #define BASE "\3"  /* a sound report */
 #define NOTES "\4" /* a file to import into one */
-#define ATP "\5"   /* the file, by other names */
+#define ATP "\5"   /* the file, under other names */
 #define CSV "\6"
 #define OCC "\7"
-#define FOLDER "\10"  /* where it is a section file */
+#define FOLDER "\10"  /* a folder whose section file is the input */
 #define RESULTS "\11" /* a sound report of Nsight Compute */
 
 static const struct line {
@@ -90,7 +90,7 @@ static const struct line {
 	{CMD_export, {"-t", "csv", "-o", OUT, "-f", "true", IN}},
 	{CMD_export, {"-t", "occupancy", "-o", OUT, "-f", "true", IN}},
 };
-#define PACKED 128 /* of the first byte: the file is compressed as a whole */
+#define PACKED 128 /* bit of the first byte: compress the file as a whole */
 #define EVERY 255  /* that: every line */
 #define LINES (sizeof(lines) / sizeof(*lines))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_expression.c - any text, as the expression of a derived metric: what parses is computed over
- * a result with single and instanced metrics, named a to f.
+ * fuzz_expression.c - any text, as the expression of a derived metric: an expression that parses is
+ * computed over a result with single and instanced metrics, named a to f.
  *
  * clang -fsanitize=fuzzer gives main().
  */
@@ -45,7 +45,7 @@ static Ncu__ProfileResult *result_make(void)
 	return r;
 }
 
-/* What holds of the metric that was added. */
+/* Check the conditions for the metric that was added. */
 static void metric_check(const Ncu__ProfileMetricResult *m)
 {
 	size_t bytes = ncu__profile_metric_result__get_packed_size(m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_nvtxt.c - any bytes, read as an NVTXT file: lines, comments of libtrace, clocks, pushes and
- * pops. What the first byte says chooses the clock.
+ * pops. The first byte selects the clock.
  *
  * clang -fsanitize=fuzzer gives main().
  */
@@ -18,7 +18,7 @@ static void note_problem(void *user, const struct nvtxt_problem *p)
 		abort();
 }
 
-/* What holds of every event that is left. */
+/* Check the conditions for every remaining event. */
 static void events_check(const struct nvtxt_file *f)
 {
 	for (uint32_t i = 0; i < f->count; i++) {

@@ -4,8 +4,8 @@
  * deferred events with any clocks.
  *
  * The input is made of records of 8 bytes, kind first: layouts, entries, enumerations, pieces of
- * payloads, clocks and points of synchronization with small ids, so that they meet; what is left
- * are the bytes of the payloads.
+ * payloads, clocks and points of synchronization with small ids, so that they refer to one another;
+ * the remaining bytes are the payloads.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct input {
 	struct nvtx_sync_row syncs[ROWS_MAX];
 };
 
-/* Small numbers are types and offsets, large ones ids and what is out of all bounds. */
+/* Small numbers are types and offsets, large numbers are ids and values out of bounds. */
 static uint64_t wide(uint8_t byte)
 {
 	return byte < 128 ? byte : byte < 192 ? NVTX_ID_DYNAMIC + byte % 16 : UINT64_MAX - byte % 8;
@@ -207,7 +207,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		bytes -= RECORD_BYTES;
 	}
 	strings_make(&contents.strings, data, bytes);
-	/* made larger for the enumerations, so it must be a piece of memory of its own */
+	/* enlarged for the enumerations, so it must be a separate allocation */
 	struct nvtx_layout_row *own = malloc(sizeof(in->layouts));
 	if (own) {
 		memcpy(own, in->layouts, sizeof(in->layouts));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_reader.c - any bytes, read as a report in all the ways there are: contents, events in order,
- * callchains and modules, statistics, profile, results of kernels; once
- * more with deferred events of NVTX among the others, where there are some.
+ * fuzz_reader.c - any bytes, read as a report in all ways: contents, events in order, callchains
+ * and modules, statistics, profile, results of kernels; and once more with deferred events of NVTX
+ * among the others, if there are any.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -60,7 +60,7 @@ static void list_rows(struct listing *l)
 	struct event_row row;
 	nvtx_payloads_ready(&l->payloads);
 	cursor_start(cursor);
-	/* a hostile block unpacks to any number of rows: a few show what all would */
+	/* a hostile block expands to any number of rows: a few are representative */
 	for (unsigned rows = 0; rows < 100000 && cursor_next(cursor, &row) > 0; rows++) {
 		if (!row.process)
 			abort();
@@ -99,9 +99,9 @@ static void sum_chains(const struct report *report)
 	symbols_init(&symbols, &c, NULL);
 	if (!profile_init(&profile, &c, &symbols, &all, PROFILE_OSRT, true) &&
 		!profile_read(&profile, report, &none)) {
-		struct profile_place *places = profile_order(&profile, PROFILE_TIME, &count);
-		free(profile_flat(&profile, places, count, PROFILE_COUNT));
-		free(places);
+		struct profile_entry *entries = profile_order(&profile, PROFILE_TIME, &count);
+		free(profile_flat(&profile, entries, count, PROFILE_COUNT));
+		free(entries);
 	}
 	profile_release(&profile);
 	symbols_release(&symbols);

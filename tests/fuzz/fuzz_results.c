@@ -2,10 +2,10 @@
 /*
  * fuzz_results.c - any bytes as any message of a report of Nsight Compute.
  *
- * The first two bytes choose the type, from all that the standard entries and the header are made
- * of: it is unpacked and packed again, twice the same. As a result, and as the whole report, the
- * bytes are also printed on every page of `trace details`, with every option that changes what is
- * printed, as lines of `trace dump`, exported as a database, and written anew.
+ * The first two bytes select the type, from all types of the standard entries and the header: the
+ * message is unpacked and packed again, twice with the same result. The bytes are also used as a
+ * result and as the whole report: printed on every page of `trace details`, with every option that
+ * changes the output, printed as lines of `trace dump`, exported as a database, and rewritten.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,7 +30,7 @@
 static const ProtobufCMessageDescriptor *types[TYPES_MAX];
 static size_t type_count;
 
-/* The type and those of its fields, each once. */
+/* Collect the type and the types of its fields, each once. */
 static void type_add(const ProtobufCMessageDescriptor *type)
 {
 	for (size_t i = 0; i < type_count; i++)
@@ -66,7 +66,7 @@ static uint8_t *packed(const ProtobufCMessage *m, size_t *ret_bytes)
 	return data;
 }
 
-/* What was packed once is packed the same again. */
+/* Check that a packed message is packed to the same bytes again. */
 static void as_message(const ProtobufCMessageDescriptor *type, const uint8_t *data, size_t bytes)
 {
 	size_t once_bytes = 0, twice_bytes = 0;
@@ -133,7 +133,7 @@ static void write_anew(const struct ncu_results *results)
 	free(data);
 }
 
-/* What a rule said of the results, of which this is a frame. */
+/* Print what a rule reports about the results; the input is a frame of the rule. */
 static const uint8_t *frame;
 static size_t frame_bytes;
 
@@ -161,7 +161,7 @@ static void put_findings(const struct ncu_results *results)
 	free(data);
 }
 
-/* Summaries, and the views of the source page: the disassembler is not started. */
+/* Print summaries, and the views of the source page; the disassembler is not started. */
 static void print_views(struct details *d)
 {
 	const struct details before = *d;
@@ -193,7 +193,7 @@ static void no_problem(void *user, uint64_t offset, const char *cause)
 	(void)cause;
 }
 
-/* As a database, of one report in 16: files are slow. */
+/* Export to a database, for one report in 16: files are slow. */
 static void as_database(const struct report *report, const struct nvtx_filter *nvtx)
 {
 	static char name[64];
@@ -318,7 +318,7 @@ static void as_findings(const uint8_t *data, size_t bytes)
 	frame = NULL;
 }
 
-#define MORE_TYPES 4u /* of the first two bytes: three times a result, and findings */
+#define MORE_TYPES 4u /* further choices of the first two bytes: three results, and findings */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_section.c - any bytes, read as a section file: what is read can be unpacked, and each of its
- * metrics is looked at for an architecture.
+ * fuzz_section.c - any bytes, read as a section file: the section that was read can be unpacked,
+ * and each of its metrics is resolved for an architecture.
  *
  * clang -fsanitize=fuzzer gives main().
  */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_spool.c - any bytes in the spool of a dead process, in the tree's control page, and as the
- * report that an earlier writer began: what `trace recover` has libtrace-writer do.
+ * report that an earlier writer began, which libtrace-writer processes as for `trace recover`.
  *
- * The input is made of pieces: where (0 spool, 1 control page, 2 report), a u32 offset, a u16
- * length, and the bytes; an offset of the report with its highest bit set is where that ends. The
- * report is one that a writer made of the same tree, with the input's bytes put into it. What says
- * whose spool it is stays sound, or it would only be refused.
+ * The input consists of pieces: a target (0 spool, 1 control page, 2 report), a u32 offset, a u16
+ * length, and the bytes; an offset of the report with its highest bit set gives the end of the
+ * report. The report was written from the same tree, with the input's bytes put into it. The fields
+ * that identify the owner of the spool stay valid; otherwise the writer would only refuse it.
  */
 #define _GNU_SOURCE
 #include "tests/fuzz/mutate.h"
 #include "tests/unit/test_writer.h"
-#include "writer/writer.h"
+#include "writer/recover.h"
 
 #define PIECE_HEAD 7u
 #define DEAD_PID 0x7ffffff0u
@@ -25,10 +25,10 @@ struct piece {
 	unsigned place;
 	uint32_t offset;
 	size_t bytes;
-	uint8_t *at; /* in the input */
+	uint8_t *at; /* position in the input */
 };
 
-/* Takes the next piece from the input. */
+/* Take the next piece from the input. */
 static bool piece_next(uint8_t **at, const uint8_t *end, struct piece *p)
 {
 	uint16_t bytes;
@@ -50,7 +50,7 @@ static void piece_put(const struct piece *p, uint8_t *to, size_t room)
 			p->bytes < room - p->offset ? p->bytes : room - p->offset);
 }
 
-/* Whose the spool is. */
+/* The process that owns the spool. */
 static void header_mend(struct spool_header *h, const struct spool_header *sound)
 {
 	h->magic = sound->magic;
@@ -78,7 +78,7 @@ static void report_put(const struct fake_tree *t, uint8_t *data, size_t bytes)
 	close(fd);
 }
 
-/* What a writer began. */
+/* The report that an earlier writer began. */
 static uint8_t begun[REPORT_MAX];
 static size_t begun_bytes;
 
@@ -113,7 +113,7 @@ static void put_all(uint8_t *data, size_t bytes, struct fake_tree *t, struct fak
 	free(report);
 }
 
-/* Always the same tree, with a spool of one name: a report that was begun is its own. */
+/* Create always the same tree, with a spool of one name: a begun report belongs to it. */
 static void tree_make(struct fake_tree *t, struct fake_spool *s)
 {
 	char path[256];
@@ -180,7 +180,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	return 0;
 }
 
-/* Numbers of 32 or 64 bits, where such lie, and bytes. */
+/* Change numbers of 32 or 64 bits, at aligned offsets, and bytes. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t max, unsigned seed);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t max, unsigned seed)
 {

@@ -13,7 +13,7 @@
 struct wire_field {
 	uint32_t number;
 	unsigned wire;
-	const uint8_t *begin, *value, *end; /* value: behind the length of texts and messages */
+	const uint8_t *begin, *value, *end; /* value: after the length, if there is one */
 };
 
 static bool varint_read(const uint8_t **at, const uint8_t *end, uint64_t *ret)
@@ -135,7 +135,7 @@ static void put_field(struct growing *g, const ProtobufCFieldDescriptor *f, unsi
 	}
 }
 
-/* What is required is always there, or the message would be refused as a whole. */
+/* Required fields are always present; otherwise the message would be refused as a whole. */
 static void put_message(struct growing *g, const ProtobufCMessageDescriptor *type, unsigned depth)
 {
 	for (unsigned i = 0; i < type->n_fields; i++)
@@ -149,7 +149,7 @@ static void put_message(struct growing *g, const ProtobufCMessageDescriptor *typ
 static void change(struct growing *g, const ProtobufCMessageDescriptor *type, const uint8_t *data,
 	size_t bytes);
 
-/* The bytes of a field with another value of its sort. */
+/* Append the bytes of a field with another value of its type. */
 static void put_changed(struct growing *g, const struct wire_field *f)
 {
 	growing_put_key(g, f->number, f->wire);
@@ -166,7 +166,7 @@ static void put_changed(struct growing *g, const struct wire_field *f)
 	}
 }
 
-/* Of a type that is not known, what looks like one. */
+/* A field of unknown type gets bytes that look like one. */
 static bool is_message(const struct wire_field *f, const ProtobufCFieldDescriptor *row, bool known)
 {
 	struct wire_field inner;

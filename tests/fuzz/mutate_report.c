@@ -14,9 +14,9 @@
 #define BLOCKS_MAX 256u
 #define ENTRY_MAX (1u << 20)
 
-struct piece { /* of a report: a block, of which the payload begins at `payload` */
+struct piece { /* a block of a report, whose payload begins at `payload` */
 	size_t begin, header, payload, end;
-	uint32_t counts[5]; /* of standard entries, by sort */
+	uint32_t counts[5]; /* number of standard entries, by type */
 	bool is_packed;
 };
 
@@ -57,7 +57,7 @@ static uint32_t u32_at(const uint8_t *data)
 	return value;
 }
 
-/* A block of this header, told the size of this payload. */
+/* Append a block with this header, which is given the size of this payload. */
 static void put_block(struct growing *g, const uint8_t *header, size_t header_bytes,
 	const uint8_t *payload, size_t payload_bytes)
 {
@@ -65,11 +65,11 @@ static void put_block(struct growing *g, const uint8_t *header, size_t header_by
 	size_t size_bytes = 1 + growing_varint(size + 1, payload_bytes);
 	if (header_bytes >= size_bytes &&
 		!memcmp(header + header_bytes - size_bytes, size, size_bytes))
-		header_bytes -= size_bytes; /* told already */
+		header_bytes -= size_bytes; /* subtracted already */
 	uint32_t whole = (uint32_t)(header_bytes + size_bytes);
 	growing_put(g, &whole, 4);
 	growing_put(g, header, header_bytes);
-	growing_put(g, size, size_bytes); /* the last one holds */
+	growing_put(g, size, size_bytes); /* the last value counts */
 	growing_put(g, payload, payload_bytes);
 }
 
@@ -86,7 +86,7 @@ static const ProtobufCMessageDescriptor *entry_type(const struct piece *p, uint3
 	return p->is_packed ? NULL : &libtrace__entry__descriptor;
 }
 
-/* Changes the entry at `at`, which is number `index`. */
+/* Mutate the entry at `at`, which is number `index`. */
 static void put_entry(struct growing *g, const struct piece *p, const uint8_t *at, size_t bytes,
 	uint32_t index, unsigned seed)
 {
@@ -103,7 +103,7 @@ static void put_entry(struct growing *g, const struct piece *p, const uint8_t *a
 	free(entry);
 }
 
-/* The payload with one entry changed, twice there, or gone. */
+/* Append the payload with one entry mutated, doubled, or removed. */
 static void put_payload(
 	struct growing *g, const struct piece *p, const uint8_t *data, unsigned seed)
 {
@@ -176,7 +176,7 @@ size_t mutate_report(uint8_t *data, size_t bytes, size_t max, unsigned seed)
 	return bytes;
 }
 
-/* The field is found by tag and old value. */
+/* Find the field by its tag and old value. */
 void mutate_mend(uint8_t *data, size_t bytes)
 {
 	struct report report;

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes inputs for the fuzzers: seeds.py BUILD DIR [FIXTURES]. DIR/NAME gets those of tests/fuzz/fuzz_NAME.c.
+"""Creates inputs for the fuzzers: seeds.py BUILD DIR [FIXTURES] writes those of tests/fuzz/fuzz_NAME.c to DIR/NAME.
 
-They are recordings of small programs of tests/apps and tests/cuda, what `trace export` makes of them, results written by tests/e2e/libncu.py,
-and, where there are some, files of other tools. What was small and reached something is kept in tests/fuzz/corpus; see tests/fuzz/reach.sh.
+The inputs are recordings of small programs of tests/apps and tests/cuda, their exports by `trace export`, results written by
+tests/e2e/libncu.py, and, if there are any, files of other tools. Small inputs that reach new code are kept in tests/fuzz/corpus; see
+tests/fuzz/reach.sh.
 """
 import os
 import re
@@ -37,7 +38,7 @@ EXPRESSIONS = ("a", "a+b*2", "(c-d)/e", "max(a,b)", "sum(d)", "avg(e)", "d.sum +
 
 
 def recorded(build, folder):
-    """Paths of reports."""
+    """Record the programs; return the paths of the reports."""
     trace, made = os.path.join(build, "bin", "trace"), []
     for kind, names in (("apps", APPS), ("cuda", CUDA)):
         for name in names:
@@ -54,7 +55,7 @@ def recorded(build, folder):
 
 
 def results(path):
-    """A small report with what pages print of results."""
+    """Return a small report with all data that pages print about results."""
     text, number = libncu.data, libncu.number
     names = []
     metrics = {"launch__one": 7, "sm__two.sum": (1.5, {1: 2, 3: 4.0}), "three": "text", "four": (None, {"a": 1}),
@@ -67,7 +68,7 @@ def results(path):
 
 
 def cubins(path):
-    """The code of the modules in a report."""
+    """Return the code of the modules in a report."""
     with open(path, "rb") as file:
         data = file.read()
     _, at = entry(data, 4)
@@ -82,7 +83,7 @@ def cubins(path):
 
 
 def program(folder):
-    """A small program with DWARF, by whatever compiler there is, and what code made at run time leaves."""
+    """Build a small program with DWARF, by any installed compiler, and the files that JIT-compiled code leaves."""
     path = os.path.join(folder, "made", "program")
     text = "static inline int one(int a) { return a * 3; }\nint two(int a) { return one(a) + 1; }\nvoid _start(void) { two(3); }\n"
     for name, flags in (("dwarf5", ["-gdwarf-5"]), ("dwarf4", ["-gdwarf-4"]), ("packed", ["-g", "-gz"]), ("plain", ["-s"])):
@@ -98,7 +99,7 @@ def program(folder):
 
 
 def spool(build, folder, kind, name):
-    """The spool of a program that ran without a writer, as fuzz_spool.c wants it: what is not 0."""
+    """Return the spool of a program that ran without a writer, in the form of fuzz_spool.c: the bytes that are not 0."""
     with tempfile.TemporaryDirectory() as trees:
         env = {**os.environ, "LIBTRACE_HELPER": "0", "LIBTRACE_CUDA_CUBINS": "true", "LIBTRACE_SPOOL_DIR": trees, "LD_LIBRARY_PATH": os.path.join(build, "sim", "cuda13"),
                "LD_PRELOAD": os.path.abspath(os.path.join(build, "lib", "libtrace", "libtrace.so")), "LIBTRACE_OUTPUT": os.path.join(trees, "r.rep")}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * actions.c - the table of actions: a row each, and a function.
+ * actions.c - the table of actions: one row and one function each.
  */
 #include "actions.h"
 #include "hostile.h"
 
-/* What needs memory, locks or the loader, and what makes processes or threads of its own. */
+/* Traits that exclude actions which need memory, locks or the loader, or start processes or
+ * threads. */
 #define WHOLE (PURE | FILTERED | BORROWED | BOUND)
 
 const struct row action_rows[] = {

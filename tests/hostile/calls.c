@@ -2,8 +2,8 @@
 /*
  * calls.c - the calls between actions: one row of call_rows and one function each.
  *
- * A call leaves nothing behind: no descriptor, memory or lock. Those that PURE tasks may make hold
- * nothing at any time, so a handler may leave them for good.
+ * A call leaves no descriptor, memory or lock when it returns. The calls that PURE tasks may make
+ * hold nothing at any time, so a handler may abandon them.
  */
 #include "hostile.h"
 
@@ -122,7 +122,7 @@ static void call_started(struct task *t)
 	});
 }
 
-/* More than a chunk of a lane holds. */
+/* More calls than fit into a chunk of a lane. */
 static void call_burst(struct task *t)
 {
 	char byte;

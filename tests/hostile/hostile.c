@@ -3,8 +3,8 @@
  * hostile.c - a random program that follows from a seed: the interpreter.
  *
  * run.py runs it untraced and traced, and compares the lines of its tasks, its status, and the
- * calls that it counted. It speaks to the kernel by instructions of its own, but for the calls that
- * it counts.
+ * calls that it counted. It makes system calls by instructions of its own, except for the calls
+ * that it counts.
  *
  *     hostile FILE SEED ACTIONS CALLS     masks: bits of rows to leave out; bit 63: only
  *                                         the others, more often
@@ -96,7 +96,7 @@ void tell(struct task *t, const char *format, ...)
 	t->slot->length += (unsigned)length;
 }
 
-void tell_result(struct task *t, const char *name, long result, int error)
+void report_result(struct task *t, const char *name, long result, int error)
 {
 	if (error == ERRNO_KEPT)
 		tell(t, " %s=%ld", name, result);
@@ -145,8 +145,8 @@ void task_make(
 		child->slot->hash = 0xcbf29ce484222325;
 }
 
-/* A row that the traits allow, by weight; NULL: it is left out. With ONLY_THESE the chances of
- * those that are left out go to the others, which makes another program. */
+/* Return a row that the traits allow, by weight, or NULL if the row is left out. With ONLY_THESE
+ * the other rows get the chances of the rows that are left out, so the program differs. */
 static const struct row *row_choose(
 	struct task *t, const struct row *rows, unsigned count, uint64_t left_out)
 {
@@ -217,8 +217,8 @@ void descriptors_open(void)
 	null_fd = (int)RAW3(open, "/dev/null", O_WRONLY | O_CLOEXEC, 0);
 }
 
-/* What of the process others can see. */
-static void process_tell(struct task *t)
+/* Report the state of the process that others can see. */
+static void process_report(struct task *t)
 {
 	unsigned handled = 0;
 	struct {
@@ -259,7 +259,7 @@ void again_make(struct again *again, struct task *t, unsigned traits)
 	again->argv[10] = NULL;
 }
 
-/* Another program in place of this process; comes back only where that fails. */
+/* Execute another program in this process; return only if that fails. */
 static void process_exec(struct task *t)
 {
 	struct again again;
@@ -274,7 +274,7 @@ _Noreturn void process_end(struct task *t)
 {
 	int status = (int)roll(t, 200);
 	if (!(t->traits & (MUTE | BORROWED | FILTERED)))
-		process_tell(t);
+		process_report(t);
 	switch (roll(t, 10)) {
 	case 0:
 		if (!(t->traits & FILTERED))
@@ -399,6 +399,6 @@ int main(int argc, char **argv)
 	task_run(&task);
 	if (argc >= 10)
 		process_end(&task);
-	process_tell(&task);
+	process_report(&task);
 	return (int)roll(&task, 100);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hostile.h - what the parts of the hostile program share: tasks, their lines, the books of calls.
+ * hostile.h - declarations that the parts of the hostile program share: tasks, their lines, the
+ * books of calls.
  *
  * A task is one flow of control: a thread, a process, a handler, a coroutine. What it does follows
  * from its path and the seed alone, so leaving an action out changes no other action. The lines
@@ -31,14 +32,14 @@ enum {
 	SLOT_COUNT = 2048,
 	PATH_BYTES = 120,
 	TEXT_BYTES = 3944,
-	ERRNO_KEPT = 4242, /* errno before a call; told where the call changes it */
+	ERRNO_KEPT = 4242, /* errno before a call; reported if the call changes it */
 };
 
-/* The calls of one address space: of a process, and of the tasks that share its memory. */
+/* The calls of one address space: a process, and the tasks that share its memory. */
 struct book {
 	int32_t pids[PIDS_MAX];
 	uint32_t pid_count;
-	int32_t above;  /* the process that made this one; 0: only its path says it */
+	int32_t above;  /* the process that created this one; 0: only its path identifies it */
 	uint32_t slack; /* calls that a child inherited in progress: done here, begun elsewhere */
 	uint32_t begun[FN_COUNT], done[FN_COUNT];
 };
@@ -48,7 +49,7 @@ struct slot {
 	char path[PATH_BYTES];
 	int32_t pid;
 	uint32_t length;
-	uint64_t hash; /* of all that was told, also of what had no room */
+	uint64_t hash; /* hash of everything reported, including what did not fit */
 	uint32_t ended;
 	uint32_t lost;
 	char text[TEXT_BYTES];
@@ -61,13 +62,13 @@ struct world {
 	struct slot slot[SLOT_COUNT];
 };
 
-/* What a task may not do, or others do beside it. */
+/* What a task may not do, or what others do at the same time. */
 enum trait {
 	PURE = 1,    /* only calls that may interrupt one another: no locks, no memory, no new fd */
 	MANY = 2,    /* the process has other threads */
-	MUTE = 4,    /* results depend on time: nothing is told */
-	FRAGILE = 8, /* forked from a process of threads: no thread, no loader */
-	FILTERED = 16, /* behind a system call filter */
+	MUTE = 4,    /* results depend on time: nothing is reported */
+	FRAGILE = 8, /* forked from a process with threads: no thread, no loader */
+	FILTERED = 16, /* inside a system call filter */
 	BORROWED = 32, /* the memory is another task's: no return, no exit handlers */
 	BOUND = 64, /* in a handler or on a stack of its own: makes no further tasks of that kind */
 };
@@ -120,7 +121,7 @@ static inline long raw(long number, long a, long b, long c, long d, long e)
 #define BEGUN(fn, times) __atomic_fetch_add(&book->begun[FN_##fn], times, __ATOMIC_RELAXED)
 #define DONE(fn, times) __atomic_fetch_add(&book->done[FN_##fn], times, __ATOMIC_RELAXED)
 
-/* Counts a call that is told nowhere. */
+/* Count a call whose result is not reported. */
 #define COUNTED(fn, ...)                              \
 	({                                            \
 		BEGUN(fn, 1);                         \
@@ -129,7 +130,7 @@ static inline long raw(long number, long a, long b, long c, long d, long e)
 		counted_;                             \
 	})
 
-/* The same for a function without a result. */
+/* Count a call of a function without a result. */
 #define COUNTED_VOID(fn, ...) \
 	({                    \
 		BEGUN(fn, 1); \
@@ -137,7 +138,7 @@ static inline long raw(long number, long a, long b, long c, long d, long e)
 		DONE(fn, 1);  \
 	})
 
-/* The same for a call that also returns in a child, whose book is another. */
+/* Count a call that also returns in a child, which has another book. */
 #define FORKED(fn, ...)                           \
 	({                                        \
 		BEGUN(fn, 1);                     \
@@ -147,8 +148,8 @@ static inline long raw(long number, long a, long b, long c, long d, long e)
 		forked_;                          \
 	})
 
-/* Counts a call, and tells its result and, if it changed, errno. Repeats what a signal ended, but
- * for tasks that tell nothing: storms may be faster than what they interrupt. */
+/* Count a call, and report its result and, if it changed, errno. Repeat a call that a signal ended,
+ * except in tasks that report nothing: storms may be faster than the call they interrupt. */
 #define CALL(t, fn, ...)                                                             \
 	({                                                                           \
 		long result_;                                                        \
@@ -158,37 +159,37 @@ static inline long raw(long number, long a, long b, long c, long d, long e)
 			result_ = (long)COUNTED(fn, __VA_ARGS__);                    \
 			error_ = errno;                                              \
 		} while (result_ == -1 && error_ == EINTR && !((t)->traits & MUTE)); \
-		tell_result(t, #fn, result_, error_);                                \
+		report_result(t, #fn, result_, error_);                              \
 		result_;                                                             \
 	})
 
 /* ---- hostile.c ---- */
 
-/* Whether one of `n` equal chances comes up, by the path and the step of the task. */
+/* Return true with a chance of one in `n`, by the path and the step of the task. */
 unsigned roll(struct task *t, unsigned n);
 void tell(struct task *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void tell_result(struct task *t, const char *name, long result, int error);
-/* Makes `child` a part of `t`, with a share of its budget. */
+void report_result(struct task *t, const char *name, long result, int error);
+/* Make `child` a part of `t`, with a share of its budget. */
 void task_make(
 	struct task *child, struct task *t, const char *kind, unsigned number, unsigned traits);
-/* Does what the path of the task says. Returns when it is done. */
+/* Do what the path of the task says. Return when it is done. */
 void task_run(struct task *t);
-/* Between `few` and `many` calls. */
+/* Make between `few` and `many` calls. */
 void task_calls(struct task *t, unsigned few, unsigned many);
-/* Tells what must be as it was: mask, alternate stack, thread-local variables. */
+/* Report the state that must be unchanged: mask, alternate stack, thread-local variables. */
 void task_end(struct task *t);
-/* The calls of this process have a page of their own from now on. */
+/* Count the calls of this process in a page of their own from now on. */
 void book_begin(unsigned slack);
-/* The process `pid` uses this process's memory. */
+/* Record that the process `pid` uses this process's memory. */
 void book_member(int pid);
-/* Runs a task as the rest of a new process, which it ends. */
+/* Run a task as the rest of a new process, and end the process. */
 _Noreturn void process_run(struct task *t, unsigned slack);
 _Noreturn void process_end(struct task *t);
-/* Waits for a child and tells its status. */
+/* Wait for a child and report its status. */
 void reap(struct task *t, int pid);
-/* Descriptors that calls use, at the lowest numbers that are free. */
+/* Open the descriptors that calls use, at the lowest free numbers. */
 void descriptors_open(void);
-/* The arguments of this program that go on with `t`; `words` holds them. */
+/* Return the arguments with which this program continues `t`; they are stored in `words`. */
 struct again {
 	char *argv[12];
 	char words[8][PATH_BYTES + 8];

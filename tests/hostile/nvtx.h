@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvtx.h - ranges and marks where there are headers of NVTX; nothing elsewhere.
+ * nvtx.h - ranges and marks if there are headers of NVTX, else nothing.
  */
 #ifndef TESTS_HOSTILE_NVTX_H
 #define TESTS_HOSTILE_NVTX_H

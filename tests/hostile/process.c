@@ -53,7 +53,7 @@ void act_exec(struct task *t)
 	reap(t, pid);
 }
 
-/* The program's variables and many of its own. */
+/* Build an environment of the program's variables and many new ones. */
 static char **variables_many(void)
 {
 	static char *variables[MANY_VARIABLES + 300], text[16] = "HOSTILE=x";
@@ -80,7 +80,7 @@ static void *spawn_body(void *argument)
 	return NULL;
 }
 
-/* posix_spawn, now and then by a thread with the smallest stack and a large environment. */
+/* Call posix_spawn, now and then by a thread with the smallest stack and a large environment. */
 void act_spawn(struct task *t)
 {
 	struct task child;
@@ -135,7 +135,7 @@ void act_dlopen(struct task *t)
 		void *library = dlopen("libhostile.so", RTLD_NOW | RTLD_LOCAL);
 		int (*plugin)(int) =
 			library ? (int (*)(int))dlsym(library, "hostile_plugin") : NULL;
-		/* Its calls are not in the books of this program: they count as begun ones. */
+		/* The books of this program do not have its calls: they count as begun. */
 		BEGUN(open, 1);
 		BEGUN(read, 10);
 		BEGUN(close, 1);
@@ -177,7 +177,7 @@ static void *churn_body(void *argument)
 	return t;
 }
 
-/* Threads that use no descriptor come and go, while this one closes and opens the lowest. */
+/* Start threads that use no descriptor, while this thread closes and opens the lowest one. */
 void act_churn(struct task *t)
 {
 	pthread_t thread[2];
@@ -238,7 +238,7 @@ void act_file_lock(struct task *t)
 
 /* ---- limits ---- */
 
-/* `bytes` more than the process has mapped. */
+/* Limit the address space to `bytes` more than the process has mapped. */
 static uint64_t mapped_and(uint64_t bytes)
 {
 	char text[64] = "";
@@ -290,7 +290,7 @@ void act_limits(struct task *t)
 	reap(t, pid);
 }
 
-/* Limits that a program starts with. */
+/* Start a program under limits. */
 void act_limits_exec(struct task *t)
 {
 	struct again again;
@@ -318,7 +318,8 @@ void act_limits_exec(struct task *t)
 
 /* ---- filters and users ---- */
 
-/* What the calls of a FILTERED task need, and, from exec on, the start of a program. */
+/* The system calls that the calls of a FILTERED task need, and, from exec on, the start of a
+ * program. */
 static const int allowed[] = {SYS_read, SYS_write, SYS_pread64, SYS_readv, SYS_writev, SYS_poll,
 	SYS_sched_yield, SYS_close, SYS_getpid, SYS_gettid, SYS_rt_sigprocmask, SYS_sigaltstack,
 	SYS_rt_sigreturn, SYS_exit_group, SYS_exit};
@@ -378,7 +379,7 @@ void act_seccomp(struct task *t)
 	reap(t, pid);
 }
 
-/* A program that starts behind a filter. */
+/* Start a program inside a filter. */
 void act_seccomp_exec(struct task *t)
 {
 	struct task child;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tasks.c - actions that make tasks: threads, and processes of every kind.
+ * tasks.c - actions that start tasks: threads, and processes of every kind.
  */
 #include "actions.h"
 #include "hostile.h"
@@ -21,7 +21,7 @@
 
 #define MANY_STACK (256 << 10)
 
-/* What a child process of this task may not do. */
+/* Return the traits that limit what a child process of this task may do. */
 static unsigned child_traits(const struct task *t)
 {
 	return (t->traits & (FRAGILE | BOUND | PURE)) | (t->traits & MANY ? FRAGILE : 0);
@@ -64,7 +64,7 @@ void act_threads(struct task *t)
 	t->traits = before;
 }
 
-/* Threads that wait for one another. */
+/* Start threads that wait for one another. */
 struct contended {
 	pthread_mutex_t mutex;
 	pthread_cond_t condition;
@@ -184,7 +184,7 @@ void act_fork(struct task *t)
 	reap(t, pid);
 }
 
-/* fork by the instruction, and by libc's syscall(). */
+/* Fork by the raw system call, and by libc's syscall(). */
 void act_raw_fork(struct task *t)
 {
 	struct task child;
@@ -248,7 +248,7 @@ static void *crash_body(void *argument)
 	return NULL;
 }
 
-/* A process that dies while its threads call. */
+/* Start a process that dies while its threads make calls. */
 void act_crash(struct task *t)
 {
 	struct task child[3];
@@ -307,7 +307,7 @@ static int cloned_body(void *argument)
 	return 57;
 }
 
-/* clone() by the instruction: returns in the parent, calls fn(argument) in the child. */
+/* Clone by the raw system call: return in the parent, call fn(argument) in the child. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 __attribute__((naked, noinline)) static long raw_clone(
@@ -363,7 +363,7 @@ static void cloned_wait(struct task *t, struct cloned *of, int pid)
 		RAW4(futex, &of->tid, 0, 1, 0); /* FUTEX_WAIT */
 }
 
-/* beside: both call at the same time, on one set of thread-local variables. */
+/* beside: parent and child make calls at the same time, with the same thread-local variables. */
 static void clone_with(struct task *t, bool beside)
 {
 	struct cloned of = {

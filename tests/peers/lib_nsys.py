@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's Nsight Systems, to compare with, where it is installed: NSIGHT_SYSTEMS names its folder (with bin/nsys), else nsys is looked for in PATH.
+"""NVIDIA's Nsight Systems, to compare with, where it is installed: NSIGHT_SYSTEMS names its folder (with bin/nsys), else nsys is looked for
+in PATH.
 
-It is not part of this project and not fetched by it. Some packages have the importers beside the host's programs, where nsys does not find them: they are called here.
+It is not part of this project and not fetched by it. Some packages have the importers beside the host's programs, where nsys does not find
+them: they are called here.
 """
 import csv
 import glob
@@ -22,7 +24,7 @@ def root():
 
 
 def program(name):
-    """A program of it; None = not there."""
+    """Return a program of it; None if it is missing."""
     places = [path for pattern in (f"bin/{name}", f"host-*/{name}") for path in sorted(glob.glob(os.path.join(root() or "/nonexistent", pattern)))]
     return places[0] if places else None
 
@@ -32,7 +34,7 @@ def version():
 
 
 def profile(argv):
-    """A report of the program's NVTX, and the program's exit status; None = nsys made none."""
+    """Return a report of the program's NVTX, and the program's exit status; None if nsys wrote no report."""
     place = folder()
     base = os.path.join(place, "r")
     result = run([program("nsys"), "profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", base, *argv], env=clean_env(PYTHONPATH=os.environ.get("PYTHONPATH")), cwd=place, limit=120)
@@ -42,7 +44,7 @@ def profile(argv):
 
 
 def stats(database, reports):
-    """The reports of `nsys stats`, each as its lines of CSV."""
+    """Return the reports of `nsys stats`, each as its lines of CSV."""
     output = os.path.join(folder(), "s")
     run([program("nsys"), "stats", "-r", ",".join(reports), "-f", "csv", "-o", output, "--force-export=false", database], env=clean_env(), limit=120)
     found = {}
@@ -66,7 +68,7 @@ class Nvtx:
     def __init__(self, path):
         self.database = sqlite3.connect(path)
         self.database.row_factory = sqlite3.Row
-        self.database.text_factory = lambda text: text.decode("utf-8", "backslashreplace")  # nsys writes bytes as they were, we \\xNN
+        self.database.text_factory = lambda text: text.decode("utf-8", "backslashreplace")  # nsys writes bytes unchanged, we write \\xNN
         tables = {row[0] for row in self.database.execute("select name from sqlite_master")}
         self.rows = [dict(row) for row in self.database.execute("select e.*, coalesce(e.text, s.value, '') as message from NVTX_EVENTS e "
                                                                 "left join StringIds s on s.id = e.textId")] if "NVTX_EVENTS" in tables else []
@@ -85,7 +87,7 @@ class Nvtx:
         return [self._key(row) for row in sorted(self.rows, key=lambda row: row["start"]) if row["eventType"] in (33, 34, 39, 75, 76)]
 
     def ranges(self, kind):
-        """By thread, in the order of their starts, each with how deep it lies in others of its thread."""
+        """Return the ranges of each thread, in the order of their starts, each with its nesting level in its thread."""
         found = []
         stacks = {}
         for row in sorted((row for row in self.rows if row["eventType"] == kind), key=lambda row: (row["globalTid"], row["start"], -(row["end"] or 1 << 62))):

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""The NVTX statistics of `trace stats` against those of `nsys stats`, over the same data: a database that nsys made, and a report of ours and its export.
-
-Where nsys is not installed the test is skipped.
+"""The NVTX statistics of `trace stats` compared with those of `nsys stats`, over the same data: a database that nsys wrote, and a report of
+ours and its export. Where nsys is not installed the test is skipped.
 """
 import csv
 import io
@@ -17,7 +16,7 @@ import lib_nsys  # noqa: E402
 from lib import app, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
 REPORTS = ("nvtx_sum", "nvtx_pushpop_sum", "nvtx_startend_sum", "nvtx_pushpop_trace")
-IDS = ("RangeId", "ParentId", "RangeStack")  # any numbers that say who lies in whom
+IDS = ("RangeId", "ParentId", "RangeStack")  # any numbers that identify the containing ranges
 
 
 def ours(source):
@@ -36,7 +35,9 @@ def text_of(name, value):
 
 
 def renumbered(rows):
-    """In an order that does not depend on that of equal starts in different threads; RangeId, ParentId and RangeStack as places in it."""
+    """Sort rows in an order that does not depend on equal starts in different threads; replace RangeId, ParentId and RangeStack by
+    positions in it.
+    """
     rows = sorted(rows, key=lambda row: (int(row["Start (ns)"]), int(row["TID"]), int(row["Lvl"]), -int(row["Duration (ns)"])))
     places = {row["RangeId"]: str(n) for n, row in enumerate(rows)}
     for row in rows:
@@ -78,7 +79,7 @@ def is_missing(name):
 
 
 def random_ranges(seed, least_ns):
-    """Ranges of four threads, up to seven deep; least_ns = 0: also ones that start or end at the same moment. Text for `trace import`."""
+    """Return ranges of four threads, up to seven deep, as text for `trace import`; least_ns = 0: some start or end at the same moment."""
     chosen = random.Random(seed)
     lines = ["TimeBase = Relative", "ProcessId = 50", "@RangePush, Time, ThreadId, Message", "@RangePop, Time, ThreadId", "@RangeStartEnd, Start, End, ThreadId, Message"]
     for thread in range(60, 64):

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""The same programs under NVIDIA's nsys and under ours: the same ranges, nested the same way, with the same texts, categories, colours and payloads.
+"""The same programs under NVIDIA's nsys and under ours: the same ranges, nested the same way, with the same texts, categories, colors and
+payloads.
 
-Both reports are exported to the SQLite schema of nsys and read by the same code (lib_nsys.py). What differs is listed. Where nsys is not installed the test is skipped.
+Both reports are exported to the SQLite schema of nsys and read by the same code (lib_nsys.py). Differences are listed. Where nsys is not
+installed the test is skipped.
 """
 import collections
 import os
@@ -14,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lib_nsys  # noqa: E402
 from lib import app, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
-# What is known to differ from nsys 2023.4, and why; it is listed all the same, as comments.
+# Known differences from nsys 2023.4, and why; they are listed all the same, as comments.
 KNOWN = {
     "dies": "nsys's own library crashes on a mark without a text, and the program with it",
     "open": "what was never ended has the session's end in nsys, and none in ours",
@@ -65,10 +67,10 @@ def listed(theirs_rows, ours_rows):
 
 
 def expected(known, left, right):
-    """Are these, of nsys and ours, the same but for what is known to differ?"""
+    """Return whether the results of nsys and ours are equal except for known differences."""
     if known == "open":
         return [row[:8] + row[9:] for row in left] == [row[:8] + row[9:] for row in right]
-    if known == "disabled":  # a newer nsys may answer
+    if known == "disabled":  # a newer nsys may implement it
         return left == right or (right and all(row[0] in (75, 76) for row in left))
     if known in ("loses", "clearenv"):
         return len(left) <= len(right)

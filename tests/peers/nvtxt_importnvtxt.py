@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""`trace export --type nvtxt` is accepted by NVIDIA's ImportNvtxt, which reads back the same ranges and marks; and what `trace import` takes or refuses of the
-language is what ImportNvtxt does, where docs/nvtxt.md says so. Where ImportNvtxt is not installed the test is skipped.
+"""NVIDIA's ImportNvtxt accepts `trace export --type nvtxt` and reads back the same ranges and marks. `trace import` accepts and refuses the
+same sentences of the language as ImportNvtxt, where docs/nvtxt.md says so. Where ImportNvtxt is not installed the test is skipped.
 """
 import json
 import os
@@ -16,7 +16,7 @@ from lib import Report, app, clean_env, folder, main, run, spool_folder, tap, tr
 TYPES = {"nvtx_mark": 65, "nvtx_range": 70, "nvtx_start_end": 71}
 MS = 1000000
 
-# What the language has room for; True: ImportNvtxt takes it, and so must --strict. Each is one file.
+# Sentences of the language; True: ImportNvtxt accepts it, and so must --strict. Each is one file.
 HEAD = "TimeBase = Manual\n@Marker, Time, Message\n"
 SENTENCES = (
     (True, HEAD + "Marker, 1, a-b_9 # c"), (True, HEAD + "Marker, 1, 'a \"b\"',"), (True, HEAD + "Marker, 0x1F, \"a\\\"b\""), (True, "@Foo, Time\nFoo, 1"),
@@ -39,7 +39,7 @@ CLOCKS = (("lerp", "50", "950", None, None, None), ("lerp", "150", "250", "1100"
 
 
 def import_nvtxt(path, *options):
-    """The events that ImportNvtxt makes of a file: (type, start, end, text, colour, pid, tid), and its exit status and messages."""
+    """Return the events that ImportNvtxt reads from a file: (type, start, end, text, color, pid, tid), and its exit status and messages."""
     place = folder()
     report = os.path.join(place, "o.nsys-rep")
     result = run([lib_nsys.program("ImportNvtxt"), "--cmd", "create", "-n", path, "-o", report, *options], env=clean_env(), cwd=place, limit=120)
@@ -56,14 +56,14 @@ def import_nvtxt(path, *options):
 
 
 def ours(report):
-    """The same of a report, as NVTXT can carry it."""
+    """Return the same for a report, as far as NVTXT can hold it."""
     rows = []
     for kind, number in TYPES.items():
         for e in Report(report).events("--kind", kind):
             start = e["time_ns"] if kind == "nvtx_mark" else e["start_ns"]
             duration = e.get("duration_ns", 0)
             text = f"{e['domain']}:{e['text']}" if e["domain"] else e["text"]
-            text = "".join(c for c in text if not "\udc80" <= c <= "\udcff")  # ImportNvtxt drops what is not UTF-8
+            text = "".join(c for c in text if not "\udc80" <= c <= "\udcff")  # ImportNvtxt removes bytes that are not UTF-8
             rows.append((number, start, start + (duration or number == 71), text, int(e["color"], 16), e["pid"], e["tid"]))
     origin = min(row[1] for row in rows) // MS * MS
     return sorted((t, s - origin, e - origin, text, color, pid, tid) for t, s, e, text, color, pid, tid in rows)
@@ -85,7 +85,7 @@ def exports_are_read():
         theirs, status, messages = import_nvtxt(text)
         mine = ours(report)
         tap.ok(status == 0 and f"{len(mine) + sum(row[0] == 70 for row in mine)} events imported" in messages, f"{name}: accepted, {len(mine)} ranges and marks", messages)
-        tap.ok(theirs == mine, f"{name}: the same ranges, threads, texts and colours", "\n".join(
+        tap.ok(theirs == mine, f"{name}: the same ranges, threads, texts and colors", "\n".join(
             [f"wanted {row}" for row in mine if row not in theirs][:10] + [f"   got {row}" for row in theirs if row not in mine][:10]))
 
 

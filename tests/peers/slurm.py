@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""Under a real Slurm: a cluster of this machine alone (munged, slurmctld, slurmd) in a folder that goes afterwards. Needs root, and the packages slurm-wlm and munge, which
-scripts/setup does not install: skipped without. With LONG=1 it also waits for a time limit, which Slurm has in minutes."""
+"""Under a real Slurm: a cluster of this machine alone (munged, slurmctld, slurmd) in a temporary folder.
+
+Needs root, and the packages slurm-wlm and munge, which scripts/setup does not install: skipped without them. With LONG=1 it also waits for
+a time limit, which Slurm has in minutes.
+"""
 import os
 import pwd
 import shutil
@@ -62,7 +65,7 @@ class Cluster:
         self.daemons.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.env(), **popen))
 
     def begin(self):
-        """Is there a node that takes jobs?"""
+        """Start the cluster. Return whether a node accepts jobs."""
         munge = os.path.join(self.place, "munge")
         for name in ("munge", "state", "spool"):
             os.mkdir(os.path.join(self.place, name))
@@ -107,7 +110,7 @@ def steps(cluster):
 
 
 def jobs(cluster):
-    """scancel, and a time limit: Slurm ends all processes by SIGTERM, later SIGKILL."""
+    """scancel, and a time limit: Slurm ends all processes by SIGTERM, and later by SIGKILL."""
     script = os.path.join(cluster.place, "job.sh")
     with open(script, "w", encoding="ascii") as file:
         file.write(f"#!/bin/sh\nsrun -n 2 {TRACE} run -o 'job-%q{{SLURM_PROCID}}' -- sleep 600\n")

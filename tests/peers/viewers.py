@@ -27,7 +27,7 @@ def has(module):
 
 
 def asked(program, *arguments, **env):
-    """What the program prints last, as JSON."""
+    """Return the last line that the program prints, parsed as JSON."""
     result = run([PYTHON, "-c", program, *arguments], env=clean_env(TF_CPP_MIN_LOG_LEVEL="3", HOME=folder(), **env), limit=120)
     if result.status != 0:
         raise RuntimeError(f"{result.status} {result.err[-2000:]!r}")
@@ -35,7 +35,7 @@ def asked(program, *arguments, **env):
 
 
 def recorded(name, **options):
-    """A report of a CUDA program; None = it cannot run here."""
+    """Return a report of a CUDA program; None if it cannot run here."""
     reason = device.missing(name)
     if reason:
         tap.skip(name, reason)
@@ -143,7 +143,7 @@ def steps_are_ours(found, events, step):
 
 
 def busy_ns(spans):
-    """Kernels of two streams may run at the same time."""
+    """Return the time in which the device was busy: kernels of two streams may run at the same time."""
     found = until = 0
     for start, end in sorted(spans):
         found += max(0, end - max(start, until))
@@ -152,7 +152,9 @@ def busy_ns(spans):
 
 
 def operations_are_ours(table, report, events):
-    """By NVTX range: of the device, what it did for the calls in it; of the host, how often and how long. XProf takes ranges of one text as one."""
+    """Operations by NVTX range: of the device, its work for the calls in the range; of the host, how often and how long. XProf takes ranges
+    of one text as one.
+    """
     have = collections.Counter()
     for row in rows_of(table):
         have[row["host_or_device"], row["operation"].split("/")[0]] += round(row["total_time"] * 1000)
@@ -234,7 +236,7 @@ def same_kernels(ours, theirs):
 
 
 def same_operations(ours, theirs, which):
-    """By name: of the host, XProf takes ranges of one text as one; idle time of threads is its own."""
+    """Operations by name: of the host, XProf takes ranges of one text as one; idle time of threads is its own."""
     def rows(message):
         found = collections.defaultdict(lambda: [0, 0, 0])
         for row in message.get("metrics_db", ()):
@@ -243,7 +245,7 @@ def same_operations(ours, theirs, which):
                 entry[:] = [entry[0] + int(row.get("occurrences", 0)), entry[1] + int(row.get("time_ps", 0)), entry[2] + int(row.get("self_time_ps", 0))]
         return dict(found)
     tap.ok(rows(ours) == rows(theirs) and ours.get("total_op_time_ps") == theirs.get("total_op_time_ps"), f"OpMetricsDb of the {which} is XProf's", f"{ours} {theirs}")
-    if which == "device":  # XProf counts what ran at the same time twice
+    if which == "device":  # XProf counts concurrent work twice
         idle = [int(next(r["time_ps"] for r in m["metrics_db"] if r["name"] == "IDLE")) for m in (ours, theirs)]
         twice = int(ours["total_op_time_ps"]) - int(ours["busy_time_ps"])
         tap.ok(ours["total_time_ps"] == theirs["total_time_ps"] and idle[0] == idle[1] + twice, "with the time in all, and idle time", f"{ours} {theirs}")
@@ -273,7 +275,7 @@ def same_memory(ours, theirs):
 
 
 def same_pages(theirs, ours, step):
-    """XProf's pages, made of its messages and of ours."""
+    """XProf shows the same pages for its messages and for ours."""
     tap.ok(rows_of(theirs["kernel_stats"]) == rows_of(ours["kernel_stats"]) != [], "its page of kernels is the same of our OpStats", ours["kernel_stats"])
     pages = [{(r["host_or_device"], r["operation"]): (r["occurrences"], r["total_time"]) for r in rows_of(found["framework_op_stats"][1]) if r["host_or_device"] == "Device"}
              for found in (theirs, ours)]
@@ -370,7 +372,7 @@ SHELL = "import json; from perfetto.trace_processor.platform import PlatformDele
 
 
 def processor():
-    """The program, and why there is none: TRACE_PROCESSOR, or what the package fetches, which has its SHA-256."""
+    """Return the program, and why there is none: TRACE_PROCESSOR, or what the package fetches, which has its SHA-256."""
     if PROCESSOR or not has("perfetto.trace_processor"):
         return PROCESSOR, f"TRACE_PROCESSOR names none, and there is no perfetto in {PYTHON}"
     try:

@@ -33,7 +33,7 @@ from trace_tools import compare, convert, profile  # noqa: E402
 
 Subject = collections.namedtuple("Subject", "program options plants environment")
 
-# plant: (kind, path, name) of what must be found worse
+# plant: (kind, path, name) of the item that must be found worse
 CPU = Subject("tests/apps/regressed", ["-t", "nvtx,osrt", "--osrt-threshold", "0", "--osrt-locks", "all"], {
     "slow": ("range", ":item", ":solve"),
     "lock": ("wait", ":item/:store", "pthread_mutex_lock"),
@@ -45,7 +45,8 @@ DEVICE = Subject("tests/cuda/regressed_launch", ["-t", "cuda,nvtx"], {
     "kernel": ("kernel", ":item/:compute", "scale"),
     "copy": ("copy", ":item/:load", "[CUDA memcpy Host-to-Device]"),
 }, {"LD_LIBRARY_PATH": os.path.join(BUILD, "sim/cuda13")})
-# What may come along: what the planted place is made of or lies in, and, on the device, the copy back that waits for the kernels before it.
+# Items that may be reported as well: parts of the planted place, ranges that contain it, and, on the device, the copy back that waits for
+# the kernels before it.
 ALONG = {
     "slow": {("range", ":item", ":compute")}, "lock": {("range", ":item", ":store"), ("call", ":item/:store", "pthread_mutex_unlock")},
     "copy": {("range", ":item", ":load"), ("api", ":item/:load", "cuMemcpyHtoD"), ("api", ":item/:load", "cuMemcpyHtoD_v2"), ("sync", ":item/:load", None)},
@@ -54,7 +55,7 @@ ALONG = {
 
 
 def record(subject, what, folder, number):
-    """Runs the program under the tracer once; its profile."""
+    """Run the program under the tracer once; return its profile."""
     report, database = os.path.join(folder, f"{number}.rep"), os.path.join(folder, f"{number}.sqlite")
     environment = {**os.environ, **subject.environment}
     subprocess.run([TRACE, "run", *subject.options, "-o", report, "--", os.path.join(BUILD, subject.program), what], env=environment, check=True,
@@ -67,7 +68,7 @@ def record(subject, what, folder, number):
 
 
 def measure(subject, sides, runs, folder, chance):
-    """RUNS profiles of each side, in rounds of changed order."""
+    """Return RUNS profiles of each side, in rounds of changed order."""
     profiles = {side: [] for side in sides}
     for _ in range(runs):
         order = list(sides)
@@ -78,12 +79,12 @@ def measure(subject, sides, runs, folder, chance):
 
 
 def fresh(profiles):
-    """compare() changes what it is given."""
+    """Copy a profile, since compare() changes it."""
     return [profile.Profile(p.path, {k: profile.Item(**vars(i)) for k, i in p.items.items()}, set(p.summed), dict(p.facts), list(p.problems)) for p in profiles]
 
 
 def is_right(comparison, plant, place):
-    """(found, named first, what is named elsewhere)."""
+    """Return (found, named first, what is named elsewhere)."""
     order = [(f.key.kind, f.key.path, f.key.name) for f in comparison.of("worse") if f.key.kind not in ("process", "startup")]
     worse = set(order)
     found = comparison.verdict == compare.WORSE and place in worse
@@ -93,7 +94,7 @@ def is_right(comparison, plant, place):
 
 
 def run_subject(name, subject, given, log, chance):
-    """All tries of a subject; prints the figures. Returns whether the goals are met."""
+    """Run all tries of a subject; print the figures. Return whether the goals are met."""
     found, named, clean, alarms, nulls = collections.Counter(), collections.Counter(), collections.Counter(), 0, 0
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="diff-proof-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:

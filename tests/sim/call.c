@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call.c - the current call of each thread, correlation ids, the registered tool and the clock.
+ */
 #include "tests/sim/call.h"
 #include "tests/sim/truth.h"
 
@@ -79,7 +82,7 @@ uint32_t sim_leave(struct sim_call *call, uint32_t result)
 	return call->result;
 }
 
-void sim_tell_op(const struct sim_op *op)
+void sim_log_op(const struct sim_op *op)
 {
 	const struct sim_tool *tool = sim_tool();
 
@@ -88,7 +91,7 @@ void sim_tell_op(const struct sim_op *op)
 		tool->op(op);
 }
 
-void sim_tell_overhead(uint32_t kind, uint64_t start_ns)
+void sim_log_overhead(uint32_t kind, uint64_t start_ns)
 {
 	struct sim_op op = {.kind = SIM_OVERHEAD,
 		.start_ns = start_ns,
@@ -96,10 +99,10 @@ void sim_tell_overhead(uint32_t kind, uint64_t start_ns)
 		.correlation = sim_correlation(),
 		.overhead.kind = kind};
 
-	sim_tell_op(&op);
+	sim_log_op(&op);
 }
 
-void sim_tell_resource(const struct sim_resource *resource)
+void sim_log_resource(const struct sim_resource *resource)
 {
 	const struct sim_tool *tool = sim_tool();
 

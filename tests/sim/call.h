@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One API call of the simulated driver or runtime from enter to exit, and what libcupti is told of
- * it; also options and clock. */
+/*
+ * call.h - one API call of the simulated driver or runtime from enter to exit, and the
+ * notifications to libcupti; also options and the clock.
+ */
 #ifndef SIM_CALL_H
 #define SIM_CALL_H
 
@@ -8,35 +10,36 @@
 
 #include <cuda.h>
 
-/* Begins a call: correlation id, the tool's callback, start time. */
+/* Begin a call: correlation id, the tool's callback, start time. */
 void sim_enter(struct sim_call *call);
 
-/* Ends it: the truth's line, the tool's callback. Returns the result, or the one that
- * SIM_FAULT=fail=... wants. */
+/* End a call: write the log line, run the tool's callback. Return the result, or the result that
+ * SIM_FAULT=fail=... asks for. */
 uint32_t sim_leave(struct sim_call *call, uint32_t result);
 
-/* The call the thread is in (the outermost one gives the correlation id), or NULL. */
+/* Return the current call of the thread, or NULL. The outermost call gives the correlation id. */
 struct sim_call *sim_current_call(void);
 uint32_t sim_correlation(void);
 
-/* The value of an option; the environment is read once. */
+/* Return the value of an option; the environment is read once. */
 uint64_t sim_option(enum sim_option option);
 
-/* The result that a call of that name shall have by SIM_FAULT=fail=..., else `result`. Counts the
- * calls of the name. */
+/* Return the result that SIM_FAULT=fail=... asks for in a call of that name, else `result`.
+ * Counts the calls of the name. */
 uint32_t sim_fault_result(const char *name, uint32_t result);
 
-/* CLOCK_MONOTONIC in ns. */
+/* Return CLOCK_MONOTONIC in ns. */
 uint64_t sim_now_ns(void);
 
-/* Sleeps until that time; returns at once when it is over. */
+/* Sleep until that time; return at once if it has passed. */
 void sim_wait_until(uint64_t time_ns);
 
-/* The tool, or NULL. */
+/* Return the tool, or NULL. */
 const struct sim_tool *sim_tool(void);
 void sim_set_tool(const struct sim_tool *tool);
 
-/* What a name of the driver API is from a version of CUDA on; the last has no name. */
+/* A row of the table of driver functions: the name that a function has from a version of CUDA on.
+ * The last entry has no name. */
 struct sim_entry {
 	const char *name;
 	int version;
@@ -44,10 +47,10 @@ struct sim_entry {
 };
 extern const struct sim_entry sim_entries[];
 
-/* Tells truth and tool. */
-void sim_tell_op(const struct sim_op *op);
-/* CUDA took the time since then for itself. kind: CUpti_ActivityOverheadKind. */
-void sim_tell_overhead(uint32_t kind, uint64_t start_ns);
-void sim_tell_resource(const struct sim_resource *resource);
+/* Notify the log and the tool. */
+void sim_log_op(const struct sim_op *op);
+/* Record that CUDA itself used the time since then. kind: CUpti_ActivityOverheadKind. */
+void sim_log_overhead(uint32_t kind, uint64_t start_ns);
+void sim_log_resource(const struct sim_resource *resource);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies and sets: the bytes are moved at once, the time is the timeline's. */
+/*
+ * copy.c - copies and sets: the bytes are moved at once, the time is added to the timeline.
+ */
 #include "tests/sim/driver.h"
 #include "impl.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kinds are on; what the device did until it is done; records of calls and of things that
- * come and go. */
+/*
+ * cupti_activity.c - the enabled activity kinds, the operations in progress, and the records of
+ * calls and of objects that are created and destroyed.
+ */
 #include "tests/sim/cupti_sim.h"
 
 #include <pthread.h>
@@ -13,10 +15,10 @@ enum { MAX_KINDS = 64, MAX_IDS = 1024, MAX_EXTERNAL = 32 };
 
 static uint8_t kinds[MAX_KINDS];
 static uint8_t silent[3][MAX_IDS]; /* domain, callback id: cuptiActivityEnable{Driver,Runtime}Api
-				      said no */
+				      switched it off */
 static bool system_thread_ids, latency_stamps;
 
-/* Operations whose end has not come yet, by end. */
+/* Operations that have not ended yet, ordered by end. */
 static struct pending {
 	struct sim_op op;
 	struct pending *next;
@@ -78,7 +80,7 @@ static void put_op(const struct sim_op *finished)
 		return;
 	}
 	put_times(&op, number);
-	cupti_record_of(&op, &record); /* its kind was on when it was enqueued */
+	cupti_record_of(&op, &record); /* the kind was enabled at enqueue */
 	if (latency_stamps && op.kind == SIM_KERNEL) {
 		record.kernel.queued = op.start_ns - 1000;
 		record.kernel.submitted = op.start_ns - 500;
@@ -106,7 +108,7 @@ void cupti_op(const struct sim_op *op)
 	}
 	pending->op = *op;
 	pthread_mutex_lock(&pending_mutex);
-	if (pending_first && pending_last->op.end_ns <= op->end_ns) /* as a rule */
+	if (pending_first && pending_last->op.end_ns <= op->end_ns) /* the usual case */
 		at = &pending_last->next;
 	while (*at && (*at)->op.end_ns <= op->end_ns)
 		at = &(*at)->next;
@@ -118,7 +120,8 @@ void cupti_op(const struct sim_op *op)
 	pthread_mutex_unlock(&pending_mutex);
 }
 
-/* Takes those that ended at that time or before off the list; NULL: none. */
+/* Remove the operations that ended at that time or before from the list and return them. Return
+ * NULL if there are none. */
 static struct pending *take_finished(uint64_t until_ns)
 {
 	struct pending *finished = NULL, **last = &finished;
@@ -153,7 +156,7 @@ void cupti_collect(bool all)
 	uint64_t late_ns = all ? 0 : driver->option(SIM_OPTION_late_ms) * 1000000;
 	struct pending *list, *next;
 
-	/* Out of order needs a few to be out of it. */
+	/* Delivery out of order needs several records. */
 	if (!__atomic_load_n(&pending_count, __ATOMIC_RELAXED) ||
 		(!all && driver->option(SIM_OPTION_unordered)))
 		return;
@@ -199,7 +202,7 @@ void cupti_external_records(const struct sim_call *call)
 			.externalKind = external[i].kind,
 			.externalId = external[i].id,
 			.correlationId = call->correlation};
-		bool covered = false; /* by a later one of its kind */
+		bool covered = false; /* replaced by a later record of its kind */
 
 		for (unsigned j = i + 1; j < external_count; j++)
 			covered |= external[j].kind == external[i].kind;
@@ -231,7 +234,7 @@ CUPTI_EXPORT cuptiActivityPopExternalCorrelationId(
 	return CUPTI_ERROR_QUEUE_EMPTY;
 }
 
-/* ---- records of things ---- */
+/* ---- records of objects ---- */
 
 static void put_device(uint32_t ordinal)
 {
@@ -307,7 +310,7 @@ static void put_context(const struct sim_resource *resource)
 		cupti_put(&record, sizeof record, true);
 }
 
-/* What CUPTI takes for itself when a context begins. */
+/* Record the device memory that CUPTI allocates for itself when a context begins. */
 static void put_own_resources(const struct sim_resource *resource)
 {
 	struct sim_op op = {.kind = SIM_OVERHEAD,

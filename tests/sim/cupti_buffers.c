@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activity buffers: asked of the client, filled, handed back; one a thread and one for the device,
- * or one for all. */
+/*
+ * cupti_buffers.c - activity buffers: requested from the client, filled, returned; a buffer for
+ * each thread and one for the device, or one for all.
+ */
 #include "tests/sim/cupti_sim.h"
 
 #include <pthread.h>
@@ -36,7 +38,7 @@ static pthread_mutex_t lanes_mutex = PTHREAD_MUTEX_INITIALIZER;
 static size_t dropped;
 static uint32_t flush_period_ms;
 
-/* The worker: completes buffers, and flushes by period. */
+/* Run the worker, which completes buffers and flushes periodically. */
 static pthread_mutex_t worker_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t worker_wake = PTHREAD_COND_INITIALIZER,
 		      worker_idle = PTHREAD_COND_INITIALIZER;
@@ -45,7 +47,7 @@ static bool worker_started, worker_busy;
 
 static _Thread_local bool in_buffer_callback;
 
-/* ---- handing back ---- */
+/* ---- returning buffers ---- */
 
 static void hand_back(struct buffer *buffer)
 {
@@ -105,7 +107,7 @@ static void *work(void *unused)
 	return NULL;
 }
 
-/* Under worker_mutex. */
+/* Called with worker_mutex held. */
 static void start_worker(void)
 {
 	sigset_t all, before;
@@ -169,7 +171,8 @@ static struct lane *lane_of_thread(void)
 	return own_lane = lane;
 }
 
-/* Asks the client for a buffer; false: it gave none. Before 12.9 that crashed CUPTI. */
+/* Request a buffer from the client. Return false if the client gives none; before 12.9 that crashed
+ * CUPTI. */
 static bool ask_for_buffer(struct buffer *buffer)
 {
 	memset(buffer, 0, sizeof *buffer);
@@ -278,7 +281,7 @@ CUPTI_EXPORT cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc new
 	return CUPTI_SUCCESS;
 }
 
-/* Where flushing is forbidden real CUPTI may hang; here it is written down and refused. */
+/* Real CUPTI may hang on a forbidden flush; the simulation logs and refuses it. */
 static CUptiResult may_flush(void)
 {
 	const struct sim_driver *driver = cupti_driver();

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Subscriber and callbacks. */
+/*
+ * cupti_callbacks.c - the subscriber and its callbacks.
+ */
 #include "tests/sim/cupti_sim.h"
 
 #include <dlfcn.h>
@@ -24,7 +26,7 @@ static struct subscriber {
 static const struct sim_driver *driver_table;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* ---- what the driver tells ---- */
+/* ---- notifications of the driver ---- */
 
 static void call_client(CUpti_CallbackDomain domain, uint32_t cbid, const void *data)
 {
@@ -41,8 +43,8 @@ static void call_client(CUpti_CallbackDomain domain, uint32_t cbid, const void *
 	cupti_in_callback--;
 }
 
-/* The name of the kernel in a driver's launch: the function is the first parameter of one, the
- * second of the other. */
+/* Return the name of the kernel in a launch of the driver API: it is the first parameter of one
+ * function and the second of another. */
 static const char *launched(const struct sim_call *call)
 {
 	if (call->symbol || call->domain != SIM_DRIVER_API || !call->params)
@@ -55,7 +57,7 @@ static const char *launched(const struct sim_call *call)
 	return NULL;
 }
 
-static void tell_call(struct sim_call *call, CUpti_ApiCallbackSite site)
+static void log_call(struct sim_call *call, CUpti_ApiCallbackSite site)
 {
 	CUpti_CallbackData data = {.callbackSite = site,
 		.functionName = call->plain_name,
@@ -73,12 +75,12 @@ static void on_enter(struct sim_call *call)
 {
 	if (!call->outer)
 		cupti_external_records(call);
-	tell_call(call, CUPTI_API_ENTER);
+	log_call(call, CUPTI_API_ENTER);
 }
 
 static void on_leave(struct sim_call *call)
 {
-	tell_call(call, CUPTI_API_EXIT);
+	log_call(call, CUPTI_API_EXIT);
 	cupti_api_record(call);
 	if (!call->outer)
 		cupti_collect(false);

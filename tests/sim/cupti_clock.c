@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the driver's clock to the client's. */
+/*
+ * cupti_clock.c - conversion from the driver's clock to the client's.
+ */
 #include "tests/sim/cupti_sim.h"
 
 #include <pthread.h>
@@ -12,7 +14,8 @@ struct pair {
 static CUpti_TimestampCallbackFunc client_clock;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct pair first, latest;
-static uint32_t old_contexts; /* made before the client's clock came: the last one's id */
+static uint32_t old_contexts; /* created before the client's clock was registered: the id of the
+				 last such context */
 
 static uint64_t default_now(void)
 {
@@ -27,7 +30,7 @@ static uint64_t client_now(void)
 	return client_clock ? client_clock() : default_now();
 }
 
-/* The best of a few: the one whose two readings of the driver's clock lie closest. */
+/* Take several pairs and keep the one whose two readings of the driver's clock are closest. */
 static struct pair take_pair(uint64_t (*clock)(void))
 {
 	const struct sim_driver *driver = cupti_driver();
@@ -60,7 +63,8 @@ void cupti_clock_sample(void)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* Ticks of the client's clock in a nanosecond; 1 where it tells nanoseconds, but for its drift. */
+/* Return the ticks of the client's clock in a nanosecond: 1 if it counts nanoseconds, except for
+ * its drift. */
 static double speed(void)
 {
 	double ticks = (double)(int64_t)(latest.client - first.client);

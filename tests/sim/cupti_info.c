@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Versions, names, ids, attributes: the small functions. */
+/*
+ * cupti_info.c - versions, names, ids and attributes: the small functions.
+ */
 #include "tests/sim/cupti_sim.h"
 
 #include <string.h>
@@ -119,7 +121,7 @@ CUPTI_EXPORT cuptiGetGraphNodeId(CUgraphNode node, uint64_t *ret_id)
 	return CUPTI_SUCCESS;
 }
 
-/* ---- attributes: kept, and otherwise without effect ---- */
+/* ---- attributes: stored, and otherwise without effect ---- */
 
 static size_t attributes[16] = {
 	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] = 3200000,
@@ -166,7 +168,7 @@ CUPTI_EXPORT cuptiActivitySetAttribute(
 	return CUPTI_SUCCESS;
 }
 
-/* ---- what is accepted and changes nothing ---- */
+/* ---- functions that are accepted and change nothing ---- */
 
 CUPTI_EXPORT cuptiActivityConfigureUnifiedMemoryCounter(
 	CUpti_ActivityUnifiedMemoryCounterConfig *configs, uint32_t count)

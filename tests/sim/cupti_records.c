@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations of the device as activity records, and how long records are in each version of CUPTI.
+/*
+ * cupti_records.c - operations of the device as activity records, and the length of records in each
+ * version of CUPTI.
  *
  * Versions only ever append fields, so a record of an old version is the beginning of the newest.
- * Where the header says in which release a shape was superseded the table follows it; the other
- * rows say when their fields' functions came, which is as good here. */
+ * If the header says in which release a shape was superseded, the table follows it; the other rows
+ * give the release that added the functions of their fields, which is good enough here.
+ */
 #include "tests/sim/cupti_sim.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recorded activity buffers given again: SIM_REPLAY=FOLDER has buffer-*.bin and, beside each, a
- * .txt of what pointers and sizes were
- * ("kind NUMBER BYTES", "text OFFSET STRING"), as tests/cuda/libbare.c keeps them. The first forced
- * flush hands all of them to the client, which cannot tell them from new ones, but for their times.
+/*
+ * cupti_replay.c - replays recorded activity buffers: SIM_REPLAY=FOLDER contains buffer-*.bin and,
+ * next to each, a .txt with the recorded pointers and sizes ("kind NUMBER BYTES", "text OFFSET
+ * STRING"), as tests/cuda/libbare.c writes them. The first forced flush delivers all of them to the
+ * client, which can distinguish them from new buffers only by their times.
  */
 #include "tests/sim/cupti_sim.h"
 
@@ -21,7 +22,7 @@ size_t cupti_replayed_bytes(CUpti_ActivityKind kind)
 	return (unsigned)kind < MAX_KINDS ? kind_bytes[kind] : 0;
 }
 
-/* A recording is the tests' own, so what is wrong with one ends the program. */
+/* End the program: recordings belong to the tests, so a defect in one is a defect of the tests. */
 static void give_up(const char *path, const char *why)
 {
 	fprintf(stderr, "simulated CUPTI: '%s': %s\n", path, why);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices and contexts, and what libcuda.so.1 exports beside the API. */
+/*
+ * device.c - devices and contexts, and the exports of libcuda.so.1 besides the API.
+ */
 #include "tests/sim/driver.h"
 #include "tests/sim/truth.h"
 #include "impl.h"
@@ -45,8 +47,8 @@ uint32_t driver_contexts_made(void)
 	return contexts_made;
 }
 
-/* The driver loads the library that CUDA_INJECTION64_PATH names, and calls its InitializeInjection.
- */
+/* Load the library that CUDA_INJECTION64_PATH names, and call its InitializeInjection, as the
+ * driver does. */
 static void load_injection(void)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH");
@@ -83,7 +85,7 @@ static void initialize(void)
 	make_devices();
 	load_injection();
 	initialized = true;
-	sim_tell_resource(&resource);
+	sim_log_resource(&resource);
 }
 
 CUresult impl_cuInit(unsigned int flags)
@@ -96,7 +98,7 @@ CUresult impl_cuInit(unsigned int flags)
 
 /* ---- contexts ---- */
 
-static void tell_context(CUcontext context, uint32_t cbid)
+static void log_context(CUcontext context, uint32_t cbid)
 {
 	struct sim_resource resource = {.cbid = cbid,
 		.context = context,
@@ -105,7 +107,7 @@ static void tell_context(CUcontext context, uint32_t cbid)
 		.null_stream_id = context->null_stream.id,
 		.correlation = sim_correlation()};
 
-	sim_tell_resource(&resource);
+	sim_log_resource(&resource);
 }
 
 static void start_context(CUcontext context, struct sim_device *device, unsigned flags)
@@ -117,14 +119,14 @@ static void start_context(CUcontext context, struct sim_device *device, unsigned
 	context->next_stream_id = SIM_FIRST_STREAM_ID;
 	context->streams = NULL;
 	context->null_stream = (struct CUstream_st){.id = SIM_NULL_STREAM_ID, .context = context};
-	tell_context(context, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+	log_context(context, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
 	context_add_stream(context);
 }
 
 static void end_context(CUcontext context)
 {
 	sim_wait_until(context_busy_until(context));
-	tell_context(context, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+	log_context(context, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
 	context->live = false;
 }
 
@@ -220,7 +222,8 @@ CUresult impl_cuCtxDestroy_v2(CUcontext context)
 {
 	if (!context || !context->live || context->primary)
 		return CUDA_ERROR_INVALID_CONTEXT;
-	end_context(context); /* its memory stays: handles of it may still be looked up by a tool */
+	end_context(context); /* the memory stays allocated: a tool may still look up the context's
+				 handles */
 	if (thread_context == context)
 		thread_context = context->below;
 	return CUDA_SUCCESS;
@@ -536,7 +539,7 @@ static const struct sim_driver driver_table = {.enter = sim_enter,
 	.graph_exec_id = graph_exec_id_of,
 	.graph_node_id = graph_node_id_of,
 	.function_name = function_name,
-	.set_whole_graphs = graph_tell_whole};
+	.set_whole_graphs = graph_log_whole};
 
 SIM_EXPORT CUresult cuGetExportTable(const void **ret_table, const CUuuid *uuid)
 {
@@ -560,12 +563,12 @@ SIM_EXPORT CUresult cuGetErrorString(CUresult error, const char **ret_text)
 	return CUDA_SUCCESS;
 }
 
-/* The function that had that name in that version of CUDA. */
+/* Return the function that had that name in that version of CUDA. */
 #undef cuGetProcAddress
 SIM_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **ret_function, int version,
 	cuuint64_t flags, CUdriverProcAddressQueryResult *ret_status)
 {
-	const char *symbol = name; /* a few have no callback id */
+	const char *symbol = name; /* some functions have no callback id */
 
 	(void)flags;
 	for (const struct sim_entry *entry = sim_entries; entry->name; entry++)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The simulated driver: what lies behind the handles, and the timeline of each stream.
+/*
+ * driver.h - the simulated driver: the objects behind the handles, and the timeline of each stream.
  *
  * Work is carried out on the host when it is enqueued (data is there at once, in the order of the
- * calls) and takes its time on the timeline: start = the latest of now + launch latency, the end of
- * what the stream has before it, and what the default stream orders. Functions here take no lock
- * unless they say so; `driver_mutex` guards the lists and the streams' timelines.
+ * calls) and takes its time on the timeline: start = the latest of now + launch latency, the end
+ * of what the stream has before it, and what the default stream orders. Functions here take no
+ * lock unless they say so; `driver_mutex` guards the lists and the streams' timelines.
  */
 #ifndef SIM_DRIVER_H
 #define SIM_DRIVER_H
@@ -24,10 +25,10 @@ struct CUstream_st {
 	unsigned flags;
 	int priority;
 	uint64_t busy_until_ns;
-	CUgraph capture;           /* the graph that a capture fills, or NULL */
-	CUgraphNode last_captured; /* what the next captured node depends on */
-	CUgraphNode also_after; /* a second one: the event of another captured stream that it waited
-				   for */
+	CUgraph capture;           /* the graph that records a capture, or NULL */
+	CUgraphNode last_captured; /* the node that the next captured node depends on */
+	CUgraphNode also_after; /* a second dependency: the event of another captured stream that it
+				   waited for */
 	CUstream next;
 };
 
@@ -38,7 +39,7 @@ struct CUctx_st {
 	bool primary, live;
 	uint32_t next_stream_id;
 	struct CUstream_st null_stream;
-	CUstream streams; /* all but the default one */
+	CUstream streams; /* all streams except the default one */
 	CUcontext below;  /* in the thread's stack */
 };
 
@@ -68,8 +69,8 @@ struct CUfunc_st {
 	const char *name;
 	CUmodule module;
 	uint32_t registers, static_shared_bytes, local_bytes;
-	bool loaded;                        /* by its first launch */
-	const struct sim_kernel *emulation; /* what the program has for it, or NULL */
+	bool loaded;                        /* loaded by its first launch */
+	const struct sim_kernel *emulation; /* the program's struct sim_kernel, or NULL */
 	CUfunction next;
 };
 
@@ -85,11 +86,11 @@ struct CUmod_st {
 struct sim_device *sim_device(int ordinal);
 bool driver_initialized(void);
 
-/* The context of the calling thread, or NULL. */
+/* Return the context of the calling thread, or NULL. */
 CUcontext driver_context(void);
 uint32_t driver_contexts_made(void);
 
-/* Kinds of memory and the end of allocations: memory.c keeps all of them. */
+/* Kinds of memory and the end of allocations: memory.c stores all of them. */
 enum { MEMORY_PAGEABLE = 1, MEMORY_PINNED = 2, MEMORY_DEVICE = 3, MEMORY_MANAGED = 5 };
 struct allocation {
 	uintptr_t address;
@@ -97,50 +98,50 @@ struct allocation {
 	int kind;
 	CUcontext context;
 	CUmemoryPool pool;
-	bool on_device;  /* managed: where its pages are */
+	bool on_device;  /* managed memory: the pages are on the device */
 	bool registered; /* cuMemHostRegister: not ours to free */
 	struct allocation *next;
 };
 
-/* The allocation an address lies in, or NULL; locks and unlocks, so copy what is needed: a program
- * that frees meanwhile is wrong. */
+/* Return the allocation that contains an address, or NULL. It locks and unlocks, so copy what is
+ * needed; a program that frees the memory meanwhile is wrong. */
 struct allocation *memory_find(uintptr_t address);
 int memory_kind_of(uintptr_t address);
-/* Adds an allocation and tells of it. Returns its memory, or 0. */
+/* Add an allocation and report it. Return its memory, or 0. */
 uintptr_t memory_take(size_t bytes, int kind, CUmemoryPool pool, CUstream stream);
 CUresult memory_give_back(uintptr_t address, bool async, CUstream stream);
-/* Managed memory that a kernel of the context will touch moves to the device; `when_ns`: the
+/* Move managed memory that a kernel of the context will touch to the device; `when_ns`: the
  * kernel's start. */
 void memory_migrate_for_kernel(CUcontext context, CUstream stream, uint64_t when_ns);
 
-/* Pools (pool.c); all accept no pool. Counts bytes in use; puts a pool's facts into a SIM_MEMORY
- * operation. */
+/* Pools (pool.c); all functions accept no pool. Count bytes in use; write a pool's facts into a
+ * SIM_MEMORY operation. */
 void pool_use(CUmemoryPool pool, int64_t bytes);
 void pool_describe(CUmemoryPool pool, struct sim_op *op);
 
-/* The stream behind a handle of the API (0 to 2: the default one); NULL without a context. */
+/* Return the stream of an API handle (0 to 2: the default stream), or NULL without a context. */
 CUstream stream_of(CUstream handle);
 
-/* Puts work of that duration behind what the stream has; sets op's times, device, context, stream,
+/* Append work of that duration to the stream's timeline; set op's times, device, context, stream,
  * correlation. Locks. */
 void stream_enqueue(CUstream stream, struct sim_op *op, uint64_t duration_ns);
 uint64_t stream_busy_until(CUstream stream);
 uint64_t context_busy_until(CUcontext context);
 void context_add_stream(CUcontext context);
 
-/* Sleeps until that time and tells of a synchronisation of that type
+/* Sleep until that time and report a synchronization of that type
  * (CUpti_ActivitySynchronizationType). */
 void sync_until(
 	CUcontext context, CUstream stream, uint32_t type, CUevent event, uint64_t until_ns);
 
 uint64_t copy_duration_ns(uint64_t bytes, int copy_kind);
 
-/* Something for the device to do, as a call submits it and as the node of a graph holds it. */
+/* A piece of work for the device, as a call submits it and as a graph node stores it. */
 struct work {
 	CUgraphNodeType type;
-	struct sim_op op; /* kind and facts; times, stream and ids come when it runs */
+	struct sim_op op; /* kind and facts; times, stream and ids are set when the work runs */
 	uint64_t duration_ns;
-	void (*act)(struct work *work); /* does it on the host; may be NULL */
+	void (*act)(struct work *work); /* does the work on the host; may be NULL */
 	CUfunction function;
 	void **arguments;
 	uintptr_t target, source;
@@ -150,8 +151,8 @@ struct work {
 	void *host_data;
 };
 
-/* A copy, a set, a kernel as work. kind: CUpti_ActivityMemcpyKind, 0: by where the memory is.
- * Arguments stay the caller's. */
+/* Describe a copy, a set or a kernel as work. kind: CUpti_ActivityMemcpyKind, 0: derived from the
+ * location of the memory. The caller keeps the arguments. */
 void copy_prepare(
 	struct work *work, uintptr_t target, uintptr_t source, size_t bytes, uint8_t kind);
 void set_prepare(
@@ -159,15 +160,16 @@ void set_prepare(
 CUresult kernel_prepare(struct work *work, CUfunction function, const uint32_t grid[3],
 	const uint32_t block[3], uint32_t shared_bytes, void **arguments);
 
-/* Does the work now on the stream, or adds it as a node where the stream is being captured. */
+/* Do the work now on the stream, or add it as a node if the stream is being captured. */
 CUresult work_submit(CUstream stream, struct work *work);
 
-/* graph.c: a node that copies the work and its arguments; NULL without memory. Ids for libcupti. */
+/* graph.c: add a node that copies the work and its arguments. Return NULL without memory. Return
+ * ids for libcupti. */
 CUgraphNode graph_add(
 	CUgraph graph, const struct work *work, const CUgraphNode *dependencies, size_t count);
 uint32_t graph_id_of(void *graph);
 uint32_t graph_exec_id_of(void *exec);
 uint64_t graph_node_id_of(void *node);
-void graph_tell_whole(bool whole);
+void graph_log_whole(bool whole);
 
 #endif

@@ -31,7 +31,7 @@ def read(folders, name):
 
 
 def structs(text):
-    """name of the params struct -> its fields."""
+    """Return the fields of each params struct, by its name."""
     found = re.finditer(r"typedef struct \w+ \{(.*?)\} (\w+)_params;", text, re.S)
     return {match.group(2): [field.strip() for field in match.group(1).split(";") if field.strip()] for match in found}
 
@@ -69,7 +69,7 @@ class Api:
 
 
 def target_of(name, made):
-    """The implementation of a function, or of its twin for the per-thread default stream."""
+    """Return the implementation of a function, or of its twin for the per-thread default stream."""
     plain = re.sub(r"_(ptsz|ptds)$", "", name)
     return name if name in made else plain if plain in made else None
 
@@ -104,7 +104,7 @@ def runtime(folders, sources):
 
 
 def entries(folders, names):
-    """Rows (name, version of CUDA, symbol), oldest first."""
+    """Return rows (name, version of CUDA, symbol), oldest first."""
     versions, symbols = {}, {}
     for name, version, suffix in re.findall(r"PFN_(cu\w+?)_v(\d+)(_ptds|_ptsz)?\)", read(folders, "cudaTypedefs.h")):
         if not suffix:

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables of device code: their sizes and first values are in the cubin's symbol table; PTX text
- * has none here. */
+/*
+ * global.c - variables of device code: their sizes and initial values are in the cubin's symbol
+ * table; variables in PTX text are not simulated.
+ */
 #include "tests/sim/driver.h"
 #include "impl.h"
 
@@ -17,7 +19,7 @@ static struct global {
 } * globals;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* The symbol of that name in a table, or NULL. */
+/* Return the symbol of that name in a table, or NULL. */
 static const Elf64_Sym *find_symbol(
 	const char *image, const Elf64_Shdr *table, const Elf64_Shdr *strings, const char *name)
 {
@@ -30,7 +32,8 @@ static const Elf64_Sym *find_symbol(
 	return NULL;
 }
 
-/* Memory of the variable's size with its first value; NULL: there is no such variable. */
+/* Return memory of the variable's size with its initial value, or NULL if there is no such
+ * variable. */
 static void *make_global(const char *image, const char *name, size_t *ret_bytes)
 {
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)image;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs: built by hand or by capture, instantiated as a clone, launched as one piece of a stream's
- * timeline. */
+/*
+ * graph.c - graphs: built by hand or by capture, instantiated as a clone, launched as one piece of
+ * work on a stream's timeline.
+ */
 #include "tests/sim/driver.h"
 #include "tests/sim/truth.h"
 #include "impl.h"
@@ -18,7 +20,7 @@ struct CUgraphNode_st {
 	struct work work;
 	CUgraphNode dependencies[MAX_DEPENDENCIES];
 	size_t dependency_count;
-	CUgraphNode original;   /* what it was cloned from */
+	CUgraphNode original;   /* the node from which this node was cloned */
 	CUgraphNode clone;      /* while the graph is being cloned */
 	uint64_t ends_after_ns; /* within one launch */
 	CUgraphNode next;
@@ -27,18 +29,18 @@ struct CUgraphNode_st {
 struct CUgraph_st {
 	uint32_t id, node_count;
 	CUgraphNode nodes,
-		*last; /* in the order they were added, which is one that the dependencies allow */
+		*last; /* in the order in which they were added, which the dependencies allow */
 };
 
 struct CUgraphExec_st {
 	uint32_t id;
-	CUgraph graph; /* a clone of what was instantiated */
+	CUgraph graph; /* a clone of the graph that was instantiated */
 };
 
 static _Atomic uint32_t last_graph_id, last_exec_id;
 static atomic_bool whole_graphs;
 
-void graph_tell_whole(bool whole)
+void graph_log_whole(bool whole)
 {
 	whole_graphs = whole;
 }
@@ -58,7 +60,7 @@ uint64_t graph_node_id_of(void *node)
 	return node ? ((CUgraphNode)node)->id : 0;
 }
 
-static void tell_graph(uint32_t cbid, CUgraph graph, CUgraph original, CUgraphExec exec)
+static void log_graph(uint32_t cbid, CUgraph graph, CUgraph original, CUgraphExec exec)
 {
 	struct sim_resource resource = {.cbid = cbid,
 		.context = driver_context(),
@@ -67,10 +69,10 @@ static void tell_graph(uint32_t cbid, CUgraph graph, CUgraph original, CUgraphEx
 		.graph_exec = exec,
 		.correlation = sim_correlation()};
 
-	sim_tell_resource(&resource);
+	sim_log_resource(&resource);
 }
 
-static void tell_node(uint32_t cbid, CUgraphNode node, CUgraphNode original, CUgraphNode dependency)
+static void log_node(uint32_t cbid, CUgraphNode node, CUgraphNode original, CUgraphNode dependency)
 {
 	struct sim_resource resource = {.cbid = cbid,
 		.context = driver_context(),
@@ -82,10 +84,10 @@ static void tell_node(uint32_t cbid, CUgraphNode node, CUgraphNode original, CUg
 		.node_type = node->work.type,
 		.correlation = sim_correlation()};
 
-	sim_tell_resource(&resource);
+	sim_log_resource(&resource);
 }
 
-/* The arguments a graph keeps: copies, as long as the program told their sizes. */
+/* Copy the arguments of a kernel for a graph, as far as the program gave their sizes. */
 static void **copy_arguments(const struct work *work)
 {
 	const struct sim_kernel *emulation = work->function ? work->function->emulation : NULL;
@@ -130,10 +132,10 @@ CUgraphNode graph_add(
 	node = node_new(graph, work);
 	if (!node)
 		return NULL;
-	tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, node, NULL, NULL);
+	log_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, node, NULL, NULL);
 	for (size_t i = 0; i < count; i++) {
 		node->dependencies[node->dependency_count++] = dependencies[i];
-		tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_DEPENDENCY_CREATED, node, NULL,
+		log_node(CUPTI_CBID_RESOURCE_GRAPHNODE_DEPENDENCY_CREATED, node, NULL,
 			dependencies[i]);
 	}
 	return node;
@@ -157,7 +159,7 @@ CUresult impl_cuGraphCreate(CUgraph *ret_graph, unsigned int flags)
 	*ret_graph = graph_new();
 	if (!*ret_graph)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	tell_graph(CUPTI_CBID_RESOURCE_GRAPH_CREATED, *ret_graph, NULL, NULL);
+	log_graph(CUPTI_CBID_RESOURCE_GRAPH_CREATED, *ret_graph, NULL, NULL);
 	return CUDA_SUCCESS;
 }
 
@@ -165,7 +167,7 @@ CUresult impl_cuGraphDestroy(CUgraph graph)
 {
 	if (!graph)
 		return CUDA_ERROR_INVALID_VALUE;
-	tell_graph(CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, graph, NULL, NULL);
+	log_graph(CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, graph, NULL, NULL);
 	return CUDA_SUCCESS; /* handles stay valid: a tool may still ask for their ids */
 }
 
@@ -175,7 +177,7 @@ CUresult impl_cuGraphClone(CUgraph *ret_clone, CUgraph original)
 
 	if (!clone)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	tell_graph(CUPTI_CBID_RESOURCE_GRAPH_CLONED, clone, original, NULL);
+	log_graph(CUPTI_CBID_RESOURCE_GRAPH_CLONED, clone, original, NULL);
 	for (CUgraphNode node = original->nodes; node; node = node->next) {
 		node->clone = node_new(clone, &node->work);
 		if (!node->clone)
@@ -184,7 +186,7 @@ CUresult impl_cuGraphClone(CUgraph *ret_clone, CUgraph original)
 		for (size_t i = 0; i < node->dependency_count; i++)
 			node->clone->dependencies[node->clone->dependency_count++] =
 				node->dependencies[i]->clone;
-		tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, node->clone, node, NULL);
+		log_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, node->clone, node, NULL);
 	}
 	*ret_clone = clone;
 	return CUDA_SUCCESS;
@@ -342,11 +344,11 @@ CUresult impl_cuGraphInstantiateWithFlags(
 	if (!exec)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	exec->id = ++last_exec_id;
-	tell_graph(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING, graph, NULL, NULL);
+	log_graph(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING, graph, NULL, NULL);
 	result = impl_cuGraphClone(&exec->graph, graph);
 	if (result)
 		return result;
-	tell_graph(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, exec->graph, graph, exec);
+	log_graph(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, exec->graph, graph, exec);
 	*ret_exec = exec;
 	return CUDA_SUCCESS;
 }
@@ -361,7 +363,7 @@ CUresult impl_cuGraphExecDestroy(CUgraphExec exec)
 {
 	if (!exec)
 		return CUDA_ERROR_INVALID_VALUE;
-	tell_graph(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, exec->graph, NULL, exec);
+	log_graph(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, exec->graph, NULL, exec);
 	return CUDA_SUCCESS;
 }
 
@@ -390,7 +392,8 @@ CUresult impl_cuGraphUpload(CUgraphExec exec, CUstream stream)
 	return exec && stream_of(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Each node begins when all it depends on has ended; the graph lasts until its last node has. */
+/* Each node begins when all nodes that it depends on have ended; the graph lasts until its last
+ * node has ended. */
 static uint64_t plan(CUgraph graph)
 {
 	uint64_t longest = 0;
@@ -408,8 +411,8 @@ static uint64_t plan(CUgraph graph)
 	return longest;
 }
 
-/* The truth has the graph and its nodes; the tool hears of the one or of the others. */
-static void tell_part(const struct sim_op *op, bool wanted)
+/* Log the graph and its nodes; notify the tool of either the graph or the nodes. */
+static void log_part(const struct sim_op *op, bool wanted)
 {
 	const struct sim_tool *tool = sim_tool();
 
@@ -435,7 +438,7 @@ static void run_node(CUgraphNode node, const struct sim_op *whole)
 	op.correlation = whole->correlation;
 	op.graph = node->graph->id;
 	op.graph_node = node->id;
-	tell_part(&op, !whole_graphs);
+	log_part(&op, !whole_graphs);
 }
 
 CUresult impl_cuGraphLaunch(CUgraphExec exec, CUstream handle)
@@ -449,6 +452,6 @@ CUresult impl_cuGraphLaunch(CUgraphExec exec, CUstream handle)
 	stream_enqueue(stream, &whole, plan(exec->graph));
 	for (CUgraphNode node = exec->graph->nodes; node; node = node->next)
 		run_node(node, &whole);
-	tell_part(&whole, whole_graphs);
+	log_part(&whole, whole_graphs);
 	return CUDA_SUCCESS;
 }

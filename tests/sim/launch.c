@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches, and work in general: done now, or kept as a node of a graph. */
+/*
+ * launch.c - launches, and work in general: done now, or stored as a node of a graph.
+ */
 #include "tests/sim/driver.h"
 #include "impl.h"
 
@@ -93,7 +95,7 @@ CUresult work_submit(CUstream stream, struct work *work)
 	if (work->act)
 		work->act(work);
 	if (work->type != CU_GRAPH_NODE_TYPE_HOST)
-		sim_tell_op(&work->op);
+		sim_log_op(&work->op);
 	return CUDA_SUCCESS;
 }
 
@@ -103,7 +105,7 @@ static void load_lazily(CUfunction function)
 	uint64_t start_ns = sim_now_ns();
 
 	if (!__atomic_exchange_n(&function->loaded, true, __ATOMIC_RELAXED))
-		sim_tell_overhead(CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING, start_ns);
+		sim_log_overhead(CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING, start_ns);
 }
 
 static CUresult launch(CUstream handle, CUfunction function, const uint32_t grid[3],

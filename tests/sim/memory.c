@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of host and device: both are host memory, told apart by a list of allocations. */
+/*
+ * memory.c - memory of host and device: both are host memory, distinguished by a list of
+ * allocations.
+ */
 #include "tests/sim/driver.h"
 #include "impl.h"
 
@@ -29,8 +32,8 @@ int memory_kind_of(uintptr_t address)
 	return found ? found->kind : MEMORY_PAGEABLE;
 }
 
-/* The record of an allocation or release. */
-static void tell_memory(
+/* Write the record of an allocation or release. */
+static void log_memory(
 	const struct allocation *allocation, uint8_t operation, bool async, CUstream stream)
 {
 	struct sim_op op = {
@@ -50,7 +53,7 @@ static void tell_memory(
 	op.memory.pc =
 		(uint64_t)(uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0));
 	pool_describe(allocation->pool, &op);
-	sim_tell_op(&op);
+	sim_log_op(&op);
 }
 
 static void list_add(struct allocation *allocation)
@@ -106,7 +109,7 @@ uintptr_t memory_take(size_t bytes, int kind, CUmemoryPool pool, CUstream stream
 	list_add(allocation);
 	count_bytes(allocation, true);
 	pool_use(pool, (int64_t)bytes);
-	tell_memory(
+	log_memory(
 		allocation, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION, pool != NULL, stream);
 	return (uintptr_t)memory;
 }
@@ -122,7 +125,7 @@ CUresult memory_give_back(uintptr_t address, bool async, CUstream stream)
 		return CUDA_ERROR_INVALID_VALUE;
 	count_bytes(allocation, false);
 	pool_use(allocation->pool, -(int64_t)allocation->bytes);
-	tell_memory(allocation, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE, async, stream);
+	log_memory(allocation, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE, async, stream);
 	if (!allocation->registered)
 		free((void *)address);
 	free(allocation);
@@ -131,10 +134,10 @@ CUresult memory_give_back(uintptr_t address, bool async, CUstream stream)
 
 /* ---- unified memory ---- */
 
-#define UNIFIED_BLOCK 65536u /* bytes that one fault brings over */
+#define UNIFIED_BLOCK 65536u /* bytes that one fault moves */
 
-/* A migration, or faults of the device. */
-static void tell_unified(CUstream stream, uint8_t counter, const struct allocation *allocation,
+/* Report a migration, or faults of the device. */
+static void log_unified(CUstream stream, uint8_t counter, const struct allocation *allocation,
 	uint64_t start_ns, uint64_t value, uint32_t flags)
 {
 	uint32_t device = stream->context->device->facts.ordinal;
@@ -152,11 +155,11 @@ static void tell_unified(CUstream stream, uint8_t counter, const struct allocati
 			.target = to_device ? device : UINT32_MAX,
 			.flags = flags}};
 
-	sim_tell_op(&op);
+	sim_log_op(&op);
 }
 
-/* The next managed allocation of the context that is not on its device yet, marked as being there;
- * NULL when all are. */
+/* Return the next managed allocation of the context that is not on its device yet, and mark it as
+ * being there. Return NULL if all are. */
 static struct allocation *next_to_migrate(CUcontext context)
 {
 	struct allocation *found;
@@ -176,17 +179,17 @@ void memory_migrate_for_kernel(CUcontext context, CUstream stream, uint64_t when
 	struct allocation *found;
 
 	while ((found = next_to_migrate(context))) {
-		tell_unified(stream, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT,
+		log_unified(stream, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT,
 			found, when_ns, (found->bytes + UNIFIED_BLOCK - 1) / UNIFIED_BLOCK,
 			CUPTI_ACTIVITY_UNIFIED_MEMORY_ACCESS_TYPE_WRITE);
-		tell_unified(stream, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD,
+		log_unified(stream, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD,
 			found, when_ns, found->bytes,
 			CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_COHERENCE);
 	}
 }
 
-/* A fault for each block, at the instruction that the program touches the memory with. */
-static void tell_cpu_faults(const struct allocation *allocation, const void *instruction)
+/* Report a fault for each block, at the instruction with which the program touches the memory. */
+static void log_cpu_faults(const struct allocation *allocation, const void *instruction)
 {
 	struct sim_op op = {.kind = SIM_UNIFIED,
 		.start_ns = sim_now_ns(),
@@ -199,13 +202,13 @@ static void tell_cpu_faults(const struct allocation *allocation, const void *ins
 	op.end_ns = op.start_ns;
 	for (size_t at = 0; at < allocation->bytes; at += UNIFIED_BLOCK) {
 		op.unified.address = allocation->address + at;
-		sim_tell_op(&op);
+		sim_log_op(&op);
 	}
 }
 
 SIM_EXPORT void sim_host_touched(const void *address);
 
-/* Called by programs, tests/sim/kernel.h. */
+/* Programs call this function by tests/sim/kernel.h. */
 void sim_host_touched(const void *address)
 {
 	struct allocation *allocation = memory_find((uintptr_t)address);
@@ -213,8 +216,8 @@ void sim_host_touched(const void *address)
 	if (!allocation || allocation->kind != MEMORY_MANAGED || !allocation->on_device)
 		return;
 	allocation->on_device = false;
-	tell_cpu_faults(allocation, __builtin_extract_return_addr(__builtin_return_address(0)));
-	tell_unified(&allocation->context->null_stream,
+	log_cpu_faults(allocation, __builtin_extract_return_addr(__builtin_return_address(0)));
+	log_unified(&allocation->context->null_stream,
 		CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH, allocation,
 		sim_now_ns(), allocation->bytes,
 		CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_COHERENCE);
@@ -236,7 +239,7 @@ CUresult impl_cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLoca
 		return CUDA_SUCCESS;
 	allocation->on_device = to_device;
 	stream_enqueue(stream, &place, copy_duration_ns(bytes, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD));
-	tell_unified(stream,
+	log_unified(stream,
 		to_device ? CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD
 			  : CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH,
 		allocation, place.start_ns, bytes,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules and functions: images are PTX text, cubins (ELF) or fatbins; only names and sizes of them
- * matter here. */
+/*
+ * module.c - modules and functions: images are PTX text, cubins (ELF) or fatbins; only names and
+ * sizes of them matter here.
+ */
 #include "tests/sim/driver.h"
 #include "impl.h"
 
@@ -21,7 +23,7 @@ static _Atomic uint32_t last_module_id;
 
 enum { FATBIN_WRAPPER = 0x466243b1, FATBIN = (int)0xba55ed50 };
 
-/* The first ELF file in a fatbin that is not compressed; its entries begin with two half words,
+/* Find the first ELF file in a fatbin that is not compressed. An entry begins with two half words,
  * then the sizes of header and payload. */
 static void find_cubin(struct CUmod_st *module, const unsigned char *fatbin)
 {
@@ -77,7 +79,7 @@ static bool is_elf(const struct CUmod_st *module)
 	return !memcmp(module->image, ELFMAG, SELFMAG);
 }
 
-static void tell_module(struct CUmod_st *module, uint32_t cbid)
+static void log_module(struct CUmod_st *module, uint32_t cbid)
 {
 	struct sim_resource resource = {.cbid = cbid,
 		.context = module->context,
@@ -88,10 +90,10 @@ static void tell_module(struct CUmod_st *module, uint32_t cbid)
 		.cubin_bytes = is_elf(module) ? module->image_bytes : 0,
 		.correlation = sim_correlation()};
 
-	sim_tell_resource(&resource);
+	sim_log_resource(&resource);
 }
 
-/* PTX is compiled, which takes time and leaves records. */
+/* Compile PTX, which takes time and is recorded. */
 static void compile(struct CUmod_st *module)
 {
 	struct sim_op op = {.kind = SIM_JIT,
@@ -105,8 +107,8 @@ static void compile(struct CUmod_st *module)
 
 	sim_wait_until(op.start_ns + 200000);
 	op.end_ns = sim_now_ns();
-	sim_tell_op(&op);
-	sim_tell_overhead(CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER, op.start_ns);
+	sim_log_op(&op);
+	sim_log_overhead(CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER, op.start_ns);
 }
 
 static bool is_of_runtime(void)
@@ -133,9 +135,9 @@ CUresult impl_cuModuleLoadData(CUmodule *ret_module, const void *image)
 	find_image(module, image);
 	if (!is_elf(module) && !memcmp(module->image, "//", 2))
 		compile(module);
-	tell_module(module, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+	log_module(module, CUPTI_CBID_RESOURCE_MODULE_LOADED);
 	if (is_of_runtime())
-		sim_tell_overhead(
+		sim_log_overhead(
 			CUPTI_ACTIVITY_OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING, start_ns);
 	*ret_module = module;
 	return CUDA_SUCCESS;
@@ -173,14 +175,14 @@ CUresult impl_cuModuleLoad(CUmodule *ret_module, const char *path)
 				   : impl_cuModuleLoadData(ret_module, image);
 }
 
-/* Kept: what was launched may still run. */
+/* The module is kept, since a kernel of it may still run. */
 CUresult impl_cuModuleUnload(CUmodule module)
 {
 	static CUmodule unloaded;
 
 	if (!module)
 		return CUDA_ERROR_INVALID_HANDLE;
-	tell_module(module, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);
+	log_module(module, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);
 	pthread_mutex_lock(&driver_mutex);
 	module->next = unloaded;
 	unloaded = module;
@@ -188,8 +190,8 @@ CUresult impl_cuModuleUnload(CUmodule module)
 	return CUDA_SUCCESS;
 }
 
-/* A name is in the strings of a cubin and in the text of PTX; compressed fatbins hide it, and any
- * name is accepted. */
+/* Return whether a module has a name: it is among the strings of a cubin and in the text of PTX. In
+ * a compressed fatbin it cannot be found, so any name is accepted. */
 static bool has_name(const struct CUmod_st *module, const char *name)
 {
 	return !memcmp(module->image, "\x50\xed\x55\xba", 4) ||
@@ -235,7 +237,7 @@ CUresult impl_cuModuleGetFunction(CUfunction *ret_function, CUmodule module, con
 	return CUDA_SUCCESS;
 }
 
-/* ---- libraries: modules of every context; here of the one that is current ---- */
+/* ---- libraries: modules of every context; here of the current context ---- */
 
 CUresult impl_cuLibraryLoadData(CUlibrary *ret_library, const void *code, CUjit_option *jit_options,
 	void **jit_values, unsigned int jit_count, CUlibraryOption *options, void **values,

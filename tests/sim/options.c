@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SIM_FAULT and SIM_DEVICE: read once, at the first question. */
+/*
+ * options.c - the options in SIM_FAULT and SIM_DEVICE: read once, when an option is first needed.
+ */
 #include "tests/sim/call.h"
 
 #include <pthread.h>
@@ -30,7 +32,7 @@ static unsigned failure_count;
 static pthread_mutex_t failure_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* A misspelt option must not leave a test testing nothing. */
+/* End the program: with a misspelled option a test would test nothing. */
 static void refuse(const char *text)
 {
 	fprintf(stderr,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory pools and stream-ordered allocation. */
+/*
+ * pool.c - memory pools and stream-ordered allocation.
+ */
 #include "tests/sim/driver.h"
 #include "impl.h"
 
@@ -17,7 +19,7 @@ static uint64_t used_bytes(CUmemoryPool pool)
 	return (uint64_t)__atomic_load_n(&pool->used_bytes, __ATOMIC_RELAXED);
 }
 
-static void tell_pool(CUmemoryPool pool, uint8_t operation, uint64_t keep_bytes)
+static void log_pool(CUmemoryPool pool, uint8_t operation, uint64_t keep_bytes)
 {
 	struct sim_op op = {.kind = SIM_POOL,
 		.start_ns = sim_now_ns(),
@@ -31,7 +33,7 @@ static void tell_pool(CUmemoryPool pool, uint8_t operation, uint64_t keep_bytes)
 			.keep_bytes = keep_bytes}};
 
 	op.end_ns = op.start_ns;
-	sim_tell_op(&op);
+	sim_log_op(&op);
 }
 
 void pool_use(CUmemoryPool pool, int64_t bytes)
@@ -56,7 +58,7 @@ static CUmemoryPool pool_new(struct sim_device *device)
 	if (!pool)
 		return NULL;
 	pool->device = device;
-	tell_pool(pool, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED, 0);
+	log_pool(pool, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED, 0);
 	return pool;
 }
 
@@ -85,7 +87,7 @@ CUresult impl_cuMemPoolDestroy(CUmemoryPool pool)
 {
 	if (!pool)
 		return CUDA_ERROR_INVALID_VALUE;
-	tell_pool(pool, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED, 0);
+	log_pool(pool, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED, 0);
 	free(pool);
 	return CUDA_SUCCESS;
 }
@@ -94,7 +96,7 @@ CUresult impl_cuMemPoolTrimTo(CUmemoryPool pool, size_t keep_bytes)
 {
 	if (!pool)
 		return CUDA_ERROR_INVALID_VALUE;
-	tell_pool(pool, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED, keep_bytes);
+	log_pool(pool, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED, keep_bytes);
 	return CUDA_SUCCESS;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening the driver, devices, errors. */
+/*
+ * runtime.c - runtime functions that open the driver, and functions of devices and errors.
+ */
 #include "tests/sim/runtime.h"
 #include "impl.h"
 
@@ -47,8 +49,8 @@ void sim_enter(struct sim_call *call)
 	if (!driver())
 		return;
 	if (call->cbid == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000 && !call->symbol)
-		call->symbol =
-			runtime_function_name(*(const void **)call->params); /* its first field */
+		call->symbol = runtime_function_name(
+			*(const void **)call->params); /* the first field of the parameters */
 	table->enter(call);
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The simulated libcudart: opens libcuda.so.1 at the first call, as the real one does, and does
- * everything by calls of the driver API, so that each runtime call has driver calls inside. */
+/*
+ * runtime.h - the simulated libcudart. It opens libcuda.so.1 at the first call, as the real one
+ * does, and implements everything by calls of the driver API, so that each runtime call has driver
+ * calls inside.
+ */
 #ifndef SIM_RUNTIME_H
 #define SIM_RUNTIME_H
 
@@ -19,26 +22,27 @@ struct driver_functions {
 #undef X
 };
 
-/* The driver's functions; NULL where there is no libcuda. Any thread. */
+/* Return the driver's functions, or NULL if there is no libcuda. Thread-safe. */
 const struct driver_functions *driver(void);
 
-/* What generated functions call around the work; without a driver sim_leave says "insufficient
- * driver". */
+/* The functions that generated functions call before and after the work; without a driver sim_leave
+ * returns "insufficient driver". */
 void sim_enter(struct sim_call *call);
 uint32_t sim_leave(struct sim_call *call, uint32_t result);
 
-/* The context of the thread's current device is made and current; called by all that needs one. */
+/* Create the context of the thread's current device and make it current; called by all functions
+ * that need one. */
 cudaError_t runtime_ready(void);
 
-/* A driver's result as one of the runtime: the numbers are the same for those that happen here,
- * besides two. */
+/* Convert a driver's result to a runtime result: the numbers are the same for the results that
+ * occur here, except two. */
 cudaError_t runtime_error(CUresult result);
 
 int runtime_device(void);
 uint64_t runtime_option(enum sim_option option);
 
-/* The kernel behind the host function that nvcc registered, loaded into the current context; NULL:
- * none. */
+/* Return the kernel of the host function that nvcc registered, loaded into the current context, or
+ * NULL if there is none. */
 CUfunction runtime_function(const void *host_function);
 const char *runtime_function_name(const void *host_function);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nvcc's code registers before main, and launches. A fatbin becomes a module of a context at
- * the first launch from it there. */
+/*
+ * runtime_launch.c - code that nvcc generates registers kernels before main, and launches them. A
+ * fatbin becomes a module of a context at the first launch from the fatbin in that context.
+ */
 #include "tests/sim/runtime.h"
 #include "impl.h"
 
@@ -102,7 +104,7 @@ SIM_EXPORT void __cudaRegisterFunction(void **fatbin, const char *host_function,
 	pthread_mutex_unlock(&mutex);
 }
 
-/* By the host function, or by the handle that __cudaGetKernel gave. */
+/* Find a kernel by the host function, or by the handle that __cudaGetKernel returned. */
 static struct kernel *find_kernel(const void *host_function)
 {
 	struct kernel *found;
@@ -124,7 +126,8 @@ const char *runtime_function_name(const void *host_function)
 
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 
-/* The fatbin's module in the current context; NULL: it cannot be loaded. Under `loading`. */
+/* Return the fatbin's module in the current context, or NULL if it cannot be loaded. Called with
+ * `loading` held. */
 static CUmodule load(struct fatbin *fatbin, int device)
 {
 	CUmodule *module = &fatbin->modules[device];

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory functions of the runtime. */
+/*
+ * runtime_memory.c - memory functions of the runtime.
+ */
 #include "tests/sim/runtime.h"
 #include "impl.h"
 

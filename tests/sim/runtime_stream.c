@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams, events and graphs of the runtime: one call of the driver each. */
+/*
+ * runtime_stream.c - streams, events and graphs of the runtime: one driver call each.
+ */
 #include "tests/sim/runtime.h"
 #include "impl.h"
 

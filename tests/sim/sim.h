@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the three libraries of the simulated device share: libcuda (driver and device), libcudart
- * and libcupti.
+/*
+ * sim.h - types and functions that the three libraries of the simulated device share: libcuda
+ * (driver and device), libcudart and libcupti.
  *
  * libcuda holds all state. The other two open it as the real ones do, by dlopen("libcuda.so.1"),
  * and get struct sim_driver from cuGetExportTable(SIM_DRIVER_UUID). Times are nanoseconds of
@@ -16,7 +17,7 @@
 
 #define SIM_EXPORT __attribute__((visibility("default")))
 
-/* An option of SIM_FAULT or SIM_DEVICE; options.def has what each means. */
+/* An option of SIM_FAULT or SIM_DEVICE; options.def documents each option. */
 enum sim_option {
 #define OPTION(name, initial, meaning) SIM_OPTION_##name,
 #include "options.def"
@@ -33,18 +34,18 @@ enum sim_domain {
 struct sim_call {
 	enum sim_domain domain;
 	uint32_t cbid;
-	uint32_t correlation; /* a nested call has that of the outer one, unless
+	uint32_t correlation; /* a nested call has the id of the outer call, unless
 				 SIM_FAULT=nested_ids=1 */
 	uint32_t result;
 	const char *name;       /* with its version: cudaMalloc_v3020, cuMemAlloc_v2 */
 	const char *plain_name; /* without the runtime's version */
 	void *params;
-	const char *symbol; /* of the kernel, in a call that launches one */
+	const char *symbol; /* name of the kernel, in a call that launches one */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t tool_data[2]; /* at enter and exit for the tool: CUpti_CallbackData.correlationData
 				*/
-	bool told;             /* the tool saw it begin */
+	bool told;             /* the tool was notified of the call's begin */
 	struct sim_call *outer;
 };
 
@@ -64,8 +65,8 @@ enum sim_op_kind {
 	SIM_OP_KIND_COUNT
 };
 
-/* Something the device did, or a fact about memory; the fields of the kind in the union. Numbers of
- * kinds are those of CUPTI's enums. */
+/* An operation of the device, or a fact about memory; the union has the fields of the kind. Kinds
+ * have the numbers of CUPTI's enums. */
 struct sim_op {
 	enum sim_op_kind kind;
 	uint64_t start_ns;
@@ -111,7 +112,7 @@ struct sim_op {
 			uint64_t value; /* bytes, number of faults, or instruction */
 			uint64_t address;
 			uint32_t source, target; /* device, or UINT32_MAX for the host */
-			uint32_t flags; /* of a migration its cause, of faults the access */
+			uint32_t flags; /* for a migration its cause, for faults the access */
 		} unified;
 		struct {
 			uint8_t operation, memory_kind;
@@ -134,7 +135,7 @@ struct sim_op {
 	};
 };
 
-/* Things that come and go: the resource callbacks, with CUPTI's callback id. */
+/* Creation and destruction of objects: the resource callbacks, with CUPTI's callback id. */
 struct sim_resource {
 	uint32_t cbid;
 	void *context, *stream;
@@ -147,12 +148,13 @@ struct sim_resource {
 	uint32_t node_type;
 };
 
-/* What libcupti wants to be told. Called without any lock of the device held, on the thread that
- * caused it. */
+/* Notifications that libcupti wants. Called without any lock of the device held, on the thread
+ * that caused it. */
 struct sim_tool {
 	void (*enter)(struct sim_call *call);
 	void (*leave)(struct sim_call *call); /* call->end_ns and result are set */
-	void (*op)(const struct sim_op *op);  /* when it is enqueued: its times may lie ahead */
+	void (*op)(const struct sim_op
+			*op); /* called when the operation is enqueued; its times may be later */
 	void (*resource)(const struct sim_resource *resource);
 	void (*synchronized)(uint32_t cbid, void *context, void *stream);
 };
@@ -167,32 +169,34 @@ struct sim_device_facts {
 struct sim_driver {
 	void (*enter)(struct sim_call *call);
 	uint32_t (*leave)(struct sim_call *call,
-		uint32_t result); /* returns the result, or the one that SIM_FAULT wants */
+		uint32_t result); /* returns the result, or the result that SIM_FAULT asks for */
 	uint64_t (*option)(enum sim_option option);
-	/* The result that SIM_FAULT=fail=... wants of this call of that name, else `result`. */
+	/* Return the result that SIM_FAULT=fail=... asks for in this call of that name, else
+	 * `result`. */
 	uint32_t (*fault_result)(const char *name, uint32_t result);
 	uint64_t (*now_ns)(void);
 	void (*set_tool)(const struct sim_tool *tool);
-	/* A line of the truth about what CUPTI itself did. */
+	/* Write a log line about what CUPTI itself did. */
 	void (*note_op)(const struct sim_op *op);
-	/* A line of the truth about the tool's use of CUPTI that a real one may punish. */
+	/* Write a log line about the tool's use of CUPTI that a real CUPTI may punish. */
 	void (*violation)(const char *rule);
 	uint32_t (*device_count)(void);
 	void (*device_facts)(uint32_t ordinal, struct sim_device_facts *ret_facts);
 	int32_t (*device_attribute)(uint32_t ordinal, int attribute);
 	bool (*initialized)(void);
 	uint32_t (*contexts_made)(void);
-	/* Ids of handles; 0 for what is none. */
+	/* Ids of handles; 0 for an invalid handle. */
 	uint32_t (*context_id)(void *context);
 	uint32_t (*context_device)(void *context);
 	uint32_t (*stream_id)(void *context, void *stream, bool per_thread);
 	uint32_t (*graph_id)(void *graph);
 	uint32_t (*graph_exec_id)(void *exec);
 	uint64_t (*graph_node_id)(void *node);
-	/* The kernel the calling thread is about to launch, for CUpti_CallbackData.symbolName: the
-	 * text must stay valid. */
+	/* Return the kernel that the calling thread is about to launch, for
+	 * CUpti_CallbackData.symbolName: the text must stay valid. */
 	const char *(*function_name)(void *function);
-	/* Whether a graph's launch is told as a whole (true) or node by node; libcupti sets it. */
+	/* Whether a graph's launch is reported as a whole (true) or node by node; libcupti sets it.
+	 */
 	void (*set_whole_graphs)(bool whole);
 };
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams, events and their timelines. */
+/*
+ * stream.c - streams, events and their timelines.
+ */
 #include "tests/sim/driver.h"
 #include "impl.h"
 
@@ -22,7 +24,8 @@ CUstream stream_of(CUstream handle)
 	return context ? &context->null_stream : NULL;
 }
 
-/* When the default stream and those that block with it let the stream's next work begin. */
+/* Return the earliest start of the stream's next work, after the work of the streams for which it
+ * waits. */
 static uint64_t ordered_after(CUstream stream)
 {
 	CUcontext context = stream->context;
@@ -97,7 +100,7 @@ void sync_until(CUcontext context, CUstream stream, uint32_t type, CUevent event
 	}
 	sim_wait_until(until_ns);
 	op.end_ns = sim_now_ns();
-	sim_tell_op(&op);
+	sim_log_op(&op);
 	if (!tool)
 		return;
 	if (type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE)
@@ -124,7 +127,7 @@ CUresult impl_cuCtxSynchronize(void)
 
 /* ---- streams ---- */
 
-static void tell_stream(CUstream stream, uint32_t cbid)
+static void log_stream(CUstream stream, uint32_t cbid)
 {
 	bool null = stream->id == SIM_NULL_STREAM_ID;
 	struct sim_resource resource = {.cbid = cbid,
@@ -140,12 +143,12 @@ static void tell_stream(CUstream stream, uint32_t cbid)
 			: CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT,
 		.correlation = sim_correlation()};
 
-	sim_tell_resource(&resource);
+	sim_log_resource(&resource);
 }
 
 void context_add_stream(CUcontext context)
 {
-	tell_stream(&context->null_stream, CUPTI_CBID_RESOURCE_STREAM_CREATED);
+	log_stream(&context->null_stream, CUPTI_CBID_RESOURCE_STREAM_CREATED);
 }
 
 CUresult impl_cuStreamCreateWithPriority(CUstream *ret_stream, unsigned int flags, int priority)
@@ -166,7 +169,7 @@ CUresult impl_cuStreamCreateWithPriority(CUstream *ret_stream, unsigned int flag
 	stream->next = context->streams;
 	context->streams = stream;
 	pthread_mutex_unlock(&driver_mutex);
-	tell_stream(stream, CUPTI_CBID_RESOURCE_STREAM_CREATED);
+	log_stream(stream, CUPTI_CBID_RESOURCE_STREAM_CREATED);
 	*ret_stream = stream;
 	return CUDA_SUCCESS;
 }
@@ -176,12 +179,12 @@ CUresult impl_cuStreamCreate(CUstream *ret_stream, unsigned int flags)
 	return impl_cuStreamCreateWithPriority(ret_stream, flags, 0);
 }
 
-/* The stream stays in its context's list: its timeline still orders what comes after. */
+/* Keep the stream in its context's list, because its timeline still orders later work. */
 CUresult impl_cuStreamDestroy_v2(CUstream stream)
 {
 	if ((uintptr_t)stream <= 2)
 		return CUDA_ERROR_INVALID_HANDLE;
-	tell_stream(stream, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING);
+	log_stream(stream, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING);
 	return CUDA_SUCCESS;
 }
 
@@ -291,7 +294,7 @@ CUresult impl_cuEventRecord(CUevent event, CUstream handle)
 	stream_enqueue(stream, &op, 0);
 	event->time_ns = op.end_ns;
 	event->recorded = true;
-	sim_tell_op(&op);
+	sim_log_op(&op);
 	return CUDA_SUCCESS;
 }
 
@@ -365,6 +368,6 @@ CUresult impl_cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int fla
 	op.sync.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
 	op.sync.event = event->id;
 	op.sync.event_sync = event->sync_id;
-	sim_tell_op(&op);
+	sim_log_op(&op);
 	return CUDA_SUCCESS;
 }

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * truth.c - writes the log of the simulated device.
+ */
 #include "tests/sim/truth.h"
 #include "tests/sim/call.h"
 
@@ -13,8 +16,8 @@ static FILE *file;
 static pid_t owner;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* The log of this process; a forked child gets one of its own when the name has %p. NULL: none is
- * wanted. Under `mutex`. */
+/* Return the log of this process, or NULL if no log is wanted. A forked child gets a log of its own
+ * if the name contains %p. Called with `mutex` held. */
 static FILE *log_file(void)
 {
 	const char *pattern = getenv("SIM_LOG");
@@ -33,13 +36,14 @@ static FILE *log_file(void)
 	file = fopen(path, "ae");
 	if (file)
 		setvbuf(file, NULL, _IOLBF,
-			0); /* whatever ends the process, whole lines are there */
+			0); /* however the process ends, whole lines are in the file */
 	else
 		fprintf(stderr, "simulated device: cannot write '%s'\n", path);
 	return file;
 }
 
-/* The same, and `mutex` is held until log_end(). NULL: it is not. */
+/* Lock `mutex` and return the log; `mutex` stays locked until log_end(). Return NULL, with `mutex`
+ * unlocked, if there is no log. */
 static FILE *log_begin(void)
 {
 	FILE *out;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The truth: what calls were made and what the device did, one JSON object a line, in the file that
- * SIM_LOG names (%p: process id). Tests compare what a tracer reports with it. Without SIM_LOG
- * nothing is written. Any thread. */
+/*
+ * truth.h - the log of the simulated device ("the truth"): the calls that were made and what the
+ * device did, one JSON object a line, in the file that SIM_LOG names (%p: process id). Tests
+ * compare a tracer's report with it. Without SIM_LOG nothing is written. Thread-safe.
+ */
 #ifndef SIM_TRUTH_H
 #define SIM_TRUTH_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chained_report.h - a small report with callchains whose names are stored in it, so that what is
- * printed does not depend on files.
+ * chained_report.h - a small report with callchains whose names are stored in it, so that the
+ * output of commands does not depend on files.
  */
 #ifndef TESTS_UNIT_CHAINED_REPORT_H
 #define TESTS_UNIT_CHAINED_REPORT_H
@@ -34,7 +34,7 @@ static void chained_calls(struct make_report *m)
 __attribute__((unused)) static void make_chained(struct make_report *m, bool compress)
 {
 	const uint32_t parents[] = {0, 1, 2, 2, 0};
-	const uint32_t lost = 8; /* 6 to 8 are not in the file */
+	const uint32_t lost = 8; /* nodes 6 to 8 are not in the file */
 	const uint64_t addresses[] = {
 		0x401010, 0x401020, 0x401030, 0x401021, 0x7f0000000999, 0x401040};
 	const struct make_symbol symbols[] = {

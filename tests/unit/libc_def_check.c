@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libc_def_check.c - holds schema/libc.def against the C library: types against the headers (at
- * compile time), names, versions and versions left out against libc.so.6 (at run time); and shows
- * the expansions of schema/args.h that the wrappers are made of.
+ * libc_def_check.c - compares schema/libc.def with the C library: types with the headers (at
+ * compile time), names, versions and omitted versions with libc.so.6 (at run time). It also tests
+ * the expansions of schema/args.h that the wrappers consist of.
  *
  * Build: cc -std=gnu11 -Wall -Wextra -Werror -I. tests/unit/libc_def_check.c -ldl
  */
@@ -56,7 +56,8 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* sigset: programs still call it */
+#pragma GCC diagnostic ignored \
+	"-Wdeprecated-declarations" /* sigset is deprecated, but programs still call it */
 
 #include "common/schema/args.h"
 #include "common/spool.h"
@@ -67,8 +68,8 @@ typedef int (*libtrace_phdr_fn)(struct dl_phdr_info *, size_t, void *);
 typedef int libtrace_fd_pair[2];
 
 /*
- * No header declares these without _FORTIFY_SOURCE, or at all. Written down a second time here from
- * glibc's sources, so that a slip in a row still meets a conflicting type.
+ * Prototypes that no header declares without _FORTIFY_SOURCE, or at all. They are written a second
+ * time here, from glibc's sources, so that a mistake in a row conflicts with a type here.
  */
 extern ssize_t __read_chk(int fd, void *buffer, size_t count, size_t buffer_bytes);
 extern ssize_t __pread_chk(int fd, void *buffer, size_t count, off_t offset, size_t buffer_bytes);
@@ -111,7 +112,8 @@ extern int pivot_root(const char *path, const char *put_old);
 	FN(ret, name, version, group, rule, alias, __VA_ARGS__)
 #include "common/schema/libc.def"
 
-/* Groups and rules are the known ones and an alias is a name: an unknown word does not compile. */
+/* Groups and rules must be known words, and an alias must be a name: an unknown word does not
+ * compile. */
 enum {
 	GROUP_LOCK,
 	GROUP_WAIT,
@@ -159,7 +161,7 @@ static void ok(int good, const char *what)
 	failures += !good;
 }
 
-/* How many versions of a name in libc.so.6 are another function than `latest`. */
+/* Count the versions of a name in libc.so.6 that are another function than `latest`. */
 static int versions_that_differ(void *libc, const char *name, void *latest)
 {
 	static const char *const versions[] = {"2.2.5", "2.2.6", "2.3", "2.3.2", "2.3.3", "2.3.4"};
@@ -209,10 +211,11 @@ static void check_libc(void)
 			needless++;
 		}
 	}
-	ok(libc && !missing, "every row's symbol is in libc");
-	ok(libc && !wrong_version, "versions given are the default ones");
-	ok(libc && !unversioned, "rows without a version have versions that behave alike");
-	ok(libc && !needless, "rows with a version have versions that differ");
+	ok(libc && !missing, "the symbol of every row is in libc");
+	ok(libc && !wrong_version, "the version of a row is the default version in libc");
+	ok(libc && !unversioned,
+		"all versions of a symbol behave alike where its row names no version");
+	ok(libc && !needless, "the versions of a symbol differ where its row names a version");
 }
 
 static int find(const char *name)
@@ -237,11 +240,11 @@ static void check_rows(void)
 	ok(!twice, "no name has two rows");
 	ok(!objects, "a row has at most one object");
 	ok(!unsorted, "rows are sorted by group");
-	ok(!contended, "contended rows are written by hand and have an address");
+	ok(!contended, "CONTENDED rows are HAND rows and have an address as object");
 }
 
-/* What a wrapper is made of, for 0, 1, 3 and 8 arguments. The real function records what reached
- * it. */
+/* The expansion of a wrapper for 0, 1, 3 and 8 arguments. The real function records the
+ * arguments that reach it. */
 static uint64_t seen;
 
 static int real_none(void)
@@ -312,17 +315,20 @@ static void check_expansion(void)
 	char place;
 
 	seen = 1;
-	ok(wrap_none() == 40 && seen == 0, "no argument: called, no object");
+	ok(wrap_none() == 40 && seen == 0,
+		"a function without arguments is called and has no object");
 	wrap_one(9);
-	ok(seen == 9, "one argument of a void function reaches it");
+	ok(seen == 9, "the argument of a void function reaches it");
 	ok(wrap_three(3, &place, 100) == 103 && seen == 3,
-		"three arguments: called, object is the descriptor");
+		"a function with three arguments is called, its object is the descriptor");
 	wrap_three(-100, &place, 0);
 	ok((int64_t)seen == AT_FDCWD, "a negative descriptor keeps its sign");
 	ok(wrap_eight(1, 1, 1, 1, "", 1, 1, &place) == 18 && seen == (uint64_t)(uintptr_t)&place,
-		"eight arguments: called, object is the address");
-	ok(wrap_more(5, "path", 10, 1) == 16, "variadic: parameters, object and path");
-	ok(details(1, 2, 3, 4, "path", 6, 7, &place), "path, flags, mode and size are found");
+		"a function with eight arguments is called, its object is the address");
+	ok(wrap_more(5, "path", 10, 1) == 16,
+		"a variadic function gets its parameters, its object and path are found");
+	ok(details(1, 2, 3, 4, "path", 6, 7, &place),
+		"path, flags, mode and size of a row are found");
 }
 
 int main(void)

@@ -178,7 +178,7 @@ void make_diagnostic(struct make_report *m, uint32_t pid, const char *text)
 	make_entry(m, &entry);
 }
 
-/* One column, copied out of the rows; false when it is 0 everywhere and stays away. */
+/* Copy one column out of the rows. Return false when it is 0 in every row and is left out. */
 static bool column_make(Libtrace__Column *column, uint32_t kind, uint32_t field, size_t rows,
 	size_t fields, const int64_t *values, int64_t *room)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * make_report.h - builds small reports for tests, by protobuf-c and nothing of writer/.
+ * make_report.h - writes small reports for tests, by protobuf-c and without writer/.
  *
- * make_init(), then entries go into the block being filled until make_block_end(); `data` and
- * `bytes` are the file. Out of memory ends the test program. One thread.
+ * Call make_init(); entries are then added to the current block until make_block_end(). `data` and
+ * `bytes` are the file. Out of memory ends the test program. Not thread-safe.
  */
 #ifndef TESTS_UNIT_MAKE_REPORT_H
 #define TESTS_UNIT_MAKE_REPORT_H
@@ -17,7 +17,7 @@
 struct make_report {
 	uint8_t *data; /* the file */
 	size_t bytes, capacity;
-	uint8_t *entries; /* the block at hand */
+	uint8_t *entries; /* the current block */
 	size_t entry_bytes, entry_capacity;
 	uint32_t entry_count;
 	uint64_t sequence, first_ns, last_ns, events, dropped;
@@ -39,7 +39,7 @@ void make_release(struct make_report *m);
 void make_entry(struct make_report *m, const Libtrace__Entry *entry);
 void make_session(struct make_report *m, uint64_t start_ns);
 
-/* Tells a text; returns its id. */
+/* Add a string; return its id. */
 uint32_t make_string(struct make_report *m, const char *text);
 uint32_t make_bytes(struct make_report *m, const void *bytes, size_t count);
 void make_process(struct make_report *m, uint32_t id, uint32_t pid, uint32_t parent_pid,
@@ -49,14 +49,14 @@ void make_process_end(
 void make_receipt(struct make_report *m, uint32_t process, uint64_t written, uint64_t dropped);
 void make_diagnostic(struct make_report *m, uint32_t pid, const char *text);
 
-/* Any batch: `rows` times `fields` values, row by row; column number n is field n + 1. Chooses the
- * encoding as events.def says. */
+/* Add a batch of any kind: `rows` times `fields` values, row by row; column number n is field n
+ * + 1. The encoding is taken from events.def. */
 void make_batch(struct make_report *m, uint32_t kind, uint32_t process, uint32_t tid, size_t rows,
 	size_t fields, const int64_t *values);
 void make_calls(struct make_report *m, uint32_t process, uint32_t tid, size_t rows,
 	const struct make_call *calls);
 
-/* Callchain nodes: the first one has the id `first_id`. */
+/* Add callchain nodes; the first one has the id `first_id`. */
 void make_callchains(struct make_report *m, uint32_t process, uint32_t first_id, size_t count,
 	const uint32_t *parents, const uint64_t *addresses);
 
@@ -70,21 +70,22 @@ struct make_symbol {
 	} frames[3]; /* innermost first */
 };
 
-/* One Symbols entry; addresses ascend. At most 16 of them. */
+/* Add one Symbols entry; addresses ascend. At most 16 addresses. */
 void make_symbols(
 	struct make_report *m, uint32_t process, size_t count, const struct make_symbol *symbols);
 
-/* A MODULE_LOAD row; a MODULE_UNLOAD row. */
+/* Add a MODULE_LOAD row; add a MODULE_UNLOAD row. */
 void make_module(struct make_report *m, uint32_t process, uint64_t ns, uint64_t begin, uint64_t end,
 	uint64_t bias, const char *path, const char *build_id);
 void make_module_end(struct make_report *m, uint32_t process, uint64_t ns, uint64_t begin);
 
 void make_block_end(struct make_report *m);
 
-/* The small report that several tests share: two processes, all kinds of events, three blocks. */
+/* Fill the small report that several tests share: two processes, all kinds of events, three
+ * blocks. */
 void make_sample(struct make_report *m, bool compress);
 
-/* Writes the bytes to a file; ends the program when it cannot. */
+/* Write the bytes to a file; end the program when that fails. */
 void make_save(const struct make_report *m, const char *path);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ncu_text.h - messages of Nsight Compute made of text, for tests.
+ * ncu_text.h - messages of Nsight Compute built from text, for tests.
  */
 #ifndef TESTS_UNIT_NCU_TEXT_H
 #define TESTS_UNIT_NCU_TEXT_H
@@ -12,7 +12,7 @@
 #include "ncu.pb-c.h"
 #include "reader/ncu/text_format.h"
 
-/* Collects problems as "line:column text; " in user, which has NCU_PROBLEM_BYTES. */
+/* Collect problems as "line:column text; " in user, which has NCU_PROBLEM_BYTES. */
 #define NCU_PROBLEM_BYTES 1000u
 __attribute__((unused)) static void ncu_text_problem(void *user, const struct text_problem *p)
 {
@@ -21,7 +21,7 @@ __attribute__((unused)) static void ncu_text_problem(void *user, const struct te
 		p->column, p->is_warning ? "warning: " : "", p->text);
 }
 
-/* The message that the text says; NULL behind an error. The caller frees. */
+/* Build the message that the text describes. Return NULL after an error. The caller frees it. */
 __attribute__((unused)) static void *ncu_text_message(
 	const ProtobufCMessageDescriptor *type, const char *text, char *problems)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tap.h - the few lines that make a C program a TAP test: check() per promise, tap_done() at the
+ * tap.h - functions that make a C program a TAP test: check() for each condition, tap_done() at the
  * end.
  */
 #ifndef TESTS_UNIT_TAP_H
@@ -12,8 +12,8 @@
 
 static int tap_count, tap_failures;
 
-/* One promise. The text behind the dash is the format; what was found goes into it where that
- * helps. */
+/* Print the result of one check. The format states the condition; its arguments are the values
+ * found, if they help. */
 __attribute__((format(printf, 2, 3), unused)) static bool check(bool holds, const char *format, ...)
 {
 	va_list list;
@@ -26,7 +26,7 @@ __attribute__((format(printf, 2, 3), unused)) static bool check(bool holds, cons
 	return holds;
 }
 
-/* The plan, and the exit status for main to return. */
+/* Print the plan; return the exit status for main. */
 __attribute__((unused)) static int tap_done(void)
 {
 	printf("1..%d\n", tap_count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Capture ranges: what the options mean, when the gate is open, which windows that makes, also when
- * many threads open and close it at once.
+ * Capture ranges: the meaning of the options, when the capture gate is open, and the resulting
+ * windows, also when many threads open and close the gate at once.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -78,7 +78,7 @@ static void begin(const char *range, const char *end, bool delayed)
 	capture_init(control, &s, delayed, false);
 }
 
-/* Opens and closes `ranges` of them, one after the other: which ones were recorded? */
+/* Open and close `ranges` capture ranges, one after the other; return which ones were recorded. */
 static void windows_are(const char *end, unsigned ranges, const char *wanted)
 {
 	char open[32] = "";
@@ -93,7 +93,7 @@ static void windows_are(const char *end, unsigned ranges, const char *wanted)
 	}
 	check(closed && !strcmp(open, wanted), "%s: closed at first, then %s", end, open);
 	check(!over_early && capture_is_over(control) == (wanted[2 * ranges - 2] == '0'),
-		"%s: over when none will be recorded any more, and not before", end);
+		"%s: capture is over when no further range will be recorded, and not before", end);
 }
 
 static void gate_follows(void)
@@ -106,33 +106,34 @@ static void gate_follows(void)
 
 	begin("none", "stop", false);
 	check(*capture_gate(control) && !control->keeps_windows && !capture_is_over(control),
-		"without options it is open for good");
+		"without options the gate is always open");
 	begin("nvtx:a", "repeat", true);
 	capture_begin(control);
 	check(!*capture_gate(control) && !capture_is_over(control),
 		"a range within --delay opens nothing");
 	capture_set_time(control, true);
-	check(*capture_gate(control), "the delay is over within the range: open");
+	check(*capture_gate(control), "the gate opens when the delay ends within the range");
 	capture_begin(control);
 	capture_end(control, 1, 0);
-	check(*capture_gate(control), "of two ranges that overlap one is still open");
+	check(*capture_gate(control),
+		"the gate stays open while one of two overlapping ranges is open");
 	capture_set_time(control, false);
 	check(!*capture_gate(control) && capture_windows(control) == 1 && capture_is_over(control),
-		"--duration is over: closed");
+		"the gate is closed when --duration is over");
 	capture_end(control, 1, 0);
 	capture_end(control, 5, 0);
 	capture_begin(control);
-	check(!*capture_gate(control), "and stays so");
+	check(!*capture_gate(control), "the gate stays closed after --duration");
 	capture_set_time(control, true);
 	check(*capture_gate(control) && capture_is_open(control, &tick) && tick,
-		"an end too many does no harm: the range begun after it counts");
+		"after an end without a begin, the next range opens the gate");
 
 	begin("nvtx:a", "stop", true);
 	capture_begin(control);
 	capture_end(control, 1, 0);
 	capture_set_time(control, true);
 	capture_begin(control);
-	check(*capture_gate(control), "a range that was not recorded is not the one of 'stop'");
+	check(*capture_gate(control), "'stop' waits for the end of a range that was recorded");
 }
 
 static void windows_are_kept(void)
@@ -156,13 +157,13 @@ static void windows_are_kept(void)
 	}
 	check(sound && found == CAPTURE_WINDOWS_KEPT &&
 			capture_windows(control) == CAPTURE_WINDOWS_KEPT + 3,
-		"the last %u windows are kept, in order: %u of %u", CAPTURE_WINDOWS_KEPT,
+		"the last %u windows are stored, in order: %u of %u", CAPTURE_WINDOWS_KEPT,
 		(unsigned)found, (unsigned)capture_windows(control));
 	begin("nvtx:a", "stop", false);
 	capture_begin(control);
 	capture_end(control, 1, after + (1 << 30));
 	check(capture_window_get(control, 1, &w) && w.end_tick == after + (1 << 30),
-		"an end that is found out later has its own time");
+		"an end that is noticed later has the time at which it happened");
 }
 
 static void signals_toggle(void)
@@ -171,7 +172,8 @@ static void signals_toggle(void)
 	capture_toggle(control);
 	bool opened = *capture_gate(control);
 	capture_toggle(control);
-	check(opened && *capture_gate(control), "a second signal at once is the same one");
+	check(opened && *capture_gate(control),
+		"a second signal within 50 ms counts as the same one");
 	control->by_range.toggled_ns -= CAPTURE_SIGNAL_NS;
 	capture_toggle(control);
 	check(!*capture_gate(control) && capture_windows(control) == 1,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libtrace-reader.h: what it says of a report with one result of each kind, what it refuses, and
- * that every damaged form of that report is read without a wrong access (sanitizer builds show it).
+ * libtrace-reader.h: the values it returns for a report with one result of each kind, the arguments
+ * it refuses, and that every damaged form of that report is read without an invalid access
+ * (sanitizer builds detect these).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -29,7 +30,7 @@ static void put_u32(struct file *f, uint32_t value)
 	f->bytes += sizeof(value);
 }
 
-/* A message with its length in front. */
+/* Append a message after its length. */
 static void put_message(struct file *f, const ProtobufCMessage *m)
 {
 	put_u32(f, (uint32_t)protobuf_c_message_get_packed_size(m));
@@ -52,7 +53,7 @@ static void value_whole(Ncu__ProfileMetricValue *v, uint64_t value)
 	v->uint64_value = value;
 }
 
-/* Two metrics: a real number; a text with two instances whose keys are whole numbers. */
+/* Two metrics: a real number, and a string with two instances whose keys are integers. */
 struct metrics {
 	Ncu__ProfileMetricValue values[2], keys[2], elements[2];
 	Ncu__ProfileMetricListElement instances[2], *instance_list[2];
@@ -90,7 +91,7 @@ static void file_header(struct file *f)
 	put_message(f, &header.base);
 }
 
-/* One block: a kernel, a range, a graph. */
+/* Write one block: a kernel, a range, a graph. */
 static void file_make(struct file *f)
 {
 	char *names[] = {(char *)"gpu__time_duration.sum", (char *)"made__text"};
@@ -157,7 +158,7 @@ static void metrics_as_made(struct libtrace_result *result)
 	struct libtrace_instances i = {0};
 	double real = 0, instance = 0;
 	int error = libtrace_result_metrics(result, &m);
-	if (!check(!error && m.values.count == 2, "a kernel has its metrics"))
+	if (!check(!error && m.values.count == 2, "the result of a kernel has its metrics"))
 		return;
 	memcpy(&real, &m.values.bits[0], sizeof(real));
 	check(m.name_ids[0] == 0 && m.name_ids[1] == 1 &&
@@ -173,10 +174,10 @@ static void metrics_as_made(struct libtrace_result *result)
 	check(!error && m.instance_counts[1] == 2 && i.keys.count == 2 && i.keys.bits[1] == 101 &&
 			i.keys.kinds[1] == LIBTRACE_VALUE_UINT64 && instance >= 1.5 &&
 			instance <= 1.5,
-		"instances with their keys");
+		"a metric has its instances with their keys");
 }
 
-/* Numbers as functions give them that are asked for one kind. */
+/* Check the values that functions for one type return. */
 static void numbers_as_asked(void)
 {
 	static const double reals[] = {2.9, -2.9, 0x1p64, -0x1p64, NAN};
@@ -190,10 +191,11 @@ static void numbers_as_asked(void)
 	libtrace_values_as_whole(&v, wholes);
 	check(as_reals[0] > 0x1.fp63 && !(as_reals[1] < 0) && !(as_reals[1] > 0) &&
 			!memcmp(as_reals + 2, reals, sizeof(reals)),
-		"values as real numbers");
+		"values are returned as real numbers");
 	check(wholes[0] == UINT64_MAX && !wholes[1] && wholes[2] == 2 &&
-			wholes[3] == UINT64_MAX - 1 && !wholes[4] && !wholes[5] && !wholes[6],
-		"values as whole numbers");
+			wholes[3] == UINT64_MAX - 1 && !wholes[4] &&
+			wholes[5] == UINT64_C(1) << 63 && wholes[6] == UINT64_C(1) << 63,
+		"values are returned as integers, 2^63 for NaN, as NVIDIA's module does");
 }
 
 static void names_as_made(struct libtrace_report *report, struct libtrace_result *result)
@@ -203,15 +205,15 @@ static void names_as_made(struct libtrace_report *report, struct libtrace_result
 	size_t bytes = 0, at = 0;
 	char *names = NULL;
 	check(libtrace_result_metric(result, "made__text", &at) == -EINVAL,
-		"positions are there behind the metrics only");
+		"positions after the last metric have no name");
 	check(!libtrace_report_metric_names(report, &names, &bytes) && bytes == sizeof(wanted) &&
 			!memcmp(names, wanted, sizeof(wanted)),
-		"all names: %s", names);
+		"the names of all metrics are returned: %s", names);
 	libtrace_text_free(names);
 	check(!libtrace_result_metrics(result, &m) &&
 			!libtrace_result_metric(result, "made__text", &at) && at == 1 &&
 			libtrace_result_metric(result, "made__tex", &at) == -ENOENT && at == 1,
-		"the position of a metric");
+		"a metric is found by its name");
 }
 
 static void part_is(struct libtrace_result *result, const char *part, const char *wanted)
@@ -222,7 +224,7 @@ static void part_is(struct libtrace_result *result, const char *part, const char
 	libtrace_text_free(json);
 }
 
-/* The module has no code, so nothing is known of any address, and no program is started. */
+/* The module has no code, so nothing is known about any address, and no program is started. */
 static void no_code(struct libtrace_result *result)
 {
 	char *texts[3] = {(char *)1, (char *)1, (char *)1};
@@ -231,7 +233,7 @@ static void no_code(struct libtrace_result *result)
 			!libtrace_result_ptx(result, 4096, &texts[1]) &&
 			!libtrace_result_line(result, UINT64_MAX, &texts[2], &line) && !texts[0] &&
 			!texts[1] && !texts[2] && !line,
-		"nothing is known of instructions");
+		"a module without code has no instructions");
 }
 
 static void as_made(struct file *f)
@@ -240,20 +242,22 @@ static void as_made(struct file *f)
 	struct libtrace_result *result = NULL;
 	struct libtrace_metrics m;
 	char *json = NULL;
-	if (!check(report && libtrace_report_result_count(report) == 3, "three results"))
+	if (!check(report && libtrace_report_result_count(report) == 3,
+		    "the report has three results"))
 		return;
 	check(!libtrace_report_problems(report) && !libtrace_report_problem(report, 0),
 		"an intact report has no problems");
 	check(!strcmp(libtrace_report_metric_name(report, 1), "made__text") &&
 			!libtrace_report_metric_name(report, 2),
-		"names of metrics end behind the last");
+		"there is no name after that of the last metric");
 	int error = libtrace_report_session(report, &json);
 	check(!error && !strcmp(json, "{\"comments\":\"made for a test\"}"), "session: %s", json);
 	libtrace_text_free(json);
 	check(!libtrace_result_open(report, 0, &result), "the first result opens");
-	check(libtrace_result_workload(result) == LIBTRACE_WORKLOAD_KERNEL, "it is a kernel");
+	check(libtrace_result_workload(result) == LIBTRACE_WORKLOAD_KERNEL,
+		"the first result is a kernel");
 	check(libtrace_result_instances(result, &(struct libtrace_instances){0}) == -EINVAL,
-		"instances are there behind the metrics only");
+		"metrics after the last one have no instances");
 	names_as_made(report, result);
 	numbers_as_asked();
 	metrics_as_made(result);
@@ -263,26 +267,26 @@ static void as_made(struct file *f)
 	check(!libtrace_result_source_files(result, &json) &&
 			!strcmp(json,
 				"{\"files\":[{\"file_name\":\"a.cu\",\"content\":\"text\"}]}"),
-		"source files");
+		"the source files of a kernel are returned");
 	libtrace_text_free(json);
 	no_code(result);
 	check(libtrace_result_part(result, "metric_results", &json) == -EINVAL &&
 			libtrace_result_part(result, "nothing", &json) == -EINVAL &&
 			libtrace_result_part(result, "", &json) == -EINVAL &&
 			libtrace_result_part(result, ",,,", &json) == -EINVAL,
-		"no other parts");
+		"a kernel has no other parts");
 	libtrace_result_close(result);
 	check(!libtrace_result_open(report, 1, &result) &&
 			libtrace_result_workload(result) == LIBTRACE_WORKLOAD_RANGE &&
 			!libtrace_result_metrics(result, &m) && m.values.count == 2,
-		"a range has its metrics");
+		"the result of a range has its metrics");
 	libtrace_result_close(result);
 	check(!libtrace_result_open(report, 2, &result) &&
 			libtrace_result_workload(result) == LIBTRACE_WORKLOAD_GRAPH &&
 			!libtrace_result_metrics(result, &m) && m.values.count == 0,
-		"a graph may have none");
+		"the result of a graph may have no metrics");
 	libtrace_result_close(result);
-	check(libtrace_result_open(report, 3, &result) == -EINVAL, "no fourth result");
+	check(libtrace_result_open(report, 3, &result) == -EINVAL, "there is no fourth result");
 	libtrace_report_close(report);
 }
 
@@ -298,7 +302,7 @@ static void events_read(struct libtrace_report *report)
 	libtrace_events_close(events);
 }
 
-/* Asks for all there is; what comes of it does not matter. */
+/* Call every function; the results do not matter. */
 static void read_all(struct libtrace_report *report)
 {
 	const char *const include = "A/";
@@ -341,7 +345,7 @@ static void read_all(struct libtrace_report *report)
 	libtrace_report_close(report);
 }
 
-/* A report of ours: its events, and the same damaged. */
+/* Read the events of a generated report, and of damaged forms of it. */
 static void own_events(struct file *f)
 {
 	const struct libtrace_event_filter calls = {.kind = "osrt_call", .no_symbols = 1},
@@ -359,14 +363,14 @@ static void own_events(struct file *f)
 	make_release(&made);
 	report = file_open(f, f->bytes);
 	check(report && libtrace_events_open(report, &none, &events) == -EINVAL,
-		"no such kind of event");
+		"an unknown kind of event is refused");
 	int error = libtrace_events_open(report, &calls, &events);
 	while (!error && !(error = libtrace_events_next(events, 2, &json)) && json) {
 		for (const char *at = json; (at = strchr(at, '\n')); at++)
 			lines++;
 		libtrace_text_free(json);
 	}
-	check(!error && lines > 2, "%zu calls, two at a time", lines);
+	check(!error && lines > 2, "%zu calls are read two at a time", lines);
 	libtrace_events_close(events);
 	libtrace_events_close(NULL);
 	libtrace_report_close(report);
@@ -385,13 +389,14 @@ static void damaged(struct file *f)
 			if (report)
 				read_all(report);
 		}
-	check(opened > tried / 2, "%zu of %zu damaged reports open", opened, tried);
+	check(opened > tried / 2, "damaged reports are read without a crash: %zu of %zu open",
+		opened, tried);
 	for (size_t bytes = 0; bytes < f->bytes; bytes++) {
 		struct libtrace_report *report = file_open(f, bytes);
 		if (report)
 			read_all(report);
 	}
-	check(true, "cut off at every place");
+	check(true, "a report that is cut off at any offset is read without a crash");
 }
 
 static void refused(void)
@@ -400,16 +405,16 @@ static void refused(void)
 	char cause[64] = "", unit[8];
 	check(libtrace_report_open("/nonexistent/r", &report, cause, sizeof(cause)) == -ENOENT &&
 			!report && strstr(cause, "/nonexistent/r"),
-		"no file: %s", cause);
+		"a missing file is an error: %s", cause);
 	check(libtrace_report_open("/nonexistent/r", &report, NULL, 0) == -ENOENT,
-		"without room for the cause");
+		"an error without room for its cause is still an error");
 	libtrace_report_close(NULL);
 	libtrace_result_close(NULL);
 	libtrace_text_free(NULL);
 	libtrace_metric_unit("gpu__time_duration.sum", unit, sizeof(unit));
-	check(!strcmp(unit, "nsecond"), "unit of a time: %s", unit);
+	check(!strcmp(unit, "nsecond"), "the unit of a time: %s", unit);
 	libtrace_metric_unit("gpu__time_duration.sum", unit, 4);
-	check(!strcmp(unit, "nse"), "a unit is cut: %s", unit);
+	check(!strcmp(unit, "nse"), "a unit is cut to the buffer: %s", unit);
 	check(libtrace_reader_version() == LIBTRACE_READER_VERSION, "version");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns: what protobuf-c packs is what the reader's own decoder finds. */
+/* Columns of a batch: the reader's decoder returns the values that protobuf-c packed. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static int decode(size_t bytes, uint32_t field, int64_t *values)
 	return error ? error : event_batch_column(&b, field, values);
 }
 
-/* Numbers of every length of varint. */
+/* Numbers that take each length of a varint. */
 static uint64_t sample(uint32_t i)
 {
 	return i == 0 ? 0 : i < 65 ? (1ull << (i - 1)) - (i & 1) : UINT64_MAX - i;
@@ -60,7 +60,7 @@ static void plain_values(void)
 	same &= decode(pack(ROWS, &c), 2, out) == 0;
 	for (uint32_t i = 0; i < ROWS; i++)
 		same &= (uint64_t)out[i] == values[i];
-	check(same, "plain values of every length");
+	check(same, "unsigned values of every length are decoded");
 }
 
 static void signed_values(void)
@@ -73,7 +73,7 @@ static void signed_values(void)
 	c.n_signed_values = ROWS;
 	c.signed_values = values;
 	same &= decode(pack(ROWS, &c), 3, out) == 0 && !memcmp(out, values, sizeof(out));
-	check(same, "signed values of every length");
+	check(same, "signed values of every length are decoded");
 }
 
 static void deltas(void)
@@ -87,7 +87,7 @@ static void deltas(void)
 	c.n_deltas = ROWS;
 	c.deltas = values;
 	check(decode(pack(ROWS, &c), 1, out) == 0 && !memcmp(out, expected, sizeof(out)),
-		"deltas add up from 0");
+		"deltas are added up, starting from 0");
 }
 
 static void constants(void)
@@ -97,7 +97,7 @@ static void constants(void)
 	c.has_constant = true;
 	c.constant = -77;
 	check(decode(pack(ROWS, &c), 5, out) == 0 && out[0] == -77 && out[ROWS - 1] == -77,
-		"a constant is in every row");
+		"a constant is the value of every row");
 	check(decode(pack(ROWS, &c), 6, out) == 0 && out[0] == 0 && out[ROWS - 1] == 0,
 		"an absent column is 0 in every row");
 }
@@ -109,10 +109,12 @@ static void wrong_counts(void)
 	Libtrace__Column c = column_for(2);
 	c.n_values = ROWS;
 	c.values = values;
-	check(decode(pack(ROWS + 1, &c), 2, out) == -EBADMSG, "too few values are refused");
-	check(decode(pack(ROWS - 1, &c), 2, out) == -EBADMSG, "too many values are refused");
+	check(decode(pack(ROWS + 1, &c), 2, out) == -EBADMSG,
+		"a column with too few values is refused");
+	check(decode(pack(ROWS - 1, &c), 2, out) == -EBADMSG,
+		"a column with too many values is refused");
 	check(decode(pack(BATCH_ROWS_MAX + 1, NULL), 2, out) == -EBADMSG,
-		"more rows than any writer makes are refused");
+		"a batch with more rows than the format allows is refused");
 }
 
 static void wrong_columns(void)
@@ -126,7 +128,7 @@ static void wrong_columns(void)
 	batch.columns = twice;
 	size_t bytes = libtrace__event_batch__pack(&batch, packed);
 	check(event_batch_parse(&b, packed, packed + bytes, &cause) == -EBADMSG,
-		"a column that is there twice is refused: %s", cause);
+		"a batch that has a column twice is refused: %s", cause);
 	batch.n_columns = 1;
 	bytes = libtrace__event_batch__pack(&batch, packed);
 	bool refused = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Callchain nodes and modules, as a report tells them. */
+/* Callchain nodes and modules, as a report stores them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void note_problem(void *user, uint64_t offset, const char *cause)
 	snprintf(last_problem, sizeof(last_problem), "%s", cause);
 }
 
-/* Reads what was made, and forgets it. */
+/* Read the report that was built, and start a new one. */
 static struct process *read_back(struct make_report *m)
 {
 	struct report report;
@@ -60,14 +60,15 @@ static void chain_leads_outwards(void)
 	check(count == 2 && chain[0] == 0xffffffffff600001 && chain[1] == 0x400100,
 		"chains share their outer frames");
 	count = callchain_addresses(&p->callchains, 3, chain, 2, &whole);
-	check(count == 2 && !whole, "a chain longer than the room is cut, and says so");
-	check(callchain_addresses(&p->callchains, 0, chain, 8, &whole) == 0, "node 0 is no chain");
+	check(count == 2 && !whole, "a chain that is longer than the buffer is cut, and flagged");
+	check(callchain_addresses(&p->callchains, 0, chain, 8, &whole) == 0,
+		"node 0 means that there is no chain");
 	check(callchain_addresses(&p->callchains, 5, chain, 8, &whole) == 0 && !whole,
 		"an unknown node has no frames");
 	done(&m);
 }
 
-static void nodes_told_again(void)
+static void nodes_reported_again(void)
 {
 	struct make_report m;
 	const uint32_t parents[] = {0, 1, 2, 3};
@@ -79,17 +80,18 @@ static void nodes_told_again(void)
 	make_callchains(&m, 1, 2, 3, parents + 1, addresses + 1);
 	struct process *p = read_back(&m);
 	check(problems == 0 && p->callchains.count == 1,
-		"nodes may be told again, with more behind them");
+		"nodes may be repeated, with further ones after them");
 	check(callchain_node(&p->callchains, 4, &parent, &address) && parent == 3 && address == 40,
-		"the new ones are there");
+		"nodes after repeated ones are known");
 	done(&m);
 	make_init(&m, false);
 	make_callchains(&m, 1, 1, 4, parents, addresses);
 	make_callchains(&m, 1, 1, 4, parents, other);
 	p = read_back(&m);
-	check(problems == 1 && strstr(last_problem, "not the same"), "another content is damage");
+	check(problems == 1 && strstr(last_problem, "two different callchain nodes"),
+		"a repeated node with another content is damage");
 	check(callchain_node(&p->callchains, 2, &parent, &address) && address == 20,
-		"the first telling stands");
+		"the first definition of a node holds");
 	done(&m);
 }
 
@@ -106,15 +108,15 @@ static void holes_are_kept(void)
 	make_callchains(&m, 1, 1, 3, parents, addresses);
 	make_callchains(&m, 1, 4000000000u, 1, late, late_addresses);
 	struct process *p = read_back(&m);
-	check(problems == 0 && p->callchains.count == 3, "lost blocks leave holes");
+	check(problems == 0 && p->callchains.count == 3, "lost blocks leave holes between nodes");
 	check(callchain_addresses(&p->callchains, 21, chain, 8, &whole) == 3 && whole &&
 			chain[2] == 2,
-		"chains lead over them");
+		"chains of nodes after a hole are found");
 	check(!callchain_node(&p->callchains, 4, &parent, &address) &&
 			!callchain_node(&p->callchains, 22, &parent, &address),
 		"nodes of a hole are unknown");
 	done(&m);
-	/* the hole closes: 4 ... 19, then 3 ... 21 once more */
+	/* the hole is filled: 4 ... 19, then 3 ... 21 once more */
 	uint32_t some[19];
 	uint64_t places[19];
 	for (uint32_t i = 0; i < 19; i++) {
@@ -129,12 +131,12 @@ static void holes_are_kept(void)
 	check(problems == 0 && callchain_node(&p->callchains, 19, &parent, &address) &&
 			address == 19 && callchain_node(&p->callchains, 21, &parent, &address) &&
 			address == 9,
-		"a hole can be filled");
+		"nodes of a hole can be defined later");
 	done(&m);
 }
 
-/* A thread was just storing nodes 2 and 3 when 4 was told. */
-static void nodes_told_late(void)
+/* A thread was still storing nodes 2 and 3 when node 4 was written. */
+static void nodes_reported_late(void)
 {
 	struct make_report m;
 	const uint32_t early[] = {0, 0, 0, 1}, parents[] = {0, 1, 2, 1};
@@ -151,7 +153,7 @@ static void nodes_told_late(void)
 			parent == 1 && address == 20 &&
 			callchain_node(&p->callchains, 3, &parent, &address) && parent == 2 &&
 			address == 30,
-		"what was told before it was stored is told again");
+		"a node that was written before it was stored is replaced by its later definition");
 	done(&m);
 }
 
@@ -188,18 +190,18 @@ static void module_by_time(void)
 	struct process *p = read_back(&m);
 	const struct module *a = find(p, 0x2800, 150), *b = find(p, 0x2800, 300);
 	check(a && a->begin == 0x1000 && b && b->begin == 0x2000,
-		"an address belongs to the module of the time");
-	check(find(p, 0x2800, 250) == b, "between two modules: the one that comes");
-	check(find(p, 0x2800, 50) == a, "before all modules: the first one");
+		"an address belongs to the module that was loaded at that time");
+	check(find(p, 0x2800, 250) == b, "between two modules an address belongs to the next one");
+	check(find(p, 0x2800, 50) == a, "before all modules an address belongs to the first one");
 	check(find(p, 0x1700, 600) && find(p, 0x1700, 600)->build_id == 0,
-		"the third one, at the address of the first");
+		"a third module at the address of the first one is found");
 	check(!find(p, 0x1900, 600) && !find(p, 0xfff, 150) && !find(p, 0x4000, 150),
-		"no module outside");
-	check(module_map_is_reused(&p->modules), "addresses were used twice");
+		"an address outside of all modules has none");
+	check(module_map_is_reused(&p->modules), "reused addresses are noticed");
 	unsigned count = 0;
 	for (const struct module *each = NULL; (each = module_map_each(&p->modules, 0x2800, each));)
 		count++;
-	check(count == 2, "all modules of an address: %u", count);
+	check(count == 2, "all modules that were ever at an address are found: %u", count);
 	done(&m);
 }
 
@@ -220,8 +222,9 @@ static void module_again_and_again(void)
 	make_batch(&m, KIND_MODULE_LOAD, 1, 7, ROUNDS, 6, loads[0]);
 	struct process *p = read_back(&m);
 	check(find(p, 0x1500, 3000) != NULL && !find(p, 0x1500, 1000000),
-		"a file opened %d times is found while it is there", ROUNDS);
-	check(p->modules.count == 1 && !module_map_is_reused(&p->modules), "and is one module");
+		"a file that was loaded %d times is found while it is loaded", ROUNDS);
+	check(p->modules.count == 1 && !module_map_is_reused(&p->modules),
+		"a file that is loaded again is one module");
 	done(&m);
 	make_init(&m, false);
 	make_module(&m, 1, 300, 0x2000, 0x2000, 0, "/lib/nothing.so", "");
@@ -244,10 +247,11 @@ static void modules_have_a_limit(void)
 	for (int i = 0; rows && i < 17; i++)
 		make_batch(&m, KIND_MODULE_LOAD, 1, 7, 65536, 6, rows);
 	struct process *p = read_back(&m);
-	check(problems == 1 && p->modules.count <= MODULES_MAX && strstr(last_problem, "more"),
-		"there is a limit: %s", last_problem);
+	check(problems == 1 && p->modules.count <= MODULES_MAX &&
+			strstr(last_problem, "too many modules"),
+		"the number of modules is limited: %s", last_problem);
 	check(find(p, 0x1fff, 1) && module_map_each(&p->modules, 0x1fff, NULL),
-		"lookups among too many stay possible");
+		"lookups still work when there are too many modules");
 	free(rows);
 	done(&m);
 }
@@ -255,9 +259,9 @@ static void modules_have_a_limit(void)
 int main(void)
 {
 	chain_leads_outwards();
-	nodes_told_again();
+	nodes_reported_again();
 	holes_are_kept();
-	nodes_told_late();
+	nodes_reported_late();
 	cycles_are_damage();
 	module_by_time();
 	module_again_and_again();

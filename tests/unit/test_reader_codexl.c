@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of files of CodeXL, taken apart: numbers, handles, sizes; and what holds when sections do
- * not stand in their usual order. */
+/* The parser of lines of CodeXL files: numbers, handles, sizes; and sections that are not in
+ * their usual order. */
 #include <string.h>
 
 #include "reader/codexl/read.h"
@@ -16,17 +16,17 @@ static void numbers(void)
 {
 	uint64_t n;
 	check(codexl_number(word("18446744073709551615"), UINT64_MAX, &n) && n == UINT64_MAX,
-		"the greatest number");
+		"the greatest number is parsed");
 	check(!codexl_number(word("18446744073709551616"), UINT64_MAX, &n) &&
 			!codexl_number(word("11"), 10, &n) && !codexl_number(word(""), 10, &n) &&
 			!codexl_number(word("-1"), 10, &n) && !codexl_number(word("0x1"), 10, &n),
-		"a greater one, none, a negative one, and another base are refused");
+		"too large, empty, negative and non-decimal numbers are refused");
 	check(codexl_handle(word("0xFfFFffFFffFFffFF"), &n) && n == UINT64_MAX,
-		"the greatest handle");
-	check(codexl_handle(word("NULL"), &n) && !n, "NULL is 0");
+		"the greatest handle is parsed");
+	check(codexl_handle(word("NULL"), &n) && !n, "the handle NULL is 0");
 	check(!codexl_handle(word("0x"), &n) && !codexl_handle(word("0x10000000000000000"), &n) &&
 			!codexl_handle(word("12"), &n) && !codexl_handle(word("0xg"), &n),
-		"what is no handle is refused");
+		"text that is not a handle is refused");
 }
 
 static void sizes(void)
@@ -35,13 +35,13 @@ static void sizes(void)
 	codexl_sizes(word("{100,2}"), word("{32,2}"), &s);
 	check(s.grid[0] == 4 && s.grid[1] == 1 && s.grid[2] == 1 && s.block[0] == 32 &&
 			s.block[1] == 2 && s.block[2] == 1,
-		"groups are counted up, a missing size is 1");
+		"the number of groups is rounded up, a missing size is 1");
 	codexl_sizes(word("{100}"), word("{NULL}"), &s);
-	check(!s.grid[0] && !s.block[0], "sizes that are not told are 0");
+	check(!s.grid[0] && !s.block[0], "a size of NULL is 0");
 	codexl_sizes(word("{1,2,3,4}"), word("{1}"), &s);
-	check(!s.grid[0], "four sizes are none");
+	check(!s.grid[0], "four sizes are refused");
 	codexl_sizes(word("{8}"), word("{0}"), &s);
-	check(!s.grid[0], "nor is a size of 0");
+	check(!s.grid[0], "a size of 0 is refused");
 }
 
 static int lines(struct codexl_file *f, const char *text)
@@ -64,12 +64,12 @@ static void any_order(void)
 		"TraceFileVersion=3.2\r\n=====CodeXL hsa Timestamp Output=====\r\n7\r\n1\r\n"
 		"-1 a 5 6\r\n8\r\n1\r\n2 b 7 9\r\n=====hsa API Trace Output=====\r\n8\r\n2\r\n"
 		"1 = b ( x )\r\nc (  )\r\n7\r\n1\r\n2 = a ( f() ) /* ) */\r\n");
-	check(!error && f.calls.count == 3, "times before calls, with lines of Windows");
+	check(!error && f.calls.count == 3, "times may come before calls, with CR LF line ends");
 	check(!error && f.calls.rows[0].type == -1 && !strcmp(f.calls.rows[0].arguments, "f()") &&
 			!strcmp(f.calls.rows[0].result, "2") && f.lost.comments == 1,
-		"a call finds its times, its arguments end at the last parenthesis");
+		"a call has its times, and its arguments end at the last parenthesis");
 	check(!error && f.calls.rows[2].parts == CODEXL_HAS_CALL && f.calls.rows[2].tid == 8,
-		"a call without times has none");
+		"a call without times is kept without times");
 	codexl_file_release(&f);
 	pool_release(&pool);
 }

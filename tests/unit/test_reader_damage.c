@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A damaged report is read without crash, hang or endless memory: every byte of a small one is
- * changed in several ways, and it is cut off at every place. Sanitizer builds make a crash of what
- * would only be a wrong access.
+ * A damaged report is read without crash, hang or unbounded memory: every byte of a small one is
+ * changed in several ways, and it is cut off at every offset. Sanitizer builds turn an invalid
+ * access into a crash.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void list_problem(void *user, uint64_t offset, const char *cause)
 	problem(((struct listing *)user)->result, offset, cause);
 }
 
-/* Reads all there is: contents, events in order, statistics. */
+/* Read everything: contents, events in order, statistics. */
 static struct result read_all(const uint8_t *data, size_t bytes, uint64_t cursor_bytes)
 {
 	struct result result = {0};
@@ -105,15 +105,15 @@ static void flip_bytes(const struct make_report *m, const char *name)
 		errors += r.error && at / sizeof(changes) >= 10;
 	}
 	free(copy);
-	check(errors == 0, "%s: a changed byte behind the file header never ends the reading",
-		name);
-	check(slowest < 2, "%s: the slowest reading took %.3f s", name, slowest);
-	/* Headers are not under the checksum: a changed name or time in one is for `trace check` to
-	 * find, or nobody. */
-	check(unnoticed < m->bytes * sizeof(changes) / 3, "%s: %llu of %llu changes were not seen",
-		name, (unsigned long long)unnoticed,
-		(unsigned long long)(m->bytes * sizeof(changes)));
-	check(fewer > 0, "%s: damaged blocks are left out", name);
+	check(errors == 0,
+		"%s: a changed byte after the file header never makes the report unreadable", name);
+	check(slowest < 2, "%s: no change makes reading slow: %.3f s at most", name, slowest);
+	/* Headers are not part of the checksum. Only `trace check`, if anything, finds a changed
+	 * name or time in one. */
+	check(unnoticed < m->bytes * sizeof(changes) / 3,
+		"%s: most changes are noticed: %llu of %llu were not", name,
+		(unsigned long long)unnoticed, (unsigned long long)(m->bytes * sizeof(changes)));
+	check(fewer > 0, "%s: blocks with a wrong checksum are left out", name);
 }
 
 static void cut_off(const struct make_report *m, const char *name)
@@ -121,8 +121,8 @@ static void cut_off(const struct make_report *m, const char *name)
 	uint64_t torn = 0, problems = 0, errors = 0, last = 0;
 	bool grows = true;
 	for (size_t bytes = 0; bytes < m->bytes; bytes++) {
-		uint8_t *copy = malloc(
-			bytes + 1); /* exact, so that a sanitizer sees the first byte too many */
+		uint8_t *copy = malloc(bytes +
+			1); /* exact size, so that a sanitizer detects the first byte too many */
 		memcpy(copy, m->data, bytes);
 		struct result r = read_all(copy, bytes, CURSOR_BYTES_MAX);
 		errors += r.error && bytes >= 10;
@@ -132,12 +132,13 @@ static void cut_off(const struct make_report *m, const char *name)
 		last = r.events;
 		free(copy);
 	}
-	check(errors == 0 && problems == 0, "%s: a torn tail is normal wherever it is", name);
-	check(torn >= m->bytes - 16, "%s: and said", name);
-	check(grows && last > 0, "%s: whole blocks before it are kept", name);
+	check(errors == 0 && problems == 0, "%s: a report cut off at any offset is not damaged",
+		name);
+	check(torn >= m->bytes - 16, "%s: a torn tail is reported", name);
+	check(grows && last > 0, "%s: whole blocks before a torn tail are read", name);
 }
 
-/* A bad block in the middle, once with its sizes right, once with them wrong. */
+/* A bad block in the middle, once with right sizes, once with wrong ones. */
 static void bad_block(void)
 {
 	struct make_report m;
@@ -148,7 +149,7 @@ static void bad_block(void)
 	*place = 'x';
 	struct result r = read_all(copy, m.bytes, CURSOR_BYTES_MAX);
 	check(r.events == 12 - 6 && r.problems == 2 && r.rows == 6,
-		"a wrong checksum leaves out one block and no more: %llu events",
+		"a wrong checksum loses one block and no more: %llu events",
 		(unsigned long long)r.events);
 	memcpy(copy, m.data, m.bytes);
 	uint32_t first;
@@ -157,7 +158,7 @@ static void bad_block(void)
 	memcpy(copy + 10, &huge, 4);
 	r = read_all(copy, m.bytes, CURSOR_BYTES_MAX);
 	check(r.events == 12 - 4 && r.problems && r.skipped > first,
-		"behind a wrong size the next block is searched for: %llu events",
+		"after a wrong size the next block is found: %llu events",
 		(unsigned long long)r.events);
 	free(copy);
 	make_release(&m);
@@ -171,12 +172,12 @@ static void space_behind(void)
 	memcpy(copy, m.data, m.bytes);
 	struct result r = read_all(copy, m.bytes + 100000, CURSOR_BYTES_MAX);
 	check(r.events == 12 && !r.problems && r.torn == 100000,
-		"space reserved and not used is a torn tail");
+		"reserved space after the last block counts as a torn tail");
 	free(copy);
 	make_release(&m);
 }
 
-/* With hardly any memory for loaded rows the order and the number are the same. */
+/* With hardly any memory for loaded rows, order and number of events are the same. */
 static void little_memory(void)
 {
 	struct make_report m;
@@ -195,7 +196,7 @@ static void little_memory(void)
 	}
 	struct result r = read_all(m.data, m.bytes, 40000);
 	check(r.rows == 5000 && !r.problems,
-		"events of overlapping blocks in little memory: %llu rows",
+		"events of overlapping blocks are in order in little memory: %llu rows",
 		(unsigned long long)r.rows);
 	make_release(&m);
 }
@@ -216,6 +217,6 @@ int main(void)
 	space_behind();
 	little_memory();
 	getrusage(RUSAGE_SELF, &usage);
-	check(usage.ru_maxrss < 1500000, "memory stays bounded: %ld KiB", usage.ru_maxrss);
+	check(usage.ru_maxrss < 1500000, "reading takes bounded memory: %ld KiB", usage.ru_maxrss);
 	return tap_done();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statistics of durations: against a plain computation over the sorted values. */
+/* Statistics of durations, compared with a plain computation over the sorted values. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static int compare_values(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Runs all passes over the values; returns how many there were. */
+/* Run all passes over the values; return how many there were. */
 static unsigned measure(struct durations *d, const uint64_t *values, size_t count)
 {
 	unsigned passes = 1;
@@ -49,14 +49,13 @@ static void check_values(const char *name, uint64_t *values, size_t count)
 		spread += (values[i] - mean) * (values[i] - mean);
 	double deviation = count > 1 ? (double)sqrtl(spread / (count - 1)) : 0;
 	uint64_t lower = values[(count - 1) / 2], upper = values[count / 2];
-	check(d.middle[0] == lower && d.middle[1] == upper, "%s: the middle values are exact",
-		name);
+	check(d.middle[0] == lower && d.middle[1] == upper, "%s: the median is exact", name);
 	check(d.min == values[0] && d.max == values[count - 1] && d.count == count &&
 			d.total == total,
-		"%s: least, greatest, count and total", name);
+		"%s: minimum, maximum, count and total are exact", name);
 	check(fabs(durations_deviation(&d) - deviation) <= deviation * 1e-12,
-		"%s: deviation of a sample", name);
-	check(passes <= 7, "%s: %u passes", name, passes);
+		"%s: the deviation is that of a sample", name);
+	check(passes <= 7, "%s: few passes are needed: %u", name, passes);
 	durations_release(&d);
 }
 
@@ -70,7 +69,8 @@ static void check_random(const char *name, size_t count, uint64_t least, uint64_
 	free(values);
 }
 
-/* Half of the values far below the other half: the two middle ones lie in different buckets. */
+/* Half of the values are far below the other half: the two middle values are in different
+ * buckets. */
 static void check_two_heaps(size_t count)
 {
 	uint64_t *values = malloc(count * sizeof(*values));
@@ -88,7 +88,8 @@ int main(void)
 	check_values("one", one, 1);
 	check_values("two", two, 2);
 	measure(&d, two, 2);
-	check(durations_median(&d) == 1250.5, "an even count: the mean of the middle two");
+	check(durations_median(&d) == 1250.5,
+		"the median of an even count is the mean of the two middle values");
 	check(durations_mean(&d) == 1250.5, "mean");
 	durations_release(&d);
 	check_values("extremes", extreme, 4);
@@ -101,7 +102,7 @@ int main(void)
 	check_two_heaps(20000);
 	durations_init(&d);
 	check(durations_pass_end(&d) == 0 && durations_median(&d) == 0,
-		"no values: no median, no crash");
+		"no values have no median, and do not crash");
 	durations_release(&d);
 	return tap_done();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Derived metrics: each rule of the Nsight Compute Customization Guide, section 2.5, and the errors
- * of expressions with their places.
+ * of expressions with their positions.
  */
 #include <inttypes.h>
 
@@ -9,7 +9,7 @@
 #include "reader/ncu/expression.h"
 #include "tap.h"
 
-/* Metrics by number: names[i] is that of NameId i. */
+/* Metrics by number: names[i] is the name of NameId i. */
 static const char *const names[] = {
 	"u", "v", "d", "f", "w", "x", "y", "z", "n", "text", "k.sum:a", "only", "none", "s", "t"};
 static const char result_text[] =
@@ -42,7 +42,7 @@ static const char result_text[] =
 	" MetricValueList { CorrelationId { Uint64Value: 1 } ElementValue { Uint64Value: 5 } }"
 	" MetricValueList { CorrelationId { Uint64Value: 9 } ElementValue { Uint64Value: 6 } } }"
 	"MetricResults { NameId: 12 }"
-	/* s, t: by texts */
+	/* s, t: strings as keys */
 	"MetricResults { NameId: 13 MetricValue { Uint64Value: 3 }"
 	" MetricValueList { CorrelationId { StringValue: 'FADD' } ElementValue { Uint64Value: 1 } }"
 	" MetricValueList { CorrelationId { StringValue: 'BRA' } ElementValue { Uint64Value: 2 } } "
@@ -81,7 +81,7 @@ static void print_quantity(FILE *out, const struct quantity *q)
 	fputs(q->is_instanced ? "}" : "", out);
 }
 
-/* What an expression is, as text. */
+/* Print an expression as text. */
 static void compute(const Ncu__ProfileResult *r, const char *text, char *ret_text, size_t bytes)
 {
 	struct expression e;
@@ -181,25 +181,26 @@ static const struct {
 	{"parentheses first", "(1 + 2) * 3", "u64 9"},
 	{"parentheses in parentheses, without blanks", "((1+2)*(3+4))/3", "u64 7"},
 	{"names with points and colons", "k.sum:a*2", "u64 6"},
-	/* what a result lacks */
+	/* metrics that the result lacks */
 	{"a metric that the result does not have", "u + missing",
 		"missing No such file or directory"},
 	{"a metric that is a text", "u + text", "text Invalid argument"},
 	{"a metric without a value", "none", "none Invalid argument"},
 	/* errors */
-	{"nothing", "", "1: a metric, a number or ( expected, but the expression ends"},
+	{"nothing", "", "1: expected a metric, a number or ( before the end of the expression"},
 	{"an operator without its right side", "u + ",
-		"5: a metric, a number or ( expected, but the expression ends"},
-	{"no operator", "u v", "3: an operator expected, not v"},
-	{"a sign", "-u", "1: a metric, a number or ( expected, not -u"},
-	{"an open parenthesis", "(u + v", "7: an operator or ) expected, but the expression ends"},
-	{"a parenthesis too many", "(u) )", "5: an operator expected, not )"},
-	{"no such function", "2 * round(u)", "5: there is no function round"},
-	{"two arguments", "revise_min(u, v)", "13: an operator or ) expected, not , v)"},
-	{"an unknown operator", "u % 2", "3: an operator expected, not % 2"},
+		"5: expected a metric, a number or ( before the end of the expression"},
+	{"no operator", "u v", "3: expected an operator, not v"},
+	{"a sign", "-u", "1: expected a metric, a number or (, not -u"},
+	{"an open parenthesis", "(u + v",
+		"7: expected an operator or ) before the end of the expression"},
+	{"a parenthesis too many", "(u) )", "5: expected an operator, not )"},
+	{"no such function", "2 * round(u)", "5: unknown function round"},
+	{"two arguments", "revise_min(u, v)", "13: expected an operator or ), not , v)"},
+	{"an unknown operator", "u % 2", "3: expected an operator, not % 2"},
 	{"a number with letters", "2 + 3x", "5: not a number: 3x"},
 	{"two points", "1.2.3", "1: not a number: 1.2.3"},
-	{"a large number", "18446744073709551616", "1: number of more than 64 bits"},
+	{"a large number", "18446744073709551616", "1: number exceeds 64 bits"},
 };
 
 static void limits(const Ncu__ProfileResult *r)
@@ -212,9 +213,8 @@ static void limits(const Ncu__ProfileResult *r)
 		text[2 * depth + 1] = 0;
 		compute(r, text, found, sizeof(found));
 		check(!strcmp(found,
-			      depth > EXPRESSION_DEPTH_MAX
-				      ? "65: more than 64 parentheses in each other"
-				      : "u64 1"),
+			      depth > EXPRESSION_DEPTH_MAX ? "65: more than 64 nested parentheses"
+							   : "u64 1"),
 			"%u parentheses: %s", depth, found);
 	}
 	char *to = stpcpy(text, "1");
@@ -224,7 +224,8 @@ static void limits(const Ncu__ProfileResult *r)
 	check(strstr(found, "more than 512") != NULL, "a long expression: %s", found);
 	text[EXPRESSION_STEPS_MAX - 1] = 0;
 	compute(r, text, found, sizeof(found));
-	check(!strcmp(found, "u64 256"), "half of it: %s", found);
+	check(!strcmp(found, "u64 256"), "an expression of half that length is accepted: %s",
+		found);
 }
 
 int main(void)

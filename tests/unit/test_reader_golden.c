@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands print for a known report, to the byte. */
+/* The output of commands for a known report, compared byte by byte. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 static char path[] = "/tmp/test_reader_golden.XXXXXX";
 
-/* Compares and shows both when they differ. */
+/* Compare two texts; show both when they differ. */
 static void is_text(const char *got, const char *expected, const char *name)
 {
 	if (check(!strcmp(got, expected), "%s", name))
@@ -31,14 +31,14 @@ static void stats_is(const char *report, const char *format, const char *expecte
 		return;
 	check(stats_print(path, report, &(struct stats_form){.format = format, .no_wait = true},
 		      out, "memory") == 0,
-		"%s as %s", report, format);
+		"%s as %s: it succeeds", report, format);
 	fclose(out);
 	/* the name of the file differs from run to run */
 	char *name = strstr(text, path);
 	if (name)
 		memmove(name + 1, name + strlen(path), strlen(name + strlen(path)) + 1),
 			*name = 'F';
-	is_text(text, expected, "is as expected");
+	is_text(text, expected, "the output is as expected");
 	free(text);
 }
 
@@ -53,9 +53,9 @@ static void dump_is(
 	if (!out || !check(cli_open(&report, path, true) == 0, "opens"))
 		return;
 	check(events_print(out, &report, &nobody, filter, &(struct events_form){.json = json}) == 0,
-		"dump: %s", name);
+		"%s: it succeeds", name);
 	fclose(out);
-	is_text(text, expected, "is as expected");
+	is_text(text, expected, "the output is as expected");
 	free(text);
 	cli_close(&report);
 }
@@ -126,10 +126,10 @@ static void filters(void)
 	const struct cursor_filter all = {0}, late = {.start_ns = 599000},
 				   locks = {.name = "pthread_*", .end_ns = 5000},
 				   other = {.pid = 100, .tid = 102}, gaps = {.kind = KIND_GAP};
-	dump_is(&all, false, dump_all, "everything, in order of start");
-	dump_is(&late, false, strstr(dump_all, "599000 "), "from a time on");
-	dump_is(&locks, true, dump_lock_json, "by name, before a time, as JSON");
-	dump_is(&other, false, "", "process and thread both count");
+	dump_is(&all, false, dump_all, "dump prints all events in order of their start");
+	dump_is(&late, false, strstr(dump_all, "599000 "), "dump prints the events from a time on");
+	dump_is(&locks, true, dump_lock_json, "dump selects by name and time, and prints JSON");
+	dump_is(&other, false, "", "dump selects by process and thread at once");
 	dump_is(&gaps, false,
 		"60000 101/102 gap duration_ns=500 count=7 reason=\"report not writable\"\n",
 		"by kind");
@@ -144,7 +144,7 @@ static void verdicts(void)
 	info_verdict(&i, text, sizeof(text));
 	is_text(text, "7 events dropped", "the verdict says what is missing");
 	check(i.c.processes.count == 2 && i.c.events_total == 12,
-		"processes and events are counted");
+		"the verdict counts processes and events");
 	info_release(&i);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of code that was made at run time: perf maps and jitdump files. */
+/* Names of code generated at run time: perf maps and jitdump files. */
 #define _GNU_SOURCE
 #include "tests/unit/test_symbols.h"
 
@@ -20,20 +20,21 @@ static void perf_map(void)
 		symbols_find(&s.symbols, s.process, 0x7f0000001011, 1500, NULL);
 	is_shown(symbol, "Interpreter:~ run()", "a perf map: the last name holds");
 	check(symbol->offset == 0x11 && !strcmp(symbol->module, in_folder("jit/perf-100.map")),
-		"its module is the map");
+		"the module of a name from a perf map is the map");
 	is_shown(symbols_find(&s.symbols, s.process, 0x7f0000001081, 1, NULL),
-		"java.lang.String::hashCode", "addresses may have 0x");
+		"java.lang.String::hashCode", "addresses of a perf map may have the prefix 0x");
 	is_shown(symbols_find(&s.symbols, s.process, 0x7f0000001100, 1, NULL), "old name",
-		"what the new code left");
-	is_shown(symbols_find(&s.symbols, s.process, 0x7f0000003001, 1, NULL), "? (in no module)",
-		"an empty entry");
+		"new code replaces only the addresses that it covers");
+	is_shown(symbols_find(&s.symbols, s.process, 0x7f0000003001, 1, NULL),
+		"? (not in any module)", "an empty entry");
 	session_end(&s);
 	chmod(in_folder("jit/perf-100.map"), 0600);
 	if (geteuid() == 0 && !chown(in_folder("jit/perf-100.map"), 12345, 12345)) {
 		session_start(&s, &nothing, "", "", in_folder("jit"));
 		s.process->facts->pid = 100;
 		is_shown(symbols_find(&s.symbols, s.process, 0x7f0000001011, 1, NULL),
-			"? (in no module)", "a map of another user is not read: root's own only");
+			"? (not in any module)",
+			"a map of another user is not read: root's own only");
 		session_end(&s);
 	}
 }
@@ -104,10 +105,11 @@ static void jit_dump(void)
 	is_shown(symbols_find(&s.symbols, s.process, 0x10009, 1500, NULL), "first a.js:9",
 		"a jitdump: the code of the time, and its line");
 	is_shown(symbols_find(&s.symbols, s.process, 0x10008, 1500, NULL), "first a.js:7",
-		"the line before");
+		"an address of a jitdump has the line before it");
 	is_shown(symbols_find(&s.symbols, s.process, 0x10009, 2500, NULL), "second",
-		"what replaced it");
-	is_shown(symbols_find(&s.symbols, s.process, 0x20009, 3500, NULL), "second", "moved code");
+		"code that replaced other code has its own name");
+	is_shown(symbols_find(&s.symbols, s.process, 0x20009, 3500, NULL), "second",
+		"code that was moved keeps its name");
 	session_end(&s);
 	for (size_t bytes = 0; bytes < d.bytes; bytes++) {
 		d.data[bytes] ^= 0x81;
@@ -118,14 +120,15 @@ static void jit_dump(void)
 		session_end(&s);
 		d.data[bytes] ^= 0x81;
 	}
-	check(true, "damaged jitdumps are survived");
+	check(true, "damaged jitdumps do not crash the reader");
 }
 
-/* Without the symbol path a map must have been written in the process's life. */
+/* Without the symbol path, a map is read only if it was written in the process's life. */
 static void stale_map(void)
 {
 	struct session s;
-	const uint64_t start = 1700000000123456789u; /* of make_session(), at 1000 */
+	const uint64_t start =
+		1700000000123456789u; /* the session of make_session() starts at 1000 */
 	const char line[] = "10000 40 fresh\n";
 	for (int i = 0; i < 3; i++) {
 		const char *path = in_folder("work/perf-4000000000.map");
@@ -144,7 +147,7 @@ static void stale_map(void)
 		facts->end_ns = 20000000000;
 		facts->work_directory = strdup(in_folder("work"));
 		is_shown(symbols_find(&s.symbols, s.process, 0x10009, 1500, NULL),
-			i == 1 ? "fresh" : "? (in no module)",
+			i == 1 ? "fresh" : "? (not in any module)",
 			i == 1          ? "a map of the process's time"
 				: i < 1 ? "a map of an earlier process"
 					: "a map of a later process");

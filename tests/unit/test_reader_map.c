@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_reader_map - map and pool, with keys as a file that means harm could choose them.
+ * test_reader_map - map and pool, with the keys that a hostile file could choose.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define KEYS 20000u
 
-/* How many steps from where they belong the pairs lie, all together: few where they spread. */
+/* Sum up how many steps each pair is away from its slot: few if the hash spreads the keys. */
 static uint64_t steps(const struct map *m)
 {
 	uint64_t sum = 0;
@@ -31,23 +31,23 @@ static void keys_spread(const char *name, unsigned shift_a, unsigned shift_b)
 		wrong += map_put(&m, (uint64_t)i << shift_a, (uint64_t)i << shift_b, i + 1) != 0;
 	for (uint32_t i = 0; i < KEYS; i++)
 		wrong += map_get(&m, (uint64_t)i << shift_a, (uint64_t)i << shift_b) != i + 1;
-	check(!wrong && m.count == KEYS, "%s: all are found", name);
-	check(steps(&m) < 4 * KEYS, "%s: they spread", name);
+	check(!wrong && m.count == KEYS, "%s: all keys are found", name);
+	check(steps(&m) < 4 * KEYS, "%s: the hash spreads the keys", name);
 	wrong = 0;
 	for (uint32_t i = 0; i < KEYS; i++)
 		wrong += map_get(&m, (uint64_t)i << shift_a, ((uint64_t)i << shift_b) + 1) != 0;
-	check(!wrong, "%s: others are not", name);
+	check(!wrong, "%s: other keys are not found", name);
 	map_release(&m);
 }
 
 static void values_change(void)
 {
 	struct map m = {0};
-	check(map_get(&m, 1, 2) == 0, "an empty map has nothing");
+	check(map_get(&m, 1, 2) == 0, "an empty map finds no key");
 	check(map_put(&m, 1, 2, 3) == 0 && map_put(&m, 1, 2, 4) == 0 && map_put(&m, 2, 1, 5) == 0,
-		"values are put");
+		"a value is found after it was put");
 	check(m.count == 2 && map_get(&m, 1, 2) == 4 && map_get(&m, 2, 1) == 5,
-		"the later value of a pair counts");
+		"a later value of a key replaces the earlier one");
 	map_release(&m);
 }
 
@@ -63,7 +63,7 @@ static void texts_are_kept_once(void)
 	for (uint32_t bytes = 0; bytes < 300; bytes++)
 		wrong += !kept[bytes] || strlen(kept[bytes]) != bytes ||
 			pool_text(&p, text, bytes) != kept[bytes];
-	check(!wrong, "texts of every length, each once");
+	check(!wrong, "the pool stores strings of every length, each once");
 	pool_release(&p);
 }
 

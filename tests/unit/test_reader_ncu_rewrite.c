@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports of Nsight Compute written anew (SHARED/fixtures/ncu): unpacked and packed again they have
- * the same bytes; new names, changed and dropped results are found when they are read.
+ * Rewriting reports of Nsight Compute (SHARED/fixtures/ncu): unpacked and packed again they have
+ * the same bytes; new names, changed and dropped results are found when the new report is read.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -67,7 +67,7 @@ static int odd_dropped(void *user, size_t i, Ncu__ProfileResult *r)
 	return i % 2 ? NCU_DROP : NCU_KEEP;
 }
 
-/* Gives each result a metric of the first new name. */
+/* Give each result a metric of the first new name. */
 static int metric_added(void *user, size_t i, Ncu__ProfileResult *r)
 {
 	const struct ncu_results *n = user;
@@ -110,7 +110,8 @@ static bool is_same(const struct opened *o, const char *data, size_t bytes)
 	return same;
 }
 
-/* The report in `data`, read: how many results, and how many have the first new name's metric. */
+/* Read the report in `data`; count its results, and those that have the metric of the first new
+ * name. */
 static void read_again(const char *data, size_t bytes, size_t *ret_results, size_t *ret_metrics)
 {
 	static struct opened again;
@@ -142,11 +143,12 @@ static void one_report(const char *path)
 	size_t bytes, results, metrics;
 	memset(&o, 0, sizeof(o));
 	if (report_open(&o.report, path, 0, &cause) || !contents_take(&o)) {
-		check(false, "%s: opened", name);
+		check(false, "%s: the report opens", name);
 		return;
 	}
 	struct ncu_rewrite w = {.judge = NULL};
-	check(!rewritten(&o, &w, &data, &bytes) && is_same(&o, data, bytes), "%s: copied", name);
+	check(!rewritten(&o, &w, &data, &bytes) && is_same(&o, data, bytes),
+		"%s: an unchanged copy has the same bytes", name);
 	free(data);
 	w.judge = all_changed;
 	check(!rewritten(&o, &w, &data, &bytes) && is_same(&o, data, bytes),
@@ -154,17 +156,17 @@ static void one_report(const char *path)
 		bytes);
 	free(data);
 	w.judge = odd_dropped;
-	check(!rewritten(&o, &w, &data, &bytes), "%s: results left out", name);
+	check(!rewritten(&o, &w, &data, &bytes), "%s: results can be left out", name);
 	read_again(data, bytes, &results, &metrics);
-	check(results == (o.results.count + 1) / 2, "%s: every other result is left: %zu", name,
+	check(results == (o.results.count + 1) / 2, "%s: every second result remains: %zu", name,
 		results);
 	free(data);
 	w = (struct ncu_rewrite){
 		.judge = metric_added, .user = &o.results, .names = names, .name_count = 2};
-	check(!rewritten(&o, &w, &data, &bytes), "%s: a metric added", name);
+	check(!rewritten(&o, &w, &data, &bytes), "%s: a metric can be added", name);
 	read_again(data, bytes, &results, &metrics);
-	check(results == o.results.count && metrics == results, "%s: found in %zu of %zu results",
-		name, metrics, results);
+	check(results == o.results.count && metrics == results,
+		"%s: the added metric is found in %zu of %zu results", name, metrics, results);
 	free(data);
 	opened_close(&o);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Extended NVTX payloads: every type and layout becomes the JSON that is promised, and whatever a
- * file says of layouts and lengths, printing ends and reads nothing but the payload.
+ * Extended NVTX payloads: every type and layout is printed as the documented JSON. Whatever layouts
+ * and lengths a file has, printing ends and reads nothing but the payload.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -160,8 +160,8 @@ static void numbers_of_every_type(void)
 		snprintf(what, sizeof(what), "a payload of type %u", all[i].type);
 		is_printed(1, i + 1, all[i].wanted, what);
 	}
-	is_printed(1, 999, "null", "a payload that the report does not have");
-	is_printed(2, 1, "null", "one of another process");
+	is_printed(1, 999, "null", "a payload that the report does not have is printed as its id");
+	is_printed(2, 1, "null", "a payload of another process is not used");
 	done();
 }
 
@@ -202,22 +202,23 @@ static void layouts_and_lengths(void)
 	piece(1, 4, 1, NVTX_TYPE_REFERENCED, 0x1000, 0, "\001\000\002\000\003\000", 6);
 	far_text(4, 0x5000, "h\0i", 4);
 	piece(1, 6, 0, FIRST_ID + 6, 0, 0, "\002hi\003you\007", 8);
-	piece(1, 7, 0, FIRST_ID + 1, 0, 0, "\001\002", 2); /* in pieces */
+	piece(1, 7, 0, FIRST_ID + 1, 0, 0, "\001\002", 2); /* a payload in pieces */
 	piece(1, 7, 0, FIRST_ID + 1, 0, 2, "\000\000\000", 3);
-	piece(1, 8, 0, FIRST_ID + 1, 0, 0, "\001", 1); /* one is missing */
+	piece(1, 8, 0, FIRST_ID + 1, 0, 0, "\001", 1); /* a payload with a missing piece */
 	piece(1, 8, 0, FIRST_ID + 1, 0, 2, "\000\000\000", 3);
 	read_back();
-	is_printed(1, 1, "{\"a\":1,\"1\":2}", "packed, and an entry without a name");
-	is_printed(1, 2, "{\"n\":[2,3],\"m\":[[1,2,3],[4,5,-1]],\"after\":42}", "two dimensions");
-	is_printed(1, 3, "[{\"m\":[1,2]},2]", "a length in another payload");
+	is_printed(1, 1, "{\"a\":1,\"1\":2}", "a packed layout, and an entry without a name");
+	is_printed(1, 2, "{\"n\":[2,3],\"m\":[[1,2,3],[4,5,-1]],\"after\":42}",
+		"an array with two dimensions");
+	is_printed(1, 3, "[{\"m\":[1,2]},2]", "a length that is stored in another payload");
 	is_printed(1, 4, "{\"base\":\"abc\",\"here\":9,\"near\":[2,3],\"far\":\"hi\"}",
-		"offsets, pointers, and a text elsewhere");
+		"offsets, pointers, and a text outside of the payload");
 	is_printed(1, 6,
 		"{\"first\":{\"n\":2,\"text\":\"hi\"},\"second\":{\"n\":3,\"text\":\"you\"},"
 		"\"end\":7}",
-		"layouts of unknown length in a layout");
-	is_printed(1, 7, "{\"a\":1,\"1\":2}", "a payload in pieces");
-	is_printed(1, 8, "{\"a\":1,\"1\":null}", "a payload that lacks a piece");
+		"a layout of unknown length within a layout");
+	is_printed(1, 7, "{\"a\":1,\"1\":2}", "a payload stored in pieces");
+	is_printed(1, 8, "{\"a\":1,\"1\":null}", "a payload with a missing piece");
 	done();
 }
 
@@ -247,20 +248,21 @@ static void batches(void)
 			.use = NVTX_USE_EVENT_BATCH, .process = 1, .payload = 1, .flex_offset = 4},
 		&bytes);
 	check(!strcmp(got, "[{\"t\":1,\"name\":\"one\"},{\"t\":2,\"name\":\"two\"}]"),
-		"events of a batch, with what they refer to: %s", got);
+		"the events of a batch are printed with the texts they refer to: %s", got);
 	free(got);
 	got = printed_as(
 		(struct nvtx_payload_ref){.use = NVTX_USE_EVENT_BATCH, .process = 1, .payload = 2},
 		&bytes);
 	check(!strcmp(got, "[{\"n\":1,\"v\":[7]},{\"n\":0,\"v\":[]},{\"n\":2,\"v\":[8,9]}]"),
-		"events of different lengths: %s", got);
+		"a batch may have events of different lengths: %s", got);
 	free(got);
 	got = printed_as((struct nvtx_payload_ref){.use = NVTX_USE_SAMPLE_BATCH,
 				 .process = 1,
 				 .payload = 3,
 				 .counter = (uint64_t)FIRST_ID + 9},
 		&bytes);
-	check(!strcmp(got, "{\"values\":[0,1],\"times\":[1]}"), "samples of a batch: %s", got);
+	check(!strcmp(got, "{\"values\":[0,1],\"times\":[1]}"),
+		"the samples of a batch are printed: %s", got);
 	free(got);
 	done();
 }
@@ -298,16 +300,21 @@ static void registered_again(void)
 	piece(1, 7, 0, FIRST_ID + 4, 0, 0, "\000", 1);
 	piece(1, 8, 0, FIRST_ID + 4, 0, 0, "\001", 1);
 	read_back();
-	is_printed(1, 2, "{\"a\":1,\"b\":2}", "the first registration of an id");
-	is_printed(1, 4, "{\"c\":513}", "the second, behind it, without the first one's entries");
-	is_printed(1, 1, "{\"a\":1,\"b\":2}", "a payload before all registrations has the first");
-	is_printed(1, 3, "{\"in\":{\"a\":1,\"b\":2},\"behind\":3}", "within another layout");
+	is_printed(1, 2, "{\"a\":1,\"b\":2}", "a payload uses the registration before it");
+	is_printed(1, 4, "{\"c\":513}",
+		"a payload after a second registration has none of the first one's entries");
+	is_printed(1, 1, "{\"a\":1,\"b\":2}", "a payload before all registrations uses the first");
+	is_printed(1, 3, "{\"in\":{\"a\":1,\"b\":2},\"behind\":3}",
+		"a nested layout uses the registration of the payload's time");
 	is_printed(1, 5, "{\"in\":{\"d\":67305985},\"behind\":5}",
-		"with a later one inside, what follows lies elsewhere");
-	is_printed(1, 3, "{\"in\":{\"a\":1,\"b\":2},\"behind\":3}", "and back again");
-	is_printed(1, 6, "{\"e\":\"one\"}", "an enumeration");
-	is_printed(1, 7, "{\"e\":\"none\"}", "and another with its id");
-	is_printed(1, 8, "{\"e\":1}", "which lacks a value that the first had");
+		"a later nested layout of another size moves the entries after it");
+	is_printed(1, 3, "{\"in\":{\"a\":1,\"b\":2},\"behind\":3}",
+		"an earlier payload still uses the earlier nested layout");
+	is_printed(1, 6, "{\"e\":\"one\"}", "a value of an enumeration is printed by its name");
+	is_printed(1, 7, "{\"e\":\"none\"}",
+		"a second enumeration with the same id is used for later payloads");
+	is_printed(1, 8, "{\"e\":1}",
+		"a value that only the first enumeration had is printed as a number");
 	done();
 }
 
@@ -338,26 +345,29 @@ static void forked_children(void)
 	piece(1, 4, 0, FIRST_ID + 1, 0, 0, "\004", 1);
 	now = 5000;
 	read_back();
-	is_printed(2, 1, "{\"x\":1}", "a layout that the parent registered before the fork");
-	is_printed(2, 2, "{\"y\":2}", "one of the child's own comes first");
+	is_printed(2, 1, "{\"x\":1}",
+		"a child uses a layout that the parent registered before the fork");
+	is_printed(2, 2, "{\"y\":2}", "a layout of the child's own takes precedence");
 	is_printed(
-		2, 3, "{\"x\":3}", "what the parent registers after the fork is not the child's");
-	is_printed(1, 4, "{\"y\":4}", "but the parent's");
+		2, 3, "{\"x\":3}", "a child does not use what the parent registers after the fork");
+	is_printed(1, 4, "{\"y\":4}", "the parent uses what it registers after the fork");
 	done();
 }
 
-/* Printing ends, and the output is bounded. */
+/* Check that printing ends, and that the output is bounded. */
 static void ends(uint64_t payload, size_t most_bytes, const char *what)
 {
 	size_t bytes;
 	char *got = printed_as((struct nvtx_payload_ref){.process = 1, .payload = payload}, &bytes);
-	check(bytes > 0 && bytes <= most_bytes, "%s: %zu bytes", what, bytes);
+	check(bytes > 0 && bytes <= most_bytes, "%s: the output is bounded: %zu bytes", what,
+		bytes);
 	free(got);
 	got = printed_as(
 		(struct nvtx_payload_ref){
 			.use = NVTX_USE_EVENT_BATCH, .process = 1, .payload = payload},
 		&bytes);
-	check(bytes > 0 && bytes <= most_bytes, "%s, as a batch: %zu bytes", what, bytes);
+	check(bytes > 0 && bytes <= most_bytes, "%s, as a batch: the output is bounded: %zu bytes",
+		what, bytes);
 	free(got);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The filter language: every rule of it, on stacks of ranges; what is wrong is told with its place.
+ * The filter language: every rule of it, on stacks of ranges; errors are reported with their
+ * position.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,8 +10,8 @@
 #include "reader/nvtx/filter.h"
 #include "tap.h"
 
-/* Does `text` hold for the stack, outermost first, its ranges separated by '|'? All lie in
- * `domain`. */
+/* Return whether the filter `text` matches the stack: ranges separated by '|', outermost first, all
+ * in `domain`. */
 static bool holds(const char *text, const char *domain, const char *stack)
 {
 	struct nvtx_filter f;
@@ -46,7 +47,7 @@ static void no(const char *text, const char *stack)
 	check(!holds(text, "", stack), "%s does not hold in %s", text, stack);
 }
 
-/* Ranges of start and end: `open` separated by '|'. */
+/* Check a filter against start/end ranges: `open` lists the open ranges, separated by '|'. */
 static bool all_open(const char *text, const char *open)
 {
 	struct nvtx_filter f;
@@ -104,7 +105,7 @@ static void push_and_pop(void)
 	yes("name with blanks/", "name with blanks");
 }
 
-/* Stacks of the report that NVIDIA shows the language with. */
+/* Check stacks of the report with which NVIDIA documents the language. */
 static void published_examples(void)
 {
 	yes("run_test/", "run_test|daxpy");
@@ -121,24 +122,27 @@ static void published_examples(void)
 static void domains(void)
 {
 	check(holds("D@A/", "D", "A") && !holds("D@A/", "", "A") && !holds("A/", "D", "A"),
-		"a domain is named, or it is the default one");
-	check(holds("my\\@domain@A/*/Z]", "my@domain", "A|B|Z"), "an '@' in a domain's name");
+		"an expression without a domain means the default one");
+	check(holds("my\\@domain@A/*/Z]", "my@domain", "A|B|Z"),
+		"the name of a domain may contain '@'");
 	check(holds("regex:Dom[a-z]@Range[0-9]/", "Domx", "Range7") &&
 			!holds("regex:Dom[a-z]@Range[0-9]/", "DomX", "Range7"),
-		"a regular expression for a domain");
+		"a domain may be a regular expression");
 }
 
 static void start_and_end(void)
 {
-	check(all_open("A", "A|B") && !all_open("A", "B"), "A: it is open");
-	check(all_open("A,B,C", "C|A|X|B") && !all_open("A,B,C", "A|B"), "A,B,C: all are open");
-	check(all_open("A_range\\[i\\]", "A_range[i]"),
-		"brackets with backslashes belong to a name");
-	check(all_open("a\\,b\\/c\\*\\+\\\\", "a,b/c*+\\"), "and so do , / * + and the backslash");
+	check(all_open("A", "A|B") && !all_open("A", "B"), "'A' holds while A is open");
+	check(all_open("A,B,C", "C|A|X|B") && !all_open("A,B,C", "A|B"),
+		"'A,B,C' holds while all three are open");
+	check(all_open("A_range\\[i\\]", "A_range[i]"), "escaped brackets are part of a name");
+	check(all_open("a\\,b\\/c\\*\\+\\\\", "a,b/c*+\\"),
+		"escaped , / * + and backslashes are part of a name");
 	check(all_open("regex:[0-9]d@/[0-9]r,R[0-9/]", "1r|R2") &&
 			!all_open("regex:[0-9]d@/[0-9]r,R[0-9/]", "1r|Rx"),
-		"brackets at the ends of regular expressions");
-	check(!all_open("A/", "A"), "a range of start and end is none of push and pop");
+		"a regular expression may begin and end with brackets");
+	check(!all_open("A/", "A"),
+		"an expression of push and pop does not match a range of start and end");
 }
 
 static void regular_expressions(void)
@@ -161,16 +165,16 @@ static void several(void)
 	const char *why;
 	size_t at;
 	nvtx_filter_init(&f);
-	check(nvtx_filter_passes(&f, 0), "without expressions everything passes");
+	check(nvtx_filter_passes(&f, 0), "without expressions all events pass");
 	nvtx_filter_add(&f, "B/", true, &at, &why);
 	check(nvtx_filter_passes(&f, 0) && !nvtx_filter_passes(&f, 1),
-		"only excludes: the rest passes");
+		"with excludes only, all other events pass");
 	nvtx_filter_add(&f, "A/", false, &at, &why);
 	nvtx_filter_add(&f, "C/", false, &at, &why);
 	nvtx_stack_push(&f, NULL, nvtx_filter_domains(&f, ""), nvtx_filter_names(&f, "C"), &s);
 	check(s.holds == 4 && nvtx_filter_passes(&f, s.holds) && !nvtx_filter_passes(&f, 0) &&
 			!nvtx_filter_passes(&f, 5),
-		"one include is enough, one exclude too much");
+		"one matching include is enough, one matching exclude rejects");
 	nvtx_filter_release(&f);
 }
 
@@ -182,7 +186,7 @@ static void wrong(const char *text, size_t wanted)
 	nvtx_filter_init(&f);
 	int error = nvtx_filter_add(&f, text, false, &at, &why);
 	check(error == -EINVAL && at == wanted && why && !f.count && !f.name_count,
-		"'%s' is wrong at %zu: %s", text, at, why ? why : "-");
+		"'%s' is refused at position %zu: %s", text, at, why ? why : "-");
 	nvtx_filter_release(&f);
 }
 

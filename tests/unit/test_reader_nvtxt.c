@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVTXT: the words, sentences and values of the language, each error with its place, and what
- * becomes of the events. The texts were run through NVIDIA's importer (2023.4.4), too; what it
- * makes of them is docs/nvtxt.md.
+ * NVTXT: the words, sentences and values of the language, each error with its position, and the
+ * resulting events. The same texts were given to NVIDIA's importer (2023.4.4); docs/nvtxt.md lists
+ * its results.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static void parse_done(struct parsed *n)
 	pool_release(&n->pool);
 }
 
-/* ---- errors, and where they are ---- */
+/* ---- errors and their positions ---- */
 
 #define HEAD "TimeBase = Manual\n@Marker, Time, Message\n"
 
@@ -76,17 +76,18 @@ static const struct {
 		"3:12 lexing unterminated string", 0},
 	{"a number ends where it ends", HEAD "Marker, 12ab, b", "3:9 lexing not a number", 0},
 	{"no fractions", HEAD "Marker, 1.5, b", "3:9 lexing not a number", 0},
-	{"no sign but -", HEAD "Marker, +1, b", "3:9 lexing character outside of a string", 0},
+	{"no sign but -", HEAD "Marker, +1, b", "3:9 lexing unexpected character outside a string",
+		0},
 	{"no negative hexadecimal numbers", HEAD "Marker, -0x1, b", "3:9 lexing not a number", 0},
 	{"0x alone is no number", HEAD "Marker, 0x, b", "3:9 lexing not a number", 0},
 	{"numbers have 63 bits", HEAD "Marker, 9223372036854775808, b",
 		"3:9 lexing number exceeds 63 bits", 0},
 	{"hexadecimal ones, too", HEAD "Marker, 0x8000000000000000, b",
 		"3:9 lexing number exceeds 63 bits", 0},
-	{"no other characters", HEAD "Marker, 1, a.b", "3:13 lexing character outside of a string",
-		0},
+	{"no other characters", HEAD "Marker, 1, a.b",
+		"3:13 lexing unexpected character outside a string", 0},
 	{"nor bytes above 127", HEAD "Marker, 1, \xc3\xa9",
-		"3:12 lexing character outside of a string", 0},
+		"3:12 lexing unexpected character outside a string", 0},
 	{"a variable must have been assigned", HEAD "Marker, 1, $Foo",
 		"3:12 lexing variable 'Foo' is not assigned", 0},
 	{"an argument that a call gave is no variable", HEAD "Marker, 1, a\nMarker, 2, $Message",
@@ -127,8 +128,8 @@ static const struct {
 		1},
 	{"commands that are not known are left out when they were defined",
 		"@Foo, Time\nFoo, 1\nRangeStart, 1",
-		"2:1 warning command without a known meaning: ignored; "
-		"3:1 warning command without a known meaning: ignored",
+		"2:1 warning unknown command: ignored; "
+		"3:1 warning unknown command: ignored",
 		0},
 	/* ranges of values */
 	{"no time is negative", HEAD "Marker, -1, a", "3:9 range Time: it must not be negative", 0},
@@ -147,7 +148,7 @@ static const struct {
 	{"a colour has a name", HEAD "Color = Grey\nMarker, 1, a", "4:1 warning unknown color", 1},
 	{"a time that nothing gives is 0", HEAD "@Marker, Message\nMarker, a",
 		"4:1 warning Time is missing: using 0", 1},
-	/* what NVIDIA's importer does not take */
+	/* input that NVIDIA's importer refuses */
 	{"variables of any name", "my_text = \"t\"\n" HEAD "Marker, 1, $my_text",
 		"1:1 refused variable 'my_text' is not an argument", 1},
 	{"a value that no call uses may be of any type", "Time = abc\nColor = Red",
@@ -364,7 +365,7 @@ static void all_colour_words_are_opaque(void)
 {
 	check(nvtxt_color("Lime") == 0xff00ff00 && nvtxt_color("Green") == 0xff008000 &&
 			!nvtxt_color("green") && !nvtxt_color("Transparent"),
-		"Lime is pure green, Green half of it; words are case-sensitive");
+		"'Lime' is pure green and 'Green' half of it; color words are case-sensitive");
 }
 
 static void many_events_and_threads(void)
@@ -386,7 +387,7 @@ static void many_events_and_threads(void)
 	for (unsigned i = 0; i < 20000; i++)
 		good &= n.file.events[i].level == i / 5000 && n.file.events[i].end == 50000 - i;
 	check(good && !nvtxt_file_errors(&n.file),
-		"20,000 ranges of 5,000 threads find their ends");
+		"each of 20,000 ranges of 5,000 threads finds its end");
 	parse_done(&n);
 }
 

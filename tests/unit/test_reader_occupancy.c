@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The occupancy of kernels against CUDA's own header, where that is installed, over a grid of
- * devices and kernels; and against figures worked out by hand. */
+/* The occupancy of kernels, compared with CUDA's own header, if that is installed, over a grid of
+ * devices and kernels, and with figures computed by hand. */
 #include <errno.h>
 
 #include "reader/stats/occupancy.h"
@@ -33,38 +33,38 @@ static void hand_made_figures(void)
 {
 	const struct occupancy_device *h100 = &devices[9];
 	struct occupancy o;
-	/* 256 threads x 16 registers: 8 warps of 512 registers: the warps are the limit */
+	/* 256 threads x 16 registers: 8 warps of 512 registers; the number of warps is the limit */
 	check(occupancy_of(h100, &(struct occupancy_kernel){256, 16, 0}, &o) == 0 &&
 			o.block_warps == 8 && o.active_warps == 64 && o.blocks == 8,
 		"small blocks with few registers fill a multiprocessor");
 	/* 40 registers: 1280 a warp, 12 in each quarter: 48 warps, one block of 32 */
 	check(occupancy_of(h100, &(struct occupancy_kernel){1024, 40, 1024}, &o) == 0 &&
 			o.register_warps == 32 && o.active_warps == 32 && o.blocks == 1,
-		"registers are a limit by whole blocks");
+		"registers limit the number of whole blocks");
 	/* 100 KiB and 1 KiB reserved: two in 228 KiB */
 	check(occupancy_of(h100, &(struct occupancy_kernel){128, 32, 102400}, &o) == 0 &&
 			o.shared_warps == 8 && o.active_warps == 8 && o.blocks == 2,
-		"so is shared memory, with what the system takes");
+		"shared memory limits the number of blocks, with the system's share added");
 	check(occupancy_of(h100, &(struct occupancy_kernel){32, 16, 0}, &o) == 0 &&
 			o.block_limit_warps == 32 && o.active_warps == 32,
-		"and the number of blocks");
+		"the device limits the number of blocks");
 }
 
-static void not_enough_is_told(void)
+static void not_enough_is_reported(void)
 {
 	struct occupancy o;
 	const struct occupancy_device none = {0};
 	check(occupancy_of(&none, &(struct occupancy_kernel){256, 16, 0}, &o) == -EINVAL &&
 			occupancy_of(&devices[9], &(struct occupancy_kernel){0}, &o) == -EINVAL,
-		"a device without facts, or a block without threads, has none");
+		"a device without attributes, or a block without threads, has no occupancy");
 	check(occupancy_of(&devices[9],
 		      &(struct occupancy_kernel){UINT32_MAX, UINT32_MAX, UINT64_MAX}, &o) == 0 &&
 			!o.blocks,
-		"impossible kernels do not fit");
+		"a kernel that exceeds the device's limits has no occupancy");
 }
 
 #ifdef HAVE_HEADER
-/* What the header says: blocks; -1: it does not know. */
+/* Return the blocks that the header computes, or -1 if it cannot. */
 static int blocks_by_header(const struct occupancy_device *d, const struct occupancy_kernel *k)
 {
 	struct cudaOccResult result;
@@ -104,7 +104,8 @@ static void as_the_header_has_it(void)
 						threads, registers, shared};
 					struct occupancy o;
 					int wanted = blocks_by_header(&devices[i], &k);
-					/* 0: the launch would be refused; nobody traced that */
+					/* 0 blocks: the launch would be refused, so nobody can have
+					 * traced it */
 					if (wanted <= 0 || occupancy_of(&devices[i], &k, &o))
 						continue;
 					compared++;
@@ -124,11 +125,11 @@ static void as_the_header_has_it(void)
 int main(void)
 {
 	hand_made_figures();
-	not_enough_is_told();
+	not_enough_is_reported();
 #ifdef HAVE_HEADER
 	as_the_header_has_it();
 #else
-	check(true, "as cuda_occupancy.h has it # SKIP no such header");
+	check(true, "occupancy agrees with cuda_occupancy.h # SKIP no such header");
 #endif
 	return tap_done();
 }

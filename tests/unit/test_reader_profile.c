@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is printed of callchains. `test_reader_profile --save FILE` leaves the report for other
- * tests, --save-without one without callchains. */
+/* The output of commands about callchains. `test_reader_profile --save FILE` writes the report for
+ * other tests, --save-without writes a report without callchains. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static void dump_is(const struct events_form *form, const char *function, const 
 	check(!events_print(out, &report, &nobody, &filter, form), "dump: %s", name);
 	fclose(out);
 	cli_close(&report);
-	is_text(expected, "is as expected");
+	is_text(expected, "the output is as expected");
 }
 
 static void stats_is(const char *report, const struct stats_form *form, const char *expected)
@@ -50,7 +50,7 @@ static void stats_is(const char *report, const struct stats_form *form, const ch
 		abort();
 	check(!stats_print(path, report, form, out, "memory"), "%s", report);
 	fclose(out);
-	is_text(expected, "is as expected");
+	is_text(expected, "the output is as expected");
 }
 
 static const char dump_text[] =
@@ -222,7 +222,7 @@ static const char folded_count[] =
 	"app (100);main (100);main;run(int: char);read 1\n"
 	"app (100);main (100);main;run(int: char);run(int: char);poll 1\n";
 
-/* The folded stacks of one thread in `text`. */
+/* Write the folded stacks of one thread to `text`. */
 static void folded_text(enum profile_weight weight, uint32_t tid)
 {
 	struct report report;
@@ -240,7 +240,7 @@ static void folded_text(enum profile_weight weight, uint32_t tid)
 	check(!profile_init(&profile, &c, &symbols, &filter, PROFILE_OSRT, true) &&
 			!profile_read(&profile, &report, &nobody) &&
 			!folded_write(out, &profile, weight),
-		"folded, one thread");
+		"the folded stacks of one thread are printed");
 	fclose(out);
 	profile_release(&profile);
 	symbols_release(&symbols);
@@ -251,10 +251,10 @@ static void folded_text(enum profile_weight weight, uint32_t tid)
 static void folded_is(enum profile_weight weight, const char *expected)
 {
 	folded_text(weight, 100);
-	is_text(expected, "is as expected");
+	is_text(expected, "the output is as expected");
 }
 
-/* A plug-in is closed and another one lies in its place: the same node means another function. */
+/* Close a plug-in and load another at its address: the same node then means another function. */
 static void reused_addresses(void)
 {
 	static const char expected[] = "app (100);thread (7);other;plug;read 5\n"
@@ -288,10 +288,11 @@ static void reused_addresses(void)
 	make_save(&m, path);
 	make_release(&m);
 	folded_text(PROFILE_TIME, 7);
-	is_text(expected, "a node at two times is two functions");
+	is_text(expected, "a node is another function after another module took its address");
 }
 
-/* --save-addresses FILE MODULE BUILD_ID ADDRESS...: a chain for each address of the file. */
+/* --save-addresses FILE MODULE BUILD_ID ADDRESS...: write a report with a chain for each address of
+ * the file. */
 static int save_addresses(int argc, char **argv)
 {
 	const uint64_t bias = 0x7f0000000000;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables and databases of the export to SQLite, read back by SQLite itself. */
+/* The SQLite export: its tables and databases, read back by SQLite itself. */
 #define _GNU_SOURCE
 #include "tests/unit/tap.h"
 
@@ -32,7 +32,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* The number that a query gives; -1 where it fails, with the message on stderr. */
+/* Return the number that a query gives; or -1 if the query fails, with the message on stderr. */
 static int64_t query(const char *sql)
 {
 	sqlite3 *c = NULL;
@@ -53,7 +53,7 @@ static int64_t is_whole(void)
 	return query("SELECT integrity_check = 'ok' FROM pragma_integrity_check");
 }
 
-/* The value of a row and column that the tests below write. */
+/* The value that the tests below write at a row and column. */
 static int64_t value_of(uint64_t row, uint32_t column)
 {
 	uint64_t bits = (row * 31 + column * 7) % 64, one = UINT64_C(1) << bits;
@@ -105,7 +105,7 @@ static void rows(struct made *m, uint64_t count, uint32_t columns)
 	}
 }
 
-/* Rows whose columns differ from what was written. */
+/* Count the rows whose columns differ from the written values. */
 static int64_t differing(uint64_t count, uint32_t columns)
 {
 	sqlite3 *c = NULL;
@@ -128,7 +128,8 @@ static int64_t differing(uint64_t count, uint32_t columns)
 	return wrong + (row != count);
 }
 
-/* Counts of rows around those at which a statement is full; 24 columns have 41 rows a statement. */
+/* Numbers of rows around those at which a statement is full. A statement holds 41 rows of 24
+ * columns. */
 static void counts(void)
 {
 	struct made m;
@@ -137,22 +138,22 @@ static void counts(void)
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		begin(&m, "a INTEGER, b INTEGER, c INTEGER");
 		rows(&m, each[i], 3);
-		check(m.table.rows == each[i], "%llu rows are counted",
+		check(m.table.rows == each[i], "the table counts %llu rows",
 			(unsigned long long)each[i]);
 		end(&m);
 		int64_t wrong = differing(each[i], 3);
-		check(is_whole() == 1 && !wrong, "and are read back");
+		check(is_whole() == 1 && !wrong, "all rows are read back");
 	}
-	check(query("SELECT count(*) FROM StringIds") == 1, "another table has its row");
+	check(query("SELECT count(*) FROM StringIds") == 1, "a second table has its row");
 	check(query("SELECT max(a) = 9223372036854775807 AND min(a) < -9223372036854775807 FROM t"),
-		"the greatest and least numbers are among them");
+		"the greatest and least integers are written");
 	for (uint32_t i = 0; i < 24; i++)
 		sprintf(columns + strlen(columns), "%sc%u INTEGER", i ? "," : "", i);
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		begin(&m, columns);
 		rows(&m, each[i], 24);
 		end(&m);
-		check(!differing(each[i], 24), "%llu rows of 24 columns",
+		check(!differing(each[i], 24), "%llu rows of 24 columns are written",
 			(unsigned long long)each[i]);
 	}
 	begin(&m, "a INTEGER");
@@ -161,7 +162,7 @@ static void counts(void)
 		"a table without rows is not created");
 }
 
-/* A value that returns to what the statement had bound earlier, and kinds that take turns. */
+/* A column whose values return to one that was bound earlier, and change their type. */
 static void changing_kinds(void)
 {
 	struct made m;
@@ -179,10 +180,10 @@ static void changing_kinds(void)
 	end(&m);
 	check(query("SELECT count(*) FROM t WHERE a = rowid AND b IS (CASE (a / 250 + a % 3) % 4 "
 		    "WHEN 0 THEN 7 WHEN 1 THEN 0.5 WHEN 2 THEN 'x' END)") == 1000,
-		"a column whose values are of all kinds");
+		"a column may hold values of all types");
 }
 
-/* A text of so many bytes that says which row it is of. */
+/* Return a text of `bytes` bytes that contains the number of its row. */
 static const char *text_of(uint64_t row, uint32_t bytes)
 {
 	static char text[100000];
@@ -191,7 +192,7 @@ static const char *text_of(uint64_t row, uint32_t bytes)
 	return text;
 }
 
-/* Lengths around each at which something changes: types of two bytes, texts that leave the page,
+/* Lengths around each limit of the file format: types of two bytes, texts that leave the page,
  * second and third overflow pages; in all more than is buffered. */
 static uint32_t text_bytes(uint64_t row)
 {
@@ -230,11 +231,11 @@ static void texts_and_fractions(void)
 	sqlite3_finalize(s);
 	sqlite3_close(c);
 	check(is_whole() == 1 && row == count && !wrong,
-		"%llu rows with texts of up to 90029 bytes and fractions",
+		"%llu rows with fractions and texts of up to 90029 bytes are written",
 		(unsigned long long)count);
 }
 
-/* A text of two-byte characters that is longer than the limit. */
+/* A text of two-byte characters that exceeds the limit. */
 static void long_text(void)
 {
 	struct made m;
@@ -267,7 +268,7 @@ static void chosen_columns(void)
 		die("row");
 	check(database_columns(&m.database, "CUDA_GRAPH_EVENTS", &m.table.columns) == 0 &&
 			m.table.columns == 7,
-		"a table has the name of its generation");
+		"a table has the name that its generation of nsys uses");
 	bulk_table_release(&m.table);
 	if (bulk_table_begin(&m.table, &m.database, "PROFILER_OVERHEAD", NULL) ||
 		bulk_table_numbers(&m.table, values, 0))
@@ -276,12 +277,12 @@ static void chosen_columns(void)
 	check(is_whole() == 1 &&
 			query("SELECT end = 11 AND globalTid IS NULL AND originalGraphNodeId = 16 "
 			      "FROM CUDA_GRAPH_EVENTS") == 1,
-		"and its rows");
+		"a table of an older generation has its rows");
 	check(query("SELECT nameId = 13 AND returnValue = 14 FROM PROFILER_OVERHEAD") == 1,
-		"columns of the generation take the values at their places");
+		"values are written to the columns that the generation has");
 }
 
-/* What SQLite refuses is an error with its reason, and the file is gone. */
+/* If SQLite refuses a row, the export fails with the reason, and the file is removed. */
 static void refused(void)
 {
 	struct made m;
@@ -291,11 +292,11 @@ static void refused(void)
 	snprintf(temporary, sizeof(temporary), "%s", m.database.temporary);
 	int error = bulk_table_numbers(&m.table, values, 1);
 	error = error ? error : bulk_table_end(&m.table);
-	check(error < 0 && strstr(m.database.cause, "NOT NULL"), "a row is refused: %s",
-		m.database.cause);
+	check(error < 0 && strstr(m.database.cause, "NOT NULL"),
+		"a row that SQLite refuses is an error: %s", m.database.cause);
 	bulk_table_release(&m.table);
 	database_abandon(&m.database);
-	check(access(temporary, F_OK) && access(path, F_OK), "and nothing is left");
+	check(access(temporary, F_OK) && access(path, F_OK), "a failed export leaves no file");
 }
 
 static void generations(void)
@@ -304,15 +305,15 @@ static void generations(void)
 	enum nsys_generation g = NSYS_3_24;
 	check(nsys_generation_named("2.9", &g) && g == NSYS_2_9 &&
 			!nsys_generation_named("3", &g) && !nsys_generation_named("", &g),
-		"generations have names");
+		"each generation is found by its name");
 	nsys_table_shape(NSYS_DIAGNOSTIC_EVENT, NSYS_3_4, &shape);
-	check(!shape.columns, "a table that came later is not there");
+	check(!shape.columns, "an older generation lacks tables that were added later");
 	nsys_table_shape(NSYS_OSRT_API, NSYS_3_4, &shape);
 	check(shape.columns == 8 && shape.places[7] == 7 && !strstr(shape.sql, "argumentsId"),
-		"a column that came later is not there: %s", shape.sql);
+		"an older generation lacks columns that were added later: %s", shape.sql);
 	nsys_table_shape(NSYS_OSRT_API, NSYS_3_24, &shape);
 	check(shape.columns == 10 && strstr(shape.sql, "argumentsId INTEGER NOT NULL, "),
-		"and is, then");
+		"a newer generation has columns that were added later");
 	for (uint32_t i = 0; i < NSYS_TABLES; i++) {
 		nsys_table_shape(i, NSYS_3_24, &shape);
 		if (nsys_columns(i) > NSYS_COLUMNS || strlen(shape.sql) + 8 > sizeof(shape.sql))
@@ -320,7 +321,7 @@ static void generations(void)
 	}
 	check(nsys_column(NSYS_OSRT_API, "callchainId") == 7 &&
 			nsys_column(NSYS_OSRT_API, "call") == -1,
-		"columns are found by name");
+		"columns are found by their name");
 }
 
 static void row_ids(void)
@@ -333,8 +334,8 @@ static void row_ids(void)
 	end(&m);
 	check(is_whole() == 1 &&
 			query("SELECT count(*) FROM t WHERE id = rowid AND id % 7 = 0") > 9,
-		"row ids of one's own are the primary key");
-	check(query("SELECT b FROM t WHERE id = 3") == 5, "and are found");
+		"a row id that the exporter chooses is the primary key");
+	check(query("SELECT b FROM t WHERE id = 3") == 5, "rows are found by their row id");
 }
 
 static void names(void)
@@ -343,25 +344,26 @@ static void names(void)
 	char other[96];
 	snprintf(path, sizeof(path), "%s/name.sqlite", folder);
 	check(!database_create(&d, path, false) && access(path, F_OK),
-		"no name while it is written");
+		"the file has no name while it is written");
 	snprintf(other, sizeof(other), "%s", d.temporary);
 	database_abandon(&d);
-	check(access(other, F_OK) && access(path, F_OK), "nothing is left of what is abandoned");
+	check(access(other, F_OK) && access(path, F_OK), "an abandoned export leaves no file");
 	database_create(&d, path, false);
 	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	close(fd);
 	check(database_finish(&d) == -EEXIST && strstr(d.cause, "exists"),
-		"a file made meanwhile is not overwritten: %s", d.cause);
+		"a file that was created meanwhile is not overwritten: %s", d.cause);
 	database_abandon(&d);
-	check(query("PRAGMA page_count") == 0, "and is as it was");
-	check(database_create(&d, path, false) == -EEXIST, "an existing file is an error");
+	check(query("PRAGMA page_count") == 0, "the file that was created meanwhile is unchanged");
+	check(database_create(&d, path, false) == -EEXIST, "an existing file is not overwritten");
 	database_abandon(&d);
 	check(!database_create(&d, path, true) &&
 			!database_row(&d, "ThreadNames", "ini", INT64_C(1), INT64_C(2)) &&
 			!database_finish(&d),
-		"unless it is to be overwritten");
+		"an existing file is overwritten if that was asked for");
 	database_abandon(&d);
-	check(query("SELECT globalTid FROM ThreadNames WHERE priority IS NULL") == 2, "and it is");
+	check(query("SELECT globalTid FROM ThreadNames WHERE priority IS NULL") == 2,
+		"the new database replaces the existing file");
 }
 
 static void texts(void)
@@ -375,18 +377,20 @@ static void texts(void)
 		if (database_row(&d, "StringIds", "it", i, given[i]))
 			die("text");
 	check(!database_row(&d, "PROCESSES", "oit", 0, INT64_C(9), INT64_C(4), NULL),
-		"a number that is not known");
+		"a number that is not known is NULL");
 	database_finish(&d);
 	database_abandon(&d);
-	check(query("SELECT value = char(233) FROM StringIds WHERE id = 0") == 1, "UTF-8 as it is");
+	check(query("SELECT value = char(233) FROM StringIds WHERE id = 0") == 1,
+		"valid UTF-8 is written unchanged");
 	check(query("SELECT value = 'a\\xff\\xc3(' FROM StringIds WHERE id = 1") == 1,
-		"other bytes are made visible");
+		"bytes that are not UTF-8 are escaped");
 	check(query("SELECT value = '\\xed\\xa0\\x80' FROM StringIds WHERE id = 2") == 1,
 		"surrogates");
 	check(query("SELECT value LIKE '\\xf4\\x90%' FROM StringIds WHERE id = 3") == 1,
-		"too large");
+		"a code point above 0x10ffff is escaped");
 	check(query("SELECT value = '\\xc0\\x80' FROM StringIds WHERE id = 4") == 1, "too long");
-	check(query("SELECT value = char(128512) FROM StringIds WHERE id = 5") == 1, "four bytes");
+	check(query("SELECT value = char(128512) FROM StringIds WHERE id = 5") == 1,
+		"a character of four bytes is written unchanged");
 	check(query("SELECT globalPid IS NULL AND pid = 4 AND name IS NULL FROM PROCESSES") == 1,
 		"is NULL");
 }

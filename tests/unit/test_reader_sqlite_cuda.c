@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA events of a made report as the rows of nsys's tables, asked by SQL. */
+/* CUDA events of a generated report as rows of nsys's tables, read by SQL. */
 #define _GNU_SOURCE
 #include "tests/unit/tap.h"
 
@@ -30,7 +30,7 @@ static char folder[] = "/tmp/test_reader_sqlite_cuda.XXXXXX";
 static char path[80];
 static sqlite3 *base;
 
-/* The text that a query gives, columns with blanks between them, rows with semicolons. */
+/* Return the text that a query gives: blanks between columns, semicolons between rows. */
 static const char *query(const char *sql)
 {
 	static char out[4096];
@@ -62,7 +62,7 @@ static void same(const char *what, const char *sql, const char *wanted)
 		printf("# wanted %s\n", wanted);
 }
 
-/* A row of a kind: pairs of field and value, field 0 at the end; the others are 0. */
+/* Add a row of a kind: pairs of field and value, ended by field 0; all other fields are 0. */
 static void row(struct make_report *m, uint32_t kind, uint32_t tid, const int64_t *pairs)
 {
 	int64_t values[SCHEMA_FIELDS] = {0};
@@ -201,10 +201,11 @@ static void exported(enum nsys_generation generation)
 	make_release(&m);
 	if (sqlite3_open(path, &base))
 		exit(1);
-	same("the database is sound", "SELECT * FROM pragma_integrity_check", "ok");
+	same("the database passes SQLite's integrity check", "SELECT * FROM pragma_integrity_check",
+		"ok");
 }
 
-/* SQLite checks NOT NULL by itself only where it writes: pages went past that. */
+/* SQLite checks NOT NULL only when it writes rows, so look at the rows. */
 static void not_null(void)
 {
 	sqlite3_stmt *s = NULL;
@@ -223,17 +224,17 @@ static void not_null(void)
 			same(sql, sql, "0");
 	}
 	sqlite3_finalize(s);
-	check(columns > 100, "no NULL in %d columns that have none", columns);
+	check(columns > 100, "%d columns that must not be NULL hold no NULL", columns);
 }
 
 static void api_rows(void)
 {
-	same("API calls made by the program",
+	same("outermost API calls are in CUPTI_ACTIVITY_KIND_RUNTIME",
 		"SELECT start, end, eventClass, globalTid & 0xffffff, correlationId, value, "
 		"returnValue FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId",
 		"1000 1500 0 4322 7 cudaLaunchKernel_v7000 0; "
 		"2000 11000 0 4322 8 cudaDeviceSynchronize_v3020 700");
-	same("those inside of others, and those that never returned, stand apart",
+	same("nested API calls, and those that never returned, are in a table of their own",
 		"SELECT value, level, flags FROM LIBTRACE_CUDA_API_OTHER JOIN StringIds ON id = "
 		"nameId",
 		"cuLaunchKernel 1 0; cudaDeviceSynchronize_v3020 0 4");
@@ -243,9 +244,9 @@ static void api_rows(void)
 		"JOIN CUDA_CALLCHAINS c ON c.id = r.callchainId JOIN StringIds s ON s.id = symbol "
 		"JOIN StringIds m ON m.id = module ORDER BY stackDepth",
 		"0 touch /bin/app -; 1 main /bin/app -");
-	same("a call without one has NULL",
+	same("a call without callchain has NULL",
 		"SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE callchainId IS NULL", "1");
-	same("what no column holds",
+	same("fields without a column of nsys are in LIBTRACE_CUDA_API",
 		"SELECT r.correlationId, f.contextId, f.cbid "
 		"FROM LIBTRACE_CUDA_API f JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.rowid = f.id",
 		"7 1 211");
@@ -253,7 +254,7 @@ static void api_rows(void)
 
 static void kernel_rows(void)
 {
-	same("a kernel and the call it comes from",
+	same("a kernel has its columns and the correlation id of its call",
 		"SELECT k.start, k.end, deviceId, contextId, streamId, r.correlationId, "
 		"launchType, "
 		"cacheConfig, registersPerThread, gridX, gridY, gridZ, blockX, blockY, blockZ, "
@@ -267,7 +268,7 @@ static void kernel_rows(void)
 		"3000 7000 1 2 7 7 2 3 32 10 11 12 256 2 1 1024 2048 16 99 5 4096 77 1 78 2 2 8 9 "
 		"50 "
 		"[]");
-	same("its three names",
+	same("a kernel has its demangled, short and mangled name",
 		"SELECT d.value, s.value, m.value FROM CUPTI_ACTIVITY_KIND_KERNEL "
 		"JOIN StringIds d ON d.id = demangledName JOIN StringIds s ON s.id = shortName "
 		"JOIN StringIds m ON m.id = mangledName ORDER BY start",
@@ -281,34 +282,34 @@ static void kernel_rows(void)
 
 static void copy_rows(void)
 {
-	same("copies: kinds of memory by nsys's numbers, devices of peers only",
+	same("copies have nsys's numbers for kinds of memory, and devices only for peers",
 		"SELECT start, end, bytes, copyKind, srcKind, dstKind, srcDeviceId, srcContextId, "
 		"dstDeviceId, dstContextId, correlationId FROM CUPTI_ACTIVITY_KIND_MEMCPY "
 		"WHERE virtualAddress IS NULL ORDER BY start",
 		"100 150 4096 1 0 2 - - - - 5; 200 260 8192 10 2 2 0 2 1 3 6");
-	same("labels fit",
+	same("labels of the ENUM tables fit the numbers of copies",
 		"SELECT k.label, s.label, d.label FROM CUPTI_ACTIVITY_KIND_MEMCPY "
 		"JOIN ENUM_CUDA_MEMCPY_OPER k ON k.id = copyKind "
 		"JOIN ENUM_CUDA_MEM_KIND s ON s.id = srcKind JOIN ENUM_CUDA_MEM_KIND d "
 		"ON d.id = dstKind WHERE start = 100",
 		"Host-to-Device Pageable Device");
-	same("migrations are copies",
+	same("migrations of unified memory are rows of copies",
 		"SELECT start, copyKind, bytes, deviceId, contextId, streamId, correlationId, "
 		"srcKind, "
 		"dstKind, migrationCause, virtualAddress FROM CUPTI_ACTIVITY_KIND_MEMCPY "
 		"WHERE virtualAddress IS NOT NULL ORDER BY start",
 		"400 11 65536 1 0 0 0 7 7 2 139637976727552; 500 12 4096 1 0 0 0 7 7 3 "
 		"139637976727552");
-	same("a fault of the CPU",
+	same("a page fault of the CPU has its table",
 		"SELECT start, address, originalFaultPc, i.value, m.value "
 		"FROM CUDA_UM_CPU_PAGE_FAULT_EVENTS JOIN StringIds i ON i.id = CpuInstruction "
 		"JOIN StringIds m ON m.id = module",
 		"600 139637976731648 4202495 touch /bin/app");
-	same("a fault of the device",
+	same("a page fault of the device has its table",
 		"SELECT start, end, deviceId, numberOfPageFaults, faultAccessType "
 		"FROM CUDA_UM_GPU_PAGE_FAULT_EVENTS",
 		"700 705 1 12 2");
-	same("what nsys has no table for",
+	same("counters of unified memory without a table of nsys are kept",
 		"SELECT start, counterKind "
 		"FROM LIBTRACE_CUDA_UNIFIED_MEMORY_OTHER",
 		"800 5");
@@ -318,7 +319,7 @@ static void copy_rows(void)
 
 static void other_rows(void)
 {
-	same("waits, with the device of their context",
+	same("waits have the device of their context",
 		"SELECT syncType, deviceId, streamId, eventId FROM "
 		"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION ORDER BY start",
 		"1 1 4294967295 4294967295; 2 1 4294967295 4294967295; 3 1 4294967295 4294967295; "
@@ -336,20 +337,20 @@ static void other_rows(void)
 		"SELECT start, end, eventClass, graphNodeId, originalGraphNodeId, value "
 		"FROM CUDA_GRAPH_NODE_EVENTS JOIN StringIds ON id = nameId",
 		"5250 5250 77 500 499 Graph Node Creation");
-	same("a graph that ran",
+	same("a graph that ran is in its table",
 		"SELECT start, end, graphId, graphExecId "
 		"FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
 		"5400 5470 40 41");
-	same("overhead of the profiler",
+	same("overhead of the profiler is in its table",
 		"SELECT start, overheadType, globalTid & 0xffffff "
 		"FROM PROFILER_OVERHEAD",
 		"5500 3 4321");
-	same("overhead of CUDA",
+	same("overhead of CUDA is in its table",
 		"SELECT start, overheadType, eventClass, correlationId, "
 		"globalTid & 0xffffff FROM CUPTI_ACTIVITY_KIND_OVERHEAD",
 		"5600 7 103 7 4322; "
 		"5700 2 103 7 4322");
-	same("device memory",
+	same("allocations of device memory are in their table",
 		"SELECT start, memoryOperationType, bytes, memKind, name, "
 		"correlationId, streamId, localMemoryPoolAddress, localMemoryPoolSize, "
 		"importedMemoryPoolAddress, importedMemoryPoolProcessId "
@@ -365,21 +366,21 @@ static void other_rows(void)
 
 static void target_rows(void)
 {
-	same("a device once, whatever tells it twice",
+	same("a device that is recorded twice has one row",
 		"SELECT vmId, id, name, busLocation, isDiscrete, totalMemory, memoryBandwidth, "
 		"clockRate, smCount, uuid, cuDevice, computeMajor, smMinor, maxShmemPerBlockOptin "
 		"FROM TARGET_INFO_GPU",
 		"281474976710656 0 NVIDIA Test 0000:03:0a.0 1 1073741824 616000000000 1575000000 "
 		"68 "
 		"fa2a1d7d-9a69-1627-80a1-bf74ae1e9493 1 7 5 65536");
-	same("its number in the process",
+	same("a device has its number in the process",
 		"SELECT gpuId, cudaId, pid, uuid, numMultiprocessors FROM TARGET_INFO_CUDA_DEVICE",
 		"0 1 4321 fa2a1d7d-9a69-1627-80a1-bf74ae1e9493 68");
 	same("contexts",
 		"SELECT nullStreamId, hwId, vmId, processId, deviceId, contextId "
 		"FROM TARGET_INFO_CUDA_CONTEXT_INFO",
 		"7 0 1 4321 1 2");
-	same("their null streams",
+	same("contexts have their null streams",
 		"SELECT streamId, processId, contextId "
 		"FROM TARGET_INFO_CUDA_NULL_STREAM",
 		"7 4321 2");
@@ -393,23 +394,24 @@ static void target_rows(void)
 		"2 2 4321");
 }
 
-/* A script of 2022 that counts on ids one apart, and one that does not. */
+/* Rows for scripts of 2022, one that relies on consecutive ids and one that does not. */
 static void older_rows(void)
 {
-	same("chains, as documented and as they were",
+	same("a callchain is found by its id and, as in older databases, by the id after it",
 		"SELECT (SELECT group_concat(symbol) FROM CUDA_CALLCHAINS WHERE id = callchainId) "
 		"= "
 		"(SELECT group_concat(symbol) FROM CUDA_CALLCHAINS WHERE id = callchainId + 1) "
 		"FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE callchainId IS NOT NULL",
 		"1");
-	same("waits by the numbers of then",
+	same("an older generation has older numbers for waits",
 		"SELECT syncType FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION ORDER BY start",
 		"2; 3; 3; 1");
-	same("nodes of graphs stood in CUDA_GRAPH_EVENTS",
+	same("an older generation has nodes of graphs in CUDA_GRAPH_EVENTS",
 		"SELECT eventClass, graphNodeId FROM CUDA_GRAPH_EVENTS", "77 500");
-	same("columns that came later are not there",
+	same("an older generation lacks columns that were added later",
 		"SELECT count(*) FROM pragma_table_info('CUPTI_ACTIVITY_KIND_KERNEL')", "27");
-	same("overhead had a return value", "SELECT returnValue FROM PROFILER_OVERHEAD", "0");
+	same("overhead of an older generation has a return value",
+		"SELECT returnValue FROM PROFILER_OVERHEAD", "0");
 }
 
 int main(void)

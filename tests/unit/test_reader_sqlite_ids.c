@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rows of a database are of which process: pids used again, exec, several reports, names; and
- * reports of any numbers. */
+/* Which rows of a database belong to which process: reused pids, exec, several reports, names;
+ * and reports with random numbers. */
 #define _GNU_SOURCE
 #include "tests/unit/tap.h"
 
@@ -62,7 +62,7 @@ static void named(struct make_report *m, uint32_t process, uint32_t tid, const c
 	make_batch(m, KIND_THREAD_START, process, tid, 1, 5, row);
 }
 
-/* Process 1 ends and 2 gets its pid, which execs: 3. Process 4 is another one. */
+/* Process 1 ends and process 2 gets its pid; 2 execs and becomes 3. Process 4 has another pid. */
 static void make_reused(struct make_report *m)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
@@ -123,18 +123,18 @@ static void exported(uint32_t reports)
 
 static void reused(void)
 {
-	same("a pid that is used again is another process's, what exec made of it the same one",
+	same("a reused pid is another process, a process after exec is the same one",
 		"SELECT start, " PARTS("globalTid") " FROM OSRT_API ORDER BY start",
 		"0 1 500 500; 50 1 501 501; 200 2 500 500; 300 2 500 500");
-	same("so each process has its row",
+	same("each process has its row",
 		"SELECT " PARTS("globalPid") ", pid, name "
 					     "FROM PROCESSES ORDER BY globalPid",
 		"1 500 0 500 first; 1 501 0 501 other; 2 500 0 500 third");
-	same("and each thread its name",
+	same("each thread has its name",
 		"SELECT " PARTS("globalTid") ", value, priority FROM ThreadNames "
 					     "JOIN StringIds ON id = nameId ORDER BY globalTid",
 		"1 500 500 of the first 20; 1 501 501 other -; 2 500 500 of the second 20");
-	same("LIBTRACE_PROCESS says which is which",
+	same("LIBTRACE_PROCESS maps process ids to rows",
 		"SELECT processId, globalPid >> 48, executable FROM LIBTRACE_PROCESS "
 		"ORDER BY processId",
 		"1 1 /bin/first; 2 2 /bin/second; 3 2 /bin/third; 4 1 /bin/other");
@@ -142,18 +142,19 @@ static void reused(void)
 
 static void several(void)
 {
-	same("a second report has ids of its own, whatever the first one used",
+	same("processes of a second report have ids of their own",
 		"SELECT globalTid >> 48, count(*) FROM OSRT_API GROUP BY 1", "1 2; 2 2; 3 2; 4 2");
-	same("no call has two threads, none has no thread",
+	same("each call belongs to exactly one thread",
 		"SELECT count(*), (SELECT count(*) FROM OSRT_API JOIN ThreadNames USING "
 		"(globalTid)) "
 		"FROM OSRT_API",
 		"8 8");
-	same("none two processes",
+	same("each call belongs to exactly one process",
 		"SELECT count(*) FROM OSRT_API a JOIN PROCESSES p "
 		"ON p.globalPid = (a.globalTid & ~0xffffff)",
 		"8");
-	same("reports are told apart", "SELECT globalVid >> 48 FROM LIBTRACE_REPORT", "1; 3");
+	same("each report has an id of its own", "SELECT globalVid >> 48 FROM LIBTRACE_REPORT",
+		"1; 3");
 }
 
 /* xorshift: the same numbers each time. */
@@ -166,7 +167,7 @@ static uint64_t random_number(void)
 	return state;
 }
 
-/* Small numbers, ids that are told and that are not, borders, and anything. */
+/* Small numbers, ids that exist and ids that do not, limits, and random ones. */
 static int64_t hostile_number(void)
 {
 	const uint64_t n = random_number();
@@ -201,7 +202,7 @@ static void make_hostile(struct make_report *m)
 	for (uint32_t n = 0; (e = schema_event_at(n)); n++) {
 		for (uint32_t i = 0; i < ROWS * e->field_count; i++)
 			values[i] = hostile_number();
-		/* modules are bounded, and others look at their times */
+		/* the number of modules is bounded, and other events look at their times */
 		if (e->number == KIND_MODULE_LOAD || e->number == KIND_MODULE_UNLOAD)
 			continue;
 		make_batch(m, e->number, (uint32_t)(random_number() % 4), (uint32_t)random_number(),
@@ -242,7 +243,7 @@ static void hostile(void)
 		report_close(&report);
 		make_release(&m);
 	}
-	check(sound == rounds, "%u of %u reports of any numbers make sound databases", sound,
+	check(sound == rounds, "reports with random numbers give sound databases: %u of %u", sound,
 		rounds);
 }
 

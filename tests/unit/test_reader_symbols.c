@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of addresses in real files, made by the compilers that are here. */
+/* Names of addresses in real files, compiled by the installed compilers. */
 #define _GNU_SOURCE
 #ifdef HAVE_LIBDW
 
@@ -10,7 +10,8 @@
 
 #include "reader/symbols/demangle.h"
 
-/* ---- a library that calls back: where that returns to is what a callchain holds ---- */
+/* ---- a library that calls back: a callchain holds the address that the callback returns to
+ * ---- */
 
 static uint64_t returned_to;
 
@@ -90,23 +91,26 @@ static void inlined_functions(const struct library *l)
 	struct session s;
 	session_start(&s, l, l->path, l->build_id, NULL);
 	const struct symbol *symbol = symbols_find(&s.symbols, s.process, l->address, 1500, NULL);
-	is_shown(symbol, lib_shown, "inlined functions, each with its line");
+	is_shown(symbol, lib_shown, "inlined functions have their names and lines");
 	Dl_info info;
 	dladdr((void *)(uintptr_t)l->address, &info);
 	check(symbol->offset == l->address - (uintptr_t)info.dli_saddr,
-		"the offset is from the begin of the outermost one: %lu",
+		"the offset counts from the start of the function that contains the inlined ones: "
+		"%lu",
 		(unsigned long)symbol->offset);
 	check(symbol == symbols_find(&s.symbols, s.process, l->address, 1600, NULL),
-		"the answer is kept");
+		"the answer for an address is kept");
 	symbol = symbols_find(&s.symbols, s.process, l->end + 100, 1500, NULL);
-	is_shown(symbol, "? (in no module)", "an address outside");
-	check(symbol->offset == l->end + 100, "keeps its address");
+	is_shown(symbol, "? (not in any module)", "an address outside of all modules has no name");
+	check(symbol->offset == l->end + 100,
+		"an address outside of all modules keeps its address");
 	symbol = symbols_find(&s.symbols, s.process, l->begin + 64, 1500, NULL);
-	is_shown(symbol, "? (in no function of the file's symbol table)", "no code");
-	check(symbol->module && symbol->offset == l->begin + 64 - l->bias, "is module and offset");
+	is_shown(symbol, "? (not in any function of the file's symbol table)", "no code");
+	check(symbol->module && symbol->offset == l->begin + 64 - l->bias,
+		"an address without a function is shown as module and offset");
 	symbol = symbols_resolve(&s.symbols, s.process, l->address,
 		module_map_find(&s.process->modules, l->address, 1500), 1500);
-	is_shown(symbol, lib_shown, "a module that the caller chose");
+	is_shown(symbol, lib_shown, "an address is looked up in the module that the caller names");
 	session_end(&s);
 }
 
@@ -115,22 +119,23 @@ static void other_build(const struct library *l)
 	struct session s;
 	char expected[600];
 	session_start(&s, l, l->path, "0123456789abcdef", NULL);
-	snprintf(expected, sizeof(expected), "? (build-id of '%s' is another one)", l->path);
+	snprintf(expected, sizeof(expected), "? (build-id of '%s' differs)", l->path);
 	const struct symbol *symbol = symbols_find(&s.symbols, s.process, l->address, 1500, NULL);
 	is_shown(symbol, expected, "a file of another build is not used");
 	session_end(&s);
 	session_start(&s, l, l->path, "", NULL);
 	symbol = symbols_find(&s.symbols, s.process, l->address, 1500, NULL);
-	is_shown(symbol, expected, "nor one with a build-id for one without");
+	is_shown(symbol, expected, "a file with a build-id is not used for a module without one");
 	session_end(&s);
 	session_start(&s, l, "/nowhere/lib.so", l->build_id, NULL);
 	symbol = symbols_find(&s.symbols, s.process, l->address, 1500, NULL);
 	is_shown(symbol, "? (cannot open '/nowhere/lib.so': No such file or directory)",
-		"a file that is gone");
+		"a file that is missing is reported with its path");
 	session_end(&s);
 	session_start(&s, l, "linux-vdso.so.1", l->build_id, NULL);
 	symbol = symbols_find(&s.symbols, s.process, l->address, 1500, NULL);
-	is_shown(symbol, "? (the kernel of this machine has another vdso)", "another vdso");
+	is_shown(symbol, "? (the vdso of this machine's kernel differs)",
+		"a vdso of another kernel is not used");
 	session_end(&s);
 	static const char *const odd[] = {"/tmp", "/dev/null", "[vdso]", "", "/etc/passwd"};
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
@@ -167,21 +172,21 @@ static void separate_debug_file(const struct library *l)
 		   "--only-keep-debug apart/lib.so apart/.debug/lib.debug && strip "
 		   "--strip-all apart/lib.so && objcopy "
 		   "--add-gnu-debuglink=apart/.debug/lib.debug apart/lib.so")) {
-		check(true, "separate debug file # SKIP no objcopy");
+		check(true, "a stripped file finds its separate debug file # SKIP no objcopy");
 		return;
 	}
 	session_start(&s, l, in_folder("apart/lib.so"), l->build_id, NULL);
 	is_shown(symbols_find(&s.symbols, s.process, l->address, 1500, NULL), lib_shown,
-		"a stripped file with .gnu_debuglink");
+		"a stripped file finds its debug file by .gnu_debuglink");
 	session_end(&s);
 	shell("mkdir stripped && cp apart/lib.so stripped/");
 	session_start(&s, l, in_folder("stripped/lib.so"), l->build_id, NULL);
 	is_shown(symbols_find(&s.symbols, s.process, l->address, 1500, NULL), "outer",
-		"without its debug file: exported names");
+		"a stripped file without its debug file has exported names");
 	session_end(&s);
 	session_start(&s, l, in_folder("stripped/lib.so"), l->build_id, in_folder("ids"));
 	is_shown(symbols_find(&s.symbols, s.process, l->address, 1500, NULL), lib_shown,
-		"with the debug file below the symbol path");
+		"a stripped file finds its debug file below the symbol path");
 	session_end(&s);
 }
 
@@ -206,7 +211,7 @@ static void damaged_file(const struct library *l)
 		survived += symbols_find(&s.symbols, s.process, l->address, 1500, NULL) != NULL;
 		session_end(&s);
 	}
-	check(survived == 300, "%u damaged files are survived", survived);
+	check(survived == 300, "%u damaged files do not crash the reader", survived);
 }
 
 static void c_library(void)
@@ -215,7 +220,7 @@ static void c_library(void)
 	write_file(in_folder("lib.c"), lib_source, strlen(lib_source));
 	if (!shell("%s -O2 -g -fPIC -shared -Wl,--build-id -o lib.so lib.c", compiler()) ||
 		!library_run(&l, in_folder("lib.so"))) {
-		check(false, "no library could be made with '%s'", compiler());
+		check(false, "no library could be built with '%s'", compiler());
 		return;
 	}
 	inlined_functions(&l);
@@ -228,7 +233,7 @@ static void c_library(void)
 		struct session s;
 		session_start(&s, &l, l.path, l.build_id, NULL);
 		is_shown(symbols_find(&s.symbols, s.process, l.address, 1500, NULL), lib_shown,
-			"the same from clang");
+			"inlined functions of a file from clang have names and lines");
 		session_end(&s);
 	}
 }
@@ -284,7 +289,7 @@ static void rust_names(void)
 			check(true, "Rust names, %s # SKIP no rustc", styles[i]);
 			continue;
 		}
-		if (!check(library_run(&l, in_folder("librust%d.so", i)), "Rust library runs"))
+		if (!check(library_run(&l, in_folder("librust%d.so", i)), "the Rust library runs"))
 			continue;
 		session_start(&s, &l, l.path, l.build_id, NULL);
 		shown(symbols_find(&s.symbols, s.process, l.address, 1500, NULL));
@@ -333,12 +338,13 @@ static void readable_names(void)
 				(!bytes || !strcmp(out, rows[i].expected)),
 			"%s -> %s", rows[i].name, out);
 	}
-	/* each argument twice the one before */
+	/* each argument doubles the name */
 	strcpy(bomb, "_Z1fP1aPS_");
 	for (int i = 0; i < 30; i++)
 		sprintf(bomb + strlen(bomb), "1tIS%c_S%c_E", "0123456789ABCDEFGHIJKLMNOPQRSTU"[i],
 			"0123456789ABCDEFGHIJKLMNOPQRSTU"[i]);
-	check(demangle(bomb, out) < DEMANGLED_BYTES_MAX, "a name that unfolds without end");
+	check(demangle(bomb, out) < DEMANGLED_BYTES_MAX,
+		"a mangled name that expands exponentially is cut");
 }
 
 int main(void)

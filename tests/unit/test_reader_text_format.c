@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sections as text: what each form of a value becomes, and where each error is. The language is
- * that of https://protobuf.dev/reference/protobuf/textformat-spec.
+ * Section files as text: the value of each form, and the position of each error. The language is
+ * specified at https://protobuf.dev/reference/protobuf/textformat-spec.
  */
 #include <inttypes.h>
 
@@ -32,24 +32,24 @@ static void values(void)
 	if (!s)
 		return;
 	const Ncu__ProfilerSectionBarChart *bar = s->body[0]->items[0]->bar_chart;
-	check(!strcmp(s->identifier, "Ab\nAA\""), "texts side by side are one; escapes");
-	check(!strcmp(s->display_name, "x # y"), "no comment begins in a text");
-	check(s->order == 16 && s->header->rows == 15, "hexadecimal and octal numbers (%u, %u)",
-		s->order, s->header->rows);
+	check(!strcmp(s->identifier, "Ab\nAA\""), "adjacent strings are one string, with escapes");
+	check(!strcmp(s->display_name, "x # y"), "a '#' in a string begins no comment");
+	check(s->order == 16 && s->header->rows == 15,
+		"hexadecimal and octal numbers are read (%u, %u)", s->order, s->header->rows);
 	check(s->header->n_metrics == 2 && !strcmp(s->header->metrics[1]->name, "n"),
-		"a list of messages, in both kinds of brackets");
+		"a list of messages is read in both kinds of brackets");
 	check(bar->value_axis->range->min == -5 && bar->value_axis->range->max == 9,
-		"negative numbers");
+		"negative numbers are read");
 	check(bar->sort_key == NCU__SORT_KEYS__ByValue &&
 			bar->sort_direction == NCU__SORT_DIRECTIONS__Descending,
-		"values of enumerations by name and by number");
+		"values of enumerations are read by name and by number");
 	check(s->body[0]->set_default && s->metrics[0]->metrics[0]->has_show_instances &&
 			!s->metrics[0]->metrics[0]->show_instances,
-		"true and 0 are of bool");
+		"a bool may be true or 0");
 	check(s->n_metrics == 2 && s->metrics[0]->metrics[0]->multiplier == -2500 &&
 			s->metrics[1]->metrics[0]->multiplier == 1.5,
-		"numbers with a fraction, and repeated fields");
-	check(s->metrics[1]->metrics[0]->n_ctr_domains == 2, "a list of texts");
+		"numbers with a fraction and repeated fields are read");
+	check(s->metrics[1]->metrics[0]->n_ctr_domains == 2, "a list of strings is read");
 	ncu__profiler_section__free_unpacked(s, NULL);
 }
 
@@ -63,32 +63,34 @@ static const struct {
 	{"Later: -2.5 Order: 2", "1:1 warning: ProfilerSection has no field Later: left out"},
 	{"Later: [a, b] Order: 2", "1:1 warning: ProfilerSection has no field Later: left out"},
 	{"Later",
-		"1:1 warning: ProfilerSection has no field Later: left out; 1:6 : expected, but "
-		"the text ends"},
+		"1:1 warning: ProfilerSection has no field Later: left out; 1:6 expected : before "
+		"the end "
+		"of the text"},
 	{"Later: }",
-		"1:1 warning: ProfilerSection has no field Later: left out; 1:8 a value expected, "
+		"1:1 warning: ProfilerSection has no field Later: left out; 1:8 expected a value, "
 		"not }"},
-	{"DisplayName: \"abc\nOrder: 5", "1:14 string without its end"},
-	{"DisplayName: \"abc\\", "1:14 string without its end"},
+	{"DisplayName: \"abc\nOrder: 5", "1:14 unterminated string"},
+	{"DisplayName: \"abc\\", "1:14 unterminated string"},
 	{"DisplayName: \"a\\q\"", "1:14 unknown escape in a string"},
 	{"DisplayName: \"a\\0\"", "1:14 zero byte in a string"},
-	{"DisplayName: 5", "1:14 a string expected, not 5"},
-	{"DisplayName \"a\"", "1:13 : expected, not \"a\""},
-	{"Order: 5 Order: 6", "1:10 Order is given a second time"},
+	{"DisplayName: 5", "1:14 expected a string, not 5"},
+	{"DisplayName \"a\"", "1:13 expected :, not \"a\""},
+	{"Order: 5 Order: 6", "1:10 Order is set twice"},
 	{"Order: -1", "1:9 -1 is out of range"},
 	{"Order: 4294967296", "1:8 4294967296 is out of range"},
-	{"Order: 99999999999999999999", "1:8 a whole number expected, not 99999999999999999999"},
-	{"Order: 1.5", "1:8 a whole number expected, not 1.5"},
-	{"Order: x", "1:8 a whole number expected, not x"},
-	{"Header {\n  Metrics { Name: 'a' }\n", "3:1 a field or } expected, but the text ends"},
-	{"Header { Metrics { Name: 'a' } >", "1:32 a field or } expected, not >"},
-	{"Header: 5", "1:9 { expected, not 5"},
-	{"Order: 5 }", "1:10 a field expected, not }"},
-	{"Order: 5 $", "1:10 character outside of a string"},
+	{"Order: 99999999999999999999", "1:8 expected an integer, not 99999999999999999999"},
+	{"Order: 1.5", "1:8 expected an integer, not 1.5"},
+	{"Order: x", "1:8 expected an integer, not x"},
+	{"Header {\n  Metrics { Name: 'a' }\n",
+		"3:1 expected a field or } before the end of the text"},
+	{"Header { Metrics { Name: 'a' } >", "1:32 expected a field or }, not >"},
+	{"Header: 5", "1:9 expected {, not 5"},
+	{"Order: 5 }", "1:10 expected a field, not }"},
+	{"Order: 5 $", "1:10 unexpected character outside a string"},
 	{"Filter { MinArch: CC_1 }", "1:19 min_arch has no value CC_1"},
-	{"Body { SetDefault: maybe }", "1:20 true or false expected, not maybe"},
-	{"Header { Metrics { Multiplier: 'a' } }", "1:32 a number expected, not 'a'"},
-	{"Header { Metrics [ { Name: 'a' } { } ] }", "1:34 , or ] expected, not {"},
+	{"Body { SetDefault: maybe }", "1:20 expected true or false, not maybe"},
+	{"Header { Metrics { Multiplier: 'a' } }", "1:32 expected a number, not 'a'"},
+	{"Header { Metrics [ { Name: 'a' } { } ] }", "1:34 expected , or ], not {"},
 };
 
 static void errors(void)
@@ -118,9 +120,8 @@ static void depth(void)
 			to = stpcpy(to, "}}");
 		strcpy(to, "}");
 		Ncu__ProfilerSection *s = section_of(text, problems);
-		check((s != NULL) == (2 * pairs + 1 <= MESSAGE_DEPTH_MAX),
-			"%u messages in each other: %s", 2 * pairs + 1,
-			*problems ? problems : "read");
+		check((s != NULL) == (2 * pairs + 1 <= MESSAGE_DEPTH_MAX), "%u nested messages: %s",
+			2 * pairs + 1, *problems ? problems : "read");
 		ncu__profiler_section__free_unpacked(s, NULL);
 	}
 }
@@ -131,7 +132,7 @@ static const struct {
 	const char *promise, *metric, *section;
 	uint32_t architecture;
 	int scope;
-	const char *name; /* NULL = not there */
+	const char *name; /* NULL = absent */
 } filters[] = {
 	{"without a filter", "Name: 'a'", "", 70, 1, "a"},
 	{"both ends of a range belong to it", "Name: 'a' Filter { MinArch: CC_70 MaxArch: CC_86 }",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verdict of a report: complete is what lacks nothing by its own numbers. */
+/* The verdict of a report: the report is complete if its own numbers show no missing events. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 static char text[512];
 
-/* Of a report with one process, whose receipt lacks so many events. */
+/* Print the verdict of a report with one process, whose receipt lacks `unaccounted` events. */
 static bool verdict_of(uint64_t unaccounted)
 {
 	char path[] = "/tmp/libtrace-verdict-XXXXXX";
@@ -46,8 +46,9 @@ static bool verdict_of(uint64_t unaccounted)
 
 int main(void)
 {
-	check(verdict_of(0) && !strncmp(text, "complete", 8), "nothing is missing");
+	check(verdict_of(0) && !strncmp(text, "complete", 8),
+		"a report is complete if nothing is missing");
 	check(!verdict_of(3) && strstr(text, "3 events unaccounted for"),
-		"events that nothing accounts for are missing");
+		"a report with unaccounted events is not complete");
 	return tap_done();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_symbols.h - what the tests of symbols share: a folder of their own, a report with one
+ * test_symbols.h - helpers that the tests of symbols share: a scratch folder, a report with one
  * module, and a symbol as one line of text.
  */
 #ifndef TESTS_UNIT_TEST_SYMBOLS_H
@@ -51,7 +51,7 @@ __attribute__((format(printf, 1, 2), unused)) static bool shell(const char *form
 	return system(quiet) == 0;
 }
 
-/* A file that was mapped. */
+/* Describe a file that was mapped. */
 struct library {
 	const char *path;
 	char build_id[80];

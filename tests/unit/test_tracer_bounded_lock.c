@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A lock that is not given back holds nobody up twice, and can be had again when it is given back
- * after all.
+ * The bounded lock: if its holder does not release it, waiters wait once, not twice; after a late
+ * release it can be taken again.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -10,10 +10,7 @@
 
 #include "common/sys.h"
 #include "tap.h"
-#include "tracer/bounded_lock.h"
-
-/* preload.c gives it; here no writer is ever started. */
-int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
+#include "tracer/core/bounded_lock.h"
 
 static uint32_t lock, sleeps;
 
@@ -25,7 +22,7 @@ static bool count_sleeps(long number, const long argument[6], long *ret_result)
 	return false;
 }
 
-/* Gives the lock back when somebody has waited for it. */
+/* Release the lock when somebody has waited for it. */
 static void *hold_for_a_while(void *unused)
 {
 	while (!__atomic_load_n(&sleeps, __ATOMIC_ACQUIRE))
@@ -38,18 +35,20 @@ int main(void)
 {
 	pthread_t thread;
 	sys_override = count_sleeps;
-	check(bounded_lock_take(&lock) && !sleeps, "a free one is had at once");
+	check(bounded_lock_take(&lock) && !sleeps, "a free lock is taken at once");
 	if (pthread_create(&thread, NULL, hold_for_a_while, NULL))
 		return 1;
-	while (!bounded_lock_take(&lock)) /* its holder may be off the processor for long */
+	while (!bounded_lock_take(&lock)) /* the holder may be off the processor for long */
 		usleep(100);
-	check(sleeps != 0, "one that is held is waited for");
+	check(sleeps != 0, "a held lock is waited for");
 	pthread_join(thread, NULL);
 	sleeps = 0;
-	check(!bounded_lock_take(&lock) && sleeps, "not for ever");
+	check(!bounded_lock_take(&lock) && sleeps, "the wait for a lock that is not released ends");
 	sleeps = 0;
-	check(!bounded_lock_take(&lock) && !sleeps, "and not again");
+	check(!bounded_lock_take(&lock) && !sleeps,
+		"a lock that was not released is not waited for again");
 	bounded_lock_give(&lock);
-	check(bounded_lock_take(&lock) && !sleeps, "given back after all, it is to be had");
+	check(bounded_lock_take(&lock) && !sleeps,
+		"a lock that is released after all can be taken again");
 	return tap_done();
 }

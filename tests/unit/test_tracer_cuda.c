@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CUDA source with many threads in it at once: calls, modules, buffers that come and go,
- * flushes. Nothing is lost or counted twice; under ThreadSanitizer, nothing races.
+ * The CUDA source with many threads in it at once: calls, modules, buffers that are created and
+ * freed, flushes. Nothing is lost or counted twice; under ThreadSanitizer, nothing races.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -15,17 +15,20 @@
 #include "common/text.h"
 #include "tap.h"
 #include "tests/unit/tracer_session.h"
-#include "tracer/cuda.h"
-#include "tracer/lane.h"
-#include "tracer/session.h"
-#include "tracer/spool_file.h"
+#include "tracer/cuda/cuda.h"
+#include "tracer/cuda/functions.h"
+#include "tracer/core/lane.h"
+#include "tracer/session/session.h"
+#include "tracer/core/spool_file.h"
 
 #define THREADS 4u
-#define CALLS 1500u   /* of a thread: a launch with a driver call inside, and one that is counted */
+#define CALLS                                                                                 \
+	1500u /* for each thread: a launch with a driver call inside, and a call that is only \
+		 counted */
 #define DELIVERERS 2u /* threads of CUPTI */
-#define BUFFERS 40u   /* of each */
-#define RECORDS 64u   /* of a buffer */
-#define MODULES 200u  /* loads of a thread, of CONTENTS cubins */
+#define BUFFERS 40u   /* for each thread of CUPTI */
+#define RECORDS 64u   /* in each buffer */
+#define MODULES 200u  /* loads of each thread, of CONTENTS cubins */
 #define CONTENTS 8u
 #define CUBIN_BYTES 20000u
 
@@ -96,7 +99,7 @@ static bool start(void)
 		return false;
 	cuda.page = place;
 	__atomic_store_n(&cuda.state, CUDA_ON, __ATOMIC_RELEASE);
-	return cuda_api_start() && cuda_activity_start();
+	return cuda_functions_start() && cuda_activity_start();
 }
 
 /* ---- threads ---- */
@@ -175,7 +178,7 @@ static void *flusher(void *unused)
 	return NULL;
 }
 
-/* ---- what lies in the spool then ---- */
+/* ---- what the spool then holds ---- */
 
 static uint64_t counts[RECORD_KIND_MASK + 1], cubin_bytes;
 
@@ -222,16 +225,16 @@ static void all_at_once(void)
 	check(counts[REC_CUDA_API] == 2u * THREADS * CALLS && p->api_calls == counts[REC_CUDA_API],
 		"every call is a record: %lu", (unsigned long)counts[REC_CUDA_API]);
 	check(p->counted_count == 1 && p->counted[0].count == THREADS * CALLS,
-		"every trivial one is counted: %lu", (unsigned long)p->counted[0].count);
+		"every trivial call is counted: %lu", (unsigned long)p->counted[0].count);
 	check(p->records == records && p->rows == records && p->impossible == records / 8,
 		"every record of the device is a row: %lu of %u", (unsigned long)p->rows, records);
-	check(counts[REC_CUDA_ROW] == records + THREADS * MODULES, "rows in lanes: %lu",
+	check(counts[REC_CUDA_ROW] == records + THREADS * MODULES, "lanes hold all rows: %lu",
 		(unsigned long)counts[REC_CUDA_ROW]);
-	check(cubin_bytes == (uint64_t)CONTENTS * CUBIN_BYTES, "each cubin went in once: %lu bytes",
-		(unsigned long)cubin_bytes);
+	check(cubin_bytes == (uint64_t)CONTENTS * CUBIN_BYTES,
+		"each cubin is stored once: %lu bytes", (unsigned long)cubin_bytes);
 	check(p->buffers == DELIVERERS * BUFFERS && p->dropped == p->buffers && !p->buffers_refused,
-		"buffers and CUPTI's own drops are counted: %lu", (unsigned long)p->dropped);
-	check(flushes == 200 + 1 && cuda.state == CUDA_ENDED, "the last flush was made once: %u",
+		"lost buffers and CUPTI's own drops are counted: %lu", (unsigned long)p->dropped);
+	check(flushes == 200 + 1 && cuda.state == CUDA_ENDED, "the last flush happens once: %u",
 		flushes);
 }
 
@@ -256,7 +259,8 @@ static void left_buffer_holds_nobody_up(void)
 		if (pthread_create(&thread, NULL, deliver, NULL) == 0)
 			pthread_join(thread, NULL);
 	uint64_t more = session.spool->dropped[DROP_CUPTI] - before;
-	check(more == 3 * (RECORDS + 1), "what comes after a buffer left half read is counted: %lu",
+	check(more == 3 * (RECORDS + 1),
+		"records after a buffer that was left half read are counted: %lu",
 		(unsigned long)more);
 }
 

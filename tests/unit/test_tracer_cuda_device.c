@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The CUDA source on the simulated device (tests/sim), with threads that launch, copy, load modules
- * and wait, while CUPTI's own thread hands buffers over: everything is there once; under
- * ThreadSanitizer nothing races in our half. The device's libraries are not instrumented.
+ * and wait, while CUPTI's own thread delivers buffers: every event is recorded once; under
+ * ThreadSanitizer nothing races in the tracer. The device's libraries are not instrumented.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -10,18 +10,18 @@
 
 #include "tap.h"
 #include "tests/unit/tracer_session.h"
-#include "tracer/cuda.h"
-#include "tracer/lane.h"
+#include "tracer/cuda/cuda.h"
+#include "tracer/core/lane.h"
 
 #define THREADS 4u
 #define ROUNDS 60u
-#define LAUNCHES 5u /* of a round */
+#define LAUNCHES 5u /* in each round */
 #define BYTES 4096u
 
 static const char ptx[] = "// increment\n.version 8.0\n.target sm_75\n.address_size 64\n"
 			  ".visible .entry increment(.param .u64 a)\n{\n ret;\n}\n";
 
-/* Functions of the driver's API; all return 0 when they succeed. */
+/* Functions of the driver API; all return 0 when they succeed. */
 #define DRIVER(X)                                                                              \
 	X(cuInit, (unsigned))                                                                  \
 	X(cuDevicePrimaryCtxRetain, (void **, int))                                            \
@@ -91,7 +91,7 @@ static void *worker(void *unused)
 	return unused;
 }
 
-/* What ends the program's own windows, on a thread of its own. */
+/* End the program's own windows, on a thread of its own. */
 static void *flusher(void *unused)
 {
 	for (uint32_t i = 0; i < 100; i++)
@@ -113,15 +113,15 @@ static void all_at_once(void)
 	const struct cuda_page *p = cuda.page;
 	uint64_t launches = (uint64_t)THREADS * ROUNDS * LAUNCHES;
 	check(!failures, "every call of the program succeeds: %u", failures);
-	check(p->api_calls >= launches + THREADS * ROUNDS * 8u, "its calls are recorded: %lu",
-		(unsigned long)p->api_calls);
+	check(p->api_calls >= launches + THREADS * ROUNDS * 8u,
+		"every call of the program is recorded: %lu", (unsigned long)p->api_calls);
 	check(p->records >= launches + THREADS * ROUNDS * 4u && p->rows == p->records,
 		"each record of the device is a row: %lu of %lu", (unsigned long)p->rows,
 		(unsigned long)p->records);
 	check(!p->impossible && !p->unread && !p->dropped && !p->buffers_refused && !p->ignored,
-		"none is missing, unread or impossible: %lu, %lu, %lu", (unsigned long)p->dropped,
-		(unsigned long)p->unread, (unsigned long)p->impossible);
-	check(cuda.state == CUDA_ENDED, "the source has ended");
+		"no record is missing, unread or has impossible times: %lu, %lu, %lu",
+		(unsigned long)p->dropped, (unsigned long)p->unread, (unsigned long)p->impossible);
+	check(cuda.state == CUDA_ENDED, "the source ends");
 }
 
 int main(void)
@@ -135,7 +135,7 @@ int main(void)
 		printf("1..0 # SKIP no simulated device: built without headers of CUDA 13\n");
 		return 0;
 	}
-	if (!check(tracer_session_start(), "a session is made"))
+	if (!check(tracer_session_start(), "a session starts"))
 		return tap_done();
 	session.config.cupti = cupti_path;
 	session.config.cuda_memory = session.config.cuda_unified_memory = true;

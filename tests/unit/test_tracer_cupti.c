@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Activity records of all versions of CUPTI: each column has its member where the record is long
- * enough for it, and 0 where it is not; nothing behind a record is read.
+ * Activity records of all versions of CUPTI: each column has its member if the record is long
+ * enough for it, else 0. Nothing after the end of a record is read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +9,12 @@
 #include <unistd.h>
 
 #include "tap.h"
-#include "tracer/cuda.h"
-#include "tracer/session.h"
-#include "tracer/cupti_abi.h"
-#include "tracer/cupti_decode.h"
+#include "tracer/cuda/cuda.h"
+#include "tracer/session/session.h"
+#include "tracer/cuda/cupti_abi.h"
+#include "tracer/cuda/cupti_decode.h"
 
-/* preload.c gives it; here no writer is ever started. */
-int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
-
-/* A record that ends where the memory ends: one byte too far is a fault. */
+/* A record that ends where the memory ends: reading one byte too many is a fault. */
 static void *record_at_end(const void *record, size_t bytes)
 {
 	static uint8_t *page;
@@ -58,7 +55,7 @@ static const struct cupti_kernel kernel = {.kind = CUPTI_CONCURRENT_KERNEL,
 	.max_active_clusters = 16,
 	.is_device_launched = 1};
 
-/* Lengths of kernel records from CUDA 10 to 13, and what of the late members they have. */
+/* Lengths of kernel records from CUDA 10 to 13, and which of the late members they have. */
 static void kernels_of_all_versions(void)
 {
 	static const struct {
@@ -76,7 +73,7 @@ static void kernels_of_all_versions(void)
 		const uint64_t *v = row.value;
 		check(known && row.event == NUMBER_CUDA_KERNEL && row.timing == CUPTI_IS_SPAN &&
 				row.start == 1000 && row.end == 1500 && row.correlation == 99,
-			"kernel of %zu bytes: what it is and when", shapes[i].bytes);
+			"a kernel record of %zu bytes has its kind and times", shapes[i].bytes);
 		check(v[COLUMN_CUDA_KERNEL_GRID_Z] == 5 && v[COLUMN_CUDA_KERNEL_BLOCK_X] == 32 &&
 				v[COLUMN_CUDA_KERNEL_STREAM_ID] == 7 &&
 				v[COLUMN_CUDA_KERNEL_REGISTERS_PER_THREAD] == 40 &&
@@ -84,11 +81,12 @@ static void kernels_of_all_versions(void)
 				v[COLUMN_CUDA_KERNEL_CACHE_CONFIG_REQUESTED] == 1 &&
 				v[COLUMN_CUDA_KERNEL_CACHE_CONFIG_EXECUTED] == 2 &&
 				v[COLUMN_CUDA_KERNEL_SHARED_MEMORY_CARVEOUT] == 51,
-			"kernel of %zu bytes: what all versions have", shapes[i].bytes);
+			"a kernel record of %zu bytes has the members of all versions",
+			shapes[i].bytes);
 		check(row.texts == UINT64_C(1) << COLUMN_CUDA_KERNEL_NAME &&
 				!strcmp((const char *)(uintptr_t)v[COLUMN_CUDA_KERNEL_NAME],
 					kernel.name),
-			"kernel of %zu bytes: its name", shapes[i].bytes);
+			"a kernel record of %zu bytes has its name", shapes[i].bytes);
 		check(v[COLUMN_CUDA_KERNEL_GRAPH_NODE_ID] ==
 					(shapes[i].graph ? kernel.graph_node : 0) &&
 				v[COLUMN_CUDA_KERNEL_CHANNEL_ID] == (shapes[i].channel ? 11u : 0) &&
@@ -97,10 +95,12 @@ static void kernels_of_all_versions(void)
 					(shapes[i].potential ? 8u : 0) &&
 				v[COLUMN_CUDA_KERNEL_IS_DEVICE_LAUNCHED] ==
 					(uint64_t)shapes[i].device_launched,
-			"kernel of %zu bytes: late members are there or 0", shapes[i].bytes);
+			"a kernel record of %zu bytes has its late members, others are 0",
+			shapes[i].bytes);
 		check(v[COLUMN_CUDA_KERNEL_LOCAL_MEMORY_TOTAL] ==
 				(shapes[i].cluster ? kernel.local_memory_total : 77),
-			"kernel of %zu bytes: local memory, of 64 bits where it is",
+			"a kernel record of %zu bytes has local memory, of 64 bits if its version "
+			"has that",
 			shapes[i].bytes);
 		if (shapes[i].version)
 			check(cupti_record_bytes(CUPTI_CONCURRENT_KERNEL, shapes[i].version,
@@ -113,19 +113,19 @@ static void kernels_of_all_versions(void)
 static void lengths(void)
 {
 	check(cupti_record_bytes(CUPTI_CONCURRENT_KERNEL, CUPTI_13_0, 208) == 208,
-		"a record is never longer than it is to the next one");
+		"a record is never longer than the step to the next one");
 	check(cupti_record_bytes(CUPTI_CONCURRENT_KERNEL, CUPTI_13_1 + 500, 4096) == 216,
-		"a newer version has at least what is known");
+		"records of a newer version have at least the known length");
 	check(cupti_record_bytes(CUPTI_KERNEL, CUPTI_11_8, 4096) == 200,
-		"both kinds of kernels have one shape");
+		"both kinds of kernel records have one layout");
 	check(cupti_record_bytes(CUPTI_STREAM, CUPTI_13_0, 24) == 24,
-		"a kind with one shape is as long as it is");
+		"a record of a kind with one layout has its whole length");
 	check(cupti_record_bytes(CUPTI_MEMCPY, CUPTI_11_8, 96) == 88 &&
 			cupti_record_bytes(CUPTI_MEMCPY, CUPTI_12_8, 96) == 96,
 		"copies have the number of copies from 12.8 on");
 }
 
-/* A record cut off anywhere is read up to there. */
+/* A record that is cut off at any byte is read up to that byte. */
 static void cut_anywhere(void)
 {
 	struct cupti_row whole, row;
@@ -139,7 +139,8 @@ static void cut_anywhere(void)
 				i != COLUMN_CUDA_KERNEL_LOCAL_MEMORY_TOTAL;
 	}
 	check(!wrong, "a kernel cut off at any byte has whole members or none: %d wrong", wrong);
-	check(!cupti_decode(record_at_end(&kernel, 8), 8, &row), "one that is too short is none");
+	check(!cupti_decode(record_at_end(&kernel, 8), 8, &row),
+		"a record that is too short is no record");
 }
 
 static void what_is_special(void)
@@ -156,32 +157,33 @@ static void what_is_special(void)
 	check(cupti_decode(&fault, sizeof(fault), &row) && row.start == 500 && row.end == 500 &&
 			row.value[COLUMN_CUDA_UNIFIED_MEMORY_PC] == 0x401000 &&
 			row.value[COLUMN_CUDA_UNIFIED_MEMORY_VALUE] == 1,
-		"a fault of the CPU is a moment, one of its kind, at an instruction");
+		"a fault of the CPU has a time, a count of one and an instruction");
 	struct cupti_memory memory = {.kind = CUPTI_MEMORY, .timestamp = 42, .source = "lib.so"};
 	check(cupti_decode(&memory, sizeof(memory), &row) && row.timing == CUPTI_IS_MOMENT &&
 			row.start == 42 && row.end == 42 &&
 			row.texts >> COLUMN_CUDA_MEMORY_SOURCE & 1,
-		"an allocation is a moment, with two texts");
+		"an allocation has a time and two texts");
 	struct cupti_stream stream = {.kind = CUPTI_STREAM, .priority = -5};
 	check(cupti_decode(&stream, sizeof(stream), &row) && row.timing == CUPTI_HAS_NO_TIME &&
 			(int64_t)row.value[COLUMN_CUDA_STREAM_PRIORITY] == -5,
-		"priorities are signed; a stream has no time");
+		"a stream has a signed priority and no time");
 	struct cupti_device device = {.kind = CUPTI_DEVICE, .name = "D", .is_mig_enabled = 0};
 	check(cupti_decode(&device, sizeof(device), &row) &&
 			row.value[COLUMN_CUDA_DEVICE_UUID] == (uint64_t)(uintptr_t)device.uuid &&
 			!row.value[COLUMN_CUDA_DEVICE_MIG_UUID],
-		"a device has its identifier, and one of MIG only with MIG");
+		"a device has its UUID, and one of MIG only with MIG");
 	struct cupti_overhead overhead = {
 		.kind = CUPTI_OVERHEAD, .object_kind = 2, .object = {7, 8, 9}, .correlation = 5};
 	check(cupti_decode(&overhead, sizeof(overhead), &row) &&
 			row.value[COLUMN_CUDA_OVERHEAD_OBJECT_ID] == 8 && row.correlation == 0,
 		"overhead of a thread names the thread, and is recorded whatever the call");
 	uint32_t unknown[8] = {12345};
-	check(!cupti_decode(unknown, sizeof(unknown), &row), "an unknown kind is none");
+	check(!cupti_decode(unknown, sizeof(unknown), &row),
+		"a record of an unknown kind is skipped");
 }
 
-/* A child of a program that had called CUDA: it has no page for counts, and its parent's buffers
- * look taken. CUPTI is of no use there, but may still ask. */
+/* A child of a program that had called CUDA has no page for counts, and its parent's buffers
+ * look taken. CUPTI does not work there, but may still request buffers. */
 static void a_forked_child_is_refused_buffers(void)
 {
 	uint8_t *buffer;
@@ -196,7 +198,8 @@ static void a_forked_child_is_refused_buffers(void)
 		if (buffer)
 			cuda_activity_completed(NULL, 0, buffer, bytes, 0);
 	}
-	check(given == 2 && !buffer && !bytes, "two of three buffers: %u", given);
+	check(given == 2 && !buffer && !bytes,
+		"a child without a page for counts gets two buffers, then none: %u", given);
 }
 
 int main(void)

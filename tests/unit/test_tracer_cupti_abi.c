@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The declarations of tracer/cupti_abi.h are those of NVIDIA's headers, where they are installed:
- * held at compile time.
+ * The declarations of tracer/cuda/cupti_abi.h agree with NVIDIA's headers, if these are installed.
+ * This is checked at compile time.
  */
 #include "tap.h"
 
@@ -11,7 +11,7 @@
 #endif
 
 #if defined(CUPTI_API_VERSION) && CUPTI_API_VERSION >= 130000
-#include "tracer/cupti_abi.h"
+#include "tracer/cuda/cupti_abi.h"
 
 #define SAME(ours, our_member, theirs, their_member)                                           \
 	_Static_assert(offsetof(struct ours, our_member) == offsetof(theirs, their_member),    \

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handles of another NVTX tool: each leads to ours, whichever threads made them, and what there is
- * no room for leads nowhere. Names are known by their address, and nothing else is taken for one.
+ * Handles of another NVTX tool: each handle maps to our object, whichever thread created it, and
+ * handles beyond the limit map to no object. Names are recognized by their address, and no other
+ * number is taken for a name.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "tap.h"
-#include "tracer/handles.h"
-#include "tracer/names.h"
-
-/* preload.c gives it; here no writer is ever started. */
-int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
+#include "tracer/nvtx/handles.h"
+#include "tracer/core/names.h"
 
 #define THREADS 4u
 #define EACH 5000u
@@ -34,7 +32,7 @@ static void pairs_of_threads(void)
 {
 	pthread_t threads[THREADS];
 	unsigned wrong = 0;
-	check(!handles_in_use && handles_ours(0x1234) == 0x1234, "nothing is in use at first");
+	check(!handles_in_use && handles_ours(0x1234) == 0x1234, "no handle is in use at first");
 	for (uintptr_t i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, pair_some, (void *)i))
 			abort();
@@ -43,11 +41,12 @@ static void pairs_of_threads(void)
 	for (uint64_t t = 0; t < THREADS; t++)
 		for (uint64_t i = 0; i < EACH; i++)
 			wrong += handles_ours(handle_of(t, i)) != (t << 32 | i);
-	check(handles_in_use && wrong == 0, "each handle leads to ours: %u do not", wrong);
+	check(handles_in_use && wrong == 0, "each handle leads to our object: %u do not", wrong);
 	handles_pair(handle_of(1, 1), 77);
-	check(handles_ours(handle_of(1, 1)) == 77, "one that is given again leads to the new one");
+	check(handles_ours(handle_of(1, 1)) == 77,
+		"a handle that is given again leads to the new object");
 	check(handles_ours(0) == 0 && handles_ours(5) == 5,
-		"none, and no handle, stay what they are");
+		"0, and a number that is no handle, stay unchanged");
 }
 
 static void no_room(void)
@@ -58,8 +57,8 @@ static void no_room(void)
 	for (uint64_t i = 0; i < 2 * HANDLES_MAX; i++)
 		lost += handles_ours(0x100000 + i * 8) != 1;
 	check(lost >= HANDLES_MAX && lost < 2 * HANDLES_MAX,
-		"beyond the limit they are not found: %u", lost);
-	check(handles_ours(handle_of(0, 7)) == 7, "the others still are");
+		"handles beyond the limit are not found: %u", lost);
+	check(handles_ours(handle_of(0, 7)) == 7, "handles within the limit are still found");
 }
 
 static void names_are_known(void)
@@ -80,12 +79,12 @@ static void names_are_known(void)
 			wrong += known != NULL &&
 				(uint64_t)(uintptr_t)known != (uint64_t)(uintptr_t)names[i] + off;
 		}
-	check(wrong == 0, "names are known by their address: %u are not", wrong);
+	check(wrong == 0, "names are recognized by their address: %u are not", wrong);
 	check(!names_known(0) && !names_known(8) && !names_known(UINT64_MAX) &&
 			!names_known((uint64_t)(uintptr_t)&wrong),
-		"other numbers are no names");
+		"other numbers are not taken for names");
 	handles_pair(0x4000, (uint64_t)(uintptr_t)names[5]);
-	check(names_known(0x4000) == names[5], "a handle of another tool leads to a name");
+	check(handles_name(0x4000) == names[5], "a handle of another tool leads to a name");
 }
 
 int main(void)

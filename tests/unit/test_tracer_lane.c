@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The producer's side of a spool: records arrive in order across chunks and threads, a full ring
- * drops and says so, a handler that interrupts the tracer loses nothing, and no failing system call
- * of ours does harm.
+ * drops events and counts them, a handler that interrupts the tracer loses nothing, and a failing
+ * system call of the tracer does no harm.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,9 +26,10 @@ static void records_keep_their_order(void)
 	for (uint64_t i = 0; i < 10000; i++)
 		put_call(i);
 	uint64_t calls = calls_in(lane_number(0), 0, 0, &in_order);
-	check(calls == 10000 && in_order, "10000 records over several chunks: %llu found, in order",
+	check(calls == 10000 && in_order,
+		"10000 records are found in order over several chunks: %llu",
 		(unsigned long long)calls);
-	check(lane_number(0)->chunk_count == 5, "chunks come one by one: %u",
+	check(lane_number(0)->chunk_count == 5, "chunks are taken one by one: %u",
 		lane_number(0)->chunk_count);
 }
 
@@ -54,7 +55,7 @@ static void chunks_are_used_again(void)
 		(unsigned long long)sum);
 }
 
-static void full_ring_drops_and_tells(void)
+static void full_ring_drops_and_reports(void)
 {
 	bool in_order;
 	spool_make(SPOOL_FIRST_BYTES);
@@ -65,7 +66,7 @@ static void full_ring_drops_and_tells(void)
 	uint64_t calls = calls_in(lane, 0, 0, &in_order);
 	check(in_order && calls + lane->dropped[DROP_RING_FULL] == 3000 &&
 			lane->dropped[DROP_RING_FULL] > 0,
-		"without room the newest are dropped and counted: %llu kept, %llu dropped",
+		"without room the newest records are dropped and counted: %llu kept, %llu dropped",
 		(unsigned long long)calls, (unsigned long long)lane->dropped[DROP_RING_FULL]);
 	__atomic_store_n(&lane->tail, lane->head, __ATOMIC_RELEASE);
 	uint64_t before = lane->head;
@@ -73,13 +74,13 @@ static void full_ring_drops_and_tells(void)
 	const struct record *gap = record_at(lane, before);
 	check((gap->word & RECORD_KIND_MASK) == REC_GAP &&
 			(gap->a & 0xffffffffffff) == lane->dropped[DROP_RING_FULL],
-		"the first record after a gap tells how many are missing: %llu",
+		"the first record after a gap says how many are missing: %llu",
 		(unsigned long long)(gap->a & 0xffffffffffff));
 }
 
 static long sleeps;
 
-/* Counted, not slept. */
+/* Count sleeps instead of sleeping. */
 static bool count_sleeps(long number, const long argument[6], long *ret_result)
 {
 	(void)argument;
@@ -88,7 +89,7 @@ static bool count_sleeps(long number, const long argument[6], long *ret_result)
 	return number == SYS_nanosleep;
 }
 
-/* As on a busy machine, where a short sleep may last long. */
+/* A sleep on a busy machine, where a short one may last long. */
 static bool sleep_long(long number, const long argument[6], long *ret_result)
 {
 	bool is_sleep = count_sleeps(number, argument, ret_result);
@@ -105,7 +106,8 @@ static void *one_call(void *unused)
 	return unused;
 }
 
-/* How often `threads` threads sleep, one after the other, while this one keeps its own lane. */
+/* Count how often `threads` threads sleep, one after the other, while this one keeps its own
+ * lane. */
 static long sleeps_of_threads(int threads)
 {
 	sleeps = 0;
@@ -144,9 +146,9 @@ static long sleeps_of_calls(uint64_t calls)
 	return sleeps;
 }
 
-#define ROUNDS_MAX ((long)(PATIENCE_NS / PATIENCE_ROUND_NS))
+#define ROUNDS_MAX ((long)(WRITER_WAIT_TOTAL_NS / WRITER_WAIT_ROUND_NS))
 
-/* However long it is stuck; sleeps are counted, and take no time here. */
+/* The writer may block for any time: sleeps are counted, and take no time here. */
 static void stuck_writer_costs_a_bounded_time(struct tree_control *shared)
 {
 	long first = sleeps_with_full_ring(shared, SPOOL_FIRST_BYTES);
@@ -155,23 +157,25 @@ static void stuck_writer_costs_a_bounded_time(struct tree_control *shared)
 	bool in_order;
 	uint64_t calls = calls_in(lane, 0, 0, &in_order);
 	check(first > ROUNDS_MAX / 2 && first + later <= ROUNDS_MAX && in_order,
-		"a writer that is stuck for ever: %ld rounds, then %ld in 100000 calls; at most "
+		"a writer that is stuck forever is waited for once: %ld rounds, then %ld in 100000 "
+		"calls; at most "
 		"%ld",
 		first, later, ROUNDS_MAX);
 	check(calls + lane->dropped[DROP_RING_FULL] == 103000,
-		"each call is there or counted as dropped: %llu and %llu",
+		"each call is recorded or counted as dropped: %llu and %llu",
 		(unsigned long long)calls, (unsigned long long)lane->dropped[DROP_RING_FULL]);
 	long few = (shared->blocks += 63, sleeps_of_calls(1000)),
 	     again = (shared->blocks += 1, sleeps_of_calls(1000)),
 	     not_yet = (shared->blocks += 64, sleeps_of_calls(1000)),
 	     third = (shared->blocks += 64, sleeps_of_calls(1000));
 	check(!few && again > ROUNDS_MAX / 2 && again <= ROUNDS_MAX && !not_yet && third,
-		"it is waited for again when it has written 64 blocks, then 128: %ld %ld %ld %ld "
+		"a writer is waited for again when it has written 64 blocks, then 128: %ld %ld %ld "
+		"%ld "
 		"rounds",
 		few, again, not_yet, third);
 }
 
-/* The writer lives and empties nothing. Its parent, this test, does not take note of its end. */
+/* The writer is alive and drains nothing. Its parent, this test, does not reap it when it ends. */
 static void writer_is_waited_for_where_it_helps(void)
 {
 	struct tree_control *shared = mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE,
@@ -186,8 +190,9 @@ static void writer_is_waited_for_where_it_helps(void)
 	long once = sleeps_with_full_ring(shared, SPOOL_FIRST_BYTES);
 	sys_override = sleep_long;
 	long of_long_ones = sleeps_with_full_ring(shared, SPOOL_FIRST_BYTES);
-	check(of_long_ones > 0 && of_long_ones <= PATIENCE_NS / 20000000 + 10,
-		"for a time, not for a number of sleeps: %ld of 20 ms", of_long_ones);
+	check(of_long_ones > 0 && of_long_ones <= WRITER_WAIT_TOTAL_NS / 20000000 + 10,
+		"a wait is bounded by time, not by the number of sleeps: %ld of 20 ms",
+		of_long_ones);
 	sys_override = count_sleeps;
 	check(!tree_writer_died(shared) && once > 0,
 		"a full ring waits for a writer that lives: %ld times", once);
@@ -206,7 +211,7 @@ static void writer_is_waited_for_where_it_helps(void)
 	kill(writer, SIGKILL);
 	waitid(P_PID, (id_t)writer, &info, WEXITED | WNOWAIT);
 	check(tree_writer_died(shared) && sleeps_with_full_ring(shared, SPOOL_FIRST_BYTES) == 0,
-		"nor is a dead one waited for that nobody has reaped: %ld times", sleeps);
+		"a dead writer that nobody has reaped is not waited for: %ld times", sleeps);
 	sys_override = NULL;
 	waitpid(writer, NULL, 0);
 	session.control = &control;
@@ -226,9 +231,9 @@ static void below_threshold_is_summed(void)
 	const struct record *sum = record_at(lane, lane->head - 2 * RECORD_BYTES);
 	check((sum->word & RECORD_KIND_MASK) == REC_SUMMARY && (sum->a & 0xffffffffffff) == 1000 &&
 			sum->a >> 48 == 1,
-		"the thread's end writes the sum");
+		"the end of the thread writes the sum");
 	check(lane->sums[1].count == 0 && lane->state == LANE_FREE,
-		"and leaves the lane clean for the next thread");
+		"the end of the thread leaves the lane clean for the next one");
 }
 
 static void handler_inside_the_tracer_loses_nothing(void)
@@ -237,23 +242,23 @@ static void handler_inside_the_tracer_loses_nothing(void)
 	spool_make(64u << 20);
 	own_words.osrt_threshold[1] = 0;
 	put_call(0);
-	thread_enter(&thread_self); /* as if a signal came between enter and leave of a record */
-	thread_self.busy += 4096;   /* ... and the handler runs below it */
+	thread_enter(&thread_self); /* a signal arrives between enter and leave of a record */
+	thread_self.busy -= 4096;   /* ... and the handler runs below it */
 	put_call(1);
 	thread_enter(&thread_self); /* and a further one interrupts that */
 	put_call(2);
 	thread_leave(&thread_self);
-	thread_self.busy -= 4096;
+	thread_self.busy += 4096;
 	thread_leave(&thread_self);
-	check(lane_number(0)->nested_count == 2, "handlers' records wait aside");
+	check(lane_number(0)->nested_count == 2, "records of handlers are set aside");
 	put_call(3);
 	check(lane_number(0)->nested_count == 0 && calls_in(lane_number(0), 0, 0, &in_order) == 4,
-		"and are moved into the lane by the next call");
+		"the next call moves records of handlers into the lane");
 	lane_number(0)->nested_count = 1; /* taken by a handler that was left before it wrote */
 	thread_self.limit = 0;
 	put_call(4);
 	check(lane_number(0)->nested_count == 0 && calls_in(lane_number(0), 0, 0, &in_order) == 5,
-		"a place that was never written is passed over");
+		"an entry that was never written is skipped");
 }
 
 static void handlers_records_wait_for_room(void)
@@ -267,10 +272,10 @@ static void handlers_records_wait_for_room(void)
 	struct lane *lane = lane_number(0);
 	uint64_t head = lane->head, calls = calls_in(lane, 0, 0, &in_order);
 	thread_enter(&thread_self);
-	thread_self.busy += 4096;
-	put_call(made++);
-	put_call(made++);
 	thread_self.busy -= 4096;
+	put_call(made++);
+	put_call(made++);
+	thread_self.busy += 4096;
 	thread_leave(&thread_self);
 	put_call(made++); /* there still is no room */
 	__atomic_store_n(&lane->tail, lane->head, __ATOMIC_RELEASE);
@@ -278,7 +283,7 @@ static void handlers_records_wait_for_room(void)
 	uint64_t later = calls_in(lane, head, 0, &in_order);
 	check(later == 3 && made == calls + later + lane->dropped[DROP_RING_FULL] &&
 			lane->dropped[DROP_NESTED] == 0,
-		"handlers' records wait until there is room: %llu made, %llu and %llu found",
+		"records of handlers wait until there is room: %llu written, %llu and %llu found",
 		(unsigned long long)made, (unsigned long long)calls, (unsigned long long)later);
 }
 
@@ -288,8 +293,8 @@ static void handler_that_jumps_out_costs_nothing_later(void)
 	spool_make(64u << 20);
 	own_words.osrt_threshold[1] = 0;
 	put_call(0);
-	thread_enter(&thread_self); /* and never left: siglongjmp from a handler */
-	thread_self.busy -= 4096;   /* the interrupted frame lay deeper than this one */
+	thread_enter(&thread_self); /* and never leave: siglongjmp from a handler */
+	thread_self.busy += 4096;   /* the interrupted frame was deeper than this one */
 	for (uint64_t i = 1; i < 100; i++)
 		put_call(i);
 	check(calls_in(lane_number(0), 0, 0, &in_order) == 100 && in_order && thread_self.busy == 0,
@@ -321,7 +326,7 @@ static void lanes_are_used_again(void)
 static void *churn_on(void *count)
 {
 	churn(count);
-	thread_self.gone = 1; /* as its last destructor says */
+	thread_self.gone = 1; /* as the thread's last destructor sets it */
 	put_call(8);
 	own_words.osrt_threshold[1] = UINT64_MAX;
 	put_call(9);
@@ -345,7 +350,8 @@ static void calls_after_the_end_are_kept(void)
 	for (uint32_t i = 0; i < DROP_REASONS; i++)
 		dropped += session.spool->dropped[i];
 	check(count == 300 && sum == 600 && dropped == 0 && lanes <= 2,
-		"what handlers call after a thread's end is there: %llu of 600, in %u lanes",
+		"calls of handlers after the end of a thread are recorded: %llu of 600, in %u "
+		"lanes",
 		(unsigned long long)sum, lanes);
 }
 
@@ -388,8 +394,8 @@ static void *victim(void *unused)
 	return unused;
 }
 
-/* Returns whether another thread got memory while the first one has the lock; ret_again: and then
- * once more. */
+/* Return whether another thread got memory while the first one has the lock; *ret_again: whether it
+ * got memory a second time. */
 static bool taken_while(enum fate what, bool *ret_again)
 {
 	pthread_t thread;
@@ -422,13 +428,14 @@ static bool taken_while(enum fate what, bool *ret_again)
 static void growth_waits_for_its_turn(void)
 {
 	bool again, taken = taken_while(HELD_UP, &again);
-	check(taken && again, "a thread off the processor is waited for");
+	check(taken && again, "a lock whose holder is off the processor is waited for");
 	taken = taken_while(ENDS, &again);
-	check(taken && again && !other_sleeps, "one that has ended is not: %u sleeps",
-		other_sleeps);
+	check(taken && again && !other_sleeps,
+		"a lock whose holder has ended is not waited for: %u sleeps", other_sleeps);
 	taken = taken_while(JUMPS_OUT, &again);
 	check(!taken && other_sleeps && !again,
-		"one that left by longjmp is waited for once, not twice: %u sleeps", other_sleeps);
+		"a lock whose holder left by longjmp is waited for once, not twice: %u sleeps",
+		other_sleeps);
 }
 
 static inline __attribute__((always_inline)) uint64_t stack_pointer(void)
@@ -452,11 +459,11 @@ static void abandoned_calls_are_found(void)
 		(struct open_call){.tick = clock_ticks(), .sp = stack_pointer() + 4096, .kind = 1};
 	uint64_t before = lane->head;
 	put_call(2);
-	check(lane->head == before + RECORD_BYTES && lane->open.kind == 1,
-		"a call that is only interrupted stays open");
+	check(lane->head == before + RECORD_BYTES && lane->open.sp != 0,
+		"a call that is interrupted stays open");
 }
 
-/* ---- every system call of ours may fail ---- */
+/* ---- every system call of the tracer may fail ---- */
 
 static long fail_at, calls_made;
 
@@ -482,7 +489,8 @@ static void failing_system_calls_do_no_harm(void)
 		survived++;
 	}
 	sys_override = NULL;
-	check(survived == 40, "the n-th system call failing, for 40 n, leaves the program running");
+	check(survived == 40,
+		"the program runs on when the n-th system call fails, for 40 values of n");
 }
 
 int main(void)
@@ -492,7 +500,7 @@ int main(void)
 	clock_init();
 	records_keep_their_order();
 	chunks_are_used_again();
-	full_ring_drops_and_tells();
+	full_ring_drops_and_reports();
 	writer_is_waited_for_where_it_helps();
 	below_threshold_is_summed();
 	handler_inside_the_tracer_loses_nothing();

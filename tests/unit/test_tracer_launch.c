@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the writer cannot be started, the program's errno stays: a forked child starts one in the
- * middle of a call of the program's.
+ * The program's errno stays unchanged if the writer cannot be started: a forked child starts one
+ * in the middle of a call of the program.
  */
 #define _GNU_SOURCE
-#include "tracer/launch.h"
+#include "tracer/base/launch.h"
 
 #include <errno.h>
 #include <sched.h>
 
 #include "tap.h"
-
-int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
 
 static volatile int calls, failing_call;
 
@@ -31,9 +29,9 @@ static void fails(int call, const char *name)
 	errno = 7;
 	int result = launch_writer("/nonexistent", "/nonexistent", 2);
 	int after = errno;
-	check(result < 0 && calls == (call > 2 ? 2 : call), "%s: that is told: %d, %d calls", name,
-		result, calls);
-	check(after == 7, "%s: errno stays: %d", name, after);
+	check(result < 0 && calls == (call > 2 ? 2 : call),
+		"%s: the failure is reported: %d, %d calls", name, result, calls);
+	check(after == 7, "%s: errno stays unchanged: %d", name, after);
 }
 
 int main(void)

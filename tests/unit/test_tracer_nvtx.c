@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVTX in the traced process: levels, texts, ids and names are what NVTX promises; what there is no
- * room for is counted; nothing but the first range of a thread makes a system call.
+ * NVTX in the traced process: levels, texts, ids and names are as NVTX specifies. Events that do
+ * not fit are counted. Only the first range of a thread makes a system call.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -13,16 +13,15 @@
 #include "common/clock.h"
 #include "common/sys.h"
 #include "tap.h"
-#include "tracer/gate.h"
-#include "tracer/lane.h"
-#include "tracer/nvtx.h"
-#include "tracer/nvtx_text.h"
-#include "tracer/session.h"
-#include "tracer/spans.h"
-#include "tracer/spool_file.h"
-
-/* preload.c gives it; here no writer is ever started. */
-int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
+#include "tracer/core/gate.h"
+#include "tracer/core/lane.h"
+#include "tracer/core/names.h"
+#include "tracer/nvtx/hooks.h"
+#include "tracer/nvtx/ranges.h"
+#include "tracer/nvtx/text.h"
+#include "tracer/session/session.h"
+#include "tracer/nvtx/spans.h"
+#include "tracer/core/spool_file.h"
 
 static struct tree_control control;
 static char folder[] = "/tmp/libtrace-nvtx-XXXXXX";
@@ -48,7 +47,8 @@ static void spool_make(void)
 	for (int i = 0; i < CHAIN_CLASSES; i++)
 		own_words.chains_ticks[i] = UINT64_MAX;
 	clock_point_take(&session.spool->first);
-	nvtx_forked(); /* a new spool: nothing is told yet */
+	names_forked(); /* a new spool: nothing has been written to it */
+	nvtx_forked();
 }
 
 static struct nvtx_event text(const char *chars)
@@ -56,7 +56,7 @@ static struct nvtx_event text(const char *chars)
 	return (struct nvtx_event){.kind = NVTX_TEXT_CHARS, .text = chars};
 }
 
-/* The last record of a kind in the thread's own lane, and how many there are. */
+/* Return the last record of a kind in the thread's own lane, and how many there are. */
 static const struct record *last_of(unsigned kind, uint64_t *ret_count)
 {
 	const struct lane *lane = thread_self.lane;
@@ -85,18 +85,19 @@ static void levels_are_counted(void)
 	struct nvtx_event e = text("x");
 	struct name *a = nvtx_domain(NVTX_TEXT_CHARS, "a"), *b = nvtx_domain(NVTX_TEXT_CHARS, "b");
 	check(a && b && a != b && a == nvtx_domain(NVTX_TEXT_WIDE, L"a"),
-		"a domain is its name, however that is written");
+		"domains with the same name are one domain, in any encoding");
 	check(nvtx_string(a, NVTX_TEXT_CHARS, "s") != nvtx_string(b, NVTX_TEXT_CHARS, "s"),
-		"strings belong to a domain");
-	check(nvtx_pop(NULL) == NVTX_NOT_OPEN, "nothing to pop");
+		"a registered string belongs to its domain");
+	check(nvtx_pop(NULL) == NVTX_NOT_OPEN, "a pop without a push returns an error");
 	check(nvtx_push(NULL, &e) == 0 && nvtx_push(a, &e) == 0 && nvtx_push(b, &e) == 0 &&
 			nvtx_push(a, &e) == 1 && nvtx_push(NULL, &e) == 1,
-		"levels by domain");
-	check(nvtx_pop(b) == 0 && nvtx_pop(b) == NVTX_NOT_OPEN, "a range among others is popped");
+		"levels count by domain");
+	check(nvtx_pop(b) == 0 && nvtx_pop(b) == NVTX_NOT_OPEN,
+		"a range between those of other domains is popped");
 	check(nvtx_pop(a) == 1 && nvtx_push(b, &e) == 0 && nvtx_pop(NULL) == 1 &&
 			nvtx_pop(a) == 0 && nvtx_pop(b) == 0 && nvtx_pop(NULL) == 0,
-		"and the rest in any order");
-	check(thread_self.lane->ranges_top == 0, "then nothing is left");
+		"ranges of several domains are popped in any order");
+	check(thread_self.lane->ranges_top == 0, "no range is left after all pops");
 }
 
 static void deep_ranges_are_counted(void)
@@ -111,10 +112,10 @@ static void deep_ranges_are_counted(void)
 		down = down && nvtx_pop(NULL) == i;
 	uint64_t count, dropped = thread_self.lane->dropped[DROP_NO_LANE];
 	last_of(REC_NVTX_RANGE, &count);
-	check(up && down, "levels are right beyond what there is room for");
+	check(up && down, "levels are right for more ranges than there is room for");
 	check(count + dropped == DEPTH && count > 500,
-		"%llu recorded and %llu counted as dropped are all", (unsigned long long)count,
-		(unsigned long long)dropped);
+		"all ranges are recorded or counted as dropped: %llu and %llu",
+		(unsigned long long)count, (unsigned long long)dropped);
 }
 
 static void texts_end_where_they_end(void)
@@ -128,18 +129,18 @@ static void texts_end_where_they_end(void)
 	for (uint32_t length = 0; length < 900; length++)
 		whole = whole && nvtx_chars_copy(copy, pages + 4095 - length, &cut) == length &&
 			!cut && !memcmp(copy, pages + 4095 - length, length);
-	check(whole, "texts before a page that cannot be read");
+	check(whole, "texts that end before an unreadable page are read whole");
 	check(nvtx_chars_copy(copy, pages + 4095 - NVTX_TEXT_BYTES, &cut) == NVTX_TEXT_BYTES &&
 			!cut,
-		"the longest text");
+		"the longest inline text is kept whole");
 	check(nvtx_chars_copy(copy, pages + 4094 - NVTX_TEXT_BYTES, &cut) == NVTX_TEXT_BYTES && cut,
-		"one more byte is cut");
+		"a text that is one byte longer is cut");
 	memcpy(pages + NVTX_TEXT_BYTES - 1, "\xe2\x82\xac", 3);
 	check(nvtx_chars_copy(copy, pages, &cut) == NVTX_TEXT_BYTES - 1 && cut,
 		"a character is not cut in two");
 	memset(pages, 0x80, 4095);
 	check(nvtx_chars_copy(copy, pages, &cut) == NVTX_TEXT_BYTES && cut,
-		"what is no UTF-8 is cut anywhere");
+		"a text that is not UTF-8 is cut at any byte");
 	munmap(pages, 8192);
 }
 
@@ -154,11 +155,11 @@ static void wide_texts_become_utf8(void)
 				     "\xbd\xef\xbf\xbd";
 	uint32_t length = nvtx_wide_copy(copy, odd, &cut);
 	check(length == sizeof(wanted) - 1 && !memcmp(copy, wanted, length) && !cut,
-		"one to four bytes, and U+FFFD for what is no character");
+		"wide characters become one to four bytes, invalid ones U+FFFD");
 	for (uint32_t i = 0; i < NVTX_TEXT_BYTES - 1; i++)
 		many[i] = 0x20ac;
 	length = nvtx_wide_copy(copy, many, &cut);
-	check(length == NVTX_TEXT_BYTES / 3 * 3 && cut, "cut between characters");
+	check(length == NVTX_TEXT_BYTES / 3 * 3 && cut, "a wide text is cut between characters");
 }
 
 static void long_texts_are_named(void)
@@ -175,8 +176,9 @@ static void long_texts_are_named(void)
 		"a long text is not cut within a character");
 	chars[NAME_BYTES_MAX - 1] = 0;
 	const struct name *whole = nvtx_message_name(NVTX_TEXT_CHARS, chars);
-	check(whole && !whole->is_cut && whole != name, "one that is whole is another");
-	check(nvtx_message_name(NVTX_TEXT_CHARS, chars) == whole, "it is kept once");
+	check(whole && !whole->is_cut && whole != name,
+		"a long text that is whole differs from the cut one");
+	check(nvtx_message_name(NVTX_TEXT_CHARS, chars) == whole, "a long text is stored once");
 	name = nvtx_message_name(NVTX_TEXT_WIDE, wide);
 	check(name && !name->is_cut && name->bytes == NAME_BYTES_MAX / 3 * 3,
 		"a long wide text becomes UTF-8");
@@ -190,7 +192,7 @@ static void long_texts_are_named(void)
 	check(r->word >> RECORD_FLAGS_SHIFT & RECORD_TEXT_CUT && rest.bytes == NVTX_TEXT_BYTES &&
 			!rest.is_cut && told->bytes == whole->bytes &&
 			!memcmp(told->text, chars, told->bytes),
-		"a record leads to it");
+		"a record names its long text");
 }
 
 static void records_hold_what_was_given(void)
@@ -213,7 +215,7 @@ static void records_hold_what_was_given(void)
 			 fixed = sizeof(e.attributes) + (i == 2 ? sizeof(struct nvtx_start) : 0);
 		check(count == 1 && !memcmp(at, &e.attributes, sizeof(e.attributes)) &&
 				bytes == fixed + 5 && !memcmp(at + fixed, "hello", 5),
-			"record %#x", kinds[i]);
+			"record %#x has the attributes and the text of its event", kinds[i]);
 	}
 }
 
@@ -227,12 +229,13 @@ static void handlers_do_no_harm(void)
 	thread_enter(&thread_self);
 	nvtx_mark(NULL, &e);
 	check(nvtx_push(NULL, &e) == NVTX_NOT_TRACED && nvtx_pop(NULL) == NVTX_NOT_TRACED,
-		"push and pop of a handler inside the tracer go together");
-	check(nvtx_start(NULL, &e) != 0, "start has an id there, too");
+		"a handler that interrupts the tracer can push and pop");
+	check(nvtx_start(NULL, &e) != 0,
+		"a handler that interrupts the tracer gets an id from start");
 	thread_leave(&thread_self);
 	last_of(REC_NVTX_MARK, &after);
 	check(after == before && thread_self.lane->dropped[DROP_NESTED] == dropped + 4,
-		"and all of it is counted");
+		"all that a handler does inside the tracer is counted");
 }
 
 #define IDS 1000
@@ -262,7 +265,8 @@ static void ranges_end_once(void)
 		nvtx_end(ids[i]);
 	pthread_join(thread, &others);
 	last_of(REC_NVTX_START_END, &own);
-	check(own + *(uint64_t *)others == IDS, "of two that end a range one does");
+	check(own + *(uint64_t *)others == IDS,
+		"when two threads end one range, one of them succeeds");
 	free(others);
 	uint32_t taken = 0;
 	while (taken < NVTX_SPANS_MAX + 10 && spans_take())
@@ -274,10 +278,10 @@ static void ranges_end_once(void)
 	nvtx_end(~UINT64_C(0));
 	last_of(REC_NVTX_START_END, &own);
 	check(id && own <= IDS && thread_self.lane->dropped[DROP_NO_LANE] == 1,
-		"one too many has an id, and is counted");
+		"a span too many has an id, and is counted as dropped");
 }
 
-static void names_are_told_again(void)
+static void names_are_written_again(void)
 {
 	spool_make();
 	struct name *name = nvtx_string(NULL, NVTX_TEXT_CHARS, "told in each spool");
@@ -291,12 +295,12 @@ static void names_are_told_again(void)
 		const struct nvtx_text *told = spool_file_at(offset);
 		check(count == 2 && told->bytes == name->bytes &&
 				!memcmp(told->text, name->text, name->bytes),
-			"spool %d has the text", i);
+			"the text is written to spool %d", i);
 		spool_make();
 	}
 }
 
-/* Last: there is no room for names afterwards. */
+/* This test is the last: there is no room for names afterwards. */
 static void names_have_a_limit(void)
 {
 	char chars[NVTX_TEXT_BYTES + 1];
@@ -310,7 +314,7 @@ static void names_have_a_limit(void)
 		name = nvtx_string(NULL, NVTX_TEXT_CHARS, chars);
 	}
 	check(name && name == before && strstr(name->text, "too many"),
-		"all names beyond the limit are one");
+		"all names beyond the limit become one name");
 }
 
 static unsigned calls_made;
@@ -328,14 +332,14 @@ static void hot_path_makes_no_call(void)
 	nvtx_push(NULL, &e);
 	nvtx_end(nvtx_start(NULL, &e));
 	sys_override = count_call;
-	for (int i = 0; i < 40; i++) { /* all within what is reserved at first */
+	for (int i = 0; i < 40; i++) { /* all fit into the initial reservation */
 		nvtx_mark(NULL, &e);
 		nvtx_push(NULL, &e);
 		nvtx_pop(NULL);
 		nvtx_end(nvtx_start(NULL, &e));
 	}
 	sys_override = NULL;
-	check(calls_made == 0, "%u system calls in 200 calls of NVTX", calls_made);
+	check(calls_made == 0, "200 calls of NVTX make no system call: %u", calls_made);
 }
 
 int main(void)
@@ -351,7 +355,7 @@ int main(void)
 	records_hold_what_was_given();
 	handlers_do_no_harm();
 	ranges_end_once();
-	names_are_told_again();
+	names_are_written_again();
 	hot_path_makes_no_call();
 	names_have_a_limit();
 	char command[128];

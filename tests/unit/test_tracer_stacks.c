@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A lane that several stacks of a thread use, or that somebody scribbles in: no event is lost or
- * doubled, and nothing is written outside of its chunks.
+ * A lane that several stacks of a thread use, or that somebody overwrites: no event is lost or
+ * doubled, and nothing is written outside of the lane's chunks.
  */
 #define _GNU_SOURCE
 #include "tracer_lane.h"
 
-/* A context of another stack, which the interrupted one will take over from again. */
+/* A context of another stack, to which the interrupted one returns later. */
 static void another_stack_has_a_lane_of_its_own(void)
 {
 	bool in_order;
@@ -15,16 +15,17 @@ static void another_stack_has_a_lane_of_its_own(void)
 	put_call(0);
 	struct lane *lane = lane_number(0);
 	uint64_t head = lane->head;
-	thread_self.busy = 4096; /* in the few instructions of the short way, of a stack far away */
+	/* A stack far away, interrupted in the few instructions of the fast path. */
+	thread_self.busy = UINT64_C(0) - 4096;
 	for (uint64_t i = 1; i < 5000; i++)
 		put_call(i);
 	check(lane->head == head && lane->nested_count == 0 && session.spool->lane_count == 2 &&
 			calls_in(lane_number(1), 0, 1, &in_order) == 4999 && in_order,
-		"what another stack calls meanwhile lies in a second lane");
+		"calls of another stack meanwhile are recorded in a second lane");
 	thread_self.busy = 0;
 	put_call(1);
 	check(calls_in(lane, 0, 0, &in_order) == 2 && in_order,
-		"what was interrupted goes on in the first");
+		"the interrupted stack continues in the first lane");
 	thread_self.busy = 0;
 	thread_detach(&thread_self);
 	check(lane_number(1)->state == LANE_FREE, "both lanes are given back");
@@ -41,16 +42,33 @@ static void calls_of_another_stack_are_not_dead(void)
 	uint64_t head = lane->head;
 	put_call(1);
 	check(lane->head == head + RECORD_BYTES && lane->open.tick == elsewhere.tick,
-		"a call below us on another stack is not taken for abandoned");
+		"an open call of another stack is not taken for abandoned");
 	struct call inner;
 	if (!osrt_begin(&inner, 1))
 		return;
-	osrt_close(lane, elsewhere.tick); /* it returns first */
+	osrt_close(lane, elsewhere.tick); /* the outer call returns first */
 	osrt_end(&inner, 1, 2, 0);
-	check(lane->open.kind == 0 && lane->open_depth == 0, "calls may end in any order");
+	check(lane->open.sp == 0 && lane->open_depth == 0,
+		"calls on several stacks may end in any order");
 }
 
-/* A thread was interrupted for good when it had made a chunk ready and before it wrote there. */
+/* A handler forks while the tracer is about to record: the child continues there, and the kernel
+ * has cleared its thresholds. */
+static void cleared_thresholds_want_no_chain(void)
+{
+	bool in_order;
+	spool_make(64u << 20);
+	own_words.osrt_threshold[1] = 0;
+	put_call(0);
+	uint64_t limit = own_words.chains_ticks[CHAIN_OSRT];
+	own_words.chains_ticks[CHAIN_OSRT] = 0;
+	put_call(1);
+	own_words.chains_ticks[CHAIN_OSRT] = limit;
+	check(calls_in(lane_number(0), 0, 0, &in_order) == 2,
+		"without callchains none is taken, whatever the thresholds say");
+}
+
+/* A thread was interrupted for good after it had prepared a chunk and before it wrote there. */
 static void chunk_is_made_ready_once(void)
 {
 	bool in_order;
@@ -87,7 +105,7 @@ static void offsets_in_shared_memory_are_not_believed(void)
 	}
 	check(lane->head == head && lane->dropped[DROP_RING_FULL] == 6 &&
 			session.spool->size_bytes == magic,
-		"a chunk that is none is not written to: %llu dropped",
+		"an invalid chunk is not written to: %llu dropped",
 		(unsigned long long)lane->dropped[DROP_RING_FULL]);
 	lane->chunk[0] = chunk;
 }
@@ -100,6 +118,7 @@ int main(void)
 	calls_of_another_stack_are_not_dead();
 	another_stack_has_a_lane_of_its_own();
 	chunk_is_made_ready_once();
+	cleared_thresholds_want_no_chain();
 	offsets_in_shared_memory_are_not_believed();
 	return lanes_done();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains by cached rules, remembered from one call to the next, against libunwind's unw_step: many
- * shapes of stacks, and every instruction of a workload through the C library.
+ * Chains by cached rules, kept from one call to the next, compared with libunwind's unw_step:
+ * many shapes of stacks, and every instruction of a workload through the C library.
  */
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -150,17 +150,18 @@ static void varied_chains(uint32_t rounds, uint32_t depth_max)
 static void chains_are_those_of_libunwind(void)
 {
 	varied_chains(4000, 40);
-	check(wrong == 0 && chains == 4000, "varied chains up to 40 deep: %llu of %llu differ",
+	check(wrong == 0 && chains == 4000,
+		"varied chains up to 40 deep are libunwind's: %llu of %llu differ",
 		(unsigned long long)wrong, (unsigned long long)chains);
-	check(remembered_frames > chains * 5, "and most frames were remembered: %llu",
+	check(remembered_frames > chains * 5, "most frames of varied chains are remembered: %llu",
 		(unsigned long long)(remembered_frames / chains));
 	varied_chains(1000, 200);
-	check(wrong == 0, "up to 200 deep, cut at 128: %llu of %llu differ",
+	check(wrong == 0, "chains up to 200 deep are cut at 128: %llu of %llu differ",
 		(unsigned long long)wrong, (unsigned long long)chains);
 	depth_asked = 16;
 	varied_chains(2000, 40);
-	check(wrong == 0, "cut at 16: %llu of %llu differ", (unsigned long long)wrong,
-		(unsigned long long)chains);
+	check(wrong == 0, "chains are cut at 16 if that is the limit: %llu of %llu differ",
+		(unsigned long long)wrong, (unsigned long long)chains);
 	depth_asked = CALLCHAIN_DEPTH_MAX;
 }
 
@@ -193,7 +194,8 @@ static void handlers_are_walked_through(bool alternate)
 		shape.pattern = any(1u << 30);
 		next_level(&shape, 1 + any(30));
 	}
-	check(wrong == 0 && chains == 900, "a handler on %s stack: %llu of %llu differ",
+	check(wrong == 0 && chains == 900,
+		"chains of a handler on %s stack are libunwind's: %llu of %llu differ",
 		alternate ? "an alternate" : "the normal", (unsigned long long)wrong,
 		(unsigned long long)chains);
 }
@@ -243,7 +245,8 @@ static void every_instruction_is_walked_from(void)
 		__asm__ volatile("nop");
 	}
 	check(wrong == 0 && chains > 2000,
-		"single steps through PLT, prologues and the C library: %llu of %llu differ",
+		"chains at every instruction of PLT, prologues and the C library are libunwind's: "
+		"%llu of %llu differ",
 		(unsigned long long)wrong, (unsigned long long)chains);
 }
 
@@ -280,7 +283,9 @@ static void coroutines_have_chains_of_their_own(void)
 		}
 		munmap(stack, bytes);
 	}
-	check(wrong == 0 && chains == 600, "coroutines on stacks that come and go: %llu of %llu",
+	check(wrong == 0 && chains == 600,
+		"chains of coroutines on stacks that come and go are libunwind's: %llu of %llu "
+		"differ",
 		(unsigned long long)wrong, (unsigned long long)chains);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks that are not as they should be: damaged words, code without tables, frames that only
- * libunwind understands. A chain may end early, and says so; the program goes on.
+ * Unusual stacks: damaged words, code without tables, frames that only libunwind understands. A
+ * chain may end early, and is marked so; the program continues.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -62,7 +62,7 @@ static uint64_t any_word(uint64_t here)
 	}
 }
 
-/* Overwrites words of the stack outside of this frame, takes a chain, and puts them back. */
+/* Overwrite words of the stack outside of this frame, take a chain, and restore them. */
 static __attribute__((noinline)) uint32_t leaf_damage(void)
 {
 	static char saved[STACK_BYTES];
@@ -98,7 +98,7 @@ static void damaged(void)
 
 __attribute__((unused)) static void damaged_stacks_do_no_harm(void)
 {
-	/* Unmapped on both sides. */
+	/* A stack with unmapped memory on both sides. */
 	char *map = mmap(NULL, STACK_BYTES + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	stack = map + 4096;
 	mprotect(stack, STACK_BYTES, PROT_READ | PROT_WRITE);
@@ -108,20 +108,21 @@ __attribute__((unused)) static void damaged_stacks_do_no_harm(void)
 	makecontext(&other_context, damaged, 0);
 	swapcontext(&main_context, &other_context);
 	check(rounds == 20000 && longest <= CALLCHAIN_DEPTH_MAX && lost > 5000,
-		"20000 damaged stacks: %llu chains were lost, the longest has %llu frames",
+		"20000 damaged stacks do not crash: %llu chains were lost, the longest has %llu "
+		"frames",
 		(unsigned long long)lost, (unsigned long long)longest);
 	munmap(map, STACK_BYTES + 8192);
 }
 
-/* ---- a stack whose neighbor goes ---- */
+/* ---- a stack whose neighbor is unmapped ---- */
 
 #define ABOVE_BYTES 8192
 static uint32_t frames_before, frames_behind, depth_before;
 
 /*
- * Another stack, at whose outer end the unwinder finds no end: the last frame returns to where a
- * frame of a fixed size would be, again and again, into what lies above the stack. These chains are
- * cut at their depth, so they are remembered.
+ * Another stack, at whose outer end the unwinder finds no end marker: the last frame returns to
+ * where a frame of a fixed size would be, again and again, into what is above the stack. These
+ * chains are cut at their depth, so they are remembered.
  */
 static __attribute__((noinline)) uint32_t leaf_twice(void)
 {
@@ -147,7 +148,7 @@ static void switched_to(void)
 	setcontext(&main_context);
 }
 
-/* What returns into fixed_frame() looks the same at each step. */
+/* The frame that returns into fixed_frame() looks the same at each step. */
 __attribute__((unused)) static void what_lies_above_a_stack_may_go(void)
 {
 	char *map = mmap(NULL, STACK_BYTES + ABOVE_BYTES, PROT_READ | PROT_WRITE,
@@ -155,7 +156,7 @@ __attribute__((unused)) static void what_lies_above_a_stack_may_go(void)
 	uint64_t *word = (uint64_t *)(void *)map;
 	stack = map;
 	memset(&memory, 0, sizeof(memory));
-	/* Each word is a return address into fixed_frame(), behind its call. */
+	/* Each word is a return address into fixed_frame(), after its call. */
 	const uint8_t *code = (const uint8_t *)(uintptr_t)fixed_frame;
 	while (*code != 0xe8 ||
 		code + 5 + *(const int32_t *)(const void *)(code + 1) !=
@@ -167,14 +168,14 @@ __attribute__((unused)) static void what_lies_above_a_stack_may_go(void)
 	other_context.uc_stack = (stack_t){.ss_sp = stack, .ss_size = STACK_BYTES - 64};
 	other_context.uc_link = NULL;
 	makecontext(&other_context, switched_to, 0);
-	/* No end at its outer end: it returns into fixed_frame(), too. */
+	/* The outer end has no end marker: it returns into fixed_frame(), too. */
 	*(uint64_t *)(uintptr_t)other_context.uc_mcontext.gregs[REG_RSP] =
 		(uint64_t)(uintptr_t)(code + 5);
 	depth_before = 64;
 	if (getcontext(&main_context) == 0 && !frames_before)
 		setcontext(&other_context);
 	check(frames_before == depth_before && frames_behind < frames_before && frames_behind >= 3,
-		"a chain into what lies above a stack has %u frames, and %u when that has gone",
+		"a chain into memory above a stack has %u frames, and %u after that is unmapped",
 		frames_before, frames_behind);
 	munmap(map, STACK_BYTES);
 }
@@ -189,7 +190,7 @@ static __attribute__((noinline)) uint32_t leaf_compare(void)
 	return 0;
 }
 
-/* Calls `leaf` twice from code without tables. */
+/* Call `leaf` twice from code without tables. */
 static void call_by_made_code(const uint8_t *code, size_t bytes, uint32_t (*leaf)(void))
 {
 	uint8_t *page =
@@ -210,7 +211,7 @@ static void code_made_at_run_time(void)
 	call_by_made_code(code, sizeof(code), leaf_compare);
 	check(oracle_same(&expected, &found, CALLCHAIN_DEPTH_MAX) &&
 			result.end == CALLCHAIN_WHOLE && result.walked == 3,
-		"code without tables is passed by rbp, and remembered: %u frames, %u walked",
+		"code without tables is walked by rbp, and remembered: %u frames, %u walked",
 		result.count, result.walked);
 }
 
@@ -224,7 +225,7 @@ static __attribute__((noinline)) uint32_t leaf_check_errno(void)
 	return id;
 }
 
-/* Its CFA is an expression with an operation that the rules do not know. */
+/* The CFA of this frame is an expression with an operation that the rules do not support. */
 __asm__(".text\n.type odd_frame, @function\nodd_frame:\n.cfi_startproc\nsub $8, %rsp\n"
 	".cfi_escape 0x0f, 0x04, 0x77, 0x10, 0x30, 0x13\ncall *%rdi\nadd $8, %rsp\n"
 	".cfi_escape 0x0f, 0x04, 0x77, 0x08, 0x30, 0x13\nret\n.cfi_endproc\n"
@@ -248,7 +249,8 @@ static void frames_for_libunwind(void)
 	odd_frame(leaf_compare);
 	check(result.end == CALLCHAIN_LOST && result.count == 2 && found.count == 2 &&
 			callchain_counts().lost == lost_before + 1,
-		"without libunwind a frame of that kind ends the chain: %u frames", result.count);
+		"without libunwind a frame that the rules do not support ends the chain: %u frames",
+		result.count);
 	if (load_libunwind() != 0) {
 		check(true, "# SKIP no libunwind in the build folder");
 		return;
@@ -256,21 +258,22 @@ static void frames_for_libunwind(void)
 	odd_frame(leaf_compare);
 	check(oracle_same(&expected, &found, CALLCHAIN_DEPTH_MAX) &&
 			result.method == CALLCHAIN_LIBUNWIND && result.end == CALLCHAIN_WHOLE,
-		"with it the chain is whole: %u frames", result.count);
+		"with libunwind a chain through such a frame is whole: %u frames", result.count);
 	leaf_compare();
 	check(result.method == CALLCHAIN_RULES &&
 			oracle_same(&expected, &found, CALLCHAIN_DEPTH_MAX),
-		"and the next chain is ours again");
-	/* push rbp; mov ebp, 0x1000; call rdi; pop rbp; ret: what libunwind tries is no address */
+		"the chain after it needs no libunwind");
+	/* push rbp; mov ebp, 0x1000; call rdi; pop rbp; ret: libunwind tries an address that is
+	 * invalid */
 	static const uint8_t code[] = {0x55, 0xbd, 0, 0x10, 0, 0, 0xff, 0xd7, 0x5d, 0xc3};
 	call_by_made_code(code, sizeof(code), leaf_check_errno);
-	check(!errno_changed, "errno stays what it was");
+	check(!errno_changed, "errno stays unchanged when libunwind fails");
 	struct callchain_counts before = callchain_counts();
 	for (int i = 0; i < 100; i++)
 		callchain_take(&memory, CALLCHAIN_DEPTH_MAX, CALLCHAIN_CHECK, &result);
 	struct callchain_counts after = callchain_counts();
 	check(after.checked - before.checked == 100 && after.different == before.different,
-		"the check by libunwind agrees: %llu of %llu differ",
+		"LIBTRACE_BACKTRACE=check finds no difference: %llu of %llu differ",
 		(unsigned long long)(after.different - before.different),
 		(unsigned long long)(after.checked - before.checked));
 }
@@ -309,14 +312,15 @@ static void warm_chains_make_no_system_call(void)
 		level(leaf_take, i % 40);
 	}
 	sys_override = NULL;
-	check(calls_made == 0, "1000 warm chains make %u system calls", calls_made);
+	check(calls_made == 0, "1000 warm chains make no system call: %u", calls_made);
 	memset(&memory, 0, sizeof(memory));
 	sys_override = fail_calls;
 	uint32_t id = callchain_take(&memory, CALLCHAIN_DEPTH_MAX, 0, &result);
 	sys_override = NULL;
-	check(id == 0 && result.end == CALLCHAIN_LOST, "where nothing may be probed there is none");
+	check(id == 0 && result.end == CALLCHAIN_LOST,
+		"no chain is taken where memory may not be probed");
 	level(leaf_take, 3);
-	check(result.end == CALLCHAIN_WHOLE, "and later there is again");
+	check(result.end == CALLCHAIN_WHOLE, "chains are taken again when memory may be probed");
 }
 
 static void forked_children_start_anew(void)

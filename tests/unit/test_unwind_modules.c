@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The map of modules follows dlopen and dlclose, and a plugin that replaces another at the same
- * address is walked through by its own tables.
+ * The map of modules follows dlopen and dlclose, and a plugin that replaces another one at the same
+ * address is walked by its own tables.
  */
 #define _GNU_SOURCE
 #include <link.h>
@@ -17,14 +17,15 @@
 static char folder[] = "/tmp/libtrace-modules-XXXXXX";
 static struct callchain_thread memory;
 static uint32_t loaded, unloaded;
-static uint32_t held, told_held; /* the loader's lock by this thread; told meanwhile */
+static uint32_t held;          /* 1 while this thread holds the loader's lock */
+static uint32_t reported_held; /* notifications while it holds the lock */
 static char last_path[MODULE_PATH_BYTES];
 
 static bool on_loaded(void *arg, const struct module *module)
 {
 	(void)arg;
 	loaded++;
-	told_held += held;
+	reported_held += held;
 	strcpy(last_path, module->path);
 	return true;
 }
@@ -34,7 +35,7 @@ static void on_unloaded(void *arg, const struct module *module)
 	(void)arg;
 	(void)module;
 	unloaded++;
-	told_held += held;
+	reported_held += held;
 }
 
 static int iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *arg)
@@ -45,8 +46,8 @@ static int iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void 
 	return result;
 }
 
-/* Plugins with the same instructions but for the size of the frame: what was known about a return
- * address in one is wrong in the other. */
+/* Plugins with the same instructions except for the size of the frame: a rule that is cached for a
+ * return address in one is wrong in the other. */
 static bool build(const char *name, int bytes)
 {
 	char command[512];
@@ -98,32 +99,34 @@ static void plugins_replace_each_other(void)
 		modules_refresh();
 	}
 	check(addresses[0] && addresses[0] == addresses[1],
-		"two plugins came to lie at one address");
-	check(wrong == 0, "and each was walked through by its own tables: %u of 40 differ", wrong);
+		"two plugins are loaded at one address");
+	check(wrong == 0, "each plugin is walked by its own tables: %u of 40 differ", wrong);
 }
 
-static void comings_and_goings_are_told(void)
+static void comings_and_goings_are_reported(void)
 {
 	int (*function)(int (*)(void));
 	uint32_t before = loaded, gone = unloaded, generation = modules_generation();
 	modules_refresh();
-	check(modules_generation() == generation, "without a change the generation stays");
+	check(modules_generation() == generation, "the generation stays the same without a change");
 	modules_forked();
 	modules_refresh();
-	check(loaded == 2 * before && unloaded == gone, "everything is told again after a fork");
+	check(loaded == 2 * before && unloaded == gone,
+		"all modules are reported again after a fork");
 	before = loaded;
 	void *handle = plugin_open("la", &function);
 	modules_refresh();
 	check(loaded == before + 1 && strstr(last_path, "/la.so") && unloaded == gone,
-		"a loaded module is told once: %s", last_path);
+		"a loaded module is reported once: %s", last_path);
 	struct cfi_object object;
 	check(modules_find((uint64_t)(uintptr_t)function, &object) && object.frame_header,
-		"and found by address, with its tables");
+		"a loaded module is found by address, with its tables");
 	dlclose(handle);
 	modules_refresh();
 	check(unloaded == gone + 1 && !modules_find((uint64_t)(uintptr_t)function, &object),
-		"an unloaded one is told and no longer found");
-	check(told_held == 0, "what is told, which may wait, never waits under the loader's lock");
+		"an unloaded module is reported and no longer found");
+	check(reported_held == 0,
+		"modules are reported, which may wait, without the loader's lock");
 }
 
 struct listing {
@@ -157,7 +160,7 @@ static void listing_is_that_of_the_loader(void)
 	dl_iterate_phdr(list_one, &listing);
 	modules_iterate(compare_one, &listing);
 	check(listing.count >= 4 && listing.same == listing.count,
-		"the map lists what the loader does: %d of %d", listing.same, listing.count);
+		"the map lists the loader's modules: %d of %d", listing.same, listing.count);
 }
 
 static void rules_do_without_the_loader(void)
@@ -177,7 +180,7 @@ struct found_object {
 };
 static int (*real_find)(void *, void *);
 
-/* As for a program with gaps between its segments: only where the code is. */
+/* Report only the part with the code, as for a program with gaps between its segments. */
 static int find_code_only(void *address, void *ret_object)
 {
 	struct found_object *object = ret_object;
@@ -204,7 +207,7 @@ static void tables_may_lie_beyond_the_code(void)
 
 static bool stop_refreshing;
 
-/* What is not there may come while it is thought to be gone. */
+/* A plugin may be loaded while the map considers it unloaded. */
 static int find_slowly(void *address, void *ret_object)
 {
 	int answer = real_find(address, ret_object);
@@ -220,8 +223,8 @@ static void *refresh_all_the_time(void *unused)
 	return unused;
 }
 
-/* A refresh that read the loader's list while the plugin was away must not take it for gone later.
- */
+/* A refresh that read the loader's list while the plugin was unloaded must not mark it as
+ * unloaded later. */
 static void what_came_back_stays(void)
 {
 	int (*function)(int (*)(void));
@@ -243,14 +246,16 @@ static void what_came_back_stays(void)
 	}
 	__atomic_store_n(&stop_refreshing, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
-	check(opened == 1000 && lost == 0,
-		"a plugin that comes and goes is found while it is there: %u times not", lost);
+	check(opened == 1000 && lost == 0, "a plugin is found whenever it is loaded: %u times not",
+		lost);
 }
 
 int main(void)
 {
-	struct modules_setup setup = {
-		.iterate = iterate, .loaded = on_loaded, .unloaded = on_unloaded};
+	struct modules_setup setup = {.iterate = iterate,
+		.loaded = on_loaded,
+		.unloaded = on_unloaded,
+		.forget = callchain_unloaded};
 	oracle_init();
 	if (!mkdtemp(folder) || !build("la", 1000) || !build("lb", 3000)) {
 		printf("1..0 # SKIP no compiler\n");
@@ -258,9 +263,10 @@ int main(void)
 	}
 	modules_init(&setup);
 	modules_refresh();
-	check(loaded >= 4 && unloaded == 0, "the first refresh tells what is there: %u", loaded);
+	check(loaded >= 4 && unloaded == 0, "the first refresh reports the loaded modules: %u",
+		loaded);
 	listing_is_that_of_the_loader();
-	comings_and_goings_are_told();
+	comings_and_goings_are_reported();
 	plugins_replace_each_other();
 	rules_do_without_the_loader();
 	tables_may_lie_beyond_the_code();

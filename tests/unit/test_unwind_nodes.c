@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tree of nodes: one id per chain whoever adds it first, whole for a reader at any moment, and
- * full without harm.
+ * The tree of nodes: a chain has one id whoever adds it first, a reader sees whole nodes at any
+ * moment, and a full tree does no harm.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static struct node_name child(struct node_name parent, uint64_t address, uint32_
 	return nodes_child(&nodes, nodes_index(&nodes, level), parent, address, flags);
 }
 
-/* Frame number `i` of chain `chain`: outer frames are shared by many. */
+/* Return the address of frame number `i` of chain `chain`: many chains share outer frames. */
 static uint64_t address_of(uint32_t chain, uint32_t i)
 {
 	return 0x7f0000000000u + ((chain >> (2 * (DEPTH - 1 - i))) * 2654435761u % 100000) * 16 + i;
@@ -92,7 +92,7 @@ static void equal_chains_have_one_id(void)
 	check(nodes.next < CHAINS * 2, "outer frames are stored once: %u nodes", nodes.next);
 	struct node_name root = {0, 0};
 	uint32_t plain = child(root, 4096, 0).id, exact = child(root, 4096, NODE_EXACT).id;
-	check(plain && exact && plain != exact, "flags tell nodes apart");
+	check(plain && exact && plain != exact, "nodes with different flags are different");
 }
 
 static uint32_t found[THREADS][CHAINS];
@@ -107,7 +107,7 @@ static void *adder(void *arg)
 	return NULL;
 }
 
-/* What the writer's process may do: look at all chunks while they are filled. */
+/* Act as the writer's process: read all chunks while they are filled. */
 static void *reader(void *arg)
 {
 	(void)arg;
@@ -145,11 +145,12 @@ static void threads_agree(void)
 		}
 		twice += !same;
 	}
-	check(wrong == 0, "%d threads add the same chains at once: %u are not as added", THREADS,
+	check(wrong == 0, "chains that %d threads add at once can be read back: %u cannot", THREADS,
 		wrong);
-	check(twice == 0, "and agree on their ids: %u of %d do not", twice, CHAINS);
-	check(torn == 0 && nodes_read > 0, "a reader meanwhile sees whole nodes: %u of %llu not",
-		torn, (unsigned long long)nodes_read);
+	check(twice == 0, "threads agree on the ids of chains: %u of %d do not", twice, CHAINS);
+	check(torn == 0 && nodes_read > 0,
+		"a concurrent reader sees whole nodes: %u of %llu are not", torn,
+		(unsigned long long)nodes_read);
 }
 
 static void without_room_there_is_no_id(void)
@@ -163,10 +164,12 @@ static void without_room_there_is_no_id(void)
 		none += !id;
 	}
 	check(last == 2 * NODES_PER_CHUNK - 1 && none == NODES_PER_CHUNK + 1,
-		"two chunks hold %u nodes, then there is no id", last);
-	check(child((struct node_name){0, 0}, 0x1000, 0).id == 1, "known nodes are still found");
+		"two chunks hold %u nodes, then a new chain gets no id", last);
+	check(child((struct node_name){0, 0}, 0x1000, 0).id == 1,
+		"known nodes are found in a full tree");
 	chunks_allowed = 3;
-	check(child((struct node_name){0, 0}, 0x10, 0).id == last + 1, "and room is used again");
+	check(child((struct node_name){0, 0}, 0x10, 0).id == last + 1,
+		"room that becomes free is used");
 }
 
 static void all_ids_can_be_used(void)
@@ -175,14 +178,16 @@ static void all_ids_can_be_used(void)
 	uint32_t wrong = 0;
 	for (uint32_t i = 1; i < NODES_MAX; i++)
 		wrong += child((struct node_name){0, 0}, i, 0).id != i;
-	check(wrong == 0, "%u nodes: %u have a wrong id", NODES_MAX - 1, wrong);
-	check(child((struct node_name){0, 0}, NODES_MAX, 0).id == 0, "the next one has none");
+	check(wrong == 0, "%u nodes have consecutive ids: %u have not", NODES_MAX - 1, wrong);
+	check(child((struct node_name){0, 0}, NODES_MAX, 0).id == 0,
+		"a node beyond the limit has no id");
 	wrong = 0;
 	for (uint32_t i = 1; i < NODES_MAX; i += 7)
 		wrong += child((struct node_name){0, 0}, i, 0).id != i;
-	check(wrong == 0, "and all are found again");
+	check(wrong == 0, "all nodes of a full tree are found again");
 	reset();
-	check(child((struct node_name){0, 0}, 77, 0).id == 1, "a forgotten tree starts anew");
+	check(child((struct node_name){0, 0}, 77, 0).id == 1,
+		"a tree that was forgotten starts with new ids");
 }
 
 int main(void)

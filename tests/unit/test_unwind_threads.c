@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads take chains at once, with a common cache of rules and a common tree: each finds its own
- * chain, and equal chains have one name.
+ * Threads take chains at once, with a shared cache of rules and a shared tree: each finds its own
+ * chain, and equal chains have one id.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -20,7 +20,7 @@ struct worker {
 	struct callchain_thread memory;
 	uint64_t random_state;
 	uint32_t wrong, lost;
-	uint32_t id[DEPTHS]; /* of the chain of plain recursion to that depth */
+	uint32_t id[DEPTHS]; /* the chain of plain recursion to that depth */
 };
 
 static __attribute__((noinline)) uint32_t leaf(struct worker *w)
@@ -105,7 +105,8 @@ int main(void)
 		for (uint32_t k = 0; k < DEPTHS; k++)
 			other += workers[i].id[k] != workers[0].id[k];
 	}
-	check(wrong == 0 && lost == 0, "%d chains by %d threads: %u differ, %u are not whole",
+	check(wrong == 0 && lost == 0,
+		"%d chains by %d threads are right: %u differ, %u are not whole",
 		2 * ROUNDS * THREADS, THREADS, wrong, lost);
 	check(other < THREADS, "equal chains have equal ids: %u have not", other);
 	free(workers);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_writer.h - what the tests of the writer share: TAP lines, a producer that needs no
+ * test_writer.h - helpers that the tests of the writer share: TAP lines, a producer that needs no
  * libtrace.so, and a reader of reports.
  *
- * Everything is small and trusts its caller; failures of the surroundings end the test program.
+ * All of it is small and trusts its caller; a failure of the environment ends the test program.
  */
 #ifndef TESTS_UNIT_TEST_WRITER_H
 #define TESTS_UNIT_TEST_WRITER_H
@@ -29,7 +29,7 @@
 #include "common/schema/functions.h"
 #include "common/tree.h"
 #include "report.pb-c.h"
-#include "writer/batch.h"
+#include "writer/report/batch.h"
 
 static int tap_count, tap_failed;
 
@@ -96,7 +96,7 @@ __attribute__((unused)) static void fake_tree_make(struct fake_tree *t)
 	close(fd);
 	struct tree_control *c = t->control;
 	c->version = TREE_VERSION;
-	c->root_pid = 0x7fffffff; /* nobody: the tree lives as long as its spools */
+	c->root_pid = 0x7fffffff; /* 0: no process; the tree lives as long as its spools */
 	c->created_mono_ns = clock_monotonic_ns();
 	c->created_realtime_ns = (uint64_t)time(NULL) * 1000000000u;
 	fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY);
@@ -169,7 +169,7 @@ __attribute__((unused)) static struct lane *fake_lane(struct fake_spool *s)
 	return lane;
 }
 
-/* Place of the next record; waits for the writer when all chunks are full. */
+/* Return the position of the next record; wait for the writer when all chunks are full. */
 __attribute__((unused)) static struct record *fake_slot(
 	struct fake_spool *s, struct lane *lane, unsigned chunks)
 {
@@ -204,7 +204,7 @@ __attribute__((unused)) static void fake_call(
 	fake_put(s, lane, tick, ticks << RECORD_LENGTH_SHIFT | fn, 5, 3);
 }
 
-/* A record with its payload, behind a pad where the chunk is too short. */
+/* Append a record with its payload, after a pad if the chunk has too little room. */
 __attribute__((unused)) static void fake_put_long(struct fake_spool *s, struct lane *lane,
 	uint64_t tick, uint32_t kind, uint64_t a, uint64_t b, const void *payload, uint64_t bytes)
 {
@@ -259,8 +259,8 @@ __attribute__((unused)) static void report_take(
 	}
 }
 
-/* Returns false when the file is no report. A torn tail counts as a bad block. */
-/* Of the standard entries, which lie before ours. */
+/* Return false when the file is not a report. A torn tail counts as a bad block. */
+/* The standard entries, which precede the trace's entries. */
 static size_t standard_bytes(const uint8_t *payload, size_t bytes, uint32_t count)
 {
 	size_t at = 0;
@@ -334,7 +334,7 @@ __attribute__((unused)) static uint64_t report_rows(const struct report *r)
 	return rows;
 }
 
-/* Value of a column in row `row`. */
+/* Return the value of a column in row `row`. */
 __attribute__((unused)) static int64_t batch_value(
 	const Libtrace__EventBatch *b, uint32_t field, uint32_t row)
 {
@@ -354,8 +354,8 @@ __attribute__((unused)) static int64_t batch_value(
 	return 0;
 }
 
-/* Process entries merged by id: the last one with the field wins. Returns the latest receipt and
- * end. */
+/* Merge the Process entries of an id: the last one with a field wins. Return the latest receipt
+ * and end. */
 __attribute__((unused)) static const Libtrace__Receipt *report_receipt(
 	const struct report *r, uint32_t process)
 {
@@ -385,7 +385,7 @@ __attribute__((unused)) static int report_end_of(const struct report *r, uint32_
 	return end;
 }
 
-/* Do the strings of the file have unique ids, and does every function id of a call have a text? */
+/* Check that string ids are unique in the file, and that every function id of a call has a text. */
 __attribute__((unused)) static bool report_strings_sound(const struct report *r)
 {
 	static uint8_t known[1 << 20];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The batch encoder against protobuf-c, the checksum, the clock fit, strings and the block's
- * compression. */
+/* The batch encoder compared with protobuf-c; the checksum, the clock fit, strings and the
+ * compression of blocks. */
 #include "tests/unit/test_writer.h"
 
 #include <time.h>
 
 #include "common/clockfit.h"
 #include "common/varint.h"
-#include "writer/block.h"
+#include "writer/report/block.h"
 
 static uint64_t random_state = 88172645463325252u;
 
@@ -26,7 +26,7 @@ static const int encodings[EVENT_KINDS][BATCH_COLUMNS] = {
 #include "common/schema/events.def"
 };
 
-/* The same batch by way of protobuf-c. Returns the entry's bytes with its size in front. */
+/* Encode the same batch by protobuf-c. Return the entry's bytes after its size. */
 static size_t reference_encode(const struct batch *b, uint8_t *out)
 {
 	static Libtrace__Column columns[BATCH_COLUMNS], *list[BATCH_COLUMNS];
@@ -137,7 +137,8 @@ static void bytes_are_those_of_protobuf(void)
 	tap(bytes <= BATCH_BYTES_MAX, "and it fits");
 }
 
-/* Rows that come in pieces, alike or not, are the rows that come one by one. */
+/* Rows that are added in pieces, alike or not, give the same batch as rows that are added one by
+ * one. */
 static void pieces_are_the_rows(void)
 {
 	static struct batch pieces, rows;
@@ -169,20 +170,20 @@ static void pieces_are_the_rows(void)
 		       expected = batch_encode(&rows, reference);
 		wrong += bytes != expected || memcmp(own, reference, bytes);
 	}
-	tap_equal(wrong, 0, "3000 batches in pieces are those of the same rows");
+	tap_equal(wrong, 0, "3000 batches added in pieces equal those added row by row");
 	tap(alike > 100, "many had columns that are not stored");
 }
 
-/* The memory of a batch is as long as its kind needs: nothing lies behind the last row. */
+/* The memory of a batch is as long as its kind needs: nothing is written after the last row. */
 static void a_full_batch_takes_no_more(void)
 {
 	struct batch *b = check(calloc(1, batch_bytes(EVENT_OSRT_CALL)), "calloc");
 	uint32_t rows = 0, last = batch_columns(EVENT_OSRT_CALL) - 1;
 	b->kind = EVENT_OSRT_CALL;
-	batch_set(b, last, 7); /* of no row */
+	batch_set(b, last, 7); /* number of a row that does not exist */
 	while (rows < 2 * BATCH_ROWS && batch_row_add(b, rows)) {
 		batch_set(b, last, ++rows);
-		batch_set(b, last + 1, 7); /* of no column */
+		batch_set(b, last + 1, 7); /* number of a column that does not exist */
 	}
 	tap(rows == BATCH_ROWS && b->count == BATCH_ROWS && !batch_room(b),
 		"a full batch takes no more rows");
@@ -208,16 +209,17 @@ static void varints_are_read_back(void)
 			bytes != varint_bytes(value);
 		wrong += zigzag_decode(zigzag_encode((int64_t)value)) != (int64_t)value;
 	}
-	tap_equal(wrong, 0, "numbers come back, cut ones do not");
+	tap_equal(wrong, 0, "varints are read back, truncated ones are refused");
 }
 
 static void checksum_is_crc32c(void)
 {
 	static uint8_t data[5000];
 	int wrong = 0;
-	tap_equal(crc32c(0, "123456789", 9), 0xe3069283, "check value of CRC-32C");
-	tap_equal(
-		crc32c_portable(0, "123456789", 9), 0xe3069283, "check value of the portable one");
+	tap_equal(crc32c(0, "123456789", 9), 0xe3069283,
+		"CRC-32C has the check value of the specification");
+	tap_equal(crc32c_portable(0, "123456789", 9), 0xe3069283,
+		"the portable CRC-32C has the check value of the specification");
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = (uint8_t)random_next();
 	for (size_t cut = 0; cut < 300; cut++) {
@@ -225,7 +227,7 @@ static void checksum_is_crc32c(void)
 		wrong += whole != crc32c_portable(0, data, sizeof(data) - cut);
 		wrong += whole != crc32c(crc32c(0, data, cut), data + cut, sizeof(data) - 2 * cut);
 	}
-	tap_equal(wrong, 0, "both agree, and in pieces");
+	tap_equal(wrong, 0, "both CRC-32C agree, also on data in pieces");
 }
 
 static void clock_is_monotonic_and_near(void)
@@ -241,7 +243,7 @@ static void clock_is_monotonic_and_near(void)
 				random_next() % 40,
 			20};
 		refused += clockfit_add(&fit, &p) != 0;
-		/* Points never change what lies before the one before them. */
+		/* A later point never changes times before the point that precedes it. */
 		uint64_t last = 0;
 		for (uint64_t step = 0; i && step < 50; step++) {
 			uint64_t at = tick - 2700000 + step * 54000;
@@ -252,9 +254,8 @@ static void clock_is_monotonic_and_near(void)
 			last = end;
 		}
 	}
-	tap_equal(refused, 0, "good points are taken");
-	tap_equal(
-		wrong, 0, "times ascend, ends before the next begin, all within the points' error");
+	tap_equal(refused, 0, "good clock points are accepted");
+	tap_equal(wrong, 0, "converted times ascend and are within the error of the points");
 	struct clock_point bad = {1000000 + UINT64_C(3000) * 2700000, 1, 0};
 	tap(clockfit_add(&fit, &bad) < 0, "a point that turns time round is refused");
 	bad.mono_ns = UINT64_C(900000000000000);
@@ -273,7 +274,7 @@ static void strings_have_one_id(void)
 	uint32_t a = strings_id(&s, "abc", 3), b = strings_id(&s, "abd", 3);
 	tap(a == 1 && b == 2 && strings_id(&s, "abc", 3) == 1 && s.pending_count == 2,
 		"a text has one id");
-	tap_equal(strings_id(&s, "", 0), 0, "no text has id 0");
+	tap_equal(strings_id(&s, "", 0), 0, "an empty text has id 0");
 	strings_forget_pending(&s);
 	char text[16];
 	uint32_t last = 0;

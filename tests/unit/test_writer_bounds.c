@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a hostile spool can make of the writer: the size of the report, of its blocks and of the
+ * The effects of a hostile spool on the writer: the size of the report and of its blocks and the
  * writer's memory are bounded by the data of the spool, and another process of the tree loses
- * nothing. The bounds are those of writer/README.md.
+ * nothing. writer/README.md lists the bounds.
  */
 #include "tests/unit/test_writer.h"
 
@@ -13,22 +13,23 @@
 #include "common/cuda_spool.h"
 #include "common/schema/cuda_columns.h"
 #include "common/varint.h"
-#include "writer/writer.h"
+#include "writer/follow.h"
+#include "writer/recover.h"
 
-#define OUT_PER_BYTE 16u     /* bytes of a report for a byte of a spool ... */
-#define OUT_MORE (24u << 20) /* ... and as many more for a process */
+#define OUT_PER_BYTE 16u     /* bytes of a report for each byte of a spool ... */
+#define OUT_MORE (24u << 20) /* ... plus this for each process */
 #define BLOCK_MOST (24u << 20)
-#if defined(__SANITIZE_ADDRESS__) /* which keeps what is freed, and shadows all of it */
+#if defined(__SANITIZE_ADDRESS__) /* the sanitizer keeps freed memory, and shadows all memory */
 #define MEMORY_MOST (1024u << 20)
 #else
 #define MEMORY_MOST (96u << 20)
 #endif
-#define NEIGHBOUR_CALLS 1000u
-#define LAUNCHES 500u /* of a process, whatever they are */
+#define NEIGHBOR_CALLS 1000u
+#define LAUNCHES 500u /* launches of each process, whatever its events are */
 #define LANE_ROOM ((FAKE_CHUNKS - 2) * CHUNK_BYTES)
 #define RANDOM_SPOOLS 150u
 #define HOSTILE_PID 0x7ffffff0u
-#define NEIGHBOUR_PID 0x7ffffff1u
+#define NEIGHBOR_PID 0x7ffffff1u
 
 static struct report report;
 static uint64_t now;
@@ -45,7 +46,7 @@ static uint64_t random_next(void)
 
 static struct tree_run {
 	struct fake_tree tree;
-	struct fake_spool spool, neighbour;
+	struct fake_spool spool, neighbor;
 	struct lane *lane;
 } run;
 
@@ -58,14 +59,14 @@ static void begin(void)
 {
 	fake_tree_make(&run.tree);
 	fake_spool_make(&run.spool, &run.tree, HOSTILE_PID, CLOCK_KIND_MONOTONIC);
-	fake_spool_make(&run.neighbour, &run.tree, NEIGHBOUR_PID, CLOCK_KIND_MONOTONIC);
+	fake_spool_make(&run.neighbor, &run.tree, NEIGHBOR_PID, CLOCK_KIND_MONOTONIC);
 	now = run.spool.header->first.tick + 1000;
 	run.lane = fake_lane(&run.spool);
 	fake_thread_start(&run.spool, run.lane, HOSTILE_PID, HOSTILE_PID, THREAD_MAIN);
-	struct lane *lane = fake_lane(&run.neighbour);
-	fake_thread_start(&run.neighbour, lane, NEIGHBOUR_PID, NEIGHBOUR_PID, THREAD_MAIN);
-	for (uint32_t i = 0; i < NEIGHBOUR_CALLS; i++)
-		fake_call(&run.neighbour, lane, now + i * 10, 5, 1 + i % 100);
+	struct lane *lane = fake_lane(&run.neighbor);
+	fake_thread_start(&run.neighbor, lane, NEIGHBOR_PID, NEIGHBOR_PID, THREAD_MAIN);
+	for (uint32_t i = 0; i < NEIGHBOR_CALLS; i++)
+		fake_call(&run.neighbor, lane, now + i * 10, 5, 1 + i % 100);
 }
 
 static uint64_t data_bytes(const char *path)
@@ -74,7 +75,7 @@ static uint64_t data_bytes(const char *path)
 	return stat(path, &status) ? 0 : (uint64_t)status.st_blocks * 512;
 }
 
-/* Memory of the process that has the writer, less what it began with. */
+/* Return the memory of the process that contains the writer, less what it began with. */
 static void recover_measured(struct outcome *o)
 {
 	struct rusage usage;
@@ -84,7 +85,7 @@ static void recover_measured(struct outcome *o)
 		freopen("/dev/null", "w", stdout);
 		freopen("/dev/null", "w", stderr);
 		munmap(run.spool.map, FAKE_SPOOL_BYTES);
-		munmap(run.neighbour.map, FAKE_SPOOL_BYTES);
+		munmap(run.neighbor.map, FAKE_SPOOL_BYTES);
 		alarm(60);
 		_exit(recover_tree(run.tree.dir, NULL));
 	}
@@ -130,10 +131,10 @@ static void clean(void)
 		perror(command);
 	munmap(run.tree.control, TREE_CONTROL_BYTES);
 	munmap(run.spool.map, FAKE_SPOOL_BYTES);
-	munmap(run.neighbour.map, FAKE_SPOOL_BYTES);
+	munmap(run.neighbor.map, FAKE_SPOOL_BYTES);
 }
 
-/* Recovers the tree. True: all bounds are kept, and the neighbour has all its calls. */
+/* Recover the tree. Return true if all bounds are kept, and the neighbor has all its calls. */
 static bool bounds_kept(const char *name)
 {
 	struct outcome o = {.in = data_bytes(run.spool.path)};
@@ -141,13 +142,13 @@ static bool bounds_kept(const char *name)
 	bool opens = report_read(&report, run.tree.report) && !report.bad_blocks;
 	o.out = report.bytes;
 	o.block = opens ? largest_block() : UINT64_MAX;
-	uint64_t calls = opens ? calls_of(NEIGHBOUR_PID) : 0;
-	bool good = o.status == 0 && opens && calls == NEIGHBOUR_CALLS &&
+	uint64_t calls = opens ? calls_of(NEIGHBOR_PID) : 0;
+	bool good = o.status == 0 && opens && calls == NEIGHBOR_CALLS &&
 		o.out <= OUT_PER_BYTE * o.in + OUT_MORE && o.block <= BLOCK_MOST &&
 		o.memory <= MEMORY_MOST + 2 * o.in;
 	if (!good || getenv("BOUNDS_SHOW"))
 		printf("# %s: status %d, %llu KiB in, %llu KiB out, largest block %llu KiB, "
-		       "memory %llu KiB, %llu calls of the neighbour\n",
+		       "memory %llu KiB, %llu calls of the neighbor\n",
 			name, o.status, (unsigned long long)o.in >> 10,
 			(unsigned long long)o.out >> 10, (unsigned long long)o.block >> 10,
 			(unsigned long long)o.memory >> 10, (unsigned long long)calls);
@@ -156,7 +157,7 @@ static bool bounds_kept(const char *name)
 	return good;
 }
 
-/* ---- what a spool may say ---- */
+/* ---- what a spool may contain ---- */
 
 static void put(uint32_t kind, uint64_t a, uint64_t b, const void *payload, uint64_t bytes)
 {
@@ -172,7 +173,7 @@ static struct callchain_node *nodes_make(uint32_t number)
 
 #define LAST_NODE (CALLCHAIN_CHUNKS_MAX * CALLCHAIN_CHUNK_NODES - 1)
 
-/* Chains through nodes that are never stored, of the last ids there are. */
+/* Chains through nodes that are never stored, with the greatest ids. */
 static void chains_through_holes(void)
 {
 	struct callchain_node *nodes = nodes_make(CALLCHAIN_CHUNKS_MAX - 1);
@@ -182,7 +183,7 @@ static void chains_through_holes(void)
 		put(REC_CALLCHAIN, LAST_NODE, CALLCHAIN_RULES, NULL, 0);
 }
 
-/* Every chunk of nodes is the same one. */
+/* Every entry of the table of node chunks is the same chunk. */
 static void chains_of_one_chunk(void)
 {
 	struct callchain_node *nodes = nodes_make(0);
@@ -194,7 +195,7 @@ static void chains_of_one_chunk(void)
 		put(REC_CALLCHAIN, LAST_NODE, CALLCHAIN_RULES, NULL, 0);
 }
 
-/* Nodes by turns: chunks that come into being behind those with higher ids. */
+/* Nodes in turns: chunks are created after those with higher ids. */
 static void chains_long(void)
 {
 	for (uint32_t number = 0; number < 40; number++) {
@@ -208,7 +209,7 @@ static void chains_long(void)
 		put(REC_CALLCHAIN, 40 * CALLCHAIN_CHUNK_NODES - 1 - i, CALLCHAIN_RULES, NULL, 0);
 }
 
-/* Names at every place of a region, each as long as may be. Returns its first name. */
+/* Names at every offset of a region, each of the greatest length. Return its first name. */
 static uint32_t names_make(uint64_t bytes)
 {
 	uint64_t offset = fake_take(&run.spool, bytes);
@@ -262,7 +263,7 @@ static void names_of_launches(void)
 			UINT64_C(1000000) << 16 | 1, NULL, 0);
 }
 
-/* Children of vfork that exec something that cannot be traced, and threads by turns. */
+/* Children of vfork that exec programs that cannot be traced, and threads, in turns. */
 static void guests(void)
 {
 	struct thread_start start = {.flags = THREAD_VFORK_CHILD};
@@ -277,7 +278,7 @@ static void guests(void)
 		put(REC_THREAD_START, i, i, NULL, 0);
 }
 
-/* More ranges between start and end in one lane than a batch has rows. */
+/* More start/end ranges in one lane than a batch has rows. */
 static void spans_make(bool alike)
 {
 	for (uint32_t number = 0; number < NVTX_SPAN_CHUNKS_MAX; number++) {
@@ -309,7 +310,7 @@ static void spans_many(void)
 	spans_make(false);
 }
 
-/* Lanes on each other that share their open ranges, with all functions summed up. */
+/* Overlapping lanes that share their open ranges, with sums of all functions. */
 static void lanes_that_overlap(void)
 {
 	uint64_t frames = fake_take(&run.spool, CHUNK_BYTES), first;
@@ -339,7 +340,7 @@ static void lanes_that_overlap(void)
 	run.spool.header->lane_count = SPOOL_LANES_MAX;
 }
 
-/* A file of holes: each lane says that it is full, and all have the same chunk. */
+/* A sparse file: each lane claims to be full, and all have the same chunk. */
 static void lanes_of_one_chunk(void)
 {
 	uint64_t chunk = fake_take(&run.spool, CHUNK_BYTES);
@@ -358,7 +359,7 @@ static void lanes_of_one_chunk(void)
 		perror("truncate");
 }
 
-/* Modules of code whose symbols have all the same name. */
+/* Modules of code whose symbols all have the same name. */
 static void cubins_of_one_name(void)
 {
 	enum { SYMBOLS = 900, NAME = 4090, SECTIONS = 3 };
@@ -397,7 +398,7 @@ static void cubins_of_one_name(void)
 		}
 }
 
-/* LAUNCHES launches, each with a chain of so many frames in a file with a name so long. */
+/* LAUNCHES launches, each with a chain of `frames` frames in a file with a long name. */
 static void launches_put(uint32_t frames, uint32_t path_bytes)
 {
 	static const struct {
@@ -447,7 +448,7 @@ static const struct {
 	{"code with one name", cubins_of_one_name},
 	{"launches in long paths", launches_in_long_paths}};
 
-/* ---- random ones ---- */
+/* ---- random spools ---- */
 
 static uint64_t random_word(uint64_t limit)
 {
@@ -510,7 +511,7 @@ static void random_spool(void)
 	h->fn_count = fn_count();
 	h->fn_hash = fn_hash();
 	h->pid = HOSTILE_PID;
-	h->pid_namespace = run.neighbour.header->pid_namespace;
+	h->pid_namespace = run.neighbor.header->pid_namespace;
 	h->clock_kind = CLOCK_KIND_MONOTONIC;
 }
 
@@ -533,7 +534,7 @@ static uint64_t results_of_report(void)
 	return results;
 }
 
-/* The disk is full while launches are listed, and then is not. */
+/* The disk is full while launches are listed, and has room later. */
 static void launches_outlast_a_full_disk(void)
 {
 	const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY},
@@ -551,11 +552,12 @@ static void launches_outlast_a_full_disk(void)
 	}
 	for (int i = 0; i < 20000 && run.tree.control->sink_state != SINK_STALLED; i++)
 		usleep(1000);
-	tap_equal(run.tree.control->sink_state, SINK_STALLED, "the report finds no room");
+	tap_equal(run.tree.control->sink_state, SINK_STALLED, "a full disk stops the report");
 	prlimit(writer, RLIMIT_FSIZE, &none, NULL);
 	waitpid(writer, NULL, 0);
 	tap(report_read(&report, run.tree.report) && !report.bad_blocks, "the report opens");
-	tap_equal((int64_t)results_of_report(), LAUNCHES, "and lists all launches, each once");
+	tap_equal((int64_t)results_of_report(), LAUNCHES,
+		"a report that was continued after a full disk lists each launch once");
 	report_release(&report);
 	clean();
 }
@@ -576,6 +578,7 @@ int main(void)
 		random_spool();
 		bad += !bounds_kept(name);
 	}
-	tap_equal(bad, 0, "random spools: bounds are kept, and nobody else loses anything");
+	tap_equal(bad, 0,
+		"with random spools all bounds are kept, and no other process loses anything");
 	return tap_end();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conversion of ticks where the clock and the counter part: the machine was suspended, a
- * virtual one paused, the counter set back, the clock frozen or stepping. And that libc's
- * clock_gettime() is not asked.
+ * The conversion of ticks if the clock and the counter diverge: the machine was suspended, a
+ * virtual machine paused, the counter set back, the clock frozen or stepping. The writer never
+ * calls libc's clock_gettime().
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,10 +23,10 @@
 
 #define TICKS_PER_US 2600u
 #define MS 1000000u
-#define PASS_NS (100u * MS) /* between two readings */
+#define PASS_NS (100u * MS) /* time between two readings */
 #define ERROR_NS 20u
 
-/* A machine: its counter and its clock, in step but for what jumps() does. */
+/* A machine: its counter and its clock, in step except for what jumps() does. */
 static uint64_t counter, clock_ns;
 
 static void lives(uint64_t ns)
@@ -52,7 +52,7 @@ static int follow(struct clockfit *fit)
 	return clockfit_follow(fit, &now);
 }
 
-/* As the writer does: a reading that is refused is followed by others at once. */
+/* Read as the writer does: repeat a refused reading at once. */
 static bool follow_closely(struct clockfit *fit)
 {
 	int error = follow(fit);
@@ -80,8 +80,8 @@ static uint64_t off_by(struct clockfit *fit, const struct clock_point *truth)
 	return ns > truth->mono_ns ? ns - truth->mono_ns : truth->mono_ns - ns;
 }
 
-/* The machine stands still for a time between two readings; what happened just before and after it,
- * and later, is compared. */
+/* The machine is paused between two readings. Times just before, just after and later are
+ * compared. */
 static void suspends(uint64_t asleep_ns, const char *what)
 {
 	static struct clockfit fit;
@@ -108,12 +108,12 @@ static void suspends(uint64_t asleep_ns, const char *what)
 		worst = off_by(&fit, &after);
 	check(error_before <= 2 * ERROR_NS && error != CLOCKFIT_UNBOUNDED &&
 			worst <= error + ERROR_NS,
-		"%s: times beside it are off by %llu ns, the bound is %u", what,
-		(unsigned long long)worst, error);
+		"%s: times near the break are within the bound: off by %llu ns, the bound is %u",
+		what, (unsigned long long)worst, error);
 	uint64_t lasted = clockfit_duration_ns(&fit, before.tick, later.tick - before.tick);
 	uint64_t awake = later.mono_ns - before.mono_ns;
 	check(lasted <= awake + error + 2 && awake <= lasted + error + 2,
-		"%s: what lasted through it has the time awake: %llu of %llu ns", what,
+		"%s: a call across the break lasts the time awake: %llu of %llu ns", what,
 		(unsigned long long)lasted, (unsigned long long)awake);
 }
 
@@ -136,13 +136,13 @@ static void long_sleep_costs_nothing(void)
 	lives(PASS_NS / 2);
 	follow_closely(&fit);
 	check(off_by(&fit, &before) <= ERROR_NS + 2 && off_by(&fit, &after) <= ERROR_NS + 2,
-		"where the sleep was longer than the time awake, times beside it are exact: %llu, "
+		"times near a sleep that is longer than the time awake are exact: %llu, "
 		"%llu ns",
 		(unsigned long long)off_by(&fit, &before),
 		(unsigned long long)off_by(&fit, &after));
 }
 
-/* Shorter than what a slewed clock may do: no new run, but the bound says it. */
+/* A deviation smaller than that of a slewed clock: no new run, but the bound includes it. */
 static void short_pause_raises_the_bound(void)
 {
 	static struct clockfit fit;
@@ -154,7 +154,8 @@ static void short_pause_raises_the_bound(void)
 	follow(&fit);
 	uint64_t off = off_by(&fit, &after);
 	check(!fit.breaks && off > 1000 && clockfit_error(&fit) + ERROR_NS >= off,
-		"a pause of 60 us in 100 ms: times are off by %llu ns, the bound is %u",
+		"times near a pause of 60 us in 100 ms are within the bound: off by %llu ns, the "
+		"bound is %u",
 		(unsigned long long)off, clockfit_error(&fit));
 }
 
@@ -186,7 +187,7 @@ static void counter_that_is_set_back(void)
 	struct clock_point later = reading();
 	check(taken && fit.breaks == 1 && off_by(&fit, &later) <= ERROR_NS + 2 &&
 			clockfit_error(&fit) == CLOCKFIT_UNBOUNDED,
-		"a counter that begins anew: the new times are right, no bound is claimed");
+		"after a counter was reset new times are right, and no bound is claimed");
 }
 
 /* Neither ever becomes a run: no two readings of theirs agree. */
@@ -211,7 +212,8 @@ static void clocks_that_are_none(void)
 	}
 	struct clock_point now = {counter, true_ns, ERROR_NS};
 	check(!fit.breaks && off_by(&fit, &now) <= PASS_NS,
-		"one that steps back and forth: the readings that fit are taken: off by %llu ns",
+		"of a clock that steps back and forth the readings that fit are used: off by %llu "
+		"ns",
 		(unsigned long long)off_by(&fit, &now));
 	clockfit_init(&fit);
 	counter = 1;
@@ -219,7 +221,8 @@ static void clocks_that_are_none(void)
 		jumps(PASS_NS, 0);
 		follow(&fit);
 	}
-	check(clockfit_error(&fit) == CLOCKFIT_UNBOUNDED, "frozen from the start: no bound either");
+	check(clockfit_error(&fit) == CLOCKFIT_UNBOUNDED,
+		"a clock that is frozen from the start has no bound");
 }
 
 static void machine_that_sleeps_often(void)
@@ -236,8 +239,8 @@ static void machine_that_sleeps_often(void)
 	struct clock_point later = reading();
 	check(taken && fit.breaks == 2000 && fit.count <= CLOCKFIT_POINTS &&
 			off_by(&fit, &later) <= 1000,
-		"2,000 times: %u breaks in %u points, off by %llu ns", fit.breaks, fit.count,
-		(unsigned long long)off_by(&fit, &later));
+		"2,000 breaks are all found: %u breaks in %u points, off by %llu ns", fit.breaks,
+		fit.count, (unsigned long long)off_by(&fit, &later));
 }
 
 /* Random pauses and readings: no time is off by more than the bound. */
@@ -264,11 +267,13 @@ static void bound_holds_at_random(void)
 		for (int i = 0; i < 64; i++) {
 			uint64_t off = off_by(&fit, &truth[i]);
 			worst = off > worst ? off : worst;
-			holds &= off <= error + 1100; /* what noise may hide */
+			holds &= off <= error + 1100; /* breaks that noise may hide */
 		}
 		most = error > most ? error : most;
 	}
-	check(holds && worst > MS, "300 random machines: off by at most %llu ns, bounds up to %llu",
+	check(holds && worst > MS,
+		"times of 300 random machines are within the bound: off by at most %llu ns, bounds "
+		"up to %llu",
 		(unsigned long long)worst, (unsigned long long)most);
 }
 
@@ -287,7 +292,7 @@ static void points_find_their_run(void)
 	struct clock_point wrong = {before.tick + 5000 * TICKS_PER_US, after.mono_ns + MS, 0};
 	check(clockfit_add(&fit, &after) == 0 && clockfit_add(&fit, &before) == 0 &&
 			clockfit_add(&fit, &wrong) == -EINVAL && fit.breaks == 1,
-		"points beside a break join the run that they fit, others are refused");
+		"points near a break join the run that they fit, others are refused");
 	static struct clockfit late;
 	clockfit_init(&late);
 	for (int i = 0; i < 5; i++) {
@@ -297,7 +302,7 @@ static void points_find_their_run(void)
 	check(clockfit_add(&late, &before) == -EINVAL && clockfit_add_apart(&late, &before) == 0 &&
 			off_by(&late, &before) == 0 && late.breaks == 1 &&
 			clockfit_error(&late) > MS,
-		"a point of before the break is a run of its own where nothing else is known");
+		"a point from before the break is a run of its own where nothing else is known");
 }
 
 static uint64_t asked;
@@ -309,7 +314,7 @@ static bool count_clock(long number, const long argument[6], long *ret_result)
 	return false;
 }
 
-/* Of ours, which the linker prefers: nobody may call it. */
+/* Our own clock_gettime(), which the linker prefers: nobody may call it. */
 static uint64_t libc_asked;
 
 int clock_gettime(clockid_t id, struct timespec *ret_time)
@@ -318,7 +323,8 @@ int clock_gettime(clockid_t id, struct timespec *ret_time)
 	return (int)syscall(SYS_clock_gettime, id, ret_time);
 }
 
-/* Behind this filter a system call is SIGKILL; reading the counter, as the vdso does, SIGSEGV. */
+/* After this filter a system call is killed by SIGKILL; reading the counter, as the vdso does,
+ * by SIGSEGV. */
 static bool reads_the_counter(void)
 {
 	int status = 0;
@@ -338,20 +344,22 @@ static void kernel_is_asked(void)
 	sys_override = count_clock;
 	uint64_t first = clock_monotonic_ns();
 	sys_override = NULL;
-	check(asked == 1 && first, "before clock_init() the kernel is asked");
+	check(asked == 1 && first,
+		"before clock_init() the kernel's clock is read by a system call");
 	enum clock_kind kind = clock_init();
 	uint64_t again = clock_monotonic_ns(), real = clock_system_ns(CLOCK_REALTIME),
 		 direct = sys_clock_ns(CLOCK_MONOTONIC);
 	check(again >= first && direct >= again && direct - first < UINT64_C(60000) * MS &&
 			real > again,
-		"what is asked then tells the same time");
-#if defined(__SANITIZE_ADDRESS__) /* its handler of SIGSEGV makes system calls */
+		"the vdso reads the same time as the system call");
+#if defined(__SANITIZE_ADDRESS__) /* the sanitizer's handler of SIGSEGV makes system calls */
 	kind = CLOCK_KIND_MONOTONIC;
 #endif
 	if (kind == CLOCK_KIND_TSC && getauxval(AT_SYSINFO_EHDR))
-		check(reads_the_counter(), "it is the vdso: no system call is made");
+		check(reads_the_counter(),
+			"after clock_init() the vdso is called: no system call is made");
 	else
-		check(true, "the vdso # SKIP there is none here, or it has no clock");
+		check(true, "the vdso is called # SKIP there is none here, or it has no clock");
 	check(!libc_asked, "libc's clock_gettime() is never called");
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code of modules as it comes in pieces: whole, with gaps, twice at once, more than is kept; what
- * cannot become whole is not held: cubins_unwritten() counts what is. */
+/* Code of modules that arrives in pieces: whole, with gaps, twice at once, more than is kept.
+ * Code that cannot become whole is not kept; cubins_unwritten() counts it. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,16 +8,16 @@
 #include "common/cuda_spool.h"
 #include "common/schema/cuda_columns.h"
 #include "tests/unit/tap.h"
-#include "writer/cubins.h"
+#include "writer/cuda/cubins.h"
 
 #define PIECE 4096u
-#define PIECES 10000u /* of one that is kept; 40 MB */
+#define PIECES 10000u /* size of a cubin that is kept; 40 MB */
 
 static struct writer w;
 static struct spool spool;
 static struct lane_view lanes[2];
 
-/* A piece of a cubin that has nothing but an ELF header. */
+/* Feed a piece of a cubin that consists of an ELF header. */
 static void feed(unsigned lane, uint64_t hash, uint32_t number, uint32_t count)
 {
 	struct {
@@ -31,10 +31,13 @@ static void feed(unsigned lane, uint64_t hash, uint32_t number, uint32_t count)
 	piece.head.total_bytes = (uint64_t)count * PIECE;
 	if (!number)
 		memcpy(piece.bytes, &elf, sizeof(elf));
-	cubins_piece_put(&s, &piece.r, sizeof(piece.head) + PIECE);
+	cubin_piece_put(&s,
+		&(struct record_at){.r = &piece.r,
+			.payload = (const uint8_t *)&piece.head,
+			.bytes = sizeof(piece.head) + PIECE});
 }
 
-/* The thread tells of the module, as it does when it has sent the code. */
+/* The thread reports the module, as it does when it has written the code. */
 static void told(unsigned lane, uint64_t hash)
 {
 	uint64_t values[CUDA_COLUMNS_MAX + 1] = {[COLUMN_CUDA_MODULE_CUBIN_HASH] = hash};
@@ -51,40 +54,44 @@ int main(void)
 
 	for (uint32_t i = 0; i < 10; i++)
 		feed(0, WHOLE, i, 10);
-	check(w.block.num_sources == 1, "one that comes whole is kept");
-	check(cubins_unwritten(&w) == 1, "and is not in the file yet");
-	w.block.num_sources = 0;
+	check(w.report.block.num_sources == 1, "a cubin that arrives whole is kept");
+	check(cubins_unwritten(&w) == 1, "a cubin that arrived whole is not in the file yet");
+	w.report.block.num_sources = 0;
 
 	for (uint32_t i = 0; i < PIECES; i++)
 		if (i != PIECES - 9)
 			feed(0, GAP, i, PIECES);
-	check(!w.block.num_sources && !cubins_unwritten(&w),
-		"one with a gap is not, nor is it held any longer");
+	check(!w.report.block.num_sources && !cubins_unwritten(&w),
+		"a cubin with a gap is neither kept nor held");
 
 	for (uint32_t i = 0; i < PIECES / 2; i++)
 		feed(0, CUT, i, PIECES);
 	told(1, CUT);
-	check(cubins_unwritten(&w) == 1, "another thread's word of the module ends nothing");
+	check(cubins_unwritten(&w) == 1,
+		"another thread's report of the module does not end its cubin");
 	told(0, CUT);
-	check(!cubins_unwritten(&w), "the sender's does: no more will come");
+	check(!cubins_unwritten(&w), "the sender's report of the module ends its cubin");
 
 	for (uint32_t i = 0; i < 2 * PIECES; i++)
 		feed(0, LARGE, i, 2 * PIECES);
-	check(!w.block.num_sources && !cubins_unwritten(&w), "one of 80 MB is not kept, nor held");
+	check(!w.report.block.num_sources && !cubins_unwritten(&w),
+		"a cubin of 80 MB is neither kept nor held");
 
 	for (uint32_t i = 0; i < 12; i++) {
 		if (i < 7)
-			feed(0, TWICE, i, 10); /* and then finds no room */
+			feed(0, TWICE, i, 10); /* there is no room for this one */
 		if (i >= 2)
 			feed(1, TWICE, i - 2, 10);
 	}
-	check(w.block.num_sources == 1, "two threads send the same at once: one is kept");
+	check(w.report.block.num_sources == 1,
+		"of two equal cubins that threads send at once one is kept");
 
-	uint32_t entries = w.block.num_entries;
+	uint32_t entries = w.report.block.num_entries;
 	cubins_finish(&w, &spool);
-	check(w.block.num_entries == entries + 1, "one line says that some are missing");
-	cubins_free(spool.cubins);
-	block_release(&w.block);
-	free(w.cubin_hashes);
+	check(w.report.block.num_entries == entries + 1,
+		"one diagnostic says that cubins are missing");
+	slot_release(&spool.slots[SLOT_CUBINS]);
+	block_release(&w.report.block);
+	slot_release(&w.slots[SLOT_CUBIN_HASHES]);
 	return tap_done();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Following a live tree, ends of processes, take-over and recovery, with a producer that needs no
- * libtrace.so. */
+/* Following a live process tree, ends of processes, take-over and recovery, with a producer that
+ * needs no libtrace.so. */
 #include "tests/unit/test_writer.h"
 
 #include <errno.h>
@@ -10,7 +10,8 @@
 #include <sys/syscall.h>
 
 #include "common/sys.h"
-#include "writer/writer.h"
+#include "writer/follow.h"
+#include "writer/recover.h"
 
 #define FN_READ 40u
 #define FN_WRITE 41u
@@ -68,7 +69,7 @@ static bool is_gone(const char *path)
 
 enum child_end { CHILD_EXITS, CHILD_IS_KILLED };
 
-/* A child that makes `calls` calls, leaves a call open and a sum, and ends. */
+/* Run a child that makes `calls` calls, leaves a call open and a sum, and ends. */
 static pid_t start_producer(struct fake_tree *t, uint64_t calls, enum child_end end)
 {
 	fflush(stdout);
@@ -104,24 +105,25 @@ static void check_report(const struct fake_tree *t, uint64_t calls, pid_t pid, i
 	tap_equal(report.bad_blocks, 0, "every block is whole");
 	tap_equal(report.bad_sequence, 0, "blocks are numbered");
 	tap_equal((int64_t)report.rows[EVENT_OSRT_CALL], (int64_t)calls + 1,
-		"every call is there once, and the open one");
-	tap_equal((int64_t)report.rows[EVENT_OSRT_SUMMARY], 1, "the sum is there");
+		"every call is recorded once, and the open one");
+	tap_equal((int64_t)report.rows[EVENT_OSRT_SUMMARY], 1, "the sum is recorded");
 	tap_equal((int64_t)report.header_events, (int64_t)report_rows(&report),
-		"headers count the rows");
+		"block headers count the rows");
 	tap(report_strings_sound(&report), "strings have one id and are there");
 	uint32_t process = report_process_of(&report, (uint32_t)pid);
 	const Libtrace__Receipt *receipt = report_receipt(&report, process);
 	tap(receipt != NULL, "there is a receipt");
 	if (receipt) {
 		tap_equal((int64_t)receipt->written, (int64_t)report_rows(&report),
-			"it counts the rows");
+			"the receipt counts the rows");
 		tap_equal((int64_t)receipt->produced, (int64_t)receipt->written,
 			"nothing is missing");
-		tap_equal((int64_t)receipt->unfinished, 1, "one call was open");
-		tap_equal((int64_t)receipt->summarized, 7, "seven calls are in the sum");
-		tap_equal((int64_t)receipt->impossible_times, 0, "all times can be true");
+		tap_equal((int64_t)receipt->unfinished, 1, "the receipt counts one open call");
+		tap_equal((int64_t)receipt->summarized, 7,
+			"the receipt counts seven calls in the sum");
+		tap_equal((int64_t)receipt->impossible_times, 0, "no time is impossible");
 	}
-	tap_equal(report_end_of(&report, process), end, "the end is known");
+	tap_equal(report_end_of(&report, process), end, "the end of the process is known");
 	report_release(&report);
 }
 
@@ -131,7 +133,8 @@ static void normal_exit_is_complete(void)
 	fake_tree_make(&t);
 	pid_t writer = start_writer(&t);
 	pid_t child = start_producer(&t, 300000, CHILD_EXITS);
-	tap_equal(wait_status(child), 3, "the process is told that its data are in the report");
+	tap_equal(wait_status(child), 3,
+		"the control page says that the data of the process are in the report");
 	tap_equal(wait_status(writer), 0, "the writer ends with the tree");
 	tap(is_gone(t.dir), "the tree's directory is gone");
 	check_report(&t, 300000, child, LIBTRACE__PROCESS_END__END_EXIT);
@@ -171,7 +174,7 @@ static void killed_writer_is_succeeded(void)
 	printf("# %d writers\n", kills);
 	char control[sizeof(t.dir) + 16];
 	snprintf(control, sizeof(control), "%s/control", t.dir);
-	/* Or finds nothing to do: the one before was killed after its last work. */
+	/* The second writer finds nothing to do if the first one was killed after its last work. */
 	tap(status == 0 || (status == 1 && is_gone(control)), "the last writer ends well");
 	tap(kills > 3, "several writers took part");
 	check_report(&t, 3000000, child, LIBTRACE__PROCESS_END__END_KILLED);
@@ -199,23 +202,25 @@ static void existing_file_is_kept(void)
 	struct fake_tree t;
 	fake_tree_make(&t);
 	int fd = open(t.report, O_WRONLY | O_CREAT, 0600);
-	tap_equal(write(fd, "precious", 8), 8, "a file is in the way");
+	tap_equal(write(fd, "precious", 8), 8, "a file with the report's name exists");
 	close(fd);
 	pid_t child = start_producer(&t, 1000, CHILD_IS_KILLED);
 	wait_status(child);
-	tap_equal(wait_status(start_writer(&t)), 1, "the writer fails");
-	tap_equal(t.control->writer_state, WRITER_FAILED, "and says so");
-	tap(strstr(t.control->writer_error, "exists") != NULL, "with the cause");
+	tap_equal(wait_status(start_writer(&t)), 1,
+		"the writer fails when it cannot create the report");
+	tap_equal(t.control->writer_state, WRITER_FAILED,
+		"the control page says that the writer failed");
+	tap(strstr(t.control->writer_error, "exists") != NULL, "the control page says why");
 	struct stat status;
 	tap(!stat(t.report, &status) && status.st_size == 8, "the file is untouched");
 	tap(!is_gone(t.dir), "the spools stay");
 	unlink(t.report);
-	tap_equal(recover_quietly(t.dir, NULL), 0, "recover succeeds later");
+	tap_equal(recover_quietly(t.dir, NULL), 0, "recover succeeds when the file is gone");
 	check_report(&t, 1000, child, LIBTRACE__PROCESS_END__END_KILLED);
 	clean(&t);
 }
 
-/* What the first lane of the tree's only spool has come to. */
+/* Return the state of the first lane of the tree's only spool. */
 static uint64_t lane_head(const struct fake_tree *t)
 {
 	char command[200];
@@ -235,7 +240,7 @@ static void short_disk_stalls_and_recovers(void)
 {
 	struct fake_tree t;
 	fake_tree_make(&t);
-	/* A limit on the file's size is the full disk that needs no privileges. */
+	/* A limit on the file's size acts as a full disk and needs no privileges. */
 	fflush(stdout);
 	pid_t child = start_producer(&t, 400000, CHILD_IS_KILLED);
 	pid_t writer = fork();
@@ -249,12 +254,12 @@ static void short_disk_stalls_and_recovers(void)
 	for (int i = 0; i < 3000 && t.control->sink_state != SINK_STALLED; i++)
 		usleep(1000);
 	tap_equal(t.control->sink_state, SINK_STALLED,
-		"producers are told that the report cannot be written");
+		"the control page says that the report cannot be written");
 	usleep(100000); /* the producer fills its ring */
 	kill(child, SIGKILL);
 	wait_status(child);
-	uint64_t recorded = lane_head(&t) / RECORD_BYTES - 2; /* all but the thread's start */
-	tap_equal(wait_status(writer), 1, "the writer gives up");
+	uint64_t recorded = lane_head(&t) / RECORD_BYTES - 2; /* all except the thread's start */
+	tap_equal(wait_status(writer), 1, "the writer ends when the disk stays full");
 	tap(report_read(&report, t.report), "the report opens");
 	tap_equal(report.bad_blocks, 0, "every block is whole");
 	uint64_t before = report.rows[EVENT_OSRT_CALL];
@@ -262,8 +267,8 @@ static void short_disk_stalls_and_recovers(void)
 	tap_equal(recover_quietly(t.dir, NULL), 0, "recover succeeds when there is room again");
 	tap(report_read(&report, t.report), "the report opens");
 	tap_equal((int64_t)report.rows[EVENT_OSRT_CALL], (int64_t)recorded,
-		"and holds all that was recorded");
-	tap(recorded > before, "which is more than before");
+		"the recovered report holds all that was recorded");
+	tap(recorded > before, "the recovered report holds more than before");
 	const Libtrace__Receipt *receipt =
 		report_receipt(&report, report_process_of(&report, (uint32_t)child));
 	tap(receipt && receipt->written == report_rows(&report) &&
@@ -290,17 +295,17 @@ static void gate_opens_and_closes(void)
 	}
 	pid_t writer = start_writer(&t);
 	usleep(100000);
-	tap_equal(t.control->by_time.gate, 0, "closed before the delay is over");
+	tap_equal(t.control->by_time.gate, 0, "the gate is closed before the delay is over");
 	usleep(200000);
-	tap_equal(t.control->by_time.gate, 1, "open after it");
+	tap_equal(t.control->by_time.gate, 1, "the gate is open after the delay");
 	usleep(400000);
-	tap_equal(t.control->by_time.gate, 0, "closed after the duration");
+	tap_equal(t.control->by_time.gate, 0, "the gate is closed after the duration");
 	wait_status(child);
 	tap_equal(wait_status(writer), 0, "the writer ends");
 	clean(&t);
 }
 
-/* Calls, a byte to the pipe, calls again when one comes back. */
+/* Make calls, write a byte to the pipe, and make calls again when one comes back. */
 static pid_t start_victim(struct fake_tree *t, const int *fds)
 {
 	fflush(stdout);
@@ -314,12 +319,13 @@ static pid_t start_victim(struct fake_tree *t, const int *fds)
 	produce(&s, lane, 1000);
 	if (write(fds[1], &byte, 1) != 1 || read(fds[0], &byte, 1) != 1)
 		_exit(1);
-	usleep(200000); /* the writer has seen what is wrong, and ends whom it takes for dead */
+	usleep(200000); /* the writer has noticed the defect, and ends the processes that it takes
+			   for dead */
 	produce(&s, lane, 1000);
 	_exit(0);
 }
 
-/* Its spool, made while the writer is stopped, has the pid of another one. */
+/* The spool, created while the writer is stopped, has the pid of another process. */
 static pid_t start_liar(struct fake_tree *t, uint32_t pid_of_other, int done_fd)
 {
 	fflush(stdout);
@@ -357,7 +363,8 @@ static void a_wrong_pid_ends_no_other_process(void)
 	wait_status(liar);
 	tap_equal(wait_status(writer), 0, "the writer ends with the tree");
 	tap(report_read(&report, t.report), "the report opens");
-	tap_equal((int64_t)report.rows[EVENT_OSRT_CALL], 2000, "all calls of the first are there");
+	tap_equal((int64_t)report.rows[EVENT_OSRT_CALL], 2000,
+		"all calls of the first process are recorded");
 	tap(report_process_of(&report, (uint32_t)liar) != 0,
 		"the other one has the pid that its file is named by");
 	report_release(&report);
@@ -366,8 +373,8 @@ static void a_wrong_pid_ends_no_other_process(void)
 	clean(&t);
 }
 
-/* A process that was killed between counting a window and storing it takes that one with it. */
-static void windows_behind_a_lost_one_are_told(void)
+/* A process that was killed between counting a window and storing it loses that window. */
+static void windows_behind_a_lost_one_are_reported(void)
 {
 	struct fake_tree t;
 	fake_tree_make(&t);
@@ -389,7 +396,7 @@ static void windows_behind_a_lost_one_are_told(void)
 	for (uint32_t i = 0; i < report.entry_count; i++)
 		if (report.entries[i]->window)
 			told = told * 10 + report.entries[i]->window->number;
-	tap_equal((int64_t)told, 134, "windows behind it are told");
+	tap_equal((int64_t)told, 134, "windows after it are recorded");
 	report_release(&report);
 	clean(&t);
 }
@@ -414,7 +421,7 @@ static bool clock_of_suspended(long number, const long argument[6], long *ret_re
 	return true;
 }
 
-/* A child whose calls lie on both sides; it says when it ended, by the clock. */
+/* A child with calls on both sides of the suspend; it says when it ended, by the clock. */
 static void live_through_suspend(struct fake_tree *t, uint64_t *ret_end_ns)
 {
 	struct fake_spool s;
@@ -472,7 +479,7 @@ static void suspended_machine_is_noticed(void)
 	uint64_t breaks = 0;
 	for (uint32_t i = 0; i < report.entry_count; i++)
 		breaks += report.entries[i]->clock ? report.entries[i]->clock->n_breaks : 0;
-	tap_equal((int64_t)breaks, 1, "the clock points say where");
+	tap_equal((int64_t)breaks, 1, "the clock points say where the suspend was");
 	report_release(&report);
 	munmap(end_ns, sizeof(*end_ns));
 	clean(&t);
@@ -488,7 +495,7 @@ int main(void)
 	killed_writer_is_succeeded();
 	short_disk_stalls_and_recovers();
 	gate_opens_and_closes();
-	windows_behind_a_lost_one_are_told();
+	windows_behind_a_lost_one_are_reported();
 	suspended_machine_is_noticed();
 	a_wrong_pid_ends_no_other_process();
 	return tap_end();

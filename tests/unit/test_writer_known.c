@@ -5,9 +5,10 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "writer/writer.h"
+#include "writer/base/known.h"
+#include "writer/follow.h"
 
-/* By hash 400,000 take milliseconds, one after the other hours: then the alarm ends this. */
+/* With a hash 400,000 processes take milliseconds, with a list hours: then the alarm ends this. */
 static void many_are_found(void)
 {
 	enum { PIDS = 100000, ROUNDS = 4 };
@@ -26,13 +27,13 @@ static void many_are_found(void)
 			wrong += !p || p->id != round * PIDS + i + 1;
 		wrong += p != NULL;
 	}
-	tap_equal(wrong, 0, "and those before it, one after the other");
+	tap_equal(wrong, 0, "earlier processes of a pid are found, one after the other");
 	for (uint32_t id = 1; id <= PIDS * ROUNDS; id++) {
 		const struct known_process *p = known_of_id(&k, id);
 		wrong += !p || p->id != id || p->pid != 1 + (id - 1) % PIDS;
 	}
 	wrong += known_of_id(&k, PIDS * ROUNDS + 1) != NULL;
-	tap_equal(wrong, 0, "and each by its id");
+	tap_equal(wrong, 0, "each process is found by its id");
 	known_clear(&k);
 	tap(!known_of_pid(&k, 1) && !known_of_id(&k, 1), "a list that was cleared is empty");
 	alarm(0);
@@ -65,7 +66,7 @@ static void end_sleeper(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* The name of a spool says whose it is. */
+/* The name of a spool says which process it belongs to. */
 static void fake_spool_rename(struct fake_spool *s, uint32_t pid)
 {
 	char path[sizeof(s->path)];
@@ -85,14 +86,14 @@ static bool wait_gone(const char *path)
 	return false;
 }
 
-/* The pid of the child was another process's before, which is known. */
+/* The pid of the child belonged to another process before, which is known. */
 static void a_pid_used_again_is_waited_for(void)
 {
 	static struct report report;
 	struct fake_tree t;
 	struct fake_spool old, late, s;
 	fake_tree_make(&t);
-	fake_spool_make(&s, &t, 1, CLOCK_KIND_MONOTONIC); /* mapped by the next two: it is theirs */
+	fake_spool_make(&s, &t, 1, CLOCK_KIND_MONOTONIC); /* the next two map it and own it */
 	pid_t parent = start_sleeper(), child = start_sleeper();
 	fake_spool_rename(&s, (uint32_t)parent);
 	fake_spool_make(&old, &t, (uint32_t)child, CLOCK_KIND_MONOTONIC);
@@ -107,7 +108,7 @@ static void a_pid_used_again_is_waited_for(void)
 		(uint64_t)CHILD_FORK << 32);
 	end_sleeper(parent);
 	tap(wait_gone(s.path), "so has the one that forked it again");
-	usleep(300000); /* a writer that does not wait ends in this time */
+	usleep(300000); /* a writer that does not wait ends within this time */
 	if (!tap(!access(t.dir, F_OK), "the writer waits for the child")) {
 		end_sleeper(child);
 		waitpid(writer, NULL, 0);
@@ -125,7 +126,8 @@ static void a_pid_used_again_is_waited_for(void)
 		kill(writer, SIGKILL);
 	waitpid(writer, NULL, 0);
 	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
-	tap_equal((int64_t)report.rows[EVENT_OSRT_CALL], 10, "with the calls of the child");
+	tap_equal(
+		(int64_t)report.rows[EVENT_OSRT_CALL], 10, "the report has the calls of the child");
 	report_release(&report);
 	char command[400];
 	snprintf(command, sizeof(command), "rm -rf %s %s", t.dir, t.report);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which NVTX ranges a launch was made in: what launches.c gathers as rows come by, against a plain
- * search over all of them. */
+/* The NVTX ranges around a launch: the ranges that launches.c collects as rows arrive, compared
+ * with a plain search over all rows. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/unit/tap.h"
-#include "writer/launches.h"
-#include "writer/spools.h"
+#include "writer/cuda/launches.h"
+#include "writer/spool/spools.h"
 
 #define THREADS 3u
-#define STEPS 6000u /* of a thread */
+#define STEPS 6000u /* steps of each thread */
 #define DEPTH_MAX 12u
 #define HEADER SPOOL_HEADER_BYTES
 #define LAUNCH_NAME (HEADER / NVTX_NAME_UNIT)
@@ -37,8 +37,8 @@ static void event_add(struct event e)
 	events[event_count++] = e;
 }
 
-/* Pushes, pops, starts, ends and calls; an event is made when it ends, as records are. The last
- * ranges are never ended. */
+/* Pushes, pops, starts, ends and calls. An event is created when it ends, as records are. The
+ * last ranges are never ended. */
 static void thread_make(uint32_t tid, uint64_t last_tick)
 {
 	uint64_t stack[DEPTH_MAX], span = 0, tick = tid;
@@ -99,7 +99,8 @@ static void feed(struct spool *spool, const struct event *e)
 			.text_bytes = (uint32_t)bytes});
 }
 
-/* The numbers in the texts of the ranges around a call. */
+/* Return whether the ranges of a call, named by the numbers in their texts, are all that a search
+ * over all events finds, outermost first. */
 static bool is_right(const struct launches *l, const struct launch_call *call)
 {
 	struct launch_range found[LAUNCH_RANGES_MAX];
@@ -149,20 +150,22 @@ static void drained_in_turns(uint32_t pass)
 	for (uint32_t i = 0; i < event_count; i++) {
 		if (!events[i].is_call)
 			continue;
-		const struct launch_call *call = launches_keep(spool.launches, events[i].number);
+		const struct launch_call *call =
+			launches_keep(launches_of(&spool), events[i].number);
 		launches += events[i].is_launch;
 		known += call != NULL;
 		kept += call && events[i].is_launch && call->chain == events[i].number;
-		right += call && is_right(spool.launches, call);
+		right += call && is_right(launches_of(&spool), call);
 	}
 	check(kept == launches && known == launches,
-		"passes of %u: %u launches are held, and nothing else: %u, %u", pass, launches,
-		kept, known);
-	check(right == launches, "each has the ranges that were open, outermost first: %u", right);
-	launches_free(spool.launches);
+		"in passes of %u events, all %u launches and nothing else are held: %u, %u", pass,
+		launches, kept, known);
+	check(right == launches, "each launch has the ranges that were open, outermost first: %u",
+		right);
+	slot_release(&spool.slots[SLOT_LAUNCHES]);
 }
 
-/* Many more calls than are held: the first ones, and those asked for, stay. */
+/* Many more calls than are held: the first calls, and the calls that are needed, stay. */
 static void first_and_wanted_stay(void)
 {
 	static uint8_t map[HEADER + 4096];
@@ -176,29 +179,30 @@ static void first_and_wanted_stay(void)
 		feed(&spool, &(struct event){i + 1, i + 2, 1, i + 1, true, false, true});
 		feed(&spool, &(struct event){i + 1, i + 2, 1, 7, false, false, false});
 		if (i == calls / 2)
-			wanted = launches_keep(spool.launches, i + 1);
+			wanted = launches_keep(launches_of(&spool), i + 1);
 	}
 	feed(&spool, &(struct event){0, calls + 9, 1, 9, false, false, false}); /* around all */
 	for (uint32_t i = 0; i < LAUNCH_CALLS_FIRST; i++) {
-		const struct launch_call *call = launches_keep(spool.launches, i + 1);
-		held += call && launches_ranges(spool.launches, call, ranges) == 2 &&
+		const struct launch_call *call = launches_keep(launches_of(&spool), i + 1);
+		held += call && launches_ranges(launches_of(&spool), call, ranges) == 2 &&
 			!strcmp(ranges[0].text, "9") && !strcmp(ranges[1].text, "7");
 	}
 	for (uint32_t i = calls - LAUNCH_CALLS / 2; i < calls; i++) {
-		const struct launch_call *call = launches_keep(spool.launches, i + 1);
-		latest += call && launches_ranges(spool.launches, call, ranges) == 2;
+		const struct launch_call *call = launches_keep(launches_of(&spool), i + 1);
+		latest += call && launches_ranges(launches_of(&spool), call, ranges) == 2;
 	}
 	check(held == LAUNCH_CALLS_FIRST, "the first %u calls are held with their ranges: %u",
 		LAUNCH_CALLS_FIRST, held);
-	check(latest == LAUNCH_CALLS / 2, "and half as many of the latest as there is room for: %u",
+	check(latest == LAUNCH_CALLS / 2,
+		"at least half as many of the latest calls as there is room for are held: %u",
 		latest);
 	check(wanted && wanted->correlation == calls / 2 + 1 &&
-			launches_ranges(spool.launches, wanted, ranges) == 2,
-		"and the one that was asked for");
-	launches_free(spool.launches);
+			launches_ranges(launches_of(&spool), wanted, ranges) == 2,
+		"a call that was asked for is held");
+	slot_release(&spool.slots[SLOT_LAUNCHES]);
 }
 
-/* Each call is of a thread of its own, and in a range of it. */
+/* Each call has a thread of its own, and is in a range of that thread. */
 static void many_threads(void)
 {
 	static uint8_t map[HEADER + 4096];
@@ -213,14 +217,14 @@ static void many_threads(void)
 		feed(&spool, &(struct event){at, at + 3, i + 1, i + 1, false, false, false});
 	}
 	for (uint32_t i = calls - LAUNCH_CALLS / 2; i < calls; i++) {
-		const struct launch_call *call = launches_keep(spool.launches, i + 1);
+		const struct launch_call *call = launches_keep(launches_of(&spool), i + 1);
 		right += call && call->tid == i + 1 && call->chain == i + 1 &&
-			launches_ranges(spool.launches, call, ranges) == 1 &&
+			launches_ranges(launches_of(&spool), call, ranges) == 1 &&
 			(uint32_t)atoi(ranges[0].text) == i + 1;
 	}
-	check(right == LAUNCH_CALLS / 2, "calls of %u threads: the latest have their ranges: %u",
+	check(right == LAUNCH_CALLS / 2, "the latest calls of %u threads have their ranges: %u",
 		calls, right);
-	launches_free(spool.launches);
+	slot_release(&spool.slots[SLOT_LAUNCHES]);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each kind of record becomes, and that damaged spools harm nobody. */
+/* The rows that the writer creates from each kind of record; damaged spools do no harm. */
 #include "tests/unit/test_writer.h"
 
 #include <elf.h>
@@ -10,10 +10,10 @@
 #include "common/schema/cuda_columns.h"
 #include "common/varint.h"
 
-#include "writer/writer.h"
+#include "writer/recover.h"
 
 static struct report report;
-static uint64_t now; /* ticks of the made-up process: nanoseconds */
+static uint64_t now; /* ticks of the simulated process: nanoseconds */
 
 static int recover_quietly(const struct fake_tree *t)
 {
@@ -63,7 +63,7 @@ static void thread_put(
 	fake_put_long(s, lane, now, REC_THREAD_START, tid, pid, &start, sizeof(start));
 }
 
-/* The n-th batch of a kind with rows of `process` (0 = any). */
+/* Return the n-th batch of a kind with rows of `process` (0 = any). */
 static const Libtrace__EventBatch *batch_of(enum event_kind kind, uint32_t process, uint32_t n)
 {
 	for (uint32_t i = 0; i < report.entry_count; i++) {
@@ -128,8 +128,7 @@ static void fill_lane(struct fake_spool *s, struct lane *lane, uint32_t pid)
 		"/bin/true", 9);
 	thread_put(s, lane, pid, pid, THREAD_RESUMED);
 	fake_put(s, lane, now + 9800, UINT64_C(10) << RECORD_LENGTH_SHIFT | 64, 0, 0);
-	/* interrupted at the worst moment: the open call is recorded already, one nested record is
-	 * not */
+	/* killed at the worst moment: the open call is recorded, one nested record is not */
 	lane->open = (struct open_call){now + 9800, 1, 64};
 	lane->nested[0] = (struct record){now + 9810,
 		UINT64_C(5) << RECORD_LENGTH_SHIFT | RECORD_NESTED << RECORD_FLAGS_SHIFT | 65, 0,
@@ -152,12 +151,12 @@ static void check_rows(uint32_t process, uint32_t pid)
 	tap_equal(batch_value(b, 1, 0), (int64_t)now + 10, "start");
 	tap_equal(batch_value(b, 2, 0), 5000, "duration");
 	tap(!strcmp(text_of(batch_value(b, 3, 0)), fn_name(60)), "function");
-	tap_equal(batch_value(b, 4, 0), -1, "return value");
+	tap_equal(batch_value(b, 4, 0), -1, "a call has its return value");
 	tap_equal(batch_value(b, 5, 0), 11, "errno");
 	tap_equal(batch_value(b, 6, 0), 7, "descriptor");
-	tap_equal(batch_value(b, 7, 1), 4242, "holder of a lock");
-	tap_equal(batch_value(b, 4, 1), 0, "whose return value is 32 bits");
-	tap_equal(batch_value(b, 6, 1), 0x7f0012345678, "and its address");
+	tap_equal(batch_value(b, 7, 1), 4242, "a contended lock has its holder");
+	tap_equal(batch_value(b, 4, 1), 0, "a lock has a return value of 32 bits");
+	tap_equal(batch_value(b, 6, 1), 0x7f0012345678, "a lock has its address");
 	tap_equal(batch_value(b, 8, 2), RECORD_ABANDONED, "flags");
 	b = batch_of(EVENT_FILE_PATH, process, 0);
 	tap(b && !strcmp(text_of(batch_value(b, 5, 0)), "/etc/motd") && batch_value(b, 2, 0) == 9 &&
@@ -184,7 +183,7 @@ static void check_rows(uint32_t process, uint32_t pid)
 		"again");
 }
 
-/* A tree with the spool of a process that has ended: its pid. */
+/* Create a tree with the spool of a process that has ended. Return the pid. */
 static uint32_t dead_process(struct fake_tree *t, struct fake_spool *s, enum clock_kind kind)
 {
 	uint32_t pid = dead_pid();
@@ -209,7 +208,7 @@ static void records_become_rows(void)
 	const Libtrace__EventBatch *b = batch_of(EVENT_OSRT_CALL, guest, 0);
 	tap(guest && b && b->count == 1 && b->tid == 77002, "the vfork child's call is its own");
 	tap_equal(report_end_of(&report, guest), LIBTRACE__PROCESS_END__END_EXEC,
-		"it became another program");
+		"the process became another program by exec");
 	const Libtrace__Process *not = untraced();
 	tap(not &&not ->pid == 77001 && !strcmp(not ->executable, "/bin/static") && not ->reason,
 		"a child that cannot be traced is named");
@@ -217,7 +216,7 @@ static void records_become_rows(void)
 				*g = report_receipt(&report, guest);
 	tap(r && g && r->written + g->written == report_rows(&report), "receipts count all rows");
 	tap(r && r->produced == r->written + 23 && r->n_drops == 2, "and what is missing");
-	tap_equal((int64_t)report.header_dropped, 21, "headers count what gaps report");
+	tap_equal((int64_t)report.header_dropped, 21, "block headers count what gaps report");
 	report_release(&report);
 	clean(&t);
 }
@@ -231,7 +230,7 @@ static uint64_t random_next(void)
 	return random_state ^= random_state << 17;
 }
 
-/* Rows of the device and a call of each: every event of cuda.def, all columns set. */
+/* Rows of the device and a call of each kind: every event of cuda.def, with all columns set. */
 static void cuda_put(struct fake_spool *s, struct lane *lane)
 {
 	const struct cuda_call call = {.context = 1, .cbid = 211, .api = 0};
@@ -249,8 +248,8 @@ static void cuda_put(struct fake_spool *s, struct lane *lane)
 	}
 }
 
-/* Code of a module: a cubin without sections, in pieces of 16 bytes. Those of `missing` are left
- * out. */
+/* Code of a module: a cubin without sections, in pieces of 16 bytes. The pieces of `missing` are
+ * left out. */
 static void cubin_put(struct fake_spool *s, struct lane *lane, uint64_t hash, uint32_t missing)
 {
 	Elf64_Ehdr elf = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64},
@@ -279,18 +278,18 @@ static void code_is_kept_whole_or_not_at_all(void)
 	struct lane *lane = fake_lane(&s);
 	thread_put(&s, lane, pid, pid, THREAD_MAIN);
 	cubin_put(&s, lane, 0x100, 0);
-	cubin_put(&s, lane, 0x100, 0); /* again: it is there */
+	cubin_put(&s, lane, 0x100, 0); /* the same cubin again: it is stored already */
 	cubin_put(&s, lane, 0x200, 2);
 	cubin_put(&s, lane, 0x300, 1);
 	cubin_put(&s, lane, 0x400, 8);
 	cubin_put(&s, lane, 0x500, 0);
 	tap_equal(recover_quietly(&t), 0, "recover a spool with code of modules");
 	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
-	tap_equal(report.sources, 2, "what came whole is kept, once");
+	tap_equal(report.sources, 2, "a cubin that arrived whole is written once");
 	for (uint32_t i = 0; i < report.entry_count; i++)
 		diagnostics += report.entries[i]->diagnostic &&
 			strstr(report.entries[i]->diagnostic->text, "code of 3 modules");
-	tap_equal(diagnostics, 1, "one line says how many did not");
+	tap_equal(diagnostics, 1, "one diagnostic counts the cubins that did not");
 	const Libtrace__Receipt *r = report_receipt(&report, report_process_of(&report, pid));
 	tap(r && r->produced == r->written, "pieces are no events");
 	report_release(&report);
@@ -310,8 +309,8 @@ static void cuda_rows_become_rows(void)
 	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
 	for (uint32_t event = NUMBER_CUDA_KERNEL; event < NUMBER_END; event++, kinds++)
 		missing += report.rows[event] < 1;
-	tap_equal(missing, 0, "every kind of them is there");
-	tap_equal((int64_t)report.rows[EVENT_CUDA_API], kinds, "and all calls");
+	tap_equal(missing, 0, "every kind of CUDA event has a row");
+	tap_equal((int64_t)report.rows[EVENT_CUDA_API], kinds, "all CUDA calls have a row");
 	const Libtrace__EventBatch *b = batch_of(EVENT_CUDA_KERNEL, 0, 0);
 	tap(b && batch_value(b, COLUMN_CUDA_KERNEL_GRID_Z, 0) == COLUMN_CUDA_KERNEL_GRID_Z &&
 			batch_value(b, COLUMN_CUDA_KERNEL_DURATION, 0) == 7,
@@ -373,12 +372,12 @@ static void damaged_spools_harm_nobody(void)
 		clean(&t);
 		munmap(s.map, FAKE_SPOOL_BYTES);
 	}
-	tap_equal(bad, 0, "120 damaged spools: no crash, no hang");
-	tap_equal(unreadable, 0, "and every report opens");
+	tap_equal(bad, 0, "120 damaged spools cause no crash and no hang");
+	tap_equal(unreadable, 0, "every report of a damaged spool opens");
 }
 
-/* Code of modules stands in front of our entries: a writer that goes on with the report finds the
- * processes behind it. */
+/* Code of modules is written before our entries: a writer that continues the report finds the
+ * processes after it. */
 static void a_report_with_code_is_gone_on_with(void)
 {
 	struct fake_tree first, second;
@@ -390,7 +389,7 @@ static void a_report_with_code_is_gone_on_with(void)
 		cubin_put(&s, lane, hash, 0);
 	const struct tree_control control = *first.control;
 	const uint32_t first_pid = pid;
-	tap_equal(recover_quietly(&first), 0, "a report with the code of a module is made");
+	tap_equal(recover_quietly(&first), 0, "a report with the code of a module is written");
 	munmap(s.map, FAKE_SPOOL_BYTES);
 	pid = dead_process(&second, &s, CLOCK_KIND_MONOTONIC);
 	lane = fake_lane(&s);
@@ -398,7 +397,7 @@ static void a_report_with_code_is_gone_on_with(void)
 	second.control->created_mono_ns = control.created_mono_ns;
 	second.control->created_realtime_ns = control.created_realtime_ns;
 	memcpy(second.control->output, control.output, sizeof(control.output));
-	tap_equal(recover_quietly(&second), 0, "and gone on with");
+	tap_equal(recover_quietly(&second), 0, "a report with the code of a module is continued");
 	tap(report_read(&report, first.report) && !report.bad_blocks && report.sources == 15,
 		"the report has both");
 	tap(report_strings_sound(&report), "texts have one id");
@@ -410,7 +409,7 @@ static void a_report_with_code_is_gone_on_with(void)
 	munmap(s.map, FAKE_SPOOL_BYTES);
 }
 
-static void the_receipt_tells_damaged_lanes(void)
+static void the_receipt_reports_damaged_lanes(void)
 {
 	struct fake_tree t;
 	struct fake_spool s;
@@ -420,12 +419,12 @@ static void the_receipt_tells_damaged_lanes(void)
 		fake_call(&s, sound, now + (uint64_t)k * 10, 5, 1);
 		fake_call(&s, broken, now + (uint64_t)k * 10, 5, 1);
 	}
-	broken->head = UINT64_C(1) << 46; /* no lane holds so much */
+	broken->head = UINT64_C(1) << 46; /* no lane can contain so much */
 	tap_equal(recover_quietly(&t), 0, "a spool with a damaged lane is recovered");
-	tap_equal(report_read(&report, t.report), true, "and its report opens");
+	tap_equal(report_read(&report, t.report), true, "the report of a damaged lane opens");
 	const Libtrace__Receipt *receipt = report_receipt(&report, report_process_of(&report, pid));
 	tap_equal(receipt ? (int64_t)receipt->damaged_lanes : -1, 1,
-		"its receipt says how many were damaged");
+		"the receipt says how many records were damaged");
 	report_release(&report);
 	clean(&t);
 	munmap(s.map, FAKE_SPOOL_BYTES);
@@ -451,7 +450,8 @@ static void all_open_ranges_become_rows(void)
 	}
 	tap_equal(recover_quietly(&t), 0, "recover a spool full of open ranges");
 	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
-	tap_equal((int64_t)report.rows[EVENT_NVTX_START_END], NVTX_SPANS_MAX, "all are rows");
+	tap_equal((int64_t)report.rows[EVENT_NVTX_START_END], NVTX_SPANS_MAX,
+		"all open ranges become rows");
 	uint32_t process = report_process_of(&report, pid), n = 0;
 	for (uint32_t i = 0; i < 2; i++) {
 		const Libtrace__EventBatch *b = batch_of(EVENT_NVTX_START_END, process, i);
@@ -460,7 +460,7 @@ static void all_open_ranges_become_rows(void)
 				batch_value(b, NVTX_START_END_PAYLOAD + 1, row) != n + 3;
 		n = b ? b->count : 0;
 	}
-	tap_equal(wrong, 0, "each with its own values");
+	tap_equal(wrong, 0, "each open range has its own values");
 	const Libtrace__Receipt *r = report_receipt(&report, process);
 	tap(r && r->produced == r->written && r->unfinished == NVTX_SPANS_MAX, "and counted");
 	report_release(&report);
@@ -468,7 +468,7 @@ static void all_open_ranges_become_rows(void)
 	munmap(s.map, FAKE_SPOOL_BYTES);
 }
 
-/* What a process has counted itself is compared with what was read of it. */
+/* The writer compares the process's own counts with the records that it read. */
 enum wrong_count { NOTHING, HEAD, GAPS, CUDA_ROWS, NAMES, SPOOLS, WRONG_COUNTS };
 
 static void count_falsify(
@@ -478,13 +478,13 @@ static void count_falsify(
 	struct lane *device;
 	uint64_t names;
 	switch (wrong) {
-	case HEAD: /* five records that nobody has stored */
+	case HEAD: /* five records that were never stored */
 		lane->head += UINT64_C(5) * RECORD_BYTES;
 		break;
 	case GAPS:
 		fake_put(s, lane, now + 9300, REC_GAP, (uint64_t)DROP_RING_FULL << 48 | 5, now);
 		break;
-	case CUDA_ROWS: /* none of five is in the lane; the receipt's row is */
+	case CUDA_ROWS: /* none of the five rows is in the lane, but the receipt's row is */
 		s->header->cuda_offset = fake_take(s, CUDA_PAGE_BYTES);
 		page = (void *)(s->map + s->header->cuda_offset);
 		page->records = page->rows = 6;
@@ -492,7 +492,7 @@ static void count_falsify(
 		device->state = LANE_DEVICE;
 		device->tid = 0;
 		break;
-	case NAMES: /* that overlap, in a page of the file, and reach behind its data */
+	case NAMES: /* nodes that overlap, in a page of the file, and extend past its data */
 		names = fake_take(s, 4096 + 65536);
 		for (uint32_t i = 0; i < 512; i++)
 			s->map[names + i * 8 + 1] = 0xf0;
@@ -508,7 +508,7 @@ static void count_falsify(
 	}
 }
 
-static void what_does_not_meet_is_told(void)
+static void what_does_not_meet_is_reported(void)
 {
 	static const char *const names[] = {
 		"sound", "a head", "gaps", "rows of CUDA", "names", "spools"};
@@ -523,7 +523,8 @@ static void what_does_not_meet_is_told(void)
 		count_falsify(&t, &s, lane, wrong);
 		tap_equal(recover_quietly(&t), 0, names[wrong]);
 		tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
-		tap_equal((int64_t)report.rows[EVENT_OSRT_CALL], 100, "with what there is");
+		tap_equal((int64_t)report.rows[EVENT_OSRT_CALL], 100,
+			"the report has the records that were stored");
 		const Libtrace__Receipt *r =
 			report_receipt(&report, report_process_of(&report, pid));
 		uint64_t lost = r ? r->unaccounted : UINT64_MAX;
@@ -546,13 +547,13 @@ static void what_does_not_meet_is_told(void)
 
 int main(void)
 {
-	what_does_not_meet_is_told();
+	what_does_not_meet_is_reported();
 	all_open_ranges_become_rows();
 	records_become_rows();
 	cuda_rows_become_rows();
 	code_is_kept_whole_or_not_at_all();
 	a_report_with_code_is_gone_on_with();
-	the_receipt_tells_damaged_lanes();
+	the_receipt_reports_damaged_lanes();
 	damaged_spools_harm_nobody();
 	return tap_end();
 }

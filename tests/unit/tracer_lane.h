@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tracer_lane.h - a spool of its own for a unit test of lanes: one call as a wrapper makes it, and
- * what a consumer would see of many.
+ * tracer_lane.h - a spool for unit tests of lanes: one call as a wrapper makes it, and the records
+ * that a consumer would read.
  */
 #ifndef TESTS_UNIT_TRACER_LANE_H
 #define TESTS_UNIT_TRACER_LANE_H
@@ -14,15 +14,13 @@
 #include "common/clock.h"
 #include "common/sys.h"
 #include "tap.h"
-#include "tracer/gate.h"
-#include "tracer/lane.h"
-#include "tracer/osrt.h"
-#include "tracer/patience.h"
-#include "tracer/session.h"
-#include "tracer/spool_file.h"
-
-/* preload.c gives it; here no writer is ever started. */
-int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
+#include "tracer/core/gate.h"
+#include "tracer/core/lane.h"
+#include "tracer/osrt/osrt.h"
+#include "tracer/core/writer_wait.h"
+#include "tracer/session/session.h"
+#include "tracer/session/thread_end.h"
+#include "tracer/core/spool_file.h"
 
 static struct tree_control control;
 static char folder[] = "/tmp/libtrace-lane-XXXXXX";
@@ -41,7 +39,7 @@ static void spool_make(uint64_t limit_bytes)
 	spool_file_publish(session.spool_path);
 	session.spool->limit_bytes = limit_bytes;
 	session.control = &control;
-	patience_renew();
+	writer_wait_reset();
 	session.pid = (uint32_t)sys_getpid();
 	session.state = SESSION_ON;
 	tree_gate = 1;
@@ -71,8 +69,8 @@ static void put_call(uint64_t value)
 		osrt_end(&call, 1, value, 0);
 }
 
-/* Walks what the consumer would see. Returns how many calls, and whether their values count up from
- * `first`. */
+/* Walk the records that the consumer would read. Return how many calls there are, and whether their
+ * values count up from `first`. */
 __attribute__((unused)) static uint64_t calls_in(
 	const struct lane *lane, uint64_t from, uint64_t first, bool *ret_in_order)
 {

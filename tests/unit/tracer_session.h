@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tracer_session.h - a tracer of its own for a unit test that is linked with it: a spool that
- * nobody drains, and the CUDA source wanted.
+ * tracer_session.h - a tracer for a unit test that is linked with it: a spool that nobody drains,
+ * and the CUDA source switched on.
  */
 #ifndef TESTS_UNIT_TRACER_SESSION_H
 #define TESTS_UNIT_TRACER_SESSION_H
@@ -12,19 +12,16 @@
 
 #include "common/clock.h"
 #include "common/sys.h"
-#include "tracer/gate.h"
-#include "tracer/session.h"
-#include "tracer/spool_file.h"
+#include "tracer/core/gate.h"
+#include "tracer/session/session.h"
+#include "tracer/core/spool_file.h"
 
 #define SPOOL_LIMIT (256u << 20)
 
 static struct tree_control tracer_control;
 static char tracer_folder[] = "/tmp/libtrace-unit-XXXXXX";
 
-/* preload.c gives it; here no writer is ever started. */
-int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
-
-/* False without a place for the spool. */
+/* Return false if there is no folder for the spool. */
 static bool tracer_session_start(void)
 {
 	int error = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unwind_oracle.h - what libunwind says about a stack, and reading chains back from nodes, for the
- * unwinder's tests. libunwind is opened at run time as the library does it.
+ * unwind_oracle.h - the chain that libunwind returns for a stack, and chains read back from nodes,
+ * for the unwinder's tests. libunwind is opened at run time, as the library does it.
  */
 #ifndef TESTS_UNIT_UNWIND_ORACLE_H
 #define TESTS_UNIT_UNWIND_ORACLE_H
@@ -20,7 +20,7 @@
 
 #define ORACLE_MAX 400
 
-/* Frames from the inside out. */
+/* Frames, innermost first. */
 struct oracle_chain {
 	int count;
 	uint64_t address[ORACLE_MAX];
@@ -71,7 +71,8 @@ __attribute__((unused)) static void oracle_init(void)
 	callchain_init(&setup);
 }
 
-/* The callers of the calling function's function: that one is the first frame of both. */
+/* Return the callers of the caller of the calling function: that caller is the first frame of
+ * both. */
 __attribute__((unused, noinline)) static void oracle_step(struct oracle_chain *ret_chain)
 {
 	unw_context_t context;
@@ -89,7 +90,7 @@ __attribute__((unused, noinline)) static void oracle_step(struct oracle_chain *r
 	}
 }
 
-/* The chain named `id`. */
+/* Return the chain named `id`. */
 __attribute__((unused)) static void oracle_nodes(uint32_t id, struct oracle_chain *ret_chain)
 {
 	ret_chain->count = 0;

@@ -19,13 +19,14 @@ void chains_note_unresolved(const struct symbols *symbols)
 		if (i >= REASONS_TOLD)
 			more += u->count;
 		else if (u->module)
-			cli_note("'%s': %llu callers without a function: %s", u->module,
+			cli_note("'%s': no function name for %llu callers: %s", u->module,
 				(unsigned long long)u->count, u->reason);
 		else
-			cli_note("%llu callers without a function: %s",
+			cli_note("no function name for %llu callers: %s",
 				(unsigned long long)u->count, u->reason);
 	}
 	if (more)
-		cli_note("%llu more callers without a function; 'trace dump --json' says why",
+		cli_note("no function name for %llu more callers; 'trace dump --json' prints the "
+			 "reasons",
 			(unsigned long long)more);
 }

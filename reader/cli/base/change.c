@@ -36,13 +36,13 @@ static void note_problem(void *user, uint64_t offset, const char *cause)
 static int open_failed(const char *path, int error, const char *cause)
 {
 	if (error == -EISDIR || (error == -EBADMSG && !strcmp(cause, REPORT_IS_NONE)))
-		foreign_tell(path);
+		foreign_explain(path);
 	else if (error == -EBADMSG)
 		cli_error("'%s': %s at offset 0", path, cause);
 	else if (error == -EBUSY)
-		cli_error("'%s' is still being written; nothing was changed", path);
+		cli_error("cannot change '%s': it is still being written", path);
 	else if (error == -ESPIPE)
-		cli_error("'%s': not a regular file", path);
+		cli_error("cannot change '%s': not a regular file", path);
 	else
 		cli_error("cannot open '%s': %s", path, strerror(-error));
 	return STATUS_FAILED;
@@ -51,15 +51,17 @@ static int open_failed(const char *path, int error, const char *cause)
 static bool may_be_changed(const struct change *g)
 {
 	if (g->r.problems) {
-		cli_error("'%s' is damaged; nothing was changed", g->r.path);
+		cli_error("cannot change '%s': it is damaged; see 'trace check'", g->r.path);
 		return false;
 	}
 	if (!g->contents.session) {
-		cli_error("'%s' holds no data of libtrace; nothing was changed", g->r.path);
+		cli_error("cannot change '%s': it %s", g->r.path,
+			g->contents.tally.torn_bytes ? "is truncated"
+						     : "was not written by libtrace");
 		return false;
 	}
 	if (g->contents.tally.torn_bytes)
-		cli_note("'%s': the last block is cut off (%" PRIu64 " bytes); it goes", g->r.path,
+		cli_note("'%s': removing the truncated last block (%" PRIu64 " bytes)", g->r.path,
 			g->contents.tally.torn_bytes);
 	return true;
 }
@@ -118,7 +120,7 @@ static int copy_bytes(const struct source *from, int to)
 
 static int exists(const char *output)
 {
-	cli_error("'%s' exists; '--force-overwrite true' replaces it", output);
+	cli_error("'%s' exists; use '--force-overwrite true' to replace it", output);
 	return STATUS_FAILED;
 }
 
@@ -138,7 +140,7 @@ int change_copy(
 	if (fd >= 0 && close(fd) && !error)
 		error = -errno;
 	if (error == -EBUSY)
-		cli_error("'%s' is still being written; nothing was made of it", report);
+		cli_error("cannot copy '%s': it is still being written", report);
 	else if (error)
 		cli_error("cannot write '%s': %s", output, strerror(-error));
 	if (error && fd >= 0)

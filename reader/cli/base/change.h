@@ -16,7 +16,7 @@
 struct change {
 	struct cli_report r; /* for messages; the report in it is not open */
 	struct append append;
-	struct contents contents; /* of the whole report */
+	struct contents contents; /* contents of the whole report */
 };
 
 /* Open `file`, which messages call `name`, lock it and read all of it. no_wait: do not wait for a

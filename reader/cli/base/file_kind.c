@@ -18,9 +18,9 @@
 #define START_BYTES 512u
 
 #define UNPACK "; unpack it first"
-#define OF_NSYS                                                                              \
-	"a report of Nsight Systems; 'nsys export -t sqlite' makes a database of it, which " \
-	"stats, analyze, report, query and diff read"
+#define OF_NSYS                                                                  \
+	"a report of Nsight Systems; convert it by 'nsys export -t sqlite' for " \
+	"stats, analyze, report, query and diff"
 
 static const struct {
 	const char *begin, *text;
@@ -30,7 +30,7 @@ static const struct {
 	{                                      \
 		begin, text, sizeof(begin) - 1 \
 	}
-	BEGIN("NVR", "a report; 'trace info' says what it holds"),
+	BEGIN("NVR", "a report; 'trace info' shows what it contains"),
 	BEGIN("\177ELF", "a program or library (ELF); 'trace run -- PROGRAM' records one"),
 	BEGIN("#!", "a script; 'trace run -- SCRIPT' records one"),
 	BEGIN("\x1f\x8b", "compressed by gzip" UNPACK),
@@ -40,13 +40,13 @@ static const struct {
 	BEGIN("BZh", "compressed by bzip2" UNPACK),
 	BEGIN("(\xb5/\xfd", "compressed by zstd" UNPACK),
 	BEGIN("PK\3\4", "a zip archive" UNPACK),
-	BEGIN("PERFILE2", "a recording of perf; no command reads it"),
-	BEGIN("PAR1", "a Parquet file; 'trace recipe' reads the folder that it lies in"),
-	BEGIN("<!DOCTYPE", "a page; a browser shows it"),
-	BEGIN("<!doctype", "a page; a browser shows it"),
-	BEGIN("<html", "a page; a browser shows it"),
-	BEGIN("{", "JSON; no command reads it"),
-	BEGIN("[", "JSON; no command reads it"),
+	BEGIN("PERFILE2", "a recording of perf, which no command reads"),
+	BEGIN("PAR1", "a Parquet file; 'trace recipe' reads its folder"),
+	BEGIN("<!DOCTYPE", "an HTML page; open it in a browser"),
+	BEGIN("<!doctype", "an HTML page; open it in a browser"),
+	BEGIN("<html", "an HTML page; open it in a browser"),
+	BEGIN("{", "JSON, which no command reads"),
+	BEGIN("[", "JSON, which no command reads"),
 };
 
 static const struct {
@@ -56,8 +56,8 @@ static const struct {
 	{".nsys-rep", OF_NSYS},
 	{".qdrep", OF_NSYS},
 	{".qdstrm", OF_NSYS},
-	{".spool", "part of a recording that was cut off; 'trace recover' takes its folder"},
-	{".ncu-proj", "a project of Nsight Compute; its reports are files of their own"},
+	{".spool", "part of an unfinished recording; run 'trace recover' on its folder"},
+	{".ncu-proj", "a project of Nsight Compute; its reports are separate files"},
 };
 
 static const char *kind_by_begin(const char *start, size_t bytes)
@@ -131,21 +131,22 @@ static const char *folder_kind(DIR *folder)
 		if (dot && !strcmp(dot, ".parquet"))
 			return "; 'trace recipe' reads its Parquet files";
 		if (dot && !strcmp(dot, ".spool"))
-			return "; 'trace recover' makes a report of this recording";
+			return "; 'trace recover' finishes the report of this recording";
 	}
 	return "";
 }
 
-void foreign_tell(const char *path)
+void foreign_explain(const char *path)
 {
 	char kind[FOREIGN_BYTES];
 	DIR *folder = opendir(path);
 	if (folder)
-		cli_error("'%s': not a report, but a folder%s", path, folder_kind(folder));
+		cli_error("cannot read '%s': not a report, but a folder%s", path,
+			folder_kind(folder));
 	else if (foreign_kind(path, kind))
-		cli_error("'%s': not a report, but %s", path, kind);
+		cli_error("cannot read '%s': not a report, but %s", path, kind);
 	else
-		cli_error("'%s': not a report, nor anything else that is known", path);
+		cli_error("cannot read '%s': not a report or any other known format", path);
 	if (folder)
 		closedir(folder);
 }

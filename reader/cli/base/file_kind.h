@@ -2,9 +2,8 @@
 /*
  * file_kind.h - the kind of a file that is not a report, for messages.
  *
- * Tells the user which command can read the file, if any. Decides by the first bytes of the file,
- * or
- * else by its name. One thread.
+ * Messages name the command that can read the file, if any. The first bytes of the file decide, or
+ * else its name. One thread.
  */
 #ifndef READER_CLI_BASE_FILE_KIND_H
 #define READER_CLI_BASE_FILE_KIND_H
@@ -18,6 +17,6 @@
 bool foreign_kind(const char *path, char ret_text[FOREIGN_BYTES]);
 
 /* Print why a file or folder that is not a report cannot be read. */
-void foreign_tell(const char *path);
+void foreign_explain(const char *path);
 
 #endif

@@ -36,7 +36,7 @@ int home_program(char *ret_path)
 		return 0;
 	}
 	const char *given =
-		(const char *)(uintptr_t)getauxval(AT_EXECFN); /* where there is no /proc */
+		(const char *)(uintptr_t)getauxval(AT_EXECFN); /* used if there is no /proc */
 	return given && realpath(given, ret_path) ? 0 : -ENOENT;
 }
 
@@ -56,14 +56,14 @@ int home_find(struct home *h)
 	if (folder && *folder) {
 		if (folder_fill(h, folder))
 			return 0;
-		cli_error(
-			"LIBTRACE_HOME '%s' does not hold libtrace.so and libtrace-writer", folder);
+		cli_error("cannot find libtrace.so and libtrace-writer in LIBTRACE_HOME '%s'",
+			folder);
 		return -ENOENT;
 	}
 	if (beside_program(h))
 		return 0;
-	cli_error("libtrace.so and libtrace-writer are not in ../lib/libtrace beside trace; set "
-		  "LIBTRACE_HOME");
+	cli_error("cannot find libtrace.so and libtrace-writer in ../lib/libtrace beside trace; "
+		  "set LIBTRACE_HOME to their folder");
 	return -ENOENT;
 }
 
@@ -73,6 +73,7 @@ int home_find_python(struct home *h)
 		return -ENOENT;
 	if (!access(h->reader, R_OK) && !access(h->python, X_OK))
 		return 0;
-	cli_error("'%s' or '%s' is missing", h->reader, h->python);
+	cli_error("cannot find '%s' or '%s'; reinstall libtrace, or set LIBTRACE_HOME", h->reader,
+		h->python);
 	return -ENOENT;
 }

@@ -19,28 +19,28 @@ int cli_open(struct cli_report *r, const char *path, bool no_wait)
 	*r = (struct cli_report){.path = path, .next_shown = INPUT_PROGRESS_BYTES};
 	int error = report_open(&r->report, path, no_wait ? 0 : REPORT_WAIT_NS, &cause);
 	if (error == -EISDIR || (error == -EBADMSG && !strcmp(cause, REPORT_IS_NONE)))
-		foreign_tell(path);
+		foreign_explain(path);
 	else if (error == -EBADMSG)
 		cli_error("'%s': %s at offset 0", path, cause);
 	else if (error == -ESPIPE)
-		cli_error("'%s': not a regular file", path);
+		cli_error("cannot read '%s': not a regular file", path);
 	else if (error)
 		cli_error("cannot open '%s': %s%s%s", path, cause ? cause : "", cause ? ": " : "",
 			strerror(-error));
 	else if (r->report.unfinished)
-		cli_note("'%s' is still being written: reading what is there", path);
+		cli_note("'%s' is still being written; reading what has been written so far", path);
 	return error ? STATUS_FAILED : STATUS_OK;
 }
 
 static void note_unplaced(const struct cli_report *r)
 {
-	static const char *told;
+	static const char *noted_path;
 	uint64_t unplaced = nvtx_deferred_unplaced(&r->deferred);
-	if (!unplaced || told == r->path)
+	if (!unplaced || noted_path == r->path)
 		return;
-	told = r->path;
+	noted_path = r->path;
 	cli_note("'%s': %" PRIu64 " of %" PRIu64
-		 " deferred NVTX events have no place in time and are left out: see 'trace info'",
+		 " deferred NVTX events have no known time and are left out; see 'trace info'",
 		r->path, unplaced, unplaced + r->deferred.placed);
 }
 
@@ -58,7 +58,7 @@ int cli_open_events(struct cli_report *r, const char *path, bool no_wait)
 
 void cli_close(struct cli_report *r)
 {
-	select_tell(r);
+	select_note_empty(r);
 	selection_release(&r->selection);
 	nvtx_deferred_release(&r->deferred);
 	report_close(&r->report);

@@ -25,7 +25,7 @@ void cli_problem(void *user, uint64_t offset, const char *cause)
 	else if (r->problems <= PROBLEMS_SHOWN)
 		cli_error("'%s': %s at offset %" PRIu64, r->path, cause, offset);
 	else if (r->problems == PROBLEMS_SHOWN + 1)
-		cli_error("'%s': more problems are not shown", r->path);
+		cli_error("'%s': further problems are not printed", r->path);
 }
 
 int cli_progress(void *user, const struct report_block *block)
@@ -52,8 +52,7 @@ void cli_progress_end(const struct cli_report *r)
 void cli_note_cut_off(const struct cli_report *r, const struct contents *c)
 {
 	if (!r->report.unfinished && (c->tally.torn_bytes || processes_unended(&c->processes)))
-		cli_note("'%s' lacks its end: this is not all that happened; see 'trace info'",
-			r->path);
+		cli_note("'%s' is truncated: events are missing; see 'trace info'", r->path);
 }
 
 int cli_failed(const struct cli_report *r, int error)

@@ -15,7 +15,7 @@
 #include "reader/report/contents.h"
 #include "reader/report/selection.h"
 
-#define INPUT_PROGRESS_BYTES (32u << 20) /* between two updates of the progress line */
+#define INPUT_PROGRESS_BYTES (32u << 20) /* bytes between two updates of the progress line */
 
 /* A report and its problems. The first problems are printed, the others are only counted. */
 struct cli_report {
@@ -25,7 +25,7 @@ struct cli_report {
 	struct nvtx_deferred deferred; /* events added to the report by cli_open_events() */
 	const char *path;
 	uint64_t problems;
-	uint64_t done_bytes; /* read in this pass, for the progress line */
+	uint64_t done_bytes; /* bytes read in this pass, for the progress line */
 	uint64_t next_shown;
 	bool quiet; /* count problems, print none */
 };

@@ -79,16 +79,16 @@ void cli_note(const char *format, ...)
 
 int cli_finish(FILE *out, const char *name)
 {
-	static bool told;
+	static bool was_reported;
 	bool failed = ferror(out);
-	int cause = failed ? errno : 0; /* of the write that failed */
+	int cause = failed ? errno : 0; /* error of the write that failed */
 	errno = 0;
 	if (!fflush(out) && !failed && !ferror(out))
 		return STATUS_OK;
 	cause = errno ? errno : cause;
 	pipe_failed |= cause == EPIPE;
-	if (cause != EPIPE && !(told && out == stdout))
+	if (cause != EPIPE && !(was_reported && out == stdout))
 		cli_error("cannot write '%s': %s", name, cause ? strerror(cause) : "write error");
-	told |= out == stdout;
+	was_reported |= out == stdout;
 	return STATUS_FAILED;
 }

@@ -26,7 +26,7 @@ const struct option_row option_rows[OPTIONS] = {
 };
 
 #define HELP_VALUE (OPTIONS + 256)
-#define CAPABILITY_END 60.     /* above: 86 or 100, without the point */
+#define CAPABILITY_END 60.     /* greater values lack the point, as 86 or 100 */
 #define SECONDS_MAX 999999999. /* most seconds that launch.c and the tracer can count in ns */
 
 static bool is_number(const char *value, bool fraction)
@@ -159,21 +159,25 @@ static const char *expected(const struct option_row *option, char *room, size_t 
 		const char *choices, *text;
 	} texts[] = {{"SECONDS", "seconds, such as 10 or 0.5, at most 999999999"},
 		{"DECIMAL", "a number, such as 10 or 0.5"},
-		{"CAPABILITY", "a compute capability with its point, such as 8.6"},
+		{"CAPABILITY", "a compute capability such as 8.6"},
 		{"PROBABILITY", "a number between 0 and 1, such as 0.005"},
-		{"NUMBER", "a number in digits"}};
+		{"NUMBER", "an unsigned integer"}};
 	uint64_t most;
 	const char *choices = option->choices ? option->choices : "";
-	if (option_words(option))
-		return option_words(option);
+	if (option_words(option)) {
+		snprintf(room, bytes, "%s: %s",
+			!strncmp(choices, "LIST ", 5) ? "a list of" : "one of",
+			option_words(option));
+		return room;
+	}
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (!strcmp(choices, texts[i].choices))
 			return texts[i].text;
 	if (!strncmp(choices, "CLASSES ", 8))
-		snprintf(
-			room, bytes, "none, or a list of %s, as in kernel:500,memory", choices + 8);
+		snprintf(room, bytes, "none, or a list of %s, such as kernel:500,memory",
+			choices + 8);
 	else if (!strncmp(choices, "NUMBER ", 7))
-		snprintf(room, bytes, "a number in digits, %s %s",
+		snprintf(room, bytes, "an unsigned integer, %s %s",
 			text_to_number(choices + 7, &most) ? "at most" : "or", choices + 7);
 	else
 		return option->argument;
@@ -183,10 +187,11 @@ static const char *expected(const struct option_row *option, char *room, size_t 
 static int option_set(struct options *o, uint32_t row, const char *value)
 {
 	const struct option_row *option = &option_rows[row];
-	char room[128];
+	char room[256];
 	if (option->argument && !is_choice(option->choices, value)) {
-		cli_error("'%s' is no value of --%s (%s)", value, option->name,
-			expected(option, room, sizeof(room)));
+		cli_error("invalid argument '%s' for --%s: want %s; see 'trace help %s'", value,
+			option->name, expected(option, room, sizeof(room)),
+			command_rows[option->command].name);
 		return -EINVAL;
 	}
 	if (o->value[row] && may_repeat(option->choices))
@@ -200,6 +205,7 @@ static int option_set(struct options *o, uint32_t row, const char *value)
 static void tables_make(enum command_id command, struct option *ret_long, char *ret_short)
 {
 	*ret_short++ = '+';
+	*ret_short++ = ':'; /* a missing argument is reported as ':' */
 	*ret_short++ = 'h';
 	*ret_long++ = (struct option){"help", no_argument, NULL, HELP_VALUE};
 	for (uint32_t i = 0; i < OPTIONS; i++) {
@@ -252,6 +258,35 @@ static void divider_take(struct options *o)
 		}
 }
 
+/* Return whether the text begins a long option of the command. */
+static bool is_prefix(const struct option *longs, const char *text)
+{
+	size_t bytes = strcspn(text, "=");
+	for (; longs->name; longs++)
+		if (!strncmp(longs->name, text, bytes))
+			return true;
+	return false;
+}
+
+/* Print why getopt_long() refused an option. result: '?' or ':'; argument: the last one that it
+ * read. */
+static void option_refused(
+	enum command_id command, const struct option *longs, int result, const char *argument)
+{
+	const char *name = command_rows[command].name;
+	if (result == ':' && optopt < 256)
+		cli_error("option '-%c' needs an argument; see 'trace help %s'", optopt, name);
+	else if (result == ':')
+		cli_error("option '%s' needs an argument; see 'trace help %s'", argument, name);
+	else if (optopt >= 256)
+		cli_error("option '%s' takes no argument; see 'trace help %s'", argument, name);
+	else if (optopt)
+		cli_error("unknown option '-%c'; see 'trace help %s'", optopt, name);
+	else
+		cli_error("%s option '%s'; see 'trace help %s'",
+			is_prefix(longs, argument + 2) ? "ambiguous" : "unknown", argument, name);
+}
+
 int options_parse(struct options *o, enum command_id command, int argc, char **argv)
 {
 	struct option longs[OPTIONS + 2];
@@ -271,10 +306,13 @@ int options_parse(struct options *o, enum command_id command, int argc, char **a
 	 * program. */
 	char *order = command == CMD_run ? shorts : shorts + 1;
 	optind = 0;
+	opterr = 0;
 	while ((result = getopt_long(argc, argv, order, longs, NULL)) != -1) {
 		if (result == 'h' || result == HELP_VALUE)
 			return 1;
 		int row = row_of(command, result);
+		if (row < 0)
+			option_refused(command, longs, result, argv[optind - 1]);
 		if (row < 0 || option_set(o, (uint32_t)row, optarg))
 			return -EINVAL;
 	}
@@ -314,7 +352,7 @@ const char *option_file(const struct options *o)
 {
 	if (o->argc == 1)
 		return o->argv[0];
-	cli_error("%s see 'trace help %s'", o->argc ? "too many arguments:" : "which report?",
+	cli_error("%s; see 'trace help %s'", o->argc ? "too many arguments" : "no FILE given",
 		command_rows[o->command].name);
 	return NULL;
 }

@@ -20,7 +20,7 @@
 void cli_write_failed(const char *name, int error, const char *cause)
 {
 	if (error == -EEXIST)
-		cli_error("'%s' exists; '--force-overwrite true' replaces it", name);
+		cli_error("'%s' exists; use '--force-overwrite true' to replace it", name);
 	else
 		cli_error("cannot write '%s': %s", name, cause);
 }
@@ -34,7 +34,7 @@ bool cli_output_is_input(const struct options *o, const char *name)
 		if (stat(o->argv[i], &input) || input.st_dev != output.st_dev ||
 			input.st_ino != output.st_ino)
 			continue;
-		cli_error("cannot write '%s': it is the input '%s'", name, o->argv[i]);
+		cli_error("cannot write '%s': it is the input file '%s'", name, o->argv[i]);
 		return true;
 	}
 	return false;

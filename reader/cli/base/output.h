@@ -3,8 +3,7 @@
  * output.h - the file that a command writes a report or a stream to.
  *
  * A regular file is written under a temporary name and renamed when it is complete; a device or
- * pipe
- * is written directly. Prints the cause of failures on stderr. One thread.
+ * pipe is written directly. Prints the cause of failures on stderr. One thread.
  */
 #ifndef READER_CLI_BASE_OUTPUT_H
 #define READER_CLI_BASE_OUTPUT_H
@@ -16,7 +15,7 @@
 
 struct cli_output {
 	FILE *file;
-	char *temporary; /* NULL: it is written under its own name */
+	char *temporary; /* NULL if it is written under its own name */
 };
 
 /* Open an output. overwrite: an existing file may be replaced. Returns false after a message; then

@@ -129,9 +129,8 @@ static int become(const char *program, const char *folder, const char *command,
 	signal(SIGPIPE, SIG_DFL);
 	execvp(python, argv);
 	int error = errno;
-	cli_error(
-		"cannot run '%s' (%s): 'trace %s' needs Python 3.9 or later with numpy and scipy; "
-		"scripts/setup --python installs them, LIBTRACE_PYTHON names another one",
+	cli_error("cannot run '%s': %s; 'trace %s' needs Python 3.9 or later with numpy and scipy: "
+		  "install them with 'scripts/setup --python', or set LIBTRACE_PYTHON",
 		python, strerror(error), command);
 	free(argv);
 	return -error;
@@ -142,14 +141,13 @@ int python_become(const char *command, const struct python_arguments *a)
 	char program[PATH_MAX], folder[PATH_MAX];
 	int error = home_program(program);
 	if (error) {
-		cli_error("cannot find this program: %s", strerror(-error));
+		cli_error("cannot find the path of trace itself: %s", strerror(-error));
 		return STATUS_FAILED;
 	}
 	if (package_find(program, folder))
 		become(program, folder, command, a);
 	else
-		cli_error(
-			"the folder python/trace_tools is not in ../lib/libtrace beside trace; set "
-			"LIBTRACE_HOME");
+		cli_error("cannot find python/trace_tools in ../lib/libtrace beside trace; set "
+			  "LIBTRACE_HOME to the folder that has it");
 	return STATUS_FAILED;
 }

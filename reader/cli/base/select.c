@@ -45,7 +45,8 @@ static int window_add(const char *text)
 	if (!text)
 		return STATUS_OK;
 	if (!window_parse(text, &window)) {
-		cli_error("'%s' is no window of time, such as '1s/2500ms'", text);
+		cli_error(
+			"invalid time window '%s': want [START]/[END], such as '1s/2500ms'", text);
 		return STATUS_FAILED;
 	}
 	wanted.has_window = !window.all;
@@ -79,16 +80,16 @@ const struct nvtx_filter *select_filter(void)
 	return wanted.filter;
 }
 
-void select_tell(const struct cli_report *r)
+void select_note_empty(const struct cli_report *r)
 {
-	static const char *told;
-	if (!r->selection.asked || r->selection.chosen || told == r->path)
+	static const char *noted_path;
+	if (!r->selection.asked || r->selection.chosen || noted_path == r->path)
 		return;
-	told = r->path;
-	cli_note("'%s': no event is in %s", r->path,
-		!wanted.has_window       ? "the NVTX ranges asked for"
-			: !wanted.filter ? "the time asked for"
-					 : "the NVTX ranges and the time asked for");
+	noted_path = r->path;
+	cli_note("'%s': no event matches %s", r->path,
+		!wanted.has_window       ? "the NVTX filter"
+			: !wanted.filter ? "the time window"
+					 : "the NVTX filter and the time window");
 }
 
 int select_report(struct cli_report *r)
@@ -97,7 +98,7 @@ int select_report(struct cli_report *r)
 		return STATUS_OK;
 	int error = selection_read(&r->selection, &wanted, &r->report);
 	if (error == -E2BIG)
-		cli_error("'%s': more NVTX ranges or domains than a filter can hold (%u, %u)",
+		cli_error("cannot filter '%s': more than %u open NVTX ranges or %u domains",
 			r->path, NVTX_STATE_RANGES, NVTX_STATE_DOMAINS);
 	else if (error)
 		cli_failed(r, error);

@@ -38,7 +38,7 @@ int select_nvtx(const struct options *o, enum option_id include, enum option_id 
 const struct nvtx_filter *select_filter(void);
 
 /* Print a note, once per file, if the report was read and no event was selected. */
-void select_tell(const struct cli_report *r);
+void select_note_empty(const struct cli_report *r);
 
 /* Apply the stored selection to a report that was just opened. Returns STATUS_OK, or STATUS_FAILED
  * after a message. */

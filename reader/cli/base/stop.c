@@ -44,14 +44,14 @@ void stops_end(void)
 	waiting -= waiting > 0;
 	if (waiting)
 		return;
-	stop_if_told();
+	stop_if_asked();
 	for (size_t i = 0; i < SIGNALS; i++)
 		if (awaited[i])
 			signal(signals[i], SIG_DFL);
 	memset(awaited, 0, sizeof(awaited));
 }
 
-void stop_if_told(void)
+void stop_if_asked(void)
 {
 	if (!stop_signal)
 		return;

@@ -2,8 +2,8 @@
 /*
  * stop.h - SIGINT, SIGTERM and SIGHUP for commands that remove temporary files before they end.
  *
- * Call stops_await(), do the work and poll stop_signal, remove the files, then call stop_if_told(),
- * or stops_end() if the command continues with other work. One thread.
+ * Call stops_await(), do the work and poll stop_signal, remove the files, then call
+ * stop_if_asked(), or stops_end() if the command continues with other work. One thread.
  */
 #ifndef READER_CLI_BASE_STOP_H
 #define READER_CLI_BASE_STOP_H
@@ -19,9 +19,9 @@ extern volatile sig_atomic_t stop_signal; /* number of the signal that arrived; 
 void stops_await(void);
 
 /* End this process by the signal that arrived, if any. */
-void stop_if_told(void);
+void stop_if_asked(void);
 
-/* End the work of one stops_await(). The outermost call ends the process as stop_if_told() does,
+/* End the work of one stops_await(). The outermost call ends the process as stop_if_asked() does,
  * or restores the default action of the signals. */
 void stops_end(void);
 

@@ -41,7 +41,7 @@ struct table {
 	char **cells;   /* NULL = no value */
 	size_t count;
 	uint32_t capacity;
-	size_t *widths;      /* of the aligned form; set when the heading is printed */
+	size_t *widths;      /* widths of the aligned form; set when the heading is printed */
 	bool folded, listed; /* how the aligned form fits the terminal */
 	bool begun, broken;
 };

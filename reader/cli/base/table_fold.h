@@ -3,8 +3,7 @@
  * table_fold.h - rows of a table that are wider than the terminal.
  *
  * Texts are folded within their columns; if a row does not fit even then, it is printed as a list
- * of
- * titles and values. Allocates nothing. One thread.
+ * of titles and values. Allocates nothing. One thread.
  */
 #ifndef READER_CLI_BASE_TABLE_FOLD_H
 #define READER_CLI_BASE_TABLE_FOLD_H

@@ -25,7 +25,7 @@ void sql_note_cut_off(void *user, const struct contents *c)
 {
 	struct cli_report *r = user;
 	if (is_of_ncu(&r->report))
-		results_tell_torn(r, c);
+		results_print_torn(r, c);
 	else
 		cli_note_cut_off(r, c);
 }
@@ -48,21 +48,21 @@ static int report_convert(struct cli_report *r, const struct sql_open_form *form
 	if (error && !stop_signal && result.failed)
 		cli_error("cannot read '%s': %s", r->path, result.cause);
 	else if (error && !stop_signal)
-		cli_error("cannot make a temporary database of '%s' in '%.*s' (TMPDIR names "
-			  "another place): %s",
+		cli_error("cannot convert '%s' to a temporary database in '%.*s': %s; set TMPDIR "
+			  "to use another folder",
 			r->path, (int)(strrchr(name, '/') - name), name, result.cause);
 	return error ? STATUS_FAILED : STATUS_OK;
 }
 
-static void size_tell(const char *path, const char *name)
+static void size_print(const char *path, const char *name)
 {
 	FILE *file = fopen(name, "re");
 	long bytes = file && !fseek(file, 0, SEEK_END) ? ftell(file) : 0;
 	if (file)
 		fclose(file);
 	if (bytes >= (long)SIZE_TOLD)
-		cli_note("'%s' became a temporary database of %ld MiB; 'trace export -t sqlite' "
-			 "makes one that stays",
+		cli_note("'%s' was converted to a temporary database of %ld MiB; use 'trace export "
+			 "-t sqlite' to keep one",
 			path, bytes >> 20);
 }
 
@@ -74,16 +74,16 @@ static int xspace_convert(const char *path, const char *name)
 	int error = xspace_open(&x, path);
 	if (error) {
 		cli_error("cannot read '%s': %s", path,
-			error == -EBADMSG ? "it is a damaged XSpace, or none" : strerror(-error));
+			error == -EBADMSG ? "not an XSpace, or damaged" : strerror(-error));
 		return STATUS_FAILED;
 	}
 	error = xspace_to_database(&x, name, &tally, cause);
 	xspace_close(&x);
 	if (error)
-		cli_error("cannot make a temporary database of '%s': %s", path, cause);
+		cli_error("cannot convert '%s' to a temporary database: %s", path, cause);
 	else if (tally.left_out)
-		cli_note("%s: %llu events are neither work of a device, API calls nor NVTX ranges: "
-			 "no report has them",
+		cli_note("'%s': left out %llu events that are neither device work, API calls nor "
+			 "NVTX ranges",
 			path, (unsigned long long)tally.left_out);
 	return error ? STATUS_FAILED : STATUS_OK;
 }
@@ -92,11 +92,10 @@ void sql_note_results(const struct cli_report *r, const struct sqlite_result *re
 {
 	const struct results_tally *t = &result->results;
 	if (t->left_out && t->left_out == t->results)
-		cli_note("'%s': no kernel is in the NVTX ranges asked for", r->path);
+		cli_note("'%s': no kernel matches the NVTX filter", r->path);
 	if (t->untimed)
 		cli_note("'%s': %" PRIu64
-			 " results have no gpu__time_duration.sum: they are not among kernels that "
-			 "have a time",
+			 " results have no gpu__time_duration.sum and are left out of kernel times",
 			r->path, t->untimed);
 }
 
@@ -109,7 +108,8 @@ static int open_as_database(
 	char *folder = NULL, *name = NULL;
 	place = place && *place == '/' ? place : "/var/tmp";
 	if (asprintf(&folder, "%s/trace-XXXXXX", place) < 0 || !mkdtemp(folder)) {
-		cli_error("cannot make a folder in '%s': %s", place, strerror(errno));
+		cli_error("cannot create a folder in '%s': %s; set TMPDIR to use another one",
+			place, strerror(errno));
 		free(folder);
 		return STATUS_FAILED;
 	}
@@ -117,7 +117,7 @@ static int open_as_database(
 		: r                                                  ? report_convert(r, form, name)
 								     : xspace_convert(path, name);
 	if (!status) {
-		size_tell(path, name);
+		size_print(path, name);
 		status = sql_open(s, name) ? sql_file_failed(s, path, "open", -EIO) : STATUS_OK;
 	}
 	if (name)

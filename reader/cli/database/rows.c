@@ -96,15 +96,18 @@ static bool ends_in(const char *text, const char *end)
 	return length >= bytes && !strcmp(text + length - bytes, end);
 }
 
-/* Append a cell; the unit in the title determines the digits of a number. */
+int sql_column_digits(const struct table_column *column)
+{
+	return ends_in(column->title, "(MB)") || ends_in(column->title, "(MB/s)") ? 3 : 1;
+}
+
 static void report_cell(
 	struct table *t, const struct table_column *column, const struct sql_value *v)
 {
-	bool bytes = ends_in(column->title, "(MB)") || ends_in(column->title, "(MB/s)");
 	if (v->type != SQL_REAL || column->is_text)
 		value_cell(t, v);
 	else
-		table_cell(t, "%.*f", bytes ? 3 : 1, v->real);
+		table_cell(t, "%.*f", sql_column_digits(column), v->real);
 }
 
 static int report_row(void *user, const struct sql_value *values, int count)
@@ -165,19 +168,40 @@ int sql_needs_met(struct sql *s, const char *tables)
 	return has;
 }
 
+char *sql_rule_advice(struct sql *s, const struct sql_report *r)
+{
+	char *advice = report_header(r, "advice"), *cuda = report_header(r, "cuda_advice");
+	char *both = NULL;
+	if (!advice || !cuda || !*cuda || sql_has_rows(s, "CUPTI_ACTIVITY_KIND_RUNTIME") <= 0) {
+		free(cuda);
+		return advice;
+	}
+	if (asprintf(&both, "%s %s", advice, cuda) < 0)
+		both = NULL;
+	free(cuda);
+	free(advice);
+	return both;
+}
+
 static int shared_run(struct sql *s, const char *name)
 {
 	const char *text = report_shared(name);
 	return !text ? -ENOENT : sql_run(s, text, NULL);
 }
 
-/* Run the shared statements that the report requires. */
+/* Run the shared files that the report requires: `before` names them. */
 static int before_run(struct sql *s, const char *before, const char *arguments)
 {
-	int error = *before ? shared_run(s, before) : 0;
+	char name[64];
+	int error = 0;
+	for (size_t bytes; !error && *before; before += bytes + strspn(before + bytes, " ")) {
+		bytes = strcspn(before, " ");
+		snprintf(name, sizeof(name), "%.*s", (int)bytes, before);
+		error = shared_run(s, name);
+	}
 	if (error || !arguments || !strstr(arguments, "nvtx-name"))
 		return error;
-	error = strcmp(before, "nvtx_gpu") ? shared_run(s, "nvtx_gpu") : 0;
+	error = shared_run(s, "launch_calls");
 	return error ? error : shared_run(s, "nvtx_launches");
 }
 

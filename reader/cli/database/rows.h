@@ -17,7 +17,7 @@
 struct sql_form {
 	enum table_format format;
 	enum table_time time;
-	uint32_t width;     /* of the terminal, in columns; 0 = no limit */
+	uint32_t width;     /* width of the terminal, in columns; 0 = no limit */
 	uint64_t rows_most; /* most rows of a report to print, further ones are only counted; 0 =
 			       all */
 };
@@ -31,7 +31,7 @@ int sql_rows_print(struct sql *s, const char *text, enum table_format format, FI
  * errno. */
 int sql_needs_met(struct sql *s, const char *tables);
 
-#define SQL_COLUMNS_MAX 64u /* of a report */
+#define SQL_COLUMNS_MAX 64u /* columns of a report */
 
 /* The columns that a report's header names; their titles point into `text`. */
 struct sql_columns {
@@ -44,11 +44,18 @@ struct sql_columns {
 int sql_columns_read(struct sql_columns *c, const struct sql_report *r);
 void sql_columns_release(struct sql_columns *c);
 
+/* Return the number of digits after the decimal point for a column; it depends on the unit. */
+int sql_column_digits(const struct table_column *column);
+
 /* Run a report with its arguments ("base:rows=10", NULL = none), and set *ret_skipped instead if
  * the tables that it needs have no rows. A report has several statements: its rows are those with
  * as many columns as its header names. Returns 0 or a negative errno. */
 int sql_report_run(struct sql *s, const struct sql_report *r, const char *arguments,
 	const struct sql_visitor *visitor, bool *ret_skipped);
+
+/* Return the advice of a rule, without the part about CUDA if the database has no CUDA API call.
+ * The caller frees it; NULL = out of memory. */
+char *sql_rule_advice(struct sql *s, const struct sql_report *r);
 
 /* The outcome of printing a report. */
 struct sql_outcome {

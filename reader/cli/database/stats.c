@@ -28,11 +28,12 @@ bool stats_window_options(const char *window, const char *unit, struct sql_windo
 	enum table_time *ret_time)
 {
 	if (window && !window_parse(window, ret_window)) {
-		cli_error("'%s' is no window of time, such as '1s/2500ms'", window);
+		cli_error("invalid time window '%s': want [START]/[END], such as '1s/2500ms'",
+			window);
 		return false;
 	}
 	if (unit && !table_time_named(unit, ret_time)) {
-		cli_error("'%s' is no unit of time (nsec usec msec seconds)", unit);
+		cli_error("unknown time unit '%s': want nsec, usec, msec or seconds", unit);
 		return false;
 	}
 	return true;
@@ -51,10 +52,10 @@ int stats_database_open(
 	if (d->status == STATUS_FAILED)
 		return STATUS_FAILED;
 	int error = views_make(&d->sql);
-	if (!error && form->nvtx_window)
-		error = window_of_range(&d->sql, form->nvtx_window, &window);
 	window.pid = form->filter.pid;
 	window.tid = form->filter.tid;
+	if (!error && form->nvtx_window)
+		error = window_of_range(&d->sql, form->nvtx_window, &window);
 	if (!error && (!window.all || window.pid || window.tid))
 		error = views_window(&d->sql, &window);
 	if (!error)
@@ -94,6 +95,11 @@ static void heading_print(void *user)
 	free(title);
 }
 
+static bool is_filtered(const struct stats_form *form)
+{
+	return form->filter.pid || form->filter.tid || !form->window.all || form->nvtx_window;
+}
+
 int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,
 	const struct stats_form *form, FILE *out)
 {
@@ -111,17 +117,19 @@ int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,
 		: sql_report_print(&d->sql, frame.report, arguments, &sql_form, heading_print,
 			  &frame, out, &outcome);
 	char *data = report_header(frame.report, "data");
-	if (!error && aligned && !outcome.rows)
+	if (!error && aligned && !outcome.rows && is_filtered(form))
+		fprintf(out, STATS_NO_MATCH, d->file);
+	else if (!error && aligned && !outcome.rows)
 		fprintf(out, "SKIPPED: %s does not contain %s data.\n", d->file, data ? data : "");
 	if (!error && aligned)
 		fputc('\n', out);
 	if (!error && !aligned && outcome.skipped)
-		cli_note("'%s' does not contain %s data: %s is empty", d->file, data ? data : "",
+		cli_note("'%s' does not contain %s data; %s is empty", d->file, data ? data : "",
 			frame.report->name);
 	free(data);
 	free(arguments);
 	char what[80];
-	snprintf(what, sizeof(what), "make %s", frame.report->name);
+	snprintf(what, sizeof(what), "compute %s", frame.report->name);
 	return error ? sql_file_failed(&d->sql, d->file, what, error) : STATUS_OK;
 }
 
@@ -152,6 +160,7 @@ int stats_sql_print_all(
 		status = stats_sql_print(d, usual[i], strlen(usual[i]), form, out);
 	}
 	if (!any && !status)
-		cli_note("'%s' holds nothing that the usual reports are about", d->file);
+		cli_note("'%s' has no data for the default reports; see 'trace help stats'",
+			d->file);
 	return status;
 }

@@ -505,7 +505,7 @@ static int occupancy_write(struct writing *w, struct stats_database *d)
 	return error ? error : query(d, w, kernels, occupancy_row);
 }
 
-/* Write a report that this program recorded, by way of a temporary database. */
+/* Write a report that this program recorded, through a temporary database. */
 static int write_recorded(FILE *out, struct cli_report *r, const struct options *o,
 	const char *format, const uint64_t *events)
 {
@@ -528,9 +528,9 @@ static int write_recorded(FILE *out, struct cli_report *r, const struct options 
 			: !strcmp(format, "csv") ? counters_write(&w, &d)
 						 : occupancy_write(&w, &d);
 	if (!error)
-		error = codexl_left_out_tell(&d, format, events);
+		error = codexl_left_out_print(&d, format, events);
 	if (error)
-		sql_file_failed(&d.sql, r->path, "write it in this format", error);
+		sql_file_failed(&d.sql, r->path, "convert it to this format", error);
 	stats_database_close(&d);
 	return error;
 }
@@ -550,6 +550,6 @@ int export_codexl(FILE *out, struct cli_report *r, const struct options *o, cons
 		return error;
 	error = write_recorded(out, r, o, codexl_format_name(which), events);
 	if (!error)
-		codexl_others_tell(r->path, which, events);
+		codexl_others_print(r->path, which, events);
 	return error;
 }

@@ -35,8 +35,7 @@ int export_codexl_back(FILE *out, struct cli_report *r, enum codexl_format forma
 		cli_note_cut_off(r, &c);
 	}
 	if (lost)
-		cli_note("%s: left out: %" PRIu64 " commands whose call is not there", r->path,
-			lost);
+		cli_note("%s: left out: %" PRIu64 " commands without their call", r->path, lost);
 	codexl_writer_close(w);
 	contents_release(&c);
 	return error;

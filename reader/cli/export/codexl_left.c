@@ -13,7 +13,7 @@
 
 struct left_out {
 	const char *path, *format;
-	const uint64_t *events; /* of the report, by kind */
+	const uint64_t *events; /* number of events of the report, by kind */
 };
 
 enum { LEFT_OUT_KINDS = 8, LEFT_OUT_COLUMNS = 7 };
@@ -29,8 +29,8 @@ static int left_out_row(void *user, const struct sql_value *v, int count)
 {
 	const struct left_out *l = user;
 	static const char *const what[LEFT_OUT_KINDS] = {"copies and memory sets on the device",
-		"NVTX marks", "NVTX start/end ranges", "NVTX ranges that lie across others",
-		"CUDA calls inside of other CUDA calls", "calls that did not return",
+		"NVTX marks", "NVTX start/end ranges", "NVTX ranges that overlap others",
+		"CUDA calls inside other CUDA calls", "calls that did not return",
 		"NVTX ranges of push and pop", "calls"};
 	if (count != LEFT_OUT_COLUMNS)
 		return 0;
@@ -49,12 +49,12 @@ static int left_out_row(void *user, const struct sql_value *v, int count)
 			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%" PRIu64 " %s",
 				at ? ", " : "", left[i], what[i]);
 	if (at)
-		cli_note("%s: left out, since %s has no place for them: %s", l->path, l->format,
-			text);
+		cli_note(
+			"'%s': left out, since %s cannot store them: %s", l->path, l->format, text);
 	return 0;
 }
 
-int codexl_left_out_tell(struct stats_database *d, const char *format, const uint64_t *events)
+int codexl_left_out_print(struct stats_database *d, const char *format, const uint64_t *events)
 {
 	struct left_out l = {d->file, format, events};
 	const struct sql_visitor visitor = {&l, NULL, left_out_row};
@@ -69,9 +69,9 @@ int codexl_left_out_tell(struct stats_database *d, const char *format, const uin
 		&visitor);
 }
 
-/* The kinds in `carried` are counted by codexl_left_out_tell(), or stored. Devices are stored in
+/* The kinds in `carried` are counted by codexl_left_out_print(), or stored. Devices are stored in
  * the rows of their kernels. */
-void codexl_others_tell(const char *path, enum codexl_format format, uint64_t *events)
+void codexl_others_print(const char *path, enum codexl_format format, uint64_t *events)
 {
 	static const uint32_t carried[] = {KIND_OSRT_CALL, KIND_CUDA_API, KIND_CUDA_KERNEL,
 		KIND_NVTX_RANGE, KIND_NVTX_MARK, KIND_NVTX_START_END, KIND_CUDA_MEMCPY,

@@ -15,10 +15,10 @@
 
 /* Print the number of operations, marks, ranges and calls that the file written from the database
  * lacks. events: number of events of the report, by kind. Returns 0 or a negative errno. */
-int codexl_left_out_tell(struct stats_database *d, const char *format, const uint64_t *events);
+int codexl_left_out_print(struct stats_database *d, const char *format, const uint64_t *events);
 
-/* Print the number of events of the kinds that codexl_left_out_tell() does not count; clears the
+/* Print the number of events of the kinds that codexl_left_out_print() does not count; clears the
  * others in `events`. Devices count as stored, in the rows of their kernels. */
-void codexl_others_tell(const char *path, enum codexl_format format, uint64_t *events);
+void codexl_others_print(const char *path, enum codexl_format format, uint64_t *events);
 
 #endif

@@ -68,7 +68,7 @@ static int export_sqlite(const struct options *o, const char *output)
 	stops_await();
 	int error = status ? 0 : sqlite_export(&job, &result);
 	if (error) {
-		stop_if_told();
+		stop_if_asked();
 		if (result.failed)
 			cli_error("cannot read '%s': %s", result.failed->name, result.cause);
 		else
@@ -78,7 +78,7 @@ static int export_sqlite(const struct options *o, const char *output)
 	if (!status && job.count)
 		sql_note_results(&reports[0], &result);
 	if (result.impossible)
-		cli_note("%llu calls that end before they start were left out",
+		cli_note("left out %llu calls that end before they start",
 			(unsigned long long)result.impossible);
 	for (uint32_t i = 0; i < job.count; i++) {
 		cli_progress_end(&reports[i]);
@@ -186,12 +186,17 @@ static int export_to(struct cli_report *r, const struct options *o,
 	cli_progress_end(r);
 	if (stop_signal && out.temporary)
 		error = -EINTR;
-	int status = error && error != -EPIPE
+	else if (!error && out.temporary && ftello(out.file) == 0)
+		error = -ENODATA;
+	if (error == -ENODATA)
+		cli_error("'%s': nothing to export as %s", r->path, format->name);
+	int status = error == -ENODATA ? STATUS_FAILED
+		: error && error != -EPIPE
 		? stop_signal ? STATUS_FAILED : cli_failed(r, error)
 		: cli_finish(out.file, to_stdout ? "standard output" : name);
 	if (!to_stdout)
 		status = cli_output_close(&out, name, overwrite, status);
-	stop_if_told();
+	stop_if_asked();
 	return !status && r->problems ? STATUS_DAMAGED : status;
 }
 
@@ -202,7 +207,7 @@ static int export_database(const struct options *o, const struct export_format *
 	if (!o->argc)
 		return option_file(o) ? STATUS_OK : STATUS_FAILED;
 	if (name && !strcmp(name, "-")) {
-		cli_error("a SQLite database cannot go to standard output; name a file");
+		cli_error("cannot write a SQLite database to standard output; use -o FILE");
 		return STATUS_FAILED;
 	}
 	char *made = name ? NULL : default_name(o->argv[0], format->suffix);
@@ -229,7 +234,7 @@ static int export_parquet(const struct options *o)
 	if (!o->argc)
 		return option_file(o) ? STATUS_OK : STATUS_FAILED;
 	if (option_is(o, OPT_export_output, "-")) {
-		cli_error("a folder of files cannot go to standard output; name a folder");
+		cli_error("cannot write a folder to standard output; use -o FOLDER");
 		return STATUS_FAILED;
 	}
 	if (error) {
@@ -249,7 +254,7 @@ static bool folders_ready(const struct export_format *format, const char *name)
 			cli_write_failed(name, error, strerror(-error));
 		return !error;
 	}
-	cli_error("cannot write '%s': that is a folder; name a file in it", name);
+	cli_error("cannot write '%s': it is a folder; use -o FILE", name);
 	return false;
 }
 
@@ -270,7 +275,8 @@ int command_export(const struct options *o)
 	if (!strcmp(format->name, "parquet"))
 		return export_parquet(o);
 	if (o->argc > 1) {
-		cli_error("too many arguments: only sqlite and parquet take several reports");
+		cli_error("too many arguments; only the formats sqlite and parquet take several "
+			  "reports");
 		return STATUS_FAILED;
 	}
 	const char *file = option_file(o), *name = o->value[OPT_export_output];

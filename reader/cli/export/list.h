@@ -18,9 +18,9 @@ struct export_format {
 /* Find a format by name; NULL means the default format. Returns NULL if the name is unknown. */
 const struct export_format *export_format_named(const char *name);
 
-/* Print a table of the formats: what each one is, carries and loses; then the events that one of
- * them cannot store, and why. width: in columns, at least EXPORT_LIST_LEAST; texts are folded
- * within their column. */
+/* Print a table of the formats: the content of each, and the events that it keeps and loses; then
+ * the events that one of them cannot store, and why. width: in columns, at least EXPORT_LIST_LEAST;
+ * texts are folded within their column. */
 #define EXPORT_LIST_LEAST 80u
 void export_list_print(FILE *out, size_t width);
 

@@ -53,33 +53,48 @@ static void visit_problem(void *user, uint64_t offset, const char *cause)
 static void note_tally(const char *path, const struct ncu_tally *t)
 {
 	if (!t->launches)
-		cli_note("%s: no kernel was launched", path);
+		cli_note("'%s': no kernel was launched", path);
 	if (t->without_call)
-		cli_note("%s: of %" PRIu64 " launches, %" PRIu64
-			 " have no call in the report: no thread, NVTX ranges and callchain",
+		cli_note("'%s': of %" PRIu64 " launches, %" PRIu64
+			 " have no call in the report, and so no thread, NVTX ranges or callchain",
 			path, t->launches, t->without_call);
 	if (t->ranges_left_out)
-		cli_note("%s: %" PRIu64 " NVTX ranges left out: too many were open at a time", path,
-			t->ranges_left_out);
+		cli_note("'%s': left out %" PRIu64
+			 " NVTX ranges, since too many were open at a time",
+			path, t->ranges_left_out);
 	if (t->states_left_out)
-		cli_note("%s: %" PRIu64 " calls are without their NVTX ranges: too many were open",
+		cli_note("'%s': %" PRIu64 " calls have no NVTX ranges, since too many were open",
 			path, t->states_left_out);
 }
 
-static int judge(void *filter, size_t i, Ncu__ProfileResult *result)
+struct choosing {
+	const struct nvtx_filter *filter;
+	size_t kept;
+};
+
+static int judge(void *user, size_t i, Ncu__ProfileResult *result)
 {
+	struct choosing *c = user;
 	(void)i;
-	return ncu_nvtx_passes(filter, result->nvtx, result->thread_id) ? NCU_KEEP : NCU_DROP;
+	if (!ncu_nvtx_passes(c->filter, result->nvtx, result->thread_id))
+		return NCU_DROP;
+	c->kept++;
+	return NCU_KEEP;
 }
 
-/* Copy a report of Nsight Compute, without the results that an NVTX filter leaves out. */
+/* Copy a report of Nsight Compute, without the results that an NVTX filter leaves out. -ENODATA:
+ * it leaves out all. */
 static int rewrite(FILE *out, struct cli_report *r, const struct ncu_results *results)
 {
 	const char *cause;
-	const struct nvtx_filter *filter = select_filter();
+	struct choosing choosing = {.filter = select_filter()};
 	const struct ncu_rewrite all = {
-		.results = results, .judge = filter ? judge : NULL, .user = (void *)filter};
+		.results = results, .judge = choosing.filter ? judge : NULL, .user = &choosing};
+	for (size_t i = 0; i < results->count; i++)
+		choosing.kept += results->entries[i].kind != NCU_RESULT; /* never left out */
 	int error = ncu_rewrite(&all, out, &cause);
+	if (!error && choosing.filter && !choosing.kept)
+		error = -ENODATA;
 	if (error == -EBADMSG)
 		cli_problem(r, 0, cause);
 	return error;

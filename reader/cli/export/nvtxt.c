@@ -35,7 +35,7 @@ static void note_columns(const char *path, const struct nvtxt_tally *t)
 	for (uint32_t n = 0; (event = schema_event_at(n)); n++)
 		for (uint32_t i = 0; i < event->field_count; i++)
 			if (t->lost[event->number][i])
-				cli_note("%s: left out: %s of %" PRIu64 " %s", path,
+				cli_note("'%s': left out: %s of %" PRIu64 " %s", path,
 					event->fields[i].column, t->lost[event->number][i],
 					event->name);
 }
@@ -46,16 +46,16 @@ static void note_tally(const char *path, const struct nvtxt_tally *t)
 	export_note_left_out(path, "NVTXT", t->left_out);
 	note_columns(path, t);
 	if (t->ids)
-		cli_note("%s: left out: %" PRIu64
-			 " events of processes or threads whose number NVTXT cannot have",
+		cli_note("'%s': left out: %" PRIu64
+			 " events of processes or threads with numbers that NVTXT cannot store",
 			path, t->ids);
 	if (t->noted)
-		cli_note("%s: %" PRIu64 " events have a domain, a payload or another column that "
+		cli_note("'%s': %" PRIu64 " events have a domain, a payload or another column that "
 			 "only 'trace import' reads back",
 			path, t->noted);
 	if (t->changed)
-		cli_note("%s: %" PRIu64 " texts are written with other quotes or blanks; "
-			 "'trace import' reads them as they were",
+		cli_note("'%s': %" PRIu64 " texts are written with changed quotes or blanks, which "
+			 "'trace import' restores",
 			path, t->changed);
 }
 

@@ -48,7 +48,7 @@ void export_note_left_out(const char *path, const char *format, const uint64_t *
 			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%" PRIu64 " %.60s",
 				at ? ", " : "", by_kind[event->number], event->name);
 	if (at)
-		cli_note("%s: left out, since %s has no place for them: %s", path, format, text);
+		cli_note("'%s': left out, since %s cannot store them: %s", path, format, text);
 }
 
 void export_note_others(
@@ -71,7 +71,7 @@ void export_note_results(const char *path, const char *format, const struct cont
 	const uint64_t count =
 		t->results + t->range_results + t->cmdlist_results + t->graph_results;
 	if (!c->session && count)
-		cli_note("%s: left out, since %s has no place for them: %" PRIu64
+		cli_note("'%s': left out, since %s cannot store them: %" PRIu64
 			 " results of Nsight Compute",
 			path, format, count);
 }
@@ -90,21 +90,21 @@ static void note_tally(const struct cli_report *r, const struct timeline *t, con
 	export_note_left_out(r->path, format, t->left_out);
 	export_note_results(r->path, format, &t->contents);
 	if (t->no_value)
-		cli_note("%s: left out: %" PRIu64 " values of counters that are not one number",
+		cli_note("'%s': left out: %" PRIu64 " counter values that are not a single number",
 			r->path, t->no_value);
 	if (t->crossed)
-		cli_note("%s: left out: %" PRIu64 " ranges that lie across more than %u others",
-			r->path, t->crossed, LANE_OVERFLOWS_MAX);
+		cli_note("'%s': left out: %" PRIu64 " ranges that overlap more than %u others",
+			r->path, t->crossed, TRACK_OVERFLOWS_MAX);
 	if (strcmp(format, "perfetto") && chains_count(&t->contents))
-		cli_note("%s: left out: callchains, which 'perfetto' has", r->path);
+		cli_note("'%s': left out: callchains; the format perfetto has them", r->path);
 }
 
 static void note_steps(
 	const char *path, const struct timeline *t, const char *steps, const char *format)
 {
 	if (steps && !t->steps && strcmp(format, "perfetto"))
-		cli_note(
-			"%s: no step: '--steps %s' matches no NVTX range of a thread", path, steps);
+		cli_note("'%s': no steps: no NVTX range of a thread matches '--steps %s'", path,
+			steps);
 }
 
 static int write_as(

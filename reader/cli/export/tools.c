@@ -125,13 +125,13 @@ static void note_absent(const struct cli_report *r)
 {
 	const char *absent;
 	for (size_t n = 0; (absent = tools_absent(n)); n++)
-		cli_note("%s: not written: %s", r->path, absent);
+		cli_note("'%s': not written: %s", r->path, absent);
 }
 
 static void folder_failed(const char *name, int error)
 {
 	if (error == -ENOTEMPTY || error == -ENOTDIR)
-		cli_error("'%s' holds other files: it stays", name);
+		cli_error("cannot replace '%s': it contains other files", name);
 	else
 		cli_write_failed(name, error, strerror(-error));
 }
@@ -142,7 +142,7 @@ static int export_to_folder(struct cli_report *r, const struct options *o, const
 	const bool overwrite = option_is(o, OPT_export_force_overwrite, "true");
 	struct folder f;
 	if (!strcmp(name, "-")) {
-		cli_error("a folder of files cannot go to standard output; name a folder");
+		cli_error("cannot write a folder to standard output; use -o FOLDER");
 		return STATUS_FAILED;
 	}
 	if (!overwrite && !access(name, F_OK)) {
@@ -172,7 +172,7 @@ static int export_to_folder(struct cli_report *r, const struct options *o, const
 		status = error ? STATUS_FAILED : STATUS_OK;
 	}
 	folder_release(&f, !status);
-	stop_if_told();
+	stop_if_asked();
 	return !status && r->problems ? STATUS_DAMAGED : status;
 }
 

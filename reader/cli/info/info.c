@@ -2,7 +2,8 @@
 /*
  * info.c - `trace info` of a report, as text.
  *
- * Says who was recorded, what, when, and whether anything is missing or why nothing was recorded.
+ * Prints the processes, the events, the times, and whether anything is missing or why nothing was
+ * recorded.
  */
 #include "reader/cli/info/info.h"
 
@@ -87,18 +88,18 @@ static void sources_add(const Libtrace__Session *s, char *text, size_t bytes)
 	bool of_domains =
 		*option_of(s, "nvtx_domain_include") || *option_of(s, "nvtx_domain_exclude");
 	if (!strcmp(sources, "none"))
-		reason_add(text, bytes, "nothing was to be recorded (trace=none)");
+		reason_add(text, bytes, "recording was switched off (trace=none)");
 	if (strstr(sources, "osrt"))
 		reason_add(text, bytes,
-			"no call of the C library was seen (statically linked programs and raw "
-			"system calls make none that is)");
+			"no call of the C library was seen (those of statically linked programs "
+			"and raw system calls cannot be)");
 	if (strstr(sources, "nvtx"))
 		reason_add(text, bytes, "no NVTX call was made%s",
-			of_domains ? " in the domains asked for" : "");
+			of_domains ? " in the selected domains" : "");
 	if (strstr(sources, "cuda"))
 		reason_add(text, bytes, "CUDA was not used, or could not be recorded");
 	if (*sources && strcmp(sources, "none") != 0 && !strstr(sources, "osrt"))
-		reason_add(text, bytes, "other events were not asked for (trace=%.40s)", sources);
+		reason_add(text, bytes, "no other sources were selected (trace=%.40s)", sources);
 }
 
 void info_empty_reasons(const struct info *i, char *ret_text, size_t bytes)
@@ -109,10 +110,12 @@ void info_empty_reasons(const struct info *i, char *ret_text, size_t bytes)
 			"recording never began: the delay did not end, or no capture range began");
 		return;
 	}
-	if (i->c.windows.told)
-		reason_add(ret_text, bytes, "only what began in its windows was to be recorded");
+	if (i->c.windows.entry_count)
+		reason_add(ret_text, bytes, "only events that began in its windows were recorded");
 	if (i->untraced)
-		reason_add(ret_text, bytes, "%llu processes were not traced",
+		reason_add(ret_text, bytes,
+			i->untraced == 1 ? "%llu process was not traced"
+					 : "%llu processes were not traced",
 			(unsigned long long)i->untraced);
 	sources_add(i->c.session, ret_text, bytes);
 	if (i->c.diagnostic_count)
@@ -133,15 +136,22 @@ __attribute__((format(printf, 3, 4))) static void verdict_add(
 	va_end(arguments);
 }
 
+/* Return the ending of a plural noun: `many`, or "" for 1. */
+static const char *plural(uint64_t count, const char *many)
+{
+	return count == 1 ? "" : many;
+}
+
 /* Append the problems of the file itself. */
 static void verdict_file(const struct info *i, char *text, size_t bytes)
 {
 	const struct walk_tally *t = &i->c.tally;
 	if (i->r.problems)
-		verdict_add(text, bytes, "damaged: %" PRIu64 " problems, see 'trace check'",
-			i->r.problems);
+		verdict_add(text, bytes, "damaged: %" PRIu64 " problem%s; see 'trace check'",
+			i->r.problems, plural(i->r.problems, "s"));
 	if (t->torn_bytes)
-		verdict_add(text, bytes, "torn tail: the last %" PRIu64 " bytes are half a block",
+		verdict_add(text, bytes,
+			"torn tail: the last %" PRIu64 " bytes are an incomplete block",
 			t->torn_bytes);
 	if (i->r.report.unfinished)
 		verdict_add(text, bytes, "still being written");
@@ -151,25 +161,28 @@ static void verdict_file(const struct info *i, char *text, size_t bytes)
 static void verdict_losses(const struct info *i, char *text, size_t bytes)
 {
 	if (i->dropped)
-		verdict_add(text, bytes, "%" PRIu64 " events dropped", i->dropped);
+		verdict_add(text, bytes, "%" PRIu64 " event%s dropped", i->dropped,
+			plural(i->dropped, "s"));
 	if (i->damaged_lanes)
-		verdict_add(text, bytes,
-			"%" PRIu64 " threads whose events could not be read to their end",
-			i->damaged_lanes);
+		verdict_add(text, bytes, "%" PRIu64 " thread%s with events that could not be read",
+			i->damaged_lanes, plural(i->damaged_lanes, "s"));
 	if (i->unaccounted)
-		verdict_add(text, bytes, "%" PRIu64 " events unaccounted for", i->unaccounted);
+		verdict_add(text, bytes, "%" PRIu64 " event%s unaccounted for", i->unaccounted,
+			plural(i->unaccounted, "s"));
 	if (i->unended && !i->r.report.unfinished)
 		verdict_add(text, bytes,
-			"%" PRIu64 " processes without a receipt: the writer did not finish, "
+			"%" PRIu64 " process%s without a receipt, since the writer did not finish; "
 			"try 'trace recover'",
-			i->unended);
+			i->unended, plural(i->unended, "es"));
 	if (i->damage)
-		verdict_add(text, bytes, "%" PRIu64 " diagnostics of damage, see 'trace info'",
-			i->damage);
+		verdict_add(text, bytes, "%" PRIu64 " diagnostic%s about damage; see 'trace info'",
+			i->damage, plural(i->damage, "s"));
 	if (i->untraced)
-		verdict_add(text, bytes, "%" PRIu64 " processes not traced", i->untraced);
+		verdict_add(text, bytes, "%" PRIu64 " process%s not traced", i->untraced,
+			plural(i->untraced, "es"));
 	if (i->partly)
-		verdict_add(text, bytes, "%" PRIu64 " processes traced in part", i->partly);
+		verdict_add(text, bytes, "%" PRIu64 " process%s traced in part", i->partly,
+			plural(i->partly, "es"));
 }
 
 bool info_verdict(const struct info *i, char *ret_text, size_t bytes)
@@ -178,9 +191,9 @@ bool info_verdict(const struct info *i, char *ret_text, size_t bytes)
 	*ret_text = 0;
 	if (t->foreign_blocks == t->blocks && t->blocks && !i->r.problems && !t->torn_bytes) {
 		snprintf(ret_text, bytes,
-			t->results ? "of Nsight Compute, not written by libtrace: holds results of "
-				     "kernels, see 'trace details'; no OS runtime events"
-				   : "not written by libtrace: holds no OS runtime events");
+			t->results ? "a report of Nsight Compute, not written by libtrace: it has "
+				     "kernel results and no OS runtime events; see 'trace details'"
+				   : "not written by libtrace: it has no OS runtime events");
 		return false;
 	}
 	verdict_file(i, ret_text, bytes);
@@ -192,7 +205,7 @@ bool info_verdict(const struct info *i, char *ret_text, size_t bytes)
 	if (info_is_empty(i)) {
 		char reasons[EMPTY_REASONS_BYTES];
 		info_empty_reasons(i, reasons, sizeof(reasons));
-		verdict_add(ret_text, bytes, "but it holds no events: %s", reasons);
+		verdict_add(ret_text, bytes, "but it has no events: %s", reasons);
 	}
 	return complete;
 }
@@ -304,14 +317,14 @@ static void print_windows(FILE *out, const struct info *i, bool verbose)
 	const struct windows *w = &i->c.windows;
 	uint64_t origin_ns = i->c.session ? i->c.session->start_ns : 0;
 	if (info_never_began(i))
-		fputs("\nrecorded in no window: the delay did not end, or no capture range began\n",
+		fputs("\nno recording window: the delay did not end, or no capture range began\n",
 			out);
-	if (!w->told)
+	if (!w->entry_count)
 		return;
 	fprintf(out, "\nrecorded in %" PRIu64 " window%s, together ", w->last,
 		w->last == 1 ? "" : "s");
 	info_print_span(out, w->covered_ns);
-	fputs("; what began outside of them is no event and in no total:\n", out);
+	fputs("; events that began outside are neither recorded nor in totals:\n", out);
 	for (size_t n = 0; n < w->count && (verbose || n < WINDOWS_PRINTED); n++) {
 		const struct window *row = &w->rows[n];
 		fprintf(out, "  %4" PRIu64 "  from ", row->number);
@@ -320,11 +333,13 @@ static void print_windows(FILE *out, const struct info *i, bool verbose)
 		info_print_span(out, row->end_ns - origin_ns);
 		fputs(row->unfinished ? ", the end\n" : "\n", out);
 	}
-	if (w->told > w->count || (!verbose && w->count > WINDOWS_PRINTED))
+	if (w->entry_count > w->count || (!verbose && w->count > WINDOWS_PRINTED))
 		fprintf(out, "  and %" PRIu64 " more%s\n",
-			w->told - (verbose ? w->count : WINDOWS_PRINTED), verbose ? "" : ": -v");
-	if (w->last > w->told)
-		fprintf(out, "  times of %" PRIu64 " windows are not known\n", w->last - w->told);
+			w->entry_count - (verbose ? w->count : WINDOWS_PRINTED),
+			verbose ? "" : ": -v");
+	if (w->last > w->entry_count)
+		fprintf(out, "  times of %" PRIu64 " windows are unknown\n",
+			w->last - w->entry_count);
 }
 
 static void print_counts(FILE *out, const struct contents *c)
@@ -340,10 +355,10 @@ static void print_counts(FILE *out, const struct contents *c)
 			fprintf(out, "  %-*s %12" PRIu64 "  %s\n", width, event->name,
 				c->events[event->number], event->title);
 	if (c->events[0])
-		fprintf(out, "  %-*s %12" PRIu64 "  of kinds that this version does not know\n",
+		fprintf(out, "  %-*s %12" PRIu64 "  events of kinds unknown to this version\n",
 			width, "?", c->events[0]);
 	if (c->unknown_entries)
-		fprintf(out, "  %" PRIu64 " entries that this version does not know were skipped\n",
+		fprintf(out, "  skipped %" PRIu64 " entries unknown to this version\n",
 			c->unknown_entries);
 }
 
@@ -368,11 +383,11 @@ static void print_deferred(FILE *out, const struct nvtx_deferred *d)
 		return;
 	fprintf(out,
 		"\ndeferred NVTX events: %" PRIu64 " submissions, %" PRIu64
-		" events placed in time\n",
+		" events with a known time\n",
 		d->submissions, d->placed);
 	for (int i = 0; i < NVTX_UNPLACED_COUNT; i++)
 		if (d->unplaced[i])
-			fprintf(out, "  not placed: %" PRIu64 " (%s)\n", d->unplaced[i],
+			fprintf(out, "  without a known time: %" PRIu64 " (%s)\n", d->unplaced[i],
 				nvtx_unplaced_text((enum nvtx_unplaced)i));
 }
 
@@ -402,9 +417,9 @@ void info_print(FILE *out, const struct info *i, bool verbose)
 	if (i->callchain_nodes)
 		fprintf(out,
 			"\ncallchains: %" PRIu64 " nodes; names of %" PRIu64
-			" addresses are stored%s\n",
+			" addresses stored%s\n",
 			i->callchain_nodes, i->stored_symbols,
-			i->stored_symbols ? "" : ": see 'trace help symbolize'");
+			i->stored_symbols ? "" : "; see 'trace help symbolize'");
 	print_deferred(out, &i->deferred);
 	print_imports(out, &i->c);
 	print_diagnostics(out, &i->c);

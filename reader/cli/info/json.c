@@ -113,6 +113,8 @@ static void print_process(FILE *out, const struct process *p)
 	text_member(out, "end", f->has_end && (unsigned)f->end < 4 ? ends[f->end] : NULL);
 	if (f->has_exit_status)
 		fprintf(out, ", \"exit_status\": %d", f->exit_status);
+	if (f->has_term_signal)
+		fprintf(out, ", \"term_signal\": %u", f->term_signal);
 	text_member(out, "traced", (unsigned)f->traced < 3 ? traced[f->traced] : NULL);
 	text_member(out, "reason", f->reason);
 	if (f->has_imported_from) {
@@ -143,7 +145,7 @@ static void print_diagnostics(FILE *out, const struct info *i)
 static void print_windows(FILE *out, const struct windows *w)
 {
 	fprintf(out, "{\"count\": %" PRIu64, w->last);
-	number_member(out, "told", w->told);
+	number_member(out, "told", w->entry_count);
 	number_member(out, "covered_ns", w->covered_ns);
 	fputs(", \"first\": [", out);
 	for (size_t n = 0; n < w->count; n++) {
@@ -215,7 +217,7 @@ void info_print_json(FILE *out, const struct info *i)
 	if (!i->c.session && i->c.details && !json_message(&i->c.details->base, &details))
 		fprintf(out, ",\n \"details\": %s", details);
 	free(details);
-	if (i->c.windows.told || info_never_began(i)) {
+	if (i->c.windows.entry_count || info_never_began(i)) {
 		fputs(",\n \"windows\": ", out);
 		print_windows(out, &i->c.windows);
 	}

@@ -3,6 +3,7 @@
  * processes.c - the processes of `trace info`: who started whom, how each one ended, and its
  * receipt.
  */
+#define _GNU_SOURCE
 #include "reader/cli/info/info.h"
 
 #include <inttypes.h>
@@ -30,21 +31,34 @@ static uint64_t events_of(const struct process *p)
 	return sum;
 }
 
+/* Write how a process ended that has no exit record. */
+static void killed_text(const Libtrace__Process *f, char *ret_text, size_t bytes)
+{
+	const char *name = f->has_term_signal ? sigabbrev_np((int)f->term_signal) : NULL;
+	if (f->has_term_signal)
+		snprintf(ret_text, bytes, "killed by signal %u%s%s%s", f->term_signal,
+			name ? " (SIG" : "", name ? name : "", name ? ")" : "");
+	else if (f->has_exit_status)
+		snprintf(ret_text, bytes, "exit %d without an exit record", f->exit_status);
+	else
+		snprintf(ret_text, bytes,
+			"ended without an exit record: a signal, a crash, or a raw exit");
+}
+
 /* Write how a process ended. */
 static void end_text(const struct process *p, char *ret_text, size_t bytes)
 {
 	const Libtrace__Process *f = p->facts;
 	if (!f->has_end)
-		snprintf(ret_text, bytes, "end not known");
+		snprintf(ret_text, bytes, "end unknown");
 	else if (f->end == LIBTRACE__PROCESS_END__END_EXIT && !f->has_exit_status)
-		snprintf(ret_text, bytes, "exit, its status is not known");
+		snprintf(ret_text, bytes, "exit with unknown status");
 	else if (f->end == LIBTRACE__PROCESS_END__END_EXIT)
 		snprintf(ret_text, bytes, "exit %d", f->exit_status);
 	else if (f->end == LIBTRACE__PROCESS_END__END_EXEC)
 		snprintf(ret_text, bytes, "replaced by exec");
 	else if (f->end == LIBTRACE__PROCESS_END__END_KILLED)
-		snprintf(
-			ret_text, bytes, "ended without telling: a signal, a crash, or a raw exit");
+		killed_text(f, ret_text, bytes);
 	else
 		snprintf(ret_text, bytes, "still running when the report was closed");
 }
@@ -52,7 +66,7 @@ static void end_text(const struct process *p, char *ret_text, size_t bytes)
 static void print_whole_command(FILE *out, const Libtrace__Process *f)
 {
 	if (!f->n_arguments && !f->executable)
-		fputs("(as its parent)", out);
+		fputs("(same as its parent)", out);
 	if (!f->n_arguments && f->executable)
 		print_text(out, f->executable, strlen(f->executable));
 	for (size_t n = 0; n < f->n_arguments; n++) {
@@ -106,7 +120,7 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *r, unsigned indent
 	if (r->clock_error_ns < UINT32_MAX)
 		fprintf(out, "clock error at most %" PRIu64 " ns", r->clock_error_ns);
 	else
-		fputs(r->clock_breaks ? "clock error unknown" : "clock rate guessed", out);
+		fputs(r->clock_breaks ? "clock error unknown" : "clock rate estimated", out);
 	print_part(out, r->clock_breaks, "clock discontinuities");
 	fputs("\n", out);
 }
@@ -257,11 +271,12 @@ static void print_drops(FILE *out, const uint64_t *drops)
 static void print_total(FILE *out, const struct process_list *l)
 {
 	Libtrace__Receipt total = LIBTRACE__RECEIPT__INIT;
-	uint64_t drops[REASONS_TOLD + 1] = {0};
+	uint64_t drops[REASONS_TOLD + 1] = {0}, receipts = 0;
 	for (size_t n = 0; n < l->count; n++) {
 		const Libtrace__Receipt *r = l->rows[n]->receipt;
 		if (!r)
 			continue;
+		receipts++;
 		total.produced += r->produced;
 		total.written += r->written;
 		total.summarized += r->summarized;
@@ -277,8 +292,12 @@ static void print_total(FILE *out, const struct process_list *l)
 		add_drops(r, drops);
 	}
 	fputs("\nall processes together:\n", out);
-	print_receipt(out, &total, 2);
-	print_drops(out, drops);
+	if (receipts) {
+		print_receipt(out, &total, 2);
+		print_drops(out, drops);
+	} else {
+		fputs("  receipt: none\n", out);
+	}
 }
 
 void info_print_processes(FILE *out, const struct process_list *l, bool verbose)
@@ -292,7 +311,7 @@ void info_print_processes(FILE *out, const struct process_list *l, bool verbose)
 				print_tree(out, nodes, n, verbose, &left);
 	}
 	if (!left && l->count > PROCESSES_SHOWN)
-		fprintf(out, "  and %zu more, see --verbose\n", l->count - PROCESSES_SHOWN);
+		fprintf(out, "  and %zu more; see --verbose\n", l->count - PROCESSES_SHOWN);
 	print_total(out, l);
 	free(nodes);
 }

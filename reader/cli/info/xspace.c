@@ -44,7 +44,7 @@ static void print_line(FILE *out, const struct xspace_line *l)
 	print_text(out, l->name.text, l->name.bytes);
 	fprintf(out, " (%" PRId64 "): ", l->id);
 	print_grouped(out, l->events);
-	fprintf(out, " events, %" PRId64 " ns in all", l->total_ps / 1000);
+	fprintf(out, " events, %" PRId64 " ns in total", l->total_ps / 1000);
 	if (l->events)
 		fprintf(out, ", from %" PRId64 " to %" PRId64 " ns",
 			l->timestamp_ns + l->first_ps / 1000, l->timestamp_ns + l->last_ps / 1000);
@@ -56,7 +56,7 @@ static void print_plane(FILE *out, const struct xspace_plane *p)
 	struct xspace_stat s;
 	const uint8_t *at = p->at;
 	print_text(out, p->name.text, p->name.bytes);
-	fprintf(out, ": %u lines, %u names of events\n", p->line_count, p->event_names.count);
+	fprintf(out, ": %u lines, %u event names\n", p->line_count, p->event_names.count);
 	while (xspace_stat_next(p, XSPACE_PLANE_STAT, &at, p->end, &s)) {
 		fputs("    ", out);
 		print_text(out, s.name.text, s.name.bytes);
@@ -84,7 +84,7 @@ static void print_space(FILE *out, const char *path, const struct xspace *x)
 	}
 	fprintf(out, "planes:    %u, with %" PRIu64 " events\n", x->plane_count, events);
 	if (x->errors || x->warnings)
-		fprintf(out, "its maker told %" PRIu64 " errors and %" PRIu64 " warnings\n",
+		fprintf(out, "its profiler reported %" PRIu64 " errors and %" PRIu64 " warnings\n",
 			x->errors, x->warnings);
 	for (uint32_t i = 0; i < x->plane_count; i++) {
 		fputc('\n', out);
@@ -149,7 +149,7 @@ int info_xspace(const char *path, bool json)
 	int error = xspace_open(&x, path);
 	if (error) {
 		cli_error("cannot read '%s': %s", path,
-			error == -EBADMSG ? "it is a damaged XSpace, or none" : strerror(-error));
+			error == -EBADMSG ? "not an XSpace, or damaged" : strerror(-error));
 		return STATUS_FAILED;
 	}
 	if (json)

@@ -73,7 +73,7 @@ static bool nvml_open(struct nvml *n)
 	return n->init && n->count && n->device && !n->init();
 }
 
-static void clocks_tell(unsigned gpu, const char *name, nvml_device device,
+static void clocks_print(unsigned gpu, const char *name, nvml_device device,
 	int (*clock)(nvml_device, int, unsigned *))
 {
 	unsigned graphics_mhz, memory_mhz;
@@ -83,7 +83,7 @@ static void clocks_tell(unsigned gpu, const char *name, nvml_device device,
 			memory_mhz);
 }
 
-static void mode_tell(unsigned gpu, const char *name, nvml_device device,
+static void mode_print(unsigned gpu, const char *name, nvml_device device,
 	int (*mode)(nvml_device, unsigned *, unsigned *))
 {
 	unsigned now, next;
@@ -91,7 +91,7 @@ static void mode_tell(unsigned gpu, const char *name, nvml_device device,
 		printf("gpu_%u_%s=%s\n", gpu, name, now ? "on" : "off");
 }
 
-static void gpu_tell(const struct nvml *n, unsigned gpu)
+static void gpu_print(const struct nvml *n, unsigned gpu)
 {
 	nvml_device device;
 	char name[96] = "";
@@ -102,22 +102,22 @@ static void gpu_tell(const struct nvml *n, unsigned gpu)
 		printf("gpu_%u_name=%.95s\n", gpu, name);
 	if (n->power_limit && !n->power_limit(device, &value))
 		printf("gpu_%u_power_limit=%u mW\n", gpu, value);
-	clocks_tell(gpu, "max_clocks", device, n->max_clock);
-	clocks_tell(gpu, "application_clocks", device, n->application_clock);
-	mode_tell(gpu, "ecc", device, n->ecc);
-	mode_tell(gpu, "mig", device, n->mig);
+	clocks_print(gpu, "max_clocks", device, n->max_clock);
+	clocks_print(gpu, "application_clocks", device, n->application_clock);
+	mode_print(gpu, "ecc", device, n->ecc);
+	mode_print(gpu, "mig", device, n->mig);
 	if (n->persistence && !n->persistence(device, &value))
 		printf("gpu_%u_persistence=%s\n", gpu, value ? "on" : "off");
 }
 
-static void all_tell(int fd)
+static void all_print(int fd)
 {
 	struct nvml n = {0};
 	unsigned count = 0;
 	if (dup2(fd, STDOUT_FILENO) < 0 || !nvml_open(&n) || n.count(&count))
 		return;
 	for (unsigned gpu = 0; gpu < count && gpu < GPUS_MAX; gpu++)
-		gpu_tell(&n, gpu);
+		gpu_print(&n, gpu);
 	fflush(stdout);
 }
 
@@ -155,7 +155,7 @@ static size_t ask(char *ret_text, size_t room)
 	fflush(NULL);
 	pid_t pid = fork();
 	if (pid == 0) {
-		all_tell(fds[1]);
+		all_print(fds[1]);
 		_exit(0);
 	}
 	close(fds[1]);
@@ -197,7 +197,7 @@ void gpu_facts_add(const char *report)
 		return;
 	if (!change_open(&g, report, report, true)) {
 		append_entry(&g.append, &entry);
-		change_commit(&g, "facts of the GPUs");
+		change_commit(&g, "facts about the GPUs");
 	}
 	change_close(&g);
 }

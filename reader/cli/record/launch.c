@@ -60,22 +60,23 @@ static int output_choose(struct launch *l)
 		.pid = (uint32_t)getpid(), .executable = l->program[0], .lookup = lookup};
 	int error = pattern_expand(pattern, &values, l->output, sizeof(l->output), &why);
 	if (error < 0) {
-		cli_error("name of the report '%s': %s", pattern ? pattern : PATTERN_DEFAULT, why);
+		cli_error("invalid report name '%s': %s", pattern ? pattern : PATTERN_DEFAULT, why);
 		return error;
 	}
 	if (l->makes_tree && !is_true(l, OPT_run_force_overwrite) && !access(l->output, F_OK)) {
-		cli_error("report '%s' exists; '--force-overwrite true' replaces it", l->output);
+		cli_error("report '%s' exists; use '--force-overwrite true' to replace it",
+			l->output);
 		return -EEXIST;
 	}
 	why = l->makes_tree ? pattern_check(l->output, true) : NULL;
 	if (why) {
-		cli_error("report '%s': %s", l->output, why);
+		cli_error("cannot write report '%s': %s", l->output, why);
 		return -ENOENT;
 	}
 	return 0;
 }
 
-/* Return the value of a variable as the program will have it. */
+/* Return the value that a variable will have in the program. */
 static const char *variable_value(const char *name, void *launch)
 {
 	const struct launch *l = launch;
@@ -105,7 +106,7 @@ static int tree_make(struct launch *l)
 	l->control = tree_create(&options, l->tree, &l->lock_fd, &error);
 	if (l->control)
 		return 0;
-	cli_error("cannot make a folder in '%s': %s; LIBTRACE_SPOOL_DIR names another place",
+	cli_error("cannot create a folder in '%s': %s; set LIBTRACE_SPOOL_DIR to use another one",
 		options.base ? options.base : TREE_DEFAULT_BASE, strerror(-error));
 	return error;
 }
@@ -123,12 +124,12 @@ static int capture_options_read(struct launch *l)
 		return -EINVAL;
 	}
 	if (name && (!range || strcmp(range, "nvtx"))) {
-		cli_error("--nvtx-capture goes with --capture-range=nvtx");
+		cli_error("--nvtx-capture needs --capture-range=nvtx");
 		return -EINVAL;
 	}
 	if (launch_value(l, OPT_run_nvtx_domain_include) &&
 		launch_value(l, OPT_run_nvtx_domain_exclude)) {
-		cli_error("--nvtx-domain-include and --nvtx-domain-exclude do not go together");
+		cli_error("--nvtx-domain-include and --nvtx-domain-exclude exclude each other");
 		return -EINVAL;
 	}
 	return 0;
@@ -145,7 +146,8 @@ int launch_check(struct launch *l)
 	if (error)
 		return error;
 	if (strpbrk(l->home.library, ": \t\n")) {
-		cli_error("LD_PRELOAD cannot name '%s': its path has a blank or a colon",
+		cli_error("cannot preload '%s': its path has a blank or a colon; install libtrace "
+			  "to another folder",
 			l->home.library);
 		return -EINVAL;
 	}

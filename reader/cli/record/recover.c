@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +108,7 @@ static bool output_expand(const struct recovery *r, const char *dir, char *ret_p
 	if (control)
 		munmap(control, TREE_CONTROL_BYTES);
 	if (error < 0)
-		cli_error("name of the report '%s': %s", pattern, why);
+		cli_error("invalid report name '%s': %s", pattern, why);
 	return error >= 0;
 }
 
@@ -135,6 +136,15 @@ static int writer_run(const struct recovery *r, const char *dir)
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
 }
 
+/* Return whether the folder may be that of a recording: it has a control page, or cannot be
+ * searched. */
+static bool has_control(const char *dir)
+{
+	char path[PATH_MAX];
+	int length = snprintf(path, sizeof(path), "%s/control", dir);
+	return length < (int)sizeof(path) && (!access(path, F_OK) || errno == EACCES);
+}
+
 /* Return whether the folder belongs to our user and to nobody else; otherwise print why not. The
  * writer repeats the check on its open descriptor, and on each file in the folder. */
 static bool is_ours(const char *dir)
@@ -146,17 +156,16 @@ static bool is_ours(const char *dir)
 		return true;
 	}
 	bool found = !lstat(dir, &status);
-	if (fd == -ENOTDIR || fd == -ELOOP)
-		cli_error("'%s' is no folder of a recording; 'trace recover' takes folders such as "
+	if (fd == -ENOTDIR || fd == -ELOOP || (fd == -EPERM && !has_control(dir)))
+		cli_error("cannot recover '%s': not the folder of a recording, such as "
 			  "%s/libtrace-UID-...",
 			dir, TREE_DEFAULT_BASE);
 	else if (found && status.st_uid != geteuid())
-		cli_error("'%s' is left alone: it is a recording of user %u, which only that user "
-			  "can recover",
-			dir, (unsigned)status.st_uid);
+		cli_error("cannot recover '%s': it belongs to user %u, who must recover it", dir,
+			(unsigned)status.st_uid);
 	else if (fd == -EPERM)
-		cli_error("'%s' is left alone: others have rights on it (mode %03o); if all in it "
-			  "is yours, 'chmod -R go= %s' takes them away",
+		cli_error("cannot recover '%s': others have rights on it (mode %03o); if all files "
+			  "in it are yours, run 'chmod -R go= %s' first",
 			dir, found ? (unsigned)status.st_mode & 0777 : 0, dir);
 	else
 		cli_error("cannot open '%s': %s", dir, strerror(-fd));
@@ -213,7 +222,7 @@ int command_recover(const struct options *o)
 	struct recovery r = {.options = o};
 	if (o->argc > 1 || (!o->argc && o->value[OPT_recover_output])) {
 		cli_error("%s; see 'trace help recover'",
-			o->argc ? "too many arguments" : "-o needs a DIRECTORY");
+			o->argc ? "too many arguments" : "--output needs a DIRECTORY");
 		return STATUS_FAILED;
 	}
 	for (size_t n = o->argc ? strlen(o->argv[0]) : 0; n > 1 && o->argv[0][n - 1] == '/'; n--)
@@ -229,7 +238,7 @@ int command_recover(const struct options *o)
 	if (!r.found)
 		cli_note(r.refused ? "nothing else to recover" : "nothing to recover");
 	else if (r.in_use && !o->value[OPT_recover_list])
-		cli_note("%u still in use, left alone", r.in_use);
+		cli_note("skipped %u recordings that are still in use", r.in_use);
 	int status = cli_finish(stdout, "standard output");
 	return r.failed || (o->argc && r.in_use) ? STATUS_DAMAGED : status;
 }

@@ -27,6 +27,7 @@
 #include "reader/cli/record/gpu_facts.h"
 #include "reader/cli/info/info.h"
 #include "reader/cli/record/launch.h"
+#include "reader/cli/record/program_end.h"
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/options.h"
 #include "reader/cli/stats/stats.h"
@@ -227,7 +228,7 @@ static void wait_for_all(struct run *r, const sigset_t *set)
 	}
 }
 
-static void verdict_tell(const struct info *i, const char *report)
+static void verdict_message(const struct info *i, const char *report)
 {
 	char verdict[512];
 	bool is_complete = info_verdict(i, verdict, sizeof(verdict));
@@ -236,19 +237,18 @@ static void verdict_tell(const struct info *i, const char *report)
 		i->c.processes.count == 1 ? "" : "es", is_complete ? "complete" : verdict,
 		info_never_began(i) ? "; recording never began" : "",
 		is_complete && info_is_empty(i) && !info_never_began(i)
-			? ", but nothing was recorded: see 'trace info'"
+			? ", but nothing was recorded; see 'trace info'"
 			: "",
-		i->c.diagnostic_count ? "; with diagnostics: see 'trace info'" : "");
+		i->c.diagnostic_count ? "; with diagnostics; see 'trace info'" : "");
 }
 
 /* Print one line about the report on stderr; nothing on stdout. */
-static void report_tell(const struct run *r)
+static void end_summary_print(const struct run *r)
 {
 	const struct launch *l = &r->launch;
 	struct info i = {0};
 	if (!l->makes_tree) {
-		fprintf(stderr, "report: one for each process, '%s'\n",
-			launch_value(l, OPT_run_output));
+		fprintf(stderr, "report: one per process, '%s'\n", launch_value(l, OPT_run_output));
 		return;
 	}
 	if (r->untraced) {
@@ -256,19 +256,21 @@ static void report_tell(const struct run *r)
 		const char *sources = launch_value(l, OPT_run_trace);
 		if (sources && !strcmp(sources, "none"))
 			return;
-		cli_error("no report: '%s' does not load the library (static, set-user-id, another "
-			  "architecture?)",
+		cli_error("no report: '%s' did not load the tracer; it may be statically linked, "
+			  "set-user-id, or for another architecture",
 			l->program[0]);
 		return;
 	}
 	if (!r->writer_ended) {
-		fprintf(stderr, "report: %s (still being written: processes of the tree run on)\n",
+		fprintf(stderr,
+			"report: %s (still being written: processes of the tree are still "
+			"running)\n",
 			l->output);
 		return;
 	}
 	if (l->control->writer_error[0] || access(l->output, F_OK)) {
-		cli_error("no complete report '%s': %.*s; 'trace recover' brings back what waits "
-			  "in '%s'",
+		cli_error("report '%s' is incomplete: %.*s; run 'trace recover' to add the events "
+			  "left in '%s'",
 			l->output, (int)sizeof(l->control->writer_error),
 			l->control->writer_error[0] ? l->control->writer_error
 						    : "nothing was recorded",
@@ -278,7 +280,8 @@ static void report_tell(const struct run *r)
 	}
 	if (info_gather(&i, l->output, true))
 		return;
-	verdict_tell(&i, l->output);
+	verdict_message(&i, l->output);
+	program_end_add(l->output, &i, r->program, r->status);
 	if (i.c.events[KIND_CUDA_SETUP] && !r->writer_status)
 		gpu_facts_add(l->output);
 	info_release(&i);
@@ -389,7 +392,7 @@ static int program_check(const char *name, const char *assignments)
 }
 
 /* Print what would be recorded, and run nothing. */
-static int run_tell(struct run *r)
+static int run_print(struct run *r)
 {
 	struct launch *l = &r->launch;
 	int error = program_check(l->program[0], l->options->value[OPT_run_env_var]);
@@ -407,7 +410,7 @@ static int run_tell(struct run *r)
 	fputs("\nreport: ", stdout);
 	const char *name = l->makes_tree ? l->output : launch_value(l, OPT_run_output);
 	print_text(stdout, name, strlen(name));
-	puts(l->makes_tree ? "" : " (one for each process)");
+	puts(l->makes_tree ? "" : " (one per process)");
 	return cli_finish(stdout, "standard output");
 }
 
@@ -417,25 +420,27 @@ int command_run(const struct options *o)
 	sigset_t set;
 	r.kill_signal = kill_parse(o->value[OPT_run_kill]);
 	if (r.kill_signal < 0) {
-		cli_error("'%s' is no value of --kill (none sigkill sigterm NUMBER)",
+		cli_error("invalid argument '%s' for --kill: want none, sigkill, sigterm or a "
+			  "signal number",
 			o->value[OPT_run_kill]);
 		return STATUS_FAILED;
 	}
 	if (!are_assignments(o->value[OPT_run_env_var])) {
-		cli_error("'%s' is no value of --env-var (A=B,...)", o->value[OPT_run_env_var]);
+		cli_error("invalid argument '%s' for --env-var: want A=B,...",
+			o->value[OPT_run_env_var]);
 		return STATUS_FAILED;
 	}
 	if (!o->argc) {
-		cli_error("which program? see 'trace help run'");
+		cli_error("no PROGRAM given; see 'trace help run'");
 		return STATUS_FAILED;
 	}
 	if (o->value[OPT_run_dry_run])
-		return run_tell(&r);
+		return run_print(&r);
 	int status = run_start(&r, &set);
 	if (status)
 		return status;
 	wait_for_all(&r, &set);
 	signal(SIGPIPE, SIG_IGN); /* a closed stderr must not end us: we end as the program did */
-	report_tell(&r);
+	end_summary_print(&r);
 	return end_like(r.status, &r.launch);
 }

@@ -72,7 +72,7 @@ static void receipt_add(struct overview *o, const struct info *i)
 		produced, written, i->dropped, summarized);
 	fact_add(o, "tracer's own time", "%.6f s", (double)tracer_ns / 1e9);
 	if (error_ns >= UINT32_MAX)
-		fact_add(o, "clock", breaks ? "its error is unknown" : "its rate was guessed");
+		fact_add(o, "clock", breaks ? "error unknown" : "rate estimated");
 	else
 		fact_add(o, "clock", "error at most %" PRIu64 " ns", error_ns);
 	if (breaks)
@@ -115,7 +115,7 @@ int overview_gather(struct overview *o, const char *file, bool no_wait)
 	if (!sql_file_is_foreign(file))
 		return report_gather(o, file, no_wait);
 	snprintf(o->verdict, sizeof(o->verdict),
-		"not known: only a report of libtrace has one; this is %s",
+		"none: only a report of libtrace has one; this is %s",
 		sql_is_database(file) ? "a database" : "an XSpace of a profiler");
 	return STATUS_OK;
 }

@@ -22,7 +22,7 @@ struct overview {
 	bool complete; /* nothing is missing */
 	bool is_report;
 	struct {
-		const char *label; /* static */
+		const char *label; /* static text */
 		char *value;       /* may hold bytes that the traced program chose: print it by
 				      print_text() */
 	} rows[OVERVIEW_ROWS_MAX];

@@ -32,9 +32,9 @@ struct flame {
 	uint32_t count;
 	struct map places; /* parent, symbol -> index of the node */
 	int error;
-	uint32_t at;                    /* the node of the current callchain */
-	int64_t source, chain, process; /* of that callchain */
-	uint64_t ns, calls;             /* of that callchain */
+	uint32_t at;                    /* node of the current callchain */
+	int64_t source, chain, process; /* ids of the current callchain */
+	uint64_t ns, calls;             /* sums of the current callchain */
 };
 
 /* Return the child node, created if there is room; else the parent itself. */

@@ -20,8 +20,8 @@
 #include "reader/stats/osrt_class.h"
 
 #define CELLS_LEAST 1024u /* cells of the coarsest level: about a pixel each */
-#define ROWS_FEW 4000u    /* as few rows are drawn at once: no coarser level is needed */
-#define LANES_MOST 4000u
+#define ROWS_FEW 4000u    /* this many rows are drawn at once: no coarser level is needed */
+#define TRACKS_MOST 4000u
 #define PROCESSES_MOST 4000u
 #define NAME_BYTES 24u /* bytes of a name besides its texts */
 #define NAME_BITS 21u  /* of `longest`; 0 = all names without a number there */
@@ -42,7 +42,7 @@ struct level {
 	FILE *out;
 	struct names *names;
 	struct base64 digits;
-	int64_t lane, row, start; /* of the previous row */
+	int64_t track, row, start; /* values of the previous row */
 	uint64_t rows;
 	size_t name_bytes, bytes_most;
 	bool too_big;
@@ -54,7 +54,7 @@ struct timeline {
 	struct names names;
 	int64_t start_ns, end_ns, events;
 	size_t bytes_left;
-	uint64_t rows_kept; /* of the last level that was kept; 0 = none */
+	uint64_t rows_kept; /* rows of the last level that was kept; 0 = none */
 };
 
 /* ---- numbers ---- */
@@ -90,7 +90,7 @@ static void number_put(struct level *l, uint64_t number)
 
 /* ---- one level ---- */
 
-enum { R_LANE, R_ROW, R_START, R_END, R_BUSY, R_COUNT, R_LONGEST, R_FIELDS };
+enum { R_TRACK, R_ROW, R_START, R_END, R_BUSY, R_COUNT, R_LONGEST, R_FIELDS };
 
 static void name_use(struct level *l, uint32_t name)
 {
@@ -106,11 +106,11 @@ static int row_put(void *user, const struct sql_value *v, int count)
 	uint32_t name = (uint32_t)v[R_LONGEST].integer & ((1u << NAME_BITS) - 1);
 	if (count != R_FIELDS)
 		return 0;
-	if (l->lane != v[R_LANE].integer || l->row != v[R_ROW].integer) {
+	if (l->track != v[R_TRACK].integer || l->row != v[R_ROW].integer) {
 		base64_end(&l->digits, l->out);
 		fprintf(l->out, "%s[%" PRId64 ", %" PRId64 ", \"", l->rows ? "\"],\n" : "",
-			v[R_LANE].integer, v[R_ROW].integer);
-		l->lane = v[R_LANE].integer;
+			v[R_TRACK].integer, v[R_ROW].integer);
+		l->track = v[R_TRACK].integer;
 		l->row = v[R_ROW].integer;
 		l->start = 0;
 	}
@@ -140,15 +140,15 @@ static int level_print(struct timeline *t, int number, int64_t cell_ns, uint64_t
 	uint8_t *used_before = malloc(t->names.count + 1);
 	struct level l = {.out = open_memstream(&text, &bytes),
 		.names = &t->names,
-		.lane = -1,
+		.track = -1,
 		.bytes_most = t->rows_kept ? t->bytes_left : t->bytes_left / 5 * 3};
 	const struct sql_visitor visitor = {&l, NULL, row_put};
 	int error = l.out && used_before ? 0 : -ENOMEM;
 	if (used_before)
 		memcpy(used_before, t->names.used, t->names.count);
 	snprintf(statement, sizeof(statement),
-		"SELECT lane, row, start, \"end\", busy, count, longest FROM PAGE_ROWS "
-		"WHERE level = %d ORDER BY lane, row, start",
+		"SELECT track, row, start, \"end\", busy, count, longest FROM PAGE_ROWS "
+		"WHERE level = %d ORDER BY track, row, start",
 		number);
 	if (!error)
 		error = sql_run(t->s, statement, &visitor);
@@ -162,7 +162,8 @@ static int level_print(struct timeline *t, int number, int64_t cell_ns, uint64_t
 	     worth = !t->rows_kept || l.rows <= t->rows_kept / 2;
 	error = l.too_big ? 0 : error;
 	if (fits && worth && !error) {
-		fprintf(t->out, "%s{\"cell_ns\": %" PRId64 ", \"rows\": %" PRIu64 ", \"tracks\": [",
+		fprintf(t->out,
+			"%s{\"cell_ns\": %" PRId64 ", \"rows\": %" PRIu64 ", \"track_rows\": [",
 			t->rows_kept ? ",\n" : "", cell_ns, l.rows);
 		fwrite(text, 1, bytes, t->out);
 		fputs("]}", t->out);
@@ -205,7 +206,7 @@ static int levels_print(struct timeline *t)
 	return error;
 }
 
-/* ---- names, lanes, processes ---- */
+/* ---- names, tracks, processes ---- */
 
 static int name_measure(void *user, const struct sql_value *v, int count)
 {
@@ -333,14 +334,14 @@ int page_timeline(FILE *out, struct sql *s, size_t bytes_most)
 	if (!error)
 		error = names_print(&t);
 	if (!error)
-		error = list_print(&t, "lanes",
+		error = list_print(&t, "tracks",
 			"SELECT l.id, l.process, l.tid, l.what, l.device, l.stream, coalesce("
 			"(SELECT s.value FROM ThreadNames AS t JOIN StringIds AS s ON s.id = "
 			"t.nameId "
 			"WHERE t.globalTid = l.process << 24 | l.tid ORDER BY t.priority DESC "
 			"LIMIT 1), '') "
-			"FROM PAGE_LANES AS l ORDER BY l.id",
-			7, LANES_MOST);
+			"FROM PAGE_TRACKS AS l ORDER BY l.id",
+			7, TRACKS_MOST);
 	if (!error)
 		error = list_print(&t, "names_of_processes",
 			"SELECT DISTINCT globalPid >> 24, pid, coalesce(name, '') FROM PROCESSES",

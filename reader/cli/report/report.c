@@ -38,7 +38,7 @@ static int page_file(FILE *out, const struct options *o, const char *file)
 	if (!status) {
 		int error = page_report(
 			out, &overview, &database, PAGE_TIMELINE_BYTES / (unsigned)o->argc);
-		status = error ? sql_file_failed(&database.sql, file, "make the page", error)
+		status = error ? sql_file_failed(&database.sql, file, "write the page", error)
 			       : database.status;
 		stats_database_close(&database);
 	}
@@ -79,7 +79,7 @@ static int page_to(const struct options *o, const char *name)
 	FILE *out = error ? NULL : fdopen(fd, "w");
 	if (!out) {
 		if (error == -EEXIST)
-			cli_error("'%s' exists; '--force-overwrite true' replaces it", name);
+			cli_error("'%s' exists; use '--force-overwrite true' to replace it", name);
 		else
 			cli_error("cannot write '%s': %s", name, strerror(error ? -error : errno));
 		free(temporary);
@@ -97,7 +97,7 @@ static int page_to(const struct options *o, const char *name)
 	if (temporary && status == STATUS_FAILED)
 		unlink(temporary);
 	free(temporary);
-	stop_if_told();
+	stop_if_asked();
 	return status;
 }
 
@@ -106,12 +106,13 @@ static int page_make(const struct options *o)
 	char *made = NULL;
 	const char *name = o->value[OPT_report_output];
 	if (!page_is_built()) {
-		cli_error("the page is not built into this program: npm was missing, or could not "
-			  "fetch what reader/web needs, when it was made");
+		cli_error("--html is not available: this program was built without npm or the "
+			  "packages of reader/web");
 		return STATUS_FAILED;
 	}
 	if (!o->argc || (unsigned)o->argc > PAGE_REPORTS_MAX) {
-		cli_error("--html takes one FILE, or two that are shown beside each other");
+		cli_error("--html takes one FILE, or two to show beside each other; see 'trace "
+			  "help report'");
 		return STATUS_FAILED;
 	}
 	if (!name) {
@@ -140,13 +141,13 @@ int command_report(const struct options *o)
 {
 	int count = 0;
 	if (o->value[OPT_report_html] && o->value[OPT_report_text]) {
-		cli_error("--html and --text are not for one report");
+		cli_error("--html and --text exclude each other");
 		return STATUS_FAILED;
 	}
 	if (o->value[OPT_report_html])
 		return page_make(o);
 	if (o->value[OPT_report_output]) {
-		cli_error("--output is for --html; the text goes to standard output");
+		cli_error("--output needs --html; text is written to standard output");
 		return STATUS_FAILED;
 	}
 	int status = option_files(o, text_file, &count);

@@ -25,14 +25,17 @@
 
 struct terminal {
 	unsigned width;
+	bool fits_tables; /* tables are fitted to the width; in a pipe nothing is cut */
 	bool colours;
 };
 
 static struct terminal terminal_of(void)
 {
 	const char *no_color = getenv("NO_COLOR");
-	struct terminal t = {
-		cli_terminal_width(WIDTH_USUAL), isatty(STDOUT_FILENO) && !(no_color && *no_color)};
+	unsigned width = cli_terminal_width(0);
+	struct terminal t = {.width = width ? width : WIDTH_USUAL,
+		.fits_tables = width || isatty(STDOUT_FILENO),
+		.colours = isatty(STDOUT_FILENO) && !(no_color && *no_color)};
 	t.width = t.width < WIDTH_LEAST ? WIDTH_LEAST : t.width;
 	return t;
 }
@@ -110,7 +113,8 @@ static int row_add(void *user, const struct sql_value *values, int count)
 		char **cell = &r->cells[(r->count - 1) * SQL_COLUMNS_MAX + (size_t)i];
 		const struct sql_value *v = &values[i];
 		if (v->type == SQL_REAL && !r->columns->column[i].is_text &&
-			asprintf(cell, "%.1f", v->real) < 0)
+			asprintf(cell, "%.*f", sql_column_digits(&r->columns->column[i]), v->real) <
+				0)
 			*cell = NULL;
 		else if (v->type != SQL_REAL && v->type != SQL_NULL && v->type != SQL_BLOB)
 			*cell = strndup(v->text, v->bytes);
@@ -189,15 +193,16 @@ static int rows_print(const struct terminal *t, const struct rows *r)
 	struct table table;
 	bool gone[SQL_COLUMNS_MAX] = {false};
 	size_t kept = 0, texts = 0;
-	unsigned width = columns_choose(r, t->width, gone);
+	unsigned width = columns_choose(r, t->fits_tables ? t->width : UINT_MAX, gone);
 	for (size_t i = 0; i < r->columns->count; i++)
 		texts += !gone[i] && r->columns->column[i].is_text;
 	unsigned more = texts && width < t->width ? (t->width - width) / (unsigned)texts : 0;
 	for (size_t i = 0; i < r->columns->count; i++)
 		if (!gone[i]) {
 			columns[kept] = r->columns->column[i];
-			columns[kept++].most =
-				r->columns->column[i].is_text ? NAME_WIDTH - 2 + more : 0;
+			columns[kept++].most = t->fits_tables && r->columns->column[i].is_text
+				? NAME_WIDTH - 2 + more
+				: 0;
 		}
 	table_init(&table, columns, kept);
 	for (uint64_t n = 0; n < rows_held(r); n++)
@@ -220,7 +225,7 @@ static int report_print(const struct terminal *t, struct sql *s, const struct sq
 	struct sql_columns columns;
 	struct rows r = {.columns = &columns, .most = most};
 	const struct sql_visitor visitor = {&r, NULL, row_add};
-	char *title = report_title(report), *advice = report_header(report, "advice");
+	char *title = report_title(report), *advice = sql_rule_advice(s, report);
 	bool skipped;
 	int error = sql_columns_read(&columns, report);
 	if (!error)
@@ -233,7 +238,7 @@ static int report_print(const struct terminal *t, struct sql *s, const struct sq
 			wrapped(t, 0, advice);
 		error = rows_print(t, &r);
 		if (r.count > most)
-			printf(" and %" PRIu64 " more: 'trace %s -r %s'\n", r.count - most,
+			printf(" and %" PRIu64 " more; see 'trace %s -r %s'\n", r.count - most,
 				report->is_rule ? "analyze" : "stats", report->name);
 	}
 	for (size_t i = 0; i < sizeof(r.cells) / sizeof(r.cells[0]); i++)
@@ -253,15 +258,27 @@ static bool is_warning(const struct sql_report *r)
 	return warns;
 }
 
+/* Print a report, or a note if the database lacks a column for it; then the other reports are
+ * still printed. */
+static int table_or_cause(const struct terminal *t, struct sql *s, const struct sql_report *r,
+	uint64_t most, enum colour colour)
+{
+	int error = report_print(t, s, r, most, colour);
+	if (error != -ENODATA)
+		return error;
+	cli_note("%s is left out: %s", r->name, s->cause);
+	return 0;
+}
+
 static int tables_print(const struct terminal *t, struct sql *s)
 {
 	const struct sql_report *r;
 	int error = 0;
 	for (size_t i = 0; !error && (r = stats_usual_at(i)); i++)
-		error = report_print(t, s, r, ROWS_OF_TABLE, BOLD);
+		error = table_or_cause(t, s, r, ROWS_OF_TABLE, BOLD);
 	for (size_t i = 0; !error && (r = report_at(i)); i++)
 		if (r->is_rule && is_warning(r))
-			error = report_print(t, s, r, ROWS_OF_FINDING, YELLOW);
+			error = table_or_cause(t, s, r, ROWS_OF_FINDING, YELLOW);
 	return error;
 }
 
@@ -277,7 +294,7 @@ int report_text_print(const char *file, const struct stats_form *form)
 	}
 	if (!status) {
 		int error = tables_print(&t, &database.sql);
-		status = error ? sql_file_failed(&database.sql, file, "make the tables", error)
+		status = error ? sql_file_failed(&database.sql, file, "compute the tables", error)
 			       : database.status;
 		stats_database_close(&database);
 		verdict_print(&t, &overview);

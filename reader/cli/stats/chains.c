@@ -43,12 +43,12 @@ static void percent_cell(struct table *t, const struct profile *p, enum profile_
 void chain_tree_fill(struct table *t, struct profile *p, enum profile_weight weight, bool indent)
 {
 	uint32_t count;
-	struct profile_place *places = profile_order(p, weight, &count);
-	t->broken |= !places && p->frame_count;
+	struct profile_entry *entries = profile_order(p, weight, &count);
+	t->broken |= !entries && p->frame_count;
 	for (uint32_t i = 0; i < count; i++) {
-		const struct profile_node *node = &p->nodes[places[i].node];
+		const struct profile_node *node = &p->nodes[entries[i].node];
 		const struct profile_frame *frame = &p->frames[node->frame];
-		uint32_t depth = places[i].depth, spaces = depth < INDENT_MAX ? depth : INDENT_MAX;
+		uint32_t depth = entries[i].depth, spaces = depth < INDENT_MAX ? depth : INDENT_MAX;
 		percent_cell(t, p, weight, node->total_ns, node->total_count);
 		table_cell(t, "%" PRIu64, node->total_ns);
 		table_cell(t, "%" PRIu64, node->self_ns);
@@ -58,14 +58,14 @@ void chain_tree_fill(struct table *t, struct profile *p, enum profile_weight wei
 		table_cell(t, "%*s%s", indent ? (int)spaces * 2 : 0, "", frame->function);
 		table_cell(t, "%s", frame->module ? frame->module : "");
 	}
-	free(places);
+	free(entries);
 }
 
 void chain_flat_fill(struct table *t, struct profile *p, enum profile_weight weight)
 {
 	uint32_t count;
-	struct profile_place *places = profile_order(p, weight, &count);
-	struct profile_flat *rows = places ? profile_flat(p, places, count, weight) : NULL;
+	struct profile_entry *entries = profile_order(p, weight, &count);
+	struct profile_flat *rows = entries ? profile_flat(p, entries, count, weight) : NULL;
 	t->broken |= !rows && p->frame_count;
 	for (uint32_t i = 0; rows && i < p->frame_count; i++) {
 		const struct profile_flat *row = &rows[i];
@@ -84,5 +84,5 @@ void chain_flat_fill(struct table *t, struct profile *p, enum profile_weight wei
 			table_cell(t, "%s", frame->file ? frame->file : "");
 	}
 	free(rows);
-	free(places);
+	free(entries);
 }

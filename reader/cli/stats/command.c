@@ -49,14 +49,14 @@ static const char *name_at(size_t n)
 
 #define LIST_WIDTH 100u
 
-static void names_tell(const char *name, int bytes)
+static void nearest_names_print(const char *name, int bytes)
 {
 	char *list = NULL, *near = names_near(name, (size_t)bytes, name_at);
 	size_t size, column = 0;
 	const char *each;
 	if (near) {
-		cli_error(
-			"'%.*s' is no report; did you mean %s? -r x lists all", bytes, name, near);
+		cli_error("unknown report '%.*s'; did you mean %s? see 'trace help stats'", bytes,
+			name, near);
 		free(near);
 		return;
 	}
@@ -67,7 +67,7 @@ static void names_tell(const char *name, int bytes)
 		column = (fresh ? 2 : column + 2) + strlen(each);
 	}
 	if (out && !fclose(out))
-		cli_error("'%.*s' is no report; there are:%s", bytes, name, list);
+		cli_error("unknown report '%.*s'; known reports:%s", bytes, name, list);
 	free(list);
 }
 
@@ -76,7 +76,7 @@ static bool list_is_known(const char *list)
 	for (const char *at = list; at; at++) {
 		size_t bytes = strcspn(at, ",");
 		if (!stats_direct(at, bytes) && !stats_sql_knows(at, bytes)) {
-			names_tell(at, (int)bytes);
+			nearest_names_print(at, (int)bytes);
 			return false;
 		}
 		at += bytes;
@@ -121,13 +121,13 @@ static int sql_one(struct output *o, struct stats_database *d, const char *file,
 	size_t bytes)
 {
 	if (!stats_sql_knows(report, bytes)) {
-		cli_error("%.*s is not made %s", (int)bytes, report,
-			o->windowed ? "of a window of time" : "from a database, but from a report");
+		cli_error("report %.*s is not available for %s", (int)bytes, report,
+			o->windowed ? "a time window" : "databases, only for reports");
 		return STATUS_FAILED;
 	}
 	if (o->form.filter.name) {
-		cli_error("--name does not go with %.*s of '%s'; 'trace query' can ask for less",
-			(int)bytes, report, file);
+		cli_error("--name cannot filter %.*s of '%s'; use 'trace query'", (int)bytes,
+			report, file);
 		return STATUS_FAILED;
 	}
 	if (!d->file && stats_database_open(d, file, &o->form, true))
@@ -182,7 +182,7 @@ static bool wants_sql(const uint64_t *events)
 }
 
 /* Print a note if nothing was recorded; skipped tables alone do not say so. */
-static void empty_tell(const char *file, const uint64_t *events, bool no_wait)
+static void empty_print(const char *file, const uint64_t *events, bool no_wait)
 {
 	struct info i = {.r.quiet = true};
 	char reasons[EMPTY_REASONS_BYTES];
@@ -190,7 +190,7 @@ static void empty_tell(const char *file, const uint64_t *events, bool no_wait)
 		return;
 	info_empty_reasons(&i, reasons, sizeof(reasons));
 	if (info_is_empty(&i))
-		cli_note("'%s' holds no events: %s", file, reasons);
+		cli_note("'%s' has no events: %s", file, reasons);
 	info_release(&i);
 }
 
@@ -209,9 +209,9 @@ static int applying_print(struct output *o, const char *file)
 	form.imported_only = NULL;
 	any = !skips_osrt;
 	if (status != STATUS_FAILED && !has_results)
-		empty_tell(file, events, o->form.no_wait);
+		empty_print(file, events, o->form.no_wait);
 	if (status != STATUS_FAILED && has_results) {
-		cli_note("'%s': metrics by kernel: -r ncu_metric_sum", file);
+		cli_note("'%s': use '-r ncu_metric_sum' for metrics by kernel", file);
 		return worse(status, applying_in_sql(o, file, ""));
 	}
 	if (status != STATUS_FAILED && (events[KIND_NVTX_RANGE] || events[KIND_NVTX_START_END])) {
@@ -231,7 +231,9 @@ static int stats_file(const struct options *options, const char *file, void *use
 	bool is_database = sql_file_is_foreign(file);
 	int status;
 	if (is_database && select_filter()) {
-		cli_error("'%s': --nvtx-include and --nvtx-exclude are for reports", file);
+		cli_error("cannot filter '%s': --nvtx-include and --nvtx-exclude work only on "
+			  "reports",
+			file);
 		return STATUS_FAILED;
 	}
 	if (o->files++ && !o->aligned)

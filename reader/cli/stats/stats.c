@@ -55,6 +55,7 @@ struct stats_data {
 	enum profile_weight weight;
 	enum table_format format;
 	enum table_time time;
+	bool is_filtered; /* options select some of the events */
 };
 
 #define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
@@ -197,8 +198,11 @@ static int print_report(
 		fprintf(out, "Processing [%s] with [%s]... \n", file, s->name);
 	int error = 0;
 	if (!t.count && !t.broken && aligned) {
-		fprintf(out, "SKIPPED: %s does not contain %s data.\n\n", file,
-			stats_source_names[s->source]);
+		if (data->is_filtered)
+			fprintf(out, STATS_NO_MATCH "\n", file);
+		else
+			fprintf(out, "SKIPPED: %s does not contain %s data.\n\n", file,
+				stats_source_names[s->source]);
 	} else {
 		if (aligned)
 			fprintf(out, "\n ** %s (%s):\n\n", s->title, s->name);
@@ -234,7 +238,7 @@ const char *stats_direct_at(size_t n)
 }
 
 /* Print a note about short calls: osrt_sum, as in nsys, counts only recorded calls. */
-static void tell_short_calls(const struct osrt_totals *totals)
+static void print_short_calls(const struct osrt_totals *totals)
 {
 	uint64_t recorded = 0, summed = 0;
 	for (uint32_t i = 0; i < totals->count; i++) {
@@ -242,9 +246,8 @@ static void tell_short_calls(const struct osrt_totals *totals)
 		summed += totals->functions[i]->summary_count;
 	}
 	if (summed > recorded)
-		cli_note("%" PRIu64
-			 " calls below the threshold are not in osrt_sum: '-r osrt_totals' "
-			 "has them",
+		cli_note("osrt_sum leaves out %" PRIu64
+			 " calls below the threshold; use '-r osrt_totals' to include them",
 			summed);
 }
 
@@ -265,13 +268,12 @@ void stats_note_left_out(const char *file, const struct profile *p)
 {
 	const char *what = p->source == PROFILE_NVTX ? "NVTX events" : "calls";
 	if (p->without_chain && p->unfinished)
-		cli_note("'%s': %" PRIu64 " %s without a callchain and %" PRIu64
-			 " unfinished ones are left out",
+		cli_note("'%s': left out %" PRIu64 " %s without a callchain and %" PRIu64
+			 " unfinished ones",
 			file, p->without_chain, what, p->unfinished);
 	else if (p->without_chain || p->unfinished)
-		cli_note("'%s': %" PRIu64 " %s %s are left out", file,
-			p->without_chain + p->unfinished, what,
-			p->unfinished ? "that did not end" : "without a callchain");
+		cli_note("'%s': left out %" PRIu64 " %s %s", file, p->without_chain + p->unfinished,
+			what, p->unfinished ? "that did not end" : "without a callchain");
 	chains_note_unresolved(p->symbols);
 }
 
@@ -292,7 +294,7 @@ static int nvtx_gather(
 {
 	int error = nvtx_sums_read(&d->nvtx, &d->contents, &r->report, visitor);
 	if (!error && d->nvtx.unfinished)
-		cli_note("'%s': %" PRIu64 " ranges that were not ended are left out", r->path,
+		cli_note("'%s': left out %" PRIu64 " ranges that were not ended", r->path,
 			d->nvtx.unfinished);
 	return error;
 }
@@ -349,6 +351,8 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
 		.time = form->time};
 	if (cli_open_events(&r, file, form->no_wait))
 		return STATUS_FAILED;
+	d.is_filtered =
+		form->filter.name || form->filter.pid || form->filter.tid || r.selection.asked;
 	contents_init(&d.contents);
 	osrt_totals_init(&d.totals);
 	d.totals.filter = form->filter;
@@ -364,24 +368,25 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
 		memcpy(form->events, d.contents.events, sizeof(d.contents.events));
 	const struct walk_tally *tally = &d.contents.tally;
 	const bool is_foreign = tally->blocks && tally->blocks == tally->foreign_blocks;
-	const bool is_told = is_foreign && tally->results && form->results_only;
-	if (is_told)
+	const bool was_printed = is_foreign && tally->results && form->results_only;
+	if (was_printed)
 		*form->results_only = true;
 	const bool is_imported = form->imported_only && d.contents.import_count &&
 		!d.contents.events[KIND_OSRT_CALL];
 	if (is_imported)
 		*form->imported_only = true;
-	if (!error && !is_told && !is_imported)
+	if (!error && !was_printed && !is_imported)
 		error = print_reports(list, &d, file, out);
-	if (!error && is_foreign && !is_told)
-		cli_note("'%s' holds no OS runtime events: it was not written by libtrace%s", file,
-			tally->results ? "; of its kernels '-r cuda_gpu_kern_sum' and '-r "
-					 "ncu_metric_sum' have times and metrics"
+	if (!error && is_foreign && !was_printed)
+		cli_note("'%s' has no OS runtime events, since it was not written by libtrace%s",
+			file,
+			tally->results ? "; use '-r cuda_gpu_kern_sum' and '-r ncu_metric_sum' for "
+					 "times and metrics of its kernels"
 				       : "");
-	if (!error && !is_told)
+	if (!error && !was_printed)
 		cli_note_cut_off(&r, &d.contents);
 	if (!error && !strcmp(list, "osrt_sum"))
-		tell_short_calls(&d.totals);
+		print_short_calls(&d.totals);
 	int status = error ? cli_failed(&r, error) : cli_finish(out, out_name);
 	if (!status && r.problems)
 		status = STATUS_DAMAGED;

@@ -20,8 +20,8 @@ struct stats_form {
 	const char *format;      /* NULL = table */
 	const char *symbol_path; /* symbols.h; NULL = none */
 	bool no_wait, no_symbols;
-	enum profile_weight weight;  /* of callchain reports */
-	enum profile_source source;  /* of callchain reports */
+	enum profile_weight weight;  /* weight of callchain reports */
+	enum profile_source source;  /* source of callchain reports */
 	struct cursor_filter filter; /* selects calls by pid, tid and name */
 	enum table_time time;
 	struct sql_window window; /* .all = no window */
@@ -34,6 +34,9 @@ struct stats_form {
 				runtime call; NULL = not wanted */
 	bool kernels_only;   /* no report uses metrics of kernels (database/open.h) */
 };
+
+/* Printed instead of a table if options select events and none is left; needs the file's name. */
+#define STATS_NO_MATCH "SKIPPED: no event in %s matches the filter.\n"
 
 /* Return whether stats_print() has this report. stats_direct_at() returns the names by index; NULL
  * after the last one. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* folded.c - callchains as lines of text for flame graphs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 
 const struct profile_root *export_root(const struct profile *p, uint32_t node)
 {
-	uint32_t low = 0, high = p->root_count; /* nodes of roots ascend */
+	uint32_t low = 0, high = p->root_count; /* roots are sorted by their nodes */
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 		if (p->roots[middle].node < node)
@@ -37,7 +38,8 @@ void export_thread_name(
 	snprintf(out, bytes, "%.200s (%u)", name.bytes ? name.text : "thread", root->tid);
 }
 
-/* A semicolon divides frames, and a line is a chain: neither may be in a name. */
+/* Print a name without ';', which separates frames, and without newlines, which separate
+ * callchains. */
 static void print_name(FILE *out, const char *text)
 {
 	for (;;) {
@@ -64,23 +66,23 @@ static void print_root(FILE *out, const struct profile *p, uint32_t node)
 int folded_write(FILE *out, struct profile *p, enum profile_weight weight)
 {
 	uint32_t count;
-	struct profile_place *places = profile_order(p, weight, &count);
+	struct profile_entry *entries = profile_order(p, weight, &count);
 	uint32_t *path = malloc((size_t)p->node_count * sizeof(*path));
-	int error = !path || (!places && p->node_count > p->root_count + 1) ? -ENOMEM : 0;
+	int error = !path || (!entries && p->node_count > p->root_count + 1) ? -ENOMEM : 0;
 	for (uint32_t i = 0; !error && i < count; i++) {
-		const struct profile_node *node = &p->nodes[places[i].node];
+		const struct profile_node *node = &p->nodes[entries[i].node];
 		uint64_t self = weight == PROFILE_COUNT ? node->self_count : node->self_ns;
-		path[places[i].depth] = places[i].node;
+		path[entries[i].depth] = entries[i].node;
 		if (!self)
 			continue;
 		print_root(out, p, p->nodes[path[0]].parent);
-		for (uint32_t n = 0; n <= places[i].depth; n++) {
+		for (uint32_t n = 0; n <= entries[i].depth; n++) {
 			putc_unlocked(';', out);
 			print_name(out, p->frames[p->nodes[path[n]].frame].function);
 		}
 		fprintf(out, " %llu\n", (unsigned long long)self);
 	}
 	free(path);
-	free(places);
+	free(entries);
 	return error;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* speedscope.c - callchains as a JSON file of speedscope. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,36 +24,36 @@ static void print_frames(FILE *out, const struct profile *p)
 	}
 }
 
-struct writing {
+struct speedscope {
 	FILE *out;
 	const struct profile *p;
-	const struct profile_place *places;
+	const struct profile_entry *entries;
 	enum profile_weight weight;
 	uint32_t *path;
 };
 
-static uint64_t self_of(const struct writing *w, uint32_t place)
+static uint64_t self_of(const struct speedscope *w, uint32_t entry)
 {
-	const struct profile_node *node = &w->p->nodes[w->places[place].node];
+	const struct profile_node *node = &w->p->nodes[w->entries[entry].node];
 	return w->weight == PROFILE_COUNT ? node->self_count : node->self_ns;
 }
 
-static void print_samples(const struct writing *w, uint32_t first, uint32_t end)
+static void print_samples(const struct speedscope *w, uint32_t first, uint32_t end)
 {
 	const char *comma = "";
 	for (uint32_t i = first; i < end; i++) {
-		w->path[w->places[i].depth] = w->places[i].node;
+		w->path[w->entries[i].depth] = w->entries[i].node;
 		if (!self_of(w, i))
 			continue;
 		fprintf(w->out, "%s\n[", comma);
-		for (uint32_t n = 0; n <= w->places[i].depth; n++)
+		for (uint32_t n = 0; n <= w->entries[i].depth; n++)
 			fprintf(w->out, "%s%u", n ? "," : "", w->p->nodes[w->path[n]].frame);
 		fputc(']', w->out);
 		comma = ",";
 	}
 }
 
-static void print_weights(const struct writing *w, uint32_t first, uint32_t end)
+static void print_weights(const struct speedscope *w, uint32_t first, uint32_t end)
 {
 	const char *comma = "";
 	for (uint32_t i = first; i < end; i++) {
@@ -64,11 +65,11 @@ static void print_weights(const struct writing *w, uint32_t first, uint32_t end)
 	}
 }
 
-/* The places of one root, which follow each other. */
-static void print_profile(const struct writing *w, uint32_t first, uint32_t end)
+/* Print the profile of one root, whose entries are [first, end). */
+static void print_profile(const struct speedscope *w, uint32_t first, uint32_t end)
 {
 	char process[256], thread[256], name[600];
-	uint32_t node = w->p->nodes[w->places[first].node].parent;
+	uint32_t node = w->p->nodes[w->entries[first].node].parent;
 	const struct profile_root *root = export_root(w->p, node);
 	const struct profile_node *total = &w->p->nodes[node];
 	export_process_name(root, process, sizeof(process));
@@ -89,9 +90,9 @@ static void print_profile(const struct writing *w, uint32_t first, uint32_t end)
 int speedscope_write(FILE *out, struct profile *p, enum profile_weight weight, const char *name)
 {
 	uint32_t count;
-	struct profile_place *places = profile_order(p, weight, &count);
-	struct writing w = {out, p, places, weight, malloc(p->node_count * sizeof(uint32_t))};
-	int error = !w.path || (!places && p->node_count > p->root_count + 1) ? -ENOMEM : 0;
+	struct profile_entry *entries = profile_order(p, weight, &count);
+	struct speedscope w = {out, p, entries, weight, malloc(p->node_count * sizeof(uint32_t))};
+	int error = !w.path || (!entries && p->node_count > p->root_count + 1) ? -ENOMEM : 0;
 	if (!error) {
 		fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
 		      "\"exporter\":\"libtrace " LIBTRACE_VERSION "\",\"name\":",
@@ -102,11 +103,11 @@ int speedscope_write(FILE *out, struct profile *p, enum profile_weight weight, c
 		fputs("]},\n\"profiles\":[", out);
 	}
 	for (uint32_t i = 0, end; !error && i < count; i = end) {
-		for (end = i + 1; end < count && places[end].depth; end++)
+		for (end = i + 1; end < count && entries[end].depth; end++)
 			;
 		while (end < count &&
-			p->nodes[places[end].node].parent == p->nodes[places[i].node].parent)
-			for (end++; end < count && places[end].depth; end++)
+			p->nodes[entries[end].node].parent == p->nodes[entries[i].node].parent)
+			for (end++; end < count && entries[end].depth; end++)
 				;
 		if (i)
 			fputs(",\n", out);
@@ -115,6 +116,6 @@ int speedscope_write(FILE *out, struct profile *p, enum profile_weight weight, c
 	if (!error)
 		fputs("]}\n", out);
 	free(w.path);
-	free(places);
+	free(entries);
 	return error;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* calls.c - launch calls of kernels, with the NVTX ranges that were open. */
 #include "reader/export/ncu/calls.h"
 
 #include <errno.h>
@@ -11,20 +12,20 @@
 
 #define CALLS_FIRST 1024u
 
-/* A range that is open, or was when last looked at. */
+/* A range that was open when it was last examined. */
 struct open_range {
 	uint64_t end_ns, id;
-	uint32_t tid; /* that pushed or started it */
+	uint32_t tid; /* thread that pushed or started the range */
 	uint32_t domain, text, category, color, payload_type;
 	uint64_t payload;
-	bool is_span; /* of start and end */
+	bool is_span; /* start/end range */
 };
 
-/* What is held of a process. */
+/* State of a process. */
 struct ncu_origin {
-	struct ncu_call *calls; /* by correlation id, modulo */
+	struct ncu_call *calls; /* indexed by correlation id modulo the capacity */
 	uint32_t call_capacity;
-	struct open_range *open; /* in order of their start */
+	struct open_range *open; /* open ranges in order of their start */
 	uint32_t open_count, open_capacity;
 };
 
@@ -69,7 +70,8 @@ char *ncu_text(struct pool *pool, const char *text)
 {
 	size_t bytes = text ? strlen(text) : 0, clean = utf8_clean_bytes(text, bytes);
 	if (clean == bytes)
-		return (char *)(uintptr_t)(text ? text : ""); /* messages are only packed */
+		return (char *)(uintptr_t)(text ? text : ""); /* the cast is safe, because
+							       * messages are only packed */
 	char *copy = malloc(clean + 1);
 	if (copy)
 		utf8_clean(text, bytes, copy);
@@ -85,7 +87,7 @@ static uint64_t value_of(const struct event_row *row, uint32_t field)
 
 /* ---- ranges ---- */
 
-/* Forgets those that have ended: ranges hold from their start until before their end. */
+/* Remove ranges that have ended. A range is open at its start, and no longer at its end. */
 static void open_prune(struct ncu_origin *o, uint64_t now_ns)
 {
 	uint32_t kept = 0;
@@ -137,7 +139,7 @@ static int span_note(struct ncu_calls *c, struct ncu_origin *o, const struct eve
 	return range_note(c, o, &range, (uint64_t)row->values[0]);
 }
 
-/* ---- the state of NVTX ---- */
+/* ---- NVTX state ---- */
 
 static const char *text_of(struct ncu_calls *c, uint32_t id)
 {
@@ -194,7 +196,7 @@ static struct ncu_call *call_at(const struct ncu_origin *o, uint64_t correlation
 	return &o->calls[correlation & (o->call_capacity - 1)];
 }
 
-/* Twice the room: those that were apart stay apart. */
+/* Double the table. Entries that did not collide before do not collide afterwards. */
 static int calls_grow(struct ncu_origin *o)
 {
 	struct ncu_origin more = {
@@ -211,7 +213,8 @@ static int calls_grow(struct ncu_origin *o)
 	return 0;
 }
 
-/* Calls of the driver inside one of the runtime have its id: the outer one counts. */
+/* Store a launch call. A driver call inside a runtime call has the same correlation id; the outer
+ * call, which starts first, is kept. */
 static int call_note(struct ncu_calls *c, struct ncu_origin *o, const struct event_row *row)
 {
 	uint64_t correlation = value_of(row, FIELD_CUDA_API_CORRELATION_ID);

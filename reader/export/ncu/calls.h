@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * calls.h - what kernels were launched in: the call, its thread and callchain, and the NVTX
- * ranges that were open when it began.
+ * calls.h - launch calls of kernels: thread, callchain, and the NVTX ranges that were open when the
+ * call began.
  *
- * Events come in order of their start, so a launch is met before its kernels. Of each process the
- * last calls are held, as many as were not followed by a kernel yet, and more, up to
- * NCU_CALLS_MAX; and the ranges that are open, up to NCU_OPEN_MAX.
+ * Events are passed in order of their start, so a launch precedes its kernels. Memory per process:
+ * the most recent calls that no kernel has followed yet, at most NCU_CALLS_MAX, and the open
+ * ranges, at most NCU_OPEN_MAX.
  *
  *   ncu_calls_init(); { ncu_calls_note(), ncu_call_find() } ...; ncu_calls_release()
  *
@@ -21,9 +21,10 @@
 #include "reader/base/pool.h"
 #include "reader/report/cursor.h"
 
-#define NCU_CALLS_MAX (1u << 16)      /* of a process; a power of two */
-#define NCU_OPEN_MAX 4096u            /* ranges of a process at a time: more is no real one */
-#define NCU_STATES_BYTES (256u << 20) /* of NVTX states that are held */
+#define NCU_CALLS_MAX (1u << 16) /* maximum number of calls per process; a power of two */
+/* maximum number of open ranges per process; far more than any real program has */
+#define NCU_OPEN_MAX 4096u
+#define NCU_STATES_BYTES (256u << 20) /* memory for NVTX states */
 
 struct ncu_call {
 	uint64_t correlation; /* 0 = free */
@@ -32,36 +33,35 @@ struct ncu_call {
 	uint32_t chain; /* callchain node; 0 = none */
 	uint8_t *nvtx;  /* NvtxState, packed; NULL = the report has no NVTX, or no room was left */
 	size_t nvtx_bytes;
-	bool used; /* a kernel was found to be of it */
+	bool used; /* a kernel of this call was found */
 };
 
 struct ncu_calls {
 	struct contents *contents;
 	struct name_filter launches;
 	bool has_nvtx;
-	struct ncu_origin **origins; /* by id of the process */
+	struct ncu_origin **origins; /* indexed by process id */
 	size_t origin_count;
 	struct pool texts;
-	uint64_t state_bytes;     /* held */
-	uint64_t ranges_left_out; /* beyond NCU_OPEN_MAX */
-	uint64_t states_left_out; /* beyond NCU_STATES_BYTES */
+	uint64_t state_bytes;     /* memory in use */
+	uint64_t ranges_left_out; /* ranges beyond NCU_OPEN_MAX */
+	uint64_t states_left_out; /* states beyond NCU_STATES_BYTES */
 };
 
-/* `contents` has been read, and lives longer. 0 or -ENOMEM. */
+/* Initialize. `contents`, which has been read, must outlive `c`. Returns 0 or -ENOMEM. */
 int ncu_calls_init(struct ncu_calls *c, struct contents *contents);
 void ncu_calls_release(struct ncu_calls *c);
 
-/* Takes an event in: ranges of NVTX and calls of CUDA are kept, others are not looked at. 0 or
- * -ENOMEM. */
+/* Note an event: NVTX ranges and CUDA calls are kept, all others ignored. Returns 0 or -ENOMEM. */
 int ncu_calls_note(struct ncu_calls *c, const struct event_row *row);
 
-/* The call that a kernel has the correlation id of; NULL = not known. Valid until the next
+/* Return the call with the correlation id of a kernel; NULL = not known. Valid until the next
  * ncu_calls_note(). */
 const struct ncu_call *ncu_call_find(
 	struct ncu_calls *c, const struct process *process, uint64_t correlation);
 
-/* The text as messages may have it, in UTF-8: itself, or a copy in the pool. "" for NULL, and when
- * memory is short. */
+/* Return a text as valid UTF-8 for a message: itself, or a copy in the pool. "" for NULL, and when
+ * out of memory. */
 char *ncu_text(struct pool *pool, const char *text);
 
 #endif

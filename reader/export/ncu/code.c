@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* code.c - search for the code of kernels among the modules of a report. */
 #include "reader/export/ncu/code.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ static int rows_take(struct ncu_code *c, const struct event_batch *b, int64_t *v
 		&c->modules, &c->capacity, (uint64_t)c->count + b->count, sizeof(*c->modules));
 	for (uint32_t i = 0; !error && i < 3; i++)
 		if (event_batch_column(b, fields[i], values + (size_t)i * b->count))
-			return 0; /* what is damaged is told by others */
+			return 0; /* contents_read() reports the damage */
 	for (uint32_t row = 0; !error && row < b->count; row++)
 		if (hashes[row] && !unloads[row])
 			c->modules[c->count++] = (struct ncu_code_module){
@@ -108,7 +109,8 @@ uint64_t ncu_code_reference(
 		(c->modules[i - 1].process != process || c->modules[i - 1].context != context ||
 			!map_get(&c->functions, c->modules[i - 1].reference, hash)))
 		i--;
-	(void)map_put(&c->known, place, name, i ? i : NO_MODULE); /* else it is searched again */
+	(void)map_put(&c->known, place, name, i ? i : NO_MODULE); /* on failure, the next lookup
+								   * searches again */
 	return i ? c->modules[i - 1].reference : 0;
 }
 

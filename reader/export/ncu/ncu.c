@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ncu.c - kernel launches as a report of Nsight Compute. */
 #include "reader/export/ncu/ncu.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include "report.pb-c.h"
 
 #define BLOCK_BYTES (1u << 20)
-#define FRAMES_MAX 512u /* of a callchain, with inlined functions */
+#define FRAMES_MAX 512u /* maximum number of frames of a callchain, with inlined functions */
 #define VERSIONS_MAX 16u
 
 _Static_assert(LAUNCH_COLUMNS <= NCU_DEVICE_COLUMNS, "a device has room for its columns");
@@ -45,7 +46,7 @@ int ncu_devices_collect(struct ncu_devices *d, const struct event_batch *b)
 	int64_t *values = calloc((size_t)b->count * event->field_count, sizeof(*values));
 	if (!values)
 		return -ENOMEM;
-	int error = 0; /* what is damaged is told by others */
+	int error = 0; /* a damaged batch is ignored; contents_read() reports it */
 	for (uint32_t i = 0; !error && i < event->field_count; i++)
 		error = event_batch_column(
 			b, event->fields[i].number, values + (size_t)i * b->count);
@@ -63,13 +64,13 @@ int ncu_devices_collect(struct ncu_devices *d, const struct event_batch *b)
 
 /* ---- blocks ---- */
 
-/* Of the kernel at hand: they stay while its launches follow each other. */
+/* Names of the current kernel; cached while launches of one kernel follow each other. */
 struct names {
 	uint64_t id;
-	const char *mangled, *function, *demangled; /* NULL = none at hand */
+	const char *mangled, *function, *demangled; /* NULL = none cached */
 };
 
-struct writing {
+struct ncu_export {
 	FILE *out;
 	struct contents *contents;
 	struct symbols *symbols;
@@ -78,20 +79,20 @@ struct writing {
 	struct ncu_tally *tally;
 	struct ncu_calls calls;
 	struct launch_entry entry;
-	struct buffer results; /* of the block at hand */
+	struct buffer results; /* results of the current block */
 	uint32_t count;
-	const struct process *process; /* of those results */
+	const struct process *process; /* process of these results */
 	struct names names;
 	bool has_header;
 };
 
-static char *string_of(struct writing *w, uint64_t id)
+static char *string_of(struct ncu_export *w, uint64_t id)
 {
 	return ncu_text(
 		&w->calls.texts, string_table_get(&w->contents->strings, (uint32_t)id).text);
 }
 
-static bool is_told_before(const struct ncu_devices *d, uint32_t number)
+static bool is_duplicate(const struct ncu_devices *d, uint32_t number)
 {
 	for (uint32_t i = 0; i < number; i++)
 		if (d->rows[i].columns[COLUMN_CUDA_DEVICE_DEVICE_ID] ==
@@ -100,7 +101,7 @@ static bool is_told_before(const struct ncu_devices *d, uint32_t number)
 	return false;
 }
 
-/* What the report says of its session, with the devices and the version of CUDA. */
+/* Session details of the report, with devices and the version of CUDA added. */
 struct session {
 	Libtrace__SessionDetails details;
 	Libtrace__VersionInfo cuda, *versions[VERSIONS_MAX];
@@ -109,7 +110,7 @@ struct session {
 	Ncu__DeviceAttributes *list[NCU_DEVICES_MAX];
 };
 
-static int session_fill(struct writing *w, struct session *s)
+static int session_fill(struct ncu_export *w, struct session *s)
 {
 	const struct ncu_devices *d = w->devices;
 	s->devices = calloc(d->count + 1, sizeof(*s->devices));
@@ -121,7 +122,7 @@ static int session_fill(struct writing *w, struct session *s)
 	s->details.n_device_attributes = 0;
 	s->details.device_attributes = s->list;
 	for (uint32_t i = 0; i < d->count; i++) {
-		if (is_told_before(d, i))
+		if (is_duplicate(d, i))
 			continue;
 		launch_device_fill(&s->devices[i], d->rows[i].columns,
 			string_of(w, d->rows[i].columns[COLUMN_CUDA_DEVICE_NAME]));
@@ -144,7 +145,7 @@ static int session_fill(struct writing *w, struct session *s)
 	return 0;
 }
 
-static int header_write(struct writing *w, const Libtrace__BlockHeader *header)
+static int header_write(struct ncu_export *w, const Libtrace__BlockHeader *header)
 {
 	uint32_t size = (uint32_t)libtrace__block_header__get_packed_size(header);
 	uint8_t *bytes = malloc(size);
@@ -157,8 +158,9 @@ static int header_write(struct writing *w, const Libtrace__BlockHeader *header)
 	return 0;
 }
 
-/* Up to its payload. The first block has the session and all names of metrics. */
-static int block_begin(struct writing *w, uint32_t sources, uint32_t results, uint64_t bytes)
+/* Write a block up to its payload. The first block also contains the session and all names of
+ * metrics. */
+static int block_begin(struct ncu_export *w, uint32_t sources, uint32_t results, uint64_t bytes)
 {
 	static const uint8_t magic[] = {'N', 'V', 'R', 0, 2, 0, 0, 0, 8, 7};
 	struct session session = {.devices = NULL};
@@ -193,7 +195,7 @@ static int block_begin(struct writing *w, uint32_t sources, uint32_t results, ui
 	return error ? error : ferror_unlocked(w->out) ? -EPIPE : 0;
 }
 
-static int block_write(struct writing *w)
+static int block_write(struct ncu_export *w)
 {
 	int error = block_begin(w, 0, w->count, w->results.bytes);
 	if (!error && w->results.bytes)
@@ -202,8 +204,9 @@ static int block_write(struct writing *w)
 	return error ? error : ferror_unlocked(w->out) ? -EPIPE : 0;
 }
 
-/* The code of modules as it lies in the report, a block each: a cubin may be large. */
-static int code_write(struct writing *w)
+/* Write the code of modules as it is stored in the report, one block per module, because a cubin
+ * may be large. */
+static int code_write(struct ncu_export *w)
 {
 	const struct ncu_code *c = w->code;
 	int error = 0;
@@ -223,7 +226,7 @@ static int code_write(struct writing *w)
 	return error ? error : ferror_unlocked(w->out) ? -EPIPE : 0;
 }
 
-static int result_put(struct writing *w)
+static int result_put(struct ncu_export *w)
 {
 	uint32_t size = (uint32_t)ncu__profile_result__get_packed_size(&w->entry.result);
 	if (buffer_reserve(&w->results, sizeof(size) + size))
@@ -237,13 +240,13 @@ static int result_put(struct writing *w)
 
 /* ---- results ---- */
 
-/* A callchain as messages. */
+/* A callchain as protobuf messages. */
 struct stack {
 	Ncu__CpuStacktraceStackMessage message;
 	Ncu__CpuStacktraceStackFrameMessage frames[FRAMES_MAX], *list[FRAMES_MAX];
 };
 
-static void frame_add(struct writing *w, struct stack *stack, const struct symbol *s,
+static void frame_add(struct ncu_export *w, struct stack *stack, const struct symbol *s,
 	uint32_t inlined, uint64_t address)
 {
 	size_t at = stack->message.n_frames;
@@ -262,7 +265,7 @@ static void frame_add(struct writing *w, struct stack *stack, const struct symbo
 	stack->message.n_frames++;
 }
 
-static int stack_fill(struct writing *w, struct stack *stack, const struct process *p,
+static int stack_fill(struct ncu_export *w, struct stack *stack, const struct process *p,
 	const struct ncu_call *call)
 {
 	uint64_t addresses[CALLCHAIN_FRAMES_MAX];
@@ -284,8 +287,8 @@ static int stack_fill(struct writing *w, struct stack *stack, const struct proce
 	return 0;
 }
 
-/* Names of the function: mangled, readable, and the readable one's last part. */
-static void names_find(struct writing *w, uint64_t id)
+/* Find the names of a function: mangled, demangled, and the base name of the demangled one. */
+static void names_find(struct ncu_export *w, uint64_t id)
 {
 	static char readable[DEMANGLED_BYTES_MAX], function[DEMANGLED_BYTES_MAX];
 	const char *begin;
@@ -302,7 +305,7 @@ static void names_find(struct writing *w, uint64_t id)
 	n->demangled = ncu_text(&w->calls.texts, readable);
 }
 
-static void names_fill(struct writing *w, struct launch_facts *f)
+static void names_fill(struct ncu_export *w, struct launch_facts *f)
 {
 	f->kernel_id = f->kernel[COLUMN_CUDA_KERNEL_NAME];
 	if (!w->names.mangled || w->names.id != f->kernel_id)
@@ -312,7 +315,7 @@ static void names_fill(struct writing *w, struct launch_facts *f)
 	f->demangled = w->names.demangled;
 }
 
-static void device_find(struct writing *w, struct launch_facts *f, const struct process *p)
+static void device_find(struct ncu_export *w, struct launch_facts *f, const struct process *p)
 {
 	const struct ncu_devices *d = w->devices;
 	for (uint32_t i = 0; i < d->count; i++)
@@ -325,7 +328,7 @@ static void device_find(struct writing *w, struct launch_facts *f, const struct 
 		}
 }
 
-static int kernel_write(struct writing *w, const struct event_row *row)
+static int kernel_write(struct ncu_export *w, const struct event_row *row)
 {
 	static struct stack stack;
 	uint64_t columns[LAUNCH_COLUMNS] = {0};
@@ -368,7 +371,7 @@ int ncu_write(FILE *out, struct cursor *cursor, struct symbols *symbols,
 	const struct ncu_devices *devices, struct ncu_code *code, struct ncu_tally *ret_tally)
 {
 	struct event_row row;
-	struct writing w = {.out = out,
+	struct ncu_export w = {.out = out,
 		.contents = cursor->contents,
 		.symbols = symbols,
 		.devices = devices,

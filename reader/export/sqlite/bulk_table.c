@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows buffered and inserted many at a time. */
+/* bulk_table.c - buffer of rows that are inserted many at a time. */
 #include "reader/export/sqlite/bulk_table.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static void statement_end(struct bulk_table *t)
 
 #else
 
-/* Prepare the statement that inserts so many rows. */
+/* Prepare the statement that inserts `rows` rows. */
 static sqlite3_stmt *prepare(const struct bulk_table *t, uint32_t rows)
 {
 	sqlite3_stmt *s = NULL;
@@ -155,13 +155,13 @@ static int create(struct bulk_table *t)
 	t->room = BULK_VARIABLES / t->columns;
 	t->room = t->room < BULK_ROWS ? t->room : BULK_ROWS;
 	buffer_free(t);
-	/* all NULL, as the parameters of a statement are at first */
+	/* all cells are NULL, like the parameters of a new statement */
 	t->cells = calloc((size_t)t->room * t->columns, sizeof(*t->cells));
 	t->changed = calloc((size_t)t->room * t->columns, 1);
 	return t->cells && t->changed ? 0 : no_memory(t);
 }
 
-/* Make room for a row. *ret_first: the index of its first cell. */
+/* Reserve room for a row. *ret_first: index of its first cell. */
 static int row_begin(struct bulk_table *t, uint32_t *ret_first)
 {
 	int error = t->changed ? 0 : create(t);
@@ -199,13 +199,13 @@ int bulk_table_numbers(struct bulk_table *t, const int64_t *values, uint64_t nul
 	return 0;
 }
 
-/* Copy a text behind the buffered ones and make *cell refer to it. */
+/* Append a copy of a text to the buffered texts; *cell then refers to the copy. */
 static int text_keep(struct bulk_table *t, struct cell *cell)
 {
 	const char *text = cell->text;
 	uint32_t bytes = cell->bytes < BULK_TEXT_MAX ? cell->bytes : BULK_TEXT_MAX;
 	while (bytes && bytes < cell->bytes && (text[bytes] & 0xc0) == 0x80)
-		bytes--; /* cut between characters */
+		bytes--; /* truncate between characters */
 	if (t->text_bytes + bytes > t->text_room) {
 		const size_t wanted = t->text_bytes + bytes,
 			     room = wanted < BULK_TEXT_BYTES ? BULK_TEXT_BYTES : wanted;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Callchains as rows, by the names of their frames. */
+/* chains.c - rows of callchains, one per frame. */
 #include "reader/export/sqlite/chains.h"
 
 #include <errno.h>
@@ -11,16 +11,17 @@
 #include "common/spool.h"
 #include "reader/export/sqlite/export_state.h"
 
-#define CHAIN_FRAMES_MAX 128u /* the tracer's limit; more frames of a hostile file are left out */
+/* limit of the tracer; further frames of a hostile file are left out */
+#define CHAIN_FRAMES_MAX 128u
 
 #define METHOD_BITS (2 * CALLCHAIN_IS_LOST - 1) /* all bits of callchain_method */
 
 /* ENUM_STACK_UNWIND_METHOD */
 enum unwind_method { UNWIND_FRAME_POINTER = 1, UNWIND_DWARF_EH = 6 };
 
-static const char UNKNOWN[] = "[Unknown]"; /* nsys's name of a module that is not known */
+static const char UNKNOWN[] = "[Unknown]"; /* name that nsys gives an unknown module */
 
-/* The source lines of frames, for which OSRT_CALLCHAINS and CUDA_CALLCHAINS have no columns. */
+/* Tables of source lines, for which OSRT_CALLCHAINS and CUDA_CALLCHAINS have no columns. */
 static const char *const line_tables[CHAIN_TABLES] = {
 	"LIBTRACE_OSRT_CALLCHAINS", "LIBTRACE_CUDA_CALLCHAINS"};
 
@@ -32,7 +33,7 @@ struct frame_row {
 	uint32_t line;
 	bool unresolved, special;
 	uint64_t address; /* 0 = not known */
-	uint32_t method;  /* of callchain_method */
+	uint32_t method;  /* bits of callchain_method */
 };
 
 /* Add the source line of a frame, if it is known. */
@@ -46,7 +47,7 @@ static int line_put(struct sqlite_export *x, const struct frame_row *f)
 		: bulk_table_numbers(&x->chains.lines[f->table == NSYS_CUDA_CALLCHAINS], values, 0);
 }
 
-/* Add a frame. Until 2024 nsys had NULL where a mark is not set. */
+/* Add a frame. Until 2024, nsys had NULL for marks that are not set. */
 static int frame_put(struct sqlite_export *x, const struct frame_row *f)
 {
 	uint32_t symbol = 0, module = 0, how = f->method & (CALLCHAIN_IS_CUT - 1);
@@ -122,7 +123,7 @@ static const char *libc_path(const struct sqlite_export *x, const struct process
 	return NULL;
 }
 
-/* Add the function called, with which nsys begins the callchain of a call of the OS runtime. */
+/* Add the called function, with which nsys begins the callchain of an OS runtime call. */
 static int function_put(
 	struct sqlite_export *x, const struct process *p, struct frame_row *f, uint32_t function)
 {
@@ -140,7 +141,7 @@ static int function_put(
 	return error;
 }
 
-/* Write the frames of a callchain. *ret_id stays 0 where it has none. */
+/* Write the frames of a callchain. *ret_id stays 0 if it has no frames. */
 static int chain_put(struct sqlite_export *x, const struct wanted_chain *c, uint32_t chain,
 	struct time_span *span, uint32_t *ret_id)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chains.h - callchains: rows of OSRT_CALLCHAINS and CUDA_CALLCHAINS, and where the source of their
- * frames is (LIBTRACE_OSRT_CALLCHAINS, LIBTRACE_CUDA_CALLCHAINS).
+ * chains.h - callchains: rows of OSRT_CALLCHAINS and CUDA_CALLCHAINS, and the source lines of their
+ * frames (LIBTRACE_OSRT_CALLCHAINS, LIBTRACE_CUDA_CALLCHAINS).
  *
  * A callchain is written once for all events that have it, as long as the same modules are mapped.
  *
- * Memory: 24 bytes and a map entry for each callchain of the report at hand. One thread; allocates.
+ * Memory: 24 bytes and a map entry for each callchain of the current report. One thread; allocates.
  */
 #ifndef READER_EXPORT_SQLITE_CHAINS_H
 #define READER_EXPORT_SQLITE_CHAINS_H
@@ -22,7 +22,7 @@ struct sqlite_export;
 
 #define CHAIN_TABLES 2u
 
-/* The id of a callchain node, and the time for which its frames are right. */
+/* Id of a callchain, and the span of time in which its frames are valid. */
 struct known_chain {
 	uint32_t id;
 	struct time_span span;
@@ -30,27 +30,27 @@ struct known_chain {
 
 struct export_chains {
 	struct bulk_table lines[CHAIN_TABLES];
-	uint32_t last_ids[CHAIN_TABLES]; /* given so far */
+	uint32_t last_ids[CHAIN_TABLES]; /* last ids assigned */
 
 	/* per-report state */
 	struct map known; /* function and process, table, method and node -> index + 1 */
 	struct known_chain *list;
 	uint32_t count, capacity;
-	uint32_t libc_process; /* whose C library libc_path is */
+	uint32_t libc_process; /* process whose C library libc_path is */
 	const char *libc_path;
 };
 
-/* A callchain to be named. */
+/* A callchain to look up. */
 struct wanted_chain {
-	struct process *process; /* NULL: the report has none */
+	struct process *process; /* NULL = not in the report */
 	uint32_t node, method;
-	uint32_t function; /* string of the report: the function called; 0 = none */
+	uint32_t function; /* string id of the called function; 0 = none */
 	enum nsys_table table;
 	uint64_t ns; /* end of the call */
 };
 
-/* Open the tables of source lines; insert their rows; free the memory. Each that can fail returns 0
- * or a negative errno. */
+/* Open the tables of source lines; insert buffered rows; free the memory. Functions that
+ * can fail return 0 or a negative errno. */
 int chains_begin(struct sqlite_export *x);
 int chains_end(struct sqlite_export *x);
 void chains_release(struct sqlite_export *x);
@@ -58,11 +58,11 @@ void chains_release(struct sqlite_export *x);
 /* Forget the callchains of a report. */
 void chains_report_end(struct sqlite_export *x);
 
-/* Find the id of a callchain, writing its frames if need be; 0 = it has no frames. Returns 0 or a
+/* Return the id of a callchain, writing its frames if needed; 0 = it has no frames. Returns 0 or a
  * negative errno. */
 int chain_id(struct sqlite_export *x, const struct wanted_chain *wanted, uint32_t *ret_id);
 
-/* Find the id of the callchain of a row; 0 = it has none. Returns 0 or a negative errno. */
+/* Return the id of the callchain of a row; 0 = it has none. Returns 0 or a negative errno. */
 int chain_id_of_row(struct sqlite_export *x, const struct decoded_batch *b, uint32_t row,
 	enum nsys_table table, uint32_t *ret_id);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns of CUDA rows that need more than the event. */
+/* cuda_values.c - columns of CUDA rows that depend on other events. */
 #include "reader/export/sqlite/cuda_values.h"
 
 #include <ctype.h>
@@ -20,11 +20,11 @@ enum {
 	ATTRIBUTE_SHARED_OPTIN = 97
 };
 
-/* CUpti_ActivityOverheadKind: the driver's compiler; the others count in the upper 16 bits */
+/* CUpti_ActivityOverheadKind: the driver's compiler is 1; other kinds are numbers << 16 */
 #define OVERHEAD_COMPILER 1
 #define OVERHEAD_SHIFT 16
 
-/* ENUM_CUPTI_OVERHEAD_TYPE has the compiler first, then the others one by one. */
+/* ENUM_CUPTI_OVERHEAD_TYPE: first the compiler, then the other kinds in the order of CUPTI. */
 enum { TYPE_UNKNOWN = 1, TYPE_COMPILER = 2, TYPE_FIRST = 3, TYPE_LAST = 8 };
 
 uint32_t cuda_overhead_type(int64_t kind)
@@ -119,7 +119,7 @@ void cuda_values_release(struct cuda_values *c)
 	map_release(&c->devices);
 }
 
-/* Look up what was collected. Returns false where nothing was. */
+/* Look up a collected value. Returns false if there is no value. */
 static bool collected(const struct sqlite_export *x, uint32_t process, int64_t id, uint64_t of,
 	uint32_t *ret_value)
 {
@@ -130,9 +130,9 @@ static bool collected(const struct sqlite_export *x, uint32_t process, int64_t i
 
 #define OF_UUID (UINT64_C(1) << 63)
 
-/* Find the number of a GPU. By its UUID a device is the same in all processes and reports, whatever
- * number it has there; without a UUID it is the same in all processes of the report by its
- * number. */
+/* Find the number of a GPU. A device with a UUID has one number in all processes and reports,
+ * even if CUDA numbers it differently there; a device without a UUID has one number in all
+ * processes of the report. */
 static int gpu_find(
 	struct sqlite_export *x, const struct decoded_batch *b, uint32_t row, uint32_t *ret_gpu)
 {
@@ -174,7 +174,7 @@ bool cuda_device_is_new(
 
 /* ---- names ---- */
 
-/* Set the id of the demangled name of a kernel, or of the short name. */
+/* Set the text id of the demangled name of a kernel, or of its short name. */
 static int kernel_name(struct sqlite_export *x, uint32_t string, bool is_short, struct cell *v)
 {
 	char name[DEMANGLED_BYTES_MAX], part[DEMANGLED_BYTES_MAX];
@@ -199,7 +199,7 @@ static int instruction(struct sqlite_export *x, const struct decoded_batch *b, u
 {
 	char hex[24];
 	struct time_span span = {0, UINT64_MAX};
-	/* symbols_find() takes a return address, which is behind the instruction */
+	/* symbols_find() takes a return address, which follows the instruction */
 	const struct symbol *s = b->process
 		? symbols_find(&x->symbols, b->process, (uint64_t)address + 1,
 			  (uint64_t)b->columns[0][row], &span)
@@ -211,7 +211,7 @@ static int instruction(struct sqlite_export *x, const struct decoded_batch *b, u
 
 /* ---- devices ---- */
 
-/* Write a UUID of 32 hex digits with dashes; "" = it is no UUID. */
+/* Format 32 hex digits as a UUID with dashes; "" if they are not a UUID. */
 static void uuid_format(const char *digits, char *out)
 {
 	*out = 0;
@@ -225,7 +225,7 @@ static void uuid_format(const char *digits, char *out)
 	*out = 0;
 }
 
-/* Write the bus location of a device, "0000:01:00.0"; "" = not known. */
+/* Format the bus location of a device, "0000:01:00.0"; "" = not known. */
 static void bus_format(
 	const struct sqlite_export *x, uint32_t process, int64_t device, char *out, size_t bytes)
 {
@@ -239,7 +239,7 @@ static void bus_format(
 	snprintf(out, bytes, "%04x:%02x:%02x.0", domain, bus, slot);
 }
 
-/* Set a text, which must live until the row is added. */
+/* Set a text, which must stay valid until the row is added. */
 static void text_set(struct cell *v, const char *text)
 {
 	if (*text)
@@ -268,7 +268,7 @@ static void device_value(struct sqlite_export *x, const struct decoded_batch *b,
 
 /* ---- numbers ---- */
 
-/* Return the type of a wait; until 2024 nsys had numbers of its own. */
+/* Return the type of a wait; until 2024, nsys numbered the types differently. */
 static int64_t sync_type(const struct sqlite_export *x, int64_t type)
 {
 	static const uint8_t older[] = {0, 2, 3, 3, 1};
@@ -294,7 +294,7 @@ static int overhead_thread(
 	const int64_t kind = decoded_column(b, FIELD_CUDA_OVERHEAD_OBJECT_KIND)[row],
 		      tid = decoded_column(b, FIELD_CUDA_OVERHEAD_OBJECT_ID)[row];
 	const int64_t pid = b->global_tid & ~INT64_C(0xffffff);
-	/* an overhead of a process is shown on its first thread */
+	/* the overhead of a process is shown on its first thread */
 	cell_set_number(v, pid | (kind == OBJECT_THREAD ? tid & 0xffffff : pid >> 24 & 0xffffff));
 	return thread_find(&x->threads, v->integer, &thread);
 }
@@ -313,7 +313,7 @@ int cuda_value(struct sqlite_export *x, const struct decoded_batch *b, uint32_t 
 	case HOW_DEMANGLED:
 	case HOW_SHORT_NAME:
 		return kernel_name(x, (uint32_t)value, how == HOW_SHORT_NAME, v);
-	case HOW_MEMORY_KIND: /* CUPTI has "unknown" first, nsys last */
+	case HOW_MEMORY_KIND: /* "unknown" is the first value in CUPTI and the last in nsys */
 		cell_set_number(v, value > 0 && value < 8 ? value - 1 : 7);
 		return 0;
 	case HOW_SYNC_TYPE:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_values.h - columns of CUDA rows for which nsys has other numbers than CUPTI, or which other
- * events of the report determine.
+ * cuda_values.h - columns of CUDA rows that nsys numbers differently from CUPTI, or that depend on
+ * other events of the report.
  *
  * Memory: a map entry for each context, executable graph, device attribute, device and kernel name.
  * One thread; allocates.
@@ -21,31 +21,31 @@ struct sqlite_export;
 
 struct cuda_values {
 	struct map devices; /* machine or process, device -> number + 1 */
-	uint32_t gpu_count; /* numbers of GPUs given so far */
+	uint32_t gpu_count; /* GPU numbers assigned so far */
 
 	/* per-report state */
-	struct map ids;          /* process and id of CUDA, what is known of it -> value + 1 */
-	struct map kernel_names; /* id in the report, short or not -> id of the text + 1 */
+	struct map ids;          /* process and CUDA id, kind of value -> value + 1 */
+	struct map kernel_names; /* string id in the report, whether short -> text id + 1 */
 	uint32_t driver;         /* CUDA version of the driver; 0 = not known */
-	char uuid[40], bus[40];  /* of the device at hand */
+	char uuid[40], bus[40];  /* UUID and bus location of the current device */
 };
 
-/* Collect what later rows refer to, in the first pass. Returns 0 or -ENOMEM. */
+/* Collect the values that later rows refer to, in the first pass. Returns 0 or -ENOMEM. */
 int cuda_values_collect(struct sqlite_export *x, const struct event_batch *b);
 
-/* Forget what was collected of a report. GPUs stay: the next report may be of the same machine. */
+/* Forget the values of a report. GPU numbers are kept, because the next report may be of the same
+ * machine. */
 void cuda_values_report_end(struct cuda_values *c);
 void cuda_values_release(struct cuda_values *c);
 
-/* Compute a column by a `how` of nsys_rows.def that is about CUDA. Returns 0 or a negative
- * errno. */
+/* Compute a CUDA column by its `how` in nsys_rows.def. Returns 0 or a negative errno. */
 int cuda_value(struct sqlite_export *x, const struct decoded_batch *b, uint32_t row, enum how how,
 	int64_t value, struct cell *ret_cell);
 
-/* Return the type of an overhead in the numbers of nsys. */
+/* Return the type of an overhead as numbered by nsys. */
 uint32_t cuda_overhead_type(int64_t kind);
 
-/* Return whether the table has no row of this device yet, and note that it has. */
+/* Return true if the table has no row of this device yet, and record that it now has. */
 bool cuda_device_is_new(struct sqlite_export *x, const struct decoded_batch *b, uint32_t row,
 	enum nsys_table table);
 

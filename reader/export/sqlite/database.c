@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The connection to SQLite, and rows added one at a time. */
+/* database.c - connection to SQLite, and insertion of single rows. */
 #define _GNU_SOURCE
 #include "reader/export/sqlite/database.h"
 
@@ -15,7 +15,7 @@ int database_create(struct database *d, const char *name, bool overwrite)
 	(void)name;
 	*d = (struct database){.overwrite = overwrite};
 	snprintf(d->cause, sizeof(d->cause),
-		"this build is without SQLite (package libsqlite3-dev, then make)");
+		"built without SQLite; install libsqlite3-dev and rebuild");
 	return -ENOSYS;
 }
 
@@ -90,7 +90,7 @@ static void statement_end(struct database *d)
 	*d->table = 0;
 }
 
-/* Run SQL that has no result. */
+/* Execute SQL that returns no rows. */
 static int run(struct database *d, const char *sql)
 {
 	statement_end(d);
@@ -118,7 +118,7 @@ int database_create(struct database *d, const char *name, bool overwrite)
 	if (!d->name)
 		return failed_system(d, ENOMEM);
 	if (output_is_special(name)) {
-		snprintf(d->cause, sizeof(d->cause), "it is no regular file");
+		snprintf(d->cause, sizeof(d->cause), "it is not a regular file");
 		return -EINVAL;
 	}
 	int fd = output_begin(name, overwrite, &d->temporary);
@@ -128,7 +128,7 @@ int database_create(struct database *d, const char *name, bool overwrite)
 	return connection_open(d);
 }
 
-/* Look up the shape of a table of nsys: no columns where this generation has no such table. */
+/* Look up the columns of a table of nsys; none if this generation has no such table. */
 static void shape_find(struct database *d, const char *table)
 {
 	enum nsys_table number = nsys_table_named(table);
@@ -164,7 +164,7 @@ int database_columns(struct database *d, const char *table, uint32_t *ret_column
 	return error;
 }
 
-/* Prepare the statement for rows of this table, which becomes the current one. */
+/* Prepare the statement for rows of a table, which becomes the current table. */
 static int prepare(struct database *d, const char *table, size_t columns)
 {
 	char marks[2 * NSYS_COLUMNS] = "?", *sql;
@@ -191,8 +191,8 @@ static int prepare(struct database *d, const char *table, size_t columns)
 	return error;
 }
 
-/* Return the column, from 1, that takes the value at this index of the form; 0 where the generation
- * lacks the column. */
+/* Return the column, from 1, for the value at this index of the form; 0 if the generation has no
+ * such column. */
 static int column_of_value(const struct database *d, int index)
 {
 	if (!d->shape.columns)

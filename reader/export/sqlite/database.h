@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * database.h - a SQLite database that gets its name only when it is complete.
+ * database.h - SQLite database that gets its name only when it is complete.
  *
- * It is written under another name in the same folder: database_create(), statements, then
- * database_finish() or database_abandon(). One transaction without a journal: a file that was not
- * finished is no database, and is removed. Tables of nsys (nsys_tables.def) are created by their
- * first row. A function that fails puts the reason into `cause`. In a build without SQLite
- * database_create() fails and says so.
+ * The file is written under a temporary name in the same folder: database_create(), statements,
+ * database_finish() unless something failed, database_abandon(). One transaction without a journal;
+ * a file that was not finished is invalid and is removed. Tables of nsys (nsys_tables.def) are
+ * created by their first row. A function that fails stores the reason in `cause`. In a build
+ * without SQLite, database_create() fails with such a reason.
  *
  * Memory: a page cache of 2 MiB. One thread; allocates; writes files.
  */
@@ -22,43 +22,44 @@
 
 struct database {
 	void *connection;                /* sqlite3; NULL = closed */
-	void *statement;                 /* of database_row(), for `table` */
-	char table[96];                  /* the table that the last row was added to */
-	enum nsys_generation generation; /* of the tables of nsys; set before the first row */
-	struct nsys_shape shape;         /* of the last nsys table asked for; no columns: of none */
-	char *name, *temporary;          /* final name; name while it is written */
+	void *statement;                 /* statement of database_row() for `table` */
+	char table[96];                  /* table of the last row */
+	enum nsys_generation generation; /* generation of nsys's tables; set before the first row */
+	struct nsys_shape shape;         /* shape of the last nsys table looked up; no columns =
+					  * not a table of nsys */
+	char *name, *temporary;          /* final name; temporary name */
 	bool overwrite;
 	char cause[DATABASE_CAUSE_BYTES];
 };
 
-/* Create the file that will be called `name`. An existing file is an error unless `overwrite`.
- * Returns 0 or a negative errno; database_abandon() in both cases. */
+/* Create the file. An existing file `name` is an error unless `overwrite`. Returns 0 or a negative
+ * errno. Call database_abandon() at the end in any case, also after database_finish(). */
 int database_create(struct database *d, const char *name, bool overwrite);
 
-/* Create a table unless it exists: with these columns, or those of nsys_tables.def where `columns`
- * is NULL. Returns 0 or a negative errno, -EINVAL where the generation has no such table. */
+/* Create a table unless it exists, with these columns; `columns` NULL = the columns in
+ * nsys_tables.def. Returns 0 or a negative errno; -EINVAL if the generation has no such table. */
 int database_table(struct database *d, const char *table, const char *columns);
 
-/* Count the columns of a table by its name in the file. Returns 0 or a negative errno. */
+/* Count the columns of a table, by its name in the file. Returns 0 or a negative errno. */
 int database_columns(struct database *d, const char *table, uint32_t *ret_columns);
 
 /*
- * Add a row. `form` has a letter for each column: i int64_t, o int and int64_t (NULL where
- * the int is 0), t const char * (NULL is NULL), n NULL without an argument. Bytes of a text that
- * are not UTF-8 are written as \xNN, since readers of SQLite stop at them. A table of nsys is
- * created if need be; its form is that of all generations: columns that the generation at hand
- * lacks are left out, and so is the row where it lacks the table. Returns 0 or a negative errno.
+ * Add a row. `form` has a letter per column: i int64_t; o int and int64_t (NULL if the int is 0); t
+ * const char * (NULL is NULL); n NULL without an argument. Bytes of a text that are not UTF-8 are
+ * written as \xNN, because readers of SQLite stop at them. A table of nsys is created if needed.
+ * Its form has the columns of all generations: columns that the current generation lacks are left
+ * out, and the row is ignored if it lacks the table. Returns 0 or a negative errno.
  */
 int database_row(struct database *d, const char *table, const char *form, ...);
 
-/* Store the reason of SQLite's last failure in `cause`. Returns the nearest negative errno. */
+/* Store the reason of SQLite's last failure in `cause`. Returns the closest negative errno. */
 int database_failed(struct database *d);
 
-/* Commit, close, and give the file its name. Returns 0 or a negative errno; -EEXIST: meanwhile
- * another program has created a file of that name. */
+/* Commit, close, and rename the file to its final name. Returns 0 or a negative errno; -EEXIST if
+ * another program has created a file of that name meanwhile. */
 int database_finish(struct database *d);
 
-/* Remove a file that was not finished, and free the memory. */
+/* Remove the file if it is not finished, and free the memory. */
 void database_abandon(struct database *d);
 
 #endif

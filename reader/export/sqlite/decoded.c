@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches of events decoded for the rows of the database. */
+/* decoded.c - decoder of event batches for the rows of the database. */
 #include "reader/export/sqlite/decoded.h"
 
 #include <errno.h>

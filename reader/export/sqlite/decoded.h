@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * decoded.h - a batch of events with its columns decoded, and whose it is.
+ * decoded.h - a batch of events with decoded columns, its process and its thread.
  *
  * Memory: one column of 64-bit values for each field of the widest batch. One thread; allocates.
  */
@@ -17,7 +17,7 @@
 
 struct sqlite_export;
 
-/* Room for the columns of the batch at hand. */
+/* Buffer for the columns of the current batch. */
 struct batch_decoder {
 	int64_t *columns;
 	size_t values;
@@ -26,22 +26,23 @@ struct batch_decoder {
 struct decoded_batch {
 	const struct event_batch *batch;
 	const struct schema_event *event;
-	struct process *process; /* NULL = the report has no such process */
+	struct process *process; /* NULL = not in the report */
 	int64_t global_tid;
-	const int64_t *columns[SCHEMA_FIELDS];            /* by index in the schema */
-	const int64_t *flags, *chain, *method, *duration; /* of those; NULL = not in this kind */
+	const int64_t *columns[SCHEMA_FIELDS];            /* indexed by field of the schema */
+	const int64_t *flags, *chain, *method, *duration; /* columns of these kinds; NULL = the
+							   * event has none */
 };
 
-/* Find the process and the thread of a batch and decode its columns, which live until the next
- * call. Returns 0, -ENOMEM, or -EBADMSG where the rows do not match the schema; the first pass has
- * reported that. */
+/* Find the process and the thread of a batch and decode its columns, which are valid until the next
+ * call. Returns 0, -ENOMEM, or -EBADMSG if the rows do not match the schema, which the first pass
+ * has reported. */
 int batch_decode(
 	struct sqlite_export *x, const struct event_batch *batch, struct decoded_batch *ret_batch);
 
-/* Return the values of a field; NULL = the kind has no such field. */
+/* Return the values of a field; NULL = the event has no such field. */
 const int64_t *decoded_column(const struct decoded_batch *b, uint32_t field);
 
-/* Return whether the values of a field are ids of strings. */
+/* Return true if the values of a field are string ids. */
 bool field_is_text(const struct schema_field *f);
 
 #endif

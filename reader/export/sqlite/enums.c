@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What numbers mean, from nsys_enums.def and the schema. */
+/* enums.c - tables of names for numbers, from nsys_enums.def and the schema. */
 #include "reader/export/sqlite/enums.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "reader/file/schema.h"
 
-#define ENUM_NUMBERS 64 /* numbers of events.def that may have a name */
+#define ENUM_NUMBERS 64 /* only numbers of events.def below this may have names */
 
 static const struct {
 	const char *name, *generations, *prefix, *rows;
@@ -58,7 +58,7 @@ static int enums_put(struct database *d)
 	return error;
 }
 
-/* Write the names of the numbers of a field; nothing where they have none. */
+/* Write the names of the numbers of a field, if they have any. */
 static int own_enum_put(
 	struct database *d, const struct schema_event *e, const struct schema_field *f)
 {
@@ -73,7 +73,7 @@ static int own_enum_put(
 	for (int64_t n = 0; !error && n < ENUM_NUMBERS; n++) {
 		const char *name = schema_value_name(f, n);
 		if (f->kind == FIELD_KIND_METHOD && n > 15)
-			break; /* the other bits are marks */
+			break; /* the remaining bits are marks */
 		if (strcmp(name, "?"))
 			error = database_row(d, table, "itt", n, name, name);
 	}

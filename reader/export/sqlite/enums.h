@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * enums.h - tables that say what numbers mean: those of nsys, and LIBTRACE_ENUM_* from events.def.
+ * enums.h - tables of names for numbers: the ENUM_* tables of nsys, and LIBTRACE_ENUM_* from
+ * events.def.
  *
  * One thread.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports read twice each, and the parts of the export called in order. */
+/* export.c - sequence of an export: two passes over each report, then the common tables. */
 #include "reader/export/sqlite/export.h"
 
 #include <errno.h>
@@ -53,8 +53,8 @@ static int visit_first(void *user, struct walk *walk, const struct event_batch *
 	return error ? error : cuda_values_collect(user, b);
 }
 
-/* Read the start of the session on both clocks from the first block; 0 where it is not there:
- * reports of Nsight Compute have the second alone. */
+/* Read the start of the session on both clocks from the first block; 0 if it is not there. Reports
+ * of Nsight Compute contain only the wall clock. */
 static int session_times(const struct report *r, uint64_t *ret_start, uint64_t *ret_real)
 {
 	struct walk walk;
@@ -122,7 +122,7 @@ static void report_end(struct sqlite_export *x)
 	threads_report_end(&x->threads);
 }
 
-/* Set the clock for the times of the report at hand. */
+/* Set the clock for the times of the current report. */
 static void clock_set(struct sqlite_export *x)
 {
 	const struct contents *c = &x->contents;
@@ -234,7 +234,7 @@ int sqlite_export(const struct sqlite_job *job, struct sqlite_result *ret_result
 	}
 	if (!error)
 		error = export_end(x);
-	const char *cause = x->database.cause; /* none: the report could not be read */
+	const char *cause = x->database.cause; /* "": the report could not be read */
 	if (error && !*cause && x->source)
 		ret_result->failed = x->source->report;
 	if (error)

@@ -2,9 +2,10 @@
 /*
  * export.h - reports as one SQLite database, for scripts written for `nsys export --type sqlite`.
  *
- * The tables are those of nsys_tables.def and nsys_enums.def; tables of ours (LIBTRACE_*) follow
- * events.def and hold what nsys has no column for. Times are nanoseconds since the earliest start
- * of a session. The VM id in globalTid and globalPid tells reports apart: 1, 2, 3 ...
+ * nsys_tables.def and nsys_enums.def define the tables of nsys. Tables of libtrace (LIBTRACE_*)
+ * follow events.def and contain the values for which nsys has no column. Times are ns since the
+ * earliest start of a session. The VM id in globalTid and globalPid identifies the report: 1, 2, 3
+ * ...
  *
  * Reads each report twice, in file order. Memory grows with distinct texts, callchains, threads and
  * processes, not with events. One thread; allocates; writes files.
@@ -19,13 +20,13 @@
 #include "reader/export/sqlite/database.h"
 #include "reader/nvtx/filter.h"
 
-#define SQLITE_REPORTS_MAX 32000u /* as many as VM and machine ids can tell apart */
+#define SQLITE_REPORTS_MAX 32000u /* number of distinct VM and machine ids */
 
 struct sqlite_source {
 	const struct report *report;
-	struct contents_visitor visitor; /* its block and problem are called */
+	struct contents_visitor visitor; /* `block` and `problem` are called */
 	void (*ended)(void *user,
-		const struct contents *c); /* called when it has been read to its end; or NULL */
+		const struct contents *c); /* called after the report was read; may be NULL */
 };
 
 struct sqlite_job {
@@ -33,28 +34,28 @@ struct sqlite_job {
 	bool overwrite;
 	enum nsys_generation generation;
 	bool no_symbols;         /* write callchains as addresses */
-	const char *symbol_path; /* as for symbols_init() */
-	bool kernels_only;       /* of reports of Nsight Compute no metrics, sections and rules */
-	const struct nvtx_filter *nvtx; /* of results to export; NULL = all */
+	const char *symbol_path; /* argument of symbols_init() */
+	bool kernels_only;       /* omit metrics, sections and rules of Nsight Compute reports */
+	const struct nvtx_filter *nvtx; /* results to export; NULL = all */
 	const struct sqlite_source *sources;
 	uint32_t count;
 };
 
-/* Results of kernels in reports of Nsight Compute. */
+/* Counts of kernel results in reports of Nsight Compute. */
 struct results_tally {
-	uint64_t results, left_out; /* left out: by the NVTX filter */
-	uint64_t untimed;           /* not in the table of kernels: without a duration */
+	uint64_t results, left_out; /* `left_out`: excluded by the NVTX filter */
+	uint64_t untimed;           /* left out of the table of kernels: no duration */
 };
 
 struct sqlite_result {
-	const struct report *failed; /* the report that could not be read; NULL: the output */
+	const struct report *failed; /* report that could not be read; NULL = the output failed */
 	char cause[DATABASE_CAUSE_BYTES];
-	uint64_t rows; /* of all tables that are filled from events and callchains */
+	uint64_t rows; /* rows of all tables that contain events and callchains */
 	struct results_tally results;
 	uint64_t impossible; /* calls left out because they end before they start */
 };
 
-/* Write the database. Returns 0, or a negative errno with the cause, and then leaves nothing of the
+/* Write the database. Returns 0, or a negative errno with the cause, and then removes the
  * output. */
 int sqlite_export(const struct sqlite_job *job, struct sqlite_result *ret_result);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export_state.h - the state of an export to SQLite: what each part keeps, and what all parts read.
+ * export_state.h - state of an export to SQLite: a member for each part, and data that all parts
+ * read.
  *
  * Each member is written by the file that declares its type; `source`, `contents`, `symbols` and
  * `clock` by export.c. One thread.
@@ -25,15 +26,15 @@
 #include "reader/export/sqlite/threads.h"
 #include "reader/symbols/symbols.h"
 
-/* Times of the database count from the earliest start of a session. */
+/* Times of the database are relative to the earliest start of a session. */
 struct export_clock {
 	uint64_t base_real_ns;  /* CLOCK_REALTIME of that start; 0 = not known */
-	uint64_t base_clock_ns; /* its CLOCK_MONOTONIC, in the earliest report */
+	uint64_t base_clock_ns; /* CLOCK_MONOTONIC of that start, in the earliest report */
 	int64_t last_ns;        /* greatest end */
 
-	/* of the report at hand */
+	/* per-report state */
 	uint64_t start_ns;
-	int64_t shift_ns; /* from the earliest start to that of the report */
+	int64_t shift_ns; /* time from the earliest start to the start of the report */
 };
 
 struct sqlite_export {
@@ -58,7 +59,7 @@ struct sqlite_export {
 	struct symbols symbols;
 };
 
-/* Convert a time of the report at hand to one of the database. */
+/* Convert a time of the current report to a time of the database. */
 static inline int64_t export_time(const struct sqlite_export *x, uint64_t ns)
 {
 	return (int64_t)(ns - x->clock.start_ns + (uint64_t)x->clock.shift_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small tables about a report and the export. */
+/* facts.c - small tables about a report and the export. */
 #define _GNU_SOURCE
 #include "reader/export/sqlite/facts.h"
 
@@ -13,7 +13,7 @@
 #include "reader/export/sqlite/enums.h"
 #include "reader/export/sqlite/export_state.h"
 
-/* The version of the schema of each generation, and that of the product, which some tools parse. */
+/* Version of the schema of each generation, and of the product, which some tools parse. */
 static const struct {
 	const char *schema, *major, *minor, *micro, *product, *date;
 } versions[NSYS_GENERATIONS] = {[NSYS_3_24] = {"3.24.18", "3", "24", "18", "2026.1.3.0", "2026.1"},
@@ -23,7 +23,7 @@ static const struct {
 /* ENUM_DIAGNOSTIC_* */
 enum { SOURCE_INJECTION = 1, SOURCE_ANALYSIS = 3, SEVERITY_WARNING = 2, TARGET_TIMESTAMP = 1 };
 
-#define OF_NO_PROCESS (-(INT64_C(1) << 57)) /* nsys's globalPid of no process */
+#define OF_NO_PROCESS (-(INT64_C(1) << 57)) /* globalPid that nsys uses for "no process" */
 
 static const char *base_name(const char *path)
 {
@@ -31,11 +31,11 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-#define PARENTS_MAX 64 /* generations of forks that are followed */
+#define PARENTS_MAX 64 /* maximum number of ancestors of a forked process */
 
 enum { BY_GLOBAL_PID, BY_PID }; /* second key of the map of programs */
 
-/* Map each process to the last program it ran: the index + 1 of its row. */
+/* Map each process to the index + 1 of the row of the last program it ran. */
 static int programs_find(const struct sqlite_export *x, struct map *ret_programs)
 {
 	const struct process_list *l = &x->contents.processes;
@@ -54,7 +54,7 @@ static int programs_find(const struct sqlite_export *x, struct map *ret_programs
 	return error;
 }
 
-/* Return the program of a process; a forked one runs that of its parent. */
+/* Return the program of a process; a forked process runs the program of its parent. */
 static const char *program_name(
 	const struct process_list *l, const struct map *programs, int64_t global_pid)
 {
@@ -71,7 +71,7 @@ static const char *program_name(
 	return "[Unknown]";
 }
 
-/* Name the threads that have no name after their program, as the kernel does. */
+/* Name threads without a name after their program, as the kernel does. */
 static int unnamed_threads_name(struct sqlite_export *x, const struct map *programs)
 {
 	int error = 0;
@@ -108,7 +108,8 @@ static int processes_put(struct sqlite_export *x)
 	return error;
 }
 
-/* Return the process that had the pid at a time; else the first that ever had it; NULL = none. */
+/* Return the process that had the pid at a time, else the first process that ever had the pid;
+ * NULL = not found. */
 static const struct process *process_at(const struct sqlite_export *x, uint32_t pid, uint64_t ns)
 {
 	const struct process *found = NULL;
@@ -122,7 +123,7 @@ static const struct process *process_at(const struct sqlite_export *x, uint32_t 
 	return found;
 }
 
-/* Return the arguments as one text with blanks between them, which the caller frees. */
+/* Return the arguments, separated by blanks, as a text that the caller frees. */
 static char *arguments_text(const Libtrace__Process *f)
 {
 	char *text = NULL;
@@ -208,7 +209,7 @@ static int receipt_put(struct sqlite_export *x, const struct process *p)
 	return error;
 }
 
-/* Write a warning about the report where nsys reports what may be missing. */
+/* Write a warning to the table in which nsys reports missing data. */
 static int warning_put(
 	struct sqlite_export *x, int64_t source, int64_t ns, const char *text, int64_t pid)
 {
@@ -251,10 +252,11 @@ static int diagnostics_put(struct sqlite_export *x)
 	}
 	if (!error && (c->tally.problems || c->tally.torn_bytes))
 		error = warning_put(x, SOURCE_ANALYSIS, 0,
-			"the report is damaged or cut off: events may be missing", x->threads.vid);
+			"the report is damaged or truncated; events may be missing",
+			x->threads.vid);
 	if (!error && (x->source->report->unfinished || processes_unended(&c->processes)))
 		error = warning_put(x, SOURCE_ANALYSIS, 0,
-			"the report was not finished: events may be missing", x->threads.vid);
+			"the report was not finished; events may be missing", x->threads.vid);
 	return error;
 }
 
@@ -316,12 +318,12 @@ static const struct process *process_first(const struct sqlite_export *x)
 	return l->count ? l->rows[0] : NULL;
 }
 
-/* Write what was traced, which is what has events. */
+/* Write the sources of the events in the report. */
 static int sources_put(struct sqlite_export *x)
 {
 	static const struct {
 		const char *type;
-		uint32_t first, last; /* kinds that come from it */
+		uint32_t first, last; /* range of event kinds of this source */
 	} sources[] = {{"Cuda", KIND_CUDA_API, KIND_CUDA_RECEIPT},
 		{"NvtxEvents", KIND_NVTX_MARK, KIND_NVTX_SYNC},
 		{"OSRuntime", KIND_OSRT_CALL, KIND_OSRT_SUMMARY}};
@@ -430,8 +432,8 @@ static int times_put(struct sqlite_export *x)
 			       (int64_t)(x->clock.base_clock_ns + (uint64_t)x->clock.last_ns));
 }
 
-/* Write a key as its generation spells it: without "PARAM_" in 2022, and with OUTPUT as OUTUPT
- * until 2023. */
+/* Write a key as spelled in its generation: without "PARAM_" in 2022, and "OUTUPT" for OUTPUT until
+ * 2023. */
 static int export_row_put(struct sqlite_export *x, const char *name, const char *value)
 {
 	static const char parameter[] = "EXPORT_PARAM_", output[] = "OUTPUT";
@@ -446,7 +448,7 @@ static int export_row_put(struct sqlite_export *x, const char *name, const char 
 	return meta_put(x, EXPORT, key, value);
 }
 
-/* Write what nsys says of the export itself. */
+/* Write the tables in which nsys describes the export. */
 static int export_put(struct sqlite_export *x)
 {
 	char utc[40], local[64], *path = realpath(x->job->sources[0].report->name, NULL), host[65];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * facts.h - small tables about a report (processes, receipts, diagnostics, machine, capture) and
- * about the export as a whole (times, texts, threads, meaning of numbers).
+ * about the whole export (times, texts, threads, names of numbers).
  *
  * One thread; allocates.
  */
@@ -10,11 +10,11 @@
 
 struct sqlite_export;
 
-/* Write what is known of the report at hand and of its processes, and name its threads. Returns 0
- * or a negative errno. */
+/* Write the facts about the current report and its processes, and name its threads. Returns 0 or a
+ * negative errno. */
 int report_facts_write(struct sqlite_export *x);
 
-/* Write what is known once all reports are written. Returns 0 or a negative errno. */
+/* Write the tables that are complete only after all reports. Returns 0 or a negative errno. */
 int common_facts_write(struct sqlite_export *x);
 
 #endif

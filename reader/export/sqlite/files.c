@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that were opened, from the recorded paths and the calls. */
+/* files.c - files that were opened, from the recorded paths and calls. */
 #include "reader/export/sqlite/files.h"
 
 #include <errno.h>
@@ -20,9 +20,7 @@ enum access_type {
 	ACCESS_OTHER = 6
 };
 
-/* The functions of libc.def; `arguments` begins with "(FD," where the object of a call is a
- * descriptor.
- */
+/* Functions of libc.def; `arguments` begins with "(FD," if the object of a call is a descriptor. */
 static const struct {
 	const char *name, *arguments;
 	enum group group;
@@ -33,7 +31,7 @@ static const struct {
 #include "common/schema/libc.def"
 };
 
-/* Return what a function does to a file. */
+/* Return the kind of access of a function. */
 static enum access_type type_of(const char *name)
 {
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
@@ -55,7 +53,7 @@ static enum access_type type_of(const char *name)
 	return ACCESS_NONE;
 }
 
-/* Find what a function does to files, by the id of its name in the report. Returns 0 or -ENOMEM. */
+/* Return the kind of access of a function, by the string id of its name. Returns 0 or -ENOMEM. */
 static int type_find(struct sqlite_export *x, uint32_t function, enum access_type *ret_type)
 {
 	uint32_t found = map_get(&x->files.types, function, 0);
@@ -104,7 +102,7 @@ static int compare_files(const void *a, const void *b)
 	return (x->open_ns > y->open_ns) - (x->open_ns < y->open_ns);
 }
 
-/* Return the last file that was opened under the descriptor up to this time; NULL = none. */
+/* Return the last file that was opened as this descriptor up to a time; NULL = none. */
 static struct opened_file *file_at(
 	const struct sqlite_export *x, uint32_t process, int64_t descriptor, uint64_t ns)
 {

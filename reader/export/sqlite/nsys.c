@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of nsys looked up, and their columns read from the definitions. */
+/* nsys.c - lookup of nsys's tables, and parser for their column definitions. */
 #include "reader/export/sqlite/nsys.h"
 
 #include <string.h>
@@ -58,16 +58,16 @@ bool nsys_mark_admits(const char *mark, size_t bytes, enum nsys_generation gener
 	return true;
 }
 
-/* A column of a definition. */
+/* A column of a table definition. */
 struct column_text {
 	const char *at;
-	size_t bytes; /* without the mark */
+	size_t bytes; /* length without the mark */
 	const char *mark;
 	size_t mark_bytes;
 };
 
-/* Read the next column from *from and advance it. Returns false where no column is left: at the
- * end, or at the primary key. */
+/* Parse the next column at *from and advance it. Returns false after the last column, at the end of
+ * the definition or at the primary key. */
 static bool column_next(const char **from, struct column_text *ret_column)
 {
 	const char *at = *from;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The exports of nsys that the database can look like. */
+/* Generations of nsys exports that the database can imitate. */
 enum nsys_generation { NSYS_3_24, NSYS_3_4, NSYS_2_9, NSYS_GENERATIONS };
 
 #define TABLE(name, generations, columns) NSYS_##name,
@@ -25,31 +25,33 @@ enum nsys_table {
 
 /* The shape of a table in one generation. */
 struct nsys_shape {
-	uint32_t columns;             /* 0: that generation has no such table */
-	uint8_t places[NSYS_COLUMNS]; /* for each, its index among the columns of all generations */
-	char sql[NSYS_SQL_BYTES];     /* the text between the parentheses of CREATE TABLE */
+	uint32_t columns;             /* 0 = the generation has no such table */
+	uint8_t places[NSYS_COLUMNS]; /* for each column, its index among the columns of
+				       * all generations */
+	char sql[NSYS_SQL_BYTES];     /* text between the parentheses of CREATE TABLE */
 };
 
-/* Find a generation by its name ("2.9", "3.4", "3.24"). Returns false where there is none. */
+/* Find a generation by its name ("2.9", "3.4", "3.24"). Returns false for an unknown name. */
 bool nsys_generation_named(const char *name, enum nsys_generation *ret_generation);
 
 /* Return the name of a table in a generation. */
 const char *nsys_table_name(enum nsys_table table, enum nsys_generation generation);
 
-/* Return whether a mark, "+3.4" or "-3.4", admits this generation; "" admits all. */
+/* Return true if a mark, "+3.4" or "-3.4", includes this generation; "" includes all. */
 bool nsys_mark_admits(const char *mark, size_t bytes, enum nsys_generation generation);
 
-/* Find a table by its name in the newest generation. Returns NSYS_TABLES where nsys has none. */
+/* Find a table by its name in the newest generation. Returns NSYS_TABLES if nsys has no such
+ * table. */
 enum nsys_table nsys_table_named(const char *name);
 
 /* Compute the shape of a table in a generation. */
 void nsys_table_shape(
 	enum nsys_table table, enum nsys_generation generation, struct nsys_shape *ret_shape);
 
-/* Count the columns that a table has in all generations together. */
+/* Return the number of columns that a table has in all generations together. */
 uint32_t nsys_columns(enum nsys_table table);
 
-/* Return the index of a column among those; -1 = there is none. */
+/* Return the index of a column among these; -1 = not found. */
 int nsys_column(enum nsys_table table, const char *name);
 
 #endif

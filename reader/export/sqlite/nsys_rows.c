@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mapping of events to tables of nsys, and its use. */
+/* nsys_rows.c - mapping of events to tables of nsys. */
 #include "reader/export/sqlite/nsys_rows.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static const struct step {
 	enum nsys_table table;
 	const char *column;
 	enum how how;
-	uint32_t field, when_field; /* when_field 0: always */
+	uint32_t field, when_field; /* when_field 0 = no condition */
 	uint64_t when;
 	int64_t constant;
 	const char *text;
@@ -40,8 +40,8 @@ static const struct step {
 };
 #define STEPS (sizeof(steps) / sizeof(steps[0]))
 
-/* Return whether a column is computed from its field: not where it identifies the process or thread
- * of the row, or is the same text in all rows. */
+/* Return true if a column is computed from its field; false if it is constant, or computed from the
+ * process or thread of the row. */
 static bool needs_field(enum how how)
 {
 	return (how < HOW_GLOBAL_TID || how > HOW_VID) && how != HOW_GRAPH_NODE_NAME;
@@ -107,7 +107,7 @@ static int step_apply(
 	return 0;
 }
 
-/* Return whether there may be rows of the kind that no table takes. */
+/* Return true if no table takes some rows of the kind. */
 static bool is_conditional(const struct sqlite_export *x, const struct kind_rows *k)
 {
 	bool always = !k->count;
@@ -166,7 +166,7 @@ static bool is_unfinished(const struct decoded_batch *b, uint32_t row)
 	return b->flags && b->flags[row] & RECORD_UNFINISHED;
 }
 
-/* Set the id of another thread than that of the row. */
+/* Set the id of a thread that is not the thread of the row. */
 static int thread_set(struct sqlite_export *x, const struct decoded_batch *b, uint32_t row,
 	enum how how, int64_t tid, struct cell *v)
 {
@@ -195,7 +195,7 @@ static int string_id_set(struct sqlite_export *x, uint32_t string, struct cell *
 	return error;
 }
 
-/* Set a text of NVTX: its id where it is registered, else the text; an empty text is NULL. */
+/* Set a text of NVTX: its id if it is registered, else the text; NULL for an empty text. */
 static int nvtx_text_set(struct sqlite_export *x, const struct decoded_batch *b, uint32_t row,
 	enum how how, uint32_t string, struct cell *v)
 {
@@ -206,7 +206,7 @@ static int nvtx_text_set(struct sqlite_export *x, const struct decoded_batch *b,
 	return named ? string_id_set(x, string, v) : string_set(x, string, v);
 }
 
-/* Set a payload, if its type is that of the column. The field before it holds the type. */
+/* Set a payload if its type is the type of the column. The field before it contains the type. */
 static void payload_set(
 	const struct decoded_batch *b, uint32_t field, uint32_t row, enum how how, struct cell *v)
 {
@@ -250,10 +250,11 @@ static void owner_set(const struct decoded_batch *b, enum how how, struct cell *
 						: id & GLOBAL_VID_BITS);
 }
 
-/* Set a number that nsys counts in another way. */
+/* Set a number that nsys counts differently. */
 static void changed_set(enum how how, int64_t number, struct cell *v)
 {
-	uint64_t value = (uint64_t)number; /* unsigned: a hostile file may hold any number */
+	uint64_t value = (uint64_t)number; /* unsigned, because a hostile file may contain any
+					    * number */
 	if ((how == HOW_NUMBER_OR_NULL || how == HOW_LESS_ONE_OR_NULL) && !value)
 		return;
 	switch (how) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nsys_rows.h - events as rows of the tables of nsys, as nsys_rows.def says.
+ * nsys_rows.h - events as rows of the tables of nsys, by the mapping in nsys_rows.def.
  *
  * One thread; allocates.
  */
@@ -17,7 +17,7 @@
 
 struct sqlite_export;
 
-/* How a column of nsys_rows.def is computed; the meanings are in that file. Their order matters:
+/* How a column of nsys_rows.def is computed; that file describes each. Their order matters:
  * numbers, ids of the row's process and thread, texts, payloads, CUDA. */
 enum how {
 	HOW_CONSTANT,
@@ -52,7 +52,7 @@ enum how {
 	HOW_INT32,
 	HOW_FLOAT,
 	HOW_JSON,
-	HOW_CHAIN, /* the first of CUDA */
+	HOW_CHAIN, /* first of the CUDA columns */
 	HOW_DEMANGLED,
 	HOW_SHORT_NAME,
 	HOW_MEMORY_KIND,
@@ -77,18 +77,19 @@ enum how {
 /* A set of values of a field, one bit each. */
 struct value_set {
 	uint8_t field; /* index in the schema */
-	bool any;      /* the field does not matter */
+	bool any;      /* matches any value */
 	uint64_t bits;
 };
 
-/* How rows of a kind become rows of a table of nsys. */
+/* Mapping of the rows of a kind to a table of nsys. */
 struct mapping {
 	enum nsys_table table;
 	struct value_set when;
 	bool ended;              /* events that did not end are left out */
-	uint32_t columns, count; /* of the table in all generations; entries of `sources` */
+	uint32_t columns, count; /* columns of the table in all generations; entries of `sources` */
 	struct mapped_column {
-		uint8_t column, how, field; /* indexes in the table and in the schema */
+		uint8_t column, how, field; /* `column`: index in the table; `field`: index in
+					     * the schema */
 		struct value_set when;
 		int64_t constant;
 		const char *text;
@@ -97,30 +98,30 @@ struct mapping {
 
 #define MAPPINGS_MAX 48u
 
-/* Where the rows of a kind of events are written to. */
+/* Tables that the rows of a kind are written to. */
 struct kind_rows {
-	uint8_t first, count; /* of its mappings; count 0: all rows are in LIBTRACE_KIND */
-	bool conditional;     /* LIBTRACE_KIND_OTHER has rows that no table of nsys takes */
-	bool whole;           /* LIBTRACE_KIND has all rows in any case */
-	uint8_t fact_count;   /* fields for which no table of nsys has a column */
+	uint8_t first, count; /* mappings of the kind; count 0 = all rows are in LIBTRACE_KIND */
+	bool conditional;     /* LIBTRACE_KIND_OTHER has the rows that no nsys table takes */
+	bool whole;           /* all rows are also in LIBTRACE_KIND */
+	uint8_t fact_count;   /* number of fields for which no table of nsys has a column */
 	uint8_t facts[SCHEMA_FIELDS];
 };
 
 struct nsys_rows {
 	struct mapping mappings[MAPPINGS_MAX];
 	struct kind_rows kinds[SCHEMA_KINDS];
-	struct bulk_table tables[NSYS_TABLES]; /* of the generation at hand */
+	struct bulk_table tables[NSYS_TABLES]; /* tables of the current generation */
 };
 
-/* Read nsys_rows.def and open the tables; insert their rows; free the memory. Each that can fail
- * returns 0 or a negative errno; nsys_rows_begin() -EINVAL where that file does not fit the
- * tables. */
+/* Parse nsys_rows.def and open the tables; insert buffered rows; free the memory. Functions that
+ * can fail return 0 or a negative errno; nsys_rows_begin() returns -EINVAL if nsys_rows.def does
+ * not match the tables. */
 int nsys_rows_begin(struct sqlite_export *x);
 int nsys_rows_end(struct nsys_rows *n);
 void nsys_rows_release(struct nsys_rows *n);
 
-/* Add a row to every table of nsys that takes this event. *ret_rowid: its row id in the first of
- * them; 0 = no table takes it. Returns 0 or a negative errno. */
+/* Add a row to every table of nsys that takes this event. *ret_rowid: row id in the first of
+ * these tables; 0 = no table takes the event. Returns 0 or a negative errno. */
 int nsys_row(
 	struct sqlite_export *x, const struct decoded_batch *b, uint32_t row, uint64_t *ret_rowid);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVTX: numbers of domains, rows of names, payloads. */
+/* nvtx_domains.c - numbers of NVTX domains, rows of names, and payloads. */
 #define _GNU_SOURCE
 #include "reader/export/sqlite/nvtx_domains.h"
 
@@ -134,13 +134,13 @@ static int name_put(struct sqlite_export *x, const struct name_row *n)
 	return error;
 }
 
-/* Add the row of a domain whose creation is not in the report: of a forked child, which has it from
- * its parent, or of an imported file. */
+/* Add the row of a domain whose creation is not in the report: a domain that a forked child
+ * inherited, or a domain of an imported file. */
 static int domain_put(struct sqlite_export *x, int64_t global_pid, uint32_t name, uint32_t id)
 {
 	struct string_ref ref = string_table_get(&x->contents.strings, name);
 	size_t bytes = utf8_clean_bytes(ref.text, ref.bytes);
-	char *text = malloc(bytes + 1); /* the row at hand may have text_of_string() */
+	char *text = malloc(bytes + 1); /* the current row may already use text_of_string() */
 	if (!text)
 		return -ENOMEM;
 	utf8_clean(ref.text, ref.bytes, text);

@@ -2,11 +2,11 @@
 /*
  * nvtx_domains.h - numbers of NVTX domains, rows of NVTX_EVENTS for names, payloads as JSON.
  *
- * As in nsys, domains are numbered by process, from 1, in the order in which they were created; the
- * default domain, whose name is empty, is 0.
+ * As in nsys, domains are numbered per process from 1, in the order of their creation; the default
+ * domain, whose name is empty, is 0.
  *
- * Memory: a map entry for each domain, and the layouts of payloads (nvtx_payloads.h). One thread;
- * allocates.
+ * Memory: a map entry for each domain, and the layouts of payloads (reader/nvtx/payloads.h). One
+ * thread; allocates.
  */
 #ifndef READER_EXPORT_SQLITE_NVTX_DOMAINS_H
 #define READER_EXPORT_SQLITE_NVTX_DOMAINS_H
@@ -29,10 +29,10 @@ struct created_domain {
 /* Per-report state. */
 struct nvtx_domains {
 	struct map ids; /* globalPid, id of the text -> domainId; globalPid, UINT64_MAX -> count */
-	struct created_domain *created; /* none once they are numbered */
+	struct created_domain *created; /* NULL once the domains are numbered */
 	uint32_t count, capacity;
 	struct nvtx_payloads payloads;
-	char *json; /* of the payload at hand */
+	char *json; /* current payload */
 };
 
 /* Begin and end a report. */
@@ -46,11 +46,11 @@ int nvtx_domains_collect(struct sqlite_export *x, const struct event_batch *b);
 /* Number the domains, after the first pass. Returns 0 or a negative errno. */
 int nvtx_domains_number(struct sqlite_export *x);
 
-/* Find the number of a domain by its name, a string of the report; one whose creation is not in the
- * report is numbered and gets a row. Returns 0 or a negative errno. */
+/* Return the number of a domain, whose name is a string of the report. A domain whose creation is
+ * not in the report is numbered and gets a row. Returns 0 or a negative errno. */
 int nvtx_domain_id(struct sqlite_export *x, int64_t global_pid, uint32_t name, uint32_t *ret_id);
 
-/* Decode an extended payload to JSON, which lives until the next call. Returns 0 or -ENOMEM. */
+/* Convert an extended payload to JSON, which is valid until the next call. Returns 0 or -ENOMEM. */
 int nvtx_payload_json(struct sqlite_export *x, const struct decoded_batch *b, uint32_t row,
 	int64_t payload, struct cell *ret_cell);
 

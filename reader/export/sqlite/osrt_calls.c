@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of the OS runtime as rows. */
+/* osrt_calls.c - rows of OS runtime calls. */
 #include "reader/export/sqlite/osrt_calls.h"
 
 #include "common/spool.h"
@@ -9,9 +9,9 @@
 
 struct call_columns {
 	const int64_t *start, *duration, *function, *result;
-	const int64_t *facts[SCHEMA_FIELDS]; /* those for which OSRT_API has no column */
-	uint32_t fact_count, object;         /* object: index of the fact + 1 */
-	uint32_t function_last, text_last;   /* the last name looked up, and its text */
+	const int64_t *facts[SCHEMA_FIELDS]; /* fields for which OSRT_API has no column */
+	uint32_t fact_count, object;         /* `object`: index of the fact + 1 */
+	uint32_t function_last, text_last;   /* last name looked up, and its text id */
 };
 
 static int call_row(
@@ -45,7 +45,8 @@ static int call_row(
 		any |= facts[n] = c->facts[n - 1][i];
 	if (error || !any)
 		return error;
-	/* objects have 48 bits: a small negative number, as AT_FDCWD, has the upper ones set */
+	/* handles have 48 bits; a small negative number, such as AT_FDCWD, has its upper bits
+	 * set */
 	if (facts[c->object] >> 47 == 1)
 		facts[c->object] -= INT64_C(1) << 48;
 	facts[0] = (int64_t)x->nsys.tables[NSYS_OSRT_API].rows;

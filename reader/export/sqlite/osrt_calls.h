@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * osrt_calls.h - calls of the OS runtime as rows of OSRT_API and LIBTRACE_OSRT_CALL.
+ * osrt_calls.h - OS runtime calls as rows of OSRT_API and LIBTRACE_OSRT_CALL.
  *
- * Most events of a report are such calls; so they do not take the way through nsys_rows.def.
+ * Most events of a report are such calls, so they bypass nsys_rows.def for speed.
  *
  * One thread; allocates.
  */

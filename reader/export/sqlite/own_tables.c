@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of ours, and events as their rows. */
+/* own_tables.c - tables of libtrace, and events as their rows. */
 #include "reader/export/sqlite/own_tables.h"
 
 #include <ctype.h>
@@ -13,7 +13,7 @@
 
 /* ---- definitions ---- */
 
-/* Convert the name of a field to that of a column: "start_ns" to start, "parent_tid" to
+/* Convert the name of a field to the name of a column: "start_ns" to start, "parent_tid" to
  * parentTid. */
 static void column_name(const char *column, char *out, size_t bytes)
 {
@@ -30,8 +30,8 @@ static void column_name(const char *column, char *out, size_t bytes)
 	out[n] = 0;
 }
 
-/* Append the definition of a column. One that holds the id of a text ends in Id, as those of nsys
- * do; function names are nameId. */
+/* Append the definition of a column. Names of text ids end in Id, as in nsys; function names are
+ * nameId. */
 static void column_add(char *sql, size_t bytes, const struct schema_field *f)
 {
 	char name[48];
@@ -125,7 +125,7 @@ void own_tables_release(struct own_tables *t)
 
 /* ---- rows ---- */
 
-/* Find the id of bytes that are no text, as hex digits. */
+/* Return the text id of bytes as hex digits. */
 static int bytes_text(struct sqlite_export *x, uint32_t string, uint32_t *ret_id)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -155,7 +155,8 @@ static int value_convert(struct sqlite_export *x, const struct decoded_batch *b,
 	if (b->event->number == KIND_OSRT_CALL && f->number == FIELD_OSRT_CALL_OBJECT) {
 		value = value >> 47 == 1 ? value - (INT64_C(1) << 48) : value;
 	} else if (f->kind == FIELD_KIND_FLAGS) {
-		value &= ~(int64_t)RECORD_TEXT_NAMED; /* that is what textId is for */
+		value &= ~(
+			int64_t)RECORD_TEXT_NAMED; /* redundant: textId contains this information */
 	} else if (f->kind == FIELD_KIND_TIME) {
 		value = export_time(x, (uint64_t)value);
 	} else if (schema_is_moment(f)) {

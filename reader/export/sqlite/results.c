@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results of kernels as rows. */
+/* results.c - rows of kernel results. */
 #include "reader/export/sqlite/results.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include "reader/ncu/nvtx_names.h"
 #include "reader/ncu/workload.h"
 
-#define VALUES_MAX 19u              /* columns of the widest of our tables */
-#define TIME_MAX_NS (INT64_MAX / 4) /* of a hostile report: later times are this one */
+#define VALUES_MAX 19u              /* columns of the widest table of libtrace */
+#define TIME_MAX_NS (INT64_MAX / 4) /* later times of a hostile report are reduced to this */
 
 /* The columns are filled by index. */
 static const struct {
@@ -165,7 +165,7 @@ static int row_put(struct sqlite_export *x, enum results_table table, const stru
 	return error;
 }
 
-/* Return the id of the result at hand, whose own row is added last. */
+/* Return the id of the current result, whose own row is added last. */
 static struct cell result_id(const struct sqlite_export *x)
 {
 	return of_number((int64_t)x->results.tables[OF_RESULT].rows + 1);
@@ -234,7 +234,8 @@ static int metrics_put(struct sqlite_export *x, const Ncu__ProfileResult *result
 	return error;
 }
 
-/* Read the first value of each fact; NULL where there is none. */
+/* Read the first value of each fact; a fact may have several names in a result. NULL = the result
+ * has no such fact. */
 static int facts_read(struct sqlite_export *x, const Ncu__ProfileResult *result,
 	struct cell ret_facts[RESULT_FACTS])
 {
@@ -275,7 +276,8 @@ static const char *enum_name(const ProtobufCEnumDescriptor *type, int value)
 	return v ? v->name : NULL;
 }
 
-/* Add a message or an estimated speedup of a rule; NULL: a rule without either. */
+/* Add a message or an estimated speedup of a rule. `item` NULL = the rule has
+ * neither. */
 static int finding_put(
 	struct sqlite_export *x, const Ncu__RuleResult *rule, const Ncu__RuleResultBodyItem *item)
 {
@@ -380,11 +382,11 @@ static int frames_put(struct sqlite_export *x, const Ncu__ProfileResult *result)
 
 /* ---- results ---- */
 
-/* The values that both tables have of a launch. */
+/* Values of a launch that both tables have. */
 struct launch {
 	int64_t global_pid;
 	enum ncu_entry_kind workload;
-	struct cell demangled, base, mangled; /* ids of texts */
+	struct cell demangled, base, mangled; /* text ids */
 	struct cell grid[3], block[3];
 	struct cell facts[RESULT_FACTS];
 };
@@ -402,7 +404,7 @@ static int64_t global_pid_of(const struct sqlite_export *x, size_t i)
 	return x->threads.vid | (int64_t)(n->processes[n->entries[i].process].pid & 0xffffff) << 24;
 }
 
-/* Set the id of a name; a missing one is empty. */
+/* Set the text id of a name; a missing name is empty. */
 static int name_id_cell(struct sqlite_export *x, const char *name, struct cell *cell)
 {
 	return text_id_cell(&x->texts, name ? name : "", cell);
@@ -425,8 +427,8 @@ static int launch_read(
 	return error ? error : facts_read(x, result, l->facts);
 }
 
-/* Return when the kernel began: in the second in which its result was created, after the one
- * before. */
+/* Return the start of a kernel: the second in which its result was created, but not before the end
+ * of the previous kernel. */
 static uint64_t start_of(const struct sqlite_export *x, const Ncu__ProfileResult *result)
 {
 	const uint64_t second = 1000000000u;
@@ -448,7 +450,7 @@ static struct cell fact_or_0(const struct launch *l, enum result_fact fact)
 	return of_number(v->kind == CELL_INTEGER ? v->integer : 0);
 }
 
-/* Add the row of a kernel that was timed. */
+/* Add the row of a kernel that has a duration. */
 static int kernel_put(
 	struct sqlite_export *x, const Ncu__ProfileResult *result, const struct launch *l)
 {
@@ -501,7 +503,7 @@ static int launch_put(
 	const char *workload = ncu_workload_name(l->workload);
 	x->results.tally.untimed += is_kernel && !was_timed;
 	int error = was_timed ? kernel_put(x, result, l) : 0;
-	struct cell v[VALUES_MAX] = {none, /* the row's id */
+	struct cell v[VALUES_MAX] = {none, /* id of the row */
 		was_timed ? of_number((int64_t)kernels->rows) : none,
 		of_number(l->global_pid | (result->thread_id & 0xffffff)), l->facts[FACT_DEVICE],
 		of_number(result->context_id),
@@ -593,7 +595,7 @@ static const struct {
 	const char *column, *attribute;
 	uint32_t factor;
 } device_columns[] = {
-	{"isDiscrete", "integrated", 0}, /* 0: negated */
+	{"isDiscrete", "integrated", 0}, /* 0: the value is negated */
 	{"l2CacheSize", "l2_cache_size", 1},
 	{"totalMemory", "total_memory", 1},
 	{"clockRate", "clock_rate", 1000},
@@ -677,8 +679,8 @@ static int devices_put(struct sqlite_export *x)
 	return error;
 }
 
-/* Only a report in which no process was traced has results and no events. In a report of ours
- * launches are events, which are rows already. */
+/* Results are rows only in a report without traced processes, which has no events. In other
+ * reports, launches are events, which are already rows. */
 int results_ready(struct sqlite_export *x)
 {
 	struct ncu_rows *r = &x->results;
@@ -694,13 +696,14 @@ static int entry_put(struct sqlite_export *x, size_t i)
 	int error = r->facts_only ? ncu_result_read_some(&r->results, i, r->facts_only, &result)
 				  : ncu_result_read(&r->results, i, &result);
 	if (error == -EBADMSG)
-		problem(x, r->results.entries[i].offset, "broken result");
+		problem(x, r->results.entries[i].offset, "malformed result");
 	if (error)
 		return error == -EBADMSG ? 0 : error;
+	error = ncu_metrics_settle(&r->results, result);
 	r->tally.results++;
 	if (x->job->nvtx && !ncu_nvtx_passes(x->job->nvtx, result->nvtx, result->thread_id))
 		r->tally.left_out++;
-	else
+	else if (!error)
 		error = result_put(x, i, result);
 	ncu__profile_result__free_unpacked(result, NULL);
 	return error;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * results.h - results of kernels, of which a report of Nsight Compute consists.
+ * results.h - kernel results, the contents of an Nsight Compute report, as rows.
  *
- * A result that was timed is a row of CUPTI_ACTIVITY_KIND_KERNEL, a device one of TARGET_INFO_GPU;
- * tables of our own, LIBTRACE_NCU_*, have everything. Such a report gives the second in which a
- * result was created, and no other time: a kernel starts there, or where the one before it ends.
+ * A result with a duration is a row of CUPTI_ACTIVITY_KIND_KERNEL, a device a row of
+ * TARGET_INFO_GPU; tables of libtrace, LIBTRACE_NCU_*, contain everything. The only time in such a
+ * report is the second in which a result was created: a kernel starts then, or at the end of the
+ * previous kernel.
  *
- * Memory: ncu/results.h, 12 bytes for each name of a metric, one result. One thread; allocates.
+ * Memory: as ncu/results.h, plus 12 bytes for each name of a metric, one result. One thread;
+ * allocates.
  */
 #ifndef READER_EXPORT_SQLITE_RESULTS_H
 #define READER_EXPORT_SQLITE_RESULTS_H
@@ -58,7 +60,7 @@ enum kernel_place {
 	KERNEL_PLACES
 };
 
-/* Metrics whose values other tables have as columns. */
+/* Metrics whose values are columns of other tables. */
 enum result_fact {
 	FACT_NONE,
 	FACT_DURATION,
@@ -69,28 +71,28 @@ enum result_fact {
 	RESULT_FACTS
 };
 
-/* The name and unit of a NameId: ids of texts + 1; 0 = not looked up yet. */
+/* Name and unit of a NameId: text ids + 1; 0 = not looked up yet. */
 struct results_name {
-	uint32_t text, unit; /* unit: 0 = there is none */
+	uint32_t text, unit; /* unit: 0 = none */
 	uint8_t fact;
 };
 
 struct ncu_rows {
 	struct bulk_table tables[RESULTS_TABLES];
-	int kernel_places[KERNEL_PLACES]; /* columns of the table of all generations */
+	int kernel_places[KERNEL_PLACES]; /* columns of the table in all generations */
 	struct results_tally tally;
 
 	/* per-report state */
 	struct ncu_results results;
-	bool is_foreign; /* the report has no events: results are rows */
+	bool is_foreign; /* the report has no events, so its results are rows */
 	struct results_name *names;
 	uint8_t *facts_only; /* bits of the metrics that are facts; NULL = all metrics are rows */
 	size_t next;         /* index of the next entry */
-	uint64_t end_ns;     /* of the kernel before, since time 0 */
+	uint64_t end_ns;     /* end of the previous kernel, since time 0 */
 };
 
-/* Open the tables; insert their rows; free the memory. Each that can fail returns 0 or a negative
- * errno. */
+/* Open the tables; insert buffered rows; free the memory. Functions that can fail return 0 or a
+ * negative errno. */
 int results_begin(struct sqlite_export *x);
 int results_end(struct ncu_rows *r);
 void results_release(struct ncu_rows *r);
@@ -99,17 +101,18 @@ void results_release(struct ncu_rows *r);
 void results_report_begin(struct ncu_rows *r, const struct report *report);
 void results_report_end(struct ncu_rows *r);
 
-/* Note where the results of a block are, in the first pass. Returns 0 or a negative errno. */
+/* Record the positions of the results in a block, in the first pass. Returns 0 or a negative errno.
+ */
 int results_note(struct sqlite_export *x, const struct report_block *block);
 
-/* Decide, after the first pass, whether results are rows, and add rows for devices. Returns 0 or a
- * negative errno. */
+/* Decide whether results are rows, after the first pass, and add the rows of devices. Returns 0 or
+ * a negative errno. */
 int results_ready(struct sqlite_export *x);
 
-/* Add rows for the results of a block, in the second pass. Returns 0 or a negative errno. */
+/* Add the rows of the results of a block, in the second pass. Returns 0 or a negative errno. */
 int results_rows(struct sqlite_export *x, const struct report_block *block);
 
-/* Add rows for processes. Returns 0 or a negative errno. */
+/* Add the rows of processes. Returns 0 or a negative errno. */
 int results_processes(struct sqlite_export *x);
 
 #endif

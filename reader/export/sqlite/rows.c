@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches of events as rows of all tables. */
+/* rows.c - batches of events as rows of all tables. */
 #include "reader/export/sqlite/rows.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include "reader/export/sqlite/export_state.h"
 #include "reader/export/sqlite/osrt_calls.h"
 
-/* Note the names and priorities that THREAD_START and THREAD_NAME report. */
+/* Record the names and priorities in THREAD_START and THREAD_NAME. */
 static int thread_facts_note(struct sqlite_export *x, const struct decoded_batch *b)
 {
 	const bool starts = b->batch->kind == KIND_THREAD_START;
@@ -53,7 +53,7 @@ int batch_rows(struct sqlite_export *x, const struct event_batch *batch)
 	int error = batch_decode(x, batch, &b);
 	if (error)
 		return error == -EBADMSG ? 0 : error;
-	if (batch->tid) /* 0: events of the process */
+	if (batch->tid) /* 0: the events belong to the process */
 		error = thread_find(&x->threads, b.global_tid, &thread);
 	if (!error && (batch->kind == KIND_THREAD_START || batch->kind == KIND_THREAD_NAME))
 		error = thread_facts_note(x, &b);

@@ -11,7 +11,7 @@
 
 struct sqlite_export;
 
-/* Add the rows of a batch; a batch that does not match the schema has none. Returns 0, or a
+/* Add the rows of a batch; a batch that does not match the schema adds none. Returns 0, or a
  * negative errno that ends the pass. */
 int batch_rows(struct sqlite_export *x, const struct event_batch *batch);
 

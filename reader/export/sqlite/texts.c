@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of the database, each stored once. */
+/* texts.c - texts of the database, each stored once. */
 #include "reader/export/sqlite/texts.h"
 
 #include <errno.h>
@@ -52,8 +52,8 @@ int text_id_of_string(struct text_ids *t, uint32_t string, uint32_t *ret_id)
 	return error ? error : map_put(&t->report_ids, string, 0, *ret_id + 1);
 }
 
-/* Return the text with bytes that are not UTF-8 as \xNN: the text itself, or a copy in the pool.
- * NULL = out of memory. */
+/* Replace bytes that are not UTF-8 by \xNN. Returns the text itself, or a copy in the pool. NULL =
+ * out of memory. */
 static const char *clean_text(
 	struct text_ids *t, const char *text, size_t bytes, size_t *ret_clean_bytes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * texts.h - the texts of the database: rows of StringIds, and texts that stand in a row.
+ * texts.h - texts of the database: rows of StringIds, and texts inside other rows.
  *
  * Each text has one id for the whole database, from 0. Strings of a report are found by their id in
  * that report.
@@ -21,34 +21,34 @@
 struct text_ids {
 	struct pool pool;
 	struct map ids;     /* address in the pool -> id + 1 */
-	const char **texts; /* by id */
+	const char **texts; /* indexed by id */
 	uint32_t count, capacity;
 
-	const struct string_table *report; /* strings of the report at hand */
-	struct map report_ids;             /* id in that report -> id + 1 */
+	const struct string_table *report; /* strings of the current report */
+	struct map report_ids;             /* string id in that report -> id + 1 */
 };
 
-/* Begin with the strings of another report, or end with NULL. */
+/* Begin using the strings of another report; NULL = none. */
 void text_ids_report(struct text_ids *t, const struct string_table *report);
 
 void text_ids_release(struct text_ids *t);
 
-/* Find the id of a text, adding it if need be. Returns 0 or -ENOMEM. */
+/* Return the id of a text, which is added if needed. Returns 0 or -ENOMEM. */
 int text_id(struct text_ids *t, const char *text, uint32_t *ret_id);
 
-/* Find the id of a string of the report; "[string N]" where the report has no such string. Returns
- * 0 or -ENOMEM. */
+/* Return the id of a string of the report; "[string N]" if the report has no such string. Returns 0
+ * or -ENOMEM. */
 int text_id_of_string(struct text_ids *t, uint32_t string, uint32_t *ret_id);
 
-/* Return a string of the report, with bytes that are not UTF-8 as \xNN, and its length. It lives as
+/* Return a string of the report and its length, with bytes that are not UTF-8 as \xNN. Valid as
  * long as the report or `t`. NULL = out of memory. */
 const char *text_of_string(struct text_ids *t, uint32_t string, uint32_t *ret_bytes);
 
-/* Put a text into a cell, with bytes that are not UTF-8 as \xNN; NULL is NULL. The cell refers to
+/* Set a cell to a text, with bytes that are not UTF-8 as \xNN; NULL is NULL. The cell refers to
  * `text` or to `t`. Returns 0, -ENOMEM or -EOVERFLOW. */
 int text_cell(struct text_ids *t, const char *text, struct cell *ret_cell);
 
-/* Put the id of a text into a cell. Returns 0 or -ENOMEM. */
+/* Set a cell to the id of a text. Returns 0 or -ENOMEM. */
 int text_id_cell(struct text_ids *t, const char *text, struct cell *ret_cell);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ids and names of the processes and threads that rows name. */
+/* threads.c - ids and names of processes and threads in the database. */
 #include "reader/export/sqlite/threads.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "common/array.h"
 
-/* Return the globalVid of a VM number: VM ids 1 to 255, then machine ids, too. */
+/* Return the globalVid of a VM number: VM ids 1 to 255 first, then further machine ids. */
 static int64_t global_vid(uint32_t number)
 {
 	return (int64_t)(number / 255) << 56 | (int64_t)(number % 255 + 1) << 48;
@@ -49,8 +49,8 @@ static int compare_starts(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Return whether `p` is another process than `before`, which had its pid: not the same one after
- * exec. */
+/* Return true if `p` is another process than `before`, which had the same pid; false if `p` is
+ * `before` after exec. */
 static bool is_another(const struct process *p, const struct process *before)
 {
 	const Libtrace__Process *f = p->facts, *g = before->facts;

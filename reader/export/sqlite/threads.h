@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * threads.h - the ids that nsys gives processes and threads, and the names of threads.
+ * threads.h - ids that nsys gives processes and threads, and names of threads.
  *
- * A globalTid is machine << 56 | VM << 48 | pid << 24 | tid. Machine and VM tell apart reports, and
- * processes of one report that had the same pid one after the other.
+ * A globalTid is machine << 56 | VM << 48 | pid << 24 | tid. Machine and VM distinguish reports,
+ * and processes of one report that had the same pid one after the other.
  *
  * Memory: 40 bytes and a map entry for each thread, a map entry for each pid that was reused. One
  * thread; allocates.
@@ -18,13 +18,14 @@
 #include "reader/base/map.h"
 #include "reader/report/processes.h"
 
-/* A thread that a row names: one row of ThreadNames. */
+/* A thread that rows refer to: one row of ThreadNames. */
 struct export_thread {
 	int64_t global_tid;
-	uint32_t name;     /* id of a text + 1; 0 = none reported yet */
-	uint32_t priority; /* as the kernel counts; 0 = not known */
-	uint64_t name_ns;  /* when the name was reported: the last one holds */
-	bool by_program;   /* the program gave the name by NVTX: the kernel's do not count */
+	uint32_t name;     /* text id + 1; 0 = none yet */
+	uint32_t priority; /* priority as numbered by the kernel; 0 = not known */
+	uint64_t name_ns;  /* time of the name; the latest name is valid */
+	bool by_program;   /* the program set the name by NVTX, which overrides the kernel's
+			    * names */
 };
 
 /* All zero = empty. */
@@ -32,33 +33,32 @@ struct export_threads {
 	struct map ids; /* globalTid -> index + 1 */
 	struct export_thread *rows;
 	uint32_t count, capacity;
-	uint32_t vids; /* VM numbers given so far */
+	uint32_t vids; /* VM numbers assigned so far */
 
 	/* per-report state */
 	int64_t vid;      /* globalVid of the report */
-	struct map lives; /* process -> how many processes had its pid before */
+	struct map lives; /* process -> number of earlier processes with its pid */
 	uint32_t lives_most;
 };
 
 #define GLOBAL_VID_BITS INT64_C(0x7fff000000000000) /* the bits of globalVid in a globalTid */
 
-/* Give the next report its VM number; and give it back the numbers of its reused pids. */
+/* Assign the next VM number to a report; forget the numbers of its reused pids. */
 void threads_report_begin(struct export_threads *t);
 void threads_report_end(struct export_threads *t);
 void threads_release(struct export_threads *t);
 
-/* Return pid and tid with the ids of machine and VM before them. NULL: a process that the report
- * does not know. */
+/* Return the global id of a process and thread; `p` NULL = the process is not in the report. */
 int64_t global_id(const struct export_threads *t, const struct process *p, uint32_t tid);
 
-/* Find the processes whose pid another process had before. Returns 0 or -ENOMEM. */
+/* Find the processes whose pid an earlier process had. Returns 0 or -ENOMEM. */
 int process_lives_find(struct export_threads *t, const struct process_list *l);
 
-/* Find the thread with this globalTid, adding it if need be; it moves when others are added.
- * Returns 0 or -ENOMEM. */
+/* Return the thread with this globalTid, which is added if needed; valid until another thread is
+ * added. Returns 0 or -ENOMEM. */
 int thread_find(struct export_threads *t, int64_t global_tid, struct export_thread **ret_thread);
 
-/* Note that a thread was named at `ns`. `name` is a string of the report. Returns 0 or -ENOMEM. */
+/* Record the name that a thread got at `ns`, a string of the report. Returns 0 or -ENOMEM. */
 int thread_name_note(struct export_threads *t, struct text_ids *texts, int64_t global_tid,
 	uint32_t name, uint64_t ns, bool by_program);
 

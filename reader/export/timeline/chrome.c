@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* chrome.c - trace events in Chrome's JSON format. */
 #define _GNU_SOURCE
 #include "reader/export/timeline/chrome.h"
 
@@ -8,9 +9,9 @@
 
 #include "reader/base/print.h"
 
-/* Ids of processes that stand for devices: behind all that Linux has. */
+/* First id of the processes that represent devices; greater than any pid of Linux. */
 #define DEVICE_PID_FIRST (1u << 22)
-#define LANE_TID_FIRST (1u << 22) /* lanes that are no threads */
+#define TRACK_TID_FIRST (1u << 22) /* first id of tracks that are not threads */
 
 struct chrome {
 	FILE *out;
@@ -18,19 +19,18 @@ struct chrome {
 	const char *steps;
 	uint64_t origin_ns;
 	uint64_t step;
-	struct map device_pids; /* process and device */
-	bool several; /* processes of the report used a device: their correlation ids are told apart
-		       */
+	struct map device_pids; /* process, device -> pid */
+	bool several; /* several processes used a device: correlation ids include the process */
 	const char *comma;
 };
 
-/* Categories of the PyTorch profiler, by event. */
+/* Return the category that the PyTorch profiler gives the event. */
 static const char *category(const struct timeline_item *i)
 {
 	switch (i->row->event->number) {
 	case KIND_CUDA_API: {
-		const uint32_t place = schema_column_index(i->row->event, FIELD_CUDA_API_API);
-		return i->row->values[place] ? "cuda_driver" : "cuda_runtime";
+		const uint32_t index = schema_column_index(i->row->event, FIELD_CUDA_API_API);
+		return i->row->values[index] ? "cuda_driver" : "cuda_runtime";
 	}
 	case KIND_CUDA_MEMCPY:
 		return "gpu_memcpy";
@@ -44,7 +44,7 @@ static const char *category(const struct timeline_item *i)
 	}
 }
 
-/* Microseconds, to the nanosecond. */
+/* Print microseconds with ns precision. */
 static void print_us(FILE *out, uint64_t ns)
 {
 	const uint64_t part = ns % 1000;
@@ -64,41 +64,42 @@ static void print_time(struct chrome *w, uint64_t ns)
 	print_us(w->out, ns < w->origin_ns ? w->origin_ns - ns : ns - w->origin_ns);
 }
 
-static bool is_of_device(const struct lane *lane)
+static bool is_of_device(const struct track *track)
 {
-	return lane->key.kind == LANE_STREAM;
+	return track->key.kind == TRACK_STREAM;
 }
 
-static uint32_t pid_of(struct chrome *w, const struct lane *lane)
+static uint32_t pid_of(struct chrome *w, const struct track *track)
 {
-	const uint64_t process = lane->key.process->id;
-	if (!is_of_device(lane))
-		return lane->key.process->facts->pid;
-	uint32_t known = map_get(&w->device_pids, process, lane->key.device);
+	const uint64_t process = track->key.process->id;
+	if (!is_of_device(track))
+		return track->key.process->facts->pid;
+	uint32_t known = map_get(&w->device_pids, process, track->key.device);
 	if (!known) {
 		known = DEVICE_PID_FIRST + w->device_pids.count;
-		if (map_put(&w->device_pids, process, lane->key.device, known))
+		if (map_put(&w->device_pids, process, track->key.device, known))
 			return DEVICE_PID_FIRST;
 	}
 	return known;
 }
 
-/* Streams keep their number, calls the thread's; everything else has one of its own. */
-static uint32_t tid_of(const struct lane *lane)
+/* Return the tid of a track: the number of a stream, the tid of a thread for its calls, and for any
+ * other track a number of its own. */
+static uint32_t tid_of(const struct track *track)
 {
-	if (lane->overflow)
-		return LANE_TID_FIRST + lane->number;
-	return lane->key.kind == LANE_THREAD ? lane->key.tid
-		: is_of_device(lane)         ? (uint32_t)lane->key.id
-					     : LANE_TID_FIRST + lane->number;
+	if (track->overflow)
+		return TRACK_TID_FIRST + track->number;
+	return track->key.kind == TRACK_THREAD ? track->key.tid
+		: is_of_device(track)          ? (uint32_t)track->key.id
+					       : TRACK_TID_FIRST + track->number;
 }
 
-static void print_ids(struct chrome *w, const struct lane *lane)
+static void print_ids(struct chrome *w, const struct track *track)
 {
 	fputs_unlocked(",\"pid\":", w->out);
-	print_u64(w->out, pid_of(w, lane));
+	print_u64(w->out, pid_of(w, track));
 	fputs_unlocked(",\"tid\":", w->out);
-	print_u64(w->out, tid_of(lane));
+	print_u64(w->out, tid_of(track));
 }
 
 static void event_begin(struct chrome *w, char phase)
@@ -112,61 +113,62 @@ static void event_begin(struct chrome *w, char phase)
 
 /* ---- names of processes and threads ---- */
 
-static void print_metadata(
-	struct chrome *w, const struct lane *lane, const char *what, const char *text, size_t bytes)
+static void print_metadata(struct chrome *w, const struct track *track, const char *what,
+	const char *text, size_t bytes)
 {
 	event_begin(w, 'M');
 	fprintf(w->out, ",\"name\":\"%s\"", what);
-	print_ids(w, lane);
+	print_ids(w, track);
 	fputs_unlocked(",\"args\":{\"name\":", w->out);
 	print_json(w->out, text, bytes);
 	fputs_unlocked("}}", w->out);
 }
 
-static void print_process(struct chrome *w, const struct lane *lane)
+static void print_process(struct chrome *w, const struct track *track)
 {
 	char name[300];
-	if (is_of_device(lane))
-		snprintf(name, sizeof(name), "GPU %u, %.200s (%u)", lane->key.device,
-			timeline_program(lane->key.process), lane->key.process->facts->pid);
+	if (is_of_device(track))
+		snprintf(name, sizeof(name), "GPU %u, %.200s (%u)", track->key.device,
+			timeline_program(track->key.process), track->key.process->facts->pid);
 	else
-		snprintf(name, sizeof(name), "%.200s", timeline_program(lane->key.process));
-	print_metadata(w, lane, "process_name", name, strlen(name));
+		snprintf(name, sizeof(name), "%.200s", timeline_program(track->key.process));
+	print_metadata(w, track, "process_name", name, strlen(name));
 }
 
-static void print_lane(struct chrome *w, struct lane *lane)
+static void print_track(struct chrome *w, struct track *track)
 {
-	char name[LANE_NAME_BYTES];
+	char name[TRACK_NAME_BYTES];
 	struct timeline *t = w->timeline;
-	struct lane *parent = lane->parent ? t->lanes.rows[lane->parent - 1] : NULL;
-	struct string_ref thread = timeline_thread_name(t, lane->key.process, lane->key.tid);
-	if (parent && !parent->told)
-		print_lane(w, parent);
-	lane->told = true;
-	if (lane->key.kind == LANE_PROCESS || is_of_device(lane))
-		print_process(w, lane);
-	if (lane->key.kind == LANE_PROCESS)
+	struct track *parent = track->parent ? t->tracks.rows[track->parent - 1] : NULL;
+	struct string_ref thread = timeline_thread_name(t, track->key.process, track->key.tid);
+	if (parent && !parent->is_described)
+		print_track(w, parent);
+	track->is_described = true;
+	if (track->key.kind == TRACK_PROCESS || is_of_device(track))
+		print_process(w, track);
+	if (track->key.kind == TRACK_PROCESS)
 		return;
-	if (lane->key.kind == LANE_THREAD && !lane->overflow) {
-		print_metadata(w, lane, "thread_name", thread.bytes ? thread.text : "thread",
+	if (track->key.kind == TRACK_THREAD && !track->overflow) {
+		print_metadata(w, track, "thread_name", thread.bytes ? thread.text : "thread",
 			thread.bytes ? thread.bytes : strlen("thread"));
 		return;
 	}
-	size_t at = lane->key.tid ? (size_t)snprintf(name, sizeof(name), "%u ", lane->key.tid) : 0;
-	lane_name(lane, name + at, sizeof(name) - at);
-	print_metadata(w, lane, "thread_name", name, strlen(name));
+	size_t at =
+		track->key.tid ? (size_t)snprintf(name, sizeof(name), "%u ", track->key.tid) : 0;
+	track_name(track, name + at, sizeof(name) - at);
+	print_metadata(w, track, "thread_name", name, strlen(name));
 }
 
 /* ---- events ---- */
 
-static void print_value(struct chrome *w, const struct timeline_item *i, uint32_t place)
+static void print_value(struct chrome *w, const struct timeline_item *i, uint32_t index)
 {
 	struct timeline_value v;
-	timeline_value(w->timeline, i->row, place, &v);
+	timeline_value(w->timeline, i->row, index, &v);
 	if (v.kind == TIMELINE_NOTHING)
 		return;
 	fputs_unlocked(",\"", w->out);
-	fputs_unlocked(i->row->event->fields[place].column, w->out);
+	fputs_unlocked(i->row->event->fields[index].column, w->out);
 	fputs_unlocked("\":", w->out);
 	switch (v.kind) {
 	case TIMELINE_INT:
@@ -185,7 +187,7 @@ static void print_value(struct chrome *w, const struct timeline_item *i, uint32_
 		print_json(w->out, v.text.text, v.text.bytes);
 		break;
 	case TIMELINE_JSON:
-		timeline_payload(w->timeline, w->out, i->row, place);
+		timeline_payload(w->timeline, w->out, i->row, index);
 		break;
 	case TIMELINE_NOTHING:
 		break;
@@ -197,15 +199,15 @@ static uint64_t correlation(const struct chrome *w, const struct timeline_item *
 	return w->several ? (uint64_t)i->row->process->id << 32 ^ i->correlation : i->correlation;
 }
 
-/* What readers of the PyTorch profiler look for. */
+/* Print the arguments that readers of the PyTorch profiler expect. */
 static void print_known_args(struct chrome *w, const struct timeline_item *i)
 {
-	const struct lane_key *key = &i->lane->key;
+	const struct track_key *key = &i->track->key;
 	fputs_unlocked("\"External id\":", w->out);
 	print_u64(w->out, correlation(w, i));
 	fputs_unlocked(",\"correlation\":", w->out);
 	print_u64(w->out, correlation(w, i));
-	if (is_of_device(i->lane))
+	if (is_of_device(i->track))
 		fprintf(w->out, ",\"device\":%u,\"context\":%u,\"stream\":%llu", key->device,
 			key->context, (unsigned long long)key->id);
 }
@@ -227,7 +229,7 @@ static void print_shape(struct chrome *w, const struct timeline_item *i)
 			(long long)column_value(i, FIELD_CUDA_KERNEL_BLOCK_Z));
 }
 
-/* Of copies and sets, as the PyTorch profiler tells it: bytes in a nanosecond. */
+/* Print the bandwidth of copies and sets as the PyTorch profiler does: bytes per ns. */
 static void print_bandwidth(struct chrome *w, const struct timeline_item *i)
 {
 	const uint32_t kind = i->row->event->number;
@@ -243,7 +245,8 @@ static void print_args(struct chrome *w, const struct timeline_item *i)
 {
 	fputs_unlocked(",\"args\":{", w->out);
 	if ((i->correlation && i->is_call) ||
-		is_of_device(i->lane)) { /* one of each: they join by it */
+		is_of_device(i->track)) { /* readers join one call with one device event by
+					   * their correlation id */
 		print_known_args(w, i);
 		print_shape(w, i);
 		print_bandwidth(w, i);
@@ -253,7 +256,7 @@ static void print_args(struct chrome *w, const struct timeline_item *i)
 		putc_unlocked('"', w->out);
 	}
 	for (uint32_t n = 0; n < i->kind->arg_count; n++)
-		if (!is_of_device(i->lane) ||
+		if (!is_of_device(i->track) ||
 			((int)i->kind->args[n] != i->kind->device &&
 				(int)i->kind->args[n] != i->kind->context &&
 				(int)i->kind->args[n] != i->kind->stream))
@@ -272,7 +275,7 @@ static void print_event(struct chrome *w, const struct timeline_item *i)
 		fprintf(w->out, "\"ProfilerStep#%llu\"", (unsigned long long)w->step++);
 	else
 		print_json(w->out, i->name.text.text, i->name.text.bytes);
-	print_ids(w, i->lane);
+	print_ids(w, i->track);
 	fputs_unlocked(",\"ts\":", w->out);
 	print_time(w, i->start_ns);
 	if (slice) {
@@ -287,14 +290,14 @@ static void print_event(struct chrome *w, const struct timeline_item *i)
 
 static void print_counter(struct chrome *w, const struct timeline_item *i)
 {
-	char name[LANE_NAME_BYTES];
-	struct string_ref known = timeline_counter_name(w->timeline, i->lane);
-	lane_name(i->lane, name, sizeof(name));
+	char name[TRACK_NAME_BYTES];
+	struct string_ref known = timeline_counter_name(w->timeline, i->track);
+	track_name(i->track, name, sizeof(name));
 	event_begin(w, 'C');
 	fputs_unlocked(",\"name\":", w->out);
 	print_json(
 		w->out, known.bytes ? known.text : name, known.bytes ? known.bytes : strlen(name));
-	print_ids(w, i->lane);
+	print_ids(w, i->track);
 	fputs_unlocked(",\"ts\":", w->out);
 	print_time(w, i->start_ns);
 	fputs_unlocked(",\"args\":{\"value\":", w->out);
@@ -305,22 +308,23 @@ static void print_counter(struct chrome *w, const struct timeline_item *i)
 	fputs_unlocked("}}", w->out);
 }
 
-/* An arrow from the call to what the device did. */
+/* Print an arrow from a call to the work that it started on the device. */
 static void print_flow(struct chrome *w, const struct timeline_item *i)
 {
-	if (!i->correlation || (!i->is_call && !is_of_device(i->lane)))
+	if (!i->correlation || (!i->is_call && !is_of_device(i->track)))
 		return;
 	event_begin(w, i->is_call ? 's' : 'f');
 	fputs_unlocked(",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":", w->out);
 	print_u64(w->out, correlation(w, i));
-	print_ids(w, i->lane);
+	print_ids(w, i->track);
 	fputs_unlocked(",\"ts\":", w->out);
 	print_time(w, i->start_ns);
 	fputs_unlocked(i->is_call ? "}" : ",\"bp\":\"e\"}", w->out);
 }
 
-/* Devices that several processes have are told once. */
-static bool is_told(const struct ncu_devices *d, uint32_t row)
+/* Return true if an earlier row describes the same device: a device has a row for each process that
+ * used it. */
+static bool is_duplicate(const struct ncu_devices *d, uint32_t row)
 {
 	for (uint32_t i = 0; i < row; i++)
 		if (d->rows[i].columns[FIELD_CUDA_DEVICE_DEVICE_ID] ==
@@ -356,7 +360,7 @@ static void print_head(struct chrome *w)
 		(unsigned long long)(s ? s->start_realtime_ns : 0));
 	w->comma = "";
 	for (uint32_t i = 0; i < w->timeline->devices->count; i++)
-		if (!is_told(w->timeline->devices, i))
+		if (!is_duplicate(w->timeline->devices, i))
 			print_device(w, w->timeline->devices->rows[i].columns);
 	fputs_unlocked("],\"traceEvents\":[\n", w->out);
 	w->comma = "";
@@ -371,8 +375,8 @@ int chrome_write(FILE *out, struct timeline *t, const char *steps)
 	w.several = timeline_several(t);
 	print_head(&w);
 	while ((more = timeline_next(t, &i)) > 0) {
-		if (!i.lane->told)
-			print_lane(&w, i.lane);
+		if (!i.track->is_described)
+			print_track(&w, i.track);
 		if (i.kind->shape == TIMELINE_COUNTER) {
 			print_counter(&w, &i);
 		} else {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chrome.h - a report as Chrome's JSON of trace events, with the names and arguments that the
- * PyTorch profiler uses for CUDA, for tools that read only that.
+ * chrome.h - a report as trace events in Chrome's JSON format, with the names and arguments of the
+ * PyTorch profiler for CUDA, for tools that read only this format.
  *
- * Sources: "Trace Event Format" (the JSON object format; times in microseconds), and what PyTorch's
- * profiler and Holistic Trace Analysis 0.5 (PyPI) look for: categories, args.correlation,
- * args.stream, args.device.
+ * Sources: "Trace Event Format" (the JSON object format; times in microseconds). Categories,
+ * args.correlation, args.stream and args.device are as expected by the PyTorch profiler and by
+ * Holistic Trace Analysis 0.5 (PyPI).
  */
 #ifndef READER_EXPORT_TIMELINE_CHROME_H
 #define READER_EXPORT_TIMELINE_CHROME_H
@@ -14,9 +14,9 @@
 
 #include "reader/export/timeline/timeline.h"
 
-/* Ranges of NVTX that this pattern of a shell matches are the steps of the profile; NULL = none.
- * Writes all events that have a place; the timeline has been started. 0 or a negative errno
- * (-EPIPE: the stream failed). One thread; allocates. */
+/* Write all events of a timeline that has been started. `steps`: shell pattern for the NVTX ranges
+ * that are steps of the profile; NULL = none. Returns 0 or a negative errno; -EPIPE if the stream
+ * failed. One thread; allocates. */
 int chrome_write(FILE *out, struct timeline *t, const char *steps);
 
 #endif

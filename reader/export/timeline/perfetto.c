@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* perfetto.c - protobuf messages of a Perfetto trace. */
 #include "reader/export/timeline/perfetto.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 #include "reader/export/timeline/perfetto_chains.h"
 #include "reader/export/proto.h"
 
-/* perfetto.protos: fields of the messages written, by message. */
+/* Field numbers of the messages written, by message (perfetto.protos). */
 enum {
 	TRACE_PACKET = 1,
 	PACKET_TIMESTAMP = 8,
@@ -24,12 +25,12 @@ enum {
 	CLOCK_ID = 1,
 	CLOCK_TIMESTAMP = 2,
 	DEFAULTS_CLOCK = 58,
-	TRACK_UUID = 1,
-	TRACK_NAME = 2,
-	TRACK_PROCESS = 3,
-	TRACK_THREAD = 4,
-	TRACK_PARENT = 5,
-	TRACK_COUNTER = 8,
+	DESCRIPTOR_UUID = 1,
+	DESCRIPTOR_NAME = 2,
+	DESCRIPTOR_PROCESS = 3,
+	DESCRIPTOR_THREAD = 4,
+	DESCRIPTOR_PARENT = 5,
+	DESCRIPTOR_COUNTER = 8,
 	PROCESS_PID = 1,
 	PROCESS_COMMAND = 2,
 	PROCESS_NAME = 6,
@@ -63,12 +64,12 @@ enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
 enum { UNIT_BYTES = 3 };
 
 #define SEQUENCE 1u
-#define UUID_OF_LANES (UINT64_C(1) << 40)
+#define UUID_OF_TRACKS (UINT64_C(1) << 40)
 
 struct perfetto {
 	struct proto proto;
 	struct timeline *timeline;
-	uint32_t names_told;
+	uint32_t names_written;
 	struct perfetto_chains chains;
 	int error;
 };
@@ -89,7 +90,7 @@ static void clock_put(struct proto *p, uint32_t id, uint64_t ns)
 	proto_close(p, clock);
 }
 
-/* Times are those of CLOCK_MONOTONIC, as in the report. */
+/* Write a clock snapshot. Times are on CLOCK_MONOTONIC, as in the report. */
 static void put_clocks(struct perfetto *w)
 {
 	struct proto *p = &w->proto;
@@ -113,13 +114,13 @@ static void interned_put(
 	proto_close(p, entry);
 }
 
-/* Which number stands for a column, from 1. */
-static uint64_t annotation_number(uint32_t event, uint32_t place)
+/* Return the id of a column's name; ids count from 1. */
+static uint64_t annotation_number(uint32_t event, uint32_t index)
 {
-	return (uint64_t)event * SCHEMA_FIELDS + place + 1;
+	return (uint64_t)event * SCHEMA_FIELDS + index + 1;
 }
 
-/* Starts the sequence: the clock of its times, names of categories and columns. */
+/* Begin the sequence: the clock of its times, and the names of categories and columns. */
 static void put_start(struct perfetto *w)
 {
 	struct proto *p = &w->proto;
@@ -149,21 +150,21 @@ static void put_name(struct perfetto *w, const struct timeline_name *name)
 	interned_put(p, INTERNED_NAME, name->number, name->text.text, name->text.bytes);
 	proto_close(p, interned);
 	proto_close(p, packet);
-	w->names_told = name->number;
+	w->names_written = name->number;
 }
 
 /* ---- tracks ---- */
 
-static uint64_t uuid_of(const struct lane *lane)
+static uint64_t uuid_of(const struct track *track)
 {
-	return UUID_OF_LANES | lane->number;
+	return UUID_OF_TRACKS | track->number;
 }
 
 static void process_put(struct proto *p, const struct process *process)
 {
 	const Libtrace__Process *f = process->facts;
 	const char *name = timeline_program(process);
-	size_t message = proto_open(p, TRACK_PROCESS);
+	size_t message = proto_open(p, DESCRIPTOR_PROCESS);
 	proto_u64(p, PROCESS_PID, f->pid);
 	proto_clean(p, PROCESS_NAME, name, strlen(name));
 	for (size_t i = 0; i < f->n_arguments; i++)
@@ -172,10 +173,10 @@ static void process_put(struct proto *p, const struct process *process)
 	proto_close(p, message);
 }
 
-static void thread_put(struct proto *p, struct timeline *t, const struct lane_key *key)
+static void thread_put(struct proto *p, struct timeline *t, const struct track_key *key)
 {
 	struct string_ref name = timeline_thread_name(t, key->process, key->tid);
-	size_t message = proto_open(p, TRACK_THREAD);
+	size_t message = proto_open(p, DESCRIPTOR_THREAD);
 	proto_u64(p, THREAD_PID, key->process->facts->pid);
 	proto_u64(p, THREAD_TID, key->tid);
 	if (name.bytes)
@@ -183,80 +184,80 @@ static void thread_put(struct proto *p, struct timeline *t, const struct lane_ke
 	proto_close(p, message);
 }
 
-static bool is_counter(const struct lane *lane)
+static bool is_counter(const struct track *track)
 {
-	return lane->key.kind == LANE_NVTX_COUNTER || lane->key.kind == LANE_DEVICE_MEMORY;
+	return track->key.kind == TRACK_NVTX_COUNTER || track->key.kind == TRACK_DEVICE_MEMORY;
 }
 
-static void track_name_put(struct proto *p, struct timeline *t, const struct lane *lane)
+static void track_name_put(struct proto *p, struct timeline *t, const struct track *track)
 {
-	char name[LANE_NAME_BYTES];
-	struct string_ref counter = timeline_counter_name(t, lane);
+	char name[TRACK_NAME_BYTES];
+	struct string_ref counter = timeline_counter_name(t, track);
 	if (counter.bytes) {
-		proto_clean(p, TRACK_NAME, counter.text, counter.bytes);
+		proto_clean(p, DESCRIPTOR_NAME, counter.text, counter.bytes);
 	} else {
-		lane_name(lane, name, sizeof(name));
-		proto_clean(p, TRACK_NAME, name, strlen(name));
+		track_name(track, name, sizeof(name));
+		proto_clean(p, DESCRIPTOR_NAME, name, strlen(name));
 	}
 }
 
-static void put_track(struct perfetto *w, struct lane *lane)
+static void put_track(struct perfetto *w, struct track *track)
 {
 	struct proto *p = &w->proto;
-	struct lane *parent = lane->parent ? w->timeline->lanes.rows[lane->parent - 1] : NULL;
-	const bool is_itself = !lane->overflow;
-	if (parent && !parent->told)
+	struct track *parent = track->parent ? w->timeline->tracks.rows[track->parent - 1] : NULL;
+	const bool is_itself = !track->overflow;
+	if (parent && !parent->is_described)
 		put_track(w, parent);
-	lane->told = true;
-	size_t packet = packet_open(p, NEEDS_STATE), track = proto_open(p, PACKET_TRACK);
-	proto_u64(p, TRACK_UUID, uuid_of(lane));
-	if (lane->key.kind == LANE_PROCESS) {
-		process_put(p, lane->key.process);
-	} else if (lane->key.kind == LANE_THREAD && is_itself) {
-		thread_put(p, w->timeline, &lane->key);
+	track->is_described = true;
+	size_t packet = packet_open(p, NEEDS_STATE), descriptor = proto_open(p, PACKET_TRACK);
+	proto_u64(p, DESCRIPTOR_UUID, uuid_of(track));
+	if (track->key.kind == TRACK_PROCESS) {
+		process_put(p, track->key.process);
+	} else if (track->key.kind == TRACK_THREAD && is_itself) {
+		thread_put(p, w->timeline, &track->key);
 	} else {
-		proto_u64(p, TRACK_PARENT, parent ? uuid_of(parent) : 0);
-		track_name_put(p, w->timeline, lane);
+		proto_u64(p, DESCRIPTOR_PARENT, parent ? uuid_of(parent) : 0);
+		track_name_put(p, w->timeline, track);
 	}
-	if (is_counter(lane)) {
-		size_t counter = proto_open(p, TRACK_COUNTER);
-		if (lane->key.kind == LANE_DEVICE_MEMORY)
+	if (is_counter(track)) {
+		size_t counter = proto_open(p, DESCRIPTOR_COUNTER);
+		if (track->key.kind == TRACK_DEVICE_MEMORY)
 			proto_u64(p, COUNTER_UNIT, UNIT_BYTES);
 		proto_close(p, counter);
 	}
-	proto_close(p, track);
+	proto_close(p, descriptor);
 	proto_close(p, packet);
 }
 
 /* ---- events ---- */
 
 static size_t event_open(
-	struct proto *p, uint64_t ns, uint64_t type, const struct lane *lane, size_t *ret_event)
+	struct proto *p, uint64_t ns, uint64_t type, const struct track *track, size_t *ret_event)
 {
 	size_t packet = packet_open(p, NEEDS_STATE);
 	proto_u64(p, PACKET_TIMESTAMP, ns);
 	*ret_event = proto_open(p, PACKET_TRACK_EVENT);
 	proto_u64(p, EVENT_TYPE, type);
-	proto_u64(p, EVENT_TRACK, uuid_of(lane));
+	proto_u64(p, EVENT_TRACK, uuid_of(track));
 	return packet;
 }
 
-static void put_end(void *user, const struct lane *lane, uint64_t ns)
+static void put_end(void *user, const struct track *track, uint64_t ns)
 {
 	struct perfetto *w = user;
-	size_t event, packet = event_open(&w->proto, ns, SLICE_END, lane, &event);
+	size_t event, packet = event_open(&w->proto, ns, SLICE_END, track, &event);
 	proto_close(&w->proto, event);
 	proto_close(&w->proto, packet);
 }
 
-static int json_put(struct perfetto *w, const struct event_row *row, uint32_t place)
+static int json_put(struct perfetto *w, const struct event_row *row, uint32_t index)
 {
 	char *text = NULL;
 	size_t bytes = 0;
 	FILE *memory = open_memstream(&text, &bytes);
 	if (!memory)
 		return -ENOMEM;
-	timeline_payload(w->timeline, memory, row, place);
+	timeline_payload(w->timeline, memory, row, index);
 	int error = fclose(memory) ? -ENOMEM : 0;
 	if (!error)
 		proto_text(&w->proto, ANNOTATION_JSON, text, bytes);
@@ -264,15 +265,15 @@ static int json_put(struct perfetto *w, const struct event_row *row, uint32_t pl
 	return error;
 }
 
-static void annotation_put(struct perfetto *w, const struct event_row *row, uint32_t place)
+static void annotation_put(struct perfetto *w, const struct event_row *row, uint32_t index)
 {
 	struct proto *p = &w->proto;
 	struct timeline_value v;
-	timeline_value(w->timeline, row, place, &v);
+	timeline_value(w->timeline, row, index, &v);
 	if (v.kind == TIMELINE_NOTHING)
 		return;
 	size_t annotation = proto_open(p, EVENT_ANNOTATION);
-	proto_u64(p, ANNOTATION_NAME, annotation_number(row->event->number, place));
+	proto_u64(p, ANNOTATION_NAME, annotation_number(row->event->number, index));
 	switch (v.kind) {
 	case TIMELINE_INT:
 		proto_u64(p, ANNOTATION_INT, v.number);
@@ -290,7 +291,7 @@ static void annotation_put(struct perfetto *w, const struct event_row *row, uint
 		proto_text(p, ANNOTATION_TEXT, v.text.text, v.text.bytes);
 		break;
 	case TIMELINE_JSON:
-		w->error = json_put(w, row, place);
+		w->error = json_put(w, row, index);
 		break;
 	case TIMELINE_NOTHING:
 		break;
@@ -298,11 +299,11 @@ static void annotation_put(struct perfetto *w, const struct event_row *row, uint
 	proto_close(p, annotation);
 }
 
-/* Calls and what the device did for them are joined by their correlation id; ids are those of a
- * process. */
+/* Write the flow id that joins a call to the work that it started on the device: the correlation
+ * id, with the process. */
 static void flow_put(struct proto *p, const struct timeline_item *i)
 {
-	if (i->correlation && (i->is_call || i->lane->key.kind == LANE_STREAM))
+	if (i->correlation && (i->is_call || i->track->key.kind == TRACK_STREAM))
 		proto_fixed64(p, EVENT_FLOW, (uint64_t)i->row->process->id << 32 ^ i->correlation);
 }
 
@@ -314,12 +315,12 @@ static int put_item(struct perfetto *w, const struct timeline_item *i)
 	struct proto *p = &w->proto;
 	uint64_t chain = 0;
 	size_t event;
-	if (!i->lane->told)
-		put_track(w, i->lane);
-	if (i->name.number > w->names_told)
+	if (!i->track->is_described)
+		put_track(w, i->track);
+	if (i->name.number > w->names_written)
 		put_name(w, &i->name);
 	int error = perfetto_chain(&w->chains, i, &chain);
-	size_t packet = event_open(p, i->start_ns, types[i->kind->shape], i->lane, &event);
+	size_t packet = event_open(p, i->start_ns, types[i->kind->shape], i->track, &event);
 	if (i->kind->shape == TIMELINE_COUNTER) {
 		if (i->is_real)
 			proto_double(p, EVENT_REAL_VALUE, i->real);
@@ -344,8 +345,8 @@ int perfetto_write(FILE *out, struct timeline *t)
 	struct perfetto w = {.timeline = t};
 	struct timeline_item item;
 	perfetto_chains_init(&w.chains, t, &w.proto);
-	t->lanes.ended = put_end;
-	t->lanes.user = &w;
+	t->tracks.ended = put_end;
+	t->tracks.user = &w;
 	put_clocks(&w);
 	put_start(&w);
 	int error, more = 0;
@@ -354,7 +355,7 @@ int perfetto_write(FILE *out, struct timeline *t)
 		;
 	error = error ? error : more;
 	if (!error) {
-		lanes_end(&t->lanes);
+		tracks_end(&t->tracks);
 		error = proto_flush(&w.proto, out, true);
 	}
 	perfetto_chains_release(&w.chains);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * perfetto.h - a report as a trace of Perfetto: protobuf messages of its tracks and events.
+ * perfetto.h - a report as a Perfetto trace: protobuf messages of its tracks and events.
  *
- * Source: https://perfetto.dev/docs/reference/trace-packet-proto (numbers of fields),
- * https://perfetto.dev/docs/reference/synthetic-track-event (tracks, flows, interned data), checked
- * against the descriptors of the PyPI package perfetto 0.59.1.
+ * Source: https://perfetto.dev/docs/reference/trace-packet-proto (field numbers),
+ * https://perfetto.dev/docs/reference/synthetic-track-event (tracks, flows, interned data); checked
+ * with the descriptors of the PyPI package perfetto 0.59.1.
  */
 #ifndef READER_EXPORT_TIMELINE_PERFETTO_H
 #define READER_EXPORT_TIMELINE_PERFETTO_H
@@ -13,8 +13,8 @@
 
 #include "reader/export/timeline/timeline.h"
 
-/* Writes all events that have a place; the timeline has been started. 0 or a negative errno
- * (-EPIPE: the stream failed). One thread; allocates. */
+/* Write all events of a timeline that has been started. Returns 0 or a negative errno; -EPIPE if
+ * the stream failed. One thread; allocates. */
 int perfetto_write(FILE *out, struct timeline *t);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* perfetto_chains.c - interned callchains of a Perfetto trace. */
 #include "reader/export/timeline/perfetto_chains.h"
 
 #include <errno.h>
@@ -8,10 +9,11 @@
 #include "common/array.h"
 #include "common/utf8.h"
 
-#define CHAIN_FRAMES_MAX 128u /* the tracer's own limit; a hostile file has no more */
-#define CHAIN_NUMBERS_MAX (4 * CHAIN_FRAMES_MAX) /* with inlined functions */
+/* limit of the tracer; further frames of a hostile file are left out */
+#define CHAIN_FRAMES_MAX 128u
+#define CHAIN_NUMBERS_MAX (4 * CHAIN_FRAMES_MAX) /* including inlined functions */
 
-/* perfetto.protos: fields of the messages written. */
+/* Field numbers of the messages written (perfetto.protos). */
 enum {
 	TRACE_PACKET = 1,
 	PACKET_SEQUENCE = 10,
@@ -48,64 +50,65 @@ void perfetto_chains_release(struct perfetto_chains *c)
 	free(c->rows);
 }
 
-static size_t interned_open(struct proto *p, uint32_t field, uint64_t number, size_t places[2])
+static size_t interned_open(struct proto *p, uint32_t field, uint64_t number, size_t offsets[2])
 {
-	places[0] = proto_open(p, TRACE_PACKET);
+	offsets[0] = proto_open(p, TRACE_PACKET);
 	proto_u64(p, PACKET_SEQUENCE, 1);
 	proto_u64(p, PACKET_SEQUENCE_FLAGS, 2);
-	places[1] = proto_open(p, PACKET_INTERNED);
+	offsets[1] = proto_open(p, PACKET_INTERNED);
 	size_t entry = proto_open(p, field);
 	proto_u64(p, ENTRY_NUMBER, number);
 	return entry;
 }
 
-static void interned_close(struct proto *p, size_t entry, const size_t places[2])
+static void interned_close(struct proto *p, size_t entry, const size_t offsets[2])
 {
 	proto_close(p, entry);
-	proto_close(p, places[1]);
-	proto_close(p, places[0]);
+	proto_close(p, offsets[1]);
+	proto_close(p, offsets[0]);
 }
 
-/* The number of a text in the table `field`, told if need be. 0 = out of memory. */
+/* Return the id of a text in the table `field`; a new text is written. 0 = out of memory. */
 static uint32_t text_number(struct perfetto_chains *c, uint32_t field, const char *text)
 {
-	size_t bytes = strlen(text), places[2];
+	size_t bytes = strlen(text), offsets[2];
 	const char *kept = pool_text(&c->texts, text, bytes);
 	uint32_t known = kept ? map_get(&c->by_text, (uint64_t)(uintptr_t)kept, field) : 0;
 	if (known || !kept ||
 		map_put(&c->by_text, (uint64_t)(uintptr_t)kept, field, c->last_text + 1))
 		return known;
-	size_t entry = interned_open(c->proto, field, ++c->last_text, places);
+	size_t entry = interned_open(c->proto, field, ++c->last_text, offsets);
 	char *clean = pool_room(&c->texts, utf8_clean_bytes(text, bytes) + 1);
 	if (!clean)
 		return 0;
 	utf8_clean(text, bytes, clean);
 	proto_string(c->proto, STRING_TEXT, clean);
-	interned_close(c->proto, entry, places);
+	interned_close(c->proto, entry, offsets);
 	return c->last_text;
 }
 
-/* A file that code was mapped from. */
+/* Return the id of the file that code was mapped from; a new file is written. 0 = out of memory. */
 static uint32_t mapping_number(struct perfetto_chains *c, const char *path)
 {
-	size_t places[2];
+	size_t offsets[2];
 	const char *text = path && *path ? path : "[unknown]";
 	uint32_t last = c->last_text,
 		 name = text_number(c, INTERNED_MAPPING_PATH, *text == '/' ? text + 1 : text);
 	if (!name || c->last_text == last)
 		return name;
-	size_t entry = interned_open(c->proto, INTERNED_MAPPING, name, places);
+	size_t entry = interned_open(c->proto, INTERNED_MAPPING, name, offsets);
 	proto_u64(c->proto, MAPPING_PATH, name);
-	interned_close(c->proto, entry, places);
+	interned_close(c->proto, entry, offsets);
 	return name;
 }
 
-/* One function of an address; inlined ones share it. The number, 0 = out of memory. */
+/* Return the id of one function of an address, by its index among the inlined functions; a new
+ * frame is written. 0 = out of memory. */
 static uint32_t frame_number(
 	struct perfetto_chains *c, const struct symbol *s, uint32_t index, uint64_t rel_pc)
 {
 	const struct symbol_frame *f = &s->frames[index];
-	size_t places[2];
+	size_t offsets[2];
 	uint32_t known = map_get(&c->by_frame, (uint64_t)(uintptr_t)s, index);
 	if (known)
 		return known;
@@ -115,7 +118,7 @@ static uint32_t frame_number(
 	if ((f->function && !function) || (f->file && !file) || !mapping ||
 		map_put(&c->by_frame, (uint64_t)(uintptr_t)s, index, c->last_frame + 1))
 		return 0;
-	size_t entry = interned_open(c->proto, INTERNED_FRAME, ++c->last_frame, places);
+	size_t entry = interned_open(c->proto, INTERNED_FRAME, ++c->last_frame, offsets);
 	if (function)
 		proto_u64(c->proto, FRAME_FUNCTION, function);
 	proto_u64(c->proto, FRAME_MAPPING, mapping);
@@ -124,11 +127,12 @@ static uint32_t frame_number(
 		proto_u64(c->proto, FRAME_SOURCE_PATH, file);
 	if (f->line)
 		proto_u64(c->proto, FRAME_LINE, f->line);
-	interned_close(c->proto, entry, places);
+	interned_close(c->proto, entry, offsets);
 	return c->last_frame;
 }
 
-/* Tells the chain of a node. 0 or -ENOMEM; *ret_count 0 = the report does not have it. */
+/* Collect the frames of a callchain; new frames are written. *ret_count 0 = not in the report.
+ * Returns 0 or -ENOMEM. */
 static int frames_find(struct perfetto_chains *c, struct process *p, uint32_t node, uint64_t ns,
 	uint32_t *ret_numbers, uint32_t *ret_count, struct time_span *span)
 {
@@ -154,20 +158,20 @@ static int frames_find(struct perfetto_chains *c, struct process *p, uint32_t no
 	return 0;
 }
 
-static int chain_tell(struct perfetto_chains *c, struct process *p, uint32_t node, uint64_t ns,
+static int chain_write(struct perfetto_chains *c, struct process *p, uint32_t node, uint64_t ns,
 	struct perfetto_chain *made)
 {
 	uint32_t numbers[CHAIN_NUMBERS_MAX], count;
-	size_t places[2];
+	size_t offsets[2];
 	*made = (struct perfetto_chain){0, {0, UINT64_MAX}};
 	int error = frames_find(c, p, node, ns, numbers, &count, &made->span);
 	if (error || !count)
 		return error;
 	made->number = ++c->last_chain;
-	size_t entry = interned_open(c->proto, INTERNED_CALLSTACK, made->number, places);
-	for (uint32_t i = count; i-- > 0;) /* the outermost first */
+	size_t entry = interned_open(c->proto, INTERNED_CALLSTACK, made->number, offsets);
+	for (uint32_t i = count; i-- > 0;) /* outermost first */
 		proto_u64(c->proto, CALLSTACK_FRAME, numbers[i]);
-	interned_close(c->proto, entry, places);
+	interned_close(c->proto, entry, offsets);
 	return 0;
 }
 
@@ -193,7 +197,7 @@ int perfetto_chain(struct perfetto_chains *c, const struct timeline_item *i, uin
 		if (map_put(&c->by_node, p->id, node, c->count))
 			return -ENOMEM;
 	}
-	int error = chain_tell(c, p, node, ns, known);
+	int error = chain_write(c, p, node, ns, known);
 	*ret_number = known->number;
 	return error;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * perfetto_chains.h - callchains of a trace of Perfetto: each chain, frame, function and file is
- * told once, before the first event that has it.
+ * perfetto_chains.h - callchains of a Perfetto trace: each callchain, frame, function and file is
+ * written once, before the first event that uses it.
  *
- * Memory follows the number of distinct chains and frames. One thread; allocates.
+ * Memory grows with the number of distinct callchains and frames. One thread; allocates.
  */
 #ifndef READER_EXPORT_TIMELINE_PERFETTO_CHAINS_H
 #define READER_EXPORT_TIMELINE_PERFETTO_CHAINS_H
@@ -13,7 +13,7 @@
 
 struct perfetto_chain {
 	uint64_t number;
-	struct time_span span; /* when the same modules are there */
+	struct time_span span; /* times with the same modules */
 };
 
 struct perfetto_chains {
@@ -27,12 +27,13 @@ struct perfetto_chains {
 	struct pool texts;
 };
 
-/* Both live longer. */
+/* Initialize. Both arguments must outlive `c`; perfetto_chains_release() frees the memory. */
 void perfetto_chains_init(
 	struct perfetto_chains *c, struct timeline *timeline, struct proto *proto);
 void perfetto_chains_release(struct perfetto_chains *c);
 
-/* The number of the item's chain, 0 = it has none. 0 or -ENOMEM. */
+/* Return the id of an item's callchain, which is written if it is new; 0 = the item has none.
+ * Returns 0 or -ENOMEM. */
 int perfetto_chain(struct perfetto_chains *c, const struct timeline_item *i, uint64_t *ret_number);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* timeline.c - items of a timeline, from the events of a report in order. */
 #include "reader/export/timeline/timeline.h"
 
 #include <errno.h>
@@ -14,14 +15,14 @@ static int column(const struct schema_event *event, const char *name)
 	return -1;
 }
 
-/* Does it say more than what is shown otherwise? */
-static bool is_arg(const struct timeline_kind *k, const struct schema_event *event, uint32_t place)
+/* Return true if a column is an argument of the item, and not its name, a time or its callchain. */
+static bool is_arg(const struct timeline_kind *k, const struct schema_event *event, uint32_t index)
 {
-	enum field_kind kind = event->fields[place].kind;
-	bool is_name = place == k->name &&
+	enum field_kind kind = event->fields[index].kind;
+	bool is_name = index == k->name &&
 		(kind == FIELD_KIND_STRING || kind == FIELD_KIND_SYMBOL ||
 			kind == FIELD_KIND_FUNCTION);
-	return place && !is_name && (int)place != k->duration && kind != FIELD_KIND_METHOD &&
+	return index && !is_name && (int)index != k->duration && kind != FIELD_KIND_METHOD &&
 		kind != FIELD_KIND_PAYLOAD_TYPE && kind != FIELD_KIND_CALLCHAIN;
 }
 
@@ -46,10 +47,11 @@ static void kind_set(struct timeline *t, uint32_t number, struct timeline_kind s
 	}
 }
 
-#define TIMELINE(event, shape_, lane_, name, category_)                                           \
-	kind_set(t, KIND_##event,                                                                 \
-		(struct timeline_kind){                                                           \
-			.shape = TIMELINE_##shape_, .lane = LANE_##lane_, .category = category_}, \
+#define TIMELINE(event, shape_, track_, name, category_)           \
+	kind_set(t, KIND_##event,                                  \
+		(struct timeline_kind){.shape = TIMELINE_##shape_, \
+			.track = TRACK_##track_,                   \
+			.category = category_},                    \
 		FIELD_##event##_##name);
 static void kinds_set(struct timeline *t)
 {
@@ -63,7 +65,7 @@ int timeline_init(struct timeline *t, const struct report *report, const char *s
 	contents_init(&t->contents);
 	symbols_init(&t->symbols, &t->contents, symbol_path);
 	nvtx_payloads_init(&t->payloads, &t->contents);
-	lanes_init(&t->lanes, &t->contents);
+	tracks_init(&t->tracks, &t->contents);
 	cursor_init(&t->cursor, report, &t->contents, &all);
 	kinds_set(t);
 	for (uint32_t i = 0; i <= TIMELINE_EQUALS_MAX; i++)
@@ -76,7 +78,7 @@ int timeline_init(struct timeline *t, const struct report *report, const char *s
 void timeline_release(struct timeline *t)
 {
 	cursor_release(&t->cursor);
-	lanes_release(&t->lanes);
+	tracks_release(&t->tracks);
 	nvtx_payloads_release(&t->payloads);
 	symbols_release(&t->symbols);
 	contents_release(&t->contents);
@@ -103,7 +105,7 @@ void timeline_start(struct timeline *t)
 
 /* ---- rows ---- */
 
-/* Rows that say what others mean, and were read for that. */
+/* Return true for rows that only describe other rows; the first pass has read them. */
 static bool is_fact(const struct event_row *row)
 {
 	switch (row->event->number) {
@@ -129,7 +131,7 @@ static bool is_fact(const struct event_row *row)
 	}
 }
 
-/* The next row that has a place: 1, 0 at the end, or a negative errno. */
+/* Read the next row that is shown. Returns 1, 0 at the end, or a negative errno. */
 static int row_next(struct timeline *t, struct event_row *row)
 {
 	int error;
@@ -149,11 +151,12 @@ static int row_next(struct timeline *t, struct event_row *row)
 
 static uint64_t duration_of(const struct timeline *t, const struct event_row *row)
 {
-	int place = t->kinds[row->event->number].duration;
-	return place < 0 ? 0 : (uint64_t)row->values[place];
+	int index = t->kinds[row->event->number].duration;
+	return index < 0 ? 0 : (uint64_t)row->values[index];
 }
 
-/* The longest first; of equal ones the one recorded last, which lies around the others. */
+/* Sort rows with the same start: the longest first; of equally long ones, the last recorded, which
+ * encloses the others. */
 static void group_sort(struct timeline *t)
 {
 	struct timeline_group *g = &t->group;
@@ -167,7 +170,8 @@ static void group_sort(struct timeline *t)
 	}
 }
 
-/* Reads the rows of the next start, and one more: 1, 0 at the end, or a negative errno. */
+/* Read the rows of the next start, and the row after them. Returns 1, 0 at the end, or a negative
+ * errno. */
 static int group_fill(struct timeline *t)
 {
 	struct timeline_group *g = &t->group;
@@ -193,49 +197,50 @@ static int group_fill(struct timeline *t)
 	return more < 0 ? more : 1;
 }
 
-static uint64_t value_at(const struct event_row *row, int place)
+static uint64_t value_at(const struct event_row *row, int index)
 {
-	return place < 0 ? 0 : (uint64_t)row->values[place];
+	return index < 0 ? 0 : (uint64_t)row->values[index];
 }
 
-/* The lane as such; slices that cross others go to an overflow of it. */
-static struct lane *lane_of(
+/* Return the track of a row. A slice that overlaps others without nesting is moved to an overflow
+ * of it. */
+static struct track *track_of(
 	struct timeline *t, const struct timeline_kind *k, const struct event_row *row)
 {
-	struct lane_key key = {.process = row->process, .kind = k->lane};
-	switch (k->lane) {
-	case LANE_THREAD:
-	case LANE_RANGES:
+	struct track_key key = {.process = row->process, .kind = k->track};
+	switch (k->track) {
+	case TRACK_THREAD:
+	case TRACK_RANGES:
 		key.tid = row->tid;
 		key.domain = (uint32_t)value_at(row, k->domain);
 		break;
-	case LANE_SPANS:
+	case TRACK_SPANS:
 		key.domain = (uint32_t)value_at(row, k->domain);
 		break;
-	case LANE_STREAM:
-	case LANE_WAITS:
+	case TRACK_STREAM:
+	case TRACK_WAITS:
 		key.device = (uint32_t)value_at(row, k->device);
 		key.context = (uint32_t)value_at(row, k->context);
 		key.id = (uint32_t)value_at(row, k->stream);
 		break;
-	case LANE_NVTX_COUNTER:
+	case TRACK_NVTX_COUNTER:
 		key.domain = (uint32_t)value_at(row, k->domain);
 		key.id = value_at(row, (int)k->name);
 		break;
-	case LANE_DEVICE_MEMORY:
+	case TRACK_DEVICE_MEMORY:
 		key.device = (uint32_t)value_at(row, k->device);
 		key.id = value_at(
 			row, (int)schema_column_index(row->event, FIELD_CUDA_MEMORY_MEMORY_KIND));
 		break;
-	case LANE_PROCESS:
-	case LANE_UNIFIED_MEMORY:
-	case LANE_OVERHEAD:
+	case TRACK_PROCESS:
+	case TRACK_UNIFIED_MEMORY:
+	case TRACK_OVERHEAD:
 		break;
 	}
-	return lane_find(&t->lanes, &key);
+	return track_find(&t->tracks, &key);
 }
 
-/* False: it has none. */
+/* Compute the value of a counter. Returns false if it has no value. */
 static bool counter_value(struct timeline *t, struct timeline_item *i)
 {
 	const struct event_row *row = i->row;
@@ -243,10 +248,10 @@ static bool counter_value(struct timeline *t, struct timeline_item *i)
 	if (row->event->number == KIND_CUDA_MEMORY) {
 		const uint64_t bytes = value_at(
 			row, (int)schema_column_index(row->event, FIELD_CUDA_MEMORY_BYTES));
-		i->lane->sum =
-			(int64_t)(row->values[i->kind->name] == 1 ? (uint64_t)i->lane->sum + bytes
-								  : (uint64_t)i->lane->sum - bytes);
-		i->integer = i->lane->sum;
+		i->track->sum = (int64_t)(row->values[i->kind->name] == 1
+				? (uint64_t)i->track->sum + bytes
+				: (uint64_t)i->track->sum - bytes);
+		i->integer = i->track->sum;
 		return true;
 	}
 	timeline_number(row, (uint32_t)schema_column(row->event, FIELD_KIND_PAYLOAD), &v);
@@ -263,7 +268,7 @@ static bool is_outermost_call(const struct event_row *row)
 		!row->values[schema_column_index(row->event, FIELD_CUDA_API_LEVEL)];
 }
 
-/* 1, 0 = it is left out, or a negative errno. */
+/* Fill in an item. Returns 1, 0 if it is left out, or a negative errno. */
 static int item_make(struct timeline *t, struct timeline_item *i, const struct event_row *row)
 {
 	const struct timeline_kind *k = &t->kinds[row->event->number];
@@ -275,17 +280,17 @@ static int item_make(struct timeline *t, struct timeline_item *i, const struct e
 		.is_call = is_outermost_call(row)};
 	if (i->duration_ns > UINT64_MAX - i->start_ns)
 		i->duration_ns = UINT64_MAX - i->start_ns;
-	i->lane = lane_of(t, k, row);
-	if (!i->lane || timeline_name_find(t, i, &i->name))
+	i->track = track_of(t, k, row);
+	if (!i->track || timeline_name_find(t, i, &i->name))
 		return -ENOMEM;
 	if (k->shape == TIMELINE_COUNTER)
 		return counter_value(t, i);
 	if (k->shape == TIMELINE_MOMENT)
 		return 1;
-	int error =
-		lane_open(&t->lanes, i->lane, i->start_ns, i->start_ns + i->duration_ns, &i->lane);
-	t->crossed += !error && !i->lane;
-	return error ? error : i->lane != NULL;
+	int error = track_open(
+		&t->tracks, i->track, i->start_ns, i->start_ns + i->duration_ns, &i->track);
+	t->crossed += !error && !i->track;
+	return error ? error : i->track != NULL;
 }
 
 int timeline_next(struct timeline *t, struct timeline_item *ret_item)
@@ -296,8 +301,8 @@ int timeline_next(struct timeline *t, struct timeline_item *ret_item)
 			if (more <= 0)
 				return more;
 		}
-		const uint32_t place = t->group.order[t->group.taken++];
-		int made = item_make(t, ret_item, &t->rows[place]);
+		const uint32_t index = t->group.order[t->group.taken++];
+		int made = item_make(t, ret_item, &t->rows[index]);
 		if (made)
 			return made;
 	}

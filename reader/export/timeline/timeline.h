@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * timeline.h - the events of a report as slices, moments and counters of lanes, in order of their
- * start, for viewers of timelines. timeline.def says what has a place there.
+ * timeline.h - events of a report as slices, moments and counters on tracks, in order of their
+ * start, for viewers of timelines. timeline.def lists the events that are shown.
  *
  *   timeline_init(); contents_read() with timeline_visit_block(), timeline_visit_batch();
  *   timeline_start(); timeline_next() ...; timeline_release()
  *
- * Of equal starts the longest comes first, so that what lies in something comes behind it. Memory:
- * that of cursor.h, of the lanes, and of every name used. One thread; allocates.
+ * Of items with the same start, the longest is first, so a nested slice follows the slice around
+ * it. Memory: as cursor.h, plus the tracks and all names used. One thread; allocates.
  */
 #ifndef READER_EXPORT_TIMELINE_TIMELINE_H
 #define READER_EXPORT_TIMELINE_TIMELINE_H
@@ -21,26 +21,28 @@
 #include "reader/report/cursor.h"
 #include "reader/symbols/symbols.h"
 
-/* Rows of one start that are put in order; of more the order is that of the file. */
+/* Maximum number of rows with the same start that are sorted; more rows stay in the order of
+ * the file. */
 #define TIMELINE_EQUALS_MAX 256u
 
 enum timeline_shape { TIMELINE_SLICE, TIMELINE_MOMENT, TIMELINE_COUNTER };
 
-/* How events of a kind are shown: a row of timeline.def. Places are those of a row's values. */
+/* Form in which events of a kind are shown: a row of timeline.def. Columns are given by their index
+ * in a row. */
 struct timeline_kind {
 	bool is_shown;
 	enum timeline_shape shape;
-	enum lane_kind lane;
+	enum track_kind track;
 	const char *category;
-	uint32_t name; /* place of the column */
-	int duration;  /* -1 = none; so are those below */
+	uint32_t name; /* index of the column */
+	int duration;  /* index of the column, -1 = none; likewise below */
 	int correlation, device, context, stream, domain, chain;
-	bool is_numeric[SCHEMA_FIELDS]; /* its values have no names */
-	uint8_t args[SCHEMA_FIELDS];    /* places of columns that say more */
+	bool is_numeric[SCHEMA_FIELDS]; /* for each column: its values have no names */
+	uint8_t args[SCHEMA_FIELDS];    /* indexes of the columns that are arguments */
 	uint32_t arg_count;
 };
 
-/* A name: `number` counts from 1 in order of first use, and stays. */
+/* A name. `number` counts from 1 in order of first use, and never changes. */
 struct timeline_name {
 	uint32_t number;
 	struct string_ref text;
@@ -49,12 +51,12 @@ struct timeline_name {
 struct timeline_item {
 	const struct timeline_kind *kind;
 	const struct event_row *row;
-	struct lane *lane;
+	struct track *track;
 	uint64_t start_ns, duration_ns;
-	uint64_t correlation; /* joins a call and what the device did for it; 0 = none */
-	bool is_call;         /* the outermost call of that correlation */
+	uint64_t correlation; /* joins a call and the work that it started on a device; 0 = none */
+	bool is_call;         /* outermost call with this correlation id */
 	struct timeline_name name;
-	bool is_real; /* of a counter: `real`, else `integer` is its value */
+	bool is_real; /* value of a counter: `real`, else `integer` */
 	double real;
 	int64_t integer;
 };
@@ -69,7 +71,7 @@ enum timeline_value_kind {
 	TIMELINE_JSON /* an extended payload: timeline_payload() */
 };
 
-/* What a column says. */
+/* Value of a column. */
 struct timeline_value {
 	enum timeline_value_kind kind;
 	uint64_t number;
@@ -88,75 +90,82 @@ struct timeline {
 	struct contents contents;
 	struct symbols symbols;
 	struct nvtx_payloads payloads;
-	struct lanes lanes;
+	struct tracks tracks;
 	struct timeline_kind kinds[SCHEMA_KINDS];
-	struct event_row *rows; /* of the start at hand, and the one behind them */
+	struct event_row *rows; /* rows of the current start, and the next row */
 	struct timeline_group {
-		uint32_t order[TIMELINE_EQUALS_MAX + 1]; /* places in rows */
+		uint32_t order[TIMELINE_EQUALS_MAX + 1]; /* indexes in `rows` */
 		uint32_t count, taken;
-		uint32_t ahead; /* place of the row behind; count + 1 rows are held */
+		uint32_t ahead; /* the next row has been read: `rows` has count + 1 elements */
 		bool has_ahead;
 	} group;
 	struct map name_numbers;
-	struct string_ref *names; /* by number - 1 */
+	struct string_ref *names; /* indexed by number - 1 */
 	uint32_t name_count, name_capacity;
 	struct pool texts;
 	struct ncu_devices *devices;
 	struct map thread_numbers, counter_names;
 	struct timeline_thread *threads;
 	uint32_t thread_count, thread_capacity;
-	/* As in contents_visitor, for each block when its events' turn comes; may be NULL. */
+	/* called like `block` of contents_visitor, before the first event of a block; may be
+	 * NULL */
 	int (*loaded)(void *user, const struct report_block *block);
 	void *user;
-	uint64_t loads;                  /* of the cursor, that `loaded` knows of */
-	uint64_t left_out[SCHEMA_KINDS]; /* rows, by kind */
-	uint64_t steps;                  /* that timeline_is_step() found */
-	uint64_t crossed;                /* slices left out: too many lay across each other */
-	uint64_t no_value;               /* samples of counters left out: they have no number */
-	char text[SCHEMA_FLAGS_BYTES];   /* of the value asked for last */
+	uint64_t loads;                  /* loads of the cursor that `loaded` was called for */
+	uint64_t left_out[SCHEMA_KINDS]; /* rows that were not shown, by kind */
+	uint64_t steps;                  /* steps that timeline_is_step() found */
+	uint64_t crossed;                /* slices left out because too many overlap without
+					  * nesting */
+	uint64_t no_value;               /* samples of counters left out because they have no
+					  * value */
+	char text[SCHEMA_FLAGS_BYTES];   /* buffer of the last value returned */
 };
 
-/* 0 or -ENOMEM. The report, and `symbol_path`, live longer. */
+/* Initialize. The report and `symbol_path` must outlive `t`. Returns 0 or -ENOMEM; release it in
+ * either case. */
 int timeline_init(struct timeline *t, const struct report *report, const char *symbol_path);
 void timeline_release(struct timeline *t);
 
-/* For contents_read(): 0 or a negative errno. */
+/* Collect data in the first pass, as functions of a visitor of contents_read(). Return 0 or a
+ * negative errno. */
 int timeline_visit_block(struct timeline *t, const struct report_block *block);
 int timeline_visit_batch(struct timeline *t, const struct event_batch *batch);
 
+/* Begin the items, after the pass. */
 void timeline_start(struct timeline *t);
 
-/* The next one: 1, 0 at the end, or a negative errno. It holds until the next call. */
+/* Return the next item, which is valid until the next call. Returns 1, 0 at the end, or a negative
+ * errno. */
 int timeline_next(struct timeline *t, struct timeline_item *ret_item);
 
-/* The name of an item whose kind and row are set. 0 or -ENOMEM. */
+/* Find the name of an item whose kind and row are set. Returns 0 or -ENOMEM. */
 int timeline_name_find(
 	struct timeline *t, const struct timeline_item *i, struct timeline_name *ret_name);
 
-/* The payload in column `place`, as the column before it says. */
-void timeline_number(const struct event_row *row, uint32_t place, struct timeline_value *v);
+/* Read the payload in a column, by the type in the column before it. */
+void timeline_number(const struct event_row *row, uint32_t index, struct timeline_value *v);
 
-/* What column `place` of the row says; TIMELINE_NOTHING where that is nothing. A text holds until
+/* Read the value of a column; TIMELINE_NOTHING if there is nothing to show. A text is valid until
  * the next call. */
 void timeline_value(
-	struct timeline *t, const struct event_row *row, uint32_t place, struct timeline_value *v);
+	struct timeline *t, const struct event_row *row, uint32_t index, struct timeline_value *v);
 
-/* Prints the extended payload in column `place` as JSON. */
-void timeline_payload(struct timeline *t, FILE *out, const struct event_row *row, uint32_t place);
+/* Print the extended payload in a column as JSON. */
+void timeline_payload(struct timeline *t, FILE *out, const struct event_row *row, uint32_t index);
 
-/* The name of a thread, "" = none; of a counter lane. */
+/* Return the name of a thread, or of a counter track; "" = none. */
 struct string_ref timeline_thread_name(
 	const struct timeline *t, const struct process *process, uint32_t tid);
-struct string_ref timeline_counter_name(const struct timeline *t, const struct lane *lane);
+struct string_ref timeline_counter_name(const struct timeline *t, const struct track *track);
 
-/* Is it a range of a thread whose text this pattern of a shell matches? NULL matches none. Ask once
- * for each item: it is counted. */
+/* Return true if the item is a push/pop range whose text matches this shell pattern, and count it:
+ * call this once per item. NULL matches nothing. */
 bool timeline_is_step(struct timeline *t, const struct timeline_item *i, const char *steps);
 
-/* Did several processes call CUDA? Correlation ids are those of a process. */
+/* Return true if several processes called CUDA, so that correlation ids are not unique. */
 bool timeline_several(const struct timeline *t);
 
-/* The name of the program without folders; never NULL. */
+/* Return the name of the program without folders; never NULL. */
 const char *timeline_program(const struct process *process);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tracks.c - tracks of a timeline, and the slices that are open on each. */
 #define _GNU_SOURCE
 #include "reader/export/timeline/tracks.h"
 
@@ -10,12 +11,12 @@
 #include "common/array.h"
 #include "reader/report/contents.h"
 
-void lanes_init(struct lanes *l, const struct contents *contents)
+void tracks_init(struct tracks *l, const struct contents *contents)
 {
-	*l = (struct lanes){.contents = contents};
+	*l = (struct tracks){.contents = contents};
 }
 
-void lanes_release(struct lanes *l)
+void tracks_release(struct tracks *l)
 {
 	for (uint32_t i = 0; i < l->count; i++) {
 		free(l->rows[i]->open_ns);
@@ -25,38 +26,38 @@ void lanes_release(struct lanes *l)
 	map_release(&l->by_key);
 	map_release(&l->by_text);
 	pool_release(&l->texts);
-	*l = (struct lanes){0};
+	*l = (struct tracks){0};
 }
 
-static struct lane *lane_new(struct lanes *l, const struct lane_key *key)
+static struct track *track_new(struct tracks *l, const struct track_key *key)
 {
-	if (array_room(&l->rows, l->count, &l->capacity, sizeof(struct lane *)))
+	if (array_room(&l->rows, l->count, &l->capacity, sizeof(struct track *)))
 		return NULL;
-	struct lane *lane = calloc(1, sizeof(*lane));
-	if (!lane)
+	struct track *track = calloc(1, sizeof(*track));
+	if (!track)
 		return NULL;
-	lane->key = *key;
-	l->rows[l->count++] = lane;
-	lane->number = l->count;
-	return lane;
+	track->key = *key;
+	l->rows[l->count++] = track;
+	track->number = l->count;
+	return track;
 }
 
-/* What the lane lies under. */
-static bool lane_adopt(struct lanes *l, struct lane *lane)
+/* Set the parent of a track. */
+static bool track_adopt(struct tracks *l, struct track *track)
 {
-	struct lane_key key = {.process = lane->key.process,
-		.kind = lane->key.kind == LANE_RANGES ? LANE_THREAD : LANE_PROCESS,
-		.tid = lane->key.kind == LANE_RANGES ? lane->key.tid : 0};
-	if (lane->key.kind == LANE_PROCESS)
+	struct track_key key = {.process = track->key.process,
+		.kind = track->key.kind == TRACK_RANGES ? TRACK_THREAD : TRACK_PROCESS,
+		.tid = track->key.kind == TRACK_RANGES ? track->key.tid : 0};
+	if (track->key.kind == TRACK_PROCESS)
 		return true;
-	const struct lane *parent = lane_find(l, &key);
-	lane->parent = parent ? parent->number : 0;
+	const struct track *parent = track_find(l, &key);
+	track->parent = parent ? parent->number : 0;
 	return parent;
 }
 
-/* The lane of a key that was not met in this form: another id may stand for the same domain. `a` is
- * made of all but the domain and the id. */
-static struct lane *lane_new_or_same(struct lanes *l, const struct lane_key *key, uint64_t a)
+/* Return the track of a key that is not in by_key; it may exist under another id of the same domain
+ * name. `a`: the key without domain and id. */
+static struct track *track_new_or_same(struct tracks *l, const struct track_key *key, uint64_t a)
 {
 	struct string_ref domain = string_table_get(&l->contents->strings, key->domain);
 	const char *name = pool_text(&l->texts, domain.text ? domain.text : "", domain.bytes);
@@ -70,78 +71,78 @@ static struct lane *lane_new_or_same(struct lanes *l, const struct lane_key *key
 	uint32_t known = map_get(&l->by_text, a, (uint64_t)(uintptr_t)kept);
 	if (known)
 		return l->rows[known - 1];
-	struct lane *lane = lane_new(l, key);
-	if (!lane || map_put(&l->by_text, a, (uint64_t)(uintptr_t)kept, lane->number) ||
-		!lane_adopt(l, lane))
+	struct track *track = track_new(l, key);
+	if (!track || map_put(&l->by_text, a, (uint64_t)(uintptr_t)kept, track->number) ||
+		!track_adopt(l, track))
 		return NULL;
-	lane->domain = name;
-	return lane;
+	track->domain = name;
+	return track;
 }
 
-struct lane *lane_find(struct lanes *l, const struct lane_key *key)
+struct track *track_find(struct tracks *l, const struct track_key *key)
 {
-	const uint32_t place = key->kind == LANE_STREAM || key->kind == LANE_WAITS ? key->context
-		: key->kind == LANE_DEVICE_MEMORY                                  ? key->device
-										   : key->tid;
-	const uint64_t a = (uint64_t)key->process->id << 36 | (uint64_t)key->kind << 32 | place;
+	const uint32_t index = key->kind == TRACK_STREAM || key->kind == TRACK_WAITS ? key->context
+		: key->kind == TRACK_DEVICE_MEMORY                                   ? key->device
+										     : key->tid;
+	const uint64_t a = (uint64_t)key->process->id << 36 | (uint64_t)key->kind << 32 | index;
 	const uint64_t b = key->id << 32 | key->domain;
 	const bool is_short = key->id <= UINT32_MAX;
 	uint32_t known = is_short ? map_get(&l->by_key, a, b) : 0;
 	if (known)
 		return l->rows[known - 1];
-	struct lane *lane = lane_new_or_same(l, key, a);
-	if (!lane || (is_short && map_put(&l->by_key, a, b, lane->number)))
+	struct track *track = track_new_or_same(l, key, a);
+	if (!track || (is_short && map_put(&l->by_key, a, b, track->number)))
 		return NULL;
-	return lane;
+	return track;
 }
 
-static void lane_end_until(struct lanes *l, struct lane *lane, uint64_t ns)
+static void track_end_until(struct tracks *l, struct track *track, uint64_t ns)
 {
-	while (lane->open_count && lane->open_ns[lane->open_count - 1] <= ns) {
-		lane->open_count--;
+	while (track->open_count && track->open_ns[track->open_count - 1] <= ns) {
+		track->open_count--;
 		if (l->ended)
-			l->ended(l->user, lane, lane->open_ns[lane->open_count]);
+			l->ended(l->user, track, track->open_ns[track->open_count]);
 	}
 }
 
-/* One more overflow of a lane. */
-static struct lane *lane_overflow(struct lanes *l, struct lane *lane)
+/* Append an overflow to a track. */
+static struct track *track_overflow(struct tracks *l, struct track *track)
 {
-	struct lane *more = lane_new(l, &lane->key);
+	struct track *more = track_new(l, &track->key);
 	if (!more)
 		return NULL;
-	more->parent = lane->parent;
-	more->domain = lane->domain;
-	more->overflow = lane->overflow + 1;
-	lane->next = more;
+	more->parent = track->parent;
+	more->domain = track->domain;
+	more->overflow = track->overflow + 1;
+	track->next = more;
 	return more;
 }
 
-int lane_open(struct lanes *l, struct lane *lane, uint64_t start_ns, uint64_t end_ns,
-	struct lane **ret_lane)
+int track_open(struct tracks *l, struct track *track, uint64_t start_ns, uint64_t end_ns,
+	struct track **ret_track)
 {
-	*ret_lane = NULL;
-	for (;; lane = lane->next) {
-		lane_end_until(l, lane, start_ns);
-		if (!lane->open_count || lane->open_ns[lane->open_count - 1] >= end_ns)
+	*ret_track = NULL;
+	for (;; track = track->next) {
+		track_end_until(l, track, start_ns);
+		if (!track->open_count || track->open_ns[track->open_count - 1] >= end_ns)
 			break;
-		if (!lane->next && lane->overflow == LANE_OVERFLOWS_MAX)
+		if (!track->next && track->overflow == TRACK_OVERFLOWS_MAX)
 			return 0;
-		if (!lane->next && !lane_overflow(l, lane))
+		if (!track->next && !track_overflow(l, track))
 			return -ENOMEM;
 	}
-	if (array_room(
-		    &lane->open_ns, lane->open_count, &lane->open_capacity, sizeof(*lane->open_ns)))
+	if (array_room(&track->open_ns, track->open_count, &track->open_capacity,
+		    sizeof(*track->open_ns)))
 		return -ENOMEM;
-	lane->open_ns[lane->open_count++] = end_ns;
-	*ret_lane = lane;
+	track->open_ns[track->open_count++] = end_ns;
+	*ret_track = track;
 	return 0;
 }
 
-void lanes_end(struct lanes *l)
+void tracks_end(struct tracks *l)
 {
 	for (uint32_t i = 0; i < l->count; i++)
-		lane_end_until(l, l->rows[i], UINT64_MAX);
+		track_end_until(l, l->rows[i], UINT64_MAX);
 }
 
 static const char *memory_kind(uint64_t kind)
@@ -151,49 +152,50 @@ static const char *memory_kind(uint64_t kind)
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "other";
 }
 
-void lane_name(const struct lane *lane, char *out, size_t bytes)
+void track_name(const struct track *track, char *out, size_t bytes)
 {
-	const struct lane_key *k = &lane->key;
+	const struct track_key *k = &track->key;
 	const bool has_stream = k->id != UINT32_MAX;
 	int used = 0;
 	switch (k->kind) {
-	case LANE_RANGES:
-		used = snprintf(out, bytes, "NVTX%s%.200s", *lane->domain ? ":" : "", lane->domain);
+	case TRACK_RANGES:
+		used = snprintf(
+			out, bytes, "NVTX%s%.200s", *track->domain ? ":" : "", track->domain);
 		break;
-	case LANE_SPANS:
-		used = snprintf(out, bytes, "NVTX%s%.200s, start and end", *lane->domain ? ":" : "",
-			lane->domain);
+	case TRACK_SPANS:
+		used = snprintf(out, bytes, "NVTX%s%.200s, start and end",
+			*track->domain ? ":" : "", track->domain);
 		break;
-	case LANE_STREAM:
+	case TRACK_STREAM:
 		used = snprintf(out, bytes, "GPU %u, context %u, stream %u", k->device, k->context,
 			(unsigned)k->id);
 		break;
-	case LANE_WAITS:
+	case TRACK_WAITS:
 		used = has_stream ? snprintf(out, bytes, "waits, context %u, stream %u", k->context,
 					    (unsigned)k->id)
 				  : snprintf(out, bytes, "waits, context %u", k->context);
 		break;
-	case LANE_UNIFIED_MEMORY:
+	case TRACK_UNIFIED_MEMORY:
 		used = snprintf(out, bytes, "unified memory");
 		break;
-	case LANE_OVERHEAD:
-		used = snprintf(out, bytes, "overhead of CUDA");
+	case TRACK_OVERHEAD:
+		used = snprintf(out, bytes, "CUDA overhead");
 		break;
-	case LANE_DEVICE_MEMORY:
+	case TRACK_DEVICE_MEMORY:
 		used = snprintf(
 			out, bytes, "GPU %u, %s memory in use", k->device, memory_kind(k->id));
 		break;
-	case LANE_NVTX_COUNTER:
-		used = snprintf(out, bytes, "NVTX%s%.200s, counter %llu", *lane->domain ? ":" : "",
-			lane->domain, (unsigned long long)k->id);
+	case TRACK_NVTX_COUNTER:
+		used = snprintf(out, bytes, "NVTX%s%.200s, counter %llu", *track->domain ? ":" : "",
+			track->domain, (unsigned long long)k->id);
 		break;
-	case LANE_THREAD:
+	case TRACK_THREAD:
 		used = snprintf(out, bytes, "thread %u", k->tid);
 		break;
-	case LANE_PROCESS:
+	case TRACK_PROCESS:
 		used = snprintf(out, bytes, "process %u", k->process->facts->pid);
 		break;
 	}
-	if (lane->overflow && used >= 0 && (size_t)used < bytes)
-		snprintf(out + used, bytes - (size_t)used, " (%u)", lane->overflow + 1);
+	if (track->overflow && used >= 0 && (size_t)used < bytes)
+		snprintf(out + used, bytes - (size_t)used, " (%u)", track->overflow + 1);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tracks.h - the tracks of a timeline: what may lie in each other there, and what has ended when
- * something new begins.
+ * tracks.h - tracks of a timeline, and the nesting of slices on each.
  *
- * A slice stands in a lane only where it lies in all that is open there; else in an overflow of the
- * lane. Slices come in order of their start, of equal starts the longest first. Memory follows the
- * number of lanes. One thread; allocates.
+ * A slice is put on a track only if it is inside all slices that are open on the track; else
+ * on an overflow of the track. Slices are opened in order of their start, of equal starts the
+ * longest first. Memory grows with the number of tracks. One thread; allocates.
  */
 #ifndef READER_EXPORT_TIMELINE_TRACKS_H
 #define READER_EXPORT_TIMELINE_TRACKS_H
@@ -18,75 +17,76 @@
 #include "reader/base/pool.h"
 #include "reader/report/processes.h"
 
-#define LANE_NAME_BYTES 300u
-#define LANE_OVERFLOWS_MAX \
-	1000u /* bounds the work that slices can make which lie across each other */
+#define TRACK_NAME_BYTES 300u
+#define TRACK_OVERFLOWS_MAX 1000u /* bounds the work for slices that overlap without nesting */
 
-enum lane_kind {
-	LANE_PROCESS,
-	LANE_THREAD,         /* calls of a thread */
-	LANE_RANGES,         /* pushes, pops and marks of a thread in an NVTX domain */
-	LANE_SPANS,          /* NVTX starts and ends of a process in a domain */
-	LANE_STREAM,         /* work of a device */
-	LANE_WAITS,          /* synchronization with a device */
-	LANE_UNIFIED_MEMORY, /* of a process */
-	LANE_OVERHEAD,       /* of CUDA in a process */
-	LANE_NVTX_COUNTER,
-	LANE_DEVICE_MEMORY /* in use, of a process on a device, by kind */
+enum track_kind {
+	TRACK_PROCESS,
+	TRACK_THREAD,         /* calls of a thread */
+	TRACK_RANGES,         /* push/pop ranges and marks of a thread in an NVTX domain */
+	TRACK_SPANS,          /* start/end ranges of a process in an NVTX domain */
+	TRACK_STREAM,         /* work on a stream of a device */
+	TRACK_WAITS,          /* synchronization with a device */
+	TRACK_UNIFIED_MEMORY, /* unified memory of a process */
+	TRACK_OVERHEAD,       /* overhead of CUDA in a process */
+	TRACK_NVTX_COUNTER,
+	TRACK_DEVICE_MEMORY /* memory in use by a process on a device, by kind */
 };
 
-/* What a lane is of; what does not apply is 0. */
-struct lane_key {
+/* Identity of a track; members that do not apply are 0. */
+struct track_key {
 	const struct process *process;
-	enum lane_kind kind;
+	enum track_kind kind;
 	uint32_t tid;
 	uint32_t domain;  /* Strings id */
-	uint32_t device;  /* number */
-	uint32_t context; /* id */
-	uint64_t id;      /* of the stream or counter; kind of memory */
+	uint32_t device;  /* number of the device */
+	uint32_t context; /* id of the context */
+	uint64_t id;      /* id of the stream or counter; kind of memory */
 };
 
-struct lane {
-	struct lane_key key;
-	uint32_t number;   /* from 1, in order of their first use */
-	uint32_t overflow; /* how many are before it: 0 = the lane itself */
-	uint32_t parent;   /* number of the lane it belongs to; 0 = the process itself */
+struct track {
+	struct track_key key;
+	uint32_t number;   /* number from 1, in order of first use */
+	uint32_t overflow; /* number of overflows before it; 0 = the track itself */
+	uint32_t parent;   /* number of the parent track; 0 = none */
 	const char *domain;
-	struct lane *next; /* its overflow; NULL = none yet */
-	uint64_t *open_ns; /* ends of slices that lie in each other, outermost first */
+	struct track *next; /* next overflow; NULL = none yet */
+	uint64_t *open_ns;  /* ends of the open slices, outermost first */
 	uint32_t open_count, open_capacity;
-	int64_t sum; /* of a counter that counts differences */
-	bool told;   /* the writer's: its description has been written */
+	int64_t sum;       /* sum of a counter that counts differences */
+	bool is_described; /* the writer has written the description of the track */
 };
 
-struct lanes {
+struct tracks {
 	const struct contents *contents;
-	struct lane **rows; /* by number - 1 */
+	struct track **rows; /* indexed by number - 1 */
 	uint32_t count, capacity;
-	struct map by_key;  /* as rows have it */
-	struct map by_text; /* of all names of a domain */
+	struct map by_key;  /* keys with the ids of the rows */
+	struct map by_text; /* keys with the name of the domain */
 	struct pool texts;
-	/* A slice of the lane has ended; may be NULL. */
-	void (*ended)(void *user, const struct lane *lane, uint64_t ns);
+	/* Called when a slice of a track has ended; may be NULL. */
+	void (*ended)(void *user, const struct track *track, uint64_t ns);
 	void *user;
 };
 
-void lanes_init(struct lanes *l, const struct contents *contents);
-void lanes_release(struct lanes *l);
+/* Initialize. `contents` must outlive `l`; tracks_release() frees all tracks. */
+void tracks_init(struct tracks *l, const struct contents *contents);
+void tracks_release(struct tracks *l);
 
-/* The lane, made if need be; NULL = out of memory. Domains of one name are one. */
-struct lane *lane_find(struct lanes *l, const struct lane_key *key);
+/* Return the track with this key, which is created if needed; NULL = out of memory. Domains with
+ * the same name are the same domain. */
+struct track *track_find(struct tracks *l, const struct track_key *key);
 
-/* Ends what has ended by `start_ns`, and opens a slice in the lane or in an overflow of it:
- * *ret_lane, NULL = too many lie across each other. 0 or -ENOMEM. */
-int lane_open(struct lanes *l, struct lane *lane, uint64_t start_ns, uint64_t end_ns,
-	struct lane **ret_lane);
+/* End the slices that are over at `start_ns`, and open a slice on the track or an overflow of it:
+ * *ret_track, NULL = too many slices overlap without nesting. Returns 0 or -ENOMEM. */
+int track_open(struct tracks *l, struct track *track, uint64_t start_ns, uint64_t end_ns,
+	struct track **ret_track);
 
-/* Ends all that is open. */
-void lanes_end(struct lanes *l);
+/* End all open slices. */
+void tracks_end(struct tracks *l);
 
-/* "NVTX:domain", "stream 7": what it is called in its process; at most `bytes`. Threads are named
- * by the caller. */
-void lane_name(const struct lane *lane, char *out, size_t bytes);
+/* Write the name of a track within its process, at most `bytes`: "NVTX:domain", "stream 7". The
+ * caller names threads. */
+void track_name(const struct track *track, char *out, size_t bytes);
 
 #endif

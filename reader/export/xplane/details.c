@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* xplane_details.c - details of device work for XProf: "key:value" pairs in one text. */
+/* details.c - descriptions of device work for XProf: "key:value" pairs in one text. */
 #include "reader/export/xplane/details.h"
 
 #include <stdio.h>
@@ -17,7 +17,8 @@ static uint32_t details(struct xplane *x, const char *text, int bytes)
 	return bytes < 0 ? 0 : xplane_text(x, text, (size_t)bytes);
 }
 
-/* Return the columns of the process's own device of that number; NULL = not known. */
+/* Return the columns of the device with that number, as the item's process recorded it; NULL = not
+ * known. */
 static const uint64_t *device_columns(const struct xplane *x, const struct timeline_item *i)
 {
 	const struct ncu_devices *d = x->timeline->devices;
@@ -74,7 +75,8 @@ static const char *memory_kind(uint64_t kind)
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown";
 }
 
-/* The size is given twice: XProf's statistics and its viewer read different keys. */
+/* Describe a copy. The size is included twice, because XProf's statistics and its viewer read
+ * different keys. */
 static uint32_t memcpy_details(struct xplane *x, const struct timeline_item *i)
 {
 	char text[300];

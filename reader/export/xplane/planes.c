@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* xplane_planes.c - writes the planes of an XSpace, from events kept in the temporary file. */
+/* planes.c - writer for the planes of an XSpace, from events in the temporary file. */
 #include "reader/export/xplane/planes.h"
 
 #include <errno.h>
@@ -8,9 +8,9 @@
 #include "common/utf8.h"
 #include "reader/export/xplane/stats.h"
 
-#define MADE_LINE_ID (1u << 30) /* above all ids of threads and streams */
+#define MADE_LINE_ID (1u << 30) /* greater than any id of a thread or stream */
 
-/* Kinds of work on a stream, in XProf's words. */
+/* Kinds of work on a stream, as XProf calls them. */
 #define KIND(event, text)             \
 	{                             \
 		KIND_##event, 0, text \
@@ -21,7 +21,7 @@
 	}
 static const struct {
 	uint32_t event;
-	int64_t kind; /* of copies; 0 = any */
+	int64_t kind; /* kind of copies; 0 = any */
 	const char *text;
 } line_kinds[] = {KIND(CUDA_KERNEL, "Kernel"), COPY(1, "MemcpyH2D"), COPY(2, "MemcpyD2H"),
 	COPY(8, "MemcpyD2D"), COPY(10, "MemcpyP2P"), COPY(0, "MemcpyOther"),
@@ -40,29 +40,29 @@ uint32_t xplane_kind_bit(const struct timeline_item *i)
 
 static uint64_t line_id(const struct xplane *x, const struct xplane_line *line)
 {
-	const struct lane *lane = line->lane;
-	const bool thread = lane->key.kind == LANE_THREAD;
-	if (lane->overflow || (!thread && lane->key.kind != LANE_STREAM))
-		return MADE_LINE_ID + lane->number;
-	for (uint32_t i = 0; i < lane->number - 1;
-		i++) { /* another process or context has the id */
-		const struct lane *other = x->lines[i].lane;
+	const struct track *track = line->track;
+	const bool thread = track->key.kind == TRACK_THREAD;
+	if (track->overflow || (!thread && track->key.kind != TRACK_STREAM))
+		return MADE_LINE_ID + track->number;
+	for (uint32_t i = 0; i < track->number - 1;
+		i++) { /* the id is in use by another process or context */
+		const struct track *other = x->lines[i].track;
 		if (other && x->lines[i].plane == line->plane && !other->overflow &&
-			other->key.kind == lane->key.kind && other->key.id == lane->key.id &&
-			other->key.tid == lane->key.tid)
-			return MADE_LINE_ID + lane->number;
+			other->key.kind == track->key.kind && other->key.id == track->key.id &&
+			other->key.tid == track->key.tid)
+			return MADE_LINE_ID + track->number;
 	}
-	return thread ? lane->key.tid : lane->key.id;
+	return thread ? track->key.tid : track->key.id;
 }
 
 static void line_name_put(struct xplane *x, struct proto *p, const struct xplane_line *line)
 {
-	char name[LANE_NAME_BYTES], text[2 * LANE_NAME_BYTES + 100];
-	const struct lane_key *key = &line->lane->key;
+	char name[TRACK_NAME_BYTES], text[2 * TRACK_NAME_BYTES + 100];
+	const struct track_key *key = &line->track->key;
 	struct string_ref thread = timeline_thread_name(x->timeline, key->process, key->tid);
 	const char *comma = "";
-	lane_name(line->lane, name, sizeof(name));
-	if (key->kind == LANE_STREAM) {
+	track_name(line->track, name, sizeof(name));
+	if (key->kind == TRACK_STREAM) {
 		size_t at = (size_t)snprintf(
 			text, sizeof(text), "Stream #%llu(", (unsigned long long)key->id);
 		for (uint32_t n = 0; n < LINE_KINDS; n++)
@@ -72,11 +72,11 @@ static void line_name_put(struct xplane *x, struct proto *p, const struct xplane
 				comma = ",";
 			}
 		snprintf(text + at, sizeof(text) - at, ")");
-	} else if (key->kind == LANE_THREAD || key->kind == LANE_RANGES) {
+	} else if (key->kind == TRACK_THREAD || key->kind == TRACK_RANGES) {
 		snprintf(text, sizeof(text), "%.100s/%u%s%s",
 			thread.bytes ? thread.text : "Host Threads", key->tid,
-			key->kind == LANE_RANGES || line->lane->overflow ? "/" : "",
-			key->kind == LANE_RANGES || line->lane->overflow ? name : "");
+			key->kind == TRACK_RANGES || line->track->overflow ? "/" : "",
+			key->kind == TRACK_RANGES || line->track->overflow ? name : "");
 	} else {
 		snprintf(text, sizeof(text), "%s", name);
 	}
@@ -183,7 +183,7 @@ static int plane_write(struct xplane *x, uint32_t number, struct proto *p, FILE 
 	const struct xplane_plane *plane = &x->planes[number];
 	uint64_t bytes = 0;
 	for (uint32_t i = 0; i < x->line_room; i++)
-		if (x->lines[i].lane && x->lines[i].plane == number) {
+		if (x->lines[i].track && x->lines[i].plane == number) {
 			line_head(x, p, &x->lines[i]);
 			uint64_t line = p->used + x->lines[i].events.bytes;
 			bytes += head_bytes(line) + line;
@@ -193,7 +193,7 @@ static int plane_write(struct xplane *x, uint32_t number, struct proto *p, FILE 
 	if (!error)
 		error = proto_flush(p, out, true);
 	for (uint32_t i = 0; !error && i < x->line_room; i++) {
-		if (!x->lines[i].lane || x->lines[i].plane != number)
+		if (!x->lines[i].track || x->lines[i].plane != number)
 			continue;
 		line_head(x, p, &x->lines[i]);
 		error = p->failed ? -ENOMEM
@@ -206,7 +206,7 @@ static int plane_write(struct xplane *x, uint32_t number, struct proto *p, FILE 
 	return error;
 }
 
-/* Write begin and end of the session in wall-clock time. */
+/* Write start and end of the session in wall-clock time. */
 static void put_environment(struct xplane *x, struct proto *p)
 {
 	const Libtrace__Session *s = x->timeline->contents.session;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* xplane_stats.c - stats of XSpaces. */
+/* stats.c - encoding of stats of an XSpace. */
 #include "reader/export/xplane/stats.h"
 
 static const char *const stat_names[] = {

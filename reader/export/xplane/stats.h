@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stats.h - stats of XSpaces, and the field numbers of its messages. Any thread with its own
- * message.
+ * stats.h - stats of an XSpace, and the field numbers of its messages. Any thread, each with its
+ * own message.
  */
 #ifndef READER_EXPORT_XPLANE_STATS_H
 #define READER_EXPORT_XPLANE_STATS_H

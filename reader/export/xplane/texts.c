@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* xplane_texts.c - names of events, and the NVTX ranges that calls were made in. */
+/* texts.c - names of events, and the NVTX ranges that were open during calls. */
 #include "reader/export/xplane/texts.h"
 
 #include <ctype.h>
@@ -43,21 +43,21 @@ uint32_t xplane_text(struct xplane *x, const char *text, size_t bytes)
 }
 
 void xplane_allocator(
-	const struct xplane *x, const struct lane *lane, char out[XPLANE_ALLOCATOR_BYTES])
+	const struct xplane *x, const struct track *track, char out[XPLANE_ALLOCATOR_BYTES])
 {
-	char name[LANE_NAME_BYTES];
-	lane_name(lane, name, sizeof(name));
+	char name[TRACK_NAME_BYTES];
+	track_name(track, name, sizeof(name));
 	if (x->several)
 		snprintf(out, XPLANE_ALLOCATOR_BYTES, "%s, process %u", name,
-			lane->key.process->facts->pid);
+			track->key.process->facts->pid);
 	else
 		snprintf(out, XPLANE_ALLOCATOR_BYTES, "%s", name);
 }
 
 /* ---- operations ---- */
 
-/* Write an operation type in letters, digits and '_': XProf then accepts any name before the colon.
- */
+/* Write an operation type in letters, digits and '_', which lets XProf accept any name before the
+ * colon. */
 static void type_put(FILE *out, const char *domain)
 {
 	if (*domain >= '0' && *domain <= '9')
@@ -100,7 +100,7 @@ uint32_t xplane_operation(struct xplane *x, uint32_t range)
 
 static bool is_nvtx(const struct timeline_item *i)
 {
-	return i->lane->key.kind == LANE_RANGES || i->lane->key.kind == LANE_SPANS;
+	return i->track->key.kind == TRACK_RANGES || i->track->key.kind == TRACK_SPANS;
 }
 
 /* Return the name by which XProf recognizes a copy. */
@@ -124,7 +124,7 @@ static const char *copy_name(const struct timeline_item *i)
 
 uint32_t xplane_event_text(struct xplane *x, const struct timeline_item *i)
 {
-	const uint64_t domain = is_nvtx(i) ? (uint64_t)(uintptr_t)i->lane->domain : 0;
+	const uint64_t domain = is_nvtx(i) ? (uint64_t)(uintptr_t)i->track->domain : 0;
 	uint32_t known = map_get(&x->event_texts, domain, i->name.number), made;
 	if (known)
 		return known;
@@ -134,11 +134,11 @@ uint32_t xplane_event_text(struct xplane *x, const struct timeline_item *i)
 		FILE *memory = open_memstream(&text, &bytes);
 		if (!memory)
 			return 0;
-		fprintf(memory, XPLANE_NVTX "%s:", i->lane->domain);
+		fprintf(memory, XPLANE_NVTX "%s:", i->track->domain);
 		fwrite(i->name.text.text, 1, i->name.text.bytes, memory);
 		made = fclose(memory) ? 0 : xplane_text(x, text, bytes);
 		free(text);
-		uint32_t operation = operation_text(x, i->name.text.text, i->lane->domain);
+		uint32_t operation = operation_text(x, i->name.text.text, i->track->domain);
 		if (!operation || map_put(&x->operations, made, 0, operation))
 			return 0;
 	} else if (i->row->event->number == KIND_CUDA_MEMCPY) {
@@ -154,7 +154,8 @@ uint32_t xplane_event_text(struct xplane *x, const struct timeline_item *i)
 static void ranges_end(struct xplane_ranges *r, uint64_t ns)
 {
 	uint32_t kept = 0;
-	for (uint32_t i = 0; i < r->count; i++) /* ranges of several domains need not nest */
+	for (uint32_t i = 0; i < r->count; i++) /* ranges of different domains may overlap
+						 * without nesting */
 		if (r->open[i].end_ns > ns)
 			r->open[kept++] = r->open[i];
 	r->count = kept;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * texts.h - the texts of an XSpace, numbered from 1, and the NVTX ranges that calls were
- * made in. One thread; allocates. Memory grows with the number of distinct texts and open ranges.
+ * texts.h - texts of an XSpace, numbered from 1, and the NVTX ranges that were open during calls.
+ * One thread; allocates. Memory grows with the number of distinct texts and open ranges.
  */
 #ifndef READER_EXPORT_XPLANE_TEXTS_H
 #define READER_EXPORT_XPLANE_TEXTS_H
@@ -18,20 +18,20 @@ uint32_t xplane_text(struct xplane *x, const char *text, size_t bytes);
 /* Return the number of the name of an event; 0 = out of memory. */
 uint32_t xplane_event_text(struct xplane *x, const struct timeline_item *i);
 
-/* Return the number of what XProf aggregates by (its "tf_op", name:type) for an NVTX range, given
- * by the number of its text: the text with '_' for colons, and the domain in letters, digits and
- * '_'. `range` 0 = no range. Returns 0 when out of memory. */
+/* Return the number of the "tf_op" (name:type) by which XProf aggregates an NVTX range, by the
+ * number of its text: the text with '_' for colons, and the domain in letters, digits and '_'.
+ * `range` 0 = no range. Returns 0 when out of memory. */
 uint32_t xplane_operation(struct xplane *x, uint32_t range);
 
-/* Write the name of a lane of memory in use; with the process when there are several. */
+/* Write the name of a track of memory in use; with the process if there are several. */
 void xplane_allocator(
-	const struct xplane *x, const struct lane *lane, char out[XPLANE_ALLOCATOR_BYTES]);
+	const struct xplane *x, const struct track *track, char out[XPLANE_ALLOCATOR_BYTES]);
 
 /* Record an NVTX range of a thread. Returns 0 or -ENOMEM. */
 int xplane_range_note(struct xplane *x, const struct timeline_item *i, uint32_t text);
 
-/* Return the number of the text of the innermost range in which a call was made, or the call that
- * caused a device event; 0 = none, or no longer known. */
+/* Return the number of the text of the innermost range that was open at a call, or at the call that
+ * started a device event; 0 = none, or no longer known. */
 uint32_t xplane_range_of(struct xplane *x, const struct timeline_item *i);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tools.c - sums over the events of a timeline for XProf's messages. */
 #include "reader/export/xplane/tools.h"
 
 #include <errno.h>
@@ -6,7 +7,7 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "reader/export/xplane/tools_writing.h"
+#include "reader/export/xplane/tools_state.h"
 
 const char *tools_file(enum tools_message message)
 {
@@ -53,17 +54,17 @@ static void operation_add(struct tools_operation *o, uint64_t ns)
 	o->min_ns = ns < o->min_ns ? ns : o->min_ns;
 }
 
-static struct tools_open *open_of(struct tools *t, const struct lane *lane)
+static struct tools_open *open_of(struct tools *t, const struct track *track)
 {
-	if (array_reserve_zeroed(&t->open, &t->open_room, lane->number, sizeof(*t->open)))
+	if (array_reserve_zeroed(&t->open, &t->open_room, track->number, sizeof(*t->open)))
 		return NULL;
-	return &t->open[lane->number - 1];
+	return &t->open[track->number - 1];
 }
 
-/* A range: what it lies in on its lane was not doing anything else meanwhile. */
+/* Add a range. Its duration does not count as self time of the range around it on its track. */
 static int host_add(struct tools *t, const struct timeline_item *i, uint32_t text)
 {
-	struct tools_open *open = open_of(t, i->lane);
+	struct tools_open *open = open_of(t, i->track);
 	uint32_t row;
 	if (!open || operation_find(&t->host, xplane_operation(&t->x, text), 0, &row))
 		return -ENOMEM;
@@ -80,7 +81,7 @@ static int host_add(struct tools *t, const struct timeline_item *i, uint32_t tex
 
 static void device_busy(struct tools *t, const struct timeline_item *i)
 {
-	const uint64_t number = i->lane->key.device, end = i->start_ns + i->duration_ns;
+	const uint64_t number = i->track->key.device, end = i->start_ns + i->duration_ns;
 	if (number >= NCU_DEVICES_MAX)
 		return;
 	struct tools_device *d = &t->devices[number];
@@ -95,7 +96,7 @@ static void device_busy(struct tools *t, const struct timeline_item *i)
 }
 
 static int kernel_find(struct tools *t, const struct timeline_item *i, uint32_t name,
-	uint32_t operation, uint32_t *ret_place)
+	uint32_t operation, uint32_t *ret_index)
 {
 	const uint64_t names = (uint64_t)name << 32 | operation;
 	const uint32_t details = xplane_details(&t->x, i);
@@ -121,22 +122,22 @@ static int kernel_find(struct tools *t, const struct timeline_item *i, uint32_t 
 		if (map_put(&t->kernel_places, names, details, found))
 			return -ENOMEM;
 	}
-	*ret_place = found - 1;
+	*ret_index = found - 1;
 	return 0;
 }
 
 static int device_add(struct tools *t, const struct timeline_item *i, uint32_t name)
 {
 	const uint32_t operation = xplane_operation(&t->x, xplane_range_of(&t->x, i));
-	uint32_t row, place;
+	uint32_t row, index;
 	if (!operation || operation_find(&t->device, operation, name, &row))
 		return -ENOMEM;
 	operation_add(&t->device.rows[row], i->duration_ns);
 	device_busy(t, i);
 	if (i->row->event->number == KIND_CUDA_KERNEL && i->duration_ns) {
-		if (kernel_find(t, i, name, operation, &place))
+		if (kernel_find(t, i, name, operation, &index))
 			return -ENOMEM;
-		struct tools_kernel *k = &t->kernels[place];
+		struct tools_kernel *k = &t->kernels[index];
 		k->count++;
 		k->total_ns += i->duration_ns;
 		k->min_ns = i->duration_ns < k->min_ns ? i->duration_ns : k->min_ns;
@@ -168,7 +169,7 @@ static int event_add(struct tools *t, const struct timeline_item *i, uint32_t te
 		xplane_range_of(&t->x, i);
 		return tools_step_call(t, i);
 	default:
-		return i->lane->key.kind == LANE_STREAM ? device_add(t, i, text) : 0;
+		return i->track->key.kind == TRACK_STREAM ? device_add(t, i, text) : 0;
 	}
 }
 
@@ -208,7 +209,7 @@ static void tools_release(struct tools *t)
 static int messages_write(struct tools *t, FILE *const out[TOOLS_MESSAGES])
 {
 	struct proto p[TOOLS_MESSAGES] = {0};
-	int error = tools_lanes_write(t);
+	int error = tools_tracks_write(t);
 	tools_kernels_put(t, &p[TOOLS_KERNELS]);
 	tools_steps_put(t, &p[TOOLS_STEPS]);
 	tools_host_put(t, &p[TOOLS_HOST]);

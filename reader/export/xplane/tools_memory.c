@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory in use: of each kind on a device its course, its peak, and what was in use then. */
+/* tools_memory.c - memory in use for XProf, by device and kind: its use over time, its peak, and
+ * the allocations at the peak. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/array.h"
-#include "reader/export/xplane/tools_writing.h"
+#include "reader/export/xplane/tools_state.h"
 
 enum {
 	PROFILE_ALLOCATOR = 1,
@@ -36,19 +37,19 @@ enum {
 
 #define ALLOCATION 1
 #define DEALLOCATION 2
-#define PROFILE_FORM 1  /* of the message, as XProf has it */
-#define DEVICE_MEMORY 3 /* CUPTI's kind */
+#define PROFILE_FORM 1  /* version of the message that XProf reads */
+#define DEVICE_MEMORY 3 /* kind of memory as numbered by CUPTI */
 
-static struct tools_allocator *allocator_of(struct tools *t, const struct lane *lane)
+static struct tools_allocator *allocator_of(struct tools *t, const struct track *track)
 {
-	uint32_t found = map_get(&t->allocators, lane->number, 0);
+	uint32_t found = map_get(&t->allocators, track->number, 0);
 	if (!found) {
 		if (array_room(
 			    &t->memory, t->memory_count, &t->memory_capacity, sizeof(*t->memory)))
 			return NULL;
-		t->memory[t->memory_count] = (struct tools_allocator){.lane = lane};
+		t->memory[t->memory_count] = (struct tools_allocator){.track = track};
 		found = ++t->memory_count;
-		if (map_put(&t->allocators, lane->number, 0, found))
+		if (map_put(&t->allocators, track->number, 0, found))
 			return NULL;
 	}
 	return &t->memory[found - 1];
@@ -73,7 +74,7 @@ static int allocation_add(struct tools_allocator *a, uint32_t snapshot)
 
 int tools_memory_add(struct tools *t, const struct timeline_item *i)
 {
-	struct tools_allocator *a = allocator_of(t, i->lane);
+	struct tools_allocator *a = allocator_of(t, i->track);
 	if (!a)
 		return -ENOMEM;
 	if (i->integer >= a->peak) {
@@ -126,7 +127,8 @@ static void snapshot_put(
 	proto_close(p, snapshot);
 }
 
-/* Of so many that follow each other the one with the most in use. */
+/* Write at most TOOLS_SNAPSHOTS_MAX snapshots: from each group of consecutive snapshots, the
+ * snapshot with the most memory in use. */
 static void sampled_put(const struct tools *t, struct proto *p, const struct tools_allocator *a)
 {
 	const uint32_t each = (a->snapshot_count + TOOLS_SNAPSHOTS_MAX - 1) / TOOLS_SNAPSHOTS_MAX;
@@ -138,7 +140,7 @@ static void sampled_put(const struct tools *t, struct proto *p, const struct too
 	}
 }
 
-/* The largest first. */
+/* Order by size, the largest first. */
 static int by_bytes(const void *one, const void *other)
 {
 	const struct tools_snapshot *a = one, *b = other;
@@ -147,10 +149,10 @@ static int by_bytes(const void *one, const void *other)
 	return (a->ns > b->ns) - (a->ns < b->ns);
 }
 
-/* What was in use at the peak; those of one size are one. */
+/* Write the allocations that were in use at the peak; allocations of equal size are combined. */
 static int active_put(const struct tools *t, struct proto *p, const struct tools_allocator *a)
 {
-	uint32_t count = 0, told = 0;
+	uint32_t count = 0, written = 0;
 	struct tools_snapshot *active = calloc(a->count + 1, sizeof(*active));
 	if (!active)
 		return -ENOMEM;
@@ -165,7 +167,7 @@ static int active_put(const struct tools *t, struct proto *p, const struct tools
 			end++;
 		snapshot_put(t, p, ALLOCATOR_SNAPSHOT, &active[n]);
 		size_t entry = proto_open(p, ALLOCATOR_ACTIVE);
-		proto_u64(p, ACTIVE_SNAPSHOT, told++);
+		proto_u64(p, ACTIVE_SNAPSHOT, written++);
 		proto_u64(p, ACTIVE_SPECIAL, (uint64_t)-1);
 		proto_u64(p, ACTIVE_COUNT, end - n);
 		proto_close(p, entry);
@@ -174,13 +176,14 @@ static int active_put(const struct tools *t, struct proto *p, const struct tools
 	return 0;
 }
 
-/* What the device has, of memory that is a device's; else the peak, for nothing else is known. */
+/* Return the capacity: for device memory, the capacity of the device; else the peak, because
+ * nothing else is known. */
 static uint64_t capacity_bytes(const struct tools *t, const struct tools_allocator *a)
 {
 	const struct ncu_devices *d = t->x.timeline->devices;
-	for (uint32_t n = 0; a->lane->key.id == DEVICE_MEMORY && n < d->count; n++)
-		if (d->rows[n].process == a->lane->key.process->id &&
-			d->rows[n].columns[FIELD_CUDA_DEVICE_DEVICE_ID] == a->lane->key.device)
+	for (uint32_t n = 0; a->track->key.id == DEVICE_MEMORY && n < d->count; n++)
+		if (d->rows[n].process == a->track->key.process->id &&
+			d->rows[n].columns[FIELD_CUDA_DEVICE_DEVICE_ID] == a->track->key.device)
 			return d->rows[n].columns[FIELD_CUDA_DEVICE_GLOBAL_MEMORY_SIZE];
 	return (uint64_t)a->peak;
 }
@@ -203,7 +206,7 @@ void tools_memory_put(struct tools *t, struct proto *p)
 	char name[XPLANE_ALLOCATOR_BYTES];
 	for (uint32_t n = 0; n < t->memory_count; n++) {
 		const struct tools_allocator *a = &t->memory[n];
-		xplane_allocator(&t->x, a->lane, name);
+		xplane_allocator(&t->x, a->track, name);
 		size_t entry = proto_open(p, PROFILE_ALLOCATOR);
 		proto_clean(p, MAP_KEY, name, strlen(name));
 		size_t profile = proto_open(p, MAP_VALUE);

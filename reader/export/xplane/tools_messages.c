@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* XProf's messages of kernels and operations, and what holds them all together. */
+/* tools_messages.c - XProf's messages of kernels and operations, and OpStats, which contains all
+ * others. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/export/xplane/tools_writing.h"
+#include "reader/export/xplane/tools_state.h"
 
 enum {
 	DB_REPORT = 1,
@@ -75,7 +76,7 @@ static void float_put(struct proto *p, uint32_t field, float value)
 	p->used = (size_t)(at - p->bytes);
 }
 
-/* "name:domain" without its end. */
+/* Return the length of the name in "name:domain". */
 static size_t operation_bytes(const char *text)
 {
 	const char *colon = strrchr(text, ':');
@@ -111,7 +112,7 @@ static int by_total(const void *one, const void *other)
 	return (a > b) - (a < b);
 }
 
-/* Those that took longest first. */
+/* Write the kernels, in descending order of their total time. */
 void tools_kernels_put(const struct tools *t, struct proto *p)
 {
 	const struct tools_kernel **sorted =
@@ -166,7 +167,8 @@ static uint64_t operations_put(
 	return sum_ns;
 }
 
-/* Threads are not idle where they have no range: nothing is said of that. */
+/* Write the operations of the host. A thread outside of all ranges is not necessarily idle, so no
+ * idle time is written. */
 void tools_host_put(const struct tools *t, struct proto *p)
 {
 	uint64_t sum_ns = operations_put(t, p, &t->host);
@@ -174,7 +176,8 @@ void tools_host_put(const struct tools *t, struct proto *p)
 	proto_u64(p, OPERATIONS_BUSY_SUM_PS, sum_ns * TOOLS_PS_PER_NS);
 }
 
-/* From its first work to the end of its last, a device is busy or idle. */
+/* Write the operations of devices. Between its first and its last work, a device is either busy or
+ * idle. */
 void tools_device_put(const struct tools *t, struct proto *p)
 {
 	uint64_t sum_ns = operations_put(t, p, &t->device), total_ns = 0, busy_ns = 0;
@@ -195,7 +198,7 @@ void tools_device_put(const struct tools *t, struct proto *p)
 	proto_u64(p, OPERATIONS_BUSY_PS, busy_ns * TOOLS_PS_PER_NS);
 }
 
-/* ---- all together ---- */
+/* ---- OpStats ---- */
 
 static void environment_put(const struct tools *t, struct proto *p, const char *host)
 {

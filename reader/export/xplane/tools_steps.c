@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps, as XProf has them: from the first work of a step on a device to the last that any work
- * began before that of another step, whoever asked for it. */
+/* tools_steps.c - steps as XProf defines them. A step begins with its first work on a device. It
+ * ends when another step begins, or earlier, with the last work that began during the step, even if
+ * that work belongs to another step. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/array.h"
-#include "reader/export/xplane/tools_writing.h"
+#include "reader/export/xplane/tools_state.h"
 
 enum {
 	SEQUENCE = 1,
@@ -27,12 +28,13 @@ enum {
 	TRANSFER_BYTES = 3
 };
 
-#define CORE_OF_DEVICES 1 /* as XProf numbers them: all of a host are one */
+/* XProf's number of the core that combines all devices of a host */
+#define CORE_OF_DEVICES 1
 #define TIMES (TOOLS_TIMES / 10 + 1)
 
-static struct tools_step *step_at(struct tools *t, uint32_t place)
+static struct tools_step *step_at(struct tools *t, uint32_t index)
 {
-	return place ? &t->steps[place - 1] : NULL;
+	return index ? &t->steps[index - 1] : NULL;
 }
 
 int tools_step_add(struct tools *t, const struct timeline_item *i)
@@ -52,19 +54,19 @@ int tools_step_add(struct tools *t, const struct timeline_item *i)
 int tools_step_call(struct tools *t, const struct timeline_item *i)
 {
 	const uint32_t process = i->row->process->id;
-	uint32_t place = map_get(&t->last_steps, process, i->row->tid);
-	while (place && t->steps[place - 1].end_ns <= i->start_ns)
-		place = t->steps[place - 1].outer;
+	uint32_t index = map_get(&t->last_steps, process, i->row->tid);
+	while (index && t->steps[index - 1].end_ns <= i->start_ns)
+		index = t->steps[index - 1].outer;
 	if (!i->is_call || !i->correlation || !t->x.steps)
 		return 0;
 	if (!t->step_calls && !(t->step_calls = calloc(XPLANE_CALLS, sizeof(*t->step_calls))))
 		return -ENOMEM;
 	t->step_calls[i->correlation & (XPLANE_CALLS - 1)] =
-		(struct xplane_call){process, i->correlation, place};
+		(struct xplane_call){process, i->correlation, index};
 	return 0;
 }
 
-/* The step in which the work was asked for: place + 1, 0 = none. */
+/* Return the index + 1 of the step during which the work was launched; 0 = none. */
 static uint32_t step_of(const struct tools *t, const struct timeline_item *i)
 {
 	if (!t->step_calls || !i->correlation)
@@ -80,8 +82,8 @@ static bool begins_with(const char *text, const char *begin)
 	return !strncmp(text, begin, strlen(begin));
 }
 
-/* By the name alone, as XProf does it: it knows no copies but these, and guesses what kernels
- * compute with. */
+/* Return the kind of time of device work. XProf uses the name alone: it recognizes only these
+ * copies, and derives the arithmetic of kernels from their names. */
 static enum tools_time time_of(const char *name)
 {
 	static const struct {
@@ -97,7 +99,8 @@ static enum tools_time time_of(const char *name)
 	return strstr(name, "half") || strstr(name, "fp16") ? TOOLS_COMPUTE_16 : TOOLS_COMPUTE_32;
 }
 
-/* Takes in what was under way until then: of several kinds the greatest. */
+/* Add the time until `ns` to the current step. If several kinds of work overlap, the greatest kind
+ * counts. */
 static void sweep_to(struct tools *t, uint64_t ns)
 {
 	struct tools_sweep *s = &t->sweep;
@@ -123,18 +126,18 @@ static void sweep_to(struct tools *t, uint64_t ns)
 
 static void transfer_add(struct tools_step *step, const struct timeline_item *i, uint32_t time)
 {
-	const int place = time == TOOLS_HOST_TO_DEVICE ? 0
+	const int index = time == TOOLS_HOST_TO_DEVICE ? 0
 		: time == TOOLS_DEVICE_TO_HOST         ? 1
 		: time == TOOLS_DEVICE_TO_DEVICE       ? 2
 						       : -1;
-	if (place < 0 || i->row->event->number != KIND_CUDA_MEMCPY)
+	if (index < 0 || i->row->event->number != KIND_CUDA_MEMCPY)
 		return;
-	step->transfers[place].count++;
-	step->transfers[place].ns += i->duration_ns;
-	step->transfers[place].bytes += xplane_column(i, FIELD_CUDA_MEMCPY_BYTES);
+	step->transfers[index].count++;
+	step->transfers[index].ns += i->duration_ns;
+	step->transfers[index].bytes += xplane_column(i, FIELD_CUDA_MEMCPY_BYTES);
 }
 
-/* The step at hand ends with the last work that began in it, or when another step begins. */
+/* End the current step at its last work, or at `ns`, the start of another step. */
 static void step_end(struct tools *t, uint64_t ns)
 {
 	struct tools_step *step = step_at(t, t->sweep.step);
@@ -145,10 +148,10 @@ static void step_end(struct tools *t, uint64_t ns)
 int tools_step_work(struct tools *t, const struct timeline_item *i, uint32_t name)
 {
 	struct tools_sweep *s = &t->sweep;
-	const uint32_t place = step_of(t, i);
+	const uint32_t index = step_of(t, i);
 	const enum tools_time time = time_of(tools_text(t, name));
 	const uint64_t end_ns = i->start_ns + i->duration_ns;
-	struct tools_step *own = step_at(t, place);
+	struct tools_step *own = step_at(t, index);
 	if (!t->step_count)
 		return 0;
 	sweep_to(t, i->start_ns);
@@ -158,7 +161,7 @@ int tools_step_work(struct tools *t, const struct timeline_item *i, uint32_t nam
 		step_end(t, i->start_ns);
 		own->has_begun = true;
 		own->begin_ns = i->start_ns;
-		s->step = place;
+		s->step = index;
 	}
 	struct tools_step *step = step_at(t, s->step);
 	if (step && end_ns > step->last_ns)
@@ -209,7 +212,7 @@ static void breakdown_put(struct proto *p, const struct tools_step *step, uint64
 	proto_close(p, any);
 }
 
-/* XProf shows it in place of the number. */
+/* Write the name that XProf shows instead of the number. */
 static void step_name_put(
 	const struct tools *t, struct proto *p, const struct tools_step *step, uint32_t number)
 {
@@ -248,7 +251,7 @@ static void step_put(
 	proto_close(p, sequence);
 }
 
-/* Where devices were used, steps for which they did nothing are left out. */
+/* Write the steps. If devices were used, steps without work on a device are left out. */
 void tools_steps_put(const struct tools *t, struct proto *p)
 {
 	for (uint32_t n = 0; n < t->step_count; n++)

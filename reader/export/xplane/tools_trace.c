@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All events as XProf's Trace: a device for each GPU and each process, a resource for each lane. */
+/* tools_trace.c - all events as XProf's Trace message: a device for each GPU and each process, a
+ * resource for each track. */
 #include <inttypes.h>
 #include <string.h>
 
-#include "reader/export/xplane/tools_writing.h"
+#include "reader/export/xplane/tools_state.h"
 
 enum {
 	TRACE_DEVICE = 1,
@@ -21,13 +22,13 @@ enum {
 	TRACE_EVENT_ARGUMENT = 11
 };
 
-#define GPU_FIRST 1u /* as XProf numbers what it shows */
+#define GPU_FIRST 1u /* numbers that XProf gives GPUs and hosts */
 #define HOST_FIRST 701u
 
-static uint64_t device_of(const struct lane *lane)
+static uint64_t device_of(const struct track *track)
 {
-	return lane->key.kind == LANE_STREAM ? GPU_FIRST + (uint64_t)lane->key.device
-					     : HOST_FIRST + (uint64_t)lane->key.process->id;
+	return track->key.kind == TRACK_STREAM ? GPU_FIRST + (uint64_t)track->key.device
+					       : HOST_FIRST + (uint64_t)track->key.process->id;
 }
 
 static void argument_put(struct proto *p, const char *name, const char *value)
@@ -49,7 +50,7 @@ static void arguments_put(struct tools *t, const struct timeline_item *i)
 	}
 	if (details)
 		argument_put(p, "details", tools_text(t, details));
-	if (i->lane->key.kind == LANE_STREAM) {
+	if (i->track->key.kind == TRACK_STREAM) {
 		const uint32_t range = xplane_range_of(&t->x, i);
 		if (range)
 			argument_put(p, "nvtx_range", tools_text(t, range) + strlen(XPLANE_NVTX));
@@ -60,8 +61,8 @@ int tools_event_write(struct tools *t, const struct timeline_item *i, uint32_t t
 {
 	struct proto *p = &t->message;
 	size_t event = proto_open(p, TRACE_EVENT);
-	proto_u64(p, TRACE_EVENT_DEVICE, device_of(i->lane));
-	proto_u64(p, TRACE_EVENT_RESOURCE, i->lane->number);
+	proto_u64(p, TRACE_EVENT_DEVICE, device_of(i->track));
+	proto_u64(p, TRACE_EVENT_RESOURCE, i->track->number);
 	proto_string(p, TRACE_EVENT_NAME, tools_text(t, text));
 	proto_u64(p, TRACE_EVENT_PS, tools_ps(t, i->start_ns));
 	if (i->duration_ns)
@@ -71,41 +72,41 @@ int tools_event_write(struct tools *t, const struct timeline_item *i, uint32_t t
 	return proto_flush(p, t->trace, false);
 }
 
-static void resource_put(struct tools *t, const struct lane *lane)
+static void resource_put(struct tools *t, const struct track *track)
 {
-	char name[LANE_NAME_BYTES], text[2 * LANE_NAME_BYTES];
+	char name[TRACK_NAME_BYTES], text[2 * TRACK_NAME_BYTES];
 	struct string_ref thread =
-		timeline_thread_name(t->x.timeline, lane->key.process, lane->key.tid);
+		timeline_thread_name(t->x.timeline, track->key.process, track->key.tid);
 	struct proto *p = &t->message;
-	lane_name(lane, name, sizeof(name));
-	if (lane->key.kind == LANE_THREAD || lane->key.kind == LANE_RANGES)
+	track_name(track, name, sizeof(name));
+	if (track->key.kind == TRACK_THREAD || track->key.kind == TRACK_RANGES)
 		snprintf(text, sizeof(text), "%.100s/%u%s%s", thread.bytes ? thread.text : "thread",
-			lane->key.tid, lane->key.kind == LANE_RANGES ? "/" : "",
-			lane->key.kind == LANE_RANGES ? name : "");
+			track->key.tid, track->key.kind == TRACK_RANGES ? "/" : "",
+			track->key.kind == TRACK_RANGES ? name : "");
 	else
 		snprintf(text, sizeof(text), "%s", name);
 	size_t entry = proto_open(p, DEVICE_RESOURCE);
-	proto_u64(p, MAP_KEY, lane->number);
+	proto_u64(p, MAP_KEY, track->number);
 	size_t resource = proto_open(p, MAP_VALUE);
 	proto_clean(p, RESOURCE_NAME, text, strlen(text));
-	proto_u64(p, RESOURCE_NUMBER, lane->number);
+	proto_u64(p, RESOURCE_NUMBER, track->number);
 	proto_close(p, resource);
 	proto_close(p, entry);
 }
 
-static bool is_shown(const struct lane *lane)
+static bool is_shown(const struct track *track)
 {
-	return lane->key.kind != LANE_NVTX_COUNTER && lane->key.kind != LANE_DEVICE_MEMORY;
+	return track->key.kind != TRACK_NVTX_COUNTER && track->key.kind != TRACK_DEVICE_MEMORY;
 }
 
-/* A device with its lanes, of which `first` is the first. */
-static void device_put(struct tools *t, const struct lane *first)
+/* Write a device with its tracks, starting with `first`. */
+static void device_put(struct tools *t, const struct track *first)
 {
-	const struct lanes *l = &t->x.timeline->lanes;
+	const struct tracks *l = &t->x.timeline->tracks;
 	const uint64_t number = device_of(first);
 	struct proto *p = &t->message;
-	char name[LANE_NAME_BYTES];
-	if (first->key.kind == LANE_STREAM)
+	char name[TRACK_NAME_BYTES];
+	if (first->key.kind == TRACK_STREAM)
 		snprintf(name, sizeof(name), "/device:GPU:%u", first->key.device);
 	else
 		snprintf(name, sizeof(name), "%.200s (%u)", timeline_program(first->key.process),
@@ -122,18 +123,18 @@ static void device_put(struct tools *t, const struct lane *first)
 	proto_close(p, entry);
 }
 
-int tools_lanes_write(struct tools *t)
+int tools_tracks_write(struct tools *t)
 {
-	const struct lanes *l = &t->x.timeline->lanes;
-	struct map told = {0};
+	const struct tracks *l = &t->x.timeline->tracks;
+	struct map written = {0};
 	int error = 0;
 	for (uint32_t n = 0; !error && n < l->count; n++) {
-		const struct lane *lane = l->rows[n];
-		if (!is_shown(lane) || map_get(&told, device_of(lane), 0))
+		const struct track *track = l->rows[n];
+		if (!is_shown(track) || map_get(&written, device_of(track), 0))
 			continue;
-		device_put(t, lane);
-		error = map_put(&told, device_of(lane), 0, 1);
+		device_put(t, track);
+		error = map_put(&written, device_of(track), 0, 1);
 	}
-	map_release(&told);
+	map_release(&written);
 	return error ? error : proto_flush(&t->message, t->trace, true);
 }

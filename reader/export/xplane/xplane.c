@@ -29,18 +29,18 @@ static int plane_find(struct xplane *x, bool is_device, uint32_t device)
 	return (int)x->plane_count++;
 }
 
-static struct xplane_line *line_find(struct xplane *x, const struct lane *lane)
+static struct xplane_line *line_find(struct xplane *x, const struct track *track)
 {
-	const bool is_device = lane->key.kind == LANE_STREAM;
-	if (array_reserve_zeroed(&x->lines, &x->line_room, lane->number, sizeof(*x->lines)))
+	const bool is_device = track->key.kind == TRACK_STREAM;
+	if (array_reserve_zeroed(&x->lines, &x->line_room, track->number, sizeof(*x->lines)))
 		return NULL;
-	struct xplane_line *line = &x->lines[lane->number - 1];
-	if (!line->lane) {
-		int plane = plane_find(x, is_device, is_device ? lane->key.device : 0);
+	struct xplane_line *line = &x->lines[track->number - 1];
+	if (!line->track) {
+		int plane = plane_find(x, is_device, is_device ? track->key.device : 0);
 		if (plane < 0)
 			return NULL;
 		line->plane = (uint32_t)plane;
-		line->lane = lane;
+		line->track = track;
 	}
 	return line;
 }
@@ -68,11 +68,11 @@ static void stat_ref(
 }
 
 static void event_begin(
-	struct xplane *x, uint32_t text, uint64_t start_ns, uint64_t duration_ns, size_t *ret_place)
+	struct xplane *x, uint32_t text, uint64_t start_ns, uint64_t duration_ns, size_t *ret_index)
 {
 	struct proto *p = &x->event;
 	p->used = 0;
-	*ret_place = proto_open(p, LINE_EVENT);
+	*ret_index = proto_open(p, LINE_EVENT);
 	proto_u64(p, EVENT_METADATA, text);
 	proto_u64(p, EVENT_OFFSET_PS, (start_ns - x->origin_ns) * PS_PER_NS);
 	if (duration_ns)
@@ -81,9 +81,9 @@ static void event_begin(
 		x->last_ns = start_ns + duration_ns;
 }
 
-static int event_end(struct xplane *x, struct xplane_line *line, uint32_t text, size_t place)
+static int event_end(struct xplane *x, struct xplane_line *line, uint32_t text, size_t index)
 {
-	proto_close(&x->event, place);
+	proto_close(&x->event, index);
 	int error = x->event.failed ? -ENOMEM : x->error;
 	if (!error)
 		error = text_use(&x->planes[line->plane], text, false);
@@ -92,7 +92,7 @@ static int event_end(struct xplane *x, struct xplane_line *line, uint32_t text, 
 			       &x->temporary, &line->events, x->event.bytes, x->event.used);
 }
 
-/* Add the stats that join calls with device work, and say where both happened. */
+/* Add the stats that join calls with device work, and that locate both. */
 static void stats_of_work(
 	struct xplane *x, const struct timeline_item *i, struct xplane_plane *plane)
 {
@@ -113,7 +113,7 @@ static void stats_of_work(
 		const char *name = x->by_number[range - 1] + strlen(XPLANE_NVTX);
 		stat_ref(x, plane, XPLANE_STAT_NVTX_RANGE, xplane_text(x, name, strlen(name)));
 	}
-	if (k->lane == LANE_STREAM) /* XProf counts a device as idle without */
+	if (k->track == TRACK_STREAM) /* XProf counts a device without this stat as idle */
 		stat_ref(x, plane, XPLANE_STAT_OPERATION, xplane_operation(x, range));
 }
 
@@ -177,9 +177,9 @@ static void stats_put(
 
 static int put_event(struct xplane *x, const struct timeline_item *i)
 {
-	struct xplane_line *line = line_find(x, i->lane);
+	struct xplane_line *line = line_find(x, i->track);
 	uint32_t text = line ? xplane_event_text(x, i) : 0;
-	size_t place;
+	size_t index;
 	if (!text)
 		return -ENOMEM;
 	if (i->row->event->number == KIND_NVTX_RANGE) {
@@ -187,45 +187,47 @@ static int put_event(struct xplane *x, const struct timeline_item *i)
 		if (error)
 			return error;
 	}
-	event_begin(x, text, i->start_ns, i->duration_ns, &place);
+	event_begin(x, text, i->start_ns, i->duration_ns, &index);
 	stats_put(x, i, &x->planes[line->plane], text);
 	line->kinds |= xplane_kind_bit(i);
-	return event_end(x, line, text, place);
+	return event_end(x, line, text, index);
 }
 
-/* Write a step on the line of the thread's calls: XProf assigns what is inside it to the step. */
+/* Write a step on the line of the thread's calls: XProf assigns everything inside it to the
+ * step. */
 static int put_step(struct xplane *x, const struct timeline_item *i)
 {
-	const struct lane_key key = {
-		.process = i->row->process, .kind = LANE_THREAD, .tid = i->row->tid};
-	struct lanes *lanes = &x->timeline->lanes;
-	struct lane *lane = lane_find(lanes, &key);
+	const struct track_key key = {
+		.process = i->row->process, .kind = TRACK_THREAD, .tid = i->row->tid};
+	struct tracks *tracks = &x->timeline->tracks;
+	struct track *track = track_find(tracks, &key);
 	uint32_t text = xplane_text(x, "train", strlen("train"));
-	size_t place;
-	int error = lane ? lane_open(lanes, lane, i->start_ns, i->start_ns + i->duration_ns, &lane)
-			 : -ENOMEM;
-	if (error || !lane)
+	size_t index;
+	int error = track
+		? track_open(tracks, track, i->start_ns, i->start_ns + i->duration_ns, &track)
+		: -ENOMEM;
+	if (error || !track)
 		return error;
-	struct xplane_line *line = line_find(x, lane);
+	struct xplane_line *line = line_find(x, track);
 	if (!line || !text)
 		return -ENOMEM;
-	event_begin(x, text, i->start_ns, i->duration_ns, &place);
+	event_begin(x, text, i->start_ns, i->duration_ns, &index);
 	xplane_stat_i64(&x->event, EVENT_STAT, XPLANE_STAT_ROOT, 1);
 	xplane_stat_i64(&x->event, EVENT_STAT, XPLANE_STAT_STEP, (int64_t)x->step++);
-	return event_end(x, line, text, place);
+	return event_end(x, line, text, index);
 }
 
-/* Update and return the peak of a lane. */
-static int peak_of(struct xplane *x, const struct lane *lane, int64_t bytes, int64_t *ret_peak)
+/* Update and return the peak of a track. */
+static int peak_of(struct xplane *x, const struct track *track, int64_t bytes, int64_t *ret_peak)
 {
-	uint32_t found = map_get(&x->peaks, lane->number, 0);
+	uint32_t found = map_get(&x->peaks, track->number, 0);
 	if (!found) {
 		if (array_room(&x->peak_bytes, x->peak_count, &x->peak_capacity,
 			    sizeof(*x->peak_bytes)))
 			return -ENOMEM;
 		x->peak_bytes[x->peak_count] = 0;
 		found = ++x->peak_count;
-		if (map_put(&x->peaks, lane->number, 0, found))
+		if (map_put(&x->peaks, track->number, 0, found))
 			return -ENOMEM;
 	}
 	int64_t *peak = &x->peak_bytes[found - 1];
@@ -241,15 +243,15 @@ static int put_memory(struct xplane *x, const struct timeline_item *i)
 	const int64_t bytes = (int64_t)xplane_column(i, FIELD_CUDA_MEMORY_BYTES);
 	const char *name = is_new ? "MemoryAllocation" : "MemoryDeallocation";
 	struct proto *p = &x->event;
-	struct xplane_line *line = line_find(x, i->lane);
+	struct xplane_line *line = line_find(x, i->track);
 	uint32_t text = line ? xplane_text(x, name, strlen(name)) : 0;
-	size_t place;
+	size_t index;
 	int64_t peak;
-	int error = text ? peak_of(x, i->lane, i->integer, &peak) : -ENOMEM;
+	int error = text ? peak_of(x, i->track, i->integer, &peak) : -ENOMEM;
 	if (error)
 		return error;
-	xplane_allocator(x, i->lane, allocator);
-	event_begin(x, text, i->start_ns, 0, &place);
+	xplane_allocator(x, i->track, allocator);
+	event_begin(x, text, i->start_ns, 0, &index);
 	stat_ref(x, &x->planes[line->plane], XPLANE_STAT_ALLOCATOR,
 		xplane_text(x, allocator, strlen(allocator)));
 	xplane_stat_i64(p, EVENT_STAT, XPLANE_STAT_ALLOCATED, i->integer);
@@ -258,27 +260,27 @@ static int put_memory(struct xplane *x, const struct timeline_item *i)
 	xplane_stat_i64(p, EVENT_STAT, XPLANE_STAT_ALLOCATION, bytes);
 	xplane_stat_i64(p, EVENT_STAT, XPLANE_STAT_ADDRESS,
 		(int64_t)xplane_column(i, FIELD_CUDA_MEMORY_ADDRESS));
-	return event_end(x, line, text, place);
+	return event_end(x, line, text, index);
 }
 
 static int put_sample(struct xplane *x, const struct timeline_item *i)
 {
-	char made[LANE_NAME_BYTES];
-	struct string_ref name = timeline_counter_name(x->timeline, i->lane);
-	struct xplane_line *line = line_find(x, i->lane);
-	size_t place;
-	lane_name(i->lane, made, sizeof(made));
+	char made[TRACK_NAME_BYTES];
+	struct string_ref name = timeline_counter_name(x->timeline, i->track);
+	struct xplane_line *line = line_find(x, i->track);
+	size_t index;
+	track_name(i->track, made, sizeof(made));
 	uint32_t text = !line ? 0
 		: name.bytes  ? xplane_text(x, name.text, name.bytes)
 			      : xplane_text(x, made, strlen(made));
 	if (!text)
 		return -ENOMEM;
-	event_begin(x, text, i->start_ns, 0, &place);
+	event_begin(x, text, i->start_ns, 0, &index);
 	size_t stat = proto_open(&x->event, EVENT_STAT);
 	proto_u64(&x->event, STAT_METADATA, XPLANE_STAT_VALUE);
 	proto_double(&x->event, STAT_DOUBLE, i->is_real ? i->real : (double)i->integer);
 	proto_close(&x->event, stat);
-	return event_end(x, line, text, place);
+	return event_end(x, line, text, index);
 }
 
 static int put_item(struct xplane *x, const struct timeline_item *i)

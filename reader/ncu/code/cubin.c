@@ -27,12 +27,14 @@ static int functions_read(struct cubin *c)
 		if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC ||
 			!cubin_section_at(c, symbol.st_shndx, &code))
 			continue;
+		const bool is_absolute = symbol.st_value > (uint64_t)(code.end - code.data);
 		c->functions[c->function_count++] = (struct cubin_function){
 			.name = cubin_text_at(names.data, names.end, symbol.st_name),
 			.section = code.name,
 			.symbol = (uint32_t)i,
-			.offset = symbol.st_value,
-			.bytes = symbol.st_size};
+			.offset = is_absolute ? 0 : symbol.st_value,
+			.bytes = symbol.st_size,
+			.address = is_absolute ? symbol.st_value : 0};
 	}
 	return 0;
 }
@@ -61,7 +63,8 @@ void cubin_release(struct cubin *c)
 	*c = (struct cubin){0};
 }
 
-/* Return the line of an offset; of several lines the last. NULL = not known. */
+/* Return the line of an offset; of several rows at one offset, the last in the list. NULL =
+ * unknown. */
 static const struct cubin_line *line_at(
 	const struct cubin_lines *lines, uint32_t symbol, uint64_t offset)
 {

@@ -34,9 +34,9 @@ struct program {
 	const uint8_t *at, *end; /* unread bytes of the unit */
 	uint32_t least_bytes, range, opcodes;
 	int line_base;
-	const uint8_t *operands; /* by opcode, from 1 */
-	size_t first_file;       /* of this unit among the cubin's */
-	/* the state machine; symbol 0: no address set */
+	const uint8_t *operands; /* number of operands by opcode, from 1 */
+	size_t first_file;       /* index of this unit's first file in the cubin's list */
+	/* state of the line program; symbol: 0 = no address set */
 	uint32_t symbol, file, line;
 	uint64_t offset;
 	uint32_t looked_at;
@@ -89,6 +89,43 @@ static const char *text(struct program *p)
 
 /* ---- the header of a unit ---- */
 
+/* Return the start of the last component of a path; its components are from `begin` to `end`. */
+static size_t component_last(const char *path, size_t begin, size_t end)
+{
+	while (end > begin && path[end - 1] != '/')
+		end--;
+	return end;
+}
+
+static bool is_parent(const char *component, size_t bytes)
+{
+	return bytes == 2 && component[0] == '.' && component[1] == '.';
+}
+
+void cubin_path_normalize(char *path)
+{
+	const size_t begin = *path == '/' || *path == '\\';
+	const char *from = path + begin;
+	size_t end = begin;
+	if (begin)
+		*path = '/';
+	while (*from) {
+		const size_t bytes = strcspn(from, "/\\"), last = component_last(path, begin, end);
+		const bool is_up = is_parent(from, bytes);
+		const bool is_here = !bytes || (bytes == 1 && *from == '.');
+		if (is_up && end > begin && !is_parent(path + last, end - last)) {
+			end = last > begin ? last - 1 : begin;
+		} else if (!is_here && !(is_up && begin)) {
+			if (end > begin)
+				path[end++] = '/';
+			memmove(path + end, from, bytes);
+			end += bytes;
+		}
+		from += bytes + (from[bytes] != 0);
+	}
+	path[end] = 0;
+}
+
 static void file_add(struct program *p, const char *folder, const char *name)
 {
 	struct cubin *c = p->cubin;
@@ -102,10 +139,10 @@ static void file_add(struct program *p, const char *folder, const char *name)
 	if (!all || asprintf(&all[c->file_count], "%s%s%s", folder, *folder ? "/" : "", name) < 0)
 		p->error = -ENOMEM;
 	else
-		c->file_count++;
+		cubin_path_normalize(all[c->file_count++]);
 }
 
-/* Return a folder by its number, from 1; "" = none, or not known. */
+/* Return a folder by its number, from 1; "" = no folder, or unknown. */
 static const char *folder_at(const uint8_t *at, const uint8_t *end, uint64_t number)
 {
 	for (; at < end && *at; number--) {
@@ -177,9 +214,23 @@ static void row_add(struct program *p, bool is_end)
 		.file = is_known ? (uint32_t)file : 0,
 		.line = is_known ? p->line : 0,
 		.offset = p->offset,
-		.order = p->has_files ? (uint32_t)lines->count
-				      : UINT32_MAX - (uint32_t)lines->count};
+		.order = is_end ? 0 : UINT32_MAX - (uint32_t)lines->count};
 	lines->count++;
+}
+
+/* Find the function at an address of the process: set it and the offset in it. */
+static void address_of_process_set(struct program *p, uint64_t address)
+{
+	const struct cubin *c = p->cubin;
+	for (size_t i = 0; i < c->function_count; i++) {
+		const struct cubin_function *f = &c->functions[i];
+		p->looked_at++;
+		if (f->address && address - f->address < f->bytes) {
+			p->symbol = f->symbol;
+			p->offset = address - f->address;
+			return;
+		}
+	}
 }
 
 /* Set address and function from the operand at offset `place` of the section. */
@@ -188,6 +239,10 @@ static void address_set(struct program *p, uint64_t place, uint64_t value)
 	const size_t bytes = p->has_addends ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
 	p->symbol = 0;
 	p->offset = value;
+	if (value > p->cubin->bytes && p->looked_at < RELOCATIONS_LOOKED_AT) {
+		address_of_process_set(p, value);
+		return;
+	}
 	if (!p->has_relocations)
 		return;
 	for (const uint8_t *at = p->relocations.data;

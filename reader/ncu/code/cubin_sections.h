@@ -10,23 +10,24 @@
 
 /* A section; its memory is that of the cubin. */
 struct cubin_section {
-	const char *name; /* "" = not known */
+	const char *name; /* "" = unknown */
 	const uint8_t *data, *end;
 	uint32_t type, link, info;
 	uint64_t entry_bytes;
 };
 
-/* Copy `bytes` at `offset` of the file, which need not be aligned. False: the file is too
- * short. */
+/* Copy `bytes` at `offset` of the file, which need not be aligned. Returns false if the file is
+ * too short. */
 bool cubin_copy_at(const struct cubin *c, uint64_t offset, void *to, size_t bytes);
 
 /* Return the text at `offset` of a string table; "" if it has no terminator there. */
 const char *cubin_text_at(const uint8_t *begin, const uint8_t *end, uint64_t offset);
 
-/* Find a section by index. False: there is none, or it extends beyond the file. */
+/* Find a section by index. Returns false if there is none or it extends beyond the file. */
 bool cubin_section_at(const struct cubin *c, uint32_t index, struct cubin_section *s);
 
-/* Find the first section of a name, likewise. */
+/* Find the first section with this name. Returns false if there is none or it extends beyond the
+ * file. */
 bool cubin_section_named(const struct cubin *c, const char *name, struct cubin_section *s);
 
 #endif

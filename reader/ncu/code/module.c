@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/ncu/code/cubin_lines.h"
+
 #define WIDE_SINCE_LEVEL 7u /* instructions take 16 bytes since sm_70, 8 before */
 
 static int parts_read(struct ncu_module *m, const struct ncu_results *n)
@@ -25,7 +27,7 @@ static int parts_read(struct ncu_module *m, const struct ncu_results *n)
 	return 0;
 }
 
-/* The code of the first part that has some. */
+/* Read the code of the first part that has code. Returns 0 or -ENOMEM. */
 static int code_read(struct ncu_module *m)
 {
 	for (size_t i = 0; i < m->part_count; i++) {
@@ -45,7 +47,8 @@ static int code_read(struct ncu_module *m)
 	return 0;
 }
 
-/* Several functions of a module may have one name: the symbol's number tells them apart. */
+/* Find the code of a function. Several functions of a module may have the same name; the index
+ * of the symbol distinguishes them. */
 static const struct cubin_function *code_of(
 	const struct ncu_module *m, const Ncu__RelocationSymbolEntry *e)
 {
@@ -72,9 +75,24 @@ static uint64_t within(uint64_t bytes, uint64_t most)
 	return bytes < most ? bytes : most;
 }
 
+/* Add the functions whose symbols have addresses of the process, for reports that store the
+ * addresses nowhere else. */
+static void functions_of_symbols(struct ncu_module *m)
+{
+	for (size_t i = 0; i < m->cubin.function_count; i++) {
+		const struct cubin_function *f = &m->cubin.functions[i];
+		if (f->address)
+			m->functions[m->function_count++] =
+				(struct module_function){.name = f->name,
+					.address = f->address,
+					.bytes = within(f->bytes, m->cubin.bytes),
+					.code = f};
+	}
+}
+
 static int functions_place(struct ncu_module *m)
 {
-	size_t count = 0;
+	size_t count = m->cubin.function_count;
 	for (size_t i = 0; i < m->part_count; i++)
 		if (m->parts[i]->relocation_data)
 			count += m->parts[i]->relocation_data->n_functions;
@@ -95,6 +113,8 @@ static int functions_place(struct ncu_module *m)
 					.code = code};
 		}
 	}
+	if (!m->function_count)
+		functions_of_symbols(m);
 	qsort(m->functions, m->function_count, sizeof(*m->functions), by_address);
 	return 0;
 }
@@ -117,13 +137,23 @@ void ncu_module_release(struct ncu_module *m)
 	*m = (struct ncu_module){0};
 }
 
+static bool is_same_path(const char *stored, const char *normal)
+{
+	char *path = strdup(stored);
+	if (path)
+		cubin_path_normalize(path);
+	const bool same = path && !strcmp(path, normal);
+	free(path);
+	return same;
+}
+
 const char *ncu_module_source(const struct ncu_module *m, const char *name)
 {
 	for (size_t i = 0; i < m->part_count; i++) {
 		const Ncu__SourceFiles *s = m->parts[i]->source_files;
 		for (size_t k = 0; s && k < s->n_files; k++)
 			if (s->files[k]->file_name && s->files[k]->content &&
-				!strcmp(s->files[k]->file_name, name))
+				is_same_path(s->files[k]->file_name, name))
 				return s->files[k]->content;
 	}
 	return NULL;

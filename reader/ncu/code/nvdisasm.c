@@ -16,11 +16,11 @@
 
 #include "common/array.h"
 
-#define CUBIN_FD 3 /* of the program that is started */
+#define CUBIN_FD 3 /* descriptor in the program that is started */
 
 extern char **environ;
 
-/* A file without a name that holds the cubin. */
+/* Create a file without a name that contains the cubin. */
 static int cubin_file(const uint8_t *cubin, size_t bytes)
 {
 	int fd = memfd_create("cubin", MFD_CLOEXEC);
@@ -68,7 +68,7 @@ static int spawn_any(int cubin, int output, pid_t *ret_pid)
 				: error;
 }
 
-/* All that comes, with a NUL behind it. */
+/* Read the whole output and append a NUL. */
 static int output_read(struct nvdisasm *d, int fd)
 {
 	size_t used = 0, capacity = 0;
@@ -101,7 +101,7 @@ static int line_add(struct nvdisasm *d, const struct nvdisasm_line *line)
 	return 0;
 }
 
-/* The offset of a label is that of the instruction behind it, which is not known yet. */
+/* Add a label. Its offset is that of the instruction after it, which is not known yet. */
 static int label_add(struct nvdisasm *d, const char *name)
 {
 	if (array_room(&d->labels, d->label_count, &d->label_capacity, sizeof(*d->labels)))
@@ -110,7 +110,8 @@ static int label_add(struct nvdisasm *d, const char *name)
 	return 0;
 }
 
-/* An instruction: its offset in a comment, then its text up to ';'. false: the line is none. */
+/* Parse an instruction: its offset in a comment, then its text up to ';'. Returns false if the
+ * line is not an instruction. */
 static int instruction_take(char *line, struct nvdisasm_line *l)
 {
 	char *end;
@@ -142,7 +143,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* A line without the colon at its end, if it begins so and has one. */
+/* Return the line without the colon at its end; NULL if it does not start with `begin` or has no
+ * colon. */
 static char *heading_take(char *line, const char *begin)
 {
 	const size_t bytes = strlen(line);
@@ -152,11 +154,11 @@ static char *heading_take(char *line, const char *begin)
 	return line;
 }
 
-/* Lines of the output become texts of their own. */
+/* Parse the output, and split it into lines in place. */
 static int output_parse(struct nvdisasm *d)
 {
 	struct nvdisasm_line line = {.section = NULL};
-	size_t placed = 0; /* labels whose instruction has come, or will not */
+	size_t placed = 0; /* labels whose instruction was read, or does not exist */
 	char *at = NULL, *name;
 	int error = 0;
 	for (char *text = strtok_r(d->output, "\n", &at); text && !error;
@@ -223,7 +225,8 @@ const char *nvdisasm_at(const struct nvdisasm *d, const char *section, uint64_t 
 	return found ? found->text : NULL;
 }
 
-/* What stands between "`(" and ")", where that is a label with a place; NULL: it is none. */
+/* Return the label between "`(" and ")" at the start of the text; NULL if there is none or its
+ * offset is unknown. */
 static const struct nvdisasm_label *label_of(const struct nvdisasm *d, const char *text)
 {
 	char name[64];

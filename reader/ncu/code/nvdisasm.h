@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvdisasm.h - the instructions of a cubin as text, by NVIDIA's nvdisasm where that is installed.
+ * nvdisasm.h - the instructions of a cubin as text, by NVIDIA's nvdisasm if it is installed.
  * One thread; starts a program and waits for it; allocates.
  */
 #ifndef READER_NCU_CODE_NVDISASM_H
@@ -9,40 +9,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NVDISASM_BYTES_MAX (256u << 20) /* of what it prints */
+#define NVDISASM_BYTES_MAX (256u << 20) /* size of its output */
 
 struct nvdisasm_line {
-	const char *section, *text; /* ".text.NAME"; the instruction */
-	uint64_t offset;            /* in the section */
+	const char *section, *text; /* section: ".text.NAME"; text: the instruction */
+	uint64_t offset;            /* offset in the section */
 };
 
-/* A place that instructions name: ".L_x_3". */
+/* A label that instructions refer to: ".L_x_3". */
 struct nvdisasm_label {
 	const char *name;
-	uint64_t offset; /* in its section */
+	uint64_t offset; /* offset in its section */
 };
 
 struct nvdisasm {
 	char *output;
-	struct nvdisasm_line *lines; /* by section and offset */
+	struct nvdisasm_line *lines; /* sorted by section and offset */
 	size_t count;
 	uint32_t capacity;
-	struct nvdisasm_label *labels; /* by name */
+	struct nvdisasm_label *labels; /* sorted by name */
 	size_t label_count;
 	uint32_t label_capacity;
 };
 
-/* Runs `nvdisasm` of PATH, or else that of /usr/local/cuda. 0; -ENOENT: there is none; -EIO: it
- * failed; -ENOMEM. Release it in any case. */
+/* Run `nvdisasm` of PATH, or else that of /usr/local/cuda. Returns 0; -ENOENT if there is none;
+ * -EIO if it failed; -ENOMEM. Release it in any case. */
 int nvdisasm_run(struct nvdisasm *d, const uint8_t *cubin, size_t bytes);
 void nvdisasm_release(struct nvdisasm *d);
 
-/* The instruction there; NULL: it is not known. */
+/* Return the instruction at an offset of a section; NULL = unknown. */
 const char *nvdisasm_at(const struct nvdisasm *d, const char *section, uint64_t offset);
 
-/* The same as ncu spells it, for a section that lay at an address: "BRA 0x7f00000000f0" for "BRA
- * `(.L_x_3)", and without hints (".reuse"). *ret_text is the caller's; NULL: it is not known. 0 or
- * -ENOMEM. */
+/* Write the instruction as ncu prints it, for a section loaded at `address`: "BRA
+ * 0x7f00000000f0" for "BRA `(.L_x_3)", and without hints (".reuse"). The caller frees *ret_text;
+ * NULL = unknown. Returns 0 or -ENOMEM. */
 int nvdisasm_text(const struct nvdisasm *d, const char *section, uint64_t offset, uint64_t address,
 	char **ret_text);
 

@@ -32,7 +32,8 @@ static int files_choose(struct details_choice *c)
 				&c->definitions, f->section, show_problem, f);
 	}
 	if (error)
-		cli_error("metric definitions of section files: %s", strerror(-error));
+		cli_error(
+			"cannot use the metric definitions of section files: %s", strerror(-error));
 	return error ? STATUS_FAILED : STATUS_OK;
 }
 
@@ -204,28 +205,28 @@ bool details_choice_has(const struct details_choice *c, const char *name)
 	return !c->header.n_metrics;
 }
 
-void details_choice_tell_unknown(const struct details_choice *c, const struct ncu_results *results)
+void details_choice_print_unknown(const struct details_choice *c, const struct ncu_results *results)
 {
 	if (c->found)
-		section_words_tell(&c->options, c->found);
+		section_words_print(&c->options, c->found);
 	for (size_t i = 0; i < c->header.n_metrics; i++) {
 		bool found = false;
 		for (size_t n = 0; !found && n < results->name_count; n++)
 			found = is_wanted(c->metrics[i].name, results->names[n]);
 		if (!found)
-			cli_error("--metrics: no metric is named '%s'", c->metrics[i].name);
+			cli_error("--metrics: no metric named '%s'", c->metrics[i].name);
 	}
 }
 
-void details_choice_tell(const struct details_choice *c)
+void details_choice_print(const struct details_choice *c)
 {
 	for (size_t i = c->own_first; i < c->own_first + c->own_count; i++) {
 		const struct ncu_definition *one = &c->definitions.list[i];
 		if (!one->added && one->lacked)
-			cli_note("'%s' was added to no result: there is no number '%s'", one->name,
+			cli_note("'%s' was not added: no result has a number for '%s'", one->name,
 				one->lacked);
 		else if (!one->added)
-			cli_note("'%s' was added to no result: they have it, or there are none",
+			cli_note("'%s' was not added: all results have it, or there are none",
 				one->name);
 	}
 }

@@ -48,10 +48,11 @@ void details_choice_undo(Ncu__ProfileResult *r, const struct details_sections_be
 bool details_choice_has(const struct details_choice *c, const char *name);
 
 /* Print which definitions of --metrics were added to no result, and why. */
-void details_choice_tell(const struct details_choice *c);
+void details_choice_print(const struct details_choice *c);
 
 /* Print which names of --section, --set and --metrics match nothing in the report. Names of
  * sections are checked only if sections of results were chosen. */
-void details_choice_tell_unknown(const struct details_choice *c, const struct ncu_results *results);
+void details_choice_print_unknown(
+	const struct details_choice *c, const struct ncu_results *results);
 
 #endif

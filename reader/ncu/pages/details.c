@@ -41,7 +41,7 @@ static int page_print(struct details *d, const char *page)
 	if (page && !strcmp(page, "session"))
 		return details_session(d);
 	if (!d->results.count)
-		cli_note("'%s' holds no results", d->r.path);
+		cli_note("'%s' has no kernel results", d->r.path);
 	d->has_kernels = !d->results.count || any_kernels(d);
 	if (page && !strcmp(page, "source"))
 		return d->source_view == SOURCE_PTX || d->source_view == SOURCE_CUDA
@@ -106,13 +106,13 @@ static int report_print(struct details *d, const char *page)
 	if (!error)
 		error = page_print(d, page);
 	if (!error) {
-		details_choice_tell(&d->choice);
-		details_choice_tell_unknown(&d->choice, &d->results);
+		details_choice_print(&d->choice);
+		details_choice_print_unknown(&d->choice, &d->results);
 	}
 	if (!error && d->filter.is_asked && !d->filter.any)
-		cli_note("'%s': no kernel is chosen by what was asked for", d->r.path);
+		cli_note("'%s': no kernel matches the options", d->r.path);
 	if (!error && is_of_ncu(&d->r.report))
-		results_tell_torn(&d->r, &d->contents);
+		results_print_torn(&d->r, &d->contents);
 	else if (!error)
 		cli_note_cut_off(&d->r, &d->contents);
 	ncu_results_release(&d->results);

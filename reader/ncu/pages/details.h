@@ -30,13 +30,13 @@ struct details_pattern {
 struct details_filter {
 	enum details_base base;
 	struct details_pattern name, id_name, invocation;
-	char *id_text; /* of --kernel-id, split into its parts */
+	char *id_text; /* value of --kernel-id, split into its parts */
 	bool has_id, has_context, has_stream;
 	uint32_t context, stream;
 	uint64_t skip_before_match, skip, count;
 	const struct nvtx_filter *nvtx; /* NULL = none */
 	uint64_t seen, matched, invocations;
-	bool is_asked, any; /* whether a result was checked at all; whether one was wanted */
+	bool is_asked, any; /* is_asked: a result was checked; any: a result was accepted */
 };
 
 /* Set the filter from the options. Returns 0, or a negative errno after a message. */
@@ -80,9 +80,9 @@ struct details {
 	enum details_view source_view;
 	const char *source_files; /* --resolve-source-file, or NULL */
 	FILE *out;
-	/* Whether CSV pages need these columns; has_kernels: columns of grids and blocks. */
+	/* CSV pages need these columns; has_kernels: columns of grids and blocks. */
 	bool has_kernels, has_nvtx, has_rules, has_speedups;
-	size_t groups_shown;  /* of the session page */
+	size_t groups_shown;  /* groups printed on the session page */
 	size_t process_shown; /* index + 1 of the process named last; 0 = none */
 };
 
@@ -142,7 +142,7 @@ char *details_label(const struct details *d, const struct ncu_shown *shown);
 /* Write the unit of a metric in sections, not scaled. */
 void details_section_unit(const char *name, char ret_unit[NCU_UNIT_BYTES]);
 
-/* Print what instance `i` of a metric is about. */
+/* Print the key of instance `i` of a metric. */
 void details_key_print(
 	const struct details *d, const Ncu__ProfileMetricResult *m, size_t i, FILE *out);
 
@@ -192,7 +192,7 @@ struct details_section {
 	struct ncu_target target;
 	const Ncu__ProfilerSection *of;
 	const char *name, *identifier;
-	bool is_titled;          /* its name has been printed */
+	bool is_titled;          /* the name of the section has been printed */
 	const char *body_titled; /* the body whose name was printed last */
 	size_t items;            /* number of items of its bodies seen so far */
 	details_take *take;      /* or NULL: print the tables */

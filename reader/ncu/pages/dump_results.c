@@ -73,7 +73,7 @@ static int sources_print(struct dumping *d, const struct report_block *b)
 		if (s)
 			source_print(d, s);
 		else if (!error)
-			cli_problem(d->r, at, "broken module");
+			cli_problem(d->r, at, "malformed module");
 		if (s)
 			ncu__source_data__free_unpacked(s, NULL);
 		free(data);
@@ -203,7 +203,7 @@ static int result_print(struct dumping *d, size_t id)
 	Ncu__ProfileResult *r;
 	int error = ncu_result_read(&d->results, id, &r);
 	if (error == -EBADMSG) {
-		cli_problem(d->r, d->results.entries[id].offset, "broken result");
+		cli_problem(d->r, d->results.entries[id].offset, "malformed result");
 		return 0;
 	}
 	if (error)
@@ -216,11 +216,11 @@ static int result_print(struct dumping *d, size_t id)
 	return error;
 }
 
-void results_tell_torn(struct cli_report *r, const struct contents *c)
+void results_print_torn(struct cli_report *r, const struct contents *c)
 {
 	if (c->tally.torn_bytes)
-		cli_problem(r, r->report.source.size - c->tally.torn_bytes,
-			"the file is cut off: what followed is missing");
+		cli_problem(
+			r, r->report.source.size - c->tally.torn_bytes, "the file is truncated");
 }
 
 int results_print(FILE *out, struct cli_report *r, bool json)
@@ -234,7 +234,7 @@ int results_print(FILE *out, struct cli_report *r, bool json)
 	for (size_t i = 0; !error && i < d.results.count; i++)
 		error = result_print(&d, i);
 	if (!error)
-		results_tell_torn(r, &c);
+		results_print_torn(r, &c);
 	ncu_results_release(&d.results);
 	contents_release(&c);
 	return error;

@@ -17,7 +17,7 @@ bool is_of_ncu(const struct report *report);
 
 /* Report a problem if the file ends within a block. Reports of Nsight Compute are never written in
  * pieces, so it is damaged then. Call it after a whole pass, which filled `c`. */
-void results_tell_torn(struct cli_report *r, const struct contents *c);
+void results_print_torn(struct cli_report *r, const struct contents *c);
 
 /* Print the report: as JSON one object per line, modules first; otherwise one readable line per
  * result. Damage is added to the report's problems. Returns 0 or a negative errno. */

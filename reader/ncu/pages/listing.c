@@ -20,7 +20,7 @@ struct listing {
 	struct ncu_module module; /* of the previous result, or of this one */
 	bool has_module;
 	struct pool pool;
-	void *told; /* tree of names: modules, files and kernels that were printed or noted */
+	void *printed; /* tree of names: modules, files and kernels that were printed or noted */
 };
 
 static int by_name(const void *a, const void *b)
@@ -40,7 +40,7 @@ static int is_new(struct listing *l, const char *kind, const char *name)
 	if (!whole)
 		return -ENOMEM;
 	stpcpy(stpcpy(whole, kind), name);
-	const void *const *found = tsearch(whole, &l->told, by_name);
+	const void *const *found = tsearch(whole, &l->printed, by_name);
 	return !found ? -ENOMEM : *found == whole;
 }
 
@@ -111,7 +111,7 @@ static int ptx_print(struct listing *l, const Ncu__ProfileResult *r)
 	if (!l->module.has_code || !c->ptx_count) {
 		int fresh = is_new(l, "no PTX of ", ncu_kernel_name(r));
 		if (fresh > 0)
-			cli_note("'%s': the report has no PTX of it", ncu_kernel_name(r));
+			cli_note("'%s': no PTX in the report", ncu_kernel_name(r));
 		return fresh < 0 ? fresh : 0;
 	}
 	snprintf(reference, sizeof(reference), "%llu", (unsigned long long)l->module.reference);
@@ -132,9 +132,9 @@ static int file_print(struct listing *l, const char *name)
 	error = source_text_make(
 		&text, ncu_module_source(&l->module, name), l->d->source_files, name);
 	if (error)
-		cli_note("cannot read a file for '%s': %s", name, strerror(-error));
+		cli_note("cannot read source file '%s': %s", name, strerror(-error));
 	else if (!text.text)
-		cli_note("'%s' is not in the report: --resolve-source-file names its place", name);
+		cli_note("'%s' is not in the report; use --resolve-source-file to name it", name);
 	else
 		lines_print(l, text.path ? text.path : name, text.lines, text.count);
 	source_text_release(&text);
@@ -170,7 +170,8 @@ static int files_print(struct listing *l, const Ncu__ProfileResult *r)
 	if (!error && !any) {
 		error = is_new(l, "no lines of ", ncu_kernel_name(r));
 		if (error > 0)
-			cli_note("'%s': no source lines are known (-lineinfo)", ncu_kernel_name(r));
+			cli_note("'%s': no source lines; compile with -lineinfo",
+				ncu_kernel_name(r));
 		error = error < 0 ? error : 0;
 	}
 	return error;
@@ -195,7 +196,7 @@ int details_listing(struct details *d)
 	int error = details_each(d, print_result, l);
 	if (l->has_module)
 		ncu_module_release(&l->module);
-	tdestroy(l->told, nothing);
+	tdestroy(l->printed, nothing);
 	pool_release(&l->pool);
 	free(l);
 	return error;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@
 static void number_print(const struct details *d, double number, bool many_digits, FILE *out)
 {
 	char text[NCU_NUMBER_BYTES];
-	if (many_digits || d->floating)
+	if (isfinite(number) && (many_digits || d->floating))
 		fprintf(out, many_digits ? "%f" : "%.2f", number);
 	else
 		fprintf(out, "%s", (ncu_number_text(number, text), text));
@@ -87,6 +88,17 @@ double details_scale(
 	return ncu_unit_scale(unit, number);
 }
 
+/* Return whether a value is marked on a page of text: it is a number, and not finite. ncu leaves
+ * out the mark for ratios of bytes that a program is instrumented for. */
+static bool is_doubtful(const struct details *d, const Ncu__ProfileMetricResult *m)
+{
+	const char *name = m->name_id < d->results.name_count ? d->results.names[m->name_id] : "";
+	double number;
+	return !d->csv && !m->metric_value->string_value &&
+		ncu_value_number(m->metric_value, &number) && !isfinite(number) &&
+		strncmp(name, "smsp__sass_average_data_bytes_", 30) != 0;
+}
+
 char *details_value_text(const struct details *d, const Ncu__ProfileMetricResult *m, double scale,
 	bool many_digits, enum details_instances instances)
 {
@@ -95,9 +107,11 @@ char *details_value_text(const struct details *d, const Ncu__ProfileMetricResult
 	FILE *out = open_memstream(&text, &bytes);
 	if (!out)
 		return NULL;
-	if (m && m->metric_value)
+	if (m && m->metric_value) {
+		if (is_doubtful(d, m))
+			fputs("(!) ", out);
 		value_print(d, m->metric_value, scale, many_digits, out);
-	else if (m && !m->n_metric_value_list)
+	} else if (m && !m->n_metric_value_list)
 		fputs("no data", out);
 	if (m && m->n_metric_value_list && instances != INSTANCES_NONE &&
 		!(many_digits && m->metric_value)) {
@@ -200,9 +214,9 @@ int details_metric_fill(const struct details *d, const struct ncu_shown *shown,
 	enum details_instances instances, struct details_metric *m)
 {
 	const Ncu__ProfileMetricValue *v = shown->metric ? shown->metric->metric_value : NULL;
-	const bool has = v || (shown->metric && shown->metric->n_metric_value_list);
+	const bool has = shown->metric != NULL;
 	*m = (struct details_metric){.is_missing = !has, .label = details_label(d, shown)};
-	if (v && !v->string_value)
+	if (has && !(v && v->string_value))
 		details_section_unit(shown->name, m->unit);
 	const double scale = details_scale(d, shown->metric, m->unit);
 	if (v && shown->as->unit && *shown->as->unit && !*m->unit)

@@ -32,10 +32,12 @@ int details_each(struct details *d, details_visit *one, void *user)
 		error = d->name_bits ? ncu_result_read_some(&d->results, i, d->name_bits, &result)
 				     : ncu_result_read(&d->results, i, &result);
 		if (error == -EBADMSG) {
-			cli_problem(&d->r, d->results.entries[i].offset, "broken result");
+			cli_problem(&d->r, d->results.entries[i].offset, "malformed result");
 			error = 0;
 			continue;
 		}
+		if (!error)
+			error = ncu_metrics_settle(&d->results, result);
 		if (!error && details_wants(&d->filter, result))
 			error = visit(d, i, result, one, user);
 		if (!error || result)

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,17 +15,17 @@
 struct raw_column {
 	const char *name; /* points into the table of names */
 	char unit[NCU_UNIT_BYTES];
-	double scale;
+	double scale, greatest;                 /* greatest: of the finite values of all results */
 	bool is_hidden;                         /* never printed */
 	bool is_used;                           /* a result has it */
-	const Ncu__ProfileMetricResult *metric; /* of the current result; NULL = it has none */
+	const Ncu__ProfileMetricResult *metric; /* metric of the current result; NULL = none */
 };
 
 struct raw_page {
 	struct raw_column *columns; /* sorted by name; unused columns are removed at the end */
 	size_t count;
 	uint32_t *column_of; /* index of the column of each NameId */
-	uint8_t *name_bits;  /* names to read: those wanted, and those that identify a result */
+	uint8_t *name_bits;  /* names to read: the wanted ones, and those that identify a result */
 };
 
 static int by_name(const void *a, const void *b)
@@ -101,12 +102,12 @@ static int page_begin(struct raw_page *p, struct details *d)
 	return error ? error : page_narrow(p, d);
 }
 
-/* Store the values of a result in their columns; if a name occurs twice, the first one. */
+/* Store the values of a result in their columns; if a name occurs twice, the last one. */
 static void page_take(struct raw_page *p, const struct details *d, const Ncu__ProfileResult *r)
 {
 	for (size_t i = 0; i < p->count; i++)
 		p->columns[i].metric = NULL;
-	for (size_t i = r->n_metric_results; i-- > 0;) {
+	for (size_t i = 0; i < r->n_metric_results; i++) {
 		const Ncu__ProfileMetricResult *m = r->metric_results[i];
 		if (m->name_id >= d->results.name_count)
 			continue;
@@ -123,6 +124,14 @@ static void column_scale(struct raw_column *c, const struct details *d)
 {
 	ncu_unit(c->name, c->unit);
 	c->scale = details_scale(d, c->metric, c->unit);
+}
+
+static void column_note(struct raw_column *c)
+{
+	const Ncu__ProfileMetricValue *v = c->metric ? c->metric->metric_value : NULL;
+	double number;
+	if (v && ncu_value_number(v, &number) && isfinite(number) && number > c->greatest)
+		c->greatest = number;
 }
 
 static char *value_text(const struct raw_column *c, const struct details *d)
@@ -143,8 +152,7 @@ static int survey(struct details *d, size_t id, const Ncu__ProfileResult *r, voi
 	page_take(p, d, r);
 	d->has_nvtx |= nvtx_has_ranges(r);
 	for (size_t i = 0; i < p->count; i++)
-		if (p->columns[i].metric && !p->columns[i].scale)
-			column_scale(&p->columns[i], d);
+		column_note(&p->columns[i]);
 	return 0;
 }
 
@@ -184,6 +192,11 @@ static void print_csv_heading(struct details *d, const struct raw_page *p)
 static int print_csv(struct details *d, struct raw_page *p)
 {
 	int error = details_each(d, survey, p);
+	for (size_t i = 0; i < p->count; i++) {
+		struct raw_column *c = &p->columns[i];
+		ncu_unit(c->name, c->unit);
+		c->scale = d->base_units ? 1 : ncu_unit_scale(c->unit, c->greatest);
+	}
 	if (!error) {
 		print_csv_heading(d, p);
 		error = details_each(d, print_csv_row, p);

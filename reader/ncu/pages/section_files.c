@@ -110,26 +110,26 @@ void section_words_note(
 	words_note(o->sets, true, section, found + lines_count(o->names));
 }
 
-static void unknown_tell(const char *name, bool is_set)
+static void unknown_print(const char *name, bool is_set)
 {
-	cli_error("--%s: no section is %s '%s'", is_set ? "set" : "section",
+	cli_error("--%s: no section %s '%s'", is_set ? "set" : "section",
 		is_set ? "in the set" : "named", name);
 }
 
-static void words_tell(const char *names, bool is_set, const bool *found)
+static void words_print(const char *names, bool is_set, const bool *found)
 {
 	char *name;
 	for (; (name = next_line(&names)); found++) {
 		if (!*found)
-			unknown_tell(name, is_set);
+			unknown_print(name, is_set);
 		free(name);
 	}
 }
 
-void section_words_tell(const struct section_options *o, const bool *found)
+void section_words_print(const struct section_options *o, const bool *found)
 {
-	words_tell(o->names, false, found);
-	words_tell(o->sets, true, found + lines_count(o->names));
+	words_print(o->names, false, found);
+	words_print(o->sets, true, found + lines_count(o->names));
 }
 
 static int names_check(const struct ncu_sections *s, const char *names, bool is_set)
@@ -141,7 +141,7 @@ static int names_check(const struct ncu_sections *s, const char *names, bool is_
 		for (size_t i = 0; !found && i < s->count; i++)
 			found = is_named(s->files[i].section, name, is_set);
 		if (!found) {
-			unknown_tell(name, is_set);
+			unknown_print(name, is_set);
 			status = STATUS_FAILED;
 		}
 		free(name);

@@ -33,11 +33,11 @@ int section_choice_check(const struct section_options *o, const struct ncu_secti
 
 /* Track which words of --section and --set chose a section. There is one flag per word, first
  * those of --section; section_words_count() returns their number. section_words_note() sets the
- * flags of the words that choose `section`; section_words_tell() prints the other words on
+ * flags of the words that choose `section`; section_words_print() prints the other words on
  * stderr. */
 size_t section_words_count(const struct section_options *o);
 void section_words_note(
 	const struct section_options *o, const Ncu__ProfilerSection *section, bool *found);
-void section_words_tell(const struct section_options *o, const bool *found);
+void section_words_print(const struct section_options *o, const bool *found);
 
 #endif

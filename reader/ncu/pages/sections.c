@@ -112,7 +112,11 @@ static int print_result(struct details *d, size_t id, const Ncu__ProfileResult *
 		if (!error)
 			error = details_rules(&s);
 	}
-	return error;
+	if (error)
+		return error;
+	s.identifier = s.name = ""; /* rules that belong to no section come last, without a title */
+	s.is_titled = true;
+	return details_rules(&s);
 }
 
 static int survey(struct details *d, size_t id, const Ncu__ProfileResult *r, void *user)

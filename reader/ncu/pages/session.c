@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session.c - `trace details --page session`: where, when and of what a report was recorded.
+ * session.c - `trace details --page session`: the machine, the time and the program of a report.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -15,7 +15,7 @@
 #include "reader/ncu/pages/source_text.h"
 #include "reader/ncu/code/nvdisasm.h"
 
-#define TEXT_COLUMNS_MAX 16u /* of details_rows */
+#define TEXT_COLUMNS_MAX 16u /* columns of details_rows */
 #define JOINED_BYTES 256u
 
 struct source_page {
@@ -280,7 +280,7 @@ static void file_print(struct source_page *p, const struct line_row *rows, size_
 	int error = source_text_make(
 		&text, ncu_module_source(&p->module, name), p->d->source_files, name);
 	if (error)
-		cli_note("cannot read a file for '%s': %s", name, strerror(-error));
+		cli_note("cannot read source file '%s': %s", name, strerror(-error));
 	heading_print(p, "File Path", name);
 	heading_print(p, "Function Name", function_name(p));
 	rows_begin(p, titles, true);
@@ -310,7 +310,7 @@ static void lines_print(struct source_page *p)
 			rows[count++] = (struct line_row){line, i};
 	}
 	if (!count)
-		cli_note("'%s': no source lines are known (-lineinfo)", function_name(p));
+		cli_note("'%s': no source lines; compile with -lineinfo", function_name(p));
 	else
 		qsort(rows, count, sizeof(*rows), by_line);
 	for (size_t i = 0, next; !p->error && i < count; i = next) {
@@ -351,7 +351,7 @@ static void module_release(struct source_page *p)
 
 static int module_use(struct source_page *p, uint64_t reference)
 {
-	static bool is_told;
+	static bool was_printed;
 	if (p->has_module && p->module.reference == reference)
 		return 0;
 	module_release(p);
@@ -360,11 +360,11 @@ static int module_use(struct source_page *p, uint64_t reference)
 	if (error || !p->module.has_code)
 		return error;
 	error = nvdisasm_run(&p->code, p->module.cubin.data, p->module.cubin.bytes);
-	if (error && error != -ENOMEM && !is_told) {
+	if (error && error != -ENOMEM && !was_printed) {
 		cli_note(error == -ENOENT
-				? "instructions are shown without their text: there is no nvdisasm"
-				: "instructions are shown without their text: nvdisasm failed");
-		is_told = true;
+				? "instructions have no text, since nvdisasm is not installed"
+				: "instructions have no text, since nvdisasm failed");
+		was_printed = true;
 	}
 	return error == -ENOMEM ? error : 0;
 }

@@ -25,14 +25,14 @@ struct source_column {
 	const Ncu__ProfileMetricResult **metrics;
 	size_t metric_count;
 	bool is_text;
-	const struct source_flag *flags; /* numbers are sets of these bits; NULL: plain numbers */
+	const struct source_flag *flags; /* numbers are sets of these bits; NULL = plain numbers */
 	bool is_mean; /* a source line has the mean of its instructions, not their sum */
 };
 
 struct source_cell {
 	double number;
-	const char *text; /* NULL: none */
-	bool is_known;    /* it has a value */
+	const char *text; /* NULL = no text */
+	bool is_known;    /* the cell has a value */
 };
 
 struct source_columns {

@@ -13,7 +13,7 @@
 #define SOURCE_TEXT_BYTES_MAX (64u << 20)
 
 struct source_text {
-	char *path; /* path of the file that was read; NULL: none */
+	char *path; /* path of the file that was read; NULL = none */
 	char *text;
 	const char **lines; /* each without its line end */
 	size_t count;

@@ -174,8 +174,7 @@ static int metrics_add(struct details *d, size_t id, const Ncu__ProfileResult *r
 	int error = nvtx_states(r, state_add, &adding);
 	if (error != -E2BIG)
 		return error;
-	cli_problem(
-		&d->r, d->results.entries[id].offset, "more NVTX ranges than can be told apart");
+	cli_problem(&d->r, d->results.entries[id].offset, "too many different NVTX ranges");
 	return 0;
 }
 

@@ -28,8 +28,8 @@ struct summary_instance {
  * has a row for its name alone, whose metric is "". */
 struct summary_row {
 	const char *section, *body, *table,
-		*description; /* the last three: of the table of a body */
-	size_t place;         /* index of the table; 0: none, or the header */
+		*description; /* the last three belong to the table of a body */
+	size_t place;         /* index of the table; 0 = none, or the header */
 	const char *name, *label, *unit;
 	uint32_t same;         /* index + 1 of the previous row with this name and section */
 	unsigned label_rank;   /* rank of the source of the label; 0 = best */
@@ -44,7 +44,7 @@ struct summary_group {
 	size_t process;               /* index of the process; 0 if grouped by NVTX state */
 	struct nvtx_state_text state; /* only if grouped by NVTX state; otherwise all NULL */
 	uint64_t device;
-	bool is_device; /* has the attributes of the device and no launches */
+	bool is_device; /* the group has the attributes of the device and no launches */
 	const char *kernel, *grid, *block, *cc;
 	uint64_t launches;
 	struct summary_row *rows;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interface that rule files of Nsight Compute are written for. `trace rules apply` runs them; outside of it there
-is no handle.
+"""The interface that rule files of Nsight Compute are written for. Handles exist only while `trace rules apply` runs a
+rule.
 """
 
 from typing import TYPE_CHECKING, Iterable, List, Union
@@ -55,37 +55,37 @@ __all__ = [
 
 
 def get_context(h: "Handle") -> "Context":
-    """The report as a rule sees it: its result is the first one of the first range."""
+    """Return the report as a rule sees it: its result is the first one of the first range."""
     return h.context
 
 
 def get_evaluator(h: "Handle") -> IEvaluator:
-    """The evaluator of a handle that evaluate() was called with."""
+    """Return the evaluator of a handle that evaluate() was called with."""
     return h.evaluator
 
 
 def get_version(h: "Handle") -> str:
-    """The release of Nsight Compute whose interface this is."""
+    """Return the release of Nsight Compute whose interface this is."""
     return h.context.get_version()
 
 
 def raise_exception(h: "Handle", msg: str) -> None:
-    """Ends the rule: it could not be applied. Raises SystemError."""
+    """End the rule, which could not be applied. Raises SystemError."""
     raise SystemError(msg)
 
 
 def require_metrics(handle: "Handle", metrics: Iterable[str]) -> None:
-    """Requires each of these metrics."""
+    """Require each of these metrics."""
     for metric in metrics:
         get_evaluator(handle).require_metric(metric)
 
 
 def require_rules(handle: "Handle", rules: Iterable[str]) -> None:
-    """Requires each of these rules."""
+    """Require each of these rules."""
     for rule in rules:
         get_evaluator(handle).require_rule(rule)
 
 
 def metric_instances(metric: IMetric) -> List[Union[str, int, float, None]]:
-    """The values of the instances."""
+    """Return the values of the instances."""
     return metric.instances()

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs rule files of Nsight Compute over a report; started by `trace rules`."""
+"""Runner of rule files of Nsight Compute over a report; started by `trace rules`."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python3 -m libtrace_rules: started by `trace rules`. Rules are Python code, which runs in processes of its own.
+"""python3 -m libtrace_rules: started by `trace rules`. Rules are Python code, which runs in separate processes.
 
 Standard input is a JSON object: report, folders, rules (identifiers; empty: all), limit_s, is_list. Standard output is
 a sequence of frames: a letter, the number of bytes that follow (u32, little endian), and these bytes:
@@ -25,7 +25,7 @@ from . import _apply, _encode, _process, _rules
 
 
 class Output:
-    """Frames, on a descriptor that rules do not know: what they print goes to standard error."""
+    """The output stream of frames. Its descriptor is hidden from rules: their output is written to standard error."""
 
     def __init__(self) -> None:
         self._file = os.fdopen(os.dup(1), "wb")
@@ -38,12 +38,12 @@ class Output:
         self.put(letter, " ".join(text.split()).encode("utf-8", "replace"))
 
     def flush(self) -> None:
-        """Or a process that is forked would write it again."""
+        """Flush the frames, so that a forked process does not write them again."""
         self._file.flush()
 
 
 class Job(TypedDict):
-    """What is read from standard input."""
+    """The job, read from standard input."""
 
     report: str
     folders: List[str]
@@ -53,7 +53,7 @@ class Job(TypedDict):
 
 
 def load(job: Job, out: Output) -> List[_rules.Rule]:
-    """The rules of the folders. Of several with one identifier the first counts."""
+    """Load the rules of the folders. If several rules have one identifier, the first is used."""
     rules: Dict[str, _rules.Rule] = {}
     paths, problems = _rules.files(job["folders"])
 
@@ -61,7 +61,7 @@ def load(job: Job, out: Output) -> List[_rules.Rule]:
         if isinstance(what, str):
             out.line("P", f"{path}: {what}")
         elif what and what.identifier in rules:
-            out.line("P", f"{path}: rule {what.identifier} is in {rules[what.identifier].path}, too")
+            out.line("P", f"{path}: ignored, since rule {what.identifier} is also in {rules[what.identifier].path}")
         elif what:
             rules[what.identifier] = what
 
@@ -76,7 +76,7 @@ def load(job: Job, out: Output) -> List[_rules.Rule]:
 
 
 class Session:
-    """Rules one after the other over all results."""
+    """A run of the rules, one after another, over all results."""
 
     def __init__(self, job: Job, rules: List[_rules.Rule], out: Output) -> None:
         self.job, self.out = job, out
@@ -84,13 +84,13 @@ class Session:
         report = ncu_report.load_report(job["report"])
         self.range: Union[ncu_report.IRange, Tuple[ncu_report.IAction, ...]] = report[0] if len(report) else ()
         self.sections: List[Optional[FrozenSet[str]]] = [None] * len(self.range)
-        # what rules left for those behind them, by result
+        # numbers that rules stored for later rules, by result
         self.sent: Dict[int, _apply.Numbers] = {}
         self.vaults: Dict[int, _apply.Numbers] = {}
         self.added: Dict[int, Dict[str, ncu_report.IMutableMetric]] = {}
 
     def has_section(self, index: int, identifier: str) -> bool:
-        """Was the section collected?"""
+        """Return whether the section was collected."""
         found = self.sections[index]
         if found is None:
             sections = self.range[index].fields("sections") or []
@@ -98,7 +98,9 @@ class Session:
         return identifier in found
 
     def can_hold(self, index: int) -> bool:
-        """Rules are for kernels: results of ranges and graphs have no place for theirs."""
+        """Return whether the result can store findings. Only results of kernels can: ranges and graphs have no field
+        for them.
+        """
         action = self.range[index]
         return action.workload_type() == action.WorkloadType_KERNEL
 
@@ -141,8 +143,8 @@ class Session:
         if why:
             self.out.line(
                 "P",
-                f"{rule.path}: rule {rule.identifier} at result {todo[done]}: {why}; {len(todo) - done} results are "
-                "without it",
+                f"{rule.path}: rule {rule.identifier} at result {todo[done]}: {why}; "
+                f"{len(todo) - done} results have no findings of it",
             )
 
     def take(self, rule: _rules.Rule, index: int, found: _apply.Finding, is_told: bool) -> None:
@@ -170,7 +172,7 @@ def main() -> None:
     rules = load(job, out)
     for name in job["rules"]:
         if not any(rule.identifier == name for rule in rules):
-            out.line("P", f"there is no rule '{name}'")
+            out.line("P", f"unknown rule '{name}'")
     if job["is_list"]:
         for rule in rules:
             out.line(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rule and a result."""
+"""Application of a rule to a result."""
 
 import os
 from types import ModuleType
@@ -19,7 +19,7 @@ _Held = TypeVar("_Held")
 
 
 class _One(Generic[_Held]):
-    """IContext and IRange as a rule sees them: holding one thing."""
+    """IContext or IRange as a rule sees it: a container with one element."""
 
     def __init__(self, held: _Held) -> None:
         self._held = held
@@ -75,10 +75,10 @@ class Handle:
 
 
 class Finding:
-    """What a rule found in a result, and left for others."""
+    """The findings of a rule in a result, and the numbers it stored for other rules."""
 
     def __init__(self, vault: Numbers) -> None:
-        self.result = b""  # a RuleResult; empty: it was not applied
+        self.result = b""  # a RuleResult; empty if the rule was not applied
         self.problem: Optional[str] = None
         self.sent: Dict[str, float] = {}
         self.vault = vault
@@ -98,7 +98,7 @@ def _chart_loader(rule: Rule) -> Callable[[str], bytes]:
 
 
 def _lacks(module: ModuleType, action: ncu_report.IAction, known: List[str]) -> Optional[str]:
-    """What evaluate() requires and is not there."""
+    """Return a message with the missing requirements of evaluate(), or None."""
     if not hasattr(module, "evaluate"):
         return None
     evaluator = NvRules.IEvaluator()
@@ -106,13 +106,13 @@ def _lacks(module: ModuleType, action: ncu_report.IAction, known: List[str]) -> 
     missing = [name for name in evaluator.metrics if name not in action] + [
         "rule " + name for name in evaluator.rules if name not in known
     ]
-    return "not applied, for lack of {}".format(", ".join(missing)) if missing else None
+    return "not applied, since it needs {}, which the result lacks".format(", ".join(missing)) if missing else None
 
 
 def apply(
     rule: Rule, module: ModuleType, action: ncu_report.IAction, known: List[str], parents: Numbers, vault: Numbers
 ) -> Finding:
-    """Applies the rule to a result, whatever it does."""
+    """Apply the rule to a result. An error of the rule becomes the problem of the finding."""
     found = Finding(vault)
     frontend = NvRules.IFrontend(_chart_loader(rule), parents)
     before = dict(action.added_metrics())

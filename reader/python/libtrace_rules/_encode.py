@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rules found, as the standard messages of a report (RuleResult, ProfileMetricResult of ncu.proto)."""
+"""Encoder of findings as the standard messages of a report (RuleResult, ProfileMetricResult of ncu.proto)."""
 
 import struct
 from typing import Any, Iterable
@@ -7,7 +7,7 @@ from typing import Any, Iterable
 from ncu_report import IFrontend, IMetric, IMutableMetric
 from ncu_report._rules import FocusMetric, Item, Marker, Message
 
-_MESSAGE_TYPES = (0, 1, 4, 2, 3)  # of IFrontend.MsgType_*, as the file has them
+_MESSAGE_TYPES = (0, 1, 4, 2, 3)  # values in the file of IFrontend.MsgType_*
 _VALUE_FIELDS = {
     IMetric.ValueKind_STRING: 1,
     IMetric.ValueKind_FLOAT: 2,
@@ -48,7 +48,7 @@ def _focus_metric(message: Message, focus: FocusMetric) -> bytes:
 
 
 def _item(item: Item) -> bytes:
-    if isinstance(item, bytes):  # a chart: a RuleResultBodyItem already
+    if isinstance(item, bytes):  # a chart, already encoded as RuleResultBodyItem
         return item
     if isinstance(item, str):
         return blob(6, text(1, item))
@@ -67,7 +67,7 @@ def _marker(marker: Marker) -> bytes:
 
 
 def rule_result(identifier: str, name: str, section: str, items: Iterable[Item], markers: Iterable[Marker]) -> bytes:
-    """A RuleResult."""
+    """Encode a RuleResult."""
     body = b"".join(blob(1, _item(item)) for item in items)
     return (
         text(1, identifier)
@@ -89,7 +89,7 @@ def _value(kind: int, value: Any) -> bytes:
 
 
 def metric(added: IMutableMetric) -> bytes:
-    """A ProfileMetricResult without its name."""
+    """Encode a ProfileMetricResult without its name."""
     out = blob(2, _value(added.kind(), added.value())) if added.has_value() else b""
     keys = added.correlation_ids()
     for i in range(added.num_instances()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code of others in a process of its own: what it does there, or does not end doing, happens to nobody else."""
+"""Execution of foreign code in a separate process, so that its crashes and endless loops affect no other code."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ class _Gone(Exception):
 
 
 def _child(fd: int, one: Callable[[_Item], _Result], todo: Iterable[_Item]) -> None:
-    """Never returns."""
+    """Run the code in the child. Never returns."""
     status = 1
     try:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -57,7 +57,7 @@ def _wait(pid: int) -> str:
 
 
 def _end(pid: int) -> None:
-    """Ends the process, and what it started."""
+    """End the process and all processes that it started."""
     for kill in (os.killpg, os.kill):
         with contextlib.suppress(OSError):
             kill(pid, signal.SIGKILL)
@@ -91,5 +91,5 @@ def over_all(
         return "ended its process by " + _wait(pid)
     finally:
         os.close(reader)
-    _end(pid)  # threads and children of it may be left
+    _end(pid)  # its threads and children may still run
     return None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rule files: find, describe and order them. Only describe() and import_file() run their code, in a process of their
-own (_process.py).
+"""Rule files: find, describe and order them. Only describe() and import_file() run their code, in a separate process
+(_process.py).
 """
 
 import importlib.util
@@ -14,18 +14,18 @@ MANDATORY = ("get_identifier", "apply", "get_name", "get_description")
 
 
 class Rule(NamedTuple):
-    """What a rule file says of itself."""
+    """The description of a rule by its file."""
 
     path: str
     identifier: str
     name: str
     description: str
-    section: str  # "": of none
+    section: str  # "" = no section
     parents: List[str]
 
 
 def line_of(error: BaseException, path: str) -> int:
-    """The innermost line of the file that an exception came through, or that it is about; 0: none."""
+    """Return the innermost line of the file in a traceback, or the line of a syntax error; 0 = none."""
     if isinstance(error, SyntaxError) and error.filename == path:
         return error.lineno or 0
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
@@ -33,19 +33,19 @@ def line_of(error: BaseException, path: str) -> int:
 
 
 def said(error: BaseException, path: str) -> str:
-    """An exception in one line, with the line of the file."""
+    """Describe an exception in one line, with the line of the file."""
     text = " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split())
     line = line_of(error, path)
     return "{}{}{}".format(f"line {line}: " if line else "", type(error).__name__, ": " + text if text else "")
 
 
 def import_file(path: str) -> ModuleType:
-    """Runs the file, which may import others of its folder."""
+    """Run the file, which may import other files of its folder."""
     folder = os.path.dirname(path)
     if folder not in sys.path:
-        sys.path.append(folder)  # behind: NvRules is ours
+        sys.path.append(folder)  # last, so that NvRules is ours
     spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
-    assert spec is not None and spec.loader is not None  # as for every path that ends with .py
+    assert spec is not None and spec.loader is not None  # true of every path that ends with .py
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -59,14 +59,16 @@ def _text(module: ModuleType, name: str, is_mandatory: bool) -> str:
 
 
 def describe(path: str) -> Union[Rule, str, None]:
-    """A Rule; what is wrong, as str; None for a file that is no rule: rules may import such."""
+    """Return a Rule, or a str that describes an error, or None for a file that is not a rule but may be imported by
+    rules.
+    """
     try:
         module = import_file(path)
         if not hasattr(module, "get_identifier") and not hasattr(module, "apply"):
             return None
         missing = [name for name in MANDATORY if not callable(getattr(module, name, None))]
         if missing:
-            return "it has no function {}".format(", ".join(missing))
+            return "missing function: {}".format(", ".join(missing))
         parents = module.get_parent_rules_identifiers() if hasattr(module, "get_parent_rules_identifiers") else []
         return Rule(
             path,
@@ -81,14 +83,14 @@ def describe(path: str) -> Union[Rule, str, None]:
 
 
 def files(folders: List[str]) -> Tuple[List[str], List[str]]:
-    """(paths, what was wrong): the Python files of the folders by name, but NvRules.py, which is ours."""
+    """Return (paths, errors): the Python files of the folders, sorted by name, except NvRules.py, which is ours."""
     paths: List[str] = []
     problems: List[str] = []
     for folder in folders:
         try:
             names = sorted(os.listdir(folder))
         except OSError as error:
-            problems.append(f"{folder}: {error.strerror}")
+            problems.append(f"cannot read the folder '{folder}': {error.strerror}")
             continue
         paths += [
             os.path.abspath(os.path.join(folder, name))
@@ -103,7 +105,7 @@ def ordered(rules: List[Rule]) -> List[Rule]:
     first by name comes first.
     """
     by_name = {rule.identifier: rule for rule in rules}
-    out: Dict[str, Rule] = {}  # in the order in which they came
+    out: Dict[str, Rule] = {}  # in the order of insertion
     begun = set()
 
     for name in sorted(by_name):
@@ -121,7 +123,7 @@ def ordered(rules: List[Rule]) -> List[Rule]:
 
 
 def chosen(rules: List[Rule], names: List[str]) -> List[Rule]:
-    """The rules that are named (none: all), and those that these get numbers from."""
+    """Return the named rules (all if no name is given), and the rules that they get numbers from."""
     by_name = {rule.identifier: rule for rule in rules}
     todo = [name for name in names if name in by_name] if names else list(by_name)
     found: Dict[str, Rule] = {}

@@ -48,7 +48,7 @@ _QUALIFIERS = {
     "srcunit": "from",
 }
 _SPLIT = re.compile(r"_({})_".format("|".join(_QUALIFIERS)))
-_BEHIND = re.compile("_(cycles_active|hit_rate)$")  # what a name ends with belongs to the quantity
+_BEHIND = re.compile("_(cycles_active|hit_rate)$")  # these suffixes belong to the quantity
 _WORDS = {
     "inst": "instructions",
     "req": "requests",
@@ -92,7 +92,7 @@ def _words(text: str) -> str:
 
 @lru_cache(maxsize=65536)
 def describe(name: str) -> str:
-    """The text; "" for what is no counter, ratio or throughput of hardware."""
+    """Return the description; "" if the metric is not a counter, ratio or throughput of hardware."""
     if _names.analyse(name)[0] == _names.OTHER:
         return ""
     base, *rest = name.split(".")

@@ -11,20 +11,20 @@ from ._library import Handle, check, lib, text_of
 if TYPE_CHECKING:
     import pandas
 
-_ROWS = 1000  # at a time
+_ROWS = 1000  # rows read at a time
 
 
 class Frame(NamedTuple):
     """A frame of a callchain."""
 
     address: str
-    function: Optional[str] = None  # None: not known
-    offset: Optional[int] = None  # in the function, or in the module
+    function: Optional[str] = None  # None = unknown
+    offset: Optional[int] = None  # offset in the function, or in the module
     module: Optional[str] = None
     file: Optional[str] = None
     line: Optional[int] = None
     inlined: bool = False
-    reason: Optional[str] = None  # why the function is not known
+    reason: Optional[str] = None  # why the function is unknown
 
 
 class Event(Dict[str, Any]):
@@ -39,7 +39,7 @@ class Event(Dict[str, Any]):
             raise AttributeError("an event of kind {} has no {}".format(self.get("kind"), name)) from None
 
     def callchain(self) -> List[Frame]:
-        """The frames that led to it, innermost first; empty where none were recorded."""
+        """Return the frames of its callchain, innermost first; empty if none was recorded."""
         return [Frame(**frame) for frame in self.get("callchain") or []]
 
 
@@ -76,12 +76,12 @@ def events(
     end_ns: int,
     symbols: bool,
 ) -> Iterator[Event]:
-    """The events of a report (a handle) that pass the filter. Raises ValueError for a kind that there is not."""
+    """Iterate over the events of a report (a handle) that pass the filter. Raises ValueError for an unknown kind."""
     wanted = _Filter(_bytes(kind), _bytes(name), pid, tid, start_ns, end_ns, not symbols)
     handle = ctypes.c_void_p()
     error = lib.libtrace_events_open(report.pointer, ctypes.byref(wanted), ctypes.byref(handle))
     if error == -errno.EINVAL:
-        raise ValueError(f"there is no kind of event '{kind}'")
+        raise ValueError(f"unknown event kind '{kind}'")
     check(error, "events")
     return _each(Handle(handle, lib.libtrace_events_close, report))
 
@@ -94,12 +94,14 @@ def _each(opened: Handle) -> Iterator[Event]:
             return
         lines = text_of(ctypes.string_at(text))
         lib.libtrace_text_free(text)
-        for line in lines.split("\n")[:-1]:  # texts may have other ends of lines in them
+        for line in lines.split("\n")[:-1]:  # texts may contain other line ends
             yield Event(json.loads(line))
 
 
 def to_pandas(rows: Iterator[Event]) -> "pandas.DataFrame":
-    """A pandas.DataFrame of events: a row each; a callchain becomes the names of its functions, innermost first."""
+    """Return a pandas.DataFrame of events, one row each; a callchain becomes the names of its functions, innermost
+    first.
+    """
     import pandas
 
     def cells(event: Event) -> Dict[str, Any]:

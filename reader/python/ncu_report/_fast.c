@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The compiled part of ncu_report: what a loop over metrics and instances calls most, answered
- * without a frame of Python. It is built where there are a compiler and Python.h; without it the
- * package is the same, and slower (_quick.py stands in for it).
+ * _fast.c - the compiled part of ncu_report: the methods that loops over metrics and instances
+ * call most, without a Python frame.
  *
- * Views holds the arrays of a result, Metric is where IMetric keeps what it is of, and quick()
- * makes of a method of IMetric a callable that answers what it can and else calls the method:
- * indexes that are no plain int, keyword arguments, whatever raises. So each answer has its
- * definition in _metric.py, and this file only shortens the way to the usual ones.
+ * It is built if there are a compiler and Python.h; without it the package works the same, but more
+ * slowly (_quick.py replaces it).
  *
- * All of it runs with the interpreter's lock held (free-threaded builds go without). Types are
- * static: an interpreter with a lock of its own cannot import this, and does without.
+ * Views has the arrays of a result. Metric has the attributes of IMetric. quick() wraps a method of
+ * IMetric: the wrapper answers the usual calls and passes all others to the method, such as indexes
+ * that are not a plain int, keyword arguments, and calls that raise. So each answer is defined in
+ * _metric.py, and this file only speeds up the usual ones.
+ *
+ * All functions run with the interpreter's lock held (free-threaded builds do not use this file).
+ * Types are static: an interpreter with a lock of its own cannot import this, and does without.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -21,29 +23,32 @@
 
 #define INTERFACE 3 /* counts changes between this file and _quick.py */
 
-/* enum libtrace_value_kind of libtrace-reader.h; IMetric.ValueKind_* are one more, but for NONE */
+/* enum libtrace_value_kind of libtrace-reader.h; IMetric.ValueKind_* are greater by one, except
+ * NONE */
 enum { KIND_NONE, KIND_STRING, KIND_FLOAT, KIND_DOUBLE, KIND_UINT32, KIND_UINT64 };
 
 /* ---- Views: the arrays of a result ---- */
 
-/* struct libtrace_values, copied: nothing here looks at what the library may have given back. */
+/* A copy of struct libtrace_values, since the library may free its own memory. */
 struct values {
 	Py_ssize_t count;
 	uint8_t *kinds;
 	uint64_t *bits;
 };
 
-enum { KEYS, VALUES, SIDES }; /* of instances */
+enum { KEYS, VALUES, SIDES }; /* the two values of an instance */
 
 typedef struct {
 	PyObject object;
-	struct values scalars; /* of the metrics */
-	uint32_t *counts;      /* of their instances */
+	struct values scalars; /* values of the metrics */
+	uint32_t *counts;      /* number of instances of each metric */
 	struct values instances[SIDES];
-	Py_ssize_t *begins; /* of a metric's instances in these, and the end; NULL: not there */
+	Py_ssize_t
+		*begins; /* index of each metric's first instance, then the end; NULL = not read */
 } Views;
 
-/* NULL with an exception where there is no memory. Never of no bytes: NULL means "not there". */
+/* Copy an array. Returns NULL with an exception if there is no memory. An empty copy is not NULL
+ * either, since NULL means "not read". */
 static void *copied(unsigned long long address, Py_ssize_t count, size_t size)
 {
 	void *copy = count >= 0 && (size_t)count < PY_SSIZE_T_MAX / size
@@ -79,7 +84,8 @@ static double real_of(uint64_t bits)
 	return real;
 }
 
-/* show_metrics(count, kinds, bits, counts): addresses of the library. The first call counts. */
+/* show_metrics(count, kinds, bits, counts): copy the arrays at these addresses of the library.
+ * Later calls are ignored. */
 static PyObject *views_show_metrics(PyObject *self, PyObject *args)
 {
 	Views *v = (Views *)self;
@@ -95,7 +101,8 @@ static PyObject *views_show_metrics(PyObject *self, PyObject *args)
 	return NULL;
 }
 
-/* Where the instances of each metric begin. ValueError where they are not `total`. */
+/* Compute the index of each metric's first instance. Raises ValueError if their sum is not
+ * `total`. */
 static Py_ssize_t *begins_make(const Views *v, Py_ssize_t total)
 {
 	const Py_ssize_t metrics = v->scalars.count;
@@ -113,11 +120,12 @@ static Py_ssize_t *begins_make(const Views *v, Py_ssize_t total)
 	if (i == metrics && sum == total)
 		return begins;
 	PyMem_Free(begins);
-	PyErr_SetString(PyExc_ValueError, "not as many instances as the metrics have");
+	PyErr_SetString(PyExc_ValueError, "number of instances differs from that of the metrics");
 	return NULL;
 }
 
-/* show_instances(count, key_kinds, key_bits, kinds, bits): so, of the instances of all metrics. */
+/* show_instances(count, key_kinds, key_bits, kinds, bits): copy the arrays of the instances of
+ * all metrics. */
 static PyObject *views_show_instances(PyObject *self, PyObject *args)
 {
 	Views *v = (Views *)self;
@@ -165,13 +173,13 @@ static PyTypeObject views_type = {
 	.tp_new = PyType_GenericNew,
 };
 
-/* ---- Metric: what IMetric keeps ---- */
+/* ---- Metric: the attributes of IMetric ---- */
 
-/* As four slots of Python would lie, which is what copy and pickle reckon with. */
+/* The layout is that of four Python slots, as copy and pickle expect. */
 typedef struct {
 	PyObject object;
-	PyObject *result; /* MetricColumns, or whatever else: then Python answers all */
-	Py_ssize_t at;    /* which of its metrics */
+	PyObject *result; /* MetricColumns; any other object is left to Python */
+	Py_ssize_t at;    /* index of the metric in the result */
 	PyObject *name;
 	Py_ssize_t side; /* KEYS or VALUES */
 } Metric;
@@ -183,7 +191,7 @@ static int metric_init(PyObject *self, PyObject *args, PyObject *keywords)
 	Metric *m = (Metric *)self;
 	PyObject *result, *name;
 	Py_ssize_t at, side = VALUES;
-	if (!keywords && PyTuple_GET_SIZE(args) == 3) { /* the usual way, without a parser */
+	if (!keywords && PyTuple_GET_SIZE(args) == 3) { /* the usual call, without a parser */
 		result = PyTuple_GET_ITEM(args, 0), name = PyTuple_GET_ITEM(args, 2);
 		at = PyLong_AsSsize_t(PyTuple_GET_ITEM(args, 1));
 		if (at == -1 && PyErr_Occurred())
@@ -243,10 +251,10 @@ static PyTypeObject metric_type = {
 	.tp_new = PyType_GenericNew,
 };
 
-/* ---- answers: of a metric, and of an index (NULL: none). NULL without an exception: Python knows
+/* ---- answers for a metric, and an index (NULL = none). NULL without an exception: ask Python
  * ---- */
 
-/* What the metric is of; NULL: nothing that is known here. */
+/* Return the arrays of the metric's result; NULL if the result is of another type. */
 static Views *views_of(const Metric *m)
 {
 	if (!m->result || !PyObject_TypeCheck(m->result, &views_type))
@@ -255,7 +263,7 @@ static Views *views_of(const Metric *m)
 	return m->at >= 0 && m->at < v->scalars.count ? v : NULL;
 }
 
-/* The same with instances, which are read now where that was not done yet. */
+/* Return the arrays of the metric's result with instances, which are read at the first call. */
 static Views *views_with_instances(const Metric *m)
 {
 	Views *v = views_of(m);
@@ -269,12 +277,12 @@ static Views *views_with_instances(const Metric *m)
 	return found;
 }
 
-/* The position of an instance; -1: there is none of that number. */
+/* Return the position of an instance; -1 if there is no instance of this number. */
 static Py_ssize_t instance_at(const Views *v, const Metric *m, PyObject *index)
 {
 	const Py_ssize_t wanted = PyLong_AsSsize_t(index);
 	if (wanted == -1)
-		PyErr_Clear(); /* too large, if it is not -1 */
+		PyErr_Clear(); /* the index was -1 or does not fit */
 	return wanted >= 0 && wanted < v->begins[m->at + 1] - v->begins[m->at]
 		? v->begins[m->at] + wanted
 		: -1;
@@ -311,7 +319,7 @@ static PyObject *answer_value(const Metric *m, PyObject *index)
 	return at >= 0 ? value_at(&v->instances[m->side != KEYS], at) : NULL;
 }
 
-/* The kind of an instance, and where it lies in *ret_from. KIND_NONE: there is none. */
+/* Return the kind of an instance, and its position in *ret_from; KIND_NONE if there is none. */
 static int instance_kind(const Views *v, const Metric *m, PyObject *index,
 	const struct values **ret_from, Py_ssize_t *ret_at)
 {
@@ -320,7 +328,7 @@ static int instance_kind(const Views *v, const Metric *m, PyObject *index,
 	return *ret_at < 0 ? KIND_NONE : (*ret_from)->kinds[*ret_at];
 }
 
-/* As libtrace_values_as_real() makes it. */
+/* Convert as libtrace_values_as_real() does. */
 static PyObject *answer_as_double(const Metric *m, PyObject *index)
 {
 	const Views *v = index ? views_with_instances(m) : NULL;
@@ -340,12 +348,12 @@ static PyObject *answer_as_double(const Metric *m, PyObject *index)
 	}
 }
 
-/* As libtrace_values_as_whole() makes it: cut off behind the point, modulo 2^64. */
+/* Convert as libtrace_values_as_whole() does. */
 static uint64_t whole_of(double real)
 {
 	if (real >= 0)
 		return real < 0x1p64 ? (uint64_t)real : 0;
-	return real > -0x1p64 ? -(uint64_t)-real : 0;
+	return real >= -0x1p63 ? -(uint64_t)-real : UINT64_C(1) << 63;
 }
 
 static PyObject *answer_as_uint64(const Metric *m, PyObject *index)
@@ -373,7 +381,7 @@ static PyObject *answer_num_instances(const Metric *m, PyObject *index)
 	return v ? PyLong_FromUnsignedLong(v->counts[m->at]) : NULL;
 }
 
-/* None, as of most metrics, or one of the class that IMetric names. */
+/* Return None, as for most metrics, or an object of the class IMetric._KEYS. */
 static PyObject *answer_correlation_ids(const Metric *m, PyObject *index)
 {
 	const Views *v = index ? NULL : views_of(m);
@@ -387,7 +395,7 @@ static PyObject *answer_correlation_ids(const Metric *m, PyObject *index)
 	return PyObject_CallMethod((PyObject *)m, "_KEYS", "OnOi", m->result, m->at, m->name, KEYS);
 }
 
-/* ---- quick: a method that has such an answer ---- */
+/* ---- quick: a method with an answer ---- */
 
 typedef PyObject *(*answer)(const Metric *metric, PyObject *index);
 
@@ -404,14 +412,14 @@ static const struct {
 
 typedef struct {
 	PyObject object;
-	PyObject *method; /* of Python; never NULL but while it is freed */
+	PyObject *method; /* the Python method; NULL only while this is freed */
 	answer answer;
 #if PY_VERSION_HEX >= 0x03090000
 	vectorcallfunc call;
 #endif
 } Quick;
 
-/* NULL without an exception where the method must be asked. */
+/* Return the answer; NULL without an exception if the method must be called. */
 static PyObject *quick_answer(const Quick *q, PyObject *const *args, Py_ssize_t count)
 {
 	if (count < 1 || count > 2 || !PyObject_TypeCheck(args[0], &metric_type))
@@ -432,7 +440,7 @@ static PyObject *quick_call(PyObject *self, PyObject *const *args, size_t count,
 #define QUICK_CALL PyVectorcall_Call
 #define QUICK_FLAGS (Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR)
 #define QUICK_VECTORCALL offsetof(Quick, call)
-#else /* vectorcall is not public there */
+#else /* vectorcall is not public before 3.9 */
 static PyObject *quick_call(PyObject *self, PyObject *args, PyObject *keywords)
 {
 	const Quick *q = (const Quick *)self;
@@ -462,7 +470,7 @@ static PyObject *quick_new(PyTypeObject *type, PyObject *args, PyObject *keyword
 	while (text && i < count && strcmp(answers[i].name, text) != 0)
 		i++;
 	if (text && i == count)
-		PyErr_Format(PyExc_ValueError, "there is no quick answer to %U", name);
+		PyErr_Format(PyExc_ValueError, "no compiled implementation of %U", name);
 	Py_XDECREF(name);
 	Quick *q = text && i < count ? (Quick *)type->tp_alloc(type, 0) : NULL;
 	if (!q)
@@ -494,7 +502,7 @@ static void quick_free(PyObject *self)
 	Py_TYPE(self)->tp_free(self);
 }
 
-/* Bound to an object as a function is. */
+/* Bind to an object, as functions do. */
 static PyObject *quick_get(PyObject *self, PyObject *object, PyObject *type)
 {
 	(void)type;
@@ -504,7 +512,7 @@ static PyObject *quick_get(PyObject *self, PyObject *object, PyObject *type)
 	return self;
 }
 
-/* What it does not have itself - name, module, annotations, code - is the method's. */
+/* Get an attribute; missing ones (name, module, annotations, code) are those of the method. */
 static PyObject *quick_getattr(PyObject *self, PyObject *name)
 {
 	PyObject *found = PyObject_GenericGetAttr(self, name);
@@ -549,7 +557,7 @@ static PyTypeObject quick_type = {
 
 /* ---- the module ---- */
 
-/* Adds a type under a name; the module holds a reference of its own. */
+/* Add a type under a name; the module keeps its own reference. */
 static int type_add(PyObject *module, const char *name, PyTypeObject *type)
 {
 	if (PyType_Ready(type))

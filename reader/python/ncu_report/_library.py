@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from _ctypes import _CData
 
 NAME = "libtrace-reader.so"
-VERSION = 2  # of the interface: LIBTRACE_READER_VERSION
+VERSION = 2  # version of the interface: LIBTRACE_READER_VERSION
 
 
 def _places() -> List[str]:
-    """Where the library may lie, best first."""
+    """Return the possible paths of the library, best first."""
     here = os.path.dirname(os.path.abspath(__file__))
     found = [
         os.path.join(here, NAME),
@@ -41,7 +41,7 @@ def _open() -> ctypes.PyDLL:
     for place in [wanted] if wanted else _places():
         if os.path.exists(place):
             return ctypes.PyDLL(os.path.realpath(place))
-    raise ImportError(f"no {wanted or NAME} found; LIBTRACE_READER may name it")
+    raise ImportError(f"no {wanted or NAME} found; set LIBTRACE_READER to its path")
 
 
 class Values(ctypes.Structure):
@@ -118,13 +118,13 @@ NONE, STRING, FLOAT, DOUBLE, UINT32, UINT64 = range(6)  # enum libtrace_value_ki
 
 
 class ReportError(OSError, ValueError):
-    """A file cannot be read as a report; the text says which and why."""
+    """A file cannot be read as a report; the text names the file and the cause."""
 
     __module__ = "ncu_report"
 
 
 class ReportWarning(UserWarning):
-    """A report is damaged or truncated; the text says which, where, and what is wrong. The rest of it is readable."""
+    """A report is damaged or truncated; the text names the file, the position and the problem. The rest is readable."""
 
     __module__ = "ncu_report"
 
@@ -144,7 +144,7 @@ class Handle:
 
 
 def check(error: int, what: str) -> None:
-    """Raises what a function of the library returned."""
+    """Raise the error that a function of the library returned."""
     if error:
         raise ReportError(-error, f"{what}: {os.strerror(-error)}")
 
@@ -154,7 +154,7 @@ def text_of(raw: Optional[bytes]) -> str:
 
 
 def take_text(pointer: c_void_p) -> Optional[str]:
-    """A text that the library handed out, which is given back; None for NULL."""
+    """Copy a text that the library returned, and free it; None for NULL."""
     if not pointer:
         return None
     try:
@@ -164,7 +164,7 @@ def take_text(pointer: c_void_p) -> Optional[str]:
 
 
 def take_json(pointer: c_void_p) -> Any:
-    """The value of a text that the library handed out, which is given back."""
+    """Parse a JSON text that the library returned, and free it."""
     try:
         return json.loads(ctypes.string_at(pointer))
     finally:
@@ -188,7 +188,7 @@ def column(values: Values) -> Column:
 
 
 def problems(report: c_void_p) -> List[str]:
-    """What is wrong with a report, place by place; a last one counts those that have no text."""
+    """Return the problems of a report, one text for each position; the last text counts problems without a text."""
     texts: List[str] = []
     count: int = lib.libtrace_report_problems(report)
     while True:
@@ -196,11 +196,11 @@ def problems(report: c_void_p) -> List[str]:
         if text is None:
             break
         texts.append(text_of(text))
-    return [*texts, f"{count - len(texts)} more places"] if count > len(texts) else texts
+    return [*texts, f"{count - len(texts)} more problems"] if count > len(texts) else texts
 
 
 def open_report(path: str) -> c_void_p:
-    """The handle of a report. Raises ReportError."""
+    """Open a report and return its handle. Raises ReportError."""
     handle, cause = c_void_p(), ctypes.create_string_buffer(1024)
     error = lib.libtrace_report_open(os.fsencode(path), byref(handle), cause, len(cause))
     if error:
@@ -209,21 +209,21 @@ def open_report(path: str) -> c_void_p:
 
 
 def as_reals(values: Values) -> List[float]:
-    """Values as float: 0.0 for what is no number."""
+    """Return the values as float; 0.0 for a value that is not a number."""
     out = array.array("d", bytes(8 * values.count))
     lib.libtrace_values_as_real(byref(values), out.buffer_info()[0])
     return out.tolist()
 
 
 def as_wholes(values: Values) -> List[int]:
-    """Values as int, cut off behind the point; 0 for what is no number."""
+    """Return the values as int, truncated; 0 for a value that is not a number."""
     out = array.array("Q", bytes(8 * values.count))
     lib.libtrace_values_as_whole(byref(values), out.buffer_info()[0])
     return out.tolist()
 
 
 def metric_names(report: c_void_p) -> List[str]:
-    """The names that metrics have by number."""
+    """Return the names of metrics by number."""
     text, count = c_void_p(), c_size_t()
     check(lib.libtrace_report_metric_names(report, byref(text), byref(count)), "names of metrics")
     try:
@@ -233,7 +233,7 @@ def metric_names(report: c_void_p) -> List[str]:
 
 
 def metric_position(result: c_void_p, name: str) -> Optional[int]:
-    """Which of the metrics of a result the first of that name is; None: none that the library finds."""
+    """Return the index of the first metric of a result with this name; None if the library finds none."""
     at = c_size_t()
     raw = name.encode("utf-8", "surrogateescape")
     if b"\0" in raw or lib.libtrace_result_metric(result, raw, byref(at)):
@@ -248,7 +248,7 @@ def open_result(report: c_void_p, index: int, what: str) -> c_void_p:
 
 
 def part(result: c_void_p, names: str, what: str) -> Dict[str, Any]:
-    """Fields of a result by their names in ncu.proto. Raises ValueError for a name that is none."""
+    """Return fields of a result by their names in ncu.proto. Raises ValueError for an unknown name."""
     text = c_void_p()
     error = lib.libtrace_result_part(result, names.encode(), byref(text))
     if error == -errno.EINVAL:
@@ -259,21 +259,21 @@ def part(result: c_void_p, names: str, what: str) -> Dict[str, Any]:
 
 
 def _u64(number: int) -> int:
-    """A number as the library takes it: ctypes would cut it off."""
+    """Convert a number to u64. Otherwise ctypes would truncate it."""
     number = operator.index(number)
     if not 0 <= number < 1 << 64:
-        raise OverflowError(f"{number} is no unsigned number of 64 bits")
+        raise OverflowError(f"{number} is not an unsigned 64-bit integer")
     return number
 
 
 def sass(result: c_void_p, address: int) -> str:
-    """An instruction as text; "" where it is not known. Warns once where the disassembler is not there or fails."""
+    """Return an instruction as text; "" if unknown. Warns once if the disassembler is missing or fails."""
     text = c_void_p()
     error = lib.libtrace_result_sass(result, _u64(address), byref(text))
     if error in (-errno.ENOENT, -errno.EIO):
         warnings.warn(
             "instructions have no text: "
-            + ("there is no nvdisasm in PATH or /usr/local/cuda/bin" if error == -errno.ENOENT else "nvdisasm failed"),
+            + ("no nvdisasm in PATH or /usr/local/cuda/bin" if error == -errno.ENOENT else "nvdisasm failed"),
             RuntimeWarning,
             stacklevel=3,
         )
@@ -283,14 +283,14 @@ def sass(result: c_void_p, address: int) -> str:
 
 
 def ptx(result: c_void_p, address: int) -> str:
-    """The line of PTX that an instruction was made of; "" where it is not known."""
+    """Return the line of PTX that an instruction was compiled from; "" if unknown."""
     text = c_void_p()
     check(lib.libtrace_result_ptx(result, _u64(address), byref(text)), "PTX")
     return take_text(text) or ""
 
 
 def source_line(result: c_void_p, address: int) -> Optional[Tuple[str, int]]:
-    """File and line that an instruction was made of; None where it is not known."""
+    """Return the file and line that an instruction was compiled from; None if unknown."""
     file, line = c_void_p(), c_uint32()
     check(lib.libtrace_result_line(result, _u64(address), byref(file), byref(line)), "source lines")
     name = take_text(file)
@@ -298,7 +298,7 @@ def source_line(result: c_void_p, address: int) -> Optional[Tuple[str, int]]:
 
 
 def source_files(result: c_void_p) -> List[Dict[str, str]]:
-    """The files of the module of a result: [{file_name, content}]."""
+    """Return the files of the module of a result: [{file_name, content}]."""
     text = c_void_p()
     check(lib.libtrace_result_source_files(result, byref(text)), "source files")
     files: List[Dict[str, str]] = take_json(text).get("files", [])
@@ -306,7 +306,7 @@ def source_files(result: c_void_p) -> List[Dict[str, str]]:
 
 
 def chosen_by_nvtx(report: c_void_p, count: int, includes: Sequence[str], excludes: Sequence[str]) -> bytes:
-    """For each of `count` results a byte: 1, it is chosen. Raises ValueError for a filter that is none."""
+    """Return a byte for each of `count` results: 1 if it is chosen. Raises ValueError for an invalid filter."""
 
     def texts(values: Sequence[str]) -> "ctypes.Array[c_char_p]":
         return (c_char_p * len(values))(*(value.encode("utf-8", "surrogateescape") for value in values))
@@ -328,7 +328,7 @@ def unit_of(name: str) -> str:
 
 
 def body_item(path: str, text: bytes) -> bytes:
-    """The RuleResultBodyItem that a chart file holds. Raises ValueError with file, line and column."""
+    """Return the RuleResultBodyItem of a chart file. Raises ValueError with file, line and column."""
     item, count, cause = c_void_p(), c_size_t(), ctypes.create_string_buffer(1024)
     error = lib.libtrace_body_item(text, len(text), byref(item), byref(count), cause, len(cause))
     if error:

@@ -26,10 +26,12 @@ from ._library import (
     check,
     column,
     lib,
+    part,
     text_of,
     unit_of,
 )
 from ._quick import COMPILED, Metric, Views, quick
+from ._shown import labels
 
 Value = Union[str, int, float, None]
 _U64 = (1 << 64) - 1
@@ -41,11 +43,11 @@ def _unit(name: str) -> str:
 
 
 class IMetric(Metric):
-    """A metric of a result: its value, and instances of it where it has some.
+    """A metric of a result: its value, and its instances, if any.
 
-    Made by :meth:`IAction.metric_by_name`; valid as long as it is held."""
+    Returned by :meth:`IAction.metric_by_name`; valid as long as it is referenced."""
 
-    __slots__ = ("_reals", "_values", "_wholes")  # the instances, once they were asked for so
+    __slots__ = ("_reals", "_values", "_wholes")  # the instances in these types, set at the first access
     _reals: List[float]
     _values: Sequence[Value]
     _wholes: List[int]
@@ -87,38 +89,44 @@ class IMetric(Metric):
         MetricSubtype_RATIO,
     ) = range(22)
 
-    # ---- what it is ----
+    # ---- description ----
 
     def name(self) -> str:
-        """The name, as ``--metrics`` takes it."""
+        """Return the name, as ``--metrics`` accepts it."""
         return self._name
 
     def unit(self) -> str:
-        """The unit of the value, in base units (byte, nsecond, cycle_per_second); "" where there is none."""
+        """Return the unit of the value, in base units (byte, nsecond, cycle_per_second); "" if there is none."""
         return _unit(self._name)
 
     def description(self) -> str:
-        """What a counter, ratio or throughput of the hardware counts, derived from its name (reports hold no such
-        text); "" for other metrics.
+        """Return the description of a counter, ratio or throughput of hardware, derived from its name (reports hold no
+        such text); "" for other metrics.
         """
         return describe(self._name)
 
+    def label(self) -> str:
+        """Return the label that sections of the report show; "" if no section shows the metric."""
+        return self._result.labels().get(self._name, "")
+
     def metric_type(self) -> int:
-        """MetricType_COUNTER, MetricType_RATIO or MetricType_THROUGHPUT of hardware metrics, else MetricType_OTHER."""
+        """Return MetricType_COUNTER, MetricType_RATIO or MetricType_THROUGHPUT for hardware metrics, else
+        MetricType_OTHER.
+        """
         return _names.analyse(self._name)[0]
 
     def metric_subtype(self) -> Optional[int]:
-        """One of MetricSubtype_*, or None."""
+        """Return one of MetricSubtype_*, or None."""
         return _names.analyse(self._name)[1] or None
 
     def rollup_operation(self) -> Optional[int]:
-        """One of RollupOperation_*, or None: how the values of the units of the hardware were made into one."""
+        """Return one of RollupOperation_*, or None: how the values of the hardware units were combined."""
         return _names.analyse(self._name)[2] or None
 
-    # ---- its value ----
+    # ---- value ----
 
     def kind(self, instance: Optional[int] = None) -> int:
-        """One of ValueKind_*: of the value, or of an instance. Without a value it is that of the instances."""
+        """Return the kind (ValueKind_*) of the value or of an instance. Without a value it is that of the instances."""
         if instance is None:
             kind = self._result.kinds[self._at]
             if kind != NONE:
@@ -128,14 +136,14 @@ class IMetric(Metric):
         return _api_kind(self._instances().column.kinds[begin + instance]) if 0 <= instance < end - begin else 0
 
     def has_value(self, value_kind: int = ValueKind_ANY) -> bool:
-        """Is there a value? With another kind than ValueKind_ANY: is that the metric's kind?"""
+        """Return whether there is a value, or, if `kind` is not ValueKind_ANY, whether the metric has this kind."""
         if value_kind == self.ValueKind_ANY:
             return self._result.kinds[self._at] != NONE
         return value_kind == self.kind()
 
     @quick
     def value(self, idx: Optional[int] = None) -> Value:
-        """The value, or that of an instance, as str, int or float; None where there is none."""
+        """Return the value, or that of an instance, as str, int or float; None if there is none."""
         if idx is None:
             result, at = self._result, self._at
             kind = result.kinds[at]
@@ -157,7 +165,7 @@ class IMetric(Metric):
 
     @quick
     def as_double(self, instance: Optional[int] = None) -> float:
-        """The value as float; 0.0 for texts and what is not there."""
+        """Return the value as float; 0.0 for texts and missing values."""
         if instance is None:
             return real_of(self.value())
         try:
@@ -171,7 +179,7 @@ class IMetric(Metric):
 
     @quick
     def as_uint64(self, instance: Optional[int] = None) -> int:
-        """The value as int, cut off behind the point; 0 for texts and what is not there."""
+        """Return the value as int, truncated; 0 for texts and missing values."""
         if instance is None:
             return whole_of(self.value())
         try:
@@ -184,33 +192,33 @@ class IMetric(Metric):
         return self._wholes[instance] if 0 <= instance < end - begin else 0
 
     def as_string(self, instance: Optional[int] = None) -> Optional[str]:
-        """The value if it is a text, else None."""
+        """Return the value if it is a text, else None."""
         value = self.value(instance)
         return value if isinstance(value, str) else None
 
-    # ---- its instances ----
+    # ---- instances ----
 
     @quick
     def num_instances(self) -> int:
-        """How many instances there are; 0: the value is all."""
+        """Return the number of instances; 0 = there is only the value."""
         return self._result.instance_counts[self._at]
 
     def has_correlation_ids(self) -> bool:
-        """Have the instances keys?"""
+        """Return whether the instances have keys."""
         return self._result.instance_counts[self._at] > 0 and self._result.has_keys(self._at)
 
     @quick
     def correlation_ids(self) -> Optional["IMetric"]:
-        """A metric whose instances are the keys of this one's: addresses, numbers of units, names of opcodes."""
+        """Return a metric whose instances are the keys of this one: addresses, numbers of units, names of opcodes."""
         result, at = self._result, self._at
         return _Keys(result, at, self._name, 0) if result.instance_counts[at] and result.has_keys(at) else None
 
     def instances(self) -> List[Value]:
-        """The values of all instances. (Not in NVIDIA's module.)"""
+        """Return the values of all instances. (Not in NVIDIA's module.)"""
         return list(self._instances().values(*self._result.span(self._at)))
 
     def to_dict(self) -> Dict[Value, Value]:
-        """{key: value} of the instances; without keys, their numbers. (Not in NVIDIA's module.)"""
+        """Return {key: value} of the instances; without keys, {index: value}. (Not in NVIDIA's module.)"""
         keys = self.correlation_ids()
         return dict(zip(keys.instances() if keys else range(self.num_instances()), self.instances()))
 
@@ -218,7 +226,7 @@ class IMetric(Metric):
         return self._result.instances()[self._side]
 
     def __str__(self) -> str:
-        """The name."""
+        """Return the name."""
         return self.name()
 
     def __repr__(self) -> str:
@@ -226,7 +234,7 @@ class IMetric(Metric):
 
 
 class _Keys(IMetric):
-    """The keys of a metric's instances, as its instances."""
+    """The keys of a metric's instances, in the form of a metric."""
 
     __slots__ = ()
 
@@ -250,12 +258,12 @@ IMetric._KEYS = _Keys  # used by the compiled part
 
 
 def _api_kind(stored: int) -> int:
-    """IMetric.ValueKind_* of enum libtrace_value_kind."""
+    """Convert enum libtrace_value_kind to IMetric.ValueKind_*."""
     return stored + 1 if stored else 0
 
 
 def value_of(values: Column, at: int) -> Value:
-    """The value at a position that is there."""
+    """Return the value at a valid position."""
     kind = values.kinds[at]
     if kind in (DOUBLE, FLOAT):
         return values.reals[at]
@@ -265,15 +273,17 @@ def value_of(values: Column, at: int) -> Value:
 
 
 def real_of(value: Value) -> float:
-    """As as_double() gives it."""
+    """Convert a value as as_double() does."""
     return float(value) if isinstance(value, (int, float)) else 0.0
 
 
 def whole_of(value: Value) -> int:
-    """As as_uint64() gives it: cut off behind the point."""
-    if isinstance(value, int):
-        return value
-    return int(value) & _U64 if isinstance(value, float) and abs(value) < 1 << 64 else 0
+    """Convert a value as as_uint64() does: truncated; numbers that do not fit become what x86-64 converts them to."""
+    if not isinstance(value, float):
+        return value if isinstance(value, int) else 0
+    if value >= 1 << 64:
+        return 0
+    return int(value) & _U64 if value >= -(1 << 63) else 1 << 63  # also for NaN
 
 
 class InstanceColumn:
@@ -292,7 +302,7 @@ class InstanceColumn:
     def __getattr__(self, name: str) -> Column:
         if name != "column":
             raise AttributeError(name)
-        self.column = column(self._arrays)  # what is compiled has no need of it
+        self.column = column(self._arrays)  # the compiled part does not need it
         return self.column
 
     @property
@@ -308,7 +318,7 @@ class InstanceColumn:
         return self._wholes
 
     def values(self, begin: int, end: int) -> Sequence[Value]:
-        """Some of them as they are."""
+        """Return some of the values, without conversion."""
         kinds = self.column.kinds[begin:end]
         if kinds.count(DOUBLE) == end - begin:
             return self.column.reals[begin:end].tolist()
@@ -318,9 +328,20 @@ class InstanceColumn:
 
 
 class MetricColumns(Views):
-    """The metrics of a result by position: what IMetric looks into. Holds the result, whose texts it names."""
+    """The metrics of a result by position, which IMetric reads. Keeps the result open, since texts belong to it."""
 
-    __slots__ = ("_arrays", "_ends", "_instances", "handle", "instance_counts", "kinds", "numbers", "reals", "values")
+    __slots__ = (
+        "_arrays",
+        "_ends",
+        "_instances",
+        "_labels",
+        "handle",
+        "instance_counts",
+        "kinds",
+        "numbers",
+        "reals",
+        "values",
+    )
     _ends: List[int]
     instance_counts: "array.array[int]"
     kinds: bytes
@@ -331,6 +352,7 @@ class MetricColumns(Views):
     def __init__(self, handle: Handle, arrays: MetricArrays) -> None:
         self.handle, self._arrays = handle, arrays
         self._instances: Optional[Tuple[InstanceColumn, InstanceColumn]] = None
+        self._labels: Optional[Dict[str, str]] = None
         if COMPILED:
             values = arrays.values
             self.show_metrics(values.count, values.kinds or 0, values.bits or 0, arrays.instance_counts or 0)
@@ -344,8 +366,8 @@ class MetricColumns(Views):
         self.instance_counts = array.array("I", ctypes.string_at(arrays.instance_counts, 4 * len(values.kinds)))
 
     def __getattr__(self, name: str) -> object:
-        """Create the arrays at the first access from Python: the compiled part has its own."""
-        if name == "_ends":  # of each metric's instances in those of all
+        """Create the arrays at the first access from Python; the compiled part has its own."""
+        if name == "_ends":  # end of each metric's instances in the list of all instances
             self._ends = list(accumulate(self.instance_counts))
         elif name in ("values", "kinds", "reals", "numbers", "instance_counts"):
             self._make()
@@ -355,7 +377,7 @@ class MetricColumns(Views):
         return value
 
     def instances(self) -> Tuple[InstanceColumn, InstanceColumn]:
-        """Keys and values of the instances of all metrics."""
+        """Return the keys and values of the instances of all metrics."""
         if self._instances is None:
             made = InstanceArrays()
             check(lib.libtrace_result_instances(self.handle.pointer, ctypes.byref(made)), "instances of metrics")
@@ -365,13 +387,20 @@ class MetricColumns(Views):
                 self.show_instances(values.count, keys.kinds or 0, keys.bits or 0, values.kinds or 0, values.bits or 0)
         return self._instances
 
+    def labels(self) -> Dict[str, str]:
+        """Return {name: label} of the metrics that sections of this result show."""
+        if self._labels is None:
+            sections = part(self.handle.pointer, "sections", "sections").get("sections") or []
+            self._labels = labels(sections)
+        return self._labels
+
     def span(self, at: int) -> Tuple[int, int]:
-        """Where a metric's instances lie in these."""
+        """Return the range of a metric's instances in the list of all instances."""
         if self._instances is None:
             self.instances()
         end = self._ends[at]
         return end - self.instance_counts[at], end
 
     def has_keys(self, at: int) -> bool:
-        """Has the first instance of a metric, which has some, a key?"""
+        """Return whether the first instance of a metric has a key. The metric must have instances."""
         return self.instances()[0].column.kinds[self._ends[at] - self.instance_counts[at]] != NONE

@@ -10,7 +10,7 @@ _EMPTY: _Slot = (IMetric.ValueKind_UNKNOWN, None)
 
 
 class IMutableMetric(IMetric):
-    """A metric that was added: it can be set. Made by :meth:`IAction.add_metric`."""
+    """An added metric, which can be set. Returned by :meth:`IAction.add_metric`."""
 
     __slots__ = ("_own", "_own_keys", "_slots")
 
@@ -21,7 +21,7 @@ class IMutableMetric(IMetric):
         self._own_keys: Optional[IMutableMetric] = None
 
     def _set(self, arguments: Tuple[Any, ...], kinds: Tuple[int, ...], convert: Callable[[Any], Value]) -> bool:
-        """(kind, value) or (instance, kind, value)."""
+        """Set a value. Arguments: (kind, value) or (instance, kind, value)."""
         *where, kind, value = arguments
         if kind not in kinds or len(where) > 1:
             return False
@@ -35,19 +35,19 @@ class IMutableMetric(IMetric):
         return True
 
     def set_double(self, *args: Any) -> bool:
-        """set_double([instance,] ValueKind_DOUBLE or _FLOAT, value); False for another kind."""
+        """Set a value: set_double([instance,] ValueKind_DOUBLE or _FLOAT, value). Returns False for another kind."""
         return self._set(args, (self.ValueKind_DOUBLE, self.ValueKind_FLOAT), float)
 
     def set_uint64(self, *args: Any) -> bool:
-        """set_uint64([instance,] ValueKind_UINT64 or _UINT32, value); False for another kind."""
+        """Set a value: set_uint64([instance,] ValueKind_UINT64 or _UINT32, value). Returns False for another kind."""
         return self._set(args, (self.ValueKind_UINT64, self.ValueKind_UINT32), lambda value: int(value) & (1 << 64) - 1)
 
     def set_string(self, *args: Any) -> bool:
-        """set_string([instance,] ValueKind_STRING, value); False for another kind."""
+        """Set a value: set_string([instance,] ValueKind_STRING, value). Returns False for another kind."""
         return self._set(args, (self.ValueKind_STRING,), str)
 
     def mutable_correlation_ids(self) -> "IMutableMetric":
-        """The keys of the instances, to be set as its instances."""
+        """Return the metric whose instances are the keys of this metric's instances, to set them."""
         if self._own_keys is None:
             self._own_keys = IMutableMetric(self._name)
         return self._own_keys
@@ -56,6 +56,9 @@ class IMutableMetric(IMetric):
         if instance is None:
             return self._own
         return self._slots[instance] if 0 <= instance < len(self._slots) else _EMPTY
+
+    def label(self) -> str:
+        return ""
 
     def kind(self, instance: Optional[int] = None) -> int:
         kind = self._slot(instance)[0]

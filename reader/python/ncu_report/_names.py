@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the name of a metric says: unit__counter[.rollup][.submetric]."""
+"""Parser of metric names: unit__counter[.rollup][.submetric]."""
 
 from functools import lru_cache
 from typing import Tuple
@@ -42,11 +42,14 @@ UNITS = frozenset(
 
 @lru_cache(maxsize=65536)
 def analyse(name: str) -> Tuple[int, int, int]:
-    """(type, subtype, rollup) by the name alone. NVIDIA's module asks its data base of the device, too."""
+    """Return (type, subtype, rollup) by the name alone. NVIDIA's module also uses its database of the device."""
     base, *rest = name.split(".")
     rollup = ROLLUPS.get(rest[0], 0) if rest else 0
     submetric = ".".join(rest[1:] if rollup else rest)
+    # NVIDIA's module returns the subtype of peak_sustained_elapsed for both
     subtype = SUBTYPES.index(submetric) if submetric in SUBTYPES else 0
+    if submetric == "peak_sustained_elapsed.per_second":
+        subtype = SUBTYPES.index("peak_sustained_elapsed")
     unit, separator, counter = base.partition("__")
     if not separator or unit not in UNITS:
         return OTHER, subtype, rollup

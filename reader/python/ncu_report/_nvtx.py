@@ -25,11 +25,11 @@ class INvtxRange:
         self._attributes: Optional[Dict[str, Any]] = fields.get("attributes")
 
     def name(self) -> str:
-        """The text that it was begun with."""
+        """Return the text that the range was started with."""
         return self._name
 
     def has_attributes(self) -> bool:
-        """Was it begun with attributes: category, colour, payload, message?"""
+        """Return whether the range was started with attributes: category, color, payload, message."""
         return self._attributes is not None
 
     def _of(self, group: str, field: str, otherwise: Union[str, int, None]) -> Any:
@@ -37,22 +37,22 @@ class INvtxRange:
         return (self._attributes or {}).get(group, {}).get(field, otherwise)
 
     def category(self) -> int:
-        """The number of its category; 0: none."""
+        """Return the number of its category; 0 = none."""
         number: int = (self._attributes or {}).get("category", 0)
         return number
 
     def color(self) -> int:
-        """0xAARRGGBB; 0: none."""
+        """Return the color as 0xAARRGGBB; 0 = none."""
         argb: int = self._of("color", "color", 0)
         return argb
 
     def message(self) -> str:
-        """The text of its attributes."""
+        """Return the text of its attributes."""
         text: str = self._of("message", "message", "")
         return text
 
     def payload_type(self) -> int:
-        """One of PayloadType_*."""
+        """Return one of PayloadType_*."""
         kind: int = self._of("payload", "payload_type", 0)
         return min(kind, self.PayloadType_PAYLOAD_JSON)
 
@@ -64,53 +64,53 @@ class INvtxRange:
         return value
 
     def payload_as_uint64(self) -> int:
-        """The payload as a whole number; 0 where it is none."""
+        """Return the payload as a whole number; 0 if it is not one."""
         value = self._payload()
         return int(value) & (1 << 64) - 1 if isinstance(value, (int, float)) else 0
 
     def payload_as_double(self) -> float:
-        """The payload as a real number; 0.0 where it is none."""
+        """Return the payload as a real number; 0.0 if it is not one."""
         value = self._payload()
         return float(value) if isinstance(value, (int, float)) else 0.0
 
     def payload_as_string(self) -> str:
-        """The payload if it is a text, else ""."""
+        """Return the payload if it is a text, else ""."""
         value = self._payload()
         return value if isinstance(value, str) else ""
 
     def __str__(self) -> str:
-        """The name."""
+        """Return the name."""
         return self._name
 
 
 class INvtxDomainInfo:
-    """What was open in a domain: the stack of the launching thread, and the ranges of start and end."""
+    """The ranges open in a domain: the stack of the launching thread, and start/end ranges."""
 
     def __init__(self, name: str, stack: List[Dict[str, Any]], ranges: List[Dict[str, Any]]) -> None:
         self._name, self._stack, self._ranges = name, stack, ranges
 
     def name(self) -> str:
-        """Its name; the default domain is "<default domain>"."""
+        """Return its name; the default domain is "<default domain>"."""
         return self._name
 
     def push_pop_ranges(self) -> Tuple[str, ...]:
-        """Names of the pushed ranges, the outermost first."""
+        """Return the names of the pushed ranges, the outermost first."""
         return tuple(r.get("name", "") for r in self._stack)
 
     def push_pop_range(self, idx: int) -> Optional[INvtxRange]:
-        """A pushed range; None: there are fewer."""
+        """Return a pushed range; None if there are fewer."""
         return INvtxRange(self._stack[idx]) if 0 <= idx < len(self._stack) else None
 
     def start_end_ranges(self) -> Tuple[str, ...]:
-        """Names of the started ranges."""
+        """Return the names of the started ranges."""
         return tuple(r.get("name", "") for r in self._ranges)
 
     def start_end_range(self, idx: int) -> Optional[INvtxRange]:
-        """A started range; None: there are fewer."""
+        """Return a started range; None if there are fewer."""
         return INvtxRange(self._ranges[idx]) if 0 <= idx < len(self._ranges) else None
 
     def __str__(self) -> str:
-        """The name."""
+        """Return the name."""
         return self._name
 
 
@@ -133,25 +133,25 @@ class INvtxState:
             )
 
     def domains(self) -> Tuple[int, ...]:
-        """The numbers of the domains."""
+        """Return the numbers of the domains."""
         return tuple(self._domains)
 
     def domain_by_id(self, id: int) -> Optional[INvtxDomainInfo]:
-        """The domain with that number, or None."""
+        """Return the domain with this number, or None."""
         return self._domains.get(id)
 
     def __len__(self) -> int:
-        """How many domains there are."""
+        """Return the number of domains."""
         return len(self._domains)
 
     def __iter__(self) -> Iterator[int]:
-        """The numbers of the domains."""
+        """Return the numbers of the domains."""
         return iter(self.domains())
 
     def __getitem__(self, key: int) -> INvtxDomainInfo:
-        """The domain with that number.
+        """Return the domain with this number.
 
-        Raises KeyError where there is none, TypeError for what is no int."""
+        Raises KeyError if there is none, TypeError if the key is not an int."""
         if not isinstance(key, int):
             raise TypeError(f"INvtxState IDs must be integers, not {type(key).__name__}")
         if key not in self._domains:

@@ -16,12 +16,12 @@ from ._library import lib
 if TYPE_CHECKING:
     from ._metric import MetricColumns
 
-INTERFACE = 3  # of _fast.c
+INTERFACE = 3  # interface version of _fast.c
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def _fast() -> Optional[ModuleType]:
-    """The module; None: there is none, or it is not of this version."""
+    """Return the module; None if there is none or it has another version."""
     if os.environ.get("LIBTRACE_READER_COMPILED") == "0":
         return None
     package = sys.modules[__name__.rpartition(".")[0]]
@@ -41,7 +41,7 @@ class PlainViews:
 
     __slots__ = ()
 
-    if TYPE_CHECKING:  # only the compiled class has these: pointers to arrays, and how many values they have
+    if TYPE_CHECKING:  # only the compiled class has these; they set pointers to arrays, and the number of values
 
         def show_metrics(self, count: int, kinds: int, bits: int, instance_counts: int) -> None: ...
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence,
 
 from ._events import Event, events
 from ._events import to_pandas as events_to_pandas
+from ._findings import IRuleResult, rule_results, source_markers
 from ._library import (
     Handle,
     MetricArrays,
@@ -32,23 +33,24 @@ from ._library import (
 from ._metric import IMetric, MetricColumns, Value
 from ._mutable import IMutableMetric
 from ._nvtx import INvtxState
-from ._rules import IBaseContext, IController, IFrontend
+from ._rules import IBackend, IBaseContext, IController, IFrontend
+from ._sections import ISection
 
 if TYPE_CHECKING:
     import pandas
 
-_OPENED = 16  # results that a report keeps open for those who ask again
-_ASKED_MAX = 3  # names of metrics that are looked for one by one
+_OPENED = 16  # results that a report keeps open for later requests
+_ASKED_MAX = 3  # names of metrics that are looked up one by one
 
 
 class _NameTable:
-    """The names of metrics of a report. Results of one run have the same metrics: theirs are looked up once."""
+    """The names of metrics of a report. Results of one run have the same metrics, so their names are looked up once."""
 
     __slots__ = ("_all", "_known", "_report")
 
     def __init__(self, report: Handle) -> None:
         self._report = report
-        self._all: Optional[List[str]] = None  # by number
+        self._all: Optional[List[str]] = None  # names by number
         self._known: Dict[bytes, _Names] = {}
 
     def all(self) -> List[str]:
@@ -57,7 +59,7 @@ class _NameTable:
         return self._all
 
     def of(self, ids: bytes) -> "_Names":
-        """Those of the metrics with these numbers."""
+        """Return the names of the metrics with these numbers."""
         found = self._known.get(ids)
         if found is None:
             found = self._known[ids] = _Names(self, ids)
@@ -65,23 +67,23 @@ class _NameTable:
 
 
 class _Names:
-    """Names of metrics, and at which position each is."""
+    """Names of metrics, and the position of each."""
 
     __slots__ = ("_asked", "_ids", "_sorted", "_table", "at")
 
     def __init__(self, table: _NameTable, ids: bytes) -> None:
         self._table = table
-        self._ids: Optional[bytes] = ids  # None: all names are in `at`
+        self._ids: Optional[bytes] = ids  # None = all names are in `at`
         self.at: Dict[str, int] = {}
         self._asked = 0
         self._sorted: Optional[Tuple[str, ...]] = None
 
     def all(self) -> Dict[str, int]:
-        ids = self._ids  # another thread may be here, too
+        ids = self._ids  # another thread may run this, too
         if ids is not None:
             known = self._table.all()
             names = [known[number] if number < len(known) else f"#{number}" for number in array.array("I", ids)]
-            self.at.update(zip(reversed(names), range(len(names) - 1, -1, -1)))  # the first of a name counts
+            self.at.update(zip(names, range(len(names))))  # of several with one name, the last is used
             self._ids = None
         return self.at
 
@@ -115,7 +117,7 @@ class _Metrics:
 
     def __init__(self, result: Handle, table: _NameTable, what: str) -> None:
         self._result, self._table, self._what = result, table, what
-        self.at: Dict[str, int] = {}  # of stored ones in the columns; empty until they are read
+        self.at: Dict[str, int] = {}  # positions of stored metrics in the columns; empty until they are read
         self._names: Optional[_Names] = None
         self.added: Dict[str, IMutableMetric] = {}
 
@@ -135,12 +137,12 @@ class _Metrics:
         return metric
 
     def names(self) -> Tuple[str, ...]:
-        """All of them, sorted."""
+        """Return all names, sorted."""
         names = self.read()
         return tuple(sorted(set(names.all()) | set(self.added))) if self.added else names.sorted()
 
     def find(self, name: str) -> Optional[IMetric]:
-        """One that was added, or is not in `at` yet; None: there is none."""
+        """Find a metric that was added or is not in `at` yet; None if there is none."""
         names = self.read()
         if name in self.added:
             return self.added[name]
@@ -149,7 +151,7 @@ class _Metrics:
 
 
 class _Report:
-    """What the objects of a report share."""
+    """The state that the objects of a report share."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -179,7 +181,7 @@ class _Result:
         self._parts: Dict[str, Any] = {}
 
     def part(self, name: str) -> Any:
-        """A field of the result; None where it is not there."""
+        """Return a field of the result; None if it is not set."""
         if name not in self._parts:
             self._parts[name] = part(self.handle.pointer, name, self._what).get(name)
         return self._parts[name]
@@ -199,104 +201,40 @@ class ISourceInfo:
         self._file_name, self._line = file_name, line
 
     def file_name(self) -> str:
-        """The path of the file, as the compiler knew it."""
+        """Return the path of the file, as the compiler recorded it."""
         return self._file_name
 
     def line(self) -> int:
-        """The line, from 1."""
+        """Return the line, from 1."""
         return self._line
 
 
-class IRuleResult:
-    """What a rule found, as later releases of NVIDIA's module have it."""
+class ITimelines:
+    """Timelines of the sampled metrics of a result."""
 
-    _TYPES = ("NONE", "OK", "WARNING", "ERROR", "OPTIMIZATION")  # of RuleResultMessage
-
-    def __init__(self, fields: Dict[str, Any]) -> None:
-        self._fields = fields
-        self._items: List[Dict[str, Any]] = fields.get("body", {}).get("items", [])
-        self._said: Dict[str, Any] = next((item for item in self._items if "message" in item), {})
-
-    def rule_identifier(self) -> str:
-        """The identifier of the rule."""
-        text: str = self._fields.get("identifier", "")
-        return text
-
-    def name(self) -> str:
-        """The name of the rule, for people."""
-        text: str = self._fields.get("display_name", "")
-        return text
-
-    def section_identifier(self) -> str:
-        """The section that the rule belongs to; "" for none."""
-        text: str = self._fields.get("section_identifier", "")
-        return text
-
-    def has_rule_message(self) -> bool:
-        """Did it say something?"""
-        return bool(self._said)
-
-    def rule_message(self) -> Optional[Dict[str, str]]:
-        """Its first message: title, message and type (NONE, OK, OPTIMIZATION, WARNING, ERROR)."""
-        if not self._said:
-            return None
-        message = self._said["message"]
-        kind = message.get("type", 0)
-        return {
-            "title": message.get("name", ""),
-            "message": message.get("message", ""),
-            "type": self._TYPES[kind] if kind < len(self._TYPES) else str(kind),
-        }
-
-    def focus_metrics(self) -> List[Dict[str, Any]]:
-        """The metrics that its messages are about: message_id, metric_name, metric_value, severity (0 default, 1 low,
-        2 high) and info.
-        """
-        return [dict(focus) for item in self._items for focus in item.get("focus_metrics", [])]
-
-    def has_speedup_estimation(self) -> bool:
-        """Does its first message have an estimated speedup?"""
-        return "speedup" in self._said
-
-    def speedup_estimation(self) -> Optional[Dict[str, Any]]:
-        """The estimated speedup of its first message: type (LOCAL, GLOBAL) and speedup in per cent."""
-        if "speedup" not in self._said:
-            return None
-        speedup = self._said["speedup"]
-        return {
-            "type": {1: "LOCAL", 2: "GLOBAL"}.get(speedup.get("speedup_type"), "UNKNOWN"),
-            "speedup": float(speedup.get("value", 0.0)),
-        }
-
-    def source_markers(self) -> List[Dict[str, Any]]:
-        """Its notes at instructions and lines, as SourceMarker of ncu.proto."""
-        return [dict(marker) for marker in self._fields.get("source_markers", [])]
-
-    def as_dict(self) -> Dict[str, Any]:
-        """All of it."""
-        return {
-            "rule_identifier": self.rule_identifier(),
-            "name": self.name(),
-            "section_identifier": self.section_identifier(),
-            "rule_message": self.rule_message(),
-            "focus_metrics": self.focus_metrics(),
-            "speedup_estimation": self.speedup_estimation(),
-            "source_markers": self.source_markers(),
-        }
+    def aligned_metric(self, metric: IMetric) -> Optional[IMetric]:
+        """Return None: how NVIDIA's module aligns samples to the workload is unknown."""
+        return None
 
 
 class IAction:
-    """A result: what was measured of a kernel, a range, a command list or a graph."""
+    """A result: the measurements of a kernel, a range, a command list or a graph."""
 
     NameBase_FUNCTION, NameBase_DEMANGLED, NameBase_MANGLED = range(3)
-    WorkloadType_KERNEL, WorkloadType_RANGE, WorkloadType_CMDLIST, WorkloadType_GRAPH = range(4)
+    (
+        WorkloadType_KERNEL,
+        WorkloadType_RANGE,
+        WorkloadType_CMDLIST,
+        WorkloadType_GRAPH,
+        WorkloadType_SUBGRID_SCHEDULE,
+    ) = range(5)
 
     def __init__(self, result: _Result) -> None:
         self._result, self._metrics = result, result.metrics
 
     def name(self, base: int = NameBase_FUNCTION) -> Optional[str]:
-        """The name of the kernel: as written, demangled or mangled; None for another base. A command list has a name
-        of its own; other results are called "range" or "graph".
+        """Return the name of the kernel: as written, demangled or mangled; None for another base. A command list has
+        its own name; other results are called "range" or "graph".
         """
         if base not in (0, 1, 2):
             return None
@@ -318,15 +256,15 @@ class IAction:
         )
 
     def workload_type(self) -> int:
-        """One of WorkloadType_*."""
+        """Return one of WorkloadType_*."""
         return self._result.workload() - 1
 
     def metric_names(self) -> Tuple[str, ...]:
-        """The names of all metrics, sorted."""
+        """Return the names of all metrics, sorted."""
         return self._metrics.names()
 
     def metric_by_name(self, metric_name: str) -> Optional[IMetric]:
-        """The metric of that name, or None."""
+        """Return the metric with this name, or None."""
         if not isinstance(metric_name, str):
             raise TypeError(f"names of metrics are strings, not {type(metric_name).__name__}")
         metrics = self._metrics
@@ -336,109 +274,129 @@ class IAction:
     # ---- for rules ----
 
     def add_metric(self, value_name: str) -> IMutableMetric:
-        """Adds a metric without a value, and replaces one of that name. Only metrics of rules are stored, by `trace
-        rules apply`.
+        """Add a metric without a value, which replaces a metric with this name. Only metrics of rules are stored, by
+        `trace rules apply`.
         """
         return self._metrics.add(IMutableMetric(value_name))
 
     def add_integer_metric(self, value_name: str, value_kind: int, value: int) -> Optional[IMetric]:
-        """Adds a metric of ValueKind_UINT64 or _UINT32; None for another kind."""
+        """Add a metric of ValueKind_UINT64 or _UINT32. Returns None for another kind."""
         made = self.add_metric(value_name)
         return made if made.set_uint64(value_kind, value) else None
 
     def add_double_metric(self, value_name: str, value_kind: int, value: float) -> Optional[IMetric]:
-        """Adds a metric of ValueKind_DOUBLE or _FLOAT; None for another kind."""
+        """Add a metric of ValueKind_DOUBLE or _FLOAT. Returns None for another kind."""
         made = self.add_metric(value_name)
         return made if made.set_double(value_kind, value) else None
 
     def add_string_metric(self, value_name: str, value_kind: int, value: str) -> Optional[IMetric]:
-        """Adds a metric of ValueKind_STRING; None for another kind."""
+        """Add a metric of ValueKind_STRING. Returns None for another kind."""
         made = self.add_metric(value_name)
         return made if made.set_string(value_kind, value) else None
 
     def added_metrics(self) -> Dict[str, IMutableMetric]:
-        """The metrics that were added, by name."""
+        """Return the metrics that were added, by name."""
         return self._metrics.added
 
     def put_metric(self, metric: IMutableMetric) -> None:
-        """Adds a metric that was made before."""
+        """Add an existing metric."""
         self._metrics.add(metric)
 
-    # ---- what was around it ----
+    # ---- context of the launch ----
 
     def source_files(self) -> Dict[str, str]:
-        """{path: text} of the source files in the report (``--import-source``); the text is "" where only the path is
-        known.
+        """Return {path: text} of the source files in the report (``--import-source``); the text is "" if only the path
+        is known.
         """
         return {
             file.get("file_name", ""): file.get("content", "") for file in source_files(self._result.handle.pointer)
         }
 
     def source_info(self, address: int) -> Optional[ISourceInfo]:
-        """The source line of the instruction at an address, or None: the code has no line numbers (-lineinfo), or the
-        address is outside of it.
+        """Return the source line of the instruction at an address, or None if the code has no line numbers (-lineinfo)
+        or the address is outside of the code.
         """
         found = source_line(self._result.handle.pointer, address)
         return found and ISourceInfo(*found)
 
     def sass_by_pc(self, address: int) -> str:
-        """The instruction at an address as text; "" where none begins there. Needs NVIDIA's nvdisasm: without it the
-        text is "", with a warning.
+        """Return the instruction at an address as text; "" if no instruction begins there. Needs NVIDIA's nvdisasm:
+        without it the text is "", with a warning.
         """
         return sass(self._result.handle.pointer, address)
 
     def ptx_by_pc(self, address: int) -> str:
-        """The PTX line of the instruction at an address; "" where the compiler recorded none (-lineinfo)."""
+        """Return the PTX line of the instruction at an address; "" if the compiler recorded none (-lineinfo)."""
         return ptx(self._result.handle.pointer, address)
 
-    def rule_results(self) -> List["IRuleResult"]:
-        """What rules found, in the order of the file."""
-        return [IRuleResult(fields) for fields in self._result.part("rule_results") or []]
+    def rule_results(self) -> Tuple[IRuleResult, ...]:
+        """Return the findings of rules, in the order of the file, one for each message."""
+        return rule_results(self._result.part("rule_results") or [])
+
+    def source_markers(self) -> List[Dict[str, Any]]:
+        """Return the notes of rules at instructions and lines: rule_identifier, section_identifier, kind (MarkerKind),
+        message_type (MsgType), message, and source_location or source_address.
+        """
+        return source_markers(self._result.part("rule_results") or [])
+
+    def sections(self) -> Tuple[ISection, ...]:
+        """Return the sections, in the order of the file."""
+        return tuple(ISection(self, fields) for fields in self._result.part("sections") or [])
+
+    def timelines(self) -> ITimelines:
+        """Return the timelines of sampled metrics."""
+        return ITimelines()
+
+    def timed_warp_samples(self) -> List[Dict[str, Any]]:
+        """Return the samples of warps with their times. Always empty: their stored form is unknown."""
+        return []
 
     def rule_results_as_dicts(self) -> List[Dict[str, Any]]:
-        """The same as dicts."""
+        """Return the findings of rule_results() as dicts."""
         return [rule.as_dict() for rule in self.rule_results()]
 
     def nvtx_state(self) -> Optional[INvtxState]:
-        """The NVTX ranges that were open, or None where NVTX was not recorded."""
+        """Return the NVTX ranges that were open, or None if NVTX was not recorded."""
         state = self._result.part("nvtx")
         return None if state is None else INvtxState(state, self._result.part("thread_id") or 0)
 
     def callchain(self) -> List[Dict[str, Any]]:
-        """The callchain of the launch, innermost frame first: module_name, pc, file_name, func_name, line. (Not in
-        NVIDIA's module.)
+        """Return the callchain of the launch, innermost frame first: module_name, pc, file_name, func_name, line. (Not
+        in NVIDIA's module.)
         """
         return list((self._result.part("cpu_stack") or {}).get("frames", []))
 
     def fields(self, name: str) -> Any:
-        """A field of the stored result by its name in ncu.proto ("grid_size", "stream_id"); None where it is not there.
+        """Return a field of the stored result by its name in ncu.proto ("grid_size", "stream_id"); None if it is not
+        set.
 
-        (Not in NVIDIA's module.)"""
+        (Not in NVIDIA's module.)
+        """
         return self._result.part(name)
 
     def __str__(self) -> str:
-        """The name of the kernel."""
+        """Return the name of the kernel."""
         return self.name() or ""
 
     def __len__(self) -> int:
-        """How many metrics there are."""
+        """Return the number of metrics."""
         return len(self.metric_names())
 
     def __iter__(self) -> Iterator[str]:
-        """The names of the metrics."""
+        """Iterate over the names of the metrics."""
         return iter(self.metric_names())
 
     def __contains__(self, key: object) -> bool:
-        """Is there a metric of that name?"""
+        """Return whether there is a metric with this name."""
         return isinstance(key, str) and self.metric_by_name(key) is not None
 
     def __getitem__(self, key: str) -> IMetric:
-        """The metric of that name.
+        """Return the metric with this name.
 
-        Raises KeyError where there is none, TypeError for what is no str."""
+        Raises KeyError if there is none, TypeError if the key is not a str."""
         metrics = self._metrics
         try:
-            at = metrics.at[key]  # first: columns are there when it is
+            at = metrics.at[key]  # read first: if it is set, so are the columns
             return IMetric(metrics.columns, at, key)
         except (KeyError, TypeError):
             pass
@@ -457,22 +415,22 @@ def _position(key: int, count: int, what: str) -> int:
 
 
 class IRange:
-    """Results that belong together: all those of a report."""
+    """A group of results: all results of a report."""
 
     def __init__(self, report: _Report) -> None:
         self._report = report
 
     def num_actions(self) -> int:
-        """How many results there are."""
+        """Return the number of results."""
         return self._report.count
 
     def action_by_idx(self, idx: int) -> Optional[IAction]:
-        """A result by its number, or None."""
+        """Return a result by its number, or None."""
         return IAction(self._report.result(idx)) if 0 <= idx < self._report.count else None
 
     def actions_by_nvtx(self, includes: Sequence[str], excludes: Sequence[str]) -> Tuple[int, ...]:
-        """The numbers of the results that an NVTX filter selects, in the language of ``--nvtx-include`` and ``--nvtx-
-        exclude``.
+        """Return the numbers of the results that an NVTX filter selects, in the language of ``--nvtx-include`` and
+        ``--nvtx-exclude``.
 
         Without includes it selects none, as in NVIDIA's module. Raises ValueError for an invalid filter.
         """
@@ -482,8 +440,8 @@ class IRange:
         return tuple(i for i, is_chosen in enumerate(chosen) if is_chosen)
 
     def to_pandas(self, metrics: Optional[Sequence[str]] = None, units: bool = False) -> "pandas.DataFrame":
-        """The results as a pandas.DataFrame, a row each: name, and the values of the metrics (None: all that any
-        result has).
+        """Return the results as a pandas.DataFrame, one row each: name, and the values of the metrics (None = all that
+        any result has).
 
         With `units` columns are called "gpu__time_duration.sum [nsecond]"; attrs["units"] has {metric: unit} in any
         case.
@@ -507,7 +465,7 @@ class IRange:
         return frame
 
     def __len__(self) -> int:
-        """How many results there are."""
+        """Return the number of results."""
         return self._report.count
 
     @overload
@@ -517,7 +475,7 @@ class IRange:
     def __getitem__(self, key: slice) -> Tuple[IAction, ...]: ...
 
     def __getitem__(self, key: Union[int, slice]) -> Union[IAction, Tuple[IAction, ...]]:
-        """A result by its number (from the end where that is negative), or those of a slice.
+        """Return a result by its number (a negative number counts from the end), or the results of a slice.
 
         Raises IndexError, TypeError."""
         if isinstance(key, slice):
@@ -527,36 +485,42 @@ class IRange:
         return IAction(self._report.result(_position(key, len(self), "IRange")))
 
     def __iter__(self) -> Iterator[IAction]:
-        """The results, in the order of the file."""
+        """Iterate over the results, in the order of the file."""
         report, opened = self._report, self._report.opened
         for i in range(report.count):
             yield IAction(opened.get(i) or report.result(i))
 
 
 class IContext(IBaseContext):
-    """A report. Made by :func:`load_report`."""
+    """A report. Returned by :func:`load_report`."""
 
     def __init__(self, report: _Report) -> None:
         self._report = report
 
     def num_ranges(self) -> int:
-        """How many ranges there are: one, if there are results."""
+        """Return the number of ranges: one, if there are results."""
         return 1 if self._report.count else 0
 
     def range_by_idx(self, idx: int) -> Optional[IRange]:
-        """A range by its number, or None."""
+        """Return a range by its number, or None."""
         return IRange(self._report) if 0 <= idx < self.num_ranges() else None
 
     def frontend(self) -> Optional[IFrontend]:
-        """Where rules put their results; None outside of rules."""
+        """Return the object that receives the output of rules; None outside of rules."""
         return None
 
     def controller(self) -> Optional[IController]:
-        """Where rules propose rules; None outside of rules."""
+        """Return the object that receives proposals of rules; None outside of rules."""
+        return None
+
+    def backend(self) -> Optional[IBackend]:
+        """Return None. In NVIDIA's module this object answers questions of rules about instructions."""
         return None
 
     def session(self) -> Dict[str, Any]:
-        """The session: machine, devices and versions, as SessionDetails of report.proto. (Not in NVIDIA's module.)"""
+        """Return the session: machine, devices and versions, as SessionDetails of report.proto. (Not in NVIDIA's
+        module.)
+        """
         text = ctypes.c_void_p()
         check(lib.libtrace_report_session(self._report.handle.pointer, ctypes.byref(text)), self._report.path)
         details: Dict[str, Any] = take_json(text)
@@ -575,44 +539,45 @@ class IContext(IBaseContext):
         end_ns: int = 0,
         symbols: bool = True,
     ) -> Iterator[Event]:
-        """The events in order of their start: of a kind ("osrt_call", "nvtx_range", "cuda_kernel"; None: all), of
-        functions that match a shell pattern, of a process, of a thread, of a time range (ns since the start of the
-        session; 0: any). Callchains have the names that `trace symbolize` stored, or with symbols=False addresses
-        only.
+        """Return the events in order of their start: of a kind ("osrt_call", "nvtx_range", "cuda_kernel"; None: all),
+        of functions that match a shell pattern, of a process, of a thread, of a time range (ns since the start of the
+        session; 0: any). Callchains have the names that `trace symbolize` stored, or with symbols=False addresses only.
 
         Raises ValueError for an unknown kind.
         """
         return events(self._report.handle, kind, name, pid, tid, start_ns, end_ns, symbols)
 
     def api_calls(self, **filters: Any) -> Iterator[Event]:
-        """Calls of the OS runtime and of the CUDA API. Filters are those of events()."""
+        """Return calls of the OS runtime and of the CUDA API. Filters are those of events()."""
         return (event for event in self.events(**filters) if event["kind"] in ("osrt_call", "cuda_api"))
 
     def nvtx_ranges(self, **filters: Any) -> Iterator[Event]:
-        """NVTX ranges, of push and pop and of start and end. Filters are those of events()."""
+        """Return NVTX ranges, both push/pop and start/end ranges. Filters are those of events()."""
         return (event for event in self.events(**filters) if event["kind"] in ("nvtx_range", "nvtx_start_end"))
 
     def events_to_pandas(self, kind: Optional[str] = None, **filters: Any) -> "pandas.DataFrame":
-        """The events as a pandas.DataFrame, a row each. Filters are those of events()."""
+        """Return the events as a pandas.DataFrame, one row each. Filters are those of events()."""
         return events_to_pandas(self.events(kind, **filters))
 
     def to_pandas(self, metrics: Optional[Sequence[str]] = None, units: bool = False) -> "pandas.DataFrame":
-        """The results as a pandas.DataFrame: IRange.to_pandas()."""
+        """Return the results as a pandas.DataFrame: IRange.to_pandas()."""
         return IRange(self._report).to_pandas(metrics, units)
 
     def problems(self) -> int:
-        """At how many places the file is damaged, or cut off; they were passed over. (Not in NVIDIA's module.)"""
+        """Return the number of positions where the file is damaged or truncated; they were skipped. (Not in NVIDIA's
+        module.)
+        """
         count: int = lib.libtrace_report_problems(self._report.handle.pointer)
         return count
 
     def problem_texts(self) -> List[str]:
-        """What is wrong, and at which offset: at most 16 texts, and one with the number of the others. (Not in
+        """Return the problems and their offsets: at most 16 texts, and one with the number of further problems. (Not in
         NVIDIA's module.)
         """
         return problems(self._report.handle.pointer)
 
     def __len__(self) -> int:
-        """How many ranges there are."""
+        """Return the number of ranges."""
         return self.num_ranges()
 
     @overload
@@ -622,7 +587,7 @@ class IContext(IBaseContext):
     def __getitem__(self, key: slice) -> Tuple[IRange, ...]: ...
 
     def __getitem__(self, key: Union[int, slice]) -> Union[IRange, Tuple[IRange, ...]]:
-        """A range by its number (from the end where that is negative), or those of a slice.
+        """Return a range by its number (a negative number counts from the end), or the ranges of a slice.
 
         Raises IndexError, TypeError."""
         if isinstance(key, slice):
@@ -633,16 +598,16 @@ class IContext(IBaseContext):
         return IRange(self._report)
 
     def __iter__(self) -> Iterator[IRange]:
-        """The ranges."""
+        """Iterate over the ranges."""
         return iter((IRange(self._report),) if self._report.count else ())
 
 
 def load_report(file_name: Union[str, "os.PathLike[str]"]) -> IContext:
-    """Opens a report of Nsight Compute or of libtrace.
+    """Open a report of Nsight Compute or of libtrace.
 
-    A damaged or truncated report is opened as far as it can be read; a ReportWarning says what is wrong, and so does
-    IContext.problem_texts(). Raises FileNotFoundError where there is no such file, and ReportError where the file
-    cannot be read as a report.
+    A damaged or truncated report is opened as far as it can be read; a ReportWarning describes the problem, and so does
+    IContext.problem_texts(). Raises FileNotFoundError if there is no such file, and ReportError if the file cannot be
+    read as a report.
     """
     path = os.fspath(file_name)
     if not Path(path).exists():
@@ -650,6 +615,6 @@ def load_report(file_name: Union[str, "os.PathLike[str]"]) -> IContext:
     context = IContext(_Report(path))
     wrong = context.problems()
     if wrong:
-        more = f"; and {wrong - 1} more places" if wrong > 1 else ""
+        more = f"; and {wrong - 1} more problems" if wrong > 1 else ""
         warnings.warn(f"'{path}': {context.problem_texts()[0]}{more}", ReportWarning, stacklevel=2)
     return context

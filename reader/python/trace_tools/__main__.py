@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python3 -m trace_tools COMMAND ...: finds the command; what fails becomes one line on stderr and exit status 2."""
+"""python3 -m trace_tools COMMAND ...: runs the command. A failure is one line on stderr and exit status 2."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ COMMANDS = {
     "nightly": ("nightly", "numpy", "scipy"),
     "parquet": ("parquet", "pyarrow"),
     "recipe": ("recipe", "duckdb"),
-}  # command: its module, and what that needs
+}  # command: its module, and the packages that it needs
 
 
 def end_by_pipe() -> int:
-    """What we print is wanted no more: the end is that of other commands, by SIGPIPE."""
+    """End this process by SIGPIPE, like other commands, since the reader of the output has gone."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGPIPE)
     return 2
 
 
 class Output(io.FileIO):
-    """Standard output that reports a write error once, in our words: without it the interpreter tries again at its
-    exit.
+    """Standard output that reports a write error once, in our words. Otherwise the interpreter tries again when it
+    exits.
     """
 
     failed = False
@@ -50,7 +50,7 @@ class Output(io.FileIO):
 
 
 def run(module: ModuleType, arguments: list[str]) -> int:
-    """Its status. What it has printed is out then."""
+    """Run the command and flush its output. Returns its exit status."""
     usual = sys.stdout
     if usual is None:  # closed
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # until the process ends
@@ -63,7 +63,7 @@ def run(module: ModuleType, arguments: list[str]) -> int:
         )
     try:
         status: int = module.main(arguments)
-    except SystemExit as end:  # of --help, which ends with a number
+    except SystemExit as end:  # from --help, with a number
         status = int(end.code or 0)
     sys.stdout.flush()
     return status
@@ -71,15 +71,15 @@ def run(module: ModuleType, arguments: list[str]) -> int:
 
 def main() -> int:
     if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
-        print(f"trace: python3 -m trace_tools COMMAND ...; commands: {', '.join(COMMANDS)}", file=sys.stderr)
+        print(f"usage: python3 -m trace_tools COMMAND ...; commands: {', '.join(COMMANDS)}", file=sys.stderr)
         return 2
     name_of_module, *needed = COMMANDS[sys.argv[1]]
     lacking = [name for name in needed if not importlib.util.find_spec(name)]
     if lacking:
         name = "export -t parquet" if sys.argv[1] == "parquet" else sys.argv[1]
         print(
-            f"trace: {sys.executable} lacks what 'trace {name}' needs ({', '.join(lacking)}); scripts/setup --python "
-            "installs it",
+            f"trace: 'trace {name}' needs {', '.join(lacking)}, which {sys.executable} does not have; "
+            "install it with 'scripts/setup --python'",
             file=sys.stderr,
         )
         return 2

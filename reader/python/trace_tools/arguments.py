@@ -23,7 +23,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **more)
 
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
-        (file or sys.stdout).write(self.format_help())  # argparse's own hides that it cannot be written
+        (file or sys.stdout).write(self.format_help())  # that of argparse hides write errors
 
     def error(self, message: str) -> NoReturn:
         raise Failure(
@@ -37,20 +37,20 @@ def number(text: str, allowed: str, kind: Callable[[str], Number], is_allowed: C
     except ValueError:
         value = None
     if value is None or not is_allowed(value):
-        raise argparse.ArgumentTypeError(f"'{text}' is not {allowed}")
+        raise argparse.ArgumentTypeError(f"invalid value '{text}': want {allowed}")
     return value
 
 
 def count(least: int) -> Callable[[str], int]:
-    """The type of an option that counts something, from `least` on."""
-    return lambda text: number(text, f"a whole number from {least} on", int, lambda n: n >= least)
+    """Return the type of an option that is a count of at least `least`."""
+    return lambda text: number(text, f"an integer of at least {least}", int, lambda n: n >= least)
 
 
 def amount(text: str) -> float:
-    """The type of an option in days, MiB, seconds or percent: 0 or more, with a fraction or without."""
-    return number(text, "a number from 0 on, such as 10 or 0.5", float, lambda n: 0 <= n < math.inf)
+    """Parse an option in days, MiB, seconds or percent: a number >= 0, with or without a fraction."""
+    return number(text, "a number of at least 0, such as 10 or 0.5", float, lambda n: 0 <= n < math.inf)
 
 
 def probability(text: str) -> float:
-    """The type of an option that is a chance."""
+    """Parse an option that is a probability."""
     return number(text, "a number between 0 and 1, such as 0.005", float, lambda n: 0 < n < 1)

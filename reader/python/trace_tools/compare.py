@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base runs against other runs: aligns their items, tests the metrics, and comes to a verdict."""
+"""Compare base runs with other runs: align their items, test the metrics, and reach a verdict."""
 
 from __future__ import annotations
 
 import collections
 import dataclasses
-import difflib
 import math
 from typing import Sequence
 
 import numpy
+import numpy.typing as npt
 
-from . import fingerprint, statistics
+from . import fingerprint, renames, statistics
 from .fingerprint import Difference
 from .profile import KINDS, Item, Key, Profile, split_path
+from .renames import full_path, median_of, presence
 from .statistics import Reals
 
 OK, WORSE, CANNOT_TELL = 0, 1, 2
 VERDICTS = {OK: "ok", WORSE: "worse", CANNOT_TELL: "cannot tell"}
 
 COUNT, TYPICAL, TOTAL, BYTES = "count", "typical (ns)", "total (ns)", "bytes"
-# What is compared of each kind.
+# Metrics that are compared, by kind of item.
 METRICS: collections.defaultdict[str, tuple[str, ...]] = collections.defaultdict(
     lambda: (COUNT, TYPICAL, TOTAL),
     process=(COUNT, TYPICAL),
@@ -31,7 +32,6 @@ METRICS: collections.defaultdict[str, tuple[str, ...]] = collections.defaultdict
 # Time metrics of items with a smaller share of the run than this are not compared; decided over all runs of both sides,
 # so that it favors neither. Totals include occasional work of the tracer and the system, which matters in small items.
 LEAST_SHARE = {TYPICAL: 0.001, TOTAL: 0.01}
-RENAMED_LIKENESS = 0.5
 
 
 @dataclasses.dataclass
@@ -44,7 +44,7 @@ class Options:
 
 @dataclasses.dataclass
 class Finding:
-    """One metric of one item. result: worse, better, changed (neither), equal, or untested (why says the reason)."""
+    """One metric of one item. result: worse, better, changed (neither), equal, or untested (`why` is the reason)."""
 
     key: Key
     metric: str
@@ -53,7 +53,7 @@ class Finding:
     result: str = "untested"
     why: str = ""
     presence: str = ""  # new, vanished, renamed
-    formerly: str = ""  # of a renamed item: its place in the base runs
+    formerly: str = ""  # path of a renamed item in the base runs
     p: float = math.nan  # corrected
     ratio: float = math.nan
     interval: tuple[float, float] | None = None
@@ -95,100 +95,8 @@ def fold_summed(profiles: list[Profile]) -> set[str]:
     return summed
 
 
-def median_of(profiles: list[Profile], key: Key, field: str) -> float:
-    return float(numpy.median([getattr(p.items[key], field) if key in p.items else 0 for p in profiles]))
-
-
-def presence(base: list[Profile], other: list[Profile]) -> tuple[set[Key], set[Key]]:
-    """Items of no base run that are in every other run, and the reverse."""
-    everywhere = [set.intersection(*(set(p.items) for p in side)) for side in (base, other)]
-    somewhere = [set.union(*(set(p.items) for p in side)) for side in (base, other)]
-    return everywhere[1] - somewhere[0], everywhere[0] - somewhere[1]
-
-
-def likeness(a: str, b: str) -> float:
-    return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
-
-
-def renamed_pairs(base: list[Profile], other: list[Profile]) -> list[tuple[Key, Key]]:
-    """Find pairs (old, new) of items that differ only in their name or in the range around them: equal counts, similar
-    times and a similar name.
-    """
-    new, gone = presence(base, other)
-    candidates = []
-    for n in new:
-        for g in gone:
-            if (n.kind, n.program) != (g.kind, g.program) or (n.path != g.path and n.name != g.name):
-                continue
-            counts = median_of(base, g, "count"), median_of(other, n, "count")
-            times = median_of(base, g, "total_ns"), median_of(other, n, "total_ns")
-            same = n.name == g.name
-            if (
-                counts[0] == counts[1]
-                and (same or max(times) <= 2 * min(times) + 1000)
-                and (same or likeness(n.name, g.name) >= RENAMED_LIKENESS)
-            ):
-                candidates.append((-likeness(f"{g.path}/{g.name}", f"{n.path}/{n.name}"), len(n.path), g, n))
-    pairs: list[tuple[Key, Key]] = []
-    taken: set[Key] = set()
-    for _, _, old, new_key in sorted(candidates):
-        if old not in taken and new_key not in taken:
-            pairs.append((old, new_key))
-            taken |= {old, new_key}
-    return pairs
-
-
-def full_path(key: Key) -> str:
-    return f"{key.path}/{key.name}" if key.path else key.name
-
-
-def rename(base: list[Profile], old: Key, new: Key) -> None:
-    """Gives an item of the base runs its new name, and what lies in a range its new path. Returns nothing."""
-    before, after = full_path(old), full_path(new)
-    for profile in base:
-        moved = {}
-        for key, item in profile.items.items():
-            if key == old:
-                key = new
-            elif (
-                old.kind == "range"
-                and key.program == old.program
-                and (key.path == before or key.path.startswith(before + "/"))
-            ):
-                key = key._replace(path=after + key.path[len(before) :])
-            moved[key] = item
-        profile.items = moved
-
-
-def renames_apply(base: list[Profile], other: list[Profile]) -> dict[Key, str]:
-    """Outer ranges first, since what lies in them moves along. Returns {new key: old place}."""
-    formerly: dict[Key, str] = {}
-    for _ in range(16):
-        ranges = [(o, n) for o, n in renamed_pairs(base, other) if o.kind == "range"]
-        if not ranges:
-            break
-        old, new = min(ranges, key=lambda pair: len(full_path(pair[0])))
-        formerly[new] = full_path(old)
-        rename(base, old, new)
-    for old, new in renamed_pairs(base, other):
-        formerly[new] = full_path(old)
-        rename(base, old, new)
-    return formerly
-
-
-def values_of(profiles: list[Profile], key: Key, metric: str) -> Reals:
-    """Of each run; NaN where there is none. What did not happen took no time and happened 0 times."""
-    field = {COUNT: "count", TYPICAL: "typical_ns", TOTAL: "total_ns", BYTES: "bytes"}[metric]
-    return numpy.array(
-        [
-            float(getattr(p.items[key], field)) if key in p.items else math.nan if metric == TYPICAL else 0.0
-            for p in profiles
-        ]
-    )
-
-
 def run_ns(profiles: list[Profile]) -> float:
-    """How long a run takes: what shares refer to."""
+    """Return the median duration of a run, of which shares are fractions."""
     lengths = []
     for p in profiles:
         whole = [i.total_ns for k, i in p.items.items() if k.kind == "process"] or [
@@ -198,42 +106,73 @@ def run_ns(profiles: list[Profile]) -> float:
     return float(numpy.median(lengths))
 
 
+FIELDS = {COUNT: "count", TYPICAL: "typical_ns", TOTAL: "total_ns", BYTES: "bytes"}
+
+
+def values_of(profiles: list[Profile], keys: list[Key]) -> dict[str, Reals]:
+    """Return an array of runs x items for each metric. An item that is not in a run has the count, total and bytes 0,
+    and the typical time NaN.
+    """
+    index = {key: i for i, key in enumerate(keys)}
+    found: dict[str, Reals] = {metric: numpy.zeros((len(profiles), len(keys))) for metric in FIELDS}
+    found[TYPICAL][:] = math.nan
+    for run, profile in enumerate(profiles):
+        places = [index[key] for key in profile.items]
+        for metric, field in FIELDS.items():
+            found[metric][run, places] = [getattr(item, field) for item in profile.items.values()]
+    return found
+
+
 class Table:
     """All metrics of all items as columns of numbers, one row a run."""
 
     def __init__(self, base: list[Profile], other: list[Profile], formerly: dict[Key, str]) -> None:
         self.findings: list[Finding] = []
         self.columns: list[tuple[Reals, Reals]] = []
+        self.varies: list[bool] = []
         new, gone = presence(base, other)
         whole_ns = run_ns(base + other)
         order = list(KINDS)
-        for key in sorted(set().union(*(p.items for p in base + other)), key=lambda k: (order.index(k.kind), k[1:])):
-            typical_total = numpy.median(values_of(base + other, key, TOTAL))
+        keys = sorted(set().union(*(p.items for p in base + other)), key=lambda k: (order.index(k.kind), k[1:]))
+        values, split = values_of(base + other, keys), len(base)
+        typical_totals = numpy.median(values[TOTAL], axis=0)
+        missing: dict[str, npt.NDArray[numpy.bool_]] = {m: numpy.isnan(v) for m, v in values.items()}
+        nothing = {m: numpy.all(missing[m], axis=0) | ((m == BYTES) & ~v.any(axis=0)) for m, v in values.items()}
+        partly = {m: numpy.any(v, axis=0) for m, v in missing.items()}
+        with numpy.errstate(invalid="ignore"):
+            before, after = (
+                {m: numpy.median(v[side], axis=0) for m, v in values.items()}
+                for side in (slice(split), slice(split, None))
+            )
+            varies = {m: numpy.ptp(v, axis=0) != 0 for m, v in values.items()}
+        for i, key in enumerate(keys):
             for metric in METRICS[key.kind]:
-                a, b = values_of(base, key, metric), values_of(other, key, metric)
-                if (numpy.isnan(a).all() and numpy.isnan(b).all()) or (metric == BYTES and not a.any() and not b.any()):
+                if nothing[metric][i]:
                     continue
-                before, after = (float(numpy.median(x)) if not numpy.isnan(x).any() else math.nan for x in (a, b))
-                f = Finding(key, metric, before, after, formerly=formerly.get(key, ""))
+                f = Finding(
+                    key, metric, float(before[metric][i]), float(after[metric][i]), formerly=formerly.get(key, "")
+                )
                 f.presence = "new" if key in new else "vanished" if key in gone else "renamed" if f.formerly else ""
                 f.why = (
-                    "in no run of a side, or in some runs only"
-                    if metric == TYPICAL and numpy.isnan(numpy.concatenate([a, b])).any()
+                    "in no run of one side, or only in some runs"
+                    if metric == TYPICAL and partly[metric][i]
                     else "too small a part of the run"
-                    if key.kind not in ("process", "startup") and typical_total < LEAST_SHARE.get(metric, 0) * whole_ns
+                    if key.kind not in ("process", "startup")
+                    and typical_totals[i] < LEAST_SHARE.get(metric, 0) * whole_ns
                     else ""
                 )
                 self.findings.append(f)
-                self.columns.append((a, b))
+                self.columns.append((values[metric][:split, i], values[metric][split:, i]))
+                self.varies.append(bool(varies[metric][i]))
 
     def testable(self) -> list[int]:
         return [i for i, f in enumerate(self.findings) if not f.why]
 
 
 def direction(finding: Finding) -> tuple[str, str]:
-    """What more of this is."""
+    """Return the result of an increase, and that of a decrease, of the metric."""
     if finding.metric == COUNT and finding.key.kind == "range":
-        return "changed", "changed"  # a range more is an annotation more
+        return "changed", "changed"  # an additional range is only an additional annotation
     return "worse", "better"
 
 
@@ -262,18 +201,18 @@ def judge(
     if min(a.min(), b.min()) > 0:
         f.interval = statistics.interval(a, b, rng)
         if f.interval[0] <= 1 <= f.interval[1]:
-            f.why = "the interval of the effect holds 'no change'"
+            f.why = "the interval of the effect includes 'no change'"
             return
     f.result = direction(f)[after < before]
 
 
 def is_cause(f: Finding) -> bool:
-    """Something happened more or less often: that explains times, not the reverse."""
+    """Return whether the finding is a changed count. Such a change explains changes of times, not the reverse."""
     return f.metric in (COUNT, BYTES) and f.exact and f.result in ("worse", "better")
 
 
 def impact(f: Finding, profiles: list[Profile]) -> float:
-    """How many ns of a run a finding stands for, for the order of the report."""
+    """Return the ns of a run that a finding accounts for; the report is ordered by it."""
     if f.metric == TYPICAL:
         return abs(f.other - f.base) * max(median_of(profiles, f.key, "count"), 1)
     if f.metric == TOTAL:
@@ -283,17 +222,16 @@ def impact(f: Finding, profiles: list[Profile]) -> float:
 
 
 def test(comparison: Comparison, table: Table, nights: Sequence[int]) -> bool:
-    """Test all metrics that vary over the runs; the others are equal. nights: how many of the base runs belong
-    together, or empty.
+    """Test all metrics that vary over the runs; the others are equal. nights: the number of base runs of
+    each group that was recorded together, or empty.
     """
     options, rng = comparison.options, numpy.random.default_rng(comparison.options.seed)
     columns = []
     for i in table.testable():
-        a, b = table.columns[i]
-        if numpy.ptp(numpy.concatenate([a, b])) == 0:
-            table.findings[i].result, table.findings[i].ratio = "equal", 1.0
-        else:
+        if table.varies[i]:
             columns.append(i)
+        else:
+            table.findings[i].result, table.findings[i].ratio = "equal", 1.0
     comparison.tested = len(table.testable())
     if not columns:
         return True
@@ -310,7 +248,7 @@ def test(comparison: Comparison, table: Table, nights: Sequence[int]) -> bool:
 
 
 def reason_of(comparison: Comparison, reachable: bool) -> tuple[int, str]:
-    """Verdict and its reason in words."""
+    """Return the verdict, and its reason in words."""
     runs = min(len(comparison.base), len(comparison.other))
     worse = comparison.of("worse")
     if worse:
@@ -321,18 +259,24 @@ def reason_of(comparison: Comparison, reachable: bool) -> tuple[int, str]:
         )
     if runs < 2:
         return CANNOT_TELL, (
-            "one run a side shows what happened in these runs; how much runs of the same program differ, and so "
-            "whether any difference is more "
-            "than chance, cannot be known from it: record at least 5 runs a side, better 10"
+            "with one run a side, the variation between runs is unknown, so no difference can be told from chance: "
+            "record at least 5 runs a side, better 10"
         )
     if not reachable:
         return CANNOT_TELL, (
-            f"with {len(comparison.base)} and {len(comparison.other)} runs no difference, however clear, can be told "
-            "from chance among "
-            f"{comparison.tested} metrics at alpha {comparison.options.alpha:g}: record more runs, 10 a side are "
-            "usually enough"
+            f"with {len(comparison.base)} and {len(comparison.other)} runs, no difference can be told from chance "
+            f"among {comparison.tested} metrics at alpha {comparison.options.alpha:g}: record more runs; 10 a side "
+            "are usually enough"
         )
     return OK, f"nothing is worse among {comparison.tested} metrics"
+
+
+# Note on functions whose calls were not all recorded; key True: the recorder was nsys.
+SUMMED = {
+    False: "short calls were summed up, so they are compared over the whole program: record with --osrt-threshold 0 "
+    "(and --osrt-locks all) to know the NVTX range of each",
+    True: "nsys leaves out the short calls, so the others are compared over the whole program",
+}
 
 
 def compare(base: list[Profile], other: list[Profile], options: Options, nights: Sequence[int] = ()) -> Comparison:
@@ -354,17 +298,22 @@ def compare(base: list[Profile], other: list[Profile], options: Options, nights:
         ]
         c.verdict, c.reason = (
             CANNOT_TELL,
-            "must not be compared: " + "; ".join(what[:3]) + (f"; and {len(what) - 3} more" if len(what) > 3 else ""),
+            "not comparable: " + "; ".join(what[:3]) + (f"; and {len(what) - 3} more" if len(what) > 3 else ""),
         )
         return c
     summed = fold_summed(base + other)
     if summed:
         c.notes.append(
             f"of {len(summed)} OS runtime functions ({', '.join(sorted(summed)[:4])}{', ...' * (len(summed) > 4)}) "
-            "short calls were summed up, so they are compared over the "
-            "whole program: --osrt-threshold 0 (and --osrt-locks all) tells the NVTX range of each"
+            f"{SUMMED[all(p.facts.get('recorded by') == 'nsys' for p in base + other)]}"
         )
-    table = Table(base, other, renames_apply(base, other))
+    renamed = renames.apply(base, other)
+    if renamed.left_alone:
+        c.notes.append(
+            f"{renamed.left_alone} items that are in the runs of one side only were not compared by name with those of "
+            "the other: too many have the same count and NVTX path, so any of them may be renamed and not new"
+        )
+    table = Table(base, other, renamed.formerly)
     reachable = test(c, table, nights) if min(len(base), len(other)) > 1 else False
     c.findings = sorted(table.findings, key=lambda f: (not is_cause(f), -f.impact_ns))
     if min(len(base), len(other)) < 2:
@@ -375,7 +324,7 @@ def compare(base: list[Profile], other: list[Profile], options: Options, nights:
 
 
 def place(key: Key) -> str:
-    """Where an item is, in words: the ranges around it."""
+    """Return the ranges around an item, or "-"."""
     return key.path or "-"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports to databases, by `trace export -t sqlite`; databases stay as they are."""
+"""Conversion of reports to databases by `trace export -t sqlite`; databases are used as they are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SQLITE_MAGIC = b"SQLite format 3\0"
 
 
 def command() -> str:
-    """The `trace` that started us, else the one of PATH."""
+    """Return the `trace` that started us, or else the first `trace` in PATH."""
     return os.environ.get("LIBTRACE_COMMAND") or "trace"
 
 
@@ -28,7 +28,7 @@ def is_database(path: str) -> bool:
 
 
 def export(path: str, database: str) -> bool:
-    """Writes `database` from a report. Raises Failure with the last line that the command said."""
+    """Write `database` from a report. Raises Failure with the last line that the command printed."""
     try:
         result = subprocess.run(
             [command(), "export", "-t", "sqlite", "-f", "true", "-o", database, "--", path],

@@ -3,35 +3,43 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import tempfile
 
-from . import Failure, arguments, compare, convert, formats, profile
+from . import Failure, arguments, compare, convert, formats, merging, profile
+from .progress import Progress
 
 
-def read_profiles(paths: list[str], merge_numbers: bool) -> list[profile.Profile]:
-    """A profile of each path, in their order."""
+def read_profiles(paths: list[str], merge: bool | None, progress: Progress) -> tuple[list[profile.Profile], list[str]]:
+    """Return a profile of each path, in their order, and notes about all of them."""
+    done = itertools.count(1)
 
-    def use(path: str, database: str, damaged: bool) -> profile.Profile:
-        found = profile.read(database, path, merge_numbers)
-        if damaged:
-            found.problems.append("the report is damaged")
+    def use(path: str, database: str, damaged: bool) -> merging.Reading:
+        found = merging.read(database, path, merge)
+        for one in found.profiles():
+            if damaged:
+                one.problems.append("the report is damaged")
+        progress.say(f"{next(done)} of {len(paths)} runs are read")
         return found
 
+    progress.say(f"0 of {len(paths)} runs are read")
     with tempfile.TemporaryDirectory(prefix="trace-diff-") as folder:
-        return convert.each(paths, folder, use)
+        return merging.choose(convert.each(paths, folder, use), merge)
 
 
 def targets(names: list[str] | None) -> list[tuple[str, str | None]]:
-    """'text', 'junit:out.xml' -> [(format, file or None)]."""
+    """Parse output options: 'text', 'junit:out.xml' -> [(format, file or None)]."""
     found = []
     for name in names or ["text"]:
         kind, _, file = name.partition(":")
         if kind not in formats.FORMATS:
-            raise Failure(f"'{kind}' is no format of diff ({' '.join(formats.FORMATS)})")
+            raise Failure(f"unknown format '{kind}': want {', '.join(formats.FORMATS)}; see 'trace help diff'")
         found.append((kind, file or None))
     if sum(file is None for _, file in found) > 1:
-        raise Failure("only one format can go to standard output; name a file for the others, as in junit:diff.xml")
+        raise Failure(
+            "only one format can be written to standard output; name a file for the others, such as junit:diff.xml"
+        )
     return found
 
 
@@ -58,13 +66,19 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--format", action="append")
     parser.add_argument("--alpha", type=arguments.probability, default=compare.Options.alpha)
     parser.add_argument("--min-effect", type=arguments.amount, default=100 * compare.Options.min_effect)
-    parser.add_argument("--merge-numbers", action="store_true")
+    merge = parser.add_mutually_exclusive_group()
+    merge.add_argument("--merge-numbers", action="store_true", default=None)
+    merge.add_argument("--no-merge-numbers", dest="merge_numbers", action="store_false")
     parser.add_argument("--force", action="store_true")
     parser.add_argument("--all", action="store_true")
     given = parser.parse_args(argv)
     wanted = targets(given.format)
-    profiles = read_profiles(given.base + given.other, given.merge_numbers)
     options = compare.Options(given.alpha, given.min_effect / 100, given.force)
-    comparison = compare.compare(profiles[: len(given.base)], profiles[len(given.base) :], options)
+    with Progress("diff") as progress:
+        profiles, notes = read_profiles(given.base + given.other, given.merge_numbers, progress)
+        progress.say(f"comparing {max(len(p.items) for p in profiles)} items of {len(profiles)} runs")
+        base, other = profiles[: len(given.base)], profiles[len(given.base) :]
+        comparison = compare.compare(base, other, options)
+    comparison.notes[:0] = notes
     write(comparison, wanted, given.all)
     return comparison.verdict

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fingerprint of a run: machine, driver, libraries, options, arguments; and which differences rule out a
+"""The fingerprint of a run: machine, driver, libraries, options, arguments; and the differences that rule out a
 comparison.
 """
 
@@ -20,7 +20,7 @@ class Difference(NamedTuple):
     name: str
     base: str
     other: str
-    refuses: bool  # to compare them
+    refuses: bool  # whether it forbids a comparison
 
 
 # Facts that change what is measured: runs that differ in one are not compared without --force. Others are reported.
@@ -52,24 +52,24 @@ REFUSING = {
     "gpu clock",
     "ECC",
 }
-# The same, of each package or device, where both sides know it: who recorded may not have asked.
+# Such facts of each package or device, if known on both sides: a recorder may not have collected them.
 REFUSING_EACH = re.compile(
     r"(cpu_power_limit_(long|short)|nvidia_gpu)_\d+|gpu_\d+_(name|power_limit|max_clocks|application_clocks|ecc|mig)"
 )
-# Facts that always differ a little: told in the store, not as differences.
+# Facts that always differ a little: kept in the store, not reported as differences.
 RESTLESS = {"load"}
 SECRET = re.compile(
     r"(?i)(?<![a-z0-9])(password|passwd|passphrase|secrets?|token|credentials?|authorization|apikey"
     r"|(api|access|private)[^a-z0-9]+key)(?![a-z0-9])"
-)  # as writer/redact.c
-BUILD_ID = "build-id "  # of a library, before its name
+)  # the same list as in writer/report/redact.c
+BUILD_ID = "build-id "  # prefix of the fact; the library's name follows
 ECC_ENABLED = 32  # CU_DEVICE_ATTRIBUTE_ECC_ENABLED
-# Options that say where a report goes, not what is in it.
+# Options that name the output, and do not affect the content of the report.
 PLAIN_OPTIONS = {"output", "overwrite", "spool_dir", "helper", "exit_wait", "flush_interval_ns", "compress", "memory"}
 
 
 def read(db: Database, profile: Profile) -> None:
-    """Fills facts and problems of the profile."""
+    """Set the facts and problems of the profile."""
     facts = profile.facts
     env: collections.defaultdict[str, set[str]] = collections.defaultdict(set)
     for name, value in db.rows("TARGET_INFO_SYSTEM_ENV", "SELECT name, value FROM TARGET_INFO_SYSTEM_ENV"):
@@ -110,7 +110,9 @@ def read(db: Database, profile: Profile) -> None:
 
 
 def redact(arguments: Sequence[str]) -> list[str]:
-    """Arguments without what names say is secret: of --token=X and TOKEN=X the value, of --token X the next one."""
+    """Remove secrets, recognized by name, from arguments: the value of --token=X and TOKEN=X, the argument after
+    --token.
+    """
     kept, hide = [], False
     for argument in arguments:
         name, equals, _ = argument.partition("=")
@@ -125,7 +127,7 @@ def redact(arguments: Sequence[str]) -> list[str]:
 
 
 def read_devices(db: Database, facts: dict[str, str]) -> None:
-    """What the devices that a run used say of themselves."""
+    """Read the properties of the devices that a run used."""
     clocks = {
         row[0]
         for row in db.rows(
@@ -164,7 +166,7 @@ def read_libraries(db: Database, facts: dict[str, str]) -> None:
 
 
 def read_end(db: Database, profile: Profile) -> None:
-    """Whether the run is a whole one."""
+    """Check whether the run is complete."""
     root = {row[0] for row in db.rows("LIBTRACE_REPORT", "SELECT rootPid FROM LIBTRACE_REPORT")}
     for pid, executable, how, status, dropped in db.rows(
         "LIBTRACE_PROCESS", "SELECT pid, executable, endHow, exitStatus, dropped FROM LIBTRACE_PROCESS"
@@ -175,7 +177,7 @@ def read_end(db: Database, profile: Profile) -> None:
         if pid in root and how == "exit" and status:
             profile.problems.append(f"{name} ended with status {status}")
         elif pid in root and how is None:
-            profile.problems.append(f"the end of {name} is not in the report")
+            profile.problems.append(f"{name} has no end record in the report")
         elif pid in root and how not in ("exit", "exec"):
             profile.problems.append(f"{name} did not end by itself ({how})")
 

@@ -11,7 +11,7 @@ import xml.etree.ElementTree as xml
 from .compare import VERDICTS, Comparison, Finding, title
 from .profile import KINDS
 
-SHOWN = 40  # rows of a table that text, Markdown and HTML print unless all are wanted
+SHOWN = 40  # rows of a table that text, Markdown and HTML print unless all rows are requested
 
 
 def number(value: float | None) -> str:
@@ -63,7 +63,9 @@ def row(f: Finding) -> tuple[str, ...]:
 
 
 def chosen(comparison: Comparison, everything: bool) -> tuple[list[Finding], int]:
-    """Findings to print: what changed, then what is new, vanished or renamed; with one run a side what differs."""
+    """Return the findings to print: changed items, then new, vanished and renamed ones; with one run per side, all
+    differences.
+    """
     order = {"worse": 0, "better": 1, "changed": 2}
     changed = sorted(comparison.of("worse", "better", "changed"), key=lambda f: order[f.result])
     rest = [f for f in comparison.findings if f.result not in order]
@@ -76,7 +78,7 @@ def chosen(comparison: Comparison, everything: bool) -> tuple[list[Finding], int
 
 
 def sensitivity(comparison: Comparison) -> list[Finding]:
-    """How small a change of the largest items could have been seen: [(item, noise floor)]."""
+    """Return the smallest detectable change of the largest items: [(item, noise floor)]."""
     known = [
         f
         for f in comparison.findings
@@ -86,15 +88,15 @@ def sensitivity(comparison: Comparison) -> list[Finding]:
 
 
 def head(comparison: Comparison) -> list[str]:
-    """The lines above the table."""
+    """Return the lines above the table."""
     lines = [
         f"verdict: {VERDICTS[comparison.verdict]}: {comparison.reason}",
         f"runs: {len(comparison.base)} base, {len(comparison.other)} other; {comparison.tested} metrics compared, "
-        f"alpha {comparison.options.alpha:g} for all of them "
-        f"together, times from {100 * comparison.options.min_effect:g} % on",
+        f"family-wise alpha {comparison.options.alpha:g}, time differences of at least "
+        f"{100 * comparison.options.min_effect:g} %",
     ]
     lines += [
-        f"{'differs, must not: ' if d.refuses else 'differs: '}{d.name}: {d.base} -> {d.other}"
+        f"{'differs, critical: ' if d.refuses else 'differs: '}{d.name}: {d.base} -> {d.other}"
         for d in comparison.differences
     ]
     lines += [f"{side} run '{path}': {text}" for side, path, text in comparison.problems]
@@ -103,7 +105,7 @@ def head(comparison: Comparison) -> list[str]:
     if floors:
         least = 100 * comparison.options.min_effect
         lines.append(
-            "a change of less than this could not have been seen: "
+            "smaller changes than these cannot be detected: "
             + "; ".join(f"{title(f.key)} {max(100 * f.floor, least):.{1 if f.floor < 0.1 else 0}f} %" for f in floors)
         )
     return lines
@@ -126,7 +128,7 @@ def text(comparison: Comparison, everything: bool) -> str:
             if not n:
                 lines.append("  ".join("-" * w for w in widths))
     if left_out:
-        lines.append(f"{left_out} more: --all prints them")
+        lines.append(f"{left_out} more; use --all to print them")
     return "\n".join(lines) + "\n"
 
 
@@ -137,7 +139,7 @@ def finite(value: float | None) -> float | str | None:
 
 
 def as_json(comparison: Comparison, everything: bool) -> str:
-    del everything  # for programs: always all of it
+    del everything  # output for programs is always complete
     findings = [
         {
             "result": f.result,
@@ -203,7 +205,7 @@ def markdown(comparison: Comparison, everything: bool) -> str:
 
 
 def xml_text(value: str) -> str:
-    """XML has no control characters."""
+    """Remove control characters, which XML cannot store."""
     return "".join(
         c if c in "\t\n" or (c >= " " and c not in "\ufffe\uffff" and not "\ud800" <= c <= "\udfff") else "\ufffd"
         for c in value

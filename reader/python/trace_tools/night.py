@@ -24,21 +24,21 @@ from .compare import Comparison
 from .store import Row
 
 RANK_VARIABLES = ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "MPI_RANK", "PMI_RANK")
-VERDICT_BYTES = 64 << 10  # taken at the begin, so that a full disk cannot keep the verdict from being written
-GRACE_S = 10  # between SIGTERM and SIGKILL
+VERDICT_BYTES = 64 << 10  # reserved at the start, so that the verdict can be written even if the disk is full
+GRACE_S = 10  # time between SIGTERM and SIGKILL
 POLL_S = 0.2
 LOG_END_BYTES = 4096
 CAUSE_CHARACTERS = 200
 
 
 def baseline_of(nights: list[Row], count: int) -> list[Row]:
-    """The last good nights, from the last accepted one on. nights: rows of the store, in their order."""
+    """Return the last good nights, from the last accepted night on. nights: rows of the store, in their order."""
     good = [n for n in nights if n["is_baseline"]]
     return good[-count:]
 
 
 class Lock:
-    """Held by one instance for a benchmark on a host, across machines where the filesystem has locks."""
+    """A lock held by one instance for a benchmark on a host, and across machines if the filesystem supports locks."""
 
     def __init__(self, path: str) -> None:
         self.file = open(path, "a+", encoding="ascii")  # noqa: SIM115  # stays open: it holds the lock
@@ -47,7 +47,7 @@ class Lock:
         except BlockingIOError:
             self.file.seek(0)
             holder = self.file.read().strip() or "?"
-            raise Failure(f"'{path}': another instance is at work (process {holder})") from None
+            raise Failure(f"'{path}': another instance is running (process {holder})") from None
         self.file.seek(0)
         self.file.truncate()
         self.file.write(f"{os.getpid()}\n")
@@ -81,7 +81,7 @@ class VerdictFile:
 
 
 def cause_in(log: str) -> str:
-    """': ' and the last line of what a run printed, but for those about its report; where that is nothing, ''."""
+    """Return ': ' and the last line that a run printed, except lines about its report; '' if there is none."""
     with open(log, "rb") as file:
         file.seek(max(0, os.path.getsize(log) - LOG_END_BYTES))
         lines = [
@@ -93,8 +93,8 @@ def cause_in(log: str) -> str:
 
 
 def recover(folder: str) -> None:
-    """Finish the reports below `folder` whose writers were killed with everything else (batch systems do that), where
-    the spool is still on this machine. Wait for writers that are running.
+    """Finish the reports below `folder` whose writers were killed with everything else (batch systems do that), if the
+    spool is still on this machine. Wait for writers that are running.
     """
     trace, patience = convert.command(), time.monotonic() + GRACE_S
     while True:
@@ -145,7 +145,9 @@ class Night:
     # ---- the command ----
 
     def traced(self, number: int) -> list[str]:
-        """The command of a recorded run: {trace} in it stands for the tracer, else it is put in front."""
+        """Return the command of a recorded run: {trace} in it is replaced by the tracer; without {trace}, the tracer is
+        prepended.
+        """
         options = self.given.trace_options
         if "{trace}" not in self.program:
             return [
@@ -174,7 +176,7 @@ class Night:
         return words
 
     def options_check(self) -> None:
-        """Nothing is run, nor kept in the store, with options that `trace run` does not take."""
+        """Check the options of `trace run`, so that invalid ones are refused before anything is run or stored."""
         words = [
             "run",
             "--dry-run",
@@ -195,21 +197,21 @@ class Night:
             check=False,
         )
         if result.returncode:
-            lines = result.stderr.strip().splitlines() or ["they are not those of trace run"]
+            lines = result.stderr.strip().splitlines() or ["they are not options of trace run"]
             raise Failure(f"--trace-options: {lines[-1].removeprefix('trace: ')}")
         if "program: true" not in result.stdout.splitlines():
-            raise Failure(f"--trace-options: not only options of 'trace run': {shlex.join(self.given.trace_options)}")
+            raise Failure(f"--trace-options: not options of 'trace run' alone: {shlex.join(self.given.trace_options)}")
 
     def plain(self) -> list[str]:
         return [word for word in self.program if word != "{trace}"]
 
     def reports_of(self, number: int) -> list[tuple[str | None, str]]:
-        """[(rank or None, path)] of a run."""
+        """Return [(rank or None, path)] of a run."""
         names = sorted(n for n in os.listdir(self.folder) if n.startswith(f"run-{number:02}") and n.endswith(".rep"))
         return [(n.split("-rank-")[1][:-4] if "-rank-" in n else None, os.path.join(self.folder, n)) for n in names]
 
     def execute(self, command: list[str], log: str, number: int) -> tuple[str, int | None, int | None, int]:
-        """Runs a command to its end or ours. (outcome, exit status, signal, wall ns)."""
+        """Run a command until it ends or we must end. Returns (outcome, exit status, signal, wall ns)."""
         environment = {
             **os.environ,
             "LIBTRACE_RANKS": f",{','.join(map(str, sorted(self.given.ranks)))}," if self.given.ranks else "",
@@ -287,7 +289,7 @@ class Night:
                 found, result = self.read(path, outcome)
             elif outcome == "ok":
                 result = "no report"
-                self.notes.append(f"run {number}: left no report" + cause_in(log))
+                self.notes.append(f"run {number}: wrote no report" + cause_in(log))
             kept.run_add(
                 night,
                 number,
@@ -304,7 +306,7 @@ class Night:
         return wall_ns if outcome == "ok" else None
 
     def read(self, path: str, outcome: str) -> tuple[profile.Profile | None, str]:
-        """(profile or None, outcome)."""
+        """Read the reports of a run. Returns (profile or None, outcome)."""
         try:
             with tempfile.TemporaryDirectory(prefix="trace-nightly-") as folder:
                 database = os.path.join(folder, "run.sqlite")
@@ -312,7 +314,7 @@ class Night:
                 found = profile.read(database, os.path.relpath(path, self.given.folder))
         except (Failure, OSError) as error:
             self.notes.append(f"{os.path.basename(path)}: {error}")
-            return None, outcome if outcome != "ok" else "report not readable"
+            return None, outcome if outcome != "ok" else "cannot read the report"
         if damaged:
             found.problems.append("the report is damaged")
         if found.problems and outcome == "ok":
@@ -321,7 +323,7 @@ class Night:
         return found, outcome
 
     def record_untraced(self, kept: store.Store, night: int, traced_ns: list[int]) -> float | None:
-        """What recording costs, as ratio of medians; None where that was not asked for or is not known."""
+        """Return the overhead of recording as a ratio of medians; None if it was not requested or is unknown."""
         plain_ns = []
         for number in range(1, self.given.untraced + 1):
             outcome, status, signal_number, wall_ns = self.execute(
@@ -335,7 +337,7 @@ class Night:
     # ---- the verdict ----
 
     def compare(self, kept: store.Store, night: int, baseline: list[Row]) -> Comparison | None:
-        """The comparison with the baseline; None without one, or with nothing to compare."""
+        """Return the comparison with the baseline; None if there is no baseline, or nothing to compare."""
         base = [kept.profiles(n["id"]) for n in baseline]
         other = kept.profiles(night)
         if not any(base) or not other:
@@ -348,14 +350,14 @@ class Night:
     def verdict(
         self, kept: store.Store, night: int, baseline: list[Row], complete: bool
     ) -> tuple[int, str, Comparison | None, bool]:
-        """(verdict, reason, comparison, is this night one of the baseline)."""
+        """Return (verdict, reason, comparison, whether this night joins the baseline)."""
         if not complete:
-            return compare.CANNOT_TELL, "not every run was whole: " + "; ".join(self.notes[:3]), None, False
+            return compare.CANNOT_TELL, "not all runs are complete: " + "; ".join(self.notes[:3]), None, False
         if not baseline:
-            return compare.CANNOT_TELL, "the first night: there is nothing to compare with", None, True
+            return compare.CANNOT_TELL, "first night: no earlier nights to compare with", None, True
         comparison = self.compare(kept, night, baseline)
         if not comparison:
-            return compare.CANNOT_TELL, "there is nothing to compare", None, False
+            return compare.CANNOT_TELL, "no runs to compare", None, False
         return (
             comparison.verdict,
             comparison.reason,
@@ -438,7 +440,7 @@ class Night:
             try:
                 os.makedirs(self.folder)
                 break
-            except FileExistsError:  # the same second, or a clock that was put back
+            except FileExistsError:  # started in the same second, or the clock was set back
                 self.folder = f"{self.folder.split('+')[0]}+{more}"
         file = VerdictFile(os.path.join(self.folder, "verdict.json"))
         kept = store.Store(self.given.store)
@@ -446,7 +448,7 @@ class Night:
         nights = kept.nights(self.given.name, self.given.host)
         begun = self.now.isoformat(timespec="seconds").replace("+00:00", "")
         if nights and nights[-1]["begun"] > begun:
-            self.notes.append(f"the clock went back: the night before began {nights[-1]['begun']}")
+            self.notes.append(f"the clock went back: the previous night began {nights[-1]['begun']}")
         night = kept.night_begin(self.given.name, self.given.host, begun, self.commit, self.folder)
         walls = [self.record_run(kept, night, n) for n in range(1, self.given.runs + 1)]
         overhead = self.record_untraced(kept, night, [w for w in walls if w is not None])

@@ -19,67 +19,67 @@ from . import Failure, arguments, night, nights_report, store
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, as a shell splits them."""
+    """Split a text into words, as a shell does."""
     try:
         return shlex.split(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"'{text}' is not words as a shell has them: {str(error).lower()}") from None
+        raise argparse.ArgumentTypeError(f"'{text}' is not a list of shell words: {str(error).lower()}") from None
 
 
 def ranks(text: str) -> set[int]:
-    """'0,2,4-6' -> {0, 2, 4, 5, 6}."""
+    """Parse ranks: '0,2,4-6' -> {0, 2, 4, 5, 6}."""
     if not re.fullmatch(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*", text):
-        raise argparse.ArgumentTypeError(f"'{text}' is not ranks, such as 0,2 or 0-3,8")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a list of ranks, such as 0,2 or 0-3,8")
     ends = [(part.partition("-")[0], part.rpartition("-")[2]) for part in text.split(",")]
     return {rank for first, last in ends for rank in range(int(first), int(last) + 1)}
 
 
 def variable(text: str) -> str:
-    """The name of an environment variable."""
+    """Check the name of an environment variable."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", text):
         raise argparse.ArgumentTypeError(f"'{text}' is not the name of an environment variable")
     return text
 
 
 def keeping(sub: argparse.ArgumentParser) -> None:
-    """Options that say which reports stay."""
+    """Add the options that choose which reports are kept."""
     sub.add_argument(
         "--baseline-nights",
         type=arguments.count(1),
         default=5,
         metavar="N",
-        help="how many of the last good nights are compared with, and keep their reports; default 5",
+        help="number of the last good nights to compare with, which also keep their reports; default 5",
     )
     sub.add_argument(
         "--keep-days",
         type=arguments.amount,
         default=90,
         metavar="DAYS",
-        help="reports of older nights are removed; default 90",
+        help="remove reports of older nights; default 90",
     )
     sub.add_argument(
         "--keep-mib",
         type=arguments.amount,
         default=2048,
         metavar="MIB",
-        help="reports take no more than this, of all nights of the benchmark and host; default 2048",
+        help="greatest size of all reports of the benchmark and host; default 2048",
     )
     sub.add_argument(
         "--keep-nights",
         type=arguments.count(1),
         default=100,
         metavar="N",
-        help="so many nights of the benchmark and host have reports, the baseline's among them; default 100",
+        help="greatest number of nights of the benchmark and host with reports, including the baseline; default 100",
     )
-    sub.add_argument("--now", help=argparse.SUPPRESS)  # the time, as 2026-11-21T03:00:00: for tests
+    sub.add_argument("--now", help=argparse.SUPPRESS)  # the current time for tests, as 2026-11-21T03:00:00
 
 
 def parser() -> tuple[arguments.Parser, dict[str, arguments.Parser]]:
     p = arguments.Parser(
         prog="trace nightly",
-        description="Records a benchmark every night, and says whether it got worse.",
-        epilog="Exit status of run: that of the command if it failed; else 0: ok, 1: worse, 2: cannot tell, or it "
-        "failed itself.",
+        description="Records a benchmark every night and reports whether it got worse.",
+        epilog="Exit status of run: that of the command if it failed; else 0: ok, 1: worse, 2: cannot tell, or nightly "
+        "itself failed.",
     )
     commands = p.add_subparsers(dest="command", required=True, metavar="run | report | list | accept | prune")
 
@@ -87,10 +87,15 @@ def parser() -> tuple[arguments.Parser, dict[str, arguments.Parser]]:
         sub.add_argument(
             "--config",
             metavar="FILE",
-            help="options, as NAME = VALUE lines in a section [nightly]; what the command line says counts more",
+            help="file with options, as NAME = VALUE lines in a section [nightly]; the command line overrides it",
         )
-        sub.add_argument("--name", help="of the benchmark")
-        sub.add_argument("--folder", metavar="DIR", default="nightly", help="where everything is kept; default nightly")
+        sub.add_argument("--name", help="name of the benchmark")
+        sub.add_argument(
+            "--folder",
+            metavar="DIR",
+            default="nightly",
+            help="folder for reports, comparisons and history; default nightly",
+        )
         sub.add_argument(
             "--store",
             metavar="FILE|URL",
@@ -99,7 +104,7 @@ def parser() -> tuple[arguments.Parser, dict[str, arguments.Parser]]:
         sub.add_argument(
             "--host",
             default=socket.gethostname(),
-            help="nights of different hosts are never compared; default: this host's name",
+            help="name of the host; nights of different hosts are never compared; default: this host's name",
         )
         return sub
 
@@ -111,72 +116,73 @@ def parser() -> tuple[arguments.Parser, dict[str, arguments.Parser]]:
         )
     )
     run.add_argument(
-        "--runs", type=arguments.count(1), default=10, metavar="N", help="how often the command is recorded; default 10"
+        "--runs", type=arguments.count(1), default=10, metavar="N", help="number of recorded runs; default 10"
     )
     run.add_argument(
         "--untraced",
         type=arguments.count(0),
         default=0,
         metavar="N",
-        help="how often it also runs without the tracer, to state what recording costs; default 0",
+        help="number of runs without the tracer, to measure the cost of recording; default 0",
     )
     run.add_argument(
         "--timeout",
         type=arguments.amount,
         default=3600,
         metavar="SEC",
-        help="a run that takes longer is ended, and counts as hung; default 3600",
+        help="longest time of a run; a longer run is killed and counts as hung; default 3600",
     )
     run.add_argument(
         "--trace-options",
         type=words,
         default=[],
         metavar="TEXT",
-        help="options of 'trace run' as one text, as in '-t nvtx,osrt --osrt-threshold 0'",
+        help="options of 'trace run' as one argument, such as '-t nvtx,osrt --osrt-threshold 0'",
     )
     run.add_argument(
         "--ranks",
         type=ranks,
         metavar="LIST",
-        help="with {trace} in COMMAND: ranks that are recorded, as in 0,2 or 0-3,8; default all",
+        help="with {trace} in COMMAND: ranks to record, such as 0,2 or 0-3,8; default all",
     )
     run.add_argument(
         "--rank-variable",
         type=variable,
         metavar="NAME",
-        help="with {trace} in COMMAND: variable that has a process's rank; default: that of Slurm, Open MPI, MPICH "
-        "or PMI",
+        help="with {trace} in COMMAND: variable with the rank of a process; "
+        "default: that of Slurm, Open MPI, MPICH or PMI",
     )
-    run.add_argument("--commit", help="what was built; default: the commit of the git repository here")
-    run.add_argument("--alpha", type=arguments.probability, help="as of 'trace diff'")
-    run.add_argument("--min-effect", type=arguments.amount, metavar="PERCENT", help="as of 'trace diff'")
-    run.add_argument("--force", action="store_true", help="compare with nights of another fingerprint, too")
+    run.add_argument("--commit", help="commit of the benchmarked program; default: that of the git repository here")
+    run.add_argument("--alpha", type=arguments.probability, help="as in 'trace diff'")
+    run.add_argument("--min-effect", type=arguments.amount, metavar="PERCENT", help="as in 'trace diff'")
+    run.add_argument("--force", action="store_true", help="also compare with nights of another fingerprint")
     keeping(run)
     run.add_argument(
         "--run-mib",
         type=arguments.amount,
         default=1024,
         metavar="MIB",
-        help="a report that grows larger ends its run, which counts as too large; default 1024",
+        help="greatest size of a report; a run whose report grows larger is killed "
+        "and counts as too large; default 1024",
     )
-    run.add_argument("--dry-run", action="store_true", help="only say what would be done")
-    report = common(commands.add_parser("report", help="the history of a benchmark as HTML"))
+    run.add_argument("--dry-run", action="store_true", help="only print what would be done")
+    report = common(commands.add_parser("report", help="write the history of a benchmark as HTML"))
     report.add_argument("--output", "-o", metavar="FILE", help="default: DIR/NAME/HOST/history.html")
     common(commands.add_parser("list", help="the nights"))
-    accept = common(commands.add_parser("accept", help="make a night the baseline, since what is worse is wanted"))
+    accept = common(commands.add_parser("accept", help="make a night the baseline, to accept an intended change"))
     accept.add_argument(
-        "night", type=int, nargs="?", help="its number in 'list'; default: the last one that has a whole run"
+        "night", type=int, nargs="?", help="number of the night in 'list'; default: the last one with a complete run"
     )
     pruning = common(
         commands.add_parser("prune", help="remove old reports, never those of the baseline and of the last night")
     )
     keeping(pruning)
-    pruning.add_argument("--dry-run", action="store_true", help="only say what would be removed")
+    pruning.add_argument("--dry-run", action="store_true", help="only print what would be removed")
     return p, commands.choices
 
 
 def options_of(sub: argparse.ArgumentParser) -> dict[str, argparse.Action]:
-    """{name: action} of a command's options."""
+    """Return {name: action} of a command's options."""
     return {option.lstrip("-"): action for action in sub._actions for option in action.option_strings}
 
 
@@ -191,19 +197,19 @@ def config_read(path: str, subs: dict[str, arguments.Parser], command: str) -> l
     except (OSError, configparser.Error, UnicodeDecodeError) as error:
         raise Failure(f"cannot read '{path}': {str(error).splitlines()[0]}") from None
     if not config.has_section("nightly"):
-        raise Failure(f"'{path}': there is no section [nightly]")
+        raise Failure(f"'{path}': no section [nightly]")
     known = {name for sub in subs.values() for name in options_of(sub)}
     own = options_of(subs[command])
     arguments = []
     for name, value in config["nightly"].items():
         if name.replace("_", "-") not in known or name == "config":
-            raise Failure(f"'{path}': '{name}' is no option")
+            raise Failure(f"'{path}': unknown option '{name}'")
         action = own.get(name.replace("_", "-"))
         if not action:
             continue
         if action.nargs == 0:
             if value.lower() not in ("true", "yes", "on", "1", "false", "no", "off", "0"):
-                raise Failure(f"'{path}': '{name}' is true or false")
+                raise Failure(f"'{path}': invalid value for '{name}': want true or false")
             arguments += [f"--{name.replace('_', '-')}"] if value.lower() in ("true", "yes", "on", "1") else []
         else:
             arguments.append(f"--{name.replace('_', '-')}={value}")
@@ -211,7 +217,7 @@ def config_read(path: str, subs: dict[str, arguments.Parser], command: str) -> l
 
 
 def with_values(given: list[str]) -> list[str]:
-    """--trace-options '-t nvtx' as --trace-options='-t nvtx': argparse takes no value that begins as an option does."""
+    """Replace --trace-options '-t nvtx' by --trace-options='-t nvtx': argparse refuses a value that begins with "-"."""
     joined: list[str] = []
     for argument in given:
         if joined and joined[-1] == "--trace-options":
@@ -222,7 +228,7 @@ def with_values(given: list[str]) -> list[str]:
 
 
 def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    """(options, the command behind --)."""
+    """Parse the arguments. Returns (options, the command after --)."""
     own, program = (argv[: argv.index("--")], argv[argv.index("--") + 1 :]) if "--" in argv else (argv, [])
     own = with_values(own)
     p, subs = parser()
@@ -231,9 +237,9 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
         given = p.parse_args([own[0], *config_read(given.config, subs, given.command), *own[1:]])
     for what, name in (("benchmark", given.name), ("host", given.host)):
         if name and (os.sep in name or name.startswith(".")):
-            raise Failure(f"'{name}' is no name of a {what}: it becomes a folder")
+            raise Failure(f"invalid {what} name '{name}': it must be usable as a folder name")
     if not given.name and given.command != "list":
-        raise Failure(f"--name says which benchmark; see 'trace nightly {given.command} --help'")
+        raise Failure(f"no benchmark given; use --name NAME; see 'trace nightly {given.command} --help'")
     given.store = given.store or os.path.join(given.folder, "nightly.sqlite")
     return given, program
 
@@ -242,7 +248,7 @@ def list_nights(given: argparse.Namespace) -> int:
     kept = store.Store(given.store)
     nights = kept.nights(given.name)
     if given.name and not nights:
-        raise Failure(f"there are no nights of '{given.name}'")
+        raise Failure(f"no nights of '{given.name}'")
     rows = [("Night", "Begun", "Benchmark", "Host", "Commit", "Verdict", "Baseline", "Reason")]
     for n in nights:
         rows.append(
@@ -268,22 +274,22 @@ def accept(given: argparse.Namespace) -> int:
     kept = store.Store(given.store)
     nights = kept.nights(given.name, given.host)
     if not nights:
-        raise Failure(f"there are no nights of '{given.name}' on '{given.host}'")
+        raise Failure(f"no nights of '{given.name}' on '{given.host}'")
     if given.night is None:
         chosen = next((n for n in reversed(nights) if kept.has_whole_run(n["id"])), None)
         if not chosen:
             raise Failure(
-                f"no night of '{given.name}' on '{given.host}' has a whole run to compare with; the baseline stays "
-                "as it was"
+                f"no night of '{given.name}' on '{given.host}' has a complete run to compare with; "
+                "the baseline is unchanged"
             )
     else:
         chosen = next((n for n in nights if n["id"] == given.night), None)
         if not chosen:
-            raise Failure(f"night {given.night} is none of '{given.name}' on '{given.host}'")
+            raise Failure(f"unknown night {given.night} of '{given.name}' on '{given.host}'")
         if not kept.has_whole_run(chosen["id"]):
             raise Failure(
-                f"night {given.night} has no whole run to compare with "
-                f"({(chosen['reason'] or chosen['state']).splitlines()[0]}); the baseline stays as it was"
+                f"night {given.night} has no complete run to compare with "
+                f"({(chosen['reason'] or chosen['state']).splitlines()[0]}); the baseline is unchanged"
             )
     kept.accept(chosen["id"])
     kept.close()
@@ -335,7 +341,7 @@ def reports_remove(folder: str) -> None:
 
 
 def folder_bytes(folder: str) -> int:
-    """Of a night's files but for its verdict, which is never removed."""
+    """Return the size of a night's files, except its verdict, which is never removed."""
     try:
         return sum(
             os.stat(os.path.join(folder, name)).st_blocks * 512
@@ -359,13 +365,13 @@ def main(argv: list[str]) -> int:
         gone = prune(kept, given, time_of(given), given.dry_run)
         kept.close()
         print(
-            f"{'would remove' if given.dry_run else 'removed'} the reports of {len(gone)} nights; those of the "
-            "baseline and of the last night are kept in any case"
+            f"{'would remove' if given.dry_run else 'removed'} the reports of {len(gone)} nights; "
+            "those of the baseline and of the last night are always kept"
             + "".join(f"\n  {n['folder']}  {size / 2**20:.1f} MiB" for n, size in gone)
         )
         return 0
     if not program:
-        raise Failure("run: which command? it stands behind --; see 'trace nightly run --help'")
+        raise Failure("run: no COMMAND given after --; see 'trace nightly run --help'")
     try:
         return night.Night(given, program, time_of(given)).record(prune)
     except OSError as error:

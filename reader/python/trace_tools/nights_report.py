@@ -22,15 +22,15 @@ from .store import Row
 Series = Tuple[Key, str]  # an item and the name of a metric
 Points = List[Tuple[int, List[float]]]  # index of a night, the value of each of its runs
 
-PLOTS = 12  # items that are plotted: those that take most of the time
-LEAST_NIGHTS = 3  # on each side of a change point
+PLOTS = 12  # number of plotted items, those that take most of the time
+LEAST_NIGHTS = 3  # nights on each side of a change point
 SHUFFLES = 5000
-ALPHA = 0.05  # of a change point anywhere in the history, over all items
+ALPHA = 0.05  # probability of a false change point anywhere in the history, over all items
 WIDTH, HEIGHT, LEFT, TOP = 860, 160, 80, 12
 
 
 def series_of(kept: store.Store, nights: list[Row]) -> dict[Series, Points]:
-    """{(key, metric): [(index of the night, [value of each run])]}: typical times and counts."""
+    """Return {(key, metric): [(index of the night, [value of each run])]}: typical times and counts."""
     found: dict[Series, Points] = {}
     for index, n in enumerate(nights):
         profiles = kept.profiles(n["id"])
@@ -48,7 +48,7 @@ def weight(points: Points) -> float:
 
 
 def chosen(found: dict[Series, Points]) -> list[tuple[Series, Points]]:
-    """Choose what is plotted: the typical times of the heaviest processes, ranges and kernels, and counts that ever
+    """Choose the plots: the typical times of the heaviest processes, ranges and kernels, and counts that ever
     changed.
     """
     times = [
@@ -63,7 +63,7 @@ def chosen(found: dict[Series, Points]) -> list[tuple[Series, Points]]:
 
 
 def split_statistic(values: Reals) -> tuple[float, int]:
-    """(largest standardised distance of the means in front of and behind a split, the split)."""
+    """Return (largest standardized distance of the means before and after a split, index of the split)."""
     n = len(values)
     best = (0.0, 0)
     spread = values.std()
@@ -76,9 +76,9 @@ def split_statistic(values: Reals) -> tuple[float, int]:
 
 
 def change_points(medians: list[float], alpha: float, rng: numpy.random.Generator) -> list[int]:
-    """Find the nights, in a list of one number a night, where the level changed: split the list in two again and
-    again, as long as at most a fraction alpha of random orders of the nights splits as clearly. Works on ranks, so
-    that one odd night is no change.
+    """Find the nights where the level changed, in a list with one number per night. Split the list in two, and split
+    each part again, as long as at most a fraction alpha of random orders of the nights splits as clearly. Works on
+    ranks, so that one odd night is not a change.
     """
     import scipy.stats
 
@@ -114,7 +114,7 @@ def plot(nights: list[Row], points: Points, changes: list[int]) -> str:
     usual = sorted(values)[: max(1, int(len(values) * 0.98))]
     high = (
         max(usual[-1], plain.median(values) * 1.05) if high > 3 * usual[-1] else high
-    )  # one run that took far too long hides all others
+    )  # otherwise one very slow run would flatten all others
 
     def x(index: int) -> float:
         return LEFT + (WIDTH - LEFT - 10) * (index + 0.5) / max(len(nights), 1)
@@ -231,8 +231,8 @@ def page(given: argparse.Namespace, kept: store.Store, nights: list[Row], folder
         "moved</h2>\n"
         f"{'<ul>' + chr(10).join(lines) + '</ul>' if lines else '<p>nowhere</p>'}\n<h2>Nights</h2>"
         f"\n{nights_table(nights, folder)}\n<h2>Plots</h2>\n"
-        "<p>A dot is the median of a night's runs, the line goes from the least to the "
-        f"greatest.</p>\n{chr(10).join(plots)}\n</body></html>\n"
+        "<p>A dot is the median of the runs of a night, a line their range from minimum to "
+        f"maximum.</p>\n{chr(10).join(plots)}\n</body></html>\n"
     )
 
 
@@ -240,7 +240,7 @@ def write(given: argparse.Namespace) -> int:
     kept = store.Store(given.store)
     nights = kept.nights(given.name, given.host)
     if not nights:
-        raise Failure(f"there are no nights of '{given.name}' on '{given.host}'")
+        raise Failure(f"no nights of '{given.name}' on '{given.host}'")
     output = given.output or os.path.join(given.folder, given.name, given.host, "history.html")
     text = page(given, kept, nights, os.path.dirname(os.path.abspath(output)))
     kept.close()

@@ -22,7 +22,7 @@ import pyarrow.parquet
 
 from . import Failure, arguments, convert
 
-ROWS = 65536  # of a row group, and held at a time
+ROWS = 65536  # rows of a row group, and rows held in memory at a time
 RANK = re.compile(r"rank[-_]?(\d+)")
 TYPES: dict[str, pyarrow.DataType] = {
     "INTEGER": pyarrow.int64(),
@@ -82,7 +82,7 @@ def write_table(
 
 
 def write_folder(database: str, path: str, output: str) -> None:
-    """All tables of a database as files of a folder, which gets its name when it is complete."""
+    """Write all tables of a database as files of a folder, which gets its name when it is complete."""
     stem = os.path.splitext(os.path.basename(path))[0]
     rank = RANK.search(stem)
     parent = os.path.dirname(os.path.abspath(output))
@@ -100,7 +100,7 @@ def write_folder(database: str, path: str, output: str) -> None:
         ]
         bad = [t for t in tables if not re.fullmatch(r"\w+", t, re.ASCII)]
         if bad:
-            raise Failure(f"'{path}': a table has a name that is none: '{bad[0]}'")
+            raise Failure(f"'{path}': invalid table name '{bad[0]}'")
         host = (
             connection.execute("SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname'").fetchone()
             if "TARGET_INFO_SYSTEM_ENV" in tables
@@ -135,15 +135,15 @@ def main(argv: list[str]) -> int:
     p.add_argument("--no-symbols", nargs="?", const="")
     given = p.parse_args(argv)
     if given.output and len(given.file) > 1:
-        raise Failure("each report becomes a folder of its own beside it: --output is for one report")
+        raise Failure("--output needs a single report; several reports are written to one folder each, beside them")
     status = 0
     for path in given.file:
         output = given.output or os.path.splitext(path)[0] + ".pqtdir"
         if os.path.lexists(output):
             if given.force_overwrite != "true":
-                raise Failure(f"cannot write '{output}': it exists; '--force-overwrite true' replaces it")
+                raise Failure(f"cannot write '{output}': it exists; use '--force-overwrite true' to replace it")
             if not os.path.isdir(output) or any(not name.endswith(".parquet") for name in os.listdir(output)):
-                raise Failure(f"'{output}' is no folder of Parquet files: it stays")
+                raise Failure(f"cannot replace '{output}': not a folder of Parquet files")
         with tempfile.TemporaryDirectory(prefix="trace-parquet-") as folder:
             database = path
             if not convert.is_database(path):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one run did: items with their counts and times, aligned by what they are and never by when they were.
+"""The profile of a run: items with their counts and times, aligned by identity and never by time.
 
 An item is (kind, program, path, name). kind: a row of KINDS. program: base name of the executable. path: the NVTX
-ranges that were open on its thread (of work on a device: around the call that launched it), outermost first. name: of
-the function, kernel, copy or range.
+ranges that were open on its thread (for work on a device: around the call that launched it), outermost first. name: the
+name of the function, kernel, copy or range.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import numpy.typing as npt
 from . import Failure
 
 Integers = npt.NDArray[numpy.int64]
-Row = Tuple[Any, ...]  # of a database, with the types that its columns have
+Row = Tuple[Any, ...]  # row of a database, with the types of its columns
 
 
 class Key(NamedTuple):
-    """What an item is; see the head of this file."""
+    """The identity of an item; see the head of this file."""
 
     kind: str
     program: str
@@ -34,7 +34,7 @@ class Key(NamedTuple):
     name: str
 
 
-# kind: what it is called in reports. The order is that of reports.
+# kind: its name in reports. The order is that of reports.
 KINDS = {
     "process": "process",
     "startup": "start-up",
@@ -57,6 +57,18 @@ WAITS = re.compile(
 )
 
 VERSION_SUFFIX = re.compile(r"_v\d{4}$")
+NUMBER = re.compile(r"\d+")
+# Labels for databases without any: up to schema 2.9 there are no ENUM tables.
+COPY_KINDS: dict[int, str] = dict(
+    enumerate(
+        "Unknown,Host-to-Device,Device-to-Host,Host-to-Array,Array-to-Host,Array-to-Array,Array-to-Device,Device-to-Array,"
+        "Device-to-Device,Host-to-Host,Peer-to-Peer,Unified Host-to-Device,Unified Device-to-Host,"
+        "Unified Device-to-Device".split(",")
+    )
+)
+SYNC_TYPES = dict(enumerate(("Unknown", "Event sync", "Stream wait sync", "Stream sync", "Context sync")))
+# Before schema 3.17 nsys numbered waits in its own way, and labels of its ENUM table are those of other numbers.
+OLD_SYNC_TYPES = {1: "Context sync", 2: "Event sync", 3: "Stream sync"}
 PUSH_POP, START_END = (59, 70), (60, 71)
 
 
@@ -64,7 +76,7 @@ PUSH_POP, START_END = (59, 70), (60, 71)
 class Item:
     count: int = 0
     total_ns: int = 0
-    typical_ns: float = float("nan")  # median over the instances; of a range without its children
+    typical_ns: float = float("nan")  # median over the instances; for a range, the time without its children
     bytes: int = 0
 
 
@@ -74,9 +86,9 @@ class Profile:
     items: dict[Key, Item] = dataclasses.field(default_factory=dict)
     summed: set[str] = dataclasses.field(
         default_factory=set
-    )  # functions of which not every call was recorded one by one
+    )  # names of functions whose calls were not all recorded one by one
     facts: dict[str, str] = dataclasses.field(default_factory=dict)  # fingerprint: name -> text
-    problems: list[str] = dataclasses.field(default_factory=list)  # why it is not a whole, sound run
+    problems: list[str] = dataclasses.field(default_factory=list)  # reasons why the run is not complete and valid
 
 
 class Database:
@@ -102,7 +114,7 @@ class Database:
             raise Failure(f"'{name}': {error}") from None
 
     def rows(self, table: str, sql: str) -> list[Row]:
-        """Rows of a statement that reads `table`; none where that is not there."""
+        """Return the rows of a statement that reads `table`; none if there is no such table."""
         if table not in self.tables:
             return []
         try:
@@ -111,17 +123,42 @@ class Database:
             raise Failure(f"'{self.name}': {table}: {error}") from None
 
     def columns(self, table: str, sql: str, count: int) -> Integers:
-        """The same as arrays of 64-bit integers, one for each column."""
+        """Return the rows of a statement as arrays of 64-bit integers, one for each column."""
         rows = self.rows(table, sql)
         try:
             table_ = numpy.array(rows, dtype=numpy.int64) if rows else numpy.empty((0, count), numpy.int64)
         except (TypeError, ValueError, OverflowError):
-            raise Failure(f"'{self.name}': {table} holds what is no number") from None
+            raise Failure(f"'{self.name}': {table} has a value that is not a number") from None
         return table_.T
+
+    def has(self, table: str, column: str) -> bool:
+        return any(row[1].lower() == column.lower() for row in self.rows(table, f"PRAGMA table_info({table})"))
+
+    def require(self, table: str, *columns: str) -> None:
+        """Raise Failure if the table lacks one of the columns, without which figures would be wrong."""
+        for column in columns:
+            if table in self.tables and not self.has(table, column):
+                raise Failure(f"'{self.name}': the table {table} has no column {column}, which is needed to compare")
+
+    def optional(self, table: str, column: str, value: str = "NULL") -> str:
+        """Return the column, or a replacement if an older version of nsys did not write it."""
+        return column if self.has(table, column) else value
+
+    def process(self, table: str) -> str:
+        """Return the column globalPid of a table. If it is missing, return the process of the API calls, if there is
+        only one.
+        """
+        if table not in self.tables or self.has(table, "globalPid"):
+            return "globalPid"
+        calls = "CUPTI_ACTIVITY_KIND_RUNTIME"
+        found = self.rows(calls, f"SELECT min(globalTid & ~0xffffff), max(globalTid & ~0xffffff) FROM {calls}")
+        if not found or found[0][0] is None or found[0][0] != found[0][1]:
+            self.require(table, "globalPid")
+        return str(found[0][0])
 
 
 class Names:
-    """Texts as numbers."""
+    """A table that numbers texts."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -136,7 +173,7 @@ class Names:
 
 
 class Timeline:
-    """Which NVTX path is open at a time, on one thread."""
+    """The NVTX path that is open at a time, on one thread."""
 
     def __init__(self, times: list[int], paths: list[int]) -> None:
         order = numpy.argsort(
@@ -152,7 +189,7 @@ class Timeline:
 
 
 class Reader:
-    """Makes the profile of one database. Path 0 is that of no range."""
+    """Builder of the profile of one database. Path 0: no range is open."""
 
     def __init__(self, database: Database, merge_numbers: bool) -> None:
         self.db, self.merge_numbers = database, merge_numbers
@@ -166,7 +203,7 @@ class Reader:
         }
         self.paths = Names()
         self.paths.add("")
-        self.threads: dict[int, Timeline] = {}  # by globalTid
+        self.threads: dict[int, Timeline] = {}  # key: globalTid
         self.launches: dict[int, tuple[Integers, Integers]] = {}  # globalPid >> 24 -> (sorted correlation ids, paths)
 
     def program(self, process: int) -> str:
@@ -202,7 +239,7 @@ class Reader:
             )
 
     def put(self, key: Key, count: int, total_ns: int, typical_ns: float, data: int = 0) -> None:
-        """Adds to an item: several processes of a program make one. The typical time is weighted by their instances."""
+        """Add to an item; several processes of a program share it. The typical time is weighted by their instances."""
         item = self.profile.items.setdefault(key, Item())
         if item.count and typical_ns == typical_ns:
             before = item.typical_ns if item.typical_ns == item.typical_ns else typical_ns
@@ -219,13 +256,15 @@ class Reader:
 
     def range_name(self, domain: str, text: str) -> str:
         name = f"{domain}:{text}".replace("/", "\\/")
-        return re.sub(r"\d+", "#", name) if self.merge_numbers else name
+        return NUMBER.sub("#", name) if self.merge_numbers else name
 
     def domains(self) -> dict[tuple[int, int], str]:
+        self.db.require("NVTX_EVENTS", "start", "end", "eventType", "globalTid", "domainId", "text")
+        id_column = self.db.optional("NVTX_EVENTS", "textId")
         rows = self.db.rows(
             "NVTX_EVENTS",
-            "SELECT globalTid, domainId, text, textId FROM NVTX_EVENTS WHERE eventType = 75 AND domainId <> 0 AND "
-            "globalTid IS NOT NULL",
+            f"SELECT globalTid, domainId, text, {id_column} FROM NVTX_EVENTS WHERE eventType = 75 AND domainId <> 0 "
+            "AND globalTid IS NOT NULL",
         )
         return {
             (tid >> 24, domain): text if text is not None else self.text(text_id) for tid, domain, text, text_id in rows
@@ -235,9 +274,11 @@ class Reader:
         domains = self.domains()
         by_thread: collections.defaultdict[int, list[tuple[int, int, str]]] = collections.defaultdict(list)
         single: collections.defaultdict[tuple[int, str], list[int]] = collections.defaultdict(list)
+        id_column = self.db.optional("NVTX_EVENTS", "textId")
+        end_column = self.db.optional("NVTX_EVENTS", "endGlobalTid")
         rows = self.db.rows(
             "NVTX_EVENTS",
-            'SELECT start, "end", eventType, globalTid, endGlobalTid, domainId, text, textId FROM NVTX_EVENTS '
+            f'SELECT start, "end", eventType, globalTid, {end_column}, domainId, text, {id_column} FROM NVTX_EVENTS '
             'WHERE eventType IN (59, 60, 70, 71) AND "end" IS NOT NULL AND globalTid IS NOT NULL',
         )
         for start, end, kind, tid, end_tid, domain, text, text_id in rows:
@@ -259,10 +300,12 @@ class Reader:
             )
 
     def nest(self, tid: int, ranges: list[tuple[int, int, str]]) -> None:
-        """The ranges of a thread in their order: paths, times without children, and what is open when."""
+        """Process the ranges of a thread in order: compute paths, times without children, and the path open at each
+        time.
+        """
         ranges.sort(key=lambda r: r[:2])
         own: collections.defaultdict[int, list[int]] = collections.defaultdict(list)
-        stack: list[list[int]] = []  # of open ranges: [end, path, time of its children, begin]
+        stack: list[list[int]] = []  # open ranges: [end, path, time of its children, begin]
         times: list[int] = []
         paths: list[int] = []
 
@@ -300,9 +343,11 @@ class Reader:
     # ---- OS runtime ----
 
     def read_calls(self) -> None:
+        self.db.require("OSRT_API", "start", "end", "globalTid", "nameId", "eventClass")
+        chain_column = self.db.optional("OSRT_API", "callchainId", "0")
         start, end, tid, name, chain = self.db.columns(
             "OSRT_API",
-            'SELECT start, "end", globalTid, nameId, coalesce(callchainId, 0) FROM OSRT_API WHERE eventClass = 27 '
+            f'SELECT start, "end", globalTid, nameId, coalesce({chain_column}, 0) FROM OSRT_API WHERE eventClass = 27 '
             "AND globalTid IS NOT NULL",
             5,
         )
@@ -314,7 +359,7 @@ class Reader:
         self.profile.summed = {self.text(int(n)) for n in numpy.unique(summed[1])}
         if not self.db.rows(
             "LIBTRACE_PROCESS", "SELECT 1 FROM LIBTRACE_PROCESS LIMIT 1"
-        ):  # of nsys: what is short it leaves out
+        ):  # nsys leaves out short calls
             self.profile.summed |= {self.text(int(n)) for n in numpy.unique(name)}
         waits = {int(n): bool(WAITS.match(self.text(int(n)))) for n in numpy.unique(name)}
         is_wait = numpy.array([waits[int(n)] for n in name], bool) if len(name) else numpy.zeros(0, bool)
@@ -332,8 +377,8 @@ class Reader:
         self.read_chains(tid, name, chain, end - start)
 
     def read_chains(self, tid: Integers, name: Integers, chain: Integers, ns: Integers) -> None:
-        """Read where each function was called from, if each recorded call of it has a callchain: else chance decides
-        which calls have one.
+        """Read the callers of each function, if all its recorded calls have a callchain. Otherwise chance decides which
+        calls have one.
         """
         whole = [
             n
@@ -362,10 +407,15 @@ class Reader:
     # ---- CUDA ----
 
     def read_api(self) -> None:
+        table = "CUPTI_ACTIVITY_KIND_RUNTIME"
+        self.db.require(table, "start", "end", "globalTid", "nameId", "correlationId")
+        kind = self.db.optional(table, "eventClass", "0")
+        # A row of class 67 repeats a call, with its callchain (nsys 2021 and 2022, --cudabacktrace).
         start, end, tid, name, correlation = self.db.columns(
-            "CUPTI_ACTIVITY_KIND_RUNTIME",
-            'SELECT start, "end", globalTid, nameId, coalesce(correlationId, 0) FROM CUPTI_ACTIVITY_KIND_RUNTIME '
-            "WHERE globalTid IS NOT NULL",
+            table,
+            f'SELECT start, "end", globalTid, nameId, coalesce(correlationId, 0) FROM {table} '
+            f"WHERE globalTid IS NOT NULL AND ({kind} IS NOT 67 OR "
+            f"NOT EXISTS (SELECT 1 FROM {table} WHERE {kind} IS NOT 67))",
             5,
         )
         paths = self.paths_at(tid, start)
@@ -398,8 +448,12 @@ class Reader:
     def read_device(
         self, table: str, kind: str, sql: str, texts: Callable[[int], str], with_bytes: bool = False
     ) -> None:
+        process_column = self.db.process(table)
+        self.db.require(table, "start", "end", "correlationId", *(c for c in sql.split(", ") if not c.isdigit()))
         start, end, process, correlation, name, data = self.db.columns(
-            table, f'SELECT start, "end", coalesce(globalPid, 0), coalesce(correlationId, 0), {sql} FROM {table}', 6
+            table,
+            f'SELECT start, "end", coalesce({process_column}, 0), coalesce(correlationId, 0), {sql} FROM {table}',
+            6,
         )
         self.add(
             kind,
@@ -411,11 +465,10 @@ class Reader:
         )
 
     def read_devices(self) -> None:
-        labels: dict[int, str] = dict(
-            self.db.rows("ENUM_CUDA_MEMCPY_OPER", "SELECT id, label FROM ENUM_CUDA_MEMCPY_OPER")
-        )
-        syncs: dict[int, str] = dict(self.db.rows("ENUM_CUPTI_SYNC_TYPE", "SELECT id, label FROM ENUM_CUPTI_SYNC_TYPE"))
         prefix = "CUPTI_ACTIVITY_KIND_"
+        labels = COPY_KINDS | dict(self.db.rows("ENUM_CUDA_MEMCPY_OPER", "SELECT id, label FROM ENUM_CUDA_MEMCPY_OPER"))
+        is_new = self.db.has(prefix + "SYNCHRONIZATION", "deprecatedSyncType")
+        syncs = SYNC_TYPES if is_new else OLD_SYNC_TYPES
         self.read_device(prefix + "KERNEL", "kernel", "demangledName, 0", self.text)
         self.read_device(
             prefix + "MEMCPY", "copy", "copyKind, bytes", lambda n: f"[CUDA memcpy {labels.get(n, n)}]", True
@@ -426,7 +479,7 @@ class Reader:
     # ---- processes ----
 
     def read_processes(self) -> None:
-        """Read processes. A child between fork or vfork and its exec is no process of its own; one without exec has
+        """Read processes. A child between fork or vfork and its exec is not a separate process; one without exec has
         its parent's name.
         """
         rows = self.db.rows(
@@ -449,7 +502,7 @@ class Reader:
         firsts = (
             ("NVTX range", "NVTX_EVENTS", "eventType IN (59, 60, 70, 71)", "globalTid"),
             ("CUDA call", "CUPTI_ACTIVITY_KIND_RUNTIME", "1", "globalTid"),
-            ("kernel", "CUPTI_ACTIVITY_KIND_KERNEL", "1", "globalPid"),
+            ("kernel", "CUPTI_ACTIVITY_KIND_KERNEL", "1", self.db.process("CUPTI_ACTIVITY_KIND_KERNEL")),
         )
         for what, table, where, column in firsts:
             first: dict[int, int] = dict(
@@ -471,7 +524,7 @@ class Reader:
 
 
 def split_path(path: str) -> tuple[str, str, str]:
-    """'a/b/c' -> ('a/b', '/', 'c'); a slash within a name has a backslash before it."""
+    """Split a path: 'a/b/c' -> ('a/b', '/', 'c'). A slash within a name has a backslash before it."""
     place = len(path)
     while True:
         place = path.rfind("/", 0, place)
@@ -480,8 +533,26 @@ def split_path(path: str) -> tuple[str, str, str]:
     return (path[:place], "/", path[place + 1 :]) if place > 0 else ("", "", path)
 
 
+def range_names(path: str, name: str) -> set[str]:
+    """Return the texts of all NVTX ranges of the database `path`, which messages call `name`."""
+    database = Database(path, name)
+    try:
+        strings: dict[int, str] = dict(database.rows("StringIds", "SELECT id, value FROM StringIds"))
+        column = database.optional("NVTX_EVENTS", "textId")
+        texts = database.rows(
+            "NVTX_EVENTS",
+            f"SELECT DISTINCT text, {column} FROM NVTX_EVENTS "
+            'WHERE eventType IN (59, 60, 70, 71) AND "end" IS NOT NULL',
+        )
+        return {text if isinstance(text, str) else strings.get(number, f"[{number}]") for text, number in texts}
+    except TypeError:
+        raise Failure(f"'{name}': a table holds values of the wrong type") from None
+    finally:
+        database.connection.close()
+
+
 def read(path: str, name: str, merge_numbers: bool = False) -> Profile:
-    """The profile of the database `path`, which messages call `name`."""
+    """Return the profile of the database `path`, which messages call `name`."""
     from . import fingerprint
 
     reader = Reader(Database(path, name), merge_numbers)
@@ -493,7 +564,7 @@ def read(path: str, name: str, merge_numbers: bool = False) -> Profile:
         reader.read_processes()
         fingerprint.read(reader.db, reader.profile)
     except (TypeError, ValueError, AttributeError, OverflowError):
-        raise Failure(f"'{name}': a table holds values of the wrong type") from None
+        raise Failure(f"'{name}': a table has values of the wrong type") from None
     finally:
         reader.db.connection.close()
     return reader.profile

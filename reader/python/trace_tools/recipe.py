@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`trace recipe`: ready analyses of many reports, run by DuckDB on the output of `trace export -t parquet`.
 
-A recipe is recipes/NAME.sql: below the license line is its title, then a line that names the tables that it reads.
-Each table is a view of all folders, with a column `folder` in addition to those of the files.
+A recipe is recipes/NAME.sql: after the license line follow its title and a line with the names of the tables that it
+reads. Each table is a view of all folders, with a column `folder` in addition to those of the files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recipes")
 
 
 def recipes() -> dict[str, Recipe]:
-    """{name: (title, tables, sql)}."""
+    """Return {name: (title, tables, sql)}."""
     found = {}
     for path in sorted(glob.glob(os.path.join(FOLDER, "*.sql"))):
         with open(path, encoding="utf-8") as file:
@@ -35,7 +35,7 @@ def views_make(connection: duckdb.DuckDBPyConnection, tables: list[str], folders
     for table in tables:
         files = [path for folder in folders if os.path.exists(path := os.path.join(folder, f"{table}.parquet"))]
         if not files:
-            raise Failure(f"none of the {len(folders)} folders has the table {table}: such events were not recorded")
+            raise Failure(f"none of the {len(folders)} folders has the table {table}; its events were not recorded")
         listed = ", ".join("'" + path.replace("'", "''") + "'" for path in files)
         connection.execute(
             f"CREATE VIEW {table} AS SELECT *, parse_dirpath(filename) AS folder FROM read_parquet([{listed}], "
@@ -82,20 +82,20 @@ def main(argv: list[str]) -> int:
         prog="trace recipe", epilog="recipes: " + "; ".join(f"{n}: {t}" for n, (t, *_) in known.items())
     )
     p.add_argument("--format", "-f", choices=("table", "csv", "json"), default="table")
-    p.add_argument("name", nargs="?", help="which; without it they are listed")
-    p.add_argument("folder", nargs="*", help="folders (*.pqtdir) that 'trace export -t parquet' made")
+    p.add_argument("name", nargs="?", help="recipe to run; without it, list the recipes")
+    p.add_argument("folder", nargs="*", help="folders (*.pqtdir) that 'trace export -t parquet' wrote")
     given = p.parse_intermixed_args(argv)
     if not given.name:
         for name, (title, *_) in known.items():
             print(f"{name:<14}{title}")
         return 0
     if given.name not in known:
-        raise Failure(f"'{given.name}' is no recipe ({' '.join(known)})")
+        raise Failure(f"unknown recipe '{given.name}': want {', '.join(known)}")
     if not given.folder:
-        raise Failure("which folders? 'trace export -t parquet' makes them of reports")
+        raise Failure("no DIR given; write one with 'trace export -t parquet'")
     missing = [f for f in given.folder if not os.path.isdir(f)]
     if missing:
-        raise Failure(f"'{missing[0]}' is no folder; 'trace export -t parquet' makes them of reports")
+        raise Failure(f"'{missing[0]}' is not a folder; write one with 'trace export -t parquet'")
     _, tables, sql = known[given.name]
     connection = duckdb.connect()
     try:

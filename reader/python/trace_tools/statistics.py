@@ -21,23 +21,24 @@ import numpy.typing as npt
 
 Reals = npt.NDArray[numpy.float64]
 
-CUT = 3.0  # spreads (1.48 x median absolute deviation) from the median
-PERMUTATIONS = 20000  # all of them where there are no more
+CUT = 3.0  # clipping limit, in spreads (1.48 x median absolute deviation) from the median
+PERMUTATIONS = 20000  # number of permutations; all of them if there are fewer
 SPLITS = 400  # halves of the baseline that the noise floor is learned from
-EXACT_RUNS = 5  # values equal within each side of at least so many runs are no matter of chance
+EXACT_RUNS = 5  # values equal within each side of at least this many runs are not due to chance
 RESAMPLES = 2000
+METRICS_AT_ONCE = 1000  # bounds the memory of permutations and halves, some tens of MB
 
 
 @dataclasses.dataclass
 class Family:
     """Result of the test of all metrics together."""
 
-    p: Reals  # corrected, of each metric
-    reachable: bool  # a metric whose sides do not overlap at all would be found
+    p: Reals  # corrected p-value of each metric
+    reachable: bool  # whether a metric whose sides do not overlap would be found
 
 
 def permutations(count: int, chosen: int, rng: numpy.random.Generator) -> tuple[npt.NDArray[numpy.float32], bool]:
-    """Ways to choose a side: rows of 0 and 1, all of them or a sample of PERMUTATIONS."""
+    """Return ways to choose a side: rows of 0 and 1, all of them or a sample of PERMUTATIONS."""
     ways = math.comb(count, chosen)
     if ways <= PERMUTATIONS:
         rows = numpy.zeros((ways, count), numpy.float32)
@@ -51,8 +52,8 @@ def permutations(count: int, chosen: int, rng: numpy.random.Generator) -> tuple[
 
 
 def scores(values: Reals) -> npt.NDArray[numpy.float32]:
-    """Runs x metrics, each metric with mean 0 and deviation 1, or all 0 where it does not vary."""
-    import scipy.stats  # takes most of a second, and is not needed where there is one run a side
+    """Return runs x metrics, each metric with mean 0 and deviation 1, or all 0 if it does not vary."""
+    import scipy.stats  # takes most of a second, and is not needed with one run per side
 
     logs = numpy.log1p(values)
     spread = scipy.stats.median_abs_deviation(logs, axis=0, scale="normal")
@@ -64,29 +65,32 @@ def scores(values: Reals) -> npt.NDArray[numpy.float32]:
 
 
 def test_family(base: Reals, other: Reals, alpha: float, rng: numpy.random.Generator) -> Family:
-    """base, other: arrays of runs x metrics. Two-sided."""
+    """Test all metrics together, two-sided. base, other: arrays of runs x metrics."""
     scaled = scores(numpy.vstack([base, other]))
     n = len(base)
     observed = numpy.abs(scaled[:n].sum(axis=0))
     rows, complete = permutations(len(scaled), n, rng)
-    largest = numpy.abs(rows @ scaled).max(axis=1) if scaled.shape[1] else numpy.zeros(len(rows))
+    largest = numpy.zeros(len(rows), numpy.float32)
+    for first in range(0, scaled.shape[1], METRICS_AT_ONCE):
+        part = numpy.abs(rows @ scaled[:, first : first + METRICS_AT_ONCE]).max(axis=1)
+        largest = numpy.maximum(largest, part)
     tolerance = 1e-4
-    counts = (largest[:, None] >= observed[None, :] - tolerance).sum(axis=0)
+    counts = len(rows) - numpy.searchsorted(numpy.sort(largest), observed - tolerance)
     p = counts / len(rows) if complete else (counts + 1) / (len(rows) + 1)
-    apart = numpy.repeat([0.0, 1.0], [n, len(scaled) - n])  # as clear as it can be
+    apart = numpy.repeat([0.0, 1.0], [n, len(scaled) - n])  # the clearest possible separation
     best = abs(((apart - apart.mean()) / apart.std())[:n].sum())
     count = (largest >= best - tolerance).sum()
-    best_p = max(count, 2) / len(rows) if complete else (count + 1) / (len(rows) + 1)  # itself and its mirror image
+    best_p = max(count, 2) / len(rows) if complete else (count + 1) / (len(rows) + 1)  # itself and its mirrored choice
     return Family(p, bool(best_p <= alpha))
 
 
 def log_ratio(base: Reals, other: Reals) -> float:
-    """Hodges and Lehmann's shift of the logarithms: the median over all pairs of runs."""
+    """Return Hodges and Lehmann's shift of the logarithms: the median over all pairs of runs."""
     return float(numpy.median(numpy.subtract.outer(numpy.log(other), numpy.log(base))))
 
 
 def interval(base: Reals, other: Reals, rng: numpy.random.Generator, level: float = 0.95) -> tuple[float, float]:
-    """Bootstrap interval of the ratio OTHER / BASE; both are positive and of at least two runs."""
+    """Return the bootstrap interval of the ratio OTHER / BASE; both are positive and have at least two runs."""
     import scipy.stats
 
     def ratio(a: Reals, b: Reals, axis: int = -1) -> Reals:
@@ -116,12 +120,15 @@ def noise_floors(base: Reals, rng: numpy.random.Generator) -> Reals:
         return numpy.full(metrics, numpy.nan)
     half = runs // 2
     order = rng.random((SPLITS, runs)).argsort(axis=1)
-    first = numpy.median(base[order[:, :half]], axis=1)
-    second = numpy.median(base[order[:, half : 2 * half]], axis=1)
-    low, high = numpy.minimum(first, second), numpy.maximum(first, second)
-    with numpy.errstate(divide="ignore", invalid="ignore"):
-        apart = numpy.where(high > 0, numpy.where(low > 0, high / low - 1, numpy.inf), 0)
-    floors: Reals = numpy.quantile(apart, 0.99, axis=0, method="higher")
+    floors = numpy.empty(metrics)
+    for begin in range(0, metrics, METRICS_AT_ONCE):
+        part = base[:, begin : begin + METRICS_AT_ONCE]
+        first = numpy.median(part[order[:, :half]], axis=1)
+        second = numpy.median(part[order[:, half : 2 * half]], axis=1)
+        low, high = numpy.minimum(first, second), numpy.maximum(first, second)
+        with numpy.errstate(divide="ignore", invalid="ignore"):
+            apart = numpy.where(high > 0, numpy.where(low > 0, high / low - 1, numpy.inf), 0)
+        floors[begin : begin + METRICS_AT_ONCE] = numpy.quantile(apart, 0.99, axis=0, method="higher")
     return floors
 
 
@@ -138,5 +145,5 @@ def noise_between(base: Reals, groups: Sequence[int]) -> Reals:
 
 
 def is_exact(base: Reals, other: Reals) -> bool:
-    """Every run of a side has the same value, and there are enough runs for that to be no chance."""
+    """Return whether all runs of a side have the same value, and there are enough runs to rule out chance."""
     return bool(min(len(base), len(other)) >= EXACT_RUNS and numpy.ptp(base) == 0 and numpy.ptp(other) == 0)

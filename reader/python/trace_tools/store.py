@@ -2,8 +2,9 @@
 """The store of nights: a SQLite file, or PostgreSQL by a connection string (postgresql://..., or libpq's host=...
 dbname=...) for many machines at once.
 
-Tables (docs/nightly.md): night, run, item. Reports stay files; the store has what comparisons need of them. Every
-write is one transaction: a writer that is killed leaves nothing half done, and several may write at the same time.
+Tables (docs/nightly.md): night, run, item. Reports stay files; the store holds the data of them that comparisons
+need. Every write is one transaction: a writer that is killed leaves nothing half done, and several may write at the
+same time.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from typing import Any, Callable, ContextManager, Dict, TypeVar
 from . import Failure
 from .profile import Item, Key, Profile
 
-Row = Dict[str, Any]  # of a table, by the names of its columns, with their types
+Row = Dict[str, Any]  # a row of a table: values by column name
 Result = TypeVar("Result")
 
-# {id}: what numbers the rows.
+# {id}: type of the row number, which differs between the databases.
 SCHEMA = (
     """CREATE TABLE IF NOT EXISTS night (
       id {id}, benchmark TEXT NOT NULL, host TEXT NOT NULL, begun TEXT NOT NULL, commit_id TEXT, folder TEXT NOT NULL,
@@ -37,7 +38,7 @@ SCHEMA = (
     "CREATE INDEX IF NOT EXISTS run_by_night ON run (night_id)",
     "CREATE INDEX IF NOT EXISTS item_by_run ON item (run_id)",
 )
-WAIT_S = 60  # for other writers
+WAIT_S = 60  # time to wait for other writers
 NIGHT = (
     "id",
     "benchmark",
@@ -75,7 +76,7 @@ def is_postgresql(url: str) -> bool:
 
 
 class Store:
-    """One connection; not for several threads."""
+    """One connection, for use by one thread."""
 
     def __init__(self, url: str) -> None:
         self.url, self.is_postgresql = url, is_postgresql(url)
@@ -84,10 +85,10 @@ class Store:
                 import psycopg
             except ImportError as error:
                 raise Failure(
-                    f"a store in PostgreSQL needs psycopg ({error}); scripts/setup --python installs it"
+                    f"a PostgreSQL store needs psycopg ({error}); install it with 'scripts/setup --python'"
                 ) from None
             self.errors: tuple[type[Exception], ...] = (psycopg.Error,)
-            # An sqlite3.Connection, or a psycopg.Connection: what is called of it here both have, with other types.
+            # An sqlite3.Connection or a psycopg.Connection: both have the methods called here, but with other types.
             self.connection: Any = self.guard(lambda: psycopg.connect(url, connect_timeout=WAIT_S))
         else:
             self.errors = (sqlite3.Error,)
@@ -113,7 +114,7 @@ class Store:
             if self.is_postgresql:
                 self.connection.execute(
                     "SELECT pg_advisory_xact_lock(1279869524)"
-                )  # two that make the tables at once fail otherwise
+                )  # otherwise, of two processes that create the tables at once, one fails
             for statement in SCHEMA:
                 self.connection.execute(statement.format(id=number))
 
@@ -184,13 +185,13 @@ class Store:
         self.guard(update)
 
     def accept(self, night: int) -> None:
-        """Makes a night the baseline: those before it are none any more."""
+        """Make a night the baseline; earlier nights are no longer baselines."""
 
         def update() -> None:
             with self.transaction():
                 found = self.rows(NIGHT, f"SELECT {', '.join(NIGHT)} FROM night WHERE id = ?", night)
                 if not found:
-                    raise Failure(f"store: there is no night {night}")
+                    raise Failure(f"store: unknown night {night}")
                 self.execute(
                     "UPDATE night SET is_baseline = 0 WHERE benchmark = ? AND host = ? AND id < ?",
                     found[0]["benchmark"],
@@ -225,7 +226,7 @@ class Store:
         report_bytes: int | None,
         profile: Profile | None,
     ) -> int:
-        """A run and its items (profile: None where there is no report), in one transaction."""
+        """Add a run and its items (profile: None if there is no report), in one transaction."""
         facts = problems = summed = None
         if profile:
             facts, problems, summed = (
@@ -279,11 +280,11 @@ class Store:
         return self.rows(RUN, f"SELECT {', '.join(RUN)} FROM run WHERE night_id = ? ORDER BY id", night)
 
     def has_whole_run(self, night: int) -> bool:
-        """Whether a night has a run that others can be compared with."""
+        """Return whether a night has a run that others can be compared with."""
         return any(run["is_traced"] and run["outcome"] == "ok" and run["facts"] is not None for run in self.runs(night))
 
     def profiles(self, night: int, whole_only: bool = True) -> list[Profile]:
-        """What the traced runs of a night did, as it was read from their reports."""
+        """Return the profiles of the traced runs of a night, as they were read from the reports."""
         found = []
         for run in self.runs(night):
             if not run["is_traced"] or run["facts"] is None or (whole_only and run["outcome"] != "ok"):
@@ -307,7 +308,7 @@ class Store:
         return found
 
     def report_gone(self, night: int) -> None:
-        """The reports of a night were removed; what was read from them stays."""
+        """Record that the reports of a night were removed; the data read from them stays."""
 
         def update() -> None:
             with self.transaction():
@@ -333,7 +334,7 @@ class Transaction:
 
 
 def clean(text: str) -> str:
-    """PostgreSQL has no NUL in texts, and neither has surrogates."""
+    """Replace NUL, which PostgreSQL refuses in texts, and surrogates, which both databases refuse."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 

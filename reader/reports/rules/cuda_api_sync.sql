@@ -5,7 +5,7 @@
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME
 -- data: CUDA trace
 -- arguments: rows
--- advice: In these calls the host waits until everything before them is done.
+-- advice: In these calls the host waits until all earlier work is done.
 -- advice: Wait for less: cudaStreamWaitEvent lets one stream wait for another, cudaEventSynchronize waits for one event.
 
 SELECT ns, start, pid, tid, full_name

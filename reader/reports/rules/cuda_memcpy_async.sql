@@ -5,7 +5,7 @@
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY
 -- data: CUDA memory transfers
 -- arguments: rows
--- advice: These copies were asked for asynchronously, but one side of them is pageable memory: the driver stages them and the call waits.
+-- advice: These copies were requested asynchronously, but one side is pageable memory: the driver stages them, and the call waits.
 -- advice: Use pinned memory (cudaMallocHost, cudaHostRegister).
 
 SELECT m.ns, m.start, source.label, target.label, m.bytes / 1e6, m.pid, m.deviceId, m.contextId, m.greenContextId, m.streamId, a.full_name

@@ -5,10 +5,10 @@
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY CUPTI_ACTIVITY_KIND_MEMSET !LIBTRACE_NCU_RESULT
 -- data: CUDA trace
 -- arguments: rows gap (milliseconds, default 500)
--- advice: The device had nothing to do for at least the time of argument gap (500 ms), between its first and its last operation; work of a profiler is not counted as idle.
--- advice: Look what the host did meanwhile: its OS runtime calls, callchains and NVTX ranges at these times.
+-- advice: The device was idle for at least 500 ms (argument gap) between its first and its last operation. Overhead of the profiler does not count as idle.
+-- advice: Check what the host did at these times: OS runtime calls, callchains and NVTX ranges.
 
--- Not for kernels of Nsight Compute: their starts are told in whole seconds.
+-- Not used for kernels of Nsight Compute, because their starts are whole seconds.
 WITH busy AS (
   SELECT start, "end", pid, deviceId, contextId FROM GPU_OPERATIONS
   UNION ALL

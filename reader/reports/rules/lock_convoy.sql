@@ -7,16 +7,16 @@
 -- data: OS Runtime trace
 -- before: osrt
 -- arguments: rows
--- advice: Several threads wait for the same lock again and again, together at least a tenth of the life of their process (20 waits, 10 ms).
--- advice: Shown is what the thread that had it did in the longest wait: take that out of the lock, hold it shorter, or split it.
+-- advice: Several threads wait for the same lock again and again, in total at least 20 times, 10 ms, and 10 % of the lifetime of their process.
+-- advice: The row shows what the holder did during the longest wait: move that out of the lock, hold the lock for a shorter time, or split it.
 
 WITH waits AS MATERIALIZED (
   SELECT *, coalesce(object, -chain) AS lock FROM OSRT_CALLS
   WHERE name IN ('pthread_mutex_lock', 'pthread_mutex_timedlock', 'pthread_mutex_clocklock', 'pthread_rwlock_rdlock', 'pthread_rwlock_wrlock',
                  'pthread_rwlock_timedrdlock', 'pthread_rwlock_timedwrlock', 'pthread_rwlock_clockrdlock', 'pthread_rwlock_clockwrlock',
                  'pthread_spin_lock')),
-lives AS MATERIALIZED (SELECT globalTid >> 24 AS process, max("end") - min(start) AS ns FROM OSRT_API GROUP BY 1),
--- bare columns are those of the longest wait
+lives AS MATERIALIZED (SELECT globalTid >> 24 AS process, max("end") - min(start) AS ns FROM THREAD_LIFETIMES GROUP BY 1),
+-- columns without an aggregate have the values of the longest wait
 locks AS (
   SELECT pid, globalTid, lock, object, sum(ns) AS waited, count(*) AS waits, count(DISTINCT globalTid) AS threads, max(ns) AS longest, name, chain,
          start, "end", holder

@@ -4,17 +4,15 @@
 -- columns: Oversubscribed (ns), Share (%), CPUs, Avg Running, Most Running, Threads
 -- needs: OSRT_API
 -- data: OS Runtime trace
--- advice: For a fifth of the time or more (and 50 ms), more threads were in no recorded call of 10 us or more, and so wanted to run, than the machine has CPUs.
--- advice: Use fewer threads (OMP_NUM_THREADS, the size of pools), or one pool for all; a container may have fewer CPUs still.
+-- before: osrt
+-- advice: For at least 20 % of the time, and 50 ms, more threads were runnable than the machine has CPUs. A thread counts as runnable unless it is in a recorded call of 10 us or more.
+-- advice: Use fewer threads (OMP_NUM_THREADS, pool sizes), or one shared pool. A container may have even fewer CPUs.
 
-WITH lives AS MATERIALIZED (
-  SELECT globalTid, min(start) AS start, max("end") AS "end"
-  FROM (SELECT globalTid, min(start) AS start, max("end") AS "end" FROM OSRT_API WHERE eventClass = 27 GROUP BY globalTid
-        UNION ALL SELECT globalTid, timestamp, timestamp FROM LIBTRACE_THREAD_START
-        UNION ALL SELECT globalTid, timestamp, timestamp FROM LIBTRACE_THREAD_END)
-  GROUP BY globalTid),
--- short calls are work, too
-calls AS (SELECT start, "end" FROM OSRT_API WHERE eventClass = 27 AND "end" - start >= 10000),
+WITH lives AS MATERIALIZED (SELECT * FROM THREAD_LIFETIMES),
+-- Short calls are work, too. A call in which a thread sleeps until its process ends has no row in OSRT_API.
+calls AS (
+  SELECT start, "end" FROM OSRT_API WHERE eventClass = 27 AND "end" - start >= 10000
+  UNION ALL SELECT start, start + duration FROM LIBTRACE_OSRT_UNFINISHED WHERE duration >= 10000),
 changes AS (
   SELECT start AS time, 1 AS change FROM lives UNION ALL SELECT "end", -1 FROM lives
   UNION ALL SELECT start, -1 FROM calls UNION ALL SELECT "end", 1 FROM calls),

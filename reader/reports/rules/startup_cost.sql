@@ -4,8 +4,9 @@
 -- columns: What text, Total Time (ns), Count, PID, Of text
 -- needs: OSRT_API CUPTI_ACTIVITY_KIND_RUNTIME LIBTRACE_PROCESS
 -- data: start-up
--- advice: First CUDA call: it makes the context and loads the modules (100 ms or more). Short processes: twenty or more of a program that live less than 50 ms on average (none of them 500 ms or longer) are mostly start and end; a child counts as the program that it executes.
--- advice: Keep one process for many jobs, do in the shell what needs no program, load CUDA modules lazily (CUDA_MODULE_LOADING=LAZY), and let one process serve many runs.
+-- advice: Short processes: at least 20 processes of one program, with a mean lifetime below 50 ms and none of 500 ms or more, spend most of it on start and end. A forked child counts as the program that it executes.
+-- advice: Use one process for many jobs, and shell built-ins instead of programs.
+-- cuda_advice: First CUDA call: it creates the context and loads the modules (100 ms or more). Load modules lazily (CUDA_MODULE_LOADING=LAZY), and let one process serve many runs.
 
 SELECT 'first CUDA call', ns, 1, pid, name
 FROM (SELECT *, row_number() OVER (PARTITION BY globalTid >> 24 ORDER BY ns DESC) AS place

@@ -6,11 +6,11 @@
 -- data: OS Runtime trace
 -- before: osrt
 -- arguments: rows
--- advice: These threads spent at least half of their time, and 100 ms, in calls of 100 us or more. For threads that wait for work this is as it should be.
--- advice: Where one does not: the function they waited in most, and the callchain of its longest call, say what for.
+-- advice: These threads spent at least 50 % of their time, and 100 ms, in calls of 100 us or more. That is normal for threads that wait for work.
+-- advice: For other threads, the function with the most waiting time and the callchain of its longest call show what they wait for.
 
-WITH lives AS MATERIALIZED (SELECT globalTid, max("end") - min(start) AS ns FROM OSRT_API GROUP BY globalTid),
--- bare columns are those of the longest call
+WITH lives AS MATERIALIZED (SELECT globalTid, "end" - start AS ns FROM THREAD_LIFETIMES),
+-- columns without an aggregate have the values of the longest call
 functions AS MATERIALIZED (
   SELECT globalTid, pid, tid, name, sum(ns) AS ns, max(ns) AS longest, chain FROM OSRT_CALLS WHERE ns >= 100000 GROUP BY globalTid, name),
 waiting AS (

@@ -6,8 +6,8 @@
 -- data: OS Runtime trace
 -- before: osrt
 -- arguments: rows
--- advice: A thousand or more calls moved 512 bytes or less each, on average: the calls cost more than the data. Only recorded calls count (those of a microsecond and more, unless told otherwise).
--- advice: Buffer: stdio, a larger buffer, readv and writev, or one call for many records.
+-- advice: At least 1000 calls moved 512 bytes or less on average, so that the calls cost more than the data. Only recorded calls count: by default those of 1 us or more.
+-- advice: Use stdio or a larger buffer, readv and writev, or one call for many records.
 
 SELECT sum(ns), count(*), avg(returnValue), pid, object, name
 FROM OSRT_CALLS

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What 'trace export -t atp', 'csv' and 'occupancy' write: calls of each thread in the order in which they began, kernels in that of their
--- start, perf markers. A row's number is its place. Tables of calls hold numbers alone, and names once: they lie in a temporary file.
+-- Rows that 'trace export -t atp', 'csv' and 'occupancy' write, in order of their row ids: calls of each thread and kernels, both in order
+-- of their start, and perf markers. Tables of calls contain only numbers, and each name is stored once, because they are in a temporary file.
 
--- What a call of CUDA did, as far as that was recorded.
+-- Arguments of CUDA calls, as far as they were recorded.
 CREATE TEMP TABLE CODEXL_LAUNCHES (process, correlationId, arguments, PRIMARY KEY (process, correlationId)) WITHOUT ROWID;
 INSERT OR IGNORE INTO CODEXL_LAUNCHES
 SELECT globalPid >> 24, correlationId,
@@ -22,7 +22,7 @@ SELECT globalPid >> 24, correlationId,
              CASE WHEN streamId BETWEEN 0 AND 4294967294 THEN 'stream=' || streamId ELSE '' END, ';')
 FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION WHERE correlationId > 0 AND globalPid IS NOT NULL;
 
--- Names by what they are names of: 0 calls of the OS runtime, 1 of CUDA.
+-- Names of functions by source: 0 = OS runtime, 1 = CUDA.
 CREATE TEMP TABLE CODEXL_NAMES (source, id, name, PRIMARY KEY (source, id)) WITHOUT ROWID;
 INSERT INTO CODEXL_NAMES SELECT 1, n.nameId, api_name(s.value) FROM (SELECT DISTINCT nameId FROM CUPTI_ACTIVITY_KIND_RUNTIME) AS n JOIN StringIds AS s ON s.id = n.nameId;
 INSERT INTO CODEXL_NAMES SELECT 0, n.nameId, s.value FROM (SELECT DISTINCT nameId FROM OSRT_API WHERE eventClass = 27) AS n JOIN StringIds AS s ON s.id = n.nameId;
@@ -37,11 +37,12 @@ FROM (SELECT globalTid, start, "end", nameId, coalesce(returnValue, 0) AS result
 WHERE c.globalTid IS NOT NULL AND EXISTS (SELECT * FROM CODEXL_NAMES AS n WHERE n.source = c.source AND n.id = c.nameId) AND c."end" >= c.start
 ORDER BY c.globalTid, c.start, c."end" DESC;
 
--- Lines of the blocks of a thread.
+-- Number of lines in the blocks of each thread.
 CREATE TEMP TABLE CODEXL_LINES (globalTid PRIMARY KEY, calls, markers DEFAULT 0) WITHOUT ROWID;
 INSERT INTO CODEXL_LINES (globalTid, calls) SELECT globalTid, count(*) FROM CODEXL_CALLS GROUP BY globalTid;
 
--- Who called: the frame outside of the function called, the outermost of its name, as CUDA's calls lie in each other; else the innermost frame.
+-- Callers: the frame around the called function. If several frames have the name of the function, because CUDA calls are nested, the frame
+-- around the outermost of them; if none has, the innermost frame.
 CREATE TEMP TABLE CODEXL_FRAMES AS
 SELECT 0 AS source, f.id, f.stackDepth, s.value AS name, p.value AS file, l.line
 FROM OSRT_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol
@@ -80,7 +81,8 @@ FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
 WHERE k."end" >= k.start
 ORDER BY k.start, k."end";
 
--- Ranges that nest in those of their thread: domains nest by themselves only, and an end is that of the last begin.
+-- Push/pop ranges that do not cross other ranges of their thread. In NVTX, only ranges of one domain nest, but in the file an end always ends
+-- the last begin.
 CREATE TEMP TABLE CODEXL_RANGES AS
 SELECT * FROM (SELECT r.id, r.globalTid, r.start, r."end", r.text, coalesce(d.name, 'Default') AS domain,
                       range_crosses(r.id, r.start, r."end") OVER (PARTITION BY r.globalTid ORDER BY r.start, r."end" DESC, r.id ROWS UNBOUNDED PRECEDING)
@@ -90,7 +92,7 @@ SELECT * FROM (SELECT r.id, r.globalTid, r.start, r."end", r.text, coalesce(d.na
                WHERE r.style = 'PushPop' AND r.globalTid IS NOT NULL AND r."end" >= r.start)
 WHERE NOT crosses;
 
--- At one time first what ends, the inner before the outer, then what begins, the outer before the inner.
+-- Order of markers with the same time: ends before begins, ends of inner ranges first, begins of outer ranges first.
 CREATE TEMP TABLE CODEXL_MARKERS AS
 SELECT globalTid, time, is_begin, text, domain FROM (
   SELECT globalTid, start AS time, 1 AS is_begin, text, domain, 1 AS place, -"end" AS other, id FROM CODEXL_RANGES

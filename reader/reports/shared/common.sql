@@ -1,19 +1,27 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What reports share: events with their names, durations, and plain ids of process and thread.
+-- Views shared by reports: events with their names, durations, and plain ids of process and thread.
 
 CREATE TEMP VIEW API_CALLS AS
 SELECT r.start, r."end", r."end" - r.start AS ns, r.globalTid, r.globalTid >> 24 & 0xffffff AS pid, r.globalTid & 0xffffff AS tid,
        r.correlationId, r.returnValue, r.callchainId, s.value AS full_name, api_name(s.value) AS name
-FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r LEFT JOIN StringIds AS s ON s.id = r.nameId;
+FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r LEFT JOIN StringIds AS s ON s.id = r.nameId
+-- A row of class 67 repeats a call that also has its own row, to add the callchain (nsys 2021 and 2022, --cudabacktrace).
+WHERE r.eventClass IS NOT 67 OR NOT EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE eventClass IS NOT 67);
 
--- The innermost NVTX range around the launch of an operation; filled by nvtx_launches.
-CREATE TEMP TABLE LAUNCH_RANGES (pid, correlationId, name, PRIMARY KEY (pid, correlationId)) WITHOUT ROWID;
+-- Names of shared files whose tables are already filled.
+CREATE TEMP TABLE PREPARED (what TEXT PRIMARY KEY) WITHOUT ROWID;
+
+-- One API call for each correlation id of a process; filled by launch_calls.
+CREATE TEMP TABLE LAUNCH_CALLS (pid INTEGER, correlationId INTEGER, globalTid INTEGER, start INTEGER, "end" INTEGER, nameId INTEGER,
+                                PRIMARY KEY (pid, correlationId)) WITHOUT ROWID;
+
+-- The innermost NVTX range around the launch of a kernel; filled by nvtx_launches.
+CREATE TEMP TABLE LAUNCH_RANGES (kernel INTEGER PRIMARY KEY, name TEXT);
 
 CREATE TEMP VIEW KERNELS AS
 SELECT k.*, k."end" - k.start AS ns, k.globalPid >> 24 & 0xffffff AS pid,
        CASE WHEN argument('nvtx-name') THEN
-         coalesce((SELECT l.name || '/' FROM LAUNCH_RANGES AS l
-                   WHERE l.pid = k.globalPid >> 24 & 0xffffff AND l.correlationId = k.correlationId), '')
+         coalesce((SELECT l.name || '/' FROM LAUNCH_RANGES AS l WHERE l.kernel = k.id), '')
        ELSE '' END ||
        CASE WHEN argument('base') THEN short.value
             WHEN argument('mangled') THEN coalesce(mangled.value, whole.value)
@@ -33,12 +41,33 @@ SELECT start, "end", "end" - start, globalPid, globalPid >> 24 & 0xffffff, devic
        streamId, correlationId, bytes, memKind, NULL, NULL, '[CUDA memset]'
 FROM CUPTI_ACTIVITY_KIND_MEMSET;
 
+-- SQLite computes all columns of a union, and a column that the database lacks is an error. So each union has only the columns that its
+-- reports read.
 CREATE TEMP VIEW GPU_OPERATIONS AS
-SELECT start, "end", ns, pid, deviceId, contextId, correlationId, 'CUDA_KERNEL' AS category, name FROM KERNELS
+SELECT start, "end", globalPid >> 24 & 0xffffff AS pid, deviceId, contextId FROM CUPTI_ACTIVITY_KIND_KERNEL
 UNION ALL
-SELECT start, "end", ns, pid, deviceId, contextId, correlationId, 'MEMORY_OPER', name FROM MEMORY_OPERATIONS;
+SELECT start, "end", globalPid >> 24 & 0xffffff, deviceId, contextId FROM CUPTI_ACTIVITY_KIND_MEMCPY
+UNION ALL
+SELECT start, "end", globalPid >> 24 & 0xffffff, deviceId, contextId FROM CUPTI_ACTIVITY_KIND_MEMSET;
 
--- Domains count from 1 in each process, 0 is the one without a name; filled by nvtx.
+CREATE TEMP VIEW MEMORY_TIMES AS
+SELECT m."end" - m.start AS ns, '[CUDA memcpy ' || coalesce(l.label, m.copyKind) || ']' AS name
+FROM CUPTI_ACTIVITY_KIND_MEMCPY AS m LEFT JOIN ENUM_CUDA_MEMCPY_OPER AS l ON l.id = m.copyKind
+UNION ALL
+SELECT "end" - start, '[CUDA memset]' FROM CUPTI_ACTIVITY_KIND_MEMSET;
+
+CREATE TEMP VIEW MEMORY_SIZES AS
+SELECT m.bytes, '[CUDA memcpy ' || coalesce(l.label, m.copyKind) || ']' AS name
+FROM CUPTI_ACTIVITY_KIND_MEMCPY AS m LEFT JOIN ENUM_CUDA_MEMCPY_OPER AS l ON l.id = m.copyKind
+UNION ALL
+SELECT bytes, '[CUDA memset]' FROM CUPTI_ACTIVITY_KIND_MEMSET;
+
+CREATE TEMP VIEW GPU_TIMES AS
+SELECT 'CUDA_KERNEL' AS category, name, ns FROM KERNELS
+UNION ALL
+SELECT 'MEMORY_OPER', name, ns FROM MEMORY_TIMES;
+
+-- Domains are numbered from 1 in each process; 0 is the domain without a name. Filled by nvtx.
 CREATE TEMP TABLE NVTX_DOMAINS (pid, domainId, name, PRIMARY KEY (pid, domainId)) WITHOUT ROWID;
 
 CREATE TEMP VIEW NVTX_RANGES AS
@@ -49,3 +78,34 @@ FROM NVTX_EVENTS AS e
      LEFT JOIN StringIds AS s ON s.id = e.textId
      LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 & 0xffffff AND d.domainId = e.domainId
 WHERE e.eventType IN (59, 60, 70, 71) AND e."end" IS NOT NULL;
+
+-- Input of the tables of range_sweep.h: push/pop ranges.
+CREATE TEMP VIEW PUSH_POP_SWEEP AS
+SELECT globalTid AS thread, start, "end", id AS range, NULL AS launch, NULL AS first, NULL AS last
+FROM NVTX_EVENTS WHERE eventType IN (59, 70) AND "end" IS NOT NULL;
+
+-- Ranges that end on the thread on which they began.
+CREATE TEMP VIEW THREAD_RANGES AS
+SELECT globalTid AS thread, start, "end", id AS range, NULL AS launch, NULL AS first, NULL AS last
+FROM NVTX_EVENTS
+WHERE eventType IN (59, 60, 70, 71) AND "end" IS NOT NULL AND globalTid IS NOT NULL AND (endGlobalTid IS NULL OR endGlobalTid = globalTid);
+
+-- The ranges of THREAD_RANGES and the launch of each GPU operation, with the times of the operation.
+CREATE TEMP VIEW PROJECTION_SWEEP AS
+SELECT * FROM THREAD_RANGES
+UNION ALL
+SELECT c.globalTid, c.start, c."end", NULL, 0, o.start, o."end"
+FROM (SELECT globalPid, correlationId, start, "end" FROM CUPTI_ACTIVITY_KIND_KERNEL
+      UNION ALL
+      SELECT globalPid, correlationId, start, "end" FROM CUPTI_ACTIVITY_KIND_MEMCPY
+      UNION ALL
+      SELECT globalPid, correlationId, start, "end" FROM CUPTI_ACTIVITY_KIND_MEMSET) AS o
+     CROSS JOIN LAUNCH_CALLS AS c ON c.pid = o.globalPid >> 24 & 0xffffff AND c.correlationId = o.correlationId;
+
+-- The ranges of THREAD_RANGES and the launch of each kernel; a kernel whose call is not known has no thread.
+CREATE TEMP VIEW KERNEL_SWEEP AS
+SELECT * FROM THREAD_RANGES
+UNION ALL
+SELECT c.globalTid, coalesce(c.start, k.start), coalesce(c."end", k."end"), NULL, k.id, NULL, NULL
+FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
+     LEFT JOIN LAUNCH_CALLS AS c ON c.pid = k.globalPid >> 24 & 0xffffff AND c.correlationId = k.correlationId;

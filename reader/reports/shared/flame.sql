@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Callchains of 'trace report --html' with the events that carry them, by process: calls of the OS runtime, and of CUDA. The chains are
--- told apart by `source`.
+-- Callchains of 'trace report --html' and the calls that have them, by process. `source` distinguishes callchains of the OS runtime (0)
+-- and of CUDA (1).
 
 CREATE TEMP TABLE PAGE_CHAINS AS
 SELECT 0 AS source, callchainId AS chain, globalTid >> 24 AS process, sum("end" - start) AS ns, count(*) AS count
@@ -17,7 +17,7 @@ FROM PAGE_CHAINS AS c
            SELECT 1, id, symbol, stackDepth FROM CUDA_CALLCHAINS) AS f ON f.source = c.source AND f.id = c.chain
      LEFT JOIN StringIds AS s ON s.id = f.symbol;
 
--- Where a function has no name, its address has that of its file before it, without folders.
+-- Texts of frames. A function without a name is shown as the name of its file, without folders, and its address.
 CREATE TEMP VIEW PAGE_TEXTS AS
 SELECT s.id, CASE WHEN s.value LIKE '0x%' AND m.value LIKE '%/%'
                   THEN replace(m.value, rtrim(m.value, replace(m.value, '/', '')), '') || ' ' || s.value ELSE s.value END AS text

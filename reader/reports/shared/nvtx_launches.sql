@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The innermost NVTX range around each launch: what the argument nvtx-name asks for.
+-- The innermost NVTX range around the launch of each kernel, for the argument nvtx-name. Needs launch_calls.
 
-DELETE FROM LAUNCH_RANGES;
 INSERT OR REPLACE INTO LAUNCH_RANGES
-SELECT pid, correlationId, text
-FROM (SELECT o.pid, o.correlationId, r.text, row_number() OVER (PARTITION BY o.pid, o.correlationId ORDER BY r.start DESC, r."end", r.id DESC) AS place
-      FROM RANGE_OPERATIONS AS o JOIN NESTED_RANGES AS r ON r.id = o.range)
-WHERE place = 1;
+SELECT l.launch, coalesce(e.text, s.value, '')
+FROM range_launches('KERNEL_SWEEP') AS l
+     CROSS JOIN NVTX_EVENTS AS e ON e.id = l.range
+     LEFT JOIN StringIds AS s ON s.id = e.textId
+WHERE l.place = 0 AND NOT EXISTS (SELECT 1 FROM PREPARED WHERE what = 'nvtx_launches');
+
+INSERT OR IGNORE INTO PREPARED VALUES ('nvtx_launches');

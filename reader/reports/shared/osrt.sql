@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Calls of the OS runtime with their names and, where the database is ours, what they worked on. A callchain as one line: the innermost
--- function first, of a longer one its inner part.
+-- Calls of the OS runtime with their names and, in databases of libtrace, the objects that they used. Reports print
+-- callchains on one line: the innermost function first, and only the inner part of a long callchain.
 
 DROP VIEW IF EXISTS temp.OSRT_CALLS;
 CREATE TEMP VIEW OSRT_CALLS AS
@@ -11,11 +11,22 @@ FROM OSRT_API AS o
      LEFT JOIN LIBTRACE_OSRT_CALL AS f ON f.id = o.id
 WHERE o.eventClass = 27;
 
+-- Lifetime of each thread: from its first event to its end. Only databases of libtrace contain the end; a thread also computes after its
+-- last call.
+DROP VIEW IF EXISTS temp.THREAD_LIFETIMES;
+CREATE TEMP VIEW THREAD_LIFETIMES AS
+SELECT globalTid, min(start) AS start, max("end") AS "end"
+FROM (SELECT globalTid, min(start) AS start, max("end") AS "end" FROM OSRT_API WHERE eventClass = 27 GROUP BY globalTid
+      UNION ALL SELECT globalTid, start, start + duration FROM LIBTRACE_OSRT_UNFINISHED
+      UNION ALL SELECT globalTid, timestamp, timestamp FROM LIBTRACE_THREAD_START
+      UNION ALL SELECT globalTid, timestamp, timestamp FROM LIBTRACE_THREAD_END)
+GROUP BY globalTid;
+
 DROP VIEW IF EXISTS temp.THREAD_NAMES;
 CREATE TEMP VIEW THREAD_NAMES AS
 SELECT t.globalTid, s.value AS name FROM ThreadNames AS t JOIN StringIds AS s ON s.id = t.nameId;
 
--- Frames of callchains as texts; of one without a name at least where it lies.
+-- Frames of callchains as texts; a frame without a name is shown with its module.
 DROP VIEW IF EXISTS temp.FRAMES;
 CREATE TEMP VIEW FRAMES AS
 SELECT f.id, f.stackDepth, s.value || CASE WHEN s.value GLOB '0x*' AND m.value GLOB '*/*'

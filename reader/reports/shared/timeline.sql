@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The timeline of 'trace report --html': lanes, names, and the events of each lane in rows of it that they do not share at one time.
--- A process is globalTid >> 24. Every event has a lane (what, and of whom) and a name (a text, and what else is to be said of it).
+-- The timeline of 'trace report --html': tracks, names, and the events of each track, in rows in which events do not overlap.
+-- A process is globalTid >> 24. Every event has a track (kind, process, thread or device) and a name (text and detail).
 
-CREATE TEMP TABLE PAGE_LANES (id INTEGER PRIMARY KEY, process, tid, what, device, stream, UNIQUE (process, tid, what, device, stream));
+CREATE TEMP TABLE PAGE_TRACKS (id INTEGER PRIMARY KEY, process, tid, what, device, stream, UNIQUE (process, tid, what, device, stream));
 CREATE TEMP TABLE PAGE_NAMES (id INTEGER PRIMARY KEY, class, text, detail, UNIQUE (class, text, detail));
 
--- Level 0 has an event each, later ones several: `busy` is the time they take, `longest` holds the length of the longest, and in its
--- lower 21 bits the number of its name.
-CREATE TEMP TABLE PAGE_ROWS (level, lane, row, start, "end", busy, count, longest);
+-- A row of level 0 is one event; a row of a higher level may combine several. `busy` is their total duration; `longest` is the duration of
+-- the longest, with the id of its name in the lower 21 bits.
+CREATE TEMP TABLE PAGE_ROWS (level, track, row, start, "end", busy, count, longest);
 
 CREATE TEMP VIEW PAGE_EVENTS AS
 SELECT e.start, coalesce(e."end", e.start) AS "end", e.globalTid >> 24 AS process,
@@ -47,18 +47,18 @@ FROM (SELECT start, "end", globalTid, textId FROM MPI_P2P_EVENTS UNION ALL SELEC
       UNION ALL SELECT start, "end", globalTid, textId FROM MPI_OTHER_EVENTS) AS m LEFT JOIN StringIds AS s ON s.id = m.textId
 WHERE m.globalTid IS NOT NULL;
 
-INSERT INTO PAGE_LANES (process, tid, what, device, stream)
+INSERT INTO PAGE_TRACKS (process, tid, what, device, stream)
 SELECT DISTINCT process, tid, what, device, stream FROM PAGE_EVENTS ORDER BY process, what <> 'gpu', tid, what NOT IN ('nvtx'), what, device, stream;
 
 INSERT INTO PAGE_NAMES (class, text, detail)
 SELECT DISTINCT class, text, detail FROM PAGE_EVENTS;
 
 INSERT INTO PAGE_ROWS
-SELECT 0, l.id, lane_row(e.start, e."end") OVER (PARTITION BY l.id ORDER BY e.start, e."end" DESC ROWS UNBOUNDED PRECEDING), e.start, e."end",
+SELECT 0, l.id, track_row(e.start, e."end") OVER (PARTITION BY l.id ORDER BY e.start, e."end" DESC ROWS UNBOUNDED PRECEDING), e.start, e."end",
        e."end" - e.start, 1, min(max(e."end" - e.start, 0), 0x3ffffffffff) << 21 | CASE WHEN n.id < 0x200000 THEN n.id ELSE 0 END
 FROM PAGE_EVENTS AS e
-     JOIN PAGE_LANES AS l ON l.process = e.process AND l.tid = e.tid AND l.what = e.what AND l.device = e.device AND l.stream = e.stream
+     JOIN PAGE_TRACKS AS l ON l.process = e.process AND l.tid = e.tid AND l.what = e.what AND l.device = e.device AND l.stream = e.stream
      JOIN PAGE_NAMES AS n ON n.class = e.class AND n.text = e.text AND n.detail = e.detail
 WHERE typeof(e.start) = 'integer' AND typeof(e."end") = 'integer' AND e."end" >= e.start
-      AND e.start > -0x1000000000000000 AND e."end" < 0x1000000000000000; -- some 36 years: what is beyond is no time
-CREATE INDEX temp.PAGE_ROWS_ORDER ON PAGE_ROWS (level, lane, row, start);
+      AND e.start > -0x1000000000000000 AND e."end" < 0x1000000000000000; -- about 36 years; a greater number is not a time
+CREATE INDEX temp.PAGE_ROWS_ORDER ON PAGE_ROWS (level, track, row, start);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements and numbers. Texts of a report only ever become text nodes or pixels: nothing here reads markup.
+// Helpers for elements, numbers and canvases. Texts of a report only become text nodes or pixels, and are never
+// parsed as markup, because reports are hostile.
 
 export function element(tag, attributes = {}, ...children) {
 	const made = document.createElement(tag);
@@ -11,7 +12,7 @@ export function element(tag, attributes = {}, ...children) {
 	return made;
 }
 
-// Nanoseconds as people say them.
+// Format a duration in ns with a unit and three or four digits.
 export function duration(ns) {
 	const size = Math.abs(ns);
 	if (size < 1e3) return `${Math.round(ns)} ns`;
@@ -20,19 +21,19 @@ export function duration(ns) {
 	return `${(ns / 1e9).toFixed(size < 1e10 ? 4 : 2)} s`;
 }
 
-// A time of the session, to the nanosecond where `scale` (ns) asks for it.
+// Format a time of the session, in ns, with the precision that a view of `scale` ns needs.
 export function moment(ns, scale) {
 	const [unit, name] = ns >= 1e9 ? [1e9, 's'] : ns >= 1e6 ? [1e6, 'ms'] : [1e3, 'us'];
 	const digits = Math.min(Math.log10(unit), Math.ceil(Math.log10((100 * unit) / Math.max(scale, 1))));
 	return `${(ns / unit).toFixed(Math.max(2, digits))} ${name}`;
 }
 
-// With separators of thousands; what is no integer, or wants so many, has digits behind the point.
+// Format a number with separators of thousands, and with `digits` decimals.
 export function grouped(number, digits = Number.isInteger(number) ? 0 : 1) {
 	return number.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-// A canvas as sharp as the screen; returns its context, scaled to CSS pixels.
+// Resize a canvas to the resolution of the screen and clear it. Returns its context, scaled to CSS pixels.
 export function fit(canvas, width, height) {
 	const ratio = window.devicePixelRatio || 1;
 	if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
@@ -47,11 +48,11 @@ export function fit(canvas, width, height) {
 	return context;
 }
 
-export function colour(name) {
+export function color(name) {
 	return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// One for the page; follows the pointer.
+// The only tooltip of the page; it follows the pointer.
 const tip = element('div', { class: 'tip', hidden: true });
 export function tipShow(event, lines) {
 	if (!tip.isConnected) document.body.append(tip);
@@ -69,7 +70,7 @@ export function tipHide() {
 	tip.hidden = true;
 }
 
-// As much of a text as is so wide, by the width of its font's letters.
+// Truncate a text to a width in pixels. `letter`: mean width of a letter in its font.
 export function clipped(text, width, letter) {
 	const most = Math.floor(width / letter);
 	return text.length <= most ? text : most < 3 ? '' : `${text.slice(0, most - 1)}\u2026`;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Callchains as an icicle: the outermost function on top. Laid out by d3-hierarchy, drawn on a canvas.
+// The flame graph: callchains as an icicle with the outermost function on top, laid out by d3-hierarchy and drawn on
+// a canvas.
 import { hierarchy, partition } from 'd3-hierarchy';
-import { clipped, colour, duration, element, fit, grouped, tipHide, tipShow } from './dom.js';
+import { clipped, color, duration, element, fit, grouped, tipHide, tipShow } from './dom.js';
 
 const ROW = 18,
 	LETTER = 6.1,
@@ -97,7 +98,7 @@ export class FlameView {
 	search() {
 		const wanted = this.input.value.trim().toLowerCase();
 		let sum = 0;
-		// A match within a match is not counted again.
+		// The value of a match includes the matches inside it.
 		const visit = (node, within) => {
 			node.found = wanted !== '' && node.data.name.toLowerCase().includes(wanted);
 			if (node.found && !within) sum += node.value;
@@ -112,7 +113,7 @@ export class FlameView {
 	draw() {
 		const context = fit(this.canvas, this.width, this.height);
 		const text = '#2a1a08',
-			dim = colour('--dim');
+			dim = color('--dim');
 		context.font = FONT;
 		context.textBaseline = 'middle';
 		const visit = (node) => {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of `trace report --html`: one report, or two beside each other. Everything it shows is in the element #data.
+// The page of `trace report --html`: one report, or two side by side. All data is in the element #data; nothing is
+// loaded.
 import { element } from './dom.js';
 import { FlameView } from './flame.js';
 import { comparison, findings, receipt, statistics } from './tables.js';
@@ -65,7 +66,7 @@ function timelines(reports) {
 function flames(report) {
 	return report.flame.nodes.length
 		? new FlameView(report.flame, processNames(report)).root
-		: element('p', { class: 'hint' }, 'no event carries a callchain');
+		: element('p', { class: 'hint' }, 'no event has a callchain');
 }
 
 function page(data) {
@@ -107,7 +108,7 @@ function page(data) {
 
 try {
 	page(JSON.parse(document.getElementById('data').textContent));
-	// For whoever measures: when the page was first drawn.
+	// Time of the first drawing, for measurements.
 	requestAnimationFrame(() => {
 		document.documentElement.dataset.drawn = String(Math.round(performance.now()));
 	});

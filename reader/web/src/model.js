@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline's data: lanes of processes, and levels of detail whose rows are decoded when they are first looked at.
+// The timeline's data: tracks of processes, and levels of detail whose rows are decoded on first use. A track has
+// several rows if its events overlap.
 import { bisectLeft } from 'd3-array';
 
-// Decode the rows of a lane, in order of their start, into typed arrays of one length. count 1: an event; more: several
-// events that are shown as one, named after the longest.
+// Decode a row of a track into typed arrays of equal length, in order of start. A count of 1 is one event; a
+// greater count is several events that are shown as one, named after the longest.
 function decode(text) {
 	const bytes = atob(text),
 		end = bytes.length;
@@ -55,25 +56,25 @@ export class Timeline {
 		this.levels = data.levels.map((level) => ({
 			cell: level.cell_ns,
 			rows: level.rows,
-			tracks: new Map(level.tracks.map(([lane, row, text]) => [`${lane}/${row}`, text])),
+			trackRows: new Map(level.track_rows.map(([track, row, text]) => [`${track}/${row}`, text])),
 		}));
-		this.processes = this.lanesOf(data);
-		this.lanesLeftOut = data.lanes_left_out;
+		this.processes = this.tracksOf(data);
+		this.tracksLeftOut = data.tracks_left_out;
 	}
 
-	lanesOf(data) {
+	tracksOf(data) {
 		const names = new Map(data.names_of_processes.map(([process, pid, name]) => [process, { pid, name }]));
 		const depths = new Map();
-		for (const [lane, row] of data.levels.length ? data.levels[0].tracks : [])
-			depths.set(lane, Math.max(depths.get(lane) || 0, row + 1));
+		for (const [track, row] of data.levels.length ? data.levels[0].track_rows : [])
+			depths.set(track, Math.max(depths.get(track) || 0, row + 1));
 		const processes = new Map();
-		for (const [id, process, tid, what, device, stream, thread] of data.lanes) {
+		for (const [id, process, tid, what, device, stream, thread] of data.tracks) {
 			if (!depths.has(id)) continue;
 			if (!processes.has(process)) {
 				const known = names.get(process) || { pid: process % 0x1000000, name: '' };
-				processes.set(process, { process, pid: known.pid, name: known.name, lanes: [], open: true });
+				processes.set(process, { process, pid: known.pid, name: known.name, tracks: [], open: true });
 			}
-			processes.get(process).lanes.push({
+			processes.get(process).tracks.push({
 				id,
 				tid,
 				what,
@@ -81,25 +82,25 @@ export class Timeline {
 				stream,
 				thread,
 				rows: depths.get(id),
-				title: laneTitle(what, tid, device, stream, thread),
+				title: trackTitle(what, tid, device, stream, thread),
 			});
 		}
 		return [...processes.values()];
 	}
 
-	// The coarsest level that shows everything a pixel of so many ns can show.
+	// Return the coarsest level whose cells are not wider than a pixel of `ns`.
 	levelFor(ns) {
 		let best = this.levels[0];
 		for (const level of this.levels) if (level.cell <= ns) best = level;
 		return best;
 	}
 
-	track(level, lane, row) {
-		const key = `${lane}/${row}`,
-			held = level.tracks.get(key);
+	rowOf(level, track, row) {
+		const key = `${track}/${row}`,
+			held = level.trackRows.get(key);
 		if (typeof held !== 'string') return held;
 		const made = decode(held);
-		level.tracks.set(key, made);
+		level.trackRows.set(key, made);
 		return made;
 	}
 
@@ -107,12 +108,12 @@ export class Timeline {
 		return this.names.get(id) || this.unnamed;
 	}
 
-	// The first row that may reach into what begins at `ns`: rows of a track overlap at most with the next but one.
-	first(track, ns) {
-		return Math.max(0, bisectLeft(track.start, ns) - 3);
+	// Return the index of the first event that may extend past `ns`: it overlaps at most the next two events of its row.
+	first(events, ns) {
+		return Math.max(0, bisectLeft(events.start, ns) - 3);
 	}
 
-	// The rows of the finest level whose name or detail has the text in it, as { lane, row, index }; at most `most`.
+	// Find the events of the finest level whose name or detail contains the text, at most `most`, in order of start.
 	search(text, most) {
 		const wanted = text.toLowerCase(),
 			ids = new Set(),
@@ -120,20 +121,20 @@ export class Timeline {
 		for (const [id, name] of this.names)
 			if (name.text.toLowerCase().includes(wanted) || name.detail.toLowerCase().includes(wanted)) ids.add(id);
 		for (const process of ids.size ? this.processes : []) {
-			for (const lane of process.lanes) {
-				for (let row = 0; row < lane.rows; row++) {
-					const track = this.track(this.levels[0], lane.id, row);
-					for (let i = 0; track && i < track.start.length && found.length < most; i++) {
-						if (ids.has(track.name[i]))
+			for (const track of process.tracks) {
+				for (let row = 0; row < track.rows; row++) {
+					const events = this.rowOf(this.levels[0], track.id, row);
+					for (let i = 0; events && i < events.start.length && found.length < most; i++) {
+						if (ids.has(events.name[i]))
 							found.push({
 								process,
-								lane,
+								track,
 								row,
-								start: track.start[i],
-								length: track.length[i],
-								count: track.count[i],
-								busy: track.busy[i],
-								name: this.name(track.name[i]),
+								start: events.start[i],
+								length: events.length[i],
+								count: events.count[i],
+								busy: events.busy[i],
+								name: this.name(events.name[i]),
 							});
 					}
 				}
@@ -143,7 +144,7 @@ export class Timeline {
 	}
 }
 
-function laneTitle(what, tid, device, stream, thread) {
+function trackTitle(what, tid, device, stream, thread) {
 	if (what === 'gpu') return `GPU ${device}, stream ${stream}`;
 	if (what === 'nvtx' && !tid) return 'NVTX start/end';
 	const of = thread ? `${thread} (${tid})` : `thread ${tid}`;
@@ -179,18 +180,18 @@ export const KINDS = {
 	mpi: 'MPI',
 };
 
-// A colour of its kind for each name.
-export function colourOf(name) {
-	if (!name.colour) {
+// Return the color of a name: the hue of its kind, varied by a hash of the text.
+export function colorOf(name) {
+	if (!name.color) {
 		let hash = 0;
 		for (let i = 0; i < name.text.length; i++) hash = (hash * 31 + name.text.charCodeAt(i)) | 0;
 		const spread = name.kind === 'nvtx' ? 50 : 16,
 			dull = name.kind === 'osrt' ? 18 : name.kind === 'wait' ? 42 : 55;
 		const hue = (HUES[name.kind] ?? 225) + ((hash >>> 3) % spread) - spread / 2;
-		name.colour = `hsl(${hue} ${dull}% ${62 + ((hash >>> 11) % 12)}%)`;
+		name.color = `hsl(${hue} ${dull}% ${62 + ((hash >>> 11) % 12)}%)`;
 	}
-	return name.colour;
+	return name.color;
 }
-export function colourOfKind(kind) {
+export function colorOfKind(kind) {
 	return `hsl(${HUES[kind] ?? 225} ${kind === 'osrt' ? 18 : kind === 'wait' ? 42 : 55}% 66%)`;
 }

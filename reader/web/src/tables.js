@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of statistics, of findings and of processes; and two reports against each other.
+// Tables of statistics, findings and processes, and of the comparison of two reports.
 import { duration, element, grouped } from './dom.js';
 
 const ROWS_FIRST = 12;
@@ -17,8 +17,8 @@ function cell(column, value) {
 	return made;
 }
 
-// Create a table whose headings sort it. `total`: the number of rows, of which `rows` may be only the first. `narrow`:
-// put texts first, since the end of a row may be out of view.
+// Create a table that is sorted by a click on a heading. `total`: number of rows, of which `rows` may be only the
+// first. `narrow`: put texts first, because the end of a row may be out of view.
 export function table(columns, rows, total = rows.length, narrow = false) {
 	if (narrow) {
 		const order = [...columns.keys()].sort((a, b) => !!columns[b].text - !!columns[a].text || a - b);
@@ -171,16 +171,12 @@ export function receipt(report) {
 		{},
 		rows.length
 			? table(PROCESS_COLUMNS, rows, report.process_count)
-			: element('p', { class: 'hint' }, 'this database holds no receipt'),
+			: element('p', { class: 'hint' }, 'no receipt in this database'),
 		report.notes.length
 			? element(
 					'details',
 					{},
-					element(
-						'summary',
-						{},
-						`what the tracer has to say (${grouped(report.notes.length + report.notes_left_out)})`,
-					),
+					element('summary', {}, `diagnostics of the tracer (${grouped(report.notes.length + report.notes_left_out)})`),
 					element(
 						'ul',
 						{},
@@ -192,7 +188,7 @@ export function receipt(report) {
 	);
 }
 
-// Rows of one name in both, by how much their total time differs.
+// Return the names that both reports have, by the difference of their total times.
 export function comparison(a, b) {
 	const parts = [];
 	for (const one of a.tables) {
@@ -235,5 +231,5 @@ export function comparison(a, b) {
 			),
 		);
 	}
-	return element('div', {}, ...(parts.length ? parts : [element('p', { class: 'hint' }, 'no table is in both')]));
+	return element('div', {}, ...(parts.length ? parts : [element('p', { class: 'hint' }, 'no table in both reports')]));
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline: one canvas that shows the part in view, moved and zoomed by d3-zoom, with a time axis above it and an
-// overview of the whole session.
+// The timeline: a canvas with the visible part, panned and zoomed by d3-zoom, below a time axis and an overview of
+// the whole session.
 import { scaleLinear } from 'd3-scale';
 import { select } from 'd3-selection';
 import { zoom, zoomIdentity } from 'd3-zoom';
-import { clipped, colour, duration, element, fit, grouped, moment, tipHide, tipShow } from './dom.js';
-import { Timeline, colourOf, colourOfKind, KINDS } from './model.js';
+import { clipped, color, duration, element, fit, grouped, moment, tipHide, tipShow } from './dom.js';
+import { Timeline, colorOf, colorOfKind, KINDS } from './model.js';
 
 const GUTTER = 210,
 	ROW = 17,
@@ -15,8 +15,8 @@ const GUTTER = 210,
 	OVERVIEW = 44,
 	LETTER = 6.1,
 	FONT = '11px system-ui, sans-serif';
-const OPEN_LANES = 60; // beyond so many, processes but the first begin closed
-const CLOSED_LANES = 64; // so many of a closed process are drawn in its head
+const OPEN_TRACKS = 60; // with more tracks, only the first processes are open at the start
+const CLOSED_TRACKS = 64; // maximum number of tracks shown in the head of a closed process
 const FOUND_MOST = 20000;
 
 export class TimelineView {
@@ -25,24 +25,24 @@ export class TimelineView {
 		this.domain = [this.model.start, this.model.end];
 		this.found = { ids: null, found: [], at: -1 };
 		this.linked = null;
-		this.lanesOpen();
+		this.processesOpen();
 		this.root = element('section', { class: 'timeline' });
 		this.canvas = element('canvas', { tabindex: '0', 'aria-label': 'timeline' });
 		this.axis = element('canvas', { class: 'axis' });
 		this.overview = element('canvas', { class: 'overview' });
-		this.content = element('div', {}, this.canvas); // as high as all lanes; the canvas stays in view
+		this.content = element('div', {}, this.canvas); // as high as all tracks, while the canvas stays in view
 		this.scroller = element('div', { class: 'scroller' }, this.content);
 		this.status = element('div', { class: 'status' });
 		this.root.append(this.toolbar(), this.overview, this.axis, this.scroller, this.status, this.legend());
-		this.behaviour();
+		this.behavior();
 	}
 
-	lanesOpen() {
-		const lanes = this.model.processes.reduce((sum, process) => sum + process.lanes.length, 0);
+	processesOpen() {
+		const tracks = this.model.processes.reduce((sum, process) => sum + process.tracks.length, 0);
 		let shown = 0;
 		for (const process of this.model.processes) {
-			shown += process.lanes.length;
-			process.open = lanes <= OPEN_LANES || shown <= OPEN_LANES / 2 || process === this.model.processes[0];
+			shown += process.tracks.length;
+			process.open = tracks <= OPEN_TRACKS || shown <= OPEN_TRACKS / 2 || process === this.model.processes[0];
 		}
 	}
 
@@ -59,8 +59,8 @@ export class TimelineView {
 			'div',
 			{ class: 'toolbar' },
 			this.input,
-			element('button', { onclick: () => this.next(-1), title: 'the match before' }, '\u2039'),
-			element('button', { onclick: () => this.next(1), title: 'the next match' }, '\u203a'),
+			element('button', { onclick: () => this.next(-1), title: 'previous match' }, '\u2039'),
+			element('button', { onclick: () => this.next(1), title: 'next match' }, '\u203a'),
 			this.matches,
 			element('span', { class: 'grow' }),
 			element('button', { onclick: () => this.zoomBy(1.6), title: 'zoom in (w)' }, '+'),
@@ -78,7 +78,7 @@ export class TimelineView {
 				.filter((kind) => kinds.has(kind))
 				.map((kind) => {
 					const patch = element('i');
-					patch.style.background = colourOfKind(kind);
+					patch.style.background = colorOfKind(kind);
 					return element('span', {}, patch, KINDS[kind]);
 				}),
 			element(
@@ -89,7 +89,7 @@ export class TimelineView {
 		);
 	}
 
-	behaviour() {
+	behavior() {
 		this.zoom = zoom()
 			.scaleExtent([1, Math.max(2, (this.model.end - this.model.start) / 20)])
 			.filter((event) =>
@@ -100,7 +100,7 @@ export class TimelineView {
 			.wheelDelta((event) => Math.max(-0.6, Math.min(0.6, -event.deltaY * 0.01)))
 			.on('zoom', (event) => this.moved(event));
 		select(this.canvas).call(this.zoom).on('dblclick.zoom', null);
-		// Sideways: d3-zoom would zoom.
+		// Pan on horizontal wheel events, which d3-zoom would treat as zoom.
 		this.canvas.addEventListener(
 			'wheel',
 			(event) => {
@@ -140,7 +140,7 @@ export class TimelineView {
 		new ResizeObserver(() => this.layout()).observe(this.root);
 	}
 
-	// ---- where things are ----
+	// ---- layout ----
 
 	x(event) {
 		return event.clientX - this.canvas.getBoundingClientRect().left;
@@ -162,13 +162,13 @@ export class TimelineView {
 		for (const process of this.model.processes) {
 			this.lines.push({ y, height: HEAD, process });
 			y += HEAD;
-			for (const lane of process.open ? process.lanes : []) {
-				this.lines.push({ y, height: lane.rows * ROW + GAP, process, lane });
-				y += lane.rows * ROW + GAP;
+			for (const track of process.open ? process.tracks : []) {
+				this.lines.push({ y, height: track.rows * ROW + GAP, process, track });
+				y += track.rows * ROW + GAP;
 			}
 		}
 		this.height = Math.min(Math.max(y + 4, 60), Math.max(260, Math.round(window.innerHeight * 0.62)));
-		this.scroller.style.height = `${this.height + 2}px`; // and its border
+		this.scroller.style.height = `${this.height + 2}px`; // including the border
 		this.content.style.height = `${Math.max(y + 4, this.height)}px`;
 		this.zoom
 			.extent([
@@ -182,7 +182,7 @@ export class TimelineView {
 		this.show(...this.domain);
 	}
 
-	// ---- what is in view ----
+	// ---- visible part ----
 
 	moved(event) {
 		const scale = event.transform.rescaleX(this.base());
@@ -201,7 +201,7 @@ export class TimelineView {
 		select(this.canvas).call(this.zoom.transform, zoomIdentity.translate(GUTTER - base(from) * scale, 0).scale(scale));
 	}
 
-	// The same times since the start as the other one.
+	// Show the same times as another timeline, relative to the start of each.
 	follow(other) {
 		this.following = true;
 		this.show(...other.domain.map((ns) => ns - other.model.start + this.model.start));
@@ -245,7 +245,7 @@ export class TimelineView {
 			hit.process.open = true;
 			this.layout();
 		}
-		const line = this.lines.find((each) => each.lane === hit.lane);
+		const line = this.lines.find((each) => each.track === hit.track);
 		if (line) this.scroller.scrollTop = Math.max(0, line.y + hit.row * ROW - this.height / 2);
 		const around = Math.max(
 			hit.length * 3,
@@ -265,28 +265,28 @@ export class TimelineView {
 	hit(event) {
 		const { y, line } = this.lineAt(event),
 			x = this.x(event);
-		if (!line || !line.lane || x < GUTTER) return null;
+		if (!line || !line.track || x < GUTTER) return null;
 		const row = Math.floor((y - line.y) / ROW),
 			scale = this.scale(),
 			pixel = (this.domain[1] - this.domain[0]) / this.plotWidth();
 		const level = this.model.levelFor(pixel),
-			track = row < line.lane.rows && this.model.track(level, line.lane.id, row);
-		if (!track) return null;
+			events = row < line.track.rows && this.model.rowOf(level, line.track.id, row);
+		if (!events) return null;
 		const at = scale.invert(x),
 			slack = pixel * 2;
 		let best = null;
-		for (let i = this.model.first(track, at - slack); i < track.start.length && track.start[i] <= at + slack; i++) {
-			const end = track.start[i] + track.length[i],
-				off = at < track.start[i] ? track.start[i] - at : at > end ? at - end : 0;
+		for (let i = this.model.first(events, at - slack); i < events.start.length && events.start[i] <= at + slack; i++) {
+			const end = events.start[i] + events.length[i],
+				off = at < events.start[i] ? events.start[i] - at : at > end ? at - end : 0;
 			if (off <= slack && (!best || off <= best.off))
 				best = {
 					off,
-					start: track.start[i],
-					length: track.length[i],
-					count: track.count[i],
-					busy: track.busy[i],
-					name: this.model.name(track.name[i]),
-					lane: line.lane,
+					start: events.start[i],
+					length: events.length[i],
+					count: events.count[i],
+					busy: events.busy[i],
+					name: this.model.name(events.name[i]),
+					track: line.track,
 					process: line.process,
 					row,
 				};
@@ -300,7 +300,7 @@ export class TimelineView {
 				`${grouped(hit.count)} events, the longest: ${hit.name.text}`,
 				`busy ${duration(hit.busy)} of ${duration(hit.length)}`,
 				`from ${moment(hit.start, hit.length)}`,
-				`${hit.lane.title}, ${hit.process.name || 'process'} (${hit.process.pid})`,
+				`${hit.track.title}, ${hit.process.name || 'process'} (${hit.process.pid})`,
 				this.model.levels[0].cell && hit.length <= this.model.levels[0].cell * 2
 					? 'this page has no more detail here'
 					: 'zoom in for each',
@@ -311,7 +311,7 @@ export class TimelineView {
 			hit.name.detail,
 			hit.length ? `lasted ${duration(hit.length)}` : null,
 			`at ${moment(hit.start, hit.length)}`,
-			`${hit.lane.title}, ${hit.process.name || 'process'} (${hit.process.pid})`,
+			`${hit.track.title}, ${hit.process.name || 'process'} (${hit.process.pid})`,
 		];
 	}
 
@@ -323,7 +323,7 @@ export class TimelineView {
 
 	click(event) {
 		const { line } = this.lineAt(event);
-		if (line && !line.lane) {
+		if (line && !line.track) {
 			line.process.open = !line.process.open;
 			this.layout();
 			return;
@@ -349,13 +349,13 @@ export class TimelineView {
 		const pixel = (this.domain[1] - this.domain[0]) / this.plotWidth(),
 			level = this.model.levelFor(pixel),
 			top = this.scroller.scrollTop;
-		this.colours = {
-			text: colour('--text'),
-			dim: colour('--dim'),
-			line: colour('--line'),
-			head: colour('--head'),
-			page: colour('--page'),
-			mark: colour('--mark'),
+		this.colors = {
+			text: color('--text'),
+			dim: color('--dim'),
+			line: color('--line'),
+			head: color('--head'),
+			page: color('--page'),
+			mark: color('--mark'),
 		};
 		context.font = FONT;
 		context.textBaseline = 'middle';
@@ -363,7 +363,7 @@ export class TimelineView {
 		for (const line of this.lines) {
 			const y = line.y - top;
 			if (y + line.height < 0 || y > this.height) continue;
-			if (line.lane) this.drawLane(context, scale, level, line, y);
+			if (line.track) this.drawTrack(context, scale, level, line, y);
 			else this.drawHead(context, scale, level, line, y);
 		}
 		this.drawAxis(scale);
@@ -378,28 +378,28 @@ export class TimelineView {
 		return [
 			`${grouped(this.model.events)} events`,
 			`in view: ${duration(end - start)} from ${moment(start, end - start)}`,
-			this.model.lanesLeftOut ? `${grouped(this.model.lanesLeftOut)} lanes are not in this page` : '',
+			this.model.tracksLeftOut ? `${grouped(this.model.tracksLeftOut)} tracks are left out of this page` : '',
 		];
 	}
 
 	drawGrid(context, scale) {
-		context.fillStyle = this.colours.line;
+		context.fillStyle = this.colors.line;
 		for (const tick of scale.ticks(Math.max(2, this.plotWidth() / 110)))
 			context.fillRect(Math.round(scale(tick)), 0, 1, this.height);
 	}
 
 	drawHead(context, scale, level, line, y) {
-		context.fillStyle = this.colours.head;
+		context.fillStyle = this.colors.head;
 		context.fillRect(0, y, this.width, HEAD - 2);
 		if (!line.process.open) this.drawClosed(context, scale, level, line.process, y);
-		context.fillStyle = this.colours.text;
+		context.fillStyle = this.colors.text;
 		context.font = `600 ${FONT}`;
 		const { process } = line;
 		const title = `${process.name || 'process'} (${process.pid})`;
-		const lanes = `${process.lanes.length} lane${process.lanes.length === 1 ? '' : 's'}`;
+		const tracks = `${process.tracks.length} track${process.tracks.length === 1 ? '' : 's'}`;
 		context.fillText(
 			clipped(
-				process.open ? `\u25be ${title}` : `\u25b8 ${title}, ${lanes}`,
+				process.open ? `\u25be ${title}` : `\u25b8 ${title}, ${tracks}`,
 				(process.open ? this.width : GUTTER) - 16,
 				LETTER * 1.08,
 			),
@@ -409,24 +409,24 @@ export class TimelineView {
 		context.font = FONT;
 	}
 
-	// All lanes on top of each other.
+	// Draw all tracks of a closed process on top of each other.
 	drawClosed(context, scale, level, process, y) {
 		const left = GUTTER,
 			right = GUTTER + this.plotWidth(),
 			[from, to] = this.domain;
-		context.globalAlpha = process.lanes.length === 1 ? 0.8 : 0.4;
-		for (const lane of process.lanes.slice(0, CLOSED_LANES)) {
-			const track = this.model.track(level, lane.id, 0);
+		context.globalAlpha = process.tracks.length === 1 ? 0.8 : 0.4;
+		for (const track of process.tracks.slice(0, CLOSED_TRACKS)) {
+			const events = this.model.rowOf(level, track.id, 0);
 			let reached = -1;
 			for (
-				let i = track ? this.model.first(track, from) : 0;
-				track && i < track.start.length && track.start[i] <= to;
+				let i = events ? this.model.first(events, from) : 0;
+				events && i < events.start.length && events.start[i] <= to;
 				i++
 			) {
-				const x0 = Math.max(scale(track.start[i]), left),
-					x1 = Math.min(scale(track.start[i] + track.length[i]), right);
+				const x0 = Math.max(scale(events.start[i]), left),
+					x1 = Math.min(scale(events.start[i] + events.length[i]), right);
 				if (x1 < left || (x1 <= reached && x1 - x0 < 1)) continue;
-				context.fillStyle = colourOf(this.model.name(track.name[i]));
+				context.fillStyle = colorOf(this.model.name(events.name[i]));
 				context.fillRect(x0, y + 3, Math.max(x1 - x0, 1), HEAD - 8);
 				reached = Math.floor(Math.max(x1, x0 + 1));
 			}
@@ -434,56 +434,56 @@ export class TimelineView {
 		context.globalAlpha = 1;
 	}
 
-	drawLane(context, scale, level, line, y) {
-		for (let row = 0; row < line.lane.rows; row++) {
-			const track =
-				y + (row + 1) * ROW >= 0 && y + row * ROW <= this.height && this.model.track(level, line.lane.id, row);
-			if (track) this.drawTrack(context, scale, track, y + row * ROW, line.lane, row);
+	drawTrack(context, scale, level, line, y) {
+		for (let row = 0; row < line.track.rows; row++) {
+			const events =
+				y + (row + 1) * ROW >= 0 && y + row * ROW <= this.height && this.model.rowOf(level, line.track.id, row);
+			if (events) this.drawRow(context, scale, events, y + row * ROW, line.track, row);
 		}
-		context.fillStyle = this.colours.page;
+		context.fillStyle = this.colors.page;
 		context.fillRect(0, y, GUTTER - 1, line.height);
-		context.fillStyle = this.colours.dim;
-		context.fillText(clipped(line.lane.title, GUTTER - 20, LETTER), 14, y + ROW / 2);
-		context.fillStyle = this.colours.line;
+		context.fillStyle = this.colors.dim;
+		context.fillText(clipped(line.track.title, GUTTER - 20, LETTER), 14, y + ROW / 2);
+		context.fillStyle = this.colors.line;
 		context.fillRect(0, y + line.height - 3, this.width, 1);
 	}
 
-	drawTrack(context, scale, track, y, lane, row) {
+	drawRow(context, scale, events, y, track, row) {
 		const left = GUTTER,
 			right = GUTTER + this.plotWidth(),
 			[from, to] = this.domain;
 		let reached = -1;
-		for (let i = this.model.first(track, from); i < track.start.length && track.start[i] <= to; i++) {
-			const x0 = Math.max(scale(track.start[i]), left - 1),
-				x1 = Math.min(scale(track.start[i] + track.length[i]), right);
+		for (let i = this.model.first(events, from); i < events.start.length && events.start[i] <= to; i++) {
+			const x0 = Math.max(scale(events.start[i]), left - 1),
+				x1 = Math.min(scale(events.start[i] + events.length[i]), right);
 			if (x1 < left || (x1 <= reached && x1 - x0 < 1)) continue;
-			const name = this.model.name(track.name[i]),
-				several = track.count[i] > 1,
+			const name = this.model.name(events.name[i]),
+				several = events.count[i] > 1,
 				width = Math.max(x1 - x0, 1);
-			const lost = this.found.ids && !this.found.ids.has(track.name[i]);
+			const lost = this.found.ids && !this.found.ids.has(events.name[i]);
 			context.globalAlpha = lost
 				? 0.18
 				: several
-					? 0.35 + 0.5 * Math.min(1, track.length[i] ? track.busy[i] / track.length[i] : 1)
+					? 0.35 + 0.5 * Math.min(1, events.length[i] ? events.busy[i] / events.length[i] : 1)
 					: 1;
-			context.fillStyle = colourOf(name);
+			context.fillStyle = colorOf(name);
 			context.fillRect(x0, y + 1, width > 3 ? width - 0.6 : width, ROW - 3);
 			context.globalAlpha = 1;
 			reached = Math.floor(x0 + width);
 			if (
 				this.selected &&
-				this.selected.lane === lane &&
+				this.selected.track === track &&
 				this.selected.row === row &&
-				this.selected.start === track.start[i]
+				this.selected.start === events.start[i]
 			) {
-				context.strokeStyle = this.colours.mark;
+				context.strokeStyle = this.colors.mark;
 				context.lineWidth = 2;
 				context.strokeRect(x0, y + 1, Math.max(width, 3), ROW - 3);
 			}
 			if (width > 26 && !lost) {
 				context.fillStyle = '#15202b';
 				context.fillText(
-					clipped(several ? `${grouped(track.count[i])} \u00d7 ${name.text}` : name.text, width - 6, LETTER),
+					clipped(several ? `${grouped(events.count[i])} \u00d7 ${name.text}` : name.text, width - 6, LETTER),
 					x0 + 3,
 					y + ROW / 2,
 				);
@@ -500,7 +500,7 @@ export class TimelineView {
 		const digits = Math.max(0, Math.ceil(-Math.log10(step / unit) - 1e-9));
 		context.font = FONT;
 		context.textBaseline = 'middle';
-		context.fillStyle = this.colours.dim;
+		context.fillStyle = this.colors.dim;
 		for (const tick of ticks) {
 			const x = Math.round(scale(tick)),
 				text = `${(tick / unit).toFixed(digits)} ${name}`;
@@ -509,28 +509,28 @@ export class TimelineView {
 		}
 	}
 
-	// How busy each kind was, over the whole time.
+	// Compute how busy each kind of event was, over the whole session.
 	overviewBins() {
 		const bins = 600,
 			level = this.model.levels[this.model.levels.length - 1],
 			cell = (this.model.end - this.model.start) / bins,
 			kinds = new Map();
 		for (const process of this.model.processes) {
-			for (const lane of process.lanes) {
-				for (let row = 0; row < lane.rows; row++) {
-					const track = this.model.track(level, lane.id, row);
-					for (let i = 0; track && i < track.start.length; i++) {
-						const { kind } = this.model.name(track.name[i]);
+			for (const track of process.tracks) {
+				for (let row = 0; row < track.rows; row++) {
+					const events = this.model.rowOf(level, track.id, row);
+					for (let i = 0; events && i < events.start.length; i++) {
+						const { kind } = this.model.name(events.name[i]);
 						if (kind === 'nvtx') continue;
 						if (!kinds.has(kind)) kinds.set(kind, new Float64Array(bins));
 						const into = kinds.get(kind),
-							first = Math.max(0, Math.floor((track.start[i] - this.model.start) / cell)),
-							end = track.start[i] + track.length[i];
+							first = Math.max(0, Math.floor((events.start[i] - this.model.start) / cell)),
+							end = events.start[i] + events.length[i];
 						const last = Math.min(bins - 1, Math.floor((end - this.model.start) / cell)),
-							share = track.length[i] ? track.busy[i] / track.length[i] : 0;
+							share = events.length[i] ? events.busy[i] / events.length[i] : 0;
 						for (let bin = first; bin <= last; bin++) {
 							const begin = this.model.start + bin * cell;
-							into[bin] += (Math.max(0, Math.min(end, begin + cell) - Math.max(track.start[i], begin)) * share) / cell;
+							into[bin] += (Math.max(0, Math.min(end, begin + cell) - Math.max(events.start[i], begin)) * share) / cell;
 						}
 					}
 				}
@@ -554,7 +554,7 @@ export class TimelineView {
 		for (const value of sum) most = Math.max(most, value);
 		const below = new Float64Array(bins);
 		for (const kind of Object.keys(KINDS).filter((each) => kinds.has(each))) {
-			context.fillStyle = colourOfKind(kind);
+			context.fillStyle = colorOfKind(kind);
 			kinds.get(kind).forEach((value, bin) => {
 				const height = (value / most) * (OVERVIEW - 6);
 				context.fillRect(GUTTER + (bin * width) / bins, OVERVIEW - 2 - below[bin] - height, width / bins + 0.4, height);
@@ -562,14 +562,14 @@ export class TimelineView {
 			});
 		}
 		context.font = FONT;
-		context.fillStyle = this.colours.dim;
-		context.fillText('busy, all lanes', 14, OVERVIEW / 2 + 4);
+		context.fillStyle = this.colors.dim;
+		context.fillText('busy, all tracks', 14, OVERVIEW / 2 + 4);
 		const x0 = base(this.domain[0]),
 			x1 = Math.max(base(this.domain[1]), x0 + 2);
-		context.fillStyle = colour('--shade');
+		context.fillStyle = color('--shade');
 		context.fillRect(GUTTER, 0, x0 - GUTTER, OVERVIEW);
 		context.fillRect(x1, 0, GUTTER + width - x1, OVERVIEW);
-		context.strokeStyle = this.colours.mark;
+		context.strokeStyle = this.colors.mark;
 		context.lineWidth = 1;
 		context.strokeRect(x0 + 0.5, 0.5, Math.max(1, x1 - x0 - 1), OVERVIEW - 1);
 	}

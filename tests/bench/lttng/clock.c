@@ -30,7 +30,7 @@ static int clock_uuid(char *ret_uuid)
 	return 0;
 }
 
-/* LTTng calls it where LTTNG_UST_CLOCK_PLUGIN names this library. */
+/* LTTng calls this function where LTTNG_UST_CLOCK_PLUGIN names this library. */
 void lttng_ust_clock_plugin_init(void);
 void lttng_ust_clock_plugin_init(void)
 {

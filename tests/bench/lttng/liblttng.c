@@ -20,8 +20,8 @@ static int (*real_sched_yield)(void);
 static int (*real_lock)(pthread_mutex_t *), (*real_unlock)(pthread_mutex_t *);
 
 /*
- * Only the program's own calls are events. LTTng locks and reads too: a lock that its thread
- * destructor takes, recorded, would register the thread again under the lock that is held.
+ * Only the program's own calls are events. LTTng locks and reads, too: a lock that its thread
+ * destructor takes, if recorded, would register the thread again under the lock that is held.
  */
 static uintptr_t program_start, program_end;
 

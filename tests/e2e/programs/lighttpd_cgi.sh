@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: lighttpd curl
-# A server that hands LD_PRELOAD on to CGI programs, and nothing else of the tracer's.
+# A server that passes LD_PRELOAD to CGI programs, but no other variable of the tracer.
 mkdir d
 printf '#!/bin/sh\nprintf "Content-Type: text/plain\\n\\n"; ls; (exit 3); echo "$? ${HOME-no home}"\n' >d/x.cgi
 chmod +x d/x.cgi

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings of rules, with the interface of NVIDIA's module 2026.3.1: an IRuleResult per message."""
+
+from enum import IntEnum
+from typing import Any, Dict, Iterator, List, Tuple
+
+Fields = Dict[str, Any]  # a message of the report, as JSON
+
+
+class MsgType(IntEnum):
+    """The type of a message."""
+
+    NONE, OK, OPTIMIZATION, WARNING, ERROR = range(5)
+
+
+class FocusSeverity(IntEnum):
+    """How much a metric matters to a message."""
+
+    DEFAULT, LOW, HIGH = range(3)
+
+
+class SpeedupType(IntEnum):
+    """The base of an estimated speedup: the hardware in isolation (LOCAL), or the run time of the kernel (GLOBAL)."""
+
+    UNKNOWN, LOCAL, GLOBAL = range(3)
+
+
+class MarkerKind(IntEnum):
+    """What a source marker belongs to."""
+
+    SASS, SOURCE, NONE = range(3)
+
+
+class StallReason(IntEnum):
+    """Why a sampled warp could not issue an instruction."""
+
+    (
+        INVALID,
+        BARRIER,
+        BRANCH_RESOLVING,
+        DISPATCH_STALL,
+        DRAIN,
+        IMC_MISS,
+        LG_THROTTLE,
+        LONG_SCOREBOARD,
+        MIO_THROTTLE,
+        MATH_PIPE_THROTTLE,
+        MEMBAR,
+        MISC,
+        NO_INSTRUCTIONS,
+        NOT_SELECTED,
+        SELECTED,
+        SHORT_SCOREBOARD,
+        SLEEPING,
+        TEX_THROTTLE,
+        WAIT,
+    ) = range(19)
+
+
+_STORED = (MsgType.NONE, MsgType.OK, MsgType.WARNING, MsgType.ERROR, MsgType.OPTIMIZATION)  # by stored number
+
+
+def message_type(stored: int) -> int:
+    """Convert a stored RuleResultMessageType to MsgType."""
+    return int(_STORED[stored]) if 0 <= stored < len(_STORED) else int(MsgType.NONE)
+
+
+class IRuleResult:
+    """A message of a rule, with its metrics and estimated speedup."""
+
+    def __init__(self, rule: Fields, items: List[Fields]) -> None:
+        self._rule = rule
+        self._said: Fields = items[0].get("message", {}) if items else {}
+        self._focus: List[Fields] = [focus for item in items for focus in item.get("focus_metrics", [])]
+        self._speedups: List[Fields] = [item["speedup"] for item in items if "speedup" in item]
+
+    def rule_identifier(self) -> str:
+        """Return the identifier of the rule."""
+        text: str = self._rule.get("identifier", "")
+        return text
+
+    def name(self) -> str:
+        """Return the name of the rule, for people."""
+        text: str = self._rule.get("display_name", "")
+        return text
+
+    def section_identifier(self) -> str:
+        """Return the section that the rule belongs to; "" if there is none."""
+        text: str = self._rule.get("section_identifier", "")
+        return text
+
+    def has_rule_message(self) -> bool:
+        """Return whether there is a message."""
+        return bool(self._said)
+
+    def rule_message(self) -> Fields:
+        """Return the message: title, message and type (MsgType)."""
+        return {
+            "title": self._said.get("name", ""),
+            "message": self._said.get("message", ""),
+            "type": message_type(self._said.get("type", 0)),
+        }
+
+    def focus_metrics(self) -> List[Fields]:
+        """Return the metrics that the message is about: name, value, severity (FocusSeverity) and info."""
+        return [
+            {
+                "name": focus.get("metric_name", ""),
+                "value": float(focus.get("metric_value", 0.0)),
+                "severity": int(focus.get("severity", 0)),
+                "info": focus.get("info", ""),
+            }
+            for focus in self._focus
+        ]
+
+    def has_speedup_estimation(self) -> bool:
+        """Return whether the message has an estimated speedup."""
+        return bool(self._speedups)
+
+    def speedup_estimation(self) -> Fields:
+        """Return the estimated speedup: type (SpeedupType) and speedup in per cent; type 0 if there is none."""
+        found = self._speedups[-1] if self._speedups else {}
+        return {"type": int(found.get("speedup_type", 0)), "speedup": float(found.get("value", 0.0))}
+
+    def result_tables(self) -> List[Fields]:
+        """Return the tables of the rule. Always empty: their stored form is unknown."""
+        return []
+
+    def as_dict(self) -> Fields:
+        """Return all fields that are present."""
+        found: Fields = {
+            "rule_identifier": self.rule_identifier(),
+            "name": self.name(),
+            "section_identifier": self.section_identifier(),
+            "rule_message": self.rule_message(),
+        }
+        if self._focus:
+            found["focus_metrics"] = self.focus_metrics()
+        if self._speedups:
+            found["speedup_estimation"] = self.speedup_estimation()
+        return found
+
+    def __str__(self) -> str:
+        """Return the name of the rule."""
+        return self.name()
+
+
+def _by_message(items: List[Fields]) -> Iterator[List[Fields]]:
+    """Yield the items of each message: its own item, and those without a message after it."""
+    found: List[Fields] = []
+    for item in items:
+        if "message" in item:
+            if found:
+                yield found
+            found = [item]
+        elif found:
+            found.append(item)
+    if found:
+        yield found
+
+
+def rule_results(rules: List[Fields]) -> Tuple[IRuleResult, ...]:
+    """Return the messages of stored RuleResults, in the order of the file. Some rules have no message."""
+    return tuple(
+        IRuleResult(rule, items) for rule in rules for items in _by_message(rule.get("body", {}).get("items", []))
+    )
+
+
+def source_markers(rules: List[Fields]) -> List[Fields]:
+    """Return the notes of rules at instructions and lines, in the order of the file."""
+    found = []
+    for rule in rules:
+        for marker in rule.get("source_markers", []):
+            kind = int(marker.get("kind", 0))
+            one: Fields = {
+                "rule_identifier": rule.get("identifier", ""),
+                "section_identifier": rule.get("section_identifier", ""),
+                "kind": kind,
+                "message_type": int(marker.get("type", 0)),  # as stored: NVIDIA's module does not convert it
+                "message": marker.get("tooltip", ""),
+            }
+            if kind == MarkerKind.SOURCE:
+                one["source_location"] = {
+                    "file_name": marker.get("file_name", ""),
+                    "line": int(marker.get("line_number", 0)),
+                }
+            elif kind == MarkerKind.SASS:
+                one["source_address"] = int(marker.get("address", 0))
+            found.append(one)
+    return found

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measure the time and memory of the reports about NVTX ranges on databases in nsys's format, and of nsys's own reports.
+
+    make && tests/bench/nvtx_reports.py [--nsys FILE] [--nsys-most MIB] [MIB...]     # default: 2 2048
+
+Each database is made by nvtx_database.py in TMPDIR. nsys (default: that of PEERS, else none) runs on databases of at most
+--nsys-most MiB (default 256): it needs gigabytes of memory for larger ones. Prints a table: processor time and peak memory.
+"""
+import argparse
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "../e2e")]
+import nvtx_database  # noqa: E402
+from lib import TRACE  # noqa: E402
+from libpeers import NSYS  # noqa: E402
+
+REPORTS = ("nvtx_gpu_proj_trace", "nvtx_gpu_proj_sum", "nvtx_pushpop_trace", "nvtx_pushpop_sum", "nvtx_kern_sum", "nvtx_startend_sum", "nvtx_sum",
+           "cuda_kern_exec_sum", "cuda_gpu_kern_sum:nvtx-name")
+
+
+def measure(*argv):
+    """Return (processor seconds, peak MiB) of a command whose output is discarded; None if it fails. A separate process measures it."""
+    with open(os.devnull, "w", encoding="ascii") as nowhere:
+        child = os.fork()
+        if not child:
+            status = subprocess.run(argv, stdout=nowhere, stderr=nowhere, check=False).returncode
+            used = resource.getrusage(resource.RUSAGE_CHILDREN)
+            os.write(PIPE[1], f"{status} {used.ru_utime + used.ru_stime} {used.ru_maxrss}\n".encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+    status, seconds, kib = os.read(PIPE[0], 100).split()
+    return None if status != b"0" else (float(seconds), int(kib) / 1024)
+
+
+def text(found):
+    return f"{found[0]:8.2f} s {found[1]:6.0f} MiB" if found else f"{'-':>21}"
+
+
+PIPE = os.pipe()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--nsys", default=NSYS)
+    parser.add_argument("--nsys-most", type=float, default=256)
+    parser.add_argument("mib", nargs="*", type=float, default=[2, 2048])
+    given = parser.parse_args()
+    nsys = shutil.which(given.nsys)
+    with tempfile.TemporaryDirectory() as place:
+        for mib in given.mib:
+            path = os.path.join(place, "made.sqlite")
+            nvtx_database.write(path, nvtx_database.steps_of(mib))
+            print(f"\n{os.path.getsize(path) / (1 << 20):.0f} MiB{'trace':>44}{'nsys':>23}", flush=True)
+            for report in REPORTS:
+                ours = measure(TRACE, "stats", "-r", report, "-f", "csv", path)
+                theirs = nsys and mib <= given.nsys_most and measure(nsys, "stats", "-r", report, "-f", "csv", "--force-export=false", "-o", "-", path)
+                print(f"{report:27}  {text(ours)}  {text(theirs)}", flush=True)
+            os.unlink(path)
+
+
+main()

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 600
+"""A handler at each instruction of a traced call: it forks, switches stacks, leaves, or calls itself.
+
+This test always finds what strays.py finds by chance: the trap flag stops the call after each of its instructions.
+"""
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import TORTURE, main, tap  # noqa: E402
+from strays import CHAINS, facts, story, traced, verdict  # noqa: E402
+
+BELOW = {"threshold": 1000000000}  # calls are only counted
+RECORDED = {"threshold": 0, "LIBTRACE_OSRT_BACKTRACE_THRESHOLD": "none"}
+STRIDE = 1 if TORTURE else 5  # trials of pairs of instructions, or of the slow path of a callchain
+
+
+def runs(ways, calls=("pread", "sched_yield", "fcntl")):
+    """(way, report, name, calls made by the parent and by its children, trials)."""
+    for way in ways:
+        for call in calls:
+            for options in (RECORDED, BELOW):
+                yield from run_one([way, call], options)
+
+
+def run_one(argv, options):
+    ran = traced(["stepped", *map(str, argv)], **options)
+    if ran:
+        report, text, name = ran
+        (parent, child), (trials,) = facts(text)["call"], facts(text)["trials"]
+        yield argv[0], argv[1], report, name, parent, child, trials
+
+
+def forked(way, call, report, name, parent, child, trials):
+    root = min(p["id"] for p in report.processes())
+    held = [sum(c.all for (process, _, called), c in report.counts.items() if called == call and (process == root) == first) for first in (True, False)]
+    dropped = report.dropped()
+    tap.ok("could not be read" not in report.info()["verdict"], f"{name}: no lane is damaged", story(report, (parent, child), held))
+    # By an instruction: records that the child adds to its parent's lane before it notices the fork are found there.
+    exact = held[0] == parent or (way == "bare" and held[0] > parent and verdict(report) != "complete")
+    tap.ok(exact, f"{name}: the parent's calls are there once", story(report, parent, held[0]))
+    # A fork before the call begins: it is the child's, too.
+    tap.ok(child <= held[1] + dropped and held[1] <= child + trials, f"{name}: the children's calls are there once, or dropped", story(report, child, held[1]))
+
+
+def forks():
+    for ran in runs(("fork", "_Fork", "bare")):
+        forked(*ran)
+    for way in ("fork", "bare"):
+        for ran in run_one([way, "pread", 0, STRIDE], CHAINS):
+            forked(*ran)
+
+
+def once(_, call, report, name, parent, child, __):
+    held, dropped = report.total(call), report.dropped()
+    tap.ok(child == 0 and held <= parent <= held + dropped, f"{name}: each call is there once or stated as missing", story(report, parent, held))
+    tap.ok(dropped < 20 + parent / 10, f"{name}: hardly any is missing", story(report, parent, held))
+
+
+def handlers():
+    for ran in runs(("call", "switch")):
+        once(*ran)
+    for call in ("pread", "fcntl"):
+        for ran in run_one(["calls", call, 0, STRIDE], RECORDED):
+            once(*ran)
+    for ran in run_one(["cross", "pread", 0, STRIDE], RECORDED):
+        once(*ran)
+
+
+def jumps():
+    for _, call, report, name, parent, child, trials in runs(("jump",)):
+        held = report.total(call)
+        # One of two calls is left, some of them before they begin.
+        tap.ok(trials <= held <= parent, f"{name}: no call is there twice", story(report, parent, held))
+
+
+if __name__ == "__main__":
+    main(forks, handlers, jumps)

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reports about NVTX ranges: their work grows as the database does, counted in steps of
+ * SQLite's machine and in open ranges that were looked at; and they find the same rows as a join of
+ * all pairs. */
+#define _GNU_SOURCE
+#include "tests/unit/tap.h"
+
+#ifndef HAVE_SQLITE
+
+int main(void)
+{
+	printf("1..0 # SKIP no SQLite in this build\n");
+	return 0;
+}
+
+#else
+
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "reader/sql/connection.h"
+#include "reader/sql/reports.h"
+#include "reader/sql/views.h"
+
+#define SMALL 200
+#define TIMES 4     /* factor between the rows of the large and the small database */
+#define GROWTH 1.25 /* the greatest allowed growth of the work for a row */
+#define STEPS_COUNTED 10
+
+static char folder[] = "/tmp/test_reader_sql_work.XXXXXX";
+static uint64_t steps;
+
+static int step_count(void *user)
+{
+	(void)user;
+	steps += STEPS_COUNTED;
+	return 0;
+}
+
+/* Add a thread with `count` steps: ranges four deep, launches in the innermost and between, and
+ * start/end ranges each of which crosses the one before. */
+static const char rows[] =
+	"INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel'), (2, 'kernel');"
+	"CREATE TEMP TABLE n AS WITH RECURSIVE c(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM c "
+	"WHERE x + 1 < %d) SELECT x, x * 1000 AS t, x %% 2 AS tid FROM c;"
+	"INSERT INTO NVTX_EVENTS SELECT t + 10 * d, t + 900 - 10 * d, 59, d || ' of ' || x, "
+	"(1 << 48) + (1000 << 24) + tid FROM n, (SELECT 0 AS d UNION SELECT 1 UNION SELECT 2 "
+	"UNION SELECT 3);"
+	"INSERT INTO NVTX_EVENTS SELECT t + 500, t + 3500, 60, 'crosses', "
+	"(1 << 48) + (1000 << 24) + tid FROM n;"
+	"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT t + 100 * l, t + 100 * l + 50, 0, "
+	"(1 << 48) + (1000 << 24) + tid, 4 * x + l, 1 FROM n, "
+	"(SELECT 1 AS l UNION SELECT 2 UNION SELECT 9);"
+	"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT start + 60, start + 90, correlationId, "
+	"(1 << 48) + (1000 << 24), 2, 2, 0 FROM CUPTI_ACTIVITY_KIND_RUNTIME;";
+
+static const char tables[] =
+	"CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+	"CREATE TABLE NVTX_EVENTS (start INTEGER, \"end\" INTEGER, eventType INTEGER, text TEXT, "
+	"globalTid INTEGER);"
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, \"end\" INTEGER, eventClass "
+	"INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER);"
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, \"end\" INTEGER, correlationId "
+	"INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER, deviceId INTEGER);";
+
+static bool database_open(struct sql *s, int count)
+{
+	char path[96], *text = sqlite3_mprintf(rows, count);
+	sqlite3 *base = NULL;
+	snprintf(path, sizeof(path), "%s/%d.sqlite", folder, count);
+	bool made = text && !sqlite3_open(path, &base) &&
+		!sqlite3_exec(base, tables, NULL, NULL, NULL) &&
+		!sqlite3_exec(base, text, NULL, NULL, NULL);
+	sqlite3_close(base);
+	sqlite3_free(text);
+	made = made && !sql_open(s, path) && !views_make(s);
+	unlink(path);
+	return check(made, "a database of %d steps: %s", count, made ? "made" : s->cause);
+}
+
+static int row_count(void *user, const struct sql_value *values, int count)
+{
+	(void)values, (void)count;
+	++*(uint64_t *)user;
+	return 0;
+}
+
+/* Return the steps that a report takes, or 0 if it fails. */
+static uint64_t work_of(struct sql *s, const char *name, const char *arguments, uint64_t *ret_rows)
+{
+	static const char *const before[] = {"nvtx", "launch_calls", "nvtx_launches"};
+	const struct sql_report *r = report_find(name, strlen(name), false);
+	const struct sql_visitor visitor = {ret_rows, NULL, row_count};
+	int error = r ? 0 : -1;
+	*ret_rows = 0;
+	steps = 0;
+	sqlite3_progress_handler(s->connection, STEPS_COUNTED, step_count, NULL);
+	for (size_t i = 0; !error && i < 2 + (arguments != NULL); i++)
+		error = sql_run(s, report_shared(before[i]), NULL);
+	s->arguments = arguments;
+	error = error ? error : sql_run(s, r->text, &visitor);
+	s->arguments = NULL;
+	return error ? 0 : steps;
+}
+
+static void work_grows_as_rows_do(void)
+{
+	static const struct {
+		const char *name, *arguments;
+	} reports[] = {{"nvtx_gpu_proj_trace", NULL}, {"nvtx_gpu_proj_sum", NULL},
+		{"nvtx_pushpop_trace", NULL}, {"nvtx_pushpop_sum", NULL}, {"nvtx_kern_sum", NULL},
+		{"nvtx_startend_sum", NULL}, {"nvtx_sum", NULL}, {"cuda_kern_exec_sum", NULL},
+		{"cuda_kern_exec_trace", NULL}, {"cuda_gpu_kern_sum", "nvtx-name"}};
+	for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++) {
+		struct sql small, large;
+		uint64_t few = 0, many = 0, work[2] = {0, 0};
+		if (database_open(&small, SMALL) && database_open(&large, TIMES * SMALL)) {
+			work[0] = work_of(&small, reports[i].name, reports[i].arguments, &few);
+			work[1] = work_of(&large, reports[i].name, reports[i].arguments, &many);
+		}
+		check(few && many >= few && work[0] &&
+				(double)work[1] <= GROWTH * TIMES * (double)work[0],
+			"%s: %" PRIu64 " steps, %" PRIu64 " for %d times the rows", reports[i].name,
+			work[0], work[1], TIMES);
+		sql_close(&small);
+		sql_close(&large);
+	}
+}
+
+static int number_take(void *user, const struct sql_value *values, int count)
+{
+	(void)count;
+	*(int64_t *)user = values[0].integer;
+	return 0;
+}
+
+static int64_t number(struct sql *s, const char *text)
+{
+	int64_t found = -1;
+	const struct sql_visitor visitor = {&found, NULL, number_take};
+	return sql_run(s, text, &visitor) ? -1 : found;
+}
+
+static void sweep_visits_what_is_open(void)
+{
+	struct sql small, large;
+	if (!database_open(&small, SMALL) || !database_open(&large, TIMES * SMALL))
+		return;
+	const char *const text = "SELECT max(visited) FROM nested_ranges('PROJECTION_SWEEP')";
+	int64_t few =
+		sql_run(&small, report_shared("launch_calls"), NULL) ? 0 : number(&small, text);
+	int64_t many =
+		sql_run(&large, report_shared("launch_calls"), NULL) ? 0 : number(&large, text);
+	check(few > 0 && (double)many <= GROWTH * TIMES * (double)few,
+		"%" PRId64 " open ranges are looked at, %" PRId64 " in %d times the rows, although "
+		"ranges cross",
+		few, many, TIMES);
+	check(number(&large,
+		      "SELECT count(*) FROM (SELECT r.range AS id, count(*) AS n, min(o.first), "
+		      "max(o.last) FROM PROJECTION_SWEEP AS r JOIN PROJECTION_SWEEP AS o ON "
+		      "o.thread = r.thread AND o.start >= r.start AND o.\"end\" <= r.\"end\" WHERE "
+		      "r.range NOT NULL AND o.range IS NULL GROUP BY r.range EXCEPT SELECT id, "
+		      "operations, first, last FROM nested_ranges('PROJECTION_SWEEP'))") == 0,
+		"each range has the operations that a join of all pairs finds");
+	check(number(&large,
+		      "SELECT count(*) FROM (SELECT i.range, o.range FROM THREAD_RANGES AS i JOIN "
+		      "THREAD_RANGES AS o ON o.thread = i.thread AND o.start < i.start AND "
+		      "o.\"end\" >= i.\"end\" GROUP BY i.range HAVING max(o.start) EXCEPT SELECT "
+		      "id, "
+		      "parent FROM nested_ranges('PROJECTION_SWEEP'))") == 0,
+		"and the parent that is the last to begin of those that contain it");
+	check(number(&large,
+		      "SELECT count(*) FROM nested_ranges('PUSH_POP_SWEEP') WHERE level <> "
+		      "length(stack) - length(replace(stack, ':', '')) - 1 OR children <> (level < "
+		      "3)") == 0,
+		"level, stack and children agree");
+	check(number(&large, "SELECT count(*) FROM nested_ranges('NOT_THERE')") == -1 &&
+			number(&large, "SELECT count(*) FROM nested_ranges") == -1,
+		"a view that is not there is an error: %s", large.cause);
+	sql_close(&small);
+	sql_close(&large);
+}
+
+int main(void)
+{
+	if (!mkdtemp(folder))
+		return 1;
+	work_grows_as_rows_do();
+	sweep_visits_what_is_open();
+	rmdir(folder);
+	return tap_done();
+}
+
+#endif

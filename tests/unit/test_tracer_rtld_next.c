@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rtld_next.h compared with dlsym: every function of the table must be the one of the first object
+ * in search order. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+
+#include "tests/unit/tap.h"
+#include "tracer/base/rtld_next.h"
+
+struct name {
+	const char *name, *version;
+};
+
+static const struct name names[] = {
+#define FN(ret, name, version, ...) {#name, version},
+#define FNV(name, version, ...) {#name, version},
+#define HAND(ret, name, version, ...) {#name, version},
+#include "common/schema/libc.def"
+};
+
+static void *by_loader(const struct name *n)
+{
+	void *found = n->version ? dlvsym(RTLD_NEXT, n->name, n->version) : NULL;
+	return found || n->version ? found : dlsym(RTLD_NEXT, n->name);
+}
+
+int main(void)
+{
+	struct rtld_next_scope scope;
+	int differ = 0, found = 0, left = 0;
+	check(rtld_next_open(&scope, _DYNAMIC), "the objects behind this program are opened");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		void *ours = rtld_next_find(&scope, names[i].name, names[i].version);
+		void *theirs = by_loader(&names[i]);
+		found += ours != NULL;
+		left += !ours && theirs;
+		/* dlsym finds an interposer's function without a version (a sanitizer's) */
+		if (!ours || ours == theirs || ours == dlsym(RTLD_NEXT, names[i].name))
+			continue;
+		differ++;
+		printf("# %s\n", names[i].name);
+	}
+	check(differ == 0, "each address found is the one that dlsym finds");
+	check(found > 250, "most functions are found without dlsym");
+	check(left < 10, "few functions are left to dlsym");
+	check(!rtld_next_find(&scope, "no_such_function", NULL), "an unknown name is not found");
+	check(!rtld_next_find(&scope, "fork", "GLIBC_0.0"), "an unknown version is not found");
+	check(rtld_next_find(&scope, "fork", "GLIBC_2.2.5") == dlsym(RTLD_NEXT, "fork"),
+		"a known version is found");
+	int stack;
+	check(!rtld_next_open(&scope, &stack) && scope.count == 0,
+		"an address outside of all objects is refused");
+	return tap_done();
+}

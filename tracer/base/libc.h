@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libc.h - functions of the C library that not every C library has.
+ *
+ * libtrace.so is linked without versions of symbols (inject/libc_stub.c), so that it loads with
+ * whatever C library a container has: a library that the loader refuses would keep the program from
+ * starting. glibc before 2.34 has these functions in libdl and libpthread, which a program without
+ * threads or plugins does not load; other C libraries lack some altogether.
+ */
+#ifndef TRACER_BASE_LIBC_H
+#define TRACER_BASE_LIBC_H
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+struct libc {
+	void *(*dlsym)(void *library, const char *name);
+	void *(*dlvsym)(void *library, const char *name, const char *version);
+	int (*dladdr)(const void *address, Dl_info *info);
+	int (*pthread_key_create)(pthread_key_t *key, void (*destructor)(void *));
+	int (*pthread_setspecific)(pthread_key_t key, const void *value);
+	int (*pthread_attr_getstacksize)(const pthread_attr_t *attributes, size_t *ret_bytes);
+	void (*pthread_testcancel)(void);
+	int (*on_exit)(void (*handler)(int status, void *user), void *user);
+};
+
+/* A member is NULL if the program's C library does not have the function, or does not have it yet:
+ * see libc_complete(). */
+extern struct libc libc;
+
+typedef void *(*libc_dlopen_fn)(const char *file, int flags);
+
+/* Return the C library's dlopen(), looked up at the first call: ours is interposed. Any thread, if
+ * libc.dlsym is not NULL. */
+libc_dlopen_fn libc_dlopen(void);
+
+/* Return true if the C library has all functions above, and all that the program may call through
+ * our wrappers. Nothing can be recorded otherwise. Any thread. */
+bool libc_is_complete(void);
+
+/*
+ * Load the libraries that glibc 2.34 has merged, if the C library is older and the program has not
+ * loaded them: functions that the program or its plugins use later are then found after our
+ * wrappers. May allocate and take the loader's lock: in our constructor, never in a call, which may
+ * be an allocator's.
+ */
+void libc_complete(void);
+
+#endif

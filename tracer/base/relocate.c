@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * relocate.c - self-relocation of the library.
+ *
+ * Runs before the library is relocated, so it uses relative addresses only.
+ */
+#define _GNU_SOURCE
+#include "tracer/base/relocate.h"
+
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/text.h"
+#include "tracer/base/rtld_next.h"
+
+const void *const volatile relocate_mark = (const void *)&relocate_mark;
+
+#if defined(__x86_64__)
+#define RELATIVE R_X86_64_RELATIVE
+#define SYMBOL_GOT R_X86_64_GLOB_DAT
+#define SYMBOL_PLT R_X86_64_JUMP_SLOT
+#define SYMBOL_DATA R_X86_64_64
+#define THREAD_OFFSET R_X86_64_TPOFF64
+#elif defined(__aarch64__)
+#define RELATIVE R_AARCH64_RELATIVE
+#define SYMBOL_GOT R_AARCH64_GLOB_DAT
+#define SYMBOL_PLT R_AARCH64_JUMP_SLOT
+#define SYMBOL_DATA R_AARCH64_ABS64
+#define THREAD_OFFSET R_AARCH64_TLS_TPREL
+#endif
+
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+extern const ElfW(Dyn) own_dynamic[] __asm__("_DYNAMIC") __attribute__((visibility("hidden")));
+
+/* Replaces thread-local memory, whose address is not known yet. What is written there is lost. */
+static _Alignas(64) char thread_memory[1024];
+
+static uint64_t thread_pointer(void)
+{
+	uint64_t pointer;
+#if defined(__x86_64__)
+	__asm__("movq %%fs:0, %0" : "=r"(pointer));
+#else
+	__asm__("mrs %0, tpidr_el0" : "=r"(pointer));
+#endif
+	return pointer;
+}
+
+/* The program's headers, from the auxiliary vector after the environment: AT_PHDR, AT_PHENT and
+ * AT_PHNUM have always been in this order. Our own frame is below on the same stack. */
+static const ElfW(Phdr) * program_headers(uint64_t *ret_count)
+{
+	const uint64_t *word = __builtin_frame_address(0);
+	while (word[0] != AT_PHDR || word[2] != AT_PHENT || word[3] != sizeof(ElfW(Phdr)) ||
+		word[4] != AT_PHNUM)
+		word++;
+	*ret_count = word[5];
+	return (const ElfW(Phdr) *)(uintptr_t)word[1];
+}
+
+/* Return the first of the loaded objects, the program: its dynamic section leads to the list. */
+static const struct link_map *objects(void)
+{
+	uint64_t count, bias = 0;
+	const ElfW(Phdr) *segment = program_headers(&count);
+	const ElfW(Dyn) *d = NULL;
+	for (uint64_t i = 0; i < count; i++)
+		if (segment[i].p_type == PT_PHDR)
+			bias = (uint64_t)(uintptr_t)segment - segment[i].p_vaddr;
+	for (uint64_t i = 0; i < count; i++)
+		if (segment[i].p_type == PT_DYNAMIC)
+			d = (const void *)(uintptr_t)(bias + segment[i].p_vaddr);
+	for (; d && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_DEBUG && d->d_un.d_ptr)
+			return ((const struct r_debug *)(uintptr_t)d->d_un.d_ptr)->r_map;
+	return NULL;
+}
+
+struct own {
+	uint64_t base;
+	const struct link_map *objects;
+	const ElfW(Sym) * symbols;
+	const char *strings;
+};
+
+static void apply(const struct own *own, const ElfW(Rela) * r)
+{
+	uint64_t *place = (uint64_t *)(uintptr_t)(own->base + r->r_offset);
+	uint64_t value = (uint64_t)r->r_addend;
+	const ElfW(Sym) *symbol = &own->symbols[ELF64_R_SYM(r->r_info)];
+	switch (ELF64_R_TYPE(r->r_info)) {
+	case RELATIVE:
+		*place = own->base + value;
+		break;
+	case THREAD_OFFSET:
+		*place = (uint64_t)(uintptr_t)thread_memory + symbol->st_value + value -
+			thread_pointer();
+		break;
+	case SYMBOL_GOT:
+	case SYMBOL_PLT:
+	case SYMBOL_DATA: {
+		uint64_t found = rtld_next_find_from(own->objects, own->strings + symbol->st_name);
+		*place = found ? found + value : 0;
+		break;
+	}
+	}
+}
+
+static void apply_all(const struct own *own, uint64_t at, uint64_t bytes)
+{
+	const ElfW(Rela) *r = (const void *)(uintptr_t)at;
+	for (uint64_t i = 0; i < bytes / sizeof(*r); i++)
+		apply(own, &r[i]);
+}
+
+/* Fill thread_memory as it will be in each thread. */
+static void fill_thread_memory(uint64_t base)
+{
+	const ElfW(Phdr) *segment = (const void *)(uintptr_t)(base + __ehdr_start.e_phoff);
+	for (unsigned i = 0; i < __ehdr_start.e_phnum; i++)
+		if (segment[i].p_type == PT_TLS && segment[i].p_memsz <= sizeof(thread_memory))
+			bytes_copy(thread_memory,
+				(const void *)(uintptr_t)(base + segment[i].p_vaddr),
+				segment[i].p_filesz);
+}
+
+/* Return 0 if there is none. No array is cleared here: a compiler may call memset() for that. */
+static uint64_t dynamic_value(int64_t tag)
+{
+	for (const ElfW(Dyn) *d = own_dynamic; d->d_tag != DT_NULL; d++)
+		if (d->d_tag == tag)
+			return d->d_un.d_val;
+	return 0;
+}
+
+/* Return an address; it is still an offset if the loader has not added our base. */
+static uint64_t dynamic_address(uint64_t base, int64_t tag)
+{
+	uint64_t value = dynamic_value(tag);
+	return value < base ? value + base : value;
+}
+
+void relocate_self(void)
+{
+	struct own own;
+	own.base = (uint64_t)(uintptr_t)&__ehdr_start;
+	own.objects = objects();
+	own.symbols = (const void *)(uintptr_t)dynamic_address(own.base, DT_SYMTAB);
+	own.strings = (const void *)(uintptr_t)dynamic_address(own.base, DT_STRTAB);
+	apply_all(&own, dynamic_address(own.base, DT_RELA), dynamic_value(DT_RELASZ));
+	apply_all(&own, dynamic_address(own.base, DT_JMPREL), dynamic_value(DT_PLTRELSZ));
+	fill_thread_memory(own.base);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rtld_next.c - lookup of functions after this library, in the hash tables of loaded objects.
+ */
+#define _GNU_SOURCE
+#include "tracer/base/rtld_next.h"
+
+#include <link.h>
+#include <stddef.h>
+
+#include "common/text.h"
+
+#define VERSION_HIDDEN 0x8000u
+
+/* glibc relocates the pointers of dynamic sections that are writable, but not the pointers of the
+ * vdso. */
+static uint64_t pointer_of(const struct link_map *map, uint64_t value)
+{
+	return value < map->l_addr ? value + map->l_addr : value;
+}
+
+/* DT_GNU_HASH: four numbers, Bloom filter, buckets, chains. */
+static bool hash_open(struct rtld_next_object *object, const uint32_t *table)
+{
+	uint32_t bloom_words = table[2];
+	if (!table[0] || !bloom_words || bloom_words & (bloom_words - 1))
+		return false;
+	object->bucket_count = table[0];
+	object->first_symbol = table[1];
+	object->bloom_mask = bloom_words - 1;
+	object->bloom_shift = table[3];
+	object->bloom = (const uint64_t *)(const void *)(table + 4);
+	object->buckets = (const uint32_t *)(object->bloom + bloom_words);
+	object->chains = object->buckets + object->bucket_count;
+	return true;
+}
+
+static bool object_open(struct rtld_next_object *object, const struct link_map *map)
+{
+	const uint32_t *hash = NULL;
+	*object = (struct rtld_next_object){.bias = map->l_addr};
+	for (const Elf64_Dyn *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+		const void *at = (const void *)(uintptr_t)pointer_of(map, d->d_un.d_ptr);
+		if (d->d_tag == DT_GNU_HASH)
+			hash = at;
+		else if (d->d_tag == DT_SYMTAB)
+			object->symbols = at;
+		else if (d->d_tag == DT_STRTAB)
+			object->strings = at;
+		else if (d->d_tag == DT_VERSYM)
+			object->versions = at;
+		else if (d->d_tag == DT_VERDEF)
+			object->definitions = at;
+	}
+	return hash && object->symbols && object->strings && hash_open(object, hash);
+}
+
+/* The vdso is in the list of objects, but is not searched. */
+static bool is_vdso(const struct link_map *map)
+{
+	return text_begins(map->l_name, "linux-vdso") || text_begins(map->l_name, "linux-gate");
+}
+
+#pragma weak _r_debug /* only glibc has it */
+
+static const struct link_map *map_of(const void *dynamic)
+{
+	const struct link_map *map = &_r_debug ? _r_debug.r_map : NULL;
+	while (map && map->l_ld != dynamic)
+		map = map->l_next;
+	return map;
+}
+
+bool rtld_next_open(struct rtld_next_scope *scope, const void *own_dynamic)
+{
+	const struct link_map *own = map_of(own_dynamic);
+	scope->count = 0;
+	if (!own)
+		return false;
+	for (const struct link_map *map = own->l_next; map; map = map->l_next) {
+		if (is_vdso(map))
+			continue;
+		if (scope->count == RTLD_NEXT_OBJECTS_MAX ||
+			!object_open(&scope->objects[scope->count], map)) {
+			scope->count = 0;
+			return false;
+		}
+		scope->count++;
+	}
+	return scope->count > 0;
+}
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 5381;
+	for (; *name; name++)
+		hash = hash * 33 + (uint8_t)*name;
+	return hash;
+}
+
+static const char *version_name(const struct rtld_next_object *object, uint16_t index)
+{
+	const char *at = object->definitions;
+	while (at) {
+		const Elf64_Verdef *definition = (const void *)at;
+		const Elf64_Verdaux *name = (const void *)(at + definition->vd_aux);
+		if (definition->vd_ndx == index)
+			return object->strings + name->vda_name;
+		at = definition->vd_next ? at + definition->vd_next : NULL;
+	}
+	return NULL;
+}
+
+#define VERSION_GLOBAL 1u
+
+/* A function without a version fits any request: it is an interposer's, of a library that may
+ * have versions for what it needs. (dlvsym would skip it.) */
+static bool version_fits(
+	const struct rtld_next_object *object, uint32_t symbol, const char *version)
+{
+	if (!object->versions)
+		return true;
+	uint16_t index = object->versions[symbol];
+	if (!version)
+		return !(index & VERSION_HIDDEN);
+	if (index <= VERSION_GLOBAL)
+		return true;
+	const char *name = version_name(object, index & (VERSION_HIDDEN - 1));
+	return name && text_equal(name, version);
+}
+
+static const Elf64_Sym *object_find(
+	const struct rtld_next_object *object, uint32_t hash, const char *name, const char *version)
+{
+	const Elf64_Sym *symbols = object->symbols;
+	uint64_t word = object->bloom[hash / 64 & object->bloom_mask];
+	if (!(word >> hash % 64 & word >> (hash >> object->bloom_shift) % 64 & 1))
+		return NULL;
+	uint32_t i = object->buckets[hash % object->bucket_count];
+	if (i < object->first_symbol)
+		return NULL;
+	for (;; i++) {
+		uint32_t chained = object->chains[i - object->first_symbol];
+		const Elf64_Sym *symbol = &symbols[i];
+		if ((chained | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF &&
+			symbol->st_value && ELF64_ST_TYPE(symbol->st_info) != STT_TLS &&
+			text_equal(object->strings + symbol->st_name, name) &&
+			version_fits(object, i, version))
+			return symbol;
+		if (chained & 1)
+			return NULL;
+	}
+}
+
+void *rtld_next_find(const struct rtld_next_scope *scope, const char *name, const char *version)
+{
+	uint32_t hash = hash_of(name);
+	for (uint32_t i = 0; i < scope->count; i++) {
+		const struct rtld_next_object *object = &scope->objects[i];
+		const Elf64_Sym *symbol = object_find(object, hash, name, version);
+		if (!symbol)
+			continue;
+		if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
+			return NULL;
+		return (void *)(uintptr_t)(object->bias + symbol->st_value);
+	}
+	return NULL;
+}
+
+uint64_t rtld_next_find_from(const struct link_map *map, const char *name)
+{
+	uint32_t hash = hash_of(name);
+	for (; map; map = map->l_next) {
+		struct rtld_next_object object;
+		if (is_vdso(map) || !object_open(&object, map))
+			continue;
+		const Elf64_Sym *symbol = object_find(&object, hash, name, NULL);
+		if (!symbol)
+			continue;
+		uint64_t found = object.bias + symbol->st_value;
+		if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
+			found = ((uint64_t(*)(void))(uintptr_t)found)();
+		return found;
+	}
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rtld_next.h - lookup of hundreds of functions as by dlsym(RTLD_NEXT), in a fifth of its time.
+ *
+ * dlsym takes locks and hashes each name for each object; at the start of every process of a build
+ * that is the largest single cost. Here the tables of the objects after ours (System V gABI;
+ * DT_GNU_HASH as in glibc's elf/dl-lookup.c) are opened once. Unusual cases are left to dlsym: see
+ * rtld_next_find().
+ */
+#ifndef TRACER_BASE_RTLD_NEXT_H
+#define TRACER_BASE_RTLD_NEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct link_map; /* declared in <link.h> */
+
+#define RTLD_NEXT_OBJECTS_MAX 512u
+
+struct rtld_next_object {
+	uint64_t bias;
+	const uint64_t *bloom;
+	const uint32_t *buckets, *chains; /* chains[i] belongs to symbol i + first_symbol */
+	const void *symbols, *definitions;
+	const uint16_t *versions; /* NULL = the object has none */
+	const char *strings;
+	uint32_t bucket_count, first_symbol, bloom_mask, bloom_shift;
+};
+
+struct rtld_next_scope {
+	uint32_t count;
+	struct rtld_next_object objects[RTLD_NEXT_OBJECTS_MAX];
+};
+
+/*
+ * Open the objects loaded after the one whose _DYNAMIC is given. Return false if there are none or
+ * too many, or if one has no GNU hash table: only dlsym can look up then, and the scope is empty.
+ * Call while no other thread loads or unloads, as in constructors at the start; objects loaded at
+ * the start stay.
+ */
+bool rtld_next_open(struct rtld_next_scope *scope, const void *own_dynamic);
+
+/*
+ * Return the function `name` of `version`, or of its default version if `version` is NULL. Return
+ * NULL if there is none, or if dlsym must decide (a function chosen at run time: STT_GNU_IFUNC).
+ * Any thread, async-signal-safe.
+ */
+void *rtld_next_find(const struct rtld_next_scope *scope, const char *name, const char *version);
+
+/*
+ * Return the address of the function or variable `name`, in its default version, in the first
+ * object from `map` on that has it; 0 = none has. A function that is chosen at run time is chosen.
+ * Uses relative addresses only, so that it also runs before this library is relocated (relocate.h).
+ */
+uint64_t rtld_next_find_from(const struct link_map *map, const char *name);
+
+#endif

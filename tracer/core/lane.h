@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lane.h - the producer's side of a lane (common/spool.h): room, records, gaps.
+ *
+ * The hot path (osrt.h) writes one 32-byte record while there is room and calls lane_room()
+ * otherwise. All functions: the lane's owning thread, thread.busy set; async-signal-safe; no
+ * allocation. lane_room() may wait, bounded, for the writer.
+ */
+#ifndef TRACER_CORE_LANE_H
+#define TRACER_CORE_LANE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tracer/core/thread.h"
+
+/* Make room for `slots` consecutive records (mostly 1). Close an open gap and move nested records
+ * first. Return the address of the first record, or NULL: the event has been counted as dropped. */
+struct record *lane_room(struct thread *t, unsigned slots);
+
+/* Return the address of the lane's next record, in the current chunk. */
+static inline struct record *lane_next(const struct thread *t)
+{
+	return (struct record *)(void *)(t->base + t->lane->head % CHUNK_BYTES);
+}
+
+/* Return room for `slots` records if there is room without further work, else NULL: call
+ * lane_room() then. */
+static inline struct record *lane_room_at_hand(const struct thread *t, unsigned slots)
+{
+	uint64_t at = t->lane->head % CHUNK_BYTES;
+	return at + (slots - 1) * RECORD_BYTES < t->limit ? (struct record *)(void *)(t->base + at)
+							  : NULL;
+}
+
+/* Publish the next `slots` records. */
+static inline void lane_publish(struct thread *t, unsigned slots)
+{
+	t->published += slots * RECORD_BYTES;
+	THREAD_BARRIER();
+	__atomic_store_n(&t->lane->head, t->lane->head + slots * RECORD_BYTES, __ATOMIC_RELEASE);
+}
+
+/* Make `call` the open call. The stack pointer is stored last: a handler that runs before that uses
+ * the entry for its own calls, and may leave their tick and kind there. */
+static inline __attribute__((always_inline)) void lane_open(
+	struct lane *lane, const struct open_call *call)
+{
+	do {
+		lane->open.tick = call->tick;
+		lane->open.kind = call->kind;
+		THREAD_BARRIER();
+		lane->open.sp = call->sp;
+		THREAD_BARRIER();
+	} while (__builtin_expect(
+		lane->open.tick != call->tick || lane->open.kind != call->kind, 0));
+}
+
+/* Write a whole record with its payload (at most LANE_PAYLOAD_MAX bytes, cut beyond). Return false
+ * if the record was dropped; the drop is counted. */
+bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64_t b,
+	const void *payload, uint64_t bytes);
+
+/* Keep an event of a signal handler that interrupted the tracer on this thread. The owner moves
+ * it into the lane later. */
+void lane_put_nested(struct thread *t, const struct record *record);
+
+/* Take the content of the lane for this thread's, which begins to use it. */
+void lane_audit_begin(struct thread *t);
+
+/*
+ * Count a drop for each record, and each call in a sum, that this process has not put into the
+ * lane: a child that an instruction forked in a handler continues within the tracer, in its
+ * parent's lane, until it tests the gate. Takes half a microsecond. Owning thread, thread.busy set.
+ */
+void lane_audit(struct thread *t);
+
+/* Turn the sums of calls below the threshold into records, and clear them. */
+void lane_flush_sums(struct thread *t);
+
+/* Wake the writer if it sleeps; a system call only then. */
+void lane_wake_writer(void);
+
+#define LANE_PAYLOAD_MAX 8192u
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lease.h - leases of the spool's lanes.
+ *
+ * A lane is created at its first lease and never returned to the spool: when its thread ends, the
+ * next thread without a lane gets it. All functions: any thread, with thread.busy set and a spool;
+ * async-signal-safe; no allocation.
+ */
+#ifndef TRACER_CORE_LEASE_H
+#define TRACER_CORE_LEASE_H
+
+#include <stdint.h>
+
+#include "tracer/core/thread.h"
+
+/* Counts the leases that have ended: a thread that got no lane tries again when it changes. */
+extern uint32_t lease_given_back __attribute__((visibility("hidden")));
+
+/* Return a lane for the thread, which is not the thread's yet (thread_use_lane()): a free one, one
+ * of a dead thread, whose sums are recorded first, or a new one. Return NULL if the spool has no
+ * room. */
+struct lane *lease_take(struct thread *t);
+
+/* Return a lane that belongs to no thread, for activity of a device. Return NULL without room. */
+struct lane *lease_for_device(void);
+
+/* End the lease: the next thread may have the lane. */
+void lease_give(struct lane *lane);
+
+#endif

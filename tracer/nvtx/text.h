@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * text.h - texts of NVTX calls on their way into a record: length and copy in one pass.
+ *
+ * Any thread, async-signal-safe. `to` has room for NVTX_TEXT_BYTES + 16 bytes: whole words are
+ * stored. Nothing is read after the page that holds the end of a text.
+ */
+#ifndef TRACER_NVTX_TEXT_H
+#define TRACER_NVTX_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <wchar.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "common/spool.h"
+#include "tracer/nvtx/ranges.h"
+
+#define NVTX_PAGE_BYTES 4096u
+#define NVTX_WORD_BYTES 16u
+
+/* Copy `bytes`, rounded up to whole words of 8; both places have room for that many. */
+static inline void nvtx_words_copy(void *to, const void *from, size_t bytes)
+{
+	typedef uint64_t word __attribute__((may_alias, aligned(8)));
+	word *t = to;
+	const word *f = from;
+	for (size_t i = 0; i < (bytes + 7) / 8; i++) {
+		t[i] = f[i];
+		__asm__ volatile(""
+				 :
+				 :
+				 : "memory"); /* otherwise the compiler emits a call of memcpy */
+	}
+}
+
+/* Return the length of a text that is cut at `most` bytes: it ends before the UTF-8 character
+ * that does not fit. */
+static inline uint32_t nvtx_cut_length(const char *text, uint32_t most)
+{
+	uint32_t bytes = most;
+	while (bytes > most - 3 && ((unsigned char)text[bytes] & 0xc0) == 0x80)
+		bytes--;
+	return ((unsigned char)text[bytes] & 0xc0) == 0x80 ? most : bytes;
+}
+
+__attribute__((no_sanitize("address"))) static inline uint32_t nvtx_chars_copy(
+	char *to, const char *from, bool *ret_cut)
+{
+	uint32_t at = 0;
+	*ret_cut = false;
+	while (at < NVTX_TEXT_BYTES) {
+#if defined(__SSE2__)
+		if (((uintptr_t)(from + at) & (NVTX_PAGE_BYTES - 1)) <=
+			NVTX_PAGE_BYTES - NVTX_WORD_BYTES) {
+			__m128i word = _mm_loadu_si128((const __m128i *)(const void *)(from + at));
+			int ends = _mm_movemask_epi8(_mm_cmpeq_epi8(word, _mm_setzero_si128()));
+			_mm_storeu_si128((__m128i *)(void *)(to + at), word);
+			if (ends) {
+				at += (uint32_t)__builtin_ctz((unsigned)ends);
+				if (at <= NVTX_TEXT_BYTES)
+					return at;
+				break;
+			}
+			at += NVTX_WORD_BYTES;
+			continue;
+		}
+#endif
+		to[at] = from[at];
+		if (!from[at])
+			return at;
+		at++;
+	}
+	if (!from[NVTX_TEXT_BYTES])
+		return NVTX_TEXT_BYTES;
+	*ret_cut = true;
+	return nvtx_cut_length(from, NVTX_TEXT_BYTES);
+}
+
+/* Append a character after `at` bytes, U+FFFD for an invalid one. Return the length of all; 0 =
+ * there is no room within `most`. */
+static inline uint32_t nvtx_character_put(char *to, uint32_t at, uint32_t c, uint32_t most)
+{
+	static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		c = 0xfffd;
+	uint32_t bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+	if (at + bytes > most)
+		return 0;
+	for (uint32_t i = bytes - 1; i > 0; i--, c >>= 6)
+		to[at + i] = (char)(0x80 | (c & 0x3f));
+	to[at] = (char)(lead[bytes] | c);
+	return at + bytes;
+}
+
+/* Convert to UTF-8; an invalid character becomes U+FFFD. Return the bytes. */
+static inline uint32_t nvtx_wide_copy_most(
+	char *to, const wchar_t *from, uint32_t most, bool *ret_cut)
+{
+	uint32_t at = 0;
+	*ret_cut = false;
+	for (; *from; from++) {
+		uint32_t end = nvtx_character_put(to, at, (uint32_t)*from, most);
+		if (!end) {
+			*ret_cut = true;
+			return at;
+		}
+		at = end;
+	}
+	return at;
+}
+
+static inline uint32_t nvtx_wide_copy(char *to, const wchar_t *from, bool *ret_cut)
+{
+	return nvtx_wide_copy_most(to, from, NVTX_TEXT_BYTES, ret_cut);
+}
+
+/* Return the whole text, at most NAME_BYTES_MAX bytes, as a name that is in no domain; NULL if
+ * there is no room for more such names. thread.busy set; may map memory. */
+__attribute__((cold, noinline)) struct name *nvtx_long_name(
+	enum nvtx_text_kind kind, const void *text);
+
+/* Return the text as the name of a domain; *ret_is_new as of names_intern(). */
+__attribute__((cold, noinline)) struct name *nvtx_long_domain(
+	enum nvtx_text_kind kind, const void *text, bool *ret_is_new);
+
+/* Return a name as above for `count` bytes of any text, at most NAME_BYTES_MAX, by a caller without
+ * thread.busy. Returns NULL also if a handler interrupted the tracer. */
+__attribute__((cold, noinline)) struct name *nvtx_bytes_name(
+	const char *bytes, uint32_t count, bool is_cut);
+
+/* Return a name as above for a text of a kind, by a caller without thread.busy. Returns NULL also
+ * if a handler interrupted the tracer. A name is returned as it is. */
+__attribute__((cold, noinline)) struct name *nvtx_message_name(
+	enum nvtx_text_kind kind, const void *text);
+
+/* Append, after the first `bytes` bytes of a text, a reference to the rest of a longer text. Return
+ * the length of both. */
+__attribute__((cold, noinline)) uint32_t nvtx_long_put(
+	char *to, uint32_t bytes, enum nvtx_text_kind kind, const void *text);
+
+#endif

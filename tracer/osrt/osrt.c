@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * osrt.c - the slow paths of OS runtime calls: calls left or interrupted, records without room.
+ */
+#define _GNU_SOURCE
+#include "tracer/osrt/osrt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+
+#include "common/sys.h"
+#include "common/text.h"
+#include "tracer/core/chains.h"
+#include "tracer/session/spare.h"
+#include "tracer/osrt/hooks.h"
+
+void osrt_put_path(
+	const struct call *call, int64_t result, const char *path, uint64_t flags, uint64_t mode)
+{
+	struct thread *t = call->t;
+	if (!path || !t->lane || t->busy)
+		return;
+	if (result == -1 && SYS3(SYS_faccessat, AT_FDCWD, path, 0) == -EFAULT)
+		return; /* a bad pointer, for which the kernel has returned EFAULT */
+	thread_enter(t);
+	lane_put(t, call->tick, REC_PATH, (uint64_t)result, flags << 32 | (uint32_t)mode, path,
+		text_length(path));
+	thread_leave(t);
+}
+
+/* ---- calls left or interrupted ---- */
+
+static void put_abandoned(struct thread *t, const struct open_call *open, enum record_flag flag)
+{
+	uint64_t ticks = clock_ticks() - open->tick;
+	const struct spool_header *spool = session.spool; /* NULL if a handler has forked */
+	struct lane *lane = t->lane;
+	if (!spool || !lane || spool->osrt_off)
+		return;
+	/* If the thread switches stacks, a copy of an open call may remain: it is not known whether
+	 * this call has ended, and been recorded, already. */
+	if (t->spare && flag == RECORD_ABANDONED) {
+		lane->dropped[DROP_NESTED]++;
+		return;
+	}
+	struct record record = {open->tick,
+		ticks << RECORD_LENGTH_SHIFT | (uint64_t)flag << RECORD_FLAGS_SHIFT | open->kind, 0,
+		0};
+	osrt_put_slow(t, &record);
+}
+
+/* Return true if the call's frame is gone: it is below sp, in the same stack. A call on another
+ * stack may continue. */
+static bool is_dead(const struct thread *t, const struct open_call *open, uint64_t sp)
+{
+	return !sp || (open->sp <= sp && thread_same_stack(t, open->sp, sp));
+}
+
+/* Return the depth, which is read from shared memory, within its bounds. */
+static uint32_t depth_of(const struct lane *lane)
+{
+	return lane->open_depth < OPEN_CALLS ? lane->open_depth : OPEN_CALLS;
+}
+
+/* Take the open call away, unless the call has ended meanwhile. Return false if it has ended. */
+static bool open_take(struct lane *lane, const struct open_call *open)
+{
+	uint64_t sp = open->sp;
+	return __atomic_compare_exchange_n(
+		&lane->open.sp, &sp, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+/* Make the innermost saved call the open call again. A handler may interrupt this anywhere: each
+ * call restores the depth that it found, so the two agree afterwards. */
+static void take_up(struct lane *lane)
+{
+	for (uint32_t depth = depth_of(lane); depth && !lane->open.sp; depth--) {
+		struct open_call open = lane->open_stack[depth - 1];
+		if (open.kind) {
+			lane_open(lane, &open);
+			if (!lane->open_stack[depth - 1].kind) /* it has ended meanwhile */
+				open_take(lane, &open);
+		}
+		lane->open_depth = depth - 1;
+	}
+}
+
+/* A call that was not left becomes the open call again and is not only saved: nothing else takes it
+ * from open_stack. */
+void osrt_abandon_open(struct thread *t, uint64_t sp, enum record_flag flag)
+{
+	struct lane *lane = t->lane;
+	if (!lane) /* a handler has forked meanwhile */
+		return;
+	struct open_call now = lane->open;
+	if (now.sp && is_dead(t, &now, sp) && open_take(lane, &now))
+		put_abandoned(t, &now, flag);
+	for (uint32_t depth = depth_of(lane); depth; depth--) {
+		struct open_call open = lane->open_stack[depth - 1];
+		if (open.kind && !is_dead(t, &open, sp))
+			break;
+		lane->open_depth = depth - 1;
+		if (open.kind)
+			put_abandoned(t, &open, flag);
+	}
+	take_up(lane);
+}
+
+/* Save the open call. It is not saved if it ends meanwhile, on another stack. */
+static void open_push(struct lane *lane)
+{
+	uint32_t depth = depth_of(lane);
+	struct open_call open = lane->open;
+	if (!open.sp)
+		return;
+	if (depth < OPEN_CALLS) {
+		lane->open_stack[depth] = open;
+		THREAD_BARRIER();
+		lane->open_depth = depth + 1;
+		THREAD_BARRIER();
+	}
+	if (!open_take(lane, &open) && depth < OPEN_CALLS)
+		lane->open_stack[depth].kind = 0;
+}
+
+/*
+ * A call begins while another is open. Either the open call was left without returning (its frame
+ * is below ours), or this is a signal handler or callback that runs inside it (its frame is above
+ * ours), or it is on another stack. A handler on its own stack proves nothing about frames.
+ */
+void osrt_interrupted(struct thread *t, uint64_t sp)
+{
+	struct lane *lane = t->lane;
+	if (!lane) /* a handler has forked meanwhile */
+		return;
+	thread_look_for_stray(t);
+	if (!thread_on_signal_stack()) {
+		osrt_abandon_open(t, sp, RECORD_ABANDONED);
+		if (lane->open.sp && !thread_same_stack(t, lane->open.sp, sp))
+			spare_prepare(t); /* a stack switch may soon interrupt the tracer, too */
+	}
+	open_push(lane);
+}
+
+/* Return true if the call began before this process had its spool. */
+static bool is_inherited(uint64_t tick)
+{
+	const struct spool_header *spool = session.spool;
+	return !spool || tick < spool->first.tick;
+}
+
+void osrt_end_inherited(struct thread *t)
+{
+	if (gate_is_wiped())
+		session_forked();
+	if (!t->gone)
+		session_count_inherited();
+}
+
+/* Close a call. Calls of several stacks end in any order. */
+bool osrt_close(struct lane *lane, uint64_t tick)
+{
+	if (is_inherited(tick)) {
+		session_count_inherited();
+		return false;
+	}
+	if (lane->open.tick == tick)
+		lane->open.sp = 0;
+	THREAD_BARRIER();
+	for (uint32_t depth = depth_of(lane); depth; depth--)
+		if (lane->open_stack[depth - 1].tick == tick)
+			lane->open_stack[depth - 1].kind = 0;
+	take_up(lane);
+	return true;
+}
+
+/* Publish the record of the chain and that of the call together. A call that was left has no
+ * chain: the thread is elsewhere now. */
+static void put_with_chain(struct thread *t, const struct record *record)
+{
+	unsigned slots = 1;
+	uint64_t flags = record->word >> RECORD_FLAGS_SHIFT & 15;
+	struct record *r = !flags && chains_due(CHAIN_OSRT, record->word >> RECORD_LENGTH_SHIFT)
+		? chains_room(t, record->tick, &slots)
+		: lane_room(t, slots);
+	if (!r)
+		return;
+	if (gate_is_wiped()) { /* forked meanwhile: the call is the parent's, perhaps the lane */
+		session_count_inherited();
+		return;
+	}
+	*r = *record;
+	lane_publish(t, slots);
+}
+
+/* Record a call of another stack of this thread, or of a handler, that interrupted the tracer. */
+static void put_aside(struct thread *t, const struct record *record)
+{
+	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	thread_look_for_stray(t);
+	if (!thread_same_stack(t, sp, thread_busy_at(t)) && !thread_on_signal_stack() &&
+		spare_put(t, record))
+		return;
+	lane_put_nested(t, record);
+}
+
+void osrt_put_slow(struct thread *t, const struct record *record)
+{
+	if (gate_is_wiped()) { /* the call was the parent's */
+		osrt_end_inherited(t);
+		return;
+	}
+	thread_mend_guard(t);
+	if (!t->lane) {
+		osrt_end_inherited(t);
+		return;
+	}
+	if (!thread_try_enter(t)) {
+		put_aside(t, record);
+		return;
+	}
+	/* Tested within the guard: see thread_enter_attached(). */
+	if (!t->lane || is_inherited(record->tick))
+		session_count_inherited();
+	else
+		put_with_chain(t, record);
+	thread_give(t);
+}
+
+uint64_t osrt_end_slow(uint64_t tick, uint64_t ticks, unsigned fn, uint64_t a, uint64_t b)
+{
+	struct thread *t = &thread_self;
+	struct lane *lane = t->lane;
+	bool failed = fn & OSRT_FAILED;
+	fn &= OSRT_FAILED - 1;
+	if (!lane || gate_is_wiped()) {
+		osrt_end_inherited(t);
+		return a;
+	}
+	if (!osrt_close(lane, tick))
+		return a;
+	if (ticks < own_words.osrt_threshold[fn])
+		osrt_count(lane, fn, ticks);
+	else
+		osrt_put(t, tick, ticks << RECORD_LENGTH_SHIFT | fn, a,
+			osrt_object(b, failed ? errno : 0));
+	return a;
+}
+
+uint64_t osrt_put_long(uint64_t tick, unsigned fn, uint64_t a, uint64_t b)
+{
+	return osrt_put_full(tick, (clock_ticks() - tick) << RECORD_LENGTH_SHIFT | fn, a, b);
+}
+
+uint64_t osrt_put_full(uint64_t tick, uint64_t word, uint64_t a, uint64_t b)
+{
+	struct thread *t = &thread_self;
+	struct record record = {tick, word, a, b};
+	osrt_put_slow(t, &record);
+	return a;
+}

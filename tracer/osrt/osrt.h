@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * osrt.h - records of calls of OS runtime functions: the hot path.
+ *
+ * A wrapper calls osrt_begin(), the real function, osrt_end(). Between them no tracer code is on
+ * the stack, so handlers, callbacks, cancellation, exceptions and longjmp pass through freely; the
+ * next call of the thread detects a call left in this way and records it as abandoned. osrt_begin()
+ * and osrt_end() make no system call, take no lock, allocate nothing and leave errno alone. Only
+ * their slow paths (first call of a thread, end of a chunk, interrupted call) make system calls;
+ * they are raw, so errno need not be restored.
+ */
+#ifndef TRACER_OSRT_OSRT_H
+#define TRACER_OSRT_OSRT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/clock.h"
+#include "tracer/session/attach.h"
+#include "tracer/core/chains.h"
+#include "tracer/core/lane.h"
+#include "tracer/session/session.h"
+#include "tracer/core/thread.h"
+#include "tracer/osrt/hooks.h"
+
+/* Return true if a wrapper only calls the real function. Not before the thread has a lane, nor in a
+ * forked child that has none. */
+static inline bool osrt_forwards(void)
+{
+	return (osrt_off && thread_self.lane) || session.state == SESSION_OFF;
+}
+
+/* A call in progress. `t` is NULL when it is not traced. */
+struct call {
+	struct thread *t;
+	uint64_t tick;
+};
+
+/* Record the path of the call just recorded (option LIBTRACE_OSRT_FILE_ACCESS). */
+void osrt_put_path(
+	const struct call *call, int64_t result, const char *path, uint64_t flags, uint64_t mode);
+
+/*
+ * Slow paths, by the owning thread. osrt_interrupted(): a call begins while another is open.
+ * osrt_close(): the call that began at `tick` ends, wherever it is now stored, and the call that it
+ * interrupted continues; returns false, and counts the call as dropped, if it began before the
+ * process was forked. osrt_put_slow(): there is no room, or the tracer was interrupted.
+ * osrt_end_inherited(): a call of the parent ends in a child that does not know its lane yet.
+ */
+void osrt_interrupted(struct thread *t, uint64_t sp);
+bool osrt_close(struct lane *lane, uint64_t tick);
+void osrt_put_slow(struct thread *t, const struct record *record);
+void osrt_end_inherited(struct thread *t);
+
+/* Begin a call of `fn` in its wrapper. Return false if the call is not recorded: the wrapper then
+ * calls the real function only. May attach the thread. */
+static inline __attribute__((always_inline)) bool osrt_begin(struct call *call, unsigned fn)
+{
+	if (!gate_is_open()) {
+		session_gate_closed();
+		return false;
+	}
+	struct thread *t = &thread_self;
+	if (__builtin_expect(t->shared != 0, 0) && thread_is_stray(t))
+		return false;
+	struct lane *lane = t->lane;
+	if (__builtin_expect(!lane, 0)) {
+		lane = thread_attach(t);
+		if (!lane)
+			return false;
+	}
+	uint64_t sp = (uint64_t)(uintptr_t)__builtin_dwarf_cfa();
+	if (__builtin_expect(lane->open.sp != 0, 0))
+		osrt_interrupted(t, sp);
+	call->t = t;
+	call->tick = clock_ticks();
+	lane_open(lane, &(struct open_call){.tick = call->tick, .sp = sp, .kind = fn});
+	return true;
+}
+
+/* Count one more call of `fn` that is not recorded. One instruction each: a signal handler may
+ * do the same in between. */
+static inline void osrt_count(struct lane *lane, unsigned fn, uint64_t ticks)
+{
+	struct fn_sum *sum = &lane->sums[fn];
+	lane->has_sums = 1;
+#if defined(__x86_64__)
+	__asm__ volatile("incq %0" : "+m"(thread_self.counted));
+	__asm__ volatile("incq %0" : "+m"(sum->count));
+	__asm__ volatile("addq %1, %0" : "+m"(sum->ticks) : "r"(ticks));
+#else
+	__atomic_fetch_add(&thread_self.counted, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&sum->count, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&sum->ticks, ticks, __ATOMIC_RELAXED);
+#endif
+}
+
+/* Count a call likewise after the real call, in which the thread may have been forked or have
+ * ended. */
+static inline void osrt_count_now(unsigned fn)
+{
+	struct lane *lane = thread_self.lane;
+	if (__builtin_expect(lane != NULL, 1))
+		osrt_count(lane, fn, 0);
+}
+
+/* Record a call; `a` and `b` are the members of struct record. */
+static inline __attribute__((always_inline)) void osrt_put(
+	struct thread *t, uint64_t tick, uint64_t word, uint64_t a, uint64_t b)
+{
+	struct record record = {tick, word, a, b};
+	if (__builtin_expect(word >> RECORD_LENGTH_SHIFT >= own_words.chains_ticks[CHAIN_OSRT] ||
+			    !thread_try_enter(t),
+		    0)) {
+		osrt_put_slow(t, &record);
+		return;
+	}
+	struct record *r = t->lane ? lane_room_at_hand(t, 1) : NULL;
+	if (__builtin_expect(!r, 0)) {
+		thread_give(t);
+		osrt_put_slow(t, &record);
+		return;
+	}
+	*r = record;
+	lane_publish(t, 1);
+	thread_give(t);
+}
+
+/* End a call that osrt_begin() has begun: count it, or record it with `a` and `b` of struct record.
+ */
+static inline __attribute__((always_inline)) void osrt_end(
+	const struct call *call, unsigned fn, uint64_t a, uint64_t b)
+{
+	uint64_t ticks = clock_ticks() - call->tick;
+	struct thread *t = call->t;
+	struct lane *lane = t->lane;
+	if (__builtin_expect(!lane || !own_words.alive, 0)) {
+		osrt_end_inherited(t); /* the thread was forked in the call */
+		return;
+	}
+	if (__builtin_expect(lane->open_depth || lane->open.tick != call->tick, 0)) {
+		if (!osrt_close(lane, call->tick))
+			return;
+	} else {
+		lane->open.sp = 0;
+	}
+	if (ticks < own_words.osrt_threshold[fn])
+		osrt_count(lane, fn, ticks);
+	else
+		osrt_put(t, call->tick, ticks << RECORD_LENGTH_SHIFT | fn, a, b);
+}
+
+/*
+ * Return errno << 48
+ *
+ * object, as struct record has it.
+ */
+static inline uint64_t osrt_object(uint64_t object, int error)
+{
+	return (object & 0xffffffffffffull) | (uint64_t)(uint16_t)error << 48;
+}
+
+/* The short path of a wrapper. Each rare case is one test, and a function that is called last,
+ * so that nothing is kept in registers for it. */
+#define OSRT_FAILED 0x8000u /* added to fn: errno has the reason */
+
+/*
+ * Ends of calls that the short path cannot handle. All return `a`. osrt_put_long() is for a call
+ * that lasted so long that it has a callchain; it reads the end of the call again, a few
+ * nanoseconds later, which saves the short path a register.
+ */
+__attribute__((cold, noinline)) uint64_t osrt_end_slow(
+	uint64_t tick, uint64_t ticks, unsigned fn, uint64_t a, uint64_t b);
+__attribute__((cold, noinline)) uint64_t osrt_put_long(
+	uint64_t tick, unsigned fn, uint64_t a, uint64_t b);
+__attribute__((cold, noinline)) uint64_t osrt_put_full(
+	uint64_t tick, uint64_t word, uint64_t a, uint64_t b);
+
+#if defined(__x86_64__)
+static inline __attribute__((always_inline)) uint64_t osrt_tsc(void)
+{
+	uint64_t ticks; /* rdtsc clears the upper halves */
+	__asm__ volatile("rdtsc\n\tshlq $32, %%rdx\n\torq %%rdx, %0" : "=a"(ticks) : : "rdx", "cc");
+	return ticks;
+}
+
+/* Begin a call on the hot path. Return false if the slow path must begin it. Count the instructions
+ * of this and of osrt_fast_end() after each change (tests/bench/instructions.sh). */
+static inline __attribute__((always_inline)) bool osrt_fast_begin(uint64_t *ret_tick, unsigned fn)
+{
+	/* asm goto: one comparison with memory each; the compiler would load and test */
+	__asm__ goto("movl %0, %%eax\n\ttestl %%eax, %1\n\tje %l2"
+		     :
+		     : "m"(own_words.osrt_mask), "m"(tree_gate)
+		     : "eax", "cc"
+		     : long_way);
+	struct lane *lane = thread_self.fast;
+	if (__builtin_expect(lane->open.sp != 0, 0))
+		return false;
+	*ret_tick = osrt_tsc();
+	/* The stack pointer is stored last, and makes the call open: a handler that runs before
+	 * that uses the entry for its own calls, and tick and kind may belong to such a call. The
+	 * stack pointer, by which the call is closed, is right. */
+	lane->open.tick = *ret_tick;
+	lane->open.kind = fn;
+	__asm__ volatile("movq %%rsp, %0" : "=m"(lane->open.sp) : : "memory");
+	return true;
+long_way:
+	return false;
+}
+
+/* End a call on the hot path; `failed`: errno has the reason. Return `a`. */
+static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
+	uint64_t tick, unsigned fn, bool failed, uint64_t a, uint64_t b)
+{
+	uint64_t ticks = osrt_tsc() - tick;
+	struct thread *t = &thread_self;
+	struct lane *lane = t->fast;
+	if (__builtin_expect(failed, 0))
+		return osrt_end_slow(tick, ticks, fn | OSRT_FAILED, a, b);
+	/* Code that interrupts us between the test and the store, on another stack, takes the call
+	 * for open, and in the end counts it as dropped. */
+	__asm__ goto("cmpq %%rsp, %0\n\tjne %l1\n\tmovq $0, %0"
+		     :
+		     : "m"(lane->open.sp)
+		     : "cc", "memory"
+		     : another);
+	if (ticks < own_words.osrt_threshold[fn]) {
+		osrt_count(lane, fn, ticks);
+		return a;
+	}
+	if (chains_due(CHAIN_OSRT, ticks)) /* always in a forked child: the lane is not its own */
+		return osrt_put_long(tick, fn, a, b);
+	uint64_t word = ticks << RECORD_LENGTH_SHIFT | fn;
+	/* One instruction, as in thread_try_enter(). */
+	__asm__ goto("subq %%rsp, %0\n\tjae %l1" : : "m"(t->busy) : "cc", "memory" : no_guard);
+	uint64_t at; /* head % CHUNK_BYTES */
+	__asm__ volatile("movzwl %1, %k0" : "=r"(at) : "m"(lane->head));
+	_Static_assert(CHUNK_BYTES == 65536, "the lower half of a word is the place in a chunk");
+	if (__builtin_expect((uint32_t)at >= t->limit, 0))
+		goto no_guard;
+	struct record *r = (struct record *)(void *)(t->base + at);
+	r->tick = tick;
+	r->word = word;
+	r->a = a;
+	r->b = b;
+	THREAD_BARRIER();
+	__asm__ volatile("addq %1, %0" : "+m"(t->published) : "i"(sizeof(*r)) : "cc", "memory");
+	__asm__ volatile("addq %1, %0" : "+m"(lane->head) : "i"(sizeof(*r)) : "cc", "memory");
+	__asm__ volatile("addq %%rsp, %0" : "+m"(t->busy) : : "cc", "memory");
+	return a;
+no_guard:
+	__asm__ volatile("addq %%rsp, %0" : "+m"(t->busy) : : "cc", "memory");
+	return osrt_put_full(tick, word, a, b);
+another:
+	return osrt_end_slow(tick, ticks, fn, a, b);
+}
+#else
+/* Only x86-64 has a hot path: take the slow path. */
+static inline bool osrt_fast_begin(uint64_t *ret_tick, unsigned fn)
+{
+	(void)ret_tick, (void)fn;
+	return false;
+}
+/* Never called. */
+static inline uint64_t osrt_fast_end(
+	uint64_t tick, unsigned fn, bool failed, uint64_t a, uint64_t b)
+{
+	(void)tick, (void)fn, (void)failed, (void)b;
+	return a;
+}
+#endif
+
+#endif

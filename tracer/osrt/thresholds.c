@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * thresholds.c - durations that a call of each function must reach to be recorded.
+ */
+#include "tracer/osrt/hooks.h"
+
+#include "common/schema/fn_groups.h"
+#include "tracer/core/gate.h"
+#include "tracer/core/state.h"
+
+bool osrt_off;
+
+enum rule { OVER, CONTENDED, ALWAYS, QUIET };
+
+struct row {
+	uint8_t rule, group;
+};
+
+static const struct row rows[] = {
+	{QUIET, ADMIN}, /* ids begin at 1 */
+#define FN(ret, name, version, group, rule, ...) {rule, group},
+#define FNV(name, version, group, rule, ...) {rule, group},
+#define HAND(ret, name, version, group, rule, ...) {rule, group},
+#include "common/schema/libc.def"
+};
+
+static bool touches_files(enum group group)
+{
+	return group == OPEN || group == IO || group == SYNC || group == STDIO;
+}
+
+static uint64_t threshold;
+
+void osrt_start(void)
+{
+	threshold = session_ticks(session.config.threshold_ns);
+	osrt_forked();
+}
+
+void osrt_forked(void)
+{
+	osrt_off = session.spool->osrt_off;
+	for (unsigned fn = 0; fn < sizeof(rows) / sizeof(rows[0]); fn++) {
+		enum rule rule = rows[fn].rule;
+		own_words.osrt_threshold[fn] = rule == ALWAYS || rule == CONTENDED ? 0 : threshold;
+		if (rule == QUIET && !session.config.all_locks)
+			own_words.osrt_threshold[fn] = UINT64_MAX;
+		if (rule == CONTENDED && session.config.all_locks)
+			own_words.osrt_threshold[fn] = threshold;
+		if (session.config.file_access && touches_files(rows[fn].group))
+			own_words.osrt_threshold[fn] = 0;
+		if (session.spool->osrt_off)
+			own_words.osrt_threshold[fn] = UINT64_MAX;
+	}
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * attach.c - attaching: the calling thread gets a lane, in a forked child a spool first.
+ */
+#define _GNU_SOURCE
+#include "tracer/session/attach.h"
+
+#include <signal.h>
+
+#include "common/sys.h"
+#include "tracer/base/libc.h"
+#include "tracer/session/fork.h"
+#include "tracer/core/lane.h"
+#include "tracer/core/lease.h"
+#include "tracer/core/state.h"
+#include "tracer/session/thread_records.h"
+#include "tracer/producers.h"
+
+pthread_key_t thread_end_key;
+bool thread_end_key_usable;
+
+/* A thread that got no lane tries again when a lane was given back, and after this many calls. */
+#define MISSED_CALLS 1024u
+
+static uint32_t start_flags(const struct thread *t)
+{
+	uint32_t flags = 0;
+	if (t->tid == session.pid)
+		flags |= session.spool->forked ? THREAD_FORKED : THREAD_MAIN;
+	else if (!t->parent_tid)
+		flags |= THREAD_FOUND;
+	return flags;
+}
+
+static struct lane *attach(struct thread *t)
+{
+	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) == SESSION_FORKED &&
+		!session_child_start())
+		return NULL;
+	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != SESSION_ON)
+		return NULL;
+	/* No creator is known: a thread of a forked child whose first thread has made no call yet,
+	 * or a process that shares our memory. Neither may have a lane of this spool. */
+	if (!t->parent_tid && !session_is_ours()) {
+		session_count_drop(DROP_NO_LANE);
+		return NULL;
+	}
+	struct lane *lane = session.restricted ? NULL : lease_take(t);
+	t->missed_lane = !lane;
+	if (!lane) {
+		session_count_drop(DROP_NO_LANE);
+		return NULL;
+	}
+	t->tid = (uint32_t)sys_gettid();
+	lane->tid = t->tid;
+	lane->pid = session.pid;
+	t->chunk = t->limit = 0;
+	t->chains_begun = 0;
+	t->lane = lane;
+	lane_audit_begin(t);
+	producers_thread_start(t);
+	thread_use_lane(t, lane);
+	thread_put_start(t, session.pid, t->tid, t->gone ? THREAD_RESUMED : start_flags(t));
+	if (t->gone)
+		__atomic_store_n(&lane->state, LANE_PARTING, __ATOMIC_RELEASE);
+	else if (thread_end_key_usable)
+		libc.pthread_setspecific(thread_end_key, t);
+	return lane;
+}
+
+struct lane *thread_attach(struct thread *t)
+{
+	if (t->muted || (t->shared && thread_is_stray(t)))
+		return NULL;
+	thread_mend_guard(t);
+	if (t->fork_state == FORK_CHILD || (t->set_aside && !session_is_ours()))
+		session_child();
+	if (t->orphan)
+		return NULL;
+	if (t->set_aside) {
+		thread_forked(t);
+		return t->lane;
+	}
+	if (t->busy) {
+		if (session.spool)
+			session_count_drop(DROP_NESTED);
+		return NULL;
+	}
+	if (session.restricted)
+		return NULL;
+	uint32_t given_back = __atomic_load_n(&lease_given_back, __ATOMIC_RELAXED);
+	if (t->missed_lane && t->lanes_seen == given_back && t->missed_lane++ % MISSED_CALLS) {
+		session_count_drop(DROP_NO_LANE);
+		return NULL;
+	}
+	t->lanes_seen = given_back;
+	uint64_t all = UINT64_MAX,
+		 before; /* signals are blocked: a handler's calls would have no lane yet */
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	thread_enter(t);
+	struct lane *lane = attach(t);
+	thread_leave(t);
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+	return lane;
+}
+
+bool thread_enter_attached(struct thread *t)
+{
+	while (t->lane || thread_attach(t)) {
+		thread_enter(t);
+		if (t->lane)
+			return true;
+		thread_leave(t);
+	}
+	return false;
+}
+
+void thread_renamed(struct thread *t, const char *name)
+{
+	if (!thread_enter_attached(t))
+		return;
+	thread_put_name(t, name);
+	thread_leave(t);
+}

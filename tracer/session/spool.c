@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * spool.c - the spool of this process: its header, its name, and its announcement.
+ */
+#define _GNU_SOURCE
+#include "tracer/session/spool.h"
+
+#include "common/clock.h"
+#include "common/schema/functions.h"
+#include "common/sys.h"
+#include "common/text.h"
+#include "tracer/core/diagnostic.h"
+#include "tracer/core/spool_file.h"
+#include "tracer/core/state.h"
+#include "tracer/producers.h"
+
+static uint64_t pid_namespace(void)
+{
+	char link[64];
+	long length = sys_readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
+	uint64_t number = 0;
+	for (long i = 0; i < length; i++)
+		if (link[i] >= '0' && link[i] <= '9')
+			number = number * 10 + (uint64_t)(link[i] - '0');
+	return number;
+}
+
+/* Fill in exe (at most 1 KiB), cwd (the rest of the first half) and the arguments (the second
+ * half). */
+static void spool_fill_text(struct spool_header *spool)
+{
+	char *text = spool->text;
+	size_t at = text_append(text, SPOOL_TEXT_BYTES, 0, session.exe) + 1;
+	spool->exe_bytes = (uint32_t)at;
+	long cwd = SYS2(SYS_getcwd, text + at, SPOOL_TEXT_BYTES / 2 - at);
+	spool->cwd_bytes = cwd > 0 ? (uint32_t)cwd : 0;
+	at += spool->cwd_bytes;
+	bytes_copy(text + at, session.arguments, session.arguments_bytes);
+	spool->argv_bytes = session.arguments_bytes;
+	spool->argv_truncated = session.arguments_truncated;
+}
+
+static void spool_fill(struct spool_header *spool)
+{
+	spool->version = SPOOL_VERSION;
+	spool->fn_count = fn_count();
+	spool->fn_hash = fn_hash();
+	spool->pid = session.pid;
+	spool->ppid = (uint32_t)sys_getppid();
+	spool->state = SPOOL_RUNNING;
+	spool->pid_namespace = pid_namespace();
+	spool->clock_kind = clock_is_tsc ? CLOCK_KIND_TSC : CLOCK_KIND_MONOTONIC;
+	spool->forked = session.state == SESSION_FORKED;
+	spool->uid = (uint32_t)sys_getuid();
+	clock_point_take(&spool->first);
+	spool->last = spool->first;
+	spool->start_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
+	spool->threshold_ns = session.config.threshold_ns;
+	producers_describe(spool);
+	spool->limit_bytes = session.config.memory_bytes;
+	spool_fill_text(spool);
+	__atomic_store_n(&spool->magic, SPOOL_MAGIC, __ATOMIC_RELEASE);
+}
+
+#define SPOOLS_PER_WAKE 16u
+
+/* Count the spool, and wake the writer at every SPOOLS_PER_WAKE-th one: it polls, but many short
+ * processes could fill the memory between two of its passes. */
+static void announce(void)
+{
+	struct tree_control *control = session.control;
+	uint32_t spools = __atomic_add_fetch(&control->spools, 1, __ATOMIC_RELEASE);
+	if (spools % SPOOLS_PER_WAKE)
+		return;
+	__atomic_add_fetch(&control->wake, 1, __ATOMIC_RELEASE);
+	if (__atomic_load_n(&control->sleeping, __ATOMIC_ACQUIRE))
+		sys_futex_wake(&control->wake, 1);
+}
+
+static bool create(void)
+{
+	char *path = session.spool_path;
+	size_t bytes = sizeof(session.spool_path);
+	size_t at = text_append(path, bytes, 0, session.tree);
+	at = text_append(path, bytes, at, "/");
+	at = text_append_number(path, bytes, at, session.pid, 10);
+	at = text_append(path, bytes, at, "-");
+	at = text_append_number(path, bytes, at, clock_ticks(), 16);
+	text_append(path, bytes, at, ".spool");
+	int error;
+	struct spool_header *spool = spool_file_create(path, session.config.memory_bytes, &error);
+	if (!spool)
+		return false;
+	spool_fill(spool);
+	session.spool = spool;
+	error = spool_file_publish(path);
+	announce();
+	return error == 0;
+}
+
+bool session_spool_begin(void)
+{
+	if (create())
+		return true;
+	diagnostic_note(TREE_NOTE_UNTRACED,
+		"cannot create its spool: no space, no permission, or its folder is not visible "
+		"there");
+	session.spool = NULL;
+	return false;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * window_calls.h - capture ranges that calls of the program open and close.
+ */
+#ifndef TRACER_SESSION_WINDOW_CALLS_H
+#define TRACER_SESSION_WINDOW_CALLS_H
+
+#include "common/capture.h"
+
+/*
+ * Open or close the capture window at cudaProfilerStart() (CAPTURE_CUDA_PROFILER) or
+ * libtrace_start() (CAPTURE_LIBTRACE_API), and at the function that ends it. Nothing happens if the
+ * options ask for another kind. Calls do not nest: a second start is ignored, and one stop closes,
+ * in each process. Any thread, async-signal-safe, errno kept.
+ */
+void window_api_start(enum capture_kind kind);
+void window_api_stop(enum capture_kind kind);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * known.h - the processes of a report, by pid and by id, in the order in which they became known.
+ *
+ * All zero = empty. One thread; allocates: if memory is short, a process is not remembered.
+ */
+#ifndef WRITER_KNOWN_H
+#define WRITER_KNOWN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct known_process {
+	uint32_t pid, id;
+	bool replaced; /* replaced by another program (exec) */
+	uint32_t parent_pid;
+	uint64_t start_ns, replaced_ns;
+	char *successor;  /* the file that was executed, allocated; NULL = not certain */
+	uint32_t adopted; /* 1 + index in adopted.processes; 0 = none */
+	uint32_t next[2]; /* 1 + index of the previous row in its bucket, by pid and by id */
+};
+
+struct known {
+	struct known_process *rows;
+	uint32_t count, capacity;
+	uint32_t *bucket[2];   /* 1 + index of the latest row, by pid and by id; 0 = none */
+	uint32_t bucket_count; /* number of buckets of each table; a power of two */
+	uint32_t last_id;      /* the highest id that a process has */
+};
+
+/* Return a new id, for a process that the caller then adds. */
+uint32_t known_new_id(struct known *k);
+
+/* Add a process. Its pid may be that of another process. */
+void known_add(struct known *k, uint32_t pid, uint32_t id, uint64_t start_ns);
+
+/* Forget all processes and ids. */
+void known_clear(struct known *k);
+
+/* Return the latest process with that pid, or the one before `p` with the same pid; NULL = none.
+ * Valid until a process is added. */
+struct known_process *known_of_pid(const struct known *k, uint32_t pid);
+struct known_process *known_before(const struct known *k, const struct known_process *p);
+
+/* Return the process with that id; NULL = none. */
+struct known_process *known_of_id(const struct known *k, uint32_t id);
+
+#endif

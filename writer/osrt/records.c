@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * records.c - records of the OS runtime that are not calls.
+ */
+#define _GNU_SOURCE
+#include "writer/osrt/records.h"
+
+#include <string.h>
+
+/* Convert a sum of ticks, which has no begin, to ns. */
+static uint64_t sum_ns(struct segment *s, uint64_t ticks)
+{
+	return s->monotonic ? ticks : clockfit_scale(&s->w->clock.fit, ticks);
+}
+
+uint32_t sum_put(struct segment *s, const struct record_at *at)
+{
+	const struct record *r = at->r;
+	uint64_t count = r->a & MASK_48, total_ns = sum_ns(s, r->b);
+	uint32_t fn = (uint32_t)(r->a >> 48);
+	struct batch *b = segment_row_add(s, EVENT_OSRT_SUMMARY, segment_ns(s, r->tick));
+	batch_set(b, OSRT_SUMMARY_FUNCTION, strings_function_id(&s->w->report.strings, fn));
+	batch_set(b, OSRT_SUMMARY_COUNT, count);
+	batch_set(b, OSRT_SUMMARY_TOTAL, total_ns);
+	segment_tally(s)->summarized += count;
+	return at->slots;
+}
+
+uint32_t path_put(struct segment *s, const struct record_at *at)
+{
+	const struct record *r = at->r;
+	const char *path = (const char *)at->payload;
+	struct batch *b = segment_row_add(s, EVENT_FILE_PATH, segment_ns(s, r->tick));
+	batch_set(b, FILE_PATH_DESCRIPTOR, r->a);
+	batch_set(b, FILE_PATH_OPEN_FLAGS, r->b >> 32);
+	batch_set(b, FILE_PATH_MODE, (uint32_t)r->b);
+	batch_set(b, FILE_PATH_PATH,
+		strings_id(&s->w->report.strings, path, strnlen(path, at->bytes)));
+	return at->slots;
+}

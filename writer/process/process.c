@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * process.c - entries of the report about processes.
+ */
+#include "writer/process/process.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "writer/base/notes.h"
+#include "writer/process/receipt.h"
+#include "writer/report/redact.h"
+#include "writer/spool/liveness.h"
+
+#define ARGUMENTS_MAX 1024u
+
+static const char *verdict_text(uint32_t verdict)
+{
+	switch (verdict) {
+#define VERDICT(number, id, text) \
+	case number:              \
+		return text;
+#include "common/schema/events.def"
+	default:
+		return "not traced";
+	}
+}
+
+#define START_SLACK_NS UINT64_C(1000000) /* a child's first call may precede its parent's record */
+
+bool process_known_since(const struct writer *w, uint32_t pid, uint64_t ns)
+{
+	const struct known_process *known = known_of_pid(&w->known, pid);
+	return known && known->start_ns + START_SLACK_NS >= ns;
+}
+
+/* Mark the process as replaced by another program: the next process with its pid is its successor.
+ * NULL = the process is not known. */
+static struct known_process *known_replaced(struct writer *w, uint32_t id)
+{
+	struct known_process *known = known_of_id(&w->known, id);
+	if (known)
+		known->replaced = true;
+	return known;
+}
+
+/* Expect the program that the process executed in place: it is reported if it records nothing. */
+static void successor_expect(struct writer *w, const struct spool *spool)
+{
+	struct known_process *known = known_replaced(w, spool->id);
+	if (!known)
+		return;
+	known->parent_pid = spool->ppid;
+	known->replaced_ns = spool->exec.ns;
+	free(known->successor);
+	known->successor = strdup(spool->exec.path);
+}
+
+/* Return true if a process with this pid began later. A vfork child may become known after its
+ * program. */
+static bool has_successor(const struct writer *w, const struct known_process *of)
+{
+	for (const struct known_process *p = known_of_pid(&w->known, of->pid); p;
+		p = known_before(&w->known, p))
+		if (p->start_ns > of->start_ns)
+			return true;
+	return false;
+}
+
+int process_put_unseen(struct writer *w)
+{
+	int error = 0;
+	for (uint32_t i = 0, count = w->known.count; i < count && !error; i++) {
+		const struct known_process known = w->known.rows[i];
+		if (!known.successor || has_successor(w, &known))
+			continue;
+		process_put_untraced(w, known.pid, known.parent_pid, known.id, VERDICT_UNSEEN,
+			known.replaced_ns, known.successor);
+		error = writer_make_room(w);
+	}
+	return error;
+}
+
+void process_put_lost(struct writer *w)
+{
+	uint32_t made = __atomic_load_n(&w->control->spools, __ATOMIC_ACQUIRE),
+		 seen = w->adopted.process_count + w->totals.spools;
+	char reason[128];
+	if (made <= seen)
+		return;
+	snprintf(reason, sizeof(reason),
+		"%u of %u spools of the tree were not found; their processes are missing",
+		made - seen, made);
+	process_put_untraced_reason(w, 0, w->clock.now.mono_ns, reason);
+}
+
+/* Return the length of the UTF-8 sequence at `p`; 0 if it is invalid. */
+static unsigned utf8_length(const unsigned char *p)
+{
+	unsigned length = *p < 0x80       ? 1
+		: *p >= 0xc2 && *p < 0xe0 ? 2
+		: *p >= 0xe0 && *p < 0xf0 ? 3
+		: *p >= 0xf0 && *p < 0xf5 ? 4
+					  : 0;
+	for (unsigned i = 1; i < length; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	return length;
+}
+
+/* Replace invalid UTF-8 by '?', because strict readers would refuse the whole entry. */
+static char *utf8_clean(char *text)
+{
+	for (unsigned char *p = (unsigned char *)text; *p;) {
+		unsigned length = utf8_length(p);
+		if (!length)
+			*p = '?';
+		p += length ? length : 1;
+	}
+	return text;
+}
+
+struct texts { /* a checked copy of spool_header.text */
+	char data[SPOOL_TEXT_BYTES + 1];
+	char *exe, *cwd;
+	ProtobufCBinaryData arguments[ARGUMENTS_MAX];
+	size_t count;
+	bool truncated;
+};
+
+/* Return the next `bytes` of the text as a string; NULL if the string does not end within them. */
+static char *text_cut(struct texts *t, size_t *at, uint32_t bytes)
+{
+	if (!bytes || bytes > SPOOL_TEXT_BYTES - *at)
+		return NULL;
+	char *text = t->data + *at;
+	*at += bytes;
+	return memchr(text, 0, bytes) ? text : NULL;
+}
+
+static void texts_load(struct texts *t, const struct spool_header *h)
+{
+	size_t at = 0;
+	memcpy(t->data, h->text, SPOOL_TEXT_BYTES);
+	t->data[SPOOL_TEXT_BYTES] = 0;
+	t->exe = text_cut(t, &at, h->exe_bytes);
+	t->cwd = text_cut(t, &at, h->cwd_bytes);
+	size_t end = at + h->argv_bytes;
+	t->count = 0;
+	t->truncated = h->argv_truncated != 0 || end > SPOOL_TEXT_BYTES;
+	if (end > SPOOL_TEXT_BYTES)
+		end = SPOOL_TEXT_BYTES;
+	while (at < end && t->count < ARGUMENTS_MAX) {
+		size_t bytes = strnlen(t->data + at, end - at);
+		t->arguments[t->count++] = (ProtobufCBinaryData){bytes, (uint8_t *)t->data + at};
+		at += bytes + 1;
+	}
+	t->truncated |= at < end;
+	redact_arguments(t->arguments, t->count);
+}
+
+static void put_process(struct writer *w, Libtrace__Process *message)
+{
+	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
+	entry.process = message;
+	block_put_entry(&w->report.block, &entry);
+}
+
+/* Return the process that this process replaced by exec: it has the same pid, and has ended by exec
+ * or is about to. */
+static uint32_t previous_of(struct writer *w, const struct spool *spool)
+{
+	for (uint32_t i = w->spools.count; i-- > 0;) {
+		struct spool *other = w->spools.all[i];
+		if (other != spool && other->pid == spool->pid && other->id &&
+			other->start_ns <= spool->start_ns &&
+			other->pid_namespace == spool->pid_namespace && spool_is_replaced(other)) {
+			other->dead = true;
+			return other->id;
+		}
+	}
+	const struct known_process *known = known_of_pid(&w->known, spool->pid);
+	return known && known->replaced ? known->id : 0;
+}
+
+static void fill_begin(
+	struct writer *w, const struct spool *spool, Libtrace__Process *m, struct texts *texts)
+{
+	const struct spool_header *h = spool_header(spool);
+	texts_load(texts, h);
+	m->has_pid = m->has_parent_pid = m->has_start_ns = m->has_traced = m->has_uid =
+		m->has_threshold_ns = m->has_clock_kind = 1;
+	m->pid = spool->pid;
+	m->parent_pid = spool->ppid;
+	m->start_ns = spool->start_ns;
+	m->executable = texts->exe && *texts->exe ? utf8_clean(texts->exe) : NULL;
+	m->work_directory = texts->cwd && *texts->cwd ? utf8_clean(texts->cwd) : NULL;
+	m->n_arguments = texts->count;
+	m->arguments = texts->arguments;
+	m->has_arguments_truncated = m->arguments_truncated = texts->truncated;
+	m->traced = LIBTRACE__TRACED__TRACED_YES;
+	m->has_forked = m->forked = h->forked != 0;
+	m->uid = h->uid;
+	m->threshold_ns = h->threshold_ns;
+	m->clock_kind = h->clock_kind;
+	m->previous_id = previous_of(w, spool);
+	m->has_previous_id = m->previous_id != 0;
+	m->spool = (char *)spool->name;
+}
+
+void process_begin(struct writer *w, struct spool *spool)
+{
+	static struct texts texts;
+	const struct spool_header *h = spool_header(spool);
+	const struct adopted_process *adopted = adopted_find(w, spool);
+	spool->start_ns = h->first.mono_ns;
+	spool->announced = true;
+	children_forget(&w->children, spool->pid);
+	if (adopted) {
+		spool->id = adopted->id;
+		spool->finished = adopted->is_finished;
+		known_add(&w->known, spool->pid, spool->id, spool->start_ns);
+		return;
+	}
+	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
+	w->totals.spools++;
+	spool->id = known_new_id(&w->known);
+	message.has_id = 1;
+	message.id = spool->id;
+	fill_begin(w, spool, &message, &texts);
+	put_process(w, &message);
+	known_add(&w->known, spool->pid, spool->id, spool->start_ns);
+}
+
+static void fill_end(const struct spool *spool, Libtrace__Process *m, char *reason)
+{
+	const struct spool_header *h = spool_header(spool);
+	m->has_end = 1;
+	switch (__atomic_load_n(&h->state, __ATOMIC_ACQUIRE)) {
+	case SPOOL_EXITED:
+		m->end = LIBTRACE__PROCESS_END__END_EXIT;
+		m->has_exit_status = 1;
+		m->exit_status = h->exit_status;
+		break;
+	case SPOOL_EXEC:
+		m->end = LIBTRACE__PROCESS_END__END_EXEC;
+		break;
+	case SPOOL_OFF:
+		m->end = LIBTRACE__PROCESS_END__END_KILLED;
+		m->has_traced = 1;
+		m->traced = LIBTRACE__TRACED__TRACED_PARTLY;
+		memcpy(reason, h->off_reason, sizeof(h->off_reason));
+		m->reason = utf8_clean(reason);
+		break;
+	default:
+		m->end = LIBTRACE__PROCESS_END__END_KILLED;
+	}
+}
+
+static void chains_forbidden_note(struct writer *w, const struct spool *spool, uint64_t end_ns)
+{
+	uint32_t events = spool_header(spool)->chains_forbidden;
+	if (events)
+		writer_note(w, spool->pid, end_ns,
+			"%u events have no callchain, since a system call filter (seccomp) was "
+			"active and may forbid the calls that callchains need",
+			events);
+}
+
+void process_end(struct writer *w, struct spool *spool, uint64_t end_ns, uint64_t unaccounted)
+{
+	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
+	char reason[sizeof(spool_header(spool)->off_reason) + 1] = "";
+	message.has_id = message.has_end_ns = 1;
+	message.id = spool->id;
+	message.end_ns = end_ns;
+	w->totals.last_end_ns = end_ns > w->totals.last_end_ns ? end_ns : w->totals.last_end_ns;
+	fill_end(spool, &message, reason);
+	put_process(w, &message);
+	if (message.end == LIBTRACE__PROCESS_END__END_EXEC)
+		successor_expect(w, spool);
+	if (message.end == LIBTRACE__PROCESS_END__END_EXEC && spool->exec.verdict)
+		process_put_untraced(w, spool->pid, spool->ppid, spool->id, spool->exec.verdict,
+			spool->exec.ns, spool->exec.path);
+	if (spool->damaged || spool->damaged_lanes)
+		writer_note_damage(w, spool->pid,
+			"spool '%s' is damaged: %llu of its %u lanes could not be read completely",
+			spool->name, (unsigned long long)spool->damaged_lanes, spool->lane_count);
+	chains_forbidden_note(w, spool, end_ns);
+	clock_points_put(w, spool, end_ns);
+	receipt_put(w, spool, unaccounted);
+}
+
+uint32_t process_guest(struct writer *w, const struct spool *spool, uint32_t pid, uint64_t start_ns)
+{
+	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
+	message.has_id = message.has_pid = message.has_parent_pid = message.has_start_ns =
+		message.has_traced = message.has_forked = message.has_memory_of = 1;
+	message.id = known_new_id(&w->known);
+	message.pid = pid;
+	message.parent_pid = spool->pid;
+	message.start_ns = start_ns;
+	message.traced = LIBTRACE__TRACED__TRACED_YES;
+	message.forked = 1;
+	message.memory_of = spool->id;
+	put_process(w, &message);
+	known_add(&w->known, pid, message.id, message.start_ns);
+	return message.id;
+}
+
+/* Link a vfork child to the program that it became, whose spool may have been found before the
+ * child's own records were read. */
+static void successor_link(struct writer *w, uint32_t pid, uint32_t guest)
+{
+	const struct known_process *p = known_of_pid(&w->known, pid);
+	while (p && p->id == guest)
+		p = known_before(&w->known, p);
+	if (p) {
+		Libtrace__Process message = LIBTRACE__PROCESS__INIT;
+		message.has_id = message.has_previous_id = 1;
+		message.id = p->id;
+		message.previous_id = guest;
+		put_process(w, &message);
+		return;
+	}
+	known_replaced(w, guest); /* the result of its exec may not be known yet */
+}
+
+void process_guest_end(struct writer *w, const struct spool *spool, struct lane_view *view,
+	uint64_t end_ns, bool killed)
+{
+	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
+	message.has_id = message.has_end_ns = message.has_end = 1;
+	message.id = view->owner;
+	message.end_ns = end_ns;
+	message.end = view->guest_execs ? LIBTRACE__PROCESS_END__END_EXEC
+		: killed                ? LIBTRACE__PROCESS_END__END_KILLED
+					: LIBTRACE__PROCESS_END__END_EXIT;
+	put_process(w, &message);
+	receipt_put_guest(w, view->owner, &view->guest);
+	if (view->guest_execs && !spool->exec.verdict)
+		successor_link(w, view->owner_pid, view->owner);
+	if (view->guest_execs && spool->exec.verdict && spool->exec.verdict != VERDICT_MISSING)
+		process_put_untraced(w, view->owner_pid, spool->pid, view->owner,
+			spool->exec.verdict, spool->exec.ns, spool->exec.path);
+}
+
+void process_put_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, uint32_t previous_id,
+	uint32_t verdict, uint64_t ns, const char *path)
+{
+	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
+	char executable[512];
+	snprintf(executable, sizeof(executable), "%s", path);
+	message.has_id = message.has_pid = message.has_parent_pid = message.has_start_ns =
+		message.has_traced = 1;
+	message.id = known_new_id(&w->known);
+	message.pid = pid;
+	message.parent_pid = parent_pid;
+	message.start_ns = ns;
+	message.has_previous_id = previous_id != 0;
+	message.previous_id = previous_id;
+	message.executable = *executable ? utf8_clean(executable) : NULL;
+	message.traced = LIBTRACE__TRACED__TRACED_NO;
+	message.reason = (char *)verdict_text(verdict);
+	put_process(w, &message);
+	known_add(&w->known, pid, message.id, message.start_ns);
+}
+
+void process_put_untraced_reason(struct writer *w, uint32_t pid, uint64_t time_ns, char *reason)
+{
+	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
+	message.has_id = message.has_pid = message.has_start_ns = message.has_traced = 1;
+	message.id = known_new_id(&w->known);
+	message.pid = pid;
+	message.start_ns = time_ns;
+	message.traced = LIBTRACE__TRACED__TRACED_NO;
+	message.reason = utf8_clean(reason);
+	put_process(w, &message);
+	known_add(&w->known, pid, message.id, message.start_ns);
+}
+
+void process_watch(struct writer *w, uint32_t pid, uint64_t latest_start_ns)
+{
+	if (!w->recovering && children_watch(&w->children, pid, latest_start_ns))
+		writer_note(w, pid, w->clock.now.mono_ns,
+			"out of memory; this process may be missing from the report");
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * process.h - entries of the report about each process: its parent, its program, its end, whether
+ * it was traced.
+ *
+ * Functions add entries to the block, which has room for them after writer_make_room(). Times are
+ * ns of CLOCK_MONOTONIC. One thread; allocates.
+ */
+#ifndef WRITER_PROCESS_PROCESS_H
+#define WRITER_PROCESS_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "writer/base/writer.h"
+#include "writer/spool/lanes.h"
+
+/* Give a new spool the id of its process, and add the Process entry; or read both from the report
+ * of a predecessor. */
+void process_begin(struct writer *w, struct spool *spool);
+
+/* Add the end of a dead, drained process: Process entry, receipt, clock points. `unaccounted`:
+ * events that its sources counted and the report does not have. */
+void process_end(struct writer *w, struct spool *spool, uint64_t end_ns, uint64_t unaccounted);
+
+/* Add a vfork child, which runs on its parent's spool. Returns its id. */
+uint32_t process_guest(
+	struct writer *w, const struct spool *spool, uint32_t pid, uint64_t start_ns);
+
+/* Add the end of the vfork child that has run on the lane. */
+void process_guest_end(struct writer *w, const struct spool *spool, struct lane_view *view,
+	uint64_t end_ns, bool killed);
+
+/* Add a process that was not traced, for the reason `verdict` (enum verdict). `previous_id`: the
+ * process that it replaced by exec; 0 = none. */
+void process_put_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, uint32_t previous_id,
+	uint32_t verdict, uint64_t ns, const char *path);
+
+/* Add a process that was not traced, with the reason as text, which is cleaned in place. `pid` 0 =
+ * not known. */
+void process_put_untraced_reason(struct writer *w, uint32_t pid, uint64_t ns, char *reason);
+
+/* At the end of the tree: add the programs that should have been traced after an exec, but recorded
+ * nothing. Returns 0 or a negative errno as writer_flush() does. */
+int process_put_unseen(struct writer *w);
+
+/* At the end of the tree: add one untraced process for the spools that were created and never
+ * found. */
+void process_put_lost(struct writer *w);
+
+/* Return true if a known process got this pid at `ns` or later. */
+bool process_known_since(const struct writer *w, uint32_t pid, uint64_t ns);
+
+/* Keep the tree alive until this process has ended or its spool is found. A process that started
+ * later than `latest_start_ns` has only inherited the pid. */
+void process_watch(struct writer *w, uint32_t pid, uint64_t latest_start_ns);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * receipt.c - the accounting of a process.
+ */
+#include "writer/process/receipt.h"
+
+#include "writer/base/notes.h"
+
+#define CLOCK_POINTS_WRITTEN 16u
+
+static void tally_sum(struct tally *sum, const struct tally *t)
+{
+	sum->produced += t->produced;
+	sum->written += t->written;
+	sum->summarized += t->summarized;
+	sum->abandoned += t->abandoned;
+	sum->impossible += t->impossible;
+	sum->unfinished += t->unfinished;
+}
+
+static void put_receipt(
+	struct writer *w, Libtrace__Receipt *r, const struct tally *t, uint64_t dropped)
+{
+	const uint64_t lost = r->unaccounted;
+	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
+	r->has_process = r->has_produced = r->has_written = r->has_summarized = r->has_abandoned =
+		1;
+	r->has_impossible_times = r->has_clock_error_ns = r->has_unfinished = 1;
+	r->produced = t->produced + dropped;
+	r->written = t->written;
+	r->summarized = t->summarized;
+	r->abandoned = t->abandoned;
+	r->impossible_times = t->impossible;
+	r->unfinished = t->unfinished;
+	r->unaccounted +=
+		t->produced > t->written ? t->produced - t->written : t->written - t->produced;
+	r->has_unaccounted = r->unaccounted != 0;
+	entry.receipt = r;
+	block_put_entry(&w->report.block, &entry);
+	if (r->unaccounted)
+		writer_note(w, 0, w->clock.now.mono_ns,
+			"process %u of the report: %llu events read, %llu written, %llu more "
+			"unaccounted for",
+			r->process, (unsigned long long)t->produced, (unsigned long long)t->written,
+			(unsigned long long)lost);
+}
+
+/* Return the events dropped for one reason, by the process and its lanes. */
+static uint64_t drops_of(struct spool *spool, uint32_t reason)
+{
+	uint64_t count = __atomic_load_n(&spool_header(spool)->dropped[reason], __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < spool->lane_count; i++) {
+		const struct lane *lane = lane_of(spool, spool->lanes[i]);
+		if (lane)
+			count += __atomic_load_n(&lane->dropped[reason], __ATOMIC_RELAXED);
+	}
+	return count;
+}
+
+/* Return the number of events that the lane counted and the report does not have: published after
+ * the position, or never stored; and events of gaps that the lane did not count as dropped. A
+ * damaged lane is counted as damaged. */
+static uint64_t lane_unaccounted(struct spool *spool, const struct lane_view *view)
+{
+	const struct lane *lane = lane_of(spool, view);
+	uint64_t lost = view->unwritten;
+	if (!lane)
+		return lost;
+	uint64_t head = __atomic_load_n(&lane->head, __ATOMIC_ACQUIRE),
+		 dropped = lane->dropped[DROP_RING_FULL] + lane->dropped[DROP_SINK_STALLED];
+	lost += head > view->position ? (head - view->position) / RECORD_BYTES : 0;
+	return lost + (view->gaps > dropped ? view->gaps - dropped : 0);
+}
+
+static uint64_t lanes_unaccounted(struct spool *spool)
+{
+	uint64_t lost = spool->texts_refused;
+	for (uint32_t i = 0; i < spool->lane_count; i++)
+		lost += lane_unaccounted(spool, spool->lanes[i]);
+	return lost;
+}
+
+static uint64_t clock_error(struct writer *w, const struct spool *spool)
+{
+	if (spool_header(spool)->clock_kind != CLOCK_KIND_TSC)
+		return 0;
+	return clockfit_error(&w->clock.fit);
+}
+
+void receipt_put(struct writer *w, struct spool *spool, uint64_t unaccounted)
+{
+	Libtrace__Receipt receipt = LIBTRACE__RECEIPT__INIT;
+	Libtrace__Drop drops[DROP_REASONS], *list[DROP_REASONS];
+	struct tally sum = {0};
+	uint64_t dropped = 0;
+	for (uint32_t i = 0; i < spool->lane_count; i++)
+		tally_sum(&sum, &spool->lanes[i]->own);
+	receipt.drops = list;
+	for (uint32_t reason = 0; reason < DROP_REASONS; reason++) {
+		uint64_t count = drops_of(spool, reason);
+		if (!count)
+			continue;
+		Libtrace__Drop *drop = &drops[receipt.n_drops];
+		libtrace__drop__init(drop);
+		drop->has_reason = drop->has_count = 1;
+		drop->reason = reason;
+		drop->count = count;
+		dropped += count;
+		list[receipt.n_drops++] = drop;
+	}
+	const struct spool_header *h = spool_header(spool);
+	receipt.process = spool->id;
+	receipt.has_tracer_ns = 1;
+	receipt.tracer_ns = h->clock_kind == CLOCK_KIND_TSC
+		? clockfit_scale(&w->clock.fit, h->tracer_ticks)
+		: h->tracer_ticks;
+	receipt.clock_error_ns = clock_error(w, spool);
+	if (h->clock_kind == CLOCK_KIND_TSC)
+		receipt.clock_breaks = w->clock.fit.breaks - spool->breaks_before;
+	receipt.has_clock_breaks = receipt.clock_breaks != 0;
+	receipt.has_damaged_lanes = (receipt.damaged_lanes = spool->damaged_lanes) != 0;
+	receipt.unaccounted = unaccounted + lanes_unaccounted(spool);
+	put_receipt(w, &receipt, &sum, dropped);
+}
+
+void receipt_put_guest(struct writer *w, uint32_t id, const struct tally *tally)
+{
+	Libtrace__Receipt receipt = LIBTRACE__RECEIPT__INIT;
+	receipt.process = id;
+	receipt.clock_error_ns = clockfit_error(&w->clock.fit);
+	put_receipt(w, &receipt, tally, 0);
+}
+
+void clock_points_put(struct writer *w, const struct spool *spool, uint64_t end_ns)
+{
+	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
+	Libtrace__ClockPoints message = LIBTRACE__CLOCK_POINTS__INIT;
+	static uint64_t columns[3][CLOCKFIT_POINTS];
+	static uint32_t breaks[CLOCKFIT_POINTS];
+	const struct clock_point *points = w->clock.fit.points;
+	uint32_t first = 0, last = w->clock.fit.count, n = 0;
+	while (first + 1 < last && points[first + 1].mono_ns <= spool->start_ns)
+		first++;
+	while (last > first + 2 && points[last - 2].mono_ns >= end_ns)
+		last--;
+	uint32_t step = (last - first) / CLOCK_POINTS_WRITTEN + 1;
+	for (uint32_t i = first; i < last; i++) {
+		bool begins = i > first && w->clock.fit.begins_run[i],
+		     ends = i + 1 < last && w->clock.fit.begins_run[i + 1];
+		if ((i - first) % step && i + 1 != last && !begins && !ends)
+			continue;
+		if (begins)
+			breaks[message.n_breaks++] = n;
+		columns[0][n] = points[i].tick;
+		columns[1][n] = points[i].mono_ns;
+		columns[2][n++] = points[i].error_ns;
+	}
+	if (!n || spool_header(spool)->clock_kind != CLOCK_KIND_TSC)
+		return;
+	message.has_process = 1;
+	message.process = spool->id;
+	message.n_ticks = message.n_mono_ns = message.n_error_ns = n;
+	message.ticks = columns[0];
+	message.mono_ns = columns[1];
+	message.error_ns = columns[2];
+	message.breaks = breaks;
+	entry.clock = &message;
+	block_put_entry(&w->report.block, &entry);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * redact.c - list of the words of secret names, and replacement of the arguments that they hide.
+ */
+#include "writer/report/redact.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/text.h"
+
+#define REDACTED "REDACTED"
+
+/* One word, or two consecutive words. */
+static const struct {
+	const char *word, *next;
+} secrets[] = {{"password", NULL}, {"passwd", NULL}, {"passphrase", NULL}, {"secret", NULL},
+	{"secrets", NULL}, {"token", NULL}, {"credential", NULL}, {"credentials", NULL},
+	{"authorization", NULL}, {"apikey", NULL}, {"api", "key"}, {"access", "key"},
+	{"private", "key"}};
+
+struct word {
+	const char *text;
+	size_t length;
+};
+
+static bool word_is(const struct word *w, const char *text)
+{
+	return strlen(text) == w->length && !strncasecmp(text, w->text, w->length);
+}
+
+static bool is_secret(const char *name, size_t length)
+{
+	struct word before = {name, 0};
+	for (size_t at = 0; at < length;) {
+		struct word w = {name + at, 0};
+		while (at < length && isalnum((unsigned char)name[at])) {
+			at++;
+			w.length++;
+		}
+		for (size_t i = 0; w.length && i < sizeof(secrets) / sizeof(secrets[0]); i++)
+			if (secrets[i].next ? word_is(&before, secrets[i].word) &&
+						word_is(&w, secrets[i].next)
+					    : word_is(&w, secrets[i].word))
+				return true;
+		before = w.length ? w : before;
+		at += !w.length;
+	}
+	return false;
+}
+
+void redact_arguments(ProtobufCBinaryData *arguments, size_t count)
+{
+	bool hide = false;
+	for (size_t i = 1; i < count; i++) { /* argument 0 is the program's own name */
+		ProtobufCBinaryData *a = &arguments[i];
+		char *text = (char *)a->data, *equals = memchr(text, '=', a->len);
+		size_t name = equals ? (size_t)(equals - text) : a->len;
+		bool option = a->len && *text == '-';
+		if (hide && !option) {
+			a->data = (uint8_t *)REDACTED;
+			a->len = strlen(REDACTED);
+			hide = false;
+			continue;
+		}
+		bool secret = (option || equals) && is_secret(text, name);
+		hide = secret && !equals;
+		if (!secret || !equals)
+			continue;
+		size_t value = a->len - name - 1, kept = strlen(REDACTED);
+		kept = value < kept ? value : kept;
+		bytes_copy(equals + 1, value < strlen(REDACTED) ? "********" : REDACTED, kept);
+		a->len = name + 1 + kept;
+	}
+}

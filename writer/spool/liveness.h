@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * liveness.h - checks whether the process of a spool has ended.
+ *
+ * A pidfd knows for certain, but a pid may have been given to another process before the spool was
+ * found, the process may have become another program by exec, and in another pid namespace its
+ * number is not valid here. Then /proc is read, at limited intervals. One thread.
+ */
+#ifndef WRITER_SPOOL_LIVENESS_H
+#define WRITER_SPOOL_LIVENESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "writer/spool/spools.h"
+
+/* Return true if the process has ended, or was replaced by another program. `now_ns`
+ * (CLOCK_MONOTONIC) limits how often /proc is read. */
+bool spool_is_dead(struct spools *s, struct spool *spool, uint64_t now_ns);
+
+/* Return true if the process has become another program, for use when a spool with the same pid is
+ * found. Also returns true if the system does not report it. */
+bool spool_is_replaced(const struct spool *spool);
+
+/* Return true if the process is the first process of our pid namespace, as the program in a
+ * container is. When it has ended, the kernel kills all other processes of the namespace. */
+bool spool_is_init(const struct spool *spool);
+
+/* Get the state letter of a process, and its start in ns of CLOCK_MONOTONIC. Returns 0 or a
+ * negative errno. */
+int process_stat(uint32_t pid, char *ret_state, uint64_t *ret_start_ns);
+
+#endif
