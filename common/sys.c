@@ -6,6 +6,7 @@
 #include "common/sys.h"
 
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -223,6 +224,11 @@ int sys_getpid(void)
 int sys_getppid(void)
 {
 	return (int)SYS0(SYS_getppid);
+}
+
+int sys_compare_memory(int pid, int other)
+{
+	return (int)SYS5(SYS_kcmp, pid, other, KCMP_VM, 0, 0);
 }
 
 int sys_gettid(void)

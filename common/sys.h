@@ -75,6 +75,9 @@ int sys_getppid(void);
 int sys_gettid(void);
 int sys_getuid(void);
 int sys_geteuid(void);
+/* Return 0 if the two tasks share their memory, 1 or more if not, -errno if the kernel does not say
+ * (kcmp). */
+int sys_compare_memory(int pid, int other);
 /* Return the size to which a file may grow (RLIMIT_FSIZE); UINT64_MAX without a limit. */
 uint64_t sys_file_limit(void);
 

@@ -59,10 +59,17 @@ bool session_is_ours(void);
  * async-signal-safe. */
 void session_pause(uint64_t ns);
 
-/* Count one event that reached no lane. Needs a spool, else nothing is counted. Any thread,
+/* Count events that reached no lane; as "early" if there is no spool yet. Any thread,
  * async-signal-safe. */
 void session_count_drop(enum drop_reason reason);
 void session_count_drops(enum drop_reason reason, uint64_t events);
+
+/* Early drops are those of a forked child before it has a spool: count some, forget those that a
+ * fork copied, and move them to the spool once there is one. Counting: any thread; else the thread
+ * that forked. All are async-signal-safe. */
+void session_count_drops_early(enum drop_reason reason, uint64_t events);
+void session_forget_early_drops(void);
+void session_move_early_drops(void);
 
 /* Return the ticks that `ns` nanoseconds take, at the rate measured since the spool was created:
  * accurate to a part in a thousand. Needs a spool. Any thread. */

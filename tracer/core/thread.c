@@ -88,7 +88,6 @@ void thread_stack_set(struct thread *t, uint64_t high, uint64_t bytes)
 /* ---- two tasks on one thread's memory ---- */
 
 #define SHARED_CALLS 64u /* calls between two checks whether the second task still exists */
-#define KCMP_OF_MEMORY 1 /* KCMP_VM */
 
 void thread_share(struct thread *t, uint32_t stray)
 {
@@ -111,7 +110,7 @@ static bool stray_is_gone(const struct thread *t)
 {
 	if (!t->stray || session.restricted)
 		return false;
-	long result = SYS5(SYS_kcmp, session.pid, t->stray, KCMP_OF_MEMORY, 0, 0);
+	long result = sys_compare_memory((int)session.pid, (int)t->stray);
 	if (result == -ENOSYS || result == -EPERM)
 		result = SYS2(SYS_kill, t->stray, 0);
 	return result != 0 && result != -EPERM;

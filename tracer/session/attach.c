@@ -39,9 +39,8 @@ static struct lane *attach(struct thread *t)
 		return NULL;
 	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != SESSION_ON)
 		return NULL;
-	/* No creator is known: a thread of a forked child whose first thread has made no call yet,
-	 * or a process that shares our memory. Neither may have a lane of this spool. */
-	if (!t->parent_tid && !session_is_ours()) {
+	/* A process that shares our memory may not have a lane of this spool. */
+	if (!session_is_ours()) {
 		session_count_drop(DROP_NO_LANE);
 		return NULL;
 	}
@@ -72,6 +71,11 @@ struct lane *thread_attach(struct thread *t)
 {
 	if (t->muted || (t->shared && thread_is_stray(t)))
 		return NULL;
+	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) == SESSION_FORKED &&
+		own_words.pid && !session_is_childs_own()) {
+		session_count_drop(DROP_SHARED);
+		return NULL;
+	}
 	thread_mend_guard(t);
 	if (t->fork_state == FORK_CHILD || (t->set_aside && !session_is_ours()))
 		session_child();

@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include "tracer/session/fork.h"
 
+#include <signal.h>
+
 #include "common/sys.h"
 #include "tracer/core/chains.h"
 #include "tracer/core/diagnostic.h"
@@ -43,9 +45,6 @@ FORKED_TEXT void session_child_handler(void)
 
 static struct lane *lane_left; /* the parent's lane, of the thread that forked */
 
-/* Calls of a child that could not be recorded before it had a spool. */
-static uint32_t orphaned_calls;
-
 /*
  * Prepare a child in which the tracer will continue: a handler that interrupted the tracer has
  * forked, and in the child, too, the tracer continues when the handler returns. The child keeps all
@@ -70,10 +69,42 @@ static bool orphan(struct thread *t)
 	return true;
 }
 
+/* Return the pid of the forked child whose memory this is. The first call may be that of a task
+ * that the child has made with CLONE_VM, by an instruction. */
+static uint32_t child_pid(void)
+{
+	if (own_words.alive) /* before Linux 4.14: copied from the parent */
+		own_words.pid = 0;
+	if (own_words.pid)
+		return own_words.pid;
+	session_forget_early_drops();
+	int pid = sys_getpid(), parent = session.restricted ? 0 : sys_getppid();
+	bool is_task = parent > 0 && sys_compare_memory(pid, parent) == 0;
+	own_words.pid = (uint32_t)(is_task ? parent : pid);
+	return own_words.pid;
+}
+
+static struct thread *forked_thread; /* the first thread of a forked child */
+
+bool session_is_childs_own(void)
+{
+	struct thread *t = &thread_self;
+	if (t != forked_thread || session.restricted)
+		return true;
+	uint32_t tid = (uint32_t)sys_gettid();
+	if (tid == session.pid)
+		return true;
+	if (!t->shared) {
+		t->tid = session.pid;
+		thread_share(t, tid);
+	}
+	return false;
+}
+
 void session_child(void)
 {
 	bool on = session.state == SESSION_ON || session.state == SESSION_FORKED;
-	session.pid = (uint32_t)sys_getpid();
+	session.pid = child_pid();
 	session.is_root = false;
 	if (on && orphan(&thread_self))
 		return;
@@ -86,34 +117,72 @@ void session_child(void)
 	if (!session.restricted && !thread_is_inside(&thread_self))
 		spool_file_leave(lane_left);
 	thread_forget(&thread_self);
+	forked_thread = &thread_self;
 	writer_wait_reset();
 	if (!on)
 		return;
 	/* Under a system call filter no spool can be created. */
 	bool follow = session.config.follow && !session.restricted;
 	session.state = follow ? SESSION_FORKED : SESSION_OFF;
+	session_is_childs_own();
 	gate_use(follow);
 }
 
-void session_forked(void)
+#define FORGET_YIELDS 1000u /* forgetting takes some system calls; a task in it may be killed */
+
+/* Let one task of the child forget the parent, while others that share its memory wait. Return
+ * false if the parent is forgotten. Signals are blocked. */
+static bool forget_begin(void)
 {
-	struct thread *t = &thread_self;
+	uint32_t task = (uint32_t)sys_gettid(), none = 0;
+	for (uint32_t i = 0; i < FORGET_YIELDS; i++, none = 0) {
+		if (__atomic_compare_exchange_n(&own_words.forgetting, &none, task, false,
+			    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			break;
+		SYS0(SYS_sched_yield);
+	}
+	if (gate_is_wiped())
+		return true;
+	__atomic_store_n(&own_words.forgetting, 0, __ATOMIC_RELEASE);
+	return false;
+}
+
+static void forget(struct thread *t)
+{
 	thread_mend_guard(t);
 	if (!t->orphan || !thread_is_inside(t)) {
 		session_child();
 		if (!t->orphan)
 			return;
 	}
-	if (!orphaned_calls++)
+	static bool told;
+	session_count_drops_early(DROP_NESTED, 1);
+	if (!told)
 		diagnostic_note(TREE_NOTE_LINE,
 			"forked by a signal handler that interrupted the tracer; calls are not "
 			"recorded until the handler returns");
+	told = true;
+}
+
+void session_forked(void)
+{
+	if (session.restricted) {
+		forget(&thread_self);
+		return;
+	}
+	uint64_t all = UINT64_MAX, before;
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	if (forget_begin()) {
+		forget(&thread_self);
+		__atomic_store_n(&own_words.forgetting, 0, __ATOMIC_RELEASE);
+	}
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 }
 
 void session_count_inherited(void)
 {
-	if (session.state == SESSION_FORKED || gate_is_wiped())
-		orphaned_calls++;
+	if (gate_is_wiped()) /* session.spool may be the parent's */
+		session_count_drops_early(DROP_NESTED, 1);
 	else
 		session_count_drop(DROP_NESTED);
 }
@@ -133,8 +202,7 @@ bool session_child_start(void)
 	chains_forked();
 	names_forked();
 	producers_forked();
-	session.spool->dropped[DROP_NESTED] += orphaned_calls;
-	orphaned_calls = 0;
+	session_move_early_drops();
 	gate_use(true);
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
 	return true;
