@@ -231,6 +231,11 @@ int sys_compare_memory(int pid, int other)
 	return (int)SYS5(SYS_kcmp, pid, other, KCMP_VM, 0, 0);
 }
 
+int sys_compare_files(int pid, int other)
+{
+	return (int)SYS5(SYS_kcmp, pid, other, KCMP_FILES, 0, 0);
+}
+
 int sys_gettid(void)
 {
 	return (int)SYS0(SYS_gettid);

@@ -78,6 +78,7 @@ int sys_geteuid(void);
 /* Return 0 if the two tasks share their memory, 1 or more if not, -errno if the kernel does not say
  * (kcmp). */
 int sys_compare_memory(int pid, int other);
+int sys_compare_files(int pid, int other); /* likewise, their descriptor tables */
 /* Return the size to which a file may grow (RLIMIT_FSIZE); UINT64_MAX without a limit. */
 uint64_t sys_file_limit(void);
 

@@ -5,7 +5,10 @@
  *
  * Neither task may be harmed, and the report must state which calls it lacks or contains twice.
  *
- * shared_tls wrapped|thread|bare
+ * shared_tls wrapped|thread|bare|child|child_beside
+ *
+ * child: the thread is that of a new process, forked by an instruction, in which no call has been
+ * made yet: the other task calls first, or, with child_beside, at the same time.
  */
 #include "app.h"
 
@@ -22,7 +25,7 @@
 #define AFTER 100 /* calls of the remaining task */
 #define STACK_BYTES 65536
 
-static uint64_t calls;
+static uint64_t *calls; /* of all processes */
 static volatile int ended, wrong;
 static int zero_fd;
 
@@ -33,7 +36,7 @@ static void preads(int count)
 	for (int i = 0; i < count; i++) {
 		if (pread(zero_fd, &byte, 1, 0) != 1)
 			wrong = 1;
-		__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(calls, 1, __ATOMIC_RELAXED);
 	}
 }
 
@@ -75,8 +78,38 @@ static long bare_clone(long flags, char *top)
 	return result;
 }
 
+static long bare(long number, long a, long b)
+{
+	long result;
+	register long c __asm__("r10") = 0;
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(0L), "r"(c)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static void one_child(bool beside, char *stack)
+{
+	int status = 0;
+	long pid = bare(SYS_fork, 0, 0);
+	if (pid == 0) {
+		long task = bare_clone(CLONE_VM | SIGCHLD, stack + STACK_BYTES - 64);
+		if (beside)
+			preads(CALLS);
+		bool ran = bare(SYS_wait4, task, (long)&status) == task && !status;
+		preads(AFTER);
+		bare(SYS_exit_group, ran && ended && !wrong ? 0 : 3, 0);
+	}
+	require(bare(SYS_wait4, pid, (long)&status) == pid && !status, "the child's status");
+}
+
 static void one_round(const char *how, char *stack)
 {
+	if (!strncmp(how, "child", 5)) {
+		one_child(!strcmp(how, "child_beside"), stack);
+		return;
+	}
 	long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND, pid;
 	bool is_thread = !strcmp(how, "thread");
 	int status = 0;
@@ -101,12 +134,13 @@ int main(int argc, char **argv)
 {
 	char *stack =
 		mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	calls = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	zero_fd = open("/dev/zero", O_RDONLY);
 	for (int i = 0; i < ROUNDS; i++)
 		one_round(argc > 1 ? argv[1] : "wrapped", stack);
 	check(!wrong, "each call returned what it should");
 	if (app_facts())
-		say("facts: pread %llu", (unsigned long long)calls);
+		say("facts: pread %llu", (unsigned long long)*calls);
 	say("expect-after %d", ROUNDS * AFTER);
 	return app_result();
 }

@@ -379,9 +379,15 @@ void act_seccomp(struct task *t)
 	reap(t, pid);
 }
 
-/* Start a program inside a filter. */
+#define LOADER_FDS 8 /* more than the loader opens beside those of the program */
+
+/* Start a program inside a filter. Not without descriptors: the loader would then print that it
+ * cannot open the preloaded library, which the filter may forbid; nothing of the tracer runs. */
 void act_seccomp_exec(struct task *t)
 {
+	struct rlimit most;
+	if (RAW2(getrlimit, RLIMIT_NOFILE, &most) || most.rlim_cur <= LOADER_FDS)
+		return;
 	struct task child;
 	struct again again;
 	unsigned how = roll(t, 3), refusal = roll(t, 4);

@@ -311,6 +311,7 @@ def mask(names, table):
 
 # Races that are known and rare (README.md) are not a failure of `make check` unless they occur again; with TORTURE=1 every one is.
 REPEATS = 5
+CI_FIRST = 1000
 ONCE_MOST = 4
 
 
@@ -391,7 +392,7 @@ def arguments():
     parser.add_argument("--shrink", action="store_true", help="leave out what the failure does not need")
     parser.add_argument("--survey", action="store_true", help="for each action alone --seconds of fresh programs: how many fail, and why the first does")
     parser.add_argument("--self", action="store_true", help="compare two untraced runs: is the program itself the same each time?")
-    parser.add_argument("--first", type=int, help="fresh seeds from this one on")
+    parser.add_argument("--first", type=int, help=f"fresh seeds from this one on; with CI=true: {CI_FIRST}, so that a failure is of the change")
     parser.add_argument("--seconds", type=float, default=float(os.environ.get("HOSTILE_SECONDS") or (3600 if TORTURE else 30)), help="how long fresh seeds are run")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--keep", default=os.path.join(BUILD, "hostile-failed"), help="folder for reports of failed seeds")
@@ -400,6 +401,9 @@ def arguments():
 
 def main():
     given = arguments()
+    chosen = given.first is not None
+    if not chosen and os.environ.get("CI"):
+        given.first = CI_FIRST
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     without = names_of(given.without) + (names_of("only:" + given.only) if given.only else [])
     seeds, left_out = kept()
@@ -417,7 +421,7 @@ def main():
             print(done.text(), done.verdict)
             done.drop() if not done.wrong else print(done.keep(given.keep))
         return
-    if given.first is None and not without and not given.self:
+    if not chosen and not without and not given.self:
         for seed, times, names, remark in seeds:
             for _ in range(times):
                 done = trial(seed, names)

@@ -151,21 +151,35 @@ static int file_begin(int fd, uint64_t limit_bytes)
 	return file_extend(fd, 0, first_bytes);
 }
 
+struct creation {
+	const char *name;
+	uint64_t limit_bytes;
+	int error;
+};
+
+static void create_file(void *argument)
+{
+	struct creation *creation = argument;
+	int fd = sys_openat(AT_FDCWD, creation->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	creation->error = fd < 0 ? fd : file_begin(fd, creation->limit_bytes);
+	if (fd < 0)
+		return;
+	if (creation->error >= 0)
+		first = segment_map(fd, 0, first_bytes, SPOOL_HEADER_BYTES, &creation->error);
+	sys_close(fd);
+	if (!first)
+		sys_unlink(creation->name);
+}
+
 struct spool_header *spool_file_create(const char *path, uint64_t limit_bytes, int *ret_error)
 {
 	char name[600];
 	temporary_name(path, name, sizeof(name));
-	int fd = sys_openat(AT_FDCWD, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-	if (fd < 0) {
-		*ret_error = fd;
-		return NULL;
-	}
-	*ret_error = file_begin(fd, limit_bytes);
-	first = *ret_error < 0 ? NULL
-			       : segment_map(fd, 0, first_bytes, SPOOL_HEADER_BYTES, ret_error);
-	sys_close(fd);
-	if (!first)
-		sys_unlink(name);
+	struct creation creation = {name, limit_bytes, 0};
+	first = NULL;
+	if (!session.shares_fds || !unshared_fds_run(create_file, &creation))
+		create_file(&creation);
+	*ret_error = creation.error;
 	struct spool_header *header = (struct spool_header *)(void *)first;
 	if (header) {
 		mapped_bytes = first_bytes;

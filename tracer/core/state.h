@@ -39,6 +39,8 @@ struct session {
 	bool writer_missing;  /* this process could not start a writer */
 	bool restricted; /* a system call filter is in force: make no call the program might not be
 			    allowed */
+	bool shares_fds; /* a forked child whose descriptor table is its parent's, too: clone() with
+			    CLONE_FILES */
 	char output[1024]; /* copies of what config points to */
 	char spool_base[256];
 };

@@ -191,6 +191,7 @@ bool session_child_start(void)
 {
 	spool_file_leave(lane_left);
 	lane_left = NULL;
+	session.shares_fds = sys_compare_files(sys_getpid(), sys_getppid()) == 0;
 	if (!process_tree_of_child()) {
 		gate_shut("cannot create a session for the forked child");
 		return false;

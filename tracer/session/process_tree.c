@@ -229,6 +229,7 @@ bool process_tree_of_child(void)
 {
 	if (one_report_per_process())
 		return tree_begin();
-	check_writer();
+	if (!session.shares_fds) /* a fork of its parent could copy the descriptor of the lock */
+		check_writer();
 	return true;
 }
