@@ -91,23 +91,31 @@ static uint64_t stack_bytes(const pthread_attr_t *attributes)
 	return bytes / 4 * 3;
 }
 
+/* Return what a new thread of `creator` begins with, but for its function; NULL without memory. */
+static struct start *start_make(
+	const struct thread *creator, void *argument, const pthread_attr_t *attributes)
+{
+	struct start *start = start_take();
+	if (!start)
+		return NULL;
+	start->argument = argument;
+	start->parent_tid = creator->tid;
+	start->names_given = __atomic_load_n(&thread_names_given, __ATOMIC_RELAXED);
+	start->stack_bytes = stack_bytes(attributes);
+	bytes_copy(start->name, creator->name, sizeof(start->name));
+	return start;
+}
+
 WRAPPER(int, pthread_create,
 	(pthread_t * t_thread, const pthread_attr_t *t_attributes, libtrace_start_fn t_function,
 		void *t_argument))
 {
 	struct call call;
-	struct start *start;
 	if (!call_begin(&call, FN_pthread_create))
 		return REAL(pthread_create)(t_thread, t_attributes, t_function, t_argument);
-	start = start_take();
-	if (start) {
+	struct start *start = start_make(call.t, t_argument, t_attributes);
+	if (start)
 		start->function = t_function;
-		start->argument = t_argument;
-		start->parent_tid = call.t->tid;
-		start->names_given = __atomic_load_n(&thread_names_given, __ATOMIC_RELAXED);
-		start->stack_bytes = stack_bytes(t_attributes);
-		bytes_copy(start->name, call.t->name, sizeof(start->name));
-	}
 	int result = REAL(pthread_create)(t_thread, t_attributes, start ? run_thread : t_function,
 		start ? start : t_argument);
 	if (start && result)
@@ -120,18 +128,11 @@ WRAPPER(int, pthread_create,
 WRAPPER(int, thrd_create, (thrd_t * t_thread, thrd_start_t t_function, void *t_argument))
 {
 	struct call call;
-	struct start *start;
 	if (!call_begin(&call, FN_thrd_create))
 		return REAL(thrd_create)(t_thread, t_function, t_argument);
-	start = start_take();
-	if (start) {
+	struct start *start = start_make(call.t, t_argument, NULL);
+	if (start)
 		start->c11_function = t_function;
-		start->argument = t_argument;
-		start->parent_tid = call.t->tid;
-		start->names_given = __atomic_load_n(&thread_names_given, __ATOMIC_RELAXED);
-		start->stack_bytes = stack_bytes(NULL);
-		bytes_copy(start->name, call.t->name, sizeof(start->name));
-	}
 	int result = REAL(thrd_create)(
 		t_thread, start ? run_c11_thread : t_function, start ? start : t_argument);
 	if (start && result != thrd_success)
