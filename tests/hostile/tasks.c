@@ -260,13 +260,14 @@ void act_crash(struct task *t)
 	}
 	book_begin(0);
 	crash_calls = 0;
-	unsigned end = roll(t, 5);
+	unsigned end = roll(t, 5), threads = 0;
 	for (unsigned i = 0; i < 3; i++) {
 		task_make(&child[i], t, "c", i, PURE | MANY | MUTE);
 		if (COUNTED(pthread_create, pthread_create(&thread, NULL, crash_body, &child[i])))
 			break;
+		threads++;
 	}
-	while (crash_calls < 100)
+	while (threads && crash_calls < 100)
 		RAW0(sched_yield);
 	if (end == 0)
 		RAW2(kill, pid_now(), SIGKILL);
