@@ -118,6 +118,21 @@ static void deep_ranges_are_counted(void)
 		(unsigned long long)count, (unsigned long long)dropped);
 }
 
+/* What two tasks leave that push at the same time on one thread's memory. */
+static void a_frame_below_itself_ends_no_loop(void)
+{
+	spool_make();
+	struct name *a = nvtx_domain(NVTX_TEXT_CHARS, "a"), *b = nvtx_domain(NVTX_TEXT_CHARS, "b");
+	struct nvtx_event event = text("range");
+	check(nvtx_push(a, &event) == 0 && nvtx_push(a, &event) == 1, "two ranges are open");
+	struct nvtx_frame *last =
+		(struct nvtx_frame *)(void *)(thread_self.ranges + thread_self.ranges_last);
+	last->previous = thread_self.ranges_last;
+	check(nvtx_pop(b) == NVTX_NOT_OPEN, "a range of another domain is not found");
+	check(nvtx_push(b, &event) == 0 && nvtx_pop(b) == 0, "further ranges are recorded");
+	check(nvtx_pop(a) == 1 && nvtx_pop(a) == NVTX_NOT_OPEN, "the range below is lost");
+}
+
 static void texts_end_where_they_end(void)
 {
 	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -349,6 +364,7 @@ int main(void)
 	clock_init();
 	levels_are_counted();
 	deep_ranges_are_counted();
+	a_frame_below_itself_ends_no_loop();
 	texts_end_where_they_end();
 	wide_texts_become_utf8();
 	long_texts_are_named();

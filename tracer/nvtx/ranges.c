@@ -197,6 +197,14 @@ static __attribute__((cold, noinline)) bool ranges_grow(struct thread *t)
 	return true;
 }
 
+/* Return the offset of the frame below one, or NVTX_NO_FRAME. Two tasks that run on this memory at
+ * the same time may leave a frame that names itself or one above as the one below. */
+static inline uint32_t frame_below(const struct thread *t, uint32_t at)
+{
+	uint32_t below = frame_at(t, at)->previous;
+	return below < at ? below : NVTX_NO_FRAME;
+}
+
 /* Return the innermost open range of a domain, or NULL. */
 static inline struct nvtx_frame *frame_of(const struct thread *t, uint64_t domain)
 {
@@ -204,7 +212,7 @@ static inline struct nvtx_frame *frame_of(const struct thread *t, uint64_t domai
 		struct nvtx_frame *f = frame_at(t, at);
 		if (f->names >> 32 == domain && !(f->flags & FRAME_CLOSED))
 			return f;
-		at = f->previous;
+		at = frame_below(t, at);
 	}
 	return NULL;
 }
@@ -333,7 +341,7 @@ static inline void frames_trim(struct thread *t)
 	uint32_t at = t->ranges_last, top = t->lane->ranges_top;
 	while (at != NVTX_NO_FRAME && frame_at(t, at)->flags & FRAME_CLOSED) {
 		top = at;
-		at = frame_at(t, at)->previous;
+		at = frame_below(t, at);
 	}
 	t->ranges_last = at;
 	__atomic_store_n(&t->lane->ranges_top, top, __ATOMIC_RELEASE);
@@ -419,7 +427,7 @@ void nvtx_detach(struct thread *t)
 		if ((f->flags & (FRAME_CLOSED | FRAME_CAPTURE)) == FRAME_CAPTURE)
 			window_range_end();
 		f->flags |= FRAME_CLOSED;
-		at = f->previous;
+		at = frame_below(t, at);
 	}
 	frames_trim(t);
 	t->ranges = NULL;
