@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Builds and checks everything; `make help` lists the targets. One file, no recursion; sources are found by wildcard, so a new
+# Builds and checks everything; `make help` lists the targets. One Makefile, no recursion. Sources are found by wildcard: a new
 # source, test program or test script needs no line here.
 #
-# Two flavors of objects: `lib` goes into the application (position independent, hidden, no sanitizer ever), `prog` into our own
-# programs and the unit tests. Archives hold a folder each, so a program takes only the files it uses.
+# There are two flavors of objects: `lib` for the library that is loaded into applications (position independent, hidden symbols,
+# never with a sanitizer), `prog` for our own programs and the unit tests. There is an archive per top folder, so that a program is linked
+# only with the files that it uses.
 
 VERSION := $(shell cat VERSION)
 
@@ -50,7 +51,7 @@ ifeq ($(CLEANING),)
 include $(O)/config.mk
 endif
 
-# Written again when the compiler changes, or configure itself.
+# config.mk is written again when the compiler or scripts/configure changes.
 $(shell mkdir -p $(O); echo '$(CC)' | cmp -s - $(O)/.cc || echo '$(CC)' >$(O)/.cc)
 $(O)/config.mk: scripts/configure $(O)/.cc $(wildcard $(O)/cuda/include/cuda.h)
 	$(Q)CC='$(CC)' scripts/configure $(O) >$@.tmp && mv $@.tmp $@
@@ -60,12 +61,12 @@ $(O)/config.mk: scripts/configure $(O)/.cc $(wildcard $(O)/cuda/include/cuda.h)
 INCLUDES := -I. -I$(GEN) -Iinclude
 WARNINGS := -Wall -Wextra -Werror
 COMMON_FLAGS = -std=gnu11 $(WARNINGS) $(INCLUDES) -DLIBTRACE_VERSION='"$(VERSION)"' -MMD -MP
-# The compiler must not turn our loops into calls of memcpy or memset: the application, or a tool in it, may define these.
+# The compiler must not turn our loops into calls of memcpy or memset: the application, or a tool preloaded into it, may define them.
 NO_LIBCALLS = $(if $(filter clang,$(CC_KIND)),-fno-builtin-memcpy -fno-builtin-memset -fno-builtin-strlen,-fno-tree-loop-distribute-patterns)
 LIB_FLAGS = $(CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE \
 	-fasynchronous-unwind-tables $(NO_LIBCALLS) $(COMMON_FLAGS) $(CUDA_CFLAGS)
 SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-# Position independent, since some of it goes into libtrace-reader.so.
+# Position independent, since some of these objects are linked into libtrace-reader.so.
 PROG_FLAGS = $(CFLAGS) $(SAN_FLAGS) -fPIC -fvisibility=hidden -pthread $(COMMON_FLAGS) $(PROTOBUFC_CFLAGS) $(ZSTD_CFLAGS) $(SYMBOL_CFLAGS) $(SQLITE_CFLAGS) $(CUDA_CFLAGS)
 PROG_LINK = $(CFLAGS) $(SAN_FLAGS) -pthread $(LDFLAGS)
 # The sanitizers cannot be linked statically.
@@ -73,7 +74,7 @@ STATIC := $(if $(SAN),,-static)
 FORMAT_LIBS = -l:libprotobuf-c.a -l:libzstd.a
 READER_LIBS = $(SYMBOL_LIBS) $(SQLITE_LIBS) -lm
 
-# A file that changes only when its text does: targets that depend on it are built again after a change of flags.
+# Rewrites a stamp file only if its text changes: targets that depend on it are built again after a change of flags.
 FLAGS_TEXT = $(CC) | $(LIB_FLAGS) | $(PROG_FLAGS) | $(PROG_LINK) | $(LDFLAGS)
 stamp = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' >$@
 $(OBJ)/.flags: FORCE
@@ -109,17 +110,17 @@ $(GEN)/%.pb-c.c: common/schema/%.proto
 	$(call say,PROTOC)mkdir -p $(@D) && protoc-c --proto_path=common/schema --c_out=$(@D) $<
 $(GEN)/%.pb-c.h: $(GEN)/%.pb-c.c ;
 
-# The SQL of the reports, built into the command. It depends on the folders, too, since a file may be deleted.
+# The SQL of the reports, built into the command. The file depends on the folders, too, so that it is built again after an SQL file was deleted.
 REPORT_FILES := $(wildcard reader/reports/*.sql reader/reports/*/*.sql)
 $(GEN)/reports_sql.h: scripts/gen-reports $(REPORT_FILES) $(sort $(dir $(REPORT_FILES)))
 	$(call say,SQL)mkdir -p $(@D) && scripts/gen-reports $(REPORT_FILES) >$@
 
-# The page of `trace report --html`, bundled from reader/web and npm packages; without npm it is empty, and the command says so.
+# The page of `trace report --html`, bundled from reader/web and npm packages. Without npm it is empty, and the command reports that.
 $(GEN)/page_html.h: scripts/gen-page $(wildcard reader/web/*.json reader/web/*.mjs reader/web/src/*)
 	$(call say,NPM)mkdir -p $(@D) && scripts/gen-page $(O)/web $@
 $(OBJ)/prog/reader/cli/report/page.o: | $(GEN)/page_html.h
 
-# The exported names: from the table of interposed functions.
+# The exported names of libtrace.so, from the table of interposed functions.
 $(GEN)/libtrace.map: $(wildcard scripts/gen-libc-map common/schema/libc.def) Makefile
 	$(call say,MAP)mkdir -p $(@D); if [ -x scripts/gen-libc-map ] && [ -f common/schema/libc.def ]; then \
 		scripts/gen-libc-map common/schema/libc.def >$@; \
@@ -136,7 +137,8 @@ $(OBJ)/prog/%.o: %.c $(OBJ)/.flags | $(PB_H) $(GEN)/reports_sql.h
 $(OBJ)/prog/gen/%.pb-c.o: $(GEN)/%.pb-c.c $(OBJ)/.flags | $(PB_H)
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(PROG_FLAGS) -c -o $@ $<
 
-# Thin archives keep paths, so two folders may have files of one name. `q` after removal: a deleted source leaves no member behind.
+# Thin archives store paths, so files of the same name in two folders do not collide. The archive is removed first, so that no member of a deleted
+# source remains.
 archive = $(call say,AR)mkdir -p $(@D) && rm -f $@ && $(if $(filter %.o,$^),$(AR) qcsT $@ $(filter %.o,$^),$(AR) qcs $@)
 
 $(COMMON_A): $(call objects,prog,$(COMMON_SRC) $(NCU_SRC)) $(PB)
@@ -161,8 +163,8 @@ PRODUCTS := $(if $(INJECT_SRC),$(LIBDIR)/libtrace.so) \
 all: $(PRODUCTS) companions ## build library, writer and command (default)
 .PHONY: all companions
 
-# No relro: each fork copies one mapping less, and the table of real functions would be outside of it anyway.
-# Bound at start (-z now), so that no hook ever enters the lazy resolver; never unloaded, since threads may be inside.
+# No relro: each fork copies one mapping less, and relro would not cover the table of real functions anyway.
+# Bound at start (-z now), so that no hook enters the lazy resolver. Never unloaded (-z nodelete), since threads may be in its code.
 $(LIBDIR)/libtrace.so: $(call objects,lib,$(INJECT_SRC) $(TRACER_SRC)) $(OBJ)/lib/common.a $(GEN)/libtrace.map $(OBJ)/lib/stub/libc.so.6 $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(CFLAGS) -shared -nostdlib -o $@ $(filter %.o,$^) $(filter %.a,$^) $(filter %.so.6,$^) -lgcc -Wl,-soname,libtrace.so \
 		-Wl,-z,defs,-z,nodelete,-z,now,-z,norelro,-z,noseparate-code -Wl,--exclude-libs,ALL -Wl,--version-script,$(GEN)/libtrace.map \
@@ -177,8 +179,8 @@ $(LIBDIR)/libtrace-writer: $(OBJ)/prog/writer/main.o $(WRITER_A) $(COMMON_A) $(P
 $(P)/bin/trace: $(OBJ)/prog/reader/cli/main.o $(READER_A) $(COMMON_A) $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) $(READER_LIBS)
 
-# Its symbols have the version of the interface; its parts are hidden. It has no elfutils, whose archive cannot be linked into a library: names of
-# functions are those that `trace symbolize` has stored.
+# libtrace-reader.so exports the interface, with its symbol version, and hides everything else. It is built without elfutils, whose static archive
+# cannot be linked into a shared library: the only function names it knows are those that `trace symbolize` stored in the report.
 NO_DWARF := $(patsubst %.c,$(OBJ)/prog/plain/%.o,$(wildcard reader/symbols/binary.c reader/symbols/binary_search.c reader/symbols/dwarf.c))
 $(OBJ)/prog/plain/%.o: %.c $(OBJ)/.flags | $(PB_H)
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(PROG_FLAGS) -UHAVE_LIBDW -c -o $@ $<
@@ -186,7 +188,7 @@ $(LIBDIR)/libtrace-reader.so: $(call objects,prog,$(wildcard reader/api/*.c)) $(
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -shared -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) $(filter -l:libiberty.a,$(SYMBOL_LIBS)) -lm \
 		-Wl,-soname,libtrace-reader.so $(if $(SAN),,-Wl,-z,defs) -Wl,-z,now -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--version-script,reader/api/libtrace-reader.map
 
-# Private copies of the unwinder and of the libraries that it needs: the folder can be copied to a machine without them.
+# Private copies of libunwind and of the libraries that it needs, so that the folder can be copied to a machine without them.
 COMPANIONS = $(if $(LIBUNWIND_FILE),$(LIBDIR)/libunwind.so.8) $(if $(LIBLZMA_FILE),$(LIBDIR)/liblzma.so.5)
 ifeq ($(CLEANING),)
 companions: $(COMPANIONS)
@@ -196,13 +198,13 @@ $(LIBDIR)/liblzma.so.5: $(LIBLZMA_FILE)
 	$(call say,COPY)mkdir -p $(@D) && cp -L $< $@
 endif
 
-# The Python code that the command runs is in the folder of the library.
+# The Python code that `trace` runs is copied to the folder of the library.
 PYTHON_FILES := $(shell find reader/python/*/ -name __pycache__ -prune -o -name build -prune -o -name '*.egg-info' -prune -o -name '*.c' -o -type f -print 2>/dev/null)
 companions: $(PYTHON_FILES:reader/python/%=$(LIBDIR)/python/%)
 $(LIBDIR)/python/%: reader/python/%
 	$(call say,COPY)mkdir -p $(@D) && cp $< $@
 
-# The compiled part of ncu_report, where python3 has headers; the interpreter defines the functions that it calls.
+# The compiled part of ncu_report, built if python3 has headers. Python's functions stay undefined: the interpreter defines them.
 PYTHON_FAST := $(if $(PYTHON_SUFFIX),$(LIBDIR)/python/ncu_report/_fast$(PYTHON_SUFFIX))
 companions: $(PYTHON_FAST)
 $(OBJ)/prog/reader/python/%.o: private PROG_FLAGS += $(PYTHON_CFLAGS)
@@ -221,7 +223,7 @@ $(UNIT): $(P)/tests/unit/%: $(OBJ)/prog/tests/unit/%.o $(COMMON_A) $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o,$^) \
 		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) $(if $(filter $(READER_A),$^),$(SYMBOL_LIBS) $(SQLITE_LIBS)) -lm -ldl
 
-# The fuzzers, with our own main(): they run the inputs in tests/fuzz/corpus, and the same few mutations of them each time.
+# The fuzzers as tests, with our own main(): each runs the inputs in tests/fuzz/corpus and some mutations of them, always the same.
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SHARED := tests/unit/make_report.c $(filter-out tests/fuzz/fuzz_% tests/fuzz/driver.c,$(wildcard tests/fuzz/*.c))
 FUZZ_TESTS := $(FUZZERS:%=$(P)/tests/fuzz/fuzz_%)
@@ -230,8 +232,8 @@ $(FUZZ_TESTS): $(P)/tests/fuzz/%: $(OBJ)/prog/tests/fuzz/%.o $(call objects,prog
 		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) $(READER_LIBS) -ldl
 
 # ---- programs that are traced, and benchmarks: one program per file, lib*.c a shared object ----
-# The first lines of a file may say `// LINK: flags`, `// CFLAGS: flags` and `// CC: compiler` (left out where that is not installed), and
-# `// NEEDS: nvtx` (left out where there are no headers of NVTX).
+# The first six lines of a file may have `// LINK: flags`, `// CFLAGS: flags`, `// CC: compiler` (the file is skipped if that compiler is not
+# installed) and `// NEEDS: nvtx` (it is skipped if there are no headers of NVTX).
 
 # tests/bench/bench_*.c measure parts of our own programs and are linked with them.
 APP_FILES := $(wildcard tests/apps/*.c tests/apps/*.cpp) $(filter-out tests/bench/bench_%,$(wildcard tests/bench/*.c tests/bench/*.cpp))
@@ -274,8 +276,8 @@ apps: $(APPS) $(APP_LIBS) $(HOSTILE) ## build the programs that tests trace
 .PHONY: apps
 
 # ---- the simulated CUDA device (tests/sim), and CUDA programs (tests/cuda) ----
-# Each folder of SIM is what LD_LIBRARY_PATH names: cuda13, cuda12 and cuda11 differ in their libcupti, nocupti has none.
-# Built where there are headers of CUDA 13 and its CUPTI; programs in CUDA C++ (*.cu) also need nvcc. Missing parts are reported and left out.
+# LD_LIBRARY_PATH names one of the folders of SIM: cuda13, cuda12 and cuda11 differ in their libcupti, nocupti has none.
+# The device needs the headers of CUDA 13 and of its CUPTI; programs in CUDA C++ (*.cu) also need nvcc. What cannot be built is reported and left out.
 
 SIM := $(O)/sim
 HAVE_SIM := $(if $(HAVE_CUPTI),$(if $(shell grep -sE '^.define CUDA_VERSION (1[3-9]|[2-9][0-9])' '$(CUDA_INCLUDE)/cuda.h'),1))
@@ -311,7 +313,7 @@ $(SIM)/cuda13/libcudart.so.13: $(call sim_objects,$(wildcard tests/sim/runtime*.
 SIM_CUPTI := $(call sim_objects,$(filter-out %_info.c,$(wildcard tests/sim/cupti*.c))) $(SIM)/obj/gen/names.o
 $(SIM)/cuda13/libcupti.so.13: $(SIM_CUPTI) $(SIM)/obj/tests/sim/cupti_info.o
 	$(call say,LD)mkdir -p $(@D) && $(SIM_LINK) -Wl,-soname,$(@F)
-# Older CUPTI libraries lack the functions that came later; the versions are those of CUDA 12.6 and 11.8.
+# Older CUPTI libraries do not have the functions that were added later. The versions are those of CUDA 12.6 and 11.8.
 SIM_AFTER_12 := cuptiSubscribe_v2 cuptiActivityEnableHWTrace cuptiActivityEnableAllSyncRecords cuptiActivityEnableCudaEventDeviceTimestamps cuptiGetErrorMessage
 SIM_AFTER_11 := $(SIM_AFTER_12) cuptiActivityEnableDriverApi cuptiActivityEnableRuntimeApi cuptiActivityEnableAllocationSource cuptiActivityEnableDeviceGraph cuptiGetGraphExecId
 sim_old_cupti = $(call say,LD)mkdir -p $(@D) && printf '{ global: cupti*; local: $(patsubst %,%;,$(1)) };\n' >$@.map && $(SIM_LINK) -Wl,-soname,$(@F) -Wl,--version-script,$@.map
@@ -322,12 +324,14 @@ $(SIM)/cuda11/libcupti.so.11.8: $(SIM_CUPTI) $(SIM)/obj/info-18.o
 $(patsubst %,$(SIM)/%/libcuda.so.1,$(filter-out cuda13,$(SIM_FOLDERS))) $(patsubst %,$(SIM)/%/libcudart.so.13,$(filter-out cuda13,$(SIM_FOLDERS))): $(SIM)/cuda13/libcuda.so.1 $(SIM)/cuda13/libcudart.so.13
 	$(call say,COPY)mkdir -p $(@D) && cp $(SIM)/cuda13/$(@F) $@
 
-# Shared runtime, so that they run on the simulated device as on a real one; no compression, so that it finds the cubin. Code for cc 9.0
-# and, for other devices from 7.5 on, PTX. Each is linked -rdynamic: the device looks for what kernels do (tests/sim/kernel.h).
+# CUDA programs use the shared runtime, so that they run on the simulated device and on a real one, and have no compressed code, so that the
+# simulated device finds the cubin. They contain code for compute capability 9.0, and PTX for other devices from 7.5 on. They are linked with
+# -rdynamic, so that the simulated device finds the functions that say what kernels do (tests/sim/kernel.h).
 NVCC_FLAGS ?= -O2 -gencode arch=compute_75,code=compute_75 -gencode arch=compute_90,code=sm_90
 CUDA_APP_FILES := $(if $(HAVE_SIM),$(filter-out $(if $(NVTX_INCLUDE),,tests/cuda/nvtx_%),$(wildcard tests/cuda/*.c)) $(if $(NVCC),$(wildcard tests/cuda/*.cu)))
 CUDA_APPS := $(call app_output,$(filter-out tests/cuda/lib%,$(CUDA_APP_FILES))) $(call app_output,$(filter tests/cuda/lib%,$(CUDA_APP_FILES)),.so)
-# The static runtime, nvcc's default, is not for the simulated device: its programs show that nothing breaks there, and run on a GPU.
+# The static runtime, nvcc's default, does not work with the simulated device: this program shows that tracing breaks nothing there, and runs on
+# a GPU.
 STATIC_CUDA_APP := $(if $(HAVE_SIM),$(if $(NVCC),$(P)/tests/cuda/vector_add_static))
 cuda-apps: sim $(CUDA_APPS) $(STATIC_CUDA_APP) ## build the CUDA programs of tests/cuda
 	$(if $(HAVE_SIM),$(if $(NVCC),,@echo '  SKIP    tests/cuda/*.cu: no nvcc'),@echo '  SKIP    tests/cuda: no headers of CUDA 13 with CUPTI')
@@ -345,7 +349,7 @@ $(P)/tests/cuda/%: tests/cuda/%.c $(P)/.config $(SIM)/cuda13/libcuda.so.1
 
 SCRIPT_FILES := $(wildcard $(foreach folder,e2e fault hostile peers,tests/$(folder)/*.sh tests/$(folder)/*.py))
 SCRIPT_TESTS := $(foreach file,$(SCRIPT_FILES),$(if $(filter lib% _%,$(notdir $(file))),,$(file)))
-# TESTS='words' runs only the tests whose path has one of the words in it.
+# TESTS='words' runs only the tests whose path contains one of the words.
 chosen = $(if $(TESTS),$(foreach file,$(1),$(if $(strip $(foreach word,$(TESTS),$(findstring $(word),$(file)))),$(file))),$(1))
 SHARED_DIR := $(realpath ../shared)
 ENV = PATH="$$PATH:/usr/sbin:/sbin" BUILD='$(abspath $(P))' SRC='$(CURDIR)' SHARED='$(SHARED_DIR)' CC='$(CC)' SAN='$(SAN)' JOBS='$(JOBS)' LOGS='$(abspath $(P))/test-logs' OBJ='$(OBJ)' GEN='$(GEN)' SIM='$(abspath $(SIM))'
@@ -391,8 +395,8 @@ fuzz: $(FUZZERS:%=$(O)/fuzz/fuzz_%) ## run every fuzzer FUZZ_SECONDS (60); a cra
 
 # ---- install ----
 
-# The library is not installed in lib/ itself: another package's libtrace.so may be there, and -ltrace must not find ours.
-# PROGRAM_PREFIX=lt- installs the command as lt-trace, where `trace` is another program's (perf's, for one).
+# The library is installed in lib/libtrace, not in lib: another package's libtrace.so may be in lib, and -ltrace must not find ours.
+# PROGRAM_PREFIX=lt- installs the command as lt-trace, for machines where another program (perf, for example) is called `trace`.
 
 D = $(DESTDIR)$(PREFIX)
 PROGRAM_PREFIX ?=

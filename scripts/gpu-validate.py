@@ -1,27 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Check the tracer on a GPU machine and answer what only a GPU can: one command, nothing installed, nothing
+"""Check the tracer on a GPU machine and answer the questions that only a GPU can answer. Nothing is installed or
 downloaded.
 
 Usage: scripts/gpu-validate [--sim] [--quick] [--limit SECONDS] [--out FOLDER]
 
-It needs only the built tree: scripts/, tests/cuda, build/bin, build/lib and build/tests/cuda (`make all cuda-apps` on
-a machine with nvcc), and there a driver with libcudart.so.13 and libcupti.so.13 (of the toolkit, PyTorch or
-build/cuda/lib). Where there is no python3, scripts/gpu-validate does the part that a shell can do. FOLDER (gpu-
-validation) gets
+It needs parts of a built tree: scripts/, tests/cuda, build/bin, build/lib and build/tests/cuda (`make all cuda-apps` on
+a machine with nvcc). The GPU machine needs a driver, libcudart.so.13 and libcupti.so.13 (of the toolkit, of PyTorch or
+in build/cuda/lib). Without python3, scripts/gpu-validate does a part of the checks. These files are written to FOLDER
+(default: gpu-validation):
 
   gpu-validation.md    a section for docs/gpu-validation.md (also printed)
-  gpu-validation.json  the same as data
+  gpu-validation.json  the same results as JSON
   buffers.tar.gz       activity buffers as CUPTI delivered them: recordings to replay
   reports.tar.gz       the reports of the programs, and the output of tests/cuda/libprobe.c (probe-*.jsonl)
 
 Options:
 
-  --sim    use the simulated device of build/sim: tests this script, and says nothing about a GPU
+  --sim    use the simulated device of build/sim: this tests the script, and says nothing about a GPU
   --quick  fewer launches
-  --limit  total time limit in seconds (540: one call of ten minutes); steps without time count as wrong
+  --limit  limit of the whole run in seconds (default: 540); a step for which no time is left counts as wrong
 
-Exit status: 0 all programs were right and all counts agreed; 1 something did not; 2 it could not run.
+Exit status: 0 if all programs were right and all counts agreed; 1 if not; 2 if it could not run.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SRC = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("BUILD") or os.path.join(SRC, "build")
 TRACE = os.path.join(BUILD, "bin/trace")
 APPS = os.path.join(BUILD, "tests/cuda")
-LIMIT_S = 120  # for one command
+LIMIT_S = 120  # time limit of one command
 ARCHIVED_BYTES = 4 << 20  # largest file that is archived
 GOAL_NS = 1500  # per launch, API and kernels traced, no callchains
 GOAL_OF = "tracer, API and kernels, no callchains"
@@ -66,7 +66,7 @@ Figure = TypeVar("Figure")
 
 STATIC = "vector_add_static"  # with the static runtime, nvcc's default
 PROGRAMS = ("vector_add", "pipeline", "graph", "other_calls", "driver_api")
-# The traced runs: title, program, options of `trace run`, the entries of COUNTED that such a report lacks.
+# The traced runs: title, program, options of `trace run`, the entries of COUNTED that are not in such a report.
 TRACED: list[Traced] = [
     (name, name, (), ()) for name in ("vector_add", "pipeline", "driver_api", "ctypes_driver.py", STATIC)
 ] + [
@@ -74,7 +74,7 @@ TRACED: list[Traced] = [
     ("graph, node by node", "graph", ("--cuda-graph", "node"), ("graph_launches",)),
     ("other_calls", "other_calls", ("--cuda-graph", "node"), ("graph_launches",)),
 ]
-# For each count of a program, how the report counts it: kind of event and a test of it.
+# How each count that a program prints is found in the report: the kind of event, and a test that the event must pass.
 COUNTED: dict[str, tuple[str, Callable[[Json], object]]] = {
     "graph_launches": ("cuda_graph_trace", lambda event: True),
     "kernels": ("cuda_kernel", lambda event: not event["graph_id"]),
@@ -95,7 +95,7 @@ def give_up(text: str) -> NoReturn:
 
 
 class Section:
-    """The Markdown text and the data, and whether anything was wrong."""
+    """The result: the Markdown text, the data, and the list of what was wrong."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -114,7 +114,7 @@ class Section:
         note(f"wrong: {text}")
 
     def write(self, folder: str) -> None:
-        """Write what there is so far, so that it survives a later kill."""
+        """Write the results so far, so that they are kept if the script is killed later."""
         self.data["wrong"] = self.wrong
         with open(os.path.join(folder, "gpu-validation.md"), "w", encoding="utf-8") as file:
             file.write("\n".join(self.lines))
@@ -185,8 +185,8 @@ class Machine:
         return env
 
     def run(self, argv: Sequence[str], **more: object) -> tuple[int | str, str]:
-        """Run a command and return (exit status, standard output). A command that hangs has the status "hung", one
-        that there is no time left for "no time". self.cpu_s is the processor time that it took.
+        """Run a command and return (exit status, standard output). The status is "hung" if the command reached its time
+        limit, and "no time" if it was not started since no time is left. Set self.cpu_s to its processor time.
         """
         left, before, self.cpu_s = self.left(), cpu_of_children(), 0.0
         if left <= 0:
@@ -228,7 +228,9 @@ def command(program: str) -> list[str]:
 
 
 def said(output: str) -> Json:
-    """Return the last JSON object with "did" that a program printed, {} if it said that a result was wrong."""
+    """Return the counts of the last JSON object with "did" that a program printed; {} if there is none, or if the
+    object says that a result was wrong.
+    """
     for line in reversed(output.splitlines()):
         if line.startswith('{"did"'):
             answer = json_object(line)
@@ -238,7 +240,7 @@ def said(output: str) -> Json:
 
 
 def json_object(text: str) -> Json:
-    """Parse a JSON object; {} if it is none: the command failed, or there was no time for it."""
+    """Parse a JSON object; return {} if the text is not one, because the command failed or was not run."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -249,7 +251,7 @@ def json_object(text: str) -> Json:
 def json_lines(path: str) -> list[Json]:
     if not os.path.exists(path):
         return []
-    with open(path, encoding="utf-8", errors="replace") as file:  # the program may have been killed within a line
+    with open(path, encoding="utf-8", errors="replace") as file:  # a program that was killed may end within a line
         return [fact for fact in (json_object(line) for line in file) if fact]
 
 
@@ -273,7 +275,10 @@ def read_file(path: str) -> str:
 
 
 def cycles_counter() -> str:
-    """Return whether perf_event_open() counts cycles (x86-64; struct perf_event_attr: type, size, config)."""
+    """Return "yes" if perf_event_open() can count cycles, otherwise the error (x86-64 only).
+
+    The packed fields of struct perf_event_attr are type, size and config.
+    """
     perf_event_open, attr_bytes, cycles = 298, 112, 0
     attr = struct.pack("<IIQ", 0, attr_bytes, cycles).ljust(attr_bytes, b"\0")
     libc = ctypes.CDLL(None, use_errno=True)
@@ -326,7 +331,7 @@ def tracer_takes_cuda(machine: Machine) -> bool:
 def traced(
     machine: Machine, name: str, argv: Sequence[str], section: Section, options: Sequence[str] = ()
 ) -> Json | None:
-    """Return the report's counts of COUNTED and the verdict of `trace info`; None if there is no report."""
+    """Trace a command. Return the counts of COUNTED in its report, the verdict and more; None if that failed."""
     report = os.path.join(machine.out, name.replace(", ", "-").replace(" ", "-") + ".rep")
     if os.path.exists(report):
         os.unlink(report)
@@ -363,9 +368,9 @@ def outside(times: Sequence[int]) -> str:
 
 
 def causality(events: list[Json]) -> dict[str, list[int]]:
-    """Compare kernels with calls on the clock of the calls. Return by how many ns kernels begin before the call that
-    launched them (early), and end after a later wait for the whole device has returned (late). Both are as wrong as
-    the clock of the device.
+    """Return by how many ns kernels begin before the call that launched them ("early"), and by how many ns they end
+    after a later wait for the whole device has returned ("late"). Only an error of the conversion from the device's
+    clock to the clock of the calls can cause either.
     """
     calls = {event["correlation_id"]: event for event in events if event["kind"] == "cuda_api" and not event["level"]}
     waits = sorted(
@@ -425,7 +430,7 @@ def check_program(machine: Machine, traced_program: Traced, with_cuda: bool, sec
 
 
 def ncu_command() -> str | None:
-    """Return NVIDIA's ncu, if it is installed."""
+    """Return the path of NVIDIA's ncu, or None."""
     places = [
         shutil.which("ncu"),
         *sorted(glob.glob("/opt/nvidia/nsight-compute/*/ncu")),
@@ -436,8 +441,8 @@ def ncu_command() -> str | None:
 
 
 def check_code(machine: Machine, with_cuda: bool, section: Section) -> None:
-    """Check the standard entries: a result for each launch and the code of its module, read by `trace` and by NVIDIA's
-    ncu where there is one.
+    """Check that the report has a result for each launch and the code of its module, as read by `trace`, and by NVIDIA's
+    ncu where it is installed.
     """
     name = "results and code"
     if not with_cuda:
@@ -461,7 +466,7 @@ def check_code(machine: Machine, with_cuda: bool, section: Section) -> None:
         ]
     }
     if ncu:
-        with tempfile.TemporaryDirectory() as home:  # ncu leaves files there
+        with tempfile.TemporaryDirectory() as home:  # ncu writes files to HOME
             listed["ncu"] = machine.run([ncu, "--import", report, "--page", "raw", "--csv"], HOME=home)[1]
             sass = machine.run(
                 [ncu, "--import", report, "--page", "source", "--print-source", "sass", "--csv"], HOME=home
@@ -536,10 +541,10 @@ def programs(machine: Machine, with_cuda: bool, section: Section) -> None:
     section.add(
         "### Programs",
         "",
-        "Each ran untraced and traced (`-t cuda,nvtx,osrt`); counts are those the program says it did, against the "
-        "report. "
-        "Early: kernels that begin before the call that launched them; late: those that end after a wait for the "
-        "device that came behind has returned.",
+        "Each program ran untraced and traced (`-t cuda,nvtx,osrt`). Counts: what the program says that it did, compared "
+        "with the report. "
+        "Early: kernels that begin before the call that launched them. Late: kernels that end after a later wait for "
+        "the device has returned.",
         "",
     )
     section.table(
@@ -589,7 +594,7 @@ def questions(machine: Machine, section: Section) -> None:
 
 
 def complete(values: Sequence[Figure | None]) -> list[Figure]:
-    """Return the figures of all rounds, or nothing if a round has none."""
+    """Return the figures of all rounds; an empty list if a round has none."""
     found = [value for value in values if value is not None]
     return found if len(found) == len(values) else []
 
@@ -663,10 +668,10 @@ def overhead(machine: Machine, with_cuda: bool, section: Section) -> None:
     section.add(
         "### Cost of a launch",
         "",
-        f"`launch_loop {rounds}`: {rounds} times 500 launches of an empty kernel, the waiting not counted; {repeats} "
-        "rounds, all variants in turn, "
-        f'differences to "no tool" of the same round. Goal: at most {GOAL_NS} ns with API and kernels traced, no '
-        "callchains: "
+        f"`launch_loop {rounds}`: {rounds} times 500 launches of an empty kernel, without the time of waiting for the "
+        f"device. {repeats} rounds; each runs all variants in turn. "
+        f'"Added" is the difference to "no tool" in the same round. Goal: at most {GOAL_NS} ns with API and kernels '
+        "traced, no callchains: "
         f"{'not measured' if met is None else 'met' if met else '**missed**'}.",
         "",
     )
@@ -676,8 +681,8 @@ def overhead(machine: Machine, with_cuda: bool, section: Section) -> None:
 
 
 def rest_cost(machine: Machine, with_cuda: bool, section: Section) -> None:
-    """Measure what a process costs that makes no CUDA call, and one with an idle context: processor time of the
-    program and of the tracer.
+    """Measure the wall time and the processor time, tracer included, of a process that makes no CUDA call and of one
+    with an idle context.
     """
     report = os.path.join(machine.out, "launches.rep")
     sources = ("osrt",) + (("cuda", "cuda,nvtx,osrt") if with_cuda else ())
@@ -710,7 +715,7 @@ def rest_cost(machine: Machine, with_cuda: bool, section: Section) -> None:
     section.add(
         "### Cost without launches",
         "",
-        "Processor time is that of the program, `trace` and what it starts, as far as these have ended.",
+        "Processor time is that of the program, of `trace` and of the processes it started that have ended.",
         "",
     )
     section.table(("program", "", "ms, median", "ms of processors", "ratio of the times to no tool"), rows)
@@ -737,7 +742,7 @@ def recordings(machine: Machine, section: Section) -> None:
     section.add(
         "### Recorded activity buffers",
         "",
-        "`buffers.tar.gz`: the buffers as CUPTI gave them, with their records as JSON lines.",
+        "`buffers.tar.gz`: the buffers as CUPTI delivered them, and their records as JSON lines.",
         "",
     )
     section.table(("program", "buffers", "records", "dropped", "CUPTI"), rows)
@@ -747,7 +752,7 @@ def recordings(machine: Machine, section: Section) -> None:
 
 
 def pack(machine: Machine, name: str, paths: Sequence[str], section: Section) -> None:
-    """Move files and folders into one archive; files that are too large are left out and reported."""
+    """Move files and folders into one archive. Leave out and report files larger than ARCHIVED_BYTES."""
     with tarfile.open(os.path.join(machine.out, name), "w:gz") as archive:
         for path in paths:
             for file in sorted(glob.glob(os.path.join(path, "**"), recursive=True)) if os.path.isdir(path) else [path]:

@@ -8,7 +8,7 @@ import os
 import statistics
 from typing import Any, Dict
 
-Fact = Dict[str, Any]  # a line that the probe wrote
+Fact = Dict[str, Any]  # a line that libprobe.c wrote
 
 
 def of(facts: list[Fact], *names: str) -> list[Fact]:
@@ -22,8 +22,8 @@ def first(facts: list[Fact], name: str) -> Fact:
 def injection(facts: list[Fact]) -> str:
     callers = sorted({os.path.basename(fact["caller"]) for fact in of(facts, "getenv")})
     return (
-        f"InitializeInjection called {len(of(facts, 'injection'))} time(s) in the library that was preloaded; "
-        'getenv("CUDA_INJECTION64_PATH") came through the PLT from: ' + (", ".join(callers) or "nobody")
+        f"InitializeInjection of the preloaded library was called {len(of(facts, 'injection'))} time(s); "
+        'getenv("CUDA_INJECTION64_PATH") was called through the PLT by: ' + (", ".join(callers) or "none")
     )
 
 
@@ -58,7 +58,7 @@ def launch(facts: list[Fact]) -> str:
     )
 
 
-# Bytes of records by kind, as the header of CUPTI 13.0 declares them: what the tracer expects of that version.
+# The size in bytes of each kind of record in the headers of CUPTI 13.0, which the tracer expects of that version.
 DECLARED = {1: 96, 2: 88, 4: 40, 5: 40, "kernel": 216, 22: 96, 25: 104, 36: 56, "sync": 56}
 
 
@@ -78,7 +78,7 @@ def records(facts: list[Fact]) -> str:
     syncs = sorted({(fact["type"], fact["stream"], fact["event"]) for fact in of(facts, "sync")})
     kernel = first(facts, "kernel")
     return (
-        f"distance of records: {sizes}. Not as CUPTI 13.0 declares them: {', '.join(other) or 'none'}. (context, "
+        f"sizes of records: {sizes}. Sizes that CUPTI 13.0 does not declare: {', '.join(other) or 'none'}. (context, "
         f"stream) ids: {streams}. Synchronizations (type, stream, event): {syncs}. "
         "First kernel: "
         f"{', '.join(f'{name} {kernel[name]}' for name in kernel if name not in ('fact', 'start', 'end'))}"
@@ -98,16 +98,16 @@ def clock(facts: list[Fact]) -> str:
     between = clock.get("realtime_before", 0) <= clock.get("cupti", -1) <= clock.get("realtime_after", 0)
     text = (
         f"cuptiGetTimestamp is {'' if between else 'not '}CLOCK_REALTIME; callback: result "
-        f"{first(facts, 'timestamp_callback').get('result')}; {zero} kernels without possible stamps"
+        f"{first(facts, 'timestamp_callback').get('result')}; {zero} kernels with impossible timestamps"
     )
     if delays:
         text += (
-            f"; from call to start of kernel: least {min(delays)} ns, median {statistics.median(delays):.0f} ns, "
+            f"; from call to start of kernel: minimum {min(delays)} ns, median {statistics.median(delays):.0f} ns, "
             f"{sum(delay < 0 for delay in delays)} negative"
         )
     return (
         text
-        + "; records came at: "
+        + "; flushes that delivered records: "
         + (", ".join(f"{fact['where']} {fact['records']} in {fact['ns'] / 1e6:.2f} ms" for fact in late) or "no flush")
     )
 
@@ -130,9 +130,9 @@ def graphs(facts: list[Fact]) -> str:
     cloned = {fact["node"]: fact["original_node"] for fact in events if fact["cbid"] == 20}
     ran = collections.Counter(fact["graph_node"] for fact in of(facts, "kernel") if fact["graph_node"])
     return (
-        f"{len(created)} nodes created, {len(cloned)} cloned of which "
-        f"{sum(original in created for original in cloned.values())} name a created one; kernels ran for {len(ran)} "
-        "node ids, "
-        f"{sum(node in cloned for node in ran)} of them clones, {sum(node in created for node in ran)} originals; "
+        f"{len(created)} nodes created, {len(cloned)} cloned, "
+        f"{sum(original in created for original in cloned.values())} of these from a created one; kernels ran for "
+        f"{len(ran)} node ids: {sum(node in cloned for node in ran)} of clones, "
+        f"{sum(node in created for node in ran)} of created ones; "
         f"callbacks: {dict(collections.Counter(fact['cbid'] for fact in events))}"
     )

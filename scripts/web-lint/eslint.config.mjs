@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of eslint for reader/web, checked by scripts/check-web. prettier decides the form.
+// Rules of eslint for reader/web; scripts/check-web runs it. The formatting is prettier's.
 import js from '@eslint/js';
 import globals from 'globals';
 
