@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Two nights of a small benchmark: the first has nothing to compare with, the second is compared with it.
-# Needs numpy and scipy: scripts/setup --python
+# Runs a small benchmark as on two nights: the first has nothing to compare with, the second is compared with the first.
+# Needs numpy and scipy, which scripts/setup --python installs.
 set -eu
 cd "$(dirname "$0")/.."
 trace=${BUILD:-build}/bin/trace

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A CUDA program on the simulated device: kernels and copies without a GPU. Times of the device are made up.
+# Traces a CUDA program on the simulated device: kernels and copies without a GPU. The times of the device are invented.
 set -eu
 cd "$(dirname "$0")/.."
 out=${BUILD:-build}

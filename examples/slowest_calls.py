@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Print the slowest OS runtime calls of a report, with the innermost frame of their callchains.
+"""Print the slowest OS runtime calls of a report, each with the innermost frame of its callchain.
 
     PYTHONPATH=reader/python python3 examples/slowest_calls.py REPORT [COUNT]
 """

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * switch.c - a program that says when to record: the setup is not recorded, the work is.
+ * switch.c - a program that switches recording on for its work, but not for its setup.
  *
  *     cc -Iinclude examples/switch.c -o switch
  *     build/bin/trace run --capture-range=libtraceApi -o switch -- ./switch
  *     build/bin/trace stats switch.rep
  *
- * Nothing is linked with the program, and without a tracer both calls do nothing.
+ * The program needs no library of the tracer. Without the tracer, libtrace_start() and libtrace_stop() do nothing.
  */
 #include <stdio.h>
 #include <time.h>

@@ -441,8 +441,8 @@ def ncu_command() -> str | None:
 
 
 def check_code(machine: Machine, with_cuda: bool, section: Section) -> None:
-    """Check that the report has a result for each launch and the code of its module, as read by `trace`, and by NVIDIA's
-    ncu where it is installed.
+    """Check that the report has a result for each launch and the code of its module, as read by `trace` and, if it is
+    installed, by NVIDIA's ncu.
     """
     name = "results and code"
     if not with_cuda:
@@ -541,8 +541,8 @@ def programs(machine: Machine, with_cuda: bool, section: Section) -> None:
     section.add(
         "### Programs",
         "",
-        "Each program ran untraced and traced (`-t cuda,nvtx,osrt`). Counts: what the program says that it did, compared "
-        "with the report. "
+        "Each program ran untraced and traced (`-t cuda,nvtx,osrt`). Counts: what the program says that it did, "
+        "compared with the report. "
         "Early: kernels that begin before the call that launched them. Late: kernels that end after a later wait for "
         "the device has returned.",
         "",

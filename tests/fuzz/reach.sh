@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Says what the fuzzers reach: per file of reader/ and writer/ its functions and lines, and, with -f, the functions that none enters.
-# Usage: tests/fuzz/reach.sh [-f] [FOLDER]    (inputs FOLDER/NAME beside those of tests/fuzz/corpus/NAME and build/fuzz/found/NAME)
+# Prints what the fuzzers reach: how many functions and lines of each file of reader/ and writer/ or, with -f, the functions that none of them enters.
+# Usage: tests/fuzz/reach.sh [-f] [FOLDER]
+# The inputs of fuzz_NAME are those in tests/fuzz/corpus/NAME, build/fuzz/found/NAME and FOLDER/NAME.
 set -eu
 cd "$(dirname "$0")/../.."
 functions=

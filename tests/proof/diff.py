@@ -1,16 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Proves what `trace diff` finds, and how often it is wrong: programs with one planted change against the same program without it, and the program against
-itself.
+"""Measure how often `trace diff` finds a planted change, and how often it reports one where there is none.
 
-Usage: tests/proof/diff.py [--cpu] [--device] [--tries 100] [--null 200] [--runs 10] [--log FILE]
+A plant is a deliberate slowdown of the program. A try compares runs without a plant with runs of each plant, and, for the false alarms, with other runs
+without a plant.
 
-Each try runs the program anew, RUNS times for each side and each plant, in an order drawn anew for each round (so that a load that comes and goes meets all
-sides alike), records each run with every call (--osrt-threshold 0 --osrt-locks all), and compares as `trace diff` does with its defaults. A plant counts as
-found when the verdict is "worse" and the planted place is among what got worse; as named when it comes first there, and nothing else is named that does not
-follow from it (ALONG; that the process as a whole takes longer does). Equal programs are compared over as many tries as --null says; any verdict but "ok" is a false alarm.
+Usage: tests/proof/diff.py [--cpu] [--device] [--tries 100] [--null 200] [--runs 10] [--seed N] [--log FILE]
 
-Prints a line for each kind and what the machine was doing; exit status 1 when a goal is missed (95 % found, 1 % false alarms). BUILD names the build folder.
+Each try runs the program RUNS times for each side, in rounds; each round has an order of its own, so that a load of the machine that comes and goes affects
+all sides alike. Each run of a CPU program records every call (--osrt-threshold 0 --osrt-locks all). The runs are compared with the defaults of `trace diff`.
+- A plant is found if the verdict is "worse" and the planted item is among those that are worse.
+- It is named first if, besides, the first item that is worse is the planted item or one that follows from it (ALONG). Items of the whole process, which takes
+  longer, too, do not count.
+- No other place is named if, besides, all items that are worse follow from it.
+- Comparisons of equal programs (--null of them) should have the verdict "ok"; any other verdict is a false alarm.
+
+Prints a line for each plant, the false alarms, and the load of the machine. The exit status is 1 if a goal is missed: at least 95 % of the plants named first,
+at most 1 % false alarms. BUILD names the build folder.
 """
 import argparse
 import collections
@@ -45,8 +51,8 @@ DEVICE = Subject("tests/cuda/regressed_launch", ["-t", "cuda,nvtx"], {
     "kernel": ("kernel", ":item/:compute", "scale"),
     "copy": ("copy", ":item/:load", "[CUDA memcpy Host-to-Device]"),
 }, {"LD_LIBRARY_PATH": os.path.join(BUILD, "sim/cuda13")})
-# Items that may be reported as well: parts of the planted place, ranges that contain it, and, on the device, the copy back that waits for
-# the kernels before it.
+# Items that follow from a plant: parts of the planted place, ranges that contain it, and, on the device, the copy back to the host, which waits for the
+# kernels before it.
 ALONG = {
     "slow": {("range", ":item", ":compute")}, "lock": {("range", ":item", ":store"), ("call", ":item/:store", "pthread_mutex_unlock")},
     "copy": {("range", ":item", ":load"), ("api", ":item/:load", "cuMemcpyHtoD"), ("api", ":item/:load", "cuMemcpyHtoD_v2"), ("sync", ":item/:load", None)},
@@ -55,7 +61,7 @@ ALONG = {
 
 
 def record(subject, what, folder, number):
-    """Run the program under the tracer once; return its profile."""
+    """Trace the program once, with the plant `what` ("none" for no plant); return its profile. `number` names temporary files in `folder`."""
     report, database = os.path.join(folder, f"{number}.rep"), os.path.join(folder, f"{number}.sqlite")
     environment = {**os.environ, **subject.environment}
     subprocess.run([TRACE, "run", *subject.options, "-o", report, "--", os.path.join(BUILD, subject.program), what], env=environment, check=True,
@@ -68,7 +74,7 @@ def record(subject, what, folder, number):
 
 
 def measure(subject, sides, runs, folder, chance):
-    """Return RUNS profiles of each side, in rounds of changed order."""
+    """Run the sides (name: plant) in rounds of random order; return `runs` profiles of each."""
     profiles = {side: [] for side in sides}
     for _ in range(runs):
         order = list(sides)
@@ -79,12 +85,12 @@ def measure(subject, sides, runs, folder, chance):
 
 
 def fresh(profiles):
-    """Copy a profile, since compare() changes it."""
+    """Return copies of the profiles, since compare() changes them."""
     return [profile.Profile(p.path, {k: profile.Item(**vars(i)) for k, i in p.items.items()}, set(p.summed), dict(p.facts), list(p.problems)) for p in profiles]
 
 
 def is_right(comparison, plant, place):
-    """Return (found, named first, what is named elsewhere)."""
+    """Return whether the plant is found, whether it is named first, and the items that are worse and do not follow from it."""
     order = [(f.key.kind, f.key.path, f.key.name) for f in comparison.of("worse") if f.key.kind not in ("process", "startup")]
     worse = set(order)
     found = comparison.verdict == compare.WORSE and place in worse

@@ -7,7 +7,7 @@ kill -USR1 $$
 for i in 1 2 3 4 5; do (exit $i) & wait $!; echo "job $i: $?"; done
 seq 1000 | sort -R | sort -n | tail -1
 diff <(seq 10) <(seq 10) && echo same
-bash -c 'coproc cat; echo through >&"${COPROC[1]}"; head -n 1 <&"${COPROC[0]}"; exec {COPROC[1]}>&-' 2>/dev/null # bash says by itself, and not always, that it has lost a coprocess
+bash -c 'coproc cat; echo through >&"${COPROC[1]}"; head -n 1 <&"${COPROC[0]}"; exec {COPROC[1]}>&-' 2>/dev/null # bash reports a lost coprocess in some runs only
 cat <<EOF >file
 here $((6 * 7))
 EOF

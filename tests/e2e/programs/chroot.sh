@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: chroot unshare
-# A program that moves into another root, where the tracer's library does not exist.
+# A program that changes its root to a folder without the tracer's library.
 mkdir -p root/bin root/lib64 root/lib/x86_64-linux-gnu
 cp /bin/dash root/bin/sh && cp /lib/x86_64-linux-gnu/libc.so.6 root/lib/x86_64-linux-gnu/ && cp /lib64/ld-linux-x86-64.so.2 root/lib64/ || exit 0
 unshare -r true 2>/dev/null || exit 0

@@ -1,4 +1,4 @@
-# Forks, pipes, sockets, signals, threads where perl has them.
+# Forks, pipes, sockets, signals, and threads if perl has them.
 use strict; use warnings; use Socket; use POSIX ":sys_wait_h"; use IO::Select; use Time::HiRes qw(usleep ualarm);
 $| = 1;
 socketpair(my $a, my $b, AF_UNIX, SOCK_STREAM, PF_UNSPEC) or die;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""subprocess in all its ways: vfork, fork with preexec_fn, pipes, sessions, descriptors, errors, asyncio."""
+"""All ways to start a child by subprocess: vfork, fork with preexec_fn, pipes, sessions, descriptors, errors, asyncio."""
 import asyncio, os, pty, subprocess, sys
 print(subprocess.run(["echo", "a"], capture_output=True).stdout)
 print(subprocess.run("exit 3", shell=True).returncode)

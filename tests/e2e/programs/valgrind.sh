@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: valgrind cc
-# What Valgrind's tools say about a program is said about the program alone.
+# Valgrind's tools report the errors of the program, and none of the tracer.
 cat >t.c <<'X'
 #include <pthread.h>
 #include <stdio.h>
