@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * actions.c - the table of actions: one row and one function each.
+ * actions.c - the table of actions: a row and a function for each.
  */
 #include "actions.h"
 #include "hostile.h"
 
-/* Traits that exclude actions which need memory, locks or the loader, or start processes or
- * threads. */
+/* The traits of tasks that may not do an action that needs memory, locks or the loader, or that
+ * starts processes or threads. */
 #define WHOLE (PURE | FILTERED | BORROWED | BOUND)
 
 const struct row action_rows[] = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * calls.c - the calls between actions: one row of call_rows and one function each.
+ * calls.c - the calls that tasks make between actions: a row of call_rows and a function for each.
  *
- * A call leaves no descriptor, memory or lock when it returns. The calls that PURE tasks may make
- * hold nothing at any time, so a handler may abandon them.
+ * A call holds no descriptor, memory or lock after it has returned. The calls that PURE tasks may
+ * make hold nothing at any time, so a handler may abandon them.
  */
 #include "hostile.h"
 
@@ -122,7 +122,7 @@ static void call_started(struct task *t)
 	});
 }
 
-/* More calls than fit into a chunk of a lane. */
+/* Make more calls than fit into a chunk of a lane. */
 static void call_burst(struct task *t)
 {
 	char byte;

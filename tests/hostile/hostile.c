@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hostile.c - a random program that follows from a seed: the interpreter.
+ * hostile.c - a random program that is determined by a seed: the interpreter of its tasks.
  *
- * run.py runs it untraced and traced, and compares the lines of its tasks, its status, and the
- * calls that it counted. It makes system calls by instructions of its own, except for the calls
- * that it counts.
+ * run.py runs it untraced and traced, and compares the lines of its tasks, its exit status, and the
+ * calls that it counted. Calls that it does not count are system calls by instruction, not through
+ * libc, so that they are not in the report either.
  *
- *     hostile FILE SEED ACTIONS CALLS     masks: bits of rows to leave out; bit 63: only
- *                                         the others, more often
- *     hostile --rows                      the names of functions, actions and calls
+ *     hostile FILE SEED ACTIONS CALLS     ACTIONS, CALLS: masks of rows to leave out; with bit 63
+ *                                         the other rows occur more often
+ *     hostile --rows                      print the names of functions, actions and calls
  */
 #include "hostile.h"
 
@@ -47,7 +47,7 @@ int tid_now(void)
 	return (int)RAW0(gettid);
 }
 
-/* ---- chance ---- */
+/* ---- random numbers ---- */
 
 static uint64_t mix(uint64_t x)
 {
@@ -145,8 +145,8 @@ void task_make(
 		child->slot->hash = 0xcbf29ce484222325;
 }
 
-/* Return a row that the traits allow, by weight, or NULL if the row is left out. With ONLY_THESE
- * the other rows get the chances of the rows that are left out, so the program differs. */
+/* Choose a row that the task's traits allow, by weight; return NULL if that row is left out. With
+ * ONLY_THESE the other rows get the chances of those left out, so it is another program. */
 static const struct row *row_choose(
 	struct task *t, const struct row *rows, unsigned count, uint64_t left_out)
 {
@@ -217,7 +217,7 @@ void descriptors_open(void)
 	null_fd = (int)RAW3(open, "/dev/null", O_WRONLY | O_CLOEXEC, 0);
 }
 
-/* Report the state of the process that others can see. */
+/* Report the state of the process that can be seen from outside. */
 static void process_report(struct task *t)
 {
 	unsigned handled = 0;
@@ -392,7 +392,8 @@ int main(int argc, char **argv)
 	task.id = text_id(task.slot ? task.slot->path : "main");
 	if (!(task.traits & FILTERED))
 		descriptors_open();
-	/* pthread_exit() loads it at its first call, and has a descriptor for a moment. */
+	/* Otherwise pthread_exit() loads it at its first call, and has a descriptor open meanwhile.
+	 */
 	dlopen("libgcc_s.so.1", RTLD_NOW);
 	/* NVTX looks for a tool at its first call, which may not happen in a handler. */
 	COUNTED_VOID(nvtx_range, nvtxRangePushA("begin"), nvtxRangePop());

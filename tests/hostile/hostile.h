@@ -3,9 +3,10 @@
  * hostile.h - declarations that the parts of the hostile program share: tasks, their lines, the
  * books of calls.
  *
- * A task is one flow of control: a thread, a process, a handler, a coroutine. What it does follows
- * from its path and the seed alone, so leaving an action out changes no other action. The lines
- * and the books are in a file mapped shared, so they survive whatever ends a process.
+ * A task is one flow of control: a thread, a process, a handler, a coroutine. Its line is the text
+ * that it reports, a book the counts of the calls of a process. The path of a task and the seed
+ * determine what it does, so leaving out an action changes no other action. Lines and books are in
+ * a file that is mapped shared, so they survive the end of a process, however it ends.
  */
 #ifndef TESTS_HOSTILE_HOSTILE_H
 #define TESTS_HOSTILE_HOSTILE_H
@@ -40,7 +41,7 @@ struct book {
 	int32_t pids[PIDS_MAX];
 	uint32_t pid_count;
 	int32_t above;  /* the process that created this one; 0: only its path identifies it */
-	uint32_t slack; /* calls that a child inherited in progress: done here, begun elsewhere */
+	uint32_t slack; /* how many calls may be done here and begun in another book */
 	uint32_t begun[FN_COUNT], done[FN_COUNT];
 };
 
@@ -49,7 +50,7 @@ struct slot {
 	char path[PATH_BYTES];
 	int32_t pid;
 	uint32_t length;
-	uint64_t hash; /* hash of everything reported, including what did not fit */
+	uint64_t hash; /* hash of all text reported, including what did not fit */
 	uint32_t ended;
 	uint32_t lost;
 	char text[TEXT_BYTES];
@@ -62,15 +63,15 @@ struct world {
 	struct slot slot[SLOT_COUNT];
 };
 
-/* What a task may not do, or what others do at the same time. */
+/* Properties of a task: what it may not do, and what surrounds it. */
 enum trait {
 	PURE = 1,    /* only calls that may interrupt one another: no locks, no memory, no new fd */
 	MANY = 2,    /* the process has other threads */
 	MUTE = 4,    /* results depend on time: nothing is reported */
 	FRAGILE = 8, /* forked from a process with threads: no thread, no loader */
 	FILTERED = 16, /* inside a system call filter */
-	BORROWED = 32, /* the memory is another task's: no return, no exit handlers */
-	BOUND = 64, /* in a handler or on a stack of its own: makes no further tasks of that kind */
+	BORROWED = 32, /* the memory belongs to another task: no return, no exit handlers */
+	BOUND = 64, /* in a handler or on a stack of its own: starts no further tasks of that kind */
 };
 
 struct task {
@@ -83,7 +84,7 @@ struct task {
 /* One row of the tables of actions and calls. */
 struct row {
 	const char *name;
-	unsigned weight, excluded; /* excluded: traits that forbid it */
+	unsigned weight, excluded; /* excluded: tasks with one of these traits may not do it */
 	void (*run)(struct task *t);
 };
 
@@ -96,7 +97,7 @@ extern const struct row action_rows[], call_rows[];
 extern const unsigned action_count, call_count;
 extern char **environ;
 
-/* ---- the kernel without libc ---- */
+/* ---- system calls without libc ---- */
 
 static inline long raw(long number, long a, long b, long c, long d, long e)
 {
@@ -130,7 +131,7 @@ static inline long raw(long number, long a, long b, long c, long d, long e)
 		counted_;                             \
 	})
 
-/* Count a call of a function without a result. */
+/* Count a call of a function that returns nothing. */
 #define COUNTED_VOID(fn, ...) \
 	({                    \
 		BEGUN(fn, 1); \
@@ -148,8 +149,8 @@ static inline long raw(long number, long a, long b, long c, long d, long e)
 		forked_;                          \
 	})
 
-/* Count a call, and report its result and, if it changed, errno. Repeat a call that a signal ended,
- * except in tasks that report nothing: storms may be faster than the call they interrupt. */
+/* Count a call; report its result, and errno if it changed. Repeat the call if a signal ended it
+ * (EINTR), but not in MUTE tasks: a storm's signals may arrive too fast for the call to finish. */
 #define CALL(t, fn, ...)                                                             \
 	({                                                                           \
 		long result_;                                                        \
@@ -165,20 +166,21 @@ static inline long raw(long number, long a, long b, long c, long d, long e)
 
 /* ---- hostile.c ---- */
 
-/* Return true with a chance of one in `n`, by the path and the step of the task. */
+/* Return a number below `n`, which the path and the step of the task determine. */
 unsigned roll(struct task *t, unsigned n);
 void tell(struct task *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void report_result(struct task *t, const char *name, long result, int error);
-/* Make `child` a part of `t`, with a share of its budget. */
+/* Initialize `child` as a task that `t` starts, with a share of its budget. */
 void task_make(
 	struct task *child, struct task *t, const char *kind, unsigned number, unsigned traits);
-/* Do what the path of the task says. Return when it is done. */
+/* Run a task: make the calls and do the actions that its path determines. */
 void task_run(struct task *t);
-/* Make between `few` and `many` calls. */
+/* Make a random number of calls, between `few` and `many`. */
 void task_calls(struct task *t, unsigned few, unsigned many);
-/* Report the state that must be unchanged: mask, alternate stack, thread-local variables. */
+/* Report the state of the thread that the tracer must not change: signal mask, alternate stack,
+ * thread-local variables. */
 void task_end(struct task *t);
-/* Count the calls of this process in a page of their own from now on. */
+/* Begin a new book: count the calls of this process there from now on. */
 void book_begin(unsigned slack);
 /* Record that the process `pid` uses this process's memory. */
 void book_member(int pid);
@@ -189,7 +191,7 @@ _Noreturn void process_end(struct task *t);
 void reap(struct task *t, int pid);
 /* Open the descriptors that calls use, at the lowest free numbers. */
 void descriptors_open(void);
-/* Return the arguments with which this program continues `t`; they are stored in `words`. */
+/* The arguments with which this program, executed again, continues a task. */
 struct again {
 	char *argv[12];
 	char words[8][PATH_BYTES + 8];

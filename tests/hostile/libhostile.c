@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libhostile - a library that the hostile program loads and unloads: its constructor, destructor
- * and function call.
+ * libhostile.c - a library that the hostile program loads and unloads. Its constructor, its
+ * destructor and its function make calls.
  */
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvtx.h - ranges and marks if there are headers of NVTX, else nothing.
+ * nvtx.h - NVTX ranges and marks; without the headers of NVTX these calls do nothing.
  */
 #ifndef TESTS_HOSTILE_NVTX_H
 #define TESTS_HOSTILE_NVTX_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * process.c - actions that change the process, or put another program in its place.
+ * process.c - actions that change the process or execute another program.
  */
 #include "actions.h"
 #include "hostile.h"
@@ -53,7 +53,7 @@ void act_exec(struct task *t)
 	reap(t, pid);
 }
 
-/* Build an environment of the program's variables and many new ones. */
+/* Return an environment with the program's variables and many more. */
 static char **variables_many(void)
 {
 	static char *variables[MANY_VARIABLES + 300], text[16] = "HOSTILE=x";
@@ -80,7 +80,7 @@ static void *spawn_body(void *argument)
 	return NULL;
 }
 
-/* Call posix_spawn, now and then by a thread with the smallest stack and a large environment. */
+/* Call posix_spawn(), sometimes from a thread with the smallest stack and a large environment. */
 void act_spawn(struct task *t)
 {
 	struct task child;
@@ -111,7 +111,7 @@ void act_exec_fails(struct task *t)
 		CALL(t, execve, execve("/nowhere/at/all", arguments, environ));
 		return;
 	}
-	/* An environment without an end. */
+	/* An environment without a NULL at its end. */
 	char *pages = (char *)raw(
 		SYS_mmap, 0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	RAW3(mprotect, pages + 4096, 4096, PROT_NONE);
@@ -135,7 +135,7 @@ void act_dlopen(struct task *t)
 		void *library = dlopen("libhostile.so", RTLD_NOW | RTLD_LOCAL);
 		int (*plugin)(int) =
 			library ? (int (*)(int))dlsym(library, "hostile_plugin") : NULL;
-		/* The books of this program do not have its calls: they count as begun. */
+		/* The library does not count its calls: count them here. */
 		BEGUN(open, 1);
 		BEGUN(read, 10);
 		BEGUN(close, 1);
@@ -207,7 +207,8 @@ void act_churn(struct task *t)
 		descriptors_open();
 }
 
-/* A POSIX lock on the program's own file ends with any descriptor of it that the process closes. */
+/* Check that the tracer keeps a POSIX lock on the program's own file: the kernel releases it when
+ * the process closes any descriptor of that file. */
 void act_file_lock(struct task *t)
 {
 	struct again again;
@@ -238,7 +239,7 @@ void act_file_lock(struct task *t)
 
 /* ---- limits ---- */
 
-/* Limit the address space to `bytes` more than the process has mapped. */
+/* Return the size of the address space that the process has mapped, plus `bytes`. */
 static uint64_t mapped_and(uint64_t bytes)
 {
 	char text[64] = "";
@@ -318,8 +319,7 @@ void act_limits_exec(struct task *t)
 
 /* ---- filters and users ---- */
 
-/* The system calls that the calls of a FILTERED task need, and, from exec on, the start of a
- * program. */
+/* The system calls that a FILTERED task needs, and those that the start of a program needs. */
 static const int allowed[] = {SYS_read, SYS_write, SYS_pread64, SYS_readv, SYS_writev, SYS_poll,
 	SYS_sched_yield, SYS_close, SYS_getpid, SYS_gettid, SYS_rt_sigprocmask, SYS_sigaltstack,
 	SYS_rt_sigreturn, SYS_exit_group, SYS_exit};

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Random hostile programs, untraced and traced: the same lines, the same status, and a report of all calls that they counted.
+"""Check that random hostile programs give the same lines and status untraced and traced, and that the report has all calls that they counted.
 
-    tests/hostile/run.py                       the kept seeds (seeds), then fresh ones for HOSTILE_SECONDS (30; with TORTURE=1: 3600)
-    tests/hostile/run.py --seed N [...]        these seeds, and the defects of each
-    tests/hostile/run.py --seed N --shrink     leaves out actions and calls as long as it still fails
+    tests/hostile/run.py                       run the seeds of the file `seeds`, then fresh ones for HOSTILE_SECONDS (30; with TORTURE=1: 3600)
+    tests/hostile/run.py --seed N [...]        run these seeds and print the defects of each
+    tests/hostile/run.py --seed N --shrink     find which actions and calls can be left out while the program still fails
 
-README.md says more. Everything follows from the seed: the program, and the options of the tracer.
+The seed determines the program and the options of the tracer. tests/hostile/README.md describes all this.
 """
 import argparse
 import collections
@@ -30,15 +30,15 @@ sys.path.insert(0, os.path.join(HERE, "../e2e"))
 from lib import BUILD, LIBRARY, TORTURE, TRACE, clean_env, tap  # noqa: E402
 
 PROGRAM = os.path.join(BUILD, "tests/hostile/hostile")
-LIMIT_S = float(os.environ.get("HOSTILE_LIMIT") or 30)  # a program takes a tenth of a second, at most some seconds
+LIMIT_S = float(os.environ.get("HOSTILE_LIMIT") or 30)  # of one run, which usually takes 0.1 s, and at most a few seconds
 SETTLE_S = 30    # for the writer to finish after the last process
 EVENT = re.compile(rb'^\{"kind":"(\w+)","process":\d+,"pid":(\d+),(?:.*?"function":"(\w+)"(?:,"count":(\d+))?)?')
-SHARED = "shared thread memory"  # why calls are dropped: schema/events.def
+SHARED = "shared thread memory"  # a reason for dropped calls in common/schema/events.def
 NVTX = {b"nvtx_range", b"nvtx_mark", b"nvtx_start_end"}
 
 
 def rows():
-    """Return the tables of the program: functions, actions, calls; and the layout of its file."""
+    """Return the program's tables of functions, actions and calls, and the layout of its file."""
     lines = dict(line.split(" ", 1) for line in subprocess.run([PROGRAM, "--rows"], stdout=subprocess.PIPE, check=True).stdout.decode().splitlines())
     return lines["functions"].split(), lines["actions"].split(), lines["calls"].split(), [int(word) for word in lines["layout"].split()]
 
@@ -47,7 +47,7 @@ FUNCTIONS, ACTIONS, CALLS, LAYOUT = rows() if os.path.exists(PROGRAM) else ([], 
 
 
 def tracer_options(seed):
-    """Return the tracer's options, by the seed."""
+    """Return the tracer's options for a seed, and whether `trace run` starts the program (otherwise: LD_PRELOAD)."""
     chance = random.Random(seed)
     options = {"LIBTRACE_OSRT_THRESHOLD": chance.choice((0, 0, 1000, 1000000)),
                "LIBTRACE_OSRT_BACKTRACE_THRESHOLD": chance.choice((None, None, 0, "none")),
@@ -58,14 +58,14 @@ def tracer_options(seed):
                "LIBTRACE_FLUSH_INTERVAL": chance.choice((None, 1)),
                "LIBTRACE_COMPRESS": chance.choice((None, None, "zstd"))}
     by_command = chance.random() < 0.2
-    # Later options are drawn later, so that the options of kept seeds stay the same.
+    # Options that were added later are drawn last, so that those of kept seeds stay the same.
     options["LIBTRACE_MEMORY"] = chance.choice((None, None, None, 1))
     options["LIBTRACE_EXIT_WAIT"] = chance.choice((None, None, 0))
     return {name: str(value) for name, value in options.items() if value is not None}, by_command
 
 
 class World:
-    """The output of the program: lines by path, and books."""
+    """The output of a program: the lines of its tasks by path, and its books."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -90,7 +90,7 @@ class World:
             lines.sort()
 
     def groups(self):
-        """Return (pids, slack, begun, done) of books that share a process."""
+        """Return [pids, slack, begun, done] for each group of books that share a process; the counts are sums over the group."""
         groups = []
         for pids, slack, begun, done in self.books:
             joined = [group for group in groups if group[0] & pids]
@@ -106,7 +106,7 @@ class World:
 
 
 class Trial:
-    """One seed: two runs of the program and the defects of the second."""
+    """A seed, the two runs of its program (untraced, traced), and the defects of the second."""
 
     def __init__(self, seed, without=()):
         self.seed, self.masks = seed, (mask(without, ACTIONS), mask(without, CALLS))
@@ -121,7 +121,7 @@ class Trial:
         os.chmod(self.spool, 0o1777)
 
     def own(self):
-        """Return the processes of this trial, by the folder in their command lines or variables."""
+        """Return the pids of this trial: processes with its folder in their command line or environment."""
         found, place = [], self.place.encode()
         for name in filter(str.isdigit, os.listdir("/proc")):
             for what in ("cmdline", "environ"):
@@ -135,7 +135,7 @@ class Trial:
         return found
 
     def describe(self):
-        """Return where each thread of each process waits."""
+        """Return a text that says where each thread of each process of the trial waits."""
         lines = []
         for pid in self.own():
             for tid in sorted(os.listdir(f"/proc/{pid}/task"), key=int) if os.path.exists(f"/proc/{pid}") else []:
@@ -188,11 +188,11 @@ class Trial:
         else:
             environment, command = clean_env(LD_PRELOAD=LIBRARY, LIBTRACE_OUTPUT=self.report, LIBTRACE_SPOOL_DIR=self.spool, **self.options), ()
         status, out, world = self.run_one("traced", environment, command)
-        # Messages of the command at its end, and of the loader if it has no descriptor left to open the library.
+        # Remove the last message of `trace run`, and the loader's message if it had no descriptor left to open the library.
         return status, re.sub(rb"report: [^\n]*\n$|ERROR: ld.so: object [^\n]*\n", b"", out), world
 
     def compare(self, first, second):
-        """Of two runs."""
+        """Compare status, output and lines of two runs."""
         for what, a, b in (("status", first[0], second[0]), ("output", first[1], second[1])):
             if a != b:
                 self.wrong.append(f"{what}: {a!r} untraced, {b!r} traced")
@@ -202,7 +202,7 @@ class Trial:
                 self.wrong.append(f"task {path}\n" + difference(" | ".join(a), " | ".join(b)))
 
     def settle(self):
-        """Check that the writer ends and leaves no file."""
+        """Check that all processes of the trial end and that no spool is left."""
         end = time.monotonic() + SETTLE_S
         while time.monotonic() < end and os.listdir(self.spool):
             time.sleep(0.005)
@@ -215,7 +215,7 @@ class Trial:
             self.wrong.append(f"processes left\n{self.describe()}")
 
     def judge(self, world):
-        """Compare the report with the books."""
+        """Compare the report with the program's books."""
         checked = subprocess.run([TRACE, "check", self.report], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         if checked.returncode:
             self.wrong.append(f"trace check: {checked.returncode} {checked.stdout.decode(errors='replace')}")
@@ -236,7 +236,7 @@ class Trial:
             while more := {world.above[pid] for pid in above if pid in world.above} - above:
                 above |= more
             held = [sum(found[pid, function] for pid in pids) for function in FUNCTIONS]
-            # Calls of two tasks on one set of thread-local variables may be recorded twice, which the report states.
+            # Two tasks with the same thread-local variables: their calls may be recorded twice, and the report says so (SHARED).
             more = [i for i in range(len(FUNCTIONS)) if held[i] > begun[i] + slack and not pids & doubled]
             fewer = [i for i in range(len(FUNCTIONS)) if held[i] < done[i] - slack and (complete or not above & excused)]
             for what, which in (("twice", more), ("lost", fewer)):
@@ -246,7 +246,7 @@ class Trial:
                                       ", ".join(f"{FUNCTIONS[i]} {held[i]} of {done[i]}..{begun[i]}" for i in which[:12]))
 
     def found(self):
-        """Return the calls in the report by pid and function."""
+        """Return the number of calls in the report, by (pid, function)."""
         counts = collections.Counter()
         dump = subprocess.run([TRACE, "dump", "--json", "--no-symbols", self.report], stdout=subprocess.PIPE, check=True).stdout
         for line in dump.splitlines():
@@ -276,7 +276,7 @@ class Trial:
         return self
 
     def keep(self, where):
-        """Keep the files of a failed trial."""
+        """Move the files of a failed trial to a folder in `where`; return it."""
         to = os.path.join(where, str(self.seed))
         shutil.rmtree(to, ignore_errors=True)
         os.makedirs(where, exist_ok=True)
@@ -297,19 +297,20 @@ class Trial:
 
 
 def difference(a, b):
-    """Return the words around the first that differs."""
+    """Return the words of two texts around the first word that differs."""
     a, b = a.split(), b.split()
     at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
     return f"  untraced: {' '.join(a[max(at - 6, 0):at + 5])}\n  traced:   {' '.join(b[max(at - 6, 0):at + 5])}"
 
 
 def mask(names, table):
-    """Return the bits of the rows to leave out; with "only" among the names the others occur more often."""
+    """Return a mask of the rows to leave out. With "only" among the names, the other rows occur more often."""
     bits = sum(1 << table.index(name) for name in names if name in table)
     return bits | 1 << 63 if bits and "only" in names else bits
 
 
-# Races that are known and rare (README.md) are not a failure of `make check` unless they occur again; with TORTURE=1 every one is.
+# Some races are known and rare (README.md): `make check` fails only if a fresh program fails again in one of REPEATS runs, or if more than
+# ONCE_MOST programs fail. With TORTURE=1 every failure counts.
 REPEATS = 5
 CI_FIRST = 1000
 ONCE_MOST = 4
@@ -338,14 +339,14 @@ def shrink(seed, without, times):
 
 
 def names_of(text):
-    """Return the names left out; only:NAME,NAME gives the names that are kept."""
+    """Parse a list of names to leave out, NAME,NAME or only:NAME,NAME (all actions but these, and "only")."""
     if text.startswith("only:"):
         return ["only", *(name for name in ACTIONS if name not in text[5:].split(","))]
     return [name for name in text.split(",") if name]
 
 
 def kept():
-    """Return (seed, times, names left out, remark) of the file `seeds`, and the names that fresh programs leave out."""
+    """Read the file `seeds`: return [(seed, times, names left out, remark)], and the names that fresh programs leave out."""
     seeds, left_out = [], []
     with open(os.path.join(HERE, "seeds"), encoding="utf-8") as file:
         for line in file:
@@ -360,7 +361,7 @@ def kept():
 
 
 def fresh(seconds, jobs, without, first=None, only_self=False):
-    """Run fresh seeds; yield each trial."""
+    """Run fresh seeds for some seconds, `jobs` at a time; yield each trial."""
     end, number = time.monotonic() + seconds, iter(range(first, 1 << 62)) if first is not None else None
     chance = random.SystemRandom()
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
@@ -386,13 +387,13 @@ def survey(given):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, nargs="*", help="run these seeds")
-    parser.add_argument("--times", type=int, default=1, help="run each seed so often")
+    parser.add_argument("--times", type=int, default=1, help="how often to run each seed")
     parser.add_argument("--without", default="", help="actions, calls and ways of callchains (fp, libunwind) to leave out, separated by commas")
-    parser.add_argument("--only", default="", help="actions to keep: these come the more often")
-    parser.add_argument("--shrink", action="store_true", help="leave out what the failure does not need")
-    parser.add_argument("--survey", action="store_true", help="for each action alone --seconds of fresh programs: how many fail, and why the first does")
-    parser.add_argument("--self", action="store_true", help="compare two untraced runs: is the program itself the same each time?")
-    parser.add_argument("--first", type=int, help=f"fresh seeds from this one on; with CI=true: {CI_FIRST}, so that a failure is of the change")
+    parser.add_argument("--only", default="", help="the only actions to keep; they occur more often than otherwise")
+    parser.add_argument("--shrink", action="store_true", help="find the actions and calls that the failure does not need")
+    parser.add_argument("--survey", action="store_true", help="run fresh programs of each action alone for --seconds; print how many fail, and why the first does")
+    parser.add_argument("--self", action="store_true", help="compare two untraced runs, to check that the program does the same each time")
+    parser.add_argument("--first", type=int, help=f"use this number and the following ones as fresh seeds; default with CI=true: {CI_FIRST}")
     parser.add_argument("--seconds", type=float, default=float(os.environ.get("HOSTILE_SECONDS") or (3600 if TORTURE else 30)), help="how long fresh seeds are run")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--keep", default=os.path.join(BUILD, "hostile-failed"), help="folder for reports of failed seeds")

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * signals.c - actions in and by signal handlers, and on stacks of their own.
+ * signals.c - actions in signal handlers, and on stacks of their own.
  *
  * The actions of the first half send their signals themselves, so the results are the same in each
- * run and are reported. Storms come from a timer, at any instruction: only their counts and how
- * they ended are known.
+ * run and are reported. The signals of a storm come from a timer, at any instruction: only the
+ * counts of its calls, and how it ended, are compared.
  */
 #include "actions.h"
 #include "hostile.h"
@@ -96,7 +96,7 @@ static void on_fork(int number)
 	(void)number;
 	int pid = fork_how == 0 ? FORKED(fork, fork()) : (int)RAW0(fork);
 	if (!pid) {
-		/* An interrupted count continues with the book that it had. */
+		/* The code that the handler interrupted may still count in the parent's book. */
 		__atomic_fetch_add(&book->slack, 1, __ATOMIC_RELAXED);
 		book_begin(2);
 		is_child = true;
@@ -180,7 +180,7 @@ static void context_make(ucontext_t *context, void *stack, ucontext_t *next, voi
 	makecontext(context, body, 0);
 }
 
-/* Leave a handler for another stack, make calls there, and return into the handler. */
+/* Switch from a handler to another stack, make calls there, and return to the handler. */
 void act_swap(struct task *t)
 {
 	void *stack = stack_new(STACK_BYTES);
@@ -276,7 +276,7 @@ static void storm_end(struct task *t)
 	handle(t, SIGALRM, SIG_DFL, 0);
 }
 
-/* Make calls until the handler has run `ticks` times, or long enough. */
+/* Make calls until the handler has run `ticks` times, or a limit is reached. */
 static void storm_calls(struct task *t, unsigned ticks)
 {
 	struct task mute = {.id = t->id + 1, .traits = PURE | MUTE | BOUND};
@@ -334,7 +334,8 @@ static void on_storm_fork(int number)
 		on_fork(number);
 }
 
-/* Fork children that return from a handler, at any instruction: each must continue to its end. */
+/* Fork in a handler, at any instruction. Each child returns from the handler and must run to its
+ * end. */
 static void storm_fork(struct task *t, int how)
 {
 	int status, bad = 0;

@@ -64,7 +64,7 @@ void act_threads(struct task *t)
 	t->traits = before;
 }
 
-/* Start threads that wait for one another. */
+/* Threads that wait for one another. */
 struct contended {
 	pthread_mutex_t mutex;
 	pthread_cond_t condition;
@@ -364,7 +364,8 @@ static void cloned_wait(struct task *t, struct cloned *of, int pid)
 		RAW4(futex, &of->tid, 0, 1, 0); /* FUTEX_WAIT */
 }
 
-/* beside: parent and child make calls at the same time, with the same thread-local variables. */
+/* Start a child by clone(), of libc or as a raw system call. With `beside`, parent and child make
+ * calls at the same time, with the same thread-local variables. */
 static void clone_with(struct task *t, bool beside)
 {
 	struct cloned of = {
