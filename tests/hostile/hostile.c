@@ -392,8 +392,7 @@ int main(int argc, char **argv)
 	task.id = text_id(task.slot ? task.slot->path : "main");
 	if (!(task.traits & FILTERED))
 		descriptors_open();
-	/* Otherwise pthread_exit() loads it at its first call, and has a descriptor open meanwhile.
-	 */
+	/* Otherwise the first pthread_exit() loads it, and has a descriptor open meanwhile. */
 	dlopen("libgcc_s.so.1", RTLD_NOW);
 	/* NVTX looks for a tool at its first call, which may not happen in a handler. */
 	COUNTED_VOID(nvtx_range, nvtxRangePushA("begin"), nvtxRangePop());

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of Nsight Compute with a changed structure: other values, kinds, orders and counts of what a report holds.
+"""Change the structure of reports of Nsight Compute: the values, kinds, order and number of metrics, sections, rules and results.
 
-Every mutation is a function of the results of a report and a seeded random.Random, so a seed names a report. The results remain sound messages: the
-mutations look for what readers decide differently, not for what they reject (tests/fuzz does that)."""
+Each mutation is a function of a report and a seeded random.Random, so a seed always gives the same report. The results remain valid messages: the purpose is
+to find what readers decide differently, not what they reject (tests/fuzz does that)."""
 import os
 import struct
 import sys
@@ -12,11 +12,11 @@ from libncu import pieces  # noqa: E402
 from libwire import entry, put_bytes, put_number, put_real, put_single  # noqa: E402
 
 METRIC, SOURCE, SECTION, RULE = 13, 15, 17, 19  # fields of ProfileResult
-DEVICE = b"device__"  # facts of the device, from which readers take the names and units of all others
+DEVICE = b"device__"  # metrics that describe the device; readers derive the names and units of all others from them
 
 
 class Report:
-    """The blocks of a report, each with its header's fields, its sources and its results as they lie in the file."""
+    """A report as a list of blocks: [header, sources, results], each message as the bytes in the file."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -35,12 +35,12 @@ class Report:
             self.blocks.append([header, entries[:sources], entries[sources:]])
 
     def names(self):
-        """Return all names of metrics, by NameId."""
+        """Return the names of metrics; the index is a NameId."""
         tables = [of for header, _, _ in self.blocks for number, of, _ in pieces(header) if number == 4]
         return [of for table in tables for number, of, _ in pieces(table) if number == 1]
 
     def rename(self, name_of):
-        """Put other names in the tables of strings."""
+        """Replace each name in the tables of strings by name_of(name)."""
         for block in self.blocks:
             block[0] = b"".join(put_bytes(4, b"".join(put_bytes(1, name_of(of)) for _, of, _ in pieces(of_))) if number == 4 else piece
                                 for number, of_, piece in pieces(block[0]))
@@ -59,7 +59,7 @@ class Report:
             block[2] = [change(of) for of in block[2]]
 
     def each_metric(self, change):
-        """change(name, fields of the metric, its piece) returns what takes its place. What says which device it was stays."""
+        """Replace each metric by change(name, fields of the metric, its bytes), but not those that describe the device."""
         names = self.names()
 
         def result(message):
@@ -73,7 +73,7 @@ class Report:
 
 
 def number_of(message):
-    """(kind, number) of a ProfileMetricValue; None: it is a text."""
+    """Return (kind, number) of a ProfileMetricValue; None if it is a text. The kind is the number of its field."""
     for field, of, _ in pieces(message):
         if field == 3:
             return field, struct.unpack("<d", of)[0]
@@ -93,7 +93,7 @@ def encoded(kind, number):
 
 
 def with_value(fields, change):
-    """The metric with change(kind, number) = (kind, number) as its value; texts and instances stay."""
+    """Return a metric whose value is change(kind, number), which is (kind, number) again. Texts and instances stay."""
     out = b""
     for field, of, piece in fields:
         found = number_of(of) if field == 2 else None
@@ -102,7 +102,7 @@ def with_value(fields, change):
 
 
 def doubled(report, chance, behind=True):
-    """Some metrics twice, with another number."""
+    """Repeat some metrics beside themselves, with another number."""
     late = []
 
     def metric(_, fields, piece):
@@ -126,7 +126,7 @@ def doubled_late(report, chance):
 
 
 def scaled(report, chance):
-    """Numbers of other sizes, so that other prefixes of units fit."""
+    """Scale numbers by powers of ten, so that pages choose other prefixes of units."""
     powers = [-12, -9, -6, -3, -2, 2, 3, 6, 9, 12]
 
     def metric(_, fields, piece):
@@ -136,7 +136,7 @@ def scaled(report, chance):
 
 
 def odd(report, chance):
-    """Values that are no usual numbers."""
+    """Replace values by unusual numbers: not finite, negative, zero, tiny, just below a round number."""
     odds = [float("nan"), float("inf"), -float("inf"), -1.5, -0.0, 0.0, 1e-300, 0.004999, 999.995, 999999.5, 1e9, 1e3]
 
     def metric(_, fields, piece):
@@ -145,7 +145,7 @@ def odd(report, chance):
 
 
 def kinds(report, chance):
-    """Values of other kinds; with instances they stay of one."""
+    """Change the kinds of some values; not of metrics with instances, whose values must all have one kind."""
     def metric(_, fields, piece):
         if any(field == 3 for field, _, _ in fields) or chance.random() > 0.4:
             return piece
@@ -154,7 +154,7 @@ def kinds(report, chance):
 
 
 def fewer(report, chance):
-    """Some metrics absent, some without a value."""
+    """Remove some metrics, and the values of others."""
     def metric(_, fields, piece):
         dice = chance.random()
         if dice < 0.15:
@@ -164,7 +164,7 @@ def fewer(report, chance):
 
 
 def reordered(report, chance):
-    """Launches in another order, some of them twice."""
+    """Shuffle the launches and repeat some of them."""
     results = [of for block in report.blocks for of in block[2]]
     chance.shuffle(results)
     results += [chance.choice(results) for _ in range(3)]
@@ -176,14 +176,14 @@ def reordered(report, chance):
 
 
 def varied(report, chance):
-    """Each launch five times, with numbers of different sizes: the unit of a column must suit all."""
+    """Repeat each launch five times with numbers of different sizes: the unit of a column must fit them all."""
     for block in report.blocks:
         block[2] = [of for of in block[2] for _ in range(5)]
     scaled(report, chance)
 
 
 def metrics_reordered(report, chance):
-    """Metrics, sections and rules in another order."""
+    """Shuffle the metrics, the sections and the rules."""
     def result(message):
         parts = list(pieces(message))
         for number in (METRIC, SECTION, RULE):
@@ -197,7 +197,7 @@ def metrics_reordered(report, chance):
 
 
 def rules_doubled(report, chance):
-    """Rules with their messages twice, without a body, or without a section."""
+    """Repeat the messages of some rules; remove field 4 of others; remove others."""
     def rule(of, piece):
         dice = chance.random()
         if dice < 0.3:
@@ -212,7 +212,7 @@ def rules_doubled(report, chance):
     report.each_result(result)
 
 
-# Names whose units are not those of their pattern, each in place of any metric
+# Names that have another unit than their pattern suggests; renamed() gives them to metrics.
 RARE = """
 lts__average_gcomp_input_sector_success_rate.pct launch__occupancy_cluster_gpu_pct launch__occupancy_cluster_pct nvlrx__bytes.sum.per_second
 nvltx__bytes.sum.per_second nvlrx__bytes.sum nvlrx__bytes_data_user.sum.per_second smsp__threads_launched.sum smsp__threads_launched.avg smsp__warps_launched.sum
@@ -270,7 +270,7 @@ c2clink__present pmsampling:gpc__cycles_elapsed.max.per_second group:memory__cha
 
 
 def renamed(report, chance):
-    """Metrics under names of other units."""
+    """Give some metrics a name of RARE, and so another unit."""
     names = {of.decode() for of in report.names()}
     count, free = len(names), sorted(set(RARE) - names)
     chance.shuffle(free)
@@ -285,7 +285,7 @@ def renamed(report, chance):
 # ---- code ----
 
 def elf_sections(elf):
-    """{name: (offset in the file, bytes, index)} of a 64-bit ELF file."""
+    """Return {name: (offset in the file, size in bytes, index)} of the sections of a 64-bit ELF file."""
     offset, = struct.unpack_from("<Q", elf, 0x28)
     size, count, names = struct.unpack_from("<HHH", elf, 0x3A)
     headers = [struct.unpack_from("<IIQQQQIIQQ", elf, offset + i * size) for i in range(count)]
@@ -294,7 +294,7 @@ def elf_sections(elf):
 
 
 def change_code(report, change):
-    """change(elf, {symbol: address}) returns the changed file and whether the addresses stay in the report."""
+    """Replace each cubin: change(elf, {symbol: address}) returns it and whether the report keeps the addresses of functions."""
     def source(message):
         parts = list(pieces(message))
         where = {}
@@ -317,7 +317,7 @@ def change_code(report, change):
 
 
 def line_programs(elf, name):
-    """(begin, end, opcode base, line range) of each program of a line table, version 2 to 4."""
+    """Yield (begin, end, opcode base, line range) of each program of a line table of version 2 to 4."""
     if name not in elf_sections(elf):
         return
     at, size, _ = elf_sections(elf)[name]
@@ -330,7 +330,7 @@ def line_programs(elf, name):
 
 
 def opcodes(elf, at, end, base):
-    """(offset, opcode, offset of its operands) of each step of a line program."""
+    """Yield (offset, opcode, offset of its operands) of each step of a line program."""
     def skip(at):
         while elf[at] & 128:
             at += 1
@@ -350,7 +350,7 @@ def opcodes(elf, at, end, base):
 
 
 def lines_doubled(report, chance):
-    """Line tables with several rows at one address."""
+    """Change line tables so that several rows have the same address."""
     def change(elf, _):
         for table in (".debug_line", ".nv_debug_line_sass"):
             for begin, end, base, width in line_programs(elf, table):
@@ -367,7 +367,7 @@ def lines_doubled(report, chance):
 
 
 def absolute_lines(report, _):
-    """Cubins as reports up to 2022.1 have them: symbols and line tables have addresses of the running program, and nothing else says where functions were."""
+    """Change cubins to those of reports up to 2022.1: symbols and line tables have addresses of the running program, and nothing else says where functions were."""
     def change(elf, where):
         at, size, _ = elf_sections(elf)[".symtab"]
         for i in range(size // 24):

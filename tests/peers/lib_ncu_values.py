@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Print every value that a module ncu_report has of a report, as JSON lines: [path, value].
+"""Print every value that a module ncu_report returns for a report, as JSON lines: [path, value].
 
-Run by the Python of each side, with the module of each side: ours, that of an installed Nsight Compute, that of PyPI. It calls only what the module has,
-so a release that lacks a method prints no line for it.
+It is run once for each module that is compared: ours, that of an installed Nsight Compute, and that of PyPI. It calls only the methods that the module has,
+so there is no line for a method that a release does not have.
 """
 import enum
 import json
@@ -10,12 +10,12 @@ import sys
 
 import ncu_report
 
-INSTANCES = 64  # of a metric at each end; reports hold up to millions
+INSTANCES = 64  # how many instances of a metric are printed at each end; reports have up to millions
 out = sys.stdout
 
 
 def plain(value):
-    """Return the value as JSON with its type: 1 and 1.0 differ, as do None and ""."""
+    """Return a value that JSON prints with its type: 1 and 1.0 differ, and so do None and ""."""
     if isinstance(value, dict):
         return {str(key): plain(of) for key, of in value.items()}
     if isinstance(value, (list, tuple)):
@@ -30,7 +30,7 @@ def show(path, value):
 
 
 def ask(path, of, name, *arguments):
-    """Print what the method answers; return it."""
+    """Call a method, print its result, and return it."""
     method = getattr(of, name, None)
     if method is None:
         return None
@@ -142,7 +142,7 @@ def main():
 
 
 def interface():
-    """Names of the module and of its classes; of constants their values. What SWIG adds is left out."""
+    """Print the names in the module and in its classes, and the values of constants. Leave out the names that SWIG adds."""
     for name in sorted(vars(ncu_report)):
         of = getattr(ncu_report, name)
         if name.startswith("_") or name[:6] in ("vector", "map_st", "set_st", "set_ul") or name.startswith("Swig"):

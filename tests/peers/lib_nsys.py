@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's Nsight Systems, to compare with, where it is installed: NSIGHT_SYSTEMS names its folder (with bin/nsys), else nsys is looked for
-in PATH.
+"""Run NVIDIA's Nsight Systems, to compare with it, where it is installed: NSIGHT_SYSTEMS names its folder (the one with bin/nsys); by default nsys
+of PATH is used.
 
-It is not part of this project and not fetched by it. Some packages have the importers beside the host's programs, where nsys does not find
-them: they are called here.
+This project does not contain or fetch it. In some packages the importers are in a folder where nsys does not find them: they are called from here.
 """
 import csv
 import glob
@@ -24,7 +23,7 @@ def root():
 
 
 def program(name):
-    """Return a program of it; None if it is missing."""
+    """Return the path of a program of Nsight Systems; None if it is not installed."""
     places = [path for pattern in (f"bin/{name}", f"host-*/{name}") for path in sorted(glob.glob(os.path.join(root() or "/nonexistent", pattern)))]
     return places[0] if places else None
 
@@ -34,7 +33,7 @@ def version():
 
 
 def profile(argv):
-    """Return a report of the program's NVTX, and the program's exit status; None if nsys wrote no report."""
+    """Trace the NVTX calls of a program by nsys. Return the path of the report (None if nsys wrote none), and the exit status."""
     place = folder()
     base = os.path.join(place, "r")
     result = run([program("nsys"), "profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", base, *argv], env=clean_env(PYTHONPATH=os.environ.get("PYTHONPATH")), cwd=place, limit=120)
@@ -44,7 +43,7 @@ def profile(argv):
 
 
 def stats(database, reports):
-    """Return the reports of `nsys stats`, each as its lines of CSV."""
+    """Return {name: rows} of the reports of `nsys stats`, each row as a dictionary."""
     output = os.path.join(folder(), "s")
     run([program("nsys"), "stats", "-r", ",".join(reports), "-f", "csv", "-o", output, "--force-export=false", database], env=clean_env(), limit=120)
     found = {}
@@ -64,11 +63,11 @@ PAYLOADS = ("uint64Value", "int64Value", "doubleValue", "uint32Value", "int32Val
 
 
 class Nvtx:
-    """NVTX_EVENTS of a database in nsys's schema, without what differs between two runs: times, ids, numbers of processes and threads."""
+    """The NVTX_EVENTS of a database in nsys's schema, without what differs between two runs: times, ids, pids and tids."""
     def __init__(self, path):
         self.database = sqlite3.connect(path)
         self.database.row_factory = sqlite3.Row
-        self.database.text_factory = lambda text: text.decode("utf-8", "backslashreplace")  # nsys writes bytes unchanged, we write \\xNN
+        self.database.text_factory = lambda text: text.decode("utf-8", "backslashreplace")  # nsys writes invalid bytes unchanged, we write \\xNN
         tables = {row[0] for row in self.database.execute("select name from sqlite_master")}
         self.rows = [dict(row) for row in self.database.execute("select e.*, coalesce(e.text, s.value, '') as message from NVTX_EVENTS e "
                                                                 "left join StringIds s on s.id = e.textId")] if "NVTX_EVENTS" in tables else []

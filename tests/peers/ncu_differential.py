@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 900
-"""Compare what we read from Nsight Compute reports with what NVIDIA's own readers read, and print the differences by class.
+"""Compare our reading of Nsight Compute reports with that of NVIDIA's own readers, and print the differences by class.
 
     tests/peers/ncu_differential.py FILE...
 
-Python values are compared with the module ncu-report of PyPI (tests/peers/viewers.txt; VIEWERS names its environment), pages with ncu 2024.1.1 (PEERS, as
-for tests/e2e/details_ncu.py), line by line. A class says what differs and how, without the numbers; a class with a reason in EXPLAINED is expected. Without
-files, run as a test on the fixtures' reports and on mutations of them (lib_ncu_mutate.py). Readers that are not installed are skipped."""
+Python values are compared with those of the module ncu-report of PyPI (tests/peers/viewers.txt; VIEWERS names its environment), and pages line by line with
+those of ncu 2024.1.1 (PEERS names its folder, as for tests/e2e/details_ncu.py). A class says what differs and how, without the numbers; a class with a reason
+in EXPLAINED is expected. Without arguments, this is a test on the reports of the fixtures and on mutations of them (lib_ncu_mutate.py). Readers that are not
+installed are skipped."""
 import collections
 import csv
 import difflib
@@ -28,18 +29,18 @@ SRC = os.environ.get("SRC") or os.path.dirname(os.path.dirname(HERE))
 PYTHON = os.path.join(os.environ.get("VIEWERS") or os.path.join(BUILD, "viewers"), "bin/python3")
 VALUES = os.path.join(HERE, "lib_ncu_values.py")
 PAGES = ("--page raw", "--page raw --csv", "--page details --print-details all", "--page details --print-details all --csv --print-units base", "--page session")
-JUDGED = (2024, 2)  # pages are compared for reports of releases before this one, which ncu 2024.1.1 can read
-SPELLINGS = (("ns", "nsecond"), ("us", "usecond"), ("hz", "cycle/second"))  # of units in 2026.3.1, and in 2024.1.1
+JUDGED = (2024, 2)  # pages are compared for reports of releases before this one, since ncu 2024.1.1 reads no later ones
+SPELLINGS = (("ns", "nsecond"), ("us", "usecond"), ("hz", "cycle/second"))  # units in 2026.3.1, and the same in 2024.1.1
 VALUE_METHODS = ("as_double", "as_uint64", "as_string", "value", "instances", "keys", "rule_message", "message", "source_location")
 
-# Expected differences in Python: a pattern of the class, and the reason. docs/python.md and docs/ncu-peers.md list the same ones.
+# Expected differences of Python values: a pattern of the class, and the reason. docs/python.md and docs/ncu-peers.md list the same ones.
 EXPLAINED = (
-    (r"aligned .*", "samples are not aligned: how is not known"),
-    (r"metric metric_type \S+ -> 0", "the device does not have the metric, and NVIDIA asks its data base of the device"),
-    (r"metric metric_type 2 -> 3", "the data base calls this ratio a throughput"),
+    (r"aligned .*", "we do not align samples, since it is not known how NVIDIA does it"),
+    (r"metric metric_type \S+ -> 0", "the device does not have the metric; NVIDIA looks that up in its database of the device"),
+    (r"metric metric_type 2 -> 3", "NVIDIA's database calls this ratio a throughput"),
     (r"metric unit .* \(not on this device\)", "units of metrics that the device does not have are guessed by words in their names"),
     (r"metric unit .* \(as 2024\.1\.1\)", "NVIDIA's two releases differ, and pages follow 2024.1.1"),
-    (r"metric metric_subtype None -> 20", "of names with a group of triage NVIDIA reads the last part alone"),
+    (r"metric metric_subtype None -> 20", "NVIDIA reads only the last part of names with a triage group"),
 )
 # Metrics whose unit 2026.3.1 changed. We use the unit of 2024.1.1, because pages are compared with that release.
 OF_2024 = re.compile(r"(l1tex__.*(requests|lsuin|writeback)|(sm|smsp)__sass_branch_targets|smsp__branch_targets|launch__(occupancy_limit_barriers|persisting_l2|"
@@ -83,7 +84,7 @@ def class_of(key, ours, theirs, values):
 
 
 def python_classes(path):
-    """Return {class: [(where, ours, theirs)]} and the number of values."""
+    """Compare the Python values of a report. Return {class: [(path, ours, theirs)]} of the differences, and the number of values."""
     ours = asked([sys.executable], path, PYTHONPATH=os.path.join(SRC, "reader/python"), LIBTRACE_READER=os.path.join(BUILD, "lib/libtrace/libtrace-reader.so"))
     theirs = asked([PYTHON], path)
     found = collections.defaultdict(list)
@@ -97,12 +98,12 @@ def python_classes(path):
 
 
 def shape(line):
-    """A line without its numbers and widths."""
+    """Return a line without its numbers and the widths of its columns."""
     return " ".join(re.sub(r"-?\d+(\.\d+)?", "N", re.sub(r"[-=]{3,}", "---", line)).split())[:100]
 
 
 def csv_lines(lines):
-    """The cells of a raw page as CSV, one a line: the metric, its row, and the cell."""
+    """Return a line for each cell of a raw page in CSV: the metric, the number of the row, and the cell."""
     rows = list(csv.reader(lines))
     return [f"{name} | {'unit' if i == 1 else 'launch'} | {row[k]}" for k, name in enumerate(rows[0]) for i, row in enumerate(rows)
             if i and k < len(row) and not (i == 1 and name in UNIT_GUESSED)]
@@ -157,8 +158,8 @@ def named():
 
 
 FIXTURES = fixtures("ncu")
-# Mutations without a comparison of pages: ncu's page of details ends at a number that is not finite and at a chart without its metric; units of metrics that
-# a device does not have are guessed.
+# Mutations whose pages are not compared: the details page of ncu ends at a number that is not finite (odd) and at a chart whose metric is missing (fewer), and
+# the units of metrics that a device does not have are guessed (renamed).
 NO_PAGES = ("odd", "fewer", "renamed")
 MADE = {"vec_add-2024.1.1": tuple(MUTATIONS), "manual_nvtx": ("doubled", "lines_doubled", "absolute_lines", "reordered", "renamed"),
         "path_tracer-2025.4.1": ("reordered", "rules_doubled")}
@@ -172,7 +173,7 @@ def of_fixtures():
 
 
 def mutated():
-    """Reports with a changed structure."""
+    """Compare the readers on reports with a changed structure."""
     if not os.path.isdir(FIXTURES):
         tap.skip("reports made of the fixtures", "no fixtures")
         return

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""The NVTX statistics of `trace stats` compared with those of `nsys stats`, over the same data: a database that nsys wrote, and a report of
-ours and its export. Where nsys is not installed the test is skipped.
+"""Compare the NVTX statistics of `trace stats` with those of `nsys stats`, over the same data: a database that nsys wrote, and a report of
+ours and its SQLite export. Skipped if nsys is not installed.
 """
 import csv
 import io
@@ -28,15 +28,15 @@ def ours(source):
 
 
 def text_of(name, value):
-    """nsys before 2024 leaves out the colon of the default domain."""
+    """Return the text without the colon of the default domain, which nsys before 2024 leaves out."""
     dashes = len(value) - len(value.lstrip("-")) if name == "NameTree" else 0
     body = value[dashes:]
     return value[:dashes] + body.removeprefix(":")
 
 
 def renumbered(rows):
-    """Sort rows in an order that does not depend on equal starts in different threads; replace RangeId, ParentId and RangeStack by
-    positions in it.
+    """Sort rows so that equal start times in different threads do not change the order; replace RangeId, ParentId and RangeStack by
+    indexes of rows in that order.
     """
     rows = sorted(rows, key=lambda row: (int(row["Start (ns)"]), int(row["TID"]), int(row["Lvl"]), -int(row["Duration (ns)"])))
     places = {row["RangeId"]: str(n) for n, row in enumerate(rows)}
@@ -48,7 +48,7 @@ def renumbered(rows):
 
 def is_same(name, left, right):
     if name == "NameTree" and not left:
-        return not right.strip("-:")  # nsys has no tree for a range without a text
+        return not right.strip("-:")  # nsys prints no tree for a range without a text
     if name in ("Range", "Name", "NameTree"):
         return text_of(name, left) == text_of(name, right)
     try:
@@ -79,7 +79,7 @@ def is_missing(name):
 
 
 def random_ranges(seed, least_ns):
-    """Return ranges of four threads, up to seven deep, as text for `trace import`; least_ns = 0: some start or end at the same moment."""
+    """Return ranges of four threads, up to seven levels deep, as text for `trace import`. With least_ns = 0, some start or end at the same time."""
     chosen = random.Random(seed)
     lines = ["TimeBase = Relative", "ProcessId = 50", "@RangePush, Time, ThreadId, Message", "@RangePop, Time, ThreadId", "@RangeStartEnd, Start, End, ThreadId, Message"]
     for thread in range(60, 64):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""The same programs under NVIDIA's nsys and under ours: the same ranges, nested the same way, with the same texts, categories, colors and
-payloads.
+"""Trace the same programs by NVIDIA's nsys and by this tracer, and check that both record the same ranges, with the same nesting, texts, categories,
+colors and payloads.
 
-Both reports are exported to the SQLite schema of nsys and read by the same code (lib_nsys.py). Differences are listed. Where nsys is not
-installed the test is skipped.
+Both reports are exported to the SQLite schema of nsys and read by the same code (lib_nsys.py). Differences are printed. Skipped if nsys is not
+installed.
 """
 import collections
 import os
@@ -16,19 +16,19 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lib_nsys  # noqa: E402
 from lib import app, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
-# Known differences from nsys 2023.4, and why; they are listed all the same, as comments.
+# Known differences from nsys 2023.4, and the reasons; the test prints them as comments.
 KNOWN = {
-    "dies": "nsys's own library crashes on a mark without a text, and the program with it",
-    "open": "what was never ended has the session's end in nsys, and none in ours",
-    "clearenv": "nsys is not found by a library whose first call comes after clearenv()",
-    "disabled": "nsys 2023.4 does not answer nvtxDomainIsEnabled(), which the Python package asks first: it records domains alone",
-    "loses": "nsys loses what a process recorded that ends by _exit()",
+    "dies": "nsys's library crashes the program on a mark without a text",
+    "open": "in nsys, a range that was not ended ends with the session; in ours, it has no end",
+    "clearenv": "a library whose first NVTX call comes after clearenv() does not find nsys",
+    "disabled": "nsys 2023.4 does not implement nvtxDomainIsEnabled(), which the Python package calls first: it records only domains",
+    "loses": "nsys loses the events of a process that ends by _exit()",
 }
 PROGRAMS = (("nvtx_peer", [], None), ("nvtx_peer", ["open"], "open"), ("nvtx_peer", ["invalid"], None), ("nvtx_peer", ["long"], None), ("nvtx_peer", ["null"], "dies"),
             ("nvtx_cxx", [], None), ("nvtx_early", [], "clearenv"), ("nvtx_fork", [], "loses"), ("nvtx_open", ["return"], "open"), ("nvtx_open", ["_exit"], "loses"))
 
 
-# The package nvtx of PyPI, where PYTHONPATH or the system has it.
+# A program that uses the package nvtx of PyPI; skipped if the package is not installed.
 PYTHON = """
 import nvtx
 with nvtx.annotate('from python', domain='py', color='red', category='c', payload=7):
@@ -67,7 +67,7 @@ def listed(theirs_rows, ours_rows):
 
 
 def expected(known, left, right):
-    """Return whether the results of nsys and ours are equal except for known differences."""
+    """Return whether the results of nsys (left) and ours (right) are equal, apart from a known difference."""
     if known == "open":
         return [row[:8] + row[9:] for row in left] == [row[:8] + row[9:] for row in right]
     if known == "disabled":  # a newer nsys may implement it

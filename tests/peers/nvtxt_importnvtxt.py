@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""NVIDIA's ImportNvtxt accepts `trace export --type nvtxt` and reads back the same ranges and marks. `trace import` accepts and refuses the
-same sentences of the language as ImportNvtxt, where docs/nvtxt.md says so. Where ImportNvtxt is not installed the test is skipped.
+"""Check that NVIDIA's ImportNvtxt accepts the output of `trace export --type nvtxt` and reads the same ranges and marks from it, and that
+`trace import --strict` accepts and refuses the same files as ImportNvtxt, where docs/nvtxt.md says so. Skipped if ImportNvtxt is not installed.
 """
 import json
 import os
@@ -16,7 +16,7 @@ from lib import Report, app, clean_env, folder, main, run, spool_folder, tap, tr
 TYPES = {"nvtx_mark": 65, "nvtx_range": 70, "nvtx_start_end": 71}
 MS = 1000000
 
-# Sentences of the language; True: ImportNvtxt accepts it, and so must --strict. Each is one file.
+# Files in the language; True: ImportNvtxt accepts it, and --strict must accept it, too.
 HEAD = "TimeBase = Manual\n@Marker, Time, Message\n"
 SENTENCES = (
     (True, HEAD + "Marker, 1, a-b_9 # c"), (True, HEAD + "Marker, 1, 'a \"b\"',"), (True, HEAD + "Marker, 0x1F, \"a\\\"b\""), (True, "@Foo, Time\nFoo, 1"),
@@ -39,7 +39,7 @@ CLOCKS = (("lerp", "50", "950", None, None, None), ("lerp", "150", "250", "1100"
 
 
 def import_nvtxt(path, *options):
-    """Return the events that ImportNvtxt reads from a file: (type, start, end, text, color, pid, tid), and its exit status and messages."""
+    """Run ImportNvtxt. Return the events that it reads from a file, (type, start, end, text, color, pid, tid), its exit status and its messages."""
     place = folder()
     report = os.path.join(place, "o.nsys-rep")
     result = run([lib_nsys.program("ImportNvtxt"), "--cmd", "create", "-n", path, "-o", report, *options], env=clean_env(), cwd=place, limit=120)
@@ -56,7 +56,7 @@ def import_nvtxt(path, *options):
 
 
 def ours(report):
-    """Return the same for a report, as far as NVTXT can hold it."""
+    """Return the events of a report in the same form, without what NVTXT cannot express."""
     rows = []
     for kind, number in TYPES.items():
         for e in Report(report).events("--kind", kind):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""Under a real Slurm: a cluster of this machine alone (munged, slurmctld, slurmd) in a temporary folder.
+"""Trace jobs of a real Slurm cluster that consists of this machine (munged, slurmctld, slurmd), in a temporary folder.
 
-Needs root, and the packages slurm-wlm and munge, which scripts/setup does not install: skipped without them. With LONG=1 it also waits for
-a time limit, which Slurm has in minutes.
+Needs root, and the packages slurm-wlm and munge, which scripts/setup does not install; skipped without them. With LONG=1 it also waits for
+a time limit of Slurm, whose unit is minutes.
 """
 import os
 import pwd
@@ -110,7 +110,7 @@ def steps(cluster):
 
 
 def jobs(cluster):
-    """scancel, and a time limit: Slurm ends all processes by SIGTERM, and later by SIGKILL."""
+    """Check the reports after scancel and after a time limit: Slurm ends all processes by SIGTERM, and later by SIGKILL."""
     script = os.path.join(cluster.place, "job.sh")
     with open(script, "w", encoding="ascii") as file:
         file.write(f"#!/bin/sh\nsrun -n 2 {TRACE} run -o 'job-%q{{SLURM_PROCID}}' -- sleep 600\n")

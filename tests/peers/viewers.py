@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Our exports as the viewers' own packages read them: XProf (xprof), Holistic Trace Analysis, Perfetto's messages and its trace_processor.
+"""Read our exports by the packages of the viewers: XProf (xprof), Holistic Trace Analysis, Perfetto's messages and its trace_processor.
 
-VIEWERS names a virtual environment with tests/peers/viewers.txt in it (default: build/viewers); what is not there is skipped. trace_processor is in no
-package of PyPI or Debian: TRACE_PROCESSOR names the program, or perfetto fetches the one of its version. CUDA programs run on the simulated device; nothing here has run on a GPU."""
+VIEWERS names a virtual environment with the packages of tests/peers/viewers.txt (default: build/viewers); tests of a package that is not installed are skipped.
+No package of PyPI or Debian has trace_processor: TRACE_PROCESSOR names the program, or the package perfetto fetches the one of its version. CUDA programs run on
+the simulated device: these tests have not run on a GPU."""
 import collections
 import csv
 import io
@@ -27,7 +28,7 @@ def has(module):
 
 
 def asked(program, *arguments, **env):
-    """Return the last line that the program prints, parsed as JSON."""
+    """Run a Python program; return the last line that it prints, parsed as JSON."""
     result = run([PYTHON, "-c", program, *arguments], env=clean_env(TF_CPP_MIN_LOG_LEVEL="3", HOME=folder(), **env), limit=120)
     if result.status != 0:
         raise RuntimeError(f"{result.status} {result.err[-2000:]!r}")
@@ -35,7 +36,7 @@ def asked(program, *arguments, **env):
 
 
 def recorded(name, **options):
-    """Return a report of a CUDA program; None if it cannot run here."""
+    """Trace a CUDA program on the simulated device; return its report, or None if the program cannot run here."""
     reason = device.missing(name)
     if reason:
         tap.skip(name, reason)
@@ -143,7 +144,7 @@ def steps_are_ours(found, events, step):
 
 
 def busy_ns(spans):
-    """Return the time in which the device was busy: kernels of two streams may run at the same time."""
+    """Return the time in which the device was busy, the union of the spans: kernels of two streams may run at the same time."""
     found = until = 0
     for start, end in sorted(spans):
         found += max(0, end - max(start, until))
@@ -152,8 +153,8 @@ def busy_ns(spans):
 
 
 def operations_are_ours(table, report, events):
-    """Operations by NVTX range: of the device, its work for the calls in the range; of the host, how often and how long. XProf takes ranges
-    of one text as one.
+    """Check the table of operations: those of the host are the NVTX ranges, where XProf adds up ranges with the same text; those of the device are its work for
+    the calls in a range.
     """
     have = collections.Counter()
     for row in rows_of(table):
@@ -236,7 +237,7 @@ def same_kernels(ours, theirs):
 
 
 def same_operations(ours, theirs, which):
-    """Operations by name: of the host, XProf takes ranges of one text as one; idle time of threads is its own."""
+    """Compare operations by name. For the host, XProf adds up ranges with the same text, and its idle time of threads is not compared."""
     def rows(message):
         found = collections.defaultdict(lambda: [0, 0, 0])
         for row in message.get("metrics_db", ()):
@@ -275,7 +276,7 @@ def same_memory(ours, theirs):
 
 
 def same_pages(theirs, ours, step):
-    """XProf shows the same pages for its messages and for ours."""
+    """Check that XProf shows the same pages for its messages and for ours."""
     tap.ok(rows_of(theirs["kernel_stats"]) == rows_of(ours["kernel_stats"]) != [], "its page of kernels is the same of our OpStats", ours["kernel_stats"])
     pages = [{(r["host_or_device"], r["operation"]): (r["occurrences"], r["total_time"]) for r in rows_of(found["framework_op_stats"][1]) if r["host_or_device"] == "Device"}
              for found in (theirs, ours)]
@@ -372,13 +373,13 @@ SHELL = "import json; from perfetto.trace_processor.platform import PlatformDele
 
 
 def processor():
-    """Return the program, and why there is none: TRACE_PROCESSOR, or what the package fetches, which has its SHA-256."""
+    """Return the path of trace_processor, or None and the reason: TRACE_PROCESSOR, or the program that the package perfetto fetches and checks by SHA-256."""
     if PROCESSOR or not has("perfetto.trace_processor"):
-        return PROCESSOR, f"TRACE_PROCESSOR names none, and there is no perfetto in {PYTHON}"
+        return PROCESSOR, f"TRACE_PROCESSOR is not set, and there is no perfetto in {PYTHON}"
     try:
         return asked(SHELL), ""
     except RuntimeError as error:
-        return None, f"TRACE_PROCESSOR names none, and the package perfetto could not fetch it: {str(error)[-100:]}"
+        return None, f"TRACE_PROCESSOR is not set, and the package perfetto could not fetch it: {str(error)[-100:]}"
 
 
 def queried(program, statement, path):
@@ -390,7 +391,7 @@ def queried(program, statement, path):
 
 
 def trace_processor_reads_it():
-    """Nobody has run this yet: the machines of this project reach no trace_processor."""
+    """Compare the statistics of trace_processor with ours. Not run so far: no trace_processor was available."""
     program, reason = processor()
     if not program:
         tap.skip("trace_processor", reason)
