@@ -6,7 +6,8 @@
  *     build/bin/trace run --capture-range=libtraceApi -o switch -- ./switch
  *     build/bin/trace stats switch.rep
  *
- * The program needs no library of the tracer. Without the tracer, libtrace_start() and libtrace_stop() do nothing.
+ * The program needs no library of the tracer. Without the tracer, libtrace_start() and
+ * libtrace_stop() do nothing.
  */
 #include <stdio.h>
 #include <time.h>

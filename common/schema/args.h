@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * args.h - generates C from the ARGS column of libc.def. ARGS is one to eight triples (KIND, type,
- * name); a function without arguments has the one triple (NONE, void, t_none). Plain C99.
+ * args.h - macros that generate C from the ARGS column of libc.def. Plain C99.
+ *
+ * ARGS is one to eight triples (KIND, type, name); a function without arguments has the one triple
+ * (NONE, void, t_none).
  *
  *   PARAMS(ARGS)        parameter list: (int t_fd, size_t t_count), (void), (int t_option, ...)
- *   NAMES(ARGS)         arguments of the call: (t_fd, t_count), (). Variadic rows do not compile
- *                       with it: they are written by hand
+ *   NAMES(ARGS)         arguments of the call: (t_fd, t_count), (). Does not compile for variadic
+ *                       rows, whose wrappers are written by hand
  *   OBJECT(ARGS)        uint64_t: the FD, ADDR, PID or ID argument, 0 without one; negative
  *                       numbers are extended to all bits
- *   OBJECT_KIND(ARGS)   enum arg_object, a constant: what OBJECT is, and so how to print it
- *   OBJECT_COUNT(ARGS)  a constant: how many arguments OBJECT mixes; rows have 0 or 1
+ *   OBJECT_KIND(ARGS)   enum arg_object, a constant: the kind of OBJECT, and so how to print it
+ *   OBJECT_COUNT(ARGS)  a constant: how many arguments OBJECT is made of; 0 or 1 in a row
  *   PATH_OF(ARGS)       const char *: the PATH argument, NULL without one
  *   FLAGS_OF(ARGS)      uint64_t: the FLAGS argument, 0 without one
  *   MODE_OF(ARGS)       the same for MODE
@@ -21,7 +23,7 @@
  *           enter(id, OBJECT(__VA_ARGS__));
  *           ret t_result = real.name NAMES(__VA_ARGS__);
  *
- * A kind is a suffix of the macros below: a new one needs a line in each block.
+ * A kind is a suffix of the macros below: a new kind needs a line in each block.
  */
 #ifndef COMMON_SCHEMA_ARGS_H
 #define COMMON_SCHEMA_ARGS_H
@@ -70,7 +72,7 @@ enum arg_object {
 #define ARGS_PARAM_SKIP(type, name) type name
 #define ARGS_PARAM_MORE(type, name) ...
 
-/* call; MORE is missing on purpose */
+/* arguments of the call; there is none for MORE, so that variadic rows do not compile */
 #define ARGS_NAME_NONE(name)
 #define ARGS_NAME_FD(name) name
 #define ARGS_NAME_ADDR(name) name

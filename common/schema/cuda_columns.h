@@ -25,7 +25,7 @@ enum cuda_graph_operation {
 #include "common/schema/cuda.def"
 };
 
-/* Numbers of columns: COLUMN_CUDA_KERNEL_GRID_X. */
+/* Numbers of columns, such as COLUMN_CUDA_KERNEL_GRID_X. */
 #define FIELD(event_id, number, id, column, kind, encoding, title) \
 	COLUMN_##event_id##_##id = number,
 enum cuda_column_number {
@@ -59,7 +59,7 @@ struct cuda_column {
 	uint8_t encoding, kind;
 };
 
-/* By event less NUMBER_FIRST, and number of the column. */
+/* The columns, by number of the event minus NUMBER_FIRST, and number of the column. */
 static const struct cuda_column cuda_columns[NUMBER_END - NUMBER_FIRST][CUDA_COLUMNS_MAX + 1] = {
 #define FIELD(event_id, number, id, column, kind, encoding, title) \
 	[NUMBER_##event_id - NUMBER_FIRST][number] = {CUDA_ENCODING_##encoding, CUDA_KIND_##kind},
@@ -67,7 +67,7 @@ static const struct cuda_column cuda_columns[NUMBER_END - NUMBER_FIRST][CUDA_COL
 };
 #undef FIELD
 
-/* Return the columns of an event; NULL for a number that is not a CUDA event. */
+/* Return the columns of an event, or NULL if the number is not that of a CUDA event. */
 static inline const struct cuda_column *cuda_columns_of(uint32_t event)
 {
 	return event >= NUMBER_FIRST && event < NUMBER_END ? cuda_columns[event - NUMBER_FIRST]

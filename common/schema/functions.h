@@ -22,7 +22,7 @@ const char *fn_name(uint32_t fn);
  * the upper half of `a`. */
 bool fn_is_lock(uint32_t fn);
 
-/* Return the hash of all rows in order: a spool of another table has another hash. */
+/* Return a hash of all rows in order, stored in spools: that of another table differs. */
 uint64_t fn_hash(void);
 
 #endif

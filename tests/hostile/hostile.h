@@ -71,7 +71,7 @@ enum trait {
 	FRAGILE = 8, /* forked from a process with threads: no thread, no loader */
 	FILTERED = 16, /* inside a system call filter */
 	BORROWED = 32, /* the memory belongs to another task: no return, no exit handlers */
-	BOUND = 64, /* in a handler or on a stack of its own: starts no further tasks of that kind */
+	BOUND = 64, /* in a handler or on a stack of its own: starts no more tasks of that kind */
 };
 
 struct task {
