@@ -4,6 +4,8 @@
  */
 #include "common/ncu/launch.h"
 
+#include <stdbool.h>
+
 /* Metrics: name, and the column of the kernel or of its device that has the value. */
 #define LAUNCH_METRICS(METRIC)                                                               \
 	METRIC("launch__grid_dim_x", CUDA_KERNEL_GRID_X)                                     \
@@ -53,19 +55,25 @@
 /* The whole table: computed metrics come first. */
 #define NAME_OF(name, column) name,
 #define DEVICE_NAME_OF(name, column) DEVICE_PREFIX name,
+#define ATTRIBUTE_NAME_OF(name, text, number) DEVICE_PREFIX text,
 const char *const launch_metric_names[] = {"gpu__time_duration.sum", "launch__grid_size",
 	"launch__block_size", "launch__thread_count",
-	LAUNCH_METRICS(NAME_OF) DEVICE_METRICS(DEVICE_NAME_OF) DEVICE_PREFIX "display_name"};
+	LAUNCH_METRICS(NAME_OF) DEVICE_METRICS(DEVICE_NAME_OF) LAUNCH_ATTRIBUTES(ATTRIBUTE_NAME_OF)
+		DEVICE_PREFIX "display_name"};
+#define ATTRIBUTE_COLUMN_OF(name, text, number) LAUNCH_ATTRIBUTE_##name,
 #define COLUMN_OF(name, column) COLUMN_##column,
 static const uint8_t launch_columns[] = {LAUNCH_METRICS(COLUMN_OF)};
-static const uint8_t device_columns[] = {DEVICE_METRICS(COLUMN_OF)};
+static const uint8_t device_columns[] = {
+	DEVICE_METRICS(COLUMN_OF) LAUNCH_ATTRIBUTES(ATTRIBUTE_COLUMN_OF)};
 #define INDEX_OF(name, column) METRIC_OF_##column,
+#define ATTRIBUTE_INDEX_OF(name, text, number) METRIC_OF_##name,
 enum {
 	METRIC_DURATION,
 	METRIC_GRID_SIZE,
 	METRIC_BLOCK_SIZE,
 	METRIC_THREAD_COUNT,
-	LAUNCH_METRICS(INDEX_OF) DEVICE_METRICS(INDEX_OF) METRIC_DISPLAY_NAME,
+	LAUNCH_METRICS(INDEX_OF) DEVICE_METRICS(INDEX_OF) LAUNCH_ATTRIBUTES(ATTRIBUTE_INDEX_OF)
+		METRIC_DISPLAY_NAME,
 	METRICS,
 	METRIC_LAUNCH = METRIC_OF_CUDA_KERNEL_GRID_X,
 	METRIC_DEVICE = METRIC_OF_CUDA_DEVICE_DEVICE_ID
@@ -113,6 +121,12 @@ static uint64_t product(Ncu__Uint64x3 t)
 	return t.x * t.y * t.z;
 }
 
+/* True if the device's row has the column, or CUPTI reported the attribute. */
+static bool is_known(const uint64_t *device, uint32_t i)
+{
+	return device_columns[i] <= LAUNCH_ATTRIBUTE_FIRST || device[device_columns[i]];
+}
+
 static void metrics_fill(struct launch_entry *e, const struct launch_facts *f)
 {
 	uint64_t grid = product(e->grid), block = product(e->block);
@@ -124,7 +138,8 @@ static void metrics_fill(struct launch_entry *e, const struct launch_facts *f)
 	for (uint32_t i = 0; i < sizeof(launch_columns); i++)
 		metric_u64(e, METRIC_LAUNCH + i, f->kernel[launch_columns[i]]);
 	for (uint32_t i = 0; f->device && i < sizeof(device_columns); i++)
-		metric_u64(e, METRIC_DEVICE + i, f->device[device_columns[i]]);
+		if (is_known(f->device, i))
+			metric_u64(e, METRIC_DEVICE + i, f->device[device_columns[i]]);
 	if (f->device)
 		metric_add(e, METRIC_DISPLAY_NAME)->string_value = text(f->device_name);
 }
@@ -210,23 +225,37 @@ void launch_entry_fill(struct launch_entry *e, const struct launch_facts *f)
 	r->stream_id = (uint32_t)v[COLUMN_CUDA_KERNEL_STREAM_ID];
 }
 
+void launch_attribute_note(uint64_t *device, uint64_t attribute, uint64_t value)
+{
+#define NOTE_ATTRIBUTE(name, text, number) \
+	if (attribute == (number))         \
+		device[LAUNCH_ATTRIBUTE_##name] = value;
+	LAUNCH_ATTRIBUTES(NOTE_ATTRIBUTE)
+}
+
+static Ncu__ProfileMetricValue *attribute_add(struct launch_device *d, uint32_t i)
+{
+	size_t at = d->message.n_attributes++;
+	ncu__device_attribute__init(&d->attributes[at]);
+	ncu__profile_metric_value__init(&d->values[at]);
+	d->attributes[at].name =
+		text(launch_metric_names[METRIC_DEVICE + i] + sizeof(DEVICE_PREFIX) - 1);
+	d->attributes[at].value = &d->values[at];
+	d->list[at] = &d->attributes[at];
+	return &d->values[at];
+}
+
 void launch_device_fill(struct launch_device *d, const uint64_t *columns, const char *name)
 {
 	ncu__device_attributes__init(&d->message);
-	d->message.n_attributes = METRICS - METRIC_DEVICE;
-	for (uint32_t i = 0; i < d->message.n_attributes; i++) {
-		ncu__device_attribute__init(&d->attributes[i]);
-		ncu__profile_metric_value__init(&d->values[i]);
-		d->attributes[i].name =
-			text(launch_metric_names[METRIC_DEVICE + i] + sizeof(DEVICE_PREFIX) - 1);
-		d->attributes[i].value = &d->values[i];
-		d->values[i].has_uint64_value = i < sizeof(device_columns);
-		if (i < sizeof(device_columns))
-			d->values[i].uint64_value = columns[device_columns[i]];
-		else
-			d->values[i].string_value = text(name);
-		d->list[i] = &d->attributes[i];
+	for (uint32_t i = 0; i < sizeof(device_columns); i++) {
+		if (!is_known(columns, i))
+			continue;
+		Ncu__ProfileMetricValue *value = attribute_add(d, i);
+		value->has_uint64_value = 1;
+		value->uint64_value = columns[device_columns[i]];
 	}
+	attribute_add(d, sizeof(device_columns))->string_value = text(name);
 	d->message.has_id = 1;
 	d->message.id = (uint32_t)columns[COLUMN_CUDA_DEVICE_DEVICE_ID];
 	d->message.name = text(name);

@@ -3,9 +3,9 @@
  * launch.h - a kernel launch as a standard entry of a report, in the form of Nsight Compute.
  *
  * It is built from the columns of a CUDA_KERNEL row and of the CUDA_DEVICE row of its device
- * (cuda.def), both by number of the column. Metrics have Nsight Compute's names: launch__*,
- * device__attribute_*. Nothing allocates; texts and columns are the caller's and live as long as
- * the entry. One thread for each object.
+ * (cuda.def), both by number of the column, the latter with attributes behind its columns. Metrics
+ * have Nsight Compute's names: launch__*, device__attribute_*. Nothing allocates; texts and columns
+ * are the caller's and live as long as the entry. One thread for each object.
  */
 #ifndef COMMON_NCU_LAUNCH_H
 #define COMMON_NCU_LAUNCH_H
@@ -18,6 +18,17 @@
 
 /* Columns of a row, by their number. */
 #define LAUNCH_COLUMNS (CUDA_COLUMNS_MAX + 1)
+
+/* Attributes that CUPTI reports besides the row of the device: their index behind its columns,
+ * name, and CUdevice_attribute. 0 = not reported. */
+#define LAUNCH_ATTRIBUTES(ATTRIBUTE)                          \
+	ATTRIBUTE(MEMORY_CLOCK_RATE, "memory_clock_rate", 36) \
+	ATTRIBUTE(GLOBAL_MEMORY_BUS_WIDTH, "global_memory_bus_width", 37)
+#define LAUNCH_ATTRIBUTE_INDEX(name, text, number) LAUNCH_ATTRIBUTE_##name,
+enum {
+	LAUNCH_ATTRIBUTE_FIRST = LAUNCH_COLUMNS - 1,
+	LAUNCH_ATTRIBUTES(LAUNCH_ATTRIBUTE_INDEX) LAUNCH_DEVICE_COLUMNS
+};
 
 /* Metrics of a result, attributes of a device, at most. */
 #define LAUNCH_METRICS_MAX 64u
@@ -59,6 +70,10 @@ struct launch_device {
 
 /* Fill entry->result. The caller adds NVTX state and callchain. */
 void launch_entry_fill(struct launch_entry *entry, const struct launch_facts *facts);
+
+/* Store the value of a CUDA_DEVICE_ATTRIBUTE row in the LAUNCH_DEVICE_COLUMNS columns of its
+ * device, if results have that attribute. */
+void launch_attribute_note(uint64_t *device, uint64_t attribute, uint64_t value);
 
 /* Fill device->message, for the details of a session. */
 void launch_device_fill(struct launch_device *device, const uint64_t *columns, const char *name);

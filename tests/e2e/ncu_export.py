@@ -78,6 +78,7 @@ class Events:
         rows = report.events("--absolute")
         self.kernels = sorted((e for e in rows if e["kind"] == "cuda_kernel"), key=lambda e: e["start_ns"])
         self.calls = {(e["pid"], e["correlation_id"]): e for e in rows if e["kind"] == "cuda_api" and "Launch" in e["function"] and not e["level"]}
+        self.attributes = {e["attribute"]: e["value"] for e in rows if e["kind"] == "cuda_device_attribute"}
         self.ranges = [e for e in rows if e["kind"] == "nvtx_range"]
         self.spans = [e for e in rows if e["kind"] == "nvtx_start_end"]
 
@@ -121,6 +122,8 @@ def pages(path, events):
         rows = rows_of(page)
         got = collections.Counter({(*key[:5], round(key[5], 2), *key[6:]): n for key, n in listed(page).items()})
         tap.ok(rows and got == in_ns(page, wanted), f"{name} lists every launch with its facts", f"{got}\n{in_ns(page, wanted)}")
+        clocks = {tuple(row[f"device__attribute_{what}"].replace(",", "") for what in ("clock_rate", "memory_clock_rate", "global_memory_bus_width")) for row in rows}
+        tap.ok(clocks == {tuple(str(events.attributes[number]) for number in (13, 36, 37))}, f"{name}: attributes that only CUPTI's list of attributes has", clocks)
         tap.ok({row["Kernel Name"] for row in rows} == {KERNEL}, f"{name}: names are readable", {row["Kernel Name"] for row in rows})
         wrong = [f"{row['ID']}: {row[column]}" for row, kernel in zip(rows, events.kernels) for place, column in ((0, PUSH_POP), (1, START_END))
                  if collections.Counter(texts(row[column])) != flat(events.open(kernel), place)]

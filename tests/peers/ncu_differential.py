@@ -152,8 +152,8 @@ def judged(path, name, with_pages=True):
         tap.ok(not open_, f"{name}: {count} {what}, {explained} explained differences, {len(open_)} classes of others", "\n".join(lines))
 
 
-def named():
-    for path in sys.argv[1:]:
+def named(paths):
+    for path in paths:
         judged(path, os.path.basename(path))
 
 
@@ -187,4 +187,8 @@ def mutated():
 
 
 if __name__ == "__main__":
-    main(*([named] if len(sys.argv) > 1 else [of_fixtures, mutated]))
+    if all(os.path.exists(argument) for argument in sys.argv[1:]) and len(sys.argv) > 1:
+        named(sys.argv[1:])
+        tap.finish()
+    else:
+        main(of_fixtures, mutated)

@@ -45,7 +45,7 @@ struct results {
 	uint32_t launch_count, launch_capacity;
 	struct kernel_name names[NAMES_MAX];
 	uint32_t name_count;
-	uint64_t devices[DEVICES_MAX][LAUNCH_COLUMNS];
+	uint64_t devices[DEVICES_MAX][LAUNCH_DEVICE_COLUMNS];
 	char *device_names[DEVICES_MAX];
 	uint32_t device_count;
 	uint32_t cuda_version;              /* driver version: 13000 is 13.0; 0 = not known */
@@ -146,19 +146,37 @@ void results_note_kernel(
 	r->without_call += !l->call;
 }
 
+/* Return the index of a device, or -1. */
+static int device_of(const struct results *r, uint64_t id)
+{
+	for (uint32_t i = 0; i < r->device_count; i++)
+		if (r->devices[i][CUDA_DEVICE_DEVICE_ID + 1] == id)
+			return (int)i;
+	return -1;
+}
+
 void results_note_device(struct spool *spool, const uint64_t *values)
 {
 	struct results *r = results_of(spool);
 	if (!r || r->device_count == DEVICES_MAX)
 		return;
-	for (uint32_t i = 0; i < r->device_count; i++)
-		if (r->devices[i][CUDA_DEVICE_DEVICE_ID + 1] == values[CUDA_DEVICE_DEVICE_ID + 1])
-			return;
+	if (device_of(r, values[CUDA_DEVICE_DEVICE_ID + 1]) >= 0)
+		return;
 	char *name = ascii_only(text_of(spool, (uint32_t)values[CUDA_DEVICE_NAME + 1]));
 	if (!name)
 		return;
-	memcpy(r->devices[r->device_count], values, sizeof(r->devices[0]));
+	memcpy(r->devices[r->device_count], values, LAUNCH_COLUMNS * sizeof(*values));
 	r->device_names[r->device_count++] = name;
+}
+
+void results_note_attribute(struct spool *spool, const uint64_t *values)
+{
+	struct results *r = results_of(spool);
+	int device = r ? device_of(r, values[CUDA_DEVICE_ATTRIBUTE_DEVICE_ID + 1]) : -1;
+	if (device >= 0)
+		launch_attribute_note(r->devices[device],
+			values[CUDA_DEVICE_ATTRIBUTE_ATTRIBUTE + 1],
+			values[CUDA_DEVICE_ATTRIBUTE_VALUE + 1]);
 }
 
 void results_note_setup(struct spool *spool, const uint64_t *values)
@@ -250,12 +268,11 @@ static void launch_put(struct writer *w, struct spool *spool, const struct launc
 		.mangled = mangled,
 		.source = cubins_reference(
 			spool, (uint32_t)l->values[CUDA_KERNEL_CONTEXT_ID + 1], mangled)};
-	for (uint32_t i = 0; i < r->device_count; i++)
-		if (r->devices[i][CUDA_DEVICE_DEVICE_ID + 1] ==
-			l->values[CUDA_KERNEL_DEVICE_ID + 1]) {
-			facts.device = r->devices[i];
-			facts.device_name = r->device_names[i];
-		}
+	int device = device_of(r, l->values[CUDA_KERNEL_DEVICE_ID + 1]);
+	if (device >= 0) {
+		facts.device = r->devices[device];
+		facts.device_name = r->device_names[device];
+	}
 	size_t bytes = base_name(mangled, &base);
 	char *function = strndup(base, bytes);
 	facts.function = function ? function : mangled;

@@ -16,11 +16,12 @@
 struct spool;
 struct writer;
 
-/* Record a launch, a device, or the version of the driver. `values`: by column number; texts are
- * names of the spool. */
+/* Record a launch, a device, an attribute of a device, or the version of the driver. `values`: by
+ * column number; texts are names of the spool. */
 void results_note_kernel(
 	struct spool *spool, const uint64_t *values, uint64_t duration_ns, uint32_t tid);
 void results_note_device(struct spool *spool, const uint64_t *values);
+void results_note_attribute(struct spool *spool, const uint64_t *values);
 void results_note_setup(struct spool *spool, const uint64_t *values);
 
 /* Write the entries of a process that has ended to blocks, and forget them. Returns 0 or a negative

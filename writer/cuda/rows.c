@@ -169,6 +169,8 @@ uint32_t cuda_row_put(struct segment *s, const struct record_at *at)
 			origin_tid(s, (uint32_t)values[CUDA_KERNEL_CORRELATION_ID + 1]));
 	else if (event == EVENT_CUDA_DEVICE)
 		results_note_device(s->spool, values);
+	else if (event == EVENT_CUDA_DEVICE_ATTRIBUTE)
+		results_note_attribute(s->spool, values);
 	else if (event == EVENT_CUDA_SETUP)
 		results_note_setup(s->spool, values);
 	else if (event == EVENT_CUDA_MODULE)

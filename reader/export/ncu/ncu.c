@@ -16,32 +16,53 @@
 #define FRAMES_MAX 512u /* maximum number of frames of a callchain, with inlined functions */
 #define VERSIONS_MAX 16u
 
-_Static_assert(LAUNCH_COLUMNS <= NCU_DEVICE_COLUMNS, "a device has room for its columns");
+_Static_assert(LAUNCH_DEVICE_COLUMNS <= NCU_DEVICE_COLUMNS, "a device has room for its columns");
 
 /* ---- devices ---- */
 
-static int row_collect(struct ncu_devices *d, const struct event_batch *b, const int64_t *values,
-	uint32_t row, const struct schema_event *event)
+static struct ncu_device *device_of(struct ncu_devices *d, uint32_t process, uint64_t id)
 {
-	struct ncu_device *device = &d->rows[d->count];
-	memset(device, 0, sizeof(*device));
-	device->process = b->process;
-	for (uint32_t i = 0; i < event->field_count; i++)
-		device->columns[event->fields[i].number] =
-			(uint64_t)values[(size_t)i * b->count + row];
 	for (uint32_t i = 0; i < d->count; i++)
-		if (d->rows[i].process == b->process &&
-			d->rows[i].columns[COLUMN_CUDA_DEVICE_DEVICE_ID] ==
-				device->columns[COLUMN_CUDA_DEVICE_DEVICE_ID])
-			return 0;
-	d->count++;
-	return 0;
+		if (d->rows[i].process == process &&
+			d->rows[i].columns[COLUMN_CUDA_DEVICE_DEVICE_ID] == id)
+			return &d->rows[i];
+	return NULL;
+}
+
+/* Keep what a row says: the values of its columns, by number. */
+static void row_collect(struct ncu_devices *d, const struct event_batch *b, const uint64_t *columns)
+{
+	struct ncu_device *device;
+	switch (b->kind) {
+	case KIND_CUDA_DEVICE:
+		if (d->count == NCU_DEVICES_MAX ||
+			device_of(d, b->process, columns[COLUMN_CUDA_DEVICE_DEVICE_ID]))
+			return;
+		device = &d->rows[d->count++];
+		*device = (struct ncu_device){.process = b->process};
+		memcpy(device->columns, columns, LAUNCH_COLUMNS * sizeof(*columns));
+		return;
+	case KIND_CUDA_DEVICE_ATTRIBUTE: /* CUPTI reports them after the device */
+		device = device_of(d, b->process, columns[COLUMN_CUDA_DEVICE_ATTRIBUTE_DEVICE_ID]);
+		if (device)
+			launch_attribute_note(device->columns,
+				columns[COLUMN_CUDA_DEVICE_ATTRIBUTE_ATTRIBUTE],
+				columns[COLUMN_CUDA_DEVICE_ATTRIBUTE_VALUE]);
+		return;
+	case KIND_CUDA_SETUP:
+		d->cuda_version = (uint32_t)columns[COLUMN_CUDA_SETUP_DRIVER_VERSION];
+		return;
+	default:
+		return;
+	}
 }
 
 int ncu_devices_collect(struct ncu_devices *d, const struct event_batch *b)
 {
 	const struct schema_event *event = schema_event(b->kind);
-	if ((b->kind != KIND_CUDA_DEVICE && b->kind != KIND_CUDA_SETUP) || !b->count)
+	if ((b->kind != KIND_CUDA_DEVICE && b->kind != KIND_CUDA_DEVICE_ATTRIBUTE &&
+		    b->kind != KIND_CUDA_SETUP) ||
+		!b->count)
 		return 0;
 	int64_t *values = calloc((size_t)b->count * event->field_count, sizeof(*values));
 	if (!values)
@@ -50,13 +71,12 @@ int ncu_devices_collect(struct ncu_devices *d, const struct event_batch *b)
 	for (uint32_t i = 0; !error && i < event->field_count; i++)
 		error = event_batch_column(
 			b, event->fields[i].number, values + (size_t)i * b->count);
-	for (uint32_t row = 0; !error && b->kind == KIND_CUDA_DEVICE && row < b->count &&
-		d->count < NCU_DEVICES_MAX;
-		row++)
-		row_collect(d, b, values, row, event);
-	if (!error && b->kind == KIND_CUDA_SETUP) {
-		uint32_t column = schema_column_index(event, FIELD_CUDA_SETUP_DRIVER_VERSION);
-		d->cuda_version = (uint32_t)values[(size_t)column * b->count];
+	for (uint32_t row = 0; !error && row < b->count; row++) {
+		uint64_t columns[LAUNCH_COLUMNS] = {0};
+		for (uint32_t i = 0; i < event->field_count; i++)
+			columns[event->fields[i].number] =
+				(uint64_t)values[(size_t)i * b->count + row];
+		row_collect(d, b, columns);
 	}
 	free(values);
 	return 0;
