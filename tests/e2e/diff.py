@@ -5,12 +5,16 @@
 Times are drawn from known distributions by fixed seeds, or only counts matter, so nothing here depends on how busy the machine is.
 """
 import contextlib
+import fcntl
 import io
 import json
 import os
+import pty
 import sqlite3
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import xml.etree.ElementTree as xml
 
@@ -20,7 +24,7 @@ from lib import tap
 
 made.enter_interpreter("trace diff")
 import trace_tools  # noqa: E402
-from trace_tools import convert, diff as trace_diff, fingerprint, profile, progress, renames  # noqa: E402
+from trace_tools import convert, diff as trace_diff, fingerprint, profile, progress, renames, terminal  # noqa: E402
 
 
 def diff(base, other, *options, **environment):
@@ -191,6 +195,45 @@ def says_what_cannot_be_known():
     tap.ok(status == 2 and "record more runs" in found["reason"], "with three runs on each side no difference is distinguishable from chance", found["reason"])
 
 
+def on_a_terminal(columns, *arguments):
+    """Return the lines that `trace diff` prints on a terminal of that width."""
+    control, side = pty.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    env = lib.clean_env(LIBTRACE_PYTHON=sys.executable, LIBTRACE_SPOOL_DIR=os.environ["LIBTRACE_SPOOL_DIR"])
+    child = subprocess.Popen([lib.TRACE, "diff", *arguments], env=env, stdin=subprocess.DEVNULL, stdout=side, stderr=subprocess.DEVNULL)
+    os.close(side)
+    text = b""
+    with contextlib.suppress(OSError):  # EIO: nobody has the other side any more
+        while True:
+            part = os.read(control, 65536)
+            if not part:
+                break
+            text += part
+    os.close(control)
+    return child.wait(), text.decode().splitlines()
+
+
+def fits_the_terminal():
+    folder = lib.folder()
+    base, other = made.runs(folder, "base", 10, 1), made.runs(folder, "other", 10, 2, solve_ns=51500, locks=2)
+    whole = diff(base, other).out.decode().splitlines()
+    tap.ok(max(map(len, whole)) > 150, "in a pipe, a line for each row", max(map(len, whole)))
+    for columns in (200, 150, 100, 60, 35):
+        status, lines = on_a_terminal(columns, *base, "--", *other)
+        tap.ok(status == 1 and lines and max(map(len, lines)) <= columns, f"on a terminal of {columns} columns no line is wider", max(map(len, lines), default=0))
+    heading, rows = ("Name", "Count"), [("void scale<float, 17>(float*, unsigned int) const", "3"), ("x" * 40, "1,000,000"), ("", "-")]
+    for room in (30, 31, 45):
+        lines, cells = terminal.table(heading, rows, {1}, room), []
+        wide = lines[1].index(" ")
+        for line in lines[2:]:
+            if line[wide:].strip():
+                cells.append(["", line[wide:].strip()])
+            cells[-1][0] += line[:wide].replace(" ", "")
+        tap.ok([tuple(cell) for cell in cells] == [(name.replace(" ", ""), count) for name, count in rows], f"cells fold at {room}, and nothing is cut", "\n".join(lines))
+    lines = terminal.table(heading, rows, {1}, 24)
+    tap.ok("".join(lines).replace(" ", "") == "".join("Name" + name + "Count" + count for name, count in rows).replace(" ", ""), "where no table fits, a line for each cell", "\n".join(lines))
+
+
 def refuses_what_must_not_be_compared():
     folder = lib.folder()
     base = made.runs(folder, "base", 6, 1, options=["osrt_threshold=0"])
@@ -342,5 +385,5 @@ def holds_its_error_rate():
 
 
 lib.main(finds_planted_changes, compares_databases_of_nsys, tells_new_vanished_and_renamed, compares_captures_of_pytorch, reads_databases_of_old_versions, long_names_have_a_budget,
-         shows_progress_after_a_second, says_what_cannot_be_known, refuses_what_must_not_be_compared, build_ids_differ_where_both_are_known,
+         shows_progress_after_a_second, fits_the_terminal, says_what_cannot_be_known, refuses_what_must_not_be_compared, build_ids_differ_where_both_are_known,
          children_have_the_name_of_a_program, prints_five_formats, one_line_for_each_error, finds_counts_in_reports, holds_its_error_rate)

@@ -7,7 +7,7 @@ import itertools
 import sys
 import tempfile
 
-from . import Failure, arguments, compare, convert, formats, merging, profile
+from . import Failure, arguments, compare, convert, formats, merging, profile, terminal
 from .progress import Progress
 
 
@@ -45,7 +45,10 @@ def targets(names: list[str] | None) -> list[tuple[str, str | None]]:
 
 def write(comparison: compare.Comparison, wanted: list[tuple[str, str | None]], everything: bool) -> None:
     for kind, file in wanted:
-        text = formats.FORMATS[kind](comparison, everything)
+        if kind == "text" and not file:
+            text = formats.text(comparison, everything, terminal.width())
+        else:
+            text = formats.FORMATS[kind](comparison, everything)
         try:
             if file:
                 with open(file, "w", encoding="utf-8") as out:

@@ -8,6 +8,7 @@ import json
 import math
 import xml.etree.ElementTree as xml
 
+from . import terminal
 from .compare import VERDICTS, Comparison, Finding, title
 from .profile import KINDS
 
@@ -111,22 +112,12 @@ def head(comparison: Comparison) -> list[str]:
     return lines
 
 
-def text(comparison: Comparison, everything: bool) -> str:
-    lines = head(comparison)
+def text(comparison: Comparison, everything: bool, room: int | None = None) -> str:
+    """Return lines of at most `room` characters."""
+    lines = [part for line in head(comparison) for part in terminal.wrapped(line, room, "  ")]
     findings, left_out = chosen(comparison, everything)
     if findings:
-        table = [COLUMNS] + [row(f) for f in findings]
-        widths = [max(len(r[i]) for r in table) for i in range(len(COLUMNS))]
-        right = {5, 6, 7, 8, 9, 10}
-        lines.append("")
-        for n, r in enumerate(table):
-            lines.append(
-                "  ".join(
-                    cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(r, widths))
-                ).rstrip()
-            )
-            if not n:
-                lines.append("  ".join("-" * w for w in widths))
+        lines += ["", *terminal.table(COLUMNS, [row(f) for f in findings], set(range(5, len(COLUMNS))), room)]
     if left_out:
         lines.append(f"{left_out} more; use --all to print them")
     return "\n".join(lines) + "\n"
