@@ -14,6 +14,6 @@ FROM LIBTRACE_NCU_METRIC AS m
      LEFT JOIN StringIds AS kernel ON kernel.id = CASE WHEN argument('base') THEN r.shortName
                                                        WHEN argument('mangled') THEN r.mangledName
                                                        ELSE r.demangledName END
-WHERE typeof(m.value) IN ('integer', 'real') AND metric.value GLOB coalesce(argument('metric'), '*')
+WHERE typeof(m.value) IN ('integer', 'real') AND coalesce(m.isStored, 1) AND metric.value GLOB coalesce(argument('metric'), '*')
 GROUP BY kernel.value, metric.value
 ORDER BY kernel_name, metric_name;

@@ -159,23 +159,23 @@ def traced(command, simulated):
     return record(command, LIBTRACE_CUDA_BACKTRACE="all", LIBTRACE_OSRT_BACKTRACE_THRESHOLD=0).path
 
 
-def round_trip(name, report):
-    texts = {kind: exported(report, kind) for kind in ("atp", "csv", "occupancy")}
+def round_trip(name, report, has_kernels):
+    texts = {kind: exported(report, kind) for kind in ("atp", "csv", "occupancy")[: 3 if has_kernels else 1]}
     copy, result = imported(*(written(f"{name}.{kind}", text) for kind, text in texts.items()))
-    tap.ok(all(exported(copy, kind) == text for kind, text in texts.items()), f"{name}: what we export comes back byte by byte, all three files from one report", result)
+    tap.ok(all(exported(copy, kind) == text for kind, text in texts.items()), f"{name}: what we export comes back byte by byte, all files from one report", result)
     tap.ok(not result.err, f"{name}: nothing is left out", result.err)
     return copy
 
 
 def ours_come_back():
-    copy = round_trip("holder", traced([app("lock_holder")], False))
+    copy = round_trip("holder", traced([app("lock_holder")], False), has_kernels=False)
     calls = trace("stats", "-r", "osrt_sum", copy).out.decode()
     tap.ok("pthread_join" in calls, "statistics know the calls of an imported timeline", calls)
     if device.missing("pipeline"):
         tap.skip("a report of CUDA comes back", device.missing("pipeline"))
         return
     report = traced([device.app("pipeline")], True)
-    copy = round_trip("pipeline", report)
+    copy = round_trip("pipeline", report, has_kernels=True)
     named = [{line.split()[-1] for line in trace("stats", "-r", "cuda_gpu_kern_sum,cuda_api_sum", each).out.decode().splitlines()[3:] if line.strip()} for each in (report, copy)]
     tap.ok(len(named[0]) > 6 and named[0] == named[1], "statistics of the imported and of the first report have the same kernels and CUDA calls", named)
 

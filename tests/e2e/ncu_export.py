@@ -248,9 +248,12 @@ def none():
     if device.missing("ends"):
         tap.skip("none", device.missing("ends"))
         return
-    made = exported([device.app("ends"), "exit"])
-    if made:
-        tap.ok("no kernel was launched" in made[2] and not list(results(made[0])), "a report without kernels: a note, and no result", made[2])
+    work, spool = folder(), spool_folder()
+    report = Report(os.path.join(work, "r.rep"))
+    result = run([device.app("ends"), "exit"], env=device.env(base=traced_env(report.path, spool, LIBTRACE_TRACE="cuda,nvtx")), cwd=work)
+    done = trace("export", "-t", "ncu", report.path) if wait_spool_gone(spool, 30) else result
+    tap.ok(done.status == 2 and done.err.decode().endswith("nothing to export as ncu\n") and not os.path.exists(os.path.join(work, "r.ncu-rep")),
+           "a report without kernels is not exported", done)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import struct
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, folder, main, run, tap, trace  # noqa: E402
+from lib import BUILD, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 from libncu import launch, section, write  # noqa: E402
 from libwire import put_bytes as data, put_number as number_, put_real as real  # noqa: E402
 
@@ -86,6 +86,15 @@ def doubled_metrics():
     same(found, [("gpu__time_duration.sum", 145120.0), ("inst_executed", 9), (RATE, 5e8)], "in SQLite, one row each")
     rows = {row["Metric"]: row["Sum"] for row in json.loads(printed("stats", "-f", "json", "-r", "ncu_metric_sum", path))}
     same(rows["gpu__time_duration.sum"], 145120.0, "in statistics")
+
+
+def instances_alone():
+    """A metric that has instances only: its value is 0 if they are numbers, as NVIDIA's module says."""
+    path, to = made("alone", {"memory_type": (None, {16: 4}), "rate.pct": (None, {16: 2.5}), "name": (None, {16: "a"}), "none": None}), os.path.join(PLACE, "alone.sqlite")
+    printed("export", "-t", "sqlite", "-f", "true", "-o", to, path)
+    found = sqlite3.connect(to).execute("SELECT s.value, m.value, typeof(m.value) FROM LIBTRACE_NCU_METRIC AS m JOIN StringIds AS s ON s.id = m.nameId ORDER BY m.id").fetchall()
+    same(found, [("memory_type", 0, "integer"), ("rate.pct", 0, "real"), ("name", None, "null"), ("none", None, "null")], "a metric that has instances only, in SQLite")
+    same(python(path, "print(json.dumps([a[name].value() for name in ('memory_type', 'rate.pct', 'name', 'none')]))"), [0, 0.0, None, None], "in Python")
 
 
 def scaled_values():
@@ -215,10 +224,18 @@ def source_lines():
 def empty_exports():
     """What would be an empty file is status 2, one line that says so, and no file."""
     path, to = made("empty", {"gpu__time_duration.sum": 1.0}), os.path.join(PLACE, "out")
-    for kind, *options in (("folded",), ("ncu", "--nvtx-include", "nowhere/")):
+    kinds = ("folded", "speedscope", "nvtxt", "perfetto", "chrome", "xplane", "xplane-tools")
+    for kind, *options in (*((kind,) for kind in kinds), ("ncu", "--nvtx-include", "nowhere/")):
         done = trace("export", "-t", kind, "-f", "true", "-o", to, *options, path)
         tap.ok(done.status == 2 and not os.path.exists(to) and done.err.decode().endswith(f"nothing to export as {kind}\n"), f"{kind}: an export of nothing", done)
+    spool = spool_folder()
+    report = os.path.join(PLACE, "nothing.rep")
+    run(["true"], env=traced_env(report, spool, LIBTRACE_TRACE="nvtx"))
+    wait_spool_gone(spool, 30)
+    for kind in (*kinds, "ncu", "atp", "csv", "occupancy"):
+        done = trace("export", "-t", kind, "-f", "true", "-o", to, report)
+        tap.ok(done.status == 2 and not os.path.exists(to) and done.err.decode().endswith(f"trace: '{report}': nothing to export as {kind}\n"), f"{kind}: nothing was recorded", done)
 
 
 if __name__ == "__main__":
-    main(doubled_metrics, scaled_values, column_units, units, rules_in_python, sections_in_python, numbers_in_python, source_lines, empty_exports)
+    main(doubled_metrics, instances_alone, scaled_values, column_units, units, rules_in_python, sections_in_python, numbers_in_python, source_lines, empty_exports)

@@ -184,7 +184,7 @@ def outputs_of_commands():
     report, spool = os.path.join(folder(), "r.rep"), spool_folder()
     run([app("forks"), "fork"], env=traced_env(report, spool))
     wait_spool_gone(spool)
-    commands = [("export", "-t", kind, "-f", "true") for kind in ("sqlite", "perfetto", "ncu")] + [
+    commands = [("export", "-t", kind, "-f", "true") for kind in ("sqlite", "perfetto", "json")] + [
         ("stats", "--format", "csv")]
     for command in commands:
         place = sticky()

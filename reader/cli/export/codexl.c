@@ -51,7 +51,7 @@ struct writing {
 	FILE *out;
 	int64_t thread, origin_ns;
 	const char *section;
-	uint64_t rows;
+	uint64_t rows, all_rows; /* of the section, of the file */
 };
 
 static int query(struct stats_database *d, struct writing *w, const char *statement,
@@ -60,7 +60,9 @@ static int query(struct stats_database *d, struct writing *w, const char *statem
 	const struct sql_visitor visitor = {w, NULL, row};
 	w->thread = -1;
 	w->rows = 0;
-	return sql_run(&d->sql, statement, &visitor);
+	int error = sql_run(&d->sql, statement, &visitor);
+	w->all_rows += w->rows;
+	return error;
 }
 
 /* Convert a time to the machine's clock. A report may hold any number, so the sum is unsigned and
@@ -532,7 +534,7 @@ static int write_recorded(FILE *out, struct cli_report *r, const struct options 
 	if (error)
 		sql_file_failed(&d.sql, r->path, "convert it to this format", error);
 	stats_database_close(&d);
-	return error;
+	return !error && !w.all_rows ? -ENODATA : error;
 }
 
 int export_codexl(FILE *out, struct cli_report *r, const struct options *o, const char *format,

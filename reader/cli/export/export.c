@@ -125,7 +125,7 @@ static int write_profile(struct cli_report *r, const struct options *o, FILE *ou
 		error = speedscope_write(out, &profile, weight, slash ? slash + 1 : r->path);
 	else if (!error)
 		error = folded_write(out, &profile, weight);
-	if (!error) {
+	if (!error || error == -ENODATA) {
 		const char *format = speedscope ? "speedscope" : "folded";
 		export_note_others(
 			r->path, format, &c, profile.source == PROFILE_NVTX ? of_nvtx : of_osrt);
@@ -189,7 +189,7 @@ static int export_to(struct cli_report *r, const struct options *o,
 	else if (!error && out.temporary && ftello(out.file) == 0)
 		error = -ENODATA;
 	if (error == -ENODATA)
-		cli_error("'%s': nothing to export as %s", r->path, format->name);
+		export_found_nothing(r, format->name);
 	int status = error == -ENODATA ? STATUS_FAILED
 		: error && error != -EPIPE
 		? stop_signal ? STATUS_FAILED : cli_failed(r, error)

@@ -52,8 +52,6 @@ static void visit_problem(void *user, uint64_t offset, const char *cause)
 
 static void note_tally(const char *path, const struct ncu_tally *t)
 {
-	if (!t->launches)
-		cli_note("'%s': no kernel was launched", path);
 	if (t->without_call)
 		cli_note("'%s': of %" PRIu64 " launches, %" PRIu64
 			 " have no call in the report, and so no thread, NVTX ranges or callchain",
@@ -116,6 +114,7 @@ static int write_results(FILE *out, struct cli_report *r, struct indexing *x,
 		export_note_others(r->path, "ncu", c, carried);
 		note_tally(r->path, &tally);
 		cli_note_cut_off(r, c);
+		error = tally.launches ? 0 : -ENODATA;
 	}
 	return error;
 }

@@ -4,6 +4,7 @@
  */
 #include "reader/cli/export/nvtxt.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -59,6 +60,14 @@ static void note_tally(const char *path, const struct nvtxt_tally *t)
 			path, t->changed);
 }
 
+static bool is_empty(const struct nvtxt_tally *t)
+{
+	for (uint32_t kind = 0; kind < SCHEMA_KINDS; kind++)
+		if (t->written[kind])
+			return false;
+	return true;
+}
+
 int export_nvtxt(FILE *out, const struct cli_report *r, const struct contents_visitor *visitor)
 {
 	static struct nvtxt_tally tally;
@@ -76,6 +85,7 @@ int export_nvtxt(FILE *out, const struct cli_report *r, const struct contents_vi
 		note_tally(r->path, &tally);
 		export_note_results(r->path, "NVTXT", &c);
 		cli_note_cut_off(r, &c);
+		error = is_empty(&tally) ? -ENODATA : 0;
 	}
 	cursor_release(&x.cursor);
 	contents_release(&c);

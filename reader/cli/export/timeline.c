@@ -5,6 +5,7 @@
  */
 #include "reader/cli/export/timeline.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -36,6 +37,11 @@ static void visit_problem(void *user, uint64_t offset, const char *cause)
 {
 	struct indexing *x = user;
 	x->visitor->problem(x->visitor->user, offset, cause);
+}
+
+void export_found_nothing(const struct cli_report *r, const char *format)
+{
+	cli_error("'%s': nothing to export as %s", r->path, format);
 }
 
 void export_note_left_out(const char *path, const char *format, const uint64_t *by_kind)
@@ -139,6 +145,7 @@ static int export_all(FILE *const *out, struct cli_report *r, const struct optio
 		note_tally(r, &t, format);
 		note_steps(r->path, &t, o->value[OPT_export_steps], format);
 		cli_note_cut_off(r, &t.contents);
+		error = t.items ? 0 : -ENODATA;
 	}
 	timeline_release(&t);
 	return error;

@@ -69,12 +69,14 @@ int folded_write(FILE *out, struct profile *p, enum profile_weight weight)
 	struct profile_entry *entries = profile_order(p, weight, &count);
 	uint32_t *path = malloc((size_t)p->node_count * sizeof(*path));
 	int error = !path || (!entries && p->node_count > p->root_count + 1) ? -ENOMEM : 0;
+	bool is_empty = true;
 	for (uint32_t i = 0; !error && i < count; i++) {
 		const struct profile_node *node = &p->nodes[entries[i].node];
 		uint64_t self = weight == PROFILE_COUNT ? node->self_count : node->self_ns;
 		path[entries[i].depth] = entries[i].node;
 		if (!self)
 			continue;
+		is_empty = false;
 		print_root(out, p, p->nodes[path[0]].parent);
 		for (uint32_t n = 0; n <= entries[i].depth; n++) {
 			putc_unlocked(';', out);
@@ -84,5 +86,5 @@ int folded_write(FILE *out, struct profile *p, enum profile_weight weight)
 	}
 	free(path);
 	free(entries);
-	return error;
+	return !error && is_empty ? -ENODATA : error;
 }

@@ -117,5 +117,5 @@ int speedscope_write(FILE *out, struct profile *p, enum profile_weight weight, c
 		fputs("]}\n", out);
 	free(w.path);
 	free(entries);
-	return error;
+	return !error && !count ? -ENODATA : error;
 }

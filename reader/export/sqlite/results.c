@@ -29,7 +29,8 @@ static const struct {
 		"duration REAL, creationTime INTEGER, workload TEXT NOT NULL"},
 	[OF_METRIC] = {"LIBTRACE_NCU_METRIC",
 		"id INTEGER NOT NULL PRIMARY KEY, resultId INTEGER NOT NULL, "
-		"nameId INTEGER NOT NULL, unitId INTEGER, value, isSeries INTEGER NOT NULL"},
+		"nameId INTEGER NOT NULL, unitId INTEGER, value, isSeries INTEGER NOT NULL, "
+		"isStored INTEGER NOT NULL"},
 	[OF_INSTANCE] = {"LIBTRACE_NCU_INSTANCE", "metricId INTEGER NOT NULL, key, value"},
 	[OF_SECTION] = {"LIBTRACE_NCU_SECTION",
 		"resultId INTEGER NOT NULL, identifier TEXT, name TEXT"},
@@ -212,15 +213,29 @@ static int instances_put(struct sqlite_export *x, const Ncu__ProfileMetricResult
 	return error;
 }
 
+/* Return the value of a metric without one: 0 if its instances are numbers, as in Nsight Compute. */
+static struct cell value_of_instances(const Ncu__ProfileMetricResult *m)
+{
+	const Ncu__ProfileMetricValue *first =
+		m->n_metric_value_list ? m->metric_value_list[0]->element_value : NULL;
+	if (first && (first->has_double_value || first->has_float_value))
+		return of_real(0);
+	return first && (first->has_uint64_value || first->has_uint32_value)
+		? of_number(0)
+		: (struct cell){.kind = CELL_NULL};
+}
+
 static int metric_put(struct sqlite_export *x, const Ncu__ProfileMetricResult *m)
 {
 	struct results_name name;
 	int error = name_find(x, m->name_id, &name);
 	struct cell v[VALUES_MAX] = {{.kind = CELL_NULL}, result_id(x), of_id(name.text),
 		of_id(name.unit), {.kind = CELL_NULL},
-		of_number(m->has_category && m->category == 1)};
+		of_number(m->has_category && m->category == 1), of_number(m->metric_value != NULL)};
 	if (!error)
 		error = of_value(x, m->metric_value, &v[4]);
+	if (!m->metric_value)
+		v[4] = value_of_instances(m);
 	if (!error)
 		error = row_put(x, OF_METRIC, v);
 	return error ? error : instances_put(x, m);

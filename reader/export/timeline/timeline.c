@@ -303,6 +303,7 @@ int timeline_next(struct timeline *t, struct timeline_item *ret_item)
 		}
 		const uint32_t index = t->group.order[t->group.taken++];
 		int made = item_make(t, ret_item, &t->rows[index]);
+		t->items += made > 0;
 		if (made)
 			return made;
 	}

@@ -111,6 +111,7 @@ struct timeline {
 	 * NULL */
 	int (*loaded)(void *user, const struct report_block *block);
 	void *user;
+	uint64_t items;                  /* items that timeline_next() returned */
 	uint64_t loads;                  /* loads of the cursor that `loaded` was called for */
 	uint64_t left_out[SCHEMA_KINDS]; /* rows that were not shown, by kind */
 	uint64_t steps;                  /* steps that timeline_is_step() found */
