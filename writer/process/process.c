@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/redact.h"
 #include "writer/base/notes.h"
 #include "writer/process/receipt.h"
-#include "writer/report/redact.h"
 #include "writer/spool/liveness.h"
 
 #define ARGUMENTS_MAX 1024u
@@ -158,7 +158,11 @@ static void texts_load(struct texts *t, const struct spool_header *h)
 		at += bytes + 1;
 	}
 	t->truncated |= at < end;
-	redact_arguments(t->arguments, t->count);
+	bool hide = false;
+	for (size_t i = 1; i < t->count; i++) {
+		ProtobufCBinaryData *a = &t->arguments[i];
+		a->data = (uint8_t *)redact_argument(&hide, (char *)a->data, &a->len);
+	}
 }
 
 static void put_process(struct writer *w, Libtrace__Process *message)

@@ -58,6 +58,10 @@ void info_print(FILE *out, const struct info *i, bool verbose);
  * remarkable receipts. */
 void info_print_processes(FILE *out, const struct process_list *l, bool verbose);
 
+/* Write how the program of the session ended, after its last exec. Returns false if that is not
+ * known. */
+bool info_program_end(const struct info *i, char *ret_text, size_t bytes);
+
 /* Print a duration given in nanoseconds. */
 void info_print_span(FILE *out, uint64_t ns);
 

@@ -63,6 +63,20 @@ static void end_text(const struct process *p, char *ret_text, size_t bytes)
 		snprintf(ret_text, bytes, "still running when the report was closed");
 }
 
+bool info_program_end(const struct info *i, char *ret_text, size_t bytes)
+{
+	const struct process_list *l = &i->c.processes;
+	const Libtrace__Session *s = i->c.session;
+	for (size_t n = l->count; s && n-- > 0;)
+		if (l->rows[n]->facts->pid == s->root_pid &&
+			!(l->rows[n]->facts->has_end &&
+				l->rows[n]->facts->end == LIBTRACE__PROCESS_END__END_EXEC)) {
+			end_text(l->rows[n], ret_text, bytes);
+			return true;
+		}
+	return false;
+}
+
 static void print_whole_command(FILE *out, const Libtrace__Process *f)
 {
 	if (!f->n_arguments && !f->executable)

@@ -5,26 +5,48 @@
 #define _GNU_SOURCE
 #include "reader/cli/report/overview.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "common/redact.h"
 #include "reader/base/print.h"
 #include "reader/cli/info/info.h"
 
 #define COMMAND_BYTES 300u
 
+/* The labels of facts in their order. */
+static const char *const labels[] = {"file", "command", "ended", "lasted", "GPU", "host", "began",
+	"system", "version", "size", "processes", "receipt", "tracer's own time", "clock",
+	"clock discontinuities"};
+#define LABELS (sizeof(labels) / sizeof(labels[0]))
+
+/* Return the index of a label; LABELS if it is none. */
+static size_t label_rank(const char *label)
+{
+	size_t rank = 0;
+	while (rank < LABELS && strcmp(labels[rank], label) != 0)
+		rank++;
+	return rank;
+}
+
+/* Add a fact behind those of the same and of earlier labels. */
 __attribute__((format(printf, 3, 4))) static void fact_add(
 	struct overview *o, const char *label, const char *format, ...)
 {
 	va_list arguments;
 	char *value = NULL;
 	va_start(arguments, format);
-	if (o->count < OVERVIEW_ROWS_MAX && vasprintf(&value, format, arguments) >= 0) {
-		o->rows[o->count].label = label;
-		o->rows[o->count++].value = value;
+	size_t rank = label_rank(label), at = o->count;
+	if (rank < LABELS && at < OVERVIEW_ROWS_MAX && vasprintf(&value, format, arguments) >= 0) {
+		for (; at && label_rank(o->rows[at - 1].label) > rank; at--)
+			o->rows[at] = o->rows[at - 1];
+		o->rows[at].label = labels[rank];
+		o->rows[at].value = value;
+		o->count++;
 	}
 	va_end(arguments);
 }
@@ -35,10 +57,12 @@ static void session_add(struct overview *o, const struct info *i)
 	const Libtrace__SessionDetails *d = i->c.details;
 	time_t seconds = s ? (time_t)(s->start_realtime_ns / 1000000000) : 0;
 	struct tm utc;
-	char text[64] = "?";
+	char text[64] = "?", end[100];
 	if (d && d->command_line)
 		fact_add(o, "command", "%.*s%s", (int)COMMAND_BYTES, d->command_line,
 			strlen(d->command_line) > COMMAND_BYTES ? " ..." : "");
+	if (info_program_end(i, end, sizeof(end)))
+		fact_add(o, "ended", "%s", end);
 	if (!s)
 		return;
 	if (gmtime_r(&seconds, &utc))
@@ -118,6 +142,124 @@ int overview_gather(struct overview *o, const char *file, bool no_wait)
 		"none: only a report of libtrace has one; this is %s",
 		sql_is_database(file) ? "a database" : "an XSpace of a profiler");
 	return STATUS_OK;
+}
+
+/* ---- facts of a database ---- */
+
+/* Statements whose rows are facts: label and value. They run only where the file has `table` and
+ * `column`. */
+static const struct {
+	const char *table, *column, *statement;
+} queries[] = {
+	{"TARGET_INFO_GPU", "name",
+		"SELECT 'GPU', group_concat(CASE n WHEN 1 THEN '' ELSE n || ' x ' END || name, ', "
+		"') "
+		"FROM (SELECT name, count(*) AS n FROM main.TARGET_INFO_GPU WHERE name <> '' "
+		"GROUP BY name)"},
+#define EXPORT_FACTS(table)                                                                            \
+	{                                                                                              \
+#table, "value",                                                                       \
+			"SELECT 'version', p.value || coalesce(' ' || (SELECT value FROM main." #table \
+			" WHERE name = CASE p.value WHEN 'libtrace' THEN 'LIBTRACE_VERSION' "          \
+			"ELSE 'EXPORT_PRODUCT_VERSION' END), '') || coalesce(', schema ' || (SELECT "  \
+			"value FROM main." #table " WHERE name = 'EXPORT_SCHEMA_VERSION'), '') "       \
+			"FROM main." #table " AS p WHERE p.name = 'EXPORT_PRODUCT_NAME'"               \
+	}
+	EXPORT_FACTS(META_DATA_EXPORT),
+	EXPORT_FACTS(EXPORT_META_DATA),
+	{"TARGET_INFO_SESSION_START_TIME", "utcTime",
+		"SELECT 'began', replace(utcTime, 'T', ' ') || ' UTC' "
+		"FROM main.TARGET_INFO_SESSION_START_TIME"},
+	{"ANALYSIS_DETAILS", "duration",
+		"SELECT 'lasted', printf('%.6f s', duration / 1e9) FROM main.ANALYSIS_DETAILS "
+		"WHERE duration > 0"},
+	{"TARGET_INFO_SYSTEM_ENV", "value",
+		"SELECT 'host', value FROM main.TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname'"},
+	{"TARGET_INFO_SYSTEM_ENV", "value",
+		"SELECT 'system', group_concat(value || CASE name WHEN 'CpuCores' "
+		"THEN ' processors' ELSE '' END, ', ') FROM (SELECT DISTINCT name, value "
+		"FROM main.TARGET_INFO_SYSTEM_ENV WHERE name IN ('OsDescription', "
+		"'CpuDescription', 'CpuCores') AND value <> '' ORDER BY name DESC)"},
+#define OF_PROGRAM \
+	"FROM main.LIBTRACE_PROCESS AS p JOIN main.LIBTRACE_REPORT AS r ON p.pid = r.rootPid "
+	{"LIBTRACE_REPORT", "rootPid",
+		"SELECT 'command', arguments || CASE argumentsTruncated WHEN 0 THEN '' "
+		"ELSE ' ...' END " OF_PROGRAM "WHERE arguments <> '' ORDER BY p.processId"},
+	{"LIBTRACE_REPORT", "rootPid",
+		"SELECT 'ended', CASE endHow WHEN 'exit' THEN "
+		"coalesce('exit ' || exitStatus, 'exit with unknown status') WHEN 'killed' THEN "
+		"'killed' ELSE 'still running when the report was closed' END " OF_PROGRAM
+		"WHERE endHow IS NOT 'exec' ORDER BY p.processId DESC"},
+};
+
+/* Add a fact that is not known yet. */
+static int row_add(void *user, const struct sql_value *v, int count)
+{
+	struct overview *o = user;
+	bool known = false;
+	for (size_t i = 0; count == 2 && i < o->count; i++)
+		known |= !strcmp(o->rows[i].label, v[0].text);
+	if (count == 2 && v[1].type == SQL_TEXT && !known)
+		fact_add(o, v[0].text, "%.*s%s", (int)COMMAND_BYTES, v[1].text,
+			strlen(v[1].text) > COMMAND_BYTES ? " ..." : "");
+	return 0;
+}
+
+/* The command line of a database, whose program and arguments are rows. */
+struct command {
+	char text[COMMAND_BYTES];
+	size_t bytes;
+	bool hide, cut, any;
+};
+
+static int word_add(void *user, const struct sql_value *v, int count)
+{
+	struct command *c = user;
+	if (count != 1 || v[0].type != SQL_TEXT)
+		return 0;
+	char *copy = strndup(v[0].text, v[0].bytes);
+	size_t bytes = copy ? strlen(copy) : 0, room = sizeof(c->text) - c->bytes;
+	const char *shown = !copy || !c->any ? copy : redact_argument(&c->hide, copy, &bytes);
+	int more = shown
+		? snprintf(c->text + c->bytes, room, "%s%.*s", c->any ? " " : "", (int)bytes, shown)
+		: 0;
+	c->cut |= more < 0 || (size_t)more >= room;
+	c->bytes = c->cut ? sizeof(c->text) - 1 : c->bytes + (size_t)more;
+	c->any = true;
+	free(copy);
+	return shown ? 0 : -ENOMEM;
+}
+
+/* Run a statement for facts. A table of another shape has none; that is no error of the file. */
+static int facts_run(struct sql *s, const char *statement, const struct sql_visitor *visitor)
+{
+	int error = sql_run(s, statement, visitor);
+	return error == -EINTR || error == -ENOMEM ? error : 0;
+}
+
+static int command_add(struct overview *o, struct sql *s)
+{
+	static const char words[] = "SELECT value FROM main.META_DATA_CAPTURE "
+				    "WHERE name = 'PROCESS_0:COMMAND' "
+				    "OR name GLOB 'PROCESS_0:ARGUMENT_[0-9]*' ORDER BY rowid";
+	struct command c = {.bytes = 0};
+	const struct sql_visitor visitor = {&c, NULL, word_add};
+	int has = sql_has(s, "META_DATA_CAPTURE", "value");
+	int error = has < 0 ? has : has ? facts_run(s, words, &visitor) : 0;
+	if (c.any)
+		fact_add(o, "command", "%s%s", c.text, c.cut ? " ..." : "");
+	return error;
+}
+
+int overview_add_database(struct overview *o, struct sql *s)
+{
+	const struct sql_visitor visitor = {o, NULL, row_add};
+	int error = o->is_report ? 0 : command_add(o, s); /* a report's own has argument 0 */
+	for (size_t i = 0; !error && i < sizeof(queries) / sizeof(queries[0]); i++) {
+		int has = sql_has(s, queries[i].table, queries[i].column);
+		error = has < 0 ? has : has ? facts_run(s, queries[i].statement, &visitor) : 0;
+	}
+	return error;
 }
 
 void overview_release(struct overview *o)

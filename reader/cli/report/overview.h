@@ -14,7 +14,7 @@
 #include "reader/cli/base/message.h"
 #include "reader/cli/database/open.h"
 
-#define OVERVIEW_ROWS_MAX 16u
+#define OVERVIEW_ROWS_MAX 24u
 #define OVERVIEW_NOTES_MAX 50u
 
 struct overview {
@@ -22,7 +22,8 @@ struct overview {
 	bool complete; /* nothing is missing */
 	bool is_report;
 	struct {
-		const char *label; /* static text */
+		const char *label; /* static text; rows are in the order of their labels, with
+				      what ran first */
 		char *value;       /* may hold bytes that the traced program chose: print it by
 				      print_text() */
 	} rows[OVERVIEW_ROWS_MAX];
@@ -35,6 +36,10 @@ struct overview {
 /* Read the overview of a report (one pass over it) or of a database. Problems of the report are
  * not printed. Returns 0, or STATUS_FAILED after a message; release it in both cases. */
 int overview_gather(struct overview *o, const char *file, bool no_wait);
+
+/* Add what only the database of the file says: of a report the command and the GPUs, of a database
+ * also what recorded it, when and where. Returns 0 or a negative errno; `s` has the cause. */
+int overview_add_database(struct overview *o, struct sql *s);
 void overview_release(struct overview *o);
 
 #endif

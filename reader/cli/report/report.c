@@ -36,8 +36,10 @@ static int page_file(FILE *out, const struct options *o, const char *file)
 	if (!status)
 		status = stats_database_open(&database, file, &form, form.no_symbols);
 	if (!status) {
-		int error = page_report(
-			out, &overview, &database, PAGE_TIMELINE_BYTES / (unsigned)o->argc);
+		int error = overview_add_database(&overview, &database.sql);
+		if (!error)
+			error = page_report(out, &overview, &database,
+				PAGE_TIMELINE_BYTES / (unsigned)o->argc);
 		status = error ? sql_file_failed(&database.sql, file, "write the page", error)
 			       : database.status;
 		stats_database_close(&database);

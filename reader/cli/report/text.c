@@ -289,8 +289,13 @@ int report_text_print(const char *file, const struct stats_form *form)
 	struct stats_database database;
 	int status = overview_gather(&overview, file, form->no_wait);
 	if (!status) {
-		overview_print(&t, &overview);
 		status = stats_database_open(&database, file, form, form->no_symbols);
+		int error = status ? 0 : overview_add_database(&overview, &database.sql);
+		overview_print(&t, &overview);
+		if (error) {
+			status = sql_file_failed(&database.sql, file, "read its facts", error);
+			stats_database_close(&database);
+		}
 	}
 	if (!status) {
 		int error = tables_print(&t, &database.sql);

@@ -61,7 +61,7 @@ RESTLESS = {"load"}
 SECRET = re.compile(
     r"(?i)(?<![a-z0-9])(password|passwd|passphrase|secrets?|token|credentials?|authorization|apikey"
     r"|(api|access|private)[^a-z0-9]+key)(?![a-z0-9])"
-)  # the same list as in writer/report/redact.c
+)  # the same list as in common/redact.c
 BUILD_ID = "build-id "  # prefix of the fact; the library's name follows
 ECC_ENABLED = 32  # CU_DEVICE_ATTRIBUTE_ECC_ENABLED
 # Options that name the output, and do not affect the content of the report.

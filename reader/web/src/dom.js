@@ -33,6 +33,9 @@ export function grouped(number, digits = Number.isInteger(number) ? 0 : 1) {
 	return number.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
+// Format a number of things: '1 event', '2 events'.
+export const counted = (number, noun) => `${grouped(number)} ${noun}${number === 1 ? '' : 's'}`;
+
 // Resize a canvas to the resolution of the screen and clear it. Returns its context, scaled to CSS pixels.
 export function fit(canvas, width, height) {
 	const ratio = window.devicePixelRatio || 1;

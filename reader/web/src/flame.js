@@ -2,7 +2,7 @@
 // The flame graph: callchains as an icicle with the outermost function on top, laid out by d3-hierarchy and drawn on
 // a canvas.
 import { hierarchy, partition } from 'd3-hierarchy';
-import { clipped, color, duration, element, fit, grouped, tipHide, tipShow } from './dom.js';
+import { clipped, color, counted, duration, element, fit, tipHide, tipShow } from './dom.js';
 
 const ROW = 18,
 	LETTER = 6.1,
@@ -144,7 +144,7 @@ export class FlameView {
 		}
 		this.path.textContent =
 			this.focus === this.tree
-				? `${grouped(this.tree.descendants().length - 1)} functions \u00b7 click one to enlarge it`
+				? `${counted(this.tree.descendants().length - 1, 'function')} \u00b7 click one to enlarge it`
 				: `${this.focus
 						.ancestors()
 						.reverse()
@@ -153,7 +153,7 @@ export class FlameView {
 	}
 
 	say(value) {
-		return this.weight === 'self' ? duration(value) : `${grouped(value)} calls`;
+		return this.weight === 'self' ? duration(value) : counted(value, 'call');
 	}
 
 	at(event) {
@@ -175,7 +175,7 @@ export class FlameView {
 		tipShow(event, [
 			node.data.name,
 			`${this.say(node.value)}, ${((100 * node.value) / (this.tree.value || 1)).toFixed(2)} %`,
-			`of itself: ${duration(node.data.self)}, ${grouped(node.data.count)} calls`,
+			`of itself: ${duration(node.data.self)}, ${counted(node.data.count, 'call')}`,
 		]);
 	}
 }

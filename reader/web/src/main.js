@@ -3,26 +3,9 @@
 // loaded.
 import { element } from './dom.js';
 import { FlameView } from './flame.js';
+import { fact, summary, titleOf } from './summary.js';
 import { comparison, findings, receipt, statistics } from './tables.js';
 import { TimelineView } from './timeline.js';
-
-function fact(report, label) {
-	const found = report.facts.find(([name]) => name === label);
-	return found ? found[1] : '';
-}
-
-function summary(report) {
-	return element(
-		'div',
-		{ class: 'summary' },
-		element('p', { class: `verdict ${report.complete ? 'good' : report.is_report ? 'bad' : ''}` }, report.verdict),
-		element(
-			'dl',
-			{},
-			...report.facts.flatMap(([label, value]) => [element('dt', {}, label), element('dd', {}, value)]),
-		),
-	);
-}
 
 const processNames = (report) =>
 	new Map(report.timeline.names_of_processes.map(([process, pid, name]) => [process, `${name || 'process'} (${pid})`]));
@@ -31,7 +14,7 @@ function section(id, title, reports, make, hint) {
 	const columns = reports.map((report, index) => {
 		const column = element('div', { class: 'column' });
 		if (reports.length > 1) column.append(element('h3', {}, `${'AB'[index]}: ${fact(report, 'file')}`));
-		column.append(make(report, reports.length > 1));
+		column.append(make(report, reports.length > 1, index));
 		return column;
 	});
 	return element(
@@ -71,7 +54,7 @@ function flames(report) {
 
 function page(data) {
 	const { reports } = data,
-		names = reports.map((report) => fact(report, 'file').replace(/.*\//, ''));
+		names = reports.map(titleOf);
 	document.title = `${names.join(' and ')} \u2013 libtrace`;
 	const parts = [
 		['summary', 'Summary'],

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables of statistics, findings and processes, and of the comparison of two reports.
 import { duration, element, grouped } from './dom.js';
+import { tableId } from './summary.js';
 
 const ROWS_FIRST = 12;
 
@@ -83,15 +84,15 @@ export function table(columns, rows, total = rows.length, narrow = false) {
 	);
 }
 
-export function statistics(report, narrow) {
+export function statistics(report, narrow, index) {
 	if (!report.tables.length) return element('p', { class: 'hint' }, 'no statistics: there are no events');
 	return element(
 		'div',
 		{},
-		...report.tables.map((each, index) =>
+		...report.tables.map((each, at) =>
 			element(
 				'details',
-				{ open: index < 4 },
+				{ id: tableId(index, each.name), open: at < 4 },
 				element('summary', {}, each.title, element('small', {}, ` ${each.name}`)),
 				table(each.columns, each.rows, each.total, narrow),
 			),

@@ -376,7 +376,7 @@ export class TimelineView {
 	describeView() {
 		const [start, end] = this.domain;
 		return [
-			`${grouped(this.model.events)} events`,
+			`${grouped(this.model.events)} event${this.model.events === 1 ? '' : 's'}`,
 			`in view: ${duration(end - start)} from ${moment(start, end - start)}`,
 			this.model.tracksLeftOut ? `${grouped(this.model.tracksLeftOut)} tracks are left out of this page` : '',
 		];

@@ -2,10 +2,9 @@
 /*
  * redact.c - list of the words of secret names, and replacement of the arguments that they hide.
  */
-#include "writer/report/redact.h"
+#include "common/redact.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
@@ -51,27 +50,24 @@ static bool is_secret(const char *name, size_t length)
 	return false;
 }
 
-void redact_arguments(ProtobufCBinaryData *arguments, size_t count)
+char *redact_argument(bool *hide, char *text, size_t *bytes)
 {
-	bool hide = false;
-	for (size_t i = 1; i < count; i++) { /* argument 0 is the program's own name */
-		ProtobufCBinaryData *a = &arguments[i];
-		char *text = (char *)a->data, *equals = memchr(text, '=', a->len);
-		size_t name = equals ? (size_t)(equals - text) : a->len;
-		bool option = a->len && *text == '-';
-		if (hide && !option) {
-			a->data = (uint8_t *)REDACTED;
-			a->len = strlen(REDACTED);
-			hide = false;
-			continue;
-		}
-		bool secret = (option || equals) && is_secret(text, name);
-		hide = secret && !equals;
-		if (!secret || !equals)
-			continue;
-		size_t value = a->len - name - 1, kept = strlen(REDACTED);
-		kept = value < kept ? value : kept;
-		bytes_copy(equals + 1, value < strlen(REDACTED) ? "********" : REDACTED, kept);
-		a->len = name + 1 + kept;
+	static char redacted[] = REDACTED;
+	const size_t most = sizeof(redacted) - 1;
+	char *equals = memchr(text, '=', *bytes);
+	size_t name = equals ? (size_t)(equals - text) : *bytes;
+	bool option = *bytes && *text == '-';
+	if (*hide && !option) {
+		*hide = false;
+		*bytes = most;
+		return redacted;
 	}
+	bool secret = (option || equals) && is_secret(text, name);
+	*hide = secret && !equals;
+	if (!secret || !equals)
+		return text;
+	size_t value = *bytes - name - 1, kept = value < most ? value : most;
+	bytes_copy(equals + 1, value < most ? "********" : redacted, kept);
+	*bytes = name + 1 + kept;
+	return text;
 }

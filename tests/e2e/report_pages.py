@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 180
+"""The pages of `trace report --html` and `trace diff --html` besides the timeline: first screen, tables, flame graphs. SCREENSHOTS=DIR keeps pictures."""
+import html.parser
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import app, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+import _browser  # noqa: E402
+import _made_database as made  # noqa: E402
+
+PLACE = folder()
+SHOTS = os.environ.get("SCREENSHOTS")
+
+
+class Data(html.parser.HTMLParser):
+    """The JSON data in a page."""
+    def __init__(self, path):
+        super().__init__()
+        self.text, self.inside = "", False
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            self.feed(file.read())
+        self.content = json.loads(self.text)
+
+    def handle_starttag(self, tag, attributes):
+        self.inside = dict(attributes).get("id") == "data"
+
+    def handle_endtag(self, tag):
+        self.inside = False
+
+    def handle_data(self, data):
+        self.text += data if self.inside else ""
+
+
+def page(name, *files):
+    """Return the data of the page of `files`, and its path."""
+    path = os.path.join(PLACE, name + ".html")
+    result = trace("report", "--html", "-f", "true", "-o", path, *files)
+    if result.status != 0:
+        raise RuntimeError(result)
+    return Data(path).content, path
+
+
+def facts_of(report):
+    return dict(report["facts"])
+
+
+def traced(name, *command, **more):
+    path, spool = os.path.join(PLACE, name + ".rep"), spool_folder()
+    run(list(command), env=traced_env(path, spool, **more))
+    wait_spool_gone(spool)
+    return path
+
+
+def texts(browser, selector):
+    return browser.evaluate(f"[...document.querySelectorAll({json.dumps(selector)})].map((e) => e.textContent)")
+
+
+def shows(browser, name, path):
+    browser.open(path)
+    _, wrong = browser.requests()
+    failed = browser.evaluate("document.documentElement.dataset.failed || ''")
+    tap.ok(not failed and not wrong, f"{name}: shown without a complaint", (failed, wrong))
+    if SHOTS:
+        os.makedirs(SHOTS, exist_ok=True)
+        browser.screenshot(os.path.join(SHOTS, name.replace(" ", "-") + ".png"), True)
+
+
+# ---- first screen ----
+
+REPORT = traced("calls", app("lock_holder"), LIBTRACE_OSRT_BACKTRACE_THRESHOLD=0)
+NSYS = {"2022": ("EXPORT_META_DATA", "2022.1.3.3", "2.9.1"), "2026": ("META_DATA_EXPORT", "2026.1.3.425", "3.24.18")}
+
+
+def nsys_database(version):
+    """A database with one kernel, and with the tables in which nsys of this year says what it recorded."""
+    path = os.path.join(PLACE, f"nsys-{version}.sqlite")
+    if os.path.exists(path):
+        return path
+    d = made.Made(path)
+    d.kernel(1000, 251000, made.P1, 1, "void add<float>(float *, int)", "add")
+    table, product, schema = NSYS[version]
+    d.db.execute(f"CREATE TABLE IF NOT EXISTS {table} (name TEXT NOT NULL, value TEXT)")
+    for name, value in (("EXPORT_PRODUCT_NAME", "NVIDIA Nsight Systems"), ("EXPORT_PRODUCT_VERSION", product), ("EXPORT_SCHEMA_VERSION", schema)):
+        d.row(table, name=name, value=value)
+    d.row("TARGET_INFO_SESSION_START_TIME", utcEpochNs=1783304336779662573, utcTime="2026-07-06T02:18:56", localTime="2026-07-05T21:18:56", systemClockNs=5)
+    d.row("ANALYSIS_DETAILS", globalVid=made.GLOBAL, duration=606865969, startTime=5, stopTime=606865974)
+    for number in range(2):
+        d.row("TARGET_INFO_GPU", vmId=made.GLOBAL, id=number, name="NVIDIA RTX A4500")
+    d.db.execute("CREATE TABLE TARGET_INFO_SYSTEM_ENV (globalVid INTEGER, devStateName TEXT, name TEXT, nameEnum INTEGER, value TEXT)")
+    for name, value in (("Hostname", "node7"), ("CpuCores", "32"), ("OsDescription", "Ubuntu 26.04 LTS")):
+        d.row("TARGET_INFO_SYSTEM_ENV", name=name, value=value)
+    if version != "2022":
+        d.db.execute("CREATE TABLE META_DATA_CAPTURE (name TEXT NOT NULL, value TEXT)")
+        for name, value in (("PROCESS_0:COMMAND", "build/solve"), ("PROCESS_0:ARGUMENT_0", "--token"), ("PROCESS_0:ARGUMENT_1", "s3cret"), ("PROCESS_0:ARGUMENT_2", "big.mtx")):
+            d.row("META_DATA_CAPTURE", name=name, value=value)
+    d.finish()
+    return path
+
+
+def facts_of_reports():
+    facts = facts_of(page("calls", REPORT)[0]["reports"][0])
+    info = json.loads(trace("info", "--json", REPORT).out)
+    tap.ok(facts["command"] == app("lock_holder") and facts["ended"] == "exit 0" and facts["host"] == info["session"]["hostname"] and facts["lasted"].endswith(" s"),
+           "a report says what ran, how it ended, how long, and where", facts)
+    killed = facts_of(page("killed", traced("killed", "sh", "-c", "kill -TERM $$"))[0]["reports"][0])
+    tap.ok(killed["command"] == "sh -c kill -TERM $$" and not killed["ended"].startswith("exit 0"), "a program that was killed did not end well", killed)
+    text = trace("report", REPORT).out.decode()
+    tap.ok(f"command           {app('lock_holder')}\nended             exit 0\n" in text, "the text has the same facts", text[:400])
+
+
+def facts_of_databases():
+    for version, (_, product, schema) in NSYS.items():
+        facts = facts_of(page(f"nsys-{version}", nsys_database(version))[0]["reports"][0])
+        wanted = {"version": f"NVIDIA Nsight Systems {product}, schema {schema}", "began": "2026-07-06 02:18:56 UTC", "lasted": "0.606866 s", "GPU": "2 x NVIDIA RTX A4500",
+                  "host": "node7", "system": "Ubuntu 26.04 LTS, 32 processors"}
+        tap.ok({name: facts.get(name) for name in wanted} == wanted, f"a database of nsys {version} says its version, date, GPU and duration", facts)
+        tap.ok(facts.get("command") == (None if version == "2022" else "build/solve --token REDACTED big.mtx"), f"nsys {version}: the command without its secrets", facts)
+    odd = os.path.join(PLACE, "odd.sqlite")
+    d = made.Made(odd)
+    d.osrt(0, 100, made.T1, "read")
+    d.db.execute("CREATE TABLE META_DATA_CAPTURE (value INTEGER PRIMARY KEY, other) WITHOUT ROWID")
+    d.db.execute("CREATE TABLE TARGET_INFO_SYSTEM_ENV (value)")
+    d.db.execute("INSERT INTO TARGET_INFO_GPU VALUES (1, 1, x'ff00', NULL)")
+    d.db.execute("INSERT INTO ANALYSIS_DETAILS VALUES (1, 'long', x'00', 2.5)")
+    d.finish()
+    result = trace("report", odd)
+    tap.ok(result.status == 0 and not result.err and b"read" in result.out, "facts in tables of another shape are left out", result)
+
+
+def browser_first_screen(browser):
+    content, path = page("calls", REPORT)
+    shows(browser, "first screen", path)
+    tap.ok(browser.evaluate("document.title") == "calls.rep (lock_holder) \u2013 libtrace" and texts(browser, "h1") == ["calls.rep (lock_holder)"],
+           "the title names file and program", browser.evaluate("document.title"))
+    tap.ok(texts(browser, "#summary .first dt")[:3] == ["command", "ended", "lasted"] and texts(browser, "#summary .verdict") == [content["reports"][0]["verdict"]],
+           "the first screen begins with what ran, and has the verdict", texts(browser, "#summary .first dt"))
+    rows = json.loads(trace("stats", "-r", "osrt_sum", "-f", "json", REPORT).out)
+    costs = texts(browser, ".costs li a")
+    waits = [name for name in costs if name in ("pthread_join", "pthread_barrier_wait")]
+    tap.ok(len(costs) == 3 and costs[0] == rows[0]["Name"] and set(costs) <= {row["Name"] for row in rows} and len(waits) <= 1, "the three largest costs, one wait at most", (costs, rows[:4]))
+    last = browser.evaluate("(() => { document.querySelectorAll('#tables details').forEach((d) => { d.open = false; }); const a = document.querySelector('.costs li:last-child a'); "
+                            "a.click(); const d = document.getElementById(a.hash.slice(1)); return [d.open, d.querySelector('tr.marked td:last-child').textContent]; })()")
+    tap.ok(last == [True, costs[2]], "the link of a cost opens its table and marks its row", last)
+    one, path = page("nsys-2026", nsys_database("2026"))
+    shows(browser, "a database of nsys", path)
+    tap.ok(one["reports"][0]["timeline"]["events"] == 1 and texts(browser, ".timeline .status")[0].startswith("1 event \u00b7"), "one event is no plural", texts(browser, ".timeline .status"))
+    tap.ok(texts(browser, ".costs li small")[0].startswith(" 250.0 us in 1 call \u00b7"), "the cost of a single kernel", texts(browser, ".costs li"))
+
+
+BROWSER = (browser_first_screen,)
+
+
+def in_browser():
+    if not _browser.find():
+        for test in BROWSER:
+            tap.skip(test.__name__, "no chromium here")
+        return
+    with _browser.Browser() as browser:
+        for test in BROWSER:
+            test(browser)
+
+
+PAGE = (facts_of_reports, facts_of_databases, in_browser)
+
+
+def not_built():
+    for test in PAGE:
+        tap.skip(test.__name__, "the page was not built: no npm")
+
+
+BUILT = b"built without npm" not in trace("report", "--html", "-o", os.path.join(PLACE, "first.html"), nsys_database("2026")).err
+main(*(PAGE if BUILT else (not_built,)))
