@@ -5,8 +5,9 @@
 -- needs: NVTX_EVENTS
 -- data: NV Tools Extension (NVTX)
 -- before: nvtx
+-- arguments: merge
 
 SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), style, name
-FROM NVTX_RANGES
+FROM (SELECT ns, style, CASE WHEN argument('merge') THEN numbers_merged(name) ELSE name END AS name FROM NVTX_RANGES)
 GROUP BY style, name
 ORDER BY 2 DESC, 3 DESC, style, name;

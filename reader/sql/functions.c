@@ -256,6 +256,25 @@ static void api_name(sqlite3_context *context, int count, sqlite3_value **values
 	sqlite3_result_text(context, text, version ? bytes - 6 : bytes, SQLITE_TRANSIENT);
 }
 
+/* Replace each number in a text by '#', as profile.py of trace_tools does for `trace diff`. */
+static void numbers_merged(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	(void)count;
+	const char *text = (const char *)sqlite3_value_text(values[0]);
+	int bytes = sqlite3_value_bytes(values[0]), kept = 0;
+	char *merged = text ? sqlite3_malloc(bytes + 1) : NULL;
+	if (text && !merged)
+		sqlite3_result_error_nomem(context);
+	if (!merged)
+		return;
+	for (int i = 0; i < bytes; i++)
+		if (!isdigit((unsigned char)text[i]))
+			merged[kept++] = text[i];
+		else if (!kept || merged[kept - 1] != '#' || !isdigit((unsigned char)text[i - 1]))
+			merged[kept++] = '#';
+	sqlite3_result_text(context, merged, kept, sqlite3_free);
+}
+
 static void argument(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	(void)count;
@@ -332,6 +351,7 @@ int functions_add(struct sql *s)
 		{"range_crosses", 3, range_step, range_crosses_value, range_release, NULL},
 		{"track_row", 2, track_step, track_value, track_final, NULL},
 		{"api_name", 1, NULL, NULL, NULL, api_name},
+		{"numbers_merged", 1, NULL, NULL, NULL, numbers_merged},
 		{"argument", 1, NULL, NULL, NULL, argument},
 		{"enum_label", 2, NULL, NULL, NULL, enum_label},
 	};

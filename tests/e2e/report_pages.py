@@ -5,10 +5,11 @@
 import html.parser
 import json
 import os
+import pty
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import app, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import TRACE, app, clean_env, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 import _browser  # noqa: E402
 import _made_database as made  # noqa: E402
 
@@ -151,7 +152,100 @@ def browser_first_screen(browser):
     tap.ok(texts(browser, ".costs li small")[0].startswith(" 250.0 us in 1 call \u00b7"), "the cost of a single kernel", texts(browser, ".costs li"))
 
 
-BROWSER = (browser_first_screen,)
+# ---- tables ----
+
+LONG_NAME = "void " + "cutlass::" * 150 + "kernel<float>(float *, int)"
+
+
+def steps_database(name, count):
+    """Ranges with different numbers in their names, and kernels with very different times, one with a long name."""
+    path = os.path.join(PLACE, name + ".sqlite")
+    if os.path.exists(path):
+        return path
+    d = made.Made(path)
+    for number in range(count):
+        d.nvtx(number * 2000, number * 2000 + 1000 + number, made.T1, f"step {number}, loss 0.{number}")
+    d.nvtx(0, 2000 * count, made.T1, "epoch")
+    for number, ns in enumerate((900, 45_000_000, 2_500_000)):
+        d.kernel(10, 10 + ns, made.P1, number + 1, LONG_NAME if number else "short()", "short")
+    d.finish()
+    return path
+
+
+def table_of(content, name, side=0):
+    return next(each for each in content["reports"][side]["tables"] if each["name"] == name)
+
+
+def names_are_merged():
+    table = table_of(page("steps", steps_database("steps", 300))[0], "nvtx_sum")
+    rows = {row[-1]: row for row in table["rows"]}
+    lengths = [1000 + number for number in range(300)]
+    tap.ok(set(rows) == {":epoch", ":step #, loss #.#"} and table["merged"] == [301, 2], "hundreds of names that differ in numbers are one", table)
+    step = rows.get(":step #, loss #.#", [None] * 9)
+    tap.ok(step[1:7] == [sum(lengths), 300, sum(lengths) / 300, 1149.5, 1000, 1299], "with the sum, median and extremes of all of them", step)
+    few = table_of(page("few", steps_database("few", 150))[0], "nvtx_sum")
+    tap.ok(len(few["rows"]) == 151 and "merged" not in few, "few names stay as they are", len(few["rows"]))
+    stats = json.loads(trace("stats", "-r", "nvtx_sum:merge", "-f", "json", steps_database("few", 150)).out)
+    tap.ok({row["Range"]: row["Instances"] for row in stats} == {":epoch": 1, ":step #, loss #.#": 150}, "stats -r nvtx_sum:merge does it on request", stats)
+
+
+def names_are_whole():
+    names = [row[-1] for row in table_of(page("steps", steps_database("steps", 300))[0], "cuda_gpu_kern_sum")["rows"]]
+    tap.ok(LONG_NAME in names and len(LONG_NAME) > 1300, "a name of 1,300 letters is whole", names)
+
+
+def browser_tables(browser):
+    content, path = page("steps", steps_database("steps", 300))
+    shows(browser, "tables", path)
+    table = table_of(content, "cuda_gpu_kern_sum")
+    head = texts(browser, "#table-0-cuda_gpu_kern_sum th")
+    tap.ok(head[1] == "Total Time (ms)" and {title.rpartition(" ")[2] for title in head if title.split()[0] in ("Avg", "Med", "Min", "Max", "StdDev")} == {"(ms)"},
+           "times have the unit of their column, those of one call the same", head)
+    cells = texts(browser, "#table-0-cuda_gpu_kern_sum tbody td:nth-child(2)")
+    tap.ok([float(cell.replace(",", "")) for cell in cells] == [round(row[1] / 1e6, 3) for row in table["rows"]], "the numbers of a column are in that unit", (cells, table["rows"]))
+    exact = browser.evaluate("[...document.querySelectorAll('#table-0-cuda_gpu_kern_sum tbody td:nth-child(2)')].map((e) => e.title)")
+    tap.ok(exact == [f"{row[1]:,} ns" for row in table["rows"]], "the exact time is in its hint", exact)
+    cut = browser.evaluate("[...document.querySelectorAll('#tables td.text')].filter((e) => e.offsetParent && e.scrollWidth > e.clientWidth).length")
+    shown = texts(browser, "#table-0-cuda_gpu_kern_sum td.text")
+    tap.ok(cut == 0 and LONG_NAME in shown, "labels are shown whole", (cut, shown))
+    tap.ok(any("301 names are 2" in text for text in texts(browser, "#tables .hint")), "the table says that names are merged", texts(browser, "#tables .hint"))
+    _, path = page("merged-and-not", steps_database("steps", 300), steps_database("few", 150))
+    browser.open(path)
+    names = texts(browser, "#comparison details:first-child tbody td:last-child")
+    tap.ok(sorted(names) == ["PushPop :epoch", "PushPop :step #, loss #.#"], "a comparison joins merged names with those that are not", names)
+
+
+# ---- what was written ----
+
+def on_terminal(*arguments):
+    """Run the command with standard error on a terminal; return what it prints there."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execve(TRACE, [TRACE, *arguments], clean_env())
+    out = b""
+    try:
+        while data := os.read(fd, 65536):
+            out += data
+    except OSError:
+        pass
+    os.close(fd)
+    os.waitpid(pid, 0)
+    return out.decode().replace("\r\n", "\n")
+
+
+def says_what_it_wrote():
+    html_file, json_file, database = (os.path.join(PLACE, name) for name in ("wrote.html", "wrote.json", "wrote.sqlite"))
+    for name, path, arguments in (("report --html", html_file, ("report", "--html", "-f", "true", "-o", html_file)), ("export", json_file, ("export", "-t", "json", "-f", "true", "-o", json_file)),
+                                  ("export -t sqlite", database, ("export", "-t", "sqlite", "-f", "true", "-o", database))):
+        said = on_terminal(*arguments, REPORT)
+        tap.ok(said == f"trace: wrote '{path}', {os.path.getsize(path)} bytes\n", f"{name} says on a terminal what it wrote", said)
+        result = trace(*arguments, REPORT)
+        tap.ok(result.status == 0 and not result.err and not result.out, f"{name} says nothing elsewhere", result)
+    failed = on_terminal("export", "-t", "json", "-o", json_file, REPORT)
+    tap.ok("exists" in failed and "wrote '" not in failed, "nor if it wrote nothing", failed)
+
+
+BROWSER = (browser_first_screen, browser_tables)
 
 
 def in_browser():
@@ -164,7 +258,7 @@ def in_browser():
             test(browser)
 
 
-PAGE = (facts_of_reports, facts_of_databases, in_browser)
+PAGE = (facts_of_reports, facts_of_databases, names_are_merged, names_are_whole, says_what_it_wrote, in_browser)
 
 
 def not_built():

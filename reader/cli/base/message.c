@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t pipe_signal; /* SIGPIPE: a pipe has lost its reader */
@@ -75,6 +76,13 @@ void cli_note(const char *format, ...)
 	va_start(arguments, format);
 	message(format, arguments);
 	va_end(arguments);
+}
+
+void cli_wrote(const char *name)
+{
+	struct stat status;
+	if (isatty(STDERR_FILENO) && !stat(name, &status) && S_ISREG(status.st_mode))
+		cli_note("wrote '%s', %lld bytes", name, (long long)status.st_size);
 }
 
 int cli_finish(FILE *out, const char *name)

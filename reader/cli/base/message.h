@@ -17,6 +17,9 @@ __attribute__((format(printf, 1, 2))) void cli_error(const char *format, ...);
 /* Print a note for the user; the command continues. The format is that of printf. */
 __attribute__((format(printf, 1, 2))) void cli_note(const char *format, ...);
 
+/* Say on a terminal that the file `name` was written. Logs and mails of batch jobs stay empty. */
+void cli_wrote(const char *name);
+
 /* Flush `out`, which messages call `name`, and check it for errors. Returns 0, or STATUS_FAILED
  * after a message. Prints one message per stream, and none if the reader of a pipe has gone. */
 int cli_finish(FILE *out, const char *name);

@@ -63,6 +63,8 @@ int cli_output_close(struct cli_output *out, const char *name, bool overwrite, i
 	}
 	if (out->temporary && status)
 		unlink(out->temporary);
+	else if (out->temporary)
+		cli_wrote(name);
 	free(out->temporary);
 	return status;
 }

@@ -213,6 +213,8 @@ static int export_database(const struct options *o, const struct export_format *
 	char *made = name ? NULL : default_name(o->argv[0], format->suffix);
 	name = name ? name : made;
 	int status = name && !cli_output_is_input(o, name) ? export_sqlite(o, name) : STATUS_FAILED;
+	if (status != STATUS_FAILED)
+		cli_wrote(name);
 	free(made);
 	return status;
 }

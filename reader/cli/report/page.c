@@ -20,6 +20,7 @@
 #define TABLE_ROWS_MOST 200u
 #define FINDING_ROWS_MOST 20u
 #define PROCESSES_MOST 500
+#define MERGING_JOINS_LEAST 200 /* names that merging numbers must join to be done */
 
 bool page_is_built(void)
 {
@@ -102,7 +103,7 @@ static void value_print(FILE *out, const struct sql_value *v)
 	else if (v->type == SQL_REAL)
 		print_real(out, v->real, 12);
 	else if (v->type == SQL_TEXT)
-		page_text(out, v->text, v->bytes);
+		page_cell(out, v->text, v->bytes);
 	else
 		fputs("null", out);
 }
@@ -141,6 +142,36 @@ static void columns_print(FILE *out, const struct sql_columns *c)
 	fputs("], ", out);
 }
 
+/* The number of names of NVTX ranges, and how many are left when numbers in them are merged. */
+struct merging {
+	int64_t names, merged;
+};
+
+static int merging_read(void *user, const struct sql_value *v, int count)
+{
+	struct merging *m = user;
+	if (count == 2)
+		*m = (struct merging){v[0].integer, v[1].integer};
+	return 0;
+}
+
+/* Find out whether merging joins enough names to be done, as merging.py of trace_tools decides for
+ * `trace diff`. Zeros = not. */
+static int merging_choose(struct sql *s, const struct sql_report *report, struct merging *ret)
+{
+	const struct sql_visitor visitor = {ret, NULL, merging_read};
+	*ret = (struct merging){0};
+	int error = strcmp(report->name, "nvtx_sum")
+		? 0
+		: sql_run(s,
+			  "SELECT count(*), count(DISTINCT numbers_merged(text)) "
+			  "FROM (SELECT DISTINCT text FROM NVTX_RANGES)",
+			  &visitor);
+	if (ret->names - ret->merged < MERGING_JOINS_LEAST)
+		*ret = (struct merging){0};
+	return error;
+}
+
 /* Print a report or rule with its rows; nothing if it has none. */
 static int table_print_json(
 	FILE *out, struct sql *s, const struct sql_report *report, uint64_t most, bool *any)
@@ -150,6 +181,7 @@ static int table_print_json(
 	     *severity = report_header(report, "severity");
 	size_t bytes = 0;
 	bool skipped;
+	struct merging merging;
 	FILE *memory = open_memstream(&text, &bytes);
 	int error = sql_columns_read(&columns, report);
 	struct rows rows = {memory, columns.count, 0, most};
@@ -157,7 +189,10 @@ static int table_print_json(
 	if (!memory)
 		error = -ENOMEM;
 	if (!error)
-		error = sql_report_run(s, report, NULL, &visitor, &skipped);
+		error = merging_choose(s, report, &merging);
+	if (!error)
+		error = sql_report_run(
+			s, report, merging.names ? "merge" : NULL, &visitor, &skipped);
 	if (memory && fclose(memory) && !error)
 		error = -ENOMEM;
 	if (!error && rows.count) {
@@ -167,6 +202,9 @@ static int table_print_json(
 		member(out, "title", title);
 		member(out, "severity", severity);
 		member(out, "advice", advice);
+		if (merging.names)
+			fprintf(out, "\"merged\": [%" PRId64 ", %" PRId64 "], ", merging.names,
+				merging.merged);
 		columns_print(out, &columns);
 		fprintf(out, "\"total\": %" PRIu64 ", \"rows\": [\n", rows.count);
 		fwrite(text, 1, bytes, out);

@@ -98,6 +98,8 @@ static int page_to(const struct options *o, const char *name)
 	}
 	if (temporary && status == STATUS_FAILED)
 		unlink(temporary);
+	else if (temporary)
+		cli_wrote(name);
 	free(temporary);
 	stop_if_asked();
 	return status;

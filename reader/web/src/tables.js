@@ -1,16 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables of statistics, findings and processes, and of the comparison of two reports.
-import { duration, element, grouped } from './dom.js';
+import { element, grouped } from './dom.js';
 import { tableId } from './summary.js';
 
 const ROWS_FIRST = 12;
+
+// Units of times. A column has one unit, so that its numbers can be compared by eye: that of its greatest value, or of
+// the median where rows of a single call are as frequent as others.
+const UNITS = [
+	[1e9, 's'],
+	[1e6, 'ms'],
+	[1e3, 'us'],
+	[1, 'ns'],
+];
+
+const isTime = (column) => !column.text && (column.ns || /\(ns\)$/.test(column.title));
+// Columns of one group share a unit: what one call takes, both sides of a comparison.
+const groupOf = (column) => column.group || (/^(Avg|Med|Min|Max|StdDev)\b/.test(column.title) ? 'each' : column.title);
+
+// Return the columns with the unit in the title and with a function that formats a value.
+export function withUnits(columns, rows) {
+	const values = new Map();
+	columns.forEach((column, at) => {
+		if (!isTime(column)) return;
+		const held = values.get(groupOf(column)) || [];
+		for (const row of rows) if (row[at]) held.push(Math.abs(row[at]));
+		values.set(groupOf(column), held);
+	});
+	return columns.map((column) => {
+		if (!isTime(column)) return column;
+		const held = values.get(groupOf(column)).sort((a, b) => a - b),
+			typical = held[groupOf(column) === 'each' ? held.length >> 1 : held.length - 1] || 0,
+			[scale, unit] = UNITS.find(([size]) => typical >= size) || UNITS[3];
+		return {
+			...column,
+			title: `${column.title.replace(/ \(ns\)$/, '')} (${unit})`,
+			show: (ns) => grouped(ns / scale, scale > 1 ? 3 : Number.isInteger(ns) ? 0 : 1),
+			hint: (ns) => (scale > 1 ? `${grouped(ns)} ns` : null),
+		};
+	});
+}
 
 function cell(column, value) {
 	if (value == null) return element('td', {}, '');
 	if (column.text) return element('td', { class: 'text', title: String(value) }, String(value));
 	if (/\bID$|^PID$|^TID$/.test(column.title)) return element('td', { class: 'number' }, String(value));
 	const digits = /\(MB/.test(column.title) ? 3 : /%|^Avg|^Med|^StdDev/.test(column.title) ? 1 : undefined;
-	const made = element('td', { class: 'number' }, column.show ? column.show(value) : grouped(value, digits));
+	const made = element(
+		'td',
+		{ class: 'number', title: column.hint?.(value) },
+		column.show ? column.show(value) : grouped(value, digits),
+	);
 	if (column.title === 'Time (%)') {
 		made.classList.add('share');
 		made.style.backgroundSize = `${Math.max(0, Math.min(100, value))}% 100%`;
@@ -20,11 +60,12 @@ function cell(column, value) {
 
 // Create a table that is sorted by a click on a heading. `total`: number of rows, of which `rows` may be only the
 // first. `narrow`: put texts first, because the end of a row may be out of view.
-export function table(columns, rows, total = rows.length, narrow = false) {
+export function table(given, rows, total = rows.length, narrow = false) {
+	const columns = withUnits(given, rows);
 	if (narrow) {
 		const order = [...columns.keys()].sort((a, b) => !!columns[b].text - !!columns[a].text || a - b);
 		return table(
-			order.map((at) => columns[at]),
+			order.map((at) => given[at]),
 			rows.map((row) => order.map((at) => row[at])),
 			total,
 		);
@@ -84,6 +125,10 @@ export function table(columns, rows, total = rows.length, narrow = false) {
 	);
 }
 
+const mergedText = (names, merged) =>
+	`numbers in names are merged ('step 1' and 'step 2' are 'step #'), ` +
+	`so ${grouped(names)} names are ${grouped(merged)}`;
+
 export function statistics(report, narrow, index) {
 	if (!report.tables.length) return element('p', { class: 'hint' }, 'no statistics: there are no events');
 	return element(
@@ -94,6 +139,7 @@ export function statistics(report, narrow, index) {
 				'details',
 				{ id: tableId(index, each.name), open: at < 4 },
 				element('summary', {}, each.title, element('small', {}, ` ${each.name}`)),
+				each.merged && element('p', { class: 'hint' }, mergedText(...each.merged)),
 				table(each.columns, each.rows, each.total, narrow),
 			),
 		),
@@ -124,14 +170,14 @@ const PROCESS_COLUMNS = [
 	{ title: 'PID', show: String },
 	{ title: 'Parent', show: String },
 	{ title: 'Command', text: true },
-	{ title: 'Began', show: duration },
-	{ title: 'Lasted', show: duration },
+	{ title: 'Began', ns: true },
+	{ title: 'Lasted', ns: true },
 	{ title: 'End', text: true },
 	{ title: 'Produced' },
 	{ title: 'Written' },
 	{ title: 'Summed up' },
 	{ title: 'Dropped' },
-	{ title: "Tracer's own time", show: duration },
+	{ title: "Tracer's own time", ns: true },
 	{ title: 'Traced', text: true },
 ];
 
@@ -196,20 +242,24 @@ export function comparison(a, b) {
 		const other = b.tables.find((each) => each.name === one.name),
 			total = one.columns.findIndex((column) => /^Total/.test(column.title));
 		if (!other || total < 0 || total >= other.columns.length) continue;
-		const key = (columns, row) =>
-			columns
+		const merged = one.merged || other.merged;
+		const key = (columns, row) => {
+			const name = columns
 				.map((column, index) => (column.text ? row[index] : null))
 				.filter((text) => text != null)
 				.join(' ');
+			return merged ? name.replace(/[0-9]+/g, '#') : name;
+		};
 		const unit = one.columns[total].title,
-			show = /\(ns\)/.test(unit) ? duration : grouped,
 			rows = new Map();
-		one.rows.forEach((row) => rows.set(key(one.columns, row), [row[total], null]));
-		other.rows.forEach((row) => {
-			const name = key(other.columns, row),
-				known = rows.get(name) || [null, null];
-			rows.set(name, [known[0], row[total]]);
-		});
+		[one, other].forEach((side, at) =>
+			side.rows.forEach((row) => {
+				const name = key(side.columns, row),
+					sums = rows.get(name) || [null, null];
+				sums[at] = (sums[at] ?? 0) + row[total];
+				rows.set(name, sums);
+			}),
+		);
 		const lines = [...rows]
 			.map(([name, [x, y]]) => [x, y, (y ?? 0) - (x ?? 0), x && y != null ? y / x : null, name])
 			.sort((p, q) => Math.abs(q[2]) - Math.abs(p[2]));
@@ -221,9 +271,9 @@ export function comparison(a, b) {
 				element('summary', {}, one.title),
 				table(
 					[
-						{ title: `A: ${unit}`, show },
-						{ title: `B: ${unit}`, show },
-						{ title: 'B \u2212 A', show },
+						{ title: `A: ${unit}`, group: 'total' },
+						{ title: `B: ${unit}`, group: 'total' },
+						{ title: /\(ns\)$/.test(unit) ? 'B \u2212 A (ns)' : 'B \u2212 A', group: 'total' },
 						{ title: 'B / A', show: ratio },
 						{ title: 'Name', text: true },
 					],
