@@ -215,6 +215,82 @@ def browser_tables(browser):
     tap.ok(sorted(names) == ["PushPop :epoch", "PushPop :step #, loss #.#"], "a comparison joins merged names with those that are not", names)
 
 
+# ---- flame graph ----
+
+CUT = "[Max depth]"
+CHAINS = (  # the outermost function first, and the duration of one call
+    (("main", "loop", "work", "leaf"), 1000),
+    ((CUT, "work", "leaf", "deeper"), 500),  # work calls leaf at one place only
+    ((CUT, "other", "leaf"), 100),  # nothing says where this belongs
+    (("main", "again", "again", "end"), 300),
+    (("main", "one", "twice", "same"), 40),
+    (("main", "two", "twice", "same"), 30),
+    ((CUT, "twice", "same", "inner"), 20),  # there are two such places
+)
+
+
+def chains_database(name, chains=CHAINS):
+    path = os.path.join(PLACE, name + ".sqlite")
+    if os.path.exists(path):
+        return path
+    d = made.Made(path)
+    d.db.execute("CREATE TABLE OSRT_CALLCHAINS (id INTEGER NOT NULL, symbol INTEGER, module INTEGER, unresolved INTEGER, originalIP INTEGER, stackDepth INTEGER NOT NULL, "
+                 "PRIMARY KEY (id, stackDepth)) WITHOUT ROWID")
+    d.row("PROCESSES", globalPid=made.P1, pid=1000, name="solver")
+    at = 0
+    for number, (frames, ns) in enumerate(chains, 1):
+        for depth, frame in enumerate(reversed(frames)):
+            d.row("OSRT_CALLCHAINS", id=number, symbol=d.text(frame), module=d.text("/usr/bin/solver"), stackDepth=depth)
+        d.row("OSRT_API", start=at, end=at + ns, eventClass=27, globalTid=made.T1, nameId=d.text("read"), returnValue=0, nestingLevel=0, callchainId=number, argumentsId=0)
+        at += ns + 10
+    d.finish()
+    return path
+
+
+def flame_status(browser):
+    return texts(browser, ".flamegraph .status")[0]
+
+
+def flame_keys(browser, *keys):
+    for key in keys:
+        browser.evaluate(f"document.querySelector('.flamegraph canvas').dispatchEvent(new KeyboardEvent('keydown', {{key: {json.dumps(key)}}}))")
+    return flame_status(browser)
+
+
+def flame_find(browser, text, only=False):
+    browser.evaluate(f"(() => {{ const i = document.querySelector('.flamegraph input'), o = document.querySelector('.flamegraph .only'); o.checked = {json.dumps(only)}; "
+                     f"o.dispatchEvent(new Event('change')); i.value = {json.dumps(text)}; i.dispatchEvent(new Event('input')); }})()")
+    return texts(browser, ".flamegraph .matches")[0]
+
+
+def browser_flame(browser):
+    shows(browser, "flame graph", page("flame", chains_database("flame"))[1])
+    tap.ok(flame_status(browser).startswith("21 functions \u00b7 1 place where cut callchains were joined"), "a cut callchain is joined where its outer functions are at one place only",
+           flame_status(browser))
+    tap.ok(flame_keys(browser, *["ArrowDown"] * 6) == "all \u203a solver (1000) \u203a main \u203a loop \u203a work \u203a leaf \u203a deeper \u00b7 500 ns", "it is below its callers; arrows go there",
+           flame_status(browser))
+    path = flame_keys(browser, "Escape", "ArrowDown", "ArrowDown", "ArrowRight")
+    tap.ok(path == f"all \u203a solver (1000) \u203a {CUT} \u00b7 120 ns", "what belongs nowhere, or to two places, stays one root", path)
+    tap.ok(flame_find(browser, "leaf") == f"{100 * 1600 / 1990:.1f} %", "a search says what share of the time it finds", texts(browser, ".flamegraph .matches"))
+    share = flame_find(browser, "deeper", True)
+    tap.ok(share == "100.0 %" and flame_status(browser).startswith("6 functions \u00b7"), "a filter leaves the callchains with a match", (share, flame_status(browser)))
+    flame_find(browser, "leaf")
+    browser.evaluate("document.querySelector('.flamegraph input').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
+    height = browser.evaluate("document.querySelector('.flamegraph canvas').style.height")
+    tap.ok(flame_status(browser).startswith("callers and callees of leaf \u00b7 1.60 us \u00b7") and height == f"{18 * 6 + 2}px", "a sandwich has four callers above, one callee below",
+           (flame_status(browser), height))
+    if SHOTS:
+        browser.screenshot(os.path.join(SHOTS, "sandwich.png"))
+    x, y, width, _ = browser.box(".flamegraph canvas")
+    browser.click(x + width / 3, y + 18 * 3 + 9)
+    tap.ok(flame_status(browser).startswith("callers and callees of work \u00b7 1.50 us"), "the row above is its caller; a click shows that", flame_status(browser))
+    browser.evaluate("document.querySelector('.flamegraph .all').click()")
+    tap.ok("callers" not in flame_status(browser), "all: the whole graph again", flame_status(browser))
+    flame_find(browser, "again")
+    browser.evaluate("document.querySelector('.flamegraph input').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
+    tap.ok(flame_status(browser).startswith("callers and callees of again \u00b7 300 ns"), "a function that calls itself counts once", flame_status(browser))
+
+
 # ---- what was written ----
 
 def on_terminal(*arguments):
@@ -245,7 +321,7 @@ def says_what_it_wrote():
     tap.ok("exists" in failed and "wrote '" not in failed, "nor if it wrote nothing", failed)
 
 
-BROWSER = (browser_first_screen, browser_tables)
+BROWSER = (browser_first_screen, browser_tables, browser_flame)
 
 
 def in_browser():

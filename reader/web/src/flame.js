@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flame graph: callchains as an icicle with the outermost function on top, laid out by d3-hierarchy and drawn on
-// a canvas.
+// a canvas. A sandwich shows one function, its callers above and what it calls below. With two reports a
+// function's width is its time in one of them, and its color says how it differs in the other.
 import { hierarchy, partition } from 'd3-hierarchy';
+import { callTree, filtered, sandwich } from './calltree.js';
 import { clipped, color, counted, duration, element, fit, tipHide, tipShow } from './dom.js';
 
 const ROW = 18,
@@ -9,74 +11,129 @@ const ROW = 18,
 	FONT = '11px system-ui, sans-serif',
 	HEIGHT_MOST = 560;
 
-function tree(data, names) {
-	const texts = new Map(data.texts),
-		root = { name: 'all', self: 0, count: 0, children: [] },
-		nodes = [root];
-	for (const [parent, id, isProcess, self, count] of data.nodes) {
-		const name = isProcess ? names.get(id) || `process ${id % 0x1000000}` : texts.get(id) || '(no name)';
-		const node = { name, self, count, children: [], isProcess };
-		nodes[parent].children.push(node);
-		nodes.push(node);
-	}
-	return root;
-}
-
 export class FlameView {
-	constructor(data, names) {
-		this.data = tree(data, names);
+	// reports: [data, names of processes] of one report, or of two that are compared.
+	constructor(reports) {
+		const { root, joined } = callTree(reports);
+		this.data = root;
+		this.joined = joined;
+		this.compares = reports.length === 2;
+		this.side = reports.length - 1;
 		this.weight = 'self';
-		this.canvas = element('canvas', { 'aria-label': 'flame graph' });
+		this.function = null; // name of the sandwich's function
+		this.canvas = element('canvas', { tabindex: '0', role: 'img', 'aria-label': 'flame graph' });
 		this.scroller = element('div', { class: 'scroller flame' }, this.canvas);
-		this.input = element('input', {
-			type: 'search',
-			placeholder: 'find a function',
-			'aria-label': 'find a function',
-			oninput: () => this.search(),
-		});
-		this.matches = element('span', { class: 'matches' });
-		this.path = element('div', { class: 'status' });
-		const weigh = (event) => {
-			this.weight = event.target.value;
-			this.build();
-		};
-		this.root = element(
-			'section',
-			{ class: 'flamegraph' },
-			element(
-				'div',
-				{ class: 'toolbar' },
-				this.input,
-				this.matches,
-				element('span', { class: 'grow' }),
-				element(
-					'select',
-					{ onchange: weigh, 'aria-label': 'weight' },
-					element('option', { value: 'self' }, 'by time'),
-					element('option', { value: 'count' }, 'by calls'),
-				),
-				element('button', { onclick: () => this.focusOn(this.tree) }, 'all'),
-			),
-			this.scroller,
-			this.path,
-		);
+		this.path = element('div', { class: 'status', 'aria-live': 'polite' });
+		this.root = element('section', { class: 'flamegraph' }, this.toolbar(), this.scroller, this.path);
 		this.canvas.addEventListener('mousemove', (event) => this.hover(event));
 		this.canvas.addEventListener('mouseleave', tipHide);
 		this.canvas.addEventListener('click', (event) => {
 			const node = this.at(event);
-			if (node) this.focusOn(node);
+			if (node) this.choose(node);
 		});
+		this.canvas.addEventListener('dblclick', () => this.sandwichOf(this.focus));
+		this.canvas.addEventListener('keydown', (event) => this.key(event));
 		new ResizeObserver(() => this.layout()).observe(this.root);
 		this.build();
 	}
 
-	build() {
-		this.tree = partition()(
-			hierarchy(this.data)
-				.sum((node) => node[this.weight])
+	toolbar() {
+		const chooser = (label, choices, chosen, choose) =>
+			element(
+				'select',
+				{ 'aria-label': label, onchange: (event) => choose(event.target.value) },
+				...choices.map(([value, text]) => element('option', { value, selected: value === chosen }, text)),
+			);
+		this.input = element('input', {
+			type: 'search',
+			placeholder: 'find a function',
+			'aria-label': 'find a function',
+			oninput: () => (this.only.checked ? this.build() : this.search()),
+			onkeydown: (event) => event.key === 'Enter' && this.sandwichOf(this.heaviestMatch()),
+		});
+		this.matches = element('span', { class: 'matches' });
+		this.only = element('input', { type: 'checkbox', class: 'only', onchange: () => this.build() });
+		this.both = element(
+			'button',
+			{ class: 'both', title: 'double click, or Enter', onclick: () => this.sandwichOf(this.focus) },
+			'callers and callees',
+		);
+		return element(
+			'div',
+			{ class: 'toolbar' },
+			this.input,
+			this.matches,
+			element('label', { class: 'hint' }, this.only, ' only callchains with it'),
+			element('span', { class: 'grow' }),
+			this.compares
+				? chooser(
+						'widths',
+						[
+							['1', 'widths of B'],
+							['0', 'widths of A'],
+						],
+						'1',
+						(value) => this.build((this.side = Number(value))),
+					)
+				: null,
+			chooser(
+				'weight',
+				[
+					['self', 'by time'],
+					['count', 'by calls'],
+				],
+				'self',
+				(value) => this.build((this.weight = value)),
+			),
+			this.both,
+			element('button', { class: 'all', onclick: () => this.all() }, 'all'),
+		);
+	}
+
+	wanted() {
+		return this.input.value.trim().toLowerCase();
+	}
+
+	matching() {
+		const wanted = this.wanted();
+		return (node) => wanted !== '' && node.name.toLowerCase().includes(wanted);
+	}
+
+	// Lay out a tree. up: its rows go up from `base`, the row of its root.
+	part(data, up) {
+		const tree = partition()(
+			hierarchy(data)
+				.sum((node) => node.sides[this.side][this.weight])
 				.sort((a, b) => b.value - a.value),
 		);
-		this.focusOn(this.tree);
+		tree.eachAfter((node) => {
+			node.up = up;
+			node.values = node.data.sides.map((side, at) =>
+				(node.children || []).reduce((sum, child) => sum + child.values[at], side[this.weight]),
+			);
+		});
+		return tree;
+	}
+
+	build() {
+		const data = this.only.checked && this.wanted() ? filtered(this.data, this.matching()) : this.data;
+		this.whole = this.part(data, false);
+		this.parts = [this.whole];
+		this.base = 0;
+		if (this.function !== null) {
+			const { callers, callees } = sandwich(data, this.function);
+			this.parts = [this.part(callers, true), this.part(callees, false)];
+			this.base = this.parts[0].height;
+		}
+		this.tree = this.parts.at(-1);
+		this.focus = this.tree;
+		this.search();
+		this.layout();
+	}
+
+	choose(node) {
+		if (this.function !== null) this.sandwichOf(node);
+		else this.focusOn(node);
 	}
 
 	focusOn(node) {
@@ -84,10 +141,31 @@ export class FlameView {
 		this.layout();
 	}
 
+	sandwichOf(node) {
+		if (!node || node === this.whole || node.data.isProcess) return;
+		this.function = node.data.name;
+		this.build();
+		this.scroller.scrollTop = Math.max(0, this.base * ROW - this.scroller.clientHeight / 2);
+	}
+
+	all() {
+		this.function = null;
+		this.build();
+	}
+
+	heaviestMatch() {
+		const matches = this.matching();
+		return this.whole
+			.descendants()
+			.filter((node) => matches(node.data) && !node.data.isProcess)
+			.sort((a, b) => b.value - a.value)[0];
+	}
+
 	layout() {
 		this.width = Math.floor(this.scroller.clientWidth || 900);
-		this.height = (this.tree.height + 1) * ROW + 2;
+		this.height = (this.base + this.tree.height + 1) * ROW + 2;
 		this.scroller.style.height = `${Math.min(this.height, HEIGHT_MOST) + 2}px`;
+		this.both.disabled = this.function !== null || this.focus === this.whole || this.focus.data.isProcess;
 		this.draw();
 	}
 
@@ -95,61 +173,80 @@ export class FlameView {
 		return ((value - this.focus.x0) / (this.focus.x1 - this.focus.x0 || 1)) * this.width;
 	}
 
+	y(node) {
+		return (this.base + (node.up ? -node.depth : node.depth)) * ROW;
+	}
+
 	search() {
-		const wanted = this.input.value.trim().toLowerCase();
+		const wanted = this.wanted(),
+			matches = this.matching();
 		let sum = 0;
 		// The value of a match includes the matches inside it.
 		const visit = (node, within) => {
-			node.found = wanted !== '' && node.data.name.toLowerCase().includes(wanted);
-			if (node.found && !within) sum += node.value;
+			node.found = matches(node.data);
+			if (node.found && !within && !node.up) sum += node.value;
 			for (const child of node.children || []) visit(child, within || node.found);
 		};
-		visit(this.tree, false);
+		this.parts.forEach((tree) => visit(tree, false));
 		this.matches.textContent = wanted ? `${((100 * sum) / (this.tree.value || 1)).toFixed(1)} %` : '';
 		this.searching = wanted !== '';
 		this.draw();
 	}
 
+	// Return the color of a function: its own, or with two reports red where B is greater and blue where it is less.
+	fill(node) {
+		if (node.found) return 'hsl(285 60% 72%)';
+		if (this.compares) {
+			const [a, b] = node.values,
+				change = (b - a) / (Math.max(a, b) || 1);
+			return `hsl(${change > 0 ? 4 : 212} ${Math.round(80 * Math.min(1, 4 * Math.abs(change)))}% ${Math.round(
+				90 - 26 * Math.abs(change),
+			)}%)`;
+		}
+		if (node.data.isProcess || node === this.whole) return 'hsl(215 25% 76%)';
+		let hash = 0;
+		for (let i = 0; i < node.data.name.length; i++) hash = (hash * 31 + node.data.name.charCodeAt(i)) | 0;
+		return `hsl(${18 + ((hash >>> 4) % 34)} 80% ${66 + ((hash >>> 12) % 10)}%)`;
+	}
+
 	draw() {
+		if (!this.width) return;
 		const context = fit(this.canvas, this.width, this.height);
-		const text = '#2a1a08',
-			dim = color('--dim');
 		context.font = FONT;
 		context.textBaseline = 'middle';
 		const visit = (node) => {
 			const x0 = Math.max(0, this.x(node.x0)),
 				x1 = Math.min(this.width, this.x(node.x1)),
+				y = this.y(node),
 				width = x1 - x0;
 			if (width < 0.4) return;
-			let hash = 0;
-			for (let i = 0; i < node.data.name.length; i++) hash = (hash * 31 + node.data.name.charCodeAt(i)) | 0;
 			context.globalAlpha = this.searching && !node.found ? 0.3 : 1;
-			context.fillStyle = node.found
-				? 'hsl(285 60% 72%)'
-				: node.depth < 2
-					? 'hsl(215 25% 76%)'
-					: `hsl(${18 + ((hash >>> 4) % 34)} 80% ${66 + ((hash >>> 12) % 10)}%)`;
-			context.fillRect(x0, node.depth * ROW, Math.max(width - 0.6, 0.4), ROW - 1);
+			context.fillStyle = this.fill(node);
+			context.fillRect(x0, y, Math.max(width - 0.6, 0.4), ROW - 1);
 			if (width > 24) {
-				context.fillStyle = text;
-				context.fillText(clipped(node.data.name, width - 6, LETTER), x0 + 3, node.depth * ROW + ROW / 2);
+				context.fillStyle = '#2a1a08';
+				context.fillText(clipped(node.data.name, width - 6, LETTER), x0 + 3, y + ROW / 2);
 			}
 			context.globalAlpha = 1;
 			for (const child of node.children || []) visit(child);
 		};
-		visit(this.tree);
+		this.parts.forEach(visit);
 		if (!this.tree.value) {
-			context.fillStyle = dim;
+			context.fillStyle = color('--dim');
 			context.fillText('no time', 8, ROW / 2);
 		}
-		this.path.textContent =
-			this.focus === this.tree
-				? `${counted(this.tree.descendants().length - 1, 'function')} \u00b7 click one to enlarge it`
-				: `${this.focus
-						.ancestors()
-						.reverse()
-						.map((node) => node.data.name)
-						.join(' \u203a ')} \u00b7 ${this.say(this.focus.value)}`;
+		this.path.textContent = this.describe();
+	}
+
+	describe() {
+		if (this.function !== null)
+			return `callers and callees of ${this.function} \u00b7 ${this.say(this.tree.value)} \u00b7 click one for its own`;
+		if (this.focus === this.whole) {
+			const joined = this.joined ? `${counted(this.joined, 'place')} where cut callchains were joined \u00b7 ` : '';
+			return `${counted(this.whole.descendants().length - 1, 'function')} \u00b7 ${joined}click one to enlarge it`;
+		}
+		const path = this.focus.ancestors().reverse();
+		return `${path.map((node) => node.data.name).join(' \u203a ')} \u00b7 ${this.say(this.focus.value)}`;
 	}
 
 	say(value) {
@@ -159,11 +256,31 @@ export class FlameView {
 	at(event) {
 		const box = this.canvas.getBoundingClientRect(),
 			x = event.clientX - box.left,
-			depth = Math.floor((event.clientY - box.top) / ROW);
-		let node = this.tree;
+			row = Math.floor((event.clientY - box.top) / ROW) - this.base,
+			depth = Math.abs(row);
+		let node = this.parts[row < 0 ? 0 : this.parts.length - 1];
 		while (node && node.depth < depth)
 			node = (node.children || []).find((child) => this.x(child.x0) <= x && x < this.x(child.x1));
 		return node;
+	}
+
+	// Arrows move to callers, callees and neighbors; Enter shows a sandwich, Escape everything.
+	key(event) {
+		const beside = (step) => {
+			const all = this.focus.parent?.children || [];
+			return all[all.indexOf(this.focus) + step];
+		};
+		const to = {
+			ArrowUp: () => this.focus.parent,
+			ArrowDown: () => this.focus.children?.[0],
+			ArrowLeft: () => beside(-1),
+			ArrowRight: () => beside(1),
+		}[event.key];
+		if (event.key === 'Enter') this.sandwichOf(this.focus);
+		else if (event.key === 'Escape') this.all();
+		else if (to && to()) this.focusOn(to());
+		else return;
+		event.preventDefault();
 	}
 
 	hover(event) {
@@ -172,10 +289,15 @@ export class FlameView {
 			tipHide();
 			return;
 		}
+		const { self, count } = node.data.sides[this.side],
+			[a, b] = node.values;
 		tipShow(event, [
 			node.data.name,
 			`${this.say(node.value)}, ${((100 * node.value) / (this.tree.value || 1)).toFixed(2)} %`,
-			`of itself: ${duration(node.data.self)}, ${counted(node.data.count, 'call')}`,
+			this.compares
+				? `A ${this.say(a)}, B ${this.say(b)}: ${b < a ? '\u2212' : '+'}${this.say(Math.abs(b - a))}`
+				: null,
+			node.up ? null : `of itself: ${duration(self)}, ${counted(count, 'call')}`,
 		]);
 	}
 }

@@ -48,7 +48,7 @@ function timelines(reports) {
 
 function flames(report) {
 	return report.flame.nodes.length
-		? new FlameView(report.flame, processNames(report)).root
+		? new FlameView([[report.flame, processNames(report)]]).root
 		: element('p', { class: 'hint' }, 'no event has a callchain');
 }
 
